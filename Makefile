@@ -1,0 +1,157 @@
+# terrainfs. `make help` says what there is. Sources are found by glob: adding a format or a test edits
+# no list here. One build directory a configuration: BUILD=build (default), build-asan, build-tsan,
+# build-fuzz; all intermediate files lie in it.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+BUILD ?= build
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+WERROR ?= 0
+FUZZ_SECONDS ?= 30
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+ifneq ($(filter 1 yes,$(WERROR)),)
+WARN += -Werror
+endif
+PKGS := fuse3 zlib libpng liblz4 libzstd sqlite3 jansson
+ASAN := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+TSAN := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+
+# ---- the libraries: asked once, and only by goals that compile -----------------------------------
+GOALS_WITHOUT_LIBS := help clean lint format check demo asan tsan fuzz
+ifneq ($(filter-out $(GOALS_WITHOUT_LIBS),$(or $(MAKECMDGOALS),all)),)
+MISSING := $(shell for p in $(PKGS); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
+ifneq ($(MISSING),)
+$(error terrainfs needs the development files of $(MISSING) and pkg-config: run scripts/install-deps)
+endif
+LIB_CFLAGS := $(patsubst -I%,-isystem %,$(filter-out -pthread,$(shell pkg-config --cflags $(PKGS))))
+LIBS := $(shell pkg-config --libs $(PKGS)) -lm
+CHECK_LIBS = $(shell pkg-config --libs check)
+endif
+
+COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFUSE_USE_VERSION=314 $(WARN) -Isrc \
+	$(LIB_CFLAGS) $(CPPFLAGS) $(CFLAGS) -pthread -MMD -MP
+LINK = $(CC) $(CFLAGS) $(LDFLAGS) -pthread
+
+SRC := $(filter-out src/main.c,$(shell find src -name '*.c' 2>/dev/null | sort))
+OBJ := $(SRC:%.c=$(BUILD)/obj/%.o)
+UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(wildcard tests/tools/*.c))
+FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+LIB := $(BUILD)/libterrainfs.a
+# What several test programs share.
+TEST_LIB := $(BUILD)/libtests.a
+TEST_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/lib/*.c))
+PROGRAM := $(BUILD)/terrainfs
+# The main() of a fuzz target: replays files. libFuzzer brings its own (goal fuzz).
+FUZZ_MAIN ?= $(BUILD)/obj/tests/fuzz/replay.o
+SUB := $(MAKE) --no-print-directory
+
+.PHONY: all tests check run-tests asan tsan lint format tidy fuzz bench demo install uninstall clean help
+.SECONDARY:
+
+all: $(PROGRAM) $(LIB) ## the program build/terrainfs and its library
+
+tests: all $(UNIT) $(TOOLS) $(FUZZ)
+
+$(PROGRAM): $(BUILD)/obj/src/main.o $(LIB)
+	$(LINK) -o $@ $^ $(LIBS)
+
+$(LIB): $(OBJ) $(BUILD)/.objects
+	rm -f $@
+	$(AR) rcs $@ $(OBJ)
+
+$(TEST_LIB): $(TEST_OBJ) $(BUILD)/.objects
+	rm -f $@
+	$(AR) rcs $@ $(TEST_OBJ)
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/.flags
+	@mkdir -p $(@D)
+	$(COMPILE) -c -o $@ $<
+
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ $(CHECK_LIBS) $(LIBS)
+
+$(TOOLS): $(BUILD)/tools/%: $(BUILD)/obj/tests/tools/%.o $(TEST_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ $(LIBS)
+
+$(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TEST_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ $(LIBS)
+
+$(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(TEST_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ $(LIBS)
+
+# Other flags, another compiler or another set of sources make the files that depend on them again.
+$(BUILD)/.flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMPILE)' | cmp -s - $@ || echo '$(COMPILE)' >$@
+$(BUILD)/.objects: FORCE
+	@mkdir -p $(@D)
+	@echo '$(OBJ) $(TEST_OBJ)' | cmp -s - $@ || echo '$(OBJ) $(TEST_OBJ)' >$@
+FORCE:
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+
+check: ## all tests and lint; ends with one line of numbers
+	@scripts/install-deps
+	+@$(SUB) tests
+	@BUILD=$(BUILD) scripts/run-tests unit fuzz cli mount readme lint
+
+run-tests: tests
+	@BUILD=$(BUILD) scripts/run-tests $(SUITES)
+
+# With clang: gcc's UBSan does not write its reports to a file, and a daemon has no stderr.
+asan: ## the tests under AddressSanitizer and UBSan, in build-asan (needs clang)
+	@scripts/install-deps --dev
+	+@$(SUB) BUILD=build-asan CC=clang CFLAGS='$(ASAN)' SUITES='unit fuzz cli mount' run-tests
+
+tsan: ## the session and the mounts under ThreadSanitizer, in build-tsan
+	@scripts/install-deps --dev
+	+@$(SUB) BUILD=build-tsan CFLAGS='$(TSAN)' SUITES='threads mount' run-tests
+
+lint: ## layer rules, lengths, guards, shell scripts
+	@scripts/lint
+
+format: ## clang-format over src and tests
+	@scripts/format
+
+tidy: ## clang-tidy over src
+	clang-tidy --quiet $(SRC) src/main.c -- $(filter-out -MMD -MP,$(wordlist 2,99,$(COMPILE)))
+
+fuzz: ## libFuzzer, FUZZ_SECONDS=30 a target, in build-fuzz (needs clang)
+	@scripts/install-deps --dev
+	+@$(SUB) BUILD=build-fuzz CC=clang CFLAGS='$(ASAN) -fsanitize=fuzzer-no-link' \
+		LDFLAGS=-fsanitize=fuzzer FUZZ_MAIN= fuzz-programs
+	@BUILD=build-fuzz scripts/run-fuzz $(FUZZ_SECONDS)
+
+fuzz-programs: $(FUZZ)
+
+bench: all $(TOOLS) $(BENCH) ## ratios to the floor and to other filesystems; writes build/bench.tsv
+	@BUILD=$(BUILD) tests/bench/run
+
+demo: ## mounts a small save, edits it with sed and echo, shows what changed
+	@scripts/install-deps
+	+@$(SUB) -s all $(BUILD)/tools/make_region
+	@BUILD=$(BUILD) scripts/demo
+
+install: all ## to DESTDIR and PREFIX (/usr/local)
+	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1'
+	install -m 755 $(PROGRAM) '$(DESTDIR)$(BINDIR)/terrainfs'
+	install -m 644 terrainfs.1 '$(DESTDIR)$(MANDIR)/man1/terrainfs.1'
+
+uninstall: ## what install put there
+	rm -f '$(DESTDIR)$(BINDIR)/terrainfs' '$(DESTDIR)$(MANDIR)/man1/terrainfs.1'
+
+clean: ## removes the build directories
+	rm -rf build build-asan build-tsan build-fuzz build-clang
+
+help: ## this
+	@sed -n 's/^\([a-z]*\):[^#]*## */  make \1\t/p' Makefile | expand -t 20

@@ -1,0 +1,261 @@
+/*
+ * A path -> an open, locked file and its bytes, with the identity that belongs to just these bytes.
+ *
+ * Must not know what is in the file. Nothing is mapped: a file that somebody cuts while it is read
+ * is an error here, never a SIGBUS. Replacing a file is replace.c.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OPEN_TRIES    16
+#define READ_TRIES    5
+#define READ_PAUSE_NS 20000000 /* between two tries to read a file that changes */
+#define READ_STEP     (1u << 20)
+
+int tfs_sink_span(struct tfs_sink *sink, struct tfs_span span, struct tfs_error *err)
+{
+    return sink->write(sink, span.data, span.size, err);
+}
+
+bool tfs_file_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* ---- opening and locking -------------------------------------------------------------------- */
+
+/* Opens without following a link (the path is resolved already: a link here is somebody's doing)
+ * and without waiting for the other end of a FIFO. */
+static int open_regular(const char *path, int access, struct tfs_file_handle *file,
+                        struct tfs_error *err)
+{
+    int fd = open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return tfs_fail_errno(err, "cannot be opened");
+    if (fstat(fd, &file->st) < 0) {
+        tfs_fail_errno(err, "cannot be examined");
+        close(fd);
+        return err->code;
+    }
+    if (!S_ISREG(file->st.st_mode)) {
+        close(fd);
+        return tfs_fail(err, -EINVAL, "is not a regular file");
+    }
+    file->fd = fd;
+    return 0;
+}
+
+/* 1: locked, and still the file of that path; 0: the path has another file by now. */
+static int lock_file(const char *path, struct tfs_file_handle *file, struct tfs_error *err)
+{
+    struct stat now;
+
+    int result = flock(file->fd, LOCK_EX | LOCK_NB);
+    if (result < 0 && errno == EBADF) {
+        /* Network filesystems lock for writing only what is open for writing. */
+        tfs_file_close(file);
+        if (open_regular(path, O_RDWR, file, err) < 0)
+            return err->code;
+        result = flock(file->fd, LOCK_EX | LOCK_NB);
+    }
+    if (result < 0 && errno == EWOULDBLOCK)
+        return tfs_fail(err, -EWOULDBLOCK, "is mounted or being written by another terrainfs");
+    if (result < 0)
+        return tfs_fail_errno(err, "cannot be locked");
+    return lstat(path, &now) == 0 && now.st_dev == file->st.st_dev && now.st_ino == file->st.st_ino;
+}
+
+int tfs_file_open(const char *path, bool exclusive, struct tfs_file_handle *file,
+                  struct tfs_error *err)
+{
+    struct tfs_file_handle opened = {.fd = -1};
+
+    /* Between open and lock another terrainfs may have put a new file in the place of this one. */
+    for (int i = 0; i < OPEN_TRIES; i++) {
+        if (open_regular(path, O_RDONLY, &opened, err) < 0)
+            return err->code;
+        int locked = exclusive ? lock_file(path, &opened, err) : 1;
+        if (locked == 1) {
+            *file = opened;
+            return 0;
+        }
+        tfs_file_close(&opened);
+        if (locked < 0)
+            return locked;
+    }
+    return tfs_fail(err, -EAGAIN, "is being replaced again and again by another program");
+}
+
+void tfs_file_close(struct tfs_file_handle *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int fail_limit(uint64_t limit, struct tfs_error *err)
+{
+    return tfs_fail(err, -EFBIG,
+                    "is larger than %" PRIu64 " bytes, the most that is read of a file", limit);
+}
+
+/* Appends what the file holds now, from its beginning to its end. */
+static int read_to_end(int fd, uint64_t limit, struct tfs_buf *out, struct tfs_error *err)
+{
+    for (;;) {
+        uint8_t *room = tfs_buf_reserve(out, READ_STEP);
+        if (room == NULL)
+            return tfs_buf_check(out, err);
+        ssize_t got = pread(fd, room, READ_STEP, (off_t)out->size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return tfs_fail_errno(err, "cannot be read");
+        if (got == 0)
+            return 0;
+        out->size += (size_t)got;
+        if (out->size > limit)
+            return fail_limit(limit, err);
+    }
+}
+
+/* One try: 1 when the file was the same before and after, and *st is its identity; 0 when not. */
+static int read_once(int fd, uint64_t limit, struct tfs_buf *out, struct stat *st,
+                     struct tfs_error *err)
+{
+    struct stat before;
+
+    if (fstat(fd, &before) < 0)
+        return tfs_fail_errno(err, "cannot be examined");
+    if (before.st_size < 0 || (uint64_t)before.st_size > limit)
+        return fail_limit(limit, err);
+    tfs_buf_clear(out);
+    /* A guess, below the limit, which saves growing; without memory for it the reading says so. */
+    tfs_buf_reserve(out, (size_t)before.st_size + READ_STEP);
+    if (read_to_end(fd, limit, out, err) < 0)
+        return err->code;
+    if (fstat(fd, st) < 0)
+        return tfs_fail_errno(err, "cannot be examined");
+    return tfs_file_same(&before, st) && (uint64_t)st->st_size == out->size;
+}
+
+int tfs_file_read(struct tfs_file_handle *file, uint64_t limit, struct tfs_blob **blob,
+                  struct tfs_error *err)
+{
+    const struct timespec pause = {.tv_nsec = READ_PAUSE_NS};
+    struct tfs_buf bytes = {0};
+    struct stat st;
+    int whole = 0;
+
+    for (int i = 0; i < READ_TRIES && whole == 0; i++) {
+        if (i > 0)
+            nanosleep(&pause, NULL);
+        whole = read_once(file->fd, limit, &bytes, &st, err);
+    }
+    if (whole == 0)
+        tfs_fail(err, -EAGAIN, "is being written by another program");
+    if (whole > 0 && tfs_blob_take(&bytes, blob, err) == 0)
+        file->st = st;
+    tfs_buf_release(&bytes);
+    return err->code;
+}
+
+int tfs_file_changed(const char *path, const struct stat *st, struct tfs_error *err)
+{
+    struct stat now;
+
+    if (lstat(path, &now) == 0)
+        return !tfs_file_same(&now, st);
+    if (errno == ENOENT || errno == ENOTDIR)
+        return 1;
+    return tfs_fail_errno(err, "cannot be examined");
+}
+
+/* ---- may it be replaced --------------------------------------------------------------------- */
+
+char *tfs_file_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (slash == NULL)
+        return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+/* The new file must belong to whom the old one belonged; only root can give files away. */
+static int check_owner(const struct stat *file, const struct stat *directory, struct tfs_error *err)
+{
+    if (geteuid() == 0)
+        return 0;
+    if ((directory->st_mode & S_ISVTX) != 0 && file->st_uid != geteuid() &&
+        directory->st_uid != geteuid())
+        return tfs_fail(err, -EPERM, "its directory lets only the owner of a file replace it");
+    if (file->st_uid != geteuid())
+        return tfs_fail(err, -EPERM,
+                        "it belongs to another user (%u), to whom a new file could not "
+                        "be given",
+                        file->st_uid);
+    bool inherited = (directory->st_mode & S_ISGID) != 0 && directory->st_gid == file->st_gid;
+    if (!inherited && file->st_gid != getegid() && !group_member(file->st_gid))
+        return tfs_fail(err, -EPERM,
+                        "it belongs to a group (%u) to which a new file could not be "
+                        "given",
+                        file->st_gid);
+    return 0;
+}
+
+/* A file that is a mount point itself (containers do this) cannot be renamed over. */
+static int check_mount(const char *path, const char *directory, struct tfs_error *err)
+{
+    const int flags = AT_SYMLINK_NOFOLLOW;
+    struct statx file, above;
+
+    if (statx(AT_FDCWD, path, flags, STATX_MNT_ID, &file) < 0 ||
+        statx(AT_FDCWD, directory, flags, STATX_MNT_ID, &above) < 0)
+        return tfs_fail_errno(err, "cannot be examined");
+    if ((file.stx_mask & above.stx_mask & STATX_MNT_ID) != 0 && file.stx_mnt_id != above.stx_mnt_id)
+        return tfs_fail(err, -EBUSY,
+                        "it is mounted by itself, so that it cannot be replaced; give "
+                        "access to its directory instead");
+    return 0;
+}
+
+static int check_replaceable(const char *path, const char *directory, struct tfs_error *err)
+{
+    struct stat file, above;
+
+    if (eaccess(path, W_OK) < 0)
+        return tfs_fail_errno(err, "it is write-protected");
+    if (eaccess(directory, R_OK | W_OK | X_OK) < 0)
+        return tfs_fail_errno(err,
+                              "its directory, where a new one would be made, cannot be written");
+    if (stat(path, &file) < 0 || stat(directory, &above) < 0)
+        return tfs_fail_errno(err, "cannot be examined");
+    if (check_owner(&file, &above, err) < 0)
+        return err->code;
+    return check_mount(path, directory, err);
+}
+
+int tfs_file_writable(const char *path, struct tfs_error *err)
+{
+    char *directory = tfs_file_directory(path);
+
+    if (directory == NULL)
+        return tfs_fail_memory(err);
+    int result = check_replaceable(path, directory, err);
+    free(directory);
+    return result;
+}

@@ -1,0 +1,90 @@
+/*
+ * Files of saves: read without trust, locked against a second writer, replaced atomically.
+ *
+ * A replacement is a temp file in the same directory (`.NAME.terrainfs-XXXXXX`, O_EXCL, the mode,
+ * owner and xattrs of the old file), written, checked by the caller, made durable, locked, and
+ * renamed over the old file after the old one was found to be the one that was read. At any instant
+ * there is the old file or the new one. Strays of a killed process are removed by
+ * tfs_file_remove_strays, under the lock.
+ */
+#ifndef TFS_BASE_FILE_H
+#define TFS_BASE_FILE_H
+
+#include <sys/stat.h>
+
+#include "base/blob.h"
+
+/* Where encoders write: pieces in order. */
+struct tfs_sink {
+    int (*write)(struct tfs_sink *sink, const void *data, size_t size, struct tfs_error *err);
+};
+
+int tfs_sink_span(struct tfs_sink *sink, struct tfs_span span, struct tfs_error *err);
+
+/* A file of a save that is open: fd holds the flock, if one was asked for. */
+struct tfs_file_handle {
+    int fd;
+    struct stat st; /* as of the last open, read or replacement: its identity */
+};
+
+/* Opens `path` for reading. `exclusive`: takes the flock without waiting (EWOULDBLOCK: "... is
+ * mounted or being written by another terrainfs"), and makes sure path and fd are still the same
+ * file. Only regular files (EINVAL). */
+int tfs_file_open(const char *path, bool exclusive, struct tfs_file_handle *file,
+                  struct tfs_error *err);
+void tfs_file_close(struct tfs_file_handle *file);
+
+/* The whole content, by steps and never by a size that the file claims; file->st becomes the
+ * identity that was read (a file that changes meanwhile: EAGAIN after some tries). EFBIG above
+ * `limit`. */
+int tfs_file_read(struct tfs_file_handle *file, uint64_t limit, struct tfs_blob **blob,
+                  struct tfs_error *err);
+
+/* The same file, unchanged: dev, ino, size, mtime and ctime. */
+bool tfs_file_same(const struct stat *a, const struct stat *b);
+
+/* The directory that holds `path`, for the caller to free; NULL without memory. */
+char *tfs_file_directory(const char *path);
+
+/* Is `path` no longer the file with this identity (dev, ino, size, mtime, ctime)? 1, 0 or negative.
+ * A missing file is 1. */
+int tfs_file_changed(const char *path, const struct stat *st, struct tfs_error *err);
+
+/* Can a replacement be made: are the directory and the file writable, can the new file belong to
+ * whom the old one belongs? 0 or negative, with a sentence that calls the file "it". */
+int tfs_file_writable(const char *path, struct tfs_error *err);
+
+/* Removes temp files of `path` that a killed process left: `.NAME.terrainfs-` and six letters or
+ * digits, regular, locked by nobody. To be called under the lock of `path`. */
+void tfs_file_remove_strays(const char *path);
+
+struct tfs_replacement {
+    struct tfs_sink sink; /* first: &r->sink is where to write */
+    char *path;           /* NULL: released */
+    char *temp;           /* its name in the directory */
+    int directory;        /* fd */
+    int fd;               /* read and write, of the temp file */
+    uint64_t size;        /* bytes written */
+    uint8_t *buffer;
+    size_t buffered;
+};
+
+/* Starts replacing the file `path` whose open handle is `old` (NULL: a file that must not exist
+ * yet, with the mode 0666 & ~umask). An owner, group, ACL or attribute that the new file cannot get
+ * is a failure: a save never changes hands. Whoever writes ignores SIGXFSZ, so that a file size
+ * limit is EFBIG here. */
+int tfs_replacement_open(const char *path, const struct tfs_file_handle *old,
+                         struct tfs_replacement *r, struct tfs_error *err);
+/* Flushes the buffer and reads the whole temp file back: for the caller's verification. */
+int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, struct tfs_error *err);
+/* fdatasync, identity of the old file (ESTALE when it is another by now; EEXIST for a new file that
+ * exists by now), rename, fsync of the directory. `file`, the old handle (fd -1 for a new file), is
+ * closed and becomes the new file's, with its lock. `r` is released either way; after a failure the
+ * temp file is gone. Should only the directory's fsync fail, then the new file is in its place and
+ * `file` is its handle, but whether it survives a power loss is unknown: EIO. */
+int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *file,
+                           struct tfs_error *err);
+/* Throws the temp file away; nothing after the other end of a replacement. */
+void tfs_replacement_cancel(struct tfs_replacement *r);
+
+#endif

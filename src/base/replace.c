@@ -1,0 +1,375 @@
+/*
+ * Pieces of bytes -> a durable new file in the place of an old one, at one instant.
+ *
+ * Must not know what is in the file. Invariants:
+ *   1. until the rename, the old file is not touched; after it, nothing of the old one is used;
+ *   2. the temp file is locked from its making on, so that at no instant somebody else locks the
+ * new file, and no other process takes it for a stray;
+ *   3. the temp file is readable by its maker alone until it has the owner, the ACL and the mode of
+ *      the old one.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#define MARK          ".terrainfs-"
+#define LETTERS       6
+#define NAME_TRIES    100
+#define BUFFER_SIZE   (256u << 10)
+#define ATTRIBUTE_MAX 65536 /* what the kernel allows for a value and for the list of names */
+#define ACL_ACCESS    "system.posix_acl_access"
+
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
+/* ".NAME.terrainfs-", NAME cut where the whole would be longer than a file name can be. */
+static void temp_prefix(const char *path, char prefix[NAME_MAX + 1])
+{
+    int room = NAME_MAX - 1 - (int)strlen(MARK) - LETTERS;
+
+    snprintf(prefix, NAME_MAX + 1, ".%.*s" MARK, room, base_name(path));
+}
+
+/* ---- the new file gets what the old one has ------------------------------------------------- */
+
+/* May a failure to carry this attribute over be passed over? Labels of security modules are theirs
+ * to give, and what a filesystem cannot store was not there to be lost. */
+static bool may_be_lost(const char *name, int error)
+{
+    return error == ENOTSUP || error == ENODATA || strncmp(name, "security.", 9) == 0;
+}
+
+static int copy_attribute(int from, int to, const char *name, void *value, struct tfs_error *err)
+{
+    ssize_t size = fgetxattr(from, name, value, ATTRIBUTE_MAX);
+
+    if (size >= 0 && fsetxattr(to, name, value, (size_t)size, 0) == 0)
+        return 0;
+    if (may_be_lost(name, errno))
+        return 0;
+    return tfs_fail(err, -errno, "the attribute %s cannot be kept: %s", name, strerror(errno));
+}
+
+static int copy_attributes(int from, int to, struct tfs_error *err)
+{
+    char *names = malloc(2 * ATTRIBUTE_MAX);
+
+    if (names == NULL)
+        return tfs_fail_memory(err);
+
+    /* A directory can give its new files an ACL that the old file does not have. */
+    if (fremovexattr(to, ACL_ACCESS) < 0 && errno != ENODATA && errno != ENOTSUP)
+        tfs_fail_errno(err, "the permissions of the directory cannot be set aside");
+    ssize_t size = flistxattr(from, names, ATTRIBUTE_MAX);
+    if (size < 0 && errno != ENOTSUP)
+        tfs_fail_errno(err, "the attributes cannot be listed");
+    for (ssize_t at = 0; err->code == 0 && at < size; at += (ssize_t)strlen(names + at) + 1)
+        copy_attribute(from, to, names + at, names + ATTRIBUTE_MAX, err);
+    free(names);
+    return err->code;
+}
+
+/* Owner and attributes. The mode comes when all is written, because a write takes set-id bits away.
+ */
+static int inherit(int to, const struct tfs_file_handle *old, struct tfs_error *err)
+{
+    struct stat st;
+
+    if (fstat(to, &st) < 0)
+        return tfs_fail_errno(err, "the new copy cannot be examined");
+    if ((st.st_uid != old->st.st_uid || st.st_gid != old->st.st_gid) &&
+        fchown(to, old->st.st_uid, old->st.st_gid) < 0)
+        return tfs_fail(err, -errno,
+                        "the new copy cannot be given to user %u and group %u, to whom "
+                        "the old one belongs: %s",
+                        old->st.st_uid, old->st.st_gid, strerror(errno));
+    return copy_attributes(old->fd, to, err);
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static int fail_write(const struct tfs_replacement *r, int error, struct tfs_error *err)
+{
+    const char *name = base_name(r->path);
+    int length = (int)(name - r->path);
+
+    return tfs_fail(err, -error, "the new copy could not be written in %.*s: %s",
+                    length == 0 ? 1 : length, length == 0 ? "." : r->path, strerror(error));
+}
+
+static int write_all(struct tfs_replacement *r, const uint8_t *data, size_t size,
+                     struct tfs_error *err)
+{
+    while (size > 0) {
+        ssize_t written = write(r->fd, data, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return fail_write(r, written < 0 ? errno : EIO, err);
+        data += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+static int flush(struct tfs_replacement *r, struct tfs_error *err)
+{
+    if (write_all(r, r->buffer, r->buffered, err) < 0)
+        return err->code;
+    r->buffered = 0;
+    return 0;
+}
+
+static int sink_write(struct tfs_sink *sink, const void *data, size_t size, struct tfs_error *err)
+{
+    struct tfs_replacement *r = (struct tfs_replacement *)sink; /* its first member */
+
+    if (size > BUFFER_SIZE - r->buffered && flush(r, err) < 0)
+        return err->code;
+    r->size += size;
+    if (size >= BUFFER_SIZE)
+        return write_all(r, data, size, err);
+    if (size > 0)
+        memcpy(r->buffer + r->buffered, data, size);
+    r->buffered += size;
+    return 0;
+}
+
+/* ---- the life of a replacement -------------------------------------------------------------- */
+
+static void release(struct tfs_replacement *r)
+{
+    if (r->fd >= 0) {
+        unlinkat(r->directory, r->temp, 0);
+        close(r->fd);
+    }
+    if (r->directory >= 0)
+        close(r->directory);
+    free(r->path);
+    free(r->temp);
+    free(r->buffer);
+    *r = (struct tfs_replacement){.directory = -1, .fd = -1};
+}
+
+void tfs_replacement_cancel(struct tfs_replacement *r)
+{
+    if (r->path != NULL)
+        release(r);
+}
+
+static int create_temp(struct tfs_replacement *r, mode_t mode, struct tfs_error *err)
+{
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    size_t prefix = strlen(r->temp);
+    unsigned char random[LETTERS];
+
+    for (int i = 0; i < NAME_TRIES && r->fd < 0; i++) {
+        if (getrandom(random, sizeof(random), 0) != sizeof(random))
+            return tfs_fail_errno(err, "no random name could be made");
+        for (size_t n = 0; n < LETTERS; n++)
+            r->temp[prefix + n] = letters[random[n] % (sizeof(letters) - 1)];
+        r->fd = openat(r->directory, r->temp, flags, mode);
+        if (r->fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (r->fd < 0)
+        return fail_write(r, errno, err);
+    if (flock(r->fd, LOCK_EX | LOCK_NB) < 0)
+        return tfs_fail_errno(err, "the new copy cannot be locked");
+    return 0;
+}
+
+static int prepare(struct tfs_replacement *r, const char *path, struct tfs_error *err)
+{
+    char *directory = tfs_file_directory(path);
+
+    r->path = strdup(path);
+    r->temp = calloc(1, NAME_MAX + 1);
+    r->buffer = malloc(BUFFER_SIZE);
+    if (directory == NULL || r->path == NULL || r->temp == NULL || r->buffer == NULL) {
+        tfs_fail_memory(err);
+        goto out;
+    }
+    temp_prefix(path, r->temp);
+    r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->directory < 0)
+        tfs_fail_errno(err, "the directory of the save cannot be opened");
+out:
+    free(directory);
+    return err->code;
+}
+
+int tfs_replacement_open(const char *path, const struct tfs_file_handle *old,
+                         struct tfs_replacement *r, struct tfs_error *err)
+{
+    struct tfs_replacement opened = {.sink = {sink_write}, .directory = -1, .fd = -1};
+
+    if (prepare(&opened, path, err) < 0 ||
+        create_temp(&opened, old == NULL ? 0666 : 0600, err) < 0 ||
+        (old != NULL && inherit(opened.fd, old, err) < 0)) {
+        release(&opened);
+        return err->code;
+    }
+    *r = opened;
+    return 0;
+}
+
+int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, struct tfs_error *err)
+{
+    struct tfs_file_handle temp = {.fd = r->fd};
+    struct tfs_blob *read = NULL;
+
+    if (flush(r, err) < 0)
+        return err->code;
+    /* The disk can begin while we verify; whether it did well is for fdatasync to say. */
+    sync_file_range(r->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    if (tfs_file_read(&temp, UINT64_MAX, &read, err) < 0)
+        return err->code;
+    if (read->size != r->size) {
+        tfs_blob_unref(read);
+        return tfs_fail(err, -EIO, "the new copy does not read back as it was written");
+    }
+    *blob = read;
+    return 0;
+}
+
+/* ---- taking the old one's place ------------------------------------------------------------- */
+
+static int check_old(const struct tfs_replacement *r, const struct tfs_file_handle *old,
+                     struct tfs_error *err)
+{
+    if (old->fd < 0)
+        return 0;
+
+    int changed = tfs_file_changed(r->path, &old->st, err);
+    if (changed > 0)
+        return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
+    return changed;
+}
+
+/* Renames to a name that must be free. */
+static int rename_new(const struct tfs_replacement *r, const char *name)
+{
+    struct stat st;
+
+    if (renameat2(r->directory, r->temp, r->directory, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL)
+        return -1;
+    /* A filesystem that cannot promise it: as good as it gets is to look first. */
+    if (fstatat(r->directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return renameat(r->directory, r->temp, r->directory, name);
+}
+
+/* The rename; then `file` is the new file's handle. The rename changes ctime and nothing else: what
+ * differs more was already changed by somebody, whom the identity from before will show. */
+static int take_place(struct tfs_replacement *r, struct tfs_file_handle *file,
+                      struct tfs_error *err)
+{
+    const char *name = base_name(r->path);
+    struct stat written, now;
+
+    if (fstat(r->fd, &written) < 0)
+        return tfs_fail_errno(err, "the new copy cannot be examined");
+    int result =
+        file->fd < 0 ? rename_new(r, name) : renameat(r->directory, r->temp, r->directory, name);
+    if (result < 0)
+        return tfs_fail_errno(err, "the new copy cannot take its place");
+    tfs_file_close(file);
+    file->fd = r->fd;
+    r->fd = -1;
+    file->st = written;
+    if (fstat(file->fd, &now) == 0) {
+        written.st_ctim = now.st_ctim;
+        if (tfs_file_same(&written, &now))
+            file->st = now;
+    }
+    return 0;
+}
+
+static int sync_directory(const struct tfs_replacement *r, struct tfs_error *err)
+{
+    /* Some filesystems cannot sync a directory, and say so with EINVAL. */
+    if (fsync(r->directory) == 0 || errno == EINVAL || errno == ENOTSUP)
+        return 0;
+    return tfs_fail(err, -EIO, "was written, but its directory could not be made durable: %s",
+                    strerror(errno));
+}
+
+int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *file,
+                           struct tfs_error *err)
+{
+    if (flush(r, err) < 0)
+        goto out;
+    if (file->fd >= 0 && fchmod(r->fd, file->st.st_mode & 07777) < 0) {
+        tfs_fail_errno(err, "the permissions cannot be kept");
+        goto out;
+    }
+    if (fdatasync(r->fd) < 0) {
+        fail_write(r, errno, err);
+        goto out;
+    }
+    if (check_old(r, file, err) < 0 || take_place(r, file, err) < 0)
+        goto out;
+    sync_directory(r, err);
+out:
+    release(r);
+    return err->code;
+}
+
+/* ---- strays --------------------------------------------------------------------------------- */
+
+static bool is_stray_name(const char *name, const char *prefix)
+{
+    size_t length = strlen(prefix);
+
+    return strncmp(name, prefix, length) == 0 && strlen(name + length) == LETTERS &&
+           strspn(name + length, letters) == LETTERS;
+}
+
+static void remove_stray(int directory, const char *name)
+{
+    struct stat st;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(directory, name, 0);
+    close(fd);
+}
+
+void tfs_file_remove_strays(const char *path)
+{
+    char prefix[NAME_MAX + 1];
+    char *name = tfs_file_directory(path);
+    DIR *directory = name == NULL ? NULL : opendir(name);
+
+    free(name);
+    if (directory == NULL)
+        return;
+    temp_prefix(path, prefix);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        if (is_stray_name(entry->d_name, prefix))
+            remove_stray(dirfd(directory), entry->d_name);
+    closedir(directory);
+}

@@ -1,0 +1,180 @@
+/*
+ * argv -> one command, or the mount.
+ *
+ * Knows how a command line is written; what a command does is in cli_*.c, the mount is behind
+ * fs/mount.h.
+ */
+#include "cli.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum tfs_status (*command_fn)(struct tfs_cli *cli);
+
+static const struct command {
+    const char *name;
+    const char *operand_names;
+    command_fn run;
+    int operands;
+    bool takes_delete;
+} commands[] = {
+    {"info", "SAVE", tfs_cli_info, 1, false},
+    {"check", "SAVE", tfs_cli_check, 1, false},
+    {"export", "SAVE DIR", tfs_cli_export, 2, false},
+    {"import", "DIR SAVE", tfs_cli_import, 2, true},
+    {"cat", "SAVE PATH", tfs_cli_cat, 2, false},
+    {"put", "SAVE PATH", tfs_cli_put, 2, false},
+    {"upgrade", "SAVE", tfs_cli_upgrade, 1, false},
+    {"umount", "MOUNTPOINT", tfs_cli_umount, 1, false},
+};
+
+/* What the options of a command line ask for. */
+enum request {
+    REQUEST_RUN,
+    REQUEST_HELP,
+    REQUEST_VERSION,
+    REQUEST_WRONG, /* said why */
+};
+
+enum { OPTION_DELETE = 256 };
+
+static const struct option long_options[] = {
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {"delete", no_argument, NULL, OPTION_DELETE},
+    {NULL, 0, NULL, 0},
+};
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static enum tfs_status say_usage(struct tfs_cli *cli, const char *problem, const char *what)
+{
+    tfs_cli_say(cli, TFS_STATUS_USAGE, "%s%s", problem, what);
+    fputs("Try 'terrainfs --help'.\n", stderr);
+    return TFS_STATUS_USAGE;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static enum request parse_values(struct tfs_cli *cli, const char *text, bool mounting)
+{
+    struct tfs_error err = {0};
+
+    if (!tfs_options_parse(&cli->options, text, mounting, &err))
+        return REQUEST_RUN;
+    say_usage(cli, "-o ", err.text);
+    return REQUEST_WRONG;
+}
+
+static enum request refuse_option(struct tfs_cli *cli, char **argv, int option)
+{
+    char letter[] = {'-', (char)optopt, '\0'};
+    bool is_long = optopt == 0 || optopt >= OPTION_DELETE;
+
+    say_usage(cli, option == ':' ? "this option needs a value: " : "there is no such option here: ",
+              is_long ? argv[optind - 1] : letter);
+    return REQUEST_WRONG;
+}
+
+static enum request apply_option(struct tfs_cli *cli, const struct command *command, char **argv,
+                                 int option)
+{
+    switch (option) {
+    case 'o':
+        return parse_values(cli, optarg, !command);
+    case 'f':
+        cli->options.foreground = true;
+        return REQUEST_RUN;
+    case 'd':
+        cli->options.debug = true;
+        return REQUEST_RUN;
+    case 'h':
+        return REQUEST_HELP;
+    case 'V':
+        return REQUEST_VERSION;
+    case OPTION_DELETE:
+        if (command && command->takes_delete) {
+            cli->remove = true;
+            return REQUEST_RUN;
+        }
+        break;
+    default:
+        break;
+    }
+    return refuse_option(cli, argv, option);
+}
+
+/* All options of argv. Of a command they stand before the operands; a mount takes them anywhere,
+ * because mount(8) puts them behind. */
+static enum request parse_options(struct tfs_cli *cli, const struct command *command, int argc,
+                                  char **argv)
+{
+    const char *letters = command ? "+:o:hV" : ":o:fdhV";
+    enum request request = REQUEST_RUN;
+    int option;
+
+    opterr = 0;
+    optind = 1;
+    while (request == REQUEST_RUN &&
+           (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1)
+        request = apply_option(cli, command, argv, option);
+    cli->operands = argv + optind;
+    return request;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static enum tfs_status run_command(struct tfs_cli *cli, const struct command *command)
+{
+    /* A reader that went away is an error to report, not a reason to die of. */
+    signal(SIGPIPE, SIG_IGN);
+    return command->run(cli);
+}
+
+static enum tfs_status run(struct tfs_cli *cli, const struct command *command, int argc,
+                           char **argv)
+{
+    enum request request = parse_options(cli, command, argc, argv);
+    int count = argc - optind, wanted = command ? command->operands : 2;
+
+    switch (request) {
+    case REQUEST_HELP:
+        return tfs_cli_print(cli, tfs_span_of(tfs_usage));
+    case REQUEST_VERSION:
+        return tfs_cli_print(cli, tfs_span_of("terrainfs " TFS_VERSION "\n"));
+    case REQUEST_WRONG:
+        return TFS_STATUS_USAGE;
+    case REQUEST_RUN:
+        break;
+    }
+    if (count != wanted)
+        return say_usage(cli, count < wanted ? "missing operand: " : "too many operands: ",
+                         command ? command->operand_names : "SAVE MOUNTPOINT");
+    if (command)
+        return run_command(cli, command);
+    if (find_command(cli->operands[0]))
+        return say_usage(cli,
+                         "a command goes before its options, a save of this name is written ./",
+                         cli->operands[0]);
+    return (enum tfs_status)tfs_mount(&cli->options, cli->operands[0], cli->operands[1]);
+}
+
+int tfs_cli_main(int argc, char **argv)
+{
+    const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
+    struct tfs_cli cli = {.command = command ? command->name : "mount"};
+    enum tfs_status status;
+
+    tfs_options_init(&cli.options);
+    status = command ? run(&cli, command, argc - 1, argv + 1) : run(&cli, NULL, argc, argv);
+    tfs_options_release(&cli.options);
+    return (int)status;
+}

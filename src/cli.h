@@ -1,0 +1,77 @@
+/*
+ * The commands: everything that terrainfs does without a mount, and what they share.
+ *
+ * A command gets its operands and the parsed options, says on stderr what went wrong, and returns
+ * the exit status. Sentences about content begin with the path, as compilers print them.
+ */
+#ifndef TFS_CLI_H
+#define TFS_CLI_H
+
+#include "formats/format.h"
+#include "fs/tree.h"
+#include "options.h"
+#include "status.h"
+
+/* "import: 120 of 5601 chunks" on stderr, when that is a terminal and the work is long. */
+struct tfs_progress {
+    bool on;
+    bool visible;
+    const char *unit;
+    size_t done, total;
+    int64_t shown_at; /* milliseconds of the monotonic clock */
+};
+
+struct tfs_cli {
+    const char *command;
+    struct tfs_mount_options options;
+    bool remove; /* import --delete */
+    char **operands;
+    struct tfs_progress progress;
+};
+
+/* main(): a command or a mount. */
+int tfs_cli_main(int argc, char **argv);
+
+/* The commands of the same names. */
+enum tfs_status tfs_cli_info(struct tfs_cli *cli);
+enum tfs_status tfs_cli_check(struct tfs_cli *cli);
+enum tfs_status tfs_cli_cat(struct tfs_cli *cli);
+enum tfs_status tfs_cli_put(struct tfs_cli *cli);
+enum tfs_status tfs_cli_export(struct tfs_cli *cli);
+enum tfs_status tfs_cli_import(struct tfs_cli *cli);
+enum tfs_status tfs_cli_upgrade(struct tfs_cli *cli);
+enum tfs_status tfs_cli_umount(struct tfs_cli *cli);
+
+/* ---- shared (cli_share.c) -------------------------------------------------------------------- */
+
+/* One line on stderr: "terrainfs: ...", and the status given. */
+enum tfs_status tfs_cli_say(struct tfs_cli *cli, enum tfs_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The failure on stderr as "path:line:column: sentence"; its status. */
+enum tfs_status tfs_cli_report(struct tfs_cli *cli, const char *path, const struct tfs_error *err);
+
+/* Opens the save, or says why not. */
+enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
+                             struct tfs_save **save);
+
+/* DONE when the save can be committed; otherwise says why not. */
+enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path,
+                                 const struct tfs_save *save);
+
+/* Warnings and damage that opening found, on stderr. */
+void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *save);
+
+/* The whole span to the standard output. */
+enum tfs_status tfs_cli_print(struct tfs_cli *cli, struct tfs_span span);
+
+void tfs_progress_begin(struct tfs_cli *cli, const char *unit, size_t total);
+void tfs_progress_step(struct tfs_cli *cli);
+void tfs_progress_end(struct tfs_cli *cli);
+
+/* Resolves a path as users type it (leading, trailing and double slashes, `./`) to a file of the
+ * tree; `must_exist` as in fs/tree.h. Says why it cannot. */
+enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, const char *path,
+                                  bool must_exist, struct tfs_node *node);
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * export: a save -> a directory with the whole tree.
+ *
+ * Names of the save are not trusted: what could leave the directory is refused, and nothing that is
+ * there already is opened or followed.
+ */
+#include "cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct exporter {
+    struct tfs_cli *cli;
+    const char *target;
+    struct tfs_save *save;
+    struct tfs_buf data; /* of the file at hand */
+    mode_t file_mode, directory_mode;
+    enum tfs_status status;
+};
+
+/* ---- the target ------------------------------------------------------------------------------ */
+
+static bool directory_empty(int fd)
+{
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *entry;
+    bool empty = true;
+
+    if (!dir) {
+        if (copy >= 0)
+            close(copy);
+        return false;
+    }
+    while (empty && (entry = readdir(dir)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(dir);
+    return empty;
+}
+
+/* Creates DIR, or takes an empty one. */
+static enum tfs_status open_target(struct exporter *ex, int *fd)
+{
+    if (mkdir(ex->target, ex->directory_mode) && errno != EEXIST)
+        return tfs_cli_say(ex->cli, TFS_STATUS_SYSTEM, "%s: %s", ex->target, strerror(errno));
+    *fd = open(ex->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0)
+        return tfs_cli_say(ex->cli, TFS_STATUS_SYSTEM, "%s: %s", ex->target, strerror(errno));
+    if (directory_empty(*fd))
+        return TFS_STATUS_DONE;
+    close(*fd);
+    return tfs_cli_say(ex->cli, TFS_STATUS_USAGE, "%s: the directory is not empty", ex->target);
+}
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+/* The failure that ends the export: it is of the system. */
+static enum tfs_status stop(struct exporter *ex, const char *path, const char *why)
+{
+    ex->status = TFS_STATUS_SYSTEM;
+    return tfs_cli_say(ex->cli, ex->status, "%s/%s: %s", ex->target, path, why);
+}
+
+static bool name_is_safe(const char *name, size_t size)
+{
+    return size > 0 && size <= NAME_MAX && !memchr(name, '/', size) && !memchr(name, '\0', size) &&
+           strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static int write_all(int fd, struct tfs_span span)
+{
+    for (size_t done = 0; done < span.size;) {
+        ssize_t n = write(fd, span.data + done, span.size - done);
+
+        if (n < 0 && errno != EINTR)
+            return -1;
+        done += n < 0 ? 0 : (size_t)n;
+    }
+    return 0;
+}
+
+static enum tfs_status export_file(struct exporter *ex, int directory, const struct tfs_node *node,
+                                   const char *name, const char *path)
+{
+    const struct tfs_lens *lens = tfs_node_file(ex->save, node)->lens;
+    struct tfs_error err = {0};
+    int fd, failed;
+
+    tfs_buf_clear(&ex->data);
+    if (lens->get(ex->save, ex->save->doc, tfs_node_at(node), &ex->data, &err) ||
+        tfs_buf_check(&ex->data, &err)) {
+        enum tfs_status status = tfs_cli_report(ex->cli, path, &err);
+
+        ex->status = tfs_status_worst(ex->status, status);
+        return status == TFS_STATUS_SYSTEM ? status : TFS_STATUS_DONE;
+    }
+    fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                ex->file_mode);
+    if (fd < 0)
+        return stop(ex, path, strerror(errno));
+    failed = write_all(fd, tfs_buf_span(&ex->data)) ? errno : 0;
+    if (close(fd) && !failed)
+        failed = errno;
+    return failed ? stop(ex, path, strerror(failed)) : TFS_STATUS_DONE;
+}
+
+static enum tfs_status export_directory(struct exporter *ex, int fd, const struct tfs_node *dir);
+
+static enum tfs_status export_subdirectory(struct exporter *ex, int parent,
+                                           const struct tfs_node *node, const char *name,
+                                           const char *path)
+{
+    enum tfs_status status;
+    int fd;
+
+    if (mkdirat(parent, name, ex->directory_mode))
+        return stop(ex, path, strerror(errno));
+    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return stop(ex, path, strerror(errno));
+    status = export_directory(ex, fd, node);
+    close(fd);
+    if (tfs_node_is_chunk(node))
+        tfs_progress_step(ex->cli);
+    return status;
+}
+
+/* One entry of an open directory. */
+static enum tfs_status export_entry(struct exporter *ex, int parent, const struct tfs_node *node)
+{
+    struct tfs_buf name = {0}, path = {0};
+    enum tfs_status status;
+    const char *text;
+
+    tfs_tree_name(ex->save, ex->save->doc, node, &name);
+    tfs_buf_u8(&name, 0);
+    tfs_tree_path(ex->save, ex->save->doc, node, &path);
+    tfs_buf_u8(&path, 0);
+    if (name.failed || path.failed) {
+        status = stop(ex, "", "out of memory");
+        goto out;
+    }
+    text = (const char *)name.data;
+    if (!name_is_safe(text, name.size - 1))
+        status = stop(ex, "", "a file of the save has a name that no file can have");
+    else if (tfs_node_is_directory(node))
+        status = export_subdirectory(ex, parent, node, text, (const char *)path.data);
+    else
+        status = export_file(ex, parent, node, text, (const char *)path.data);
+out:
+    tfs_buf_release(&name);
+    tfs_buf_release(&path);
+    return status;
+}
+
+static enum tfs_status export_directory(struct exporter *ex, int fd, const struct tfs_node *dir)
+{
+    enum tfs_status status = TFS_STATUS_DONE;
+    struct tfs_node node;
+    size_t index = 0;
+
+    while (!status && tfs_tree_entry(ex->save, ex->save->doc, dir, index, &index, &node) == 1)
+        status = export_entry(ex, fd, &node);
+    return status;
+}
+
+static void export_tree(struct exporter *ex)
+{
+    const struct tfs_node root = TFS_NODE_ROOT;
+    int fd = -1;
+
+    ex->status = open_target(ex, &fd);
+    if (ex->status)
+        return;
+    tfs_cli_warn(ex->cli, ex->cli->operands[0], ex->save);
+    if (tfs_facts_find(ex->save->doc->facts, TFS_NOTE_DAMAGED))
+        ex->status = TFS_STATUS_BAD;
+    tfs_progress_begin(ex->cli, "chunks", ex->save->doc->count);
+    export_directory(ex, fd, &root);
+    tfs_progress_end(ex->cli);
+    close(fd);
+}
+
+enum tfs_status tfs_cli_export(struct tfs_cli *cli)
+{
+    struct exporter ex = {.cli = cli, .target = cli->operands[1]};
+
+    ex.status = tfs_cli_open(cli, cli->operands[0], TFS_LOCK_NONE, &ex.save);
+    if (ex.status)
+        return ex.status;
+    /* Nobody sees more through the copy than in the save, but its owner can edit it. */
+    ex.file_mode = (ex.save->st.st_mode & 0666) | S_IRUSR | S_IWUSR;
+    ex.directory_mode = ex.file_mode | (ex.file_mode & 0444) >> 2;
+    export_tree(&ex);
+    tfs_buf_release(&ex.data);
+    tfs_save_close(ex.save);
+    return ex.status;
+}

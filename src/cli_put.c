@@ -1,0 +1,86 @@
+/*
+ * put: the standard input -> one file of a save, one commit.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define INPUT_MAX  (UINT64_C(1) << 30)
+#define INPUT_STEP (size_t)65536
+
+/* All of the standard input. */
+static int read_input(struct tfs_buf *input, struct tfs_error *err)
+{
+    for (;;) {
+        uint8_t *room = tfs_buf_reserve(input, INPUT_STEP);
+        ssize_t n;
+
+        if (!room)
+            return tfs_fail_memory(err);
+        n = read(STDIN_FILENO, room, INPUT_STEP);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return tfs_fail_errno(err, "standard input");
+        if (n == 0)
+            return 0;
+        input->size += (size_t)n;
+        if (input->size > INPUT_MAX)
+            return tfs_fail(err, -EFBIG, "the input is larger than %ju bytes",
+                            (uintmax_t)INPUT_MAX);
+    }
+}
+
+/* Puts the text and commits. */
+static int put_text(struct tfs_cli *cli, struct tfs_save *save, const struct tfs_node *node,
+                    struct tfs_span text, struct tfs_error *err)
+{
+    const struct tfs_lens *lens = tfs_node_file(save, node)->lens;
+    struct tfs_put put = {.options = cli->options.upgrade ? TFS_PUT_UPGRADE : 0};
+    struct tfs_doc *doc;
+    struct tfs_edit edit;
+    int result = tfs_edit_open(save->doc, &edit, err);
+
+    if (result)
+        return result;
+    result = lens->put(save, &edit, tfs_node_at(node), text, &put, err);
+    if (!result) {
+        doc = tfs_edit_finish(&edit);
+        if (doc->version != save->doc->version)
+            result = save->container->commit(save, doc, err);
+        tfs_doc_unref(doc);
+    }
+    tfs_edit_release(&edit);
+    return result;
+}
+
+static enum tfs_status put_file(struct tfs_cli *cli, struct tfs_save *save, const char *path)
+{
+    struct tfs_error err = {0};
+    struct tfs_buf input = {0};
+    struct tfs_node node;
+    enum tfs_status status = tfs_cli_writable(cli, cli->operands[0], save);
+
+    status = status ? status : tfs_cli_find_file(cli, save, path, false, &node);
+    if (status)
+        return status;
+    if (!tfs_node_writable(save, save->doc, &node))
+        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: this file is read-only", path);
+    if (read_input(&input, &err) || put_text(cli, save, &node, tfs_buf_span(&input), &err))
+        status = tfs_cli_report(cli, path, &err);
+    tfs_buf_release(&input);
+    return status;
+}
+
+enum tfs_status tfs_cli_put(struct tfs_cli *cli)
+{
+    struct tfs_save *save;
+    enum tfs_status status = tfs_cli_open(cli, cli->operands[0], TFS_LOCK_EXCLUSIVE, &save);
+
+    if (status)
+        return status;
+    status = put_file(cli, save, cli->operands[1]);
+    tfs_save_close(save);
+    return status;
+}

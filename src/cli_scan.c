@@ -1,0 +1,194 @@
+/*
+ * A directory of the user's -> the names of the tree in it. Opens no file and changes nothing.
+ *
+ * Symbolic links to directories are not followed: what DIR holds is what stands below it.
+ */
+#include "cli_import.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void tfs_found_release(struct tfs_found_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].path);
+    free(list->items);
+    *list = (struct tfs_found_list){0};
+}
+
+static enum tfs_status no_memory(struct tfs_cli *cli)
+{
+    return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory");
+}
+
+/* Takes `path`. */
+static enum tfs_status add(struct tfs_cli *cli, struct tfs_found_list *list,
+                           const struct tfs_node *node, char *path)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 16;
+        struct tfs_found *items = reallocarray(list->items, capacity, sizeof(*items));
+
+        if (!items) {
+            free(path);
+            return no_memory(cli);
+        }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = (struct tfs_found){*node, path};
+    return TFS_STATUS_DONE;
+}
+
+static enum tfs_status ignore(struct tfs_cli *cli, const char *path, const char *why)
+{
+    return tfs_cli_say(cli, TFS_STATUS_DONE, "%s: ignored: %s", path, why);
+}
+
+/* ---- walking --------------------------------------------------------------------------------- */
+
+/* One directory being read: what to do with each name, which it owns. */
+struct walk {
+    struct tfs_cli *cli;
+    struct tfs_save *save;
+    const struct tfs_doc *doc;
+    const struct tfs_node *dir;
+    struct tfs_found_list *list;
+    enum tfs_status (*entry)(struct walk *walk, const char *name, char *path);
+};
+
+static enum tfs_status walk_name(struct walk *walk, const char *directory, const char *name)
+{
+    char *path;
+
+    if (name[0] == '.')
+        return TFS_STATUS_DONE;
+    if (asprintf(&path, "%s/%s", directory, name) < 0)
+        return no_memory(walk->cli);
+    return walk->entry(walk, name, path);
+}
+
+static enum tfs_status walk_directory(struct walk *walk, const char *path)
+{
+    DIR *dir = opendir(path);
+    enum tfs_status status = TFS_STATUS_DONE;
+    struct dirent *entry;
+
+    if (!dir)
+        return tfs_cli_say(walk->cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
+    while (!status) {
+        errno = 0;
+        entry = readdir(dir);
+        if (entry)
+            status = walk_name(walk, path, entry->d_name);
+        else if (errno)
+            status = tfs_cli_say(walk->cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
+        else
+            break;
+    }
+    closedir(dir);
+    return status;
+}
+
+/* May a directory of the tree stand here? Says why not. */
+static bool is_directory(struct tfs_cli *cli, const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return true;
+    ignore(cli, path, "it is no directory, though the tree has one of this name");
+    return false;
+}
+
+/* ---- files of a scope ------------------------------------------------------------------------ */
+
+static enum tfs_status scan_name(struct walk *walk, const char *name, char *path)
+{
+    struct tfs_node node;
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    if (tfs_tree_lookup(walk->save, walk->doc, walk->dir, name, false, &node)) {
+        status = ignore(walk->cli, path, "the tree has no such name");
+    } else if (!tfs_node_is_directory(&node)) {
+        return add(walk->cli, walk->list, &node, path);
+    } else if (is_directory(walk->cli, path)) {
+        struct walk below = *walk;
+
+        if (node.directory < TFS_DIR_SUB)
+            return add(walk->cli, walk->list, &node, path);
+        below.dir = &node;
+        status = walk_directory(&below, path);
+    }
+    free(path);
+    return status;
+}
+
+/* Directories first, then files in schema order, families by member. */
+static int compare_files(const void *a, const void *b)
+{
+    const struct tfs_found *left = a, *right = b;
+
+    if (left->node.file != right->node.file)
+        return left->node.file < right->node.file ? -1 : 1;
+    if (left->node.member != right->node.member)
+        return left->node.member < right->node.member ? -1 : 1;
+    return strcmp(left->path, right->path);
+}
+
+enum tfs_status tfs_found_scan(struct tfs_cli *cli, struct tfs_save *save,
+                               const struct tfs_doc *doc, const struct tfs_node *top,
+                               const char *path, struct tfs_found_list *list)
+{
+    struct walk walk = {cli, save, doc, top, list, scan_name};
+    enum tfs_status status = walk_directory(&walk, path);
+
+    if (list->count)
+        qsort(list->items, list->count, sizeof(*list->items), compare_files);
+    return status;
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+static enum tfs_status scan_chunk(struct walk *walk, const char *name, char *path)
+{
+    struct tfs_node node = {.scope = TFS_SCOPE_CHUNK, .slot = TFS_SLOT_NONE, .file = -1};
+    const struct tfs_chunk *chunk;
+
+    node.key.group = walk->dir->key.group;
+    if (!tfs_chunk_name_parse(name, &node.key)) {
+        ignore(walk->cli, path, "this is not the name of a chunk");
+    } else if (is_directory(walk->cli, path)) {
+        chunk = tfs_doc_find(walk->doc, node.key);
+        if (chunk)
+            node.slot = chunk->slot;
+        return add(walk->cli, walk->list, &node, path);
+    }
+    free(path);
+    return TFS_STATUS_DONE;
+}
+
+enum tfs_status tfs_found_chunks(struct tfs_cli *cli, const struct tfs_doc *doc,
+                                 const struct tfs_node *holder, const char *path,
+                                 struct tfs_found_list *list)
+{
+    struct walk walk = {cli, NULL, doc, holder, list, scan_chunk};
+
+    return walk_directory(&walk, path);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return tfs_key_compare(((const struct tfs_found *)a)->node.key,
+                           ((const struct tfs_found *)b)->node.key);
+}
+
+void tfs_found_sort_chunks(struct tfs_found_list *list)
+{
+    if (list->count)
+        qsort(list->items, list->count, sizeof(*list->items), compare_keys);
+}

@@ -1,0 +1,210 @@
+/*
+ * What the commands share: sentences on stderr, the standard output, opening a save, progress.
+ *
+ * Must not know what a command does.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- sentences ------------------------------------------------------------------------------- */
+
+/* A line of progress must not stand in a sentence. */
+static void hide_progress(struct tfs_cli *cli)
+{
+    if (cli->progress.visible)
+        fputs("\r\033[K", stderr);
+    cli->progress.visible = false;
+}
+
+enum tfs_status tfs_cli_say(struct tfs_cli *cli, enum tfs_status status, const char *format, ...)
+{
+    va_list args;
+
+    hide_progress(cli);
+    fputs("terrainfs: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return status;
+}
+
+enum tfs_status tfs_cli_report(struct tfs_cli *cli, const char *path, const struct tfs_error *err)
+{
+    char text[PATH_MAX + TFS_ERROR_TEXT];
+
+    hide_progress(cli);
+    tfs_error_format(err, path, text, sizeof(text));
+    fprintf(stderr, "%s\n", text);
+    return tfs_status_of(err->code);
+}
+
+enum tfs_status tfs_cli_print(struct tfs_cli *cli, struct tfs_span span)
+{
+    size_t done = 0;
+
+    while (done < span.size) {
+        ssize_t n = write(STDOUT_FILENO, span.data + done, span.size - done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "standard output: %s", strerror(errno));
+        done += (size_t)n;
+    }
+    return TFS_STATUS_DONE;
+}
+
+/* ---- saves ----------------------------------------------------------------------------------- */
+
+enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
+                             struct tfs_save **save)
+{
+    struct tfs_open_options options = tfs_options_open(&cli->options, lock);
+    struct tfs_error err = {0};
+
+    if (tfs_save_open(path, cli->options.format, &options, save, &err))
+        return tfs_cli_report(cli, path, &err);
+    return TFS_STATUS_DONE;
+}
+
+enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path, const struct tfs_save *save)
+{
+    const struct tfs_facts *facts = save->doc->facts;
+    bool bad = tfs_facts_find(facts, TFS_NOTE_DAMAGED) || tfs_facts_find(facts, TFS_NOTE_READ_ONLY);
+
+    if (!save->read_only)
+        return TFS_STATUS_DONE;
+    return tfs_cli_say(cli, bad ? TFS_STATUS_BAD : TFS_STATUS_SYSTEM,
+                       "%s: it cannot be written: %s", path, save->read_only);
+}
+
+void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *save)
+{
+    const struct tfs_facts *facts = save->doc->facts;
+
+    for (size_t i = 0; i < facts->note_count; i++) {
+        const struct tfs_note *note = &facts->notes[i];
+
+        if (note->kind != TFS_NOTE_READ_ONLY)
+            tfs_cli_say(cli, TFS_STATUS_DONE, "%s: %s: %s", path,
+                        note->kind == TFS_NOTE_DAMAGED ? "damaged" : "warning", note->text);
+    }
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+/* Copies `path` without what means nothing in it; false when it does not fit. */
+static bool plain_path(const char *path, char *out, size_t size)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    while (*path) {
+        size_t length = strcspn(path, "/");
+
+        if (length > 0 && !(length == 1 && path[0] == '.')) {
+            if (used + length + 2 > size)
+                return false;
+            if (used)
+                out[used++] = '/';
+            memcpy(out + used, path, length);
+            used += length;
+        }
+        path += length;
+        path += strspn(path, "/");
+    }
+    out[used] = '\0';
+    return true;
+}
+
+/* Is `path`, cut behind a component that names a chunk, a chunk that the save lacks? Then it is
+ * cut. */
+static bool cut_to_missing_chunk(struct tfs_save *save, char *path)
+{
+    for (char *at = path; *at; at += *at == '/') {
+        char *end = at + strcspn(at, "/"), kept = *end;
+        struct tfs_key key;
+        struct tfs_node node;
+
+        *end = '\0';
+        if (tfs_chunk_name_parse(at, &key) &&
+            tfs_tree_resolve(save, save->doc, path, true, &node) != 0)
+            return true;
+        *end = kept;
+        at = end;
+    }
+    return false;
+}
+
+enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, const char *path,
+                                  bool must_exist, struct tfs_node *node)
+{
+    struct tfs_node found;
+    char plain[PATH_MAX];
+
+    if (!plain_path(path, plain, sizeof(plain)) ||
+        tfs_tree_resolve(save, save->doc, plain, must_exist, &found) != 0) {
+        const char *what = cut_to_missing_chunk(save, plain) ? "chunk" : "file";
+
+        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: the save has no such %s", plain, what);
+    }
+    if (tfs_node_is_directory(&found))
+        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: it is a directory", path);
+    *node = found;
+    return TFS_STATUS_DONE;
+}
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+#define PROGRESS_FIRST 500 /* milliseconds: shorter work shows nothing */
+#define PROGRESS_EVERY 200
+
+static int64_t milliseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void tfs_progress_begin(struct tfs_cli *cli, const char *unit, size_t total)
+{
+    cli->progress = (struct tfs_progress){
+        .on = isatty(STDERR_FILENO) == 1,
+        .unit = unit,
+        .total = total,
+        .shown_at = milliseconds() + PROGRESS_FIRST - PROGRESS_EVERY,
+    };
+}
+
+void tfs_progress_step(struct tfs_cli *cli)
+{
+    struct tfs_progress *p = &cli->progress;
+    int64_t now;
+
+    p->done++;
+    if (!p->on)
+        return;
+    now = milliseconds();
+    if (now - p->shown_at < PROGRESS_EVERY)
+        return;
+    p->shown_at = now;
+    p->visible = true;
+    fprintf(stderr, "\r%s: %zu of %zu %s\033[K", cli->command, p->done, p->total, p->unit);
+    fflush(stderr);
+}
+
+void tfs_progress_end(struct tfs_cli *cli)
+{
+    hide_progress(cli);
+    cli->progress.on = false;
+}

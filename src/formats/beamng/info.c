@@ -1,0 +1,137 @@
+/*
+ * What a terrain is -> info.txt.
+ */
+#include "formats/info.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "formats/beamng/layers.h"
+#include "formats/beamng/lenses.h"
+
+struct survey {
+    struct tfs_terrain terrain;
+    uint16_t low, high;
+    uint64_t layers[256]; /* samples of each */
+};
+
+static void survey_samples(struct survey *s, uint8_t *row)
+{
+    uint32_t side = s->terrain.layout.side;
+
+    s->low = UINT16_MAX;
+    for (uint32_t z = 0; z < side; z++) {
+        tfs_terrain_row(&s->terrain, &tfs_ter_heights, z, row);
+        for (uint32_t x = 0; x < side; x++) {
+            uint16_t height = (uint16_t)(row[2 * x] | row[2 * x + 1] << 8);
+            s->low = height < s->low ? height : s->low;
+            s->high = height > s->high ? height : s->high;
+        }
+        tfs_terrain_row(&s->terrain, &tfs_ter_layers, z, row);
+        for (uint32_t x = 0; x < side; x++)
+            s->layers[row[x]]++;
+    }
+}
+
+/* "253 (6 samples), 254 (1)", or "none". */
+static int add_strays(const struct survey *s, uint32_t materials, struct tfs_buf *out,
+                      struct tfs_error *err)
+{
+    struct tfs_buf list = {0};
+
+    for (unsigned i = materials; i < TFS_TER_HOLE; i++) {
+        if (s->layers[i] > 0 && list.size == 0)
+            tfs_buf_printf(&list, "%u (%" PRIu64 " samples)", i, s->layers[i]);
+        else if (s->layers[i] > 0)
+            tfs_buf_printf(&list, ", %u (%" PRIu64 ")", i, s->layers[i]);
+    }
+    tfs_buf_u8(&list, '\0');
+    if (tfs_buf_check(&list, err) == 0)
+        tfs_info_line(out, "layers-without-material", "%s",
+                      list.size > 1 ? (const char *)list.data : "none");
+    tfs_buf_release(&list);
+    return err->code;
+}
+
+static void add_corners(const struct survey *s, struct tfs_buf *out)
+{
+    uint64_t odd = tfs_corners_odd(&s->terrain);
+
+    if (s->terrain.layout.extra != tfs_ter_corners.bytes)
+        return;
+    if (odd == 0)
+        tfs_info_line(out, "corners", "follow the rule");
+    else
+        tfs_info_line(out, "corners", "%" PRIu64 " of %" PRIu64 " squares do not follow the rule",
+                      odd, tfs_ter_samples(&s->terrain.layout));
+}
+
+static const char *sidecar_text(const struct tfs_doc *doc)
+{
+    struct tfs_terrain_facts *facts = doc->facts->own;
+
+    switch ((enum tfs_sidecar_state)atomic_load(&facts->sidecar)) {
+    case TFS_SIDECAR_ABSENT:
+        return "absent";
+    case TFS_SIDECAR_AGREES:
+        return "agrees";
+    case TFS_SIDECAR_DIFFERS:
+        return "differs (other materials than the terrain)";
+    case TFS_SIDECAR_DAMAGED:
+        return "damaged (no list of materials can be read in it); it is left as it is";
+    }
+    return "absent";
+}
+
+static void add_layout(const struct tfs_ter_layout *layout, struct tfs_buf *out)
+{
+    tfs_info_line(out, "version", "%u", layout->version);
+    tfs_info_line(out, "layout", "%s", tfs_ter_layout_name(layout));
+    tfs_info_line(out, "name-terminator", "%s", layout->nul ? "00" : "none");
+    tfs_info_line(out, "size", "%" PRIu32 " x %" PRIu32 " samples", layout->side, layout->side);
+    if (layout->side > TFS_PICTURE_SIDE_MAX)
+        tfs_info_line(out, "pictures", "none above %d samples a side", TFS_PICTURE_SIDE_MAX);
+}
+
+static int add_survey(const struct survey *s, const struct tfs_doc *doc, struct tfs_buf *out,
+                      struct tfs_error *err)
+{
+    uint32_t materials = tfs_terrain_name_count(doc);
+
+    tfs_info_line(out, "heights", "%u to %u", s->low, s->high);
+    tfs_info_line(out, "height-unit", "%s",
+                  s->terrain.layout.version == 7 ? "1/32 metre" : "maxHeight / 65536 metres");
+    tfs_info_line(out, "materials", "%" PRIu32, materials);
+    tfs_info_line(out, "holes", "%" PRIu64, s->layers[TFS_TER_HOLE]);
+    if (add_strays(s, materials, out, err) < 0)
+        return err->code;
+    add_corners(s, out);
+    tfs_info_line(out, "sidecar", "%s", sidecar_text(doc));
+    return 0;
+}
+
+static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    struct survey s = {.low = 0};
+    const struct tfs_ter_layout *layout = tfs_terrain_layout(doc);
+    uint8_t *row = malloc((size_t)layout->side * 2);
+    int result = row == NULL ? tfs_fail_memory(err) : tfs_terrain_init(doc, &s.terrain, err);
+
+    (void)at;
+    if (result == 0) {
+        survey_samples(&s, row);
+        tfs_info_begin(out, save, doc);
+        add_layout(layout, out);
+        result = add_survey(&s, doc, out, err);
+    }
+    if (result == 0) {
+        tfs_info_end(out, save, doc);
+        result = tfs_buf_check(out, err);
+    }
+    tfs_terrain_release(&s.terrain);
+    free(row);
+    return result;
+}
+
+const struct tfs_lens tfs_lens_info = {.get = info_get};

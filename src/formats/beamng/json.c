@@ -1,0 +1,346 @@
+/*
+ * JSON text -> where a list of strings lies in it, and its strings.
+ *
+ * Must not know what the text is about. A library would build a tree, and say nothing of where the
+ * list lies or how it is spelt; here every other byte must stay. Nothing is allocated while
+ * scanning.
+ */
+#include "formats/beamng/json.h"
+
+#include <string.h>
+
+#include "text/name.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* ---- scanning -------------------------------------------------------------------------------- */
+
+/* Takes the next byte if it is `c`. */
+static bool take(struct tfs_cursor *in, uint8_t c)
+{
+    if (tfs_cursor_left(in) == 0 || *in->at != c)
+        return false;
+    (void)tfs_take(in, 1);
+    return true;
+}
+
+static bool take_one_of(struct tfs_cursor *in, const char *set)
+{
+    return tfs_cursor_left(in) > 0 && *in->at != 0 && strchr(set, *in->at) != NULL &&
+           take(in, *in->at);
+}
+
+static struct tfs_span take_space(struct tfs_cursor *in)
+{
+    const uint8_t *begin = in->at;
+
+    while (take_one_of(in, " \t\r\n"))
+        ;
+    return (struct tfs_span){begin, (size_t)(in->at - begin)};
+}
+
+static size_t take_digits(struct tfs_cursor *in)
+{
+    size_t count = 0;
+
+    while (take_one_of(in, "0123456789"))
+        count++;
+    return count;
+}
+
+static bool skip_word(struct tfs_cursor *in, const char *word)
+{
+    return tfs_span_equal(tfs_take(in, strlen(word)), tfs_span_of(word));
+}
+
+static bool skip_number(struct tfs_cursor *in)
+{
+    (void)take(in, '-');
+    if (!take(in, '0') && take_digits(in) == 0)
+        return false;
+    if (take(in, '.') && take_digits(in) == 0)
+        return false;
+    if (take_one_of(in, "eE")) {
+        (void)take_one_of(in, "+-");
+        return take_digits(in) > 0;
+    }
+    return true;
+}
+
+/* A string, with *text between its quotes. */
+static bool take_string(struct tfs_cursor *in, struct tfs_span *text)
+{
+    if (!take(in, '"'))
+        return false;
+    const uint8_t *begin = in->at;
+    for (;;) {
+        const uint8_t *end = in->at;
+        uint8_t c = tfs_take_u8(in);
+        if (in->failed || c < 0x20)
+            return false;
+        if (c == '"') {
+            *text = (struct tfs_span){begin, (size_t)(end - begin)};
+            return true;
+        }
+        if (c != '\\')
+            continue;
+        if (take_one_of(in, "\"\\/bfnrt"))
+            continue;
+        if (!take(in, 'u'))
+            return false;
+        for (int i = 0; i < 4; i++)
+            if (!take_one_of(in, "0123456789abcdefABCDEF"))
+                return false;
+    }
+}
+
+static bool skip_value(struct tfs_cursor *in, unsigned depth);
+
+/* The members of an object or the elements of an array, up to the closing bracket. */
+static bool skip_members(struct tfs_cursor *in, bool object, unsigned depth)
+{
+    uint8_t end = object ? '}' : ']';
+    struct tfs_span key;
+
+    take_space(in);
+    if (take(in, end))
+        return true;
+    do {
+        take_space(in);
+        if (object) {
+            if (!take_string(in, &key))
+                return false;
+            take_space(in);
+            if (!take(in, ':'))
+                return false;
+            take_space(in);
+        }
+        if (!skip_value(in, depth))
+            return false;
+        take_space(in);
+    } while (take(in, ','));
+    return take(in, end);
+}
+
+static bool skip_value(struct tfs_cursor *in, unsigned depth)
+{
+    struct tfs_span text;
+
+    if (tfs_cursor_left(in) == 0)
+        return false;
+    switch (*in->at) {
+    case '{':
+    case '[':
+        return depth < TFS_JSON_NESTING && skip_members(in, tfs_take_u8(in) == '{', depth + 1);
+    case '"':
+        return take_string(in, &text);
+    case 't':
+        return skip_word(in, "true");
+    case 'f':
+        return skip_word(in, "false");
+    case 'n':
+        return skip_word(in, "null");
+    default:
+        return skip_number(in);
+    }
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static bool is_key(struct tfs_span text, const char *key)
+{
+    struct tfs_buf decoded = {0};
+
+    tfs_json_decode(&decoded, text);
+    bool same = !decoded.failed && tfs_span_equal(tfs_buf_span(&decoded), tfs_span_of(key));
+    tfs_buf_release(&decoded);
+    return same;
+}
+
+/* The members of the outermost object; *found counts those of that key. */
+static bool find_member(struct tfs_cursor *in, const char *key, struct tfs_span *value,
+                        unsigned *found)
+{
+    struct tfs_span name;
+
+    take_space(in);
+    if (take(in, '}'))
+        return true;
+    do {
+        take_space(in);
+        if (!take_string(in, &name))
+            return false;
+        take_space(in);
+        if (!take(in, ':'))
+            return false;
+        take_space(in);
+        const uint8_t *begin = in->at;
+        if (!skip_value(in, 1))
+            return false;
+        if (is_key(name, key)) {
+            *value = (struct tfs_span){begin, (size_t)(in->at - begin)};
+            ++*found;
+        }
+        take_space(in);
+    } while (take(in, ','));
+    return take(in, '}');
+}
+
+bool tfs_json_find_strings(struct tfs_span text, const char *key, struct tfs_span *array)
+{
+    struct tfs_cursor in = tfs_cursor_init(text);
+    struct tfs_span value = {NULL, 0};
+    unsigned found = 0;
+
+    take_space(&in);
+    if (!take(&in, '{') || !find_member(&in, key, &value, &found))
+        return false;
+    take_space(&in);
+    if (tfs_cursor_left(&in) > 0 || found != 1 || value.data[0] != '[')
+        return false;
+
+    struct tfs_json_strings strings = tfs_json_strings_init(value);
+    while (tfs_json_strings_next(&strings))
+        ;
+    if (strings.in.failed)
+        return false;
+    *array = value;
+    return true;
+}
+
+struct tfs_json_strings tfs_json_strings_init(struct tfs_span array)
+{
+    struct tfs_json_strings strings = {.in = tfs_cursor_init(array)};
+
+    (void)take(&strings.in, '[');
+    return strings;
+}
+
+/* An array that is not of strings ends with in.failed. */
+bool tfs_json_strings_next(struct tfs_json_strings *strings)
+{
+    struct tfs_cursor *in = &strings->in;
+
+    if (strings->text.data != NULL) {
+        strings->before = take_space(in);
+        if (take(in, ']'))
+            return false;
+        if (!take(in, ','))
+            in->failed = true;
+    }
+    strings->before = take_space(in);
+    if (strings->text.data == NULL && take(in, ']'))
+        return false;
+    if (!in->failed && take_string(in, &strings->text))
+        return true;
+    in->failed = true;
+    return false;
+}
+
+/* ---- strings --------------------------------------------------------------------------------- */
+
+static void add_utf8(struct tfs_buf *out, uint32_t c)
+{
+    if (c < 0x80) {
+        tfs_buf_u8(out, (uint8_t)c);
+        return;
+    }
+    if (c < 0x800) {
+        tfs_buf_u8(out, (uint8_t)(0xc0 | c >> 6));
+    } else {
+        if (c < 0x10000) {
+            tfs_buf_u8(out, (uint8_t)(0xe0 | c >> 12));
+        } else {
+            tfs_buf_u8(out, (uint8_t)(0xf0 | c >> 18));
+            tfs_buf_u8(out, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
+        }
+        tfs_buf_u8(out, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
+    }
+    tfs_buf_u8(out, (uint8_t)(0x80 | (c & 0x3f)));
+}
+
+/* The four hex digits of a sound escape. */
+static uint32_t take_hex(struct tfs_cursor *in)
+{
+    uint32_t value = 0;
+
+    for (int i = 0; i < 4; i++) {
+        uint8_t c = tfs_take_u8(in);
+        value = value << 4 | (uint32_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+    }
+    return value;
+}
+
+static void decode_unicode(struct tfs_buf *out, struct tfs_cursor *in)
+{
+    uint32_t c = take_hex(in);
+    struct tfs_cursor behind = *in;
+
+    if (c >= 0xd800 && c < 0xdc00 && take(&behind, '\\') && take(&behind, 'u')) {
+        uint32_t low = take_hex(&behind);
+        if (low >= 0xdc00 && low < 0xe000) {
+            *in = behind;
+            add_utf8(out, 0x10000 + ((c - 0xd800) << 10 | (low - 0xdc00)));
+            return;
+        }
+    }
+    if (c >= 0xd800 && c < 0xe000)
+        tfs_buf_add_text(out, REPLACEMENT);
+    else
+        add_utf8(out, c);
+}
+
+/* Letters of short escapes, and the bytes they stand for, in the same order. */
+static const char letters[] = "\"\\/bfnrt";
+static const char meanings[] = "\"\\/\b\f\n\r\t";
+
+void tfs_json_decode(struct tfs_buf *out, struct tfs_span text)
+{
+    struct tfs_cursor in = tfs_cursor_init(text);
+
+    while (tfs_cursor_left(&in) > 0) {
+        uint8_t c = tfs_take_u8(&in);
+        if (c != '\\') {
+            tfs_buf_u8(out, c);
+            continue;
+        }
+        c = tfs_take_u8(&in);
+        const char *letter = c == 0 ? NULL : strchr(letters, c);
+        if (letter == NULL)
+            decode_unicode(out, &in);
+        else
+            tfs_buf_u8(out, (uint8_t)meanings[letter - letters]);
+    }
+}
+
+static void print_byte(struct tfs_buf *out, uint8_t c)
+{
+    const char *meaning = c == 0 || c == '/' ? NULL : strchr(meanings, c);
+
+    if (meaning != NULL) {
+        tfs_buf_u8(out, '\\');
+        tfs_buf_u8(out, (uint8_t)letters[meaning - meanings]);
+    } else if (c < 0x20) {
+        tfs_buf_printf(out, "\\u%04x", c);
+    } else {
+        tfs_buf_u8(out, c);
+    }
+}
+
+void tfs_json_print(struct tfs_buf *out, struct tfs_span bytes)
+{
+    struct tfs_cursor in = tfs_cursor_init(bytes);
+
+    tfs_buf_u8(out, '"');
+    while (tfs_cursor_left(&in) > 0) {
+        struct tfs_span rest = {in.at, tfs_cursor_left(&in)};
+        struct tfs_span sound = tfs_take(&in, tfs_utf8_prefix(rest));
+        for (size_t i = 0; i < sound.size; i++)
+            print_byte(out, sound.data[i]);
+        if (sound.size < rest.size) {
+            tfs_buf_add_text(out, REPLACEMENT);
+            (void)tfs_take(&in, 1);
+        }
+    }
+    tfs_buf_u8(out, '"');
+}

@@ -1,0 +1,120 @@
+/*
+ * Layers and heights -> map.png, for looking: every layer in a colour of its own, darker where the
+ * ground is low; holes black. North up.
+ */
+#include <stdlib.h>
+
+#include "formats/beamng/lenses.h"
+#include "image/png.h"
+
+#define HUES     (6 * 256)
+#define HUE_STEP 949 /* about HUES times the golden ratio: neighbours in the list lie far apart */
+#define DARKEST  90  /* of 256 */
+
+struct map {
+    struct tfs_terrain terrain;
+    uint8_t colours[256][3];
+    uint16_t low, high; /* heights */
+    uint8_t *row;       /* heights, then layers */
+};
+
+/* A strong colour; the hue walks red, yellow, green, cyan, blue, magenta. `pale` is its least part.
+ */
+static void set_colour(uint8_t rgb[3], unsigned hue, uint8_t pale)
+{
+    static const uint8_t high[6][3] = {
+        {2, 1, 0}, {1, 2, 0}, {0, 2, 1}, {0, 1, 2}, {1, 0, 2}, {2, 0, 1},
+    };
+    unsigned part = hue / 256, within = hue % 256;
+    unsigned span = 255u - pale;
+    unsigned ramp = part % 2 == 0 ? within : 255 - within;
+
+    for (unsigned c = 0; c < 3; c++) {
+        unsigned full = high[part][c];
+        rgb[c] = (uint8_t)(full == 2 ? 255 : pale + (full == 1 ? span * ramp / 255 : 0));
+    }
+}
+
+static void set_colours(struct map *map)
+{
+    static const uint8_t pales[] = {40, 120, 0};
+
+    for (unsigned i = 0; i < TFS_TER_HOLE; i++)
+        set_colour(map->colours[i], (100 + i * HUE_STEP) % HUES, pales[i / 16 % 3]);
+}
+
+static uint16_t height_at(const uint8_t *row, uint32_t x)
+{
+    return (uint16_t)(row[2 * x] | row[2 * x + 1] << 8);
+}
+
+static void set_range(struct map *map)
+{
+    uint32_t side = map->terrain.layout.side;
+
+    map->low = UINT16_MAX;
+    for (uint32_t z = 0; z < side; z++) {
+        tfs_terrain_row(&map->terrain, &tfs_ter_heights, z, map->row);
+        for (uint32_t x = 0; x < side; x++) {
+            uint16_t height = height_at(map->row, x);
+            map->low = height < map->low ? height : map->low;
+            map->high = height > map->high ? height : map->high;
+        }
+    }
+}
+
+static void map_row(void *arg, uint32_t row, uint8_t *samples)
+{
+    const struct map *map = arg;
+    uint32_t side = map->terrain.layout.side;
+    uint8_t *layers = map->row + (size_t)side * 2;
+    /* Height above the lowest to brightness, with 16 bits behind the point. */
+    uint32_t scale = ((256 - DARKEST) << 16) / (uint32_t)(map->high - map->low + 1);
+
+    tfs_terrain_row(&map->terrain, &tfs_ter_heights, side - 1 - row, map->row);
+    tfs_terrain_row(&map->terrain, &tfs_ter_layers, side - 1 - row, layers);
+    for (uint32_t x = 0; x < side; x++, samples += 3) {
+        const uint8_t *colour = map->colours[layers[x]];
+        uint32_t light = DARKEST + ((uint32_t)(height_at(map->row, x) - map->low) * scale >> 16);
+        for (unsigned c = 0; c < 3; c++)
+            samples[c] = (uint8_t)(colour[c] * light >> 8);
+    }
+}
+
+static struct tfs_png_shape map_shape(const struct tfs_doc *doc)
+{
+    uint32_t side = tfs_terrain_layout(doc)->side;
+
+    return (struct tfs_png_shape){.width = side, .height = side, .type = TFS_PNG_RGB8};
+}
+
+static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                   struct tfs_buf *out, struct tfs_error *err)
+{
+    struct map map = {.low = 0};
+    struct tfs_png_shape shape = map_shape(doc);
+
+    (void)save;
+    (void)at;
+    map.row = malloc((size_t)shape.width * 3);
+    int result = map.row == NULL ? tfs_fail_memory(err) : tfs_terrain_init(doc, &map.terrain, err);
+    if (result == 0) {
+        set_colours(&map);
+        set_range(&map);
+        result = tfs_png_write(&shape, map_row, &map, out, err);
+    }
+    tfs_terrain_release(&map.terrain);
+    free(map.row);
+    return result;
+}
+
+static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_png_shape shape = map_shape(doc);
+
+    (void)save;
+    (void)at;
+    return (int64_t)tfs_png_size(&shape);
+}
+
+const struct tfs_lens tfs_lens_map = {.get = map_get, .size = map_size};

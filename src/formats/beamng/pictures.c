@@ -1,0 +1,372 @@
+/*
+ * Planes of samples <-> PNG pictures, north up: row r of a picture is row side-1-r of the file.
+ *
+ * Must not know how a PNG is written, nor where tiles lie.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/beamng/layers.h"
+#include "formats/beamng/lenses.h"
+#include "image/png.h"
+
+#define BRUSH 128 /* a grey from here on is white */
+
+/* What one picture shows. */
+struct picture {
+    const struct tfs_ter_plane *plane;
+    enum tfs_png_type type;
+    bool mask; /* not the plane's samples, but 255 where they are `layer`, else 0 */
+    uint8_t layer;
+};
+
+static struct picture heights_picture(void)
+{
+    return (struct picture){.plane = &tfs_ter_heights, .type = TFS_PNG_GREY16};
+}
+
+static struct picture layers_picture(void)
+{
+    return (struct picture){.plane = &tfs_ter_layers, .type = TFS_PNG_GREY8};
+}
+
+static struct picture mask_picture(uint32_t layer)
+{
+    return (struct picture){
+        .plane = &tfs_ter_layers, .type = TFS_PNG_GREY8, .mask = true, .layer = (uint8_t)layer};
+}
+
+static struct picture extra_picture(const struct tfs_doc *doc, uint32_t member)
+{
+    const struct tfs_ter_plane *plane = tfs_ter_extra_plane(tfs_terrain_layout(doc), member);
+
+    return (struct picture){.plane = plane,
+                            .type = plane->bytes == 4 ? TFS_PNG_RGBA8 : TFS_PNG_GREY8};
+}
+
+static struct tfs_png_shape shape_of(const struct tfs_doc *doc, const struct picture *picture)
+{
+    uint32_t side = tfs_terrain_layout(doc)->side;
+
+    return (struct tfs_png_shape){.width = side, .height = side, .type = picture->type};
+}
+
+/* Little-endian samples to big-endian ones, and back: four at a time. */
+static void swap_bytes(uint8_t *samples, size_t size)
+{
+    const uint64_t low = UINT64_C(0x00ff00ff00ff00ff);
+    size_t i = 0;
+
+    for (; i + 8 <= size; i += 8) {
+        uint64_t four;
+        memcpy(&four, samples + i, 8);
+        four = (four & low) << 8 | (four >> 8 & low);
+        memcpy(samples + i, &four, 8);
+    }
+    for (; i + 1 < size; i += 2) {
+        uint8_t first = samples[i];
+        samples[i] = samples[i + 1];
+        samples[i + 1] = first;
+    }
+}
+
+/* ---- showing --------------------------------------------------------------------------------- */
+
+struct showing {
+    struct tfs_terrain terrain;
+    struct picture picture;
+};
+
+static void show_row(void *arg, uint32_t row, uint8_t *samples)
+{
+    const struct showing *s = arg;
+    uint32_t side = s->terrain.layout.side;
+
+    tfs_terrain_row(&s->terrain, s->picture.plane, side - 1 - row, samples);
+    if (s->picture.type == TFS_PNG_GREY16)
+        swap_bytes(samples, (size_t)side * 2);
+    for (uint32_t x = 0; s->picture.mask && x < side; x++)
+        samples[x] = samples[x] == s->picture.layer ? UINT8_MAX : 0;
+}
+
+static int show(const struct tfs_doc *doc, struct picture picture, struct tfs_buf *out,
+                struct tfs_error *err)
+{
+    struct showing s = {.picture = picture};
+    struct tfs_png_shape shape = shape_of(doc, &picture);
+
+    if (tfs_terrain_init(doc, &s.terrain, err) < 0)
+        return err->code;
+    int result = tfs_png_write(&shape, show_row, &s, out, err);
+    tfs_terrain_release(&s.terrain);
+    return result;
+}
+
+static int64_t size_of(const struct tfs_doc *doc, struct picture picture)
+{
+    struct tfs_png_shape shape = shape_of(doc, &picture);
+
+    return (int64_t)tfs_png_size(&shape);
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+/* A picture that was written, and the layers as they are, both north up. */
+struct taking {
+    struct tfs_edit *edit;
+    const struct tfs_doc *doc;
+    uint32_t side;
+    struct tfs_buf samples, layers;
+    unsigned depth;
+    struct tfs_error *err;
+};
+
+static int fail_pixel(struct taking *t, size_t i, const char *what)
+{
+    return tfs_fail(t->err, -EBADMSG, "pixel %zu,%zu %s", i % t->side, i / t->side, what);
+}
+
+static int read_plane(const struct tfs_doc *doc, const struct tfs_ter_plane *plane,
+                      struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_terrain terrain;
+
+    if (tfs_terrain_init(doc, &terrain, err) < 0)
+        return err->code;
+    int result = tfs_terrain_picture(&terrain, plane, out, err);
+    tfs_terrain_release(&terrain);
+    return result;
+}
+
+/* Reads the picture and, for those that change layers, the layers. */
+static int taking_init(struct taking *t, struct tfs_edit *edit, struct picture picture,
+                       struct tfs_span png, struct tfs_error *err)
+{
+    struct tfs_png_shape shape = shape_of(tfs_edit_doc(edit), &picture);
+
+    *t = (struct taking){.edit = edit, .doc = tfs_edit_doc(edit), .side = shape.width, .err = err};
+    int result = tfs_png_read(png, &shape, &t->samples, &t->depth, err);
+    if (result == 0 && picture.plane == &tfs_ter_layers)
+        result = read_plane(t->doc, &tfs_ter_layers, &t->layers, err);
+    return result;
+}
+
+/* Stores what came out of it, if all went well. */
+static int taking_finish(struct taking *t, int result)
+{
+    if (result == 0)
+        result = tfs_terrain_check_layout(t->edit, t->err);
+    tfs_buf_release(&t->samples);
+    tfs_buf_release(&t->layers);
+    return result;
+}
+
+/* ---- heights --------------------------------------------------------------------------------- */
+
+static int heightmap_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                         struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    (void)at;
+    return show(doc, heights_picture(), out, err);
+}
+
+static int64_t heightmap_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    (void)at;
+    return size_of(doc, heights_picture());
+}
+
+/* 8 bits stand for 16 only where that loses nothing: where all heights are multiples of 257, which
+ * have two equal bytes. */
+static int check_depth(struct taking *t)
+{
+    struct tfs_buf heights = {0};
+    size_t i = 0;
+
+    if (t->depth == 16)
+        return 0;
+    if (read_plane(t->doc, &tfs_ter_heights, &heights, t->err) < 0)
+        return t->err->code;
+    while (i < heights.size && heights.data[i] == heights.data[i + 1])
+        i += 2;
+    bool loses = i < heights.size;
+    tfs_buf_release(&heights);
+    if (!loses)
+        return 0;
+    return tfs_fail(t->err, -EBADMSG,
+                    "the picture has %u bits a pixel, the stored heights need 16 (pixel %zu,%zu "
+                    "does): save it as 16-bit grey; ImageMagick keeps 16 bits with -depth 16 "
+                    "-define png:bit-depth=16",
+                    t->depth, i / 2 % t->side, i / 2 / t->side);
+}
+
+static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct taking t;
+    int result = taking_init(&t, edit, heights_picture(), text, err);
+
+    (void)save;
+    (void)at;
+    (void)put;
+    if (result == 0)
+        result = check_depth(&t);
+    if (result == 0) {
+        swap_bytes(t.samples.data, t.samples.size);
+        result = tfs_terrain_put(edit, &tfs_ter_heights, t.samples.data, err);
+    }
+    return taking_finish(&t, result);
+}
+
+const struct tfs_lens tfs_lens_heightmap = {heightmap_get, heightmap_put, NULL, NULL,
+                                            heightmap_size};
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+static int layers_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                      struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    (void)at;
+    return show(doc, layers_picture(), out, err);
+}
+
+static int64_t layers_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    (void)at;
+    return size_of(doc, layers_picture());
+}
+
+static int check_layers(struct taking *t)
+{
+    uint32_t materials = tfs_terrain_name_count(t->doc);
+    char what[80];
+
+    for (size_t i = 0; i < t->samples.size; i++) {
+        if (tfs_layer_allowed(t->layers.data[i], t->samples.data[i], materials))
+            continue;
+        snprintf(what, sizeof(what), "has layer %u, but there are %u materials (255 is a hole)",
+                 t->samples.data[i], materials);
+        return fail_pixel(t, i, what);
+    }
+    return 0;
+}
+
+static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct taking t;
+    int result = taking_init(&t, edit, layers_picture(), text, err);
+
+    (void)save;
+    (void)at;
+    (void)put;
+    if (result == 0)
+        result = check_layers(&t);
+    if (result == 0)
+        result = tfs_layers_put(edit, t.samples.data, err);
+    return taking_finish(&t, result);
+}
+
+const struct tfs_lens tfs_lens_layers_picture = {layers_get, layers_put, NULL, NULL, layers_size};
+
+/* ---- masks and holes ------------------------------------------------------------------------- */
+
+/* White becomes the mask's layer, and what was its layer and is black now becomes layer 0. */
+static int paint(struct taking *t, uint8_t layer)
+{
+    for (size_t i = 0; i < t->samples.size; i++) {
+        bool white = t->samples.data[i] >= BRUSH;
+        if (white == (t->layers.data[i] == layer))
+            continue;
+        if (!white && layer == 0)
+            return fail_pixel(t, i,
+                              "takes layer 0 away, but nothing says what it becomes: paint "
+                              "it in another mask");
+        t->layers.data[i] = white ? layer : 0;
+    }
+    return 0;
+}
+
+static int put_mask(struct tfs_edit *edit, uint32_t layer, struct tfs_span text,
+                    struct tfs_error *err)
+{
+    struct taking t;
+    int result = taking_init(&t, edit, mask_picture(layer), text, err);
+
+    if (result == 0)
+        result = paint(&t, (uint8_t)layer);
+    if (result == 0)
+        result = tfs_layers_put(edit, t.layers.data, err);
+    return taking_finish(&t, result);
+}
+
+static int mask_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    return show(doc, mask_picture(at.member), out, err);
+}
+
+static int mask_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    (void)save;
+    (void)put;
+    return put_mask(edit, at.member, text, err);
+}
+
+static int holes_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    (void)at;
+    return show(doc, mask_picture(TFS_TER_HOLE), out, err);
+}
+
+static int holes_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    (void)save;
+    (void)at;
+    (void)put;
+    return put_mask(edit, TFS_TER_HOLE, text, err);
+}
+
+const struct tfs_lens tfs_lens_mask = {mask_get, mask_put, NULL, NULL, layers_size};
+const struct tfs_lens tfs_lens_holes = {holes_get, holes_put, NULL, NULL, layers_size};
+
+/* ---- extra planes ---------------------------------------------------------------------------- */
+
+static int extra_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    return show(doc, extra_picture(doc, at.member), out, err);
+}
+
+static int64_t extra_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return size_of(doc, extra_picture(doc, at.member));
+}
+
+static int extra_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct taking t;
+    struct picture picture = extra_picture(tfs_edit_doc(edit), at.member);
+    int result = taking_init(&t, edit, picture, text, err);
+
+    (void)save;
+    (void)put;
+    if (result == 0)
+        result = tfs_terrain_put(edit, picture.plane, t.samples.data, err);
+    return taking_finish(&t, result);
+}
+
+const struct tfs_lens tfs_lens_extra = {extra_get, extra_put, NULL, NULL, extra_size};

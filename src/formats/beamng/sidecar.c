@@ -1,0 +1,183 @@
+/*
+ * A list of names -> the list of materials of a JSON text, in the text's own spelling.
+ *
+ * Must not know the terrain. Whatever cannot be understood stays as it is: tools and debugging are
+ * what BeamNG writes this file for, the terrain does not need it.
+ */
+#include "formats/beamng/sidecar.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "formats/beamng/json.h"
+
+#define SAVE_ENDING    ".ter"
+#define SIDECAR_ENDING ".terrain.json"
+#define SIDECAR_MAX    (UINT64_C(16) << 20)
+#define KEY            "materials"
+
+char *tfs_sidecar_path(const char *save_path)
+{
+    size_t length = strlen(save_path), ending = strlen(SAVE_ENDING);
+
+    if (length < ending || strcasecmp(save_path + length - ending, SAVE_ENDING) != 0)
+        return NULL;
+    char *path = malloc(length - ending + sizeof(SIDECAR_ENDING));
+    if (path != NULL) {
+        memcpy(path, save_path, length - ending);
+        memcpy(path + length - ending, SIDECAR_ENDING, sizeof(SIDECAR_ENDING));
+    }
+    return path;
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+/* Does the string say this name, as far as JSON can say it? */
+static bool says(struct tfs_span text, struct tfs_span name)
+{
+    struct tfs_buf wanted = {0}, printed = {0}, said = {0};
+
+    tfs_json_print(&printed, name);
+    if (printed.size >= 2)
+        tfs_json_decode(&wanted, (struct tfs_span){printed.data + 1, printed.size - 2});
+    tfs_json_decode(&said, text);
+    bool same = !printed.failed && !wanted.failed && !said.failed &&
+                tfs_span_equal(tfs_buf_span(&wanted), tfs_buf_span(&said));
+    tfs_buf_release(&wanted);
+    tfs_buf_release(&printed);
+    tfs_buf_release(&said);
+    return same;
+}
+
+enum tfs_sidecar_state tfs_sidecar_judge(struct tfs_span json, struct tfs_ter_names names)
+{
+    struct tfs_span array, name;
+
+    if (!tfs_json_find_strings(json, KEY, &array))
+        return TFS_SIDECAR_DAMAGED;
+    struct tfs_json_strings strings = tfs_json_strings_init(array);
+    while (tfs_json_strings_next(&strings))
+        if (!tfs_ter_names_next(&names, &name) || !says(strings.text, name))
+            return TFS_SIDECAR_DIFFERS;
+    return names.left == 0 ? TFS_SIDECAR_AGREES : TFS_SIDECAR_DIFFERS;
+}
+
+/* White space of a list: before the first element, before the others, before the bracket. */
+struct spelling {
+    struct tfs_span first, next, last;
+};
+
+static struct spelling spelling_of(struct tfs_span array)
+{
+    struct tfs_json_strings strings = tfs_json_strings_init(array);
+    struct spelling s = {tfs_span_of("\n    "), tfs_span_of("\n    "), tfs_span_of("\n  ")};
+
+    if (!tfs_json_strings_next(&strings))
+        return s;
+    s.first = s.next = strings.before;
+    if (tfs_json_strings_next(&strings)) {
+        s.next = strings.before;
+        while (tfs_json_strings_next(&strings))
+            ;
+    }
+    s.last = strings.before;
+    return s;
+}
+
+bool tfs_sidecar_rewrite(struct tfs_span json, struct tfs_ter_names names, struct tfs_buf *out)
+{
+    struct tfs_span array, name;
+    bool first = true;
+
+    if (!tfs_json_find_strings(json, KEY, &array))
+        return false;
+    struct spelling s = spelling_of(array);
+    size_t before = (size_t)(array.data - json.data);
+    tfs_buf_add(out, json.data, before);
+    tfs_buf_u8(out, '[');
+    for (; tfs_ter_names_next(&names, &name); first = false) {
+        if (!first)
+            tfs_buf_u8(out, ',');
+        tfs_buf_add_span(out, first ? s.first : s.next);
+        tfs_json_print(out, name);
+    }
+    if (!first)
+        tfs_buf_add_span(out, s.last);
+    tfs_buf_u8(out, ']');
+    tfs_buf_add(out, array.data + array.size, json.size - before - array.size);
+    return true;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* What there is, read: 0, or negative when there is nothing to be read. *file stays open. */
+static int read_sidecar(const char *path, struct tfs_file_handle *file, struct tfs_blob **json)
+{
+    struct tfs_error ignored = {0};
+
+    if (tfs_file_open(path, false, file, &ignored) < 0)
+        return ignored.code;
+    if (tfs_file_read(file, SIDECAR_MAX, json, &ignored) < 0)
+        tfs_file_close(file);
+    return ignored.code;
+}
+
+enum tfs_sidecar_state tfs_sidecar_look(const char *save_path, struct tfs_ter_names names)
+{
+    char *path = tfs_sidecar_path(save_path);
+    struct tfs_file_handle file;
+    struct tfs_blob *json = NULL;
+    enum tfs_sidecar_state state = TFS_SIDECAR_ABSENT;
+
+    if (path != NULL && read_sidecar(path, &file, &json) == 0) {
+        state = tfs_sidecar_judge(tfs_blob_span(json), names);
+        tfs_file_close(&file);
+    } else if (path != NULL && access(path, F_OK) == 0) {
+        state = TFS_SIDECAR_DAMAGED;
+    }
+    tfs_blob_unref(json);
+    free(path);
+    return state;
+}
+
+static int replace(const char *path, struct tfs_file_handle *file, struct tfs_span json,
+                   struct tfs_error *err)
+{
+    struct tfs_replacement r;
+
+    if (tfs_replacement_open(path, file, &r, err) < 0)
+        return err->code;
+    if (tfs_sink_span(&r.sink, json, err) < 0) {
+        tfs_replacement_cancel(&r);
+        return err->code;
+    }
+    return tfs_replacement_finish(&r, file, err);
+}
+
+int tfs_sidecar_update(const char *save_path, struct tfs_ter_names names, struct tfs_error *err)
+{
+    char *path = tfs_sidecar_path(save_path);
+    struct tfs_file_handle file;
+    struct tfs_blob *json = NULL;
+    struct tfs_buf out = {0};
+    struct tfs_error why = {0};
+
+    if (path == NULL || read_sidecar(path, &file, &json) < 0) {
+        free(path);
+        return 0;
+    }
+    if (tfs_sidecar_judge(tfs_blob_span(json), names) == TFS_SIDECAR_DIFFERS &&
+        tfs_sidecar_rewrite(tfs_blob_span(json), names, &out) && tfs_buf_check(&out, &why) == 0)
+        replace(path, &file, tfs_buf_span(&out), &why);
+    if (why.code < 0)
+        tfs_fail(err, why.code, "the terrain is saved, but not the list of materials in %s: %s",
+                 strrchr(path, '/') + 1, why.text);
+    tfs_file_close(&file);
+    tfs_buf_release(&out);
+    tfs_blob_unref(json);
+    free(path);
+    return why.code;
+}

@@ -1,0 +1,28 @@
+/*
+ * The text NAME.terrain.json beside NAME.ter, of which only the list of materials concerns us
+ * (formats/beamng.md, section 7). It is never made, and a strange one is never touched.
+ */
+#ifndef TFS_FORMATS_BEAMNG_SIDECAR_H
+#define TFS_FORMATS_BEAMNG_SIDECAR_H
+
+#include "formats/beamng/terrain.h"
+
+/* The path of the sidecar of that save, for the caller to free. NULL: the save's name does not end
+ * in .ter (or there is no memory), so it has none. */
+char *tfs_sidecar_path(const char *save_path);
+
+/* What this text says about these names; never ABSENT. */
+enum tfs_sidecar_state tfs_sidecar_judge(struct tfs_span json, struct tfs_ter_names names);
+
+/* Appends the text with these names as its materials, all else as it is. False, and nothing
+ * appended: it is not JSON or has no list of materials. */
+bool tfs_sidecar_rewrite(struct tfs_span json, struct tfs_ter_names names, struct tfs_buf *out);
+
+/* The sidecar of a save on disk. */
+enum tfs_sidecar_state tfs_sidecar_look(const char *save_path, struct tfs_ter_names names);
+
+/* Replaces it by one with these names where it has others; one that is absent or damaged stays as
+ * it is. */
+int tfs_sidecar_update(const char *save_path, struct tfs_ter_names names, struct tfs_error *err);
+
+#endif

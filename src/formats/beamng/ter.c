@@ -1,0 +1,231 @@
+/*
+ * The bytes of a `.ter` file -> which layout it has and where its parts lie.
+ *
+ * Must not know documents or tiles. The version does not settle the layout (FORMAT.md): a layout
+ * fits when its name table ends exactly where the file ends.
+ */
+#include "formats/beamng/ter.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#define VERSION_LOW  7
+#define VERSION_HIGH 9
+#define LENGTH_LONG  255 /* a u16 length follows */
+#define TABLE_MIN    4   /* the count */
+
+#define EXTRA_TEXTURE   1
+#define EXTRA_CORNERS   4
+#define EXTRA_COMMUNITY 5
+
+/* The order in which places are tried and named. */
+const uint8_t tfs_ter_places[TFS_TER_PLACES] = {0, EXTRA_CORNERS, EXTRA_COMMUNITY, EXTRA_TEXTURE};
+
+const struct tfs_ter_plane tfs_ter_heights = {"heights", 0, 2};
+const struct tfs_ter_plane tfs_ter_layers = {"layers", 2, 1};
+const struct tfs_ter_plane tfs_ter_corners = {"corners", 3, 4};
+
+static const struct tfs_ter_plane community[] = {
+    {"texture", 3, 1},    {"coverage_0", 4, 1}, {"coverage_1", 5, 1},
+    {"coverage_2", 6, 1}, {"coverage_3", 7, 1},
+};
+
+unsigned tfs_ter_extra_count(const struct tfs_ter_layout *layout)
+{
+    return layout->extra == EXTRA_COMMUNITY ? 5 : layout->extra > 0;
+}
+
+const struct tfs_ter_plane *tfs_ter_extra_plane(const struct tfs_ter_layout *layout, unsigned i)
+{
+    return layout->extra == EXTRA_CORNERS ? &tfs_ter_corners : &community[i];
+}
+
+const char *tfs_ter_layout_name(const struct tfs_ter_layout *layout)
+{
+    switch (layout->extra) {
+    case EXTRA_TEXTURE:
+        return "4 bytes a sample (heights, layers, texture map)";
+    case EXTRA_CORNERS:
+        return "7 bytes a sample (heights, layers, corners)";
+    case EXTRA_COMMUNITY:
+        return "8 bytes a sample (heights, layers, texture map, 4 coverage maps)";
+    default:
+        return "3 bytes a sample (heights, layers)";
+    }
+}
+
+unsigned tfs_ter_sample_size(const struct tfs_ter_layout *layout)
+{
+    return 3u + layout->extra;
+}
+
+uint64_t tfs_ter_samples(const struct tfs_ter_layout *layout)
+{
+    return (uint64_t)layout->side * layout->side;
+}
+
+uint64_t tfs_ter_table_at(const struct tfs_ter_layout *layout)
+{
+    return TFS_TER_HEADER + tfs_ter_samples(layout) * tfs_ter_sample_size(layout);
+}
+
+/* ---- the name table -------------------------------------------------------------------------- */
+
+struct tfs_ter_names tfs_ter_names_init(struct tfs_span table, bool nul)
+{
+    struct tfs_ter_names names = {.in = tfs_cursor_init(table), .nul = nul};
+
+    names.left = tfs_take_u32le(&names.in);
+    return names;
+}
+
+bool tfs_ter_names_next(struct tfs_ter_names *names, struct tfs_span *name)
+{
+    if (names->left == 0)
+        return false;
+    names->left--;
+
+    uint16_t length = tfs_take_u8(&names->in);
+    if (length == LENGTH_LONG)
+        length = tfs_take_u16le(&names->in);
+    *name = tfs_take(&names->in, length);
+    if (names->nul && tfs_take_u8(&names->in) != 0)
+        names->in.failed = true;
+    return !names->in.failed;
+}
+
+void tfs_ter_name_add(struct tfs_buf *out, struct tfs_span name, bool nul)
+{
+    if (name.size < LENGTH_LONG) {
+        tfs_buf_u8(out, (uint8_t)name.size);
+    } else {
+        tfs_buf_u8(out, LENGTH_LONG);
+        tfs_buf_u16le(out, (uint16_t)name.size);
+    }
+    tfs_buf_add_span(out, name);
+    if (nul)
+        tfs_buf_u8(out, 0);
+}
+
+/* Does the table end at the end of `tail`? A table without names shows nothing of a terminator:
+ * then it is `habit`, the layout's own. */
+static bool table_fits(struct tfs_span tail, bool nul, bool habit)
+{
+    struct tfs_ter_names names = tfs_ter_names_init(tail, nul);
+    struct tfs_span name;
+
+    if (names.in.failed || names.left > TFS_TER_NAMES_MAX ||
+        names.left > tfs_cursor_left(&names.in) || (names.left == 0 && nul != habit))
+        return false;
+    while (tfs_ter_names_next(&names, &name))
+        ;
+    return !names.in.failed && tfs_cursor_left(&names.in) == 0;
+}
+
+/* ---- the layout ------------------------------------------------------------------------------ */
+
+int tfs_ter_head(struct tfs_span head, uint64_t size, struct tfs_ter_layout *layout,
+                 struct tfs_error *err)
+{
+    struct tfs_cursor in = tfs_cursor_init(head);
+    struct tfs_ter_layout found = {.version = tfs_take_u8(&in)};
+
+    found.side = tfs_take_u32le(&in);
+    if (head.size > 0 && (found.version < VERSION_LOW || found.version > VERSION_HIGH))
+        return tfs_fail(err, -ENOTSUP,
+                        "this is version %u of the terrain format; 7, 8 and 9 are known",
+                        found.version);
+    if (in.failed || size < TFS_TER_HEADER + TABLE_MIN)
+        return tfs_fail(err, -EBADMSG, "the file has %" PRIu64 " bytes, which is too short", size);
+    if (found.side == 0)
+        return tfs_fail(err, -EBADMSG, "the terrain has 0 samples a side (offset 1)");
+    if (found.side > TFS_TER_SIDE_MAX)
+        return tfs_fail(err, -EFBIG,
+                        "the terrain has %" PRIu32 " samples a side, at most %d are "
+                        "read (offset 1)",
+                        found.side, TFS_TER_SIDE_MAX);
+    if (size < tfs_ter_table_at(&found) + TABLE_MIN)
+        return tfs_fail(err, -EBADMSG,
+                        "the file is cut off: %" PRIu32 " x %" PRIu32 " samples need %" PRIu64
+                        " bytes at least, it has %" PRIu64,
+                        found.side, found.side, tfs_ter_table_at(&found) + TABLE_MIN, size);
+    *layout = found;
+    return 0;
+}
+
+static uint8_t own_extra(uint8_t version)
+{
+    return version == 8 ? EXTRA_CORNERS : 0;
+}
+
+/* Nothing fits: what the size is nearest to, for who wants to mend the file. */
+static int fail_fit(const struct tfs_ter_layout *layout, uint64_t size, struct tfs_error *err)
+{
+    uint64_t like = (size - TFS_TER_HEADER - TABLE_MIN) / tfs_ter_samples(layout);
+    struct tfs_ter_layout guess = *layout;
+
+    for (unsigned i = 0; i < TFS_TER_PLACES; i++) {
+        guess.extra = tfs_ter_places[i];
+        if (like == tfs_ter_sample_size(&guess))
+            return tfs_fail(err, -EBADMSG,
+                            "the table of material names does not end where the file ends, after 3,"
+                            " 7, 8 or 4 bytes a sample: by its size it has %s, with a table at "
+                            "offset %" PRIu64 " that is cut off, damaged or followed by more",
+                            tfs_ter_layout_name(&guess), tfs_ter_table_at(&guess));
+    }
+    return tfs_fail(err, -EBADMSG,
+                    "the table of material names does not end where the file ends, after 3, 7, 8 or"
+                    " 4 bytes a sample: the file has %" PRIu64 " bytes for %" PRIu32 " x %" PRIu32
+                    " samples",
+                    size, layout->side, layout->side);
+}
+
+int tfs_ter_detect(const struct tfs_span tails[TFS_TER_PLACES], uint64_t size,
+                   struct tfs_ter_layout *layout, struct tfs_error *err)
+{
+    struct tfs_ter_layout found = *layout;
+    unsigned fits = 0, own = 0;
+
+    for (unsigned i = 0; i < TFS_TER_PLACES; i++) {
+        uint8_t extra = tfs_ter_places[i];
+        bool habit = extra == EXTRA_COMMUNITY || extra == EXTRA_TEXTURE;
+        bool is_own = extra == own_extra(layout->version);
+        for (int nul = 0; nul < 2 && tails[i].data != NULL; nul++) {
+            if (!table_fits(tails[i], nul, habit))
+                continue;
+            fits++;
+            own += is_own;
+            if (own == 0 || is_own) {
+                found.extra = extra;
+                found.nul = nul;
+            }
+        }
+    }
+    if (fits == 0)
+        return fail_fit(layout, size, err);
+    if (own != 1 && fits != 1)
+        return tfs_fail(err, -EBADMSG, "%u layouts fit this file equally well", fits);
+    *layout = found;
+    return 0;
+}
+
+int tfs_ter_read(struct tfs_span file, struct tfs_ter_layout *layout, struct tfs_error *err)
+{
+    struct tfs_span tails[TFS_TER_PLACES];
+    struct tfs_ter_layout found = {0};
+
+    if (tfs_ter_head(file, file.size, &found, err) < 0)
+        return err->code;
+    for (unsigned i = 0; i < TFS_TER_PLACES; i++) {
+        struct tfs_cursor in = tfs_cursor_init(file);
+        found.extra = tfs_ter_places[i];
+        tfs_cursor_seek(&in, tfs_ter_table_at(&found));
+        tails[i] = tfs_take(&in, tfs_cursor_left(&in));
+        if (in.failed)
+            tails[i].data = NULL;
+    }
+    if (tfs_ter_detect(tails, file.size, &found, err) < 0)
+        return err->code;
+    *layout = found;
+    return 0;
+}

@@ -1,0 +1,293 @@
+/*
+ * A `.ter` file <-> a document of tiles, and the container around it.
+ *
+ * Must not know what the tree shows. The whole file is read and written by formats/whole_file.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "formats/beamng/beamng.h"
+#include "formats/beamng/sidecar.h"
+#include "formats/whole_file.h"
+
+#define ENDING         ".ter"
+#define PROBE_TAIL_MAX (1u << 20) /* a name table that is longer makes no bid */
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+/* A tile's samples of one plane out of the planes of a file. */
+static void cut_tile(const struct tfs_ter_layout *layout, const struct tfs_tile *tile,
+                     const struct tfs_ter_plane *plane, const uint8_t *planes, uint8_t *tile_planes)
+{
+    const uint8_t *south = planes + plane->before * tfs_ter_samples(layout);
+
+    tfs_tile_cut(tile, plane->bytes, south, (ptrdiff_t)layout->side * plane->bytes,
+                 tile_planes + plane->before * tfs_tile_samples(tile));
+}
+
+static int add_tile(const struct tfs_ter_layout *layout, struct tfs_key key, const uint8_t *planes,
+                    struct tfs_edit *edit, struct tfs_error *err)
+{
+    struct tfs_tile tile = tfs_tile_of(layout, key);
+    unsigned sample = tfs_ter_sample_size(layout);
+    struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE, .tag = sample};
+    uint8_t bytes[TFS_TILE_BYTES_MAX];
+
+    cut_tile(layout, &tile, &tfs_ter_heights, planes, bytes);
+    cut_tile(layout, &tile, &tfs_ter_layers, planes, bytes);
+    for (unsigned i = 0; i < tfs_ter_extra_count(layout); i++)
+        cut_tile(layout, &tile, tfs_ter_extra_plane(layout, i), planes, bytes);
+
+    struct tfs_span span = {bytes, tfs_tile_samples(&tile) * sample};
+    if (tfs_blob_copy(span, &chunk.blob, err) < 0)
+        return err->code;
+    int result = tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    return result;
+}
+
+/* All tiles, in the order of their keys, and the name table. */
+static int add_parts(const struct tfs_ter_layout *layout, struct tfs_span file,
+                     struct tfs_edit *edit, struct tfs_error *err)
+{
+    int32_t tiles = (int32_t)tfs_tiles_a_side(layout);
+    size_t table_at = (size_t)tfs_ter_table_at(layout);
+    struct tfs_span table = {file.data + table_at, file.size - table_at};
+    struct tfs_blob *names = NULL;
+
+    for (struct tfs_key key = {.z = 0}; key.z < tiles; key.z++)
+        for (key.x = 0; key.x < tiles; key.x++)
+            if (add_tile(layout, key, file.data + TFS_TER_HEADER, edit, err) < 0)
+                return err->code;
+    if (tfs_blob_copy(table, &names, err) < 0)
+        return err->code;
+    tfs_edit_part(edit, TFS_PART_NAMES, names);
+    tfs_blob_unref(names);
+    return 0;
+}
+
+/* What the file beside it says. BeamNG writes one, Torque3D does not. */
+static int look_at_sidecar(struct tfs_save *save, struct tfs_facts *facts, struct tfs_span table,
+                           struct tfs_error *err)
+{
+    struct tfs_terrain_facts *own = facts->own;
+    enum tfs_sidecar_state state =
+        tfs_sidecar_look(save->path, tfs_ter_names_init(table, own->layout.nul));
+
+    atomic_init(&own->sidecar, state);
+    switch (state) {
+    case TFS_SIDECAR_AGREES:
+        break;
+    case TFS_SIDECAR_ABSENT:
+        if (own->layout.version > 7)
+            return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                                  "there was no .terrain.json beside the terrain when it was read; "
+                                  "the game makes one when it saves");
+        break;
+    case TFS_SIDECAR_DIFFERS:
+        return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                              "the .terrain.json listed other materials than the terrain when it "
+                              "was read; the terrain counts");
+    case TFS_SIDECAR_DAMAGED:
+        return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                              "no list of materials could be read in the .terrain.json; it is left "
+                              "as it is");
+    }
+    return 0;
+}
+
+static int make_facts(struct tfs_save *save, struct tfs_span file, struct tfs_facts **facts,
+                      struct tfs_error *err)
+{
+    struct tfs_ter_layout layout = {0};
+    struct tfs_facts *made = NULL;
+
+    if (tfs_ter_read(file, &layout, err) < 0 ||
+        tfs_facts_create(sizeof(struct tfs_terrain_facts), &made, err) < 0)
+        return err->code;
+    size_t table_at = (size_t)tfs_ter_table_at(&layout);
+    struct tfs_span table = {file.data + table_at, file.size - table_at};
+    struct tfs_terrain_facts *own = made->own;
+    own->layout = layout;
+    if (look_at_sidecar(save, made, table, err) < 0) {
+        tfs_facts_unref(made);
+        return err->code;
+    }
+    *facts = made;
+    return 0;
+}
+
+static int ter_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
+                      struct tfs_error *err)
+{
+    struct tfs_span file = tfs_blob_span(bytes);
+    struct tfs_facts *facts = NULL;
+    struct tfs_doc *empty = NULL;
+    struct tfs_edit edit = {0};
+
+    int result = make_facts(save, file, &facts, err);
+    if (result == 0)
+        result = tfs_doc_create(facts, &empty, err);
+    if (result == 0)
+        result = tfs_edit_open(empty, &edit, err);
+    if (result == 0)
+        result = add_parts(tfs_terrain_layout(empty), file, &edit, err);
+    if (result == 0)
+        *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    tfs_doc_unref(empty);
+    tfs_facts_unref(facts);
+    return result;
+}
+
+/* ---- encoding -------------------------------------------------------------------------------- */
+
+static int write_plane(const struct tfs_terrain *terrain, const struct tfs_ter_plane *plane,
+                       uint8_t *row, struct tfs_sink *sink, struct tfs_error *err)
+{
+    uint32_t side = terrain->layout.side;
+
+    for (uint32_t z = 0; z < side; z++) {
+        tfs_terrain_row(terrain, plane, z, row);
+        if (sink->write(sink, row, (size_t)side * plane->bytes, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+static int write_planes(const struct tfs_terrain *terrain, uint8_t *row, struct tfs_sink *sink,
+                        struct tfs_error *err)
+{
+    if (write_plane(terrain, &tfs_ter_heights, row, sink, err) < 0 ||
+        write_plane(terrain, &tfs_ter_layers, row, sink, err) < 0)
+        return err->code;
+    for (unsigned i = 0; i < tfs_ter_extra_count(&terrain->layout); i++)
+        if (write_plane(terrain, tfs_ter_extra_plane(&terrain->layout, i), row, sink, err) < 0)
+            return err->code;
+    return 0;
+}
+
+static int ter_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
+                      struct tfs_error *err)
+{
+    const struct tfs_ter_layout *layout = tfs_terrain_layout(doc);
+    struct tfs_terrain terrain = {0};
+    struct tfs_buf header = {0};
+
+    (void)save;
+    tfs_buf_u8(&header, layout->version);
+    tfs_buf_u32le(&header, layout->side);
+    int result = tfs_buf_check(&header, err);
+    if (result == 0)
+        result = tfs_sink_span(sink, tfs_buf_span(&header), err);
+    uint8_t *row = malloc((size_t)layout->side * 4);
+    if (result == 0)
+        result = row == NULL ? tfs_fail_memory(err) : tfs_terrain_init(doc, &terrain, err);
+    if (result == 0)
+        result = write_planes(&terrain, row, sink, err);
+    if (result == 0)
+        result = tfs_sink_span(sink, tfs_blob_span(doc->parts[TFS_PART_NAMES]), err);
+    tfs_terrain_release(&terrain);
+    free(row);
+    tfs_buf_release(&header);
+    return result;
+}
+
+/* The terrain is saved; the sidecar follows a change of the names. */
+static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
+                         const struct tfs_doc *after, struct tfs_error *err)
+{
+    struct tfs_terrain_facts *facts = after->facts->own;
+
+    if (tfs_blob_equal(before->parts[TFS_PART_NAMES], after->parts[TFS_PART_NAMES]))
+        return 0;
+    int result = tfs_sidecar_update(save->path, tfs_terrain_names(after), err);
+    atomic_store(&facts->sidecar, tfs_sidecar_look(save->path, tfs_terrain_names(after)));
+    return result;
+}
+
+/* ---- probing --------------------------------------------------------------------------------- */
+
+static bool named_so(const char *name)
+{
+    size_t length = strlen(name), ending = strlen(ENDING);
+
+    return length > ending && strcasecmp(name + length - ending, ENDING) == 0;
+}
+
+/* Reads the end of the file from the place of layout i on, where it is short enough to be a name
+ * table. */
+static int read_tail(const struct tfs_probe *probe, uint64_t from, uint8_t *tail,
+                     struct tfs_span *span)
+{
+    uint64_t size = (uint64_t)probe->st.st_size;
+
+    if (from > size || size - from > PROBE_TAIL_MAX)
+        return 0;
+    for (size_t got = 0; got < size - from;) {
+        ssize_t n = pread(probe->fd, tail + got, (size_t)(size - from) - got, (off_t)(from + got));
+        if (n <= 0 && !(n < 0 && errno == EINTR))
+            return -EIO;
+        got += n > 0 ? (size_t)n : 0;
+    }
+    *span = (struct tfs_span){tail, (size_t)(size - from)};
+    return 0;
+}
+
+/* Does the whole file have one of the layouts? Looks at its header and the places of its table. */
+static bool fits(const struct tfs_probe *probe)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_ter_layout layout = {0};
+    struct tfs_span tails[TFS_TER_PLACES] = {{NULL, 0}};
+    uint64_t size = (uint64_t)probe->st.st_size;
+
+    if (tfs_ter_head(probe->head, size, &layout, &ignored) < 0)
+        return false;
+    uint8_t *bytes = malloc((size_t)PROBE_TAIL_MAX * TFS_TER_PLACES);
+    bool read = bytes != NULL;
+    for (unsigned i = 0; read && i < TFS_TER_PLACES; i++) {
+        layout.extra = tfs_ter_places[i];
+        read = read_tail(probe, tfs_ter_table_at(&layout), bytes + (size_t)PROBE_TAIL_MAX * i,
+                         &tails[i]) == 0;
+    }
+    bool found = read && tfs_ter_detect(tails, size, &layout, &ignored) == 0;
+    free(bytes);
+    return found;
+}
+
+/* The version byte is weak magic. A file with the right name gets a low bid whatever is in it: the
+ * decoder says best what is wrong with it. */
+static int ter_probe(const struct tfs_probe *probe)
+{
+    bool named = named_so(probe->name);
+
+    if (!S_ISREG(probe->st.st_mode) || probe->head.size == 0)
+        return TFS_BID_NONE;
+    if (fits(probe))
+        return named ? TFS_BID_CERTAIN : TFS_BID_FULL;
+    return named ? TFS_BID_LOW : TFS_BID_NONE;
+}
+
+static const struct tfs_file_codec codec = {
+    .decode = ter_decode,
+    .encode = ter_encode,
+    .committed = ter_committed,
+};
+
+const struct tfs_container tfs_beamng_ter = {
+    .format = "beamng",
+    .name = "terrain file",
+    .tree = &tfs_beamng_tree,
+    .probe = ter_probe,
+    .endings = ENDING,
+    .open = tfs_whole_file_open,
+    .commit = tfs_whole_file_commit,
+    .changed = tfs_whole_file_changed,
+    .reload = tfs_whole_file_reload,
+    .close = tfs_whole_file_close,
+    .file = &codec,
+};

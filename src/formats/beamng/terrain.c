@@ -1,0 +1,197 @@
+/*
+ * Planes of samples <-> tiles of a document.
+ *
+ * Must not know what the samples mean, nor pictures and texts.
+ */
+#include "formats/beamng/terrain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct tfs_ter_layout *tfs_terrain_layout(const struct tfs_doc *doc)
+{
+    const struct tfs_terrain_facts *facts = doc->facts->own;
+
+    return &facts->layout;
+}
+
+struct tfs_ter_names tfs_terrain_names(const struct tfs_doc *doc)
+{
+    return tfs_ter_names_init(tfs_blob_span(doc->parts[TFS_PART_NAMES]),
+                              tfs_terrain_layout(doc)->nul);
+}
+
+uint32_t tfs_terrain_name_count(const struct tfs_doc *doc)
+{
+    return tfs_terrain_names(doc).left;
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+uint32_t tfs_tiles_a_side(const struct tfs_ter_layout *layout)
+{
+    return (layout->side + TFS_TILE_SIDE - 1) / TFS_TILE_SIDE;
+}
+
+static uint32_t length_from(uint32_t side, uint32_t first)
+{
+    return side - first < TFS_TILE_SIDE ? side - first : TFS_TILE_SIDE;
+}
+
+struct tfs_tile tfs_tile_of(const struct tfs_ter_layout *layout, struct tfs_key key)
+{
+    struct tfs_tile tile = {.x = (uint32_t)key.x * TFS_TILE_SIDE,
+                            .z = (uint32_t)key.z * TFS_TILE_SIDE};
+
+    tile.width = length_from(layout->side, tile.x);
+    tile.height = length_from(layout->side, tile.z);
+    return tile;
+}
+
+size_t tfs_tile_samples(const struct tfs_tile *tile)
+{
+    return (size_t)tile->width * tile->height;
+}
+
+struct tfs_span tfs_tile_plane(struct tfs_span blob, const struct tfs_tile *tile,
+                               const struct tfs_ter_plane *plane)
+{
+    size_t samples = tfs_tile_samples(tile);
+
+    return (struct tfs_span){blob.data + plane->before * samples, plane->bytes * samples};
+}
+
+void tfs_tile_cut(const struct tfs_tile *tile, unsigned bytes, const uint8_t *south,
+                  ptrdiff_t north, uint8_t *samples)
+{
+    size_t width = (size_t)tile->width * bytes;
+    const uint8_t *west = south + (size_t)tile->x * bytes;
+
+    for (uint32_t z = 0; z < tile->height; z++)
+        memcpy(samples + z * width, west + north * (ptrdiff_t)(tile->z + z), width);
+}
+
+/* ---- whole planes ---------------------------------------------------------------------------- */
+
+int tfs_terrain_init(const struct tfs_doc *doc, struct tfs_terrain *terrain, struct tfs_error *err)
+{
+    struct tfs_terrain t = {.layout = *tfs_terrain_layout(doc)};
+
+    t.tiles = tfs_tiles_a_side(&t.layout);
+    t.blobs = calloc(doc->count, sizeof(*t.blobs));
+    if (t.blobs == NULL)
+        return tfs_fail_memory(err);
+    /* Keys are in the order of the array: y is 0, then z, then x. */
+    for (size_t i = 0; i < doc->count; i++)
+        t.blobs[i] = tfs_blob_ref(tfs_doc_at(doc, i)->blob);
+    *terrain = t;
+    return 0;
+}
+
+void tfs_terrain_release(struct tfs_terrain *terrain)
+{
+    size_t count = (size_t)terrain->tiles * terrain->tiles;
+
+    for (size_t i = 0; i < count && terrain->blobs != NULL; i++)
+        tfs_blob_unref(terrain->blobs[i]);
+    free(terrain->blobs);
+    *terrain = (struct tfs_terrain){0};
+}
+
+void tfs_terrain_row(const struct tfs_terrain *terrain, const struct tfs_ter_plane *plane,
+                     uint32_t z, uint8_t *out)
+{
+    struct tfs_key key = {.z = (int32_t)(z / TFS_TILE_SIDE)};
+    struct tfs_blob **row = terrain->blobs + (size_t)key.z * terrain->tiles;
+
+    for (uint32_t i = 0; i < terrain->tiles; i++) {
+        key.x = (int32_t)i;
+        struct tfs_tile tile = tfs_tile_of(&terrain->layout, key);
+        struct tfs_span samples = tfs_tile_plane(tfs_blob_span(row[i]), &tile, plane);
+        size_t size = (size_t)tile.width * plane->bytes;
+        memcpy(out, samples.data + (z - tile.z) * size, size);
+        out += size;
+    }
+}
+
+int tfs_terrain_picture(const struct tfs_terrain *terrain, const struct tfs_ter_plane *plane,
+                        struct tfs_buf *out, struct tfs_error *err)
+{
+    uint32_t side = terrain->layout.side;
+    size_t row = (size_t)side * plane->bytes;
+    uint8_t *at = tfs_buf_reserve(out, side * row);
+
+    if (at == NULL)
+        return tfs_buf_check(out, err);
+    for (uint32_t z = side; z-- > 0; at += row)
+        tfs_terrain_row(terrain, plane, z, at);
+    out->size += side * row;
+    return 0;
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+int tfs_tile_put(struct tfs_edit *edit, struct tfs_key key, const struct tfs_ter_plane *plane,
+                 const uint8_t *samples, struct tfs_error *err)
+{
+    const struct tfs_chunk *stored = tfs_doc_find(tfs_edit_doc(edit), key);
+    struct tfs_tile tile = tfs_tile_of(tfs_terrain_layout(tfs_edit_doc(edit)), key);
+    struct tfs_span blob = tfs_blob_span(stored->blob);
+    struct tfs_span old = tfs_tile_plane(blob, &tile, plane);
+    uint8_t bytes[TFS_TILE_BYTES_MAX];
+    struct tfs_chunk chunk = *stored;
+
+    if (memcmp(old.data, samples, old.size) == 0)
+        return 0;
+    memcpy(bytes, blob.data, blob.size);
+    memcpy(bytes + (old.data - blob.data), samples, old.size);
+    if (tfs_blob_copy((struct tfs_span){bytes, blob.size}, &chunk.blob, err) < 0)
+        return err->code;
+    int result = tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    return result;
+}
+
+int tfs_terrain_put(struct tfs_edit *edit, const struct tfs_ter_plane *plane,
+                    const uint8_t *picture, struct tfs_error *err)
+{
+    const struct tfs_ter_layout *layout = tfs_terrain_layout(tfs_edit_doc(edit));
+    int32_t tiles = (int32_t)tfs_tiles_a_side(layout);
+    size_t pitch = (size_t)layout->side * plane->bytes;
+    const uint8_t *south = picture + (layout->side - 1) * pitch;
+    uint8_t samples[TFS_TILE_SAMPLES * 4];
+
+    for (struct tfs_key key = {.z = 0}; key.z < tiles; key.z++) {
+        for (key.x = 0; key.x < tiles; key.x++) {
+            struct tfs_tile tile = tfs_tile_of(layout, key);
+            tfs_tile_cut(&tile, plane->bytes, south, -(ptrdiff_t)pitch, samples);
+            if (tfs_tile_put(edit, key, plane, samples, err) < 0)
+                return err->code;
+        }
+    }
+    return 0;
+}
+
+int tfs_terrain_check_layout(const struct tfs_edit *edit, struct tfs_error *err)
+{
+    const struct tfs_doc *doc = tfs_edit_doc(edit);
+    const struct tfs_ter_layout *layout = tfs_terrain_layout(doc);
+    struct tfs_ter_layout read = {0};
+    struct tfs_error why = {0};
+    struct tfs_buf file = {0};
+
+    if (doc->count > 1)
+        return 0;
+    tfs_buf_u8(&file, layout->version);
+    tfs_buf_u32le(&file, layout->side);
+    tfs_buf_add_span(&file, tfs_blob_span(tfs_doc_at(doc, 0)->blob));
+    tfs_buf_add_span(&file, tfs_blob_span(doc->parts[TFS_PART_NAMES]));
+    int result = tfs_buf_check(&file, err);
+    if (result == 0 && (tfs_ter_read(tfs_buf_span(&file), &read, &why) < 0 ||
+                        read.extra != layout->extra || read.nul != layout->nul))
+        result = tfs_fail(err, -EBADMSG,
+                          "with these values the file would be read as one of another layout");
+    tfs_buf_release(&file);
+    return result;
+}

@@ -1,0 +1,211 @@
+/*
+ * The names of a terrain's tree, and which of them a change concerns.
+ */
+#include <errno.h>
+
+#include "formats/beamng/beamng.h"
+#include "formats/beamng/lenses.h"
+
+/* ---- families -------------------------------------------------------------------------------- */
+
+static bool has_pictures(const struct tfs_doc *doc)
+{
+    return tfs_terrain_layout(doc)->side <= TFS_PICTURE_SIDE_MAX;
+}
+
+/* A picture of the root: a family of one, or none where pictures are left out. */
+static uint32_t picture_count(const struct tfs_doc *doc)
+{
+    return has_pictures(doc);
+}
+
+static void heightmap_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
+{
+    (void)doc;
+    (void)member;
+    tfs_buf_add_text(out, "heightmap.png");
+}
+
+static void layers_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
+{
+    (void)doc;
+    (void)member;
+    tfs_buf_add_text(out, "layers.png");
+}
+
+static void holes_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
+{
+    (void)doc;
+    (void)member;
+    tfs_buf_add_text(out, "holes.png");
+}
+
+static void map_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
+{
+    (void)doc;
+    (void)member;
+    tfs_buf_add_text(out, "map.png");
+}
+
+static uint32_t mask_count(const struct tfs_doc *doc)
+{
+    uint32_t materials = has_pictures(doc) ? tfs_terrain_name_count(doc) : 0;
+
+    return materials < TFS_TER_HOLE ? materials : TFS_TER_HOLE;
+}
+
+static uint32_t extra_count(const struct tfs_doc *doc)
+{
+    return has_pictures(doc) ? tfs_ter_extra_count(tfs_terrain_layout(doc)) : 0;
+}
+
+static void extra_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
+{
+    tfs_buf_add_text(out, tfs_ter_extra_plane(tfs_terrain_layout(doc), member)->name);
+    tfs_buf_add_text(out, ".png");
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+enum { INFO, PALETTE, HEIGHTMAP, LAYERS, HOLES, MASKS, EXTRA, MAP, ROOT_COUNT };
+
+/* In the order of import: new materials are there before they are painted, and corners made by hand
+ * come last. */
+static const struct tfs_file root_files[ROOT_COUNT] = {
+    [INFO] = {"info.txt", 0, &tfs_lens_info, NULL, NULL},
+    [PALETTE] = {"palette.txt", 0, &tfs_lens_palette, NULL, NULL},
+    [HEIGHTMAP] = {"", TFS_FILE_LATE, &tfs_lens_heightmap, picture_count, heightmap_name},
+    [LAYERS] = {"", TFS_FILE_LATE, &tfs_lens_layers_picture, picture_count, layers_name},
+    [HOLES] = {"", TFS_FILE_LATE, &tfs_lens_holes, picture_count, holes_name},
+    [MASKS] = {"layers/", TFS_FILE_LATE, &tfs_lens_mask, mask_count, tfs_mask_name},
+    [EXTRA] = {"extra/", TFS_FILE_LATE, &tfs_lens_extra, extra_count, extra_name},
+    [MAP] = {"", TFS_FILE_LATE, &tfs_lens_map, picture_count, map_name},
+};
+
+enum { HEIGHTS_TEXT, LAYERS_TEXT, CHUNK_COUNT };
+
+static const struct tfs_file chunk_files[CHUNK_COUNT] = {
+    [HEIGHTS_TEXT] = {"heights.txt", 0, &tfs_lens_heights_text, NULL, NULL},
+    [LAYERS_TEXT] = {"layers.txt", 0, &tfs_lens_layers_text, NULL, NULL},
+};
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* The kinds of planes of which a tile's samples differ. */
+enum { HEIGHTS_DIFFER = 1, LAYERS_DIFFER = 2, EXTRA_DIFFERS = 4, ALL_DIFFER = 7 };
+
+static bool planes_differ(struct tfs_span a, struct tfs_span b, size_t begin, size_t end)
+{
+    return !tfs_span_equal((struct tfs_span){a.data + begin, end - begin},
+                           (struct tfs_span){b.data + begin, end - begin});
+}
+
+static unsigned tile_differs(const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    if (before == NULL || after == NULL || before->tag != after->tag ||
+        before->blob->size != after->blob->size)
+        return ALL_DIFFER;
+
+    struct tfs_span a = tfs_blob_span(before->blob), b = tfs_blob_span(after->blob);
+    size_t samples = a.size / before->tag; /* the tag is the number of bytes a sample */
+    return (planes_differ(a, b, 0, 2 * samples) ? HEIGHTS_DIFFER : 0u) |
+           (planes_differ(a, b, 2 * samples, 3 * samples) ? LAYERS_DIFFER : 0u) |
+           (planes_differ(a, b, 3 * samples, a.size) ? EXTRA_DIFFERS : 0u);
+}
+
+static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    unsigned differs = tile_differs(before, after);
+
+    return ((differs & HEIGHTS_DIFFER) != 0 ? UINT32_C(1) << HEIGHTS_TEXT : 0) |
+           ((differs & LAYERS_DIFFER) != 0 ? UINT32_C(1) << LAYERS_TEXT : 0);
+}
+
+/* Collects what differs; the walk ends when nothing is left to be found. */
+static int collect(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    unsigned *differs = arg;
+
+    *differs |= tile_differs(before, after);
+    return *differs == ALL_DIFFER;
+}
+
+static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc *after)
+{
+    static const uint32_t heights = UINT32_C(1) << HEIGHTMAP | UINT32_C(1) << MAP;
+    static const uint32_t layers =
+        UINT32_C(1) << LAYERS | UINT32_C(1) << HOLES | UINT32_C(1) << MASKS | UINT32_C(1) << MAP;
+    static const uint32_t names = UINT32_C(1) << PALETTE | UINT32_C(1) << MASKS;
+    uint32_t files = UINT32_C(1) << INFO;
+    unsigned differs = 0;
+
+    if (tfs_terrain_layout(before)->side != tfs_terrain_layout(after)->side)
+        return UINT32_MAX;
+    (void)tfs_doc_diff(before, after, collect, &differs);
+    if ((differs & HEIGHTS_DIFFER) != 0)
+        files |= heights;
+    if ((differs & LAYERS_DIFFER) != 0)
+        files |= layers;
+    if ((differs & EXTRA_DIFFERS) != 0)
+        files |= UINT32_C(1) << EXTRA;
+    if (!tfs_blob_equal(before->parts[TFS_PART_NAMES], after->parts[TFS_PART_NAMES]))
+        files |= names;
+    return files;
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+    const struct tfs_ter_layout *layout = tfs_terrain_layout(doc);
+    struct tfs_tile tile = tfs_tile_of(layout, key);
+    size_t size = tfs_tile_samples(&tile) * tfs_ter_sample_size(layout);
+
+    (void)save;
+    if (chunk != NULL && chunk->blob->size == size)
+        return 0;
+    return tfs_fail(err, -EBADMSG, "the tile does not have %zu bytes", size);
+}
+
+static int refuse_change(const struct tfs_edit *edit, struct tfs_error *err)
+{
+    uint32_t tiles = tfs_tiles_a_side(tfs_terrain_layout(tfs_edit_doc(edit)));
+
+    return tfs_fail(err, -EPERM,
+                    "the terrain has tiles 0 to %u each way: none can be added, moved "
+                    "or removed",
+                    tiles - 1);
+}
+
+static int chunk_refuse(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err)
+{
+    (void)save;
+    (void)key;
+    return refuse_change(edit, err);
+}
+
+static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                      struct tfs_key to, struct tfs_error *err)
+{
+    (void)save;
+    (void)from;
+    (void)to;
+    return refuse_change(edit, err);
+}
+
+const struct tfs_tree tfs_beamng_tree = {
+    .root_files = root_files,
+    .root_count = ROOT_COUNT,
+    .chunk_files = chunk_files,
+    .chunk_count = CHUNK_COUNT,
+    .fixed_chunks = true,
+    .chunk_create = chunk_refuse,
+    .chunk_remove = chunk_refuse,
+    .chunk_move = chunk_move,
+    .chunk_check = chunk_check,
+    .chunk_changes = chunk_changes,
+    .root_changes = root_changes,
+};

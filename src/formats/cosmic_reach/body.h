@@ -1,0 +1,57 @@
+/*
+ * A chunk body: block data, sky light, block light, block entities, back to back.
+ *
+ * In a document a chunk is this body (tfs_chunk.blob) and its version (tfs_chunk.tag): the version
+ * of the chunk itself in FileVersion 0-3, of its column in 4-7. It decides whether there is an
+ * entity section (FORMAT.md, section 3).
+ */
+#ifndef TFS_FORMATS_COSMIC_REACH_BODY_H
+#define TFS_FORMATS_COSMIC_REACH_BODY_H
+
+#include "formats/cosmic_reach/blocks.h"
+#include "formats/cosmic_reach/light.h"
+#include "formats/format.h"
+
+enum tfs_cosmic_section {
+    TFS_COSMIC_SECTION_BLOCKS,
+    TFS_COSMIC_SECTION_SKY,
+    TFS_COSMIC_SECTION_LIGHT,
+    TFS_COSMIC_SECTION_ENTITIES, /* empty in version 0 */
+    TFS_COSMIC_SECTIONS
+};
+
+/* Where the sections of a body lie, each with its type byte. */
+struct tfs_cosmic_body {
+    struct tfs_span sections[TFS_COSMIC_SECTIONS];
+};
+
+/* Takes one body off the cursor. Everything but the indices of the block data is checked. */
+int tfs_cosmic_body_take(struct tfs_cursor *c, uint32_t version, struct tfs_cosmic_body *body,
+                         struct tfs_error *err);
+
+/* A body that fills `bytes` exactly. */
+int tfs_cosmic_body_split(struct tfs_span bytes, uint32_t version, struct tfs_cosmic_body *body,
+                          struct tfs_error *err);
+
+/* The indices of the block data; offsets in the sentence count from `start`. */
+int tfs_cosmic_body_check(const struct tfs_cosmic_body *body, const uint8_t *start,
+                          struct tfs_error *err);
+
+/* The chunk and its sections; ENOENT when there is no such chunk. */
+int tfs_cosmic_chunk_find(const struct tfs_doc *doc, struct tfs_key key,
+                          const struct tfs_chunk **chunk, struct tfs_cosmic_body *body,
+                          struct tfs_error *err);
+
+/* Makes these bytes the body of the chunk; nothing changes when they are. */
+int tfs_cosmic_body_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_span bytes,
+                        struct tfs_error *err);
+
+/* The same with one section replaced. A `bytes` buffer that failed is ENOMEM. */
+int tfs_cosmic_section_put(struct tfs_edit *edit, const struct tfs_chunk *chunk,
+                           const struct tfs_cosmic_body *body, enum tfs_cosmic_section section,
+                           const struct tfs_buf *bytes, struct tfs_error *err);
+
+/* The empty chunk of section 5, "Empty chunk". */
+void tfs_cosmic_body_empty(struct tfs_buf *out, uint32_t version);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * Cosmic Reach: what other parts of the program may use of it.
+ */
+#ifndef TFS_FORMATS_COSMIC_REACH_COSMIC_REACH_H
+#define TFS_FORMATS_COSMIC_REACH_COSMIC_REACH_H
+
+#include "formats/format.h"
+
+/* One region file, FileVersion 0-7. */
+extern const struct tfs_container tfs_cosmic_reach_region;
+
+/* The names of a region's tree; the order of the files is that of tree.c. */
+extern const struct tfs_tree tfs_cosmic_reach_tree;
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * lights/sky.txt and lights/block.txt: grids of levels and of colours.
+ *
+ * Must not know block data.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/cosmic_reach/lenses.h"
+
+/* What tells the two files apart. */
+struct light_file {
+    enum tfs_cosmic_section section;
+    uint32_t mask;
+    struct tfs_grid_rules rules;
+    const char *absent;
+    int (*take)(struct tfs_cursor *c, struct tfs_cosmic_light *light, struct tfs_error *err);
+    void (*encode)(struct tfs_buf *out, const struct tfs_cosmic_light *old, const uint32_t *values);
+};
+
+#define SIDE TFS_COSMIC_SIDE
+
+static const struct light_file sky_file = {
+    .section = TFS_COSMIC_SECTION_SKY,
+    .mask = TFS_COSMIC_SKY_MASK,
+    .rules = {.shape = {SIDE, SIDE, SIDE, TFS_GRID_DECIMAL, 2},
+              .high = TFS_COSMIC_SKY_MASK,
+              .out_of_range = "sky light has the levels 0 to 15"},
+    .absent = "the chunk stores no sky light",
+    .take = tfs_cosmic_sky_take,
+    .encode = tfs_cosmic_sky_encode,
+};
+
+static const struct light_file block_file = {
+    .section = TFS_COSMIC_SECTION_LIGHT,
+    .mask = TFS_COSMIC_LIGHT_MASK,
+    .rules = {.shape = {SIDE, SIDE, SIDE, TFS_GRID_HEX, 3},
+              .high = TFS_COSMIC_LIGHT_MASK,
+              .out_of_range = "block light has the values 000 to fff"},
+    .absent = "the chunk stores no block light",
+    .take = tfs_cosmic_light_take,
+    .encode = tfs_cosmic_light_encode,
+};
+
+static int light_view(const struct light_file *file, const struct tfs_cosmic_body *body,
+                      struct tfs_cosmic_light *light, struct tfs_error *err)
+{
+    struct tfs_cursor c = tfs_cursor_init(body->sections[file->section]);
+
+    return file->take(&c, light, err);
+}
+
+/* The section of a chunk; false when it stores none. */
+static bool light_find(const struct light_file *file, const struct tfs_doc *doc, struct tfs_key key,
+                       struct tfs_cosmic_light *light)
+{
+    const struct tfs_chunk *chunk;
+    struct tfs_cosmic_body body;
+    struct tfs_error ignored = {0};
+
+    return tfs_cosmic_chunk_find(doc, key, &chunk, &body, &ignored) == 0 &&
+           light_view(file, &body, light, &ignored) == 0 && light->present;
+}
+
+static void light_values(const struct light_file *file, const struct tfs_cosmic_light *light,
+                         uint32_t values[TFS_COSMIC_VALUES])
+{
+    tfs_cosmic_layers_decode(&light->layers, values);
+    for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++)
+        values[i] &= file->mask;
+}
+
+static int light_get(const struct light_file *file, const struct tfs_doc *doc, struct tfs_key key,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_cosmic_light light;
+    uint32_t values[TFS_COSMIC_VALUES];
+
+    if (!light_find(file, doc, key, &light))
+        return tfs_fail(err, -ENOENT, "%s", file->absent);
+    light_values(file, &light, values);
+    tfs_grid_print(out, &file->rules.shape, values);
+    return tfs_buf_check(out, err);
+}
+
+static int64_t light_size(const struct light_file *file, const struct tfs_doc *doc,
+                          struct tfs_key key)
+{
+    struct tfs_cosmic_light light;
+    uint32_t value;
+
+    if (!light_find(file, doc, key, &light))
+        return -ENOENT;
+    if (tfs_cosmic_layers_uniform(&light.layers, file->mask, &value))
+        return (int64_t)tfs_grid_fill_size(&file->rules.shape, value);
+    return (int64_t)tfs_grid_rows_size(&file->rules.shape);
+}
+
+/* Stores the values unless they are those that are shown now. */
+static int light_store(const struct light_file *file, struct tfs_edit *edit, struct tfs_key key,
+                       const uint32_t *values, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk;
+    struct tfs_cosmic_body body;
+    struct tfs_cosmic_light old;
+    uint32_t before[TFS_COSMIC_VALUES];
+    struct tfs_buf section = {0};
+
+    if (tfs_cosmic_chunk_find(tfs_edit_doc(edit), key, &chunk, &body, err) < 0 ||
+        light_view(file, &body, &old, err) < 0)
+        return err->code;
+    if (old.present) {
+        light_values(file, &old, before);
+        if (memcmp(before, values, sizeof(before)) == 0)
+            return 0;
+    }
+    file->encode(&section, &old, values);
+    tfs_cosmic_section_put(edit, chunk, &body, file->section, &section, err);
+    tfs_buf_release(&section);
+    return err->code;
+}
+
+static int light_put(const struct light_file *file, struct tfs_edit *edit, struct tfs_key key,
+                     struct tfs_span text, struct tfs_error *err)
+{
+    struct tfs_lines lines;
+    uint32_t values[TFS_COSMIC_VALUES];
+
+    if (tfs_lines_init(&lines, text, err) < 0 ||
+        tfs_grid_parse(&lines, NULL, &file->rules, values, NULL, err) < 0)
+        return err->code;
+    return light_store(file, edit, key, values, err);
+}
+
+/* NONE is the type 1 in both sections. */
+static int light_remove(const struct light_file *file, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk;
+    struct tfs_cosmic_body body;
+    struct tfs_buf section = {0};
+
+    if (tfs_cosmic_chunk_find(tfs_edit_doc(edit), key, &chunk, &body, err) < 0)
+        return err->code;
+    tfs_buf_u8(&section, file->section == TFS_COSMIC_SECTION_SKY ? (uint8_t)TFS_COSMIC_SKY_NONE
+                                                                 : (uint8_t)TFS_COSMIC_LIGHT_NONE);
+    tfs_cosmic_section_put(edit, chunk, &body, file->section, &section, err);
+    tfs_buf_release(&section);
+    return err->code;
+}
+
+/* ---- the two lenses ---------------------------------------------------------------------------
+ */
+
+static int sky_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                   struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    return light_get(&sky_file, doc, at.key, out, err);
+}
+
+static int sky_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                   struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    (void)save;
+    (void)put;
+    return light_put(&sky_file, edit, at.key, text, err);
+}
+
+static bool sky_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_cosmic_light light;
+
+    (void)save;
+    return light_find(&sky_file, doc, at.key, &light);
+}
+
+static int sky_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                      struct tfs_error *err)
+{
+    (void)save;
+    return light_remove(&sky_file, edit, at.key, err);
+}
+
+static int64_t sky_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return light_size(&sky_file, doc, at.key);
+}
+
+const struct tfs_lens tfs_cosmic_sky_lens = {
+    .get = sky_get,
+    .put = sky_put,
+    .exists = sky_exists,
+    .remove = sky_remove,
+    .size = sky_size,
+};
+
+static int block_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    return light_get(&block_file, doc, at.key, out, err);
+}
+
+static int block_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    (void)save;
+    (void)put;
+    return light_put(&block_file, edit, at.key, text, err);
+}
+
+static bool block_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_cosmic_light light;
+
+    (void)save;
+    return light_find(&block_file, doc, at.key, &light);
+}
+
+static int block_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                        struct tfs_error *err)
+{
+    (void)save;
+    return light_remove(&block_file, edit, at.key, err);
+}
+
+static int64_t block_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return light_size(&block_file, doc, at.key);
+}
+
+const struct tfs_lens tfs_cosmic_light_lens = {
+    .get = block_get,
+    .put = block_put,
+    .exists = block_exists,
+    .remove = block_remove,
+    .size = block_size,
+};

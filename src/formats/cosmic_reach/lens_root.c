@@ -1,0 +1,316 @@
+/*
+ * info.txt and palette.txt of the root: what the region is, and the names of all its blocks.
+ *
+ * Must not know where chunks lie in the file.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/cosmic_reach/lenses.h"
+#include "formats/cosmic_reach/names.h"
+#include "formats/cosmic_reach/region.h"
+#include "formats/info.h"
+#include "formats/picture/picture.h"
+#include "text/name.h"
+
+/* ---- info.txt
+ * --------------------------------------------------------------------------------- */
+
+static const char *layout_of(const struct tfs_cosmic_facts *own)
+{
+    if (own->version <= TFS_COSMIC_VERSION_TABLE_MAX)
+        return "chunk table";
+    return own->compression == TFS_COSMIC_GZIP ? "columns, gzip" : "columns, not compressed";
+}
+
+static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    const struct tfs_cosmic_facts *own = doc->facts->own;
+    struct tfs_key region;
+
+    (void)at;
+    tfs_info_begin(out, save, doc);
+    tfs_info_line(out, "version", "%u", own->version);
+    tfs_info_line(out, "layout", "%s", layout_of(own));
+    if (tfs_cosmic_region_of_doc(doc, &region))
+        tfs_info_line(out, "region", "%d %d %d", region.x, region.y, region.z);
+    tfs_info_line(out, "chunk size", "16 16 16");
+    tfs_picture_info(out, &tfs_cosmic_pictures, doc);
+    tfs_info_line(out, "light",
+                  "is kept as stored and not recomputed when blocks change; whether the game "
+                  "repairs it is not known");
+    tfs_info_end(out, save, doc);
+    return tfs_buf_check(out, err);
+}
+
+const struct tfs_lens tfs_cosmic_info_lens = {.get = info_get};
+
+/* ---- palette.txt
+ * ------------------------------------------------------------------------------ */
+
+/* The distinct names of a document, sorted by bytes; they point into its blobs. The empty name has
+ * no line and is left out. */
+struct list {
+    struct tfs_span *names;
+    size_t count, capacity;
+    struct tfs_cosmic_names known;
+};
+
+static void list_release(struct list *list)
+{
+    free(list->names);
+    tfs_cosmic_names_release(&list->known);
+}
+
+static int list_add(struct list *list, struct tfs_span name, struct tfs_error *err)
+{
+    uint32_t found, next = (uint32_t)list->count;
+
+    if (name.size == 0)
+        return 0;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity * 2 + 64;
+        struct tfs_span *names = realloc(list->names, capacity * sizeof(*names));
+        if (names == NULL)
+            return tfs_fail_memory(err);
+        list->names = names;
+        list->capacity = capacity;
+    }
+    if (tfs_cosmic_names_add(&list->known, name, next, &found, err) < 0)
+        return err->code;
+    if (found == next)
+        list->names[list->count++] = name;
+    return 0;
+}
+
+static int list_add_chunk(struct list *list, const struct tfs_chunk *chunk, struct tfs_error *err)
+{
+    struct tfs_cosmic_blocks blocks;
+
+    if (chunk->flags & TFS_CHUNK_DAMAGED)
+        return 0;
+    if (tfs_cosmic_blocks_view(tfs_blob_span(chunk->blob), &blocks, err) < 0)
+        return err->code;
+
+    struct tfs_cursor c = tfs_cursor_init(blocks.palette);
+    for (uint32_t i = 0; i < blocks.count; i++)
+        if (list_add(list, tfs_cosmic_name_take(&c), err) < 0)
+            return err->code;
+    return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return tfs_span_compare(*(const struct tfs_span *)a, *(const struct tfs_span *)b);
+}
+
+static int list_init(struct list *list, const struct tfs_doc *doc, struct tfs_error *err)
+{
+    *list = (struct list){0};
+    for (size_t i = 0; i < doc->count; i++) {
+        if (list_add_chunk(list, tfs_doc_at(doc, i), err) < 0) {
+            list_release(list);
+            return err->code;
+        }
+    }
+    if (list->count > 0)
+        qsort(list->names, list->count, sizeof(*list->names), compare_names);
+    return 0;
+}
+
+/* A `#` in front would make the line a comment. */
+static void print_name(struct tfs_buf *out, struct tfs_span name)
+{
+    if (name.data[0] == '#') {
+        tfs_buf_add_text(out, "\\x23");
+        name.data++;
+        name.size--;
+    }
+    tfs_name_print(out, name);
+    tfs_buf_u8(out, '\n');
+}
+
+static int names_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    struct list list;
+
+    (void)save;
+    (void)at;
+    if (list_init(&list, doc, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < list.count; i++)
+        print_name(out, list.names[i]);
+    list_release(&list);
+    return tfs_buf_check(out, err);
+}
+
+/* ---- renaming
+ * --------------------------------------------------------------------------------- */
+
+/* Line n of the text is the new name of old name n. */
+struct renaming {
+    struct list old;
+    struct tfs_cosmic_names lines; /* old name -> n */
+    struct tfs_buf old_bytes;
+    struct tfs_buf bytes; /* of the new names */
+    struct place {
+        size_t at, size; /* of the new name, in bytes */
+    } * places;
+    size_t count; /* lines so far */
+};
+
+static void renaming_release(struct renaming *r)
+{
+    list_release(&r->old);
+    tfs_cosmic_names_release(&r->lines);
+    tfs_buf_release(&r->old_bytes);
+    tfs_buf_release(&r->bytes);
+    free(r->places);
+}
+
+static struct tfs_span new_name(const struct renaming *r, size_t line)
+{
+    return (struct tfs_span){r->bytes.data + r->places[line].at, r->places[line].size};
+}
+
+static int add_line(struct renaming *r, const struct tfs_line *line, struct tfs_error *err)
+{
+    struct tfs_error inside = {0};
+    size_t at = r->bytes.size;
+
+    if (r->count == r->old.count)
+        return tfs_fail_line(
+            err, line,
+            "more than the %zu names of the save: a line renames a block, none can "
+            "be added here",
+            r->old.count);
+    if (tfs_name_parse(&r->bytes, line->text, &inside) < 0)
+        return tfs_fail_at(err, inside.code, line->number, line->column + inside.column - 1, "%s",
+                           inside.text);
+    if (tfs_buf_check(&r->bytes, err) < 0)
+        return err->code;
+
+    struct tfs_span name = {r->bytes.data + at, r->bytes.size - at};
+    r->places[r->count++] = (struct place){at, name.size};
+    return tfs_span_equal(name, r->old.names[r->count - 1])
+               ? 0
+               : tfs_cosmic_name_check(name, line, err);
+}
+
+static int read_lines(struct renaming *r, struct tfs_span text, struct tfs_error *err)
+{
+    struct tfs_lines lines;
+    struct tfs_line line;
+
+    if (tfs_lines_init(&lines, text, err) < 0)
+        return err->code;
+    while (tfs_lines_next(&lines, &line))
+        if (add_line(r, &line, err) < 0)
+            return err->code;
+    if (r->count < r->old.count)
+        return tfs_fail(err, -EBADMSG,
+                        "%zu names, but the save has %zu: a line renames a block, none can be "
+                        "removed here",
+                        r->count, r->old.count);
+    return 0;
+}
+
+/* The sorted list again as a table: a name's place in it. The names are copied, because the chunks
+ * that they lie in are about to be replaced. */
+static int index_lines(struct renaming *r, struct tfs_error *err)
+{
+    uint32_t found;
+    size_t at = 0;
+
+    for (size_t i = 0; i < r->old.count; i++)
+        tfs_buf_add_span(&r->old_bytes, r->old.names[i]);
+    if (tfs_buf_check(&r->old_bytes, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < r->old.count; i++) {
+        struct tfs_span name = {r->old_bytes.data + at, r->old.names[i].size};
+        if (tfs_cosmic_names_add(&r->lines, name, (uint32_t)i, &found, err) < 0)
+            return err->code;
+        at += name.size;
+    }
+    return 0;
+}
+
+/* The new names of a chunk's palette into `names`, which has room. */
+static void rename_palette(const struct renaming *r, const struct tfs_cosmic_blocks *blocks,
+                           struct tfs_span *names)
+{
+    struct tfs_cursor c = tfs_cursor_init(blocks->palette);
+
+    for (uint32_t i = 0; i < blocks->count; i++) {
+        uint32_t line;
+        names[i] = tfs_cosmic_name_take(&c);
+        if (tfs_cosmic_names_find(&r->lines, names[i], &line))
+            names[i] = new_name(r, line);
+    }
+}
+
+static int rename_chunk(const struct renaming *r, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err)
+{
+    struct tfs_cosmic_view view;
+    struct tfs_buf section = {0};
+
+    if (tfs_cosmic_view_open(tfs_edit_doc(edit), key, &view, err) < 0)
+        return err->code;
+    struct tfs_span *names = malloc(view.blocks.count * sizeof(*names));
+    if (names == NULL)
+        return tfs_fail_memory(err);
+    rename_palette(r, &view.blocks, names);
+    if (!tfs_cosmic_palette_equal(&view.blocks, names, view.blocks.count)) {
+        tfs_cosmic_blocks_rename(&section, &view.blocks, names, view.blocks.count);
+        tfs_cosmic_section_put(edit, view.chunk, &view.body, TFS_COSMIC_SECTION_BLOCKS, &section,
+                               err);
+    }
+    tfs_buf_release(&section);
+    free(names);
+    return err->code;
+}
+
+/* Is any line another name than before? */
+static bool renames(const struct renaming *r)
+{
+    for (size_t i = 0; i < r->old.count; i++)
+        if (!tfs_span_equal(r->old.names[i], new_name(r, i)))
+            return true;
+    return false;
+}
+
+static int rename_all(const struct renaming *r, struct tfs_edit *edit, struct tfs_error *err)
+{
+    for (size_t i = 0; i < tfs_edit_doc(edit)->count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(tfs_edit_doc(edit), i);
+        if (!(chunk->flags & TFS_CHUNK_DAMAGED) && rename_chunk(r, edit, chunk->key, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+static int names_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct renaming r = {0};
+
+    (void)save;
+    (void)at;
+    (void)put;
+    if (list_init(&r.old, tfs_edit_doc(edit), err) < 0)
+        return err->code;
+    r.places = calloc(r.old.count + 1, sizeof(*r.places));
+    if (r.places == NULL)
+        tfs_fail_memory(err);
+    else if (read_lines(&r, text, err) == 0 && renames(&r) && index_lines(&r, err) == 0)
+        rename_all(&r, edit, err);
+    renaming_release(&r);
+    return err->code;
+}
+
+const struct tfs_lens tfs_cosmic_names_lens = {.get = names_get, .put = names_put};

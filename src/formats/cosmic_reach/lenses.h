@@ -1,0 +1,67 @@
+/*
+ * The files of the tree, one lens each; and what the block lenses share.
+ */
+#ifndef TFS_FORMATS_COSMIC_REACH_LENSES_H
+#define TFS_FORMATS_COSMIC_REACH_LENSES_H
+
+#include "formats/cosmic_reach/body.h"
+#include "text/grid.h"
+#include "text/lines.h"
+
+extern const struct tfs_lens tfs_cosmic_raw_lens;
+extern const struct tfs_lens tfs_cosmic_voxels_lens;
+extern const struct tfs_lens tfs_cosmic_palette_lens;
+extern const struct tfs_lens tfs_cosmic_blocks_lens;
+extern const struct tfs_lens tfs_cosmic_sky_lens;
+extern const struct tfs_lens tfs_cosmic_light_lens;
+extern const struct tfs_lens tfs_cosmic_entities_lens;
+extern const struct tfs_lens tfs_cosmic_info_lens;
+extern const struct tfs_lens tfs_cosmic_names_lens; /* palette.txt of the root */
+
+extern const struct tfs_voxels tfs_cosmic_pictures; /* heightmap.png, map.png */
+uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc);
+
+/* A chunk and its block data. */
+struct tfs_cosmic_view {
+    const struct tfs_chunk *chunk;
+    struct tfs_cosmic_body body;
+    struct tfs_cosmic_blocks blocks;
+};
+
+int tfs_cosmic_view_open(const struct tfs_doc *doc, struct tfs_key key,
+                         struct tfs_cosmic_view *view, struct tfs_error *err);
+
+/* Lines `PREFIX INDEX NAME` of a palette, and their number of bytes. `prefix` has its own blank. */
+void tfs_cosmic_palette_print(struct tfs_buf *out, const char *prefix, struct tfs_span palette,
+                              uint32_t count);
+uint64_t tfs_cosmic_palette_size(size_t prefix, struct tfs_span palette, uint32_t count);
+
+/* A palette that a text gives, by lines in any order. */
+struct tfs_cosmic_palette_text {
+    uint32_t count; /* highest index + 1 */
+    uint32_t given; /* lines */
+    struct tfs_buf bytes;
+    struct tfs_span *names; /* set by _finish */
+    struct tfs_cosmic_palette_entry {
+        size_t at, size; /* in bytes */
+        uint32_t line;   /* 0: not given */
+    } entries[TFS_COSMIC_PALETTE_MAX];
+};
+
+int tfs_cosmic_palette_text_open(struct tfs_cosmic_palette_text **text, struct tfs_error *err);
+void tfs_cosmic_palette_text_close(struct tfs_cosmic_palette_text *text); /* NULL is legal */
+/* One line `INDEX NAME`. */
+int tfs_cosmic_palette_text_add(struct tfs_cosmic_palette_text *text, struct tfs_line line,
+                                struct tfs_error *err);
+/* No index may lack; a name that `old` does not have must be one that can be written. */
+int tfs_cosmic_palette_text_finish(struct tfs_cosmic_palette_text *text,
+                                   const struct tfs_cosmic_blocks *old, struct tfs_error *err);
+
+/* Can this name be written: is it neither empty nor too long? EBADMSG at `line`. */
+int tfs_cosmic_name_check(struct tfs_span name, const struct tfs_line *line, struct tfs_error *err);
+
+/* Are these the names of the palette, in that order? */
+bool tfs_cosmic_palette_equal(const struct tfs_cosmic_blocks *blocks, const struct tfs_span *names,
+                              uint32_t count);
+
+#endif

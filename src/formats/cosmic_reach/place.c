@@ -1,0 +1,99 @@
+/*
+ * Chunk coordinates <-> regions, file names and table slots.
+ *
+ * Must not know bytes of a region.
+ */
+#include "formats/cosmic_reach/place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/cosmic_reach/layout.h"
+#include "formats/cosmic_reach/region.h"
+
+#define REGION_MIN (INT32_MIN / TFS_COSMIC_SIDE)
+#define REGION_MAX (INT32_MAX / TFS_COSMIC_SIDE)
+
+/* Local coordinate 0-15, of negative ones too. */
+static int32_t local(int32_t chunk)
+{
+    return chunk & (TFS_COSMIC_SIDE - 1);
+}
+
+struct tfs_key tfs_cosmic_region_of(struct tfs_key chunk)
+{
+    return (struct tfs_key){
+        .group = chunk.group,
+        .x = (chunk.x - local(chunk.x)) / TFS_COSMIC_SIDE,
+        .y = (chunk.y - local(chunk.y)) / TFS_COSMIC_SIDE,
+        .z = (chunk.z - local(chunk.z)) / TFS_COSMIC_SIDE,
+    };
+}
+
+bool tfs_cosmic_region_of_name(const char *name, struct tfs_key *region)
+{
+    static const char prefix[] = "region_";
+    long parts[3];
+    char again[64];
+    const char *at = name + sizeof(prefix) - 1;
+
+    if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+        return false;
+    for (unsigned i = 0; i < 3; i++) {
+        char *end;
+        parts[i] = strtol(at, &end, 10);
+        if (end == at || parts[i] < REGION_MIN || parts[i] > REGION_MAX)
+            return false;
+        at = end + (i < 2 && *end == '_');
+    }
+    /* Printed again it must be the same: so +1, 01 and -0 are no names of regions. */
+    snprintf(again, sizeof(again), "region_%ld_%ld_%ld.cosmicreach", parts[0], parts[1], parts[2]);
+    if (strcmp(again, name) != 0)
+        return false;
+    *region = (struct tfs_key){0, (int32_t)parts[0], (int32_t)parts[1], (int32_t)parts[2]};
+    return true;
+}
+
+bool tfs_cosmic_region_of_doc(const struct tfs_doc *doc, struct tfs_key *region)
+{
+    const struct tfs_cosmic_facts *facts = doc->facts->own;
+
+    if (facts->named)
+        *region = facts->region;
+    else if (doc->count > 0)
+        *region = tfs_cosmic_region_of(tfs_doc_at(doc, 0)->key);
+    return facts->named || doc->count > 0;
+}
+
+uint32_t tfs_cosmic_column_slot(struct tfs_key chunk)
+{
+    return (uint32_t)(local(chunk.x) * TFS_COSMIC_SIDE + local(chunk.z));
+}
+
+uint32_t tfs_cosmic_table_slot(struct tfs_key chunk)
+{
+    return (uint32_t)local(chunk.y) * TFS_COSMIC_COLUMN_SLOTS + tfs_cosmic_column_slot(chunk);
+}
+
+struct tfs_key tfs_cosmic_column_key(struct tfs_key region, uint32_t slot)
+{
+    return (struct tfs_key){
+        .x = region.x * TFS_COSMIC_SIDE + (int32_t)(slot / TFS_COSMIC_SIDE),
+        .y = region.y * TFS_COSMIC_SIDE,
+        .z = region.z * TFS_COSMIC_SIDE + (int32_t)(slot % TFS_COSMIC_SIDE),
+    };
+}
+
+struct tfs_key tfs_cosmic_table_key(struct tfs_key region, uint32_t slot)
+{
+    struct tfs_key key = tfs_cosmic_column_key(region, slot % TFS_COSMIC_COLUMN_SLOTS);
+
+    key.y += (int32_t)(slot / TFS_COSMIC_COLUMN_SLOTS);
+    return key;
+}
+
+bool tfs_cosmic_same_region(struct tfs_key a, struct tfs_key b)
+{
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}

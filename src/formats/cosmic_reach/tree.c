@@ -1,0 +1,268 @@
+/*
+ * The names of a region's tree, and chunks that come, move and go.
+ *
+ * Must not know texts.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/cosmic_reach/cosmic_reach.h"
+#include "formats/cosmic_reach/lenses.h"
+#include "formats/cosmic_reach/region.h"
+#include "formats/picture/picture.h"
+
+enum chunk_file {
+    CHUNK_RAW,
+    CHUNK_VOXELS,
+    CHUNK_PALETTE,
+    CHUNK_BLOCKS,
+    CHUNK_SKY,
+    CHUNK_LIGHT,
+    CHUNK_ENTITIES,
+    CHUNK_FILES
+};
+
+static const struct tfs_file chunk_files[CHUNK_FILES] = {
+    [CHUNK_RAW] = {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &tfs_cosmic_raw_lens},
+    [CHUNK_VOXELS] = {.path = "voxels.csv", .lens = &tfs_cosmic_voxels_lens},
+    [CHUNK_PALETTE] = {.path = "palette.txt", .lens = &tfs_cosmic_palette_lens},
+    [CHUNK_BLOCKS] = {.path = "blocks.txt", .lens = &tfs_cosmic_blocks_lens},
+    [CHUNK_SKY] = {.path = "lights/sky.txt",
+                   .flags = TFS_FILE_OPTIONAL,
+                   .lens = &tfs_cosmic_sky_lens},
+    [CHUNK_LIGHT] = {.path = "lights/block.txt",
+                     .flags = TFS_FILE_OPTIONAL,
+                     .lens = &tfs_cosmic_light_lens},
+    [CHUNK_ENTITIES] = {.path = "entities.bin",
+                        .flags = TFS_FILE_OPTIONAL,
+                        .lens = &tfs_cosmic_entities_lens},
+};
+
+enum root_file { ROOT_INFO, ROOT_NAMES, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
+
+static const struct tfs_file root_files[ROOT_FILES] = {
+    [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_cosmic_info_lens},
+    [ROOT_NAMES] = {.path = "palette.txt", .lens = &tfs_cosmic_names_lens},
+    [ROOT_HEIGHTMAP] = {.path = "",
+                        .flags = TFS_FILE_LATE,
+                        .lens = &tfs_heightmap_lens,
+                        .family_count = tfs_cosmic_picture_count,
+                        .family_name = tfs_heightmap_name},
+    [ROOT_MAP] = {.path = "",
+                  .flags = TFS_FILE_LATE,
+                  .lens = &tfs_map_lens,
+                  .family_count = tfs_cosmic_picture_count,
+                  .family_name = tfs_map_name},
+};
+
+/* ---- chunks
+ * ----------------------------------------------------------------------------------- */
+
+static int check_place(const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_key region;
+
+    if (!tfs_cosmic_region_of_doc(doc, &region) ||
+        tfs_cosmic_same_region(tfs_cosmic_region_of(key), region))
+        return 0;
+
+    struct tfs_key low = tfs_cosmic_column_key(region, 0);
+    const int32_t last = TFS_COSMIC_SIDE - 1;
+    return tfs_fail(
+        err, -EINVAL, "chunk %d_%d_%d is outside this region, which holds %d_%d_%d to %d_%d_%d",
+        key.x, key.y, key.z, low.x, low.y, low.z, low.x + last, low.y + last, low.z + last);
+}
+
+/* Some chunk of the column that `key` is in; NULL: there is none. */
+static const struct tfs_chunk *column_of(const struct tfs_doc *doc, struct tfs_key key)
+{
+    struct tfs_key at = key;
+    const struct tfs_chunk *chunk = NULL;
+
+    at.y -= key.y & (TFS_COSMIC_SIDE - 1);
+    for (unsigned i = 0; i < TFS_COSMIC_SIDE && chunk == NULL; i++, at.y++)
+        chunk = tfs_doc_find(doc, at);
+    return chunk;
+}
+
+/* Behind everything that is there. */
+static uint64_t last_place(const struct tfs_doc *doc)
+{
+    uint64_t place = 0;
+
+    for (size_t i = 0; i < doc->count; i++) {
+        uint64_t next = tfs_doc_at(doc, i)->place + 1;
+        place = next > place ? next : place;
+    }
+    return place;
+}
+
+/* The column that a chunk at `key` would join; NULL: there is none, or the file knows no
+ * columns. */
+static const struct tfs_chunk *column_to_join(const struct tfs_doc *doc, struct tfs_key key)
+{
+    const struct tfs_cosmic_facts *own = doc->facts->own;
+
+    return own->version <= TFS_COSMIC_VERSION_TABLE_MAX ? NULL : column_of(doc, key);
+}
+
+static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err)
+{
+    const struct tfs_doc *doc = tfs_edit_doc(edit);
+    const struct tfs_cosmic_facts *own = doc->facts->own;
+    const struct tfs_chunk *column = column_to_join(doc, key);
+    struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE};
+    struct tfs_buf body = {0};
+
+    (void)save;
+    if (check_place(doc, key, err) < 0)
+        return err->code;
+    chunk.tag = column != NULL ? column->tag : own->version;
+    chunk.place = column != NULL ? column->place : last_place(doc);
+    tfs_cosmic_body_empty(&body, chunk.tag);
+    if (tfs_blob_take(&body, &chunk.blob, err) == 0)
+        tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    tfs_buf_release(&body);
+    return err->code;
+}
+
+/* Version and place of a chunk that was taken away from `from`, now that it comes to its key. Alone
+ * in its column, or without columns, it keeps the place in the data that it had. */
+static void join_column(const struct tfs_doc *doc, struct tfs_key from, struct tfs_chunk *chunk)
+{
+    const struct tfs_chunk *column = column_to_join(doc, chunk->key);
+
+    if (column != NULL) {
+        chunk->tag = column->tag;
+        chunk->place = column->place;
+    } else if (column_to_join(doc, from) != NULL) {
+        chunk->place = last_place(doc);
+    }
+}
+
+/* Entities keep the coordinates they have inside: the game finds them at the old place. */
+static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                      struct tfs_key to, struct tfs_error *err)
+{
+    const struct tfs_doc *doc = tfs_edit_doc(edit);
+    const struct tfs_chunk *old = tfs_doc_find(doc, from);
+    struct tfs_chunk moved;
+
+    (void)save;
+    if (old == NULL)
+        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", from.x, from.y, from.z);
+    if (check_place(doc, to, err) < 0)
+        return err->code;
+    moved = *old;
+    moved.key = to;
+    tfs_blob_ref(moved.blob);
+    if (tfs_edit_remove(edit, from, err) == 0) {
+        join_column(tfs_edit_doc(edit), from, &moved);
+        tfs_edit_put(edit, &moved, err);
+    }
+    tfs_blob_unref(moved.blob);
+    return err->code;
+}
+
+static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk;
+    struct tfs_cosmic_body body;
+
+    (void)save;
+    if (tfs_cosmic_chunk_find(doc, key, &chunk, &body, err) < 0)
+        return err->code;
+    return tfs_cosmic_body_check(&body, chunk->blob->data, err);
+}
+
+/* ---- what reads differently
+ * ------------------------------------------------------------------- */
+
+#define BIT(file)       (UINT32_C(1) << (file))
+#define ALL_CHUNK_FILES (BIT(CHUNK_FILES) - 1)
+#define ALL_ROOT_FILES  (BIT(ROOT_FILES) - 1)
+
+static bool split(const struct tfs_chunk *chunk, struct tfs_cosmic_body *body)
+{
+    struct tfs_error ignored = {0};
+
+    return chunk != NULL && !(chunk->flags & TFS_CHUNK_DAMAGED) &&
+           tfs_cosmic_body_split(tfs_blob_span(chunk->blob), chunk->tag, body, &ignored) == 0;
+}
+
+static bool same_names(const struct tfs_cosmic_body *a, const struct tfs_cosmic_body *b)
+{
+    struct tfs_cosmic_blocks left, right;
+    struct tfs_error ignored = {0};
+
+    return tfs_cosmic_blocks_view(a->sections[TFS_COSMIC_SECTION_BLOCKS], &left, &ignored) == 0 &&
+           tfs_cosmic_blocks_view(b->sections[TFS_COSMIC_SECTION_BLOCKS], &right, &ignored) == 0 &&
+           tfs_span_equal(left.palette, right.palette);
+}
+
+static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    static const uint32_t files[TFS_COSMIC_SECTIONS] = {
+        [TFS_COSMIC_SECTION_BLOCKS] = BIT(CHUNK_VOXELS) | BIT(CHUNK_PALETTE) | BIT(CHUNK_BLOCKS),
+        [TFS_COSMIC_SECTION_SKY] = BIT(CHUNK_SKY),
+        [TFS_COSMIC_SECTION_LIGHT] = BIT(CHUNK_LIGHT),
+        [TFS_COSMIC_SECTION_ENTITIES] = BIT(CHUNK_ENTITIES),
+    };
+    struct tfs_cosmic_body old, new;
+    uint32_t changes = 0;
+
+    if (!split(before, &old) || !split(after, &new) ||
+        tfs_key_compare(before->key, after->key) != 0)
+        return ALL_CHUNK_FILES;
+    for (unsigned i = 0; i < TFS_COSMIC_SECTIONS; i++)
+        if (!tfs_span_equal(old.sections[i], new.sections[i]))
+            changes |= files[i] | BIT(CHUNK_RAW);
+    if ((changes & BIT(CHUNK_PALETTE)) != 0 && same_names(&old, &new))
+        changes &= ~BIT(CHUNK_PALETTE);
+    return changes;
+}
+
+/* One chunk's share in what the root shows: its names, its blocks, and that it is there. */
+static int add_root_changes(void *arg, const struct tfs_chunk *before,
+                            const struct tfs_chunk *after)
+{
+    uint32_t *changes = arg;
+    struct tfs_cosmic_body old, new;
+
+    if (!split(before, &old) || !split(after, &new)) {
+        *changes = ALL_ROOT_FILES;
+        return 1;
+    }
+    if (!same_names(&old, &new))
+        *changes |= BIT(ROOT_NAMES);
+    if (!tfs_span_equal(old.sections[TFS_COSMIC_SECTION_BLOCKS],
+                        new.sections[TFS_COSMIC_SECTION_BLOCKS]))
+        *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP);
+    return *changes == ALL_ROOT_FILES;
+}
+
+static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc *after)
+{
+    uint32_t changes = 0;
+
+    if (before->facts != after->facts)
+        return ALL_ROOT_FILES;
+    tfs_doc_diff(before, after, add_root_changes, &changes);
+    return changes;
+}
+
+const struct tfs_tree tfs_cosmic_reach_tree = {
+    .root_files = root_files,
+    .root_count = ROOT_FILES,
+    .chunk_files = chunk_files,
+    .chunk_count = CHUNK_FILES,
+    .voxels = &tfs_cosmic_pictures,
+    .chunk_create = chunk_create,
+    .chunk_move = chunk_move,
+    .chunk_check = chunk_check,
+    .chunk_changes = chunk_changes,
+    .root_changes = root_changes,
+};

@@ -1,0 +1,376 @@
+/*
+ * Pages of chunks -> a document: finding, walking and comparing immutable states of a save.
+ *
+ * Must not know what a blob holds, nor how a document comes to differ from its base (edit.c).
+ */
+#include "formats/doc.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/page.h"
+
+static atomic_uint_fast64_t last_version;
+
+/* ---- keys and chunks ------------------------------------------------------------------------- */
+
+int tfs_key_compare(struct tfs_key a, struct tfs_key b)
+{
+    if (a.group != b.group)
+        return a.group < b.group ? -1 : 1;
+    if (a.y != b.y)
+        return a.y < b.y ? -1 : 1;
+    if (a.z != b.z)
+        return a.z < b.z ? -1 : 1;
+    return a.x < b.x ? -1 : a.x > b.x;
+}
+
+bool tfs_chunk_same(const struct tfs_chunk *a, const struct tfs_chunk *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    if (a->tag != b->tag || a->flags != b->flags)
+        return false;
+    /* Bytes that neither side holds are the same bytes only where they lie in the same place. */
+    if (a->blob == NULL && b->blob == NULL && a->place != b->place)
+        return false;
+    return tfs_blob_equal(a->blob, b->blob) && tfs_blob_equal(a->extra, b->extra);
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+int tfs_page_create(struct tfs_page **page, struct tfs_error *err)
+{
+    struct tfs_page *created = malloc(sizeof(*created));
+
+    if (created == NULL)
+        return tfs_fail_memory(err);
+    atomic_init(&created->refs, 1);
+    created->count = 0;
+    *page = created;
+    return 0;
+}
+
+static struct tfs_page *page_ref(struct tfs_page *page)
+{
+    atomic_fetch_add_explicit(&page->refs, 1, memory_order_relaxed);
+    return page;
+}
+
+void tfs_page_unref(struct tfs_page *page)
+{
+    if (atomic_fetch_sub_explicit(&page->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    for (uint32_t i = 0; i < page->count; i++) {
+        tfs_blob_unref(page->chunks[i].blob);
+        tfs_blob_unref(page->chunks[i].extra);
+    }
+    free(page);
+}
+
+int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
+{
+    struct tfs_page *shared = doc->pages[index];
+    struct tfs_page *own = NULL;
+
+    if (atomic_load_explicit(&shared->refs, memory_order_acquire) == 1)
+        return 0;
+    if (tfs_page_create(&own, err) < 0)
+        return err->code;
+    memcpy(own->chunks, shared->chunks, shared->count * sizeof(*shared->chunks));
+    own->count = shared->count;
+    for (uint32_t i = 0; i < own->count; i++) {
+        tfs_blob_ref(own->chunks[i].blob);
+        tfs_blob_ref(own->chunks[i].extra);
+    }
+    doc->pages[index] = own;
+    tfs_page_unref(shared);
+    return 0;
+}
+
+/* ---- documents ------------------------------------------------------------------------------- */
+
+void tfs_doc_stamp(struct tfs_doc *doc)
+{
+    doc->version = atomic_fetch_add_explicit(&last_version, 1, memory_order_relaxed) + 1;
+}
+
+/* A document with room for that many pages, and none in it. */
+static int doc_alloc(size_t pages, struct tfs_doc **doc, struct tfs_error *err)
+{
+    struct tfs_doc *created = calloc(1, sizeof(*created));
+
+    if (created == NULL)
+        return tfs_fail_memory(err);
+    atomic_init(&created->refs, 1);
+    tfs_doc_stamp(created);
+    created->pages = calloc(pages + 1, sizeof(*created->pages));
+    created->page_first = calloc(pages + 1, sizeof(*created->page_first));
+    if (created->pages == NULL || created->page_first == NULL) {
+        tfs_doc_unref(created);
+        return tfs_fail_memory(err);
+    }
+    *doc = created;
+    return 0;
+}
+
+int tfs_doc_create(struct tfs_facts *facts, struct tfs_doc **doc, struct tfs_error *err)
+{
+    if (doc_alloc(0, doc, err) < 0)
+        return err->code;
+    (*doc)->facts = tfs_facts_ref(facts);
+    return 0;
+}
+
+int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_error *err)
+{
+    struct tfs_doc *clone = NULL;
+
+    if (doc_alloc(base->page_count, &clone, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < base->page_count; i++)
+        clone->pages[i] = page_ref(base->pages[i]);
+    memcpy(clone->page_first, base->page_first, (base->page_count + 1) * sizeof(*base->page_first));
+    clone->page_count = base->page_count;
+    clone->count = base->count;
+    clone->next_slot = base->next_slot;
+    clone->facts = tfs_facts_ref(base->facts);
+    for (size_t i = 0; i < TFS_PARTS; i++)
+        clone->parts[i] = tfs_blob_ref(base->parts[i]);
+    *doc = clone;
+    return 0;
+}
+
+struct tfs_doc *tfs_doc_ref(struct tfs_doc *doc)
+{
+    if (doc != NULL)
+        atomic_fetch_add_explicit(&doc->refs, 1, memory_order_relaxed);
+    return doc;
+}
+
+void tfs_doc_unref(struct tfs_doc *doc)
+{
+    if (doc == NULL || atomic_fetch_sub_explicit(&doc->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    for (size_t i = 0; i < doc->page_count; i++)
+        tfs_page_unref(doc->pages[i]);
+    for (size_t i = 0; i < TFS_PARTS; i++)
+        tfs_blob_unref(doc->parts[i]);
+    tfs_facts_unref(doc->facts);
+    free(doc->pages);
+    free(doc->page_first);
+    free(doc);
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+/* The last page that does not begin above `key`; the first when all do. */
+static size_t locate_page(const struct tfs_doc *doc, struct tfs_key key)
+{
+    size_t low = 0;
+    size_t high = doc->page_count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (tfs_key_compare(doc->pages[middle]->chunks[0].key, key) <= 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct tfs_place tfs_doc_locate(const struct tfs_doc *doc, struct tfs_key key)
+{
+    struct tfs_place place = {0};
+
+    if (doc->page_count == 0)
+        return place;
+    place.page = locate_page(doc, key);
+
+    const struct tfs_page *page = doc->pages[place.page];
+    uint32_t high = page->count;
+    while (place.at < high) {
+        uint32_t middle = place.at + (high - place.at) / 2;
+        if (tfs_key_compare(page->chunks[middle].key, key) < 0)
+            place.at = middle + 1;
+        else
+            high = middle;
+    }
+    place.found = place.at < page->count && tfs_key_compare(page->chunks[place.at].key, key) == 0;
+    return place;
+}
+
+const struct tfs_chunk *tfs_doc_find(const struct tfs_doc *doc, struct tfs_key key)
+{
+    struct tfs_place place = tfs_doc_locate(doc, key);
+
+    return place.found ? &doc->pages[place.page]->chunks[place.at] : NULL;
+}
+
+size_t tfs_doc_lower_bound(const struct tfs_doc *doc, struct tfs_key key)
+{
+    struct tfs_place place = tfs_doc_locate(doc, key);
+
+    return doc->page_first[place.page] + place.at;
+}
+
+const struct tfs_chunk *tfs_doc_at(const struct tfs_doc *doc, size_t i)
+{
+    size_t low = 0;
+    size_t high = doc->page_count;
+
+    assert(i < doc->count);
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (doc->page_first[middle] <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &doc->pages[low]->chunks[i - doc->page_first[low]];
+}
+
+/* ---- walking two documents ------------------------------------------------------------------- */
+
+struct walk {
+    const struct tfs_doc *doc;
+    size_t page;
+    uint32_t at;
+};
+
+static const struct tfs_chunk *walk_chunk(const struct walk *w)
+{
+    return w->page < w->doc->page_count ? &w->doc->pages[w->page]->chunks[w->at] : NULL;
+}
+
+static void walk_step(struct walk *w)
+{
+    if (++w->at == w->doc->pages[w->page]->count) {
+        w->page++;
+        w->at = 0;
+    }
+}
+
+/* The first key that a group can have. */
+static struct tfs_key group_start(uint32_t group)
+{
+    return (struct tfs_key){group, INT32_MIN, INT32_MIN, INT32_MIN};
+}
+
+/* Where the chunks behind a group begin. */
+static size_t group_end(const struct tfs_doc *doc, uint32_t group)
+{
+    return group == UINT32_MAX ? doc->count : tfs_doc_lower_bound(doc, group_start(group + 1));
+}
+
+size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group)
+{
+    return group_end(doc, group) - tfs_doc_lower_bound(doc, group_start(group));
+}
+
+static void widen(int32_t value, int32_t *low, int32_t *high)
+{
+    if (value < *low)
+        *low = value;
+    if (value > *high)
+        *high = value;
+}
+
+bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
+                    struct tfs_key *high)
+{
+    struct tfs_place start = tfs_doc_locate(doc, group_start(group));
+    size_t count = tfs_doc_group_count(doc, group);
+    struct walk w = {doc, start.page, start.at};
+
+    if (count == 0)
+        return false;
+    /* The place for a key behind all of a page is its end, which is no chunk. */
+    if (w.at == doc->pages[w.page]->count)
+        w = (struct walk){doc, w.page + 1, 0};
+    *low = *high = walk_chunk(&w)->key;
+    for (; count > 0; count--, walk_step(&w)) {
+        struct tfs_key key = walk_chunk(&w)->key;
+        widen(key.x, &low->x, &high->x);
+        widen(key.y, &low->y, &high->y);
+        widen(key.z, &low->z, &high->z);
+    }
+    return true;
+}
+
+/* Both walks stand at the beginning of a page that the documents share. Two walks in key order
+ * always reach such a page together, however the pages before it differ. */
+static bool walk_at_shared(const struct walk *a, const struct walk *b)
+{
+    return a->at == 0 && b->at == 0 && a->page < a->doc->page_count &&
+           b->page < b->doc->page_count && a->doc->pages[a->page] == b->doc->pages[b->page];
+}
+
+/* The order of two chunks of which one may be absent, which is as if it came last. */
+static int walk_order(const struct tfs_chunk *a, const struct tfs_chunk *b)
+{
+    if (a == NULL || b == NULL)
+        return a == NULL ? 1 : -1;
+    return tfs_key_compare(a->key, b->key);
+}
+
+int tfs_doc_diff(const struct tfs_doc *before, const struct tfs_doc *after, tfs_doc_diff_fn changed,
+                 void *arg)
+{
+    struct walk a = {.doc = before};
+    struct walk b = {.doc = after};
+    int result = 0;
+
+    while (result == 0 && (walk_chunk(&a) != NULL || walk_chunk(&b) != NULL)) {
+        if (walk_at_shared(&a, &b)) {
+            a.page++;
+            b.page++;
+            continue;
+        }
+        const struct tfs_chunk *old = walk_chunk(&a);
+        const struct tfs_chunk *new = walk_chunk(&b);
+        int order = walk_order(old, new);
+        if (order != 0 || !tfs_chunk_same(old, new))
+            result = changed(arg, order <= 0 ? old : NULL, order >= 0 ? new : NULL);
+        if (order <= 0)
+            walk_step(&a);
+        if (order >= 0)
+            walk_step(&b);
+    }
+    return result;
+}
+
+/* The slot that `key` had in the document being walked; TFS_SLOT_NONE if it had none. Keys ascend
+ * from call to call. */
+static uint32_t walk_slot(struct walk *old, struct tfs_key key)
+{
+    const struct tfs_chunk *chunk;
+
+    while ((chunk = walk_chunk(old)) != NULL && tfs_key_compare(chunk->key, key) < 0)
+        walk_step(old);
+    return chunk != NULL && tfs_key_compare(chunk->key, key) == 0 ? chunk->slot : TFS_SLOT_NONE;
+}
+
+int tfs_doc_keep_slots(struct tfs_doc *doc, const struct tfs_doc *old, struct tfs_error *err)
+{
+    struct walk walk = {.doc = old};
+    uint32_t next = old->next_slot;
+
+    if (doc->count > TFS_SLOT_NONE - next)
+        return tfs_fail(err, -EFBIG, "more chunks came and went than one mount can tell apart");
+    for (size_t p = 0; p < doc->page_count; p++) {
+        if (tfs_doc_own_page(doc, p, err) < 0)
+            return err->code;
+        struct tfs_page *page = doc->pages[p];
+        for (uint32_t i = 0; i < page->count; i++) {
+            uint32_t slot = walk_slot(&walk, page->chunks[i].key);
+            page->chunks[i].slot = slot == TFS_SLOT_NONE ? next++ : slot;
+        }
+    }
+    doc->next_slot = next;
+    tfs_doc_stamp(doc);
+    return 0;
+}

@@ -1,0 +1,164 @@
+/*
+ * A document: one immutable state of a save, as a sorted map from chunk coordinate to blob.
+ *
+ * Readers hold a reference and need no lock. A change is an edit (below) that starts from a
+ * document, touches some chunks and is finished into a new document; pages without a change are
+ * shared, so an edit costs what it touches. A failed edit is thrown away and leaves nothing half
+ * done.
+ *
+ * What is not a chunk: `parts`, blobs of the whole save that files of the root show and change
+ * (height planes, name tables; their meaning is the format's), and `facts`, what the container
+ * learned when it read the file (kept for all documents that descend from that reading).
+ */
+#ifndef TFS_FORMATS_DOC_H
+#define TFS_FORMATS_DOC_H
+
+#include "base/blob.h"
+
+/* A chunk's coordinate, in the game's chunk coordinates. group 0 is `chunks/` of the root; other
+ * groups are what the format makes of them (level of detail, terrain region). Order: group, y, z,
+ * x. */
+struct tfs_key {
+    uint32_t group;
+    int32_t x, y, z;
+};
+
+int tfs_key_compare(struct tfs_key a, struct tfs_key b);
+
+#define TFS_SLOT_NONE UINT32_MAX
+
+enum tfs_chunk_flags {
+    TFS_CHUNK_DAMAGED = 1, /* does not decode: shows raw.bin only; the reason is in facts->notes */
+};
+
+struct tfs_chunk {
+    struct tfs_key key;
+    uint32_t slot;         /* identity: given by the first edit that holds it, kept when it moves */
+    uint32_t flags;        /* enum tfs_chunk_flags */
+    uint32_t tag;          /* the format's own: what is needed to read the blob, e.g. its version */
+    uint64_t place;        /* the format's own: where it stands in the save's order, or on disk */
+    struct tfs_blob *blob; /* the stored bytes; NULL: fetched when needed by `load` */
+    struct tfs_blob *extra; /* a second stored value (instances); NULL: none, or not fetched */
+};
+
+/* One thing to tell about a save. */
+enum tfs_note_kind {
+    TFS_NOTE_WARNING,   /* tolerated and kept */
+    TFS_NOTE_READ_ONLY, /* why nothing can be written */
+    TFS_NOTE_DAMAGED,   /* a chunk that does not decode */
+};
+
+struct tfs_note {
+    enum tfs_note_kind kind;
+    char *text; /* one sentence, with chunk and offset where known */
+};
+
+/* What was computed from the chunks of a save and can be computed again
+ * (formats/picture/columns.c): the head of a struct that `release` frees. */
+struct tfs_memo {
+    void (*release)(struct tfs_memo *memo);
+};
+
+/* What a container found out while it read; shared, immutable after opening but for the memo. */
+struct tfs_facts {
+    atomic_uint refs;
+    struct tfs_note *notes;
+    size_t note_count;
+    void *own;                       /* the format's own struct, freed by free() */
+    void (*release)(void *own);      /* lets go of what own refers to, before; NULL: nothing */
+    _Atomic(struct tfs_memo *) memo; /* made by the first who needs it; NULL: nobody did */
+};
+
+int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error *err);
+struct tfs_facts *tfs_facts_ref(struct tfs_facts *facts);
+void tfs_facts_unref(struct tfs_facts *facts);
+int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note_kind kind,
+                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The first note of that kind, or NULL. */
+const char *tfs_facts_find(const struct tfs_facts *facts, enum tfs_note_kind kind);
+
+#define TFS_PARTS 16
+
+struct tfs_page;
+
+struct tfs_doc {
+    atomic_uint refs;
+    uint64_t version; /* unique in the process: two documents with one version are the same one */
+    size_t count;     /* chunks */
+    size_t page_count;
+    struct tfs_page **pages;
+    size_t *page_first; /* index of the first chunk of each page, and count at the end */
+    uint32_t next_slot;
+    struct tfs_facts *facts;
+    struct tfs_blob *parts[TFS_PARTS];
+};
+
+/* An empty document; takes a reference to facts. */
+int tfs_doc_create(struct tfs_facts *facts, struct tfs_doc **doc, struct tfs_error *err);
+struct tfs_doc *tfs_doc_ref(struct tfs_doc *doc);
+void tfs_doc_unref(struct tfs_doc *doc);
+
+/* The chunk of that coordinate, valid as long as the document; NULL: absent. */
+const struct tfs_chunk *tfs_doc_find(const struct tfs_doc *doc, struct tfs_key key);
+/* The i-th chunk in key order, i < count. */
+const struct tfs_chunk *tfs_doc_at(const struct tfs_doc *doc, size_t i);
+/* Index of the first chunk whose key is not below `key`; count when there is none. */
+size_t tfs_doc_lower_bound(const struct tfs_doc *doc, struct tfs_key key);
+
+/* Number of chunks of a group. */
+size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group);
+
+/* Smallest and greatest chunk coordinate of a group; false without chunks. */
+bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
+                    struct tfs_key *high);
+
+/* Calls `changed` for every key whose chunk differs between the two (NULL = absent on that side),
+ * in key order, skipping shared pages. "Differs": another blob, extra, tag or flags. Returns the
+ * first non-zero value of `changed`. */
+typedef int (*tfs_doc_diff_fn)(void *arg, const struct tfs_chunk *before,
+                               const struct tfs_chunk *after);
+int tfs_doc_diff(const struct tfs_doc *before, const struct tfs_doc *after, tfs_doc_diff_fn changed,
+                 void *arg);
+
+/* The same chunk content: equal bytes, tag and flags (where neither side holds its bytes: the same
+ * place). Both may be NULL. */
+bool tfs_chunk_same(const struct tfs_chunk *a, const struct tfs_chunk *b);
+
+/* Gives `doc` (just decoded, not shared yet) the slots of `old` where a coordinate was there
+ * before, and slots unused in `old` to the rest: node ids survive a reload. */
+int tfs_doc_keep_slots(struct tfs_doc *doc, const struct tfs_doc *old, struct tfs_error *err);
+
+/* ---- edits ---------------------------------------------------------------------------------- */
+
+struct tfs_edit {
+    struct tfs_doc *base;
+    struct tfs_doc *next;    /* under construction; pages shared with base until first touched */
+    struct tfs_key *touched; /* keys put, removed or touched, in call order, maybe repeated */
+    size_t touched_count, touched_capacity;
+    bool changed;
+};
+
+int tfs_edit_open(struct tfs_doc *base, struct tfs_edit *edit, struct tfs_error *err);
+void tfs_edit_release(struct tfs_edit *edit); /* throws away what was not finished */
+
+/* The document as the edit has it now: for lookups, not for keeping. Its version is another one
+ * after every change. */
+const struct tfs_doc *tfs_edit_doc(const struct tfs_edit *edit);
+
+/* Stores the chunk under chunk->key, replacing one that is there (whose slot it then takes) or
+ * adding it (slot TFS_SLOT_NONE: a new one is given). Takes references to its blobs. Storing what
+ * is there already (place included) is no change. */
+int tfs_edit_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_error *err);
+/* ENOENT when there is no such chunk. */
+int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err);
+/* Sets parts[index]; NULL removes. Takes a reference. */
+void tfs_edit_part(struct tfs_edit *edit, unsigned index, struct tfs_blob *blob);
+/* Says that files of this chunk read differently now though its blob did not change (a tile of a
+ * part). */
+int tfs_edit_touch(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err);
+
+/* The new document (a reference; base itself when nothing changed). The edit stays to be
+ * released, and takes no further change. */
+struct tfs_doc *tfs_edit_finish(struct tfs_edit *edit);
+
+#endif

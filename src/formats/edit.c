@@ -1,0 +1,269 @@
+/*
+ * Changes -> a new document that shares with its base every page they did not touch.
+ *
+ * Must not know what a blob holds. What it must keep: page.h, the invariants of a document; and
+ * that nothing reachable from the base ever changes.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/page.h"
+
+int tfs_edit_open(struct tfs_doc *base, struct tfs_edit *edit, struct tfs_error *err)
+{
+    struct tfs_edit opened = {0};
+
+    if (tfs_doc_clone(base, &opened.next, err) < 0)
+        return err->code;
+    opened.base = tfs_doc_ref(base);
+    *edit = opened;
+    return 0;
+}
+
+void tfs_edit_release(struct tfs_edit *edit)
+{
+    tfs_doc_unref(edit->base);
+    tfs_doc_unref(edit->next);
+    free(edit->touched);
+    *edit = (struct tfs_edit){0};
+}
+
+const struct tfs_doc *tfs_edit_doc(const struct tfs_edit *edit)
+{
+    return edit->next;
+}
+
+struct tfs_doc *tfs_edit_finish(struct tfs_edit *edit)
+{
+    return tfs_doc_ref(edit->changed ? edit->next : edit->base);
+}
+
+/* Something is different now. The document gets a version of its own each time, so that what a
+ * reader remembers of it half way is never taken for its end. */
+static void edit_changed(struct tfs_edit *edit)
+{
+    edit->changed = true;
+    tfs_doc_stamp(edit->next);
+}
+
+/* A finished document belongs to its readers. */
+static void assert_unfinished(const struct tfs_edit *edit)
+{
+    assert(atomic_load_explicit(&edit->next->refs, memory_order_acquire) == 1);
+    (void)edit;
+}
+
+static int reserve_touched(struct tfs_edit *edit, struct tfs_error *err)
+{
+    if (edit->touched_count < edit->touched_capacity)
+        return 0;
+
+    size_t capacity = edit->touched_capacity == 0 ? 16 : edit->touched_capacity * 2;
+    struct tfs_key *touched = realloc(edit->touched, capacity * sizeof(*touched));
+    if (touched == NULL)
+        return tfs_fail_memory(err);
+    edit->touched = touched;
+    edit->touched_capacity = capacity;
+    return 0;
+}
+
+int tfs_edit_touch(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err)
+{
+    assert_unfinished(edit);
+    if (reserve_touched(edit, err) < 0)
+        return err->code;
+    edit->touched[edit->touched_count++] = key;
+    edit_changed(edit);
+    return 0;
+}
+
+void tfs_edit_part(struct tfs_edit *edit, unsigned index, struct tfs_blob *blob)
+{
+    assert(index < TFS_PARTS);
+    assert_unfinished(edit);
+
+    struct tfs_blob **part = &edit->next->parts[index];
+    if (tfs_blob_equal(*part, blob))
+        return;
+    tfs_blob_ref(blob);
+    tfs_blob_unref(*part);
+    *part = blob;
+    edit_changed(edit);
+}
+
+/* ---- pages of the document under construction ------------------------------------------------ */
+
+/* Moves the beginning of the pages behind `page` by one chunk, after that page got or lost one. */
+static void shift_first(struct tfs_doc *doc, size_t page, bool more)
+{
+    for (size_t i = page + 1; i <= doc->page_count; i++)
+        doc->page_first[i] = more ? doc->page_first[i] + 1 : doc->page_first[i] - 1;
+    doc->count = doc->page_first[doc->page_count];
+}
+
+/* Puts an empty page before page `index`. */
+static int insert_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
+{
+    size_t behind = doc->page_count - index;
+    struct tfs_page *page = NULL;
+
+    struct tfs_page **pages = realloc(doc->pages, (doc->page_count + 1) * sizeof(*pages));
+    if (pages == NULL)
+        return tfs_fail_memory(err);
+    doc->pages = pages;
+    size_t *first = realloc(doc->page_first, (doc->page_count + 2) * sizeof(*first));
+    if (first == NULL)
+        return tfs_fail_memory(err);
+    doc->page_first = first;
+    if (tfs_page_create(&page, err) < 0)
+        return err->code;
+    memmove(pages + index + 1, pages + index, behind * sizeof(*pages));
+    memmove(first + index + 1, first + index, (behind + 1) * sizeof(*first));
+    pages[index] = page;
+    doc->page_count++;
+    return 0;
+}
+
+static void drop_page(struct tfs_doc *doc, size_t index)
+{
+    size_t behind = doc->page_count - index - 1;
+
+    tfs_page_unref(doc->pages[index]);
+    memmove(doc->pages + index, doc->pages + index + 1, behind * sizeof(*doc->pages));
+    memmove(doc->page_first + index, doc->page_first + index + 1,
+            (behind + 1) * sizeof(*doc->page_first));
+    doc->page_count--;
+}
+
+/* Moves the upper half of a full page, which is the document's own, to a new page behind it. */
+static int split_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
+{
+    const uint32_t half = TFS_PAGE_CHUNKS / 2;
+
+    if (insert_page(doc, index + 1, err) < 0)
+        return err->code;
+
+    struct tfs_page *lower = doc->pages[index];
+    struct tfs_page *upper = doc->pages[index + 1];
+    memcpy(upper->chunks, lower->chunks + half, half * sizeof(*upper->chunks));
+    upper->count = half;
+    lower->count = half;
+    doc->page_first[index + 1] = doc->page_first[index] + half;
+    return 0;
+}
+
+/* Makes room for one chunk at *place, which may move to another page. Behind the end of the last
+ * page a new one begins instead of a split: documents are built in ascending order, and stay dense
+ * so. */
+static int make_room(struct tfs_doc *doc, struct tfs_place *place, struct tfs_error *err)
+{
+    bool full = doc->page_count > 0 && doc->pages[place->page]->count == TFS_PAGE_CHUNKS;
+
+    if (doc->page_count == 0)
+        return insert_page(doc, 0, err);
+    if (full && place->page + 1 == doc->page_count && place->at == TFS_PAGE_CHUNKS) {
+        *place = (struct tfs_place){.page = doc->page_count};
+        return insert_page(doc, doc->page_count, err);
+    }
+    if (tfs_doc_own_page(doc, place->page, err) < 0)
+        return err->code;
+    if (!full)
+        return 0;
+    if (split_page(doc, place->page, err) < 0)
+        return err->code;
+    if (place->at > TFS_PAGE_CHUNKS / 2) {
+        place->page++;
+        place->at -= TFS_PAGE_CHUNKS / 2;
+    }
+    return 0;
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+static int give_slot(struct tfs_doc *doc, struct tfs_chunk *chunk, struct tfs_error *err)
+{
+    if (chunk->slot == TFS_SLOT_NONE) {
+        if (doc->next_slot == TFS_SLOT_NONE)
+            return tfs_fail(err, -EFBIG, "more chunks came and went than one mount can tell apart");
+        chunk->slot = doc->next_slot;
+    }
+    if (chunk->slot >= doc->next_slot)
+        doc->next_slot = chunk->slot + 1;
+    return 0;
+}
+
+static int add_chunk(struct tfs_doc *doc, struct tfs_place place, struct tfs_chunk chunk,
+                     struct tfs_error *err)
+{
+    if (give_slot(doc, &chunk, err) < 0 || make_room(doc, &place, err) < 0)
+        return err->code;
+
+    struct tfs_page *page = doc->pages[place.page];
+    memmove(page->chunks + place.at + 1, page->chunks + place.at,
+            (page->count - place.at) * sizeof(*page->chunks));
+    page->chunks[place.at] = chunk;
+    page->count++;
+    tfs_blob_ref(chunk.blob);
+    tfs_blob_ref(chunk.extra);
+    shift_first(doc, place.page, true);
+    return 0;
+}
+
+static int replace_chunk(struct tfs_doc *doc, struct tfs_place place, struct tfs_chunk chunk,
+                         struct tfs_error *err)
+{
+    if (tfs_doc_own_page(doc, place.page, err) < 0)
+        return err->code;
+
+    struct tfs_chunk *stored = &doc->pages[place.page]->chunks[place.at];
+    struct tfs_chunk old = *stored;
+    chunk.slot = old.slot;
+    tfs_blob_ref(chunk.blob);
+    tfs_blob_ref(chunk.extra);
+    *stored = chunk;
+    tfs_blob_unref(old.blob);
+    tfs_blob_unref(old.extra);
+    return 0;
+}
+
+int tfs_edit_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_error *err)
+{
+    struct tfs_doc *doc = edit->next;
+    struct tfs_place place = tfs_doc_locate(doc, chunk->key);
+
+    assert_unfinished(edit);
+    if (place.found) {
+        const struct tfs_chunk *old = &doc->pages[place.page]->chunks[place.at];
+        if (tfs_chunk_same(old, chunk) && old->place == chunk->place)
+            return 0;
+    }
+    struct tfs_key key = chunk->key;
+    int result =
+        place.found ? replace_chunk(doc, place, *chunk, err) : add_chunk(doc, place, *chunk, err);
+    return result < 0 ? result : tfs_edit_touch(edit, key, err);
+}
+
+int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_doc *doc = edit->next;
+    struct tfs_place place = tfs_doc_locate(doc, key);
+
+    assert_unfinished(edit);
+    if (!place.found)
+        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
+    if (tfs_doc_own_page(doc, place.page, err) < 0)
+        return err->code;
+
+    struct tfs_page *page = doc->pages[place.page];
+    struct tfs_chunk *chunk = &page->chunks[place.at];
+    tfs_blob_unref(chunk->blob);
+    tfs_blob_unref(chunk->extra);
+    page->count--;
+    memmove(chunk, chunk + 1, (page->count - place.at) * sizeof(*chunk));
+    shift_first(doc, place.page, false);
+    if (page->count == 0)
+        drop_page(doc, place.page);
+    return tfs_edit_touch(edit, key, err);
+}

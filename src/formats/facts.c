@@ -1,0 +1,95 @@
+/*
+ * What a container has to tell about a save -> a shared list of sentences beside its own struct.
+ *
+ * Must not know any format: the own struct is bytes to it.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "formats/doc.h"
+
+int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error *err)
+{
+    struct tfs_facts *created = calloc(1, sizeof(*created));
+
+    if (created == NULL)
+        return tfs_fail_memory(err);
+    if (own_size > 0) {
+        created->own = calloc(1, own_size);
+        if (created->own == NULL) {
+            free(created);
+            return tfs_fail_memory(err);
+        }
+    }
+    atomic_init(&created->refs, 1);
+    atomic_init(&created->memo, NULL);
+    *facts = created;
+    return 0;
+}
+
+struct tfs_facts *tfs_facts_ref(struct tfs_facts *facts)
+{
+    if (facts != NULL)
+        atomic_fetch_add_explicit(&facts->refs, 1, memory_order_relaxed);
+    return facts;
+}
+
+void tfs_facts_unref(struct tfs_facts *facts)
+{
+    if (facts == NULL || atomic_fetch_sub_explicit(&facts->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    for (size_t i = 0; i < facts->note_count; i++)
+        free(facts->notes[i].text);
+    free(facts->notes);
+    struct tfs_memo *memo = atomic_load_explicit(&facts->memo, memory_order_acquire);
+    if (memo != NULL)
+        memo->release(memo);
+    if (facts->release != NULL)
+        facts->release(facts->own);
+    free(facts->own);
+    free(facts);
+}
+
+/* Room for one more note: the array doubles whenever its count is a power of two. */
+static bool notes_grow(struct tfs_facts *facts)
+{
+    size_t count = facts->note_count;
+
+    if ((count & (count - 1)) != 0)
+        return true;
+
+    size_t capacity = count == 0 ? 1 : count * 2;
+    struct tfs_note *notes = realloc(facts->notes, capacity * sizeof(*notes));
+    if (notes == NULL)
+        return false;
+    facts->notes = notes;
+    return true;
+}
+
+int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note_kind kind,
+                   const char *format, ...)
+{
+    va_list args;
+    char *text = NULL;
+
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        return tfs_fail_memory(err);
+    if (!notes_grow(facts)) {
+        free(text);
+        return tfs_fail_memory(err);
+    }
+    facts->notes[facts->note_count++] = (struct tfs_note){kind, text};
+    return 0;
+}
+
+const char *tfs_facts_find(const struct tfs_facts *facts, enum tfs_note_kind kind)
+{
+    for (size_t i = 0; facts != NULL && i < facts->note_count; i++)
+        if (facts->notes[i].kind == kind)
+            return facts->notes[i].text;
+    return NULL;
+}

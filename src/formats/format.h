@@ -1,0 +1,229 @@
+/*
+ * The two interfaces that a game fills in: a container (where chunks lie in a save: probe, open,
+ * load, commit, close) and lenses (what a file of the tree shows of them: get, put, size), joined
+ * by a tree (which names exist). A format is a folder with these structs and a row in registry.c;
+ * nothing else changes when one is added.
+ *
+ *   save on disk --container--> tfs_doc --lens get--> file bytes
+ *   save on disk <--container-- tfs_doc <--lens put-- file bytes
+ *
+ * Everything here is const and free of state of its own, so all of it may be called from any
+ * thread; what changes is in struct tfs_save (one caller at a time, but for `load`) and in edits.
+ */
+#ifndef TFS_FORMATS_FORMAT_H
+#define TFS_FORMATS_FORMAT_H
+
+#include <sys/stat.h>
+
+#include "formats/doc.h"
+
+struct tfs_save;
+
+/* ---- lenses and the tree -------------------------------------------------------------------- */
+
+/* What a lens is asked about: a chunk (key), or the root (key all 0), and for a file of a family
+ * (tfs_file.family) which member of it. */
+struct tfs_at {
+    struct tfs_key key;
+    uint32_t member;
+};
+
+/* Circumstances of a put, and what it answers beside success. */
+struct tfs_put {
+    bool fresh;       /* in: the chunk's directory was just made (DESIGN part 1, Directories):
+                       * nothing is refused for lack of another file, voxels.csv may be shifted */
+    bool waits;       /* out: some values were left out until another file of the chunk comes; the
+                       * caller puts this text again after that file */
+    unsigned options; /* in: enum tfs_put_options */
+};
+
+enum tfs_put_options {
+    TFS_PUT_UPGRADE = 1, /* -o upgrade */
+};
+
+struct tfs_lens {
+    /* Appends the file's bytes, in canonical form: the same document gives the same bytes. */
+    int (*get)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+               struct tfs_buf *out, struct tfs_error *err);
+
+    /* Makes the edit's document say what `text` says; EBADMSG with line and column when it cannot.
+     * A failed put may leave the edit half done: the caller throws it away. NULL: read-only.
+     * A section whose decoded value did not change keeps its stored bytes. */
+    int (*put)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at, struct tfs_span text,
+               struct tfs_put *put, struct tfs_error *err);
+
+    /* Is it there? For optional files (TFS_FILE_OPTIONAL), and for those that some chunks lack.
+     * NULL: it always is. */
+    bool (*exists)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+    /* Optional files only: store it as absent. */
+    int (*remove)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                  struct tfs_error *err);
+
+    /* The exact number of bytes that get would append, when that is much cheaper than get; NULL or
+     * a negative result: the caller renders to know. */
+    int64_t (*size)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+};
+
+enum tfs_file_flags {
+    TFS_FILE_OPTIONAL = 1, /* comes and goes: lens->exists decides, unlink stores it as absent */
+    TFS_FILE_RAW = 2,      /* the stored bytes of the chunk: all that a damaged chunk shows */
+    TFS_FILE_LATE = 4,     /* root files that `import` applies after the chunks (pictures) */
+};
+
+/* One name of the schema. `path` is below the chunk's directory or the root, with at most one
+ * directory: "blocks.txt", "lights/sky.txt". A family is a set of files whose names depend on the
+ * document: `path` is then "layers/" and family_name gives the names. */
+struct tfs_file {
+    const char *path;
+    unsigned flags;
+    const struct tfs_lens *lens;
+    uint32_t (*family_count)(const struct tfs_doc *doc);
+    void (*family_name)(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
+};
+
+#define TFS_FILES_MAX 32
+
+struct tfs_voxels; /* formats/picture/picture.h */
+
+/* Tells why a chunk stays as it is. */
+typedef void (*tfs_refused_fn)(void *arg, const struct tfs_chunk *chunk, const char *why);
+
+/* The names that saves of a format have. The order of `files` arrays is the order in which `import`
+ * applies them and in which directories list them: raw.bin first in chunk_files. */
+struct tfs_tree {
+    const struct tfs_file *root_files;
+    unsigned root_count;
+    const struct tfs_file *chunk_files;
+    unsigned chunk_count;
+
+    const char *group_dir; /* "lods", "regions": holds N/chunks/ of groups above 0; NULL: none */
+    uint32_t group_label;  /* printed N = group - 1 + group_label */
+    uint32_t (*groups)(const struct tfs_doc *doc); /* greatest group + 1; NULL: from the chunks */
+    const struct tfs_voxels *voxels; /* what heightmap.png and map.png are made of; NULL: no such */
+    bool fixed_chunks; /* tiles: chunk directories cannot be made, moved or removed, which the three
+                        * functions below say (EPERM with sentence) */
+
+    /* Adds an empty chunk; refuses (EINVAL with sentence) a coordinate the container cannot
+     * hold. */
+    int (*chunk_create)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err);
+    /* Deletes; NULL: tfs_edit_remove. */
+    int (*chunk_remove)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err);
+    /* Moves to a free coordinate; the slot moves with it. */
+    int (*chunk_move)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                      struct tfs_key to, struct tfs_error *err);
+
+    /* Does the chunk not decode, though TFS_CHUNK_DAMAGED is not set? For formats that decode
+     * chunks when they are first looked at; cheap the second time. NULL: it decodes. */
+    bool (*chunk_damaged)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key);
+
+    /* Decodes the whole chunk: what `check` runs on every chunk and a commit on every changed
+     * one. */
+    int (*chunk_check)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       struct tfs_error *err);
+
+    /* Brings all chunks, and what holds them, to the newest version of the format: *count of them.
+     * What cannot be brought there is told to `refused` and stays. NULL: there is nothing to
+     * bring. */
+    int (*upgrade)(struct tfs_save *save, struct tfs_edit *edit, tfs_refused_fn refused, void *arg,
+                   size_t *count, struct tfs_error *err);
+
+    /* Which chunk files read differently: bit i = chunk_files[i]. Either may be NULL. May say too
+     * much, never too little. NULL: all. */
+    uint32_t (*chunk_changes)(const struct tfs_chunk *before, const struct tfs_chunk *after);
+    /* The same for root_files. NULL: all. */
+    uint32_t (*root_changes)(const struct tfs_doc *before, const struct tfs_doc *after);
+};
+
+/* ---- containers ----------------------------------------------------------------------------- */
+
+enum tfs_bid { TFS_BID_NONE = 0, TFS_BID_LOW = 10, TFS_BID_FULL = 50, TFS_BID_CERTAIN = 90 };
+
+/* What a probe may look at. */
+struct tfs_probe {
+    const char *path;     /* symlinks resolved */
+    const char *name;     /* last component */
+    struct stat st;       /* file or directory */
+    struct tfs_span head; /* the first bytes, up to TFS_PROBE_HEAD; empty for a directory */
+    int fd;               /* for formats whose magic is weak and that need a full parse */
+};
+
+#define TFS_PROBE_HEAD 4096
+
+enum tfs_lock { TFS_LOCK_NONE, TFS_LOCK_EXCLUSIVE };
+
+struct tfs_open_options {
+    enum tfs_lock lock;     /* EXCLUSIVE: for writing; else nothing can be committed */
+    bool upgrade;           /* -o upgrade */
+    uint64_t inflate_limit; /* cap for one inflated payload, bytes */
+};
+
+#define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)
+
+struct tfs_container {
+    const char *format; /* folder name, `-o format=`: "cosmic_reach" */
+    const char *name;   /* "region file" */
+    const struct tfs_tree *tree;
+
+    int (*probe)(const struct tfs_probe *probe); /* enum tfs_bid */
+    const char *endings; /* of such files' names, ".rbxl .rbxm", for sentences; NULL: none */
+
+    /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for
+     * container, tree, path, name and options. After a failure nothing needs closing. */
+    int (*open)(struct tfs_save *save, struct tfs_error *err);
+    /* Fetches chunk->blob or ->extra where the document does not hold it (thread-safe). NULL:
+     * documents of this container hold all. */
+    int (*load)(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
+                struct tfs_blob **blob, struct tfs_error *err);
+    /* Puts `doc` on disk, durably and verified, old or new at every instant; then save->doc = doc
+     * (or an equal one). ESTALE: the save changed on disk since it was read. After a failure the
+     * save on disk is the old one. */
+    int (*commit)(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
+    /* Has the save changed on disk since it was read or committed? 1 yes, 0 no, or negative.
+     * Cheap. */
+    int (*changed)(struct tfs_save *save, struct tfs_error *err);
+    /* Reads it again into save->doc; slots of chunks that are still there are kept. */
+    int (*reload)(struct tfs_save *save, struct tfs_error *err);
+    void (*close)(struct tfs_save *save); /* frees save->own; save->doc goes by itself */
+
+    /* `commit` itself judges, by what it changes alone, whether a save that others changed
+     * meanwhile stands against it, and answers ESTALE then; an edit need not wait for `changed`. */
+    bool judges_changes;
+
+    const struct tfs_file_codec *file; /* containers that are one file: formats/whole_file.h */
+};
+
+/* An opened save. */
+struct tfs_save {
+    const struct tfs_container *container;
+    const struct tfs_tree *tree; /* container->tree */
+    char *path;                  /* absolute, symlinks resolved */
+    const char *name;            /* its last component */
+    struct tfs_open_options options;
+    struct stat st;        /* owner, mode and times as of open, reload or commit */
+    const char *read_only; /* NULL, or the sentence why nothing can be committed */
+    char read_only_text[TFS_ERROR_TEXT];
+    struct tfs_doc *doc; /* what is on disk */
+    void *own;           /* the container's */
+    void *memo;          /* the format's: what its lenses remember; thread-safe by itself */
+};
+
+/* Finds the container that bids most (or of `format`, may be NULL), opens. EBADMSG: no format fits;
+ * EINVAL: two fit equally (both are named), or `format` is unknown. */
+int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
+                  struct tfs_save **save, struct tfs_error *err);
+void tfs_save_close(struct tfs_save *save);
+
+/* The chunk's stored bytes: a reference. */
+int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,
+                   struct tfs_error *err);
+
+/* Sets save->read_only to that sentence, unless there is one. */
+void tfs_save_set_read_only(struct tfs_save *save, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* All containers, ended by NULL (registry.c). */
+extern const struct tfs_container *const tfs_containers[];
+
+#endif

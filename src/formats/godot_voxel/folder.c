@@ -1,0 +1,480 @@
+/*
+ * A folder of regions: opened from the tables of its files, changed file by file.
+ *
+ * Must not know blocks, nor how regions are written (folder_write.c). Invariants:
+ *   1. own->index is what the files on disk say, and save->doc has a chunk for each of its blocks;
+ *   2. a chunk of the document holds what this mount wrote, or is lazy: fetched by its coordinate
+ *      from the region as it is then. tfs_chunk.place is the number of the reading that found its
+ *      region new or changed by others, so nothing remembered is taken for new;
+ *   3. the folder itself is locked, its files are not: whoever writes in a folder is one.
+ */
+#include "formats/godot_voxel/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "formats/godot_voxel/godot_voxel.h"
+#include "formats/godot_voxel/view.h"
+#include "formats/info.h"
+
+struct folder_facts {
+    struct tfs_godot_rules rules; /* first */
+    struct tfs_godot_meta meta;
+};
+
+/* ---- fetching -------------------------------------------------------------------------------- */
+
+/* Opens the block's region, if it is not the one that is open. It must still be the file whose
+ * table is known. */
+static int open_region(const struct tfs_save *save, struct tfs_godot_folder *own,
+                       const struct tfs_godot_region_file *file, struct tfs_error *err)
+{
+    struct stat st;
+
+    if (own->open.fd < 0 || tfs_key_compare(own->open_place, file->place) != 0) {
+        char *path = tfs_godot_folder_region_path(save->path, file->place);
+        if (path == NULL)
+            return tfs_fail_memory(err);
+        tfs_file_close(&own->open);
+        tfs_file_open(path, false, &own->open, err);
+        own->open_place = file->place;
+        free(path);
+    }
+    if (err->code < 0)
+        return err->code;
+    if (fstat(own->open.fd, &st) < 0)
+        return tfs_fail_errno(err, "the region cannot be examined");
+    if (st.st_ino != file->st.st_ino || st.st_mtim.tv_sec != file->st.st_mtim.tv_sec ||
+        st.st_mtim.tv_nsec != file->st.st_mtim.tv_nsec || st.st_size != file->st.st_size) {
+        tfs_file_close(&own->open);
+        return tfs_fail(err, -ESTALE, "another program changed the region of this chunk");
+    }
+    return 0;
+}
+
+static int read_at(int fd, uint64_t offset, size_t size, struct tfs_buf *out, struct tfs_error *err)
+{
+    if (tfs_buf_reserve(out, size) == NULL)
+        return tfs_buf_check(out, err);
+    while (out->size < size) {
+        ssize_t got =
+            pread(fd, out->data + out->size, size - out->size, (off_t)(offset + out->size));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return tfs_fail_errno(err, "the region cannot be read");
+        if (got == 0)
+            return tfs_fail(err, -EIO, "the region ends before its block does");
+        out->size += (size_t)got;
+    }
+    return 0;
+}
+
+/* The stored block of a slot. One whose size does not fit its sectors is what the sectors hold: it
+ * will not decode, and shows that. */
+static int read_block(int fd, const struct tfs_godot_region_file *file,
+                      const struct tfs_godot_slot *slot, struct tfs_blob **stored,
+                      struct tfs_error *err)
+{
+    const uint64_t offset = tfs_godot_extent_offset(&file->region, slot->extent);
+    uint64_t size = tfs_godot_extent_size(&file->region, slot->extent, (uint64_t)file->st.st_size);
+    struct tfs_buf head = {0}, bytes = {0};
+
+    if (size < TFS_GODOT_BLOCK_HEADER)
+        return tfs_blob_copy((struct tfs_span){0}, stored, err);
+    size -= TFS_GODOT_BLOCK_HEADER;
+    if (read_at(fd, offset, TFS_GODOT_BLOCK_HEADER, &head, err) == 0) {
+        struct tfs_cursor c = tfs_cursor_init(tfs_buf_span(&head));
+        uint32_t claimed = tfs_take_u32le(&c);
+        size = claimed < size ? claimed : size;
+        if (read_at(fd, offset + TFS_GODOT_BLOCK_HEADER, (size_t)size, &bytes, err) == 0)
+            tfs_blob_take(&bytes, stored, err);
+    }
+    tfs_buf_release(&head);
+    tfs_buf_release(&bytes);
+    return err->code;
+}
+
+static int folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
+                        struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
+{
+    struct tfs_godot_folder *own = save->own;
+    uint32_t index;
+
+    (void)extra;
+    pthread_mutex_lock(&own->lock);
+    struct tfs_key place = tfs_godot_folder_place(&own->index.meta, chunk->key, &index);
+    const struct tfs_godot_region_file *file = tfs_godot_index_find(&own->index, place);
+    const struct tfs_godot_slot *slot =
+        file == NULL ? NULL : tfs_godot_region_file_slot(file, index);
+    if (slot == NULL)
+        tfs_fail(err, -ESTALE, "another program removed this block");
+    else if (open_region(save, own, file, err) == 0)
+        read_block(own->open.fd, file, slot, stored, err);
+    pthread_mutex_unlock(&own->lock);
+    return err->code;
+}
+
+static int folder_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
+                       struct tfs_blob **blob, struct tfs_error *err)
+{
+    if (extra)
+        return tfs_fail(err, -ENOENT, "this chunk has no such value");
+    return folder_fetch(save, chunk, blob, NULL, err);
+}
+
+/* ---- documents ------------------------------------------------------------------------------- */
+
+static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
+{
+    const struct folder_facts *facts = doc->facts->own;
+    const uint32_t side = UINT32_C(1) << facts->meta.region_po2;
+
+    tfs_info_line(out, "meta version", "%u", facts->meta.version);
+    tfs_info_line(out, "region size", "%u x %u x %u blocks", side, side, side);
+    tfs_info_line(out, "sector size", "%u bytes", facts->meta.sector_size);
+    tfs_info_line(out, "levels of detail", "up to %u", facts->meta.lods);
+}
+
+static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
+{
+    const struct folder_facts *facts = edit->base->facts->own;
+    const struct tfs_blob *text = edit->base->parts[TFS_GODOT_PART_META];
+    struct tfs_blob *newer = NULL;
+    struct tfs_buf out = {0};
+
+    if (facts->meta.version == TFS_GODOT_REGION_VERSION_MAX)
+        return 0;
+    if (tfs_godot_meta_upgrade(tfs_blob_span(text), &out, err) == 0 &&
+        tfs_blob_take(&out, &newer, err) == 0)
+        tfs_edit_part(edit, TFS_GODOT_PART_META, newer);
+    tfs_blob_unref(newer);
+    tfs_buf_release(&out);
+    return err->code;
+}
+
+static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **facts,
+                      struct tfs_error *err)
+{
+    const struct tfs_godot_region region = {.sector_size = meta->sector_size};
+
+    if (tfs_facts_create(sizeof(struct folder_facts), facts, err) < 0)
+        return err->code;
+    struct folder_facts *own = (*facts)->own;
+    own->meta = *meta;
+    own->rules = (struct tfs_godot_rules){.place = "this folder",
+                                          .cubed = true,
+                                          .po2 = meta->po2,
+                                          .depths_fixed = true,
+                                          .stored_max = tfs_godot_region_stored_max(&region),
+                                          .cased = true,
+                                          .low = {INT32_MIN, INT32_MIN, INT32_MIN},
+                                          .high = {INT32_MAX, INT32_MAX, INT32_MAX},
+                                          .lods = meta->lods,
+                                          .fetch = folder_fetch,
+                                          .upgrade = upgrade,
+                                          .describe = describe};
+    memcpy(own->rules.depths, meta->depths, sizeof(own->rules.depths));
+    return 0;
+}
+
+/* Lazy chunks for all blocks of a region. */
+static int put_blocks(struct tfs_edit *edit, const struct tfs_godot_region_file *file,
+                      uint64_t place, struct tfs_error *err)
+{
+    for (size_t i = 0; i < file->count && err->code == 0; i++) {
+        struct tfs_chunk chunk = {.key = tfs_godot_folder_block(file, file->slots[i].index),
+                                  .slot = TFS_SLOT_NONE,
+                                  .tag = TFS_GODOT_LAZY,
+                                  .place = place};
+        tfs_edit_put(edit, &chunk, err);
+    }
+    return err->code;
+}
+
+/* Removes the blocks of `before` that `after` (NULL: no region at all) does not have. */
+static int drop_blocks(struct tfs_edit *edit, const struct tfs_godot_region_file *before,
+                       const struct tfs_godot_region_file *after, struct tfs_error *err)
+{
+    for (size_t i = 0; i < before->count && err->code == 0; i++) {
+        uint32_t index = before->slots[i].index;
+        if (after == NULL || tfs_godot_region_file_slot(after, index) == NULL)
+            tfs_edit_remove(edit, tfs_godot_folder_block(before, index), err);
+    }
+    return err->code;
+}
+
+/* The edit's document for an index that replaces `before` (NULL: nothing was known); regions whose
+ * file is still the same keep their chunks. */
+static int put_index(struct tfs_edit *edit, const struct tfs_godot_index *before,
+                     const struct tfs_godot_index *after, uint64_t place, struct tfs_error *err)
+{
+    tfs_edit_part(edit, TFS_GODOT_PART_META, after->meta_text);
+    for (size_t i = 0; before != NULL && i < before->count && err->code == 0; i++)
+        drop_blocks(edit, &before->files[i], tfs_godot_index_find(after, before->files[i].place),
+                    err);
+    for (size_t i = 0; i < after->count && err->code == 0; i++) {
+        const struct tfs_godot_region_file *file = &after->files[i];
+        const struct tfs_godot_region_file *old =
+            before == NULL ? NULL : tfs_godot_index_find(before, file->place);
+        if (old == NULL || !tfs_file_same(&old->st, &file->st))
+            put_blocks(edit, file, place, err);
+    }
+    return err->code;
+}
+
+static int make_doc(struct tfs_doc *base, const struct tfs_godot_index *before,
+                    const struct tfs_godot_index *after, uint64_t place, struct tfs_doc **doc,
+                    struct tfs_error *err)
+{
+    struct tfs_edit edit;
+
+    if (tfs_edit_open(base, &edit, err) < 0)
+        return err->code;
+    if (put_index(&edit, before, after, place, err) == 0)
+        *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return err->code;
+}
+
+/* A document that knows nothing of another one. */
+static int new_doc(const struct tfs_godot_index *index, uint64_t place, struct tfs_doc **doc,
+                   struct tfs_error *err)
+{
+    struct tfs_facts *facts = NULL;
+    struct tfs_doc *empty = NULL;
+
+    if (make_facts(&index->meta, &facts, err) == 0 && tfs_doc_create(facts, &empty, err) == 0)
+        make_doc(empty, NULL, index, place, doc, err);
+    tfs_doc_unref(empty);
+    tfs_facts_unref(facts);
+    return err->code;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool exclusive(const struct tfs_save *save)
+{
+    return save->options.lock == TFS_LOCK_EXCLUSIVE;
+}
+
+/* Whoever gives meta.vxrm means the folder around it. */
+static int find_folder(struct tfs_save *save, struct tfs_error *err)
+{
+    struct stat st;
+    char *folder;
+
+    if (stat(save->path, &st) < 0)
+        return tfs_fail_errno(err, "cannot be examined");
+    if (S_ISDIR(st.st_mode))
+        return 0;
+    folder = tfs_file_directory(save->path);
+    if (folder == NULL)
+        return tfs_fail_memory(err);
+    free(save->path);
+    save->path = folder;
+    save->name = strrchr(folder, '/') + 1;
+    return 0;
+}
+
+static int lock_folder(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_error *err)
+{
+    own->lock_fd = open(save->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (own->lock_fd < 0)
+        return tfs_fail_errno(err, "cannot be opened");
+    if (!exclusive(save) || flock(own->lock_fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno == EWOULDBLOCK)
+        return tfs_fail(err, -EWOULDBLOCK, "is mounted or being written by another terrainfs");
+    return tfs_fail_errno(err, "cannot be locked");
+}
+
+/* Owner, mode and times are those of meta.vxrm, which is there in every folder; what is newer in
+ * the folder counts as its time. */
+static void set_stat(struct tfs_save *save, const struct tfs_godot_index *index)
+{
+    save->st = index->meta_st;
+    for (size_t i = 0; i < index->count; i++) {
+        const struct timespec *m = &index->files[i].st.st_mtim;
+        if (m->tv_sec > save->st.st_mtim.tv_sec ||
+            (m->tv_sec == save->st.st_mtim.tv_sec && m->tv_nsec > save->st.st_mtim.tv_nsec))
+            save->st.st_mtim = save->st.st_ctim = *m;
+    }
+}
+
+static void judge_writable(struct tfs_save *save, const struct tfs_godot_index *index)
+{
+    save->read_only = NULL;
+    for (size_t i = 0; i < index->count; i++) {
+        const struct tfs_key place = index->files[i].place;
+        char *path = tfs_godot_folder_region_path(save->path, place);
+        struct tfs_error err = {0};
+        char name[TFS_GODOT_REGION_NAME];
+        tfs_godot_region_name(place, name);
+        if (path != NULL && tfs_file_writable(path, &err) < 0)
+            tfs_save_set_read_only(save, "regions/lod%u/%s: %s", place.group, name, err.text);
+        free(path);
+    }
+    if (index->count == 0 && access(save->path, W_OK) < 0)
+        tfs_save_set_read_only(save, "it cannot be written: %s", strerror(errno));
+}
+
+static void folder_free(struct tfs_godot_folder *own)
+{
+    tfs_godot_index_release(&own->index);
+    tfs_file_close(&own->open);
+    if (own->lock_fd >= 0)
+        close(own->lock_fd);
+    pthread_mutex_destroy(&own->lock);
+    free(own);
+}
+
+static int folder_open(struct tfs_save *save, struct tfs_error *err)
+{
+    struct tfs_godot_folder *own = calloc(1, sizeof(*own));
+
+    if (own == NULL)
+        return tfs_fail_memory(err);
+    own->lock_fd = own->open.fd = -1;
+    own->reading = 1;
+    pthread_mutex_init(&own->lock, NULL);
+    if (find_folder(save, err) < 0 || lock_folder(save, own, err) < 0 ||
+        tfs_godot_memo_create(save, err) < 0 ||
+        tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
+        new_doc(&own->index, own->reading, &save->doc, err) < 0) {
+        tfs_godot_memo_free(save);
+        folder_free(own);
+        return err->code;
+    }
+    save->own = own;
+    set_stat(save, &own->index);
+    judge_writable(save, &own->index);
+    return 0;
+}
+
+static void folder_close(struct tfs_save *save)
+{
+    tfs_godot_memo_free(save);
+    folder_free(save->own);
+    save->own = NULL;
+}
+
+/* ---- outside changes ------------------------------------------------------------------------- */
+
+static int folder_changed(struct tfs_save *save, struct tfs_error *err)
+{
+    struct tfs_godot_folder *own = save->own;
+
+    (void)err;
+    pthread_mutex_lock(&own->lock);
+    bool changed = tfs_godot_index_changed(save->path, &own->index);
+    pthread_mutex_unlock(&own->lock);
+    return changed;
+}
+
+/* Reads the folder again; what did not change keeps its chunks. */
+static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_doc **doc,
+                      struct tfs_error *err)
+{
+    struct tfs_godot_index index;
+
+    if (tfs_godot_index_read(save->path, exclusive(save), &index, err) < 0)
+        return err->code;
+    bool same = tfs_blob_equal(index.meta_text, own->index.meta_text);
+    int result = same ? make_doc(save->doc, &own->index, &index, own->reading + 1, doc, err)
+                      : new_doc(&index, own->reading + 1, doc, err);
+    if (result == 0 && !same)
+        result = tfs_doc_keep_slots(*doc, save->doc, err);
+    if (result < 0) {
+        tfs_godot_index_release(&index);
+        return result;
+    }
+    tfs_godot_index_release(&own->index);
+    tfs_file_close(&own->open);
+    own->index = index;
+    own->reading++;
+    return 0;
+}
+
+static int folder_reload(struct tfs_save *save, struct tfs_error *err)
+{
+    struct tfs_godot_folder *own = save->own;
+    struct tfs_doc *doc = NULL;
+
+    pthread_mutex_lock(&own->lock);
+    int result = read_again(save, own, &doc, err);
+    pthread_mutex_unlock(&own->lock);
+    if (result < 0) {
+        tfs_doc_unref(doc);
+        return result;
+    }
+    tfs_doc_unref(save->doc);
+    save->doc = doc;
+    set_stat(save, &own->index);
+    judge_writable(save, &own->index);
+    return 0;
+}
+
+/* ---- committing ------------------------------------------------------------------------------ */
+
+static int check_allowed(const struct tfs_save *save, struct tfs_error *err)
+{
+    if (save->read_only != NULL)
+        return tfs_fail(err, -EROFS, "cannot be written: %s", save->read_only);
+    if (!exclusive(save))
+        return tfs_fail(err, -EROFS, "was opened for reading only");
+    return 0;
+}
+
+static int folder_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct tfs_godot_folder *own = save->own;
+    struct tfs_doc *reached = NULL;
+    const struct tfs_blob *meta = save->doc->parts[TFS_GODOT_PART_META];
+
+    if (check_allowed(save, err) < 0)
+        return err->code;
+    bool same_meta = tfs_blob_equal(meta, doc->parts[TFS_GODOT_PART_META]);
+    tfs_godot_folder_write(save, doc, &reached, err);
+    if (reached != NULL) {
+        tfs_doc_unref(save->doc);
+        save->doc = reached;
+        set_stat(save, &own->index);
+    }
+    /* Another meta.vxrm makes another save of it. */
+    if (err->code == 0 && !same_meta)
+        folder_reload(save, err);
+    return err->code;
+}
+
+/* ---- the container --------------------------------------------------------------------------- */
+
+static int folder_probe(const struct tfs_probe *probe)
+{
+    struct stat st;
+    char *path;
+
+    if (S_ISREG(probe->st.st_mode))
+        return strcmp(probe->name, TFS_GODOT_META_NAME) == 0 ? TFS_BID_CERTAIN : TFS_BID_NONE;
+    path = tfs_godot_folder_meta_path(probe->path);
+    bool there = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    free(path);
+    return there ? TFS_BID_CERTAIN : TFS_BID_NONE;
+}
+
+const struct tfs_container tfs_godot_folder_container = {
+    .format = "godot_voxel",
+    .name = "region folder",
+    .tree = &tfs_godot_region_tree,
+    .probe = folder_probe,
+    .open = folder_open,
+    .load = folder_load,
+    .commit = folder_commit,
+    .changed = folder_changed,
+    .reload = folder_reload,
+    .close = folder_close,
+};

@@ -1,0 +1,103 @@
+/*
+ * A folder of regions, as its files: for folder*.c only (formats/godot_voxel.md, section 5,
+ * "Folder").
+ */
+#ifndef TFS_FORMATS_GODOT_VOXEL_FOLDER_H
+#define TFS_FORMATS_GODOT_VOXEL_FOLDER_H
+
+#include <pthread.h>
+
+#include "formats/format.h"
+#include "formats/godot_voxel/region.h"
+#include "formats/godot_voxel/region_name.h"
+
+/* A block of a region file. */
+struct tfs_godot_slot {
+    uint32_t index; /* in the table */
+    struct tfs_godot_extent extent;
+};
+
+struct tfs_godot_region_file {
+    struct tfs_key place; /* of the region; group: level of detail */
+    struct stat st;       /* of the file that the rest was read from */
+    struct tfs_godot_region region;
+    struct tfs_godot_slot *slots; /* the blocks that are there, by index */
+    size_t count;
+};
+
+void tfs_godot_region_file_release(struct tfs_godot_region_file *file);
+
+/* A directory or file whose change means that the folder changed; absent: st_ino is 0. */
+struct tfs_godot_watch {
+    char *path;
+    struct stat st;
+};
+
+/* What was found in the folder. */
+struct tfs_godot_index {
+    struct tfs_godot_meta meta;
+    struct tfs_blob *meta_text;
+    struct stat meta_st;
+    struct tfs_godot_region_file *files; /* by place */
+    size_t count, capacity;
+    struct tfs_godot_watch watches[TFS_GODOT_LODS + 1]; /* regions/ and the levels in it */
+};
+
+/* Paths of the folder's files; to be freed. NULL without memory. */
+char *tfs_godot_folder_meta_path(const char *folder);
+char *tfs_godot_folder_level_path(const char *folder, uint32_t lod);
+char *tfs_godot_folder_region_path(const char *folder, struct tfs_key place);
+
+/* Reads meta.vxrm, and header and table of every region. Sentences begin with the file's path below
+ * the folder. `strays`: removes what a killed process left. */
+int tfs_godot_index_read(const char *folder, bool strays, struct tfs_godot_index *index,
+                         struct tfs_error *err);
+void tfs_godot_index_release(struct tfs_godot_index *index);
+
+/* Looks at regions/ and its levels again, after this process made something in them. */
+void tfs_godot_index_watch(struct tfs_godot_index *index);
+
+/* Did a file or directory of the folder change since it was read? */
+bool tfs_godot_index_changed(const char *folder, const struct tfs_godot_index *index);
+
+struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index *index,
+                                                   struct tfs_key place);
+/* Adds the region in its place; takes what it holds. */
+int tfs_godot_index_add(struct tfs_godot_index *index, struct tfs_godot_region_file *file,
+                        struct tfs_error *err);
+
+/* Header and table of an open file; `place` and `st` are the caller's. */
+int tfs_godot_region_file_read(int fd, uint64_t size, const struct tfs_godot_meta *meta,
+                               struct tfs_godot_region_file *file, struct tfs_error *err);
+/* The same of bytes in memory. */
+int tfs_godot_region_file_parse(struct tfs_span bytes, uint64_t size,
+                                const struct tfs_godot_meta *meta,
+                                struct tfs_godot_region_file *file, struct tfs_error *err);
+
+/* NULL: there is no such block. */
+const struct tfs_godot_slot *tfs_godot_region_file_slot(const struct tfs_godot_region_file *file,
+                                                        uint32_t index);
+
+/* The region that holds a block, and the block's entry in its table. */
+struct tfs_key tfs_godot_folder_place(const struct tfs_godot_meta *meta, struct tfs_key block,
+                                      uint32_t *index);
+/* And back: the block of a slot. */
+struct tfs_key tfs_godot_folder_block(const struct tfs_godot_region_file *file, uint32_t index);
+
+struct tfs_godot_folder {
+    pthread_mutex_t lock; /* of what follows, but lock_fd */
+    struct tfs_godot_index index;
+    uint64_t reading;            /* number of the last reading that found something new */
+    struct tfs_file_handle open; /* the region file that was fetched from last */
+    struct tfs_key open_place;
+    int lock_fd; /* the directory, with the flock */
+};
+
+/* Puts `doc` on disk (folder_write.c). *reached: the document that the disk holds afterwards, also
+ * after a failure. */
+int tfs_godot_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,
+                           struct tfs_error *err);
+
+#define TFS_GODOT_PART_META 0 /* of documents: the text of meta.vxrm */
+
+#endif

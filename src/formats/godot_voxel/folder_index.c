@@ -1,0 +1,398 @@
+/*
+ * The files of a folder -> which blocks lie where.
+ *
+ * Must not know documents. Of a region only header and table are read.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/godot_voxel/folder.h"
+
+#define STRAY ".terrainfs-"
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+char *tfs_godot_folder_meta_path(const char *folder)
+{
+    char *path = NULL;
+
+    return asprintf(&path, "%s/" TFS_GODOT_META_NAME, folder) < 0 ? NULL : path;
+}
+
+char *tfs_godot_folder_level_path(const char *folder, uint32_t lod)
+{
+    char *path = NULL;
+
+    return asprintf(&path, "%s/regions/lod%u", folder, lod) < 0 ? NULL : path;
+}
+
+char *tfs_godot_folder_region_path(const char *folder, struct tfs_key place)
+{
+    char name[TFS_GODOT_REGION_NAME];
+    char *path = NULL;
+
+    tfs_godot_region_name(place, name);
+    return asprintf(&path, "%s/regions/lod%u/%s", folder, place.group, name) < 0 ? NULL : path;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* Division that rounds down, by a power of two. */
+static int32_t shift_down(int32_t v, unsigned bits)
+{
+    const int64_t unit = INT64_C(1) << bits;
+    int64_t rest = (v % unit + unit) % unit;
+
+    return (int32_t)((v - rest) / unit);
+}
+
+struct tfs_key tfs_godot_folder_place(const struct tfs_godot_meta *meta, struct tfs_key block,
+                                      uint32_t *index)
+{
+    const unsigned bits = meta->region_po2;
+    const uint32_t mask = (UINT32_C(1) << bits) - 1;
+    uint32_t x = (uint32_t)block.x & mask, y = (uint32_t)block.y & mask,
+             z = (uint32_t)block.z & mask;
+
+    *index = y + (mask + 1) * (x + (mask + 1) * z);
+    return (struct tfs_key){block.group, shift_down(block.x, bits), shift_down(block.y, bits),
+                            shift_down(block.z, bits)};
+}
+
+struct tfs_key tfs_godot_folder_block(const struct tfs_godot_region_file *file, uint32_t index)
+{
+    const struct tfs_godot_region *region = &file->region;
+    struct tfs_key origin = {0};
+    uint32_t x, y, z;
+
+    /* Regions whose blocks had coordinates of more than 32 bits were refused. */
+    tfs_godot_region_origin(region, file->place, &origin);
+    tfs_godot_region_place(region, index, &x, &y, &z);
+    return (struct tfs_key){file->place.group, origin.x + (int32_t)x, origin.y + (int32_t)y,
+                            origin.z + (int32_t)z};
+}
+
+/* ---- one region ------------------------------------------------------------------------------ */
+
+void tfs_godot_region_file_release(struct tfs_godot_region_file *file)
+{
+    free(file->slots);
+    file->slots = NULL;
+    file->count = 0;
+}
+
+static int keep_slots(struct tfs_godot_region_file *file, const struct tfs_godot_extent *extents,
+                      struct tfs_error *err)
+{
+    const uint32_t entries = tfs_godot_region_entries(&file->region);
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < entries; i++)
+        count += extents[i].count > 0;
+    file->slots = reallocarray(NULL, count + 1, sizeof(*file->slots));
+    if (file->slots == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < entries; i++)
+        if (extents[i].count > 0)
+            file->slots[file->count++] = (struct tfs_godot_slot){i, extents[i]};
+    return 0;
+}
+
+int tfs_godot_region_file_parse(struct tfs_span bytes, uint64_t size,
+                                const struct tfs_godot_meta *meta,
+                                struct tfs_godot_region_file *file, struct tfs_error *err)
+{
+    struct tfs_godot_extent *extents;
+
+    file->slots = NULL;
+    file->count = 0;
+    if (tfs_godot_region_parse(bytes, meta, &file->region, err) < 0 ||
+        tfs_godot_region_agrees(&file->region, meta, err) < 0)
+        return err->code;
+    if (file->region.begin > bytes.size)
+        return tfs_fail(err, -EBADMSG, "is cut within its table");
+    extents = reallocarray(NULL, tfs_godot_region_entries(&file->region), sizeof(*extents));
+    if (extents == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_godot_region_table(&file->region, bytes, size, extents, err) == 0)
+        keep_slots(file, extents, err);
+    free(extents);
+    return err->code;
+}
+
+/* The first bytes of a file, at most `most`. */
+static int read_front(int fd, size_t most, struct tfs_buf *out, struct tfs_error *err)
+{
+    uint8_t *room = tfs_buf_reserve(out, most);
+
+    while (room != NULL && out->size < most) {
+        ssize_t got = pread(fd, out->data + out->size, most - out->size, (off_t)out->size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return tfs_fail_errno(err, "cannot be read");
+        if (got == 0)
+            break;
+        out->size += (size_t)got;
+    }
+    return tfs_buf_check(out, err);
+}
+
+int tfs_godot_region_file_read(int fd, uint64_t size, const struct tfs_godot_meta *meta,
+                               struct tfs_godot_region_file *file, struct tfs_error *err)
+{
+    const uint64_t entries = UINT64_C(1) << 3 * meta->region_po2;
+    uint64_t front = TFS_GODOT_REGION_HEADER_3 + TFS_GODOT_REGION_PALETTE + 4 * entries;
+    struct tfs_buf bytes = {0};
+
+    front = front < size ? front : size;
+    if (read_front(fd, (size_t)front, &bytes, err) == 0)
+        tfs_godot_region_file_parse(tfs_buf_span(&bytes), size, meta, file, err);
+    tfs_buf_release(&bytes);
+    return err->code;
+}
+
+const struct tfs_godot_slot *tfs_godot_region_file_slot(const struct tfs_godot_region_file *file,
+                                                        uint32_t index)
+{
+    for (size_t low = 0, high = file->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (file->slots[middle].index == index)
+            return &file->slots[middle];
+        if (file->slots[middle].index < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* ---- the list of regions --------------------------------------------------------------------- */
+
+/* Where a place stands, or would stand. */
+static size_t locate(const struct tfs_godot_index *index, struct tfs_key place)
+{
+    size_t low = 0, high = index->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tfs_key_compare(index->files[middle].place, place) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index *index,
+                                                   struct tfs_key place)
+{
+    size_t at = locate(index, place);
+
+    if (at == index->count || tfs_key_compare(index->files[at].place, place) != 0)
+        return NULL;
+    return &index->files[at];
+}
+
+int tfs_godot_index_add(struct tfs_godot_index *index, struct tfs_godot_region_file *file,
+                        struct tfs_error *err)
+{
+    if (index->count == index->capacity) {
+        size_t capacity = index->capacity == 0 ? 16 : index->capacity * 2;
+        struct tfs_godot_region_file *more = reallocarray(index->files, capacity, sizeof(*more));
+        if (more == NULL)
+            return tfs_fail_memory(err);
+        index->files = more;
+        index->capacity = capacity;
+    }
+    size_t at = locate(index, file->place);
+    memmove(index->files + at + 1, index->files + at, (index->count - at) * sizeof(*index->files));
+    index->files[at] = *file;
+    index->count++;
+    return 0;
+}
+
+/* ---- reading the folder ---------------------------------------------------------------------- */
+
+struct scan {
+    const char *folder;
+    bool strays;
+    struct tfs_godot_index *index;
+};
+
+static int read_meta(struct scan *scan, struct tfs_error *err)
+{
+    char *path = tfs_godot_folder_meta_path(scan->folder);
+    struct tfs_file_handle file = {.fd = -1};
+    struct tfs_error why = {0};
+    struct tfs_godot_index *index = scan->index;
+
+    if (path == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_file_open(path, false, &file, &why) == 0 &&
+        tfs_file_read(&file, TFS_GODOT_META_MAX, &index->meta_text, &why) == 0) {
+        index->meta_st = file.st;
+        tfs_godot_meta_parse(tfs_blob_span(index->meta_text), &index->meta, &why);
+    }
+    tfs_file_close(&file);
+    free(path);
+    if (why.code == 0)
+        return 0;
+    return tfs_fail_at(err, why.code, why.line, why.column, "its " TFS_GODOT_META_NAME " %s",
+                       why.text);
+}
+
+static int read_region(struct scan *scan, struct tfs_key place, const char *name,
+                       struct tfs_error *err)
+{
+    char *path = tfs_godot_folder_region_path(scan->folder, place);
+    struct tfs_godot_region_file file = {.place = place};
+    struct tfs_file_handle handle = {.fd = -1};
+    struct tfs_error why = {0};
+    struct tfs_key origin;
+
+    if (path == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_file_open(path, false, &handle, &why) == 0) {
+        file.st = handle.st;
+        if (tfs_godot_region_file_read(handle.fd, (uint64_t)handle.st.st_size, &scan->index->meta,
+                                       &file, &why) == 0 &&
+            !tfs_godot_region_origin(&file.region, place, &origin))
+            tfs_fail(&why, -EBADMSG, "lies farther out than any coordinate");
+    }
+    if (why.code == 0)
+        tfs_godot_index_add(scan->index, &file, &why);
+    if (why.code < 0) {
+        tfs_godot_region_file_release(&file);
+        tfs_fail(err, why.code, "regions/lod%u/%s %s", place.group, name, why.text);
+    }
+    tfs_file_close(&handle);
+    free(path);
+    return err->code;
+}
+
+/* Something in a level's directory: a region, what is left of writing one, or not ours. */
+static int read_name(struct scan *scan, const char *directory, uint32_t lod, const char *name,
+                     struct tfs_error *err)
+{
+    const char *mark = strstr(name, STRAY);
+    struct tfs_key place = {0};
+    char *path = NULL;
+
+    if (name[0] == '.' && mark != NULL && scan->strays) {
+        if (asprintf(&path, "%s/%.*s", directory, (int)(mark - name) - 1, name + 1) < 0)
+            return tfs_fail_memory(err);
+        tfs_file_remove_strays(path);
+        free(path);
+    }
+    if (!tfs_godot_region_name_parse(name, &place))
+        return 0;
+    place.group = lod;
+    return read_region(scan, place, name, err);
+}
+
+static int read_level(struct scan *scan, uint32_t lod, struct tfs_error *err)
+{
+    const char *path = scan->index->watches[1 + lod].path;
+    DIR *directory = opendir(path);
+    struct dirent *entry;
+
+    if (directory == NULL && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    if (directory == NULL)
+        return tfs_fail(err, -errno, "regions/lod%u: %s", lod, strerror(errno));
+    while (err->code == 0 && (errno = 0, entry = readdir(directory)) != NULL)
+        read_name(scan, path, lod, entry->d_name, err);
+    closedir(directory);
+    return err->code;
+}
+
+static int make_watches(const char *folder, struct tfs_godot_index *index, struct tfs_error *err)
+{
+    if (asprintf(&index->watches[0].path, "%s/regions", folder) < 0) {
+        index->watches[0].path = NULL;
+        return tfs_fail_memory(err);
+    }
+    for (uint32_t lod = 0; lod < TFS_GODOT_LODS; lod++) {
+        index->watches[1 + lod].path = tfs_godot_folder_level_path(folder, lod);
+        if (index->watches[1 + lod].path == NULL)
+            return tfs_fail_memory(err);
+    }
+    return 0;
+}
+
+int tfs_godot_index_read(const char *folder, bool strays, struct tfs_godot_index *index,
+                         struct tfs_error *err)
+{
+    struct tfs_godot_index read = {0};
+    struct scan scan = {folder, strays, &read};
+
+    /* The directories are looked at first: what comes while we read is a change then. */
+    if (read_meta(&scan, err) == 0 && make_watches(folder, &read, err) == 0) {
+        tfs_godot_index_watch(&read);
+        for (uint32_t lod = 0; lod < read.meta.lods && err->code == 0; lod++)
+            read_level(&scan, lod, err);
+    }
+    if (err->code < 0)
+        tfs_godot_index_release(&read);
+    else
+        *index = read;
+    return err->code;
+}
+
+void tfs_godot_index_release(struct tfs_godot_index *index)
+{
+    for (size_t i = 0; i < index->count; i++)
+        tfs_godot_region_file_release(&index->files[i]);
+    for (size_t i = 0; i < TFS_GODOT_LODS + 1; i++)
+        free(index->watches[i].path);
+    free(index->files);
+    tfs_blob_unref(index->meta_text);
+    *index = (struct tfs_godot_index){0};
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static void look(const char *path, struct stat *st)
+{
+    if (lstat(path, st) < 0)
+        *st = (struct stat){0};
+}
+
+void tfs_godot_index_watch(struct tfs_godot_index *index)
+{
+    for (size_t i = 0; i < TFS_GODOT_LODS + 1; i++)
+        look(index->watches[i].path, &index->watches[i].st);
+}
+
+static bool is_other(const char *path, const struct stat *before)
+{
+    struct stat now = {0};
+
+    if (path == NULL)
+        return false;
+    look(path, &now);
+    return !tfs_file_same(before, &now);
+}
+
+bool tfs_godot_index_changed(const char *folder, const struct tfs_godot_index *index)
+{
+    char *path = tfs_godot_folder_meta_path(folder);
+    bool changed = is_other(path, &index->meta_st);
+
+    free(path);
+    /* A level that was not there comes by a change of regions/. */
+    for (size_t i = 0; i < TFS_GODOT_LODS + 1 && !changed; i++)
+        if (i == 0 || index->watches[i].st.st_ino != 0)
+            changed = is_other(index->watches[i].path, &index->watches[i].st);
+    for (size_t i = 0; i < index->count && !changed; i++) {
+        path = tfs_godot_folder_region_path(folder, index->files[i].place);
+        changed = is_other(path, &index->files[i].st);
+        free(path);
+    }
+    return changed;
+}

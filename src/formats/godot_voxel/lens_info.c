@@ -1,0 +1,124 @@
+/*
+ * info.txt: what a save of blocks is.
+ *
+ * Must not know which container it is: that says its own lines.
+ */
+#include "formats/godot_voxel/channel.h"
+#include "formats/godot_voxel/lenses.h"
+#include "formats/info.h"
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void add_levels(struct tfs_buf *out, const struct tfs_doc *doc)
+{
+    for (uint32_t lod = 1; lod < TFS_GODOT_LODS; lod++) {
+        size_t count = tfs_doc_group_count(doc, lod);
+        if (count > 0)
+            tfs_info_line(out, "lod", "%u: %zu chunk%s", lod, count, plural(count));
+    }
+}
+
+static void add_blocks(struct tfs_buf *out, const struct tfs_godot_tally *tally)
+{
+    if (tally->x > 0)
+        tfs_info_line(out, "block size", "%u x %u x %u", tally->x, tally->y, tally->z);
+    for (unsigned v = TFS_GODOT_VERSION_MIN; v <= TFS_GODOT_VERSION_MAX; v++)
+        if (tally->versions[v] > 0)
+            tfs_info_line(out, "block version", "%u in %zu chunk%s", v, tally->versions[v],
+                          plural(tally->versions[v]));
+    for (unsigned k = 0; k < TFS_GODOT_KINDS; k++)
+        if (tally->kinds[k] > 0)
+            tfs_info_line(out, "block container", "%s in %zu chunk%s",
+                          tfs_godot_kind_name((enum tfs_godot_kind)k), tally->kinds[k],
+                          plural(tally->kinds[k]));
+    if (tally->empty > 0)
+        tfs_info_line(out, "without voxels", "%zu chunk%s", tally->empty, plural(tally->empty));
+    if (tally->instances > 0)
+        tfs_info_line(out, "with instances", "%zu chunk%s", tally->instances,
+                      plural(tally->instances));
+}
+
+static void add_channel(struct tfs_buf *out, const struct tfs_godot_tally *tally, unsigned channel)
+{
+    const size_t *chunks = tally->depths[channel];
+
+    tfs_buf_printf(out, "%s:", tfs_godot_channel_names[channel]);
+    for (unsigned d = 0; d <= TFS_GODOT_DEPTH_MAX; d++)
+        if (chunks[d] > 0)
+            tfs_buf_printf(out, " %u bits in %zu chunk%s,", 8U << d, chunks[d], plural(chunks[d]));
+    tfs_buf_printf(out, " rows in %zu\n", tally->dense[channel]);
+}
+
+/* ---- what distances mean --------------------------------------------------------------------- */
+
+static const char *const signed_scale[] = {
+    "8 bits: value / 127 * 10 voxels, below 0 is inside matter",
+    "16 bits: value / 32767 * 500 voxels, below 0 is inside matter",
+    "32 bits: the distance in voxels, below 0 is inside matter",
+    "64 bits: the distance in voxels, below 0 is inside matter",
+};
+
+static const char *const unsigned_scale[] = {
+    "version 2, 8 bits: (value - 127) / 127 * 10 voxels, below 127 is inside matter",
+    "version 2, 16 bits: (value - 32767) / 32767 * 500 voxels, below 32767 is inside matter",
+};
+
+static void add_scale(struct tfs_buf *out, const struct tfs_godot_tally *tally)
+{
+    const size_t *depths = tally->depths[TFS_GODOT_SDF];
+    bool newer = tally->versions[2] < tally->blocks;
+
+    for (unsigned d = 0; d <= TFS_GODOT_DEPTH_MAX; d++) {
+        if (depths[d] > 0 && (newer || d >= 2))
+            tfs_info_line(out, "sdf scale", "%s", signed_scale[d]);
+        if (depths[d] > 0 && tally->versions[2] > 0 && d < 2)
+            tfs_info_line(out, "sdf scale", "%s", unsigned_scale[d]);
+    }
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static void add_damage(void *arg, const struct tfs_chunk *chunk, const char *why)
+{
+    const struct tfs_key key = chunk->key;
+
+    if (key.group == 0)
+        tfs_info_line(arg, "damaged", "chunks/%d_%d_%d: %s", key.x, key.y, key.z, why);
+    else
+        tfs_info_line(arg, "damaged", "lods/%u/chunks/%d_%d_%d: %s", key.group, key.x, key.y, key.z,
+                      why);
+}
+
+static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    const struct tfs_godot_rules *rules = tfs_godot_rules(doc);
+    struct tfs_godot_tally tally;
+    struct tfs_buf damaged = {0};
+
+    (void)at;
+    if (tfs_godot_tally_take(save, doc, &tally, add_damage, &damaged, err) < 0)
+        goto out;
+    tfs_info_begin(out, save, doc);
+    add_levels(out, doc);
+    if (rules->describe != NULL)
+        rules->describe(doc, out);
+    add_blocks(out, &tally);
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS && tally.blocks > 0; i++)
+        add_channel(out, &tally, i);
+    add_scale(out, &tally);
+    tfs_buf_add_span(out, tfs_buf_span(&damaged));
+    out->failed = out->failed || damaged.failed;
+    tfs_info_end(out, save, doc);
+    tfs_buf_check(out, err);
+out:
+    tfs_buf_release(&damaged);
+    return err->code;
+}
+
+const struct tfs_lens tfs_godot_info_lens = {.get = info_get};

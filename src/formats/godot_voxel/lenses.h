@@ -1,0 +1,23 @@
+/*
+ * The files of a save of blocks: for tree.c only.
+ */
+#ifndef TFS_FORMATS_GODOT_VOXEL_LENSES_H
+#define TFS_FORMATS_GODOT_VOXEL_LENSES_H
+
+#include "formats/godot_voxel/view.h"
+
+extern const struct tfs_lens tfs_godot_info_lens;
+extern const struct tfs_lens tfs_godot_raw_lens;
+extern const struct tfs_lens tfs_godot_voxels_lens;
+extern const struct tfs_lens tfs_godot_channel_lenses[TFS_GODOT_CHANNELS];
+extern const struct tfs_lens tfs_godot_metadata_lens;
+extern const struct tfs_lens tfs_godot_instances_lens;
+
+/* Of every file that only a chunk with voxels has. */
+bool tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+
+/* The view of a chunk whose block can be read; else EBADMSG with a sentence, ENOENT without one. */
+int tfs_godot_lens_view(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                        struct tfs_godot_view **view, struct tfs_error *err);
+
+#endif

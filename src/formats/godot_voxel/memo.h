@@ -1,0 +1,42 @@
+/*
+ * What a save remembers of its chunks: for view.c and tally.c only.
+ */
+#ifndef TFS_FORMATS_GODOT_VOXEL_MEMO_H
+#define TFS_FORMATS_GODOT_VOXEL_MEMO_H
+
+#include <pthread.h>
+
+#include "formats/godot_voxel/view.h"
+
+#define TFS_GODOT_MEMO_VIEWS 64
+
+/* A chunk in few bytes. */
+struct tfs_godot_summary {
+    uint8_t version; /* 0: no block that decodes */
+    uint8_t kind;
+    uint8_t dense;   /* bit i: channel i has mode NONE */
+    uint8_t flags;   /* enum tfs_godot_summary_flags */
+    uint16_t depths; /* two bits a channel */
+};
+
+enum tfs_godot_summary_flags {
+    TFS_GODOT_SUMMARY_DAMAGED = 1,
+    TFS_GODOT_SUMMARY_EXTRA = 2,
+};
+
+struct tfs_godot_memo {
+    pthread_mutex_t lock; /* of the views */
+    struct tfs_godot_view *views[TFS_GODOT_MEMO_VIEWS];
+    uint64_t used[TFS_GODOT_MEMO_VIEWS]; /* when last asked for */
+    uint64_t clock;
+
+    pthread_mutex_t tally_lock;          /* of what follows */
+    struct tfs_doc *doc;                 /* whose chunks are summed up; NULL: none */
+    struct tfs_godot_summary *summaries; /* by slot */
+    uint32_t summary_count;
+};
+
+/* Forgets the summaries. */
+void tfs_godot_tally_clear(struct tfs_godot_memo *memo);
+
+#endif

@@ -1,0 +1,416 @@
+/*
+ * One region file: the save is its blocks, level of detail 0.
+ *
+ * Must not know blocks. Chunks are slices of the file, and the document on disk always is one that
+ * was read from just that file, so that writing finds old sectors behind its chunks.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/godot_voxel/godot_voxel.h"
+#include "formats/godot_voxel/region.h"
+#include "formats/godot_voxel/region_name.h"
+#include "formats/godot_voxel/view.h"
+#include "formats/info.h"
+#include "formats/whole_file.h"
+
+#define PART_HEADER 0 /* of documents: all bytes in front of the table */
+
+struct region_facts {
+    struct tfs_godot_rules rules; /* first */
+    struct tfs_godot_region region;
+    struct tfs_key origin; /* block coordinates of the first block */
+    bool named;            /* the file's name gives them */
+};
+
+static const struct region_facts *facts_of(const struct tfs_doc *doc)
+{
+    return doc->facts->own;
+}
+
+/* ---- what the file is ------------------------------------------------------------------------ */
+
+static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
+{
+    const struct region_facts *facts = facts_of(doc);
+    const struct tfs_godot_region *region = &facts->region;
+
+    tfs_info_line(out, "region version", "%u%s", region->version,
+                  region->palette ? ", with a palette that nobody reads" : "");
+    tfs_info_line(out, "region size", "%u x %u x %u blocks", region->x, region->y, region->z);
+    tfs_info_line(out, "sector size", "%u bytes", region->sector_size);
+    if (facts->named)
+        tfs_info_line(out, "region origin", "block %d %d %d, from the file's name", facts->origin.x,
+                      facts->origin.y, facts->origin.z);
+}
+
+/* Version 3, which says itself what version 2 leaves to meta.vxrm. */
+static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
+{
+    const struct tfs_godot_region *region = &facts_of(edit->base)->region;
+    struct tfs_blob *header = NULL;
+    struct tfs_buf out = {0};
+
+    if (region->version == TFS_GODOT_REGION_VERSION_MAX)
+        return 0;
+    tfs_godot_region_header(region, &out);
+    if (tfs_blob_take(&out, &header, err) == 0)
+        tfs_edit_part(edit, PART_HEADER, header);
+    tfs_blob_unref(header);
+    tfs_buf_release(&out);
+    return err->code;
+}
+
+/* meta.vxrm of the folder that holds regions/lod0/FILE; 1: it was read, 0: there is none. */
+static int read_meta(const char *path, struct tfs_godot_meta *meta, struct tfs_error *err)
+{
+    struct tfs_file_handle file;
+    struct tfs_error ignored = {0};
+    struct tfs_blob *text = NULL;
+    char *directory = tfs_file_directory(path);
+    char *name = NULL;
+    int found = 0;
+
+    if (directory == NULL || asprintf(&name, "%s/../../" TFS_GODOT_META_NAME, directory) < 0) {
+        free(directory);
+        return tfs_fail_memory(err);
+    }
+    if (tfs_file_open(name, false, &file, &ignored) == 0) {
+        if (tfs_file_read(&file, TFS_GODOT_META_MAX, &text, err) == 0 &&
+            tfs_godot_meta_parse(tfs_blob_span(text), meta, err) == 0)
+            found = 1;
+        tfs_file_close(&file);
+    }
+    tfs_blob_unref(text);
+    free(directory);
+    free(name);
+    return err->code < 0 ? err->code : found;
+}
+
+static int parse_header(struct tfs_save *save, struct tfs_span bytes,
+                        struct tfs_godot_region *region, struct tfs_error *err)
+{
+    struct tfs_godot_meta meta;
+    struct tfs_error ignored = {0};
+    bool old = bytes.size > TFS_GODOT_REGION_MAGIC_SIZE &&
+               bytes.data[TFS_GODOT_REGION_MAGIC_SIZE] == TFS_GODOT_REGION_VERSION_MIN;
+    int found = old ? read_meta(save->path, &meta, &ignored) : 0;
+
+    if (found < 0)
+        return tfs_fail(err, ignored.code, "its ../../" TFS_GODOT_META_NAME " %s", ignored.text);
+    return tfs_godot_region_parse(bytes, found > 0 ? &meta : NULL, region, err);
+}
+
+static void set_rules(struct region_facts *facts)
+{
+    const struct tfs_godot_region *region = &facts->region;
+    const int32_t first[3] = {facts->origin.x, facts->origin.y, facts->origin.z};
+    const uint32_t size[3] = {region->x, region->y, region->z};
+
+    facts->rules = (struct tfs_godot_rules){.place = "this region",
+                                            .cubed = true,
+                                            .po2 = region->po2,
+                                            .depths_fixed = true,
+                                            .stored_max = tfs_godot_region_stored_max(region),
+                                            .cased = true,
+                                            .lods = 1,
+                                            .upgrade = upgrade,
+                                            .describe = describe};
+    memcpy(facts->rules.depths, region->depths, sizeof(facts->rules.depths));
+    for (unsigned i = 0; i < 3; i++) {
+        facts->rules.low[i] = first[i];
+        facts->rules.high[i] = first[i] + (int32_t)size[i] - 1;
+    }
+}
+
+static int make_facts(struct tfs_save *save, struct tfs_span bytes, struct tfs_facts **facts,
+                      struct tfs_error *err)
+{
+    struct tfs_godot_region region;
+
+    if (parse_header(save, bytes, &region, err) < 0 ||
+        tfs_facts_create(sizeof(struct region_facts), facts, err) < 0)
+        return err->code;
+    struct region_facts *own = (*facts)->own;
+    struct tfs_key place;
+    own->region = region;
+    own->named = tfs_godot_region_name_parse(save->name, &place) &&
+                 tfs_godot_region_origin(&region, place, &own->origin);
+    set_rules(own);
+    return 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct reader {
+    struct tfs_blob *bytes;
+    const struct region_facts *facts;
+    struct tfs_godot_extent *extents;
+    struct tfs_edit edit;
+};
+
+static int add_block(struct reader *r, uint32_t x, uint32_t y, uint32_t z, struct tfs_error *err)
+{
+    const struct tfs_godot_region *region = &r->facts->region;
+    const struct tfs_key origin = r->facts->origin;
+    struct tfs_godot_extent extent = r->extents[tfs_godot_region_index(region, x, y, z)];
+    struct tfs_chunk chunk = {
+        .key = {0, origin.x + (int32_t)x, origin.y + (int32_t)y, origin.z + (int32_t)z},
+        .slot = TFS_SLOT_NONE};
+    struct tfs_error why = {0};
+    struct tfs_span sectors, stored;
+
+    if (extent.count == 0)
+        return 0;
+    sectors.data = r->bytes->data + tfs_godot_extent_offset(region, extent);
+    sectors.size = (size_t)tfs_godot_extent_size(region, extent, r->bytes->size);
+    if (tfs_godot_region_block(sectors, &stored, &why) < 0)
+        return tfs_fail(err, why.code, "block %u %u %u: %s", x, y, z, why.text);
+    if (tfs_blob_slice(r->bytes, stored, &chunk.blob, err) == 0)
+        tfs_edit_put(&r->edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    return err->code;
+}
+
+/* In the order of documents, so that they are built from the front to the back. */
+static int add_blocks(struct reader *r, struct tfs_error *err)
+{
+    const struct tfs_godot_region *region = &r->facts->region;
+
+    for (uint32_t y = 0; y < region->y; y++)
+        for (uint32_t z = 0; z < region->z; z++)
+            for (uint32_t x = 0; x < region->x; x++)
+                if (add_block(r, x, y, z, err) < 0)
+                    return err->code;
+    return 0;
+}
+
+static int add_header(struct reader *r, struct tfs_error *err)
+{
+    const struct tfs_span header = {r->bytes->data, r->facts->region.table};
+    struct tfs_blob *blob;
+
+    if (tfs_blob_slice(r->bytes, header, &blob, err) < 0)
+        return err->code;
+    tfs_edit_part(&r->edit, PART_HEADER, blob);
+    tfs_blob_unref(blob);
+    return 0;
+}
+
+static int read_blocks(struct reader *r, struct tfs_doc *empty, struct tfs_doc **doc,
+                       struct tfs_error *err)
+{
+    if (tfs_edit_open(empty, &r->edit, err) < 0)
+        return err->code;
+    if (add_header(r, err) == 0 && add_blocks(r, err) == 0)
+        *doc = tfs_edit_finish(&r->edit);
+    tfs_edit_release(&r->edit);
+    return err->code;
+}
+
+/* The engine appends by the number of sectors in use: behind a hole it destroys what is there. */
+static int note_holes(struct tfs_facts *facts, const struct tfs_godot_extent *extents,
+                      struct tfs_error *err)
+{
+    const struct region_facts *own = facts->own;
+    uint32_t entries = tfs_godot_region_entries(&own->region);
+    uint64_t used = 0, end = 0;
+
+    for (uint32_t i = 0; i < entries; i++) {
+        uint64_t last = (uint64_t)extents[i].first + extents[i].count;
+        used += extents[i].count;
+        end = extents[i].count > 0 && last > end ? last : end;
+    }
+    if (used == end)
+        return 0;
+    return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                          "%llu sectors between blocks are not used, the first change closes them",
+                          (unsigned long long)(end - used));
+}
+
+static int read_extents(const struct region_facts *facts, struct tfs_span bytes,
+                        struct tfs_godot_extent **extents, struct tfs_error *err)
+{
+    const struct tfs_godot_region *region = &facts->region;
+    struct tfs_godot_extent *read;
+
+    if (region->begin > bytes.size)
+        return tfs_fail(err, -EBADMSG, "is cut within its table");
+    read = reallocarray(NULL, tfs_godot_region_entries(region), sizeof(*read));
+    if (read == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_godot_region_table(region, bytes, bytes.size, read, err) < 0)
+        free(read);
+    else
+        *extents = read;
+    return err->code;
+}
+
+static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
+                         struct tfs_error *err)
+{
+    struct reader r = {.bytes = bytes};
+    struct tfs_facts *facts = NULL;
+    struct tfs_doc *empty = NULL;
+
+    if (make_facts(save, tfs_blob_span(bytes), &facts, err) < 0)
+        return err->code;
+    r.facts = facts->own;
+    if (read_extents(r.facts, tfs_blob_span(bytes), &r.extents, err) == 0 &&
+        note_holes(facts, r.extents, err) == 0 && tfs_doc_create(facts, &empty, err) == 0)
+        read_blocks(&r, empty, doc, err);
+    free(r.extents);
+    tfs_doc_unref(empty);
+    tfs_facts_unref(facts);
+    return err->code;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+struct writer {
+    const struct region_facts *facts;
+    struct tfs_godot_change *changes;
+    size_t count, capacity;
+    struct tfs_error *err;
+};
+
+static int add_change(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct writer *w = arg;
+    const struct tfs_key key = after == NULL ? before->key : after->key;
+    const struct tfs_key origin = w->facts->origin;
+
+    if (w->count == w->capacity) {
+        size_t capacity = w->capacity == 0 ? 64 : w->capacity * 2;
+        struct tfs_godot_change *more = reallocarray(w->changes, capacity, sizeof(*more));
+        if (more == NULL)
+            return tfs_fail_memory(w->err);
+        w->changes = more;
+        w->capacity = capacity;
+    }
+    w->changes[w->count++] = (struct tfs_godot_change){
+        .index = tfs_godot_region_index(&w->facts->region, (uint32_t)(key.x - origin.x),
+                                        (uint32_t)(key.y - origin.y), (uint32_t)(key.z - origin.z)),
+        .stored = after == NULL ? (struct tfs_span){0} : tfs_blob_span(after->blob)};
+    return 0;
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct tfs_godot_change *left = a, *right = b;
+
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+/* The file that the document on disk was read from; without a block there is nothing of it left to
+ * keep. */
+static struct tfs_span file_of(const struct tfs_doc *doc)
+{
+    for (size_t i = 0; i < doc->count; i++) {
+        const struct tfs_blob *blob = tfs_doc_at(doc, i)->blob;
+        if (blob->parent != NULL)
+            return tfs_blob_span(blob->parent);
+    }
+    return (struct tfs_span){0};
+}
+
+static int write_file(const struct tfs_doc *before, const struct tfs_doc *doc,
+                      const struct writer *w, struct tfs_sink *sink, struct tfs_error *err)
+{
+    const struct tfs_godot_region *region = &facts_of(before)->region;
+    struct tfs_span bytes = file_of(before);
+    struct tfs_godot_extent *extents = NULL;
+
+    if (bytes.data == NULL) {
+        extents = calloc(tfs_godot_region_entries(region), sizeof(*extents));
+        if (extents == NULL)
+            return tfs_fail_memory(err);
+    } else if (read_extents(facts_of(before), bytes, &extents, err) < 0) {
+        return err->code;
+    }
+    tfs_godot_region_write(region, bytes, extents, tfs_blob_span(doc->parts[PART_HEADER]),
+                           w->changes, w->count, sink, err);
+    free(extents);
+    return err->code;
+}
+
+static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
+                         struct tfs_error *err)
+{
+    struct writer w = {.facts = facts_of(save->doc), .err = err};
+
+    if (tfs_doc_diff(save->doc, doc, add_change, &w) == 0) {
+        if (w.count > 0)
+            qsort(w.changes, w.count, sizeof(*w.changes), compare_changes);
+        write_file(save->doc, doc, &w, sink, err);
+    }
+    free(w.changes);
+    return err->code;
+}
+
+static const struct tfs_file_codec codec = {
+    .decode = region_decode, .encode = region_encode, .rereads = true};
+
+/* ---- the container --------------------------------------------------------------------------- */
+
+static int region_probe(const struct tfs_probe *probe)
+{
+    const struct tfs_span head = probe->head;
+
+    return head.size >= TFS_GODOT_REGION_MAGIC_SIZE &&
+                   memcmp(head.data, TFS_GODOT_REGION_MAGIC, TFS_GODOT_REGION_MAGIC_SIZE) == 0
+               ? TFS_BID_CERTAIN
+               : TFS_BID_NONE;
+}
+
+static int region_open(struct tfs_save *save, struct tfs_error *err)
+{
+    if (tfs_godot_memo_create(save, err) == 0 && tfs_whole_file_open(save, err) < 0)
+        tfs_godot_memo_free(save);
+    return err->code;
+}
+
+static int is_change(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    (void)arg;
+    (void)before;
+    (void)after;
+    return 1;
+}
+
+/* Edits that came to nothing write nothing: else they would close holes and drop old bytes. */
+static int region_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
+{
+    if (tfs_doc_diff(save->doc, doc, is_change, NULL) == 0 &&
+        tfs_blob_equal(save->doc->parts[PART_HEADER], doc->parts[PART_HEADER]))
+        return 0;
+    return tfs_whole_file_commit(save, doc, err);
+}
+
+static int region_reload(struct tfs_save *save, struct tfs_error *err)
+{
+    tfs_godot_memo_clear(save);
+    return tfs_whole_file_reload(save, err);
+}
+
+static void region_close(struct tfs_save *save)
+{
+    tfs_godot_memo_free(save);
+    tfs_whole_file_close(save);
+}
+
+const struct tfs_container tfs_godot_region_container = {
+    .format = "godot_voxel",
+    .name = "region file",
+    .tree = &tfs_godot_region_tree,
+    .endings = ".vxr",
+    .probe = region_probe,
+    .open = region_open,
+    .commit = region_commit,
+    .changed = tfs_whole_file_changed,
+    .reload = region_reload,
+    .close = region_close,
+    .file = &codec,
+};

@@ -1,0 +1,21 @@
+/*
+ * Names of region files, "r.X.Y.Z.vxr", and the blocks that they hold (formats/godot_voxel.md,
+ * section 5).
+ */
+#ifndef TFS_FORMATS_GODOT_VOXEL_REGION_NAME_H
+#define TFS_FORMATS_GODOT_VOXEL_REGION_NAME_H
+
+#include "formats/doc.h"
+#include "formats/godot_voxel/region.h"
+
+/* Sets x, y, z of the region; false when that is no such name. */
+bool tfs_godot_region_name_parse(const char *name, struct tfs_key *region);
+
+#define TFS_GODOT_REGION_NAME 48
+void tfs_godot_region_name(struct tfs_key region, char name[TFS_GODOT_REGION_NAME]);
+
+/* The lowest block of a region; false when its coordinates have more than 32 bits. */
+bool tfs_godot_region_origin(const struct tfs_godot_region *region, struct tfs_key place,
+                             struct tfs_key *origin);
+
+#endif

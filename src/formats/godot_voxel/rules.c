@@ -1,0 +1,64 @@
+/*
+ * A block or a coordinate -> may it be in this save, or a sentence why not.
+ *
+ * Must not know which container it is.
+ */
+#include "formats/godot_voxel/rules.h"
+
+#include <errno.h>
+
+#include "formats/godot_voxel/channel.h"
+
+static int check_axis(const struct tfs_godot_rules *rules, unsigned axis, int32_t at,
+                      struct tfs_error *err)
+{
+    if (at >= rules->low[axis] && at <= rules->high[axis])
+        return 0;
+    return tfs_fail(err, -EINVAL, "%s holds no chunk with %c = %d, only %d to %d", rules->place,
+                    "xyz"[axis], at, rules -> low[axis], rules -> high[axis]);
+}
+
+int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_key key,
+                               struct tfs_error *err)
+{
+    if (key.group >= rules->lods)
+        return tfs_fail(err, -EINVAL, "%s has levels of detail 0 to %u", rules->place,
+                        rules->lods - 1);
+    if (check_axis(rules, 0, key.x, err) < 0 || check_axis(rules, 1, key.y, err) < 0)
+        return err->code;
+    return check_axis(rules, 2, key.z, err);
+}
+
+int tfs_godot_rules_size(const struct tfs_godot_rules *rules, const struct tfs_godot_block *block,
+                         struct tfs_error *err)
+{
+    const uint32_t side = UINT32_C(1) << rules->po2;
+
+    if (!rules->cubed || (block->x == side && block->y == side && block->z == side))
+        return 0;
+    return tfs_fail(err, -EBADMSG,
+                    "the block has %u x %u x %u voxels, %s holds blocks of %u x %u x %u", block->x,
+                    block->y, block->z, rules->place, side, side, side);
+}
+
+int tfs_godot_rules_depths(const struct tfs_godot_rules *rules, const struct tfs_godot_block *block,
+                           struct tfs_error *err)
+{
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS && rules->depths_fixed; i++)
+        if (block->channels[i].depth != rules->depths[i])
+            return tfs_fail(err, -EBADMSG,
+                            "channel %s has depth %u, %s holds blocks whose depth there is %u",
+                            tfs_godot_channel_names[i], 8U << block->channels[i].depth,
+                            rules->place, 8U << rules->depths[i]);
+    return 0;
+}
+
+int tfs_godot_rules_stored(const struct tfs_godot_rules *rules, size_t size, struct tfs_error *err)
+{
+    if (rules->stored_max == 0 || size <= rules->stored_max)
+        return 0;
+    return tfs_fail(err, -EFBIG,
+                    "the block has %zu bytes, at most %u fit the 255 sectors that a block of %s "
+                    "may have",
+                    size, rules->stored_max, rules->place);
+}

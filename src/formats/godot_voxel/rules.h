@@ -1,0 +1,59 @@
+/*
+ * What the place of blocks demands of them: facts->own of every document of this format begins with
+ * it. A file of one block demands nothing, a region and a stream fix size, depths or coordinates
+ * (formats/godot_voxel.md, sections 5 and 6).
+ */
+#ifndef TFS_FORMATS_GODOT_VOXEL_RULES_H
+#define TFS_FORMATS_GODOT_VOXEL_RULES_H
+
+#include "formats/format.h"
+#include "formats/godot_voxel/block.h"
+
+/* tfs_chunk.tag: what the document does not hold of a chunk, but the save on disk. */
+enum tfs_godot_tag {
+    TFS_GODOT_LAZY = 1,       /* the stored block */
+    TFS_GODOT_LAZY_EXTRA = 2, /* the instances */
+};
+
+struct tfs_godot_rules {
+    const char *place; /* "this region", for sentences */
+    bool cubed;        /* blocks are 2^po2 cubed */
+    uint8_t po2;
+    bool depths_fixed; /* blocks have these depths */
+    uint8_t depths[TFS_GODOT_CHANNELS];
+    uint32_t stored_max;     /* bytes of the greatest container; 0: no limit of the place */
+    bool cased;              /* the engine reads only containers with their byte in front here */
+    int32_t low[3], high[3]; /* block coordinates along x, y, z */
+    uint32_t lods;           /* levels 0 to lods - 1 */
+
+    /* Fetches what the tag says is not held; the other is left alone. Thread-safe. NULL: documents
+     * hold everything. */
+    int (*fetch)(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
+                 struct tfs_blob **extra, struct tfs_error *err);
+    /* Makes the edit's document that of the newest container; NULL: there is none. */
+    int (*upgrade)(struct tfs_edit *edit, struct tfs_error *err);
+    /* Lines of info.txt about the container; may be NULL. */
+    void (*describe)(const struct tfs_doc *doc, struct tfs_buf *out);
+};
+
+static inline const struct tfs_godot_rules *tfs_godot_rules(const struct tfs_doc *doc)
+{
+    return doc->facts->own;
+}
+
+/* May a block lie there? EINVAL with a sentence. */
+int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_key key,
+                               struct tfs_error *err);
+
+/* Has the block the size that is demanded? EBADMSG with a sentence. */
+int tfs_godot_rules_size(const struct tfs_godot_rules *rules, const struct tfs_godot_block *block,
+                         struct tfs_error *err);
+
+/* Has it the depths? EBADMSG with a sentence. */
+int tfs_godot_rules_depths(const struct tfs_godot_rules *rules, const struct tfs_godot_block *block,
+                           struct tfs_error *err);
+
+/* Do so many stored bytes fit? EFBIG with a sentence. */
+int tfs_godot_rules_stored(const struct tfs_godot_rules *rules, size_t size, struct tfs_error *err);
+
+#endif

@@ -1,0 +1,173 @@
+/*
+ * A file of one block: the save is its chunk 0_0_0.
+ *
+ * Must not know texts. The bytes say nothing about themselves at their start, so the probe decodes
+ * the whole file.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/godot_voxel/godot_voxel.h"
+#include "formats/godot_voxel/view.h"
+#include "formats/whole_file.h"
+
+/* Compressed bytes and header of the largest block that is read. */
+#define FILE_MAX (TFS_GODOT_DATA_MAX + TFS_GODOT_DATA_MAX / 128 + 1024)
+
+/* Of what was a block once: whoever knows the file better may have it. */
+#define BID_DAMAGED 1
+
+static const struct tfs_key only_key;
+
+/* Single blocks of Godot 3's own files: another frame around the same. */
+static bool is_old_file(struct tfs_span head)
+{
+    return head.size >= 4 &&
+           (memcmp(head.data, "VXB_", 4) == 0 || memcmp(head.data, "VXBM", 4) == 0);
+}
+
+/* ---- probing --------------------------------------------------------------------------------- */
+
+static int read_all(const struct tfs_probe *probe, struct tfs_blob **bytes, struct tfs_error *err)
+{
+    struct tfs_buf out = {0};
+    size_t size = (size_t)probe->st.st_size;
+    uint8_t *room = tfs_buf_reserve(&out, size);
+    ssize_t got = room == NULL ? -1 : pread(probe->fd, room, size, 0);
+
+    if (got >= 0 && (size_t)got == size) {
+        out.size = size;
+        tfs_blob_take(&out, bytes, err);
+    } else {
+        tfs_fail(err, -EIO, "cannot be read");
+    }
+    tfs_buf_release(&out);
+    return err->code;
+}
+
+/* The first byte is a kind of container or a version, or a size begins that is one of a block. */
+static bool is_possible(const struct tfs_probe *probe)
+{
+    struct tfs_cursor c = tfs_cursor_init(probe->head);
+    uint32_t size = tfs_take_u32le(&c);
+
+    if (c.failed || !S_ISREG(probe->st.st_mode) || (uint64_t)probe->st.st_size > FILE_MAX)
+        return false;
+    return probe->head.data[0] <= TFS_GODOT_VERSION_MAX ||
+           (size >= TFS_GODOT_DATA_MIN && size <= TFS_GODOT_DATA_MAX);
+}
+
+static int single_probe(const struct tfs_probe *probe)
+{
+    struct tfs_godot_block block = {0};
+    struct tfs_blob *bytes = NULL;
+    struct tfs_error ignored = {0};
+    int bid = TFS_BID_NONE;
+
+    if (is_old_file(probe->head))
+        return TFS_BID_FULL;
+    if (!is_possible(probe) || read_all(probe, &bytes, &ignored) < 0)
+        return TFS_BID_NONE;
+    if (tfs_godot_block_open(bytes, &block, &ignored) == 0)
+        bid = TFS_BID_FULL;
+    else if (tfs_godot_block_begins(tfs_blob_span(bytes)))
+        bid = BID_DAMAGED;
+    tfs_godot_block_release(&block);
+    tfs_blob_unref(bytes);
+    return bid;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static int check_block(struct tfs_blob *bytes, struct tfs_error *err)
+{
+    struct tfs_godot_block block;
+
+    if (is_old_file(tfs_blob_span(bytes)))
+        return tfs_fail(err, -ENOTSUP,
+                        "is a block file of Godot 3 (VXB), which is not read: regions and "
+                        "databases of Godot 3 are");
+    if (tfs_godot_block_open(bytes, &block, err) < 0)
+        return err->code;
+    tfs_godot_block_release(&block);
+    return 0;
+}
+
+static int add_chunk(struct tfs_doc *empty, struct tfs_blob *bytes, struct tfs_doc **doc,
+                     struct tfs_error *err)
+{
+    struct tfs_chunk chunk = {.key = only_key, .slot = TFS_SLOT_NONE, .blob = bytes};
+    struct tfs_edit edit;
+
+    if (tfs_edit_open(empty, &edit, err) < 0)
+        return err->code;
+    if (tfs_edit_put(&edit, &chunk, err) == 0)
+        *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return err->code;
+}
+
+static int single_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
+                         struct tfs_error *err)
+{
+    struct tfs_facts *facts = NULL;
+    struct tfs_doc *empty = NULL;
+
+    (void)save;
+    if (check_block(bytes, err) < 0 ||
+        tfs_facts_create(sizeof(struct tfs_godot_rules), &facts, err) < 0)
+        return err->code;
+    struct tfs_godot_rules *rules = facts->own;
+    *rules = (struct tfs_godot_rules){.place = "this file", .lods = 1};
+    if (tfs_doc_create(facts, &empty, err) == 0)
+        add_chunk(empty, bytes, doc, err);
+    tfs_doc_unref(empty);
+    tfs_facts_unref(facts);
+    return err->code;
+}
+
+static int single_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
+                         struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, only_key);
+
+    (void)save;
+    return tfs_sink_span(sink, tfs_blob_span(chunk->blob), err);
+}
+
+static const struct tfs_file_codec codec = {.decode = single_decode, .encode = single_encode};
+
+/* ---- the container --------------------------------------------------------------------------- */
+
+static int single_open(struct tfs_save *save, struct tfs_error *err)
+{
+    if (tfs_godot_memo_create(save, err) == 0 && tfs_whole_file_open(save, err) < 0)
+        tfs_godot_memo_free(save);
+    return err->code;
+}
+
+static int single_reload(struct tfs_save *save, struct tfs_error *err)
+{
+    tfs_godot_memo_clear(save);
+    return tfs_whole_file_reload(save, err);
+}
+
+static void single_close(struct tfs_save *save)
+{
+    tfs_godot_memo_free(save);
+    tfs_whole_file_close(save);
+}
+
+const struct tfs_container tfs_godot_block_container = {
+    .format = "godot_voxel",
+    .name = "block file",
+    .tree = &tfs_godot_block_tree,
+    .probe = single_probe,
+    .open = single_open,
+    .commit = tfs_whole_file_commit,
+    .changed = tfs_whole_file_changed,
+    .reload = single_reload,
+    .close = single_close,
+    .file = &codec,
+};

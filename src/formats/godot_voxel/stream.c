@@ -1,0 +1,659 @@
+/*
+ * An SQLite database of blocks: opened from its keys alone, changed by transactions.
+ *
+ * Must not know SQL (stream_db.c), nor what blocks hold. Invariants:
+ *   1. the database is used under own->lock; documents are immutable, as everywhere;
+ *   2. a chunk of the document holds what this mount wrote; what its tag calls lazy is fetched by
+ *      its key. tfs_chunk.place is the number of the reading that found it, or found it changed;
+ *   3. the first value of a row that was fetched since then is remembered by its checksums. After
+ *      others changed the database, a row that still has them keeps its place, and nobody has to
+ *      look at it again; one that was never fetched was never shown. And a commit leaves everything
+ *      as it is when a row that it changes has others;
+ *   4. own->file is opened before the database and closed after it, and nothing else opens that
+ *      file: closing any descriptor of it would drop SQLite's locks.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/file.h"
+#include "formats/godot_voxel/godot_voxel.h"
+#include "formats/godot_voxel/stream_db.h"
+#include "formats/godot_voxel/view.h"
+#include "formats/info.h"
+
+static const char magic[16] = "SQLite format 3";
+
+/* What was fetched of a row, in few bytes. */
+struct print {
+    uint64_t place; /* the reading it belongs to; 0: nothing was fetched */
+    uint32_t block_size, block_crc;
+    uint32_t extra_size, extra_crc;
+};
+
+struct stream {
+    pthread_mutex_t lock;
+    struct tfs_file_handle file;
+    struct tfs_godot_db db;
+    uint32_t seen;        /* data_version of the reading */
+    uint64_t reading;     /* its number, from 1 */
+    struct print *prints; /* by slot */
+    uint32_t print_count;
+};
+
+/* ---- what was fetched ------------------------------------------------------------------------ */
+
+static uint32_t checksum(const struct tfs_blob *blob)
+{
+    struct tfs_span span = tfs_blob_span(blob);
+
+    return span.size == 0 ? 0 : (uint32_t)crc32_z(0, span.data, span.size);
+}
+
+/* NULL and no bytes are two things. */
+static uint32_t size_of(const struct tfs_blob *blob)
+{
+    return blob == NULL ? UINT32_MAX : (uint32_t)blob->size;
+}
+
+static struct print print_of(const struct tfs_godot_row *row, uint64_t place)
+{
+    return (struct print){place, size_of(row->block), checksum(row->block), size_of(row->extra),
+                          checksum(row->extra)};
+}
+
+/* The print of a chunk in this reading; NULL: it was not fetched. */
+static const struct print *find_print(const struct stream *own, const struct tfs_chunk *chunk)
+{
+    if (chunk->slot >= own->print_count || own->prints[chunk->slot].place != chunk->place)
+        return NULL;
+    return &own->prints[chunk->slot];
+}
+
+static int add_print(struct stream *own, const struct tfs_chunk *chunk,
+                     const struct tfs_godot_row *row, struct tfs_error *err)
+{
+    if (chunk->slot >= own->print_count) {
+        uint32_t count = chunk->slot / 1024 * 1024 + 1024;
+        struct print *more = reallocarray(own->prints, count, sizeof(*more));
+        if (more == NULL)
+            return tfs_fail_memory(err);
+        memset(more + own->print_count, 0, (count - own->print_count) * sizeof(*more));
+        own->prints = more;
+        own->print_count = count;
+    }
+    if (own->prints[chunk->slot].place != chunk->place)
+        own->prints[chunk->slot] = print_of(row, chunk->place);
+    return 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int stream_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
+                        struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
+{
+    struct stream *own = save->own;
+    struct tfs_godot_row row = {0};
+
+    pthread_mutex_lock(&own->lock);
+    if (tfs_godot_db_fetch(&own->db, chunk->key, &row, err) == 0) {
+        if (!row.found)
+            tfs_fail(err, -ESTALE, "another program removed this row of the database");
+        else
+            add_print(own, chunk, &row, err);
+    }
+    pthread_mutex_unlock(&own->lock);
+    if (err->code == 0 && (chunk->tag & TFS_GODOT_LAZY) != 0)
+        *stored = tfs_blob_ref(row.block);
+    if (err->code == 0 && (chunk->tag & TFS_GODOT_LAZY_EXTRA) != 0)
+        *extra = tfs_blob_ref(row.extra);
+    tfs_godot_row_release(&row);
+    return err->code;
+}
+
+/* For those who ask for one value without a view. */
+static int stream_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
+                       struct tfs_blob **blob, struct tfs_error *err)
+{
+    struct tfs_blob *values[2] = {NULL, NULL};
+
+    if (stream_fetch(save, chunk, &values[0], &values[1], err) == 0) {
+        if (values[extra] != NULL)
+            *blob = tfs_blob_ref(values[extra]);
+        else
+            tfs_fail(err, -ENOENT, "this chunk has no such value");
+    }
+    tfs_blob_unref(values[0]);
+    tfs_blob_unref(values[1]);
+    return err->code;
+}
+
+struct stream_facts {
+    struct tfs_godot_rules rules; /* first */
+    uint32_t schema;
+    enum tfs_godot_key_format format;
+};
+
+static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
+{
+    const struct stream_facts *facts = doc->facts->own;
+
+    tfs_info_line(out, "schema version", "%u", facts->schema);
+    tfs_info_line(out, "key format", "%s", tfs_godot_key_format_name(facts->format));
+    tfs_info_line(out, "coordinates", "%d to %d", facts->rules.low[0], facts->rules.high[0]);
+}
+
+static int make_facts(const struct tfs_godot_db *db, size_t others, struct tfs_facts **facts,
+                      struct tfs_error *err)
+{
+    int32_t low, high;
+
+    if (tfs_facts_create(sizeof(struct stream_facts), facts, err) < 0)
+        return err->code;
+    struct stream_facts *own = (*facts)->own;
+    tfs_godot_key_bounds(db->format, &low, &high);
+    *own = (struct stream_facts){.rules = {.place = "this database",
+                                           .cubed = true,
+                                           .po2 = db->po2,
+                                           .cased = true,
+                                           .low = {low, low, low},
+                                           .high = {high, high, high},
+                                           .lods = TFS_GODOT_LODS,
+                                           .fetch = stream_fetch,
+                                           .describe = describe},
+                                 .schema = db->schema,
+                                 .format = db->format};
+    if (others > 0)
+        tfs_facts_note(*facts, err, TFS_NOTE_WARNING,
+                       "%zu row%s of the database cannot be reached by a coordinate: kept and not "
+                       "shown",
+                       others, others == 1 ? "" : "s");
+    return err->code;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return tfs_key_compare(*(const struct tfs_key *)a, *(const struct tfs_key *)b);
+}
+
+static struct tfs_chunk lazy_chunk(struct tfs_key key, uint64_t place)
+{
+    return (struct tfs_chunk){.key = key,
+                              .slot = TFS_SLOT_NONE,
+                              .tag = TFS_GODOT_LAZY | TFS_GODOT_LAZY_EXTRA,
+                              .place = place};
+}
+
+/* Sorted keys of the database as it is in one moment. */
+struct index {
+    struct tfs_key *keys;
+    size_t count, others;
+    uint32_t version;
+};
+
+static int read_index(struct stream *own, struct index *index, struct tfs_error *err)
+{
+    *index = (struct index){0};
+    if (tfs_godot_db_keys(&own->db, &index->keys, &index->count, &index->others, err) < 0)
+        return err->code;
+    if (index->count > 0)
+        qsort(index->keys, index->count, sizeof(*index->keys), compare_keys);
+    return tfs_godot_db_version(&own->db, &index->version, err);
+}
+
+/* A document of lazy chunks. */
+static int make_doc(struct tfs_facts *facts, const struct index *index, uint64_t place,
+                    struct tfs_doc **doc, struct tfs_error *err)
+{
+    struct tfs_doc *empty = NULL;
+    struct tfs_edit edit;
+
+    if (tfs_doc_create(facts, &empty, err) < 0)
+        return err->code;
+    if (tfs_edit_open(empty, &edit, err) == 0) {
+        for (size_t i = 0; i < index->count && err->code == 0; i++) {
+            struct tfs_chunk chunk = lazy_chunk(index->keys[i], place);
+            tfs_edit_put(&edit, &chunk, err);
+        }
+        if (err->code == 0)
+            *doc = tfs_edit_finish(&edit);
+        tfs_edit_release(&edit);
+    }
+    tfs_doc_unref(empty);
+    return err->code;
+}
+
+/* Reads all keys into a new document. The caller holds the lock, or is alone. */
+static int read_doc(struct stream *own, struct tfs_doc **doc, struct tfs_error *err)
+{
+    struct tfs_facts *facts = NULL;
+    struct index index = {0};
+
+    if (tfs_godot_db_snapshot(&own->db, err) < 0)
+        return err->code;
+    if (read_index(own, &index, err) == 0 && make_facts(&own->db, index.others, &facts, err) == 0 &&
+        make_doc(facts, &index, own->reading + 1, doc, err) == 0) {
+        own->reading++;
+        own->seen = index.version;
+    }
+    tfs_godot_db_rollback(&own->db);
+    tfs_facts_unref(facts);
+    free(index.keys);
+    return err->code;
+}
+
+/* ---- reading again --------------------------------------------------------------------------- */
+
+static bool is_lazy(const struct tfs_chunk *chunk, enum tfs_godot_tag tag)
+{
+    return (chunk->tag & (uint32_t)tag) != 0;
+}
+
+/* Has the row's column still the value that a chunk of the document stands for? */
+static bool as_before(const struct stream *own, const struct tfs_chunk *before,
+                      const struct tfs_godot_row *row, bool extra)
+{
+    const struct tfs_blob *now = extra ? row->extra : row->block;
+
+    if (!is_lazy(before, extra ? TFS_GODOT_LAZY_EXTRA : TFS_GODOT_LAZY))
+        return tfs_blob_equal(now, extra ? before->extra : before->blob);
+    const struct print *print = find_print(own, before);
+    /* What nobody looked at, nobody knows another way. */
+    if (print == NULL)
+        return true;
+    return extra ? print->extra_size == size_of(now) && print->extra_crc == checksum(now)
+                 : print->block_size == size_of(now) && print->block_crc == checksum(now);
+}
+
+/* Puts a lazy chunk for a row that is new or another one than before. */
+static int refresh_row(struct stream *own, struct tfs_edit *edit, struct tfs_key key,
+                       struct tfs_error *err)
+{
+    const struct tfs_chunk *before = tfs_doc_find(edit->base, key);
+    struct tfs_chunk chunk = lazy_chunk(key, own->reading + 1);
+    struct tfs_godot_row row = {0};
+    bool same = before != NULL;
+
+    if (same && (before->tag != chunk.tag || find_print(own, before) != NULL)) {
+        if (tfs_godot_db_fetch(&own->db, key, &row, err) < 0)
+            return err->code;
+        same = as_before(own, before, &row, false) && as_before(own, before, &row, true);
+        tfs_godot_row_release(&row);
+    }
+    return same ? 0 : tfs_edit_put(edit, &chunk, err);
+}
+
+/* Removes the chunks whose rows are gone: both lists are sorted. */
+static int drop_rows(struct tfs_edit *edit, const struct index *index, struct tfs_error *err)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < edit->base->count; i++) {
+        struct tfs_key key = tfs_doc_at(edit->base, i)->key;
+        while (at < index->count && tfs_key_compare(index->keys[at], key) < 0)
+            at++;
+        if ((at == index->count || tfs_key_compare(index->keys[at], key) != 0) &&
+            tfs_edit_remove(edit, key, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+/* The document as the database is now; what did not change is shared with `base`. */
+static int refresh_doc(struct stream *own, struct tfs_doc *base, struct tfs_doc **doc,
+                       struct tfs_error *err)
+{
+    struct index index = {0};
+    struct tfs_edit edit;
+
+    if (tfs_edit_open(base, &edit, err) < 0)
+        return err->code;
+    if (tfs_godot_db_snapshot(&own->db, err) == 0 && read_index(own, &index, err) == 0 &&
+        drop_rows(&edit, &index, err) == 0)
+        for (size_t i = 0; i < index.count && err->code == 0; i++)
+            refresh_row(own, &edit, index.keys[i], err);
+    tfs_godot_db_rollback(&own->db);
+    if (err->code == 0) {
+        own->reading++;
+        own->seen = index.version;
+        *doc = tfs_edit_finish(&edit);
+    }
+    free(index.keys);
+    tfs_edit_release(&edit);
+    return err->code;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool exclusive(const struct tfs_save *save)
+{
+    return save->options.lock == TFS_LOCK_EXCLUSIVE;
+}
+
+/* The journal lies beside the database. */
+static void judge_writable(struct tfs_save *save)
+{
+    char *directory = tfs_file_directory(save->path);
+
+    if (access(save->path, W_OK) < 0)
+        tfs_save_set_read_only(save, "it cannot be written: %s", strerror(errno));
+    else if (directory != NULL && access(directory, W_OK) < 0)
+        tfs_save_set_read_only(save,
+                               "its directory, where the journal has to be, cannot be "
+                               "written: %s",
+                               strerror(errno));
+    free(directory);
+}
+
+/* Opens file and database; on failure neither is open. */
+static int open_both(struct tfs_save *save, struct tfs_file_handle *file, struct tfs_godot_db *db,
+                     struct tfs_error *err)
+{
+    bool writable = exclusive(save) && save->read_only == NULL;
+
+    if (tfs_file_open(save->path, exclusive(save), file, err) < 0)
+        return err->code;
+    if (tfs_godot_db_open(save->path, writable, db, err) < 0)
+        tfs_file_close(file);
+    return err->code;
+}
+
+static void stream_free(struct stream *own)
+{
+    tfs_godot_db_close(&own->db);
+    tfs_file_close(&own->file);
+    pthread_mutex_destroy(&own->lock);
+    free(own->prints);
+    free(own);
+}
+
+static int stream_open(struct tfs_save *save, struct tfs_error *err)
+{
+    struct stream *own = calloc(1, sizeof(*own));
+
+    if (own == NULL)
+        return tfs_fail_memory(err);
+    own->file.fd = -1;
+    pthread_mutex_init(&own->lock, NULL);
+    judge_writable(save);
+    if (tfs_godot_memo_create(save, err) < 0 || open_both(save, &own->file, &own->db, err) < 0 ||
+        read_doc(own, &save->doc, err) < 0) {
+        tfs_godot_memo_free(save);
+        stream_free(own);
+        return err->code;
+    }
+    save->own = own;
+    save->st = own->file.st;
+    return 0;
+}
+
+static void stream_close(struct tfs_save *save)
+{
+    tfs_godot_memo_free(save);
+    stream_free(save->own);
+    save->own = NULL;
+}
+
+/* ---- outside changes ------------------------------------------------------------------------- */
+
+/* Has the path another file by now? */
+static bool replaced(const struct tfs_save *save, const struct stream *own)
+{
+    struct stat now;
+
+    return lstat(save->path, &now) < 0 || now.st_dev != own->file.st.st_dev ||
+           now.st_ino != own->file.st.st_ino;
+}
+
+static int stream_changed(struct tfs_save *save, struct tfs_error *err)
+{
+    struct stream *own = save->own;
+    uint32_t version = 0;
+
+    if (replaced(save, own))
+        return 1;
+    pthread_mutex_lock(&own->lock);
+    int result = tfs_godot_db_version(&own->db, &version, err);
+    if (result == 0)
+        result = version != own->seen;
+    pthread_mutex_unlock(&own->lock);
+    /* Who is just writing has not written yet. */
+    return result == -EBUSY ? 0 : result;
+}
+
+static void stat_again(struct tfs_save *save, struct stream *own)
+{
+    struct stat st;
+
+    if (fstat(own->file.fd, &st) == 0)
+        save->st = own->file.st = st;
+}
+
+static int reopen(struct tfs_save *save, struct stream *own, struct tfs_error *err)
+{
+    struct tfs_file_handle file = {.fd = -1};
+    struct tfs_godot_db db;
+
+    if (open_both(save, &file, &db, err) < 0)
+        return err->code;
+    tfs_godot_db_close(&own->db);
+    tfs_file_close(&own->file);
+    own->db = db;
+    own->file = file;
+    return 0;
+}
+
+/* Has the row of meta changed? Then nothing that was read before means the same. */
+static bool meta_changed(struct stream *own, struct tfs_error *err)
+{
+    const struct tfs_godot_db before = own->db;
+
+    return tfs_godot_db_meta(&own->db, err) < 0 || before.schema != own->db.schema ||
+           before.format != own->db.format || before.po2 != own->db.po2;
+}
+
+static int read_again(struct tfs_save *save, struct stream *own, struct tfs_doc **doc,
+                      struct tfs_error *err)
+{
+    bool another = replaced(save, own);
+
+    if (another && reopen(save, own, err) < 0)
+        return err->code;
+    another = another || meta_changed(own, err);
+    if (err->code < 0)
+        return err->code;
+    if (!another)
+        return refresh_doc(own, save->doc, doc, err);
+    if (read_doc(own, doc, err) < 0)
+        return err->code;
+    return tfs_doc_keep_slots(*doc, save->doc, err);
+}
+
+static int stream_reload(struct tfs_save *save, struct tfs_error *err)
+{
+    struct stream *own = save->own;
+    struct tfs_doc *doc = NULL;
+
+    pthread_mutex_lock(&own->lock);
+    read_again(save, own, &doc, err);
+    pthread_mutex_unlock(&own->lock);
+    if (err->code == -EBUSY) {
+        /* Somebody is just writing: until he is done, the save is what was read of it, and it
+         * counts as changed. */
+        tfs_error_reset(err);
+        return 0;
+    }
+    if (err->code < 0) {
+        tfs_doc_unref(doc);
+        return err->code;
+    }
+    tfs_doc_unref(save->doc);
+    save->doc = doc;
+    stat_again(save, own);
+    return 0;
+}
+
+/* ---- committing ------------------------------------------------------------------------------ */
+
+struct writing {
+    struct tfs_save *save;
+    struct stream *own;
+    const struct tfs_doc *doc;
+    bool foreign; /* others changed the database since it was read */
+    struct tfs_error *err;
+};
+
+/* Is the value of a column another one after the edit? */
+static bool differs(const struct tfs_chunk *before, const struct tfs_chunk *after, bool extra)
+{
+    const enum tfs_godot_tag tag = extra ? TFS_GODOT_LAZY_EXTRA : TFS_GODOT_LAZY;
+
+    if (is_lazy(after, tag))
+        return false;
+    return before == NULL || is_lazy(before, tag) ||
+           !tfs_blob_equal(extra ? before->extra : before->blob,
+                           extra ? after->extra : after->blob);
+}
+
+/* Others changed something: this row too, in what we are about to change? */
+static int judge_row(const struct writing *w, const struct tfs_chunk *before,
+                     const struct tfs_chunk *after)
+{
+    const struct tfs_key key = before == NULL ? after->key : before->key;
+    struct tfs_godot_row row = {0};
+    bool same;
+
+    if (tfs_godot_db_fetch(&w->own->db, key, &row, w->err) < 0)
+        return w->err->code;
+    same = row.found == (before != NULL);
+    if (same && before != NULL && (after == NULL || differs(before, after, false)))
+        same = as_before(w->own, before, &row, false);
+    if (same && before != NULL && (after == NULL || differs(before, after, true)))
+        same = as_before(w->own, before, &row, true);
+    tfs_godot_row_release(&row);
+    if (same)
+        return 0;
+    return tfs_fail(w->err, -ESTALE, "another program changed chunk %d_%d_%d since it was read",
+                    key.x, key.y, key.z);
+}
+
+static int check_row(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct writing *w = arg;
+
+    (void)before;
+    return after == NULL ? 0 : w->save->tree->chunk_check(w->save, w->doc, after->key, w->err);
+}
+
+/* Does the row have now what the document says? */
+static int verify_row(const struct writing *w, const struct tfs_chunk *after)
+{
+    struct tfs_godot_row row = {0};
+
+    if (tfs_godot_db_fetch(&w->own->db, after->key, &row, w->err) < 0)
+        return w->err->code;
+    bool same = row.found &&
+                (is_lazy(after, TFS_GODOT_LAZY) || tfs_blob_equal(row.block, after->blob)) &&
+                (is_lazy(after, TFS_GODOT_LAZY_EXTRA) || tfs_blob_equal(row.extra, after->extra));
+    tfs_godot_row_release(&row);
+    return same ? 0 : tfs_fail(w->err, -EIO, "the database does not read back as it was written");
+}
+
+static int write_row(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct writing *w = arg;
+    struct tfs_godot_db *db = &w->own->db;
+
+    if (w->foreign && judge_row(w, before, after) < 0)
+        return w->err->code;
+    if (after == NULL)
+        return tfs_godot_db_delete(db, before->key, w->err);
+    if (differs(before, after, false) &&
+        tfs_godot_db_put(db, TFS_GODOT_SQL_PUT_BLOCK, after->key, after->blob, w->err) < 0)
+        return w->err->code;
+    if (differs(before, after, true) &&
+        tfs_godot_db_put(db, TFS_GODOT_SQL_PUT_EXTRA, after->key, after->extra, w->err) < 0)
+        return w->err->code;
+    return verify_row(w, after);
+}
+
+/* The transaction. */
+static int write_rows(struct writing *w)
+{
+    struct tfs_godot_db *db = &w->own->db;
+    uint32_t version = 0;
+
+    if (tfs_godot_db_begin(db, w->err) < 0)
+        return w->err->code;
+    if (replaced(w->save, w->own))
+        tfs_fail(w->err, -ESTALE, "was replaced by another program since it was read");
+    else if (tfs_godot_db_version(db, &version, w->err) == 0)
+        w->foreign = version != w->own->seen;
+    if (w->err->code == 0 && tfs_doc_diff(w->save->doc, w->doc, write_row, w) == 0)
+        tfs_godot_db_commit(db, w->err);
+    if (w->err->code < 0)
+        tfs_godot_db_rollback(db);
+    return w->err->code;
+}
+
+/* Makes save->doc what is on disk: `doc`, or where others wrote too, all of it read again. What was
+ * written is safe by now; should reading fail, the next look at the database says so. */
+static void adopt(struct writing *w, struct tfs_doc *doc)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_doc *read = NULL;
+
+    if (w->foreign)
+        refresh_doc(w->own, doc, &read, &ignored);
+    tfs_doc_unref(w->save->doc);
+    w->save->doc = read != NULL ? read : tfs_doc_ref(doc);
+    stat_again(w->save, w->own);
+}
+
+static int check_allowed(const struct tfs_save *save, struct tfs_error *err)
+{
+    if (save->read_only != NULL)
+        return tfs_fail(err, -EROFS, "cannot be written: %s", save->read_only);
+    if (!exclusive(save))
+        return tfs_fail(err, -EROFS, "was opened for reading only");
+    return 0;
+}
+
+static int stream_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct writing w = {.save = save, .own = save->own, .doc = doc, .err = err};
+
+    if (check_allowed(save, err) < 0 || tfs_doc_diff(save->doc, doc, check_row, &w) < 0)
+        return err->code;
+    pthread_mutex_lock(&w.own->lock);
+    if (write_rows(&w) == 0)
+        adopt(&w, doc);
+    pthread_mutex_unlock(&w.own->lock);
+    return err->code;
+}
+
+/* ---- the container --------------------------------------------------------------------------- */
+
+static int stream_probe(const struct tfs_probe *probe)
+{
+    return probe->head.size >= sizeof(magic) && memcmp(probe->head.data, magic, sizeof(magic)) == 0
+               ? TFS_BID_FULL
+               : TFS_BID_NONE;
+}
+
+const struct tfs_container tfs_godot_stream_container = {
+    .format = "godot_voxel",
+    .name = "SQLite stream",
+    .tree = &tfs_godot_stream_tree,
+    .probe = stream_probe,
+    .open = stream_open,
+    .load = stream_load,
+    .commit = stream_commit,
+    .changed = stream_changed,
+    .reload = stream_reload,
+    .close = stream_close,
+    .judges_changes = true,
+};

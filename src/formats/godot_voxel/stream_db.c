@@ -1,0 +1,460 @@
+/*
+ * A path -> a connection that answers the few questions of stream_db.h.
+ *
+ * Must not know documents. Triggers and views of the file are switched off, its functions are not
+ * trusted, a value longer than any block is never read.
+ */
+#include "formats/godot_voxel/stream_db.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/godot_voxel/layout.h"
+
+#define BUSY_MS    200 /* a game holds its locks for moments */
+#define SCHEMA_MAX 1
+/* The longest value that is read: a block that does not compress at all. */
+#define VALUE_MAX ((int)(TFS_GODOT_DATA_MAX + TFS_GODOT_DATA_MAX / 128))
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static int code_of(int result)
+{
+    switch (result & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return -EBUSY;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return -EROFS;
+    case SQLITE_FULL:
+        return -ENOSPC;
+    case SQLITE_NOMEM:
+        return -ENOMEM;
+    case SQLITE_TOOBIG:
+        return -EFBIG;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return -EBADMSG;
+    default:
+        return -EIO;
+    }
+}
+
+static int fail(struct tfs_godot_db *db, int result, struct tfs_error *err)
+{
+    int code = code_of(result);
+
+    if (code == -EBUSY)
+        return tfs_fail(err, code,
+                        "the database is locked by another program, which may be a running game");
+    if (result == SQLITE_READONLY_ROLLBACK || result == SQLITE_READONLY_RECOVERY)
+        return tfs_fail(err, code,
+                        "the database was left in the middle of a change, which a mount that may "
+                        "write takes back, or the game");
+    return tfs_fail(err, code, "the database: %s", sqlite3_errmsg(db->db));
+}
+
+static int execute(struct tfs_godot_db *db, const char *sql, struct tfs_error *err)
+{
+    int result = sqlite3_exec(db->db, sql, NULL, NULL, NULL);
+
+    return result == SQLITE_OK ? 0 : fail(db, result, err);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int harden(struct tfs_godot_db *db, struct tfs_error *err)
+{
+    static const int switches[][2] = {
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+        {SQLITE_DBCONFIG_DQS_DDL, 0},        {SQLITE_DBCONFIG_DQS_DML, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
+        if (sqlite3_db_config(db->db, switches[i][0], switches[i][1], NULL) != SQLITE_OK)
+            return tfs_fail(err, -EIO, "this SQLite cannot be kept from trusting a database");
+    sqlite3_limit(db->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+    sqlite3_limit(db->db, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_busy_timeout(db->db, BUSY_MS);
+    /* EXTRA: a commit is on disk even if the power fails at the next moment. */
+    return execute(db,
+                   "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA synchronous=EXTRA; "
+                   "PRAGMA foreign_keys=OFF",
+                   err);
+}
+
+/* Is there a table of that name, and no view or virtual table? Asking also reads the schema. */
+static int check_table(struct tfs_godot_db *db, const char *name, struct tfs_error *err)
+{
+    static const char sql[] = "SELECT rootpage > 0 AND type = 'table' FROM sqlite_master "
+                              "WHERE name = ?1 AND type <> 'index' AND type <> 'trigger'";
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(db->db, sql, -1, &statement, NULL);
+
+    if (result == SQLITE_OK) {
+        sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+        result = sqlite3_step(statement);
+    }
+    if (result != SQLITE_ROW && result != SQLITE_DONE)
+        fail(db, result, err);
+    else if (result == SQLITE_DONE || sqlite3_column_int(statement, 0) != 1)
+        tfs_fail(err, -EBADMSG,
+                 "is a database, but not a stream of Voxel Tools: it has no table %s", name);
+    sqlite3_finalize(statement);
+    return err->code;
+}
+
+/* Is there such a column? *primary: it is the primary key. */
+static bool has_column(struct tfs_godot_db *db, const char *table, const char *name, bool *primary)
+{
+    int key = 0;
+
+    if (sqlite3_table_column_metadata(db->db, "main", table, name, NULL, NULL, NULL, &key, NULL) !=
+        SQLITE_OK)
+        return false;
+    if (primary != NULL)
+        *primary = key != 0;
+    return true;
+}
+
+static int check_columns(struct tfs_godot_db *db, struct tfs_error *err)
+{
+    static const char *const columns[][2] = {{"meta", "version"},
+                                             {"meta", "block_size_po2"},
+                                             {"blocks", "loc"},
+                                             {"blocks", "vb"},
+                                             {"blocks", "instances"}};
+    bool primary = false;
+
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+        if (!has_column(db, columns[i][0], columns[i][1], NULL))
+            return tfs_fail(err, -EBADMSG,
+                            "is a database, but not a stream of Voxel Tools: its table %s has no "
+                            "column %s",
+                            columns[i][0], columns[i][1]);
+    has_column(db, "blocks", "loc", &primary);
+    if (!primary)
+        return tfs_fail(err, -EBADMSG, "its table blocks has another primary key than loc");
+    return 0;
+}
+
+static int take_meta(struct tfs_godot_db *db, sqlite3_stmt *statement, struct tfs_error *err)
+{
+    int64_t version = sqlite3_column_int64(statement, 0);
+    int64_t po2 = sqlite3_column_int64(statement, 1);
+    int64_t format = sqlite3_column_int64(statement, 2);
+
+    if (sqlite3_column_type(statement, 0) != SQLITE_INTEGER || version < 0)
+        return tfs_fail(err, -EBADMSG, "its table meta has no number as version");
+    if (version > SCHEMA_MAX)
+        return tfs_fail(err, -ENOTSUP, "has the schema version %lld, known are 0 and %d",
+                        (long long)version, SCHEMA_MAX);
+    if (sqlite3_column_type(statement, 1) != SQLITE_INTEGER || po2 < TFS_GODOT_PO2_MIN ||
+        po2 > TFS_GODOT_PO2_MAX)
+        return tfs_fail(err, -EBADMSG, "its block_size_po2 is not a number from %d to %d",
+                        TFS_GODOT_PO2_MIN, TFS_GODOT_PO2_MAX);
+    /* Without a column, or with NULL in it, these are 0. */
+    if (format < 0 || format >= TFS_GODOT_KEY_FORMATS || (version == 0 && format != 0))
+        return tfs_fail(err, -ENOTSUP, "has keys of the unknown coordinate_format %lld",
+                        (long long)format);
+    db->schema = (uint32_t)version;
+    db->po2 = (uint8_t)po2;
+    db->format = (enum tfs_godot_key_format)format;
+    return 0;
+}
+
+int tfs_godot_db_meta(struct tfs_godot_db *db, struct tfs_error *err)
+{
+    const char *sql = has_column(db, "meta", "coordinate_format", NULL)
+                          ? "SELECT version, block_size_po2, coordinate_format FROM meta"
+                          : "SELECT version, block_size_po2, 0 FROM meta";
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(db->db, sql, -1, &statement, NULL);
+
+    if (result == SQLITE_OK)
+        result = sqlite3_step(statement);
+    if (result == SQLITE_DONE)
+        tfs_fail(err, -EBADMSG, "its table meta is empty");
+    else if (result != SQLITE_ROW)
+        fail(db, result, err);
+    else if (take_meta(db, statement, err) == 0 && sqlite3_step(statement) == SQLITE_ROW)
+        tfs_fail(err, -EBADMSG, "its table meta has more than one row");
+    sqlite3_finalize(statement);
+    return err->code;
+}
+
+int tfs_godot_db_open(const char *path, bool writable, struct tfs_godot_db *db,
+                      struct tfs_error *err)
+{
+    const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW |
+                      SQLITE_OPEN_EXRESCODE |
+                      (writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+    struct tfs_godot_db opened = {0};
+    int result = sqlite3_open_v2(path, &opened.db, flags, NULL);
+
+    if (opened.db == NULL)
+        return tfs_fail_memory(err);
+    if (result != SQLITE_OK)
+        fail(&opened, result, err);
+    else if (harden(&opened, err) == 0 && check_table(&opened, "meta", err) == 0 &&
+             check_table(&opened, "blocks", err) == 0 &&
+             check_table(&opened, "channels", err) == 0 && check_columns(&opened, err) == 0)
+        tfs_godot_db_meta(&opened, err);
+    if (err->code < 0)
+        tfs_godot_db_close(&opened);
+    else
+        *db = opened;
+    return err->code;
+}
+
+void tfs_godot_db_close(struct tfs_godot_db *db)
+{
+    for (unsigned i = 0; i < TFS_GODOT_SQL_STATEMENTS; i++)
+        sqlite3_finalize(db->statements[i]);
+    sqlite3_close(db->db);
+    *db = (struct tfs_godot_db){0};
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static const char *const sql_of[TFS_GODOT_SQL_STATEMENTS] = {
+    [TFS_GODOT_SQL_VERSION] = "PRAGMA data_version",
+    [TFS_GODOT_SQL_FETCH] = "SELECT vb, instances FROM blocks WHERE loc = ?1",
+    [TFS_GODOT_SQL_PUT_BLOCK] = "INSERT INTO blocks (loc, vb) VALUES (?1, ?2) "
+                                "ON CONFLICT (loc) DO UPDATE SET vb = excluded.vb",
+    [TFS_GODOT_SQL_PUT_EXTRA] = "INSERT INTO blocks (loc, instances) VALUES (?1, ?2) "
+                                "ON CONFLICT (loc) DO UPDATE SET instances = excluded.instances",
+    [TFS_GODOT_SQL_DELETE] = "DELETE FROM blocks WHERE loc = ?1",
+};
+
+/* NULL: it cannot be made, and `err` says why. */
+static sqlite3_stmt *prepare(struct tfs_godot_db *db, enum tfs_godot_statement which,
+                             struct tfs_error *err)
+{
+    int result = SQLITE_OK;
+
+    if (db->statements[which] == NULL)
+        result = sqlite3_prepare_v3(db->db, sql_of[which], -1, SQLITE_PREPARE_PERSISTENT,
+                                    &db->statements[which], NULL);
+    if (result != SQLITE_OK)
+        fail(db, result, err);
+    return db->statements[which];
+}
+
+/* Makes the statement ready for another run; what it held is let go. */
+static void reset(sqlite3_stmt *statement)
+{
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+}
+
+static int bind_key(struct tfs_godot_db *db, sqlite3_stmt *statement, struct tfs_key key)
+{
+    struct tfs_godot_loc loc;
+
+    tfs_godot_key_encode(db->format, key, &loc);
+    if (db->format == TFS_GODOT_KEY_TEXT)
+        return sqlite3_bind_text(statement, 1, (const char *)loc.bytes, (int)loc.size,
+                                 SQLITE_TRANSIENT);
+    if (db->format == TFS_GODOT_KEY_BLOB)
+        return sqlite3_bind_blob(statement, 1, loc.bytes, (int)loc.size, SQLITE_TRANSIENT);
+    return sqlite3_bind_int64(statement, 1, loc.number);
+}
+
+int tfs_godot_db_version(struct tfs_godot_db *db, uint32_t *version, struct tfs_error *err)
+{
+    sqlite3_stmt *statement = prepare(db, TFS_GODOT_SQL_VERSION, err);
+
+    if (statement == NULL)
+        return err->code;
+    int result = sqlite3_step(statement);
+    if (result == SQLITE_ROW)
+        *version = (uint32_t)sqlite3_column_int64(statement, 0);
+    else
+        fail(db, result, err);
+    reset(statement);
+    return err->code;
+}
+
+/* ---- all keys -------------------------------------------------------------------------------- */
+
+struct key_list {
+    struct tfs_key *keys;
+    size_t count, capacity, others;
+};
+
+/* The type in which each format is stored; anything else is no key. */
+static int type_of(enum tfs_godot_key_format format)
+{
+    return format == TFS_GODOT_KEY_TEXT   ? SQLITE_TEXT
+           : format == TFS_GODOT_KEY_BLOB ? SQLITE_BLOB
+                                          : SQLITE_INTEGER;
+}
+
+static int add_key(struct tfs_godot_db *db, sqlite3_stmt *statement, struct key_list *list,
+                   struct tfs_error *err)
+{
+    struct tfs_span bytes = {0};
+    struct tfs_key key;
+
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity == 0 ? 1024 : list->capacity * 2;
+        struct tfs_key *more = reallocarray(list->keys, capacity, sizeof(*more));
+        if (more == NULL)
+            return tfs_fail_memory(err);
+        list->keys = more;
+        list->capacity = capacity;
+    }
+    bool good = sqlite3_column_type(statement, 0) == type_of(db->format);
+    if (good && type_of(db->format) != SQLITE_INTEGER) {
+        bytes.data = db->format == TFS_GODOT_KEY_TEXT ? sqlite3_column_text(statement, 0)
+                                                      : sqlite3_column_blob(statement, 0);
+        bytes.size = (size_t)sqlite3_column_bytes(statement, 0);
+    }
+    int64_t number = type_of(db->format) == SQLITE_INTEGER ? sqlite3_column_int64(statement, 0) : 0;
+    if (good && tfs_godot_key_decode(db->format, number, bytes, &key))
+        list->keys[list->count++] = key;
+    else
+        list->others++;
+    return 0;
+}
+
+static int read_keys(struct tfs_godot_db *db, struct key_list *list, struct tfs_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(db->db, "SELECT loc FROM blocks", -1, &statement, NULL);
+
+    if (result == SQLITE_OK)
+        while ((result = sqlite3_step(statement)) == SQLITE_ROW)
+            if (add_key(db, statement, list, err) < 0)
+                break;
+    if (result != SQLITE_DONE && result != SQLITE_ROW)
+        fail(db, result, err);
+    sqlite3_finalize(statement);
+    return err->code;
+}
+
+int tfs_godot_db_keys(struct tfs_godot_db *db, struct tfs_key **keys, size_t *count, size_t *others,
+                      struct tfs_error *err)
+{
+    struct key_list list = {0};
+
+    if (read_keys(db, &list, err) < 0) {
+        free(list.keys);
+        return err->code;
+    }
+    *keys = list.keys;
+    *count = list.count;
+    *others = list.others;
+    return 0;
+}
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+void tfs_godot_row_release(struct tfs_godot_row *row)
+{
+    tfs_blob_unref(row->block);
+    tfs_blob_unref(row->extra);
+    *row = (struct tfs_godot_row){0};
+}
+
+/* A value of another type than the engine writes is its bytes all the same. */
+static int take_value(sqlite3_stmt *statement, int column, struct tfs_blob **value,
+                      struct tfs_error *err)
+{
+    if (sqlite3_column_type(statement, column) == SQLITE_NULL)
+        return 0;
+    const uint8_t *data = sqlite3_column_blob(statement, column);
+    int size = sqlite3_column_bytes(statement, column);
+    return tfs_blob_copy((struct tfs_span){data, data == NULL ? 0 : (size_t)size}, value, err);
+}
+
+int tfs_godot_db_fetch(struct tfs_godot_db *db, struct tfs_key key, struct tfs_godot_row *row,
+                       struct tfs_error *err)
+{
+    struct tfs_godot_row found = {0};
+    sqlite3_stmt *statement = prepare(db, TFS_GODOT_SQL_FETCH, err);
+
+    if (statement == NULL)
+        return err->code;
+    int result = bind_key(db, statement, key);
+    if (result == SQLITE_OK)
+        result = sqlite3_step(statement);
+    found.found = result == SQLITE_ROW;
+    if (found.found) {
+        if (take_value(statement, 0, &found.block, err) == 0)
+            take_value(statement, 1, &found.extra, err);
+    } else if (result != SQLITE_DONE) {
+        fail(db, result, err);
+    }
+    reset(statement);
+    if (err->code < 0)
+        tfs_godot_row_release(&found);
+    else
+        *row = found;
+    return err->code;
+}
+
+/* ---- transactions
+ * -------------------------------------------------------------------------------- */
+
+int tfs_godot_db_snapshot(struct tfs_godot_db *db, struct tfs_error *err)
+{
+    return execute(db, "BEGIN", err);
+}
+
+int tfs_godot_db_begin(struct tfs_godot_db *db, struct tfs_error *err)
+{
+    return execute(db, "BEGIN IMMEDIATE", err);
+}
+
+int tfs_godot_db_commit(struct tfs_godot_db *db, struct tfs_error *err)
+{
+    return execute(db, "COMMIT", err);
+}
+
+void tfs_godot_db_rollback(struct tfs_godot_db *db)
+{
+    struct tfs_error ignored = {0};
+
+    /* Some failures have ended the transaction already. */
+    if (sqlite3_get_autocommit(db->db) == 0)
+        execute(db, "ROLLBACK", &ignored);
+}
+
+/* Runs a statement that gives no row. */
+static int run(struct tfs_godot_db *db, sqlite3_stmt *statement, int bound, struct tfs_error *err)
+{
+    int result = bound == SQLITE_OK ? sqlite3_step(statement) : bound;
+
+    if (result != SQLITE_DONE)
+        fail(db, result, err);
+    reset(statement);
+    return err->code;
+}
+
+int tfs_godot_db_put(struct tfs_godot_db *db, enum tfs_godot_statement column, struct tfs_key key,
+                     const struct tfs_blob *value, struct tfs_error *err)
+{
+    sqlite3_stmt *statement = prepare(db, column, err);
+
+    if (statement == NULL)
+        return err->code;
+    int result = bind_key(db, statement, key);
+    if (result == SQLITE_OK && value != NULL)
+        result = sqlite3_bind_blob64(statement, 2, value->size > 0 ? (const void *)value->data : "",
+                                     value->size, SQLITE_STATIC);
+    return run(db, statement, result, err);
+}
+
+int tfs_godot_db_delete(struct tfs_godot_db *db, struct tfs_key key, struct tfs_error *err)
+{
+    sqlite3_stmt *statement = prepare(db, TFS_GODOT_SQL_DELETE, err);
+
+    if (statement == NULL)
+        return err->code;
+    return run(db, statement, bind_key(db, statement, key), err);
+}

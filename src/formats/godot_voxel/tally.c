@@ -1,0 +1,161 @@
+/*
+ * All chunks of a document -> counts of versions, containers, depths; kept up to date by the
+ * difference of two documents.
+ *
+ * Must not know which container it is, nor how counts are told.
+ */
+#include <stdlib.h>
+
+#include "formats/godot_voxel/memo.h"
+
+void tfs_godot_tally_clear(struct tfs_godot_memo *memo)
+{
+    pthread_mutex_lock(&memo->tally_lock);
+    tfs_doc_unref(memo->doc);
+    memo->doc = NULL;
+    free(memo->summaries);
+    memo->summaries = NULL;
+    memo->summary_count = 0;
+    pthread_mutex_unlock(&memo->tally_lock);
+}
+
+/* ---- one chunk ------------------------------------------------------------------------------- */
+
+static struct tfs_godot_summary summarize(const struct tfs_godot_view *view)
+{
+    const struct tfs_godot_block *block = &view->block;
+    struct tfs_godot_summary summary = {0};
+
+    summary.flags |= view->damage != NULL ? TFS_GODOT_SUMMARY_DAMAGED : 0;
+    summary.flags |= view->extra != NULL ? TFS_GODOT_SUMMARY_EXTRA : 0;
+    if (!view->readable)
+        return summary;
+    summary.version = block->version;
+    summary.kind = (uint8_t)block->kind;
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
+        const struct tfs_godot_values *values = &block->channels[i];
+        summary.depths = (uint16_t)(summary.depths | (unsigned)values->depth << 2 * i);
+        if (values->mode == TFS_GODOT_NONE)
+            summary.dense = (uint8_t)(summary.dense | 1U << i);
+    }
+    return summary;
+}
+
+struct updating {
+    struct tfs_save *save;
+    const struct tfs_doc *doc;
+    struct tfs_godot_memo *memo;
+    struct tfs_error *err;
+};
+
+static int update_chunk(struct updating *u, const struct tfs_chunk *chunk)
+{
+    struct tfs_godot_view *view;
+
+    if (tfs_godot_view_make(u->save, u->doc, chunk, &view, u->err) < 0)
+        return u->err->code;
+    u->memo->summaries[chunk->slot] = summarize(view);
+    tfs_godot_view_unref(view);
+    return 0;
+}
+
+static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    (void)before;
+    return after == NULL ? 0 : update_chunk(arg, after);
+}
+
+/* ---- all chunks ------------------------------------------------------------------------------ */
+
+static int reserve(struct tfs_godot_memo *memo, uint32_t count, struct tfs_error *err)
+{
+    if (count <= memo->summary_count)
+        return 0;
+    struct tfs_godot_summary *more = reallocarray(memo->summaries, count, sizeof(*more));
+    if (more == NULL)
+        return tfs_fail_memory(err);
+    memo->summaries = more;
+    memo->summary_count = count;
+    return 0;
+}
+
+/* Makes the summaries those of the document. */
+static int update(struct updating *u)
+{
+    struct tfs_godot_memo *memo = u->memo;
+    int result = 0;
+
+    if (memo->doc != NULL && memo->doc->version == u->doc->version)
+        return 0;
+    if (reserve(memo, u->doc->next_slot, u->err) < 0)
+        return u->err->code;
+    if (memo->doc != NULL)
+        result = tfs_doc_diff(memo->doc, u->doc, changed_chunk, u);
+    else
+        for (size_t i = 0; i < u->doc->count && result == 0; i++)
+            result = update_chunk(u, tfs_doc_at(u->doc, i));
+    /* After a failure half the summaries are new: none can be relied on. */
+    tfs_doc_unref(memo->doc);
+    /* Counting a reference changes nothing that readers see. */
+    memo->doc = result < 0 ? NULL : tfs_doc_ref((struct tfs_doc *)u->doc);
+    return result;
+}
+
+static void count_summary(const struct tfs_godot_summary *summary, struct tfs_godot_tally *tally)
+{
+    tally->instances += (summary->flags & TFS_GODOT_SUMMARY_EXTRA) != 0;
+    tally->damaged += (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0;
+    if (summary->version == 0) {
+        tally->empty += (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) == 0;
+        return;
+    }
+    tally->blocks++;
+    tally->versions[summary->version]++;
+    tally->kinds[summary->kind]++;
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
+        tally->depths[i][summary->depths >> 2 * i & 3]++;
+        tally->dense[i] += summary->dense >> i & 1;
+    }
+}
+
+/* Says why a chunk is damaged, and what size a block has: what summaries do not hold. */
+static int look_closer(struct updating *u, const struct tfs_chunk *chunk,
+                       struct tfs_godot_tally *tally, tfs_godot_damage_fn damage, void *arg)
+{
+    const struct tfs_godot_summary *summary = &u->memo->summaries[chunk->slot];
+    bool damaged = (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0 && damage != NULL;
+    struct tfs_godot_view *view;
+
+    if (!damaged && (tally->x > 0 || summary->version == 0))
+        return 0;
+    if (tfs_godot_view_make(u->save, u->doc, chunk, &view, u->err) < 0)
+        return u->err->code;
+    if (view->readable) {
+        tally->x = view->block.x;
+        tally->y = view->block.y;
+        tally->z = view->block.z;
+    }
+    if (damaged && view->damage != NULL)
+        damage(arg, chunk, view->damage);
+    tfs_godot_view_unref(view);
+    return 0;
+}
+
+int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
+                         struct tfs_godot_tally *tally, tfs_godot_damage_fn damage, void *arg,
+                         struct tfs_error *err)
+{
+    struct tfs_godot_memo *memo = save->memo;
+    struct updating u = {save, doc, memo, err};
+
+    *tally = (struct tfs_godot_tally){0};
+    pthread_mutex_lock(&memo->tally_lock);
+    int result = update(&u);
+    for (size_t i = 0; i < doc->count && result == 0; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
+        count_summary(&memo->summaries[chunk->slot], tally);
+        result = look_closer(&u, chunk, tally, damage, arg);
+    }
+    pthread_mutex_unlock(&memo->tally_lock);
+    return result;
+}

@@ -1,0 +1,139 @@
+/*
+ * The names of a save of blocks.
+ *
+ * Must not know texts, nor containers.
+ */
+#include <errno.h>
+
+#include "formats/godot_voxel/godot_voxel.h"
+#include "formats/godot_voxel/instances.h"
+#include "formats/godot_voxel/lenses.h"
+#include "formats/godot_voxel/store.h"
+
+/* raw.bin says everything, and comes first; voxels.csv says all channels, before one alone. */
+enum chunk_file {
+    CHUNK_RAW,
+    CHUNK_VOXELS,
+    CHUNK_CHANNEL,
+    CHUNK_METADATA = CHUNK_CHANNEL + TFS_GODOT_CHANNELS,
+    CHUNK_INSTANCES, /* of streams only */
+    CHUNK_FILES
+};
+
+static const struct tfs_file chunk_files[CHUNK_FILES] = {
+    [CHUNK_RAW] = {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &tfs_godot_raw_lens},
+    [CHUNK_VOXELS] = {.path = "voxels.csv", .lens = &tfs_godot_voxels_lens},
+    [CHUNK_CHANNEL] = {.path = "channels/type.txt", .lens = &tfs_godot_channel_lenses[0]},
+    {.path = "channels/sdf.txt", .lens = &tfs_godot_channel_lenses[1]},
+    {.path = "channels/color.txt", .lens = &tfs_godot_channel_lenses[2]},
+    {.path = "channels/indices.txt", .lens = &tfs_godot_channel_lenses[3]},
+    {.path = "channels/weights.txt", .lens = &tfs_godot_channel_lenses[4]},
+    {.path = "channels/data5.txt", .lens = &tfs_godot_channel_lenses[5]},
+    {.path = "channels/data6.txt", .lens = &tfs_godot_channel_lenses[6]},
+    {.path = "channels/data7.txt", .lens = &tfs_godot_channel_lenses[7]},
+    [CHUNK_METADATA] = {.path = "metadata.txt", .lens = &tfs_godot_metadata_lens},
+    [CHUNK_INSTANCES] = {.path = "instances.bin",
+                         .flags = TFS_FILE_OPTIONAL,
+                         .lens = &tfs_godot_instances_lens},
+};
+
+static const struct tfs_file root_files[] = {
+    {.path = "info.txt", .lens = &tfs_godot_info_lens},
+};
+
+#define ROOT_FILES (sizeof(root_files) / sizeof(root_files[0]))
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+/* A chunk that cannot be fetched now is not damaged: reading it says why. */
+static bool chunk_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
+{
+    struct tfs_godot_view *view;
+    struct tfs_error ignored = {0};
+
+    if (tfs_godot_view_open(save, doc, key, &view, &ignored) < 0)
+        return false;
+    bool damaged = view->damage != NULL;
+    tfs_godot_view_unref(view);
+    return damaged;
+}
+
+static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+    struct tfs_godot_view *view;
+
+    if (chunk == NULL)
+        return tfs_fail(err, -ENOENT, "there is no such chunk");
+    if (tfs_godot_view_make(save, doc, chunk, &view, err) < 0)
+        return err->code;
+    if (view->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", view->damage);
+    else if (view->extra != NULL)
+        tfs_godot_instances_check(view->extra, err);
+    tfs_godot_view_unref(view);
+    return err->code;
+}
+
+/* What neither side holds may have changed: then its place did. */
+static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const uint32_t instances = UINT32_C(1) << CHUNK_INSTANCES;
+    uint32_t changed = 0;
+
+    if (before == NULL || after == NULL)
+        return UINT32_MAX;
+    bool moved = before->place != after->place;
+    if (!tfs_blob_equal(before->blob, after->blob) ||
+        (before->tag & TFS_GODOT_LAZY) != (after->tag & TFS_GODOT_LAZY) ||
+        (moved && (after->tag & TFS_GODOT_LAZY) != 0))
+        changed |= ~instances;
+    if (!tfs_blob_equal(before->extra, after->extra) ||
+        (before->tag & TFS_GODOT_LAZY_EXTRA) != (after->tag & TFS_GODOT_LAZY_EXTRA) ||
+        (moved && (after->tag & TFS_GODOT_LAZY_EXTRA) != 0))
+        changed |= instances;
+    return changed;
+}
+
+const struct tfs_tree tfs_godot_block_tree = {
+    .root_files = root_files,
+    .root_count = ROOT_FILES,
+    .chunk_files = chunk_files,
+    .chunk_count = CHUNK_INSTANCES,
+    .fixed_chunks = true,
+    .chunk_damaged = chunk_damaged,
+    .chunk_check = chunk_check,
+    .upgrade = tfs_godot_save_upgrade,
+    .chunk_changes = chunk_changes,
+};
+
+const struct tfs_tree tfs_godot_region_tree = {
+    .root_files = root_files,
+    .root_count = ROOT_FILES,
+    .chunk_files = chunk_files,
+    .chunk_count = CHUNK_INSTANCES,
+    .group_dir = "lods",
+    .group_label = 1,
+    .chunk_create = tfs_godot_chunk_create,
+    .chunk_move = tfs_godot_chunk_move,
+    .chunk_damaged = chunk_damaged,
+    .chunk_check = chunk_check,
+    .upgrade = tfs_godot_save_upgrade,
+    .chunk_changes = chunk_changes,
+};
+
+const struct tfs_tree tfs_godot_stream_tree = {
+    .root_files = root_files,
+    .root_count = ROOT_FILES,
+    .chunk_files = chunk_files,
+    .chunk_count = CHUNK_FILES,
+    .group_dir = "lods",
+    .group_label = 1,
+    .chunk_create = tfs_godot_chunk_create,
+    .chunk_move = tfs_godot_chunk_move,
+    .chunk_damaged = chunk_damaged,
+    .chunk_check = chunk_check,
+    .upgrade = tfs_godot_save_upgrade,
+    .chunk_changes = chunk_changes,
+};

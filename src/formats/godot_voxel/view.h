@@ -1,0 +1,54 @@
+/*
+ * A chunk of a document, fetched and decoded: what lenses look at. A small memory of the last ones
+ * belongs to each save, because the dozen files of a chunk are asked for one after another.
+ */
+#ifndef TFS_FORMATS_GODOT_VOXEL_VIEW_H
+#define TFS_FORMATS_GODOT_VOXEL_VIEW_H
+
+#include "formats/godot_voxel/rules.h"
+
+/* Immutable, reference-counted. */
+struct tfs_godot_view {
+    atomic_uint refs;
+    struct tfs_chunk chunk;  /* with references to what it holds */
+    struct tfs_blob *stored; /* the block in its container; NULL: there is none */
+    struct tfs_blob *extra;  /* the instances; NULL: there are none */
+    bool readable;           /* `block` is set */
+    struct tfs_godot_block block;
+    char *damage; /* why there is a stored block but none to read; NULL: there is no such thing */
+};
+
+/* Fetches and decodes; what does not decode is a view with `damage`. ENOENT: there is no such
+ * chunk. */
+int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                        struct tfs_godot_view **view, struct tfs_error *err);
+/* The same without the memory, for walks over a whole save. */
+int tfs_godot_view_make(struct tfs_save *save, const struct tfs_doc *doc,
+                        const struct tfs_chunk *chunk, struct tfs_godot_view **view,
+                        struct tfs_error *err);
+void tfs_godot_view_unref(struct tfs_godot_view *view);
+
+/* The memory: save->memo. Made when a save is opened, emptied when it is read again. */
+int tfs_godot_memo_create(struct tfs_save *save, struct tfs_error *err);
+void tfs_godot_memo_clear(struct tfs_save *save);
+void tfs_godot_memo_free(struct tfs_save *save);
+
+/* ---- counts over all chunks ------------------------------------------------------------------ */
+
+struct tfs_godot_tally {
+    size_t blocks, empty, damaged, instances;
+    size_t versions[TFS_GODOT_VERSION_MAX + 1];
+    size_t kinds[TFS_GODOT_KINDS];
+    size_t depths[TFS_GODOT_CHANNELS][TFS_GODOT_DEPTH_MAX + 1]; /* blocks with that depth */
+    size_t dense[TFS_GODOT_CHANNELS];                           /* blocks with mode NONE */
+    uint32_t x, y, z; /* size of the first readable block; 0 without one */
+};
+
+/* Counts what a finished document holds; decodes all chunks the first time, and later those that
+ * changed since. `damage` (may be NULL) is called for each chunk that does not decode. */
+typedef void (*tfs_godot_damage_fn)(void *arg, const struct tfs_chunk *chunk, const char *why);
+int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
+                         struct tfs_godot_tally *tally, tfs_godot_damage_fn damage, void *arg,
+                         struct tfs_error *err);
+
+#endif

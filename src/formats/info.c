@@ -1,0 +1,62 @@
+/*
+ * A save and a document -> the lines of info.txt that every format has.
+ *
+ * Must not know any format.
+ */
+#include "formats/info.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void tfs_info_line(struct tfs_buf *out, const char *key, const char *format, ...)
+{
+    va_list args;
+    char *value = NULL;
+
+    va_start(args, format);
+    int length = vasprintf(&value, format, args);
+    va_end(args);
+    if (length < 0) {
+        out->failed = true;
+        return;
+    }
+    /* A value stays on its line, whatever name from a save got into it. */
+    for (char *c = value; *c != '\0'; c++)
+        if (*c == '\n' || *c == '\r')
+            *c = ' ';
+    tfs_buf_add_text(out, key);
+    tfs_buf_add_text(out, ": ");
+    tfs_buf_add(out, value, (size_t)length);
+    tfs_buf_u8(out, '\n');
+    free(value);
+}
+
+void tfs_info_begin(struct tfs_buf *out, const struct tfs_save *save, const struct tfs_doc *doc)
+{
+    struct tfs_key low, high;
+
+    tfs_info_line(out, "format", "%s", save->container->format);
+    tfs_info_line(out, "container", "%s", save->container->name);
+    tfs_info_line(out, "chunks", "%zu", tfs_doc_group_count(doc, 0));
+    if (tfs_doc_bounds(doc, 0, &low, &high))
+        tfs_info_line(out, "bounds", "%d %d %d .. %d %d %d", low.x, low.y, low.z, high.x, high.y,
+                      high.z);
+    else
+        tfs_info_line(out, "bounds", "none");
+}
+
+static void add_notes(struct tfs_buf *out, const struct tfs_facts *facts, enum tfs_note_kind kind,
+                      const char *key)
+{
+    for (size_t i = 0; facts != NULL && i < facts->note_count; i++)
+        if (facts->notes[i].kind == kind)
+            tfs_info_line(out, key, "%s", facts->notes[i].text);
+}
+
+void tfs_info_end(struct tfs_buf *out, const struct tfs_save *save, const struct tfs_doc *doc)
+{
+    tfs_info_line(out, "read-only", "%s", save->read_only == NULL ? "no" : save->read_only);
+    add_notes(out, doc->facts, TFS_NOTE_DAMAGED, "damaged");
+    add_notes(out, doc->facts, TFS_NOTE_WARNING, "warning");
+}

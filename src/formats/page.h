@@ -1,0 +1,48 @@
+/*
+ * How a document holds its chunks: for doc.c and edit.c only.
+ *
+ * A page is a sorted run of chunks, shared by all documents that have not changed it. A page with
+ * one reference belongs to the only document that has it, which may change it in place while that
+ * document is still under construction.
+ *
+ * Invariants of a document:
+ *   1. no page is empty, keys ascend within a page and from page to page;
+ *   2. page_first[i] is the sum of the counts of the pages before i, page_first[page_count] is
+ * count;
+ *   3. every slot is below next_slot.
+ */
+#ifndef TFS_FORMATS_PAGE_H
+#define TFS_FORMATS_PAGE_H
+
+#include "formats/doc.h"
+
+#define TFS_PAGE_CHUNKS 512
+
+struct tfs_page {
+    atomic_uint refs;
+    uint32_t count;
+    struct tfs_chunk chunks[TFS_PAGE_CHUNKS];
+};
+
+int tfs_page_create(struct tfs_page **page, struct tfs_error *err);
+void tfs_page_unref(struct tfs_page *page);
+
+/* Where a key stands, or would stand: found or not. */
+struct tfs_place {
+    size_t page; /* 0 in a document without pages */
+    uint32_t at; /* up to the page's count */
+    bool found;
+};
+
+struct tfs_place tfs_doc_locate(const struct tfs_doc *doc, struct tfs_key key);
+
+/* A document that shares everything with `base`, under a version of its own. */
+int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_error *err);
+
+/* Makes page `index` of a document under construction its own, by copying it where it is shared. */
+int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err);
+
+/* A new version: whoever remembers something about the old one must not take it for this. */
+void tfs_doc_stamp(struct tfs_doc *doc);
+
+#endif

@@ -1,0 +1,404 @@
+/*
+ * Chunks -> columns seen from above, each chunk looked into once: what was found stays with the
+ * facts of the save, by coordinate, as long as the chunk keeps its bytes.
+ *
+ * Must not know games, nor pictures. Rows of chunks are independent, so they are shared among
+ * threads, which have ended when tfs_columns_lock returns. Of a stack of chunks only those down to
+ * the first that nothing can be seen through are looked into: most of a world lies below.
+ */
+#include "formats/picture/columns.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "image/png.h"
+
+#define THREADS_MAX     8
+#define CHUNKS_A_THREAD 32 /* fewer are not worth starting one */
+
+/* A chunk as it was when its columns were computed. */
+struct entry {
+    struct tfs_key key;
+    uint32_t tag, flags;
+    uint64_t place;
+    struct tfs_blob *blob;      /* a reference: so nothing else comes to lie at this address */
+    struct tfs_column *columns; /* NULL: all empty */
+    bool known;
+    bool uniform; /* columns is one, for all */
+    bool opaque;  /* nothing below can be seen through any of its columns */
+    bool hidden;  /* there is an opaque one above */
+};
+
+struct tfs_columns {
+    struct tfs_memo memo;
+    pthread_mutex_t lock;
+    uint64_t version; /* of the document that the rest is about; 0: none */
+    struct tfs_picture_box box;
+    struct entry *entries; /* in the order of the document */
+    size_t count;
+    size_t computed;
+    struct entry **rows; /* the entries by z, then as in the document */
+    size_t *row_first;   /* of each row of chunks, and the end */
+};
+
+/* ---- boxes ----------------------------------------------------------------------------------- */
+
+static uint64_t side(int32_t low, int32_t high, uint32_t edge)
+{
+    return (uint64_t)((int64_t)high - low + 1) * edge;
+}
+
+bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
+                     struct tfs_picture_box *box)
+{
+    struct tfs_key low, high;
+
+    if (!tfs_doc_bounds(doc, 0, &low, &high))
+        return false;
+    struct tfs_voxel_size chunk = voxels->size(doc);
+    *box = (struct tfs_picture_box){
+        .chunk = chunk,
+        .low = low,
+        .x = (int64_t)low.x * chunk.x,
+        .y = (int64_t)low.y * chunk.y,
+        .z = (int64_t)low.z * chunk.z,
+        .sx = side(low.x, high.x, chunk.x),
+        .sy = side(low.y, high.y, chunk.y),
+        .sz = side(low.z, high.z, chunk.z),
+    };
+    return true;
+}
+
+bool tfs_picture_box_fits(const struct tfs_picture_box *box)
+{
+    return box->sx <= TFS_PNG_SIDE_MAX && box->sz <= TFS_PNG_SIDE_MAX &&
+           box->sy <= TFS_PICTURE_HEIGHT_MAX;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void entries_release(struct entry *entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        tfs_blob_unref(entries[i].blob);
+        free(entries[i].columns);
+    }
+    free(entries);
+}
+
+static void columns_release(struct tfs_memo *memo)
+{
+    struct tfs_columns *c = (struct tfs_columns *)memo;
+
+    entries_release(c->entries, c->count);
+    free(c->rows);
+    free(c->row_first);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* The memo of these facts, made when there is none; of two that make one at a time, the first
+ * wins. */
+static struct tfs_columns *columns_of(struct tfs_facts *facts)
+{
+    struct tfs_memo *there = atomic_load_explicit(&facts->memo, memory_order_acquire);
+
+    if (there != NULL)
+        return (struct tfs_columns *)there;
+
+    struct tfs_columns *made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return NULL;
+    made->memo.release = columns_release;
+    pthread_mutex_init(&made->lock, NULL);
+    if (atomic_compare_exchange_strong(&facts->memo, &there, &made->memo))
+        return made;
+    columns_release(&made->memo);
+    return (struct tfs_columns *)there;
+}
+
+/* ---- computing ------------------------------------------------------------------------------- */
+
+struct computing {
+    struct tfs_save *save;
+    const struct tfs_doc *doc;
+    struct tfs_columns *columns;
+    size_t unknown; /* entries */
+    size_t width;   /* chunks in a row */
+    atomic_uint next_row;
+};
+
+struct worker {
+    struct computing *all;
+    pthread_t thread;
+    bool started;
+    bool *covered; /* of each place in the row at hand: is there something opaque above? */
+    size_t computed;
+    struct tfs_error err;
+};
+
+/* Keeps one column where all are equal, and none where all are empty: most chunks lie below or
+ * above the surface. */
+static void keep_columns(struct entry *entry, struct tfs_column *columns, size_t count)
+{
+    size_t same = 1;
+
+    while (same < count && memcmp(&columns[same], columns, sizeof(*columns)) == 0)
+        same++;
+    size_t closed = 0;
+    while (closed < count && columns[closed].water < columns[closed].top)
+        closed++;
+    entry->known = true;
+    entry->uniform = same == count;
+    entry->opaque = closed == count;
+    if (entry->uniform && columns[0].top == 0) {
+        free(columns);
+        return;
+    }
+    struct tfs_column *fit = entry->uniform ? realloc(columns, sizeof(*columns)) : NULL;
+    entry->columns = fit != NULL ? fit : columns;
+}
+
+static int compute_one(const struct computing *all, struct entry *entry, struct tfs_error *err)
+{
+    const struct tfs_voxels *voxels = all->save->tree->voxels;
+    const struct tfs_chunk *chunk = tfs_doc_at(all->doc, (size_t)(entry - all->columns->entries));
+    struct tfs_voxel_size size = all->columns->box.chunk;
+    size_t count = (size_t)size.x * size.z;
+    struct tfs_column *columns = calloc(count, sizeof(*columns));
+
+    if (columns == NULL)
+        return tfs_fail_memory(err);
+    if ((chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
+        voxels->columns(all->save, all->doc, chunk, columns, err) < 0) {
+        if (err->code != -EBADMSG && err->code != -ENOTSUP) {
+            free(columns);
+            return err->code;
+        }
+        tfs_error_reset(err);
+        memset(columns, 0, count * sizeof(*columns));
+    }
+    keep_columns(entry, columns, count);
+    return 0;
+}
+
+/* A row of chunks from the highest layer down: what is covered need not be looked into. */
+static int compute_row(struct worker *w, size_t row)
+{
+    const struct tfs_columns *c = w->all->columns;
+
+    memset(w->covered, 0, w->all->width * sizeof(*w->covered));
+    for (size_t i = c->row_first[row + 1]; i-- > c->row_first[row];) {
+        struct entry *entry = c->rows[i];
+        bool *covered = &w->covered[entry->key.x - c->box.low.x];
+        entry->hidden = *covered;
+        if (entry->hidden)
+            continue;
+        if (!entry->known) {
+            w->computed++;
+            if (compute_one(w->all, entry, &w->err) < 0)
+                return w->err.code;
+        }
+        *covered = entry->opaque;
+    }
+    return 0;
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct computing *all = w->all;
+    size_t rows = (size_t)(all->columns->box.sz / all->columns->box.chunk.z);
+    size_t row;
+
+    w->covered = calloc(all->width, sizeof(*w->covered));
+    if (w->covered == NULL)
+        tfs_fail_memory(&w->err);
+    while (w->err.code == 0 && (row = atomic_fetch_add(&all->next_row, 1)) < rows)
+        compute_row(w, row);
+    free(w->covered);
+    return NULL;
+}
+
+static unsigned thread_count(size_t chunks)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t useful = chunks / CHUNKS_A_THREAD;
+    size_t most = processors < 1 ? 1 : (size_t)processors;
+
+    useful = useful < most ? useful : most;
+    return useful < 1 ? 1 : useful < THREADS_MAX ? (unsigned)useful : THREADS_MAX;
+}
+
+/* A thread that cannot be started is one less: the first worker is this thread itself. */
+static int compute_all(struct computing *all, struct tfs_error *err)
+{
+    struct worker workers[THREADS_MAX] = {{.all = all}};
+    unsigned threads = thread_count(all->unknown);
+
+    for (unsigned i = 1; i < threads; i++) {
+        workers[i].all = all;
+        workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+    }
+    work(&workers[0]);
+    for (unsigned i = 0; i < threads; i++) {
+        if (workers[i].started)
+            pthread_join(workers[i].thread, NULL);
+        all->columns->computed += workers[i].computed;
+        if (workers[i].err.code != 0 && err->code == 0)
+            *err = workers[i].err;
+    }
+    return err->code;
+}
+
+/* ---- from document to document --------------------------------------------------------------- */
+
+static bool still_true(const struct entry *entry, const struct tfs_chunk *chunk)
+{
+    return entry->known && entry->blob == chunk->blob && entry->tag == chunk->tag &&
+           entry->flags == chunk->flags && (chunk->blob != NULL || entry->place == chunk->place);
+}
+
+/* Takes over into `entries` what is still true; both sides are in key order. */
+static void take_over(struct tfs_columns *c, struct computing *all, struct entry *entries,
+                      size_t count)
+{
+    size_t old = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(all->doc, i);
+        struct entry *entry = &entries[i];
+        while (old < c->count && tfs_key_compare(c->entries[old].key, chunk->key) < 0)
+            old++;
+        if (old < c->count && tfs_key_compare(c->entries[old].key, chunk->key) == 0 &&
+            still_true(&c->entries[old], chunk)) {
+            *entry = c->entries[old];
+            c->entries[old].columns = NULL;
+            c->entries[old].known = false;
+        } else {
+            *entry = (struct entry){.tag = chunk->tag, .flags = chunk->flags};
+            all->unknown++;
+        }
+        entry->key = chunk->key;
+        entry->place = chunk->place;
+        entry->blob = tfs_blob_ref(chunk->blob);
+    }
+}
+
+/* Puts the entries in order of rows: a counting sort by z. */
+static int sort_rows(struct tfs_columns *c, struct tfs_error *err)
+{
+    size_t rows = (size_t)(c->box.sz / c->box.chunk.z);
+
+    free(c->rows);
+    free(c->row_first);
+    c->rows = calloc(c->count, sizeof(*c->rows));
+    c->row_first = calloc(rows + 2, sizeof(*c->row_first));
+    if (c->rows == NULL || c->row_first == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < c->count; i++)
+        c->row_first[c->entries[i].key.z - c->box.low.z + 2]++;
+    for (size_t i = 2; i < rows + 2; i++)
+        c->row_first[i] += c->row_first[i - 1];
+    for (size_t i = 0; i < c->count; i++)
+        c->rows[c->row_first[c->entries[i].key.z - c->box.low.z + 1]++] = &c->entries[i];
+    return 0;
+}
+
+static int update(struct tfs_columns *c, struct tfs_save *save, const struct tfs_doc *doc,
+                  struct tfs_error *err)
+{
+    size_t count = tfs_doc_group_count(doc, 0);
+    struct computing all = {.save = save, .doc = doc, .columns = c};
+    struct entry *entries = calloc(count, sizeof(*entries));
+
+    if (entries == NULL)
+        return tfs_fail_memory(err);
+    c->version = 0;
+    c->computed = 0;
+    take_over(c, &all, entries, count);
+    entries_release(c->entries, c->count);
+    c->entries = entries;
+    c->count = count;
+    tfs_picture_box(save->tree->voxels, doc, &c->box);
+    all.width = (size_t)(c->box.sx / c->box.chunk.x);
+    if (sort_rows(c, err) == 0 && compute_all(&all, err) == 0)
+        c->version = doc->version;
+    return err->code;
+}
+
+int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_columns **columns,
+                     struct tfs_error *err)
+{
+    struct tfs_columns *c = columns_of(doc->facts);
+
+    if (c == NULL)
+        return tfs_fail_memory(err);
+    pthread_mutex_lock(&c->lock);
+    if (c->version == doc->version)
+        c->computed = 0;
+    else if (update(c, save, doc, err) < 0) {
+        pthread_mutex_unlock(&c->lock);
+        return err->code;
+    }
+    *columns = c;
+    return 0;
+}
+
+void tfs_columns_unlock(struct tfs_columns *columns)
+{
+    pthread_mutex_unlock(&columns->lock);
+}
+
+size_t tfs_columns_computed(const struct tfs_columns *columns)
+{
+    return columns->computed;
+}
+
+/* ---- strips ---------------------------------------------------------------------------------- */
+
+/* Puts a column on top of what lies below it; `base` is the height of its chunk's bottom. Water
+ * down to there goes on in what is right below. */
+static void add_column(struct tfs_pixel *pixel, const struct tfs_column *column, uint32_t base)
+{
+    struct tfs_pixel top = {(uint16_t)(base + column->top), column->water, column->colour,
+                            column->bed};
+
+    if (column->top == 0)
+        return;
+    if (column->water == column->top && base > 0 && pixel->height == base) {
+        top.water = (uint16_t)(top.water + pixel->water);
+        top.bed = pixel->water > 0 ? pixel->bed : pixel->colour;
+    }
+    *pixel = top;
+}
+
+static void add_entry(const struct tfs_picture_box *box, const struct entry *entry,
+                      struct tfs_pixel *pixels)
+{
+    const struct tfs_column *column = entry->columns;
+    uint32_t base = (uint32_t)(entry->key.y - box->low.y) * box->chunk.y;
+    size_t x0 = (size_t)(entry->key.x - box->low.x) * box->chunk.x;
+
+    if (column == NULL)
+        return;
+    for (uint32_t z = 0; z < box->chunk.z; z++)
+        for (uint32_t x = 0; x < box->chunk.x; x++) {
+            add_column(&pixels[z * box->sx + x0 + x], column, base);
+            column += !entry->uniform;
+        }
+}
+
+void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct tfs_pixel *pixels)
+{
+    const struct tfs_picture_box *box = &columns->box;
+
+    memset(pixels, 0, (size_t)box->sx * box->chunk.z * sizeof(*pixels));
+    /* Rows ascend by y, so what is above comes later. */
+    for (size_t i = columns->row_first[row]; i < columns->row_first[row + 1]; i++)
+        if (!columns->rows[i]->hidden)
+            add_entry(box, columns->rows[i], pixels);
+}

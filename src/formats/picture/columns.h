@@ -1,0 +1,47 @@
+/*
+ * The columns of a document, remembered from document to document: for the lenses of pictures.
+ */
+#ifndef TFS_FORMATS_PICTURE_COLUMNS_H
+#define TFS_FORMATS_PICTURE_COLUMNS_H
+
+#include "formats/picture/picture.h"
+
+#define TFS_PICTURE_HEIGHT_MAX 65535
+
+/* The box that the pictures show, in voxels. */
+struct tfs_picture_box {
+    struct tfs_voxel_size chunk;
+    struct tfs_key low;  /* the chunk at its lowest corner */
+    int64_t x, y, z;     /* the voxel there */
+    uint64_t sx, sy, sz; /* sizes */
+};
+
+/* False without chunks. */
+bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
+                     struct tfs_picture_box *box);
+/* Is it a box that there are pictures of? */
+bool tfs_picture_box_fits(const struct tfs_picture_box *box);
+
+/* One column of the box. */
+struct tfs_pixel {
+    uint16_t height;
+    uint16_t water; /* voxels of water at the top */
+    uint32_t colour, bed;
+};
+
+struct tfs_columns;
+
+/* The columns of `doc`, whose box must fit: those of chunks that changed since the last time are
+ * computed. A chunk that does not decode counts as empty. Until tfs_columns_unlock all others
+ * wait. */
+int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_columns **columns,
+                     struct tfs_error *err);
+void tfs_columns_unlock(struct tfs_columns *columns);
+
+/* Row `row` of chunks: pixels[z * box.sx + x] for 0 <= z < box.chunk.z. */
+void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct tfs_pixel *pixels);
+
+/* How many chunks the last tfs_columns_lock had to look into. */
+size_t tfs_columns_computed(const struct tfs_columns *columns);
+
+#endif

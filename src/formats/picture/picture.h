@@ -1,0 +1,92 @@
+/*
+ * heightmap.png and map.png of saves made of voxels: what a game fills in, and the lenses it gets.
+ *
+ * A picture shows the chunks of group 0 from above, x to the right, z down, one pixel a column of
+ * voxels, over the bounds of the chunks that exist. The height of a column is the number of voxels
+ * from the bottom of these bounds to above its highest voxel that is not empty; 0: all are empty.
+ *
+ * A game sets tfs_tree.voxels and has two rows in its root files, families of one or no member:
+ *   {.path = "", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_lens,
+ *    .family_count = ..., .family_name = tfs_heightmap_name}
+ */
+#ifndef TFS_FORMATS_PICTURE_PICTURE_H
+#define TFS_FORMATS_PICTURE_PICTURE_H
+
+#include "formats/format.h"
+
+/* ---- what a game fills in -------------------------------------------------------------------- */
+
+#define TFS_COLOUR_NONE UINT32_MAX
+
+/* What one column of a chunk looks like from above. */
+struct tfs_column {
+    uint16_t top;    /* voxels up to and with the highest that is not empty; 0: none */
+    uint16_t water;  /* so many of them, from the top, are water without a gap */
+    uint32_t colour; /* of the top voxel, 0xRRGGBB */
+    uint32_t bed; /* of the voxel right below the water; TFS_COLOUR_NONE: empty, or not in here */
+};
+
+/* Voxels of one column of a chunk: local coordinates, from <= y < to. */
+struct tfs_stretch {
+    uint32_t x, z;
+    uint32_t from, to;
+};
+
+/* Voxels of a chunk along its sides, each at most 65535. */
+struct tfs_voxel_size {
+    uint32_t x, y, z;
+};
+
+/* All chunks of group 0 have one size. A voxel that is carried from one place to another is a
+ * string of bytes that only the game understands: equal voxels have equal bytes. */
+struct tfs_voxels {
+    struct tfs_voxel_size (*size)(const struct tfs_doc *doc);
+
+    /* Fills columns[z * size.x + x], all zero before. Thread-safe. */
+    int (*columns)(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                   struct tfs_column *columns, struct tfs_error *err);
+
+    /* A chunk decoded to be changed; `store` makes what it has become part of the edit, and nothing
+     * when it is what it was. */
+    int (*open)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key, void **chunk,
+                struct tfs_error *err);
+    void (*close)(void *chunk);
+    int (*store)(struct tfs_save *save, struct tfs_edit *edit, void *chunk, struct tfs_error *err);
+
+    /* Appends the voxel at the stretch's lower end. */
+    int (*take)(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
+                struct tfs_error *err);
+    /* Puts the voxel into the whole stretch, or empties it. `voxel` outlives the chunk. */
+    int (*fill)(void *chunk, struct tfs_stretch at, struct tfs_span voxel, struct tfs_error *err);
+    int (*clear)(void *chunk, struct tfs_stretch at, struct tfs_error *err);
+
+    /* Makes the voxel a full one, where it can be a partial one. NULL: there are no partial
+     * ones. */
+    void (*make_full)(uint8_t *voxel);
+};
+
+/* ---- what it gets ---------------------------------------------------------------------------- */
+
+extern const struct tfs_lens tfs_heightmap_lens;
+extern const struct tfs_lens tfs_map_lens;
+
+void tfs_heightmap_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
+void tfs_map_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
+
+/* 1 where there are pictures; 0 without chunks, above 8,192 pixels a side or 65,535 high. */
+uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
+
+/* The lines of info.txt: size, origin and bottom, or why there are no pictures. */
+void tfs_picture_info(struct tfs_buf *out, const struct tfs_voxels *voxels,
+                      const struct tfs_doc *doc);
+
+/* ---- colours --------------------------------------------------------------------------------- */
+
+/* The colour of a block by the words in its name: always the same for the same name. *water: is it
+ * water? */
+uint32_t tfs_colour_of_name(struct tfs_span name, bool *water);
+
+/* A colour for what has only a number or unknown words. */
+uint32_t tfs_colour_of_hash(struct tfs_span bytes);
+
+#endif

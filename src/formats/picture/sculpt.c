@@ -1,0 +1,508 @@
+/*
+ * Heights before and after -> voxels cleared and repeated (DESIGN part 1, Pictures of voxel saves).
+ *
+ * Three steps: what voxel stands on top where one is needed; which voxel each raised column takes;
+ * then chunk by chunk, each opened once, its part of every changed column. Must not know games: a
+ * voxel is a string of bytes, and here a number in a pool of such strings.
+ */
+#include "formats/picture/sculpt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define NO_VOXEL   0 /* numbers count from 1 */
+#define NEIGHBOURS 8
+
+/* Distinct voxels. */
+struct pool {
+    struct item {
+        uint8_t *bytes;
+        uint8_t *full; /* the same as a full one */
+        size_t size;
+        uint64_t uses;     /* columns that have it on top, among those looked at */
+        struct item *twin; /* another one of the same hash */
+        uint32_t number;
+    } * *items;
+    uint32_t count, capacity;
+    struct tfs_map by_hash;
+};
+
+struct sculpt {
+    struct tfs_save *save;
+    struct tfs_edit *edit;
+    const struct tfs_voxels *voxels;
+    const struct tfs_picture_box *box;
+    const uint16_t *before, *after;
+    size_t count;    /* pixels */
+    uint8_t *wanted; /* is the top voxel of this column needed? */
+    uint32_t *voxel; /* of the column's top, where it was needed; then what it is raised with */
+    struct pool pool;
+    struct tfs_error *err;
+};
+
+/* ---- the pool -------------------------------------------------------------------------------- */
+
+static void pool_release(struct pool *pool)
+{
+    for (uint32_t i = 0; i < pool->count; i++) {
+        free(pool->items[i]->bytes);
+        free(pool->items[i]->full);
+        free(pool->items[i]);
+    }
+    free(pool->items);
+    tfs_map_release(&pool->by_hash);
+}
+
+static uint64_t hash_of(struct tfs_span voxel)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < voxel.size; i++)
+        hash = (hash ^ voxel.data[i]) * UINT64_C(1099511628211);
+    return hash | 1;
+}
+
+/* A new item, not in the pool yet; NULL: no memory. */
+static struct item *item_create(const struct tfs_voxels *voxels, struct tfs_span voxel)
+{
+    struct item *item = calloc(1, sizeof(*item));
+
+    if (item == NULL)
+        return NULL;
+    item->bytes = malloc(voxel.size + 1);
+    item->full = malloc(voxel.size + 1);
+    if (item->bytes == NULL || item->full == NULL) {
+        free(item->bytes);
+        free(item->full);
+        free(item);
+        return NULL;
+    }
+    item->size = voxel.size;
+    memcpy(item->bytes, voxel.data, voxel.size);
+    memcpy(item->full, voxel.data, voxel.size);
+    if (voxels->make_full != NULL)
+        voxels->make_full(item->full);
+    return item;
+}
+
+static bool pool_reserve(struct pool *pool)
+{
+    if (pool->count < pool->capacity)
+        return true;
+
+    uint32_t capacity = pool->capacity * 2 + 16;
+    struct item **items = realloc(pool->items, capacity * sizeof(struct item *));
+    if (items == NULL)
+        return false;
+    pool->items = items;
+    pool->capacity = capacity;
+    return true;
+}
+
+/* The item of these bytes, made when there is none; NULL: no memory. */
+static struct item *pool_item(struct pool *pool, const struct tfs_voxels *voxels,
+                              struct tfs_span voxel)
+{
+    uint64_t hash = hash_of(voxel);
+    struct item *first = tfs_map_find(&pool->by_hash, hash);
+
+    for (struct item *item = first; item != NULL; item = item->twin)
+        if (item->size == voxel.size && memcmp(item->bytes, voxel.data, voxel.size) == 0)
+            return item;
+    if (!pool_reserve(pool))
+        return NULL;
+    struct item *item = item_create(voxels, voxel);
+    if (item == NULL)
+        return NULL;
+    pool->items[pool->count++] = item;
+    item->number = pool->count;
+    item->twin = first;
+    return tfs_map_set(&pool->by_hash, hash, item) < 0 ? NULL : item;
+}
+
+/* ---- which top voxels are needed ------------------------------------------------------------- */
+
+static bool raised(const struct sculpt *s, size_t i)
+{
+    return s->after[i] > s->before[i];
+}
+
+/* The neighbours of a pixel that have a voxel, as pixels; returns their number. */
+static unsigned neighbours_of(const struct sculpt *s, size_t i, size_t around[NEIGHBOURS])
+{
+    int64_t width = (int64_t)s->box->sx, depth = (int64_t)s->box->sz;
+    int64_t x = (int64_t)i % width, z = (int64_t)i / width;
+    unsigned count = 0;
+
+    for (int64_t dz = -1; dz <= 1; dz++)
+        for (int64_t dx = -1; dx <= 1; dx++) {
+            if ((dx == 0 && dz == 0) || x + dx < 0 || x + dx >= width || z + dz < 0 ||
+                z + dz >= depth)
+                continue;
+            size_t at = (size_t)((z + dz) * width + x + dx);
+            if (s->before[at] > 0)
+                around[count++] = at;
+        }
+    return count;
+}
+
+/* The most common voxel of the save is asked for only where a raised column and all around it are
+ * empty. */
+static void want_tops(struct sculpt *s)
+{
+    size_t around[NEIGHBOURS];
+    bool all = false;
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (!raised(s, i))
+            continue;
+        s->wanted[i] = 1;
+        if (s->before[i] > 0)
+            continue;
+        unsigned count = neighbours_of(s, i, around);
+        for (unsigned k = 0; k < count; k++)
+            s->wanted[around[k]] = 1;
+        all = all || count == 0;
+    }
+    if (all)
+        memset(s->wanted, 1, s->count);
+}
+
+/* ---- top voxels ------------------------------------------------------------------------------ */
+
+/* Where a chunk lies in the picture. */
+struct patch {
+    struct tfs_key key;
+    size_t pixel;  /* of its column 0,0 */
+    uint32_t base; /* height of its bottom */
+};
+
+static struct patch patch_of(const struct tfs_picture_box *box, struct tfs_key key)
+{
+    size_t x = (size_t)(key.x - box->low.x) * box->chunk.x;
+    size_t z = (size_t)(key.z - box->low.z) * box->chunk.z;
+
+    return (struct patch){
+        .key = key,
+        .pixel = z * (size_t)box->sx + x,
+        .base = (uint32_t)(key.y - box->low.y) * box->chunk.y,
+    };
+}
+
+/* Is this the chunk that holds the column's top voxel, and is that one needed? */
+static bool holds_wanted_top(const struct sculpt *s, const struct patch *patch, size_t pixel)
+{
+    return s->wanted[pixel] && s->before[pixel] > patch->base &&
+           s->before[pixel] <= patch->base + s->box->chunk.y;
+}
+
+static int take_top(struct sculpt *s, const struct patch *patch, const void *chunk,
+                    struct tfs_stretch at, struct tfs_buf *bytes)
+{
+    size_t pixel = patch->pixel + at.z * (size_t)s->box->sx + at.x;
+
+    at.from = s->before[pixel] - patch->base - 1;
+    at.to = at.from + 1;
+    tfs_buf_clear(bytes);
+    if (s->voxels->take(chunk, at, bytes, s->err) < 0 || tfs_buf_check(bytes, s->err) < 0)
+        return s->err->code;
+    struct item *item = pool_item(&s->pool, s->voxels, tfs_buf_span(bytes));
+    if (item == NULL)
+        return tfs_fail_memory(s->err);
+    item->uses++;
+    s->voxel[pixel] = item->number;
+    return 0;
+}
+
+/* All needed top voxels in one chunk, which is opened when the first is found. */
+static int take_tops_of(struct sculpt *s, struct tfs_key key)
+{
+    const struct patch patch = patch_of(s->box, key);
+    struct tfs_buf bytes = {0};
+    void *chunk = NULL;
+    struct tfs_stretch at = {0};
+
+    for (at.z = 0; at.z < s->box->chunk.z && s->err->code == 0; at.z++)
+        for (at.x = 0; at.x < s->box->chunk.x && s->err->code == 0; at.x++) {
+            size_t pixel = patch.pixel + at.z * (size_t)s->box->sx + at.x;
+            if (!holds_wanted_top(s, &patch, pixel))
+                continue;
+            if (chunk == NULL &&
+                s->voxels->open(s->save, tfs_edit_doc(s->edit), key, &chunk, s->err) < 0)
+                break;
+            take_top(s, &patch, chunk, at, &bytes);
+        }
+    if (chunk != NULL)
+        s->voxels->close(chunk);
+    tfs_buf_release(&bytes);
+    return s->err->code;
+}
+
+static int take_tops(struct sculpt *s)
+{
+    const struct tfs_doc *doc = tfs_edit_doc(s->edit);
+    size_t count = tfs_doc_group_count(doc, 0);
+
+    for (size_t i = 0; i < count; i++)
+        if (take_tops_of(s, tfs_doc_at(doc, i)->key) < 0)
+            return s->err->code;
+    return 0;
+}
+
+/* ---- what empty columns are raised with ------------------------------------------------------ */
+
+/* The most frequent; of equals the first. */
+static uint32_t most_common_around(const struct sculpt *s, size_t i)
+{
+    size_t around[NEIGHBOURS];
+    unsigned count = neighbours_of(s, i, around), best = 0;
+    uint32_t voxel = NO_VOXEL;
+
+    for (unsigned k = 0; k < count; k++) {
+        unsigned same = 0;
+        for (unsigned n = 0; n < count; n++)
+            same += s->voxel[around[n]] == s->voxel[around[k]];
+        if (same > best) {
+            best = same;
+            voxel = s->voxel[around[k]];
+        }
+    }
+    return voxel;
+}
+
+static uint32_t most_common_of_all(const struct sculpt *s)
+{
+    uint64_t best = 0;
+    uint32_t voxel = NO_VOXEL;
+
+    for (uint32_t i = 0; i < s->pool.count; i++)
+        if (s->pool.items[i]->uses > best) {
+            best = s->pool.items[i]->uses;
+            voxel = i + 1;
+        }
+    return voxel;
+}
+
+static int refuse(struct sculpt *s, size_t pixel, const char *why)
+{
+    size_t width = (size_t)s->box->sx;
+
+    return tfs_fail(s->err, -EBADMSG, "pixel %zu,%zu: %s", pixel % width, pixel / width, why);
+}
+
+/* Empty columns are only looked at by themselves here: what they get does not spread. */
+static int choose_voxels(struct sculpt *s)
+{
+    uint32_t common = most_common_of_all(s);
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (!raised(s, i) || s->before[i] > 0)
+            continue;
+        s->voxel[i] = most_common_around(s, i);
+        if (s->voxel[i] == NO_VOXEL)
+            s->voxel[i] = common;
+        if (s->voxel[i] == NO_VOXEL)
+            return refuse(s, i,
+                          "nothing can be raised here: the save has no voxel that could be "
+                          "repeated");
+    }
+    return 0;
+}
+
+/* ---- changing -------------------------------------------------------------------------------- */
+
+/* Heights [from, to) of a column that change. A partial top is made full when others come on top
+ * of it. */
+static void changed_range(const struct sculpt *s, size_t i, uint32_t *from, uint32_t *to)
+{
+    uint32_t before = s->before[i], after = s->after[i];
+
+    *from = before < after ? before : after;
+    *to = before < after ? after : before;
+    if (before < after && before > 0 && s->voxels->make_full != NULL)
+        (*from)--;
+}
+
+/* The part of [from, to) in the chunk; false: none. */
+static bool clip(const struct sculpt *s, const struct patch *patch, uint32_t from, uint32_t to,
+                 struct tfs_stretch *at)
+{
+    uint32_t end = patch->base + s->box->chunk.y;
+
+    if (to <= patch->base || from >= end || from >= to)
+        return false;
+    at->from = from > patch->base ? from - patch->base : 0;
+    at->to = (to < end ? to : end) - patch->base;
+    return true;
+}
+
+/* One column's part in the chunk. The highest voxel keeps the value that the top had; those below
+ * are full. */
+static int change_column(struct sculpt *s, const struct patch *patch, void *chunk, size_t pixel,
+                         struct tfs_stretch at)
+{
+    uint32_t from, to;
+
+    changed_range(s, pixel, &from, &to);
+    if (!raised(s, pixel))
+        return clip(s, patch, from, to, &at) ? s->voxels->clear(chunk, at, s->err) : 0;
+
+    const struct item *item = s->pool.items[s->voxel[pixel] - 1];
+    if (clip(s, patch, from, to - 1, &at) &&
+        s->voxels->fill(chunk, at, (struct tfs_span){item->full, item->size}, s->err) < 0)
+        return s->err->code;
+    if (!clip(s, patch, to - 1, to, &at))
+        return 0;
+    return s->voxels->fill(chunk, at, (struct tfs_span){item->bytes, item->size}, s->err);
+}
+
+/* The first pixel of the patch whose change reaches into the chunk; with `raise`, one that is
+ * raised. s->count: none. */
+static size_t first_change(const struct sculpt *s, const struct patch *patch, bool raise)
+{
+    struct tfs_stretch ignored;
+    uint32_t from, to;
+
+    for (uint32_t z = 0; z < s->box->chunk.z; z++)
+        for (uint32_t x = 0; x < s->box->chunk.x; x++) {
+            size_t pixel = patch->pixel + z * (size_t)s->box->sx + x;
+            changed_range(s, pixel, &from, &to);
+            if ((!raise || raised(s, pixel)) && clip(s, patch, from, to, &ignored))
+                return pixel;
+        }
+    return s->count;
+}
+
+/* Makes sure that the chunk is there, if anything is raised into it. */
+static int need_chunk(struct sculpt *s, const struct patch *patch, bool *there)
+{
+    struct tfs_error inside = {0};
+
+    *there = tfs_doc_find(tfs_edit_doc(s->edit), patch->key) != NULL;
+    if (*there)
+        return 0;
+    size_t pixel = first_change(s, patch, true);
+    if (pixel == s->count)
+        return 0;
+    if (s->save->tree->chunk_create == NULL || s->save->tree->fixed_chunks)
+        return refuse(s, pixel, "too high: the save can hold no further chunk");
+    if (s->save->tree->chunk_create(s->save, s->edit, patch->key, &inside) < 0)
+        return inside.code == -ENOMEM ? tfs_fail_memory(s->err) : refuse(s, pixel, inside.text);
+    *there = true;
+    return 0;
+}
+
+static int change_chunk(struct sculpt *s, struct tfs_key key)
+{
+    const struct patch patch = patch_of(s->box, key);
+    struct tfs_stretch at = {0};
+    bool there;
+    void *chunk;
+
+    if (first_change(s, &patch, false) == s->count)
+        return 0;
+    if (need_chunk(s, &patch, &there) < 0 || !there ||
+        s->voxels->open(s->save, tfs_edit_doc(s->edit), key, &chunk, s->err) < 0)
+        return s->err->code;
+    for (at.z = 0; at.z < s->box->chunk.z && s->err->code == 0; at.z++)
+        for (at.x = 0; at.x < s->box->chunk.x && s->err->code == 0; at.x++) {
+            size_t pixel = patch.pixel + at.z * (size_t)s->box->sx + at.x;
+            if (s->before[pixel] != s->after[pixel])
+                change_column(s, &patch, chunk, pixel, at);
+        }
+    if (s->err->code == 0)
+        s->voxels->store(s->save, s->edit, chunk, s->err);
+    s->voxels->close(chunk);
+    return s->err->code;
+}
+
+/* The heights that any column of a patch of the picture changes in. */
+static void patch_range(const struct sculpt *s, size_t corner, uint32_t *low, uint32_t *high)
+{
+    uint32_t from, to;
+
+    *low = UINT32_MAX;
+    *high = 0;
+    for (uint32_t z = 0; z < s->box->chunk.z; z++)
+        for (uint32_t x = 0; x < s->box->chunk.x; x++) {
+            size_t pixel = corner + z * (size_t)s->box->sx + x;
+            if (s->before[pixel] == s->after[pixel])
+                continue;
+            changed_range(s, pixel, &from, &to);
+            *low = from < *low ? from : *low;
+            *high = to > *high ? to : *high;
+        }
+}
+
+/* The chunks above one another at (x, z), counted from the lowest corner. */
+static int change_stack(struct sculpt *s, uint32_t x, uint32_t z)
+{
+    struct tfs_key key = {0, s->box->low.x + (int32_t)x, 0, s->box->low.z + (int32_t)z};
+    uint32_t low, high;
+
+    patch_range(s, z * s->box->chunk.z * (size_t)s->box->sx + x * (size_t)s->box->chunk.x, &low,
+                &high);
+    if (high == 0)
+        return 0;
+    for (uint32_t y = low / s->box->chunk.y; y <= (high - 1) / s->box->chunk.y; y++) {
+        key.y = (int32_t)(s->box->low.y + (int64_t)y);
+        if (change_chunk(s, key) < 0)
+            return s->err->code;
+    }
+    return 0;
+}
+
+static int change_all(struct sculpt *s)
+{
+    for (uint32_t z = 0; z < s->box->sz / s->box->chunk.z; z++)
+        for (uint32_t x = 0; x < s->box->sx / s->box->chunk.x; x++)
+            if (change_stack(s, x, z) < 0)
+                return s->err->code;
+    return 0;
+}
+
+/* A save that grew above what a picture can tell would lose its pictures; and chunk coordinates
+ * end. */
+static int check_heights(struct sculpt *s)
+{
+    uint64_t highest = TFS_PICTURE_HEIGHT_MAX / s->box->chunk.y;
+    uint64_t above = (uint64_t)((int64_t)INT32_MAX - s->box->low.y) + 1;
+    uint64_t most = (highest < above ? highest : above) * s->box->chunk.y;
+
+    for (size_t i = 0; i < s->count; i++)
+        if (raised(s, i) && s->after[i] > most)
+            return refuse(s, i, "too high: the save would be higher than a picture can tell");
+    return 0;
+}
+
+int tfs_sculpt(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_picture_box *box,
+               const uint16_t *before, const uint16_t *after, struct tfs_error *err)
+{
+    struct sculpt s = {.save = save,
+                       .edit = edit,
+                       .voxels = save->tree->voxels,
+                       .box = box,
+                       .before = before,
+                       .after = after,
+                       .count = (size_t)(box->sx * box->sz),
+                       .err = err};
+
+    if (memcmp(before, after, s.count * sizeof(*before)) == 0)
+        return 0;
+    s.wanted = calloc(s.count, sizeof(*s.wanted));
+    s.voxel = calloc(s.count, sizeof(*s.voxel));
+    if (s.wanted == NULL || s.voxel == NULL) {
+        tfs_fail_memory(err);
+    } else if (check_heights(&s) == 0) {
+        want_tops(&s);
+        if (take_tops(&s) == 0 && choose_voxels(&s) == 0)
+            change_all(&s);
+    }
+    pool_release(&s.pool);
+    free(s.wanted);
+    free(s.voxel);
+    return err->code;
+}

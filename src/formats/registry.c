@@ -1,0 +1,22 @@
+/*
+ * The formats: one row a container. Adding a format is a folder and its rows here.
+ */
+#include "formats/beamng/beamng.h"
+#include "formats/cosmic_reach/cosmic_reach.h"
+#include "formats/format.h"
+#include "formats/godot_voxel/godot_voxel.h"
+#include "formats/roblox/roblox.h"
+
+/* clang-format off: one row a container */
+const struct tfs_container *const tfs_containers[] = {
+    &tfs_beamng_ter,
+    &tfs_cosmic_reach_region,
+    &tfs_rbx_blob_container,
+    &tfs_rbx_binary_container,
+    &tfs_rbx_xml_container,
+    &tfs_godot_block_container,
+    &tfs_godot_region_container,
+    &tfs_godot_folder_container,
+    &tfs_godot_stream_container,
+    NULL,
+};

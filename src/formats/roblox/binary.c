@@ -1,0 +1,400 @@
+/*
+ * A binary place or model (.rbxl, .rbxm) -> where its terrain is; and a PROP chunk written anew.
+ *
+ * Layout (FORMAT.md): a head, then chunks `name, packed size, size, reserved, payload`. INST gives
+ * classes their ids and says how many instances there are, PROP holds one property of all instances
+ * of a class. Only PROPs of terrain are unpacked; of the others the first few bytes are looked at,
+ * and their content is none of our business.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "formats/roblox/packing.h"
+#include "formats/roblox/roblox.h"
+#include "formats/roblox/source.h"
+
+static const uint8_t magic[] = {'<', 'r',  'o',  'b',  'l',  'o',  'x',
+                                '!', 0x89, 0xff, 0x0d, 0x0a, 0x1a, 0x0a};
+
+#define CHUNK_HEAD  16 /* name, packed size, size, reserved */
+#define RESERVED_AT 12
+#define TYPE_STRING 1 /* of PROP: byte strings */
+
+/* Enough for class id, the longest name that matters, and what follows it. */
+#define PEEK 64
+
+enum class_kind { CLASS_OTHER, CLASS_TERRAIN, CLASS_REGION };
+
+struct class
+{
+    enum class_kind kind;
+    uint32_t count; /* instances; of CLASS_OTHER not known */
+    uint32_t first; /* number of the first one among all of its kind */
+};
+
+struct chunk {
+    size_t at; /* in the file */
+    struct tfs_span name;
+    struct tfs_rbx_packed packed;
+};
+
+struct scanner {
+    struct tfs_rbx_source *source;
+    struct tfs_rbx_unpacker unpacker;
+    struct tfs_buf bodies;
+    uint64_t limit;     /* for all bodies together */
+    struct tfs_map ids; /* class id + 1 -> struct class */
+    uint32_t terrains, regions;
+};
+
+/* ---- chunks of the file ---------------------------------------------------------------------- */
+
+static int take_file_head(struct tfs_cursor *c, struct tfs_error *err)
+{
+    struct tfs_span found = tfs_take(c, sizeof(magic));
+
+    if (c->failed || memcmp(found.data, magic, sizeof(magic)) != 0)
+        return tfs_fail(err, -EBADMSG, "offset 0: does not begin as a binary place or model does");
+    uint16_t version = tfs_take_u16le(c);
+    (void)tfs_take(c, 4 + 4 + 8); /* counts, which nothing depends on, and zeros */
+    if (c->failed)
+        return tfs_fail(err, -EBADMSG, "the head of the file is cut off");
+    if (version != 0)
+        return tfs_fail(err, -ENOTSUP, "binary version %u is not supported, only version 0",
+                        version);
+    return 0;
+}
+
+static int take_chunk(struct tfs_cursor *c, struct chunk *chunk, struct tfs_error *err)
+{
+    chunk->at = tfs_cursor_offset(c);
+    if (tfs_cursor_left(c) == 0)
+        return tfs_fail(err, -EBADMSG, "offset %zu: the file ends without an END chunk", chunk->at);
+    chunk->name = tfs_take(c, 4);
+    uint32_t packed_size = tfs_take_u32le(c);
+    uint32_t size = tfs_take_u32le(c);
+    (void)tfs_take_u32le(c);
+    struct tfs_span bytes = tfs_take(c, packed_size == 0 ? size : packed_size);
+    if (c->failed)
+        return tfs_fail(err, -EBADMSG, "offset %zu: the chunk goes past the end of the file",
+                        chunk->at);
+    chunk->packed = (struct tfs_rbx_packed){tfs_rbx_packing_of(packed_size, bytes), bytes, size};
+    return 0;
+}
+
+static bool is_chunk(const struct chunk *chunk, const char *name)
+{
+    return memcmp(chunk->name.data, name, 4) == 0;
+}
+
+static int fail_chunk(const struct chunk *chunk, const struct tfs_error *why, struct tfs_error *err)
+{
+    return tfs_fail(err, why->code, "offset %zu, chunk %.4s: %s", chunk->at,
+                    (const char *)chunk->name.data, why->text);
+}
+
+/* ---- INST and PROP --------------------------------------------------------------------------- */
+
+/* What both begin with. A name that is too long to be one of ours is left empty. */
+struct head {
+    uint32_t class_id;
+    struct tfs_span name;
+};
+
+static bool take_head(struct tfs_cursor *c, struct head *head)
+{
+    head->class_id = tfs_take_u32le(c);
+    uint32_t size = tfs_take_u32le(c);
+    head->name = size <= tfs_cursor_left(c) ? tfs_take(c, size) : (struct tfs_span){0};
+    return !c->failed;
+}
+
+static bool is_named(struct tfs_span name, const char *text)
+{
+    return tfs_span_equal(name, tfs_span_of(text));
+}
+
+/* Numbers the instances of a class of terrain, and makes their groups. */
+static int add_instances(struct scanner *s, struct class *class, struct tfs_error *err)
+{
+    uint32_t *total = class->kind == CLASS_TERRAIN ? &s->terrains : &s->regions;
+
+    class->first = *total;
+    if (class->kind == CLASS_TERRAIN && *total == 0 && class->count > 0)
+        s->source->groups[0].lock = TFS_RBX_NO_GRID;
+    for (uint32_t i = 0; i < class->count; i++) {
+        ++*total;
+        if (class->kind == CLASS_REGION && tfs_rbx_add_group(s->source, TFS_RBX_NO_GRID, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+static int add_class(struct scanner *s, uint32_t id, struct class class, struct tfs_error *err)
+{
+    struct class *kept;
+
+    if (tfs_map_find(&s->ids, (uint64_t)id + 1) != NULL)
+        return tfs_fail(err, -EBADMSG, "two classes have the id %" PRIu32, id);
+    if (class.kind != CLASS_OTHER && add_instances(s, &class, err) < 0)
+        return err->code;
+    kept = malloc(sizeof(*kept));
+    if (kept == NULL || tfs_map_set(&s->ids, (uint64_t)id + 1, kept) < 0) {
+        free(kept);
+        return tfs_fail_memory(err);
+    }
+    *kept = class;
+    return 0;
+}
+
+static int take_inst(struct scanner *s, const struct chunk *chunk, struct tfs_error *err)
+{
+    uint8_t bytes[PEEK];
+    struct tfs_span peek = {.data = bytes};
+    struct class class = {CLASS_OTHER, 0, 0};
+    struct head head;
+
+    if (tfs_rbx_unpack_head(&s->unpacker, &chunk->packed, bytes, PEEK, &peek.size, err) < 0)
+        return err->code;
+    struct tfs_cursor c = tfs_cursor_init(peek);
+    if (!take_head(&c, &head))
+        return tfs_fail(err, -EBADMSG, "it is too short");
+    if (is_named(head.name, "Terrain"))
+        class.kind = CLASS_TERRAIN;
+    else if (is_named(head.name, "TerrainRegion"))
+        class.kind = CLASS_REGION;
+    if (class.kind != CLASS_OTHER) {
+        (void)tfs_take_u8(&c); /* is it a service? */
+        class.count = tfs_take_u32le(&c);
+        if (c.failed || class.count > chunk->packed.size / 4)
+            return tfs_fail(err, -EBADMSG, "it is too short for its instances");
+    }
+    return add_class(s, head.class_id, class, err);
+}
+
+static uint32_t group_of(const struct class *class, uint32_t instance)
+{
+    uint32_t number = class->first + instance;
+
+    if (class->kind == CLASS_REGION)
+        return number + 1;
+    return number == 0 ? 0 : TFS_RBX_NONE;
+}
+
+/* The values of a PROP that was unpacked to the end of the bodies, behind `head_size` bytes. */
+static int add_values(struct scanner *s, const struct class *class, enum tfs_rbx_property property,
+                      size_t body_at, size_t head_size, struct tfs_error *err)
+{
+    const struct tfs_span body = {s->bodies.data + body_at, s->bodies.size - body_at};
+    struct tfs_cursor c = tfs_cursor_init(body);
+
+    tfs_cursor_seek(&c, head_size);
+    for (uint32_t i = 0; i < class->count; i++) {
+        struct tfs_rbx_value value = {.property = property, .group = group_of(class, i)};
+        value.size = tfs_take(&c, tfs_take_u32le(&c)).size;
+        if (c.failed)
+            return tfs_fail(err, -EBADMSG, "value %" PRIu32 " of %" PRIu32 " is cut off", i + 1,
+                            class->count);
+        value.at = body_at + tfs_cursor_offset(&c) - value.size;
+        if (tfs_rbx_add_value(s->source, value, err) < 0)
+            return err->code;
+    }
+    if (tfs_cursor_left(&c) > 0)
+        return tfs_fail(err, -EBADMSG, "%zu bytes behind its last value", tfs_cursor_left(&c));
+    return 0;
+}
+
+static int unpack_prop(struct scanner *s, const struct chunk *chunk, const struct class *class,
+                       enum tfs_rbx_property property, size_t head_size, struct tfs_error *err)
+{
+    const size_t body_at = s->bodies.size;
+    const size_t packed_size = chunk->packed.bytes.size;
+    const struct tfs_rbx_holder holder = {.at = chunk->at,
+                                          .size = CHUNK_HEAD + packed_size,
+                                          .body_at = body_at,
+                                          .body_size = chunk->packed.size,
+                                          .coding = chunk->packed.packing};
+
+    if (chunk->packed.size < head_size)
+        return tfs_fail(err, -EBADMSG, "it is too short");
+    if (chunk->packed.size > s->limit - body_at)
+        return tfs_fail(err, -EFBIG,
+                        "all terrain together would unpack to more than %" PRIu64 " bytes",
+                        s->limit);
+    if (tfs_rbx_unpack(&chunk->packed, &s->bodies, err) < 0 ||
+        tfs_rbx_add_holder(s->source, holder, err) < 0)
+        return err->code;
+    return add_values(s, class, property, body_at, head_size, err);
+}
+
+static int take_prop(struct scanner *s, const struct chunk *chunk, struct tfs_error *err)
+{
+    uint8_t bytes[PEEK];
+    struct tfs_span peek = {.data = bytes};
+    struct head head;
+
+    if (tfs_rbx_unpack_head(&s->unpacker, &chunk->packed, bytes, PEEK, &peek.size, err) < 0)
+        return err->code;
+    struct tfs_cursor c = tfs_cursor_init(peek);
+    if (!take_head(&c, &head))
+        return tfs_fail(err, -EBADMSG, "it is too short");
+    const struct class *class = tfs_map_find(&s->ids, (uint64_t)head.class_id + 1);
+    if (class == NULL)
+        return tfs_fail(err, -EBADMSG, "a property of class %" PRIu32 ", which has no INST before",
+                        head.class_id);
+
+    bool grid = class->kind != CLASS_OTHER && is_named(head.name, "SmoothGrid");
+    bool physics = class->kind == CLASS_TERRAIN && is_named(head.name, "PhysicsGrid");
+    if (!grid && !physics)
+        return 0;
+    uint8_t type = tfs_take_u8(&c);
+    if (c.failed)
+        return tfs_fail(err, -EBADMSG, "it is too short");
+    if (type == TYPE_STRING)
+        return unpack_prop(s, chunk, class, grid ? TFS_RBX_SMOOTH_GRID : TFS_RBX_PHYSICS_GRID,
+                           tfs_cursor_offset(&c), err);
+    for (uint32_t i = 0; i < class->count; i++)
+        if (group_of(class, i) != TFS_RBX_NONE)
+            tfs_rbx_lock_group(s->source, group_of(class, i), TFS_RBX_SHARED_STRING);
+    return 0;
+}
+
+/* ---- the whole file -------------------------------------------------------------------------- */
+
+static int scan_chunks(struct scanner *s, struct tfs_error *err)
+{
+    struct tfs_cursor c = tfs_cursor_init(tfs_blob_span(s->source->file));
+    struct chunk chunk;
+
+    if (take_file_head(&c, err) < 0)
+        return err->code;
+    while (take_chunk(&c, &chunk, err) == 0 && !is_chunk(&chunk, "END\0")) {
+        struct tfs_error why = {0};
+        if (is_chunk(&chunk, "INST"))
+            take_inst(s, &chunk, &why);
+        else if (is_chunk(&chunk, "PROP"))
+            take_prop(s, &chunk, &why);
+        if (why.code != 0)
+            return fail_chunk(&chunk, &why, err);
+    }
+    return err->code;
+}
+
+static void scanner_release(struct scanner *s)
+{
+    struct tfs_map_cell cell;
+    size_t at = 0;
+
+    while (tfs_map_next(&s->ids, &at, &cell))
+        free(cell.value);
+    tfs_map_release(&s->ids);
+    tfs_rbx_unpacker_release(&s->unpacker);
+    tfs_buf_release(&s->bodies);
+}
+
+static int binary_scan(struct tfs_rbx_source *source, struct tfs_facts *facts,
+                       uint64_t inflate_limit, struct tfs_error *err)
+{
+    struct scanner s = {.source = source, .limit = inflate_limit};
+
+    if (tfs_rbx_add_group(source, TFS_RBX_NO_INSTANCE, err) == 0 && scan_chunks(&s, err) == 0 &&
+        tfs_blob_take(&s.bodies, &source->bodies, err) == 0)
+        tfs_rbx_note_terrains(facts, s.terrains, err);
+    scanner_release(&s);
+    return err->code;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* The payload: everything up to the first value as it was, then the values. */
+static int put_payload(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                       const struct tfs_span *values, struct tfs_buf *out, struct tfs_error *err)
+{
+    const size_t length = 4; /* of a string, in front of it */
+    const size_t head_size = source->values[holder->first].at - length - holder->body_at;
+
+    size_t size = head_size;
+    for (uint32_t i = 0; i < holder->count; i++)
+        size += length + values[i].size;
+    (void)tfs_buf_reserve(out, size);
+    tfs_buf_add(out, source->bodies->data + holder->body_at, head_size);
+    for (uint32_t i = 0; i < holder->count; i++) {
+        if (values[i].size > TFS_RBX_PAYLOAD_MAX)
+            return tfs_fail(err, -EFBIG, "a value of %zu bytes is more than the %u we take",
+                            values[i].size, TFS_RBX_PAYLOAD_MAX);
+        tfs_buf_u32le(out, (uint32_t)values[i].size);
+        tfs_buf_add_span(out, values[i]);
+    }
+    return tfs_buf_check(out, err);
+}
+
+static int binary_rewrite(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                          const struct tfs_span *values, struct tfs_buf *out, struct tfs_error *err)
+{
+    const uint8_t *old = source->file->data + holder->at;
+    const enum tfs_rbx_packing packing = (enum tfs_rbx_packing)holder->coding;
+    struct tfs_buf payload = {0};
+    struct tfs_buf packed = {0};
+
+    if (put_payload(source, holder, values, &payload, err) == 0 &&
+        tfs_rbx_pack(packing, tfs_buf_span(&payload), &packed, err) == 0) {
+        tfs_buf_add(out, old, 4);
+        tfs_buf_u32le(out, packing == TFS_RBX_STORED ? 0 : (uint32_t)packed.size);
+        tfs_buf_u32le(out, (uint32_t)payload.size);
+        tfs_buf_add(out, old + RESERVED_AT, CHUNK_HEAD - RESERVED_AT);
+        tfs_buf_add_span(out, tfs_buf_span(&packed));
+    }
+    tfs_buf_release(&payload);
+    tfs_buf_release(&packed);
+    return err->code;
+}
+
+/* How the terrain is packed; all chunks of a file usually are alike. */
+static const char *binary_coding(const struct tfs_rbx_source *source)
+{
+    if (source->holder_count == 0)
+        return "none";
+    return tfs_rbx_packing_name((enum tfs_rbx_packing)source->holders[0].coding);
+}
+
+static const struct tfs_rbx_kind binary_kind = {
+    .scan = binary_scan,
+    .rewrite = binary_rewrite,
+    .coding = binary_coding,
+};
+
+static int binary_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
+                         struct tfs_error *err)
+{
+    return tfs_rbx_decode(&binary_kind, save, bytes, doc, err);
+}
+
+static int binary_probe(const struct tfs_probe *probe)
+{
+    bool begins =
+        probe->head.size >= sizeof(magic) && memcmp(probe->head.data, magic, sizeof(magic)) == 0;
+
+    return begins ? TFS_BID_CERTAIN : TFS_BID_NONE;
+}
+
+static const struct tfs_file_codec binary_codec = {
+    .decode = binary_decode,
+    .encode = tfs_rbx_encode,
+};
+
+const struct tfs_container tfs_rbx_binary_container = {
+    .format = TFS_RBX_FORMAT,
+    .name = "binary place or model",
+    .endings = ".rbxl .rbxm",
+    .tree = &tfs_rbx_tree,
+    .probe = binary_probe,
+    .open = tfs_whole_file_open,
+    .commit = tfs_whole_file_commit,
+    .changed = tfs_whole_file_changed,
+    .reload = tfs_whole_file_reload,
+    .close = tfs_whole_file_close,
+    .file = &binary_codec,
+};

@@ -1,0 +1,86 @@
+/*
+ * A file that is one SmoothGrid value, nothing else.
+ *
+ * Its first two bytes say little, so a probe that finds them walks the whole value.
+ */
+#include <unistd.h>
+
+#include "formats/roblox/roblox.h"
+#include "formats/roblox/source.h"
+
+static int blob_scan(struct tfs_rbx_source *source, struct tfs_facts *facts, uint64_t inflate_limit,
+                     struct tfs_error *err)
+{
+    const size_t size = source->file->size;
+    const struct tfs_rbx_holder whole = {.size = size, .body_size = size};
+    const struct tfs_rbx_value value = {.property = TFS_RBX_SMOOTH_GRID, .size = size};
+
+    (void)facts;
+    (void)inflate_limit;
+    source->bodies = tfs_blob_ref(source->file);
+    if (tfs_rbx_add_group(source, TFS_RBX_NO_GRID, err) < 0 ||
+        tfs_rbx_add_holder(source, whole, err) < 0)
+        return err->code;
+    return tfs_rbx_add_value(source, value, err);
+}
+
+static int blob_rewrite(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                        const struct tfs_span *values, struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)source;
+    (void)holder;
+    (void)err;
+    tfs_buf_add_span(out, values[0]);
+    return 0;
+}
+
+static const struct tfs_rbx_kind blob_kind = {.scan = blob_scan, .rewrite = blob_rewrite};
+
+static int blob_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
+                       struct tfs_error *err)
+{
+    return tfs_rbx_decode(&blob_kind, save, bytes, doc, err);
+}
+
+/* Is the whole file a value? */
+static bool is_value(const struct tfs_probe *probe)
+{
+    struct tfs_file_handle file = {.fd = probe->fd};
+    struct tfs_rbx_index index = {0};
+    struct tfs_blob *bytes = NULL;
+    struct tfs_error err = {0};
+    bool fits = tfs_file_read(&file, TFS_INFLATE_LIMIT, &bytes, &err) == 0 &&
+                tfs_rbx_index_open(tfs_blob_span(bytes), &index, &err) == 0;
+
+    tfs_rbx_index_release(&index);
+    tfs_blob_unref(bytes);
+    return fits;
+}
+
+/* Less than any other format may say: a file that nobody else wants is refused with the place
+ * where it stops being a value. */
+#define BID_DAMAGED 1
+
+static int blob_probe(const struct tfs_probe *probe)
+{
+    const struct tfs_span head = probe->head;
+
+    if (head.size < 2 || head.data[0] != TFS_RBX_VERSION || head.data[1] > TFS_RBX_LOG2_MAX)
+        return TFS_BID_NONE;
+    return is_value(probe) ? TFS_BID_LOW : BID_DAMAGED;
+}
+
+static const struct tfs_file_codec blob_codec = {.decode = blob_decode, .encode = tfs_rbx_encode};
+
+const struct tfs_container tfs_rbx_blob_container = {
+    .format = TFS_RBX_FORMAT,
+    .name = "SmoothGrid value",
+    .tree = &tfs_rbx_tree,
+    .probe = blob_probe,
+    .open = tfs_whole_file_open,
+    .commit = tfs_whole_file_commit,
+    .changed = tfs_whole_file_changed,
+    .reload = tfs_whole_file_reload,
+    .close = tfs_whole_file_close,
+    .file = &blob_codec,
+};

@@ -1,0 +1,382 @@
+/*
+ * materials.txt, occupancy.txt, water.txt: one attribute of every cell <-> a grid of numbers.
+ *
+ * The three belong together: what a written value does to the other two, and which are refused, is
+ * here (formats/roblox.md, section 5). A cell whose value in the file is what it was is neither
+ * touched nor judged, so stored oddities survive.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/roblox/lenses.h"
+#include "formats/roblox/material.h"
+#include "text/grid.h"
+
+struct attribute {
+    const char *name;
+    const char *out_of_range;
+    unsigned shift; /* of its byte in a cell */
+    uint32_t width, high;
+    bool legend; /* names of the values stand in comments */
+    /* Gives the cell a value that it does not have; false: it cannot have it. */
+    bool (*apply)(uint32_t *cell, uint32_t value);
+};
+
+static uint32_t value_of(const struct attribute *a, uint32_t cell)
+{
+    return cell >> a->shift & 0xff;
+}
+
+/* ---- what a value means ---------------------------------------------------------------------- */
+
+static bool apply_material(uint32_t *cell, uint32_t material)
+{
+    uint32_t water = material == TFS_RBX_WATER ? 0 : tfs_rbx_cell_water(*cell);
+
+    if (material == TFS_RBX_AIR)
+        *cell = TFS_RBX_EMPTY;
+    else if (tfs_rbx_cell_material(*cell) == TFS_RBX_AIR)
+        *cell = tfs_rbx_cell(material, 255, 0);
+    else
+        *cell = tfs_rbx_cell(material, tfs_rbx_cell_occupancy(*cell), water);
+    return true;
+}
+
+static bool apply_occupancy(uint32_t *cell, uint32_t occupancy)
+{
+    uint32_t material = tfs_rbx_cell_material(*cell);
+    uint32_t water = occupancy == 255 ? 0 : tfs_rbx_cell_water(*cell);
+
+    if (material == TFS_RBX_AIR && occupancy != 0)
+        return false;
+    *cell = tfs_rbx_cell(material, occupancy, water);
+    return true;
+}
+
+static bool apply_water(uint32_t *cell, uint32_t water)
+{
+    uint32_t material = tfs_rbx_cell_material(*cell);
+    uint32_t occupancy = tfs_rbx_cell_occupancy(*cell);
+
+    if (water != 0 && (material < TFS_RBX_FIRST_SOLID || occupancy == 255))
+        return false;
+    *cell = tfs_rbx_cell(material, occupancy, water);
+    return true;
+}
+
+static const struct attribute materials = {
+    .name = "material",
+    .out_of_range = "materials are 0 to 63",
+    .shift = 0,
+    .width = 2,
+    .high = TFS_RBX_MATERIALS - 1,
+    .legend = true,
+    .apply = apply_material,
+};
+
+static const struct attribute occupancy = {
+    .name = "occupancy",
+    .out_of_range = "occupancy is 0 to 255",
+    .shift = 8,
+    .width = 3,
+    .high = 255,
+    .apply = apply_occupancy,
+};
+
+static const struct attribute water = {
+    .name = "water",
+    .out_of_range = "water is 0 to 255",
+    .shift = 16,
+    .width = 3,
+    .high = 255,
+    .apply = apply_water,
+};
+
+static struct tfs_grid_shape shape_of(const struct attribute *a, uint32_t log2)
+{
+    const uint32_t edge = tfs_rbx_edge(log2);
+
+    return (struct tfs_grid_shape){edge, edge, edge, TFS_GRID_DECIMAL, a->width};
+}
+
+/* ---- get ------------------------------------------------------------------------------------- */
+
+/* What a text depends on, as far as it is known without its cells. */
+struct summary {
+    uint64_t present; /* bit v: a value v < 64 occurs */
+    uint32_t first;
+    bool uniform;
+};
+
+static struct summary summarize(const struct attribute *a, const struct tfs_chunk *chunk)
+{
+    struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(chunk->blob));
+    struct summary s = {.uniform = true};
+    struct tfs_rbx_run run;
+    bool any = false;
+
+    while (tfs_rbx_run_take(&records, &run)) {
+        uint32_t value = value_of(a, run.cell);
+        s.first = any ? s.first : value;
+        s.uniform = s.uniform && value == s.first;
+        s.present |= UINT64_C(1) << (value & (TFS_RBX_MATERIALS - 1));
+        any = true;
+    }
+    return s;
+}
+
+/* `# 2 Grass` for each material that occurs, so that it can be searched for, and an empty line. */
+static void print_legend(struct tfs_buf *out, uint64_t present)
+{
+    for (uint32_t i = 0; i < TFS_RBX_MATERIALS; i++) {
+        const char *name = tfs_rbx_material_name(i);
+        if ((present >> i & 1) != 0)
+            tfs_buf_printf(out, "# %" PRIu32 " %s\n", i, name == NULL ? "(no name)" : name);
+    }
+    tfs_buf_u8(out, '\n');
+}
+
+static void print_head(struct tfs_buf *out, const struct attribute *a, const struct summary *s)
+{
+    if (a->legend)
+        print_legend(out, s->present);
+}
+
+static uint64_t rows_size(const struct attribute *a, const struct summary *s, uint32_t log2)
+{
+    const struct tfs_grid_shape shape = shape_of(a, log2);
+
+    return s->uniform ? tfs_grid_fill_size(&shape, s->first) : tfs_grid_rows_size(&shape);
+}
+
+static int print_rows(struct tfs_buf *out, const struct attribute *a, const struct tfs_doc *doc,
+                      struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_rbx_cells c;
+
+    if (tfs_rbx_cells_open(doc, key, &c, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < c.count; i++)
+        c.cells[i] = value_of(a, c.cells[i]);
+
+    const struct tfs_grid_shape shape = shape_of(a, c.chunk.tag);
+    tfs_grid_print_rows(out, &shape, c.cells);
+    tfs_rbx_cells_release(&c);
+    return tfs_buf_check(out, err);
+}
+
+static int grid_get(const struct attribute *a, const struct tfs_doc *doc, struct tfs_key key,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk;
+
+    if (tfs_rbx_find_chunk(doc, key, &chunk, err) < 0)
+        return err->code;
+
+    const struct summary s = summarize(a, chunk);
+    const struct tfs_grid_shape shape = shape_of(a, chunk->tag);
+    if (tfs_rbx_check_text_size(rows_size(a, &s, chunk->tag), err) < 0)
+        return err->code;
+    print_head(out, a, &s);
+    if (!s.uniform)
+        return print_rows(out, a, doc, key, err);
+    tfs_grid_print_fill(out, &shape, s.first);
+    return tfs_buf_check(out, err);
+}
+
+static int64_t grid_size(const struct attribute *a, const struct tfs_doc *doc, struct tfs_key key)
+{
+    const struct tfs_chunk *chunk;
+    struct tfs_error ignored = {0};
+    struct tfs_buf head = {0};
+
+    if (tfs_rbx_find_chunk(doc, key, &chunk, &ignored) < 0)
+        return ignored.code;
+
+    const struct summary s = summarize(a, chunk);
+    const uint64_t rows = rows_size(a, &s, chunk->tag);
+    print_head(&head, a, &s);
+    int64_t size = head.failed || rows > TFS_RBX_TEXT_MAX ? -1 : (int64_t)(head.size + rows);
+    tfs_buf_release(&head);
+    return size;
+}
+
+/* ---- put ------------------------------------------------------------------------------------- */
+
+/* The place of value number `cell` in a text that was parsed already. */
+static struct tfs_line find_value(struct tfs_span text, const struct tfs_grid_shape *shape,
+                                  size_t cell)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_lines lines = {0};
+    struct tfs_line line = {0};
+    struct tfs_line word = {0};
+    size_t row = cell / shape->sx;
+    size_t column = cell % shape->sx;
+
+    (void)tfs_lines_init(&lines, text, &ignored);
+    (void)tfs_lines_next(&lines, &line);
+    if (line.text.size > 0 && line.text.data[0] == 'f') {
+        row = 0; /* `fill VALUE` is the value of all of them */
+        column = 1;
+    }
+    for (; row > 0; row--)
+        (void)tfs_lines_next(&lines, &line);
+
+    const uint8_t *bar = line.text.size == 0 ? NULL : memchr(line.text.data, '|', line.text.size);
+    if (bar != NULL)
+        tfs_line_skip(&line, (size_t)(bar + 1 - line.text.data));
+    for (size_t i = 0; i <= column; i++)
+        (void)tfs_line_word(&line, &word);
+    return word;
+}
+
+static int refuse(const struct attribute *a, const struct tfs_rbx_cells *c, size_t cell,
+                  uint32_t value, struct tfs_span text, struct tfs_error *err)
+{
+    const struct tfs_grid_shape shape = shape_of(a, c->chunk.tag);
+    const struct tfs_line place = find_value(text, &shape, cell);
+    const struct tfs_rbx_voxel at = tfs_rbx_voxel_of(c, cell);
+    const uint32_t material = tfs_rbx_cell_material(c->cells[cell]);
+    const char *why = material == TFS_RBX_AIR ? "Air; give the cell a material first"
+                      : material == TFS_RBX_WATER
+                          ? "Water, which has no room for more"
+                          : "a cell of occupancy 255; lower the occupancy first";
+
+    return tfs_fail_line(err, &place,
+                         "voxel %" PRId64 ",%" PRId64 ",%" PRId64 ": %s %" PRIu32 " for %s", at.x,
+                         at.y, at.z, a->name, value, why);
+}
+
+/* Gives the cells their new values; *changed tells whether there is any. In a new chunk, what does
+ * not fit waits for the file that makes it fit. */
+static int apply_values(const struct attribute *a, struct tfs_rbx_cells *c, const uint32_t *values,
+                        struct tfs_span text, struct tfs_put *put, bool *changed,
+                        struct tfs_error *err)
+{
+    *changed = false;
+    for (size_t i = 0; i < c->count; i++) {
+        if (values[i] == value_of(a, c->cells[i]))
+            continue;
+        if (a->apply(&c->cells[i], values[i]))
+            *changed = true;
+        else if (put->fresh)
+            put->waits = true;
+        else
+            return refuse(a, c, i, values[i], text, err);
+    }
+    return 0;
+}
+
+static int parse_values(const struct attribute *a, uint32_t log2, struct tfs_span text,
+                        uint32_t *values, struct tfs_error *err)
+{
+    struct tfs_lines lines;
+    const struct tfs_grid_rules rules = {shape_of(a, log2), a->high, a->out_of_range};
+
+    if (tfs_lines_init(&lines, text, err) < 0)
+        return err->code;
+    return tfs_grid_parse(&lines, NULL, &rules, values, NULL, err);
+}
+
+static int grid_put(const struct attribute *a, struct tfs_edit *edit, struct tfs_key key,
+                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct tfs_rbx_cells c;
+    bool changed = false;
+
+    if (tfs_rbx_cells_open(tfs_edit_doc(edit), key, &c, err) < 0)
+        return err->code;
+
+    uint32_t *values = malloc(c.count * sizeof(*values));
+    if (values == NULL)
+        tfs_fail_memory(err);
+    else if (parse_values(a, c.chunk.tag, text, values, err) == 0 &&
+             apply_values(a, &c, values, text, put, &changed, err) == 0 && changed)
+        tfs_rbx_store_cells(edit, &c, err);
+    free(values);
+    tfs_rbx_cells_release(&c);
+    return err->code;
+}
+
+/* ---- the three files ------------------------------------------------------------------------- */
+
+static int materials_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                         struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    return grid_get(&materials, doc, at.key, out, err);
+}
+
+static int materials_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    (void)save;
+    return grid_put(&materials, edit, at.key, text, put, err);
+}
+
+static int64_t materials_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return grid_size(&materials, doc, at.key);
+}
+
+const struct tfs_lens tfs_rbx_materials_lens = {
+    .get = materials_get,
+    .put = materials_put,
+    .size = materials_size,
+};
+
+static int occupancy_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                         struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    return grid_get(&occupancy, doc, at.key, out, err);
+}
+
+static int occupancy_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    (void)save;
+    return grid_put(&occupancy, edit, at.key, text, put, err);
+}
+
+static int64_t occupancy_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return grid_size(&occupancy, doc, at.key);
+}
+
+const struct tfs_lens tfs_rbx_occupancy_lens = {
+    .get = occupancy_get,
+    .put = occupancy_put,
+    .size = occupancy_size,
+};
+
+static int water_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    return grid_get(&water, doc, at.key, out, err);
+}
+
+static int water_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    (void)save;
+    return grid_put(&water, edit, at.key, text, put, err);
+}
+
+static int64_t water_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return grid_size(&water, doc, at.key);
+}
+
+const struct tfs_lens tfs_rbx_water_lens = {
+    .get = water_get,
+    .put = water_put,
+    .size = water_size,
+};

@@ -1,0 +1,195 @@
+/*
+ * Packed payloads <-> their bytes.
+ *
+ * Must not know what a payload holds.
+ */
+#include "formats/roblox/packing.h"
+
+#include <errno.h>
+#include <lz4.h>
+#include <string.h>
+#include <zstd.h>
+
+/* What the engine uses; `LZ4_compress_default` has no level. */
+#define ZSTD_LEVEL 9
+
+/* An LZ4 block of n bytes cannot give more than 255 n; this much is left for its last literals. */
+#define LZ4_RATIO 255
+#define LZ4_EXTRA 64
+
+static const uint8_t zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+
+enum tfs_rbx_packing tfs_rbx_packing_of(uint32_t packed_size, struct tfs_span bytes)
+{
+    if (packed_size == 0)
+        return TFS_RBX_STORED;
+    if (bytes.size >= sizeof(zstd_magic) && memcmp(bytes.data, zstd_magic, sizeof(zstd_magic)) == 0)
+        return TFS_RBX_ZSTD;
+    return TFS_RBX_LZ4;
+}
+
+const char *tfs_rbx_packing_name(enum tfs_rbx_packing packing)
+{
+    switch (packing) {
+    case TFS_RBX_STORED:
+        return "stored";
+    case TFS_RBX_LZ4:
+        return "LZ4";
+    case TFS_RBX_ZSTD:
+        return "Zstandard";
+    }
+    return "";
+}
+
+static int fail_damaged(const struct tfs_rbx_packed *packed, struct tfs_error *err)
+{
+    return tfs_fail(err, -EBADMSG, "its %s data is damaged, or not of the %u bytes it should be",
+                    tfs_rbx_packing_name(packed->packing), packed->size);
+}
+
+/* ---- the head -------------------------------------------------------------------------------- */
+
+void tfs_rbx_unpacker_release(struct tfs_rbx_unpacker *u)
+{
+    ZSTD_freeDStream(u->zstd);
+    u->zstd = NULL;
+}
+
+static int zstd_head(struct tfs_rbx_unpacker *u, const struct tfs_rbx_packed *packed, uint8_t *head,
+                     size_t room, size_t *size, struct tfs_error *err)
+{
+    ZSTD_inBuffer in = {packed->bytes.data, packed->bytes.size, 0};
+    ZSTD_outBuffer out = {head, room, 0};
+    size_t left = 1;
+
+    if (u->zstd == NULL)
+        u->zstd = ZSTD_createDStream();
+    if (u->zstd == NULL)
+        return tfs_fail_memory(err);
+    ZSTD_initDStream(u->zstd);
+    while (left > 0 && out.pos < room && !ZSTD_isError(left)) {
+        size_t before = in.pos + out.pos;
+        left = ZSTD_decompressStream(u->zstd, &out, &in);
+        if (in.pos + out.pos == before)
+            break; /* the frame is cut off */
+    }
+    if (ZSTD_isError(left))
+        return fail_damaged(packed, err);
+    *size = out.pos;
+    return 0;
+}
+
+static int lz4_head(const struct tfs_rbx_packed *packed, uint8_t *head, size_t room, size_t *size,
+                    struct tfs_error *err)
+{
+    if (packed->bytes.size > INT32_MAX)
+        return fail_damaged(packed, err);
+
+    int got = LZ4_decompress_safe_partial((const char *)packed->bytes.data, (char *)head,
+                                          (int)packed->bytes.size, (int)room, (int)room);
+    if (got < 0)
+        return fail_damaged(packed, err);
+    *size = (size_t)got;
+    return 0;
+}
+
+int tfs_rbx_unpack_head(struct tfs_rbx_unpacker *u, const struct tfs_rbx_packed *packed,
+                        uint8_t *head, size_t room, size_t *size, struct tfs_error *err)
+{
+    switch (packed->packing) {
+    case TFS_RBX_ZSTD:
+        return zstd_head(u, packed, head, room, size, err);
+    case TFS_RBX_LZ4:
+        return lz4_head(packed, head, room, size, err);
+    case TFS_RBX_STORED:
+        break;
+    }
+    *size = packed->bytes.size < room ? packed->bytes.size : room;
+    if (*size > 0)
+        memcpy(head, packed->bytes.data, *size);
+    return 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* Can that many bytes come of this? */
+static bool size_possible(const struct tfs_rbx_packed *packed)
+{
+    const uint64_t bytes = packed->bytes.size;
+
+    switch (packed->packing) {
+    case TFS_RBX_STORED:
+        return packed->size == bytes;
+    case TFS_RBX_LZ4:
+        return bytes <= INT32_MAX && packed->size <= LZ4_RATIO * bytes + LZ4_EXTRA;
+    case TFS_RBX_ZSTD:
+        return ZSTD_getFrameContentSize(packed->bytes.data, packed->bytes.size) == packed->size;
+    }
+    return false;
+}
+
+static bool unpack_into(const struct tfs_rbx_packed *packed, uint8_t *out)
+{
+    const char *from = (const char *)packed->bytes.data;
+
+    switch (packed->packing) {
+    case TFS_RBX_STORED:
+        memcpy(out, from, packed->size);
+        return true;
+    case TFS_RBX_LZ4:
+        return LZ4_decompress_safe(from, (char *)out, (int)packed->bytes.size, (int)packed->size) ==
+               (int)packed->size;
+    case TFS_RBX_ZSTD:
+        return ZSTD_decompress(out, packed->size, from, packed->bytes.size) == packed->size;
+    }
+    return false;
+}
+
+int tfs_rbx_unpack(const struct tfs_rbx_packed *packed, struct tfs_buf *out, struct tfs_error *err)
+{
+    if (packed->size > TFS_RBX_PAYLOAD_MAX)
+        return tfs_fail(err, -EFBIG, "it would unpack to %u bytes, more than the %u we take",
+                        packed->size, TFS_RBX_PAYLOAD_MAX);
+    if (!size_possible(packed))
+        return fail_damaged(packed, err);
+    if (packed->size == 0)
+        return 0;
+
+    uint8_t *room = tfs_buf_reserve(out, packed->size);
+    if (room == NULL)
+        return tfs_fail_memory(err);
+    if (!unpack_into(packed, room))
+        return fail_damaged(packed, err);
+    out->size += packed->size;
+    return 0;
+}
+
+/* ---- packing --------------------------------------------------------------------------------- */
+
+int tfs_rbx_pack(enum tfs_rbx_packing packing, struct tfs_span payload, struct tfs_buf *out,
+                 struct tfs_error *err)
+{
+    if (payload.size > TFS_RBX_PAYLOAD_MAX)
+        return tfs_fail(err, -EFBIG, "the property would be %zu bytes, more than the %u we take",
+                        payload.size, TFS_RBX_PAYLOAD_MAX);
+    if (packing == TFS_RBX_STORED) {
+        tfs_buf_add_span(out, payload);
+        return tfs_buf_check(out, err);
+    }
+
+    const int size = (int)payload.size;
+    const size_t bound =
+        packing == TFS_RBX_LZ4 ? (size_t)LZ4_compressBound(size) : ZSTD_compressBound(payload.size);
+    uint8_t *room = tfs_buf_reserve(out, bound);
+    if (room == NULL)
+        return tfs_fail_memory(err);
+
+    size_t packed = packing == TFS_RBX_LZ4
+                        ? (size_t)LZ4_compress_default((const char *)payload.data, (char *)room,
+                                                       size, (int)bound)
+                        : ZSTD_compress(room, bound, payload.data, payload.size, ZSTD_LEVEL);
+    if (packed == 0 || ZSTD_isError(packed))
+        return tfs_fail_memory(err);
+    out->size += packed;
+    return 0;
+}

@@ -1,0 +1,49 @@
+/*
+ * The payload of a chunk of a binary place: stored, one raw LZ4 block, or one Zstandard frame
+ * (formats/roblox.md, section 6).
+ *
+ * The kind is told by the bytes, and a payload that is written anew keeps it. What is packed here
+ * is byte for byte what the engine packs, with the library versions that were compared.
+ */
+#ifndef TFS_FORMATS_ROBLOX_PACKING_H
+#define TFS_FORMATS_ROBLOX_PACKING_H
+
+#include "base/buf.h"
+
+enum tfs_rbx_packing { TFS_RBX_STORED, TFS_RBX_LZ4, TFS_RBX_ZSTD };
+
+/* A payload as it stands in a file. */
+struct tfs_rbx_packed {
+    enum tfs_rbx_packing packing;
+    struct tfs_span bytes;
+    uint32_t size; /* unpacked, as the file claims */
+};
+
+/* No payload may be larger, unpacked. */
+#define TFS_RBX_PAYLOAD_MAX (UINT32_C(256) << 20)
+
+/* What a payload of `packed_size` bytes is, 0 meaning stored, that begins like this. */
+enum tfs_rbx_packing tfs_rbx_packing_of(uint32_t packed_size, struct tfs_span bytes);
+const char *tfs_rbx_packing_name(enum tfs_rbx_packing packing);
+
+/* What unpacks; zero-initialised, reusable, to be released. */
+struct tfs_rbx_unpacker {
+    void *zstd;
+};
+
+void tfs_rbx_unpacker_release(struct tfs_rbx_unpacker *u);
+
+/* The first bytes of the payload, at most `room`: how many, or EBADMSG when even those do not
+ * unpack. Costs little, however long the payload is. */
+int tfs_rbx_unpack_head(struct tfs_rbx_unpacker *u, const struct tfs_rbx_packed *packed,
+                        uint8_t *head, size_t room, size_t *size, struct tfs_error *err);
+
+/* Appends the whole payload: exactly packed->size bytes. EFBIG above TFS_RBX_PAYLOAD_MAX. Nothing
+ * is allocated for a size that cannot be. */
+int tfs_rbx_unpack(const struct tfs_rbx_packed *packed, struct tfs_buf *out, struct tfs_error *err);
+
+/* Appends the packed bytes of a payload. */
+int tfs_rbx_pack(enum tfs_rbx_packing packing, struct tfs_span payload, struct tfs_buf *out,
+                 struct tfs_error *err);
+
+#endif

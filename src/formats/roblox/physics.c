@@ -1,0 +1,408 @@
+/*
+ * Voxels -> the list of 8x8x8 regions that a non-Air voxel, grown by one on every side, touches.
+ *
+ * Must not know the file, nor make cells: records are runs, and a run is a few bits of row masks.
+ *
+ * All is done in blocks of 32x32x32 voxels, whatever the edge of a chunk is, because 4x4x4 regions
+ * of a block are 64 bits. A block marks its own regions and those of its neighbours that its border
+ * touches; what many blocks say of one block is joined at the end.
+ */
+#include "formats/roblox/physics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/roblox/material.h"
+
+#define PHYSICS_VERSION 2
+#define PHYSICS_LOG2    3 /* of the edge of a region */
+#define HEAD_SIZE       2
+#define LISTS           3
+
+#define BLOCK      32 /* edge in voxels */
+#define BLOCK_LOG2 5
+#define ROWS       (BLOCK * BLOCK)
+#define REGION     8
+#define ALONG      (BLOCK / REGION) /* regions along an edge of a block */
+#define GROWN      (ALONG + 2)      /* the same with a region of each neighbour */
+
+bool tfs_rbx_physics_known(struct tfs_span value)
+{
+    return value.size == 0 || (value.size >= HEAD_SIZE && value.data[0] == PHYSICS_VERSION &&
+                               value.data[1] == PHYSICS_LOG2);
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+struct block {
+    int64_t x, y, z; /* in blocks */
+};
+
+/* Regions of a block: bit (x * ALONG + y) * ALONG + z, the order in which they are listed. */
+struct mark {
+    struct block block;
+    uint64_t regions;
+};
+
+struct marks {
+    struct mark *items;
+    size_t count, capacity;
+};
+
+static int add_mark(struct marks *marks, struct mark mark, struct tfs_error *err)
+{
+    if (marks->count == marks->capacity) {
+        size_t wanted = marks->capacity == 0 ? 256 : marks->capacity * 2;
+        struct mark *items = realloc(marks->items, wanted * sizeof(*items));
+        if (items == NULL)
+            return tfs_fail_memory(err);
+        marks->items = items;
+        marks->capacity = wanted;
+    }
+    marks->items[marks->count++] = mark;
+    return 0;
+}
+
+static int compare_marks(const void *a, const void *b)
+{
+    const struct block *left = &((const struct mark *)a)->block;
+    const struct block *right = &((const struct mark *)b)->block;
+
+    if (left->x != right->x)
+        return left->x < right->x ? -1 : 1;
+    if (left->y != right->y)
+        return left->y < right->y ? -1 : 1;
+    return left->z < right->z ? -1 : left->z > right->z;
+}
+
+/* Sorts, and joins the marks of one block. */
+static void join_marks(struct marks *marks)
+{
+    size_t joined = 0;
+
+    if (marks->count == 0)
+        return;
+    qsort(marks->items, marks->count, sizeof(*marks->items), compare_marks);
+    for (size_t i = 1; i < marks->count; i++) {
+        if (compare_marks(&marks->items[joined], &marks->items[i]) == 0)
+            marks->items[joined].regions |= marks->items[i].regions;
+        else
+            marks->items[++joined] = marks->items[i];
+    }
+    marks->count = joined + 1;
+}
+
+/* ---- one block ------------------------------------------------------------------------------- */
+
+/* Row y * BLOCK + z of a block: bit x is set where the voxel is not Air. */
+struct rows {
+    uint32_t bits[ROWS];
+};
+
+/* Which of the GROWN regions along x a row touches, bit 0 being the one of the neighbour below. */
+static uint32_t grow_row(uint32_t row)
+{
+    uint32_t touched = 0;
+
+    for (uint32_t i = 0; i < ALONG; i++) {
+        uint32_t voxels = row >> i * REGION & 0xff;
+        uint32_t low = voxels & 1;
+        uint32_t high = voxels >> (REGION - 1);
+        touched |= (low | (voxels != 0 ? 2u : 0u) | high << 2) << i;
+    }
+    return touched;
+}
+
+/* By grown y and z: the regions along x that are touched. */
+struct tfs_rbx_near {
+    bool known;
+    uint8_t x[GROWN][GROWN];
+};
+
+/* The first and the last of the grown regions that a voxel of that coordinate touches. */
+static uint32_t first_touched(uint32_t v)
+{
+    return v / REGION + (v % REGION == 0 ? 0 : 1);
+}
+
+static uint32_t last_touched(uint32_t v)
+{
+    return v / REGION + (v % REGION == REGION - 1 ? 2 : 1);
+}
+
+/* Growing along x is left for the end: there are fewer regions than rows. */
+static void grow_block(const struct rows *rows, struct tfs_rbx_near *near)
+{
+    uint32_t joined[GROWN][GROWN] = {0};
+
+    for (uint32_t y = 0; y < BLOCK; y++) {
+        for (uint32_t z = 0; z < BLOCK; z++) {
+            uint32_t row = rows->bits[y * BLOCK + z];
+            for (uint32_t gy = first_touched(y); row != 0 && gy <= last_touched(y); gy++)
+                for (uint32_t gz = first_touched(z); gz <= last_touched(z); gz++)
+                    joined[gy][gz] |= row;
+        }
+    }
+    for (uint32_t y = 0; y < GROWN; y++)
+        for (uint32_t z = 0; z < GROWN; z++)
+            near->x[y][z] = (uint8_t)grow_row(joined[y][z]);
+}
+
+/* Where grown region g lies: in the block below (-1), in this one (0), in the one above (1), and
+ * which of that block's it is. */
+static int64_t side_of(uint32_t g)
+{
+    return g == 0 ? -1 : g == GROWN - 1;
+}
+
+static uint32_t region_of(uint32_t g)
+{
+    return (g + ALONG - 1) % ALONG;
+}
+
+/* Adds what the grown block says of itself and its neighbours. */
+static int mark_block(struct marks *marks, struct block block, const struct tfs_rbx_near *near,
+                      struct tfs_error *err)
+{
+    uint64_t regions[3][3][3] = {0};
+
+    for (uint32_t y = 0; y < GROWN; y++)
+        for (uint32_t z = 0; z < GROWN; z++)
+            for (uint32_t x = 0; x < GROWN; x++) {
+                uint32_t bit = (region_of(x) * ALONG + region_of(y)) * ALONG + region_of(z);
+                uint64_t touched = near->x[y][z] >> x & 1;
+                regions[side_of(x) + 1][side_of(y) + 1][side_of(z) + 1] |= touched << bit;
+            }
+    for (int64_t i = 0; i < 27; i++) {
+        int64_t x = i / 9;
+        int64_t y = i / 3 % 3;
+        int64_t z = i % 3;
+        struct mark mark = {{block.x + x - 1, block.y + y - 1, block.z + z - 1}, regions[x][y][z]};
+        if (mark.regions != 0 && add_mark(marks, mark, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+/* ---- one chunk ------------------------------------------------------------------------------- */
+
+/* A chunk as blocks: blocks_along^3 of them; a chunk smaller than a block lies inside of one, from
+ * voxel `origin` on. */
+struct chunk_rows {
+    uint32_t edge;
+    uint32_t along; /* blocks along an edge */
+    uint32_t x, y, z;
+    struct rows *blocks;
+};
+
+/* Sets `count` voxels along x from a cell on, which do not leave the row and lie in one block. */
+static void set_row(struct chunk_rows *c, uint32_t cell, uint32_t count)
+{
+    uint32_t x = c->x + cell % c->edge;
+    uint32_t z = c->z + cell / c->edge % c->edge;
+    uint32_t y = c->y + cell / c->edge / c->edge;
+    uint32_t block = ((y / BLOCK) * c->along + z / BLOCK) * c->along + x / BLOCK;
+    uint32_t bits = (uint32_t)((UINT64_C(1) << count) - 1) << x % BLOCK;
+
+    c->blocks[block].bits[y % BLOCK * BLOCK + z % BLOCK] |= bits;
+}
+
+static void set_records(struct chunk_rows *c, struct tfs_span records)
+{
+    struct tfs_cursor cursor = tfs_cursor_init(records);
+    uint32_t step = c->edge < BLOCK ? c->edge : BLOCK;
+    uint32_t cell = 0;
+    struct tfs_rbx_run run;
+
+    while (tfs_rbx_run_take(&cursor, &run)) {
+        uint32_t end = cell + run.count;
+        if (tfs_rbx_cell_material(run.cell) == TFS_RBX_AIR)
+            cell = end;
+        while (cell < end) {
+            uint32_t room = step - cell % step;
+            uint32_t count = room < end - cell ? room : end - cell;
+            set_row(c, cell, count);
+            cell += count;
+        }
+    }
+}
+
+/* The blocks of a chunk, with what each is near to; `kept` is where that is remembered of a chunk
+ * that is one block, or NULL. */
+static int mark_chunk(struct marks *marks, const struct tfs_rbx_entry *entry, struct chunk_rows *c,
+                      struct tfs_rbx_near *kept, struct tfs_error *err)
+{
+    const int64_t x = (int64_t)entry->position.x * c->edge;
+    const int64_t y = (int64_t)entry->position.y * c->edge;
+    const int64_t z = (int64_t)entry->position.z * c->edge;
+    const uint32_t count = c->along * c->along * c->along;
+    struct tfs_rbx_near fresh = {0};
+    struct tfs_rbx_near *near = kept == NULL ? &fresh : kept;
+
+    c->x = (uint32_t)(x & (BLOCK - 1));
+    c->y = (uint32_t)(y & (BLOCK - 1));
+    c->z = (uint32_t)(z & (BLOCK - 1));
+    if (!near->known) {
+        memset(c->blocks, 0, count * sizeof(*c->blocks));
+        set_records(c, entry->records);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        /* Floor: the low bits are the place in the block. */
+        struct block block = {(x - c->x) / BLOCK + i % c->along,
+                              (y - c->y) / BLOCK + i / c->along / c->along,
+                              (z - c->z) / BLOCK + i / c->along % c->along};
+        if (!near->known)
+            grow_block(&c->blocks[i], near);
+        if (mark_block(marks, block, near, err) < 0)
+            return err->code;
+    }
+    near->known = kept != NULL;
+    return 0;
+}
+
+/* Where to remember what a chunk is near to; NULL: nowhere. *at is the entry of the memory's
+ * terrain to go on from, both being in order. */
+static struct tfs_rbx_near *recall(const struct tfs_rbx_physics_memory *memory,
+                                   const struct tfs_rbx_entry *entry, size_t *at)
+{
+    if (memory == NULL || memory->near == NULL)
+        return NULL;
+
+    const struct tfs_rbx_index *old = memory->terrain;
+    while (*at < old->count &&
+           tfs_rbx_position_compare(old->entries[*at].position, entry->position) < 0)
+        ++*at;
+    bool same = *at < old->count && old->entries[*at].records.data == entry->records.data &&
+                tfs_rbx_position_compare(old->entries[*at].position, entry->position) == 0;
+    return same ? &memory->near[*at] : NULL;
+}
+
+static int mark_chunks(struct marks *marks, const struct tfs_rbx_index *index,
+                       const struct tfs_rbx_physics_memory *memory, struct tfs_error *err)
+{
+    struct chunk_rows c = {.edge = tfs_rbx_edge(index->log2)};
+    size_t at = 0;
+
+    c.along = c.edge <= BLOCK ? 1 : c.edge / BLOCK;
+    c.blocks = calloc((size_t)c.along * c.along * c.along, sizeof(*c.blocks));
+    if (c.blocks == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < index->count && err->code == 0; i++) {
+        const struct tfs_rbx_entry *entry = &index->entries[i];
+        mark_chunk(marks, entry, &c, c.along == 1 ? recall(memory, entry, &at) : NULL, err);
+    }
+    free(c.blocks);
+    return err->code;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+struct lister {
+    struct tfs_buf *out;
+    struct tfs_rbx_position last;
+    uint32_t count;
+};
+
+/* A coordinate of a region from its block's; it wraps round as all offsets do. */
+static int32_t region_coordinate(int64_t block, uint32_t region)
+{
+    return (int32_t)(uint32_t)(block * ALONG + region);
+}
+
+static void list_region(struct lister *l, struct block block, uint32_t x, uint32_t y, uint32_t z)
+{
+    struct tfs_rbx_position at = {region_coordinate(block.x, x), region_coordinate(block.y, y),
+                                  region_coordinate(block.z, z)};
+
+    tfs_rbx_offset_put(l->out, l->last, at);
+    l->last = at;
+    l->count++;
+}
+
+/* Regions of one layer across y, of marks that differ in z only, ascending by z. */
+static void list_row(struct lister *l, const struct mark *marks, size_t count, uint32_t x,
+                     uint32_t y)
+{
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t z = 0; z < ALONG; z++)
+            if ((marks[i].regions >> ((x * ALONG + y) * ALONG + z) & 1) != 0)
+                list_region(l, marks[i].block, x, y, z);
+}
+
+/* How many marks from the front are in one block layer: the same x, and the same y if wanted. */
+static size_t count_same(const struct mark *marks, size_t count, bool also_y)
+{
+    size_t n = 1;
+
+    while (n < count && marks[n].block.x == marks[0].block.x &&
+           (!also_y || marks[n].block.y == marks[0].block.y))
+        n++;
+    return n;
+}
+
+/* Regions with one x coordinate, of marks that have the block's x in common. */
+static void list_plane(struct lister *l, const struct mark *marks, size_t count, uint32_t x)
+{
+    while (count > 0) {
+        size_t same = count_same(marks, count, true);
+        for (uint32_t y = 0; y < ALONG; y++)
+            list_row(l, marks, same, x, y);
+        marks += same;
+        count -= same;
+    }
+}
+
+/* All regions, ascending by x, y, z. */
+static void list_marks(struct lister *l, const struct marks *marks)
+{
+    const struct mark *at = marks->items;
+    size_t left = marks->count;
+
+    while (left > 0) {
+        size_t same = count_same(at, left, false);
+        for (uint32_t x = 0; x < ALONG; x++)
+            list_plane(l, at, same, x);
+        at += same;
+        left -= same;
+    }
+}
+
+static void put_lists(struct tfs_buf *out, const struct marks *marks)
+{
+    struct lister lister = {.out = out};
+    size_t count_at = out->size + HEAD_SIZE;
+
+    tfs_buf_u8(out, PHYSICS_VERSION);
+    tfs_buf_u8(out, PHYSICS_LOG2);
+    tfs_buf_u32be(out, 0); /* known when the list is done */
+    list_marks(&lister, marks);
+    if (!out->failed)
+        for (unsigned i = 0; i < 4; i++)
+            out->data[count_at + i] = (uint8_t)(lister.count >> (24 - 8 * i));
+    for (int i = 1; i < LISTS; i++)
+        tfs_buf_u32be(out, 0);
+}
+
+void tfs_rbx_physics_memory_release(struct tfs_rbx_physics_memory *memory)
+{
+    free(memory->near);
+    memory->near = NULL;
+}
+
+int tfs_rbx_physics_encode(const struct tfs_rbx_index *terrain,
+                           struct tfs_rbx_physics_memory *memory, struct tfs_buf *out,
+                           struct tfs_error *err)
+{
+    struct marks marks = {0};
+
+    /* Without memory for it, everything is looked at each time. */
+    if (memory != NULL && memory->near == NULL)
+        memory->near = calloc(memory->terrain->count + 1, sizeof(*memory->near));
+    if (mark_chunks(&marks, terrain, memory, err) == 0) {
+        join_marks(&marks);
+        put_lists(out, &marks);
+        tfs_buf_check(out, err);
+    }
+    free(marks.items);
+    return err->code;
+}

@@ -1,0 +1,30 @@
+/*
+ * PhysicsGrid: which regions of 8x8x8 voxels are near something solid or wet (formats/roblox.md,
+ * section 4). It is derived from the voxels, and only ever made anew, never read.
+ */
+#ifndef TFS_FORMATS_ROBLOX_PHYSICS_H
+#define TFS_FORMATS_ROBLOX_PHYSICS_H
+
+#include "formats/roblox/smoothgrid.h"
+
+/* Is this a value of the version that tfs_rbx_physics_encode writes, or none yet? */
+bool tfs_rbx_physics_known(struct tfs_span value);
+
+/* What encoding found out about the chunks of one terrain, so that the next time only those that
+ * differ are looked at: a commit then costs what was edited. Zero-initialised but for `terrain`,
+ * which must stay; to be released. */
+struct tfs_rbx_physics_memory {
+    const struct tfs_rbx_index *terrain;
+    struct tfs_rbx_near *near; /* by entry; NULL until it is first needed */
+};
+
+void tfs_rbx_physics_memory_release(struct tfs_rbx_physics_memory *memory);
+
+/* Appends the PhysicsGrid of a terrain: all regions that a voxel other than Air, grown by one on
+ * every side, touches, in the first of the three lists. Entries with the very records (the same
+ * memory) that memory->terrain has there are looked at once; memory may be NULL. */
+int tfs_rbx_physics_encode(const struct tfs_rbx_index *terrain,
+                           struct tfs_rbx_physics_memory *memory, struct tfs_buf *out,
+                           struct tfs_error *err);
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * Records (runs of equal cells) <-> cells of one chunk.
+ *
+ * Must not know where a chunk stands, nor what a user may make of a cell. A cell's occupancy is the
+ * stored byte, never a fraction.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/roblox/material.h"
+#include "formats/roblox/smoothgrid.h"
+
+/* A record is: flag, occupancy if HAS_OCCUPANCY, count - 1 if HAS_COUNT; a count byte of 0 means
+ * one cell and that its water follows. */
+#define MATERIAL_MASK 0x3f
+#define HAS_OCCUPANCY 0x40
+#define HAS_COUNT     0x80
+#define RUN_MAX       256
+#define RECORD_MAX    4 /* bytes */
+
+static uint32_t default_occupancy(uint32_t material)
+{
+    return material == TFS_RBX_AIR ? 0 : 255;
+}
+
+/* The fields behind the flag, from `at` on; returns what is behind them. */
+static inline const uint8_t *take_fields(const uint8_t *at, uint32_t flag, struct tfs_rbx_run *run)
+{
+    uint32_t material = flag & MATERIAL_MASK;
+    uint32_t occupancy = default_occupancy(material);
+    uint32_t water = 0;
+
+    run->count = 1;
+    if ((flag & HAS_OCCUPANCY) != 0)
+        occupancy = *at++;
+    if ((flag & HAS_COUNT) != 0) {
+        run->count += *at++;
+        if (run->count == 1)
+            water = *at++;
+    }
+    run->cell = tfs_rbx_cell(material, occupancy, water);
+    return at;
+}
+
+/* A record near the end, which may be cut off: as if zeros followed, then looked whether they were
+ * needed. */
+static bool take_last(struct tfs_cursor *records, struct tfs_rbx_run *run)
+{
+    uint8_t padded[RECORD_MAX] = {0};
+    const size_t left = tfs_cursor_left(records);
+
+    if (left > 0)
+        memcpy(padded, records->at, left);
+    const size_t size = (size_t)(take_fields(padded + 1, padded[0], run) - padded);
+    (void)tfs_take(records, size);
+    return !records->failed;
+}
+
+bool tfs_rbx_run_take(struct tfs_cursor *records, struct tfs_rbx_run *run)
+{
+    const uint8_t *at = records->at;
+
+    if (records->failed || records->end - at < RECORD_MAX)
+        return take_last(records, run);
+    records->at = take_fields(at + 1, at[0], run);
+    return true;
+}
+
+static int fail_cut_off(size_t cells, uint32_t log2, size_t offset, struct tfs_error *err)
+{
+    return tfs_fail(err, -EBADMSG, "offset %zu: the records end after %zu of %zu cells", offset,
+                    cells, tfs_rbx_cell_count(log2));
+}
+
+/* Steps over records while whole ones are there and none fills the chunk: most of what opening a
+ * save does. *done counts their cells. */
+static void skip_records(struct tfs_cursor *c, size_t total, size_t *done)
+{
+    const uint8_t *at = c->at;
+    size_t cells = *done;
+
+    if (c->failed)
+        return;
+    while (c->end - at >= RECORD_MAX && total - cells > RUN_MAX) {
+        const unsigned flag = at[0];
+        at += 1 + (flag >> 6 & 1);
+        cells++;
+        if ((flag & HAS_COUNT) != 0) {
+            cells += at[0];
+            at += at[0] == 0 ? 2 : 1;
+        }
+    }
+    c->at = at;
+    *done = cells;
+}
+
+/* Walks the records of one chunk from `c`; `cells` may be NULL. */
+static int take_records(struct tfs_cursor *c, uint32_t log2, uint32_t *cells, struct tfs_error *err)
+{
+    const size_t total = tfs_rbx_cell_count(log2);
+    size_t done = 0;
+
+    if (cells == NULL)
+        skip_records(c, total, &done);
+    while (done < total) {
+        const uint8_t *at = c->at;
+        struct tfs_rbx_run run;
+        if (!tfs_rbx_run_take(c, &run))
+            return fail_cut_off(done, log2, (size_t)(at - c->start), err);
+        if (run.count > total - done)
+            return tfs_fail(err, -EBADMSG,
+                            "offset %zu: a run of %u cells goes past the end of the chunk, which "
+                            "has room for %zu more",
+                            (size_t)(at - c->start), run.count, total - done);
+        for (uint32_t i = 0; cells != NULL && i < run.count; i++)
+            cells[done + i] = run.cell;
+        done += run.count;
+    }
+    return 0;
+}
+
+int tfs_rbx_records_take(struct tfs_cursor *c, uint32_t log2, struct tfs_error *err)
+{
+    return take_records(c, log2, NULL, err);
+}
+
+int tfs_rbx_records_decode(struct tfs_span records, uint32_t log2, uint32_t *cells,
+                           struct tfs_error *err)
+{
+    struct tfs_cursor c = tfs_cursor_init(records);
+
+    if (take_records(&c, log2, cells, err) < 0)
+        return err->code;
+    if (tfs_cursor_left(&c) > 0)
+        return tfs_fail(err, -EBADMSG, "offset %zu: %zu bytes behind the last cell of the chunk",
+                        tfs_cursor_offset(&c), tfs_cursor_left(&c));
+    return 0;
+}
+
+int tfs_rbx_records_check(struct tfs_span records, uint32_t log2, struct tfs_error *err)
+{
+    return tfs_rbx_records_decode(records, log2, NULL, err);
+}
+
+/* How many cells the record that begins here holds. Cells with water are never merged. */
+static size_t run_length(const uint32_t *cells, size_t left)
+{
+    size_t limit = left < RUN_MAX ? left : RUN_MAX;
+    size_t run = 1;
+
+    if (tfs_rbx_cell_water(cells[0]) != 0)
+        return 1;
+    while (run < limit && cells[run] == cells[0])
+        run++;
+    return run;
+}
+
+static void put_record(struct tfs_buf *out, uint32_t cell, size_t run)
+{
+    uint32_t material = tfs_rbx_cell_material(cell);
+    uint32_t occupancy = tfs_rbx_cell_occupancy(cell);
+    uint32_t water = tfs_rbx_cell_water(cell);
+    bool has_occupancy = occupancy != default_occupancy(material);
+    bool has_count = run > 1 || water != 0;
+    uint8_t *record = tfs_buf_reserve(out, RECORD_MAX);
+
+    if (record == NULL)
+        return;
+    uint8_t *at = record;
+    *at++ = (uint8_t)(material | (has_occupancy ? HAS_OCCUPANCY : 0) | (has_count ? HAS_COUNT : 0));
+    if (has_occupancy)
+        *at++ = (uint8_t)occupancy;
+    if (has_count)
+        *at++ = (uint8_t)(run - 1);
+    if (water != 0)
+        *at++ = (uint8_t)water;
+    out->size += (size_t)(at - record);
+}
+
+void tfs_rbx_records_encode(struct tfs_buf *out, const uint32_t *cells, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count) {
+        size_t run = run_length(cells + i, count - i);
+        put_record(out, cells[i], run);
+        i += run;
+    }
+}
+
+void tfs_rbx_records_empty(struct tfs_buf *out, uint32_t log2)
+{
+    size_t left = tfs_rbx_cell_count(log2);
+
+    while (left > 0) {
+        size_t run = left < RUN_MAX ? left : RUN_MAX;
+        put_record(out, TFS_RBX_EMPTY, run);
+        left -= run;
+    }
+}
+
+static unsigned cells_differ(uint32_t a, uint32_t b)
+{
+    uint32_t bits = a ^ b;
+
+    return (tfs_rbx_cell_material(bits) != 0 ? TFS_RBX_DIFFERS_MATERIAL : 0u) |
+           (tfs_rbx_cell_occupancy(bits) != 0 ? TFS_RBX_DIFFERS_OCCUPANCY : 0u) |
+           (tfs_rbx_cell_water(bits) != 0 ? TFS_RBX_DIFFERS_WATER : 0u);
+}
+
+unsigned tfs_rbx_records_compare(struct tfs_span a, struct tfs_span b)
+{
+    struct tfs_cursor left = tfs_cursor_init(a);
+    struct tfs_cursor right = tfs_cursor_init(b);
+    struct tfs_rbx_run x = {0};
+    struct tfs_rbx_run y = {0};
+    unsigned differs = 0;
+
+    while ((x.count > 0 || tfs_rbx_run_take(&left, &x)) &&
+           (y.count > 0 || tfs_rbx_run_take(&right, &y))) {
+        uint32_t common = x.count < y.count ? x.count : y.count;
+        differs |= cells_differ(x.cell, y.cell);
+        x.count -= common;
+        y.count -= common;
+    }
+    return differs;
+}
+
+bool tfs_rbx_records_are_empty(struct tfs_span records)
+{
+    struct tfs_cursor c = tfs_cursor_init(records);
+    struct tfs_rbx_run run;
+
+    while (tfs_rbx_run_take(&c, &run))
+        if (run.cell != TFS_RBX_EMPTY)
+            return false;
+    return true;
+}

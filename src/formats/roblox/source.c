@@ -1,0 +1,489 @@
+/*
+ * A file that holds terrain, with what a container found in it -> a document; and a document -> the
+ * file with the values that differ written anew.
+ *
+ * Must not know how a container marks or packs values, nor what users may make of voxels.
+ */
+#include "formats/roblox/source.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Nobody has more TerrainRegions; a group costs memory even when its instance is a few bits. */
+#define GROUPS_MAX 65536
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* Room for one more item: the array doubles whenever its count is a power of two. */
+static void *reserve(void *items, size_t count, size_t size)
+{
+    if ((count & (count - 1)) != 0)
+        return items;
+    return reallocarray(items, count == 0 ? 1 : count * 2, size);
+}
+
+int tfs_rbx_add_holder(struct tfs_rbx_source *source, struct tfs_rbx_holder holder,
+                       struct tfs_error *err)
+{
+    struct tfs_rbx_holder *holders =
+        reserve(source->holders, source->holder_count, sizeof(*holders));
+
+    if (holders == NULL)
+        return tfs_fail_memory(err);
+    source->holders = holders;
+    holder.first = source->value_count;
+    holder.count = 0;
+    holders[source->holder_count++] = holder;
+    return 0;
+}
+
+/* Notes the value in its group. */
+static int join_group(struct tfs_rbx_source *source, const struct tfs_rbx_value *value,
+                      struct tfs_error *err)
+{
+    struct tfs_rbx_group *group = &source->groups[value->group];
+    bool is_grid = value->property == TFS_RBX_SMOOTH_GRID;
+    uint32_t *slot = is_grid ? &group->grid : &group->physics;
+    char name[TFS_RBX_GROUP_NAME];
+
+    if (*slot != TFS_RBX_NONE) {
+        tfs_rbx_group_name(value->group, name);
+        return tfs_fail(err, -EBADMSG, "%s has the property %s twice", name,
+                        is_grid ? "SmoothGrid" : "PhysicsGrid");
+    }
+    *slot = source->value_count;
+    if (is_grid && group->lock == TFS_RBX_NO_GRID)
+        group->lock = TFS_RBX_OPEN;
+    return 0;
+}
+
+int tfs_rbx_add_value(struct tfs_rbx_source *source, struct tfs_rbx_value value,
+                      struct tfs_error *err)
+{
+    assert(source->holder_count > 0);
+    if (value.group != TFS_RBX_NONE && join_group(source, &value, err) < 0)
+        return err->code;
+
+    struct tfs_rbx_value *values = reserve(source->values, source->value_count, sizeof(*values));
+    if (values == NULL)
+        return tfs_fail_memory(err);
+    source->values = values;
+    values[source->value_count++] = value;
+    source->holders[source->holder_count - 1].count++;
+    return 0;
+}
+
+int tfs_rbx_add_group(struct tfs_rbx_source *source, enum tfs_rbx_lock lock, struct tfs_error *err)
+{
+    if (source->group_count == GROUPS_MAX)
+        return tfs_fail(err, -EFBIG, "more than %d TerrainRegions", GROUPS_MAX - 1);
+
+    struct tfs_rbx_group *groups = reserve(source->groups, source->group_count, sizeof(*groups));
+    if (groups == NULL)
+        return tfs_fail_memory(err);
+    source->groups = groups;
+    groups[source->group_count++] =
+        (struct tfs_rbx_group){lock, TFS_RBX_NONE, TFS_RBX_NONE, TFS_RBX_LOG2_DEFAULT, 0};
+    return 0;
+}
+
+void tfs_rbx_lock_group(struct tfs_rbx_source *source, uint32_t group, enum tfs_rbx_lock lock)
+{
+    enum tfs_rbx_lock *of = &source->groups[group].lock;
+
+    if (*of == TFS_RBX_OPEN || *of == TFS_RBX_NO_GRID)
+        *of = lock;
+}
+
+int tfs_rbx_note_terrains(struct tfs_facts *facts, uint32_t terrains, struct tfs_error *err)
+{
+    if (terrains <= 1)
+        return 0;
+    return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                          "there are %" PRIu32 " Terrains: the first is shown, the others are kept",
+                          terrains);
+}
+
+static void source_release(void *own)
+{
+    struct tfs_rbx_source *source = own;
+
+    tfs_blob_unref(source->file);
+    tfs_blob_unref(source->bodies);
+    free(source->holders);
+    free(source->values);
+    free(source->groups);
+    tfs_rbx_physics_memory_release(&source->physics);
+    tfs_rbx_index_release(&source->terrain);
+}
+
+/* ---- what a document was read from ----------------------------------------------------------- */
+
+const struct tfs_rbx_source *tfs_rbx_source(const struct tfs_doc *doc)
+{
+    return doc->facts->own;
+}
+
+const struct tfs_rbx_group *tfs_rbx_group(const struct tfs_doc *doc, uint32_t group)
+{
+    const struct tfs_rbx_source *source = tfs_rbx_source(doc);
+
+    return group < source->group_count ? &source->groups[group] : NULL;
+}
+
+const char *tfs_rbx_locked(const struct tfs_doc *doc, uint32_t group)
+{
+    const struct tfs_rbx_group *of = tfs_rbx_group(doc, group);
+
+    if (of == NULL)
+        return "there is no such TerrainRegion";
+    switch (of->lock) {
+    case TFS_RBX_OPEN:
+        return NULL;
+    case TFS_RBX_NO_INSTANCE:
+        return "this file has no Terrain";
+    case TFS_RBX_NO_GRID:
+        return group == 0 ? "the Terrain has no SmoothGrid" : "this region has no SmoothGrid";
+    case TFS_RBX_SHARED_STRING:
+        return "the terrain is not stored as a byte string, which is all we can write";
+    case TFS_RBX_UNKNOWN_PHYSICS:
+        return "PhysicsGrid is of a version we cannot write, so the voxels must stay as they are";
+    }
+    return NULL;
+}
+
+void tfs_rbx_group_name(uint32_t group, char name[TFS_RBX_GROUP_NAME])
+{
+    if (group == 0)
+        snprintf(name, TFS_RBX_GROUP_NAME, "the Terrain");
+    else
+        snprintf(name, TFS_RBX_GROUP_NAME, "the TerrainRegion of regions/%" PRIu32, group - 1);
+}
+
+static struct tfs_span value_span(const struct tfs_rbx_source *source, uint32_t value)
+{
+    const struct tfs_rbx_value *v = &source->values[value];
+
+    if (v->size == 0)
+        return (struct tfs_span){0}; /* there may be no bodies at all */
+    return (struct tfs_span){source->bodies->data + v->at, v->size};
+}
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct tfs_rbx_position *left = &(*(const struct tfs_rbx_entry *const *)a)->position;
+    const struct tfs_rbx_position *right = &(*(const struct tfs_rbx_entry *const *)b)->position;
+
+    return tfs_key_compare((struct tfs_key){0, left->x, left->y, left->z},
+                           (struct tfs_key){0, right->x, right->y, right->z});
+}
+
+static int put_entry(struct tfs_edit *edit, struct tfs_blob *bodies, uint32_t group, uint32_t log2,
+                     const struct tfs_rbx_entry *entry, struct tfs_error *err)
+{
+    struct tfs_chunk chunk = {
+        .key = {group, entry->position.x, entry->position.y, entry->position.z},
+        .slot = TFS_SLOT_NONE,
+        .tag = log2,
+        .place = entry->order,
+    };
+
+    if (tfs_blob_slice(bodies, entry->records, &chunk.blob, err) < 0)
+        return err->code;
+    tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    return err->code;
+}
+
+/* Ascending as the document has its keys, so that its pages are dense. */
+static int put_entries(struct tfs_edit *edit, struct tfs_blob *bodies, uint32_t group,
+                       const struct tfs_rbx_index *index, struct tfs_error *err)
+{
+    const struct tfs_rbx_entry **entries = calloc(index->count + 1, sizeof(*entries));
+
+    if (entries == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < index->count; i++)
+        entries[i] = &index->entries[i];
+    qsort(entries, index->count, sizeof(*entries), compare_keys);
+    for (size_t i = 0; i < index->count && err->code == 0; i++)
+        put_entry(edit, bodies, group, index->log2, entries[i], err);
+    free(entries);
+    return err->code;
+}
+
+/* Notes what is odd about a value, but kept. */
+static int note_oddities(struct tfs_facts *facts, uint32_t group, const struct tfs_rbx_index *index,
+                         struct tfs_error *err)
+{
+    char name[TFS_RBX_GROUP_NAME];
+    size_t far = 0;
+
+    tfs_rbx_group_name(group, name);
+    for (size_t i = 0; i < index->count; i++)
+        far += !tfs_rbx_position_legal(index->entries[i].position);
+    if (far > 0 && tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                                  "%zu chunks of %s lie further out than %d, where the engine "
+                                  "refuses them",
+                                  far, name, TFS_RBX_POSITION_MAX) < 0)
+        return err->code;
+    if (!index->sorted &&
+        tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                       "the chunks of %s are not in the engine's order", name) < 0)
+        return err->code;
+    return 0;
+}
+
+static int read_grid(struct tfs_rbx_source *source, uint32_t group, struct tfs_facts *facts,
+                     struct tfs_edit *edit, struct tfs_error *err)
+{
+    struct tfs_rbx_group *of = &source->groups[group];
+    struct tfs_rbx_index index = {0};
+    struct tfs_error inner = {0};
+    char name[TFS_RBX_GROUP_NAME];
+
+    if (of->grid == TFS_RBX_NONE)
+        return 0;
+    if (tfs_rbx_index_open(value_span(source, of->grid), &index, &inner) < 0) {
+        tfs_rbx_group_name(group, name);
+        return tfs_fail(err, inner.code, "SmoothGrid of %s: %s", name, inner.text);
+    }
+    of->log2 = index.log2;
+    of->count = index.count;
+    note_oddities(facts, group, &index, err);
+    put_entries(edit, source->bodies, group, &index, err);
+    if (group == 0)
+        source->terrain = index;
+    else
+        tfs_rbx_index_release(&index);
+    return err->code;
+}
+
+/* The cache beside the voxels has to be written with them, or they cannot be written at all. */
+static void judge_physics(struct tfs_rbx_source *source)
+{
+    uint32_t physics = source->groups[0].physics;
+
+    if (physics != TFS_RBX_NONE && !tfs_rbx_physics_known(value_span(source, physics)))
+        tfs_rbx_lock_group(source, 0, TFS_RBX_UNKNOWN_PHYSICS);
+}
+
+/* What cannot be written, and why; read-only is a save of which nothing can. */
+static int note_locks(const struct tfs_doc *doc, struct tfs_error *err)
+{
+    const struct tfs_rbx_source *source = tfs_rbx_source(doc);
+    bool any_open = false;
+
+    for (uint32_t i = 0; i < source->group_count; i++)
+        any_open = any_open || source->groups[i].lock == TFS_RBX_OPEN;
+    for (uint32_t i = 0; i < source->group_count && err->code == 0; i++) {
+        const char *why = tfs_rbx_locked(doc, i);
+        if (why == NULL)
+            continue;
+        if (i == 0)
+            tfs_facts_note(doc->facts, err, any_open ? TFS_NOTE_WARNING : TFS_NOTE_READ_ONLY, "%s",
+                           why);
+        else
+            tfs_facts_note(doc->facts, err, TFS_NOTE_WARNING, "regions/%" PRIu32 ": %s", i - 1,
+                           why);
+    }
+    return err->code;
+}
+
+static int read_chunks(struct tfs_rbx_source *source, struct tfs_facts *facts, struct tfs_doc **doc,
+                       struct tfs_error *err)
+{
+    struct tfs_doc *empty = NULL;
+    struct tfs_edit edit;
+
+    if (tfs_doc_create(facts, &empty, err) < 0)
+        return err->code;
+    if (tfs_edit_open(empty, &edit, err) == 0) {
+        for (uint32_t i = 0; i < source->group_count && err->code == 0; i++)
+            read_grid(source, i, facts, &edit, err);
+        if (err->code == 0 && note_locks(tfs_edit_doc(&edit), err) == 0)
+            *doc = tfs_edit_finish(&edit);
+        tfs_edit_release(&edit);
+    }
+    tfs_doc_unref(empty);
+    return err->code;
+}
+
+int tfs_rbx_decode(const struct tfs_rbx_kind *kind, struct tfs_save *save, struct tfs_blob *bytes,
+                   struct tfs_doc **doc, struct tfs_error *err)
+{
+    struct tfs_facts *facts = NULL;
+
+    if (tfs_facts_create(sizeof(struct tfs_rbx_source), &facts, err) < 0)
+        return err->code;
+
+    struct tfs_rbx_source *source = facts->own;
+    facts->release = source_release;
+    source->kind = kind;
+    source->file = tfs_blob_ref(bytes);
+    if (kind->scan(source, facts, save->options.inflate_limit, err) == 0) {
+        judge_physics(source);
+        read_chunks(source, facts, doc, err);
+    }
+    tfs_facts_unref(facts);
+    return err->code;
+}
+
+/* ---- encoding -------------------------------------------------------------------------------- */
+
+/* The values to be written: by number, those that differ from what was read; the others are
+ * without memory. */
+struct changes {
+    struct tfs_rbx_source *source;
+    struct tfs_buf *values;
+    bool *changed;
+};
+
+static int changes_open(struct tfs_rbx_source *source, struct changes *changes,
+                        struct tfs_error *err)
+{
+    size_t count = source->value_count + (size_t)1;
+
+    changes->source = source;
+    changes->values = calloc(count, sizeof(*changes->values));
+    changes->changed = calloc(count, sizeof(*changes->changed));
+    return changes->values == NULL || changes->changed == NULL ? tfs_fail_memory(err) : 0;
+}
+
+static void changes_release(struct changes *changes)
+{
+    for (uint32_t i = 0; changes->values != NULL && i < changes->source->value_count; i++)
+        tfs_buf_release(&changes->values[i]);
+    free(changes->values);
+    free(changes->changed);
+}
+
+/* Are the chunks those that were read, each where it was? Said by the memory they lie in; an edited
+ * one may still have come to be the same. */
+static bool group_untouched(const struct tfs_rbx_source *source, const struct tfs_doc *doc,
+                            uint32_t group)
+{
+    const struct tfs_key first = {group, INT32_MIN, INT32_MIN, INT32_MIN};
+    const size_t at = tfs_doc_lower_bound(doc, first);
+    const size_t count = tfs_doc_group_count(doc, group);
+
+    if (count != source->groups[group].count)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, at + i);
+        if (chunk->place == TFS_RBX_NEW_PLACE || chunk->blob->parent != source->bodies)
+            return false;
+    }
+    return true;
+}
+
+static int change_grid(struct changes *changes, const struct tfs_doc *doc, uint32_t group,
+                       struct tfs_error *err)
+{
+    uint32_t number = changes->source->groups[group].grid;
+    struct tfs_buf *value = &changes->values[number];
+
+    if (group_untouched(changes->source, doc, group))
+        return 0;
+    if (tfs_rbx_value_encode(doc, group, value, err) < 0)
+        return err->code;
+    changes->changed[number] =
+        !tfs_span_equal(tfs_buf_span(value), value_span(changes->source, number));
+    return 0;
+}
+
+/* PhysicsGrid follows the voxels of the Terrain, not their spelling. */
+static int change_physics(struct changes *changes, const struct tfs_doc *doc, struct tfs_error *err)
+{
+    const struct tfs_rbx_group *terrain = &changes->source->groups[0];
+    struct tfs_rbx_index now = {0};
+
+    if (terrain->physics == TFS_RBX_NONE || terrain->grid == TFS_RBX_NONE ||
+        !changes->changed[terrain->grid])
+        return 0;
+    if (tfs_rbx_index_group(doc, 0, &now, err) < 0)
+        return err->code;
+    if (!tfs_rbx_indexes_same(&changes->source->terrain, &now)) {
+        changes->changed[terrain->physics] = true;
+        changes->source->physics.terrain = &changes->source->terrain;
+        tfs_rbx_physics_encode(&now, &changes->source->physics, &changes->values[terrain->physics],
+                               err);
+    }
+    tfs_rbx_index_release(&now);
+    return err->code;
+}
+
+static int find_changes(struct changes *changes, const struct tfs_doc *doc, struct tfs_error *err)
+{
+    for (uint32_t i = 0; i < changes->source->group_count; i++)
+        if (changes->source->groups[i].grid != TFS_RBX_NONE &&
+            change_grid(changes, doc, i, err) < 0)
+            return err->code;
+    return change_physics(changes, doc, err);
+}
+
+static int rewrite_holder(const struct changes *changes, const struct tfs_rbx_holder *holder,
+                          struct tfs_sink *sink, struct tfs_error *err)
+{
+    const struct tfs_rbx_source *source = changes->source;
+    struct tfs_buf out = {0};
+    struct tfs_span *values = calloc(holder->count, sizeof(*values));
+
+    if (values == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < holder->count; i++) {
+        uint32_t number = holder->first + i;
+        values[i] = changes->changed[number] ? tfs_buf_span(&changes->values[number])
+                                             : value_span(source, number);
+    }
+    if (source->kind->rewrite(source, holder, values, &out, err) == 0 &&
+        tfs_buf_check(&out, err) == 0)
+        tfs_sink_span(sink, tfs_buf_span(&out), err);
+    free(values);
+    tfs_buf_release(&out);
+    return err->code;
+}
+
+static bool holder_changed(const struct changes *changes, const struct tfs_rbx_holder *holder)
+{
+    for (uint32_t i = 0; i < holder->count; i++)
+        if (changes->changed[holder->first + i])
+            return true;
+    return false;
+}
+
+/* Copies the file, but for the holders of what changed. */
+static int write_file(const struct changes *changes, struct tfs_sink *sink, struct tfs_error *err)
+{
+    const struct tfs_rbx_source *source = changes->source;
+    struct tfs_cursor file = tfs_cursor_init(tfs_blob_span(source->file));
+
+    for (uint32_t i = 0; i < source->holder_count; i++) {
+        const struct tfs_rbx_holder *holder = &source->holders[i];
+        if (!holder_changed(changes, holder))
+            continue;
+        size_t before = holder->at - tfs_cursor_offset(&file);
+        if (tfs_sink_span(sink, tfs_take(&file, before), err) < 0 ||
+            rewrite_holder(changes, holder, sink, err) < 0)
+            return err->code;
+        tfs_take(&file, holder->size);
+    }
+    return tfs_sink_span(sink, tfs_take(&file, tfs_cursor_left(&file)), err);
+}
+
+int tfs_rbx_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
+                   struct tfs_error *err)
+{
+    struct changes changes = {0};
+
+    (void)save;
+    if (changes_open(doc->facts->own, &changes, err) == 0 && find_changes(&changes, doc, err) == 0)
+        write_file(&changes, sink, err);
+    changes_release(&changes);
+    return err->code;
+}

@@ -1,0 +1,123 @@
+/*
+ * A file that holds terrain, as it was read: its bytes, where in them the values of Terrain and
+ * TerrainRegions stand, and how to write such a value anew. All three containers are this to the
+ * rest; what differs is who finds the values (scan) and how a place of the file is written
+ * (rewrite).
+ *
+ * Groups of a document: 0 is the (first) Terrain, N + 1 the N-th TerrainRegion of the file.
+ *
+ * What is written depends on the source and the document alone: every byte of the file is copied
+ * but for the holders of values that differ from what was read. So a save whose edits were all
+ * taken back is the file that was opened.
+ */
+#ifndef TFS_FORMATS_ROBLOX_SOURCE_H
+#define TFS_FORMATS_ROBLOX_SOURCE_H
+
+#include "formats/format.h"
+#include "formats/roblox/physics.h"
+#include "formats/whole_file.h"
+
+enum tfs_rbx_property { TFS_RBX_SMOOTH_GRID, TFS_RBX_PHYSICS_GRID };
+
+#define TFS_RBX_NONE UINT32_MAX
+
+struct tfs_rbx_value {
+    enum tfs_rbx_property property;
+    uint32_t group;  /* TFS_RBX_NONE: belongs to an instance that is only kept */
+    size_t at, size; /* in the bodies */
+};
+
+/* A stretch of the file that is written anew when one of its values changes. */
+struct tfs_rbx_holder {
+    size_t at, size;           /* in the file */
+    size_t body_at, body_size; /* in the bodies: what the stretch says, inflated */
+    uint32_t coding;           /* the container's own: how the stretch is coded */
+    uint32_t first, count;     /* its values, which ascend in the bodies */
+};
+
+/* Why nothing can be written in a group. */
+enum tfs_rbx_lock {
+    TFS_RBX_OPEN,
+    TFS_RBX_NO_INSTANCE,     /* the file has no Terrain */
+    TFS_RBX_NO_GRID,         /* the instance has no SmoothGrid */
+    TFS_RBX_SHARED_STRING,   /* a value is stored in another way than as a byte string */
+    TFS_RBX_UNKNOWN_PHYSICS, /* PhysicsGrid of another version */
+};
+
+struct tfs_rbx_group {
+    enum tfs_rbx_lock lock;
+    uint32_t grid, physics; /* values; TFS_RBX_NONE: absent */
+    uint32_t log2;          /* of the edge of its chunks */
+    size_t count;           /* of its chunks, as they were read */
+};
+
+struct tfs_rbx_source;
+
+/* What a container is, beside the tree. */
+struct tfs_rbx_kind {
+    /* Fills in holders, values and groups, and the bodies, from source->file. */
+    int (*scan)(struct tfs_rbx_source *source, struct tfs_facts *facts, uint64_t inflate_limit,
+                struct tfs_error *err);
+    /* Appends the holder with these values, one for each it has. */
+    int (*rewrite)(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                   const struct tfs_span *values, struct tfs_buf *out, struct tfs_error *err);
+    const char *(*coding)(const struct tfs_rbx_source *source); /* for info.txt; NULL: says none */
+};
+
+struct tfs_rbx_source {
+    const struct tfs_rbx_kind *kind;
+    struct tfs_blob *file;
+    struct tfs_blob *bodies;
+    struct tfs_rbx_holder *holders; /* in file order */
+    struct tfs_rbx_value *values;
+    struct tfs_rbx_group *groups; /* at least that of the Terrain */
+    struct tfs_rbx_index terrain; /* group 0 as it was read: what PhysicsGrid was made for */
+    struct tfs_rbx_physics_memory physics; /* encoding's own, of which there is one at a time */
+    uint32_t holder_count, value_count, group_count;
+};
+
+/* For scan: append one, ENOMEM. A value is added to the last holder, and to its group, which is
+ * there already: EBADMSG when the group has such a value. */
+int tfs_rbx_add_holder(struct tfs_rbx_source *source, struct tfs_rbx_holder holder,
+                       struct tfs_error *err);
+int tfs_rbx_add_value(struct tfs_rbx_source *source, struct tfs_rbx_value value,
+                      struct tfs_error *err);
+/* A group without values, locked for that. EFBIG: more than anybody has. */
+int tfs_rbx_add_group(struct tfs_rbx_source *source, enum tfs_rbx_lock lock, struct tfs_error *err);
+
+/* Says so when there is more than the one Terrain that is shown. */
+int tfs_rbx_note_terrains(struct tfs_facts *facts, uint32_t terrains, struct tfs_error *err);
+
+/* Nothing of this group can be written, for that reason (the first one stays). */
+void tfs_rbx_lock_group(struct tfs_rbx_source *source, uint32_t group, enum tfs_rbx_lock lock);
+
+/* What a document was read from. */
+const struct tfs_rbx_source *tfs_rbx_source(const struct tfs_doc *doc);
+/* The group; NULL for a number that the file does not have. */
+const struct tfs_rbx_group *tfs_rbx_group(const struct tfs_doc *doc, uint32_t group);
+/* Sentence why nothing in the group can be written; NULL: it can. */
+const char *tfs_rbx_locked(const struct tfs_doc *doc, uint32_t group);
+
+/* "the Terrain", "the TerrainRegion of regions/2". */
+#define TFS_RBX_GROUP_NAME 48
+void tfs_rbx_group_name(uint32_t group, char name[TFS_RBX_GROUP_NAME]);
+
+/* struct tfs_chunk.place of a chunk that was not in the file: where the order of positions has
+ * it. Others: their number in the value. */
+#define TFS_RBX_NEW_PLACE UINT64_MAX
+
+/* The value of a group, as the document has it (value.c). */
+int tfs_rbx_value_encode(const struct tfs_doc *doc, uint32_t group, struct tfs_buf *out,
+                         struct tfs_error *err);
+
+/* The chunks of a group as the document has them, by position; to be released. */
+int tfs_rbx_index_group(const struct tfs_doc *doc, uint32_t group, struct tfs_rbx_index *index,
+                        struct tfs_error *err);
+
+/* For the functions of struct tfs_file_codec. */
+int tfs_rbx_decode(const struct tfs_rbx_kind *kind, struct tfs_save *save, struct tfs_blob *bytes,
+                   struct tfs_doc **doc, struct tfs_error *err);
+int tfs_rbx_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
+                   struct tfs_error *err);
+
+#endif

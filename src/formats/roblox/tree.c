@@ -1,0 +1,195 @@
+/*
+ * The names of a terrain's tree, and chunks that come, move and go.
+ *
+ * Must not know texts, nor the containers.
+ */
+#include <errno.h>
+
+#include "formats/picture/picture.h"
+#include "formats/roblox/lenses.h"
+#include "formats/roblox/roblox.h"
+#include "formats/roblox/source.h"
+
+enum chunk_file {
+    CHUNK_RAW,
+    CHUNK_VOXELS,
+    CHUNK_MATERIALS,
+    CHUNK_OCCUPANCY,
+    CHUNK_WATER,
+    CHUNK_FILES
+};
+
+static const struct tfs_file chunk_files[CHUNK_FILES] = {
+    [CHUNK_RAW] = {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &tfs_rbx_raw_lens},
+    [CHUNK_VOXELS] = {.path = "voxels.csv", .lens = &tfs_rbx_voxels_lens},
+    [CHUNK_MATERIALS] = {.path = "materials.txt", .lens = &tfs_rbx_materials_lens},
+    [CHUNK_OCCUPANCY] = {.path = "occupancy.txt", .lens = &tfs_rbx_occupancy_lens},
+    [CHUNK_WATER] = {.path = "water.txt", .lens = &tfs_rbx_water_lens},
+};
+
+enum root_file { ROOT_INFO, ROOT_PALETTE, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
+
+static const struct tfs_file root_files[ROOT_FILES] = {
+    [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_rbx_info_lens},
+    [ROOT_PALETTE] = {.path = "palette.txt", .lens = &tfs_rbx_palette_lens},
+    [ROOT_HEIGHTMAP] = {.path = "",
+                        .flags = TFS_FILE_LATE,
+                        .lens = &tfs_heightmap_lens,
+                        .family_count = tfs_rbx_picture_count,
+                        .family_name = tfs_heightmap_name},
+    [ROOT_MAP] = {.path = "",
+                  .flags = TFS_FILE_LATE,
+                  .lens = &tfs_map_lens,
+                  .family_count = tfs_rbx_picture_count,
+                  .family_name = tfs_map_name},
+};
+
+static uint32_t groups(const struct tfs_doc *doc)
+{
+    return tfs_rbx_source(doc)->group_count;
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+static int check_group(const struct tfs_doc *doc, uint32_t group, struct tfs_error *err)
+{
+    const char *locked = tfs_rbx_locked(doc, group);
+
+    return locked == NULL ? 0 : tfs_fail(err, -EROFS, "%s", locked);
+}
+
+/* May a chunk come to this place? */
+static int check_place(const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
+{
+    const struct tfs_rbx_position at = {key.x, key.y, key.z};
+
+    if (check_group(doc, key.group, err) < 0)
+        return err->code;
+    if (!tfs_rbx_position_legal(at))
+        return tfs_fail(err, -EINVAL,
+                        "chunk %d_%d_%d is too far out: the engine takes coordinates from -%d to "
+                        "%d",
+                        key.x, key.y, key.z, TFS_RBX_POSITION_MAX, TFS_RBX_POSITION_MAX);
+    return 0;
+}
+
+static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err)
+{
+    struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE, .place = TFS_RBX_NEW_PLACE};
+    struct tfs_buf records = {0};
+
+    (void)save;
+    if (check_place(tfs_edit_doc(edit), key, err) < 0)
+        return err->code;
+    chunk.tag = tfs_rbx_group(tfs_edit_doc(edit), key.group)->log2;
+    tfs_rbx_records_empty(&records, chunk.tag);
+    if (tfs_blob_take(&records, &chunk.blob, err) == 0)
+        tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    tfs_buf_release(&records);
+    return err->code;
+}
+
+static int chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err)
+{
+    (void)save;
+    if (check_group(tfs_edit_doc(edit), key.group, err) < 0)
+        return err->code;
+    return tfs_edit_remove(edit, key, err);
+}
+
+static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                      struct tfs_key to, struct tfs_error *err)
+{
+    const struct tfs_chunk *old;
+    struct tfs_chunk moved;
+
+    (void)save;
+    if (check_place(tfs_edit_doc(edit), to, err) < 0 ||
+        tfs_rbx_find_chunk(tfs_edit_doc(edit), from, &old, err) < 0)
+        return err->code;
+    moved = *old;
+    moved.key = to;
+    moved.place = TFS_RBX_NEW_PLACE;
+    tfs_blob_ref(moved.blob);
+    if (tfs_edit_remove(edit, from, err) == 0)
+        tfs_edit_put(edit, &moved, err);
+    tfs_blob_unref(moved.blob);
+    return err->code;
+}
+
+static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk;
+
+    (void)save;
+    if (tfs_rbx_find_chunk(doc, key, &chunk, err) < 0)
+        return err->code;
+    return tfs_rbx_records_check(tfs_blob_span(chunk->blob), chunk->tag, err);
+}
+
+/* ---- what reads differently ------------------------------------------------------------------ */
+
+#define BIT(file)       (UINT32_C(1) << (file))
+#define ALL_CHUNK_FILES (BIT(CHUNK_FILES) - 1)
+
+static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    if (before == NULL || after == NULL || before->tag != after->tag ||
+        tfs_key_compare(before->key, after->key) != 0)
+        return ALL_CHUNK_FILES;
+
+    const struct tfs_span old = tfs_blob_span(before->blob);
+    const struct tfs_span new = tfs_blob_span(after->blob);
+    unsigned differs = tfs_rbx_records_compare(old, new);
+    return (tfs_span_equal(old, new) ? 0 : BIT(CHUNK_RAW)) |
+           (differs != 0 ? BIT(CHUNK_VOXELS) : 0) |
+           (differs & TFS_RBX_DIFFERS_MATERIAL ? BIT(CHUNK_MATERIALS) : 0) |
+           (differs & TFS_RBX_DIFFERS_OCCUPANCY ? BIT(CHUNK_OCCUPANCY) : 0) |
+           (differs & TFS_RBX_DIFFERS_WATER ? BIT(CHUNK_WATER) : 0);
+}
+
+/* info.txt says how many chunks there are, where, and how many bytes; pictures show the Terrain. */
+static int add_root_changes(void *arg, const struct tfs_chunk *before,
+                            const struct tfs_chunk *after)
+{
+    const uint32_t all = BIT(ROOT_INFO) | BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP);
+    uint32_t *changes = arg;
+    uint32_t group = before != NULL ? before->key.group : after->key.group;
+
+    if (before == NULL || after == NULL || before->blob->size != after->blob->size)
+        *changes |= BIT(ROOT_INFO);
+    if (group == 0)
+        *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP);
+    return *changes == all;
+}
+
+static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc *after)
+{
+    uint32_t changes = 0;
+
+    if (before->facts != after->facts)
+        return BIT(ROOT_INFO) | BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP);
+    tfs_doc_diff(before, after, add_root_changes, &changes);
+    return changes;
+}
+
+const struct tfs_tree tfs_rbx_tree = {
+    .root_files = root_files,
+    .root_count = ROOT_FILES,
+    .chunk_files = chunk_files,
+    .chunk_count = CHUNK_FILES,
+    .group_dir = "regions",
+    .group_label = 0,
+    .groups = groups,
+    .voxels = &tfs_rbx_pictures,
+    .chunk_create = chunk_create,
+    .chunk_remove = chunk_remove,
+    .chunk_move = chunk_move,
+    .chunk_check = chunk_check,
+    .chunk_changes = chunk_changes,
+    .root_changes = root_changes,
+};

@@ -1,0 +1,252 @@
+/*
+ * A path -> an opened save: which container bids most on its first bytes and its name.
+ *
+ * Must not know any format: what there is comes from the registry.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/format.h"
+
+/* ---- which formats there are ---------------------------------------------------------------- */
+
+/* The known formats, each once, joined by ", ". The rows of a format stand together. */
+static void list_formats(struct tfs_buf *out)
+{
+    const char *last = "";
+
+    for (size_t i = 0; tfs_containers[i] != NULL; i++) {
+        if (strcmp(tfs_containers[i]->format, last) == 0)
+            continue;
+        tfs_buf_add_text(out, *last == '\0' ? "" : ", ");
+        tfs_buf_add_text(out, tfs_containers[i]->format);
+        last = tfs_containers[i]->format;
+    }
+    tfs_buf_u8(out, '\0');
+}
+
+/* A failure that ends with the list of formats. */
+static int fail_listing(struct tfs_error *err, int code, const char *begin, const char *what)
+{
+    struct tfs_buf list = {0};
+
+    list_formats(&list);
+    if (tfs_buf_check(&list, err) == 0)
+        tfs_fail(err, code, "%s%s (known formats: %s)", begin, what, (const char *)list.data);
+    tfs_buf_release(&list);
+    return err->code;
+}
+
+static bool wanted(const struct tfs_container *container, const char *format)
+{
+    return format == NULL || strcmp(container->format, format) == 0;
+}
+
+/* Does `name` end in one of the blank-separated `endings`? Case aside, as game files come. */
+static bool has_ending(const char *name, const char *endings)
+{
+    size_t length = strlen(name);
+
+    while (endings != NULL && *endings != '\0') {
+        size_t n = strcspn(endings, " ");
+        if (n > 0 && n < length && strncasecmp(name + length - n, endings, n) == 0)
+            return true;
+        endings += n + strspn(endings + n, " ");
+    }
+    return false;
+}
+
+/* ---- probing -------------------------------------------------------------------------------- */
+
+static int read_head(int fd, uint8_t *head, size_t *size, struct tfs_error *err)
+{
+    size_t got = 0;
+
+    while (got < TFS_PROBE_HEAD) {
+        ssize_t n = pread(fd, head + got, TFS_PROBE_HEAD - got, (off_t)got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return tfs_fail_errno(err, "cannot be read");
+        if (n == 0)
+            break;
+        got += (size_t)n;
+    }
+    *size = got;
+    return 0;
+}
+
+/* Opens what the probes look at; `head` has room for TFS_PROBE_HEAD bytes. */
+static int probe_open(const char *path, const char *name, uint8_t *head, struct tfs_probe *probe,
+                      struct tfs_error *err)
+{
+    struct tfs_probe p = {.path = path, .name = name, .fd = -1};
+    size_t size = 0;
+
+    /* Looked at before it is opened: opening a device can do something. */
+    if (stat(path, &p.st) < 0)
+        return tfs_fail_errno(err, "cannot be examined");
+    if (!S_ISREG(p.st.st_mode) && !S_ISDIR(p.st.st_mode))
+        return tfs_fail(err, -EINVAL, "is neither a file nor a folder");
+    p.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (p.fd < 0)
+        return tfs_fail_errno(err, "cannot be opened");
+    if (S_ISREG(p.st.st_mode) && read_head(p.fd, head, &size, err) < 0) {
+        close(p.fd);
+        return err->code;
+    }
+    p.head = (struct tfs_span){head, size};
+    *probe = p;
+    return 0;
+}
+
+/* Nobody bids: the most helpful thing that can be said. */
+static int fail_unknown(const struct tfs_probe *probe, const char *format, struct tfs_error *err)
+{
+    if (S_ISREG(probe->st.st_mode) && probe->head.size == 0)
+        return tfs_fail(err, -EBADMSG,
+                        "is empty: a save that was not written to its end; "
+                        "restore it from a backup");
+    for (size_t i = 0; tfs_containers[i] != NULL; i++)
+        if (wanted(tfs_containers[i], format) &&
+            has_ending(probe->name, tfs_containers[i]->endings))
+            return tfs_fail(err, -EBADMSG,
+                            "is named like a save of %s, but its content is not that of one: it "
+                            "is damaged, or something else",
+                            tfs_containers[i]->format);
+    if (format != NULL)
+        return tfs_fail(err, -EBADMSG, "is not a save of the format %s", format);
+    return fail_listing(err, -EBADMSG, "no format fits this ",
+                        S_ISDIR(probe->st.st_mode) ? "folder" : "file");
+}
+
+static int fail_equal(const struct tfs_container *a, const struct tfs_container *b,
+                      struct tfs_error *err)
+{
+    return tfs_fail(err, -EINVAL,
+                    "fits two formats equally well, %s (%s) and %s (%s): -o format=NAME decides",
+                    a->format, a->name, b->format, b->name);
+}
+
+/* The container that bids most. One that is the only one of the format that was asked for need not
+ * bid: it will say itself what is wrong with the save. */
+static int choose(const struct tfs_probe *probe, const char *format,
+                  const struct tfs_container **chosen, struct tfs_error *err)
+{
+    const struct tfs_container *best = NULL, *equal = NULL, *only = NULL;
+    int high = TFS_BID_NONE;
+    size_t known = 0;
+
+    for (size_t i = 0; tfs_containers[i] != NULL; i++) {
+        if (!wanted(tfs_containers[i], format))
+            continue;
+        int bid = tfs_containers[i]->probe(probe);
+        only = known++ == 0 ? tfs_containers[i] : NULL;
+        if (bid > high) {
+            best = tfs_containers[i];
+            equal = NULL;
+            high = bid;
+        } else if (bid == high && best != NULL) {
+            equal = tfs_containers[i];
+        }
+    }
+    if (format != NULL && known == 0)
+        return fail_listing(err, -EINVAL, "there is no format ", format);
+    if (equal != NULL)
+        return fail_equal(best, equal, err);
+    if (best == NULL && format != NULL && probe->head.size > 0)
+        best = only;
+    if (best == NULL)
+        return fail_unknown(probe, format, err);
+    *chosen = best;
+    return 0;
+}
+
+/* The descriptor is closed before the container opens the file: on some network filesystems closing
+ * any descriptor of a file drops the locks on it. */
+static int probe_path(const char *path, const char *name, const char *format,
+                      const struct tfs_container **chosen, struct tfs_error *err)
+{
+    uint8_t head[TFS_PROBE_HEAD];
+    struct tfs_probe probe;
+
+    if (probe_open(path, name, head, &probe, err) < 0)
+        return err->code;
+    int result = choose(&probe, format, chosen, err);
+    close(probe.fd);
+    return result;
+}
+
+/* ---- the life of a save --------------------------------------------------------------------- */
+
+static void save_free(struct tfs_save *save)
+{
+    tfs_doc_unref(save->doc);
+    free(save->path);
+    free(save);
+}
+
+int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
+                  struct tfs_save **save, struct tfs_error *err)
+{
+    struct tfs_save *opened = calloc(1, sizeof(*opened));
+
+    if (opened == NULL)
+        return tfs_fail_memory(err);
+    opened->options = *options;
+    if (opened->options.inflate_limit == 0)
+        opened->options.inflate_limit = TFS_INFLATE_LIMIT;
+    opened->path = realpath(path, NULL);
+    if (opened->path == NULL) {
+        tfs_fail_errno(err, "cannot be opened");
+        goto fail;
+    }
+    opened->name = strrchr(opened->path, '/') + 1;
+    if (probe_path(opened->path, opened->name, format, &opened->container, err) < 0)
+        goto fail;
+    opened->tree = opened->container->tree;
+    if (opened->container->open(opened, err) < 0)
+        goto fail;
+    *save = opened;
+    return 0;
+fail:
+    save_free(opened);
+    return err->code;
+}
+
+void tfs_save_close(struct tfs_save *save)
+{
+    if (save == NULL)
+        return;
+    save->container->close(save);
+    save_free(save);
+}
+
+int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,
+                   struct tfs_error *err)
+{
+    if (chunk->blob != NULL) {
+        *blob = tfs_blob_ref(chunk->blob);
+        return 0;
+    }
+    if (save->container->load == NULL)
+        return tfs_fail(err, -EIO, "the bytes of this chunk are not at hand");
+    return save->container->load(save, chunk, false, blob, err);
+}
+
+void tfs_save_set_read_only(struct tfs_save *save, const char *format, ...)
+{
+    va_list args;
+
+    if (save->read_only != NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(save->read_only_text, sizeof(save->read_only_text), format, args);
+    va_end(args);
+    save->read_only = save->read_only_text;
+}

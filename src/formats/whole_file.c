@@ -1,0 +1,249 @@
+/*
+ * A file's bytes and a codec -> a container: locking, reading, replacing, verifying, reloading.
+ *
+ * Must not know any format. Invariants:
+ *   1. save->doc is what the file with the identity own->file.st holds;
+ *   2. while the save is open for writing, the file at save->path is locked by us, unless somebody
+ *      replaced it (then `changed` says so);
+ *   3. a document takes save->doc's place only after its bytes were written, read back, decoded and
+ *      found to say the same.
+ */
+#include "formats/whole_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct whole_file {
+    struct tfs_file_handle file;
+};
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int read_doc(struct tfs_save *save, struct tfs_file_handle *file, struct tfs_doc **doc,
+                    struct tfs_error *err)
+{
+    struct tfs_blob *bytes = NULL;
+
+    if (tfs_file_read(file, save->options.inflate_limit, &bytes, err) < 0)
+        return err->code;
+    int result = save->container->file->decode(save, bytes, doc, err);
+    tfs_blob_unref(bytes);
+    return result;
+}
+
+/* What is read-only about a save shows in info.txt, so it does not depend on how it was opened. */
+static void judge_writable(struct tfs_save *save)
+{
+    const struct tfs_facts *facts = save->doc->facts;
+    const char *refusal = tfs_facts_find(facts, TFS_NOTE_READ_ONLY);
+    const char *damage = tfs_facts_find(facts, TFS_NOTE_DAMAGED);
+    struct tfs_error err = {0};
+
+    save->read_only = NULL;
+    if (refusal != NULL)
+        tfs_save_set_read_only(save, "%s", refusal);
+    else if (damage != NULL)
+        tfs_save_set_read_only(save, "it is damaged: %s", damage);
+    else if (tfs_file_writable(save->path, &err) < 0)
+        tfs_save_set_read_only(save, "%s", err.text);
+}
+
+static bool exclusive(const struct tfs_save *save)
+{
+    return save->options.lock == TFS_LOCK_EXCLUSIVE;
+}
+
+int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
+{
+    struct whole_file *own = calloc(1, sizeof(*own));
+
+    if (own == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_file_open(save->path, exclusive(save), &own->file, err) < 0)
+        goto fail;
+    if (exclusive(save))
+        tfs_file_remove_strays(save->path);
+    if (read_doc(save, &own->file, &save->doc, err) < 0) {
+        tfs_file_close(&own->file);
+        goto fail;
+    }
+    save->own = own;
+    save->st = own->file.st;
+    judge_writable(save);
+    return 0;
+fail:
+    free(own);
+    return err->code;
+}
+
+void tfs_whole_file_close(struct tfs_save *save)
+{
+    struct whole_file *own = save->own;
+
+    tfs_file_close(&own->file);
+    free(own);
+    save->own = NULL;
+}
+
+int tfs_whole_file_changed(struct tfs_save *save, struct tfs_error *err)
+{
+    const struct whole_file *own = save->own;
+
+    return tfs_file_changed(save->path, &own->file.st, err);
+}
+
+/* The save holds `doc` now, in the open file `file`. Takes both over. */
+static void adopt(struct tfs_save *save, struct tfs_file_handle file, struct tfs_doc *doc)
+{
+    struct whole_file *own = save->own;
+    struct tfs_doc *before = save->doc;
+
+    own->file = file;
+    save->st = file.st;
+    save->doc = doc;
+    tfs_doc_unref(before);
+}
+
+int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err)
+{
+    struct whole_file *own = save->own;
+    struct tfs_file_handle file = own->file;
+    struct tfs_doc *doc = NULL;
+    struct stat now;
+
+    /* Somebody who replaced the file left our lock on one that is no longer there. Somebody who
+     * wrote into it did not, and locking it a second time would only meet ourselves. */
+    bool replaced =
+        lstat(save->path, &now) < 0 || now.st_dev != file.st.st_dev || now.st_ino != file.st.st_ino;
+    if (replaced && tfs_file_open(save->path, exclusive(save), &file, err) < 0)
+        return err->code;
+    if (read_doc(save, &file, &doc, err) < 0 || tfs_doc_keep_slots(doc, save->doc, err) < 0)
+        goto fail;
+    if (replaced)
+        tfs_file_close(&own->file);
+    adopt(save, file, doc);
+    judge_writable(save);
+    return 0;
+fail:
+    tfs_doc_unref(doc);
+    if (replaced)
+        tfs_file_close(&file);
+    return err->code;
+}
+
+/* ---- verification --------------------------------------------------------------------------- */
+
+/* What was written does not say what it should: a fault of the codec or of the disk, never of the
+ * user's text. Without memory, nothing was found out. */
+static int fail_verify(const struct tfs_error *why, struct tfs_error *err)
+{
+    if (why->code == -ENOMEM)
+        return tfs_fail(err, why->code, "%s", why->text);
+    return tfs_fail(err, -EIO, "the save as written does not read back: %s", why->text);
+}
+
+static int differs(void *arg, const struct tfs_chunk *intended, const struct tfs_chunk *written)
+{
+    const struct tfs_key key = intended == NULL ? written->key : intended->key;
+
+    return tfs_fail(arg, -EIO, "chunk %d_%d_%d %s", key.x, key.y, key.z,
+                    written == NULL    ? "is missing"
+                    : intended == NULL ? "was not there before"
+                                       : "is another one");
+}
+
+static int compare(const struct tfs_doc *intended, const struct tfs_doc *written,
+                   struct tfs_error *err)
+{
+    if (tfs_doc_diff(intended, written, differs, err) < 0)
+        return err->code;
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        if (!tfs_blob_equal(intended->parts[i], written->parts[i]))
+            return tfs_fail(err, -EIO, "what belongs to the whole save is another thing (%u)", i);
+    return 0;
+}
+
+struct checker {
+    struct tfs_save *save;
+    const struct tfs_doc *written;
+    struct tfs_error *err;
+};
+
+static int check_changed(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct checker *c = arg;
+
+    (void)before;
+    if (after == NULL || c->save->tree->chunk_check == NULL)
+        return 0;
+    return c->save->tree->chunk_check(c->save, c->written, after->key, c->err);
+}
+
+/* Reads the temp file back: all chunks must be the intended ones, and those that differ from what
+ * the save holds now must decode. *adopted: what the save holds from then on. */
+static int verify(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
+                  struct tfs_doc **adopted, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+    struct checker checker = {save, NULL, &why};
+    struct tfs_blob *bytes = NULL;
+    struct tfs_doc *written = NULL;
+
+    if (tfs_replacement_read(r, &bytes, err) < 0)
+        return err->code;
+    if (save->container->file->decode(save, bytes, &written, &why) == 0 &&
+        compare(doc, written, &why) == 0) {
+        checker.written = written;
+        tfs_doc_diff(save->doc, written, check_changed, &checker);
+    }
+    if (why.code == 0 && save->container->file->rereads)
+        tfs_doc_keep_slots(written, doc, &why);
+    if (why.code != 0)
+        fail_verify(&why, err);
+    else
+        *adopted = tfs_doc_ref(save->container->file->rereads ? written : doc);
+    tfs_doc_unref(written);
+    tfs_blob_unref(bytes);
+    return err->code;
+}
+
+/* ---- committing ----------------------------------------------------------------------------- */
+
+static int check_allowed(const struct tfs_save *save, struct tfs_error *err)
+{
+    if (save->read_only != NULL)
+        return tfs_fail(err, -EROFS, "cannot be written: %s", save->read_only);
+    if (!exclusive(save))
+        return tfs_fail(err, -EROFS, "was opened for reading only");
+    return 0;
+}
+
+int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct whole_file *own = save->own;
+    const struct tfs_file_codec *codec = save->container->file;
+    struct tfs_file_handle file = own->file;
+    struct tfs_doc *adopted = NULL;
+    struct tfs_replacement r;
+
+    if (check_allowed(save, err) < 0 || tfs_replacement_open(save->path, &file, &r, err) < 0)
+        return err->code;
+    if (codec->encode(save, doc, &r.sink, err) < 0 || verify(save, doc, &r, &adopted, err) < 0) {
+        tfs_replacement_cancel(&r);
+        return err->code;
+    }
+    const int written = r.fd;
+    tfs_replacement_finish(&r, &file, err);
+    /* With a handle of the new file the rename happened, even if what came after it failed: the
+     * save holds the new document then, and whoever asked hears of the failure. */
+    if (file.fd != written) {
+        tfs_doc_unref(adopted);
+        return err->code;
+    }
+    struct tfs_doc *before = tfs_doc_ref(save->doc);
+    adopt(save, file, adopted);
+    if (err->code == 0 && codec->committed != NULL)
+        codec->committed(save, before, doc, err);
+    tfs_doc_unref(before);
+    return err->code;
+}

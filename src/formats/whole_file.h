@@ -1,0 +1,36 @@
+/*
+ * Containers that are one file, read whole and replaced whole: all that such a format has to give
+ * is a decoder and an encoder. Locking, reading, atomic replacement, verification, outside changes
+ * and reloading are done here, once (DESIGN part 2, "Replacing a save").
+ */
+#ifndef TFS_FORMATS_WHOLE_FILE_H
+#define TFS_FORMATS_WHOLE_FILE_H
+
+#include "base/file.h"
+#include "formats/format.h"
+
+struct tfs_file_codec {
+    /* The file's bytes to a document (with facts and notes). Chunks may be slices of `bytes`. A
+     * sentence names the offset of what is wrong. save->path and save->options may be used,
+     * save->doc not. */
+    int (*decode)(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
+                  struct tfs_error *err);
+    /* The document to the file's bytes, in pieces. Facts come from doc->facts. */
+    int (*encode)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
+                  struct tfs_error *err);
+    /* For a save of several files (a sidecar): called after the file was replaced. NULL: none. */
+    int (*committed)(struct tfs_save *save, const struct tfs_doc *before,
+                     const struct tfs_doc *after, struct tfs_error *err);
+    /* After a commit save->doc is the document as it was read back, not the one that was given: for
+     * formats whose encode looks at where save->doc lies in the file. */
+    bool rereads;
+};
+
+/* For the functions of struct tfs_container of the same names. */
+int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err);
+int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
+int tfs_whole_file_changed(struct tfs_save *save, struct tfs_error *err);
+int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err);
+void tfs_whole_file_close(struct tfs_save *save);
+
+#endif

@@ -1,0 +1,410 @@
+/*
+ * What must not get lost though it could not be saved: sentences in .terrainfs/errors.log, refused
+ * documents in .terrainfs/rejected/, and at the end NAME.unsaved-DATE/ beside the save.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs/state.h"
+
+#define LOG_LIMIT (1 << 20)
+
+/* ---- .terrainfs ---------------------------------------------------------------------------------
+ */
+
+static struct tfs_inode *control_node(struct tfs_session *s, enum tfs_inode_kind kind,
+                                      uint64_t parent, const char *name)
+{
+    mode_t mode = s->st.st_mode & 0444;
+    if (kind == TFS_INODE_DIRECTORY)
+        mode |= mode >> 2 | (s->st.st_mode & 0200);
+    struct tfs_inode *inode = tfs_inode_create_locked(s, kind, mode, s->st.st_uid, s->st.st_gid);
+    if (inode == NULL)
+        return NULL;
+    inode->control = true;
+    return tfs_link_add_locked(s, parent, name, inode) == 0 ? inode : NULL;
+}
+
+int tfs_control_create_locked(struct tfs_session *s)
+{
+    s->control = control_node(s, TFS_INODE_DIRECTORY, 1, TFS_CONTROL_NAME);
+    if (s->control == NULL)
+        return -ENOMEM;
+    s->log = control_node(s, TFS_INODE_FILE, s->control->id, "errors.log");
+    s->status = control_node(s, TFS_INODE_FILE, s->control->id, "status");
+    s->rejected = control_node(s, TFS_INODE_DIRECTORY, s->control->id, "rejected");
+    return s->log != NULL && s->status != NULL && s->rejected != NULL ? 0 : -ENOMEM;
+}
+
+void tfs_status_update_locked(struct tfs_session *s)
+{
+    struct tfs_buf *b = &s->status->bytes;
+    tfs_buf_clear(b);
+    tfs_buf_printf(b, "pid: %ld\n", (long)getpid());
+    if (s->options.exit_fd >= 0)
+        tfs_buf_printf(b, "exit: %d\n", s->options.exit_fd);
+    tfs_buf_printf(b, "save: %s\n", s->save->path);
+    tfs_buf_printf(b, "commits: %llu\n", (unsigned long long)s->commits);
+    tfs_buf_printf(b, "unsaved: %s\n", s->doc->version != s->disk->version ? "yes" : "no");
+    tfs_buf_printf(b, "scratch: %llu of %llu bytes\n", (unsigned long long)s->scratch_used,
+                   (unsigned long long)s->options.scratch_limit);
+}
+
+/* Forgets the older half of the log, at a line's end, when it has become too long. */
+static void trim_log(struct tfs_buf *log)
+{
+    if (log->size < LOG_LIMIT)
+        return;
+    uint8_t *half = log->data + log->size / 2;
+    uint8_t *line = memchr(half, '\n', log->size / 2);
+    size_t keep = line != NULL ? (size_t)(log->data + log->size - line - 1) : 0;
+    memmove(log->data, log->data + log->size - keep, keep);
+    log->size = keep;
+}
+
+void tfs_log_error(struct tfs_session *s, const struct tfs_error *err, const char *path)
+{
+    char line[TFS_ERROR_TEXT + 1024];
+    tfs_error_format(err, path, line, sizeof(line));
+    pthread_mutex_lock(&s->lock);
+    struct tfs_buf *log = &s->log->bytes;
+    tfs_buf_add_text(log, line);
+    tfs_buf_u8(log, '\n');
+    log->failed = false;
+    trim_log(log);
+    s->log->mtime = s->log->ctime = tfs_now_locked(s);
+    pthread_mutex_unlock(&s->lock);
+    tfs_message(s, "%s", line);
+}
+
+/* ---- rejected/ ----------------------------------------------------------------------------------
+ */
+
+/* The entry `name` below `parent`, made if it is not there. */
+static struct tfs_inode *kept_node(struct tfs_session *s, struct tfs_inode *parent,
+                                   const char *name, enum tfs_inode_kind kind)
+{
+    struct tfs_link *link = tfs_link_find_locked(s, parent->id, name);
+    if (link != NULL && link->inode->kind == kind)
+        return link->inode;
+    if (link != NULL)
+        return NULL;
+    mode_t mode = (s->st.st_mode & 0600) | (kind == TFS_INODE_DIRECTORY ? 0100 : 0);
+    struct tfs_inode *inode = tfs_inode_create_locked(s, kind, mode, s->st.st_uid, s->st.st_gid);
+    if (inode == NULL)
+        return NULL;
+    inode->uncapped = true;
+    if (tfs_link_add_locked(s, parent->id, name, inode) < 0) {
+        tfs_inode_drop_locked(s, inode);
+        return NULL;
+    }
+    return inode;
+}
+
+void tfs_keep_rejected_locked(struct tfs_session *s, const char *path, struct tfs_span bytes)
+{
+    /* Some programs open, cut off and close a file before they write it: that holds nothing to
+     * keep. */
+    if (bytes.size == 0)
+        return;
+    struct tfs_inode *at = s->rejected;
+    char *copy = strdup(path);
+    char *rest = copy;
+    char *name;
+    while (at != NULL && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
+        tfs_stale_id(s, at->id);
+        at = kept_node(s, at, name, rest != NULL ? TFS_INODE_DIRECTORY : TFS_INODE_FILE);
+    }
+    if (copy != NULL && at != NULL) {
+        tfs_buf_clear(&at->bytes);
+        tfs_buf_add_span(&at->bytes, bytes);
+        at->bytes.failed = false;
+        at->mtime = at->ctime = tfs_now_locked(s);
+        tfs_stale_id(s, at->id);
+    }
+    free(copy);
+}
+
+/* ---- files of a changed chunk -------------------------------------------------------------------
+ */
+
+/* Receives a path of the tree and the bytes to keep there. */
+typedef void (*keep_fn)(void *arg, const char *path, struct tfs_span bytes);
+
+struct changes {
+    struct tfs_session *s;
+    keep_fn keep;
+    void *arg;
+    size_t count;
+};
+
+static void keep_file(struct changes *c, struct tfs_node node)
+{
+    struct tfs_session *s = c->s;
+    const struct tfs_file *file = tfs_node_file(s->save, &node);
+    struct tfs_error err = {0};
+    struct tfs_buf path = {0};
+    struct tfs_buf bytes = {0};
+    if (file->lens->put != NULL && tfs_node_exists(s->save, s->doc, &node) &&
+        file->lens->get(s->save, s->doc, tfs_node_at(&node), &bytes, &err) == 0) {
+        tfs_tree_path(s->save, s->doc, &node, &path);
+        tfs_buf_u8(&path, 0);
+        if (!path.failed)
+            c->keep(c->arg, (const char *)path.data, tfs_buf_span(&bytes));
+        c->count++;
+    }
+    tfs_buf_release(&path);
+    tfs_buf_release(&bytes);
+}
+
+/* All files that read differently: the stored bytes say everything, the others are for people. */
+static int keep_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct changes *c = arg;
+    const struct tfs_tree *tree = c->s->save->tree;
+    uint32_t files = tree->chunk_changes != NULL ? tree->chunk_changes(before, after) : UINT32_MAX;
+    if (after == NULL) {
+        char name[TFS_CHUNK_NAME];
+        char path[TFS_CHUNK_NAME + 16];
+        tfs_chunk_name(before->key, name);
+        snprintf(path, sizeof(path), "deleted/%u_%s", before->key.group, name);
+        c->keep(c->arg, path, (struct tfs_span){0});
+        c->count++;
+        return 0;
+    }
+    for (unsigned i = 0; i < tree->chunk_count; i++) {
+        if ((files >> i & 1) != 0)
+            keep_file(c, (struct tfs_node){.scope = TFS_SCOPE_CHUNK,
+                                           .key = after->key,
+                                           .slot = after->slot,
+                                           .file = (int)i});
+    }
+    return 0;
+}
+
+/* Files of the root that read differently: where something of the whole save changed, and where
+ * chunks are tiles of what the root shows. */
+static void keep_root_files(struct changes *c)
+{
+    struct tfs_session *s = c->s;
+    const struct tfs_tree *tree = s->save->tree;
+    uint32_t files = tree->root_changes != NULL ? tree->root_changes(s->disk, s->doc) : UINT32_MAX;
+    for (unsigned i = 0; i < tree->root_count; i++) {
+        const struct tfs_file *file = &tree->root_files[i];
+        uint32_t members = file->family_count != NULL ? file->family_count(s->doc) : 1;
+        for (uint32_t m = 0; m < members && (files >> i & 1) != 0; m++)
+            keep_file(c, (struct tfs_node){.file = (int)i, .member = m});
+    }
+}
+
+static void keep_changes(struct changes *c)
+{
+    struct tfs_session *s = c->s;
+    (void)tfs_doc_diff(s->disk, s->doc, keep_chunk, c);
+    bool root = s->save->tree->fixed_chunks;
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        root = root || s->disk->parts[i] != s->doc->parts[i];
+    if (root)
+        keep_root_files(c);
+}
+
+static void keep_as_rejected(void *arg, const char *path, struct tfs_span bytes)
+{
+    struct tfs_session *s = arg;
+    pthread_mutex_lock(&s->lock);
+    tfs_keep_rejected_locked(s, path, bytes);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void tfs_keep_changes_rejected(struct tfs_session *s)
+{
+    struct changes c = {s, keep_as_rejected, s, 0};
+    if (s->doc->version == s->disk->version)
+        return;
+    keep_changes(&c);
+    tfs_message(s, "%s: changed by another program; our unsaved edits are in %s/rejected/",
+                s->save->name, TFS_CONTROL_NAME);
+}
+
+/* ---- NAME.unsaved-DATE/ -------------------------------------------------------------------------
+ */
+
+struct unsaved {
+    struct tfs_session *s;
+    char directory[4096];
+    int fd;
+    size_t failed;
+};
+
+static int open_unsaved(struct unsaved *u, const char *parent)
+{
+    struct tm tm;
+    char date[32];
+    time_t now = time(NULL);
+    localtime_r(&now, &tm);
+    strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
+    for (unsigned i = 0; i < 100; i++) {
+        int n = i == 0 ? snprintf(u->directory, sizeof(u->directory), "%s/%s.unsaved-%s", parent,
+                                  u->s->save->name, date)
+                       : snprintf(u->directory, sizeof(u->directory), "%s/%s.unsaved-%s-%u", parent,
+                                  u->s->save->name, date, i);
+        if (n < 0 || (size_t)n >= sizeof(u->directory))
+            return -ENAMETOOLONG;
+        if (mkdir(u->directory, 0700) == 0) {
+            u->fd = open(u->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            return u->fd >= 0 ? 0 : -errno;
+        }
+        if (errno != EEXIST)
+            return -errno;
+    }
+    return -EEXIST;
+}
+
+static int make_path(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0700);
+        *slash = '/';
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+static int write_at(int directory, const char *name, struct tfs_span bytes)
+{
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int result = fd >= 0 ? 0 : -errno;
+    for (size_t at = 0; result == 0 && at < bytes.size;) {
+        ssize_t n = write(fd, bytes.data + at, bytes.size - at);
+        if (n > 0)
+            at += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            result = n == 0 ? -EIO : -errno;
+    }
+    if (fd >= 0 && fsync(fd) < 0 && result == 0)
+        result = -errno;
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 && result < 0)
+        (void)unlinkat(directory, name, 0); /* half a text would only be refused */
+    return result;
+}
+
+static void keep_on_disk(void *arg, const char *path, struct tfs_span bytes)
+{
+    struct unsaved *u = arg;
+    char *copy = strdup(path);
+    char *rest = copy;
+    char *name;
+    int directory = u->fd >= 0 ? dup(u->fd) : -1;
+    while (directory >= 0 && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
+        if (rest == NULL) {
+            if (write_at(directory, name, bytes) < 0)
+                u->failed++;
+            break;
+        }
+        (void)mkdirat(directory, name, 0700);
+        int next = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        close(directory);
+        directory = next;
+    }
+    if (directory < 0)
+        u->failed++;
+    else
+        close(directory);
+    free(copy);
+}
+
+/* Walks the scratch tree below rejected/. */
+static void keep_tree(struct unsaved *u, const struct tfs_inode *dir, const char *prefix)
+{
+    const struct tfs_links *links = tfs_map_find(&u->s->links, dir->id);
+    for (size_t i = 0; links != NULL && i < links->count; i++) {
+        const struct tfs_inode *inode = links->links[i].inode;
+        char path[4096];
+        snprintf(path, sizeof(path), "%s/%s", prefix, links->links[i].name);
+        if (inode->kind == TFS_INODE_DIRECTORY)
+            keep_tree(u, inode, path);
+        else
+            keep_on_disk(u, path, tfs_buf_span(&inode->bytes));
+    }
+}
+
+/* Everything into a new directory below `parent`: 0, or negative when not all of it is there. */
+static int store_unsaved(struct unsaved *u, const char *parent)
+{
+    int result = open_unsaved(u, parent);
+    if (result < 0)
+        return result;
+    struct changes c = {u->s, keep_on_disk, u, 0};
+    if (!tfs_same_content(u->s->disk, u->s->doc))
+        keep_changes(&c);
+    keep_tree(u, u->s->rejected, "rejected");
+    if (fsync(u->fd) < 0)
+        u->failed++;
+    close(u->fd);
+    return u->failed > 0 ? -EIO : 0;
+}
+
+static int store_beside(struct unsaved *u)
+{
+    char parent[3072];
+    const char *path = u->s->save->path;
+    const char *slash = strrchr(path, '/');
+    snprintf(parent, sizeof(parent), "%.*s", slash > path ? (int)(slash - path) : 1, path);
+    return store_unsaved(u, parent);
+}
+
+/* Where programs keep their state: a disk that is full for the save is full for what is beside it.
+ */
+static int store_in_state(struct unsaved *u)
+{
+    char parent[3072];
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    if (state != NULL && state[0] == '/')
+        snprintf(parent, sizeof(parent), "%s/terrainfs", state);
+    else
+        snprintf(parent, sizeof(parent), "%s/.local/state/terrainfs", home ? home : "/var/tmp");
+    int result = make_path(parent);
+    return result == 0 ? store_unsaved(u, parent) : result;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    (void)remove(path);
+    return 0;
+}
+
+int tfs_keep_unsaved(struct tfs_session *s)
+{
+    struct unsaved beside = {.s = s, .fd = -1};
+    struct unsaved state = {.s = s, .fd = -1};
+    if (tfs_same_content(s->disk, s->doc) && tfs_link_count_locked(s, s->rejected->id) == 0)
+        return 0;
+    const struct unsaved *kept = &beside;
+    int result = store_beside(&beside);
+    if (result < 0) {
+        result = store_in_state(&state);
+        if (result == 0 || beside.fd < 0)
+            kept = &state;
+        if (result == 0 && beside.fd >= 0)
+            (void)nftw(beside.directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    }
+    if (kept->fd < 0)
+        tfs_message(s, "%s: edits could not be saved, nor kept beside the save: %s", s->save->name,
+                    strerror(-result));
+    else
+        tfs_message(s, "%s: not everything could be saved; what was not is in %s%s", s->save->name,
+                    kept->directory,
+                    kept->failed > 0 ? " (not complete: writing there failed too)" : "");
+    return 1;
+}

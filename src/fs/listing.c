@@ -1,0 +1,138 @@
+/*
+ * Listing directories: names of the schema first, then scratch names.
+ *
+ * Offsets name a place that stays true while entries come and go (rm -r lists and deletes at once):
+ * 1 and 2 behind `.` and `..`; then for chunk directories 3 + the chunk's slot, for others 2 + the
+ * number behind the schema's entry; from SCRATCH on the serial number of a scratch name.
+ */
+#include <errno.h>
+
+#include "fs/state.h"
+
+#define SCHEMA  2
+#define SCRATCH (UINT64_C(1) << 40)
+
+/* One call. */
+struct reading {
+    struct tfs_session *s;
+    uint64_t id;
+    struct tfs_node dir;
+    bool schema; /* the directory is one of the schema: `dir` */
+    bool attributes;
+    uint64_t offset;
+    tfs_dirent_fn give;
+    void *arg;
+};
+
+/* `.` and `..`: only number and type are read. */
+static bool give_dots(struct reading *r)
+{
+    struct tfs_inode *inode = r->schema ? NULL : tfs_inode_find_locked(r->s, r->id);
+    struct tfs_node up = r->schema ? tfs_tree_parent(r->s->save, &r->dir) : TFS_NODE_ROOT;
+    uint64_t ids[SCHEMA] = {r->id, inode != NULL ? inode->parent : tfs_node_id(&up)};
+    static const char *const names[SCHEMA] = {".", ".."};
+    for (; r->offset < SCHEMA; r->offset++) {
+        struct tfs_dirent entry = {.name = names[r->offset], .next = r->offset + 1};
+        entry.attr.st.st_ino = ids[r->offset];
+        entry.attr.st.st_mode = S_IFDIR;
+        if (!r->give(r->arg, &entry))
+            return false;
+    }
+    return true;
+}
+
+static bool give_entry(struct reading *r, const struct tfs_dirent *entry)
+{
+    if (!r->give(r->arg, entry))
+        return false;
+    struct tfs_inode *inode =
+        r->attributes && entry->known ? tfs_inode_find_locked(r->s, entry->attr.id) : NULL;
+    if (inode != NULL)
+        inode->lookups++;
+    r->offset = entry->next;
+    return true;
+}
+
+static bool give_node(struct reading *r, const struct tfs_node *node, uint64_t next)
+{
+    struct tfs_dirent entry = {.next = next};
+    struct tfs_buf name = {0};
+    if (!tfs_visible_locked(r->s, node))
+        return true;
+    tfs_tree_name(r->s->save, r->s->doc, node, &name);
+    tfs_buf_u8(&name, 0);
+    entry.known = r->attributes && tfs_attr_node_locked(r->s, node, true, &entry.attr) == 0;
+    if (!entry.known) {
+        entry.attr.st.st_ino = tfs_node_id(node);
+        entry.attr.st.st_mode = tfs_node_is_directory(node) ? S_IFDIR : S_IFREG;
+    }
+    entry.name = (const char *)name.data;
+    bool given = !name.failed && give_entry(r, &entry);
+    tfs_buf_release(&name);
+    return given;
+}
+
+static bool give_chunks(struct reading *r, uint32_t group)
+{
+    for (uint64_t slot = r->offset - SCHEMA; slot < r->s->key_count; slot++) {
+        struct tfs_key key = r->s->keys[slot];
+        struct tfs_node node = {
+            .scope = TFS_SCOPE_CHUNK, .key = key, .slot = (uint32_t)slot, .file = -1};
+        if (key.group == group && !give_node(r, &node, SCHEMA + slot + 1))
+            return false;
+    }
+    return true;
+}
+
+static bool give_schema(struct reading *r)
+{
+    uint32_t group;
+    if (r->schema && tfs_node_holds_chunks(&r->dir, &group))
+        return give_chunks(r, group);
+    struct tfs_node node;
+    size_t next = 0;
+    size_t i = (size_t)(r->offset - SCHEMA);
+    while (r->schema && tfs_tree_entry(r->s->save, r->s->doc, &r->dir, i, &next, &node) == 1) {
+        if (!give_node(r, &node, SCHEMA + next))
+            return false;
+        i = next;
+    }
+    return true;
+}
+
+static void give_scratch(struct reading *r)
+{
+    const struct tfs_links *links = tfs_map_find(&r->s->links, r->id);
+    uint64_t from = r->offset >= SCRATCH ? r->offset - SCRATCH : 0;
+    for (size_t i = 0; links != NULL && i < links->count; i++) {
+        const struct tfs_link *link = &links->links[i];
+        if (link->serial < from || link->inode == r->s->control)
+            continue;
+        struct tfs_dirent entry = {.name = link->name, .next = SCRATCH + link->serial + 1};
+        entry.known = tfs_attr_inode_locked(r->s, link->inode, &entry.attr) == 0;
+        if (!give_entry(r, &entry))
+            return;
+    }
+}
+
+int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offset, bool attributes,
+                               tfs_dirent_fn give, void *arg)
+{
+    struct reading r = {
+        .s = s, .id = id, .attributes = attributes, .offset = offset, .give = give, .arg = arg};
+    pthread_mutex_lock(&s->lock);
+    struct tfs_inode *inode = tfs_inode_find_locked(s, id);
+    int result = s->broken != 0 ? -EIO : 0;
+    r.schema = inode == NULL;
+    if (result == 0 && r.schema)
+        result = tfs_id_node_locked(s, id, &r.dir);
+    bool directory = r.schema ? tfs_node_is_directory(&r.dir) : inode->kind == TFS_INODE_DIRECTORY;
+    if (result == 0 && !directory)
+        result = -ENOTDIR;
+    if (result == 0 && r.schema && !tfs_visible_locked(s, &r.dir))
+        result = -ESTALE;
+    if (result == 0 && give_dots(&r) && (offset >= SCRATCH || give_schema(&r)))
+        give_scratch(&r);
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}

@@ -1,0 +1,32 @@
+/*
+ * A mount as the user asked for it, and the one function that does it: all that the command line
+ * knows of FUSE.
+ */
+#ifndef TFS_FS_MOUNT_H
+#define TFS_FS_MOUNT_H
+
+#include "fs/session.h"
+
+#define TFS_SCRATCH_SIZE (UINT64_C(64) << 20)
+#define TFS_CACHE_SIZE   (UINT64_C(32) << 20)
+
+struct tfs_mount_options {
+    bool foreground; /* -f */
+    bool debug;      /* -d; it stays in the foreground too */
+    bool read_only;  /* -o ro */
+    bool upgrade;
+    int commit_seconds; /* 0: a close is a commit */
+    const char *format; /* NULL: found by probing */
+    uint64_t scratch_size;
+    uint64_t cache_size; /* rendered files */
+    uint64_t inflate_limit;
+    unsigned threads; /* 0: as many as CPUs */
+    enum tfs_conflict conflict;
+    char *fuse_options; /* all that is not ours, joined by commas, for libfuse and mount; or NULL */
+};
+
+/* Mounts `save` on `mountpoint` and says on stderr why it cannot. Without `foreground` it returns
+ * in the parent once the mount is ready. Returns the exit status (status.h). */
+int tfs_mount(const struct tfs_mount_options *options, const char *save, const char *mountpoint);
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * The save changed on disk behind our back: reloading it when nothing of ours is lost by that, and
+ * the three ways out of a conflict when something would be. Run by the worker only.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/state.h"
+
+static const char conflict_sentence[] =
+    "the save was changed by another program while edits were pending, and nothing was written: "
+    "unmount to get the edits as files, or mount with conflict=mine or conflict=theirs";
+
+static int reload(struct tfs_session *s, struct tfs_error *err)
+{
+    /* Slots that edits gave out since must not be given to other chunks. */
+    s->save->doc->next_slot = s->key_count;
+    int result = s->save->container->reload(s->save, err);
+    pthread_mutex_lock(&s->lock);
+    bool was_broken = s->broken != 0;
+    s->broken = result;
+    if (result == 0) {
+        s->st = s->save->st;
+        tfs_doc_unref(s->disk);
+        s->disk = tfs_doc_ref(s->save->doc);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return result == 0 && was_broken ? 1 : result;
+}
+
+/* Everything may read differently: after a save could not be read, or can again. */
+static void stale_all(struct tfs_session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct tfs_doc *doc = s->doc;
+    const struct tfs_tree *tree = s->save->tree;
+    for (size_t c = 0; c < doc->count; c++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, c);
+        struct tfs_node node = {.scope = TFS_SCOPE_CHUNK, .key = chunk->key, .slot = chunk->slot};
+        for (unsigned i = 0; i < tree->chunk_count; i++) {
+            node.file = (int)i;
+            tfs_bump_stamp_locked(s, &node);
+            tfs_stale_id(s, tfs_node_known_id_locked(s, &node));
+        }
+    }
+    for (unsigned i = 0; i < tree->root_count; i++) {
+        struct tfs_node node = {.file = (int)i};
+        tfs_bump_stamp_locked(s, &node);
+        tfs_stale_id(s, tfs_node_known_id_locked(s, &node));
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* After a reload a chunk may have another slot, though it reads the same. */
+static void adopt_reloaded(struct tfs_session *s, struct tfs_doc *doc)
+{
+    tfs_adopt(s, doc, NULL);
+    pthread_mutex_lock(&s->lock);
+    tfs_keys_set_locked(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Shows what is on disk now. */
+static int take_theirs(struct tfs_session *s, struct tfs_error *err)
+{
+    bool broken = s->broken != 0;
+    int result = reload(s, err);
+    if (result < 0) {
+        if (!broken) {
+            tfs_log_error(s, err, s->save->name);
+            stale_all(s);
+        }
+        return -EIO;
+    }
+    if (result > 0)
+        stale_all(s);
+    adopt_reloaded(s, tfs_doc_ref(s->save->doc));
+    tfs_message(s, "%s: changed by another program, read again", s->save->name);
+    return 0;
+}
+
+struct rebasing {
+    struct tfs_edit *edit;
+    struct tfs_error *err;
+};
+
+static int rebase_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct rebasing *r = arg;
+    if (after == NULL) {
+        if (tfs_doc_find(tfs_edit_doc(r->edit), before->key) == NULL)
+            return 0;
+        return tfs_edit_remove(r->edit, before->key, r->err);
+    }
+    return tfs_edit_put(r->edit, after, r->err);
+}
+
+/* Puts our edited chunks onto the save as it is now. */
+static int take_mine(struct tfs_session *s, struct tfs_error *err)
+{
+    struct tfs_edit edit;
+    struct tfs_doc *old = tfs_doc_ref(s->disk);
+    struct rebasing r = {&edit, err};
+    int result = reload(s, err);
+    if (result > 0)
+        stale_all(s);
+    if (result >= 0)
+        result = tfs_edit_open(s->save->doc, &edit, err);
+    if (result == 0) {
+        result = tfs_doc_diff(old, s->doc, rebase_chunk, &r);
+        for (unsigned i = 0; i < TFS_PARTS; i++) {
+            if (old->parts[i] != s->doc->parts[i])
+                tfs_edit_part(&edit, i, s->doc->parts[i]);
+        }
+        if (result == 0)
+            adopt_reloaded(s, tfs_edit_finish(&edit));
+        tfs_edit_release(&edit);
+    }
+    tfs_doc_unref(old);
+    if (result == 0)
+        tfs_message(s, "%s: changed by another program; our edits were put onto it", s->save->name);
+    return result;
+}
+
+/* Documents being written were made for the save as it was: they will be refused. */
+static void outdate_pending(struct tfs_session *s)
+{
+    struct tfs_map_cell cell;
+    pthread_mutex_lock(&s->lock);
+    for (size_t at = 0; tfs_map_next(&s->virtuals, &at, &cell);) {
+        struct tfs_inode *inode = cell.value;
+        inode->outdated = inode->outdated || inode->dirty;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int resolve(struct tfs_session *s, bool editing, struct tfs_error *err)
+{
+    if (!editing)
+        return take_theirs(s, err);
+    switch (s->options.conflict) {
+    case TFS_CONFLICT_ASK:
+        return tfs_fail(err, -ESTALE, "%s", conflict_sentence);
+    case TFS_CONFLICT_MINE:
+        return take_mine(s, err);
+    case TFS_CONFLICT_THEIRS:
+        tfs_keep_changes_rejected(s);
+        outdate_pending(s);
+        return take_theirs(s, err);
+    }
+    return 0;
+}
+
+int tfs_outside_check(struct tfs_session *s, bool editing, struct tfs_error *err)
+{
+    struct tfs_error ignored = {0};
+    if (editing && s->save->container->judges_changes)
+        return 0;
+    pthread_mutex_lock(&s->save_lock);
+    int result = 0;
+    if (s->save->container->changed(s->save, &ignored) != 0)
+        result = resolve(s, editing, err);
+    pthread_mutex_unlock(&s->save_lock);
+    return result;
+}
+
+int tfs_outside_conflict(struct tfs_session *s, struct tfs_error *err)
+{
+    struct tfs_error why = *err;
+    tfs_error_reset(err);
+    if (s->options.conflict == TFS_CONFLICT_ASK)
+        return tfs_fail(err, -ESTALE, "%.150s; %s", why.text, conflict_sentence);
+    pthread_mutex_lock(&s->save_lock);
+    int result = resolve(s, true, err);
+    pthread_mutex_unlock(&s->save_lock);
+    return result;
+}

@@ -1,0 +1,160 @@
+/*
+ * A session: one save being shown and edited through names, inodes and handles. It holds what users
+ * have written and not yet closed, judges it at commit points, and puts it on disk (DESIGN part 2).
+ * Knows no FUSE and no format: front ends call it with ids and handles, formats are behind lens and
+ * container.
+ *
+ * Ids. The root is 1. Ids of schema files are computed (fs/tree.h); what was created, renamed or
+ * recreated has an id from a table. Every attribute given out (struct tfs_attr) counts as one
+ * lookup of a table id, which tfs_session_forget takes back.
+ *
+ * Threads. Any call may come from any thread. Calls that can lead to a commit do not wait: they
+ * take a `struct tfs_reply` and answer through it, from the session's worker thread or before they
+ * return, exactly once. All others answer at once. A negative return is a negative errno.
+ */
+#ifndef TFS_FS_SESSION_H
+#define TFS_FS_SESSION_H
+
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include "fs/tree.h"
+
+/* What happens to pending edits when the save changed on disk meanwhile (DESIGN part 2). */
+enum tfs_conflict {
+    TFS_CONFLICT_ASK,    /* nothing is written, ESTALE, both are kept */
+    TFS_CONFLICT_THEIRS, /* the save is read again, our edits go to .terrainfs/rejected/ */
+    TFS_CONFLICT_MINE,   /* our edited chunks are put onto the new save */
+};
+
+struct tfs_session_options {
+    bool read_only;
+    unsigned commit_seconds; /* 0: every close is a commit; N: the save follows within N seconds */
+    uint64_t scratch_limit;  /* bytes of all scratch files together */
+    uint64_t cache_limit;    /* bytes of rendered files */
+    enum tfs_conflict conflict;
+    unsigned put_options; /* enum tfs_put_options */
+    unsigned linger_ms;   /* how long removed and hidden names stay away; 0: two seconds */
+    int exit_fd;          /* shown in .terrainfs/status as `exit`, -1: none */
+};
+
+/* What the session tells its front end; both may be NULL. Called without the session's lock, never
+ * from a call that the front end made for the same id and is still in. */
+struct tfs_events {
+    void (*invalidate)(void *arg,
+                       uint64_t id); /* data, attributes and listing of an inode are stale */
+    void *invalidate_arg;
+    void (*message)(void *arg, const char *line); /* one line for stderr or syslog */
+    void *message_arg;
+};
+
+struct tfs_session;
+struct tfs_handle; /* an open file */
+
+struct tfs_attr {
+    uint64_t id;
+    struct stat st;
+    bool changing; /* do not cache: somebody is writing it, or a control file */
+    bool renames;  /* do not cache the name: another file can change it */
+};
+
+struct tfs_reply {
+    void (*done)(void *arg, int result,
+                 const struct tfs_attr *attr); /* attr: mkdir, setattr; else NULL */
+    void *arg;
+};
+
+/* Takes over `save` (closed by tfs_session_close) and starts the worker thread. */
+int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *options,
+                     const struct tfs_events *events, struct tfs_session **session,
+                     struct tfs_error *err);
+
+/* Judges what is pending, commits, and stores what cannot be saved beside the save. 0: everything
+ * that was written is in the save; else 3. Front end calls must have ended. */
+int tfs_session_finish(struct tfs_session *session);
+void tfs_session_close(struct tfs_session *session);
+
+/* ---- names ---- */
+int tfs_session_lookup(struct tfs_session *session, uint64_t parent, const char *name,
+                       struct tfs_attr *attr);
+void tfs_session_forget(struct tfs_session *session, uint64_t id, uint64_t count);
+void tfs_session_mkdir(struct tfs_session *session, uint64_t parent, const char *name, mode_t mode,
+                       uid_t uid, gid_t gid, struct tfs_reply reply);
+void tfs_session_rmdir(struct tfs_session *session, uint64_t parent, const char *name,
+                       struct tfs_reply reply);
+int tfs_session_unlink(struct tfs_session *session, uint64_t parent, const char *name);
+void tfs_session_rename(struct tfs_session *session, uint64_t parent, const char *name,
+                        uint64_t new_parent, const char *new_name, bool no_replace,
+                        struct tfs_reply reply);
+int tfs_session_symlink(struct tfs_session *session, uint64_t parent, const char *name,
+                        const char *target, uid_t uid, gid_t gid, struct tfs_attr *attr);
+/* The target, malloc'ed. */
+int tfs_session_readlink(struct tfs_session *session, uint64_t id, char **target);
+
+/* ---- attributes ---- */
+enum tfs_set {
+    TFS_SET_MODE = 1,
+    TFS_SET_UID = 2,
+    TFS_SET_GID = 4,
+    TFS_SET_SIZE = 8,
+    TFS_SET_ATIME = 16,
+    TFS_SET_MTIME = 32,
+};
+
+int tfs_session_getattr(struct tfs_session *session, uint64_t id, struct tfs_attr *attr);
+/* `values` as st_mode, st_uid, st_gid, st_size, st_atim, st_mtim, chosen by `set`. handle: NULL
+ * when the caller has no open file; setting the size without one is a commit point. */
+void tfs_session_setattr(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
+                         const struct stat *values, unsigned set, struct tfs_reply reply);
+
+/* ---- files ---- */
+/* flags: O_ACCMODE, O_APPEND and O_TRUNC count. *keep: what a cache holds of this file is still
+ * true. ESTALE: the caller may believe in a wrong size; it looks the file up again and comes back
+ * once.
+ */
+int tfs_session_open_file(struct tfs_session *session, uint64_t id, int flags, pid_t caller,
+                          struct tfs_handle **handle, bool *keep);
+int tfs_session_create(struct tfs_session *session, uint64_t parent, const char *name, mode_t mode,
+                       uid_t uid, gid_t gid, int flags, struct tfs_handle **handle,
+                       struct tfs_attr *attr);
+/* *bytes stay valid while *hold is referenced (the caller unrefs it). handle may be NULL. */
+int tfs_session_read(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
+                     uint64_t offset, size_t size, struct tfs_blob **hold, struct tfs_span *bytes);
+/* from_cache: pages of a mapping, which lie where they lie; else a handle opened with O_APPEND
+ * writes at the end, whatever `offset` is. */
+int tfs_session_write(struct tfs_session *session, struct tfs_handle *handle, uint64_t offset,
+                      struct tfs_span bytes, bool from_cache);
+void tfs_session_flush(struct tfs_session *session, struct tfs_handle *handle,
+                       struct tfs_reply reply);
+void tfs_session_fsync(struct tfs_session *session, struct tfs_handle *handle,
+                       struct tfs_reply reply);
+void tfs_session_release(struct tfs_session *session, struct tfs_handle *handle);
+
+/* ---- directories ---- */
+struct tfs_dirent {
+    const char *name;
+    uint64_t next;        /* offset that continues behind this entry */
+    struct tfs_attr attr; /* st_ino and the type in st_mode always; the rest if `known` */
+    bool known;           /* attributes were cheap */
+};
+
+/* Gives one entry; returns false when the caller's buffer is full (the entry is then not taken). */
+typedef bool (*tfs_dirent_fn)(void *arg, const struct tfs_dirent *entry);
+
+/* Entries from `offset` on (0: the first). Offsets stay valid while entries come and go, so a
+ * directory needs no opening. `attributes`: entries other than `.` and `..` count as lookups when
+ * `known`. */
+int tfs_session_read_directory(struct tfs_session *session, uint64_t id, uint64_t offset,
+                               bool attributes, tfs_dirent_fn give, void *arg);
+/* Ends the tombstones of the directory and commits. */
+void tfs_session_fsync_directory(struct tfs_session *session, uint64_t id, struct tfs_reply reply);
+
+/* ---- the save ---- */
+int tfs_session_statfs(struct tfs_session *session, struct statvfs *st);
+
+/* Is the save on disk still the one that was read? If not, `run` is called by the worker once it
+ * was looked at (reloaded, or a conflict): for the front end's open. */
+bool tfs_session_current(struct tfs_session *session);
+int tfs_session_after_check(struct tfs_session *session, void (*run)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,419 @@
+/*
+ * The worker: the one thread that changes the document and the save. It takes all jobs that are
+ * queued, applies them one after another, commits once for all of them (closers that come together
+ * share one rewrite), tells the front end's caches what is stale, and only then answers. No other
+ * thread ever waits for the disk.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/state.h"
+
+void tfs_reply_now(struct tfs_reply reply, int result)
+{
+    if (reply.done != NULL)
+        reply.done(reply.arg, result, NULL);
+}
+
+/* ---- jobs ---------------------------------------------------------------------------------------
+ */
+
+struct tfs_job *tfs_job_create(int (*apply)(struct tfs_session *, struct tfs_job *),
+                               struct tfs_reply reply)
+{
+    struct tfs_job *job = calloc(1, sizeof(*job));
+    if (job != NULL) {
+        job->apply = apply;
+        job->reply = reply;
+    }
+    return job;
+}
+
+void tfs_job_submit_locked(struct tfs_session *s, struct tfs_job *job)
+{
+    *s->queue_end = job;
+    s->queue_end = &job->next;
+    pthread_cond_signal(&s->work);
+}
+
+/* ---- stale ids ----------------------------------------------------------------------------------
+ */
+
+void tfs_stale_id(struct tfs_session *s, uint64_t id)
+{
+    struct tfs_ids *stale = &s->stale_ids;
+    if (stale->count > 0 && stale->ids[stale->count - 1] == id)
+        return;
+    if (stale->count == stale->capacity) {
+        size_t capacity = stale->capacity ? stale->capacity * 2 : 64;
+        uint64_t *more = realloc(stale->ids, capacity * sizeof(*more));
+        if (more == NULL)
+            return; /* a cache stays stale until its next open: no data is at stake */
+        stale->ids = more;
+        stale->capacity = capacity;
+    }
+    stale->ids[stale->count++] = id;
+}
+
+/* What the kernel holds of job->id is wrong. */
+int tfs_apply_stale(struct tfs_session *s, struct tfs_job *job)
+{
+    tfs_stale_id(s, job->id);
+    return 0;
+}
+
+/* ---- committing ---------------------------------------------------------------------------------
+ */
+
+static void set_disk(struct tfs_session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    tfs_doc_unref(s->disk);
+    s->disk = tfs_doc_ref(s->save->doc);
+    s->commits++;
+    s->commit_deadline = 0;
+    s->stale = false;
+    s->st = s->save->st;
+    pthread_mutex_unlock(&s->lock);
+}
+
+int tfs_commit(struct tfs_session *s, struct tfs_error *err)
+{
+    pthread_mutex_lock(&s->save_lock);
+    struct tfs_doc *doc = tfs_doc_ref(s->doc);
+    int result = s->save->container->commit(s->save, doc, err);
+    if (result == 0) {
+        /* An equal document may have been read back: the shown one and the stored one are one
+         * again. */
+        if (s->save->doc->version != doc->version)
+            tfs_adopt(s, tfs_doc_ref(s->save->doc), NULL);
+        set_disk(s);
+    }
+    tfs_doc_unref(doc);
+    pthread_mutex_unlock(&s->save_lock);
+    return result;
+}
+
+static bool unsaved(const struct tfs_session *s)
+{
+    return s->doc->version != s->disk->version;
+}
+
+/* Must this job wait until the save is on disk? */
+static bool wants_commit(const struct tfs_session *s, const struct tfs_job *job)
+{
+    if (job->barrier)
+        return true;
+    return s->options.commit_seconds == 0 && (job->edited || job->inode != NULL);
+}
+
+static bool batch_wants_commit(struct tfs_session *s, const struct tfs_job *jobs, bool stop)
+{
+    if (!unsaved(s)) {
+        s->commit_deadline = 0; /* what was staged gave way */
+        return false;
+    }
+    bool edited = false;
+    for (const struct tfs_job *job = jobs; job != NULL; job = job->next) {
+        if (wants_commit(s, job))
+            return true;
+        edited = edited || job->edited;
+    }
+    if (edited && s->commit_deadline == 0)
+        s->commit_deadline = tfs_now_ms() + (int64_t)s->options.commit_seconds * 1000;
+    return stop || (s->commit_deadline != 0 && s->commit_deadline <= tfs_now_ms());
+}
+
+static int commit_batch(struct tfs_session *s, const struct tfs_job *jobs, bool stop)
+{
+    struct tfs_error err = {0};
+    if (!batch_wants_commit(s, jobs, stop))
+        return 0;
+    int result = tfs_outside_check(s, true, &err);
+    if (result == 0 && unsaved(s))
+        result = tfs_commit(s, &err);
+    if (result == -ESTALE && s->save->container->judges_changes) {
+        result = tfs_outside_conflict(s, &err);
+        if (result == 0 && unsaved(s))
+            result = tfs_commit(s, &err);
+    }
+    if (result < 0) {
+        if (result != -ESTALE || !s->stale)
+            tfs_log_error(s, &err, s->save->name);
+        s->stale = s->stale || result == -ESTALE;
+        s->commit_deadline = s->options.commit_seconds > 0
+                                 ? tfs_now_ms() + (int64_t)s->options.commit_seconds * 1000
+                                 : 0;
+    }
+    return result;
+}
+
+/* ---- one batch ----------------------------------------------------------------------------------
+ */
+
+static bool any_dirty_locked(struct tfs_session *s)
+{
+    struct tfs_map_cell cell;
+    for (size_t at = 0; tfs_map_next(&s->virtuals, &at, &cell);) {
+        if (((const struct tfs_inode *)cell.value)->dirty)
+            return true;
+    }
+    return false;
+}
+
+static void apply_batch(struct tfs_session *s, struct tfs_job *jobs)
+{
+    struct tfs_error err = {0};
+    pthread_mutex_lock(&s->lock);
+    bool editing = unsaved(s) || any_dirty_locked(s);
+    for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
+        editing = editing || job->undo;
+    pthread_mutex_unlock(&s->lock);
+    /* With edits under way the commit decides what to do about a changed save, but for `theirs` and
+     * `mine`, which must be settled before the edits are put on a document. */
+    int outside = 0;
+    if (!editing || s->options.conflict != TFS_CONFLICT_ASK)
+        outside = tfs_outside_check(s, editing, &err);
+    if (outside < 0 && err.text[0] != '\0' && !s->stale)
+        tfs_log_error(s, &err, s->save->name);
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
+        job->result = job->apply != NULL ? job->apply(s, job) : 0;
+        if (job->result == 0 && job->barrier)
+            job->result = outside; /* a save that is no longer there is not "on disk" */
+    }
+}
+
+static void finish_job(struct tfs_session *s, struct tfs_job *job, int committed)
+{
+    if (job->result == 0 && committed < 0 && wants_commit(s, job)) {
+        job->result = committed;
+        if (job->undo)
+            tfs_undo(s, job);
+    }
+    if (job->settle != NULL) {
+        pthread_mutex_lock(&s->lock);
+        /* Another job of the batch may have moved the chunk. */
+        if (job->node.scope == TFS_SCOPE_CHUNK && job->node.slot < s->key_count &&
+            s->keys[job->node.slot].group != UINT32_MAX)
+            job->node.key = s->keys[job->node.slot];
+        job->settle(s, job);
+        pthread_mutex_unlock(&s->lock);
+    }
+}
+
+static void run_batch(struct tfs_session *s, struct tfs_job *jobs, bool stop)
+{
+    apply_batch(s, jobs);
+    int committed = commit_batch(s, jobs, stop);
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next)
+        finish_job(s, job, committed);
+    tfs_answer(s, jobs);
+}
+
+/* ---- timers -------------------------------------------------------------------------------------
+ */
+
+static void sooner(int64_t *deadline, int64_t candidate)
+{
+    if (candidate != 0 && (*deadline == 0 || candidate < *deadline))
+        *deadline = candidate;
+}
+
+static int64_t next_deadline(struct tfs_session *s)
+{
+    struct tfs_map_cell cell;
+    int64_t deadline = s->poll_deadline;
+    sooner(&deadline, s->commit_deadline);
+    for (size_t at = 0; tfs_map_next(&s->tombstones, &at, &cell);) {
+        const struct tfs_tombstone *tomb = cell.value;
+        if (tomb->holders == 0)
+            sooner(&deadline, tomb->deadline);
+    }
+    for (size_t at = 0; tfs_map_next(&s->fresh, &at, &cell);) {
+        const struct tfs_fresh *fresh = cell.value;
+        if (fresh->hidden)
+            sooner(&deadline, fresh->deadline);
+    }
+    return deadline;
+}
+
+/* An optional file that did not come back is stored as absent; any other shows again. */
+static int apply_end_tombstone(struct tfs_session *s, struct tfs_job *job)
+{
+    struct tfs_error err = {0};
+    pthread_mutex_lock(&s->lock);
+    bool still = tfs_tombstone_locked(s, &job->node) != NULL;
+    /* The chunk may have been moved meanwhile. */
+    if (job->node.scope == TFS_SCOPE_CHUNK)
+        job->node.key = s->keys[job->node.slot];
+    struct tfs_node dir = tfs_tree_parent(s->save, &job->node);
+    pthread_mutex_unlock(&s->lock);
+    const struct tfs_file *file = tfs_node_file(s->save, &job->node);
+    int result = 0;
+    if (still && file != NULL && (file->flags & TFS_FILE_OPTIONAL) != 0)
+        result = tfs_store_absent(s, &job->node, job, &err);
+    pthread_mutex_lock(&s->lock);
+    tfs_tombstone_remove_locked(s, &job->node);
+    tfs_bump_locked(s, &dir);
+    tfs_stale_id(s, tfs_node_id(&dir));
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
+static void submit_end(struct tfs_session *s, const struct tfs_tombstone *tomb)
+{
+    struct tfs_job *job = tfs_job_create(apply_end_tombstone, (struct tfs_reply){0});
+    if (job == NULL)
+        return;
+    job->node = tomb->node;
+    tfs_job_submit_locked(s, job);
+}
+
+/* `dir` 0: those that are due, or all at the end; else those of that directory, due or not. */
+static void end_tombstones_locked(struct tfs_session *s, uint64_t dir, bool all)
+{
+    struct tfs_map_cell cell;
+    int64_t now = tfs_now_ms();
+    for (size_t at = 0; tfs_map_next(&s->tombstones, &at, &cell);) {
+        const struct tfs_tombstone *tomb = cell.value;
+        struct tfs_node parent = tfs_tree_parent(s->save, &tomb->node);
+        if (dir != 0 ? tfs_node_id(&parent) == dir
+                     : all || (tomb->holders == 0 && tomb->deadline <= now))
+            submit_end(s, tomb);
+    }
+}
+
+/* Shows the names that were not created in a new chunk directory. */
+static void reveal_locked(struct tfs_session *s, uint32_t slot, struct tfs_fresh *fresh)
+{
+    struct tfs_node node = {.scope = TFS_SCOPE_CHUNK, .slot = slot, .file = -1};
+    fresh->hidden = false;
+    for (unsigned i = 0; i < TFS_FILES_MAX; i++) {
+        tfs_stale_id(s, tfs_node_id(&node));
+        node.directory = TFS_DIR_SUB + i;
+    }
+    if (tfs_fresh_complete(s, fresh))
+        tfs_fresh_remove_locked(s, slot);
+}
+
+static void reveal_due_locked(struct tfs_session *s)
+{
+    struct tfs_map_cell cell;
+    int64_t now = tfs_now_ms();
+    for (size_t at = 0; tfs_map_next(&s->fresh, &at, &cell);) {
+        struct tfs_fresh *fresh = cell.value;
+        if (!fresh->hidden || fresh->deadline > now)
+            continue;
+        reveal_locked(s, (uint32_t)(cell.key - 1), fresh);
+        at = 0; /* the map may have changed */
+    }
+}
+
+static void run_timers_locked(struct tfs_session *s)
+{
+    end_tombstones_locked(s, 0, s->stop);
+    reveal_due_locked(s);
+    if (s->poll_deadline <= tfs_now_ms())
+        s->poll_deadline = tfs_now_ms() + TFS_POLL_MS;
+}
+
+/* ---- the thread ---------------------------------------------------------------------------------
+ */
+
+static void wait_for_work(struct tfs_session *s)
+{
+    while (s->queue == NULL && !s->stop) {
+        int64_t deadline = next_deadline(s);
+        if (deadline <= tfs_now_ms())
+            return;
+        struct timespec until = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
+        pthread_cond_timedwait(&s->work, &s->lock, &until);
+    }
+}
+
+static void *worker(void *arg)
+{
+    struct tfs_session *s = arg;
+    bool stop = false;
+    pthread_mutex_lock(&s->lock);
+    while (!stop) {
+        wait_for_work(s);
+        run_timers_locked(s);
+        stop = s->stop;
+        struct tfs_job *jobs = s->queue;
+        s->queue = NULL;
+        s->queue_end = &s->queue;
+        pthread_mutex_unlock(&s->lock);
+        run_batch(s, jobs, stop);
+        pthread_mutex_lock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+int tfs_worker_start(struct tfs_session *s)
+{
+    s->poll_deadline = tfs_now_ms() + TFS_POLL_MS;
+    int result = tfs_answers_start(s);
+    if (result < 0)
+        return result;
+    result = -pthread_create(&s->thread, NULL, worker, s);
+    s->started = result == 0;
+    if (result < 0)
+        tfs_answers_stop(s);
+    return result;
+}
+
+void tfs_worker_stop(struct tfs_session *s)
+{
+    if (!s->started)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->stop = true;
+    pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    tfs_answers_stop(s);
+    s->started = false;
+}
+
+/* ---- calls that only need the queue -------------------------------------------------------------
+ */
+
+void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_reply reply)
+{
+    struct tfs_job *job = tfs_job_create(NULL, reply);
+    if (job == NULL) {
+        tfs_reply_now(reply, -ENOMEM);
+        return;
+    }
+    job->barrier = true;
+    pthread_mutex_lock(&s->lock);
+    end_tombstones_locked(s, id, false);
+    tfs_job_submit_locked(s, job);
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool tfs_session_current(struct tfs_session *s)
+{
+    struct tfs_error err = {0};
+    /* While the worker holds the save it is looking at it, or writing it, itself. */
+    if (pthread_mutex_trylock(&s->save_lock) != 0)
+        return true;
+    bool changed = s->save->container->changed(s->save, &err) != 0;
+    pthread_mutex_unlock(&s->save_lock);
+    return !changed;
+}
+
+int tfs_session_after_check(struct tfs_session *s, void (*run)(void *arg), void *arg)
+{
+    struct tfs_job *job = tfs_job_create(NULL, (struct tfs_reply){0});
+    if (job == NULL)
+        return -ENOMEM;
+    job->call = run;
+    job->call_arg = arg;
+    pthread_mutex_lock(&s->lock);
+    tfs_job_submit_locked(s, job);
+    pthread_mutex_unlock(&s->lock);
+    return 0;
+}

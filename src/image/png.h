@@ -1,0 +1,56 @@
+/*
+ * PNG pictures: samples <-> a file, without loss (DESIGN part 1, "Pictures").
+ *
+ * Written uncompressed (deflate level 0, filter none): the size is a formula, and writing runs at
+ * the speed of two checksums. Read is every PNG whose pixels convert without loss to the type that
+ * is asked for.
+ *
+ * Samples here are as in a PNG: rows from the top, pixels from the left, 16-bit samples with the
+ * high byte first.
+ */
+#ifndef TFS_IMAGE_PNG_H
+#define TFS_IMAGE_PNG_H
+
+#include "base/buf.h"
+
+/* The greatest width and height. */
+#define TFS_PNG_SIDE_MAX 8192
+
+enum tfs_png_type { TFS_PNG_GREY8, TFS_PNG_GREY16, TFS_PNG_RGB8, TFS_PNG_RGBA8 };
+
+/* A tEXt chunk: a keyword of 1 to 79 characters and a value, both ASCII. */
+struct tfs_png_text {
+    const char *key, *value;
+};
+
+struct tfs_png_shape {
+    uint32_t width, height; /* 1 to TFS_PNG_SIDE_MAX */
+    enum tfs_png_type type;
+    const struct tfs_png_text *texts; /* for writing; may be NULL */
+    size_t text_count;
+};
+
+/* Bytes of one row of samples. */
+size_t tfs_png_row_size(const struct tfs_png_shape *shape);
+
+/* The exact number of bytes that tfs_png_write appends. */
+uint64_t tfs_png_size(const struct tfs_png_shape *shape);
+
+/* Fills in row `row` (0 is the top one), tfs_png_row_size bytes. */
+typedef void (*tfs_png_row_fn)(void *arg, uint32_t row, uint8_t *samples);
+
+int tfs_png_write(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *arg,
+                  struct tfs_buf *out, struct tfs_error *err);
+
+/* Appends the picture's samples to `samples`, converted to shape->type (not RGB8), row by row.
+ * *depth is the number of bits a sample that the picture has (8 for palettes): an 8-bit picture
+ * gives 16-bit samples that are multiples of 257, which not every caller takes.
+ *
+ * EBADMSG: not a PNG, damaged, of another size than shape->width and height, or a pixel that does
+ * not convert: not grey, not opaque, 16 bits where only 8 fit. RGBA8 takes alpha as a value like
+ * the others, and refuses a picture without it. Colour profiles, gamma and texts mean nothing
+ * here. */
+int tfs_png_read(struct tfs_span png, const struct tfs_png_shape *shape, struct tfs_buf *samples,
+                 unsigned *depth, struct tfs_error *err);
+
+#endif

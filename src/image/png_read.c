@@ -1,0 +1,357 @@
+/*
+ * A PNG of any kind -> samples of one type, if that loses nothing.
+ *
+ * Must not know what the samples mean. The bytes may be a bomb: ancillary chunks are skipped unread
+ * (a profile or a text could inflate to anything), the size is compared before a row is allocated,
+ * and no more is allocated than so many bytes can inflate to. libpng reports errors by longjmp:
+ * everything it must not leak hangs on struct reader, and only functions called by `guarded` call
+ * what may jump.
+ */
+#include "image/png.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <png.h>
+
+#define SIGNATURE_SIZE 8
+#define INFLATE_RATIO  1032 /* the most that deflate makes of a byte */
+#define PALETTE_MAX    256
+
+enum { RED, GREEN, BLUE, ALPHA, CHANNELS };
+
+struct reader {
+    png_structp png;
+    png_infop info;
+    struct tfs_cursor in;
+    const struct tfs_png_shape *shape;
+    struct tfs_error *err;
+
+    unsigned depth;    /* as the file says, 8 for a palette */
+    unsigned channels; /* as libpng gives them: 1 grey or index, 2 with alpha, 3 RGB, 4 RGBA */
+    bool wide;         /* 16 bits a channel */
+    size_t row_size;
+    bool straight; /* what libpng gives is what is wanted */
+
+    bool indexed;
+    bool palette_alpha;
+    uint32_t colours;
+    uint8_t palette[PALETTE_MAX][CHANNELS];
+
+    uint8_t *out;    /* the samples */
+    uint8_t *source; /* one row as libpng gives it; all of them when interlaced */
+    png_bytep *rows; /* when interlaced */
+};
+
+/* ---- libpng ---------------------------------------------------------------------------------- */
+
+static void on_error(png_structp png, png_const_charp message)
+{
+    struct reader *r = png_get_error_ptr(png);
+
+    tfs_fail(r->err, -EBADMSG, "the PNG is damaged: %s", message);
+    png_longjmp(png, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp message)
+{
+    (void)png;
+    (void)message;
+}
+
+static void on_read(png_structp png, png_bytep data, size_t size)
+{
+    struct reader *r = png_get_io_ptr(png);
+    struct tfs_span bytes = tfs_take(&r->in, size);
+
+    if (r->in.failed)
+        png_error(png, "it ends early");
+    if (size > 0)
+        memcpy(data, bytes.data, size);
+}
+
+static int reader_init(struct reader *r, struct tfs_error *err)
+{
+    r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, on_error, on_warning);
+    if (r->png == NULL)
+        return tfs_fail_memory(err);
+    r->info = png_create_info_struct(r->png);
+    return r->info == NULL ? tfs_fail_memory(err) : 0;
+}
+
+static void reader_release(struct reader *r)
+{
+    png_destroy_read_struct(&r->png, &r->info, NULL);
+    free(r->source);
+    free(r->rows);
+}
+
+/* Runs a step that calls libpng; its errors come out here. */
+static int guarded(struct reader *r, int (*step)(struct reader *r))
+{
+    if (setjmp(png_jmpbuf(r->png)) != 0)
+        return r->err->code;
+    return step(r);
+}
+
+/* ---- the header ------------------------------------------------------------------------------ */
+
+static int check_size(struct reader *r)
+{
+    uint32_t width = png_get_image_width(r->png, r->info);
+    uint32_t height = png_get_image_height(r->png, r->info);
+
+    if (width == r->shape->width && height == r->shape->height)
+        return 0;
+    return tfs_fail(r->err, -EBADMSG, "the picture has %u x %u pixels, %u x %u are needed", width,
+                    height, r->shape->width, r->shape->height);
+}
+
+static void read_palette(struct reader *r)
+{
+    png_colorp colours = NULL;
+    png_bytep alphas = NULL;
+    int count = 0, alpha_count = 0;
+
+    png_get_PLTE(r->png, r->info, &colours, &count);
+    r->palette_alpha = png_get_tRNS(r->png, r->info, &alphas, &alpha_count, NULL) != 0;
+    r->colours = (uint32_t)count;
+    for (int i = 0; i < count && i < PALETTE_MAX; i++) {
+        r->palette[i][RED] = colours[i].red;
+        r->palette[i][GREEN] = colours[i].green;
+        r->palette[i][BLUE] = colours[i].blue;
+        r->palette[i][ALPHA] = r->palette_alpha && i < alpha_count ? alphas[i] : UINT8_MAX;
+    }
+}
+
+/* Does libpng give what is wanted without our doing? */
+static bool gives_wanted(const struct reader *r)
+{
+    switch (r->shape->type) {
+    case TFS_PNG_GREY8:
+        return !r->indexed && r->channels == 1 && !r->wide;
+    case TFS_PNG_GREY16:
+        return r->channels == 1 && r->wide;
+    case TFS_PNG_RGBA8:
+        return r->channels == 4 && !r->wide;
+    case TFS_PNG_RGB8:
+        break;
+    }
+    return false;
+}
+
+static int check_alpha(struct reader *r)
+{
+    bool alpha = r->indexed ? r->palette_alpha : r->channels % 2 == 0;
+
+    if (r->shape->type != TFS_PNG_RGBA8 || alpha)
+        return 0;
+    return tfs_fail(r->err, -EBADMSG,
+                    "the picture has no alpha channel, which holds the fourth value of each pixel: "
+                    "save it as RGBA with 8 bits");
+}
+
+/* Everything up to the first row. Bit depths below 8 become 8 by the PNG scale, a transparent
+ * colour becomes an alpha channel; a palette stays, so that an index beyond it is noticed. */
+static int read_header(struct reader *r)
+{
+    png_set_read_fn(r->png, r, on_read);
+    png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_crc_action(r->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+    png_set_user_limits(r->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_read_info(r->png, r->info);
+    if (check_size(r) < 0)
+        return r->err->code;
+
+    r->indexed = png_get_color_type(r->png, r->info) == PNG_COLOR_TYPE_PALETTE;
+    r->depth = r->indexed ? 8 : png_get_bit_depth(r->png, r->info);
+    if (r->indexed) {
+        png_set_packing(r->png);
+        read_palette(r);
+    } else {
+        png_set_expand(r->png);
+    }
+    (void)png_set_interlace_handling(r->png);
+    png_read_update_info(r->png, r->info);
+    r->channels = png_get_channels(r->png, r->info);
+    r->wide = png_get_bit_depth(r->png, r->info) == 16;
+    r->row_size = png_get_rowbytes(r->png, r->info);
+    r->straight = gives_wanted(r);
+    return check_alpha(r);
+}
+
+/* ---- pixels ---------------------------------------------------------------------------------- */
+
+static unsigned sample(const struct reader *r, const uint8_t *row, size_t i)
+{
+    return r->wide ? (unsigned)row[2 * i] << 8 | row[2 * i + 1] : row[i];
+}
+
+/* Red, green, blue and alpha in the picture's own depth. False: a colour that the palette lacks. */
+static bool fetch(const struct reader *r, const uint8_t *row, uint32_t x, unsigned pixel[CHANNELS])
+{
+    size_t first = (size_t)x * r->channels;
+    bool colour = r->channels > 2;
+
+    if (r->indexed) {
+        for (unsigned c = 0; c < CHANNELS && row[x] < r->colours; c++)
+            pixel[c] = r->palette[row[x]][c];
+        return row[x] < r->colours;
+    }
+    for (unsigned c = RED; c <= BLUE; c++)
+        pixel[c] = sample(r, row, colour ? first + c : first);
+    pixel[ALPHA] = r->channels % 2 == 0 ? sample(r, row, first + r->channels - 1)
+                                        : (r->wide ? UINT16_MAX : UINT8_MAX);
+    return true;
+}
+
+static int check_grey(struct reader *r, uint32_t x, uint32_t y, const unsigned pixel[CHANNELS])
+{
+    unsigned opaque = r->wide ? UINT16_MAX : UINT8_MAX;
+
+    if (pixel[RED] != pixel[GREEN] || pixel[RED] != pixel[BLUE])
+        return tfs_fail(r->err, -EBADMSG, "pixel %u,%u is not grey: red %u, green %u, blue %u", x,
+                        y, pixel[RED], pixel[GREEN], pixel[BLUE]);
+    if (pixel[ALPHA] != opaque)
+        return tfs_fail(r->err, -EBADMSG, "pixel %u,%u is not opaque: alpha %u of %u", x, y,
+                        pixel[ALPHA], opaque);
+    return 0;
+}
+
+/* Makes the first `count` values 8 bits wide. */
+static int narrow(struct reader *r, uint32_t x, uint32_t y, unsigned *pixel, unsigned count)
+{
+    for (unsigned c = 0; c < count && r->wide; c++) {
+        if (pixel[c] % 257 != 0)
+            return tfs_fail(r->err, -EBADMSG,
+                            "pixel %u,%u has the 16-bit value %u, which no 8-bit value stands for: "
+                            "save the picture with 8 bits",
+                            x, y, pixel[c]);
+        pixel[c] /= 257;
+    }
+    return 0;
+}
+
+/* One pixel as the wanted samples. */
+static int convert_pixel(struct reader *r, const uint8_t *row, uint32_t x, uint32_t y, uint8_t *out)
+{
+    unsigned pixel[CHANNELS] = {0};
+
+    if (!fetch(r, row, x, pixel))
+        return tfs_fail(r->err, -EBADMSG, "pixel %u,%u has colour %u of a palette of %u", x, y,
+                        row[x], r->colours);
+    if (r->shape->type == TFS_PNG_RGBA8) {
+        if (narrow(r, x, y, pixel, CHANNELS) < 0)
+            return r->err->code;
+        for (unsigned c = 0; c < CHANNELS; c++)
+            out[c] = (uint8_t)pixel[c];
+        return 0;
+    }
+    if (check_grey(r, x, y, pixel) < 0)
+        return r->err->code;
+    if (r->shape->type == TFS_PNG_GREY16) {
+        unsigned value = r->wide ? pixel[RED] : pixel[RED] * 257;
+        out[0] = (uint8_t)(value >> 8);
+        out[1] = (uint8_t)value;
+        return 0;
+    }
+    if (narrow(r, x, y, pixel, 1) < 0)
+        return r->err->code;
+    out[0] = (uint8_t)pixel[RED];
+    return 0;
+}
+
+static int convert_row(struct reader *r, uint32_t y, const uint8_t *row)
+{
+    size_t size = tfs_png_row_size(r->shape);
+    size_t bytes = size / r->shape->width;
+    uint8_t *out = r->out + y * size;
+
+    for (uint32_t x = 0; x < r->shape->width; x++)
+        if (convert_pixel(r, row, x, y, out + x * bytes) < 0)
+            return r->err->code;
+    return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int read_rows(struct reader *r)
+{
+    size_t size = tfs_png_row_size(r->shape);
+
+    for (uint32_t y = 0; y < r->shape->height; y++) {
+        png_read_row(r->png, r->straight ? r->out + y * size : r->source, NULL);
+        if (!r->straight && convert_row(r, y, r->source) < 0)
+            return r->err->code;
+    }
+    png_read_end(r->png, NULL);
+    return 0;
+}
+
+static int read_interlaced(struct reader *r)
+{
+    png_read_image(r->png, r->rows);
+    png_read_end(r->png, NULL);
+    for (uint32_t y = 0; y < r->shape->height && !r->straight; y++)
+        if (convert_row(r, y, r->rows[y]) < 0)
+            return r->err->code;
+    return 0;
+}
+
+static int allocate_rows(struct reader *r, bool interlaced)
+{
+    size_t height = r->shape->height;
+
+    if (!r->straight) {
+        r->source = malloc(r->row_size * (interlaced ? height : 1));
+        if (r->source == NULL)
+            return tfs_fail_memory(r->err);
+    }
+    if (!interlaced)
+        return 0;
+    r->rows = malloc(height * sizeof(*r->rows));
+    if (r->rows == NULL)
+        return tfs_fail_memory(r->err);
+    for (size_t y = 0; y < height; y++)
+        r->rows[y] = (r->straight ? r->out : r->source) + y * r->row_size;
+    return 0;
+}
+
+static int read_picture(struct reader *r, struct tfs_buf *samples)
+{
+    size_t size = r->shape->height * tfs_png_row_size(r->shape);
+
+    if (guarded(r, read_header) < 0)
+        return r->err->code;
+    uint64_t packed = (uint64_t)r->shape->width * r->shape->height / 8; /* at 1 bit a pixel */
+    if (packed / INFLATE_RATIO > tfs_cursor_left(&r->in))
+        return tfs_fail(r->err, -EBADMSG, "the PNG is damaged: it ends early");
+
+    bool interlaced = png_get_interlace_type(r->png, r->info) != PNG_INTERLACE_NONE;
+    r->out = tfs_buf_reserve(samples, size);
+    if (r->out == NULL)
+        return tfs_buf_check(samples, r->err);
+    if (allocate_rows(r, interlaced) < 0 ||
+        guarded(r, interlaced ? read_interlaced : read_rows) < 0)
+        return r->err->code;
+    samples->size += size;
+    return 0;
+}
+
+int tfs_png_read(struct tfs_span png, const struct tfs_png_shape *shape, struct tfs_buf *samples,
+                 unsigned *depth, struct tfs_error *err)
+{
+    struct reader r = {.in = tfs_cursor_init(png), .shape = shape, .err = err};
+
+    if (png.size < SIGNATURE_SIZE || png_sig_cmp(png.data, 0, SIGNATURE_SIZE) != 0)
+        return tfs_fail(err, -EBADMSG, "this is not a PNG picture");
+    int result = reader_init(&r, err);
+    if (result == 0)
+        result = read_picture(&r, samples);
+    if (result == 0)
+        *depth = r.depth;
+    reader_release(&r);
+    return result;
+}

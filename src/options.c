@@ -1,0 +1,333 @@
+/*
+ * `-o` operands -> one struct, by a table of the options that are ours.
+ *
+ * Must not know libfuse: what is not ours is handed on as it was written.
+ */
+#include "options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char tfs_usage[] =
+    "usage: terrainfs [-f] [-d] [-o OPTIONS] SAVE MOUNTPOINT\n"
+    "       terrainfs info   [-o OPTIONS] SAVE\n"
+    "       terrainfs check  [-o OPTIONS] SAVE\n"
+    "       terrainfs export [-o OPTIONS] SAVE DIR\n"
+    "       terrainfs import [-o OPTIONS] [--delete] DIR SAVE\n"
+    "       terrainfs cat    [-o OPTIONS] SAVE PATH\n"
+    "       terrainfs put    [-o OPTIONS] SAVE PATH < FILE\n"
+    "       terrainfs upgrade [-o OPTIONS] SAVE\n"
+    "       terrainfs umount MOUNTPOINT\n"
+    "       terrainfs --help | --version\n"
+    "\n"
+    "Mounts a game's terrain save as a directory of text files and pictures; what\n"
+    "programs write there is encoded into the save as the game itself would do it.\n"
+    "\n"
+    "  info     print what the save is: format, version, chunks, bounds\n"
+    "  check    decode every chunk; print what is damaged, unusual or read-only\n"
+    "  export   write the whole tree to DIR, which must not exist or be empty\n"
+    "  import   take the files of DIR that differ from the save, all or none\n"
+    "  cat      print one file of the tree\n"
+    "  put      replace one file of the tree by the standard input\n"
+    "  upgrade  bring a save of Godot Voxel Tools to the newest block version\n"
+    "  umount   unmount, and return when the save is on disk\n"
+    "\n"
+    "  -f           stay in the foreground\n"
+    "  -d           stay in the foreground and log every request\n"
+    "  --delete     import: also remove chunks and optional files that DIR lacks\n"
+    "  -h, --help   this text\n"
+    "  -V, --version\n"
+    "\n"
+    "OPTIONS, separated by commas (SIZE is a number with K, M or G behind it):\n"
+    "  format=NAME     do not guess the format, it is NAME\n"
+    "  inflate=SIZE    largest payload that is decompressed (1G)\n"
+    "  upgrade         what is written gets the newest version of the save's format\n"
+    "and for a mount only, beside those of mount(8) and libfuse:\n"
+    "  ro              read-only\n"
+    "  commit=close    close() returns when the save is on disk (default)\n"
+    "  commit=N        close() checks; the save is on disk N seconds later\n"
+    "  conflict=WHAT   the save changed under pending edits: ask (default: ESTALE,\n"
+    "                  nothing is written), theirs, mine\n"
+    "  scratch=SIZE    room for files that are not part of the save (64M)\n"
+    "  cache=SIZE      memory for rendered files (32M)\n"
+    "  threads=N       requests served at once (0: one for each CPU, default)\n"
+    "\n"
+    "A save whose name is that of a command is written ./NAME.\n"
+    "\n"
+    "Exit status: 0 done, 1 the save or an edit is bad, 2 usage, 3 the system refused.\n";
+
+#define COMMIT_MAX  86400
+#define THREADS_MAX 256
+
+/* The value of an option and where to put it. */
+typedef int (*set_fn)(struct tfs_mount_options *options, const char *value, struct tfs_error *err);
+
+void tfs_options_init(struct tfs_mount_options *options)
+{
+    *options = (struct tfs_mount_options){.scratch_size = TFS_SCRATCH_SIZE,
+                                          .cache_size = TFS_CACHE_SIZE,
+                                          .inflate_limit = TFS_INFLATE_LIMIT};
+}
+
+void tfs_options_release(struct tfs_mount_options *options)
+{
+    free(options->fuse_options);
+    options->fuse_options = NULL;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Decimal digits up to `*end`; false without digits or beyond 64 bits. */
+static bool parse_digits(const char *text, uint64_t *value, const char **end)
+{
+    uint64_t v = 0;
+
+    *end = text;
+    for (; **end >= '0' && **end <= '9'; ++*end) {
+        unsigned digit = (unsigned)(**end - '0');
+
+        if (v > (UINT64_MAX - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    *value = v;
+    return *end != text;
+}
+
+static int parse_number(const char *name, const char *text, uint64_t low, uint64_t high,
+                        uint64_t *value, struct tfs_error *err)
+{
+    const char *end;
+    uint64_t v;
+
+    if (!parse_digits(text, &v, &end) || *end != '\0' || v < low || v > high)
+        return tfs_fail(err, -EINVAL, "%s=%s: not a number from %ju to %ju", name, text,
+                        (uintmax_t)low, (uintmax_t)high);
+    *value = v;
+    return 0;
+}
+
+static int parse_size(const char *name, const char *text, uint64_t *value, struct tfs_error *err)
+{
+    static const char suffixes[] = "KMG";
+    const char *end, *suffix;
+    unsigned shift = 0;
+    uint64_t v;
+
+    if (!parse_digits(text, &v, &end))
+        goto wrong;
+    if (*end != '\0') {
+        suffix = strchr(suffixes, *end >= 'a' ? *end - 'a' + 'A' : *end);
+        if (!suffix || end[1] != '\0')
+            goto wrong;
+        shift = 10 * (unsigned)(suffix - suffixes + 1);
+    }
+    if (v > UINT64_MAX >> shift)
+        goto wrong;
+    *value = v << shift;
+    return 0;
+
+wrong:
+    return tfs_fail(err, -EINVAL, "%s=%s: not a size like 500000, 64M or 2G", name, text);
+}
+
+static int set_ro(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    (void)value, (void)err;
+    o->read_only = true;
+    return 0;
+}
+
+static int set_rw(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    (void)value, (void)err;
+    o->read_only = false;
+    return 0;
+}
+
+static int set_upgrade(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    (void)value, (void)err;
+    o->upgrade = true;
+    return 0;
+}
+
+static int set_commit(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    uint64_t seconds = 0;
+    const char *end;
+
+    if (strcmp(value, "close") != 0 && (!parse_digits(value, &seconds, &end) || *end != '\0' ||
+                                        seconds == 0 || seconds > COMMIT_MAX))
+        return tfs_fail(err, -EINVAL, "commit=%s: neither \"close\" nor seconds from 1 to %d",
+                        value, COMMIT_MAX);
+    o->commit_seconds = (int)seconds;
+    return 0;
+}
+
+/* Appends what -o format= may be: each format once, containers of one stand together. */
+static void format_names(char *text, size_t size)
+{
+    const char *last = "";
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; tfs_containers[i]; i++) {
+        const char *name = tfs_containers[i]->format;
+
+        if (strcmp(name, last) == 0 || used + strlen(name) + 3 > size)
+            continue;
+        used = (size_t)(stpcpy(stpcpy(text + used, used ? ", " : ""), name) - text);
+        last = name;
+    }
+}
+
+static int set_format(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    char names[200];
+
+    for (size_t i = 0; tfs_containers[i]; i++)
+        if (strcmp(tfs_containers[i]->format, value) == 0) {
+            o->format = tfs_containers[i]->format;
+            return 0;
+        }
+    format_names(names, sizeof(names));
+    return tfs_fail(err, -EINVAL, "format=%s: no format has this name; there is %s", value, names);
+}
+
+static int set_scratch(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    return parse_size("scratch", value, &o->scratch_size, err);
+}
+
+static int set_cache(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    return parse_size("cache", value, &o->cache_size, err);
+}
+
+static int set_inflate(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    return parse_size("inflate", value, &o->inflate_limit, err);
+}
+
+static int set_threads(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    uint64_t threads = 0;
+    int result = parse_number("threads", value, 0, THREADS_MAX, &threads, err);
+
+    if (!result)
+        o->threads = (unsigned)threads;
+    return result;
+}
+
+static int set_conflict(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    static const char *const names[] = {
+        [TFS_CONFLICT_ASK] = "ask", [TFS_CONFLICT_THEIRS] = "theirs", [TFS_CONFLICT_MINE] = "mine"};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], value) == 0) {
+            o->conflict = (enum tfs_conflict)i;
+            return 0;
+        }
+    return tfs_fail(err, -EINVAL, "conflict=%s: neither ask, theirs nor mine", value);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const struct own_option {
+    const char *name;
+    bool has_value;
+    bool mount_only;
+    set_fn set;
+} own_options[] = {
+    {"format", true, false, set_format},
+    {"inflate", true, false, set_inflate},
+    {"upgrade", false, false, set_upgrade},
+    {"ro", false, true, set_ro},
+    {"rw", false, true, set_rw},
+    {"commit", true, true, set_commit},
+    {"scratch", true, true, set_scratch},
+    {"cache", true, true, set_cache},
+    {"threads", true, true, set_threads},
+    {"conflict", true, true, set_conflict},
+};
+
+static const struct own_option *find_option(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof(own_options) / sizeof(own_options[0]); i++)
+        if (strlen(own_options[i].name) == length && memcmp(own_options[i].name, name, length) == 0)
+            return &own_options[i];
+    return NULL;
+}
+
+/* Joins `word` to those for libfuse. */
+static int keep_foreign(struct tfs_mount_options *options, const char *word, struct tfs_error *err)
+{
+    size_t used = options->fuse_options ? strlen(options->fuse_options) : 0;
+    char *joined = realloc(options->fuse_options, used + strlen(word) + 2);
+
+    if (!joined)
+        return tfs_fail_memory(err);
+    options->fuse_options = joined;
+    stpcpy(stpcpy(joined + used, used ? "," : ""), word);
+    return 0;
+}
+
+static int parse_word(struct tfs_mount_options *options, const char *word, bool mounting,
+                      struct tfs_error *err)
+{
+    size_t length = strcspn(word, "=");
+    const struct own_option *option = find_option(word, length);
+    bool has_value = word[length] == '=';
+
+    if (word[0] == '\0')
+        return 0;
+    if (!option && mounting)
+        return keep_foreign(options, word, err);
+    if (!option)
+        return tfs_fail(err, -EINVAL, "%s: there is no such option", word);
+    if (option->mount_only && !mounting)
+        return tfs_fail(err, -EINVAL, "%s: this option is for a mount", word);
+    if (has_value && !option->has_value)
+        return tfs_fail(err, -EINVAL, "%s: this option takes no value", word);
+    if (!has_value && option->has_value)
+        return tfs_fail(err, -EINVAL, "%s: this option needs a value", word);
+    return option->set(options, has_value ? word + length + 1 : "", err);
+}
+
+/* The end of the word that begins here: a comma (as in mount, `\,` is none) or the end. */
+static char *word_end(char *word)
+{
+    for (; *word && *word != ','; word++)
+        if (word[0] == '\\' && word[1])
+            word++;
+    return word;
+}
+
+int tfs_options_parse(struct tfs_mount_options *options, const char *text, bool mounting,
+                      struct tfs_error *err)
+{
+    char *copy = strdup(text), *word = copy;
+    int result = 0;
+
+    if (!copy)
+        return tfs_fail_memory(err);
+    while (*word && !result) {
+        char *end = word_end(word), *next = *end ? end + 1 : end;
+
+        *end = '\0';
+        result = parse_word(options, word, mounting, err);
+        word = next;
+    }
+    free(copy);
+    return result;
+}
+
+struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options,
+                                         enum tfs_lock lock)
+{
+    return (struct tfs_open_options){
+        .lock = lock, .upgrade = options->upgrade, .inflate_limit = options->inflate_limit};
+}

@@ -1,0 +1,29 @@
+/*
+ * `-o a,b=c` as mount programs take it -> struct tfs_mount_options, and the usage text.
+ */
+#ifndef TFS_OPTIONS_H
+#define TFS_OPTIONS_H
+
+#include "base/error.h"
+#include "formats/format.h"
+#include "fs/mount.h"
+
+#define TFS_VERSION "0.1.0"
+
+extern const char tfs_usage[];
+
+/* The defaults. */
+void tfs_options_init(struct tfs_mount_options *options);
+void tfs_options_release(struct tfs_mount_options *options);
+
+/* Reads one operand of -o; later values win. `mounting`: what is not ours is kept in fuse_options
+ * for libfuse and mount; otherwise it is refused, as is what only a mount can use. EINVAL with a
+ * sentence. */
+int tfs_options_parse(struct tfs_mount_options *options, const char *text, bool mounting,
+                      struct tfs_error *err);
+
+/* What a save is opened with. */
+struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options,
+                                         enum tfs_lock lock);
+
+#endif

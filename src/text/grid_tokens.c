@@ -1,0 +1,287 @@
+/*
+ * Words of a row -> values: what a number looks like, and what is wrong with one that is none.
+ *
+ * Must not know rows, labels or fill lines.
+ */
+#include <string.h>
+
+#include "text/float.h"
+#include "text/grid_parts.h"
+#include "text/name.h"
+
+/* Each scan reads one value from `at` on, where a word begins. It returns what is behind the word,
+ * NULL when that is not a value that is allowed. */
+
+static const uint8_t *scan_decimal(const uint8_t *at, const uint8_t *end, uint32_t high,
+                                   uint32_t *value)
+{
+    const uint8_t *begin = at;
+    uint64_t v = 0;
+
+    for (; at < end; at++) {
+        uint8_t digit = (uint8_t)(*at - '0');
+        if (digit > 9)
+            break;
+        v = v * 10 + digit;
+        if (v > high)
+            return NULL;
+    }
+    *value = (uint32_t)v;
+    return at == begin || (at < end && !tfs_is_blank(*at)) ? NULL : at;
+}
+
+static const uint8_t *scan_signed(const uint8_t *at, const uint8_t *end, uint32_t high,
+                                  uint32_t *value)
+{
+    bool negative = at < end && *at == '-';
+
+    at = scan_decimal(at + negative, end, high + negative, value);
+    if (negative)
+        *value = 0 - *value;
+    return at;
+}
+
+static const uint8_t *scan_decimal64(const uint8_t *at, const uint8_t *end, uint64_t high,
+                                     uint64_t *value)
+{
+    const uint8_t *begin = at;
+    uint64_t v = 0;
+
+    for (; at < end; at++) {
+        uint8_t digit = (uint8_t)(*at - '0');
+        if (digit > 9)
+            break;
+        if (v > (UINT64_MAX - digit) / 10)
+            return NULL;
+        v = v * 10 + digit;
+    }
+    *value = v;
+    return v > high || at == begin || (at < end && !tfs_is_blank(*at)) ? NULL : at;
+}
+
+/* Value of a hex digit, 16 and more for what is none. */
+static inline unsigned hex_digit(uint8_t c)
+{
+    static const uint8_t above[256] = {
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+        ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+    };
+
+    return above[c] - 1U;
+}
+
+static const uint8_t *scan_hex(const uint8_t *at, const uint8_t *end, uint32_t width,
+                               uint32_t *value)
+{
+    uint32_t v = 0;
+
+    if ((size_t)(end - at) < width)
+        return NULL;
+    for (uint32_t i = 0; i < width; i++) {
+        unsigned digit = hex_digit(*at++);
+        if (digit > 15)
+            return NULL;
+        v = v << 4 | digit;
+    }
+    *value = v;
+    return at < end && !tfs_is_blank(*at) ? NULL : at;
+}
+
+static inline const uint8_t *skip_blanks(const uint8_t *at, const uint8_t *end)
+{
+    while (at < end && tfs_is_blank(*at))
+        at++;
+    return at;
+}
+
+/* One loop a kind of value, so that each scan is inlined. */
+
+static uint32_t read_decimal(const struct tfs_grid_tokens *tokens, struct tfs_span text,
+                             size_t first, uint32_t count, size_t *at)
+{
+    const uint8_t *end = text.data + text.size;
+    const uint8_t *p = text.data;
+    uint32_t *values = (uint32_t *)tokens->values + first;
+    uint32_t i = 0;
+
+    for (; i < count; i++) {
+        const uint8_t *word = skip_blanks(p, end);
+        word = scan_decimal(word, end, (uint32_t)tokens->rules->high, &values[i]);
+        if (word == NULL)
+            break;
+        p = word;
+    }
+    *at = (size_t)(p - text.data);
+    return i;
+}
+
+static uint32_t read_signed(const struct tfs_grid_tokens *tokens, struct tfs_span text,
+                            size_t first, uint32_t count, size_t *at)
+{
+    const uint8_t *end = text.data + text.size;
+    const uint8_t *p = text.data;
+    uint32_t *values = (uint32_t *)tokens->values + first;
+    uint32_t i = 0;
+
+    for (; i < count; i++) {
+        const uint8_t *word = skip_blanks(p, end);
+        word = scan_signed(word, end, (uint32_t)tokens->rules->high, &values[i]);
+        if (word == NULL)
+            break;
+        p = word;
+    }
+    *at = (size_t)(p - text.data);
+    return i;
+}
+
+static uint32_t read_decimal64(const struct tfs_grid_tokens *tokens, struct tfs_span text,
+                               size_t first, uint32_t count, size_t *at)
+{
+    const uint8_t *end = text.data + text.size;
+    const uint8_t *p = text.data;
+    uint64_t *values = (uint64_t *)tokens->values + first;
+    uint32_t i = 0;
+
+    for (; i < count; i++) {
+        const uint8_t *word = skip_blanks(p, end);
+        word = scan_decimal64(word, end, tokens->rules->high, &values[i]);
+        if (word == NULL)
+            break;
+        p = word;
+    }
+    *at = (size_t)(p - text.data);
+    return i;
+}
+
+static uint32_t read_float(const struct tfs_grid_tokens *tokens, struct tfs_span text, size_t first,
+                           uint32_t count, size_t *at)
+{
+    const uint8_t *end = text.data + text.size;
+    const uint8_t *p = text.data;
+    uint32_t *values = (uint32_t *)tokens->values + first;
+    uint32_t i = 0;
+
+    for (; i < count; i++) {
+        const uint8_t *word = skip_blanks(p, end);
+        word = tfs_float32_parse(word, end, &values[i]);
+        if (word == NULL)
+            break;
+        p = word;
+    }
+    *at = (size_t)(p - text.data);
+    return i;
+}
+
+static uint32_t read_float64(const struct tfs_grid_tokens *tokens, struct tfs_span text,
+                             size_t first, uint32_t count, size_t *at)
+{
+    const uint8_t *end = text.data + text.size;
+    const uint8_t *p = text.data;
+    uint64_t *values = (uint64_t *)tokens->values + first;
+    uint32_t i = 0;
+
+    for (; i < count; i++) {
+        const uint8_t *word = skip_blanks(p, end);
+        word = tfs_float64_parse(word, end, &values[i]);
+        if (word == NULL)
+            break;
+        p = word;
+    }
+    *at = (size_t)(p - text.data);
+    return i;
+}
+
+static uint32_t read_hex(const struct tfs_grid_tokens *tokens, struct tfs_span text, size_t first,
+                         uint32_t count, size_t *at)
+{
+    const uint8_t *end = text.data + text.size;
+    const uint8_t *p = text.data;
+    uint32_t *values = (uint32_t *)tokens->values + first;
+    uint32_t i = 0;
+
+    for (; i < count; i++) {
+        const uint8_t *word = skip_blanks(p, end);
+        word = scan_hex(word, end, tokens->rules->shape.width, &values[i]);
+        if (word == NULL || values[i] > tokens->rules->high)
+            break;
+        p = word;
+    }
+    *at = (size_t)(p - text.data);
+    return i;
+}
+
+/* ---- what is wrong ---- */
+
+static int refuse_out_of_range(const struct tfs_grid_tokens *tokens, const struct tfs_line *word,
+                               struct tfs_error *err)
+{
+    char found[TFS_QUOTED];
+
+    return tfs_fail_line(err, word, "value %s is out of range, %s",
+                         tfs_name_quote(word->text, found), tokens->rules->out_of_range);
+}
+
+static int refuse_decimal(const struct tfs_grid_tokens *tokens, const struct tfs_line *word,
+                          struct tfs_error *err)
+{
+    char found[TFS_QUOTED];
+    size_t sign = word->text.data[0] == '-' && word->text.size > 1;
+
+    for (size_t i = sign; i < word->text.size; i++) {
+        if ((uint8_t)(word->text.data[i] - '0') > 9)
+            return tfs_fail_line(err, word, "the value %s is not a number",
+                                 tfs_name_quote(word->text, found));
+    }
+    return refuse_out_of_range(tokens, word, err);
+}
+
+static int refuse_float(const struct tfs_grid_tokens *tokens, const struct tfs_line *word,
+                        struct tfs_error *err)
+{
+    char found[TFS_QUOTED];
+
+    (void)tokens;
+    return tfs_fail_line(err, word, "the value %s is not a number that fits",
+                         tfs_name_quote(word->text, found));
+}
+
+static int refuse_hex(const struct tfs_grid_tokens *tokens, const struct tfs_line *word,
+                      struct tfs_error *err)
+{
+    char found[TFS_QUOTED];
+    uint32_t width = tokens->rules->shape.width;
+
+    for (size_t i = 0; i < word->text.size; i++) {
+        if (word->text.size != width || hex_digit(word->text.data[i]) > 15)
+            return tfs_fail_line(err, word, "the value %s is not %u hex digit%s",
+                                 tfs_name_quote(word->text, found), width, width == 1 ? "" : "s");
+    }
+    return refuse_out_of_range(tokens, word, err);
+}
+
+struct tfs_grid_tokens tfs_grid_tokens(const struct tfs_grid_rules *rules, void *values, bool wide)
+{
+    struct tfs_grid_tokens tokens = {.rules = rules, .values = values, .wide = wide};
+
+    switch (rules->shape.base) {
+    case TFS_GRID_DECIMAL:
+        tokens.read = wide ? read_decimal64 : read_decimal;
+        tokens.refuse = refuse_decimal;
+        break;
+    case TFS_GRID_HEX:
+        tokens.read = read_hex;
+        tokens.refuse = refuse_hex;
+        break;
+    case TFS_GRID_SIGNED:
+        tokens.read = read_signed;
+        tokens.refuse = refuse_decimal;
+        break;
+    case TFS_GRID_FLOAT:
+        tokens.read = wide ? read_float64 : read_float;
+        tokens.refuse = refuse_float;
+        break;
+    }
+    return tokens;
+}

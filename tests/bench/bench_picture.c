@@ -1,0 +1,95 @@
+/*
+ * bench_picture SAVE.cosmicreach: milliseconds to decode every chunk once, to render both pictures
+ * of the save for the first time, and again after one chunk changed; the best of some rounds.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "formats/cosmic_reach/cosmic_reach.h"
+#include "formats/cosmic_reach/lenses.h"
+#include "formats/picture/picture.h"
+#include "formats/whole_file.h"
+
+#define ROUNDS 7
+
+static struct tfs_save *save;
+static struct tfs_error err;
+
+static void must(int result)
+{
+    if (result < 0) {
+        fprintf(stderr, "bench_picture: %s\n", err.text);
+        exit(EXIT_FAILURE);
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static double decode_all(void)
+{
+    double start = now();
+
+    for (size_t i = 0; i < save->doc->count; i++) {
+        struct tfs_cosmic_view view;
+        struct tfs_cosmic_values *values;
+        must(tfs_cosmic_view_open(save->doc, tfs_doc_at(save->doc, i)->key, &view, &err));
+        must(tfs_cosmic_blocks_decode(&view.blocks, &values, &err));
+        free(values);
+    }
+    return now() - start;
+}
+
+static double render(const struct tfs_doc *doc)
+{
+    const struct tfs_at root = {.member = 0};
+    struct tfs_buf out = {0};
+    double start = now();
+
+    must(tfs_heightmap_lens.get(save, doc, root, &out, &err));
+    must(tfs_map_lens.get(save, doc, root, &out, &err));
+    double took = now() - start;
+    tfs_buf_release(&out);
+    return took;
+}
+
+static double render_edited(void)
+{
+    struct tfs_key key = tfs_doc_at(save->doc, 0)->key;
+    struct tfs_edit edit;
+
+    must(tfs_edit_open(save->doc, &edit, &err));
+    must(tfs_edit_remove(&edit, key, &err));
+    must(save->tree->chunk_create(save, &edit, key, &err));
+    struct tfs_doc *doc = tfs_edit_finish(&edit);
+    double took = render(doc);
+    tfs_doc_unref(doc);
+    tfs_edit_release(&edit);
+    return took;
+}
+
+int main(int argc, char **argv)
+{
+    double best[3] = {1e9, 1e9, 1e9};
+
+    for (unsigned round = 0; argc == 2 && round < ROUNDS; round++) {
+        must(tfs_save_open(argv[1], NULL,
+                           &(struct tfs_open_options){.inflate_limit = TFS_INFLATE_LIMIT}, &save,
+                           &err));
+        double took[3];
+        took[0] = decode_all();
+        took[1] = render(save->doc);
+        took[2] = render_edited();
+        for (unsigned i = 0; i < 3; i++)
+            best[i] = took[i] < best[i] ? took[i] : best[i];
+        tfs_save_close(save);
+    }
+    printf("%.3f %.3f %.3f\n", best[0], best[1], best[2]);
+    return argc == 2 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

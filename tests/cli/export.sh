@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# export: the whole tree, its modes, what it refuses.
+. "$(dirname "$0")/lib.bash"
+
+region save --chunks 12
+cp save before
+chmod 0640 save
+
+run 0 "export succeeds" export save dir
+[ ! -s out ] && [ ! -s err ]
+ok "export says nothing when all is well"
+[ "$(find dir/chunks -mindepth 1 -maxdepth 1 -type d | wc -l)" = 12 ]
+ok "every chunk has a directory"
+chunk=$(judge chunks save | awk 'NR == 1 { print $1 }')
+failed=0
+find dir -type f | sed 's,^dir/,,' >names
+while read -r name; do
+    "$TFS" cat save "$name" | cmp -s - "dir/$name" || failed=1
+done <names
+[ "$(wc -l <names)" -gt 48 ] && [ $failed = 0 ]
+ok "every file is what cat prints"
+[ -d "dir/chunks/$chunk/lights" ]
+ok "directories without files are written too"
+[ "$(stat -c %a dir/palette.txt)" = 640 ] && [ "$(stat -c %a dir/chunks)" = 750 ]
+ok "modes follow the save"
+same save before "the save is as it was"
+
+run 2 "export into a directory that is not empty is refused" export save dir
+says err 'dir: the directory is not empty' "it is said which"
+mkdir empty
+run 0 "export into an empty directory" export save empty
+diff -r dir empty >/dev/null
+ok "both copies are the same"
+touch file
+run 3 "export onto a file is refused" export save file
+says err 'file: Not a directory' "it is said why"
+run 3 "export below nothing is refused" export save no/such/dir
+chmod 0400 save
+run 0 "export of a read-only save" export save from_read_only
+[ "$(stat -c %a from_read_only/palette.txt)" = 600 ]
+ok "the owner can edit the copy"
+
+region table --version 2 --chunks 3
+python3 - <<'END'
+import struct
+data = bytearray(open('table', 'rb').read())
+first = min(o for o in struct.unpack('>4096i', data[16:16400]) if o >= 0)
+data[first + 20] = 99
+open('damaged', 'wb').write(data)
+END
+run 1 "export of a damaged save has status 1" export damaged salvage
+says err 'damaged: ' "it says what is damaged"
+[ "$(find salvage -name voxels.csv | wc -l)" = 2 ] && [ "$(find salvage -name raw.bin | wc -l)" = 3 ]
+ok "what can be read is written"
+
+# A limit on file size stands for a full disk.
+(
+    trap '' XFSZ
+    ulimit -f 8
+    exec "$TFS" export save big
+) >out 2>err
+[ $? = 3 ]
+ok "export to a full disk has status 3"
+says err '^terrainfs: big/.*: File too large' "it says which file could not be written"
+done_testing

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Godot Voxel Tools on the command line: upgrade, and chunks that go from one container to another.
+. "$(dirname "$0")/lib.bash"
+
+# sqlite FILE SQL: what a query says.
+sqlite() {
+    python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for row in db.execute(sys.argv[2]):
+    print(*row)
+db.commit()' "$@"
+}
+
+# ---- upgrade
+"$TOOLS/make_voxel" block old 2
+run 0 "a block of version 2 is known" info old
+says out '^block version: 2 in 1 chunk$' "info says its version"
+run 0 "its table is printed" cat old chunks/0_0_0/channels/type.txt
+cp out type.before
+run 0 "upgrade succeeds" upgrade old
+says err '1 chunk upgraded, 0 left' "upgrade says how many"
+run 0 "it is a save still" info old
+says out '^block version: 4 in 1 chunk$' "it is of version 4"
+run 0 "its table is printed again" cat old chunks/0_0_0/channels/type.txt
+same out type.before "the voxels are the same"
+cp old old.4
+run 0 "upgrade again succeeds" upgrade old
+says err '0 chunks upgraded, 0 left' "and finds nothing to do"
+same old old.4 "nothing was written"
+printf '\3\1\0\1\0\1\0\1\0\1\0\1\0\1\0\1\0\1\0\1\0\1\0\2\0\0\0\1\0\15\360\15\220' >opaque
+cp opaque opaque.before
+run 1 "metadata that cannot be read is not upgraded" upgrade opaque
+says err 'chunks/0_0_0: stays as it is: its metadata cannot be read' "upgrade says which and why"
+same opaque opaque.before "the block is as it was"
+region other --chunks 1
+run 2 "a save of another format is not upgraded" upgrade other
+says err 'saves of cosmic_reach are not upgraded' "upgrade says so"
+
+# ---- put with -o upgrade
+"$TOOLS/make_voxel" block old 2
+run 0 "an edit with upgrade" put -o upgrade old chunks/0_0_0/channels/data5.txt <<<'fill 9'
+run 0 "it is read" info old
+says out '^block version: 4' "the edited block is of version 4"
+
+# ---- from a region to a stream and to a folder
+"$TOOLS/make_voxel" region world.vxr 2
+"$TOOLS/make_voxel" stream db 3
+"$TOOLS/make_voxel" folder folder 1
+run 0 "a region is exported" export world.vxr tree
+rm tree/info.txt
+run 0 "it is imported into a stream" import tree db
+says err '8 added' "import says how many chunks"
+run 0 "the stream is exported" export db tree.db
+for name in raw.bin voxels.csv channels/sdf.txt metadata.txt; do
+    same tree/chunks/1_1_0/$name tree.db/chunks/1_1_0/$name "$name went over"
+done
+run 0 "and checked" check db
+says out '11 chunks, 0 damaged' "no chunk is damaged"
+run 0 "the same goes into a folder" import tree folder
+run 0 "which is checked" check folder
+says out '32 chunks, 0 damaged' "its chunks were replaced, none is damaged"
+mkdir -p far/chunks
+cp -r tree/chunks/0_0_0 far/chunks/900_0_0
+cp world.vxr world.before
+run 1 "a chunk outside the region is refused" import far world.vxr
+says err 'this region holds no chunk with x = 900, only 0 to 1' "and import says why"
+same world.vxr world.before "the region is as it was"
+run 0 "the folder makes a region for it" import far folder
+[ -e folder/regions/lod0/r.225.0.0.vxr ]
+ok "the region is there"
+
+# ---- what does not fit
+mkdir -p odd/chunks/0_0_0
+"$TOOLS/make_voxel" region odd.vxr 1
+run 0 "a chunk's bytes" cat odd.vxr chunks/0_0_0/raw.bin
+printf '\4\1\0\1\0\1\0\1\0\1\0\1\0\1\0\1\0\1\0\1\0\1\0\15\360\15\220' >odd/chunks/0_0_0/raw.bin
+run 1 "a block of another size is refused" import odd world.vxr
+says err 'raw.bin: the block has 1 x 1 x 1 voxels, this region holds blocks of 16 x 16 x 16' \
+    "with a sentence"
+
+# ---- a database that a game has locked
+python3 - db <<'END' &
+import sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute('BEGIN EXCLUSIVE')
+open('locked', 'w').close()
+while True:
+    try:
+        open('go').close()
+        break
+    except OSError:
+        time.sleep(0.05)
+db.execute('ROLLBACK')
+END
+game=$!
+until [ -e locked ]; do sleep 0.05; done
+sqlite3_before=$(cksum <db)
+run 3 "a locked database is refused" put db chunks/0_0_0/channels/data5.txt <<<'fill 9'
+says err 'locked by another program, which may be a running game' "with a sentence"
+touch go
+wait $game
+[ "$sqlite3_before" = "$(cksum <db)" ]
+ok "nothing was written"
+run 0 "without the game the edit is taken" put db chunks/0_0_0/channels/data5.txt <<<'fill 9'
+[ "$(sqlite db 'SELECT count(*) FROM blocks')" = 11 ]
+ok "the database has its rows"
+
+done_testing

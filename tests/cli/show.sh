@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# info, check, cat: what they print, what they leave alone, and a standard output that breaks.
+. "$(dirname "$0")/lib.bash"
+
+region save --chunks 12
+cp save before
+chunk=$(judge chunks save | awk 'NR == 1 { print $1 }')
+
+run 0 "info succeeds" info save
+says out '^format: cosmic_reach$' "info names the format"
+says out '^chunks: 12$' "info counts the chunks"
+cp out info.txt
+run 0 "cat of info.txt succeeds" cat save info.txt
+same out info.txt "cat of info.txt prints what info prints"
+
+run 0 "check of a good save succeeds" check save
+says out '12 chunks, 0 damaged, 0 warnings$' "check counts"
+[ "$(wc -l <out)" = 1 ]
+ok "check of a good save prints one line"
+
+run 0 "cat of a chunk's file succeeds" cat save "chunks/$chunk/raw.bin"
+judge body save "$chunk" >body
+same out body "cat of raw.bin prints the chunk's bytes"
+run 0 "cat of a path with slashes and dots" cat save "/./chunks//$chunk/raw.bin"
+same out body "such a path means the same file"
+run 1 "cat of a directory fails" cat save "chunks/$chunk"
+says err 'it is a directory' "cat of a directory says so"
+run 1 "cat of an unknown name fails" cat save nosuch.txt
+says err 'nosuch.txt: the save has no such file' "cat of an unknown name says so"
+run 1 "cat of an absent chunk fails" cat save chunks/15_15_15/raw.bin
+says err 'chunks/15_15_15: the save has no such chunk' "cat of an absent chunk names the chunk"
+run 1 "cat of nothing below a file" cat save info.txt/x
+same save before "nothing was written"
+
+if [ -w /dev/full ]; then
+    for command in "info save" "check save" "cat save info.txt" "--help"; do
+        # shellcheck disable=SC2086
+        "$TFS" $command >/dev/full 2>err
+        [ $? = 3 ]
+        ok "$command to a full disk has status 3"
+        says err 'standard output: No space left on device' "$command to a full disk says why"
+    done
+fi
+# The reader is gone before the writer begins.
+mkfifo pipe
+(exec 3<>pipe 4>pipe 3>&-; "$TFS" info save >&4 2>err; echo $? >status)
+[ "$(cat status)" = 3 ]
+ok "info into a closed pipe has status 3"
+says err 'standard output: Broken pipe' "info into a closed pipe says why"
+
+chmod 0400 save
+run 0 "a save that only can be read is shown" info save
+chmod 0000 save
+if [ "$(id -u)" != 0 ]; then
+    run 3 "a save that cannot be read has status 3" info save
+fi
+chmod 0600 save
+
+# Damage inside one chunk whose extent is known: the palette's size of a table region's first chunk.
+region table --version 2 --chunks 3
+python3 - <<'END'
+import struct
+data = bytearray(open('table', 'rb').read())
+first = min(o for o in struct.unpack('>4096i', data[16:16400]) if o >= 0)
+data[first + 20] = 99
+open('damaged', 'wb').write(data)
+END
+run 1 "check of a damaged save has status 1" check damaged
+says out '^damaged: damaged: ' "check names what is damaged"
+says out '3 chunks, 1 damaged' "check counts what is damaged"
+run 0 "info of a damaged save succeeds" info damaged
+says out '^damaged: ' "info names what is damaged"
+head -c 20 table >short
+run 1 "check of a truncated save has status 1" check short
+says err '^short: ' "check of a truncated save names it"
+done_testing

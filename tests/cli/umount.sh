@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# umount: what is no mount, and a real one (tests/mount has more).
+. "$(dirname "$0")/lib.bash"
+
+mkdir plain mnt
+run 3 "umount of a plain directory has status 3" umount plain
+says err 'plain: this is not a mount of terrainfs' "it says why"
+run 3 "umount of nothing has status 3" umount nosuch
+says err 'nosuch: No such file' "it names it"
+mkdir plain/.terrainfs
+printf 'pid: %s\nexit: 0\n' $$ >plain/.terrainfs/status
+run 3 "a directory that looks like a mount is none" umount plain
+run 3 "the root directory is not unmounted" umount /
+
+if ! [ -w /dev/fuse ] || ! command -v fusermount3 >/dev/null; then
+    skip "umount of a mount" "no access to /dev/fuse"
+    done_testing
+fi
+region save --chunks 2
+cp save before
+run 0 "a save is mounted" save mnt
+mountpoint -q mnt
+ok "the mount is there"
+exec 9<mnt/palette.txt
+run 3 "umount of a busy mount has status 3" umount mnt
+says err 'a program still has a file open there' "it says why"
+mountpoint -q mnt
+ok "the busy mount is still there"
+exec 9<&-
+run 0 "umount succeeds" umount mnt
+! mountpoint -q mnt
+ok "the mount is gone"
+flock -n save true
+ok "the save is unlocked when umount returns"
+same save before "an unedited save is as it was"
+
+run 0 "a save is mounted with commit=60" -o commit=60 save mnt
+name=$(ls mnt/chunks | head -n 1)
+echo 'fill 3' >"mnt/chunks/$name/lights/sky.txt"
+same save before "the edit is staged"
+run 0 "umount of a mount with a staged edit" umount ./mnt/
+differ save before "the edit is in the save when umount returns"
+"$TFS" cat save "chunks/$name/lights/sky.txt" >out
+says out '^fill 3$' "the edit is as written"
+done_testing

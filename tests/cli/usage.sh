@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The command line itself: help, version, options, operands, the statuses of what is wrong with it.
+. "$(dirname "$0")/lib.bash"
+
+region save --chunks 2
+
+run 0 "--help succeeds" --help
+says out '^usage: terrainfs' "--help prints the usage on stdout"
+for word in info check export import cat put umount format= inflate= upgrade ro commit= conflict= \
+    scratch= cache= threads= --delete; do
+    grep -Fq -e "$word" out
+    ok "--help names $word"
+    sed 's/\\//g' "$ROOT/terrainfs.1" | grep -Fq -e "$word"
+    ok "the man page names $word"
+done
+run 0 "a command's --help succeeds" import --help
+says out '^usage: terrainfs' "a command's --help prints the usage"
+run 0 "--version succeeds" --version
+says out '^terrainfs [0-9]+\.[0-9]+' "--version prints name and version"
+version=$(cat out)
+grep -Fq "$version" "$ROOT/terrainfs.1"
+ok "the man page is of this version"
+
+usage() {
+    local what=$1 pattern=$2
+    shift 2
+    run 2 "$what has status 2" "$@"
+    says err "$pattern" "$what is explained"
+    [ ! -s out ]
+    ok "$what prints nothing on stdout"
+}
+usage "no operand" 'missing operand: SAVE MOUNTPOINT'
+usage "a single operand" 'missing operand: SAVE MOUNTPOINT' save
+usage "a command without operand" 'missing operand: SAVE DIR' export save
+usage "an operand too many" 'too many operands: SAVE$' info save more
+usage "an unknown letter" 'no such option here: -x' info -x save
+usage "an unknown long option" 'no such option here: --nonsense' info --nonsense save
+usage "--delete with export" 'no such option here: --delete' export --delete save dir
+usage "-f with a command" 'no such option here: -f' info -f save
+usage "-o without value" 'needs a value: -o' info -o
+usage "an unknown format" 'no format has this name; there is .*cosmic_reach' info -o format=doom save
+usage "an unknown option" 'nonsense: there is no such option' info -o nonsense save
+usage "a mount's option with a command" 'commit=5: this option is for a mount' info -o commit=5 save
+usage "a size that is none" 'inflate=2X: not a size' info -o inflate=2X save
+usage "a size beyond 64 bits" 'not a size' info -o inflate=99999999999G save
+usage "a size without number" 'inflate=G: not a size' info -o inflate=G save
+usage "a value too much" 'upgrade=1: this option takes no value' info -o upgrade=1 save
+usage "a value too few" 'format: this option needs a value' info -o format save
+usage "a command behind options" 'written \./check' -o format=cosmic_reach check save
+usage "commit of nothing" 'commit=0: neither "close"' -o commit=0 save mnt
+usage "commit of a word" 'commit=soon: neither "close"' -o commit=soon save mnt
+usage "an unknown conflict" 'conflict=both: neither ask, theirs nor mine' -o conflict=both save mnt
+usage "threads beyond the limit" 'threads=1000: not a number from 0 to 256' -o threads=1000 save mnt
+usage "a mount's option behind its operands" 'scratch=no: not a size' save mnt -o scratch=no
+
+run 0 "several options, several -o" info -o inflate=2G,upgrade -o format=cosmic_reach save
+run 0 "a small letter as suffix" info -o inflate=64m save
+run 0 "empty words between commas" info -o ,inflate=1G,, save
+run 1 "the inflate limit holds" info -o inflate=1K save
+says err '^save: ' "the sentence about the limit names the save"
+cp save info
+run 0 "a save with a command's name" info ./info
+
+run 3 "a save that is not there has status 3" info nosuch
+says err 'nosuch: .*No such file' "a save that is not there is named"
+mkdir empty
+run 1 "a directory that is no save has status 1" info empty
+echo hello >text
+run 1 "a file of no format has status 1" info text
+says err '^text: ' "a file of no format is named"
+done_testing

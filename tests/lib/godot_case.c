@@ -1,0 +1,250 @@
+/*
+ * A save of blocks, opened through the registry, and its files by name.
+ */
+#include "godot_case.h"
+
+#include <check.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+static int digit_of(char c)
+{
+    return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+struct tfs_buf godot_hex(const char *text)
+{
+    struct tfs_buf bytes = {0};
+    int high = -1;
+
+    for (; *text != '\0'; text++) {
+        if (!isxdigit((unsigned char)*text))
+            continue;
+        if (high >= 0)
+            tfs_buf_u8(&bytes, (uint8_t)(high << 4 | digit_of(*text)));
+        high = high >= 0 ? -1 : digit_of(*text);
+    }
+    ck_assert_int_eq(high, -1);
+    return bytes;
+}
+
+struct tfs_buf godot_read_file(const char *path)
+{
+    struct tfs_buf bytes = {0};
+    FILE *file = fopen(path, "rb");
+    char piece[65536];
+
+    ck_assert_msg(file != NULL, "%s cannot be opened", path);
+    for (size_t n; (n = fread(piece, 1, sizeof(piece), file)) > 0;)
+        tfs_buf_add(&bytes, piece, n);
+    fclose(file);
+    return bytes;
+}
+
+void godot_write_file(const char *path, struct tfs_span bytes)
+{
+    FILE *file = fopen(path, "wb");
+
+    ck_assert_msg(file != NULL, "%s cannot be made", path);
+    ck_assert_uint_eq(fwrite(bytes.data, 1, bytes.size, file), bytes.size);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void copy_directory(const char *from, const char *to)
+{
+    DIR *directory = opendir(from);
+    char source[4096], target[4096];
+
+    ck_assert_ptr_nonnull(directory);
+    ck_assert_int_eq(mkdir(to, 0755), 0);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(source, sizeof(source), "%s/%s", from, entry->d_name);
+        snprintf(target, sizeof(target), "%s/%s", to, entry->d_name);
+        godot_copy(source, target);
+    }
+    closedir(directory);
+}
+
+void godot_copy(const char *from, const char *to)
+{
+    struct stat st;
+
+    ck_assert_msg(stat(from, &st) == 0, "%s is not there", from);
+    if (S_ISDIR(st.st_mode)) {
+        copy_directory(from, to);
+        return;
+    }
+    struct tfs_buf bytes = godot_read_file(from);
+    godot_write_file(to, tfs_buf_span(&bytes));
+    tfs_buf_release(&bytes);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+int godot_open_as(struct godot_case *c, const char *path, const char *format, enum tfs_lock lock)
+{
+    const struct tfs_open_options options = {.lock = lock};
+
+    *c = (struct godot_case){0};
+    int result = tfs_save_open(path, format, &options, &c->save, &c->err);
+    ck_assert_int_eq(result, c->err.code);
+    ck_assert((result < 0) == (c->err.text[0] != '\0'));
+    if (result == 0)
+        c->doc = tfs_doc_ref(c->save->doc);
+    return result;
+}
+
+int godot_open(struct godot_case *c, const char *path)
+{
+    return godot_open_as(c, path, NULL, TFS_LOCK_EXCLUSIVE);
+}
+
+void godot_close(struct godot_case *c)
+{
+    tfs_doc_unref(c->doc);
+    tfs_save_close(c->save);
+    *c = (struct godot_case){0};
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static const struct tfs_file *find(struct godot_case *c, struct tfs_key key, const char *name)
+{
+    const struct tfs_tree *tree = c->save->tree;
+    bool root = key.group == UINT32_MAX;
+    const struct tfs_file *files = root ? tree->root_files : tree->chunk_files;
+    unsigned count = root ? tree->root_count : tree->chunk_count;
+
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(files[i].path, name) == 0)
+            return &files[i];
+    ck_abort_msg("no file is called %s", name);
+    return NULL;
+}
+
+struct tfs_buf godot_get(struct godot_case *c, struct tfs_key key, const char *name)
+{
+    const struct tfs_lens *lens = find(c, key, name)->lens;
+    struct tfs_at at = {.key = key};
+    struct tfs_buf out = {0};
+
+    tfs_error_reset(&c->err);
+    if (lens->exists != NULL && !lens->exists(c->save, c->doc, at))
+        return out;
+    tfs_buf_reserve(&out, 1);
+    ck_assert_msg(lens->get(c->save, c->doc, at, &out, &c->err) == 0, "%s: %s", name, c->err.text);
+    int64_t size = lens->size == NULL ? -1 : lens->size(c->save, c->doc, at);
+    ck_assert_msg(size < 0 || size == (int64_t)out.size, "%s: size() says %lld, not %zu", name,
+                  (long long)size, out.size);
+    return out;
+}
+
+bool godot_shows(struct godot_case *c, struct tfs_key key, const char *name, const char *text)
+{
+    struct tfs_buf found = godot_get(c, key, name);
+    bool same = tfs_span_equal(tfs_buf_span(&found), tfs_span_of(text));
+
+    if (!same)
+        fprintf(stderr, "%s is:\n%.*s\n", name, (int)found.size, (const char *)found.data);
+    tfs_buf_release(&found);
+    return same;
+}
+
+bool godot_holds(struct godot_case *c, struct tfs_key key, const char *name, const char *text)
+{
+    struct tfs_buf found = godot_get(c, key, name);
+    bool there = memmem(found.data, found.size, text, strlen(text)) != NULL;
+
+    if (!there)
+        fprintf(stderr, "%s is:\n%.*s\n", name, (int)found.size, (const char *)found.data);
+    tfs_buf_release(&found);
+    return there;
+}
+
+/* Ends an edit: the document is the new one, or as it was. */
+static int finish(struct godot_case *c, struct tfs_edit *edit, int result)
+{
+    ck_assert_int_eq(result, c->err.code);
+    ck_assert((result < 0) == (c->err.text[0] != '\0'));
+    if (result == 0) {
+        struct tfs_doc *doc = tfs_edit_finish(edit);
+        tfs_doc_unref(c->doc);
+        c->doc = doc;
+    }
+    tfs_edit_release(edit);
+    return result;
+}
+
+static void begin(struct godot_case *c, struct tfs_edit *edit)
+{
+    tfs_error_reset(&c->err);
+    ck_assert_int_eq(tfs_edit_open(c->doc, edit, &c->err), 0);
+}
+
+int godot_put(struct godot_case *c, struct tfs_key key, const char *name, struct tfs_span text)
+{
+    struct tfs_put put = {.fresh = c->fresh, .options = c->options};
+    struct tfs_at at = {.key = key};
+    struct tfs_edit edit;
+
+    begin(c, &edit);
+    return finish(c, &edit, find(c, key, name)->lens->put(c->save, &edit, at, text, &put, &c->err));
+}
+
+int godot_put_text(struct godot_case *c, struct tfs_key key, const char *name, const char *text)
+{
+    return godot_put(c, key, name, tfs_span_of(text));
+}
+
+int godot_remove(struct godot_case *c, struct tfs_key key, const char *name)
+{
+    struct tfs_at at = {.key = key};
+    struct tfs_edit edit;
+
+    begin(c, &edit);
+    return finish(c, &edit, find(c, key, name)->lens->remove(c->save, &edit, at, &c->err));
+}
+
+int godot_create(struct godot_case *c, struct tfs_key key)
+{
+    struct tfs_edit edit;
+
+    begin(c, &edit);
+    return finish(c, &edit, c->save->tree->chunk_create(c->save, &edit, key, &c->err));
+}
+
+int godot_move(struct godot_case *c, struct tfs_key from, struct tfs_key to)
+{
+    struct tfs_edit edit;
+
+    begin(c, &edit);
+    return finish(c, &edit, c->save->tree->chunk_move(c->save, &edit, from, to, &c->err));
+}
+
+int godot_delete(struct godot_case *c, struct tfs_key key)
+{
+    struct tfs_edit edit;
+
+    begin(c, &edit);
+    return finish(c, &edit, tfs_edit_remove(&edit, key, &c->err));
+}
+
+int godot_commit(struct godot_case *c)
+{
+    tfs_error_reset(&c->err);
+    int result = c->save->container->commit(c->save, c->doc, &c->err);
+    ck_assert_int_eq(result, c->err.code);
+    if (result == 0) {
+        tfs_doc_unref(c->doc);
+        c->doc = tfs_doc_ref(c->save->doc);
+    }
+    return result;
+}

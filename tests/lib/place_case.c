@@ -1,0 +1,170 @@
+/* Bytes of terrain -> a document, its files, and bytes again, for tests. */
+#include "place_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Ends the test unless the condition holds; `err` may have the reason. */
+#define MUST(condition, err)                                                                       \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            fail(__LINE__, #condition, err);                                                       \
+    } while (0)
+
+static void fail(int line, const char *what, const struct tfs_error *err)
+{
+    fprintf(stderr, "place_case.c:%d: %s: %s\n", line, what, err->text);
+    abort();
+}
+
+struct tfs_span place_span(const struct maker_bytes *bytes)
+{
+    return (struct tfs_span){bytes->data, bytes->size};
+}
+
+struct maker_bytes place_read_file(const char *path)
+{
+    struct tfs_error err = {0};
+    struct maker_bytes bytes = {0};
+    uint8_t block[65536];
+    FILE *file = fopen(path, "rb");
+    MUST(file != NULL, &err);
+    for (size_t n; (n = fread(block, 1, sizeof(block), file)) > 0;)
+        maker_add(&bytes, block, n);
+    fclose(file);
+    return bytes;
+}
+
+static int decode(const struct tfs_container *container, struct tfs_span bytes,
+                  struct tfs_save *save, struct tfs_doc **doc, struct tfs_error *err)
+{
+    struct tfs_blob *blob = NULL;
+    *save = (struct tfs_save){
+        .container = container,
+        .tree = container->tree,
+        .options = {.inflate_limit = TFS_INFLATE_LIMIT},
+    };
+    if (tfs_blob_copy(bytes, &blob, err) < 0)
+        return err->code;
+    container->file->decode(save, blob, doc, err);
+    tfs_blob_unref(blob);
+    return err->code;
+}
+
+void place_open(struct place_case *c, const struct tfs_container *container,
+                const struct maker_bytes *bytes)
+{
+    struct tfs_error err = {0};
+    c->doc = NULL;
+    MUST(decode(container, place_span(bytes), &c->save, &c->doc, &err) == 0, &err);
+}
+
+void place_open_hex(struct place_case *c, const char *value)
+{
+    struct maker_bytes bytes = {0};
+    place_hex(&bytes, value);
+    place_open(c, &tfs_rbx_blob_container, &bytes);
+    maker_release(&bytes);
+}
+
+int place_try(const struct tfs_container *container, struct tfs_span bytes, struct tfs_error *err)
+{
+    struct tfs_save save;
+    struct tfs_doc *doc = NULL;
+    int result = decode(container, bytes, &save, &doc, err);
+    tfs_doc_unref(doc);
+    return result;
+}
+
+void place_close(struct place_case *c)
+{
+    tfs_doc_unref(c->doc);
+    c->doc = NULL;
+}
+
+struct memory_sink {
+    struct tfs_sink sink;
+    struct maker_bytes *out;
+};
+
+static int write_memory(struct tfs_sink *sink, const void *data, size_t size, struct tfs_error *err)
+{
+    (void)err;
+    maker_add(((struct memory_sink *)(void *)sink)->out, data, size);
+    return 0;
+}
+
+struct maker_bytes place_encode(const struct place_case *c)
+{
+    struct tfs_error err = {0};
+    struct maker_bytes out = {0};
+    struct memory_sink sink = {{write_memory}, &out};
+    struct tfs_save save = c->save;
+    MUST(c->save.container->file->encode(&save, c->doc, &sink.sink, &err) == 0, &err);
+    return out;
+}
+
+struct maker_bytes place_get(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key)
+{
+    struct tfs_error err = {0};
+    struct tfs_buf text = {0};
+    struct maker_bytes out = {0};
+    struct tfs_at at = {.key = key};
+    MUST(lens->get(&c->save, c->doc, at, &text, &err) == 0, &err);
+    if (lens->size != NULL)
+        MUST(lens->size(&c->save, c->doc, at) == (int64_t)text.size, &err);
+    maker_add(&out, text.data, text.size);
+    maker_u8(&out, 0);
+    out.size--;
+    tfs_buf_release(&text);
+    return out;
+}
+
+/* Ends an edit: what it made becomes the document, unless it failed. */
+static int finish(struct place_case *c, struct tfs_edit *edit, int result)
+{
+    struct tfs_doc *before = c->doc;
+    if (result == 0) {
+        c->doc = tfs_edit_finish(edit);
+        tfs_doc_unref(before);
+    }
+    tfs_edit_release(edit);
+    return result;
+}
+
+int place_put(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key,
+              struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct tfs_edit edit;
+    struct tfs_at at = {.key = key};
+    MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
+    return finish(c, &edit, lens->put(&c->save, &edit, at, text, put, err));
+}
+
+int place_write(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key,
+                const char *text, struct tfs_error *err)
+{
+    struct tfs_put put = {0};
+    return place_put(c, lens, key, tfs_span_of(text), &put, err);
+}
+
+int place_create(struct place_case *c, struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_edit edit;
+    MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
+    return finish(c, &edit, tfs_rbx_tree.chunk_create(&c->save, &edit, key, err));
+}
+
+int place_remove(struct place_case *c, struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_edit edit;
+    MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
+    return finish(c, &edit, tfs_rbx_tree.chunk_remove(&c->save, &edit, key, err));
+}
+
+int place_move(struct place_case *c, struct tfs_key from, struct tfs_key to, struct tfs_error *err)
+{
+    struct tfs_edit edit;
+    MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
+    return finish(c, &edit, tfs_rbx_tree.chunk_move(&c->save, &edit, from, to, err));
+}

@@ -1,0 +1,47 @@
+/*
+ * What tests of Roblox terrain do with a document: from bytes, through its files, and back.
+ *
+ * Any failure that a test does not ask for ends it.
+ */
+#ifndef TFS_TESTS_PLACE_CASE_H
+#define TFS_TESTS_PLACE_CASE_H
+
+#include "formats/roblox/lenses.h"
+#include "formats/roblox/roblox.h"
+#include "formats/whole_file.h"
+#include "place_maker.h"
+
+struct place_case {
+    struct tfs_save save;
+    struct tfs_doc *doc;
+};
+
+/* Opens the bytes with that container's codec. */
+void place_open(struct place_case *c, const struct tfs_container *container,
+                const struct maker_bytes *bytes);
+void place_open_hex(struct place_case *c, const char *value);
+void place_close(struct place_case *c);
+/* 0 or why the bytes are refused; nothing needs closing. */
+int place_try(const struct tfs_container *container, struct tfs_span bytes, struct tfs_error *err);
+
+/* The document as a file. */
+struct maker_bytes place_encode(const struct place_case *c);
+
+/* The file of a chunk; the text ends in a NUL that its size leaves out. */
+struct maker_bytes place_get(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key);
+/* Puts a text: 0 and the new document is c->doc, or the error. */
+int place_put(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key,
+              struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
+/* The same, never fresh. */
+int place_write(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key,
+                const char *text, struct tfs_error *err);
+
+/* mkdir, rmdir and mv of a chunk's directory. */
+int place_create(struct place_case *c, struct tfs_key key, struct tfs_error *err);
+int place_remove(struct place_case *c, struct tfs_key key, struct tfs_error *err);
+int place_move(struct place_case *c, struct tfs_key from, struct tfs_key to, struct tfs_error *err);
+
+struct tfs_span place_span(const struct maker_bytes *bytes);
+struct maker_bytes place_read_file(const char *path);
+
+#endif

@@ -1,0 +1,251 @@
+/* Calls of a session as programs make them: see session_driver.h. */
+#include "session_driver.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "toy_format.h"
+
+struct tfs_save *save;
+struct tfs_session *session;
+char messages[TEST_MESSAGES];
+static pthread_mutex_t message_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void on_message(void *arg, const char *line)
+{
+    (void)arg;
+    pthread_mutex_lock(&message_lock);
+    if (strlen(messages) + strlen(line) + 2 < sizeof(messages))
+        strcat(strcat(messages, line), "\n");
+    pthread_mutex_unlock(&message_lock);
+}
+
+void open_with(struct tfs_session_options options)
+{
+    struct tfs_error err = {0};
+    struct tfs_events events = {.message = on_message};
+    options.scratch_limit = options.scratch_limit ? options.scratch_limit : 1 << 20;
+    options.cache_limit = 1 << 20;
+    options.exit_fd = -1;
+    messages[0] = '\0';
+    save = toy_save_create();
+    ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
+}
+
+/* ---- calls that answer later ---- */
+
+void answered(void *arg, int result, const struct tfs_attr *attr)
+{
+    struct answer *a = arg;
+    pthread_mutex_lock(&a->lock);
+    a->done = true;
+    a->result = result;
+    if (attr != NULL)
+        a->attr = *attr;
+    pthread_cond_signal(&a->come);
+    pthread_mutex_unlock(&a->lock);
+}
+
+void answer_init(struct answer *a)
+{
+    *a = (struct answer){.lock = PTHREAD_MUTEX_INITIALIZER, .come = PTHREAD_COND_INITIALIZER};
+}
+
+int answer_wait(struct answer *a)
+{
+    pthread_mutex_lock(&a->lock);
+    while (!a->done)
+        pthread_cond_wait(&a->come, &a->lock);
+    pthread_mutex_unlock(&a->lock);
+    return a->result;
+}
+
+int flush(struct tfs_handle *handle)
+{
+    struct answer a;
+    answer_init(&a);
+    tfs_session_flush(session, handle, REPLY(&a));
+    return answer_wait(&a);
+}
+
+int sync_file(struct tfs_handle *handle)
+{
+    struct answer a;
+    answer_init(&a);
+    tfs_session_fsync(session, handle, REPLY(&a));
+    return answer_wait(&a);
+}
+
+/* ---- paths ------------------------------------------------------------------------------------
+ */
+
+/* Id of the directory that holds the last component, which *name becomes. */
+uint64_t parent_of(const char *path, const char **name)
+{
+    static char copy[256];
+    uint64_t id = 1;
+    strcpy(copy, path);
+    char *rest = copy;
+    for (;;) {
+        char *part = strsep(&rest, "/");
+        *name = part;
+        if (rest == NULL)
+            return id;
+        struct tfs_attr attr;
+        if (tfs_session_lookup(session, id, part, &attr) < 0)
+            return 0;
+        id = attr.id;
+    }
+}
+
+int look(const char *path, struct tfs_attr *attr)
+{
+    const char *name;
+    uint64_t parent = parent_of(path, &name);
+    return parent == 0 ? -ENOENT : tfs_session_lookup(session, parent, name, attr);
+}
+
+bool exists(const char *path)
+{
+    struct tfs_attr attr;
+    return look(path, &attr) == 0;
+}
+
+struct tfs_handle *open_path(const char *path, int flags)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle = NULL;
+    const char *name;
+    bool keep;
+    if (look(path, &attr) == 0) {
+        ck_assert_int_eq(tfs_session_open_file(session, attr.id, flags, 1, &handle, &keep), 0);
+        return handle;
+    }
+    uint64_t parent = parent_of(path, &name);
+    ck_assert_uint_ne(parent, 0);
+    ck_assert_int_eq(tfs_session_create(session, parent, name, 0644, 0, 0, flags, &handle, &attr),
+                     0);
+    return handle;
+}
+
+int write_text(struct tfs_handle *handle, uint64_t offset, const char *text)
+{
+    return tfs_session_write(session, handle, offset, tfs_span_of(text), false);
+}
+
+/* What `echo > path` does: the status of close. */
+int put(const char *path, const char *text)
+{
+    struct tfs_handle *handle = open_path(path, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, text), 0);
+    int result = flush(handle);
+    tfs_session_release(session, handle);
+    return result;
+}
+
+const char *text_of_handle(struct tfs_handle *handle, uint64_t id)
+{
+    static char text[256];
+    struct tfs_blob *hold = NULL;
+    struct tfs_span bytes = {0};
+    int result = tfs_session_read(session, id, handle, 0, sizeof(text) - 1, &hold, &bytes);
+    if (result < 0)
+        return strerror(-result);
+    if (bytes.size > 0)
+        memcpy(text, bytes.data, bytes.size);
+    text[bytes.size] = '\0';
+    tfs_blob_unref(hold);
+    return text;
+}
+
+const char *cat(const char *path)
+{
+    struct tfs_attr attr;
+    int result = look(path, &attr);
+    return result < 0 ? strerror(-result) : text_of_handle(NULL, attr.id);
+}
+
+int make_directory(const char *path, struct tfs_attr *attr)
+{
+    struct answer a;
+    const char *name;
+    uint64_t parent = parent_of(path, &name);
+    answer_init(&a);
+    tfs_session_mkdir(session, parent, name, 0755, 0, 0, REPLY(&a));
+    int result = answer_wait(&a);
+    *attr = a.attr;
+    return result;
+}
+
+int remove_directory(const char *path)
+{
+    struct answer a;
+    const char *name;
+    uint64_t parent = parent_of(path, &name);
+    answer_init(&a);
+    tfs_session_rmdir(session, parent, name, REPLY(&a));
+    return answer_wait(&a);
+}
+
+int rename_path(const char *from, const char *to)
+{
+    struct answer a;
+    char from_name[64];
+    const char *name;
+    uint64_t parent = parent_of(from, &name);
+    strcpy(from_name, name);
+    uint64_t new_parent = parent_of(to, &name);
+    answer_init(&a);
+    tfs_session_rename(session, parent, from_name, new_parent, name, false, REPLY(&a));
+    return answer_wait(&a);
+}
+
+int unlink_path(const char *path)
+{
+    const char *name;
+    uint64_t parent = parent_of(path, &name);
+    return tfs_session_unlink(session, parent, name);
+}
+
+int sync_directory(const char *path)
+{
+    struct answer a;
+    struct tfs_attr attr;
+    ck_assert_int_eq(look(path, &attr), 0);
+    answer_init(&a);
+    tfs_session_fsync_directory(session, attr.id, REPLY(&a));
+    return answer_wait(&a);
+}
+
+/* Waits for something that comes with time; false after a generous while. */
+bool comes(bool (*holds)(const char *), const char *arg)
+{
+    for (int i = 0; i < 3000; i++) {
+        if (holds(arg))
+            return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+static bool list_name(void *arg, const struct tfs_dirent *entry)
+{
+    strcat(strcat(arg, entry->name), " ");
+    return true;
+}
+
+const char *list(const char *path)
+{
+    static char names[1024];
+    struct tfs_attr attr = {.id = 1};
+    names[0] = '\0';
+    if (path[0] != '\0')
+        ck_assert_int_eq(look(path, &attr), 0);
+    int result = tfs_session_read_directory(session, attr.id, 0, false, list_name, names);
+    return result < 0 ? strerror(-result) : names;
+}

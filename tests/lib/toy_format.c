@@ -1,0 +1,312 @@
+/* The toy format: see toy_format.h. */
+#include "toy_format.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct toy_disk toy_disk;
+
+static void happens(enum toy_moment moment)
+{
+    void (*call)(void) = toy_disk.during[moment];
+    if (call == NULL)
+        return;
+    toy_disk.during[moment] = NULL;
+    call();
+}
+
+static struct tfs_span text_of(const struct tfs_chunk *chunk)
+{
+    struct tfs_span blob = tfs_blob_span(chunk->blob);
+    const uint8_t *bar = blob.size ? memchr(blob.data, '|', blob.size) : NULL;
+    return (struct tfs_span){blob.data, bar != NULL ? (size_t)(bar - blob.data) : blob.size};
+}
+
+/* The part behind the text: empty, or the bar and the note. */
+static struct tfs_span note_of(const struct tfs_chunk *chunk)
+{
+    struct tfs_span blob = tfs_blob_span(chunk->blob);
+    size_t n = text_of(chunk).size;
+    return (struct tfs_span){blob.data + n, blob.size - n};
+}
+
+static int put_blob(struct tfs_edit *edit, struct tfs_key key, struct tfs_buf *bytes,
+                    struct tfs_error *err)
+{
+    const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(edit), key);
+    struct tfs_chunk chunk = {.key = key, .slot = old != NULL ? old->slot : TFS_SLOT_NONE};
+    int result = tfs_blob_take(bytes, &chunk.blob, err);
+    if (result == 0)
+        result = tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    return result;
+}
+
+static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                   struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    tfs_buf_add_span(out, tfs_blob_span(tfs_doc_find(doc, at.key)->blob));
+    return tfs_buf_check(out, err);
+}
+
+static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                   struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct tfs_buf bytes = {0};
+    (void)save;
+    (void)put;
+    if (text.size == 0 || text.data[0] == '!')
+        return tfs_fail(err, -EBADMSG, "not a toy");
+    tfs_buf_add_span(&bytes, text);
+    return put_blob(edit, at.key, &bytes, err);
+}
+
+static int text_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    happens(TOY_GET);
+    tfs_buf_add_span(out, text_of(tfs_doc_find(doc, at.key)));
+    return tfs_buf_check(out, err);
+}
+
+static int text_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct tfs_buf bytes = {0};
+    (void)save;
+    (void)put;
+    happens(TOY_PUT);
+    for (size_t i = 0; i < text.size; i++) {
+        if (!isalpha(text.data[i])) {
+            tfs_buf_release(&bytes);
+            return tfs_fail_at(err, -EBADMSG, 1, (uint32_t)i + 1, "only letters are allowed");
+        }
+        tfs_buf_u8(&bytes, (uint8_t)tolower(text.data[i]));
+    }
+    if (text.size == 0)
+        return tfs_fail(err, -EBADMSG, "a text has letters");
+    tfs_buf_add_span(&bytes, note_of(tfs_doc_find(tfs_edit_doc(edit), at.key)));
+    return put_blob(edit, at.key, &bytes, err);
+}
+
+static bool note_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return note_of(tfs_doc_find(doc, at.key)).size > 0;
+}
+
+static int note_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_span note = note_of(tfs_doc_find(doc, at.key));
+    (void)save;
+    tfs_buf_add(out, note.data + 1, note.size - 1);
+    return tfs_buf_check(out, err);
+}
+
+static int note_set(struct tfs_edit *edit, struct tfs_key key, const struct tfs_span *note,
+                    struct tfs_error *err)
+{
+    struct tfs_buf bytes = {0};
+    tfs_buf_add_span(&bytes, text_of(tfs_doc_find(tfs_edit_doc(edit), key)));
+    if (note != NULL) {
+        tfs_buf_u8(&bytes, '|');
+        tfs_buf_add_span(&bytes, *note);
+    }
+    return put_blob(edit, key, &bytes, err);
+}
+
+static int note_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    (void)save;
+    (void)put;
+    return note_set(edit, at.key, &text, err);
+}
+
+static int note_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                       struct tfs_error *err)
+{
+    (void)save;
+    return note_set(edit, at.key, NULL, err);
+}
+
+static int all_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                   struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)save;
+    (void)at;
+    for (size_t i = 0; i < doc->count; i++) {
+        tfs_buf_add_span(out, text_of(tfs_doc_at(doc, i)));
+        tfs_buf_u8(out, '\n');
+    }
+    return tfs_buf_check(out, err);
+}
+
+static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err)
+{
+    struct tfs_buf bytes = {0};
+    (void)save;
+    if (key.x > 99)
+        return tfs_fail(err, -EINVAL, "toys end at 99");
+    tfs_buf_add_text(&bytes, "empty");
+    return put_blob(edit, key, &bytes, err);
+}
+
+static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                      struct tfs_key to, struct tfs_error *err)
+{
+    (void)save;
+    struct tfs_chunk chunk = *tfs_doc_find(tfs_edit_doc(edit), from);
+    struct tfs_blob *blob = tfs_blob_ref(chunk.blob);
+    chunk.key = to;
+    int result = tfs_edit_remove(edit, from, err);
+    if (result == 0)
+        result = tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(blob);
+    return result;
+}
+
+static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    if (before == NULL || after == NULL)
+        return UINT32_MAX;
+    return UINT32_C(1) | (tfs_span_equal(text_of(before), text_of(after)) ? 0 : 2) |
+           (tfs_span_equal(note_of(before), note_of(after)) ? 0 : 4);
+}
+
+static const struct tfs_lens raw_lens = {.get = raw_get, .put = raw_put};
+static const struct tfs_lens text_lens = {.get = text_get, .put = text_put};
+static const struct tfs_lens note_lens = {
+    .get = note_get, .put = note_put, .exists = note_exists, .remove = note_remove};
+static const struct tfs_lens all_lens = {.get = all_get};
+
+static const struct tfs_file chunk_files[] = {
+    {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &raw_lens},
+    {.path = "text.txt", .lens = &text_lens},
+    {.path = "part/note.txt", .flags = TFS_FILE_OPTIONAL, .lens = &note_lens},
+};
+static const struct tfs_file root_files[] = {{.path = "all.txt", .lens = &all_lens}};
+static const struct tfs_tree tree = {
+    .root_files = root_files,
+    .root_count = 1,
+    .chunk_files = chunk_files,
+    .chunk_count = 3,
+    .chunk_create = chunk_create,
+    .chunk_move = chunk_move,
+    .chunk_changes = chunk_changes,
+};
+
+static int toy_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
+{
+    happens(TOY_COMMIT);
+    if (toy_disk.fail != 0)
+        return tfs_fail(err, toy_disk.fail, "the toy disk refuses");
+    toy_disk.commits++;
+    struct tfs_doc *old = save->doc;
+    save->doc = tfs_doc_ref(doc);
+    tfs_doc_unref(old);
+    return 0;
+}
+
+static int toy_changed(struct tfs_save *save, struct tfs_error *err)
+{
+    (void)save;
+    (void)err;
+    __atomic_add_fetch(&toy_disk.looks, 1, __ATOMIC_RELAXED);
+    return __atomic_load_n(&toy_disk.changed, __ATOMIC_ACQUIRE);
+}
+
+static int toy_reload(struct tfs_save *save, struct tfs_error *err)
+{
+    if (toy_disk.theirs == NULL)
+        return tfs_fail(err, -EBADMSG, "the toy is broken");
+    int result = tfs_doc_keep_slots(toy_disk.theirs, save->doc, err);
+    if (result < 0)
+        return result;
+    tfs_doc_unref(save->doc);
+    save->doc = toy_disk.theirs;
+    toy_disk.theirs = NULL;
+    __atomic_store_n(&toy_disk.changed, 0, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static void toy_close(struct tfs_save *save)
+{
+    (void)save;
+}
+
+static const struct tfs_container container = {
+    .format = "toy",
+    .name = "toy",
+    .tree = &tree,
+    .commit = toy_commit,
+    .changed = toy_changed,
+    .reload = toy_reload,
+    .close = toy_close,
+};
+
+static struct tfs_key key_of(int x)
+{
+    return x == -2 ? (struct tfs_key){0, -2, 3, 4} : (struct tfs_key){0, x, 0, 0};
+}
+
+struct tfs_doc *toy_doc_with(struct tfs_doc *doc, int x, const char *blob)
+{
+    struct tfs_error err = {0};
+    struct tfs_edit edit;
+    struct tfs_buf bytes = {0};
+    if (tfs_edit_open(doc, &edit, &err) < 0)
+        abort();
+    tfs_buf_add_text(&bytes, blob);
+    if (put_blob(&edit, key_of(x), &bytes, &err) < 0)
+        abort();
+    struct tfs_doc *next = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return next;
+}
+
+struct tfs_save *toy_save_create(void)
+{
+    struct tfs_error err = {0};
+    struct tfs_facts *facts = NULL;
+    struct tfs_save *save = calloc(1, sizeof(*save));
+    if (save == NULL || tfs_facts_create(0, &facts, &err) < 0 ||
+        tfs_doc_create(facts, &save->doc, &err) < 0)
+        abort();
+    tfs_facts_unref(facts);
+    static const struct {
+        int x;
+        const char *blob;
+    } chunks[] = {{0, "zero"}, {1, "one|note"}, {-2, "two"}};
+    for (size_t i = 0; i < 3; i++) {
+        struct tfs_doc *next = toy_doc_with(save->doc, chunks[i].x, chunks[i].blob);
+        tfs_doc_unref(save->doc);
+        save->doc = next;
+    }
+    save->container = &container;
+    save->tree = &tree;
+    save->path = strdup("/tmp/toy.save");
+    save->name = "toy.save";
+    save->st.st_mode = S_IFREG | 0644;
+    toy_disk = (struct toy_disk){0};
+    return save;
+}
+
+const char *toy_blob(const struct tfs_doc *doc, int x)
+{
+    static char text[256];
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, key_of(x));
+    struct tfs_span blob = chunk != NULL ? tfs_blob_span(chunk->blob) : (struct tfs_span){0};
+    if (blob.size >= sizeof(text))
+        abort();
+    if (blob.size > 0)
+        memcpy(text, blob.data, blob.size);
+    text[blob.size] = '\0';
+    return text;
+}

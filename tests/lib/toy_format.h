@@ -1,0 +1,40 @@
+/*
+ * A format for tests of the session: its saves live in memory, and the disk does what a test says.
+ *
+ * A chunk's blob is its text, lower case, and behind a `|` its note, if it has one. Its files:
+ *   raw.bin        the blob; what begins with `!` is refused
+ *   text.txt       the text, shown in lower case (so a text in capitals is accepted, not canonical)
+ *   part/note.txt  the note; optional
+ * The root has all.txt, the texts of all chunks.
+ */
+#ifndef TFS_TESTS_TOY_FORMAT_H
+#define TFS_TESTS_TOY_FORMAT_H
+
+#include "formats/format.h"
+
+/* What a toy save is doing. */
+enum toy_moment { TOY_GET, TOY_PUT, TOY_COMMIT, TOY_MOMENTS };
+
+/* The disk of a toy save. */
+struct toy_disk {
+    int commits;            /* that were successful */
+    int fail;               /* the next commits fail with this code, 0: none */
+    int changed;            /* another program wrote the save */
+    int looks;              /* how often that was asked */
+    struct tfs_doc *theirs; /* what it wrote */
+    /* Called once, in the middle of: text.txt being rendered, being judged, a commit. */
+    void (*during[TOY_MOMENTS])(void);
+};
+
+extern struct toy_disk toy_disk;
+
+/* A save with the chunks 0_0_0 "zero", 1_0_0 "one|note" and -2_3_4 "two". */
+struct tfs_save *toy_save_create(void);
+
+/* `doc` with one chunk set to `blob`: for what another program writes. */
+struct tfs_doc *toy_doc_with(struct tfs_doc *doc, int x, const char *blob);
+
+/* The blob of chunk x_0_0 (or -2_3_4 for x = -2) as text; "" when absent. Static storage. */
+const char *toy_blob(const struct tfs_doc *doc, int x);
+
+#endif

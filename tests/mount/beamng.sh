@@ -1,0 +1,351 @@
+#!/usr/bin/env bash
+# Terrains of BeamNG: pictures edited with ImageMagick and netpbm, tiles with sed and cp, the sidecar. Two
+# programs that write PNGs of their own give back the same save; what is painted is what the save holds.
+. "$(dirname "$0")/lib.sh"
+
+for tool in convert mogrify pngtopnm pnmtopng; do
+    command -v $tool >/dev/null || bail "no $tool here"
+done
+SAVE_NAME=theTerrain.ter
+PRISTINE=$T/pristine/$SAVE_NAME
+make_ter() {
+    "$TFS_TOOLS/make_ter" "$@"
+}
+make_ter --version 9 --size 200 --seed 9 --sidecar "$PRISTINE"
+
+# The sidecar of the save of this test.
+sidecar() {
+    echo "${S%.ter}.terrain.json"
+}
+ter() {
+    "$PYTHON" -S "$ROOT/tests/tools/ter.py" "$@"
+}
+# differs WANTED: what differs between the save and the copy it began as.
+differs() {
+    same 'what differs in the save' "$(ter diff "$PRISTINE" "$S")" "$1"
+}
+# sample X Z WANTED
+sample() {
+    same "height and layer at $1,$2" "$(ter at "$S" "$1" "$2")" "$3"
+}
+# info KEY
+info() {
+    sed -n "s/^$1: //p" "$M/info.txt"
+}
+# Every picture that can be written: the name of $picture in turn.
+each_picture() {
+    local picture
+    while read -r picture; do
+        "$@" "$picture"
+    done < <(cd "$M" && find . -name '*.png' ! -name map.png | sed 's|^\./||' | sort)
+}
+
+# ---- pictures saved again without a change ---------------------------------------------------------------
+
+through_imagemagick() {
+    convert "$1" -define png:compression-level=9 "$2"
+}
+# Another program with another way of writing: interlaced, and masks in few bits.
+through_netpbm() {
+    case $1 in
+    *corners.png) cp "$1" "$2" ;; # netpbm keeps alpha in a second file
+    *) pngtopnm "$1" 2>/dev/null | pnmtopng -interlace -compression=1 2>/dev/null >"$2" ;;
+    esac
+}
+# save_again PROGRAM PICTURE
+save_again() {
+    "$1" "$M/$2" "$D/again.png" || note "$2: $1 failed"
+    wants_not cmp -s "$M/$2" "$D/again.png"
+    want cp "$D/again.png" "$M/$2"
+}
+# saved_again PROGRAM [OPTION OF make_ter...]
+saved_again() {
+    [ $# -lt 2 ] || make_ter --size 100 --seed 7 "${@:2}" "$S"
+    cp "$S" "$D/before.ter"
+    up
+    each_picture save_again "$1"
+    same commits "$(sed -n 's/^commits: //p' "$M/.terrainfs/status")" 0
+    down
+    want cmp "$S" "$D/before.ter"
+}
+
+# Saved in place, as mogrify does: a temporary file is renamed over the picture.
+mogrified() {
+    up
+    want mogrify -define png:compression-level=1 "$M/heightmap.png" "$M/layers.png"
+    down
+    want cmp "$S" "$PRISTINE"
+}
+
+# ---- heights -------------------------------------------------------------------------------------------
+
+raised() {
+    local height layer
+    read -r height layer < <(ter at "$S" 30 20)
+    up
+    want mogrify -evaluate add 100 -define png:bit-depth=16 "$M/heightmap.png"
+    sample 30 20 "$((height + 100)) $layer"
+    same 'in the text' "$(awk '/z=20 / { print $(4 + 30) }' "$M/chunks/0_0_0/heights.txt")" \
+        "$((height + 100))"
+    down
+    differs 'heights 40000 layers 0 extra 0 names 0'
+}
+
+# A dot in the picture is a sample: x to the right, north up.
+dotted() {
+    up
+    want convert "$M/heightmap.png" -fill white -draw 'point 150,10' -define png:bit-depth=16 \
+        "$D/dot.png"
+    want cp "$D/dot.png" "$M/heightmap.png"
+    down
+    sample 150 189 "65535 $(ter at "$PRISTINE" 150 189 | cut -d ' ' -f 2)"
+    differs 'heights 1 layers 0 extra 0 names 0'
+}
+
+refused() {
+    up
+    want convert "$M/heightmap.png" -depth 8 "$D/low.png"
+    wants_not cp "$D/low.png" "$M/heightmap.png"
+    logged '^heightmap.png: the picture has 8 bits a pixel, the stored heights need 16'
+    want cmp "$D/low.png" "$M/.terrainfs/rejected/heightmap.png"
+    want convert "$M/heightmap.png" -resize 100x100 "$D/small.png"
+    wants_not cp "$D/small.png" "$M/heightmap.png"
+    logged '^heightmap.png: the picture has 100 x 100 pixels, 200 x 200 are needed'
+    wants_not cp "$S" "$M/heightmap.png"
+    logged '^heightmap.png: this is not a PNG picture'
+    want convert "$M/heightmap.png" -fill red -draw 'point 3,4' "$D/red.png"
+    wants_not cp "$D/red.png" "$M/heightmap.png"
+    logged '^heightmap.png: pixel 3,4 is not grey'
+    want convert "$M/holes.png" -alpha set -channel A -evaluate set 50% "$D/alpha.png"
+    wants_not cp "$D/alpha.png" "$M/holes.png"
+    logged '^holes.png: pixel 0,0 is not opaque'
+    down 3
+    want cmp "$S" "$PRISTINE"
+}
+
+# ---- masks and holes -----------------------------------------------------------------------------------
+
+# painted [OPTION OF make_ter...]
+painted() {
+    [ $# = 0 ] || make_ter --size 200 --seed 9 "$@" "$S"
+    cp "$S" "$D/before.ter"
+    up
+    want convert "$M/layers/02_Rock.png" -fill white -draw 'rectangle 20,30 39,39' "$D/mask.png"
+    want cp "$D/mask.png" "$M/layers/02_Rock.png"
+    sample 20 169 "$(ter at "$D/before.ter" 20 169 | sed 's/ .*/ 2/')"
+    sample 39 160 "$(ter at "$D/before.ter" 39 160 | sed 's/ .*/ 2/')"
+    # A soft brush: greys count by the middle.
+    want convert -size 200x200 xc:black -fill white -draw 'circle 100,100 100,80' -depth 8 \
+        "$D/holes.png"
+    want cp "$D/holes.png" "$M/holes.png"
+    sample 100 99 "$(ter at "$D/before.ter" 100 99 | sed 's/ .*/ 255/')"
+    same 'holes in info.txt' "$(info holes)" "$(ter count "$S" 255)"
+    want cmp <(convert "$M/holes.png" gray:-) <(convert "$D/holes.png" -threshold 50% -depth 8 gray:-)
+    down
+    same 'heights that changed' "$(ter diff "$D/before.ter" "$S" | cut -d ' ' -f 2)" 0
+    [ $# = 0 ] || same 'corners that do not follow' "$(ter odd "$S")" 0
+}
+
+layer_0_taken() {
+    up
+    want convert -size 200x200 xc:black "$D/black.png"
+    wants_not cp "$D/black.png" "$M/layers/00_Grass.png"
+    logged '^layers/00_Grass.png: pixel [0-9]+,[0-9]+ takes layer 0 away'
+    want cp "$D/black.png" "$M/layers/01_DirtRoad.png"
+    same 'dirt roads' "$(ter count "$S" 1)" 0
+    down 3
+}
+
+# ---- texts ---------------------------------------------------------------------------------------------
+
+tile_edited() {
+    up
+    want sed -i '/z=02 /s/| *[0-9]*/|   777/' "$M/chunks/1_0_2/heights.txt"
+    sample 64 130 "777 $(ter at "$PRISTINE" 64 130 | cut -d ' ' -f 2)"
+    want cp "$M/chunks/0_0_0/layers.txt" "$M/chunks/1_0_0/layers.txt"
+    same 'layer that was copied' "$(ter at "$S" 70 9 | cut -d ' ' -f 2)" \
+        "$(ter at "$PRISTINE" 6 9 | cut -d ' ' -f 2)"
+    wants_not cp "$M/chunks/0_0_0/layers.txt" "$M/chunks/3_0_0/layers.txt"
+    logged '^chunks/3_0_0/layers.txt:1:'
+    wants_not sed -i '0,/| *[0-9]*/s//|  77/' "$M/chunks/0_0_1/layers.txt"
+    logged '^chunks/0_0_1/layers.txt:1:14: layer 77 is not there, there are 6 materials'
+    down 3
+}
+
+differ_at_a_place() {
+    cp "$S" "$D/other.ter"
+    up
+    want sed -i '/z=05 /s/| *[0-9]*/|     1/' "$M/chunks/2_0_1/heights.txt"
+    mount_at "$D/other.ter" "$D/other"
+    same 'files that differ' \
+        "$(diff -rq "$M/chunks" "$D/other/chunks" | sed 's|^Files .*/chunks/\(.*\) and .*|\1|')" \
+        2_0_1/heights.txt
+    same 'lines' "$(diff "$M/chunks/2_0_1/heights.txt" "$D/other/chunks/2_0_1/heights.txt" |
+        grep -c '^<')" 1
+    unmount "$D/other"
+    down
+}
+
+# Tiles are what they are.
+tiles_stay() {
+    up
+    same mkdir "$(py 'print(err(os.mkdir, a[0] + "/chunks/9_0_9"))' "$M")" EPERM
+    same rmdir "$(py 'print(err(os.rmdir, a[0] + "/chunks/0_0_0"))' "$M")" EPERM
+    same rename "$(py 'print(err(os.rename, a[0] + "/chunks/0_0_0", a[0] + "/chunks/9_0_0"))' "$M")" \
+        EPERM
+    logged 'the terrain has tiles 0 to 3 each way'
+    want cp -r "$M/chunks/0_0_0" "$D/tile"
+    want cp -r "$D/tile/." "$M/chunks/0_0_0"
+    down
+    want cmp "$S" "$PRISTINE"
+}
+
+# ---- changes behind our back -----------------------------------------------------------------------------
+
+# The game raises the north-east corner, in a file of its own.
+game_saves() {
+    "$PYTHON" -S -c '
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[5 + 2 * 40000 - 2:5 + 2 * 40000] = (777).to_bytes(2, "little")
+open(sys.argv[1] + ".new", "wb").write(data)' "$S"
+    want mv "$S.new" "$S"
+}
+
+both_survive() {
+    up -o conflict=mine,commit=600
+    want sed -i '/z=00 /s/| *[0-9]*/|   555/' "$M/chunks/0_0_0/heights.txt"
+    game_saves
+    want sync "$M/chunks/0_0_0/heights.txt"
+    down
+    sample 0 0 "555 $(ter at "$PRISTINE" 0 0 | cut -d ' ' -f 2)"
+    sample 199 199 "777 $(ter at "$PRISTINE" 199 199 | cut -d ' ' -f 2)"
+    differs 'heights 2 layers 0 extra 0 names 0'
+}
+
+kept_as_files() {
+    make_ter --version 8 --size 200 "$S"
+    up -o commit=600
+    want sed -i '/z=00 /s/| *[0-9]*/|   555/' "$M/chunks/0_0_0/heights.txt"
+    want convert "$M/extra/corners.png" -evaluate set 1 "PNG32:$D/corners.png"
+    want cp "$D/corners.png" "$M/extra/corners.png"
+    game_saves
+    down 3
+    want grep -q '| *555 ' "$S".unsaved-*/chunks/0_0_0/heights.txt
+    want test -f "$(echo "$S".unsaved-*/heightmap.png)"
+    want cmp <(convert "$D/corners.png" rgba:-) \
+        <(convert "$(echo "$S".unsaved-*/extra/corners.png)" rgba:-)
+    wants_not test -e "$(echo "$S".unsaved-*/layers.png)"
+}
+
+# ---- palette and sidecar -------------------------------------------------------------------------------
+
+listed() {
+    "$PYTHON" -S -c 'import json, sys; print(*json.load(open(sys.argv[1]))["materials"], sep=",")' \
+        "$(sidecar)"
+}
+
+renamed() {
+    cp "${PRISTINE%.ter}.terrain.json" "$(sidecar)"
+    up
+    same sidecar "$(info sidecar)" agrees
+    want sed -i 's/^2 Rock$/2 Granite "grey"/' "$M/palette.txt"
+    want test -f "$M/layers/02_Granite \"grey\".png"
+    wants_not test -e "$M/layers/02_Rock.png"
+    echo '6 Snow' >>"$M/palette.txt"
+    want test -f "$M/layers/06_Snow.png"
+    same 'what the sidecar lists' "$(listed)" \
+        'Grass,DirtRoad,Granite "grey",BeachSand,asphalt worn,warning_material,Snow'
+    same 'lines of it that differ' \
+        "$(diff "${PRISTINE%.ter}.terrain.json" "$(sidecar)" | grep -c '^[<>]')" 5
+    same sidecar "$(info sidecar)" agrees
+    # shellcheck disable=SC2016 # sed's own
+    wants_not sed -i '/^5 /,$d' "$M/palette.txt"
+    logged '^palette.txt: material 5 is used by [0-9]+ samples, first at'
+    want sed -i '/^6 /d' "$M/palette.txt"
+    wants_not test -e "$M/layers/06_Snow.png"
+    down
+    differs 'heights 0 layers 0 extra 0 names 1'
+}
+
+stale() {
+    sed 's/Rock/Stone/' "${PRISTINE%.ter}.terrain.json" >"$(sidecar)"
+    cp "$(sidecar)" "$D/before.json"
+    want "$TFS_BIN" check "$S"
+    same 'what check says' "$("$TFS_BIN" check "$S" | grep -c 'warning: .*other materials')" 1
+    up
+    same sidecar "$(info sidecar)" 'differs (other materials than the terrain)'
+    want mogrify -evaluate add 1 -define png:bit-depth=16 "$M/heightmap.png"
+    want cmp "$(sidecar)" "$D/before.json"
+    want sed -i 's/Grass/Gras/' "$M/palette.txt"
+    same sidecar "$(info sidecar)" agrees
+    same 'what the sidecar lists' "$(listed)" 'Gras,DirtRoad,Rock,BeachSand,asphalt worn,warning_material'
+    down
+    same 'what check says' "$("$TFS_BIN" check "$S" | grep -c warning:)" 0
+}
+
+no_sidecar() {
+    up
+    want sed -i 's/Grass/Gras/' "$M/palette.txt"
+    down
+    wants_not test -e "$(sidecar)"
+}
+
+# ---- the same without a mount --------------------------------------------------------------------------
+
+imported() {
+    want "$TFS_BIN" export "$S" "$D/out"
+    # shellcheck disable=SC2016 # sed's own
+    want sed -i 's/^5 .*/5 mud/; $a 6 snow' "$D/out/palette.txt"
+    want mogrify -evaluate subtract 1 -define png:bit-depth=16 "$D/out/heightmap.png"
+    want convert "$D/out/layers.png" -depth 8 -fill 'rgb(6,6,6)' -draw 'point 0,199' "$D/layers.png"
+    want mv "$D/layers.png" "$D/out/layers.png"
+    want "$TFS_BIN" import "$D/out" "$S"
+    differs 'heights 40000 layers 1 extra 0 names 2'
+    same 'material in the south-west' "$(ter at "$S" 0 0 | cut -d ' ' -f 2)" 6
+}
+
+# ---- real files ----------------------------------------------------------------------------------------
+
+real() {
+    rm "$S"
+    S=$D/$(basename "${1%.gz}")
+    case $1 in *.gz) gunzip -c "$1" >"$S" ;; *) cat "$1" >"$S" ;; esac
+    [ ! -e "${1%.ter*}.terrain.json" ] || cat "${1%.ter*}.terrain.json" >"$(sidecar)"
+    cp "$S" "$D/before.ter"
+    up
+    each_picture save_again through_imagemagick
+    want cp -r "$M/chunks" "$D/chunks"
+    want cp -r "$D/chunks" "$M"
+    wants_not grep -rq nosuchname "$M/chunks"
+    down
+    want cmp "$S" "$D/before.ter"
+}
+
+try 'ImageMagick saves every picture again: the same save' saved_again through_imagemagick
+try 'netpbm does' saved_again through_netpbm
+try 'ImageMagick, version 8 with corners' saved_again through_imagemagick --version 8
+try 'ImageMagick, the layout of the community' saved_again through_imagemagick --layout community --nul
+try 'netpbm, the layout of the community' saved_again through_netpbm --layout community --nul
+try 'mogrify saves pictures in place: the same save' mogrified
+try 'mogrify raises the ground' raised
+try 'a dot in the picture is one sample' dotted
+try 'lossy, coloured, transparent and wrong pictures are refused with a sentence' refused
+try 'a mask paints its material, holes.png makes holes' painted
+try 'with version 8 the corners follow' painted --version 8
+try 'layer 0 is taken away only by painting another' layer_0_taken
+try 'sed and cp edit tiles' tile_edited
+try 'diff -r of two terrains names the place' differ_at_a_place
+try 'tiles cannot be made, moved or removed' tiles_stay
+try 'conflict=mine: what the game wrote to other tiles stays' both_survive
+try 'what cannot be saved is kept as pictures and texts' kept_as_files
+try 'a renamed material: masks and sidecar follow' renamed
+try 'a stale sidecar is told, and left alone until a name changes' stale
+try 'a sidecar is never made' no_sidecar
+try 'export, edit, import' imported
+# shellcheck disable=SC2153 # of lib.sh
+samples=$(dirname "$SAMPLES")/beamng
+for file in "$samples"/*.ter "$samples"/*.ter.gz; do
+    [ ! -e "$file" ] || try "the sample $(basename "$file")" real "$file"
+done
+finish

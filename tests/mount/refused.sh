@@ -1,0 +1,264 @@
+#!/usr/bin/env bash
+# Documents that are refused: nothing of the save changes, the writer is told, the sentence is in the log, the
+# bytes are kept, and the file shows again what was accepted.
+. "$(dirname "$0")/lib.sh"
+
+setup() {
+    up
+    P=chunks/$C/blocks.txt
+    cp "$M/$P" "$D/accepted"
+}
+
+# After a refusal: log, file, rejected bytes, save. left TEXT PLACE
+left() {
+    logged "$P:$2: [^ ].*"
+    soon cmp -s "$M/$P" "$D/accepted" || note "the file does not show the accepted content"
+    printf '%b' "$1" >"$D/wanted"
+    soon cmp -s "$M/.terrainfs/rejected/$P" "$D/wanted" ||
+        note "the bytes are not in .terrainfs/rejected/$P"
+    want cmp "$PRISTINE" "$S"
+    want grep -q . "$M/chunks/$C/voxels.csv"
+}
+
+# The same after unmount: status 3, the bytes beside the save.
+unsaved() {
+    local found
+    down 3
+    found=$(find "$D" -path "*/$SAVE_NAME.unsaved-*" -type f -name "${P##*/}")
+    [ -n "$found" ] || note "no ${P##*/} in $SAVE_NAME.unsaved-DATE: $(ls -A "$D")"
+    [ -z "$found" ] || want cmp "$found" <(printf '%b' "$1")
+    want cmp "$PRISTINE" "$S"
+}
+
+BAD='palette 0 base:air\npalette 1 base:x\n\nfill 300\n' BAD_AT=4:6
+
+refuses_at_close() {
+    setup
+    same 'close' "$(py '
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+os.write(fd, a[1].encode().decode("unicode_escape").encode())
+print(err(os.close, fd))' "$M/$P" "$BAD")" EBADMSG
+    left "$BAD" "$BAD_AT"
+    unsaved "$BAD"
+}
+
+refuses_at_fsync() {
+    setup
+    same 'fsync, again, close' "$(py '
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+os.write(fd, a[1].encode().decode("unicode_escape").encode())
+print(err(os.fsync, fd), err(os.fsync, fd), err(os.close, fd))' "$M/$P" "$BAD")" \
+        'EBADMSG EBADMSG EBADMSG'
+    left "$BAD" "$BAD_AT"
+    unsaved "$BAD"
+}
+
+refuses_at_rename() {
+    setup
+    printf '%b' "$BAD" >"$M/$P.tmp"
+    same 'rename' "$(py 'print(err(os.rename, a[0], a[1]))' "$M/$P.tmp" "$M/$P")" EBADMSG
+    logged "$P:$BAD_AT: "
+    want cmp "$M/$P" "$D/accepted"
+    want cmp "$PRISTINE" "$S"
+    want cmp "$M/$P.tmp" <(printf '%b' "$BAD")
+    want rm "$M/$P.tmp"
+    timeout 60 "$TFS_BIN" umount "$M"
+    one_of 'status of umount' $? 0 3
+    want cmp "$PRISTINE" "$S"
+}
+
+refuses_tools() {
+    setup
+    printf '%b' "$BAD" >"$D/bad"
+    wants_not cp "$D/bad" "$M/$P"
+    left "$BAD" "$BAD_AT"
+    wants_not dd if="$D/bad" of="$M/$P"
+    wants_not sed -i "s/^palette 0 .*/palette 7 base:air/" "$M/$P"
+    wants_not install -m 644 "$D/bad" "$M/$P"
+    soon cmp -s "$M/$P" "$D/accepted"
+    want cmp "$PRISTINE" "$S"
+    timeout 60 "$TFS_BIN" umount "$M"
+    same 'status of umount' $? 3
+    want cmp "$PRISTINE" "$S"
+}
+
+# The file shows the bytes as written while the handle is open; good bytes after bad ones are accepted.
+good_after_bad() {
+    setup
+    sed "s/ $B\$/ base:good/" "$D/accepted" >"$D/good"
+    same 'fsync, read, fsync, close' "$(py '
+bad = b"nonsense\n"
+fd = os.open(a[0], os.O_RDWR | os.O_TRUNC)
+os.write(fd, bad)
+print(err(os.fsync, fd), get(a[0]) == bad, end=" ")
+os.ftruncate(fd, 0)
+os.pwrite(fd, get(a[1]), 0)
+print(err(os.fsync, fd), err(os.close, fd))' "$M/$P" "$D/good")" 'EBADMSG True ok ok'
+    want soon cmp -s "$M/$P" "$D/good"
+    down
+    block_is "$V" base:good
+    changes "changed $C blocks"
+}
+
+# `>` closes the empty file before the first byte comes: bash's printf, and two cats.
+shell_redirections() {
+    setup
+    sed "s/ $B\$/ base:good/" "$D/accepted" >"$D/good"
+    head -c 1000 "$D/good" >"$D/a"
+    tail -c +1001 "$D/good" >"$D/b"
+    (cat "$D/a"; cat "$D/b") >"$M/$P"
+    want soon cmp -s "$M/$P" "$D/good"
+    block_is "$V" base:good
+    printf '%s\n' "$(<"$D/accepted")" >"$M/$P"
+    want soon cmp -s "$M/$P" "$D/accepted"
+    down
+    changes ''
+}
+
+# sentence FILE LINE:COLUMN TEXT WORDS: TEXT written to FILE is refused with a sentence that has WORDS.
+sentence() {
+    same "$1, close" "$(py '
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+os.write(fd, a[1].encode().decode("unicode_escape").encode("latin-1"))
+print(err(os.close, fd))' "$M/chunks/$C/$1" "$3")" EBADMSG
+    logged "chunks/$C/$1:$2: .*($4)"
+}
+
+sentences() {
+    local head='palette 0 base:air\npalette 1 base:x\n\n'
+    setup
+    sentence blocks.txt '4:6' "${head}fill 2\n" 'palette has 2 entries'
+    sentence blocks.txt '4:[0-9]+' "${head}y=01 z=00 | 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n" 'y=01|label'
+    sentence blocks.txt '4:[0-9]+' "${head}y=00 z=00 | 0 0 0 0 0 0 0 0 x 0 0 0 0 0 0 0\n" 'x'
+    sentence blocks.txt '[0-9:]+' "${head}y=00 z=00 | 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n" 'row'
+    sentence blocks.txt '1:[0-9]+' 'palette 1 base:air\n\nfill 0\n' 'palette|index'
+    sentence blocks.txt '.*' '' '.'
+    sentence palette.txt '1:[0-9]+' 'zero base:air\n' 'zero'
+    sentence voxels.csv '2:[0-9]+' 'x,y,z,block\n999,0,0,base:x\n' '999'
+    sentence voxels.csv '2:[0-9]+' 'x,y,z,block\n1,2,base:x\n' '.'
+    sentence voxels.csv '2:[0-9]+' "x,y,z,block\\n$V,\\n" 'name|empty'
+    sentence lights/sky.txt '1:6' 'fill 16\n' '16'
+    sentence lights/block.txt '1:6' 'fill fff0\n' 'fff0'
+    sentence blocks.txt '1:[0-9]+' 'palette 0 base:\xff\xfe\n\nfill 0\n' 'UTF-8'
+    sentence blocks.txt '1:[0-9]+' 'palette 0 base:\\q\n\nfill 0\n' 'escape|q'
+    want cmp "$PRISTINE" "$S"
+    down 3
+    want cmp "$PRISTINE" "$S"
+}
+
+refuses_raw() {
+    setup
+    same 'raw.bin, close' "$(py '
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+os.write(fd, b"\x09nonsense")
+print(err(os.close, fd))' "$M/chunks/$C/raw.bin")" EBADMSG
+    logged "chunks/$C/raw.bin"
+    region body "$PRISTINE" "$C" >"$D/body"
+    want soon cmp -s "$M/chunks/$C/raw.bin" "$D/body"
+    down 3
+    want cmp "$PRISTINE" "$S"
+}
+
+refuses_root_palette() {
+    setup
+    same 'a line less, close' "$(py '
+text = get(a[0])
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+os.write(fd, text[text.index(b"\n") + 1:])
+print(err(os.close, fd))' "$M/palette.txt")" EBADMSG
+    logged 'palette.txt'
+    down 3
+    want cmp "$PRISTINE" "$S"
+}
+
+# A refused chunk does not keep another one from being saved.
+other_edits_go_on() {
+    setup
+    printf '%b' "$BAD" >"$D/bad"
+    wants_not cp "$D/bad" "$M/$P"
+    IFS=_ read -r x y z <<<"$C2"
+    echo "$((x * 16)),$((y * 16)),$((z * 16)),base:other" >>"$M/chunks/$C2/voxels.csv"
+    block_is "$((x * 16)),$((y * 16)),$((z * 16))" base:other
+    down 3
+    changes "changed $C2 blocks"
+}
+
+# A writer that never closes: at unmount its bytes are judged and, when bad, kept.
+open_at_unmount() {
+    setup
+    py '
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+os.write(fd, b"never finished\n")
+put(a[1], str(os.getpid()).encode())
+time.sleep(100)' "$M/$P" "$D/ready" &
+    soon [ -s "$D/ready" ]
+    kill -KILL "$(cat "$D/ready")"
+    wait $!
+    soon grep -q . "$M/.terrainfs/errors.log"
+    logged "$P:.* "
+    unsaved 'never finished\n'
+}
+
+# rm of the rejected copy is how a user says that it is not wanted.
+rejected_can_be_read_and_listed() {
+    setup
+    printf '%b' "$BAD" >"$D/bad"
+    wants_not cp "$D/bad" "$M/$P"
+    left "$BAD" "$BAD_AT"
+    same 'listing' "$(cd "$M/.terrainfs/rejected" && find . -type f)" "./$P"
+    wants_not grep -q rejected <(find "$M" -name rejected)
+    want cp "$M/.terrainfs/rejected/$P" "$D/again"
+    sed -i 's/300/1/' "$D/again"
+    want cp "$D/again" "$M/$P"
+    want grep -q '^fill 0' "$M/$P"
+    timeout 60 "$TFS_BIN" umount "$M"
+    one_of 'status of umount' $? 0 3
+    changes "changed $C blocks"
+    block_is "$V" base:x
+}
+
+too_large() {
+    setup
+    same 'truncate to 64 GiB, close' "$(py '
+fd = os.open(a[0], os.O_WRONLY)
+print(err(os.ftruncate, fd, 1 << 36), err(os.close, fd))' "$M/$P")" 'EFBIG ok'
+    same 'write at 64 GiB' "$(py '
+fd = os.open(a[0], os.O_WRONLY)
+print(err(os.pwrite, fd, b"x", 1 << 36))
+os.close(fd)' "$M/$P")" EFBIG
+    want soon cmp -s "$M/$P" "$D/accepted"
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
+# Nowhere to put them beside the save: they go below XDG_STATE_HOME.
+state_directory() {
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    mkdir "$D/sub" "$D/ro"
+    mv "$S" "$D/sub/" && S=$D/sub/$SAVE_NAME
+    setup
+    printf '%b' "$BAD" >"$D/bad"
+    wants_not cp "$D/bad" "$M/$P"
+    chattr +i "$D/sub" 2>/dev/null || { skip 'no immutable directories here'; return; }
+    timeout 60 "$TFS_BIN" umount "$M"
+    same 'status of umount' $? 3
+    chattr -i "$D/sub"
+    want grep -rqx 'fill 300' "$XDG_STATE_HOME"
+    want cmp "$PRISTINE" "$S"
+}
+
+try 'refused at close' refuses_at_close
+try 'refused at fsync' refuses_at_fsync
+try 'refused at rename' refuses_at_rename
+try 'cp, dd, sed -i, install report it' refuses_tools
+try 'good bytes after bad ones' good_after_bad
+try 'redirections that close early' shell_redirections
+try 'sentences with line and column' sentences
+try 'raw.bin that does not parse' refuses_raw
+try 'a palette with a line less' refuses_root_palette
+try 'edits of other chunks go on' other_edits_go_on
+try 'a writer that is killed' open_at_unmount
+try 'rejected bytes, mended and written' rejected_can_be_read_and_listed
+try 'a document that is too large' too_large
+try 'unsaved bytes below XDG_STATE_HOME' state_directory
+finish

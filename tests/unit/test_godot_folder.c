@@ -1,0 +1,485 @@
+/* formats/godot_voxel: folders of regions, and meta.vxrm. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/godot_case.h"
+#include "../lib/voxel_maker.h"
+#include "formats/godot_voxel/meta.h"
+#include "scratch.h"
+
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+#define SAMPLES      "../shared/samples/godot_voxel/"
+
+static struct godot_case c;
+
+static void setup(void)
+{
+    scratch_setup();
+}
+
+static void teardown(void)
+{
+    godot_close(&c);
+    scratch_teardown();
+}
+
+static const char *world(void)
+{
+    return scratch_path("world");
+}
+
+static void must_open(void)
+{
+    ck_assert_msg(godot_open(&c, world()) == 0, "%s", c.err.text);
+}
+
+static void commit(void)
+{
+    ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
+}
+
+static void reopen(void)
+{
+    godot_close(&c);
+    must_open();
+}
+
+/* Two regions of 4 x 4 x 4 blocks along x, whose lower two layers are there: y 0 and 1. */
+static void make_world(void)
+{
+    voxel_folder(world(), 2);
+    must_open();
+}
+
+#define REGION_0 "world/regions/lod0/r.0.0.0.vxr"
+#define REGION_1 "world/regions/lod0/r.1.0.0.vxr"
+
+/* ---- meta.vxrm ------------------------------------------------------------------------------- */
+
+#define DEPTHS "\"channel_depths\": [1, 1, 0, 1, 1, 0, 0, 0]"
+#define REST   "\"block_size_po2\": 4, \"region_size_po2\": 4, \"sector_size\": 512, " DEPTHS
+
+static const struct {
+    const char *text;
+    int code;
+    const char *sentence;
+    uint32_t line, column;
+} metas[] = {
+    {"{\"version\": 3, " REST "}", 0, "", 0, 0},
+    {"{\"version\": 2.0, " REST ", \"lod_count\": 1.0, \"more\": {}}", 0, "", 0, 0},
+    {"{\n\"version\": 3,,\n}", -EBADMSG, "is not JSON: string or '}' expected near ','", 2, 14},
+    {"", -EBADMSG, "is not JSON: '[' or '{' expected near end of file", 1, 0},
+    {"[3]", -EBADMSG, "is not a JSON object", 0, 0},
+    {"{" REST "}", -EBADMSG, "version is missing", 0, 0},
+    {"{\"version\": 1, " REST "}", -ENOTSUP,
+     "version 1, from before 2021, is not known: nothing says the size of its blocks", 0, 0},
+    {"{\"version\": 4, " REST "}", -ENOTSUP, "version 4 is not known, only 2 and 3", 0, 0},
+    {"{\"version\": \"3\", " REST "}", -EBADMSG,
+     "version is not a whole number from 0 to 4294967295", 0, 0},
+    {"{\"version\": 3.5, " REST "}", -EBADMSG, "version is not a whole number from 0 to 4294967295",
+     0, 0},
+    {"{\"version\": 3, \"version\": 3, " REST "}", -EBADMSG,
+     "is not JSON: duplicate object key near '\"version\"'", 1, 24},
+    {"{\"version\": 3, \"block_size_po2\": 9, \"region_size_po2\": 4, \"sector_size\": 512, " DEPTHS
+     "}",
+     -EBADMSG, "block_size_po2 is not a whole number from 1 to 8", 0, 0},
+    {"{\"version\": 3, \"block_size_po2\": 4, \"region_size_po2\": 8, \"sector_size\": 512, " DEPTHS
+     "}",
+     -EBADMSG, "region_size_po2 is not a whole number from 1 to 7", 0, 0},
+    {"{\"version\": 3, \"block_size_po2\": 4, \"region_size_po2\": 4, \"sector_size\": 0, " DEPTHS
+     "}",
+     -EBADMSG, "sector_size is not a whole number from 1 to 65535", 0, 0},
+    {"{\"version\": 3, \"block_size_po2\": 4, \"region_size_po2\": 4, \"sector_size\": 512}",
+     -EBADMSG, "channel_depths is not a list of 8 numbers", 0, 0},
+    {"{\"version\": 3, \"block_size_po2\": 4, \"region_size_po2\": 4, \"sector_size\": 512, "
+     "\"channel_depths\": [1, 1, 0, 1, 1, 0, 0, 4]}",
+     -EBADMSG, "a number of channel_depths is not a whole number from 0 to 3", 0, 0},
+    {"{\"version\": 3, \"lod_count\": 25, " REST "}", -EBADMSG,
+     "lod_count is not a whole number from 1 to 24", 0, 0},
+};
+
+START_TEST(meta_is_read_or_refused_with_a_sentence)
+{
+    struct tfs_godot_meta meta;
+    struct tfs_error err = {0};
+
+    ck_assert_int_eq(tfs_godot_meta_parse(tfs_span_of(metas[_i].text), &meta, &err),
+                     metas[_i].code);
+    ck_assert_str_eq(err.text, metas[_i].sentence);
+    ck_assert_uint_eq(err.line, metas[_i].line);
+    if (metas[_i].column > 0)
+        ck_assert_uint_eq(err.column, metas[_i].column);
+    if (metas[_i].code == 0) {
+        ck_assert_uint_eq(meta.sector_size, 512);
+        ck_assert_uint_eq(meta.depths[3], 1);
+    }
+}
+END_TEST
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+START_TEST(folder_shows_the_blocks_of_all_regions)
+{
+    make_world();
+    ck_assert_uint_eq(c.doc->count, 2 * 32);
+    ck_assert(
+        godot_holds(&c, (struct tfs_key){0, 7, 1, 3}, "voxels.csv", "x,y,z,type,sdf\n112,16,48,"));
+    ck_assert_ptr_null(tfs_doc_find(c.doc, (struct tfs_key){0, 0, 2, 0}));
+    ck_assert_ptr_null(tfs_doc_at(c.doc, 0)->blob); /* nothing was read but tables */
+}
+END_TEST
+
+START_TEST(meta_itself_opens_the_folder)
+{
+    voxel_folder(world(), 1);
+    ck_assert_msg(godot_open(&c, scratch_path("world/meta.vxrm")) == 0, "%s", c.err.text);
+    ck_assert_str_eq(c.save->path, world());
+    ck_assert_str_eq(c.save->name, "world");
+    ck_assert_uint_eq(c.doc->count, 32);
+}
+END_TEST
+
+START_TEST(level_of_detail_is_a_group)
+{
+    voxel_folder(world(), 1);
+    mkdir(scratch_path("world/regions/lod2"), 0755);
+    godot_copy(scratch_path(REGION_0), scratch_path("world/regions/lod2/r.-1.0.0.vxr"));
+    must_open();
+    ck_assert_uint_eq(c.doc->count, 64);
+    ck_assert_ptr_nonnull(tfs_doc_find(c.doc, (struct tfs_key){2, -4, 0, 0}));
+    ck_assert_ptr_nonnull(tfs_doc_find(c.doc, (struct tfs_key){2, -1, 1, 3}));
+    ck_assert_int_eq(
+        godot_put_text(&c, (struct tfs_key){2, -1, 1, 3}, "channels/data5.txt", "fill 4"), 0);
+    commit();
+    reopen();
+    ck_assert(
+        godot_shows(&c, (struct tfs_key){2, -1, 1, 3}, "channels/data5.txt", "depth 8\nfill 4\n"));
+    ck_assert_int_eq(godot_create(&c, (struct tfs_key){3, 0, 0, 0}), -EINVAL);
+    ck_assert_str_eq(c.err.text, "this folder has levels of detail 0 to 2");
+}
+END_TEST
+
+START_TEST(real_folder_is_edited)
+{
+    struct tfs_key key = {0};
+
+    godot_copy(SAMPLES "engine_v4/world_region", world());
+    must_open();
+    ck_assert_uint_eq(c.doc->count, 179);
+    key = tfs_doc_at(c.doc, 100)->key;
+    ck_assert_int_eq(godot_put_text(&c, key, "voxels.csv", "x,y,z,data5\n"), 0);
+    ck_assert_int_eq(godot_put_text(&c, key, "channels/data5.txt", "fill 4"), 0);
+    commit();
+    reopen();
+    ck_assert_uint_eq(c.doc->count, 179);
+    ck_assert(godot_shows(&c, key, "channels/data5.txt", "depth 8\nfill 4\n"));
+}
+END_TEST
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+START_TEST(edit_replaces_its_region_and_no_other)
+{
+    struct stat before, after;
+
+    make_world();
+    ck_assert_int_eq(stat(scratch_path(REGION_1), &before), 0);
+    struct tfs_buf meta = godot_read_file(scratch_path("world/meta.vxrm"));
+    ck_assert_int_eq(
+        godot_put_text(&c, (struct tfs_key){0, 1, 1, 1}, "channels/data5.txt", "fill 4"), 0);
+    commit();
+    ck_assert_int_eq(stat(scratch_path(REGION_1), &after), 0);
+    ck_assert_uint_eq(before.st_ino, after.st_ino);
+    struct tfs_buf again = godot_read_file(scratch_path("world/meta.vxrm"));
+    ck_assert(tfs_span_equal(tfs_buf_span(&meta), tfs_buf_span(&again)));
+    struct tfs_error err = {0};
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    /* Blocks of the new file are found without reading the folder again. */
+    ck_assert(godot_holds(&c, (struct tfs_key){0, 3, 1, 3}, "channels/type.txt", "depth 16\n"));
+    reopen();
+    ck_assert(
+        godot_shows(&c, (struct tfs_key){0, 1, 1, 1}, "channels/data5.txt", "depth 8\nfill 4\n"));
+    tfs_buf_release(&meta);
+    tfs_buf_release(&again);
+}
+END_TEST
+
+START_TEST(chunk_where_no_region_is_makes_one)
+{
+    const struct tfs_key far = {0, -9, 20, -1};
+
+    make_world();
+    ck_assert_int_eq(godot_create(&c, far), 0);
+    commit();
+    ck_assert_int_eq(access(scratch_path("world/regions/lod0/r.-3.5.-1.vxr"), R_OK), 0);
+    struct tfs_error err = {0};
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    reopen();
+    ck_assert_uint_eq(c.doc->count, 65);
+    ck_assert(godot_shows(&c, far, "channels/sdf.txt", "depth 16\nfill 32767\n"));
+    /* The region stays when its last block goes. */
+    ck_assert_int_eq(godot_delete(&c, far), 0);
+    commit();
+    ck_assert_int_eq(access(scratch_path("world/regions/lod0/r.-3.5.-1.vxr"), R_OK), 0);
+    reopen();
+    ck_assert_uint_eq(c.doc->count, 64);
+}
+END_TEST
+
+START_TEST(folder_without_regions_gets_its_first)
+{
+    const struct tfs_key key = {0, 0, 0, 0};
+
+    mkdir(world(), 0755);
+    scratch_write("world/meta.vxrm", "{\"version\": 2, " REST "}");
+    must_open();
+    ck_assert_uint_eq(c.doc->count, 0);
+    ck_assert_int_eq(godot_create(&c, key), 0);
+    commit();
+    struct tfs_buf file = godot_read_file(scratch_path(REGION_0));
+    ck_assert_mem_eq(file.data, "VXR_\2", 5);
+    reopen();
+    ck_assert_uint_eq(c.doc->count, 1);
+    tfs_buf_release(&file);
+}
+END_TEST
+
+START_TEST(chunks_that_change_places_between_regions_arrive)
+{
+    const struct tfs_key left = {0, 1, 0, 1}, right = {0, 6, 0, 1}, aside = {0, 2, 2, 2};
+
+    make_world();
+    struct tfs_buf a = godot_get(&c, left, "raw.bin"), b = godot_get(&c, right, "raw.bin");
+    ck_assert_int_eq(godot_move(&c, left, aside), 0);
+    ck_assert_int_eq(godot_move(&c, right, left), 0);
+    ck_assert_int_eq(godot_move(&c, aside, right), 0);
+    ck_assert_int_eq(godot_delete(&c, (struct tfs_key){0, 0, 0, 0}), 0);
+    ck_assert_int_eq(godot_delete(&c, (struct tfs_key){0, 4, 0, 0}), 0);
+    commit();
+    reopen();
+    struct tfs_buf now_a = godot_get(&c, right, "raw.bin"), now_b = godot_get(&c, left, "raw.bin");
+    ck_assert(tfs_span_equal(tfs_buf_span(&a), tfs_buf_span(&now_a)));
+    ck_assert(tfs_span_equal(tfs_buf_span(&b), tfs_buf_span(&now_b)));
+    ck_assert_uint_eq(c.doc->count, 62);
+    tfs_buf_release(&a);
+    tfs_buf_release(&b);
+    tfs_buf_release(&now_a);
+    tfs_buf_release(&now_b);
+}
+END_TEST
+
+/* A move from region 0 to region 1, and the second file cannot be written: the first has what it
+ * gained, nothing is lost anywhere, and the next try does the rest. */
+START_TEST(failure_between_two_files_loses_nothing)
+{
+    const struct tfs_key from = {0, 6, 0, 1}, to = {0, 1, 3, 1};
+
+    make_world();
+    struct tfs_buf moved = godot_get(&c, from, "raw.bin");
+    ck_assert_int_eq(godot_move(&c, from, to), 0);
+    /* Region 0 gains and is written first; region 1, which loses, is not the one that was read. */
+    struct tfs_buf file = godot_read_file(scratch_path(REGION_1));
+    godot_write_file(scratch_path("copy"), tfs_buf_span(&file));
+    ck_assert_int_eq(rename(scratch_path("copy"), scratch_path(REGION_1)), 0);
+    ck_assert_int_eq(godot_commit(&c), -ESTALE);
+    ck_assert_str_eq(c.err.text, "regions/lod0/r.1.0.0.vxr: was changed by another program since "
+                                 "it was read");
+    /* What is on disk is known: the block is in both. */
+    ck_assert_ptr_nonnull(tfs_doc_find(c.save->doc, from));
+    ck_assert_ptr_nonnull(tfs_doc_find(c.save->doc, to));
+    struct tfs_doc *wanted = tfs_doc_ref(c.doc);
+    struct tfs_error err = {0};
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    tfs_doc_unref(c.doc);
+    c.doc = tfs_doc_ref(c.save->doc);
+    struct tfs_buf first = godot_get(&c, from, "raw.bin"), second = godot_get(&c, to, "raw.bin");
+    ck_assert(tfs_span_equal(tfs_buf_span(&first), tfs_buf_span(&moved)));
+    ck_assert(tfs_span_equal(tfs_buf_span(&second), tfs_buf_span(&moved)));
+    ck_assert_int_eq(godot_delete(&c, from), 0);
+    commit();
+    reopen();
+    ck_assert_uint_eq(c.doc->count, wanted->count);
+    tfs_doc_unref(wanted);
+    tfs_buf_release(&file);
+    tfs_buf_release(&moved);
+    tfs_buf_release(&first);
+    tfs_buf_release(&second);
+}
+END_TEST
+
+START_TEST(region_that_others_changed_is_a_conflict)
+{
+    struct tfs_error err = {0};
+    const struct tfs_key key = {0, 1, 1, 1}, other = {0, 5, 1, 1};
+
+    make_world();
+    ck_assert(godot_holds(&c, other, "channels/data5.txt", "fill 0"));
+    const struct tfs_chunk before = *tfs_doc_find(c.doc, other);
+    ck_assert_int_eq(godot_put_text(&c, key, "channels/data5.txt", "fill 4"), 0);
+    struct tfs_buf file = godot_read_file(scratch_path(REGION_0));
+    tfs_buf_u8(&file, 0);
+    godot_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(godot_commit(&c), -ESTALE);
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    /* Chunks of the region that nobody touched are the same ones. */
+    ck_assert(tfs_chunk_same(tfs_doc_find(c.save->doc, other), &before));
+    tfs_buf_release(&file);
+}
+END_TEST
+
+START_TEST(region_that_appears_or_goes_is_noticed)
+{
+    struct tfs_error err = {0};
+
+    make_world();
+    ck_assert_int_eq(rename(scratch_path(REGION_1), scratch_path("world/regions/lod0/r.7.0.0.vxr")),
+                     0);
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    ck_assert_uint_eq(c.save->doc->count, 64);
+    ck_assert_ptr_null(tfs_doc_find(c.save->doc, (struct tfs_key){0, 4, 0, 0}));
+    ck_assert_ptr_nonnull(tfs_doc_find(c.save->doc, (struct tfs_key){0, 28, 0, 0}));
+    mkdir(scratch_path("world/regions/lod1"), 0755);
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+}
+END_TEST
+
+START_TEST(folder_is_locked_against_a_second_mount)
+{
+    struct godot_case second;
+
+    make_world();
+    ck_assert_int_eq(godot_open(&second, world()), -EWOULDBLOCK);
+    ck_assert_int_eq(godot_open_as(&second, world(), NULL, TFS_LOCK_NONE), 0);
+    godot_close(&second);
+}
+END_TEST
+
+START_TEST(strays_of_a_killed_process_are_removed)
+{
+    voxel_folder(world(), 1);
+    scratch_write("world/regions/lod0/.r.0.0.0.vxr.terrainfs-aB3xYz", "half");
+    scratch_write("world/regions/lod0/.r.9.0.0.vxr.terrainfs-aB3xYz", "half");
+    scratch_write("world/regions/lod0/readme.txt", "not ours");
+    must_open();
+    ck_assert_int_lt(access(scratch_path("world/regions/lod0/.r.0.0.0.vxr.terrainfs-aB3xYz"), F_OK),
+                     0);
+    ck_assert_int_lt(access(scratch_path("world/regions/lod0/.r.9.0.0.vxr.terrainfs-aB3xYz"), F_OK),
+                     0);
+    ck_assert_int_eq(access(scratch_path("world/regions/lod0/readme.txt"), F_OK), 0);
+}
+END_TEST
+
+/* ---- what does not fit ----------------------------------------------------------------------- */
+
+static const struct {
+    size_t at;
+    uint8_t byte;
+    const char *sentence;
+} disagreements[] = {
+    {5, 5,
+     "regions/lod0/r.1.0.0.vxr says block_size_po2 5, but meta.vxrm says 4: the game ignores "
+     "this region"},
+    {6, 8,
+     "regions/lod0/r.1.0.0.vxr says region size 8 x 4 x 4, but meta.vxrm says 4: the game "
+     "ignores this region"},
+    {9, 2,
+     "regions/lod0/r.1.0.0.vxr says channel depth 2, but meta.vxrm says 1: the game ignores "
+     "this region"},
+    {18, 4,
+     "regions/lod0/r.1.0.0.vxr says sector_size 1024, but meta.vxrm says 512: the game "
+     "ignores this region"},
+    {0, 'X', "regions/lod0/r.1.0.0.vxr does not begin as a region does, with VXR_"},
+    {20, 0, "regions/lod0/r.1.0.0.vxr block 0 0 0, entry 0 of the table, has no sectors"},
+};
+
+START_TEST(region_that_disagrees_with_meta_refuses_the_folder)
+{
+    struct tfs_buf file;
+
+    voxel_folder(world(), 2);
+    file = godot_read_file(scratch_path(REGION_1));
+    file.data[disagreements[_i].at] = disagreements[_i].byte;
+    if (disagreements[_i].at == 20)
+        file.data[21] = 1;
+    godot_write_file(scratch_path(REGION_1), tfs_buf_span(&file));
+    ck_assert_int_eq(godot_open(&c, world()), -EBADMSG);
+    ck_assert_str_eq(c.err.text, disagreements[_i].sentence);
+    tfs_buf_release(&file);
+}
+END_TEST
+
+START_TEST(region_too_far_out_is_refused)
+{
+    voxel_folder(world(), 1);
+    ck_assert_int_eq(
+        rename(scratch_path(REGION_0), scratch_path("world/regions/lod0/r.2147483647.0.0.vxr")), 0);
+    ck_assert_int_eq(godot_open(&c, world()), -EBADMSG);
+    ck_assert_str_eq(c.err.text, "regions/lod0/r.2147483647.0.0.vxr lies farther out than any "
+                                 "coordinate");
+}
+END_TEST
+
+START_TEST(block_whose_size_lies_is_damage_of_its_chunk)
+{
+    struct tfs_buf file;
+    const struct tfs_key bad = {0, 0, 0, 0}, good = {0, 1, 0, 0};
+
+    voxel_folder(world(), 1);
+    file = godot_read_file(scratch_path(REGION_0));
+    file.data[20 + 4 * 64 + 3] = 0x7f;
+    godot_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
+    must_open();
+    ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, bad));
+    ck_assert(!c.save->tree->chunk_damaged(c.save, c.doc, good));
+    /* The others can be written, and its bytes stay. */
+    ck_assert_int_eq(godot_put_text(&c, good, "channels/data5.txt", "fill 4"), 0);
+    commit();
+    struct tfs_buf after = godot_read_file(scratch_path(REGION_0));
+    ck_assert_mem_eq(after.data + 20 + 4 * 64, file.data + 20 + 4 * 64, 512);
+    tfs_buf_release(&file);
+    tfs_buf_release(&after);
+}
+END_TEST
+
+START_TEST(folder_without_meta_is_none)
+{
+    mkdir(world(), 0755);
+    ck_assert_int_eq(godot_open(&c, world()), -EBADMSG);
+}
+END_TEST
+
+static Suite *folder_suite(void)
+{
+    Suite *suite = suite_create("godot_folder");
+    TCase *meta = unit_case(suite, "meta"), *tcase = unit_case(suite, "folder");
+
+    tcase_add_loop_test(meta, meta_is_read_or_refused_with_a_sentence, 0, COUNT(metas));
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, folder_shows_the_blocks_of_all_regions);
+    tcase_add_test(tcase, meta_itself_opens_the_folder);
+    tcase_add_test(tcase, level_of_detail_is_a_group);
+    if (access(SAMPLES "engine_v4/world_region", R_OK) == 0)
+        tcase_add_test(tcase, real_folder_is_edited);
+    tcase_add_test(tcase, edit_replaces_its_region_and_no_other);
+    tcase_add_test(tcase, chunk_where_no_region_is_makes_one);
+    tcase_add_test(tcase, folder_without_regions_gets_its_first);
+    tcase_add_test(tcase, chunks_that_change_places_between_regions_arrive);
+    tcase_add_test(tcase, failure_between_two_files_loses_nothing);
+    tcase_add_test(tcase, region_that_others_changed_is_a_conflict);
+    tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);
+    tcase_add_test(tcase, folder_is_locked_against_a_second_mount);
+    tcase_add_test(tcase, strays_of_a_killed_process_are_removed);
+    tcase_add_loop_test(tcase, region_that_disagrees_with_meta_refuses_the_folder, 0,
+                        COUNT(disagreements));
+    tcase_add_test(tcase, region_too_far_out_is_refused);
+    tcase_add_test(tcase, block_whose_size_lies_is_damage_of_its_chunk);
+    tcase_add_test(tcase, folder_without_meta_is_none);
+    return suite;
+}
+
+UNIT_MAIN(folder_suite)

@@ -1,0 +1,691 @@
+/* formats/godot_voxel: SQLite streams. */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/godot_case.h"
+#include "../lib/voxel_maker.h"
+#include "formats/godot_voxel/block.h"
+#include "formats/godot_voxel/stream_key.h"
+#include "scratch.h"
+
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+#define SAMPLES      "../shared/samples/godot_voxel/"
+
+static struct godot_case c;
+static sqlite3 *other; /* another program's connection */
+
+static void setup(void)
+{
+    scratch_setup();
+}
+
+static void teardown(void)
+{
+    sqlite3_close(other);
+    other = NULL;
+    godot_close(&c);
+    scratch_teardown();
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* formats/godot_voxel.md, section 10, vector 5. */
+START_TEST(key_of_every_format_is_that_of_the_page)
+{
+    const struct tfs_key key = {1, -1, 0, 2};
+    struct tfs_godot_loc loc;
+    struct tfs_buf blob = godot_hex("ffffff01000008000008");
+
+    tfs_godot_key_encode(TFS_GODOT_KEY_INT64_16, key, &loc);
+    ck_assert_int_eq(loc.number, 562945658454018);
+    tfs_godot_key_encode(TFS_GODOT_KEY_INT64_19, key, &loc);
+    ck_assert_int_eq(loc.number, 288230101273804802);
+    tfs_godot_key_encode(TFS_GODOT_KEY_TEXT, key, &loc);
+    ck_assert_uint_eq(loc.size, 8);
+    ck_assert_mem_eq(loc.bytes, "-1,0,2,1", 8);
+    tfs_godot_key_encode(TFS_GODOT_KEY_BLOB, key, &loc);
+    ck_assert_uint_eq(loc.size, blob.size);
+    ck_assert_mem_eq(loc.bytes, blob.data, blob.size);
+    tfs_buf_release(&blob);
+}
+END_TEST
+
+START_TEST(key_reads_back_at_the_bounds)
+{
+    enum tfs_godot_key_format format = (enum tfs_godot_key_format)_i;
+    int32_t low, high;
+
+    tfs_godot_key_bounds(format, &low, &high);
+    const int32_t values[] = {low, low + 1, -1, 0, 1, 12345, high - 1, high};
+    for (int i = 0; i < 8 * 8 * 8; i++) {
+        const struct tfs_key key = {(uint32_t)i % 24, values[i % 8], values[i / 8 % 8],
+                                    values[i / 64]};
+        struct tfs_key found;
+        struct tfs_godot_loc loc;
+        tfs_godot_key_encode(format, key, &loc);
+        const struct tfs_span bytes = {loc.bytes, loc.size};
+        ck_assert(tfs_godot_key_decode(format, loc.number, bytes, &found));
+        ck_assert_int_eq(tfs_key_compare(found, key), 0);
+    }
+}
+END_TEST
+
+static const struct {
+    enum tfs_godot_key_format format;
+    int64_t number;
+    const char *text;
+} no_keys[] = {
+    {TFS_GODOT_KEY_INT64_16, INT64_C(24) << 48, ""},
+    {TFS_GODOT_KEY_INT64_16, INT64_C(1) << 56, ""},
+    {TFS_GODOT_KEY_INT64_16, -1, ""},
+    {TFS_GODOT_KEY_INT64_19, INT64_C(24) << 57, ""},
+    {TFS_GODOT_KEY_INT64_19, -1, ""},
+    {TFS_GODOT_KEY_TEXT, 0, ""},
+    {TFS_GODOT_KEY_TEXT, 0, "1,2,3"},
+    {TFS_GODOT_KEY_TEXT, 0, "1,2,3,"},
+    {TFS_GODOT_KEY_TEXT, 0, "1,2,3,4,5"},
+    {TFS_GODOT_KEY_TEXT, 0, "01,2,3,4"},
+    {TFS_GODOT_KEY_TEXT, 0, "-0,2,3,4"},
+    {TFS_GODOT_KEY_TEXT, 0, "+1,2,3,4"},
+    {TFS_GODOT_KEY_TEXT, 0, "1, 2,3,4"},
+    {TFS_GODOT_KEY_TEXT, 0, "1,2,3,24"},
+    {TFS_GODOT_KEY_TEXT, 0, "1,2,3,-1"},
+    {TFS_GODOT_KEY_TEXT, 0, "33554432,2,3,4"},
+    {TFS_GODOT_KEY_TEXT, 0, "999999999999,2,3,4"},
+    {TFS_GODOT_KEY_BLOB, 0, "123456789"},
+    {TFS_GODOT_KEY_BLOB, 0, "12345678901"},
+    {TFS_GODOT_KEY_BLOB, 0, "123456789\xff"},
+};
+
+START_TEST(key_that_no_coordinate_has_is_none)
+{
+    struct tfs_key key;
+
+    ck_assert(!tfs_godot_key_decode(no_keys[_i].format, no_keys[_i].number,
+                                    tfs_span_of(no_keys[_i].text), &key));
+}
+END_TEST
+
+/* ---- databases ------------------------------------------------------------------------------- */
+
+static const char *db_path(void)
+{
+    return scratch_path("world.sqlite");
+}
+
+static void run(const char *sql)
+{
+    char *why = NULL;
+
+    if (other == NULL)
+        ck_assert_int_eq(sqlite3_open(db_path(), &other), SQLITE_OK);
+    ck_assert_msg(sqlite3_exec(other, sql, NULL, NULL, &why) == SQLITE_OK, "%s: %s", sql, why);
+}
+
+/* Closes the other program's connection, which makes tables and is gone. */
+static void run_and_close(const char *sql)
+{
+    run(sql);
+    sqlite3_close(other);
+    other = NULL;
+}
+
+/* The one number that a query gives. */
+static int64_t ask(const char *sql)
+{
+    sqlite3_stmt *statement;
+
+    if (other == NULL)
+        ck_assert_int_eq(sqlite3_open(db_path(), &other), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(other, sql, -1, &statement, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
+    int64_t number = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return number;
+}
+
+static void must_open(void)
+{
+    ck_assert_msg(godot_open(&c, db_path()) == 0, "%s", c.err.text);
+}
+
+static void commit(void)
+{
+    ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
+}
+
+/* Opens it anew: what is on disk. */
+static void reopen(void)
+{
+    godot_close(&c);
+    must_open();
+}
+
+START_TEST(stream_of_every_key_format_is_edited)
+{
+    const struct tfs_key first = {0, -50, -1, -50}, fresh = {3, -9, 8, 7};
+    const unsigned format = (unsigned)_i;
+
+    voxel_stream(db_path(), format, 10);
+    must_open();
+    ck_assert_uint_eq(c.doc->count, 10);
+    ck_assert_int_eq(godot_put_text(&c, first, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(godot_create(&c, fresh), 0);
+    ck_assert_int_eq(godot_delete(&c, (struct tfs_key){0, -49, -1, -50}), 0);
+    ck_assert_int_eq(
+        godot_move(&c, (struct tfs_key){0, -48, -1, -50}, (struct tfs_key){1, 1, 2, 3}), 0);
+    commit();
+    reopen();
+    ck_assert_uint_eq(c.doc->count, 10);
+    ck_assert(godot_shows(&c, first, "channels/data5.txt", "depth 8\nfill 9\n"));
+    ck_assert(godot_shows(&c, fresh, "voxels.csv", "x,y,z\n"));
+    ck_assert(
+        godot_holds(&c, (struct tfs_key){1, 1, 2, 3}, "voxels.csv", "x,y,z,type,sdf\n16,32,"));
+    ck_assert_ptr_null(tfs_doc_find(c.doc, (struct tfs_key){0, -49, -1, -50}));
+}
+END_TEST
+
+START_TEST(edit_writes_one_column_of_one_row)
+{
+    const struct tfs_key key = {1, 1, 0, 0};
+
+    godot_copy(SAMPLES "engine_v4/stream_coord2.sqlite", db_path());
+    run("CREATE TABLE copy AS SELECT * FROM blocks");
+    must_open();
+    const struct tfs_chunk *chunk = NULL;
+    for (size_t i = 0; i < c.doc->count && chunk == NULL; i++) {
+        struct tfs_key at = tfs_doc_at(c.doc, i)->key;
+        struct tfs_buf extra = godot_get(&c, at, "instances.bin");
+        struct tfs_buf raw = godot_get(&c, at, "raw.bin");
+        if (extra.data != NULL && raw.data != NULL)
+            chunk = tfs_doc_at(c.doc, i);
+        tfs_buf_release(&extra);
+        tfs_buf_release(&raw);
+    }
+    ck_assert_ptr_nonnull(chunk);
+    ck_assert_int_eq(godot_put_text(&c, chunk->key, "channels/data7.txt", "fill 3"), 0);
+    commit();
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), ask("SELECT count(*) FROM copy"));
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks JOIN copy USING (loc) "
+                         "WHERE blocks.vb IS NOT copy.vb"),
+                     1);
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks JOIN copy USING (loc) "
+                         "WHERE blocks.instances IS NOT copy.instances"),
+                     0);
+    (void)key;
+}
+END_TEST
+
+/* ---- instances ------------------------------------------------------------------------------- */
+
+static struct tfs_key key_with(const char *name, bool without_block)
+{
+    for (size_t i = 0; i < c.doc->count; i++) {
+        struct tfs_key key = tfs_doc_at(c.doc, i)->key;
+        struct tfs_buf found = godot_get(&c, key, name), raw = godot_get(&c, key, "raw.bin");
+        bool fits = found.data != NULL && (raw.data == NULL) == without_block;
+        tfs_buf_release(&found);
+        tfs_buf_release(&raw);
+        if (fits)
+            return key;
+    }
+    ck_abort_msg("no chunk has %s", name);
+    return (struct tfs_key){0};
+}
+
+START_TEST(instances_come_and_go)
+{
+    godot_copy(SAMPLES "engine_v4/stream_coord0.sqlite", db_path());
+    must_open();
+    struct tfs_key key = key_with("instances.bin", false);
+    struct tfs_buf extra = godot_get(&c, key, "instances.bin");
+    ck_assert_int_eq(godot_remove(&c, key, "instances.bin"), 0);
+    commit();
+    reopen();
+    struct tfs_buf gone = godot_get(&c, key, "instances.bin");
+    ck_assert_ptr_null(gone.data);
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks WHERE instances IS NOT NULL"), 1);
+    ck_assert_int_eq(godot_put(&c, key, "instances.bin", tfs_buf_span(&extra)), 0);
+    commit();
+    reopen();
+    struct tfs_buf back = godot_get(&c, key, "instances.bin");
+    ck_assert(tfs_span_equal(tfs_buf_span(&back), tfs_buf_span(&extra)));
+    tfs_buf_release(&back);
+    tfs_buf_release(&extra);
+}
+END_TEST
+
+static const char *const no_instances[] = {
+    "",
+    "00",
+    "00 02 00 0000803f 0df00d90",
+    "00 01 00 00000000 0df00d90",
+    "00 01 01 0000803f 0df00d90",
+    "00 01 00 0000803f 0df00d91",
+    "00 01 00 0000803f 0df00d90 00",
+    "00 01 01 0000803f 0100 ffff 00000000 0000803f 00 0df00d90",
+    "00 01 01 0000803f 0100 0000 00000000 0000803f 01 0df00d90",
+    "00 00 00 0000803f 900df00d",
+};
+
+START_TEST(bytes_that_are_no_instances_are_refused)
+{
+    struct tfs_buf bytes = godot_hex(no_instances[_i]);
+
+    voxel_stream(db_path(), 2, 1);
+    must_open();
+    ck_assert_int_eq(
+        godot_put(&c, tfs_doc_at(c.doc, 0)->key, "instances.bin", tfs_buf_span(&bytes)), -EBADMSG);
+    tfs_buf_release(&bytes);
+}
+END_TEST
+
+static const char *const good_instances[] = {
+    "00 01 00 0000803f 0df00d90",
+    "00 00 00 3f800000 900df00d",
+    "00 01 01 0000803f 0100 0100 00000000 0000803f 00 000000000000 00 00000000 0df00d90",
+};
+
+START_TEST(instances_of_either_byte_order_are_taken)
+{
+    struct tfs_buf bytes = godot_hex(good_instances[_i]);
+
+    voxel_stream(db_path(), 2, 1);
+    must_open();
+    ck_assert_msg(
+        godot_put(&c, tfs_doc_at(c.doc, 0)->key, "instances.bin", tfs_buf_span(&bytes)) == 0, "%s",
+        c.err.text);
+    commit();
+    ck_assert_int_eq(ask("SELECT length(instances) FROM blocks"), (int64_t)bytes.size);
+    tfs_buf_release(&bytes);
+}
+END_TEST
+
+START_TEST(row_without_voxels_gets_a_block_by_a_channel)
+{
+    godot_copy(SAMPLES "engine_v4/stream_coord2.sqlite", db_path());
+    must_open();
+    struct tfs_key key = {0};
+    for (size_t i = 0; i < c.doc->count; i++) {
+        struct tfs_buf raw = godot_get(&c, tfs_doc_at(c.doc, i)->key, "raw.bin");
+        if (raw.data == NULL)
+            key = tfs_doc_at(c.doc, i)->key;
+        tfs_buf_release(&raw);
+    }
+    struct tfs_buf csv = godot_get(&c, key, "voxels.csv");
+    ck_assert_ptr_null(csv.data);
+    ck_assert_int_eq(godot_put_text(&c, key, "channels/type.txt", "fill 5"), 0);
+    commit();
+    reopen();
+    ck_assert(godot_shows(&c, key, "channels/type.txt", "depth 16\nfill 5\n"));
+    ck_assert(godot_shows(&c, key, "channels/sdf.txt", "depth 16\nfill 32767\n"));
+}
+END_TEST
+
+/* ---- others ---------------------------------------------------------------------------------- */
+
+static const struct tfs_key one = {0, -50, -1, -50}, two = {0, -49, -1, -50};
+
+START_TEST(database_that_is_being_written_is_busy)
+{
+    voxel_stream(db_path(), 2, 3);
+    must_open();
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    run("BEGIN IMMEDIATE; UPDATE blocks SET instances = NULL");
+    ck_assert_int_eq(godot_commit(&c), -EBUSY);
+    ck_assert_str_eq(c.err.text, "the database is locked by another program, which may be a "
+                                 "running game");
+    run("ROLLBACK");
+    commit();
+    reopen();
+    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
+}
+END_TEST
+
+START_TEST(reader_that_holds_on_makes_the_commit_busy)
+{
+    voxel_stream(db_path(), 2, 3);
+    run("PRAGMA journal_mode=DELETE; BEGIN; SELECT count(*) FROM blocks");
+    must_open();
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(godot_commit(&c), -EBUSY);
+    run("COMMIT");
+    commit();
+}
+END_TEST
+
+START_TEST(change_of_another_row_stands_in_nobodys_way)
+{
+    struct tfs_error err = {0};
+
+    voxel_stream(db_path(), 2, 3);
+    must_open();
+    ck_assert(godot_holds(&c, two, "channels/data5.txt", "fill 0"));
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    run("UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = '-48,-1,-50,0') "
+        "WHERE loc = '-49,-1,-50,0'");
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    uint64_t place = tfs_doc_find(c.doc, two)->place;
+    commit();
+    /* What the other program wrote is shown, what we wrote too. */
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_uint_ne(tfs_doc_find(c.doc, two)->place, place);
+    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
+    struct tfs_buf other_row = godot_get(&c, two, "raw.bin");
+    struct tfs_buf source = godot_get(&c, (struct tfs_key){0, -48, -1, -50}, "raw.bin");
+    ck_assert(tfs_span_equal(tfs_buf_span(&other_row), tfs_buf_span(&source)));
+    tfs_buf_release(&other_row);
+    tfs_buf_release(&source);
+}
+END_TEST
+
+static const struct {
+    const char *sql, *sentence;
+} conflicts[] = {
+    {"UPDATE blocks SET vb = x'00' WHERE loc = '-50,-1,-50,0'",
+     "another program changed chunk -50_-1_-50 since it was read"},
+    {"DELETE FROM blocks WHERE loc = '-50,-1,-50,0'",
+     "another program removed this row of the database"},
+};
+
+START_TEST(change_of_the_same_row_is_a_conflict)
+{
+    voxel_stream(db_path(), 2, 3);
+    must_open();
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(godot_put_text(&c, two, "channels/data5.txt", "fill 9"), 0);
+    run(conflicts[_i].sql);
+    int64_t rows = ask("SELECT count(*) FROM blocks");
+    ck_assert_int_eq(godot_commit(&c), -ESTALE);
+    ck_assert_str_eq(c.err.text, conflicts[_i].sentence);
+    /* Nothing was written, of no row. */
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), rows);
+    struct tfs_error err = {0};
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    tfs_doc_unref(c.doc);
+    c.doc = tfs_doc_ref(c.save->doc);
+    ck_assert(godot_shows(&c, two, "channels/data5.txt", "depth 8\nfill 0\n"));
+}
+END_TEST
+
+START_TEST(row_made_by_both_is_a_conflict)
+{
+    const struct tfs_key key = {0, 1, 2, 3};
+
+    voxel_stream(db_path(), 2, 3);
+    must_open();
+    ck_assert_int_eq(godot_create(&c, key), 0);
+    run("INSERT INTO blocks VALUES ('1,2,3,0', NULL, NULL)");
+    ck_assert_int_eq(godot_commit(&c), -ESTALE);
+}
+END_TEST
+
+/* The other program changed instances, we the voxels: both stand. */
+START_TEST(change_of_the_other_column_is_none)
+{
+    voxel_stream(db_path(), 2, 3);
+    must_open();
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    run("UPDATE blocks SET instances = x'0001000000803f0df00d90'");
+    commit();
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks WHERE instances IS NOT NULL"), 3);
+    struct tfs_buf extra = godot_get(&c, one, "instances.bin");
+    ck_assert_uint_eq(extra.size, 11);
+    tfs_buf_release(&extra);
+}
+END_TEST
+
+START_TEST(reload_keeps_what_did_not_change)
+{
+    struct tfs_error err = {0};
+
+    voxel_stream(db_path(), 2, 3);
+    must_open();
+    ck_assert(godot_holds(&c, one, "channels/data5.txt", "fill 0"));
+    ck_assert(godot_holds(&c, two, "channels/data5.txt", "fill 0"));
+    const struct tfs_chunk before_one = *tfs_doc_find(c.doc, one);
+    const struct tfs_chunk before_two = *tfs_doc_find(c.doc, two);
+    run("UPDATE blocks SET vb = x'00' WHERE loc = '-50,-1,-50,0';"
+        "INSERT INTO blocks VALUES ('7,7,7,2', NULL, NULL);"
+        "DELETE FROM blocks WHERE loc = '-48,-1,-50,0'");
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    const struct tfs_doc *doc = c.save->doc;
+    ck_assert_uint_eq(doc->count, 3);
+    ck_assert(!tfs_chunk_same(tfs_doc_find(doc, one), &before_one));
+    ck_assert(tfs_chunk_same(tfs_doc_find(doc, two), &before_two));
+    ck_assert_uint_eq(tfs_doc_find(doc, one)->slot, before_one.slot);
+    ck_assert_ptr_nonnull(tfs_doc_find(doc, (struct tfs_key){2, 7, 7, 7}));
+    ck_assert(c.save->tree->chunk_damaged(c.save, doc, one));
+}
+END_TEST
+
+START_TEST(database_put_in_the_place_of_ours_is_read)
+{
+    struct tfs_error err = {0};
+
+    voxel_stream(db_path(), 2, 3);
+    must_open();
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    voxel_stream(scratch_path("new.sqlite"), 0, 7);
+    ck_assert_int_eq(rename(scratch_path("new.sqlite"), db_path()), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(godot_commit(&c), -ESTALE);
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    ck_assert_uint_eq(c.save->doc->count, 7);
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+}
+END_TEST
+
+START_TEST(database_is_locked_against_a_second_mount)
+{
+    struct godot_case second;
+
+    voxel_stream(db_path(), 2, 1);
+    must_open();
+    ck_assert_int_eq(godot_open(&second, db_path()), -EWOULDBLOCK);
+    ck_assert_int_eq(godot_open_as(&second, db_path(), NULL, TFS_LOCK_NONE), 0);
+    godot_close(&second);
+    /* A game is not kept out. */
+    run("UPDATE blocks SET instances = NULL");
+}
+END_TEST
+
+START_TEST(wal_database_is_edited_beside_its_game)
+{
+    voxel_stream(db_path(), 2, 3);
+    run("PRAGMA journal_mode=WAL; UPDATE blocks SET instances = NULL");
+    must_open();
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    commit();
+    run("UPDATE blocks SET instances = x'0001000000803f0df00d90'");
+    struct tfs_error err = {0};
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    reopen();
+    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
+}
+END_TEST
+
+/* ---- foreign and hostile --------------------------------------------------------------------- */
+
+static const struct {
+    const char *sql;
+    int code;
+    const char *sentence;
+} refused[] = {
+    {"CREATE TABLE a (b)", -EBADMSG,
+     "is a database, but not a stream of Voxel Tools: it has no table meta"},
+    {"CREATE TABLE meta (version, block_size_po2)", -EBADMSG,
+     "is a database, but not a stream of Voxel Tools: it has no table blocks"},
+    {"CREATE TABLE meta (version, block_size_po2);"
+     "CREATE VIEW blocks AS SELECT 1 AS loc, 2 AS vb, 3 AS instances; CREATE TABLE channels (idx)",
+     -EBADMSG, "is a database, but not a stream of Voxel Tools: it has no table blocks"},
+    {"CREATE TABLE meta (version, block_size_po2); CREATE TABLE blocks (loc PRIMARY KEY, vb);"
+     "CREATE TABLE channels (idx)",
+     -EBADMSG,
+     "is a database, but not a stream of Voxel Tools: its table blocks has no column instances"},
+    {"CREATE TABLE meta (version, block_size_po2); CREATE TABLE blocks (loc, vb, instances);"
+     "CREATE TABLE channels (idx)",
+     -EBADMSG, "its table blocks has another primary key than loc"},
+#define TABLES                                                                                     \
+    "CREATE TABLE meta (version INTEGER, block_size_po2 INTEGER, coordinate_format INTEGER);"      \
+    "CREATE TABLE blocks (loc TEXT PRIMARY KEY, vb BLOB, instances BLOB);"                         \
+    "CREATE TABLE channels (idx INTEGER PRIMARY KEY, depth INTEGER);"
+    {TABLES, -EBADMSG, "its table meta is empty"},
+    {TABLES "INSERT INTO meta VALUES (1, 4, 2), (1, 4, 2)", -EBADMSG,
+     "its table meta has more than one row"},
+    {TABLES "INSERT INTO meta VALUES (2, 4, 2)", -ENOTSUP,
+     "has the schema version 2, known are 0 and 1"},
+    {TABLES "INSERT INTO meta VALUES ('x', 4, 2)", -EBADMSG,
+     "its table meta has no number as version"},
+    {TABLES "INSERT INTO meta VALUES (1, 0, 2)", -EBADMSG,
+     "its block_size_po2 is not a number from 1 to 8"},
+    {TABLES "INSERT INTO meta VALUES (1, NULL, 2)", -EBADMSG,
+     "its block_size_po2 is not a number from 1 to 8"},
+    {TABLES "INSERT INTO meta VALUES (1, 4, 4)", -ENOTSUP,
+     "has keys of the unknown coordinate_format 4"},
+};
+
+START_TEST(foreign_database_is_refused_with_a_sentence)
+{
+    run_and_close(refused[_i].sql);
+    ck_assert_int_eq(godot_open(&c, db_path()), refused[_i].code);
+    ck_assert_str_eq(c.err.text, refused[_i].sentence);
+}
+END_TEST
+
+START_TEST(coordinate_format_null_is_0)
+{
+    run_and_close("CREATE TABLE meta (version INTEGER, block_size_po2 INTEGER, coordinate_format "
+                  "INTEGER);"
+                  "CREATE TABLE blocks (loc INTEGER PRIMARY KEY, vb BLOB, instances BLOB);"
+                  "CREATE TABLE channels (idx INTEGER PRIMARY KEY, depth INTEGER);"
+                  "INSERT INTO meta VALUES (1, 4, NULL);"
+                  "INSERT INTO blocks VALUES (562945658454018, NULL, NULL)");
+    must_open();
+    ck_assert_ptr_nonnull(tfs_doc_find(c.doc, (struct tfs_key){1, -1, 0, 2}));
+}
+END_TEST
+
+START_TEST(values_of_other_types_are_damage_of_their_chunk)
+{
+    run_and_close(TABLES "INSERT INTO meta VALUES (1, 4, 2);"
+                         "INSERT INTO blocks VALUES ('0,0,0,0', 'text', NULL);"
+                         "INSERT INTO blocks VALUES ('1,0,0,0', 17, 4.5);"
+                         "INSERT INTO blocks VALUES ('2,0,0,0', x'', x'');"
+                         "INSERT INTO blocks VALUES ('nonsense', NULL, NULL);"
+                         "INSERT INTO blocks VALUES (x'0102', NULL, NULL)");
+    must_open();
+    ck_assert_uint_eq(c.doc->count, 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, tfs_doc_at(c.doc, i)->key));
+    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt",
+                          "warning: 2 rows of the database cannot be reached by a coordinate"));
+    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "damaged: chunks/1_0_0: "));
+    /* The others can be written, and theirs stay. */
+    ck_assert_int_eq(godot_create(&c, (struct tfs_key){0, 3, 0, 0}), 0);
+    commit();
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks WHERE typeof(vb) = 'integer'"), 1);
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), 6);
+}
+END_TEST
+
+START_TEST(trigger_of_the_file_does_not_run)
+{
+    voxel_stream(db_path(), 2, 3);
+    run_and_close("CREATE TRIGGER evil AFTER UPDATE ON blocks BEGIN DELETE FROM meta; END");
+    must_open();
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    commit();
+    ck_assert_int_eq(ask("SELECT count(*) FROM meta"), 1);
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), 3);
+}
+END_TEST
+
+START_TEST(block_of_another_size_is_damage)
+{
+    const struct tfs_key key = {0, 0, 0, 0};
+    struct tfs_buf raw = {0};
+
+    voxel_stream(db_path(), 2, 1);
+    must_open();
+    voxel_block(&raw, 4, 5, key, 0, TFS_GODOT_LZ4);
+    ck_assert_int_eq(godot_put(&c, one, "raw.bin", tfs_buf_span(&raw)), -EBADMSG);
+    ck_assert_str_eq(c.err.text, "the block has 32 x 32 x 32 voxels, this database holds blocks of "
+                                 "16 x 16 x 16");
+    tfs_buf_release(&raw);
+}
+END_TEST
+
+START_TEST(file_that_may_not_be_written_is_shown_read_only)
+{
+    if (geteuid() == 0)
+        return; /* who may do everything sees nothing of this */
+    voxel_stream(db_path(), 2, 1);
+    ck_assert_int_eq(chmod(db_path(), 0444), 0);
+    must_open();
+    ck_assert_ptr_nonnull(c.save->read_only);
+    ck_assert_int_eq(godot_commit(&c), -EROFS);
+}
+END_TEST
+
+START_TEST(damaged_database_is_refused)
+{
+    struct tfs_buf file;
+
+    voxel_stream(db_path(), 2, 50);
+    file = godot_read_file(db_path());
+    /* Its second half is noise. */
+    for (size_t i = 8192; i < file.size; i++)
+        file.data[i] = (uint8_t)(i * 31);
+    godot_write_file(db_path(), tfs_buf_span(&file));
+    ck_assert_int_eq(godot_open(&c, db_path()), -EBADMSG);
+    ck_assert(c.err.text[0] != '\0');
+    tfs_buf_release(&file);
+}
+END_TEST
+
+static Suite *stream_suite(void)
+{
+    Suite *suite = suite_create("godot_stream");
+    TCase *keys = unit_case(suite, "keys"), *tcase = unit_case(suite, "stream");
+    const bool samples = access(SAMPLES "engine_v4/stream_coord2.sqlite", R_OK) == 0;
+
+    tcase_add_test(keys, key_of_every_format_is_that_of_the_page);
+    tcase_add_loop_test(keys, key_reads_back_at_the_bounds, 0, TFS_GODOT_KEY_FORMATS);
+    tcase_add_loop_test(keys, key_that_no_coordinate_has_is_none, 0, COUNT(no_keys));
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, stream_of_every_key_format_is_edited, 0, 5);
+    if (samples) {
+        tcase_add_test(tcase, edit_writes_one_column_of_one_row);
+        tcase_add_test(tcase, instances_come_and_go);
+        tcase_add_test(tcase, row_without_voxels_gets_a_block_by_a_channel);
+    }
+    tcase_add_loop_test(tcase, bytes_that_are_no_instances_are_refused, 0, COUNT(no_instances));
+    tcase_add_loop_test(tcase, instances_of_either_byte_order_are_taken, 0, COUNT(good_instances));
+    tcase_add_test(tcase, database_that_is_being_written_is_busy);
+    tcase_add_test(tcase, reader_that_holds_on_makes_the_commit_busy);
+    tcase_add_test(tcase, change_of_another_row_stands_in_nobodys_way);
+    tcase_add_loop_test(tcase, change_of_the_same_row_is_a_conflict, 0, COUNT(conflicts));
+    tcase_add_test(tcase, row_made_by_both_is_a_conflict);
+    tcase_add_test(tcase, change_of_the_other_column_is_none);
+    tcase_add_test(tcase, reload_keeps_what_did_not_change);
+    tcase_add_test(tcase, database_put_in_the_place_of_ours_is_read);
+    tcase_add_test(tcase, database_is_locked_against_a_second_mount);
+    tcase_add_test(tcase, wal_database_is_edited_beside_its_game);
+    tcase_add_loop_test(tcase, foreign_database_is_refused_with_a_sentence, 0, COUNT(refused));
+    tcase_add_test(tcase, coordinate_format_null_is_0);
+    tcase_add_test(tcase, values_of_other_types_are_damage_of_their_chunk);
+    tcase_add_test(tcase, trigger_of_the_file_does_not_run);
+    tcase_add_test(tcase, block_of_another_size_is_damage);
+    tcase_add_test(tcase, file_that_may_not_be_written_is_shown_read_only);
+    tcase_add_test(tcase, damaged_database_is_refused);
+    return suite;
+}
+
+UNIT_MAIN(stream_suite)

@@ -1,0 +1,712 @@
+/* formats/picture on Cosmic Reach regions and Roblox terrain: heights, colours, sculpting, and what
+ * is computed again. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/place_maker.h"
+#include "../lib/region_maker.h"
+#include "../lib/tree_files.h"
+#include "formats/cosmic_reach/cosmic_reach.h"
+#include "formats/picture/columns.h"
+#include "formats/roblox/roblox.h"
+#include "image/png.h"
+#include "unit.h"
+
+#define HEIGHTMAP "heightmap.png"
+
+/* A save, and its heights as numbers. */
+static struct tree_files t;
+static uint32_t width, depth;
+static uint16_t heights[1 << 18];
+
+static void open_region(const struct maker_region *r)
+{
+    struct maker_bytes bytes = {0};
+
+    maker_region_write(r, &bytes);
+    int result = tree_files_open(&t, &tfs_cosmic_reach_region, "some.cosmicreach",
+                                 (struct tfs_span){bytes.data, bytes.size});
+    ck_assert_msg(result == 0, "%s", t.err.text);
+    maker_release(&bytes);
+}
+
+static void teardown(void)
+{
+    tree_files_close(&t);
+}
+
+static struct tfs_png_shape shape_of(void)
+{
+    struct tfs_picture_box box;
+
+    ck_assert(tfs_picture_box(t.save.tree->voxels, t.doc, &box));
+    return (struct tfs_png_shape){
+        .width = (uint32_t)box.sx, .height = (uint32_t)box.sz, .type = TFS_PNG_GREY16};
+}
+
+static void read_heights(void)
+{
+    struct tfs_buf png = {0}, samples = {0};
+    struct tfs_png_shape shape = shape_of();
+    struct tfs_error err = {0};
+    unsigned bits;
+
+    ck_assert_msg(tree_files_get(&t, HEIGHTMAP, &png) == 0, "%s", t.err.text);
+    ck_assert_int_eq(tfs_png_read(tfs_buf_span(&png), &shape, &samples, &bits, &err), 0);
+    ck_assert_uint_eq(bits, 16);
+    width = shape.width;
+    depth = shape.height;
+    ck_assert_uint_le(samples.size / 2, sizeof(heights) / sizeof(heights[0]));
+    for (size_t i = 0; i < samples.size / 2; i++)
+        heights[i] = (uint16_t)(samples.data[2 * i] << 8 | samples.data[2 * i + 1]);
+    tfs_buf_release(&png);
+    tfs_buf_release(&samples);
+}
+
+static void height_row(void *arg, uint32_t row, uint8_t *samples)
+{
+    const struct tfs_png_shape *shape = arg;
+
+    for (uint32_t x = 0; x < shape->width; x++) {
+        uint16_t height = heights[row * shape->width + x];
+        if (shape->type == TFS_PNG_GREY8) {
+            samples[x] = (uint8_t)height;
+            continue;
+        }
+        samples[2 * x] = (uint8_t)(height >> 8);
+        samples[2 * x + 1] = (uint8_t)height;
+    }
+}
+
+/* Writes `heights`. */
+static int put_heights(enum tfs_png_type type)
+{
+    struct tfs_png_shape shape = shape_of();
+    struct tfs_buf png = {0};
+    struct tfs_error err = {0};
+
+    shape.type = type;
+    ck_assert_int_eq(tfs_png_write(&shape, height_row, &shape, &png, &err), 0);
+    int result = tree_files_put(&t, HEIGHTMAP, tfs_buf_span(&png));
+    tfs_buf_release(&png);
+    return result;
+}
+
+/* Sets one pixel and writes the picture. */
+static int put_pixel(uint32_t x, uint32_t z, uint16_t height)
+{
+    read_heights();
+    heights[z * width + x] = height;
+    return put_heights(TFS_PNG_GREY16);
+}
+
+static uint16_t height_at(uint32_t x, uint32_t z)
+{
+    read_heights();
+    return heights[z * width + x];
+}
+
+static bool file_has(const char *path, const char *text)
+{
+    struct tfs_buf out = {0};
+
+    ck_assert_msg(tree_files_get(&t, path, &out) == 0, "%s", t.err.text);
+    tfs_buf_u8(&out, '\0');
+    bool has = strstr((const char *)out.data, text) != NULL;
+    if (!has)
+        fprintf(stderr, "%s: %.400s\n", path, (const char *)out.data);
+    tfs_buf_release(&out);
+    return has;
+}
+
+static void check_refused(int result, const char *sentence)
+{
+    ck_assert_int_eq(result, -EBADMSG);
+    ck_assert_msg(strstr(t.err.text, sentence) != NULL, "%s", t.err.text);
+}
+
+/* A chunk of air but for these blocks: "x,y,z name" in local coordinates, ended by NULL. */
+static void add_chunk(struct maker_region *r, int32_t x, int32_t y, int32_t z,
+                      const char *const blocks[])
+{
+    const char *names[16] = {"base:air"};
+    uint16_t ids[MAKER_VOXELS] = {0};
+    int32_t count = 1;
+    struct maker_chunk *chunk = maker_region_add(r, x, y, z);
+
+    for (; *blocks != NULL; blocks++, count++) {
+        unsigned at[3];
+        int used;
+        ck_assert_int_eq(sscanf(*blocks, "%u,%u,%u %n", &at[0], &at[1], &at[2], &used), 3);
+        names[count] = *blocks + used;
+        ids[(at[1] * 16 + at[2]) * 16 + at[0]] = (uint16_t)count;
+    }
+    maker_game_blocks(&chunk->body, names, count, ids, 7);
+    maker_add(&chunk->body, "\1\1\0", 3);
+}
+
+static void open_chunk(const char *const blocks[])
+{
+    struct maker_region r = maker_region_init(7);
+
+    add_chunk(&r, 0, 0, 0, blocks);
+    open_region(&r);
+    maker_region_release(&r);
+}
+
+#define BLOCKS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+START_TEST(a_height_counts_voxels_up_to_the_highest_that_is_not_air)
+{
+    open_chunk(BLOCKS("3,0,1 a:b", "4,15,1 a:b", "5,2,1 a:b", "5,7,1 a:c"));
+    ck_assert_uint_eq(height_at(3, 1), 1);
+    ck_assert_uint_eq(height_at(4, 1), 16);
+    ck_assert_uint_eq(height_at(5, 1), 8);
+    ck_assert_uint_eq(height_at(6, 1), 0);
+}
+END_TEST
+
+START_TEST(pictures_begin_at_the_lowest_chunk_whatever_its_sign)
+{
+    struct maker_region r = maker_region_init(7);
+
+    add_chunk(&r, -2, -16, -1, BLOCKS("0,0,0 a:b"));
+    add_chunk(&r, -1, -14, -3, BLOCKS("15,1,15 a:b"));
+    open_region(&r);
+    maker_region_release(&r);
+    read_heights();
+    ck_assert_uint_eq(width, 32);
+    ck_assert_uint_eq(depth, 48);
+    ck_assert_uint_eq(heights[32 * 32], 1);
+    ck_assert_uint_eq(heights[15 * 32 + 31], 34);
+    ck_assert(file_has("info.txt", "pictures: 32 x 48 pixels\n"));
+    ck_assert(file_has("info.txt", "picture origin: x -32 z -48 is pixel 0,0\n"));
+    ck_assert(file_has("info.txt", "picture bottom: y -256: "));
+}
+END_TEST
+
+START_TEST(the_picture_itself_says_where_it_lies)
+{
+    struct maker_region r = maker_region_init(7);
+    struct tfs_buf png = {0};
+
+    add_chunk(&r, -2, -16, 5, BLOCKS("0,0,0 a:b"));
+    open_region(&r);
+    maker_region_release(&r);
+    ck_assert_int_eq(tree_files_get(&t, HEIGHTMAP, &png), 0);
+    ck_assert_ptr_nonnull(memmem(png.data, png.size, "tEXtorigin\0-32 80", 17));
+    ck_assert_ptr_nonnull(memmem(png.data, png.size, "tEXtbottom\0-256", 15));
+    tfs_buf_release(&png);
+}
+END_TEST
+
+START_TEST(absent_chunks_are_empty_columns)
+{
+    struct maker_region r = maker_region_init(7);
+
+    add_chunk(&r, 0, 0, 0, BLOCKS("0,0,0 a:b"));
+    add_chunk(&r, 2, 3, 1, BLOCKS("0,0,0 a:b"));
+    open_region(&r);
+    maker_region_release(&r);
+    read_heights();
+    ck_assert_uint_eq(width, 48);
+    ck_assert_uint_eq(heights[0], 1);
+    ck_assert_uint_eq(heights[16], 0);
+    ck_assert_uint_eq(heights[16 * 48 + 32], 49);
+}
+END_TEST
+
+static const struct {
+    int32_t version;
+    int32_t x, y; /* of a second chunk beside 0_0_0 */
+    bool there;
+} limits[] = {{0, 511, 0, true}, {0, 512, 0, false}, {0, 0, 4094, true}, {0, 0, 4095, false}};
+
+/* Chunks this far apart are of no region, but a document can hold them. */
+START_TEST(pictures_end_at_8192_pixels_and_65535_high)
+{
+    struct tfs_edit edit;
+    struct tfs_error err = {0};
+
+    open_chunk(BLOCKS("0,0,0 a:b"));
+    struct tfs_chunk far = *tfs_doc_at(t.doc, 0);
+    far.key = (struct tfs_key){0, limits[_i].x, limits[_i].y, 0};
+    far.slot = TFS_SLOT_NONE;
+    ck_assert_int_eq(tfs_edit_open(t.doc, &edit, &err), 0);
+    ck_assert_int_eq(tfs_edit_put(&edit, &far, &err), 0);
+    tfs_doc_unref(t.doc);
+    t.doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    ck_assert(tree_files_has(&t, HEIGHTMAP) == limits[_i].there);
+    ck_assert(tree_files_has(&t, "map.png") == limits[_i].there);
+    ck_assert(file_has("info.txt", limits[_i].there ? " pixels\n" : "pictures: none, because the"));
+}
+END_TEST
+
+START_TEST(a_save_without_chunks_has_no_pictures)
+{
+    struct maker_region r = maker_region_init(3);
+
+    open_region(&r);
+    maker_region_release(&r);
+    ck_assert(!tree_files_has(&t, HEIGHTMAP));
+    ck_assert(!tree_files_has(&t, "map.png"));
+    ck_assert(file_has("info.txt", "pictures: none, because there are no chunks\n"));
+}
+END_TEST
+
+/* ---- sculpting ------------------------------------------------------------------------------- */
+
+START_TEST(lowering_clears_what_is_above)
+{
+    open_chunk(BLOCKS("3,0,1 a:b", "3,1,1 a:b", "3,2,1 a:c", "4,2,1 a:c"));
+    ck_assert_int_eq(put_pixel(3, 1, 1), 0);
+    ck_assert_uint_eq(height_at(3, 1), 1);
+    ck_assert(file_has("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,0,1,a:b\n4,2,1,a:c\n"));
+    ck_assert_int_eq(put_pixel(3, 1, 0), 0);
+    ck_assert(file_has("chunks/0_0_0/voxels.csv", "x,y,z,block\n4,2,1,a:c\n"));
+}
+END_TEST
+
+START_TEST(a_column_lowered_into_a_hollow_ends_at_the_next_voxel)
+{
+    open_chunk(BLOCKS("3,1,1 a:b", "3,9,1 a:c"));
+    ck_assert_int_eq(put_pixel(3, 1, 6), 0);
+    ck_assert_uint_eq(height_at(3, 1), 2);
+    ck_assert(file_has("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,1,1,a:b\n"));
+}
+END_TEST
+
+START_TEST(raising_repeats_the_top_voxel_into_chunks_that_are_made)
+{
+    open_chunk(BLOCKS("3,14,1 a:b"));
+    ck_assert_int_eq(put_pixel(3, 1, 34), 0);
+    ck_assert_uint_eq(height_at(3, 1), 34);
+    ck_assert_uint_eq(t.doc->count, 3);
+    ck_assert(file_has("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,14,1,a:b\n3,15,1,a:b\n"));
+    ck_assert(file_has("chunks/0_1_0/voxels.csv", "\n3,16,1,a:b\n3,17,1,a:b\n"));
+    ck_assert(file_has("chunks/0_2_0/voxels.csv", "x,y,z,block\n3,32,1,a:b\n3,33,1,a:b\n"));
+}
+END_TEST
+
+START_TEST(an_empty_column_takes_what_is_most_common_around_it)
+{
+    /* Around 5,5: two a:c, one a:b; a:b is the more common one of the save. */
+    open_chunk(BLOCKS("4,0,4 a:c", "6,0,6 a:c", "4,0,5 a:b", "9,0,9 a:b", "0,0,0 a:b"));
+    ck_assert_int_eq(put_pixel(5, 5, 2), 0);
+    ck_assert(file_has("chunks/0_0_0/voxels.csv", "5,0,5,a:c\n"));
+    ck_assert(file_has("chunks/0_0_0/voxels.csv", "5,1,5,a:c\n"));
+    ck_assert_int_eq(put_pixel(13, 13, 1), 0);
+    ck_assert(file_has("chunks/0_0_0/voxels.csv", "13,0,13,a:b\n"));
+}
+END_TEST
+
+START_TEST(empty_columns_look_at_their_neighbours_as_they_were)
+{
+    open_chunk(BLOCKS("0,0,0 a:c", "9,0,9 a:b", "11,0,9 a:b"));
+    read_heights();
+    heights[1] = heights[2] = 1;
+    ck_assert_int_eq(put_heights(TFS_PNG_GREY16), 0);
+    ck_assert(file_has("chunks/0_0_0/voxels.csv", "1,0,0,a:c\n2,0,0,a:b\n"));
+}
+END_TEST
+
+START_TEST(nothing_can_be_raised_where_there_is_no_voxel)
+{
+    struct maker_region r = maker_region_init(7);
+    struct maker_chunk *chunk = maker_region_add(&r, 0, 0, 0);
+
+    maker_single(&chunk->body, "base:air");
+    maker_add(&chunk->body, "\1\1\0", 3);
+    open_region(&r);
+    maker_region_release(&r);
+    check_refused(put_pixel(7, 3, 1), "pixel 7,3: nothing can be raised here");
+}
+END_TEST
+
+START_TEST(a_column_that_leaves_the_region_is_refused_with_its_first_pixel)
+{
+    open_chunk(BLOCKS("3,14,1 a:b", "4,14,1 a:b"));
+    read_heights();
+    heights[16 + 4] = 257;
+    heights[16 + 3] = 256;
+    struct tfs_doc *before = t.doc;
+    check_refused(put_heights(TFS_PNG_GREY16), "pixel 4,1: chunk 0_16_0 is outside this region");
+    ck_assert_ptr_eq(t.doc, before);
+    check_refused(put_pixel(3, 1, 65535), "pixel 3,1: too high");
+}
+END_TEST
+
+START_TEST(eight_bits_are_refused_where_heights_need_sixteen)
+{
+    open_chunk(BLOCKS("3,14,1 a:b"));
+    read_heights();
+    check_refused(put_heights(TFS_PNG_GREY8), "the heights of the save need 16 (pixel 3,1 does)");
+}
+END_TEST
+
+START_TEST(a_picture_of_another_size_is_refused_with_both_sizes)
+{
+    struct tfs_png_shape shape = {.width = 17, .height = 16, .type = TFS_PNG_GREY16};
+    struct tfs_buf png = {0};
+    struct tfs_error err = {0};
+
+    open_chunk(BLOCKS("3,14,1 a:b"));
+    ck_assert_int_eq(tfs_png_write(&shape, height_row, &shape, &png, &err), 0);
+    int result = tree_files_put(&t, HEIGHTMAP, tfs_buf_span(&png));
+    ck_assert_int_eq(result, -EBADMSG);
+    ck_assert(strstr(t.err.text, "17") != NULL && strstr(t.err.text, "16") != NULL);
+    tfs_buf_release(&png);
+}
+END_TEST
+
+/* ---- voxels that can be partial -------------------------------------------------------------- */
+
+static void open_value(struct maker_bytes *bytes)
+{
+    int result = tree_files_open(&t, &tfs_rbx_blob_container, "some.bin",
+                                 (struct tfs_span){bytes->data, bytes->size});
+
+    ck_assert_msg(result == 0, "%s", t.err.text);
+    maker_release(bytes);
+}
+
+static void open_place(unsigned chunks, unsigned log2, uint64_t seed)
+{
+    struct place_world world = {.seed = seed, .chunks = chunks, .log2 = log2};
+    struct maker_bytes bytes = {0};
+
+    place_grid(&bytes, &world);
+    open_value(&bytes);
+}
+
+/* One chunk of 4 x 4 x 4 cells of Air at 0,0,0. */
+static void open_air(void)
+{
+    static const struct place_cell cells[64];
+    struct maker_bytes bytes = {0};
+
+    place_hex(&bytes, "0102 000000000000000000000000");
+    place_records(&bytes, cells, 64);
+    open_value(&bytes);
+}
+
+#define CELLS "x,y,z,material,occupancy,water\n"
+
+static const struct {
+    const char *before;
+    uint16_t height;
+    const char *after;
+} partial[] = {
+    {"0,0,0,Grass,100,50\n", 3, "0,0,0,Grass,255,0\n0,1,0,Grass,255,0\n0,2,0,Grass,100,50\n"},
+    {"0,0,0,Rock,200,0\n0,1,0,Grass,9,0\n", 1, "0,0,0,Rock,200,0\n"},
+    {"0,0,0,Water,40,0\n", 2, "0,0,0,Water,255,0\n0,1,0,Water,40,0\n"},
+    /* Its neighbour's partial top goes to the top. */
+    {"1,0,1,Sand,30,0\n", 2, "0,0,0,Sand,255,0\n1,0,1,Sand,30,0\n0,1,0,Sand,30,0\n"},
+};
+
+START_TEST(a_partial_top_moves_up_and_what_is_below_is_full)
+{
+    static const char path[] = "chunks/0_0_0/voxels.csv";
+    char text[256];
+
+    open_air();
+    snprintf(text, sizeof(text), CELLS "%s", partial[_i].before);
+    ck_assert_msg(tree_files_put(&t, path, tfs_span_of(text)) == 0, "%s", t.err.text);
+    ck_assert_msg(put_pixel(0, 0, partial[_i].height) == 0, "%s", t.err.text);
+    ck_assert_uint_eq(height_at(0, 0), partial[_i].height);
+    snprintf(text, sizeof(text), CELLS "%s", partial[_i].after);
+    ck_assert(file_has(path, text));
+}
+END_TEST
+
+START_TEST(a_partial_top_is_made_full_in_the_chunk_below)
+{
+    open_air();
+    ck_assert_int_eq(
+        tree_files_put(&t, "chunks/0_0_0/voxels.csv", tfs_span_of(CELLS "3,3,2,Mud,7,0\n")), 0);
+    ck_assert_int_eq(put_pixel(3, 2, 5), 0);
+    ck_assert(file_has("chunks/0_0_0/voxels.csv", CELLS "3,3,2,Mud,255,0\n"));
+    ck_assert(file_has("chunks/0_1_0/voxels.csv", CELLS "3,4,2,Mud,7,0\n"));
+}
+END_TEST
+
+/* ---- laws ------------------------------------------------------------------------------------ */
+
+#define REGIONS 16
+#define PLACES  6
+
+/* A landscape of 48 x 48, then regions with anything in them, then terrain of Roblox. */
+static void open_random(int seed)
+{
+    struct maker_region r = maker_region_init(seed % 8);
+
+    if (seed >= REGIONS) {
+        open_place(12, (unsigned)seed % 3 + 2, (uint64_t)seed);
+        return;
+    }
+    if (seed == 0)
+        maker_demo(&r, 27, 1);
+    else
+        maker_random_region(&r, (unsigned)(seed * 2), (uint64_t)seed);
+    open_region(&r);
+    maker_region_release(&r);
+}
+
+START_TEST(writing_back_what_was_read_changes_nothing)
+{
+    struct tfs_buf png = {0};
+
+    open_random(_i);
+    struct tfs_doc *before = t.doc;
+    ck_assert_int_eq(tree_files_get(&t, HEIGHTMAP, &png), 0);
+    ck_assert_msg(tree_files_put(&t, HEIGHTMAP, tfs_buf_span(&png)) == 0, "%s", t.err.text);
+    ck_assert_ptr_eq(t.doc, before);
+    tfs_buf_release(&png);
+}
+END_TEST
+
+static uint16_t wanted[1 << 18], previous[1 << 18];
+
+/* Changes about one pixel in four, none above the save's bounds. */
+static void draw_heights(struct maker_random *random)
+{
+    struct tfs_picture_box box;
+
+    ck_assert(tfs_picture_box(t.save.tree->voxels, t.doc, &box));
+    read_heights();
+    memcpy(previous, heights, sizeof(heights));
+    for (size_t i = 0; i < (size_t)width * depth; i++)
+        if (maker_draw(random, 4) == 0)
+            heights[i] = (uint16_t)maker_draw(random, (uint32_t)box.sy + 1);
+    memcpy(wanted, heights, sizeof(heights));
+}
+
+/* Raised and untouched columns are as written; lowered ones too, or lower where there was a
+ * hollow. */
+START_TEST(what_was_written_is_read_again)
+{
+    struct maker_random random = {(uint64_t)_i};
+
+    open_random(_i);
+    draw_heights(&random);
+    ck_assert_msg(put_heights(TFS_PNG_GREY16) == 0, "%s", t.err.text);
+    read_heights();
+    for (size_t i = 0; i < (size_t)width * depth; i++) {
+        if (wanted[i] < previous[i])
+            ck_assert_uint_le(heights[i], wanted[i]);
+        else
+            ck_assert_uint_eq(heights[i], wanted[i]);
+    }
+    for (size_t i = 0; i < t.doc->count; i++)
+        ck_assert_msg(
+            t.save.tree->chunk_check(&t.save, t.doc, tfs_doc_at(t.doc, i)->key, &t.err) == 0, "%s",
+            t.err.text);
+}
+END_TEST
+
+/* ---- what is computed again ------------------------------------------------------------------ */
+
+static size_t computed(void)
+{
+    struct tfs_columns *columns;
+    struct tfs_error err = {0};
+
+    ck_assert_int_eq(tfs_columns_lock(&t.save, t.doc, &columns, &err), 0);
+    size_t count = tfs_columns_computed(columns);
+    tfs_columns_unlock(columns);
+    return count;
+}
+
+START_TEST(only_chunks_that_changed_are_looked_into_again)
+{
+    struct maker_region r = maker_region_init(7);
+
+    maker_demo(&r, 300, 1); /* enough for several threads */
+    open_region(&r);
+    maker_region_release(&r);
+    /* Three layers of 100, of which the lowest is covered in places. */
+    size_t first = computed();
+    ck_assert_uint_ge(first, 200);
+    ck_assert_uint_lt(first, 300);
+    ck_assert_uint_eq(computed(), 0);
+    ck_assert_int_eq(
+        tree_files_put(&t, "chunks/0_2_0/voxels.csv", tfs_span_of("x,y,z,block\n1,32,1,a:b\n")), 0);
+    ck_assert_uint_eq(computed(), 1);
+    ck_assert_uint_eq(computed(), 0);
+}
+END_TEST
+
+START_TEST(pictures_change_with_blocks_and_not_with_light)
+{
+    const struct tfs_tree *tree = &tfs_cosmic_reach_tree;
+
+    open_chunk(BLOCKS("3,14,1 a:b"));
+    struct tfs_doc *before = tfs_doc_ref(t.doc);
+    ck_assert_int_eq(tree_files_put(&t, "chunks/0_0_0/lights/sky.txt", tfs_span_of("fill 3\n")),
+                     -ENOENT);
+    ck_assert_int_eq(put_pixel(3, 1, 16), 0);
+    uint32_t changes = tree->root_changes(before, t.doc), pictures = 0;
+    for (unsigned i = 0; i < tree->root_count; i++)
+        if (tree->root_files[i].flags & TFS_FILE_LATE)
+            pictures |= UINT32_C(1) << i;
+    ck_assert_uint_eq(changes, pictures);
+    tfs_doc_unref(before);
+}
+END_TEST
+
+/* ---- colours and the map --------------------------------------------------------------------- */
+
+static const struct {
+    const char *a, *b;
+    bool same;
+} alike[] = {
+    {"base:grass[type=full]", "other:grass_blades", true},
+    {"base:water[type=source]", "base:water[type=flow,level=3]", true},
+    {"base:stone_gravel", "base:gravel", true},
+    {"base:stone_gravel", "base:stone_basalt", false},
+    {"mod:bluestone", "base:stone", true},
+    {"mod:sandstone", "mod:sand", false},
+    {"base:zyx", "base:zyy", false},
+    {"base:zyx", "base:zyx[a=b]", true},
+    {"", "[", true},
+};
+
+START_TEST(names_with_the_same_word_have_one_colour)
+{
+    bool water;
+
+    uint32_t a = tfs_colour_of_name(tfs_span_of(alike[_i].a), &water);
+    uint32_t b = tfs_colour_of_name(tfs_span_of(alike[_i].b), &water);
+    ck_assert(a <= 0xffffff && b <= 0xffffff);
+    ck_assert((a == b) == alike[_i].same);
+}
+END_TEST
+
+static const char *const words[] = {"aluminium", "bedrock", "dirt",  "grass",  "ice",   "leaves",
+                                    "lava",      "log",     "stone", "planks", "yellow"};
+
+START_TEST(words_of_the_table_are_found_with_and_without_a_tail)
+{
+    bool water;
+    char with[64];
+
+    snprintf(with, sizeof(with), "game:%s_9", words[_i]);
+    uint32_t plain = tfs_colour_of_name(tfs_span_of(words[_i]), &water);
+    ck_assert_uint_eq(tfs_colour_of_name(tfs_span_of(with), &water), plain);
+    ck_assert_uint_ne(tfs_colour_of_hash(tfs_span_of(words[_i])), plain);
+    ck_assert(!water);
+}
+END_TEST
+
+/* red + green + blue of a pixel of map.png, which is stored as it stands. */
+static unsigned brightness(uint32_t x, uint32_t z)
+{
+    struct tfs_buf png = {0};
+    struct tfs_png_shape shape = shape_of();
+
+    ck_assert_int_eq(tree_files_get(&t, "map.png", &png), 0);
+    /* Signature, IHDR, the head of IDAT, of zlib and of the one stored block. */
+    const uint8_t *rgb = png.data + 8 + 25 + 8 + 2 + 5 + z * (shape.width * 3 + 1) + 1 + x * 3;
+    unsigned sum = rgb[0] + (unsigned)rgb[1] + rgb[2];
+    tfs_buf_release(&png);
+    return sum;
+}
+
+START_TEST(the_map_is_lit_from_the_north_west)
+{
+    /* A step up to the east, a step down, and level ground. */
+    open_chunk(BLOCKS("2,3,1 x:stone", "3,4,1 x:stone", "4,4,1 x:stone", "5,3,1 x:stone"));
+    ck_assert_uint_gt(brightness(3, 1), brightness(4, 1));
+    ck_assert_uint_lt(brightness(5, 1), brightness(2, 1));
+    ck_assert_uint_lt(brightness(9, 9), brightness(5, 1));
+}
+END_TEST
+
+static void add_water(struct maker_region *r, int32_t x, int32_t y)
+{
+    struct maker_chunk *chunk = maker_region_add(r, x, y, 0);
+
+    maker_single(&chunk->body, "x:water");
+    maker_add(&chunk->body, "\1\1\0", 3);
+}
+
+START_TEST(deep_water_is_darker_than_shallow_across_chunks)
+{
+    struct maker_region r = maker_region_init(7);
+
+    add_chunk(&r, 0, 0, 0, BLOCKS("0,0,0 x:sand", "1,15,1 x:sand"));
+    add_water(&r, 0, 1);
+    add_water(&r, 1, 0);
+    add_water(&r, 1, 1);
+    open_region(&r);
+    maker_region_release(&r);
+    ck_assert_uint_gt(brightness(0, 5), brightness(20, 5));
+    /* Sand right below sixteen blocks of water. */
+    ck_assert_uint_gt(brightness(1, 1), brightness(0, 5));
+}
+END_TEST
+
+START_TEST(the_map_cannot_be_written)
+{
+    open_chunk(BLOCKS("3,14,1 a:b"));
+    ck_assert(!tree_files_writable(&t, "map.png"));
+    ck_assert(tree_files_writable(&t, HEIGHTMAP));
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------------------- */
+
+#define LOOP(tests, rows, function)                                                                \
+    tcase_add_loop_test(tests, function, 0, (int)(sizeof(rows) / sizeof((rows)[0])))
+
+static void add_sculpting(TCase *sculpting)
+{
+    tcase_set_timeout(sculpting, 60);
+    tcase_add_test(sculpting, lowering_clears_what_is_above);
+    tcase_add_test(sculpting, a_column_lowered_into_a_hollow_ends_at_the_next_voxel);
+    tcase_add_test(sculpting, raising_repeats_the_top_voxel_into_chunks_that_are_made);
+    tcase_add_test(sculpting, an_empty_column_takes_what_is_most_common_around_it);
+    tcase_add_test(sculpting, empty_columns_look_at_their_neighbours_as_they_were);
+    tcase_add_test(sculpting, nothing_can_be_raised_where_there_is_no_voxel);
+    tcase_add_test(sculpting, a_column_that_leaves_the_region_is_refused_with_its_first_pixel);
+    tcase_add_test(sculpting, eight_bits_are_refused_where_heights_need_sixteen);
+    tcase_add_test(sculpting, a_picture_of_another_size_is_refused_with_both_sizes);
+    tcase_add_loop_test(sculpting, writing_back_what_was_read_changes_nothing, 0, REGIONS + PLACES);
+    tcase_add_loop_test(sculpting, what_was_written_is_read_again, 0, REGIONS + PLACES);
+    LOOP(sculpting, partial, a_partial_top_moves_up_and_what_is_below_is_full);
+    tcase_add_test(sculpting, a_partial_top_is_made_full_in_the_chunk_below);
+}
+
+static Suite *picture_suite(void)
+{
+    Suite *suite = suite_create("picture");
+    TCase *reading = unit_case(suite, "reading"), *sculpting = unit_case(suite, "sculpting");
+    TCase *again = unit_case(suite, "again"), *map = unit_case(suite, "map");
+    TCase *colours = unit_case(suite, "colours");
+
+    tcase_add_checked_fixture(reading, NULL, teardown);
+    tcase_add_checked_fixture(sculpting, NULL, teardown);
+    tcase_add_checked_fixture(again, NULL, teardown);
+    tcase_add_checked_fixture(map, NULL, teardown);
+    tcase_add_test(reading, a_height_counts_voxels_up_to_the_highest_that_is_not_air);
+    tcase_add_test(reading, pictures_begin_at_the_lowest_chunk_whatever_its_sign);
+    tcase_add_test(reading, the_picture_itself_says_where_it_lies);
+    tcase_add_test(reading, absent_chunks_are_empty_columns);
+    LOOP(reading, limits, pictures_end_at_8192_pixels_and_65535_high);
+    tcase_add_test(reading, a_save_without_chunks_has_no_pictures);
+    add_sculpting(sculpting);
+    tcase_add_test(again, only_chunks_that_changed_are_looked_into_again);
+    tcase_add_test(again, pictures_change_with_blocks_and_not_with_light);
+    LOOP(colours, alike, names_with_the_same_word_have_one_colour);
+    LOOP(colours, words, words_of_the_table_are_found_with_and_without_a_tail);
+    tcase_add_test(map, the_map_is_lit_from_the_north_west);
+    tcase_add_test(map, deep_water_is_darker_than_shallow_across_chunks);
+    tcase_add_test(map, the_map_cannot_be_written);
+    return suite;
+}
+
+UNIT_MAIN(picture_suite)

@@ -1,0 +1,277 @@
+/* formats/save: which container gets a save, and what is said when none does. */
+#include <errno.h>
+
+#include "formats/format.h"
+#include "scratch.h"
+
+static struct tfs_error err;
+
+static const struct tfs_tree tree;
+
+/* ---- toy formats: each bids by the first letter of the content or the name ------------------- */
+
+static int opened, closed;
+static char opened_path[PATH_MAX], opened_name[PATH_MAX];
+static uint64_t opened_limit;
+static size_t head_size;
+
+static int bid_if(const struct tfs_probe *probe, char letter, int bid)
+{
+    head_size = probe->head.size;
+    ck_assert_str_eq(strrchr(probe->path, '/') + 1, probe->name);
+    ck_assert_int_ge(probe->fd, 0);
+    return probe->head.size > 0 && probe->head.data[0] == letter ? bid : TFS_BID_NONE;
+}
+
+static int probe_apple(const struct tfs_probe *probe)
+{
+    return bid_if(probe, 'a', TFS_BID_CERTAIN);
+}
+
+static int probe_low(const struct tfs_probe *probe)
+{
+    return probe->head.size > 0 && probe->head.data[0] < 'm' ? TFS_BID_LOW : TFS_BID_NONE;
+}
+
+static int probe_pear(const struct tfs_probe *probe)
+{
+    return bid_if(probe, 'p', TFS_BID_FULL);
+}
+
+static int probe_folder(const struct tfs_probe *probe)
+{
+    return S_ISDIR(probe->st.st_mode) && probe->head.size == 0 &&
+                   faccessat(probe->fd, "meta", F_OK, 0) == 0
+               ? TFS_BID_CERTAIN
+               : TFS_BID_NONE;
+}
+
+static int toy_open(struct tfs_save *save, struct tfs_error *e)
+{
+    if (strcmp(save->name, "bad") == 0)
+        return tfs_fail(e, -EBADMSG, "offset 1: is bad");
+    opened++;
+    snprintf(opened_path, sizeof(opened_path), "%s", save->path);
+    snprintf(opened_name, sizeof(opened_name), "%s", save->name);
+    opened_limit = save->options.inflate_limit;
+    ck_assert_ptr_eq(save->tree, &tree);
+    return tfs_doc_create(NULL, &save->doc, e);
+}
+
+static void toy_close(struct tfs_save *save)
+{
+    ck_assert_ptr_nonnull(save->doc);
+    closed++;
+}
+
+static int toy_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
+                    struct tfs_blob **blob, struct tfs_error *e)
+{
+    (void)save;
+    ck_assert(!extra);
+    if (chunk->place == 0)
+        return tfs_fail(e, -EIO, "cannot be read");
+    return tfs_blob_copy(tfs_span_of("loaded"), blob, e);
+}
+
+#define TOY(format_, name_, probe_, endings_, load_)                                               \
+    {                                                                                              \
+        .format = format_, .name = name_, .tree = &tree, .probe = probe_, .endings = endings_,     \
+        .open = toy_open, .load = load_, .close = toy_close                                        \
+    }
+
+static const struct tfs_container apple_file =
+    TOY("apple", "apple file", probe_apple, ".app .apple", NULL);
+static const struct tfs_container apple_low = TOY("apple", "apple bag", probe_low, NULL, NULL);
+static const struct tfs_container pear_file =
+    TOY("pear", "pear file", probe_pear, ".pear", toy_load);
+static const struct tfs_container quince_file =
+    TOY("quince", "quince file", probe_pear, NULL, NULL);
+static const struct tfs_container folder = TOY("folder", "folder", probe_folder, NULL, NULL);
+
+/* Instead of those of the program: the linker takes no other when there is this one. */
+const struct tfs_container *const tfs_containers[] = {&apple_file,  &apple_low, &pear_file,
+                                                      &quince_file, &folder,    NULL};
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+/* Opens the path; the container's name, or NULL when it is refused. */
+static const char *name_of(const char *path, const char *format)
+{
+    const struct tfs_open_options options = {.lock = TFS_LOCK_NONE};
+    struct tfs_save *save = NULL;
+
+    tfs_error_reset(&err);
+    opened = closed = 0;
+    int code = tfs_save_open(path, format, &options, &save, &err);
+    ck_assert_int_eq(code, err.code);
+    if (code < 0) {
+        ck_assert_ptr_null(save);
+        ck_assert_int_eq(closed, 0);
+        return NULL;
+    }
+    const char *name = save->container->name;
+    tfs_save_close(save);
+    ck_assert_int_eq(opened, 1);
+    ck_assert_int_eq(closed, 1);
+    return name;
+}
+
+START_TEST(save_goes_to_the_container_that_bids_most)
+{
+    const struct {
+        const char *content, *format, *name;
+    } cases[] = {
+        {"a", NULL, "apple file"},  {"b", NULL, "apple bag"},       {"a", "apple", "apple file"},
+        {"p", "pear", "pear file"}, {"p", "quince", "quince file"}, {"z", "pear", "pear file"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        scratch_write("save", cases[i].content);
+        const char *name = name_of(scratch_path("save"), cases[i].format);
+        ck_assert_msg(name != NULL, "%zu: %s", i, err.text);
+        ck_assert_str_eq(name, cases[i].name);
+    }
+}
+END_TEST
+
+START_TEST(save_that_no_container_takes_is_refused_with_a_sentence)
+{
+    const struct {
+        const char *name, *content, *format;
+        int code;
+        const char *sentence;
+    } cases[] = {
+        {"x.dat", "z", NULL, -EBADMSG,
+         "no format fits this file (known formats: apple, pear, quince, folder)"},
+        {"x.APPLE", "z", NULL, -EBADMSG,
+         "is named like a save of apple, but its content is not that of one: it is damaged, or "
+         "something else"},
+        {"x.pear", "", NULL, -EBADMSG,
+         "is empty: a save that was not written to its end; restore it from a backup"},
+        {"x.pear", "", "pear", -EBADMSG,
+         "is empty: a save that was not written to its end; restore it from a backup"},
+        {"x.dat", "z", "apple", -EBADMSG, "is not a save of the format apple"},
+        {"x.dat", "a", "plum", -EINVAL,
+         "there is no format plum (known formats: apple, pear, quince, folder)"},
+        {"x.dat", "p", NULL, -EINVAL,
+         "fits two formats equally well, pear (pear file) and quince (quince file): -o "
+         "format=NAME decides"},
+        {"bad", "a", NULL, -EBADMSG, "offset 1: is bad"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        scratch_write(cases[i].name, cases[i].content);
+        ck_assert_ptr_null(name_of(scratch_path(cases[i].name), cases[i].format));
+        ck_assert_int_eq(err.code, cases[i].code);
+        ck_assert_str_eq(err.text, cases[i].sentence);
+    }
+}
+END_TEST
+
+START_TEST(save_path_is_resolved)
+{
+    ck_assert_int_eq(mkdir(scratch_path("real"), 0700), 0);
+    scratch_write("real/save", "a");
+    ck_assert_int_eq(symlink("real", scratch_path("dir")), 0);
+    ck_assert_int_eq(symlink("dir/save", scratch_path("link")), 0);
+    ck_assert_int_eq(chdir(scratch_dir), 0);
+    ck_assert_ptr_nonnull(name_of("./dir/../link", NULL));
+    ck_assert_str_eq(opened_path, scratch_path("real/save"));
+    ck_assert_str_eq(opened_name, "save");
+    ck_assert_uint_eq(opened_limit, TFS_INFLATE_LIMIT);
+    ck_assert_int_eq(chdir("/"), 0);
+}
+END_TEST
+
+START_TEST(save_may_be_a_folder)
+{
+    ck_assert_int_eq(mkdir(scratch_path("world"), 0700), 0);
+    ck_assert_ptr_null(name_of(scratch_path("world"), NULL));
+    ck_assert_str_eq(err.text,
+                     "no format fits this folder (known formats: apple, pear, quince, folder)");
+    scratch_write("world/meta", "");
+    ck_assert_str_eq(name_of(scratch_path("world/"), NULL), "folder");
+}
+END_TEST
+
+START_TEST(save_that_is_no_file_is_refused)
+{
+    ck_assert_int_eq(mkfifo(scratch_path("fifo"), 0600), 0);
+    ck_assert_ptr_null(name_of(scratch_path("fifo"), NULL));
+    ck_assert_int_eq(err.code, -EINVAL);
+    ck_assert_ptr_null(name_of("/dev/null", NULL));
+    ck_assert_int_eq(err.code, -EINVAL);
+    ck_assert_ptr_null(name_of(scratch_path("missing"), NULL));
+    ck_assert_int_eq(err.code, -ENOENT);
+    tfs_save_close(NULL);
+}
+END_TEST
+
+START_TEST(save_probe_sees_the_first_bytes_and_no_more)
+{
+    char text[TFS_PROBE_HEAD * 2 + 1];
+
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    scratch_write("save", text);
+    ck_assert_str_eq(name_of(scratch_path("save"), NULL), "apple file");
+    ck_assert_uint_eq(head_size, TFS_PROBE_HEAD);
+}
+END_TEST
+
+/* ---- chunks and read-only ------------------------------------------------------------------- */
+
+START_TEST(save_chunk_is_held_or_loaded)
+{
+    struct tfs_save with_load = {.container = &pear_file};
+    struct tfs_save without = {.container = &apple_file};
+    struct tfs_blob *held = NULL, *blob = NULL;
+    struct tfs_chunk chunk = {.place = 1};
+
+    ck_assert_int_eq(tfs_chunk_load(&with_load, &chunk, &blob, &err), 0);
+    ck_assert(tfs_span_equal(tfs_blob_span(blob), tfs_span_of("loaded")));
+    tfs_blob_unref(blob);
+    ck_assert_int_eq(tfs_chunk_load(&without, &chunk, &blob, &err), -EIO);
+    tfs_error_reset(&err);
+    chunk.place = 0;
+    ck_assert_int_eq(tfs_chunk_load(&with_load, &chunk, &blob, &err), -EIO);
+    tfs_error_reset(&err);
+
+    ck_assert_int_eq(tfs_blob_copy(tfs_span_of("held"), &held, &err), 0);
+    chunk.blob = held;
+    ck_assert_int_eq(tfs_chunk_load(&with_load, &chunk, &blob, &err), 0);
+    ck_assert_ptr_eq(blob, held);
+    tfs_blob_unref(blob);
+    tfs_blob_unref(held);
+}
+END_TEST
+
+START_TEST(save_keeps_the_first_reason_for_being_read_only)
+{
+    struct tfs_save save = {0};
+
+    tfs_save_set_read_only(&save, "version %d is not known", 9);
+    tfs_save_set_read_only(&save, "something else");
+    ck_assert_str_eq(save.read_only, "version 9 is not known");
+}
+END_TEST
+
+static Suite *save_suite(void)
+{
+    Suite *suite = suite_create("save");
+    TCase *opening = unit_case(suite, "opening");
+
+    tcase_add_checked_fixture(opening, scratch_setup, scratch_teardown);
+    tcase_add_test(opening, save_goes_to_the_container_that_bids_most);
+    tcase_add_test(opening, save_that_no_container_takes_is_refused_with_a_sentence);
+    tcase_add_test(opening, save_path_is_resolved);
+    tcase_add_test(opening, save_may_be_a_folder);
+    tcase_add_test(opening, save_that_is_no_file_is_refused);
+    tcase_add_test(opening, save_probe_sees_the_first_bytes_and_no_more);
+    tcase_add_test(opening, save_chunk_is_held_or_loaded);
+    tcase_add_test(opening, save_keeps_the_first_reason_for_being_read_only);
+    return suite;
+}
+
+UNIT_MAIN(save_suite)

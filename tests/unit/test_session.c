@@ -1,0 +1,960 @@
+/*
+ * The session on the toy format: names, pending documents, commit points, tombstones, new chunk
+ * directories, failing disks, changes behind our back, and many threads at once.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../lib/session_driver.h"
+#include "../lib/toy_format.h"
+
+static void setup(void)
+{
+    open_with((struct tfs_session_options){0});
+}
+
+static void teardown(void)
+{
+    toy_disk.fail = 0;
+    tfs_session_close(session);
+}
+
+/* ---- reading and writing
+ * ------------------------------------------------------------------------- */
+
+START_TEST(session_shows_what_the_lens_shows)
+{
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
+    ck_assert_str_eq(cat("chunks/1_0_0/part/note.txt"), "note");
+    ck_assert_str_eq(list(""), ". .. all.txt chunks ");
+    ck_assert_str_eq(list("chunks/1_0_0"), ". .. raw.bin text.txt part ");
+    ck_assert_str_eq(list("chunks/0_0_0/part"), ". .. ");
+    ck_assert(!exists("chunks/0_0_0/part/note.txt"));
+    ck_assert(!exists("chunks/7_0_0"));
+}
+END_TEST
+
+START_TEST(session_size_is_exact)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look("all.txt", &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, (off_t)strlen(cat("all.txt")));
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "longer"), 0);
+    ck_assert_int_eq(look("all.txt", &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, (off_t)strlen(cat("all.txt")));
+}
+END_TEST
+
+START_TEST(session_close_is_a_commit_and_other_views_show_it)
+{
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
+    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "new");
+    ck_assert_str_eq(cat("chunks/0_0_0/raw.bin"), "new");
+    ck_assert_ptr_nonnull(strstr(cat("all.txt"), "new\n"));
+}
+END_TEST
+
+START_TEST(session_writing_back_what_was_read_commits_nothing)
+{
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "zero"), 0);
+    ck_assert_int_eq(toy_disk.commits, 0);
+}
+END_TEST
+
+START_TEST(session_shows_bytes_as_written_until_the_last_close)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "CAPS"), 0);
+    ck_assert_int_eq(sync_file(handle), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "caps");
+    ck_assert_str_eq(text_of_handle(handle, attr.id), "CAPS");
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "caps");
+}
+END_TEST
+
+START_TEST(session_copied_descriptor_may_write_on_after_a_flush)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_lt(flush(handle), 0); /* the shell closes its copy: an empty text is refused */
+    ck_assert_int_eq(write_text(handle, 0, "AB"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    ck_assert_int_eq(write_text(handle, 2, "CD"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "abcd");
+    ck_assert_str_eq(messages, "");
+}
+END_TEST
+
+START_TEST(session_refused_document_changes_nothing_and_is_kept)
+{
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "no 1 good"), -EBADMSG);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_ptr_nonnull(strstr(messages, "chunks/0_0_0/text.txt:1:3: only letters are allowed"));
+    ck_assert_int_eq(sync_directory("chunks"), 0); /* the last close is through */
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "no 1 good");
+    ck_assert_ptr_nonnull(strstr(cat(".terrainfs/errors.log"), "text.txt:1:3: only letters"));
+    ck_assert_str_eq(list(""), ". .. all.txt chunks ");
+}
+END_TEST
+
+START_TEST(session_keeps_no_empty_document_aside)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
+    ck_assert_int_eq(flush(handle), -EBADMSG);
+    tfs_session_release(session, handle);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "filled"), 0);
+    ck_assert(!exists(".terrainfs/rejected/chunks"));
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
+START_TEST(session_truncate_by_name_is_judged_at_once)
+{
+    struct tfs_attr attr;
+    struct answer a;
+    struct stat values = {.st_size = 0};
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, NULL, &values, TFS_SET_SIZE, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), -EBADMSG);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
+    values.st_size = 2;
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, NULL, &values, TFS_SET_SIZE, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), 0);
+    ck_assert_int_eq(a.attr.st.st_size, 2);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "ze");
+}
+END_TEST
+
+START_TEST(session_pending_document_has_a_cap)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
+    ck_assert_int_eq(write_text(handle, UINT64_C(1) << 40, "x"), -EFBIG);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+}
+END_TEST
+
+START_TEST(session_append_goes_to_the_end_whatever_the_caller_believes)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(handle, 40, "more"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "zeromore");
+}
+END_TEST
+
+START_TEST(session_open_wants_a_fresh_look_after_the_size_changed)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle;
+    bool keep;
+    ck_assert_int_eq(look("chunks/0_0_0/raw.bin", &attr), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "longer"), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, 1, &handle, &keep), -ESTALE);
+    ck_assert_int_eq(look("chunks/0_0_0/raw.bin", &attr), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, 1, &handle, &keep), 0);
+    ck_assert(!keep);
+    tfs_session_release(session, handle);
+}
+END_TEST
+
+START_TEST(session_mtime_moves_with_the_content_only)
+{
+    struct tfs_attr before, after, other;
+    ck_assert_int_eq(look("chunks/1_0_0/raw.bin", &before), 0);
+    ck_assert_int_eq(look("chunks/1_0_0/part/note.txt", &other), 0);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "uno"), 0);
+    ck_assert_int_eq(look("chunks/1_0_0/raw.bin", &after), 0);
+    ck_assert_int_ne(after.st.st_mtim.tv_nsec, before.st.st_mtim.tv_nsec);
+    ck_assert_int_eq(look("chunks/1_0_0/part/note.txt", &after), 0);
+    ck_assert_int_eq(after.st.st_mtim.tv_sec, other.st.st_mtim.tv_sec);
+}
+END_TEST
+
+/* ---- removing and renaming
+ * ----------------------------------------------------------------------- */
+
+START_TEST(session_unlinked_file_shows_again_after_two_seconds)
+{
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
+    ck_assert(!exists("chunks/0_0_0/text.txt"));
+    ck_assert_str_eq(list("chunks/0_0_0"), ". .. raw.bin part ");
+    ck_assert(comes(exists, "chunks/0_0_0/text.txt"));
+    ck_assert_int_eq(toy_disk.commits, 0);
+}
+END_TEST
+
+START_TEST(session_unlinked_file_can_be_created_again)
+{
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "again"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "again");
+}
+END_TEST
+
+START_TEST(session_reader_of_an_unlinked_file_keeps_its_bytes)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "other"), 0);
+    ck_assert_str_eq(text_of_handle(handle, attr.id), "zero");
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "other");
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "other");
+}
+END_TEST
+
+START_TEST(session_removed_optional_file_is_stored_as_absent)
+{
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one");
+    ck_assert_int_eq(put("chunks/1_0_0/part/note.txt", "back"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one|back");
+}
+END_TEST
+
+START_TEST(session_read_only_files_refuse)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle;
+    bool keep;
+    ck_assert_int_eq(look("all.txt", &attr), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_WRONLY, 1, &handle, &keep), -EACCES);
+    ck_assert_int_eq(unlink_path("all.txt"), -EPERM);
+    ck_assert_int_eq(attr.st.st_mode & 0222, 0);
+}
+END_TEST
+
+START_TEST(session_rename_of_a_scratch_file_is_an_edit)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(put("chunks/0_0_0/.tmp", "FRESH"), 0);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "fresh");
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "fresh");
+    ck_assert(!exists("chunks/0_0_0/.tmp"));
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 5);
+}
+END_TEST
+
+START_TEST(session_refused_rename_leaves_the_scratch_file)
+{
+    ck_assert_int_eq(put("chunks/0_0_0/.tmp", "b4d"), 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), -EBADMSG);
+    ck_assert_str_eq(cat("chunks/0_0_0/.tmp"), "b4d");
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
+}
+END_TEST
+
+START_TEST(session_backup_and_new_file_as_vim_writes)
+{
+    struct tfs_attr before, after;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &before), 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/0_0_0/text.txt~"), 0);
+    ck_assert(!exists("chunks/0_0_0/text.txt"));
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "edited"), 0);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt~"), "zero");
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt~"), 0);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "edited");
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &after), 0);
+    ck_assert_uint_ne(after.id, before.id);
+    ck_assert_uint_eq(after.st.st_ino, before.st.st_ino);
+}
+END_TEST
+
+START_TEST(session_schema_file_moved_onto_another_is_judged)
+{
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/1_0_0/text.txt"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "zero|note");
+    ck_assert(!exists("chunks/0_0_0/text.txt"));
+    ck_assert(comes(exists, "chunks/0_0_0/text.txt"));
+}
+END_TEST
+
+/* ---- chunk directories
+ * --------------------------------------------------------------------------- */
+
+START_TEST(session_new_chunk_hides_its_files_until_created_or_two_seconds)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 5), "empty");
+    ck_assert_str_eq(list("chunks/5_0_0"), ". .. ");
+    ck_assert_int_eq(make_directory("chunks/5_0_0/part", &attr), 0);
+    ck_assert_int_eq(put("chunks/5_0_0/text.txt", "five"), 0);
+    ck_assert_str_eq(list("chunks/5_0_0"), ". .. text.txt part ");
+    ck_assert(comes(exists, "chunks/5_0_0/raw.bin"));
+    ck_assert_str_eq(cat("chunks/5_0_0/raw.bin"), "five");
+}
+END_TEST
+
+START_TEST(session_refuses_bad_chunk_directories)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(make_directory("chunks/1_0_0", &attr), -EEXIST);
+    ck_assert_int_eq(make_directory("chunks/+1_0_0", &attr), -EINVAL);
+    ck_assert_int_eq(make_directory("chunks/new", &attr), -EINVAL);
+    ck_assert_int_eq(make_directory("chunks/.git", &attr), 0);
+    ck_assert_int_eq(make_directory("chunks/100_0_0", &attr), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(messages, "chunks/100_0_0: toys end at 99"));
+    ck_assert_int_eq(remove_directory("chunks"), -EPERM);
+    ck_assert_int_eq(rename_path("chunks", "chunks2"), -EPERM);
+}
+END_TEST
+
+START_TEST(session_deletes_a_chunk_whose_files_are_gone)
+{
+    ck_assert_int_eq(remove_directory("chunks/1_0_0"), -ENOTEMPTY);
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/raw.bin"), 0);
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/text.txt"), 0);
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
+    ck_assert_int_eq(remove_directory("chunks/1_0_0"), -ENOTEMPTY);
+    ck_assert_int_eq(remove_directory("chunks/1_0_0/part"), 0);
+    ck_assert_int_eq(remove_directory("chunks/1_0_0"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "");
+    ck_assert_str_eq(list("chunks"), ". .. 0_0_0 -2_3_4 ");
+}
+END_TEST
+
+START_TEST(session_moved_chunk_keeps_its_ids)
+{
+    struct tfs_attr before, after;
+    ck_assert_int_eq(look("chunks/1_0_0/text.txt", &before), 0);
+    struct tfs_handle *handle = open_path("chunks/1_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), 0);
+    ck_assert_int_eq(look("chunks/9_0_0/text.txt", &after), 0);
+    ck_assert_uint_eq(after.id, before.id);
+    ck_assert(!exists("chunks/1_0_0"));
+    ck_assert_int_eq(write_text(handle, 0, "nine"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(toy_blob(save->doc, 9), "nine|note");
+    ck_assert_int_eq(rename_path("chunks/9_0_0", "chunks/0_0_0"), -EEXIST);
+    ck_assert_int_eq(rename_path("chunks/9_0_0", "elsewhere"), -EXDEV);
+}
+END_TEST
+
+/* ---- scratch
+ * ------------------------------------------------------------------------------------- */
+
+START_TEST(session_scratch_files_are_capped)
+{
+    char text[4096];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    struct tfs_handle *handle = open_path("big", O_WRONLY);
+    int result = 0;
+    for (unsigned i = 0; i < 1000 && result == 0; i++)
+        result = write_text(handle, i * 4095, text);
+    ck_assert_int_eq(result, -ENOSPC);
+    tfs_session_release(session, handle);
+    ck_assert_int_eq(unlink_path("big"), 0);
+    ck_assert_int_eq(put("small", text), 0);
+}
+END_TEST
+
+/* Leak detection of a sanitizer build looks on. */
+START_TEST(session_lets_go_of_handles_that_are_never_released)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
+    ck_assert_ptr_nonnull(handle);
+    ck_assert_ptr_nonnull(open_path("chunks/1_0_0/text.txt", O_RDWR));
+}
+END_TEST
+
+START_TEST(session_unlinked_scratch_file_lives_while_open)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(put("s", "data"), 0);
+    ck_assert_int_eq(look("s", &attr), 0);
+    struct tfs_handle *handle = open_path("s", O_RDWR);
+    ck_assert_int_eq(unlink_path("s"), 0);
+    ck_assert_str_eq(text_of_handle(handle, attr.id), "data");
+    tfs_session_release(session, handle);
+    ck_assert(!exists("s"));
+}
+END_TEST
+
+/* ---- the disk
+ * ------------------------------------------------------------------------------------ */
+
+START_TEST(session_full_disk_is_told_to_close_and_the_edit_waits)
+{
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "later"), -ENOSPC);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "later");
+    ck_assert_str_eq(toy_blob(save->doc, 0), "zero");
+    toy_disk.fail = 0;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "now"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "later");
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
+START_TEST(session_failed_name_operations_are_undone)
+{
+    struct tfs_attr attr;
+    toy_disk.fail = -EIO;
+    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), -EIO);
+    ck_assert(!exists("chunks/5_0_0"));
+    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/6_0_0"), -EIO);
+    ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "one");
+    ck_assert(!exists("chunks/6_0_0"));
+    ck_assert_int_eq(put("t", "abc"), 0);
+    ck_assert_int_eq(rename_path("t", "chunks/1_0_0/text.txt"), -EIO);
+    ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "one");
+    ck_assert_str_eq(cat("t"), "abc");
+}
+END_TEST
+
+START_TEST(session_unsaved_edits_are_kept_beside_the_save)
+{
+    char command[512];
+    char directory[] = "/tmp/toy-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    free(save->path);
+    ck_assert_int_gt(asprintf(&save->path, "%s/toy.save", directory), 0);
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "kept"), -ENOSPC);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "b a d"), -EBADMSG);
+    ck_assert_int_eq(tfs_session_finish(session), 3);
+    snprintf(command, sizeof(command),
+             "cd %s/toy.save.unsaved-* && test \"$(cat chunks/0_0_0/raw.bin)\" = kept && "
+             "test \"$(cat rejected/chunks/1_0_0/text.txt)\" = 'b a d' && rm -r %s",
+             directory, directory);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+/* The disk of the save has room for a directory, and not for what belongs in it. */
+START_TEST(session_keeps_edits_elsewhere_when_they_do_not_fit_beside_the_save)
+{
+    char command[512];
+    char directory[] = "/tmp/toy-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    free(save->path);
+    ck_assert_int_gt(asprintf(&save->path, "%s/save/toy.save", directory), 0);
+    snprintf(command, sizeof(command),
+             "mkdir %s/save && mount -t tmpfs -o nr_inodes=5 tmpfs %s/save 2>/dev/null", directory,
+             directory);
+    if (system(command) != 0)
+        return; /* only root can make a disk that is full */
+    setenv("XDG_STATE_HOME", directory, 1);
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "kept"), -ENOSPC);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "too"), -ENOSPC);
+    ck_assert_int_eq(tfs_session_finish(session), 3);
+    snprintf(command, sizeof(command),
+             "cd %s && test -z \"$(ls save)\"; bad=$?; umount save; "
+             "test $bad = 0 && test \"$(cat terrainfs/toy.*/chunks/0_0_0/raw.bin)\" = kept && "
+             "rm -r %s",
+             directory, directory);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+START_TEST(session_staged_edits_are_forced_by_fsync)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.commit_seconds = 3600});
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "staged"), 0);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "too"), 0);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_str_eq(cat("chunks/0_0_0/raw.bin"), "staged");
+    struct tfs_handle *reader = open_path("all.txt", O_RDONLY);
+    ck_assert_int_eq(sync_file(reader), 0);
+    tfs_session_release(session, reader);
+    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "last"), 0);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "last");
+}
+END_TEST
+
+/* ---- the save changes behind our back
+ * ------------------------------------------------------------ */
+
+static void outside_change(int x, const char *blob)
+{
+    toy_disk.theirs = toy_doc_with(save->doc, x, blob);
+    __atomic_store_n(&toy_disk.changed, 1, __ATOMIC_RELEASE);
+}
+
+static bool zero_is_theirs(const char *path)
+{
+    return strcmp(cat(path), "theirs") == 0;
+}
+
+START_TEST(session_reloads_a_changed_save_without_edits)
+{
+    outside_change(0, "theirs");
+    ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
+    ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "one");
+}
+END_TEST
+
+START_TEST(session_asks_when_the_save_changed_under_an_edit)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
+    outside_change(1, "theirs");
+    ck_assert_int_eq(flush(handle), -ESTALE);
+    tfs_session_release(session, handle);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "ours");
+    ck_assert_ptr_nonnull(strstr(messages, "conflict=mine"));
+    tfs_doc_unref(toy_disk.theirs);
+}
+END_TEST
+
+START_TEST(session_theirs_reloads_and_keeps_our_bytes_aside)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS});
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
+    outside_change(0, "theirs");
+    ck_assert_int_eq(flush(handle), -ESTALE);
+    tfs_session_release(session, handle);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "theirs");
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "ours");
+}
+END_TEST
+
+START_TEST(session_mine_puts_our_chunks_onto_the_new_save)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_MINE});
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
+    outside_change(1, "theirs");
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "ours");
+    ck_assert_str_eq(toy_blob(save->doc, 1), "theirs");
+}
+END_TEST
+
+static bool gives_eio(const char *path)
+{
+    return strcmp(cat(path), strerror(EIO)) == 0;
+}
+
+START_TEST(session_broken_save_gives_eio_until_it_is_good_again)
+{
+    __atomic_store_n(&toy_disk.changed, 1, __ATOMIC_RELEASE);
+    ck_assert(comes(gives_eio, "chunks/0_0_0/text.txt"));
+    struct tfs_doc *theirs = toy_doc_with(save->doc, 0, "theirs");
+    __atomic_store_n(&toy_disk.theirs, theirs, __ATOMIC_RELEASE);
+    ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
+}
+END_TEST
+
+/* ---- in the middle of something
+ * ------------------------------------------------------------------ */
+
+static struct tfs_handle *other_handle;
+static struct answer other_answer, next_answer;
+
+static void flush_other(void)
+{
+    tfs_session_flush(session, other_handle, REPLY(&other_answer));
+}
+
+static void release_other(void)
+{
+    tfs_session_release(session, other_handle);
+}
+
+START_TEST(session_flush_waits_for_a_judgement_under_way)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
+    ck_assert_int_eq(write_text(handle, 0, "abc"), 0);
+    ck_assert_int_eq(write_text(other_handle, 3, "def"), 0);
+    answer_init(&other_answer);
+    toy_disk.during[TOY_PUT] = flush_other;
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(flush(handle), -ENOSPC);
+    ck_assert_int_eq(answer_wait(&other_answer), -ENOSPC);
+    tfs_session_release(session, handle);
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+START_TEST(session_close_during_a_judgement_keeps_refused_bytes)
+{
+    struct answer a;
+    answer_init(&a);
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(other_handle, 0, "b4d"), 0);
+    toy_disk.during[TOY_PUT] = release_other;
+    tfs_session_flush(session, other_handle, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), -EBADMSG);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "b4d");
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
+}
+END_TEST
+
+START_TEST(session_reader_may_close_while_its_file_is_unlinked)
+{
+    other_handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "other"), 0);
+    toy_disk.during[TOY_GET] = release_other;
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
+    ck_assert(toy_disk.during[TOY_GET] == NULL);
+    ck_assert(comes(exists, "chunks/0_0_0/text.txt"));
+}
+END_TEST
+
+static void open_other(void)
+{
+    other_handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
+}
+
+START_TEST(session_reader_that_comes_during_a_rename_sees_a_whole_file)
+{
+    ck_assert_int_eq(put("t", "fresh"), 0);
+    toy_disk.during[TOY_COMMIT] = open_other;
+    ck_assert_int_eq(rename_path("t", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_str_eq(text_of_handle(other_handle, 0), "zero");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+static void write_other(void)
+{
+    ck_assert_int_eq(write_text(other_handle, 3, "more"), 0);
+}
+
+START_TEST(session_bytes_written_during_a_rename_are_judged_at_close)
+{
+    other_handle = open_path("t", O_WRONLY);
+    ck_assert_int_eq(write_text(other_handle, 0, "abc"), 0);
+    toy_disk.during[TOY_COMMIT] = write_other;
+    ck_assert_int_eq(rename_path("t", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "abc");
+    ck_assert_int_eq(flush(other_handle), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "abcmore");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+/* Two jobs for one batch: a rename, which is undone when the disk fails, and an edit behind it. */
+static void rename_and_flush_other(void)
+{
+    const char *name;
+    uint64_t chunk = parent_of("chunks/0_0_0/text.txt", &name);
+    tfs_session_rename(session, 1, "t", chunk, "text.txt", false, REPLY(&next_answer));
+    flush_other();
+}
+
+START_TEST(session_undo_spares_later_edits_of_the_same_chunk)
+{
+    ck_assert_int_eq(put("t", "abc"), 0);
+    other_handle = open_path("chunks/0_0_0/part/note.txt", O_WRONLY);
+    ck_assert_int_eq(write_text(other_handle, 0, "note"), 0);
+    answer_init(&other_answer);
+    answer_init(&next_answer);
+    toy_disk.during[TOY_PUT] = rename_and_flush_other;
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "uno"), -ENOSPC);
+    ck_assert_int_eq(answer_wait(&next_answer), -ENOSPC);
+    ck_assert_int_eq(answer_wait(&other_answer), -ENOSPC);
+    toy_disk.fail = 0;
+    ck_assert_int_eq(flush(other_handle), 0);
+    ck_assert_ptr_nonnull(strstr(toy_blob(save->doc, 0), "|note"));
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+START_TEST(session_renames_onto_an_absent_file_that_is_still_open)
+{
+    struct tfs_handle *reader = open_path("chunks/1_0_0/part/note.txt", O_RDONLY);
+    ck_assert_int_eq(put("chunks/1_0_0/raw.bin", "one"), 0);
+    ck_assert_int_eq(put("t", "new"), 0);
+    ck_assert_int_eq(rename_path("t", "chunks/1_0_0/part/note.txt"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one|new");
+    tfs_session_release(session, reader);
+}
+END_TEST
+
+/* ---- ids and names
+ * ------------------------------------------------------------------------------- */
+
+START_TEST(session_id_of_a_moved_file_never_means_the_file_it_was)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    uint64_t moved = attr.id; /* what the kernel calls chunks/1_0_0/text.txt from now on */
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/1_0_0/text.txt"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    ck_assert_uint_ne(attr.id, moved);
+    ck_assert_int_eq(tfs_session_getattr(session, moved, &attr), -ESTALE);
+}
+END_TEST
+
+START_TEST(session_id_of_a_removed_backup_means_nothing)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    uint64_t moved = attr.id;
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/0_0_0/backup"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/backup"), 0);
+    ck_assert_int_eq(tfs_session_getattr(session, moved, &attr), -ESTALE);
+}
+END_TEST
+
+START_TEST(session_removal_of_an_optional_file_moves_with_its_chunk)
+{
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
+    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), 0);
+    ck_assert_int_eq(sync_directory("chunks/9_0_0/part"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 9), "one");
+}
+END_TEST
+
+START_TEST(session_full_scratch_leaves_a_file_that_was_to_be_moved_away)
+{
+    static char text[2000];
+    memset(text, 'x', sizeof(text) - 1);
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.scratch_limit = 3000});
+    ck_assert_int_eq(put("big", text), 0);
+    ck_assert_int_eq(put("old", "old"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", text), 0);
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
+    ck_assert_int_eq(write_text(handle, 0, "abc"), 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "old"), -ENOSPC);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat("old"), "old");
+    ck_assert_int_eq(strncmp(cat("chunks/0_0_0/text.txt"), "abcx", 4), 0);
+}
+END_TEST
+
+START_TEST(session_removed_file_that_stays_open_has_a_cap)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR);
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(write_text(handle, UINT64_C(1) << 28, "x"), -EFBIG);
+    ck_assert_int_eq(write_text(handle, 4, "x"), 0);
+    tfs_session_release(session, handle);
+}
+END_TEST
+
+START_TEST(session_undone_operation_leaves_nothing_unsaved)
+{
+    struct tfs_attr attr;
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), -ENOSPC);
+    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/6_0_0"), -ENOSPC);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
+START_TEST(session_chunk_made_by_both_sides_is_there_after_a_reload)
+{
+    struct tfs_attr attr;
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 60});
+    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), 0);
+    outside_change(5, "empty");
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(list("chunks"), ". .. 0_0_0 1_0_0 -2_3_4 5_0_0 ");
+    ck_assert_str_eq(cat("chunks/5_0_0/raw.bin"), "empty");
+}
+END_TEST
+
+START_TEST(session_move_onto_a_chunk_that_came_from_outside_is_refused)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS});
+    outside_change(9, "theirs");
+    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), -EEXIST);
+    ck_assert_str_eq(cat("chunks/9_0_0/text.txt"), "theirs");
+    ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "one");
+}
+END_TEST
+
+START_TEST(session_worker_rests_when_staged_edits_gave_way)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 1});
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
+    outside_change(0, "theirs");
+    ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
+    usleep(1200000); /* past the deadline of the edit that is no more */
+    int before = __atomic_load_n(&toy_disk.looks, __ATOMIC_RELAXED);
+    usleep(300000);
+    ck_assert_int_lt(__atomic_load_n(&toy_disk.looks, __ATOMIC_RELAXED) - before, 50);
+}
+END_TEST
+
+/* ---- threads
+ * ------------------------------------------------------------------------------------- */
+
+static void *edit_often(void *arg)
+{
+    const char *const texts[] = {"abc", "DEF", "g4", "hij"};
+    uint64_t id = *(const uint64_t *)arg;
+    struct tfs_handle *handle;
+    bool keep;
+    for (int i = 0; i < 100; i++) {
+        struct tfs_attr attr;
+        int result = -ESTALE;
+        while (result == -ESTALE && tfs_session_getattr(session, id, &attr) == 0)
+            result =
+                tfs_session_open_file(session, id, O_WRONLY | O_TRUNC, gettid(), &handle, &keep);
+        if (result < 0)
+            return "open failed";
+        (void)write_text(handle, 0, texts[i % 4]);
+        (void)flush(handle);
+        tfs_session_release(session, handle);
+    }
+    return NULL;
+}
+
+static bool ignore_entry(void *arg, const struct tfs_dirent *entry)
+{
+    (void)arg;
+    (void)entry;
+    return true;
+}
+
+static void *read_often(void *arg)
+{
+    uint64_t id = *(const uint64_t *)arg;
+    for (int i = 0; i < 300; i++) {
+        struct tfs_blob *hold = NULL;
+        struct tfs_span bytes;
+        struct tfs_attr attr;
+        if (tfs_session_read(session, id, NULL, 0, 100, &hold, &bytes) < 0)
+            return "read failed";
+        tfs_blob_unref(hold);
+        (void)tfs_session_lookup(session, 1, "all.txt", &attr);
+        (void)tfs_session_read_directory(session, 1, 0, true, ignore_entry, NULL);
+        (void)tfs_session_current(session);
+    }
+    return NULL;
+}
+
+START_TEST(session_survives_many_threads)
+{
+    const char *const paths[] = {"chunks/0_0_0/text.txt", "chunks/1_0_0/text.txt", "all.txt"};
+    uint64_t ids[3];
+    pthread_t threads[8];
+    for (int i = 0; i < 3; i++) {
+        struct tfs_attr attr;
+        ck_assert_int_eq(look(paths[i], &attr), 0);
+        ids[i] = attr.id;
+    }
+    for (int i = 0; i < 8; i++)
+        pthread_create(&threads[i], NULL, i < 4 ? edit_often : read_often,
+                       &ids[i < 4 ? i % 2 : i % 3]);
+    for (int i = 0; i < 8; i++) {
+        void *failure;
+        pthread_join(threads[i], &failure);
+        ck_assert_ptr_null(failure);
+    }
+    ck_assert_int_eq(tfs_session_finish(session) & ~3, 0);
+    ck_assert_str_eq(save->doc == NULL ? "" : toy_blob(save->doc, -2), "two");
+}
+END_TEST
+
+static const TTest *const *const tests[] = {
+    &session_shows_what_the_lens_shows,
+    &session_size_is_exact,
+    &session_close_is_a_commit_and_other_views_show_it,
+    &session_writing_back_what_was_read_commits_nothing,
+    &session_shows_bytes_as_written_until_the_last_close,
+    &session_copied_descriptor_may_write_on_after_a_flush,
+    &session_refused_document_changes_nothing_and_is_kept,
+    &session_keeps_no_empty_document_aside,
+    &session_truncate_by_name_is_judged_at_once,
+    &session_pending_document_has_a_cap,
+    &session_append_goes_to_the_end_whatever_the_caller_believes,
+    &session_open_wants_a_fresh_look_after_the_size_changed,
+    &session_mtime_moves_with_the_content_only,
+    &session_unlinked_file_shows_again_after_two_seconds,
+    &session_unlinked_file_can_be_created_again,
+    &session_reader_of_an_unlinked_file_keeps_its_bytes,
+    &session_removed_optional_file_is_stored_as_absent,
+    &session_read_only_files_refuse,
+    &session_rename_of_a_scratch_file_is_an_edit,
+    &session_refused_rename_leaves_the_scratch_file,
+    &session_backup_and_new_file_as_vim_writes,
+    &session_schema_file_moved_onto_another_is_judged,
+    &session_new_chunk_hides_its_files_until_created_or_two_seconds,
+    &session_refuses_bad_chunk_directories,
+    &session_deletes_a_chunk_whose_files_are_gone,
+    &session_moved_chunk_keeps_its_ids,
+    &session_scratch_files_are_capped,
+    &session_lets_go_of_handles_that_are_never_released,
+    &session_unlinked_scratch_file_lives_while_open,
+    &session_full_disk_is_told_to_close_and_the_edit_waits,
+    &session_failed_name_operations_are_undone,
+    &session_unsaved_edits_are_kept_beside_the_save,
+    &session_keeps_edits_elsewhere_when_they_do_not_fit_beside_the_save,
+    &session_staged_edits_are_forced_by_fsync,
+    &session_reloads_a_changed_save_without_edits,
+    &session_asks_when_the_save_changed_under_an_edit,
+    &session_theirs_reloads_and_keeps_our_bytes_aside,
+    &session_mine_puts_our_chunks_onto_the_new_save,
+    &session_broken_save_gives_eio_until_it_is_good_again,
+    &session_flush_waits_for_a_judgement_under_way,
+    &session_close_during_a_judgement_keeps_refused_bytes,
+    &session_reader_may_close_while_its_file_is_unlinked,
+    &session_reader_that_comes_during_a_rename_sees_a_whole_file,
+    &session_bytes_written_during_a_rename_are_judged_at_close,
+    &session_undo_spares_later_edits_of_the_same_chunk,
+    &session_renames_onto_an_absent_file_that_is_still_open,
+    &session_id_of_a_moved_file_never_means_the_file_it_was,
+    &session_id_of_a_removed_backup_means_nothing,
+    &session_removal_of_an_optional_file_moves_with_its_chunk,
+    &session_full_scratch_leaves_a_file_that_was_to_be_moved_away,
+    &session_removed_file_that_stays_open_has_a_cap,
+    &session_undone_operation_leaves_nothing_unsaved,
+    &session_chunk_made_by_both_sides_is_there_after_a_reload,
+    &session_move_onto_a_chunk_that_came_from_outside_is_refused,
+    &session_worker_rests_when_staged_edits_gave_way,
+    &session_survives_many_threads,
+};
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("session");
+    TCase *c = unit_case(s, "session");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        tcase_add_test(c, *tests[i]);
+    return s;
+}
+
+UNIT_MAIN(suite)
