@@ -85,8 +85,8 @@ static int copy_attributes(int from, int to, struct tfs_error *err)
     return err->code;
 }
 
-/* Owner and attributes. The mode comes when all is written, because a write takes set-id bits away.
- */
+/* Owner and attributes. The mode comes when all is written, because a write takes set-id bits
+ * away. */
 static int inherit(int to, const struct tfs_file_handle *old, struct tfs_error *err)
 {
     struct stat st;

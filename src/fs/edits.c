@@ -8,8 +8,8 @@
 
 #include "fs/state.h"
 
-/* ---- adopting a document ------------------------------------------------------------------------
- */
+/* ---- adopting a document
+ * ------------------------------------------------------------------------ */
 
 struct adopting {
     struct tfs_session *s;
@@ -213,8 +213,8 @@ void tfs_undo(struct tfs_session *s, struct tfs_job *job)
     tfs_edit_release(&edit);
 }
 
-/* ---- judging documents --------------------------------------------------------------------------
- */
+/* ---- judging documents
+ * -------------------------------------------------------------------------- */
 
 static int put_text(struct tfs_session *s, struct tfs_edit *edit, const struct tfs_node *node,
                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
@@ -331,8 +331,8 @@ int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct 
     return result;
 }
 
-/* ---- chunk directories --------------------------------------------------------------------------
- */
+/* ---- chunk directories
+ * -------------------------------------------------------------------------- */
 
 static int refuse_job(struct tfs_session *s, struct tfs_error *err, const struct tfs_key *key)
 {
@@ -439,8 +439,8 @@ int tfs_apply_move_chunk(struct tfs_session *s, struct tfs_job *job)
     return result == 0 ? 0 : refuse_job(s, &err, &job->to);
 }
 
-/* ---- closing files ------------------------------------------------------------------------------
- */
+/* ---- closing files
+ * ------------------------------------------------------------------------------ */
 
 /* A copy of the bytes to judge; they count as judged from here on. */
 static struct tfs_blob *bytes_to_judge(struct tfs_session *s, struct tfs_inode *inode,
@@ -472,6 +472,23 @@ static void log_refusal(struct tfs_session *s, const struct tfs_inode *inode,
     tfs_buf_release(&path);
 }
 
+/* Kept when the refusal is told, not only when the last handle is gone: the kernel sends that news
+ * after close(2) has returned, and who reads the error looks for the bytes at once. */
+static void keep_judged_locked(struct tfs_session *s, struct tfs_inode *inode, bool refused)
+{
+    struct tfs_buf path = {0};
+    if (!refused && !inode->kept)
+        return;
+    tfs_path_locked(s, inode->id, &path);
+    tfs_buf_u8(&path, 0);
+    if (!path.failed && refused)
+        tfs_keep_rejected_locked(s, (const char *)path.data, tfs_buf_span(&inode->bytes));
+    else if (!path.failed)
+        tfs_keep_accepted_locked(s, (const char *)path.data);
+    inode->kept = refused;
+    tfs_buf_release(&path);
+}
+
 static int judge_inode(struct tfs_session *s, struct tfs_job *job, bool last, struct tfs_error *err)
 {
     struct tfs_node node;
@@ -489,6 +506,8 @@ static int judge_inode(struct tfs_session *s, struct tfs_job *job, bool last, st
     else
         inode->closing = !last && !inode->dirty;
     inode->complained = result < 0 && (inode->complained || !quiet);
+    if (!last && (result >= 0 || !quiet))
+        keep_judged_locked(s, inode, result < 0);
     pthread_mutex_unlock(&s->lock);
     if (result < 0 && !quiet)
         log_refusal(s, inode, err);
@@ -513,12 +532,7 @@ int tfs_apply_release(struct tfs_session *s, struct tfs_job *job)
     if (inode->kind == TFS_INODE_VIRTUAL) {
         tfs_stale_id(s, inode->id);
         if (inode->pending && inode->writers == 0) {
-            struct tfs_buf path = {0};
-            tfs_path_locked(s, inode->id, &path);
-            tfs_buf_u8(&path, 0);
-            if (result < 0 && !path.failed)
-                tfs_keep_rejected_locked(s, (const char *)path.data, tfs_buf_span(&inode->bytes));
-            tfs_buf_release(&path);
+            keep_judged_locked(s, inode, result < 0);
             if (result < 0)
                 tfs_bump_locked(s, &inode->node);
             else
@@ -579,8 +593,8 @@ void tfs_settle_truncate(struct tfs_session *s, struct tfs_job *job)
     }
 }
 
-/* ---- renaming onto a file of the schema ---------------------------------------------------------
- */
+/* ---- renaming onto a file of the schema
+ * --------------------------------------------------------- */
 
 /* From before the new text is accepted until its file has the name, the old file shows what it
  * showed: to who has it open, and to who opens it meanwhile. */

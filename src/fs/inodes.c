@@ -8,8 +8,8 @@
 
 #include "fs/state.h"
 
-/* ---- ids ----------------------------------------------------------------------------------------
- */
+/* ---- ids
+ * ---------------------------------------------------------------------------------------- */
 
 struct tfs_inode *tfs_inode_find_locked(struct tfs_session *s, uint64_t id)
 {
@@ -102,8 +102,8 @@ uint64_t tfs_node_id_locked(struct tfs_session *s, const struct tfs_node *node)
     return inode != NULL ? inode->id : 0;
 }
 
-/* ---- lifetime -----------------------------------------------------------------------------------
- */
+/* ---- lifetime
+ * ----------------------------------------------------------------------------------- */
 
 static void uncount(struct tfs_session *s, const struct tfs_inode *inode)
 {
@@ -116,7 +116,7 @@ void tfs_inode_forget_bytes_locked(struct tfs_session *s, struct tfs_inode *inod
     uncount(s, inode);
     tfs_buf_release(&inode->bytes);
     inode->pending = inode->dirty = inode->written = inode->closing = false;
-    inode->complained = inode->outdated = inode->pinned = false;
+    inode->complained = inode->kept = inode->outdated = inode->pinned = false;
 }
 
 static void inode_free(struct tfs_session *s, struct tfs_inode *inode)
@@ -248,8 +248,8 @@ int tfs_inode_attach_locked(struct tfs_session *s, struct tfs_inode *inode,
     return 0;
 }
 
-/* ---- links --------------------------------------------------------------------------------------
- */
+/* ---- links
+ * -------------------------------------------------------------------------------------- */
 
 static uint32_t name_hash(const char *name)
 {
@@ -337,8 +337,8 @@ void tfs_link_remove_locked(struct tfs_session *s, uint64_t parent, struct tfs_l
     }
 }
 
-/* ---- the end ------------------------------------------------------------------------------------
- */
+/* ---- the end
+ * ------------------------------------------------------------------------------------ */
 
 static void links_release(struct tfs_session *s)
 {

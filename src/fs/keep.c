@@ -14,8 +14,8 @@
 
 #define LOG_LIMIT (1 << 20)
 
-/* ---- .terrainfs ---------------------------------------------------------------------------------
- */
+/* ---- .terrainfs
+ * --------------------------------------------------------------------------------- */
 
 static struct tfs_inode *control_node(struct tfs_session *s, enum tfs_inode_kind kind,
                                       uint64_t parent, const char *name)
@@ -82,8 +82,8 @@ void tfs_log_error(struct tfs_session *s, const struct tfs_error *err, const cha
     tfs_message(s, "%s", line);
 }
 
-/* ---- rejected/ ----------------------------------------------------------------------------------
- */
+/* ---- rejected/
+ * ---------------------------------------------------------------------------------- */
 
 /* The entry `name` below `parent`, made if it is not there. */
 static struct tfs_inode *kept_node(struct tfs_session *s, struct tfs_inode *parent,
@@ -130,8 +130,34 @@ void tfs_keep_rejected_locked(struct tfs_session *s, const char *path, struct tf
     free(copy);
 }
 
-/* ---- files of a changed chunk -------------------------------------------------------------------
- */
+/* Takes the kept file `rest` below `at` away, and the directories that it leaves empty. */
+static void drop_kept(struct tfs_session *s, struct tfs_inode *at, char *rest)
+{
+    char *name = strsep(&rest, "/");
+    struct tfs_link *link = tfs_link_find_locked(s, at->id, name);
+    if (link == NULL)
+        return;
+    struct tfs_inode *inode = link->inode;
+    if (rest != NULL && inode->kind == TFS_INODE_DIRECTORY)
+        drop_kept(s, inode, rest);
+    if ((rest == NULL) != (inode->kind == TFS_INODE_FILE) ||
+        tfs_link_count_locked(s, inode->id) > 0)
+        return;
+    tfs_link_remove_locked(s, at->id, tfs_link_find_locked(s, at->id, name));
+    tfs_stale_id(s, at->id);
+    tfs_inode_drop_locked(s, inode);
+}
+
+void tfs_keep_accepted_locked(struct tfs_session *s, const char *path)
+{
+    char *copy = strdup(path);
+    if (copy != NULL)
+        drop_kept(s, s->rejected, copy);
+    free(copy);
+}
+
+/* ---- files of a changed chunk
+ * ------------------------------------------------------------------- */
 
 /* Receives a path of the tree and the bytes to keep there. */
 typedef void (*keep_fn)(void *arg, const char *path, struct tfs_span bytes);
@@ -231,8 +257,8 @@ void tfs_keep_changes_rejected(struct tfs_session *s)
                 s->save->name, TFS_CONTROL_NAME);
 }
 
-/* ---- NAME.unsaved-DATE/ -------------------------------------------------------------------------
- */
+/* ---- NAME.unsaved-DATE/
+ * ------------------------------------------------------------------------- */
 
 struct unsaved {
     struct tfs_session *s;
@@ -360,8 +386,8 @@ static int store_beside(struct unsaved *u)
     return store_unsaved(u, parent);
 }
 
-/* Where programs keep their state: a disk that is full for the save is full for what is beside it.
- */
+/* Where programs keep their state: a disk that is full for the save is full for what is beside
+ * it. */
 static int store_in_state(struct unsaved *u)
 {
     char parent[3072];

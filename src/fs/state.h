@@ -57,6 +57,7 @@ struct tfs_inode {
     bool dirty;      /* bytes not judged since they were written */
     bool judging;    /* the worker is judging them; refused, they will be dirty again */
     bool complained; /* these very bytes were refused, and the log says so */
+    bool kept;       /* bytes of these handles are in rejected/ */
     bool written;    /* bytes were written, not only cut off */
     bool closing;    /* judged and flushed: the last close is on its way */
     bool linked;     /* scratch: has a name */
@@ -390,6 +391,8 @@ int tfs_outside_conflict(struct tfs_session *s, struct tfs_error *err);
 /* ---- keep.c ---- */
 void tfs_log_error(struct tfs_session *s, const struct tfs_error *err, const char *path);
 void tfs_keep_rejected_locked(struct tfs_session *s, const char *path, struct tfs_span bytes);
+/* The handle that was refused at `path` said it right in the end: what was kept of it goes. */
+void tfs_keep_accepted_locked(struct tfs_session *s, const char *path);
 void tfs_keep_changes_rejected(struct tfs_session *s);
 /* Writes what could not be saved beside the save; 0: there was nothing. */
 int tfs_keep_unsaved(struct tfs_session *s);

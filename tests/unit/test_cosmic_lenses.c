@@ -1,5 +1,5 @@
-/* formats/cosmic_reach, the files of the tree: exact texts, what an edit stores, what is refused.
- */
+/* formats/cosmic_reach, the files of the tree: exact texts, what an edit stores, what is
+ * refused. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,8 +188,8 @@ END_TEST
 
 START_TEST(air_that_stays_keeps_its_own_name)
 {
-    /* Palette base:air[x], base:air, a:b: voxel 0 is base:air, voxel 1 a:b, the rest base:air[x].
-     */
+    /* Palette base:air[x], base:air, a:b: voxel 0 is base:air, voxel 1 a:b, the rest
+     * base:air[x]. */
     open_body(7, "02 00000003 0000000b 626173653a6169725b785d " AIR_NAME
                  "00000003 613a62 03 09 00*63 " UNIFORM15 "01 01 00");
     ck_assert(cosmic_shows(&c, origin, "voxels.csv", "x,y,z,block\n1,0,0,a:b\n"));

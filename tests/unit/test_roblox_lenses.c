@@ -1,5 +1,6 @@
 /* formats/roblox/lens_*: what files say, what writing them does, and that nothing else changes. */
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,14 +156,15 @@ START_TEST(writing_back_what_was_read_changes_nothing)
 }
 END_TEST
 
+static glob_t samples;
+
 START_TEST(writing_back_what_was_read_changes_nothing_in_real_places)
 {
     struct place_case c;
-    struct maker_bytes value =
-        place_read_file("tests/fixtures/roblox/maximumadhd-rff.SmoothGrid.bin");
+    struct maker_bytes value = place_read_file(samples.gl_pathv[_i]);
 
     place_open(&c, &tfs_rbx_blob_container, &value);
-    ck_assert_uint_eq(c.doc->count, 20);
+    ck_assert_uint_gt(c.doc->count, 0);
     check_get_put(&c);
     struct maker_bytes file = place_encode(&c);
     ck_assert(tfs_span_equal(place_span(&file), place_span(&value)));
@@ -556,13 +558,16 @@ static Suite *lenses_suite(void)
     TCase *writing = unit_case(suite, "writing");
     TCase *fresh = unit_case(suite, "new directories");
 
+    if (glob("../shared/samples/roblox/*.SmoothGrid.bin", 0, NULL, &samples) != 0)
+        printf("ok 1 - laws of real places # skip ../shared/samples/roblox is not there\n");
     tcase_add_test(reading, files_show_the_cells);
     tcase_add_test(reading, files_of_equal_cells_are_fills);
     tcase_add_test(reading, grid_that_would_be_too_long_is_not_rendered);
     tcase_add_test(reading, palette_lists_the_materials);
     tcase_set_timeout(laws, 60);
     tcase_add_loop_test(laws, writing_back_what_was_read_changes_nothing, 0, 20);
-    tcase_add_test(laws, writing_back_what_was_read_changes_nothing_in_real_places);
+    tcase_add_loop_test(laws, writing_back_what_was_read_changes_nothing_in_real_places, 0,
+                        (int)samples.gl_pathc);
     tcase_add_test(laws, stored_oddities_survive_writing_back);
     tcase_add_loop_test(laws, reading_gives_what_was_written, 0, 20);
     tcase_add_test(laws, cells_that_come_to_the_old_ones_keep_their_spelling);

@@ -109,6 +109,32 @@ START_TEST(session_refused_document_changes_nothing_and_is_kept)
 }
 END_TEST
 
+/* The kernel tells of the last close after close(2) has returned. */
+START_TEST(session_keeps_a_refused_document_before_its_close_returns)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "no 1 good"), 0);
+    ck_assert_int_eq(flush(handle), -EBADMSG);
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "no 1 good");
+    tfs_session_release(session, handle);
+}
+END_TEST
+
+/* (cat a; cat b) > f: the close between the two sees half a document. */
+START_TEST(session_forgets_what_it_kept_when_the_whole_document_is_good)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "1"), 0);
+    ck_assert_int_eq(flush(handle), -EBADMSG);
+    ck_assert(exists(".terrainfs/rejected/chunks/0_0_0/text.txt"));
+    ck_assert_int_eq(write_text(handle, 0, "good"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    ck_assert(!exists(".terrainfs/rejected/chunks"));
+    tfs_session_release(session, handle);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
 START_TEST(session_keeps_no_empty_document_aside)
 {
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
@@ -896,6 +922,8 @@ static const TTest *const *const tests[] = {
     &session_copied_descriptor_may_write_on_after_a_flush,
     &session_refused_document_changes_nothing_and_is_kept,
     &session_keeps_no_empty_document_aside,
+    &session_keeps_a_refused_document_before_its_close_returns,
+    &session_forgets_what_it_kept_when_the_whole_document_is_good,
     &session_truncate_by_name_is_judged_at_once,
     &session_pending_document_has_a_cap,
     &session_append_goes_to_the_end_whatever_the_caller_believes,

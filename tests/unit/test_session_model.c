@@ -67,8 +67,8 @@ static struct {
     unsigned episode, step;
 } m;
 
-/* ---- chance -------------------------------------------------------------------------------------
- */
+/* ---- chance
+ * ------------------------------------------------------------------------------------- */
 
 static unsigned chance(unsigned below)
 {
@@ -82,8 +82,8 @@ static const char *some_text(void)
     return texts[chance(sizeof(texts) / sizeof(texts[0]))];
 }
 
-/* ---- what the toy format does -------------------------------------------------------------------
- */
+/* ---- what the toy format does
+ * ------------------------------------------------------------------- */
 
 static const char *bar_of(const char *blob)
 {
@@ -137,8 +137,8 @@ static void apply(const struct chunk *chunk, enum file file, const char *text, c
     }
 }
 
-/* ---- the model ----------------------------------------------------------------------------------
- */
+/* ---- the model
+ * ---------------------------------------------------------------------------------- */
 
 static struct chunk *chunk_at(int x)
 {
@@ -278,8 +278,8 @@ static void detach(struct node *node)
     node->schema = node->pending = node->dirty = false;
 }
 
-/* ---- checking -----------------------------------------------------------------------------------
- */
+/* ---- checking
+ * ----------------------------------------------------------------------------------- */
 
 static void says(void *arg)
 {
@@ -379,8 +379,8 @@ static void check_all(void)
     check_handles();
 }
 
-/* ---- open files ---------------------------------------------------------------------------------
- */
+/* ---- open files
+ * --------------------------------------------------------------------------------- */
 
 static struct open_file *some_open(void)
 {
@@ -526,8 +526,8 @@ static void step_release(void)
         drop_node(node);
 }
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names
+ * -------------------------------------------------------------------------------------- */
 
 static void unlink_file(struct chunk *chunk, enum file file)
 {
@@ -593,8 +593,8 @@ static void step_make_part(void)
     }
 }
 
-/* ---- chunks -------------------------------------------------------------------------------------
- */
+/* ---- chunks
+ * ------------------------------------------------------------------------------------- */
 
 static void step_make_chunk(void)
 {
@@ -661,8 +661,8 @@ static void step_move_chunk(void)
     AGREE(result == expected, "mv %d %d: %d, not %d", from, to, result, expected);
 }
 
-/* ---- renaming files -----------------------------------------------------------------------------
- */
+/* ---- renaming files
+ * ----------------------------------------------------------------------------- */
 
 static void step_rename_away(void)
 {
@@ -781,8 +781,8 @@ static void step_rename_schema(void)
     from->removed[file] = true;
 }
 
-/* ---- the disk -----------------------------------------------------------------------------------
- */
+/* ---- the disk
+ * ----------------------------------------------------------------------------------- */
 
 static void step_disk(void)
 {
@@ -804,8 +804,8 @@ static void step_outside(void)
     __atomic_store_n(&toy_disk.changed, 1, __ATOMIC_RELEASE);
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------
- */
+/* ---- runs
+ * --------------------------------------------------------------------------------------- */
 
 static void (*const steps[])(void) = {
     step_open,       step_open,           step_open,       step_open_scratch,   step_write,

@@ -82,8 +82,8 @@ static const struct tfs_tree toy_flat = {.root_count = 0};
 static struct tfs_save save;
 static struct tfs_doc *doc;
 
-/* Chunk 0,0,0 has lights, -3,0,7 has none, 2,1,0 is damaged; group 2 has two chunks, group 4 one.
- */
+/* Chunk 0,0,0 has lights, -3,0,7 has none, 2,1,0 is damaged; group 2 has two chunks, group 4
+ * one. */
 static const struct tfs_chunk chunks[] = {
     {.key = {0, 0, 0, 0}, .slot = TFS_SLOT_NONE, .tag = 1},
     {.key = {0, -3, 0, 7}, .slot = TFS_SLOT_NONE},

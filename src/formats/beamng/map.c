@@ -18,8 +18,8 @@ struct map {
     uint8_t *row;       /* heights, then layers */
 };
 
-/* A strong colour; the hue walks red, yellow, green, cyan, blue, magenta. `pale` is its least part.
- */
+/* A strong colour; the hue walks red, yellow, green, cyan, blue, magenta. `pale` is its least
+ * part. */
 static void set_colour(uint8_t rgb[3], unsigned hue, uint8_t pale)
 {
     static const uint8_t high[6][3] = {

@@ -194,8 +194,8 @@ const struct tfs_lens tfs_lens_palette = {.get = palette_get, .put = palette_put
 
 /* ---- names of masks -------------------------------------------------------------------------- */
 
-/* The length of the piece of printed text at `at` that must stay whole: an escape or a character.
- */
+/* The length of the piece of printed text at `at` that must stay whole: an escape or a
+ * character. */
 static size_t piece_size(struct tfs_span text, size_t at)
 {
     size_t left = text.size - at;

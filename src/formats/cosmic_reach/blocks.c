@@ -96,8 +96,8 @@ int tfs_cosmic_blocks_view(struct tfs_span section, struct tfs_cosmic_blocks *bl
     return tfs_cosmic_blocks_take(&c, blocks, err);
 }
 
-/* The greatest index that a layer of that type can hold; most layers need no look at their values.
- */
+/* The greatest index that a layer of that type can hold; most layers need no look at their
+ * values. */
 static uint32_t layer_room(uint8_t type)
 {
     switch ((enum tfs_cosmic_block_layer)type) {
@@ -162,8 +162,8 @@ int tfs_cosmic_blocks_decode(const struct tfs_cosmic_blocks *blocks,
     return 0;
 }
 
-/* ---- encoding ---------------------------------------------------------------------------------
- */
+/* ---- encoding
+ * --------------------------------------------------------------------------------- */
 
 static void add_name(struct tfs_buf *out, struct tfs_span name)
 {
@@ -244,8 +244,8 @@ void tfs_cosmic_blocks_rename(struct tfs_buf *out, const struct tfs_cosmic_block
     tfs_buf_add_span(out, blocks->rest);
 }
 
-/* ---- air --------------------------------------------------------------------------------------
- */
+/* ---- air
+ * -------------------------------------------------------------------------------------- */
 
 bool tfs_cosmic_is_air(struct tfs_span name)
 {

@@ -23,8 +23,8 @@ int tfs_cosmic_blocks_take(struct tfs_cursor *c, struct tfs_cosmic_blocks *block
 int tfs_cosmic_blocks_view(struct tfs_span section, struct tfs_cosmic_blocks *blocks,
                            struct tfs_error *err);
 
-/* Are all indices inside the palette? EBADMSG names the offset of the layer, counted from `start`.
- */
+/* Are all indices inside the palette? EBADMSG names the offset of the layer, counted from
+ * `start`. */
 int tfs_cosmic_blocks_check(const struct tfs_cosmic_blocks *blocks, const uint8_t *start,
                             struct tfs_error *err);
 
@@ -46,8 +46,8 @@ int tfs_cosmic_blocks_decode(const struct tfs_cosmic_blocks *blocks,
 void tfs_cosmic_blocks_encode(struct tfs_buf *out, const struct tfs_span *names, uint32_t count,
                               const uint32_t *ids, uint32_t version);
 
-/* Appends the section with other names; layers stay as stored. A SINGLE one takes the first name.
- */
+/* Appends the section with other names; layers stay as stored. A SINGLE one takes the first
+ * name. */
 void tfs_cosmic_blocks_rename(struct tfs_buf *out, const struct tfs_cosmic_blocks *blocks,
                               const struct tfs_span *names, uint32_t count);
 
