@@ -205,8 +205,9 @@ static const struct tfs_tree tree = {
 static int toy_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
     happens(TOY_COMMIT);
-    if (toy_disk.fail != 0)
-        return tfs_fail(err, toy_disk.fail, "the toy disk refuses");
+    int fail = toy_disk.fail;
+    if (fail != 0)
+        return tfs_fail(err, fail, "the toy disk refuses");
     toy_disk.commits++;
     struct tfs_doc *old = save->doc;
     save->doc = tfs_doc_ref(doc);
@@ -218,8 +219,8 @@ static int toy_changed(struct tfs_save *save, struct tfs_error *err)
 {
     (void)save;
     (void)err;
-    __atomic_add_fetch(&toy_disk.looks, 1, __ATOMIC_RELAXED);
-    return __atomic_load_n(&toy_disk.changed, __ATOMIC_ACQUIRE);
+    toy_disk.looks++;
+    return toy_disk.changed;
 }
 
 static int toy_reload(struct tfs_save *save, struct tfs_error *err)
@@ -232,7 +233,7 @@ static int toy_reload(struct tfs_save *save, struct tfs_error *err)
     tfs_doc_unref(save->doc);
     save->doc = toy_disk.theirs;
     toy_disk.theirs = NULL;
-    __atomic_store_n(&toy_disk.changed, 0, __ATOMIC_RELEASE);
+    toy_disk.changed = 0;
     return 0;
 }
 

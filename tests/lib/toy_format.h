@@ -15,13 +15,13 @@
 /* What a toy save is doing. */
 enum toy_moment { TOY_GET, TOY_PUT, TOY_COMMIT, TOY_MOMENTS };
 
-/* The disk of a toy save. */
+/* The disk of a toy save. Tests set it while the session works. */
 struct toy_disk {
-    int commits;            /* that were successful */
-    int fail;               /* the next commits fail with this code, 0: none */
-    int changed;            /* another program wrote the save */
-    int looks;              /* how often that was asked */
-    struct tfs_doc *theirs; /* what it wrote */
+    _Atomic int commits;            /* that were successful */
+    _Atomic int fail;               /* the next commits fail with this code, 0: none */
+    _Atomic int changed;            /* another program wrote the save */
+    _Atomic int looks;              /* how often that was asked */
+    struct tfs_doc *_Atomic theirs; /* what it wrote */
     /* Called once, in the middle of: text.txt being rendered, being judged, a commit. */
     void (*during[TOY_MOMENTS])(void);
 };

@@ -217,11 +217,11 @@ owner_and_mode_follow_the_save() {
 }
 
 keeps_xattrs_of_the_save() {
-    setfattr -n user.mark -v kept "$S" 2>/dev/null || { skip 'no xattrs here'; return; }
+    py 'os.setxattr(a[0], "user.mark", b"kept")' "$S" 2>/dev/null || { skip 'no xattrs here'; return; }
     up
     echo "$V,base:marked" >>"$M/chunks/$C/voxels.csv"
     down
-    same 'xattr' "$(getfattr --only-values -n user.mark "$S" 2>/dev/null)" kept
+    same 'xattr' "$(py 'print(os.getxattr(a[0], "user.mark").decode())' "$S")" kept
 }
 
 read_only_files_refuse() {

@@ -524,7 +524,7 @@ END_TEST
 static void outside_change(int x, const char *blob)
 {
     toy_disk.theirs = toy_doc_with(save->doc, x, blob);
-    __atomic_store_n(&toy_disk.changed, 1, __ATOMIC_RELEASE);
+    toy_disk.changed = 1;
 }
 
 static bool zero_is_theirs(const char *path)
@@ -590,10 +590,10 @@ static bool gives_eio(const char *path)
 
 START_TEST(session_broken_save_gives_eio_until_it_is_good_again)
 {
-    __atomic_store_n(&toy_disk.changed, 1, __ATOMIC_RELEASE);
+    toy_disk.changed = 1;
     ck_assert(comes(gives_eio, "chunks/0_0_0/text.txt"));
     struct tfs_doc *theirs = toy_doc_with(save->doc, 0, "theirs");
-    __atomic_store_n(&toy_disk.theirs, theirs, __ATOMIC_RELEASE);
+    toy_disk.theirs = theirs;
     ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
 }
 END_TEST
@@ -836,9 +836,9 @@ START_TEST(session_worker_rests_when_staged_edits_gave_way)
     outside_change(0, "theirs");
     ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
     usleep(1200000); /* past the deadline of the edit that is no more */
-    int before = __atomic_load_n(&toy_disk.looks, __ATOMIC_RELAXED);
+    int before = toy_disk.looks;
     usleep(300000);
-    ck_assert_int_lt(__atomic_load_n(&toy_disk.looks, __ATOMIC_RELAXED) - before, 50);
+    ck_assert_int_lt(toy_disk.looks - before, 50);
 }
 END_TEST
 

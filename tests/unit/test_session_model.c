@@ -801,7 +801,7 @@ static void step_outside(void)
     strcpy(chunk->blob, chance(2) == 0 ? "theirs" : "they|wrote");
     strcpy(m.disk[chunk->x], chunk->blob);
     toy_disk.theirs = toy_doc_with(save->doc, chunk->x, chunk->blob);
-    __atomic_store_n(&toy_disk.changed, 1, __ATOMIC_RELEASE);
+    toy_disk.changed = 1;
 }
 
 /* ---- runs
