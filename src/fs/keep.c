@@ -41,6 +41,19 @@ int tfs_control_create_locked(struct tfs_session *s)
     return s->log != NULL && s->status != NULL && s->rejected != NULL ? 0 : -ENOMEM;
 }
 
+/* Names that are gone for now: those that a program may bring back, and those that a new directory
+ * does not show yet. */
+static size_t count_hidden_locked(const struct tfs_session *s)
+{
+    struct tfs_map_cell cell;
+    size_t count = s->tombstones.count;
+    for (size_t at = 0; tfs_map_next(&s->fresh, &at, &cell);) {
+        const struct tfs_fresh *fresh = cell.value;
+        count += fresh->hidden;
+    }
+    return count;
+}
+
 void tfs_status_update_locked(struct tfs_session *s)
 {
     struct tfs_buf *b = &s->status->bytes;
@@ -51,6 +64,7 @@ void tfs_status_update_locked(struct tfs_session *s)
     tfs_buf_printf(b, "save: %s\n", s->save->path);
     tfs_buf_printf(b, "commits: %llu\n", (unsigned long long)s->commits);
     tfs_buf_printf(b, "unsaved: %s\n", s->doc->version != s->disk->version ? "yes" : "no");
+    tfs_buf_printf(b, "hidden: %zu\n", count_hidden_locked(s));
     tfs_buf_printf(b, "scratch: %llu of %llu bytes\n", (unsigned long long)s->scratch_used,
                    (unsigned long long)s->options.scratch_limit);
 }
