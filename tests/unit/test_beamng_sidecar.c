@@ -361,6 +361,25 @@ START_TEST(sidecar_behind_a_link_is_not_followed)
 }
 END_TEST
 
+START_TEST(sidecar_that_a_killed_process_did_not_finish_goes_at_the_next_mount)
+{
+    char stray[192];
+
+    make_dir();
+    write_ter(9);
+    snprintf(stray, sizeof(stray), "%s/.t.terrain.json.terrainfs-aB3xYz", dir);
+    write_bytes(stray, "{", 1);
+    struct tfs_open_options reading = {.lock = TFS_LOCK_NONE};
+    struct tfs_error err = {0};
+    struct tfs_save *save = NULL;
+    ck_assert_int_eq(tfs_save_open(ter, NULL, &reading, &save, &err), 0);
+    tfs_save_close(save);
+    ck_assert_int_eq(access(stray, F_OK), 0);
+    tfs_save_close(open_save());
+    remove_dir();
+}
+END_TEST
+
 START_TEST(sidecar_that_cannot_be_written_is_told_and_the_terrain_is_saved)
 {
     static char old[100000] = "{\"materials\":[\"Grass\",\"DirtRoad\"]}";
@@ -402,6 +421,7 @@ static Suite *suite(void)
     tcase_add_test(t, sidecar_that_differs_is_told_and_left_alone_until_a_name_changes);
     tcase_add_test(t, sidecar_that_is_absent_or_damaged_is_not_made_or_touched);
     tcase_add_test(t, sidecar_behind_a_link_is_not_followed);
+    tcase_add_test(t, sidecar_that_a_killed_process_did_not_finish_goes_at_the_next_mount);
     tcase_add_test(t, sidecar_that_cannot_be_written_is_told_and_the_terrain_is_saved);
     return s;
 }

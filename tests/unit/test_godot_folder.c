@@ -364,7 +364,9 @@ START_TEST(strays_of_a_killed_process_are_removed)
     scratch_write("world/regions/lod0/.r.0.0.0.vxr.terrainfs-aB3xYz", "half");
     scratch_write("world/regions/lod0/.r.9.0.0.vxr.terrainfs-aB3xYz", "half");
     scratch_write("world/regions/lod0/readme.txt", "not ours");
+    scratch_write("world/.meta.vxrm.terrainfs-aB3xYz", "half");
     must_open();
+    ck_assert_int_lt(access(scratch_path("world/.meta.vxrm.terrainfs-aB3xYz"), F_OK), 0);
     ck_assert_int_lt(access(scratch_path("world/regions/lod0/.r.0.0.0.vxr.terrainfs-aB3xYz"), F_OK),
                      0);
     ck_assert_int_lt(access(scratch_path("world/regions/lod0/.r.9.0.0.vxr.terrainfs-aB3xYz"), F_OK),

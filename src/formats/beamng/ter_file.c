@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/sidecar.h"
 #include "formats/whole_file.h"
@@ -209,6 +210,19 @@ static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
     return result;
 }
 
+/* What a killed process left of a new sidecar goes when the save is locked, as that of a new
+ * terrain does. */
+static int ter_open(struct tfs_save *save, struct tfs_error *err)
+{
+    if (tfs_whole_file_open(save, err) < 0)
+        return err->code;
+    char *sidecar = tfs_sidecar_path(save->path);
+    if (sidecar != NULL && save->options.lock == TFS_LOCK_EXCLUSIVE)
+        tfs_file_remove_strays(sidecar);
+    free(sidecar);
+    return 0;
+}
+
 /* ---- probing --------------------------------------------------------------------------------- */
 
 static bool named_so(const char *name)
@@ -284,7 +298,7 @@ const struct tfs_container tfs_beamng_ter = {
     .tree = &tfs_beamng_tree,
     .probe = ter_probe,
     .endings = ENDING,
-    .open = tfs_whole_file_open,
+    .open = ter_open,
     .commit = tfs_whole_file_commit,
     .changed = tfs_whole_file_changed,
     .reload = tfs_whole_file_reload,

@@ -233,6 +233,8 @@ static int read_meta(struct scan *scan, struct tfs_error *err)
 
     if (path == NULL)
         return tfs_fail_memory(err);
+    if (scan->strays)
+        tfs_file_remove_strays(path);
     if (tfs_file_open(path, false, &file, &why) == 0 &&
         tfs_file_read(&file, TFS_GODOT_META_MAX, &index->meta_text, &why) == 0) {
         index->meta_st = file.st;
