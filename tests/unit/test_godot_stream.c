@@ -510,6 +510,40 @@ START_TEST(wal_database_is_edited_beside_its_game)
 }
 END_TEST
 
+/* Changes blocks, more than fit the cache, and is gone before it says COMMIT. */
+static void change_half(void)
+{
+    sqlite3 *db = NULL;
+
+    if (sqlite3_open(db_path(), &db) != SQLITE_OK ||
+        sqlite3_exec(db,
+                     "PRAGMA cache_size = 2; BEGIN; UPDATE blocks SET vb = zeroblob(9000);"
+                     "UPDATE blocks SET instances = zeroblob(9000)",
+                     NULL, NULL, NULL) != SQLITE_OK)
+        abort();
+}
+
+START_TEST(change_that_a_killed_program_began_is_taken_back_for_a_reader)
+{
+    voxel_stream(db_path(), 2, 12);
+    scratch_child_end(scratch_child_start(change_half));
+    ck_assert_int_eq(access(scratch_path("world.sqlite-journal"), F_OK), 0);
+    ck_assert_int_eq(godot_open_as(&c, db_path(), NULL, TFS_LOCK_NONE), 0);
+    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 0\n"));
+    ck_assert_int_lt(access(scratch_path("world.sqlite-journal"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(change_that_is_under_way_is_left_alone_by_a_reader)
+{
+    voxel_stream(db_path(), 2, 12);
+    struct scratch_child child = scratch_child_start(change_half);
+    ck_assert_int_eq(godot_open_as(&c, db_path(), NULL, TFS_LOCK_NONE), -EBUSY);
+    ck_assert_int_eq(access(scratch_path("world.sqlite-journal"), F_OK), 0);
+    scratch_child_end(child);
+}
+END_TEST
+
 /* ---- foreign and hostile --------------------------------------------------------------------- */
 
 static const struct {
@@ -678,6 +712,8 @@ static Suite *stream_suite(void)
     tcase_add_test(tcase, database_put_in_the_place_of_ours_is_read);
     tcase_add_test(tcase, database_is_locked_against_a_second_mount);
     tcase_add_test(tcase, wal_database_is_edited_beside_its_game);
+    tcase_add_test(tcase, change_that_a_killed_program_began_is_taken_back_for_a_reader);
+    tcase_add_test(tcase, change_that_is_under_way_is_left_alone_by_a_reader);
     tcase_add_loop_test(tcase, foreign_database_is_refused_with_a_sentence, 0, COUNT(refused));
     tcase_add_test(tcase, coordinate_format_null_is_0);
     tcase_add_test(tcase, values_of_other_types_are_damage_of_their_chunk);

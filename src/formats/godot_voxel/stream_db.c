@@ -51,8 +51,8 @@ static int fail(struct tfs_godot_db *db, int result, struct tfs_error *err)
                         "the database is locked by another program, which may be a running game");
     if (result == SQLITE_READONLY_ROLLBACK || result == SQLITE_READONLY_RECOVERY)
         return tfs_fail(err, code,
-                        "the database was left in the middle of a change, which a mount that may "
-                        "write takes back, or the game");
+                        "the database was left in the middle of a change, and may not be written "
+                        "to take it back");
     return tfs_fail(err, code, "the database: %s", sqlite3_errmsg(db->db));
 }
 
@@ -186,8 +186,8 @@ int tfs_godot_db_meta(struct tfs_godot_db *db, struct tfs_error *err)
     return err->code;
 }
 
-int tfs_godot_db_open(const char *path, bool writable, struct tfs_godot_db *db,
-                      struct tfs_error *err)
+static int open_once(const char *path, bool writable, struct tfs_godot_db *db,
+                     struct tfs_error *err)
 {
     const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW |
                       SQLITE_OPEN_EXRESCODE |
@@ -208,6 +208,24 @@ int tfs_godot_db_open(const char *path, bool writable, struct tfs_godot_db *db,
     else
         *db = opened;
     return err->code;
+}
+
+/* What a killed program left half done can only be read once SQLite has taken it back, or carried
+ * it over from the log: as every reader of such a database does, whoever wants to read it opens it
+ * once for writing. Whether that is allowed, and that nobody is still at it, is SQLite's to find
+ * out. */
+int tfs_godot_db_open(const char *path, bool writable, struct tfs_godot_db *db,
+                      struct tfs_error *err)
+{
+    struct tfs_godot_db settled = {0};
+    struct tfs_error why = {0}, ignored = {0};
+
+    if (open_once(path, writable, db, &why) == -EROFS && !writable &&
+        open_once(path, true, &settled, &ignored) == 0) {
+        tfs_godot_db_close(&settled);
+        return open_once(path, false, db, err);
+    }
+    return why.code < 0 ? tfs_fail(err, why.code, "%s", why.text) : 0;
 }
 
 void tfs_godot_db_close(struct tfs_godot_db *db)

@@ -39,7 +39,9 @@ struct tfs_godot_row {
 
 void tfs_godot_row_release(struct tfs_godot_row *row);
 
-/* Opens the database and looks at its tables and at the row of meta (schema, format, po2). */
+/* Opens the database and looks at its tables and at the row of meta (schema, format, po2). What a
+ * killed program left half done is taken back first, also where it is only to be read; EROFS where
+ * that is not allowed. */
 int tfs_godot_db_open(const char *path, bool writable, struct tfs_godot_db *db,
                       struct tfs_error *err);
 void tfs_godot_db_close(struct tfs_godot_db *db);
