@@ -21,7 +21,7 @@ ASAN := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitiz
 TSAN := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 
 # ---- the libraries: asked once, and only by goals that compile -----------------------------------
-GOALS_WITHOUT_LIBS := help clean lint format check demo asan tsan fuzz
+GOALS_WITHOUT_LIBS := help clean lint format check torture demo asan tsan fuzz
 ifneq ($(filter-out $(GOALS_WITHOUT_LIBS),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PKGS); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
 ifneq ($(MISSING),)
@@ -41,6 +41,7 @@ OBJ := $(SRC:%.c=$(BUILD)/obj/%.o)
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(wildcard tests/tools/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+TORTURE := $(patsubst tests/torture/%.c,$(BUILD)/torture/%.so,$(wildcard tests/torture/*.c))
 BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 LIB := $(BUILD)/libterrainfs.a
 # What several test programs share.
@@ -51,12 +52,12 @@ PROGRAM := $(BUILD)/terrainfs
 FUZZ_MAIN ?= $(BUILD)/obj/tests/fuzz/replay.o
 SUB := $(MAKE) --no-print-directory
 
-.PHONY: all tests check run-tests asan tsan lint format tidy fuzz bench demo install uninstall clean help
+.PHONY: all tests check torture run-tests asan tsan lint format tidy fuzz bench demo install uninstall clean help
 .SECONDARY:
 
 all: $(PROGRAM) $(LIB) ## the program build/terrainfs and its library
 
-tests: all $(UNIT) $(TOOLS) $(FUZZ)
+tests: all $(UNIT) $(TOOLS) $(FUZZ) $(TORTURE)
 
 $(PROGRAM): $(BUILD)/obj/src/main.o $(LIB)
 	$(LINK) -o $@ $^ $(LIBS)
@@ -89,6 +90,12 @@ $(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(TEST_LIB) $
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(LIBS)
 
+# Libraries to be preloaded stand between the program and the C library: they see files as those two do,
+# and no sanitizer looks into them.
+$(TORTURE): $(BUILD)/torture/%.so: tests/torture/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -shared -o $@ $<
+
 # Other flags, another compiler or another set of sources make the files that depend on them again.
 $(BUILD)/.flags: FORCE
 	@mkdir -p $(@D)
@@ -103,7 +110,12 @@ FORCE:
 check: ## all tests and lint; ends with one line of numbers
 	@scripts/install-deps
 	+@$(SUB) tests
-	@BUILD=$(BUILD) scripts/run-tests unit fuzz cli mount readme lint
+	@BUILD=$(BUILD) scripts/run-tests unit fuzz cli mount torture readme lint
+
+torture: ## power cuts, failing system calls and the rest of RELIABILITY.md, in full
+	@scripts/install-deps
+	+@$(SUB) tests
+	@BUILD=$(BUILD) TORTURE=full scripts/run-tests torture
 
 run-tests: tests
 	@BUILD=$(BUILD) scripts/run-tests $(SUITES)
