@@ -154,13 +154,14 @@ void voxel_region(const char *path, unsigned side, unsigned po2)
     make_region(path, (struct tfs_key){0}, side, side, po2);
 }
 
-void voxel_folder(const char *path, unsigned regions)
+void voxel_folder_of(const char *path, unsigned regions, unsigned region_po2, unsigned po2)
 {
     static const char meta[] =
-        "{\n\t\"block_size_po2\": 4,\n\t\"channel_depths\": [\n\t\t1,\n\t\t1,"
+        "{\n\t\"block_size_po2\": %u,\n\t\"channel_depths\": [\n\t\t1,\n\t\t1,"
         "\n\t\t0,\n\t\t1,\n\t\t1,\n\t\t0,\n\t\t0,\n\t\t0\n\t],\n"
-        "\t\"lod_count\": 3,\n\t\"region_size_po2\": 2,\n"
+        "\t\"lod_count\": 3,\n\t\"region_size_po2\": %u,\n"
         "\t\"sector_size\": 512,\n\t\"version\": 3\n}";
+    const unsigned side = 1U << region_po2;
     struct tfs_buf text = {0};
     char name[4096];
 
@@ -170,13 +171,19 @@ void voxel_folder(const char *path, unsigned regions)
     snprintf(name, sizeof(name), "%s/regions/lod0", path);
     must(mkdir(name, 0755) == 0, name);
     for (unsigned i = 0; i < regions; i++) {
+        struct tfs_key origin = {.x = (int32_t)(side * i)};
         snprintf(name, sizeof(name), "%s/regions/lod0/r.%u.0.0.vxr", path, i);
-        make_region(name, (struct tfs_key){0, 4 * (int32_t)i, 0, 0}, 4, 2, 4);
+        make_region(name, origin, side, side / 2, po2);
     }
     snprintf(name, sizeof(name), "%s/meta.vxrm", path);
-    tfs_buf_add_text(&text, meta);
+    tfs_buf_printf(&text, meta, po2, region_po2);
     write_file(name, &text);
     tfs_buf_release(&text);
+}
+
+void voxel_folder(const char *path, unsigned regions)
+{
+    voxel_folder_of(path, regions, 2, 4);
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -191,7 +198,7 @@ static void run(sqlite3 *db, const char *sql)
     abort();
 }
 
-static void create_tables(sqlite3 *db, unsigned coordinates)
+static void create_tables(sqlite3 *db, unsigned coordinates, unsigned po2)
 {
     static const char *const loc[] = {"INTEGER", "INTEGER", "TEXT", "BLOB", "INTEGER"};
     char sql[300];
@@ -205,9 +212,9 @@ static void create_tables(sqlite3 *db, unsigned coordinates)
              loc[coordinates]);
     run(db, sql);
     if (coordinates == 4)
-        snprintf(sql, sizeof(sql), "INSERT INTO meta VALUES (0, 4)");
+        snprintf(sql, sizeof(sql), "INSERT INTO meta VALUES (0, %u)", po2);
     else
-        snprintf(sql, sizeof(sql), "INSERT INTO meta VALUES (1, 4, %u)", coordinates);
+        snprintf(sql, sizeof(sql), "INSERT INTO meta VALUES (1, %u, %u)", po2, coordinates);
     run(db, sql);
     run(db, "INSERT INTO channels VALUES (0,1),(1,1),(2,1),(3,1),(4,1),(5,1),(6,1),(7,1)");
 }
@@ -242,14 +249,16 @@ static void bind_key(sqlite3_stmt *insert, unsigned coordinates, struct tfs_key 
     }
 }
 
-void voxel_stream(const char *path, unsigned coordinates, unsigned count)
+static void make_stream(const char *path, const char *pragma, unsigned coordinates, unsigned count,
+                        unsigned po2)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *insert = NULL;
 
     must(sqlite3_open(path, &db) == SQLITE_OK, path);
+    run(db, pragma);
     run(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN");
-    create_tables(db, coordinates);
+    create_tables(db, coordinates, po2);
     must(sqlite3_prepare_v2(db, "INSERT INTO blocks VALUES (?1, ?2, NULL)", -1, &insert, NULL) ==
              SQLITE_OK,
          path);
@@ -257,7 +266,7 @@ void voxel_stream(const char *path, unsigned coordinates, unsigned count)
         struct tfs_key key = {0, (int32_t)(i % 100) - 50, (int32_t)(i / 10000) - 1,
                               (int32_t)(i / 100 % 100) - 50};
         struct tfs_buf block = {0};
-        voxel_block(&block, 4, 4, key, 0, TFS_GODOT_LZ4);
+        voxel_block(&block, 4, po2, key, 0, TFS_GODOT_LZ4);
         bind_key(insert, coordinates, key);
         sqlite3_bind_blob(insert, 2, block.data, (int)block.size, SQLITE_TRANSIENT);
         must(sqlite3_step(insert) == SQLITE_DONE, path);
@@ -267,4 +276,14 @@ void voxel_stream(const char *path, unsigned coordinates, unsigned count)
     sqlite3_finalize(insert);
     run(db, "COMMIT");
     must(sqlite3_close(db) == SQLITE_OK, path);
+}
+
+void voxel_stream(const char *path, unsigned coordinates, unsigned count)
+{
+    make_stream(path, "", coordinates, count, 4);
+}
+
+void voxel_stream_of(const char *path, unsigned coordinates, unsigned count, unsigned po2)
+{
+    make_stream(path, "PRAGMA page_size=512", coordinates, count, po2);
 }

@@ -22,7 +22,12 @@ void voxel_region(const char *path, unsigned side, unsigned po2);
  * each has the blocks of its lower half. */
 void voxel_folder(const char *path, unsigned regions);
 
+/* The same with regions of 2^region_po2 blocks a side of 2^po2 voxels a side. */
+void voxel_folder_of(const char *path, unsigned regions, unsigned region_po2, unsigned po2);
+
 /* A stream of that key format (0 to 3, schema 1; 4: schema 0) with `count` blocks of 16^3. */
 void voxel_stream(const char *path, unsigned coordinates, unsigned count);
+/* The same with blocks of 2^po2 voxels a side, in pages of 512 bytes. */
+void voxel_stream_of(const char *path, unsigned coordinates, unsigned count, unsigned po2);
 
 #endif

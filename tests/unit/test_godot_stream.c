@@ -683,6 +683,28 @@ START_TEST(damaged_database_is_refused)
 }
 END_TEST
 
+/* A row's place in its page lies outside: SQLite says so once, and then reads on. */
+START_TEST(database_with_a_damaged_page_is_not_written)
+{
+    struct tfs_buf file;
+    const struct tfs_key key = {0, -50, -1, -50};
+
+    voxel_stream_of(db_path(), 2, 2, 2);
+    file = godot_read_file(db_path());
+    file.data[1034] = 4;
+    godot_write_file(db_path(), tfs_buf_span(&file));
+    ck_assert_int_eq(godot_open(&c, db_path()), 0);
+    for (unsigned i = 0; i < 2; i++)
+        (void)godot_shows(&c, key, "channels/type.txt", "");
+    if (godot_put_text(&c, key, "channels/type.txt", "depth 16\nfill 7\n") == 0)
+        ck_assert_int_eq(godot_commit(&c), -EBADMSG);
+    struct tfs_buf after = godot_read_file(db_path());
+    ck_assert(tfs_span_equal(tfs_buf_span(&file), tfs_buf_span(&after)));
+    tfs_buf_release(&file);
+    tfs_buf_release(&after);
+}
+END_TEST
+
 static Suite *stream_suite(void)
 {
     Suite *suite = suite_create("godot_stream");
@@ -721,6 +743,7 @@ static Suite *stream_suite(void)
     tcase_add_test(tcase, block_of_another_size_is_damage);
     tcase_add_test(tcase, file_that_may_not_be_written_is_shown_read_only);
     tcase_add_test(tcase, damaged_database_is_refused);
+    tcase_add_test(tcase, database_with_a_damaged_page_is_not_written);
     return suite;
 }
 

@@ -36,6 +36,7 @@ static int code_of(int result)
         return -EFBIG;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+    case SQLITE_ERROR: /* our statements are right: a file format or a schema that is not */
         return -EBADMSG;
     default:
         return -EIO;
@@ -46,6 +47,7 @@ static int fail(struct tfs_godot_db *db, int result, struct tfs_error *err)
 {
     int code = code_of(result);
 
+    db->corrupt = db->corrupt || code == -EBADMSG;
     if (code == -EBUSY)
         return tfs_fail(err, code,
                         "the database is locked by another program, which may be a running game");
@@ -426,6 +428,10 @@ int tfs_godot_db_snapshot(struct tfs_godot_db *db, struct tfs_error *err)
 
 int tfs_godot_db_begin(struct tfs_godot_db *db, struct tfs_error *err)
 {
+    /* SQLite names a bad page once and uses it the second time: a row written into one can take its
+     * neighbours along. */
+    if (db->corrupt)
+        return tfs_fail(err, -EBADMSG, "the database is damaged: nothing is written to it");
     return execute(db, "BEGIN IMMEDIATE", err);
 }
 

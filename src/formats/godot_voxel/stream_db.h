@@ -28,6 +28,7 @@ struct tfs_godot_db {
     uint32_t schema;                                    /* 0 or 1 */
     enum tfs_godot_key_format format;
     uint8_t po2;
+    bool corrupt; /* a page of it was found damaged: it is read as far as it goes, never written */
 };
 
 /* A row; NULL is SQL's NULL. Of no row, `found` is false. */
