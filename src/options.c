@@ -50,7 +50,7 @@ const char tfs_usage[] =
     "  conflict=WHAT   the save changed under pending edits: ask (default: ESTALE,\n"
     "                  nothing is written), theirs, mine\n"
     "  scratch=SIZE    room for files that are not part of the save (64M)\n"
-    "  cache=SIZE      memory for rendered files (32M)\n"
+    "  cache=SIZE      memory for rendered files (8M)\n"
     "  threads=N       requests served at once (0: one for each CPU, default)\n"
     "\n"
     "A save whose name is that of a command is written ./NAME.\n"

@@ -12,6 +12,9 @@
 #include <string.h>
 #include <syslog.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "fs/fuse.h"
 #include "status.h"
@@ -147,8 +150,20 @@ static void detach(struct mounting *m)
     m->ready = -1;
 }
 
+/* Texts of a walk come and go by the thousand. Memory that malloc gives back and takes again is
+ * mapped and cleared each time, which takes longer than to render them; what is as large as a
+ * picture goes back to the system at once. */
+static void keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 2 << 20);
+    mallopt(M_TRIM_THRESHOLD, 16 << 20);
+#endif
+}
+
 static int serve(struct mounting *m)
 {
+    keep_freed_memory();
     detach(m);
     int result = tfs_fuse_loop(m->fuse);
     int status = tfs_session_finish(m->session);
