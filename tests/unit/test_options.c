@@ -32,7 +32,7 @@ START_TEST(options_have_the_documented_defaults)
     ck_assert_ptr_null(options.format);
     ck_assert_ptr_null(options.fuse_options);
     ck_assert_uint_eq(options.scratch_size, 64U << 20);
-    ck_assert_uint_eq(options.cache_size, 32U << 20);
+    ck_assert_uint_eq(options.cache_size, 8U << 20);
     ck_assert_uint_eq(options.inflate_limit, 1U << 30);
     ck_assert_uint_eq(options.threads, 0);
     ck_assert_int_eq(options.conflict, TFS_CONFLICT_ASK);
