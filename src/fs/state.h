@@ -223,6 +223,7 @@ struct tfs_session {
     uint64_t next_serial;
     uint64_t scratch_used;
     struct tfs_inode *control, *log, *status, *rejected;
+    char *unsaved; /* where the end put what could not be saved; NULL: nowhere */
     struct tfs_cache cache;
     struct tfs_size sizes[TFS_SIZES];      /* by id; a newer one takes the place of an older */
     struct tfs_retry retries[TFS_RETRIES]; /* by caller */
