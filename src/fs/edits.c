@@ -334,14 +334,20 @@ int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct 
 /* ---- chunk directories
  * -------------------------------------------------------------------------- */
 
-static int refuse_job(struct tfs_session *s, struct tfs_error *err, const struct tfs_key *key)
+void tfs_log_refusal(struct tfs_session *s, const struct tfs_node *node,
+                     const struct tfs_error *err)
 {
-    struct tfs_node node = {.scope = TFS_SCOPE_CHUNK, .key = *key, .file = -1};
     struct tfs_buf path = {0};
-    tfs_tree_path(s->save, s->doc, &node, &path);
+    tfs_tree_path(s->save, s->doc, node, &path);
     tfs_buf_u8(&path, 0);
     tfs_log_error(s, err, path.failed ? NULL : (const char *)path.data);
     tfs_buf_release(&path);
+}
+
+static int refuse_job(struct tfs_session *s, struct tfs_error *err, const struct tfs_key *key)
+{
+    struct tfs_node node = {.scope = TFS_SCOPE_CHUNK, .key = *key, .file = -1};
+    tfs_log_refusal(s, &node, err);
     return err->code;
 }
 
