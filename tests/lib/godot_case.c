@@ -233,8 +233,12 @@ int godot_delete(struct godot_case *c, struct tfs_key key)
 {
     struct tfs_edit edit;
 
+    const struct tfs_tree *tree = c->save->tree;
+
     begin(c, &edit);
-    return finish(c, &edit, tfs_edit_remove(&edit, key, &c->err));
+    return finish(c, &edit,
+                  tree->chunk_remove != NULL ? tree->chunk_remove(c->save, &edit, key, &c->err)
+                                             : tfs_edit_remove(&edit, key, &c->err));
 }
 
 int godot_commit(struct godot_case *c)

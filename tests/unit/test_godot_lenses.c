@@ -298,6 +298,19 @@ START_TEST(emptied_metadata_leaves_no_section)
 }
 END_TEST
 
+START_TEST(only_chunk_of_a_file_stays_where_it_is)
+{
+    const struct tfs_key elsewhere = {0, 1, 0, 0};
+
+    must_open(default_4);
+    ck_assert_int_eq(godot_create(&c, elsewhere), -EPERM);
+    ck_assert_int_eq(godot_move(&c, key, elsewhere), -EPERM);
+    ck_assert_int_eq(godot_delete(&c, key), -EPERM);
+    ck_assert_str_eq(c.err.text, "this file is one block: its chunk cannot be removed or moved, "
+                                 "and no other made");
+}
+END_TEST
+
 /* ---- saves that are refused ------------------------------------------------------------------ */
 
 START_TEST(file_that_is_no_block_is_refused)
@@ -373,6 +386,7 @@ static Suite *lenses_suite(void)
     tcase_add_test(tcase, edit_with_upgrade_stores_version_4);
     tcase_add_test(tcase, block_1_with_the_wrong_size_is_written_as_2);
     tcase_add_test(tcase, emptied_metadata_leaves_no_section);
+    tcase_add_test(tcase, only_chunk_of_a_file_stays_where_it_is);
     tcase_add_test(tcase, file_that_is_no_block_is_refused);
     tcase_add_test(tcase, block_file_of_godot_3_is_not_known);
     tcase_add_test(tcase, block_cut_at_its_end_is_told_from_other_files);

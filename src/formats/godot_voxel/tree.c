@@ -96,12 +96,42 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
     return changed;
 }
 
+/* A file of one block is that block, for good. */
+static int refuse(struct tfs_error *err)
+{
+    return tfs_fail(err, -EPERM,
+                    "this file is one block: its chunk cannot be removed or moved, and no other "
+                    "made");
+}
+
+static int only_chunk_change(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                             struct tfs_error *err)
+{
+    (void)save;
+    (void)edit;
+    (void)key;
+    return refuse(err);
+}
+
+static int only_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                           struct tfs_key to, struct tfs_error *err)
+{
+    (void)save;
+    (void)edit;
+    (void)from;
+    (void)to;
+    return refuse(err);
+}
+
 const struct tfs_tree tfs_godot_block_tree = {
     .root_files = root_files,
     .root_count = ROOT_FILES,
     .chunk_files = chunk_files,
     .chunk_count = CHUNK_INSTANCES,
     .fixed_chunks = true,
+    .chunk_create = only_chunk_change,
+    .chunk_remove = only_chunk_change,
+    .chunk_move = only_chunk_move,
     .chunk_damaged = chunk_damaged,
     .chunk_check = chunk_check,
     .upgrade = tfs_godot_save_upgrade,
