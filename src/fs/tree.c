@@ -449,8 +449,10 @@ bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
 {
     const struct tfs_file *file = tfs_node_file(save, node);
 
-    return !save->read_only && scope_exists(save, doc, node) && (!file || file->lens->put) &&
-           !is_damaged(save, doc, node);
+    if (save->read_only || !scope_exists(save, doc, node) || (file && !file->lens->put))
+        return false;
+    /* Damage can be replaced as a whole, and removed, but not edited. */
+    return !file || (file->flags & TFS_FILE_RAW) != 0 || !is_damaged(save, doc, node);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

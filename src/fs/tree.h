@@ -52,7 +52,8 @@ struct tfs_at tfs_node_at(const struct tfs_node *node);
  * the node is found by slot through its key. */
 bool tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node);
 
-/* May the file be written? False: read-only file, damaged chunk, read-only save. */
+/* May the file be written? False: read-only file, read-only save, a file of a damaged chunk other
+ * than the one of its stored bytes. */
 bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
                        const struct tfs_node *node);
 

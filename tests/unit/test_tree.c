@@ -417,7 +417,9 @@ static const struct {
     {"palette.txt", true},
     {"chunks/0_0_0/blocks.txt", true},
     {"chunks/-3_0_7/lights/sky.txt", true},
-    {"chunks/2_1_0/raw.bin", false},
+    /* Damage can be replaced as a whole. */
+    {"chunks/2_1_0/raw.bin", true},
+    {"chunks/2_1_0/blocks.txt", false},
 };
 
 START_TEST(tree_tells_which_files_may_be_written)
