@@ -106,11 +106,27 @@ static void pad(struct tfs_buf *out, size_t begin, size_t unit)
     tfs_buf_resize(out, begin + (out->size - begin + unit - 1) / unit * unit);
 }
 
-/* A region whose lower `layers` layers of blocks are there. */
-static void make_region(const char *path, struct tfs_key origin, unsigned side, unsigned layers,
-                        unsigned po2)
+static void add_header(struct tfs_buf *out, unsigned version, unsigned side, unsigned po2)
 {
     static const uint8_t depths[] = {1, 1, 0, 1, 1, 0, 0, 0};
+
+    tfs_buf_add_text(out, "VXR_");
+    tfs_buf_u8(out, (uint8_t)version);
+    if (version == 2)
+        return;
+    tfs_buf_u8(out, (uint8_t)po2);
+    for (unsigned i = 0; i < 3; i++)
+        tfs_buf_u8(out, (uint8_t)side);
+    tfs_buf_add(out, depths, sizeof(depths));
+    tfs_buf_u16le(out, SECTOR);
+    tfs_buf_u8(out, 0);
+}
+
+/* A region of that version, whose lower `layers` layers of blocks are there; one of version 2 has
+ * blocks of version 2. */
+static void make_region(const char *path, unsigned version, struct tfs_key origin, unsigned side,
+                        unsigned layers, unsigned po2)
+{
     struct tfs_buf out = {0}, table = {0}, sectors = {0};
     uint32_t first = 0;
 
@@ -124,7 +140,8 @@ static void make_region(const char *path, struct tfs_key origin, unsigned side, 
                     tfs_buf_u32le(&table, 0);
                     continue;
                 }
-                voxel_block(&block, 4, po2, key, 0, TFS_GODOT_LZ4);
+                voxel_block(&block, version == 2 ? 2 : 4, po2, key, 0,
+                            version == 2 ? TFS_GODOT_LZ4_BE : TFS_GODOT_LZ4);
                 tfs_buf_u32le(&sectors, (uint32_t)block.size);
                 tfs_buf_add_span(&sectors, tfs_buf_span(&block));
                 pad(&sectors, 0, SECTOR);
@@ -133,14 +150,7 @@ static void make_region(const char *path, struct tfs_key origin, unsigned side, 
                 first = end;
                 tfs_buf_release(&block);
             }
-    tfs_buf_add_text(&out, "VXR_");
-    tfs_buf_u8(&out, 3);
-    tfs_buf_u8(&out, (uint8_t)po2);
-    for (unsigned i = 0; i < 3; i++)
-        tfs_buf_u8(&out, (uint8_t)side);
-    tfs_buf_add(&out, depths, sizeof(depths));
-    tfs_buf_u16le(&out, SECTOR);
-    tfs_buf_u8(&out, 0);
+    add_header(&out, version, side, po2);
     tfs_buf_add_span(&out, tfs_buf_span(&table));
     tfs_buf_add_span(&out, tfs_buf_span(&sectors));
     write_file(path, &out);
@@ -151,16 +161,17 @@ static void make_region(const char *path, struct tfs_key origin, unsigned side, 
 
 void voxel_region(const char *path, unsigned side, unsigned po2)
 {
-    make_region(path, (struct tfs_key){0}, side, side, po2);
+    make_region(path, 3, (struct tfs_key){0}, side, side, po2);
 }
 
-void voxel_folder_of(const char *path, unsigned regions, unsigned region_po2, unsigned po2)
+static void make_folder(const char *path, unsigned version, unsigned regions, unsigned region_po2,
+                        unsigned po2)
 {
     static const char meta[] =
         "{\n\t\"block_size_po2\": %u,\n\t\"channel_depths\": [\n\t\t1,\n\t\t1,"
         "\n\t\t0,\n\t\t1,\n\t\t1,\n\t\t0,\n\t\t0,\n\t\t0\n\t],\n"
         "\t\"lod_count\": 3,\n\t\"region_size_po2\": %u,\n"
-        "\t\"sector_size\": 512,\n\t\"version\": 3\n}";
+        "\t\"sector_size\": 512,\n\t\"version\": %u\n}";
     const unsigned side = 1U << region_po2;
     struct tfs_buf text = {0};
     char name[4096];
@@ -173,17 +184,27 @@ void voxel_folder_of(const char *path, unsigned regions, unsigned region_po2, un
     for (unsigned i = 0; i < regions; i++) {
         struct tfs_key origin = {.x = (int32_t)(side * i)};
         snprintf(name, sizeof(name), "%s/regions/lod0/r.%u.0.0.vxr", path, i);
-        make_region(name, origin, side, side / 2, po2);
+        make_region(name, version, origin, side, side / 2, po2);
     }
     snprintf(name, sizeof(name), "%s/meta.vxrm", path);
-    tfs_buf_printf(&text, meta, po2, region_po2);
+    tfs_buf_printf(&text, meta, po2, region_po2, version);
     write_file(name, &text);
     tfs_buf_release(&text);
 }
 
+void voxel_folder_of(const char *path, unsigned regions, unsigned region_po2, unsigned po2)
+{
+    make_folder(path, 3, regions, region_po2, po2);
+}
+
 void voxel_folder(const char *path, unsigned regions)
 {
-    voxel_folder_of(path, regions, 2, 4);
+    make_folder(path, 3, regions, 2, 4);
+}
+
+void voxel_folder_2(const char *path, unsigned regions)
+{
+    make_folder(path, 2, regions, 2, 4);
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */

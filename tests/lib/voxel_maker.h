@@ -21,6 +21,8 @@ void voxel_region(const char *path, unsigned side, unsigned po2);
 /* A folder with meta.vxrm and one region of 4 x 4 x 4 blocks of 16^3 for each of `regions` along x;
  * each has the blocks of its lower half. */
 void voxel_folder(const char *path, unsigned regions);
+/* The same with everything in it of version 2. */
+void voxel_folder_2(const char *path, unsigned regions);
 
 /* The same with regions of 2^region_po2 blocks a side of 2^po2 voxels a side. */
 void voxel_folder_of(const char *path, unsigned regions, unsigned region_po2, unsigned po2);

@@ -37,7 +37,7 @@ try() {
     number=$((number + 1)) notes='' skipped=''
     D=$T/$number M=$T/$number/mnt S=$T/$number/$SAVE_NAME
     mkdir -p "$D"
-    cp -p "$PRISTINE" "$S"
+    cp -Rp "$PRISTINE" "$S"
     "$@" >"$D.log" 2>&1 </dev/null
     unmount_all
     if [ -n "$notes" ]; then

@@ -1,8 +1,8 @@
 /*
- * make_voxel block|region|folder|stream PATH [N [KEYS]]: a save of Godot Voxel Tools for tests and
- * the bench. block: one of 16^3, of version N (default 4). region: N blocks a side (default 16,
- * which is 4,096 blocks of 16^3). folder: N regions (default 2). stream: N blocks (default 1000),
- * key format KEYS (default 2; 4 is the old schema).
+ * make_voxel block|region|folder|stream PATH [N [M]]: a save of Godot Voxel Tools for tests and the
+ * bench. block: one of 16^3, of version N (default 4). region: N blocks a side (default 16, which
+ * is 4,096 blocks) of 2^M voxels a side (default 4). folder: N regions (default 2) of version M
+ * (default 3). stream: N blocks (default 1000), key format M (default 2; 4 is the old schema).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,13 +37,14 @@ int main(int argc, char **argv)
     if (strcmp(kind, "block") == 0) {
         make_block(argv[2], number(argc, argv, 3, 4));
     } else if (strcmp(kind, "region") == 0) {
-        voxel_region(argv[2], number(argc, argv, 3, 16), 4);
+        voxel_region(argv[2], number(argc, argv, 3, 16), number(argc, argv, 4, 4));
     } else if (strcmp(kind, "folder") == 0) {
-        voxel_folder(argv[2], number(argc, argv, 3, 2));
+        (number(argc, argv, 4, 3) == 2 ? voxel_folder_2 : voxel_folder)(argv[2],
+                                                                        number(argc, argv, 3, 2));
     } else if (strcmp(kind, "stream") == 0) {
         voxel_stream(argv[2], number(argc, argv, 4, 2), number(argc, argv, 3, 1000));
     } else {
-        fputs("usage: make_voxel block|region|folder|stream PATH [N [KEYS]]\n", stderr);
+        fputs("usage: make_voxel block|region|folder|stream PATH [N [M]]\n", stderr);
         return 2;
     }
     return EXIT_SUCCESS;

@@ -1,0 +1,338 @@
+# shellcheck shell=bash
+# What the scripts of Godot Voxel Tools share: saves and what voxel.py, which shares no code with the program,
+# says of them; edits that every container takes, with sed, echo, grep, vim, git, cp, mv and Python.
+GODOT=$(dirname "$SAMPLES")/godot_voxel
+export GIT_AUTHOR_NAME=tester GIT_AUTHOR_EMAIL=tester@example.org
+export GIT_COMMITTER_NAME=tester GIT_COMMITTER_EMAIL=tester@example.org
+
+voxel() {
+    "$PYTHON" -S "$ROOT/tests/tools/voxel.py" "$@"
+}
+
+make_voxel() {
+    "$TFS_TOOLS/make_voxel" "$@"
+}
+
+# saves NAME KIND [N [M]]: the pristine save of the following tests; chunk $C of it with voxel $V, and another
+# chunk $C2; their blocks differ, and their voxels are as $EMPTY says where there is nothing.
+saves() {
+    SAVE_NAME=$1
+    PRISTINE=$T/pristine/$1
+    make_voxel "$2" "$PRISTINE" "${@:3}"
+    C=0_0_0 V=3,4,5 C2=1_1_1 X=3
+    case $2 in
+    stream) C=-49_-1_-50 V=-781,-12,-795 C2=-21_-1_-50 X=-781 ;;
+    esac
+    VERSION=$(voxel block "$PRISTINE" $C | cut -d ' ' -f 2)
+    EMPTY='0 32767' ITEM='u64 77' SECTION=00030004000500014d00000000000000
+    if [ "$VERSION" = 2 ]; then
+        EMPTY='0 65535' ITEM='variant 0200000005000000' SECTION=000000000300040005000200000005000000
+    fi
+}
+
+# differs WANTED: lines of voxel.py diff, joined by commas.
+differs() {
+    same 'what changed in the save' "$(voxel diff "$PRISTINE" "$S" | sort | paste -sd ,)" "$1"
+}
+
+# All blocks have their bytes again; what lies behind that of $C in its sectors may be another rest.
+reverted() {
+    same 'what is left of the edits' \
+        "$(voxel diff "$PRISTINE" "$S" | grep -vx "changed $C sectors" | paste -sd ,)" ''
+}
+
+# voxel_is X,Y,Z 'TYPE SDF'
+voxel_is() {
+    same "voxel at $1" "$(voxel voxel "$S" ${1//,/ } | cut -d ' ' -f 1,2)" "$2"
+}
+
+was() {
+    voxel voxel "$PRISTINE" ${1//,/ } | cut -d ' ' -f 1,2
+}
+
+# All files of a save with their bytes, inodes and times.
+all_identity() {
+    find "$1" -type f -exec stat -c '%n %i %s %y %z %a %u:%g' {} + -exec cksum {} + | sort
+}
+
+errno_of() {
+    py 'print(err(put, a[0], a[1].encode()))' "$1" "$2"
+}
+
+sees() {
+    grep -qx "$1" "$2" || { sync "$M/info.txt"; false; }
+}
+
+# ---- every container ------------------------------------------------------------------------------------
+
+reads() {
+    local before name
+    before=$(all_identity "$S")
+    up
+    same 'chunks' "$(cd "$M" && find chunks lods -mindepth 1 -maxdepth 1 -name '*_*_*' 2>/dev/null |
+        sed 's|^chunks/||' | sort)" "$(voxel chunks "$S" | sort)"
+    want grep -q '^format: godot_voxel$' "$M/info.txt"
+    want grep -q "^block version: $VERSION in " "$M/info.txt"
+    for name in $C $C2; do
+        [ -d "$M/chunks/$name" ] || continue
+        want cmp "$M/chunks/$name/raw.bin" <(voxel raw "$S" $name)
+        same 'first file' "$(ls -U "$M/chunks/$name" | head -1)" raw.bin
+        same 'channels' "$(ls "$M/chunks/$name/channels" | wc -l)" 8
+    done
+    wants_not grep -rq nosuchname "$M"
+    find "$M/chunks/$C" -type f | while read -r file; do
+        [ "$(stat -c %s "$file")" = "$(wc -c <"$file")" ] || note "wrong size: $file"
+    done
+    find "$M/chunks/$C" -type f ! -name raw.bin | while read -r file; do
+        cat "$file" >"$D/same" && cat "$D/same" >"$file" || note "cannot be written back: $file"
+    done
+    down
+    same 'the save, bytes, inodes and times' "$(all_identity "$S")" "$before"
+    want diff -r "$PRISTINE" "$S"
+}
+
+sed_rows() {
+    local file=$M/chunks/$C/channels/type.txt
+    up
+    want sed -i '/|/s/     *[0-9]*$/  777/' "$file"
+    differs "changed $C type"
+    same 'last of a row' "$(sed -n '3s/.* //p' "$file")" 777
+    want grep -q ',777,' "$M/chunks/$C/voxels.csv"
+    want sed -i 's/^fill 0$/fill 9/' "$M/chunks/$C/channels/data5.txt"
+    differs "changed $C type data5"
+    down
+    want voxel check "$S"
+    want "$TFS_BIN" check "$S"
+}
+
+append_voxel() {
+    local table=$M/chunks/$C/voxels.csv before distance=-5
+    before=$(was $V)
+    [ "$VERSION" = 4 ] || distance=5
+    up
+    same 'header' "$(head -1 "$table")" x,y,z,type,sdf
+    want sh -c "echo '$V,1234,$distance' >>'$table'"
+    voxel_is $V "1234 $distance"
+    differs "changed $C type sdf"
+    want sh -c "grep -v '^$V,' '$table' >'$D/without'"
+    want cp "$D/without" "$table"
+    voxel_is $V "$EMPTY"
+    want sh -c "echo '$V,${before/ /,}' >>'$table'"
+    down
+    reverted
+}
+
+# A line of metadata and none; what the engine would misread is refused.
+metadata() {
+    local file=$M/chunks/$C/metadata.txt
+    up
+    same 'size without metadata' "$(stat -c %s "$file")" 0
+    want sh -c "echo 'voxel 3 4 5 $ITEM' >>'$file'"
+    same 'section' "$(voxel metadata "$S" $C)" $SECTION
+    differs "changed $C metadata"
+    same 'position outside' "$(errno_of "$file" 'voxel 16 0 0 empty
+')" EBADMSG
+    logged 'metadata.txt:1:'
+    same 'not UTF-8' "$(py 'print(err(put, a[0], b"voxel 0 0 0 \xff\xfe\n"))' "$file")" EBADMSG
+    same 'section' "$(voxel metadata "$S" $C)" $SECTION
+    want sh -c ": >'$file'"
+    reverted
+    down 3 # the refused texts are kept beside the save
+}
+
+python_script() {
+    local below
+    below=$(was $V)
+    up
+    want py '
+path, x0 = a[0], int(a[1])
+with open(path) as f:
+    head, *lines = f.read().split("\n")
+out = [head]
+for line in filter(None, lines):
+    x, y, z, *cell = line.split(",")
+    if int(x) == x0:
+        cell[0] = "4321"
+    out.append(",".join([x, y, z, *cell]))
+with open(path, "w") as f:
+    f.write("\n".join(out) + "\n")
+' "$M/chunks/$C/voxels.csv" $X
+    voxel_is $V "4321 ${below#* }"
+    differs "changed $C type"
+    down
+}
+
+# vim saves by renaming and by its own backup rules; git by reading everything.
+editors() {
+    local git="git --git-dir=$D/w.git --work-tree=$M"
+    up
+    want $git init -q
+    want $git add -A chunks/$C
+    want $git commit -qm before
+    want vim -es -c '%s/fill 0/fill 7/' -c wq "$M/chunks/$C/channels/data7.txt"
+    differs "changed $C data7"
+    same 'git diff' "$($git diff -U0 | grep '^[-+][^-+]' | paste -sd ,)" '-fill 0,+fill 7'
+    want $git checkout -q -- chunks/$C/channels/data7.txt
+    down
+    differs ''
+}
+
+refused() {
+    local dir=$M/chunks/$C/channels
+    up
+    same 'a value too large' "$(errno_of "$dir/type.txt" 'fill 65536
+')" EBADMSG
+    logged 'type.txt:1:6: '
+    same 'rows that are cut' "$(errno_of "$dir/sdf.txt" '
+y=00 z=00 | 1 2 3
+')" EBADMSG
+    same 'a block of nothing' "$(errno_of "$M/chunks/$C/raw.bin" x)" EBADMSG
+    same 'writing info.txt' "$(errno_of "$M/info.txt" x)" EACCES
+    differs ''
+    down 3
+    differs ''
+}
+
+staged() {
+    up -o commit=600
+    want sh -c "echo 'fill 3' >'$M/chunks/$C/channels/data5.txt'"
+    same 'seen' "$(sed -n 2p "$M/chunks/$C/channels/data5.txt")" 'fill 3'
+    differs ''
+    want sync "$M/chunks/$C/channels/data5.txt"
+    differs "changed $C data5"
+    want sh -c "echo 'fill 4' >'$M/chunks/$C/channels/data6.txt'"
+    differs "changed $C data5"
+    down
+    differs "changed $C data5 data6"
+}
+
+# Chunks removed, copied, moved, made, all where the save can hold them.
+directories() {
+    up
+    want rm -r "$M/chunks/$C2"
+    differs "removed $C2"
+    want cp -r "$M/chunks/$C" "$M/chunks/$C2"
+    differs "changed $C2 type sdf"
+    want cmp "$M/chunks/$C/raw.bin" "$M/chunks/$C2/raw.bin"
+    want rm -r "$M/chunks/$C2"
+    want mv "$M/chunks/$C" "$M/chunks/$C2"
+    differs "changed $C2 type sdf,removed $C"
+    want mkdir "$M/chunks/$C"
+    same 'no coordinate' "$(py 'print(err(os.mkdir, a[0]))' "$M/chunks/01_0_0")" EINVAL
+    down
+    want voxel check "$S"
+    same 'block of the new chunk' "$(voxel block "$S" $C)" \
+        "$(voxel block "$PRISTINE" $C | sed 's/ dense.*/ dense/')"
+    voxel_is $V "$EMPTY"
+}
+
+far_away() {
+    up
+    want cp -r "$M/chunks/$C" "$M/chunks/-70_3_90"
+    want cmp "$M/chunks/$C/raw.bin" "$M/chunks/-70_3_90/raw.bin"
+    same 'first voxel' "$(sed -n '2s/,[^,]*,[^,]*$//p' "$M/chunks/-70_3_90/voxels.csv")" -1120,48,1440
+    want mv "$M/chunks/-70_3_90" "$M/chunks/-71_3_90"
+    differs 'added -71_3_90'
+    want rm -r "$M/chunks/-71_3_90"
+    down
+    differs ''
+}
+
+edits() {
+    try "$1: reads the same as the save" reads
+    try "$1: sed on channels" sed_rows
+    try "$1: a line behind voxels.csv, and without it" append_voxel
+    try "$1: metadata" metadata
+    try "$1: a Python script" python_script
+    try "$1: vim and git" editors
+    try "$1: what cannot be is refused" refused
+    try "$1: staged" staged
+}
+
+# ---- damage ---------------------------------------------------------------------------------------------
+
+# A block that does not decode shows its bytes, everything else can be edited, and good bytes restore it.
+damaged() {
+    "$@"
+    cp -R "$S" "$D/before"
+    up
+    same 'files' "$(ls "$M/chunks/$C2" | paste -sd ' ')" raw.bin
+    want grep -q "^damaged: chunks/$C2: " "$M/info.txt"
+    want cmp "$M/chunks/$C2/raw.bin" <(voxel raw "$S" $C2)
+    want sh -c "echo 'fill 9' >'$M/chunks/$C/channels/data5.txt'"
+    same 'writing nonsense' "$(errno_of "$M/chunks/$C2/raw.bin" x)" EBADMSG
+    down 3
+    want cmp <(voxel raw "$D/before" $C2) <(voxel raw "$S" $C2)
+    voxel raw "$PRISTINE" $C2 >"$D/good"
+    "$TFS_BIN" check "$S" >"$D/check" && note 'check finds nothing'
+    want grep -q -- "$C2" "$D/check"
+    up
+    want cp "$D/good" "$M/chunks/$C2/raw.bin"
+    same 'files' "$(ls "$M/chunks/$C2" | wc -l)" 4
+    want test -e "$M/chunks/$C2/voxels.csv"
+    down
+    differs "changed $C data5"
+    rm -rf "$S"
+    cp -R "$D/before" "$S"
+    up
+    want rm -r "$M/chunks/$C2"
+    down
+    same 'removed' "$(voxel chunks "$S" | grep -cx -- "$C2")" 0
+}
+
+# ---- from one container to another ----------------------------------------------------------------------
+
+# Mounts another save on $D/there.
+there() {
+    make_voxel "${1#*:}" "$D/${1%%:*}" "${@:2}"
+    cp -R "$D/${1%%:*}" "$D/there.before"
+    mount_at "$D/${1%%:*}" "$D/there"
+}
+
+misfits() {
+    there big:region 1 5
+    there_block=$D/there/chunks/0_0_0/raw.bin
+    up
+    same 'a block of 32 voxels a side' "$(py 'print(err(put, a[0], get(a[1])))' \
+        "$M/chunks/$C/raw.bin" "$there_block")" EBADMSG
+    logged 'raw.bin: the block has 32 x 32 x 32 voxels, this .* holds blocks of 16 x 16 x 16'
+    down 3
+    differs ''
+}
+
+# ---- real saves -----------------------------------------------------------------------------------------
+
+# Every chunk of a sample reads as it is stored; after one edit all others have their bytes.
+sample() {
+    local name chunk
+    up
+    voxel chunks "$PRISTINE" >"$D/chunks"
+    while read -r name; do
+        case $name in lods/*) chunk=${name%/*}/chunks/${name##*/} ;; *) chunk=chunks/$name ;; esac
+        [ -e "$M/$chunk/raw.bin" ] || continue
+        cmp -s "$M/$chunk/raw.bin" <(voxel raw "$PRISTINE" "$name") || note "raw.bin of $name"
+    done < <(head -40 "$D/chunks")
+    wants_not grep -rq nosuchname "$M"
+    want diff -r "$PRISTINE" "$S"
+    name=$(grep -v lods "$D/chunks" | head -1)
+    want sh -c "echo 'fill 201' >'$M/chunks/$name/channels/data7.txt'"
+    differs "changed $name data7"
+    want cp <(voxel raw "$PRISTINE" "$name") "$M/chunks/$name/raw.bin"
+    differs ''
+    down
+}
+
+# samples PATTERN...
+samples() {
+    local file
+    if [ ! -d "$GODOT" ]; then
+        try 'real saves' skip 'the samples are not here'
+        return
+    fi
+    for file in "$@"; do
+        SAVE_NAME=${file##*/}
+        PRISTINE=$T/pristine/$SAVE_NAME
+        cp -R "$file" "$PRISTINE" && chmod -R u+w "$PRISTINE"
+        try "sample ${file#"$GODOT"/}" sample
+    done
+}

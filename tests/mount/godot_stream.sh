@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# Databases of Godot Voxel Tools on real mounts: every key format, beside a game that locks and changes them.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/godot.bash"
+
+# ---- databases ------------------------------------------------------------------------------------------
+
+sql() {
+    "$PYTHON" -S -c '
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for row in db.execute(sys.argv[2]).fetchall():
+    print(*row)
+db.commit()' "$@"
+}
+
+# hold SQL...: another connection, which did this and keeps its locks until `let_go`.
+hold() {
+    rm -f "$D/held" "$D/go"
+    "$PYTHON" -S -c '
+import os, sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+for sql in sys.argv[3:]:
+    db.execute(sql).fetchall()
+open(sys.argv[2] + "/held", "w").close()
+while not os.path.exists(sys.argv[2] + "/go"):
+    time.sleep(0.02)
+db.execute("ROLLBACK")' "$S" "$D" "$@" 9>&- &
+    holder=$!
+    soon test -e "$D/held"
+}
+
+let_go() {
+    touch "$D/go"
+    want wait $holder
+}
+
+# A handle whose edit the database does not take keeps it, and saves it later.
+locked_while_writing() {
+    up
+    cat "$M/chunks/$C/channels/data5.txt" >/dev/null
+    hold 'BEGIN IMMEDIATE'
+    same 'reading' "$(sed -n 2p "$M/chunks/$C2/channels/data5.txt")" 'fill 0'
+    same 'fsync and close' "$(py '
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+os.write(fd, b"fill 9\n")
+print(err(os.fsync, fd), err(os.close, fd))' "$M/chunks/$C/channels/data5.txt")" 'EBUSY EBUSY'
+    logged 'the database is locked by another program, which may be a running game'
+    same 'still seen' "$(sed -n 2p "$M/chunks/$C/channels/data5.txt")" 'fill 9'
+    same 'rmdir' "$(py 'print(err(os.mkdir, a[0]))' "$M/chunks/9_9_9")" EBUSY
+    differs ''
+    let_go
+    want sync "$M/chunks/$C/channels/data5.txt"
+    differs "changed $C data5"
+    down
+    differs "changed $C data5"
+}
+
+# The lock goes before anybody asks again: the unmount saves.
+locked_until_unmount() {
+    up
+    hold 'BEGIN IMMEDIATE'
+    same 'write' "$(errno_of "$M/chunks/$C/channels/data5.txt" 'fill 9
+')" EBUSY
+    let_go
+    down
+    differs "changed $C data5"
+}
+
+locked_for_good() {
+    up
+    hold 'BEGIN IMMEDIATE'
+    errno_of "$M/chunks/$C/channels/data5.txt" 'fill 9
+'
+    down 3
+    let_go
+    want grep -rq '^fill 9$' "$D"/*.unsaved-*/
+    differs ''
+}
+
+# Who holds it alone keeps even readers out; what they get is an error, no wrong data.
+locked_while_reading() {
+    up
+    hold 'BEGIN EXCLUSIVE'
+    same 'reading' "$(py 'print(err(get, a[0]))' "$M/chunks/$C/raw.bin")" EBUSY
+    let_go
+    want cmp "$M/chunks/$C/raw.bin" <(voxel raw "$S" $C)
+    down
+    want cmp "$PRISTINE" "$S"
+    hold 'BEGIN EXCLUSIVE'
+    wants_not mount_at "$S" "$M"
+    want grep -q 'locked by another program' "$D/mount.err"
+    let_go
+}
+
+# key CHUNK: its row's key as SQL.
+key() {
+    IFS=_ read -r x y z <<<"$1"
+    echo "'$x,$y,$z,0'"
+}
+
+changed_outside() {
+    up
+    cat "$M/chunks/$C2/channels/data5.txt" >"$D/kept"
+    sql "$S" "UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = $(key $C)) WHERE loc = $(key $C2)"
+    soon cmp -s "$M/chunks/$C2/raw.bin" "$M/chunks/$C/raw.bin" || sync "$M/info.txt"
+    sql "$S" "DELETE FROM blocks WHERE loc = $(key $C2)"
+    soon gone "$M/chunks/$C2"
+    want sh -c "echo 'fill 9' >'$M/chunks/$C/channels/data5.txt'"
+    down
+    differs "changed $C data5,removed $C2"
+}
+
+gone() {
+    [ ! -e "$1" ] || { sync "$M/info.txt"; false; }
+}
+
+# conflict OPTION WANTED-OF-FSYNC: an edit waits, and the game changes that row.
+conflict() {
+    up -o "commit=600,conflict=$1"
+    want sh -c "echo 'fill 9' >'$M/chunks/$C/channels/data5.txt'"
+    sql "$S" "UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = $(key $C2)) WHERE loc = $(key $C)"
+    cp "$S" "$D/theirs"
+    same 'fsync' "$(py 'print(err(lambda: os.fsync(os.open(a[0], os.O_RDONLY))))' \
+        "$M/chunks/$C/channels/data5.txt")" "$2"
+}
+
+conflict_ask() {
+    conflict ask ESTALE
+    down 3
+    want cmp "$S" "$D/theirs"
+    want grep -rq '^fill 9$' "$D"/*.unsaved-*/
+}
+
+conflict_theirs() {
+    conflict theirs ok
+    same 'reads' "$(sed -n 2p "$M/chunks/$C/channels/data5.txt")" 'fill 0'
+    down 3
+    want cmp "$S" "$D/theirs"
+}
+
+conflict_mine() {
+    conflict mine ok
+    down
+    differs "changed $C data5"
+}
+
+# Another row is nobody's conflict.
+beside_the_game() {
+    up -o commit=600
+    want sh -c "echo 'fill 9' >'$M/chunks/$C/channels/data5.txt'"
+    sql "$S" "DELETE FROM blocks WHERE loc = $(key $C2)"
+    want sync "$M/chunks/$C/channels/data5.txt"
+    down
+    differs "changed $C data5,removed $C2"
+}
+
+instances() {
+    local chunk=$M/lods/1/chunks/-1_0_2
+    I=lods/1/-1_0_2
+    up
+    want cmp "$chunk/instances.bin" <(voxel instances "$S" $I)
+    want sh -c "echo 'fill 9' >'$chunk/channels/data5.txt'"
+    differs "changed $I data5"
+    want cp "$chunk/instances.bin" "$D/instances"
+    want rm "$chunk/instances.bin"
+    want soon has_no_instances
+    differs "changed $I instances data5"
+    want cp "$D/instances" "$chunk/instances.bin"
+    differs "changed $I data5"
+    same 'no instances' "$(errno_of "$chunk/instances.bin" nonsense)" EBADMSG
+    want sh -c "echo 'fill 0' >'$chunk/channels/data5.txt'"
+    down 3
+    differs ''
+}
+
+has_no_instances() {
+    sync "$M/lods/1/chunks/-1_0_2"
+    [ -z "$(voxel instances "$S" $I)" ]
+}
+
+damage_database() {
+    sql "$S" "UPDATE blocks SET vb = x'021f000000ff' WHERE loc = $(key $C2)"
+}
+
+for format in 0 1 3; do
+    saves db$format stream 30 $format
+    try "database, keys $format: reads the same as the save" reads
+    try "database, keys $format: sed on channels" sed_rows
+    try "database, keys $format: chunks made, copied, moved, removed" directories
+    try "database, keys $format: far away" far_away
+done
+saves db4 stream 30 4
+edits 'database, schema 0'
+saves db stream 30 2
+edits 'database'
+try 'database: chunks made, copied, moved, removed' directories
+try 'database: far away' far_away
+try 'database: locked, and saved later' locked_while_writing
+try 'database: locked, and saved at unmount' locked_until_unmount
+try 'database: locked until the end' locked_for_good
+try 'database: locked against readers' locked_while_reading
+try 'database: changed by others' changed_outside
+try 'database: another row changed by others' beside_the_game
+try 'database: conflict=ask' conflict_ask
+try 'database: conflict=theirs' conflict_theirs
+try 'database: conflict=mine' conflict_mine
+try 'database: blocks of another size' misfits
+try 'database: a damaged block' damaged damage_database
+
+samples "$GODOT"/*/*.sqlite
+if [ -d "$GODOT" ]; then
+    SAVE_NAME=stream.sqlite
+    PRISTINE=$T/pristine/$SAVE_NAME
+    cp "$GODOT/engine_v4/stream_coord2.sqlite" "$PRISTINE" && chmod u+w "$PRISTINE"
+    try 'database: instances' instances
+fi
+finish
