@@ -99,28 +99,38 @@ static enum tfs_status open_pipe(struct tfs_cli *cli, const char *mountpoint, in
     return TFS_STATUS_DONE;
 }
 
-/* Reads to the pipe's end, which is the daemon's; the last byte, or -1 without one. */
-static int read_exit_status(int fd)
+/* Reads to the pipe's end, which is the daemon's: the directory of what could not be saved, if
+ * there is one, into `unsaved`; behind it the exit status, -1 without one. */
+static int read_exit_status(int fd, char unsaved[PATH_MAX])
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    unsigned char byte;
-    int status = -1;
+    unsigned char last = 0;
+    size_t count = 0;
 
     for (;;) {
+        unsigned char byte;
         ssize_t n = read(fd, &byte, 1);
 
-        if (n == 1)
-            status = byte;
-        else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-            return status;
-        else
+        if (n == 1) {
+            if (count > 0 && count < PATH_MAX)
+                unsaved[count - 1] = (char)last;
+            last = byte;
+            count++;
+        } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            break;
+        } else {
             poll(&wait, 1, -1);
+        }
     }
+    unsaved[count > 0 && count < PATH_MAX ? count - 1 : 0] = '\0';
+    return count > 0 ? last : -1;
 }
 
 static enum tfs_status await_daemon(struct tfs_cli *cli, const char *mountpoint, int fd)
 {
-    switch (read_exit_status(fd)) {
+    char unsaved[PATH_MAX];
+
+    switch (read_exit_status(fd, unsaved)) {
     case TFS_STATUS_DONE:
         return TFS_STATUS_DONE;
     case -1:
@@ -130,9 +140,8 @@ static enum tfs_status await_daemon(struct tfs_cli *cli, const char *mountpoint,
             mountpoint);
     default:
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
-                           "%s: unmounted; not everything could be saved, what was not is kept in "
-                           "NAME.unsaved-DATE/ beside the save",
-                           mountpoint);
+                           "%s: unmounted; not everything could be saved%s%s", mountpoint,
+                           unsaved[0] != '\0' ? ", what was not is in " : "", unsaved);
     }
 }
 

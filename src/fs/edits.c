@@ -334,14 +334,20 @@ int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct 
 /* ---- chunk directories
  * -------------------------------------------------------------------------- */
 
-static int refuse_job(struct tfs_session *s, struct tfs_error *err, const struct tfs_key *key)
+void tfs_log_refusal(struct tfs_session *s, const struct tfs_node *node,
+                     const struct tfs_error *err)
 {
-    struct tfs_node node = {.scope = TFS_SCOPE_CHUNK, .key = *key, .file = -1};
     struct tfs_buf path = {0};
-    tfs_tree_path(s->save, s->doc, &node, &path);
+    tfs_tree_path(s->save, s->doc, node, &path);
     tfs_buf_u8(&path, 0);
     tfs_log_error(s, err, path.failed ? NULL : (const char *)path.data);
     tfs_buf_release(&path);
+}
+
+static int refuse_job(struct tfs_session *s, struct tfs_error *err, const struct tfs_key *key)
+{
+    struct tfs_node node = {.scope = TFS_SCOPE_CHUNK, .key = *key, .file = -1};
+    tfs_log_refusal(s, &node, err);
     return err->code;
 }
 
@@ -633,6 +639,22 @@ static void unpin(struct tfs_session *s, const struct tfs_node *node)
     tfs_inode_drop_locked(s, old);
 }
 
+/* The program may take its temp file away now (sed -i, rsync and patch do): what was refused is
+ * kept, as after a close. */
+static void refuse_rename(struct tfs_session *s, struct tfs_job *job, struct tfs_error *err)
+{
+    struct tfs_buf path = {0};
+    tfs_tree_path(s->save, s->doc, &job->node, &path);
+    tfs_buf_u8(&path, 0);
+    if (!path.failed) {
+        pthread_mutex_lock(&s->lock);
+        tfs_keep_rejected_locked(s, (const char *)path.data, tfs_blob_span(job->text));
+        pthread_mutex_unlock(&s->lock);
+    }
+    tfs_log_error(s, err, path.failed ? NULL : (const char *)path.data);
+    tfs_buf_release(&path);
+}
+
 int tfs_apply_rename(struct tfs_session *s, struct tfs_job *job)
 {
     struct tfs_error err = {0};
@@ -648,13 +670,8 @@ int tfs_apply_rename(struct tfs_session *s, struct tfs_job *job)
     pthread_mutex_unlock(&s->lock);
     if (result == 0) {
         result = tfs_judge(s, &job->node, tfs_blob_span(job->text), job, &err);
-        if (result < 0) {
-            struct tfs_buf path = {0};
-            tfs_tree_path(s->save, s->doc, &job->node, &path);
-            tfs_buf_u8(&path, 0);
-            tfs_log_error(s, &err, path.failed ? NULL : (const char *)path.data);
-            tfs_buf_release(&path);
-        }
+        if (result < 0)
+            refuse_rename(s, job, &err);
     }
     return result;
 }

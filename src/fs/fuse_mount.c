@@ -25,10 +25,11 @@ struct mounting {
     const char *save_name;
     char *mountpoint; /* absolute */
     int ready;        /* the parent waits for a byte here; -1 in the foreground */
-    int exit_pipe[2]; /* read end: for `terrainfs umount`, through /proc; write end: the exit status
-                       */
-    bool bad_option;  /* libfuse does not know it: wrong usage, not a bad save */
-    bool detached;    /* stderr is gone: messages go to syslog */
+    /* Read end: for `terrainfs umount`, through /proc. Write end: where unsaved bytes are, if there
+     * are any, and last the exit status. */
+    int exit_pipe[2];
+    bool bad_option; /* libfuse does not know it: wrong usage, not a bad save */
+    bool detached;   /* stderr is gone: messages go to syslog */
     struct tfs_save *save;
     struct tfs_fuse *fuse;
     struct tfs_session *session;
@@ -167,6 +168,9 @@ static int serve(struct mounting *m)
     detach(m);
     int result = tfs_fuse_loop(m->fuse);
     int status = tfs_session_finish(m->session);
+    const char *unsaved = tfs_session_unsaved(m->session);
+    if (unsaved != NULL && write(m->exit_pipe[1], unsaved, strlen(unsaved)) < 0)
+        status = TFS_STATUS_SYSTEM;
     return status == TFS_STATUS_DONE && result < 0 ? TFS_STATUS_SYSTEM : status;
 }
 

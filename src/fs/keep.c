@@ -439,6 +439,7 @@ int tfs_keep_unsaved(struct tfs_session *s)
         if (result == 0 && beside.fd >= 0)
             (void)nftw(beside.directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     }
+    s->unsaved = kept->fd >= 0 ? strdup(kept->directory) : NULL;
     if (kept->fd < 0)
         tfs_message(s, "%s: edits could not be saved, nor kept beside the save: %s", s->save->name,
                     strerror(-result));

@@ -153,6 +153,11 @@ int tfs_session_finish(struct tfs_session *s)
     return tfs_keep_unsaved(s) == 0 ? 0 : 3;
 }
 
+const char *tfs_session_unsaved(const struct tfs_session *s)
+{
+    return s->unsaved;
+}
+
 static void free_values(struct tfs_map *map)
 {
     struct tfs_map_cell cell;
@@ -178,6 +183,7 @@ void tfs_session_close(struct tfs_session *s)
     tfs_cache_release(&s->cache);
     free(s->stale_ids.ids);
     free(s->keys);
+    free(s->unsaved);
     tfs_doc_unref(s->doc);
     tfs_doc_unref(s->disk);
     if (s->save != NULL)

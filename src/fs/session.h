@@ -72,6 +72,8 @@ int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *op
 /* Judges what is pending, commits, and stores what cannot be saved beside the save. 0: everything
  * that was written is in the save; else 3. Front end calls must have ended. */
 int tfs_session_finish(struct tfs_session *session);
+/* The directory where the end put what could not be saved; NULL: there is none. The session's. */
+const char *tfs_session_unsaved(const struct tfs_session *session);
 void tfs_session_close(struct tfs_session *session);
 
 /* ---- names ---- */

@@ -223,6 +223,7 @@ struct tfs_session {
     uint64_t next_serial;
     uint64_t scratch_used;
     struct tfs_inode *control, *log, *status, *rejected;
+    char *unsaved; /* where the end put what could not be saved; NULL: nowhere */
     struct tfs_cache cache;
     struct tfs_size sizes[TFS_SIZES];      /* by id; a newer one takes the place of an older */
     struct tfs_retry retries[TFS_RETRIES]; /* by caller */
@@ -342,6 +343,9 @@ int tfs_judge(struct tfs_session *s, const struct tfs_node *node, struct tfs_spa
               struct tfs_job *job, struct tfs_error *err);
 int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct tfs_job *job,
                      struct tfs_error *err);
+/* Logs why an edit of `node` was refused. The worker's. */
+void tfs_log_refusal(struct tfs_session *s, const struct tfs_node *node,
+                     const struct tfs_error *err);
 int tfs_apply_make_chunk(struct tfs_session *s, struct tfs_job *job);
 int tfs_apply_remove_chunk(struct tfs_session *s, struct tfs_job *job);
 int tfs_apply_move_chunk(struct tfs_session *s, struct tfs_job *job);

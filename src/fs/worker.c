@@ -161,6 +161,17 @@ static bool any_dirty_locked(struct tfs_session *s)
     return false;
 }
 
+static int apply_end_tombstone(struct tfs_session *s, struct tfs_job *job);
+
+/* FSYNCDIR hears of the removals that it asked for, which are in the same batch before it. */
+static int result_of_ends(const struct tfs_job *jobs, const struct tfs_job *fsync)
+{
+    for (const struct tfs_job *job = jobs; job != fsync; job = job->next)
+        if (job->apply == apply_end_tombstone && job->parent == fsync->parent && job->result < 0)
+            return job->result;
+    return 0;
+}
+
 static void apply_batch(struct tfs_session *s, struct tfs_job *jobs)
 {
     struct tfs_error err = {0};
@@ -180,6 +191,8 @@ static void apply_batch(struct tfs_session *s, struct tfs_job *jobs)
         job->result = job->apply != NULL ? job->apply(s, job) : 0;
         if (job->result == 0 && job->barrier)
             job->result = outside; /* a save that is no longer there is not "on disk" */
+        if (job->result == 0 && job->barrier && job->parent != 0)
+            job->result = result_of_ends(jobs, job);
     }
 }
 
@@ -252,6 +265,8 @@ static int apply_end_tombstone(struct tfs_session *s, struct tfs_job *job)
     int result = 0;
     if (still && file != NULL && (file->flags & TFS_FILE_OPTIONAL) != 0)
         result = tfs_store_absent(s, &job->node, job, &err);
+    if (result < 0)
+        tfs_log_refusal(s, &job->node, &err);
     pthread_mutex_lock(&s->lock);
     tfs_tombstone_remove_locked(s, &job->node);
     tfs_bump_locked(s, &dir);
@@ -265,7 +280,9 @@ static void submit_end(struct tfs_session *s, const struct tfs_tombstone *tomb)
     struct tfs_job *job = tfs_job_create(apply_end_tombstone, (struct tfs_reply){0});
     if (job == NULL)
         return;
+    struct tfs_node dir = tfs_tree_parent(s->save, &tomb->node);
     job->node = tomb->node;
+    job->parent = tfs_node_id(&dir);
     tfs_job_submit_locked(s, job);
 }
 
@@ -388,6 +405,7 @@ void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_
         return;
     }
     job->barrier = true;
+    job->parent = id;
     pthread_mutex_lock(&s->lock);
     end_tombstones_locked(s, id, false);
     tfs_job_submit_locked(s, job);

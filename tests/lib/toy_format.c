@@ -131,7 +131,10 @@ static int note_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
 static int note_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_error *err)
 {
+    struct tfs_span note = note_of(tfs_doc_find(tfs_edit_doc(edit), at.key));
     (void)save;
+    if (note.size > 1 && note.data[1] == '?')
+        return tfs_fail(err, -EBADMSG, "this note stays");
     return note_set(edit, at.key, NULL, err);
 }
 

@@ -4,7 +4,7 @@
  * A chunk's blob is its text, lower case, and behind a `|` its note, if it has one. Its files:
  *   raw.bin        the blob; what begins with `!` is refused
  *   text.txt       the text, shown in lower case (so a text in capitals is accepted, not canonical)
- *   part/note.txt  the note; optional
+ *   part/note.txt  the note; optional; one that begins with `?` cannot be removed
  * The root has all.txt, the texts of all chunks.
  */
 #ifndef TFS_TESTS_TOY_FORMAT_H

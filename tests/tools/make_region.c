@@ -3,20 +3,14 @@
  *
  * Writes a Cosmic Reach region: for demos, benchmarks and tests (lib/region_maker.h).
  */
-#include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "../lib/region_maker.h"
+#include "../lib/maker_options.h"
 
 enum kind { DEMO, BENCH, RANDOM };
 
 struct request {
-    long version, chunks, seed; /* chunks -1: as many as the kind is about */
-    enum kind kind;
-    const char *path;
+    long version, chunks, seed, kind; /* chunks -1: as many as the kind is about */
 };
 
 static int usage(void)
@@ -27,58 +21,16 @@ static int usage(void)
     return 2;
 }
 
-static int set_kind(struct request *q, const char *name)
+static const char *parse(int argc, char **argv, struct request *q)
 {
-    static const char *const names[] = {"demo", "bench", "random"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            q->kind = (enum kind)i;
-            return 0;
-        }
-    }
-    return -1;
-}
-
-static int set_number(const char *text, long low, long high, long *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtol(text, &end, 10);
-    return errno || end == text || *end || *value < low || *value > high ? -1 : 0;
-}
-
-static int set_option(struct request *q, int option)
-{
-    switch (option) {
-    case 'v':
-        return set_number(optarg, 0, 7, &q->version);
-    case 'c':
-        return set_number(optarg, 0, 4096, &q->chunks);
-    case 's':
-        return set_number(optarg, 0, 2147483647, &q->seed);
-    case 'k':
-        return set_kind(q, optarg);
-    default:
-        return -1;
-    }
-}
-
-static int parse(int argc, char **argv, struct request *q)
-{
-    static const struct option options[] = {
-        {"version", required_argument, NULL, 'v'},
-        {"chunks", required_argument, NULL, 'c'},
-        {"seed", required_argument, NULL, 's'},
-        {"kind", required_argument, NULL, 'k'},
-        {NULL, 0, NULL, 0},
+    static const char *const kinds[] = {"demo", "bench", "random", NULL};
+    const struct maker_option options[] = {
+        {"version", NULL, 0, 7, &q->version},
+        {"chunks", NULL, 0, 4096, &q->chunks},
+        {"seed", NULL, 0, 2147483647, &q->seed},
+        {"kind", kinds, 0, 0, &q->kind},
     };
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;)
-        if (set_option(q, option) < 0)
-            return -1;
-    if (optind + 1 != argc)
-        return -1;
-    q->path = argv[optind];
-    return 0;
+    return maker_options_parse(argc, argv, options, sizeof(options) / sizeof(options[0]));
 }
 
 static void make(const struct request *q, struct maker_bytes *out)
@@ -99,16 +51,10 @@ static void make(const struct request *q, struct maker_bytes *out)
 int main(int argc, char **argv)
 {
     struct request q = {.version = 7, .chunks = -1, .seed = 1, .kind = DEMO};
-    if (parse(argc, argv, &q) < 0)
+    const char *path = parse(argc, argv, &q);
+    if (path == NULL)
         return usage();
     struct maker_bytes out = {0};
     make(&q, &out);
-    FILE *file = fopen(q.path, "wb");
-    int failed = !file || fwrite(out.data, 1, out.size, file) != out.size;
-    if (file && fclose(file) != 0)
-        failed = 1;
-    if (failed)
-        perror(q.path);
-    maker_release(&out);
-    return failed ? 3 : 0;
+    return maker_write_file(path, &out);
 }

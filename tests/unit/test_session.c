@@ -258,6 +258,17 @@ START_TEST(session_removed_optional_file_is_stored_as_absent)
 }
 END_TEST
 
+START_TEST(session_fsync_of_a_directory_hears_that_a_removal_is_refused)
+{
+    ck_assert_int_eq(put("chunks/1_0_0/part/note.txt", "?"), 0);
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
+    ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(messages, "chunks/1_0_0/part/note.txt: this note stays"));
+    ck_assert_str_eq(cat("chunks/1_0_0/part/note.txt"), "?");
+    ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), 0);
+}
+END_TEST
+
 START_TEST(session_read_only_files_refuse)
 {
     struct tfs_attr attr;
@@ -933,6 +944,7 @@ static const TTest *const *const tests[] = {
     &session_unlinked_file_can_be_created_again,
     &session_reader_of_an_unlinked_file_keeps_its_bytes,
     &session_removed_optional_file_is_stored_as_absent,
+    &session_fsync_of_a_directory_hears_that_a_removal_is_refused,
     &session_read_only_files_refuse,
     &session_rename_of_a_scratch_file_is_an_edit,
     &session_refused_rename_leaves_the_scratch_file,
