@@ -1,0 +1,12 @@
+/* Edits of Cosmic Reach regions of both layouts (tests/lib/lens_check.h says how and what must
+ * hold). */
+#include "../lib/edit_target.h"
+#include "fuzz.h"
+
+static const enum fuzz_save kinds[] = {FUZZ_REGION_TABLE, FUZZ_REGION_COLUMNS};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    edit_target(kinds, sizeof(kinds) / sizeof(kinds[0]), (struct tfs_span){data, size});
+    return 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * A small save of every container, made on disk out of nothing: what fuzz targets edit.
+ *
+ * Any failure ends the process.
+ */
+#ifndef TFS_TESTS_FUZZ_SAVES_H
+#define TFS_TESTS_FUZZ_SAVES_H
+
+#include <stddef.h>
+
+enum fuzz_save {
+    FUZZ_REGION_TABLE,   /* Cosmic Reach, version 3 */
+    FUZZ_REGION_COLUMNS, /* version 5, gzip */
+    FUZZ_BLOB,           /* Roblox */
+    FUZZ_BINARY,         /* with a TerrainRegion */
+    FUZZ_XML,
+    FUZZ_BLOCK,     /* Godot: one block, bare */
+    FUZZ_OLD_BLOCK, /* version 2, LZ4 */
+    FUZZ_VXR,       /* a region */
+    FUZZ_FOLDER,
+    FUZZ_STREAM,      /* SQLite, key format 1 */
+    FUZZ_TEXT_STREAM, /* key format 2 */
+    FUZZ_TER,         /* BeamNG, with the JSON beside it */
+    FUZZ_CORNERS,     /* version 8 */
+    FUZZ_COMMUNITY,   /* the layout of the community document */
+    FUZZ_SAVES
+};
+
+/* Makes it in that directory, which must not have it yet, and stores its path. */
+#define FUZZ_PATH 4096
+void fuzz_save_make(enum fuzz_save kind, const char *dir, char path[FUZZ_PATH]);
+
+/* A new directory for this process, on a file system in memory where there is one; removed with all
+ * in it when the process exits. */
+const char *fuzz_save_dir(void);
+
+/* Removes all that is in the directory. */
+void fuzz_save_clear(const char *dir);
+
+#endif

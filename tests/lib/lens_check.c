@@ -1,0 +1,491 @@
+/*
+ * Bytes -> edits of a document through its lenses, each judged by the laws that all lenses obey.
+ */
+#include "lens_check.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../fuzz/fuzz.h"
+#include "formats/whole_file.h"
+#include "image/png.h"
+
+void lens_check_open(struct lens_check *c, struct tfs_save *save)
+{
+    *c = (struct lens_check){.save = save,
+                             .base = tfs_doc_ref(save->doc),
+                             .doc = tfs_doc_ref(save->doc),
+                             .chunks_max = 40};
+}
+
+void lens_check_close(struct lens_check *c)
+{
+    tfs_doc_unref(c->doc);
+    tfs_doc_unref(c->base);
+    c->doc = c->base = NULL;
+}
+
+static void require_sentence(const struct tfs_error *err, int result)
+{
+    REQUIRE(result < 0 && err->code == result && err->text[0] != '\0');
+    REQUIRE(result != -ENOMEM && result != -EIO);
+}
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static void get(struct lens_check *c, const struct tfs_node *node, struct tfs_buf *text)
+{
+    const struct tfs_lens *lens = tfs_node_file(c->save, node)->lens;
+    struct tfs_at at = tfs_node_at(node);
+    struct tfs_error err = {0};
+    int64_t size = lens->size != NULL ? lens->size(c->save, c->doc, at) : -1;
+
+    if (lens->get(c->save, c->doc, at, text, &err) < 0) {
+        fprintf(stderr, "%s: %s\n", tfs_node_file(c->save, node)->path, err.text);
+        abort();
+    }
+    REQUIRE(size < 0 || (uint64_t)size == text->size);
+}
+
+/* The result, and when it is 0 c->doc is what the edit made. */
+static int put(struct lens_check *c, const struct tfs_node *node, struct tfs_span text, bool fresh,
+               struct tfs_error *err)
+{
+    struct tfs_put circumstances = {.fresh = fresh};
+    struct tfs_edit edit;
+    struct tfs_error none = {0};
+
+    REQUIRE(tfs_edit_open(c->doc, &edit, &none) == 0);
+    int result = tfs_node_file(c->save, node)
+                     ->lens->put(c->save, &edit, tfs_node_at(node), text, &circumstances, err);
+    if (result == 0) {
+        struct tfs_doc *doc = tfs_edit_finish(&edit);
+        tfs_doc_unref(c->doc);
+        c->doc = doc;
+    }
+    tfs_edit_release(&edit);
+    return result;
+}
+
+/* Writing back what reads is no edit. */
+static void check_put_back(struct lens_check *c, const struct tfs_node *node)
+{
+    struct tfs_buf text = {0};
+    struct tfs_error err = {0};
+    uint64_t version = c->doc->version;
+
+    get(c, node, &text);
+    if (tfs_node_writable(c->save, c->doc, node)) {
+        if (put(c, node, tfs_buf_span(&text), false, &err) < 0) {
+            fprintf(stderr, "%s as it reads: %s\n", tfs_node_file(c->save, node)->path, err.text);
+            abort();
+        }
+        REQUIRE(c->doc->version == version);
+    }
+    tfs_buf_release(&text);
+}
+
+static int check_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct lens_check *c = arg;
+    struct tfs_error err = {0};
+
+    (void)before;
+    if (after != NULL && (after->flags & TFS_CHUNK_DAMAGED) == 0)
+        REQUIRE(c->save->tree->chunk_check(c->save, c->doc, after->key, &err) == 0);
+    return 0;
+}
+
+/* What an edit made of the chunks decodes. Takes the reference to the document before it. */
+static void check_edited(struct lens_check *c, struct tfs_doc *before)
+{
+    REQUIRE(tfs_doc_diff(before, c->doc, check_chunk, c) == 0);
+    tfs_doc_unref(before);
+}
+
+/* ---- all files ------------------------------------------------------------------------------- */
+
+typedef void (*each_fn)(struct lens_check *c, const struct tfs_node *node, void *arg);
+
+/* A directory of a chunk that was not edited since the save was opened. */
+static bool is_untouched(struct lens_check *c, const struct tfs_node *node)
+{
+    if (!tfs_node_is_chunk(node))
+        return false;
+    return tfs_chunk_same(tfs_doc_find(c->base, node->key), tfs_doc_find(c->doc, node->key));
+}
+
+/* All files, or with `edited` those of the root and of chunks that were edited. */
+static void walk(struct lens_check *c, const struct tfs_node *dir, bool edited, each_fn each,
+                 void *arg)
+{
+    struct tfs_node node;
+    size_t next;
+
+    for (size_t i = 0; tfs_tree_entry(c->save, c->doc, dir, i, &next, &node) > 0; i = next) {
+        if (!tfs_node_is_directory(&node))
+            each(c, &node, arg);
+        else if (!edited || !is_untouched(c, &node))
+            walk(c, &node, edited, each, arg);
+    }
+}
+
+static void put_back(struct lens_check *c, const struct tfs_node *node, void *arg)
+{
+    (void)arg;
+    check_put_back(c, node);
+}
+
+void lens_check_unedited(struct lens_check *c)
+{
+    const struct tfs_node root = TFS_NODE_ROOT;
+
+    for (size_t i = 0; i < c->doc->count; i++)
+        check_chunk(c, NULL, tfs_doc_at(c->doc, i));
+    walk(c, &root, false, put_back, NULL);
+}
+
+struct comparison {
+    struct lens_check *other;
+    bool derived; /* also files that cannot be written */
+};
+
+/* The other side has a file that reads the same as this one. */
+static void compare(struct lens_check *c, const struct tfs_node *node, void *arg)
+{
+    const struct comparison *comparison = arg;
+    struct lens_check *other = comparison->other;
+    struct tfs_node same;
+    struct tfs_buf path = {0}, text = {0}, theirs = {0};
+
+    if (!comparison->derived && tfs_node_file(c->save, node)->lens->put == NULL)
+        return;
+
+    tfs_tree_path(c->save, c->doc, node, &path);
+    tfs_buf_u8(&path, '\0');
+    REQUIRE(tfs_tree_resolve(other->save, other->doc, (const char *)path.data, true, &same) == 0);
+    get(c, node, &text);
+    get(other, &same, &theirs);
+    if (!tfs_span_equal(tfs_buf_span(&text), tfs_buf_span(&theirs))) {
+        fprintf(stderr, "%s reads\n%.*s---- and\n%.*s", (const char *)path.data, (int)text.size,
+                (const char *)text.data, (int)theirs.size, (const char *)theirs.data);
+        abort();
+    }
+    tfs_buf_release(&path);
+    tfs_buf_release(&text);
+    tfs_buf_release(&theirs);
+}
+
+void lens_check_same(struct lens_check *a, struct lens_check *b, bool derived)
+{
+    const struct tfs_node root = TFS_NODE_ROOT;
+    struct comparison comparison = {b, derived};
+
+    REQUIRE(a->doc->count == b->doc->count);
+    walk(a, &root, true, compare, &comparison);
+}
+
+struct collector {
+    struct tfs_sink sink; /* first */
+    struct tfs_buf bytes;
+};
+
+static int collect(struct tfs_sink *sink, const void *data, size_t size, struct tfs_error *err)
+{
+    struct tfs_buf *bytes = &((struct collector *)sink)->bytes;
+
+    tfs_buf_add(bytes, data, size);
+    return tfs_buf_check(bytes, err);
+}
+
+void lens_check_encoding(struct lens_check *c)
+{
+    const struct tfs_file_codec *codec = c->save->container->file;
+    struct collector out = {.sink.write = collect};
+    struct lens_check again = {.save = c->save};
+    struct tfs_blob *bytes = NULL;
+    struct tfs_error err = {0};
+
+    if (c->doc->count > CHUNKS_TOO_MANY)
+        return;
+    REQUIRE(codec->encode(c->save, c->doc, &out.sink, &err) == 0);
+    REQUIRE(tfs_blob_take(&out.bytes, &bytes, &err) == 0);
+    REQUIRE(codec->decode(c->save, bytes, &again.doc, &err) == 0);
+    REQUIRE(tfs_doc_keep_slots(again.doc, c->doc, &err) == 0);
+    lens_check_same(c, &again, false);
+    lens_check_close(&again);
+    tfs_blob_unref(bytes);
+}
+
+/* ---- edits ----------------------------------------------------------------------------------- */
+
+static const struct tfs_chunk *take_chunk(struct lens_check *c, struct tfs_cursor *in)
+{
+    uint8_t which = tfs_take_u8(in);
+
+    return c->doc->count > 0 ? tfs_doc_at(c->doc, which % c->doc->count) : NULL;
+}
+
+/* The file that three bytes name; false: there is none. */
+static bool take_file(struct lens_check *c, struct tfs_cursor *in, struct tfs_node *node)
+{
+    const struct tfs_tree *tree = c->save->tree;
+    uint8_t holder = tfs_take_u8(in), file = tfs_take_u8(in), member = tfs_take_u8(in);
+    bool root = c->doc->count == 0 || holder % (c->doc->count + 1) == 0;
+    unsigned count = root ? tree->root_count : tree->chunk_count;
+
+    *node = (struct tfs_node){.scope = TFS_SCOPE_ROOT, .file = (int)(file % count)};
+    if (!root) {
+        const struct tfs_chunk *chunk = tfs_doc_at(c->doc, holder % (c->doc->count + 1) - 1);
+        node->scope = TFS_SCOPE_CHUNK;
+        node->key = chunk->key;
+        node->slot = chunk->slot;
+    }
+    const struct tfs_file *schema = tfs_node_file(c->save, node);
+    if (schema->family_count != NULL) {
+        uint32_t members = schema->family_count(c->doc);
+        if (members == 0)
+            return false;
+        node->member = member % members;
+    }
+    return tfs_node_writable(c->save, c->doc, node);
+}
+
+static struct tfs_key take_key(struct tfs_cursor *in)
+{
+    struct tfs_key key = {0};
+
+    key.x = (int8_t)tfs_take_u8(in);
+    key.y = (int8_t)tfs_take_u8(in);
+    key.z = (int8_t)tfs_take_u8(in);
+    return key;
+}
+
+/* Ends an edit that came out as `result`; the save decodes after it. */
+static void finish(struct lens_check *c, struct tfs_edit *edit, int result,
+                   const struct tfs_error *err)
+{
+    if (result < 0) {
+        require_sentence(err, result);
+    } else {
+        struct tfs_doc *before = c->doc;
+        c->doc = tfs_edit_finish(edit);
+        check_edited(c, before);
+    }
+    tfs_edit_release(edit);
+}
+
+static void do_put(struct lens_check *c, struct tfs_cursor *in, bool fresh)
+{
+    struct tfs_error err = {0};
+    struct tfs_node node;
+    bool there = take_file(c, in, &node);
+    size_t size = tfs_take_u16le(in);
+    struct tfs_span text = tfs_take(in, size < tfs_cursor_left(in) ? size : tfs_cursor_left(in));
+
+    if (!there)
+        return;
+    struct tfs_doc *before = tfs_doc_ref(c->doc);
+    int result = put(c, &node, text, fresh, &err);
+    if (result < 0) {
+        require_sentence(&err, result);
+        REQUIRE(c->doc == before);
+        tfs_doc_unref(before);
+        return;
+    }
+    check_edited(c, before);
+    if (tfs_node_exists(c->save, c->doc, &node))
+        check_put_back(c, &node);
+}
+
+/* ---- pictures -------------------------------------------------------------------------------- */
+
+struct picture {
+    struct tfs_png_shape shape;
+    struct tfs_buf samples;
+};
+
+static uint32_t u32_at(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* The picture that the file shows; false: it is none that can be written. */
+static bool picture_read(struct lens_check *c, const struct tfs_node *node, struct picture *p)
+{
+    struct tfs_buf png = {0};
+    struct tfs_error err = {0};
+    unsigned depth;
+
+    *p = (struct picture){0};
+    get(c, node, &png);
+    bool is_png = png.size > 26 && memcmp(png.data, "\x89PNG", 4) == 0 && png.data[25] != 2;
+    if (is_png) {
+        p->shape.width = u32_at(png.data + 16);
+        p->shape.height = u32_at(png.data + 20);
+        p->shape.type = png.data[25] == 6    ? TFS_PNG_RGBA8
+                        : png.data[24] == 16 ? TFS_PNG_GREY16
+                                             : TFS_PNG_GREY8;
+        REQUIRE(tfs_png_read(tfs_buf_span(&png), &p->shape, &p->samples, &depth, &err) == 0);
+    }
+    tfs_buf_release(&png);
+    return is_png;
+}
+
+static void picture_row(void *arg, uint32_t row, uint8_t *samples)
+{
+    const struct picture *p = arg;
+    size_t size = tfs_png_row_size(&p->shape);
+
+    memcpy(samples, p->samples.data + row * size, size);
+}
+
+/* Pixels that were not changed read as before, unless the picture has another size now. */
+static void check_kept(struct lens_check *c, const struct tfs_node *node,
+                       const struct picture *before, const struct picture *wanted)
+{
+    const size_t bytes = before->shape.type == TFS_PNG_GREY8 ? 1 : 2;
+    struct picture after;
+
+    REQUIRE(picture_read(c, node, &after));
+    if (after.shape.width == before->shape.width && after.shape.height == before->shape.height)
+        for (size_t i = 0; i + bytes <= after.samples.size; i += bytes)
+            if (memcmp(before->samples.data + i, wanted->samples.data + i, bytes) == 0)
+                REQUIRE(memcmp(after.samples.data + i, before->samples.data + i, bytes) == 0);
+    tfs_buf_release(&after.samples);
+}
+
+/* `wanted` becomes `before` with some of its bytes changed. */
+static void change_samples(struct tfs_cursor *in, const struct picture *before,
+                           struct picture *wanted)
+{
+    unsigned changes = tfs_take_u8(in) % 8 + 1;
+
+    *wanted = (struct picture){.shape = before->shape};
+    tfs_buf_add_span(&wanted->samples, tfs_buf_span(&before->samples));
+    for (unsigned i = 0; i < changes; i++) {
+        uint16_t at = tfs_take_u16le(in);
+        wanted->samples.data[at % wanted->samples.size] = tfs_take_u8(in);
+    }
+}
+
+static void do_picture(struct lens_check *c, struct tfs_cursor *in)
+{
+    struct tfs_buf png = {0};
+    struct tfs_error err = {0};
+    struct picture before, wanted;
+    struct tfs_node node;
+
+    if (!take_file(c, in, &node) || !tfs_node_exists(c->save, c->doc, &node) ||
+        !picture_read(c, &node, &before))
+        return;
+    change_samples(in, &before, &wanted);
+    REQUIRE(tfs_png_write(&wanted.shape, picture_row, &wanted, &png, &err) == 0);
+    struct tfs_doc *old = tfs_doc_ref(c->doc);
+    int result = put(c, &node, tfs_buf_span(&png), false, &err);
+    if (result < 0)
+        require_sentence(&err, result);
+    check_edited(c, old);
+    if (result == 0 && tfs_node_exists(c->save, c->doc, &node)) {
+        check_put_back(c, &node);
+        check_kept(c, &node, &before, &wanted);
+    }
+    tfs_buf_release(&before.samples);
+    tfs_buf_release(&wanted.samples);
+    tfs_buf_release(&png);
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+static void do_remove_file(struct lens_check *c, struct tfs_cursor *in)
+{
+    struct tfs_error err = {0};
+    struct tfs_node node;
+    struct tfs_edit edit;
+
+    if (!take_file(c, in, &node) || !tfs_node_exists(c->save, c->doc, &node))
+        return;
+    const struct tfs_lens *lens = tfs_node_file(c->save, &node)->lens;
+    if (lens->remove == NULL)
+        return;
+    REQUIRE(tfs_edit_open(c->doc, &edit, &err) == 0);
+    int result = lens->remove(c->save, &edit, tfs_node_at(&node), &err);
+    finish(c, &edit, result, &err);
+    REQUIRE(result < 0 || !tfs_node_exists(c->save, c->doc, &node));
+}
+
+static void do_create(struct lens_check *c, struct tfs_cursor *in)
+{
+    struct tfs_key key = take_key(in);
+    struct tfs_error err = {0};
+    struct tfs_edit edit;
+
+    if (tfs_doc_find(c->doc, key) != NULL || c->doc->count >= c->chunks_max)
+        return;
+    REQUIRE(tfs_edit_open(c->doc, &edit, &err) == 0);
+    int result = c->save->tree->chunk_create(c->save, &edit, key, &err);
+    finish(c, &edit, result, &err);
+    REQUIRE(result < 0 || tfs_doc_find(c->doc, key) != NULL);
+}
+
+static void do_move(struct lens_check *c, struct tfs_cursor *in)
+{
+    const struct tfs_chunk *chunk = take_chunk(c, in);
+    struct tfs_key to = take_key(in);
+    struct tfs_error err = {0};
+    struct tfs_edit edit;
+
+    if (chunk == NULL)
+        return;
+    const struct tfs_key from = chunk->key;
+    const uint32_t slot = chunk->slot;
+    to.group = from.group;
+    if (tfs_doc_find(c->doc, to) != NULL)
+        return;
+    REQUIRE(tfs_edit_open(c->doc, &edit, &err) == 0);
+    int result = c->save->tree->chunk_move(c->save, &edit, from, to, &err);
+    finish(c, &edit, result, &err);
+    REQUIRE(result < 0 || (tfs_doc_find(c->doc, from) == NULL && tfs_doc_find(c->doc, to) != NULL &&
+                           tfs_doc_find(c->doc, to)->slot == slot));
+}
+
+static void do_remove_chunk(struct lens_check *c, struct tfs_cursor *in)
+{
+    const struct tfs_chunk *chunk = take_chunk(c, in);
+    const struct tfs_tree *tree = c->save->tree;
+    struct tfs_error err = {0};
+    struct tfs_edit edit;
+
+    if (chunk == NULL)
+        return;
+    const struct tfs_key key = chunk->key;
+    REQUIRE(tfs_edit_open(c->doc, &edit, &err) == 0);
+    int result = tree->chunk_remove != NULL ? tree->chunk_remove(c->save, &edit, key, &err)
+                                            : tfs_edit_remove(&edit, key, &err);
+    finish(c, &edit, result, &err);
+    REQUIRE(result < 0 || tfs_doc_find(c->doc, key) == NULL);
+}
+
+void lens_check_edits(struct lens_check *c, struct tfs_span bytes)
+{
+    struct tfs_cursor in = tfs_cursor_init(bytes);
+
+    while (tfs_cursor_left(&in) > 0) {
+        uint8_t op = tfs_take_u8(&in);
+        if (op >= 0x90 && op < 0xa0)
+            do_picture(c, &in);
+        else if (op < 0x90)
+            do_put(c, &in, op % 2 == 1);
+        else if (op < 0xc0)
+            do_remove_file(c, &in);
+        else if (op < 0xd8)
+            do_create(c, &in);
+        else if (op < 0xf0)
+            do_move(c, &in);
+        else
+            do_remove_chunk(c, &in);
+        /* A high column brings many: the rest would only be slow. */
+        if (c->doc->count > CHUNKS_TOO_MANY)
+            break;
+    }
+}

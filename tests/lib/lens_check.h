@@ -1,0 +1,47 @@
+/*
+ * The laws of every tree (DESIGN part 1, "A file is a lens"), checked on any save and for any
+ * edits: what is refused has a sentence and changes nothing, what is accepted decodes, reads back,
+ * and writing that back is no edit, files that are not edited can all be written back as they read,
+ * which is no edit either.
+ *
+ * Knows the interfaces of formats/format.h and no game. A law that does not hold aborts.
+ */
+#ifndef TFS_TESTS_LENS_CHECK_H
+#define TFS_TESTS_LENS_CHECK_H
+
+#include "fs/tree.h"
+
+#define CHUNKS_TOO_MANY 300 /* edits end there: more would only be slow */
+
+struct lens_check {
+    struct tfs_save *save;
+    struct tfs_doc *base; /* what was on disk */
+    struct tfs_doc *doc;  /* with what was accepted so far */
+    uint32_t chunks_max;  /* no more chunks are made than this */
+};
+
+/* Starts at what is on disk. */
+void lens_check_open(struct lens_check *c, struct tfs_save *save);
+void lens_check_close(struct lens_check *c);
+
+/* Edits as the bytes say, checking each one:
+ *   00-8f  file, length (2 bytes, little-endian, at most what is left), text: a put
+ *   90-9f  file, number, that many of: place (2), byte: samples of a picture are changed
+ *   a0-bf  file: an optional one is removed
+ *   c0-d7  x, y, z: a chunk is made      d8-ef  chunk, x, y, z: one is moved
+ *   f0-ff  chunk: one is removed
+ * `file` is three bytes: chunk (0: the root), file, member. An odd first byte of a put: the chunk's
+ * directory was just made. */
+void lens_check_edits(struct lens_check *c, struct tfs_span bytes);
+
+/* Every file reads, is as long as it says, and writing it back is no edit. */
+void lens_check_unedited(struct lens_check *c);
+
+/* Every file of the root, and of chunks that were edited in `a`, reads the same in both;
+ * `derived`: those too that cannot be written, which may say something of the disk. */
+void lens_check_same(struct lens_check *a, struct lens_check *b, bool derived);
+
+/* A save that is one file: encoded and decoded, the document has the same chunks and files. */
+void lens_check_encoding(struct lens_check *c);
+
+#endif
