@@ -165,6 +165,16 @@ static void take_text(struct arrival *chunk, const struct tfs_found *found, stru
     }
 }
 
+/* The picture of another save whose chunks came along: those say already what it shows. One that
+ * is of the save as it was, but no longer fits what it became, is for the lens to judge. */
+static bool is_foreign(const struct import *im, const struct tfs_node *node, struct tfs_span text)
+{
+    const struct tfs_lens *lens = tfs_node_file(im->save, node)->lens;
+
+    return lens->is_foreign && lens->is_foreign(im->save, im->base, text) &&
+           lens->is_foreign(im->save, im->doc, text);
+}
+
 static void take_file(struct arrival *chunk, const struct tfs_found *found)
 {
     struct import *im = chunk->im;
@@ -177,7 +187,10 @@ static void take_file(struct arrival *chunk, const struct tfs_found *found)
         refuse(im, found->path, &err);
         return;
     }
-    if (!chunk->reference || !reads_as(im, chunk->reference, &found->node, tfs_blob_span(text)))
+    if (is_foreign(im, &found->node, tfs_blob_span(text)))
+        tfs_cli_say(im->cli, TFS_STATUS_DONE, "%s: left out, it is of another save", found->path);
+    else if (!chunk->reference ||
+             !reads_as(im, chunk->reference, &found->node, tfs_blob_span(text)))
         take_text(chunk, found, text);
     tfs_blob_unref(text);
 }

@@ -54,8 +54,10 @@ struct tfs_note {
 };
 
 /* What was computed from the chunks of a save and can be computed again
- * (formats/picture/columns.c): the head of a struct that `release` frees. */
+ * (formats/picture/columns.c): the head of a struct that `release` frees when the last facts that
+ * hold it are gone. */
 struct tfs_memo {
+    atomic_uint refs;
     void (*release)(struct tfs_memo *memo);
 };
 
@@ -72,6 +74,13 @@ struct tfs_facts {
 int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error *err);
 struct tfs_facts *tfs_facts_ref(struct tfs_facts *facts);
 void tfs_facts_unref(struct tfs_facts *facts);
+/* The memo of these facts; NULL: there is none. It lives as long as they do. */
+struct tfs_memo *tfs_facts_memo(const struct tfs_facts *facts);
+/* Gives them this memo, whose one reference they take over; or lets go of it where there is another
+ * one already. Returns the one that they have then. */
+struct tfs_memo *tfs_facts_keep_memo(struct tfs_facts *facts, struct tfs_memo *memo);
+/* The memo of `from` is that of `to` as well, if `to` has none: both are about the same save. */
+void tfs_facts_share_memo(struct tfs_facts *to, const struct tfs_facts *from);
 int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note_kind kind,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The first note of that kind, or NULL. */

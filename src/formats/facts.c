@@ -35,6 +35,12 @@ struct tfs_facts *tfs_facts_ref(struct tfs_facts *facts)
     return facts;
 }
 
+static void memo_unref(struct tfs_memo *memo)
+{
+    if (memo != NULL && atomic_fetch_sub_explicit(&memo->refs, 1, memory_order_acq_rel) == 1)
+        memo->release(memo);
+}
+
 void tfs_facts_unref(struct tfs_facts *facts)
 {
     if (facts == NULL || atomic_fetch_sub_explicit(&facts->refs, 1, memory_order_acq_rel) > 1)
@@ -42,14 +48,41 @@ void tfs_facts_unref(struct tfs_facts *facts)
     for (size_t i = 0; i < facts->note_count; i++)
         free(facts->notes[i].text);
     free(facts->notes);
-    struct tfs_memo *memo = atomic_load_explicit(&facts->memo, memory_order_acquire);
-    if (memo != NULL)
-        memo->release(memo);
+    memo_unref(tfs_facts_memo(facts));
     if (facts->release != NULL)
         facts->release(facts->own);
     free(facts->own);
     free(facts);
 }
+
+/* ---- the memo -------------------------------------------------------------------------------- */
+
+struct tfs_memo *tfs_facts_memo(const struct tfs_facts *facts)
+{
+    return atomic_load_explicit(&facts->memo, memory_order_acquire);
+}
+
+struct tfs_memo *tfs_facts_keep_memo(struct tfs_facts *facts, struct tfs_memo *memo)
+{
+    struct tfs_memo *there = NULL;
+
+    if (atomic_compare_exchange_strong(&facts->memo, &there, memo))
+        return memo;
+    memo_unref(memo);
+    return there;
+}
+
+void tfs_facts_share_memo(struct tfs_facts *to, const struct tfs_facts *from)
+{
+    struct tfs_memo *memo = tfs_facts_memo(from);
+
+    if (memo == NULL || to == from)
+        return;
+    atomic_fetch_add_explicit(&memo->refs, 1, memory_order_relaxed);
+    tfs_facts_keep_memo(to, memo);
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 /* Room for one more note: the array doubles whenever its count is a power of two. */
 static bool notes_grow(struct tfs_facts *facts)

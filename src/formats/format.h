@@ -62,6 +62,10 @@ struct tfs_lens {
     /* The exact number of bytes that get would append, when that is much cheaper than get; NULL or
      * a negative result: the caller renders to know. */
     int64_t (*size)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+
+    /* Says the text itself that it is the file of another save? `import` leaves it out then. NULL:
+     * no text does. */
+    bool (*is_foreign)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_span text);
 };
 
 enum tfs_file_flags {

@@ -196,8 +196,10 @@ static int verify(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replace
         checker.written = written;
         tfs_doc_diff(save->doc, written, check_changed, &checker);
     }
-    if (why.code == 0 && save->container->file->rereads)
+    if (why.code == 0 && save->container->file->rereads) {
         tfs_doc_keep_slots(written, doc, &why);
+        tfs_facts_share_memo(written->facts, doc->facts);
+    }
     if (why.code != 0)
         fail_verify(&why, err);
     else

@@ -107,7 +107,8 @@ static int heights_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     return tfs_terrain_check_layout(edit, err);
 }
 
-const struct tfs_lens tfs_lens_heights_text = {heights_get, heights_put, NULL, NULL, heights_size};
+const struct tfs_lens tfs_lens_heights_text = {
+    .get = heights_get, .put = heights_put, .size = heights_size};
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
@@ -176,4 +177,5 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
     return tfs_terrain_check_layout(edit, err);
 }
 
-const struct tfs_lens tfs_lens_layers_text = {layers_get, layers_put, NULL, NULL, layers_size};
+const struct tfs_lens tfs_lens_layers_text = {
+    .get = layers_get, .put = layers_put, .size = layers_size};

@@ -221,8 +221,8 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
     return taking_finish(&t, result);
 }
 
-const struct tfs_lens tfs_lens_heightmap = {heightmap_get, heightmap_put, NULL, NULL,
-                                            heightmap_size};
+const struct tfs_lens tfs_lens_heightmap = {
+    .get = heightmap_get, .put = heightmap_put, .size = heightmap_size};
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
@@ -272,7 +272,8 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
     return taking_finish(&t, result);
 }
 
-const struct tfs_lens tfs_lens_layers_picture = {layers_get, layers_put, NULL, NULL, layers_size};
+const struct tfs_lens tfs_lens_layers_picture = {
+    .get = layers_get, .put = layers_put, .size = layers_size};
 
 /* ---- masks and holes ------------------------------------------------------------------------- */
 
@@ -337,8 +338,8 @@ static int holes_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     return put_mask(edit, TFS_TER_HOLE, text, err);
 }
 
-const struct tfs_lens tfs_lens_mask = {mask_get, mask_put, NULL, NULL, layers_size};
-const struct tfs_lens tfs_lens_holes = {holes_get, holes_put, NULL, NULL, layers_size};
+const struct tfs_lens tfs_lens_mask = {.get = mask_get, .put = mask_put, .size = layers_size};
+const struct tfs_lens tfs_lens_holes = {.get = holes_get, .put = holes_put, .size = layers_size};
 
 /* ---- extra planes ---------------------------------------------------------------------------- */
 
@@ -369,4 +370,4 @@ static int extra_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     return taking_finish(&t, result);
 }
 
-const struct tfs_lens tfs_lens_extra = {extra_get, extra_put, NULL, NULL, extra_size};
+const struct tfs_lens tfs_lens_extra = {.get = extra_get, .put = extra_put, .size = extra_size};

@@ -125,7 +125,7 @@ void tfs_godot_array_set(struct tfs_godot_array *array, size_t i, uint64_t value
 
 /* ---- stored values --------------------------------------------------------------------------- */
 
-static uint64_t bits_at(const uint8_t *bytes, unsigned depth)
+uint64_t tfs_godot_get_bits(const uint8_t *bytes, unsigned depth)
 {
     struct tfs_cursor c = tfs_cursor_init((struct tfs_span){bytes, (size_t)1 << depth});
 
@@ -152,7 +152,7 @@ static uint32_t widen(uint64_t bits, unsigned depth)
 uint64_t tfs_godot_uniform_value(const struct tfs_godot_block *block, unsigned channel)
 {
     const struct tfs_godot_values *values = &block->channels[channel];
-    uint64_t bits = bits_at(values->bytes.data, values->depth);
+    uint64_t bits = tfs_godot_get_bits(values->bytes.data, values->depth);
 
     return is_signed(block, channel, values->depth) ? widen(bits, values->depth) : bits;
 }
@@ -178,13 +178,13 @@ static void read_row16(struct stride from, uint32_t *out, uint32_t count)
 static void read_row32(struct stride from, uint32_t *out, uint32_t count)
 {
     for (uint32_t x = 0; x < count; x++, from.at += from.step)
-        out[x] = (uint32_t)bits_at(from.at, 2);
+        out[x] = (uint32_t)tfs_godot_get_bits(from.at, 2);
 }
 
 static void read_row64(struct stride from, uint64_t *out, uint32_t count)
 {
     for (uint32_t x = 0; x < count; x++, from.at += from.step)
-        out[x] = bits_at(from.at, 3);
+        out[x] = tfs_godot_get_bits(from.at, 3);
 }
 
 static void spread(struct tfs_godot_array *array, size_t first, size_t count, uint64_t value)
@@ -232,7 +232,7 @@ int tfs_godot_channel_read(const struct tfs_godot_block *block, unsigned channel
     return 0;
 }
 
-static void store_bits(uint8_t *out, uint64_t bits, unsigned depth)
+void tfs_godot_set_bits(uint8_t *out, uint64_t bits, unsigned depth)
 {
     for (unsigned i = 0; i < 1U << depth; i++)
         out[i] = (uint8_t)(bits >> 8 * i);
@@ -242,7 +242,7 @@ void tfs_godot_put_bits(struct tfs_buf *out, uint64_t bits, unsigned depth)
 {
     uint8_t bytes[1 << TFS_GODOT_DEPTH_MAX];
 
-    store_bits(bytes, bits, depth);
+    tfs_godot_set_bits(bytes, bits, depth);
     tfs_buf_add(out, bytes, (size_t)1 << depth);
 }
 
@@ -259,7 +259,7 @@ void tfs_godot_channel_write(const struct tfs_godot_block *block,
         for (uint32_t x = 0; x < block->x; x++)
             for (uint32_t y = 0; y < block->y; y++, at += (size_t)1 << depth) {
                 size_t i = ((size_t)y * block->z + z) * block->x + x;
-                store_bits(at, tfs_godot_array_get(array, i), depth);
+                tfs_godot_set_bits(at, tfs_godot_array_get(array, i), depth);
             }
     out->size += size;
 }

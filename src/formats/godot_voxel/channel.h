@@ -18,6 +18,10 @@ unsigned tfs_godot_channel_find(struct tfs_span name);
 /* The bits of a voxel that nobody wrote. */
 uint64_t tfs_godot_empty_value(unsigned channel, unsigned version, unsigned depth);
 
+/* One stored value of 1 << depth bytes. */
+uint64_t tfs_godot_get_bits(const uint8_t *bytes, unsigned depth);
+void tfs_godot_set_bits(uint8_t *bytes, uint64_t bits, unsigned depth);
+
 /* How values of a channel stand in text, and which are allowed. */
 struct tfs_grid_rules tfs_godot_channel_rules(const struct tfs_godot_block *block, unsigned channel,
                                               unsigned depth);

@@ -119,6 +119,28 @@ static int folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
     return err->code;
 }
 
+/* Nobody edits palettes, so that of the file is that of the document. */
+static int folder_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                          uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err)
+{
+    struct tfs_godot_folder *own = save->own;
+    struct tfs_buf bytes = {0};
+    uint32_t index;
+
+    (void)doc;
+    pthread_mutex_lock(&own->lock);
+    struct tfs_key place = tfs_godot_folder_place(&own->index.meta, key, &index);
+    const struct tfs_godot_region_file *file = tfs_godot_index_find(&own->index, place);
+    bool there = file != NULL && file->region.palette;
+    if (there && open_region(save, own, file, err) == 0)
+        read_at(own->open.fd, TFS_GODOT_REGION_HEADER_3, TFS_GODOT_REGION_PALETTE, &bytes, err);
+    pthread_mutex_unlock(&own->lock);
+    if (there && err->code == 0)
+        memcpy(colours, bytes.data, TFS_GODOT_REGION_PALETTE);
+    tfs_buf_release(&bytes);
+    return err->code < 0 ? err->code : there;
+}
+
 static int folder_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
                        struct tfs_blob **blob, struct tfs_error *err)
 {
@@ -177,6 +199,7 @@ static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **fact
                                           .lods = meta->lods,
                                           .fetch = folder_fetch,
                                           .upgrade = upgrade,
+                                          .palette = folder_palette,
                                           .describe = describe};
     memcpy(own->rules.depths, meta->depths, sizeof(own->rules.depths));
     return 0;

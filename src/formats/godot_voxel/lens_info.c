@@ -6,6 +6,7 @@
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/lenses.h"
 #include "formats/info.h"
+#include "formats/picture/picture.h"
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
@@ -105,6 +106,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     if (tfs_godot_tally_take(save, doc, &tally, add_damage, &damaged, err) < 0)
         goto out;
     tfs_info_begin(out, save, doc);
+    tfs_picture_info(out, &tfs_godot_pictures, doc);
     add_levels(out, doc);
     if (rules->describe != NULL)
         rules->describe(doc, out);

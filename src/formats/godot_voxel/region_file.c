@@ -46,6 +46,20 @@ static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
                       facts->origin.y, facts->origin.z);
 }
 
+static int palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                   uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err)
+{
+    const struct tfs_span header = tfs_blob_span(doc->parts[PART_HEADER]);
+
+    (void)save;
+    (void)key;
+    (void)err;
+    if (!facts_of(doc)->region.palette)
+        return 0;
+    memcpy(colours, header.data + TFS_GODOT_REGION_HEADER_3, TFS_GODOT_REGION_PALETTE);
+    return 1;
+}
+
 /* Version 3, which says itself what version 2 leaves to meta.vxrm. */
 static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
 {
@@ -117,6 +131,7 @@ static void set_rules(struct region_facts *facts)
                                             .cased = true,
                                             .lods = 1,
                                             .upgrade = upgrade,
+                                            .palette = palette,
                                             .describe = describe};
     memcpy(facts->rules.depths, region->depths, sizeof(facts->rules.depths));
     for (unsigned i = 0; i < 3; i++) {

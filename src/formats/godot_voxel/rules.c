@@ -29,6 +29,20 @@ int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_k
     return check_axis(rules, 2, key.z, err);
 }
 
+uint64_t tfs_godot_place_of_size(const struct tfs_godot_block *block)
+{
+    return block->x | (uint64_t)block->y << 16 | (uint64_t)block->z << 32;
+}
+
+void tfs_godot_rules_sides(const struct tfs_doc *doc, uint32_t sides[3])
+{
+    const struct tfs_godot_rules *rules = tfs_godot_rules(doc);
+    const uint64_t place = rules->cubed ? 0 : tfs_doc_at(doc, 0)->place;
+
+    for (unsigned i = 0; i < 3; i++)
+        sides[i] = rules->cubed ? UINT32_C(1) << rules->po2 : place >> 16 * i & 0xffff;
+}
+
 int tfs_godot_rules_size(const struct tfs_godot_rules *rules, const struct tfs_godot_block *block,
                          struct tfs_error *err)
 {

@@ -15,6 +15,8 @@ enum tfs_godot_tag {
     TFS_GODOT_LAZY_EXTRA = 2, /* the instances */
 };
 
+#define TFS_GODOT_COLOURS 256
+
 struct tfs_godot_rules {
     const char *place; /* "this region", for sentences */
     bool cubed;        /* blocks are 2^po2 cubed */
@@ -32,6 +34,10 @@ struct tfs_godot_rules {
                  struct tfs_blob **extra, struct tfs_error *err);
     /* Makes the edit's document that of the newest container; NULL: there is none. */
     int (*upgrade)(struct tfs_edit *edit, struct tfs_error *err);
+    /* The palette of the region that holds the chunk: R, G, B, A of each colour. 1 done, 0 there is
+     * none. Thread-safe. NULL: palettes are not of this container. */
+    int (*palette)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                   uint8_t colours[4 * TFS_GODOT_COLOURS], struct tfs_error *err);
     /* Lines of info.txt about the container; may be NULL. */
     void (*describe)(const struct tfs_doc *doc, struct tfs_buf *out);
 };
@@ -40,6 +46,12 @@ static inline const struct tfs_godot_rules *tfs_godot_rules(const struct tfs_doc
 {
     return doc->facts->own;
 }
+
+/* Where blocks have no size in common, tfs_chunk.place is the size of the chunk's block: 16 bits
+ * each, x lowest. */
+uint64_t tfs_godot_place_of_size(const struct tfs_godot_block *block);
+/* The size of the document's blocks along x, y, z. */
+void tfs_godot_rules_sides(const struct tfs_doc *doc, uint32_t sides[3]);
 
 /* May a block lie there? EINVAL with a sentence. */
 int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_key key,

@@ -80,7 +80,8 @@ static int single_probe(const struct tfs_probe *probe)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static int check_block(struct tfs_blob *bytes, struct tfs_error *err)
+/* *place: the chunk's, which tells the block's size. */
+static int check_block(struct tfs_blob *bytes, uint64_t *place, struct tfs_error *err)
 {
     struct tfs_godot_block block;
 
@@ -90,14 +91,16 @@ static int check_block(struct tfs_blob *bytes, struct tfs_error *err)
                         "databases of Godot 3 are");
     if (tfs_godot_block_open(bytes, &block, err) < 0)
         return err->code;
+    *place = tfs_godot_place_of_size(&block);
     tfs_godot_block_release(&block);
     return 0;
 }
 
-static int add_chunk(struct tfs_doc *empty, struct tfs_blob *bytes, struct tfs_doc **doc,
-                     struct tfs_error *err)
+static int add_chunk(struct tfs_doc *empty, struct tfs_blob *bytes, uint64_t place,
+                     struct tfs_doc **doc, struct tfs_error *err)
 {
-    struct tfs_chunk chunk = {.key = only_key, .slot = TFS_SLOT_NONE, .blob = bytes};
+    struct tfs_chunk chunk = {
+        .key = only_key, .slot = TFS_SLOT_NONE, .place = place, .blob = bytes};
     struct tfs_edit edit;
 
     if (tfs_edit_open(empty, &edit, err) < 0)
@@ -113,15 +116,16 @@ static int single_decode(struct tfs_save *save, struct tfs_blob *bytes, struct t
 {
     struct tfs_facts *facts = NULL;
     struct tfs_doc *empty = NULL;
+    uint64_t place;
 
     (void)save;
-    if (check_block(bytes, err) < 0 ||
+    if (check_block(bytes, &place, err) < 0 ||
         tfs_facts_create(sizeof(struct tfs_godot_rules), &facts, err) < 0)
         return err->code;
     struct tfs_godot_rules *rules = facts->own;
     *rules = (struct tfs_godot_rules){.place = "this file", .lods = 1};
     if (tfs_doc_create(facts, &empty, err) == 0)
-        add_chunk(empty, bytes, doc, err);
+        add_chunk(empty, bytes, place, doc, err);
     tfs_doc_unref(empty);
     tfs_facts_unref(facts);
     return err->code;

@@ -61,6 +61,17 @@ static enum tfs_godot_kind default_kind(unsigned version)
     return version == 2 ? TFS_GODOT_LZ4_BE : TFS_GODOT_LZ4;
 }
 
+int tfs_godot_store_blank(unsigned version, const uint32_t size[3],
+                          const uint8_t depths[TFS_GODOT_CHANNELS], struct tfs_buf *own,
+                          struct tfs_godot_block *block, struct tfs_error *err)
+{
+    tfs_godot_block_blank(own, version, size, depths);
+    if (tfs_buf_check(own, err) < 0 || tfs_godot_block_parse(tfs_buf_span(own), block, err) < 0)
+        return err->code;
+    block->kind = default_kind(version);
+    return 0;
+}
+
 int tfs_godot_store_begin(struct tfs_save *save, const struct tfs_doc *base,
                           const struct tfs_godot_view *view, struct tfs_buf *own,
                           struct tfs_godot_block *block, struct tfs_error *err)
@@ -80,26 +91,32 @@ int tfs_godot_store_begin(struct tfs_save *save, const struct tfs_doc *base,
 
 /* ---- storing --------------------------------------------------------------------------------- */
 
+/* `block` is what the stored bytes hold. */
 static int put_stored(struct tfs_edit *edit, const struct tfs_godot_view *view,
-                      struct tfs_blob *stored, struct tfs_error *err)
+                      const struct tfs_godot_block *block, struct tfs_blob *stored,
+                      struct tfs_error *err)
 {
+    const struct tfs_godot_rules *rules = tfs_godot_rules(edit->base);
     struct tfs_chunk chunk = view->chunk;
 
-    if (tfs_godot_rules_stored(tfs_godot_rules(edit->base), stored->size, err) < 0)
+    if (tfs_godot_rules_stored(rules, stored->size, err) < 0)
         return err->code;
+    if (!rules->cubed)
+        chunk.place = tfs_godot_place_of_size(block);
     chunk.blob = stored;
     chunk.tag &= ~(uint32_t)TFS_GODOT_LAZY;
     return tfs_edit_put(edit, &chunk, err);
 }
 
 static int wrap_and_put(struct tfs_edit *edit, const struct tfs_godot_view *view,
-                        enum tfs_godot_kind kind, struct tfs_span data, struct tfs_error *err)
+                        const struct tfs_godot_block *block, enum tfs_godot_kind kind,
+                        struct tfs_span data, struct tfs_error *err)
 {
     struct tfs_buf stored = {0};
     struct tfs_blob *blob = NULL;
 
     if (tfs_godot_wrap(kind, data, &stored, err) == 0 && tfs_blob_take(&stored, &blob, err) == 0)
-        put_stored(edit, view, blob, err);
+        put_stored(edit, view, block, blob, err);
     tfs_buf_release(&stored);
     tfs_blob_unref(blob);
     return err->code;
@@ -113,7 +130,7 @@ int tfs_godot_store_upgraded(struct tfs_edit *edit, const struct tfs_godot_view 
 
     /* A block that grows beyond what the place can hold stays as it is, too. */
     if (tfs_godot_block_upgrade(block, &data, why) == 0)
-        wrap_and_put(edit, view, TFS_GODOT_LZ4, tfs_buf_span(&data), why);
+        wrap_and_put(edit, view, block, TFS_GODOT_LZ4, tfs_buf_span(&data), why);
     tfs_buf_release(&data);
     if (why->code == -ENOMEM)
         return tfs_fail_memory(err);
@@ -144,7 +161,7 @@ int tfs_godot_store_block(struct tfs_edit *edit, const struct tfs_godot_view *vi
         return err->code;
     tfs_godot_block_encode(block, &data);
     if (tfs_buf_check(&data, err) == 0)
-        wrap_and_put(edit, view, block->kind, tfs_buf_span(&data), err);
+        wrap_and_put(edit, view, block, block->kind, tfs_buf_span(&data), err);
     tfs_buf_release(&data);
     return err->code;
 }
@@ -164,8 +181,8 @@ static int put_otherwise(struct tfs_edit *edit, const struct tfs_godot_view *vie
     }
     if (!rules->cased || was_so || tfs_godot_kind_is_cased(block->kind))
         return 0;
-    int result =
-        wrap_and_put(edit, view, default_kind(block->version), tfs_blob_span(block->data), err);
+    int result = wrap_and_put(edit, view, block, default_kind(block->version),
+                              tfs_blob_span(block->data), err);
     return result < 0 ? result : 1;
 }
 
@@ -182,7 +199,7 @@ int tfs_godot_store_raw(struct tfs_edit *edit, const struct tfs_godot_view *view
         tfs_godot_rules_size(rules, &block, err) == 0 &&
         tfs_godot_rules_depths(rules, &block, err) == 0 &&
         put_otherwise(edit, view, &block, options, err) == 0)
-        put_stored(edit, view, stored, err);
+        put_stored(edit, view, &block, stored, err);
     tfs_godot_block_release(&block);
     tfs_blob_unref(stored);
     return err->code;

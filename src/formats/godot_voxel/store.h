@@ -11,6 +11,11 @@
 void tfs_godot_block_blank(struct tfs_buf *out, unsigned version, const uint32_t size[3],
                            const uint8_t depths[TFS_GODOT_CHANNELS]);
 
+/* A new block, whose bytes are `own`'s. */
+int tfs_godot_store_blank(unsigned version, const uint32_t size[3],
+                          const uint8_t depths[TFS_GODOT_CHANNELS], struct tfs_buf *own,
+                          struct tfs_godot_block *block, struct tfs_error *err);
+
 /* The chunk's block, to be changed; where there is none, a new one. Its bytes are the view's, or
  * `own`'s. `base`: the document as it is without the edit. */
 int tfs_godot_store_begin(struct tfs_save *save, const struct tfs_doc *base,

@@ -9,6 +9,7 @@
 #include "formats/godot_voxel/instances.h"
 #include "formats/godot_voxel/lenses.h"
 #include "formats/godot_voxel/store.h"
+#include "formats/picture/picture.h"
 
 /* raw.bin says everything, and comes first; voxels.csv says all channels, before one alone. */
 enum chunk_file {
@@ -37,11 +38,21 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                          .lens = &tfs_godot_instances_lens},
 };
 
-static const struct tfs_file root_files[] = {
-    {.path = "info.txt", .lens = &tfs_godot_info_lens},
-};
+enum root_file { ROOT_INFO, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
 
-#define ROOT_FILES (sizeof(root_files) / sizeof(root_files[0]))
+static const struct tfs_file root_files[ROOT_FILES] = {
+    [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_godot_info_lens},
+    [ROOT_HEIGHTMAP] = {.path = "",
+                        .flags = TFS_FILE_LATE,
+                        .lens = &tfs_heightmap_lens,
+                        .family_count = tfs_godot_picture_count,
+                        .family_name = tfs_heightmap_name},
+    [ROOT_MAP] = {.path = "",
+                  .flags = TFS_FILE_LATE,
+                  .lens = &tfs_map_lens,
+                  .family_count = tfs_godot_picture_count,
+                  .family_name = tfs_map_name},
+};
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
@@ -123,6 +134,38 @@ static int only_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct 
     return refuse(err);
 }
 
+#define BIT(file)      (UINT32_C(1) << (file))
+#define ALL_ROOT_FILES (BIT(ROOT_FILES) - 1)
+
+/* info.txt counts what all blocks are; pictures show those of level 0. */
+static int add_root_changes(void *arg, const struct tfs_chunk *before,
+                            const struct tfs_chunk *after)
+{
+    uint32_t *changes = arg;
+    uint32_t level = after != NULL ? after->key.group : before->key.group;
+
+    *changes |= BIT(ROOT_INFO);
+    if (level == 0 && (chunk_changes(before, after) & BIT(CHUNK_RAW)) != 0)
+        *changes = ALL_ROOT_FILES;
+    return *changes == ALL_ROOT_FILES;
+}
+
+/* The same save read again may have other facts, which info.txt tells; where only regions have
+ * palettes, those are in parts. */
+static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc *after)
+{
+    const struct tfs_godot_rules *old = tfs_godot_rules(before), *new = tfs_godot_rules(after);
+    uint32_t changes = before->facts == after->facts ? 0 : BIT(ROOT_INFO);
+
+    if (old->cubed != new->cubed || old->po2 != new->po2)
+        return ALL_ROOT_FILES;
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        if (!tfs_blob_equal(before->parts[i], after->parts[i]))
+            return ALL_ROOT_FILES;
+    tfs_doc_diff(before, after, add_root_changes, &changes);
+    return changes;
+}
+
 const struct tfs_tree tfs_godot_block_tree = {
     .root_files = root_files,
     .root_count = ROOT_FILES,
@@ -132,10 +175,12 @@ const struct tfs_tree tfs_godot_block_tree = {
     .chunk_create = only_chunk_change,
     .chunk_remove = only_chunk_change,
     .chunk_move = only_chunk_move,
+    .voxels = &tfs_godot_pictures,
     .chunk_damaged = chunk_damaged,
     .chunk_check = chunk_check,
     .upgrade = tfs_godot_save_upgrade,
     .chunk_changes = chunk_changes,
+    .root_changes = root_changes,
 };
 
 const struct tfs_tree tfs_godot_region_tree = {
@@ -147,10 +192,12 @@ const struct tfs_tree tfs_godot_region_tree = {
     .group_label = 1,
     .chunk_create = tfs_godot_chunk_create,
     .chunk_move = tfs_godot_chunk_move,
+    .voxels = &tfs_godot_pictures,
     .chunk_damaged = chunk_damaged,
     .chunk_check = chunk_check,
     .upgrade = tfs_godot_save_upgrade,
     .chunk_changes = chunk_changes,
+    .root_changes = root_changes,
 };
 
 const struct tfs_tree tfs_godot_stream_tree = {
@@ -162,8 +209,10 @@ const struct tfs_tree tfs_godot_stream_tree = {
     .group_label = 1,
     .chunk_create = tfs_godot_chunk_create,
     .chunk_move = tfs_godot_chunk_move,
+    .voxels = &tfs_godot_pictures,
     .chunk_damaged = chunk_damaged,
     .chunk_check = chunk_check,
     .upgrade = tfs_godot_save_upgrade,
     .chunk_changes = chunk_changes,
+    .root_changes = root_changes,
 };

@@ -24,7 +24,7 @@ struct entry {
     struct tfs_key key;
     uint32_t tag, flags;
     uint64_t place;
-    struct tfs_blob *blob;      /* a reference: so nothing else comes to lie at this address */
+    struct tfs_blob *blob;      /* NULL: not held by the document, which `place` stands for */
     struct tfs_column *columns; /* NULL: all empty */
     bool known;
     bool uniform; /* columns is one, for all */
@@ -104,7 +104,7 @@ static void columns_release(struct tfs_memo *memo)
  * wins. */
 static struct tfs_columns *columns_of(struct tfs_facts *facts)
 {
-    struct tfs_memo *there = atomic_load_explicit(&facts->memo, memory_order_acquire);
+    struct tfs_memo *there = tfs_facts_memo(facts);
 
     if (there != NULL)
         return (struct tfs_columns *)there;
@@ -112,12 +112,10 @@ static struct tfs_columns *columns_of(struct tfs_facts *facts)
     struct tfs_columns *made = calloc(1, sizeof(*made));
     if (made == NULL)
         return NULL;
+    atomic_init(&made->memo.refs, 1);
     made->memo.release = columns_release;
     pthread_mutex_init(&made->lock, NULL);
-    if (atomic_compare_exchange_strong(&facts->memo, &there, &made->memo))
-        return made;
-    columns_release(&made->memo);
-    return (struct tfs_columns *)there;
+    return (struct tfs_columns *)tfs_facts_keep_memo(facts, &made->memo);
 }
 
 /* ---- computing ------------------------------------------------------------------------------- */
@@ -256,10 +254,13 @@ static int compute_all(struct computing *all, struct tfs_error *err)
 
 /* ---- from document to document --------------------------------------------------------------- */
 
+/* Bytes are compared where they lie elsewhere now: a save that was written may have been read
+ * again. */
 static bool still_true(const struct entry *entry, const struct tfs_chunk *chunk)
 {
-    return entry->known && entry->blob == chunk->blob && entry->tag == chunk->tag &&
-           entry->flags == chunk->flags && (chunk->blob != NULL || entry->place == chunk->place);
+    return entry->known && entry->tag == chunk->tag && entry->flags == chunk->flags &&
+           (chunk->blob != NULL || entry->place == chunk->place) &&
+           tfs_blob_equal(entry->blob, chunk->blob);
 }
 
 /* Takes over into `entries` what is still true; both sides are in key order. */
@@ -308,6 +309,20 @@ static int sort_rows(struct tfs_columns *c, struct tfs_error *err)
     return 0;
 }
 
+/* Takes the document's box. What is known of chunks of another size is forgotten. */
+static void set_box(struct tfs_columns *c, const struct tfs_voxels *voxels,
+                    const struct tfs_doc *doc)
+{
+    const struct tfs_voxel_size before = c->box.chunk;
+
+    tfs_picture_box(voxels, doc, &c->box);
+    if (c->box.chunk.x == before.x && c->box.chunk.y == before.y && c->box.chunk.z == before.z)
+        return;
+    entries_release(c->entries, c->count);
+    c->entries = NULL;
+    c->count = 0;
+}
+
 static int update(struct tfs_columns *c, struct tfs_save *save, const struct tfs_doc *doc,
                   struct tfs_error *err)
 {
@@ -319,11 +334,11 @@ static int update(struct tfs_columns *c, struct tfs_save *save, const struct tfs
         return tfs_fail_memory(err);
     c->version = 0;
     c->computed = 0;
+    set_box(c, save->tree->voxels, doc);
     take_over(c, &all, entries, count);
     entries_release(c->entries, c->count);
     c->entries = entries;
     c->count = count;
-    tfs_picture_box(save->tree->voxels, doc, &c->box);
     all.width = (size_t)(c->box.sx / c->box.chunk.x);
     if (sort_rows(c, err) == 0 && compute_all(&all, err) == 0)
         c->version = doc->version;

@@ -212,8 +212,26 @@ out:
     return err->code;
 }
 
+/* A picture that an image editor stripped of its texts is nobody else's. */
+static bool heightmap_is_foreign(struct tfs_save *save, const struct tfs_doc *doc,
+                                 struct tfs_span text)
+{
+    struct form form;
+    struct tfs_error ignored = {0};
+    uint32_t width, height;
+    struct tfs_span origin, bottom;
+
+    if (!tfs_png_sides(text, &width, &height) || !tfs_png_text_find(text, "origin", &origin) ||
+        !tfs_png_text_find(text, "bottom", &bottom))
+        return false;
+    return form_init(save, doc, &form, &ignored) < 0 || width != form.shape.width ||
+           height != form.shape.height || !tfs_span_equal(origin, tfs_span_of(form.origin)) ||
+           !tfs_span_equal(bottom, tfs_span_of(form.bottom));
+}
+
 const struct tfs_lens tfs_heightmap_lens = {
     .get = heightmap_get,
     .put = heightmap_put,
     .size = heightmap_size,
+    .is_foreign = heightmap_is_foreign,
 };

@@ -53,6 +53,10 @@ struct tfs_voxels {
     void (*close)(void *chunk);
     int (*store)(struct tfs_save *save, struct tfs_edit *edit, void *chunk, struct tfs_error *err);
 
+    /* Adds a chunk that voxels are going to be put into. NULL: as tree->chunk_create does. */
+    int (*create)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                  struct tfs_error *err);
+
     /* Appends the voxel at the stretch's lower end. */
     int (*take)(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
                 struct tfs_error *err);

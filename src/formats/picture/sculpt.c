@@ -293,6 +293,20 @@ static int refuse(struct sculpt *s, size_t pixel, const char *why)
     return tfs_fail(s->err, -EBADMSG, "pixel %zu,%zu: %s", pixel % width, pixel / width, why);
 }
 
+/* The same for what the game says, where it is about the picture at all. */
+static int refuse_inside(struct sculpt *s, size_t pixel, const struct tfs_error *why)
+{
+    switch (why->code) {
+    case -EBADMSG:
+    case -EFBIG:
+    case -EINVAL:
+    case -ENOTSUP:
+        return refuse(s, pixel, why->text);
+    default:
+        return tfs_fail(s->err, why->code, "%s", why->text);
+    }
+}
+
 /* Empty columns are only looked at by themselves here: what they get does not spread. */
 static int choose_voxels(struct sculpt *s)
 {
@@ -341,22 +355,22 @@ static bool clip(const struct sculpt *s, const struct patch *patch, uint32_t fro
 
 /* One column's part in the chunk. The highest voxel keeps the value that the top had; those below
  * are full. */
-static int change_column(struct sculpt *s, const struct patch *patch, void *chunk, size_t pixel,
-                         struct tfs_stretch at)
+static int change_column(const struct sculpt *s, const struct patch *patch, void *chunk,
+                         size_t pixel, struct tfs_stretch at, struct tfs_error *err)
 {
     uint32_t from, to;
 
     changed_range(s, pixel, &from, &to);
     if (!raised(s, pixel))
-        return clip(s, patch, from, to, &at) ? s->voxels->clear(chunk, at, s->err) : 0;
+        return clip(s, patch, from, to, &at) ? s->voxels->clear(chunk, at, err) : 0;
 
     const struct item *item = s->pool.items[s->voxel[pixel] - 1];
     if (clip(s, patch, from, to - 1, &at) &&
-        s->voxels->fill(chunk, at, (struct tfs_span){item->full, item->size}, s->err) < 0)
-        return s->err->code;
+        s->voxels->fill(chunk, at, (struct tfs_span){item->full, item->size}, err) < 0)
+        return err->code;
     if (!clip(s, patch, to - 1, to, &at))
         return 0;
-    return s->voxels->fill(chunk, at, (struct tfs_span){item->bytes, item->size}, s->err);
+    return s->voxels->fill(chunk, at, (struct tfs_span){item->bytes, item->size}, err);
 }
 
 /* The first pixel of the patch whose change reaches into the chunk; with `raise`, one that is
@@ -379,6 +393,7 @@ static size_t first_change(const struct sculpt *s, const struct patch *patch, bo
 /* Makes sure that the chunk is there, if anything is raised into it. */
 static int need_chunk(struct sculpt *s, const struct patch *patch, bool *there)
 {
+    const struct tfs_tree *tree = s->save->tree;
     struct tfs_error inside = {0};
 
     *there = tfs_doc_find(tfs_edit_doc(s->edit), patch->key) != NULL;
@@ -387,34 +402,49 @@ static int need_chunk(struct sculpt *s, const struct patch *patch, bool *there)
     size_t pixel = first_change(s, patch, true);
     if (pixel == s->count)
         return 0;
-    if (s->save->tree->chunk_create == NULL || s->save->tree->fixed_chunks)
+    if (tree->chunk_create == NULL || tree->fixed_chunks)
         return refuse(s, pixel, "too high: the save can hold no further chunk");
-    if (s->save->tree->chunk_create(s->save, s->edit, patch->key, &inside) < 0)
-        return inside.code == -ENOMEM ? tfs_fail_memory(s->err) : refuse(s, pixel, inside.text);
+    int (*create)(struct tfs_save *, struct tfs_edit *, struct tfs_key, struct tfs_error *) =
+        s->voxels->create != NULL ? s->voxels->create : tree->chunk_create;
+    if (create(s->save, s->edit, patch->key, &inside) < 0)
+        return refuse_inside(s, pixel, &inside);
     *there = true;
+    return 0;
+}
+
+/* The chunk's part of every changed column. */
+static int change_columns(struct sculpt *s, const struct patch *patch, void *chunk)
+{
+    struct tfs_stretch at = {0};
+    struct tfs_error inside = {0};
+
+    for (at.z = 0; at.z < s->box->chunk.z; at.z++)
+        for (at.x = 0; at.x < s->box->chunk.x; at.x++) {
+            size_t pixel = patch->pixel + at.z * (size_t)s->box->sx + at.x;
+            if (s->before[pixel] != s->after[pixel] &&
+                change_column(s, patch, chunk, pixel, at, &inside) < 0)
+                return refuse_inside(s, pixel, &inside);
+        }
     return 0;
 }
 
 static int change_chunk(struct sculpt *s, struct tfs_key key)
 {
     const struct patch patch = patch_of(s->box, key);
-    struct tfs_stretch at = {0};
+    const size_t first = first_change(s, &patch, false);
+    struct tfs_error inside = {0};
     bool there;
     void *chunk;
 
-    if (first_change(s, &patch, false) == s->count)
+    if (first == s->count)
         return 0;
-    if (need_chunk(s, &patch, &there) < 0 || !there ||
-        s->voxels->open(s->save, tfs_edit_doc(s->edit), key, &chunk, s->err) < 0)
+    if (need_chunk(s, &patch, &there) < 0 || !there)
         return s->err->code;
-    for (at.z = 0; at.z < s->box->chunk.z && s->err->code == 0; at.z++)
-        for (at.x = 0; at.x < s->box->chunk.x && s->err->code == 0; at.x++) {
-            size_t pixel = patch.pixel + at.z * (size_t)s->box->sx + at.x;
-            if (s->before[pixel] != s->after[pixel])
-                change_column(s, &patch, chunk, pixel, at);
-        }
-    if (s->err->code == 0)
-        s->voxels->store(s->save, s->edit, chunk, s->err);
+    if (s->voxels->open(s->save, tfs_edit_doc(s->edit), key, &chunk, &inside) < 0)
+        return refuse_inside(s, first, &inside);
+    if (change_columns(s, &patch, chunk) == 0 &&
+        s->voxels->store(s->save, s->edit, chunk, &inside) < 0)
+        refuse_inside(s, first, &inside);
     s->voxels->close(chunk);
     return s->err->code;
 }

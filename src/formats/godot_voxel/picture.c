@@ -1,0 +1,386 @@
+/*
+ * Blocks <-> what heightmap.png and map.png ask of them (formats/picture/picture.h;
+ * formats/godot_voxel.md, section 8, "Non-empty voxel"). A voxel is its eight values, with the
+ * version and the depths of the block that they come from.
+ *
+ * Must not know pictures, nor containers. Distances are copied or emptied, never computed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/godot_voxel/channel.h"
+#include "formats/godot_voxel/colour.h"
+#include "formats/godot_voxel/lenses.h"
+#include "formats/godot_voxel/store.h"
+#include "formats/picture/picture.h"
+
+static struct tfs_voxel_size size(const struct tfs_doc *doc)
+{
+    uint32_t sides[3];
+
+    tfs_godot_rules_sides(doc, sides);
+    return (struct tfs_voxel_size){sides[0], sides[1], sides[2]};
+}
+
+/* ---- what is not empty ----------------------------------------------------------------------- */
+
+/* Channels of which one value can make a voxel one that is not empty. */
+static const unsigned solid[] = {TFS_GODOT_TYPE, TFS_GODOT_SDF, TFS_GODOT_COLOR};
+
+#define SOLID (sizeof(solid) / sizeof(solid[0]))
+
+/* These values do so, as stored: low to low + span. */
+struct matter {
+    uint64_t low, span;
+};
+
+/* Distances below 0; of floats neither -0 nor NaN. */
+static struct matter distance_matter(unsigned version, unsigned depth)
+{
+    static const struct matter negative[] = {{0x80, 0x7f},
+                                             {0x8000, 0x7fff},
+                                             {0x80000001, 0x7f7fffff},
+                                             {0x8000000000000001, 0x7fefffffffffffff}};
+    static const struct matter lower_half[] = {{0, 126}, {0, 32766}};
+
+    return version == 2 && depth < 2 ? lower_half[depth] : negative[depth];
+}
+
+static struct matter matter_of(const struct tfs_godot_block *block, unsigned channel)
+{
+    unsigned depth = block->channels[channel].depth;
+
+    if (channel == TFS_GODOT_SDF)
+        return distance_matter(block->version, depth);
+    return (struct matter){1, UINT64_MAX - 1};
+}
+
+static bool is_matter(struct matter m, uint64_t bits)
+{
+    return bits - m.low <= m.span;
+}
+
+/* ---- from above ------------------------------------------------------------------------------ */
+
+/* The values of one column lie one behind another: up to and with its highest matter. */
+static uint32_t top8(const uint8_t *column, uint32_t y, struct matter m)
+{
+    while (y > 0 && !is_matter(m, column[y - 1]))
+        y--;
+    return y;
+}
+
+static uint32_t top16(const uint8_t *column, uint32_t y, struct matter m)
+{
+    while (y > 0 && !is_matter(m, column[2 * y - 2] | (uint64_t)column[2 * y - 1] << 8))
+        y--;
+    return y;
+}
+
+static uint32_t top_wide(const uint8_t *column, uint32_t y, unsigned depth, struct matter m)
+{
+    while (y > 0 && !is_matter(m, tfs_godot_get_bits(column + ((size_t)(y - 1) << depth), depth)))
+        y--;
+    return y;
+}
+
+static uint32_t top_of(const struct tfs_godot_block *block, unsigned channel, size_t column)
+{
+    const struct tfs_godot_values *values = &block->channels[channel];
+    const struct matter m = matter_of(block, channel);
+    const uint8_t *at = values->bytes.data + ((column * block->y) << values->depth);
+
+    if (values->mode == TFS_GODOT_UNIFORM)
+        return is_matter(m, tfs_godot_get_bits(values->bytes.data, values->depth)) ? block->y : 0;
+    if (values->depth == 0)
+        return top8(at, block->y, m);
+    if (values->depth == 1)
+        return top16(at, block->y, m);
+    return top_wide(at, block->y, values->depth, m);
+}
+
+static void look_down(const struct tfs_godot_paints *paints, struct tfs_column *columns)
+{
+    const struct tfs_godot_block *block = paints->block;
+    const size_t count = (size_t)block->x * block->z;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t top = 0;
+        for (unsigned c = 0; c < SOLID && top < block->y; c++) {
+            uint32_t found = top_of(block, solid[c], i);
+            top = found > top ? found : top;
+        }
+        if (top > 0)
+            columns[i] = (struct tfs_column){
+                .top = (uint16_t)top,
+                .colour = tfs_godot_paint(paints, i * block->y + top - 1),
+                .bed = TFS_COLOUR_NONE,
+            };
+    }
+}
+
+static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                   struct tfs_column *columns_out, struct tfs_error *err)
+{
+    struct tfs_godot_paints paints;
+    struct tfs_godot_view *view;
+
+    if (tfs_godot_view_make(save, doc, chunk, &view, err) < 0)
+        return err->code;
+    if (view->readable && tfs_godot_paints_init(save, doc, view, &paints, err) == 0)
+        look_down(&paints, columns_out);
+    tfs_godot_view_unref(view);
+    return err->code;
+}
+
+/* ---- voxels as bytes ------------------------------------------------------------------------- */
+
+#define VOXEL_SIZE (1 + TFS_GODOT_CHANNELS * 9) /* version, then depth and 64 bits of each */
+
+static uint8_t voxel_depth(struct tfs_span voxel, unsigned channel)
+{
+    return voxel.data[1 + 9 * channel];
+}
+
+static uint64_t voxel_value(struct tfs_span voxel, unsigned channel)
+{
+    return tfs_godot_get_bits(voxel.data + 2 + 9 * channel, TFS_GODOT_DEPTH_MAX);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* A chunk that changes. */
+struct carving {
+    struct tfs_godot_view *view;
+    bool there;                   /* it has a block; else the first voxel says which it will be */
+    struct tfs_godot_block block; /* its spans are the view's, or lie in what follows */
+    struct tfs_buf blank;
+    struct tfs_buf own[TFS_GODOT_CHANNELS]; /* of channels that changed */
+    uint32_t sides[3];
+    const struct tfs_godot_rules *rules;
+};
+
+static void carving_close(void *chunk)
+{
+    struct carving *c = chunk;
+
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
+        tfs_buf_release(&c->own[i]);
+    tfs_buf_release(&c->blank);
+    tfs_godot_view_unref(c->view);
+    free(c);
+}
+
+static int carving_init(struct carving *c, struct tfs_save *save, const struct tfs_doc *doc,
+                        struct tfs_key key, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+
+    if (chunk == NULL)
+        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
+    if (tfs_godot_view_make(save, doc, chunk, &c->view, err) < 0)
+        return err->code;
+    if (c->view->damage != NULL)
+        return tfs_fail(err, -EBADMSG, "the block of chunk %d_%d_%d is damaged: %s", key.x, key.y,
+                        key.z, c->view->damage);
+    c->there = c->view->readable;
+    c->block = c->view->block;
+    c->rules = tfs_godot_rules(doc);
+    tfs_godot_rules_sides(doc, c->sides);
+    return 0;
+}
+
+static int carving_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                        void **chunk, struct tfs_error *err)
+{
+    struct carving *c = calloc(1, sizeof(*c));
+
+    if (c == NULL)
+        return tfs_fail_memory(err);
+    if (carving_init(c, save, doc, key, err) < 0) {
+        carving_close(c);
+        return err->code;
+    }
+    *chunk = c;
+    return 0;
+}
+
+/* A row of a database without a block is what a chunk begins as. */
+static int carving_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                          struct tfs_error *err)
+{
+    const struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE};
+
+    (void)save;
+    if (tfs_godot_rules_coordinate(tfs_godot_rules(edit->base), key, err) < 0)
+        return err->code;
+    return tfs_edit_put(edit, &chunk, err);
+}
+
+static bool changed(const struct carving *c)
+{
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
+        if (c->own[i].data != NULL)
+            return true;
+    return false;
+}
+
+static int carving_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
+                         struct tfs_error *err)
+{
+    const struct carving *c = chunk;
+    unsigned options = save->options.upgrade ? TFS_PUT_UPGRADE : 0;
+
+    return changed(c) ? tfs_godot_store_block(edit, c->view, &c->block, options, err) : 0;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static size_t index_of(const struct carving *c, struct tfs_stretch at, uint32_t y)
+{
+    return y + (size_t)c->block.y * (at.x + (size_t)c->block.x * at.z);
+}
+
+static uint64_t value_at(const struct carving *c, unsigned channel, size_t voxel)
+{
+    const struct tfs_godot_values *values = &c->block.channels[channel];
+    size_t at = values->mode == TFS_GODOT_UNIFORM ? 0 : voxel << values->depth;
+
+    return tfs_godot_get_bits(values->bytes.data + at, values->depth);
+}
+
+/* Values of the channel that can be changed, one for each voxel. */
+static int own_channel(struct carving *c, unsigned channel, struct tfs_error *err)
+{
+    struct tfs_godot_values *values = &c->block.channels[channel];
+    struct tfs_buf *own = &c->own[channel];
+    const size_t step = (size_t)1 << values->depth;
+
+    if (own->data != NULL)
+        return 0;
+    if (values->mode == TFS_GODOT_NONE)
+        tfs_buf_add_span(own, values->bytes);
+    else if (tfs_buf_reserve(own, tfs_godot_volume(&c->block) * step) != NULL)
+        while (own->size < tfs_godot_volume(&c->block) * step)
+            tfs_buf_add(own, values->bytes.data, step);
+    if (tfs_buf_check(own, err) < 0)
+        return err->code;
+    values->mode = TFS_GODOT_NONE;
+    values->bytes = tfs_buf_span(own);
+    return 0;
+}
+
+/* A value that is there already is no change: a UNIFORM channel stays one. */
+static int set_value(struct carving *c, unsigned channel, size_t voxel, uint64_t bits,
+                     struct tfs_error *err)
+{
+    unsigned depth = c->block.channels[channel].depth;
+
+    if (value_at(c, channel, voxel) == bits)
+        return 0;
+    if (own_channel(c, channel, err) == 0)
+        tfs_godot_set_bits(c->own[channel].data + (voxel << depth), bits, depth);
+    return err->code;
+}
+
+static int carving_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
+                        struct tfs_error *err)
+{
+    const struct carving *c = chunk;
+
+    tfs_buf_u8(voxel, c->block.version);
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
+        tfs_buf_u8(voxel, c->block.channels[i].depth);
+        tfs_buf_u64le(voxel, value_at(c, i, index_of(c, at, at.from)));
+    }
+    return tfs_buf_check(voxel, err);
+}
+
+/* ---- raising --------------------------------------------------------------------------------- */
+
+/* Makes the block that the chunk lacks such that it can hold the voxel. */
+static int make_block(struct carving *c, struct tfs_span voxel, struct tfs_error *err)
+{
+    uint8_t depths[TFS_GODOT_CHANNELS];
+
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
+        depths[i] = voxel_depth(voxel, i);
+    if (tfs_godot_store_blank(voxel.data[0], c->sides, depths, &c->blank, &c->block, err) < 0 ||
+        tfs_godot_rules_depths(c->rules, &c->block, err) < 0)
+        return err->code;
+    c->there = true;
+    return 0;
+}
+
+/* Values of another version or depth mean something else. */
+static int check_voxel(const struct carving *c, struct tfs_span voxel, struct tfs_error *err)
+{
+    const struct tfs_key key = c->view->chunk.key;
+
+    if (voxel.data[0] != c->block.version)
+        return tfs_fail(err, -EBADMSG,
+                        "the voxel to repeat is one of a block of version %u, chunk %d_%d_%d has "
+                        "version %u",
+                        voxel.data[0], key.x, key.y, key.z, c->block.version);
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
+        if (voxel_depth(voxel, i) != c->block.channels[i].depth)
+            return tfs_fail(err, -EBADMSG,
+                            "channel %s of the voxel to repeat has depth %u, in chunk %d_%d_%d %u",
+                            tfs_godot_channel_names[i], 8U << voxel_depth(voxel, i), key.x, key.y,
+                            key.z, 8U << c->block.channels[i].depth);
+    return 0;
+}
+
+static int carving_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
+                        struct tfs_error *err)
+{
+    struct carving *c = chunk;
+
+    if ((!c->there && make_block(c, voxel, err) < 0) || check_voxel(c, voxel, err) < 0)
+        return err->code;
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
+        for (uint32_t y = at.from; y < at.to; y++)
+            if (set_value(c, i, index_of(c, at, y), voxel_value(voxel, i), err) < 0)
+                return err->code;
+    return 0;
+}
+
+/* ---- lowering -------------------------------------------------------------------------------- */
+
+/* Only what makes a voxel one that is not empty changes: its other values stay. */
+static int carving_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err)
+{
+    struct carving *c = chunk;
+
+    for (unsigned i = 0; i < SOLID && c->there; i++) {
+        const unsigned channel = solid[i];
+        const struct matter m = matter_of(&c->block, channel);
+        const uint64_t empty =
+            tfs_godot_empty_value(channel, c->block.version, c->block.channels[channel].depth);
+        for (uint32_t y = at.from; y < at.to; y++) {
+            size_t voxel = index_of(c, at, y);
+            if (is_matter(m, value_at(c, channel, voxel)) &&
+                set_value(c, channel, voxel, empty, err) < 0)
+                return err->code;
+        }
+    }
+    return 0;
+}
+
+const struct tfs_voxels tfs_godot_pictures = {
+    .size = size,
+    .columns = columns,
+    .open = carving_open,
+    .close = carving_close,
+    .store = carving_store,
+    .create = carving_create,
+    .take = carving_take,
+    .fill = carving_fill,
+    .clear = carving_clear,
+};
+
+uint32_t tfs_godot_picture_count(const struct tfs_doc *doc)
+{
+    return tfs_picture_count(&tfs_godot_pictures, doc);
+}
