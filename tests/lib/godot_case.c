@@ -116,6 +116,19 @@ void godot_close(struct godot_case *c)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* A file of a family has another name in each document. */
+static bool is_called(struct godot_case *c, const struct tfs_file *file, const char *name)
+{
+    struct tfs_buf found = {0};
+
+    if (file->family_name == NULL)
+        return strcmp(file->path, name) == 0;
+    file->family_name(c->doc, 0, &found);
+    bool same = tfs_span_equal(tfs_buf_span(&found), tfs_span_of(name));
+    tfs_buf_release(&found);
+    return same;
+}
+
 static const struct tfs_file *find(struct godot_case *c, struct tfs_key key, const char *name)
 {
     const struct tfs_tree *tree = c->save->tree;
@@ -124,7 +137,7 @@ static const struct tfs_file *find(struct godot_case *c, struct tfs_key key, con
     unsigned count = root ? tree->root_count : tree->chunk_count;
 
     for (unsigned i = 0; i < count; i++)
-        if (strcmp(files[i].path, name) == 0)
+        if (is_called(c, &files[i], name))
             return &files[i];
     ck_abort_msg("no file is called %s", name);
     return NULL;
@@ -132,11 +145,14 @@ static const struct tfs_file *find(struct godot_case *c, struct tfs_key key, con
 
 struct tfs_buf godot_get(struct godot_case *c, struct tfs_key key, const char *name)
 {
-    const struct tfs_lens *lens = find(c, key, name)->lens;
+    const struct tfs_file *file = find(c, key, name);
+    const struct tfs_lens *lens = file->lens;
     struct tfs_at at = {.key = key};
     struct tfs_buf out = {0};
 
     tfs_error_reset(&c->err);
+    if (file->family_count != NULL && file->family_count(c->doc) == 0)
+        return out;
     if (lens->exists != NULL && !lens->exists(c->save, c->doc, at))
         return out;
     tfs_buf_reserve(&out, 1);
