@@ -15,6 +15,7 @@
 
 struct whole_file {
     struct tfs_file_handle file;
+    bool unsure; /* the file is the new one, but its directory could not be made durable */
 };
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -104,6 +105,13 @@ static void adopt(struct tfs_save *save, struct tfs_file_handle file, struct tfs
     tfs_doc_unref(before);
 }
 
+bool tfs_whole_file_unsure(const struct tfs_save *save)
+{
+    const struct whole_file *own = save->own;
+
+    return own->unsure;
+}
+
 int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err)
 {
     struct whole_file *own = save->own;
@@ -121,6 +129,7 @@ int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err)
         goto fail;
     if (replaced)
         tfs_file_close(&own->file);
+    own->unsure = own->unsure && !replaced;
     adopt(save, file, doc);
     judge_writable(save);
     return 0;
@@ -237,14 +246,16 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
     const int written = r.fd;
     tfs_replacement_finish(&r, &file, err);
     /* With a handle of the new file the rename happened, even if what came after it failed: the
-     * save holds the new document then, and whoever asked hears of the failure. */
+     * save holds the new document then, what follows it follows, and whoever asked hears of the
+     * failure. */
     if (file.fd != written) {
         tfs_doc_unref(adopted);
         return err->code;
     }
     struct tfs_doc *before = tfs_doc_ref(save->doc);
     adopt(save, file, adopted);
-    if (err->code == 0 && codec->committed != NULL)
+    own->unsure = err->code < 0;
+    if (codec->committed != NULL)
         codec->committed(save, before, doc, err);
     tfs_doc_unref(before);
     return err->code;

@@ -18,7 +18,8 @@ struct tfs_file_codec {
     /* The document to the file's bytes, in pieces. Facts come from doc->facts. */
     int (*encode)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
                   struct tfs_error *err);
-    /* For a save of several files (a sidecar): called after the file was replaced. NULL: none. */
+    /* For a save of several files (a sidecar): called after the file was replaced, also when only
+     * its directory could not be made durable. NULL: none. */
     int (*committed)(struct tfs_save *save, const struct tfs_doc *before,
                      const struct tfs_doc *after, struct tfs_error *err);
     /* After a commit save->doc is the document as it was read back, not the one that was given: for
@@ -32,5 +33,9 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
 int tfs_whole_file_changed(struct tfs_save *save, struct tfs_error *err);
 int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err);
 void tfs_whole_file_close(struct tfs_save *save);
+
+/* Did the last commit replace the file, but could not make its directory durable? Then a commit of
+ * the same document has to write it all the same. */
+bool tfs_whole_file_unsure(const struct tfs_save *save);
 
 #endif

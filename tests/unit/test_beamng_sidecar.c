@@ -405,6 +405,32 @@ START_TEST(sidecar_that_cannot_be_written_is_told_and_the_terrain_is_saved)
 }
 END_TEST
 
+START_TEST(sidecar_that_could_not_be_written_is_written_by_the_next_commit)
+{
+    static char old[100000] = "{\"materials\":[\"Grass\",\"DirtRoad\"]}";
+    struct rlimit limit;
+    struct tfs_error err = {0};
+
+    memset(old + strlen(old), ' ', sizeof(old) - strlen(old));
+    make_dir();
+    write_ter(9);
+    write_bytes(json, old, sizeof(old));
+    struct tfs_save *save = open_save();
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = sizeof(old) / 2;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n", &err), -EFBIG);
+    limit.rlim_cur = limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    tfs_error_reset(&err);
+    ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n", &err), 0);
+    check_info(save, "sidecar: agrees");
+    tfs_save_close(save);
+    remove_dir();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("beamng_sidecar");
@@ -423,6 +449,7 @@ static Suite *suite(void)
     tcase_add_test(t, sidecar_behind_a_link_is_not_followed);
     tcase_add_test(t, sidecar_that_a_killed_process_did_not_finish_goes_at_the_next_mount);
     tcase_add_test(t, sidecar_that_cannot_be_written_is_told_and_the_terrain_is_saved);
+    tcase_add_test(t, sidecar_that_could_not_be_written_is_written_by_the_next_commit);
     return s;
 }
 

@@ -1,7 +1,9 @@
 /* formats/godot_voxel: folders of regions, and meta.vxrm. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "../lib/godot_case.h"
 #include "../lib/voxel_maker.h"
@@ -308,6 +310,29 @@ START_TEST(failure_between_two_files_loses_nothing)
 }
 END_TEST
 
+/* What a failed commit made and removed in the folder was not somebody else. */
+START_TEST(commit_that_found_no_room_is_no_change_by_others)
+{
+    const struct tfs_key key = {0, 1, 0, 1};
+    struct tfs_error err = {0};
+    struct rlimit limit;
+
+    make_world();
+    ck_assert_int_eq(godot_put_text(&c, key, "channels/data5.txt", "fill 9"), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = 1000;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(godot_commit(&c), -EFBIG);
+    limit.rlim_cur = limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    commit();
+    reopen();
+    ck_assert(godot_shows(&c, key, "channels/data5.txt", "depth 8\nfill 9\n"));
+}
+END_TEST
+
 START_TEST(region_that_others_changed_is_a_conflict)
 {
     struct tfs_error err = {0};
@@ -472,6 +497,7 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, folder_without_regions_gets_its_first);
     tcase_add_test(tcase, chunks_that_change_places_between_regions_arrive);
     tcase_add_test(tcase, failure_between_two_files_loses_nothing);
+    tcase_add_test(tcase, commit_that_found_no_room_is_no_change_by_others);
     tcase_add_test(tcase, region_that_others_changed_is_a_conflict);
     tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);
     tcase_add_test(tcase, folder_is_locked_against_a_second_mount);

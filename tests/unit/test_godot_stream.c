@@ -411,6 +411,24 @@ START_TEST(change_of_the_same_row_is_a_conflict)
 }
 END_TEST
 
+/* As a commit leaves it whose very last sync failed. */
+START_TEST(row_that_says_already_what_it_shall_is_no_conflict)
+{
+    voxel_stream(db_path(), 2, 3);
+    must_open();
+    struct tfs_buf block = godot_get(&c, two, "raw.bin");
+    ck_assert_int_eq(godot_put(&c, one, "raw.bin", tfs_buf_span(&block)), 0);
+    run("UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = '-49,-1,-50,0') "
+        "WHERE loc = '-50,-1,-50,0'");
+    commit();
+    reopen();
+    struct tfs_buf now = godot_get(&c, one, "raw.bin");
+    ck_assert(tfs_span_equal(tfs_buf_span(&now), tfs_buf_span(&block)));
+    tfs_buf_release(&now);
+    tfs_buf_release(&block);
+}
+END_TEST
+
 START_TEST(row_made_by_both_is_a_conflict)
 {
     const struct tfs_key key = {0, 1, 2, 3};
@@ -728,6 +746,7 @@ static Suite *stream_suite(void)
     tcase_add_test(tcase, reader_that_holds_on_makes_the_commit_busy);
     tcase_add_test(tcase, change_of_another_row_stands_in_nobodys_way);
     tcase_add_loop_test(tcase, change_of_the_same_row_is_a_conflict, 0, COUNT(conflicts));
+    tcase_add_test(tcase, row_that_says_already_what_it_shall_is_no_conflict);
     tcase_add_test(tcase, row_made_by_both_is_a_conflict);
     tcase_add_test(tcase, change_of_the_other_column_is_none);
     tcase_add_test(tcase, reload_keeps_what_did_not_change);

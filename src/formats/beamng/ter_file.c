@@ -197,15 +197,17 @@ static int ter_encode(struct tfs_save *save, const struct tfs_doc *doc, struct t
     return result;
 }
 
-/* The terrain is saved; the sidecar follows a change of the names. */
+/* The terrain is saved; the sidecar follows a change of the names, if need be in a later commit. */
 static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
                          const struct tfs_doc *after, struct tfs_error *err)
 {
     struct tfs_terrain_facts *facts = after->facts->own;
 
-    if (tfs_blob_equal(before->parts[TFS_PART_NAMES], after->parts[TFS_PART_NAMES]))
+    if (tfs_blob_equal(before->parts[TFS_PART_NAMES], after->parts[TFS_PART_NAMES]) &&
+        !facts->sidecar_owed)
         return 0;
     int result = tfs_sidecar_update(save->path, tfs_terrain_names(after), err);
+    facts->sidecar_owed = result < 0;
     atomic_store(&facts->sidecar, tfs_sidecar_look(save->path, tfs_terrain_names(after)));
     return result;
 }

@@ -31,6 +31,7 @@ enum tfs_sidecar_state {
 struct tfs_terrain_facts {
     struct tfs_ter_layout layout;
     atomic_int sidecar; /* enum tfs_sidecar_state, as of the last reading or commit */
+    bool sidecar_owed;  /* the last commit could not write it */
 };
 
 const struct tfs_ter_layout *tfs_terrain_layout(const struct tfs_doc *doc);

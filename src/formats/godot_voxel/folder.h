@@ -21,6 +21,7 @@ struct tfs_godot_region_file {
     struct tfs_key place; /* of the region; group: level of detail */
     struct stat st;       /* of the file that the rest was read from */
     struct tfs_godot_region region;
+    bool unsure;                  /* we replaced it, but its directory could not be made durable */
     struct tfs_godot_slot *slots; /* the blocks that are there, by index */
     size_t count;
 };

@@ -115,14 +115,15 @@ static int make_changes(struct region_job *job, struct tfs_error *err)
     return 0;
 }
 
-/* Makes a directory durable in its parent, unless it is there. */
+/* Makes a directory durable in its parent. Also one that is there: who made it may have failed, or
+ * been killed, before it was. */
 static int make_directory(char *path, struct tfs_error *err)
 {
     char *parent;
     int fd;
 
-    if (mkdir(path, 0777) < 0)
-        return errno == EEXIST ? 0 : tfs_fail_errno(err, "a directory for regions cannot be made");
+    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+        return tfs_fail_errno(err, "a directory for regions cannot be made");
     parent = tfs_file_directory(path);
     fd = parent == NULL ? -1 : open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(parent);
@@ -333,9 +334,9 @@ static int replace(struct writer *w, struct region_job *job, struct tfs_error *e
     pthread_mutex_lock(&w->own->lock);
     tfs_replacement_finish(&r, &job->old, err);
     bool renamed = job->old.fd == written;
+    job->after.unsure = err->code < 0;
     if (renamed && know(w, job) < 0)
         tfs_fail_memory(err);
-    tfs_godot_index_watch(&w->own->index);
     tfs_file_close(&w->own->open);
     pthread_mutex_unlock(&w->own->lock);
     return renamed ? 1 : err->code;
@@ -386,6 +387,10 @@ static int write_one(struct writer *w, struct tfs_key place, struct step *steps,
     }
 out:
     job_release(&job);
+    /* Also what failed made and removed a file, which was not somebody else. */
+    pthread_mutex_lock(&w->own->lock);
+    tfs_godot_index_watch(&w->own->index);
+    pthread_mutex_unlock(&w->own->lock);
     return result;
 }
 
@@ -403,15 +408,16 @@ static int write_pass(struct writer *w, bool gains, bool losses)
     return 0;
 }
 
-/* An upgrade: regions of version 2 that no block made new. */
-static int upgrade_regions(struct writer *w)
+/* Regions that no block made new: those of version 2 in an upgrade, and those whose last commit is
+ * not known to be durable. */
+static int write_others(struct writer *w)
 {
     const struct region_job kind = {.always = true};
 
     for (size_t i = 0; i < w->own->index.count; i++) {
         const struct tfs_godot_region_file *file = &w->own->index.files[i];
-        if (file->region.version < TFS_GODOT_REGION_VERSION_MAX &&
-            write_one(w, file->place, NULL, 0, kind) < 0)
+        bool old = w->newer && file->region.version < TFS_GODOT_REGION_VERSION_MAX;
+        if ((old || file->unsure) && write_one(w, file->place, NULL, 0, kind) < 0)
             return w->err->code;
     }
     return 0;
@@ -432,6 +438,8 @@ static int write_meta(struct writer *w, struct tfs_blob *text)
             tfs_replacement_cancel(&r);
         else if (tfs_replacement_finish(&r, &file, err) == 0)
             tfs_edit_part(&w->reached, TFS_GODOT_PART_META, text);
+        /* Ours, also when only its directory could not be made durable. */
+        w->own->index.meta_st = file.st;
     }
     tfs_file_close(&file);
     free(path);
@@ -446,9 +454,9 @@ static int write_all(struct writer *w)
     w->newer = !tfs_blob_equal(meta, w->save->doc->parts[TFS_GODOT_PART_META]);
     if (write_pass(w, true, one) < 0 || (!one && write_pass(w, false, true) < 0))
         return w->err->code;
-    if (!w->newer)
-        return 0;
-    return upgrade_regions(w) < 0 ? w->err->code : write_meta(w, meta);
+    if (write_others(w) < 0)
+        return w->err->code;
+    return w->newer ? write_meta(w, meta) : 0;
 }
 
 int tfs_godot_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,

@@ -95,9 +95,11 @@ static int extra_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 
     if (tfs_godot_view_open(save, doc, at.key, &view, err) < 0)
         return err->code;
+    if (view->unread != 0)
+        tfs_fail(err, view->unread, "the instances cannot be read now");
     tfs_buf_add_span(out, tfs_blob_span(view->extra));
     tfs_godot_view_unref(view);
-    return tfs_buf_check(out, err);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
 static int extra_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,

@@ -398,7 +398,7 @@ static int is_change(void *arg, const struct tfs_chunk *before, const struct tfs
 /* Edits that came to nothing write nothing: else they would close holes and drop old bytes. */
 static int region_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
-    if (tfs_doc_diff(save->doc, doc, is_change, NULL) == 0 &&
+    if (!tfs_whole_file_unsure(save) && tfs_doc_diff(save->doc, doc, is_change, NULL) == 0 &&
         tfs_blob_equal(save->doc->parts[PART_HEADER], doc->parts[PART_HEADER]))
         return 0;
     return tfs_whole_file_commit(save, doc, err);

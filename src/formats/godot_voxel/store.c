@@ -248,6 +248,10 @@ int tfs_godot_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tf
                  view->damage);
         goto out;
     }
+    if (view->unread != 0) {
+        tfs_fail(err, view->unread, "the instances of this chunk cannot be read now");
+        goto out;
+    }
     struct tfs_chunk moved = {
         .key = to, .slot = view->chunk.slot, .blob = view->stored, .extra = view->extra};
     if (tfs_edit_remove(edit, from, err) == 0)

@@ -42,6 +42,7 @@ struct stream {
     uint64_t reading;     /* its number, from 1 */
     struct print *prints; /* by slot */
     uint32_t print_count;
+    bool unsure; /* a transaction failed at its very end: it may be there, if not durably */
 };
 
 /* ---- what was fetched ------------------------------------------------------------------------ */
@@ -518,7 +519,18 @@ static bool differs(const struct tfs_chunk *before, const struct tfs_chunk *afte
                            extra ? after->extra : after->blob);
 }
 
-/* Others changed something: this row too, in what we are about to change? */
+/* Does the row say what the document does? NULL: that there is none. */
+static bool is_as_meant(const struct tfs_chunk *after, const struct tfs_godot_row *row)
+{
+    if (after == NULL || !row->found)
+        return after == NULL && !row->found;
+    return (is_lazy(after, TFS_GODOT_LAZY) || tfs_blob_equal(row->block, after->blob)) &&
+           (is_lazy(after, TFS_GODOT_LAZY_EXTRA) || tfs_blob_equal(row->extra, after->extra));
+}
+
+/* Others changed something: this row too, in what we are about to change? One that says already
+ * what it shall stands in nobody's way; our own last commit may have done that and then failed to
+ * make it durable, so it is written again. */
 static int judge_row(const struct writing *w, const struct tfs_chunk *before,
                      const struct tfs_chunk *after)
 {
@@ -533,6 +545,7 @@ static int judge_row(const struct writing *w, const struct tfs_chunk *before,
         same = as_before(w->own, before, &row, false);
     if (same && before != NULL && (after == NULL || differs(before, after, true)))
         same = as_before(w->own, before, &row, true);
+    same = same || is_as_meant(after, &row);
     tfs_godot_row_release(&row);
     if (same)
         return 0;
@@ -555,9 +568,7 @@ static int verify_row(const struct writing *w, const struct tfs_chunk *after)
 
     if (tfs_godot_db_fetch(&w->own->db, after->key, &row, w->err) < 0)
         return w->err->code;
-    bool same = row.found &&
-                (is_lazy(after, TFS_GODOT_LAZY) || tfs_blob_equal(row.block, after->blob)) &&
-                (is_lazy(after, TFS_GODOT_LAZY_EXTRA) || tfs_blob_equal(row.extra, after->extra));
+    bool same = is_as_meant(after, &row);
     tfs_godot_row_release(&row);
     return same ? 0 : tfs_fail(w->err, -EIO, "the database does not read back as it was written");
 }
@@ -592,8 +603,10 @@ static int write_rows(struct writing *w)
         tfs_fail(w->err, -ESTALE, "was replaced by another program since it was read");
     else if (tfs_godot_db_version(db, &version, w->err) == 0)
         w->foreign = version != w->own->seen;
+    if (w->err->code == 0 && w->own->unsure)
+        tfs_godot_db_touch(db, w->err);
     if (w->err->code == 0 && tfs_doc_diff(w->save->doc, w->doc, write_row, w) == 0)
-        tfs_godot_db_commit(db, w->err);
+        w->own->unsure = tfs_godot_db_commit(db, w->err) < 0;
     if (w->err->code < 0)
         tfs_godot_db_rollback(db);
     return w->err->code;

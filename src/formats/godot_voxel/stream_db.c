@@ -7,6 +7,7 @@
 #include "formats/godot_voxel/stream_db.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -438,6 +439,22 @@ int tfs_godot_db_begin(struct tfs_godot_db *db, struct tfs_error *err)
 int tfs_godot_db_commit(struct tfs_godot_db *db, struct tfs_error *err)
 {
     return execute(db, "COMMIT", err);
+}
+
+int tfs_godot_db_touch(struct tfs_godot_db *db, struct tfs_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    char sql[64];
+    int result = sqlite3_prepare_v2(db->db, "PRAGMA user_version", -1, &statement, NULL);
+
+    if (result == SQLITE_OK)
+        result = sqlite3_step(statement);
+    if (result == SQLITE_ROW)
+        snprintf(sql, sizeof(sql), "PRAGMA user_version=%d", sqlite3_column_int(statement, 0));
+    else
+        fail(db, result, err);
+    sqlite3_finalize(statement);
+    return err->code < 0 ? err->code : execute(db, sql, err);
 }
 
 void tfs_godot_db_rollback(struct tfs_godot_db *db)

@@ -66,6 +66,9 @@ int tfs_godot_db_snapshot(struct tfs_godot_db *db, struct tfs_error *err);
 /* A transaction that holds the write lock from its beginning. EBUSY: somebody else does. */
 int tfs_godot_db_begin(struct tfs_godot_db *db, struct tfs_error *err);
 int tfs_godot_db_commit(struct tfs_godot_db *db, struct tfs_error *err);
+/* Makes the transaction one that writes, whatever its rows were before: SQLite leaves out a page
+ * that it would not change. */
+int tfs_godot_db_touch(struct tfs_godot_db *db, struct tfs_error *err);
 void tfs_godot_db_rollback(struct tfs_godot_db *db);
 
 /* Sets one column of a row, which is made if there is none; NULL is SQL's. */

@@ -44,9 +44,15 @@ static int fetch(struct tfs_save *save, const struct tfs_godot_rules *rules,
 {
     view->stored = tfs_blob_ref(view->chunk.blob);
     view->extra = tfs_blob_ref(view->chunk.extra);
-    if (view->chunk.tag == 0)
+    if (view->chunk.tag == 0 ||
+        rules->fetch(save, &view->chunk, &view->stored, &view->extra, err) == 0)
         return 0;
-    return rules->fetch(save, &view->chunk, &view->stored, &view->extra, err);
+    if (view->chunk.tag != TFS_GODOT_LAZY_EXTRA || err->code == -ENOMEM || err->code == -ESTALE)
+        return err->code;
+    /* What was edited is here, and stays readable when the disk is not. */
+    view->unread = err->code;
+    tfs_error_reset(err);
+    return 0;
 }
 
 int tfs_godot_view_make(struct tfs_save *save, const struct tfs_doc *doc,
@@ -173,7 +179,8 @@ int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     if (found == NULL) {
         if (tfs_godot_view_make(save, doc, chunk, &found, err) < 0)
             return err->code;
-        memo_add(save->memo, found);
+        if (found->unread == 0)
+            memo_add(save->memo, found);
     }
     *view = found;
     return 0;

@@ -13,13 +13,14 @@ struct tfs_godot_view {
     struct tfs_chunk chunk;  /* with references to what it holds */
     struct tfs_blob *stored; /* the block in its container; NULL: there is none */
     struct tfs_blob *extra;  /* the instances; NULL: there are none */
+    int unread;              /* the failure to fetch `extra`; 0: there was none */
     bool readable;           /* `block` is set */
     struct tfs_godot_block block;
     char *damage; /* why there is a stored block but none to read; NULL: there is no such thing */
 };
 
-/* Fetches and decodes; what does not decode is a view with `damage`. ENOENT: there is no such
- * chunk. */
+/* Fetches and decodes; what does not decode is a view with `damage`. Where the document has the
+ * block, only the instances may be missing (`unread`). ENOENT: there is no such chunk. */
 int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                         struct tfs_godot_view **view, struct tfs_error *err);
 /* The same without the memory, for walks over a whole save. */
