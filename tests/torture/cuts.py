@@ -45,34 +45,12 @@ def cut_import(bench, states, mode, tally):
         tally.add(state, problem, where)
 
 
-def write_all(mount, bench, which):
-    """The edit through the mount, one commit. The errno that the last close or fsync says."""
-    paths = list(bench.texts)
-    for path in paths[:-1]:
-        error, _ = harness.put(mount.path(path), bench.texts[path][which])
-        if error:
-            return error
-    way = 'close' if len(paths) == 1 else 'fsync'
-    error, fd = harness.put(mount.path(paths[-1]), bench.texts[paths[-1]][which], way)
-    if fd is not None:
-        try:
-            os.close(fd)
-        except OSError as e:
-            return error or e.errno
-    return error
-
-
-def options_of(bench):
-    """Several files are one commit when they are staged."""
-    return [] if len(bench.texts) == 1 else ['-o', 'commit=3600']
-
-
 def edit_and_umount(bench, umount):
     """The errno that the writer hears, and whether the daemon was killed by then."""
-    mount = harness.Mount(bench, *options_of(bench))
+    mount = harness.Mount(bench, *harness.options_of(bench))
     bench.strike.start()
     try:
-        error = write_all(mount, bench, 1)
+        error = harness.write_all(mount, bench, 1)
     except OSError as e:
         error = e.errno
     within = bench.strike.fired > 0

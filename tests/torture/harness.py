@@ -1,5 +1,6 @@
 """What the torture programs share: results as TAP, figures, runs of the program, mounts."""
 import atexit
+import copy
 import json
 import os
 import shutil
@@ -19,9 +20,11 @@ TOOLS = os.environ.get('TFS_TOOLS') or os.path.join(BUILD, 'tools')
 LIBRARY = os.path.join(BUILD, 'torture', 'strike.so')
 FULL = os.environ.get('TORTURE', 'short') == 'full'
 SEED = int(os.environ.get('TORTURE_SEED') or int.from_bytes(os.urandom(4), 'little'))
-LIMIT = 240    # seconds until a program that hangs is a failure
+LIMIT = 60    # seconds until a program that hangs is a failure
 
-_work = tempfile.mkdtemp(prefix='tfs-torture-')
+# In memory where that is possible: no test here needs a disk, but each waits for its fsync.
+_memory = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
+_work = tempfile.mkdtemp(prefix='tfs-torture-', dir=os.environ.get('TMPDIR') or _memory)
 _mounts = []
 _results = {'count': 0, 'failed': 0}
 _figures = {}
@@ -112,8 +115,15 @@ class Bench:
         """A copy of the save as it is now."""
         path = os.path.join(self.work, name)
         shutil.rmtree(path, ignore_errors=True)
-        shutil.copytree(self.directory, path)
+        shutil.copytree(self.directory, path, ignore=shutil.ignore_patterns(f'*{saves.STRAY}*'))
         return path
+
+    def apart(self):
+        """The same with the save in another place, which nobody looks at meanwhile."""
+        other = copy.copy(self)
+        other.directory = os.path.join(self.work, 'apart')
+        other.save = os.path.join(other.directory, self.kind.file)
+        return other
 
     def run(self, *words, struck=True):
         """(status, what it said)"""
@@ -209,10 +219,11 @@ class Mount:
         """The status of umount."""
         done = subprocess.run([PROGRAM, 'umount', self.point], capture_output=True, timeout=LIMIT,
                               check=False)
-        try:
-            self.daemon.wait(timeout=LIMIT)
-        finally:
+        if os.path.ismount(self.point):
             self.kill()
+            raise RuntimeError(f'umount ends with {done.returncode}: {done.stderr.decode()}')
+        self.daemon.wait(timeout=LIMIT)
+        self.kill()
         return done.returncode
 
     def kill(self):
@@ -227,6 +238,11 @@ class Mount:
         if subprocess.run(['fusermount3', '-u', '-z', self.point], capture_output=True,
                           check=False).returncode != 0:
             subprocess.run(['umount', '-l', self.point], capture_output=True, check=False)
+
+
+def options_of(bench):
+    """Several files are one commit when they are staged."""
+    return [] if len(bench.texts) == 1 else ['-o', 'commit=3600']
 
 
 def put(path, text, way='close'):
@@ -247,6 +263,23 @@ def put(path, text, way='close'):
     except OSError as e:
         return e.errno, None
     return 0, None
+
+
+def write_all(mount, bench, which):
+    """The edit through the mount, one commit. The errno that the last close or fsync says."""
+    paths = list(bench.texts)
+    for path in paths[:-1]:
+        error, _ = put(mount.path(path), bench.texts[path][which])
+        if error:
+            return error
+    way = 'close' if len(paths) == 1 else 'fsync'
+    error, fd = put(mount.path(paths[-1]), bench.texts[paths[-1]][which], way)
+    if fd is not None:
+        try:
+            os.close(fd)
+        except OSError as e:
+            return error or e.errno
+    return error
 
 
 def _clean():

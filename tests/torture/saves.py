@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 
 STRAY = '.terrainfs-'
+UNSAVED = '.unsaved-'   # in the name of the directory where umount puts what could not be saved
 REGION_HEADER = 20  # bytes before the table of a region of version 3
 
 
@@ -126,7 +127,7 @@ def files_of(directory):
     for top, _, names in os.walk(directory):
         for name in names:
             path = os.path.join(top, name)
-            if STRAY not in name:
+            if STRAY not in name and UNSAVED not in top:
                 with open(path, 'rb') as f:
                     found[os.path.relpath(path, directory)] = f.read()
     return found

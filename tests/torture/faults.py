@@ -1,0 +1,297 @@
+"""Item 2: every system call that the program makes on the directory of the save fails once, with each errno, or
+transfers less than it was asked to. The writer hears it, the old save is intact, the edit stays readable and
+pending, and the next commit succeeds when the fault is gone."""
+import copy
+import errno
+import os
+import random
+import sys
+
+import harness
+import replay
+import saves
+from cuts import THOROUGH
+from strike import ALL, CHANGE, FAIL, SHORT
+
+ERRORS = [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EINTR, 0]  # 0: a short transfer
+ROUNDS = 10000
+CHOICE = random.Random(f'{harness.SEED} faults')
+
+
+class Tally:
+    def __init__(self):
+        self.problems = []
+        self.figures = {'faults': 0, 'heard': 0, 'overcome': 0}
+
+    def add(self, heard, problem, where):
+        self.figures['faults'] += 1
+        self.figures['heard' if heard else 'overcome'] += 1
+        if problem:
+            self.problems.append(f'{where}: {problem}')
+
+
+def name_of(error):
+    return errno.errorcode.get(error, 'short')
+
+
+def order(bench, n, error, kinds, **more):
+    bench.strike.order(FAIL if error else SHORT, at=n, error=error, kinds=kinds, **more)
+
+
+def errors_of(n):
+    """All of them, or for the short version one, another for each call."""
+    return ERRORS if harness.FULL else [ERRORS[(n + harness.SEED) % len(ERRORS)]]
+
+
+def judge_error(bench, state, way):
+    """The save after an error that was heard."""
+    if state not in saves.GOOD:
+        return state
+    # What a close could not save, the release of the handle tries once more, and nothing stands in its way.
+    if way == 'close':
+        return ''
+    # Behind the rename nothing can be taken back: the new save is there, whether durably is not known.
+    if state == 'new' and bench.kind.whole and not bench.kind.database and \
+            not bench.strike.what.startswith(('sync', 'stat')):
+        return 'an error was heard, but the new save is there'
+    return ''
+
+
+def survive(bench, states, before, wanted=('new',), swap=False):
+    """Would what was acknowledged in the end survive a power cut? A failed fsync counts as one that lost what
+    it should have kept, as on Linux."""
+    if swap:
+        bench = copy.copy(bench)
+        bench.texts = {path: (new, old) for path, (old, new) in bench.texts.items()}
+    disk = replay.disk_of(before)
+    for call in bench.strike.log():
+        disk.perform(call)
+    run = replay.Replay(bench, states, CHOICE)
+    run.look(disk, wanted, 'a power cut after it was acknowledged')
+    return run.problems[0] if run.problems else ''
+
+
+# ---- without FUSE ----------------------------------------------------------------------------------------
+
+def fail_import(bench, states, n, error, kinds, tally):
+    """False: there is no n-th call any more."""
+    bench.fresh()
+    order(bench, n, error, kinds, record=True)
+    status, said = bench.edit()
+    where = f'{name_of(error)} in call {n}, {bench.strike.what}'
+    count = bench.strike.count
+    if not bench.strike.fired:
+        bench.strike.stop()
+        if status != 0:
+            tally.problems.append(f'without a fault the status is {status}: {said}')
+        return count >= n
+    state = states.judge(bench.directory)
+    if status == 0:
+        problem = '' if state == 'new' else f'the status is 0, but the save is {state}'
+    else:
+        problem = judge_error(bench, state, 'import') or ('' if said else 'nothing is said')
+        again, said = bench.edit()
+        if not problem and again != 0:
+            problem = f'without the fault the status is {again}: {said}'
+    bench.strike.stop()
+    # What the first run left behind a failed sync the second does not write again, and it never knew of it.
+    # A sidecar that was not written is named, and stays as it is until a name changes.
+    wanted = ('new', 'between') if bench.kind.named else ('new',)
+    # A run that finds nothing to do in a directory does not sync what another left in it.
+    durable = wanted if status == 0 or state == 'old' else saves.GOOD
+    problem = problem or survive(bench, states, bench.pristine, durable)
+    crash, _ = bench.after_crash(states, wanted)
+    tally.add(status != 0, problem or crash, where)
+    return True
+
+
+def all_of_import(bench, states):
+    tally = Tally()
+    for n in range(1, ROUNDS):
+        there = [fail_import(bench, states, n, error, ALL if harness.FULL else CHANGE, tally)
+                 for error in errors_of(n)]
+        if not any(there):
+            break
+    harness.result(f'{bench.kind.name}, import', tally.problems, tally.figures)
+
+
+# ---- through a mount -------------------------------------------------------------------------------------
+
+class Writer:
+    """Writes the one and the other text in turn through one mount that lives through all faults."""
+
+    def __init__(self, bench):
+        self.bench, self.which = bench, 0
+        bench.fresh()
+        self.mount = harness.Mount(bench, *harness.options_of(bench))
+        self.paths = list(bench.texts)
+
+    def texts(self):
+        return [self.bench.texts[path][self.which] for path in self.paths]
+
+    def write(self, way):
+        """The errno that was heard, and what is still open."""
+        self.which = 1 - self.which
+        first = 0
+        for path, text in list(zip(self.paths, self.texts()))[:-1]:
+            error, fd = harness.put(self.mount.path(path), text)
+            first = first or error
+            if fd is not None:
+                os.close(fd)
+        if len(self.paths) > 1:
+            way = 'fsync'
+        error, fd = harness.put(self.mount.path(self.paths[-1]), self.texts()[-1], way)
+        return first or error, fd
+
+    def reads(self):
+        """Does every file read as it was written?"""
+        for path, text in zip(self.paths, self.texts()):
+            with open(self.mount.path(path), 'rb') as f:
+                if f.read() != text:
+                    return f'{path} does not read as it was written'
+        return ''
+
+    def save_again(self, fd):
+        """fsync of the handle that wrote, or of one that only reads."""
+        own = os.open(self.mount.path(self.paths[-1]), os.O_RDONLY) if fd is None else fd
+        try:
+            os.fsync(own)
+            return ''
+        except OSError as e:
+            return f'without the fault, fsync says {name_of(e.errno)}'
+        finally:
+            os.close(own)
+
+
+def fail_write(writer, n, error, way, kinds, tally):
+    bench = writer.bench
+    before = bench.keep('before')
+    order(bench, n, error, kinds, record=True)
+    heard, fd = writer.write(way)
+    where = f'{name_of(error)} in call {n}, {bench.strike.what}, {way}'
+    fired, count = bench.strike.fired, bench.strike.count
+    at_error = bench.keep('error')
+    problem = ' '.join(filter(None, [writer.reads(), writer.save_again(fd)]))
+    bench.strike.stop()
+    try:
+        states = saves.States(bench.kind, before, bench.keep('after'))
+    except ValueError as e:
+        tally.problems.append(f'{where}: {problem}, {e}')
+        return False
+    if not fired:
+        if heard or problem:
+            tally.problems.append(f'without a fault errno {heard} is heard, {problem}')
+        return count >= n
+    if heard:
+        problem = problem or judge_error(bench, states.judge(at_error), way)
+    elif states.judge(at_error) != 'new':
+        problem = f'nothing is heard, but the save is {states.judge(at_error)}'
+    strays = saves.strays_of(bench.directory)
+    if strays and not bench.strike.what.startswith('unlink'):
+        problem = problem or f'left behind: {strays}'
+    tally.add(bool(heard), problem or survive(bench, states, before, swap=writer.which == 0), where)
+    return True
+
+
+def all_of_mount(bench, states):
+    tally = Tally()
+    writer = Writer(bench)
+    ways = ['close', 'fsync'] if len(bench.texts) == 1 else ['fsync']
+    for n in range(1, ROUNDS):
+        there = [fail_write(writer, n, error, way, ALL if harness.FULL else CHANGE, tally)
+                 for error in errors_of(n)
+                 for way in (ways if harness.FULL else ways[n % len(ways):][:1])]
+        if not any(there):
+            break
+    status = writer.mount.umount()
+    if status != 0:
+        tally.problems.append(f'umount ends with {status}: {writer.mount.output()}')
+    if writer.which == 0:
+        bench.edit()
+    problem, _ = bench.after_crash(states, ('new',))
+    if problem:
+        tally.problems.append(f'in the end: {problem}')
+    harness.result(f'{bench.kind.name}, mount', tally.problems, tally.figures)
+
+
+# ---- a disk that stays full ------------------------------------------------------------------------------
+
+def kept_texts(bench):
+    """Where umount put what it could not save: texts by path."""
+    found = {}
+    for top in (bench.directory, os.path.join(bench.work, 'state')):
+        for directory, _, names in os.walk(top):
+            for name in names:
+                with open(os.path.join(directory, name), 'rb') as f:
+                    found.setdefault(f.read(), os.path.join(directory, name))
+    return found
+
+
+def stay_full(bench, states, n, repaired, tally):
+    """From the n-th call on nothing can be written; until the writer heard of it, or until umount returned."""
+    bench.fresh()
+    harness.shutil.rmtree(os.path.join(bench.work, 'state'), ignore_errors=True)
+    order(bench, n, errno.ENOSPC, CHANGE, repeat=True, wait=True)
+    writer = Writer(bench)
+    bench.strike.start()
+    heard, fd = writer.write('close')
+    if fd is not None:
+        try:
+            os.close(fd)
+        except OSError:
+            pass
+    fired = bench.strike.fired
+    if repaired or not fired:
+        bench.strike.stop()
+    status = writer.mount.umount()
+    bench.strike.stop()
+    state, problem = states.judge(bench.directory), ''
+    if not fired or repaired or not heard:
+        if status != 0 or state != 'new':
+            problem = f'umount ends with {status}, the save is {state}'
+    else:
+        # What is beside the save is part of its directory, but no part of the save.
+        problem = still_full(bench, writer, status)
+    if problem and not fired:
+        tally.problems.append(f'without a fault {problem}')
+    if fired:
+        tally.add(bool(heard), problem, f'full from call {n} on, {bench.strike.what}')
+    return fired
+
+
+def still_full(bench, writer, status):
+    if status != 3:
+        return f'umount ends with {status}'
+    kept = kept_texts(bench)
+    for path, text in zip(writer.paths, writer.texts()):
+        if text not in kept:
+            return f'{path} is not kept'
+    return ''
+
+
+def all_of_full(bench, states):
+    for repaired, title in ((True, 'full until close'), (False, 'full until umount')):
+        tally = Tally()
+        for n in range(1, ROUNDS):
+            if not stay_full(bench, states, n, repaired, tally):
+                break
+        harness.result(f'{bench.kind.name}, mount, {title}', tally.problems, tally.figures)
+
+
+def main():
+    for kind in harness.chosen_kinds():
+        bench = harness.Bench(kind)
+        states, _ = bench.record_edit()
+        all_of_import(bench, states)
+        if not kind.mount or not (harness.FULL or kind.name in THOROUGH):
+            continue
+        if not harness.has_fuse():
+            harness.skip(f'{kind.name}, mount', 'no FUSE here')
+            continue
+        all_of_mount(bench, states)
+        all_of_full(bench, states)
+    return harness.finish('faults')
+
+
+if __name__ == '__main__':
+    sys.exit(main())
