@@ -1,15 +1,16 @@
 /*
- * bench_picture SAVE.cosmicreach: milliseconds to decode every chunk once, to render both pictures
- * of the save for the first time, and again after one chunk changed; the best of some rounds.
+ * bench_picture SAVE: milliseconds to decode every chunk once, to render both pictures of the save
+ * for the first time, and again after one chunk changed; the best of some rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-#include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/lenses.h"
+#include "formats/godot_voxel/view.h"
 #include "formats/picture/picture.h"
-#include "formats/whole_file.h"
+#include "formats/roblox/lenses.h"
 
 #define ROUNDS 7
 
@@ -32,19 +33,58 @@ static double now(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+static void decode_cosmic(const struct tfs_chunk *chunk)
+{
+    struct tfs_cosmic_view view;
+    struct tfs_cosmic_values *values;
+
+    must(tfs_cosmic_view_open(save->doc, chunk->key, &view, &err));
+    must(tfs_cosmic_blocks_decode(&view.blocks, &values, &err));
+    free(values);
+}
+
+static void decode_roblox(const struct tfs_chunk *chunk)
+{
+    struct tfs_rbx_cells cells;
+
+    must(tfs_rbx_cells_open(save->doc, chunk->key, &cells, &err));
+    tfs_rbx_cells_release(&cells);
+}
+
+static void decode_godot(const struct tfs_chunk *chunk)
+{
+    struct tfs_godot_view *view;
+
+    must(tfs_godot_view_make(save, save->doc, chunk, &view, &err));
+    tfs_godot_view_unref(view);
+}
+
+static const struct {
+    const char *format;
+    void (*decode)(const struct tfs_chunk *chunk);
+} games[] = {
+    {"cosmic_reach", decode_cosmic},
+    {"roblox", decode_roblox},
+    {"godot_voxel", decode_godot},
+};
+
+#define GAMES (sizeof(games) / sizeof(games[0]))
+
 static double decode_all(void)
 {
+    unsigned game = 0;
     double start = now();
 
-    for (size_t i = 0; i < save->doc->count; i++) {
-        struct tfs_cosmic_view view;
-        struct tfs_cosmic_values *values;
-        must(tfs_cosmic_view_open(save->doc, tfs_doc_at(save->doc, i)->key, &view, &err));
-        must(tfs_cosmic_blocks_decode(&view.blocks, &values, &err));
-        free(values);
-    }
+    while (game < GAMES && strcmp(games[game].format, save->container->format) != 0)
+        game++;
+    for (size_t i = 0; game < GAMES && i < save->doc->count; i++)
+        games[game].decode(tfs_doc_at(save->doc, i));
     return now() - start;
 }
+
+/* ---- rendering ------------------------------------------------------------------------------- */
 
 static double render(const struct tfs_doc *doc)
 {
@@ -76,12 +116,11 @@ static double render_edited(void)
 
 int main(int argc, char **argv)
 {
+    const struct tfs_open_options options = {.inflate_limit = TFS_INFLATE_LIMIT};
     double best[3] = {1e9, 1e9, 1e9};
 
     for (unsigned round = 0; argc == 2 && round < ROUNDS; round++) {
-        must(tfs_save_open(argv[1], NULL,
-                           &(struct tfs_open_options){.inflate_limit = TFS_INFLATE_LIMIT}, &save,
-                           &err));
+        must(tfs_save_open(argv[1], NULL, &options, &save, &err));
         double took[3];
         took[0] = decode_all();
         took[1] = render(save->doc);

@@ -100,15 +100,53 @@ static uint32_t top_of(const struct tfs_godot_block *block, unsigned channel, si
     return top_wide(at, block->y, values->depth, m);
 }
 
+/* Eight stored bytes of values that are no matter have no bit of *mask set, once they are xored
+ * with *flipped: so chunks of air, which most are, are told apart eight bytes at a time. */
+static void telling_bits(const struct tfs_godot_block *block, unsigned channel, uint64_t *flipped,
+                         uint64_t *mask)
+{
+    unsigned depth = block->channels[channel].depth;
+    uint8_t signs[sizeof(*mask)] = {0};
+
+    for (size_t i = (1U << depth) - 1; i < sizeof(signs); i += (size_t)1 << depth)
+        signs[i] = 0x80;
+    memcpy(mask, signs, sizeof(signs));
+    if (channel != TFS_GODOT_SDF)
+        *mask = UINT64_MAX;
+    *flipped = channel == TFS_GODOT_SDF && block->version == 2 && depth < 2 ? UINT64_MAX : 0;
+}
+
+/* False: no voxel is matter by this channel. */
+static bool may_hold_matter(const struct tfs_godot_block *block, unsigned channel)
+{
+    const struct tfs_span bytes = block->channels[channel].bytes;
+    uint64_t flipped, mask, word, found = 0;
+    size_t at = 0;
+
+    telling_bits(block, channel, &flipped, &mask);
+    for (; bytes.size - at >= sizeof(word); at += sizeof(word)) {
+        memcpy(&word, bytes.data + at, sizeof(word));
+        found |= word ^ flipped;
+    }
+    /* Values are not split by the end: what is missing is filled with what is no matter. */
+    word = flipped;
+    memcpy(&word, bytes.data + at, bytes.size - at);
+    return ((found | (word ^ flipped)) & mask) != 0;
+}
+
 static void look_down(const struct tfs_godot_paints *paints, struct tfs_column *columns)
 {
     const struct tfs_godot_block *block = paints->block;
     const size_t count = (size_t)block->x * block->z;
+    unsigned telling[SOLID], channels = 0;
 
-    for (size_t i = 0; i < count; i++) {
+    for (unsigned c = 0; c < SOLID; c++)
+        if (may_hold_matter(block, solid[c]))
+            telling[channels++] = solid[c];
+    for (size_t i = 0; i < count && channels > 0; i++) {
         uint32_t top = 0;
-        for (unsigned c = 0; c < SOLID && top < block->y; c++) {
-            uint32_t found = top_of(block, solid[c], i);
+        for (unsigned c = 0; c < channels && top < block->y; c++) {
+            uint32_t found = top_of(block, telling[c], i);
             top = found > top ? found : top;
         }
         if (top > 0)

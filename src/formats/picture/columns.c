@@ -32,6 +32,11 @@ struct entry {
     bool hidden;  /* there is an opaque one above */
 };
 
+/* Of heights that are not 0; none: low is above high. */
+struct range {
+    uint32_t low, high;
+};
+
 struct tfs_columns {
     struct tfs_memo memo;
     pthread_mutex_t lock;
@@ -40,8 +45,9 @@ struct tfs_columns {
     struct entry *entries; /* in the order of the document */
     size_t count;
     size_t computed;
-    struct entry **rows; /* the entries by z, then as in the document */
-    size_t *row_first;   /* of each row of chunks, and the end */
+    struct entry **rows;  /* the entries by z, then as in the document */
+    size_t *row_first;    /* of each row of chunks, and the end */
+    struct range *ranges; /* of each row */
 };
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
@@ -96,6 +102,7 @@ static void columns_release(struct tfs_memo *memo)
     entries_release(c->entries, c->count);
     free(c->rows);
     free(c->row_first);
+    free(c->ranges);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -134,6 +141,7 @@ struct worker {
     pthread_t thread;
     bool started;
     bool *covered; /* of each place in the row at hand: is there something opaque above? */
+    struct tfs_pixel *strip; /* the row at hand */
     size_t computed;
     struct tfs_error err;
 };
@@ -205,19 +213,38 @@ static int compute_row(struct worker *w, size_t row)
     return 0;
 }
 
+static void find_range(struct worker *w, size_t row)
+{
+    const struct tfs_columns *c = w->all->columns;
+    const size_t count = (size_t)c->box.sx * c->box.chunk.z;
+    struct range range = {UINT32_MAX, 0};
+
+    tfs_columns_strip(c, (uint32_t)row, w->strip);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t height = w->strip[i].height;
+        range.low = height > 0 && height < range.low ? height : range.low;
+        range.high = height > range.high ? height : range.high;
+    }
+    c->ranges[row] = range;
+}
+
 static void *work(void *arg)
 {
     struct worker *w = arg;
     struct computing *all = w->all;
-    size_t rows = (size_t)(all->columns->box.sz / all->columns->box.chunk.z);
+    const struct tfs_picture_box *box = &all->columns->box;
+    size_t rows = (size_t)(box->sz / box->chunk.z);
     size_t row;
 
     w->covered = calloc(all->width, sizeof(*w->covered));
-    if (w->covered == NULL)
+    w->strip = malloc((size_t)box->sx * box->chunk.z * sizeof(*w->strip));
+    if (w->covered == NULL || w->strip == NULL)
         tfs_fail_memory(&w->err);
     while (w->err.code == 0 && (row = atomic_fetch_add(&all->next_row, 1)) < rows)
-        compute_row(w, row);
+        if (compute_row(w, row) == 0)
+            find_range(w, row);
     free(w->covered);
+    free(w->strip);
     return NULL;
 }
 
@@ -296,9 +323,11 @@ static int sort_rows(struct tfs_columns *c, struct tfs_error *err)
 
     free(c->rows);
     free(c->row_first);
+    free(c->ranges);
     c->rows = calloc(c->count, sizeof(*c->rows));
     c->row_first = calloc(rows + 2, sizeof(*c->row_first));
-    if (c->rows == NULL || c->row_first == NULL)
+    c->ranges = calloc(rows, sizeof(*c->ranges));
+    if (c->rows == NULL || c->row_first == NULL || c->ranges == NULL)
         return tfs_fail_memory(err);
     for (size_t i = 0; i < c->count; i++)
         c->row_first[c->entries[i].key.z - c->box.low.z + 2]++;
@@ -366,6 +395,18 @@ int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 void tfs_columns_unlock(struct tfs_columns *columns)
 {
     pthread_mutex_unlock(&columns->lock);
+}
+
+void tfs_columns_range(const struct tfs_columns *columns, uint32_t *low, uint32_t *high)
+{
+    size_t rows = (size_t)(columns->box.sz / columns->box.chunk.z);
+
+    *low = UINT32_MAX;
+    *high = 0;
+    for (size_t i = 0; i < rows; i++) {
+        *low = columns->ranges[i].low < *low ? columns->ranges[i].low : *low;
+        *high = columns->ranges[i].high > *high ? columns->ranges[i].high : *high;
+    }
 }
 
 size_t tfs_columns_computed(const struct tfs_columns *columns)

@@ -41,6 +41,9 @@ void tfs_columns_unlock(struct tfs_columns *columns);
 /* Row `row` of chunks: pixels[z * box.sx + x] for 0 <= z < box.chunk.z. */
 void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct tfs_pixel *pixels);
 
+/* The lowest and the highest of all heights that are not 0; low is above high where all are 0. */
+void tfs_columns_range(const struct tfs_columns *columns, uint32_t *low, uint32_t *high);
+
 /* How many chunks the last tfs_columns_lock had to look into. */
 size_t tfs_columns_computed(const struct tfs_columns *columns);
 

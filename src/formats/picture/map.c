@@ -140,27 +140,12 @@ static void map_row(void *arg, uint32_t row, uint8_t *samples)
     }
 }
 
-static void set_range(struct map *map)
-{
-    size_t count = (size_t)map->box.sx * map->box.chunk.z;
-
-    map->low = UINT32_MAX;
-    for (uint32_t row = 0; row < map->box.sz / map->box.chunk.z; row++) {
-        tfs_columns_strip(map->columns, row, map->strip);
-        for (size_t i = 0; i < count; i++) {
-            uint32_t height = map->strip[i].height;
-            map->low = height > 0 && height < map->low ? height : map->low;
-            map->high = height > map->high ? height : map->high;
-        }
-    }
-}
-
 /* ---- the lens -------------------------------------------------------------------------------- */
 
 static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)
 {
-    struct map map = {.high = 0};
+    struct map map = {.columns = NULL};
 
     (void)at;
     if (!tfs_picture_box(save->tree->voxels, doc, &map.box) || !tfs_picture_box_fits(&map.box))
@@ -170,7 +155,7 @@ static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
         return tfs_fail_memory(err);
     if (tfs_columns_lock(save, doc, &map.columns, err) == 0) {
         struct tfs_png_shape shape = map_shape(&map.box);
-        set_range(&map);
+        tfs_columns_range(map.columns, &map.low, &map.high);
         tfs_png_write(&shape, map_row, &map, out, err);
         tfs_columns_unlock(map.columns);
     }

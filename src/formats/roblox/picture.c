@@ -4,6 +4,7 @@
  *
  * Must not know pictures, nor containers.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "formats/picture/picture.h"
@@ -39,38 +40,94 @@ static uint32_t colour_of(uint32_t cell)
                                               : tfs_colour_of_hash((struct tfs_span){&material, 1});
 }
 
-/* One column, from the highest cell down; `step` cells lie between two of it. */
-static void look_down(const uint32_t *cells, uint32_t edge, size_t step, struct tfs_column *column)
-{
-    uint32_t y = edge;
+/* A column, from its lowest cell up to where the records got. */
+struct sight {
+    uint32_t top, cell;    /* above the highest cell that is not Air; that cell */
+    uint32_t start, below; /* if it is water: where that begins; the cell right below, or Air */
+};
 
-    while (y > 0 && tfs_rbx_cell_material(cells[(y - 1) * step]) == TFS_RBX_AIR)
-        y--;
-    if (y == 0)
-        return;
-    column->top = (uint16_t)y;
-    column->colour = colour_of(cells[(y - 1) * step]);
-    column->bed = TFS_COLOUR_NONE;
-    while (y > 0 && tfs_rbx_cell_material(cells[(y - 1) * step]) == TFS_RBX_WATER)
-        y--;
-    column->water = (uint16_t)(column->top - y);
-    if (y > 0 && tfs_rbx_cell_material(cells[(y - 1) * step]) != TFS_RBX_AIR)
-        column->bed = colour_of(cells[(y - 1) * step]);
+static void see_water(struct sight *s, uint32_t y, uint32_t cell)
+{
+    bool on_something = s->top == y && y > 0;
+
+    if (!on_something || tfs_rbx_cell_material(s->cell) != TFS_RBX_WATER) {
+        s->start = y;
+        s->below = on_something ? s->cell : TFS_RBX_EMPTY;
+    }
+    s->top = y + 1;
+    s->cell = cell;
+}
+
+/* Equal cells of one layer. */
+static void see_cells(struct sight *s, uint32_t count, uint32_t y, uint32_t cell)
+{
+    uint32_t material = tfs_rbx_cell_material(cell);
+
+    if (material == TFS_RBX_WATER) {
+        for (uint32_t i = 0; i < count; i++)
+            see_water(&s[i], y, cell);
+    } else if (material != TFS_RBX_AIR) {
+        for (uint32_t i = 0; i < count; i++) {
+            s[i].top = y + 1;
+            s[i].cell = cell;
+        }
+    }
+}
+
+/* The records are a chunk's, layer by layer from the lowest: cells are not needed one by one. */
+static int see_records(struct tfs_span records, uint32_t edge, struct sight *sights,
+                       struct tfs_error *err)
+{
+    struct tfs_cursor c = tfs_cursor_init(records);
+    const uint32_t layer = edge * edge;
+    uint32_t y = 0, at = 0;
+
+    while (y < edge) {
+        struct tfs_rbx_run run;
+        if (!tfs_rbx_run_take(&c, &run))
+            return tfs_fail(err, -EBADMSG, "the records end early");
+        while (run.count > 0 && y < edge) {
+            uint32_t count = run.count < layer - at ? run.count : layer - at;
+            see_cells(sights + at, count, y, run.cell);
+            run.count -= count;
+            at = (at + count) % layer;
+            y += at == 0;
+        }
+    }
+    return 0;
+}
+
+static struct tfs_column column_of(const struct sight *s)
+{
+    struct tfs_column column = {.top = (uint16_t)s->top};
+
+    if (s->top == 0)
+        return column;
+    column.colour = colour_of(s->cell);
+    column.bed = TFS_COLOUR_NONE;
+    if (tfs_rbx_cell_material(s->cell) == TFS_RBX_WATER) {
+        column.water = (uint16_t)(s->top - s->start);
+        if (tfs_rbx_cell_material(s->below) != TFS_RBX_AIR)
+            column.bed = colour_of(s->below);
+    }
+    return column;
 }
 
 static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                    struct tfs_column *columns_out, struct tfs_error *err)
 {
-    struct tfs_rbx_cells c;
+    const uint32_t edge = tfs_rbx_edge(chunk->tag);
+    struct sight *sights = calloc((size_t)edge * edge, sizeof(*sights));
 
     (void)save;
-    if (tfs_rbx_cells_open(doc, chunk->key, &c, err) < 0)
-        return err->code;
-    size_t layer = (size_t)c.edge * c.edge;
-    for (size_t i = 0; i < layer; i++)
-        look_down(c.cells + i, c.edge, layer, &columns_out[i]);
-    tfs_rbx_cells_release(&c);
-    return 0;
+    (void)doc;
+    if (sights == NULL)
+        return tfs_fail_memory(err);
+    if (see_records(tfs_blob_span(chunk->blob), edge, sights, err) == 0)
+        for (uint32_t i = 0; i < edge * edge; i++)
+            columns_out[i] = column_of(&sights[i]);
+    free(sights);
+    return err->code;
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
