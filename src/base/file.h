@@ -46,6 +46,11 @@ bool tfs_file_same(const struct stat *a, const struct stat *b);
 /* The directory that holds `path`, for the caller to free; NULL without memory. */
 char *tfs_file_directory(const char *path);
 
+/* A descriptor of the directory `path`, to which no link may lead: the path of a save is resolved
+ * when it is opened, so a link that is met later was put there to lead a write elsewhere. Negative
+ * errno on failure; ELOOP: there is a link. */
+int tfs_directory_open(const char *path);
+
 /* Is `path` no longer the file with this identity (dev, ino, size, mtime, ctime)? 1, 0 or negative.
  * A missing file is 1. */
 int tfs_file_changed(const char *path, const struct stat *st, struct tfs_error *err);

@@ -6,7 +6,9 @@
  *   2. the temp file is locked from its making on, so that at no instant somebody else locks the
  * new file, and no other process takes it for a stray;
  *   3. the temp file is readable by its maker alone until it has the owner, the ACL and the mode of
- *      the old one.
+ *      the old one;
+ *   4. everything is done by names in one directory, opened once and reached through no link: who
+ *      can change the path meanwhile cannot lead a write out of it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -207,9 +209,12 @@ static int prepare(struct tfs_replacement *r, const char *path, struct tfs_error
         goto out;
     }
     temp_prefix(path, r->temp);
-    r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->directory < 0)
-        tfs_fail_errno(err, "the directory of the save cannot be opened");
+    r->directory = tfs_directory_open(directory);
+    if (r->directory == -ELOOP)
+        tfs_fail(err, -ELOOP, "its directory is reached through a link that was not there before");
+    else if (r->directory < 0)
+        tfs_fail(err, r->directory, "the directory of the save cannot be opened: %s",
+                 strerror(-r->directory));
 out:
     free(directory);
     return err->code;
@@ -251,16 +256,20 @@ int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, stru
 
 /* ---- taking the old one's place ------------------------------------------------------------- */
 
+/* Looked for in the directory in which the rename will be: a path could lead elsewhere by now. */
 static int check_old(const struct tfs_replacement *r, const struct tfs_file_handle *old,
                      struct tfs_error *err)
 {
+    struct stat now;
+
     if (old->fd < 0)
         return 0;
-
-    int changed = tfs_file_changed(r->path, &old->st, err);
-    if (changed > 0)
+    int result = fstatat(r->directory, base_name(r->path), &now, AT_SYMLINK_NOFOLLOW);
+    if (result < 0 && errno != ENOENT)
+        return tfs_fail_errno(err, "cannot be examined");
+    if (result < 0 || !tfs_file_same(&now, &old->st))
         return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
-    return changed;
+    return 0;
 }
 
 /* Renames to a name that must be free. */

@@ -460,6 +460,66 @@ static void assert_write_fails(int code)
     tfs_file_close(&file);
 }
 
+/* Whoever owns a directory above the save can put another one, or a link, in its place. */
+static void swap_in(const char *other)
+{
+    char d[256], real[256], path[256];
+
+    snprintf(d, sizeof(d), "%s", scratch_path("d"));
+    snprintf(real, sizeof(real), "%s", scratch_path("real"));
+    snprintf(path, sizeof(path), "%s", scratch_path(other));
+    ck_assert_int_eq(rename(d, real), 0);
+    ck_assert_int_eq(rename(path, d), 0);
+}
+
+static void swap_out(const char *other)
+{
+    char d[256], real[256], path[256];
+
+    snprintf(d, sizeof(d), "%s", scratch_path("d"));
+    snprintf(real, sizeof(real), "%s", scratch_path("real"));
+    snprintf(path, sizeof(path), "%s", scratch_path(other));
+    ck_assert_int_eq(rename(d, path), 0);
+    ck_assert_int_eq(rename(real, d), 0);
+}
+
+START_TEST(replacement_is_not_led_elsewhere_by_a_link)
+{
+    struct tfs_replacement r;
+
+    ck_assert_int_eq(mkdir(scratch_path("d"), 0700), 0);
+    ck_assert_int_eq(mkdir(scratch_path("elsewhere"), 0700), 0);
+    scratch_write("d/save", "old");
+    ck_assert_int_eq(symlink("elsewhere", scratch_path("link")), 0);
+    struct tfs_file_handle file = open_file("d/save", true);
+    swap_in("link");
+    ck_assert_int_eq(tfs_replacement_open(scratch_path("d/save"), &file, &r, &err), -ELOOP);
+    ck_assert_int_eq(rmdir(scratch_path("elsewhere")), 0); /* it is empty */
+    swap_out("link");
+    ck_assert_str_eq(scratch_read("d/save"), "old");
+    tfs_file_close(&file);
+}
+END_TEST
+
+START_TEST(replacement_is_not_led_elsewhere_by_a_directory_that_comes_and_goes)
+{
+    struct tfs_replacement r;
+
+    ck_assert_int_eq(mkdir(scratch_path("d"), 0700), 0);
+    ck_assert_int_eq(mkdir(scratch_path("elsewhere"), 0700), 0);
+    scratch_write("d/save", "old");
+    struct tfs_file_handle file = open_file("d/save", true);
+    swap_in("elsewhere");
+    replacement_open("d/save", &file, &r);
+    swap_out("elsewhere");
+    put_text(&r, "new");
+    ck_assert_int_eq(tfs_replacement_finish(&r, &file, &err), -ESTALE);
+    ck_assert_int_eq(rmdir(scratch_path("elsewhere")), 0); /* it is empty */
+    ck_assert_str_eq(scratch_read("d/save"), "old");
+    tfs_file_close(&file);
+}
+END_TEST
+
 START_TEST(replacement_over_the_file_size_limit_leaves_the_old_file)
 {
     struct rlimit limit, low;
@@ -663,6 +723,8 @@ static Suite *file_suite(void)
     add_where(acls, replacing, replacement_keeps_attributes_and_the_acl, "ACLs");
     add_where(acls, replacing, replacement_takes_no_acl_from_the_directory, "ACLs");
     tcase_add_test(replacing, replacement_of_a_changed_file_is_stale_and_changes_nothing);
+    tcase_add_test(replacing, replacement_is_not_led_elsewhere_by_a_link);
+    tcase_add_test(replacing, replacement_is_not_led_elsewhere_by_a_directory_that_comes_and_goes);
     tcase_add_test(replacing, replacement_over_the_file_size_limit_leaves_the_old_file);
     add_where(mounts, replacing, replacement_on_a_full_disk_leaves_the_old_file,
               "root and mount(2)");

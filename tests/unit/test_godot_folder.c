@@ -400,6 +400,19 @@ START_TEST(strays_of_a_killed_process_are_removed)
 }
 END_TEST
 
+START_TEST(link_among_the_directories_refuses_the_folder)
+{
+    voxel_folder(world(), 1);
+    char level[256], elsewhere[256];
+    snprintf(level, sizeof(level), "%s", scratch_path("world/regions/lod0"));
+    snprintf(elsewhere, sizeof(elsewhere), "%s", scratch_path("elsewhere"));
+    ck_assert_int_eq(rename(level, elsewhere), 0);
+    ck_assert_int_eq(symlink(elsewhere, level), 0);
+    ck_assert_int_eq(godot_open(&c, world()), -ELOOP);
+    ck_assert_str_eq(c.err.text, "regions/lod0: there is a link, and links lead out of the save");
+}
+END_TEST
+
 /* ---- what does not fit ----------------------------------------------------------------------- */
 
 static const struct {
@@ -501,6 +514,7 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, region_that_others_changed_is_a_conflict);
     tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);
     tcase_add_test(tcase, folder_is_locked_against_a_second_mount);
+    tcase_add_test(tcase, link_among_the_directories_refuses_the_folder);
     tcase_add_test(tcase, strays_of_a_killed_process_are_removed);
     tcase_add_loop_test(tcase, region_that_disagrees_with_meta_refuses_the_folder, 0,
                         COUNT(disagreements));

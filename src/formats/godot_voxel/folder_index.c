@@ -300,13 +300,21 @@ static int read_name(struct scan *scan, const char *directory, uint32_t lod, con
 static int read_level(struct scan *scan, uint32_t lod, struct tfs_error *err)
 {
     const char *path = scan->index->watches[1 + lod].path;
-    DIR *directory = opendir(path);
+    int fd = tfs_directory_open(path);
     struct dirent *entry;
 
-    if (directory == NULL && (errno == ENOENT || errno == ENOTDIR))
+    if (fd == -ENOENT || fd == -ENOTDIR)
         return 0;
-    if (directory == NULL)
-        return tfs_fail(err, -errno, "regions/lod%u: %s", lod, strerror(errno));
+    if (fd == -ELOOP)
+        return tfs_fail(err, fd, "regions/lod%u: there is a link, and links lead out of the save",
+                        lod);
+    if (fd < 0)
+        return tfs_fail(err, fd, "regions/lod%u: %s", lod, strerror(-fd));
+    DIR *directory = fdopendir(fd);
+    if (directory == NULL) {
+        close(fd);
+        return tfs_fail_memory(err);
+    }
     while (err->code == 0 && (errno = 0, entry = readdir(directory)) != NULL)
         read_name(scan, path, lod, entry->d_name, err);
     closedir(directory);

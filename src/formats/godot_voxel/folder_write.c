@@ -119,17 +119,15 @@ static int make_changes(struct region_job *job, struct tfs_error *err)
  * been killed, before it was. */
 static int make_directory(char *path, struct tfs_error *err)
 {
-    char *parent;
-    int fd;
+    char *parent = tfs_file_directory(path);
+    int fd = parent == NULL ? -ENOMEM : tfs_directory_open(parent);
 
-    if (mkdir(path, 0777) < 0 && errno != EEXIST)
-        return tfs_fail_errno(err, "a directory for regions cannot be made");
-    parent = tfs_file_directory(path);
-    fd = parent == NULL ? -1 : open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(parent);
     if (fd < 0)
-        return tfs_fail_errno(err, "the directory of regions cannot be opened");
-    if (fsync(fd) < 0 && errno != EINVAL)
+        return tfs_fail(err, fd, "the directory of regions cannot be opened: %s", strerror(-fd));
+    if (mkdirat(fd, strrchr(path, '/') + 1, 0777) < 0 && errno != EEXIST)
+        tfs_fail_errno(err, "a directory for regions cannot be made");
+    else if (fsync(fd) < 0 && errno != EINVAL)
         tfs_fail_errno(err, "the directory of regions cannot be made durable");
     close(fd);
     return err->code;
