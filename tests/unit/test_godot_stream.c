@@ -552,6 +552,44 @@ START_TEST(change_that_a_killed_program_began_is_taken_back_for_a_reader)
 }
 END_TEST
 
+/* Makes the journal refer to a super-journal: a page number, the name, its length, the sum of its
+ * bytes, a magic number. */
+static void append_super_journal(const char *journal, const char *name)
+{
+    static const uint8_t magic[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    struct tfs_buf record = {0};
+    uint32_t sum = 0;
+    FILE *file = fopen(journal, "ab");
+
+    for (const char *at = name; *at != '\0'; at++)
+        sum += (unsigned char)*at;
+    tfs_buf_u32be(&record, 0x40000000 / 4096 + 1);
+    tfs_buf_add_text(&record, name);
+    tfs_buf_u32be(&record, (uint32_t)strlen(name));
+    tfs_buf_u32be(&record, sum);
+    tfs_buf_add(&record, magic, sizeof(magic));
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(record.data, 1, record.size, file), record.size);
+    ck_assert_int_eq(fclose(file), 0);
+    tfs_buf_release(&record);
+}
+
+START_TEST(journal_cannot_have_another_file_removed)
+{
+    char journal[256], letter[256];
+
+    voxel_stream(db_path(), 2, 12);
+    scratch_child_end(scratch_child_start(change_half));
+    scratch_write("letter", "dear reader");
+    snprintf(journal, sizeof(journal), "%s", scratch_path("world.sqlite-journal"));
+    snprintf(letter, sizeof(letter), "%s", scratch_path("letter"));
+    append_super_journal(journal, letter);
+    ck_assert_int_eq(godot_open_as(&c, db_path(), NULL, (enum tfs_lock)_i),
+                     _i == TFS_LOCK_NONE ? -EROFS : -EIO);
+    ck_assert_str_eq(scratch_read("letter"), "dear reader");
+}
+END_TEST
+
 START_TEST(change_that_is_under_way_is_left_alone_by_a_reader)
 {
     voxel_stream(db_path(), 2, 12);
@@ -754,6 +792,8 @@ static Suite *stream_suite(void)
     tcase_add_test(tcase, database_is_locked_against_a_second_mount);
     tcase_add_test(tcase, wal_database_is_edited_beside_its_game);
     tcase_add_test(tcase, change_that_a_killed_program_began_is_taken_back_for_a_reader);
+    tcase_add_loop_test(tcase, journal_cannot_have_another_file_removed, TFS_LOCK_NONE,
+                        TFS_LOCK_EXCLUSIVE + 1);
     tcase_add_test(tcase, change_that_is_under_way_is_left_alone_by_a_reader);
     tcase_add_loop_test(tcase, foreign_database_is_refused_with_a_sentence, 0, COUNT(refused));
     tcase_add_test(tcase, coordinate_format_null_is_0);

@@ -7,6 +7,7 @@
 #include "formats/godot_voxel/stream_db.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,10 @@ static int fail(struct tfs_godot_db *db, int result, struct tfs_error *err)
         return tfs_fail(err, code,
                         "the database was left in the middle of a change, and may not be written "
                         "to take it back");
+    if ((result & 0xff) == SQLITE_CANTOPEN)
+        return tfs_fail(err, code,
+                        "the database, its journal, or what its journal refers to cannot be "
+                        "opened");
     return tfs_fail(err, code, "the database: %s", sqlite3_errmsg(db->db));
 }
 
@@ -64,6 +69,38 @@ static int execute(struct tfs_godot_db *db, const char *sql, struct tfs_error *e
     int result = sqlite3_exec(db->db, sql, NULL, NULL, NULL);
 
     return result == SQLITE_OK ? 0 : fail(db, result, err);
+}
+
+/* ---- what SQLite may open ------------------------------------------------------------------- */
+
+/* A journal can name a "super-journal", which belongs to a change of several databases at once. To
+ * take back such a change SQLite reads that file, and removes it when it knows no other database:
+ * whoever makes up a journal can so have any file removed. No engine writes one; nobody opens it. */
+#define GUARDED "terrainfs"
+
+static int guarded_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out)
+{
+    const sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+
+    if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0) {
+        file->pMethods = NULL;
+        return SQLITE_CANTOPEN;
+    }
+    return real->xOpen(vfs, name, file, flags, out);
+}
+
+static void register_guarded(void)
+{
+    static sqlite3_vfs guarded;
+    const sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+
+    if (real == NULL)
+        return;
+    guarded = *real;
+    guarded.zName = GUARDED;
+    guarded.pNext = NULL;
+    guarded.xOpen = guarded_open;
+    sqlite3_vfs_register(&guarded, 0);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -195,8 +232,11 @@ static int open_once(const char *path, bool writable, struct tfs_godot_db *db,
     const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW |
                       SQLITE_OPEN_EXRESCODE |
                       (writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct tfs_godot_db opened = {0};
-    int result = sqlite3_open_v2(path, &opened.db, flags, NULL);
+
+    pthread_once(&once, register_guarded);
+    int result = sqlite3_open_v2(path, &opened.db, flags, GUARDED);
 
     if (opened.db == NULL)
         return tfs_fail_memory(err);
