@@ -2,14 +2,16 @@
  * What must not get lost though it could not be saved: sentences in .terrainfs/errors.log, refused
  * documents in .terrainfs/rejected/, and at the end NAME.unsaved-DATE/ beside the save.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "fs/state.h"
 
 #define LOG_LIMIT (1 << 20)
@@ -85,6 +87,7 @@ void tfs_log_error(struct tfs_session *s, const struct tfs_error *err, const cha
 {
     char line[TFS_ERROR_TEXT + 1024];
     tfs_error_format(err, path, line, sizeof(line));
+    tfs_one_line(line);
     pthread_mutex_lock(&s->lock);
     struct tfs_buf *log = &s->log->bytes;
     tfs_buf_add_text(log, line);
@@ -274,35 +277,64 @@ void tfs_keep_changes_rejected(struct tfs_session *s)
 /* ---- NAME.unsaved-DATE/
  * ------------------------------------------------------------------------- */
 
+/* A directory of what could not be saved. It is made, filled and removed by descriptors: whoever
+ * else may write beside the save can put links and other directories in its place at any moment. */
 struct unsaved {
     struct tfs_session *s;
-    char directory[4096];
-    int fd;
+    char directory[PATH_MAX + NAME_MAX + 2]; /* for people */
+    const char *name;                        /* its last part */
+    int parent, fd;
     size_t failed;
 };
 
-static int open_unsaved(struct unsaved *u, const char *parent)
+/* "NAME.unsaved-DATE", NAME cut where the whole would be longer than a file name can be. */
+static void name_unsaved(const struct unsaved *u, unsigned try, char name[NAME_MAX + 1])
 {
     struct tm tm;
-    char date[32];
+    char ending[64];
     time_t now = time(NULL);
     localtime_r(&now, &tm);
-    strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
+    size_t n = strftime(ending, sizeof(ending), ".unsaved-%Y%m%d-%H%M%S", &tm);
+    if (try > 0)
+        n += (size_t)snprintf(ending + n, sizeof(ending) - n, "-%u", try);
+    snprintf(name, NAME_MAX + 1, "%.*s%s", (int)(NAME_MAX - n), u->s->save->name, ending);
+}
+
+/* Opens the directory that was just made, if it is still that one. */
+static int open_made(int parent, const char *name)
+{
+    struct stat st;
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
+        return fd;
+    close(fd);
+    return -EPERM;
+}
+
+static int open_unsaved(struct unsaved *u, const char *parent)
+{
+    char name[NAME_MAX + 1];
     for (unsigned i = 0; i < 100; i++) {
-        int n = i == 0 ? snprintf(u->directory, sizeof(u->directory), "%s/%s.unsaved-%s", parent,
-                                  u->s->save->name, date)
-                       : snprintf(u->directory, sizeof(u->directory), "%s/%s.unsaved-%s-%u", parent,
-                                  u->s->save->name, date, i);
-        if (n < 0 || (size_t)n >= sizeof(u->directory))
-            return -ENAMETOOLONG;
-        if (mkdir(u->directory, 0700) == 0) {
-            u->fd = open(u->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-            return u->fd >= 0 ? 0 : -errno;
+        name_unsaved(u, i, name);
+        if (mkdirat(u->parent, name, 0700) == 0) {
+            int n = snprintf(u->directory, sizeof(u->directory), "%s/%s", parent, name);
+            u->name = u->directory + n - strlen(name);
+            u->fd = open_made(u->parent, name);
+            return u->fd < 0 ? u->fd : 0;
         }
         if (errno != EEXIST)
             return -errno;
     }
     return -EEXIST;
+}
+
+/* What root keeps of another's save is for its owner to read. */
+static void give(const struct unsaved *u, int fd)
+{
+    if (geteuid() == 0)
+        (void)!fchown(fd, u->s->st.st_uid, u->s->st.st_gid);
 }
 
 static int make_path(char *path)
@@ -315,24 +347,38 @@ static int make_path(char *path)
     return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
-static int write_at(int directory, const char *name, struct tfs_span bytes)
+static int write_all(int fd, struct tfs_span bytes)
 {
-    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int result = fd >= 0 ? 0 : -errno;
-    for (size_t at = 0; result == 0 && at < bytes.size;) {
+    for (size_t at = 0; at < bytes.size;) {
         ssize_t n = write(fd, bytes.data + at, bytes.size - at);
         if (n > 0)
             at += (size_t)n;
         else if (n == 0 || errno != EINTR)
-            result = n == 0 ? -EIO : -errno;
+            return n == 0 ? -EIO : -errno;
     }
-    if (fd >= 0 && fsync(fd) < 0 && result == 0)
-        result = -errno;
-    if (fd >= 0)
-        close(fd);
-    if (fd >= 0 && result < 0)
+    return fsync(fd) == 0 ? 0 : -errno;
+}
+
+static int write_at(const struct unsaved *u, int directory, const char *name, struct tfs_span bytes)
+{
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    int result = write_all(fd, bytes);
+    give(u, fd);
+    close(fd);
+    if (result < 0)
         (void)unlinkat(directory, name, 0); /* half a text would only be refused */
     return result;
+}
+
+static int enter(const struct unsaved *u, int directory, const char *name)
+{
+    bool made = mkdirat(directory, name, 0700) == 0;
+    int next = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (made && next >= 0)
+        give(u, next);
+    return next;
 }
 
 static void keep_on_disk(void *arg, const char *path, struct tfs_span bytes)
@@ -344,12 +390,11 @@ static void keep_on_disk(void *arg, const char *path, struct tfs_span bytes)
     int directory = u->fd >= 0 ? dup(u->fd) : -1;
     while (directory >= 0 && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
         if (rest == NULL) {
-            if (write_at(directory, name, bytes) < 0)
+            if (write_at(u, directory, name, bytes) < 0)
                 u->failed++;
             break;
         }
-        (void)mkdirat(directory, name, 0700);
-        int next = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int next = enter(u, directory, name);
         close(directory);
         directory = next;
     }
@@ -375,10 +420,11 @@ static void keep_tree(struct unsaved *u, const struct tfs_inode *dir, const char
     }
 }
 
-/* Everything into a new directory below `parent`: 0, or negative when not all of it is there. */
+/* Everything into a new directory in `parent`, which u->parent has open: 0, or negative when not
+ * all of it is there. */
 static int store_unsaved(struct unsaved *u, const char *parent)
 {
-    int result = open_unsaved(u, parent);
+    int result = u->parent < 0 ? u->parent : open_unsaved(u, parent);
     if (result < 0)
         return result;
     struct changes c = {u->s, keep_on_disk, u, 0};
@@ -387,47 +433,76 @@ static int store_unsaved(struct unsaved *u, const char *parent)
     keep_tree(u, u->s->rejected, "rejected");
     if (fsync(u->fd) < 0)
         u->failed++;
-    close(u->fd);
+    give(u, u->fd); /* the last thing: until now nobody else could enter */
     return u->failed > 0 ? -EIO : 0;
 }
 
 static int store_beside(struct unsaved *u)
 {
-    char parent[3072];
-    const char *path = u->s->save->path;
-    const char *slash = strrchr(path, '/');
-    snprintf(parent, sizeof(parent), "%.*s", slash > path ? (int)(slash - path) : 1, path);
-    return store_unsaved(u, parent);
+    char *parent = tfs_file_directory(u->s->save->path);
+    if (parent == NULL)
+        return -ENOMEM;
+    u->parent = tfs_directory_open(parent);
+    int result = store_unsaved(u, parent);
+    free(parent);
+    return result;
 }
 
 /* Where programs keep their state: a disk that is full for the save is full for what is beside
  * it. */
 static int store_in_state(struct unsaved *u)
 {
-    char parent[3072];
+    char parent[PATH_MAX];
     const char *state = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
-    if (state != NULL && state[0] == '/')
-        snprintf(parent, sizeof(parent), "%s/terrainfs", state);
-    else
-        snprintf(parent, sizeof(parent), "%s/.local/state/terrainfs", home ? home : "/var/tmp");
+    int n = state != NULL && state[0] == '/'
+                ? snprintf(parent, sizeof(parent), "%s/terrainfs", state)
+                : snprintf(parent, sizeof(parent), "%s/.local/state/terrainfs",
+                           home ? home : "/var/tmp");
+    if (n < 0 || (size_t)n >= sizeof(parent))
+        return -ENAMETOOLONG;
     int result = make_path(parent);
-    return result == 0 ? store_unsaved(u, parent) : result;
+    if (result < 0)
+        return result;
+    u->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return u->parent < 0 ? -errno : store_unsaved(u, parent);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+/* Everything in the directory. */
+static void empty(int directory)
 {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    (void)remove(path);
-    return 0;
+    int copy = dup(directory);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || unlinkat(directory, name, 0) == 0)
+            continue;
+        int below = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (below < 0)
+            continue;
+        empty(below);
+        close(below);
+        (void)unlinkat(directory, name, AT_REMOVEDIR);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    else if (copy >= 0)
+        close(copy);
+}
+
+static void unsaved_close(struct unsaved *u)
+{
+    if (u->fd >= 0)
+        close(u->fd);
+    if (u->parent >= 0)
+        close(u->parent);
 }
 
 int tfs_keep_unsaved(struct tfs_session *s)
 {
-    struct unsaved beside = {.s = s, .fd = -1};
-    struct unsaved state = {.s = s, .fd = -1};
+    struct unsaved beside = {.s = s, .parent = -1, .fd = -1};
+    struct unsaved state = {.s = s, .parent = -1, .fd = -1};
     if (tfs_same_content(s->disk, s->doc) && tfs_link_count_locked(s, s->rejected->id) == 0)
         return 0;
     const struct unsaved *kept = &beside;
@@ -436,8 +511,10 @@ int tfs_keep_unsaved(struct tfs_session *s)
         result = store_in_state(&state);
         if (result == 0 || beside.fd < 0)
             kept = &state;
-        if (result == 0 && beside.fd >= 0)
-            (void)nftw(beside.directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        if (result == 0 && beside.fd >= 0) {
+            empty(beside.fd);
+            (void)unlinkat(beside.parent, beside.name, AT_REMOVEDIR);
+        }
     }
     s->unsaved = kept->fd >= 0 ? strdup(kept->directory) : NULL;
     if (kept->fd < 0)
@@ -447,5 +524,7 @@ int tfs_keep_unsaved(struct tfs_session *s)
         tfs_message(s, "%s: not everything could be saved; what was not is in %s%s", s->save->name,
                     kept->directory,
                     kept->failed > 0 ? " (not complete: writing there failed too)" : "");
+    unsaved_close(&beside);
+    unsaved_close(&state);
     return 1;
 }

@@ -20,6 +20,13 @@ int64_t tfs_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+void tfs_one_line(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
 void tfs_message(struct tfs_session *s, const char *format, ...)
 {
     char line[TFS_ERROR_TEXT + 8192];
@@ -27,6 +34,7 @@ void tfs_message(struct tfs_session *s, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
+    tfs_one_line(line);
     if (s->events.message != NULL)
         s->events.message(s->events.message_arg, line);
 }
