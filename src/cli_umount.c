@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,6 +78,7 @@ static enum tfs_status open_pipe(struct tfs_cli *cli, const char *mountpoint, in
 {
     char text[4096], path[64];
     struct statfs fs;
+    struct stat st;
     long pid, number;
     int n;
 
@@ -87,10 +89,11 @@ static enum tfs_status open_pipe(struct tfs_cli *cli, const char *mountpoint, in
         return say_errno(cli, mountpoint, -n);
     pid = n < 0 ? -1 : status_number(text, "pid");
     number = n < 0 ? -1 : status_number(text, "exit");
-    if (pid <= 0 || number < 0)
+    snprintf(path, sizeof(path), "/proc/%ld/fd/%ld", pid, number);
+    /* Anybody can mount something that says so: what is no pipe is not opened. */
+    if (pid <= 0 || number < 0 || (stat(path, &st) == 0 && !S_ISFIFO(st.st_mode)))
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: this is not a mount of terrainfs",
                            mountpoint);
-    snprintf(path, sizeof(path), "/proc/%ld/fd/%ld", pid, number);
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0)
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
