@@ -75,7 +75,8 @@ static int execute(struct tfs_godot_db *db, const char *sql, struct tfs_error *e
 
 /* A journal can name a "super-journal", which belongs to a change of several databases at once. To
  * take back such a change SQLite reads that file, and removes it when it knows no other database:
- * whoever makes up a journal can so have any file removed. No engine writes one; nobody opens it. */
+ * whoever makes up a journal can so have any file removed. No engine writes one; nobody opens it.
+ */
 #define GUARDED "terrainfs"
 
 static int guarded_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out)
