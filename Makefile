@@ -78,6 +78,9 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(LIBS)
 
+# Test programs whose allocator fails on demand.
+$(filter $(BUILD)/tests/test_memory%,$(UNIT)): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/memory/*.c))
+
 $(TOOLS): $(BUILD)/tools/%: $(BUILD)/obj/tests/tools/%.o $(TEST_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(LIBS)

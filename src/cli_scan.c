@@ -112,7 +112,10 @@ static enum tfs_status scan_name(struct walk *walk, const char *name, char *path
     struct tfs_node node;
     enum tfs_status status = TFS_STATUS_DONE;
 
-    if (tfs_tree_lookup(walk->save, walk->doc, walk->dir, name, false, &node)) {
+    int found = tfs_tree_lookup(walk->save, walk->doc, walk->dir, name, false, &node);
+    if (found == -ENOMEM) {
+        status = tfs_cli_say(walk->cli, TFS_STATUS_SYSTEM, "%s: out of memory", path);
+    } else if (found < 0) {
         status = ignore(walk->cli, path, "the tree has no such name");
     } else if (!tfs_node_is_directory(&node)) {
         return add(walk->cli, walk->list, &node, path);

@@ -150,9 +150,13 @@ enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, co
 {
     struct tfs_node found;
     char plain[PATH_MAX];
+    int result = plain_path(path, plain, sizeof(plain))
+                     ? tfs_tree_resolve(save, save->doc, plain, must_exist, &found)
+                     : -ENOENT;
 
-    if (!plain_path(path, plain, sizeof(plain)) ||
-        tfs_tree_resolve(save, save->doc, plain, must_exist, &found) != 0) {
+    if (result == -ENOMEM)
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: out of memory", plain);
+    if (result < 0) {
         const char *what = cut_to_missing_chunk(save, plain) ? "chunk" : "file";
 
         return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: the save has no such %s", plain, what);

@@ -25,7 +25,6 @@ void tfs_buf_release(struct tfs_buf *b)
 void tfs_buf_clear(struct tfs_buf *b)
 {
     b->size = 0;
-    b->failed = false;
 }
 
 int tfs_buf_check(const struct tfs_buf *b, struct tfs_error *err)

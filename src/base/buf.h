@@ -18,7 +18,7 @@ struct tfs_buf {
 };
 
 void tfs_buf_release(struct tfs_buf *b); /* frees and zeroes */
-void tfs_buf_clear(struct tfs_buf *b);   /* size 0, memory kept, failure forgotten */
+void tfs_buf_clear(struct tfs_buf *b);   /* size 0, memory and failure kept */
 int tfs_buf_check(const struct tfs_buf *b, struct tfs_error *err);
 struct tfs_span tfs_buf_span(const struct tfs_buf *b);
 

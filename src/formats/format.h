@@ -170,7 +170,7 @@ struct tfs_container {
     const char *name;   /* "region file" */
     const struct tfs_tree *tree;
 
-    int (*probe)(const struct tfs_probe *probe); /* enum tfs_bid */
+    int (*probe)(const struct tfs_probe *probe); /* enum tfs_bid, or -ENOMEM */
     const char *endings; /* of such files' names, ".rbxl .rbxm", for sentences; NULL: none */
 
     /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for

@@ -146,6 +146,8 @@ static int choose(const struct tfs_probe *probe, const char *format,
         if (!wanted(tfs_containers[i], format))
             continue;
         int bid = tfs_containers[i]->probe(probe);
+        if (bid < 0)
+            return tfs_fail_memory(err);
         only = known++ == 0 ? tfs_containers[i] : NULL;
         if (bid > high) {
             best = tfs_containers[i];

@@ -33,20 +33,23 @@ static int read_doc(struct tfs_save *save, struct tfs_file_handle *file, struct 
 }
 
 /* What is read-only about a save shows in info.txt, so it does not depend on how it was opened. */
-static void judge_writable(struct tfs_save *save)
+static int judge_writable(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_error *err)
 {
-    const struct tfs_facts *facts = save->doc->facts;
+    const struct tfs_facts *facts = doc->facts;
     const char *refusal = tfs_facts_find(facts, TFS_NOTE_READ_ONLY);
     const char *damage = tfs_facts_find(facts, TFS_NOTE_DAMAGED);
-    struct tfs_error err = {0};
+    struct tfs_error why = {0};
 
+    if (tfs_file_writable(save->path, &why) == -ENOMEM)
+        return tfs_fail_memory(err);
     save->read_only = NULL;
     if (refusal != NULL)
         tfs_save_set_read_only(save, "%s", refusal);
     else if (damage != NULL)
         tfs_save_set_read_only(save, "it is damaged: %s", damage);
-    else if (tfs_file_writable(save->path, &err) < 0)
-        tfs_save_set_read_only(save, "%s", err.text);
+    else if (why.code < 0)
+        tfs_save_set_read_only(save, "%s", why.text);
+    return 0;
 }
 
 static bool exclusive(const struct tfs_save *save)
@@ -64,13 +67,13 @@ int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
         goto fail;
     if (exclusive(save))
         tfs_file_remove_strays(save->path);
-    if (read_doc(save, &own->file, &save->doc, err) < 0) {
+    if (read_doc(save, &own->file, &save->doc, err) < 0 ||
+        judge_writable(save, save->doc, err) < 0) {
         tfs_file_close(&own->file);
         goto fail;
     }
     save->own = own;
     save->st = own->file.st;
-    judge_writable(save);
     return 0;
 fail:
     free(own);
@@ -125,13 +128,13 @@ int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err)
         lstat(save->path, &now) < 0 || now.st_dev != file.st.st_dev || now.st_ino != file.st.st_ino;
     if (replaced && tfs_file_open(save->path, exclusive(save), &file, err) < 0)
         return err->code;
-    if (read_doc(save, &file, &doc, err) < 0 || tfs_doc_keep_slots(doc, save->doc, err) < 0)
+    if (read_doc(save, &file, &doc, err) < 0 || tfs_doc_keep_slots(doc, save->doc, err) < 0 ||
+        judge_writable(save, doc, err) < 0)
         goto fail;
     if (replaced)
         tfs_file_close(&own->file);
     own->unsure = own->unsure && !replaced;
     adopt(save, file, doc);
-    judge_writable(save);
     return 0;
 fail:
     tfs_doc_unref(doc);

@@ -59,6 +59,8 @@ static size_t count_hidden_locked(const struct tfs_session *s)
 void tfs_status_update_locked(struct tfs_session *s)
 {
     struct tfs_buf *b = &s->status->bytes;
+    if (b->failed)
+        tfs_buf_release(b);
     tfs_buf_clear(b);
     tfs_buf_printf(b, "pid: %ld\n", (long)getpid());
     if (s->options.exit_fd >= 0)

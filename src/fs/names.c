@@ -136,7 +136,10 @@ int tfs_entry_find_locked(struct tfs_session *s, uint64_t parent, const char *na
     entry->link = tfs_link_find_locked(s, parent, name);
     if (entry->link != NULL || entry->scratch_dir != NULL)
         return 0;
-    if (tfs_tree_lookup(s->save, s->doc, &entry->dir, name, false, &entry->node) == 0) {
+    result = tfs_tree_lookup(s->save, s->doc, &entry->dir, name, false, &entry->node);
+    if (result == -ENOMEM)
+        return result;
+    if (result == 0) {
         entry->schema = true;
         entry->visible = tfs_visible_locked(s, &entry->node);
     }

@@ -535,8 +535,9 @@ void tfs_tree_path(const struct tfs_save *save, const struct tfs_doc *doc,
 
 /* ---- lookup ---------------------------------------------------------------------------------- */
 
-static bool lookup_member(const struct tfs_doc *doc, const struct tfs_file *file, const char *name,
-                          uint32_t *member)
+/* 1, 0 or -ENOMEM, as the next one. */
+static int lookup_member(const struct tfs_doc *doc, const struct tfs_file *file, const char *name,
+                         uint32_t *member)
 {
     uint32_t count = member_count(doc, file);
     struct tfs_buf text = {0};
@@ -545,15 +546,16 @@ static bool lookup_member(const struct tfs_doc *doc, const struct tfs_file *file
     for (uint32_t i = 0; i < count && !found; i++) {
         tfs_buf_clear(&text);
         file->family_name(doc, i, &text);
-        found = !text.failed && text_equal(tfs_buf_span(&text), name);
+        found = text_equal(tfs_buf_span(&text), name);
         *member = i;
     }
+    int result = text.failed ? -ENOMEM : found;
     tfs_buf_release(&text);
-    return found;
+    return result;
 }
 
-static bool lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
-                        const struct tfs_node *dir, const char *name, struct tfs_node *node)
+static int lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
+                       const struct tfs_node *dir, const char *name, struct tfs_node *node)
 {
     struct schema schema = schema_of(save, dir->scope);
     unsigned first = directory_first(schema, dir->directory);
@@ -564,13 +566,14 @@ static bool lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
 
         if (!file_lies_in(schema, dir->directory, first, i))
             continue;
-        if (file->family_name ? !lookup_member(doc, file, name, &member)
-                              : strcmp(path_name(file), name) != 0)
+        int same = file->family_name ? lookup_member(doc, file, name, &member)
+                                     : strcmp(path_name(file), name) == 0;
+        if (same == 0)
             continue;
         *node = sibling_file(dir, i, member);
-        return true;
+        return same;
     }
-    return false;
+    return 0;
 }
 
 /* Directories in the top directory of a scope. */
@@ -625,6 +628,7 @@ int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const stru
 {
     struct tfs_node found;
     uint32_t group;
+    int file;
 
     if (dir->file >= 0 || !scope_exists(save, doc, dir))
         return -ENOENT;
@@ -632,8 +636,9 @@ int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const stru
         return lookup_chunk(doc, group, name, node);
     if (dir->directory == TFS_DIR_GROUPS)
         return lookup_group(save, doc, name, node);
-    if (!lookup_file(save, doc, dir, name, &found) &&
-        (dir->directory != TFS_DIR_TOP || !lookup_directory(save, dir, name, &found)))
+    if ((file = lookup_file(save, doc, dir, name, &found)) < 0)
+        return file;
+    if (file == 0 && (dir->directory != TFS_DIR_TOP || !lookup_directory(save, dir, name, &found)))
         return -ENOENT;
     if (must_exist && !exists_in_scope(save, doc, &found, is_damaged(save, doc, dir)))
         return -ENOENT;

@@ -57,8 +57,8 @@ bool tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const str
 bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
                        const struct tfs_node *node);
 
-/* The entry `name` of directory `dir`: 0 or -ENOENT. `must_exist` false: a name of the schema is
- * found even if the optional file is absent now (for creating it). */
+/* The entry `name` of directory `dir`: 0, -ENOENT or -ENOMEM. `must_exist` false: a name of the
+ * schema is found even if the optional file is absent now (for creating it). */
 int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
                     const char *name, bool must_exist, struct tfs_node *node);
 
@@ -71,7 +71,7 @@ void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
 void tfs_tree_path(const struct tfs_save *save, const struct tfs_doc *doc,
                    const struct tfs_node *node, struct tfs_buf *out);
 
-/* The node of a path: 0, -ENOENT, -ENOTDIR. */
+/* The node of a path: 0, -ENOENT, -ENOTDIR, -ENOMEM. */
 int tfs_tree_resolve(struct tfs_save *save, const struct tfs_doc *doc, const char *path,
                      bool must_exist, struct tfs_node *node);
 

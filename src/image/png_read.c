@@ -55,6 +55,23 @@ static void on_error(png_structp png, png_const_charp message)
     png_longjmp(png, 1);
 }
 
+/* What libpng says of no memory differs; that there was none is to be known. */
+static png_voidp on_malloc(png_structp png, png_alloc_size_t size)
+{
+    struct reader *r = png_get_mem_ptr(png);
+    void *memory = malloc(size);
+
+    if (memory == NULL)
+        tfs_fail_memory(r->err);
+    return memory;
+}
+
+static void on_free(png_structp png, png_voidp memory)
+{
+    (void)png;
+    free(memory);
+}
+
 static void on_warning(png_structp png, png_const_charp message)
 {
     (void)png;
@@ -74,7 +91,8 @@ static void on_read(png_structp png, png_bytep data, size_t size)
 
 static int reader_init(struct reader *r, struct tfs_error *err)
 {
-    r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, on_error, on_warning);
+    r->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, r, on_error, on_warning, r, on_malloc,
+                                      on_free);
     if (r->png == NULL)
         return tfs_fail_memory(err);
     r->info = png_create_info_struct(r->png);

@@ -85,13 +85,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tfs_buf table = {0}, once = {0}, twice = {0};
     struct tfs_ter_names names = names_of(&table);
     struct tfs_span array = {0};
-    bool found = tfs_json_find_strings(text, KEY, &array);
+    enum tfs_sidecar_state state;
+    bool found = tfs_json_find_strings(text, KEY, &array) == 1;
 
     check_against_library(text, found, array);
-    REQUIRE((tfs_sidecar_judge(text, names) == TFS_SIDECAR_DAMAGED) == !found);
+    REQUIRE(tfs_sidecar_judge(text, names, &state) == 0);
+    REQUIRE((state == TFS_SIDECAR_DAMAGED) == !found);
     REQUIRE(tfs_sidecar_rewrite(text, names, &once) == found);
     if (found) {
-        REQUIRE(tfs_sidecar_judge(tfs_buf_span(&once), names) == TFS_SIDECAR_AGREES);
+        REQUIRE(tfs_sidecar_judge(tfs_buf_span(&once), names, &state) == 0);
+        REQUIRE(state == TFS_SIDECAR_AGREES);
         REQUIRE(tfs_sidecar_rewrite(tfs_buf_span(&once), names, &twice));
         REQUIRE(tfs_span_equal(tfs_buf_span(&once), tfs_buf_span(&twice)));
     } else {

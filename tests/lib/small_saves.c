@@ -349,9 +349,11 @@ static void lower_pixel(struct tfs_buf *png)
     must(tfs_png_read(tfs_buf_span(png), &shape, &samples, &depth, &err) == 0, err.text);
     while (at < samples.size && samples.data[at] == 0)
         at += step;
-    must(at < samples.size, "the picture is black");
-    /* A mask has two values only. */
-    samples.data[at] = samples.data[at] == 255 && step == 1 ? 0 : samples.data[at] - 1;
+    /* A mask has two values only, and may have none of one. */
+    if (at >= samples.size)
+        samples.data[step - 1] = 255;
+    else
+        samples.data[at] = samples.data[at] == 255 && step == 1 ? 0 : samples.data[at] - 1;
     struct rows rows = {samples.data, tfs_png_row_size(&shape)};
     tfs_buf_clear(png);
     must(tfs_png_write(&shape, give_row, &rows, png, &err) == 0, err.text);
@@ -393,8 +395,9 @@ int small_edit_apply(struct tfs_save *save, struct tfs_edit *to, const struct sm
     struct tfs_put put = {0};
     struct tfs_node node;
 
-    if (small_save_find(save, tfs_edit_doc(to), edit->path, &node) < 0)
-        return tfs_fail(err, -ENOENT, "there is no %s", edit->path);
+    int result = small_save_find(save, tfs_edit_doc(to), edit->path, &node);
+    if (result < 0)
+        return tfs_fail(err, result, "there is no %s", edit->path);
     const struct tfs_lens *lens = tfs_node_file(save, &node)->lens;
     if (edit->change == SMALL_REMOVE)
         return lens->remove(save, to, tfs_node_at(&node), err);

@@ -80,11 +80,28 @@ START_TEST(buf_is_usable_after_clear)
 {
     struct tfs_error err = {0};
 
-    tfs_buf_reserve(&buf, SIZE_MAX);
+    tfs_buf_add_text(&buf, "longer");
     tfs_buf_clear(&buf);
     tfs_buf_add_text(&buf, "abc");
     ck_assert_int_eq(tfs_buf_check(&buf, &err), 0);
     ck_assert(tfs_span_equal(tfs_buf_span(&buf), tfs_span_of("abc")));
+}
+END_TEST
+
+/* A buffer is cleared between pieces that all go to one place: one that is missing there must not
+ * be forgotten with the next. */
+START_TEST(buf_remembers_that_memory_ran_out_until_it_is_released)
+{
+    struct tfs_error err = {0};
+
+    tfs_buf_reserve(&buf, SIZE_MAX);
+    tfs_buf_clear(&buf);
+    tfs_buf_add_text(&buf, "abc");
+    ck_assert_int_eq(tfs_buf_check(&buf, &err), -ENOMEM);
+    tfs_buf_release(&buf);
+    tfs_buf_add_text(&buf, "abc");
+    tfs_error_reset(&err);
+    ck_assert_int_eq(tfs_buf_check(&buf, &err), 0);
 }
 END_TEST
 
@@ -100,6 +117,7 @@ static Suite *buf_suite(void)
     tcase_add_test(tcase, buf_resize_cuts_and_fills_with_zeros);
     tcase_add_test(tcase, buf_remembers_that_memory_ran_out);
     tcase_add_test(tcase, buf_is_usable_after_clear);
+    tcase_add_test(tcase, buf_remembers_that_memory_ran_out_until_it_is_released);
     return suite;
 }
 

@@ -7,6 +7,8 @@
  */
 #include "formats/beamng/json.h"
 
+#include <errno.h>
+
 #include <string.h>
 
 #include "text/name.h"
@@ -147,19 +149,26 @@ static bool skip_value(struct tfs_cursor *in, unsigned depth)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-static bool is_key(struct tfs_span text, const char *key)
+/* What was found of a member. */
+struct member {
+    struct tfs_span value;
+    unsigned count;
+    bool no_memory;
+};
+
+static bool is_key(struct tfs_span text, const char *key, bool *no_memory)
 {
     struct tfs_buf decoded = {0};
 
     tfs_json_decode(&decoded, text);
-    bool same = !decoded.failed && tfs_span_equal(tfs_buf_span(&decoded), tfs_span_of(key));
+    bool same = tfs_span_equal(tfs_buf_span(&decoded), tfs_span_of(key));
+    *no_memory = *no_memory || decoded.failed;
     tfs_buf_release(&decoded);
     return same;
 }
 
-/* The members of the outermost object; *found counts those of that key. */
-static bool find_member(struct tfs_cursor *in, const char *key, struct tfs_span *value,
-                        unsigned *found)
+/* The members of the outermost object. */
+static bool find_member(struct tfs_cursor *in, const char *key, struct member *found)
 {
     struct tfs_span name;
 
@@ -177,35 +186,36 @@ static bool find_member(struct tfs_cursor *in, const char *key, struct tfs_span 
         const uint8_t *begin = in->at;
         if (!skip_value(in, 1))
             return false;
-        if (is_key(name, key)) {
-            *value = (struct tfs_span){begin, (size_t)(in->at - begin)};
-            ++*found;
+        if (is_key(name, key, &found->no_memory)) {
+            found->value = (struct tfs_span){begin, (size_t)(in->at - begin)};
+            found->count++;
         }
         take_space(in);
     } while (take(in, ','));
     return take(in, '}');
 }
 
-bool tfs_json_find_strings(struct tfs_span text, const char *key, struct tfs_span *array)
+int tfs_json_find_strings(struct tfs_span text, const char *key, struct tfs_span *array)
 {
     struct tfs_cursor in = tfs_cursor_init(text);
-    struct tfs_span value = {NULL, 0};
-    unsigned found = 0;
+    struct member found = {0};
 
     take_space(&in);
-    if (!take(&in, '{') || !find_member(&in, key, &value, &found))
-        return false;
+    if (!take(&in, '{') || !find_member(&in, key, &found))
+        return 0;
     take_space(&in);
-    if (tfs_cursor_left(&in) > 0 || found != 1 || value.data[0] != '[')
-        return false;
+    if (found.no_memory)
+        return -ENOMEM;
+    if (tfs_cursor_left(&in) > 0 || found.count != 1 || found.value.data[0] != '[')
+        return 0;
 
-    struct tfs_json_strings strings = tfs_json_strings_init(value);
+    struct tfs_json_strings strings = tfs_json_strings_init(found.value);
     while (tfs_json_strings_next(&strings))
         ;
     if (strings.in.failed)
-        return false;
-    *array = value;
-    return true;
+        return 0;
+    *array = found.value;
+    return 1;
 }
 
 struct tfs_json_strings tfs_json_strings_init(struct tfs_span array)

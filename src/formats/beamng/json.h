@@ -8,10 +8,10 @@
 
 #define TFS_JSON_NESTING 64
 
-/* The array that is the value of the member `key` of the object `text`. False: the text is not JSON
+/* The array that is the value of the member `key` of the object `text`: 1. 0: the text is not JSON
  * (RFC 8259, nested deeper than TFS_JSON_NESTING), not an object, has no such member or several, or
- * its value is not an array of strings. */
-bool tfs_json_find_strings(struct tfs_span text, const char *key, struct tfs_span *array);
+ * its value is not an array of strings. -ENOMEM. */
+int tfs_json_find_strings(struct tfs_span text, const char *key, struct tfs_span *array);
 
 /* A walk over the strings of such an array. `before` is the white space before the element, `text`
  * what is between its quotes; at the end (false) `before` is the white space before the bracket. */

@@ -86,6 +86,8 @@ static int parse_line(struct parser *p, struct tfs_line line, struct tfs_error *
     if (tfs_name_parse(&p->name, line.text, &why) < 0)
         return tfs_fail_at(err, why.code, line.number, line.column + why.column - 1, "%s",
                            why.text);
+    if (tfs_buf_check(&p->name, err) < 0)
+        return err->code;
     if (!tfs_ter_names_next(&p->old, &old) || !tfs_span_equal(old, tfs_buf_span(&p->name))) {
         if (check_new_name(p, &line, err) < 0)
             return err->code;

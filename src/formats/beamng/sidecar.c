@@ -6,6 +6,7 @@
  */
 #include "formats/beamng/sidecar.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -23,6 +24,7 @@ char *tfs_sidecar_path(const char *save_path)
 {
     size_t length = strlen(save_path), ending = strlen(SAVE_ENDING);
 
+    errno = 0;
     if (length < ending || strcasecmp(save_path + length - ending, SAVE_ENDING) != 0)
         return NULL;
     char *path = malloc(length - ending + sizeof(SIDECAR_ENDING));
@@ -35,8 +37,8 @@ char *tfs_sidecar_path(const char *save_path)
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-/* Does the string say this name, as far as JSON can say it? */
-static bool says(struct tfs_span text, struct tfs_span name)
+/* Does the string say this name, as far as JSON can say it? 1, 0 or -ENOMEM. */
+static int says(struct tfs_span text, struct tfs_span name)
 {
     struct tfs_buf wanted = {0}, printed = {0}, said = {0};
 
@@ -44,25 +46,29 @@ static bool says(struct tfs_span text, struct tfs_span name)
     if (printed.size >= 2)
         tfs_json_decode(&wanted, (struct tfs_span){printed.data + 1, printed.size - 2});
     tfs_json_decode(&said, text);
-    bool same = !printed.failed && !wanted.failed && !said.failed &&
-                tfs_span_equal(tfs_buf_span(&wanted), tfs_buf_span(&said));
+    int same = tfs_span_equal(tfs_buf_span(&wanted), tfs_buf_span(&said));
+    if (printed.failed || wanted.failed || said.failed)
+        same = -ENOMEM;
     tfs_buf_release(&wanted);
     tfs_buf_release(&printed);
     tfs_buf_release(&said);
     return same;
 }
 
-enum tfs_sidecar_state tfs_sidecar_judge(struct tfs_span json, struct tfs_ter_names names)
+int tfs_sidecar_judge(struct tfs_span json, struct tfs_ter_names names,
+                      enum tfs_sidecar_state *state)
 {
     struct tfs_span array, name;
+    int same = tfs_json_find_strings(json, KEY, &array);
 
-    if (!tfs_json_find_strings(json, KEY, &array))
-        return TFS_SIDECAR_DAMAGED;
+    *state = TFS_SIDECAR_DAMAGED;
+    if (same <= 0)
+        return same;
     struct tfs_json_strings strings = tfs_json_strings_init(array);
-    while (tfs_json_strings_next(&strings))
-        if (!tfs_ter_names_next(&names, &name) || !says(strings.text, name))
-            return TFS_SIDECAR_DIFFERS;
-    return names.left == 0 ? TFS_SIDECAR_AGREES : TFS_SIDECAR_DIFFERS;
+    while (same > 0 && tfs_json_strings_next(&strings))
+        same = tfs_ter_names_next(&names, &name) ? says(strings.text, name) : 0;
+    *state = same > 0 && names.left == 0 ? TFS_SIDECAR_AGREES : TFS_SIDECAR_DIFFERS;
+    return same < 0 ? same : 0;
 }
 
 /* White space of a list: before the first element, before the others, before the bracket. */
@@ -92,7 +98,7 @@ bool tfs_sidecar_rewrite(struct tfs_span json, struct tfs_ter_names names, struc
     struct tfs_span array, name;
     bool first = true;
 
-    if (!tfs_json_find_strings(json, KEY, &array))
+    if (tfs_json_find_strings(json, KEY, &array) <= 0)
         return false;
     struct spelling s = spelling_of(array);
     size_t before = (size_t)(array.data - json.data);
@@ -125,22 +131,26 @@ static int read_sidecar(const char *path, struct tfs_file_handle *file, struct t
     return ignored.code;
 }
 
-enum tfs_sidecar_state tfs_sidecar_look(const char *save_path, struct tfs_ter_names names)
+int tfs_sidecar_look(const char *save_path, struct tfs_ter_names names,
+                     enum tfs_sidecar_state *state)
 {
     char *path = tfs_sidecar_path(save_path);
     struct tfs_file_handle file;
     struct tfs_blob *json = NULL;
-    enum tfs_sidecar_state state = TFS_SIDECAR_ABSENT;
 
-    if (path != NULL && read_sidecar(path, &file, &json) == 0) {
-        state = tfs_sidecar_judge(tfs_blob_span(json), names);
+    *state = TFS_SIDECAR_ABSENT;
+    if (path == NULL)
+        return -errno;
+    int result = read_sidecar(path, &file, &json);
+    if (result == 0) {
+        result = tfs_sidecar_judge(tfs_blob_span(json), names, state);
         tfs_file_close(&file);
-    } else if (path != NULL && access(path, F_OK) == 0) {
-        state = TFS_SIDECAR_DAMAGED;
+    } else if (access(path, F_OK) == 0) {
+        *state = TFS_SIDECAR_DAMAGED;
     }
     tfs_blob_unref(json);
     free(path);
-    return state;
+    return result == -ENOMEM ? result : 0;
 }
 
 static int replace(const char *path, struct tfs_file_handle *file, struct tfs_span json,
@@ -157,26 +167,44 @@ static int replace(const char *path, struct tfs_file_handle *file, struct tfs_sp
     return tfs_replacement_finish(&r, file, err);
 }
 
+/* Writes the sidecar that is open in `file` and says `json`, if it says other names. */
+static int rewrite(const char *path, struct tfs_file_handle *file, struct tfs_span json,
+                   struct tfs_ter_names names, struct tfs_error *err)
+{
+    enum tfs_sidecar_state state;
+    struct tfs_buf out = {0};
+
+    if (tfs_sidecar_judge(json, names, &state) < 0)
+        return tfs_fail_memory(err);
+    if (state != TFS_SIDECAR_DIFFERS)
+        return 0;
+    if (!tfs_sidecar_rewrite(json, names, &out) || out.failed)
+        tfs_fail_memory(err);
+    else
+        replace(path, file, tfs_buf_span(&out), err);
+    tfs_buf_release(&out);
+    return err->code;
+}
+
 int tfs_sidecar_update(const char *save_path, struct tfs_ter_names names, struct tfs_error *err)
 {
     char *path = tfs_sidecar_path(save_path);
     struct tfs_file_handle file;
     struct tfs_blob *json = NULL;
-    struct tfs_buf out = {0};
     struct tfs_error why = {0};
 
-    if (path == NULL || read_sidecar(path, &file, &json) < 0) {
-        free(path);
+    if (path == NULL && errno == 0)
         return 0;
+    int result = path == NULL ? -ENOMEM : read_sidecar(path, &file, &json);
+    if (result == 0) {
+        rewrite(path, &file, tfs_blob_span(json), names, &why);
+        tfs_file_close(&file);
+    } else if (result == -ENOMEM) {
+        tfs_fail_memory(&why);
     }
-    if (tfs_sidecar_judge(tfs_blob_span(json), names) == TFS_SIDECAR_DIFFERS &&
-        tfs_sidecar_rewrite(tfs_blob_span(json), names, &out) && tfs_buf_check(&out, &why) == 0)
-        replace(path, &file, tfs_buf_span(&out), &why);
     if (why.code < 0)
         tfs_fail(err, why.code, "the terrain is saved, but not the list of materials in %s: %s",
-                 strrchr(path, '/') + 1, why.text);
-    tfs_file_close(&file);
-    tfs_buf_release(&out);
+                 path == NULL ? "its .terrain.json" : strrchr(path, '/') + 1, why.text);
     tfs_blob_unref(json);
     free(path);
     return why.code;

@@ -75,9 +75,10 @@ static int look_at_sidecar(struct tfs_save *save, struct tfs_facts *facts, struc
                            struct tfs_error *err)
 {
     struct tfs_terrain_facts *own = facts->own;
-    enum tfs_sidecar_state state =
-        tfs_sidecar_look(save->path, tfs_ter_names_init(table, own->layout.nul));
+    enum tfs_sidecar_state state;
 
+    if (tfs_sidecar_look(save->path, tfs_ter_names_init(table, own->layout.nul), &state) < 0)
+        return tfs_fail_memory(err);
     atomic_init(&own->sidecar, state);
     switch (state) {
     case TFS_SIDECAR_AGREES:
@@ -202,13 +203,17 @@ static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
                          const struct tfs_doc *after, struct tfs_error *err)
 {
     struct tfs_terrain_facts *facts = after->facts->own;
+    enum tfs_sidecar_state state;
 
-    if (tfs_blob_equal(before->parts[TFS_PART_NAMES], after->parts[TFS_PART_NAMES]) &&
-        !facts->sidecar_owed)
+    if (!facts->sidecar_owed &&
+        tfs_blob_equal(before->parts[TFS_PART_NAMES], after->parts[TFS_PART_NAMES]))
         return 0;
     int result = tfs_sidecar_update(save->path, tfs_terrain_names(after), err);
     facts->sidecar_owed = result < 0;
-    atomic_store(&facts->sidecar, tfs_sidecar_look(save->path, tfs_terrain_names(after)));
+    /* Without memory to look: it was just made to agree, or could not be. */
+    if (tfs_sidecar_look(save->path, tfs_terrain_names(after), &state) < 0)
+        state = result == 0 ? TFS_SIDECAR_AGREES : TFS_SIDECAR_DIFFERS;
+    atomic_store(&facts->sidecar, (int)state);
     return result;
 }
 
@@ -218,7 +223,7 @@ static int ter_open(struct tfs_save *save, struct tfs_error *err)
 {
     if (tfs_whole_file_open(save, err) < 0)
         return err->code;
-    char *sidecar = tfs_sidecar_path(save->path);
+    char *sidecar = tfs_sidecar_path(save->path); /* without memory the next mount sweeps */
     if (sidecar != NULL && save->options.lock == TFS_LOCK_EXCLUSIVE)
         tfs_file_remove_strays(sidecar);
     free(sidecar);
@@ -253,8 +258,9 @@ static int read_tail(const struct tfs_probe *probe, uint64_t from, uint8_t *tail
     return 0;
 }
 
-/* Does the whole file have one of the layouts? Looks at its header and the places of its table. */
-static bool fits(const struct tfs_probe *probe)
+/* Does the whole file have one of the layouts? Looks at its header and the places of its table. 1,
+ * 0, or -ENOMEM. */
+static int fits(const struct tfs_probe *probe)
 {
     struct tfs_error ignored = {0};
     struct tfs_ter_layout layout = {0};
@@ -264,7 +270,9 @@ static bool fits(const struct tfs_probe *probe)
     if (tfs_ter_head(probe->head, size, &layout, &ignored) < 0)
         return false;
     uint8_t *bytes = malloc((size_t)PROBE_TAIL_MAX * TFS_TER_PLACES);
-    bool read = bytes != NULL;
+    if (bytes == NULL)
+        return -ENOMEM;
+    bool read = true;
     for (unsigned i = 0; read && i < TFS_TER_PLACES; i++) {
         layout.extra = tfs_ter_places[i];
         read = read_tail(probe, tfs_ter_table_at(&layout), bytes + (size_t)PROBE_TAIL_MAX * i,
@@ -283,7 +291,10 @@ static int ter_probe(const struct tfs_probe *probe)
 
     if (!S_ISREG(probe->st.st_mode) || probe->head.size == 0)
         return TFS_BID_NONE;
-    if (fits(probe))
+    int found = fits(probe);
+    if (found < 0)
+        return found;
+    if (found > 0)
         return named ? TFS_BID_CERTAIN : TFS_BID_FULL;
     return named ? TFS_BID_LOW : TFS_BID_NONE;
 }

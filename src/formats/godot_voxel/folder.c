@@ -329,21 +329,38 @@ static void set_stat(struct tfs_save *save, const struct tfs_godot_index *index)
     }
 }
 
-static void judge_writable(struct tfs_save *save, const struct tfs_godot_index *index)
+/* Can this region be replaced? If not, *why; without memory to find out, `err`. */
+static int judge_region(const struct tfs_save *save, struct tfs_key place, struct tfs_error *why,
+                        struct tfs_error *err)
 {
+    char *path = tfs_godot_folder_region_path(save->path, place);
+    struct tfs_error found = {0};
+    char name[TFS_GODOT_REGION_NAME];
+
+    int result = path == NULL ? -ENOMEM : tfs_file_writable(path, &found);
+    free(path);
+    if (result == -ENOMEM)
+        return tfs_fail_memory(err);
+    tfs_godot_region_name(place, name);
+    if (result < 0)
+        tfs_fail(why, result, "regions/lod%u/%s: %s", place.group, name, found.text);
+    return 0;
+}
+
+static int judge_writable(struct tfs_save *save, const struct tfs_godot_index *index,
+                          struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+
+    for (size_t i = 0; i < index->count && why.code == 0; i++)
+        if (judge_region(save, index->files[i].place, &why, err) < 0)
+            return err->code;
     save->read_only = NULL;
-    for (size_t i = 0; i < index->count; i++) {
-        const struct tfs_key place = index->files[i].place;
-        char *path = tfs_godot_folder_region_path(save->path, place);
-        struct tfs_error err = {0};
-        char name[TFS_GODOT_REGION_NAME];
-        tfs_godot_region_name(place, name);
-        if (path != NULL && tfs_file_writable(path, &err) < 0)
-            tfs_save_set_read_only(save, "regions/lod%u/%s: %s", place.group, name, err.text);
-        free(path);
-    }
+    if (why.code < 0)
+        tfs_save_set_read_only(save, "%s", why.text);
     if (index->count == 0 && access(save->path, W_OK) < 0)
         tfs_save_set_read_only(save, "it cannot be written: %s", strerror(errno));
+    return 0;
 }
 
 static void folder_free(struct tfs_godot_folder *own)
@@ -368,14 +385,14 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
     if (find_folder(save, err) < 0 || lock_folder(save, own, err) < 0 ||
         tfs_godot_memo_create(save, err) < 0 ||
         tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
-        new_doc(&own->index, own->reading, &save->doc, err) < 0) {
+        new_doc(&own->index, own->reading, &save->doc, err) < 0 ||
+        judge_writable(save, &own->index, err) < 0) {
         tfs_godot_memo_free(save);
         folder_free(own);
         return err->code;
     }
     save->own = own;
     set_stat(save, &own->index);
-    judge_writable(save, &own->index);
     return 0;
 }
 
@@ -412,6 +429,8 @@ static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struc
                       : new_doc(&index, own->reading + 1, doc, err);
     if (result == 0 && !same)
         result = tfs_doc_keep_slots(*doc, save->doc, err);
+    if (result == 0)
+        result = judge_writable(save, &index, err);
     if (result < 0) {
         tfs_godot_index_release(&index);
         return result;
@@ -438,7 +457,6 @@ static int folder_reload(struct tfs_save *save, struct tfs_error *err)
     tfs_doc_unref(save->doc);
     save->doc = doc;
     set_stat(save, &own->index);
-    judge_writable(save, &own->index);
     return 0;
 }
 
@@ -484,7 +502,9 @@ static int folder_probe(const struct tfs_probe *probe)
     if (S_ISREG(probe->st.st_mode))
         return strcmp(probe->name, TFS_GODOT_META_NAME) == 0 ? TFS_BID_CERTAIN : TFS_BID_NONE;
     path = tfs_godot_folder_meta_path(probe->path);
-    bool there = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    if (path == NULL)
+        return -ENOMEM;
+    bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
     free(path);
     return there ? TFS_BID_CERTAIN : TFS_BID_NONE;
 }

@@ -198,17 +198,24 @@ struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index 
     return &index->files[at];
 }
 
+int tfs_godot_index_reserve(struct tfs_godot_index *index, struct tfs_error *err)
+{
+    if (index->count < index->capacity)
+        return 0;
+    size_t capacity = index->capacity == 0 ? 16 : index->capacity * 2;
+    struct tfs_godot_region_file *more = reallocarray(index->files, capacity, sizeof(*more));
+    if (more == NULL)
+        return tfs_fail_memory(err);
+    index->files = more;
+    index->capacity = capacity;
+    return 0;
+}
+
 int tfs_godot_index_add(struct tfs_godot_index *index, struct tfs_godot_region_file *file,
                         struct tfs_error *err)
 {
-    if (index->count == index->capacity) {
-        size_t capacity = index->capacity == 0 ? 16 : index->capacity * 2;
-        struct tfs_godot_region_file *more = reallocarray(index->files, capacity, sizeof(*more));
-        if (more == NULL)
-            return tfs_fail_memory(err);
-        index->files = more;
-        index->capacity = capacity;
-    }
+    if (tfs_godot_index_reserve(index, err) < 0)
+        return err->code;
     size_t at = locate(index, file->place);
     memmove(index->files + at + 1, index->files + at, (index->count - at) * sizeof(*index->files));
     index->files[at] = *file;

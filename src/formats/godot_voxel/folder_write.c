@@ -300,8 +300,8 @@ static int verify(const struct writer *w, struct region_job *job, struct tfs_rep
 
 /* ---- replacing ------------------------------------------------------------------------------- */
 
-/* The file on disk is the new one: so is what is known of it. */
-static int know(struct writer *w, struct region_job *job)
+/* The file on disk is the new one: so is what is known of it. There is room. */
+static void know(struct writer *w, struct region_job *job)
 {
     struct tfs_godot_region_file *known = tfs_godot_index_find(&w->own->index, job->after.place);
     struct tfs_error ignored = {0};
@@ -311,10 +311,9 @@ static int know(struct writer *w, struct region_job *job)
         tfs_godot_region_file_release(known);
         *known = job->after;
     } else if (tfs_godot_index_add(&w->own->index, &job->after, &ignored) < 0) {
-        return ignored.code;
+        return;
     }
     job->after.slots = NULL;
-    return 0;
 }
 
 static int replace(struct writer *w, struct region_job *job, struct tfs_error *err)
@@ -328,33 +327,51 @@ static int replace(struct writer *w, struct region_job *job, struct tfs_error *e
         return err->code;
     }
     const int written = r.fd;
+    /* What is to be known of the new file behind the rename finds its place before. */
+    if (tfs_godot_index_reserve(&w->own->index, err) < 0) {
+        tfs_replacement_cancel(&r);
+        return err->code;
+    }
     /* Nobody fetches a block between the rename and the new table. */
     pthread_mutex_lock(&w->own->lock);
     tfs_replacement_finish(&r, &job->old, err);
     bool renamed = job->old.fd == written;
     job->after.unsure = err->code < 0;
-    if (renamed && know(w, job) < 0)
-        tfs_fail_memory(err);
+    if (renamed)
+        know(w, job);
     tfs_file_close(&w->own->open);
     pthread_mutex_unlock(&w->own->lock);
     return renamed ? 1 : err->code;
 }
 
-/* The document that the disk holds has these steps too now. */
-static int reach(struct writer *w, const struct region_job *job, struct step *steps)
+/* The document that the disk will hold has these steps too: made before the file, because nothing
+ * may fail behind it. */
+static int look_ahead(struct writer *w, const struct region_job *job, struct tfs_edit *ahead,
+                      struct tfs_error *err)
 {
-    for (size_t i = 0; i < job->step_count; i++) {
-        struct step *step = &steps[i];
+    struct tfs_doc *reached = tfs_edit_finish(&w->reached);
+    int result = tfs_edit_open(reached, ahead, err);
+
+    tfs_doc_unref(reached);
+    for (size_t i = 0; i < job->step_count && result == 0; i++) {
+        const struct step *step = &job->steps[i];
         const struct tfs_chunk *chunk = tfs_doc_find(w->doc, step->block);
-        if (!is_made(job, step))
-            continue;
-        step->done = true;
-        int result = chunk == NULL ? tfs_edit_remove(&w->reached, step->block, w->err)
-                                   : tfs_edit_put(&w->reached, chunk, w->err);
-        if (result < 0)
-            return result;
+        if (is_made(job, step))
+            result = chunk == NULL ? tfs_edit_remove(ahead, step->block, err)
+                                   : tfs_edit_put(ahead, chunk, err);
     }
-    return 0;
+    return result;
+}
+
+/* The file is there. */
+static void reach(struct writer *w, const struct region_job *job, struct step *steps,
+                  struct tfs_edit *ahead)
+{
+    for (size_t i = 0; i < job->step_count; i++)
+        steps[i].done = steps[i].done || is_made(job, &steps[i]);
+    tfs_edit_release(&w->reached);
+    w->reached = *ahead;
+    *ahead = (struct tfs_edit){0};
 }
 
 /* Writes one region with the steps that are to be made now. */
@@ -362,6 +379,7 @@ static int write_one(struct writer *w, struct tfs_key place, struct step *steps,
                      struct region_job kind)
 {
     struct region_job job = kind;
+    struct tfs_edit ahead = {0};
     struct tfs_error why = {0};
     char name[TFS_GODOT_REGION_NAME];
     int result;
@@ -376,14 +394,19 @@ static int write_one(struct writer *w, struct tfs_key place, struct step *steps,
     if (result == 0)
         result = begin(w, &job, &why);
     if (result == 0)
+        result = look_ahead(w, &job, &ahead, &why);
+    if (result == 0)
         result = replace(w, &job, &why);
-    if (result > 0)
-        result = reach(w, &job, steps);
+    if (result > 0) {
+        reach(w, &job, steps, &ahead);
+        result = 0;
+    }
     if (why.code < 0) {
         tfs_godot_region_name(place, name);
         result = tfs_fail(w->err, why.code, "regions/lod%u/%s: %s", place.group, name, why.text);
     }
 out:
+    tfs_edit_release(&ahead);
     job_release(&job);
     /* Also what failed made and removed a file, which was not somebody else. */
     pthread_mutex_lock(&w->own->lock);

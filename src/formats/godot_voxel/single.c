@@ -34,8 +34,9 @@ static int read_all(const struct tfs_probe *probe, struct tfs_blob **bytes, stru
     struct tfs_buf out = {0};
     size_t size = (size_t)probe->st.st_size;
     uint8_t *room = tfs_buf_reserve(&out, size);
-    ssize_t got = room == NULL ? -1 : pread(probe->fd, room, size, 0);
-
+    if (room == NULL)
+        return tfs_fail_memory(err);
+    ssize_t got = pread(probe->fd, room, size, 0);
     if (got >= 0 && (size_t)got == size) {
         out.size = size;
         tfs_blob_take(&out, bytes, err);
@@ -67,10 +68,14 @@ static int single_probe(const struct tfs_probe *probe)
 
     if (is_old_file(probe->head))
         return TFS_BID_FULL;
-    if (!is_possible(probe) || read_all(probe, &bytes, &ignored) < 0)
+    if (!is_possible(probe))
         return TFS_BID_NONE;
+    if (read_all(probe, &bytes, &ignored) < 0)
+        return ignored.code == -ENOMEM ? -ENOMEM : TFS_BID_NONE;
     if (tfs_godot_block_open(bytes, &block, &ignored) == 0)
         bid = TFS_BID_FULL;
+    else if (ignored.code == -ENOMEM)
+        bid = -ENOMEM;
     else if (tfs_godot_block_begins(tfs_blob_span(bytes)))
         bid = BID_DAMAGED;
     tfs_godot_block_release(&block);

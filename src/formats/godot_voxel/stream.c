@@ -335,18 +335,21 @@ static bool exclusive(const struct tfs_save *save)
 }
 
 /* The journal lies beside the database. */
-static void judge_writable(struct tfs_save *save)
+static int judge_writable(struct tfs_save *save, struct tfs_error *err)
 {
     char *directory = tfs_file_directory(save->path);
 
+    if (directory == NULL)
+        return tfs_fail_memory(err);
     if (access(save->path, W_OK) < 0)
         tfs_save_set_read_only(save, "it cannot be written: %s", strerror(errno));
-    else if (directory != NULL && access(directory, W_OK) < 0)
+    else if (access(directory, W_OK) < 0)
         tfs_save_set_read_only(save,
                                "its directory, where the journal has to be, cannot be "
                                "written: %s",
                                strerror(errno));
     free(directory);
+    return 0;
 }
 
 /* Opens file and database; on failure neither is open. */
@@ -379,9 +382,8 @@ static int stream_open(struct tfs_save *save, struct tfs_error *err)
         return tfs_fail_memory(err);
     own->file.fd = -1;
     pthread_mutex_init(&own->lock, NULL);
-    judge_writable(save);
-    if (tfs_godot_memo_create(save, err) < 0 || open_both(save, &own->file, &own->db, err) < 0 ||
-        read_doc(own, &save->doc, err) < 0) {
+    if (judge_writable(save, err) < 0 || tfs_godot_memo_create(save, err) < 0 ||
+        open_both(save, &own->file, &own->db, err) < 0 || read_doc(own, &save->doc, err) < 0) {
         tfs_godot_memo_free(save);
         stream_free(own);
         return err->code;
@@ -433,44 +435,57 @@ static void stat_again(struct tfs_save *save, struct stream *own)
         save->st = own->file.st = st;
 }
 
-static int reopen(struct tfs_save *save, struct stream *own, struct tfs_error *err)
+/* Reads a database that was put in the place of ours; ours stays open until that is done, because
+ * what cannot be read is not to be shown instead of it. */
+static int read_another(struct tfs_save *save, struct stream *own, struct tfs_doc **doc,
+                        struct tfs_error *err)
 {
-    struct tfs_file_handle file = {.fd = -1};
-    struct tfs_godot_db db;
+    struct tfs_file_handle file = own->file;
+    struct tfs_godot_db db = own->db;
+    const uint32_t seen = own->seen;
 
-    if (open_both(save, &file, &db, err) < 0)
-        return err->code;
-    tfs_godot_db_close(&own->db);
-    tfs_file_close(&own->file);
-    own->db = db;
+    if (open_both(save, &own->file, &own->db, err) == 0) {
+        if (read_doc(own, doc, err) == 0 && tfs_doc_keep_slots(*doc, save->doc, err) == 0) {
+            tfs_godot_db_close(&db);
+            tfs_file_close(&file);
+            return 0;
+        }
+        tfs_godot_db_close(&own->db);
+        tfs_file_close(&own->file);
+    }
     own->file = file;
-    return 0;
+    own->db = db;
+    own->seen = seen;
+    return err->code;
 }
 
-/* Has the row of meta changed? Then nothing that was read before means the same. */
-static bool meta_changed(struct stream *own, struct tfs_error *err)
+/* Reads the row of meta again. If it has changed, nothing that was read before means the same: then
+ * all is read. After a failure the row counts as it was. */
+static int read_by_meta(struct tfs_save *save, struct stream *own, struct tfs_doc **doc,
+                        struct tfs_error *err)
 {
-    const struct tfs_godot_db before = own->db;
+    struct tfs_godot_db *db = &own->db;
+    const struct tfs_godot_db before = *db;
 
-    return tfs_godot_db_meta(&own->db, err) < 0 || before.schema != own->db.schema ||
-           before.format != own->db.format || before.po2 != own->db.po2;
+    if (tfs_godot_db_meta(db, err) == 0) {
+        if (before.schema == db->schema && before.format == db->format && before.po2 == db->po2)
+            return refresh_doc(own, save->doc, doc, err);
+        if (read_doc(own, doc, err) == 0)
+            tfs_doc_keep_slots(*doc, save->doc, err);
+    }
+    if (err->code < 0) {
+        db->schema = before.schema;
+        db->format = before.format;
+        db->po2 = before.po2;
+    }
+    return err->code;
 }
 
 static int read_again(struct tfs_save *save, struct stream *own, struct tfs_doc **doc,
                       struct tfs_error *err)
 {
-    bool another = replaced(save, own);
-
-    if (another && reopen(save, own, err) < 0)
-        return err->code;
-    another = another || meta_changed(own, err);
-    if (err->code < 0)
-        return err->code;
-    if (!another)
-        return refresh_doc(own, save->doc, doc, err);
-    if (read_doc(own, doc, err) < 0)
-        return err->code;
-    return tfs_doc_keep_slots(*doc, save->doc, err);
+    return replaced(save, own) ? read_another(save, own, doc, err)
+                               : read_by_meta(save, own, doc, err);
 }
 
 static int stream_reload(struct tfs_save *save, struct tfs_error *err)

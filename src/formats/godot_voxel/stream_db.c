@@ -290,6 +290,7 @@ static const char *const sql_of[TFS_GODOT_SQL_STATEMENTS] = {
     [TFS_GODOT_SQL_PUT_EXTRA] = "INSERT INTO blocks (loc, instances) VALUES (?1, ?2) "
                                 "ON CONFLICT (loc) DO UPDATE SET instances = excluded.instances",
     [TFS_GODOT_SQL_DELETE] = "DELETE FROM blocks WHERE loc = ?1",
+    [TFS_GODOT_SQL_ROLLBACK] = "ROLLBACK",
 };
 
 /* NULL: it cannot be made, and `err` says why. */
@@ -463,9 +464,18 @@ int tfs_godot_db_fetch(struct tfs_godot_db *db, struct tfs_key key, struct tfs_g
 /* ---- transactions
  * -------------------------------------------------------------------------------- */
 
+/* What takes it back is made first: that must not need memory when there is none. */
+static int begin(struct tfs_godot_db *db, const char *sql, struct tfs_error *err)
+{
+    if (prepare(db, TFS_GODOT_SQL_ROLLBACK, err) == NULL)
+        return err->code;
+    tfs_godot_db_rollback(db);
+    return execute(db, sql, err);
+}
+
 int tfs_godot_db_snapshot(struct tfs_godot_db *db, struct tfs_error *err)
 {
-    return execute(db, "BEGIN", err);
+    return begin(db, "BEGIN", err);
 }
 
 int tfs_godot_db_begin(struct tfs_godot_db *db, struct tfs_error *err)
@@ -474,7 +484,7 @@ int tfs_godot_db_begin(struct tfs_godot_db *db, struct tfs_error *err)
      * neighbours along. */
     if (db->corrupt)
         return tfs_fail(err, -EBADMSG, "the database is damaged: nothing is written to it");
-    return execute(db, "BEGIN IMMEDIATE", err);
+    return begin(db, "BEGIN IMMEDIATE", err);
 }
 
 int tfs_godot_db_commit(struct tfs_godot_db *db, struct tfs_error *err)
@@ -500,11 +510,13 @@ int tfs_godot_db_touch(struct tfs_godot_db *db, struct tfs_error *err)
 
 void tfs_godot_db_rollback(struct tfs_godot_db *db)
 {
-    struct tfs_error ignored = {0};
+    sqlite3_stmt *statement = db->statements[TFS_GODOT_SQL_ROLLBACK];
 
-    /* Some failures have ended the transaction already. */
-    if (sqlite3_get_autocommit(db->db) == 0)
-        execute(db, "ROLLBACK", &ignored);
+    /* Some failures have ended the transaction already; without the statement none began. */
+    if (sqlite3_get_autocommit(db->db) != 0 || statement == NULL)
+        return;
+    sqlite3_step(statement);
+    sqlite3_reset(statement);
 }
 
 /* Runs a statement that gives no row. */

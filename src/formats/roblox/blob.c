@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "formats/roblox/roblox.h"
+
+#include <errno.h>
 #include "formats/roblox/source.h"
 
 static int blob_scan(struct tfs_rbx_source *source, struct tfs_facts *facts, uint64_t inflate_limit,
@@ -43,18 +45,18 @@ static int blob_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs
 }
 
 /* Is the whole file a value? */
-static bool is_value(const struct tfs_probe *probe)
+static int is_value(const struct tfs_probe *probe)
 {
     struct tfs_file_handle file = {.fd = probe->fd};
     struct tfs_rbx_index index = {0};
     struct tfs_blob *bytes = NULL;
     struct tfs_error err = {0};
-    bool fits = tfs_file_read(&file, TFS_INFLATE_LIMIT, &bytes, &err) == 0 &&
-                tfs_rbx_index_open(tfs_blob_span(bytes), &index, &err) == 0;
+    int fits = tfs_file_read(&file, TFS_INFLATE_LIMIT, &bytes, &err) == 0 &&
+               tfs_rbx_index_open(tfs_blob_span(bytes), &index, &err) == 0;
 
     tfs_rbx_index_release(&index);
     tfs_blob_unref(bytes);
-    return fits;
+    return err.code == -ENOMEM ? -ENOMEM : fits;
 }
 
 /* Less than any other format may say: a file that nobody else wants is refused with the place
@@ -67,7 +69,8 @@ static int blob_probe(const struct tfs_probe *probe)
 
     if (head.size < 2 || head.data[0] != TFS_RBX_VERSION || head.data[1] > TFS_RBX_LOG2_MAX)
         return TFS_BID_NONE;
-    return is_value(probe) ? TFS_BID_LOW : BID_DAMAGED;
+    int value = is_value(probe);
+    return value < 0 ? value : value > 0 ? TFS_BID_LOW : BID_DAMAGED;
 }
 
 static const struct tfs_file_codec blob_codec = {.decode = blob_decode, .encode = tfs_rbx_encode};

@@ -9,6 +9,7 @@
 #include <lz4.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* What the engine uses; `LZ4_compress_default` has no level. */
 #define ZSTD_LEVEL 9
@@ -47,6 +48,13 @@ static int fail_damaged(const struct tfs_rbx_packed *packed, struct tfs_error *e
                     tfs_rbx_packing_name(packed->packing), packed->size);
 }
 
+static int fail_zstd(const struct tfs_rbx_packed *packed, size_t result, struct tfs_error *err)
+{
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+        return tfs_fail_memory(err);
+    return fail_damaged(packed, err);
+}
+
 /* ---- the head -------------------------------------------------------------------------------- */
 
 void tfs_rbx_unpacker_release(struct tfs_rbx_unpacker *u)
@@ -74,7 +82,7 @@ static int zstd_head(struct tfs_rbx_unpacker *u, const struct tfs_rbx_packed *pa
             break; /* the frame is cut off */
     }
     if (ZSTD_isError(left))
-        return fail_damaged(packed, err);
+        return fail_zstd(packed, left, err);
     *size = out.pos;
     return 0;
 }
@@ -128,21 +136,25 @@ static bool size_possible(const struct tfs_rbx_packed *packed)
     return false;
 }
 
-static bool unpack_into(const struct tfs_rbx_packed *packed, uint8_t *out)
+static int unpack_into(const struct tfs_rbx_packed *packed, uint8_t *out, struct tfs_error *err)
 {
     const char *from = (const char *)packed->bytes.data;
+    size_t size = 0;
 
     switch (packed->packing) {
     case TFS_RBX_STORED:
         memcpy(out, from, packed->size);
-        return true;
+        return 0;
     case TFS_RBX_LZ4:
-        return LZ4_decompress_safe(from, (char *)out, (int)packed->bytes.size, (int)packed->size) ==
-               (int)packed->size;
+        if (LZ4_decompress_safe(from, (char *)out, (int)packed->bytes.size, (int)packed->size) !=
+            (int)packed->size)
+            return fail_damaged(packed, err);
+        return 0;
     case TFS_RBX_ZSTD:
-        return ZSTD_decompress(out, packed->size, from, packed->bytes.size) == packed->size;
+        size = ZSTD_decompress(out, packed->size, from, packed->bytes.size);
+        return size == packed->size ? 0 : fail_zstd(packed, size, err);
     }
-    return false;
+    return 0;
 }
 
 int tfs_rbx_unpack(const struct tfs_rbx_packed *packed, struct tfs_buf *out, struct tfs_error *err)
@@ -158,8 +170,8 @@ int tfs_rbx_unpack(const struct tfs_rbx_packed *packed, struct tfs_buf *out, str
     uint8_t *room = tfs_buf_reserve(out, packed->size);
     if (room == NULL)
         return tfs_fail_memory(err);
-    if (!unpack_into(packed, room))
-        return fail_damaged(packed, err);
+    if (unpack_into(packed, room, err) < 0)
+        return err->code;
     out->size += packed->size;
     return 0;
 }
