@@ -684,6 +684,63 @@ START_TEST(values_of_other_types_are_damage_of_their_chunk)
 }
 END_TEST
 
+/* The chunk shows no bytes, and is nobody else's business. */
+static void check_damaged_row(const char *sentence)
+{
+    ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, one));
+    ck_assert(godot_shows(&c, one, "raw.bin", ""));
+    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", sentence));
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 4"), -EBADMSG);
+    ck_assert(godot_shows(&c, two, "channels/data5.txt", "depth 8\nfill 0\n"));
+}
+
+static void check_restored_row(void)
+{
+    ck_assert_int_eq(godot_put_text(&c, two, "channels/data5.txt", "fill 4"), 0);
+    commit();
+    struct tfs_buf raw = godot_get(&c, two, "raw.bin");
+    ck_assert_int_eq(godot_put(&c, one, "raw.bin", tfs_buf_span(&raw)), 0);
+    commit();
+    reopen();
+    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 4\n"));
+    tfs_buf_release(&raw);
+}
+
+START_TEST(value_longer_than_any_block_is_damage_of_its_chunk)
+{
+    voxel_stream(db_path(), 2, 3);
+    run_and_close("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                  "UPDATE blocks SET vb = zeroblob(280000000) WHERE loc = '-50,-1,-50,0'");
+    must_open();
+    check_damaged_row("damaged: chunks/-50_-1_-50: a value in the database has more than ");
+    check_restored_row();
+}
+END_TEST
+
+/* A page behind the row's own says that the next one is where no page is. Nothing is written
+ * then. */
+START_TEST(damaged_page_of_a_row_is_damage_of_its_chunk)
+{
+    const size_t page = 512;
+
+    voxel_stream_of(db_path(), 2, 3, 4);
+    must_open();
+    struct tfs_buf raw = godot_get(&c, one, "raw.bin"), file;
+    godot_close(&c);
+    file = godot_read_file(db_path());
+    const uint8_t *found = memmem(file.data, file.size, raw.data + raw.size / 2, 64);
+    ck_assert_ptr_nonnull(found);
+    memset(file.data + (size_t)(found - file.data) / page * page, 0x7f, 4);
+    godot_write_file(db_path(), tfs_buf_span(&file));
+    must_open();
+    check_damaged_row("damaged: chunks/-50_-1_-50: the database: ");
+    ck_assert_int_eq(godot_put_text(&c, two, "channels/data5.txt", "fill 4"), 0);
+    ck_assert_int_eq(godot_commit(&c), -EBADMSG);
+    tfs_buf_release(&raw);
+    tfs_buf_release(&file);
+}
+END_TEST
+
 START_TEST(trigger_of_the_file_does_not_run)
 {
     voxel_stream(db_path(), 2, 3);
@@ -800,6 +857,8 @@ static Suite *stream_suite(void)
     tcase_add_loop_test(tcase, foreign_database_is_refused_with_a_sentence, 0, COUNT(refused));
     tcase_add_test(tcase, coordinate_format_null_is_0);
     tcase_add_test(tcase, values_of_other_types_are_damage_of_their_chunk);
+    tcase_add_test(tcase, value_longer_than_any_block_is_damage_of_its_chunk);
+    tcase_add_test(tcase, damaged_page_of_a_row_is_damage_of_its_chunk);
     tcase_add_test(tcase, trigger_of_the_file_does_not_run);
     tcase_add_test(tcase, block_of_another_size_is_damage);
     tcase_add_test(tcase, file_that_may_not_be_written_is_shown_read_only);

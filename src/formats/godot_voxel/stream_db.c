@@ -61,6 +61,9 @@ static int fail(struct tfs_godot_db *db, int result, struct tfs_error *err)
         return tfs_fail(err, code,
                         "the database, its journal, or what its journal refers to cannot be "
                         "opened");
+    if (code == -EFBIG)
+        return tfs_fail(err, code, "a value in the database has more than %d bytes, as no block",
+                        VALUE_MAX);
     return tfs_fail(err, code, "the database: %s", sqlite3_errmsg(db->db));
 }
 

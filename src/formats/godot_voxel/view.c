@@ -30,7 +30,7 @@ static int decode(struct tfs_godot_view *view, const struct tfs_godot_rules *rul
 {
     struct tfs_error why = {0};
 
-    if (view->stored == NULL)
+    if (view->stored == NULL || view->damage != NULL)
         return 0;
     if (tfs_godot_block_open(view->stored, &view->block, &why) < 0 ||
         tfs_godot_rules_size(rules, &view->block, &why) < 0)
@@ -47,6 +47,12 @@ static int fetch(struct tfs_save *save, const struct tfs_godot_rules *rules,
     if (view->chunk.tag == 0 ||
         rules->fetch(save, &view->chunk, &view->stored, &view->extra, err) == 0)
         return 0;
+    /* What is damaged where it lies is damage of this chunk, not of all that look at it. */
+    if ((view->chunk.tag & TFS_GODOT_LAZY) != 0 && (err->code == -EBADMSG || err->code == -EFBIG)) {
+        struct tfs_error why = *err;
+        tfs_error_reset(err);
+        return keep_damage(view, &why, err);
+    }
     if (view->chunk.tag != TFS_GODOT_LAZY_EXTRA || err->code == -ENOMEM || err->code == -ESTALE)
         return err->code;
     /* What was edited is here, and stays readable when the disk is not. */

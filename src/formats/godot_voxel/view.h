@@ -16,7 +16,8 @@ struct tfs_godot_view {
     int unread;              /* the failure to fetch `extra`; 0: there was none */
     bool readable;           /* `block` is set */
     struct tfs_godot_block block;
-    char *damage; /* why there is a stored block but none to read; NULL: there is no such thing */
+    char *damage; /* why there is a block but none to read, and perhaps no bytes that are stored;
+                   * NULL: there is no such thing */
 };
 
 /* Fetches and decodes; what does not decode is a view with `damage`. Where the document has the
@@ -36,9 +37,13 @@ void tfs_godot_memo_free(struct tfs_save *save);
 
 /* ---- counts over all chunks ------------------------------------------------------------------ */
 
+#define TFS_GODOT_TALLY_NAMES 16
+
 struct tfs_godot_tally {
     size_t blocks, empty, damaged, instances;
     size_t versions[TFS_GODOT_VERSION_MAX + 1];
+    /* The first chunks of each version. */
+    struct tfs_key names[TFS_GODOT_VERSION_MAX + 1][TFS_GODOT_TALLY_NAMES];
     size_t kinds[TFS_GODOT_KINDS];
     size_t depths[TFS_GODOT_CHANNELS][TFS_GODOT_DEPTH_MAX + 1]; /* blocks with that depth */
     size_t dense[TFS_GODOT_CHANNELS];                           /* blocks with mode NONE */
