@@ -24,14 +24,48 @@ static void add_levels(struct tfs_buf *out, const struct tfs_doc *doc)
     }
 }
 
+static void add_path(struct tfs_buf *out, struct tfs_key key)
+{
+    if (key.group > 0)
+        tfs_buf_printf(out, "lods/%u/", key.group);
+    tfs_buf_printf(out, "chunks/%d_%d_%d", key.x, key.y, key.z);
+}
+
+/* The version that most blocks have, of equals the newer. */
+static unsigned usual_version(const struct tfs_godot_tally *tally)
+{
+    unsigned usual = TFS_GODOT_VERSION_MAX;
+
+    for (unsigned v = TFS_GODOT_VERSION_MAX; v >= TFS_GODOT_VERSION_MIN; v--)
+        if (tally->versions[v] > tally->versions[usual])
+            usual = v;
+    return usual;
+}
+
+/* Blocks of another version than most have are named. */
+static void add_version(struct tfs_buf *out, const struct tfs_godot_tally *tally, unsigned version)
+{
+    const size_t count = tally->versions[version];
+    size_t named = count < TFS_GODOT_TALLY_NAMES ? count : TFS_GODOT_TALLY_NAMES;
+
+    if (count == 0)
+        return;
+    tfs_buf_printf(out, "block version: %u in %zu chunk%s", version, count, plural(count));
+    for (size_t i = 0; version != usual_version(tally) && i < named; i++) {
+        tfs_buf_add_text(out, i == 0 ? ": " : ", ");
+        add_path(out, tally->names[version][i]);
+    }
+    if (version != usual_version(tally) && count > named)
+        tfs_buf_printf(out, ", and %zu more", count - named);
+    tfs_buf_add_text(out, "\n");
+}
+
 static void add_blocks(struct tfs_buf *out, const struct tfs_godot_tally *tally)
 {
     if (tally->x > 0)
         tfs_info_line(out, "block size", "%u x %u x %u", tally->x, tally->y, tally->z);
     for (unsigned v = TFS_GODOT_VERSION_MIN; v <= TFS_GODOT_VERSION_MAX; v++)
-        if (tally->versions[v] > 0)
-            tfs_info_line(out, "block version", "%u in %zu chunk%s", v, tally->versions[v],
-                          plural(tally->versions[v]));
+        add_version(out, tally, v);
     for (unsigned k = 0; k < TFS_GODOT_KINDS; k++)
         if (tally->kinds[k] > 0)
             tfs_info_line(out, "block container", "%s in %zu chunk%s",
@@ -86,13 +120,11 @@ static void add_scale(struct tfs_buf *out, const struct tfs_godot_tally *tally)
 
 static void add_damage(void *arg, const struct tfs_chunk *chunk, const char *why)
 {
-    const struct tfs_key key = chunk->key;
+    struct tfs_buf *out = arg;
 
-    if (key.group == 0)
-        tfs_info_line(arg, "damaged", "chunks/%d_%d_%d: %s", key.x, key.y, key.z, why);
-    else
-        tfs_info_line(arg, "damaged", "lods/%u/chunks/%d_%d_%d: %s", key.group, key.x, key.y, key.z,
-                      why);
+    tfs_buf_add_text(out, "damaged: ");
+    add_path(out, chunk->key);
+    tfs_buf_printf(out, ": %s\n", why);
 }
 
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,

@@ -101,7 +101,8 @@ static int update(struct updating *u)
     return result;
 }
 
-static void count_summary(const struct tfs_godot_summary *summary, struct tfs_godot_tally *tally)
+static void count_summary(const struct tfs_godot_summary *summary, struct tfs_key key,
+                          struct tfs_godot_tally *tally)
 {
     tally->instances += (summary->flags & TFS_GODOT_SUMMARY_EXTRA) != 0;
     tally->damaged += (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0;
@@ -110,7 +111,9 @@ static void count_summary(const struct tfs_godot_summary *summary, struct tfs_go
         return;
     }
     tally->blocks++;
-    tally->versions[summary->version]++;
+    size_t before = tally->versions[summary->version]++;
+    if (before < TFS_GODOT_TALLY_NAMES)
+        tally->names[summary->version][before] = key;
     tally->kinds[summary->kind]++;
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
         tally->depths[i][summary->depths >> 2 * i & 3]++;
@@ -153,7 +156,7 @@ int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
     int result = update(&u);
     for (size_t i = 0; i < doc->count && result == 0; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        count_summary(&memo->summaries[chunk->slot], tally);
+        count_summary(&memo->summaries[chunk->slot], chunk->key, tally);
         result = look_closer(&u, chunk, tally, damage, arg);
     }
     pthread_mutex_unlock(&memo->tally_lock);
