@@ -1,9 +1,12 @@
 /* formats/godot_voxel: folders of regions, and meta.vxrm. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../lib/godot_case.h"
 #include "../lib/voxel_maker.h"
@@ -116,6 +119,30 @@ START_TEST(meta_is_read_or_refused_with_a_sentence)
         ck_assert_uint_eq(meta.sector_size, 512);
         ck_assert_uint_eq(meta.depths[3], 1);
     }
+}
+END_TEST
+
+START_TEST(meta_that_nests_too_deep_is_refused)
+{
+    struct tfs_godot_meta meta;
+    struct tfs_error err = {0};
+    struct tfs_buf text = {0};
+
+    for (unsigned i = 0; i < 100000; i++)
+        tfs_buf_u8(&text, '[');
+    ck_assert_int_eq(tfs_godot_meta_parse(tfs_buf_span(&text), &meta, &err), -EBADMSG);
+    tfs_buf_release(&text);
+}
+END_TEST
+
+START_TEST(meta_that_is_no_utf_8_is_refused)
+{
+    struct tfs_godot_meta meta;
+    struct tfs_error err = {0};
+    const char *text = "{\"version\": 3, \"\xff\": 1, " REST "}";
+
+    ck_assert_int_eq(tfs_godot_meta_parse(tfs_span_of(text), &meta, &err), -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(err.text, "is not JSON: unable to decode byte 0xff"));
 }
 END_TEST
 
@@ -452,6 +479,51 @@ START_TEST(region_that_disagrees_with_meta_refuses_the_folder)
 }
 END_TEST
 
+static void make_fifo(const char *path)
+{
+    ck_assert_int_eq(mkfifo(path, 0644), 0);
+}
+
+static void make_directory(const char *path)
+{
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+static void make_link(const char *path)
+{
+    ck_assert_int_eq(symlink("r.0.0.0.vxr", path), 0);
+}
+
+static void make_endless(const char *path)
+{
+    ck_assert_int_eq(symlink("/dev/zero", path), 0);
+}
+
+static void make_empty(const char *path)
+{
+    ck_assert_int_eq(close(open(path, O_CREAT | O_WRONLY, 0644)), 0);
+}
+
+static const struct {
+    void (*make)(const char *path);
+    const char *sentence;
+} strange_files[] = {
+    {make_fifo, "regions/lod0/r.5.0.0.vxr is not a regular file"},
+    {make_directory, "regions/lod0/r.5.0.0.vxr is not a regular file"},
+    {make_link, "regions/lod0/r.5.0.0.vxr cannot be opened: Too many levels of symbolic links"},
+    {make_endless, "regions/lod0/r.5.0.0.vxr cannot be opened: Too many levels of symbolic links"},
+    {make_empty, "regions/lod0/r.5.0.0.vxr does not begin as a region does, with VXR_"},
+};
+
+START_TEST(region_that_is_no_file_refuses_the_folder)
+{
+    voxel_folder(world(), 1);
+    strange_files[_i].make(scratch_path("world/regions/lod0/r.5.0.0.vxr"));
+    ck_assert_int_lt(godot_open(&c, world()), 0);
+    ck_assert_str_eq(c.err.text, strange_files[_i].sentence);
+}
+END_TEST
+
 START_TEST(region_too_far_out_is_refused)
 {
     voxel_folder(world(), 1);
@@ -498,6 +570,8 @@ static Suite *folder_suite(void)
     TCase *meta = unit_case(suite, "meta"), *tcase = unit_case(suite, "folder");
 
     tcase_add_loop_test(meta, meta_is_read_or_refused_with_a_sentence, 0, COUNT(metas));
+    tcase_add_test(tcase, meta_that_nests_too_deep_is_refused);
+    tcase_add_test(tcase, meta_that_is_no_utf_8_is_refused);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, folder_shows_the_blocks_of_all_regions);
@@ -518,6 +592,7 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, strays_of_a_killed_process_are_removed);
     tcase_add_loop_test(tcase, region_that_disagrees_with_meta_refuses_the_folder, 0,
                         COUNT(disagreements));
+    tcase_add_loop_test(tcase, region_that_is_no_file_refuses_the_folder, 0, COUNT(strange_files));
     tcase_add_test(tcase, region_too_far_out_is_refused);
     tcase_add_test(tcase, block_whose_size_lies_is_damage_of_its_chunk);
     tcase_add_test(tcase, folder_without_meta_is_none);
