@@ -193,7 +193,9 @@ int tfs_godot_store_raw(struct tfs_edit *edit, const struct tfs_godot_view *view
     struct tfs_godot_block block = {0};
     struct tfs_blob *stored = NULL;
 
-    if (view->stored != NULL && tfs_span_equal(bytes, tfs_blob_span(view->stored)))
+    /* What cannot be fetched was shown as no bytes. */
+    if ((view->stored != NULL || view->damage != NULL) &&
+        tfs_span_equal(bytes, tfs_blob_span(view->stored)))
         return 0;
     if (tfs_blob_copy(bytes, &stored, err) == 0 && tfs_godot_block_open(stored, &block, err) == 0 &&
         tfs_godot_rules_size(rules, &block, err) == 0 &&
