@@ -1,7 +1,6 @@
 /* Calls of a session as programs make them: see session_driver.h. */
 #include "session_driver.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +14,15 @@ struct tfs_save *save;
 struct tfs_session *session;
 char messages[TEST_MESSAGES];
 static pthread_mutex_t message_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Ends the process: what calls this may be a test of check, or a fuzz target without it. */
+static void must(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "session_driver: %s\n", what);
+    abort();
+}
 
 static void on_message(void *arg, const char *line)
 {
@@ -34,7 +42,7 @@ void open_with(struct tfs_session_options options)
     options.exit_fd = -1;
     messages[0] = '\0';
     save = toy_save_create();
-    ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
+    must(tfs_session_open(save, &options, &events, &session, &err) == 0, err.text);
 }
 
 /* ---- calls that answer later ---- */
@@ -123,13 +131,13 @@ struct tfs_handle *open_path(const char *path, int flags)
     const char *name;
     bool keep;
     if (look(path, &attr) == 0) {
-        ck_assert_int_eq(tfs_session_open_file(session, attr.id, flags, 1, &handle, &keep), 0);
+        must(tfs_session_open_file(session, attr.id, flags, 1, &handle, &keep) == 0, path);
         return handle;
     }
     uint64_t parent = parent_of(path, &name);
-    ck_assert_uint_ne(parent, 0);
-    ck_assert_int_eq(tfs_session_create(session, parent, name, 0644, 0, 0, flags, &handle, &attr),
-                     0);
+    must(parent != 0 &&
+             tfs_session_create(session, parent, name, 0644, 0, 0, flags, &handle, &attr) == 0,
+         path);
     return handle;
 }
 
@@ -142,7 +150,7 @@ int write_text(struct tfs_handle *handle, uint64_t offset, const char *text)
 int put(const char *path, const char *text)
 {
     struct tfs_handle *handle = open_path(path, O_WRONLY | O_TRUNC);
-    ck_assert_int_eq(write_text(handle, 0, text), 0);
+    must(write_text(handle, 0, text) == 0, path);
     int result = flush(handle);
     tfs_session_release(session, handle);
     return result;
@@ -216,7 +224,7 @@ int sync_directory(const char *path)
 {
     struct answer a;
     struct tfs_attr attr;
-    ck_assert_int_eq(look(path, &attr), 0);
+    must(look(path, &attr) == 0, path);
     answer_init(&a);
     tfs_session_fsync_directory(session, attr.id, REPLY(&a));
     return answer_wait(&a);
@@ -245,7 +253,7 @@ const char *list(const char *path)
     struct tfs_attr attr = {.id = 1};
     names[0] = '\0';
     if (path[0] != '\0')
-        ck_assert_int_eq(look(path, &attr), 0);
+        must(look(path, &attr) == 0, path);
     int result = tfs_session_read_directory(session, attr.id, 0, false, list_name, names);
     return result < 0 ? strerror(-result) : names;
 }
