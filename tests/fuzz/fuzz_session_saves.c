@@ -63,26 +63,6 @@ static unsigned choose(unsigned below)
 
 /* ---- the disk -------------------------------------------------------------------------------- */
 
-static void read_file(const char *path, struct tfs_buf *out)
-{
-    FILE *file = fopen(path, "rb");
-    char piece[4096];
-
-    tfs_buf_clear(out);
-    REQUIRE(file != NULL);
-    for (size_t n; (n = fread(piece, 1, sizeof(piece), file)) > 0;)
-        tfs_buf_add(out, piece, n);
-    fclose(file);
-}
-
-static void write_file(const char *path, struct tfs_span bytes)
-{
-    FILE *file = fopen(path, "wb");
-
-    REQUIRE(file != NULL && fwrite(bytes.data, 1, bytes.size, file) == bytes.size);
-    REQUIRE(fclose(file) == 0);
-}
-
 static void look_at_disk(void)
 {
     const struct tfs_open_options options = {.lock = TFS_LOCK_NONE};
@@ -313,7 +293,7 @@ static void check_all(unsigned step)
 static void before_call(void)
 {
     if (w.single)
-        read_file(w.path, &w.before);
+        fuzz_save_read(w.path, &w.before);
 }
 
 /* What every call may answer, and that the save is as it was when it failed. */
@@ -326,7 +306,7 @@ static void after_call(int result)
     if (result == -ESTALE && w.outside)
         w.against = true;
     if (result < 0 && w.single && !w.staging) {
-        read_file(w.path, &after);
+        fuzz_save_read(w.path, &after);
         REQUIRE(tfs_span_equal(tfs_buf_span(&after), tfs_buf_span(&w.before)));
     }
     tfs_buf_release(&after);
@@ -619,7 +599,7 @@ static void make_smaller(struct tfs_buf *out)
         tfs_edit_release(&edit);
     }
     tfs_save_close(opened);
-    read_file(w.path, out);
+    fuzz_save_read(w.path, out);
 }
 
 /* A save of the same game that is laid out otherwise. */
@@ -644,7 +624,7 @@ static void make_other(enum fuzz_save kind, struct tfs_buf *out)
         ter_make(&bytes, &(struct ter_world){7, TER_PLAIN, false, 9, 3, 2});
     } else {
         fuzz_save_make(others[kind], fuzz_save_dir(), path);
-        read_file(path, out);
+        fuzz_save_read(path, out);
     }
     if (bytes.size > 0)
         tfs_buf_add(out, bytes.data, bytes.size);
@@ -660,7 +640,7 @@ static void make_variants(unsigned kind)
         return;
     fuzz_save_clear(fuzz_save_dir());
     fuzz_save_make(kinds[kind], fuzz_save_dir(), w.path);
-    read_file(w.path, &v[0]);
+    fuzz_save_read(w.path, &v[0]);
     make_smaller(&v[1]);
     make_other(kinds[kind], &v[2]);
     tfs_buf_add(&v[3], v[0].data, v[0].size / 2);
@@ -674,7 +654,7 @@ static void do_outside(void)
     if (!w.single)
         return;
     snprintf(path, sizeof(path), "%s.new", w.path);
-    write_file(path, tfs_buf_span(&w.variants[w.index][variant]));
+    fuzz_save_write(path, tfs_buf_span(&w.variants[w.index][variant]));
     REQUIRE(rename(path, w.path) == 0);
     w.outside = true;
     w.against = w.against || any_dirty();

@@ -18,6 +18,8 @@ static struct tfs_save *open_save(const char *path, enum tfs_lock lock)
     return save;
 }
 
+#define STRANGE_CHUNKS_MAX 16 /* more would only be slow */
+
 /* ---- in memory ------------------------------------------------------------------------------- */
 
 static struct tfs_save *opened[FUZZ_SAVES];
@@ -69,35 +71,68 @@ static void check_disk(struct lens_check *c)
     struct tfs_save *save = open_save(c->save->path, TFS_LOCK_NONE);
 
     lens_check_open(&again, save);
-    lens_check_same(c, &again, true);
+    /* info.txt still tells what was found strange when the save was read. */
+    lens_check_same(c, &again, !c->strange);
     lens_check_close(&again);
     tfs_save_close(save);
+}
+
+/* Edits, a commit, and what is on disk then. */
+static void edit_and_commit(struct lens_check *c, struct tfs_span edits)
+{
+    struct tfs_error err = {0};
+
+    lens_check_edits(c, edits);
+    if (c->doc->count > CHUNKS_TOO_MANY)
+        return;
+    int result = c->save->container->commit(c->save, c->doc, &err);
+    if (result == 0) {
+        tfs_doc_unref(c->doc);
+        c->doc = tfs_doc_ref(c->save->doc);
+        check_disk(c);
+        REQUIRE(c->save->container->changed(c->save, &err) == 0);
+    } else {
+        REQUIRE(err.text[0] != '\0' && result != -ESTALE && result != -ENOMEM);
+        REQUIRE(result != -EROFS || c->save->read_only != NULL);
+    }
 }
 
 void commit_target(const enum fuzz_save *kinds, size_t count, struct tfs_span bytes)
 {
     struct lens_check c;
-    struct tfs_error err = {0};
     char path[FUZZ_PATH];
 
     if (bytes.size == 0)
         return;
     fuzz_save_clear(fuzz_save_dir());
     fuzz_save_make(kinds[bytes.data[0] % count], fuzz_save_dir(), path);
-    lens_check_open(&c, open_save(path, TFS_LOCK_EXCLUSIVE));
+    struct tfs_save *save = open_save(path, TFS_LOCK_EXCLUSIVE);
+    lens_check_open(&c, save);
     c.chunks_max = 4;
-    lens_check_edits(&c, (struct tfs_span){bytes.data + 1, bytes.size - 1});
-    if (c.doc->count > CHUNKS_TOO_MANY) {
-        /* Not worth the time. */
-    } else if (c.save->container->commit(c.save, c.doc, &err) == 0) {
-        tfs_doc_unref(c.doc);
-        c.doc = tfs_doc_ref(c.save->doc);
-        check_disk(&c);
-        REQUIRE(c.save->container->changed(c.save, &err) == 0);
-    } else {
-        REQUIRE(err.text[0] != '\0' && err.code != -ESTALE);
+    edit_and_commit(&c, (struct tfs_span){bytes.data + 1, bytes.size - 1});
+    lens_check_close(&c);
+    tfs_save_close(save);
+}
+
+void strange_target(const char *path, struct tfs_span edits)
+{
+    const struct tfs_open_options options = {.lock = TFS_LOCK_EXCLUSIVE, .inflate_limit = 1 << 20};
+    struct tfs_save *save = NULL;
+    struct tfs_error err = {0};
+    struct lens_check c;
+    int result = tfs_save_open(path, NULL, &options, &save, &err);
+
+    if (result < 0) {
+        REQUIRE(result == err.code && err.text[0] != '\0' && result != -ENOMEM);
+        return;
     }
-    struct tfs_save *save = c.save;
+    lens_check_open(&c, save);
+    c.strange = true;
+    c.chunks_max = (uint32_t)c.doc->count + 4;
+    if (c.doc->count <= STRANGE_CHUNKS_MAX) {
+        lens_check_unedited(&c);
+        edit_and_commit(&c, edits);
+    }
     lens_check_close(&c);
     tfs_save_close(save);
 }

@@ -16,4 +16,8 @@ void edit_target(const enum fuzz_save *kinds, size_t count, struct tfs_span byte
  * committed. */
 void commit_target(const enum fuzz_save *kinds, size_t count, struct tfs_span bytes);
 
+/* What lies at that path, whatever it is: refused with a sentence, or a save that obeys the laws as
+ * far as its chunks decode; then it is edited and committed as above. */
+void strange_target(const char *path, struct tfs_span edits);
+
 #endif

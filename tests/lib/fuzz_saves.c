@@ -22,11 +22,29 @@ static void must(bool good, const char *what)
     abort();
 }
 
-static void write_bytes(const char *path, const void *data, size_t size)
+void fuzz_save_write(const char *path, struct tfs_span bytes)
 {
     FILE *file = fopen(path, "wb");
 
-    must(file != NULL && fwrite(data, 1, size, file) == size && fclose(file) == 0, path);
+    must(file != NULL && fwrite(bytes.data, 1, bytes.size, file) == bytes.size && fclose(file) == 0,
+         path);
+}
+
+void fuzz_save_read(const char *path, struct tfs_buf *bytes)
+{
+    FILE *file = fopen(path, "rb");
+    char piece[4096];
+
+    must(file != NULL, path);
+    tfs_buf_clear(bytes);
+    for (size_t n; (n = fread(piece, 1, sizeof(piece), file)) > 0;)
+        tfs_buf_add(bytes, piece, n);
+    must(fclose(file) == 0 && !bytes->failed, path);
+}
+
+static void write_bytes(const char *path, const void *data, size_t size)
+{
+    fuzz_save_write(path, (struct tfs_span){data, size});
 }
 
 static void write_maker(const char *path, struct maker_bytes *bytes)

@@ -6,7 +6,7 @@
 #ifndef TFS_TESTS_FUZZ_SAVES_H
 #define TFS_TESTS_FUZZ_SAVES_H
 
-#include <stddef.h>
+#include "base/buf.h"
 
 enum fuzz_save {
     FUZZ_REGION_TABLE,   /* Cosmic Reach, version 3 */
@@ -33,6 +33,10 @@ void fuzz_save_make(enum fuzz_save kind, const char *dir, char path[FUZZ_PATH]);
 /* A new directory for this process, on a file system in memory where there is one; removed with all
  * in it when the process exits. */
 const char *fuzz_save_dir(void);
+
+/* Makes or overwrites a file; reads one whole, into a buffer that is emptied first. */
+void fuzz_save_write(const char *path, struct tfs_span bytes);
+void fuzz_save_read(const char *path, struct tfs_buf *bytes);
 
 /* Removes all that is in the directory. */
 void fuzz_save_clear(const char *dir);

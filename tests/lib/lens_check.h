@@ -17,6 +17,7 @@ struct lens_check {
     struct tfs_save *save;
     struct tfs_doc *base; /* what was on disk */
     struct tfs_doc *doc;  /* with what was accepted so far */
+    bool strange;         /* nobody vouches for what is on disk: chunks may be damaged */
     uint32_t chunks_max;  /* no more chunks are made than this */
 };
 
