@@ -182,7 +182,8 @@ struct tfs_container {
                 struct tfs_blob **blob, struct tfs_error *err);
     /* Puts `doc` on disk, durably and verified, old or new at every instant; then save->doc = doc
      * (or an equal one). ESTALE: the save changed on disk since it was read. After a failure the
-     * save on disk is the old one. */
+     * save on disk is the old one; or the new one (of several files, some of them), where only
+     * making that durable failed. Then a commit of the same document writes it again. */
     int (*commit)(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
     /* Has the save changed on disk since it was read or committed? 1 yes, 0 no, or negative.
      * Cheap. */

@@ -481,12 +481,27 @@ int tfs_godot_db_snapshot(struct tfs_godot_db *db, struct tfs_error *err)
     return begin(db, "BEGIN", err);
 }
 
+/* SQLite calls a page that could not be read damaged, too: was it only that? */
+static bool is_sound(struct tfs_godot_db *db)
+{
+    sqlite3_stmt *statement = NULL;
+    const char *verdict = NULL;
+
+    if (sqlite3_prepare_v2(db->db, "PRAGMA quick_check(1)", -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        verdict = (const char *)sqlite3_column_text(statement, 0);
+    bool sound = verdict != NULL && strcmp(verdict, "ok") == 0;
+    sqlite3_finalize(statement);
+    return sound;
+}
+
 int tfs_godot_db_begin(struct tfs_godot_db *db, struct tfs_error *err)
 {
     /* SQLite names a bad page once and uses it the second time: a row written into one can take its
      * neighbours along. */
-    if (db->corrupt)
+    if (db->corrupt && !is_sound(db))
         return tfs_fail(err, -EBADMSG, "the database is damaged: nothing is written to it");
+    db->corrupt = false;
     return begin(db, "BEGIN IMMEDIATE", err);
 }
 
