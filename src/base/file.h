@@ -80,6 +80,9 @@ struct tfs_replacement {
  * limit is EFBIG here. */
 int tfs_replacement_open(const char *path, const struct tfs_file_handle *old,
                          struct tfs_replacement *r, struct tfs_error *err);
+/* Gives a file that was not there yet the owner, group and permissions of another. */
+int tfs_replacement_give(struct tfs_replacement *r, const struct stat *like,
+                         struct tfs_error *err);
 /* Flushes the buffer and reads the whole temp file back: for the caller's verification. */
 int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, struct tfs_error *err);
 /* fdatasync, identity of the old file (ESTALE when it is another by now; EEXIST for a new file that

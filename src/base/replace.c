@@ -87,21 +87,26 @@ static int copy_attributes(int from, int to, struct tfs_error *err)
     return err->code;
 }
 
+static int give(int fd, const struct stat *to, struct tfs_error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return tfs_fail_errno(err, "the new copy cannot be examined");
+    if ((st.st_uid != to->st_uid || st.st_gid != to->st_gid) &&
+        fchown(fd, to->st_uid, to->st_gid) < 0)
+        return tfs_fail(err, -errno,
+                        "the new copy cannot be given to user %u and group %u, to whom "
+                        "the old one belongs: %s",
+                        to->st_uid, to->st_gid, strerror(errno));
+    return 0;
+}
+
 /* Owner and attributes. The mode comes when all is written, because a write takes set-id bits
  * away. */
 static int inherit(int to, const struct tfs_file_handle *old, struct tfs_error *err)
 {
-    struct stat st;
-
-    if (fstat(to, &st) < 0)
-        return tfs_fail_errno(err, "the new copy cannot be examined");
-    if ((st.st_uid != old->st.st_uid || st.st_gid != old->st.st_gid) &&
-        fchown(to, old->st.st_uid, old->st.st_gid) < 0)
-        return tfs_fail(err, -errno,
-                        "the new copy cannot be given to user %u and group %u, to whom "
-                        "the old one belongs: %s",
-                        old->st.st_uid, old->st.st_gid, strerror(errno));
-    return copy_attributes(old->fd, to, err);
+    return give(to, &old->st, err) < 0 ? err->code : copy_attributes(old->fd, to, err);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -322,6 +327,13 @@ static int sync_directory(const struct tfs_replacement *r, struct tfs_error *err
         return 0;
     return tfs_fail(err, -EIO, "was written, but its directory could not be made durable: %s",
                     strerror(errno));
+}
+
+int tfs_replacement_give(struct tfs_replacement *r, const struct stat *like, struct tfs_error *err)
+{
+    if (give(r->fd, like, err) == 0 && fchmod(r->fd, like->st_mode & 0777) < 0)
+        tfs_fail_errno(err, "the permissions cannot be set");
+    return err->code;
 }
 
 int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *file,

@@ -120,6 +120,17 @@ levels() {
         'changed lods/2/-4_0_0 data5,added lods/2/0_0_0'
 }
 
+owner_of_regions() {
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    chown -R 65534:65534 "$S"
+    chmod 640 "$S/meta.vxrm"
+    up
+    want cp -r "$M/chunks/$C" "$M/chunks/-70_3_90"
+    down
+    same 'others than the owner' "$(find "$S" ! -user 65534 -o ! -group 65534)" ''
+    same 'new regions' "$(find "$S/regions" -name '*.vxr' -perm 640 | wc -l)" 1
+}
+
 # The second of two files cannot be written, and the daemon dies there and then: the first one is new, the
 # second is old, and the block that moved from one to the other is in both.
 crash_between_files() {
@@ -271,6 +282,7 @@ saves folder folder 2
 edits 'folder'
 try 'folder: chunks made, copied, moved, removed' directories
 try 'folder: far away' far_away
+try 'folder: a new region has the owner of meta.vxrm' owner_of_regions
 try 'folder: regions without an edit' other_region_untouched
 try 'folder: levels of detail' levels
 try 'folder: a crash between two files' crash_between_files

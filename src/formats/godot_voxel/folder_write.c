@@ -115,19 +115,36 @@ static int make_changes(struct region_job *job, struct tfs_error *err)
     return 0;
 }
 
+/* A directory that root makes belongs to whom the save belongs to. */
+static void give_directory(int parent, const char *name, const struct stat *like,
+                           struct tfs_error *err)
+{
+    struct stat st;
+
+    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        ((st.st_uid != like->st_uid || st.st_gid != like->st_gid) &&
+         fchownat(parent, name, like->st_uid, like->st_gid, AT_SYMLINK_NOFOLLOW) < 0))
+        tfs_fail_errno(err, "a directory for regions cannot be given to the owner of meta.vxrm");
+}
+
 /* Makes a directory durable in its parent. Also one that is there: who made it may have failed, or
  * been killed, before it was. */
-static int make_directory(char *path, struct tfs_error *err)
+static int make_directory(const char *path, const struct stat *like, struct tfs_error *err)
 {
     char *parent = tfs_file_directory(path);
     int fd = parent == NULL ? -ENOMEM : tfs_directory_open(parent);
+    const char *name = strrchr(path, '/') + 1;
+    /* Whoever may read meta.vxrm may search the directory. */
+    mode_t mode = (like->st_mode & 0777) | (like->st_mode & 0444) >> 2;
 
     free(parent);
     if (fd < 0)
         return tfs_fail(err, fd, "the directory of regions cannot be opened: %s", strerror(-fd));
-    if (mkdirat(fd, strrchr(path, '/') + 1, 0777) < 0 && errno != EEXIST)
+    if (mkdirat(fd, name, mode) == 0)
+        give_directory(fd, name, like, err);
+    else if (errno != EEXIST)
         tfs_fail_errno(err, "a directory for regions cannot be made");
-    else if (fsync(fd) < 0 && errno != EINVAL)
+    if (err->code == 0 && fsync(fd) < 0 && errno != EINVAL)
         tfs_fail_errno(err, "the directory of regions cannot be made durable");
     close(fd);
     return err->code;
@@ -137,8 +154,11 @@ static int make_directories(const struct writer *w, uint32_t lod, struct tfs_err
 {
     const struct tfs_godot_watch *watches = w->own->index.watches;
 
-    return make_directory(watches[0].path, err) < 0 ? err->code
-                                                    : make_directory(watches[1 + lod].path, err);
+    const struct stat *like = &w->own->index.meta_st;
+
+    return make_directory(watches[0].path, like, err) < 0
+               ? err->code
+               : make_directory(watches[1 + lod].path, like, err);
 }
 
 /* What a region that is not there yet would be, empty. */
@@ -322,7 +342,8 @@ static int replace(struct writer *w, struct region_job *job, struct tfs_error *e
 
     if (tfs_replacement_open(job->path, job->old.fd < 0 ? NULL : &job->old, &r, err) < 0)
         return err->code;
-    if (write_region(w, job, &r.sink, err) < 0 || verify(w, job, &r, err) < 0) {
+    if ((job->old.fd < 0 && tfs_replacement_give(&r, &w->own->index.meta_st, err) < 0) ||
+        write_region(w, job, &r.sink, err) < 0 || verify(w, job, &r, err) < 0) {
         tfs_replacement_cancel(&r);
         return err->code;
     }
