@@ -183,6 +183,7 @@ typedef void (*keep_fn)(void *arg, const char *path, struct tfs_span bytes);
 
 struct changes {
     struct tfs_session *s;
+    const struct tfs_doc *disk; /* what they are the changes of */
     keep_fn keep;
     void *arg;
     size_t count;
@@ -238,7 +239,7 @@ static void keep_root_files(struct changes *c)
 {
     struct tfs_session *s = c->s;
     const struct tfs_tree *tree = s->save->tree;
-    uint32_t files = tree->root_changes != NULL ? tree->root_changes(s->disk, s->doc) : UINT32_MAX;
+    uint32_t files = tree->root_changes != NULL ? tree->root_changes(c->disk, s->doc) : UINT32_MAX;
     for (unsigned i = 0; i < tree->root_count; i++) {
         const struct tfs_file *file = &tree->root_files[i];
         uint32_t members = file->family_count != NULL ? file->family_count(s->doc) : 1;
@@ -250,10 +251,10 @@ static void keep_root_files(struct changes *c)
 static void keep_changes(struct changes *c)
 {
     struct tfs_session *s = c->s;
-    (void)tfs_doc_diff(s->disk, s->doc, keep_chunk, c);
+    (void)tfs_doc_diff(c->disk, s->doc, keep_chunk, c);
     bool root = s->save->tree->fixed_chunks;
     for (unsigned i = 0; i < TFS_PARTS; i++)
-        root = root || s->disk->parts[i] != s->doc->parts[i];
+        root = root || c->disk->parts[i] != s->doc->parts[i];
     if (root)
         keep_root_files(c);
 }
@@ -266,10 +267,10 @@ static void keep_as_rejected(void *arg, const char *path, struct tfs_span bytes)
     pthread_mutex_unlock(&s->lock);
 }
 
-void tfs_keep_changes_rejected(struct tfs_session *s)
+void tfs_keep_changes_rejected(struct tfs_session *s, const struct tfs_doc *disk)
 {
-    struct changes c = {s, keep_as_rejected, s, 0};
-    if (s->doc->version == s->disk->version)
+    struct changes c = {s, disk, keep_as_rejected, s, 0};
+    if (s->doc->version == disk->version)
         return;
     keep_changes(&c);
     tfs_message(s, "%s: changed by another program; our unsaved edits are in %s/rejected/",
@@ -429,7 +430,7 @@ static int store_unsaved(struct unsaved *u, const char *parent)
     int result = u->parent < 0 ? u->parent : open_unsaved(u, parent);
     if (result < 0)
         return result;
-    struct changes c = {u->s, keep_on_disk, u, 0};
+    struct changes c = {u->s, u->s->disk, keep_on_disk, u, 0};
     if (!tfs_same_content(u->s->disk, u->s->doc))
         keep_changes(&c);
     keep_tree(u, u->s->rejected, "rejected");

@@ -79,49 +79,6 @@ static int take_theirs(struct tfs_session *s, struct tfs_error *err)
     return 0;
 }
 
-struct rebasing {
-    struct tfs_edit *edit;
-    struct tfs_error *err;
-};
-
-static int rebase_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    struct rebasing *r = arg;
-    if (after == NULL) {
-        if (tfs_doc_find(tfs_edit_doc(r->edit), before->key) == NULL)
-            return 0;
-        return tfs_edit_remove(r->edit, before->key, r->err);
-    }
-    return tfs_edit_put(r->edit, after, r->err);
-}
-
-/* Puts our edited chunks onto the save as it is now. */
-static int take_mine(struct tfs_session *s, struct tfs_error *err)
-{
-    struct tfs_edit edit;
-    struct tfs_doc *old = tfs_doc_ref(s->disk);
-    struct rebasing r = {&edit, err};
-    int result = reload(s, err);
-    if (result > 0)
-        stale_all(s);
-    if (result >= 0)
-        result = tfs_edit_open(s->save->doc, &edit, err);
-    if (result == 0) {
-        result = tfs_doc_diff(old, s->doc, rebase_chunk, &r);
-        for (unsigned i = 0; i < TFS_PARTS; i++) {
-            if (old->parts[i] != s->doc->parts[i])
-                tfs_edit_part(&edit, i, s->doc->parts[i]);
-        }
-        if (result == 0)
-            adopt_reloaded(s, tfs_edit_finish(&edit));
-        tfs_edit_release(&edit);
-    }
-    tfs_doc_unref(old);
-    if (result == 0)
-        tfs_message(s, "%s: changed by another program; our edits were put onto it", s->save->name);
-    return result;
-}
-
 /* Documents being written were made for the save as it was: they will be refused. */
 static void outdate_pending(struct tfs_session *s)
 {
@@ -134,6 +91,94 @@ static void outdate_pending(struct tfs_session *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* ---- our edits onto theirs ------------------------------------------------------------------- */
+
+struct rebasing {
+    struct tfs_session *s;
+    struct tfs_edit *edit;
+    struct tfs_error *err;
+};
+
+static int fail_misfit(struct tfs_error *err)
+{
+    return tfs_fail(err, -ESTALE,
+                    "the save was changed by another program, and is laid out otherwise now: our "
+                    "edits do not fit it");
+}
+
+static bool fits(const struct rebasing *r, const struct tfs_chunk *chunk)
+{
+    const struct tfs_tree *tree = r->s->save->tree;
+    return tree->fits == NULL || tree->fits(r->s->doc, r->edit->base, chunk);
+}
+
+static int rebase_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct rebasing *r = arg;
+    if (!fits(r, after != NULL ? after : before))
+        return fail_misfit(r->err);
+    if (after == NULL) {
+        if (tfs_doc_find(tfs_edit_doc(r->edit), before->key) == NULL)
+            return 0;
+        return tfs_edit_remove(r->edit, before->key, r->err);
+    }
+    return tfs_edit_put(r->edit, after, r->err);
+}
+
+static int rebase_parts(struct rebasing *r, const struct tfs_doc *old)
+{
+    const struct tfs_doc *ours = r->s->doc;
+    for (unsigned i = 0; i < TFS_PARTS; i++) {
+        if (old->parts[i] == ours->parts[i])
+            continue;
+        if (!fits(r, NULL))
+            return fail_misfit(r->err);
+        tfs_edit_part(r->edit, i, ours->parts[i]);
+    }
+    return 0;
+}
+
+/* The document that was read again, with what differs between `old` and ours. */
+static int rebase(struct tfs_session *s, const struct tfs_doc *old, struct tfs_doc **doc,
+                  struct tfs_error *err)
+{
+    struct tfs_edit edit;
+    struct rebasing r = {s, &edit, err};
+    int result = tfs_edit_open(s->save->doc, &edit, err);
+    if (result < 0)
+        return result;
+    result = tfs_doc_diff(old, s->doc, rebase_chunk, &r);
+    if (result == 0)
+        result = rebase_parts(&r, old);
+    if (result == 0)
+        *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return result;
+}
+
+/* Puts our edited chunks onto the save as it is now. Where that cannot be, they give way as with
+ * `theirs`: they must never be written over a save that they were not made for. */
+static int take_mine(struct tfs_session *s, struct tfs_error *err)
+{
+    struct tfs_doc *old = tfs_doc_ref(s->disk), *doc = NULL;
+    int result = reload(s, err);
+    if (result > 0)
+        stale_all(s);
+    if (result >= 0) {
+        result = rebase(s, old, &doc, err);
+        if (result < 0) {
+            tfs_keep_changes_rejected(s, old);
+            outdate_pending(s);
+            doc = tfs_doc_ref(s->save->doc);
+        }
+        adopt_reloaded(s, doc);
+    }
+    tfs_doc_unref(old);
+    if (result == 0)
+        tfs_message(s, "%s: changed by another program; our edits were put onto it", s->save->name);
+    return result;
+}
+
 static int resolve(struct tfs_session *s, bool editing, struct tfs_error *err)
 {
     if (!editing)
@@ -144,7 +189,7 @@ static int resolve(struct tfs_session *s, bool editing, struct tfs_error *err)
     case TFS_CONFLICT_MINE:
         return take_mine(s, err);
     case TFS_CONFLICT_THEIRS:
-        tfs_keep_changes_rejected(s);
+        tfs_keep_changes_rejected(s, s->disk);
         outdate_pending(s);
         return take_theirs(s, err);
     }

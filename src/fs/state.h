@@ -400,7 +400,8 @@ void tfs_log_error(struct tfs_session *s, const struct tfs_error *err, const cha
 void tfs_keep_rejected_locked(struct tfs_session *s, const char *path, struct tfs_span bytes);
 /* The handle that was refused at `path` said it right in the end: what was kept of it goes. */
 void tfs_keep_accepted_locked(struct tfs_session *s, const char *path);
-void tfs_keep_changes_rejected(struct tfs_session *s);
+/* What reads otherwise than in `disk` goes to rejected/. */
+void tfs_keep_changes_rejected(struct tfs_session *s, const struct tfs_doc *disk);
 /* Writes what could not be saved beside the save; 0: there was nothing. */
 int tfs_keep_unsaved(struct tfs_session *s);
 void tfs_status_update_locked(struct tfs_session *s);

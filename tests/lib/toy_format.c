@@ -183,6 +183,15 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
            (tfs_span_equal(note_of(before), note_of(after)) ? 0 : 4);
 }
 
+static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                 const struct tfs_chunk *chunk)
+{
+    (void)ours;
+    (void)theirs;
+    (void)chunk;
+    return !toy_disk.misfit;
+}
+
 static const struct tfs_lens raw_lens = {.get = raw_get, .put = raw_put};
 static const struct tfs_lens text_lens = {.get = text_get, .put = text_put};
 static const struct tfs_lens note_lens = {
@@ -202,6 +211,7 @@ static const struct tfs_tree tree = {
     .chunk_count = 3,
     .chunk_create = chunk_create,
     .chunk_move = chunk_move,
+    .fits = fits,
     .chunk_changes = chunk_changes,
 };
 

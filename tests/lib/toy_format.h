@@ -22,6 +22,7 @@ struct toy_disk {
     _Atomic int changed;            /* another program wrote the save */
     _Atomic int looks;              /* how often that was asked */
     struct tfs_doc *_Atomic theirs; /* what it wrote */
+    _Atomic bool misfit;            /* and no chunk of ours fits that */
     /* Called once, in the middle of: text.txt being rendered, being judged, a commit. */
     void (*during[TOY_MOMENTS])(void);
 };

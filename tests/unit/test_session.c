@@ -594,6 +594,27 @@ START_TEST(session_mine_puts_our_chunks_onto_the_new_save)
 }
 END_TEST
 
+/* Found by fuzz_session_saves: tiles of one size were put onto a terrain of another. */
+START_TEST(session_mine_gives_way_where_our_chunks_do_not_fit)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_MINE, .commit_seconds = 60});
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
+    outside_change(1, "theirs");
+    toy_disk.misfit = true;
+    ck_assert_int_eq(sync_directory("chunks"), -ESTALE);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
+    ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "theirs");
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "ours");
+    ck_assert_ptr_nonnull(strstr(messages, "do not fit"));
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "again"), 0);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "again");
+    ck_assert_str_eq(toy_blob(save->doc, 1), "theirs");
+}
+END_TEST
+
 static bool gives_eio(const char *path)
 {
     return strcmp(cat(path), strerror(EIO)) == 0;
@@ -966,6 +987,7 @@ static const TTest *const *const tests[] = {
     &session_asks_when_the_save_changed_under_an_edit,
     &session_theirs_reloads_and_keeps_our_bytes_aside,
     &session_mine_puts_our_chunks_onto_the_new_save,
+    &session_mine_gives_way_where_our_chunks_do_not_fit,
     &session_broken_save_gives_eio_until_it_is_good_again,
     &session_flush_waits_for_a_judgement_under_way,
     &session_close_during_a_judgement_keeps_refused_bytes,

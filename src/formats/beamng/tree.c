@@ -169,6 +169,17 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
     return tfs_fail(err, -EBADMSG, "the tile does not have %zu bytes", size);
 }
 
+/* Tiles, and the table of names, are stored as the layout has them. */
+static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                 const struct tfs_chunk *chunk)
+{
+    const struct tfs_ter_layout *a = tfs_terrain_layout(ours), *b = tfs_terrain_layout(theirs);
+
+    (void)chunk;
+    return a->side == b->side && a->version == b->version && a->extra == b->extra &&
+           a->nul == b->nul;
+}
+
 static int refuse_change(const struct tfs_edit *edit, struct tfs_error *err)
 {
     uint32_t tiles = tfs_tiles_a_side(tfs_terrain_layout(tfs_edit_doc(edit)));
@@ -206,6 +217,7 @@ const struct tfs_tree tfs_beamng_tree = {
     .chunk_remove = chunk_refuse,
     .chunk_move = chunk_move,
     .chunk_check = chunk_check,
+    .fits = fits,
     .chunk_changes = chunk_changes,
     .root_changes = root_changes,
 };

@@ -178,6 +178,19 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
     return tfs_cosmic_body_check(&body, chunk->blob->data, err);
 }
 
+/* A body is as its version says, which is one for a column; the region is that of the name, or of
+ * the chunks that are there. */
+static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                 const struct tfs_chunk *chunk)
+{
+    const struct tfs_cosmic_facts *a = ours->facts->own, *b = theirs->facts->own;
+    const struct tfs_chunk *column = chunk == NULL ? NULL : column_to_join(theirs, chunk->key);
+    struct tfs_error ignored = {0};
+
+    return a->version == b->version && (column == NULL || column->tag == chunk->tag) &&
+           (chunk == NULL || check_place(theirs, chunk->key, &ignored) == 0);
+}
+
 /* ---- what reads differently
  * ------------------------------------------------------------------- */
 
@@ -263,6 +276,7 @@ const struct tfs_tree tfs_cosmic_reach_tree = {
     .chunk_create = chunk_create,
     .chunk_move = chunk_move,
     .chunk_check = chunk_check,
+    .fits = fits,
     .chunk_changes = chunk_changes,
     .root_changes = root_changes,
 };

@@ -6,6 +6,7 @@
 #include "formats/godot_voxel/rules.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "formats/godot_voxel/channel.h"
 
@@ -16,6 +17,19 @@ static int check_axis(const struct tfs_godot_rules *rules, unsigned axis, int32_
         return 0;
     return tfs_fail(err, -EINVAL, "%s holds no chunk with %c = %d, only %d to %d", rules->place,
                     "xyz"[axis], at, rules -> low[axis], rules -> high[axis]);
+}
+
+bool tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                         const struct tfs_chunk *chunk)
+{
+    const struct tfs_godot_rules *a = tfs_godot_rules(ours), *b = tfs_godot_rules(theirs);
+
+    (void)chunk;
+    return a->cubed == b->cubed && a->po2 == b->po2 && a->depths_fixed == b->depths_fixed &&
+           memcmp(a->depths, b->depths, sizeof(a->depths)) == 0 && a->stored_max == b->stored_max &&
+           a->cased == b->cased && a->lods == b->lods &&
+           memcmp(a->low, b->low, sizeof(a->low)) == 0 &&
+           memcmp(a->high, b->high, sizeof(a->high)) == 0;
 }
 
 int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_key key,

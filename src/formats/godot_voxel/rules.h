@@ -53,6 +53,10 @@ uint64_t tfs_godot_place_of_size(const struct tfs_godot_block *block);
 /* The size of the document's blocks along x, y, z. */
 void tfs_godot_rules_sides(const struct tfs_doc *doc, uint32_t sides[3]);
 
+/* Are blocks of one a block of the other? For tfs_tree.fits. */
+bool tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                         const struct tfs_chunk *chunk);
+
 /* May a block lie there? EINVAL with a sentence. */
 int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_key key,
                                struct tfs_error *err);

@@ -73,6 +73,17 @@ static int check_place(const struct tfs_doc *doc, struct tfs_key key, struct tfs
     return 0;
 }
 
+/* Records are those of an edge, which is one for a terrain. */
+static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                 const struct tfs_chunk *chunk)
+{
+    struct tfs_error ignored = {0};
+
+    (void)ours;
+    return chunk == NULL || (check_place(theirs, chunk->key, &ignored) == 0 &&
+                             tfs_rbx_group(theirs, chunk->key.group)->log2 == chunk->tag);
+}
+
 static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
                         struct tfs_error *err)
 {
@@ -190,6 +201,7 @@ const struct tfs_tree tfs_rbx_tree = {
     .chunk_remove = chunk_remove,
     .chunk_move = chunk_move,
     .chunk_check = chunk_check,
+    .fits = fits,
     .chunk_changes = chunk_changes,
     .root_changes = root_changes,
 };
