@@ -89,11 +89,10 @@ class Replay:
 
 
 def record_mount(bench):
-    """The calls until the writer hears 0."""
+    """The calls from the mount on, which may make a log beside a database, until the writer hears 0."""
     bench.fresh()
-    bench.strike.order(COUNT, record=True, wait=True)
+    bench.strike.order(COUNT, record=True)
     mount = harness.Mount(bench, *harness.options_of(bench))
-    bench.strike.start()
     error = harness.write_all(mount, bench, 1)
     bench.strike.stop()
     mount.kill()
