@@ -69,7 +69,7 @@ def survive(bench, states, before, wanted=('new',), swap=False):
     run = replay.Replay(bench, states, CHOICE)
     if leaves_out_a_sync(bench):
         wanted = saves.GOOD
-    run.look(disk, wanted, 'a power cut after it was acknowledged')
+    run.look(disk, wanted, 'a power cut after it was acknowledged', 12)
     return run.problems[0] if run.problems else ''
 
 
@@ -193,6 +193,9 @@ def fail_write(writer, n, error, way, kinds, tally):
         problem = problem or judge_error(bench, states.judge(at_error), way)
     elif states.judge(at_error) != 'new':
         problem = f'nothing is heard, but the save is {states.judge(at_error)}'
+    status, said = bench.run('check', os.path.join(bench.work, 'after', bench.kind.file), struck=False)
+    if status != 0 or (bench.kind.named and bench.kind.named in said):
+        problem = problem or f'in the end check says: {status} {said}'
     strays = saves.strays_of(bench.directory)
     if strays and not bench.strike.what.startswith('unlink'):
         problem = problem or f'left behind: {strays}'

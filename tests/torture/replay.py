@@ -35,10 +35,10 @@ def lay_out(state, directory):
             f.write(data)
 
 
-def states_of(disk, choice):
+def states_of(disk, choice, samples):
     yield disk.state(DROP)
     yield disk.state(KEEP)
-    for _ in range(SAMPLES):
+    for _ in range(samples):
         yield disk.state(choice)
 
 
@@ -69,8 +69,8 @@ class Replay:
             return self.bench.after_crash(self.states)
         return '', self.verdicts[key]
 
-    def look(self, disk, wanted, where):
-        for state in states_of(disk, self.choice):
+    def look(self, disk, wanted, where, samples=SAMPLES):
+        for state in states_of(disk, self.choice, samples):
             problem, verdict = self.verdict(state)
             self.figures['states'] += 1
             if verdict in self.figures:

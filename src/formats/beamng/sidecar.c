@@ -120,15 +120,21 @@ bool tfs_sidecar_rewrite(struct tfs_span json, struct tfs_ter_names names, struc
 /* ---- the file -------------------------------------------------------------------------------- */
 
 /* What there is, read: 0, or negative when there is nothing to be read. *file stays open. */
-static int read_sidecar(const char *path, struct tfs_file_handle *file, struct tfs_blob **json)
+static int read_sidecar(const char *path, struct tfs_file_handle *file, struct tfs_blob **json,
+                        struct tfs_error *err)
 {
-    struct tfs_error ignored = {0};
-
-    if (tfs_file_open(path, false, file, &ignored) < 0)
-        return ignored.code;
-    if (tfs_file_read(file, SIDECAR_MAX, json, &ignored) < 0)
+    if (tfs_file_open(path, false, file, err) < 0)
+        return err->code;
+    if (tfs_file_read(file, SIDECAR_MAX, json, err) < 0)
         tfs_file_close(file);
-    return ignored.code;
+    return err->code;
+}
+
+/* Is there none that concerns us: absent, or too strange to be one? Else reading it failed. */
+static bool is_none(int code)
+{
+    return code == -ENOENT || code == -ENOTDIR || code == -ELOOP || code == -EINVAL ||
+           code == -EFBIG || code == -EACCES;
 }
 
 int tfs_sidecar_look(const char *save_path, struct tfs_ter_names names,
@@ -137,11 +143,12 @@ int tfs_sidecar_look(const char *save_path, struct tfs_ter_names names,
     char *path = tfs_sidecar_path(save_path);
     struct tfs_file_handle file;
     struct tfs_blob *json = NULL;
+    struct tfs_error ignored = {0};
 
     *state = TFS_SIDECAR_ABSENT;
     if (path == NULL)
         return -errno;
-    int result = read_sidecar(path, &file, &json);
+    int result = read_sidecar(path, &file, &json, &ignored);
     if (result == 0) {
         result = tfs_sidecar_judge(tfs_blob_span(json), names, state);
         tfs_file_close(&file);
@@ -195,12 +202,13 @@ int tfs_sidecar_update(const char *save_path, struct tfs_ter_names names, struct
 
     if (path == NULL && errno == 0)
         return 0;
-    int result = path == NULL ? -ENOMEM : read_sidecar(path, &file, &json);
-    if (result == 0) {
+    if (path == NULL) {
+        tfs_fail_memory(&why);
+    } else if (read_sidecar(path, &file, &json, &why) == 0) {
         rewrite(path, &file, tfs_blob_span(json), names, &why);
         tfs_file_close(&file);
-    } else if (result == -ENOMEM) {
-        tfs_fail_memory(&why);
+    } else if (is_none(why.code)) {
+        tfs_error_reset(&why);
     }
     if (why.code < 0)
         tfs_fail(err, why.code, "the terrain is saved, but not the list of materials in %s: %s",
