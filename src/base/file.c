@@ -215,6 +215,18 @@ int tfs_directory_open(const char *path)
     return code == ENOTDIR && lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? -ELOOP : -code;
 }
 
+int tfs_file_give(int fd, const struct stat *like)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if ((st.st_uid == like->st_uid && st.st_gid == like->st_gid) ||
+        fchown(fd, like->st_uid, like->st_gid) == 0)
+        return 0;
+    return errno == EPERM && geteuid() != 0 ? 0 : -errno;
+}
+
 /* The new file must belong to whom the old one belonged; only root can give files away. */
 static int check_owner(const struct stat *file, const struct stat *directory, struct tfs_error *err)
 {

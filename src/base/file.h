@@ -51,6 +51,10 @@ char *tfs_file_directory(const char *path);
  * errno on failure; ELOOP: there is a link. */
 int tfs_directory_open(const char *path);
 
+/* Gives what is open in `fd` to the owner and group of another, as far as one may: who is not root
+ * keeps what he made. 0 or negative errno. */
+int tfs_file_give(int fd, const struct stat *like);
+
 /* Is `path` no longer the file with this identity (dev, ino, size, mtime, ctime)? 1, 0 or negative.
  * A missing file is 1. */
 int tfs_file_changed(const char *path, const struct stat *st, struct tfs_error *err);
@@ -75,14 +79,14 @@ struct tfs_replacement {
 };
 
 /* Starts replacing the file `path` whose open handle is `old` (NULL: a file that must not exist
- * yet, with the mode 0666 & ~umask). An owner, group, ACL or attribute that the new file cannot get
- * is a failure: a save never changes hands. Whoever writes ignores SIGXFSZ, so that a file size
- * limit is EFBIG here. */
+ * yet; it is its maker's alone until it is given). An owner, group, ACL or attribute that the new
+ * file cannot get is a failure: a save never changes hands. Whoever writes ignores SIGXFSZ, so that
+ * a file size limit is EFBIG here. */
 int tfs_replacement_open(const char *path, const struct tfs_file_handle *old,
                          struct tfs_replacement *r, struct tfs_error *err);
-/* Gives a file that was not there yet the owner, group and permissions of another. */
-int tfs_replacement_give(struct tfs_replacement *r, const struct stat *like,
-                         struct tfs_error *err);
+/* Gives a file that was not there yet the owner and group of another, as tfs_file_give does, and
+ * its permissions. */
+int tfs_replacement_give(struct tfs_replacement *r, const struct stat *like, struct tfs_error *err);
 /* Flushes the buffer and reads the whole temp file back: for the caller's verification. */
 int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, struct tfs_error *err);
 /* fdatasync, identity of the old file (ESTALE when it is another by now; EEXIST for a new file that

@@ -87,26 +87,21 @@ static int copy_attributes(int from, int to, struct tfs_error *err)
     return err->code;
 }
 
-static int give(int fd, const struct stat *to, struct tfs_error *err)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) < 0)
-        return tfs_fail_errno(err, "the new copy cannot be examined");
-    if ((st.st_uid != to->st_uid || st.st_gid != to->st_gid) &&
-        fchown(fd, to->st_uid, to->st_gid) < 0)
-        return tfs_fail(err, -errno,
-                        "the new copy cannot be given to user %u and group %u, to whom "
-                        "the old one belongs: %s",
-                        to->st_uid, to->st_gid, strerror(errno));
-    return 0;
-}
-
 /* Owner and attributes. The mode comes when all is written, because a write takes set-id bits
  * away. */
 static int inherit(int to, const struct tfs_file_handle *old, struct tfs_error *err)
 {
-    return give(to, &old->st, err) < 0 ? err->code : copy_attributes(old->fd, to, err);
+    struct stat st;
+
+    if (fstat(to, &st) < 0)
+        return tfs_fail_errno(err, "the new copy cannot be examined");
+    if ((st.st_uid != old->st.st_uid || st.st_gid != old->st.st_gid) &&
+        fchown(to, old->st.st_uid, old->st.st_gid) < 0)
+        return tfs_fail(err, -errno,
+                        "the new copy cannot be given to user %u and group %u, to whom "
+                        "the old one belongs: %s",
+                        old->st.st_uid, old->st.st_gid, strerror(errno));
+    return copy_attributes(old->fd, to, err);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -180,7 +175,7 @@ void tfs_replacement_cancel(struct tfs_replacement *r)
         release(r);
 }
 
-static int create_temp(struct tfs_replacement *r, mode_t mode, struct tfs_error *err)
+static int create_temp(struct tfs_replacement *r, struct tfs_error *err)
 {
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     size_t prefix = strlen(r->temp);
@@ -191,7 +186,7 @@ static int create_temp(struct tfs_replacement *r, mode_t mode, struct tfs_error 
             return tfs_fail_errno(err, "no random name could be made");
         for (size_t n = 0; n < LETTERS; n++)
             r->temp[prefix + n] = letters[random[n] % (sizeof(letters) - 1)];
-        r->fd = openat(r->directory, r->temp, flags, mode);
+        r->fd = openat(r->directory, r->temp, flags, 0600);
         if (r->fd < 0 && errno != EEXIST)
             break;
     }
@@ -230,8 +225,7 @@ int tfs_replacement_open(const char *path, const struct tfs_file_handle *old,
 {
     struct tfs_replacement opened = {.sink = {sink_write}, .directory = -1, .fd = -1};
 
-    if (prepare(&opened, path, err) < 0 ||
-        create_temp(&opened, old == NULL ? 0666 : 0600, err) < 0 ||
+    if (prepare(&opened, path, err) < 0 || create_temp(&opened, err) < 0 ||
         (old != NULL && inherit(opened.fd, old, err) < 0)) {
         release(&opened);
         return err->code;
@@ -331,7 +325,12 @@ static int sync_directory(const struct tfs_replacement *r, struct tfs_error *err
 
 int tfs_replacement_give(struct tfs_replacement *r, const struct stat *like, struct tfs_error *err)
 {
-    if (give(r->fd, like, err) == 0 && fchmod(r->fd, like->st_mode & 0777) < 0)
+    int result = tfs_file_give(r->fd, like);
+
+    if (result < 0)
+        return tfs_fail(err, result, "the new file cannot be given to user %u and group %u: %s",
+                        like->st_uid, like->st_gid, strerror(-result));
+    if (fchmod(r->fd, like->st_mode & 0777) < 0)
         tfs_fail_errno(err, "the permissions cannot be set");
     return err->code;
 }

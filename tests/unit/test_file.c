@@ -570,10 +570,14 @@ START_TEST(replacement_may_make_a_new_file_but_not_over_another)
     struct tfs_replacement r;
     struct stat st;
 
-    umask(027);
     for (int i = 0; i < 2; i++) {
         file.fd = -1;
         replacement_open("new", NULL, &r);
+        /* Nobody else may open it before it is known who may. */
+        ck_assert_int_eq(fstat(r.fd, &st), 0);
+        ck_assert_uint_eq(st.st_mode & 07777, 0600);
+        st.st_mode = 0640;
+        ck_assert_int_eq(tfs_replacement_give(&r, &st, &err), 0);
         put_text(&r, i == 0 ? "first" : "second");
         ck_assert_int_eq(tfs_replacement_finish(&r, &file, &err), i == 0 ? 0 : -EEXIST);
         tfs_file_close(&file);

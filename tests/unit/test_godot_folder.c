@@ -274,6 +274,30 @@ START_TEST(folder_without_regions_gets_its_first)
 }
 END_TEST
 
+/* A folder in which all may write: only root can make files that belong to another. */
+START_TEST(who_is_not_root_adds_a_region_to_the_folder_of_another)
+{
+    const uid_t nobody = 65534;
+    struct stat st;
+
+    if (geteuid() != 0)
+        return;
+    mkdir(world(), 0755);
+    ck_assert_int_eq(chmod(world(), 0777), 0);
+    scratch_write("world/meta.vxrm", "{\"version\": 3, " REST "}");
+    ck_assert_int_eq(chmod(scratch_path("world/meta.vxrm"), 0644), 0);
+    ck_assert_int_eq(seteuid(nobody), 0);
+    must_open();
+    ck_assert_int_eq(godot_create(&c, (struct tfs_key){0, 0, 0, 0}), 0);
+    int result = godot_commit(&c);
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_msg(result == 0, "%s", c.err.text);
+    ck_assert_int_eq(stat(scratch_path(REGION_0), &st), 0);
+    ck_assert_uint_eq(st.st_uid, nobody);
+    ck_assert_uint_eq(st.st_mode & 0777, 0644);
+}
+END_TEST
+
 START_TEST(chunks_that_change_places_between_regions_arrive)
 {
     const struct tfs_key left = {0, 1, 0, 1}, right = {0, 6, 0, 1}, aside = {0, 2, 2, 2};
@@ -334,6 +358,21 @@ START_TEST(failure_between_two_files_loses_nothing)
     tfs_buf_release(&moved);
     tfs_buf_release(&first);
     tfs_buf_release(&second);
+}
+END_TEST
+
+/* Between the look at the folder and the rename. */
+START_TEST(region_that_another_made_meanwhile_is_kept_and_noticed)
+{
+    const struct tfs_key far = {0, -9, 20, -1};
+    struct tfs_error err = {0};
+
+    make_world();
+    ck_assert_int_eq(godot_create(&c, far), 0);
+    scratch_write("world/regions/lod0/r.-3.5.-1.vxr", "another's");
+    ck_assert_int_eq(godot_commit(&c), -EEXIST);
+    ck_assert_str_eq(scratch_read("world/regions/lod0/r.-3.5.-1.vxr"), "another's");
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
 }
 END_TEST
 
@@ -582,8 +621,10 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, edit_replaces_its_region_and_no_other);
     tcase_add_test(tcase, chunk_where_no_region_is_makes_one);
     tcase_add_test(tcase, folder_without_regions_gets_its_first);
+    tcase_add_test(tcase, who_is_not_root_adds_a_region_to_the_folder_of_another);
     tcase_add_test(tcase, chunks_that_change_places_between_regions_arrive);
     tcase_add_test(tcase, failure_between_two_files_loses_nothing);
+    tcase_add_test(tcase, region_that_another_made_meanwhile_is_kept_and_noticed);
     tcase_add_test(tcase, commit_that_found_no_room_is_no_change_by_others);
     tcase_add_test(tcase, region_that_others_changed_is_a_conflict);
     tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);

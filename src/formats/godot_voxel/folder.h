@@ -63,9 +63,9 @@ bool tfs_godot_index_changed(const char *folder, const struct tfs_godot_index *i
 
 struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index *index,
                                                    struct tfs_key place);
-/* Adds the region in its place; takes what it holds. */
 /* Makes sure that the next tfs_godot_index_add needs no memory. */
 int tfs_godot_index_reserve(struct tfs_godot_index *index, struct tfs_error *err);
+/* Adds the region in its place; takes what it holds. */
 int tfs_godot_index_add(struct tfs_godot_index *index, struct tfs_godot_region_file *file,
                         struct tfs_error *err);
 

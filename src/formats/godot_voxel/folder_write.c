@@ -115,16 +115,41 @@ static int make_changes(struct region_job *job, struct tfs_error *err)
     return 0;
 }
 
-/* A directory that root makes belongs to whom the save belongs to. */
-static void give_directory(int parent, const char *name, const struct stat *like,
-                           struct tfs_error *err)
+/* A directory that root makes belongs to whom the save belongs to. By now its name may be that of
+ * another one, which is not ours to give. */
+static int give_directory(int parent, const char *name, const struct stat *like)
 {
     struct stat st;
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        ((st.st_uid != like->st_uid || st.st_gid != like->st_gid) &&
-         fchownat(parent, name, like->st_uid, like->st_gid, AT_SYMLINK_NOFOLLOW) < 0))
-        tfs_fail_errno(err, "a directory for regions cannot be given to the owner of meta.vxrm");
+    if (fd < 0)
+        return -errno;
+    int result = fstat(fd, &st) < 0 ? -errno : 0;
+    if (result == 0 && st.st_uid == geteuid())
+        result = tfs_file_give(fd, like);
+    close(fd);
+    return result;
+}
+
+/* Without its owner it is taken back: the next commit would find it there, and leave it so. */
+static void make_given(int parent, const char *name, const struct stat *like, struct tfs_error *err)
+{
+    /* Whoever may read meta.vxrm may search the directory. */
+    const mode_t mode = (like->st_mode & 0777) | (like->st_mode & 0444) >> 2;
+    int result = mkdirat(parent, name, mode) < 0 ? -errno : 0;
+
+    if (result == -EEXIST)
+        return;
+    if (result < 0) {
+        tfs_fail(err, result, "a directory for regions cannot be made: %s", strerror(-result));
+        return;
+    }
+    result = give_directory(parent, name, like);
+    if (result == 0)
+        return;
+    tfs_fail(err, result, "a directory for regions cannot be given to the owner of meta.vxrm: %s",
+             strerror(-result));
+    (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 /* Makes a directory durable in its parent. Also one that is there: who made it may have failed, or
@@ -133,17 +158,11 @@ static int make_directory(const char *path, const struct stat *like, struct tfs_
 {
     char *parent = tfs_file_directory(path);
     int fd = parent == NULL ? -ENOMEM : tfs_directory_open(parent);
-    const char *name = strrchr(path, '/') + 1;
-    /* Whoever may read meta.vxrm may search the directory. */
-    mode_t mode = (like->st_mode & 0777) | (like->st_mode & 0444) >> 2;
 
     free(parent);
     if (fd < 0)
         return tfs_fail(err, fd, "the directory of regions cannot be opened: %s", strerror(-fd));
-    if (mkdirat(fd, name, mode) == 0)
-        give_directory(fd, name, like, err);
-    else if (errno != EEXIST)
-        tfs_fail_errno(err, "a directory for regions cannot be made");
+    make_given(fd, strrchr(path, '/') + 1, like, err);
     if (err->code == 0 && fsync(fd) < 0 && errno != EINVAL)
         tfs_fail_errno(err, "the directory of regions cannot be made durable");
     close(fd);
@@ -153,7 +172,6 @@ static int make_directory(const char *path, const struct stat *like, struct tfs_
 static int make_directories(const struct writer *w, uint32_t lod, struct tfs_error *err)
 {
     const struct tfs_godot_watch *watches = w->own->index.watches;
-
     const struct stat *like = &w->own->index.meta_st;
 
     return make_directory(watches[0].path, like, err) < 0
@@ -429,10 +447,13 @@ static int write_one(struct writer *w, struct tfs_key place, struct step *steps,
 out:
     tfs_edit_release(&ahead);
     job_release(&job);
-    /* Also what failed made and removed a file, which was not somebody else. */
-    pthread_mutex_lock(&w->own->lock);
-    tfs_godot_index_watch(&w->own->index);
-    pthread_mutex_unlock(&w->own->lock);
+    /* Also what failed made and removed a file, which was not somebody else. But a region that is
+     * there where none was is somebody's: that is to be noticed. */
+    if (why.code != -EEXIST) {
+        pthread_mutex_lock(&w->own->lock);
+        tfs_godot_index_watch(&w->own->index);
+        pthread_mutex_unlock(&w->own->lock);
+    }
     return result;
 }
 
@@ -475,13 +496,17 @@ static int write_meta(struct writer *w, struct tfs_blob *text)
     if (path == NULL)
         return tfs_fail_memory(err);
     if (tfs_file_open(path, false, &file, err) == 0 &&
-        tfs_replacement_open(path, &file, &r, err) == 0) {
+        !tfs_file_same(&file.st, &w->own->index.meta_st))
+        tfs_fail(err, -ESTALE, "meta.vxrm was changed by another program since it was read");
+    if (err->code == 0 && tfs_replacement_open(path, &file, &r, err) == 0) {
+        const int written = r.fd;
         if (tfs_sink_span(&r.sink, tfs_blob_span(text), err) < 0)
             tfs_replacement_cancel(&r);
         else if (tfs_replacement_finish(&r, &file, err) == 0)
             tfs_edit_part(&w->reached, TFS_GODOT_PART_META, text);
         /* Ours, also when only its directory could not be made durable. */
-        w->own->index.meta_st = file.st;
+        if (file.fd == written)
+            w->own->index.meta_st = file.st;
     }
     tfs_file_close(&file);
     free(path);
