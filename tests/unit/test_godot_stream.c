@@ -7,6 +7,8 @@
 #include "../lib/godot_case.h"
 #include "../lib/voxel_maker.h"
 #include "formats/godot_voxel/block.h"
+#include "formats/godot_voxel/rules.h"
+#include "formats/godot_voxel/stream_db.h"
 #include "formats/godot_voxel/stream_key.h"
 #include "scratch.h"
 
@@ -742,6 +744,55 @@ START_TEST(damaged_page_of_a_row_is_damage_of_its_chunk)
 }
 END_TEST
 
+static int (*fetch)(struct tfs_save *, const struct tfs_chunk *, struct tfs_blob **,
+                    struct tfs_blob **, struct tfs_error *);
+static bool fetch_fails;
+
+static int fetch_if_it_works(struct tfs_save *save, const struct tfs_chunk *chunk,
+                             struct tfs_blob **stored, struct tfs_blob **extra,
+                             struct tfs_error *err)
+{
+    return fetch_fails ? tfs_fail(err, -EBADMSG, "the database: disk image is malformed")
+                       : fetch(save, chunk, stored, extra, err);
+}
+
+/* SQLite calls a page that the disk failed to give damaged, too. */
+START_TEST(row_that_could_not_be_read_once_is_no_damage_for_good)
+{
+    voxel_stream(db_path(), 2, 3);
+    must_open();
+    struct tfs_godot_rules *rules = c.doc->facts->own;
+    fetch = rules->fetch;
+    rules->fetch = fetch_if_it_works;
+    fetch_fails = true;
+    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "damaged: chunks/-50_-1_-50: the database"));
+    ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, one));
+    fetch_fails = false;
+    ck_assert(!c.save->tree->chunk_damaged(c.save, c.doc, one));
+    ck_assert(!godot_holds(&c, GODOT_ROOT, "info.txt", "damaged"));
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 4"), 0);
+    commit();
+    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 4\n"));
+}
+END_TEST
+
+START_TEST(database_that_cannot_be_looked_through_now_is_not_called_damaged)
+{
+    struct tfs_godot_db db;
+
+    voxel_stream(db_path(), 2, 3);
+    ck_assert_int_eq(tfs_godot_db_open(db_path(), true, &db, &c.err), 0);
+    db.corrupt = true;
+    run("BEGIN EXCLUSIVE");
+    ck_assert_int_eq(tfs_godot_db_begin(&db, &c.err), -EBUSY);
+    run("COMMIT");
+    tfs_error_reset(&c.err);
+    ck_assert_int_eq(tfs_godot_db_begin(&db, &c.err), 0);
+    tfs_godot_db_rollback(&db);
+    tfs_godot_db_close(&db);
+}
+END_TEST
+
 START_TEST(trigger_of_the_file_does_not_run)
 {
     voxel_stream(db_path(), 2, 3);
@@ -860,6 +911,8 @@ static Suite *stream_suite(void)
     tcase_add_test(tcase, values_of_other_types_are_damage_of_their_chunk);
     tcase_add_test(tcase, value_longer_than_any_block_is_damage_of_its_chunk);
     tcase_add_test(tcase, damaged_page_of_a_row_is_damage_of_its_chunk);
+    tcase_add_test(tcase, row_that_could_not_be_read_once_is_no_damage_for_good);
+    tcase_add_test(tcase, database_that_cannot_be_looked_through_now_is_not_called_damaged);
     tcase_add_test(tcase, trigger_of_the_file_does_not_run);
     tcase_add_test(tcase, block_of_another_size_is_damage);
     tcase_add_test(tcase, file_that_may_not_be_written_is_shown_read_only);

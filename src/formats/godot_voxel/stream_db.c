@@ -481,26 +481,34 @@ int tfs_godot_db_snapshot(struct tfs_godot_db *db, struct tfs_error *err)
     return begin(db, "BEGIN", err);
 }
 
-/* SQLite calls a page that could not be read damaged, too: was it only that? */
-static bool is_sound(struct tfs_godot_db *db)
+/* SQLite calls a page that could not be read damaged, too: was it only that? What keeps us from
+ * looking, a lock or no memory, is no damage either. */
+static int check_sound(struct tfs_godot_db *db, struct tfs_error *err)
 {
     sqlite3_stmt *statement = NULL;
     const char *verdict = NULL;
+    int result = sqlite3_prepare_v2(db->db, "PRAGMA quick_check(1)", -1, &statement, NULL);
 
-    if (sqlite3_prepare_v2(db->db, "PRAGMA quick_check(1)", -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
+    if (result == SQLITE_OK)
+        result = sqlite3_step(statement);
+    if (result == SQLITE_ROW)
         verdict = (const char *)sqlite3_column_text(statement, 0);
-    bool sound = verdict != NULL && strcmp(verdict, "ok") == 0;
+    if (result != SQLITE_ROW && code_of(result) != -EBADMSG)
+        fail(db, result, err);
+    else if (result == SQLITE_ROW && verdict == NULL)
+        tfs_fail_memory(err);
+    else if (verdict == NULL || strcmp(verdict, "ok") != 0)
+        tfs_fail(err, -EBADMSG, "the database is damaged: nothing is written to it");
     sqlite3_finalize(statement);
-    return sound;
+    return err->code;
 }
 
 int tfs_godot_db_begin(struct tfs_godot_db *db, struct tfs_error *err)
 {
     /* SQLite names a bad page once and uses it the second time: a row written into one can take its
      * neighbours along. */
-    if (db->corrupt && !is_sound(db))
-        return tfs_fail(err, -EBADMSG, "the database is damaged: nothing is written to it");
+    if (db->corrupt && check_sound(db, err) < 0)
+        return err->code;
     db->corrupt = false;
     return begin(db, "BEGIN IMMEDIATE", err);
 }

@@ -156,7 +156,13 @@ int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
     int result = update(&u);
     for (size_t i = 0; i < doc->count && result == 0; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        count_summary(&memo->summaries[chunk->slot], chunk->key, tally);
+        const struct tfs_godot_summary *summary = &memo->summaries[chunk->slot];
+        /* What the disk failed to give once is not damage for good. */
+        if ((summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0 && chunk->blob == NULL)
+            result = update_chunk(&u, chunk);
+        if (result < 0)
+            break;
+        count_summary(summary, chunk->key, tally);
         result = look_closer(&u, chunk, tally, damage, arg);
     }
     pthread_mutex_unlock(&memo->tally_lock);

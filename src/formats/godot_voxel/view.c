@@ -174,6 +174,13 @@ static void memo_add(struct tfs_godot_memo *memo, struct tfs_godot_view *view)
     pthread_mutex_unlock(&memo->lock);
 }
 
+/* What could not be fetched may be fetched the next time: SQLite calls a page damaged that the disk
+ * failed to give it once. */
+static bool is_whole(const struct tfs_godot_view *view)
+{
+    return view->unread == 0 && (view->damage == NULL || view->stored != NULL);
+}
+
 int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                         struct tfs_godot_view **view, struct tfs_error *err)
 {
@@ -185,7 +192,7 @@ int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     if (found == NULL) {
         if (tfs_godot_view_make(save, doc, chunk, &found, err) < 0)
             return err->code;
-        if (found->unread == 0)
+        if (is_whole(found))
             memo_add(save->memo, found);
     }
     *view = found;
