@@ -78,23 +78,26 @@ static int read_text(const char *path, struct tfs_blob **text, struct tfs_error 
     return result;
 }
 
-/* Does the file read like this in `doc`? One that cannot be read there does not. */
-static bool reads_as(struct import *im, const struct tfs_doc *doc, const struct tfs_node *node,
-                     struct tfs_span text)
+/* Does the file read like this in `doc`: 1 or 0? One that is damaged there does not. Negative: that
+ * cannot be known now, and to put what nobody edited could undo an edit through another file. */
+static int reads_as(struct import *im, const struct tfs_doc *doc, const struct tfs_node *node,
+                    struct tfs_span text, struct tfs_error *err)
 {
     const struct tfs_lens *lens = tfs_node_file(im->save, node)->lens;
     struct tfs_at at = tfs_node_at(node);
-    struct tfs_error err = {0};
     int64_t size;
 
     if (!tfs_node_exists(im->save, doc, node))
-        return false;
+        return 0;
     size = lens->size ? lens->size(im->save, doc, at) : -1;
     if (size >= 0 && (uint64_t)size != text.size)
-        return false;
+        return 0;
+    if (im->text.failed)
+        tfs_buf_release(&im->text);
     tfs_buf_clear(&im->text);
-    return lens->get(im->save, doc, at, &im->text, &err) == 0 && !im->text.failed &&
-           tfs_span_equal(tfs_buf_span(&im->text), text);
+    if (lens->get(im->save, doc, at, &im->text, err) == 0 && tfs_buf_check(&im->text, err) == 0)
+        return tfs_span_equal(tfs_buf_span(&im->text), text);
+    return err->code == -ENOMEM || err->code == -EIO || err->code == -EBUSY ? err->code : 0;
 }
 
 /* Puts a text; *waits: it is to be put again. */
@@ -187,11 +190,16 @@ static void take_file(struct arrival *chunk, const struct tfs_found *found)
         refuse(im, found->path, &err);
         return;
     }
-    if (is_foreign(im, &found->node, tfs_blob_span(text)))
+    const struct tfs_span span = tfs_blob_span(text);
+    if (is_foreign(im, &found->node, span)) {
         tfs_cli_say(im->cli, TFS_STATUS_DONE, "%s: left out, it is of another save", found->path);
-    else if (!chunk->reference ||
-             !reads_as(im, chunk->reference, &found->node, tfs_blob_span(text)))
-        take_text(chunk, found, text);
+    } else {
+        int same = chunk->reference ? reads_as(im, chunk->reference, &found->node, span, &err) : 0;
+        if (same < 0)
+            refuse(im, found->path, &err);
+        else if (same == 0)
+            take_text(chunk, found, text);
+    }
     tfs_blob_unref(text);
 }
 
