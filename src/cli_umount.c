@@ -74,11 +74,30 @@ static int read_status(const char *mountpoint, char *text, size_t size)
     return (int)n;
 }
 
+/* Opens a pipe of another process, and nothing else: anybody can mount something that tells of a
+ * pipe, and have a device there. -EINVAL: it is none. */
+static int open_pipe_of(long pid, long number)
+{
+    char path[64];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/%ld/fd/%ld", pid, number);
+    int found = open(path, O_PATH | O_CLOEXEC);
+    if (found < 0)
+        return -errno;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+    int fd = fstat(found, &st) < 0 || !S_ISFIFO(st.st_mode)
+                 ? -EINVAL
+                 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int result = fd == -1 ? -errno : fd;
+    close(found);
+    return result;
+}
+
 static enum tfs_status open_pipe(struct tfs_cli *cli, const char *mountpoint, int *fd)
 {
-    char text[4096], path[64];
+    char text[4096];
     struct statfs fs;
-    struct stat st;
     long pid, number;
     int n;
 
@@ -89,16 +108,15 @@ static enum tfs_status open_pipe(struct tfs_cli *cli, const char *mountpoint, in
         return say_errno(cli, mountpoint, -n);
     pid = n < 0 ? -1 : status_number(text, "pid");
     number = n < 0 ? -1 : status_number(text, "exit");
-    snprintf(path, sizeof(path), "/proc/%ld/fd/%ld", pid, number);
-    /* Anybody can mount something that says so: what is no pipe is not opened. */
-    if (pid <= 0 || number < 0 || (stat(path, &st) == 0 && !S_ISFIFO(st.st_mode)))
+    int pipe = pid <= 0 || number < 0 ? -EINVAL : open_pipe_of(pid, number);
+    if (pipe == -EINVAL)
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: this is not a mount of terrainfs",
                            mountpoint);
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*fd < 0)
+    if (pipe < 0)
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
                            "%s: cannot wait for its daemon, process %ld: %s", mountpoint, pid,
-                           strerror(errno));
+                           strerror(-pipe));
+    *fd = pipe;
     return TFS_STATUS_DONE;
 }
 
