@@ -8,7 +8,6 @@
 #include "formats/beamng/json.h"
 
 #include <errno.h>
-
 #include <string.h>
 
 #include "text/name.h"

@@ -3,11 +3,10 @@
  *
  * Its first two bytes say little, so a probe that finds them walks the whole value.
  */
+#include <errno.h>
 #include <unistd.h>
 
 #include "formats/roblox/roblox.h"
-
-#include <errno.h>
 #include "formats/roblox/source.h"
 
 static int blob_scan(struct tfs_rbx_source *source, struct tfs_facts *facts, uint64_t inflate_limit,
