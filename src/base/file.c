@@ -34,7 +34,7 @@ bool tfs_file_same(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* ---- opening and locking -------------------------------------------------------------------- */
+/* ---- opening and locking --------------------------------------------------------------------- */
 
 /* Opens without following a link (the path is resolved already: a link here is somebody's doing)
  * and without waiting for the other end of a FIFO. */
@@ -106,7 +106,7 @@ void tfs_file_close(struct tfs_file_handle *file)
     file->fd = -1;
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int fail_limit(uint64_t limit, struct tfs_error *err)
 {
@@ -186,7 +186,7 @@ int tfs_file_changed(const char *path, const struct stat *st, struct tfs_error *
     return tfs_fail_errno(err, "cannot be examined");
 }
 
-/* ---- may it be replaced --------------------------------------------------------------------- */
+/* ---- may it be replaced ---------------------------------------------------------------------- */
 
 char *tfs_file_directory(const char *path)
 {

@@ -48,7 +48,7 @@ static void temp_prefix(const char *path, char prefix[NAME_MAX + 1])
     snprintf(prefix, NAME_MAX + 1, ".%.*s" MARK, room, base_name(path));
 }
 
-/* ---- the new file gets what the old one has ------------------------------------------------- */
+/* ---- the new file gets what the old one has -------------------------------------------------- */
 
 /* May a failure to carry this attribute over be passed over? Labels of security modules are theirs
  * to give, and what a filesystem cannot store was not there to be lost. */
@@ -104,7 +104,7 @@ static int inherit(int to, const struct tfs_file_handle *old, struct tfs_error *
     return copy_attributes(old->fd, to, err);
 }
 
-/* ---- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int fail_write(const struct tfs_replacement *r, int error, struct tfs_error *err)
 {
@@ -153,7 +153,7 @@ static int sink_write(struct tfs_sink *sink, const void *data, size_t size, stru
     return 0;
 }
 
-/* ---- the life of a replacement -------------------------------------------------------------- */
+/* ---- the life of a replacement --------------------------------------------------------------- */
 
 static void release(struct tfs_replacement *r)
 {
@@ -253,7 +253,7 @@ int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, stru
     return 0;
 }
 
-/* ---- taking the old one's place ------------------------------------------------------------- */
+/* ---- taking the old one's place -------------------------------------------------------------- */
 
 /* Looked for in the directory in which the rename will be: a path could lead elsewhere by now. */
 static int check_old(const struct tfs_replacement *r, const struct tfs_file_handle *old,
@@ -356,7 +356,7 @@ out:
     return err->code;
 }
 
-/* ---- strays --------------------------------------------------------------------------------- */
+/* ---- strays ---------------------------------------------------------------------------------- */
 
 static bool is_stray_name(const char *name, const char *prefix)
 {

@@ -137,7 +137,7 @@ bool tfs_chunk_same(const struct tfs_chunk *a, const struct tfs_chunk *b);
  * before, and slots unused in `old` to the rest: node ids survive a reload. */
 int tfs_doc_keep_slots(struct tfs_doc *doc, const struct tfs_doc *old, struct tfs_error *err);
 
-/* ---- edits ---------------------------------------------------------------------------------- */
+/* ---- edits ----------------------------------------------------------------------------------- */
 
 struct tfs_edit {
     struct tfs_doc *base;

@@ -19,7 +19,7 @@
 
 struct tfs_save;
 
-/* ---- lenses and the tree -------------------------------------------------------------------- */
+/* ---- lenses and the tree --------------------------------------------------------------------- */
 
 /* What a lens is asked about: a chunk (key), or the root (key all 0), and for a file of a family
  * (tfs_file.family) which member of it. */
@@ -146,7 +146,7 @@ struct tfs_tree {
     uint32_t (*root_changes)(const struct tfs_doc *before, const struct tfs_doc *after);
 };
 
-/* ---- containers ----------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 enum tfs_bid { TFS_BID_NONE = 0, TFS_BID_LOW = 10, TFS_BID_FULL = 50, TFS_BID_CERTAIN = 90 };
 

@@ -13,7 +13,7 @@
 
 #include "formats/format.h"
 
-/* ---- which formats there are ---------------------------------------------------------------- */
+/* ---- which formats there are ----------------------------------------------------------------- */
 
 /* The known formats, each once, joined by ", ". The rows of a format stand together. */
 static void list_formats(struct tfs_buf *out)
@@ -61,7 +61,7 @@ static bool has_ending(const char *name, const char *endings)
     return false;
 }
 
-/* ---- probing -------------------------------------------------------------------------------- */
+/* ---- probing --------------------------------------------------------------------------------- */
 
 static int read_head(int fd, uint8_t *head, size_t *size, struct tfs_error *err)
 {
@@ -184,7 +184,7 @@ static int probe_path(const char *path, const char *name, const char *format,
     return result;
 }
 
-/* ---- the life of a save --------------------------------------------------------------------- */
+/* ---- the life of a save ---------------------------------------------------------------------- */
 
 static void save_free(struct tfs_save *save)
 {

@@ -18,7 +18,7 @@ struct whole_file {
     bool unsure; /* the file is the new one, but its directory could not be made durable */
 };
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int read_doc(struct tfs_save *save, struct tfs_file_handle *file, struct tfs_doc **doc,
                     struct tfs_error *err)
@@ -143,7 +143,7 @@ fail:
     return err->code;
 }
 
-/* ---- verification --------------------------------------------------------------------------- */
+/* ---- verification ---------------------------------------------------------------------------- */
 
 /* What was written does not say what it should: a fault of the codec or of the disk, never of the
  * user's text. Without memory, nothing was found out. */
@@ -221,7 +221,7 @@ static int verify(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replace
     return err->code;
 }
 
-/* ---- committing ----------------------------------------------------------------------------- */
+/* ---- committing ------------------------------------------------------------------------------ */
 
 static int check_allowed(const struct tfs_save *save, struct tfs_error *err)
 {

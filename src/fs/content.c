@@ -7,8 +7,7 @@
 
 #include "fs/state.h"
 
-/* ---- times
- * -------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 struct timespec tfs_now_locked(struct tfs_session *s)
 {
@@ -66,8 +65,7 @@ uint64_t tfs_stamp_locked(struct tfs_session *s, const struct tfs_node *node)
     return change != NULL ? change->stamp : 0;
 }
 
-/* ---- rendering
- * ---------------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------- */
 
 static int render(struct tfs_session *s, const struct tfs_doc *doc, const struct tfs_node *node,
                   struct tfs_blob **blob, struct tfs_error *err)
@@ -105,8 +103,7 @@ int tfs_content_locked(struct tfs_session *s, const struct tfs_node *shown, stru
     return result;
 }
 
-/* ---- attributes
- * --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static void fill_size(struct stat *st, uint64_t size)
 {

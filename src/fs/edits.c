@@ -8,8 +8,7 @@
 
 #include "fs/state.h"
 
-/* ---- adopting a document
- * ------------------------------------------------------------------------ */
+/* ---- adopting a document --------------------------------------------------------------------- */
 
 struct adopting {
     struct tfs_session *s;
@@ -213,8 +212,7 @@ void tfs_undo(struct tfs_session *s, struct tfs_job *job)
     tfs_edit_release(&edit);
 }
 
-/* ---- judging documents
- * -------------------------------------------------------------------------- */
+/* ---- judging documents ----------------------------------------------------------------------- */
 
 static int put_text(struct tfs_session *s, struct tfs_edit *edit, const struct tfs_node *node,
                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
@@ -331,8 +329,7 @@ int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct 
     return result;
 }
 
-/* ---- chunk directories
- * -------------------------------------------------------------------------- */
+/* ---- chunk directories ----------------------------------------------------------------------- */
 
 void tfs_log_refusal(struct tfs_session *s, const struct tfs_node *node,
                      const struct tfs_error *err)
@@ -445,8 +442,7 @@ int tfs_apply_move_chunk(struct tfs_session *s, struct tfs_job *job)
     return result == 0 ? 0 : refuse_job(s, &err, &job->to);
 }
 
-/* ---- closing files
- * ------------------------------------------------------------------------------ */
+/* ---- closing files --------------------------------------------------------------------------- */
 
 /* A copy of the bytes to judge; they count as judged from here on. */
 static struct tfs_blob *bytes_to_judge(struct tfs_session *s, struct tfs_inode *inode,
@@ -599,8 +595,7 @@ void tfs_settle_truncate(struct tfs_session *s, struct tfs_job *job)
     }
 }
 
-/* ---- renaming onto a file of the schema
- * --------------------------------------------------------- */
+/* ---- renaming onto a file of the schema ------------------------------------------------------ */
 
 /* From before the new text is accepted until its file has the name, the old file shows what it
  * showed: to who has it open, and to who opens it meanwhile. */

@@ -10,8 +10,7 @@
 
 #include "fs/state.h"
 
-/* ---- pending bytes
- * ------------------------------------------------------------------------------ */
+/* ---- pending bytes --------------------------------------------------------------------------- */
 
 static void wrote(struct tfs_session *s, struct tfs_inode *inode)
 {
@@ -82,8 +81,7 @@ static int truncate_open(struct tfs_session *s, struct tfs_inode *inode, uint64_
     return result;
 }
 
-/* ---- open
- * --------------------------------------------------------------------------------------- */
+/* ---- open ------------------------------------------------------------------------------------ */
 
 static bool wants_write(int flags)
 {
@@ -211,8 +209,7 @@ int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, pid_t c
     return result;
 }
 
-/* ---- create
- * ------------------------------------------------------------------------------------- */
+/* ---- create ---------------------------------------------------------------------------------- */
 
 /* A file of the schema that is not there: deleted, hidden in a new chunk, or optional and
  * absent. */
@@ -293,8 +290,7 @@ int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name,
     return result;
 }
 
-/* ---- read and write
- * ----------------------------------------------------------------------------- */
+/* ---- read and write -------------------------------------------------------------------------- */
 
 static struct tfs_span cut(struct tfs_span bytes, uint64_t offset, size_t size)
 {
@@ -386,8 +382,7 @@ int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, uint64_t
     return result;
 }
 
-/* ---- commit points
- * ------------------------------------------------------------------------------ */
+/* ---- commit points --------------------------------------------------------------------------- */
 
 static void submit_for_inode(struct tfs_session *s, struct tfs_inode *inode,
                              int (*apply)(struct tfs_session *, struct tfs_job *), bool barrier,
@@ -463,8 +458,7 @@ void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- attributes
- * --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 int tfs_session_getattr(struct tfs_session *s, uint64_t id, struct tfs_attr *attr)
 {

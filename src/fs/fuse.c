@@ -53,8 +53,7 @@ static struct fuse_entry_param entry_of(const struct tfs_attr *attr)
                                      .entry_timeout = attr->renames ? 0 : TIMEOUT};
 }
 
-/* ---- replies
- * ------------------------------------------------------------------------------------ */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static void reply_entry(fuse_req_t req, int result, const struct tfs_attr *attr)
 {
@@ -89,8 +88,7 @@ static void done_attr(void *arg, int result, const struct tfs_attr *attr)
         fuse_reply_err(arg, EIO);
 }
 
-/* ---- names
- * -------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void on_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
@@ -160,8 +158,7 @@ static void on_readlink(fuse_req_t req, fuse_ino_t ino)
     free(target);
 }
 
-/* ---- attributes
- * --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static void on_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
@@ -204,8 +201,7 @@ static void on_statfs(fuse_req_t req, fuse_ino_t ino)
         fuse_reply_statfs(req, &st);
 }
 
-/* ---- files
- * -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* An open that waits for the worker to look at a save that changed on disk. */
 struct waiting_open {
@@ -334,8 +330,7 @@ static void on_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     fuse_reply_err(req, 0);
 }
 
-/* ---- directories
- * -------------------------------------------------------------------------------- */
+/* ---- directories ----------------------------------------------------------------------------- */
 
 struct filling {
     fuse_req_t req;
@@ -412,8 +407,7 @@ static void on_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fus
     tfs_session_fsync_directory(session_of(req), ino, (struct tfs_reply){done_err, req});
 }
 
-/* ---- mounting
- * ----------------------------------------------------------------------------------- */
+/* ---- mounting -------------------------------------------------------------------------------- */
 
 static void on_init(void *userdata, struct fuse_conn_info *conn)
 {

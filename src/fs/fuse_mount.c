@@ -52,8 +52,7 @@ static int complain(const struct tfs_error *err, const char *path)
     return (int)tfs_status_of(err->code);
 }
 
-/* ---- steps
- * -------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int resolve_mountpoint(struct mounting *m, const char *mountpoint, struct tfs_error *err)
 {
@@ -174,8 +173,7 @@ static int serve(struct mounting *m)
     return status == TFS_STATUS_DONE && result < 0 ? TFS_STATUS_SYSTEM : status;
 }
 
-/* ---- the whole
- * ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void release(struct mounting *m)
 {

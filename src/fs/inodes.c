@@ -8,8 +8,7 @@
 
 #include "fs/state.h"
 
-/* ---- ids
- * ---------------------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------- */
 
 struct tfs_inode *tfs_inode_find_locked(struct tfs_session *s, uint64_t id)
 {
@@ -102,8 +101,7 @@ uint64_t tfs_node_id_locked(struct tfs_session *s, const struct tfs_node *node)
     return inode != NULL ? inode->id : 0;
 }
 
-/* ---- lifetime
- * ----------------------------------------------------------------------------------- */
+/* ---- lifetime -------------------------------------------------------------------------------- */
 
 static void uncount(struct tfs_session *s, const struct tfs_inode *inode)
 {
@@ -248,8 +246,7 @@ int tfs_inode_attach_locked(struct tfs_session *s, struct tfs_inode *inode,
     return 0;
 }
 
-/* ---- links
- * -------------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 static uint32_t name_hash(const char *name)
 {
@@ -337,8 +334,7 @@ void tfs_link_remove_locked(struct tfs_session *s, uint64_t parent, struct tfs_l
     }
 }
 
-/* ---- the end
- * ------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void links_release(struct tfs_session *s)
 {

@@ -16,8 +16,7 @@
 
 #define LOG_LIMIT (1 << 20)
 
-/* ---- .terrainfs
- * --------------------------------------------------------------------------------- */
+/* ---- .terrainfs ------------------------------------------------------------------------------ */
 
 static struct tfs_inode *control_node(struct tfs_session *s, enum tfs_inode_kind kind,
                                       uint64_t parent, const char *name)
@@ -101,8 +100,7 @@ void tfs_log_error(struct tfs_session *s, const struct tfs_error *err, const cha
     tfs_message(s, "%s", line);
 }
 
-/* ---- rejected/
- * ---------------------------------------------------------------------------------- */
+/* ---- rejected/ ------------------------------------------------------------------------------- */
 
 /* The entry `name` below `parent`, made if it is not there. */
 static struct tfs_inode *kept_node(struct tfs_session *s, struct tfs_inode *parent,
@@ -175,8 +173,7 @@ void tfs_keep_accepted_locked(struct tfs_session *s, const char *path)
     free(copy);
 }
 
-/* ---- files of a changed chunk
- * ------------------------------------------------------------------- */
+/* ---- files of a changed chunk ---------------------------------------------------------------- */
 
 /* Receives a path of the tree and the bytes to keep there. */
 typedef void (*keep_fn)(void *arg, const char *path, struct tfs_span bytes);
@@ -277,8 +274,7 @@ void tfs_keep_changes_rejected(struct tfs_session *s, const struct tfs_doc *disk
                 s->save->name, TFS_CONTROL_NAME);
 }
 
-/* ---- NAME.unsaved-DATE/
- * ------------------------------------------------------------------------- */
+/* ---- NAME.unsaved-DATE/ ---------------------------------------------------------------------- */
 
 /* A directory of what could not be saved. It is made, filled and removed by descriptors: whoever
  * else may write beside the save can put links and other directories in its place at any moment. */

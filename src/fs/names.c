@@ -11,8 +11,7 @@
 
 #include "fs/state.h"
 
-/* ---- new chunk directories
- * ---------------------------------------------------------------------- */
+/* ---- new chunk directories ------------------------------------------------------------------- */
 
 struct tfs_fresh *tfs_fresh_locked(struct tfs_session *s, const struct tfs_node *node)
 {
@@ -54,8 +53,7 @@ static bool fresh_hides(struct tfs_session *s, const struct tfs_node *node)
     return (*bits & bit) == 0;
 }
 
-/* ---- tombstones
- * --------------------------------------------------------------------------------- */
+/* ---- tombstones ------------------------------------------------------------------------------ */
 
 struct tfs_tombstone *tfs_tombstone_locked(struct tfs_session *s, const struct tfs_node *node)
 {
@@ -96,8 +94,7 @@ void tfs_reveal_locked(struct tfs_session *s, const struct tfs_node *node)
     }
 }
 
-/* ---- what is there
- * ------------------------------------------------------------------------------ */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 bool tfs_visible_locked(struct tfs_session *s, const struct tfs_node *node)
 {
@@ -211,8 +208,7 @@ void tfs_path_locked(struct tfs_session *s, uint64_t id, struct tfs_buf *out)
         tfs_tree_path(s->save, s->doc, &node, out);
 }
 
-/* ---- lookup
- * ------------------------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 int tfs_session_lookup(struct tfs_session *s, uint64_t parent, const char *name,
                        struct tfs_attr *attr)
@@ -249,8 +245,7 @@ void tfs_session_forget(struct tfs_session *s, uint64_t id, uint64_t count)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- unlink
- * ------------------------------------------------------------------------------------- */
+/* ---- unlink ---------------------------------------------------------------------------------- */
 
 static int unlink_scratch(struct tfs_session *s, uint64_t parent, struct tfs_link *link)
 {
@@ -336,8 +331,7 @@ int tfs_session_unlink(struct tfs_session *s, uint64_t parent, const char *name)
     return result;
 }
 
-/* ---- directories
- * -------------------------------------------------------------------------------- */
+/* ---- directories ----------------------------------------------------------------------------- */
 
 static int mkdir_scratch(struct tfs_session *s, uint64_t parent, const char *name, mode_t mode,
                          uid_t uid, gid_t gid, struct tfs_attr *attr)
@@ -492,8 +486,7 @@ void tfs_session_rmdir(struct tfs_session *s, uint64_t parent, const char *name,
         tfs_reply_now(reply, result);
 }
 
-/* ---- symbolic links: scratch only (editors lock with them)
- * --------------------------------------- */
+/* ---- symbolic links: scratch only (editors lock with them) ----------------------------------- */
 
 int tfs_session_symlink(struct tfs_session *s, uint64_t parent, const char *name,
                         const char *target, uid_t uid, gid_t gid, struct tfs_attr *attr)

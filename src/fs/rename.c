@@ -49,8 +49,7 @@ static struct tfs_job *job_create(struct renaming *r,
     return job;
 }
 
-/* ---- onto a file of the schema
- * ------------------------------------------------------------------ */
+/* ---- onto a file of the schema --------------------------------------------------------------- */
 
 static int onto_file(struct renaming *r)
 {
@@ -75,8 +74,7 @@ static int onto_file(struct renaming *r)
     return -EINPROGRESS;
 }
 
-/* ---- scratch names
- * ------------------------------------------------------------------------------ */
+/* ---- scratch names --------------------------------------------------------------------------- */
 
 /* May the scratch file that has the target name be replaced? */
 static int may_replace(const struct renaming *r, bool directory)
@@ -163,8 +161,7 @@ static int schema_to_scratch(struct renaming *r)
     return result;
 }
 
-/* ---- chunk directories
- * -------------------------------------------------------------------------- */
+/* ---- chunk directories ----------------------------------------------------------------------- */
 
 static int move_chunk(struct renaming *r)
 {

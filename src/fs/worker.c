@@ -15,8 +15,7 @@ void tfs_reply_now(struct tfs_reply reply, int result)
         reply.done(reply.arg, result, NULL);
 }
 
-/* ---- jobs
- * --------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 struct tfs_job *tfs_job_create(int (*apply)(struct tfs_session *, struct tfs_job *),
                                struct tfs_reply reply)
@@ -36,8 +35,7 @@ void tfs_job_submit_locked(struct tfs_session *s, struct tfs_job *job)
     pthread_cond_signal(&s->work);
 }
 
-/* ---- stale ids
- * ---------------------------------------------------------------------------------- */
+/* ---- stale ids ------------------------------------------------------------------------------- */
 
 void tfs_stale_id(struct tfs_session *s, uint64_t id)
 {
@@ -62,8 +60,7 @@ int tfs_apply_stale(struct tfs_session *s, struct tfs_job *job)
     return 0;
 }
 
-/* ---- committing
- * --------------------------------------------------------------------------------- */
+/* ---- committing ------------------------------------------------------------------------------ */
 
 static void set_disk(struct tfs_session *s)
 {
@@ -148,8 +145,7 @@ static int commit_batch(struct tfs_session *s, const struct tfs_job *jobs, bool 
     return result;
 }
 
-/* ---- one batch
- * ---------------------------------------------------------------------------------- */
+/* ---- one batch ------------------------------------------------------------------------------- */
 
 static bool any_dirty_locked(struct tfs_session *s)
 {
@@ -223,8 +219,7 @@ static void run_batch(struct tfs_session *s, struct tfs_job *jobs, bool stop)
     tfs_answer(s, jobs);
 }
 
-/* ---- timers
- * ------------------------------------------------------------------------------------- */
+/* ---- timers ---------------------------------------------------------------------------------- */
 
 static void sooner(int64_t *deadline, int64_t candidate)
 {
@@ -334,8 +329,7 @@ static void run_timers_locked(struct tfs_session *s)
         s->poll_deadline = tfs_now_ms() + TFS_POLL_MS;
 }
 
-/* ---- the thread
- * --------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static void wait_for_work(struct tfs_session *s)
 {
@@ -394,8 +388,7 @@ void tfs_worker_stop(struct tfs_session *s)
     s->started = false;
 }
 
-/* ---- calls that only need the queue
- * ------------------------------------------------------------- */
+/* ---- calls that only need the queue ---------------------------------------------------------- */
 
 void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_reply reply)
 {

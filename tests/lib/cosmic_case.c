@@ -47,7 +47,7 @@ struct tfs_span cosmic_span(const struct maker_bytes *bytes)
     return (struct tfs_span){bytes->data, bytes->size};
 }
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 int cosmic_open(struct cosmic_case *c, const char *name, struct tfs_span bytes)
 {
@@ -126,7 +126,7 @@ struct tfs_span cosmic_body(struct cosmic_case *c, struct tfs_key key)
     return tfs_blob_span(chunk->blob);
 }
 
-/* ---- files ---------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static const struct tfs_file *find(const struct tfs_file *files, unsigned count, const char *name)
 {
@@ -187,7 +187,7 @@ bool cosmic_shows(struct cosmic_case *c, struct tfs_key key, const char *name, c
     return same;
 }
 
-/* ---- changes -------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void begin(struct cosmic_case *c, struct tfs_edit *edit)
 {

@@ -12,7 +12,7 @@
 /* Appends the bytes that the hex digits say; everything else in the text is skipped. */
 void place_hex(struct maker_bytes *b, const char *hex);
 
-/* ---- SmoothGrid ----------------------------------------------------------------------------- */
+/* ---- SmoothGrid ------------------------------------------------------------------------------ */
 
 struct place_cell {
     uint8_t material, occupancy, water;
@@ -33,7 +33,7 @@ struct place_world {
 /* A value: hills, lakes with shorelines, caves, empty chunks above. */
 void place_grid(struct maker_bytes *b, const struct place_world *world);
 
-/* ---- files that hold values ----------------------------------------------------------------- */
+/* ---- files that hold values ------------------------------------------------------------------ */
 
 enum place_coding { PLACE_STORED, PLACE_LZ4, PLACE_ZSTD };
 

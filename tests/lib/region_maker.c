@@ -70,8 +70,7 @@ uint32_t maker_draw(struct maker_random *r, uint32_t below)
     return (uint32_t)((z ^ z >> 31) % below);
 }
 
-/* ---- sections
- * ----------------------------------------------------------------------------------- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 /* `count` values of `width` bits, the lowest bits of a byte first. */
 static void add_bits(struct maker_bytes *b, const uint16_t *values, unsigned width)
@@ -223,8 +222,7 @@ void maker_entities(struct maker_bytes *b, const char *bytes, int64_t size)
     maker_add(b, bytes, (size_t)size);
 }
 
-/* ---- containers
- * --------------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 struct maker_region maker_region_init(int32_t version)
 {

@@ -34,8 +34,7 @@ struct maker_random {
 
 uint32_t maker_draw(struct maker_random *r, uint32_t below); /* 0 .. below - 1 */
 
-/* ---- sections of a chunk body
- * ------------------------------------------------------------------- */
+/* ---- sections of a chunk body ---------------------------------------------------------------- */
 
 /* Layer types of block data; 0 = as the game would choose. */
 enum maker_layer {
@@ -65,8 +64,7 @@ void maker_sky(struct maker_bytes *b, const uint8_t *levels); /* canonical; NULL
 void maker_light(struct maker_bytes *b, const uint16_t *rgb); /* as the game: black layers SINGLE */
 void maker_entities(struct maker_bytes *b, const char *bytes, int64_t size); /* -1: none */
 
-/* ---- regions
- * ------------------------------------------------------------------------------------ */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 struct maker_chunk {
     int32_t x, y, z, version;

@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* ---- landscape
- * ---------------------------------------------------------------------------------- */
+/* ---- landscape ------------------------------------------------------------------------------- */
 
 enum block {
     AIR,
@@ -252,8 +251,7 @@ void maker_bench(struct maker_region *r, unsigned chunks, uint64_t seed)
     world_make(r, &w, chunks, 16, 9);
 }
 
-/* ---- anything
- * ----------------------------------------------------------------------------------- */
+/* ---- anything -------------------------------------------------------------------------------- */
 
 static void random_name(struct maker_bytes *b, struct maker_random *r)
 {

@@ -89,8 +89,7 @@ int sync_file(struct tfs_handle *handle)
     return answer_wait(&a);
 }
 
-/* ---- paths
- * ------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 /* Id of the directory that holds the last component, which *name becomes. */
 uint64_t parent_of(const char *path, const char **name)

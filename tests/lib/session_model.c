@@ -73,8 +73,7 @@ static struct {
     unsigned step;
 } m;
 
-/* ---- chance
- * ------------------------------------------------------------------------------------- */
+/* ---- chance ---------------------------------------------------------------------------------- */
 
 static unsigned chance(unsigned below)
 {
@@ -90,8 +89,7 @@ static const char *some_text(void)
     return texts[chance(sizeof(texts) / sizeof(texts[0]))];
 }
 
-/* ---- what the toy format does
- * ------------------------------------------------------------------- */
+/* ---- what the toy format does ---------------------------------------------------------------- */
 
 static const char *bar_of(const char *blob)
 {
@@ -145,8 +143,7 @@ static void apply(const struct chunk *chunk, enum file file, const char *text, c
     }
 }
 
-/* ---- the model
- * ---------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 static struct chunk *chunk_at(int x)
 {
@@ -292,8 +289,7 @@ static void detach(struct node *node)
     node->schema = node->pending = node->dirty = false;
 }
 
-/* ---- checking
- * ----------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 static void says(void *arg)
 {
@@ -412,8 +408,7 @@ static void check_all(void)
     check_handles();
 }
 
-/* ---- open files
- * --------------------------------------------------------------------------------- */
+/* ---- open files ------------------------------------------------------------------------------ */
 
 static struct open_file *some_open(void)
 {
@@ -566,8 +561,7 @@ static void step_release(void)
         release(open);
 }
 
-/* ---- names
- * -------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void unlink_file(struct chunk *chunk, enum file file)
 {
@@ -633,8 +627,7 @@ static void step_make_part(void)
     }
 }
 
-/* ---- chunks
- * ------------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 static void step_make_chunk(void)
 {
@@ -701,8 +694,7 @@ static void step_move_chunk(void)
     AGREE(result == expected, "mv %d %d: %d, not %d", from, to, result, expected);
 }
 
-/* ---- renaming files
- * ----------------------------------------------------------------------------- */
+/* ---- renaming files -------------------------------------------------------------------------- */
 
 static void step_rename_away(void)
 {
@@ -823,8 +815,7 @@ static void step_rename_schema(void)
     from->removed[file] = true;
 }
 
-/* ---- the disk
- * ----------------------------------------------------------------------------------- */
+/* ---- the disk -------------------------------------------------------------------------------- */
 
 static void step_disk(void)
 {
@@ -846,8 +837,7 @@ static void step_outside(void)
     toy_disk.changed = 1;
 }
 
-/* ---- runs
- * --------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static void (*const steps[])(void) = {
     step_open,       step_open,           step_open,       step_open_scratch,   step_write,

@@ -10,7 +10,7 @@
 
 static struct tfs_error err;
 
-/* ---- layers --------------------------------------------------------------------------------- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 /* Section 8, vectors 4 and 6: first bytes of a layer (the rest is zero) and first values. */
 static const struct {
@@ -67,7 +67,7 @@ START_TEST(layers_of_every_type_decode_lowest_bits_first)
 }
 END_TEST
 
-/* ---- canonical block data ------------------------------------------------------------------- */
+/* ---- canonical block data -------------------------------------------------------------------- */
 
 /* Layer 0 is filled with `base`, its first voxel is `high`; all else is `rest`. */
 static const struct {
@@ -171,7 +171,7 @@ START_TEST(test_vector_3)
 }
 END_TEST
 
-/* ---- refused bodies ------------------------------------------------------------------------- */
+/* ---- refused bodies -------------------------------------------------------------------------- */
 
 #define AIR "01 00000008 626173653a616972 "
 
@@ -258,7 +258,7 @@ START_TEST(an_index_outside_the_palette_is_refused)
 }
 END_TEST
 
-/* ---- empty chunks --------------------------------------------------------------------------- */
+/* ---- empty chunks ---------------------------------------------------------------------------- */
 
 static const struct {
     uint32_t version;
@@ -294,7 +294,7 @@ START_TEST(air_is_a_name_alone_or_with_a_bracket)
 }
 END_TEST
 
-/* ---- light that keeps its bytes ------------------------------------------------------------- */
+/* ---- light that keeps its bytes -------------------------------------------------------------- */
 
 static struct tfs_cosmic_light view_light(struct tfs_span section)
 {

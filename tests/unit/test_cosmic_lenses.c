@@ -50,7 +50,7 @@ static void teardown(void)
     cosmic_close(&c);
 }
 
-/* ---- exact texts ---------------------------------------------------------------------------- */
+/* ---- exact texts ----------------------------------------------------------------------------- */
 
 START_TEST(the_files_of_a_chunk_have_these_texts)
 {
@@ -133,7 +133,7 @@ START_TEST(the_width_of_rows_follows_the_size_of_the_palette)
 }
 END_TEST
 
-/* ---- voxels.csv ----------------------------------------------------------------------------- */
+/* ---- voxels.csv ------------------------------------------------------------------------------ */
 
 START_TEST(one_line_more_sets_one_block)
 {
@@ -327,7 +327,7 @@ START_TEST(names_have_at_most_65535_bytes)
 }
 END_TEST
 
-/* ---- blocks.txt and palette.txt ------------------------------------------------------------- */
+/* ---- blocks.txt and palette.txt -------------------------------------------------------------- */
 
 START_TEST(blocks_txt_decides_the_palette)
 {
@@ -422,7 +422,7 @@ START_TEST(odd_names_that_were_there_before_may_stay)
 }
 END_TEST
 
-/* ---- lights --------------------------------------------------------------------------------- */
+/* ---- lights ---------------------------------------------------------------------------------- */
 
 START_TEST(removing_light_stores_none_and_creating_it_stores_it)
 {
@@ -473,7 +473,7 @@ START_TEST(light_out_of_range_is_refused)
 }
 END_TEST
 
-/* ---- entities and raw bytes ----------------------------------------------------------------- */
+/* ---- entities and raw bytes ------------------------------------------------------------------ */
 
 START_TEST(entities_come_and_go)
 {
@@ -536,7 +536,7 @@ START_TEST(raw_bytes_are_stored_if_they_parse_completely)
 }
 END_TEST
 
-/* ---- coupling ------------------------------------------------------------------------------- */
+/* ---- coupling -------------------------------------------------------------------------------- */
 
 /* Everything is there, and odd enough that a re-encoding would show: a layer wider than needed, a
  * uniform sky layer as nibbles, a mono light layer, entities. */
@@ -596,7 +596,7 @@ START_TEST(writing_back_what_was_read_changes_nothing)
 }
 END_TEST
 
-/* ---- the root ------------------------------------------------------------------------------- */
+/* ---- the root -------------------------------------------------------------------------------- */
 
 static void add_single(struct maker_region *r, int32_t x, const char *name)
 {

@@ -86,7 +86,7 @@ static void set_s32(struct maker_bytes *bytes, size_t at, uint32_t v)
         bytes->data[at + i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* ---- test vectors --------------------------------------------------------------------------- */
+/* ---- test vectors ---------------------------------------------------------------------------- */
 
 START_TEST(test_vector_1)
 {
@@ -127,7 +127,7 @@ START_TEST(test_vector_2)
 }
 END_TEST
 
-/* ---- containers ----------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 START_TEST(random_regions_of_every_version_come_out_as_they_went_in)
 {
@@ -213,7 +213,7 @@ START_TEST(a_region_without_chunks_has_an_empty_table)
 }
 END_TEST
 
-/* ---- gzip ----------------------------------------------------------------------------------- */
+/* ---- gzip ------------------------------------------------------------------------------------ */
 
 static struct maker_bytes gzip_file(void)
 {
@@ -337,7 +337,7 @@ START_TEST(a_gzip_bomb_stops_at_the_cap)
 }
 END_TEST
 
-/* ---- refused headers ------------------------------------------------------------------------ */
+/* ---- refused headers ------------------------------------------------------------------------- */
 
 static const struct {
     const char *bytes, *sentence;
@@ -374,7 +374,7 @@ START_TEST(a_bad_header_is_refused_with_its_offset)
 }
 END_TEST
 
-/* ---- refused, read-only or damaged ---------------------------------------------------------- */
+/* ---- refused, read-only or damaged ----------------------------------------------------------- */
 
 enum verdict { REFUSED, READ_ONLY, DAMAGED, WARNED, FINE };
 
@@ -620,7 +620,7 @@ START_TEST(only_canonical_names_give_a_region)
 }
 END_TEST
 
-/* ---- hostile bytes -------------------------------------------------------------------------- */
+/* ---- hostile bytes --------------------------------------------------------------------------- */
 
 /* Everything there is to read of what was accepted. */
 static void read_all(void)
@@ -714,7 +714,7 @@ START_TEST(no_flipped_byte_of_a_rich_body_does_harm)
 }
 END_TEST
 
-/* ---- chunks come, move and go --------------------------------------------------------------- */
+/* ---- chunks come, move and go ---------------------------------------------------------------- */
 
 static struct tfs_key key_of(int32_t x, int32_t y, int32_t z)
 {
@@ -845,7 +845,7 @@ START_TEST(an_empty_region_of_that_name_takes_its_own_chunks_only)
 }
 END_TEST
 
-/* ---- changes -------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 START_TEST(changes_name_the_files_that_read_differently)
 {

@@ -48,7 +48,7 @@ static bool same(const struct maker_bytes *a, const struct maker_bytes *b)
     return tfs_span_equal(cosmic_span(a), cosmic_span(b));
 }
 
-/* ---- laws on an open save ------------------------------------------------------------------- */
+/* ---- laws on an open save -------------------------------------------------------------------- */
 
 static void check_getput(struct tfs_key key)
 {
@@ -80,7 +80,7 @@ static void check_getput_all(void)
     maker_release(&names);
 }
 
-/* ---- real regions --------------------------------------------------------------------------- */
+/* ---- real regions ---------------------------------------------------------------------------- */
 
 static void open_sample(int i, struct maker_bytes *file)
 {
@@ -191,7 +191,7 @@ START_TEST(one_block_set_in_a_real_region_changes_one_section)
 }
 END_TEST
 
-/* ---- random regions ------------------------------------------------------------------------- */
+/* ---- random regions -------------------------------------------------------------------------- */
 
 static struct maker_random rnd;
 
@@ -270,7 +270,7 @@ START_TEST(what_is_written_reads_back)
 }
 END_TEST
 
-/* ---- voxels against a plain model ----------------------------------------------------------- */
+/* ---- voxels against a plain model ------------------------------------------------------------ */
 
 /* What voxels.csv should show: the name's print for each voxel, NULL for air. */
 struct model {

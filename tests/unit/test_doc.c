@@ -530,8 +530,7 @@ START_TEST(doc_another_place_alone_is_stored)
 }
 END_TEST
 
-/* ---- groups and bounds
- * ------------------------------------------------------------------------ */
+/* ---- groups and bounds ----------------------------------------------------------------------- */
 
 START_TEST(doc_bounds_are_those_of_one_group)
 {

@@ -32,7 +32,7 @@ static int try_open(const char *name, bool exclusive)
     return code;
 }
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 START_TEST(file_open_refuses_what_is_not_a_regular_file)
 {
@@ -74,7 +74,7 @@ START_TEST(file_locked_by_another_process_is_refused_to_a_writer_alone)
 }
 END_TEST
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 START_TEST(file_read_gives_all_bytes_and_their_identity)
 {
@@ -182,7 +182,7 @@ START_TEST(file_same_compares_each_part_of_the_identity)
 }
 END_TEST
 
-/* ---- may it be replaced --------------------------------------------------------------------- */
+/* ---- may it be replaced ---------------------------------------------------------------------- */
 
 /* What an ordinary user of group 65534 is told about scratch_dir/d/save. */
 static int writable_for_nobody(mode_t dir_mode, uid_t dir_owner, gid_t dir_group, mode_t mode,
@@ -235,7 +235,7 @@ START_TEST(file_writable_tells_why_not)
 }
 END_TEST
 
-/* ---- replacing ------------------------------------------------------------------------------ */
+/* ---- replacing ------------------------------------------------------------------------------- */
 
 static void replacement_open(const char *name, struct tfs_file_handle *old,
                              struct tfs_replacement *r)
@@ -623,7 +623,7 @@ START_TEST(replacement_works_for_the_longest_name)
 }
 END_TEST
 
-/* ---- strays --------------------------------------------------------------------------------- */
+/* ---- strays ---------------------------------------------------------------------------------- */
 
 static void hold_replacement(void)
 {
@@ -664,7 +664,7 @@ START_TEST(strays_are_removed_and_nothing_else)
 }
 END_TEST
 
-/* ---- what the machine can do ---------------------------------------------------------------- */
+/* ---- what the machine can do ----------------------------------------------------------------- */
 
 static bool can_mount(void)
 {

@@ -342,8 +342,7 @@ START_TEST(regions_are_edited_apart)
 }
 END_TEST
 
-/* ---- what a file may be short of
- * ------------------------------------------------------------- */
+/* ---- what a file may be short of ------------------------------------------------------------- */
 
 /* An INST and its values, in a binary file that has nothing else. */
 struct bare {
@@ -469,8 +468,7 @@ START_TEST(value_without_bytes_stays_so_until_it_has_a_chunk)
 }
 END_TEST
 
-/* ---- the vectors of formats/roblox.md, section 9.7
- * ------------------------------------------- */
+/* ---- the vectors of formats/roblox.md, section 9.7 ------------------------------------------- */
 
 START_TEST(prop_is_stored_and_packed_as_in_the_vectors)
 {

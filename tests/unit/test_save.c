@@ -93,7 +93,7 @@ static const struct tfs_container folder = TOY("folder", "folder", probe_folder,
 const struct tfs_container *const tfs_containers[] = {&apple_file,  &apple_low, &pear_file,
                                                       &quince_file, &folder,    NULL};
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* Opens the path; the container's name, or NULL when it is refused. */
 static const char *name_of(const char *path, const char *format)
@@ -220,7 +220,7 @@ START_TEST(save_probe_sees_the_first_bytes_and_no_more)
 }
 END_TEST
 
-/* ---- chunks and read-only ------------------------------------------------------------------- */
+/* ---- chunks and read-only -------------------------------------------------------------------- */
 
 START_TEST(save_chunk_is_held_or_loaded)
 {

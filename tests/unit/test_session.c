@@ -25,8 +25,7 @@ static void teardown(void)
     tfs_session_close(session);
 }
 
-/* ---- reading and writing
- * ------------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 START_TEST(session_shows_what_the_lens_shows)
 {
@@ -212,8 +211,7 @@ START_TEST(session_mtime_moves_with_the_content_only)
 }
 END_TEST
 
-/* ---- removing and renaming
- * ----------------------------------------------------------------------- */
+/* ---- removing and renaming ------------------------------------------------------------------- */
 
 START_TEST(session_unlinked_file_shows_again_after_two_seconds)
 {
@@ -329,8 +327,7 @@ START_TEST(session_schema_file_moved_onto_another_is_judged)
 }
 END_TEST
 
-/* ---- chunk directories
- * --------------------------------------------------------------------------- */
+/* ---- chunk directories ----------------------------------------------------------------------- */
 
 START_TEST(session_new_chunk_hides_its_files_until_created_or_two_seconds)
 {
@@ -392,8 +389,7 @@ START_TEST(session_moved_chunk_keeps_its_ids)
 }
 END_TEST
 
-/* ---- scratch
- * ------------------------------------------------------------------------------------- */
+/* ---- scratch --------------------------------------------------------------------------------- */
 
 START_TEST(session_scratch_files_are_capped)
 {
@@ -433,8 +429,7 @@ START_TEST(session_unlinked_scratch_file_lives_while_open)
 }
 END_TEST
 
-/* ---- the disk
- * ------------------------------------------------------------------------------------ */
+/* ---- the disk -------------------------------------------------------------------------------- */
 
 START_TEST(session_full_disk_is_told_to_close_and_the_edit_waits)
 {
@@ -529,8 +524,7 @@ START_TEST(session_staged_edits_are_forced_by_fsync)
 }
 END_TEST
 
-/* ---- the save changes behind our back
- * ------------------------------------------------------------ */
+/* ---- the save changes behind our back -------------------------------------------------------- */
 
 static void outside_change(int x, const char *blob)
 {
@@ -630,8 +624,7 @@ START_TEST(session_broken_save_gives_eio_until_it_is_good_again)
 }
 END_TEST
 
-/* ---- in the middle of something
- * ------------------------------------------------------------------ */
+/* ---- in the middle of something -------------------------------------------------------------- */
 
 static struct tfs_handle *other_handle;
 static struct answer other_answer, next_answer;
@@ -760,8 +753,7 @@ START_TEST(session_renames_onto_an_absent_file_that_is_still_open)
 }
 END_TEST
 
-/* ---- ids and names
- * ------------------------------------------------------------------------------- */
+/* ---- ids and names --------------------------------------------------------------------------- */
 
 START_TEST(session_id_of_a_moved_file_never_means_the_file_it_was)
 {
@@ -874,8 +866,7 @@ START_TEST(session_worker_rests_when_staged_edits_gave_way)
 }
 END_TEST
 
-/* ---- threads
- * ------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void *edit_often(void *arg)
 {

@@ -134,7 +134,7 @@ static const struct tfs_container toy = {
     .file = &toy_codec,
 };
 
-/* ---- a save in the scratch directory -------------------------------------------------------- */
+/* ---- a save in the scratch directory --------------------------------------------------------- */
 
 static char save_path[PATH_MAX];
 static struct tfs_save save;
@@ -205,7 +205,7 @@ static int commit_with(int32_t x, const char *value)
     return code;
 }
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 START_TEST(whole_file_opens_and_closes)
 {
@@ -311,7 +311,7 @@ START_TEST(whole_file_that_cannot_be_replaced_is_read_only)
 }
 END_TEST
 
-/* ---- committing ----------------------------------------------------------------------------- */
+/* ---- committing ------------------------------------------------------------------------------ */
 
 START_TEST(whole_file_commits_one_document_after_another)
 {
@@ -426,7 +426,7 @@ START_TEST(whole_file_whose_sidecar_fails_tells_and_holds_the_new_document)
 }
 END_TEST
 
-/* ---- others write the file ------------------------------------------------------------------ */
+/* ---- others write the file ------------------------------------------------------------------- */
 
 START_TEST(whole_file_changed_outside_is_stale_until_reloaded)
 {
@@ -495,7 +495,7 @@ START_TEST(whole_file_damaged_outside_becomes_read_only_until_it_is_mended)
 }
 END_TEST
 
-/* ---- info.txt ------------------------------------------------------------------------------- */
+/* ---- info.txt -------------------------------------------------------------------------------- */
 
 START_TEST(info_names_format_bounds_and_notes)
 {

@@ -162,8 +162,7 @@ int tfs_cosmic_blocks_decode(const struct tfs_cosmic_blocks *blocks,
     return 0;
 }
 
-/* ---- encoding
- * --------------------------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 static void add_name(struct tfs_buf *out, struct tfs_span name)
 {
@@ -244,8 +243,7 @@ void tfs_cosmic_blocks_rename(struct tfs_buf *out, const struct tfs_cosmic_block
     tfs_buf_add_span(out, blocks->rest);
 }
 
-/* ---- air
- * -------------------------------------------------------------------------------------- */
+/* ---- air ------------------------------------------------------------------------------------- */
 
 bool tfs_cosmic_is_air(struct tfs_span name)
 {

@@ -98,8 +98,7 @@ int tfs_cosmic_chunk_find(const struct tfs_doc *doc, struct tfs_key key,
     return 0;
 }
 
-/* ---- changes
- * ---------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 /* Takes the buffer's memory. */
 static int put_buffer(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_buf *bytes,

@@ -19,8 +19,7 @@
 const uint8_t tfs_cosmic_gzip_header[TFS_COSMIC_GZIP_HEADER] = {0x1f, 0x8b, 8, 0, 0,
                                                                 0,    0,    0, 0, 0xff};
 
-/* ---- inflate
- * ---------------------------------------------------------------------------------- */
+/* ---- inflate --------------------------------------------------------------------------------- */
 
 static int inflate_failure(const z_stream *z, size_t offset, int status, struct tfs_error *err)
 {
@@ -83,8 +82,7 @@ out:
     return err->code;
 }
 
-/* ---- deflate
- * ---------------------------------------------------------------------------------- */
+/* ---- deflate --------------------------------------------------------------------------------- */
 
 /* Feeds what z->next_in has and hands on what comes out. */
 static int deflate_some(struct tfs_cosmic_gzip *gzip, int flush, struct tfs_error *err)

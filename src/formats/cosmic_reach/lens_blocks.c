@@ -23,8 +23,7 @@ static struct tfs_grid_shape shape_of(uint32_t count)
     };
 }
 
-/* ---- blocks.txt
- * ------------------------------------------------------------------------------- */
+/* ---- blocks.txt ------------------------------------------------------------------------------ */
 
 static int blocks_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                       struct tfs_buf *out, struct tfs_error *err)
@@ -152,8 +151,7 @@ const struct tfs_lens tfs_cosmic_blocks_lens = {
     .size = blocks_size,
 };
 
-/* ---- palette.txt
- * ------------------------------------------------------------------------------ */
+/* ---- palette.txt ----------------------------------------------------------------------------- */
 
 static int palette_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                        struct tfs_buf *out, struct tfs_error *err)

@@ -149,8 +149,7 @@ static int light_remove(const struct light_file *file, struct tfs_edit *edit, st
     return err->code;
 }
 
-/* ---- the two lenses
- * --------------------------------------------------------------------------- */
+/* ---- the two lenses -------------------------------------------------------------------------- */
 
 static int sky_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)

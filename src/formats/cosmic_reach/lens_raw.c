@@ -7,8 +7,7 @@
 
 #include "formats/cosmic_reach/lenses.h"
 
-/* ---- raw.bin
- * ---------------------------------------------------------------------------------- */
+/* ---- raw.bin --------------------------------------------------------------------------------- */
 
 static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)
@@ -81,8 +80,7 @@ static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
 
 const struct tfs_lens tfs_cosmic_raw_lens = {.get = raw_get, .put = raw_put, .size = raw_size};
 
-/* ---- entities.bin
- * ----------------------------------------------------------------------------- */
+/* ---- entities.bin ---------------------------------------------------------------------------- */
 
 /* The bytes of the section, without type and length; false when there is none. */
 static bool entities_of(const struct tfs_cosmic_body *body, struct tfs_span *bytes)

@@ -15,8 +15,7 @@
 #include "formats/picture/picture.h"
 #include "text/name.h"
 
-/* ---- info.txt
- * --------------------------------------------------------------------------------- */
+/* ---- info.txt -------------------------------------------------------------------------------- */
 
 static const char *layout_of(const struct tfs_cosmic_facts *own)
 {
@@ -48,8 +47,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 
 const struct tfs_lens tfs_cosmic_info_lens = {.get = info_get};
 
-/* ---- palette.txt
- * ------------------------------------------------------------------------------ */
+/* ---- palette.txt ----------------------------------------------------------------------------- */
 
 /* The distinct names of a document, sorted by bytes; they point into its blobs. The empty name has
  * no line and is left out. */
@@ -148,8 +146,7 @@ static int names_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     return tfs_buf_check(out, err);
 }
 
-/* ---- renaming
- * --------------------------------------------------------------------------------- */
+/* ---- renaming -------------------------------------------------------------------------------- */
 
 /* Line n of the text is the new name of old name n. */
 struct renaming {

@@ -15,8 +15,7 @@
 #include "text/name.h"
 #include "text/table.h"
 
-/* ---- get
- * -------------------------------------------------------------------------------------- */
+/* ---- get ------------------------------------------------------------------------------------- */
 
 /* Pieces are copied by whole steps, so what lies behind each may be read and overwritten. */
 #define STEP       32
@@ -239,8 +238,7 @@ static int64_t voxels_size(struct tfs_save *save, const struct tfs_doc *doc, str
     return size;
 }
 
-/* ---- put
- * -------------------------------------------------------------------------------------- */
+/* ---- put ------------------------------------------------------------------------------------- */
 
 /* The name of each voxel, as a number: below the count of the old palette its first entry of that
  * name, from there on a name that the text brought. */

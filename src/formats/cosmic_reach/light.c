@@ -83,8 +83,7 @@ static bool keep_bits(const struct tfs_cosmic_light *old, unsigned y, uint32_t m
     return same;
 }
 
-/* ---- sky
- * -------------------------------------------------------------------------------------- */
+/* ---- sky ------------------------------------------------------------------------------------- */
 
 static void add_sky_layer(struct tfs_buf *out, const uint32_t *shown, uint32_t *values)
 {
@@ -115,8 +114,7 @@ void tfs_cosmic_sky_encode(struct tfs_buf *out, const struct tfs_cosmic_light *o
     }
 }
 
-/* ---- block light
- * ------------------------------------------------------------------------------ */
+/* ---- block light ----------------------------------------------------------------------------- */
 
 static bool is_black(const uint32_t *rgb)
 {

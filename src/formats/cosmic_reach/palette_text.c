@@ -68,8 +68,7 @@ int tfs_cosmic_name_check(struct tfs_span name, const struct tfs_line *line, str
     return 0;
 }
 
-/* ---- reading
- * ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 int tfs_cosmic_palette_text_open(struct tfs_cosmic_palette_text **text, struct tfs_error *err)
 {

@@ -50,8 +50,7 @@ void tfs_cosmic_tally_add(struct tfs_cosmic_tally *tally, const char *format, ..
     va_end(args);
 }
 
-/* ---- pieces
- * ----------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 int tfs_cosmic_piece_add(struct tfs_cosmic_reader *r, uint32_t slot, int64_t offset, size_t data,
                          size_t header, struct tfs_error *err)
@@ -107,8 +106,7 @@ void tfs_cosmic_piece_end(struct tfs_cosmic_reader *r, const struct tfs_cosmic_p
                              r->where, end, piece->end - end);
 }
 
-/* ---- which region
- * ----------------------------------------------------------------------------- */
+/* ---- which region ---------------------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
 {
@@ -148,8 +146,7 @@ int tfs_cosmic_region_find(struct tfs_cosmic_reader *r, size_t header,
     return 0;
 }
 
-/* ---- chunks
- * ----------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 /* The game refuses such levels; they are kept and told. */
 static void look_at_sky(struct tfs_cosmic_reader *r, const struct tfs_chunk *chunk)
@@ -204,8 +201,7 @@ int tfs_cosmic_count_check(struct tfs_cosmic_reader *r, int32_t count, const cha
                           "the count says %d %s, the table has %zu", count, what, r->piece_count);
 }
 
-/* ---- the way back
- * ----------------------------------------------------------------------------- */
+/* ---- the way back ---------------------------------------------------------------------------- */
 
 /* The sort key of a chunk's data: where its piece stood, then which piece, then y. */
 struct order {

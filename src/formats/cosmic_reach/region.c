@@ -22,8 +22,7 @@ static int region_probe(const struct tfs_probe *probe)
     return TFS_BID_CERTAIN;
 }
 
-/* ---- reading
- * ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int check_version(int32_t version, uint32_t compression, struct tfs_error *err)
 {
@@ -176,8 +175,7 @@ out:
     return err->code;
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int write_header(const struct tfs_cosmic_facts *own, struct tfs_sink *sink,
                         struct tfs_error *err)

@@ -57,8 +57,7 @@ int tfs_cosmic_table_write(const struct tfs_doc *doc, struct tfs_sink *sink, str
 int tfs_cosmic_columns_write(const struct tfs_doc *doc, struct tfs_sink *sink,
                              struct tfs_error *err);
 
-/* ---- reader.c: what both layouts need
- * --------------------------------------------------------- */
+/* ---- reader.c: what both layouts need -------------------------------------------------------- */
 
 /* A cursor over the bytes up to `end`, at `offset`. */
 struct tfs_cursor tfs_cosmic_cursor(const struct tfs_cosmic_reader *r, size_t offset, size_t end);

@@ -17,8 +17,7 @@ static unsigned offset_width(uint32_t type)
     return 1U << (type - TFS_COSMIC_OFFSET_S8);
 }
 
-/* ---- reading
- * ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int64_t take_offset(struct tfs_cursor *c, uint32_t type)
 {
@@ -187,8 +186,7 @@ int tfs_cosmic_columns_read(struct tfs_cosmic_reader *r, size_t start, struct tf
     return tfs_cosmic_count_check(r, count, "columns", err);
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* The columns of a document, as they are about to be written. */
 struct layout {

@@ -99,8 +99,7 @@ int tfs_cosmic_table_read(struct tfs_cosmic_reader *r, struct tfs_error *err)
     return tfs_cosmic_count_check(r, tfs_take_s32be(&c), "chunks", err);
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int add_table(const struct tfs_doc *doc, const struct tfs_chunk *const *chunks,
                      struct tfs_buf *out, struct tfs_error *err)

@@ -55,8 +55,7 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                   .family_name = tfs_map_name},
 };
 
-/* ---- chunks
- * ----------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 static int check_place(const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
 {
@@ -191,8 +190,7 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
            (chunk == NULL || check_place(theirs, chunk->key, &ignored) == 0);
 }
 
-/* ---- what reads differently
- * ------------------------------------------------------------------- */
+/* ---- what reads differently ------------------------------------------------------------------ */
 
 #define BIT(file)       (UINT32_C(1) << (file))
 #define ALL_CHUNK_FILES (BIT(CHUNK_FILES) - 1)

@@ -33,8 +33,7 @@ struct reader {
     uint32_t last_number;
 };
 
-/* ---- names
- * ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int add_new(struct tfs_cosmic_voxels_text *t, struct tfs_span name, uint32_t *number,
                    struct tfs_error *err)
@@ -87,8 +86,7 @@ static int number_of_field(struct reader *r, const struct tfs_line *field, uint3
     return add_new(t, (struct tfs_span){copy, name.size}, number, err);
 }
 
-/* ---- places
- * ----------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static int64_t chunk_of(int64_t global)
 {
@@ -125,8 +123,7 @@ static int outside(const struct reader *r, const int64_t place[3], struct tfs_er
     return 0;
 }
 
-/* ---- lines
- * ------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* A number and the comma behind it, as we print it; false when it is anything else. */
 static bool fast_number(const uint8_t **at, const uint8_t *end, int64_t *value)
@@ -251,8 +248,7 @@ static int read_lines(struct reader *r, struct tfs_error *err)
     return got;
 }
 
-/* ---- the whole text
- * --------------------------------------------------------------------------- */
+/* ---- the whole text -------------------------------------------------------------------------- */
 
 static int take_old_names(struct tfs_cosmic_voxels_text *t, const struct tfs_cosmic_values *old,
                           struct tfs_error *err)

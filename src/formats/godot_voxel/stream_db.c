@@ -74,7 +74,7 @@ static int execute(struct tfs_godot_db *db, const char *sql, struct tfs_error *e
     return result == SQLITE_OK ? 0 : fail(db, result, err);
 }
 
-/* ---- what SQLite may open ------------------------------------------------------------------- */
+/* ---- what SQLite may open -------------------------------------------------------------------- */
 
 /* A journal can name a "super-journal", which belongs to a change of several databases at once. To
  * take back such a change SQLite reads that file, and removes it when it knows no other database:
@@ -464,8 +464,7 @@ int tfs_godot_db_fetch(struct tfs_godot_db *db, struct tfs_key key, struct tfs_g
     return err->code;
 }
 
-/* ---- transactions
- * -------------------------------------------------------------------------------- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 /* What takes it back is made first: that must not need memory when there is none. */
 static int begin(struct tfs_godot_db *db, const char *sql, struct tfs_error *err)

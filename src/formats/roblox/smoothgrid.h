@@ -17,7 +17,7 @@
 #define TFS_RBX_LOG2_DEFAULT 5  /* what the engine writes */
 #define TFS_RBX_OFFSET_SIZE  12 /* three i32 */
 
-/* ---- cells and records ---------------------------------------------------------------------- */
+/* ---- cells and records ----------------------------------------------------------------------- */
 
 /* material 0..63, occupancy and water 0..255, in one byte each from the lowest. */
 static inline uint32_t tfs_rbx_cell(uint32_t material, uint32_t occupancy, uint32_t water)
@@ -91,7 +91,7 @@ unsigned tfs_rbx_records_compare(struct tfs_span a, struct tfs_span b);
 /* Is every cell empty? */
 bool tfs_rbx_records_are_empty(struct tfs_span records);
 
-/* ---- chunks of a value ---------------------------------------------------------------------- */
+/* ---- chunks of a value ----------------------------------------------------------------------- */
 
 struct tfs_rbx_position {
     int32_t x, y, z;
