@@ -41,7 +41,7 @@ OBJ := $(SRC:%.c=$(BUILD)/obj/%.o)
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(wildcard tests/tools/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-TORTURE := $(patsubst tests/torture/%.c,$(BUILD)/torture/%.so,$(wildcard tests/torture/*.c))
+PRELOADS := $(patsubst tests/torture/%.c,$(BUILD)/torture/%.so,$(wildcard tests/torture/*.c))
 BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 LIB := $(BUILD)/libterrainfs.a
 # What several test programs share.
@@ -57,7 +57,7 @@ SUB := $(MAKE) --no-print-directory
 
 all: $(PROGRAM) $(LIB) ## the program build/terrainfs and its library
 
-tests: all $(UNIT) $(TOOLS) $(FUZZ) $(TORTURE)
+tests: all $(UNIT) $(TOOLS) $(FUZZ) $(PRELOADS)
 
 $(PROGRAM): $(BUILD)/obj/src/main.o $(LIB)
 	$(LINK) -o $@ $^ $(LIBS)
@@ -95,7 +95,7 @@ $(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(TEST_LIB) $
 
 # Libraries to be preloaded stand between the program and the C library: they see files as those two do,
 # and no sanitizer looks into them.
-$(TORTURE): $(BUILD)/torture/%.so: tests/torture/%.c
+$(PRELOADS): $(BUILD)/torture/%.so: tests/torture/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -shared -o $@ $<
 
