@@ -36,6 +36,7 @@ struct open_file {
     bool writable;
     bool wrote; /* it shows what was written as it was written */
     bool dirty; /* and that was after a flush said 0 */
+    bool own;   /* by this handle, whose flush is then a commit point */
 };
 
 static struct {
@@ -319,6 +320,11 @@ static struct open_file *some_open(void)
     return open->handle != NULL ? open : NULL;
 }
 
+static void written(struct open_file *open)
+{
+    open->wrote = open->dirty = open->own = true;
+}
+
 static void do_open(void)
 {
     struct open_file *open = &w.open[choose(HANDLES)];
@@ -332,11 +338,14 @@ static void do_open(void)
     int result = tfs_session_open_file(session, attr.id, mode, 1, &open->handle, &keep);
     REQUIRE(result == 0 || result == -EACCES || result == -ESTALE || result == -EROFS ||
             (result == -EIO && w.broken));
-    if (result < 0)
-        open->handle = NULL;
+    if (result < 0) {
+        *open = (struct open_file){0};
+        return;
+    }
     open->id = attr.id;
     open->writable = flags != 3;
-    open->wrote = open->dirty = flags == 2;
+    if (flags == 2)
+        written(open);
 }
 
 static int truncate_open(struct open_file *open, off_t size)
@@ -386,7 +395,7 @@ static void do_rewrite(void)
     if (result == 0) {
         result = tfs_session_write(session, open->handle, 0, tfs_buf_span(&text), false);
         after_call(result);
-        open->wrote = open->dirty = true;
+        written(open);
     }
     tfs_buf_release(&text);
 }
@@ -402,8 +411,8 @@ static void do_write_at(void)
     before_call();
     int result = tfs_session_write(session, open->handle, at, text, choose(8) == 0);
     after_call(result);
-    open->dirty = open->dirty || result >= 0;
-    open->wrote = open->wrote || open->dirty;
+    if (result >= 0)
+        written(open);
 }
 
 static void do_truncate(void)
@@ -416,8 +425,15 @@ static void do_truncate(void)
     before_call();
     int result = truncate_open(open, size);
     after_call(result);
-    open->dirty = open->dirty || result == 0;
-    open->wrote = open->wrote || open->dirty;
+    if (result == 0)
+        written(open);
+}
+
+/* Lines of the root's palette mean names by their place, and the names are sorted: the text said
+ * once more would rename again. */
+static bool is_names(const char *path)
+{
+    return w.kind <= FUZZ_REGION_COLUMNS && strcmp(path, "palette.txt") == 0;
 }
 
 /* Writing the text into the save as it is on disk now would be no edit: so it is there. */
@@ -429,7 +445,7 @@ static void check_saved(const struct open_file *open, struct tfs_span text)
     struct tfs_error err = {0};
 
     look_at_disk();
-    if (w.disk == NULL || w.renamed || w.against ||
+    if (w.disk == NULL || w.renamed || w.against || is_names(open->path) ||
         tfs_tree_resolve(w.disk, w.disk->doc, open->path, true, &node) < 0)
         return;
     const struct tfs_file *file = tfs_node_file(w.disk, &node);
@@ -454,23 +470,32 @@ static void do_flush(bool sync)
     before_call();
     int result = sync ? sync_file(open->handle) : flush(open->handle);
     after_call(result);
-    if (result == 0 && open->dirty && held == 0 && (sync || !w.staging))
+    if (result == 0 && (open->own || (sync && open->dirty)) && held == 0 && (sync || !w.staging))
         check_saved(open, tfs_buf_span(&text));
-    if (result == 0) {
+    if (result == 0 && (sync || open->own)) {
         for (unsigned i = 0; i < HANDLES; i++)
             if (strcmp(w.open[i].path, open->path) == 0)
-                w.open[i].dirty = false;
+                w.open[i].dirty = w.open[i].own = false;
         w.against = w.against && (w.conflict == TFS_CONFLICT_ASK || any_dirty());
     }
     tfs_buf_release(&text);
 }
 
+/* What it wrote stays as it is as long as another handle has the file open. */
 static void do_release(struct open_file *open)
 {
     if (open == NULL)
         return;
+    const struct open_file closed = *open;
     tfs_session_release(session, open->handle);
     *open = (struct open_file){0};
+    for (unsigned i = 0; i < HANDLES; i++) {
+        struct open_file *other = &w.open[i];
+        if (other->handle == NULL || other->id != closed.id)
+            continue;
+        other->wrote = other->wrote || closed.wrote;
+        other->dirty = other->dirty || closed.dirty;
+    }
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -533,7 +558,8 @@ static void do_scratch(void)
     }
     strcpy(open->path, path);
     open->id = attr.id;
-    open->writable = open->wrote = open->dirty = w.renamed = true;
+    open->writable = w.renamed = true;
+    written(open);
 }
 
 static void some_chunk(char path[PATH])
@@ -681,7 +707,7 @@ static void begin(void)
     const struct tfs_session_options options = {.linger_ms = 3600000,
                                                 .commit_seconds = w.staging ? 3600 : 0,
                                                 .conflict = w.conflict,
-                                                .scratch_limit = 1 << 20,
+                                                .scratch_limit = 1 << 26,
                                                 .cache_limit = 1 << 16,
                                                 .exit_fd = -1};
     const struct tfs_events events = {0};
