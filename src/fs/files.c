@@ -99,6 +99,8 @@ static int handle_create(struct tfs_session *s, struct tfs_inode *inode, int fla
     created->append = (flags & O_APPEND) != 0;
     inode->handles++;
     inode->writers += created->writer ? 1 : 0;
+    if (created->writer)
+        inode->kept = false; /* what this handle says right does not make good the one before */
     created->behind = s->handles;
     if (s->handles != NULL)
         s->handles->before = created;

@@ -57,7 +57,7 @@ struct tfs_inode {
     bool dirty;      /* bytes not judged since they were written */
     bool judging;    /* the worker is judging them; refused, they will be dirty again */
     bool complained; /* these very bytes were refused, and the log says so */
-    bool kept;       /* bytes of these handles are in rejected/ */
+    bool kept;       /* bytes of the handles open for writing are in rejected/ */
     bool written;    /* bytes were written, not only cut off */
     bool closing;    /* judged and flushed: the last close is on its way */
     bool linked;     /* scratch: has a name */

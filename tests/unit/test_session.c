@@ -134,6 +134,20 @@ START_TEST(session_forgets_what_it_kept_when_the_whole_document_is_good)
 }
 END_TEST
 
+/* vim writes its backup back when a write fails, before the kernel tells that the first handle is
+ * gone. */
+START_TEST(session_keeps_a_refused_document_when_the_file_is_opened_again)
+{
+    struct tfs_handle *refused = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(refused, 0, "1"), 0);
+    ck_assert_int_eq(flush(refused), -EBADMSG);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "zero"), 0);
+    tfs_session_release(session, refused);
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "1");
+    ck_assert_int_eq(tfs_session_finish(session), 3);
+}
+END_TEST
+
 START_TEST(session_keeps_no_empty_document_aside)
 {
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
@@ -946,6 +960,7 @@ static const TTest *const *const tests[] = {
     &session_refused_document_changes_nothing_and_is_kept,
     &session_keeps_no_empty_document_aside,
     &session_keeps_a_refused_document_before_its_close_returns,
+    &session_keeps_a_refused_document_when_the_file_is_opened_again,
     &session_forgets_what_it_kept_when_the_whole_document_is_good,
     &session_truncate_by_name_is_judged_at_once,
     &session_pending_document_has_a_cap,
