@@ -164,7 +164,9 @@ static int take_mine(struct tfs_session *s, struct tfs_error *err)
     int result = reload(s, err);
     if (result > 0)
         stale_all(s);
-    if (result >= 0) {
+    if (result < 0) {
+        result = err->code = -EIO; /* nothing is wrong with what the caller wrote */
+    } else {
         result = rebase(s, old, &doc, err);
         if (result < 0) {
             tfs_keep_changes_rejected(s, old);

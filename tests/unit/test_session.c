@@ -623,6 +623,21 @@ START_TEST(session_mine_gives_way_where_our_chunks_do_not_fit)
 }
 END_TEST
 
+START_TEST(session_mine_waits_for_a_broken_save_to_be_good_again)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_MINE, .commit_seconds = 60});
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
+    toy_disk.changed = 1; /* and cannot be read */
+    ck_assert_int_eq(sync_directory("chunks"), -EIO);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    outside_change(1, "theirs");
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "ours");
+    ck_assert_str_eq(toy_blob(save->doc, 1), "theirs");
+}
+END_TEST
+
 static bool gives_eio(const char *path)
 {
     return strcmp(cat(path), strerror(EIO)) == 0;
@@ -994,6 +1009,7 @@ static const TTest *const *const tests[] = {
     &session_theirs_reloads_and_keeps_our_bytes_aside,
     &session_mine_puts_our_chunks_onto_the_new_save,
     &session_mine_gives_way_where_our_chunks_do_not_fit,
+    &session_mine_waits_for_a_broken_save_to_be_good_again,
     &session_broken_save_gives_eio_until_it_is_good_again,
     &session_flush_waits_for_a_judgement_under_way,
     &session_close_during_a_judgement_keeps_refused_bytes,
