@@ -212,12 +212,14 @@ struct tfs_save {
     char *path;                  /* absolute, symlinks resolved */
     const char *name;            /* its last component */
     struct tfs_open_options options;
-    struct stat st;        /* owner, mode and times as of open, reload or commit */
-    const char *read_only; /* NULL, or the sentence why nothing can be committed */
-    char read_only_text[TFS_ERROR_TEXT];
-    struct tfs_doc *doc; /* what is on disk */
-    void *own;           /* the container's */
-    void *memo;          /* the format's: what its lenses remember; thread-safe by itself */
+    struct stat st; /* owner, mode and times as of open, reload or commit */
+    /* NULL, or the sentence why nothing can be committed; stays as long as the save. A reload may
+     * set another one while it is read. */
+    const char *_Atomic read_only;
+    struct tfs_sentence *sentences; /* those that read_only ever was */
+    struct tfs_doc *doc;            /* what is on disk */
+    void *own;                      /* the container's */
+    void *memo; /* the format's: what its lenses remember; thread-safe by itself */
 };
 
 /* Finds the container that bids most (or of `format`, may be NULL), opens. EBADMSG: no format fits;
@@ -230,9 +232,8 @@ void tfs_save_close(struct tfs_save *save);
 int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,
                    struct tfs_error *err);
 
-/* Sets save->read_only to that sentence, unless there is one. */
-void tfs_save_set_read_only(struct tfs_save *save, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Sets save->read_only: to why->text, or to NULL when why->code is 0. */
+void tfs_save_judge(struct tfs_save *save, const struct tfs_error *why);
 
 /* All containers, ended by NULL (registry.c). */
 extern const struct tfs_container *const tfs_containers[];

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,8 +185,18 @@ static int probe_path(const char *path, const char *name, const char *format,
 
 /* ---- the life of a save ---------------------------------------------------------------------- */
 
+/* Why a save was read-only at some time. */
+struct tfs_sentence {
+    struct tfs_sentence *next;
+    char text[TFS_ERROR_TEXT];
+};
+
 static void save_free(struct tfs_save *save)
 {
+    for (struct tfs_sentence *next, *sentence = save->sentences; sentence; sentence = next) {
+        next = sentence->next;
+        free(sentence);
+    }
     tfs_doc_unref(save->doc);
     free(save->path);
     free(save);
@@ -241,14 +250,22 @@ int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct 
     return save->container->load(save, chunk, false, blob, err);
 }
 
-void tfs_save_set_read_only(struct tfs_save *save, const char *format, ...)
+void tfs_save_judge(struct tfs_save *save, const struct tfs_error *why)
 {
-    va_list args;
+    struct tfs_sentence *sentence = save->sentences;
 
-    if (save->read_only != NULL)
-        return;
-    va_start(args, format);
-    vsnprintf(save->read_only_text, sizeof(save->read_only_text), format, args);
-    va_end(args);
-    save->read_only = save->read_only_text;
+    while (sentence != NULL && strcmp(sentence->text, why->text) != 0)
+        sentence = sentence->next;
+    if (why->code < 0 && sentence == NULL) {
+        sentence = calloc(1, sizeof(*sentence));
+        if (sentence != NULL) {
+            memcpy(sentence->text, why->text, sizeof(sentence->text));
+            sentence->next = save->sentences;
+            save->sentences = sentence;
+        }
+    }
+    if (why->code == 0)
+        save->read_only = NULL;
+    else
+        save->read_only = sentence != NULL ? sentence->text : "it cannot be written";
 }

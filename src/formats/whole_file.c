@@ -40,15 +40,14 @@ static int judge_writable(struct tfs_save *save, const struct tfs_doc *doc, stru
     const char *damage = tfs_facts_find(facts, TFS_NOTE_DAMAGED);
     struct tfs_error why = {0};
 
+    /* The first reason stays. */
+    if (refusal != NULL)
+        tfs_fail(&why, -EROFS, "%s", refusal);
+    else if (damage != NULL)
+        tfs_fail(&why, -EROFS, "it is damaged: %s", damage);
     if (tfs_file_writable(save->path, &why) == -ENOMEM)
         return tfs_fail_memory(err);
-    save->read_only = NULL;
-    if (refusal != NULL)
-        tfs_save_set_read_only(save, "%s", refusal);
-    else if (damage != NULL)
-        tfs_save_set_read_only(save, "it is damaged: %s", damage);
-    else if (why.code < 0)
-        tfs_save_set_read_only(save, "%s", why.text);
+    tfs_save_judge(save, &why);
     return 0;
 }
 

@@ -247,13 +247,32 @@ START_TEST(save_chunk_is_held_or_loaded)
 }
 END_TEST
 
-START_TEST(save_keeps_the_first_reason_for_being_read_only)
+static void close_nothing(struct tfs_save *save)
 {
-    struct tfs_save save = {0};
+    (void)save;
+}
 
-    tfs_save_set_read_only(&save, "version %d is not known", 9);
-    tfs_save_set_read_only(&save, "something else");
-    ck_assert_str_eq(save.read_only, "version 9 is not known");
+/* A thread may be reading the sentence while a reload sets another. */
+START_TEST(save_keeps_the_reasons_for_having_been_read_only)
+{
+    static const struct tfs_container plain = {.close = close_nothing};
+    struct tfs_save *save = calloc(1, sizeof(*save));
+    struct tfs_error unknown = {0}, damaged = {0}, none = {0};
+
+    ck_assert_ptr_nonnull(save);
+    save->container = &plain;
+    tfs_fail(&unknown, -ENOTSUP, "version 9 is not known");
+    tfs_fail(&damaged, -EBADMSG, "it is damaged");
+    tfs_save_judge(save, &unknown);
+    const char *first = save->read_only;
+    tfs_save_judge(save, &damaged);
+    ck_assert_str_eq(save->read_only, "it is damaged");
+    ck_assert_str_eq(first, "version 9 is not known");
+    tfs_save_judge(save, &none);
+    ck_assert(save->read_only == NULL);
+    tfs_save_judge(save, &unknown);
+    ck_assert_ptr_eq(save->read_only, first);
+    tfs_save_close(save);
 }
 END_TEST
 
@@ -270,7 +289,7 @@ static Suite *save_suite(void)
     tcase_add_test(opening, save_that_is_no_file_is_refused);
     tcase_add_test(opening, save_probe_sees_the_first_bytes_and_no_more);
     tcase_add_test(opening, save_chunk_is_held_or_loaded);
-    tcase_add_test(opening, save_keeps_the_first_reason_for_being_read_only);
+    tcase_add_test(opening, save_keeps_the_reasons_for_having_been_read_only);
     return suite;
 }
 

@@ -355,11 +355,9 @@ static int judge_writable(struct tfs_save *save, const struct tfs_godot_index *i
     for (size_t i = 0; i < index->count && why.code == 0; i++)
         if (judge_region(save, index->files[i].place, &why, err) < 0)
             return err->code;
-    save->read_only = NULL;
-    if (why.code < 0)
-        tfs_save_set_read_only(save, "%s", why.text);
     if (index->count == 0 && access(save->path, W_OK) < 0)
-        tfs_save_set_read_only(save, "it cannot be written: %s", strerror(errno));
+        tfs_fail(&why, -errno, "it cannot be written: %s", strerror(errno));
+    tfs_save_judge(save, &why);
     return 0;
 }
 

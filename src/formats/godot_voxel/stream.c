@@ -338,16 +338,16 @@ static bool exclusive(const struct tfs_save *save)
 static int judge_writable(struct tfs_save *save, struct tfs_error *err)
 {
     char *directory = tfs_file_directory(save->path);
+    struct tfs_error why = {0};
 
     if (directory == NULL)
         return tfs_fail_memory(err);
     if (access(save->path, W_OK) < 0)
-        tfs_save_set_read_only(save, "it cannot be written: %s", strerror(errno));
+        tfs_fail(&why, -errno, "it cannot be written: %s", strerror(errno));
     else if (access(directory, W_OK) < 0)
-        tfs_save_set_read_only(save,
-                               "its directory, where the journal has to be, cannot be "
-                               "written: %s",
-                               strerror(errno));
+        tfs_fail(&why, -errno, "its directory, where the journal has to be, cannot be written: %s",
+                 strerror(errno));
+    tfs_save_judge(save, &why);
     free(directory);
     return 0;
 }
