@@ -79,7 +79,9 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_LIB) $(LIB)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(LIBS)
 
 # Test programs whose allocator fails on demand.
-$(filter $(BUILD)/tests/test_memory%,$(UNIT)): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/memory/*.c))
+MEMORY := $(filter $(BUILD)/tests/test_memory%,$(UNIT))
+$(MEMORY): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/memory/*.c))
+$(MEMORY): LDFLAGS += -Wl,--wrap=pthread_create
 
 $(TOOLS): $(BUILD)/tools/%: $(BUILD)/obj/tests/tools/%.o $(TEST_LIB) $(LIB)
 	@mkdir -p $(@D)

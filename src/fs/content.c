@@ -27,14 +27,29 @@ struct timespec tfs_now_locked(struct tfs_session *s)
     return now;
 }
 
+/* What is known of single files is given up: all of them count as changed now. Costs times that
+ * utimens set and reading again, and never shows what is no longer so. */
+static void forget_changes(struct tfs_session *s)
+{
+    struct tfs_map_cell cell;
+    for (size_t at = 0; tfs_map_next(&s->changes, &at, &cell);)
+        free(cell.value);
+    tfs_map_release(&s->changes);
+    s->base_stamp = ++s->stamp;
+    s->base_time = tfs_now_locked(s);
+}
+
 struct tfs_change *tfs_change_locked(struct tfs_session *s, uint64_t computed_id)
 {
     struct tfs_change *change = tfs_map_find(&s->changes, computed_id);
     if (change != NULL)
         return change;
+    if (s->changes.count >= s->options.changes_limit)
+        forget_changes(s);
     change = calloc(1, sizeof(*change));
     if (change == NULL)
         return NULL;
+    change->stamp = s->base_stamp;
     change->atime = change->mtime = change->ctime = s->base_time;
     if (tfs_map_set(&s->changes, computed_id, change) < 0) {
         free(change);
@@ -46,8 +61,10 @@ struct tfs_change *tfs_change_locked(struct tfs_session *s, uint64_t computed_id
 void tfs_bump_locked(struct tfs_session *s, const struct tfs_node *node)
 {
     struct tfs_change *change = tfs_change_locked(s, tfs_node_id(node));
-    if (change == NULL)
+    if (change == NULL) {
+        forget_changes(s);
         return;
+    }
     change->stamp = ++s->stamp;
     change->mtime = change->ctime = tfs_now_locked(s);
 }
@@ -57,12 +74,23 @@ void tfs_bump_stamp_locked(struct tfs_session *s, const struct tfs_node *node)
     struct tfs_change *change = tfs_change_locked(s, tfs_node_id(node));
     if (change != NULL)
         change->stamp = ++s->stamp;
+    else
+        forget_changes(s);
+}
+
+struct tfs_change *tfs_change_known_locked(struct tfs_session *s, uint64_t computed_id)
+{
+    /* As long as nothing was forgotten, what is not in the table did not change; and who only looks
+     * makes nobody forget. */
+    if (s->base_stamp == 0 || s->changes.count >= s->options.changes_limit)
+        return tfs_map_find(&s->changes, computed_id);
+    return tfs_change_locked(s, computed_id);
 }
 
 uint64_t tfs_stamp_locked(struct tfs_session *s, const struct tfs_node *node)
 {
     const struct tfs_change *change = tfs_map_find(&s->changes, tfs_node_id(node));
-    return change != NULL ? change->stamp : 0;
+    return change != NULL ? change->stamp : s->base_stamp;
 }
 
 /* ---- rendering ------------------------------------------------------------------------------- */
@@ -115,7 +143,7 @@ static void fill_size(struct stat *st, uint64_t size)
 /* From here on the caller knows the size that belongs to this stamp. */
 static void told(struct tfs_session *s, uint64_t computed_id)
 {
-    struct tfs_change *change = tfs_map_find(&s->changes, computed_id);
+    struct tfs_change *change = tfs_change_known_locked(s, computed_id);
     if (change != NULL)
         change->told_stamp = change->stamp;
 }

@@ -2,6 +2,7 @@
  * Edits: from what users wrote or did to a new document. Run by the worker only; a refused one
  * leaves the document as it was. Committing is not done here (worker.c).
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,13 +107,20 @@ static void changed_root(struct adopting *a, const struct tfs_doc *after)
         tfs_stale_id(a->s, 1);
 }
 
+int tfs_adopt_prepare(struct tfs_session *s, const struct tfs_doc *doc, struct tfs_error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    bool room = reserve_keys(s, doc->next_slot);
+    pthread_mutex_unlock(&s->lock);
+    return room ? 0 : tfs_fail_memory(err);
+}
+
 void tfs_adopt(struct tfs_session *s, struct tfs_doc *doc, const struct tfs_node *self)
 {
     pthread_mutex_lock(&s->lock);
     struct tfs_doc *before = s->doc;
     struct adopting a = {s, self, before};
-    if (!reserve_keys(s, doc->next_slot))
-        abort(); /* nothing sensible can be shown without the table of chunks */
+    assert(doc->next_slot <= s->key_count);
     s->doc = doc;
     if (before->version != doc->version) {
         (void)tfs_doc_diff(before, doc, changed_chunk, &a);
@@ -123,13 +131,13 @@ void tfs_adopt(struct tfs_session *s, struct tfs_doc *doc, const struct tfs_node
 }
 
 /* Finishes the edit, makes its document the shown one, and notes in the job what it did. */
-static void adopt_edit(struct tfs_session *s, struct tfs_edit *edit, const struct tfs_node *self,
-                       struct tfs_job *job)
+static int adopt_edit(struct tfs_session *s, struct tfs_edit *edit, const struct tfs_node *self,
+                      struct tfs_job *job, struct tfs_error *err)
 {
     struct tfs_doc *doc = tfs_edit_finish(edit);
-    if (doc->version == s->doc->version) {
+    if (doc->version == s->doc->version || tfs_adopt_prepare(s, doc, err) < 0) {
         tfs_doc_unref(doc);
-        return;
+        return err->code;
     }
     job->edited = true;
     if (job->before == NULL)
@@ -137,6 +145,7 @@ static void adopt_edit(struct tfs_session *s, struct tfs_edit *edit, const struc
     tfs_doc_unref(job->after);
     job->after = tfs_doc_ref(doc);
     tfs_adopt(s, doc, self);
+    return 0;
 }
 
 static int differs(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
@@ -200,6 +209,12 @@ void tfs_undo(struct tfs_session *s, struct tfs_job *job)
     struct tfs_edit edit;
     struct tfs_error err = {0};
     struct undoing u = {s, &edit, &err};
+    /* With nothing on top of it the document before is at hand, which needs no memory. */
+    if (job->edited && job->after == s->doc) {
+        job->before->next_slot = s->key_count;
+        tfs_adopt(s, tfs_doc_ref(job->before), NULL);
+        return;
+    }
     if (!can_undo(s, job) || tfs_edit_open(s->doc, &edit, &err) < 0)
         return;
     int result = tfs_doc_diff(job->before, job->after, undo_chunk, &u);
@@ -254,10 +269,10 @@ bool tfs_fresh_complete(const struct tfs_session *s, const struct tfs_fresh *fre
     return true;
 }
 
+/* `waits`: the text, if it waits for another file; taken over. */
 static void accepted_in_fresh(struct tfs_session *s, const struct tfs_node *node,
-                              struct tfs_span text, bool waits, uint32_t done)
+                              struct tfs_blob *waits, uint32_t done)
 {
-    struct tfs_error err = {0};
     pthread_mutex_lock(&s->lock);
     struct tfs_fresh *fresh = tfs_fresh_locked(s, node);
     if (fresh != NULL) {
@@ -269,13 +284,13 @@ static void accepted_in_fresh(struct tfs_session *s, const struct tfs_node *node
             tfs_blob_unref(fresh->waiting[i]);
             fresh->waiting[i] = NULL;
         }
-        if (waits)
-            (void)tfs_blob_copy(text, &fresh->waiting[node->file], &err);
+        fresh->waiting[node->file] = tfs_blob_ref(waits);
         /* Like any other directory from now on, unless names are still hidden. */
         if (!fresh->hidden && tfs_fresh_complete(s, fresh))
             tfs_fresh_remove_locked(s, node->slot);
     }
     pthread_mutex_unlock(&s->lock);
+    tfs_blob_unref(waits);
 }
 
 int tfs_judge(struct tfs_session *s, const struct tfs_node *node, struct tfs_span text,
@@ -305,11 +320,15 @@ int tfs_judge(struct tfs_session *s, const struct tfs_node *node, struct tfs_spa
     result = put_text(s, &edit, &target, text, &put, err);
     if (result == 0 && fresh != NULL)
         result = put_waiting(s, &edit, &target, fresh, &done, err);
-    if (result == 0) {
-        adopt_edit(s, &edit, &target, job);
-        if (fresh != NULL)
-            accepted_in_fresh(s, &target, text, put.waits, done);
-    }
+    struct tfs_blob *waits = NULL;
+    if (result == 0 && fresh != NULL && put.waits)
+        result = tfs_blob_copy(text, &waits, err);
+    if (result == 0)
+        result = adopt_edit(s, &edit, &target, job, err);
+    if (result == 0 && fresh != NULL)
+        accepted_in_fresh(s, &target, waits, done);
+    else
+        tfs_blob_unref(waits);
     tfs_edit_release(&edit);
     return result;
 }
@@ -324,7 +343,7 @@ int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct 
     if (tfs_node_exists(s->save, s->doc, node))
         result = tfs_node_file(s->save, node)->lens->remove(s->save, &edit, tfs_node_at(node), err);
     if (result == 0)
-        adopt_edit(s, &edit, NULL, job);
+        result = adopt_edit(s, &edit, NULL, job, err);
     tfs_edit_release(&edit);
     return result;
 }
@@ -348,6 +367,14 @@ static int refuse_job(struct tfs_session *s, struct tfs_error *err, const struct
     return err->code;
 }
 
+static int reserve_fresh(struct tfs_session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    int result = tfs_map_reserve(&s->fresh);
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
 int tfs_apply_make_chunk(struct tfs_session *s, struct tfs_job *job)
 {
     struct tfs_edit edit;
@@ -360,8 +387,11 @@ int tfs_apply_make_chunk(struct tfs_session *s, struct tfs_job *job)
         result = tfs_doc_find(s->doc, job->node.key) != NULL
                      ? tfs_fail(&err, -EEXIST, "this chunk is there already")
                      : s->save->tree->chunk_create(s->save, &edit, job->node.key, &err);
+        /* Only the worker adds to this map, so that the room is still there. */
+        if (result == 0 && reserve_fresh(s) < 0)
+            result = tfs_fail_memory(&err);
         if (result == 0)
-            adopt_edit(s, &edit, NULL, job);
+            result = adopt_edit(s, &edit, NULL, job, &err);
         tfs_edit_release(&edit);
     }
     if (result < 0) {
@@ -399,7 +429,7 @@ int tfs_apply_remove_chunk(struct tfs_session *s, struct tfs_job *job)
     result = tree->chunk_remove != NULL ? tree->chunk_remove(s->save, &edit, job->node.key, &err)
                                         : tfs_edit_remove(&edit, job->node.key, &err);
     if (result == 0)
-        adopt_edit(s, &edit, NULL, job);
+        result = adopt_edit(s, &edit, NULL, job, &err);
     tfs_edit_release(&edit);
     return result == 0 ? 0 : refuse_job(s, &err, &job->node.key);
 }
@@ -437,7 +467,7 @@ int tfs_apply_move_chunk(struct tfs_session *s, struct tfs_job *job)
     else
         result = s->save->tree->chunk_move(s->save, &edit, job->node.key, job->to, &err);
     if (result == 0)
-        adopt_edit(s, &edit, NULL, job);
+        result = adopt_edit(s, &edit, NULL, job, &err);
     tfs_edit_release(&edit);
     return result == 0 ? 0 : refuse_job(s, &err, &job->to);
 }
@@ -476,19 +506,21 @@ static void log_refusal(struct tfs_session *s, const struct tfs_inode *inode,
 
 /* Kept when the refusal is told, not only when the last handle is gone: the kernel sends that news
  * after close(2) has returned, and who reads the error looks for the bytes at once. */
-static void keep_judged_locked(struct tfs_session *s, struct tfs_inode *inode, bool refused)
+static int keep_judged_locked(struct tfs_session *s, struct tfs_inode *inode, bool refused)
 {
     struct tfs_buf path = {0};
     if (!refused && !inode->kept)
-        return;
+        return 0;
     tfs_path_locked(s, inode->id, &path);
     tfs_buf_u8(&path, 0);
-    if (!path.failed && refused)
-        tfs_keep_rejected_locked(s, (const char *)path.data, tfs_buf_span(&inode->bytes));
-    else if (!path.failed)
+    int result = path.failed ? -ENOMEM : 0;
+    if (result == 0 && refused)
+        result = tfs_keep_rejected_locked(s, (const char *)path.data, tfs_buf_span(&inode->bytes));
+    else if (result == 0)
         tfs_keep_accepted_locked(s, (const char *)path.data);
-    inode->kept = refused;
+    inode->kept = refused && result == 0;
     tfs_buf_release(&path);
+    return refused ? result : 0;
 }
 
 static int judge_inode(struct tfs_session *s, struct tfs_job *job, bool last, struct tfs_error *err)
@@ -508,8 +540,9 @@ static int judge_inode(struct tfs_session *s, struct tfs_job *job, bool last, st
     else
         inode->closing = !last && !inode->dirty;
     inode->complained = result < 0 && (inode->complained || !quiet);
-    if (!last && (result >= 0 || !quiet))
-        keep_judged_locked(s, inode, result < 0);
+    /* Want of memory is no refusal: the bytes wait for the next judgement. */
+    if (!last && result != -ENOMEM && (result >= 0 || !quiet))
+        (void)keep_judged_locked(s, inode, result < 0);
     pthread_mutex_unlock(&s->lock);
     if (result < 0 && !quiet)
         log_refusal(s, inode, err);
@@ -523,6 +556,26 @@ int tfs_apply_flush(struct tfs_session *s, struct tfs_job *job)
     return judge_inode(s, job, false, &err);
 }
 
+/* Without memory to judge the bytes, or to keep them aside, they stay and the file shows them: the
+ * worker tries again. */
+static void end_pending_locked(struct tfs_session *s, struct tfs_inode *inode, int result)
+{
+    if (result == -ENOMEM || keep_judged_locked(s, inode, result < 0) < 0) {
+        inode->dirty = inode->dirty || result < 0;
+        s->again = true;
+        return;
+    }
+    if (result < 0)
+        tfs_bump_locked(s, &inode->node);
+    else
+        tfs_bump_stamp_locked(s, &inode->node);
+    tfs_inode_forget_bytes_locked(s, inode);
+    pthread_cond_broadcast(&s->closed);
+    /* A name that was created with a refused text is gone again. */
+    struct tfs_node dir = tfs_tree_parent(s->save, &inode->node);
+    tfs_stale_id(s, tfs_node_known_id_locked(s, &dir));
+}
+
 /* The last writer is gone: accepted bytes give way to the canonical text, refused ones are kept
  * aside. */
 int tfs_apply_release(struct tfs_session *s, struct tfs_job *job)
@@ -533,18 +586,8 @@ int tfs_apply_release(struct tfs_session *s, struct tfs_job *job)
     pthread_mutex_lock(&s->lock);
     if (inode->kind == TFS_INODE_VIRTUAL) {
         tfs_stale_id(s, inode->id);
-        if (inode->pending && inode->writers == 0) {
-            keep_judged_locked(s, inode, result < 0);
-            if (result < 0)
-                tfs_bump_locked(s, &inode->node);
-            else
-                tfs_bump_stamp_locked(s, &inode->node);
-            tfs_inode_forget_bytes_locked(s, inode);
-            pthread_cond_broadcast(&s->closed);
-            /* A name that was created with a refused text is gone again. */
-            struct tfs_node dir = tfs_tree_parent(s->save, &inode->node);
-            tfs_stale_id(s, tfs_node_known_id_locked(s, &dir));
-        }
+        if (inode->pending && inode->writers == 0)
+            end_pending_locked(s, inode, result);
     }
     pthread_mutex_unlock(&s->lock);
     return result;
@@ -616,6 +659,8 @@ static int pin(struct tfs_session *s, const struct tfs_node *node, const struct 
         tfs_buf_add_span(&old->bytes, tfs_blob_span(shown));
         result = tfs_buf_check(&old->bytes, err);
         old->pending = old->pinned = result == 0;
+        if (result < 0)
+            tfs_buf_release(&old->bytes);
     }
     old->jobs--;
     tfs_blob_unref(shown);
@@ -641,9 +686,9 @@ static void refuse_rename(struct tfs_session *s, struct tfs_job *job, struct tfs
     struct tfs_buf path = {0};
     tfs_tree_path(s->save, s->doc, &job->node, &path);
     tfs_buf_u8(&path, 0);
-    if (!path.failed) {
+    if (!path.failed && err->code != -ENOMEM) {
         pthread_mutex_lock(&s->lock);
-        tfs_keep_rejected_locked(s, (const char *)path.data, tfs_blob_span(job->text));
+        (void)tfs_keep_rejected_locked(s, (const char *)path.data, tfs_blob_span(job->text));
         pthread_mutex_unlock(&s->lock);
     }
     tfs_log_error(s, err, path.failed ? NULL : (const char *)path.data);
@@ -684,13 +729,20 @@ static void keep_times(struct tfs_session *s, const struct tfs_node *node,
     change->stamp = ++s->stamp;
 }
 
+/* What the names need memory for, before any of them changes. */
+static int prepare_names(struct tfs_session *s, const struct tfs_job *job)
+{
+    int result = tfs_map_reserve(&s->virtuals);
+    if (result == 0 && job->inode->kind == TFS_INODE_VIRTUAL)
+        result = tfs_tombstone_add_locked(s, &job->inode->node);
+    return result;
+}
+
 static void leave_old_name(struct tfs_session *s, struct tfs_job *job)
 {
     struct tfs_inode *inode = job->inode;
-    if (inode->kind == TFS_INODE_VIRTUAL) {
-        (void)tfs_tombstone_add_locked(s, &inode->node);
-        return;
-    }
+    if (inode->kind == TFS_INODE_VIRTUAL)
+        return; /* it has its tombstone */
     struct tfs_link *link = tfs_link_find_locked(s, job->parent, job->name);
     if (link != NULL && link->inode == inode)
         tfs_link_remove_locked(s, job->parent, link);
@@ -710,6 +762,9 @@ static void leave_to_readers(struct tfs_session *s, struct tfs_job *job)
 
 void tfs_settle_rename(struct tfs_session *s, struct tfs_job *job)
 {
+    /* The text is accepted; renamed once more, it finds itself there. */
+    if (job->result == 0)
+        job->result = prepare_names(s, job);
     if (job->result < 0) {
         unpin(s, &job->node);
         return;

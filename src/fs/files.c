@@ -160,9 +160,9 @@ static bool still_cached(struct tfs_session *s, const struct tfs_inode *inode)
         return false;
     if (inode->kind != TFS_INODE_VIRTUAL)
         return true;
-    struct tfs_change *change = tfs_map_find(&s->changes, tfs_node_id(&inode->node));
+    struct tfs_change *change = tfs_change_known_locked(s, tfs_node_id(&inode->node));
     if (change == NULL || change->open_stamp == change->stamp)
-        return true;
+        return change != NULL || s->base_stamp == 0;
     change->open_stamp = change->stamp;
     return false;
 }
@@ -173,12 +173,14 @@ static bool still_cached(struct tfs_session *s, const struct tfs_inode *inode)
 static bool must_look_again(struct tfs_session *s, const struct tfs_inode *inode, pid_t caller)
 {
     const struct tfs_change *change = inode->kind == TFS_INODE_VIRTUAL
-                                          ? tfs_map_find(&s->changes, tfs_node_id(&inode->node))
+                                          ? tfs_change_known_locked(s, tfs_node_id(&inode->node))
                                           : NULL;
     struct tfs_retry *retry = &s->retries[(unsigned)caller % TFS_RETRIES];
     bool again = retry->caller == caller && retry->id == inode->id;
     *retry = (struct tfs_retry){0};
-    if (again || change == NULL || change->told_stamp == change->stamp)
+    bool told = change != NULL ? change->told_stamp == change->stamp
+                               : inode->kind != TFS_INODE_VIRTUAL || s->base_stamp == 0;
+    if (again || told)
         return false;
     *retry = (struct tfs_retry){inode->id, caller};
     return true;
@@ -215,8 +217,8 @@ int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, pid_t c
 
 /* A file of the schema that is not there: deleted, hidden in a new chunk, or optional and
  * absent. */
-static int create_schema(struct tfs_session *s, const struct tfs_entry *entry,
-                         struct tfs_inode **inode)
+static int create_schema(struct tfs_session *s, const struct tfs_entry *entry, int flags,
+                         struct tfs_inode **inode, struct tfs_handle **handle)
 {
     if (tfs_node_is_directory(&entry->node))
         return -EISDIR;
@@ -227,10 +229,18 @@ static int create_schema(struct tfs_session *s, const struct tfs_entry *entry,
     *inode = tfs_inode_of_node_locked(s, &entry->node);
     if (*inode == NULL)
         return -ENOMEM;
+    /* The name comes back last: until then it can stay away. */
+    int result = handle_create(s, *inode, flags | O_WRONLY, handle);
+    if (result == 0 && (result = truncate_open(s, *inode, 0)) < 0) {
+        handle_free(s, *handle);
+        *handle = NULL;
+    }
+    if (result < 0)
+        return result;
     tfs_reveal_locked(s, &entry->node);
     struct tfs_node dir = tfs_tree_parent(s->save, &entry->node);
     tfs_bump_locked(s, &dir);
-    return truncate_open(s, *inode, 0);
+    return 0;
 }
 
 static int create_scratch(struct tfs_session *s, const struct tfs_entry *entry, uint64_t parent,
@@ -258,12 +268,23 @@ static int create_existing(struct tfs_session *s, const struct tfs_entry *entry,
     return result;
 }
 
+/* After a failure nothing is left of a file that was made. */
+static void drop_created(struct tfs_session *s, uint64_t parent, const char *name,
+                         struct tfs_inode *inode, const struct tfs_entry *entry)
+{
+    bool made = entry->link == NULL && !entry->schema && inode->linked;
+    if (made)
+        tfs_link_remove_locked(s, parent, tfs_link_find_locked(s, parent, name));
+    tfs_inode_drop_locked(s, inode);
+}
+
 int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name, mode_t mode,
                        uid_t uid, gid_t gid, int flags, struct tfs_handle **handle,
                        struct tfs_attr *attr)
 {
     struct tfs_entry entry;
     struct tfs_inode *inode = NULL;
+    struct tfs_handle *opened = NULL;
     struct tfs_attr owner = {.st = {.st_mode = mode, .st_uid = uid, .st_gid = gid}};
     pthread_mutex_lock(&s->lock);
     int result = tfs_entry_find_locked(s, parent, name, &entry);
@@ -272,22 +293,24 @@ int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name,
     else if (entry.link != NULL || entry.visible)
         result = create_existing(s, &entry, flags, &inode);
     else if (entry.schema)
-        result = create_schema(s, &entry, &inode);
+        result = create_schema(s, &entry, flags, &inode, &opened);
     else
         result = create_scratch(s, &entry, parent, name, &owner, &inode);
-    if (result == 0)
-        result = handle_create(s, inode, flags | O_WRONLY, handle);
+    if (result == 0 && opened == NULL)
+        result = handle_create(s, inode, flags | O_WRONLY, &opened);
     if (result == 0) {
-        (*handle)->wrote = inode->dirty;
+        opened->wrote = inode->dirty;
         result = tfs_attr_inode_locked(s, inode, attr);
         attr->id = inode->id; /* whatever became of its name meanwhile */
         if (result < 0)
-            handle_free(s, *handle);
+            handle_free(s, opened);
     }
-    if (result == 0)
+    if (result == 0) {
         inode->lookups++;
-    else if (inode != NULL)
-        tfs_inode_drop_locked(s, inode);
+        *handle = opened;
+    }
+    if (result < 0 && inode != NULL)
+        drop_created(s, parent, name, inode, &entry);
     pthread_mutex_unlock(&s->lock);
     return result;
 }
@@ -392,6 +415,7 @@ static void submit_for_inode(struct tfs_session *s, struct tfs_inode *inode,
 {
     struct tfs_job *job = tfs_job_create(apply, reply);
     if (job == NULL) {
+        s->again = true; /* a last close is judged later */
         pthread_mutex_unlock(&s->lock);
         tfs_reply_now(reply, -ENOMEM);
         return;

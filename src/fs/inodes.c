@@ -120,7 +120,6 @@ void tfs_inode_forget_bytes_locked(struct tfs_session *s, struct tfs_inode *inod
 static void inode_free(struct tfs_session *s, struct tfs_inode *inode)
 {
     tfs_inode_forget_bytes_locked(s, inode);
-    tfs_map_remove(&s->inodes, inode->id);
     bool itself = false;
     if (inode->kind == TFS_INODE_VIRTUAL) {
         uint64_t computed = tfs_node_id(&inode->node);
@@ -129,9 +128,12 @@ static void inode_free(struct tfs_session *s, struct tfs_inode *inode)
             tfs_map_remove(&s->virtuals, computed);
     }
     /* The kernel may still know this id as what the file became: a scratch file, or another name of
-     * the schema. */
-    if (!itself && inode->id < TFS_ID_TABLE)
-        (void)tfs_map_set(&s->burned, inode->id, &s->burned);
+     * the schema. Without memory to say that it is used up, the inode goes on holding it. */
+    if (!itself && inode->id < TFS_ID_TABLE && tfs_map_set(&s->burned, inode->id, &s->burned) < 0) {
+        inode->kind = TFS_INODE_FILE;
+        return;
+    }
+    tfs_map_remove(&s->inodes, inode->id);
     free(inode);
 }
 
@@ -188,8 +190,7 @@ int tfs_inode_detach_locked(struct tfs_session *s, struct tfs_inode *inode, stru
 {
     bool keeps_bytes = inode->pending;
     uint64_t size = keeps_bytes ? inode->bytes.size : content.size;
-    /* With room for the name it is about to get. */
-    if (!inode->uncapped && size + TFS_SCRATCH_COST > scratch_left(s))
+    if (!inode->uncapped && size > scratch_left(s))
         return -ENOSPC;
     if (!keeps_bytes) {
         tfs_buf_add_span(&inode->bytes, content);
@@ -288,11 +289,9 @@ static struct tfs_links *links_of(struct tfs_session *s, uint64_t parent)
     return links;
 }
 
-int tfs_link_add_locked(struct tfs_session *s, uint64_t parent, const char *name,
-                        struct tfs_inode *inode)
+static int append_link(struct tfs_session *s, uint64_t parent, const char *name,
+                       struct tfs_inode *inode)
 {
-    if (!inode->control && !inode->uncapped && scratch_left(s) < TFS_SCRATCH_COST)
-        return -ENOSPC;
     struct tfs_links *links = links_of(s, parent);
     char *copy = strdup(name);
     if (links == NULL || copy == NULL)
@@ -307,14 +306,63 @@ int tfs_link_add_locked(struct tfs_session *s, uint64_t parent, const char *name
     }
     links->links[links->count++] = (struct tfs_link){
         .name = copy, .serial = s->next_serial++, .hash = name_hash(name), .inode = inode};
-    inode->linked = true;
-    inode->parent = parent;
     if (!inode->control && !inode->uncapped)
         s->scratch_used += TFS_SCRATCH_COST;
     return 0;
 no_memory:
     free(copy);
     return -ENOMEM;
+}
+
+int tfs_link_add_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                        struct tfs_inode *inode)
+{
+    if (!inode->control && !inode->uncapped && scratch_left(s) < TFS_SCRATCH_COST)
+        return -ENOSPC;
+    int result = append_link(s, parent, name, inode);
+    if (result == 0) {
+        inode->linked = true;
+        inode->parent = parent;
+    }
+    return result;
+}
+
+void tfs_link_replaced_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                              const struct tfs_inode *by)
+{
+    struct tfs_link *link = tfs_link_find_locked(s, parent, name);
+    if (link == NULL || link->inode == by)
+        return;
+    struct tfs_inode *replaced = link->inode;
+    tfs_link_remove_locked(s, parent, link);
+    tfs_inode_drop_locked(s, replaced);
+}
+
+void tfs_link_take_back_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                               const struct tfs_inode *inode)
+{
+    struct tfs_links *links = tfs_map_find(&s->links, parent);
+    for (size_t i = links->count; i-- > 0;) {
+        struct tfs_link *link = &links->links[i];
+        if (link->inode == inode && strcmp(link->name, name) == 0) {
+            tfs_link_remove_locked(s, parent, link);
+            return;
+        }
+    }
+}
+
+int tfs_link_move_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                         uint64_t new_parent, const char *new_name)
+{
+    struct tfs_inode *inode = tfs_link_find_locked(s, parent, name)->inode;
+    int result = append_link(s, new_parent, new_name, inode);
+    if (result < 0)
+        return result;
+    tfs_link_replaced_locked(s, new_parent, new_name, inode);
+    tfs_link_remove_locked(s, parent, tfs_link_find_locked(s, parent, name));
+    inode->linked = true;
+    inode->parent = new_parent;
+    return 0;
 }
 
 void tfs_link_remove_locked(struct tfs_session *s, uint64_t parent, struct tfs_link *link)

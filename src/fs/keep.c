@@ -123,28 +123,126 @@ static struct tfs_inode *kept_node(struct tfs_session *s, struct tfs_inode *pare
     return inode;
 }
 
-void tfs_keep_rejected_locked(struct tfs_session *s, const char *path, struct tfs_span bytes)
+/* The kept files below a directory but for `self`: how much they are, and the one that was kept
+ * first. */
+static uint64_t weigh_kept(struct tfs_session *s, const struct tfs_inode *dir,
+                           const struct tfs_inode *self, struct tfs_inode **oldest)
+{
+    const struct tfs_links *links = tfs_map_find(&s->links, dir->id);
+    uint64_t total = 0;
+    for (size_t i = 0; links != NULL && i < links->count; i++) {
+        struct tfs_inode *inode = links->links[i].inode;
+        total += TFS_SCRATCH_COST + (inode != self ? inode->bytes.size : 0);
+        if (inode->kind == TFS_INODE_DIRECTORY)
+            total += weigh_kept(s, inode, self, oldest);
+        if (inode->kind == TFS_INODE_DIRECTORY || inode == self)
+            continue;
+        const struct timespec *a = &inode->mtime, *b = *oldest != NULL ? &(*oldest)->mtime : NULL;
+        if (b == NULL || a->tv_sec < b->tv_sec ||
+            (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec))
+            *oldest = inode;
+    }
+    return total;
+}
+
+static void drop_kept(struct tfs_session *s, struct tfs_inode *at, char *rest);
+
+/* Lets go of what was kept first; the log says so. False: without memory for its name. */
+static bool drop_oldest(struct tfs_session *s, const struct tfs_inode *oldest)
+{
+    struct tfs_buf path = {0};
+    tfs_path_locked(s, oldest->id, &path);
+    tfs_buf_u8(&path, 0);
+    if (!path.failed) {
+        struct tfs_buf *log = &s->log->bytes;
+        char *below = strstr((char *)path.data, "rejected/");
+        tfs_buf_printf(log, "%s: let go, to keep newer refused texts\n", (const char *)path.data);
+        log->failed = false;
+        trim_log(log);
+        s->log->mtime = s->log->ctime = tfs_now_locked(s);
+        s->rejected_dropped++;
+        drop_kept(s, s->rejected, below + strlen("rejected/"));
+    }
+    bool dropped = !path.failed;
+    tfs_buf_release(&path);
+    return dropped;
+}
+
+/* What is kept under this path now; NULL: nothing. */
+static const struct tfs_inode *find_kept(struct tfs_session *s, const char *path)
+{
+    const struct tfs_inode *at = s->rejected;
+    while (at != NULL && *path != '\0') {
+        char name[NAME_MAX + 1];
+        size_t length = strcspn(path, "/");
+        snprintf(name, sizeof(name), "%.*s", (int)length, path);
+        const struct tfs_link *link = tfs_link_find_locked(s, at->id, name);
+        at = link != NULL ? link->inode : NULL;
+        path += length + (path[length] == '/');
+    }
+    return at;
+}
+
+/* Room for `size` bytes in the place of what is kept under the path now. */
+static void make_room(struct tfs_session *s, const char *path, uint64_t size)
+{
+    const struct tfs_inode *self = find_kept(s, path);
+    for (;;) {
+        struct tfs_inode *oldest = NULL;
+        uint64_t total = weigh_kept(s, s->rejected, self, &oldest);
+        if (oldest == NULL || total + size <= s->options.rejected_limit || !drop_oldest(s, oldest))
+            return;
+    }
+}
+
+/* Directories in which nothing was kept after all. */
+static void drop_empty(struct tfs_session *s, const struct tfs_inode *dir)
+{
+    const struct tfs_links *links = tfs_map_find(&s->links, dir->id);
+    for (size_t i = links != NULL ? links->count : 0; i-- > 0;) {
+        struct tfs_inode *inode = links->links[i].inode;
+        if (inode->kind != TFS_INODE_DIRECTORY)
+            continue;
+        drop_empty(s, inode);
+        if (tfs_link_count_locked(s, inode->id) > 0)
+            continue;
+        tfs_link_remove_locked(s, dir->id, &links->links[i]);
+        tfs_inode_drop_locked(s, inode);
+        links = tfs_map_find(&s->links, dir->id);
+        if (links == NULL)
+            return;
+    }
+}
+
+int tfs_keep_rejected_locked(struct tfs_session *s, const char *path, struct tfs_span bytes)
 {
     /* Some programs open, cut off and close a file before they write it: that holds nothing to
      * keep. */
     if (bytes.size == 0)
-        return;
+        return 0;
+    make_room(s, path, bytes.size);
+    struct tfs_buf kept = {0};
     struct tfs_inode *at = s->rejected;
     char *copy = strdup(path);
     char *rest = copy;
     char *name;
-    while (at != NULL && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
+    tfs_buf_add_span(&kept, bytes);
+    while (at != NULL && !kept.failed && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
         tfs_stale_id(s, at->id);
         at = kept_node(s, at, name, rest != NULL ? TFS_INODE_DIRECTORY : TFS_INODE_FILE);
     }
-    if (copy != NULL && at != NULL) {
-        tfs_buf_clear(&at->bytes);
-        tfs_buf_add_span(&at->bytes, bytes);
-        at->bytes.failed = false;
+    bool done = copy != NULL && at != NULL && !kept.failed;
+    if (done) {
+        tfs_buf_release(&at->bytes);
+        at->bytes = kept;
         at->mtime = at->ctime = tfs_now_locked(s);
         tfs_stale_id(s, at->id);
+    } else {
+        tfs_buf_release(&kept);
+        drop_empty(s, s->rejected);
     }
     free(copy);
+    return done ? 0 : -ENOMEM;
 }
 
 /* Takes the kept file `rest` below `at` away, and the directories that it leaves empty. */
@@ -175,8 +273,8 @@ void tfs_keep_accepted_locked(struct tfs_session *s, const char *path)
 
 /* ---- files of a changed chunk ---------------------------------------------------------------- */
 
-/* Receives a path of the tree and the bytes to keep there. */
-typedef void (*keep_fn)(void *arg, const char *path, struct tfs_span bytes);
+/* Receives a path of the tree and the bytes to keep there: 0 or negative. */
+typedef int (*keep_fn)(void *arg, const char *path, struct tfs_span bytes);
 
 struct changes {
     struct tfs_session *s;
@@ -184,6 +282,7 @@ struct changes {
     keep_fn keep;
     void *arg;
     size_t count;
+    size_t lost; /* for want of memory, or by `keep` */
 };
 
 static void keep_file(struct changes *c, struct tfs_node node)
@@ -197,10 +296,11 @@ static void keep_file(struct changes *c, struct tfs_node node)
         file->lens->get(s->save, s->doc, tfs_node_at(&node), &bytes, &err) == 0) {
         tfs_tree_path(s->save, s->doc, &node, &path);
         tfs_buf_u8(&path, 0);
-        if (!path.failed)
-            c->keep(c->arg, (const char *)path.data, tfs_buf_span(&bytes));
+        if (path.failed || c->keep(c->arg, (const char *)path.data, tfs_buf_span(&bytes)) < 0)
+            c->lost++;
         c->count++;
     }
+    c->lost += err.code == -ENOMEM;
     tfs_buf_release(&path);
     tfs_buf_release(&bytes);
 }
@@ -216,7 +316,7 @@ static int keep_chunk(void *arg, const struct tfs_chunk *before, const struct tf
         char path[TFS_CHUNK_NAME + 16];
         tfs_chunk_name(before->key, name);
         snprintf(path, sizeof(path), "deleted/%u_%s", before->key.group, name);
-        c->keep(c->arg, path, (struct tfs_span){0});
+        c->lost += c->keep(c->arg, path, (struct tfs_span){0}) < 0;
         c->count++;
         return 0;
     }
@@ -256,22 +356,26 @@ static void keep_changes(struct changes *c)
         keep_root_files(c);
 }
 
-static void keep_as_rejected(void *arg, const char *path, struct tfs_span bytes)
+static int keep_as_rejected(void *arg, const char *path, struct tfs_span bytes)
 {
     struct tfs_session *s = arg;
     pthread_mutex_lock(&s->lock);
-    tfs_keep_rejected_locked(s, path, bytes);
+    int result = tfs_keep_rejected_locked(s, path, bytes);
     pthread_mutex_unlock(&s->lock);
+    return result;
 }
 
-void tfs_keep_changes_rejected(struct tfs_session *s, const struct tfs_doc *disk)
+int tfs_keep_changes_rejected(struct tfs_session *s, const struct tfs_doc *disk)
 {
-    struct changes c = {s, disk, keep_as_rejected, s, 0};
+    struct changes c = {.s = s, .disk = disk, .keep = keep_as_rejected, .arg = s};
     if (s->doc->version == disk->version)
-        return;
+        return 0;
     keep_changes(&c);
+    if (c.lost > 0)
+        return -ENOMEM;
     tfs_message(s, "%s: changed by another program; our unsaved edits are in %s/rejected/",
                 s->save->name, TFS_CONTROL_NAME);
+    return 0;
 }
 
 /* ---- NAME.unsaved-DATE/ ---------------------------------------------------------------------- */
@@ -380,17 +484,17 @@ static int enter(const struct unsaved *u, int directory, const char *name)
     return next;
 }
 
-static void keep_on_disk(void *arg, const char *path, struct tfs_span bytes)
+static int keep_on_disk(void *arg, const char *path, struct tfs_span bytes)
 {
     struct unsaved *u = arg;
     char *copy = strdup(path);
     char *rest = copy;
     char *name;
+    int result = copy == NULL ? -ENOMEM : 0;
     int directory = u->fd >= 0 ? dup(u->fd) : -1;
     while (directory >= 0 && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
         if (rest == NULL) {
-            if (write_at(u, directory, name, bytes) < 0)
-                u->failed++;
+            result = write_at(u, directory, name, bytes);
             break;
         }
         int next = enter(u, directory, name);
@@ -398,10 +502,11 @@ static void keep_on_disk(void *arg, const char *path, struct tfs_span bytes)
         directory = next;
     }
     if (directory < 0)
-        u->failed++;
+        result = -EIO;
     else
         close(directory);
     free(copy);
+    return result;
 }
 
 /* Walks the scratch tree below rejected/. */
@@ -415,7 +520,34 @@ static void keep_tree(struct unsaved *u, const struct tfs_inode *dir, const char
         if (inode->kind == TFS_INODE_DIRECTORY)
             keep_tree(u, inode, path);
         else
-            keep_on_disk(u, path, tfs_buf_span(&inode->bytes));
+            u->failed += keep_on_disk(u, path, tfs_buf_span(&inode->bytes)) < 0;
+    }
+}
+
+/* Documents that could not be judged, for want of memory. */
+static bool any_pending(struct tfs_session *s)
+{
+    struct tfs_map_cell cell;
+    for (size_t at = 0; tfs_map_next(&s->virtuals, &at, &cell);) {
+        if (((const struct tfs_inode *)cell.value)->dirty)
+            return true;
+    }
+    return false;
+}
+
+static void keep_pending(struct unsaved *u)
+{
+    struct tfs_map_cell cell;
+    for (size_t at = 0; tfs_map_next(&u->s->virtuals, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        struct tfs_buf path = {0};
+        if (!inode->dirty)
+            continue;
+        tfs_path_locked(u->s, inode->id, &path);
+        tfs_buf_u8(&path, 0);
+        if (path.failed || keep_on_disk(u, (char *)path.data, tfs_buf_span(&inode->bytes)) < 0)
+            u->failed++;
+        tfs_buf_release(&path);
     }
 }
 
@@ -426,9 +558,11 @@ static int store_unsaved(struct unsaved *u, const char *parent)
     int result = u->parent < 0 ? u->parent : open_unsaved(u, parent);
     if (result < 0)
         return result;
-    struct changes c = {u->s, u->s->disk, keep_on_disk, u, 0};
+    struct changes c = {.s = u->s, .disk = u->s->disk, .keep = keep_on_disk, .arg = u};
     if (!tfs_same_content(u->s->disk, u->s->doc))
         keep_changes(&c);
+    u->failed += c.lost;
+    keep_pending(u);
     keep_tree(u, u->s->rejected, "rejected");
     if (fsync(u->fd) < 0)
         u->failed++;
@@ -502,8 +636,12 @@ int tfs_keep_unsaved(struct tfs_session *s)
 {
     struct unsaved beside = {.s = s, .parent = -1, .fd = -1};
     struct unsaved state = {.s = s, .parent = -1, .fd = -1};
-    if (tfs_same_content(s->disk, s->doc) && tfs_link_count_locked(s, s->rejected->id) == 0)
+    if (tfs_same_content(s->disk, s->doc) && tfs_link_count_locked(s, s->rejected->id) == 0 &&
+        !any_pending(s) && s->rejected_dropped == 0)
         return 0;
+    if (s->rejected_dropped > 0)
+        tfs_message(s, "%s: %zu older refused texts were let go to keep newer ones", s->save->name,
+                    s->rejected_dropped);
     const struct unsaved *kept = &beside;
     int result = store_beside(&beside);
     if (result < 0) {

@@ -279,6 +279,7 @@ int tfs_bury_locked(struct tfs_session *s, const struct tfs_node *node)
     if (result == 0 && inode->kind == TFS_INODE_VIRTUAL) {
         inode->uncapped = true;
         result = tfs_inode_detach_locked(s, inode, tfs_blob_span(content));
+        inode->uncapped = result == 0;
     }
     /* Whoever had it open may have closed it meanwhile. */
     inode->grave = result == 0 && inode->handles > 0;
@@ -297,9 +298,19 @@ static int unlink_schema(struct tfs_session *s, const struct tfs_entry *entry)
         return -EISDIR;
     if (!tfs_node_writable(s->save, s->doc, node))
         return -EPERM;
+    /* The tombstone first: what was buried cannot come back. It does not end while that is done. */
+    int result = tfs_tombstone_add_locked(s, node);
+    if (result < 0)
+        return result;
+    tfs_tombstone_locked(s, node)->holders = 1;
     int orphans = tfs_bury_locked(s, node);
-    if (orphans < 0)
+    struct tfs_tombstone *tomb = tfs_tombstone_locked(s, node);
+    if (tomb != NULL)
+        tomb->holders = orphans > 0 ? (unsigned)orphans : 0;
+    if (orphans < 0) {
+        tfs_tombstone_remove_locked(s, node);
         return orphans;
+    }
     struct tfs_fresh *fresh = tfs_fresh_locked(s, node);
     uint32_t bit;
     if (fresh != NULL && fresh->hidden) {
@@ -307,10 +318,6 @@ static int unlink_schema(struct tfs_session *s, const struct tfs_entry *entry)
         *bits &= ~bit;
         tfs_fresh_touch_locked(s, node);
     }
-    int result = tfs_tombstone_add_locked(s, node);
-    if (result < 0)
-        return result;
-    tfs_tombstone_locked(s, node)->holders = (unsigned)orphans;
     struct tfs_node dir = tfs_tree_parent(s->save, node);
     tfs_bump_locked(s, &dir);
     return 0;

@@ -18,12 +18,9 @@ static int reload(struct tfs_session *s, struct tfs_error *err)
     int result = s->save->container->reload(s->save, err);
     pthread_mutex_lock(&s->lock);
     bool was_broken = s->broken != 0;
-    s->broken = result;
-    if (result == 0) {
+    s->broken = result == -ENOMEM ? s->broken : result;
+    if (result == 0)
         s->st = s->save->st;
-        tfs_doc_unref(s->disk);
-        s->disk = tfs_doc_ref(s->save->doc);
-    }
     pthread_mutex_unlock(&s->lock);
     return result == 0 && was_broken ? 1 : result;
 }
@@ -51,13 +48,26 @@ static void stale_all(struct tfs_session *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* After a reload a chunk may have another slot, though it reads the same. */
+/* Shows `doc`, for which there is room and which stands on what is on disk. After a reload a chunk
+ * may have another slot, though it reads the same. */
 static void adopt_reloaded(struct tfs_session *s, struct tfs_doc *doc)
 {
     tfs_adopt(s, doc, NULL);
     pthread_mutex_lock(&s->lock);
     tfs_keys_set_locked(s);
+    tfs_doc_unref(s->disk);
+    s->disk = tfs_doc_ref(s->save->doc);
+    s->owed = false;
     pthread_mutex_unlock(&s->lock);
+}
+
+int tfs_adopt_saved(struct tfs_session *s, struct tfs_error *err)
+{
+    s->owed = true;
+    if (tfs_adopt_prepare(s, s->save->doc, err) < 0)
+        return err->code;
+    adopt_reloaded(s, tfs_doc_ref(s->save->doc));
+    return 0;
 }
 
 /* Shows what is on disk now. */
@@ -65,6 +75,8 @@ static int take_theirs(struct tfs_session *s, struct tfs_error *err)
 {
     bool broken = s->broken != 0;
     int result = reload(s, err);
+    if (result == -ENOMEM)
+        return result;
     if (result < 0) {
         if (!broken) {
             tfs_log_error(s, err, s->save->name);
@@ -74,7 +86,8 @@ static int take_theirs(struct tfs_session *s, struct tfs_error *err)
     }
     if (result > 0)
         stale_all(s);
-    adopt_reloaded(s, tfs_doc_ref(s->save->doc));
+    if (tfs_adopt_saved(s, err) < 0)
+        return err->code;
     tfs_message(s, "%s: changed by another program, read again", s->save->name);
     return 0;
 }
@@ -156,25 +169,43 @@ static int rebase(struct tfs_session *s, const struct tfs_doc *old, struct tfs_d
     return result;
 }
 
+/* Our edits go to rejected/, and what was read again is to be shown. */
+static int give_way(struct tfs_session *s, const struct tfs_doc *old, struct tfs_doc **doc)
+{
+    if (tfs_keep_changes_rejected(s, old) < 0)
+        return -ENOMEM;
+    outdate_pending(s);
+    *doc = tfs_doc_ref(s->save->doc);
+    return 0;
+}
+
 /* Puts our edited chunks onto the save as it is now. Where that cannot be, they give way as with
- * `theirs`: they must never be written over a save that they were not made for. */
+ * `theirs`: they must never be written over a save that they were not made for. Without memory both
+ * stay as they are, and this is done again. */
 static int take_mine(struct tfs_session *s, struct tfs_error *err)
 {
     struct tfs_doc *old = tfs_doc_ref(s->disk), *doc = NULL;
+    struct tfs_error memory = {0};
     int result = reload(s, err);
+    bool read = result >= 0;
+    s->owed = s->owed || read;
     if (result > 0)
         stale_all(s);
-    if (result < 0) {
+    if (!read && result != -ENOMEM)
         result = err->code = -EIO; /* nothing is wrong with what the caller wrote */
-    } else {
+    if (read)
         result = rebase(s, old, &doc, err);
-        if (result < 0) {
-            tfs_keep_changes_rejected(s, old);
-            outdate_pending(s);
-            doc = tfs_doc_ref(s->save->doc);
-        }
-        adopt_reloaded(s, doc);
+    if (read && result < 0 && result != -ENOMEM && give_way(s, old, &doc) < 0)
+        result = -ENOMEM;
+    if (doc != NULL && tfs_adopt_prepare(s, doc, &memory) < 0)
+        result = -ENOMEM;
+    else if (doc != NULL && result != -ENOMEM)
+        adopt_reloaded(s, tfs_doc_ref(doc));
+    if (result == -ENOMEM) {
+        tfs_error_reset(err);
+        tfs_fail_memory(err);
     }
+    tfs_doc_unref(doc);
     tfs_doc_unref(old);
     if (result == 0)
         tfs_message(s, "%s: changed by another program; our edits were put onto it", s->save->name);
@@ -191,7 +222,8 @@ static int resolve(struct tfs_session *s, bool editing, struct tfs_error *err)
     case TFS_CONFLICT_MINE:
         return take_mine(s, err);
     case TFS_CONFLICT_THEIRS:
-        tfs_keep_changes_rejected(s, s->disk);
+        if (tfs_keep_changes_rejected(s, s->disk) < 0)
+            return tfs_fail_memory(err);
         outdate_pending(s);
         return take_theirs(s, err);
     }
@@ -201,11 +233,14 @@ static int resolve(struct tfs_session *s, bool editing, struct tfs_error *err)
 int tfs_outside_check(struct tfs_session *s, bool editing, struct tfs_error *err)
 {
     struct tfs_error ignored = {0};
-    if (editing && s->save->container->judges_changes)
+    if (editing && s->save->container->judges_changes && !s->owed)
         return 0;
     pthread_mutex_lock(&s->save_lock);
     int result = 0;
-    if (s->save->container->changed(s->save, &ignored) != 0)
+    /* With no edit of ours in the document, what was read last can be shown at any time. */
+    if (s->owed && s->doc->version == s->disk->version)
+        result = tfs_adopt_saved(s, err);
+    if (result == 0 && (s->owed || s->save->container->changed(s->save, &ignored) != 0))
         result = resolve(s, editing, err);
     pthread_mutex_unlock(&s->save_lock);
     return result;

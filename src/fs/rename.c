@@ -91,15 +91,6 @@ static int may_replace(const struct renaming *r, bool directory)
     return directory && tfs_link_count_locked(r->s, inode->id) > 0 ? -ENOTEMPTY : 0;
 }
 
-static void replace_scratch(struct renaming *r)
-{
-    if (r->to.link == NULL)
-        return;
-    struct tfs_inode *inode = r->to.link->inode;
-    tfs_link_remove_locked(r->s, r->new_parent, r->to.link);
-    tfs_inode_drop_locked(r->s, inode);
-}
-
 static int scratch_to_scratch(struct renaming *r)
 {
     struct tfs_inode *inode = r->from.link->inode;
@@ -114,13 +105,28 @@ static int scratch_to_scratch(struct renaming *r)
         result = may_replace(r, directory);
     if (result < 0)
         return result;
-    replace_scratch(r);
-    /* Found again: replacing may have moved the links of the directory. */
-    tfs_link_remove_locked(r->s, r->parent, tfs_link_find_locked(r->s, r->parent, r->name));
-    result = tfs_link_add_locked(r->s, r->new_parent, r->new_name, inode);
+    result = tfs_link_move_locked(r->s, r->parent, r->name, r->new_parent, r->new_name);
     if (result < 0)
-        (void)tfs_link_add_locked(r->s, r->parent, r->name, inode);
+        return result;
     inode->ctime = tfs_now_locked(r->s);
+    return result;
+}
+
+/* The inode goes on as a scratch file of the new name, or as what it was. */
+static int leave_schema(struct renaming *r, struct tfs_inode *inode, const struct tfs_node *node,
+                        struct tfs_span content)
+{
+    struct tfs_session *s = r->s;
+    int result = tfs_tombstone_add_locked(s, node);
+    if (result < 0)
+        return result;
+    result = tfs_link_add_locked(s, r->new_parent, r->new_name, inode);
+    if (result == 0 && (result = tfs_inode_detach_locked(s, inode, content)) < 0)
+        tfs_link_take_back_locked(s, r->new_parent, r->new_name, inode);
+    if (result == 0)
+        tfs_link_replaced_locked(s, r->new_parent, r->new_name, inode);
+    else
+        tfs_tombstone_remove_locked(s, node);
     return result;
 }
 
@@ -147,13 +153,7 @@ static int schema_to_scratch(struct renaming *r)
     if (result == 0)
         result = may_replace(r, false);
     if (result == 0)
-        result = tfs_inode_detach_locked(s, inode, tfs_blob_span(content));
-    if (result == 0)
-        replace_scratch(r);
-    if (result == 0)
-        result = tfs_link_add_locked(s, r->new_parent, r->new_name, inode);
-    if (result == 0)
-        result = tfs_tombstone_add_locked(s, &node);
+        result = leave_schema(r, inode, &node, tfs_blob_span(content));
     tfs_fresh_touch_locked(s, &node);
     inode->jobs--;
     tfs_inode_drop_locked(s, inode);

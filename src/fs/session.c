@@ -90,6 +90,10 @@ int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *op
     s->options.read_only = options->read_only || save->read_only != NULL;
     if (s->options.linger_ms == 0)
         s->options.linger_ms = TFS_LINGER_MS;
+    if (s->options.changes_limit == 0)
+        s->options.changes_limit = TFS_CHANGES_MAX;
+    if (s->options.rejected_limit == 0)
+        s->options.rejected_limit = TFS_REJECTED_MAX;
     s->events = events != NULL ? *events : (struct tfs_events){0};
     s->doc = tfs_doc_ref(save->doc);
     s->disk = tfs_doc_ref(save->doc);
@@ -109,23 +113,6 @@ int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *op
     }
     *session = s;
     return 0;
-}
-
-/* Documents whose writers never closed them are judged now, as the last close would. */
-static void submit_pending_locked(struct tfs_session *s)
-{
-    struct tfs_map_cell cell;
-    for (size_t at = 0; tfs_map_next(&s->virtuals, &at, &cell);) {
-        struct tfs_inode *inode = cell.value;
-        struct tfs_job *job =
-            inode->dirty ? tfs_job_create(tfs_apply_release, (struct tfs_reply){0}) : NULL;
-        if (job == NULL)
-            continue;
-        inode->writers = 0;
-        inode->jobs++;
-        job->inode = inode;
-        tfs_job_submit_locked(s, job);
-    }
 }
 
 /* Names of scratch files that go with the mount, in one line. */
@@ -154,7 +141,7 @@ static void tell_scratch(struct tfs_session *s)
 int tfs_session_finish(struct tfs_session *s)
 {
     pthread_mutex_lock(&s->lock);
-    submit_pending_locked(s);
+    tfs_submit_dirty_locked(s, true);
     pthread_mutex_unlock(&s->lock);
     tfs_worker_stop(s);
     tell_scratch(s);

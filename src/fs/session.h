@@ -32,6 +32,8 @@ struct tfs_session_options {
     unsigned commit_seconds; /* 0: every close is a commit; N: the save follows within N seconds */
     uint64_t scratch_limit;  /* bytes of all scratch files together */
     uint64_t cache_limit;    /* bytes of rendered files */
+    size_t changes_limit;    /* files whose times and changes are known one by one; 0: the usual */
+    uint64_t rejected_limit; /* bytes of .terrainfs/rejected; 0: the usual */
     enum tfs_conflict conflict;
     unsigned put_options; /* enum tfs_put_options */
     unsigned linger_ms;   /* how long removed and hidden names stay away; 0: two seconds */

@@ -201,7 +201,11 @@ struct tfs_session {
     struct timespec base_time; /* mtime of what did not change since the save was read */
     struct timespec last_time; /* of the last change, so that times only grow */
     uint64_t stamp;
-    int broken; /* the save on disk cannot be read any more: negative errno */
+    uint64_t base_stamp; /* of what is not in `changes`; 0: nothing was forgotten there */
+    int broken;          /* the save on disk cannot be read any more: negative errno */
+    bool owed; /* save->doc was read, but could not be shown yet: nothing is edited before */
+    size_t rejected_dropped; /* refused texts that were let go for newer ones */
+    bool again; /* a document lost its last writer and could not be judged for want of memory */
     bool stale; /* it changed under pending edits and nobody decided yet */
     uint64_t commits;
     int64_t commit_deadline; /* 0: none */
@@ -241,6 +245,8 @@ struct tfs_session {
 #define TFS_LINGER_MS    2000
 #define TFS_POLL_MS      1000
 #define TFS_CLOSING_MS   100
+#define TFS_CHANGES_MAX  ((size_t)1 << 18)     /* about 30 MB */
+#define TFS_REJECTED_MAX (UINT64_C(256) << 20) /* refused texts; older ones go first */
 #define TFS_SCRATCH_COST 256 /* bytes that a scratch inode counts beside its content */
 /* A pending document may grow to this and four times what the file has now. */
 #define TFS_PENDING_MAX (UINT64_C(64) << 20)
@@ -282,6 +288,16 @@ int tfs_inode_resize_locked(struct tfs_session *s, struct tfs_inode *inode, uint
 struct tfs_link *tfs_link_find_locked(struct tfs_session *s, uint64_t parent, const char *name);
 int tfs_link_add_locked(struct tfs_session *s, uint64_t parent, const char *name,
                         struct tfs_inode *inode);
+/* Ends what tfs_link_add_locked began with a name that another file had: takes that file's away, or
+ * the new one. */
+void tfs_link_replaced_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                              const struct tfs_inode *by);
+void tfs_link_take_back_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                               const struct tfs_inode *inode);
+/* Gives the file of a name another one, in the place of a file that has it now; or nothing is
+ * done. */
+int tfs_link_move_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                         uint64_t new_parent, const char *new_name);
 /* Takes the name away; the inode stays for whoever has it open. */
 void tfs_link_remove_locked(struct tfs_session *s, uint64_t parent, struct tfs_link *link);
 size_t tfs_link_count_locked(struct tfs_session *s, uint64_t parent);
@@ -299,7 +315,12 @@ void tfs_handles_release(struct tfs_session *s);
 int tfs_content_locked(struct tfs_session *s, const struct tfs_node *node, struct tfs_blob **blob,
                        struct tfs_error *err);
 uint64_t tfs_stamp_locked(struct tfs_session *s, const struct tfs_node *node);
+/* Made if there is none; NULL without memory. The table is capped: making one may forget all
+ * others, which then count as changed. */
 struct tfs_change *tfs_change_locked(struct tfs_session *s, uint64_t computed_id);
+/* What is known of a file; NULL: it did not change since the save was read, or (base_stamp is not 0
+ * then) nothing is known. */
+struct tfs_change *tfs_change_known_locked(struct tfs_session *s, uint64_t computed_id);
 /* Content changed: new stamp, mtime and ctime. */
 void tfs_bump_locked(struct tfs_session *s, const struct tfs_node *node);
 /* The same content reads differently: new stamp, times as they are. */
@@ -365,8 +386,10 @@ void tfs_settle_remove_chunk(struct tfs_session *s, struct tfs_job *job);
 void tfs_undo(struct tfs_session *s, struct tfs_job *job);
 /* Do both say the same? */
 bool tfs_same_content(const struct tfs_doc *a, const struct tfs_doc *b);
-/* Makes `doc` the shown document (takes the reference): times, stamps, ids to invalidate; `self`
- * (may be NULL) keeps its times. */
+/* Makes room for a document, so that it can be adopted; or -ENOMEM. */
+int tfs_adopt_prepare(struct tfs_session *s, const struct tfs_doc *doc, struct tfs_error *err);
+/* Makes `doc`, for which there is room, the shown document (takes the reference): times, stamps,
+ * ids to invalidate; `self` (may be NULL) keeps its times. */
 void tfs_adopt(struct tfs_session *s, struct tfs_doc *doc, const struct tfs_node *self);
 
 /* ---- worker.c ---- */
@@ -375,6 +398,9 @@ struct tfs_job *tfs_job_create(int (*apply)(struct tfs_session *, struct tfs_job
 /* Queues the job; it is the worker's from now on. */
 void tfs_job_submit_locked(struct tfs_session *s, struct tfs_job *job);
 void tfs_stale_id(struct tfs_session *s, uint64_t id);
+/* Documents that lost their last writer and could not be judged are judged now; `end`: also those
+ * whose writers never closed them. */
+void tfs_submit_dirty_locked(struct tfs_session *s, bool end);
 int tfs_worker_start(struct tfs_session *s);
 void tfs_worker_stop(struct tfs_session *s);
 /* One commit, whatever the mode: 0 or negative. */
@@ -388,6 +414,9 @@ int tfs_answers_start(struct tfs_session *s);
 void tfs_answers_stop(struct tfs_session *s); /* when all are given */
 
 /* ---- outside.c ---- */
+/* Shows save->doc, which was just read or written and is what is on disk; or remembers to
+ * (s->owed). */
+int tfs_adopt_saved(struct tfs_session *s, struct tfs_error *err);
 /* Looks at the save on disk. `editing`: there are edits that a reload would lose. 0 go on;
  * -ESTALE. */
 int tfs_outside_check(struct tfs_session *s, bool editing, struct tfs_error *err);
@@ -397,11 +426,13 @@ int tfs_outside_conflict(struct tfs_session *s, struct tfs_error *err);
 
 /* ---- keep.c ---- */
 void tfs_log_error(struct tfs_session *s, const struct tfs_error *err, const char *path);
-void tfs_keep_rejected_locked(struct tfs_session *s, const char *path, struct tfs_span bytes);
+/* 0, or -ENOMEM and nothing is kept. Older ones go when there is no room: the log says which. */
+int tfs_keep_rejected_locked(struct tfs_session *s, const char *path, struct tfs_span bytes);
 /* The handle that was refused at `path` said it right in the end: what was kept of it goes. */
 void tfs_keep_accepted_locked(struct tfs_session *s, const char *path);
-/* What reads otherwise than in `disk` goes to rejected/. */
-void tfs_keep_changes_rejected(struct tfs_session *s, const struct tfs_doc *disk);
+/* What reads otherwise than in `disk` goes to rejected/. 0, or -ENOMEM when not all could be
+ * kept. */
+int tfs_keep_changes_rejected(struct tfs_session *s, const struct tfs_doc *disk);
 /* Writes what could not be saved beside the save; 0: there was nothing. */
 int tfs_keep_unsaved(struct tfs_session *s);
 void tfs_status_update_locked(struct tfs_session *s);

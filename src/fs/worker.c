@@ -62,11 +62,11 @@ int tfs_apply_stale(struct tfs_session *s, struct tfs_job *job)
 
 /* ---- committing ------------------------------------------------------------------------------ */
 
-static void set_disk(struct tfs_session *s)
+static void set_disk(struct tfs_session *s, struct tfs_doc *doc)
 {
     pthread_mutex_lock(&s->lock);
     tfs_doc_unref(s->disk);
-    s->disk = tfs_doc_ref(s->save->doc);
+    s->disk = tfs_doc_ref(doc);
     s->commits++;
     s->commit_deadline = 0;
     s->stale = false;
@@ -76,15 +76,16 @@ static void set_disk(struct tfs_session *s)
 
 int tfs_commit(struct tfs_session *s, struct tfs_error *err)
 {
+    struct tfs_error ignored = {0};
     pthread_mutex_lock(&s->save_lock);
     struct tfs_doc *doc = tfs_doc_ref(s->doc);
     int result = s->save->container->commit(s->save, doc, err);
     if (result == 0) {
+        set_disk(s, doc);
         /* An equal document may have been read back: the shown one and the stored one are one
-         * again. */
+         * again. What is written stays written if that has to wait. */
         if (s->save->doc->version != doc->version)
-            tfs_adopt(s, tfs_doc_ref(s->save->doc), NULL);
-        set_disk(s);
+            (void)tfs_adopt_saved(s, &ignored);
     }
     tfs_doc_unref(doc);
     pthread_mutex_unlock(&s->save_lock);
@@ -168,6 +169,15 @@ static int result_of_ends(const struct tfs_job *jobs, const struct tfs_job *fsyn
     return 0;
 }
 
+static int apply_job(struct tfs_session *s, struct tfs_job *job)
+{
+    if (!s->owed)
+        return job->apply(s, job);
+    /* An edit of what is shown would take back what others wrote. */
+    s->again = true;
+    return -ENOMEM;
+}
+
 static void apply_batch(struct tfs_session *s, struct tfs_job *jobs)
 {
     struct tfs_error err = {0};
@@ -179,12 +189,12 @@ static void apply_batch(struct tfs_session *s, struct tfs_job *jobs)
     /* With edits under way the commit decides what to do about a changed save, but for `theirs` and
      * `mine`, which must be settled before the edits are put on a document. */
     int outside = 0;
-    if (!editing || s->options.conflict != TFS_CONFLICT_ASK)
+    if (!editing || s->options.conflict != TFS_CONFLICT_ASK || s->owed)
         outside = tfs_outside_check(s, editing, &err);
     if (outside < 0 && err.text[0] != '\0' && !s->stale)
         tfs_log_error(s, &err, s->save->name);
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
-        job->result = job->apply != NULL ? job->apply(s, job) : 0;
+        job->result = job->apply != NULL ? apply_job(s, job) : 0;
         if (job->result == 0 && job->barrier)
             job->result = outside; /* a save that is no longer there is not "on disk" */
         if (job->result == 0 && job->barrier && job->parent != 0)
@@ -257,42 +267,54 @@ static int apply_end_tombstone(struct tfs_session *s, struct tfs_job *job)
     struct tfs_node dir = tfs_tree_parent(s->save, &job->node);
     pthread_mutex_unlock(&s->lock);
     const struct tfs_file *file = tfs_node_file(s->save, &job->node);
+    struct tfs_tombstone *tomb;
     int result = 0;
     if (still && file != NULL && (file->flags & TFS_FILE_OPTIONAL) != 0)
         result = tfs_store_absent(s, &job->node, job, &err);
     if (result < 0)
         tfs_log_refusal(s, &job->node, &err);
     pthread_mutex_lock(&s->lock);
-    tfs_tombstone_remove_locked(s, &job->node);
+    /* Without memory to remove it, it stays away and is removed later. */
+    tomb = tfs_tombstone_locked(s, &job->node);
+    if (result == -ENOMEM && !s->stop && tomb != NULL)
+        tomb->deadline = tfs_now_ms() + s->options.linger_ms;
+    else
+        tfs_tombstone_remove_locked(s, &job->node);
     tfs_bump_locked(s, &dir);
     tfs_stale_id(s, tfs_node_id(&dir));
     pthread_mutex_unlock(&s->lock);
     return result;
 }
 
-static void submit_end(struct tfs_session *s, const struct tfs_tombstone *tomb)
+static bool submit_end(struct tfs_session *s, struct tfs_tombstone *tomb)
 {
     struct tfs_job *job = tfs_job_create(apply_end_tombstone, (struct tfs_reply){0});
-    if (job == NULL)
-        return;
+    if (job == NULL) {
+        tomb->deadline = tfs_now_ms() + s->options.linger_ms;
+        return false;
+    }
     struct tfs_node dir = tfs_tree_parent(s->save, &tomb->node);
     job->node = tomb->node;
     job->parent = tfs_node_id(&dir);
     tfs_job_submit_locked(s, job);
+    return true;
 }
 
-/* `dir` 0: those that are due, or all at the end; else those of that directory, due or not. */
-static void end_tombstones_locked(struct tfs_session *s, uint64_t dir, bool all)
+/* `dir` 0: those that are due, or all at the end; else those of that directory, due or not. False:
+ * there is no memory to end them all. */
+static bool end_tombstones_locked(struct tfs_session *s, uint64_t dir, bool all)
 {
+    bool ended = true;
     struct tfs_map_cell cell;
     int64_t now = tfs_now_ms();
     for (size_t at = 0; tfs_map_next(&s->tombstones, &at, &cell);) {
-        const struct tfs_tombstone *tomb = cell.value;
+        struct tfs_tombstone *tomb = cell.value;
         struct tfs_node parent = tfs_tree_parent(s->save, &tomb->node);
         if (dir != 0 ? tfs_node_id(&parent) == dir
                      : all || (tomb->holders == 0 && tomb->deadline <= now))
-            submit_end(s, tomb);
+            ended = submit_end(s, tomb) && ended;
     }
+    return ended;
 }
 
 /* Shows the names that were not created in a new chunk directory. */
@@ -321,12 +343,41 @@ static void reveal_due_locked(struct tfs_session *s)
     }
 }
 
+/* Is its last writer gone, without a judgement under way? */
+static bool is_left(const struct tfs_inode *inode)
+{
+    return inode->pending && inode->writers == 0 && inode->jobs == 0 && !inode->pinned;
+}
+
+void tfs_submit_dirty_locked(struct tfs_session *s, bool end)
+{
+    struct tfs_map_cell cell;
+    s->again = false;
+    for (size_t at = 0; tfs_map_next(&s->virtuals, &at, &cell);) {
+        struct tfs_inode *inode = cell.value;
+        if (!is_left(inode) && !(end && inode->dirty))
+            continue;
+        struct tfs_job *job = tfs_job_create(tfs_apply_release, (struct tfs_reply){0});
+        if (job == NULL) {
+            s->again = true;
+            continue;
+        }
+        inode->writers = 0;
+        inode->jobs++;
+        job->inode = inode;
+        tfs_job_submit_locked(s, job);
+    }
+}
+
 static void run_timers_locked(struct tfs_session *s)
 {
-    end_tombstones_locked(s, 0, s->stop);
+    (void)end_tombstones_locked(s, 0, s->stop);
     reveal_due_locked(s);
-    if (s->poll_deadline <= tfs_now_ms())
-        s->poll_deadline = tfs_now_ms() + TFS_POLL_MS;
+    if (s->poll_deadline > tfs_now_ms())
+        return;
+    s->poll_deadline = tfs_now_ms() + TFS_POLL_MS;
+    if (s->again)
+        tfs_submit_dirty_locked(s, false);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -400,9 +451,14 @@ void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_
     job->barrier = true;
     job->parent = id;
     pthread_mutex_lock(&s->lock);
-    end_tombstones_locked(s, id, false);
-    tfs_job_submit_locked(s, job);
+    bool ended = end_tombstones_locked(s, id, false);
+    if (ended)
+        tfs_job_submit_locked(s, job);
     pthread_mutex_unlock(&s->lock);
+    if (!ended) {
+        free(job);
+        tfs_reply_now(reply, -ENOMEM);
+    }
 }
 
 bool tfs_session_current(struct tfs_session *s)

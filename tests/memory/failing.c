@@ -4,6 +4,7 @@
 #include "failing.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -30,12 +31,16 @@ static atomic_int_fast64_t live;
 static uint64_t first;
 static enum failing_mode failing;
 
+/* Is this thread in code under test? A sanitizer needs memory of its own when a thread starts. */
+static _Thread_local bool running;
+
 void failing_begin(uint64_t n, enum failing_mode mode)
 {
     atomic_store(&count, 0);
     atomic_store(&hits, 0);
     first = n;
     failing = mode;
+    running = true;
     atomic_store(&counting, true);
 }
 
@@ -55,10 +60,56 @@ int64_t failing_live(void)
     return __interceptor_malloc != NULL ? -1 : (int64_t)atomic_load(&live);
 }
 
+/* ---- threads --------------------------------------------------------------------------------- */
+
+#define STARTS 64
+
+/* What a thread is to do: found by it before it may fail. */
+static struct start {
+    atomic_bool used;
+    void *(*run)(void *arg);
+    void *arg;
+} starts[STARTS];
+
+static void *run_thread(void *arg)
+{
+    struct start *given = arg;
+    struct start start = {.run = given->run, .arg = given->arg};
+
+    atomic_store(&given->used, false);
+    running = true;
+    void *result = start.run(start.arg);
+    running = false;
+    return result;
+}
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg)
+{
+    struct start *start = starts;
+
+    while (atomic_exchange(&start->used, true))
+        if (++start == starts + STARTS)
+            return EAGAIN;
+    start->run = run;
+    start->arg = arg;
+    int result = __real_pthread_create(thread, attr, run_thread, start);
+    if (result != 0)
+        atomic_store(&start->used, false);
+    return result;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
 /* Is this the one? Stops a debugger there with TFS_SWEEP_TRAP set. */
 static bool fails(void)
 {
-    if (!atomic_load(&counting))
+    if (!atomic_load(&counting) || !running)
         return false;
     uint64_t n = atomic_fetch_add(&count, 1) + 1;
     if (first == 0 || n < first || (failing == FAILING_ONCE && n > first))

@@ -4,7 +4,8 @@
  * and edited into a save that opens again.
  *
  * In a small file each bit is flipped, and bytes become 00 and ff; in a large one, a bit of each
- * byte. With TFS_SWEEP=full every byte becomes every other value.
+ * byte. With TFS_SWEEP=full every byte of a small file becomes every other value, and in a large
+ * one all bits are flipped; and all is checked of each.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -151,8 +152,8 @@ static int differs(void *arg, const struct tfs_chunk *before, const struct tfs_c
     return 1;
 }
 
-/* The file as it would be written: where the format keeps a layout of its own, its very bytes; a
- * Cosmic Reach region is laid out anew, with the very chunks. */
+/* The file as it would be written: its very bytes; a region is laid out anew, without its holes and
+ * with the very chunks. */
 static void check_encoding(struct tfs_save *save)
 {
     struct buf_sink out = {.sink = {sink_write}};
@@ -164,7 +165,7 @@ static void check_encoding(struct tfs_save *save)
         return;
     int result = save->container->file->encode(save, save->doc, &out.sink, &err);
     REQUIRE(result == 0, "cannot be written as it is: %s", err.text);
-    if (strcmp(save->container->format, "cosmic_reach") != 0 && strcmp(t.part, t.save) == 0)
+    if (strcmp(save->container->name, "region file") != 0 && strcmp(t.part, t.save) == 0)
         REQUIRE(tfs_span_equal(tfs_buf_span(&out.bytes), tfs_buf_span(&t.damaged)),
                 "is not written as it was read");
     REQUIRE(tfs_blob_take(&out.bytes, &bytes, &err) == 0, "no memory");
@@ -314,7 +315,7 @@ static void flip_byte(size_t at, bool full)
     flip(at, 0xff, full);
     for (unsigned bit = 0; bit < 8; bit++)
         flip(at, (uint8_t)(was ^ 1U << bit), full);
-    for (unsigned value = 1; full && value < 255; value++)
+    for (unsigned value = 1; full && t.original.size <= LARGE && value < 255; value++)
         flip(at, (uint8_t)value, true);
 }
 

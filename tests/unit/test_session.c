@@ -965,6 +965,77 @@ START_TEST(session_survives_many_threads)
 }
 END_TEST
 
+/* ---- what a long mount gathers --------------------------------------------------------------- */
+
+static const char *digits(char text[], size_t count)
+{
+    memset(text, '1', count);
+    text[count] = '\0';
+    return text;
+}
+
+/* Refused texts of 900 bytes, of which there is room for one. */
+START_TEST(session_lets_the_oldest_refused_text_go_for_a_newer_one)
+{
+    char text[3001];
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.rejected_limit = 2000});
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", digits(text, 900)), -EBADMSG);
+    ck_assert(comes(exists, ".terrainfs/rejected/chunks/0_0_0/text.txt"));
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", digits(text, 900)), -EBADMSG);
+    ck_assert(comes(exists, ".terrainfs/rejected/chunks/1_0_0/text.txt"));
+    ck_assert(!exists(".terrainfs/rejected/chunks/0_0_0/text.txt"));
+    /* The newest one stays, however large it is. */
+    ck_assert_int_eq(put("chunks/-2_3_4/text.txt", digits(text, 3000)), -EBADMSG);
+    ck_assert(comes(exists, ".terrainfs/rejected/chunks/-2_3_4/text.txt"));
+    ck_assert_str_eq(list(".terrainfs/rejected/chunks"), ". .. -2_3_4 ");
+    ck_assert_int_eq(tfs_session_finish(session), 3);
+    ck_assert_ptr_nonnull(strstr(messages, "2 older refused texts were let go"));
+}
+END_TEST
+
+/* Opens as the kernel does: who is told ESTALE looks again and comes back once. */
+static struct tfs_handle *open_again(const char *path, int flags, bool *keep)
+{
+    struct tfs_handle *handle = NULL;
+    struct tfs_attr attr;
+    int result = -ESTALE;
+    for (int i = 0; i < 2 && result == -ESTALE; i++) {
+        ck_assert_int_eq(look(path, &attr), 0);
+        result = tfs_session_open_file(session, attr.id, flags, 1, &handle, keep);
+    }
+    ck_assert_int_eq(result, 0);
+    return handle;
+}
+
+/* The table has room for two files, and the session goes on telling new from old. */
+START_TEST(session_that_forgets_single_changes_still_shows_all_of_them)
+{
+    static const char *const paths[] = {"chunks/0_0_0/text.txt", "chunks/1_0_0/text.txt",
+                                        "chunks/-2_3_4/text.txt"};
+    struct tfs_attr before, after;
+    char text[] = "a";
+    bool keep = false;
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.changes_limit = 2});
+    for (int i = 0; i < 12; i++, text[0]++) {
+        const char *path = paths[i % 3];
+        ck_assert_int_eq(look(path, &before), 0);
+        struct tfs_handle *handle = open_again(path, O_WRONLY | O_TRUNC, &keep);
+        ck_assert_int_eq(write_text(handle, 0, text), 0);
+        ck_assert_int_eq(flush(handle), 0);
+        tfs_session_release(session, handle);
+        ck_assert_str_eq(cat(path), text);
+        ck_assert_ptr_nonnull(strstr(cat("all.txt"), text));
+        ck_assert_int_eq(look(path, &after), 0);
+        ck_assert(after.st.st_mtim.tv_sec > before.st.st_mtim.tv_sec ||
+                  after.st.st_mtim.tv_nsec > before.st.st_mtim.tv_nsec);
+        tfs_session_release(session, open_again(path, O_RDONLY, &keep));
+        ck_assert(!keep);
+    }
+}
+END_TEST
+
 static const TTest *const *const tests[] = {
     &session_shows_what_the_lens_shows,
     &session_size_is_exact,
@@ -1027,6 +1098,8 @@ static const TTest *const *const tests[] = {
     &session_chunk_made_by_both_sides_is_there_after_a_reload,
     &session_move_onto_a_chunk_that_came_from_outside_is_refused,
     &session_worker_rests_when_staged_edits_gave_way,
+    &session_lets_the_oldest_refused_text_go_for_a_newer_one,
+    &session_that_forgets_single_changes_still_shows_all_of_them,
     &session_survives_many_threads,
 };
 
