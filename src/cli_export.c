@@ -26,17 +26,20 @@ struct exporter {
 
 /* ---- the target ------------------------------------------------------------------------------ */
 
-static bool directory_empty(int fd)
+/* 1, 0, or negative when that cannot be found out. */
+static int directory_empty(int fd)
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
     struct dirent *entry;
-    bool empty = true;
+    int empty = 1;
 
     if (!dir) {
+        int result = -errno;
+
         if (copy >= 0)
             close(copy);
-        return false;
+        return result;
     }
     while (empty && (entry = readdir(dir)))
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
@@ -52,9 +55,12 @@ static enum tfs_status open_target(struct exporter *ex, int *fd)
     *fd = open(ex->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd < 0)
         return tfs_cli_say(ex->cli, TFS_STATUS_SYSTEM, "%s: %s", ex->target, strerror(errno));
-    if (directory_empty(*fd))
+    int empty = directory_empty(*fd);
+    if (empty > 0)
         return TFS_STATUS_DONE;
     close(*fd);
+    if (empty < 0)
+        return tfs_cli_say(ex->cli, TFS_STATUS_SYSTEM, "%s: %s", ex->target, strerror(-empty));
     return tfs_cli_say(ex->cli, TFS_STATUS_USAGE, "%s: the directory is not empty", ex->target);
 }
 

@@ -3,6 +3,8 @@
  */
 #include "cli.h"
 
+#include <errno.h>
+
 /* Prints one file of the tree. */
 static enum tfs_status print_file(struct tfs_cli *cli, struct tfs_save *save, const char *path)
 {
@@ -57,16 +59,26 @@ struct check {
     enum tfs_status status;
 };
 
+/* Nothing was found out. */
+static void no_memory(struct check *check)
+{
+    struct tfs_error err = {0};
+
+    tfs_fail_memory(&err);
+    check->status = tfs_cli_report(check->cli, check->path, &err);
+}
+
 /* One finding on the standard output. */
 static void print_finding(struct check *check, const char *kind, const char *text)
 {
     struct tfs_buf line = {0};
-    enum tfs_status status = TFS_STATUS_SYSTEM;
 
     tfs_buf_printf(&line, "%s: %s: %s\n", check->path, kind, text);
-    if (!line.failed)
-        status = tfs_cli_print(check->cli, tfs_buf_span(&line));
-    check->status = tfs_status_worst(check->status, status);
+    if (line.failed)
+        no_memory(check);
+    else
+        check->status =
+            tfs_status_worst(check->status, tfs_cli_print(check->cli, tfs_buf_span(&line)));
     tfs_buf_release(&line);
 }
 
@@ -110,6 +122,10 @@ static void check_chunk(struct check *check, const struct tfs_chunk *chunk)
     if ((chunk->flags & TFS_CHUNK_DAMAGED) ||
         !tree->chunk_check(check->save, check->save->doc, chunk->key, &err))
         return;
+    if (err.code == -ENOMEM) {
+        no_memory(check);
+        return;
+    }
     check->damaged++;
     check->status = tfs_status_worst(check->status, tfs_status_of(err.code));
     print_damage(check, chunk, &err);
@@ -134,7 +150,9 @@ static void check_summary(struct check *check)
     tfs_buf_printf(&line, "%zu chunks, %zu damaged, %zu %s", check->save->doc->count,
                    check->damaged, check->warnings, check->warnings == 1 ? "warning" : "warnings");
     tfs_buf_u8(&line, 0);
-    if (!line.failed)
+    if (line.failed)
+        no_memory(check);
+    else
         print_finding(check, check->save->container->format, (const char *)line.data);
     tfs_buf_release(&line);
 }

@@ -174,7 +174,9 @@ static int apply_job(struct tfs_session *s, struct tfs_job *job)
     if (!s->owed)
         return job->apply(s, job);
     /* An edit of what is shown would take back what others wrote. */
+    pthread_mutex_lock(&s->lock);
     s->again = true;
+    pthread_mutex_unlock(&s->lock);
     return -ENOMEM;
 }
 

@@ -6,9 +6,9 @@ if [ "${TORTURE:-short}" != full ]; then
     echo "1..0 # skip the short versions are unit/test_memory_* and unit/test_flips"
     exit 0
 fi
-echo 1..3
+echo 1..4
 n=0
-for test in test_memory_saves test_memory_session test_flips; do
+for test in test_memory_saves test_memory_session test_memory_cli test_flips; do
     n=$((n + 1))
     if TFS_SWEEP=full "${BUILD:-build}/tests/$test"; then
         echo "ok $n - $test, in full"

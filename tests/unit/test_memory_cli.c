@@ -1,0 +1,232 @@
+/*
+ * The commands without memory: whatever allocation fails, the status is 3 and a sentence is on
+ * stderr, or all is done as with memory; the save is the old or the new one; and the same command
+ * succeeds when it is run again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../lib/small_saves.h"
+#include "../memory/sweep.h"
+#include "cli.h"
+#include "scratch.h"
+
+#define PATH (2 * PATH_MAX)
+
+static const char *const kinds[] = {"cosmic_7", "blob", "block_2", "folder", "stream", "ter"};
+#define KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
+
+static struct {
+    const struct small_save *kind;
+    char path[PATH], out[PATH]; /* the save, and the directory of export and import */
+    const char *argv[6];
+    struct tfs_buf old, wanted, seen;
+    bool writes_out; /* export: what it makes is looked at */
+    bool imports;    /* the directory is there before, with an edit */
+} t;
+
+static void setup(void)
+{
+    if (access("/dev/shm", W_OK) == 0)
+        ck_assert_int_eq(setenv("TMPDIR", "/dev/shm", 1), 0);
+    scratch_setup();
+}
+
+static void teardown(void)
+{
+    tfs_buf_release(&t.old);
+    tfs_buf_release(&t.wanted);
+    tfs_buf_release(&t.seen);
+    scratch_teardown();
+}
+
+static void start(int number)
+{
+    for (int i = 0; i < small_save_count; i++)
+        if (strcmp(small_saves[i].name, kinds[number]) == 0)
+            t.kind = &small_saves[i];
+    snprintf(t.path, sizeof(t.path), "%s", scratch_path(t.kind->file));
+    snprintf(t.out, sizeof(t.out), "%s", scratch_path("out"));
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* The status of the command; its output is in files, its input is the text of the first edit. */
+static int run(void)
+{
+    char *argv[6];
+    int argc = 0;
+
+    for (; t.argv[argc] != NULL; argc++)
+        argv[argc] = (char *)t.argv[argc];
+    argv[argc] = NULL;
+    return tfs_cli_main(argc, argv);
+}
+
+static void redirect(int fd, const char *name, int flags)
+{
+    int file = open(name, flags | O_CLOEXEC, 0644);
+
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(dup2(file, fd), fd);
+    close(file);
+}
+
+static int saved[3];
+
+static void redirect_all(void)
+{
+    static char input[PATH];
+
+    snprintf(input, sizeof(input), "%s", scratch_path("input"));
+    fflush(stdout);
+    for (int fd = 0; fd < 3; fd++)
+        saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+    redirect(0, input, O_RDONLY);
+    redirect(1, "/dev/null", O_WRONLY);
+    redirect(2, scratch_path("said"), O_WRONLY | O_CREAT | O_TRUNC);
+}
+
+static void redirect_back(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        ck_assert_int_eq(dup2(saved[fd], fd), fd);
+        close(saved[fd]);
+    }
+}
+
+static bool said_something(void)
+{
+    struct stat st;
+
+    return stat(scratch_path("said"), &st) == 0 && st.st_size > 0;
+}
+
+/* The text that `put` gets: the literal one among the kind's edits. */
+static const struct small_edit *literal(void)
+{
+    for (unsigned i = 0; i < SMALL_EDITS; i++)
+        if (t.kind->edits[i].change == SMALL_TEXT)
+            return &t.kind->edits[i];
+    return NULL;
+}
+
+static void begin(void)
+{
+    char file[200];
+
+    ck_assert_int_eq(nftw(scratch_dir, scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+    ck_assert_int_eq(mkdir(scratch_dir, 0755), 0);
+    t.kind->make(t.path);
+    scratch_write("input", literal()->with);
+    if (!t.imports)
+        goto ready;
+    const char *argv[6] = {"terrainfs", "export", t.path, t.out};
+    const char *wanted[6];
+    memcpy(wanted, t.argv, sizeof(wanted));
+    memcpy(t.argv, argv, sizeof(argv));
+    ck_assert_int_eq(run(), 0);
+    memcpy(t.argv, wanted, sizeof(wanted));
+    snprintf(file, sizeof(file), "out/%s", literal()->path);
+    scratch_write(file, literal()->with);
+ready:
+    redirect_all();
+}
+
+static int act(struct tfs_error *err)
+{
+    int status = run();
+
+    if (status == TFS_STATUS_DONE)
+        return 0;
+    return tfs_fail(err, status == TFS_STATUS_SYSTEM && said_something() ? -ENOMEM : -EBADMSG,
+                    "status %d", status);
+}
+
+static void show(struct tfs_buf *out)
+{
+    tfs_buf_clear(out);
+    small_save_bytes(t.path, out);
+    if (t.writes_out && access(t.out, F_OK) == 0)
+        small_save_bytes(t.out, out);
+    ck_assert(!out->failed);
+}
+
+static bool same(const struct tfs_buf *a, const struct tfs_buf *b)
+{
+    return tfs_span_equal(tfs_buf_span(a), tfs_buf_span(b));
+}
+
+static void end(int result)
+{
+    redirect_back();
+    bool several = strcmp(t.kind->name, "folder") == 0;
+    if (result < 0) {
+        struct tfs_error err = {0};
+        show(&t.seen);
+        ck_assert_msg(t.writes_out || several || same(&t.seen, &t.old) || same(&t.seen, &t.wanted),
+                      "%s: the save is neither old nor new", sweep_now());
+        if (t.writes_out)
+            (void)nftw(t.out, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
+        redirect_all();
+        int again = act(&err);
+        redirect_back();
+        ck_assert_msg(again == 0, "%s: again: %s: %s", sweep_now(), err.text, scratch_read("said"));
+    }
+    show(&t.seen);
+    ck_assert_msg(same(&t.seen, &t.wanted), "%s: it did something else", sweep_now());
+}
+
+static void sweep_command(const char *name, const char *first, const char *second)
+{
+    struct tfs_error err = {0};
+    const char *argv[6] = {"terrainfs", name, first, second};
+
+    memcpy(t.argv, argv, sizeof(argv));
+    tfs_buf_clear(&t.wanted);
+    begin();
+    show(&t.old);
+    int result = act(&err);
+    redirect_back();
+    ck_assert_msg(result == 0, "%s: %s: %s", name, err.text, scratch_read("said"));
+    show(&t.wanted);
+    sweep(name, &(struct sweep){begin, act, end});
+}
+
+START_TEST(command_that_reads_does_so_or_fails_with_a_sentence)
+{
+    start(_i);
+    sweep_command("info", t.path, NULL);
+    sweep_command("check", t.path, NULL);
+    sweep_command("cat", t.path, literal()->path);
+    t.writes_out = true;
+    sweep_command("export", t.path, t.out);
+    sweep_tell(t.kind->name);
+}
+END_TEST
+
+START_TEST(command_that_writes_does_so_or_leaves_the_save)
+{
+    start(_i);
+    sweep_command("put", t.path, literal()->path);
+    if (strcmp(t.kind->name, "block_2") == 0)
+        sweep_command("upgrade", t.path, NULL);
+    t.imports = true;
+    sweep_command("import", t.out, t.path);
+    sweep_tell(t.kind->name);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("memory_cli");
+    TCase *c = unit_case(s, "commands");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, getenv("TFS_SWEEP") != NULL ? 3600 : 100);
+    tcase_add_loop_test(c, command_that_reads_does_so_or_fails_with_a_sentence, 0, KINDS);
+    tcase_add_loop_test(c, command_that_writes_does_so_or_leaves_the_save, 0, KINDS);
+    return s;
+}
+
+UNIT_MAIN(suite)
