@@ -234,6 +234,8 @@ int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct 
 
 /* Sets save->read_only: to why->text, or to NULL when why->code is 0. */
 void tfs_save_judge(struct tfs_save *save, const struct tfs_error *why);
+/* Frees what tfs_save_judge holds, of a save that tfs_save_open did not make. */
+void tfs_save_reasons_release(struct tfs_save *save);
 
 /* All containers, ended by NULL (registry.c). */
 extern const struct tfs_container *const tfs_containers[];

@@ -191,12 +191,19 @@ struct tfs_sentence {
     char text[TFS_ERROR_TEXT];
 };
 
-static void save_free(struct tfs_save *save)
+void tfs_save_reasons_release(struct tfs_save *save)
 {
     for (struct tfs_sentence *next, *sentence = save->sentences; sentence; sentence = next) {
         next = sentence->next;
         free(sentence);
     }
+    save->sentences = NULL;
+    save->read_only = NULL;
+}
+
+static void save_free(struct tfs_save *save)
+{
+    tfs_save_reasons_release(save);
     tfs_doc_unref(save->doc);
     free(save->path);
     free(save);

@@ -161,6 +161,7 @@ static void open_with(const char *text)
 static void save_close(void)
 {
     toy.close(&save);
+    tfs_save_reasons_release(&save);
     tfs_doc_unref(save.doc);
     save.doc = NULL;
 }
