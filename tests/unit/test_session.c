@@ -608,8 +608,8 @@ START_TEST(session_mine_gives_way_where_our_chunks_do_not_fit)
     tfs_session_close(session);
     open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_MINE, .commit_seconds = 60});
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
+    toy_disk.misfit = true; /* before: the worker looks on its own, too */
     outside_change(1, "theirs");
-    toy_disk.misfit = true;
     ck_assert_int_eq(sync_directory("chunks"), -ESTALE);
     ck_assert_int_eq(toy_disk.commits, 0);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
