@@ -115,9 +115,14 @@ sums() {
     (cd "$1" && find . -type f ! -path '*/.*' -print0 | sort -z | xargs -0 sha1sum)
 }
 
-# Tombstones end and directories just made show their files two seconds after the last touch.
+# Tombstones end and directories just made show their files two seconds after the last touch; the kernel hears
+# of it a moment later.
 settled() {
-    [ "$(sed -n 's/^hidden: //p' "$M/.terrainfs/status")" = 0 ]
+    [ "$(sed -n 's/^hidden: //p' "$M/.terrainfs/status")" = 0 ] || return
+    sums "$M" >"$D/one"
+    sleep 0.5
+    sums "$M" >"$D/two"
+    cmp -s "$D/one" "$D/two"
 }
 
 weather() {
@@ -134,7 +139,6 @@ weather() {
     want soon ls "$M"
     find "$M" -name '.[abcd]' -exec rm -rf {} +
     want soon settled
-    sums "$M" >"$D/two"
     timeout 60 "$TFS_BIN" umount "$M"
     one_of 'status of umount' $? 0 3
     want region check "$S"
