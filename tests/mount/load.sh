@@ -93,8 +93,8 @@ on_different_chunks() {
     ten_writers "$(region chunks "$S" | cut -d' ' -f1 | head -n 10 | paste -sd ' ')"
 }
 
-# Each read of a derived file shows the state before an edit or the one after it: never bytes of both. Who reads
-# at the very moment at which the size changes can see one state cut to the size of the other, as of any file.
+# Each read of a derived file shows the state before an edit or the one after it: never bytes of both. A read
+# that an edit falls into is not judged, as of any file: its times say so.
 readers_of_derived_files() {
     up
     same 'mixtures' "$(py '
@@ -121,8 +121,9 @@ for f, good in zip(files, zip(*wanted)):
     if pid == 0:
         os.close(w)
         while True:
+            before = os.stat(f).st_mtime_ns
             seen = get(f)
-            if not any(seen == state[:len(seen)] and len(seen) in map(len, good) for state in good):
+            if os.stat(f).st_mtime_ns == before and not any(seen == state[:len(seen)] and len(seen) in map(len, good) for state in good):
                 print(f, len(seen), "bytes of", *map(len, good), flush=True)
                 os._exit(1)
             if os.get_blocking(r):
