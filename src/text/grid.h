@@ -34,9 +34,6 @@ struct tfs_grid_shape {
     uint32_t width; /* characters a value; values that need more are a bug */
 };
 
-/* Number of decimal digits of v. */
-uint32_t tfs_decimal_width(uint64_t v);
-
 /* Exact size of the rows (without header and the empty line behind it), and of `fill VALUE\n`. */
 uint64_t tfs_grid_rows_size(const struct tfs_grid_shape *shape);
 uint64_t tfs_grid_fill_size(const struct tfs_grid_shape *shape, uint32_t value);
@@ -55,6 +52,18 @@ void tfs_grid_print_fill64(struct tfs_buf *out, const struct tfs_grid_shape *sha
 #define TFS_GRID_VALUE_MAX 24
 size_t tfs_grid_put_value(uint8_t *out, const struct tfs_grid_shape *shape, uint32_t value);
 size_t tfs_grid_put_value64(uint8_t *out, const struct tfs_grid_shape *shape, uint64_t value);
+
+/* Equal values one behind another. */
+struct tfs_grid_run {
+    uint32_t value;
+    uint32_t count; /* at least 1; of the last run, those beyond the grid are left out */
+};
+
+/* Appends rows of values that come in runs: `next` is asked for one until the grid is full. Only
+ * for DECIMAL values of at most 7 characters. */
+typedef void (*tfs_grid_next_fn)(void *arg, struct tfs_grid_run *run);
+void tfs_grid_print_runs(struct tfs_buf *out, const struct tfs_grid_shape *shape,
+                         tfs_grid_next_fn next, void *arg);
 
 /* Rows when the values differ, fill when all are equal. */
 void tfs_grid_print(struct tfs_buf *out, const struct tfs_grid_shape *shape,

@@ -12,24 +12,15 @@
 #include <endian.h>
 #include <string.h>
 
+#include "text/decimal.h"
 #include "text/float.h"
 #include "text/grid_parts.h"
 
 #define CELL_WIDTH_MAX 7    /* characters of a value that fit a cell, beside the blank */
-#define CELL_SLACK     8    /* bytes that the last cell of a grid may write too many */
+#define CELL_SLACK     32   /* bytes that cells and labels may write too many */
+#define LABEL_ROOM     32   /* of two numbers of 32 bits */
 #define CELL_TABLE     1000 /* values with a cell in the table */
 #define EACH_BYTE      UINT64_C(0x0101010101010101)
-
-uint32_t tfs_decimal_width(uint64_t v)
-{
-    uint32_t width = 1;
-
-    while (v >= 10) {
-        v /= 10;
-        width++;
-    }
-    return width;
-}
 
 /* ---- sizes ---- */
 
@@ -77,6 +68,8 @@ static inline uint8_t *put_text(uint8_t *out, const char *text)
     return out + size;
 }
 
+static const char *const label_end = " | ";
+
 uint8_t *tfs_grid_put_label(uint8_t *out, const struct tfs_grid_shape *shape, uint32_t y,
                             uint32_t z)
 {
@@ -84,7 +77,7 @@ uint8_t *tfs_grid_put_label(uint8_t *out, const struct tfs_grid_shape *shape, ui
     out = put_decimal(out, y, label_digits(shape->sy));
     out = put_text(out, " z=");
     out = put_decimal(out, z, label_digits(shape->sz));
-    return put_text(out, " | ");
+    return put_text(out, label_end);
 }
 
 static inline void store_cell(uint8_t *out, uint64_t cell)
@@ -157,27 +150,19 @@ static inline uint64_t signed_cell(const struct cell_shape *cell, uint32_t v)
 
 /* ---- values one by one ---- */
 
-static size_t put_digits(uint8_t *out, uint64_t v)
-{
-    uint32_t width = tfs_decimal_width(v);
-
-    put_decimal(out, v, width);
-    return width;
-}
-
 size_t tfs_grid_put_value(uint8_t *out, const struct tfs_grid_shape *shape, uint32_t value)
 {
     switch (shape->base) {
     case TFS_GRID_DECIMAL:
-        return put_digits(out, value);
+        return tfs_decimal_put(out, value);
     case TFS_GRID_HEX:
         put_hex(out, value, shape->width);
         return shape->width;
     case TFS_GRID_SIGNED:
         if (value >> 31 == 0)
-            return put_digits(out, value);
+            return tfs_decimal_put(out, value);
         *out = '-';
-        return 1 + put_digits(out + 1, 0 - value);
+        return 1 + tfs_decimal_put(out + 1, 0 - value);
     case TFS_GRID_FLOAT:
         return tfs_float32_print(out, value);
     }
@@ -187,7 +172,8 @@ size_t tfs_grid_put_value(uint8_t *out, const struct tfs_grid_shape *shape, uint
 size_t tfs_grid_put_value64(uint8_t *out, const struct tfs_grid_shape *shape, uint64_t value)
 {
     assert(shape->base == TFS_GRID_DECIMAL || shape->base == TFS_GRID_FLOAT);
-    return shape->base == TFS_GRID_FLOAT ? tfs_float64_print(out, value) : put_digits(out, value);
+    return shape->base == TFS_GRID_FLOAT ? tfs_float64_print(out, value)
+                                         : tfs_decimal_put(out, value);
 }
 
 /* Right-aligned, and a blank behind it. */
@@ -201,12 +187,22 @@ static void put_padded(uint8_t *out, uint32_t width, const uint8_t *text, size_t
 
 /* ---- rows ---- */
 
+/* Where values in runs come from, and what is left of the last one. */
+struct runs {
+    tfs_grid_next_fn next;
+    void *arg;
+    uint32_t left;      /* values that have no text yet */
+    uint64_t cell;      /* of its value */
+    const uint8_t *row; /* a row of its values alone; NULL: there is none yet */
+};
+
 struct printer {
     const struct tfs_grid_shape *shape;
     struct cell_shape cell;
     const uint64_t *cells;    /* of all values of the grid, or NULL */
     const uint32_t *values;   /* either these */
     const uint64_t *values64; /* or those */
+    struct runs *runs;        /* or these */
 };
 
 /* Values too wide for cells. */
@@ -248,25 +244,97 @@ static uint8_t *put_values(const struct printer *printer, uint8_t *out, size_t f
     return out;
 }
 
+static void take_run(const struct printer *printer)
+{
+    struct runs *runs = printer->runs;
+    struct tfs_grid_run run;
+
+    runs->next(runs->arg, &run);
+    assert(run.count > 0 && tfs_decimal_width(run.value) <= printer->shape->width);
+    runs->cell = decimal_cell(&printer->cell, run.value);
+    runs->left = run.count;
+    runs->row = NULL;
+}
+
+/* Equal values, four at a time: those that are too many are overwritten. */
+static uint8_t *put_equal(uint8_t *out, uint64_t cell, uint32_t count, size_t step)
+{
+    uint8_t *end = out + count * step;
+
+    for (; out < end; out += 4 * step) {
+        store_cell(out, cell);
+        store_cell(out + step, cell);
+        store_cell(out + 2 * step, cell);
+        store_cell(out + 3 * step, cell);
+    }
+    return end;
+}
+
+/* The same from runs. Rows of one value are copies of the first. */
+static uint8_t *put_runs(const struct printer *printer, uint8_t *out)
+{
+    struct runs *runs = printer->runs;
+    const uint32_t sx = printer->shape->sx;
+    const uint32_t width = printer->shape->width;
+    const size_t size = (size_t)sx * (width + 1);
+    const uint8_t *row = out;
+    uint32_t count = 0;
+
+    if (runs->row != NULL && runs->left >= sx) {
+        memcpy(out, runs->row, size);
+        runs->left -= sx;
+        return out + size;
+    }
+    for (uint32_t x = 0; x < sx; x += count) {
+        if (runs->left == 0)
+            take_run(printer);
+        count = runs->left < sx - x ? runs->left : sx - x;
+        out = put_equal(out, runs->cell, count, width + 1);
+        runs->left -= count;
+    }
+    runs->row = count == sx ? row : NULL;
+    return out;
+}
+
 static bool fits_cells(const struct tfs_grid_shape *shape)
 {
     return shape->width <= CELL_WIDTH_MAX && shape->base != TFS_GRID_FLOAT;
 }
 
-static uint8_t *put_rows(const struct printer *printer, uint8_t *out)
+static uint8_t *put_row(const struct printer *printer, uint8_t *out, size_t first)
+{
+    if (printer->runs != NULL)
+        return put_runs(printer, out);
+    if (printer->values != NULL && fits_cells(printer->shape))
+        return put_values(printer, out, first);
+    return put_wide(printer, out, first);
+}
+
+/* Rows of a layer have one label, but for the digits of z. */
+static uint8_t *put_layer(const struct printer *printer, uint8_t *out, uint32_t y)
 {
     const struct tfs_grid_shape *shape = printer->shape;
-    bool cells = printer->values64 == NULL && fits_cells(shape);
-    size_t first = 0;
+    const uint32_t digits = label_digits(shape->sz);
+    size_t first = (size_t)y * shape->sz * shape->sx;
+    uint8_t label[LABEL_ROOM];
+    const size_t size = (size_t)(tfs_grid_put_label(label, shape, y, 0) - label);
+    const size_t z_at = size - strlen(label_end) - digits;
 
-    for (uint32_t y = 0; y < shape->sy; y++) {
+    for (uint32_t z = 0; z < shape->sz; z++, first += shape->sx) {
+        memcpy(out, label, LABEL_ROOM);
+        put_decimal(out + z_at, z, digits);
+        out = put_row(printer, out + size, first);
+        out[-1] = '\n';
+    }
+    return out;
+}
+
+static uint8_t *put_rows(const struct printer *printer, uint8_t *out)
+{
+    for (uint32_t y = 0; y < printer->shape->sy; y++) {
         if (y > 0)
             *out++ = '\n';
-        for (uint32_t z = 0; z < shape->sz; z++, first += shape->sx) {
-            out = tfs_grid_put_label(out, shape, y, z);
-            out = cells ? put_values(printer, out, first) : put_wide(printer, out, first);
-            out[-1] = '\n';
-        }
+        out = put_layer(printer, out, y);
     }
     return out;
 }
@@ -322,6 +390,17 @@ void tfs_grid_print_rows64(struct tfs_buf *out, const struct tfs_grid_shape *sha
 {
     struct printer printer = {.shape = shape, .values64 = values};
 
+    print_rows(&printer, out);
+}
+
+void tfs_grid_print_runs(struct tfs_buf *out, const struct tfs_grid_shape *shape,
+                         tfs_grid_next_fn next, void *arg)
+{
+    struct runs runs = {.next = next, .arg = arg};
+    struct printer printer = {.shape = shape, .runs = &runs};
+
+    assert(shape->base == TFS_GRID_DECIMAL && fits_cells(shape));
+    printer.cell = cell_shape(shape->width);
     print_rows(&printer, out);
 }
 

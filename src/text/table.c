@@ -5,7 +5,7 @@
  */
 #include "text/table.h"
 
-#include "text/grid.h"
+#include "text/decimal.h"
 #include "text/name.h"
 
 /* Would the bare field be read as something else? Blanks at its ends would be stripped, a `#` in
@@ -43,18 +43,10 @@ void tfs_table_print_field(struct tfs_buf *out, struct tfs_span field)
 
 void tfs_table_print_number(struct tfs_buf *out, int64_t v)
 {
-    uint64_t magnitude = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    size_t size = tfs_decimal_width(magnitude) + (v < 0);
-    uint8_t *text = tfs_buf_reserve(out, size);
+    uint8_t *text = tfs_buf_reserve(out, TFS_DECIMAL_MAX);
 
-    if (text == NULL)
-        return;
-    text[0] = '-';
-    uint8_t *at = text + size;
-    do
-        *--at = (uint8_t)('0' + magnitude % 10);
-    while ((magnitude /= 10) > 0);
-    out->size += size;
+    if (text != NULL)
+        out->size += tfs_decimal_put_signed(text, v);
 }
 
 int tfs_table_init(struct tfs_table *table, struct tfs_span text, struct tfs_error *err)

@@ -64,6 +64,51 @@ START_TEST(grid_prints_rows_right_aligned)
 }
 END_TEST
 
+struct run_source {
+    const uint32_t *values;
+    size_t at, count;
+};
+
+/* Equal values, up to 70 of them at once: runs that end in a row, with it, and rows later. */
+static void next_run(void *arg, struct tfs_grid_run *run)
+{
+    struct run_source *s = arg;
+
+    *run = (struct tfs_grid_run){s->values[s->at], 0};
+    while (run->count < 70 && s->at < s->count && s->values[s->at] == run->value) {
+        run->count++;
+        s->at++;
+    }
+    if (s->at == s->count)
+        run->count += 5; /* goes past the end */
+}
+
+START_TEST(grid_prints_runs_as_the_values_in_them)
+{
+    static uint32_t values[VALUES];
+    static const uint32_t edges[] = {1, 2, 3, 16};
+    struct tfs_buf rows = {0};
+    uint32_t edge = edges[_i];
+    struct tfs_grid_shape shape = {edge, edge, edge, TFS_GRID_DECIMAL, 4};
+    struct run_source source = {values, 0, (size_t)edge * edge * edge};
+    uint32_t value = 0;
+
+    for (uint32_t i = 0, left = 0, random = 1; i < source.count; i++, left--) {
+        if (left == 0) {
+            random = random * 1664525 + 1013904223;
+            left = 1 + (random >> 8) % ((random >> 28) < 8 ? 3 : 60);
+            value = (random >> 16) % 10000;
+        }
+        values[i] = value;
+    }
+    tfs_grid_print_rows(&rows, &shape, values);
+    tfs_grid_print_runs(&buf, &shape, next_run, &source);
+    ck_assert_uint_eq(source.at, source.count);
+    ck_assert(tfs_span_equal(tfs_buf_span(&buf), tfs_buf_span(&rows)));
+    tfs_buf_release(&rows);
+}
+END_TEST
+
 START_TEST(grid_labels_have_as_many_digits_as_the_size_needs)
 {
     static const uint32_t values[102];
@@ -150,18 +195,6 @@ START_TEST(grid_prints_fill_only_when_all_values_are_equal)
     tfs_grid_print(&buf, &shape, values);
     ck_assert(
         tfs_span_equal(tfs_buf_span(&buf), tfs_span_of("y=00 z=00 | 7 7\ny=00 z=01 | 7 8\n")));
-}
-END_TEST
-
-START_TEST(decimal_width_counts_digits)
-{
-    static const struct {
-        uint64_t value;
-        uint32_t width;
-    } widths[] = {{0, 1}, {9, 1}, {10, 2}, {99, 2}, {100, 3}, {UINT32_MAX, 10}, {UINT64_MAX, 20}};
-
-    for (int i = 0; i < COUNT(widths); i++)
-        ck_assert_uint_eq(tfs_decimal_width(widths[i].value), widths[i].width);
 }
 END_TEST
 
@@ -518,12 +551,12 @@ static Suite *grid_suite(void)
 
     tcase_add_checked_fixture(tcase, NULL, release);
     tcase_add_loop_test(tcase, grid_prints_rows_right_aligned, 0, COUNT(prints));
+    tcase_add_loop_test(tcase, grid_prints_runs_as_the_values_in_them, 0, 4);
     tcase_add_test(tcase, grid_labels_have_as_many_digits_as_the_size_needs);
     tcase_add_test(tcase, grid_prints_rows_of_64_bits);
     tcase_add_loop_test(tcase, grid_prints_fill_without_padding, 0, COUNT(fills));
     tcase_add_loop_test(tcase, grid_prints_fill_of_64_bits, 0, COUNT(wide_fills));
     tcase_add_test(tcase, grid_prints_fill_only_when_all_values_are_equal);
-    tcase_add_test(tcase, decimal_width_counts_digits);
     tcase_add_loop_test(tcase, grid_reads_back_every_width, 0, COUNT(widths));
     tcase_add_loop_test(tcase, grid_reads_back_signed_and_real_numbers, 0, 3);
     tcase_add_loop_test(tcase, grid_reads_back_64_bits, 0, 2);

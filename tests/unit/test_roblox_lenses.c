@@ -127,6 +127,121 @@ START_TEST(grid_that_would_be_too_long_is_not_rendered)
 }
 END_TEST
 
+/* The lines of a chunk, cell by cell. */
+static void print_cells(struct tfs_buf *out, uint32_t log2, struct tfs_key key,
+                        const struct place_cell *cells)
+{
+    const uint32_t edge = 1U << log2;
+
+    tfs_buf_add_text(out, "x,y,z,material,occupancy,water\n");
+    for (uint32_t i = 0; i < edge * edge * edge; i++) {
+        const struct place_cell *cell = &cells[i];
+        if (cell->material == 0 && cell->occupancy == 0 && cell->water == 0)
+            continue;
+        tfs_buf_printf(out, "%jd,%jd,%jd,", (intmax_t)key.x * edge + i % edge,
+                       (intmax_t)key.y * edge + i / edge / edge,
+                       (intmax_t)key.z * edge + i / edge % edge);
+        if (cell->material == 0)
+            tfs_buf_add_text(out, "Air");
+        else if (cell->material == 17)
+            tfs_buf_add_text(out, "Cobblestone");
+        else
+            tfs_buf_printf(out, "%u", cell->material);
+        tfs_buf_printf(out, ",%u,%u\n", cell->occupancy, cell->water);
+    }
+    tfs_buf_u8(out, 0);
+}
+
+/* Rows of equal cells are copies of the row before with another z: the shortest and the longest
+ * lines, where z gets another digit, loses its sign, or is long; runs that end anywhere. */
+START_TEST(rows_of_equal_cells_are_lines_of_their_own)
+{
+    static const int32_t places[] = {0, 1, 3, 31, 32, -1, -2, -4, 3125, INT32_MAX, INT32_MIN};
+    static const struct place_cell kinds[] = {
+        {30, 0, 0}, {17, 255, 0}, {0, 9, 0}, {17, 100, 255}, {0, 0, 0}};
+    static struct place_cell cells[32768];
+    struct maker_random random = {(uint64_t)_i};
+    const uint32_t log2 = 1 + (uint32_t)_i % 5, count = 1U << 3 * log2;
+    const int32_t place = places[(size_t)_i / 5 % (sizeof(places) / sizeof(places[0]))];
+    const struct tfs_key key = {0, -7, 12, place};
+    struct maker_bytes value = {0};
+    struct place_case c;
+    struct tfs_buf wanted = {0};
+
+    for (uint32_t i = 0, end = 0; i < count; i++) {
+        if (i == end)
+            end += 1 + maker_draw(&random, maker_draw(&random, 2) == 0 ? 3 : 3000);
+        cells[i] = i + 1 == end || i == 0 ? kinds[maker_draw(&random, 5)] : cells[i - 1];
+    }
+    maker_u8(&value, 1);
+    maker_u8(&value, log2);
+    place_offset(&value, (int32_t[3]){0}, (int32_t[3]){key.x, key.y, key.z});
+    place_records(&value, cells, count);
+    place_open(&c, &tfs_rbx_blob_container, &value);
+    struct maker_bytes text = place_get(&c, &tfs_rbx_voxels_lens, key);
+    print_cells(&wanted, log2, key, cells);
+    ck_assert_str_eq((const char *)text.data, (const char *)wanted.data);
+    ck_assert_int_eq(tfs_rbx_voxels_lens.size(&c.save, c.doc, (struct tfs_at){key, 0}),
+                     (int64_t)text.size);
+    maker_release(&text);
+    maker_release(&value);
+    tfs_buf_release(&wanted);
+    place_close(&c);
+}
+END_TEST
+
+/* Its one cell is Grass of that occupancy. */
+static void check_chunk(struct place_case *c, int32_t x, uint32_t occupancy_of_it)
+{
+    const struct tfs_key key = {0, x, 0, 0};
+    char lines[100];
+
+    snprintf(lines, sizeof(lines), "x,y,z,material,occupancy,water\n%d,0,0,Grass,%u,0\n", x,
+             occupancy_of_it);
+    for (int i = 0; i < LENSES; i++) {
+        struct maker_bytes text = place_get(c, chunk_lenses[i], key);
+        int64_t size = chunk_lenses[i]->size(&c->save, c->doc, (struct tfs_at){key, 0});
+        ck_assert_int_eq(size, (int64_t)text.size);
+        if (chunk_lenses[i] == &tfs_rbx_voxels_lens)
+            ck_assert_str_eq((const char *)text.data, lines);
+        maker_release(&text);
+    }
+}
+
+/* More chunks than are remembered, looked at in turns with another document of the same save. */
+START_TEST(sizes_are_those_of_the_document_that_is_asked)
+{
+    struct maker_bytes value = {0};
+    struct tfs_error err = {0};
+    struct place_case c;
+
+    maker_u8(&value, 1);
+    maker_u8(&value, 0);
+    for (int32_t x = 0; x < 200; x++) {
+        const struct place_cell cell = {GRASS, (uint8_t)x, 0};
+        place_offset(&value, x == 0 ? (int32_t[3]){0} : (int32_t[3]){x - 1, 0, 0},
+                     (int32_t[3]){x, 0, 0});
+        place_records(&value, &cell, 1);
+    }
+    place_open(&c, &tfs_rbx_blob_container, &value);
+
+    struct place_case before = {c.save, tfs_doc_ref(c.doc)};
+    for (int32_t x = 0; x < 200; x += 7)
+        ck_assert_int_eq(place_write(&c, &tfs_rbx_occupancy_lens, (struct tfs_key){0, x, 0, 0},
+                                     "fill 201\n", &err),
+                         0);
+    for (int32_t x = 0; x < 200; x++) {
+        check_chunk(&before, x, (uint32_t)x);
+        check_chunk(&c, x, x % 7 == 0 ? 201 : (uint32_t)x);
+        check_chunk(&before, x, (uint32_t)x);
+        check_chunk(&before, x * 65 % 200, (uint32_t)x * 65 % 200);
+    }
+    tfs_doc_unref(before.doc);
+    place_close(&c);
+    maker_release(&value);
+}
+END_TEST
+
 /* ---- GetPut and PutGet ----------------------------------------------------------------------- */
 
 static void check_get_put(struct place_case *c)
@@ -563,6 +678,8 @@ static Suite *lenses_suite(void)
     tcase_add_test(reading, files_show_the_cells);
     tcase_add_test(reading, files_of_equal_cells_are_fills);
     tcase_add_test(reading, grid_that_would_be_too_long_is_not_rendered);
+    tcase_add_test(reading, sizes_are_those_of_the_document_that_is_asked);
+    tcase_add_loop_test(reading, rows_of_equal_cells_are_lines_of_their_own, 0, 110);
     tcase_add_test(reading, palette_lists_the_materials);
     tcase_set_timeout(laws, 60);
     tcase_add_loop_test(laws, writing_back_what_was_read_changes_nothing, 0, 20);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "formats/cosmic_reach/lenses.h"
+#include "text/decimal.h"
 
 #define KEYWORD "palette "
 

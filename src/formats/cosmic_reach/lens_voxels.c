@@ -12,6 +12,7 @@
 #include "formats/cosmic_reach/change.h"
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/voxels_text.h"
+#include "text/decimal.h"
 #include "text/name.h"
 #include "text/table.h"
 
@@ -51,13 +52,9 @@ static int64_t global(int32_t chunk, unsigned local)
 /* `v,` into `out`, which has room; returns its size. */
 static size_t print_coordinate(uint8_t *out, int64_t v)
 {
-    uint64_t rest = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    size_t size = tfs_decimal_width(rest) + (v < 0);
+    size_t size = tfs_decimal_put_signed(out, v);
 
-    out[0] = '-';
     out[size] = ',';
-    for (size_t i = size; i > (v < 0); rest /= 10)
-        out[--i] = (uint8_t)('0' + rest % 10);
     return size + 1;
 }
 

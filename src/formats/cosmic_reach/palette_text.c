@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "formats/cosmic_reach/lenses.h"
+#include "text/decimal.h"
 #include "text/name.h"
 #include "text/table.h"
 

@@ -8,6 +8,7 @@
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/lenses.h"
 #include "formats/godot_voxel/store.h"
+#include "text/decimal.h"
 
 #define DEPTH_LINE "depth "
 

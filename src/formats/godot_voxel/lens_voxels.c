@@ -10,10 +10,9 @@
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/lenses.h"
 #include "formats/godot_voxel/store.h"
+#include "text/decimal.h"
 #include "text/name.h"
 #include "text/table.h"
-
-#define COORDINATE_MAX 20 /* characters of one coordinate */
 
 /* The global coordinate of a chunk's first voxel along each axis. */
 struct origin {
@@ -68,21 +67,6 @@ static void table_release(struct table *table)
         tfs_godot_array_release(&table->columns[i].array);
 }
 
-static uint8_t *put_number(uint8_t *at, int64_t v)
-{
-    uint8_t digits[COORDINATE_MAX];
-    uint64_t magnitude = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    size_t n = sizeof(digits);
-
-    do
-        digits[--n] = (uint8_t)('0' + magnitude % 10);
-    while ((magnitude /= 10) > 0);
-    if (v < 0)
-        *at++ = '-';
-    memcpy(at, digits + n, sizeof(digits) - n);
-    return at + sizeof(digits) - n;
-}
-
 static uint8_t *put_value(uint8_t *at, const struct column *column, size_t i)
 {
     const struct tfs_grid_shape *shape = &column->rules.shape;
@@ -106,24 +90,25 @@ static size_t put_row(uint8_t *out, struct origin at)
     uint8_t *end = out;
 
     *end++ = ',';
-    end = put_number(end, at.y);
+    end += tfs_decimal_put_signed(end, at.y);
     *end++ = ',';
-    return (size_t)(put_number(end, at.z) - out);
+    end += tfs_decimal_put_signed(end, at.z);
+    return (size_t)(end - out);
 }
 
 /* The lines of one row along x, whose values the columns have. */
 static void print_row(const struct table *table, struct origin at, struct tfs_buf *out)
 {
-    const size_t longest = 3 * (COORDINATE_MAX + 2) + table->count * (TFS_GRID_VALUE_MAX + 1) + 1;
+    const size_t longest = 3 * (TFS_DECIMAL_MAX + 2) + table->count * (TFS_GRID_VALUE_MAX + 1) + 1;
     uint8_t *begin = tfs_buf_reserve(out, longest * table->block->x);
     uint8_t *end = begin;
-    uint8_t row[2 * (COORDINATE_MAX + 2)];
+    uint8_t row[2 * (TFS_DECIMAL_MAX + 2)];
     size_t row_size = put_row(row, at);
 
     for (uint32_t x = 0; x < table->block->x && begin != NULL; x++) {
         if (is_empty(table, x))
             continue;
-        end = put_number(end, at.x + x);
+        end += tfs_decimal_put_signed(end, at.x + x);
         memcpy(end, row, row_size);
         end += row_size;
         for (unsigned c = 0; c < table->count; c++)

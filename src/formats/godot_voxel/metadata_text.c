@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "formats/godot_voxel/metadata_items.h"
+#include "text/decimal.h"
 #include "text/lines.h"
 #include "text/name.h"
-
-#define U64_DIGITS 20
 
 static const char *const type_names[] = {
     [TFS_GODOT_ITEM_EMPTY] = "empty",     [TFS_GODOT_ITEM_U64] = "u64",
@@ -24,14 +23,10 @@ static const char *const type_names[] = {
 
 static void put_number(struct tfs_buf *out, uint64_t v)
 {
-    uint8_t digits[U64_DIGITS];
-    size_t at = sizeof(digits);
+    uint8_t digits[TFS_DECIMAL_MAX];
 
-    do
-        digits[--at] = (uint8_t)('0' + v % 10);
-    while ((v /= 10) > 0);
     tfs_buf_u8(out, ' ');
-    tfs_buf_add(out, digits + at, sizeof(digits) - at);
+    tfs_buf_add(out, digits, tfs_decimal_put(digits, v));
 }
 
 static void put_hex(struct tfs_buf *out, struct tfs_span bytes)

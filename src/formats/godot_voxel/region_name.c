@@ -8,25 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Takes a plain decimal (no `+`, `-0`, leading zeros) and the character behind it. */
-static bool take_number(const char **text, char end, int32_t *number)
-{
-    const char *at = *text;
-    bool negative = *at == '-';
-    int64_t v = 0;
+#include "text/decimal.h"
 
-    at += negative;
-    if (*at < '0' || *at > '9' || (*at == '0' && (negative || at[1] != end)))
+static bool take_coordinate(const char **text, int32_t *coordinate)
+{
+    int64_t v;
+
+    if (!tfs_decimal_take(text, '.', -INT32_MAX, INT32_MAX, &v))
         return false;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        v = v * 10 + (*at - '0');
-        if (v > INT32_MAX)
-            return false;
-    }
-    if (*at != end)
-        return false;
-    *number = (int32_t)(negative ? -v : v);
-    *text = at + 1;
+    *coordinate = (int32_t)v;
     return true;
 }
 
@@ -37,8 +27,8 @@ bool tfs_godot_region_name_parse(const char *name, struct tfs_key *region)
     if (strncmp(name, "r.", 2) != 0)
         return false;
     name += 2;
-    if (!take_number(&name, '.', &found.x) || !take_number(&name, '.', &found.y) ||
-        !take_number(&name, '.', &found.z) || strcmp(name, "vxr") != 0)
+    if (!take_coordinate(&name, &found.x) || !take_coordinate(&name, &found.y) ||
+        !take_coordinate(&name, &found.z) || strcmp(name, "vxr") != 0)
         return false;
     *region = found;
     return true;

@@ -12,6 +12,7 @@
 
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/material.h"
+#include "formats/roblox/summary.h"
 #include "text/grid.h"
 
 struct attribute {
@@ -103,67 +104,74 @@ static struct tfs_grid_shape shape_of(const struct attribute *a, uint32_t log2)
 
 /* ---- get ------------------------------------------------------------------------------------- */
 
-/* What a text depends on, as far as it is known without its cells. */
-struct summary {
-    uint64_t present; /* bit v: a value v < 64 occurs */
-    uint32_t first;
-    bool uniform;
-};
-
-static struct summary summarize(const struct attribute *a, const struct tfs_chunk *chunk)
+static bool is_uniform(const struct attribute *a, const struct tfs_rbx_summary *s)
 {
-    struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(chunk->blob));
-    struct summary s = {.uniform = true};
-    struct tfs_rbx_run run;
-    bool any = false;
-
-    while (tfs_rbx_run_take(&records, &run)) {
-        uint32_t value = value_of(a, run.cell);
-        s.first = any ? s.first : value;
-        s.uniform = s.uniform && value == s.first;
-        s.present |= UINT64_C(1) << (value & (TFS_RBX_MATERIALS - 1));
-        any = true;
-    }
-    return s;
+    return value_of(a, s->varies) == 0;
 }
 
 /* `# 2 Grass` for each material that occurs, so that it can be searched for, and an empty line. */
 static void print_legend(struct tfs_buf *out, uint64_t present)
 {
     for (uint32_t i = 0; i < TFS_RBX_MATERIALS; i++) {
-        const char *name = tfs_rbx_material_name(i);
-        if ((present >> i & 1) != 0)
-            tfs_buf_printf(out, "# %" PRIu32 " %s\n", i, name == NULL ? "(no name)" : name);
+        const struct tfs_span name = tfs_rbx_material_name(i);
+        if ((present >> i & 1) == 0)
+            continue;
+        tfs_buf_printf(out, "# %" PRIu32 " ", i);
+        tfs_buf_add_span(out, name.size > 0 ? name : tfs_span_of("(no name)"));
+        tfs_buf_u8(out, '\n');
     }
     tfs_buf_u8(out, '\n');
 }
 
-static void print_head(struct tfs_buf *out, const struct attribute *a, const struct summary *s)
+static void print_head(struct tfs_buf *out, const struct attribute *a,
+                       const struct tfs_rbx_summary *s)
 {
     if (a->legend)
-        print_legend(out, s->present);
+        print_legend(out, s->materials);
 }
 
-static uint64_t rows_size(const struct attribute *a, const struct summary *s, uint32_t log2)
+static uint64_t rows_size(const struct attribute *a, const struct tfs_rbx_summary *s, uint32_t log2)
 {
     const struct tfs_grid_shape shape = shape_of(a, log2);
 
-    return s->uniform ? tfs_grid_fill_size(&shape, s->first) : tfs_grid_rows_size(&shape);
+    return is_uniform(a, s) ? tfs_grid_fill_size(&shape, value_of(a, s->first))
+                            : tfs_grid_rows_size(&shape);
 }
 
-static int print_rows(struct tfs_buf *out, const struct attribute *a, const struct tfs_doc *doc,
-                      struct tfs_key key, struct tfs_error *err)
+/* The values of a chunk, along its records. */
+struct values {
+    const struct attribute *attribute;
+    struct tfs_cursor records;
+    struct tfs_rbx_run ahead; /* the record that ended the run before; count 0: none yet */
+};
+
+/* Records of one value are one run: they differ in other attributes, or are too long for one. */
+static void next_values(void *arg, struct tfs_grid_run *next)
 {
-    struct tfs_rbx_cells c;
+    struct values *v = arg;
+    struct tfs_rbx_run run = v->ahead;
 
-    if (tfs_rbx_cells_open(doc, key, &c, err) < 0)
-        return err->code;
-    for (size_t i = 0; i < c.count; i++)
-        c.cells[i] = value_of(a, c.cells[i]);
+    if (run.count == 0 && !tfs_rbx_run_take(&v->records, &run))
+        run = (struct tfs_rbx_run){TFS_RBX_EMPTY, UINT32_MAX};
+    *next = (struct tfs_grid_run){value_of(v->attribute, run.cell), run.count};
+    v->ahead.count = 0;
+    while (tfs_cursor_left(&v->records) > 0 && tfs_rbx_run_take(&v->records, &v->ahead)) {
+        if (value_of(v->attribute, v->ahead.cell) != next->value)
+            return;
+        next->count += v->ahead.count;
+        v->ahead.count = 0;
+    }
+}
 
-    const struct tfs_grid_shape shape = shape_of(a, c.chunk.tag);
-    tfs_grid_print_rows(out, &shape, c.cells);
-    tfs_rbx_cells_release(&c);
+static int print_rows(struct tfs_buf *out, const struct attribute *a, const struct tfs_chunk *chunk,
+                      struct tfs_error *err)
+{
+    const struct tfs_grid_shape shape = shape_of(a, chunk->tag);
+    struct values v = {a, tfs_cursor_init(tfs_blob_span(chunk->blob)), {0}};
+
+    tfs_grid_print_runs(out, &shape, next_values, &v);
+    if (v.records.failed)
+        return tfs_fail(err, -EBADMSG, "the records end early");
     return tfs_buf_check(out, err);
 }
 
@@ -175,14 +183,14 @@ static int grid_get(const struct attribute *a, const struct tfs_doc *doc, struct
     if (tfs_rbx_find_chunk(doc, key, &chunk, err) < 0)
         return err->code;
 
-    const struct summary s = summarize(a, chunk);
+    const struct tfs_rbx_summary s = tfs_rbx_summary(doc, chunk);
     const struct tfs_grid_shape shape = shape_of(a, chunk->tag);
     if (tfs_rbx_check_text_size(rows_size(a, &s, chunk->tag), err) < 0)
         return err->code;
     print_head(out, a, &s);
-    if (!s.uniform)
-        return print_rows(out, a, doc, key, err);
-    tfs_grid_print_fill(out, &shape, s.first);
+    if (!is_uniform(a, &s))
+        return print_rows(out, a, chunk, err);
+    tfs_grid_print_fill(out, &shape, value_of(a, s.first));
     return tfs_buf_check(out, err);
 }
 
@@ -195,7 +203,7 @@ static int64_t grid_size(const struct attribute *a, const struct tfs_doc *doc, s
     if (tfs_rbx_find_chunk(doc, key, &chunk, &ignored) < 0)
         return ignored.code;
 
-    const struct summary s = summarize(a, chunk);
+    const struct tfs_rbx_summary s = tfs_rbx_summary(doc, chunk);
     const uint64_t rows = rows_size(a, &s, chunk->tag);
     print_head(&head, a, &s);
     int64_t size = head.failed || rows > TFS_RBX_TEXT_MAX ? -1 : (int64_t)(head.size + rows);

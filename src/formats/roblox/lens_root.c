@@ -78,8 +78,11 @@ static int palette_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
     (void)save;
     (void)doc;
     (void)at;
-    for (uint32_t i = 0; i < TFS_RBX_NAMED_MATERIALS; i++)
-        tfs_buf_printf(out, "%" PRIu32 " %s\n", i, tfs_rbx_material_name(i));
+    for (uint32_t i = 0; i < TFS_RBX_NAMED_MATERIALS; i++) {
+        tfs_buf_printf(out, "%" PRIu32 " ", i);
+        tfs_buf_add_span(out, tfs_rbx_material_name(i));
+        tfs_buf_u8(out, '\n');
+    }
     return tfs_buf_check(out, err);
 }
 

@@ -27,6 +27,9 @@ int tfs_rbx_check_text_size(uint64_t size, struct tfs_error *err);
 int tfs_rbx_find_chunk(const struct tfs_doc *doc, struct tfs_key key,
                        const struct tfs_chunk **chunk, struct tfs_error *err);
 
+/* Bytes of the lines of voxels.csv, without its header. */
+uint64_t tfs_rbx_lines_size(const struct tfs_chunk *chunk);
+
 /* A chunk (its own copy of the struct; the blob is the document's) and its cells. */
 struct tfs_rbx_cells {
     struct tfs_chunk chunk;

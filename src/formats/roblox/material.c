@@ -5,22 +5,28 @@
  */
 #include "formats/roblox/material.h"
 
-static const char *const names[TFS_RBX_NAMED_MATERIALS] = {
-    "Air",  "Water",      "Grass",  "Slate",       "Concrete", "Brick",
-    "Sand", "WoodPlanks", "Rock",   "Glacier",     "Snow",     "Sandstone",
-    "Mud",  "Basalt",     "Ground", "CrackedLava", "Asphalt",  "Cobblestone",
-    "Ice",  "LeafyGrass", "Salt",   "Limestone",   "Pavement",
+#define NAME(text)                                                                                 \
+    {                                                                                              \
+        (const uint8_t *)(text), sizeof(text) - 1                                                  \
+    }
+
+static const struct tfs_span names[TFS_RBX_NAMED_MATERIALS] = {
+    NAME("Air"),         NAME("Water"),     NAME("Grass"),       NAME("Slate"),  NAME("Concrete"),
+    NAME("Brick"),       NAME("Sand"),      NAME("WoodPlanks"),  NAME("Rock"),   NAME("Glacier"),
+    NAME("Snow"),        NAME("Sandstone"), NAME("Mud"),         NAME("Basalt"), NAME("Ground"),
+    NAME("CrackedLava"), NAME("Asphalt"),   NAME("Cobblestone"), NAME("Ice"),    NAME("LeafyGrass"),
+    NAME("Salt"),        NAME("Limestone"), NAME("Pavement"),
 };
 
-const char *tfs_rbx_material_name(uint32_t material)
+struct tfs_span tfs_rbx_material_name(uint32_t material)
 {
-    return material < TFS_RBX_NAMED_MATERIALS ? names[material] : NULL;
+    return material < TFS_RBX_NAMED_MATERIALS ? names[material] : (struct tfs_span){0};
 }
 
 int tfs_rbx_material_find(struct tfs_span name)
 {
     for (int i = 0; i < TFS_RBX_NAMED_MATERIALS; i++)
-        if (tfs_span_equal(name, tfs_span_of(names[i])))
+        if (tfs_span_equal(name, names[i]))
             return i;
     return -1;
 }

@@ -16,8 +16,8 @@ enum tfs_rbx_material {
 #define TFS_RBX_MATERIALS       64 /* what the six bits of a record can say */
 #define TFS_RBX_NAMED_MATERIALS 23
 
-/* The name; NULL for a number that has none. */
-const char *tfs_rbx_material_name(uint32_t material);
+/* The name; empty for a number that has none. */
+struct tfs_span tfs_rbx_material_name(uint32_t material);
 /* The number of a name (case matters); -1: there is no such name. */
 int tfs_rbx_material_find(struct tfs_span name);
 

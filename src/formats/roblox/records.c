@@ -10,60 +10,18 @@
 #include "formats/roblox/material.h"
 #include "formats/roblox/smoothgrid.h"
 
-/* A record is: flag, occupancy if HAS_OCCUPANCY, count - 1 if HAS_COUNT; a count byte of 0 means
- * one cell and that its water follows. */
-#define MATERIAL_MASK 0x3f
-#define HAS_OCCUPANCY 0x40
-#define HAS_COUNT     0x80
-#define RUN_MAX       256
-#define RECORD_MAX    4 /* bytes */
+#define RUN_MAX 256
 
-static uint32_t default_occupancy(uint32_t material)
+bool tfs_rbx_run_take_last(struct tfs_cursor *records, struct tfs_rbx_run *run)
 {
-    return material == TFS_RBX_AIR ? 0 : 255;
-}
-
-/* The fields behind the flag, from `at` on; returns what is behind them. */
-static inline const uint8_t *take_fields(const uint8_t *at, uint32_t flag, struct tfs_rbx_run *run)
-{
-    uint32_t material = flag & MATERIAL_MASK;
-    uint32_t occupancy = default_occupancy(material);
-    uint32_t water = 0;
-
-    run->count = 1;
-    if ((flag & HAS_OCCUPANCY) != 0)
-        occupancy = *at++;
-    if ((flag & HAS_COUNT) != 0) {
-        run->count += *at++;
-        if (run->count == 1)
-            water = *at++;
-    }
-    run->cell = tfs_rbx_cell(material, occupancy, water);
-    return at;
-}
-
-/* A record near the end, which may be cut off: as if zeros followed, then looked whether they were
- * needed. */
-static bool take_last(struct tfs_cursor *records, struct tfs_rbx_run *run)
-{
-    uint8_t padded[RECORD_MAX] = {0};
-    const size_t left = tfs_cursor_left(records);
+    uint8_t padded[TFS_RBX_RECORD_MAX] = {0};
+    const size_t left = records->failed ? 0 : tfs_cursor_left(records);
 
     if (left > 0)
         memcpy(padded, records->at, left);
-    const size_t size = (size_t)(take_fields(padded + 1, padded[0], run) - padded);
+    const size_t size = (size_t)(tfs_rbx_take_fields(padded + 1, padded[0], run) - padded);
     (void)tfs_take(records, size);
     return !records->failed;
-}
-
-bool tfs_rbx_run_take(struct tfs_cursor *records, struct tfs_rbx_run *run)
-{
-    const uint8_t *at = records->at;
-
-    if (records->failed || records->end - at < RECORD_MAX)
-        return take_last(records, run);
-    records->at = take_fields(at + 1, at[0], run);
-    return true;
 }
 
 static int fail_cut_off(size_t cells, uint32_t log2, size_t offset, struct tfs_error *err)
@@ -81,11 +39,11 @@ static void skip_records(struct tfs_cursor *c, size_t total, size_t *done)
 
     if (c->failed)
         return;
-    while (c->end - at >= RECORD_MAX && total - cells > RUN_MAX) {
+    while (c->end - at >= TFS_RBX_RECORD_MAX && total - cells > RUN_MAX) {
         const unsigned flag = at[0];
         at += 1 + (flag >> 6 & 1);
         cells++;
-        if ((flag & HAS_COUNT) != 0) {
+        if ((flag & TFS_RBX_HAS_COUNT) != 0) {
             cells += at[0];
             at += at[0] == 0 ? 2 : 1;
         }
@@ -160,14 +118,15 @@ static void put_record(struct tfs_buf *out, uint32_t cell, size_t run)
     uint32_t material = tfs_rbx_cell_material(cell);
     uint32_t occupancy = tfs_rbx_cell_occupancy(cell);
     uint32_t water = tfs_rbx_cell_water(cell);
-    bool has_occupancy = occupancy != default_occupancy(material);
+    bool has_occupancy = occupancy != tfs_rbx_default_occupancy(material);
     bool has_count = run > 1 || water != 0;
-    uint8_t *record = tfs_buf_reserve(out, RECORD_MAX);
+    uint8_t *record = tfs_buf_reserve(out, TFS_RBX_RECORD_MAX);
 
     if (record == NULL)
         return;
     uint8_t *at = record;
-    *at++ = (uint8_t)(material | (has_occupancy ? HAS_OCCUPANCY : 0) | (has_count ? HAS_COUNT : 0));
+    *at++ = (uint8_t)(material | (has_occupancy ? TFS_RBX_HAS_OCCUPANCY : 0) |
+                      (has_count ? TFS_RBX_HAS_COUNT : 0));
     if (has_occupancy)
         *at++ = (uint8_t)occupancy;
     if (has_count)

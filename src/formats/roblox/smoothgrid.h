@@ -11,6 +11,7 @@
 #define TFS_FORMATS_ROBLOX_SMOOTHGRID_H
 
 #include "base/buf.h"
+#include "formats/roblox/material.h"
 
 #define TFS_RBX_VERSION      1
 #define TFS_RBX_LOG2_MAX     8
@@ -58,8 +59,52 @@ struct tfs_rbx_run {
     uint32_t count; /* 1..256 */
 };
 
+/* A record is: flag, occupancy if TFS_RBX_HAS_OCCUPANCY, count - 1 if TFS_RBX_HAS_COUNT; a count
+ * byte of 0 means one cell and that its water follows. */
+#define TFS_RBX_MATERIAL_MASK 0x3f
+#define TFS_RBX_HAS_OCCUPANCY 0x40
+#define TFS_RBX_HAS_COUNT     0x80
+#define TFS_RBX_RECORD_MAX    4 /* bytes */
+
+static inline uint32_t tfs_rbx_default_occupancy(uint32_t material)
+{
+    return material == TFS_RBX_AIR ? 0 : 255;
+}
+
+/* The fields behind the flag, from `at` on; returns what is behind them. */
+static inline const uint8_t *tfs_rbx_take_fields(const uint8_t *at, uint32_t flag,
+                                                 struct tfs_rbx_run *run)
+{
+    uint32_t material = flag & TFS_RBX_MATERIAL_MASK;
+    uint32_t occupancy = tfs_rbx_default_occupancy(material);
+    uint32_t water = 0;
+
+    run->count = 1;
+    if ((flag & TFS_RBX_HAS_OCCUPANCY) != 0)
+        occupancy = *at++;
+    if ((flag & TFS_RBX_HAS_COUNT) != 0) {
+        run->count += *at++;
+        if (run->count == 1)
+            water = *at++;
+    }
+    run->cell = tfs_rbx_cell(material, occupancy, water);
+    return at;
+}
+
+/* A record near the end, which may be cut off: as if zeros followed, then looked whether they were
+ * needed. */
+bool tfs_rbx_run_take_last(struct tfs_cursor *records, struct tfs_rbx_run *run);
+
 /* The next record; false when it is cut off or there is none. */
-bool tfs_rbx_run_take(struct tfs_cursor *records, struct tfs_rbx_run *run);
+static inline bool tfs_rbx_run_take(struct tfs_cursor *records, struct tfs_rbx_run *run)
+{
+    const uint8_t *at = records->at;
+
+    if (records->failed || records->end - at < TFS_RBX_RECORD_MAX)
+        return tfs_rbx_run_take_last(records, run);
+    records->at = tfs_rbx_take_fields(at + 1, at[0], run);
+    return true;
+}
 
 /* Walks over the records of one chunk. EBADMSG when they are cut off or a run is too long; the
  * offset in the sentence counts from the cursor's start. */

@@ -117,6 +117,7 @@ static void source_release(void *own)
     free(source->values);
     free(source->groups);
     tfs_rbx_physics_memory_release(&source->physics);
+    tfs_rbx_summaries_free(source->summaries);
     tfs_rbx_index_release(&source->terrain);
 }
 
@@ -326,7 +327,8 @@ int tfs_rbx_decode(const struct tfs_rbx_kind *kind, struct tfs_save *save, struc
     facts->release = source_release;
     source->kind = kind;
     source->file = tfs_blob_ref(bytes);
-    if (kind->scan(source, facts, save->options.inflate_limit, err) == 0) {
+    if (tfs_rbx_summaries_create(&source->summaries, err) == 0 &&
+        kind->scan(source, facts, save->options.inflate_limit, err) == 0) {
         judge_physics(source);
         read_chunks(source, facts, doc, err);
     }

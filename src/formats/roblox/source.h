@@ -15,6 +15,7 @@
 
 #include "formats/format.h"
 #include "formats/roblox/physics.h"
+#include "formats/roblox/summary.h"
 #include "formats/whole_file.h"
 
 enum tfs_rbx_property { TFS_RBX_SMOOTH_GRID, TFS_RBX_PHYSICS_GRID };
@@ -73,6 +74,7 @@ struct tfs_rbx_source {
     struct tfs_rbx_group *groups; /* at least that of the Terrain */
     struct tfs_rbx_index terrain; /* group 0 as it was read: what PhysicsGrid was made for */
     struct tfs_rbx_physics_memory physics; /* encoding's own, of which there is one at a time */
+    struct tfs_rbx_summaries *summaries;
     uint32_t holder_count, value_count, group_count;
 };
 
