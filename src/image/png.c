@@ -3,7 +3,8 @@
  *
  * Must not know what the samples mean. libpng is not used for writing: where its zlib cuts stored
  * blocks depends on the zlib it is linked with, and the size of a file of the tree must not. Here a
- * block holds as many whole rows as fit, so rows are rendered straight into the file:
+ * block holds as many whole rows as fit, so rows are rendered straight into the file, where several
+ * threads can do it at once; the checksums of their parts make that of the whole:
  *
  *   signature · IHDR · tEXt... · IDAT (78 01 · blocks · adler32) · IEND
  *   block: final · u16le length · u16le ~length · rows of (filter 00 · samples)
@@ -13,6 +14,7 @@
 #include "image/png.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
 
 #include <zlib.h>
@@ -111,68 +113,130 @@ static void write_header(const struct tfs_png_shape *shape, struct tfs_buf *out)
     }
 }
 
-/* The checksums of an IDAT chunk under way. */
-struct sums {
-    uint32_t crc, adler;
+/* Blocks of an IDAT chunk that one thread writes. */
+struct part {
+    const struct tfs_png_shape *shape;
+    tfs_png_row_fn row;
+    void *arg;
+    uint32_t first, end; /* rows */
+    uint8_t *bytes;      /* where they go */
+    size_t size;         /* bytes there */
+    uint32_t crc, adler; /* of these bytes, of the rows in them */
+    pthread_t thread;
+    bool started;
 };
 
-/* Counts what was appended since `begin` into the CRC, while it is still in the processor's
- * cache. */
-static void count_crc(struct sums *sums, const struct tfs_buf *out, size_t begin)
+/* One stored block of `count` rows from `first` on; returns its size. The checksums are counted
+ * while it is still in the processor's cache. */
+static size_t write_block(struct part *part, uint32_t first, uint32_t count, uint8_t *out)
 {
-    sums->crc = (uint32_t)crc32_z(sums->crc, out->data + begin, out->size - begin);
-}
+    const size_t row_size = tfs_png_row_size(part->shape);
+    const size_t size = count * (1 + row_size);
+    uint8_t *at = out + BLOCK_HEADER;
 
-/* One stored block of `count` rows from `first` on. */
-static void write_block(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *arg,
-                        uint32_t first, uint32_t count, struct sums *sums, struct tfs_buf *out)
-{
-    size_t row_size = tfs_png_row_size(shape);
-    size_t size = count * (1 + row_size);
-    size_t begin = out->size;
-
-    tfs_buf_u8(out, first + count == shape->height);
-    tfs_buf_u16le(out, (uint16_t)size);
-    tfs_buf_u16le(out, (uint16_t)~size);
-
-    uint8_t *at = out->data + out->size;
+    out[0] = first + count == part->shape->height;
+    out[1] = (uint8_t)size;
+    out[2] = (uint8_t)(size >> 8);
+    out[3] = (uint8_t)~size;
+    out[4] = (uint8_t)(~size >> 8);
     for (uint32_t i = 0; i < count; i++, at += 1 + row_size) {
         at[0] = 0;
-        row(arg, first + i, at + 1);
+        part->row(part->arg, first + i, at + 1);
     }
-    sums->adler = (uint32_t)adler32_z(sums->adler, out->data + out->size, size);
-    out->size += size;
-    count_crc(sums, out, begin);
+    part->adler = (uint32_t)adler32_z(part->adler, out + BLOCK_HEADER, size);
+    part->crc = (uint32_t)crc32_z(part->crc, out, BLOCK_HEADER + size);
+    return BLOCK_HEADER + size;
 }
 
-static void write_idat(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *arg,
-                       struct tfs_buf *out)
+static void *write_part(void *arg)
 {
-    struct sums sums = {.crc = 0, .adler = 1};
-    uint32_t rows = rows_per_block(shape);
+    struct part *part = arg;
+    const uint32_t rows = rows_per_block(part->shape);
 
-    size_t begin = chunk_begin(out, "IDAT", idat_size(shape));
+    part->crc = 0;
+    part->adler = 1;
+    part->size = 0;
+    for (uint32_t first = part->first; first < part->end; first += rows) {
+        uint32_t left = part->end - first;
+        part->size += write_block(part, first, left < rows ? left : rows, part->bytes + part->size);
+    }
+    return NULL;
+}
+
+/* Blocks begin at multiples of a block's rows, whoever writes them. */
+static uint32_t part_end(const struct tfs_png_shape *shape, unsigned part, unsigned parts)
+{
+    const uint32_t rows = rows_per_block(shape);
+    const uint32_t blocks = (shape->height + rows - 1) / rows;
+    const uint32_t end = blocks * part / parts * rows;
+
+    return end < shape->height ? end : shape->height;
+}
+
+/* Fills in the rows, at the end of `out`. The first part is this thread's, and each whose thread
+ * cannot be started. */
+static void write_parts(struct part *parts, unsigned count, const struct tfs_buf *out)
+{
+    const size_t row_size = 1 + tfs_png_row_size(parts[0].shape);
+    const uint32_t rows = rows_per_block(parts[0].shape);
+
+    for (unsigned i = 0; i < count; i++) {
+        struct part *part = &parts[i];
+        part->first = part_end(part->shape, i, count);
+        part->end = part_end(part->shape, i + 1, count);
+        part->bytes = out->data + out->size + part->first * row_size +
+                      (size_t)(part->first / rows) * BLOCK_HEADER;
+        part->started = i > 0 && pthread_create(&part->thread, NULL, write_part, part) == 0;
+    }
+    for (unsigned i = 0; i < count; i++)
+        if (!parts[i].started)
+            write_part(&parts[i]);
+    for (unsigned i = 0; i < count; i++)
+        if (parts[i].started)
+            pthread_join(parts[i].thread, NULL);
+}
+
+static void write_idat(struct part *parts, unsigned count, struct tfs_buf *out)
+{
+    const struct tfs_png_shape *shape = parts[0].shape;
+    const size_t row_size = 1 + tfs_png_row_size(shape);
+
+    const size_t begin = chunk_begin(out, "IDAT", idat_size(shape));
     tfs_buf_u8(out, 0x78); /* deflate, a window of 32 KiB */
     tfs_buf_u8(out, 0x01); /* the fastest level */
-    count_crc(&sums, out, begin);
-    for (uint32_t first = 0; first < shape->height; first += rows) {
-        uint32_t left = shape->height - first;
-        write_block(shape, row, arg, first, left < rows ? left : rows, &sums, out);
+    unsigned long crc = crc32_z(0, out->data + begin, out->size - begin), adler = 1;
+    write_parts(parts, count, out);
+    for (unsigned i = 0; i < count; i++) {
+        const struct part *part = &parts[i];
+        const size_t size = (part->end - part->first) * row_size;
+        adler = adler32_combine(adler, part->adler, (z_off_t)size);
+        crc = crc32_combine(crc, part->crc, (z_off_t)part->size);
+        out->size += part->size;
     }
-    begin = out->size;
-    tfs_buf_u32be(out, sums.adler);
-    count_crc(&sums, out, begin);
-    tfs_buf_u32be(out, sums.crc);
+    tfs_buf_u32be(out, (uint32_t)adler);
+    crc = crc32_z(crc, out->data + out->size - ZLIB_TRAILER, ZLIB_TRAILER);
+    tfs_buf_u32be(out, (uint32_t)crc);
+}
+
+int tfs_png_write_shared(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *const *args,
+                         unsigned threads, struct tfs_buf *out, struct tfs_error *err)
+{
+    struct part parts[TFS_PNG_THREADS_MAX];
+
+    assert(shape->width - 1 < TFS_PNG_SIDE_MAX && shape->height - 1 < TFS_PNG_SIDE_MAX);
+    assert(threads - 1 < TFS_PNG_THREADS_MAX);
+    if (tfs_buf_reserve(out, (size_t)tfs_png_size(shape)) == NULL)
+        return tfs_buf_check(out, err);
+    for (unsigned i = 0; i < threads; i++)
+        parts[i] = (struct part){.shape = shape, .row = row, .arg = args[i]};
+    write_header(shape, out);
+    write_idat(parts, threads, out);
+    chunk_end(out, chunk_begin(out, "IEND", 0));
+    return 0;
 }
 
 int tfs_png_write(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *arg,
                   struct tfs_buf *out, struct tfs_error *err)
 {
-    assert(shape->width - 1 < TFS_PNG_SIDE_MAX && shape->height - 1 < TFS_PNG_SIDE_MAX);
-    if (tfs_buf_reserve(out, (size_t)tfs_png_size(shape)) == NULL)
-        return tfs_buf_check(out, err);
-    write_header(shape, out);
-    write_idat(shape, row, arg, out);
-    chunk_end(out, chunk_begin(out, "IEND", 0));
-    return 0;
+    return tfs_png_write_shared(shape, row, &arg, 1, out, err);
 }

@@ -42,6 +42,13 @@ typedef void (*tfs_png_row_fn)(void *arg, uint32_t row, uint8_t *samples);
 int tfs_png_write(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *arg,
                   struct tfs_buf *out, struct tfs_error *err);
 
+#define TFS_PNG_THREADS_MAX 8
+
+/* The same bytes by up to that many threads, which have ended when it returns: each has rows of its
+ * own, one after another from the top, and one of `args`. */
+int tfs_png_write_shared(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *const *args,
+                         unsigned threads, struct tfs_buf *out, struct tfs_error *err);
+
 /* Appends the picture's samples to `samples`, converted to shape->type (not RGB8), row by row.
  * *depth is the number of bits a sample that the picture has (8 for palettes): an 8-bit picture
  * gives 16-bit samples that are multiples of 257, which not every caller takes.

@@ -133,7 +133,7 @@ conflict_ask() {
 }
 
 conflict_theirs() {
-    conflict theirs ok
+    conflict theirs ESTALE
     same 'reads' "$(sed -n 2p "$M/chunks/$C/channels/data5.txt")" 'fill 0'
     down 3
     want cmp "$S" "$D/theirs"
@@ -143,6 +143,27 @@ conflict_mine() {
     conflict mine ok
     down
     differs "changed $C data5"
+}
+
+# close says 0 only of what is in the database.
+conflict_theirs_at_close() {
+    up -o conflict=theirs
+    same 'close' "$(py '
+import sqlite3
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+os.write(fd, b"fill 9\n")
+db = sqlite3.connect(a[1])
+db.execute(a[2])
+db.commit()
+db.close()
+open(a[3], "wb").write(get(a[1]))
+print(err(os.close, fd))' "$M/chunks/$C/channels/data5.txt" "$S" \
+        "UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = $(key $C2)) WHERE loc = $(key $C)" \
+        "$D/theirs")" ESTALE
+    want soon grep -qx 'fill 0' "$M/chunks/$C/channels/data5.txt"
+    want grep -qx 'fill 9' "$M/.terrainfs/rejected/chunks/$C/channels/data5.txt"
+    down 3
+    want cmp "$S" "$D/theirs"
 }
 
 # Another row is nobody's conflict.
@@ -204,6 +225,7 @@ try 'database: changed by others' changed_outside
 try 'database: another row changed by others' beside_the_game
 try 'database: conflict=ask' conflict_ask
 try 'database: conflict=theirs' conflict_theirs
+try 'database: conflict=theirs at a close' conflict_theirs_at_close
 try 'database: conflict=mine' conflict_mine
 try 'database: blocks of another size' misfits
 try 'database: a damaged block' damaged damage_database

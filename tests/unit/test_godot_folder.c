@@ -1,6 +1,7 @@
 /* formats/godot_voxel: folders of regions, and meta.vxrm. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -376,6 +377,32 @@ START_TEST(region_that_another_made_meanwhile_is_kept_and_noticed)
 }
 END_TEST
 
+/* Our own file changes the directory, too: what another put there at that time must not pass for
+ * ours. */
+START_TEST(region_that_another_made_while_we_wrote_is_noticed)
+{
+    const struct tfs_key key = {0, 1, 1, 1};
+    struct tfs_error err = {0};
+
+    make_world();
+    ck_assert_int_eq(godot_put_text(&c, key, "channels/data5.txt", "fill 4"), 0);
+    if (_i == 0) {
+        struct tfs_buf region = godot_read_file(scratch_path(REGION_1));
+        godot_write_file(scratch_path("world/regions/lod0/r.7.0.0.vxr"), tfs_buf_span(&region));
+        tfs_buf_release(&region);
+    } else {
+        ck_assert_int_eq(mkdir(scratch_path("world/regions/lod5"), 0755), 0);
+    }
+    commit();
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    if (_i == 0)
+        ck_assert_ptr_nonnull(tfs_doc_find(c.save->doc, (struct tfs_key){0, 28, 0, 0}));
+    ck_assert(godot_shows(&c, key, "channels/data5.txt", "depth 8\nfill 4\n"));
+}
+END_TEST
+
 /* What a failed commit made and removed in the folder was not somebody else. */
 START_TEST(commit_that_found_no_room_is_no_change_by_others)
 {
@@ -603,6 +630,133 @@ START_TEST(folder_without_meta_is_none)
 }
 END_TEST
 
+/* ---- several readers ------------------------------------------------------------------------- */
+
+#define READERS 4
+#define COMMITS 12
+
+static struct tfs_doc *first;         /* as it was opened: all lazy */
+static struct tfs_blob *stored[1600]; /* its blocks */
+static atomic_bool done;
+
+static struct tfs_blob *load(size_t i, struct tfs_error *err)
+{
+    struct tfs_blob *blob = NULL;
+
+    tfs_chunk_load(c.save, tfs_doc_at(first, i), &blob, err);
+    return blob;
+}
+
+static void load_all(void)
+{
+    struct tfs_error err = {0};
+
+    first = tfs_doc_ref(c.doc);
+    ck_assert_uint_le(first->count, COUNT(stored));
+    for (size_t i = 0; i < first->count; i++) {
+        stored[i] = load(i, &err);
+        ck_assert_msg(err.code == 0 && stored[i]->size > 0, "%s", err.text);
+    }
+}
+
+static void unload_all(void)
+{
+    for (size_t i = 0; i < first->count; i++)
+        tfs_blob_unref(stored[i]);
+    tfs_doc_unref(first);
+}
+
+/* Is the block that was stored there, in a file that a commit may be replacing? */
+static bool is_there(size_t i)
+{
+    struct tfs_error err = {0};
+    struct tfs_blob *blob = load(i, &err);
+    bool same = err.code == 0 && tfs_blob_equal(blob, stored[i]);
+
+    if (!same)
+        fprintf(stderr, "chunk %zu: %s\n", i, err.code < 0 ? err.text : "other bytes");
+    tfs_blob_unref(blob);
+    return same;
+}
+
+/* All chunks but those that are edited, which are at x 0. NULL: all were right. */
+static void *read_others(void *arg)
+{
+    bool right = true;
+
+    do
+        for (size_t i = 0; i < first->count && right; i++)
+            right = tfs_doc_at(first, i)->key.x == 0 || is_there(i);
+    while (right && !atomic_load(&done));
+    return right ? NULL : arg;
+}
+
+START_TEST(blocks_are_read_while_their_regions_are_replaced)
+{
+    const struct tfs_key edited = {0, 0, 1, 1}, elsewhere = {0, 6, 3, 1};
+    pthread_t threads[READERS];
+    void *failure;
+    bool failed = false;
+    char text[32];
+
+    make_world();
+    load_all();
+    atomic_store(&done, false);
+    for (int i = 0; i < READERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, read_others, &done), 0);
+    for (int i = 0; i < COMMITS; i++) {
+        snprintf(text, sizeof(text), "fill %d", i + 1);
+        ck_assert_int_eq(godot_put_text(&c, edited, "channels/data5.txt", text), 0);
+        ck_assert_int_eq(i % 2 == 0 ? godot_create(&c, elsewhere) : godot_delete(&c, elsewhere), 0);
+        commit();
+    }
+    atomic_store(&done, true);
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(threads[i], &failure);
+        failed = failed || failure != NULL;
+    }
+    ck_assert(!failed);
+    unload_all();
+}
+END_TEST
+
+/* One block of each in turn, so that none stays open for the next. */
+START_TEST(more_regions_than_are_kept_open_are_read)
+{
+    voxel_folder(world(), 40);
+    must_open();
+    load_all();
+    for (size_t begin = 0; begin < 7; begin++)
+        for (size_t i = begin; i < first->count; i += 7)
+            ck_assert(is_there(i));
+    unload_all();
+}
+END_TEST
+
+/* What is read of a file that others have written into is nobody's block. */
+START_TEST(region_written_into_while_it_is_open_is_not_read_on)
+{
+    struct tfs_error err = {0};
+
+    make_world();
+    load_all();
+    struct tfs_buf file = godot_read_file(scratch_path(REGION_0));
+    struct tfs_buf cut = file;
+    cut.size = 1000;
+    godot_write_file(scratch_path(REGION_0), tfs_buf_span(&cut));
+    ck_assert_ptr_null(load(0, &err));
+    ck_assert_int_eq(err.code, -ESTALE);
+    ck_assert_str_eq(err.text, "another program changed the region of this chunk");
+    ck_assert(is_there(first->count - 1));
+    godot_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
+    tfs_error_reset(&err);
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    ck_assert(is_there(0));
+    tfs_buf_release(&file);
+    unload_all();
+}
+END_TEST
+
 static Suite *folder_suite(void)
 {
     Suite *suite = suite_create("godot_folder");
@@ -625,6 +779,7 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, chunks_that_change_places_between_regions_arrive);
     tcase_add_test(tcase, failure_between_two_files_loses_nothing);
     tcase_add_test(tcase, region_that_another_made_meanwhile_is_kept_and_noticed);
+    tcase_add_loop_test(tcase, region_that_another_made_while_we_wrote_is_noticed, 0, 2);
     tcase_add_test(tcase, commit_that_found_no_room_is_no_change_by_others);
     tcase_add_test(tcase, region_that_others_changed_is_a_conflict);
     tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);
@@ -637,6 +792,9 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, region_too_far_out_is_refused);
     tcase_add_test(tcase, block_whose_size_lies_is_damage_of_its_chunk);
     tcase_add_test(tcase, folder_without_meta_is_none);
+    tcase_add_test(tcase, blocks_are_read_while_their_regions_are_replaced);
+    tcase_add_test(tcase, more_regions_than_are_kept_open_are_read);
+    tcase_add_test(tcase, region_written_into_while_it_is_open_is_not_read_on);
     return suite;
 }
 

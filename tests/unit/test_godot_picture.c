@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../lib/godot_case.h"
+#include "../lib/picture_numbers.h"
 #include "../lib/region_maker.h"
 #include "../lib/voxel_maker.h"
 #include "formats/godot_voxel/channel.h"
@@ -27,8 +28,6 @@ static const char empty_2[] =
 
 static const struct tfs_key origin = {0, 0, 0, 0};
 static struct godot_case c;
-static uint32_t width, depth;
-static uint16_t heights[1 << 20];
 
 static void setup(void)
 {
@@ -64,52 +63,20 @@ static void reopen(void)
 
 /* ---- heights --------------------------------------------------------------------------------- */
 
-static struct tfs_png_shape shape_of(void)
-{
-    struct tfs_picture_box box;
-
-    ck_assert(tfs_picture_box(c.save->tree->voxels, c.doc, &box));
-    return (struct tfs_png_shape){
-        .width = (uint32_t)box.sx, .height = (uint32_t)box.sz, .type = TFS_PNG_GREY16};
-}
-
 static void read_heights(void)
 {
-    struct tfs_png_shape shape = shape_of();
-    struct tfs_buf samples = {0};
-    struct tfs_error err = {0};
-    unsigned bits;
-
     struct tfs_buf png = godot_get(&c, GODOT_ROOT, HEIGHTMAP);
+
     ck_assert_ptr_nonnull(png.data);
-    ck_assert_int_eq(tfs_png_read(tfs_buf_span(&png), &shape, &samples, &bits, &err), 0);
-    width = shape.width;
-    depth = shape.height;
-    ck_assert_uint_le(samples.size / 2, sizeof(heights) / sizeof(heights[0]));
-    for (size_t i = 0; i < samples.size / 2; i++)
-        heights[i] = (uint16_t)(samples.data[2 * i] << 8 | samples.data[2 * i + 1]);
+    height_picture_read(c.save, c.doc, tfs_buf_span(&png));
     tfs_buf_release(&png);
-    tfs_buf_release(&samples);
-}
-
-static void height_row(void *arg, uint32_t row, uint8_t *samples)
-{
-    const struct tfs_png_shape *shape = arg;
-
-    for (uint32_t x = 0; x < shape->width; x++) {
-        uint16_t height = heights[row * shape->width + x];
-        samples[2 * x] = (uint8_t)(height >> 8);
-        samples[2 * x + 1] = (uint8_t)height;
-    }
 }
 
 static int put_heights(void)
 {
-    struct tfs_png_shape shape = shape_of();
     struct tfs_buf png = {0};
-    struct tfs_error err = {0};
 
-    ck_assert_int_eq(tfs_png_write(&shape, height_row, &shape, &png, &err), 0);
+    height_picture_write(TFS_PNG_GREY16, &png);
     int result = godot_put(&c, GODOT_ROOT, HEIGHTMAP, tfs_buf_span(&png));
     tfs_buf_release(&png);
     return result;
@@ -617,7 +584,7 @@ START_TEST(writing_back_what_was_read_changes_nothing)
 }
 END_TEST
 
-static uint16_t wanted[1 << 20], previous[1 << 20];
+static uint16_t wanted[HEIGHTS_MAX], previous[HEIGHTS_MAX];
 
 /* The heights that one step makes of the present ones, none above the bounds of the save. */
 static void draw_heights(struct maker_random *random)
@@ -735,14 +702,11 @@ END_TEST
 
 /* ---- the map --------------------------------------------------------------------------------- */
 
-/* A pixel of map.png, which is stored as it stands, as 0xRRGGBB. */
+/* A pixel of map.png. */
 static uint32_t colour_at(uint32_t x, uint32_t z)
 {
     struct tfs_buf png = godot_get(&c, GODOT_ROOT, "map.png");
-    struct tfs_png_shape shape = shape_of();
-    /* Signature, IHDR, the head of IDAT, of zlib and of the one stored block. */
-    const uint8_t *rgb = png.data + 8 + 25 + 8 + 2 + 5 + z * (shape.width * 3 + 1) + 1 + x * 3;
-    uint32_t colour = (uint32_t)rgb[0] << 16 | (uint32_t)rgb[1] << 8 | rgb[2];
+    uint32_t colour = map_picture_colour(tfs_buf_span(&png), x, z);
 
     tfs_buf_release(&png);
     return colour;

@@ -10,6 +10,7 @@
 #include "formats/godot_voxel/rules.h"
 #include "formats/godot_voxel/stream_db.h"
 #include "formats/godot_voxel/stream_key.h"
+#include "formats/picture/columns.h"
 #include "scratch.h"
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
@@ -872,6 +873,97 @@ START_TEST(database_with_a_damaged_page_is_not_written)
 }
 END_TEST
 
+/* ---- rows fetched together ------------------------------------------------------------------- */
+
+#define PICTURE_BLOCKS 300
+
+static int get_picture(struct tfs_buf *out)
+{
+    const struct tfs_at root = {.member = 0};
+
+    tfs_error_reset(&c.err);
+    return tfs_heightmap_lens.get(c.save, c.doc, root, out, &c.err);
+}
+
+/* Bytes of both pictures of the database, as it is opened anew. To be released. */
+static struct tfs_buf read_pictures(bool together)
+{
+    const struct tfs_at root = {.member = 0};
+    struct tfs_buf out = {0};
+
+    must_open();
+    struct tfs_godot_rules *rules = c.doc->facts->own;
+    ck_assert(rules->fetch_many != NULL);
+    if (!together)
+        rules->fetch_many = NULL;
+    ck_assert_msg(get_picture(&out) == 0, "%s", c.err.text);
+    ck_assert_int_eq(tfs_map_lens.get(c.save, c.doc, root, &out, &c.err), 0);
+    godot_close(&c);
+    return out;
+}
+
+START_TEST(rows_fetched_together_give_the_picture_of_single_ones)
+{
+    voxel_stream_of(db_path(), 2, PICTURE_BLOCKS, 2);
+    run_and_close("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                  "UPDATE blocks SET vb = x'0203' WHERE rowid % 37 = 1;"
+                  "UPDATE blocks SET vb = 'text', instances = 7 WHERE rowid % 37 = 2;"
+                  "UPDATE blocks SET vb = NULL WHERE rowid % 37 = 3;"
+                  "UPDATE blocks SET vb = zeroblob(2000000) WHERE rowid % 37 = 4;"
+                  "UPDATE blocks SET vb = zeroblob(280000000) WHERE rowid = 200");
+    struct tfs_buf together = read_pictures(true), single = read_pictures(false);
+    ck_assert_uint_gt(together.size, 0);
+    ck_assert(tfs_span_equal(tfs_buf_span(&together), tfs_buf_span(&single)));
+    tfs_buf_release(&together);
+    tfs_buf_release(&single);
+}
+END_TEST
+
+/* What is not damage of a chunk is told, and the picture is there when it is over. */
+START_TEST(row_that_cannot_be_fetched_together_fails_the_picture)
+{
+    struct tfs_buf out = {0};
+
+    voxel_stream_of(db_path(), 2, PICTURE_BLOCKS, 2);
+    must_open();
+    run("BEGIN EXCLUSIVE");
+    ck_assert_int_eq(get_picture(&out), -EBUSY);
+    run("ROLLBACK");
+    run("BEGIN; DELETE FROM blocks WHERE rowid = 150; COMMIT");
+    ck_assert_int_eq(get_picture(&out), -ESTALE);
+    ck_assert_str_eq(c.err.text, "another program removed this row of the database");
+    tfs_error_reset(&c.err);
+    ck_assert_int_eq(c.save->container->reload(c.save, &c.err), 0);
+    tfs_doc_unref(c.doc);
+    c.doc = tfs_doc_ref(c.save->doc);
+    ck_assert_msg(get_picture(&out) == 0, "%s", c.err.text);
+    /* No lock is left behind. */
+    run("BEGIN EXCLUSIVE; UPDATE blocks SET instances = NULL; COMMIT");
+    tfs_buf_release(&out);
+}
+END_TEST
+
+/* Rows that were fetched together are known as well as single ones. */
+START_TEST(change_of_a_row_fetched_with_others_is_noticed)
+{
+    struct tfs_columns *columns;
+    struct tfs_buf out = {0};
+
+    voxel_stream_of(db_path(), 2, PICTURE_BLOCKS, 2);
+    must_open();
+    ck_assert_int_eq(get_picture(&out), 0);
+    run("UPDATE blocks SET vb = NULL WHERE loc = '-49,-1,-50,0'");
+    ck_assert_int_eq(c.save->container->changed(c.save, &c.err), 1);
+    ck_assert_int_eq(c.save->container->reload(c.save, &c.err), 0);
+    ck_assert(tfs_chunk_same(tfs_doc_find(c.save->doc, one), tfs_doc_find(c.doc, one)));
+    ck_assert(!tfs_chunk_same(tfs_doc_find(c.save->doc, two), tfs_doc_find(c.doc, two)));
+    ck_assert_int_eq(tfs_columns_lock(c.save, c.save->doc, &columns, &c.err), 0);
+    ck_assert_uint_eq(tfs_columns_computed(columns), 1);
+    tfs_columns_unlock(columns);
+    tfs_buf_release(&out);
+}
+END_TEST
+
 static Suite *stream_suite(void)
 {
     Suite *suite = suite_create("godot_stream");
@@ -918,6 +1010,9 @@ static Suite *stream_suite(void)
     tcase_add_test(tcase, file_that_may_not_be_written_is_shown_read_only);
     tcase_add_test(tcase, damaged_database_is_refused);
     tcase_add_test(tcase, database_with_a_damaged_page_is_not_written);
+    tcase_add_test(tcase, rows_fetched_together_give_the_picture_of_single_ones);
+    tcase_add_test(tcase, row_that_cannot_be_fetched_together_fails_the_picture);
+    tcase_add_test(tcase, change_of_a_row_fetched_with_others_is_noticed);
     return suite;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../lib/picture_numbers.h"
 #include "../lib/place_maker.h"
 #include "../lib/region_maker.h"
 #include "../lib/tree_files.h"
@@ -15,10 +16,7 @@
 
 #define HEIGHTMAP "heightmap.png"
 
-/* A save, and its heights as numbers. */
 static struct tree_files t;
-static uint32_t width, depth;
-static uint16_t heights[1 << 18];
 
 static void open_region(const struct maker_region *r)
 {
@@ -36,58 +34,21 @@ static void teardown(void)
     tree_files_close(&t);
 }
 
-static struct tfs_png_shape shape_of(void)
-{
-    struct tfs_picture_box box;
-
-    ck_assert(tfs_picture_box(t.save.tree->voxels, t.doc, &box));
-    return (struct tfs_png_shape){
-        .width = (uint32_t)box.sx, .height = (uint32_t)box.sz, .type = TFS_PNG_GREY16};
-}
-
 static void read_heights(void)
 {
-    struct tfs_buf png = {0}, samples = {0};
-    struct tfs_png_shape shape = shape_of();
-    struct tfs_error err = {0};
-    unsigned bits;
+    struct tfs_buf png = {0};
 
     ck_assert_msg(tree_files_get(&t, HEIGHTMAP, &png) == 0, "%s", t.err.text);
-    ck_assert_int_eq(tfs_png_read(tfs_buf_span(&png), &shape, &samples, &bits, &err), 0);
-    ck_assert_uint_eq(bits, 16);
-    width = shape.width;
-    depth = shape.height;
-    ck_assert_uint_le(samples.size / 2, sizeof(heights) / sizeof(heights[0]));
-    for (size_t i = 0; i < samples.size / 2; i++)
-        heights[i] = (uint16_t)(samples.data[2 * i] << 8 | samples.data[2 * i + 1]);
+    height_picture_read(&t.save, t.doc, tfs_buf_span(&png));
     tfs_buf_release(&png);
-    tfs_buf_release(&samples);
-}
-
-static void height_row(void *arg, uint32_t row, uint8_t *samples)
-{
-    const struct tfs_png_shape *shape = arg;
-
-    for (uint32_t x = 0; x < shape->width; x++) {
-        uint16_t height = heights[row * shape->width + x];
-        if (shape->type == TFS_PNG_GREY8) {
-            samples[x] = (uint8_t)height;
-            continue;
-        }
-        samples[2 * x] = (uint8_t)(height >> 8);
-        samples[2 * x + 1] = (uint8_t)height;
-    }
 }
 
 /* Writes `heights`. */
 static int put_heights(enum tfs_png_type type)
 {
-    struct tfs_png_shape shape = shape_of();
     struct tfs_buf png = {0};
-    struct tfs_error err = {0};
 
-    shape.type = type;
-    ck_assert_int_eq(tfs_png_write(&shape, height_row, &shape, &png, &err), 0);
+    height_picture_write(type, &png);
     int result = tree_files_put(&t, HEIGHTMAP, tfs_buf_span(&png));
     tfs_buf_release(&png);
     return result;
@@ -350,16 +311,11 @@ END_TEST
 
 START_TEST(a_picture_of_another_size_is_refused_with_both_sizes)
 {
-    struct tfs_png_shape shape = {.width = 17, .height = 16, .type = TFS_PNG_GREY16};
-    struct tfs_buf png = {0};
-    struct tfs_error err = {0};
-
     open_chunk(BLOCKS("3,14,1 a:b"));
-    ck_assert_int_eq(tfs_png_write(&shape, height_row, &shape, &png, &err), 0);
-    int result = tree_files_put(&t, HEIGHTMAP, tfs_buf_span(&png));
-    ck_assert_int_eq(result, -EBADMSG);
+    read_heights();
+    width++;
+    ck_assert_int_eq(put_heights(TFS_PNG_GREY16), -EBADMSG);
     ck_assert(strstr(t.err.text, "17") != NULL && strstr(t.err.text, "16") != NULL);
-    tfs_buf_release(&png);
 }
 END_TEST
 
@@ -469,7 +425,7 @@ START_TEST(writing_back_what_was_read_changes_nothing)
 }
 END_TEST
 
-static uint16_t wanted[1 << 18], previous[1 << 18];
+static uint16_t wanted[HEIGHTS_MAX], previous[HEIGHTS_MAX];
 
 /* Changes about one pixel in four, none above the save's bounds. */
 static void draw_heights(struct maker_random *random)
@@ -602,18 +558,15 @@ START_TEST(words_of_the_table_are_found_with_and_without_a_tail)
 }
 END_TEST
 
-/* red + green + blue of a pixel of map.png, which is stored as it stands. */
+/* red + green + blue of a pixel of map.png. */
 static unsigned brightness(uint32_t x, uint32_t z)
 {
     struct tfs_buf png = {0};
-    struct tfs_png_shape shape = shape_of();
 
     ck_assert_int_eq(tree_files_get(&t, "map.png", &png), 0);
-    /* Signature, IHDR, the head of IDAT, of zlib and of the one stored block. */
-    const uint8_t *rgb = png.data + 8 + 25 + 8 + 2 + 5 + z * (shape.width * 3 + 1) + 1 + x * 3;
-    unsigned sum = rgb[0] + (unsigned)rgb[1] + rgb[2];
+    const uint32_t colour = map_picture_colour(tfs_buf_span(&png), x, z);
     tfs_buf_release(&png);
-    return sum;
+    return (colour >> 16) + (colour >> 8 & 0xff) + (colour & 0xff);
 }
 
 START_TEST(the_map_is_lit_from_the_north_west)

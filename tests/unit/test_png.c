@@ -131,6 +131,62 @@ static void check_round_trip(struct tfs_png_shape shape)
     tfs_buf_release(&samples);
 }
 
+/* What one thread draws with. */
+struct drawing {
+    size_t size; /* first: as noise_row takes it */
+    uint32_t next;
+    bool disordered;
+};
+
+static void noise_row_in_order(void *arg, uint32_t row, uint8_t *samples)
+{
+    struct drawing *d = arg;
+
+    d->disordered = d->disordered || (d->next != 0 && d->next != row);
+    d->next = row + 1;
+    noise_row(&d->size, row, samples);
+}
+
+static void check_shared(struct tfs_png_shape shape, unsigned threads)
+{
+    struct tfs_buf alone = {0}, shared = {0};
+    struct tfs_error err = {0};
+    size_t size = tfs_png_row_size(&shape);
+    struct drawing drawings[TFS_PNG_THREADS_MAX] = {0};
+    void *args[TFS_PNG_THREADS_MAX];
+
+    for (unsigned i = 0; i < threads; i++) {
+        drawings[i].size = size;
+        args[i] = &drawings[i];
+    }
+    ck_assert_int_eq(tfs_png_write(&shape, noise_row, &size, &alone, &err), 0);
+    tfs_buf_u8(&shared, 'x'); /* it is appended */
+    ck_assert_int_eq(tfs_png_write_shared(&shape, noise_row_in_order, args, threads, &shared, &err),
+                     0);
+    ck_assert_uint_eq(shared.size, alone.size + 1);
+    ck_assert_int_eq(memcmp(shared.data + 1, alone.data, alone.size), 0);
+    for (unsigned i = 0; i < threads; i++)
+        ck_assert(!drawings[i].disordered);
+    tfs_buf_release(&alone);
+    tfs_buf_release(&shared);
+}
+
+START_TEST(png_of_several_threads_is_that_of_one)
+{
+    static const struct tfs_png_text texts[] = {{"origin", "-3,0,17"}};
+    static const struct tfs_png_shape shapes[] = {
+        {1, 1, TFS_PNG_GREY8, NULL, 0},      {255, 255, TFS_PNG_GREY8, NULL, 0},
+        {255, 511, TFS_PNG_GREY8, texts, 1}, {8192, 5, TFS_PNG_GREY16, texts, 1},
+        {8191, 17, TFS_PNG_RGB8, NULL, 0},   {300, 200, TFS_PNG_GREY16, texts, 1},
+        {1, 8192, TFS_PNG_GREY16, NULL, 0},  {1000, 1000, TFS_PNG_RGBA8, NULL, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+        for (unsigned threads = 1; threads <= TFS_PNG_THREADS_MAX; threads++)
+            check_shared(shapes[i], threads);
+}
+END_TEST
+
 START_TEST(png_size_is_a_formula_and_what_is_written_reads_back)
 {
     /* 65535 bytes a block: 255 rows of 256, 2 rows of 32767, one row of 32769. */
@@ -678,6 +734,7 @@ static Suite *suite(void)
 
     TCase *t = unit_case(s, "write");
     tcase_add_test(t, png_size_is_a_formula_and_what_is_written_reads_back);
+    tcase_add_test(t, png_of_several_threads_is_that_of_one);
     tcase_add_test(t, png_with_texts_is_as_long_as_the_formula_and_carries_them);
     tcase_add_test(t, png_is_written_without_compression_or_filter);
 

@@ -1,7 +1,8 @@
 /*
  * A folder of regions: opened from the tables of its files, changed file by file.
  *
- * Must not know blocks, nor how regions are written (folder_write.c). Invariants:
+ * Must not know blocks, nor how they are fetched (folder_fetch.c) and regions written
+ * (folder_write.c). Invariants:
  *   1. own->index is what the files on disk say, and save->doc has a chunk for each of its blocks;
  *   2. a chunk of the document holds what this mount wrote, or is lazy: fetched by its coordinate
  *      from the region as it is then. tfs_chunk.place is the number of the reading that found its
@@ -25,129 +26,6 @@ struct folder_facts {
     struct tfs_godot_rules rules; /* first */
     struct tfs_godot_meta meta;
 };
-
-/* ---- fetching -------------------------------------------------------------------------------- */
-
-/* Opens the block's region, if it is not the one that is open. It must still be the file whose
- * table is known. */
-static int open_region(const struct tfs_save *save, struct tfs_godot_folder *own,
-                       const struct tfs_godot_region_file *file, struct tfs_error *err)
-{
-    struct stat st;
-
-    if (own->open.fd < 0 || tfs_key_compare(own->open_place, file->place) != 0) {
-        char *path = tfs_godot_folder_region_path(save->path, file->place);
-        if (path == NULL)
-            return tfs_fail_memory(err);
-        tfs_file_close(&own->open);
-        tfs_file_open(path, false, &own->open, err);
-        own->open_place = file->place;
-        free(path);
-    }
-    if (err->code < 0)
-        return err->code;
-    if (fstat(own->open.fd, &st) < 0)
-        return tfs_fail_errno(err, "the region cannot be examined");
-    if (st.st_ino != file->st.st_ino || st.st_mtim.tv_sec != file->st.st_mtim.tv_sec ||
-        st.st_mtim.tv_nsec != file->st.st_mtim.tv_nsec || st.st_size != file->st.st_size) {
-        tfs_file_close(&own->open);
-        return tfs_fail(err, -ESTALE, "another program changed the region of this chunk");
-    }
-    return 0;
-}
-
-static int read_at(int fd, uint64_t offset, size_t size, struct tfs_buf *out, struct tfs_error *err)
-{
-    if (tfs_buf_reserve(out, size) == NULL)
-        return tfs_buf_check(out, err);
-    while (out->size < size) {
-        ssize_t got =
-            pread(fd, out->data + out->size, size - out->size, (off_t)(offset + out->size));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return tfs_fail_errno(err, "the region cannot be read");
-        if (got == 0)
-            return tfs_fail(err, -EIO, "the region ends before its block does");
-        out->size += (size_t)got;
-    }
-    return 0;
-}
-
-/* The stored block of a slot. One whose size does not fit its sectors is what the sectors hold: it
- * will not decode, and shows that. */
-static int read_block(int fd, const struct tfs_godot_region_file *file,
-                      const struct tfs_godot_slot *slot, struct tfs_blob **stored,
-                      struct tfs_error *err)
-{
-    const uint64_t offset = tfs_godot_extent_offset(&file->region, slot->extent);
-    uint64_t size = tfs_godot_extent_size(&file->region, slot->extent, (uint64_t)file->st.st_size);
-    struct tfs_buf head = {0}, bytes = {0};
-
-    if (size < TFS_GODOT_BLOCK_HEADER)
-        return tfs_blob_copy((struct tfs_span){0}, stored, err);
-    size -= TFS_GODOT_BLOCK_HEADER;
-    if (read_at(fd, offset, TFS_GODOT_BLOCK_HEADER, &head, err) == 0) {
-        struct tfs_cursor c = tfs_cursor_init(tfs_buf_span(&head));
-        uint32_t claimed = tfs_take_u32le(&c);
-        size = claimed < size ? claimed : size;
-        if (read_at(fd, offset + TFS_GODOT_BLOCK_HEADER, (size_t)size, &bytes, err) == 0)
-            tfs_blob_take(&bytes, stored, err);
-    }
-    tfs_buf_release(&head);
-    tfs_buf_release(&bytes);
-    return err->code;
-}
-
-static int folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
-                        struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
-{
-    struct tfs_godot_folder *own = save->own;
-    uint32_t index;
-
-    (void)extra;
-    pthread_mutex_lock(&own->lock);
-    struct tfs_key place = tfs_godot_folder_place(&own->index.meta, chunk->key, &index);
-    const struct tfs_godot_region_file *file = tfs_godot_index_find(&own->index, place);
-    const struct tfs_godot_slot *slot =
-        file == NULL ? NULL : tfs_godot_region_file_slot(file, index);
-    if (slot == NULL)
-        tfs_fail(err, -ESTALE, "another program removed this block");
-    else if (open_region(save, own, file, err) == 0)
-        read_block(own->open.fd, file, slot, stored, err);
-    pthread_mutex_unlock(&own->lock);
-    return err->code;
-}
-
-/* Nobody edits palettes, so that of the file is that of the document. */
-static int folder_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                          uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err)
-{
-    struct tfs_godot_folder *own = save->own;
-    struct tfs_buf bytes = {0};
-    uint32_t index;
-
-    (void)doc;
-    pthread_mutex_lock(&own->lock);
-    struct tfs_key place = tfs_godot_folder_place(&own->index.meta, key, &index);
-    const struct tfs_godot_region_file *file = tfs_godot_index_find(&own->index, place);
-    bool there = file != NULL && file->region.palette;
-    if (there && open_region(save, own, file, err) == 0)
-        read_at(own->open.fd, TFS_GODOT_REGION_HEADER_3, TFS_GODOT_REGION_PALETTE, &bytes, err);
-    pthread_mutex_unlock(&own->lock);
-    if (there && err->code == 0)
-        memcpy(colours, bytes.data, TFS_GODOT_REGION_PALETTE);
-    tfs_buf_release(&bytes);
-    return err->code < 0 ? err->code : there;
-}
-
-static int folder_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
-                       struct tfs_blob **blob, struct tfs_error *err)
-{
-    if (extra)
-        return tfs_fail(err, -ENOENT, "this chunk has no such value");
-    return folder_fetch(save, chunk, blob, NULL, err);
-}
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
@@ -197,9 +75,9 @@ static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **fact
                                           .low = {INT32_MIN, INT32_MIN, INT32_MIN},
                                           .high = {INT32_MAX, INT32_MAX, INT32_MAX},
                                           .lods = meta->lods,
-                                          .fetch = folder_fetch,
+                                          .fetch = tfs_godot_folder_fetch,
                                           .upgrade = upgrade,
-                                          .palette = folder_palette,
+                                          .palette = tfs_godot_folder_palette,
                                           .describe = describe};
     memcpy(own->rules.depths, meta->depths, sizeof(own->rules.depths));
     return 0;
@@ -364,7 +242,7 @@ static int judge_writable(struct tfs_save *save, const struct tfs_godot_index *i
 static void folder_free(struct tfs_godot_folder *own)
 {
     tfs_godot_index_release(&own->index);
-    tfs_file_close(&own->open);
+    tfs_godot_folder_forget(own);
     if (own->lock_fd >= 0)
         close(own->lock_fd);
     pthread_mutex_destroy(&own->lock);
@@ -377,7 +255,7 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
 
     if (own == NULL)
         return tfs_fail_memory(err);
-    own->lock_fd = own->open.fd = -1;
+    own->lock_fd = -1;
     own->reading = 1;
     pthread_mutex_init(&own->lock, NULL);
     if (find_folder(save, err) < 0 || lock_folder(save, own, err) < 0 ||
@@ -434,7 +312,7 @@ static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struc
         return result;
     }
     tfs_godot_index_release(&own->index);
-    tfs_file_close(&own->open);
+    tfs_godot_folder_forget(own);
     own->index = index;
     own->reading++;
     return 0;
@@ -513,7 +391,7 @@ const struct tfs_container tfs_godot_folder_container = {
     .tree = &tfs_godot_region_tree,
     .probe = folder_probe,
     .open = folder_open,
-    .load = folder_load,
+    .load = tfs_godot_folder_load,
     .commit = folder_commit,
     .changed = folder_changed,
     .reload = folder_reload,

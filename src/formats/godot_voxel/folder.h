@@ -32,6 +32,8 @@ void tfs_godot_region_file_release(struct tfs_godot_region_file *file);
 struct tfs_godot_watch {
     char *path;
     struct stat st;
+    bool unseen; /* a level that we made something in, and that could not be listed since: to be
+                  * tried again, before its change means anything */
 };
 
 /* What was found in the folder. */
@@ -55,11 +57,12 @@ int tfs_godot_index_read(const char *folder, bool strays, struct tfs_godot_index
                          struct tfs_error *err);
 void tfs_godot_index_release(struct tfs_godot_index *index);
 
-/* Looks at regions/ and its levels again, after this process made something in them. */
-void tfs_godot_index_watch(struct tfs_godot_index *index);
+/* Looks at regions/ and a level in it again, after this process made something there: but not where
+ * others did too, which stays a change. */
+void tfs_godot_index_watch(struct tfs_godot_index *index, uint32_t lod);
 
 /* Did a file or directory of the folder change since it was read? */
-bool tfs_godot_index_changed(const char *folder, const struct tfs_godot_index *index);
+bool tfs_godot_index_changed(const char *folder, struct tfs_godot_index *index);
 
 struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index *index,
                                                    struct tfs_key place);
@@ -87,14 +90,36 @@ struct tfs_key tfs_godot_folder_place(const struct tfs_godot_meta *meta, struct 
 /* And back: the block of a slot. */
 struct tfs_key tfs_godot_folder_block(const struct tfs_godot_region_file *file, uint32_t index);
 
+#define TFS_GODOT_OPENED_MAX 16
+
+/* A region file that blocks are fetched from (folder_fetch.c). */
+struct tfs_godot_opened {
+    atomic_uint refs;
+    struct tfs_key place;
+    struct tfs_file_handle file;
+};
+
 struct tfs_godot_folder {
     pthread_mutex_t lock; /* of what follows, but lock_fd */
     struct tfs_godot_index index;
-    uint64_t reading;            /* number of the last reading that found something new */
-    struct tfs_file_handle open; /* the region file that was fetched from last */
-    struct tfs_key open_place;
+    uint64_t reading; /* number of the last reading that found something new */
+    /* Fetched from last; the first was so most lately. NULL: none. */
+    struct tfs_godot_opened *opened[TFS_GODOT_OPENED_MAX];
     int lock_fd; /* the directory, with the flock */
 };
+
+/* tfs_godot_rules.fetch and palette, tfs_container.load. ESTALE: the region is not the file any
+ * more that the index is about. */
+int tfs_godot_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
+                           struct tfs_blob **stored, struct tfs_blob **extra,
+                           struct tfs_error *err);
+int tfs_godot_folder_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                             uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err);
+int tfs_godot_folder_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
+                          struct tfs_blob **blob, struct tfs_error *err);
+/* Files that are kept open are kept no longer: the index is about others now. The caller holds the
+ * lock, or is alone. */
+void tfs_godot_folder_forget(struct tfs_godot_folder *own);
 
 /* Puts `doc` on disk (folder_write.c). *reached: the document that the disk holds afterwards, also
  * after a failure. */

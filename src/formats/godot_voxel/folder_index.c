@@ -328,6 +328,12 @@ static int read_level(struct scan *scan, uint32_t lod, struct tfs_error *err)
     return err->code;
 }
 
+static void look(const char *path, struct stat *st)
+{
+    if (lstat(path, st) < 0)
+        *st = (struct stat){0};
+}
+
 static int make_watches(const char *folder, struct tfs_godot_index *index, struct tfs_error *err)
 {
     if (asprintf(&index->watches[0].path, "%s/regions", folder) < 0) {
@@ -350,7 +356,8 @@ int tfs_godot_index_read(const char *folder, bool strays, struct tfs_godot_index
 
     /* The directories are looked at first: what comes while we read is a change then. */
     if (read_meta(&scan, err) == 0 && make_watches(folder, &read, err) == 0) {
-        tfs_godot_index_watch(&read);
+        for (size_t i = 0; i < TFS_GODOT_LODS + 1; i++)
+            look(read.watches[i].path, &read.watches[i].st);
         for (uint32_t lod = 0; lod < read.meta.lods && err->code == 0; lod++)
             read_level(&scan, lod, err);
     }
@@ -374,16 +381,65 @@ void tfs_godot_index_release(struct tfs_godot_index *index)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void look(const char *path, struct stat *st)
+/* Is one of these entries a region that is not known? */
+static bool holds_unknown(const struct tfs_godot_index *index, uint32_t lod, const uint8_t *entries,
+                          size_t size)
 {
-    if (lstat(path, st) < 0)
-        *st = (struct stat){0};
+    for (size_t at = 0; at < size;) {
+        const struct dirent64 *entry = (const void *)(entries + at);
+        struct tfs_key place = {0};
+        const bool region = tfs_godot_region_name_parse(entry->d_name, &place);
+        place.group = lod;
+        if (region && tfs_godot_index_find(index, place) == NULL)
+            return true;
+        at += entry->d_reclen;
+    }
+    return false;
 }
 
-void tfs_godot_index_watch(struct tfs_godot_index *index)
+/* Is there a region that is not known: 1, 0, or negative when that cannot be found out. Takes no
+ * memory. */
+static int find_unknown(const struct tfs_godot_index *index, uint32_t lod)
 {
-    for (size_t i = 0; i < TFS_GODOT_LODS + 1; i++)
-        look(index->watches[i].path, &index->watches[i].st);
+    _Alignas(struct dirent64) uint8_t entries[4096];
+    int fd = tfs_directory_open(index->watches[1 + lod].path);
+    ssize_t size = 0;
+    bool unknown = false;
+
+    if (fd < 0)
+        return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
+    while (!unknown && (size = getdents64(fd, entries, sizeof(entries))) > 0)
+        unknown = holds_unknown(index, lod, entries, (size_t)size);
+    close(fd);
+    return size < 0 ? -EIO : unknown;
+}
+
+/* Is there a level, beside this one, that is not known? */
+static bool has_unknown_level(const struct tfs_godot_index *index, uint32_t beside)
+{
+    struct stat st;
+
+    for (uint32_t lod = 0; lod < TFS_GODOT_LODS; lod++)
+        if (lod != beside && index->watches[1 + lod].st.st_ino == 0 &&
+            lstat(index->watches[1 + lod].path, &st) == 0)
+            return true;
+    return false;
+}
+
+void tfs_godot_index_watch(struct tfs_godot_index *index, uint32_t lod)
+{
+    struct tfs_godot_watch *level = &index->watches[1 + lod];
+    struct stat regions, st;
+
+    /* What comes between the look and the listing, or behind it, is a change all the same. */
+    look(index->watches[0].path, &regions);
+    look(level->path, &st);
+    if (!has_unknown_level(index, lod))
+        index->watches[0].st = regions;
+    int unknown = find_unknown(index, lod);
+    level->unseen = unknown < 0;
+    if (unknown == 0)
+        level->st = st;
 }
 
 static bool is_other(const char *path, const struct stat *before)
@@ -396,16 +452,25 @@ static bool is_other(const char *path, const struct stat *before)
     return !tfs_file_same(before, &now);
 }
 
-bool tfs_godot_index_changed(const char *folder, const struct tfs_godot_index *index)
+/* A level that was not there comes by a change of regions/. */
+static bool is_other_level(struct tfs_godot_index *index, uint32_t lod)
+{
+    const struct tfs_godot_watch *level = &index->watches[1 + lod];
+
+    if (level->unseen)
+        tfs_godot_index_watch(index, lod);
+    return !level->unseen && level->st.st_ino != 0 && is_other(level->path, &level->st);
+}
+
+bool tfs_godot_index_changed(const char *folder, struct tfs_godot_index *index)
 {
     char *path = tfs_godot_folder_meta_path(folder);
     bool changed = is_other(path, &index->meta_st);
 
     free(path);
-    /* A level that was not there comes by a change of regions/. */
-    for (size_t i = 0; i < TFS_GODOT_LODS + 1 && !changed; i++)
-        if (i == 0 || index->watches[i].st.st_ino != 0)
-            changed = is_other(index->watches[i].path, &index->watches[i].st);
+    for (uint32_t lod = 0; lod < TFS_GODOT_LODS && !changed; lod++)
+        changed = is_other_level(index, lod);
+    changed = changed || is_other(index->watches[0].path, &index->watches[0].st);
     for (size_t i = 0; i < index->count && !changed; i++) {
         path = tfs_godot_folder_region_path(folder, index->files[i].place);
         changed = is_other(path, &index->files[i].st);

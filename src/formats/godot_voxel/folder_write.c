@@ -378,7 +378,7 @@ static int replace(struct writer *w, struct region_job *job, struct tfs_error *e
     job->after.unsure = err->code < 0;
     if (renamed)
         know(w, job);
-    tfs_file_close(&w->own->open);
+    tfs_godot_folder_forget(w->own);
     pthread_mutex_unlock(&w->own->lock);
     return renamed ? 1 : err->code;
 }
@@ -447,13 +447,10 @@ static int write_one(struct writer *w, struct tfs_key place, struct step *steps,
 out:
     tfs_edit_release(&ahead);
     job_release(&job);
-    /* Also what failed made and removed a file, which was not somebody else. But a region that is
-     * there where none was is somebody's: that is to be noticed. */
-    if (why.code != -EEXIST) {
-        pthread_mutex_lock(&w->own->lock);
-        tfs_godot_index_watch(&w->own->index);
-        pthread_mutex_unlock(&w->own->lock);
-    }
+    /* Also what failed made and removed a file, which was not somebody else. */
+    pthread_mutex_lock(&w->own->lock);
+    tfs_godot_index_watch(&w->own->index, place.group);
+    pthread_mutex_unlock(&w->own->lock);
     return result;
 }
 

@@ -63,6 +63,55 @@ static bool is_matter(struct matter m, uint64_t bits)
 
 /* ---- from above ------------------------------------------------------------------------------ */
 
+/* A channel that is looked at. Eight stored bytes of values that are no matter have no bit of
+ * `mask` set, once they are xored with `flipped`: so air, which most of a column is, is told apart
+ * eight bytes at a time. */
+struct sight {
+    const struct tfs_godot_values *values;
+    struct matter m;
+    uint64_t flipped, mask;
+};
+
+static struct sight sight_of(const struct tfs_godot_block *block, unsigned channel)
+{
+    struct sight s = {
+        .values = &block->channels[channel], .m = matter_of(block, channel), .mask = UINT64_MAX};
+    unsigned depth = s.values->depth;
+    uint8_t signs[sizeof(s.mask)] = {0};
+
+    if (channel != TFS_GODOT_SDF)
+        return s;
+    for (size_t i = (1U << depth) - 1; i < sizeof(signs); i += (size_t)1 << depth)
+        signs[i] = 0x80;
+    memcpy(&s.mask, signs, sizeof(signs));
+    s.flipped = block->version == 2 && depth < 2 ? UINT64_MAX : 0;
+    return s;
+}
+
+/* False: none of these eight bytes is of matter. */
+static bool may_be_matter(const struct sight *s, const uint8_t *bytes)
+{
+    uint64_t word;
+
+    memcpy(&word, bytes, sizeof(word));
+    return ((word ^ s->flipped) & s->mask) != 0;
+}
+
+/* False: no voxel is matter by this channel. */
+static bool may_hold_matter(const struct sight *s)
+{
+    const struct tfs_span bytes = s->values->bytes;
+    uint64_t rest = s->flipped;
+    size_t at = 0;
+
+    for (; bytes.size - at >= sizeof(rest); at += sizeof(rest))
+        if (may_be_matter(s, bytes.data + at))
+            return true;
+    /* Values are not split by the end: what is missing is filled with what is no matter. */
+    memcpy(&rest, bytes.data + at, bytes.size - at);
+    return ((rest ^ s->flipped) & s->mask) != 0;
+}
+
 /* The values of one column lie one behind another: up to and with its highest matter. */
 static uint32_t top8(const uint8_t *column, uint32_t y, struct matter m)
 {
@@ -85,68 +134,39 @@ static uint32_t top_wide(const uint8_t *column, uint32_t y, unsigned depth, stru
     return y;
 }
 
-static uint32_t top_of(const struct tfs_godot_block *block, unsigned channel, size_t column)
+static uint32_t top_of(const struct sight *s, size_t column, uint32_t y)
 {
-    const struct tfs_godot_values *values = &block->channels[channel];
-    const struct matter m = matter_of(block, channel);
-    const uint8_t *at = values->bytes.data + ((column * block->y) << values->depth);
+    const struct tfs_godot_values *values = s->values;
+    const uint8_t *at = values->bytes.data + ((column * y) << values->depth);
+    size_t left = (size_t)y << values->depth;
 
     if (values->mode == TFS_GODOT_UNIFORM)
-        return is_matter(m, tfs_godot_get_bits(values->bytes.data, values->depth)) ? block->y : 0;
+        return is_matter(s->m, tfs_godot_get_bits(values->bytes.data, values->depth)) ? y : 0;
+    while (left >= sizeof(uint64_t) && !may_be_matter(s, at + left - sizeof(uint64_t)))
+        left -= sizeof(uint64_t);
+    y = (uint32_t)(left >> values->depth);
     if (values->depth == 0)
-        return top8(at, block->y, m);
+        return top8(at, y, s->m);
     if (values->depth == 1)
-        return top16(at, block->y, m);
-    return top_wide(at, block->y, values->depth, m);
-}
-
-/* Eight stored bytes of values that are no matter have no bit of *mask set, once they are xored
- * with *flipped: so chunks of air, which most are, are told apart eight bytes at a time. */
-static void telling_bits(const struct tfs_godot_block *block, unsigned channel, uint64_t *flipped,
-                         uint64_t *mask)
-{
-    unsigned depth = block->channels[channel].depth;
-    uint8_t signs[sizeof(*mask)] = {0};
-
-    for (size_t i = (1U << depth) - 1; i < sizeof(signs); i += (size_t)1 << depth)
-        signs[i] = 0x80;
-    memcpy(mask, signs, sizeof(signs));
-    if (channel != TFS_GODOT_SDF)
-        *mask = UINT64_MAX;
-    *flipped = channel == TFS_GODOT_SDF && block->version == 2 && depth < 2 ? UINT64_MAX : 0;
-}
-
-/* False: no voxel is matter by this channel. */
-static bool may_hold_matter(const struct tfs_godot_block *block, unsigned channel)
-{
-    const struct tfs_span bytes = block->channels[channel].bytes;
-    uint64_t flipped, mask, word, found = 0;
-    size_t at = 0;
-
-    telling_bits(block, channel, &flipped, &mask);
-    for (; bytes.size - at >= sizeof(word); at += sizeof(word)) {
-        memcpy(&word, bytes.data + at, sizeof(word));
-        found |= word ^ flipped;
-    }
-    /* Values are not split by the end: what is missing is filled with what is no matter. */
-    word = flipped;
-    memcpy(&word, bytes.data + at, bytes.size - at);
-    return ((found | (word ^ flipped)) & mask) != 0;
+        return top16(at, y, s->m);
+    return top_wide(at, y, values->depth, s->m);
 }
 
 static void look_down(const struct tfs_godot_paints *paints, struct tfs_column *columns)
 {
     const struct tfs_godot_block *block = paints->block;
     const size_t count = (size_t)block->x * block->z;
-    unsigned telling[SOLID], channels = 0;
+    struct sight sights[SOLID];
+    unsigned channels = 0;
 
-    for (unsigned c = 0; c < SOLID; c++)
-        if (may_hold_matter(block, solid[c]))
-            telling[channels++] = solid[c];
+    for (unsigned c = 0; c < SOLID; c++) {
+        sights[channels] = sight_of(block, solid[c]);
+        channels += may_hold_matter(&sights[channels]);
+    }
     for (size_t i = 0; i < count && channels > 0; i++) {
         uint32_t top = 0;
         for (unsigned c = 0; c < channels && top < block->y; c++) {
-            uint32_t found = top_of(block, telling[c], i);
+            uint32_t found = top_of(&sights[c], i, block->y);
             top = found > top ? found : top;
         }
         if (top > 0)
@@ -156,6 +176,20 @@ static void look_down(const struct tfs_godot_paints *paints, struct tfs_column *
                 .bed = TFS_COLOUR_NONE,
             };
     }
+}
+
+/* A value that is damaged where it lies is a chunk that does not decode. */
+static size_t fetch(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_chunk *chunks,
+                    size_t count, struct tfs_error *err)
+{
+    const struct tfs_godot_rules *rules = tfs_godot_rules(doc);
+
+    if (rules->fetch_many == NULL)
+        return count;
+    size_t ready = rules->fetch_many(save, chunks, count, err);
+    if (err->code == -EFBIG)
+        err->code = -EBADMSG;
+    return ready;
 }
 
 static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
@@ -408,6 +442,7 @@ static int carving_clear(void *chunk, struct tfs_stretch at, struct tfs_error *e
 
 const struct tfs_voxels tfs_godot_pictures = {
     .size = size,
+    .fetch = fetch,
     .columns = columns,
     .open = carving_open,
     .close = carving_close,

@@ -32,6 +32,11 @@ struct tfs_godot_rules {
      * hold everything. */
     int (*fetch)(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
                  struct tfs_blob **extra, struct tfs_error *err);
+    /* Fetches all that is not held of copies of chunks, and takes that out of their tags: of as
+     * many as are worth one go, at least one. Returns how many; with `err` set, the one behind them
+     * is the one that failed. Thread-safe. NULL: one by one is as good. */
+    size_t (*fetch_many)(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                         struct tfs_error *err);
     /* Makes the edit's document that of the newest container; NULL: there is none. */
     int (*upgrade)(struct tfs_edit *edit, struct tfs_error *err);
     /* The palette of the region that holds the chunk: R, G, B, A of each colour. 1 done, 0 there is

@@ -1,7 +1,8 @@
 /*
  * An SQLite database of blocks: opened from its keys alone, changed by transactions.
  *
- * Must not know SQL (stream_db.c), nor what blocks hold. Invariants:
+ * Must not know SQL (stream_db.c), nor what blocks hold. Rows are fetched in stream_fetch.c.
+ * Invariants:
  *   1. the database is used under own->lock; documents are immutable, as everywhere;
  *   2. a chunk of the document holds what this mount wrote; what its tag calls lazy is fetched by
  *      its key. tfs_chunk.place is the number of the reading that found it, or found it changed;
@@ -17,120 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
-#include "base/file.h"
 #include "formats/godot_voxel/godot_voxel.h"
-#include "formats/godot_voxel/stream_db.h"
+#include "formats/godot_voxel/stream.h"
 #include "formats/godot_voxel/view.h"
 #include "formats/info.h"
 
 static const char magic[16] = "SQLite format 3";
 
-/* What was fetched of a row, in few bytes. */
-struct print {
-    uint64_t place; /* the reading it belongs to; 0: nothing was fetched */
-    uint32_t block_size, block_crc;
-    uint32_t extra_size, extra_crc;
-};
-
-struct stream {
-    pthread_mutex_t lock;
-    struct tfs_file_handle file;
-    struct tfs_godot_db db;
-    uint32_t seen;        /* data_version of the reading */
-    uint64_t reading;     /* its number, from 1 */
-    struct print *prints; /* by slot */
-    uint32_t print_count;
-    bool unsure; /* a transaction failed at its very end: it may be there, if not durably */
-};
-
-/* ---- what was fetched ------------------------------------------------------------------------ */
-
-static uint32_t checksum(const struct tfs_blob *blob)
-{
-    struct tfs_span span = tfs_blob_span(blob);
-
-    return span.size == 0 ? 0 : (uint32_t)crc32_z(0, span.data, span.size);
-}
-
-/* NULL and no bytes are two things. */
-static uint32_t size_of(const struct tfs_blob *blob)
-{
-    return blob == NULL ? UINT32_MAX : (uint32_t)blob->size;
-}
-
-static struct print print_of(const struct tfs_godot_row *row, uint64_t place)
-{
-    return (struct print){place, size_of(row->block), checksum(row->block), size_of(row->extra),
-                          checksum(row->extra)};
-}
-
-/* The print of a chunk in this reading; NULL: it was not fetched. */
-static const struct print *find_print(const struct stream *own, const struct tfs_chunk *chunk)
-{
-    if (chunk->slot >= own->print_count || own->prints[chunk->slot].place != chunk->place)
-        return NULL;
-    return &own->prints[chunk->slot];
-}
-
-static int add_print(struct stream *own, const struct tfs_chunk *chunk,
-                     const struct tfs_godot_row *row, struct tfs_error *err)
-{
-    if (chunk->slot >= own->print_count) {
-        uint32_t count = chunk->slot / 1024 * 1024 + 1024;
-        struct print *more = reallocarray(own->prints, count, sizeof(*more));
-        if (more == NULL)
-            return tfs_fail_memory(err);
-        memset(more + own->print_count, 0, (count - own->print_count) * sizeof(*more));
-        own->prints = more;
-        own->print_count = count;
-    }
-    if (own->prints[chunk->slot].place != chunk->place)
-        own->prints[chunk->slot] = print_of(row, chunk->place);
-    return 0;
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
-
-static int stream_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
-                        struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
-{
-    struct stream *own = save->own;
-    struct tfs_godot_row row = {0};
-
-    pthread_mutex_lock(&own->lock);
-    if (tfs_godot_db_fetch(&own->db, chunk->key, &row, err) == 0) {
-        if (!row.found)
-            tfs_fail(err, -ESTALE, "another program removed this row of the database");
-        else
-            add_print(own, chunk, &row, err);
-    }
-    pthread_mutex_unlock(&own->lock);
-    if (err->code == 0 && (chunk->tag & TFS_GODOT_LAZY) != 0)
-        *stored = tfs_blob_ref(row.block);
-    if (err->code == 0 && (chunk->tag & TFS_GODOT_LAZY_EXTRA) != 0)
-        *extra = tfs_blob_ref(row.extra);
-    tfs_godot_row_release(&row);
-    return err->code;
-}
-
-/* For those who ask for one value without a view. */
-static int stream_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
-                       struct tfs_blob **blob, struct tfs_error *err)
-{
-    struct tfs_blob *values[2] = {NULL, NULL};
-
-    if (stream_fetch(save, chunk, &values[0], &values[1], err) == 0) {
-        if (values[extra] != NULL)
-            *blob = tfs_blob_ref(values[extra]);
-        else
-            tfs_fail(err, -ENOENT, "this chunk has no such value");
-    }
-    tfs_blob_unref(values[0]);
-    tfs_blob_unref(values[1]);
-    return err->code;
-}
+/* ---- documents ------------------------------------------------------------------------------- */
 
 struct stream_facts {
     struct tfs_godot_rules rules; /* first */
@@ -163,7 +59,8 @@ static int make_facts(const struct tfs_godot_db *db, size_t others, struct tfs_f
                                            .low = {low, low, low},
                                            .high = {high, high, high},
                                            .lods = TFS_GODOT_LODS,
-                                           .fetch = stream_fetch,
+                                           .fetch = tfs_godot_stream_fetch,
+                                           .fetch_many = tfs_godot_stream_fetch_many,
                                            .describe = describe},
                                  .schema = db->schema,
                                  .format = db->format};
@@ -195,7 +92,7 @@ struct index {
     uint32_t version;
 };
 
-static int read_index(struct stream *own, struct index *index, struct tfs_error *err)
+static int read_index(struct tfs_godot_stream *own, struct index *index, struct tfs_error *err)
 {
     *index = (struct index){0};
     if (tfs_godot_db_keys(&own->db, &index->keys, &index->count, &index->others, err) < 0)
@@ -228,7 +125,7 @@ static int make_doc(struct tfs_facts *facts, const struct index *index, uint64_t
 }
 
 /* Reads all keys into a new document. The caller holds the lock, or is alone. */
-static int read_doc(struct stream *own, struct tfs_doc **doc, struct tfs_error *err)
+static int read_doc(struct tfs_godot_stream *own, struct tfs_doc **doc, struct tfs_error *err)
 {
     struct tfs_facts *facts = NULL;
     struct index index = {0};
@@ -248,29 +145,8 @@ static int read_doc(struct stream *own, struct tfs_doc **doc, struct tfs_error *
 
 /* ---- reading again --------------------------------------------------------------------------- */
 
-static bool is_lazy(const struct tfs_chunk *chunk, enum tfs_godot_tag tag)
-{
-    return (chunk->tag & (uint32_t)tag) != 0;
-}
-
-/* Has the row's column still the value that a chunk of the document stands for? */
-static bool as_before(const struct stream *own, const struct tfs_chunk *before,
-                      const struct tfs_godot_row *row, bool extra)
-{
-    const struct tfs_blob *now = extra ? row->extra : row->block;
-
-    if (!is_lazy(before, extra ? TFS_GODOT_LAZY_EXTRA : TFS_GODOT_LAZY))
-        return tfs_blob_equal(now, extra ? before->extra : before->blob);
-    const struct print *print = find_print(own, before);
-    /* What nobody looked at, nobody knows another way. */
-    if (print == NULL)
-        return true;
-    return extra ? print->extra_size == size_of(now) && print->extra_crc == checksum(now)
-                 : print->block_size == size_of(now) && print->block_crc == checksum(now);
-}
-
 /* Puts a lazy chunk for a row that is new or another one than before. */
-static int refresh_row(struct stream *own, struct tfs_edit *edit, struct tfs_key key,
+static int refresh_row(struct tfs_godot_stream *own, struct tfs_edit *edit, struct tfs_key key,
                        struct tfs_error *err)
 {
     const struct tfs_chunk *before = tfs_doc_find(edit->base, key);
@@ -278,10 +154,11 @@ static int refresh_row(struct stream *own, struct tfs_edit *edit, struct tfs_key
     struct tfs_godot_row row = {0};
     bool same = before != NULL;
 
-    if (same && (before->tag != chunk.tag || find_print(own, before) != NULL)) {
+    if (same && (before->tag != chunk.tag || tfs_godot_stream_print(own, before) != NULL)) {
         if (tfs_godot_db_fetch(&own->db, key, &row, err) < 0)
             return err->code;
-        same = as_before(own, before, &row, false) && as_before(own, before, &row, true);
+        same = tfs_godot_stream_as_before(own, before, &row, false) &&
+               tfs_godot_stream_as_before(own, before, &row, true);
         tfs_godot_row_release(&row);
     }
     return same ? 0 : tfs_edit_put(edit, &chunk, err);
@@ -304,7 +181,7 @@ static int drop_rows(struct tfs_edit *edit, const struct index *index, struct tf
 }
 
 /* The document as the database is now; what did not change is shared with `base`. */
-static int refresh_doc(struct stream *own, struct tfs_doc *base, struct tfs_doc **doc,
+static int refresh_doc(struct tfs_godot_stream *own, struct tfs_doc *base, struct tfs_doc **doc,
                        struct tfs_error *err)
 {
     struct index index = {0};
@@ -365,7 +242,7 @@ static int open_both(struct tfs_save *save, struct tfs_file_handle *file, struct
     return err->code;
 }
 
-static void stream_free(struct stream *own)
+static void stream_free(struct tfs_godot_stream *own)
 {
     tfs_godot_db_close(&own->db);
     tfs_file_close(&own->file);
@@ -376,7 +253,7 @@ static void stream_free(struct stream *own)
 
 static int stream_open(struct tfs_save *save, struct tfs_error *err)
 {
-    struct stream *own = calloc(1, sizeof(*own));
+    struct tfs_godot_stream *own = calloc(1, sizeof(*own));
 
     if (own == NULL)
         return tfs_fail_memory(err);
@@ -403,7 +280,7 @@ static void stream_close(struct tfs_save *save)
 /* ---- outside changes ------------------------------------------------------------------------- */
 
 /* Has the path another file by now? */
-static bool replaced(const struct tfs_save *save, const struct stream *own)
+static bool replaced(const struct tfs_save *save, const struct tfs_godot_stream *own)
 {
     struct stat now;
 
@@ -413,7 +290,7 @@ static bool replaced(const struct tfs_save *save, const struct stream *own)
 
 static int stream_changed(struct tfs_save *save, struct tfs_error *err)
 {
-    struct stream *own = save->own;
+    struct tfs_godot_stream *own = save->own;
     uint32_t version = 0;
 
     if (replaced(save, own))
@@ -427,7 +304,7 @@ static int stream_changed(struct tfs_save *save, struct tfs_error *err)
     return result == -EBUSY ? 0 : result;
 }
 
-static void stat_again(struct tfs_save *save, struct stream *own)
+static void stat_again(struct tfs_save *save, struct tfs_godot_stream *own)
 {
     struct stat st;
 
@@ -437,7 +314,7 @@ static void stat_again(struct tfs_save *save, struct stream *own)
 
 /* Reads a database that was put in the place of ours; ours stays open until that is done, because
  * what cannot be read is not to be shown instead of it. */
-static int read_another(struct tfs_save *save, struct stream *own, struct tfs_doc **doc,
+static int read_another(struct tfs_save *save, struct tfs_godot_stream *own, struct tfs_doc **doc,
                         struct tfs_error *err)
 {
     struct tfs_file_handle file = own->file;
@@ -461,7 +338,7 @@ static int read_another(struct tfs_save *save, struct stream *own, struct tfs_do
 
 /* Reads the row of meta again. If it has changed, nothing that was read before means the same: then
  * all is read. After a failure the row counts as it was. */
-static int read_by_meta(struct tfs_save *save, struct stream *own, struct tfs_doc **doc,
+static int read_by_meta(struct tfs_save *save, struct tfs_godot_stream *own, struct tfs_doc **doc,
                         struct tfs_error *err)
 {
     struct tfs_godot_db *db = &own->db;
@@ -481,7 +358,7 @@ static int read_by_meta(struct tfs_save *save, struct stream *own, struct tfs_do
     return err->code;
 }
 
-static int read_again(struct tfs_save *save, struct stream *own, struct tfs_doc **doc,
+static int read_again(struct tfs_save *save, struct tfs_godot_stream *own, struct tfs_doc **doc,
                       struct tfs_error *err)
 {
     return replaced(save, own) ? read_another(save, own, doc, err)
@@ -490,7 +367,7 @@ static int read_again(struct tfs_save *save, struct stream *own, struct tfs_doc 
 
 static int stream_reload(struct tfs_save *save, struct tfs_error *err)
 {
-    struct stream *own = save->own;
+    struct tfs_godot_stream *own = save->own;
     struct tfs_doc *doc = NULL;
 
     pthread_mutex_lock(&own->lock);
@@ -516,7 +393,7 @@ static int stream_reload(struct tfs_save *save, struct tfs_error *err)
 
 struct writing {
     struct tfs_save *save;
-    struct stream *own;
+    struct tfs_godot_stream *own;
     const struct tfs_doc *doc;
     bool foreign; /* others changed the database since it was read */
     struct tfs_error *err;
@@ -527,9 +404,9 @@ static bool differs(const struct tfs_chunk *before, const struct tfs_chunk *afte
 {
     const enum tfs_godot_tag tag = extra ? TFS_GODOT_LAZY_EXTRA : TFS_GODOT_LAZY;
 
-    if (is_lazy(after, tag))
+    if (tfs_godot_is_lazy(after, tag))
         return false;
-    return before == NULL || is_lazy(before, tag) ||
+    return before == NULL || tfs_godot_is_lazy(before, tag) ||
            !tfs_blob_equal(extra ? before->extra : before->blob,
                            extra ? after->extra : after->blob);
 }
@@ -539,8 +416,9 @@ static bool is_as_meant(const struct tfs_chunk *after, const struct tfs_godot_ro
 {
     if (after == NULL || !row->found)
         return after == NULL && !row->found;
-    return (is_lazy(after, TFS_GODOT_LAZY) || tfs_blob_equal(row->block, after->blob)) &&
-           (is_lazy(after, TFS_GODOT_LAZY_EXTRA) || tfs_blob_equal(row->extra, after->extra));
+    return (tfs_godot_is_lazy(after, TFS_GODOT_LAZY) || tfs_blob_equal(row->block, after->blob)) &&
+           (tfs_godot_is_lazy(after, TFS_GODOT_LAZY_EXTRA) ||
+            tfs_blob_equal(row->extra, after->extra));
 }
 
 /* Others changed something: this row too, in what we are about to change? One that says already
@@ -557,9 +435,9 @@ static int judge_row(const struct writing *w, const struct tfs_chunk *before,
         return w->err->code;
     same = row.found == (before != NULL);
     if (same && before != NULL && (after == NULL || differs(before, after, false)))
-        same = as_before(w->own, before, &row, false);
+        same = tfs_godot_stream_as_before(w->own, before, &row, false);
     if (same && before != NULL && (after == NULL || differs(before, after, true)))
-        same = as_before(w->own, before, &row, true);
+        same = tfs_godot_stream_as_before(w->own, before, &row, true);
     same = same || is_as_meant(after, &row);
     tfs_godot_row_release(&row);
     if (same)
@@ -678,7 +556,7 @@ const struct tfs_container tfs_godot_stream_container = {
     .tree = &tfs_godot_stream_tree,
     .probe = stream_probe,
     .open = stream_open,
-    .load = stream_load,
+    .load = tfs_godot_stream_load,
     .commit = stream_commit,
     .changed = stream_changed,
     .reload = stream_reload,

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "image/png.h"
-
-#define THREADS_MAX     8
+#define THREADS_MAX     TFS_PNG_THREADS_MAX
 #define CHUNKS_A_THREAD 32 /* fewer are not worth starting one */
+#define PIXELS_A_THREAD 32768
+#define BATCH_MAX       16 /* chunks that are fetched in one go */
 
 /* A chunk as it was when its columns were computed. */
 struct entry {
@@ -136,12 +136,20 @@ struct computing {
     atomic_uint next_row;
 };
 
+/* Chunks of one layer of a row that are to be looked into: copies, with references. */
+struct batch {
+    struct entry *entries[BATCH_MAX];
+    struct tfs_chunk chunks[BATCH_MAX];
+    size_t count;
+};
+
 struct worker {
     struct computing *all;
     pthread_t thread;
     bool started;
     bool *covered; /* of each place in the row at hand: is there something opaque above? */
     struct tfs_pixel *strip; /* the row at hand */
+    struct batch batch;
     size_t computed;
     struct tfs_error err;
 };
@@ -168,18 +176,20 @@ static void keep_columns(struct entry *entry, struct tfs_column *columns, size_t
     entry->columns = fit != NULL ? fit : columns;
 }
 
-static int compute_one(const struct computing *all, struct entry *entry, struct tfs_error *err)
+/* `err` may be set: the chunk could not be fetched. */
+static int compute_one(const struct computing *all, struct entry *entry,
+                       const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_voxels *voxels = all->save->tree->voxels;
-    const struct tfs_chunk *chunk = tfs_doc_at(all->doc, (size_t)(entry - all->columns->entries));
     struct tfs_voxel_size size = all->columns->box.chunk;
     size_t count = (size_t)size.x * size.z;
     struct tfs_column *columns = calloc(count, sizeof(*columns));
 
     if (columns == NULL)
         return tfs_fail_memory(err);
-    if ((chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
-        voxels->columns(all->save, all->doc, chunk, columns, err) < 0) {
+    if (err->code == 0 && (chunk->flags & TFS_CHUNK_DAMAGED) == 0)
+        voxels->columns(all->save, all->doc, chunk, columns, err);
+    if (err->code < 0) {
         if (err->code != -EBADMSG && err->code != -ENOTSUP) {
             free(columns);
             return err->code;
@@ -191,24 +201,86 @@ static int compute_one(const struct computing *all, struct entry *entry, struct 
     return 0;
 }
 
+/* Fetches as many chunks of the batch as one go gives, from `first`; returns where the next go
+ * begins. A failure belongs to the chunk there. */
+static size_t fetch_some(const struct computing *all, struct batch *batch, size_t first,
+                         struct tfs_error *err)
+{
+    const struct tfs_voxels *voxels = all->save->tree->voxels;
+
+    if (voxels->fetch == NULL)
+        return batch->count;
+    return first +
+           voxels->fetch(all->save, all->doc, batch->chunks + first, batch->count - first, err);
+}
+
+static int compute_batch(struct worker *w)
+{
+    struct batch *batch = &w->batch;
+    struct tfs_error late = {0}; /* of the chunk at `ready` */
+    size_t ready = 0;
+
+    for (size_t i = 0; i < batch->count && w->err.code == 0; i++) {
+        if (i == ready && late.code == 0)
+            ready = fetch_some(w->all, batch, i, &late);
+        if (i == ready) {
+            w->err = late;
+            tfs_error_reset(&late);
+            ready++;
+        }
+        w->computed++;
+        compute_one(w->all, batch->entries[i], &batch->chunks[i], &w->err);
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        tfs_blob_unref(batch->chunks[i].blob);
+        tfs_blob_unref(batch->chunks[i].extra);
+    }
+    return w->err.code;
+}
+
+static void batch_add(struct worker *w, struct entry *entry)
+{
+    const struct computing *all = w->all;
+    const struct tfs_chunk *chunk = tfs_doc_at(all->doc, (size_t)(entry - all->columns->entries));
+    struct batch *batch = &w->batch;
+
+    batch->entries[batch->count] = entry;
+    batch->chunks[batch->count++] = *chunk;
+    tfs_blob_ref(chunk->blob);
+    tfs_blob_ref(chunk->extra);
+}
+
+/* Entries of one layer of a row, from rows[end - 1] down: what is covered, and what is not and has
+ * to be looked into. Returns where they begin: no lower than `first`. */
+static size_t choose(struct worker *w, size_t first, size_t end)
+{
+    const struct tfs_columns *c = w->all->columns;
+    const int32_t layer = c->rows[end - 1]->key.y;
+
+    w->batch.count = 0;
+    while (end > first && c->rows[end - 1]->key.y == layer && w->batch.count < BATCH_MAX) {
+        struct entry *entry = c->rows[--end];
+        entry->hidden = w->covered[entry->key.x - c->box.low.x];
+        if (!entry->hidden && !entry->known)
+            batch_add(w, entry);
+    }
+    return end;
+}
+
 /* A row of chunks from the highest layer down: what is covered need not be looked into. */
 static int compute_row(struct worker *w, size_t row)
 {
     const struct tfs_columns *c = w->all->columns;
+    const size_t first = c->row_first[row];
 
     memset(w->covered, 0, w->all->width * sizeof(*w->covered));
-    for (size_t i = c->row_first[row + 1]; i-- > c->row_first[row];) {
-        struct entry *entry = c->rows[i];
-        bool *covered = &w->covered[entry->key.x - c->box.low.x];
-        entry->hidden = *covered;
-        if (entry->hidden)
-            continue;
-        if (!entry->known) {
-            w->computed++;
-            if (compute_one(w->all, entry, &w->err) < 0)
-                return w->err.code;
-        }
-        *covered = entry->opaque;
+    for (size_t end = c->row_first[row + 1], begin; end > first; end = begin) {
+        begin = choose(w, first, end);
+        if (compute_batch(w) < 0)
+            return w->err.code;
+        for (size_t i = begin; i < end; i++)
+            if (!c->rows[i]->hidden)
+                w->covered[c->rows[i]->key.x - c->box.low.x] = c->rows[i]->opaque;
     }
     return 0;
 }
@@ -248,10 +320,10 @@ static void *work(void *arg)
     return NULL;
 }
 
-static unsigned thread_count(size_t chunks)
+/* As many as are useful and can run. */
+static unsigned thread_count(size_t useful)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t useful = chunks / CHUNKS_A_THREAD;
     size_t most = processors < 1 ? 1 : (size_t)processors;
 
     useful = useful < most ? useful : most;
@@ -262,7 +334,7 @@ static unsigned thread_count(size_t chunks)
 static int compute_all(struct computing *all, struct tfs_error *err)
 {
     struct worker workers[THREADS_MAX] = {{.all = all}};
-    unsigned threads = thread_count(all->unknown);
+    unsigned threads = thread_count(all->unknown / CHUNKS_A_THREAD);
 
     for (unsigned i = 1; i < threads; i++) {
         workers[i].all = all;
@@ -415,6 +487,14 @@ size_t tfs_columns_computed(const struct tfs_columns *columns)
 }
 
 /* ---- strips ---------------------------------------------------------------------------------- */
+
+unsigned tfs_picture_threads(const struct tfs_picture_box *box)
+{
+    size_t useful = (size_t)(box->sx * box->sz) / PIXELS_A_THREAD;
+    size_t rows = (size_t)(box->sz / box->chunk.z);
+
+    return thread_count(useful < rows ? useful : rows);
+}
 
 /* Puts a column on top of what lies below it; `base` is the height of its chunk's bottom. Water
  * down to there goes on in what is right below. */

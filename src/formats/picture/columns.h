@@ -5,6 +5,7 @@
 #define TFS_FORMATS_PICTURE_COLUMNS_H
 
 #include "formats/picture/picture.h"
+#include "image/png.h"
 
 #define TFS_PICTURE_HEIGHT_MAX 65535
 
@@ -31,6 +32,10 @@ struct tfs_pixel {
 
 struct tfs_columns;
 
+/* How many threads are worth the while to draw the box, each with a strip (below) of its own: 1 to
+ * TFS_PNG_THREADS_MAX. */
+unsigned tfs_picture_threads(const struct tfs_picture_box *box);
+
 /* The columns of `doc`, whose box must fit: those of chunks that changed since the last time are
  * computed. A chunk that does not decode counts as empty. Until tfs_columns_unlock all others
  * wait. */
@@ -38,7 +43,8 @@ int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tf
                      struct tfs_error *err);
 void tfs_columns_unlock(struct tfs_columns *columns);
 
-/* Row `row` of chunks: pixels[z * box.sx + x] for 0 <= z < box.chunk.z. */
+/* Row `row` of chunks, for several threads at once: pixels[z * box.sx + x] for 0 <= z <
+ * box.chunk.z. */
 void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct tfs_pixel *pixels);
 
 /* The lowest and the highest of all heights that are not 0; low is above high where all are 0. */

@@ -11,7 +11,6 @@
 #include "formats/info.h"
 #include "formats/picture/columns.h"
 #include "formats/picture/sculpt.h"
-#include "image/png.h"
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
@@ -83,19 +82,22 @@ static int form_init(const struct tfs_save *save, const struct tfs_doc *doc, str
     return 0;
 }
 
+/* What one thread draws with. */
 struct drawing {
     const struct tfs_picture_box *box;
-    struct tfs_columns *columns;
+    const struct tfs_columns *columns;
     struct tfs_pixel *strip;
+    uint32_t drawn; /* the row of chunks that is in it */
 };
 
 static void draw_row(void *arg, uint32_t row, uint8_t *samples)
 {
     struct drawing *d = arg;
-    uint32_t within = row % d->box->chunk.z;
+    uint32_t within = row % d->box->chunk.z, strip = row / d->box->chunk.z;
 
-    if (within == 0)
-        tfs_columns_strip(d->columns, row / d->box->chunk.z, d->strip);
+    if (strip != d->drawn)
+        tfs_columns_strip(d->columns, strip, d->strip);
+    d->drawn = strip;
     const struct tfs_pixel *pixel = d->strip + (size_t)within * d->box->sx;
     for (uint64_t x = 0; x < d->box->sx; x++) {
         samples[2 * x] = (uint8_t)(pixel[x].height >> 8);
@@ -103,23 +105,40 @@ static void draw_row(void *arg, uint32_t row, uint8_t *samples)
     }
 }
 
+/* The caller has locked the columns. */
+static int draw(const struct form *form, const struct tfs_columns *columns, struct tfs_buf *out,
+                struct tfs_error *err)
+{
+    const unsigned threads = tfs_picture_threads(&form->box);
+    const size_t pixels = (size_t)form->box.sx * form->box.chunk.z;
+    struct drawing drawings[TFS_PNG_THREADS_MAX];
+    void *args[TFS_PNG_THREADS_MAX];
+    struct tfs_pixel *strips = calloc(threads * pixels, sizeof(*strips));
+
+    if (strips == NULL)
+        return tfs_fail_memory(err);
+    for (unsigned i = 0; i < threads; i++) {
+        drawings[i] = (struct drawing){&form->box, columns, strips + i * pixels, UINT32_MAX};
+        args[i] = &drawings[i];
+    }
+    tfs_png_write_shared(&form->shape, draw_row, args, threads, out, err);
+    free(strips);
+    return err->code;
+}
+
 static int heightmap_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                          struct tfs_buf *out, struct tfs_error *err)
 {
+    struct tfs_columns *columns;
     struct form form;
-    struct drawing d = {.box = &form.box};
 
     (void)at;
     if (form_init(save, doc, &form, err) < 0)
         return err->code;
-    d.strip = calloc((size_t)form.box.sx * form.box.chunk.z, sizeof(*d.strip));
-    if (d.strip == NULL)
-        return tfs_fail_memory(err);
-    if (tfs_columns_lock(save, doc, &d.columns, err) == 0) {
-        tfs_png_write(&form.shape, draw_row, &d, out, err);
-        tfs_columns_unlock(d.columns);
+    if (tfs_columns_lock(save, doc, &columns, err) == 0) {
+        draw(&form, columns, out, err);
+        tfs_columns_unlock(columns);
     }
-    free(d.strip);
     return err->code;
 }
 

@@ -9,22 +9,25 @@
 #include <string.h>
 
 #include "formats/picture/columns.h"
-#include "image/png.h"
 
 #define EMPTY         0x16181dU /* where there is no voxel */
 #define WATER_SHALLOW 0x4f93c4U
 #define WATER_DEEP    0x1d4478U
 #define WATER_DEPTH   28 /* from here on it does not get darker */
 
-#define LIGHT_PLAIN 236 /* of 256: level ground */
+/* Of 256; together always above 0. */
+#define LIGHT_PLAIN 236 /* level ground */
 #define STEP_MAX    7
-#define HEIGHT_TONE 34 /* of 256: how much darker the lowest ground is than the highest */
+#define HEIGHT_TONE 34 /* how much darker the lowest ground is than the highest */
 
+/* What one thread draws with; all but the strip is the same for all. */
 struct map {
     struct tfs_picture_box box;
     struct tfs_columns *columns;
-    struct tfs_pixel *strip; /* one row more than a strip: the last one of the strip before */
     uint32_t low, high;      /* of all heights that are not 0 */
+    int8_t *tones;           /* of heights from low on: what they lighten, in 256ths */
+    struct tfs_pixel *strip; /* one row more than a strip: the last one of the strip before */
+    uint32_t drawn;          /* the row of chunks that is in it */
 };
 
 void tfs_map_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
@@ -63,44 +66,52 @@ static uint32_t water_colour(const struct tfs_pixel *pixel)
     return pixel->bed == TFS_COLOUR_NONE ? water : mix(pixel->bed, water, cover);
 }
 
-/* How much one step up from its neighbour lightens a pixel, in 256ths: the first step most. */
-static int32_t slope_light(int32_t step)
+/* How much a pixel is lightened by being so much higher than its neighbour, in 256ths: by the first
+ * step most. Not at all where there is nothing beside it, or the water's surface begins. */
+static int32_t slope_light(const struct tfs_pixel *pixel, const struct tfs_pixel *neighbour)
 {
-    static const int32_t light[STEP_MAX + 1] = {0, 26, 40, 50, 57, 62, 66, 69};
-    int32_t size = step < 0 ? -step : step;
+    static const int8_t light[2 * STEP_MAX + 1] = {-51, -49, -46, -42, -37, -30, -19, 0,
+                                                   19,  30,  37,  42,  46,  49,  51};
+    int32_t step = (int32_t)pixel->height - (int32_t)neighbour->height;
 
-    size = light[size < STEP_MAX ? size : STEP_MAX];
-    return step < 0 ? -size : size;
+    step = step < -STEP_MAX ? -STEP_MAX : step > STEP_MAX ? STEP_MAX : step;
+    return neighbour->height == 0 ? 0 : light[step + STEP_MAX];
 }
 
-/* The step from a neighbour; none where there is nothing, or the water's surface begins. */
-static int32_t step_from(const struct tfs_pixel *pixel, const struct tfs_pixel *neighbour)
-{
-    return neighbour->height == 0 ? 0 : (int32_t)pixel->height - (int32_t)neighbour->height;
-}
-
-static uint32_t lit(uint32_t colour, int32_t light)
+static uint32_t lit(uint32_t colour, uint32_t light)
 {
     uint32_t result = 0;
 
     for (unsigned shift = 0; shift < 24; shift += 8) {
-        int32_t channel = (int32_t)(colour >> shift & 0xff) * light / 256;
-        result |= (uint32_t)(channel > 255 ? 255 : channel) << shift;
+        uint32_t channel = (colour >> shift & 0xff) * light / 256;
+        result |= (channel > 255 ? 255 : channel) << shift;
     }
     return result;
+}
+
+/* Most pixels have a height of few: what each is worth is computed once. */
+static int make_tones(struct map *map, struct tfs_error *err)
+{
+    const uint32_t count = map->low > map->high ? 0 : map->high - map->low + 1;
+
+    map->tones = malloc(count + 1);
+    if (map->tones == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < count; i++)
+        map->tones[i] =
+            (int8_t)(HEIGHT_TONE / 2 - (int32_t)(HEIGHT_TONE * (count - 1 - i) / count));
+    return 0;
 }
 
 /* Ground rising to the south-east faces the light. */
 static uint32_t ground_colour(const struct map *map, const struct tfs_pixel *pixel, bool first)
 {
-    int32_t light = LIGHT_PLAIN;
+    int32_t light = LIGHT_PLAIN + map->tones[pixel->height - map->low];
 
-    light += slope_light(step_from(pixel, pixel - map->box.sx)) * 3 / 4;
+    light += slope_light(pixel, pixel - map->box.sx);
     if (!first)
-        light += slope_light(step_from(pixel, pixel - 1)) * 3 / 4;
-    light -= (int32_t)(HEIGHT_TONE * (map->high - pixel->height) / (map->high - map->low + 1));
-    light += HEIGHT_TONE / 2;
-    return lit(pixel->colour, light);
+        light += slope_light(pixel, pixel - 1);
+    return lit(pixel->colour, (uint32_t)light);
 }
 
 static uint32_t colour_of(const struct map *map, const struct tfs_pixel *pixel, bool first)
@@ -112,25 +123,29 @@ static uint32_t colour_of(const struct map *map, const struct tfs_pixel *pixel, 
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The next strip, behind the last row of the one before; above the first there is nothing. */
-static void next_strip(struct map *map, uint32_t strip)
+/* A strip, behind the last row of the one before; above the first there is nothing. */
+static void draw_strip(struct map *map, uint32_t strip)
 {
-    size_t width = (size_t)map->box.sx;
+    const size_t width = (size_t)map->box.sx;
+    struct tfs_pixel *first = map->strip + width, *last = map->strip + map->box.chunk.z * width;
 
+    if (strip > 0 && map->drawn != strip - 1)
+        tfs_columns_strip(map->columns, strip - 1, first);
     if (strip > 0)
-        memcpy(map->strip, map->strip + map->box.chunk.z * width, width * sizeof(*map->strip));
+        memcpy(map->strip, last, width * sizeof(*last));
     else
-        memset(map->strip, 0, width * sizeof(*map->strip));
-    tfs_columns_strip(map->columns, strip, map->strip + width);
+        memset(map->strip, 0, width * sizeof(*last));
+    tfs_columns_strip(map->columns, strip, first);
+    map->drawn = strip;
 }
 
 static void map_row(void *arg, uint32_t row, uint8_t *samples)
 {
     struct map *map = arg;
-    uint32_t within = row % map->box.chunk.z;
+    uint32_t within = row % map->box.chunk.z, strip = row / map->box.chunk.z;
 
-    if (within == 0)
-        next_strip(map, row / map->box.chunk.z);
+    if (strip != map->drawn)
+        draw_strip(map, strip);
     const struct tfs_pixel *pixel = map->strip + (size_t)(within + 1) * map->box.sx;
     for (uint64_t x = 0; x < map->box.sx; x++, samples += 3) {
         uint32_t colour = colour_of(map, &pixel[x], x == 0);
@@ -142,6 +157,28 @@ static void map_row(void *arg, uint32_t row, uint8_t *samples)
 
 /* ---- the lens -------------------------------------------------------------------------------- */
 
+static int draw(const struct map *map, struct tfs_buf *out, struct tfs_error *err)
+{
+    const struct tfs_png_shape shape = map_shape(&map->box);
+    const unsigned threads = tfs_picture_threads(&map->box);
+    const size_t pixels = (size_t)map->box.sx * (map->box.chunk.z + 1);
+    struct map maps[TFS_PNG_THREADS_MAX];
+    void *args[TFS_PNG_THREADS_MAX];
+    struct tfs_pixel *strips = calloc(threads * pixels, sizeof(*strips));
+
+    if (strips == NULL)
+        return tfs_fail_memory(err);
+    for (unsigned i = 0; i < threads; i++) {
+        maps[i] = *map;
+        maps[i].strip = strips + i * pixels;
+        maps[i].drawn = UINT32_MAX;
+        args[i] = &maps[i];
+    }
+    tfs_png_write_shared(&shape, map_row, args, threads, out, err);
+    free(strips);
+    return err->code;
+}
+
 static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)
 {
@@ -150,16 +187,13 @@ static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
     (void)at;
     if (!tfs_picture_box(save->tree->voxels, doc, &map.box) || !tfs_picture_box_fits(&map.box))
         return tfs_fail(err, -ENOENT, "there is no picture of this save, info.txt says why");
-    map.strip = calloc((size_t)map.box.sx * (map.box.chunk.z + 1), sizeof(*map.strip));
-    if (map.strip == NULL)
-        return tfs_fail_memory(err);
     if (tfs_columns_lock(save, doc, &map.columns, err) == 0) {
-        struct tfs_png_shape shape = map_shape(&map.box);
         tfs_columns_range(map.columns, &map.low, &map.high);
-        tfs_png_write(&shape, map_row, &map, out, err);
+        if (make_tones(&map, err) == 0)
+            draw(&map, out, err);
         tfs_columns_unlock(map.columns);
     }
-    free(map.strip);
+    free(map.tones);
     return err->code;
 }
 

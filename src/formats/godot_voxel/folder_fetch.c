@@ -1,0 +1,313 @@
+/*
+ * A block's coordinate -> its bytes in a region of the folder, for several threads at once.
+ *
+ * Must not know documents, nor how regions change. Under own->lock is looked up where a block lies
+ * and in which file; that is opened and read without, for it takes longest. That it is the block of
+ * that table all the same rests on three things: a commit puts a new file in the place of the old
+ * one, which an open descriptor still reads; a file is looked at after the reading, and one that
+ * others wrote into meanwhile, or that was put there since, is not the one that was known; and what
+ * is found to be so is tried once more, with a file that is opened under the lock, where no commit
+ * of ours comes in between.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/godot_voxel/folder.h"
+
+/* ---- open files ------------------------------------------------------------------------------ */
+
+static struct tfs_godot_opened *opened_ref(struct tfs_godot_opened *opened)
+{
+    atomic_fetch_add_explicit(&opened->refs, 1, memory_order_relaxed);
+    return opened;
+}
+
+static void opened_unref(struct tfs_godot_opened *opened)
+{
+    if (opened == NULL || atomic_fetch_sub_explicit(&opened->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    tfs_file_close(&opened->file);
+    free(opened);
+}
+
+static int opened_make(const struct tfs_save *save, struct tfs_key place,
+                       struct tfs_godot_opened **opened, struct tfs_error *err)
+{
+    char *path = tfs_godot_folder_region_path(save->path, place);
+    struct tfs_godot_opened *made = calloc(1, sizeof(*made));
+
+    if (path == NULL || made == NULL)
+        tfs_fail_memory(err);
+    else
+        tfs_file_open(path, false, &made->file, err);
+    free(path);
+    if (err->code < 0) {
+        free(made);
+        return err->code;
+    }
+    atomic_init(&made->refs, 1);
+    made->place = place;
+    *opened = made;
+    return 0;
+}
+
+void tfs_godot_folder_forget(struct tfs_godot_folder *own)
+{
+    for (unsigned i = 0; i < TFS_GODOT_OPENED_MAX; i++) {
+        opened_unref(own->opened[i]);
+        own->opened[i] = NULL;
+    }
+}
+
+/* Puts the file, whose reference it takes, in front of the first `at` ones. */
+static void put_first(struct tfs_godot_folder *own, struct tfs_godot_opened *opened, unsigned at)
+{
+    memmove(&own->opened[1], &own->opened[0], at * sizeof(own->opened[0]));
+    own->opened[0] = opened;
+}
+
+/* One of the files that are kept open: a reference; NULL: it is none of them. */
+static struct tfs_godot_opened *find_opened(struct tfs_godot_folder *own, struct tfs_key place)
+{
+    for (unsigned i = 0; i < TFS_GODOT_OPENED_MAX && own->opened[i] != NULL; i++)
+        if (tfs_key_compare(own->opened[i]->place, place) == 0) {
+            put_first(own, own->opened[i], i);
+            return opened_ref(own->opened[0]);
+        }
+    return NULL;
+}
+
+/* Keeps the file open, in the place of the one that nobody asked for longest. */
+static void keep_opened(struct tfs_godot_folder *own, struct tfs_godot_opened *opened)
+{
+    pthread_mutex_lock(&own->lock);
+    struct tfs_godot_opened *oldest = own->opened[TFS_GODOT_OPENED_MAX - 1];
+    put_first(own, opened_ref(opened), TFS_GODOT_OPENED_MAX - 1);
+    pthread_mutex_unlock(&own->lock);
+    opened_unref(oldest);
+}
+
+/* ---- where to read --------------------------------------------------------------------------- */
+
+/* Bytes that are to be read, and the file that they are known to be in. */
+struct source {
+    struct tfs_key place;
+    struct stat st;
+    uint64_t offset, size;
+    struct tfs_godot_opened *opened; /* a reference */
+};
+
+/* Sets all but `opened`. The caller holds the lock. ENOENT: there is no such thing, which is no
+ * failure. */
+typedef int (*locate_fn)(const struct tfs_godot_folder *own, struct tfs_key key,
+                         struct source *source, struct tfs_error *err);
+
+static int locate_block(const struct tfs_godot_folder *own, struct tfs_key key,
+                        struct source *source, struct tfs_error *err)
+{
+    uint32_t index;
+    struct tfs_key place = tfs_godot_folder_place(&own->index.meta, key, &index);
+    const struct tfs_godot_region_file *file = tfs_godot_index_find(&own->index, place);
+    const struct tfs_godot_slot *slot =
+        file == NULL ? NULL : tfs_godot_region_file_slot(file, index);
+
+    if (slot == NULL)
+        return tfs_fail(err, -ESTALE, "another program removed this block");
+    source->place = place;
+    source->st = file->st;
+    source->offset = tfs_godot_extent_offset(&file->region, slot->extent);
+    source->size = tfs_godot_extent_size(&file->region, slot->extent, (uint64_t)file->st.st_size);
+    return 0;
+}
+
+static int locate_palette(const struct tfs_godot_folder *own, struct tfs_key key,
+                          struct source *source, struct tfs_error *err)
+{
+    uint32_t index;
+    struct tfs_key place = tfs_godot_folder_place(&own->index.meta, key, &index);
+    const struct tfs_godot_region_file *file = tfs_godot_index_find(&own->index, place);
+
+    (void)err;
+    if (file == NULL || !file->region.palette)
+        return -ENOENT;
+    source->place = place;
+    source->st = file->st;
+    source->offset = TFS_GODOT_REGION_HEADER_3;
+    source->size = TFS_GODOT_REGION_PALETTE;
+    return 0;
+}
+
+/* `anew`: the file is opened under the lock, whichever is kept open. */
+static int source_open(struct tfs_save *save, locate_fn locate, struct tfs_key key, bool anew,
+                       struct source *source, struct tfs_error *err)
+{
+    struct tfs_godot_folder *own = save->own;
+
+    source->opened = NULL;
+    pthread_mutex_lock(&own->lock);
+    int result = locate(own, key, source, err);
+    if (result == 0 && anew) {
+        tfs_godot_folder_forget(own);
+        result = opened_make(save, source->place, &source->opened, err);
+    } else if (result == 0) {
+        source->opened = find_opened(own, source->place);
+    }
+    pthread_mutex_unlock(&own->lock);
+    if (result < 0 || source->opened != NULL)
+        return result;
+    if (opened_make(save, source->place, &source->opened, err) < 0)
+        return err->code;
+    keep_opened(own, source->opened);
+    return 0;
+}
+
+/* Was it, when all was read, still the file whose table is known? If not, why reading failed does
+ * not matter. */
+static int source_check(const struct source *source, struct tfs_error *err)
+{
+    struct stat now;
+
+    if (fstat(source->opened->file.fd, &now) < 0) {
+        tfs_error_reset(err);
+        return tfs_fail_errno(err, "the region cannot be examined");
+    }
+    if (now.st_ino == source->st.st_ino && now.st_size == source->st.st_size &&
+        now.st_mtim.tv_sec == source->st.st_mtim.tv_sec &&
+        now.st_mtim.tv_nsec == source->st.st_mtim.tv_nsec)
+        return err->code;
+    tfs_error_reset(err);
+    return tfs_fail(err, -ESTALE, "another program changed the region of this chunk");
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Reads from the source's `offset` on, appending, until there are `least` bytes; takes up to `most`
+ * if they come along. */
+static int read_some(const struct source *source, size_t least, size_t most, struct tfs_buf *out,
+                     struct tfs_error *err)
+{
+    if (tfs_buf_reserve(out, most - out->size) == NULL)
+        return tfs_buf_check(out, err);
+    while (out->size < least) {
+        ssize_t got = pread(source->opened->file.fd, out->data + out->size, most - out->size,
+                            (off_t)(source->offset + out->size));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return tfs_fail_errno(err, "the region cannot be read");
+        if (got == 0)
+            return tfs_fail(err, -EIO, "the region ends before its block does");
+        out->size += (size_t)got;
+    }
+    return 0;
+}
+
+/* The stored block of a slot. One whose size does not fit its sectors is what the sectors hold: it
+ * will not decode, and shows that. What is behind the block comes along with it most of the time,
+ * but need not be readable. */
+static int read_block(const struct source *source, struct tfs_blob **stored, struct tfs_error *err)
+{
+    struct tfs_buf bytes = {0};
+    size_t most = (size_t)source->size;
+
+    if (most < TFS_GODOT_BLOCK_HEADER)
+        return tfs_blob_copy((struct tfs_span){0}, stored, err);
+    if (read_some(source, TFS_GODOT_BLOCK_HEADER, most, &bytes, err) == 0) {
+        struct tfs_cursor c = tfs_cursor_init(tfs_buf_span(&bytes));
+        uint32_t claimed = tfs_take_u32le(&c);
+        if (claimed < most - TFS_GODOT_BLOCK_HEADER)
+            most = TFS_GODOT_BLOCK_HEADER + claimed;
+        read_some(source, most, bytes.size > most ? bytes.size : most, &bytes, err);
+    }
+    if (err->code == 0) {
+        bytes.size = most - TFS_GODOT_BLOCK_HEADER;
+        memmove(bytes.data, bytes.data + TFS_GODOT_BLOCK_HEADER, bytes.size);
+        tfs_blob_take(&bytes, stored, err);
+    }
+    tfs_buf_release(&bytes);
+    return err->code;
+}
+
+static int read_palette(const struct source *source, struct tfs_blob **colours,
+                        struct tfs_error *err)
+{
+    struct tfs_buf bytes = {0};
+
+    if (read_some(source, (size_t)source->size, (size_t)source->size, &bytes, err) == 0)
+        tfs_blob_take(&bytes, colours, err);
+    tfs_buf_release(&bytes);
+    return err->code;
+}
+
+/* What is read, and how. */
+struct wish {
+    locate_fn locate;
+    int (*read)(const struct source *source, struct tfs_blob **blob, struct tfs_error *err);
+};
+
+static int try_once(struct tfs_save *save, const struct wish *wish, struct tfs_key key, bool anew,
+                    struct tfs_blob **blob, struct tfs_error *err)
+{
+    struct source source;
+    struct tfs_blob *found = NULL;
+
+    int result = source_open(save, wish->locate, key, anew, &source, err);
+    if (result < 0)
+        return result;
+    wish->read(&source, &found, err);
+    result = source_check(&source, err);
+    opened_unref(source.opened);
+    if (result < 0)
+        tfs_blob_unref(found);
+    else
+        *blob = found;
+    return result;
+}
+
+static int fetch(struct tfs_save *save, const struct wish *wish, struct tfs_key key,
+                 struct tfs_blob **blob, struct tfs_error *err)
+{
+    int result = try_once(save, wish, key, false, blob, err);
+
+    if (result != -ESTALE)
+        return result;
+    tfs_error_reset(err);
+    return try_once(save, wish, key, true, blob, err);
+}
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+int tfs_godot_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
+                           struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
+{
+    static const struct wish block = {locate_block, read_block};
+
+    (void)extra;
+    return fetch(save, &block, chunk->key, stored, err);
+}
+
+/* Nobody edits palettes, so that of the file is that of the document. */
+int tfs_godot_folder_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                             uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err)
+{
+    static const struct wish palette = {locate_palette, read_palette};
+    struct tfs_blob *bytes = NULL;
+
+    (void)doc;
+    int result = fetch(save, &palette, key, &bytes, err);
+    if (result < 0)
+        return result == -ENOENT && err->code == 0 ? 0 : result;
+    memcpy(colours, bytes->data, TFS_GODOT_REGION_PALETTE);
+    tfs_blob_unref(bytes);
+    return 1;
+}
+
+int tfs_godot_folder_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
+                          struct tfs_blob **blob, struct tfs_error *err)
+{
+    if (extra)
+        return tfs_fail(err, -ENOENT, "this chunk has no such value");
+    return tfs_godot_folder_fetch(save, chunk, blob, NULL, err);
+}

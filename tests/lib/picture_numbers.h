@@ -1,0 +1,25 @@
+/*
+ * heightmap.png and map.png as numbers, for tests: one picture of heights at a time, in static
+ * storage. A picture that is none fails the test.
+ */
+#ifndef TFS_TESTS_PICTURE_NUMBERS_H
+#define TFS_TESTS_PICTURE_NUMBERS_H
+
+#include "formats/format.h"
+#include "image/png.h"
+
+#define HEIGHTS_MAX (1 << 20)
+
+extern uint32_t width, depth;         /* columns along x and z */
+extern uint16_t heights[HEIGHTS_MAX]; /* heights[z * width + x] */
+
+/* Reads the picture of `doc` from its bytes. */
+void height_picture_read(const struct tfs_save *save, const struct tfs_doc *doc,
+                         struct tfs_span png);
+/* Appends the picture as PNG, grey of 8 or 16 bits. */
+void height_picture_write(enum tfs_png_type type, struct tfs_buf *png);
+
+/* A pixel of map.png, as 0xRRGGBB. */
+uint32_t map_picture_colour(struct tfs_span png, uint32_t x, uint32_t z);
+
+#endif
