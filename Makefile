@@ -34,7 +34,8 @@ endif
 
 COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFUSE_USE_VERSION=314 $(WARN) -Isrc \
 	$(LIB_CFLAGS) $(CPPFLAGS) $(CFLAGS) -pthread -MMD -MP
-LINK = $(CC) $(CFLAGS) $(LDFLAGS) -pthread
+# All names of libraries are found at the start, and their table cannot be written to then.
+LINK = $(CC) $(CFLAGS) -Wl,-z,relro,-z,now $(LDFLAGS) -pthread
 
 SRC := $(filter-out src/main.c,$(shell find src -name '*.c' 2>/dev/null | sort))
 OBJ := $(SRC:%.c=$(BUILD)/obj/%.o)

@@ -83,3 +83,10 @@ void tfs_cache_add(struct tfs_cache *cache, uint64_t id, uint64_t stamp, struct 
     while (cache->bytes > cache->limit && cache->oldest != entry)
         drop(cache, cache->oldest);
 }
+
+void tfs_cache_drop(struct tfs_cache *cache, uint64_t id, uint64_t stamp)
+{
+    struct tfs_cache_entry *entry = tfs_map_find(&cache->entries, id);
+    if (entry != NULL && entry->stamp == stamp)
+        drop(cache, entry);
+}

@@ -25,5 +25,7 @@ struct tfs_blob *tfs_cache_find(struct tfs_cache *cache, uint64_t id, uint64_t s
 /* Remembers (takes a reference); without memory it does not. The newest entry stays whatever its
  * size. */
 void tfs_cache_add(struct tfs_cache *cache, uint64_t id, uint64_t stamp, struct tfs_blob *blob);
+/* Forgets them, if they are of that stamp. */
+void tfs_cache_drop(struct tfs_cache *cache, uint64_t id, uint64_t stamp);
 
 #endif

@@ -187,9 +187,11 @@ static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct
                                  scratch_directories(s, tfs_node_id(node)));
 }
 
+/* An id has the slot above the file, both small numbers. The files of a chunk get places side by
+ * side, those of the next chunk the next ones. */
 static struct tfs_size *size_place(struct tfs_session *s, uint64_t id)
 {
-    return &s->sizes[(id ^ id >> 16) % TFS_SIZES];
+    return &s->sizes[((id >> 16) * s->save->tree->chunk_count + (id & 0xffff)) % TFS_SIZES];
 }
 
 /* The size of a file that is not remembered; renders when that is the only way, and `cheap` does

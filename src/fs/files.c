@@ -114,6 +114,9 @@ static void handle_free(struct tfs_session *s, struct tfs_handle *handle)
     *(handle->before ? &handle->before->behind : &s->handles) = handle->behind;
     if (handle->behind != NULL)
         handle->behind->before = handle->before;
+    /* What was read lies in the kernel's cache now: the memory does for the next file. */
+    if (handle->blob != NULL)
+        tfs_cache_drop(&s->cache, tfs_node_id(&handle->inode->node), handle->stamp);
     handle->inode->handles--;
     handle->inode->writers -= handle->writer ? 1 : 0;
     tfs_blob_unref(handle->blob);
@@ -175,14 +178,15 @@ static bool must_look_again(struct tfs_session *s, const struct tfs_inode *inode
     const struct tfs_change *change = inode->kind == TFS_INODE_VIRTUAL
                                           ? tfs_change_known_locked(s, tfs_node_id(&inode->node))
                                           : NULL;
+    uint64_t file = inode->kind == TFS_INODE_VIRTUAL ? tfs_node_id(&inode->node) : inode->id;
     struct tfs_retry *retry = &s->retries[(unsigned)caller % TFS_RETRIES];
-    bool again = retry->caller == caller && retry->id == inode->id;
+    bool again = retry->caller == caller && retry->file == file;
     *retry = (struct tfs_retry){0};
     bool told = change != NULL ? change->told_stamp == change->stamp
                                : inode->kind != TFS_INODE_VIRTUAL || s->base_stamp == 0;
     if (again || told)
         return false;
-    *retry = (struct tfs_retry){inode->id, caller};
+    *retry = (struct tfs_retry){file, caller};
     return true;
 }
 

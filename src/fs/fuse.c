@@ -542,6 +542,7 @@ int tfs_fuse_loop(struct tfs_fuse *fuse)
     if (config != NULL) {
         fuse_loop_cfg_set_max_threads(config, fuse->threads);
         fuse_loop_cfg_set_idle_threads(config, fuse->threads);
+        fuse_loop_cfg_set_clone_fd(config, 1); /* threads do not wait for one another's replies */
         result = fuse_session_loop_mt(fuse->se, config);
         fuse_loop_cfg_destroy(config);
     }

@@ -92,7 +92,8 @@ static bool give_schema(struct reading *r)
     struct tfs_node node;
     size_t next = 0;
     size_t i = (size_t)(r->offset - SCHEMA);
-    while (r->schema && tfs_tree_entry(r->s->save, r->s->doc, &r->dir, i, &next, &node) == 1) {
+    while (r->schema &&
+           tfs_tree_name_of_schema(r->s->save, r->s->doc, &r->dir, i, &next, &node) == 1) {
         if (!give_node(r, &node, SCHEMA + next))
             return false;
         i = next;

@@ -176,7 +176,8 @@ bool tfs_directory_empty_locked(struct tfs_session *s, const struct tfs_node *di
 {
     struct tfs_node child;
     size_t next;
-    for (size_t i = 0; tfs_tree_entry(s->save, s->doc, dir, i, &next, &child) == 1; i = next) {
+    for (size_t i = 0; tfs_tree_name_of_schema(s->save, s->doc, dir, i, &next, &child) == 1;
+         i = next) {
         if (tfs_visible_locked(s, &child))
             return false;
     }

@@ -212,6 +212,20 @@ static int take_mine(struct tfs_session *s, struct tfs_error *err)
     return result;
 }
 
+static int give_way_to_theirs(struct tfs_session *s, struct tfs_error *err)
+{
+    bool accepted = s->doc->version != s->disk->version;
+    if (tfs_keep_changes_rejected(s, s->disk) < 0)
+        return tfs_fail_memory(err);
+    outdate_pending(s);
+    int result = take_theirs(s, err);
+    if (result == 0 && accepted)
+        return tfs_fail(err, -ESTALE,
+                        "the save was changed by another program, and our edits gave way to it, as "
+                        "conflict=theirs says");
+    return result;
+}
+
 static int resolve(struct tfs_session *s, bool editing, struct tfs_error *err)
 {
     if (!editing)
@@ -222,10 +236,7 @@ static int resolve(struct tfs_session *s, bool editing, struct tfs_error *err)
     case TFS_CONFLICT_MINE:
         return take_mine(s, err);
     case TFS_CONFLICT_THEIRS:
-        if (tfs_keep_changes_rejected(s, s->disk) < 0)
-            return tfs_fail_memory(err);
-        outdate_pending(s);
-        return take_theirs(s, err);
+        return give_way_to_theirs(s, err);
     }
     return 0;
 }

@@ -9,10 +9,13 @@
  *   listing.c   reading directories
  *   files.c     open, create, read, write, flush, release, setattr
  *   edits.c     judging documents, chunk operations
+ *   closing.c   what closes, truncates and renames onto files of the schema judge
+ *   adopt.c     showing another document, taking edits back
  *   worker.c    the queue, commits, timers
  *   answers.c   invalidations, then replies
  *   outside.c   changes behind our back, reload
- *   keep.c      errors.log, rejected/, NAME.unsaved-DATE/
+ *   keep.c      errors.log, rejected/
+ *   unsaved.c   NAME.unsaved-DATE/
  *
  * Invariants:
  *  1. `lock` guards everything here; functions ending in _locked want it held. The worker thread
@@ -163,7 +166,7 @@ struct tfs_job {
 
 /* Who was told ESTALE for which file, and comes back at once. */
 struct tfs_retry {
-    uint64_t id;
+    uint64_t file; /* computed id of a file of the schema, which others may have replaced since */
     pid_t caller;
 };
 
@@ -205,8 +208,9 @@ struct tfs_session {
     int broken;          /* the save on disk cannot be read any more: negative errno */
     bool owed; /* save->doc was read, but could not be shown yet: nothing is edited before */
     size_t rejected_dropped; /* refused texts that were let go for newer ones */
-    bool again; /* a document lost its last writer and could not be judged for want of memory */
-    bool stale; /* it changed under pending edits and nobody decided yet */
+    bool again;    /* a document lost its last writer and could not be judged for want of memory */
+    bool stale;    /* it changed under pending edits and nobody decided yet */
+    bool gave_way; /* accepted edits went to rejected/, and no barrier was told; the worker's */
     uint64_t commits;
     int64_t commit_deadline; /* 0: none */
     int64_t poll_deadline;
@@ -361,38 +365,47 @@ bool tfs_directory_empty_locked(struct tfs_session *s, const struct tfs_node *di
 /* Was every file of the new chunk that always exists accepted once? */
 bool tfs_fresh_complete(const struct tfs_session *s, const struct tfs_fresh *fresh);
 
-/* ---- edits.c ---- */
-/* Puts `text` for `node` on the current document; *changed: it differs now. The worker's. */
-int tfs_judge(struct tfs_session *s, const struct tfs_node *node, struct tfs_span text,
-              struct tfs_job *job, struct tfs_error *err);
-int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct tfs_job *job,
-                     struct tfs_error *err);
-/* Logs why an edit of `node` was refused. The worker's. */
-void tfs_log_refusal(struct tfs_session *s, const struct tfs_node *node,
-                     const struct tfs_error *err);
-int tfs_apply_make_chunk(struct tfs_session *s, struct tfs_job *job);
-int tfs_apply_remove_chunk(struct tfs_session *s, struct tfs_job *job);
-int tfs_apply_move_chunk(struct tfs_session *s, struct tfs_job *job);
-int tfs_apply_flush(struct tfs_session *s, struct tfs_job *job);
-int tfs_apply_release(struct tfs_session *s, struct tfs_job *job);
-int tfs_apply_stale(struct tfs_session *s, struct tfs_job *job);
-int tfs_apply_truncate(struct tfs_session *s, struct tfs_job *job);
-void tfs_settle_truncate(struct tfs_session *s, struct tfs_job *job);
-int tfs_apply_rename(struct tfs_session *s, struct tfs_job *job);
-void tfs_settle_rename(struct tfs_session *s, struct tfs_job *job);
-void tfs_settle_make_chunk(struct tfs_session *s, struct tfs_job *job);
-void tfs_settle_remove_chunk(struct tfs_session *s, struct tfs_job *job);
-/* Takes an edit back whose commit failed; it stays where later edits stand on it. */
-void tfs_undo(struct tfs_session *s, struct tfs_job *job);
-/* Do both say the same? */
-bool tfs_same_content(const struct tfs_doc *a, const struct tfs_doc *b);
+/* ---- adopt.c ---- */
 /* Makes room for a document, so that it can be adopted; or -ENOMEM. */
 int tfs_adopt_prepare(struct tfs_session *s, const struct tfs_doc *doc, struct tfs_error *err);
 /* Makes `doc`, for which there is room, the shown document (takes the reference): times, stamps,
  * ids to invalidate; `self` (may be NULL) keeps its times. */
 void tfs_adopt(struct tfs_session *s, struct tfs_doc *doc, const struct tfs_node *self);
+/* Finishes the edit, makes its document the shown one, and notes in the job what it did. */
+int tfs_adopt_edit(struct tfs_session *s, struct tfs_edit *edit, const struct tfs_node *self,
+                   struct tfs_job *job, struct tfs_error *err);
+/* Takes an edit back whose commit failed; it stays where later edits stand on it. */
+void tfs_undo(struct tfs_session *s, struct tfs_job *job);
+/* Do both say the same? */
+bool tfs_same_content(const struct tfs_doc *a, const struct tfs_doc *b);
+
+/* ---- edits.c ---- */
+/* Puts `text` for `node` on the current document. The worker's. */
+int tfs_judge(struct tfs_session *s, const struct tfs_node *node, struct tfs_span text,
+              struct tfs_job *job, struct tfs_error *err);
+int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct tfs_job *job,
+                     struct tfs_error *err);
+int tfs_apply_make_chunk(struct tfs_session *s, struct tfs_job *job);
+int tfs_apply_remove_chunk(struct tfs_session *s, struct tfs_job *job);
+int tfs_apply_move_chunk(struct tfs_session *s, struct tfs_job *job);
+void tfs_settle_make_chunk(struct tfs_session *s, struct tfs_job *job);
+void tfs_settle_remove_chunk(struct tfs_session *s, struct tfs_job *job);
+
+/* ---- closing.c ---- */
+/* Logs why an edit of `node` was refused. The worker's. */
+void tfs_log_refusal(struct tfs_session *s, const struct tfs_node *node,
+                     const struct tfs_error *err);
+int tfs_apply_flush(struct tfs_session *s, struct tfs_job *job);
+int tfs_apply_release(struct tfs_session *s, struct tfs_job *job);
+int tfs_apply_truncate(struct tfs_session *s, struct tfs_job *job);
+void tfs_settle_truncate(struct tfs_session *s, struct tfs_job *job);
+int tfs_apply_rename(struct tfs_session *s, struct tfs_job *job);
+void tfs_settle_rename(struct tfs_session *s, struct tfs_job *job);
 
 /* ---- worker.c ---- */
+int tfs_apply_stale(struct tfs_session *s, struct tfs_job *job);
+/* Are there documents that were not judged since they were written? */
+bool tfs_any_dirty_locked(struct tfs_session *s);
 struct tfs_job *tfs_job_create(int (*apply)(struct tfs_session *, struct tfs_job *),
                                struct tfs_reply reply);
 /* Queues the job; it is the worker's from now on. */
@@ -433,9 +446,16 @@ void tfs_keep_accepted_locked(struct tfs_session *s, const char *path);
 /* What reads otherwise than in `disk` goes to rejected/. 0, or -ENOMEM when not all could be
  * kept. */
 int tfs_keep_changes_rejected(struct tfs_session *s, const struct tfs_doc *disk);
-/* Writes what could not be saved beside the save; 0: there was nothing. */
-int tfs_keep_unsaved(struct tfs_session *s);
+/* Receives a path of the tree and the bytes to keep there: 0 or negative. */
+typedef int (*tfs_keep_fn)(void *arg, const char *path, struct tfs_span bytes);
+/* Gives `keep` all files that read otherwise than in `disk`: how many could not be kept. */
+size_t tfs_keep_changes(struct tfs_session *s, const struct tfs_doc *disk, tfs_keep_fn keep,
+                        void *arg);
 void tfs_status_update_locked(struct tfs_session *s);
 int tfs_control_create_locked(struct tfs_session *s);
+
+/* ---- unsaved.c ---- */
+/* Writes what could not be saved beside the save; 0: there was nothing. */
+int tfs_keep_unsaved(struct tfs_session *s);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Schema + document -> directories, files, their names, their order and their ids.
+ * Schema + document -> directories, files, their names and their order.
  *
- * Nothing is stored: a node is computed from a path, from a place in a directory or from an id.
+ * Nothing is stored: a node is computed from a path or from a place in a directory.
  * This file must not know what users did to names (that is the session's), what a file holds, or
  * FUSE.
  */
@@ -11,112 +11,28 @@
 #include <limits.h>
 #include <string.h>
 
-/* The files of a scope, as the schema lists them. */
-struct schema {
-    const struct tfs_file *files;
-    unsigned count;
-};
+#include "fs/schema.h"
 
-static struct schema schema_of(const struct tfs_save *save, enum tfs_scope scope)
+/* ---- the schema ------------------------------------------------------------------------------ */
+
+static struct tfs_schema schema_of(const struct tfs_save *save, enum tfs_scope scope)
 {
     const struct tfs_tree *tree = save->tree;
 
     switch (scope) {
     case TFS_SCOPE_ROOT:
-        return (struct schema){tree->root_files, tree->root_count};
+        return (struct tfs_schema){tree->root_files, tree->root_count};
     case TFS_SCOPE_CHUNK:
-        return (struct schema){tree->chunk_files, tree->chunk_count};
+        return (struct tfs_schema){tree->chunk_files, tree->chunk_count};
     case TFS_SCOPE_GROUP:
         break;
     }
-    return (struct schema){NULL, 0};
+    return (struct tfs_schema){NULL, 0};
 }
 
-/* ---- paths of the schema --------------------------------------------------------------------- */
-
-/* "lights" of "lights/sky.txt"; empty for a file of the top directory. */
-static struct tfs_span path_directory(const struct tfs_file *file)
+const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node)
 {
-    const char *slash = strchr(file->path, '/');
-
-    return (struct tfs_span){(const uint8_t *)file->path, slash ? (size_t)(slash - file->path) : 0};
-}
-
-/* "sky.txt" of "lights/sky.txt". */
-static const char *path_name(const struct tfs_file *file)
-{
-    const char *slash = strchr(file->path, '/');
-
-    return slash ? slash + 1 : file->path;
-}
-
-static bool text_equal(struct tfs_span span, const char *text)
-{
-    return strlen(text) == span.size && memcmp(span.data, text, span.size) == 0;
-}
-
-static bool same_directory(const struct tfs_file *a, const struct tfs_file *b)
-{
-    struct tfs_span left = path_directory(a), right = path_directory(b);
-
-    return left.size == right.size && memcmp(left.data, right.data, left.size) == 0;
-}
-
-/* Is files[i] the first file of its subdirectory? */
-static bool opens_directory(struct schema schema, unsigned i)
-{
-    if (path_directory(&schema.files[i]).size == 0)
-        return false;
-    for (unsigned j = 0; j < i; j++)
-        if (same_directory(&schema.files[i], &schema.files[j]))
-            return false;
-    return true;
-}
-
-/* The first file of the subdirectory `directory` (TFS_DIR_SUB + i); count when it is none. */
-static unsigned directory_first(struct schema schema, unsigned directory)
-{
-    unsigned left = directory - TFS_DIR_SUB;
-
-    if (directory < TFS_DIR_SUB)
-        return schema.count;
-    for (unsigned i = 0; i < schema.count; i++)
-        if (opens_directory(schema, i) && left-- == 0)
-            return i;
-    return schema.count;
-}
-
-/* The directory of the scope that holds files[file]: TFS_DIR_TOP or TFS_DIR_SUB + i. */
-static unsigned file_directory(struct schema schema, unsigned file)
-{
-    unsigned directory = TFS_DIR_SUB;
-
-    if (path_directory(&schema.files[file]).size == 0)
-        return TFS_DIR_TOP;
-    for (unsigned i = 0; i < file; i++) {
-        if (same_directory(&schema.files[i], &schema.files[file]))
-            return file_directory(schema, i);
-        if (opens_directory(schema, i))
-            directory++;
-    }
-    return directory;
-}
-
-/* Does files[i] lie in the directory whose first file is files[first] (the top one needs none)? */
-static bool file_lies_in(struct schema schema, unsigned directory, unsigned first, unsigned i)
-{
-    if (directory == TFS_DIR_TOP)
-        return path_directory(&schema.files[i]).size == 0;
-    return first < schema.count && same_directory(&schema.files[first], &schema.files[i]);
-}
-
-static unsigned directory_count(struct schema schema)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < schema.count; i++)
-        count += opens_directory(schema, i);
-    return count;
+    return node->file < 0 ? NULL : &schema_of(save, node->scope).files[node->file];
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -172,162 +88,6 @@ static size_t group_count(const struct tfs_save *save, const struct tfs_doc *doc
     while (group < UINT32_MAX && group_next(save, doc, group + 1, &group))
         count++;
     return count;
-}
-
-/* ---- numbers in names ------------------------------------------------------------------------ */
-
-/* Canonical decimal (no `+`, `-0`, leading zeros) up to `end`, a character or NUL; *text is moved
- * behind the number. */
-static bool parse_decimal(const char **text, char end, int64_t low, int64_t high, int64_t *value)
-{
-    const char *at = *text;
-    bool negative = *at == '-';
-    int64_t v = 0;
-
-    at += negative;
-    if (*at < '0' || *at > '9' || (*at == '0' && (negative || at[1] != end)))
-        return false;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        v = v * 10 + (*at - '0');
-        if (v > UINT32_MAX)
-            return false;
-    }
-    v = negative ? -v : v;
-    if (*at != end || v < low || v > high)
-        return false;
-    *value = v;
-    *text = at;
-    return true;
-}
-
-bool tfs_chunk_name_parse(const char *name, struct tfs_key *key)
-{
-    int64_t x, y, z;
-
-    if (!parse_decimal(&name, '_', INT32_MIN, INT32_MAX, &x))
-        return false;
-    name++;
-    if (!parse_decimal(&name, '_', INT32_MIN, INT32_MAX, &y))
-        return false;
-    name++;
-    if (!parse_decimal(&name, '\0', INT32_MIN, INT32_MAX, &z))
-        return false;
-    key->x = (int32_t)x;
-    key->y = (int32_t)y;
-    key->z = (int32_t)z;
-    return true;
-}
-
-/* Digits from the back, so that a listing of a million chunks calls no printf. */
-static char *print_decimal(char *end, int64_t value)
-{
-    int64_t v = value < 0 ? -value : value;
-
-    do {
-        *--end = (char)('0' + v % 10);
-        v /= 10;
-    } while (v != 0);
-    if (value < 0)
-        *--end = '-';
-    return end;
-}
-
-void tfs_chunk_name(struct tfs_key key, char name[TFS_CHUNK_NAME])
-{
-    char *end = name + TFS_CHUNK_NAME - 1, *at = end;
-
-    *at = '\0';
-    at = print_decimal(at, key.z);
-    *--at = '_';
-    at = print_decimal(at, key.y);
-    *--at = '_';
-    at = print_decimal(at, key.x);
-    memmove(name, at, (size_t)(end - at) + 1);
-}
-
-static bool group_parse(const struct tfs_save *save, const char *name, uint32_t *group)
-{
-    int64_t label = save->tree->group_label, n;
-
-    if (!parse_decimal(&name, '\0', label, (int64_t)UINT32_MAX - 1 + label, &n))
-        return false;
-    *group = (uint32_t)(n - label + 1);
-    return true;
-}
-
-/* ---- what nodes are -------------------------------------------------------------------------- */
-
-bool tfs_node_is_directory(const struct tfs_node *node)
-{
-    return node->file < 0;
-}
-
-bool tfs_node_same(const struct tfs_node *a, const struct tfs_node *b)
-{
-    return tfs_node_id(a) == tfs_node_id(b) && tfs_key_compare(a->key, b->key) == 0;
-}
-
-bool tfs_node_holds_chunks(const struct tfs_node *node, uint32_t *group)
-{
-    if (node->file >= 0 || node->scope == TFS_SCOPE_CHUNK || node->directory != TFS_DIR_CHUNKS)
-        return false;
-    *group = node->key.group;
-    return true;
-}
-
-bool tfs_node_is_chunk(const struct tfs_node *node)
-{
-    return node->file < 0 && node->scope == TFS_SCOPE_CHUNK && node->directory == TFS_DIR_TOP;
-}
-
-const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node)
-{
-    return node->file < 0 ? NULL : &schema_of(save, node->scope).files[node->file];
-}
-
-struct tfs_at tfs_node_at(const struct tfs_node *node)
-{
-    return (struct tfs_at){node->key, node->member};
-}
-
-/* A directory or file of the same scope and key. */
-static struct tfs_node sibling_directory(const struct tfs_node *node, unsigned directory)
-{
-    struct tfs_node found = *node;
-
-    found.file = -1;
-    found.member = 0;
-    found.directory = directory;
-    return found;
-}
-
-static struct tfs_node sibling_file(const struct tfs_node *node, unsigned file, uint32_t member)
-{
-    struct tfs_node found = *node;
-
-    found.file = (int)file;
-    found.member = member;
-    found.directory = TFS_DIR_TOP;
-    return found;
-}
-
-static struct tfs_node chunk_node(const struct tfs_chunk *chunk)
-{
-    return (struct tfs_node){
-        .scope = TFS_SCOPE_CHUNK, .key = chunk->key, .slot = chunk->slot, .file = -1};
-}
-
-static struct tfs_node group_node(uint32_t group)
-{
-    return (struct tfs_node){.scope = TFS_SCOPE_GROUP, .key = {.group = group}, .file = -1};
-}
-
-static struct tfs_node chunks_node(uint32_t group)
-{
-    struct tfs_node node = group == 0 ? TFS_NODE_ROOT : group_node(group);
-
-    node.directory = TFS_DIR_CHUNKS;
-    return node;
 }
 
 /* ---- existence ------------------------------------------------------------------------------- */
@@ -386,7 +146,7 @@ static bool any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
     uint32_t count = member_count(doc, &schema_of(save, scope->scope).files[file]);
 
     for (uint32_t member = 0; member < count; member++) {
-        struct tfs_node node = sibling_file(scope, file, member);
+        struct tfs_node node = tfs_node_sibling_file(scope, file, member);
 
         if (file_exists(save, doc, &node, false))
             return true;
@@ -398,12 +158,12 @@ static bool any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
 static bool sub_exists(struct tfs_save *save, const struct tfs_doc *doc,
                        const struct tfs_node *scope, unsigned first, bool damaged)
 {
-    struct schema schema = schema_of(save, scope->scope);
+    struct tfs_schema schema = schema_of(save, scope->scope);
 
     if (scope->scope == TFS_SCOPE_CHUNK)
         return !damaged;
     for (unsigned i = first; i < schema.count; i++)
-        if (same_directory(&schema.files[i], &schema.files[first]) &&
+        if (tfs_schema_same_directory(&schema.files[i], &schema.files[first]) &&
             any_member_exists(save, doc, scope, i))
             return true;
     return false;
@@ -412,7 +172,7 @@ static bool sub_exists(struct tfs_save *save, const struct tfs_doc *doc,
 static bool directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
                              const struct tfs_node *node, bool damaged)
 {
-    struct schema schema = schema_of(save, node->scope);
+    struct tfs_schema schema = schema_of(save, node->scope);
     unsigned first;
 
     switch (node->directory) {
@@ -423,7 +183,7 @@ static bool directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
     case TFS_DIR_GROUPS:
         return node->scope == TFS_SCOPE_ROOT && group_count(save, doc) > 0;
     default:
-        first = directory_first(schema, node->directory);
+        first = tfs_schema_directory_first(schema, node->directory);
         return first < schema.count && sub_exists(save, doc, node, first, damaged);
     }
 }
@@ -463,20 +223,19 @@ static void file_name(const struct tfs_doc *doc, const struct tfs_file *file, ui
     if (file->family_name)
         file->family_name(doc, member, out);
     else
-        tfs_buf_add_text(out, path_name(file));
+        tfs_buf_add_text(out, tfs_schema_file_name(file));
 }
 
 static void top_name(const struct tfs_save *save, const struct tfs_node *node, struct tfs_buf *out)
 {
-    char name[TFS_CHUNK_NAME], *end = name + sizeof(name) - 1;
+    char name[TFS_CHUNK_NAME];
 
     switch (node->scope) {
     case TFS_SCOPE_ROOT:
         return;
     case TFS_SCOPE_GROUP:
-        *end = '\0';
-        tfs_buf_add_text(
-            out, print_decimal(end, (int64_t)node->key.group - 1 + save->tree->group_label));
+        tfs_group_name(node->key.group, save->tree->group_label, name);
+        tfs_buf_add_text(out, name);
         return;
     case TFS_SCOPE_CHUNK:
         tfs_chunk_name(node->key, name);
@@ -488,7 +247,7 @@ static void top_name(const struct tfs_save *save, const struct tfs_node *node, s
 void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
                    const struct tfs_node *node, struct tfs_buf *out)
 {
-    struct schema schema = schema_of(save, node->scope);
+    struct tfs_schema schema = schema_of(save, node->scope);
 
     if (node->file >= 0)
         file_name(doc, tfs_node_file(save, node), node->member, out);
@@ -500,7 +259,8 @@ void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
         tfs_buf_add_text(out, save->tree->group_dir);
     else
         tfs_buf_add_span(out,
-                         path_directory(&schema.files[directory_first(schema, node->directory)]));
+                         tfs_schema_directory_name(
+                             &schema.files[tfs_schema_directory_first(schema, node->directory)]));
 }
 
 struct tfs_node tfs_tree_parent(const struct tfs_save *save, const struct tfs_node *node)
@@ -508,12 +268,12 @@ struct tfs_node tfs_tree_parent(const struct tfs_save *save, const struct tfs_no
     struct tfs_node groups = TFS_NODE_ROOT;
 
     if (node->file >= 0)
-        return sibling_directory(
-            node, file_directory(schema_of(save, node->scope), (unsigned)node->file));
+        return tfs_node_sibling_directory(
+            node, tfs_schema_file_directory(schema_of(save, node->scope), (unsigned)node->file));
     if (node->directory != TFS_DIR_TOP)
-        return sibling_directory(node, TFS_DIR_TOP);
+        return tfs_node_sibling_directory(node, TFS_DIR_TOP);
     if (node->scope == TFS_SCOPE_CHUNK)
-        return chunks_node(node->key.group);
+        return tfs_node_of_chunks(node->key.group);
     if (node->scope == TFS_SCOPE_GROUP)
         groups.directory = TFS_DIR_GROUPS;
     return groups;
@@ -546,7 +306,7 @@ static int lookup_member(const struct tfs_doc *doc, const struct tfs_file *file,
     for (uint32_t i = 0; i < count && !found; i++) {
         tfs_buf_clear(&text);
         file->family_name(doc, i, &text);
-        found = text_equal(tfs_buf_span(&text), name);
+        found = tfs_span_equal(tfs_buf_span(&text), tfs_span_of(name));
         *member = i;
     }
     int result = text.failed ? -ENOMEM : found;
@@ -557,20 +317,20 @@ static int lookup_member(const struct tfs_doc *doc, const struct tfs_file *file,
 static int lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
                        const struct tfs_node *dir, const char *name, struct tfs_node *node)
 {
-    struct schema schema = schema_of(save, dir->scope);
-    unsigned first = directory_first(schema, dir->directory);
+    struct tfs_schema schema = schema_of(save, dir->scope);
+    unsigned first = tfs_schema_directory_first(schema, dir->directory);
 
     for (unsigned i = 0; i < schema.count; i++) {
         const struct tfs_file *file = &schema.files[i];
         uint32_t member = 0;
 
-        if (!file_lies_in(schema, dir->directory, first, i))
+        if (!tfs_schema_lies_in(schema, dir->directory, first, i))
             continue;
         int same = file->family_name ? lookup_member(doc, file, name, &member)
-                                     : strcmp(path_name(file), name) == 0;
+                                     : strcmp(tfs_schema_file_name(file), name) == 0;
         if (same == 0)
             continue;
-        *node = sibling_file(dir, i, member);
+        *node = tfs_node_sibling_file(dir, i, member);
         return same;
     }
     return 0;
@@ -580,19 +340,19 @@ static int lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
 static bool lookup_directory(const struct tfs_save *save, const struct tfs_node *dir,
                              const char *name, struct tfs_node *node)
 {
-    struct schema schema = schema_of(save, dir->scope);
-    unsigned directory = TFS_DIR_SUB, count = directory_count(schema);
+    struct tfs_schema schema = schema_of(save, dir->scope);
+    unsigned directory = TFS_DIR_SUB, count = tfs_schema_directory_count(schema);
 
     if (dir->scope != TFS_SCOPE_CHUNK && strcmp(name, "chunks") == 0)
-        return *node = sibling_directory(dir, TFS_DIR_CHUNKS), true;
+        return *node = tfs_node_sibling_directory(dir, TFS_DIR_CHUNKS), true;
     if (dir->scope == TFS_SCOPE_ROOT && save->tree->group_dir &&
         strcmp(name, save->tree->group_dir) == 0)
-        return *node = sibling_directory(dir, TFS_DIR_GROUPS), true;
+        return *node = tfs_node_sibling_directory(dir, TFS_DIR_GROUPS), true;
     for (; directory < TFS_DIR_SUB + count; directory++) {
-        const struct tfs_file *first = &schema.files[directory_first(schema, directory)];
+        const struct tfs_file *first = &schema.files[tfs_schema_directory_first(schema, directory)];
 
-        if (text_equal(path_directory(first), name))
-            return *node = sibling_directory(dir, directory), true;
+        if (tfs_span_equal(tfs_schema_directory_name(first), tfs_span_of(name)))
+            return *node = tfs_node_sibling_directory(dir, directory), true;
     }
     return false;
 }
@@ -608,7 +368,7 @@ static int lookup_chunk(const struct tfs_doc *doc, uint32_t group, const char *n
     chunk = tfs_doc_find(doc, key);
     if (!chunk)
         return -ENOENT;
-    *node = chunk_node(chunk);
+    *node = tfs_node_of_chunk(chunk);
     return 0;
 }
 
@@ -617,9 +377,10 @@ static int lookup_group(const struct tfs_save *save, const struct tfs_doc *doc, 
 {
     uint32_t group;
 
-    if (!group_parse(save, name, &group) || !group_exists(save, doc, group))
+    if (!tfs_group_name_parse(name, save->tree->group_label, &group) ||
+        !group_exists(save, doc, group))
         return -ENOENT;
-    *node = group_node(group);
+    *node = tfs_node_of_group(group);
     return 0;
 }
 
@@ -679,11 +440,19 @@ struct listing {
     struct tfs_save *save;
     const struct tfs_doc *doc;
     const struct tfs_node *dir;
+    bool absent; /* optional files that are not there are listed, too */
     bool damaged;
     size_t base;
 };
 
-/* The first existing member of files[file] from index `from` on. */
+static bool is_listed(const struct listing *l, const struct tfs_node *file)
+{
+    bool optional = (tfs_node_file(l->save, file)->flags & TFS_FILE_OPTIONAL) != 0;
+
+    return (l->absent && optional) || file_exists(l->save, l->doc, file, l->damaged);
+}
+
+/* The first listed member of files[file] from index `from` on. */
 static bool listing_file(struct listing *l, unsigned file, size_t from, size_t *next,
                          struct tfs_node *node)
 {
@@ -691,9 +460,9 @@ static bool listing_file(struct listing *l, unsigned file, size_t from, size_t *
     size_t skip = from > l->base ? from - l->base : 0;
 
     for (; skip < count; skip++) {
-        *node = sibling_file(l->dir, file, (uint32_t)skip);
+        *node = tfs_node_sibling_file(l->dir, file, (uint32_t)skip);
         *next = l->base + skip + 1;
-        if (file_exists(l->save, l->doc, node, l->damaged))
+        if (is_listed(l, node))
             return true;
     }
     l->base += count;
@@ -702,11 +471,11 @@ static bool listing_file(struct listing *l, unsigned file, size_t from, size_t *
 
 static bool listing_files(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
 {
-    struct schema schema = schema_of(l->save, l->dir->scope);
-    unsigned directory = l->dir->directory, first = directory_first(schema, directory);
+    struct tfs_schema schema = schema_of(l->save, l->dir->scope);
+    unsigned directory = l->dir->directory, first = tfs_schema_directory_first(schema, directory);
 
     for (unsigned i = 0; i < schema.count; i++)
-        if (file_lies_in(schema, directory, first, i) && listing_file(l, i, from, next, node))
+        if (tfs_schema_lies_in(schema, directory, first, i) && listing_file(l, i, from, next, node))
             return true;
     return false;
 }
@@ -714,11 +483,11 @@ static bool listing_files(struct listing *l, size_t from, size_t *next, struct t
 /* Directories of a top directory, each with one index whether it exists or not. */
 static bool listing_directories(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
 {
-    unsigned end = TFS_DIR_SUB + directory_count(schema_of(l->save, l->dir->scope));
+    unsigned end = TFS_DIR_SUB + tfs_schema_directory_count(schema_of(l->save, l->dir->scope));
     unsigned directory = from > l->base ? (unsigned)(from - l->base) + 1 : TFS_DIR_CHUNKS;
 
     for (; directory < end; directory++) {
-        *node = sibling_directory(l->dir, directory);
+        *node = tfs_node_sibling_directory(l->dir, directory);
         *next = l->base + directory;
         if (directory_exists(l->save, l->doc, node, l->damaged))
             return true;
@@ -737,7 +506,7 @@ static int entry_chunk(const struct tfs_doc *doc, uint32_t group, size_t index, 
     chunk = tfs_doc_at(doc, first + index);
     if (chunk->key.group != group)
         return 0;
-    *node = chunk_node(chunk);
+    *node = tfs_node_of_chunk(chunk);
     *next = index + 1;
     return 1;
 }
@@ -750,15 +519,15 @@ static int entry_group(const struct tfs_save *save, const struct tfs_doc *doc, s
 
     if (index >= UINT32_MAX || !group_next(save, doc, (uint32_t)index + 1, &group))
         return 0;
-    *node = group_node(group);
+    *node = tfs_node_of_group(group);
     *next = group;
     return 1;
 }
 
-int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
-                   size_t index, size_t *next, struct tfs_node *node)
+static int entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
+                 bool absent, size_t index, size_t *next, struct tfs_node *node)
 {
-    struct listing l = {.save = save, .doc = doc, .dir = dir};
+    struct listing l = {.save = save, .doc = doc, .dir = dir, .absent = absent};
     struct tfs_node found;
     uint32_t group;
 
@@ -776,16 +545,29 @@ int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struc
     return 1;
 }
 
+int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
+                   size_t index, size_t *next, struct tfs_node *node)
+{
+    return entry(save, doc, dir, false, index, next, node);
+}
+
+int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
+                            const struct tfs_node *dir, size_t index, size_t *next,
+                            struct tfs_node *node)
+{
+    return entry(save, doc, dir, true, index, next, node);
+}
+
 /* Directories in a top directory; `dir` exists. */
 static size_t count_directories(struct tfs_save *save, const struct tfs_doc *doc,
                                 const struct tfs_node *dir)
 {
     bool damaged = is_damaged(save, doc, dir);
-    unsigned end = TFS_DIR_SUB + directory_count(schema_of(save, dir->scope));
+    unsigned end = TFS_DIR_SUB + tfs_schema_directory_count(schema_of(save, dir->scope));
     size_t count = 0;
 
     for (unsigned directory = TFS_DIR_CHUNKS; directory < end; directory++) {
-        struct tfs_node node = sibling_directory(dir, directory);
+        struct tfs_node node = tfs_node_sibling_directory(dir, directory);
 
         count += directory_exists(save, doc, &node, damaged);
     }
@@ -804,77 +586,4 @@ size_t tfs_tree_subdirectories(struct tfs_save *save, const struct tfs_doc *doc,
     if (dir->directory == TFS_DIR_GROUPS)
         return group_count(save, doc);
     return dir->directory == TFS_DIR_TOP ? count_directories(save, doc, dir) : 0;
-}
-
-/* ---- ids ------------------------------------------------------------------------------------- */
-
-/*
- * bits 61-60  scope + 1, so that 0 and 1 stay free of them
- *      59-48  the member's bits above 8
- *      47-16  slot of the chunk, or group
- *      15-0   0: the top directory; 1 + file + (member << 6): a file; 0x8000 + directory: others
- */
-#define ID_ROOT      UINT64_C(1)
-#define ID_SCOPE     60
-#define ID_MEMBER    48
-#define ID_SLOT      16
-#define ID_DIRECTORY 0x8000U
-#define FILE_BITS    6
-#define MEMBER_BITS  9
-
-_Static_assert(TFS_FILES_MAX < 1 << FILE_BITS, "a file's index must fit below the member");
-
-static uint64_t id_number(const struct tfs_node *node)
-{
-    uint32_t low = node->member & ((1U << MEMBER_BITS) - 1);
-
-    if (node->file >= 0)
-        return 1 + (uint64_t)node->file + ((uint64_t)low << FILE_BITS);
-    return node->directory == TFS_DIR_TOP ? 0 : ID_DIRECTORY + node->directory;
-}
-
-uint64_t tfs_node_id(const struct tfs_node *node)
-{
-    uint64_t slot = node->scope == TFS_SCOPE_CHUNK ? node->slot : node->key.group;
-    uint64_t member = node->file >= 0 ? (node->member >> MEMBER_BITS) & 0xfff : 0;
-
-    if (node->scope == TFS_SCOPE_ROOT && node->file < 0 && node->directory == TFS_DIR_TOP)
-        return ID_ROOT;
-    return ((uint64_t)node->scope + 1) << ID_SCOPE | member << ID_MEMBER | slot << ID_SLOT |
-           id_number(node);
-}
-
-static void node_of_number(uint32_t number, struct tfs_node *node)
-{
-    if (number == 0)
-        return;
-    if (number >= ID_DIRECTORY) {
-        node->directory = number - ID_DIRECTORY;
-        return;
-    }
-    node->file = (int)((number - 1) & ((1U << FILE_BITS) - 1));
-    node->member |= (number - 1) >> FILE_BITS;
-}
-
-bool tfs_node_of_id(uint64_t id, struct tfs_node *node)
-{
-    struct tfs_node found = TFS_NODE_ROOT;
-    uint32_t slot = (uint32_t)(id >> ID_SLOT & UINT32_MAX);
-
-    if (id == ID_ROOT)
-        return *node = found, true;
-    if (id >> ID_SCOPE == 0 || id >= TFS_ID_TABLE)
-        return false;
-    found.scope = (enum tfs_scope)((id >> ID_SCOPE) - 1);
-    if (found.scope == TFS_SCOPE_CHUNK)
-        found.slot = slot;
-    else
-        found.key.group = slot;
-    found.member = (uint32_t)(id >> ID_MEMBER & 0xfff) << MEMBER_BITS;
-    node_of_number((uint32_t)(id & 0xffff), &found);
-    /* Only what the other direction makes is an id. */
-    if (found.file >= TFS_FILES_MAX || tfs_node_id(&found) != id)
-        return false;
-    *node = found;
-    return true;
 }

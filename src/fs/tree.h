@@ -2,51 +2,18 @@
  * The names of a save: schema (formats/format.h, struct tfs_tree) + document -> directories and
  * files.
  *
- * Knows no FUSE, no handles and no edits; a node is a small value, computed and never stored, and
- * its id is computed from it (chunk slot and file), so a save of a million chunks costs no inode
- * table. What users changed about names (tombstones, scratch files, renamed nodes) is the
- * session's, on top of this.
+ * Knows no FUSE, no handles and no edits. What users changed about names (tombstones, scratch
+ * files, renamed nodes) is the session's, on top of this.
  *
  * Paths are relative to the root of the tree, without leading or trailing slash; the root is "".
  */
 #ifndef TFS_FS_TREE_H
 #define TFS_FS_TREE_H
 
-#include "formats/format.h"
-
-enum tfs_scope { TFS_SCOPE_ROOT, TFS_SCOPE_GROUP, TFS_SCOPE_CHUNK };
-
-/* A directory or a file of the schema. */
-struct tfs_node {
-    enum tfs_scope scope;
-    struct tfs_key key; /* ROOT: zero; GROUP: key.group; CHUNK: the chunk */
-    uint32_t slot;      /* CHUNK: the chunk's slot */
-    int file;           /* index into root_files or chunk_files; -1: a directory */
-    uint32_t member;    /* of a family */
-    unsigned directory; /* for a directory: which one of its scope, see enum tfs_directory */
-};
-
-/* Directories of a scope. TFS_DIR_SUB + i: the i-th distinct directory in the paths of its
- * files. */
-enum tfs_directory {
-    TFS_DIR_TOP,    /* the root; N of regions/N or lods/N; a chunk's directory */
-    TFS_DIR_CHUNKS, /* ROOT: chunks/; GROUP: chunks/ below N */
-    TFS_DIR_GROUPS, /* ROOT: regions/ or lods/ */
-    TFS_DIR_SUB,
-};
-
-#define TFS_NODE_ROOT ((struct tfs_node){.file = -1})
-
-bool tfs_node_is_directory(const struct tfs_node *node);
-bool tfs_node_same(const struct tfs_node *a, const struct tfs_node *b);
-
-/* Is this a directory whose entries are chunk directories? Then *group is theirs. */
-bool tfs_node_holds_chunks(const struct tfs_node *node, uint32_t *group);
-bool tfs_node_is_chunk(const struct tfs_node *node); /* the directory of a chunk itself */
+#include "fs/node.h"
 
 /* The file of the schema; NULL for a directory. */
 const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node);
-struct tfs_at tfs_node_at(const struct tfs_node *node);
 
 /* Does the node exist in this document (chunk there, optional file there, group there)? For a chunk
  * the node is found by slot through its key. */
@@ -81,19 +48,14 @@ int tfs_tree_resolve(struct tfs_save *save, const struct tfs_doc *doc, const cha
 int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
                    size_t index, size_t *next, struct tfs_node *node);
 
+/* The same with the names of optional files that are absent: users may have begun to create them,
+ * which only the session knows. */
+int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
+                            const struct tfs_node *dir, size_t index, size_t *next,
+                            struct tfs_node *node);
+
 /* Number of directories in a directory (for st_nlink). */
 size_t tfs_tree_subdirectories(struct tfs_save *save, const struct tfs_doc *doc,
                                const struct tfs_node *dir);
-
-/* A chunk's directory name, "X_Y_Z": canonical decimal only (no `+`, `-0`, leading zeros). */
-#define TFS_CHUNK_NAME 40
-void tfs_chunk_name(struct tfs_key key, char name[TFS_CHUNK_NAME]);
-bool tfs_chunk_name_parse(const char *name, struct tfs_key *key); /* sets x, y, z */
-
-/* Node ids: 1 is the root; never 0; below TFS_ID_TABLE. From an id back: false when it is no id of
- * this tree; for chunks only `slot` is known then, the caller adds the key. */
-#define TFS_ID_TABLE (UINT64_C(1) << 62)
-uint64_t tfs_node_id(const struct tfs_node *node);
-bool tfs_node_of_id(uint64_t id, struct tfs_node *node);
 
 #endif

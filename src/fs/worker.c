@@ -122,6 +122,12 @@ static bool batch_wants_commit(struct tfs_session *s, const struct tfs_job *jobs
     return stop || (s->commit_deadline != 0 && s->commit_deadline <= tfs_now_ms());
 }
 
+/* After a conflict nothing is left to be saved when our edits gave way. */
+static void note_giving_way(struct tfs_session *s, int conflict)
+{
+    s->gave_way = s->gave_way || (conflict == -ESTALE && !unsaved(s));
+}
+
 static int commit_batch(struct tfs_session *s, const struct tfs_job *jobs, bool stop)
 {
     struct tfs_error err = {0};
@@ -138,7 +144,8 @@ static int commit_batch(struct tfs_session *s, const struct tfs_job *jobs, bool 
     if (result < 0) {
         if (result != -ESTALE || !s->stale)
             tfs_log_error(s, &err, s->save->name);
-        s->stale = s->stale || result == -ESTALE;
+        s->stale = s->stale || (result == -ESTALE && unsaved(s));
+        note_giving_way(s, result);
         s->commit_deadline = s->options.commit_seconds > 0
                                  ? tfs_now_ms() + (int64_t)s->options.commit_seconds * 1000
                                  : 0;
@@ -148,7 +155,7 @@ static int commit_batch(struct tfs_session *s, const struct tfs_job *jobs, bool 
 
 /* ---- one batch ------------------------------------------------------------------------------- */
 
-static bool any_dirty_locked(struct tfs_session *s)
+bool tfs_any_dirty_locked(struct tfs_session *s)
 {
     struct tfs_map_cell cell;
     for (size_t at = 0; tfs_map_next(&s->virtuals, &at, &cell);) {
@@ -180,11 +187,18 @@ static int apply_job(struct tfs_session *s, struct tfs_job *job)
     return -ENOMEM;
 }
 
+/* Neither a save that is no longer there is "on disk", nor edits that gave way since their close
+ * said 0: the next barrier tells, and all that are in one batch with it. */
+static int result_of_barrier(const struct tfs_session *s, int outside)
+{
+    return outside == 0 && s->gave_way ? -ESTALE : outside;
+}
+
 static void apply_batch(struct tfs_session *s, struct tfs_job *jobs)
 {
     struct tfs_error err = {0};
     pthread_mutex_lock(&s->lock);
-    bool editing = unsaved(s) || any_dirty_locked(s);
+    bool editing = unsaved(s) || tfs_any_dirty_locked(s);
     for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
         editing = editing || job->undo;
     pthread_mutex_unlock(&s->lock);
@@ -195,10 +209,11 @@ static void apply_batch(struct tfs_session *s, struct tfs_job *jobs)
         outside = tfs_outside_check(s, editing, &err);
     if (outside < 0 && err.text[0] != '\0' && !s->stale)
         tfs_log_error(s, &err, s->save->name);
+    note_giving_way(s, outside);
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         job->result = job->apply != NULL ? apply_job(s, job) : 0;
         if (job->result == 0 && job->barrier)
-            job->result = outside; /* a save that is no longer there is not "on disk" */
+            job->result = result_of_barrier(s, outside);
         if (job->result == 0 && job->barrier && job->parent != 0)
             job->result = result_of_ends(jobs, job);
     }
@@ -208,7 +223,7 @@ static void finish_job(struct tfs_session *s, struct tfs_job *job, int committed
 {
     if (job->result == 0 && committed < 0 && wants_commit(s, job)) {
         job->result = committed;
-        if (job->undo)
+        if (job->undo && unsaved(s)) /* else the edit gave way, and is in the document no more */
             tfs_undo(s, job);
     }
     if (job->settle != NULL) {
@@ -226,8 +241,10 @@ static void run_batch(struct tfs_session *s, struct tfs_job *jobs, bool stop)
 {
     apply_batch(s, jobs);
     int committed = commit_batch(s, jobs, stop);
-    for (struct tfs_job *job = jobs; job != NULL; job = job->next)
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         finish_job(s, job, committed);
+        s->gave_way = s->gave_way && !(job->barrier && job->result == -ESTALE);
+    }
     tfs_answer(s, jobs);
 }
 

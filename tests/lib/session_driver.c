@@ -38,7 +38,7 @@ void open_with(struct tfs_session_options options)
     struct tfs_error err = {0};
     struct tfs_events events = {.message = on_message};
     options.scratch_limit = options.scratch_limit ? options.scratch_limit : 1 << 20;
-    options.cache_limit = 1 << 20;
+    options.cache_limit = options.cache_limit ? options.cache_limit : 1 << 20;
     options.exit_fd = -1;
     messages[0] = '\0';
     save = toy_save_create();

@@ -83,6 +83,7 @@ print(err(os.close, fd))' "$M/chunks/$C/voxels.csv" "$V,base:inside
 
 conflict_theirs() {
     pending conflict=theirs
+    fsync_gives ESTALE
     fsync_gives ok
     want cmp "$D/another" "$S"
     want grep -qxF "$V2,base:outside" "$M/chunks/$C2/voxels.csv"

@@ -276,6 +276,26 @@ lights_come_and_go() {
     changes "changed $C sky light"
 }
 
+# The kernel keeps what it listed: a listing made while the file is written must not outlive its close.
+lists_what_is_being_created() {
+    up
+    want python3 - "$M/chunks/$C/lights" <<'EOF'
+import os, sys
+lights = sys.argv[1]
+directory = os.open(lights, os.O_RDONLY)
+os.unlink(f'{lights}/sky.txt')
+os.fsync(directory)
+assert os.listdir(lights) == ['block.txt'], os.listdir(lights)
+file = os.open(f'{lights}/sky.txt', os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+assert 'sky.txt' in os.listdir(lights), 'while it is open'
+os.write(file, b'fill 7\n')
+os.close(file)
+assert 'sky.txt' in os.listdir(lights), 'after its close'
+EOF
+    down
+    changes "changed $C sky"
+}
+
 needs_rsync() {
     command -v rsync >/dev/null || { skip 'rsync is not installed'; return 0; }
     "$@"
@@ -303,4 +323,5 @@ try 'rsync -a --delete of all chunks' needs_rsync rsyncs_directories
 try 'names that are no coordinates' refuses_names
 try 'renames that are refused' refuses_renames
 try 'lights removed and made again' lights_come_and_go
+try 'lights listed while they are written' lists_what_is_being_created
 finish

@@ -525,6 +525,14 @@ static int replace_save(void)
     return good ? 0 : -EIO;
 }
 
+/* The edit that close said 0 of has given way to the other program's save. */
+static int sync_refused(void)
+{
+    int result = sync_handle();
+
+    return result == -ESTALE ? 0 : result == 0 ? -EPROTO : result;
+}
+
 static int open_reader(void)
 {
     return open_at(t.subject->path, O_RDONLY);
@@ -570,7 +578,7 @@ static const struct script scripts[] = {
      .staged = true,
      .one = true},
     {.name = "theirs",
-     .steps = {open_subject, write_0, close_checked, replace_save, open_reader, sync_handle,
+     .steps = {open_subject, write_0, close_checked, replace_save, open_reader, sync_refused,
                release, settle},
      .conflict = TFS_CONFLICT_THEIRS,
      .staged = true,

@@ -50,6 +50,60 @@ START_TEST(session_size_is_exact)
 }
 END_TEST
 
+static void nothing(void)
+{
+}
+
+/* Rendered for their size once, though their bytes do not stay. */
+START_TEST(session_remembers_the_sizes_of_all_files)
+{
+    static const char *const paths[] = {
+        "chunks/-2_3_4/raw.bin", "chunks/-2_3_4/text.txt", "chunks/0_0_0/raw.bin",
+        "chunks/0_0_0/text.txt", "chunks/1_0_0/raw.bin",   "chunks/1_0_0/text.txt",
+    };
+    const size_t count = sizeof(paths) / sizeof(paths[0]);
+    struct tfs_attr attr;
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.cache_limit = 1});
+    for (size_t i = 0; i < 2 * count; i++) {
+        toy_disk.during[TOY_GET] = i < count ? NULL : nothing;
+        ck_assert_int_eq(look(paths[i % count], &attr), 0);
+        ck_assert(i < count || toy_disk.during[TOY_GET] == nothing);
+    }
+    toy_disk.during[TOY_GET] = NULL;
+}
+END_TEST
+
+/* Reads that many bytes of the text of 0_0_0 and closes it; was it rendered? */
+static bool reading_renders(size_t size)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
+    struct tfs_blob *hold = NULL;
+    struct tfs_span bytes = {0};
+    struct tfs_attr attr;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    toy_disk.during[TOY_GET] = nothing;
+    ck_assert_int_eq(tfs_session_read(session, attr.id, handle, 0, size, &hold, &bytes), 0);
+    ck_assert_uint_eq(bytes.size, size);
+    ck_assert_int_eq(memcmp(bytes.data, "zero", size), 0);
+    tfs_blob_unref(hold);
+    tfs_session_release(session, handle);
+    bool rendered = toy_disk.during[TOY_GET] == NULL;
+    toy_disk.during[TOY_GET] = NULL;
+    return rendered;
+}
+
+/* The kernel has them then. */
+START_TEST(session_lets_go_of_bytes_that_were_read)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0); /* rendered for the size */
+    ck_assert(!reading_renders(2));
+    ck_assert(reading_renders(4));
+    ck_assert(reading_renders(1));
+}
+END_TEST
+
 START_TEST(session_close_is_a_commit_and_other_views_show_it)
 {
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
@@ -212,6 +266,29 @@ START_TEST(session_open_wants_a_fresh_look_after_the_size_changed)
 }
 END_TEST
 
+/* Each replacement gives the name another id. */
+START_TEST(session_open_wants_one_fresh_look_however_often_the_file_is_replaced)
+{
+    struct tfs_attr first, second;
+    struct tfs_handle *handle;
+    bool keep;
+    ck_assert_int_eq(put("chunks/0_0_0/.tmp", "two"), 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &first), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "three"), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, first.id, O_RDONLY, 2, &handle, &keep),
+                     -ESTALE);
+    ck_assert_int_eq(put("chunks/0_0_0/.tmp", "four"), 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &second), 0);
+    ck_assert_uint_ne(second.id, first.id);
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "sixsix"), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, second.id, O_RDONLY, 2, &handle, &keep), 0);
+    ck_assert_str_eq(text_of_handle(handle, second.id), "sixsix");
+    tfs_session_release(session, handle);
+}
+END_TEST
+
 START_TEST(session_mtime_moves_with_the_content_only)
 {
     struct tfs_attr before, after, other;
@@ -267,6 +344,20 @@ START_TEST(session_removed_optional_file_is_stored_as_absent)
     ck_assert_str_eq(toy_blob(save->doc, 1), "one");
     ck_assert_int_eq(put("chunks/1_0_0/part/note.txt", "back"), 0);
     ck_assert_str_eq(toy_blob(save->doc, 1), "one|back");
+}
+END_TEST
+
+START_TEST(session_lists_an_optional_file_from_its_creation_on)
+{
+    ck_assert_str_eq(list("chunks/0_0_0/part"), ". .. ");
+    struct tfs_handle *handle = open_path("chunks/0_0_0/part/note.txt", O_WRONLY);
+    ck_assert_str_eq(list("chunks/0_0_0/part"), ". .. note.txt ");
+    ck_assert_int_eq(remove_directory("chunks/0_0_0/part"), -ENOTEMPTY);
+    ck_assert_int_eq(write_text(handle, 0, "new"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(list("chunks/0_0_0/part"), ". .. note.txt ");
+    ck_assert_str_eq(toy_blob(save->doc, 0), "zero|new");
 }
 END_TEST
 
@@ -588,6 +679,20 @@ START_TEST(session_theirs_reloads_and_keeps_our_bytes_aside)
 }
 END_TEST
 
+/* The worker looks by itself, too: what close said 0 of is told by the next barrier, once. */
+START_TEST(session_fsync_tells_of_staged_edits_that_gave_way)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 60});
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
+    outside_change(0, "theirs");
+    ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
+    ck_assert_int_eq(sync_directory("chunks"), -ESTALE);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "ours");
+}
+END_TEST
+
 START_TEST(session_mine_puts_our_chunks_onto_the_new_save)
 {
     tfs_session_close(session);
@@ -864,7 +969,7 @@ START_TEST(session_chunk_made_by_both_sides_is_there_after_a_reload)
     open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 60});
     ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), 0);
     outside_change(5, "empty");
-    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_int_eq(sync_directory("chunks"), -ESTALE);
     ck_assert_str_eq(list("chunks"), ". .. 0_0_0 1_0_0 -2_3_4 5_0_0 ");
     ck_assert_str_eq(cat("chunks/5_0_0/raw.bin"), "empty");
 }
@@ -1039,6 +1144,8 @@ END_TEST
 static const TTest *const *const tests[] = {
     &session_shows_what_the_lens_shows,
     &session_size_is_exact,
+    &session_remembers_the_sizes_of_all_files,
+    &session_lets_go_of_bytes_that_were_read,
     &session_close_is_a_commit_and_other_views_show_it,
     &session_writing_back_what_was_read_commits_nothing,
     &session_shows_bytes_as_written_until_the_last_close,
@@ -1052,11 +1159,13 @@ static const TTest *const *const tests[] = {
     &session_pending_document_has_a_cap,
     &session_append_goes_to_the_end_whatever_the_caller_believes,
     &session_open_wants_a_fresh_look_after_the_size_changed,
+    &session_open_wants_one_fresh_look_however_often_the_file_is_replaced,
     &session_mtime_moves_with_the_content_only,
     &session_unlinked_file_shows_again_after_two_seconds,
     &session_unlinked_file_can_be_created_again,
     &session_reader_of_an_unlinked_file_keeps_its_bytes,
     &session_removed_optional_file_is_stored_as_absent,
+    &session_lists_an_optional_file_from_its_creation_on,
     &session_fsync_of_a_directory_hears_that_a_removal_is_refused,
     &session_read_only_files_refuse,
     &session_rename_of_a_scratch_file_is_an_edit,
@@ -1078,6 +1187,7 @@ static const TTest *const *const tests[] = {
     &session_reloads_a_changed_save_without_edits,
     &session_asks_when_the_save_changed_under_an_edit,
     &session_theirs_reloads_and_keeps_our_bytes_aside,
+    &session_fsync_tells_of_staged_edits_that_gave_way,
     &session_mine_puts_our_chunks_onto_the_new_save,
     &session_mine_gives_way_where_our_chunks_do_not_fit,
     &session_mine_waits_for_a_broken_save_to_be_good_again,

@@ -1,0 +1,289 @@
+/*
+ * What could not be saved -> the directory NAME.unsaved-DATE/ beside the save, or where programs
+ * keep their state: at the end, when nobody else uses the session any more. No user's program sees
+ * this; what it holds is chosen in keep.c.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "fs/state.h"
+
+/* A directory of what could not be saved. It is made, filled and removed by descriptors: whoever
+ * else may write beside the save can put links and other directories in its place at any moment. */
+struct unsaved {
+    struct tfs_session *s;
+    char directory[PATH_MAX + NAME_MAX + 2]; /* for people */
+    const char *name;                        /* its last part */
+    int parent, fd;
+    size_t failed;
+};
+
+/* "NAME.unsaved-DATE", NAME cut where the whole would be longer than a file name can be. */
+static void name_unsaved(const struct unsaved *u, unsigned try, char name[NAME_MAX + 1])
+{
+    struct tm tm;
+    char ending[64];
+    time_t now = time(NULL);
+    localtime_r(&now, &tm);
+    size_t n = strftime(ending, sizeof(ending), ".unsaved-%Y%m%d-%H%M%S", &tm);
+    if (try > 0)
+        n += (size_t)snprintf(ending + n, sizeof(ending) - n, "-%u", try);
+    snprintf(name, NAME_MAX + 1, "%.*s%s", (int)(NAME_MAX - n), u->s->save->name, ending);
+}
+
+/* Opens the directory that was just made, if it is still that one. */
+static int open_made(int parent, const char *name)
+{
+    struct stat st;
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
+        return fd;
+    close(fd);
+    return -EPERM;
+}
+
+static int open_unsaved(struct unsaved *u, const char *parent)
+{
+    char name[NAME_MAX + 1];
+    for (unsigned i = 0; i < 100; i++) {
+        name_unsaved(u, i, name);
+        if (mkdirat(u->parent, name, 0700) == 0) {
+            int n = snprintf(u->directory, sizeof(u->directory), "%s/%s", parent, name);
+            u->name = u->directory + n - strlen(name);
+            u->fd = open_made(u->parent, name);
+            return u->fd < 0 ? u->fd : 0;
+        }
+        if (errno != EEXIST)
+            return -errno;
+    }
+    return -EEXIST;
+}
+
+/* What root keeps of another's save is for its owner to read. */
+static void give(const struct unsaved *u, int fd)
+{
+    if (geteuid() == 0)
+        (void)!fchown(fd, u->s->st.st_uid, u->s->st.st_gid);
+}
+
+static int make_path(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0700);
+        *slash = '/';
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+static int write_all(int fd, struct tfs_span bytes)
+{
+    for (size_t at = 0; at < bytes.size;) {
+        ssize_t n = write(fd, bytes.data + at, bytes.size - at);
+        if (n > 0)
+            at += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            return n == 0 ? -EIO : -errno;
+    }
+    return fsync(fd) == 0 ? 0 : -errno;
+}
+
+static int write_at(const struct unsaved *u, int directory, const char *name, struct tfs_span bytes)
+{
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    int result = write_all(fd, bytes);
+    give(u, fd);
+    close(fd);
+    if (result < 0)
+        (void)unlinkat(directory, name, 0); /* half a text would only be refused */
+    return result;
+}
+
+static int enter(const struct unsaved *u, int directory, const char *name)
+{
+    bool made = mkdirat(directory, name, 0700) == 0;
+    int next = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (made && next >= 0)
+        give(u, next);
+    return next;
+}
+
+static int keep_on_disk(void *arg, const char *path, struct tfs_span bytes)
+{
+    struct unsaved *u = arg;
+    char *copy = strdup(path);
+    char *rest = copy;
+    char *name;
+    int result = copy == NULL ? -ENOMEM : 0;
+    int directory = u->fd >= 0 ? dup(u->fd) : -1;
+    while (directory >= 0 && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
+        if (rest == NULL) {
+            result = write_at(u, directory, name, bytes);
+            break;
+        }
+        int next = enter(u, directory, name);
+        close(directory);
+        directory = next;
+    }
+    if (directory < 0)
+        result = -EIO;
+    else
+        close(directory);
+    free(copy);
+    return result;
+}
+
+/* Walks the scratch tree below rejected/. */
+static void keep_tree(struct unsaved *u, const struct tfs_inode *dir, const char *prefix)
+{
+    const struct tfs_links *links = tfs_map_find(&u->s->links, dir->id);
+    for (size_t i = 0; links != NULL && i < links->count; i++) {
+        const struct tfs_inode *inode = links->links[i].inode;
+        char path[4096];
+        snprintf(path, sizeof(path), "%s/%s", prefix, links->links[i].name);
+        if (inode->kind == TFS_INODE_DIRECTORY)
+            keep_tree(u, inode, path);
+        else
+            u->failed += keep_on_disk(u, path, tfs_buf_span(&inode->bytes)) < 0;
+    }
+}
+
+static void keep_pending(struct unsaved *u)
+{
+    struct tfs_map_cell cell;
+    for (size_t at = 0; tfs_map_next(&u->s->virtuals, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        struct tfs_buf path = {0};
+        if (!inode->dirty)
+            continue;
+        tfs_path_locked(u->s, inode->id, &path);
+        tfs_buf_u8(&path, 0);
+        if (path.failed || keep_on_disk(u, (char *)path.data, tfs_buf_span(&inode->bytes)) < 0)
+            u->failed++;
+        tfs_buf_release(&path);
+    }
+}
+
+/* Everything into a new directory in `parent`, which u->parent has open: 0, or negative when not
+ * all of it is there. */
+static int store_unsaved(struct unsaved *u, const char *parent)
+{
+    int result = u->parent < 0 ? u->parent : open_unsaved(u, parent);
+    if (result < 0)
+        return result;
+    if (!tfs_same_content(u->s->disk, u->s->doc))
+        u->failed += tfs_keep_changes(u->s, u->s->disk, keep_on_disk, u);
+    keep_pending(u);
+    keep_tree(u, u->s->rejected, "rejected");
+    if (fsync(u->fd) < 0)
+        u->failed++;
+    give(u, u->fd); /* the last thing: until now nobody else could enter */
+    return u->failed > 0 ? -EIO : 0;
+}
+
+static int store_beside(struct unsaved *u)
+{
+    char *parent = tfs_file_directory(u->s->save->path);
+    if (parent == NULL)
+        return -ENOMEM;
+    u->parent = tfs_directory_open(parent);
+    int result = store_unsaved(u, parent);
+    free(parent);
+    return result;
+}
+
+/* Where programs keep their state: a disk that is full for the save is full for what is beside
+ * it. */
+static int store_in_state(struct unsaved *u)
+{
+    char parent[PATH_MAX];
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    int n = state != NULL && state[0] == '/'
+                ? snprintf(parent, sizeof(parent), "%s/terrainfs", state)
+                : snprintf(parent, sizeof(parent), "%s/.local/state/terrainfs",
+                           home ? home : "/var/tmp");
+    if (n < 0 || (size_t)n >= sizeof(parent))
+        return -ENAMETOOLONG;
+    int result = make_path(parent);
+    if (result < 0)
+        return result;
+    u->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return u->parent < 0 ? -errno : store_unsaved(u, parent);
+}
+
+/* Everything in the directory. */
+static void empty(int directory)
+{
+    int copy = dup(directory);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || unlinkat(directory, name, 0) == 0)
+            continue;
+        int below = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (below < 0)
+            continue;
+        empty(below);
+        close(below);
+        (void)unlinkat(directory, name, AT_REMOVEDIR);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    else if (copy >= 0)
+        close(copy);
+}
+
+static void unsaved_close(struct unsaved *u)
+{
+    if (u->fd >= 0)
+        close(u->fd);
+    if (u->parent >= 0)
+        close(u->parent);
+}
+
+int tfs_keep_unsaved(struct tfs_session *s)
+{
+    struct unsaved beside = {.s = s, .parent = -1, .fd = -1};
+    struct unsaved state = {.s = s, .parent = -1, .fd = -1};
+    if (tfs_same_content(s->disk, s->doc) && tfs_link_count_locked(s, s->rejected->id) == 0 &&
+        !tfs_any_dirty_locked(s) && s->rejected_dropped == 0)
+        return 0;
+    if (s->rejected_dropped > 0)
+        tfs_message(s, "%s: %zu older refused texts were let go to keep newer ones", s->save->name,
+                    s->rejected_dropped);
+    const struct unsaved *kept = &beside;
+    int result = store_beside(&beside);
+    if (result < 0) {
+        result = store_in_state(&state);
+        if (result == 0 || beside.fd < 0)
+            kept = &state;
+        if (result == 0 && beside.fd >= 0) {
+            empty(beside.fd);
+            (void)unlinkat(beside.parent, beside.name, AT_REMOVEDIR);
+        }
+    }
+    s->unsaved = kept->fd >= 0 ? strdup(kept->directory) : NULL;
+    if (kept->fd < 0)
+        tfs_message(s, "%s: edits could not be saved, nor kept beside the save: %s", s->save->name,
+                    strerror(-result));
+    else
+        tfs_message(s, "%s: not everything could be saved; what was not is in %s%s", s->save->name,
+                    kept->directory,
+                    kept->failed > 0 ? " (not complete: writing there failed too)" : "");
+    unsaved_close(&beside);
+    unsaved_close(&state);
+    return 1;
+}
