@@ -388,10 +388,30 @@ static uint64_t append_offset(struct tfs_session *s, const struct tfs_inode *ino
     return inode->bytes.size;
 }
 
-int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, uint64_t offset,
-                      struct tfs_span bytes, bool from_cache)
+/* No part is waited for any more. */
+static void end_part(struct tfs_session *s, struct tfs_inode *inode)
+{
+    if (inode->part_until != 0)
+        pthread_cond_signal(&s->work);
+    inode->part_until = 0;
+}
+
+/* The kernel splits a write(2) at the end of a page of which it holds only a part. Whoever closes
+ * the file between the two has written nothing wrong: his bytes are judged with the whole of it. */
+static void note_part(struct tfs_session *s, struct tfs_inode *inode, pid_t caller, uint64_t end)
+{
+    end_part(s, inode);
+    if (inode->kind != TFS_INODE_VIRTUAL || end % TFS_PAGE != 0)
+        return;
+    inode->part_until = tfs_now_ms() + s->options.part_ms;
+    inode->part_by = caller;
+}
+
+int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,
+                      uint64_t offset, struct tfs_span bytes, bool from_cache)
 {
     struct tfs_inode *inode = handle->inode;
+    const uint64_t end = offset + bytes.size; /* where the kernel sees it */
     pthread_mutex_lock(&s->lock);
     int result = make_pending(s, inode, false);
     if (result == 0 && handle->append && !from_cache)
@@ -407,17 +427,18 @@ int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, uint64_t
         handle->wrote = true;
         wrote(s, inode);
     }
+    if (!from_cache)
+        note_part(s, inode, caller, end);
     pthread_mutex_unlock(&s->lock);
     return result;
 }
 
 /* ---- commit points --------------------------------------------------------------------------- */
 
-static void submit_for_inode(struct tfs_session *s, struct tfs_inode *inode,
-                             int (*apply)(struct tfs_session *, struct tfs_job *), bool barrier,
+/* job: NULL: there was no memory for it. Lets go of the lock. */
+static void submit_for_inode(struct tfs_session *s, struct tfs_inode *inode, struct tfs_job *job,
                              struct tfs_reply reply)
 {
-    struct tfs_job *job = tfs_job_create(apply, reply);
     if (job == NULL) {
         s->again = true; /* a last close is judged later */
         pthread_mutex_unlock(&s->lock);
@@ -425,21 +446,28 @@ static void submit_for_inode(struct tfs_session *s, struct tfs_inode *inode,
         return;
     }
     job->inode = inode;
-    job->barrier = barrier;
     inode->jobs++;
     tfs_job_submit_locked(s, job);
     pthread_mutex_unlock(&s->lock);
 }
 
-void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, struct tfs_reply reply)
+void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,
+                       struct tfs_reply reply)
 {
     pthread_mutex_lock(&s->lock);
     struct tfs_inode *inode = handle->inode;
+    if (inode->part_by == caller)
+        end_part(s, inode);
     bool unsaved = s->doc != s->disk && s->options.commit_seconds == 0;
     bool unjudged = inode->dirty || inode->judging;
     if (handle->wrote && inode->kind == TFS_INODE_VIRTUAL && (unjudged || unsaved)) {
         tfs_fresh_touch_locked(s, &inode->node);
-        submit_for_inode(s, inode, tfs_apply_flush, false, reply);
+        struct tfs_job *job = tfs_job_create(tfs_apply_flush, reply);
+        if (job != NULL) {
+            job->patient = true;
+            job->caller = caller;
+        }
+        submit_for_inode(s, inode, job, reply);
         return;
     }
     pthread_mutex_unlock(&s->lock);
@@ -449,7 +477,10 @@ void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, struct 
 void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct tfs_reply reply)
 {
     pthread_mutex_lock(&s->lock);
-    submit_for_inode(s, handle->inode, tfs_apply_flush, true, reply);
+    struct tfs_job *job = tfs_job_create(tfs_apply_flush, reply);
+    if (job != NULL)
+        job->barrier = true;
+    submit_for_inode(s, handle->inode, job, reply);
 }
 
 static void release_grave(struct tfs_session *s, struct tfs_inode *inode)
@@ -480,8 +511,10 @@ void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
             tfs_inode_forget_bytes_locked(s, inode);
         }
         inode->closing = false;
+        end_part(s, inode);
         pthread_cond_broadcast(&s->closed);
-        submit_for_inode(s, inode, tfs_apply_release, false, (struct tfs_reply){0});
+        submit_for_inode(s, inode, tfs_job_create(tfs_apply_release, (struct tfs_reply){0}),
+                         (struct tfs_reply){0});
         return;
     }
     tfs_inode_drop_locked(s, inode);

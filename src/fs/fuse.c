@@ -296,8 +296,8 @@ static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 {
     (void)ino;
     struct tfs_span bytes = {(const uint8_t *)data, size};
-    int result =
-        tfs_session_write(session_of(req), handle_of(fi), (uint64_t)offset, bytes, fi->writepage);
+    int result = tfs_session_write(session_of(req), handle_of(fi), fuse_req_ctx(req)->pid,
+                                   (uint64_t)offset, bytes, fi->writepage);
     if (result < 0)
         fuse_reply_err(req, -result);
     else
@@ -311,7 +311,8 @@ static void on_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         fuse_reply_err(req, ENOSYS); /* files were not opened: nothing is ever flushed */
         return;
     }
-    tfs_session_flush(session_of(req), handle_of(fi), (struct tfs_reply){done_err, req});
+    tfs_session_flush(session_of(req), handle_of(fi), fuse_req_ctx(req)->pid,
+                      (struct tfs_reply){done_err, req});
 }
 
 static void on_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)

@@ -90,6 +90,8 @@ int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *op
     s->options.read_only = options->read_only || save->read_only != NULL;
     if (s->options.linger_ms == 0)
         s->options.linger_ms = TFS_LINGER_MS;
+    if (s->options.part_ms == 0)
+        s->options.part_ms = TFS_PART_MS;
     if (s->options.changes_limit == 0)
         s->options.changes_limit = TFS_CHANGES_MAX;
     if (s->options.rejected_limit == 0)

@@ -71,7 +71,10 @@ struct tfs_inode {
     bool pinned;     /* pending only to go on showing what it showed, while a rename onto its
                         name is judged */
     bool grave;      /* was unlinked or renamed away while open: its tombstone waits for it */
-    mode_t mode;     /* scratch: permissions */
+    /* The last write may be a part of one, whose rest is on its way. */
+    int64_t part_until; /* monotonic ms; 0: it is not */
+    pid_t part_by;
+    mode_t mode; /* scratch: permissions */
     uid_t uid;
     gid_t gid;
     struct timespec atime, mtime, ctime;
@@ -153,6 +156,8 @@ struct tfs_job {
     uint64_t id;
     struct tfs_blob *text; /* what was judged */
     bool barrier;          /* the save must be on disk whatever the commit mode is */
+    bool patient;          /* waits for the rest of a write that is not by `caller` */
+    pid_t caller;          /* if patient */
     bool urgent;           /* answered before caches are invalidated, see answers.c */
     bool undo;             /* a failed commit takes the edit back: the name operation failed */
     bool edited;           /* the document changed */
@@ -249,6 +254,8 @@ struct tfs_session {
 #define TFS_LINGER_MS    2000
 #define TFS_POLL_MS      1000
 #define TFS_CLOSING_MS   100
+#define TFS_PART_MS      100
+#define TFS_PAGE         4096 /* bytes; the pages of every machine end at multiples of it */
 #define TFS_CHANGES_MAX  ((size_t)1 << 18)     /* about 30 MB */
 #define TFS_REJECTED_MAX (UINT64_C(256) << 20) /* refused texts; older ones go first */
 #define TFS_SCRATCH_COST 256 /* bytes that a scratch inode counts beside its content */

@@ -256,10 +256,19 @@ static void sooner(int64_t *deadline, int64_t candidate)
         *deadline = candidate;
 }
 
+/* Monotonic ms: when it can be done. */
+static int64_t due(const struct tfs_job *job)
+{
+    bool waits = job->patient && job->inode->part_until != 0 && job->inode->part_by != job->caller;
+    return waits ? job->inode->part_until : 1;
+}
+
 static int64_t next_deadline(struct tfs_session *s)
 {
     struct tfs_map_cell cell;
     int64_t deadline = s->poll_deadline;
+    for (const struct tfs_job *job = s->queue; job != NULL; job = job->next)
+        sooner(&deadline, due(job));
     sooner(&deadline, s->commit_deadline);
     for (size_t at = 0; tfs_map_next(&s->tombstones, &at, &cell);) {
         const struct tfs_tombstone *tomb = cell.value;
@@ -401,9 +410,29 @@ static void run_timers_locked(struct tfs_session *s)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
+/* The jobs that are due, or all. */
+static struct tfs_job *take_jobs(struct tfs_session *s, bool all)
+{
+    struct tfs_job *batch = NULL, **end = &batch, **at = &s->queue;
+    int64_t now = tfs_now_ms();
+    while (*at != NULL) {
+        struct tfs_job *job = *at;
+        if (!all && due(job) > now) {
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        job->next = NULL;
+        *end = job;
+        end = &job->next;
+    }
+    s->queue_end = at;
+    return batch;
+}
+
 static void wait_for_work(struct tfs_session *s)
 {
-    while (s->queue == NULL && !s->stop) {
+    while (!s->stop) {
         int64_t deadline = next_deadline(s);
         if (deadline <= tfs_now_ms())
             return;
@@ -421,9 +450,7 @@ static void *worker(void *arg)
         wait_for_work(s);
         run_timers_locked(s);
         stop = s->stop;
-        struct tfs_job *jobs = s->queue;
-        s->queue = NULL;
-        s->queue_end = &s->queue;
+        struct tfs_job *jobs = take_jobs(s, stop);
         pthread_mutex_unlock(&s->lock);
         run_batch(s, jobs, stop);
         pthread_mutex_lock(&s->lock);

@@ -393,7 +393,7 @@ static void do_rewrite(void)
     int result = truncate_open(open, 0);
     after_call(result);
     if (result == 0) {
-        result = tfs_session_write(session, open->handle, 0, tfs_buf_span(&text), false);
+        result = tfs_session_write(session, open->handle, 1, 0, tfs_buf_span(&text), false);
         after_call(result);
         written(open);
     }
@@ -409,7 +409,7 @@ static void do_write_at(void)
     if (open == NULL || !open->writable)
         return;
     before_call();
-    int result = tfs_session_write(session, open->handle, at, text, choose(8) == 0);
+    int result = tfs_session_write(session, open->handle, 1, at, text, choose(8) == 0);
     after_call(result);
     if (result >= 0)
         written(open);

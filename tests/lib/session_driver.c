@@ -77,7 +77,7 @@ int flush(struct tfs_handle *handle)
 {
     struct answer a;
     answer_init(&a);
-    tfs_session_flush(session, handle, REPLY(&a));
+    tfs_session_flush(session, handle, 1, REPLY(&a));
     return answer_wait(&a);
 }
 
@@ -142,7 +142,7 @@ struct tfs_handle *open_path(const char *path, int flags)
 
 int write_text(struct tfs_handle *handle, uint64_t offset, const char *text)
 {
-    return tfs_session_write(session, handle, offset, tfs_span_of(text), false);
+    return tfs_session_write(session, handle, 1, offset, tfs_span_of(text), false);
 }
 
 /* What `echo > path` does: the status of close. */

@@ -272,7 +272,7 @@ static int open_subject(void)
 
 static int write_number(unsigned number)
 {
-    return tfs_session_write(t.session, t.handle, 0, tfs_span_of(t.text[number]), false);
+    return tfs_session_write(t.session, t.handle, 1, 0, tfs_span_of(t.text[number]), false);
 }
 
 static int close_checked(void)
@@ -280,7 +280,7 @@ static int close_checked(void)
     struct answer a;
 
     answer_init(&a);
-    tfs_session_flush(t.session, t.handle, REPLY(&a));
+    tfs_session_flush(t.session, t.handle, 1, REPLY(&a));
     int result = answer_wait(&a);
     if (result == 0) {
         tfs_session_release(t.session, t.handle);

@@ -765,7 +765,7 @@ static struct answer other_answer, next_answer;
 
 static void flush_other(void)
 {
-    tfs_session_flush(session, other_handle, REPLY(&other_answer));
+    tfs_session_flush(session, other_handle, 1, REPLY(&other_answer));
 }
 
 static void release_other(void)
@@ -789,6 +789,72 @@ START_TEST(session_flush_waits_for_a_judgement_under_way)
 }
 END_TEST
 
+static struct tfs_handle *split_handle;
+
+/* Another has written and closes while a write(2) of caller 2 is on its way, which the kernel split
+ * at the end of a page. */
+static void close_other_in_a_split_write(unsigned part_ms)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.part_ms = part_ms});
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    split_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(other_handle, 0, "abc"), 0);
+    ck_assert_int_eq(tfs_session_write(session, split_handle, 2, 4095, tfs_span_of("d"), false), 0);
+    answer_init(&other_answer);
+    flush_other();
+}
+
+static void release_both(void)
+{
+    tfs_session_release(session, other_handle);
+    tfs_session_release(session, split_handle);
+}
+
+START_TEST(session_close_of_one_waits_for_the_rest_of_a_write_of_another)
+{
+    close_other_in_a_split_write(3600000);
+    usleep(20000); /* so that the worker would have judged half of it */
+    ck_assert_int_eq(tfs_session_write(session, split_handle, 2, 4096, tfs_span_of("ef"), false),
+                     0);
+    ck_assert_int_eq(answer_wait(&other_answer), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "abcdef");
+    ck_assert_int_eq(toy_disk.commits, 1);
+    release_both();
+}
+END_TEST
+
+START_TEST(session_close_of_one_goes_on_when_the_other_closes)
+{
+    close_other_in_a_split_write(3600000);
+    answer_init(&next_answer);
+    tfs_session_flush(session, split_handle, 2, REPLY(&next_answer));
+    ck_assert_int_eq(answer_wait(&other_answer), 0);
+    ck_assert_int_eq(answer_wait(&next_answer), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "abcd");
+    release_both();
+}
+END_TEST
+
+START_TEST(session_close_of_one_does_not_wait_long)
+{
+    close_other_in_a_split_write(1);
+    ck_assert_int_eq(answer_wait(&other_answer), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "abcd");
+    release_both();
+}
+END_TEST
+
+START_TEST(session_end_does_not_wait_for_the_rest_of_a_write)
+{
+    close_other_in_a_split_write(3600000);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+    ck_assert_int_eq(answer_wait(&other_answer), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "abcd");
+    release_both();
+}
+END_TEST
+
 START_TEST(session_close_during_a_judgement_keeps_refused_bytes)
 {
     struct answer a;
@@ -796,7 +862,7 @@ START_TEST(session_close_during_a_judgement_keeps_refused_bytes)
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(other_handle, 0, "b4d"), 0);
     toy_disk.during[TOY_PUT] = release_other;
-    tfs_session_flush(session, other_handle, REPLY(&a));
+    tfs_session_flush(session, other_handle, 1, REPLY(&a));
     ck_assert_int_eq(answer_wait(&a), -EBADMSG);
     ck_assert_int_eq(sync_directory("chunks"), 0);
     ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "b4d");
@@ -1194,6 +1260,10 @@ static const TTest *const *const tests[] = {
     &session_broken_save_gives_eio_until_it_is_good_again,
     &session_flush_waits_for_a_judgement_under_way,
     &session_close_during_a_judgement_keeps_refused_bytes,
+    &session_close_of_one_waits_for_the_rest_of_a_write_of_another,
+    &session_close_of_one_goes_on_when_the_other_closes,
+    &session_close_of_one_does_not_wait_long,
+    &session_end_does_not_wait_for_the_rest_of_a_write,
     &session_reader_may_close_while_its_file_is_unlinked,
     &session_reader_that_comes_during_a_rename_sees_a_whole_file,
     &session_bytes_written_during_a_rename_are_judged_at_close,
