@@ -569,6 +569,55 @@ static unsigned brightness(uint32_t x, uint32_t z)
     return (colour >> 16) + (colour >> 8 & 0xff) + (colour & 0xff);
 }
 
+/* A region of one chunk without air. */
+static void open_full(void)
+{
+    static const char *const names[] = {"a:stone"};
+    const uint16_t ids[MAKER_VOXELS] = {0};
+    struct maker_region r = maker_region_init(7);
+    struct maker_chunk *chunk = maker_region_add(&r, 0, 0, 0);
+
+    maker_game_blocks(&chunk->body, names, 1, ids, 7);
+    maker_add(&chunk->body, "\1\1\0", 3);
+    open_region(&r);
+    maker_region_release(&r);
+}
+
+/* More than one thread computes in one go, and more than one layer. */
+START_TEST(columns_of_a_wide_save_lie_in_their_places)
+{
+    enum { WIDE = 100, DEEP = 3, HIGH = 5 };
+    uint16_t tops[DEEP][WIDE] = {{16}};
+    uint32_t bright[HIGH + 1] = {0};
+    struct tfs_edit edit;
+    struct tfs_error err = {0};
+
+    open_full();
+    struct tfs_chunk chunk = *tfs_doc_at(t.doc, 0);
+    chunk.slot = TFS_SLOT_NONE;
+    ck_assert_int_eq(tfs_edit_open(t.doc, &edit, &err), 0);
+    for (int32_t i = 0; i < 2 * WIDE; i++) {
+        chunk.key = (struct tfs_key){0, i % WIDE, i * 7 % HIGH, i % DEEP};
+        ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
+        uint16_t *height = &tops[chunk.key.z][chunk.key.x], top = 16 * (uint16_t)(chunk.key.y + 1);
+        *height = *height > top ? *height : top;
+    }
+    tfs_doc_unref(t.doc);
+    t.doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    read_heights();
+    ck_assert_uint_eq(width, 16 * WIDE);
+    ck_assert_uint_eq(depth, 16 * DEEP);
+    for (uint32_t z = 0; z < DEEP; z++)
+        for (uint32_t x = 0; x < WIDE; x++) {
+            ck_assert_uint_eq(heights[16 * z * width + 16 * x], tops[z][x]);
+            bright[tops[z][x] / 16] = brightness(16 * x + 8, 16 * z + 8);
+        }
+    for (unsigned i = 2; i <= HIGH; i++)
+        ck_assert_uint_gt(bright[i], bright[i - 1]);
+}
+END_TEST
+
 START_TEST(the_map_is_lit_from_the_north_west)
 {
     /* A step up to the east, a step down, and level ground. */
@@ -649,6 +698,7 @@ static Suite *picture_suite(void)
     tcase_add_test(reading, pictures_begin_at_the_lowest_chunk_whatever_its_sign);
     tcase_add_test(reading, the_picture_itself_says_where_it_lies);
     tcase_add_test(reading, absent_chunks_are_empty_columns);
+    tcase_add_test(reading, columns_of_a_wide_save_lie_in_their_places);
     LOOP(reading, limits, pictures_end_at_8192_pixels_and_65535_high);
     tcase_add_test(reading, a_save_without_chunks_has_no_pictures);
     add_sculpting(sculpting);

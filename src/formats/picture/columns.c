@@ -2,9 +2,10 @@
  * Chunks -> columns seen from above, each chunk looked into once: what was found stays with the
  * facts of the save, by coordinate, as long as the chunk keeps its bytes.
  *
- * Must not know games, nor pictures. Rows of chunks are independent, so they are shared among
- * threads, which have ended when tfs_columns_lock returns. Of a stack of chunks only those down to
- * the first that nothing can be seen through are looked into: most of a world lies below.
+ * Must not know games, nor pictures. Stacks of chunks are independent, so they are shared among
+ * threads, which have ended when tfs_columns_lock returns: in plots, for a container has what lies
+ * side by side in one place. Of a stack only the chunks down to the first that nothing can be seen
+ * through are looked into: most of a world lies below.
  */
 #include "formats/picture/columns.h"
 
@@ -18,6 +19,7 @@
 #define CHUNKS_A_THREAD 32 /* fewer are not worth starting one */
 #define PIXELS_A_THREAD 32768
 #define BATCH_MAX       16 /* chunks that are fetched in one go */
+#define PLOT_WIDTH      32 /* stacks; all of one row */
 
 /* A chunk as it was when its columns were computed. */
 struct entry {
@@ -45,9 +47,10 @@ struct tfs_columns {
     struct entry *entries; /* in the order of the document */
     size_t count;
     size_t computed;
-    struct entry **rows;  /* the entries by z, then as in the document */
-    size_t *row_first;    /* of each row of chunks, and the end */
-    struct range *ranges; /* of each row */
+    size_t plots_a_row;
+    struct entry **plots; /* the entries by plot, row after row, then as in the document */
+    size_t *plot_first;   /* of each plot, and the end */
+    struct range *ranges; /* of each plot */
 };
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
@@ -100,8 +103,8 @@ static void columns_release(struct tfs_memo *memo)
     struct tfs_columns *c = (struct tfs_columns *)memo;
 
     entries_release(c->entries, c->count);
-    free(c->rows);
-    free(c->row_first);
+    free(c->plots);
+    free(c->plot_first);
     free(c->ranges);
     pthread_mutex_destroy(&c->lock);
     free(c);
@@ -125,6 +128,57 @@ static struct tfs_columns *columns_of(struct tfs_facts *facts)
     return (struct tfs_columns *)tfs_facts_keep_memo(facts, &made->memo);
 }
 
+/* ---- from above ------------------------------------------------------------------------------ */
+
+/* Puts a column on top of what lies below it; `base` is the height of its chunk's bottom. Water
+ * down to there goes on in what is right below. */
+static void add_column(struct tfs_pixel *pixel, const struct tfs_column *column, uint32_t base)
+{
+    struct tfs_pixel top = {(uint16_t)(base + column->top), column->water, column->colour,
+                            column->bed};
+
+    if (column->top == 0)
+        return;
+    if (column->water == column->top && base > 0 && pixel->height == base) {
+        top.water = (uint16_t)(top.water + pixel->water);
+        top.bed = pixel->water > 0 ? pixel->bed : pixel->colour;
+    }
+    *pixel = top;
+}
+
+/* One row of chunks, or a part of it. */
+struct view {
+    struct tfs_pixel *pixels;
+    size_t width; /* pixels in a row */
+    size_t x;     /* chunks left of it */
+};
+
+static void add_entry(const struct tfs_picture_box *box, const struct entry *entry,
+                      const struct view *view)
+{
+    const struct tfs_column *column = entry->columns;
+    uint32_t base = (uint32_t)(entry->key.y - box->low.y) * box->chunk.y;
+    size_t x0 = ((size_t)(entry->key.x - box->low.x) - view->x) * box->chunk.x;
+
+    if (column == NULL)
+        return;
+    for (uint32_t z = 0; z < box->chunk.z; z++)
+        for (uint32_t x = 0; x < box->chunk.x; x++) {
+            add_column(&view->pixels[z * view->width + x0 + x], column, base);
+            column += !entry->uniform;
+        }
+}
+
+/* Plots `first` to `end` - 1. */
+static void look_at(const struct tfs_columns *c, size_t first, size_t end, const struct view *view)
+{
+    memset(view->pixels, 0, view->width * c->box.chunk.z * sizeof(*view->pixels));
+    /* The entries of a plot ascend by y, so what is above comes later. */
+    for (size_t i = c->plot_first[first]; i < c->plot_first[end]; i++)
+        if (!c->plots[i]->hidden)
+            add_entry(&c->box, c->plots[i], view);
+}
+
 /* ---- computing ------------------------------------------------------------------------------- */
 
 struct computing {
@@ -132,11 +186,10 @@ struct computing {
     const struct tfs_doc *doc;
     struct tfs_columns *columns;
     size_t unknown; /* entries */
-    size_t width;   /* chunks in a row */
-    atomic_uint next_row;
+    atomic_size_t next_plot;
 };
 
-/* Chunks of one layer of a row that are to be looked into: copies, with references. */
+/* Chunks of one layer of a plot that are to be looked into: copies, with references. */
 struct batch {
     struct entry *entries[BATCH_MAX];
     struct tfs_chunk chunks[BATCH_MAX];
@@ -147,8 +200,8 @@ struct worker {
     struct computing *all;
     pthread_t thread;
     bool started;
-    bool *covered; /* of each place in the row at hand: is there something opaque above? */
-    struct tfs_pixel *strip; /* the row at hand */
+    bool covered[PLOT_WIDTH]; /* of each stack of the plot at hand: is there something opaque? */
+    struct tfs_pixel *pixels; /* of the plot at hand */
     struct batch batch;
     size_t computed;
     struct tfs_error err;
@@ -250,73 +303,82 @@ static void batch_add(struct worker *w, struct entry *entry)
     tfs_blob_ref(chunk->extra);
 }
 
-/* Entries of one layer of a row, from rows[end - 1] down: what is covered, and what is not and has
- * to be looked into. Returns where they begin: no lower than `first`. */
+static size_t stack_of(const struct tfs_columns *c, const struct entry *entry)
+{
+    return (size_t)(entry->key.x - c->box.low.x) % PLOT_WIDTH;
+}
+
+/* Entries of one layer of a plot, from plots[end - 1] down: what is covered, and what is not and
+ * has to be looked into. Returns where they begin: no lower than `first`. */
 static size_t choose(struct worker *w, size_t first, size_t end)
 {
     const struct tfs_columns *c = w->all->columns;
-    const int32_t layer = c->rows[end - 1]->key.y;
+    const int32_t layer = c->plots[end - 1]->key.y;
 
     w->batch.count = 0;
-    while (end > first && c->rows[end - 1]->key.y == layer && w->batch.count < BATCH_MAX) {
-        struct entry *entry = c->rows[--end];
-        entry->hidden = w->covered[entry->key.x - c->box.low.x];
+    while (end > first && c->plots[end - 1]->key.y == layer && w->batch.count < BATCH_MAX) {
+        struct entry *entry = c->plots[--end];
+        entry->hidden = w->covered[stack_of(c, entry)];
         if (!entry->hidden && !entry->known)
             batch_add(w, entry);
     }
     return end;
 }
 
-/* A row of chunks from the highest layer down: what is covered need not be looked into. */
-static int compute_row(struct worker *w, size_t row)
+/* A plot from the highest layer down: what is covered need not be looked into. */
+static int compute_plot(struct worker *w, size_t plot)
 {
     const struct tfs_columns *c = w->all->columns;
-    const size_t first = c->row_first[row];
+    const size_t first = c->plot_first[plot];
 
-    memset(w->covered, 0, w->all->width * sizeof(*w->covered));
-    for (size_t end = c->row_first[row + 1], begin; end > first; end = begin) {
+    memset(w->covered, 0, sizeof(w->covered));
+    for (size_t end = c->plot_first[plot + 1], begin; end > first; end = begin) {
         begin = choose(w, first, end);
         if (compute_batch(w) < 0)
             return w->err.code;
         for (size_t i = begin; i < end; i++)
-            if (!c->rows[i]->hidden)
-                w->covered[c->rows[i]->key.x - c->box.low.x] = c->rows[i]->opaque;
+            if (!c->plots[i]->hidden)
+                w->covered[stack_of(c, c->plots[i])] = c->plots[i]->opaque;
     }
     return 0;
 }
 
-static void find_range(struct worker *w, size_t row)
+static void find_range(struct worker *w, size_t plot)
 {
     const struct tfs_columns *c = w->all->columns;
-    const size_t count = (size_t)c->box.sx * c->box.chunk.z;
+    const size_t x = plot % c->plots_a_row * PLOT_WIDTH;
+    const struct view view = {w->pixels, (size_t)PLOT_WIDTH * c->box.chunk.x, x};
     struct range range = {UINT32_MAX, 0};
 
-    tfs_columns_strip(c, (uint32_t)row, w->strip);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t height = w->strip[i].height;
+    look_at(c, plot, plot + 1, &view);
+    for (size_t i = 0; i < view.width * c->box.chunk.z; i++) {
+        uint32_t height = w->pixels[i].height;
         range.low = height > 0 && height < range.low ? height : range.low;
         range.high = height > range.high ? height : range.high;
     }
-    c->ranges[row] = range;
+    c->ranges[plot] = range;
+}
+
+static size_t plot_count(const struct tfs_columns *c)
+{
+    return (size_t)(c->box.sz / c->box.chunk.z) * c->plots_a_row;
 }
 
 static void *work(void *arg)
 {
     struct worker *w = arg;
     struct computing *all = w->all;
-    const struct tfs_picture_box *box = &all->columns->box;
-    size_t rows = (size_t)(box->sz / box->chunk.z);
-    size_t row;
+    const struct tfs_voxel_size chunk = all->columns->box.chunk;
+    const size_t plots = plot_count(all->columns);
+    size_t plot;
 
-    w->covered = calloc(all->width, sizeof(*w->covered));
-    w->strip = malloc((size_t)box->sx * box->chunk.z * sizeof(*w->strip));
-    if (w->covered == NULL || w->strip == NULL)
+    w->pixels = malloc((size_t)PLOT_WIDTH * chunk.x * chunk.z * sizeof(*w->pixels));
+    if (w->pixels == NULL)
         tfs_fail_memory(&w->err);
-    while (w->err.code == 0 && (row = atomic_fetch_add(&all->next_row, 1)) < rows)
-        if (compute_row(w, row) == 0)
-            find_range(w, row);
-    free(w->covered);
-    free(w->strip);
+    while (w->err.code == 0 && (plot = atomic_fetch_add(&all->next_plot, 1)) < plots)
+        if (compute_plot(w, plot) == 0)
+            find_range(w, plot);
+    free(w->pixels);
     return NULL;
 }
 
@@ -388,25 +450,33 @@ static void take_over(struct tfs_columns *c, struct computing *all, struct entry
     }
 }
 
-/* Puts the entries in order of rows: a counting sort by z. */
-static int sort_rows(struct tfs_columns *c, struct tfs_error *err)
+static size_t plot_of(const struct tfs_columns *c, const struct entry *entry)
 {
-    size_t rows = (size_t)(c->box.sz / c->box.chunk.z);
+    size_t row = (size_t)(entry->key.z - c->box.low.z);
 
-    free(c->rows);
-    free(c->row_first);
+    return row * c->plots_a_row + (size_t)(entry->key.x - c->box.low.x) / PLOT_WIDTH;
+}
+
+/* Puts the entries in order of plots: a counting sort. */
+static int sort_plots(struct tfs_columns *c, struct tfs_error *err)
+{
+    c->plots_a_row = ((size_t)(c->box.sx / c->box.chunk.x) + PLOT_WIDTH - 1) / PLOT_WIDTH;
+    const size_t plots = plot_count(c);
+
+    free(c->plots);
+    free(c->plot_first);
     free(c->ranges);
-    c->rows = calloc(c->count, sizeof(*c->rows));
-    c->row_first = calloc(rows + 2, sizeof(*c->row_first));
-    c->ranges = calloc(rows, sizeof(*c->ranges));
-    if (c->rows == NULL || c->row_first == NULL || c->ranges == NULL)
+    c->plots = calloc(c->count, sizeof(*c->plots));
+    c->plot_first = calloc(plots + 2, sizeof(*c->plot_first));
+    c->ranges = calloc(plots, sizeof(*c->ranges));
+    if (c->plots == NULL || c->plot_first == NULL || c->ranges == NULL)
         return tfs_fail_memory(err);
     for (size_t i = 0; i < c->count; i++)
-        c->row_first[c->entries[i].key.z - c->box.low.z + 2]++;
-    for (size_t i = 2; i < rows + 2; i++)
-        c->row_first[i] += c->row_first[i - 1];
+        c->plot_first[plot_of(c, &c->entries[i]) + 2]++;
+    for (size_t i = 2; i < plots + 2; i++)
+        c->plot_first[i] += c->plot_first[i - 1];
     for (size_t i = 0; i < c->count; i++)
-        c->rows[c->row_first[c->entries[i].key.z - c->box.low.z + 1]++] = &c->entries[i];
+        c->plots[c->plot_first[plot_of(c, &c->entries[i]) + 1]++] = &c->entries[i];
     return 0;
 }
 
@@ -440,8 +510,7 @@ static int update(struct tfs_columns *c, struct tfs_save *save, const struct tfs
     entries_release(c->entries, c->count);
     c->entries = entries;
     c->count = count;
-    all.width = (size_t)(c->box.sx / c->box.chunk.x);
-    if (sort_rows(c, err) == 0 && compute_all(&all, err) == 0)
+    if (sort_plots(c, err) == 0 && compute_all(&all, err) == 0)
         c->version = doc->version;
     return err->code;
 }
@@ -471,11 +540,9 @@ void tfs_columns_unlock(struct tfs_columns *columns)
 
 void tfs_columns_range(const struct tfs_columns *columns, uint32_t *low, uint32_t *high)
 {
-    size_t rows = (size_t)(columns->box.sz / columns->box.chunk.z);
-
     *low = UINT32_MAX;
     *high = 0;
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < plot_count(columns); i++) {
         *low = columns->ranges[i].low < *low ? columns->ranges[i].low : *low;
         *high = columns->ranges[i].high > *high ? columns->ranges[i].high : *high;
     }
@@ -496,45 +563,10 @@ unsigned tfs_picture_threads(const struct tfs_picture_box *box)
     return thread_count(useful < rows ? useful : rows);
 }
 
-/* Puts a column on top of what lies below it; `base` is the height of its chunk's bottom. Water
- * down to there goes on in what is right below. */
-static void add_column(struct tfs_pixel *pixel, const struct tfs_column *column, uint32_t base)
-{
-    struct tfs_pixel top = {(uint16_t)(base + column->top), column->water, column->colour,
-                            column->bed};
-
-    if (column->top == 0)
-        return;
-    if (column->water == column->top && base > 0 && pixel->height == base) {
-        top.water = (uint16_t)(top.water + pixel->water);
-        top.bed = pixel->water > 0 ? pixel->bed : pixel->colour;
-    }
-    *pixel = top;
-}
-
-static void add_entry(const struct tfs_picture_box *box, const struct entry *entry,
-                      struct tfs_pixel *pixels)
-{
-    const struct tfs_column *column = entry->columns;
-    uint32_t base = (uint32_t)(entry->key.y - box->low.y) * box->chunk.y;
-    size_t x0 = (size_t)(entry->key.x - box->low.x) * box->chunk.x;
-
-    if (column == NULL)
-        return;
-    for (uint32_t z = 0; z < box->chunk.z; z++)
-        for (uint32_t x = 0; x < box->chunk.x; x++) {
-            add_column(&pixels[z * box->sx + x0 + x], column, base);
-            column += !entry->uniform;
-        }
-}
-
 void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct tfs_pixel *pixels)
 {
-    const struct tfs_picture_box *box = &columns->box;
+    const struct view view = {pixels, (size_t)columns->box.sx, 0};
+    const size_t first = row * columns->plots_a_row;
 
-    memset(pixels, 0, (size_t)box->sx * box->chunk.z * sizeof(*pixels));
-    /* Rows ascend by y, so what is above comes later. */
-    for (size_t i = columns->row_first[row]; i < columns->row_first[row + 1]; i++)
-        if (!columns->rows[i]->hidden)
-            add_entry(box, columns->rows[i], pixels);
+    look_at(columns, first, first + columns->plots_a_row, &view);
 }
