@@ -343,11 +343,19 @@ static int compute_plot(struct worker *w, size_t plot)
     return 0;
 }
 
+/* Stacks of the plot that begins at x. */
+static size_t plot_width(const struct tfs_columns *c, size_t x)
+{
+    const size_t rest = (size_t)(c->box.sx / c->box.chunk.x) - x;
+
+    return rest < PLOT_WIDTH ? rest : PLOT_WIDTH;
+}
+
 static void find_range(struct worker *w, size_t plot)
 {
     const struct tfs_columns *c = w->all->columns;
     const size_t x = plot % c->plots_a_row * PLOT_WIDTH;
-    const struct view view = {w->pixels, (size_t)PLOT_WIDTH * c->box.chunk.x, x};
+    const struct view view = {w->pixels, plot_width(c, x) * c->box.chunk.x, x};
     struct range range = {UINT32_MAX, 0};
 
     look_at(c, plot, plot + 1, &view);
@@ -368,11 +376,11 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
     struct computing *all = w->all;
-    const struct tfs_voxel_size chunk = all->columns->box.chunk;
-    const size_t plots = plot_count(all->columns);
+    const struct tfs_columns *c = all->columns;
+    const size_t plots = plot_count(c);
     size_t plot;
 
-    w->pixels = malloc((size_t)PLOT_WIDTH * chunk.x * chunk.z * sizeof(*w->pixels));
+    w->pixels = malloc(plot_width(c, 0) * c->box.chunk.x * c->box.chunk.z * sizeof(*w->pixels));
     if (w->pixels == NULL)
         tfs_fail_memory(&w->err);
     while (w->err.code == 0 && (plot = atomic_fetch_add(&all->next_plot, 1)) < plots)
