@@ -9,12 +9,15 @@
 /* ---- closing files --------------------------------------------------------------------------- */
 
 /* A copy of the bytes to judge; they count as judged from here on. */
-static struct tfs_blob *bytes_to_judge(struct tfs_session *s, struct tfs_inode *inode,
+static struct tfs_blob *bytes_to_judge(struct tfs_session *s, struct tfs_job *job,
                                        struct tfs_node *node, struct tfs_error *err)
 {
     struct tfs_blob *blob = NULL;
+    struct tfs_inode *inode = job->inode;
     pthread_mutex_lock(&s->lock);
-    if (inode->outdated)
+    if (tfs_job_waits_locked(s, job))
+        err->code = TFS_JOB_WAITS;
+    else if (inode->outdated)
         tfs_fail(err, -ESTALE, "the save was changed by another program, which was given way");
     else if (inode->kind == TFS_INODE_VIRTUAL && inode->pending && inode->dirty &&
              tfs_blob_copy(tfs_buf_span(&inode->bytes), &blob, err) == 0) {
@@ -61,7 +64,7 @@ static int judge_inode(struct tfs_session *s, struct tfs_job *job, bool last, st
 {
     struct tfs_node node;
     struct tfs_inode *inode = job->inode;
-    struct tfs_blob *blob = bytes_to_judge(s, inode, &node, err);
+    struct tfs_blob *blob = bytes_to_judge(s, job, &node, err);
     if (blob == NULL)
         return err->code;
     int result = tfs_judge(s, &node, tfs_blob_span(blob), job, err);

@@ -396,11 +396,12 @@ static void end_part(struct tfs_session *s, struct tfs_inode *inode)
     inode->part_until = 0;
 }
 
-/* The kernel splits a write(2) at the end of a page of which it holds only a part. Whoever closes
- * the file between the two has written nothing wrong: his bytes are judged with the whole of it. */
+/* The kernel splits a write(2), mostly at the end of a page of which it holds only a part. Whoever
+ * closes the file between the two has written nothing wrong: his bytes are judged with the whole of
+ * it. The kernel lets nobody else write, cut or sync the file between the parts, so that the next
+ * write is the rest, whoever it is by, and only a FLUSH can come in between. */
 static void note_part(struct tfs_session *s, struct tfs_inode *inode, pid_t caller, uint64_t end)
 {
-    end_part(s, inode);
     if (inode->kind != TFS_INODE_VIRTUAL || end % TFS_PAGE != 0)
         return;
     inode->part_until = tfs_now_ms() + s->options.part_ms;
@@ -428,6 +429,8 @@ int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t ca
         wrote(s, inode);
     }
     if (!from_cache)
+        end_part(s, inode);
+    if (!from_cache && result == 0)
         note_part(s, inode, caller, end);
     pthread_mutex_unlock(&s->lock);
     return result;

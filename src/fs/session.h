@@ -127,7 +127,8 @@ int tfs_session_read(struct tfs_session *session, uint64_t id, struct tfs_handle
                      uint64_t offset, size_t size, struct tfs_blob **hold, struct tfs_span *bytes);
 /* from_cache: pages of a mapping, which lie where they lie; else a handle opened with O_APPEND
  * writes at the end, whatever `offset` is. The kernel hands a long write over in parts that end
- * where pages end: a part of it by one caller holds up the flush of others until the rest comes. */
+ * where pages end: a part of it by one caller holds up the flush of others until the rest comes,
+ * for part_ms at the most. caller: the thread. */
 int tfs_session_write(struct tfs_session *session, struct tfs_handle *handle, pid_t caller,
                       uint64_t offset, struct tfs_span bytes, bool from_cache);
 void tfs_session_flush(struct tfs_session *session, struct tfs_handle *handle, pid_t caller,

@@ -158,6 +158,7 @@ struct tfs_job {
     bool barrier;          /* the save must be on disk whatever the commit mode is */
     bool patient;          /* waits for the rest of a write that is not by `caller` */
     pid_t caller;          /* if patient */
+    int64_t patience_end;  /* monotonic ms; 0: it did not have to wait yet */
     bool urgent;           /* answered before caches are invalidated, see answers.c */
     bool undo;             /* a failed commit takes the edit back: the name operation failed */
     bool edited;           /* the document changed */
@@ -417,6 +418,10 @@ struct tfs_job *tfs_job_create(int (*apply)(struct tfs_session *, struct tfs_job
                                struct tfs_reply reply);
 /* Queues the job; it is the worker's from now on. */
 void tfs_job_submit_locked(struct tfs_session *s, struct tfs_job *job);
+/* Is a part of somebody else's write all that there is to judge, for now? */
+bool tfs_job_waits_locked(struct tfs_session *s, struct tfs_job *job);
+/* What `apply` returns then: it is called again. */
+#define TFS_JOB_WAITS (-EINPROGRESS)
 void tfs_stale_id(struct tfs_session *s, uint64_t id);
 /* Documents that lost their last writer and could not be judged are judged now; `end`: also those
  * whose writers never closed them. */

@@ -1,8 +1,8 @@
 /*
  * The worker: the one thread that changes the document and the save. It takes all jobs that are
  * queued, applies them one after another, commits once for all of them (closers that come together
- * share one rewrite), tells the front end's caches what is stale, and only then answers. No other
- * thread ever waits for the disk.
+ * share one rewrite), tells the front end's caches what is stale, and only then answers. A flush
+ * that comes in the middle of a write stays in the queue. No other thread ever waits for the disk.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,6 +33,18 @@ void tfs_job_submit_locked(struct tfs_session *s, struct tfs_job *job)
     *s->queue_end = job;
     s->queue_end = &job->next;
     pthread_cond_signal(&s->work);
+}
+
+bool tfs_job_waits_locked(struct tfs_session *s, struct tfs_job *job)
+{
+    const struct tfs_inode *inode = job->inode;
+    const int64_t now = tfs_now_ms();
+    if (!job->patient || s->stop || inode->part_until <= now || inode->part_by == job->caller)
+        return false;
+    /* Whoever writes on and on in such parts does not hold it up for ever. */
+    if (job->patience_end == 0)
+        job->patience_end = now + s->options.part_ms;
+    return now < job->patience_end;
 }
 
 /* ---- stale ids ------------------------------------------------------------------------------- */
@@ -237,9 +249,33 @@ static void finish_job(struct tfs_session *s, struct tfs_job *job, int committed
     }
 }
 
+/* Jobs that turned out to have to wait are in the queue again, before those that came since.
+ * Returns the others. */
+static struct tfs_job *put_back(struct tfs_session *s, struct tfs_job *jobs)
+{
+    struct tfs_job *done = NULL, **done_end = &done, *waiting = NULL, **waiting_end = &waiting;
+    for (struct tfs_job *job = jobs, *next; job != NULL; job = next) {
+        struct tfs_job ***end = job->result == TFS_JOB_WAITS ? &waiting_end : &done_end;
+        next = job->next;
+        job->next = NULL;
+        **end = job;
+        *end = &job->next;
+    }
+    if (waiting != NULL) {
+        pthread_mutex_lock(&s->lock);
+        *waiting_end = s->queue;
+        if (s->queue == NULL)
+            s->queue_end = waiting_end;
+        s->queue = waiting;
+        pthread_mutex_unlock(&s->lock);
+    }
+    return done;
+}
+
 static void run_batch(struct tfs_session *s, struct tfs_job *jobs, bool stop)
 {
     apply_batch(s, jobs);
+    jobs = put_back(s, jobs);
     int committed = commit_batch(s, jobs, stop);
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         finish_job(s, job, committed);
@@ -256,19 +292,23 @@ static void sooner(int64_t *deadline, int64_t candidate)
         *deadline = candidate;
 }
 
+#define AT_ONCE 1 /* long ago; 0 is no deadline */
+
 /* Monotonic ms: when it can be done. */
-static int64_t due(const struct tfs_job *job)
+static int64_t due(struct tfs_session *s, struct tfs_job *job)
 {
-    bool waits = job->patient && job->inode->part_until != 0 && job->inode->part_by != job->caller;
-    return waits ? job->inode->part_until : 1;
+    if (!tfs_job_waits_locked(s, job))
+        return AT_ONCE;
+    int64_t rest = job->inode->part_until;
+    return rest < job->patience_end ? rest : job->patience_end;
 }
 
 static int64_t next_deadline(struct tfs_session *s)
 {
     struct tfs_map_cell cell;
     int64_t deadline = s->poll_deadline;
-    for (const struct tfs_job *job = s->queue; job != NULL; job = job->next)
-        sooner(&deadline, due(job));
+    for (struct tfs_job *job = s->queue; job != NULL; job = job->next)
+        sooner(&deadline, due(s, job));
     sooner(&deadline, s->commit_deadline);
     for (size_t at = 0; tfs_map_next(&s->tombstones, &at, &cell);) {
         const struct tfs_tombstone *tomb = cell.value;
@@ -410,14 +450,13 @@ static void run_timers_locked(struct tfs_session *s)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* The jobs that are due, or all. */
-static struct tfs_job *take_jobs(struct tfs_session *s, bool all)
+/* The jobs that need not wait; all at the end. */
+static struct tfs_job *take_jobs(struct tfs_session *s)
 {
     struct tfs_job *batch = NULL, **end = &batch, **at = &s->queue;
-    int64_t now = tfs_now_ms();
     while (*at != NULL) {
         struct tfs_job *job = *at;
-        if (!all && due(job) > now) {
+        if (tfs_job_waits_locked(s, job)) {
             at = &job->next;
             continue;
         }
@@ -450,7 +489,7 @@ static void *worker(void *arg)
         wait_for_work(s);
         run_timers_locked(s);
         stop = s->stop;
-        struct tfs_job *jobs = take_jobs(s, stop);
+        struct tfs_job *jobs = take_jobs(s);
         pthread_mutex_unlock(&s->lock);
         run_batch(s, jobs, stop);
         pthread_mutex_lock(&s->lock);

@@ -583,10 +583,10 @@ static void open_full(void)
     maker_region_release(&r);
 }
 
-/* More than one thread computes in one go, and more than one layer. */
+/* More than what is computed in one go; of each stack of two, one covers the other. */
 START_TEST(columns_of_a_wide_save_lie_in_their_places)
 {
-    enum { WIDE = 100, DEEP = 3, HIGH = 5 };
+    enum { WIDE = 100, DEEP = 4, HIGH = 5 };
     uint16_t tops[DEEP][WIDE] = {{16}};
     uint32_t bright[HIGH + 1] = {0};
     struct tfs_edit edit;
@@ -597,7 +597,7 @@ START_TEST(columns_of_a_wide_save_lie_in_their_places)
     chunk.slot = TFS_SLOT_NONE;
     ck_assert_int_eq(tfs_edit_open(t.doc, &edit, &err), 0);
     for (int32_t i = 0; i < 2 * WIDE; i++) {
-        chunk.key = (struct tfs_key){0, i % WIDE, i * 7 % HIGH, i % DEEP};
+        chunk.key = (struct tfs_key){0, i % WIDE, (i * 7 + i / WIDE) % HIGH, i % DEEP};
         ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
         uint16_t *height = &tops[chunk.key.z][chunk.key.x], top = 16 * (uint16_t)(chunk.key.y + 1);
         *height = *height > top ? *height : top;
@@ -605,6 +605,7 @@ START_TEST(columns_of_a_wide_save_lie_in_their_places)
     tfs_doc_unref(t.doc);
     t.doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
+    ck_assert_uint_eq(computed(), WIDE);
     read_heights();
     ck_assert_uint_eq(width, 16 * WIDE);
     ck_assert_uint_eq(depth, 16 * DEEP);

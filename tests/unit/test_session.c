@@ -789,7 +789,7 @@ START_TEST(session_flush_waits_for_a_judgement_under_way)
 }
 END_TEST
 
-static struct tfs_handle *split_handle;
+static struct tfs_handle *split_handle, *third_handle;
 
 /* Another has written and closes while a write(2) of caller 2 is on its way, which the kernel split
  * at the end of a page. */
@@ -820,6 +820,62 @@ START_TEST(session_close_of_one_waits_for_the_rest_of_a_write_of_another)
     ck_assert_int_eq(answer_wait(&other_answer), 0);
     ck_assert_str_eq(toy_blob(save->doc, 0), "abcdef");
     ck_assert_int_eq(toy_disk.commits, 1);
+    release_both();
+}
+END_TEST
+
+static void begin_split_write(void)
+{
+    ck_assert_int_eq(tfs_session_write(session, split_handle, 2, 4095, tfs_span_of("d"), false), 0);
+}
+
+/* While the first of two closes is judged that were asked for together. */
+static void close_both_soon(void)
+{
+    toy_disk.during[TOY_PUT] = begin_split_write;
+    flush_other();
+    answer_init(&next_answer);
+    tfs_session_flush(session, third_handle, 1, REPLY(&next_answer));
+}
+
+START_TEST(session_close_waits_for_a_write_that_begins_while_others_are_judged)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.part_ms = 3600000});
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    third_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
+    split_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(other_handle, 0, "abc"), 0);
+    ck_assert_int_eq(write_text(third_handle, 0, "abc"), 0);
+    answer_init(&other_answer);
+    toy_disk.during[TOY_PUT] = close_both_soon;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "busy"), 0);
+    ck_assert_int_eq(answer_wait(&other_answer), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "abc");
+    usleep(20000); /* so that the worker would have judged half of it */
+    ck_assert_int_eq(tfs_session_write(session, split_handle, 2, 4096, tfs_span_of("ef"), false),
+                     0);
+    ck_assert_int_eq(answer_wait(&next_answer), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "abcdef");
+    tfs_session_release(session, third_handle);
+    release_both();
+}
+END_TEST
+
+START_TEST(session_write_that_never_ends_holds_up_no_close)
+{
+    bool done = false;
+    close_other_in_a_split_write(20);
+    for (int i = 0; i < 2000 && !done; i++) {
+        ck_assert_int_eq(tfs_session_write(session, split_handle, 2, 4095, tfs_span_of("d"), false),
+                         0);
+        usleep(5000);
+        pthread_mutex_lock(&other_answer.lock);
+        done = other_answer.done;
+        pthread_mutex_unlock(&other_answer.lock);
+    }
+    ck_assert(done);
+    ck_assert_int_eq(answer_wait(&other_answer), 0);
     release_both();
 }
 END_TEST
@@ -1262,6 +1318,8 @@ static const TTest *const *const tests[] = {
     &session_close_during_a_judgement_keeps_refused_bytes,
     &session_close_of_one_waits_for_the_rest_of_a_write_of_another,
     &session_close_of_one_goes_on_when_the_other_closes,
+    &session_close_waits_for_a_write_that_begins_while_others_are_judged,
+    &session_write_that_never_ends_holds_up_no_close,
     &session_close_of_one_does_not_wait_long,
     &session_end_does_not_wait_for_the_rest_of_a_write,
     &session_reader_may_close_while_its_file_is_unlinked,
