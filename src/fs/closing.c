@@ -228,8 +228,8 @@ static void refuse_rename(struct tfs_session *s, struct tfs_job *job, struct tfs
         (void)tfs_keep_rejected_locked(s, (const char *)path.data, tfs_blob_span(job->text));
         pthread_mutex_unlock(&s->lock);
     }
-    tfs_log_error(s, err, path.failed ? NULL : (const char *)path.data);
     tfs_buf_release(&path);
+    tfs_log_refusal(s, &job->node, err);
 }
 
 int tfs_apply_rename(struct tfs_session *s, struct tfs_job *job)

@@ -393,6 +393,9 @@ int tfs_judge(struct tfs_session *s, const struct tfs_node *node, struct tfs_spa
               struct tfs_job *job, struct tfs_error *err);
 int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct tfs_job *job,
                      struct tfs_error *err);
+/* Logs why an edit of `node` was refused. The worker's. */
+void tfs_log_refusal(struct tfs_session *s, const struct tfs_node *node,
+                     const struct tfs_error *err);
 int tfs_apply_make_chunk(struct tfs_session *s, struct tfs_job *job);
 int tfs_apply_remove_chunk(struct tfs_session *s, struct tfs_job *job);
 int tfs_apply_move_chunk(struct tfs_session *s, struct tfs_job *job);
@@ -400,9 +403,6 @@ void tfs_settle_make_chunk(struct tfs_session *s, struct tfs_job *job);
 void tfs_settle_remove_chunk(struct tfs_session *s, struct tfs_job *job);
 
 /* ---- closing.c ---- */
-/* Logs why an edit of `node` was refused. The worker's. */
-void tfs_log_refusal(struct tfs_session *s, const struct tfs_node *node,
-                     const struct tfs_error *err);
 int tfs_apply_flush(struct tfs_session *s, struct tfs_job *job);
 int tfs_apply_release(struct tfs_session *s, struct tfs_job *job);
 int tfs_apply_truncate(struct tfs_session *s, struct tfs_job *job);
