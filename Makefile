@@ -118,7 +118,7 @@ check: ## all tests and lint; ends with one line of numbers
 	+@$(SUB) tests
 	@BUILD=$(BUILD) scripts/run-tests unit fuzz cli mount torture readme lint
 
-torture: ## power cuts, failing system calls and the rest of RELIABILITY.md, in full
+torture: ## power cuts, failing system calls and the rest of docs/reliability.md, in full
 	@scripts/install-deps
 	+@$(SUB) tests
 	@BUILD=$(BUILD) TORTURE=full scripts/run-tests torture

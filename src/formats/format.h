@@ -30,7 +30,7 @@ struct tfs_at {
 
 /* Circumstances of a put, and what it answers beside success. */
 struct tfs_put {
-    bool fresh;       /* in: the chunk's directory was just made (DESIGN part 1, Directories):
+    bool fresh;       /* in: the chunk's directory was just made (docs/semantics.md, section 1.8):
                        * nothing is refused for lack of another file, voxels.csv may be shifted */
     bool waits;       /* out: some values were left out until another file of the chunk comes; the
                        * caller puts this text again after that file */

@@ -1,8 +1,8 @@
 /*
  * A session: one save being shown and edited through names, inodes and handles. It holds what users
- * have written and not yet closed, judges it at commit points, and puts it on disk (DESIGN part 2).
- * Knows no FUSE and no format: front ends call it with ids and handles, formats are behind lens and
- * container.
+ * have written and not yet closed, judges it at commit points, and puts it on disk
+ * (docs/semantics.md, section 2). Knows no FUSE and no format: front ends call it with ids and
+ * handles, formats are behind lens and container.
  *
  * Ids. The root is 1. Ids of schema files are computed (fs/tree.h); what was created, renamed or
  * recreated has an id from a table. Every attribute given out (struct tfs_attr) counts as one
@@ -20,7 +20,8 @@
 
 #include "fs/tree.h"
 
-/* What happens to pending edits when the save changed on disk meanwhile (DESIGN part 2). */
+/* What happens to pending edits when the save changed on disk meanwhile (docs/semantics.md, section
+ * 2). */
 enum tfs_conflict {
     TFS_CONFLICT_ASK,    /* nothing is written, ESTALE, both are kept */
     TFS_CONFLICT_THEIRS, /* the save is read again, our edits go to .terrainfs/rejected/ */

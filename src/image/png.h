@@ -1,5 +1,5 @@
 /*
- * PNG pictures: samples <-> a file, without loss (DESIGN part 1, "Pictures").
+ * PNG pictures: samples <-> a file, without loss (docs/semantics.md, section 1.6).
  *
  * Written uncompressed (deflate level 0, filter none): the size is a formula, and writing runs at
  * the speed of two checksums. Read is every PNG whose pixels convert without loss to the type that

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real programs on one line of voxels.csv: an edit that is taken, and one that is refused. A program that looks
 # at what close and rename say tells its user of a refusal; some do not look, and nothing is expected of them
-# (RELIABILITY.md has the table). Always: the save keeps every byte, the sentence is in errors.log, the refused
+# (docs/reliability.md has the table). Always: the save keeps every byte, the sentence is in errors.log, the refused
 # text in rejected/, and the file shows again what was accepted.
 . "$(dirname "$0")/lib.sh"
 

@@ -37,7 +37,7 @@ def has_fuse():
 # ---- results ---------------------------------------------------------------------------------------------
 
 def result(title, problems, figures):
-    """One TAP line. `figures`: numbers for RELIABILITY.md, which also stand in the line."""
+    """One TAP line. `figures`: numbers for docs/reliability.md, which also stand in the line."""
     _results['count'] += 1
     numbers = ', '.join(f'{value} {name}' for name, value in figures.items())
     _figures[title] = figures

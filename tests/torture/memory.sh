@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Items 4 and 7 of RELIABILITY.md: every allocation fails, every byte is flipped. The short versions are
+# Items 4 and 7 of docs/reliability.md: every allocation fails, every byte is flipped. The short versions are
 # unit tests; this is all of it.
 cd "$(dirname "$0")/../.." || exit 3
 if [ "${TORTURE:-short}" != full ]; then

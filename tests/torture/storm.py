@@ -405,7 +405,7 @@ class Storm:
         return daemon.poll() is None
 
     # The kernel lets a killed daemon wait, unkillable, when it was just invalidating a page that a reader
-    # waits for, and the reader waits for the daemon. Who ends that is told apart (RELIABILITY.md, "Limits").
+    # waits for, and the reader waits for the daemon. Who ends that is told apart (docs/reliability.md, "Limits").
     def bury(self, daemon):
         try:
             daemon.wait(HELD)

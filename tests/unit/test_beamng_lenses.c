@@ -1,7 +1,7 @@
 /*
  * The files of a terrain: pictures, tile texts, palette, info. GetPut and PutGet for every file of
- * every layout and every sample; what each write means; what is refused. Vectors A to C and G are
- * those of formats/beamng.md, section 10.
+ * every layout and every sample; what each write means; what is refused. An independent codec made
+ * the vectors A to C and G.
  */
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /*
  * `.ter` files: which layout a file has, what is refused, and that every layout is written back as
- * it was read. Vectors A to F are those of formats/beamng.md, section 10.
+ * it was read. An independent codec made the vectors A to F.
  */
 #include "unit.h"
 

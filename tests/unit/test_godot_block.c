@@ -1,5 +1,5 @@
-/* formats/godot_voxel: containers of one block, and BlockData. Vectors: formats/godot_voxel.md,
- * section 10. */
+/* formats/godot_voxel: containers of one block, and BlockData. An independent codec made the
+ * vectors. */
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
-/* formats/godot_voxel.md, section 10, vectors 1 and 3. */
+/* Blocks that the engine wrote, and an independent codec decoded. */
 static const char default_4[] =
     "021f000000300410000200f00911000011ff7f0100111032110f000100010001000df00d90";
 static const char small[] =

@@ -1,5 +1,5 @@
-/* formats/godot_voxel: Variants, metadata sections and metadata.txt. Vectors:
- * formats/godot_voxel.md, section 10; variants as Godot 3.2.3 writes them. */
+/* formats/godot_voxel: Variants, metadata sections and metadata.txt. An independent codec made the
+ * vectors; variants are as Godot 3.2.3 writes them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* formats/godot_voxel: region files. The engine's way of laying out sectors:
- * formats/godot_voxel.md, section 5. */
+ * godot_voxel/FORMAT.md, section 5. */
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>

@@ -34,7 +34,7 @@ static void teardown(void)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* formats/godot_voxel.md, section 10, vector 5. */
+/* godot_voxel/FORMAT.md, section 7; an independent codec made the keys. */
 START_TEST(key_of_every_format_is_that_of_the_page)
 {
     const struct tfs_key key = {1, -1, 0, 2};

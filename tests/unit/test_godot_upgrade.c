@@ -1,4 +1,4 @@
-/* formats/godot_voxel: whole saves brought to version 4 (formats/godot_voxel.md, section 8b). */
+/* formats/godot_voxel: whole saves brought to version 4 (godot_voxel/FORMAT.md, section 9). */
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>

@@ -468,7 +468,7 @@ START_TEST(value_without_bytes_stays_so_until_it_has_a_chunk)
 }
 END_TEST
 
-/* ---- the vectors of formats/roblox.md, section 9.7 ------------------------------------------- */
+/* ---- vectors that an independent codec made -------------------------------------------------- */
 
 START_TEST(prop_is_stored_and_packed_as_in_the_vectors)
 {

@@ -29,7 +29,7 @@ static struct tfs_span span_of(const struct maker_bytes *bytes)
 #define AIR(occupancy, water)            CELL(0, occupancy, water)
 enum { WATER = 1, GRASS = 2, SAND = 6, ROCK = 8, UNKNOWN = 31 };
 
-/* Section 9 of formats/roblox.md, and borders of runs. */
+/* Records that an independent codec made, and borders of runs. */
 static const struct {
     const char *name, *records, *canonical;
     uint32_t log2;

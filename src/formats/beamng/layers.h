@@ -1,5 +1,6 @@
 /*
- * Layer numbers: storing them, with the corner block of version 8 following (FORMAT.md, Corners).
+ * Layer numbers: storing them, with the corner block of version 8 following (FORMAT.md,
+ * section 1.2).
  */
 #ifndef TFS_FORMATS_BEAMNG_LAYERS_H
 #define TFS_FORMATS_BEAMNG_LAYERS_H

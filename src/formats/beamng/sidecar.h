@@ -1,6 +1,6 @@
 /*
  * The text NAME.terrain.json beside NAME.ter, of which only the list of materials concerns us
- * (formats/beamng.md, section 7). It is never made, and a strange one is never touched.
+ * (FORMAT.md, section 5). It is never made, and a strange one is never touched.
  */
 #ifndef TFS_FORMATS_BEAMNG_SIDECAR_H
 #define TFS_FORMATS_BEAMNG_SIDECAR_H

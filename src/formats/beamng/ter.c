@@ -1,8 +1,8 @@
 /*
  * The bytes of a `.ter` file -> which layout it has and where its parts lie.
  *
- * Must not know documents or tiles. The version does not settle the layout (FORMAT.md): a layout
- * fits when its name table ends exactly where the file ends.
+ * Must not know documents or tiles. The version does not settle the layout (FORMAT.md,
+ * section 1.1): a layout fits when its name table ends exactly where the file ends.
  */
 #include "formats/beamng/ter.h"
 

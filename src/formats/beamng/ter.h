@@ -1,6 +1,6 @@
 /*
  * The bytes of a `.ter` file: its header, its planes of samples, its table of material names, and
- * which of the known layouts it has (FORMAT.md; formats/beamng.md, sections 1, 2 and 8).
+ * which of the known layouts it has (FORMAT.md, sections 1 and 4).
  */
 #ifndef TFS_FORMATS_BEAMNG_TER_H
 #define TFS_FORMATS_BEAMNG_TER_H

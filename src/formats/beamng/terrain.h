@@ -17,7 +17,7 @@
 #define TFS_TILE_SAMPLES     (TFS_TILE_SIDE * TFS_TILE_SIDE)
 #define TFS_TILE_BYTES_MAX   (TFS_TILE_SAMPLES * 8)
 #define TFS_PART_NAMES       0
-#define TFS_PICTURE_SIDE_MAX 8192 /* no pictures above (DESIGN part 1) */
+#define TFS_PICTURE_SIDE_MAX 8192 /* no pictures above (docs/semantics.md, section 1.6) */
 
 /* What is known of the sidecar (sidecar.h). */
 enum tfs_sidecar_state {

@@ -1,6 +1,6 @@
 /*
  * BlockData, versions 2, 3 and 4: eight channels of values and metadata, as they are stored
- * (formats/godot_voxel.md, section 3).
+ * (FORMAT.md, section 3).
  *
  * A block is a view: its spans lie in `data`, or, while it is being changed, in bytes of whoever
  * changes it. Values stay in stored order, little-endian: index y + size_y * (x + size_x * z).

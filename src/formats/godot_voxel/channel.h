@@ -1,6 +1,6 @@
 /*
  * The eight channels: what their values are called, how they are written, and their order
- * (formats/godot_voxel.md, sections 3 and 8).
+ * (FORMAT.md, sections 3 and 8).
  *
  * Grid order, as text/grid.h has it: index (y * size_z + z) * size_x + x.
  */

@@ -1,6 +1,5 @@
 /*
- * A folder of regions, as its files: for folder*.c only (formats/godot_voxel.md, section 5,
- * "Folder").
+ * A folder of regions, as its files: for folder*.c only (FORMAT.md, section 6).
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_FOLDER_H
 #define TFS_FORMATS_GODOT_VOXEL_FOLDER_H

@@ -1,5 +1,5 @@
 /*
- * Instance blocks: where trees and stones stand (formats/godot_voxel.md, section 6). They are
+ * Instance blocks: where trees and stones stand (FORMAT.md, section 7). They are
  * checked and never changed, because their numbers lose by being read and written.
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_INSTANCES_H

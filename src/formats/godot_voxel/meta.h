@@ -1,6 +1,5 @@
 /*
- * meta.vxrm: what all regions of a folder have in common (formats/godot_voxel.md, section 5,
- * "Folder").
+ * meta.vxrm: what all regions of a folder have in common (FORMAT.md, section 6).
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_META_H
 #define TFS_FORMATS_GODOT_VOXEL_META_H

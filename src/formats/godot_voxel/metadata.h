@@ -1,6 +1,6 @@
 /*
  * Metadata of a block: its section <-> a list of items <-> the lines of metadata.txt
- * (formats/godot_voxel.md, section 4).
+ * (FORMAT.md, section 4).
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_METADATA_H
 #define TFS_FORMATS_GODOT_VOXEL_METADATA_H

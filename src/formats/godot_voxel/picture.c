@@ -1,7 +1,7 @@
 /*
  * Blocks <-> what heightmap.png and map.png ask of them (formats/picture/picture.h;
- * formats/godot_voxel.md, section 8, "Non-empty voxel"). A voxel is its eight values, with the
- * version and the depths of the block that they come from.
+ * FORMAT.md, section 8). A voxel is its eight values, with the version and the depths of the block
+ * that they come from.
  *
  * Must not know pictures, nor containers. Distances are copied or emptied, never computed.
  */

@@ -1,5 +1,5 @@
 /*
- * A region file: header, table, sectors (formats/godot_voxel.md, section 5).
+ * A region file: header, table, sectors (FORMAT.md, section 5).
  *
  * Table entries are numbered y + ry * (x + rx * z), x, y, z being local to the region.
  */

@@ -1,6 +1,6 @@
 /*
- * Names of region files, "r.X.Y.Z.vxr", and the blocks that they hold (formats/godot_voxel.md,
- * section 5).
+ * Names of region files, "r.X.Y.Z.vxr", and the blocks that they hold (FORMAT.md, sections 5 and
+ * 6).
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_REGION_NAME_H
 #define TFS_FORMATS_GODOT_VOXEL_REGION_NAME_H

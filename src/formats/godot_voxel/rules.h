@@ -1,7 +1,7 @@
 /*
  * What the place of blocks demands of them: facts->own of every document of this format begins with
  * it. A file of one block demands nothing, a region and a stream fix size, depths or coordinates
- * (formats/godot_voxel.md, sections 5 and 6).
+ * (FORMAT.md, sections 5 and 7).
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_RULES_H
 #define TFS_FORMATS_GODOT_VOXEL_RULES_H

@@ -1,5 +1,5 @@
 /*
- * An opened database of blocks: for stream*.c only (formats/godot_voxel.md, section 6). Its
+ * An opened database of blocks: for stream*.c only (FORMAT.md, section 7). Its
  * invariants are in stream.c.
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_STREAM_H

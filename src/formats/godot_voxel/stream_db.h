@@ -1,6 +1,6 @@
 /*
  * The database of a stream: what is asked of SQLite, and nothing else of it is used
- * (formats/godot_voxel.md, section 6).
+ * (FORMAT.md, section 7).
  *
  * One connection, used by one caller at a time. The file is foreign: its schema is looked at before
  * anything is asked of it, and nothing in it is trusted or run.

@@ -1,6 +1,6 @@
 /*
  * Keys of a stream's rows <-> coordinates and level of detail, in four formats
- * (formats/godot_voxel.md, section 6).
+ * (FORMAT.md, section 7).
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_STREAM_KEY_H
 #define TFS_FORMATS_GODOT_VOXEL_STREAM_KEY_H

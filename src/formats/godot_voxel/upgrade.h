@@ -1,5 +1,5 @@
 /*
- * Blocks of version 2 and 3 -> version 4 (formats/godot_voxel.md, section 8b).
+ * Blocks of version 2 and 3 -> version 4 (FORMAT.md, section 9).
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_UPGRADE_H
 #define TFS_FORMATS_GODOT_VOXEL_UPGRADE_H

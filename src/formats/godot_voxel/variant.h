@@ -1,6 +1,6 @@
 /*
  * Encoded Variants of Godot 3 and Godot 4: how long they are, and from the one to the other
- * (formats/godot_voxel.md, sections 4 and 8b). Their values mean nothing here.
+ * (FORMAT.md, sections 4 and 9). Their values mean nothing here.
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_VARIANT_H
 #define TFS_FORMATS_GODOT_VOXEL_VARIANT_H

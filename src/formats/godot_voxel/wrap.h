@@ -1,6 +1,5 @@
 /*
- * The compressed container around one block: stored bytes <-> payload (formats/godot_voxel.md,
- * section 2).
+ * The compressed container around one block: stored bytes <-> payload (FORMAT.md, section 2).
  *
  * Nothing in the bytes says for certain which kind they are; so all kinds are tried in a fixed
  * order, and the first whose payload the caller can parse to its end is the one.

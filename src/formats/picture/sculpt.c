@@ -1,5 +1,5 @@
 /*
- * Heights before and after -> voxels cleared and repeated (DESIGN part 1, Pictures of voxel saves).
+ * Heights before and after -> voxels cleared and repeated (docs/semantics.md, section 1.7).
  *
  * Three steps: what voxel stands on top where one is needed; which voxel each raised column takes;
  * then chunk by chunk, each opened once, its part of every changed column. Must not know games: a

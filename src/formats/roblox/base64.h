@@ -1,6 +1,6 @@
 /*
  * Base64 as the engine writes it into XML: padding, a line end after every 72 characters, none at
- * the end (formats/roblox.md, section 7).
+ * the end (FORMAT.md, section 5).
  */
 #ifndef TFS_FORMATS_ROBLOX_BASE64_H
 #define TFS_FORMATS_ROBLOX_BASE64_H

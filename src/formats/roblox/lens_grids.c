@@ -2,7 +2,7 @@
  * materials.txt, occupancy.txt, water.txt: one attribute of every cell <-> a grid of numbers.
  *
  * The three belong together: what a written value does to the other two, and which are refused, is
- * here (formats/roblox.md, section 5). A cell whose value in the file is what it was is neither
+ * here (FORMAT.md, section 6). A cell whose value in the file is what it was is neither
  * touched nor judged, so stored oddities survive.
  */
 #include <errno.h>

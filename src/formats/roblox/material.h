@@ -1,5 +1,5 @@
 /*
- * The fixed list of terrain materials (formats/roblox.md, section 2.2): numbers 0..63, of which the
+ * The fixed list of terrain materials (FORMAT.md, section 2): numbers 0..63, of which the
  * first 23 have a name. The others are kept and shown as numbers.
  */
 #ifndef TFS_FORMATS_ROBLOX_MATERIAL_H

@@ -1,6 +1,6 @@
 /*
  * The payload of a chunk of a binary place: stored, one raw LZ4 block, or one Zstandard frame
- * (formats/roblox.md, section 6).
+ * (FORMAT.md, section 4).
  *
  * The kind is told by the bytes, and a payload that is written anew keeps it. What is packed here
  * is byte for byte what the engine packs, with the library versions that were compared.

@@ -1,6 +1,6 @@
 /*
- * PhysicsGrid: which regions of 8x8x8 voxels are near something solid or wet (formats/roblox.md,
- * section 4). It is derived from the voxels, and only ever made anew, never read.
+ * PhysicsGrid: which regions of 8x8x8 voxels are near something solid or wet (FORMAT.md,
+ * section 3). It is derived from the voxels, and only ever made anew, never read.
  */
 #ifndef TFS_FORMATS_ROBLOX_PHYSICS_H
 #define TFS_FORMATS_ROBLOX_PHYSICS_H

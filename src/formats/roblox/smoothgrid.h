@@ -1,5 +1,5 @@
 /*
- * SmoothGrid: the bytes of a terrain <-> its chunks <-> their cells (formats/roblox.md, section 2).
+ * SmoothGrid: the bytes of a terrain <-> its chunks <-> their cells (FORMAT.md, section 2).
  *
  * A value is a header and chunks; a chunk is an offset from the chunk before and records, runs of
  * equal cells. Finding the chunks of a value skips the records without making cells of them.
