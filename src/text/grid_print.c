@@ -6,6 +6,11 @@
  * A value of up to 7 characters is made as one "cell": its right-aligned text and the blank behind
  * it in the low bytes of a 64-bit word, stored with one 8-byte store; the bytes that are too many
  * are overwritten by the next cell. Cells of small grids of small values come from a table.
+ *
+ * Rows of `make bench` that need this: the table, `render 4096 values, decimal 1` and `decimal 2`;
+ * digits made in the lanes of a word, `decimal 5` and `hex 3` (half the time of a loop over digits,
+ * which the heights of BeamNG and the distances of Godot are made of); copies of rows of one value,
+ * `place: grep -r`.
  */
 #include <assert.h>
 #include <byteswap.h>

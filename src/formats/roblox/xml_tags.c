@@ -3,6 +3,10 @@
  *
  * Must not know what elements mean. Offsets into the text are compared with its size at every step;
  * nothing is copied.
+ *
+ * A library for XML does not do here: expat refuses files that Studio writes and that are kept byte
+ * for byte, with a \x01 or \xff in a script or bytes behind </roblox>. fuzz_roblox_xml drives this
+ * scanner with untrusted text.
  */
 #include "formats/roblox/xml_tags.h"
 
