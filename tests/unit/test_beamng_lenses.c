@@ -684,6 +684,19 @@ START_TEST(palette_with_a_gap_or_a_used_entry_removed_is_refused)
 }
 END_TEST
 
+START_TEST(palette_entry_that_no_sample_uses_can_go_beside_layers_without_material)
+{
+    struct tree_files t;
+
+    /* Layers 0, 254 and 9; materials A, B, C. */
+    open_hex(&t, "07 02000000 0040 0140 0280 ffff 00fe0900 03000000 01 41 01 42 01 43");
+    put_text(&t, "palette.txt", "0 A\n1 B\n");
+    check_hex(&t, "07 02000000 0040 0140 0280 ffff 00fe0900 02000000 01 41 01 42");
+    check_refused(&t, "palette.txt", tfs_span_of(""), "material 0 is used by 2 samples");
+    tree_files_close(&t);
+}
+END_TEST
+
 /* A table of `count` empty names behind one sample of layer 0. */
 static void open_many(struct tree_files *t, unsigned count)
 {
@@ -1042,6 +1055,7 @@ static Suite *suite(void)
     tcase_add_test(t, palette_renames_appends_and_removes_unused_entries_from_the_end);
     tcase_add_test(t, palette_edit_that_changes_no_name_keeps_the_stored_table);
     tcase_add_test(t, palette_with_a_gap_or_a_used_entry_removed_is_refused);
+    tcase_add_test(t, palette_entry_that_no_sample_uses_can_go_beside_layers_without_material);
     tcase_add_test(t, palette_holds_255_entries_and_keeps_more_that_a_file_has);
     tcase_add_test(t, palette_takes_names_of_65535_bytes_and_no_longer_ones);
 

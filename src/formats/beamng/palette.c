@@ -133,9 +133,12 @@ static void count_use(const struct tfs_terrain *terrain, uint8_t *row, struct us
     }
 }
 
-/* Entries from `count` on shall go: none of them may be in use. */
-static int check_unused(const struct tfs_doc *doc, uint32_t count, struct tfs_error *err)
+/* Entries from `count` on, of `old_count`, shall go: none of them may be in use. Layers that never
+ * had a material do not keep the others from going. */
+static int check_unused(const struct tfs_doc *doc, uint32_t count, uint32_t old_count,
+                        struct tfs_error *err)
 {
+    const uint32_t end = old_count < TFS_TER_HOLE ? old_count : TFS_TER_HOLE;
     struct use use[256] = {{0}};
     struct tfs_terrain terrain = {0};
     uint8_t *row = malloc(tfs_terrain_layout(doc)->side);
@@ -143,7 +146,7 @@ static int check_unused(const struct tfs_doc *doc, uint32_t count, struct tfs_er
 
     if (result == 0)
         count_use(&terrain, row, use);
-    for (uint32_t i = count; result == 0 && i < TFS_TER_HOLE; i++)
+    for (uint32_t i = count; result == 0 && i < end; i++)
         if (use[i].samples > 0)
             result =
                 tfs_fail(err, -EBADMSG,
@@ -160,7 +163,8 @@ static int store(struct tfs_edit *edit, const struct parser *p, struct tfs_error
     struct tfs_buf table = {0};
     struct tfs_blob *blob = NULL;
 
-    if (p->count < p->old_count && check_unused(tfs_edit_doc(edit), p->count, err) < 0)
+    if (p->count < p->old_count &&
+        check_unused(tfs_edit_doc(edit), p->count, p->old_count, err) < 0)
         return err->code;
     tfs_buf_u32le(&table, p->count);
     tfs_buf_add_span(&table, tfs_buf_span(p->table));
