@@ -115,11 +115,89 @@ static int check_chunk(void *arg, const struct tfs_chunk *before, const struct t
     return 0;
 }
 
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+struct kept {
+    struct tfs_save *save;
+    struct tfs_doc *before, *after;
+};
+
+/* Nothing, where the file is absent or does not read. */
+static void get_or_nothing(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_lens *lens,
+                           struct tfs_at at, struct tfs_buf *text)
+{
+    struct tfs_error ignored = {0};
+
+    if ((lens->exists == NULL || lens->exists(save, doc, at)) &&
+        lens->get(save, doc, at, text, &ignored) == 0)
+        tfs_buf_u8(text, '.');
+    else
+        tfs_buf_clear(text);
+}
+
+static bool reads_otherwise(const struct kept *k, const struct tfs_file *file, struct tfs_at at)
+{
+    struct tfs_buf before = {0}, after = {0};
+
+    get_or_nothing(k->save, k->before, file->lens, at, &before);
+    get_or_nothing(k->save, k->after, file->lens, at, &after);
+    bool differs = !tfs_span_equal(tfs_buf_span(&before), tfs_buf_span(&after));
+    tfs_buf_release(&before);
+    tfs_buf_release(&after);
+    return differs;
+}
+
+/* Pictures of the root show what tiles hold beside their texts. */
+static bool extras_read_otherwise(const struct kept *k)
+{
+    const struct tfs_tree *tree = k->save->tree;
+
+    for (unsigned i = 0; i < tree->root_count && tree->fixed_chunks; i++) {
+        const struct tfs_file *file = &tree->root_files[i];
+        uint32_t members = file->family_count == NULL ? 0 : file->family_count(k->after);
+        for (uint32_t m = 0; m < members && strncmp(file->path, "extra/", 6) == 0; m++)
+            if (reads_otherwise(k, file, (struct tfs_at){.member = m}))
+                return true;
+    }
+    return false;
+}
+
+static int check_kept(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct kept *k = arg;
+    const struct tfs_tree *tree = k->save->tree;
+
+    if (before == NULL || after == NULL || extras_read_otherwise(k))
+        return 0;
+    for (unsigned i = 0; i < tree->chunk_count; i++)
+        if ((tree->chunk_files[i].flags & TFS_FILE_RAW) == 0 &&
+            reads_otherwise(k, &tree->chunk_files[i], (struct tfs_at){.key = after->key}))
+            return 0;
+    fprintf(stderr, "chunk %d_%d_%d of group %u reads as before and has other bytes\n",
+            after->key.x, after->key.y, after->key.z, after->key.group);
+    abort();
+}
+
+void lens_check_kept(struct tfs_save *save, struct tfs_doc *before, struct tfs_doc *after)
+{
+    struct kept k = {save, before, after};
+
+    REQUIRE(tfs_doc_diff(before, after, check_kept, &k) == 0);
+}
+
 /* What an edit made of the chunks decodes. Takes the reference to the document before it. */
 static void check_edited(struct lens_check *c, struct tfs_doc *before)
 {
     REQUIRE(tfs_doc_diff(before, c->doc, check_chunk, c) == 0);
     tfs_doc_unref(before);
+}
+
+/* The same of an edit through this file, which is the only one that may spell a chunk anew. */
+static void check_put(struct lens_check *c, const struct tfs_node *node, struct tfs_doc *before)
+{
+    if ((tfs_node_file(c->save, node)->flags & TFS_FILE_RAW) == 0)
+        lens_check_kept(c->save, before, c->doc);
+    check_edited(c, before);
 }
 
 /* ---- all files ------------------------------------------------------------------------------- */
@@ -312,7 +390,7 @@ static void do_put(struct lens_check *c, struct tfs_cursor *in, bool fresh)
         tfs_doc_unref(before);
         return;
     }
-    check_edited(c, before);
+    check_put(c, &node, before);
     if (tfs_node_exists(c->save, c->doc, &node))
         check_put_back(c, &node);
 }
@@ -360,8 +438,8 @@ static void picture_row(void *arg, uint32_t row, uint8_t *samples)
 }
 
 /* Pixels that were not changed read as before, unless the picture has another size now. */
-static void check_kept(struct lens_check *c, const struct tfs_node *node,
-                       const struct picture *before, const struct picture *wanted)
+static void check_other_pixels(struct lens_check *c, const struct tfs_node *node,
+                               const struct picture *before, const struct picture *wanted)
 {
     const size_t bytes = before->shape.type == TFS_PNG_GREY8 ? 1 : 2;
     struct picture after;
@@ -404,10 +482,10 @@ static void do_picture(struct lens_check *c, struct tfs_cursor *in)
     int result = put(c, &node, tfs_buf_span(&png), false, &err);
     if (result < 0)
         require_sentence(&err, result);
-    check_edited(c, old);
+    check_put(c, &node, old);
     if (result == 0 && tfs_node_exists(c->save, c->doc, &node)) {
         check_put_back(c, &node);
-        check_kept(c, &node, &before, &wanted);
+        check_other_pixels(c, &node, &before, &wanted);
     }
     tfs_buf_release(&before.samples);
     tfs_buf_release(&wanted.samples);

@@ -2,7 +2,7 @@
  * The laws of every tree (docs/semantics.md, section 1.1), checked on any save and for any
  * edits: what is refused has a sentence and changes nothing, what is accepted decodes, reads back,
  * and writing that back is no edit, files that are not edited can all be written back as they read,
- * which is no edit either.
+ * which is no edit either, and a chunk that reads as before keeps its bytes.
  *
  * Knows the interfaces of formats/format.h and no game. A law that does not hold aborts.
  */
@@ -24,6 +24,10 @@ struct lens_check {
 /* Starts at what is on disk. */
 void lens_check_open(struct lens_check *c, struct tfs_save *save);
 void lens_check_close(struct lens_check *c);
+
+/* Values that did not change keep their stored bytes: a chunk whose files, other than raw.bin, all
+ * read in `after` as they do in `before` holds the same bytes there. */
+void lens_check_kept(struct tfs_save *save, struct tfs_doc *before, struct tfs_doc *after);
 
 /* Edits as the bytes say, checking each one:
  *   00-8f  file, length (2 bytes, little-endian, at most what is left), text: a put

@@ -90,12 +90,23 @@ out:
     return err->code;
 }
 
+/* Has any voxel another name, be it of the same entry or not? */
+static bool names_differ(const struct tfs_cosmic_change *c)
+{
+    for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++) {
+        uint32_t before = c->old->ids[i], after = c->ids[i];
+        if (after != before && !tfs_span_equal(name_of(c, after), c->old->names[before]))
+            return true;
+    }
+    return false;
+}
+
 int tfs_cosmic_change_store(struct tfs_edit *edit, const struct tfs_cosmic_change *change,
                             struct tfs_error *err)
 {
     struct tfs_buf section = {0};
 
-    if (encode_change(change, &section, err) == 0)
+    if (names_differ(change) && encode_change(change, &section, err) == 0)
         tfs_cosmic_section_put(edit, change->view->chunk, &change->view->body,
                                TFS_COSMIC_SECTION_BLOCKS, &section, err);
     tfs_buf_release(&section);

@@ -16,7 +16,7 @@ struct tfs_cosmic_change {
 };
 
 /* Stores them with the palette that a change through voxels.csv or heightmap.png leaves
- * (FORMAT.md, section 5). */
+ * (FORMAT.md, section 5). Where every voxel keeps its name, the section keeps its bytes. */
 int tfs_cosmic_change_store(struct tfs_edit *edit, const struct tfs_cosmic_change *change,
                             struct tfs_error *err);
 

@@ -254,12 +254,11 @@ static int find_air(struct change *c, uint32_t *air, struct tfs_error *err)
     return tfs_cosmic_voxels_name(&c->text, tfs_cosmic_air(c->view->chunk->tag), air, err);
 }
 
-/* Fills ids; *changed tells whether any name is another one. */
-static int resolve(struct change *c, bool *changed, struct tfs_error *err)
+/* Fills ids. */
+static int resolve(struct change *c, struct tfs_error *err)
 {
     uint32_t air = TFS_COSMIC_VOXEL_EMPTY;
 
-    *changed = false;
     for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++) {
         uint32_t before = c->old->ids[i], named = c->text.voxels[i];
         bool empty = named == TFS_COSMIC_VOXEL_EMPTY;
@@ -269,16 +268,13 @@ static int resolve(struct change *c, bool *changed, struct tfs_error *err)
         if (empty && air == TFS_COSMIC_VOXEL_EMPTY && find_air(c, &air, err) < 0)
             return err->code;
         c->ids[i] = empty ? air : named;
-        *changed = true;
     }
     return 0;
 }
 
 static int store_change(struct tfs_edit *edit, struct change *c, struct tfs_error *err)
 {
-    bool changed;
-
-    if (resolve(c, &changed, err) < 0 || !changed)
+    if (resolve(c, err) < 0)
         return err->code;
 
     struct tfs_cosmic_change change = {c->view, c->old, c->text.added, c->text.added_count, c->ids};

@@ -126,7 +126,7 @@ struct carving {
     struct tfs_span *added;
     uint32_t added_count, added_capacity;
     uint32_t air;
-    bool has_air, changed;
+    bool has_air;
 };
 
 static void carving_close(void *chunk)
@@ -179,8 +179,6 @@ static int carving_store(struct tfs_save *save, struct tfs_edit *edit, void *chu
     struct tfs_cosmic_values *old;
 
     (void)save;
-    if (!c->changed)
-        return 0;
     if (tfs_cosmic_blocks_decode(&c->view.blocks, &old, err) < 0)
         return err->code;
     change.old = old;
@@ -239,7 +237,6 @@ static int carving_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxe
         return err->code;
     for (uint32_t y = at.from; y < at.to; y++)
         *voxel_of(c, at, y) = number;
-    c->changed = true;
     return 0;
 }
 
@@ -256,7 +253,6 @@ static int carving_clear(void *chunk, struct tfs_stretch at, struct tfs_error *e
         if (!tfs_cosmic_is_air(name_of(c, *voxel)))
             *voxel = c->air;
     }
-    c->changed = true;
     return 0;
 }
 

@@ -88,7 +88,8 @@ int tfs_rbx_store_cells(struct tfs_edit *edit, const struct tfs_rbx_cells *c, st
     struct tfs_buf records = {0};
 
     tfs_rbx_records_encode(&records, c->cells, c->count);
-    if (tfs_buf_check(&records, err) == 0)
+    if (tfs_buf_check(&records, err) == 0 &&
+        tfs_rbx_records_compare(tfs_blob_span(c->chunk.blob), tfs_buf_span(&records)) != 0)
         tfs_rbx_store_records(edit, &c->chunk, tfs_buf_span(&records), err);
     tfs_buf_release(&records);
     return err->code;

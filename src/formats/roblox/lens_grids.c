@@ -258,22 +258,17 @@ static int refuse(const struct attribute *a, const struct tfs_rbx_cells *c, size
                          at.y, at.z, a->name, value, why);
 }
 
-/* Gives the cells their new values; *changed tells whether there is any. In a new chunk, what does
- * not fit waits for the file that makes it fit. */
+/* Gives the cells their new values. In a new chunk, what does not fit waits for the file that makes
+ * it fit. */
 static int apply_values(const struct attribute *a, struct tfs_rbx_cells *c, const uint32_t *values,
-                        struct tfs_span text, struct tfs_put *put, bool *changed,
-                        struct tfs_error *err)
+                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    *changed = false;
     for (size_t i = 0; i < c->count; i++) {
-        if (values[i] == value_of(a, c->cells[i]))
+        if (values[i] == value_of(a, c->cells[i]) || a->apply(&c->cells[i], values[i]))
             continue;
-        if (a->apply(&c->cells[i], values[i]))
-            *changed = true;
-        else if (put->fresh)
-            put->waits = true;
-        else
+        if (!put->fresh)
             return refuse(a, c, i, values[i], text, err);
+        put->waits = true;
     }
     return 0;
 }
@@ -293,7 +288,6 @@ static int grid_put(const struct attribute *a, struct tfs_edit *edit, struct tfs
                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct tfs_rbx_cells c;
-    bool changed = false;
 
     if (tfs_rbx_cells_open(tfs_edit_doc(edit), key, &c, err) < 0)
         return err->code;
@@ -302,7 +296,7 @@ static int grid_put(const struct attribute *a, struct tfs_edit *edit, struct tfs
     if (values == NULL)
         tfs_fail_memory(err);
     else if (parse_values(a, c.chunk.tag, text, values, err) == 0 &&
-             apply_values(a, &c, values, text, put, &changed, err) == 0 && changed)
+             apply_values(a, &c, values, text, put, err) == 0)
         tfs_rbx_store_cells(edit, &c, err);
     free(values);
     tfs_rbx_cells_release(&c);

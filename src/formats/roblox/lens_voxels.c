@@ -328,8 +328,7 @@ static int voxels_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
     uint32_t *cells = malloc(size);
     if (cells == NULL) {
         tfs_fail_memory(err);
-    } else if (tfs_rbx_voxels_parse(text, &c, put, cells, err) == 0 &&
-               memcmp(cells, c.cells, size) != 0) {
+    } else if (tfs_rbx_voxels_parse(text, &c, put, cells, err) == 0) {
         memcpy(c.cells, cells, size);
         tfs_rbx_store_cells(edit, &c, err);
     }

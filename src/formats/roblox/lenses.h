@@ -49,8 +49,9 @@ struct tfs_rbx_voxel {
 
 struct tfs_rbx_voxel tfs_rbx_voxel_of(const struct tfs_rbx_cells *c, size_t cell);
 
-/* Stores records or the canonical records of c->cells in the place of c->chunk. EROFS when the
- * group is locked (source.h). */
+/* Stores records, or the canonical records of c->cells, in the place of c->chunk; cells that are
+ * what they were keep their records, however these are spelled. EROFS when the group is locked
+ * (source.h). */
 int tfs_rbx_store_records(struct tfs_edit *edit, const struct tfs_chunk *chunk,
                           struct tfs_span records, struct tfs_error *err);
 int tfs_rbx_store_cells(struct tfs_edit *edit, const struct tfs_rbx_cells *c,
