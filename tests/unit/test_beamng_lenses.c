@@ -899,7 +899,7 @@ START_TEST(info_says_what_the_terrain_is)
     check_info(&t, "name-terminator: none\n");
     check_info(&t, "size: 2 x 2 samples\n");
     check_info(&t, "heights: 16384 to 65535\n");
-    check_info(&t, "height-unit: maxHeight / 65536 metres\n");
+    check_info(&t, "height-unit: maxHeight / 65535 metres\n");
     check_info(&t, "materials: 2\n");
     check_info(&t, "holes: 1\n");
     check_info(&t, "layers-without-material: 7 (1 samples), 9 (2)\n");

@@ -100,7 +100,7 @@ static int add_survey(const struct survey *s, const struct tfs_doc *doc, struct 
 
     tfs_info_line(out, "heights", "%u to %u", s->low, s->high);
     tfs_info_line(out, "height-unit", "%s",
-                  s->terrain.layout.version == 7 ? "1/32 metre" : "maxHeight / 65536 metres");
+                  s->terrain.layout.version == 7 ? "1/32 metre" : "maxHeight / 65535 metres");
     tfs_info_line(out, "materials", "%" PRIu32, materials);
     tfs_info_line(out, "holes", "%" PRIu64, s->layers[TFS_TER_HOLE]);
     if (add_strays(s, materials, out, err) < 0)
