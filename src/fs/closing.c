@@ -8,8 +8,11 @@
 
 /* ---- closing files --------------------------------------------------------------------------- */
 
-/* A copy of the bytes to judge; they count as judged from here on. */
-static struct tfs_blob *bytes_to_judge(struct tfs_session *s, struct tfs_job *job,
+/* A copy of the bytes to judge; they count as judged from here on. `last`: a RELEASE asks, which is
+ * processed when close(2) has long returned. A writer who opened the file since has begun a
+ * document that only its own close may end: half of it could be accepted, and would be in the save.
+ */
+static struct tfs_blob *bytes_to_judge(struct tfs_session *s, struct tfs_job *job, bool last,
                                        struct tfs_node *node, struct tfs_error *err)
 {
     struct tfs_blob *blob = NULL;
@@ -20,6 +23,7 @@ static struct tfs_blob *bytes_to_judge(struct tfs_session *s, struct tfs_job *jo
     else if (inode->outdated)
         tfs_fail(err, -ESTALE, "the save was changed by another program, which was given way");
     else if (inode->kind == TFS_INODE_VIRTUAL && inode->pending && inode->dirty &&
+             !(last && inode->writers > 0) &&
              tfs_blob_copy(tfs_buf_span(&inode->bytes), &blob, err) == 0) {
         inode->dirty = false;
         inode->judging = true;
@@ -64,7 +68,7 @@ static int judge_inode(struct tfs_session *s, struct tfs_job *job, bool last, st
 {
     struct tfs_node node;
     struct tfs_inode *inode = job->inode;
-    struct tfs_blob *blob = bytes_to_judge(s, job, &node, err);
+    struct tfs_blob *blob = bytes_to_judge(s, job, last, &node, err);
     if (blob == NULL)
         return err->code;
     int result = tfs_judge(s, &node, tfs_blob_span(blob), job, err);

@@ -926,6 +926,55 @@ START_TEST(session_close_during_a_judgement_keeps_refused_bytes)
 }
 END_TEST
 
+/* RELEASE comes when close(2) has long returned, and is processed later still: the next writer may
+ * have begun. */
+static void next_writer_begins(void)
+{
+    release_other();
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(other_handle, 0, "hal"), 0);
+}
+
+START_TEST(session_late_release_does_not_judge_what_the_next_writer_has_begun)
+{
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(other_handle, 0, "first"), 0);
+    ck_assert_int_eq(flush(other_handle), 0);
+    toy_disk.during[TOY_COMMIT] = next_writer_begins;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "busy"), 0);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "first");
+    ck_assert_int_eq(write_text(other_handle, 3, "f"), 0);
+    ck_assert_int_eq(flush(other_handle), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "half");
+    release_other();
+}
+END_TEST
+
+/* Nor is it lost when the next writer writes nothing. */
+static void next_writer_only_opens(void)
+{
+    ck_assert_int_eq(write_text(other_handle, 0, "later"), 0);
+    release_other();
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
+}
+
+START_TEST(session_bytes_that_no_flush_saw_are_judged_when_the_last_writer_is_gone)
+{
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(other_handle, 0, "first"), 0);
+    ck_assert_int_eq(flush(other_handle), 0);
+    toy_disk.during[TOY_COMMIT] = next_writer_only_opens;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "busy"), 0);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "first");
+    ck_assert_int_eq(flush(other_handle), 0);
+    release_other();
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "later");
+}
+END_TEST
+
 START_TEST(session_reader_may_close_while_its_file_is_unlinked)
 {
     other_handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
@@ -1322,6 +1371,8 @@ static const TTest *const *const tests[] = {
     &session_write_that_never_ends_holds_up_no_close,
     &session_close_of_one_does_not_wait_long,
     &session_end_does_not_wait_for_the_rest_of_a_write,
+    &session_late_release_does_not_judge_what_the_next_writer_has_begun,
+    &session_bytes_that_no_flush_saw_are_judged_when_the_last_writer_is_gone,
     &session_reader_may_close_while_its_file_is_unlinked,
     &session_reader_that_comes_during_a_rename_sees_a_whole_file,
     &session_bytes_written_during_a_rename_are_judged_at_close,
