@@ -110,15 +110,22 @@ static bool scope_exists(const struct tfs_save *save, const struct tfs_doc *doc,
     return false;
 }
 
-/* Does the chunk that the node belongs to not decode? In a scope that exists. */
+/* Was the chunk that the node belongs to found damaged when the save was read? In a scope that
+ * exists. */
+static bool is_marked_damaged(const struct tfs_doc *doc, const struct tfs_node *node)
+{
+    return node->scope == TFS_SCOPE_CHUNK &&
+           (tfs_doc_find(doc, node->key)->flags & TFS_CHUNK_DAMAGED) != 0;
+}
+
+/* Does the chunk that the node belongs to not decode? This may fetch it. In a scope that exists. */
 static bool is_damaged(struct tfs_save *save, const struct tfs_doc *doc,
                        const struct tfs_node *node)
 {
-    if (node->scope != TFS_SCOPE_CHUNK)
-        return false;
-    if (tfs_doc_find(doc, node->key)->flags & TFS_CHUNK_DAMAGED)
+    if (is_marked_damaged(doc, node))
         return true;
-    return save->tree->chunk_damaged && save->tree->chunk_damaged(save, doc, node->key);
+    return node->scope == TFS_SCOPE_CHUNK && save->tree->chunk_damaged &&
+           save->tree->chunk_damaged(save, doc, node->key);
 }
 
 /* Members of files[file]; 1 for a file that is no family. */
@@ -558,11 +565,12 @@ int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
     return entry(save, doc, dir, true, index, next, node);
 }
 
-/* Directories in a top directory; `dir` exists. */
+/* Directories in a top directory; `dir` exists. A listing of chunks asks this of every chunk, so
+ * damage that only a look into the chunk would find does not count. */
 static size_t count_directories(struct tfs_save *save, const struct tfs_doc *doc,
                                 const struct tfs_node *dir)
 {
-    bool damaged = is_damaged(save, doc, dir);
+    bool damaged = is_marked_damaged(doc, dir);
     unsigned end = TFS_DIR_SUB + tfs_schema_directory_count(schema_of(save, dir->scope));
     size_t count = 0;
 

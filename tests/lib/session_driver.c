@@ -35,13 +35,18 @@ static void on_message(void *arg, const char *line)
 
 void open_with(struct tfs_session_options options)
 {
+    open_save_with(toy_save_create(), options);
+}
+
+void open_save_with(struct tfs_save *opened, struct tfs_session_options options)
+{
     struct tfs_error err = {0};
     struct tfs_events events = {.message = on_message};
     options.scratch_limit = options.scratch_limit ? options.scratch_limit : 1 << 20;
     options.cache_limit = options.cache_limit ? options.cache_limit : 1 << 20;
     options.exit_fd = -1;
     messages[0] = '\0';
-    save = toy_save_create();
+    save = opened;
     must(tfs_session_open(save, &options, &events, &session, &err) == 0, err.text);
 }
 

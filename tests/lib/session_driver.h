@@ -1,6 +1,6 @@
 /*
- * A session on the toy format, and the calls that programs make, by path and without waiting in the
- * test: each ends when its answer is there.
+ * A session, mostly on the toy format, and the calls that programs make, by path and without
+ * waiting in the test: each ends when its answer is there.
  */
 #ifndef TFS_TESTS_SESSION_DRIVER_H
 #define TFS_TESTS_SESSION_DRIVER_H
@@ -29,6 +29,8 @@ void answered(void *arg, int result, const struct tfs_attr *attr);
 
 /* Opens `session` on a new toy save. */
 void open_with(struct tfs_session_options options);
+/* The same on a save that was opened; tfs_session_close closes it. */
+void open_save_with(struct tfs_save *opened, struct tfs_session_options options);
 void answer_init(struct answer *a);
 int answer_wait(struct answer *a);
 /* Status of FLUSH and FSYNC. */
