@@ -44,6 +44,9 @@ enum tfs_status tfs_cli_umount(struct tfs_cli *cli);
 
 /* ---- shared (cli_share.c) -------------------------------------------------------------------- */
 
+/* All sentences come out as one line each: control characters in names are escaped
+ * (tfs_sentence_print). */
+
 /* One line on stderr: "terrainfs: ...", and the status given. */
 enum tfs_status tfs_cli_say(struct tfs_cli *cli, enum tfs_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -62,8 +65,10 @@ enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path,
 /* Warnings and damage that opening found, on stderr. */
 void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *save);
 
-/* The whole span to the standard output. */
+/* The whole span to the standard output; and a sentence, as one line. */
 enum tfs_status tfs_cli_print(struct tfs_cli *cli, struct tfs_span span);
+enum tfs_status tfs_cli_print_line(struct tfs_cli *cli, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 void tfs_progress_begin(struct tfs_cli *cli, const char *unit, size_t total);
 void tfs_progress_step(struct tfs_cli *cli);

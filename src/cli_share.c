@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "text/name.h"
+
 /* ---- sentences ------------------------------------------------------------------------------- */
 
 /* A line of progress must not stand in a sentence. */
@@ -24,26 +26,28 @@ static void hide_progress(struct tfs_cli *cli)
     cli->progress.visible = false;
 }
 
+#define SENTENCE (2 * PATH_MAX + TFS_ERROR_TEXT)
+
 enum tfs_status tfs_cli_say(struct tfs_cli *cli, enum tfs_status status, const char *format, ...)
 {
+    char text[SENTENCE], line[2 * SENTENCE];
     va_list args;
 
     hide_progress(cli);
-    fputs("terrainfs: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fputc('\n', stderr);
+    fprintf(stderr, "terrainfs: %s\n", tfs_sentence_print(text, line, sizeof(line)));
     return status;
 }
 
 enum tfs_status tfs_cli_report(struct tfs_cli *cli, const char *path, const struct tfs_error *err)
 {
-    char text[PATH_MAX + TFS_ERROR_TEXT];
+    char text[SENTENCE], line[2 * SENTENCE];
 
     hide_progress(cli);
     tfs_error_format(err, path, text, sizeof(text));
-    fprintf(stderr, "%s\n", text);
+    fprintf(stderr, "%s\n", tfs_sentence_print(text, line, sizeof(line)));
     return tfs_status_of(err->code);
 }
 
@@ -61,6 +65,18 @@ enum tfs_status tfs_cli_print(struct tfs_cli *cli, struct tfs_span span)
         done += (size_t)n;
     }
     return TFS_STATUS_DONE;
+}
+
+enum tfs_status tfs_cli_print_line(struct tfs_cli *cli, const char *format, ...)
+{
+    char text[SENTENCE], line[2 * SENTENCE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    tfs_sentence_print(text, line, sizeof(line) - 1);
+    return tfs_cli_print(cli, tfs_span_of(strcat(line, "\n")));
 }
 
 /* ---- saves ----------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 /* Prints one file of the tree. */
 static enum tfs_status print_file(struct tfs_cli *cli, struct tfs_save *save, const char *path)
@@ -71,15 +72,8 @@ static void no_memory(struct check *check)
 /* One finding on the standard output. */
 static void print_finding(struct check *check, const char *kind, const char *text)
 {
-    struct tfs_buf line = {0};
-
-    tfs_buf_printf(&line, "%s: %s: %s\n", check->path, kind, text);
-    if (line.failed)
-        no_memory(check);
-    else
-        check->status =
-            tfs_status_worst(check->status, tfs_cli_print(check->cli, tfs_buf_span(&line)));
-    tfs_buf_release(&line);
+    check->status = tfs_status_worst(
+        check->status, tfs_cli_print_line(check->cli, "%s: %s: %s", check->path, kind, text));
 }
 
 static void check_notes(struct check *check)
@@ -145,16 +139,11 @@ static void check_chunks(struct check *check)
 
 static void check_summary(struct check *check)
 {
-    struct tfs_buf line = {0};
+    char text[160];
 
-    tfs_buf_printf(&line, "%zu chunks, %zu damaged, %zu %s", check->save->doc->count,
-                   check->damaged, check->warnings, check->warnings == 1 ? "warning" : "warnings");
-    tfs_buf_u8(&line, 0);
-    if (line.failed)
-        no_memory(check);
-    else
-        print_finding(check, check->save->container->format, (const char *)line.data);
-    tfs_buf_release(&line);
+    snprintf(text, sizeof(text), "%zu chunks, %zu damaged, %zu %s", check->save->doc->count,
+             check->damaged, check->warnings, check->warnings == 1 ? "warning" : "warnings");
+    print_finding(check, check->save->container->format, text);
 }
 
 enum tfs_status tfs_cli_check(struct tfs_cli *cli)

@@ -8,6 +8,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "text/name.h"
 
 void tfs_info_line(struct tfs_buf *out, const char *key, const char *format, ...)
 {
@@ -21,13 +24,13 @@ void tfs_info_line(struct tfs_buf *out, const char *key, const char *format, ...
         out->failed = true;
         return;
     }
-    /* A value stays on its line, whatever name from a save got into it. */
-    for (char *c = value; *c != '\0'; c++)
-        if (*c == '\n' || *c == '\r')
-            *c = ' ';
     tfs_buf_add_text(out, key);
     tfs_buf_add_text(out, ": ");
-    tfs_buf_add(out, value, (size_t)length);
+    /* A value stays on its line, whatever name from a save got into it. */
+    const size_t room = (size_t)length * TFS_SENTENCE_GROWS + 1;
+    char *line = (char *)tfs_buf_reserve(out, room);
+    if (line != NULL)
+        out->size += strlen(tfs_sentence_print(value, line, room));
     tfs_buf_u8(out, '\n');
     free(value);
 }

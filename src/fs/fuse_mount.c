@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 
 #include "fs/fuse.h"
 #include "status.h"
+#include "text/name.h"
 
 /* One mount while it is being set up and served. */
 struct mounting {
@@ -44,12 +46,26 @@ static void on_message(void *arg, const char *line)
         fprintf(stderr, "terrainfs: %s\n", line);
 }
 
+/* Before there is a session, whose messages are lines already. */
+static void say(const char *text)
+{
+    char line[2 * (TFS_ERROR_TEXT + PATH_MAX)];
+    fprintf(stderr, "terrainfs: %s\n", tfs_sentence_print(text, line, sizeof(line)));
+}
+
 static int complain(const struct tfs_error *err, const char *path)
 {
-    char line[TFS_ERROR_TEXT + 4096];
-    tfs_error_format(err, path, line, sizeof(line));
-    fprintf(stderr, "terrainfs: %s\n", line);
+    char text[TFS_ERROR_TEXT + PATH_MAX];
+    tfs_error_format(err, path, text, sizeof(text));
+    say(text);
     return (int)tfs_status_of(err->code);
+}
+
+static void say_read_only(const struct mounting *m)
+{
+    char text[TFS_ERROR_TEXT + PATH_MAX];
+    snprintf(text, sizeof(text), "%s: mounted read-only: %s", m->save_name, m->save->read_only);
+    say(text);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -204,7 +220,7 @@ static int run(struct mounting *m, const char *mountpoint)
         result = open_save(m, &err);
     }
     if (result == 0 && m->save->read_only != NULL && !m->options->read_only)
-        fprintf(stderr, "terrainfs: %s: mounted read-only: %s\n", m->save_name, m->save->read_only);
+        say_read_only(m);
     if (result == 0)
         result = refuse_inside(m, &err);
     if (result == 0)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fs/state.h"
+#include "text/name.h"
 
 #define LOG_LIMIT (1 << 20)
 
@@ -55,13 +56,14 @@ static size_t count_hidden_locked(const struct tfs_session *s)
 void tfs_status_update_locked(struct tfs_session *s)
 {
     struct tfs_buf *b = &s->status->bytes;
+    char path[2 * PATH_MAX];
     if (b->failed)
         tfs_buf_release(b);
     tfs_buf_clear(b);
     tfs_buf_printf(b, "pid: %ld\n", (long)getpid());
     if (s->options.exit_fd >= 0)
         tfs_buf_printf(b, "exit: %d\n", s->options.exit_fd);
-    tfs_buf_printf(b, "save: %s\n", s->save->path);
+    tfs_buf_printf(b, "save: %s\n", tfs_sentence_print(s->save->path, path, sizeof(path)));
     tfs_buf_printf(b, "commits: %llu\n", (unsigned long long)s->commits);
     tfs_buf_printf(b, "unsaved: %s\n", s->doc->version != s->disk->version ? "yes" : "no");
     tfs_buf_printf(b, "hidden: %zu\n", count_hidden_locked(s));
@@ -83,9 +85,9 @@ static void trim_log(struct tfs_buf *log)
 
 void tfs_log_error(struct tfs_session *s, const struct tfs_error *err, const char *path)
 {
-    char line[TFS_ERROR_TEXT + 1024];
-    tfs_error_format(err, path, line, sizeof(line));
-    tfs_one_line(line);
+    char text[TFS_ERROR_TEXT + 1024], line[2 * sizeof(text)];
+    tfs_error_format(err, path, text, sizeof(text));
+    tfs_sentence_print(text, line, sizeof(line));
     pthread_mutex_lock(&s->lock);
     struct tfs_buf *log = &s->log->bytes;
     tfs_buf_add_text(log, line);

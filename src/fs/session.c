@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "fs/state.h"
+#include "text/name.h"
 
 #define BLOCK 4096
 
@@ -20,23 +21,15 @@ int64_t tfs_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void tfs_one_line(char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = '?';
-}
-
 void tfs_message(struct tfs_session *s, const char *format, ...)
 {
-    char line[TFS_ERROR_TEXT + 8192];
+    char text[TFS_ERROR_TEXT + 8192], line[2 * sizeof(text)];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    tfs_one_line(line);
     if (s->events.message != NULL)
-        s->events.message(s->events.message_arg, line);
+        s->events.message(s->events.message_arg, tfs_sentence_print(text, line, sizeof(line)));
 }
 
 static int init_locks(struct tfs_session *s)

@@ -267,9 +267,7 @@ struct tfs_session {
 int64_t tfs_now_ms(void);
 /* Sets the keys of all slots from the document shown. */
 void tfs_keys_set_locked(struct tfs_session *s);
-/* Control characters become '?': file names can hold anything, and a message that went on in a line
- * of its own could say what it likes. */
-void tfs_one_line(char *text);
+/* One line, whatever foreign names are in it (tfs_sentence_print). */
 void tfs_message(struct tfs_session *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -149,6 +149,53 @@ const char *tfs_name_quote(struct tfs_span name, char out[TFS_QUOTED])
     return out;
 }
 
+/* ---- sentences ------------------------------------------------------------------------------- */
+
+/* Does the character of two bytes or more at `p` drive a terminal, break the line, or turn the
+ * direction of what follows (Unicode 15, Bidi_Control)? */
+static bool is_steering(const uint8_t *p, size_t length)
+{
+    if (length == 2)
+        return (p[0] == 0xc2 && p[1] < 0xa0) || (p[0] == 0xd8 && p[1] == 0x9c); /* C1; U+061C */
+    if (length != 3 || p[0] != 0xe2)
+        return false;
+    return (p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f)) || /* U+200E, U+200F */
+           (p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae) ||   /* U+2028 to U+202E */
+           (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);     /* U+2066 to U+2069 */
+}
+
+static struct piece sentence_piece(struct tfs_span text, size_t at)
+{
+    const uint8_t *p = text.data + at;
+    size_t length = utf8_length(p, text.size - at);
+    bool shown = length == 1 ? *p >= ' ' && *p != 0x7f : length > 1 && !is_steering(p, length);
+    struct piece piece = {length, length, {0}};
+
+    if (!shown)
+        return escape(*p);
+    memcpy(piece.bytes, p, length);
+    return piece;
+}
+
+char *tfs_sentence_print(const char *text, char *out, size_t size)
+{
+    const struct tfs_span span = tfs_span_of(text);
+    size_t used = 0;
+
+    for (size_t at = 0; at < span.size;) {
+        struct piece piece = sentence_piece(span, at);
+        if (used + piece.length >= size)
+            break;
+        memcpy(out + used, piece.bytes, piece.length);
+        used += piece.length;
+        at += piece.taken;
+    }
+    out[used] = '\0';
+    return out;
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
 static int hex_digit(uint8_t c)
 {
     if (c >= '0' && c <= '9')

@@ -21,6 +21,14 @@ size_t tfs_name_size(struct tfs_span name); /* bytes that tfs_name_print adds */
 #define TFS_QUOTED 48
 const char *tfs_name_quote(struct tfs_span name, char out[TFS_QUOTED]);
 
+/* A sentence as one line for a terminal or a log, whatever foreign names stand in it: escapes, as
+ * above, for control characters (C1 too), line and paragraph separators, characters that turn the
+ * direction of text, and bytes that are not UTF-8. A backslash stays, so that printing twice is
+ * printing once. Cuts what does not fit `size`, never inside an escape; always terminated. Returns
+ * `out`. */
+#define TFS_SENTENCE_GROWS 4 /* times, at most */
+char *tfs_sentence_print(const char *text, char *out, size_t size);
+
 /* Appends the bytes that `text` (already stripped) stands for. On failure err has the sentence and,
  * as column, the 1-based place in `text`; `out` is as it was. */
 int tfs_name_parse(struct tfs_buf *out, struct tfs_span text, struct tfs_error *err);

@@ -1,6 +1,7 @@
 /*
  * Any text as a name that means a place: a chunk's directory, a region file, the key of a row in a
- * database. What is taken is the one name of that place, so printing gives it back.
+ * database. What is taken is the one name of that place, so printing gives it back. And as a
+ * sentence.
  */
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "formats/godot_voxel/stream_key.h"
 #include "fs/tree.h"
 #include "fuzz.h"
+#include "text/name.h"
 
 static void check_names(const char *name)
 {
@@ -50,6 +52,18 @@ static void check_key(enum tfs_godot_key_format format, int64_t number, struct t
         REQUIRE(tfs_span_equal((struct tfs_span){loc.bytes, loc.size}, bytes));
 }
 
+/* A sentence is one line of UTF-8 that stays what it is when it is printed again. */
+static void check_sentence(const char *text)
+{
+    char line[TFS_SENTENCE_GROWS * 256], again[sizeof(line)];
+
+    tfs_sentence_print(text, line, sizeof(line));
+    for (const char *c = line; *c != '\0'; c++)
+        REQUIRE((unsigned char)*c >= ' ' && *c != 0x7f);
+    REQUIRE(tfs_utf8_prefix(tfs_span_of(line)) == strlen(line));
+    REQUIRE(strcmp(tfs_sentence_print(line, again, sizeof(again)), line) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char name[256] = {0};
@@ -58,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size >= sizeof(name))
         return 0;
     memcpy(name, data, size);
+    check_sentence(name);
     memcpy(&number, data, size < sizeof(number) ? size : sizeof(number));
     check_names(name);
     for (enum tfs_godot_key_format i = 0; i < TFS_GODOT_KEY_FORMATS; i++)

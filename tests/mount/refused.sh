@@ -230,6 +230,31 @@ os.close(fd)' "$M/$P")" EFBIG
     want cmp "$PRISTINE" "$S"
 }
 
+# Names with line ends, escape sequences and overrides of the direction: nothing that is said has any.
+foreign_names() {
+    local evil=$'\nterrainfs: all is well\e[2J\u009b\u202e' line
+    wants_not "$TFS_BIN" "$D/nosuch$evil" "$M" 2>"$D/said"
+    mv "$S" "$D/a$evil" && S=$D/a$evil
+    mkdir "$M"
+    want "$TFS_BIN" -f "$S" "$M" 2>>"$D/said" &
+    soon grep -qs . "$M/info.txt" || note 'not mounted'
+    wants_not mkdir "$M/chunks/x$evil"
+    printf x >"$M/scratch$evil"
+    want grep -q 'x\\nterrainfs: all is well\\x1b\[2J\\xc2\\x9b\\xe2\\x80\\xae: a chunk directory' \
+        "$M/.terrainfs/errors.log"
+    cat "$M/.terrainfs/errors.log" "$M/.terrainfs/status" >>"$D/said"
+    want "$TFS_BIN" umount "$M" 2>>"$D/said"
+    wait
+    wants_not "$TFS_BIN" umount "$D/none$evil" 2>>"$D/said"
+    while IFS= read -r line; do
+        case $line in *all\ is\ well*) [[ $line == *'\nterrainfs: all is well'* ]] ||
+            note "a line of its own: $line" ;;
+        esac
+    done <"$D/said"
+    want grep -q 'scratch files not saved: scratch\\nterrainfs' "$D/said"
+    wants_not grep -qP '[\x00-\x1f\x7f\x{80}-\x{9f}\x{202e}]' "$D/said"
+}
+
 # Nowhere to put them beside the save: they go below XDG_STATE_HOME.
 state_directory() {
     [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
@@ -260,5 +285,6 @@ try 'edits of other chunks go on' other_edits_go_on
 try 'a writer that is killed' open_at_unmount
 try 'rejected bytes, mended and written' rejected_can_be_read_and_listed
 try 'a document that is too large' too_large
+try 'foreign names in what is said' foreign_names
 try 'unsaved bytes below XDG_STATE_HOME' state_directory
 finish

@@ -1,5 +1,6 @@
 /* text/name: bytes to printable text and back. */
 #include <errno.h>
+#include <string.h>
 
 #include "text/name.h"
 #include "unit.h"
@@ -163,6 +164,47 @@ START_TEST(name_quote_cuts_between_characters)
 }
 END_TEST
 
+static const struct {
+    const char *text, *line;
+} sentences[] = {
+    {"", ""},
+    {"a\\n b ", "a\\n b "},
+    {"a\nterrainfs: all is well\r", "a\\nterrainfs: all is well\\x0d"},
+    {"\x1b[2J\t\x7f", "\\x1b[2J\\x09\\x7f"},
+    {"\x9b\xc2\x9b\xc2\xa0", "\\x9b\\xc2\\x9b\xc2\xa0"}, /* CSI in one byte and as U+009B */
+    {"gr\xc3\xbcn \xe6\x9d\xb1 \xf0\x9f\x8c\xb2", "gr\xc3\xbcn \xe6\x9d\xb1 \xf0\x9f\x8c\xb2"},
+    {"\xd8\x9c\xd8\x9b", "\\xd8\\x9c\xd8\x9b"},                  /* U+061C, not U+061B */
+    {"\xe2\x80\x8d\xe2\x80\x8e", "\xe2\x80\x8d\\xe2\\x80\\x8e"}, /* U+200D joins letters */
+    {"\xe2\x80\xa8\xe2\x80\xaf", "\\xe2\\x80\\xa8\xe2\x80\xaf"}, /* U+2028, not U+202F */
+    {"\xe2\x80\xae\xe2\x81\xa6.\xe2\x81\xaa",                    /* overrides and isolates */
+     "\\xe2\\x80\\xae\\xe2\\x81\\xa6.\xe2\x81\xaa"},
+};
+
+START_TEST(sentence_is_one_line_that_drives_no_terminal)
+{
+    char line[100], again[100];
+
+    ck_assert_ptr_eq(tfs_sentence_print(sentences[_i].text, line, sizeof(line)), line);
+    ck_assert_str_eq(line, sentences[_i].line);
+    ck_assert_uint_le(strlen(line), TFS_SENTENCE_GROWS * strlen(sentences[_i].text));
+    ck_assert_str_eq(tfs_sentence_print(line, again, sizeof(again)), line);
+}
+END_TEST
+
+START_TEST(sentence_is_cut_between_characters)
+{
+    static const char *const cut[] = {
+        "", "", "", "", "", "\\x1b", "\\x1ba", "\\x1ba", "\\x1ba\xc3\xbc"};
+    char line[16];
+
+    for (size_t size = 1; size < sizeof(cut) / sizeof(cut[0]); size++)
+        ck_assert_str_eq(tfs_sentence_print("\x1b"
+                                            "a\xc3\xbc",
+                                            line, size),
+                         cut[size]);
+}
+END_TEST
+
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
 static Suite *name_suite(void)
@@ -178,6 +220,8 @@ static Suite *name_suite(void)
     tcase_add_loop_test(tcase, name_refuses_an_unknown_escape, 0, COUNT(bad_escapes));
     tcase_add_loop_test(tcase, utf8_prefix_ends_at_the_first_bad_byte, 0, COUNT(prefixes));
     tcase_add_loop_test(tcase, name_quote_cuts_between_characters, 0, COUNT(quotes));
+    tcase_add_loop_test(tcase, sentence_is_one_line_that_drives_no_terminal, 0, COUNT(sentences));
+    tcase_add_test(tcase, sentence_is_cut_between_characters);
     return suite;
 }
 

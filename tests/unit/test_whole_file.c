@@ -504,7 +504,7 @@ START_TEST(info_names_format_bounds_and_notes)
 
     open_with("TOY\n4 a\n-7 !damaged\n");
     tfs_info_begin(&out, &save, save.doc);
-    tfs_info_line(&out, "version", "%d,\n%s", 3, "on one line");
+    tfs_info_line(&out, "version", "%d,\n%s", 3, "on one line\x1b[2J");
     tfs_info_end(&out, &save, save.doc);
     tfs_buf_u8(&out, '\0');
     ck_assert_str_eq((const char *)out.data,
@@ -512,7 +512,7 @@ START_TEST(info_names_format_bounds_and_notes)
                      "container: toy file\n"
                      "chunks: 2\n"
                      "bounds: -7 0 0 .. 4 0 0\n"
-                     "version: 3, on one line\n"
+                     "version: 3,\\non one line\\x1b[2J\n"
                      "read-only: it is damaged: chunk -7_0_0 at byte 4 is bad\n"
                      "damaged: chunk -7_0_0 at byte 4 is bad\n");
     tfs_buf_release(&out);
