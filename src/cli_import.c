@@ -252,26 +252,31 @@ static void remove_missing_files(struct import *im, const struct tfs_node *top, 
     }
 }
 
-static void remove_chunk(struct import *im, struct tfs_key key, const char *path)
+static void remove_chunk(struct import *im, const struct tfs_chunk *chunk)
 {
     const struct tfs_tree *tree = im->save->tree;
+    const struct tfs_node node = tfs_node_of_chunk(chunk);
     struct tfs_error err = {0};
+    struct tfs_buf path = {0};
     struct tfs_edit edit;
     int result;
 
-    if (tfs_edit_open(im->doc, &edit, &err)) {
-        refuse(im, path, &err);
-        return;
+    tfs_tree_path(im->save, im->base, &node, &path);
+    tfs_buf_u8(&path, 0);
+    if (tfs_buf_check(&path, &err) || tfs_edit_open(im->doc, &edit, &err)) {
+        refuse(im, "", &err);
+        goto out;
     }
-    result = tree->chunk_remove ? tree->chunk_remove(im->save, &edit, key, &err)
-                                : tfs_edit_remove(&edit, key, &err);
-    im->removed += finish(im, &edit, result, path, &err);
+    result = tree->chunk_remove ? tree->chunk_remove(im->save, &edit, chunk->key, &err)
+                                : tfs_edit_remove(&edit, chunk->key, &err);
+    im->removed += finish(im, &edit, result, (const char *)path.data, &err);
+out:
+    tfs_buf_release(&path);
 }
 
 /* Both are sorted by key. */
 static void remove_missing_chunks(struct import *im, const struct tfs_found_list *chunks)
 {
-    char name[TFS_CHUNK_NAME];
     size_t at = 0;
 
     for (size_t i = 0; i < im->base->count; i++) {
@@ -281,8 +286,7 @@ static void remove_missing_chunks(struct import *im, const struct tfs_found_list
             at++;
         if (at < chunks->count && tfs_key_compare(chunks->items[at].node.key, key) == 0)
             continue;
-        tfs_chunk_name(key, name);
-        remove_chunk(im, key, name);
+        remove_chunk(im, tfs_doc_at(im->base, i));
     }
 }
 
@@ -358,6 +362,20 @@ static void take_chunks(struct import *im, const struct tfs_found_list *chunks)
 
 /* ---- the whole tree -------------------------------------------------------------------------- */
 
+/* Appends the chunks of a group, which has to be one that the save can hold. */
+static enum tfs_status gather_group(struct import *im, const struct tfs_found *dir, uint32_t group,
+                                    struct tfs_found_list *chunks)
+{
+    struct tfs_error err = {0};
+    size_t before = chunks->count;
+    enum tfs_status status = tfs_found_chunks(im->cli, im->base, &dir->node, dir->path, chunks);
+
+    if (status || group == 0 || chunks->count == before ||
+        tfs_tree_group_check(im->save, im->base, group, &err) == 0)
+        return status;
+    return tfs_cli_report(im->cli, dir->path, &err);
+}
+
 /* Appends the chunks below a directory of the root or of a group. */
 static enum tfs_status gather_chunks(struct import *im, const struct tfs_found *dir,
                                      struct tfs_found_list *chunks)
@@ -367,7 +385,7 @@ static enum tfs_status gather_chunks(struct import *im, const struct tfs_found *
     uint32_t group;
 
     if (tfs_node_holds_chunks(&dir->node, &group))
-        return tfs_found_chunks(im->cli, im->base, &dir->node, dir->path, chunks);
+        return gather_group(im, dir, group, chunks);
     status = tfs_found_scan(im->cli, im->save, im->base, &dir->node, dir->path, &below);
     for (size_t i = 0; i < below.count && !status; i++)
         status = gather_chunks(im, &below.items[i], chunks);

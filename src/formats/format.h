@@ -102,7 +102,9 @@ struct tfs_tree {
 
     const char *group_dir; /* "lods", "regions": holds N/chunks/ of groups above 0; NULL: none */
     uint32_t group_label;  /* printed N = group - 1 + group_label */
-    uint32_t (*groups)(const struct tfs_doc *doc); /* greatest group + 1; NULL: from the chunks */
+    uint32_t (*groups)(const struct tfs_doc *doc); /* groups are below this; with group_dir only */
+    bool fixed_groups; /* all groups are always there, and none comes or goes; else a group is there
+                        * as long as it has chunks */
     const struct tfs_voxels *voxels; /* what heightmap.png and map.png are made of; NULL: no such */
     bool fixed_chunks; /* tiles: chunk directories cannot be made, moved or removed, which the three
                         * functions below say (EPERM with sentence) */

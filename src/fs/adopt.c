@@ -54,6 +54,9 @@ static void changed_list(struct adopting *a, const struct tfs_chunk *chunk)
     dir = tfs_tree_parent(a->s->save, &dir);
     tfs_bump_locked(a->s, &dir);
     tfs_stale_id(a->s, tfs_node_id(&dir));
+    /* With its first and its last chunk a group comes and goes. */
+    for (; tfs_node_is_group(&dir); dir = tfs_tree_parent(a->s->save, &dir))
+        tfs_stale_id(a->s, tfs_node_id(&dir));
 }
 
 static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)

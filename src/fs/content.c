@@ -183,8 +183,9 @@ static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct
     st->st_gid = s->st.st_gid;
     st->st_nlink = 1;
     if (directory)
-        st->st_nlink = (nlink_t)(2 + tfs_tree_subdirectories(s->save, s->doc, node) +
-                                 scratch_directories(s, tfs_node_id(node)));
+        st->st_nlink =
+            (nlink_t)(2 + tfs_tree_subdirectories(s->save, s->doc, node) +
+                      tfs_group_count_locked(s, node) + scratch_directories(s, tfs_node_id(node)));
 }
 
 /* An id has the slot above the file, both small numbers. The files of a chunk get places side by

@@ -100,6 +100,8 @@ bool tfs_visible_locked(struct tfs_session *s, const struct tfs_node *node)
 {
     if (fresh_hides(s, node) || tfs_tombstone_locked(s, node) != NULL)
         return false;
+    if (tfs_group_kept_locked(s, node))
+        return true;
     struct tfs_inode *inode = tfs_map_find(&s->virtuals, tfs_node_id(node));
     if (inode != NULL && inode->pending)
         return true;
@@ -151,6 +153,11 @@ int tfs_entry_find_locked(struct tfs_session *s, uint64_t parent, const char *na
     return 0;
 }
 
+static bool holds_groups(const struct tfs_node *dir)
+{
+    return tfs_node_is_group(dir) && dir->scope == TFS_SCOPE_ROOT;
+}
+
 int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *entry,
                                const char *name, bool directory)
 {
@@ -161,13 +168,9 @@ int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *en
         return -EPERM;
     if (entry->coordinate)
         return -EINVAL;
-    /* regions/7 and the like come with the save. */
-    if (directory && entry->scratch_dir == NULL && entry->dir.scope == TFS_SCOPE_ROOT &&
-        entry->dir.directory == TFS_DIR_GROUPS && name[0] != '.')
-        return -EPERM;
-    /* A mistyped coordinate must not become a directory of no effect. */
-    if (directory && entry->scratch_dir == NULL && tfs_node_holds_chunks(&entry->dir, &group) &&
-        name[0] != '.')
+    /* A mistyped coordinate or number must not become a directory of no effect. */
+    if (directory && entry->scratch_dir == NULL && name[0] != '.' &&
+        (tfs_node_holds_chunks(&entry->dir, &group) || holds_groups(&entry->dir)))
         return -EINVAL;
     return 0;
 }
@@ -207,6 +210,21 @@ void tfs_path_locked(struct tfs_session *s, uint64_t id, struct tfs_buf *out)
         path_of_scratch(s, inode, out);
     else if (tfs_id_node_locked(s, id, &node) == 0)
         tfs_tree_path(s->save, s->doc, &node, out);
+}
+
+int tfs_refuse_name_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                           const struct tfs_error *err)
+{
+    struct tfs_buf path = {0};
+    tfs_path_locked(s, parent, &path);
+    if (path.size > 0)
+        tfs_buf_u8(&path, '/');
+    tfs_buf_add(&path, name, strlen(name) + 1);
+    pthread_mutex_unlock(&s->lock);
+    tfs_log_error(s, err, path.failed ? name : (const char *)path.data);
+    pthread_mutex_lock(&s->lock);
+    tfs_buf_release(&path);
+    return err->code;
 }
 
 /* ---- lookup ---------------------------------------------------------------------------------- */
@@ -355,11 +373,25 @@ static int mkdir_scratch(struct tfs_session *s, uint64_t parent, const char *nam
     return result;
 }
 
-/* mkdir of a directory of the schema other than a chunk's: it can only come back. */
-static int mkdir_schema(struct tfs_session *s, const struct tfs_entry *entry, struct tfs_attr *attr)
+static int mkdir_group(struct tfs_session *s, const struct tfs_entry *entry, uint64_t parent,
+                       const char *name, struct tfs_attr *attr)
+{
+    struct tfs_error err = {0};
+    int result = tfs_group_make_locked(s, &entry->node, &err);
+    if (err.code < 0)
+        return tfs_refuse_name_locked(s, parent, name, &err);
+    return result < 0 ? result : tfs_attr_node_locked(s, &entry->node, true, attr);
+}
+
+/* mkdir of a directory of the schema other than a chunk's: but for those of groups, it can only
+ * come back. */
+static int mkdir_schema(struct tfs_session *s, const struct tfs_entry *entry, uint64_t parent,
+                        const char *name, struct tfs_attr *attr)
 {
     if (entry->visible)
         return -EEXIST;
+    if (tfs_node_is_group(&entry->node))
+        return mkdir_group(s, entry, parent, name, attr);
     bool gone = tfs_tombstone_locked(s, &entry->node) != NULL || fresh_hides(s, &entry->node);
     if (entry->node.file >= 0 || entry->node.scope != TFS_SCOPE_CHUNK || !gone)
         return -EPERM;
@@ -368,19 +400,16 @@ static int mkdir_schema(struct tfs_session *s, const struct tfs_entry *entry, st
     return tfs_attr_node_locked(s, &entry->node, true, attr);
 }
 
-static int refuse_coordinate(struct tfs_session *s, uint64_t parent, const char *name)
+static int refuse_number(struct tfs_session *s, const struct tfs_entry *entry, uint64_t parent,
+                         const char *name)
 {
     struct tfs_error err = {0};
-    struct tfs_buf path = {0};
-    tfs_fail(&err, -EINVAL, "a chunk directory is named X_Y_Z, plain decimal numbers: 3_-1_12");
-    tfs_path_locked(s, parent, &path);
-    tfs_buf_u8(&path, '/');
-    tfs_buf_add(&path, name, strlen(name) + 1);
-    pthread_mutex_unlock(&s->lock);
-    tfs_log_error(s, &err, path.failed ? name : (const char *)path.data);
-    pthread_mutex_lock(&s->lock);
-    tfs_buf_release(&path);
-    return -EINVAL;
+    if (holds_groups(&entry->dir))
+        tfs_fail(&err, -EINVAL, "a directory in %s is named N, a plain decimal number from %u on",
+                 s->save->tree->group_dir, s->save->tree->group_label);
+    else
+        tfs_fail(&err, -EINVAL, "a chunk directory is named X_Y_Z, plain decimal numbers: 3_-1_12");
+    return tfs_refuse_name_locked(s, parent, name, &err);
 }
 
 static int mkdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, struct tfs_reply reply)
@@ -413,9 +442,9 @@ void tfs_session_mkdir(struct tfs_session *s, uint64_t parent, const char *name,
     else if (entry.coordinate)
         result = mkdir_chunk(s, &entry, reply);
     else if (entry.schema)
-        result = mkdir_schema(s, &entry, &attr);
+        result = mkdir_schema(s, &entry, parent, name, &attr);
     else if ((result = tfs_entry_free_for_scratch(s, &entry, name, true)) == -EINVAL)
-        result = refuse_coordinate(s, parent, name);
+        result = refuse_number(s, &entry, parent, name);
     else if (result == 0)
         result = mkdir_scratch(s, parent, name, mode, uid, gid, &attr);
     pthread_mutex_unlock(&s->lock);
@@ -442,6 +471,8 @@ static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, str
     /* A tile is refused with its sentence, whatever is in it. */
     if (!s->save->tree->fixed_chunks && !tfs_directory_empty_locked(s, &entry->node))
         return -ENOTEMPTY;
+    if (tfs_group_keep_locked(s, entry->node.key.group) < 0)
+        return -ENOMEM;
     struct tfs_job *job = tfs_job_create(tfs_apply_remove_chunk, reply);
     if (job == NULL)
         return -ENOMEM;
@@ -450,6 +481,14 @@ static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, str
     job->settle = tfs_settle_remove_chunk;
     tfs_job_submit_locked(s, job);
     return -EINPROGRESS;
+}
+
+static int rmdir_group(struct tfs_session *s, const struct tfs_entry *entry, uint64_t parent,
+                       const char *name)
+{
+    struct tfs_error err = {0};
+    int result = tfs_group_remove_locked(s, &entry->node, &err);
+    return err.code < 0 ? tfs_refuse_name_locked(s, parent, name, &err) : result;
 }
 
 /* lights/ and the like: gone until mkdir or two seconds bring it back. */
@@ -487,6 +526,8 @@ void tfs_session_rmdir(struct tfs_session *s, uint64_t parent, const char *name,
         result = -EROFS;
     else if (tfs_node_is_chunk(&entry.node))
         result = rmdir_chunk(s, &entry, reply);
+    else if (tfs_node_is_group(&entry.node))
+        result = rmdir_group(s, &entry, parent, name);
     else
         result = rmdir_part(s, &entry);
     pthread_mutex_unlock(&s->lock);

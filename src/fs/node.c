@@ -30,6 +30,12 @@ bool tfs_node_is_chunk(const struct tfs_node *node)
     return node->file < 0 && node->scope == TFS_SCOPE_CHUNK && node->directory == TFS_DIR_TOP;
 }
 
+bool tfs_node_is_group(const struct tfs_node *node)
+{
+    return node->file < 0 && (node->scope == TFS_SCOPE_GROUP ||
+                              (node->scope == TFS_SCOPE_ROOT && node->directory == TFS_DIR_GROUPS));
+}
+
 struct tfs_at tfs_node_at(const struct tfs_node *node)
 {
     return (struct tfs_at){node->key, node->member};

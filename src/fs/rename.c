@@ -180,6 +180,28 @@ static int move_chunk(struct renaming *r)
     return -EINPROGRESS;
 }
 
+static bool is_group_top(const struct tfs_node *node)
+{
+    return tfs_node_is_group(node) && node->scope == TFS_SCOPE_GROUP &&
+           node->directory == TFS_DIR_TOP;
+}
+
+/* A group moves chunk by chunk: mv falls back to copying. Elsewhere the copy would be scratch. */
+static int move_group(struct renaming *r)
+{
+    const struct tfs_tree *tree = r->s->save->tree;
+    struct tfs_error err = {0};
+    if (is_group_top(&r->from.node) && r->to.schema && is_group_top(&r->to.node) &&
+        !tree->fixed_groups)
+        return r->to.visible ? -EEXIST : -EXDEV;
+    if (tree->fixed_groups)
+        tfs_fail(&err, -EPERM, "what is in %s comes with the save and stays", tree->group_dir);
+    else
+        tfs_fail(&err, -EPERM, "this directory becomes no other one; %s/N can become %s/M",
+                 tree->group_dir, tree->group_dir);
+    return tfs_refuse_name_locked(r->s, r->parent, r->name, &err);
+}
+
 static int move_schema(struct renaming *r)
 {
     const struct tfs_node *from = &r->from.node;
@@ -189,6 +211,8 @@ static int move_schema(struct renaming *r)
         return 0;
     if (tfs_node_is_chunk(from))
         return move_chunk(r);
+    if (tfs_node_is_group(from))
+        return move_group(r);
     if (tfs_node_is_directory(from))
         return -EPERM;
     if (!tfs_node_writable(r->s->save, r->s->doc, from))

@@ -166,6 +166,7 @@ void tfs_session_close(struct tfs_session *s)
         at = 0;
     }
     tfs_map_release(&s->fresh);
+    tfs_map_release(&s->groups);
     free_values(&s->tombstones);
     free_values(&s->changes);
     tfs_handles_release(s);

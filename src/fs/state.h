@@ -5,6 +5,7 @@
  *   inodes.c    ids, links, lifetimes
  *   content.c   rendering, attributes, times
  *   names.c     lookup, unlink, mkdir, rmdir
+ *   groups.c    directories of groups that users made or emptied
  *   rename.c    rename
  *   listing.c   reading directories
  *   files.c     open, create, read, write, flush, release, setattr
@@ -232,6 +233,7 @@ struct tfs_session {
     struct tfs_map links;       /* directory id -> struct tfs_links */
     struct tfs_map tombstones;  /* computed id -> struct tfs_tombstone */
     struct tfs_map fresh;       /* slot + 1 -> struct tfs_fresh */
+    struct tfs_map groups;      /* computed id of a directory that groups.c keeps -> not NULL */
     struct tfs_map changes;     /* computed id -> struct tfs_change */
     uint64_t next_id;
     uint64_t next_serial;
@@ -367,9 +369,26 @@ int tfs_bury_locked(struct tfs_session *s, const struct tfs_node *node);
 /* Path of an id from the root, for people. */
 void tfs_path_locked(struct tfs_session *s, uint64_t id, struct tfs_buf *out);
 bool tfs_directory_empty_locked(struct tfs_session *s, const struct tfs_node *dir);
+/* Logs why the name is refused, and returns err->code. Lets go of the lock while it does. */
+int tfs_refuse_name_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                           const struct tfs_error *err);
 
 /* Was every file of the new chunk that always exists accepted once? */
 bool tfs_fresh_complete(const struct tfs_session *s, const struct tfs_fresh *fresh);
+
+/* ---- groups.c ---- */
+/* Is this directory of a group there, whether it has chunks or not? */
+bool tfs_group_kept_locked(const struct tfs_session *s, const struct tfs_node *node);
+/* A user removes a chunk of this group, which may be its last: 0 or -ENOMEM. */
+int tfs_group_keep_locked(struct tfs_session *s, uint32_t group);
+/* mkdir and rmdir of a directory of a group: 0 or negative, where there is more to say with a
+ * sentence. */
+int tfs_group_make_locked(struct tfs_session *s, const struct tfs_node *node,
+                          struct tfs_error *err);
+int tfs_group_remove_locked(struct tfs_session *s, const struct tfs_node *node,
+                            struct tfs_error *err);
+/* How many directories in `dir` the document knows nothing of. */
+size_t tfs_group_count_locked(struct tfs_session *s, const struct tfs_node *dir);
 
 /* ---- adopt.c ---- */
 /* Makes room for a document, so that it can be adopted; or -ENOMEM. */

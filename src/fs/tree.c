@@ -58,7 +58,7 @@ static bool group_next(const struct tfs_save *save, const struct tfs_doc *doc, u
         return *found = 0, true;
     if (!save->tree->group_dir)
         return false;
-    if (save->tree->groups)
+    if (save->tree->fixed_groups)
         return *found = group, group < save->tree->groups(doc);
     first = group_begin(doc, group);
     if (first == doc->count)
@@ -80,7 +80,7 @@ static size_t group_count(const struct tfs_save *save, const struct tfs_doc *doc
     size_t count = 0;
     uint32_t group = 0;
 
-    if (save->tree->group_dir && save->tree->groups) {
+    if (save->tree->group_dir && save->tree->fixed_groups) {
         uint32_t end = save->tree->groups(doc);
 
         return end ? end - 1 : 0;
@@ -90,7 +90,30 @@ static size_t group_count(const struct tfs_save *save, const struct tfs_doc *doc
     return count;
 }
 
+int tfs_tree_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
+                         struct tfs_error *err)
+{
+    const struct tfs_tree *tree = save->tree;
+    uint32_t end = tree->groups(doc);
+    char low[TFS_GROUP_NAME], high[TFS_GROUP_NAME];
+
+    if (group < end)
+        return 0;
+    if (end <= 1)
+        return tfs_fail(err, -EINVAL, "this save cannot hold %s", tree->group_dir);
+    tfs_group_name(1, tree->group_label, low);
+    tfs_group_name(end - 1, tree->group_label, high);
+    return tfs_fail(err, -EINVAL, "this save holds %s/%s to %s/%s only", tree->group_dir, low,
+                    tree->group_dir, high);
+}
+
 /* ---- existence ------------------------------------------------------------------------------- */
+
+/* Are the names in a group known where the group itself is not there yet? */
+static bool may_be_absent(const struct tfs_node *node, bool absent)
+{
+    return absent && node->scope == TFS_SCOPE_GROUP;
+}
 
 /* Is there what the node belongs to (its chunk, its group)? */
 static bool scope_exists(const struct tfs_save *save, const struct tfs_doc *doc,
@@ -380,12 +403,12 @@ static int lookup_chunk(const struct tfs_doc *doc, uint32_t group, const char *n
 }
 
 static int lookup_group(const struct tfs_save *save, const struct tfs_doc *doc, const char *name,
-                        struct tfs_node *node)
+                        bool must_exist, struct tfs_node *node)
 {
     uint32_t group;
 
     if (!tfs_group_name_parse(name, save->tree->group_label, &group) ||
-        !group_exists(save, doc, group))
+        (must_exist && !group_exists(save, doc, group)))
         return -ENOENT;
     *node = tfs_node_of_group(group);
     return 0;
@@ -398,12 +421,12 @@ int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const stru
     uint32_t group;
     int file;
 
-    if (dir->file >= 0 || !scope_exists(save, doc, dir))
+    if (dir->file >= 0 || !(may_be_absent(dir, !must_exist) || scope_exists(save, doc, dir)))
         return -ENOENT;
     if (tfs_node_holds_chunks(dir, &group))
         return lookup_chunk(doc, group, name, node);
     if (dir->directory == TFS_DIR_GROUPS)
-        return lookup_group(save, doc, name, node);
+        return lookup_group(save, doc, name, must_exist, node);
     if ((file = lookup_file(save, doc, dir, name, &found)) < 0)
         return file;
     if (file == 0 && (dir->directory != TFS_DIR_TOP || !lookup_directory(save, dir, name, &found)))
@@ -447,7 +470,7 @@ struct listing {
     struct tfs_save *save;
     const struct tfs_doc *doc;
     const struct tfs_node *dir;
-    bool absent; /* optional files that are not there are listed, too */
+    bool absent; /* names of optional files and of groups that are not there are listed, too */
     bool damaged;
     size_t base;
 };
@@ -496,7 +519,8 @@ static bool listing_directories(struct listing *l, size_t from, size_t *next, st
     for (; directory < end; directory++) {
         *node = tfs_node_sibling_directory(l->dir, directory);
         *next = l->base + directory;
-        if (directory_exists(l->save, l->doc, node, l->damaged))
+        if ((l->absent && l->save->tree->group_dir && tfs_node_is_group(node)) ||
+            directory_exists(l->save, l->doc, node, l->damaged))
             return true;
     }
     return false;
@@ -519,12 +543,14 @@ static int entry_chunk(const struct tfs_doc *doc, uint32_t group, size_t index, 
 }
 
 /* A group's index is its number less one. */
-static int entry_group(const struct tfs_save *save, const struct tfs_doc *doc, size_t index,
-                       size_t *next, struct tfs_node *node)
+static int entry_group(const struct tfs_save *save, const struct tfs_doc *doc, bool absent,
+                       size_t index, size_t *next, struct tfs_node *node)
 {
-    uint32_t group;
+    uint32_t group = (uint32_t)index + 1;
 
-    if (index >= UINT32_MAX || !group_next(save, doc, (uint32_t)index + 1, &group))
+    if (index >= UINT32_MAX)
+        return 0;
+    if (absent ? group >= save->tree->groups(doc) : !group_next(save, doc, group, &group))
         return 0;
     *node = tfs_node_of_group(group);
     *next = group;
@@ -538,12 +564,12 @@ static int entry(struct tfs_save *save, const struct tfs_doc *doc, const struct 
     struct tfs_node found;
     uint32_t group;
 
-    if (!scope_exists(save, doc, dir))
+    if (!may_be_absent(dir, absent) && !scope_exists(save, doc, dir))
         return 0;
     if (tfs_node_holds_chunks(dir, &group))
         return entry_chunk(doc, group, index, next, node);
     if (dir->directory == TFS_DIR_GROUPS)
-        return entry_group(save, doc, index, next, node);
+        return entry_group(save, doc, absent, index, next, node);
     l.damaged = is_damaged(save, doc, dir);
     if (!listing_files(&l, index, next, &found) &&
         (dir->directory != TFS_DIR_TOP || !listing_directories(&l, index, next, &found)))

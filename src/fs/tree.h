@@ -24,8 +24,12 @@ bool tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const str
 bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
                        const struct tfs_node *node);
 
+/* May a group above 0 be in this save, whether it is there or not? EINVAL with a sentence. */
+int tfs_tree_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
+                         struct tfs_error *err);
+
 /* The entry `name` of directory `dir`: 0, -ENOENT or -ENOMEM. `must_exist` false: a name of the
- * schema is found even if the optional file is absent now (for creating it). */
+ * schema is found even if the optional file or the group is absent now (for creating it). */
 int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
                     const char *name, bool must_exist, struct tfs_node *node);
 
@@ -48,8 +52,8 @@ int tfs_tree_resolve(struct tfs_save *save, const struct tfs_doc *doc, const cha
 int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
                    size_t index, size_t *next, struct tfs_node *node);
 
-/* The same with the names of optional files that are absent: users may have begun to create them,
- * which only the session knows. */
+/* The same with the names of optional files and of directories of groups that are absent: users may
+ * have begun to create them, which only the session knows. */
 int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
                             const struct tfs_node *dir, size_t index, size_t *next,
                             struct tfs_node *node);

@@ -70,6 +70,51 @@ run 0 "the folder makes a region for it" import far folder
 [ -e folder/regions/lod0/r.225.0.0.vxr ]
 ok "the region is there"
 
+# ---- levels of detail
+"$TOOLS/make_voxel" stream levels 4
+"$TOOLS/make_voxel" folder flat 1
+"$TOOLS/make_voxel" block block
+mkdir -p tree.lods/lods/{1,2}/chunks tree.lods/lods/3/chunks tree.lods/chunks
+for name in lods/1/chunks/0_0_0 lods/1/chunks/-1_0_2 lods/2/chunks/5_-6_7; do
+    mkdir -p tree.lods/$name
+    cp -r tree/chunks/1_1_1/{raw.bin,metadata.txt,channels} tree.lods/$name
+done
+run 0 "levels of detail that the save lacks are imported" import tree.lods levels
+says err '3 added, 0 removed' "import says how many chunks"
+run 0 "they are exported" export levels tree.levels
+for name in lods/1/chunks/0_0_0 lods/1/chunks/-1_0_2 lods/2/chunks/5_-6_7; do
+    same tree.lods/$name/raw.bin tree.levels/$name/raw.bin "$name is the block that was imported"
+done
+[ ! -e tree.levels/lods/3 ]
+ok "an empty level is none"
+run 0 "and go into a folder" import tree.lods flat
+says err '3 added, 0 removed' "import says how many chunks"
+[ "$(cd flat/regions && ls -d lod[12]/* | paste -sd ' ')" = 'lod1/r.-1.0.0.vxr lod1/r.0.0.0.vxr lod2/r.1.-2.1.vxr' ]
+ok "it has regions of those levels"
+rm -r tree.levels/lods/1/chunks/-1_0_2 tree.levels/lods/2
+run 0 "--delete removes levels of detail" import --delete tree.levels levels
+says err '0 added, 2 removed' "import says how many chunks"
+run 0 "they are exported again" export levels tree.left
+[ "$(cd tree.left && find lods -path 'lods/*/chunks/*' -prune -print)" = lods/1/chunks/0_0_0 ]
+ok "what is left is the level that was"
+for name in block world.vxr; do
+    cp $name before
+    run 1 "levels of detail are refused by $name" import tree.lods $name
+    says err '^tree.lods/lods/[12]/chunks: this save cannot hold lods$' "with a sentence"
+    same $name before "nothing was written"
+done
+mkdir -p deep/lods/40/chunks
+cp -r tree.lods/lods/1/chunks/0_0_0 deep/lods/40/chunks/
+run 1 "a level beyond the last is refused" import deep levels
+says err '^deep/lods/40/chunks: this save holds lods/1 to lods/23 only$' "with a sentence"
+"$TOOLS/make_place" --kind binary --regions 2 place.rbxl
+cp place.rbxl before
+run 0 "a place is exported" export place.rbxl tree.place
+cp -r tree.place/regions/1 tree.place/regions/2
+run 1 "a region that the place lacks is refused" import tree.place place.rbxl
+says err '^tree.place/regions/2/chunks: this save holds regions/0 to regions/1 only$' "with a sentence"
+same place.rbxl before "nothing was written"
+
 # ---- what does not fit
 mkdir -p odd/chunks/0_0_0
 "$TOOLS/make_voxel" region odd.vxr 1

@@ -204,7 +204,16 @@ static const struct tfs_file chunk_files[] = {
     {.path = "part/note.txt", .flags = TFS_FILE_OPTIONAL, .lens = &note_lens},
 };
 static const struct tfs_file root_files[] = {{.path = "all.txt", .lens = &all_lens}};
+static uint32_t groups(const struct tfs_doc *doc)
+{
+    (void)doc;
+    return TOY_LAYERS;
+}
+
 static const struct tfs_tree tree = {
+    .group_dir = "layers",
+    .group_label = 1,
+    .groups = groups,
     .root_files = root_files,
     .root_count = 1,
     .chunk_files = chunk_files,

@@ -5,12 +5,14 @@
  *   raw.bin        the blob; what begins with `!` is refused
  *   text.txt       the text, shown in lower case (so a text in capitals is accepted, not canonical)
  *   part/note.txt  the note; optional; one that begins with `?` cannot be removed
- * The root has all.txt, the texts of all chunks.
+ * The root has all.txt, the texts of all chunks. Groups are layers/1 to layers/3.
  */
 #ifndef TFS_TESTS_TOY_FORMAT_H
 #define TFS_TESTS_TOY_FORMAT_H
 
 #include "formats/format.h"
+
+#define TOY_LAYERS 4
 
 /* What a toy save is doing. */
 enum toy_moment { TOY_GET, TOY_PUT, TOY_COMMIT, TOY_MOMENTS };

@@ -238,6 +238,156 @@ far_away() {
     differs ''
 }
 
+# ---- levels of detail -----------------------------------------------------------------------------------
+
+# with_levels: $D/there is a database with four chunks of each of levels 1 and 2, mounted; $LEVELS are their names.
+with_levels() {
+    local level name
+    there levels:stream 4
+    mkdir -p "$D/tree/chunks"
+    for level in 1 2; do
+        mkdir -p "$D/tree/lods/$level/chunks"
+        for name in 0_0_0 -1_0_2 3_-1_0 1_1_1; do
+            cp -r "$D/there/chunks/-49_-1_-50" "$D/tree/lods/$level/chunks/$name"
+            rm "$D/tree/lods/$level/chunks/$name/voxels.csv" # it names the place that it comes from
+        done
+    done
+    unmount "$D/there"
+    want "$TFS_BIN" import "$D/tree" "$D/levels"
+    mount_at "$D/levels" "$D/there"
+    LEVELS=$(voxel chunks "$D/levels" | grep lods | sort)
+    same 'chunks of levels' "$(wc -l <<<"$LEVELS")" 8
+}
+
+# has_levels SAVE: the levels of $D/there, and no other.
+has_levels() {
+    local name
+    same 'levels' "$(voxel chunks "$1" | grep lods | sort)" "$LEVELS"
+    while read -r name; do
+        cmp -s <(voxel raw "$1" "$name") <(voxel raw "$D/levels" "$name") || note "raw bytes of $name"
+    done <<<"$LEVELS"
+    want voxel check "$1"
+}
+
+levels_copied() {
+    with_levels
+    up
+    wants_not test -e "$M/lods"
+    want cp -r "$D/there/lods" "$M/"
+    want diff -r "$D/there/lods" "$M/lods"
+    same 'links' "$(stat -c %h "$M/lods" "$M/lods/1" "$M/lods/1/chunks" | paste -sd ' ')" '4 3 6'
+    down
+    has_levels "$S"
+    up
+    want diff -r "$D/there/lods" "$M/lods"
+    want rm -r "$M/lods/1"
+    same 'levels' "$(ls "$M/lods")" 2
+    want rm -r "$M/lods"
+    wants_not test -e "$M/lods"
+    down
+    differs ''
+}
+
+levels_unpacked() {
+    with_levels
+    up
+    want tar -C "$D/there" -cf "$D/levels.tar" lods
+    want tar -C "$M" -xf "$D/levels.tar"
+    want tar -C "$M" -df "$D/levels.tar"
+    want tar -C "$M" -xpf "$D/levels.tar"
+    down
+    has_levels "$S"
+}
+
+levels_synced() {
+    command -v rsync >/dev/null || { skip 'rsync is not installed'; return; }
+    with_levels
+    up
+    want cp -r "$D/there/lods/1" "$D/one"
+    want mkdir -p "$M/lods/2/chunks"
+    want cp -r "$D/one/chunks/0_0_0" "$M/lods/2/chunks/7_7_7"
+    want rsync -a --delete "$D/there/lods" "$M/"
+    want diff -r "$D/there/lods" "$M/lods"
+    want rm -r "$D/there/lods/2"
+    want rsync -a --delete "$D/there/lods" "$M/"
+    same 'levels' "$(ls "$M/lods")" 1
+    want rm -r "$D/there/lods"
+    want rsync -a --delete --exclude '/*.txt' --exclude '/*.png' --exclude '/chunks/*' "$D/there/" "$M/"
+    wants_not test -e "$M/lods"
+    down
+    differs ''
+}
+
+# Made, listed and never filled: the save has no empty level.
+levels_made() {
+    up
+    want mkdir -p "$M/lods/2/chunks"
+    same 'what is there' "$(cd "$M" && find lods | paste -sd ' ')" 'lods lods/2 lods/2/chunks'
+    same 'mkdir again' "$(py 'print(err(os.mkdir, a[0]), err(os.mkdir, a[1]))' "$M/lods" "$M/lods/2")" \
+        'EEXIST EEXIST'
+    same 'rmdir' "$(py 'print(err(os.rmdir, a[0]), err(os.rmdir, a[1]))' "$M/lods" "$M/lods/2")" \
+        'ENOTEMPTY ENOTEMPTY'
+    same 'no number' "$(py 'print(err(os.mkdir, a[0]))' "$M/lods/two")" EINVAL
+    logged '^lods/two: a directory in lods is named N, '
+    same 'no level' "$(py 'print(err(os.mkdir, a[0]))' "$M/lods/24")" EINVAL
+    logged '^lods/24: this save holds lods/1 to lods/[0-9]* only$'
+    want mkdir "$M/lods/2/chunks/-5_0_3" "$M/lods/1"
+    want soon test -e "$M/lods/2/chunks/-5_0_3/voxels.csv"
+    same 'mv into a level' "$(py 'print(err(os.rename, a[0], a[1]))' "$M/lods/2" "$M/lods/1/2")" EPERM
+    logged '^lods/2: this directory becomes no other one'
+    want rmdir "$M/lods/1"
+    want mv "$M/lods/2" "$M/lods/1"
+    same 'levels' "$(ls "$M/lods")" 1
+    down
+    differs 'added lods/1/-5_0_3'
+    up
+    want rm -r "$M/lods/1/chunks/-5_0_3"
+    same 'what is left' "$(cd "$M" && find lods | paste -sd ' ')" 'lods lods/1 lods/1/chunks'
+    down
+    differs ''
+    up
+    wants_not test -e "$M/lods"
+    down
+}
+
+# Killed between the chunks of a copy: what was made is there whole, and the copy can be made again.
+levels_killed() {
+    local pid
+    with_levels
+    up
+    pid=$(sed -n 's/^pid: //p' "$M/.terrainfs/status")
+    want mkdir -p "$M/lods/1/chunks" "$M/lods/2"
+    want cp -r "$D/there/lods/1/chunks/0_0_0" "$M/lods/1/chunks/"
+    kill -KILL "$pid"
+    soon fusermount3 -u "$M"
+    same 'what is on disk' "$(voxel diff "$PRISTINE" "$S")" 'added lods/1/0_0_0'
+    want cmp <(voxel raw "$S" lods/1/0_0_0) <(voxel raw "$D/levels" lods/1/0_0_0)
+    up
+    same 'levels' "$(cd "$M" && find lods -maxdepth 3 | sort | paste -sd ' ')" \
+        'lods lods/1 lods/1/chunks lods/1/chunks/0_0_0'
+    want cp -r "$D/there/lods" "$M/"
+    down
+    has_levels "$S"
+}
+
+levels() {
+    try "$1: levels of detail, cp -r and rm -r" levels_copied
+    try "$1: levels of detail, tar x" levels_unpacked
+    try "$1: levels of detail, rsync -a --delete" levels_synced
+    try "$1: levels of detail, mkdir -p" levels_made
+    try "$1: levels of detail, killed during a copy" levels_killed
+}
+
+# levels_refused WHY: a place that holds level 0 alone.
+levels_refused() {
+    up
+    same 'mkdir lods' "$(py 'print(err(os.mkdir, a[0]))' "$M/lods")" EINVAL
+    logged '^lods: this save cannot hold lods$'
+    wants_not test -e "$M/lods"
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
 edits() {
     try "$1: reads the same as the save" reads
     try "$1: sed on channels" sed_rows

@@ -107,7 +107,7 @@ other_region_untouched() {
     want voxel check "$S"
 }
 
-levels() {
+levels_of_regions() {
     mkdir "$S/regions/lod2"
     cp "$S/regions/lod0/r.0.0.0.vxr" "$S/regions/lod2/r.-1.0.0.vxr"
     cp -R "$S" "$D/before"
@@ -262,6 +262,7 @@ saves block.blk block
 edits 'block'
 try 'block: its only chunk stays' fixed_chunk
 try 'block: depths' depths
+try 'block: no levels of detail' levels_refused
 saves old.blk block 2
 edits 'block of version 2'
 try 'block of version 2: upgrade' upgraded
@@ -271,6 +272,7 @@ saves world.vxr region 2
 edits 'region'
 try 'region: chunks made, copied, moved, removed' directories
 try 'region: what it cannot hold' outside_of_region
+try 'region: no levels of detail' levels_refused
 try 'region: a block of more than 255 sectors' too_large
 try 'region: to a database and back' region_to_database
 try 'region: blocks of another version' into_region
@@ -284,7 +286,8 @@ try 'folder: chunks made, copied, moved, removed' directories
 try 'folder: far away' far_away
 try 'folder: a new region has the owner of meta.vxrm' owner_of_regions
 try 'folder: regions without an edit' other_region_untouched
-try 'folder: levels of detail' levels
+try 'folder: levels of detail' levels_of_regions
+levels folder
 try 'folder: a crash between two files' crash_between_files
 try 'folder: changed by others' folder_changed_outside
 try 'folder: meta.vxrm that disagrees' disagreeing_meta

@@ -217,6 +217,7 @@ saves db stream 30 2
 edits 'database'
 try 'database: chunks made, copied, moved, removed' directories
 try 'database: far away' far_away
+levels database
 try 'database: locked, and saved later' locked_while_writing
 try 'database: locked, and saved at unmount' locked_until_unmount
 try 'database: locked until the end' locked_for_good

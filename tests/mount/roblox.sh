@@ -160,8 +160,28 @@ regions() {
     want sh -c "echo '-1,-1,-1,Salt,255,0' >>'$M/regions/1/chunks/-1_-1_-1/voxels.csv'"
     voxel_is -1,-1,-1 '20 255 0' 2
     same 'making a region' "$(py 'print(err(os.mkdir, a[0]))' "$M/regions/2")" EPERM
+    logged '^regions/2: what is in regions comes with the save: none can be made$'
+    same 'moving one' "$(py 'print(err(os.rename, a[0], a[1]))' "$M/regions/1" "$M/regions/2")" EPERM
+    logged '^regions/1: what is in regions comes with the save and stays$'
     down
     differs 'changed regions/1/-1_-1_-1'
+}
+
+# The chunks go, the TerrainRegion stays.
+region_emptied() {
+    up
+    wants_not rm -r "$M/regions/1"
+    logged '^regions/1/chunks: what is in regions comes with the save and stays'
+    same 'regions' "$(cd "$M" && find regions/1 | paste -sd ' ')" 'regions/1 regions/1/chunks'
+    want cp -r "$M/regions/0/chunks" "$M/regions/1/"
+    want diff -r "$M/regions/0/chunks" "$M/regions/1/chunks"
+    want rm -r "$M"/regions/1/chunks/*
+    down
+    same 'chunks that are left' "$(place chunks "$S" | sort)" "$(place chunks "$PRISTINE" | grep -v '^regions/1/' | sort)"
+    want "$TFS_BIN" check "$S"
+    up
+    same 'chunks of the region' "$(ls "$M/regions/1/chunks")" ''
+    down
 }
 
 # Between two mounts: terrain moves from one place to another.
@@ -204,6 +224,7 @@ all_kinds 'bare value'
 saves place.rbxl --kind binary --regions 2
 all_kinds 'binary place'
 try 'binary place: regions' regions
+try 'binary place: a region without chunks' region_emptied
 try 'binary place: a chunk copied into an XML place' between_places
 saves place.rbxlx --kind xml --regions 2
 all_kinds 'XML place'

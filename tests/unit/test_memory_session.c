@@ -498,6 +498,41 @@ static int remove_chunk(void)
     return chunk_call(false);
 }
 
+/* A directory of a group, made or removed; where the format has groups. */
+static int group_call(const char *path, bool made)
+{
+    struct tfs_attr attr;
+    struct answer a;
+
+    if (t.save->tree->group_dir == NULL || t.save->tree->fixed_groups)
+        return 0;
+    int result = look_up(path, &attr);
+    answer_init(&a);
+    if (result < 0 && result != -ENOENT)
+        return result;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    if (made)
+        tfs_session_mkdir(t.session, t.parent, name, 0755, 0, 0, REPLY(&a));
+    else
+        tfs_session_rmdir(t.session, t.parent, name, REPLY(&a));
+    return answer_wait(&a);
+}
+
+#define GROUP_CALLS(n, path)                                                                       \
+    static int make_group_##n(void)                                                                \
+    {                                                                                              \
+        return group_call(path, true);                                                             \
+    }                                                                                              \
+    static int remove_group_##n(void)                                                              \
+    {                                                                                              \
+        return group_call(path, false);                                                            \
+    }
+GROUP_CALLS(0, "lods")
+GROUP_CALLS(1, "lods/2")
+GROUP_CALLS(2, "lods/2/chunks")
+GROUP_CALLS(3, "lods/2/chunks/0_0_0")
+
 static int move_chunk(void)
 {
     struct tfs_attr attr;
@@ -568,6 +603,9 @@ static const struct script scripts[] = {
     {.name = "unlink", .steps = {unlink_subject, create_subject, write_1, close_checked, read_1}},
     {.name = "optional", .steps = {unlink_optional, sync_optional, list_names}},
     {.name = "chunk", .steps = {make_chunk, remove_chunk, move_chunk, list_names}},
+    {.name = "group",
+     .steps = {make_group_0, make_group_1, make_group_2, make_group_3, list_names, remove_group_3,
+               remove_group_2, remove_group_1, remove_group_0, list_names}},
     {.name = "reload",
      .steps = {replace_save, settle, list_names, open_subject, write_0, close_checked, read_0},
      .one = true},

@@ -75,8 +75,10 @@ static const struct tfs_tree toy = {
     .chunk_count = 5,
     .group_dir = "lods",
     .group_label = 1,
+    .groups = five_groups,
 };
-static const struct tfs_tree toy_regions = {.group_dir = "regions", .groups = five_groups};
+static const struct tfs_tree toy_regions = {
+    .group_dir = "regions", .groups = five_groups, .fixed_groups = true};
 static const struct tfs_tree toy_flat = {.root_count = 0};
 
 static struct tfs_save save;
@@ -248,7 +250,9 @@ static const struct {
     {"chunks/00_0_0", -ENOENT, -ENOENT},
     {"lods/4/chunks/0_0_0/raw.bin", 0, 0},
     {"lods/4/chunks/1_0_0", -ENOENT, -ENOENT},
-    {"lods/3", -ENOENT, -ENOENT},
+    {"lods/3", -ENOENT, 0},
+    {"lods/3/chunks", -ENOENT, 0},
+    {"lods/3/chunks/0_0_0", -ENOENT, -ENOENT},
     {"lods/0", -ENOENT, -ENOENT},
     {"lods/4/raw.bin", -ENOENT, -ENOENT},
     {"info.txt/x", -ENOTDIR, -ENOTDIR},

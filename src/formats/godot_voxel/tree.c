@@ -166,11 +166,19 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     return changes;
 }
 
+static uint32_t levels(const struct tfs_doc *doc)
+{
+    return tfs_godot_rules(doc)->lods;
+}
+
 const struct tfs_tree tfs_godot_block_tree = {
     .root_files = root_files,
     .root_count = ROOT_FILES,
     .chunk_files = chunk_files,
     .chunk_count = CHUNK_INSTANCES,
+    .group_dir = "lods",
+    .group_label = 1,
+    .groups = levels,
     .fixed_chunks = true,
     .chunk_create = only_chunk_change,
     .chunk_remove = only_chunk_change,
@@ -191,6 +199,7 @@ const struct tfs_tree tfs_godot_region_tree = {
     .chunk_count = CHUNK_INSTANCES,
     .group_dir = "lods",
     .group_label = 1,
+    .groups = levels,
     .chunk_create = tfs_godot_chunk_create,
     .chunk_move = tfs_godot_chunk_move,
     .voxels = &tfs_godot_pictures,
@@ -209,6 +218,7 @@ const struct tfs_tree tfs_godot_stream_tree = {
     .chunk_count = CHUNK_FILES,
     .group_dir = "lods",
     .group_label = 1,
+    .groups = levels,
     .chunk_create = tfs_godot_chunk_create,
     .chunk_move = tfs_godot_chunk_move,
     .voxels = &tfs_godot_pictures,

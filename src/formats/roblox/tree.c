@@ -196,6 +196,7 @@ const struct tfs_tree tfs_rbx_tree = {
     .group_dir = "regions",
     .group_label = 0,
     .groups = groups,
+    .fixed_groups = true,
     .voxels = &tfs_rbx_pictures,
     .chunk_create = chunk_create,
     .chunk_remove = chunk_remove,

@@ -1,0 +1,241 @@
+/*
+ * Directories of groups in a session on the toy format: made before their chunks, removed after
+ * them, refused where the save has no place for them.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/session_driver.h"
+#include "../lib/toy_format.h"
+
+static void setup(void)
+{
+    open_with((struct tfs_session_options){0});
+}
+
+static void teardown(void)
+{
+    tfs_session_close(session);
+}
+
+static int make(const char *path)
+{
+    struct tfs_attr attr;
+    return make_directory(path, &attr);
+}
+
+static nlink_t links_of(const char *path)
+{
+    struct tfs_attr attr;
+    if (path[0] == '\0')
+        ck_assert_int_eq(tfs_session_getattr(session, 1, &attr), 0);
+    else
+        ck_assert_int_eq(look(path, &attr), 0);
+    return attr.st.st_nlink;
+}
+
+static void remove_chunk(const char *dir)
+{
+    static const char *const files[] = {"raw.bin", "text.txt"};
+    char path[100];
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+        ck_assert_int_eq(unlink_path(path), 0);
+    }
+    snprintf(path, sizeof(path), "%s/part", dir);
+    ck_assert_int_eq(remove_directory(path), 0);
+    ck_assert_int_eq(remove_directory(dir), 0);
+}
+
+/* Another program puts the chunk 0_0_0 of this group into the save, or takes it away. */
+static void change_outside(uint32_t group, bool there)
+{
+    struct tfs_error err = {0};
+    struct tfs_edit edit;
+    struct tfs_chunk chunk = *tfs_doc_find(save->doc, (struct tfs_key){.group = 0});
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    chunk.key.group = group;
+    chunk.slot = TFS_SLOT_NONE;
+    if (there)
+        ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
+    else
+        ck_assert_int_eq(tfs_edit_remove(&edit, chunk.key, &err), 0);
+    toy_disk.theirs = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    toy_disk.changed = 1;
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+}
+
+/* cp -r and tar make a directory before what is in it. */
+START_TEST(session_makes_directories_of_a_group_before_its_chunks)
+{
+    ck_assert(!exists("layers"));
+    ck_assert_int_eq(make("layers"), 0);
+    ck_assert_str_eq(list(""), ". .. all.txt chunks layers ");
+    ck_assert_uint_eq(links_of(""), 4);
+    ck_assert_str_eq(list("layers"), ". .. ");
+    ck_assert_int_eq(make("layers"), -EEXIST);
+    ck_assert_int_eq(make("layers/2"), 0);
+    ck_assert_str_eq(list("layers"), ". .. 2 ");
+    ck_assert_str_eq(list("layers/2"), ". .. ");
+    ck_assert_int_eq(make("layers/2/chunks"), 0);
+    ck_assert_int_eq(make("layers/2/chunks"), -EEXIST);
+    ck_assert_str_eq(list("layers/2"), ". .. chunks ");
+    ck_assert_str_eq(list("layers/2/chunks"), ". .. ");
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(make("layers/2/chunks/5_0_0"), 0);
+    ck_assert_int_eq(put("layers/2/chunks/5_0_0/text.txt", "five"), 0);
+    ck_assert_str_eq(list("layers/2/chunks"), ". .. 5_0_0 ");
+    ck_assert_uint_eq(links_of("layers"), 3);
+    ck_assert_uint_eq(links_of("layers/2"), 3);
+    ck_assert_uint_eq(tfs_doc_group_count(save->doc, 2), 1);
+}
+END_TEST
+
+/* rm -r removes a directory after what was in it. */
+START_TEST(session_keeps_directories_of_a_group_until_they_are_removed)
+{
+    change_outside(2, true);
+    ck_assert_str_eq(list(""), ". .. all.txt chunks layers ");
+    ck_assert_str_eq(list("layers/2/chunks"), ". .. 0_0_0 ");
+    ck_assert_int_eq(remove_directory("layers"), -ENOTEMPTY);
+    ck_assert_int_eq(remove_directory("layers/2"), -ENOTEMPTY);
+    ck_assert_int_eq(remove_directory("layers/2/chunks"), -ENOTEMPTY);
+    remove_chunk("layers/2/chunks/0_0_0");
+    ck_assert_uint_eq(tfs_doc_group_count(save->doc, 2), 0);
+    ck_assert_str_eq(list("layers/2/chunks"), ". .. ");
+    ck_assert_int_eq(remove_directory("layers/2"), -ENOTEMPTY);
+    ck_assert_int_eq(remove_directory("layers/2/chunks"), 0);
+    ck_assert_int_eq(remove_directory("layers"), -ENOTEMPTY);
+    ck_assert_int_eq(remove_directory("layers/2"), 0);
+    ck_assert_str_eq(list("layers"), ". .. ");
+    ck_assert_int_eq(remove_directory("layers"), 0);
+    ck_assert_str_eq(list(""), ". .. all.txt chunks ");
+    ck_assert_int_eq(remove_directory("layers"), -ENOENT);
+}
+END_TEST
+
+START_TEST(session_removes_no_group_directory_with_a_scratch_file)
+{
+    ck_assert_int_eq(make("layers"), 0);
+    ck_assert_int_eq(make("layers/2"), 0);
+    ck_assert_int_eq(put("layers/2/notes", "n"), 0);
+    ck_assert_int_eq(remove_directory("layers/2"), -ENOTEMPTY);
+    ck_assert_int_eq(unlink_path("layers/2/notes"), 0);
+    ck_assert_int_eq(remove_directory("layers/2"), 0);
+}
+END_TEST
+
+START_TEST(session_refuses_groups_that_the_save_cannot_hold)
+{
+    ck_assert_int_eq(make("layers"), 0);
+    ck_assert_int_eq(make("layers/4"), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(cat(".terrainfs/errors.log"),
+                                 "layers/4: this save holds layers/1 to layers/3 only\n"));
+    ck_assert_int_eq(make("layers/0"), -EINVAL);
+    ck_assert_int_eq(make("layers/01"), -EINVAL);
+    ck_assert_int_eq(make("layers/top"), -EINVAL);
+    ck_assert_ptr_nonnull(
+        strstr(messages, "layers/top: a directory in layers is named N, a plain decimal number"));
+    ck_assert_int_eq(make("layers/.git"), 0);
+    ck_assert_int_eq(make("layers/3"), 0);
+    ck_assert_str_eq(list("layers"), ". .. 3 .git ");
+}
+END_TEST
+
+START_TEST(session_makes_no_group_on_a_read_only_mount)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.read_only = true});
+    ck_assert_int_eq(make("layers"), -EROFS);
+}
+END_TEST
+
+/* mv copies then: each chunk is made and removed for itself. */
+START_TEST(session_leaves_it_to_mv_to_copy_a_group)
+{
+    change_outside(2, true);
+    ck_assert_int_eq(rename_path("layers/2", "layers/3"), -EXDEV);
+    ck_assert_int_eq(make("layers/3"), 0);
+    ck_assert_int_eq(rename_path("layers/2", "layers/3"), -EEXIST);
+    ck_assert_int_eq(rename_path("layers/2", "layers/two"), -EPERM);
+    ck_assert_int_eq(rename_path("layers/2/chunks", "layers/3/chunks"), -EPERM);
+    ck_assert_int_eq(rename_path("layers", "levels"), -EPERM);
+    ck_assert_ptr_nonnull(strstr(messages, "\nlayers: this directory becomes no other one"));
+    ck_assert_int_eq(make("scratch"), 0);
+    ck_assert_int_eq(rename_path("scratch", "layers/1"), -EXDEV);
+    ck_assert_str_eq(list("layers"), ". .. 2 3 ");
+}
+END_TEST
+
+/* Nobody in this mount made those directories. */
+START_TEST(session_shows_no_group_whose_last_chunk_went_outside)
+{
+    change_outside(2, true);
+    ck_assert(exists("layers/2/chunks/0_0_0"));
+    change_outside(2, false);
+    ck_assert(!exists("layers"));
+    ck_assert_str_eq(list(""), ". .. all.txt chunks ");
+}
+END_TEST
+
+static uint64_t stale[100];
+static size_t stale_count;
+
+static void note_stale(void *arg, uint64_t id)
+{
+    (void)arg;
+    if (stale_count < sizeof(stale) / sizeof(stale[0]))
+        stale[stale_count++] = id;
+}
+
+static bool became_stale(uint64_t id)
+{
+    for (size_t i = 0; i < stale_count; i++)
+        if (stale[i] == id)
+            return true;
+    return false;
+}
+
+/* The kernel keeps what it listed. */
+START_TEST(session_invalidates_listings_that_a_new_group_changes)
+{
+    const struct tfs_events events = {.invalidate = note_stale};
+    const struct tfs_session_options options = {
+        .scratch_limit = 1 << 20, .cache_limit = 1 << 20, .exit_fd = -1};
+    struct tfs_attr layers, group;
+    struct tfs_error err = {0};
+    tfs_session_close(session);
+    save = toy_save_create();
+    ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
+    stale_count = 0;
+    change_outside(2, true);
+    ck_assert_int_eq(look("layers", &layers), 0);
+    ck_assert_int_eq(look("layers/2", &group), 0);
+    ck_assert(became_stale(1));
+    ck_assert(became_stale(layers.id));
+    ck_assert(became_stale(group.id));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("groups");
+    TCase *c = unit_case(s, "groups");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, session_makes_directories_of_a_group_before_its_chunks);
+    tcase_add_test(c, session_keeps_directories_of_a_group_until_they_are_removed);
+    tcase_add_test(c, session_removes_no_group_directory_with_a_scratch_file);
+    tcase_add_test(c, session_refuses_groups_that_the_save_cannot_hold);
+    tcase_add_test(c, session_makes_no_group_on_a_read_only_mount);
+    tcase_add_test(c, session_leaves_it_to_mv_to_copy_a_group);
+    tcase_add_test(c, session_shows_no_group_whose_last_chunk_went_outside);
+    tcase_add_test(c, session_invalidates_listings_that_a_new_group_changes);
+    return s;
+}
+
+UNIT_MAIN(suite)
