@@ -100,13 +100,18 @@ static int reads_as(struct import *im, const struct tfs_doc *doc, const struct t
     return err->code == -ENOMEM || err->code == -EIO || err->code == -EBUSY ? err->code : 0;
 }
 
-/* Puts a text; *waits: it is to be put again. */
+/* A put as this import does it. */
+static struct tfs_put put_as(const struct import *im, bool fresh, const struct tfs_doc *base)
+{
+    return (struct tfs_put){
+        .fresh = fresh, .options = im->cli->options.upgrade ? TFS_PUT_UPGRADE : 0, .base = base};
+}
+
+/* Puts a text; put->waits: it is to be put again. */
 static bool put_text(struct import *im, const struct tfs_node *node, const char *path,
-                     struct tfs_span text, bool fresh, bool *waits)
+                     struct tfs_span text, struct tfs_put *put)
 {
     const struct tfs_lens *lens = tfs_node_file(im->save, node)->lens;
-    struct tfs_put put = {.fresh = fresh,
-                          .options = im->cli->options.upgrade ? TFS_PUT_UPGRADE : 0};
     struct tfs_error err = {0};
     struct tfs_edit edit;
     int result;
@@ -120,8 +125,7 @@ static bool put_text(struct import *im, const struct tfs_node *node, const char 
         refuse(im, path, &err);
         return false;
     }
-    result = lens->put(im->save, &edit, tfs_node_at(node), text, &put, &err);
-    *waits = put.waits;
+    result = lens->put(im->save, &edit, tfs_node_at(node), text, put, &err);
     return finish(im, &edit, result, path, &err);
 }
 
@@ -132,9 +136,9 @@ static void put_waiting(struct arrival *chunk, bool fresh)
 
     for (size_t i = 0; i < chunk->waiting_count; i++) {
         struct waiting *w = &chunk->waiting[i];
-        bool waits = false;
+        struct tfs_put put = put_as(chunk->im, fresh, NULL);
 
-        if (put_text(chunk->im, &w->node, w->path, tfs_blob_span(w->text), fresh, &waits) && waits)
+        if (put_text(chunk->im, &w->node, w->path, tfs_blob_span(w->text), &put) && put.waits)
             chunk->waiting[kept++] = *w;
         else
             tfs_blob_unref(w->text);
@@ -150,16 +154,17 @@ static void keep_waiting(struct arrival *chunk, const struct tfs_found *found,
             (struct waiting){found->node, found->path, tfs_blob_ref(text)};
 }
 
-static void take_text(struct arrival *chunk, const struct tfs_found *found, struct tfs_blob *text)
+static void take_text(struct arrival *chunk, const struct tfs_found *found, struct tfs_blob *text,
+                      const struct tfs_doc *base)
 {
     struct import *im = chunk->im;
-    bool waits = false;
+    struct tfs_put put = put_as(im, chunk->fresh, base);
 
-    if (!put_text(im, &found->node, found->path, tfs_blob_span(text), chunk->fresh, &waits))
+    if (!put_text(im, &found->node, found->path, tfs_blob_span(text), &put))
         return;
     im->files++;
     put_waiting(chunk, chunk->fresh);
-    if (waits)
+    if (put.waits)
         keep_waiting(chunk, found, text);
     /* raw.bin gives a fresh chunk all its content: only what differs from that was edited. */
     if (chunk->fresh && (tfs_node_file(im->save, &found->node)->flags & TFS_FILE_RAW)) {
@@ -168,14 +173,21 @@ static void take_text(struct arrival *chunk, const struct tfs_found *found, stru
     }
 }
 
-/* The picture of another save whose chunks came along: those say already what it shows. One that
- * is of the save as it was, but no longer fits what it became, is for the lens to judge. */
-static bool is_foreign(const struct import *im, const struct tfs_node *node, struct tfs_span text)
+/* Finds the document that a file of the root was made for: the save as it was before the import, or
+ * what the chunks that came along have made of it. False: of another save, whose chunks say already
+ * what it shows. */
+static bool find_base(const struct import *im, const struct tfs_node *node, struct tfs_span text,
+                      const struct tfs_doc **base)
 {
-    const struct tfs_lens *lens = tfs_node_file(im->save, node)->lens;
+    const struct tfs_frame *frame = tfs_node_file(im->save, node)->lens->frame;
+    const struct tfs_span unknown = {0};
+    struct tfs_error before = {0}, after = {0};
 
-    return lens->is_foreign && lens->is_foreign(im->save, im->base, text) &&
-           lens->is_foreign(im->save, im->doc, text);
+    *base = node->scope == TFS_SCOPE_ROOT ? im->base : NULL;
+    if (!frame || frame->fits(im->save, im->base, text, unknown, &before) == 0)
+        return true;
+    *base = im->doc;
+    return frame->fits(im->save, im->doc, text, unknown, &after) == 0;
 }
 
 static void take_file(struct arrival *chunk, const struct tfs_found *found)
@@ -191,14 +203,15 @@ static void take_file(struct arrival *chunk, const struct tfs_found *found)
         return;
     }
     const struct tfs_span span = tfs_blob_span(text);
-    if (is_foreign(im, &found->node, span)) {
+    const struct tfs_doc *base;
+    if (!find_base(im, &found->node, span, &base)) {
         tfs_cli_say(im->cli, TFS_STATUS_DONE, "%s: left out, it is of another save", found->path);
     } else {
         int same = chunk->reference ? reads_as(im, chunk->reference, &found->node, span, &err) : 0;
         if (same < 0)
             refuse(im, found->path, &err);
         else if (same == 0)
-            take_text(chunk, found, text);
+            take_text(chunk, found, text, base);
     }
     tfs_blob_unref(text);
 }

@@ -35,11 +35,15 @@ struct tfs_put {
     bool waits;       /* out: some values were left out until another file of the chunk comes; the
                        * caller puts this text again after that file */
     unsigned options; /* in: enum tfs_put_options */
+    const struct tfs_doc *base; /* in: the document that a file of the root was made for; what it
+                                 * says as that one did is no change. NULL: the edit's own */
 };
 
 enum tfs_put_options {
     TFS_PUT_UPGRADE = 1, /* -o upgrade */
 };
+
+struct tfs_frame;
 
 struct tfs_lens {
     /* Appends the file's bytes, in canonical form: the same document gives the same bytes. */
@@ -63,9 +67,20 @@ struct tfs_lens {
      * a negative result: the caller renders to know. */
     int64_t (*size)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 
-    /* Says the text itself that it is the file of another save? `import` leaves it out then. NULL:
-     * no text does. */
-    bool (*is_foreign)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_span text);
+    /* Files whose numbers are measured from the bounds of the save. NULL: bounds do not matter. */
+    const struct tfs_frame *frame;
+};
+
+/* The bounds that the numbers of a picture are measured from. `put` refuses a text that says itself
+ * that it was made for other bounds than its document has (base, where there is one). */
+struct tfs_frame {
+    /* Appends the bounds that `doc` gives the file now: one line of text, without its end. */
+    int (*of)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_buf *out,
+              struct tfs_error *err);
+    /* Was the text made for the bounds of `doc`? EBADMSG names both. A text that does not say its
+     * bounds has those in `otherwise`, a line of `of`; where that is empty, those of `doc`. */
+    int (*fits)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_span text,
+                struct tfs_span otherwise, struct tfs_error *err);
 };
 
 enum tfs_file_flags {

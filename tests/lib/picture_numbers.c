@@ -28,7 +28,7 @@ void height_picture_read(const struct tfs_save *save, const struct tfs_doc *doc,
     tfs_buf_release(&samples);
 }
 
-static void height_row(void *arg, uint32_t row, uint8_t *samples)
+void height_row(void *arg, uint32_t row, uint8_t *samples)
 {
     const struct tfs_png_shape *shape = arg;
 

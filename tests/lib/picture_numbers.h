@@ -18,6 +18,8 @@ void height_picture_read(const struct tfs_save *save, const struct tfs_doc *doc,
                          struct tfs_span png);
 /* Appends the picture as PNG, grey of 8 or 16 bits. */
 void height_picture_write(enum tfs_png_type type, struct tfs_buf *png);
+/* Its rows, for tfs_png_write with the shape (tfs_png_shape) as `arg`. */
+void height_row(void *arg, uint32_t row, uint8_t *samples);
 
 /* A pixel of map.png, as 0xRRGGBB. */
 uint32_t map_picture_colour(struct tfs_span png, uint32_t x, uint32_t z);

@@ -75,6 +75,42 @@ refuses_what_is_too_high() {
     want diff -r "$PRISTINE" "$S"
 }
 
+# The chunks at the bottom of the save; at its west edge where there is one layer.
+edge_chunks() {
+    ls "$M/chunks" | awk -F_ '
+        { name[NR] = $0; x[NR] = $1; y[NR] = $2 }
+        NR == 1 || $1 < west { west = $1 }
+        NR == 1 || $2 < bottom { bottom = $2 }
+        NR > 1 && $2 != y[1] { layers = 1 }
+        END { for (i = 1; i <= NR; i++) if (layers ? y[i] == bottom : x[i] == west) print name[i] }'
+}
+
+# Without them the save begins elsewhere: every pixel of an old picture would be wrong.
+refuses_what_was_made_for_other_bounds() {
+    local chunks higher
+    up
+    cp "$M/heightmap.png" "$D/old.png"
+    mapfile -t chunks < <(edge_chunks)
+    same 'what a handle answers that was open meanwhile' "$(py '
+import shutil
+fd = os.open(a[0] + "/heightmap.png", os.O_RDWR)
+data = os.pread(fd, 1 << 24, 0)
+for name in a[1:]:
+    shutil.rmtree(a[0] + "/chunks/" + name)
+os.pwrite(fd, data, 0)
+print(err(os.fsync, fd))
+' "$M" "${chunks[@]}")" EBADMSG
+    logged 'heightmap.png: the picture was made for other bounds'
+    cp "$M/heightmap.png" "$D/now.png"
+    wants_not cp "$D/old.png" "$M/heightmap.png"
+    want cmp "$M/heightmap.png" "$D/now.png"
+    higher=$(printf %04X $(($(pixel 3,3) + 1)))
+    want paint -fill "#$higher$higher$higher" -draw 'point 3,3'
+    shows_painted
+    down 3
+    want "$TFS_BIN" check "$S"
+}
+
 map_is_read_only() {
     up
     same 'opened for writing' "$(py 'print(err(os.open, a[0], os.O_WRONLY))' "$M/map.png")" EACCES
@@ -94,5 +130,6 @@ sculpt() {
     try "$1: all is flattened" flattens
     try "$1: all is smoothed" smooths
     try "$1: what is too high is refused" refuses_what_is_too_high
+    try "$1: a picture made for other bounds is refused" refuses_what_was_made_for_other_bounds
     try "$1: the map cannot be written" map_is_read_only
 }

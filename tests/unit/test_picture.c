@@ -319,6 +319,175 @@ START_TEST(a_picture_of_another_size_is_refused_with_both_sizes)
 }
 END_TEST
 
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+#define GROUND BLOCKS("3,4,1 a:b", "5,6,1 a:c")
+
+/* One chunk at 0_1_0, so that one can come below it. */
+static void open_high(void)
+{
+    struct maker_region r = maker_region_init(7);
+
+    add_chunk(&r, 0, 1, 0, GROUND);
+    open_region(&r);
+    maker_region_release(&r);
+}
+
+static void create_chunk(int32_t x, int32_t y, int32_t z)
+{
+    struct tfs_edit edit;
+
+    t.err = (struct tfs_error){0};
+    ck_assert_int_eq(tfs_edit_open(t.doc, &edit, &t.err), 0);
+    ck_assert_int_eq(
+        t.save.tree->chunk_create(&t.save, &edit, (struct tfs_key){0, x, y, z}, &t.err), 0);
+    tfs_doc_unref(t.doc);
+    t.doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+}
+
+static void remove_chunk(int32_t x, int32_t y, int32_t z)
+{
+    struct tfs_edit edit;
+
+    t.err = (struct tfs_error){0};
+    ck_assert_int_eq(tfs_edit_open(t.doc, &edit, &t.err), 0);
+    ck_assert_int_eq(tfs_edit_remove(&edit, (struct tfs_key){0, x, y, z}, &t.err), 0);
+    tfs_doc_unref(t.doc);
+    t.doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+}
+
+START_TEST(a_picture_made_for_another_bottom_is_refused_with_both)
+{
+    struct tfs_buf png = {0};
+
+    open_high();
+    ck_assert_int_eq(tree_files_get(&t, HEIGHTMAP, &png), 0);
+    create_chunk(0, 0, 0);
+    struct tfs_doc *before = t.doc;
+    check_refused(tree_files_put(&t, HEIGHTMAP, tfs_buf_span(&png)),
+                  "16 x 16 pixels, origin 0 0, bottom 16");
+    ck_assert(strstr(t.err.text, "16 x 16 pixels, origin 0 0, bottom 0)") != NULL);
+    ck_assert_ptr_eq(t.doc, before);
+    tfs_buf_release(&png);
+}
+END_TEST
+
+START_TEST(a_picture_made_for_another_origin_or_size_is_refused_with_both)
+{
+    struct tfs_buf png = {0};
+
+    open_high();
+    create_chunk(1, 1, 0);
+    ck_assert_int_eq(tree_files_get(&t, HEIGHTMAP, &png), 0);
+    create_chunk(0, 1, 2);
+    check_refused(tree_files_put(&t, HEIGHTMAP, tfs_buf_span(&png)), "(32 x 16 pixels, ");
+    ck_assert(strstr(t.err.text, "(32 x 48 pixels, ") != NULL);
+    remove_chunk(0, 1, 2);
+    remove_chunk(0, 1, 0);
+    create_chunk(2, 1, 0);
+    check_refused(tree_files_put(&t, HEIGHTMAP, tfs_buf_span(&png)), "origin 0 0, bottom 16");
+    ck_assert(strstr(t.err.text, "origin 16 0, bottom 16") != NULL);
+    tfs_buf_release(&png);
+}
+END_TEST
+
+START_TEST(a_picture_without_texts_is_made_for_the_bounds_of_now)
+{
+    open_high();
+    create_chunk(0, 0, 0);
+    ck_assert_int_eq(put_pixel(3, 1, 22), 0);
+    ck_assert(file_has("chunks/0_1_0/voxels.csv", "x,y,z,block\n3,20,1,a:b\n3,21,1,a:b\n5,22,1"));
+}
+END_TEST
+
+/* The keys of tEXt chunks are anybody's: numbers alone are ours. */
+START_TEST(texts_of_other_programs_say_nothing_of_bounds)
+{
+    static const struct tfs_png_text texts[] = {{"origin", "a survey"}, {"bottom", "0 m"}};
+    const struct tfs_png_shape shape = {
+        .width = 16, .height = 16, .type = TFS_PNG_GREY16, .texts = texts, .text_count = 2};
+    struct tfs_buf png = {0};
+
+    open_high();
+    read_heights();
+    ck_assert_int_eq(tfs_png_write(&shape, height_row, (void *)&shape, &png, &t.err), 0);
+    ck_assert_msg(tree_files_put(&t, HEIGHTMAP, tfs_buf_span(&png)) == 0, "%s", t.err.text);
+    tfs_buf_release(&png);
+}
+END_TEST
+
+/* What `import` does: chunks come and go, and then a picture is put that was made before. */
+static int put_made_for(struct tfs_doc *base)
+{
+    struct tfs_put put = {.base = base};
+    struct tfs_buf png = {0};
+    struct tfs_edit edit;
+
+    height_picture_write(TFS_PNG_GREY16, &png);
+    t.err = (struct tfs_error){0};
+    ck_assert_int_eq(tfs_edit_open(t.doc, &edit, &t.err), 0);
+    int result = tfs_heightmap_lens.put(&t.save, &edit, (struct tfs_at){0}, tfs_buf_span(&png),
+                                        &put, &t.err);
+    if (result == 0) {
+        tfs_doc_unref(t.doc);
+        t.doc = tfs_edit_finish(&edit);
+    }
+    tfs_edit_release(&edit);
+    tfs_buf_release(&png);
+    return result;
+}
+
+static const struct {
+    int32_t x, y, z;
+} comes[] = {{0, 0, 0}, {0, 2, 0}, {1, 1, 0}, {0, 0, 1}, {1, 15, 1}};
+
+START_TEST(a_picture_counts_from_the_bounds_it_was_made_for)
+{
+    open_high();
+    struct tfs_doc *base = tfs_doc_ref(t.doc);
+    read_heights();
+    heights[width + 3] = 6; /* of 5, one higher */
+    heights[width + 5] = 0;
+    create_chunk(comes[_i].x, comes[_i].y, comes[_i].z);
+    ck_assert_msg(put_made_for(base) == 0, "%s", t.err.text);
+    ck_assert(file_has("chunks/0_1_0/voxels.csv", "x,y,z,block\n3,20,1,a:b\n3,21,1,a:b\n"));
+    ck_assert_uint_eq(t.doc->count, 2);
+    tfs_doc_unref(base);
+}
+END_TEST
+
+START_TEST(a_picture_leaves_what_changed_where_it_says_nothing_new)
+{
+    open_high();
+    struct tfs_doc *base = tfs_doc_ref(t.doc);
+    read_heights();
+    heights[width + 3] = 6;
+    ck_assert_int_eq(tree_files_put(&t, "chunks/0_1_0/voxels.csv",
+                                    tfs_span_of("x,y,z,block\n3,20,1,a:b\n9,30,9,a:c\n")),
+                     0);
+    ck_assert_msg(put_made_for(base) == 0, "%s", t.err.text);
+    ck_assert(file_has("chunks/0_1_0/voxels.csv", "block\n3,20,1,a:b\n3,21,1,a:b\n9,30,9,a:c\n"));
+    tfs_doc_unref(base);
+}
+END_TEST
+
+START_TEST(a_picture_reaches_into_the_place_of_a_chunk_that_went)
+{
+    open_high();
+    create_chunk(1, 0, 1);
+    struct tfs_doc *base = tfs_doc_ref(t.doc);
+    read_heights();
+    heights[width + 3] = 22;
+    remove_chunk(1, 0, 1);
+    ck_assert_msg(put_made_for(base) == 0, "%s", t.err.text);
+    ck_assert(file_has("chunks/0_1_0/voxels.csv", "block\n3,20,1,a:b\n3,21,1,a:b\n5,22,1,a:c\n"));
+    ck_assert_uint_eq(t.doc->count, 1);
+    tfs_doc_unref(base);
+}
+END_TEST
+
 /* ---- voxels that can be partial -------------------------------------------------------------- */
 
 static void open_value(struct maker_bytes *bytes)
@@ -684,6 +853,18 @@ static void add_sculpting(TCase *sculpting)
     tcase_add_test(sculpting, a_partial_top_is_made_full_in_the_chunk_below);
 }
 
+static void add_bounds(TCase *bounds)
+{
+    tcase_add_checked_fixture(bounds, NULL, teardown);
+    tcase_add_test(bounds, a_picture_made_for_another_bottom_is_refused_with_both);
+    tcase_add_test(bounds, a_picture_made_for_another_origin_or_size_is_refused_with_both);
+    tcase_add_test(bounds, a_picture_without_texts_is_made_for_the_bounds_of_now);
+    tcase_add_test(bounds, texts_of_other_programs_say_nothing_of_bounds);
+    LOOP(bounds, comes, a_picture_counts_from_the_bounds_it_was_made_for);
+    tcase_add_test(bounds, a_picture_leaves_what_changed_where_it_says_nothing_new);
+    tcase_add_test(bounds, a_picture_reaches_into_the_place_of_a_chunk_that_went);
+}
+
 static Suite *picture_suite(void)
 {
     Suite *suite = suite_create("picture");
@@ -703,6 +884,7 @@ static Suite *picture_suite(void)
     LOOP(reading, limits, pictures_end_at_8192_pixels_and_65535_high);
     tcase_add_test(reading, a_save_without_chunks_has_no_pictures);
     add_sculpting(sculpting);
+    add_bounds(unit_case(suite, "bounds"));
     tcase_add_test(again, only_chunks_that_changed_are_looked_into_again);
     tcase_add_test(again, pictures_change_with_blocks_and_not_with_light);
     LOOP(colours, alike, names_with_the_same_word_have_one_colour);

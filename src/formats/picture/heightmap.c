@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/info.h"
 #include "formats/picture/columns.h"
@@ -152,27 +153,161 @@ static int64_t heightmap_size(struct tfs_save *save, const struct tfs_doc *doc, 
                                                      : (int64_t)tfs_png_size(&form.shape);
 }
 
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+#define FRAME_ROOM 160
+
+/* The bounds that a picture was made for. */
+struct bounds {
+    int64_t x, z, y;
+    uint32_t width, height;
+};
+
+static struct bounds bounds_of(const struct form *form)
+{
+    return (struct bounds){form->box.x, form->box.z, form->box.y, form->shape.width,
+                           form->shape.height};
+}
+
+static void bounds_print(const struct bounds *b, char out[FRAME_ROOM])
+{
+    snprintf(out, FRAME_ROOM,
+             "%" PRIu32 " x %" PRIu32 " pixels, origin %" PRId64 " %" PRId64 ", bottom %" PRId64,
+             b->width, b->height, b->x, b->z, b->y);
+}
+
+/* One or two numbers, if the picture has such a text and it is that. */
+static bool text_numbers(struct tfs_span png, const char *key, int64_t *first, int64_t *second)
+{
+    struct tfs_span value;
+    char text[TEXT_ROOM];
+    int used = -1;
+
+    if (!tfs_png_text_find(png, key, &value) || value.size >= sizeof(text))
+        return false;
+    memcpy(text, value.data, value.size);
+    text[value.size] = '\0';
+    if (second != NULL)
+        sscanf(text, "%" SCNd64 " %" SCNd64 "%n", first, second, &used);
+    else
+        sscanf(text, "%" SCNd64 "%n", first, &used);
+    return used == (int)value.size;
+}
+
+/* What the picture says of its bounds replaces that in `b`; false: it says nothing, as after an
+ * editor that keeps no texts. */
+static bool bounds_said(struct tfs_span png, struct bounds *b)
+{
+    struct bounds said = *b;
+    bool origin = text_numbers(png, "origin", &said.x, &said.z);
+    bool bottom = text_numbers(png, "bottom", &said.y, NULL);
+
+    if (origin)
+        b->x = said.x, b->z = said.z;
+    if (bottom)
+        b->y = said.y;
+    return (origin || bottom) && tfs_png_sides(png, &b->width, &b->height);
+}
+
+static int heightmap_frame(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_buf *out,
+                           struct tfs_error *err)
+{
+    struct form form;
+    char text[FRAME_ROOM];
+
+    if (form_init(save, doc, &form, err) < 0)
+        return err->code;
+    const struct bounds b = bounds_of(&form);
+    bounds_print(&b, text);
+    tfs_buf_add_text(out, text);
+    return tfs_buf_check(out, err);
+}
+
+static int heightmap_fits(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_span text,
+                          struct tfs_span otherwise, struct tfs_error *err)
+{
+    char own[FRAME_ROOM], made_for[FRAME_ROOM];
+    struct form form;
+
+    if (form_init(save, doc, &form, err) < 0)
+        return err->code;
+    struct bounds b = bounds_of(&form);
+    bounds_print(&b, own);
+    if (bounds_said(text, &b) || otherwise.size == 0)
+        bounds_print(&b, made_for);
+    else
+        snprintf(made_for, sizeof(made_for), "%.*s",
+                 (int)(otherwise.size < FRAME_ROOM ? otherwise.size : FRAME_ROOM),
+                 (const char *)otherwise.data);
+    if (strcmp(own, made_for) == 0)
+        return 0;
+    return tfs_fail(
+        err, -EBADMSG,
+        "the picture was made for other bounds (%s) than the save has now (%s): read it "
+        "again and edit that one",
+        made_for, own);
+}
+
+static const struct tfs_frame heightmap_bounds = {.of = heightmap_frame, .fits = heightmap_fits};
+
 /* ---- put ------------------------------------------------------------------------------------- */
 
-/* The heights as they are, in host order. */
+/* A row of pixels of the columns of one document, and where they lie in another box. */
+struct strip {
+    const struct tfs_picture_box *from, *to;
+    struct tfs_pixel *pixels;
+};
+
+/* The height of a column of `from`, measured from the bottom of `to`. */
+static uint16_t carry_height(const struct strip *s, uint16_t height)
+{
+    int64_t top = s->from->y - s->to->y + height;
+
+    if (height == 0 || top <= 0)
+        return 0;
+    return top < UINT16_MAX ? (uint16_t)top : UINT16_MAX;
+}
+
+/* Copies the heights of a row of chunks to where they lie in the other box. */
+static void carry_strip(const struct strip *s, uint32_t row, uint16_t *heights)
+{
+    for (uint32_t within = 0; within < s->from->chunk.z; within++) {
+        int64_t z = s->from->z - s->to->z + (int64_t)row * s->from->chunk.z + within;
+        if (z < 0 || z >= (int64_t)s->to->sz)
+            continue;
+        for (uint64_t i = 0; i < s->from->sx; i++) {
+            int64_t x = s->from->x - s->to->x + (int64_t)i;
+            if (x >= 0 && x < (int64_t)s->to->sx)
+                heights[(uint64_t)z * s->to->sx + (uint64_t)x] =
+                    carry_height(s, s->pixels[within * s->from->sx + i].height);
+        }
+    }
+}
+
+/* The heights of a document in host order, measured in `box`; 0 outside its own bounds. */
 static int read_heights(struct tfs_save *save, const struct tfs_doc *doc,
                         const struct tfs_picture_box *box, uint16_t *heights, struct tfs_error *err)
 {
-    size_t strip_pixels = (size_t)box->sx * box->chunk.z;
-    struct tfs_pixel *strip = calloc(strip_pixels, sizeof(*strip));
+    struct tfs_picture_box own;
     struct tfs_columns *columns;
 
-    if (strip == NULL)
+    memset(heights, 0, (size_t)(box->sx * box->sz) * sizeof(*heights));
+    if (!tfs_picture_box(save->tree->voxels, doc, &own))
+        return 0;
+    if (!tfs_picture_box_fits(&own))
+        return tfs_fail(err, -EFBIG, "the save is larger than a picture can tell");
+    struct tfs_pixel *pixels = calloc((size_t)own.sx * own.chunk.z, sizeof(*pixels));
+    const struct strip strip = {&own, box, pixels};
+    if (pixels == NULL)
         return tfs_fail_memory(err);
     if (tfs_columns_lock(save, doc, &columns, err) == 0) {
-        for (uint32_t row = 0; row < box->sz / box->chunk.z; row++) {
-            tfs_columns_strip(columns, row, strip);
-            for (size_t i = 0; i < strip_pixels; i++)
-                *heights++ = strip[i].height;
+        for (uint32_t row = 0; row < own.sz / own.chunk.z; row++) {
+            tfs_columns_strip(columns, row, pixels);
+            carry_strip(&strip, row, heights);
         }
         tfs_columns_unlock(columns);
     }
-    free(strip);
+    free(pixels);
     return err->code;
 }
 
@@ -201,56 +336,69 @@ static void swap_samples(struct tfs_buf *samples, uint16_t *heights)
         heights[i] = (uint16_t)(samples->data[2 * i] << 8 | samples->data[2 * i + 1]);
 }
 
+/* Heights of one picture: as they were where it was made, as it says, and as they are now. */
+struct heights {
+    size_t count;
+    uint16_t *before, *after;
+    uint16_t *now; /* `before` itself for a picture that was made for what is now */
+};
+
+static int heights_init(struct heights *h, const struct tfs_picture_box *box, bool moved,
+                        struct tfs_error *err)
+{
+    h->count = (size_t)(box->sx * box->sz);
+    h->before = calloc(h->count, (moved ? 3 : 2) * sizeof(*h->before));
+    if (h->before == NULL)
+        return tfs_fail_memory(err);
+    h->after = h->before + h->count;
+    h->now = moved ? h->after + h->count : h->before;
+    return 0;
+}
+
+/* What the picture says as it was before is no change: it stays as it is now. */
+static int keep_unchanged(struct tfs_save *save, const struct tfs_doc *doc,
+                          const struct tfs_picture_box *box, struct heights *h,
+                          struct tfs_error *err)
+{
+    if (h->now == h->before)
+        return 0;
+    if (read_heights(save, doc, box, h->now, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < h->count; i++)
+        if (h->after[i] == h->before[i])
+            h->after[i] = h->now[i];
+    return 0;
+}
+
 static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                          struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
+    const struct tfs_doc *doc = tfs_edit_doc(edit), *base = put->base != NULL ? put->base : doc;
     struct form form;
+    struct heights h = {0};
     struct tfs_buf samples = {0};
     unsigned depth = 0;
-    uint16_t *heights = NULL;
 
     (void)at;
-    (void)put;
-    if (form_init(save, tfs_edit_doc(edit), &form, err) < 0)
-        return err->code;
-    size_t count = (size_t)(form.box.sx * form.box.sz);
-    if (tfs_png_read(text, &form.shape, &samples, &depth, err) < 0)
+    if (form_init(save, base, &form, err) < 0 ||
+        heightmap_fits(save, base, text, (struct tfs_span){0}, err) < 0 ||
+        tfs_png_read(text, &form.shape, &samples, &depth, err) < 0 ||
+        heights_init(&h, &form.box, base != doc, err) < 0)
         goto out;
-    heights = calloc(count, 2 * sizeof(*heights));
-    if (heights == NULL) {
-        tfs_fail_memory(err);
-        goto out;
-    }
-    swap_samples(&samples, heights + count);
-    if (read_heights(save, tfs_edit_doc(edit), &form.box, heights, err) == 0 &&
-        check_depth(&form.box, heights, depth, err) == 0)
-        tfs_sculpt(save, edit, &form.box, heights, heights + count, err);
+    swap_samples(&samples, h.after);
+    if (read_heights(save, base, &form.box, h.before, err) == 0 &&
+        check_depth(&form.box, h.before, depth, err) == 0 &&
+        keep_unchanged(save, doc, &form.box, &h, err) == 0)
+        tfs_sculpt(save, edit, &form.box, h.now, h.after, err);
 out:
-    free(heights);
+    free(h.before);
     tfs_buf_release(&samples);
     return err->code;
-}
-
-/* A picture that an image editor stripped of its texts is nobody else's. */
-static bool heightmap_is_foreign(struct tfs_save *save, const struct tfs_doc *doc,
-                                 struct tfs_span text)
-{
-    struct form form;
-    struct tfs_error ignored = {0};
-    uint32_t width, height;
-    struct tfs_span origin, bottom;
-
-    if (!tfs_png_sides(text, &width, &height) || !tfs_png_text_find(text, "origin", &origin) ||
-        !tfs_png_text_find(text, "bottom", &bottom))
-        return false;
-    return form_init(save, doc, &form, &ignored) < 0 || width != form.shape.width ||
-           height != form.shape.height || !tfs_span_equal(origin, tfs_span_of(form.origin)) ||
-           !tfs_span_equal(bottom, tfs_span_of(form.bottom));
 }
 
 const struct tfs_lens tfs_heightmap_lens = {
     .get = heightmap_get,
     .put = heightmap_put,
     .size = heightmap_size,
-    .is_foreign = heightmap_is_foreign,
+    .frame = &heightmap_bounds,
 };

@@ -241,14 +241,27 @@ static int take_tops_of(struct sculpt *s, struct tfs_key key)
     return s->err->code;
 }
 
+/* Can a column of the box have its top in this chunk? The document may reach further. */
+static bool reaches(const struct tfs_picture_box *box, struct tfs_key key)
+{
+    int64_t x = ((int64_t)key.x - box->low.x) * box->chunk.x;
+    int64_t y = ((int64_t)key.y - box->low.y) * box->chunk.y;
+    int64_t z = ((int64_t)key.z - box->low.z) * box->chunk.z;
+
+    return x >= 0 && x < (int64_t)box->sx && z >= 0 && z < (int64_t)box->sz && y >= 0 &&
+           y < TFS_PICTURE_HEIGHT_MAX;
+}
+
 static int take_tops(struct sculpt *s)
 {
     const struct tfs_doc *doc = tfs_edit_doc(s->edit);
     size_t count = tfs_doc_group_count(doc, 0);
 
-    for (size_t i = 0; i < count; i++)
-        if (take_tops_of(s, tfs_doc_at(doc, i)->key) < 0)
+    for (size_t i = 0; i < count; i++) {
+        struct tfs_key key = tfs_doc_at(doc, i)->key;
+        if (reaches(s->box, key) && take_tops_of(s, key) < 0)
             return s->err->code;
+    }
     return 0;
 }
 
