@@ -165,15 +165,29 @@ out:
     return status;
 }
 
+/* What is in a directory cannot be found out now. */
+static enum tfs_status fail_listing(struct exporter *ex, const struct tfs_node *dir, int code)
+{
+    struct tfs_buf path = {0};
+
+    tfs_tree_path(ex->save, ex->save->doc, dir, &path);
+    tfs_buf_u8(&path, 0);
+    enum tfs_status status = stop(ex, path.failed ? "" : (const char *)path.data, strerror(-code));
+    tfs_buf_release(&path);
+    return status;
+}
+
 static enum tfs_status export_directory(struct exporter *ex, int fd, const struct tfs_node *dir)
 {
     enum tfs_status status = TFS_STATUS_DONE;
     struct tfs_node node;
     size_t index = 0;
+    int found = 0;
 
-    while (!status && tfs_tree_entry(ex->save, ex->save->doc, dir, index, &index, &node) == 1)
+    while (!status &&
+           (found = tfs_tree_entry(ex->save, ex->save->doc, dir, index, &index, &node)) == 1)
         status = export_entry(ex, fd, &node);
-    return status;
+    return found < 0 ? fail_listing(ex, dir, found) : status;
 }
 
 static void export_tree(struct exporter *ex)

@@ -87,8 +87,9 @@ static int reads_as(struct import *im, const struct tfs_doc *doc, const struct t
     struct tfs_at at = tfs_node_at(node);
     int64_t size;
 
-    if (!tfs_node_exists(im->save, doc, node))
-        return 0;
+    int exists = tfs_node_exists(im->save, doc, node);
+    if (exists <= 0)
+        return exists;
     size = lens->size ? lens->size(im->save, doc, at) : -1;
     if (size >= 0 && (uint64_t)size != text.size)
         return 0;
@@ -260,7 +261,7 @@ static void remove_missing_files(struct import *im, const struct tfs_node *top, 
             continue;
         node.file = (int)i;
         for (node.member = 0; node.member < members; node.member++)
-            if (!was_found(list, &node) && tfs_node_exists(im->save, im->doc, &node))
+            if (!was_found(list, &node) && tfs_node_exists(im->save, im->doc, &node) != 0)
                 remove_file(im, &node, path);
     }
 }

@@ -172,6 +172,8 @@ enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, co
 
     if (result == -ENOMEM)
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: out of memory", plain);
+    if (result < 0 && result != -ENOENT && result != -ENOTDIR)
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: %s", plain, strerror(-result));
     if (result < 0) {
         const char *what = cut_to_missing_chunk(save, plain) ? "chunk" : "file";
 

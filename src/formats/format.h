@@ -56,9 +56,10 @@ struct tfs_lens {
     int (*put)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at, struct tfs_span text,
                struct tfs_put *put, struct tfs_error *err);
 
-    /* Is it there? For optional files (TFS_FILE_OPTIONAL), and for those that some chunks lack.
-     * NULL: it always is. */
-    bool (*exists)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+    /* Is it there: 1 or 0? For optional files (TFS_FILE_OPTIONAL), and for those that some chunks
+     * lack. Negative: that cannot be found out now (EBUSY: another program holds the save locked);
+     * the directory cannot be listed then, nor the name be looked up. NULL: it always is there. */
+    int (*exists)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
     /* Optional files only: store it as absent. */
     int (*remove)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                   struct tfs_error *err);
@@ -135,9 +136,10 @@ struct tfs_tree {
     int (*chunk_move)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                       struct tfs_key to, struct tfs_error *err);
 
-    /* Does the chunk not decode, though TFS_CHUNK_DAMAGED is not set? For formats that decode
-     * chunks when they are first looked at; cheap the second time. NULL: it decodes. */
-    bool (*chunk_damaged)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key);
+    /* Does the chunk not decode, though TFS_CHUNK_DAMAGED is not set: 1 or 0? For formats that
+     * decode chunks when they are first looked at; cheap the second time. Negative as for `exists`.
+     * NULL: it decodes. */
+    int (*chunk_damaged)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key);
 
     /* Decodes the whole chunk: what `check` runs on every chunk and a commit on every changed
      * one. */

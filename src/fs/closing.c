@@ -187,7 +187,10 @@ static int pin(struct tfs_session *s, const struct tfs_node *node, const struct 
                struct tfs_error *err)
 {
     struct tfs_blob *shown = NULL;
-    if (!tfs_node_exists(s->save, s->doc, node))
+    int exists = tfs_node_exists(s->save, s->doc, node);
+    if (exists < 0)
+        return tfs_fail(err, exists, "its chunk cannot be looked into now");
+    if (exists == 0)
         return 0;
     struct tfs_inode *old = tfs_inode_of_node_locked(s, node);
     if (old == NULL)

@@ -100,7 +100,10 @@ static int render(struct tfs_session *s, const struct tfs_doc *doc, const struct
 {
     const struct tfs_file *file = tfs_node_file(s->save, node);
     struct tfs_buf out = {0};
-    int result = tfs_node_exists(s->save, doc, node) ? 0 : tfs_fail(err, -ESTALE, "gone");
+    int exists = tfs_node_exists(s->save, doc, node);
+    int result = exists == 1  ? 0
+                 : exists < 0 ? tfs_fail(err, exists, "its chunk cannot be looked into now")
+                              : tfs_fail(err, -ESTALE, "gone");
     if (result == 0)
         result = file->lens->get(s->save, doc, tfs_node_at(node), &out, err);
     if (result == 0)
@@ -200,8 +203,9 @@ static struct tfs_size *size_place(struct tfs_session *s, uint64_t id)
 static int find_size(struct tfs_session *s, const struct tfs_node *node, bool cheap, uint64_t *size)
 {
     /* Whoever has it open may ask after its chunk, or its section, is gone. */
-    if (!tfs_node_exists(s->save, s->doc, node))
-        return -ESTALE;
+    int exists = tfs_node_exists(s->save, s->doc, node);
+    if (exists <= 0)
+        return exists < 0 ? exists : -ESTALE;
     const struct tfs_lens *lens = tfs_node_file(s->save, node)->lens;
     int64_t known =
         s->broken == 0 && lens->size != NULL ? lens->size(s->save, s->doc, tfs_node_at(node)) : -1;

@@ -121,8 +121,11 @@ int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct 
     int result = tfs_edit_open(s->doc, &edit, err);
     if (result < 0)
         return result;
-    if (tfs_node_exists(s->save, s->doc, node))
+    int exists = tfs_node_exists(s->save, s->doc, node);
+    if (exists == 1)
         result = tfs_node_file(s->save, node)->lens->remove(s->save, &edit, tfs_node_at(node), err);
+    else if (exists < 0)
+        result = tfs_fail(err, exists, "cannot be removed now, its chunk cannot be looked into");
     if (result == 0)
         result = tfs_adopt_edit(s, &edit, NULL, job, err);
     tfs_edit_release(&edit);

@@ -53,7 +53,7 @@ static uint64_t pending_limit(struct tfs_session *s, const struct tfs_inode *ino
     const struct tfs_lens *lens = tfs_node_file(s->save, &inode->node)->lens;
     int64_t size = -1;
     /* Its chunk may have gone with a reload. */
-    if (lens->size != NULL && tfs_node_exists(s->save, s->doc, &inode->node))
+    if (lens->size != NULL && tfs_node_exists(s->save, s->doc, &inode->node) == 1)
         size = lens->size(s->save, s->doc, tfs_node_at(&inode->node));
     return TFS_PENDING_MAX + (size > 0 ? 4 * (uint64_t)size : 0);
 }
@@ -147,8 +147,9 @@ static int inode_for_open(struct tfs_session *s, uint64_t id, int flags, struct 
         return result;
     if (tfs_node_is_directory(&node))
         return -EISDIR;
-    if (!tfs_visible_locked(s, &node))
-        return -ESTALE;
+    int visible = tfs_visible_locked(s, &node);
+    if (visible <= 0)
+        return visible < 0 ? visible : -ESTALE;
     if (wants_write(flags) && s->options.read_only)
         return -EROFS;
     if (wants_write(flags) && !tfs_node_writable(s->save, s->doc, &node))
@@ -537,10 +538,11 @@ int tfs_session_getattr(struct tfs_session *s, uint64_t id, struct tfs_attr *att
         result = tfs_attr_inode_locked(s, inode, attr);
     } else {
         result = tfs_id_node_locked(s, id, &node);
-        if (result == 0 && !tfs_visible_locked(s, &node))
-            result = -ESTALE;
-        if (result == 0)
+        int visible = result == 0 ? tfs_visible_locked(s, &node) : 1;
+        if (visible == 1 && result == 0)
             result = tfs_attr_node_locked(s, &node, false, attr);
+        else if (visible <= 0)
+            result = visible < 0 ? visible : -ESTALE;
     }
     pthread_mutex_unlock(&s->lock);
     return result;

@@ -59,7 +59,7 @@ int tfs_group_remove_locked(struct tfs_session *s, const struct tfs_node *node,
         return tfs_fail(err, -EPERM,
                         "what is in %s comes with the save and stays, only chunks can be removed",
                         tree->group_dir);
-    if (!tfs_directory_empty_locked(s, node))
+    if (tfs_directory_empty_locked(s, node) != 1)
         return -ENOTEMPTY;
     tfs_map_remove(&s->groups, tfs_node_id(node));
     parent_changed(s, node);
@@ -72,7 +72,7 @@ size_t tfs_group_count_locked(struct tfs_session *s, const struct tfs_node *dir)
     struct tfs_node node;
     size_t count = 0;
     for (size_t at = 0; tfs_map_next(&s->groups, &at, &cell);) {
-        if (!tfs_node_of_id(cell.key, &node) || tfs_node_exists(s->save, s->doc, &node))
+        if (!tfs_node_of_id(cell.key, &node) || tfs_node_exists(s->save, s->doc, &node) != 0)
             continue;
         struct tfs_node parent = tfs_tree_parent(s->save, &node);
         count += tfs_node_same(&parent, dir);

@@ -22,6 +22,7 @@ struct reading {
     uint64_t offset;
     tfs_dirent_fn give;
     void *arg;
+    int result; /* negative: what is in the directory cannot be found out now */
 };
 
 /* `.` and `..`: only number and type are read. */
@@ -57,8 +58,11 @@ static bool give_node(struct reading *r, const struct tfs_node *node, uint64_t n
 {
     struct tfs_dirent entry = {.next = next};
     struct tfs_buf name = {0};
-    if (!tfs_visible_locked(r->s, node))
-        return true;
+    int visible = tfs_visible_locked(r->s, node);
+    if (visible <= 0) {
+        r->result = visible;
+        return visible == 0;
+    }
     tfs_tree_name(r->s->save, r->s->doc, node, &name);
     tfs_buf_u8(&name, 0);
     entry.known = r->attributes && tfs_attr_node_locked(r->s, node, true, &entry.attr) == 0;
@@ -90,15 +94,13 @@ static bool give_schema(struct reading *r)
     if (r->schema && tfs_node_holds_chunks(&r->dir, &group))
         return give_chunks(r, group);
     struct tfs_node node;
-    size_t next = 0;
     size_t i = (size_t)(r->offset - SCHEMA);
-    while (r->schema &&
-           tfs_tree_name_of_schema(r->s->save, r->s->doc, &r->dir, i, &next, &node) == 1) {
-        if (!give_node(r, &node, SCHEMA + next))
+    while (r->schema && (r->result = tfs_tree_name_of_schema(r->s->save, r->s->doc, &r->dir, i, &i,
+                                                             &node)) == 1) {
+        if (!give_node(r, &node, SCHEMA + i))
             return false;
-        i = next;
     }
-    return true;
+    return r->result == 0;
 }
 
 static void give_scratch(struct reading *r)
@@ -116,24 +118,36 @@ static void give_scratch(struct reading *r)
     }
 }
 
+/* Is it a directory that can be listed? */
+static int find_directory(struct reading *r)
+{
+    struct tfs_session *s = r->s;
+    struct tfs_inode *inode = tfs_inode_find_locked(s, r->id);
+    if (s->broken != 0)
+        return -EIO;
+    r->schema = inode == NULL;
+    if (!r->schema)
+        return inode->kind == TFS_INODE_DIRECTORY ? 0 : -ENOTDIR;
+    int result = tfs_id_node_locked(s, r->id, &r->dir);
+    if (result < 0)
+        return result;
+    if (!tfs_node_is_directory(&r->dir))
+        return -ENOTDIR;
+    int visible = tfs_visible_locked(s, &r->dir);
+    return visible < 0 ? visible : visible == 0 ? -ESTALE : 0;
+}
+
 int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offset, bool attributes,
                                tfs_dirent_fn give, void *arg)
 {
     struct reading r = {
         .s = s, .id = id, .attributes = attributes, .offset = offset, .give = give, .arg = arg};
     pthread_mutex_lock(&s->lock);
-    struct tfs_inode *inode = tfs_inode_find_locked(s, id);
-    int result = s->broken != 0 ? -EIO : 0;
-    r.schema = inode == NULL;
-    if (result == 0 && r.schema)
-        result = tfs_id_node_locked(s, id, &r.dir);
-    bool directory = r.schema ? tfs_node_is_directory(&r.dir) : inode->kind == TFS_INODE_DIRECTORY;
-    if (result == 0 && !directory)
-        result = -ENOTDIR;
-    if (result == 0 && r.schema && !tfs_visible_locked(s, &r.dir))
-        result = -ESTALE;
+    int result = find_directory(&r);
     if (result == 0 && give_dots(&r) && (offset >= SCRATCH || give_schema(&r)))
         give_scratch(&r);
     pthread_mutex_unlock(&s->lock);
-    return result;
+    /* A listing without what cannot be found out would stay in caches as if it were whole. What was
+     * given before that is taken (its lookups are counted); the next call says it. */
+    return result == 0 && r.result < 0 && r.offset == offset ? r.result : result;
 }

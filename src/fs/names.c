@@ -96,15 +96,15 @@ void tfs_reveal_locked(struct tfs_session *s, const struct tfs_node *node)
 
 /* ---- what is there --------------------------------------------------------------------------- */
 
-bool tfs_visible_locked(struct tfs_session *s, const struct tfs_node *node)
+int tfs_visible_locked(struct tfs_session *s, const struct tfs_node *node)
 {
     if (fresh_hides(s, node) || tfs_tombstone_locked(s, node) != NULL)
-        return false;
+        return 0;
     if (tfs_group_kept_locked(s, node))
-        return true;
+        return 1;
     struct tfs_inode *inode = tfs_map_find(&s->virtuals, tfs_node_id(node));
     if (inode != NULL && inode->pending)
-        return true;
+        return 1;
     return tfs_node_exists(s->save, s->doc, node);
 }
 
@@ -120,7 +120,8 @@ static int find_directory(struct tfs_session *s, uint64_t parent, struct tfs_ent
         return result;
     if (!tfs_node_is_directory(&entry->dir))
         return -ENOTDIR;
-    return tfs_visible_locked(s, &entry->dir) ? 0 : -ESTALE;
+    int visible = tfs_visible_locked(s, &entry->dir);
+    return visible < 0 ? visible : visible == 0 ? -ESTALE : 0;
 }
 
 int tfs_entry_find_locked(struct tfs_session *s, uint64_t parent, const char *name,
@@ -136,11 +137,14 @@ int tfs_entry_find_locked(struct tfs_session *s, uint64_t parent, const char *na
     if (entry->link != NULL || entry->scratch_dir != NULL)
         return 0;
     result = tfs_tree_lookup(s->save, s->doc, &entry->dir, name, false, &entry->node);
-    if (result == -ENOMEM)
+    if (result < 0 && result != -ENOENT)
         return result;
     if (result == 0) {
+        int visible = tfs_visible_locked(s, &entry->node);
+        if (visible < 0)
+            return visible;
         entry->schema = true;
-        entry->visible = tfs_visible_locked(s, &entry->node);
+        entry->visible = visible;
     }
     uint32_t group;
     struct tfs_key key = {0};
@@ -175,16 +179,17 @@ int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *en
     return 0;
 }
 
-bool tfs_directory_empty_locked(struct tfs_session *s, const struct tfs_node *dir)
+int tfs_directory_empty_locked(struct tfs_session *s, const struct tfs_node *dir)
 {
     struct tfs_node child;
-    size_t next;
-    for (size_t i = 0; tfs_tree_name_of_schema(s->save, s->doc, dir, i, &next, &child) == 1;
-         i = next) {
-        if (tfs_visible_locked(s, &child))
-            return false;
+    size_t i = 0;
+    int found;
+    while ((found = tfs_tree_name_of_schema(s->save, s->doc, dir, i, &i, &child)) == 1) {
+        int visible = tfs_visible_locked(s, &child);
+        if (visible != 0)
+            return visible < 0 ? visible : 0;
     }
-    return tfs_link_count_locked(s, tfs_node_id(dir)) == 0;
+    return found < 0 ? found : tfs_link_count_locked(s, tfs_node_id(dir)) == 0;
 }
 
 static void path_of_scratch(struct tfs_session *s, const struct tfs_inode *inode,
@@ -241,10 +246,11 @@ int tfs_session_lookup(struct tfs_session *s, uint64_t parent, const char *name,
         if (entry.schema && entry.visible && entry.node.file >= 0)
             tfs_await_close_locked(s, tfs_node_known_id_locked(s, &entry.node));
         /* Looked at again: a close that ended just now may have taken the name with it. */
-        if (entry.schema && tfs_visible_locked(s, &entry.node))
+        int visible = entry.schema ? tfs_visible_locked(s, &entry.node) : 0;
+        if (visible == 1)
             result = tfs_attr_node_locked(s, &entry.node, false, attr);
         else
-            result = -ENOENT;
+            result = visible < 0 ? visible : -ENOENT;
     }
     struct tfs_inode *inode = result == 0 ? tfs_inode_find_locked(s, attr->id) : NULL;
     if (inode != NULL)
@@ -469,8 +475,9 @@ static int rmdir_scratch(struct tfs_session *s, uint64_t parent, struct tfs_link
 static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, struct tfs_reply reply)
 {
     /* A tile is refused with its sentence, whatever is in it. */
-    if (!s->save->tree->fixed_chunks && !tfs_directory_empty_locked(s, &entry->node))
-        return -ENOTEMPTY;
+    int empty = s->save->tree->fixed_chunks ? 1 : tfs_directory_empty_locked(s, &entry->node);
+    if (empty <= 0)
+        return empty < 0 ? empty : -ENOTEMPTY;
     if (tfs_group_keep_locked(s, entry->node.key.group) < 0)
         return -ENOMEM;
     struct tfs_job *job = tfs_job_create(tfs_apply_remove_chunk, reply);
@@ -496,8 +503,9 @@ static int rmdir_part(struct tfs_session *s, const struct tfs_entry *entry)
 {
     if (entry->node.scope != TFS_SCOPE_CHUNK)
         return -EPERM;
-    if (!tfs_directory_empty_locked(s, &entry->node))
-        return -ENOTEMPTY;
+    int empty = tfs_directory_empty_locked(s, &entry->node);
+    if (empty <= 0)
+        return empty < 0 ? empty : -ENOTEMPTY;
     struct tfs_fresh *fresh = tfs_fresh_locked(s, &entry->node);
     uint32_t bit;
     if (fresh != NULL && fresh->hidden) {

@@ -345,7 +345,8 @@ int tfs_attr_node_locked(struct tfs_session *s, const struct tfs_node *node, boo
 void tfs_await_close_locked(struct tfs_session *s, uint64_t id);
 
 /* ---- names.c ---- */
-bool tfs_visible_locked(struct tfs_session *s, const struct tfs_node *node);
+/* Is the name there now: 1 or 0? Negative as of tfs_node_exists. */
+int tfs_visible_locked(struct tfs_session *s, const struct tfs_node *node);
 struct tfs_fresh *tfs_fresh_locked(struct tfs_session *s, const struct tfs_node *node);
 struct tfs_tombstone *tfs_tombstone_locked(struct tfs_session *s, const struct tfs_node *node);
 int tfs_tombstone_add_locked(struct tfs_session *s, const struct tfs_node *node);
@@ -368,7 +369,8 @@ int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *en
 int tfs_bury_locked(struct tfs_session *s, const struct tfs_node *node);
 /* Path of an id from the root, for people. */
 void tfs_path_locked(struct tfs_session *s, uint64_t id, struct tfs_buf *out);
-bool tfs_directory_empty_locked(struct tfs_session *s, const struct tfs_node *dir);
+/* 1 or 0; negative as of tfs_node_exists. */
+int tfs_directory_empty_locked(struct tfs_session *s, const struct tfs_node *dir);
 /* Logs why the name is refused, and returns err->code. Lets go of the lock while it does. */
 int tfs_refuse_name_locked(struct tfs_session *s, uint64_t parent, const char *name,
                            const struct tfs_error *err);

@@ -141,14 +141,16 @@ static bool is_marked_damaged(const struct tfs_doc *doc, const struct tfs_node *
            (tfs_doc_find(doc, node->key)->flags & TFS_CHUNK_DAMAGED) != 0;
 }
 
+/* What follows is 1 or 0, or negative when it cannot be found out now. */
+
 /* Does the chunk that the node belongs to not decode? This may fetch it. In a scope that exists. */
-static bool is_damaged(struct tfs_save *save, const struct tfs_doc *doc,
-                       const struct tfs_node *node)
+static int is_damaged(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node)
 {
     if (is_marked_damaged(doc, node))
-        return true;
-    return node->scope == TFS_SCOPE_CHUNK && save->tree->chunk_damaged &&
-           save->tree->chunk_damaged(save, doc, node->key);
+        return 1;
+    if (node->scope != TFS_SCOPE_CHUNK || !save->tree->chunk_damaged)
+        return 0;
+    return save->tree->chunk_damaged(save, doc, node->key);
 }
 
 /* Members of files[file]; 1 for a file that is no family. */
@@ -158,80 +160,84 @@ static uint32_t member_count(const struct tfs_doc *doc, const struct tfs_file *f
 }
 
 /* The file's own condition, in a scope that exists; `damaged`: of its chunk. */
-static bool file_exists(struct tfs_save *save, const struct tfs_doc *doc,
-                        const struct tfs_node *node, bool damaged)
+static int file_exists(struct tfs_save *save, const struct tfs_doc *doc,
+                       const struct tfs_node *node, bool damaged)
 {
     const struct tfs_file *file = tfs_node_file(save, node);
 
     if (damaged)
         return (file->flags & TFS_FILE_RAW) != 0;
     if (node->member >= member_count(doc, file))
-        return false;
-    return !file->lens->exists || file->lens->exists(save, doc, tfs_node_at(node));
+        return 0;
+    return file->lens->exists ? file->lens->exists(save, doc, tfs_node_at(node)) : 1;
 }
 
-static bool any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
-                              const struct tfs_node *scope, unsigned file)
+static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
+                             const struct tfs_node *scope, unsigned file)
 {
     uint32_t count = member_count(doc, &schema_of(save, scope->scope).files[file]);
+    int exists = 0;
 
-    for (uint32_t member = 0; member < count; member++) {
+    for (uint32_t member = 0; member < count && exists == 0; member++) {
         struct tfs_node node = tfs_node_sibling_file(scope, file, member);
 
-        if (file_exists(save, doc, &node, false))
-            return true;
+        exists = file_exists(save, doc, &node, false);
     }
-    return false;
+    return exists;
 }
 
 /* A subdirectory of a chunk stands for its chunk; one of the root for its files. */
-static bool sub_exists(struct tfs_save *save, const struct tfs_doc *doc,
-                       const struct tfs_node *scope, unsigned first, bool damaged)
+static int sub_exists(struct tfs_save *save, const struct tfs_doc *doc,
+                      const struct tfs_node *scope, unsigned first, bool damaged)
 {
     struct tfs_schema schema = schema_of(save, scope->scope);
+    int exists = 0;
 
     if (scope->scope == TFS_SCOPE_CHUNK)
         return !damaged;
-    for (unsigned i = first; i < schema.count; i++)
-        if (tfs_schema_same_directory(&schema.files[i], &schema.files[first]) &&
-            any_member_exists(save, doc, scope, i))
-            return true;
-    return false;
+    for (unsigned i = first; i < schema.count && exists == 0; i++)
+        if (tfs_schema_same_directory(&schema.files[i], &schema.files[first]))
+            exists = any_member_exists(save, doc, scope, i);
+    return exists;
 }
 
-static bool directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
-                             const struct tfs_node *node, bool damaged)
+static int directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
+                            const struct tfs_node *node, bool damaged)
 {
     struct tfs_schema schema = schema_of(save, node->scope);
     unsigned first;
 
     switch (node->directory) {
     case TFS_DIR_TOP:
-        return true;
+        return 1;
     case TFS_DIR_CHUNKS:
         return node->scope != TFS_SCOPE_CHUNK;
     case TFS_DIR_GROUPS:
         return node->scope == TFS_SCOPE_ROOT && group_count(save, doc) > 0;
     default:
         first = tfs_schema_directory_first(schema, node->directory);
-        return first < schema.count && sub_exists(save, doc, node, first, damaged);
+        return first < schema.count ? sub_exists(save, doc, node, first, damaged) : 0;
     }
 }
 
-/* The node's own condition, in a scope that exists. */
-static bool exists_in_scope(struct tfs_save *save, const struct tfs_doc *doc,
-                            const struct tfs_node *node, bool damaged)
+/* The node's own condition; its scope exists. */
+static int exists_in_scope(struct tfs_save *save, const struct tfs_doc *doc,
+                           const struct tfs_node *node)
 {
+    int damaged = is_damaged(save, doc, node);
+
+    if (damaged < 0)
+        return damaged;
     return node->file < 0 ? directory_exists(save, doc, node, damaged)
                           : file_exists(save, doc, node, damaged);
 }
 
-bool tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node)
+int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node)
 {
     if (!scope_exists(save, doc, node))
-        return false;
+        return 0;
     /* A chunk's directory is there whatever is in it: listing chunks decodes none. */
-    return tfs_node_is_chunk(node) || exists_in_scope(save, doc, node, is_damaged(save, doc, node));
+    return tfs_node_is_chunk(node) ? 1 : exists_in_scope(save, doc, node);
 }
 
 bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
@@ -242,7 +248,7 @@ bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
     if (save->read_only || !scope_exists(save, doc, node) || (file && !file->lens->put))
         return false;
     /* Damage can be replaced as a whole, and removed, but not edited. */
-    return !file || (file->flags & TFS_FILE_RAW) != 0 || !is_damaged(save, doc, node);
+    return !file || (file->flags & TFS_FILE_RAW) != 0 || is_damaged(save, doc, node) != 1;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -431,8 +437,9 @@ int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const stru
         return file;
     if (file == 0 && (dir->directory != TFS_DIR_TOP || !lookup_directory(save, dir, name, &found)))
         return -ENOENT;
-    if (must_exist && !exists_in_scope(save, doc, &found, is_damaged(save, doc, dir)))
-        return -ENOENT;
+    int exists = must_exist ? exists_in_scope(save, doc, &found) : 1;
+    if (exists <= 0)
+        return exists < 0 ? exists : -ENOENT;
     *node = found;
     return 0;
 }
@@ -475,55 +482,58 @@ struct listing {
     size_t base;
 };
 
-static bool is_listed(const struct listing *l, const struct tfs_node *file)
+static int is_listed(const struct listing *l, const struct tfs_node *file)
 {
     bool optional = (tfs_node_file(l->save, file)->flags & TFS_FILE_OPTIONAL) != 0;
 
-    return (l->absent && optional) || file_exists(l->save, l->doc, file, l->damaged);
+    return l->absent && optional ? 1 : file_exists(l->save, l->doc, file, l->damaged);
 }
 
 /* The first listed member of files[file] from index `from` on. */
-static bool listing_file(struct listing *l, unsigned file, size_t from, size_t *next,
-                         struct tfs_node *node)
+static int listing_file(struct listing *l, unsigned file, size_t from, size_t *next,
+                        struct tfs_node *node)
 {
     uint32_t count = member_count(l->doc, &schema_of(l->save, l->dir->scope).files[file]);
     size_t skip = from > l->base ? from - l->base : 0;
+    int listed = 0;
 
-    for (; skip < count; skip++) {
+    for (; skip < count && listed == 0; skip++) {
         *node = tfs_node_sibling_file(l->dir, file, (uint32_t)skip);
         *next = l->base + skip + 1;
-        if (is_listed(l, node))
-            return true;
+        listed = is_listed(l, node);
     }
     l->base += count;
-    return false;
+    return listed;
 }
 
-static bool listing_files(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
+static int listing_files(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
 {
     struct tfs_schema schema = schema_of(l->save, l->dir->scope);
     unsigned directory = l->dir->directory, first = tfs_schema_directory_first(schema, directory);
+    int listed = 0;
 
-    for (unsigned i = 0; i < schema.count; i++)
-        if (tfs_schema_lies_in(schema, directory, first, i) && listing_file(l, i, from, next, node))
-            return true;
-    return false;
+    for (unsigned i = 0; i < schema.count && listed == 0; i++)
+        if (tfs_schema_lies_in(schema, directory, first, i))
+            listed = listing_file(l, i, from, next, node);
+    return listed;
 }
 
 /* Directories of a top directory, each with one index whether it exists or not. */
-static bool listing_directories(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
+static int listing_directories(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
 {
     unsigned end = TFS_DIR_SUB + tfs_schema_directory_count(schema_of(l->save, l->dir->scope));
     unsigned directory = from > l->base ? (unsigned)(from - l->base) + 1 : TFS_DIR_CHUNKS;
+    int listed = 0;
 
-    for (; directory < end; directory++) {
+    for (; directory < end && listed == 0; directory++) {
         *node = tfs_node_sibling_directory(l->dir, directory);
         *next = l->base + directory;
-        if ((l->absent && l->save->tree->group_dir && tfs_node_is_group(node)) ||
-            directory_exists(l->save, l->doc, node, l->damaged))
-            return true;
+        if (l->absent && l->save->tree->group_dir && tfs_node_is_group(node))
+            listed = 1;
+        else
+            listed = directory_exists(l->save, l->doc, node, l->damaged);
     }
-    return false;
+    return listed;
 }
 
 static int entry_chunk(const struct tfs_doc *doc, uint32_t group, size_t index, size_t *next,
@@ -570,12 +580,16 @@ static int entry(struct tfs_save *save, const struct tfs_doc *doc, const struct 
         return entry_chunk(doc, group, index, next, node);
     if (dir->directory == TFS_DIR_GROUPS)
         return entry_group(save, doc, absent, index, next, node);
-    l.damaged = is_damaged(save, doc, dir);
-    if (!listing_files(&l, index, next, &found) &&
-        (dir->directory != TFS_DIR_TOP || !listing_directories(&l, index, next, &found)))
-        return 0;
-    *node = found;
-    return 1;
+    int damaged = is_damaged(save, doc, dir);
+    if (damaged < 0)
+        return damaged;
+    l.damaged = damaged;
+    int listed = listing_files(&l, index, next, &found);
+    if (listed == 0 && dir->directory == TFS_DIR_TOP)
+        listed = listing_directories(&l, index, next, &found);
+    if (listed == 1)
+        *node = found;
+    return listed;
 }
 
 int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
@@ -603,7 +617,7 @@ static size_t count_directories(struct tfs_save *save, const struct tfs_doc *doc
     for (unsigned directory = TFS_DIR_CHUNKS; directory < end; directory++) {
         struct tfs_node node = tfs_node_sibling_directory(dir, directory);
 
-        count += directory_exists(save, doc, &node, damaged);
+        count += directory_exists(save, doc, &node, damaged) == 1;
     }
     return count;
 }

@@ -15,9 +15,10 @@
 /* The file of the schema; NULL for a directory. */
 const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node);
 
-/* Does the node exist in this document (chunk there, optional file there, group there)? For a chunk
- * the node is found by slot through its key. */
-bool tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node);
+/* Does the node exist in this document (chunk there, optional file there, group there): 1 or 0? For
+ * a chunk the node is found by slot through its key. Negative: that cannot be found out now,
+ * because the chunk cannot be fetched (EBUSY: another program holds the save locked). */
+int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node);
 
 /* May the file be written? False: read-only file, read-only save, a file of a damaged chunk other
  * than the one of its stored bytes. */
@@ -28,8 +29,9 @@ bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
 int tfs_tree_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
                          struct tfs_error *err);
 
-/* The entry `name` of directory `dir`: 0, -ENOENT or -ENOMEM. `must_exist` false: a name of the
- * schema is found even if the optional file or the group is absent now (for creating it). */
+/* The entry `name` of directory `dir`: 0, -ENOENT, or what keeps from finding it. `must_exist`
+ * false: a name of the schema is found even if the optional file or the group is absent now (for
+ * creating it). */
 int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
                     const char *name, bool must_exist, struct tfs_node *node);
 
@@ -42,11 +44,12 @@ void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
 void tfs_tree_path(const struct tfs_save *save, const struct tfs_doc *doc,
                    const struct tfs_node *node, struct tfs_buf *out);
 
-/* The node of a path: 0, -ENOENT, -ENOTDIR, -ENOMEM. */
+/* The node of a path: 0, -ENOENT, -ENOTDIR, or what keeps from finding it. */
 int tfs_tree_resolve(struct tfs_save *save, const struct tfs_doc *doc, const char *path,
                      bool must_exist, struct tfs_node *node);
 
-/* Entries of a directory in a stable order; `index` counts from 0: 1 and *node, or 0 at the end.
+/* Entries of a directory in a stable order; `index` counts from 0: 1 and *node, or 0 at the end;
+ * negative: what is in it cannot be found out now, as of tfs_node_exists.
  * Costs O(log n) a call. A name that is absent (optional) is skipped by giving *next > index + 1.
  */
 int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,

@@ -342,9 +342,10 @@ static int apply_end_tombstone(struct tfs_session *s, struct tfs_job *job)
     if (result < 0)
         tfs_log_refusal(s, &job->node, &err);
     pthread_mutex_lock(&s->lock);
-    /* Without memory to remove it, it stays away and is removed later. */
+    /* Without memory to remove it, or while another program holds the save locked, it stays away
+     * and is removed later. */
     tomb = tfs_tombstone_locked(s, &job->node);
-    if (result == -ENOMEM && !s->stop && tomb != NULL)
+    if ((result == -ENOMEM || result == -EBUSY) && !s->stop && tomb != NULL)
         tomb->deadline = tfs_now_ms() + s->options.linger_ms;
     else
         tfs_tombstone_remove_locked(s, &job->node);

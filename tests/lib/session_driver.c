@@ -245,6 +245,33 @@ bool comes(bool (*holds)(const char *), const char *arg)
     return false;
 }
 
+struct listing {
+    tfs_dirent_fn give;
+    void *arg;
+    uint64_t next;
+    bool more;
+};
+
+static bool list_entry(void *arg, const struct tfs_dirent *entry)
+{
+    struct listing *l = arg;
+    l->next = entry->next;
+    l->more = true;
+    return l->give(l->arg, entry);
+}
+
+int list_entries(const char *path, bool attributes, tfs_dirent_fn give, void *arg)
+{
+    struct listing l = {.give = give, .arg = arg, .more = true};
+    struct tfs_attr attr = {.id = 1};
+    int result = path[0] != '\0' ? look(path, &attr) : 0;
+    while (result == 0 && l.more) {
+        l.more = false;
+        result = tfs_session_read_directory(session, attr.id, l.next, attributes, list_entry, &l);
+    }
+    return result;
+}
+
 static bool list_name(void *arg, const struct tfs_dirent *entry)
 {
     strcat(strcat(arg, entry->name), " ");
@@ -254,10 +281,7 @@ static bool list_name(void *arg, const struct tfs_dirent *entry)
 const char *list(const char *path)
 {
     static char names[1024];
-    struct tfs_attr attr = {.id = 1};
     names[0] = '\0';
-    if (path[0] != '\0')
-        must(look(path, &attr) == 0, path);
-    int result = tfs_session_read_directory(session, attr.id, 0, false, list_name, names);
+    int result = list_entries(path, false, list_name, names);
     return result < 0 ? strerror(-result) : names;
 }

@@ -93,7 +93,7 @@ static int text_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
     return put_blob(edit, at.key, &bytes, err);
 }
 
-static bool note_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+static int note_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     (void)save;
     return note_of(tfs_doc_find(doc, at.key)).size > 0;

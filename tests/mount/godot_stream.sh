@@ -93,6 +93,23 @@ locked_while_reading() {
     let_go
 }
 
+# A listing without what cannot be known now would stay in the kernel's cache.
+locked_while_listing() {
+    sql "$S" "UPDATE blocks SET instances = x'0001000000803f0df00d90' WHERE loc = $(key $C)"
+    up
+    hold 'BEGIN EXCLUSIVE'
+    same 'chunks' "$(ls "$M/chunks" | sort)" "$(voxel chunks "$PRISTINE" | sort)"
+    same 'attributes' "$(stat -c %F "$M/chunks/$C" "$M/chunks/$C2" | uniq)" directory
+    same 'files of a chunk' "$(py 'print(err(os.listdir, a[0]))' "$M/chunks/$C")" EBUSY
+    same 'instances' "$(py 'print(err(get, a[0]))' "$M/chunks/$C/instances.bin")" EBUSY
+    let_go
+    same 'files of the chunk' "$(ls "$M/chunks/$C" | paste -sd ' ')" \
+        'channels instances.bin metadata.txt raw.bin voxels.csv'
+    want cp -r "$M/chunks/$C" "$M/chunks/7_7_7"
+    want cmp "$M/chunks/$C/instances.bin" "$M/chunks/7_7_7/instances.bin"
+    down
+}
+
 # key CHUNK: its row's key as SQL.
 key() {
     IFS=_ read -r x y z <<<"$1"
@@ -222,6 +239,7 @@ try 'database: locked, and saved later' locked_while_writing
 try 'database: locked, and saved at unmount' locked_until_unmount
 try 'database: locked until the end' locked_for_good
 try 'database: locked against readers' locked_while_reading
+try 'database: locked against a listing' locked_while_listing
 try 'database: changed by others' changed_outside
 try 'database: another row changed by others' beside_the_game
 try 'database: conflict=ask' conflict_ask

@@ -1,6 +1,7 @@
 /* The session on saves of Godot Voxel Tools: listings that fetch nothing, and saves that another
  * program holds locked. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "../lib/session_driver.h"
 #include "../lib/voxel_maker.h"
 #include "formats/godot_voxel/stream.h"
+#include "formats/godot_voxel/view.h"
 #include "scratch.h"
 
 #define CHUNKS 30
@@ -89,11 +91,9 @@ static bool count_directory(void *arg, const struct tfs_dirent *entry)
 /* Directories listed with their attributes, or a negative errno. */
 static int list_with_attributes(const char *path)
 {
-    struct tfs_attr attr;
     unsigned count = 0;
+    int result = list_entries(path, true, count_directory, &count);
 
-    ck_assert_int_eq(look(path, &attr), 0);
-    int result = tfs_session_read_directory(session, attr.id, 0, true, count_directory, &count);
     return result < 0 ? result : (int)count;
 }
 
@@ -110,6 +110,89 @@ START_TEST(listing_of_chunks_asks_the_database_nothing)
 }
 END_TEST
 
+#define INSTANCES "x'0001000000803f0df00d90'"
+
+/* A database whose first chunk has instances, which another program holds locked. */
+static void open_locked(void)
+{
+    voxel_stream(db_path(), 2, CHUNKS);
+    run("UPDATE blocks SET instances = " INSTANCES " WHERE loc = '-50,-1,-50,0'");
+    open_path_as_session(db_path(), (struct tfs_session_options){.linger_ms = 3600000});
+    run("BEGIN EXCLUSIVE");
+}
+
+START_TEST(what_a_locked_database_hides_is_busy_not_absent)
+{
+    struct tfs_attr chunk, attr;
+    struct tfs_handle *handle;
+
+    open_locked();
+    ck_assert_int_eq(look("chunks/-50_-1_-50", &chunk), 0);
+    ck_assert_int_eq(list_with_attributes("chunks/-50_-1_-50"), -EBUSY);
+    ck_assert_int_eq(tfs_session_lookup(session, chunk.id, "instances.bin", &attr), -EBUSY);
+    ck_assert_int_eq(tfs_session_lookup(session, chunk.id, "channels", &attr), -EBUSY);
+    ck_assert_int_eq(tfs_session_unlink(session, chunk.id, "instances.bin"), -EBUSY);
+    ck_assert_int_eq(tfs_session_create(session, chunk.id, "instances.bin", 0644, 0, 0, O_WRONLY,
+                                        &handle, &attr),
+                     -EBUSY);
+    ck_assert_int_eq(remove_directory("chunks/-50_-1_-50"), -EBUSY);
+    run("ROLLBACK");
+    ck_assert_str_eq(list("chunks/-50_-1_-50"),
+                     ". .. raw.bin voxels.csv metadata.txt instances.bin channels ");
+    ck_assert_str_eq(list("chunks/-49_-1_-50"), ". .. raw.bin voxels.csv metadata.txt channels ");
+}
+END_TEST
+
+static int64_t patience(void)
+{
+    struct tfs_godot_stream *own = save->own;
+    sqlite3_stmt *statement = NULL;
+
+    pthread_mutex_lock(&own->lock);
+    ck_assert_int_eq(sqlite3_prepare_v2(db()->db, "PRAGMA busy_timeout", -1, &statement, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
+    int64_t ms = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    pthread_mutex_unlock(&own->lock);
+    return ms;
+}
+
+/* Whoever walks through a locked database does not wait for each of its chunks. */
+START_TEST(lock_is_waited_for_once)
+{
+    open_locked();
+    const int64_t usual = patience();
+    ck_assert_int_gt(usual, 0);
+    ck_assert_int_eq(list_with_attributes("chunks/-50_-1_-50"), -EBUSY);
+    ck_assert_int_eq(patience(), 0);
+    ck_assert_int_eq(list_with_attributes("chunks/-49_-1_-50"), -EBUSY);
+    ck_assert_int_eq(patience(), 0);
+    run("ROLLBACK");
+    ck_assert_int_ge(list_with_attributes("chunks/-48_-1_-50"), 0);
+    ck_assert_int_eq(patience(), usual);
+}
+END_TEST
+
+/* The edit, too, needs what the database hides. */
+START_TEST(removal_waits_until_the_lock_is_gone)
+{
+    open_locked();
+    run("ROLLBACK");
+    ck_assert_int_eq(unlink_path("chunks/-50_-1_-50/instances.bin"), 0);
+    /* Its view is remembered no longer. */
+    tfs_godot_memo_clear(save);
+    run("BEGIN EXCLUSIVE");
+    ck_assert_int_eq(sync_directory("chunks/-50_-1_-50"), -EBUSY);
+    run("ROLLBACK");
+    ck_assert_str_eq(list("chunks/-50_-1_-50"), ". .. raw.bin voxels.csv metadata.txt channels ");
+    ck_assert_int_eq(sync_directory("chunks/-50_-1_-50"), 0);
+    run("BEGIN; DELETE FROM blocks WHERE instances IS NOT NULL");
+    ck_assert_int_eq(sqlite3_changes(other), 0);
+    run("ROLLBACK");
+}
+END_TEST
+
 static Suite *godot_session_suite(void)
 {
     Suite *suite = suite_create("godot_session");
@@ -118,6 +201,9 @@ static Suite *godot_session_suite(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, listing_of_chunks_asks_the_database_nothing);
+    tcase_add_test(tcase, what_a_locked_database_hides_is_busy_not_absent);
+    tcase_add_test(tcase, lock_is_waited_for_once);
+    tcase_add_test(tcase, removal_waits_until_the_lock_is_gone);
     return suite;
 }
 

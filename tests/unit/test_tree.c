@@ -8,16 +8,17 @@
 #include "unit.h"
 
 /*
- * The toy: a tag of 1 says that a chunk has lights/sky.txt, parts[0]->size is the number of masks
- * in layers/ and parts[1] makes extra/corners.png exist.
+ * The toy: a tag of 1 says that a chunk has lights/sky.txt, 2 that nobody knows now; parts[0]->size
+ * is the number of masks in layers/ and parts[1] makes extra/corners.png exist.
  */
-static bool sky_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+static int sky_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     (void)save;
-    return tfs_doc_find(doc, at.key)->tag == 1;
+    const uint32_t tag = tfs_doc_find(doc, at.key)->tag;
+    return tag == 2 ? -EBUSY : tag == 1;
 }
 
-static bool corners_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+static int corners_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     (void)save;
     (void)at;
@@ -84,13 +85,13 @@ static const struct tfs_tree toy_flat = {.root_count = 0};
 static struct tfs_save save;
 static struct tfs_doc *doc;
 
-/* Chunk 0,0,0 has lights, -3,0,7 has none, 2,1,0 is damaged; group 2 has two chunks, group 4
- * one. */
+/* Chunk 0,0,0 has lights, -3,0,7 has none, 2,1,0 is damaged; group 2 has two chunks, of which
+ * 5,0,0 cannot be looked into now, group 4 one. */
 static const struct tfs_chunk chunks[] = {
     {.key = {0, 0, 0, 0}, .slot = TFS_SLOT_NONE, .tag = 1},
     {.key = {0, -3, 0, 7}, .slot = TFS_SLOT_NONE},
     {.key = {0, 2, 1, 0}, .slot = TFS_SLOT_NONE, .flags = TFS_CHUNK_DAMAGED},
-    {.key = {2, 5, 0, 0}, .slot = TFS_SLOT_NONE},
+    {.key = {2, 5, 0, 0}, .slot = TFS_SLOT_NONE, .tag = 2},
     {.key = {2, 4, 0, 0}, .slot = TFS_SLOT_NONE},
     {.key = {4, 0, 0, 0}, .slot = TFS_SLOT_NONE},
 };
@@ -413,6 +414,21 @@ START_TEST(tree_node_is_gone_with_its_chunk_even_when_another_takes_the_place)
 }
 END_TEST
 
+START_TEST(tree_says_that_it_does_not_know_now_instead_of_absent)
+{
+    const char *const path = "lods/2/chunks/5_0_0/lights/sky.txt";
+    struct tfs_node dir = node_of("lods/2/chunks/5_0_0/lights"), node = node_of(path);
+    size_t next;
+
+    ck_assert_int_eq(tfs_node_exists(&save, doc, &node), -EBUSY);
+    ck_assert_int_eq(tfs_tree_resolve(&save, doc, path, true, &node), -EBUSY);
+    ck_assert_int_eq(tfs_tree_entry(&save, doc, &dir, 0, &next, &node), -EBUSY);
+    ck_assert_int_eq(tfs_tree_name_of_schema(&save, doc, &dir, 0, &next, &node), 1);
+    dir = node_of("lods/2/chunks/5_0_0");
+    ck_assert_int_eq(tfs_tree_entry(&save, doc, &dir, 0, &next, &node), 1);
+}
+END_TEST
+
 static const struct {
     const char *path;
     bool writable;
@@ -552,6 +568,7 @@ static void add_node_tests(TCase *tcase)
     tcase_add_loop_test(tcase, tree_gives_back_the_path_that_was_resolved, 0, COUNT(paths));
     tcase_add_loop_test(tcase, tree_parent_holds_the_node, 0, COUNT(paths));
     tcase_add_test(tcase, tree_node_is_gone_with_its_chunk_even_when_another_takes_the_place);
+    tcase_add_test(tcase, tree_says_that_it_does_not_know_now_instead_of_absent);
     tcase_add_loop_test(tcase, tree_tells_which_files_may_be_written, 0, COUNT(rights));
     tcase_add_test(tcase, tree_knows_directories_of_chunks);
 }

@@ -166,7 +166,7 @@ static int sky_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
     return light_put(&sky_file, edit, at.key, text, err);
 }
 
-static bool sky_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+static int sky_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     struct tfs_cosmic_light light;
 
@@ -210,7 +210,7 @@ static int block_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     return light_put(&block_file, edit, at.key, text, err);
 }
 
-static bool block_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+static int block_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     struct tfs_cosmic_light light;
 

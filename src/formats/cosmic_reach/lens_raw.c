@@ -103,7 +103,7 @@ static bool find_entities(const struct tfs_doc *doc, struct tfs_key key, struct 
            entities_of(&body, bytes);
 }
 
-static bool entities_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+static int entities_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     struct tfs_span bytes;
 

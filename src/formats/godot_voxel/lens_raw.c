@@ -28,14 +28,13 @@ int tfs_godot_lens_view(struct tfs_save *save, const struct tfs_doc *doc, struct
     return err->code;
 }
 
-/* A chunk that cannot be fetched now has its files: reading them says why. */
-bool tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     struct tfs_godot_view *view;
-    struct tfs_error ignored = {0};
+    struct tfs_error why = {0};
 
-    if (tfs_godot_view_open(save, doc, at.key, &view, &ignored) < 0)
-        return ignored.code != -ENOENT;
+    if (tfs_godot_view_open(save, doc, at.key, &view, &why) < 0)
+        return why.code == -ENOENT ? 0 : why.code;
     bool there = view->stored != NULL;
     tfs_godot_view_unref(view);
     return there;
@@ -132,9 +131,16 @@ static int64_t extra_size(struct tfs_save *save, const struct tfs_doc *doc, stru
     return size;
 }
 
-static bool extra_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+static int extra_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    return extra_size(save, doc, at) >= 0;
+    struct tfs_godot_view *view;
+    struct tfs_error why = {0};
+
+    if (tfs_godot_view_open(save, doc, at.key, &view, &why) < 0)
+        return why.code == -ENOENT ? 0 : why.code;
+    int there = view->unread != 0 ? view->unread : view->extra != NULL;
+    tfs_godot_view_unref(view);
+    return there;
 }
 
 static int extra_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,

@@ -17,8 +17,8 @@ extern const struct tfs_lens tfs_godot_instances_lens;
 extern const struct tfs_voxels tfs_godot_pictures;
 uint32_t tfs_godot_picture_count(const struct tfs_doc *doc);
 
-/* Of every file that only a chunk with voxels has. */
-bool tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+/* Of every file that only a chunk with voxels has: tfs_lens.exists. */
+int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 
 /* The view of a chunk whose block can be read; else EBADMSG with a sentence, ENOENT without one. */
 int tfs_godot_lens_view(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,

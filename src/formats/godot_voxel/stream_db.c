@@ -45,11 +45,20 @@ static int code_of(int result)
     }
 }
 
+/* Who walks through a thousand rows of a database that is held locked waits for one of them. */
+static void set_held(struct tfs_godot_db *db, bool held)
+{
+    if (db->held != held)
+        sqlite3_busy_timeout(db->db, held ? 0 : BUSY_MS);
+    db->held = held;
+}
+
 static int fail(struct tfs_godot_db *db, int result, struct tfs_error *err)
 {
     int code = code_of(result);
 
     db->corrupt = db->corrupt || code == -EBADMSG;
+    set_held(db, code == -EBUSY);
     if (code == -EBUSY)
         return tfs_fail(err, code,
                         "the database is locked by another program, which may be a running game");
@@ -341,6 +350,7 @@ int tfs_godot_db_version(struct tfs_godot_db *db, uint32_t *version, struct tfs_
         *version = (uint32_t)sqlite3_column_int64(statement, 0);
     else
         fail(db, result, err);
+    set_held(db, err->code == -EBUSY);
     reset(statement);
     return err->code;
 }
@@ -456,6 +466,7 @@ int tfs_godot_db_fetch(struct tfs_godot_db *db, struct tfs_key key, struct tfs_g
     } else if (result != SQLITE_DONE) {
         fail(db, result, err);
     }
+    set_held(db, err->code == -EBUSY);
     reset(statement);
     if (err->code < 0)
         tfs_godot_row_release(&found);
@@ -509,6 +520,7 @@ int tfs_godot_db_begin(struct tfs_godot_db *db, struct tfs_error *err)
     if (db->corrupt && check_sound(db, err) < 0)
         return err->code;
     db->corrupt = false;
+    set_held(db, false);
     return begin(db, "BEGIN IMMEDIATE", err);
 }
 

@@ -30,6 +30,9 @@ struct tfs_godot_db {
     enum tfs_godot_key_format format;
     uint8_t po2;
     bool corrupt; /* a page of it was found damaged: it is read as far as it goes, never written */
+    /* Another program held it locked for longer than a reader waits: the next readers do not wait
+     * again, until one of them gets through. */
+    bool held;
 };
 
 /* A row; NULL is SQL's NULL. Of no row, `found` is false. */

@@ -56,14 +56,13 @@ static const struct tfs_file root_files[ROOT_FILES] = {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* A chunk that cannot be fetched now is not damaged: reading it says why. */
-static bool chunk_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
+static int chunk_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
 {
     struct tfs_godot_view *view;
-    struct tfs_error ignored = {0};
+    struct tfs_error why = {0};
 
-    if (tfs_godot_view_open(save, doc, key, &view, &ignored) < 0)
-        return false;
+    if (tfs_godot_view_open(save, doc, key, &view, &why) < 0)
+        return why.code == -ENOENT ? 0 : why.code;
     bool damaged = view->damage != NULL;
     tfs_godot_view_unref(view);
     return damaged;
