@@ -16,7 +16,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmis
 ifneq ($(filter 1 yes,$(WERROR)),)
 WARN += -Werror
 endif
-PKGS := fuse3 zlib libpng liblz4 libzstd sqlite3 jansson
+PKGS := fuse3 zlib libpng liblz4 libzstd libxxhash sqlite3 jansson
 ASAN := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 

@@ -1,0 +1,27 @@
+/*
+ * The hash that tells one state of a file from another: XXH3 of 128 bits, and the size.
+ *
+ * It finds accidents, not attacks: whoever can make a file with the hash of another can write both.
+ */
+#ifndef TFS_BASE_HASH_H
+#define TFS_BASE_HASH_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+struct tfs_hash {
+    uint64_t size; /* bytes hashed */
+    uint64_t low, high;
+};
+
+struct tfs_hash tfs_hash_of(struct tfs_span bytes);
+bool tfs_hash_equal(struct tfs_hash a, struct tfs_hash b);
+
+/* Of what `fd` holds from its first to its last byte; its offset stays where it is. */
+int tfs_hash_file(int fd, struct tfs_hash *hash, struct tfs_error *err);
+
+/* XXH3 of 64 bits: a checksum of a few bytes. The same bytes under another seed have another
+ * one. */
+uint64_t tfs_checksum(struct tfs_span bytes, uint64_t seed);
+
+#endif

@@ -1,0 +1,471 @@
+/*
+ * Records -> an append-only file that survives a crash, and back. Must not know what records mean.
+ *
+ * Invariants:
+ *   1. a journal comes into being under its name whole and durable, by rename;
+ *   2. bytes below `size` never change; what is behind it was never accepted;
+ *   3. after a failed sync nothing is appended: the kernel may have dropped pages that it could not
+ *      write, so later success would say nothing about them;
+ *   4. checksums depend on the journal and on the place, so that neither a record of an older file
+ *      in the same blocks nor one that moved is taken for one of this journal.
+ */
+#include "base/journal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* docs/journal.md draws both heads. */
+#define MAGIC       "TFSJRNL\n"
+#define MAGIC_SIZE  8
+#define VERSION     1
+#define HEAD_SIZE   56
+#define RECORD      UINT32_C(0x43455254) /* "TREC" */
+#define RECORD_HEAD 32
+#define ALIGNMENT   8
+
+struct tfs_journal {
+    struct tfs_file_handle file;
+    uint64_t seed;
+    uint64_t size; /* of what was appended whole */
+    bool broken;
+};
+
+void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME])
+{
+    static const char mark[] = ".terrainfs-journal";
+    const char *slash = strrchr(path, '/');
+    int room = NAME_MAX - 1 - (int)strlen(mark);
+
+    snprintf(name, TFS_JOURNAL_NAME, ".%.*s%s", room, slash == NULL ? path : slash + 1, mark);
+}
+
+/* The journal's path, for the caller to free; NULL without memory. */
+static char *journal_path(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const int directory = slash == NULL ? 0 : (int)(slash - path) + 1;
+    char name[TFS_JOURNAL_NAME];
+    char *found = NULL;
+
+    tfs_journal_name(path, name);
+    return asprintf(&found, "%.*s%s", directory, path, name) < 0 ? NULL : found;
+}
+
+/* ---- heads ----------------------------------------------------------------------------------- */
+
+static void put_hash(struct tfs_buf *out, struct tfs_hash hash)
+{
+    tfs_buf_u64le(out, hash.size);
+    tfs_buf_u64le(out, hash.low);
+    tfs_buf_u64le(out, hash.high);
+}
+
+static struct tfs_hash take_hash(struct tfs_cursor *c)
+{
+    uint64_t size = tfs_take_u64le(c), low = tfs_take_u64le(c);
+
+    return (struct tfs_hash){size, low, tfs_take_u64le(c)};
+}
+
+static void put_head(struct tfs_buf *out, struct tfs_hash save, uint64_t seed)
+{
+    tfs_buf_add(out, MAGIC, MAGIC_SIZE);
+    tfs_buf_u32le(out, VERSION);
+    tfs_buf_u32le(out, 0);
+    put_hash(out, save);
+    tfs_buf_u64le(out, seed);
+    tfs_buf_u64le(out, tfs_checksum(tfs_buf_span(out), 0));
+}
+
+static int take_head(struct tfs_cursor *c, struct tfs_hash *save, uint64_t *seed,
+                     struct tfs_error *err)
+{
+    struct tfs_span magic = tfs_take(c, MAGIC_SIZE);
+    uint32_t version = tfs_take_u32le(c);
+
+    (void)tfs_take_u32le(c);
+    struct tfs_hash hash = take_hash(c);
+    uint64_t found = tfs_take_u64le(c);
+    struct tfs_span head = {c->start, tfs_cursor_offset(c)};
+    uint64_t checksum = tfs_take_u64le(c);
+    if (c->failed || memcmp(magic.data, MAGIC, MAGIC_SIZE) != 0)
+        return tfs_fail(err, -EBADMSG, "is not a journal of terrainfs");
+    if (version != VERSION)
+        return tfs_fail(err, -ENOTSUP, "is a journal of version %u, only version %u is known",
+                        version, VERSION);
+    if (checksum != tfs_checksum(head, 0))
+        return tfs_fail(err, -EBADMSG, "the head of the journal is damaged");
+    *save = hash;
+    *seed = found;
+    return 0;
+}
+
+static void put_record(struct tfs_buf *out, uint64_t seed, uint64_t at, enum tfs_journal_kind kind,
+                       struct tfs_span payload)
+{
+    static const uint8_t zeros[ALIGNMENT];
+    const size_t begin = out->size;
+
+    tfs_buf_u32le(out, RECORD);
+    tfs_buf_u32le(out, kind);
+    tfs_buf_u64le(out, payload.size);
+    if (tfs_buf_reserve(out, payload.size + RECORD_HEAD + ALIGNMENT) == NULL)
+        return;
+    tfs_buf_u64le(out, tfs_checksum((struct tfs_span){out->data + begin, 16}, seed + at));
+    tfs_buf_u64le(out, tfs_checksum(payload, seed + at));
+    tfs_buf_add_span(out, payload);
+    tfs_buf_add(out, zeros, (ALIGNMENT - payload.size % ALIGNMENT) % ALIGNMENT);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* An old journal is replaced like any file; a name without one must be free. */
+static int open_old(const char *path, struct tfs_file_handle *old, struct tfs_error *err)
+{
+    struct stat st;
+
+    *old = (struct tfs_file_handle){.fd = -1};
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT ? 0 : tfs_fail_errno(err, "the journal cannot be examined");
+    if (!S_ISREG(st.st_mode))
+        return tfs_fail(err, -EEXIST, "something else has the name of the journal");
+    return tfs_file_open(path, false, old, err);
+}
+
+static int write_file(const char *path, const struct stat *like, struct tfs_span content,
+                      struct tfs_file_handle *file, struct tfs_error *err)
+{
+    struct tfs_replacement r;
+    struct tfs_file_handle old;
+
+    if (open_old(path, &old, err) < 0)
+        return err->code;
+    if (tfs_replacement_open(path, old.fd < 0 ? NULL : &old, &r, err) < 0)
+        goto fail;
+    if (tfs_replacement_give(&r, like, err) < 0 || tfs_sink_span(&r.sink, content, err) < 0) {
+        tfs_replacement_cancel(&r);
+        goto fail;
+    }
+    /* Should only the directory's sync fail, then the new journal stays: it holds all that the old
+     * one held. */
+    if (tfs_replacement_finish(&r, &old, err) == 0) {
+        *file = old;
+        return 0;
+    }
+fail:
+    tfs_file_close(&old);
+    return err->code;
+}
+
+static int new_seed(uint64_t *seed, struct tfs_error *err)
+{
+    return getrandom(seed, sizeof(*seed), 0) == sizeof(*seed)
+               ? 0
+               : tfs_fail_errno(err, "no random number could be had");
+}
+
+int tfs_journal_create(const char *path, const struct stat *like, struct tfs_hash save,
+                       struct tfs_span first, struct tfs_journal **journal, struct tfs_error *err)
+{
+    struct tfs_journal *made = calloc(1, sizeof(*made));
+    char *name = journal_path(path);
+    struct tfs_buf content = {0};
+
+    if (made == NULL || name == NULL) {
+        tfs_fail_memory(err);
+        goto out;
+    }
+    if (new_seed(&made->seed, err) < 0)
+        goto out;
+    put_head(&content, save, made->seed);
+    if (first.size > 0)
+        put_record(&content, made->seed, HEAD_SIZE, TFS_JOURNAL_EDIT, first);
+    if (tfs_buf_check(&content, err) < 0 ||
+        write_file(name, like, tfs_buf_span(&content), &made->file, err) < 0)
+        goto out;
+    made->size = content.size;
+    *journal = made;
+    made = NULL;
+out:
+    tfs_buf_release(&content);
+    free(name);
+    free(made);
+    return err->code;
+}
+
+static int write_at(int fd, struct tfs_span bytes, uint64_t at, struct tfs_error *err)
+{
+    for (size_t done = 0; done < bytes.size;) {
+        ssize_t n = pwrite(fd, bytes.data + done, bytes.size - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return tfs_fail(err, n < 0 ? -errno : -EIO, "the journal cannot be written: %s",
+                            strerror(n < 0 ? errno : EIO));
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static int check_whole(const struct tfs_journal *journal, struct tfs_error *err)
+{
+    return journal->broken ? tfs_fail(err, -EIO, "the journal could not be made durable before")
+                           : 0;
+}
+
+int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
+                       struct tfs_span payload, struct tfs_error *err)
+{
+    struct tfs_buf record = {0};
+
+    if (check_whole(journal, err) < 0)
+        return err->code;
+    put_record(&record, journal->seed, journal->size, kind, payload);
+    if (tfs_buf_check(&record, err) == 0 &&
+        write_at(journal->file.fd, tfs_buf_span(&record), journal->size, err) < 0)
+        journal->broken = ftruncate(journal->file.fd, (off_t)journal->size) < 0;
+    if (err->code == 0)
+        journal->size += record.size;
+    tfs_buf_release(&record);
+    return err->code;
+}
+
+int tfs_journal_append_done(struct tfs_journal *journal, struct tfs_hash finished,
+                            struct tfs_error *err)
+{
+    struct tfs_buf payload = {0};
+
+    put_hash(&payload, finished);
+    if (tfs_buf_check(&payload, err) == 0)
+        tfs_journal_append(journal, TFS_JOURNAL_DONE, tfs_buf_span(&payload), err);
+    tfs_buf_release(&payload);
+    return err->code;
+}
+
+int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err)
+{
+    if (check_whole(journal, err) < 0)
+        return err->code;
+    if (fdatasync(journal->file.fd) == 0)
+        return 0;
+    journal->broken = true;
+    return tfs_fail_errno(err, "the journal cannot be made durable");
+}
+
+bool tfs_journal_broken(const struct tfs_journal *journal)
+{
+    return journal->broken;
+}
+
+uint64_t tfs_journal_size(const struct tfs_journal *journal)
+{
+    return journal->size;
+}
+
+void tfs_journal_close(struct tfs_journal *journal)
+{
+    if (journal == NULL)
+        return;
+    tfs_file_close(&journal->file);
+    free(journal);
+}
+
+static int sync_directory_of(const char *path, struct tfs_error *err)
+{
+    char *name = tfs_file_directory(path);
+    int fd = name == NULL ? -ENOMEM : tfs_directory_open(name);
+
+    free(name);
+    if (fd < 0)
+        return tfs_fail(err, fd, "the directory of the journal cannot be opened: %s",
+                        strerror(-fd));
+    if (fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP)
+        tfs_fail_errno(err, "the directory of the journal could not be made durable");
+    close(fd);
+    return err->code;
+}
+
+int tfs_journal_remove(const char *path, struct tfs_error *err)
+{
+    char *name = journal_path(path);
+
+    if (name == NULL)
+        return tfs_fail_memory(err);
+    if (unlink(name) == 0)
+        sync_directory_of(name, err);
+    else if (errno != ENOENT)
+        tfs_fail_errno(err, "the journal cannot be removed");
+    free(name);
+    return err->code;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* May what is in this file be believed, and shown to whoever may read the save? */
+static int check_trust(const struct stat *st, const struct stat *save, struct tfs_error *err)
+{
+    if (st->st_nlink != 1)
+        return tfs_fail(err, -EPERM, "the journal has %ju names, so it is not used",
+                        (uintmax_t)st->st_nlink);
+    if (st->st_uid != save->st_uid && st->st_uid != geteuid())
+        return tfs_fail(err, -EPERM,
+                        "the journal belongs to user %u and the save to user %u, so it is not used",
+                        st->st_uid, save->st_uid);
+    if ((st->st_mode & ~save->st_mode & 0777) != 0)
+        return tfs_fail(err, -EPERM,
+                        "the journal is open to more users than the save, so it is not used");
+    return 0;
+}
+
+/* A record at the cursor's place; false: there is none that is whole. `heads`: its head is
+ * enough. */
+static bool take_record(struct tfs_cursor *c, uint64_t seed, bool heads,
+                        struct tfs_journal_record *record)
+{
+    const uint64_t at = tfs_cursor_offset(c);
+    const struct tfs_span head = {c->at, RECORD_HEAD / 2};
+    uint32_t magic = tfs_take_u32le(c), kind = tfs_take_u32le(c);
+    uint64_t size = tfs_take_u64le(c);
+    uint64_t head_sum = tfs_take_u64le(c), payload_sum = tfs_take_u64le(c);
+
+    if (c->failed || magic != RECORD || head_sum != tfs_checksum(head, seed + at))
+        return false;
+    if (heads)
+        return true;
+    struct tfs_span payload = tfs_take(c, size);
+    (void)tfs_take(c, (ALIGNMENT - size % ALIGNMENT) % ALIGNMENT);
+    if (c->failed || payload_sum != tfs_checksum(payload, seed + at))
+        return false;
+    *record = (struct tfs_journal_record){.kind = kind, .payload = payload};
+    struct tfs_cursor inside = tfs_cursor_init(payload);
+    if (kind == TFS_JOURNAL_DONE)
+        record->hash = take_hash(&inside);
+    return !inside.failed;
+}
+
+/* Does a record begin anywhere behind `at`? Then what is at `at` was not torn but damaged. */
+static bool records_follow(struct tfs_span bytes, uint64_t seed, uint64_t at)
+{
+    struct tfs_journal_record record;
+
+    for (at += ALIGNMENT; at + RECORD_HEAD <= bytes.size; at += ALIGNMENT) {
+        struct tfs_cursor c = tfs_cursor_init(bytes);
+        tfs_cursor_seek(&c, at);
+        if (take_record(&c, seed, true, &record))
+            return true;
+    }
+    return false;
+}
+
+static int add_record(struct tfs_journal_text *text, const struct tfs_journal_record *record,
+                      size_t *capacity, struct tfs_error *err)
+{
+    if (text->count == *capacity) {
+        size_t more = *capacity == 0 ? 64 : *capacity * 2;
+        struct tfs_journal_record *grown = realloc(text->records, more * sizeof(*grown));
+        if (grown == NULL)
+            return tfs_fail_memory(err);
+        text->records = grown;
+        *capacity = more;
+    }
+    text->records[text->count++] = *record;
+    return 0;
+}
+
+static int parse(struct tfs_journal_text *text, struct tfs_error *err)
+{
+    const struct tfs_span bytes = tfs_blob_span(text->bytes);
+    struct tfs_cursor c = tfs_cursor_init(bytes);
+    struct tfs_journal_record record;
+    size_t capacity = 0;
+    uint64_t seed = 0;
+
+    if (take_head(&c, &text->save, &seed, err) < 0)
+        return err->code;
+    while (tfs_cursor_left(&c) > 0) {
+        uint64_t at = tfs_cursor_offset(&c);
+        if (!take_record(&c, seed, false, &record)) {
+            text->damaged = records_follow(bytes, seed, at) ? at : 0;
+            return 0;
+        }
+        if (add_record(text, &record, &capacity, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+static int read_file(const char *name, const struct stat *save, uint64_t limit,
+                     struct tfs_journal_text *text, struct tfs_error *err)
+{
+    struct tfs_file_handle file;
+
+    if (tfs_file_open(name, false, &file, err) < 0)
+        return err->code;
+    if (check_trust(&file.st, save, err) == 0 &&
+        tfs_file_read(&file, limit, &text->bytes, err) == 0)
+        parse(text, err);
+    text->st = file.st;
+    tfs_file_close(&file);
+    return err->code;
+}
+
+int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
+                     struct tfs_journal_text *text, struct tfs_error *err)
+{
+    struct tfs_journal_text read = {0};
+    struct stat st;
+    char *name = journal_path(path);
+    int result = 0;
+
+    if (name == NULL)
+        return tfs_fail_memory(err);
+    if (lstat(name, &st) < 0) {
+        result = errno == ENOENT ? 0 : tfs_fail_errno(err, "the journal cannot be examined");
+        goto out;
+    }
+    result = S_ISREG(st.st_mode) ? read_file(name, save, limit, &read, err)
+                                 : tfs_fail(err, -EPERM,
+                                            "the journal is not a regular file, so it "
+                                            "is not used");
+    if (result == 0) {
+        *text = read;
+        result = 1;
+    } else {
+        tfs_journal_text_release(&read);
+    }
+out:
+    free(name);
+    return result;
+}
+
+void tfs_journal_text_release(struct tfs_journal_text *text)
+{
+    tfs_blob_unref(text->bytes);
+    free(text->records);
+    *text = (struct tfs_journal_text){0};
+}
+
+bool tfs_journal_first(const struct tfs_journal_text *text, struct tfs_hash save, size_t *first)
+{
+    bool found = tfs_hash_equal(text->save, save);
+    size_t mark = 0;
+
+    *first = 0;
+    for (size_t i = 0; i < text->count; i++) {
+        const struct tfs_journal_record *record = &text->records[i];
+        if (record->kind == TFS_JOURNAL_MARK) {
+            mark = i + 1;
+        } else if (record->kind == TFS_JOURNAL_DONE && tfs_hash_equal(record->hash, save)) {
+            *first = mark;
+            found = true;
+        }
+    }
+    return found;
+}

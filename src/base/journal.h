@@ -1,0 +1,87 @@
+/*
+ * A journal: a file of records that are only ever appended, beside the file whose changes it holds.
+ * Layout and rules: docs/journal.md.
+ *
+ * A record is accepted when its append returned and tfs_journal_sync succeeded after it. What is in
+ * a record is the caller's. All functions are for one thread at a time, under the save's lock.
+ */
+#ifndef TFS_BASE_JOURNAL_H
+#define TFS_BASE_JOURNAL_H
+
+#include <sys/stat.h>
+
+#include "base/blob.h"
+#include "base/hash.h"
+
+enum tfs_journal_kind {
+    TFS_JOURNAL_EDIT = 1, /* an accepted edit */
+    TFS_JOURNAL_MARK = 2, /* a rewrite of the save begins: it holds all edits before this record */
+    TFS_JOURNAL_DONE = 3, /* the hash of what that rewrite made; stands behind its mark */
+};
+
+struct tfs_journal;
+
+/* `.NAME.terrainfs-journal`, where NAME is the last component of `path`; cut like the name of a
+ * temp file. */
+#define TFS_JOURNAL_NAME 256
+void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME]);
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Makes the journal of the save `path`, whose content has the hash `save`, with the owner and the
+ * permissions of `like` and with `first` as its first edit (none when it is empty). All of it is
+ * durable then. It replaces a journal that is there, in one step. EEXIST: something that is no file
+ * has its name. */
+int tfs_journal_create(const char *path, const struct stat *like, struct tfs_hash save,
+                       struct tfs_span first, struct tfs_journal **journal, struct tfs_error *err);
+
+/* Appends a record. After a failure the file is as long as before; where even that cannot be had,
+ * the journal is broken and takes nothing more. */
+int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
+                       struct tfs_span payload, struct tfs_error *err);
+int tfs_journal_append_done(struct tfs_journal *journal, struct tfs_hash finished,
+                            struct tfs_error *err);
+/* Makes all records durable. After a failure the journal is broken: what the disk holds of it is
+ * not known, so it must be replaced by a new one. */
+int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err);
+
+bool tfs_journal_broken(const struct tfs_journal *journal);
+uint64_t tfs_journal_size(const struct tfs_journal *journal);
+
+/* Closes it; the file stays. */
+void tfs_journal_close(struct tfs_journal *journal);
+
+/* Removes the journal of `path`, durably. 0 too when there is none. */
+int tfs_journal_remove(const char *path, struct tfs_error *err);
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct tfs_journal_record {
+    enum tfs_journal_kind kind;
+    struct tfs_span payload;
+    struct tfs_hash hash; /* of a DONE */
+};
+
+/* A journal as it was read. */
+struct tfs_journal_text {
+    struct tfs_blob *bytes;
+    struct tfs_hash save;
+    struct tfs_journal_record *records; /* all that are whole; payloads lie in bytes */
+    size_t count;
+    uint64_t damaged; /* offset of a record that does not read though others follow; 0: none */
+    struct stat st;
+};
+
+/* Reads the journal of `path`: 1, 0 when there is none, or negative. Only a regular file with one
+ * link is read, that belongs to the owner of `save` or to us and that nobody may read or write who
+ * may not do so with the save; any other is EPERM with a sentence. A record that was torn at the
+ * end was never accepted and is left out. */
+int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
+                     struct tfs_journal_text *text, struct tfs_error *err);
+void tfs_journal_text_release(struct tfs_journal_text *text);
+
+/* Which records a save with this content lacks: *first of those to be applied. False: the save is
+ * neither what the journal began with nor what one of its rewrites made. */
+bool tfs_journal_first(const struct tfs_journal_text *text, struct tfs_hash save, size_t *first);
+
+#endif

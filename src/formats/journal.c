@@ -1,0 +1,202 @@
+/*
+ * Edits of a document <-> records. Must not know files: base/journal.h does.
+ */
+#include "formats/journal.h"
+
+#include <errno.h>
+
+enum chunk_flags {
+    CHUNK_REMOVED = 1,
+    CHUNK_BLOB = 2,
+    CHUNK_EXTRA = 4,
+};
+
+#define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA)
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+struct maker {
+    struct tfs_save *save;
+    struct tfs_buf *out;
+    uint32_t count;
+    struct tfs_error *err;
+};
+
+static void put_blob(struct tfs_buf *out, const struct tfs_blob *blob)
+{
+    tfs_buf_u64le(out, blob->size);
+    tfs_buf_add_span(out, tfs_blob_span(blob));
+}
+
+static void put_key(struct tfs_buf *out, struct tfs_key key)
+{
+    tfs_buf_u32le(out, key.group);
+    tfs_buf_u32le(out, (uint32_t)key.x);
+    tfs_buf_u32le(out, (uint32_t)key.y);
+    tfs_buf_u32le(out, (uint32_t)key.z);
+}
+
+static int put_stored(struct maker *m, const struct tfs_chunk *chunk)
+{
+    struct tfs_blob *blob = NULL;
+
+    if (tfs_chunk_load(m->save, chunk, &blob, m->err) < 0)
+        return m->err->code;
+    put_key(m->out, chunk->key);
+    tfs_buf_u8(m->out, CHUNK_BLOB | (chunk->extra != NULL ? CHUNK_EXTRA : 0));
+    tfs_buf_u32le(m->out, chunk->tag);
+    tfs_buf_u32le(m->out, chunk->flags);
+    tfs_buf_u64le(m->out, chunk->place);
+    put_blob(m->out, blob);
+    if (chunk->extra != NULL)
+        put_blob(m->out, chunk->extra);
+    tfs_blob_unref(blob);
+    return 0;
+}
+
+static int put_change(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct maker *m = arg;
+
+    m->count++;
+    if (after != NULL)
+        return put_stored(m, after);
+    put_key(m->out, before->key);
+    tfs_buf_u8(m->out, CHUNK_REMOVED);
+    return 0;
+}
+
+static void put_parts(struct tfs_buf *out, const struct tfs_doc *before,
+                      const struct tfs_doc *after)
+{
+    for (unsigned i = 0; i < TFS_PARTS; i++) {
+        struct tfs_blob *part = after->parts[i];
+        bool changed = part != before->parts[i] && !tfs_blob_equal(part, before->parts[i]);
+        tfs_buf_u8(out, !changed ? 0 : part == NULL ? 1 : 2);
+        if (changed && part != NULL)
+            put_blob(out, part);
+    }
+}
+
+int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
+                    const struct tfs_doc *after, struct timespec when, struct tfs_buf *out,
+                    struct tfs_error *err)
+{
+    struct tfs_buf chunks = {0};
+    struct maker m = {.save = save, .out = &chunks, .err = err};
+
+    if (tfs_doc_diff(before, after, put_change, &m) == 0) {
+        tfs_buf_u64le(out, (uint64_t)when.tv_sec);
+        tfs_buf_u32le(out, (uint32_t)when.tv_nsec);
+        tfs_buf_u32le(out, m.count);
+        tfs_buf_add_span(out, tfs_buf_span(&chunks));
+        put_parts(out, before, after);
+        if (chunks.failed)
+            tfs_fail_memory(err);
+        tfs_buf_check(out, err);
+    }
+    tfs_buf_release(&chunks);
+    return err->code;
+}
+
+/* ---- applying -------------------------------------------------------------------------------- */
+
+static int fail_record(struct tfs_error *err)
+{
+    return tfs_fail(err, -EBADMSG, "a record of the journal is not one that terrainfs writes");
+}
+
+static struct tfs_key take_key(struct tfs_cursor *c)
+{
+    struct tfs_key key = {.group = tfs_take_u32le(c)};
+
+    key.x = (int32_t)tfs_take_u32le(c);
+    key.y = (int32_t)tfs_take_u32le(c);
+    key.z = (int32_t)tfs_take_u32le(c);
+    return key;
+}
+
+static int take_blob(struct tfs_cursor *c, struct tfs_blob *bytes, struct tfs_blob **blob,
+                     struct tfs_error *err)
+{
+    struct tfs_span span = tfs_take(c, tfs_take_u64le(c));
+
+    return c->failed ? fail_record(err) : tfs_blob_slice(bytes, span, blob, err);
+}
+
+static int remove_chunk(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err)
+{
+    /* Records may be applied twice. */
+    return tfs_doc_find(tfs_edit_doc(edit), key) == NULL ? 0 : tfs_edit_remove(edit, key, err);
+}
+
+/* A chunk that is there keeps its place in the order of the save, which a rewrite may have numbered
+ * anew. */
+static int put_chunk(struct tfs_edit *edit, struct tfs_chunk *chunk, struct tfs_error *err)
+{
+    const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(edit), chunk->key);
+
+    if (old != NULL)
+        chunk->place = old->place;
+    return tfs_edit_put(edit, chunk, err);
+}
+
+static int apply_chunk(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_blob *bytes,
+                       struct tfs_error *err)
+{
+    struct tfs_chunk chunk = {.key = take_key(c), .slot = TFS_SLOT_NONE};
+    unsigned flags = tfs_take_u8(c);
+
+    if (c->failed || (flags & ~(unsigned)CHUNK_FLAGS) != 0)
+        return fail_record(err);
+    if (flags == CHUNK_REMOVED)
+        return remove_chunk(edit, chunk.key, err);
+    if ((flags & CHUNK_REMOVED) != 0 || (flags & CHUNK_BLOB) == 0)
+        return fail_record(err);
+    chunk.tag = tfs_take_u32le(c);
+    chunk.flags = tfs_take_u32le(c);
+    chunk.place = tfs_take_u64le(c);
+    if (take_blob(c, bytes, &chunk.blob, err) == 0 &&
+        ((flags & CHUNK_EXTRA) == 0 || take_blob(c, bytes, &chunk.extra, err) == 0))
+        put_chunk(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    tfs_blob_unref(chunk.extra);
+    return err->code;
+}
+
+static int apply_part(struct tfs_edit *edit, unsigned index, struct tfs_cursor *c,
+                      struct tfs_blob *bytes, struct tfs_error *err)
+{
+    struct tfs_blob *blob = NULL;
+    unsigned how = tfs_take_u8(c);
+
+    if (c->failed || how > 2)
+        return fail_record(err);
+    if (how == 2 && take_blob(c, bytes, &blob, err) < 0)
+        return err->code;
+    if (how != 0)
+        tfs_edit_part(edit, index, blob);
+    tfs_blob_unref(blob);
+    return 0;
+}
+
+int tfs_record_apply(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_span record,
+                     struct timespec *when, struct tfs_error *err)
+{
+    struct tfs_cursor c = tfs_cursor_init(record);
+    struct timespec made = {.tv_sec = (time_t)tfs_take_u64le(&c)};
+    uint32_t count;
+
+    made.tv_nsec = (long)tfs_take_u32le(&c);
+    count = tfs_take_u32le(&c);
+    for (uint32_t i = 0; i < count && !c.failed; i++)
+        if (apply_chunk(edit, &c, bytes, err) < 0)
+            return err->code;
+    for (unsigned i = 0; i < TFS_PARTS && !c.failed; i++)
+        if (apply_part(edit, i, &c, bytes, err) < 0)
+            return err->code;
+    if (c.failed || tfs_cursor_left(&c) > 0)
+        return fail_record(err);
+    *when = made;
+    return 0;
+}
