@@ -409,6 +409,15 @@ static void note_part(struct tfs_session *s, struct tfs_inode *inode, pid_t call
     inode->part_by = caller;
 }
 
+/* The kernel writes pages of a mapping back through any handle that has the file mapped: then the
+ * close of each of them may be that of the program that wrote. */
+static void note_writers(struct tfs_session *s, struct tfs_handle *handle, bool from_cache)
+{
+    handle->wrote = true;
+    for (struct tfs_handle *h = s->handles; from_cache && h != NULL; h = h->behind)
+        h->wrote = h->wrote || (h->writer && h->inode == handle->inode);
+}
+
 int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,
                       uint64_t offset, struct tfs_span bytes, bool from_cache)
 {
@@ -426,7 +435,7 @@ int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t ca
         if (bytes.size > 0)
             memcpy(inode->bytes.data + offset, bytes.data, bytes.size);
         inode->written = true;
-        handle->wrote = true;
+        note_writers(s, handle, from_cache);
         wrote(s, inode);
     }
     if (!from_cache)

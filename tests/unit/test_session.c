@@ -135,6 +135,19 @@ START_TEST(session_shows_bytes_as_written_until_the_last_close)
 }
 END_TEST
 
+/* Of two programs that have the file mapped the kernel picks one, whoever wrote. */
+START_TEST(session_close_commits_pages_that_came_through_another_handle)
+{
+    struct tfs_handle *idle = open_path("chunks/0_0_0/text.txt", O_RDWR);
+    struct tfs_handle *mapper = open_path("chunks/0_0_0/text.txt", O_RDWR);
+    ck_assert_int_eq(tfs_session_write(session, idle, 0, 0, tfs_span_of("page"), true), 0);
+    ck_assert_int_eq(flush(mapper), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "page");
+    tfs_session_release(session, mapper);
+    tfs_session_release(session, idle);
+}
+END_TEST
+
 START_TEST(session_copied_descriptor_may_write_on_after_a_flush)
 {
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
@@ -1320,6 +1333,7 @@ static const TTest *const *const tests[] = {
     &session_close_is_a_commit_and_other_views_show_it,
     &session_writing_back_what_was_read_commits_nothing,
     &session_shows_bytes_as_written_until_the_last_close,
+    &session_close_commits_pages_that_came_through_another_handle,
     &session_copied_descriptor_may_write_on_after_a_flush,
     &session_refused_document_changes_nothing_and_is_kept,
     &session_keeps_no_empty_document_aside,
