@@ -67,6 +67,13 @@ int tfs_file_writable(const char *path, struct tfs_error *err);
  * digits, regular, locked by nobody. To be called under the lock of `path`. */
 void tfs_file_remove_strays(const char *path);
 
+/* Makes the name `path` durable. Somebody who was killed right after a rename, or whose last sync
+ * failed, leaves a file that is there but that a power cut can still take back; from now on it
+ * cannot. To be called under the lock of `path`. EIO. */
+int tfs_file_settle(const char *path, struct tfs_error *err);
+/* The same for all names in a directory; one that is not there has none. */
+int tfs_directory_settle(const char *path, struct tfs_error *err);
+
 struct tfs_replacement {
     struct tfs_sink sink; /* first: &r->sink is where to write */
     char *path;           /* NULL: released */

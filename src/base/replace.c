@@ -1,14 +1,30 @@
 /*
  * Pieces of bytes -> a durable new file in the place of an old one, at one instant.
  *
- * Must not know what is in the file. Invariants:
- *   1. until the rename, the old file is not touched; after it, nothing of the old one is used;
- *   2. the temp file is locked from its making on, so that at no instant somebody else locks the
- * new file, and no other process takes it for a stray;
- *   3. the temp file is readable by its maker alone until it has the owner, the ACL and the mode of
- *      the old one;
- *   4. everything is done by names in one directory, opened once and reached through no link: who
- *      can change the path meanwhile cannot lead a write out of it.
+ * Must not know what is in the file. The order of a replacement; each step begins only after the
+ * one before has succeeded:
+ *   1. the directory is opened, once and through no link; all names below are names in it;
+ *   2. the temp file is made (O_EXCL, mode 0600) and locked;
+ *   3. it gets the owner and the attributes of the old file;
+ *   4. it is written; the caller reads it back and compares;
+ *   5. it gets the mode of the old file;
+ *   6. fdatasync of the temp file: from here on a power cut cannot leave a name without its bytes;
+ *   7. the name has still the old file that was read, or none;
+ *   8. rename: from here on every reader meets the new file;
+ *   9. fsync of the directory: from here on a power cut cannot bring the old file back;
+ *  10. success is returned, and only then may anybody be told that an edit is saved (fs/worker.c).
+ *
+ * Invariants that follow:
+ *   a. until 8 the old file is not touched; after it, nothing of the old one is used;
+ *   b. a failure in 1 to 8 leaves the old file, and no temp file; a failure in 9 leaves the new one
+ *      and returns EIO. A sync that failed is not asked again, because the kernel reports lost
+ *      writes once: whoever tries again writes another temp file and begins at 1;
+ *   c. a process that ends between 8 and 9 leaves a new file that is not durable. The next one that
+ *      opens the save for writing syncs the directory before it shows anything (tfs_file_settle);
+ *   d. at no instant can another process lock the new file, or take it for a stray;
+ *   e. only its maker can read the temp file until it has owner, ACL and mode of the old one;
+ *   f. a directory that is moved meanwhile takes the whole replacement with it, and who can change
+ *      the path cannot lead a write out of it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -314,13 +330,10 @@ static int take_place(struct tfs_replacement *r, struct tfs_file_handle *file,
     return 0;
 }
 
-static int sync_directory(const struct tfs_replacement *r, struct tfs_error *err)
+/* Some filesystems cannot sync a directory, and say so with EINVAL. */
+static int sync_directory(int fd)
 {
-    /* Some filesystems cannot sync a directory, and say so with EINVAL. */
-    if (fsync(r->directory) == 0 || errno == EINVAL || errno == ENOTSUP)
-        return 0;
-    return tfs_fail(err, -EIO, "was written, but its directory could not be made durable: %s",
-                    strerror(errno));
+    return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : -errno;
 }
 
 int tfs_replacement_give(struct tfs_replacement *r, const struct stat *like, struct tfs_error *err)
@@ -350,10 +363,38 @@ int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *fi
     }
     if (check_old(r, file, err) < 0 || take_place(r, file, err) < 0)
         goto out;
-    sync_directory(r, err);
+    int result = sync_directory(r->directory);
+    if (result < 0)
+        tfs_fail(err, -EIO, "was written, but its directory could not be made durable: %s",
+                 strerror(-result));
 out:
     release(r);
     return err->code;
+}
+
+int tfs_file_settle(const char *path, struct tfs_error *err)
+{
+    char *directory = tfs_file_directory(path);
+
+    if (directory == NULL)
+        return tfs_fail_memory(err);
+    tfs_directory_settle(directory, err);
+    free(directory);
+    return err->code;
+}
+
+/* Where the directory cannot be opened, or is read-only, nothing can be replaced. */
+int tfs_directory_settle(const char *path, struct tfs_error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return 0;
+    int result = sync_directory(fd);
+    close(fd);
+    if (result == 0 || result == -EROFS)
+        return 0;
+    return tfs_fail(err, -EIO, "its directory cannot be made durable: %s", strerror(-result));
 }
 
 /* ---- strays ---------------------------------------------------------------------------------- */

@@ -66,7 +66,8 @@ int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
         goto fail;
     if (exclusive(save))
         tfs_file_remove_strays(save->path);
-    if (read_doc(save, &own->file, &save->doc, err) < 0 ||
+    if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
+        read_doc(save, &own->file, &save->doc, err) < 0 ||
         judge_writable(save, save->doc, err) < 0) {
         tfs_file_close(&own->file);
         goto fail;

@@ -3,6 +3,18 @@
  * queued, applies them one after another, commits once for all of them (closers that come together
  * share one rewrite), tells the front end's caches what is stale, and only then answers. A flush
  * that comes in the middle of a write stays in the queue. No other thread ever waits for the disk.
+ *
+ * What "saved" means, whoever asks:
+ *   1. s->disk is the document of the last commit that succeeded to its very end (base/replace.c
+ *      step 10, or COMMIT of a database with synchronous=EXTRA), or what was read when the save was
+ *      opened or read again. A commit that fails in its last sync does not move it;
+ *   2. everything shown and not in s->disk is unsaved, and one commit saves all of it: closers that
+ *      come together share a commit, and each is answered after that commit;
+ *   3. FLUSH of a handle that wrote, RENAME, MKDIR and RMDIR are answered 0 only with nothing
+ * unsaved (with commit=N: once accepted); FSYNC, of any handle and in every mode, the same. A
+ * commit that failed answers all who waited for it, and the next one who asks tries again;
+ *   4. only a document that its writer ended is judged: at FLUSH, FSYNC or RENAME, or when the last
+ *      writer is gone.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -104,9 +104,7 @@ def fail_import(bench, states, n, error, kinds, tally):
     # What the first run left behind a failed sync the second does not write again, and it never knew of it.
     # A sidecar that was not written is named, and stays as it is until a name changes.
     wanted = ('new', 'between') if bench.kind.named else ('new',)
-    # A run that finds nothing to do in a directory does not sync what another left in it.
-    durable = wanted if status == 0 or state == 'old' else saves.GOOD
-    problem = problem or survive(bench, states, bench.pristine, durable)
+    problem = problem or survive(bench, states, bench.pristine, wanted)
     crash, _ = bench.after_crash(states, wanted)
     tally.add(status != 0, problem or crash, where)
     return True

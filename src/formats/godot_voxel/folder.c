@@ -249,6 +249,17 @@ static void folder_free(struct tfs_godot_folder *own)
     free(own);
 }
 
+/* The names of meta.vxrm, of the directories and of the regions are durable from now on. */
+static int settle(const struct tfs_save *save, const struct tfs_godot_index *index,
+                  struct tfs_error *err)
+{
+    int result = tfs_directory_settle(save->path, err);
+
+    for (size_t i = 0; i < TFS_GODOT_LODS + 1 && result == 0; i++)
+        result = tfs_directory_settle(index->watches[i].path, err);
+    return result;
+}
+
 static int folder_open(struct tfs_save *save, struct tfs_error *err)
 {
     struct tfs_godot_folder *own = calloc(1, sizeof(*own));
@@ -261,6 +272,7 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
     if (find_folder(save, err) < 0 || lock_folder(save, own, err) < 0 ||
         tfs_godot_memo_create(save, err) < 0 ||
         tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
+        (exclusive(save) && settle(save, &own->index, err) < 0) ||
         new_doc(&own->index, own->reading, &save->doc, err) < 0 ||
         judge_writable(save, &own->index, err) < 0) {
         tfs_godot_memo_free(save);

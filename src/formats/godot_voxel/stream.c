@@ -259,7 +259,8 @@ static int stream_open(struct tfs_save *save, struct tfs_error *err)
         return tfs_fail_memory(err);
     own->file.fd = -1;
     pthread_mutex_init(&own->lock, NULL);
-    if (judge_writable(save, err) < 0 || tfs_godot_memo_create(save, err) < 0 ||
+    if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
+        judge_writable(save, err) < 0 || tfs_godot_memo_create(save, err) < 0 ||
         open_both(save, &own->file, &own->db, err) < 0 || read_doc(own, &save->doc, err) < 0) {
         tfs_godot_memo_free(save);
         stream_free(own);
