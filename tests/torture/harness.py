@@ -30,6 +30,11 @@ _results = {'count': 0, 'failed': 0}
 _figures = {}
 
 
+def scratch():
+    """A directory that goes when the program ends."""
+    return _work
+
+
 def has_fuse():
     return os.access('/dev/fuse', os.W_OK) and shutil.which('fusermount3') is not None
 
@@ -37,7 +42,7 @@ def has_fuse():
 # ---- results ---------------------------------------------------------------------------------------------
 
 def result(title, problems, figures):
-    """One TAP line. `figures`: numbers for docs/reliability.md, which also stand in the line."""
+    """One TAP line. `figures`: numbers for RELIABILITY.md, which also stand in the line."""
     _results['count'] += 1
     numbers = ', '.join(f'{value} {name}' for name, value in figures.items())
     _figures[title] = figures
