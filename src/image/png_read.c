@@ -33,7 +33,8 @@ struct reader {
     unsigned channels; /* as libpng gives them: 1 grey or index, 2 with alpha, 3 RGB, 4 RGBA */
     bool wide;         /* 16 bits a channel */
     size_t row_size;
-    bool straight; /* what libpng gives is what is wanted */
+    size_t stored_row; /* bytes of one as the file has it */
+    bool straight;     /* what libpng gives is what is wanted */
 
     bool indexed;
     bool palette_alpha;
@@ -183,6 +184,7 @@ static int read_header(struct reader *r)
     if (check_size(r) < 0)
         return r->err->code;
 
+    r->stored_row = png_get_rowbytes(r->png, r->info);
     r->indexed = png_get_color_type(r->png, r->info) == PNG_COLOR_TYPE_PALETTE;
     r->depth = r->indexed ? 8 : png_get_bit_depth(r->png, r->info);
     if (r->indexed) {
@@ -343,8 +345,7 @@ static int read_picture(struct reader *r, struct tfs_buf *samples)
 
     if (guarded(r, read_header) < 0)
         return r->err->code;
-    uint64_t packed = (uint64_t)r->shape->width * r->shape->height / 8; /* at 1 bit a pixel */
-    if (packed / INFLATE_RATIO > tfs_cursor_left(&r->in))
+    if ((uint64_t)r->stored_row * r->shape->height / INFLATE_RATIO > tfs_cursor_left(&r->in))
         return tfs_fail(r->err, -EBADMSG, "the PNG is damaged: it ends early");
 
     bool interlaced = png_get_interlace_type(r->png, r->info) != PNG_INTERLACE_NONE;

@@ -38,7 +38,8 @@ static void check_back(struct tfs_span bytes)
     REQUIRE(gzip.sink.write(&gzip.sink, bytes.data + half, bytes.size - half, &err) == 0);
     REQUIRE(tfs_cosmic_gzip_finish(&gzip, &err) == 0);
     tfs_cosmic_gzip_close(&gzip);
-    REQUIRE(tfs_cosmic_inflate(tfs_buf_span(&packed.bytes), LIMIT, 0, &back, &used, &err) == 0);
+    REQUIRE(tfs_cosmic_inflate(tfs_buf_span(&packed.bytes), LIMIT, 0, NULL, &back, &used, &err) ==
+            0);
     REQUIRE(used == packed.bytes.size && tfs_span_equal(tfs_buf_span(&back), bytes));
     tfs_buf_release(&back);
     tfs_buf_release(&packed.bytes);
@@ -51,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tfs_error err = {0};
     size_t used = 0;
 
-    if (tfs_cosmic_inflate(packed, LIMIT, 12, &out, &used, &err) == 0) {
+    if (tfs_cosmic_inflate(packed, LIMIT, 12, NULL, &out, &used, &err) == 0) {
         REQUIRE(used <= size && out.size <= LIMIT);
         check_back(tfs_buf_span(&out));
     } else {

@@ -8,7 +8,7 @@
 #include "../lib/godot_case.h"
 #include "formats/godot_voxel/block.h"
 #include "formats/godot_voxel/upgrade.h"
-#include "unit.h"
+#include "limit_memory.h"
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 #define SAMPLES      "../shared/samples/godot_voxel/"
@@ -221,6 +221,43 @@ START_TEST(damage_has_a_sentence)
 END_TEST
 
 /* Cut anywhere, or with any byte another one: refused, or a block that encodes to itself. */
+/* So many zeros in a container of that kind. */
+static void open_zeros(enum tfs_godot_kind kind, size_t size, struct tfs_error *err)
+{
+    struct tfs_buf zeros = {0}, packed = {0};
+    uint8_t *room = tfs_buf_reserve(&zeros, size);
+
+    ck_assert_ptr_nonnull(room);
+    memset(room, 0, size);
+    zeros.size = size;
+    ck_assert_int_eq(tfs_godot_wrap(kind, tfs_buf_span(&zeros), &packed, err), 0);
+    tfs_buf_add_span(&bytes, tfs_buf_span(&packed));
+    tfs_buf_release(&packed);
+    tfs_buf_release(&zeros);
+    limit_memory((size_t)64 << 20);
+    ck_assert_int_eq(open_bytes(err), -EBADMSG);
+}
+
+START_TEST(container_of_a_bomb_is_refused_by_what_it_begins_with)
+{
+    struct tfs_error err = {0};
+
+    open_zeros((enum tfs_godot_kind)_i, (size_t)128 << 20, &err);
+    ck_assert_str_eq(err.text, "the block has version 0, known are 2 to 4");
+}
+END_TEST
+
+START_TEST(zstandard_that_claims_more_than_it_can_hold_is_refused_before_memory_is_taken)
+{
+    struct tfs_error err = {0};
+
+    limit_memory((size_t)64 << 20);
+    ck_assert_int_eq(open_hex("03 00000008 28b52ffd 20 01 0d0000 04", &err), -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(err.text, "claims 134217728 bytes, more than 10 bytes of "
+                                           "Zstandard can hold"));
+}
+END_TEST
+
 START_TEST(damage_anywhere_is_refused_or_harmless)
 {
     struct tfs_buf whole = godot_hex(vectors[_i].hex);
@@ -310,6 +347,10 @@ static Suite *block_suite(void)
         tcase_add_test(tcase, dense_channel_of_equal_values_stays_dense);
     tcase_add_test(tcase, metadata_of_size_0_is_read_and_not_written);
     tcase_add_loop_test(tcase, damage_has_a_sentence, 0, COUNT(bads));
+    tcase_add_loop_test(tcase, container_of_a_bomb_is_refused_by_what_it_begins_with,
+                        TFS_GODOT_LZ4_BE, TFS_GODOT_LZ4 + 1);
+    tcase_add_test(tcase,
+                   zstandard_that_claims_more_than_it_can_hold_is_refused_before_memory_is_taken);
     tcase_add_loop_test(tcase, damage_anywhere_is_refused_or_harmless, 0, COUNT(vectors));
     tcase_add_loop_test(tcase, upgrade_turns_small_distances_signed, 0, COUNT(distances));
     return suite;

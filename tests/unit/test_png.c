@@ -4,12 +4,11 @@
  *
  * Pictures to read are written here with libpng, of every kind.
  */
-#include "unit.h"
+#include "limit_memory.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <png.h>
 #include <zlib.h>
@@ -573,25 +572,6 @@ static void deflate_zeros(struct tfs_buf *out, size_t size)
     deflateEnd(&z);
 }
 
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
-#endif
-
-/* From here on the process gets no more than `bytes` of memory; sanitizers need it all. */
-static void limit_memory(size_t bytes)
-{
-#ifndef SANITIZED
-    struct rlimit limit = {bytes, bytes};
-    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-#else
-    (void)bytes;
-#endif
-}
-
 START_TEST(png_of_another_size_is_refused_with_both_sizes_before_memory_is_taken)
 {
     struct tfs_png_shape shape = {256, 128, TFS_PNG_GREY16, NULL, 0};
@@ -622,6 +602,26 @@ START_TEST(png_that_is_too_small_for_its_pixels_takes_no_memory)
     ck_assert_int_lt(read_as(tfs_buf_span(&png), shape, &samples, &depth, &err), 0);
     ck_assert_ptr_nonnull(strstr(err.text, "ends early"));
     tfs_buf_release(&png);
+}
+END_TEST
+
+/* 512 MiB of interlaced rows in 100 kB: enough for one bit a pixel, not for these 64. */
+START_TEST(png_that_is_too_small_for_the_bits_of_its_pixels_takes_no_memory)
+{
+    struct tfs_png_shape shape = {8192, 8192, TFS_PNG_GREY8, NULL, 0};
+    struct tfs_buf png = {0}, data = {0}, samples;
+    struct tfs_error err;
+    unsigned depth;
+
+    tfs_buf_resize(&data, 100000);
+    memset(data.data, 0, data.size);
+    add_header(&png, 8192, 8192, 16, RGBA, 1);
+    add_chunk(&png, "IDAT", data.data, data.size);
+    limit_memory(64 << 20);
+    ck_assert_int_lt(read_as(tfs_buf_span(&png), shape, &samples, &depth, &err), 0);
+    ck_assert_ptr_nonnull(strstr(err.text, "ends early"));
+    tfs_buf_release(&png);
+    tfs_buf_release(&data);
 }
 END_TEST
 
@@ -747,6 +747,7 @@ static Suite *suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, png_of_another_size_is_refused_with_both_sizes_before_memory_is_taken);
     tcase_add_test(t, png_that_is_too_small_for_its_pixels_takes_no_memory);
+    tcase_add_test(t, png_that_is_too_small_for_the_bits_of_its_pixels_takes_no_memory);
     tcase_add_test(t, png_texts_and_profiles_that_would_inflate_without_end_are_skipped);
     tcase_add_test(t, png_that_inflates_to_more_than_its_pixels_costs_no_more_than_they);
     tcase_add_test(t, png_cut_anywhere_is_refused);

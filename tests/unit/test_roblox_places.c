@@ -10,7 +10,7 @@
 #include "../lib/place_case.h"
 #include "formats/roblox/physics.h"
 #include "formats/roblox/source.h"
-#include "unit.h"
+#include "limit_memory.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -596,6 +596,63 @@ START_TEST(zstandard_frame_of_another_size_is_refused)
 }
 END_TEST
 
+/* A place whose one SmoothGrid begins so and goes on with zeros. */
+static struct maker_bytes make_bomb(enum place_coding coding, const char *begin, size_t zeros)
+{
+    const struct bare bare = {"Terrain", 1, NULL, 0, {0}};
+    struct maker_bytes grid = {0}, payload = {0}, file = make_bare(&bare, 1);
+    static const uint8_t none[4096];
+
+    place_hex(&grid, begin);
+    for (; zeros > 0; zeros -= sizeof(none))
+        maker_add(&grid, none, sizeof(none));
+    place_prop(&payload, 5, "SmoothGrid", &grid, 1);
+    file.size -= 25; /* its END */
+    place_chunk(&file, "PROP", coding, &payload);
+    place_end(&file);
+    maker_release(&grid);
+    maker_release(&payload);
+    return file;
+}
+
+static const struct {
+    const char *begin, *says;
+} bombs[] = {
+    {"00 05", "SmoothGrid version 0 is not supported"},
+    {"01 09", "chunks with an edge of 2^9 voxels are not supported"},
+};
+
+START_TEST(packed_bomb_is_refused_by_what_it_begins_with)
+{
+    const enum place_coding coding = _i % 2 == 0 ? PLACE_ZSTD : PLACE_LZ4;
+    struct maker_bytes file = make_bomb(coding, bombs[_i / 2].begin, (size_t)128 << 20);
+    struct tfs_error err = {0};
+
+    limit_memory((size_t)64 << 20);
+    ck_assert_int_eq(place_try(&tfs_rbx_binary_container, place_span(&file), &err), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(err.text, bombs[_i / 2].says));
+    maker_release(&file);
+}
+END_TEST
+
+START_TEST(zstandard_that_claims_more_than_it_can_hold_is_refused_before_memory_is_taken)
+{
+    struct maker_bytes file = {0};
+    struct tfs_error err = {0};
+
+    /* A frame that says 128 MiB and has one raw block: the head and the begin of a value. */
+    place_hex(&file,
+              MAGIC INST "50524f50 2d000000 00000008 00000000"
+                         "28b52ffd 80 00 00000008 190100"
+                         "05000000 0a000000 536d6f6f746847726964 01 08000000 0105 0000000000");
+    place_hex(&file, END);
+    limit_memory((size_t)64 << 20);
+    ck_assert_int_eq(place_try(&tfs_rbx_binary_container, place_span(&file), &err), -EBADMSG);
+    ck_assert_msg(strstr(err.text, "its Zstandard data is damaged") != NULL, "%s", err.text);
+    maker_release(&file);
+}
+END_TEST
+
 /* LZ4 whose first 64 bytes, which are looked at, are in order: 66 literals, then nonsense. */
 static void add_broken_property(struct maker_bytes *file)
 {
@@ -893,6 +950,9 @@ static Suite *places_suite(void)
     tcase_add_test(binary, prop_is_stored_and_packed_as_in_the_vectors);
     tcase_add_loop_test(binary, binary_is_refused_with_place_and_reason, 0, COUNT(bad_binaries));
     tcase_add_test(binary, zstandard_frame_of_another_size_is_refused);
+    tcase_add_loop_test(binary, packed_bomb_is_refused_by_what_it_begins_with, 0, 2 * COUNT(bombs));
+    tcase_add_test(binary,
+                   zstandard_that_claims_more_than_it_can_hold_is_refused_before_memory_is_taken);
     tcase_add_test(binary, binary_tolerates_what_is_none_of_its_business);
     tcase_add_loop_test(xml, xml_terrain_is_found_where_it_is, 0, COUNT(good_xml));
     tcase_add_loop_test(xml, xml_is_refused_with_place_and_reason, 0, COUNT(bad_xml));

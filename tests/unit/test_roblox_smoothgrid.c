@@ -285,6 +285,22 @@ START_TEST(value_is_refused_with_place_and_reason)
 }
 END_TEST
 
+/* Chunks of one cell, 13 bytes each, cost ten times that. */
+START_TEST(value_of_more_chunks_than_are_read_is_refused)
+{
+    static const uint8_t next[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0};
+    struct maker_bytes value = hex("01 00");
+    struct tfs_rbx_index index;
+    struct tfs_error err = {0};
+
+    for (uint32_t i = 0; i <= TFS_RBX_CHUNKS_MAX; i++)
+        maker_add(&value, next, sizeof(next));
+    ck_assert_int_eq(tfs_rbx_index_open(span_of(&value), &index, &err), -EFBIG);
+    ck_assert_str_eq(err.text, "there are more than 4194304 chunks");
+    maker_release(&value);
+}
+END_TEST
+
 START_TEST(value_cut_anywhere_but_between_chunks_is_refused)
 {
     struct maker_bytes value = hex(two_chunks);
@@ -428,6 +444,7 @@ static Suite *smoothgrid_suite(void)
     tcase_add_test(values, value_without_chunks_has_an_edge);
     tcase_add_test(values, value_keeps_the_order_of_chunks_that_do_not_ascend);
     tcase_add_loop_test(values, value_is_refused_with_place_and_reason, 0, COUNT(bad_values));
+    tcase_add_test(values, value_of_more_chunks_than_are_read_is_refused);
     tcase_add_test(values, value_cut_anywhere_but_between_chunks_is_refused);
     tcase_add_loop_test(values, values_are_compared_by_voxels, 0, COUNT(pairs));
     tcase_set_timeout(values, 60);

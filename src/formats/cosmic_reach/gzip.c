@@ -51,33 +51,40 @@ static int inflate_step(z_stream *z, struct tfs_span packed, uint64_t room, stru
     return status;
 }
 
-int tfs_cosmic_inflate(struct tfs_span packed, uint64_t limit, size_t origin, struct tfs_buf *out,
-                       size_t *used, struct tfs_error *err)
+static int check_limit(size_t made, uint64_t limit, struct tfs_error *err)
+{
+    if (made <= limit)
+        return 0;
+    return tfs_fail(err, -EFBIG, "the payload inflates to more than the cap of %" PRIu64 " bytes",
+                    limit);
+}
+
+int tfs_cosmic_inflate(struct tfs_span packed, uint64_t limit, size_t origin,
+                       const struct tfs_cosmic_look *look, struct tfs_buf *out, size_t *used,
+                       struct tfs_error *err)
 {
     z_stream z = {0};
-    size_t before = out->size;
+    const size_t before = out->size;
+    size_t made = 0, looked = 0;
     int status = inflateInit2(&z, WINDOW_GZIP);
 
     limit = limit < SIZE_MAX / 2 ? limit : SIZE_MAX / 2;
     if (status != Z_OK)
         return tfs_fail_memory(err);
-    while (status == Z_OK) {
-        uint64_t made = out->size - before;
-        if (made > limit) {
-            tfs_fail(err, -EFBIG, "the payload inflates to more than the cap of %" PRIu64 " bytes",
-                     limit);
-            goto out;
-        }
+    while (status == Z_OK && check_limit(made, limit, err) == 0) {
         /* One byte above the limit tells a payload of that size from a longer one. */
         status = inflate_step(&z, packed, limit + 1 - made, out);
+        made = out->size - before;
+        if (look == NULL || made / 2 < looked || status != Z_OK)
+            continue;
+        looked = made;
+        if (look->look(look->arg, (struct tfs_span){out->data + before, made}, err) < 0)
+            break;
     }
-    if (status != Z_STREAM_END)
+    if (status != Z_STREAM_END && err->code == 0)
         inflate_failure(&z, origin + z.total_in, status, err);
-    else if (out->size - before > limit)
-        tfs_fail(err, -EFBIG, "the payload inflates to more than the cap of %" PRIu64 " bytes",
-                 limit);
+    check_limit(made, limit, err);
     *used = z.total_in;
-out:
     inflateEnd(&z);
     return err->code;
 }

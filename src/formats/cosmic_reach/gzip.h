@@ -10,11 +10,20 @@
 #include "base/file.h"
 #include "formats/cosmic_reach/layout.h"
 
+/* Looks at what was inflated so far, whenever that has doubled: 0, or negative when it cannot
+ * become anything good. So a megabyte that inflates to a gigabyte must be good from its beginning.
+ */
+struct tfs_cosmic_look {
+    int (*look)(void *arg, struct tfs_span so_far, struct tfs_error *err);
+    void *arg;
+};
+
 /* Appends what the member at the start of `packed` holds; *used = its length. The length that the
  * member claims is never believed. EFBIG above `limit` bytes. Sentences name the offset in
- * `packed` plus `origin`. */
-int tfs_cosmic_inflate(struct tfs_span packed, uint64_t limit, size_t origin, struct tfs_buf *out,
-                       size_t *used, struct tfs_error *err);
+ * `packed` plus `origin`. `look` may be NULL. */
+int tfs_cosmic_inflate(struct tfs_span packed, uint64_t limit, size_t origin,
+                       const struct tfs_cosmic_look *look, struct tfs_buf *out, size_t *used,
+                       struct tfs_error *err);
 
 /* The header the game writes. */
 extern const uint8_t tfs_cosmic_gzip_header[TFS_COSMIC_GZIP_HEADER];

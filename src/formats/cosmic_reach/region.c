@@ -65,9 +65,12 @@ static int inflate_payload(struct tfs_cosmic_reader *r, uint64_t limit, struct t
                               file.size - TFS_COSMIC_HEADER_SIZE};
     struct tfs_buf payload = {0};
     struct tfs_blob *inflated = NULL;
+    const struct tfs_cosmic_look look = {tfs_cosmic_columns_look, r};
     size_t used = 0;
 
-    if (tfs_cosmic_inflate(packed, limit, TFS_COSMIC_HEADER_SIZE, &payload, &used, err) < 0 ||
+    r->where = "inflated ";
+    if (tfs_cosmic_inflate(packed, limit, TFS_COSMIC_HEADER_SIZE, &look, &payload, &used, err) <
+            0 ||
         tfs_blob_take(&payload, &inflated, err) < 0)
         goto out;
     if (used < packed.size)
@@ -79,7 +82,6 @@ static int inflate_payload(struct tfs_cosmic_reader *r, uint64_t limit, struct t
            TFS_COSMIC_GZIP_HEADER);
     tfs_blob_unref(r->bytes);
     r->bytes = inflated;
-    r->where = "inflated ";
 out:
     tfs_buf_release(&payload);
     return err->code;

@@ -52,6 +52,10 @@ struct tfs_cosmic_reader {
 int tfs_cosmic_table_read(struct tfs_cosmic_reader *r, struct tfs_error *err);
 int tfs_cosmic_columns_read(struct tfs_cosmic_reader *r, size_t start, struct tfs_error *err);
 
+/* Of the beginning of columns, the reader as `arg`: EBADMSG when nothing that may follow makes a
+ * region of it. */
+int tfs_cosmic_columns_look(void *arg, struct tfs_span so_far, struct tfs_error *err);
+
 /* And back, from the count on. */
 int tfs_cosmic_table_write(const struct tfs_doc *doc, struct tfs_sink *sink, struct tfs_error *err);
 int tfs_cosmic_columns_write(const struct tfs_doc *doc, struct tfs_sink *sink,

@@ -11,6 +11,9 @@
 #include "formats/cosmic_reach/region.h"
 
 #define KEY_BEHIND TFS_COSMIC_COLUMN_HEADER /* bytes from a column to its first coordinates */
+#define BEHIND_MAX                                                                                 \
+    (16 << 20) /* so many bytes behind the last column of a payload are read over                  \
+                */
 
 static unsigned offset_width(uint32_t type)
 {
@@ -59,6 +62,19 @@ static int read_entries(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struc
     return tfs_cosmic_pieces_sort(r, data, err);
 }
 
+static int take_offset_type(struct tfs_cosmic_reader *r, struct tfs_cursor *c,
+                            struct tfs_error *err)
+{
+    const size_t offset = tfs_cursor_offset(c);
+
+    r->own->offset_type = tfs_take_u8(c);
+    if (!c->failed &&
+        (r->own->offset_type < TFS_COSMIC_OFFSET_S8 || r->own->offset_type > TFS_COSMIC_OFFSET_S64))
+        return tfs_fail(err, -EBADMSG, "%soffset %zu: unknown offset type %u", r->where, offset,
+                        r->own->offset_type);
+    return 0;
+}
+
 /* A column while it is read. */
 struct column {
     const struct tfs_cosmic_piece *piece;
@@ -68,18 +84,17 @@ struct column {
     struct tfs_key next; /* the lowest place that the next chunk can have */
 };
 
-static int take_header(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struct column *column,
-                       struct tfs_error *err)
+/* Size, version and number of chunks, as far as they are there. */
+static int take_numbers(const struct tfs_cosmic_reader *r, struct tfs_cursor *c,
+                        struct column *column, struct tfs_error *err)
 {
-    size_t offset = column->piece->offset;
+    size_t offset = tfs_cursor_offset(c);
 
     column->size = tfs_take_s32be(c);
     column->version = tfs_take_u32be(c);
     column->count = tfs_take_u8(c);
-    column->next = tfs_cosmic_column_key(r->region, column->piece->slot);
     if (c->failed)
-        return tfs_fail(err, -EBADMSG, "%soffset %zu: columns overlap, the next begins at %zu",
-                        r->where, offset, column->piece->end);
+        return 0;
     if (column->version < TFS_COSMIC_COLUMN_VERSION_MIN || column->version > r->own->version)
         return tfs_fail(err, -EBADMSG,
                         "%soffset %zu: a column of version %d in a file of version %u", r->where,
@@ -88,6 +103,16 @@ static int take_header(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struct
         return tfs_fail(err, -EBADMSG, "%soffset %zu: a column of %u chunks, 1 to %d are possible",
                         r->where, offset + 8, column->count, TFS_COSMIC_SIDE);
     return 0;
+}
+
+static int take_header(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struct column *column,
+                       struct tfs_error *err)
+{
+    column->next = tfs_cosmic_column_key(r->region, column->piece->slot);
+    if (take_numbers(r, c, column, err) == 0 && c->failed)
+        tfs_fail(err, -EBADMSG, "%soffset %zu: columns overlap, the next begins at %zu", r->where,
+                 column->piece->offset, column->piece->end);
+    return err->code;
 }
 
 static bool in_column(const struct tfs_cosmic_reader *r, const struct column *column,
@@ -170,20 +195,65 @@ int tfs_cosmic_columns_read(struct tfs_cosmic_reader *r, size_t start, struct tf
     struct tfs_cursor c = tfs_cosmic_cursor(r, start, r->bytes->size);
     int32_t count = tfs_take_s32be(&c);
 
-    r->own->offset_type = tfs_take_u8(&c);
-    if (c.failed)
-        return tfs_fail(err, -EBADMSG, "%soffset %zu: the data ends before the table of columns",
-                        r->where, r->bytes->size);
-    if (r->own->offset_type < TFS_COSMIC_OFFSET_S8 || r->own->offset_type > TFS_COSMIC_OFFSET_S64)
-        return tfs_fail(err, -EBADMSG, "%soffset %zu: unknown offset type %u", r->where, start + 4,
-                        r->own->offset_type);
-    if (read_entries(r, &c, err) < 0 ||
+    if (take_offset_type(r, &c, err) == 0 && c.failed)
+        tfs_fail(err, -EBADMSG, "%soffset %zu: the data ends before the table of columns", r->where,
+                 r->bytes->size);
+    if (err->code < 0 || read_entries(r, &c, err) < 0 ||
         tfs_cosmic_region_find(r, KEY_BEHIND, tfs_cosmic_column_slot, err) < 0)
         return err->code;
     for (r->place = 0; r->place < r->piece_count; r->place++)
         if (read_column(r, &r->pieces[r->place], err) < 0)
             return err->code;
     return tfs_cosmic_count_check(r, count, "columns", err);
+}
+
+/* ---- looking ahead --------------------------------------------------------------------------- */
+
+/* What a table entry points at, as far as it is there: *end is where it says that it ends, when
+ * that is further. */
+static int look_at_column(struct tfs_cosmic_reader *r, struct tfs_span so_far, uint64_t offset,
+                          uint64_t *end, struct tfs_error *err)
+{
+    struct tfs_cursor c = tfs_cursor_init(so_far);
+    struct column column;
+
+    tfs_cursor_seek(&c, offset);
+    if (take_numbers(r, &c, &column, err) < 0)
+        return err->code;
+    /* One whose numbers are still to come may end anywhere. */
+    uint64_t claimed =
+        c.failed ? UINT64_MAX : offset + (uint64_t)(column.size > 0 ? column.size : 0);
+    *end = claimed > *end ? claimed : *end;
+    return 0;
+}
+
+int tfs_cosmic_columns_look(void *arg, struct tfs_span so_far, struct tfs_error *err)
+{
+    struct tfs_cosmic_reader *r = arg;
+    struct tfs_cursor c = tfs_cursor_init(so_far);
+
+    (void)tfs_take_s32be(&c); /* the number of columns is not believed */
+    if (take_offset_type(r, &c, err) < 0)
+        return err->code;
+    const uint64_t data =
+        tfs_cursor_offset(&c) + TFS_COSMIC_COLUMN_SLOTS * offset_width(r->own->offset_type);
+    uint64_t end = data;
+    for (uint32_t slot = 0; slot < TFS_COSMIC_COLUMN_SLOTS; slot++) {
+        const int64_t offset = take_offset(&c, r->own->offset_type);
+        if (c.failed)
+            return 0;
+        if (offset < TFS_COSMIC_ABSENT)
+            return tfs_fail(err, -EBADMSG, "%stable slot %u: offset %" PRId64 " is below 0",
+                            r->where, slot, offset);
+        if (offset != TFS_COSMIC_ABSENT &&
+            look_at_column(r, so_far, data + (uint64_t)offset, &end, err) < 0)
+            return err->code;
+    }
+    if (so_far.size <= end || so_far.size - end <= BEHIND_MAX)
+        return 0;
+    return tfs_fail(err, -EBADMSG,
+                    "%soffset %" PRIu64 ": more than %d bytes behind the last column", r->where,
+                    end, BEHIND_MAX);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -128,12 +128,21 @@ static int parse_payload(void *arg, struct tfs_span payload, struct tfs_error *e
     return tfs_godot_block_parse(payload, arg, err);
 }
 
+static int begins(struct tfs_span head, struct tfs_error *err)
+{
+    struct tfs_cursor c = tfs_cursor_init(head);
+    struct tfs_godot_block block;
+
+    return take_head(&c, &block, err);
+}
+
 int tfs_godot_block_open(struct tfs_blob *stored, struct tfs_godot_block *block,
                          struct tfs_error *err)
 {
     struct tfs_godot_block opened = {0};
 
-    if (tfs_godot_unwrap(stored, parse_payload, &opened, &opened.kind, &opened.data, err) < 0)
+    if (tfs_godot_unwrap(stored, begins, parse_payload, &opened, &opened.kind, &opened.data, err) <
+        0)
         return err->code;
     *block = opened;
     return 0;
@@ -149,9 +158,7 @@ bool tfs_godot_block_begins(struct tfs_span stored)
 {
     uint8_t head[TFS_GODOT_HEADER_SIZE];
     size_t size = tfs_godot_peek(stored, head, sizeof(head));
-    struct tfs_cursor c = tfs_cursor_init((struct tfs_span){head, size});
-    struct tfs_godot_block block;
     struct tfs_error ignored = {0};
 
-    return take_head(&c, &block, &ignored) == 0;
+    return begins((struct tfs_span){head, size}, &ignored) == 0;
 }

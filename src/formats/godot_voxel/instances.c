@@ -75,7 +75,7 @@ int tfs_godot_instances_check(struct tfs_blob *stored, struct tfs_error *err)
 {
     enum tfs_godot_kind kind;
     struct tfs_blob *payload = NULL;
-    int result = tfs_godot_unwrap(stored, parse, NULL, &kind, &payload, err);
+    int result = tfs_godot_unwrap(stored, NULL, parse, NULL, &kind, &payload, err);
 
     tfs_blob_unref(payload);
     return result;

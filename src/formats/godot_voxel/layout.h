@@ -54,6 +54,8 @@ enum tfs_godot_case_byte {
 /* The most that LZ4 can make of so many bytes: 255 times as many, and a little. */
 #define TFS_GODOT_LZ4_RATIO 255
 #define TFS_GODOT_LZ4_SLACK 64
+/* The smallest Zstandard block, of 4 bytes, gives the largest, of 128 KiB. */
+#define TFS_GODOT_ZSTD_RATIO (128 * 1024 / 4)
 
 /* Levels of detail, block sizes, regions. */
 #define TFS_GODOT_LODS     24

@@ -93,15 +93,17 @@ static int take_header(struct tfs_span stored, enum tfs_godot_kind kind, struct 
 /* Can so many compressed bytes hold a payload of that size, and may they? */
 static int check_size(const struct header *header, enum tfs_godot_kind kind, struct tfs_error *err)
 {
-    uint64_t most = (uint64_t)header->packed.size * TFS_GODOT_LZ4_RATIO + TFS_GODOT_LZ4_SLACK;
+    const uint64_t packed = header->packed.size;
+    const uint64_t most = is_lz4(kind) ? packed * TFS_GODOT_LZ4_RATIO + TFS_GODOT_LZ4_SLACK
+                                       : packed * TFS_GODOT_ZSTD_RATIO;
 
     if (header->size > TFS_GODOT_DATA_MAX)
         return tfs_fail(err, -EBADMSG, "its container claims %u bytes, at most %ju are read",
                         header->size, (uintmax_t)TFS_GODOT_DATA_MAX);
-    if (is_lz4(kind) && header->size > most)
+    if (header->size > most)
         return tfs_fail(err, -EBADMSG,
-                        "its container claims %u bytes, more than %zu bytes of LZ4 can hold",
-                        header->size, header->packed.size);
+                        "its container claims %u bytes, more than %zu bytes of %s can hold",
+                        header->size, header->packed.size, is_lz4(kind) ? "LZ4" : "Zstandard");
     return 0;
 }
 
@@ -134,12 +136,34 @@ static int inflate_lz4(const struct header *header, uint8_t *out, struct tfs_err
     return 0;
 }
 
-static int inflate(const struct header *header, enum tfs_godot_kind kind, struct tfs_blob **payload,
-                   struct tfs_error *err)
+/* The first bytes of a payload whose size was checked; none, where they cannot be had alone. */
+static size_t peek(const struct header *header, enum tfs_godot_kind kind, uint8_t *head,
+                   size_t size)
+{
+    if (!is_lz4(kind) || header->packed.size > LZ4_MAX_INPUT_SIZE)
+        return 0;
+    int room = (int)(size < header->size ? size : header->size);
+    int found = LZ4_decompress_safe_partial((const char *)header->packed.data, (char *)head,
+                                            (int)header->packed.size, room, room);
+    return found < 0 ? 0 : (size_t)found;
+}
+
+static int check_begin(const struct header *header, enum tfs_godot_kind kind,
+                       tfs_godot_begins_fn begins, struct tfs_error *err)
+{
+    uint8_t head[TFS_GODOT_HEADER_SIZE];
+
+    if (begins == NULL || peek(header, kind, head, sizeof(head)) < sizeof(head))
+        return 0;
+    return begins((struct tfs_span){head, sizeof(head)}, err);
+}
+
+static int inflate(const struct header *header, enum tfs_godot_kind kind,
+                   tfs_godot_begins_fn begins, struct tfs_blob **payload, struct tfs_error *err)
 {
     struct tfs_buf out = {0};
 
-    if (check_size(header, kind, err) < 0)
+    if (check_size(header, kind, err) < 0 || check_begin(header, kind, begins, err) < 0)
         return err->code;
     uint8_t *room = tfs_buf_reserve(&out, header->size == 0 ? 1 : header->size);
     if (room == NULL)
@@ -154,15 +178,16 @@ static int inflate(const struct header *header, enum tfs_godot_kind kind, struct
     return result;
 }
 
-static int unwrap_as(struct tfs_blob *stored, enum tfs_godot_kind kind, tfs_godot_parse_fn parse,
-                     void *arg, struct tfs_blob **payload, struct tfs_error *err)
+static int unwrap_as(struct tfs_blob *stored, enum tfs_godot_kind kind, tfs_godot_begins_fn begins,
+                     tfs_godot_parse_fn parse, void *arg, struct tfs_blob **payload,
+                     struct tfs_error *err)
 {
     struct tfs_blob *found = NULL;
     struct header header;
 
     if (take_header(tfs_blob_span(stored), kind, &header, err) < 0)
         return err->code;
-    int result = has_size(kind) ? inflate(&header, kind, &found, err)
+    int result = has_size(kind) ? inflate(&header, kind, begins, &found, err)
                                 : tfs_blob_slice(stored, header.packed, &found, err);
     if (result == 0)
         result = parse(arg, tfs_blob_span(found), err);
@@ -182,15 +207,16 @@ static enum tfs_godot_kind likely(struct tfs_span stored)
     return stored.size > 0 && stored.data[0] < 4 ? kinds[stored.data[0]] : TFS_GODOT_BARE;
 }
 
-int tfs_godot_unwrap(struct tfs_blob *stored, tfs_godot_parse_fn parse, void *arg,
-                     enum tfs_godot_kind *kind, struct tfs_blob **payload, struct tfs_error *err)
+int tfs_godot_unwrap(struct tfs_blob *stored, tfs_godot_begins_fn begins, tfs_godot_parse_fn parse,
+                     void *arg, enum tfs_godot_kind *kind, struct tfs_blob **payload,
+                     struct tfs_error *err)
 {
     const enum tfs_godot_kind best = likely(tfs_blob_span(stored));
     struct tfs_error told = {0};
 
     for (enum tfs_godot_kind k = TFS_GODOT_BARE; k < TFS_GODOT_KINDS; k++) {
         struct tfs_error why = {0};
-        if (unwrap_as(stored, k, parse, arg, payload, &why) == 0) {
+        if (unwrap_as(stored, k, begins, parse, arg, payload, &why) == 0) {
             *kind = k;
             return 0;
         }
@@ -208,13 +234,9 @@ size_t tfs_godot_peek(struct tfs_span stored, uint8_t *head, size_t size)
     const enum tfs_godot_kind kind = likely(stored);
     struct header header;
 
-    if (!is_lz4(kind) || take_header(stored, kind, &header, &ignored) < 0 ||
-        check_size(&header, kind, &ignored) < 0 || header.packed.size > LZ4_MAX_INPUT_SIZE)
+    if (take_header(stored, kind, &header, &ignored) < 0 || check_size(&header, kind, &ignored) < 0)
         return 0;
-    int room = (int)(size < header.size ? size : header.size);
-    int found = LZ4_decompress_safe_partial((const char *)header.packed.data, (char *)head,
-                                            (int)header.packed.size, room, room);
-    return found < 0 ? 0 : (size_t)found;
+    return peek(&header, kind, head, size);
 }
 
 /* ---- putting in ------------------------------------------------------------------------------ */

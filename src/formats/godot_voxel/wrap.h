@@ -31,10 +31,15 @@ bool tfs_godot_kind_is_cased(enum tfs_godot_kind kind);
 /* Does the payload parse to its end? 0 or negative with a sentence. */
 typedef int (*tfs_godot_parse_fn)(void *arg, struct tfs_span payload, struct tfs_error *err);
 
+/* May a payload begin with these TFS_GODOT_HEADER_SIZE bytes? Asked before more of it is unpacked,
+ * where that can be. */
+typedef int (*tfs_godot_begins_fn)(struct tfs_span head, struct tfs_error *err);
+
 /* Tries all kinds. *payload is a reference; where nothing is compressed a slice of `stored`.
- * EBADMSG: no kind fits; the sentence is that of the most likely one. */
-int tfs_godot_unwrap(struct tfs_blob *stored, tfs_godot_parse_fn parse, void *arg,
-                     enum tfs_godot_kind *kind, struct tfs_blob **payload, struct tfs_error *err);
+ * EBADMSG: no kind fits; the sentence is that of the most likely one. `begins` may be NULL. */
+int tfs_godot_unwrap(struct tfs_blob *stored, tfs_godot_begins_fn begins, tfs_godot_parse_fn parse,
+                     void *arg, enum tfs_godot_kind *kind, struct tfs_blob **payload,
+                     struct tfs_error *err);
 
 /* The first bytes, at most `size` and few, of the payload of an LZ4 container; returns how many. 0:
  * it is none. What follows may be damaged. */

@@ -22,6 +22,7 @@ static const uint8_t magic[] = {'<', 'r',  'o',  'b',  'l',  'o',  'x',
 #define CHUNK_HEAD  16 /* name, packed size, size, reserved */
 #define RESERVED_AT 12
 #define TYPE_STRING 1 /* of PROP: byte strings */
+#define VALUE_HEAD  2 /* version and edge of a SmoothGrid */
 
 /* Enough for class id, the longest name that matters, and what follows it. */
 #define PEEK 64
@@ -230,6 +231,21 @@ static int unpack_prop(struct scanner *s, const struct chunk *chunk, const struc
     return add_values(s, class, property, body_at, head_size, err);
 }
 
+/* Looks at the length and the first bytes of the first value, so that a payload that begins wrong
+ * is not unpacked to see that. */
+static int check_first_value(const struct chunk *chunk, const struct class *class,
+                             struct tfs_cursor head, struct tfs_error *err)
+{
+    if (chunk->packed.packing == TFS_RBX_STORED || class->count == 0 ||
+        group_of(class, 0) == TFS_RBX_NONE)
+        return 0;
+    const uint32_t size = tfs_take_u32le(&head);
+    if (size > chunk->packed.size)
+        return tfs_fail(err, -EBADMSG, "value 1 of %" PRIu32 " is cut off", class->count);
+    const struct tfs_span begin = tfs_take(&head, size < VALUE_HEAD ? size : VALUE_HEAD);
+    return head.failed || begin.size == 0 ? 0 : tfs_rbx_header_check(begin, err);
+}
+
 static int take_prop(struct scanner *s, const struct chunk *chunk, struct tfs_error *err)
 {
     uint8_t bytes[PEEK];
@@ -253,6 +269,8 @@ static int take_prop(struct scanner *s, const struct chunk *chunk, struct tfs_er
     uint8_t type = tfs_take_u8(&c);
     if (c.failed)
         return tfs_fail(err, -EBADMSG, "it is too short");
+    if (type == TYPE_STRING && grid && check_first_value(chunk, class, c, err) < 0)
+        return err->code;
     if (type == TYPE_STRING)
         return unpack_prop(s, chunk, class, grid ? TFS_RBX_SMOOTH_GRID : TFS_RBX_PHYSICS_GRID,
                            tfs_cursor_offset(&c), err);

@@ -18,6 +18,9 @@
 #define LZ4_RATIO 255
 #define LZ4_EXTRA 64
 
+/* The smallest Zstandard block, of 4 bytes, gives the largest, of 128 KiB. */
+#define ZSTD_RATIO (128 * 1024 / 4)
+
 static const uint8_t zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
 
 enum tfs_rbx_packing tfs_rbx_packing_of(uint32_t packed_size, struct tfs_span bytes)
@@ -131,7 +134,8 @@ static bool size_possible(const struct tfs_rbx_packed *packed)
     case TFS_RBX_LZ4:
         return bytes <= INT32_MAX && packed->size <= LZ4_RATIO * bytes + LZ4_EXTRA;
     case TFS_RBX_ZSTD:
-        return ZSTD_getFrameContentSize(packed->bytes.data, packed->bytes.size) == packed->size;
+        return packed->size <= ZSTD_RATIO * bytes &&
+               ZSTD_getFrameContentSize(packed->bytes.data, packed->bytes.size) == packed->size;
     }
     return false;
 }

@@ -83,6 +83,8 @@ struct tfs_rbx_position tfs_rbx_offset_take(struct tfs_cursor *c, struct tfs_rbx
 static int add_entry(struct tfs_rbx_index *index, size_t *capacity, struct tfs_rbx_entry entry,
                      struct tfs_error *err)
 {
+    if (index->count == TFS_RBX_CHUNKS_MAX)
+        return tfs_fail(err, -EFBIG, "there are more than %u chunks", TFS_RBX_CHUNKS_MAX);
     if (index->count == *capacity) {
         size_t wanted = *capacity == 0 ? 64 : *capacity * 2;
         struct tfs_rbx_entry *entries = realloc(index->entries, wanted * sizeof(*entries));
@@ -155,6 +157,14 @@ static int take_header(struct tfs_cursor *c, uint32_t *log2, struct tfs_error *e
                         "chunks with an edge of 2^%u voxels are not supported, up to 2^%u are",
                         *log2, TFS_RBX_LOG2_MAX);
     return 0;
+}
+
+int tfs_rbx_header_check(struct tfs_span head, struct tfs_error *err)
+{
+    struct tfs_cursor c = tfs_cursor_init(head);
+    uint32_t log2;
+
+    return take_header(&c, &log2, err);
 }
 
 int tfs_rbx_index_open(struct tfs_span value, struct tfs_rbx_index *index, struct tfs_error *err)

@@ -17,6 +17,8 @@
 #define TFS_RBX_LOG2_MAX     8
 #define TFS_RBX_LOG2_DEFAULT 5  /* what the engine writes */
 #define TFS_RBX_OFFSET_SIZE  12 /* three i32 */
+#define TFS_RBX_CHUNKS_MAX                                                                         \
+    (UINT32_C(1) << 22) /* of a value; each costs ten times its least bytes */
 
 /* ---- cells and records ----------------------------------------------------------------------- */
 
@@ -162,6 +164,10 @@ struct tfs_rbx_index {
     size_t count;
     struct tfs_rbx_entry *entries; /* ascending by position */
 };
+
+/* The first bytes of a value that is not empty, before the rest is unpacked: may it be one that is
+ * read? Refuses as tfs_rbx_index_open does. */
+int tfs_rbx_header_check(struct tfs_span head, struct tfs_error *err);
 
 /* Finds the chunks of a value: refuses what is damaged (EBADMSG) or of another version (ENOTSUP),
  * with the offset in the value and the chunk. A value of no bytes has no chunks. */
