@@ -28,8 +28,9 @@ int tfs_map_set(struct tfs_map *map, uint64_t key, void *value); /* 0 or -ENOMEM
 void *tfs_map_remove(struct tfs_map *map, uint64_t key); /* the value that was there, or NULL */
 
 /* Walks all entries in no particular order: start with *at = 0; false at the end. The map must not
- * change during the walk, but the value just given may be freed when nothing is looked up
- * afterwards. */
+ * change during the walk, with two exceptions: the value just given may be freed when nothing is
+ * looked up afterwards, and the entry just given may be removed, when (*at)-- follows at once; the
+ * walk may then give an entry twice. */
 bool tfs_map_next(const struct tfs_map *map, size_t *at, struct tfs_map_cell *cell);
 
 #endif

@@ -60,7 +60,7 @@ struct tfs_lens {
      * lack. Negative: that cannot be found out now (EBUSY: another program holds the save locked);
      * the directory cannot be listed then, nor the name be looked up. NULL: it always is there. */
     int (*exists)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
-    /* Optional files only: store it as absent. */
+    /* Optional files only: store it as absent. A refused one leaves the edit as it was. */
     int (*remove)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                   struct tfs_error *err);
 

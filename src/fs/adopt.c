@@ -203,7 +203,7 @@ static struct tfs_doc *or_disk(struct tfs_session *s, struct tfs_doc *doc)
     return tfs_doc_ref(s->disk);
 }
 
-void tfs_undo(struct tfs_session *s, struct tfs_job *job)
+bool tfs_undo(struct tfs_session *s, struct tfs_job *job)
 {
     struct tfs_edit edit;
     struct tfs_error err = {0};
@@ -212,10 +212,10 @@ void tfs_undo(struct tfs_session *s, struct tfs_job *job)
     if (job->edited && job->after == s->doc) {
         job->before->next_slot = s->key_count;
         tfs_adopt(s, tfs_doc_ref(job->before), NULL);
-        return;
+        return true;
     }
     if (!can_undo(s, job) || tfs_edit_open(s->doc, &edit, &err) < 0)
-        return;
+        return false;
     int result = tfs_doc_diff(job->before, job->after, undo_chunk, &u);
     for (unsigned i = 0; i < TFS_PARTS; i++) {
         if (job->before->parts[i] != job->after->parts[i])
@@ -224,4 +224,5 @@ void tfs_undo(struct tfs_session *s, struct tfs_job *job)
     if (result == 0)
         tfs_adopt(s, or_disk(s, tfs_edit_finish(&edit)), NULL);
     tfs_edit_release(&edit);
+    return result == 0;
 }

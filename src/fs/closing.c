@@ -276,9 +276,12 @@ static void keep_times(struct tfs_session *s, const struct tfs_node *node,
 /* What the names need memory for, before any of them changes. */
 static int prepare_names(struct tfs_session *s, const struct tfs_job *job)
 {
+    const struct tfs_inode *inode = job->inode;
     int result = tfs_map_reserve(&s->virtuals);
-    if (result == 0 && job->inode->kind == TFS_INODE_VIRTUAL)
-        result = tfs_tombstone_add_locked(s, &job->inode->node);
+    if (result == 0 && inode->kind == TFS_INODE_VIRTUAL)
+        result = tfs_tombstone_add_locked(s, &inode->node);
+    if (result == 0 && inode->kind == TFS_INODE_VIRTUAL)
+        tfs_tombstone_locked(s, &inode->node)->unlinked = true;
     return result;
 }
 

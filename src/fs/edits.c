@@ -8,6 +8,71 @@
 
 #include "fs/state.h"
 
+/* ---- removals that go with an edit ----------------------------------------------------------- */
+
+/* Notes that the edit of `job` stores this unlinked file as absent; false: it is not to be. */
+static bool begin_removal(struct tfs_session *s, const struct tfs_node *node, struct tfs_job *job)
+{
+    pthread_mutex_lock(&s->lock);
+    struct tfs_tombstone *tomb = tfs_tombstone_locked(s, node);
+    bool waits = tomb != NULL && tomb->unlinked && tomb->carrier == NULL;
+    if (waits)
+        tomb->carrier = job;
+    job->carries = job->carries || waits;
+    pthread_mutex_unlock(&s->lock);
+    return waits;
+}
+
+static void cancel_removal(struct tfs_session *s, const struct tfs_node *node)
+{
+    pthread_mutex_lock(&s->lock);
+    struct tfs_tombstone *tomb = tfs_tombstone_locked(s, node);
+    if (tomb != NULL)
+        tomb->carrier = NULL;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* An accepted edit of a chunk takes the unlinked optional files of that chunk along, so that the
+ * save never holds the edit without the removal that came before it. Other chunks do not: a program
+ * that unlinks a file to create it anew must be able to take its time. A removal that is refused
+ * does not hold up the edit; it stays, and its own end says why. `self` is a file of the chunk,
+ * whose own name comes back with the edit, or its directory. 0 or -ENOMEM. */
+static int take_removals(struct tfs_session *s, struct tfs_edit *edit, const struct tfs_node *self,
+                         struct tfs_job *job)
+{
+    const struct tfs_tree *tree = s->save->tree;
+    int result = 0;
+    for (unsigned i = 0; i < tree->chunk_count && result != -ENOMEM; i++) {
+        struct tfs_error refusal = {0};
+        const struct tfs_file *file = &tree->chunk_files[i];
+        struct tfs_node node = tfs_node_sibling_file(self, i, 0);
+        if ((file->flags & TFS_FILE_OPTIONAL) == 0 || (int)i == self->file ||
+            !begin_removal(s, &node, job))
+            continue;
+        result = tfs_node_exists(s->save, tfs_edit_doc(edit), &node);
+        if (result == 1)
+            result = file->lens->remove(s->save, edit, tfs_node_at(&node), &refusal);
+        if (result < 0)
+            cancel_removal(s, &node);
+    }
+    return result == -ENOMEM ? result : 0;
+}
+
+/* The same for all chunks that the edit of a root file has changed. */
+static int take_removals_of_changed(struct tfs_session *s, struct tfs_edit *edit,
+                                    struct tfs_job *job)
+{
+    int result = 0;
+    for (size_t i = 0, count = edit->touched_count; i < count && result == 0; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), edit->touched[i]);
+        if (chunk != NULL) {
+            struct tfs_node node = tfs_node_of_chunk(chunk);
+            result = take_removals(s, edit, &node, job);
+        }
+    }
+    return result;
+}
+
 /* ---- judging documents ----------------------------------------------------------------------- */
 
 static int put_text(struct tfs_session *s, struct tfs_edit *edit, const struct tfs_node *node,
@@ -17,6 +82,20 @@ static int put_text(struct tfs_session *s, struct tfs_edit *edit, const struct t
     if (file->lens->put == NULL)
         return tfs_fail(err, -EACCES, "this file is read-only");
     return file->lens->put(s->save, edit, tfs_node_at(node), text, put, err);
+}
+
+/* A file of a chunk comes after the removals: where it is raw.bin, it says what is there now. */
+static int put_with_removals(struct tfs_session *s, struct tfs_edit *edit,
+                             const struct tfs_node *node, struct tfs_span text, struct tfs_put *put,
+                             struct tfs_job *job, struct tfs_error *err)
+{
+    bool chunk = node->scope == TFS_SCOPE_CHUNK;
+    if (chunk && take_removals(s, edit, node, job) < 0)
+        return tfs_fail_memory(err);
+    int result = put_text(s, edit, node, text, put, err);
+    if (result == 0 && !chunk && take_removals_of_changed(s, edit, job) < 0)
+        return tfs_fail_memory(err);
+    return result;
 }
 
 /* In a new chunk: texts that had to leave something out get another chance now. *done: bit i: that
@@ -98,7 +177,7 @@ int tfs_judge(struct tfs_session *s, const struct tfs_node *node, struct tfs_spa
     int result = tfs_edit_open(s->doc, &edit, err);
     if (result < 0)
         return result;
-    result = put_text(s, &edit, &target, text, &put, err);
+    result = put_with_removals(s, &edit, &target, text, &put, job, err);
     if (result == 0 && fresh != NULL)
         result = put_waiting(s, &edit, &target, fresh, &done, err);
     struct tfs_blob *waits = NULL;
@@ -248,6 +327,8 @@ int tfs_apply_move_chunk(struct tfs_session *s, struct tfs_job *job)
         result = tfs_fail(&err, -ESTALE, "the chunk to be moved is not there any more");
     else if (!s->save->tree->fixed_chunks && tfs_doc_find(s->doc, job->to) != NULL)
         result = tfs_fail(&err, -EEXIST, "this chunk is there already");
+    else if (take_removals(s, &edit, &job->node, job) < 0)
+        result = tfs_fail_memory(&err);
     else
         result = s->save->tree->chunk_move(s->save, &edit, job->node.key, job->to, &err);
     if (result == 0)

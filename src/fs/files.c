@@ -490,10 +490,17 @@ void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, pid_t c
 void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct tfs_reply reply)
 {
     pthread_mutex_lock(&s->lock);
+    struct tfs_inode *inode = handle->inode;
     struct tfs_job *job = tfs_job_create(tfs_apply_flush, reply);
-    if (job != NULL)
+    if (job != NULL) {
         job->barrier = true;
-    submit_for_inode(s, handle->inode, job, reply);
+        job->node = inode->kind == TFS_INODE_VIRTUAL ? inode->node : TFS_NODE_ROOT;
+        if (!tfs_end_removals_locked(s, &job->node)) {
+            free(job);
+            job = NULL;
+        }
+    }
+    submit_for_inode(s, inode, job, reply);
 }
 
 static void release_grave(struct tfs_session *s, struct tfs_inode *inode)

@@ -330,8 +330,10 @@ static int unlink_schema(struct tfs_session *s, const struct tfs_entry *entry)
     tfs_tombstone_locked(s, node)->holders = 1;
     int orphans = tfs_bury_locked(s, node);
     struct tfs_tombstone *tomb = tfs_tombstone_locked(s, node);
-    if (tomb != NULL)
+    if (tomb != NULL) {
         tomb->holders = orphans > 0 ? (unsigned)orphans : 0;
+        tomb->unlinked = orphans >= 0;
+    }
     if (orphans < 0) {
         tfs_tombstone_remove_locked(s, node);
         return orphans;

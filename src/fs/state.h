@@ -109,6 +109,10 @@ struct tfs_tombstone {
     int64_t
         deadline; /* monotonic ms; it shows again then (an optional file: is stored as absent) */
     unsigned holders; /* orphaned inodes that are still open: no end before their last close */
+    bool unlinked;    /* or renamed onto another file of the save, which has its content now: no
+                         scratch file is the only copy */
+    const struct tfs_job *carrier; /* the job whose edit stores it as absent, until that edit is
+                                      committed or taken back; NULL: none */
 };
 
 /* A chunk directory that was just made. */
@@ -149,7 +153,7 @@ struct tfs_job {
                    struct tfs_job *job); /* when all is decided; may be NULL */
     struct tfs_reply reply;
     struct tfs_inode *inode; /* pinned by inode->jobs */
-    struct tfs_node node;    /* target: file, chunk or directory */
+    struct tfs_node node;    /* target: file, chunk or directory; of a barrier: the synced file */
     struct tfs_key to;
     uint64_t parent, new_parent;
     char *name, *new_name;
@@ -163,6 +167,7 @@ struct tfs_job {
     bool urgent;           /* answered before caches are invalidated, see answers.c */
     bool undo;             /* a failed commit takes the edit back: the name operation failed */
     bool edited;           /* the document changed */
+    bool carries;          /* the edit stores removed files as absent, see tombstone.carrier */
     struct tfs_doc *before, *after; /* if edited */
     int result;
     bool has_attr;
@@ -401,8 +406,8 @@ void tfs_adopt(struct tfs_session *s, struct tfs_doc *doc, const struct tfs_node
 /* Finishes the edit, makes its document the shown one, and notes in the job what it did. */
 int tfs_adopt_edit(struct tfs_session *s, struct tfs_edit *edit, const struct tfs_node *self,
                    struct tfs_job *job, struct tfs_error *err);
-/* Takes an edit back whose commit failed; it stays where later edits stand on it. */
-void tfs_undo(struct tfs_session *s, struct tfs_job *job);
+/* Takes an edit back whose commit failed; false: it stays, for later edits stand on it. */
+bool tfs_undo(struct tfs_session *s, struct tfs_job *job);
 /* Do both say the same? */
 bool tfs_same_content(const struct tfs_doc *a, const struct tfs_doc *b);
 
@@ -442,6 +447,9 @@ bool tfs_job_waits_locked(struct tfs_session *s, struct tfs_job *job);
 /* What `apply` returns then: it is called again. */
 #define TFS_JOB_WAITS (-EINPROGRESS)
 void tfs_stale_id(struct tfs_session *s, uint64_t id);
+/* Removals of optional files that a barrier on this file covers end now (on a directory: none);
+ * false: not all, for want of memory. */
+bool tfs_end_removals_locked(struct tfs_session *s, const struct tfs_node *file);
 /* Documents that lost their last writer and could not be judged are judged now; `end`: also those
  * whose writers never closed them. */
 void tfs_submit_dirty_locked(struct tfs_session *s, bool end);

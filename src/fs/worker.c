@@ -191,11 +191,39 @@ bool tfs_any_dirty_locked(struct tfs_session *s)
 
 static int apply_end_tombstone(struct tfs_session *s, struct tfs_job *job);
 
-/* FSYNCDIR hears of the removals that it asked for, which are in the same batch before it. */
-static int result_of_ends(const struct tfs_job *jobs, const struct tfs_job *fsync)
+static bool is_optional(const struct tfs_session *s, const struct tfs_node *node)
 {
-    for (const struct tfs_job *job = jobs; job != fsync; job = job->next)
-        if (job->apply == apply_end_tombstone && job->parent == fsync->parent && job->result < 0)
+    const struct tfs_file *file = tfs_node_file(s->save, node);
+    return file != NULL && (file->flags & TFS_FILE_OPTIONAL) != 0;
+}
+
+/* A barrier on a file of a chunk covers the removals in that chunk; one on a root file, all. Files
+ * that are not optional are left alone: they would only show again. */
+static bool is_covered(const struct tfs_session *s, const struct tfs_node *file,
+                       const struct tfs_node *removed)
+{
+    return file->file >= 0 && is_optional(s, removed) &&
+           (file->scope == TFS_SCOPE_ROOT ||
+            (removed->scope == TFS_SCOPE_CHUNK && file->slot == removed->slot));
+}
+
+/* Is the end of a removal, which failed, what this barrier asked for? */
+static bool asked_for(const struct tfs_session *s, const struct tfs_job *sync,
+                      const struct tfs_job *end)
+{
+    if (sync->parent != 0)
+        return end->parent == sync->parent;
+    /* That it is refused is no fault of the file that is synced; that it waits on must be told. */
+    return (end->result == -EBUSY || end->result == -ENOMEM) &&
+           is_covered(s, &sync->node, &end->node);
+}
+
+/* A barrier hears of the removals that it covers, which are in the same batch before it. */
+static int result_of_ends(const struct tfs_session *s, const struct tfs_job *jobs,
+                          const struct tfs_job *sync)
+{
+    for (const struct tfs_job *job = jobs; job != sync; job = job->next)
+        if (job->apply == apply_end_tombstone && job->result < 0 && asked_for(s, sync, job))
             return job->result;
     return 0;
 }
@@ -238,18 +266,43 @@ static void apply_batch(struct tfs_session *s, struct tfs_job *jobs)
         job->result = job->apply != NULL ? apply_job(s, job) : 0;
         if (job->result == 0 && job->barrier)
             job->result = result_of_barrier(s, outside);
-        if (job->result == 0 && job->barrier && job->parent != 0)
-            job->result = result_of_ends(jobs, job);
+        if (job->result == 0 && job->barrier)
+            job->result = result_of_ends(s, jobs, job);
     }
+}
+
+static void end_name_locked(struct tfs_session *s, const struct tfs_node *node);
+
+/* The removals that the job's edit carries are over, unless the edit was not made or was taken
+ * back: then they wait on. */
+static void finish_removals(struct tfs_session *s, const struct tfs_job *job, bool stored)
+{
+    struct tfs_map_cell cell;
+    pthread_mutex_lock(&s->lock);
+    for (size_t at = 0; tfs_map_next(&s->tombstones, &at, &cell);) {
+        struct tfs_tombstone *tomb = cell.value;
+        if (tomb->carrier != job)
+            continue;
+        tomb->carrier = NULL;
+        if (stored) {
+            struct tfs_node node = tomb->node;
+            end_name_locked(s, &node);
+            at--;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
 }
 
 static void finish_job(struct tfs_session *s, struct tfs_job *job, int committed)
 {
+    bool stands = job->edited;
     if (job->result == 0 && committed < 0 && wants_commit(s, job)) {
         job->result = committed;
         if (job->undo && unsaved(s)) /* else the edit gave way, and is in the document no more */
-            tfs_undo(s, job);
+            stands = !tfs_undo(s, job) && stands;
     }
+    if (job->carries)
+        finish_removals(s, job, stands);
     if (job->settle != NULL) {
         pthread_mutex_lock(&s->lock);
         /* Another job of the batch may have moved the chunk. */
@@ -335,21 +388,31 @@ static int64_t next_deadline(struct tfs_session *s)
     return deadline;
 }
 
+/* The tombstone goes: the name shows again, if its file is there. */
+static void end_name_locked(struct tfs_session *s, const struct tfs_node *node)
+{
+    struct tfs_node dir = tfs_tree_parent(s->save, node);
+    tfs_tombstone_remove_locked(s, node);
+    tfs_bump_locked(s, &dir);
+    tfs_stale_id(s, tfs_node_id(&dir));
+}
+
 /* An optional file that did not come back is stored as absent; any other shows again. */
 static int apply_end_tombstone(struct tfs_session *s, struct tfs_job *job)
 {
     struct tfs_error err = {0};
     pthread_mutex_lock(&s->lock);
-    bool still = tfs_tombstone_locked(s, &job->node) != NULL;
+    struct tfs_tombstone *tomb = tfs_tombstone_locked(s, &job->node);
+    bool still = tomb != NULL;
+    bool carried = still && tomb->carrier != NULL; /* what becomes of that edit decides */
     /* The chunk may have been moved meanwhile. */
     if (job->node.scope == TFS_SCOPE_CHUNK)
         job->node.key = s->keys[job->node.slot];
-    struct tfs_node dir = tfs_tree_parent(s->save, &job->node);
     pthread_mutex_unlock(&s->lock);
-    const struct tfs_file *file = tfs_node_file(s->save, &job->node);
-    struct tfs_tombstone *tomb;
     int result = 0;
-    if (still && file != NULL && (file->flags & TFS_FILE_OPTIONAL) != 0)
+    if (carried)
+        return 0;
+    if (still && is_optional(s, &job->node))
         result = tfs_store_absent(s, &job->node, job, &err);
     if (result < 0)
         tfs_log_refusal(s, &job->node, &err);
@@ -360,9 +423,7 @@ static int apply_end_tombstone(struct tfs_session *s, struct tfs_job *job)
     if ((result == -ENOMEM || result == -EBUSY) && !s->stop && tomb != NULL)
         tomb->deadline = tfs_now_ms() + s->options.linger_ms;
     else
-        tfs_tombstone_remove_locked(s, &job->node);
-    tfs_bump_locked(s, &dir);
-    tfs_stale_id(s, tfs_node_id(&dir));
+        end_name_locked(s, &job->node);
     pthread_mutex_unlock(&s->lock);
     return result;
 }
@@ -381,21 +442,39 @@ static bool submit_end(struct tfs_session *s, struct tfs_tombstone *tomb)
     return true;
 }
 
-/* `dir` 0: those that are due, or all at the end; else those of that directory, due or not. False:
- * there is no memory to end them all. */
-static bool end_tombstones_locked(struct tfs_session *s, uint64_t dir, bool all)
+/* Which tombstones end? */
+struct ending {
+    const struct tfs_session *s;
+    bool all;                    /* it is the end */
+    uint64_t dir;                /* those of this directory, due or not; 0: none */
+    const struct tfs_node *file; /* the removals that a barrier on this file covers; NULL: none */
+    int64_t now;                 /* those that were due then; 0: none */
+};
+
+static bool ends(const struct ending *e, const struct tfs_tombstone *tomb)
+{
+    struct tfs_node parent = tfs_tree_parent(e->s->save, &tomb->node);
+    return e->all || (e->dir != 0 && tfs_node_id(&parent) == e->dir) ||
+           (e->file != NULL && tomb->unlinked && is_covered(e->s, e->file, &tomb->node)) ||
+           (e->now != 0 && tomb->holders == 0 && tomb->deadline <= e->now);
+}
+
+/* False: there is no memory to end them all. */
+static bool end_tombstones_locked(struct tfs_session *s, struct ending ending)
 {
     bool ended = true;
     struct tfs_map_cell cell;
-    int64_t now = tfs_now_ms();
+    ending.s = s;
     for (size_t at = 0; tfs_map_next(&s->tombstones, &at, &cell);) {
-        struct tfs_tombstone *tomb = cell.value;
-        struct tfs_node parent = tfs_tree_parent(s->save, &tomb->node);
-        if (dir != 0 ? tfs_node_id(&parent) == dir
-                     : all || (tomb->holders == 0 && tomb->deadline <= now))
-            ended = submit_end(s, tomb) && ended;
+        if (ends(&ending, cell.value))
+            ended = submit_end(s, cell.value) && ended;
     }
     return ended;
+}
+
+bool tfs_end_removals_locked(struct tfs_session *s, const struct tfs_node *file)
+{
+    return end_tombstones_locked(s, (struct ending){.file = file});
 }
 
 /* Shows the names that were not created in a new chunk directory. */
@@ -452,7 +531,7 @@ void tfs_submit_dirty_locked(struct tfs_session *s, bool end)
 
 static void run_timers_locked(struct tfs_session *s)
 {
-    (void)end_tombstones_locked(s, 0, s->stop);
+    (void)end_tombstones_locked(s, (struct ending){.all = s->stop, .now = tfs_now_ms()});
     reveal_due_locked(s);
     if (s->poll_deadline > tfs_now_ms())
         return;
@@ -549,7 +628,7 @@ void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_
     job->barrier = true;
     job->parent = id;
     pthread_mutex_lock(&s->lock);
-    bool ended = end_tombstones_locked(s, id, false);
+    bool ended = end_tombstones_locked(s, (struct ending){.dir = id});
     if (ended)
         tfs_job_submit_locked(s, job);
     pthread_mutex_unlock(&s->lock);

@@ -33,6 +33,7 @@ struct chunk {
     int x;
     char blob[TEXT];
     bool removed[FILES]; /* tombstones */
+    bool unlinked;       /* that of the note is not of a note that was renamed away */
     bool part_removed;
     bool hidden; /* just made: what was not created is absent */
     bool created[FILES];
@@ -211,6 +212,7 @@ static bool reachable(const struct chunk *chunk, enum file file)
 
 static void reveal(struct chunk *chunk, enum file file)
 {
+    chunk->unlinked = chunk->unlinked && file != NOTE;
     chunk->removed[file] = false;
     chunk->created[file] = true;
 }
@@ -259,14 +261,38 @@ static int refuse(void)
     return -EBADMSG;
 }
 
-static int judge(struct node *node)
+/* A removed note is stored as absent. */
+static void end_note(struct chunk *chunk)
+{
+    char words[TEXT];
+    if (in_document(chunk, NOTE)) {
+        show(chunk, WORDS, words);
+        set_blob(chunk, words);
+    }
+    chunk->removed[NOTE] = chunk->unlinked = false;
+}
+
+/* Puts an acceptable text on the chunk, which takes an unlinked note along: did that change it? */
+static bool accept(struct chunk *chunk, enum file file, const char *text)
 {
     char blob[TEXT];
-    struct chunk *chunk = &m.chunks[node->chunk];
+    const struct chunk before = *chunk;
+    if (chunk->unlinked && file != NOTE)
+        end_note(chunk);
+    bool edited = strcmp(chunk->blob, before.blob) != 0;
+    apply(chunk, file, text, blob);
+    edited = edited || strcmp(chunk->blob, blob) != 0;
+    set_blob(chunk, blob);
+    if (!edited)
+        *chunk = before;
+    return edited;
+}
+
+static int judge(struct node *node)
+{
     if (!acceptable(node->file, node->bytes))
         return refuse();
-    apply(chunk, node->file, node->bytes, blob);
-    set_blob(chunk, blob);
+    (void)accept(&m.chunks[node->chunk], node->file, node->bytes);
     node->dirty = false;
     return 0;
 }
@@ -533,6 +559,9 @@ static void step_fsync(void)
     struct open_file *open = some_open();
     if (open == NULL)
         return;
+    struct chunk *chunk = &m.chunks[open->node->chunk];
+    if (open->node->schema && chunk->alive && chunk->unlinked)
+        end_note(chunk);
     int expected = expect_flush(open->node, true);
     int result = sync_file(open->handle);
     AGREE(result == expected, "fsync: %d, not %d", result, expected);
@@ -570,6 +599,7 @@ static void unlink_file(struct chunk *chunk, enum file file)
     if (node != NULL)
         detach(node);
     chunk->removed[file] = true;
+    chunk->unlinked = chunk->unlinked || file == NOTE;
     chunk->created[file] = false;
 }
 
@@ -600,11 +630,8 @@ static void step_sync_directory(void)
     bool part = chance(2) == 0;
     if (chunk == NULL || (part && !part_visible(chunk)))
         return;
-    if (part && chunk->removed[NOTE] && in_document(chunk, NOTE)) {
-        char blob[TEXT];
-        show(chunk, WORDS, blob);
-        set_blob(chunk, blob);
-    }
+    if (part && chunk->removed[NOTE])
+        end_note(chunk);
     for (enum file f = RAW; f < FILES; f++)
         chunk->removed[f] = chunk->removed[f] && (f == NOTE) != part;
     chunk->part_removed = chunk->part_removed && part;
@@ -679,19 +706,21 @@ static void step_move_chunk(void)
     int to = (int)chance(COORDINATES);
     if (chunk == NULL || to == chunk->x)
         return;
-    int from = chunk->x;
+    const struct chunk before = *chunk;
     int expected = chunk_at(to) != NULL ? -EEXIST : 0;
     if (expected == 0) {
+        if (chunk->unlinked)
+            end_note(chunk);
         chunk->x = to;
         m.unsaved = true;
         expected = m.staging ? 0 : commit();
         if (expected < 0) {
-            chunk->x = from;
+            *chunk = before;
             undone();
         }
     }
-    int result = rename_path(path_of(from, ""), path_of(to, ""));
-    AGREE(result == expected, "mv %d %d: %d, not %d", from, to, result, expected);
+    int result = rename_path(path_of(before.x, ""), path_of(to, ""));
+    AGREE(result == expected, "mv %d %d: %d, not %d", before.x, to, result, expected);
 }
 
 /* ---- renaming files -------------------------------------------------------------------------- */
@@ -723,20 +752,17 @@ static void step_rename_away(void)
  * nothing has changed then. */
 static int rename_onto(struct chunk *chunk, enum file file, const char *text)
 {
-    char blob[TEXT], before[TEXT];
+    const struct chunk before = *chunk;
     if (!acceptable(file, text)) {
         /* What waits for the disk has another chance all the same. */
         if (!m.staging)
             (void)commit();
         return refuse();
     }
-    apply(chunk, file, text, blob);
-    strcpy(before, chunk->blob);
-    set_blob(chunk, blob);
-    bool edited = strcmp(before, blob) != 0;
+    bool edited = accept(chunk, file, text);
     int result = m.staging ? 0 : commit();
     if (result < 0 && edited) {
-        strcpy(chunk->blob, before);
+        *chunk = before;
         undone();
     }
     return result;
@@ -813,6 +839,7 @@ static void step_rename_schema(void)
     }
     attach(node, to, target, there ? shown : NULL);
     from->removed[file] = true;
+    from->unlinked = from->unlinked || file == NOTE;
 }
 
 /* ---- the disk -------------------------------------------------------------------------------- */
@@ -867,11 +894,8 @@ static void finish(void)
 {
     for (int x = 0; x < COORDINATES; x++) {
         struct chunk *chunk = chunk_at(x);
-        char words[TEXT];
-        if (chunk == NULL || !chunk->removed[NOTE] || !in_document(chunk, NOTE))
-            continue;
-        show(chunk, WORDS, words);
-        set_blob(chunk, words);
+        if (chunk != NULL && chunk->removed[NOTE])
+            end_note(chunk);
     }
     (void)commit();
     AGREE(tfs_session_finish(session) == 0, "something was not saved: %s", messages);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Names that are not of the save: files and directories in memory, their cap, and names of the save that are
-# taken away for a while (tombstones) or for good (optional files).
+# taken away for a while (whiteouts) or for good (optional files).
 . "$(dirname "$0")/lib.sh"
 
 ordinary_files() {
@@ -279,6 +279,37 @@ open(a[1], "wb").write(get(a[2]))' "$M/chunks/$C/lights" "$D/then" "$S"
     down
 }
 
+# Edits of the chunk take the removal along: what is in the save then is what a kill would leave.
+removed_with_an_edit() {
+    up
+    want rm "$M/chunks/$C/lights/sky.txt"
+    echo "$V,base:beside_a_removal" >>"$M/chunks/$C/voxels.csv"
+    want cp "$S" "$D/then"
+    same 'sky in the save then' "$(region sky "$D/then" ${V//,/ })" NONE
+    same 'block in the save then' "$(region block "$D/then" ${V//,/ })" base:beside_a_removal
+    want rm "$M/chunks/$C/lights/block.txt"
+    want sed -i s/base:beside_a_removal/base:of_the_root/ "$M/palette.txt"
+    want cp "$S" "$D/then"
+    same 'light in the save then' "$(region light "$D/then" ${V//,/ })" NONE
+    same 'block in the save then' "$(region block "$D/then" ${V//,/ })" base:of_the_root
+    wants_not [ -e "$M/chunks/$C/lights/sky.txt" ]
+    down
+}
+
+removed_at_fsync_of_another_file() {
+    up
+    want rm "$M/chunks/$C/lights/sky.txt"
+    want sync "$M/chunks/$C/voxels.csv"
+    want cp "$S" "$D/then"
+    same 'sky in the save then' "$(region sky "$D/then" ${V//,/ })" NONE
+    want rm "$M/chunks/$C/lights/block.txt"
+    want sync "$M/info.txt"
+    want cp "$S" "$D/then"
+    same 'light in the save then' "$(region light "$D/then" ${V//,/ })" NONE
+    down
+    changes "changed $C sky light"
+}
+
 removed_and_brought_back() {
     up
     cp "$M/chunks/$C/lights/sky.txt" "$D/sky.txt"
@@ -373,6 +404,8 @@ try 'a file that was moved away comes back' moved_away_comes_back
 try 'a removed name is created anew' created_anew
 try 'rm of an optional file' removed_for_good
 try 'fsync of the directory ends the wait' removed_at_fsync_of_the_directory
+try 'an edit of the chunk ends it' removed_with_an_edit
+try 'fsync of another file ends it' removed_at_fsync_of_another_file
 try 'an optional file removed and brought back' removed_and_brought_back
 try 'entities.bin' entities_come_and_go
 try 'views agree when close comes back' views_agree

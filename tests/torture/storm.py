@@ -202,6 +202,35 @@ class Names:
         self.listed = True
 
 
+class Lights:
+    """Sky light, which goes and comes, and block light, whose edit takes the removal along."""
+
+    def __init__(self, chunk):
+        self.file, self.slot = 'chunks/%s/lights/' % chunk, None
+
+    def judge(self, mount):
+        sky, block = (read(path)[:12] if os.path.exists(path) else None for path in self.paths(mount))
+        self.slot = self.slot or Slot((sky, block))
+        self.slot.judge((sky, block), self.file)
+
+    def paths(self, mount):
+        return [os.path.join(mount, self.file, name) for name in ('sky.txt', 'block.txt')]
+
+    def compare(self, *_):
+        pass
+
+    def edit(self, r, mount):
+        sky, block = self.paths(mount)
+        (_, lit), = self.slot.known
+        if not os.path.exists(sky):
+            self.slot.set((b'fill 7\n', lit), lambda: write(sky, b'fill 7\n', os.O_WRONLY | os.O_CREAT))
+            return
+        new = b'fill %03x\n' % r.randrange(4096)
+        self.slot.known.add((None, lit))  # two seconds later, or with an edit of another writer
+        os.unlink(sky)
+        self.slot.set((None, new), lambda: write_somehow(r, block, new))
+
+
 class Chunk:
     """A chunk that comes and goes."""
 
@@ -254,6 +283,8 @@ class Kind:
         names = chunk_names(save)
         still = 'chunks/%s/raw.bin' % names.pop() if len(names) > 1 else 'chunks/%s/metadata.txt' % names[0]
         editors = [Voxels(r, name, self.edge, self.values, self.columns) for name in names[:3]]
+        if self.name.startswith('cosmic'):
+            editors[-1] = Lights(names[0])
         return editors + ([Chunk(self.free)] if self.free else []), still
 
 
