@@ -15,6 +15,7 @@
 
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "formats/doc.h"
 
 struct tfs_save;
@@ -215,6 +216,10 @@ struct tfs_container {
     int (*changed)(struct tfs_save *save, struct tfs_error *err);
     /* Reads it again into save->doc; slots of chunks that are still there are kept. */
     int (*reload)(struct tfs_save *save, struct tfs_error *err);
+    /* The hash of what the save holds, as it was read or committed; ESTALE when another program
+     * changed it since. NULL: a commit is a transaction, or writes several files: edits of such a
+     * save are not kept in a journal. */
+    int (*hash)(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err);
     void (*close)(struct tfs_save *save); /* frees save->own; save->doc goes by itself */
 
     /* `commit` itself judges, by what it changes alone, whether a save that others changed
@@ -222,6 +227,13 @@ struct tfs_container {
     bool judges_changes;
 
     const struct tfs_file_codec *file; /* containers that are one file: formats/whole_file.h */
+};
+
+/* Whoever keeps a journal hears what a rewrite of the save made before it takes the old one's
+ * place; a failure ends the commit. NULL: nobody does. */
+struct tfs_rewrite {
+    int (*finished)(void *arg, struct tfs_hash hash, struct tfs_error *err);
+    void *arg;
 };
 
 /* An opened save. */
@@ -237,6 +249,7 @@ struct tfs_save {
     const char *_Atomic read_only;
     struct tfs_sentence *sentences; /* those that read_only ever was */
     struct tfs_doc *doc;            /* what is on disk */
+    struct tfs_rewrite rewrite;     /* for containers with `hash` */
     void *own;                      /* the container's */
     void *memo; /* the format's: what its lenses remember; thread-safe by itself */
 };

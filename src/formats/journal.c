@@ -9,9 +9,10 @@ enum chunk_flags {
     CHUNK_REMOVED = 1,
     CHUNK_BLOB = 2,
     CHUNK_EXTRA = 4,
+    CHUNK_PLACE = 8,
 };
 
-#define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA)
+#define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_PLACE)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -36,17 +37,23 @@ static void put_key(struct tfs_buf *out, struct tfs_key key)
     tfs_buf_u32le(out, (uint32_t)key.z);
 }
 
-static int put_stored(struct maker *m, const struct tfs_chunk *chunk)
+/* The place goes along only where the edit gave the chunk another one: a rewrite may number the
+ * others anew. */
+static int put_stored(struct maker *m, const struct tfs_chunk *before,
+                      const struct tfs_chunk *chunk)
 {
+    const bool placed = before == NULL || before->place != chunk->place;
     struct tfs_blob *blob = NULL;
 
     if (tfs_chunk_load(m->save, chunk, &blob, m->err) < 0)
         return m->err->code;
     put_key(m->out, chunk->key);
-    tfs_buf_u8(m->out, CHUNK_BLOB | (chunk->extra != NULL ? CHUNK_EXTRA : 0));
+    tfs_buf_u8(m->out, (uint8_t)(CHUNK_BLOB | (chunk->extra != NULL ? CHUNK_EXTRA : 0) |
+                                 (placed ? CHUNK_PLACE : 0)));
     tfs_buf_u32le(m->out, chunk->tag);
     tfs_buf_u32le(m->out, chunk->flags);
-    tfs_buf_u64le(m->out, chunk->place);
+    if (placed)
+        tfs_buf_u64le(m->out, chunk->place);
     put_blob(m->out, blob);
     if (chunk->extra != NULL)
         put_blob(m->out, chunk->extra);
@@ -60,7 +67,7 @@ static int put_change(void *arg, const struct tfs_chunk *before, const struct tf
 
     m->count++;
     if (after != NULL)
-        return put_stored(m, after);
+        return put_stored(m, before, after);
     put_key(m->out, before->key);
     tfs_buf_u8(m->out, CHUNK_REMOVED);
     return 0;
@@ -130,35 +137,26 @@ static int remove_chunk(struct tfs_edit *edit, struct tfs_key key, struct tfs_er
     return tfs_doc_find(tfs_edit_doc(edit), key) == NULL ? 0 : tfs_edit_remove(edit, key, err);
 }
 
-/* A chunk that is there keeps its place in the order of the save, which a rewrite may have numbered
- * anew. */
-static int put_chunk(struct tfs_edit *edit, struct tfs_chunk *chunk, struct tfs_error *err)
-{
-    const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(edit), chunk->key);
-
-    if (old != NULL)
-        chunk->place = old->place;
-    return tfs_edit_put(edit, chunk, err);
-}
-
 static int apply_chunk(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_blob *bytes,
                        struct tfs_error *err)
 {
     struct tfs_chunk chunk = {.key = take_key(c), .slot = TFS_SLOT_NONE};
+    const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(edit), chunk.key);
     unsigned flags = tfs_take_u8(c);
 
     if (c->failed || (flags & ~(unsigned)CHUNK_FLAGS) != 0)
         return fail_record(err);
     if (flags == CHUNK_REMOVED)
         return remove_chunk(edit, chunk.key, err);
-    if ((flags & CHUNK_REMOVED) != 0 || (flags & CHUNK_BLOB) == 0)
+    if ((flags & CHUNK_REMOVED) != 0 || (flags & CHUNK_BLOB) == 0 ||
+        (old == NULL && (flags & CHUNK_PLACE) == 0))
         return fail_record(err);
     chunk.tag = tfs_take_u32le(c);
     chunk.flags = tfs_take_u32le(c);
-    chunk.place = tfs_take_u64le(c);
+    chunk.place = (flags & CHUNK_PLACE) != 0 ? tfs_take_u64le(c) : old->place;
     if (take_blob(c, bytes, &chunk.blob, err) == 0 &&
         ((flags & CHUNK_EXTRA) == 0 || take_blob(c, bytes, &chunk.extra, err) == 0))
-        put_chunk(edit, &chunk, err);
+        tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(chunk.blob);
     tfs_blob_unref(chunk.extra);
     return err->code;

@@ -96,6 +96,22 @@ int tfs_whole_file_changed(struct tfs_save *save, struct tfs_error *err)
     return tfs_file_changed(save->path, &own->file.st, err);
 }
 
+int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err)
+{
+    const struct whole_file *own = save->own;
+    struct tfs_hash found;
+    struct stat now;
+
+    if (tfs_hash_file(own->file.fd, &found, err) < 0)
+        return err->code;
+    if (fstat(own->file.fd, &now) < 0)
+        return tfs_fail_errno(err, "cannot be examined");
+    if (!tfs_file_same(&now, &own->file.st))
+        return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
+    *hash = found;
+    return 0;
+}
+
 /* The save holds `doc` now, in the open file `file`. Takes both over. */
 static void adopt(struct tfs_save *save, struct tfs_file_handle file, struct tfs_doc *doc)
 {
@@ -192,7 +208,8 @@ static int check_changed(void *arg, const struct tfs_chunk *before, const struct
 }
 
 /* Reads the temp file back: all chunks must be the intended ones, and those that differ from what
- * the save holds now must decode. *adopted: what the save holds from then on. */
+ * the save holds now must decode. Whoever keeps a journal is told of them. *adopted: what the save
+ * holds from then on. */
 static int verify(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
                   struct tfs_doc **adopted, struct tfs_error *err)
 {
@@ -214,7 +231,8 @@ static int verify(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replace
     }
     if (why.code != 0)
         fail_verify(&why, err);
-    else
+    else if (save->rewrite.finished == NULL ||
+             save->rewrite.finished(save->rewrite.arg, tfs_hash_of(tfs_blob_span(bytes)), err) == 0)
         *adopted = tfs_doc_ref(save->container->file->rereads ? written : doc);
     tfs_doc_unref(written);
     tfs_blob_unref(bytes);

@@ -32,6 +32,7 @@ int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err);
 int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
 int tfs_whole_file_changed(struct tfs_save *save, struct tfs_error *err);
 int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err);
+int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err);
 void tfs_whole_file_close(struct tfs_save *save);
 
 /* Did the last commit replace the file, but could not make its directory durable? Then a commit of

@@ -235,6 +235,7 @@ const struct tfs_container tfs_cosmic_reach_region = {
     .commit = tfs_whole_file_commit,
     .changed = tfs_whole_file_changed,
     .reload = tfs_whole_file_reload,
+    .hash = tfs_whole_file_hash,
     .close = tfs_whole_file_close,
     .file = &region_codec,
 };

@@ -426,6 +426,7 @@ const struct tfs_container tfs_godot_region_container = {
     .commit = region_commit,
     .changed = tfs_whole_file_changed,
     .reload = region_reload,
+    .hash = tfs_whole_file_hash,
     .close = region_close,
     .file = &codec,
 };

@@ -177,6 +177,7 @@ const struct tfs_container tfs_godot_block_container = {
     .commit = tfs_whole_file_commit,
     .changed = tfs_whole_file_changed,
     .reload = single_reload,
+    .hash = tfs_whole_file_hash,
     .close = single_close,
     .file = &codec,
 };

@@ -301,6 +301,7 @@ const struct tfs_container tfs_rbx_xml_container = {
     .commit = tfs_whole_file_commit,
     .changed = tfs_whole_file_changed,
     .reload = tfs_whole_file_reload,
+    .hash = tfs_whole_file_hash,
     .close = tfs_whole_file_close,
     .file = &xml_codec,
 };
