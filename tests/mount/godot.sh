@@ -107,6 +107,22 @@ other_region_untouched() {
     want voxel check "$S"
 }
 
+# As far as the engine goes, at every level.
+farthest() {
+    local far=33554431_-33554431_0 name
+    up
+    want mkdir -p "$M/chunks/$far" "$M/lods/1/chunks/$far"
+    for name in 33554432_0_0 0_-33554432_0 200000000_0_0 0_0_-2147483648; do
+        same "mkdir $name" "$(py 'print(err(os.mkdir, a[0]), err(os.mkdir, a[1]), err(os.rename, a[2], a[0]))' \
+            "$M/chunks/$name" "$M/lods/1/chunks/$name" "$M/chunks/$C")" 'EINVAL EINVAL EINVAL'
+        logged "^chunks/$name: the engine knows no chunk with [xyz] = [-0-9]*, only -33554431 to 33554431$"
+    done
+    logged '^lods/1/chunks/200000000_0_0: the engine knows no chunk with x = 200000000'
+    down
+    differs "added $far,added lods/1/$far"
+    want voxel check "$S"
+}
+
 levels_of_regions() {
     mkdir "$S/regions/lod2"
     cp "$S/regions/lod0/r.0.0.0.vxr" "$S/regions/lod2/r.-1.0.0.vxr"
@@ -288,6 +304,7 @@ try 'folder: a new region has the owner of meta.vxrm' owner_of_regions
 try 'folder: regions without an edit' other_region_untouched
 try 'folder: levels of detail' levels_of_regions
 levels folder
+try 'folder: farther than the engine goes' farthest
 try 'folder: a crash between two files' crash_between_files
 try 'folder: changed by others' folder_changed_outside
 try 'folder: meta.vxrm that disagrees' disagreeing_meta

@@ -59,6 +59,7 @@ enum tfs_godot_case_byte {
 
 /* Levels of detail, block sizes, regions. */
 #define TFS_GODOT_LODS     24
+#define TFS_GODOT_FARTHEST 33554431 /* block coordinate, either way and at every level */
 #define TFS_GODOT_PO2_MIN  1
 #define TFS_GODOT_PO2_MAX  8
 #define TFS_GODOT_SIDE_MAX 65535

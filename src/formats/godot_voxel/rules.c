@@ -13,10 +13,13 @@
 static int check_axis(const struct tfs_godot_rules *rules, unsigned axis, int32_t at,
                       struct tfs_error *err)
 {
-    if (at >= rules->low[axis] && at <= rules->high[axis])
-        return 0;
-    return tfs_fail(err, -EINVAL, "%s holds no chunk with %c = %d, only %d to %d", rules->place,
-                    "xyz"[axis], at, rules -> low[axis], rules -> high[axis]);
+    if (at < rules->low[axis] || at > rules->high[axis])
+        return tfs_fail(err, -EINVAL, "%s holds no chunk with %c = %d, only %d to %d", rules->place,
+                        "xyz"[axis], at, rules -> low[axis], rules -> high[axis]);
+    if (at < -TFS_GODOT_FARTHEST || at > TFS_GODOT_FARTHEST)
+        return tfs_fail(err, -EINVAL, "the engine knows no chunk with %c = %d, only %d to %d",
+                        "xyz"[axis], at, -TFS_GODOT_FARTHEST, TFS_GODOT_FARTHEST);
+    return 0;
 }
 
 bool tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs,
