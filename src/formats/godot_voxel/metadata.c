@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "formats/godot_voxel/metadata_items.h"
-#include "formats/godot_voxel/variant.h"
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
@@ -183,6 +182,80 @@ int tfs_godot_metadata_read(const struct tfs_godot_block *block, struct tfs_godo
         return 0;
     tfs_godot_items_release(items);
     return result;
+}
+
+/* ---- what would read otherwise --------------------------------------------------------------- */
+
+static const char *misread_variant(unsigned version, struct tfs_span bytes, unsigned *engines)
+{
+    unsigned readers = 0;
+
+    for (unsigned engine = TFS_GODOT_ENGINE_3; engine <= TFS_GODOT_ENGINE_4; engine++)
+        readers |= (unsigned)tfs_godot_variant_valid(bytes, engine) << engine;
+    if (version == TFS_GODOT_VERSION_MAX)
+        return (readers >> TFS_GODOT_ENGINE_4 & 1) != 0 ? NULL : "this is not one whole Variant";
+    if (is_nil(bytes))
+        return "this Variant is Nil, which is no item: write `empty`";
+    if (readers == 0)
+        return "this is not one whole Variant";
+    *engines &= readers;
+    return *engines != 0 ? NULL : "this Variant is of another engine than those of the lines above";
+}
+
+/* What an item of version 4 is that has these bytes from its type byte on. */
+static enum tfs_godot_item_type type_of_4(struct tfs_span bytes)
+{
+    struct tfs_cursor c = tfs_cursor_init(bytes);
+    struct tfs_godot_item item = {0};
+
+    take_item_4(&c, &item);
+    return item.type;
+}
+
+/* The whole section of versions 2 and 3. */
+static int is_opaque_3(const struct tfs_godot_block *block, struct tfs_span bytes, bool *opaque,
+                       struct tfs_error *err)
+{
+    struct tfs_godot_block probe = *block;
+    struct tfs_godot_items items;
+
+    probe.metadata = bytes;
+    if (tfs_godot_metadata_read(&probe, &items, err) < 0)
+        return err->code;
+    *opaque = items.count == 1 && items.items[0].type == TFS_GODOT_ITEM_OPAQUE;
+    tfs_godot_items_release(&items);
+    return 0;
+}
+
+static int is_opaque(const struct tfs_godot_block *block, const struct tfs_godot_item *item,
+                     bool *opaque, struct tfs_error *err)
+{
+    if (block->version < TFS_GODOT_VERSION_MAX)
+        return is_opaque_3(block, item->bytes, opaque, err);
+    *opaque = item->bytes.size == 0 ? item->voxel : type_of_4(item->bytes) == TFS_GODOT_ITEM_OPAQUE;
+    return 0;
+}
+
+int tfs_godot_item_misread(const struct tfs_godot_block *block, const struct tfs_godot_item *item,
+                           unsigned *engines, const char **why, struct tfs_error *err)
+{
+    struct tfs_cursor c = tfs_cursor_init(item->bytes);
+    struct tfs_godot_item position;
+    bool good = true;
+
+    *why = NULL;
+    if (item->type == TFS_GODOT_ITEM_VARIANT) {
+        *why = misread_variant(block->version, item->bytes, engines);
+        return 0;
+    }
+    if (item->type == TFS_GODOT_ITEM_OPAQUE && is_opaque(block, item, &good, err) < 0)
+        return err->code;
+    if (item->type == TFS_GODOT_ITEM_REST)
+        good = item->bytes.size > 0 && !take_position(&c, block, &position);
+    if (!good)
+        *why = item->bytes.size == 0 ? "hex digits are missing"
+                                     : "the game can read this: write the items that it says";
+    return 0;
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */

@@ -85,6 +85,8 @@ struct parser {
     struct tfs_buf bytes;         /* of all items; room for them was made at the start */
     struct tfs_godot_items items; /* as typed */
     struct tfs_line last;         /* the line that takes everything behind it, if there is one */
+    unsigned engines;             /* that read the Variants so far */
+    struct tfs_line newer; /* the first Variant that Godot 3 does not read, if there is one */
 };
 
 static int hex_digit(uint8_t c)
@@ -96,26 +98,41 @@ static int hex_digit(uint8_t c)
 }
 
 /* The bytes of a word of hex digits; of no word, none. */
-static int take_hex(struct parser *p, struct tfs_line *line, struct tfs_span *bytes,
-                    struct tfs_error *err)
+static int parse_hex(struct parser *p, const struct tfs_line *word, struct tfs_span *bytes,
+                     struct tfs_error *err)
 {
-    struct tfs_line word = *line;
     uint8_t *at = p->bytes.data + p->bytes.size;
 
-    *bytes = (struct tfs_span){at, 0};
-    if (!tfs_line_word(line, &word))
-        return 0;
-    for (size_t i = 0; i < word.text.size; i++) {
-        int digit = hex_digit(word.text.data[i]);
-        if (digit < 0 || word.text.size % 2 != 0) {
+    for (size_t i = 0; i < word->text.size; i++) {
+        int digit = hex_digit(word->text.data[i]);
+        if (digit < 0 || word->text.size % 2 != 0) {
             char found[TFS_QUOTED];
-            return tfs_fail_line(err, &word, "%s is not an even number of hex digits",
-                                 tfs_name_quote(word.text, found));
+            return tfs_fail_line(err, word, "%s is not an even number of hex digits",
+                                 tfs_name_quote(word->text, found));
         }
         at[i / 2] = (uint8_t)(i % 2 == 0 ? digit << 4 : at[i / 2] | digit);
     }
-    bytes->size = word.text.size / 2;
+    *bytes = (struct tfs_span){at, word->text.size / 2};
     p->bytes.size += bytes->size;
+    return 0;
+}
+
+/* The value of an item whose type is known: it must read back as that. */
+static int take_hex(struct parser *p, struct tfs_line *line, struct tfs_godot_item *item,
+                    struct tfs_error *err)
+{
+    struct tfs_line word = *line;
+    const char *why;
+
+    if (!tfs_line_word(line, &word))
+        word.text.size = 0;
+    if (parse_hex(p, &word, &item->bytes, err) < 0 ||
+        tfs_godot_item_misread(p->block, item, &p->engines, &why, err) < 0)
+        return err->code;
+    if (why != NULL)
+        return tfs_fail_line(err, &word, "%s", why);
+    if ((p->engines >> TFS_GODOT_ENGINE_3 & 1) == 0 && p->newer.number == 0)
+        p->newer = word;
     return 0;
 }
 
@@ -214,7 +231,7 @@ static int take_type(struct parser *p, struct tfs_line *line, struct tfs_godot_i
             return err->code;
         item->custom = (uint8_t)custom;
     }
-    return take_hex(p, line, &item->bytes, err);
+    return take_hex(p, line, item, err);
 }
 
 static int parse_line(struct parser *p, struct tfs_line line, struct tfs_godot_item *item,
@@ -226,7 +243,7 @@ static int parse_line(struct parser *p, struct tfs_line line, struct tfs_godot_i
     tfs_line_word(&line, &word);
     if (tfs_span_equal(word.text, tfs_span_of("rest"))) {
         item->type = TFS_GODOT_ITEM_REST;
-        if (check_version(p, &word, item, err) < 0 || take_hex(p, &line, &item->bytes, err) < 0)
+        if (check_version(p, &word, item, err) < 0 || take_hex(p, &line, item, err) < 0)
             return err->code;
     } else if (tfs_span_equal(word.text, tfs_span_of("voxel"))) {
         if (take_position(p, &line, item, err) < 0 || take_type(p, &line, item, err) < 0)
@@ -368,21 +385,26 @@ static int reads_as(const struct tfs_godot_block *block, struct tfs_span section
     return err->code;
 }
 
+/* The engine writes no section that says nothing. */
+static bool says_nothing(const struct tfs_godot_items *items)
+{
+    return items->count == 0 || (items->count == 1 && is_empty_block(&items->items[0]));
+}
+
 static int encode(const struct parser *p, struct tfs_buf *section, struct tfs_error *err)
 {
     struct tfs_godot_items sorted = {0};
     bool same = false;
 
-    if (put_in_order(&p->items, &sorted, err) < 0)
+    if (put_in_order(&p->items, &sorted, err) < 0 || says_nothing(&sorted))
         goto out;
     tfs_godot_items_encode(&sorted, p->block->version, section);
     if (tfs_buf_check(section, err) < 0 ||
         reads_as(p->block, tfs_buf_span(section), &sorted, &same, err) < 0)
         goto out;
+    /* Each item reads back as it is: only Godot 3 may find others in Variants of Godot 4. */
     if (!same)
-        tfs_fail(err, -EBADMSG,
-                 "the game would not read this metadata as it is written here: a variant is not "
-                 "one whole value, or an opaque or rest part can be read");
+        tfs_fail_line(err, &p->newer, "Godot 3 would find other items in this metadata");
 out:
     tfs_godot_items_release(&sorted);
     return err->code;
@@ -404,7 +426,7 @@ static int make_section(struct parser *p, struct tfs_buf *section, struct tfs_er
 int tfs_godot_metadata_parse(const struct tfs_godot_block *block, struct tfs_span text,
                              struct tfs_buf *section, struct tfs_error *err)
 {
-    struct parser p = {.block = block};
+    struct parser p = {.block = block, .engines = TFS_GODOT_ANY_ENGINE};
     struct tfs_lines lines;
 
     /* Spans of items point into `bytes`, which must not move: an item has fewer bytes than its
