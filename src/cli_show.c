@@ -92,8 +92,9 @@ static void check_notes(struct check *check)
     }
 }
 
-static void print_damage(struct check *check, const struct tfs_chunk *chunk,
-                         const struct tfs_error *err)
+/* What was found in a chunk. */
+static void print_chunk(struct check *check, const char *kind, const struct tfs_chunk *chunk,
+                        const struct tfs_error *err)
 {
     struct tfs_node node = {
         .scope = TFS_SCOPE_CHUNK, .key = chunk->key, .slot = chunk->slot, .file = -1};
@@ -103,18 +104,24 @@ static void print_damage(struct check *check, const struct tfs_chunk *chunk,
     tfs_tree_path(check->save, check->save->doc, &node, &path);
     tfs_buf_u8(&path, 0);
     tfs_error_format(err, path.failed ? NULL : (const char *)path.data, text, sizeof(text));
-    print_finding(check, "damaged", text);
+    print_finding(check, kind, text);
     tfs_buf_release(&path);
 }
 
 static void check_chunk(struct check *check, const struct tfs_chunk *chunk)
 {
     const struct tfs_tree *tree = check->save->tree;
-    struct tfs_error err = {0};
+    struct tfs_error warning = {0}, err = {0};
 
     /* A chunk that was found damaged on opening has its note. */
-    if ((chunk->flags & TFS_CHUNK_DAMAGED) ||
-        !tree->chunk_check(check->save, check->save->doc, chunk->key, &err))
+    if (chunk->flags & TFS_CHUNK_DAMAGED)
+        return;
+    tree->chunk_check(check->save, check->save->doc, chunk->key, &warning, &err);
+    if (warning.code) {
+        check->warnings++;
+        print_chunk(check, "warning", chunk, &warning);
+    }
+    if (!err.code)
         return;
     if (err.code == -ENOMEM) {
         no_memory(check);
@@ -122,7 +129,7 @@ static void check_chunk(struct check *check, const struct tfs_chunk *chunk)
     }
     check->damaged++;
     check->status = tfs_status_worst(check->status, tfs_status_of(err.code));
-    print_damage(check, chunk, &err);
+    print_chunk(check, "damaged", chunk, &err);
 }
 
 static void check_chunks(struct check *check)

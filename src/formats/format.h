@@ -142,10 +142,11 @@ struct tfs_tree {
      * NULL: it decodes. */
     int (*chunk_damaged)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key);
 
-    /* Decodes the whole chunk: what `check` runs on every chunk and a commit on every changed
-     * one. */
+    /* Decodes the whole chunk: what `check` runs on every chunk and a commit on every changed one.
+     * `warning` (NULL: nobody listens) is set to what is tolerated and kept, but makes the game
+     * fail. */
     int (*chunk_check)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *err);
+                       struct tfs_error *warning, struct tfs_error *err);
 
     /* Brings all chunks, and what holds them, to the newest version of the format: *count of them.
      * What cannot be brought there is told to `refused` and stays. NULL: there is nothing to

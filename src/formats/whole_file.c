@@ -204,7 +204,7 @@ static int check_changed(void *arg, const struct tfs_chunk *before, const struct
     (void)before;
     if (after == NULL || c->save->tree->chunk_check == NULL)
         return 0;
-    return c->save->tree->chunk_check(c->save, c->written, after->key, c->err);
+    return c->save->tree->chunk_check(c->save, c->written, after->key, NULL, c->err);
 }
 
 /* Reads the temp file back: all chunks must be the intended ones, and those that differ from what

@@ -36,6 +36,38 @@ region other --chunks 1
 run 2 "a save of another format is not upgraded" upgrade other
 says err 'saves of cosmic_reach are not upgraded' "upgrade says so"
 
+# ---- metadata that the engine cannot read
+# metadata NAME VERSION HEX: a bare block with this section.
+metadata() {
+    python3 -c 'import sys
+section = bytes.fromhex(sys.argv[3])
+head = bytes([int(sys.argv[2])]) + bytes.fromhex("100010001000")
+channels = bytes.fromhex("110000 11ff7f 0100 111032 110f00 0100 0100 0100")
+data = head + channels + len(section).to_bytes(4, "little") + section + bytes.fromhex("0df00d90")
+open(sys.argv[1], "wb").write(data)' "$@"
+}
+metadata fine 4 '01 0700000000000000 0100 0200 0f00 00'
+run 0 "metadata as the engine writes it is fine" check fine
+says out 'fine: godot_voxel: 1 chunks, 0 damaged, 0 warnings' "and without a warning"
+while IFS='|' read -r version section sentence; do
+    metadata strange "$version" "$section"
+    cp strange before
+    run 0 "a section $section passes" check strange
+    says out "^strange: warning: chunks/0_0_0: the metadata $sentence" "with a warning that says where"
+    says out '1 chunks, 0 damaged, 1 warning' "which is counted"
+    same strange before "nothing was written"
+done <<'END'
+4|00 1000 0000 0000 00|has at byte 32 of the block the position 16 0 0, which lies outside: the engine drops
+4|00 0100 0000 0000 05 ff|has at byte 38 of the block an item that the engine cannot read
+4|00 0100 02|ends at byte 32 of the block in 3 bytes that are no position
+2|0100|has at byte 31 of the block an item that the engine cannot read
+4||has at byte 27 of the block the size 0: the engine reads on
+END
+"$TOOLS/make_voxel" folder outside 1
+mv outside/regions/lod0/r.0.0.0.vxr outside/regions/lod0/r.8388608.0.0.vxr
+run 0 "chunks farther out than the engine goes pass" check outside
+says out '^outside: warning: chunks/33554432_0_0: the engine knows no chunk with x = 33554432, only' "with a warning"
+
 # ---- put with -o upgrade
 "$TOOLS/make_voxel" block old 2
 run 0 "an edit with upgrade" put -o upgrade old chunks/0_0_0/channels/data5.txt <<<'fill 9'

@@ -73,7 +73,7 @@ static bool is_damaged(struct lens_check *c, const struct tfs_node *node)
     struct tfs_error err = {0};
 
     return node->scope == TFS_SCOPE_CHUNK &&
-           c->save->tree->chunk_check(c->save, c->doc, node->key, &err) < 0;
+           c->save->tree->chunk_check(c->save, c->doc, node->key, NULL, &err) < 0;
 }
 
 /* Writing back what reads is no edit. */
@@ -99,7 +99,7 @@ static void check_put_back(struct lens_check *c, const struct tfs_node *node)
 static bool is_sound(struct lens_check *c, struct tfs_key key)
 {
     struct tfs_error err = {0};
-    int result = c->save->tree->chunk_check(c->save, c->doc, key, &err);
+    int result = c->save->tree->chunk_check(c->save, c->doc, key, NULL, &err);
 
     if (result < 0)
         require_sentence(&err, result);

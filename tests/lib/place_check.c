@@ -15,7 +15,7 @@ static void check_chunk(struct place_case *c, const struct tfs_chunk *chunk)
 {
     const struct tfs_key key = chunk->key;
     struct tfs_error err = {0};
-    REQUIRE(tfs_rbx_tree.chunk_check(&c->save, c->doc, key, &err) == 0);
+    REQUIRE(tfs_rbx_tree.chunk_check(&c->save, c->doc, key, NULL, &err) == 0);
     for (unsigned i = 0; i < tfs_rbx_tree.chunk_count && chunk->tag <= LOG2_MAX; i++) {
         const struct tfs_lens *lens = tfs_rbx_tree.chunk_files[i].lens;
         const struct tfs_doc *before = c->doc;

@@ -637,7 +637,7 @@ START_TEST(what_was_written_is_read_again)
     check_heights();
     for (size_t i = 0; i < c.doc->count; i++)
         ck_assert_int_eq(
-            c.save->tree->chunk_check(c.save, c.doc, tfs_doc_at(c.doc, i)->key, &c.err), 0);
+            c.save->tree->chunk_check(c.save, c.doc, tfs_doc_at(c.doc, i)->key, NULL, &c.err), 0);
     reopen();
     check_heights();
 }

@@ -432,7 +432,7 @@ START_TEST(damaged_block_shows_its_bytes_and_leaves_the_others_writable)
     ck_assert_int_eq(godot_open(&c, scratch_path("region.vxr")), 0);
     ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, at_100));
     ck_assert(!c.save->tree->chunk_damaged(c.save, c.doc, at_000));
-    ck_assert_int_eq(c.save->tree->chunk_check(c.save, c.doc, at_100, &err), -EBADMSG);
+    ck_assert_int_eq(c.save->tree->chunk_check(c.save, c.doc, at_100, NULL, &err), -EBADMSG);
     ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "damaged: chunks/1_0_0: "));
     struct tfs_buf raw = godot_get(&c, at_100, "raw.bin");
     ck_assert_mem_eq(raw.data, file.data + BEGIN + SECTOR + 4, raw.size);
@@ -522,7 +522,8 @@ START_TEST(region_with_any_byte_changed_does_no_harm)
             continue;
         }
         for (size_t n = 0; n < opened->doc->count; n++)
-            opened->tree->chunk_check(opened, opened->doc, tfs_doc_at(opened->doc, n)->key, &err);
+            opened->tree->chunk_check(opened, opened->doc, tfs_doc_at(opened->doc, n)->key, NULL,
+                                      &err);
         tfs_save_close(opened);
     }
     tfs_buf_release(&file);

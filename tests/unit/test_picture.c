@@ -628,8 +628,8 @@ START_TEST(what_was_written_is_read_again)
     }
     for (size_t i = 0; i < t.doc->count; i++)
         ck_assert_msg(
-            t.save.tree->chunk_check(&t.save, t.doc, tfs_doc_at(t.doc, i)->key, &t.err) == 0, "%s",
-            t.err.text);
+            t.save.tree->chunk_check(&t.save, t.doc, tfs_doc_at(t.doc, i)->key, NULL, &t.err) == 0,
+            "%s", t.err.text);
 }
 END_TEST
 

@@ -111,9 +111,10 @@ static int toy_committed(struct tfs_save *save, const struct tfs_doc *before,
 }
 
 static int toy_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                     struct tfs_error *e)
+                     struct tfs_error *warning, struct tfs_error *e)
 {
     (void)save;
+    (void)warning;
     if (blob_is(tfs_doc_find(doc, key)->blob, "!bad"))
         return tfs_fail(e, -EBADMSG, "chunk %d_0_0 makes no sense", key.x);
     return 0;

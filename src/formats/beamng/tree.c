@@ -156,7 +156,7 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *err)
+                       struct tfs_error *warning, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
     const struct tfs_ter_layout *layout = tfs_terrain_layout(doc);
@@ -164,6 +164,7 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
     size_t size = tfs_tile_samples(&tile) * tfs_ter_sample_size(layout);
 
     (void)save;
+    (void)warning;
     if (chunk != NULL && chunk->blob->size == size)
         return 0;
     return tfs_fail(err, -EBADMSG, "the tile does not have %zu bytes", size);

@@ -166,12 +166,13 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
 }
 
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *err)
+                       struct tfs_error *warning, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk;
     struct tfs_cosmic_body body;
 
     (void)save;
+    (void)warning;
     if (tfs_cosmic_chunk_find(doc, key, &chunk, &body, err) < 0)
         return err->code;
     return tfs_cosmic_body_check(&body, chunk->blob->data, err);

@@ -47,7 +47,7 @@ static int add_step(void *arg, const struct tfs_chunk *before, const struct tfs_
     struct step step = {.block = after == NULL ? before->key : after->key,
                         .stored = after == NULL ? NULL : after->blob};
 
-    if (after != NULL && w->save->tree->chunk_check(w->save, w->doc, after->key, w->err) < 0)
+    if (after != NULL && w->save->tree->chunk_check(w->save, w->doc, after->key, NULL, w->err) < 0)
         return w->err->code;
     if (w->count == w->capacity) {
         size_t capacity = w->capacity == 0 ? 64 : w->capacity * 2;

@@ -258,6 +258,50 @@ int tfs_godot_item_misread(const struct tfs_godot_block *block, const struct tfs
     return 0;
 }
 
+/* ---- what the engine cannot read ------------------------------------------------------------- */
+
+static int warn_rest(struct tfs_span bytes, size_t at, struct tfs_error *warning)
+{
+    struct tfs_cursor c = tfs_cursor_init(bytes);
+    unsigned x = tfs_take_u16le(&c), y = tfs_take_u16le(&c), z = tfs_take_u16le(&c);
+
+    if (c.failed)
+        return tfs_fail(warning, -EBADMSG,
+                        "the metadata ends at byte %zu of the block in %zu bytes that are no "
+                        "position: the engine drops metadata",
+                        at, bytes.size);
+    return tfs_fail(warning, -EBADMSG,
+                    "the metadata has at byte %zu of the block the position %u %u %u, which lies "
+                    "outside: the engine drops what is behind it",
+                    at, x, y, z);
+}
+
+int tfs_godot_metadata_check(const struct tfs_godot_block *block, struct tfs_error *warning,
+                             struct tfs_error *err)
+{
+    const size_t end = tfs_blob_span(block->data).size - sizeof(uint32_t); /* of the section */
+    struct tfs_godot_items items;
+
+    if (block->has_metadata && block->metadata.size == 0)
+        tfs_fail(warning, -EBADMSG,
+                 "the metadata has at byte %zu of the block the size 0: the engine reads on behind "
+                 "its end",
+                 end - TFS_GODOT_METADATA_MIN);
+    if (tfs_godot_metadata_read(block, &items, err) < 0 || items.count == 0)
+        return err->code;
+    /* Only the last item takes the rest of the section. */
+    const struct tfs_godot_item *last = &items.items[items.count - 1];
+    if (last->type == TFS_GODOT_ITEM_REST)
+        warn_rest(last->bytes, end - last->bytes.size, warning);
+    if (last->type == TFS_GODOT_ITEM_OPAQUE)
+        tfs_fail(warning, -EBADMSG,
+                 "the metadata has at byte %zu of the block an item that the engine cannot read: "
+                 "it drops metadata",
+                 end - last->bytes.size);
+    tfs_godot_items_release(&items);
+    return 0;
+}
+
 /* ---- encoding -------------------------------------------------------------------------------- */
 
 static void put_item(const struct tfs_godot_item *item, unsigned version, struct tfs_buf *out)

@@ -37,6 +37,11 @@ void tfs_godot_items_release(struct tfs_godot_items *items);
 int tfs_godot_metadata_read(const struct tfs_godot_block *block, struct tfs_godot_items *items,
                             struct tfs_error *err);
 
+/* Sets `warning` (EBADMSG) to where the engine loses its place in the section, of a block that has
+ * its `data`. It drops metadata then without a word. */
+int tfs_godot_metadata_check(const struct tfs_godot_block *block, struct tfs_error *warning,
+                             struct tfs_error *err);
+
 /* Appends the lines of metadata.txt. */
 void tfs_godot_metadata_print(const struct tfs_godot_items *items, struct tfs_buf *out);
 

@@ -452,7 +452,8 @@ static int check_row(void *arg, const struct tfs_chunk *before, const struct tfs
     const struct writing *w = arg;
 
     (void)before;
-    return after == NULL ? 0 : w->save->tree->chunk_check(w->save, w->doc, after->key, w->err);
+    return after == NULL ? 0
+                         : w->save->tree->chunk_check(w->save, w->doc, after->key, NULL, w->err);
 }
 
 /* Does the row have now what the document says? */

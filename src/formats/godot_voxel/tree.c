@@ -8,6 +8,7 @@
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/instances.h"
 #include "formats/godot_voxel/lenses.h"
+#include "formats/godot_voxel/metadata.h"
 #include "formats/godot_voxel/store.h"
 #include "formats/picture/picture.h"
 
@@ -68,8 +69,17 @@ static int chunk_damaged(struct tfs_save *save, const struct tfs_doc *doc, struc
     return damaged;
 }
 
+/* What the engine cannot reach or read of a chunk that decodes. */
+static void warn(const struct tfs_doc *doc, const struct tfs_godot_view *view,
+                 struct tfs_error *warning, struct tfs_error *err)
+{
+    tfs_godot_rules_coordinate(tfs_godot_rules(doc), view->chunk.key, warning);
+    if (view->readable)
+        tfs_godot_metadata_check(&view->block, warning, err);
+}
+
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *err)
+                       struct tfs_error *warning, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
     struct tfs_godot_view *view;
@@ -82,6 +92,8 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
         tfs_fail(err, -EBADMSG, "%s", view->damage);
     else if (view->extra != NULL)
         tfs_godot_instances_check(view->extra, err);
+    if (warning != NULL && err->code == 0)
+        warn(doc, view, warning, err);
     tfs_godot_view_unref(view);
     return err->code;
 }

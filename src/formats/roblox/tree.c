@@ -132,11 +132,12 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
 }
 
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *err)
+                       struct tfs_error *warning, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk;
 
     (void)save;
+    (void)warning;
     if (tfs_rbx_find_chunk(doc, key, &chunk, err) < 0)
         return err->code;
     return tfs_rbx_records_check(tfs_blob_span(chunk->blob), chunk->tag, err);
