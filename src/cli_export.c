@@ -99,7 +99,7 @@ static enum tfs_status export_file(struct exporter *ex, int directory, const str
     int fd, failed;
 
     tfs_buf_clear(&ex->data);
-    if (lens->get(ex->save, ex->save->doc, tfs_node_at(node), &ex->data, &err) ||
+    if (lens->get(ex->save, ex->save->doc, tfs_node_at(ex->save, node), &ex->data, &err) ||
         tfs_buf_check(&ex->data, &err)) {
         enum tfs_status status = tfs_cli_report(ex->cli, path, &err);
 

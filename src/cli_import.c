@@ -84,7 +84,7 @@ static int reads_as(struct import *im, const struct tfs_doc *doc, const struct t
                     struct tfs_span text, struct tfs_error *err)
 {
     const struct tfs_lens *lens = tfs_node_file(im->save, node)->lens;
-    struct tfs_at at = tfs_node_at(node);
+    struct tfs_at at = tfs_node_at(im->save, node);
     int64_t size;
 
     int exists = tfs_node_exists(im->save, doc, node);
@@ -126,7 +126,7 @@ static bool put_text(struct import *im, const struct tfs_node *node, const char 
         refuse(im, path, &err);
         return false;
     }
-    result = lens->put(im->save, &edit, tfs_node_at(node), text, put, &err);
+    result = lens->put(im->save, &edit, tfs_node_at(im->save, node), text, put, &err);
     return finish(im, &edit, result, path, &err);
 }
 
@@ -232,7 +232,7 @@ static void remove_file(struct import *im, const struct tfs_node *node, const ch
         refuse(im, path, &err);
         return;
     }
-    result = lens->remove(im->save, &edit, tfs_node_at(node), &err);
+    result = lens->remove(im->save, &edit, tfs_node_at(im->save, node), &err);
     im->removed += finish(im, &edit, result, path, &err);
 }
 

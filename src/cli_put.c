@@ -44,7 +44,7 @@ static int put_text(struct tfs_cli *cli, struct tfs_save *save, const struct tfs
 
     if (result)
         return result;
-    result = lens->put(save, &edit, tfs_node_at(node), text, &put, err);
+    result = lens->put(save, &edit, tfs_node_at(save, node), text, &put, err);
     if (!result) {
         doc = tfs_edit_finish(&edit);
         if (doc->version != save->doc->version)

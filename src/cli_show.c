@@ -19,7 +19,7 @@ static enum tfs_status print_file(struct tfs_cli *cli, struct tfs_save *save, co
     if (status)
         return status;
     file = tfs_node_file(save, &node);
-    if (file->lens->get(save, save->doc, tfs_node_at(&node), &out, &err) ||
+    if (file->lens->get(save, save->doc, tfs_node_at(save, &node), &out, &err) ||
         tfs_buf_check(&out, &err))
         status = tfs_cli_report(cli, path, &err);
     else

@@ -22,11 +22,12 @@ struct tfs_save;
 
 /* ---- lenses and the tree --------------------------------------------------------------------- */
 
-/* What a lens is asked about: a chunk (key), or the root (key all 0), and for a file of a family
- * (tfs_file.family) which member of it. */
+/* What a lens is asked about: a chunk (key), or the root (key all 0); for a file of a family
+ * (tfs_file.family) which member of it; and the lens's own parameter. Made by tfs_lens_at. */
 struct tfs_at {
     struct tfs_key key;
     uint32_t member;
+    const void *param;
 };
 
 /* Circumstances of a put, and what it answers beside success. */
@@ -47,6 +48,8 @@ enum tfs_put_options {
 struct tfs_frame;
 
 struct tfs_lens {
+    const void *param; /* handed to the functions below: what tells lenses apart that share them */
+
     /* Appends the file's bytes, in canonical form: the same document gives the same bytes. */
     int (*get)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                struct tfs_buf *out, struct tfs_error *err);
@@ -84,6 +87,12 @@ struct tfs_frame {
     int (*fits)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_span text,
                 struct tfs_span otherwise, struct tfs_error *err);
 };
+
+static inline struct tfs_at tfs_lens_at(const struct tfs_lens *lens, struct tfs_key key,
+                                        uint32_t member)
+{
+    return (struct tfs_at){key, member, lens->param};
+}
 
 enum tfs_file_flags {
     TFS_FILE_OPTIONAL = 1, /* comes and goes: lens->exists decides, unlink stores it as absent */

@@ -105,7 +105,7 @@ static int render(struct tfs_session *s, const struct tfs_doc *doc, const struct
                  : exists < 0 ? tfs_fail(err, exists, "its chunk cannot be looked into now")
                               : tfs_fail(err, -ESTALE, "gone");
     if (result == 0)
-        result = file->lens->get(s->save, doc, tfs_node_at(node), &out, err);
+        result = file->lens->get(s->save, doc, tfs_node_at(s->save, node), &out, err);
     if (result == 0)
         result = tfs_blob_take(&out, blob, err);
     tfs_buf_release(&out);
@@ -207,8 +207,9 @@ static int find_size(struct tfs_session *s, const struct tfs_node *node, bool ch
     if (exists <= 0)
         return exists < 0 ? exists : -ESTALE;
     const struct tfs_lens *lens = tfs_node_file(s->save, node)->lens;
-    int64_t known =
-        s->broken == 0 && lens->size != NULL ? lens->size(s->save, s->doc, tfs_node_at(node)) : -1;
+    int64_t known = s->broken == 0 && lens->size != NULL
+                        ? lens->size(s->save, s->doc, tfs_node_at(s->save, node))
+                        : -1;
     if (known >= 0) {
         *size = (uint64_t)known;
         return 0;

@@ -51,7 +51,7 @@ static int take_removals(struct tfs_session *s, struct tfs_edit *edit, const str
             continue;
         result = tfs_node_exists(s->save, tfs_edit_doc(edit), &node);
         if (result == 1)
-            result = file->lens->remove(s->save, edit, tfs_node_at(&node), &refusal);
+            result = file->lens->remove(s->save, edit, tfs_node_at(s->save, &node), &refusal);
         if (result < 0)
             cancel_removal(s, &node);
     }
@@ -81,7 +81,7 @@ static int put_text(struct tfs_session *s, struct tfs_edit *edit, const struct t
     const struct tfs_file *file = tfs_node_file(s->save, node);
     if (file->lens->put == NULL)
         return tfs_fail(err, -EACCES, "this file is read-only");
-    return file->lens->put(s->save, edit, tfs_node_at(node), text, put, err);
+    return file->lens->put(s->save, edit, tfs_node_at(s->save, node), text, put, err);
 }
 
 /* A file of a chunk comes after the removals: where it is raw.bin, it says what is there now. */
@@ -202,7 +202,8 @@ int tfs_store_absent(struct tfs_session *s, const struct tfs_node *node, struct 
         return result;
     int exists = tfs_node_exists(s->save, s->doc, node);
     if (exists == 1)
-        result = tfs_node_file(s->save, node)->lens->remove(s->save, &edit, tfs_node_at(node), err);
+        result = tfs_node_file(s->save, node)
+                     ->lens->remove(s->save, &edit, tfs_node_at(s->save, node), err);
     else if (exists < 0)
         result = tfs_fail(err, exists, "cannot be removed now, its chunk cannot be looked into");
     if (result == 0)

@@ -54,7 +54,7 @@ static uint64_t pending_limit(struct tfs_session *s, const struct tfs_inode *ino
     int64_t size = -1;
     /* Its chunk may have gone with a reload. */
     if (lens->size != NULL && tfs_node_exists(s->save, s->doc, &inode->node) == 1)
-        size = lens->size(s->save, s->doc, tfs_node_at(&inode->node));
+        size = lens->size(s->save, s->doc, tfs_node_at(s->save, &inode->node));
     return TFS_PENDING_MAX + (size > 0 ? 4 * (uint64_t)size : 0);
 }
 

@@ -288,7 +288,7 @@ static void keep_file(struct changes *c, struct tfs_node node)
     struct tfs_buf path = {0};
     struct tfs_buf bytes = {0};
     if (file->lens->put != NULL && tfs_node_exists(s->save, s->doc, &node) == 1 &&
-        file->lens->get(s->save, s->doc, tfs_node_at(&node), &bytes, &err) == 0) {
+        file->lens->get(s->save, s->doc, tfs_node_at(s->save, &node), &bytes, &err) == 0) {
         tfs_tree_path(s->save, s->doc, &node, &path);
         tfs_buf_u8(&path, 0);
         if (path.failed || c->keep(c->arg, (const char *)path.data, tfs_buf_span(&bytes)) < 0)

@@ -36,11 +36,6 @@ bool tfs_node_is_group(const struct tfs_node *node)
                               (node->scope == TFS_SCOPE_ROOT && node->directory == TFS_DIR_GROUPS));
 }
 
-struct tfs_at tfs_node_at(const struct tfs_node *node)
-{
-    return (struct tfs_at){node->key, node->member};
-}
-
 struct tfs_node tfs_node_sibling_directory(const struct tfs_node *node, unsigned directory)
 {
     struct tfs_node found = *node;

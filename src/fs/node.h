@@ -39,7 +39,6 @@ bool tfs_node_holds_chunks(const struct tfs_node *node, uint32_t *group);
 bool tfs_node_is_chunk(const struct tfs_node *node); /* the directory of a chunk itself */
 /* Is this `lods`, a group in it or the chunks/ of a group (of a tree that has such)? */
 bool tfs_node_is_group(const struct tfs_node *node);
-struct tfs_at tfs_node_at(const struct tfs_node *node);
 
 /* A directory or file of the same scope and key. */
 struct tfs_node tfs_node_sibling_directory(const struct tfs_node *node, unsigned directory);

@@ -35,6 +35,11 @@ const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct t
     return node->file < 0 ? NULL : &schema_of(save, node->scope).files[node->file];
 }
 
+struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *node)
+{
+    return tfs_lens_at(tfs_node_file(save, node)->lens, node->key, node->member);
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Where the chunks of a group begin; the greatest group's end is the document's. */
@@ -169,7 +174,7 @@ static int file_exists(struct tfs_save *save, const struct tfs_doc *doc,
         return (file->flags & TFS_FILE_RAW) != 0;
     if (node->member >= member_count(doc, file))
         return 0;
-    return file->lens->exists ? file->lens->exists(save, doc, tfs_node_at(node)) : 1;
+    return file->lens->exists ? file->lens->exists(save, doc, tfs_node_at(save, node)) : 1;
 }
 
 static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,

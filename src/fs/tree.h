@@ -14,6 +14,8 @@
 
 /* The file of the schema; NULL for a directory. */
 const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node);
+/* What the lens of a file is asked about. */
+struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *node);
 
 /* Does the node exist in this document (chunk there, optional file there, group there): 1 or 0? For
  * a chunk the node is found by slot through its key. Negative: that cannot be found out now,

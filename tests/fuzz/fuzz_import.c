@@ -65,8 +65,8 @@ static void write_own(struct tfs_save *save, const char *name, const char *path)
 
     if (tfs_tree_resolve(save, save->doc, name, true, &node) == 0 &&
         !tfs_node_is_directory(&node) &&
-        tfs_node_file(save, &node)->lens->get(save, save->doc, tfs_node_at(&node), &text, &err) ==
-            0)
+        tfs_node_file(save, &node)
+                ->lens->get(save, save->doc, tfs_node_at(save, &node), &text, &err) == 0)
         write_new(path, tfs_buf_span(&text));
     tfs_buf_release(&text);
 }

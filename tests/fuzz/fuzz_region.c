@@ -46,8 +46,9 @@ static void put_back(struct tfs_save *save, struct tfs_doc *doc, const struct tf
 }
 
 static void check_file(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_file *file,
-                       struct tfs_at at, bool damaged)
+                       struct tfs_key key, bool damaged)
 {
+    const struct tfs_at at = tfs_lens_at(file->lens, key, 0);
     struct tfs_error err = {0};
     struct tfs_buf text = {0};
 
@@ -63,7 +64,6 @@ static void check_file(struct tfs_save *save, struct tfs_doc *doc, const struct 
 
 static void check_chunk(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_chunk *chunk)
 {
-    struct tfs_at at = {.key = chunk->key};
     struct tfs_error err = {0};
     bool damaged = (chunk->flags & TFS_CHUNK_DAMAGED) != 0;
 
@@ -71,7 +71,7 @@ static void check_chunk(struct tfs_save *save, struct tfs_doc *doc, const struct
         REQUIRE(tree->chunk_check(save, doc, chunk->key, NULL, &err) == 0);
     for (unsigned i = 0; i < tree->chunk_count; i++)
         if (!damaged || (tree->chunk_files[i].flags & TFS_FILE_RAW))
-            check_file(save, doc, &tree->chunk_files[i], at, damaged);
+            check_file(save, doc, &tree->chunk_files[i], chunk->key, damaged);
 }
 
 struct collector {
@@ -121,11 +121,11 @@ static void fuzz_file(struct tfs_span input)
     } else {
         for (size_t i = 0; i < doc->count && i < CHUNKS_MAX; i++)
             check_chunk(&save, doc, tfs_doc_at(doc, i));
-        check_file(&save, doc, &tree->root_files[0], (struct tfs_at){0}, true);
-        check_file(&save, doc, &tree->root_files[1], (struct tfs_at){0}, doc->count == 0);
+        check_file(&save, doc, &tree->root_files[0], (struct tfs_key){0}, true);
+        check_file(&save, doc, &tree->root_files[1], (struct tfs_key){0}, doc->count == 0);
         for (unsigned i = 2; i < tree->root_count; i++)
             if (tree->root_files[i].family_count(doc) > 0)
-                check_file(&save, doc, &tree->root_files[i], (struct tfs_at){0},
+                check_file(&save, doc, &tree->root_files[i], (struct tfs_key){0},
                            tree->root_files[i].lens->put == NULL);
         check_encode(&save, doc);
     }
@@ -148,7 +148,9 @@ static void fuzz_body(uint32_t version, struct tfs_span body)
     REQUIRE(tfs_doc_create(facts, &empty, &err) == 0);
     REQUIRE(tfs_edit_open(empty, &edit, &err) == 0);
     REQUIRE(tree->chunk_create(&save, &edit, (struct tfs_key){0}, &err) == 0);
-    if (tree->chunk_files[0].lens->put(&save, &edit, (struct tfs_at){0}, body, &put, &err) < 0) {
+    if (tree->chunk_files[0].lens->put(
+            &save, &edit, tfs_lens_at(tree->chunk_files[0].lens, (struct tfs_key){0}, 0), body,
+            &put, &err) < 0) {
         REQUIRE(err.code == -EBADMSG && err.text[0] != '\0');
     } else {
         struct tfs_doc *doc = tfs_edit_finish(&edit);

@@ -159,7 +159,7 @@ static bool get_on_disk(const char *path, struct tfs_buf *text)
         tfs_node_is_directory(&node))
         return false;
     REQUIRE(tfs_node_file(w.disk, &node)
-                ->lens->get(w.disk, w.disk->doc, tfs_node_at(&node), text, &err) == 0);
+                ->lens->get(w.disk, w.disk->doc, tfs_node_at(w.disk, &node), text, &err) == 0);
     return true;
 }
 
@@ -452,7 +452,7 @@ static void check_saved(const struct open_file *open, struct tfs_span text)
     if (file->lens->put == NULL || (file->flags & TFS_FILE_LATE) != 0)
         return;
     REQUIRE(tfs_edit_open(w.disk->doc, &edit, &err) == 0);
-    REQUIRE(file->lens->put(w.disk, &edit, tfs_node_at(&node), text, &put, &err) == 0);
+    REQUIRE(file->lens->put(w.disk, &edit, tfs_node_at(w.disk, &node), text, &put, &err) == 0);
     struct tfs_doc *doc = tfs_edit_finish(&edit);
     REQUIRE(doc->version == w.disk->doc->version);
     tfs_doc_unref(doc);

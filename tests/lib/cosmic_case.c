@@ -142,8 +142,10 @@ static const struct tfs_file *chunk_file(const char *name)
     return find(container->tree->chunk_files, container->tree->chunk_count, name);
 }
 
-static struct maker_bytes get(struct cosmic_case *c, const struct tfs_file *file, struct tfs_at at)
+static struct maker_bytes get(struct cosmic_case *c, const struct tfs_file *file,
+                              struct tfs_key key)
 {
+    const struct tfs_at at = tfs_lens_at(file->lens, key, 0);
     struct tfs_buf out = {0};
     struct maker_bytes bytes = {0};
     const struct tfs_lens *lens = file->lens;
@@ -166,14 +168,14 @@ static struct maker_bytes get(struct cosmic_case *c, const struct tfs_file *file
 
 struct maker_bytes cosmic_get(struct cosmic_case *c, struct tfs_key key, const char *name)
 {
-    return get(c, chunk_file(name), (struct tfs_at){.key = key});
+    return get(c, chunk_file(name), key);
 }
 
 struct maker_bytes cosmic_get_root(struct cosmic_case *c, const char *name)
 {
     const struct tfs_tree *tree = container->tree;
 
-    return get(c, find(tree->root_files, tree->root_count, name), (struct tfs_at){0});
+    return get(c, find(tree->root_files, tree->root_count, name), (struct tfs_key){0});
 }
 
 bool cosmic_shows(struct cosmic_case *c, struct tfs_key key, const char *name, const char *text)
@@ -208,9 +210,10 @@ static int end(struct cosmic_case *c, struct tfs_edit *edit, int result)
     return result;
 }
 
-static int put(struct cosmic_case *c, const struct tfs_file *file, struct tfs_at at,
+static int put(struct cosmic_case *c, const struct tfs_file *file, struct tfs_key key,
                struct tfs_span text, bool fresh)
 {
+    const struct tfs_at at = tfs_lens_at(file->lens, key, 0);
     struct tfs_put how = {.fresh = fresh};
     struct tfs_edit edit;
 
@@ -220,7 +223,7 @@ static int put(struct cosmic_case *c, const struct tfs_file *file, struct tfs_at
 
 int cosmic_put(struct cosmic_case *c, struct tfs_key key, const char *name, struct tfs_span text)
 {
-    return put(c, chunk_file(name), (struct tfs_at){.key = key}, text, false);
+    return put(c, chunk_file(name), key, text, false);
 }
 
 int cosmic_put_text(struct cosmic_case *c, struct tfs_key key, const char *name, const char *text)
@@ -230,24 +233,24 @@ int cosmic_put_text(struct cosmic_case *c, struct tfs_key key, const char *name,
 
 int cosmic_put_fresh(struct cosmic_case *c, struct tfs_key key, const char *name, const char *text)
 {
-    return put(c, chunk_file(name), (struct tfs_at){.key = key}, tfs_span_of(text), true);
+    return put(c, chunk_file(name), key, tfs_span_of(text), true);
 }
 
 int cosmic_put_root(struct cosmic_case *c, const char *name, const char *text)
 {
     const struct tfs_tree *tree = container->tree;
 
-    return put(c, find(tree->root_files, tree->root_count, name), (struct tfs_at){0},
+    return put(c, find(tree->root_files, tree->root_count, name), (struct tfs_key){0},
                tfs_span_of(text), false);
 }
 
 int cosmic_remove(struct cosmic_case *c, struct tfs_key key, const char *name)
 {
-    struct tfs_at at = {.key = key};
+    const struct tfs_lens *lens = chunk_file(name)->lens;
     struct tfs_edit edit;
 
     begin(c, &edit);
-    return end(c, &edit, chunk_file(name)->lens->remove(&c->save, &edit, at, &c->err));
+    return end(c, &edit, lens->remove(&c->save, &edit, tfs_lens_at(lens, key, 0), &c->err));
 }
 
 int cosmic_create(struct cosmic_case *c, struct tfs_key key)

@@ -147,7 +147,7 @@ struct tfs_buf godot_get(struct godot_case *c, struct tfs_key key, const char *n
 {
     const struct tfs_file *file = find(c, key, name);
     const struct tfs_lens *lens = file->lens;
-    struct tfs_at at = {.key = key};
+    struct tfs_at at = tfs_lens_at(lens, key, 0);
     struct tfs_buf out = {0};
 
     tfs_error_reset(&c->err);
@@ -208,11 +208,12 @@ static void begin(struct godot_case *c, struct tfs_edit *edit)
 int godot_put(struct godot_case *c, struct tfs_key key, const char *name, struct tfs_span text)
 {
     struct tfs_put put = {.fresh = c->fresh, .options = c->options};
-    struct tfs_at at = {.key = key};
+    const struct tfs_lens *lens = find(c, key, name)->lens;
+    struct tfs_at at = tfs_lens_at(lens, key, 0);
     struct tfs_edit edit;
 
     begin(c, &edit);
-    return finish(c, &edit, find(c, key, name)->lens->put(c->save, &edit, at, text, &put, &c->err));
+    return finish(c, &edit, lens->put(c->save, &edit, at, text, &put, &c->err));
 }
 
 int godot_put_text(struct godot_case *c, struct tfs_key key, const char *name, const char *text)
@@ -222,11 +223,12 @@ int godot_put_text(struct godot_case *c, struct tfs_key key, const char *name, c
 
 int godot_remove(struct godot_case *c, struct tfs_key key, const char *name)
 {
-    struct tfs_at at = {.key = key};
+    const struct tfs_lens *lens = find(c, key, name)->lens;
+    struct tfs_at at = tfs_lens_at(lens, key, 0);
     struct tfs_edit edit;
 
     begin(c, &edit);
-    return finish(c, &edit, find(c, key, name)->lens->remove(c->save, &edit, at, &c->err));
+    return finish(c, &edit, lens->remove(c->save, &edit, at, &c->err));
 }
 
 int godot_create(struct godot_case *c, struct tfs_key key)

@@ -36,7 +36,7 @@ static void require_sentence(const struct tfs_error *err, int result)
 static void get(struct lens_check *c, const struct tfs_node *node, struct tfs_buf *text)
 {
     const struct tfs_lens *lens = tfs_node_file(c->save, node)->lens;
-    struct tfs_at at = tfs_node_at(node);
+    struct tfs_at at = tfs_node_at(c->save, node);
     struct tfs_error err = {0};
     int64_t size = lens->size != NULL ? lens->size(c->save, c->doc, at) : -1;
 
@@ -56,8 +56,9 @@ static int put(struct lens_check *c, const struct tfs_node *node, struct tfs_spa
     struct tfs_error none = {0};
 
     REQUIRE(tfs_edit_open(c->doc, &edit, &none) == 0);
-    int result = tfs_node_file(c->save, node)
-                     ->lens->put(c->save, &edit, tfs_node_at(node), text, &circumstances, err);
+    int result =
+        tfs_node_file(c->save, node)
+            ->lens->put(c->save, &edit, tfs_node_at(c->save, node), text, &circumstances, err);
     if (result == 0) {
         struct tfs_doc *doc = tfs_edit_finish(&edit);
         tfs_doc_unref(c->doc);
@@ -128,6 +129,7 @@ static void get_or_nothing(struct tfs_save *save, struct tfs_doc *doc, const str
 {
     struct tfs_error ignored = {0};
 
+    at.param = lens->param;
     if ((lens->exists == NULL || lens->exists(save, doc, at)) &&
         lens->get(save, doc, at, text, &ignored) == 0)
         tfs_buf_u8(text, '.');
@@ -506,7 +508,7 @@ static void do_remove_file(struct lens_check *c, struct tfs_cursor *in)
     if (lens->remove == NULL)
         return;
     REQUIRE(tfs_edit_open(c->doc, &edit, &err) == 0);
-    int result = lens->remove(c->save, &edit, tfs_node_at(&node), &err);
+    int result = lens->remove(c->save, &edit, tfs_node_at(c->save, &node), &err);
     finish(c, &edit, result, &err);
     REQUIRE(result < 0 || !tfs_node_exists(c->save, c->doc, &node));
 }

@@ -109,7 +109,7 @@ struct maker_bytes place_get(struct place_case *c, const struct tfs_lens *lens, 
     struct tfs_error err = {0};
     struct tfs_buf text = {0};
     struct maker_bytes out = {0};
-    struct tfs_at at = {.key = key};
+    struct tfs_at at = tfs_lens_at(lens, key, 0);
     MUST(lens->get(&c->save, c->doc, at, &text, &err) == 0, &err);
     if (lens->size != NULL)
         MUST(lens->size(&c->save, c->doc, at) == (int64_t)text.size, &err);
@@ -136,7 +136,7 @@ int place_put(struct place_case *c, const struct tfs_lens *lens, struct tfs_key 
               struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct tfs_edit edit;
-    struct tfs_at at = {.key = key};
+    struct tfs_at at = tfs_lens_at(lens, key, 0);
     MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
     return finish(c, &edit, lens->put(&c->save, &edit, at, text, put, err));
 }

@@ -306,7 +306,7 @@ static void read_text(struct tfs_save *save, const struct tfs_doc *doc, const ch
 
     must(small_save_find(save, doc, path, &node) == 0, path);
     const struct tfs_lens *lens = tfs_node_file(save, &node)->lens;
-    must(lens->get(save, doc, tfs_node_at(&node), text, &err) == 0, path);
+    must(lens->get(save, doc, tfs_node_at(save, &node), text, &err) == 0, path);
 }
 
 static void cut_line(struct tfs_buf *text)
@@ -400,8 +400,8 @@ int small_edit_apply(struct tfs_save *save, struct tfs_edit *to, const struct sm
         return tfs_fail(err, result, "there is no %s", edit->path);
     const struct tfs_lens *lens = tfs_node_file(save, &node)->lens;
     if (edit->change == SMALL_REMOVE)
-        return lens->remove(save, to, tfs_node_at(&node), err);
-    return lens->put(save, to, tfs_node_at(&node), text, &put, err);
+        return lens->remove(save, to, tfs_node_at(save, &node), err);
+    return lens->put(save, to, tfs_node_at(save, &node), text, &put, err);
 }
 
 /* ---- what is on disk ------------------------------------------------------------------------- */

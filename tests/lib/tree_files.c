@@ -101,7 +101,7 @@ int tree_files_get(struct tree_files *t, const char *path, struct tfs_buf *out)
         return tfs_fail(&t->err, -ENOENT, "no such file: %s", path);
 
     const struct tfs_lens *lens = tfs_node_file(&t->save, &node)->lens;
-    struct tfs_at at = tfs_node_at(&node);
+    struct tfs_at at = tfs_node_at(&t->save, &node);
     int64_t said = lens->size != NULL ? lens->size(&t->save, t->doc, at) : -1;
     size_t before = out->size;
     int result = lens->get(&t->save, t->doc, at, out, &t->err);
@@ -122,7 +122,7 @@ int tree_files_put(struct tree_files *t, const char *path, struct tfs_span text)
     if (lens->put == NULL)
         return tfs_fail(&t->err, -EACCES, "this file is read-only");
     must(tfs_edit_open(t->doc, &edit, &t->err) == 0, t->err.text);
-    int result = lens->put(&t->save, &edit, tfs_node_at(&node), text, &put, &t->err);
+    int result = lens->put(&t->save, &edit, tfs_node_at(&t->save, &node), text, &put, &t->err);
     must(result == t->err.code, "result and error differ");
     if (result == 0) {
         struct tfs_doc *doc = tfs_edit_finish(&edit);

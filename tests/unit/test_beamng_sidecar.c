@@ -245,11 +245,11 @@ static int put_and_commit(struct tfs_save *save, unsigned file, const char *text
 {
     struct tfs_edit edit;
     struct tfs_put put = {0};
-    struct tfs_at at = {0};
+    const struct tfs_lens *lens = save->tree->root_files[file].lens;
+    struct tfs_at at = tfs_lens_at(lens, (struct tfs_key){0}, 0);
 
     ck_assert_int_eq(tfs_edit_open(save->doc, &edit, err), 0);
-    ck_assert_int_eq(
-        save->tree->root_files[file].lens->put(save, &edit, at, tfs_span_of(text), &put, err), 0);
+    ck_assert_int_eq(lens->put(save, &edit, at, tfs_span_of(text), &put, err), 0);
     struct tfs_doc *doc = tfs_edit_finish(&edit);
     int result = save->container->commit(save, doc, err);
     tfs_doc_unref(doc);

@@ -97,7 +97,7 @@ static int open_save(struct tfs_save **save, struct tfs_error *err)
 static void check_file(struct tfs_save *save, const struct tfs_node *node)
 {
     const struct tfs_file *file = tfs_node_file(save, node);
-    struct tfs_at at = tfs_node_at(node);
+    struct tfs_at at = tfs_node_at(save, node);
     struct tfs_error err = {0};
     struct tfs_put put = {0};
     struct tfs_buf text = {0};
@@ -188,7 +188,7 @@ static struct tfs_buf shown(struct tfs_save *save, const char *path)
     if (small_save_find(save, save->doc, path, &node) < 0)
         tfs_buf_add_text(&text, "gone");
     else if (tfs_node_file(save, &node)
-                 ->lens->get(save, save->doc, tfs_node_at(&node), &text, &err) < 0)
+                 ->lens->get(save, save->doc, tfs_node_at(save, &node), &text, &err) < 0)
         tfs_buf_add_text(&text, err.text);
     return text;
 }

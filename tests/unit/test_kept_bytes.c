@@ -101,7 +101,7 @@ static void try_put(const struct tfs_node *node, struct tfs_span text)
     struct tfs_edit edit;
 
     ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
-    if (lens->put(save, &edit, tfs_node_at(node), text, &put, &err) == 0) {
+    if (lens->put(save, &edit, tfs_node_at(save, node), text, &put, &err) == 0) {
         struct tfs_doc *after = tfs_edit_finish(&edit);
         lens_check_kept(save, save->doc, after);
         accepted += after != save->doc;
@@ -116,10 +116,9 @@ static void read_file(const struct tfs_node *node, struct tfs_buf *out)
 
     tfs_buf_clear(out);
     if (tfs_node_exists(save, save->doc, node))
-        ck_assert_msg(
-            tfs_node_file(save, node)->lens->get(save, save->doc, tfs_node_at(node), out, &err) ==
-                0,
-            "%s", err.text);
+        ck_assert_msg(tfs_node_file(save, node)
+                              ->lens->get(save, save->doc, tfs_node_at(save, node), out, &err) == 0,
+                      "%s", err.text);
 }
 
 /* The text without one of its lines. */

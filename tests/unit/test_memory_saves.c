@@ -94,9 +94,10 @@ static void add_files(const struct tfs_doc *doc, const struct tfs_node *dir, str
         if (tfs_node_is_directory(&node))
             add_files(doc, &node, out);
         else
-            ck_assert_msg(tfs_node_file(t.save, &node)
-                                  ->lens->get(t.save, doc, tfs_node_at(&node), out, &err) == 0,
-                          "%s", err.text);
+            ck_assert_msg(
+                tfs_node_file(t.save, &node)
+                        ->lens->get(t.save, doc, tfs_node_at(t.save, &node), out, &err) == 0,
+                "%s", err.text);
     }
 }
 
@@ -169,7 +170,7 @@ END_TEST
 static int act_get(struct tfs_error *err)
 {
     int result = tfs_node_file(t.save, &t.node)
-                     ->lens->get(t.save, t.save->doc, tfs_node_at(&t.node), &t.out, err);
+                     ->lens->get(t.save, t.save->doc, tfs_node_at(t.save, &t.node), &t.out, err);
 
     return result == 0 ? tfs_buf_check(&t.out, err) : result;
 }

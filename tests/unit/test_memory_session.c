@@ -159,9 +159,10 @@ static void add_files(const struct tfs_node *dir, struct tfs_buf *out)
         if (tfs_node_is_directory(&node))
             add_files(&node, out);
         else
-            ck_assert_int_eq(tfs_node_file(t.save, &node)
-                                 ->lens->get(t.save, t.save->doc, tfs_node_at(&node), out, &err),
-                             0);
+            ck_assert_int_eq(
+                tfs_node_file(t.save, &node)
+                    ->lens->get(t.save, t.save->doc, tfs_node_at(t.save, &node), out, &err),
+                0);
     }
 }
 

@@ -108,7 +108,7 @@ START_TEST(grid_that_would_be_too_long_is_not_rendered)
     struct maker_bytes value = {0};
     struct tfs_error err = {0};
     struct tfs_buf out = {0};
-    struct tfs_at at = {.key = origin};
+    struct tfs_at at = tfs_lens_at(&tfs_rbx_voxels_lens, origin, 0);
 
     /* Edge 256, 2^24 cells: one of Sand, then Grass. */
     place_hex(&value, "01 08 000000 000000 000000 000000 06 82 fe");
@@ -181,8 +181,9 @@ START_TEST(rows_of_equal_cells_are_lines_of_their_own)
     struct maker_bytes text = place_get(&c, &tfs_rbx_voxels_lens, key);
     print_cells(&wanted, log2, key, cells);
     ck_assert_str_eq((const char *)text.data, (const char *)wanted.data);
-    ck_assert_int_eq(tfs_rbx_voxels_lens.size(&c.save, c.doc, (struct tfs_at){key, 0}),
-                     (int64_t)text.size);
+    ck_assert_int_eq(
+        tfs_rbx_voxels_lens.size(&c.save, c.doc, tfs_lens_at(&tfs_rbx_voxels_lens, key, 0)),
+        (int64_t)text.size);
     maker_release(&text);
     maker_release(&value);
     tfs_buf_release(&wanted);
@@ -200,7 +201,8 @@ static void check_chunk(struct place_case *c, int32_t x, uint32_t occupancy_of_i
              occupancy_of_it);
     for (int i = 0; i < LENSES; i++) {
         struct maker_bytes text = place_get(c, chunk_lenses[i], key);
-        int64_t size = chunk_lenses[i]->size(&c->save, c->doc, (struct tfs_at){key, 0});
+        int64_t size =
+            chunk_lenses[i]->size(&c->save, c->doc, tfs_lens_at(chunk_lenses[i], key, 0));
         ck_assert_int_eq(size, (int64_t)text.size);
         if (chunk_lenses[i] == &tfs_rbx_voxels_lens)
             ck_assert_str_eq((const char *)text.data, lines);

@@ -35,26 +35,27 @@ static void get_values(struct tfs_span samples, unsigned bytes, uint32_t *values
                                : samples.data[2 * i] | (uint32_t)samples.data[2 * i + 1] << 8;
 }
 
-static int print_plane(const struct tfs_doc *doc, struct tfs_at at,
-                       const struct tfs_ter_plane *plane, struct tfs_buf *out,
-                       struct tfs_error *err)
+static int plane_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
 {
+    const struct tfs_ter_plane *plane = at.param;
     struct tfs_tile tile = tile_at(doc, at);
     struct tfs_grid_shape shape = shape_of(&tile, plane);
     uint32_t values[TFS_TILE_SAMPLES];
     struct tfs_span blob = tfs_blob_span(tfs_doc_find(doc, at.key)->blob);
 
+    (void)save;
     get_values(tfs_tile_plane(blob, &tile, plane), plane->bytes, values);
     tfs_grid_print_rows(out, &shape, values);
     return tfs_buf_check(out, err);
 }
 
-static int64_t plane_size(const struct tfs_doc *doc, struct tfs_at at,
-                          const struct tfs_ter_plane *plane)
+static int64_t plane_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     struct tfs_tile tile = tile_at(doc, at);
-    struct tfs_grid_shape shape = shape_of(&tile, plane);
+    struct tfs_grid_shape shape = shape_of(&tile, at.param);
 
+    (void)save;
     return (int64_t)tfs_grid_rows_size(&shape);
 }
 
@@ -72,19 +73,6 @@ static int parse_plane(const struct tfs_tile *tile, const struct tfs_ter_plane *
 }
 
 /* ---- heights --------------------------------------------------------------------------------- */
-
-static int heights_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                       struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    return print_plane(doc, at, &tfs_ter_heights, out, err);
-}
-
-static int64_t heights_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return plane_size(doc, at, &tfs_ter_heights);
-}
 
 static int heights_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
@@ -108,22 +96,9 @@ static int heights_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
 }
 
 const struct tfs_lens tfs_lens_heights_text = {
-    .get = heights_get, .put = heights_put, .size = heights_size};
+    .param = &tfs_ter_heights, .get = plane_get, .put = heights_put, .size = plane_size};
 
 /* ---- layers ---------------------------------------------------------------------------------- */
-
-static int layers_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                      struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    return print_plane(doc, at, &tfs_ter_layers, out, err);
-}
-
-static int64_t layers_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return plane_size(doc, at, &tfs_ter_layers);
-}
 
 /* The word of a sound text that is value `i`, or the word of its `fill` line. */
 static struct tfs_line find_value(struct tfs_span text, size_t width, size_t i, bool filled)
@@ -178,4 +153,4 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
 }
 
 const struct tfs_lens tfs_lens_layers_text = {
-    .get = layers_get, .put = layers_put, .size = layers_size};
+    .param = &tfs_ter_layers, .get = plane_get, .put = layers_put, .size = plane_size};

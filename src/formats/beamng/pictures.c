@@ -13,36 +13,34 @@
 
 #define BRUSH 128 /* a grey from here on is white */
 
-/* What one picture shows. */
+/* What one picture shows. Of a family: as `member` says. */
 struct picture {
-    const struct tfs_ter_plane *plane;
+    const struct tfs_ter_plane *plane; /* NULL: extra plane `member` */
     enum tfs_png_type type;
-    bool mask; /* not the plane's samples, but 255 where they are `layer`, else 0 */
+    bool mask;  /* not the plane's samples, but 255 where they are `layer`, else 0 */
+    bool masks; /* `layer` is `member` */
     uint8_t layer;
 };
 
-static struct picture heights_picture(void)
-{
-    return (struct picture){.plane = &tfs_ter_heights, .type = TFS_PNG_GREY16};
-}
+static const struct picture heights_picture = {.plane = &tfs_ter_heights, .type = TFS_PNG_GREY16};
+static const struct picture layers_picture = {.plane = &tfs_ter_layers, .type = TFS_PNG_GREY8};
+static const struct picture holes_picture = {
+    .plane = &tfs_ter_layers, .type = TFS_PNG_GREY8, .mask = true, .layer = TFS_TER_HOLE};
+static const struct picture masks_picture = {
+    .plane = &tfs_ter_layers, .type = TFS_PNG_GREY8, .mask = true, .masks = true};
+static const struct picture extra_picture = {.plane = NULL};
 
-static struct picture layers_picture(void)
+static struct picture picture_of(const struct tfs_doc *doc, struct tfs_at at)
 {
-    return (struct picture){.plane = &tfs_ter_layers, .type = TFS_PNG_GREY8};
-}
+    struct picture picture = *(const struct picture *)at.param;
 
-static struct picture mask_picture(uint32_t layer)
-{
-    return (struct picture){
-        .plane = &tfs_ter_layers, .type = TFS_PNG_GREY8, .mask = true, .layer = (uint8_t)layer};
-}
-
-static struct picture extra_picture(const struct tfs_doc *doc, uint32_t member)
-{
-    const struct tfs_ter_plane *plane = tfs_ter_extra_plane(tfs_terrain_layout(doc), member);
-
-    return (struct picture){.plane = plane,
-                            .type = plane->bytes == 4 ? TFS_PNG_RGBA8 : TFS_PNG_GREY8};
+    if (picture.masks)
+        picture.layer = (uint8_t)at.member;
+    if (picture.plane == NULL) {
+        picture.plane = tfs_ter_extra_plane(tfs_terrain_layout(doc), at.member);
+        picture.type = picture.plane->bytes == 4 ? TFS_PNG_RGBA8 : TFS_PNG_GREY8;
+    }
+    return picture;
 }
 
 static struct tfs_png_shape shape_of(const struct tfs_doc *doc, const struct picture *picture)
@@ -90,12 +88,13 @@ static void show_row(void *arg, uint32_t row, uint8_t *samples)
         samples[x] = samples[x] == s->picture.layer ? UINT8_MAX : 0;
 }
 
-static int show(const struct tfs_doc *doc, struct picture picture, struct tfs_buf *out,
-                struct tfs_error *err)
+static int picture_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                       struct tfs_buf *out, struct tfs_error *err)
 {
-    struct showing s = {.picture = picture};
-    struct tfs_png_shape shape = shape_of(doc, &picture);
+    struct showing s = {.picture = picture_of(doc, at)};
+    struct tfs_png_shape shape = shape_of(doc, &s.picture);
 
+    (void)save;
     if (tfs_terrain_init(doc, &s.terrain, err) < 0)
         return err->code;
     int result = tfs_png_write(&shape, show_row, &s, out, err);
@@ -103,10 +102,12 @@ static int show(const struct tfs_doc *doc, struct picture picture, struct tfs_bu
     return result;
 }
 
-static int64_t size_of(const struct tfs_doc *doc, struct picture picture)
+static int64_t picture_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
+    struct picture picture = picture_of(doc, at);
     struct tfs_png_shape shape = shape_of(doc, &picture);
 
+    (void)save;
     return (int64_t)tfs_png_size(&shape);
 }
 
@@ -140,9 +141,10 @@ static int read_plane(const struct tfs_doc *doc, const struct tfs_ter_plane *pla
 }
 
 /* Reads the picture and, for those that change layers, the layers. */
-static int taking_init(struct taking *t, struct tfs_edit *edit, struct picture picture,
+static int taking_init(struct taking *t, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span png, struct tfs_error *err)
 {
+    const struct picture picture = picture_of(tfs_edit_doc(edit), at);
     struct tfs_png_shape shape = shape_of(tfs_edit_doc(edit), &picture);
 
     *t = (struct taking){.edit = edit, .doc = tfs_edit_doc(edit), .side = shape.width, .err = err};
@@ -163,21 +165,6 @@ static int taking_finish(struct taking *t, int result)
 }
 
 /* ---- heights --------------------------------------------------------------------------------- */
-
-static int heightmap_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                         struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    (void)at;
-    return show(doc, heights_picture(), out, err);
-}
-
-static int64_t heightmap_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    (void)at;
-    return size_of(doc, heights_picture());
-}
 
 /* 8 bits stand for 16 only where that loses nothing: where all heights are multiples of 257, which
  * have two equal bytes. */
@@ -207,10 +194,9 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
                          struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct taking t;
-    int result = taking_init(&t, edit, heights_picture(), text, err);
+    int result = taking_init(&t, edit, at, text, err);
 
     (void)save;
-    (void)at;
     (void)put;
     if (result == 0)
         result = check_depth(&t);
@@ -222,24 +208,9 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
 }
 
 const struct tfs_lens tfs_lens_heightmap = {
-    .get = heightmap_get, .put = heightmap_put, .size = heightmap_size};
+    .param = &heights_picture, .get = picture_get, .put = heightmap_put, .size = picture_size};
 
 /* ---- layers ---------------------------------------------------------------------------------- */
-
-static int layers_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                      struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    (void)at;
-    return show(doc, layers_picture(), out, err);
-}
-
-static int64_t layers_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    (void)at;
-    return size_of(doc, layers_picture());
-}
 
 static int check_layers(struct taking *t)
 {
@@ -260,10 +231,9 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct taking t;
-    int result = taking_init(&t, edit, layers_picture(), text, err);
+    int result = taking_init(&t, edit, at, text, err);
 
     (void)save;
-    (void)at;
     (void)put;
     if (result == 0)
         result = check_layers(&t);
@@ -273,7 +243,7 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
 }
 
 const struct tfs_lens tfs_lens_layers_picture = {
-    .get = layers_get, .put = layers_put, .size = layers_size};
+    .param = &layers_picture, .get = picture_get, .put = layers_put, .size = picture_size};
 
 /* ---- masks and holes ------------------------------------------------------------------------- */
 
@@ -293,81 +263,40 @@ static int paint(struct taking *t, uint8_t layer)
     return 0;
 }
 
-static int put_mask(struct tfs_edit *edit, uint32_t layer, struct tfs_span text,
-                    struct tfs_error *err)
+static int mask_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct taking t;
-    int result = taking_init(&t, edit, mask_picture(layer), text, err);
+    int result = taking_init(&t, edit, at, text, err);
 
+    (void)save;
+    (void)put;
     if (result == 0)
-        result = paint(&t, (uint8_t)layer);
+        result = paint(&t, picture_of(t.doc, at).layer);
     if (result == 0)
         result = tfs_layers_put(edit, t.layers.data, err);
     return taking_finish(&t, result);
 }
 
-static int mask_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                    struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    return show(doc, mask_picture(at.member), out, err);
-}
-
-static int mask_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
-{
-    (void)save;
-    (void)put;
-    return put_mask(edit, at.member, text, err);
-}
-
-static int holes_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                     struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    (void)at;
-    return show(doc, mask_picture(TFS_TER_HOLE), out, err);
-}
-
-static int holes_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
-{
-    (void)save;
-    (void)at;
-    (void)put;
-    return put_mask(edit, TFS_TER_HOLE, text, err);
-}
-
-const struct tfs_lens tfs_lens_mask = {.get = mask_get, .put = mask_put, .size = layers_size};
-const struct tfs_lens tfs_lens_holes = {.get = holes_get, .put = holes_put, .size = layers_size};
+const struct tfs_lens tfs_lens_mask = {
+    .param = &masks_picture, .get = picture_get, .put = mask_put, .size = picture_size};
+const struct tfs_lens tfs_lens_holes = {
+    .param = &holes_picture, .get = picture_get, .put = mask_put, .size = picture_size};
 
 /* ---- extra planes ---------------------------------------------------------------------------- */
-
-static int extra_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                     struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    return show(doc, extra_picture(doc, at.member), out, err);
-}
-
-static int64_t extra_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return size_of(doc, extra_picture(doc, at.member));
-}
 
 static int extra_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct taking t;
-    struct picture picture = extra_picture(tfs_edit_doc(edit), at.member);
-    int result = taking_init(&t, edit, picture, text, err);
+    int result = taking_init(&t, edit, at, text, err);
 
     (void)save;
     (void)put;
     if (result == 0)
-        result = tfs_terrain_put(edit, picture.plane, t.samples.data, err);
+        result = tfs_terrain_put(edit, picture_of(t.doc, at).plane, t.samples.data, err);
     return taking_finish(&t, result);
 }
 
-const struct tfs_lens tfs_lens_extra = {.get = extra_get, .put = extra_put, .size = extra_size};
+const struct tfs_lens tfs_lens_extra = {
+    .param = &extra_picture, .get = picture_get, .put = extra_put, .size = picture_size};

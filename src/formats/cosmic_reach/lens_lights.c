@@ -70,26 +70,29 @@ static void light_values(const struct light_file *file, const struct tfs_cosmic_
         values[i] &= file->mask;
 }
 
-static int light_get(const struct light_file *file, const struct tfs_doc *doc, struct tfs_key key,
+static int light_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      struct tfs_buf *out, struct tfs_error *err)
 {
+    const struct light_file *file = at.param;
     struct tfs_cosmic_light light;
     uint32_t values[TFS_COSMIC_VALUES];
 
-    if (!light_find(file, doc, key, &light))
+    (void)save;
+    if (!light_find(file, doc, at.key, &light))
         return tfs_fail(err, -ENOENT, "%s", file->absent);
     light_values(file, &light, values);
     tfs_grid_print(out, &file->rules.shape, values);
     return tfs_buf_check(out, err);
 }
 
-static int64_t light_size(const struct light_file *file, const struct tfs_doc *doc,
-                          struct tfs_key key)
+static int64_t light_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
+    const struct light_file *file = at.param;
     struct tfs_cosmic_light light;
     uint32_t value;
 
-    if (!light_find(file, doc, key, &light))
+    (void)save;
+    if (!light_find(file, doc, at.key, &light))
         return -ENOENT;
     if (tfs_cosmic_layers_uniform(&light.layers, file->mask, &value))
         return (int64_t)tfs_grid_fill_size(&file->rules.shape, value);
@@ -120,27 +123,32 @@ static int light_store(const struct light_file *file, struct tfs_edit *edit, str
     return err->code;
 }
 
-static int light_put(const struct light_file *file, struct tfs_edit *edit, struct tfs_key key,
-                     struct tfs_span text, struct tfs_error *err)
+static int light_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
+    const struct light_file *file = at.param;
     struct tfs_lines lines;
     uint32_t values[TFS_COSMIC_VALUES];
 
+    (void)save;
+    (void)put;
     if (tfs_lines_init(&lines, text, err) < 0 ||
         tfs_grid_parse(&lines, NULL, &file->rules, values, NULL, err) < 0)
         return err->code;
-    return light_store(file, edit, key, values, err);
+    return light_store(file, edit, at.key, values, err);
 }
 
 /* NONE is the type 1 in both sections. */
-static int light_remove(const struct light_file *file, struct tfs_edit *edit, struct tfs_key key,
+static int light_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                         struct tfs_error *err)
 {
+    const struct light_file *file = at.param;
     const struct tfs_chunk *chunk;
     struct tfs_cosmic_body body;
     struct tfs_buf section = {0};
 
-    if (tfs_cosmic_chunk_find(tfs_edit_doc(edit), key, &chunk, &body, err) < 0)
+    (void)save;
+    if (tfs_cosmic_chunk_find(tfs_edit_doc(edit), at.key, &chunk, &body, err) < 0)
         return err->code;
     tfs_buf_u8(&section, file->section == TFS_COSMIC_SECTION_SKY ? (uint8_t)TFS_COSMIC_SKY_NONE
                                                                  : (uint8_t)TFS_COSMIC_LIGHT_NONE);
@@ -149,92 +157,21 @@ static int light_remove(const struct light_file *file, struct tfs_edit *edit, st
     return err->code;
 }
 
+static int light_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_cosmic_light light;
+
+    (void)save;
+    return light_find(at.param, doc, at.key, &light);
+}
+
 /* ---- the two lenses -------------------------------------------------------------------------- */
 
-static int sky_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                   struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    return light_get(&sky_file, doc, at.key, out, err);
-}
+#define LIGHT_LENS(file)                                                                           \
+    {                                                                                              \
+        .param = (file), .get = light_get, .put = light_put, .exists = light_exists,               \
+        .remove = light_remove, .size = light_size                                                 \
+    }
 
-static int sky_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                   struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
-{
-    (void)save;
-    (void)put;
-    return light_put(&sky_file, edit, at.key, text, err);
-}
-
-static int sky_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    struct tfs_cosmic_light light;
-
-    (void)save;
-    return light_find(&sky_file, doc, at.key, &light);
-}
-
-static int sky_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                      struct tfs_error *err)
-{
-    (void)save;
-    return light_remove(&sky_file, edit, at.key, err);
-}
-
-static int64_t sky_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return light_size(&sky_file, doc, at.key);
-}
-
-const struct tfs_lens tfs_cosmic_sky_lens = {
-    .get = sky_get,
-    .put = sky_put,
-    .exists = sky_exists,
-    .remove = sky_remove,
-    .size = sky_size,
-};
-
-static int block_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                     struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    return light_get(&block_file, doc, at.key, out, err);
-}
-
-static int block_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
-{
-    (void)save;
-    (void)put;
-    return light_put(&block_file, edit, at.key, text, err);
-}
-
-static int block_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    struct tfs_cosmic_light light;
-
-    (void)save;
-    return light_find(&block_file, doc, at.key, &light);
-}
-
-static int block_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                        struct tfs_error *err)
-{
-    (void)save;
-    return light_remove(&block_file, edit, at.key, err);
-}
-
-static int64_t block_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return light_size(&block_file, doc, at.key);
-}
-
-const struct tfs_lens tfs_cosmic_light_lens = {
-    .get = block_get,
-    .put = block_put,
-    .exists = block_exists,
-    .remove = block_remove,
-    .size = block_size,
-};
+const struct tfs_lens tfs_cosmic_sky_lens = LIGHT_LENS(&sky_file);
+const struct tfs_lens tfs_cosmic_light_lens = LIGHT_LENS(&block_file);

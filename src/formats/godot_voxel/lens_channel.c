@@ -12,6 +12,13 @@
 
 #define DEPTH_LINE "depth "
 
+static unsigned channel_of(struct tfs_at at)
+{
+    const unsigned *number = at.param;
+
+    return *number;
+}
+
 /* ---- get ------------------------------------------------------------------------------------- */
 
 static int print_rows(const struct tfs_godot_block *block, unsigned channel,
@@ -50,13 +57,13 @@ static int print_channel(const struct tfs_godot_block *block, unsigned channel, 
 }
 
 static int channel_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                       unsigned channel, struct tfs_buf *out, struct tfs_error *err)
+                       struct tfs_buf *out, struct tfs_error *err)
 {
     struct tfs_godot_view *view;
 
     if (tfs_godot_lens_view(save, doc, at.key, &view, err) < 0)
         return err->code;
-    print_channel(&view->block, channel, out, err);
+    print_channel(&view->block, channel_of(at), out, err);
     tfs_godot_view_unref(view);
     return err->code;
 }
@@ -78,15 +85,14 @@ static uint64_t text_size(const struct tfs_godot_block *block, unsigned channel)
                        : tfs_grid_fill_size(&shape, (uint32_t)value));
 }
 
-static int64_t channel_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                            unsigned channel)
+static int64_t channel_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     struct tfs_godot_view *view;
     struct tfs_error ignored = {0};
 
     if (tfs_godot_lens_view(save, doc, at.key, &view, &ignored) < 0)
         return -1;
-    int64_t size = (int64_t)text_size(&view->block, channel);
+    int64_t size = (int64_t)text_size(&view->block, channel_of(at));
     tfs_godot_view_unref(view);
     return size;
 }
@@ -201,52 +207,28 @@ static int put_in_view(struct tfs_save *save, struct tfs_edit *edit,
 }
 
 static int channel_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                       unsigned channel, struct tfs_span text, const struct tfs_put *put,
-                       struct tfs_error *err)
+                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct tfs_godot_view *view;
 
     if (tfs_godot_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0)
         return err->code;
-    put_in_view(save, edit, view, channel, text, put, err);
+    put_in_view(save, edit, view, channel_of(at), text, put, err);
     tfs_godot_view_unref(view);
     return err->code;
 }
 
 /* ---- one lens a channel ---------------------------------------------------------------------- */
 
-#define CHANNEL(index)                                                                             \
-    static int get_##index(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,     \
-                           struct tfs_buf *out, struct tfs_error *err)                             \
-    {                                                                                              \
-        return channel_get(save, doc, at, index, out, err);                                        \
-    }                                                                                              \
-    static int put_##index(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,         \
-                           struct tfs_span text, struct tfs_put *put, struct tfs_error *err)       \
-    {                                                                                              \
-        return channel_put(save, edit, at, index, text, put, err);                                 \
-    }                                                                                              \
-    static int64_t size_##index(struct tfs_save *save, const struct tfs_doc *doc,                  \
-                                struct tfs_at at)                                                  \
-    {                                                                                              \
-        return channel_size(save, doc, at, index);                                                 \
-    }
+static const unsigned numbers[TFS_GODOT_CHANNELS] = {0, 1, 2, 3, 4, 5, 6, 7};
 
-#define LENS(index)                                                                                \
+#define CHANNEL_LENS(i)                                                                            \
     {                                                                                              \
-        .get = get_##index, .put = put_##index, .exists = tfs_godot_lens_exists,                   \
-        .size = size_##index                                                                       \
+        .param = &numbers[i], .get = channel_get, .put = channel_put,                              \
+        .exists = tfs_godot_lens_exists, .size = channel_size                                      \
     }
-
-CHANNEL(0)
-CHANNEL(1)
-CHANNEL(2)
-CHANNEL(3)
-CHANNEL(4)
-CHANNEL(5)
-CHANNEL(6)
-CHANNEL(7)
 
 const struct tfs_lens tfs_godot_channel_lenses[TFS_GODOT_CHANNELS] = {
-    LENS(0), LENS(1), LENS(2), LENS(3), LENS(4), LENS(5), LENS(6), LENS(7),
+    CHANNEL_LENS(0), CHANNEL_LENS(1), CHANNEL_LENS(2), CHANNEL_LENS(3),
+    CHANNEL_LENS(4), CHANNEL_LENS(5), CHANNEL_LENS(6), CHANNEL_LENS(7),
 };

@@ -175,12 +175,14 @@ static int print_rows(struct tfs_buf *out, const struct attribute *a, const stru
     return tfs_buf_check(out, err);
 }
 
-static int grid_get(const struct attribute *a, const struct tfs_doc *doc, struct tfs_key key,
+static int grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
+    const struct attribute *a = at.param;
     const struct tfs_chunk *chunk;
 
-    if (tfs_rbx_find_chunk(doc, key, &chunk, err) < 0)
+    (void)save;
+    if (tfs_rbx_find_chunk(doc, at.key, &chunk, err) < 0)
         return err->code;
 
     const struct tfs_rbx_summary s = tfs_rbx_summary(doc, chunk);
@@ -194,13 +196,15 @@ static int grid_get(const struct attribute *a, const struct tfs_doc *doc, struct
     return tfs_buf_check(out, err);
 }
 
-static int64_t grid_size(const struct attribute *a, const struct tfs_doc *doc, struct tfs_key key)
+static int64_t grid_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
+    const struct attribute *a = at.param;
     const struct tfs_chunk *chunk;
     struct tfs_error ignored = {0};
     struct tfs_buf head = {0};
 
-    if (tfs_rbx_find_chunk(doc, key, &chunk, &ignored) < 0)
+    (void)save;
+    if (tfs_rbx_find_chunk(doc, at.key, &chunk, &ignored) < 0)
         return ignored.code;
 
     const struct tfs_rbx_summary s = tfs_rbx_summary(doc, chunk);
@@ -284,12 +288,14 @@ static int parse_values(const struct attribute *a, uint32_t log2, struct tfs_spa
     return tfs_grid_parse(&lines, NULL, &rules, values, NULL, err);
 }
 
-static int grid_put(const struct attribute *a, struct tfs_edit *edit, struct tfs_key key,
+static int grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
+    const struct attribute *a = at.param;
     struct tfs_rbx_cells c;
 
-    if (tfs_rbx_cells_open(tfs_edit_doc(edit), key, &c, err) < 0)
+    (void)save;
+    if (tfs_rbx_cells_open(tfs_edit_doc(edit), at.key, &c, err) < 0)
         return err->code;
 
     uint32_t *values = malloc(c.count * sizeof(*values));
@@ -305,80 +311,11 @@ static int grid_put(const struct attribute *a, struct tfs_edit *edit, struct tfs
 
 /* ---- the three files ------------------------------------------------------------------------- */
 
-static int materials_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                         struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    return grid_get(&materials, doc, at.key, out, err);
-}
+#define GRID_LENS(attribute)                                                                       \
+    {                                                                                              \
+        .param = (attribute), .get = grid_get, .put = grid_put, .size = grid_size                  \
+    }
 
-static int materials_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
-{
-    (void)save;
-    return grid_put(&materials, edit, at.key, text, put, err);
-}
-
-static int64_t materials_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return grid_size(&materials, doc, at.key);
-}
-
-const struct tfs_lens tfs_rbx_materials_lens = {
-    .get = materials_get,
-    .put = materials_put,
-    .size = materials_size,
-};
-
-static int occupancy_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                         struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    return grid_get(&occupancy, doc, at.key, out, err);
-}
-
-static int occupancy_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
-{
-    (void)save;
-    return grid_put(&occupancy, edit, at.key, text, put, err);
-}
-
-static int64_t occupancy_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return grid_size(&occupancy, doc, at.key);
-}
-
-const struct tfs_lens tfs_rbx_occupancy_lens = {
-    .get = occupancy_get,
-    .put = occupancy_put,
-    .size = occupancy_size,
-};
-
-static int water_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                     struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    return grid_get(&water, doc, at.key, out, err);
-}
-
-static int water_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
-{
-    (void)save;
-    return grid_put(&water, edit, at.key, text, put, err);
-}
-
-static int64_t water_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return grid_size(&water, doc, at.key);
-}
-
-const struct tfs_lens tfs_rbx_water_lens = {
-    .get = water_get,
-    .put = water_put,
-    .size = water_size,
-};
+const struct tfs_lens tfs_rbx_materials_lens = GRID_LENS(&materials);
+const struct tfs_lens tfs_rbx_occupancy_lens = GRID_LENS(&occupancy);
+const struct tfs_lens tfs_rbx_water_lens = GRID_LENS(&water);
