@@ -70,25 +70,51 @@ int tfs_adopt_saved(struct tfs_session *s, struct tfs_error *err)
     return 0;
 }
 
-/* Shows what is on disk now. */
-static int take_theirs(struct tfs_session *s, struct tfs_error *err)
+/* Reads what is on disk now into save->doc. What cannot be read is told once. */
+static int read_theirs(struct tfs_session *s, struct tfs_error *err)
 {
     bool broken = s->broken != 0;
     int result = reload(s, err);
     if (result == -ENOMEM)
         return result;
-    if (result < 0) {
-        if (!broken) {
-            tfs_log_error(s, err, s->save->name);
-            stale_all(s);
-        }
-        return -EIO;
-    }
-    if (result > 0)
+    if (result < 0 && !broken)
+        tfs_log_error(s, err, s->save->name);
+    if (result > 0 || (result < 0 && !broken))
         stale_all(s);
+    return result < 0 ? -EIO : 0;
+}
+
+static void tell_reading(struct tfs_session *s)
+{
+    tfs_message(s, "%s: changed by another program, read again", s->save->name);
+}
+
+void tfs_outside_mend(struct tfs_session *s)
+{
+    struct tfs_error ignored = {0};
+    if (s->broken == 0)
+        return;
+    pthread_mutex_lock(&s->save_lock);
+    bool same = s->save->container->changed(s->save, &ignored) == 0;
+    pthread_mutex_unlock(&s->save_lock);
+    if (!same)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->broken = 0;
+    pthread_mutex_unlock(&s->lock);
+    stale_all(s);
+    tfs_message(s, "%s: can be read again", s->save->name);
+}
+
+/* Shows what is on disk now. */
+static int take_theirs(struct tfs_session *s, struct tfs_error *err)
+{
+    int result = read_theirs(s, err);
+    if (result < 0)
+        return result;
     if (tfs_adopt_saved(s, err) < 0)
         return err->code;
-    tfs_message(s, "%s: changed by another program, read again", s->save->name);
+    tell_reading(s);
     return 0;
 }
 
@@ -212,13 +238,20 @@ static int take_mine(struct tfs_session *s, struct tfs_error *err)
     return result;
 }
 
+/* Nothing gives way to a save that is away, or cannot be read. */
 static int give_way_to_theirs(struct tfs_session *s, struct tfs_error *err)
 {
     bool accepted = s->doc->version != s->disk->version;
+    int result = read_theirs(s, err);
+    if (result < 0)
+        return err->code = result;
+    s->owed = true;
     if (tfs_keep_changes_rejected(s, s->disk) < 0)
         return tfs_fail_memory(err);
     outdate_pending(s);
-    int result = take_theirs(s, err);
+    result = tfs_adopt_saved(s, err);
+    if (result == 0)
+        tell_reading(s);
     if (result == 0 && accepted)
         return tfs_fail(err, -ESTALE,
                         "the save was changed by another program, and our edits gave way to it, as "

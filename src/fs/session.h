@@ -160,8 +160,8 @@ void tfs_session_fsync_directory(struct tfs_session *session, uint64_t id, struc
 /* ---- the save ---- */
 int tfs_session_statfs(struct tfs_session *session, struct statvfs *st);
 
-/* Is the save on disk still the one that was read? If not, `run` is called by the worker once it
- * was looked at (reloaded, or a conflict): for the front end's open. */
+/* Is the save on disk still the one that was read, and can it be read? If not, `run` is called by
+ * the worker once it was looked at (reloaded, or a conflict): for the front end's open. */
 bool tfs_session_current(struct tfs_session *session);
 int tfs_session_after_check(struct tfs_session *session, void (*run)(void *arg), void *arg);
 

@@ -469,6 +469,8 @@ void tfs_answers_stop(struct tfs_session *s); /* when all are given */
 /* Shows save->doc, which was just read or written and is what is on disk; or remembers to
  * (s->owed). */
 int tfs_adopt_saved(struct tfs_session *s, struct tfs_error *err);
+/* Shows a save again that could not be read, where it is what it was: it was away for a moment. */
+void tfs_outside_mend(struct tfs_session *s);
 /* Looks at the save on disk. `editing`: there are edits that a reload would lose. 0 go on;
  * -ESTALE. */
 int tfs_outside_check(struct tfs_session *s, bool editing, struct tfs_error *err);

@@ -249,6 +249,7 @@ static int result_of_barrier(const struct tfs_session *s, int outside)
 static void apply_batch(struct tfs_session *s, struct tfs_job *jobs)
 {
     struct tfs_error err = {0};
+    tfs_outside_mend(s);
     pthread_mutex_lock(&s->lock);
     bool editing = unsaved(s) || tfs_any_dirty_locked(s);
     for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
@@ -646,7 +647,10 @@ bool tfs_session_current(struct tfs_session *s)
         return true;
     bool changed = s->save->container->changed(s->save, &err) != 0;
     pthread_mutex_unlock(&s->save_lock);
-    return !changed;
+    pthread_mutex_lock(&s->lock);
+    bool broken = s->broken != 0;
+    pthread_mutex_unlock(&s->lock);
+    return !changed && !broken;
 }
 
 int tfs_session_after_check(struct tfs_session *s, void (*run)(void *arg), void *arg)

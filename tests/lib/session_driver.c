@@ -96,30 +96,37 @@ int sync_file(struct tfs_handle *handle)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Id of the directory that holds the last component, which *name becomes. */
-uint64_t parent_of(const char *path, const char **name)
+static int find_parent(const char *path, uint64_t *parent, const char **name)
 {
     static char copy[256];
-    uint64_t id = 1;
+    *parent = 1;
     strcpy(copy, path);
     char *rest = copy;
     for (;;) {
         char *part = strsep(&rest, "/");
         *name = part;
         if (rest == NULL)
-            return id;
-        struct tfs_attr attr;
-        if (tfs_session_lookup(session, id, part, &attr) < 0)
             return 0;
-        id = attr.id;
+        struct tfs_attr attr;
+        int result = tfs_session_lookup(session, *parent, part, &attr);
+        if (result < 0)
+            return result;
+        *parent = attr.id;
     }
+}
+
+uint64_t parent_of(const char *path, const char **name)
+{
+    uint64_t parent;
+    return find_parent(path, &parent, name) < 0 ? 0 : parent;
 }
 
 int look(const char *path, struct tfs_attr *attr)
 {
     const char *name;
-    uint64_t parent = parent_of(path, &name);
-    return parent == 0 ? -ENOENT : tfs_session_lookup(session, parent, name, attr);
+    uint64_t parent;
+    int result = find_parent(path, &parent, &name);
+    return result < 0 ? result : tfs_session_lookup(session, parent, name, attr);
 }
 
 bool exists(const char *path)
@@ -134,9 +141,12 @@ struct tfs_handle *open_path(const char *path, int flags)
     struct tfs_handle *handle = NULL;
     const char *name;
     bool keep;
-    if (look(path, &attr) == 0) {
-        must(tfs_session_open_file(session, attr.id, flags, 1, &handle, &keep) == 0, path);
-        return handle;
+    for (int tries = 0; look(path, &attr) == 0; tries++) {
+        int result = tfs_session_open_file(session, attr.id, flags, 1, &handle, &keep);
+        if (result == 0)
+            return handle;
+        /* As the kernel does: what was looked up may be another file by now. */
+        must(result == -ESTALE && tries == 0, path);
     }
     uint64_t parent = parent_of(path, &name);
     must(parent != 0 &&

@@ -388,6 +388,30 @@ levels_refused() {
     want cmp "$PRISTINE" "$S"
 }
 
+# The save is under another name for a moment, and an edit meets that.
+away() {
+    local file=$M/chunks/$C/channels/data5.txt
+    up
+    want grep -q '^format: godot_voxel$' "$M/info.txt"
+    mv "$S" "$D/elsewhere"
+    same 'info.txt' "$(py 'print(err(get, a[0]))' "$M/info.txt")" EIO
+    same 'a listing' "$(py 'print(err(os.listdir, a[0]))' "$M/chunks/$C")" EIO
+    one_of 'close of an edit' "$(errno_of "$file" 'fill 9
+')" EIO ESTALE
+    mv "$D/elsewhere" "$S"
+    want soon sees 'format: godot_voxel' "$M/info.txt"
+    want sh -c "echo 'fill 9' >'$file'"
+    same 'files' "$(ls "$M/chunks/$C/channels" | wc -l)" 8
+    down_whatever
+    differs "changed $C data5"
+}
+
+# Unmounts: the text of the edit that was refused may be kept beside the save.
+down_whatever() {
+    timeout 60 "$TFS_BIN" umount "$M"
+    one_of 'status of umount' $? 0 3
+}
+
 edits() {
     try "$1: reads the same as the save" reads
     try "$1: sed on channels" sed_rows
@@ -397,6 +421,7 @@ edits() {
     try "$1: vim and git" editors
     try "$1: what cannot be is refused" refused
     try "$1: staged" staged
+    try "$1: away for a moment" away
 }
 
 # ---- damage ---------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-/* The session on saves of Godot Voxel Tools: listings that fetch nothing, and saves that another
- * program holds locked. */
+/* The session on saves of Godot Voxel Tools: listings that fetch nothing, saves that another
+ * program holds locked, and saves that are away for a moment. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -12,7 +12,8 @@
 #include "formats/godot_voxel/view.h"
 #include "scratch.h"
 
-#define CHUNKS 30
+#define CHUNKS       30
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
 static sqlite3 *other; /* another program's connection */
 static unsigned fetches;
@@ -196,10 +197,225 @@ START_TEST(removal_waits_until_the_lock_is_gone)
 }
 END_TEST
 
+/* ---- saves that are away --------------------------------------------------------------------- */
+
+static void checked(void *arg)
+{
+    answered(arg, 0, NULL);
+}
+
+/* Has the worker look at the save on disk. */
+static void check_save(void)
+{
+    struct answer a;
+
+    answer_init(&a);
+    ck_assert_int_eq(tfs_session_after_check(session, checked, &a), 0);
+    answer_wait(&a);
+}
+
+/* Saves below home/, and what of them is moved away. */
+static const struct {
+    const char *save, *moved;
+    bool same; /* nothing tells it from before when it is back */
+} moves[] = {
+    {"home/world.sqlite", "home/world.sqlite", true},
+    {"home/world.sqlite", "home", true},
+    {"home/world", "home/world", true},
+    {"home/world", "home", true},
+    {"home/world", "home/world/meta.vxrm", false},
+    {"home/region.vxr", "home/region.vxr", false},
+    {"home/region.vxr", "home", true},
+};
+
+static const char *chunk;        /* a chunk of the save at hand */
+static char shown[64], edit[64]; /* paths of a file of it that is 0 everywhere */
+
+static void make_home(const char *path)
+{
+    ck_assert_int_eq(mkdir(scratch_path("home"), 0755), 0);
+    ck_assert_int_eq(mkdir(scratch_path("away"), 0755), 0);
+    chunk = "0_0_0";
+    if (strcmp(path, "home/world.sqlite") == 0) {
+        voxel_stream(scratch_path(path), 2, CHUNKS);
+        chunk = "-50_-1_-50";
+    } else if (strcmp(path, "home/world") == 0) {
+        voxel_folder(scratch_path(path), 1);
+    } else {
+        voxel_region(scratch_path(path), 2, 4);
+    }
+    snprintf(shown, sizeof(shown), "chunks/%s/channels/data5.txt", chunk);
+    snprintf(edit, sizeof(edit), "chunks/%s/channels/data6.txt", chunk);
+}
+
+static void move(const char *from, const char *to)
+{
+    ck_assert_int_eq(rename(scratch_path(from), scratch_path(to)), 0);
+}
+
+START_TEST(save_that_was_away_for_a_moment_is_read_and_edited_again)
+{
+    make_home(moves[_i].save);
+    open_path_as_session(scratch_path(moves[_i].save), (struct tfs_session_options){0});
+    ck_assert(tfs_session_current(session));
+    move(moves[_i].moved, "away/it");
+    ck_assert(!tfs_session_current(session));
+    check_save();
+    ck_assert_str_eq(cat("info.txt"), "Input/output error");
+    ck_assert_str_eq(cat(shown), "Input/output error");
+    ck_assert(!tfs_session_current(session));
+    move("away/it", moves[_i].moved);
+    ck_assert(!tfs_session_current(session));
+    check_save();
+    ck_assert(tfs_session_current(session));
+    ck_assert_ptr_nonnull(strstr(cat("info.txt"), "format: godot_voxel"));
+    ck_assert_str_eq(cat(shown), "depth 8\nfill 0\n");
+    ck_assert_int_eq(put(edit, "fill 7\n"), 0);
+    ck_assert_str_eq(cat(edit), "depth 8\nfill 7\n");
+}
+END_TEST
+
+START_TEST(edit_made_while_the_save_is_away_waits_for_it)
+{
+    make_home(moves[_i].save);
+    open_path_as_session(scratch_path(moves[_i].save), (struct tfs_session_options){0});
+    ck_assert_str_eq(cat(shown), "depth 8\nfill 0\n");
+    struct tfs_handle *handle = open_path(shown, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "fill 7\n"), 0);
+    move(moves[_i].moved, "away/it");
+    ck_assert_int_lt(sync_file(handle), 0);
+    ck_assert_int_lt(flush(handle), 0);
+    move("away/it", moves[_i].moved);
+    /* Another program may have written into what has another ctime. */
+    ck_assert_int_eq(flush(handle), moves[_i].same ? 0 : -ESTALE);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat(shown), "depth 8\nfill 7\n");
+    ck_assert_int_eq(tfs_session_finish(session), moves[_i].same ? 0 : 3);
+}
+END_TEST
+
+/* Another program opens the database by the name that it has meanwhile. */
+START_TEST(change_made_while_the_save_is_away_is_picked_up)
+{
+    make_home("home/world.sqlite");
+    open_path_as_session(scratch_path("home/world.sqlite"), (struct tfs_session_options){0});
+    ck_assert_str_eq(cat(shown), "depth 8\nfill 0\n");
+    move("home/world.sqlite", "world.sqlite");
+    check_save();
+    run("UPDATE blocks SET vb = NULL WHERE loc = '-50,-1,-50,0'");
+    move("world.sqlite", "home/world.sqlite");
+    check_save();
+    ck_assert(!exists(shown));
+    ck_assert(exists("chunks/-49_-1_-50/channels/data5.txt"));
+}
+END_TEST
+
+static struct tfs_buf bytes_of(const char *path)
+{
+    struct tfs_buf bytes = {0};
+    FILE *file = fopen(path, "rb");
+    uint8_t byte;
+
+    ck_assert_ptr_nonnull(file);
+    while (fread(&byte, 1, 1, file) == 1)
+        tfs_buf_u8(&bytes, byte);
+    fclose(file);
+    return bytes;
+}
+
+static void check_unchanged(const char *path, struct tfs_buf *before)
+{
+    struct tfs_buf now = bytes_of(path);
+
+    ck_assert_uint_eq(now.size, before->size);
+    ck_assert_mem_eq(now.data, before->data, now.size);
+    tfs_buf_release(&now);
+    tfs_buf_release(before);
+}
+
+/* What was written for one is not put into the other, and neither changes. */
+START_TEST(edit_is_not_written_into_a_save_in_the_place_of_ours)
+{
+    const bool folder = _i != 0;
+    const char *name = folder ? "home/world" : "home/world.sqlite";
+    const char *file = folder ? "/regions/lod0/r.0.0.0.vxr" : "";
+    char ours[2 * PATH_MAX], theirs[2 * PATH_MAX];
+
+    make_home(name);
+    if (folder)
+        voxel_folder(scratch_path("theirs"), 1);
+    else
+        voxel_stream(scratch_path("theirs"), 2, 7);
+    snprintf(ours, sizeof(ours), "%s/ours%s", scratch_dir, file);
+    snprintf(theirs, sizeof(theirs), "%s/%s%s", scratch_dir, name, file);
+    open_path_as_session(scratch_path(name), (struct tfs_session_options){0});
+    struct tfs_handle *handle = open_path(shown, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "fill 7\n"), 0);
+    move(name, "ours");
+    move("theirs", name);
+    struct tfs_buf our_bytes = bytes_of(ours), their_bytes = bytes_of(theirs);
+    ck_assert_int_eq(sync_file(handle), -ESTALE);
+    ck_assert_int_eq(flush(handle), -ESTALE);
+    check_unchanged(ours, &our_bytes);
+    check_unchanged(theirs, &their_bytes);
+    /* Ours is there again, and takes it. */
+    move(name, "theirs");
+    move("ours", name);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat(shown), "depth 8\nfill 7\n");
+}
+END_TEST
+
+/* The lock is that of the folder, not of its name. */
+START_TEST(folder_in_the_place_of_ours_is_locked_and_ours_let_go)
+{
+    const struct tfs_open_options open = {.lock = TFS_LOCK_EXCLUSIVE};
+    struct tfs_save *second = NULL;
+    struct tfs_error err = {0};
+
+    make_home("home/world");
+    voxel_folder(scratch_path("theirs"), 2);
+    open_path_as_session(scratch_path("home/world"), (struct tfs_session_options){0});
+    move("home/world", "ours");
+    move("theirs", "home/world");
+    check_save();
+    ck_assert(exists("chunks/7_0_0"));
+    ck_assert_int_eq(tfs_save_open(scratch_path("home/world"), NULL, &open, &second, &err),
+                     -EWOULDBLOCK);
+    tfs_error_reset(&err);
+    ck_assert_int_eq(tfs_save_open(scratch_path("ours"), NULL, &open, &second, &err), 0);
+    tfs_save_close(second);
+    ck_assert_int_eq(put("chunks/7_0_0/channels/data5.txt", "fill 7\n"), 0);
+}
+END_TEST
+
+/* SQLite looks for journals by name: what a game writes beside a new database is not played back
+ * into ours, which is only kept under another name. */
+START_TEST(journal_of_a_database_in_the_place_of_ours_is_not_ours)
+{
+    char journal[3 * PATH_MAX];
+
+    make_home("home/world.sqlite");
+    open_path_as_session(scratch_path("home/world.sqlite"), (struct tfs_session_options){0});
+    move("home/world.sqlite", "ours.sqlite");
+    struct tfs_buf before = bytes_of(scratch_path("ours.sqlite"));
+    snprintf(journal, sizeof(journal), "%s-journal", scratch_path("home/world.sqlite"));
+    voxel_stream(db_path(), 2, CHUNKS);
+    run("PRAGMA cache_size = 2; BEGIN; UPDATE blocks SET vb = zeroblob(9000)");
+    move("world.sqlite", "home/world.sqlite");
+    move("world.sqlite-journal", "home/world.sqlite-journal");
+    ck_assert_int_eq(access(journal, F_OK), 0);
+    ck_assert_str_eq(cat(shown), "depth 8\nfill 0\n");
+    ck_assert_int_eq(access(journal, F_OK), 0);
+    check_unchanged(scratch_path("ours.sqlite"), &before);
+}
+END_TEST
+
 static Suite *godot_session_suite(void)
 {
     Suite *suite = suite_create("godot_session");
-    TCase *tcase = unit_case(suite, "database");
+    TCase *tcase = unit_case(suite, "database"), *away = unit_case(suite, "away");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
@@ -207,6 +423,15 @@ static Suite *godot_session_suite(void)
     tcase_add_test(tcase, what_a_locked_database_hides_is_busy_not_absent);
     tcase_add_test(tcase, lock_is_waited_for_once);
     tcase_add_test(tcase, removal_waits_until_the_lock_is_gone);
+    tcase_add_checked_fixture(away, setup, teardown);
+    tcase_set_timeout(away, 60);
+    tcase_add_loop_test(away, save_that_was_away_for_a_moment_is_read_and_edited_again, 0,
+                        COUNT(moves));
+    tcase_add_loop_test(away, edit_made_while_the_save_is_away_waits_for_it, 0, COUNT(moves));
+    tcase_add_test(away, change_made_while_the_save_is_away_is_picked_up);
+    tcase_add_loop_test(away, edit_is_not_written_into_a_save_in_the_place_of_ours, 0, 2);
+    tcase_add_test(away, folder_in_the_place_of_ours_is_locked_and_ours_let_go);
+    tcase_add_test(away, journal_of_a_database_in_the_place_of_ours_is_not_ours);
     return suite;
 }
 

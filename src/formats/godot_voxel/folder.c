@@ -7,7 +7,8 @@
  *   2. a chunk of the document holds what this mount wrote, or is lazy: fetched by its coordinate
  *      from the region as it is then. tfs_chunk.place is the number of the reading that found its
  *      region new or changed by others, so nothing remembered is taken for new;
- *   3. the folder itself is locked, its files are not: whoever writes in a folder is one.
+ *   3. the folder itself is locked, its files are not: whoever writes in a folder is one. Nothing
+ * is written while the path is that of another folder, which is locked before it is read.
  */
 #include "formats/godot_voxel/folder.h"
 
@@ -182,16 +183,38 @@ static int find_folder(struct tfs_save *save, struct tfs_error *err)
     return 0;
 }
 
-static int lock_folder(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_error *err)
+/* A link is somebody's doing: the path was resolved when the save was opened. */
+static int lock_folder(const struct tfs_save *save, int *lock_fd, struct tfs_error *err)
 {
-    own->lock_fd = open(save->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (own->lock_fd < 0)
+    int fd = open(save->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
         return tfs_fail_errno(err, "cannot be opened");
-    if (!exclusive(save) || flock(own->lock_fd, LOCK_EX | LOCK_NB) == 0)
+    if (!exclusive(save) || flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        *lock_fd = fd;
         return 0;
+    }
     if (errno == EWOULDBLOCK)
-        return tfs_fail(err, -EWOULDBLOCK, "is mounted or being written by another terrainfs");
-    return tfs_fail_errno(err, "cannot be locked");
+        tfs_fail(err, -EWOULDBLOCK, "is mounted or being written by another terrainfs");
+    else
+        tfs_fail_errno(err, "cannot be locked");
+    close(fd);
+    return err->code;
+}
+
+/* Is the folder at the save's path the one that is locked? EIO: there is none. */
+static int check_place(const struct tfs_save *save, const struct tfs_godot_folder *own,
+                       struct tfs_error *err)
+{
+    struct stat locked, now;
+
+    if (lstat(save->path, &now) < 0)
+        return tfs_fail(err, -EIO, "the folder is not where it was: %s", strerror(errno));
+    if (fstat(own->lock_fd, &locked) < 0)
+        return tfs_fail_errno(err, "cannot be examined");
+    if (locked.st_dev != now.st_dev || locked.st_ino != now.st_ino)
+        return tfs_fail(err, -ESTALE, "the folder was replaced by another program");
+    return 0;
 }
 
 /* Owner, mode and times are those of meta.vxrm, which is there in every folder; what is newer in
@@ -269,7 +292,7 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
     own->lock_fd = -1;
     own->reading = 1;
     pthread_mutex_init(&own->lock, NULL);
-    if (find_folder(save, err) < 0 || lock_folder(save, own, err) < 0 ||
+    if (find_folder(save, err) < 0 || lock_folder(save, &own->lock_fd, err) < 0 ||
         tfs_godot_memo_create(save, err) < 0 ||
         tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
         (exclusive(save) && settle(save, &own->index, err) < 0) ||
@@ -296,16 +319,18 @@ static void folder_close(struct tfs_save *save)
 static int folder_changed(struct tfs_save *save, struct tfs_error *err)
 {
     struct tfs_godot_folder *own = save->own;
+    struct tfs_error ignored = {0};
 
     (void)err;
     pthread_mutex_lock(&own->lock);
-    bool changed = tfs_godot_index_changed(save->path, &own->index);
+    bool changed =
+        check_place(save, own, &ignored) < 0 || tfs_godot_index_changed(save->path, &own->index);
     pthread_mutex_unlock(&own->lock);
     return changed;
 }
 
-/* Reads the folder again; what did not change keeps its chunks. */
-static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_doc **doc,
+/* Reads the folder at the path again; what did not change keeps its chunks. */
+static int read_index(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_doc **doc,
                       struct tfs_error *err)
 {
     struct tfs_godot_index index;
@@ -328,6 +353,28 @@ static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struc
     own->index = index;
     own->reading++;
     return 0;
+}
+
+/* The same with the lock: a folder in the place of ours is locked before it is read, and ours is
+ * let go of after that. */
+static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_doc **doc,
+                      struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+    int lock_fd = own->lock_fd;
+
+    if (check_place(save, own, &why) == 0)
+        return read_index(save, own, doc, err);
+    if (lock_folder(save, &lock_fd, err) < 0)
+        return err->code;
+    int result = read_index(save, own, doc, err);
+    if (result == 0) {
+        close(own->lock_fd);
+        own->lock_fd = lock_fd;
+    } else {
+        close(lock_fd);
+    }
+    return result;
 }
 
 static int folder_reload(struct tfs_save *save, struct tfs_error *err)
@@ -365,7 +412,7 @@ static int folder_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_
     struct tfs_doc *reached = NULL;
     const struct tfs_blob *meta = save->doc->parts[TFS_GODOT_PART_META];
 
-    if (check_allowed(save, err) < 0)
+    if (check_allowed(save, err) < 0 || check_place(save, own, err) < 0)
         return err->code;
     bool same_meta = tfs_blob_equal(meta, doc->parts[TFS_GODOT_PART_META]);
     tfs_godot_folder_write(save, doc, &reached, err);

@@ -32,6 +32,18 @@ static void opened_unref(struct tfs_godot_opened *opened)
     free(opened);
 }
 
+/* The index knows the region: that it is not there is no ENOENT, which means that there is no such
+ * block. */
+static int fail_gone(const struct tfs_save *save, struct tfs_error *err)
+{
+    struct stat st;
+
+    tfs_error_reset(err);
+    if (lstat(save->path, &st) < 0)
+        return tfs_fail(err, -EIO, "the folder is not where it was: %s", strerror(errno));
+    return tfs_fail(err, -ESTALE, "another program removed the region of this chunk");
+}
+
 static int opened_make(const struct tfs_save *save, struct tfs_key place,
                        struct tfs_godot_opened **opened, struct tfs_error *err)
 {
@@ -40,8 +52,8 @@ static int opened_make(const struct tfs_save *save, struct tfs_key place,
 
     if (path == NULL || made == NULL)
         tfs_fail_memory(err);
-    else
-        tfs_file_open(path, false, &made->file, err);
+    else if (tfs_file_open(path, false, &made->file, err) == -ENOENT)
+        fail_gone(save, err);
     free(path);
     if (err->code < 0) {
         free(made);

@@ -229,6 +229,39 @@ static int judge_writable(struct tfs_save *save, struct tfs_error *err)
     return 0;
 }
 
+/* Is the file at the save's path still the database that is open? EIO: there is none; ESTALE:
+ * another one. The caller holds the lock. */
+static int check_place(const struct tfs_save *save, struct tfs_error *err)
+{
+    const struct tfs_godot_stream *own = save->own;
+    struct stat now;
+
+    if (lstat(save->path, &now) < 0)
+        return tfs_fail(err, -EIO, "the database is not where it was: %s", strerror(errno));
+    if (now.st_dev != own->file.st.st_dev || now.st_ino != own->file.st.st_ino)
+        return tfs_fail(err, -ESTALE, "the database was replaced by another program");
+    return 0;
+}
+
+static bool is_elsewhere(const struct tfs_save *save)
+{
+    struct tfs_error ignored = {0};
+
+    return check_place(save, &ignored) < 0;
+}
+
+/* Both were opened by path: are they one file, and still the one there? */
+static int check_both(const struct tfs_save *save, const struct tfs_file_handle *file,
+                      const struct tfs_godot_db *db, struct tfs_error *err)
+{
+    struct stat now;
+
+    if (lstat(save->path, &now) == 0 && now.st_dev == file->st.st_dev &&
+        now.st_ino == file->st.st_ino && !tfs_godot_db_moved(db))
+        return 0;
+    return tfs_fail(err, -EAGAIN, "is being replaced by another program");
+}
+
 /* Opens file and database; on failure neither is open. */
 static int open_both(struct tfs_save *save, struct tfs_file_handle *file, struct tfs_godot_db *db,
                      struct tfs_error *err)
@@ -237,7 +270,10 @@ static int open_both(struct tfs_save *save, struct tfs_file_handle *file, struct
 
     if (tfs_file_open(save->path, exclusive(save), file, err) < 0)
         return err->code;
-    if (tfs_godot_db_open(save->path, writable, db, err) < 0)
+    if (tfs_godot_db_open(save->path, writable, db, err) == 0 &&
+        check_both(save, file, db, err) < 0)
+        tfs_godot_db_close(db);
+    if (err->code < 0)
         tfs_file_close(file);
     return err->code;
 }
@@ -280,23 +316,16 @@ static void stream_close(struct tfs_save *save)
 
 /* ---- outside changes ------------------------------------------------------------------------- */
 
-/* Has the path another file by now? */
-static bool replaced(const struct tfs_save *save, const struct tfs_godot_stream *own)
-{
-    struct stat now;
-
-    return lstat(save->path, &now) < 0 || now.st_dev != own->file.st.st_dev ||
-           now.st_ino != own->file.st.st_ino;
-}
-
 static int stream_changed(struct tfs_save *save, struct tfs_error *err)
 {
     struct tfs_godot_stream *own = save->own;
     uint32_t version = 0;
 
-    if (replaced(save, own))
-        return 1;
     pthread_mutex_lock(&own->lock);
+    if (is_elsewhere(save)) {
+        pthread_mutex_unlock(&own->lock);
+        return 1;
+    }
     int result = tfs_godot_db_version(&own->db, &version, err);
     if (result == 0)
         result = version != own->seen;
@@ -362,8 +391,8 @@ static int read_by_meta(struct tfs_save *save, struct tfs_godot_stream *own, str
 static int read_again(struct tfs_save *save, struct tfs_godot_stream *own, struct tfs_doc **doc,
                       struct tfs_error *err)
 {
-    return replaced(save, own) ? read_another(save, own, doc, err)
-                               : read_by_meta(save, own, doc, err);
+    return is_elsewhere(save) ? read_another(save, own, doc, err)
+                              : read_by_meta(save, own, doc, err);
 }
 
 static int stream_reload(struct tfs_save *save, struct tfs_error *err)
@@ -372,7 +401,8 @@ static int stream_reload(struct tfs_save *save, struct tfs_error *err)
     struct tfs_doc *doc = NULL;
 
     pthread_mutex_lock(&own->lock);
-    read_again(save, own, &doc, err);
+    if (read_again(save, own, &doc, err) == 0)
+        stat_again(save, own);
     pthread_mutex_unlock(&own->lock);
     if (err->code == -EBUSY) {
         /* Somebody is just writing: until he is done, the save is what was read of it, and it
@@ -386,7 +416,6 @@ static int stream_reload(struct tfs_save *save, struct tfs_error *err)
     }
     tfs_doc_unref(save->doc);
     save->doc = doc;
-    stat_again(save, own);
     return 0;
 }
 
@@ -492,11 +521,10 @@ static int write_rows(struct writing *w)
     struct tfs_godot_db *db = &w->own->db;
     uint32_t version = 0;
 
-    if (tfs_godot_db_begin(db, w->err) < 0)
+    if (check_place(w->save, w->err) < 0 || tfs_godot_db_begin(db, w->err) < 0)
         return w->err->code;
-    if (replaced(w->save, w->own))
-        tfs_fail(w->err, -ESTALE, "was replaced by another program since it was read");
-    else if (tfs_godot_db_version(db, &version, w->err) == 0)
+    /* Again: waiting for the lock may have taken its time. */
+    if (check_place(w->save, w->err) == 0 && tfs_godot_db_version(db, &version, w->err) == 0)
         w->foreign = version != w->own->seen;
     if (w->err->code == 0 && w->own->unsure)
         tfs_godot_db_touch(db, w->err);

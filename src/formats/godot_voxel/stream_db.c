@@ -7,10 +7,10 @@
 #include "formats/godot_voxel/stream_db.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "formats/godot_voxel/layout.h"
 
@@ -85,35 +85,100 @@ static int execute(struct tfs_godot_db *db, const char *sql, struct tfs_error *e
 
 /* ---- what SQLite may open -------------------------------------------------------------------- */
 
-/* A journal can name a "super-journal", which belongs to a change of several databases at once. To
+/* SQLite's own way to files, for one connection, but for two things.
+ *
+ * A journal can name a "super-journal", which belongs to a change of several databases at once. To
  * take back such a change SQLite reads that file, and removes it when it knows no other database:
  * whoever makes up a journal can so have any file removed. No engine writes one; nobody opens it.
- */
-#define GUARDED "terrainfs"
+ *
+ * Journal and log are found by the name that the database was opened by. When it was moved away and
+ * another one is at that name, they are the other's: played back into ours they would destroy it.
+ * They do not exist then. */
+struct tfs_godot_guard {
+    sqlite3_vfs vfs; /* first */
+    const sqlite3_vfs *real;
+    char name[32];
+    const char *database; /* the name that it was opened by; SQLite's, as long as it is open */
+    dev_t device;
+    ino_t inode;
+};
+
+static bool is_of_journal(int flags)
+{
+    return (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL)) != 0;
+}
+
+static bool has_journals_name(const struct tfs_godot_guard *guard, const char *name)
+{
+    const size_t length = guard->database == NULL ? 0 : strlen(guard->database);
+
+    return length > 0 && strncmp(name, guard->database, length) == 0 &&
+           (strcmp(name + length, "-journal") == 0 || strcmp(name + length, "-wal") == 0);
+}
+
+/* Is the database still where journal and log are looked for? */
+static bool is_in_place(const struct tfs_godot_guard *guard)
+{
+    struct stat st;
+
+    return guard->database != NULL && lstat(guard->database, &st) == 0 &&
+           st.st_dev == guard->device && st.st_ino == guard->inode;
+}
 
 static int guarded_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out)
 {
-    const sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+    struct tfs_godot_guard *guard = (struct tfs_godot_guard *)vfs;
+    struct stat st;
 
-    if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0) {
+    if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0 || (is_of_journal(flags) && !is_in_place(guard))) {
         file->pMethods = NULL;
         return SQLITE_CANTOPEN;
     }
-    return real->xOpen(vfs, name, file, flags, out);
+    int result = guard->real->xOpen(vfs, name, file, flags, out);
+    if (result == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0 && lstat(name, &st) == 0) {
+        guard->database = name;
+        guard->device = st.st_dev;
+        guard->inode = st.st_ino;
+    }
+    return result;
 }
 
-static void register_guarded(void)
+static int guarded_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
 {
-    static sqlite3_vfs guarded;
-    const sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+    const struct tfs_godot_guard *guard = (const struct tfs_godot_guard *)vfs;
 
-    if (real == NULL)
-        return;
-    guarded = *real;
-    guarded.zName = GUARDED;
-    guarded.pNext = NULL;
-    guarded.xOpen = guarded_open;
-    sqlite3_vfs_register(&guarded, 0);
+    if (has_journals_name(guard, name) && !is_in_place(guard)) {
+        *out = 0;
+        return SQLITE_OK;
+    }
+    return guard->real->xAccess(vfs, name, flags, out);
+}
+
+static struct tfs_godot_guard *guard_create(void)
+{
+    const sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+    struct tfs_godot_guard *guard = calloc(1, sizeof(*guard));
+
+    if (real == NULL || guard == NULL) {
+        free(guard);
+        return NULL;
+    }
+    snprintf(guard->name, sizeof(guard->name), "terrainfs-%p", (void *)guard);
+    guard->vfs = *real;
+    guard->vfs.zName = guard->name;
+    guard->vfs.pNext = NULL;
+    guard->vfs.xOpen = guarded_open;
+    guard->vfs.xAccess = guarded_access;
+    guard->real = real;
+    sqlite3_vfs_register(&guard->vfs, 0);
+    return guard;
+}
+
+static void guard_free(struct tfs_godot_guard *guard)
+{
+    if (guard != NULL)
+        sqlite3_vfs_unregister(&guard->vfs);
+    free(guard);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -245,15 +310,14 @@ static int open_once(const char *path, bool writable, struct tfs_godot_db *db,
     const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW |
                       SQLITE_OPEN_EXRESCODE |
                       (writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct tfs_godot_db opened = {0};
-
-    pthread_once(&once, register_guarded);
-    int result = sqlite3_open_v2(path, &opened.db, flags, GUARDED);
+    struct tfs_godot_db opened = {.guard = guard_create()};
+    int result = opened.guard == NULL
+                     ? SQLITE_NOMEM
+                     : sqlite3_open_v2(path, &opened.db, flags, opened.guard->name);
 
     if (opened.db == NULL)
-        return tfs_fail_memory(err);
-    if (result != SQLITE_OK)
+        tfs_fail_memory(err);
+    else if (result != SQLITE_OK)
         fail(&opened, result, err);
     else if (harden(&opened, err) == 0 && check_table(&opened, "meta", err) == 0 &&
              check_table(&opened, "blocks", err) == 0 &&
@@ -289,7 +353,16 @@ void tfs_godot_db_close(struct tfs_godot_db *db)
     for (unsigned i = 0; i < TFS_GODOT_SQL_STATEMENTS; i++)
         sqlite3_finalize(db->statements[i]);
     sqlite3_close(db->db);
+    guard_free(db->guard);
     *db = (struct tfs_godot_db){0};
+}
+
+bool tfs_godot_db_moved(const struct tfs_godot_db *db)
+{
+    int moved = 1;
+
+    sqlite3_file_control(db->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved != 0;
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */

@@ -25,6 +25,7 @@ enum tfs_godot_statement {
 
 struct tfs_godot_db {
     sqlite3 *db;
+    struct tfs_godot_guard *guard;                      /* what SQLite may open */
     sqlite3_stmt *statements[TFS_GODOT_SQL_STATEMENTS]; /* made when first needed */
     uint32_t schema;                                    /* 0 or 1 */
     enum tfs_godot_key_format format;
@@ -50,6 +51,8 @@ void tfs_godot_row_release(struct tfs_godot_row *row);
 int tfs_godot_db_open(const char *path, bool writable, struct tfs_godot_db *db,
                       struct tfs_error *err);
 void tfs_godot_db_close(struct tfs_godot_db *db);
+/* Is the file at its path another one than is open? */
+bool tfs_godot_db_moved(const struct tfs_godot_db *db);
 
 /* Another number whenever another connection changed the database. */
 int tfs_godot_db_version(struct tfs_godot_db *db, uint32_t *version, struct tfs_error *err);
