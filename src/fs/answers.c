@@ -28,7 +28,6 @@ static void job_free(struct tfs_session *s, struct tfs_job *job)
     tfs_doc_unref(job->before);
     tfs_doc_unref(job->after);
     tfs_blob_unref(job->text);
-    free(job->name);
     free(job);
 }
 

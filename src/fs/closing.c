@@ -290,9 +290,8 @@ static void leave_old_name(struct tfs_session *s, struct tfs_job *job)
     struct tfs_inode *inode = job->inode;
     if (inode->kind == TFS_INODE_VIRTUAL)
         return; /* it has its tombstone */
-    struct tfs_link *link = tfs_link_find_locked(s, job->parent, job->name);
-    if (link != NULL && link->inode == inode)
-        tfs_link_remove_locked(s, job->parent, link);
+    if (inode->link != NULL)
+        tfs_link_remove_locked(s, inode->link);
 }
 
 /* Who has the file open whose name is taken goes on with what it showed, as does who has looked it

@@ -159,15 +159,10 @@ static void fill_times(struct tfs_session *s, uint64_t computed_id, struct stat 
     st->st_ctim = change ? change->ctime : s->base_time;
 }
 
+/* .terrainfs is not listed. */
 static size_t scratch_directories(struct tfs_session *s, uint64_t id)
 {
-    const struct tfs_links *links = tfs_map_find(&s->links, id);
-    size_t count = 0;
-    for (size_t i = 0; links != NULL && i < links->count; i++) {
-        const struct tfs_inode *inode = links->links[i].inode;
-        count += inode->kind == TFS_INODE_DIRECTORY && inode != s->control ? 1 : 0;
-    }
-    return count;
+    return tfs_link_directories_locked(s, id) - (id == s->control->parent ? 1 : 0);
 }
 
 /* Owner and permissions follow the save; a directory may be searched by those who may read. */
@@ -286,7 +281,7 @@ int tfs_attr_inode_locked(struct tfs_session *s, struct tfs_inode *inode, struct
     /* Not the id: a scratch file may live under the id of the schema file that it was. */
     st->st_ino = inode->id >= TFS_ID_TABLE ? inode->id : inode->id | (UINT64_C(1) << 63);
     st->st_mode = inode->mode | types[inode->kind];
-    st->st_nlink = inode->linked ? 1 : 0;
+    st->st_nlink = inode->link != NULL ? 1 : 0;
     if (inode->kind == TFS_INODE_DIRECTORY)
         st->st_nlink = (nlink_t)(2 + scratch_directories(s, inode->id));
     st->st_uid = inode->uid;

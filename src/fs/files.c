@@ -138,7 +138,7 @@ static int inode_for_open(struct tfs_session *s, uint64_t id, int flags, struct 
         if ((*inode)->kind == TFS_INODE_DIRECTORY)
             return -EISDIR;
         /* Its name went to another file between the caller's lookup and this. */
-        if (!(*inode)->linked && (*inode)->handles == 0 && !(*inode)->displaced)
+        if ((*inode)->link == NULL && (*inode)->handles == 0 && !(*inode)->displaced)
             return -ESTALE;
         return (*inode)->control && wants_write(flags) ? -EACCES : 0;
     }
@@ -274,12 +274,11 @@ static int create_existing(struct tfs_session *s, const struct tfs_entry *entry,
 }
 
 /* After a failure nothing is left of a file that was made. */
-static void drop_created(struct tfs_session *s, uint64_t parent, const char *name,
-                         struct tfs_inode *inode, const struct tfs_entry *entry)
+static void drop_created(struct tfs_session *s, struct tfs_inode *inode,
+                         const struct tfs_entry *entry)
 {
-    bool made = entry->link == NULL && !entry->schema && inode->linked;
-    if (made)
-        tfs_link_remove_locked(s, parent, tfs_link_find_locked(s, parent, name));
+    if (entry->link == NULL && !entry->schema && inode->link != NULL)
+        tfs_link_remove_locked(s, inode->link);
     tfs_inode_drop_locked(s, inode);
 }
 
@@ -315,7 +314,7 @@ int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name,
         *handle = opened;
     }
     if (result < 0 && inode != NULL)
-        drop_created(s, parent, name, inode, &entry);
+        drop_created(s, inode, &entry);
     pthread_mutex_unlock(&s->lock);
     return result;
 }

@@ -139,7 +139,7 @@ static void inode_free(struct tfs_session *s, struct tfs_inode *inode)
 
 void tfs_inode_drop_locked(struct tfs_session *s, struct tfs_inode *inode)
 {
-    if (inode->handles > 0 || inode->jobs > 0 || inode->linked || inode->pending)
+    if (inode->handles > 0 || inode->jobs > 0 || inode->link != NULL || inode->pending)
         return;
     if (inode->id >= TFS_ID_TABLE && inode->lookups > 0) {
         if (inode->kind != TFS_INODE_VIRTUAL && !inode->displaced)
@@ -249,152 +249,160 @@ int tfs_inode_attach_locked(struct tfs_session *s, struct tfs_inode *inode,
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-static uint32_t name_hash(const char *name)
-{
-    uint32_t hash = 2166136261u;
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (uint8_t)*name) * 16777619u;
-    return hash;
-}
-
 struct tfs_link *tfs_link_find_locked(struct tfs_session *s, uint64_t parent, const char *name)
 {
-    struct tfs_links *links = tfs_map_find(&s->links, parent);
-    if (links == NULL)
+    struct tfs_scratch_names *names = tfs_map_find(&s->names, parent);
+    return names != NULL ? tfs_links_find(&names->links, name) : NULL;
+}
+
+struct tfs_link *tfs_link_from_locked(struct tfs_session *s, uint64_t parent, uint64_t serial)
+{
+    struct tfs_scratch_names *names = tfs_map_find(&s->names, parent);
+    return names != NULL ? tfs_links_from(&names->links, serial) : NULL;
+}
+
+bool tfs_links_empty_locked(struct tfs_session *s, uint64_t parent)
+{
+    return tfs_map_find(&s->names, parent) == NULL;
+}
+
+size_t tfs_link_directories_locked(struct tfs_session *s, uint64_t parent)
+{
+    const struct tfs_scratch_names *names = tfs_map_find(&s->names, parent);
+    return names != NULL ? names->directories : 0;
+}
+
+static struct tfs_scratch_names *names_of(struct tfs_session *s, uint64_t parent)
+{
+    struct tfs_scratch_names *names = tfs_map_find(&s->names, parent);
+    if (names != NULL)
+        return names;
+    names = calloc(1, sizeof(*names));
+    if (names != NULL && tfs_map_set(&s->names, parent, names) < 0) {
+        free(names);
         return NULL;
-    uint32_t hash = name_hash(name);
-    for (size_t i = 0; i < links->count; i++) {
-        if (links->links[i].hash == hash && strcmp(links->links[i].name, name) == 0)
-            return &links->links[i];
     }
-    return NULL;
+    return names;
 }
 
-size_t tfs_link_count_locked(struct tfs_session *s, uint64_t parent)
+static void remove_link(struct tfs_session *s, uint64_t parent, struct tfs_scratch_names *names,
+                        struct tfs_link *link)
 {
-    struct tfs_links *links = tfs_map_find(&s->links, parent);
-    return links != NULL ? links->count : 0;
+    if (link != NULL)
+        tfs_links_remove(&names->links, link);
+    if (names->links.count > 0)
+        return;
+    tfs_map_remove(&s->names, parent);
+    free(names);
 }
 
-static struct tfs_links *links_of(struct tfs_session *s, uint64_t parent)
+/* A link that is nobody's yet; NULL without memory. */
+static struct tfs_link *new_link(struct tfs_session *s, uint64_t parent, const char *name)
 {
-    struct tfs_links *links = tfs_map_find(&s->links, parent);
-    if (links != NULL)
-        return links;
-    links = calloc(1, sizeof(*links));
-    if (links != NULL && tfs_map_set(&s->links, parent, links) < 0) {
-        free(links);
+    struct tfs_scratch_names *names = names_of(s, parent);
+    if (names == NULL)
         return NULL;
-    }
-    return links;
+    struct tfs_link *link = tfs_links_add(&names->links, name, s->next_serial++, NULL);
+    if (link == NULL)
+        remove_link(s, parent, names, NULL);
+    return link;
 }
 
-static int append_link(struct tfs_session *s, uint64_t parent, const char *name,
-                       struct tfs_inode *inode)
+static uint64_t cost(const struct tfs_inode *inode)
 {
-    struct tfs_links *links = links_of(s, parent);
-    char *copy = strdup(name);
-    if (links == NULL || copy == NULL)
-        goto no_memory;
-    if (links->count == links->capacity) {
-        size_t capacity = links->capacity ? links->capacity * 2 : 4;
-        struct tfs_link *more = realloc(links->links, capacity * sizeof(*more));
-        if (more == NULL)
-            goto no_memory;
-        links->links = more;
-        links->capacity = capacity;
-    }
-    links->links[links->count++] = (struct tfs_link){
-        .name = copy, .serial = s->next_serial++, .hash = name_hash(name), .inode = inode};
-    if (!inode->control && !inode->uncapped)
-        s->scratch_used += TFS_SCRATCH_COST;
-    return 0;
-no_memory:
-    free(copy);
-    return -ENOMEM;
+    return inode->control || inode->uncapped ? 0 : TFS_SCRATCH_COST;
+}
+
+static void give_link(struct tfs_session *s, uint64_t parent, struct tfs_link *link,
+                      struct tfs_inode *inode)
+{
+    struct tfs_scratch_names *names = tfs_map_find(&s->names, parent);
+    names->directories += inode->kind == TFS_INODE_DIRECTORY;
+    s->scratch_used += cost(inode);
+    link->inode = inode;
+    inode->link = link;
+    inode->parent = parent;
+}
+
+/* The link is nobody's then. Returns the names of its directory. */
+static struct tfs_scratch_names *take_link(struct tfs_session *s, struct tfs_link *link)
+{
+    struct tfs_inode *inode = link->inode;
+    struct tfs_scratch_names *names = tfs_map_find(&s->names, inode->parent);
+    names->directories -= inode->kind == TFS_INODE_DIRECTORY;
+    s->scratch_used -= cost(inode);
+    link->inode = NULL;
+    inode->link = NULL;
+    return names;
 }
 
 int tfs_link_add_locked(struct tfs_session *s, uint64_t parent, const char *name,
                         struct tfs_inode *inode)
 {
-    if (!inode->control && !inode->uncapped && scratch_left(s) < TFS_SCRATCH_COST)
+    if (cost(inode) > scratch_left(s))
         return -ENOSPC;
-    int result = append_link(s, parent, name, inode);
-    if (result == 0) {
-        inode->linked = true;
-        inode->parent = parent;
-    }
-    return result;
-}
-
-void tfs_link_replaced_locked(struct tfs_session *s, uint64_t parent, const char *name,
-                              const struct tfs_inode *by)
-{
-    struct tfs_link *link = tfs_link_find_locked(s, parent, name);
-    if (link == NULL || link->inode == by)
-        return;
-    struct tfs_inode *replaced = link->inode;
-    tfs_link_remove_locked(s, parent, link);
-    tfs_inode_drop_locked(s, replaced);
-}
-
-void tfs_link_take_back_locked(struct tfs_session *s, uint64_t parent, const char *name,
-                               const struct tfs_inode *inode)
-{
-    struct tfs_links *links = tfs_map_find(&s->links, parent);
-    for (size_t i = links->count; i-- > 0;) {
-        struct tfs_link *link = &links->links[i];
-        if (link->inode == inode && strcmp(link->name, name) == 0) {
-            tfs_link_remove_locked(s, parent, link);
-            return;
-        }
-    }
-}
-
-int tfs_link_move_locked(struct tfs_session *s, uint64_t parent, const char *name,
-                         uint64_t new_parent, const char *new_name)
-{
-    struct tfs_inode *inode = tfs_link_find_locked(s, parent, name)->inode;
-    int result = append_link(s, new_parent, new_name, inode);
-    if (result < 0)
-        return result;
-    tfs_link_replaced_locked(s, new_parent, new_name, inode);
-    tfs_link_remove_locked(s, parent, tfs_link_find_locked(s, parent, name));
-    inode->linked = true;
-    inode->parent = new_parent;
+    struct tfs_link *link = new_link(s, parent, name);
+    if (link == NULL)
+        return -ENOMEM;
+    give_link(s, parent, link, inode);
     return 0;
 }
 
-void tfs_link_remove_locked(struct tfs_session *s, uint64_t parent, struct tfs_link *link)
+int tfs_link_replace_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                            struct tfs_inode *inode, struct tfs_inode **replaced)
 {
-    struct tfs_links *links = tfs_map_find(&s->links, parent);
-    link->inode->linked = false;
-    if (!link->inode->control && !link->inode->uncapped)
-        s->scratch_used -= TFS_SCRATCH_COST;
-    free(link->name);
-    /* In order, so that a listing in progress neither misses nor repeats a name. */
-    size_t behind = (size_t)(links->links + --links->count - link);
-    memmove(link, link + 1, behind * sizeof(*link));
-    if (links->count == 0) {
-        tfs_map_remove(&s->links, parent);
-        free(links->links);
-        free(links);
+    struct tfs_link *link = tfs_link_find_locked(s, parent, name);
+    struct tfs_inode *old = link != NULL ? link->inode : NULL;
+    if (link == NULL) {
+        int result = tfs_link_add_locked(s, parent, name, inode);
+        if (result < 0)
+            return result;
+    } else {
+        take_link(s, link);
+        give_link(s, parent, link, inode);
     }
+    *replaced = old;
+    return 0;
+}
+
+int tfs_link_move_locked(struct tfs_session *s, struct tfs_inode *inode, uint64_t new_parent,
+                         const char *new_name)
+{
+    const uint64_t parent = inode->parent;
+    struct tfs_link *old = inode->link, *link = tfs_link_find_locked(s, new_parent, new_name);
+    struct tfs_inode *replaced = link != NULL ? link->inode : NULL;
+    if (link == NULL)
+        link = new_link(s, new_parent, new_name);
+    if (link == NULL)
+        return -ENOMEM;
+    if (replaced != NULL)
+        take_link(s, link);
+    struct tfs_scratch_names *names = take_link(s, old);
+    give_link(s, new_parent, link, inode);
+    remove_link(s, parent, names, old);
+    if (replaced != NULL)
+        tfs_inode_drop_locked(s, replaced);
+    return 0;
+}
+
+void tfs_link_remove_locked(struct tfs_session *s, struct tfs_link *link)
+{
+    const uint64_t parent = link->inode->parent;
+    struct tfs_scratch_names *names = take_link(s, link);
+    remove_link(s, parent, names, link);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void links_release(struct tfs_session *s)
+static void names_release(struct tfs_session *s)
 {
     struct tfs_map_cell cell;
-    for (size_t at = 0; tfs_map_next(&s->links, &at, &cell);) {
-        struct tfs_links *links = cell.value;
-        for (size_t i = 0; i < links->count; i++)
-            free(links->links[i].name);
-        free(links->links);
-        free(links);
+    for (size_t at = 0; tfs_map_next(&s->names, &at, &cell);) {
+        struct tfs_scratch_names *names = cell.value;
+        tfs_links_release(&names->links);
+        free(names);
     }
-    tfs_map_release(&s->links);
+    tfs_map_release(&s->names);
 }
 
 void tfs_inodes_release(struct tfs_session *s)
@@ -408,5 +416,5 @@ void tfs_inodes_release(struct tfs_session *s)
     tfs_map_release(&s->inodes);
     tfs_map_release(&s->virtuals);
     tfs_map_release(&s->burned);
-    links_release(s);
+    names_release(s);
 }

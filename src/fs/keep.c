@@ -127,10 +127,11 @@ static struct tfs_inode *kept_node(struct tfs_session *s, struct tfs_inode *pare
 static uint64_t weigh_kept(struct tfs_session *s, const struct tfs_inode *dir,
                            const struct tfs_inode *self, struct tfs_inode **oldest)
 {
-    const struct tfs_links *links = tfs_map_find(&s->links, dir->id);
+    const struct tfs_link *link;
     uint64_t total = 0;
-    for (size_t i = 0; links != NULL && i < links->count; i++) {
-        struct tfs_inode *inode = links->links[i].inode;
+    for (uint64_t from = 0; (link = tfs_link_from_locked(s, dir->id, from)) != NULL;
+         from = link->serial + 1) {
+        struct tfs_inode *inode = link->inode;
         total += TFS_SCRATCH_COST + (inode != self ? inode->bytes.size : 0);
         if (inode->kind == TFS_INODE_DIRECTORY)
             total += weigh_kept(s, inode, self, oldest);
@@ -197,19 +198,17 @@ static void make_room(struct tfs_session *s, const char *path, uint64_t size)
 /* Directories in which nothing was kept after all. */
 static void drop_empty(struct tfs_session *s, const struct tfs_inode *dir)
 {
-    const struct tfs_links *links = tfs_map_find(&s->links, dir->id);
-    for (size_t i = links != NULL ? links->count : 0; i-- > 0;) {
-        struct tfs_inode *inode = links->links[i].inode;
+    struct tfs_link *link;
+    for (uint64_t from = 0; (link = tfs_link_from_locked(s, dir->id, from)) != NULL;) {
+        struct tfs_inode *inode = link->inode;
+        from = link->serial + 1;
         if (inode->kind != TFS_INODE_DIRECTORY)
             continue;
         drop_empty(s, inode);
-        if (tfs_link_count_locked(s, inode->id) > 0)
+        if (!tfs_links_empty_locked(s, inode->id))
             continue;
-        tfs_link_remove_locked(s, dir->id, &links->links[i]);
+        tfs_link_remove_locked(s, link);
         tfs_inode_drop_locked(s, inode);
-        links = tfs_map_find(&s->links, dir->id);
-        if (links == NULL)
-            return;
     }
 }
 
@@ -254,10 +253,9 @@ static void drop_kept(struct tfs_session *s, struct tfs_inode *at, char *rest)
     struct tfs_inode *inode = link->inode;
     if (rest != NULL && inode->kind == TFS_INODE_DIRECTORY)
         drop_kept(s, inode, rest);
-    if ((rest == NULL) != (inode->kind == TFS_INODE_FILE) ||
-        tfs_link_count_locked(s, inode->id) > 0)
+    if ((rest == NULL) != (inode->kind == TFS_INODE_FILE) || !tfs_links_empty_locked(s, inode->id))
         return;
-    tfs_link_remove_locked(s, at->id, tfs_link_find_locked(s, at->id, name));
+    tfs_link_remove_locked(s, link);
     tfs_stale_id(s, at->id);
     tfs_inode_drop_locked(s, inode);
 }

@@ -105,11 +105,10 @@ static bool give_schema(struct reading *r)
 
 static void give_scratch(struct reading *r)
 {
-    const struct tfs_links *links = tfs_map_find(&r->s->links, r->id);
     uint64_t from = r->offset >= SCRATCH ? r->offset - SCRATCH : 0;
-    for (size_t i = 0; links != NULL && i < links->count; i++) {
-        const struct tfs_link *link = &links->links[i];
-        if (link->serial < from || link->inode == r->s->control)
+    const struct tfs_link *link;
+    for (; (link = tfs_link_from_locked(r->s, r->id, from)) != NULL; from = link->serial + 1) {
+        if (link->inode == r->s->control)
             continue;
         struct tfs_dirent entry = {.name = link->name, .next = SCRATCH + link->serial + 1};
         entry.known = tfs_attr_inode_locked(r->s, link->inode, &entry.attr) == 0;

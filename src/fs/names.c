@@ -189,22 +189,18 @@ int tfs_directory_empty_locked(struct tfs_session *s, const struct tfs_node *dir
         if (visible != 0)
             return visible < 0 ? visible : 0;
     }
-    return found < 0 ? found : tfs_link_count_locked(s, tfs_node_id(dir)) == 0;
+    return found < 0 ? found : tfs_links_empty_locked(s, tfs_node_id(dir));
 }
 
 static void path_of_scratch(struct tfs_session *s, const struct tfs_inode *inode,
                             struct tfs_buf *out)
 {
-    const struct tfs_links *links = inode->linked ? tfs_map_find(&s->links, inode->parent) : NULL;
-    if (links == NULL)
+    if (inode->link == NULL)
         return;
     tfs_path_locked(s, inode->parent, out);
     if (out->size > 0)
         tfs_buf_u8(out, '/');
-    for (size_t i = 0; i < links->count; i++) {
-        if (links->links[i].inode == inode)
-            tfs_buf_add_text(out, links->links[i].name);
-    }
+    tfs_buf_add_text(out, inode->link->name);
 }
 
 void tfs_path_locked(struct tfs_session *s, uint64_t id, struct tfs_buf *out)
@@ -272,14 +268,14 @@ void tfs_session_forget(struct tfs_session *s, uint64_t id, uint64_t count)
 
 /* ---- unlink ---------------------------------------------------------------------------------- */
 
-static int unlink_scratch(struct tfs_session *s, uint64_t parent, struct tfs_link *link)
+static int unlink_scratch(struct tfs_session *s, struct tfs_link *link)
 {
     struct tfs_inode *inode = link->inode;
     if (inode->control)
         return -EPERM;
     if (inode->kind == TFS_INODE_DIRECTORY)
         return -EISDIR;
-    tfs_link_remove_locked(s, parent, link);
+    tfs_link_remove_locked(s, link);
     inode->ctime = tfs_now_locked(s);
     tfs_inode_drop_locked(s, inode);
     return 0;
@@ -356,7 +352,7 @@ int tfs_session_unlink(struct tfs_session *s, uint64_t parent, const char *name)
     pthread_mutex_lock(&s->lock);
     int result = tfs_entry_find_locked(s, parent, name, &entry);
     if (result == 0 && entry.link != NULL)
-        result = unlink_scratch(s, parent, entry.link);
+        result = unlink_scratch(s, entry.link);
     else if (result == 0 && s->options.read_only)
         result = -EROFS;
     else if (result == 0)
@@ -460,16 +456,16 @@ void tfs_session_mkdir(struct tfs_session *s, uint64_t parent, const char *name,
         reply.done(reply.arg, result, result == 0 ? &attr : NULL);
 }
 
-static int rmdir_scratch(struct tfs_session *s, uint64_t parent, struct tfs_link *link)
+static int rmdir_scratch(struct tfs_session *s, struct tfs_link *link)
 {
     struct tfs_inode *inode = link->inode;
     if (inode->kind != TFS_INODE_DIRECTORY)
         return -ENOTDIR;
     if (inode->control)
         return -EPERM;
-    if (tfs_link_count_locked(s, inode->id) > 0)
+    if (!tfs_links_empty_locked(s, inode->id))
         return -ENOTEMPTY;
-    tfs_link_remove_locked(s, parent, link);
+    tfs_link_remove_locked(s, link);
     tfs_inode_drop_locked(s, inode);
     return 0;
 }
@@ -527,7 +523,7 @@ void tfs_session_rmdir(struct tfs_session *s, uint64_t parent, const char *name,
     if (result < 0)
         ;
     else if (entry.link != NULL)
-        result = rmdir_scratch(s, parent, entry.link);
+        result = rmdir_scratch(s, entry.link);
     else if (!entry.schema || !entry.visible)
         result = -ENOENT;
     else if (!tfs_node_is_directory(&entry.node))

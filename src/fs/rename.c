@@ -36,15 +36,9 @@ static struct tfs_job *job_create(struct renaming *r,
                                   void (*settle)(struct tfs_session *, struct tfs_job *))
 {
     struct tfs_job *job = tfs_job_create(apply, r->reply);
-    if (job == NULL)
-        return NULL;
-    job->settle = settle;
-    job->undo = true;
-    job->parent = r->parent;
-    job->name = strdup(r->name);
-    if (job->name == NULL) {
-        free(job);
-        return NULL;
+    if (job != NULL) {
+        job->settle = settle;
+        job->undo = true;
     }
     return job;
 }
@@ -88,7 +82,7 @@ static int may_replace(const struct renaming *r, bool directory)
         return -ENOTDIR;
     if (!directory && inode->kind == TFS_INODE_DIRECTORY)
         return -EISDIR;
-    return directory && tfs_link_count_locked(r->s, inode->id) > 0 ? -ENOTEMPTY : 0;
+    return directory && !tfs_links_empty_locked(r->s, inode->id) ? -ENOTEMPTY : 0;
 }
 
 static int scratch_to_scratch(struct renaming *r)
@@ -105,7 +99,7 @@ static int scratch_to_scratch(struct renaming *r)
         result = may_replace(r, directory);
     if (result < 0)
         return result;
-    result = tfs_link_move_locked(r->s, r->parent, r->name, r->new_parent, r->new_name);
+    result = tfs_link_move_locked(r->s, inode, r->new_parent, r->new_name);
     if (result < 0)
         return result;
     inode->ctime = tfs_now_locked(r->s);
@@ -117,15 +111,20 @@ static int leave_schema(struct renaming *r, struct tfs_inode *inode, const struc
                         struct tfs_span content)
 {
     struct tfs_session *s = r->s;
+    struct tfs_inode *replaced = NULL;
     int result = tfs_tombstone_add_locked(s, node);
     if (result < 0)
         return result;
-    result = tfs_link_add_locked(s, r->new_parent, r->new_name, inode);
-    if (result == 0 && (result = tfs_inode_detach_locked(s, inode, content)) < 0)
-        tfs_link_take_back_locked(s, r->new_parent, r->new_name, inode);
-    if (result == 0)
-        tfs_link_replaced_locked(s, r->new_parent, r->new_name, inode);
-    else
+    result = tfs_link_replace_locked(s, r->new_parent, r->new_name, inode, &replaced);
+    if (result == 0 && (result = tfs_inode_detach_locked(s, inode, content)) < 0) {
+        if (replaced != NULL)
+            (void)tfs_link_replace_locked(s, r->new_parent, r->new_name, replaced, &inode);
+        else
+            tfs_link_remove_locked(s, inode->link);
+    } else if (replaced != NULL) {
+        tfs_inode_drop_locked(s, replaced);
+    }
+    if (result < 0)
         tfs_tombstone_remove_locked(s, node);
     return result;
 }

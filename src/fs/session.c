@@ -118,7 +118,8 @@ static void tell_scratch(struct tfs_session *s)
     size_t count = 0;
     for (size_t at = 0; tfs_map_next(&s->inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
-        if (inode->kind == TFS_INODE_VIRTUAL || !inode->linked || inode->control || inode->uncapped)
+        if (inode->kind == TFS_INODE_VIRTUAL || inode->link == NULL || inode->control ||
+            inode->uncapped)
             continue;
         if (++count > 20)
             continue;

@@ -2,7 +2,7 @@
  * What a session is made of. Private to the files of the session:
  *
  *   session.c   opening, closing, messages, statfs
- *   inodes.c    ids, links, lifetimes
+ *   inodes.c    ids, scratch names (links.h), lifetimes
  *   content.c   rendering, attributes, times
  *   names.c     lookup, unlink, mkdir, rmdir
  *   groups.c    directories of groups that users made or emptied
@@ -37,6 +37,7 @@
 
 #include "base/map.h"
 #include "fs/cache.h"
+#include "fs/links.h"
 #include "fs/session.h"
 
 enum tfs_inode_kind {
@@ -64,7 +65,6 @@ struct tfs_inode {
     bool kept;       /* bytes of the handles open for writing are in rejected/ */
     bool written;    /* bytes were written, not only cut off */
     bool closing;    /* judged and flushed: the last close is on its way */
-    bool linked;     /* scratch: has a name */
     bool control;    /* below .terrainfs: not to be changed by users */
     bool uncapped;   /* rejected bytes: not counted as scratch */
     bool outdated;   /* the save was replaced under this document, and theirs was chosen */
@@ -79,20 +79,14 @@ struct tfs_inode {
     uid_t uid;
     gid_t gid;
     struct timespec atime, mtime, ctime;
-    uint64_t parent; /* scratch, linked */
-};
-
-struct tfs_link {
-    char *name;
-    uint64_t serial; /* grows within a directory: the place in a listing */
-    uint32_t hash;
-    struct tfs_inode *inode;
+    struct tfs_link *link; /* scratch: its name; NULL: it has none */
+    uint64_t parent;       /* scratch, linked */
 };
 
 /* The scratch names of one directory. */
-struct tfs_links {
-    struct tfs_link *links;
-    size_t count, capacity;
+struct tfs_scratch_names {
+    struct tfs_links links;
+    size_t directories; /* how many of them are directories */
 };
 
 /* When a file's content changed, if it did since the save was read, and what utimens said. */
@@ -139,7 +133,7 @@ struct tfs_handle {
 struct tfs_entry {
     struct tfs_node dir;           /* the directory, if it is one of the schema */
     struct tfs_inode *scratch_dir; /* the directory, if it is a scratch directory */
-    struct tfs_link *link;         /* a scratch name, or NULL; valid until links change */
+    struct tfs_link *link;         /* a scratch name, or NULL */
     bool schema;                   /* a name of the schema, `node` */
     bool visible;                  /* schema: it is there now */
     bool coordinate; /* would be a chunk directory: node.key is set, the chunk may be absent */
@@ -155,8 +149,7 @@ struct tfs_job {
     struct tfs_inode *inode; /* pinned by inode->jobs */
     struct tfs_node node;    /* target: file, chunk or directory; of a barrier: the synced file */
     struct tfs_key to;
-    uint64_t parent, new_parent;
-    char *name, *new_name;
+    uint64_t parent; /* the directory whose tombstones a barrier ends; of an end: its directory */
     uint64_t size;
     uint64_t id;
     struct tfs_blob *text; /* what was judged */
@@ -235,7 +228,7 @@ struct tfs_session {
     struct tfs_map inodes;      /* id -> struct tfs_inode */
     struct tfs_map virtuals;    /* computed id -> struct tfs_inode that shows this file */
     struct tfs_map burned;      /* computed ids that must not be used again */
-    struct tfs_map links;       /* directory id -> struct tfs_links */
+    struct tfs_map names;       /* directory id -> struct tfs_scratch_names */
     struct tfs_map tombstones;  /* computed id -> struct tfs_tombstone */
     struct tfs_map fresh;       /* slot + 1 -> struct tfs_fresh */
     struct tfs_map groups;      /* computed id of a directory that groups.c keeps -> not NULL */
@@ -303,21 +296,23 @@ int tfs_inode_attach_locked(struct tfs_session *s, struct tfs_inode *inode,
 int tfs_inode_resize_locked(struct tfs_session *s, struct tfs_inode *inode, uint64_t size);
 
 struct tfs_link *tfs_link_find_locked(struct tfs_session *s, uint64_t parent, const char *name);
+/* The first name of a directory whose serial is not below that; NULL: there is none. */
+struct tfs_link *tfs_link_from_locked(struct tfs_session *s, uint64_t parent, uint64_t serial);
+/* A name that is free. */
 int tfs_link_add_locked(struct tfs_session *s, uint64_t parent, const char *name,
                         struct tfs_inode *inode);
-/* Ends what tfs_link_add_locked began with a name that another file had: takes that file's away, or
- * the new one. */
-void tfs_link_replaced_locked(struct tfs_session *s, uint64_t parent, const char *name,
-                              const struct tfs_inode *by);
-void tfs_link_take_back_locked(struct tfs_session *s, uint64_t parent, const char *name,
-                               const struct tfs_inode *inode);
-/* Gives the file of a name another one, in the place of a file that has it now; or nothing is
+/* A name that may be another file's, *replaced, who then has none: NULL: it was free. */
+int tfs_link_replace_locked(struct tfs_session *s, uint64_t parent, const char *name,
+                            struct tfs_inode *inode, struct tfs_inode **replaced);
+/* Gives a file that has a name another one, in the place of a file that has it now; or nothing is
  * done. */
-int tfs_link_move_locked(struct tfs_session *s, uint64_t parent, const char *name,
-                         uint64_t new_parent, const char *new_name);
+int tfs_link_move_locked(struct tfs_session *s, struct tfs_inode *inode, uint64_t new_parent,
+                         const char *new_name);
 /* Takes the name away; the inode stays for whoever has it open. */
-void tfs_link_remove_locked(struct tfs_session *s, uint64_t parent, struct tfs_link *link);
-size_t tfs_link_count_locked(struct tfs_session *s, uint64_t parent);
+void tfs_link_remove_locked(struct tfs_session *s, struct tfs_link *link);
+bool tfs_links_empty_locked(struct tfs_session *s, uint64_t parent);
+/* Scratch directories in a directory. */
+size_t tfs_link_directories_locked(struct tfs_session *s, uint64_t parent);
 void tfs_inodes_release(struct tfs_session *s);
 
 /* The schema node of an id, with its key; -ESTALE when it is gone, -ENOENT when it is a scratch

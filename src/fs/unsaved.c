@@ -147,11 +147,12 @@ static int keep_on_disk(void *arg, const char *path, struct tfs_span bytes)
 /* Walks the scratch tree below rejected/. */
 static void keep_tree(struct unsaved *u, const struct tfs_inode *dir, const char *prefix)
 {
-    const struct tfs_links *links = tfs_map_find(&u->s->links, dir->id);
-    for (size_t i = 0; links != NULL && i < links->count; i++) {
-        const struct tfs_inode *inode = links->links[i].inode;
+    const struct tfs_link *link;
+    for (uint64_t from = 0; (link = tfs_link_from_locked(u->s, dir->id, from)) != NULL;
+         from = link->serial + 1) {
+        const struct tfs_inode *inode = link->inode;
         char path[4096];
-        snprintf(path, sizeof(path), "%s/%s", prefix, links->links[i].name);
+        snprintf(path, sizeof(path), "%s/%s", prefix, link->name);
         if (inode->kind == TFS_INODE_DIRECTORY)
             keep_tree(u, inode, path);
         else
@@ -258,7 +259,7 @@ int tfs_keep_unsaved(struct tfs_session *s)
 {
     struct unsaved beside = {.s = s, .parent = -1, .fd = -1};
     struct unsaved state = {.s = s, .parent = -1, .fd = -1};
-    if (tfs_same_content(s->disk, s->doc) && tfs_link_count_locked(s, s->rejected->id) == 0 &&
+    if (tfs_same_content(s->disk, s->doc) && tfs_links_empty_locked(s, s->rejected->id) &&
         !tfs_any_dirty_locked(s) && s->rejected_dropped == 0)
         return 0;
     if (s->rejected_dropped > 0)
