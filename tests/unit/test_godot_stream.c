@@ -8,8 +8,10 @@
 #include "../lib/voxel_maker.h"
 #include "formats/godot_voxel/block.h"
 #include "formats/godot_voxel/rules.h"
+#include "formats/godot_voxel/stream.h"
 #include "formats/godot_voxel/stream_db.h"
 #include "formats/godot_voxel/stream_key.h"
+#include "formats/godot_voxel/view.h"
 #include "formats/picture/columns.h"
 #include "scratch.h"
 
@@ -964,6 +966,69 @@ START_TEST(change_of_a_row_fetched_with_others_is_noticed)
 }
 END_TEST
 
+/* ---- large saves ----------------------------------------------------------------------------- */
+
+static unsigned queries;
+
+static int count_query(unsigned kind, void *arg, void *statement, void *sql)
+{
+    (void)kind;
+    (void)arg;
+    (void)statement;
+    queries += strncmp(sql, "SELECT", 6) == 0;
+    return 0;
+}
+
+/* Opens it anew and reads info.txt; *rows: of how many chunks it had to know more than the key. */
+static struct tfs_buf info_of_large(unsigned *rows)
+{
+    struct tfs_godot_stream *own;
+
+    reopen();
+    own = c.save->own;
+    queries = 0;
+    sqlite3_trace_v2(own->db.db, SQLITE_TRACE_STMT, count_query, NULL);
+    struct tfs_buf info = godot_get(&c, GODOT_ROOT, "info.txt");
+    tfs_buf_u8(&info, 0);
+    *rows = queries;
+    return info;
+}
+
+START_TEST(info_of_a_large_save_looks_into_the_same_few_chunks)
+{
+    unsigned chunks = 0, of = 0, rows;
+
+    voxel_stream_of(db_path(), 2, 9000, 1);
+    struct tfs_buf info = info_of_large(&rows);
+    const char *line = strstr((const char *)info.data, "\nlooked into: ");
+    ck_assert_ptr_nonnull(line);
+    ck_assert_int_eq(sscanf(line, "\nlooked into: %u of %u chunks;", &chunks, &of), 2);
+    ck_assert_uint_eq(of, 9000);
+    ck_assert_uint_ge(chunks, TFS_GODOT_TALLY_CHUNKS / 4);
+    ck_assert_uint_le(chunks, TFS_GODOT_TALLY_CHUNKS);
+    ck_assert_uint_ge(rows, chunks);
+    ck_assert_uint_le(rows, chunks + 1); /* one says the size of blocks */
+    struct tfs_buf again = info_of_large(&rows);
+    ck_assert(tfs_span_equal(tfs_buf_span(&info), tfs_buf_span(&again)));
+    tfs_buf_release(&again);
+    tfs_buf_release(&info);
+}
+END_TEST
+
+START_TEST(chunk_made_in_a_large_save_looks_into_no_more_chunks)
+{
+    unsigned rows;
+
+    voxel_stream_of(db_path(), 2, 9000, 1);
+    struct tfs_buf info = info_of_large(&rows);
+    queries = 0;
+    for (int32_t x = 0; x < 50; x++)
+        ck_assert_int_eq(godot_create(&c, (struct tfs_key){0, x, 70, 0}), 0);
+    ck_assert_uint_eq(queries, 0);
+    tfs_buf_release(&info);
+}
+END_TEST
+
 static Suite *stream_suite(void)
 {
     Suite *suite = suite_create("godot_stream");
@@ -1013,6 +1078,8 @@ static Suite *stream_suite(void)
     tcase_add_test(tcase, rows_fetched_together_give_the_picture_of_single_ones);
     tcase_add_test(tcase, row_that_cannot_be_fetched_together_fails_the_picture);
     tcase_add_test(tcase, change_of_a_row_fetched_with_others_is_noticed);
+    tcase_add_test(tcase, info_of_a_large_save_looks_into_the_same_few_chunks);
+    tcase_add_test(tcase, chunk_made_in_a_large_save_looks_into_no_more_chunks);
     return suite;
 }
 

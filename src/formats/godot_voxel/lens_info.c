@@ -60,8 +60,12 @@ static void add_version(struct tfs_buf *out, const struct tfs_godot_tally *tally
     tfs_buf_add_text(out, "\n");
 }
 
-static void add_blocks(struct tfs_buf *out, const struct tfs_godot_tally *tally)
+static void add_blocks(struct tfs_buf *out, const struct tfs_godot_tally *tally, size_t chunks)
 {
+    if (tally->looked < chunks)
+        tfs_info_line(out, "looked into",
+                      "%zu of %zu chunks; terrainfs check looks into all of them", tally->looked,
+                      chunks);
     if (tally->x > 0)
         tfs_info_line(out, "block size", "%u x %u x %u", tally->x, tally->y, tally->z);
     for (unsigned v = TFS_GODOT_VERSION_MIN; v <= TFS_GODOT_VERSION_MAX; v++)
@@ -142,7 +146,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     add_levels(out, doc);
     if (rules->describe != NULL)
         rules->describe(doc, out);
-    add_blocks(out, &tally);
+    add_blocks(out, &tally, doc->count);
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS && tally.blocks > 0; i++)
         add_channel(out, &tally, i);
     add_scale(out, &tally);

@@ -32,6 +32,7 @@ struct tfs_godot_memo {
 
     pthread_mutex_t tally_lock;          /* of what follows */
     struct tfs_doc *doc;                 /* whose chunks are summed up; NULL: none */
+    uint32_t mask;                       /* which of them: see tally.c */
     struct tfs_godot_summary *summaries; /* by slot */
     uint32_t summary_count;
 };

@@ -32,13 +32,10 @@ void tfs_godot_block_blank(struct tfs_buf *out, unsigned version, const uint32_t
 static int new_version(struct tfs_save *save, const struct tfs_doc *base, unsigned *version,
                        struct tfs_error *err)
 {
-    struct tfs_godot_tally tally;
-
-    if (tfs_godot_tally_take(save, base, &tally, NULL, NULL, err) < 0)
+    if (tfs_godot_tally_version(save, base, version, err) < 0)
         return err->code;
-    *version = TFS_GODOT_VERSION_MAX;
-    while (tally.blocks > 0 && tally.versions[*version] == 0)
-        --*version;
+    if (*version == 0)
+        *version = TFS_GODOT_VERSION_MAX;
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /*
- * All chunks of a document -> counts of versions, containers, depths; kept up to date by the
- * difference of two documents.
+ * Chunks of a document -> counts of versions, containers, depths; kept up to date by the difference
+ * of two documents. Of a large save only some chunks are looked into: to decode all of it for
+ * info.txt would take minutes, and `check` does.
  *
  * Must not know which container it is, nor how counts are told.
  */
@@ -17,6 +18,29 @@ void tfs_godot_tally_clear(struct tfs_godot_memo *memo)
     memo->summaries = NULL;
     memo->summary_count = 0;
     pthread_mutex_unlock(&memo->tally_lock);
+}
+
+/* ---- which chunks ---------------------------------------------------------------------------- */
+
+/* Bits that are 0 in the hash of a chunk that is looked into. */
+static uint32_t mask_of(const struct tfs_doc *doc)
+{
+    uint32_t mask = 0;
+
+    while (doc->count / (mask + UINT64_C(1)) > TFS_GODOT_TALLY_CHUNKS)
+        mask = mask << 1 | 1;
+    return mask;
+}
+
+static bool is_looked_into(const struct tfs_chunk *chunk, uint32_t mask)
+{
+    const struct tfs_key key = chunk->key;
+    uint32_t h = key.group * UINT32_C(0x27d4eb2f) ^ (uint32_t)key.x * UINT32_C(0x9e3779b1) ^
+                 (uint32_t)key.y * UINT32_C(0x85ebca77) ^ (uint32_t)key.z * UINT32_C(0xc2b2ae3d);
+
+    h = (h ^ h >> 15) * UINT32_C(0x2c1b3c6d);
+    h = (h ^ h >> 12) * UINT32_C(0x297a2d39);
+    return ((h ^ h >> 15) & mask) == 0;
 }
 
 /* ---- one chunk ------------------------------------------------------------------------------- */
@@ -52,6 +76,8 @@ static int update_chunk(struct updating *u, const struct tfs_chunk *chunk)
 {
     struct tfs_godot_view *view;
 
+    if (!is_looked_into(chunk, u->memo->mask))
+        return 0;
     if (tfs_godot_view_make(u->save, u->doc, chunk, &view, u->err) < 0)
         return u->err->code;
     u->memo->summaries[chunk->slot] = summarize(view);
@@ -83,13 +109,16 @@ static int reserve(struct tfs_godot_memo *memo, uint32_t count, struct tfs_error
 static int update(struct updating *u)
 {
     struct tfs_godot_memo *memo = u->memo;
+    const uint32_t mask = mask_of(u->doc);
+    bool known = memo->doc != NULL && memo->mask == mask;
     int result = 0;
 
-    if (memo->doc != NULL && memo->doc->version == u->doc->version)
+    if (known && memo->doc->version == u->doc->version)
         return 0;
     if (reserve(memo, u->doc->next_slot, u->err) < 0)
         return u->err->code;
-    if (memo->doc != NULL)
+    memo->mask = mask;
+    if (known)
         result = tfs_doc_diff(memo->doc, u->doc, changed_chunk, u);
     else
         for (size_t i = 0; i < u->doc->count && result == 0; i++)
@@ -104,6 +133,7 @@ static int update(struct updating *u)
 static void count_summary(const struct tfs_godot_summary *summary, struct tfs_key key,
                           struct tfs_godot_tally *tally)
 {
+    tally->looked++;
     tally->instances += (summary->flags & TFS_GODOT_SUMMARY_EXTRA) != 0;
     tally->damaged += (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0;
     if (summary->version == 0) {
@@ -157,6 +187,8 @@ int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
     for (size_t i = 0; i < doc->count && result == 0; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         const struct tfs_godot_summary *summary = &memo->summaries[chunk->slot];
+        if (!is_looked_into(chunk, memo->mask))
+            continue;
         /* What the disk failed to give once is not damage for good. */
         if ((summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0 && chunk->blob == NULL)
             result = update_chunk(&u, chunk);
@@ -166,5 +198,25 @@ int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
         result = look_closer(&u, chunk, tally, damage, arg);
     }
     pthread_mutex_unlock(&memo->tally_lock);
+    return result;
+}
+
+int tfs_godot_tally_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,
+                            struct tfs_error *err)
+{
+    struct tfs_godot_memo *memo = save->memo;
+    struct updating u = {save, doc, memo, err};
+    unsigned highest = 0;
+
+    pthread_mutex_lock(&memo->tally_lock);
+    int result = update(&u);
+    for (size_t i = 0; i < doc->count && result == 0 && highest < TFS_GODOT_VERSION_MAX; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
+        if (is_looked_into(chunk, memo->mask) && memo->summaries[chunk->slot].version > highest)
+            highest = memo->summaries[chunk->slot].version;
+    }
+    pthread_mutex_unlock(&memo->tally_lock);
+    if (result == 0)
+        *version = highest;
     return result;
 }

@@ -39,7 +39,13 @@ void tfs_godot_memo_free(struct tfs_save *save);
 
 #define TFS_GODOT_TALLY_NAMES 16
 
+/* Of a save with more chunks than this, some are looked into. Which ones is decided by their
+ * coordinates, so the same save always gives the same counts, and one chunk more or less changes
+ * few of them. */
+#define TFS_GODOT_TALLY_CHUNKS 4096
+
 struct tfs_godot_tally {
+    size_t looked; /* chunks that the counts are of */
     size_t blocks, empty, damaged, instances;
     size_t versions[TFS_GODOT_VERSION_MAX + 1];
     /* The first chunks of each version. */
@@ -50,11 +56,16 @@ struct tfs_godot_tally {
     uint32_t x, y, z; /* size of the first readable block; 0 without one */
 };
 
-/* Counts what a finished document holds; decodes all chunks the first time, and later those that
- * changed since. `damage` (may be NULL) is called for each chunk that does not decode. */
+/* Counts what a finished document holds; decodes the chunks that are looked into the first time,
+ * and later those of them that changed since. `damage` (may be NULL) is called for each that does
+ * not decode. */
 typedef void (*tfs_godot_damage_fn)(void *arg, const struct tfs_chunk *chunk, const char *why);
 int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
                          struct tfs_godot_tally *tally, tfs_godot_damage_fn damage, void *arg,
                          struct tfs_error *err);
+/* The highest block version among the chunks that are looked into; 0: they have no blocks. Looks no
+ * further than to the first block of the newest version. */
+int tfs_godot_tally_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,
+                            struct tfs_error *err);
 
 #endif
