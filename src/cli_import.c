@@ -255,7 +255,7 @@ static void remove_missing_files(struct import *im, const struct tfs_node *top, 
     struct tfs_node node = *top;
 
     for (unsigned i = 0; i < count; i++) {
-        uint32_t members = files[i].family_count ? files[i].family_count(im->doc) : 1;
+        uint32_t members = files[i].count ? files[i].count(im->doc) : 1;
 
         if (!(files[i].flags & TFS_FILE_OPTIONAL))
             continue;

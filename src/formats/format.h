@@ -102,12 +102,14 @@ enum tfs_file_flags {
 
 /* One name of the schema. `path` is below the chunk's directory or the root, with at most one
  * directory: "blocks.txt", "lights/sky.txt". A family is a set of files whose names depend on the
- * document: `path` is then "layers/" and family_name gives the names. */
+ * document: `path` is then "layers/" and family_name gives the names of its members. `count` says
+ * how many members the document has; of any other file 1 or 0, whether it is there. */
 struct tfs_file {
     const char *path;
     unsigned flags;
     const struct tfs_lens *lens;
-    uint32_t (*family_count)(const struct tfs_doc *doc);
+    uint32_t (*count)(const struct tfs_doc *doc); /* NULL: 1 */
+    /* NULL: no family. */
     void (*family_name)(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
 };
 

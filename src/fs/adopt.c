@@ -25,8 +25,7 @@ static void changed_node(struct adopting *a, struct tfs_node node)
     }
     struct tfs_node dir = tfs_tree_parent(s->save, &node);
     const struct tfs_file *file = tfs_node_file(s->save, &node);
-    bool comes_and_goes =
-        file != NULL && (file->lens->exists != NULL || file->family_count != NULL);
+    bool comes_and_goes = file != NULL && (file->lens->exists != NULL || file->count != NULL);
     if (comes_and_goes)
         tfs_stale_id(s, tfs_node_known_id_locked(s, &dir));
 }
@@ -95,9 +94,9 @@ static void changed_root(struct adopting *a, const struct tfs_doc *after)
             continue;
         const struct tfs_file *file = &tree->root_files[i];
         uint32_t members = 1;
-        if (file->family_count != NULL) {
-            uint32_t old_count = file->family_count(a->before);
-            members = file->family_count(after);
+        if (file->count != NULL) {
+            uint32_t old_count = file->count(a->before);
+            members = file->count(after);
             members = members > old_count ? members : old_count;
         }
         for (uint32_t m = 0; m < members; m++)

@@ -245,7 +245,7 @@ int tfs_attr_node_locked(struct tfs_session *s, const struct tfs_node *node, boo
     *attr = (struct tfs_attr){0};
     fill_mode(s, node, &attr->st);
     const struct tfs_file *file = tfs_node_file(s->save, node);
-    attr->renames = file != NULL && file->family_count != NULL;
+    attr->renames = file != NULL && file->count != NULL;
     attr->st.st_ino = computed;
     uint64_t size = 0;
     int result = 0;

@@ -165,7 +165,7 @@ int tfs_judge(struct tfs_session *s, const struct tfs_node *node, struct tfs_spa
     const struct tfs_file *file = tfs_node_file(s->save, &target);
     const struct tfs_chunk *chunk = tfs_doc_find(s->doc, target.key);
     bool gone = (node->scope == TFS_SCOPE_CHUNK && (chunk == NULL || chunk->slot != node->slot)) ||
-                (file->family_count != NULL && target.member >= file->family_count(s->doc));
+                (file->count != NULL && target.member >= file->count(s->doc));
     /* Only the worker removes it, so it stays valid without the lock. */
     struct tfs_fresh *fresh = tfs_fresh_locked(s, node);
     pthread_mutex_unlock(&s->lock);

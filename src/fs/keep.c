@@ -330,7 +330,7 @@ static void keep_root_files(struct changes *c)
     uint32_t files = tree->root_changes != NULL ? tree->root_changes(c->disk, s->doc) : UINT32_MAX;
     for (unsigned i = 0; i < tree->root_count; i++) {
         const struct tfs_file *file = &tree->root_files[i];
-        uint32_t members = file->family_count != NULL ? file->family_count(s->doc) : 1;
+        uint32_t members = file->count != NULL ? file->count(s->doc) : 1;
         for (uint32_t m = 0; m < members && (files >> i & 1) != 0; m++)
             keep_file(c, (struct tfs_node){.file = (int)i, .member = m});
     }

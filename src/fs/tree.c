@@ -161,7 +161,7 @@ static int is_damaged(struct tfs_save *save, const struct tfs_doc *doc, const st
 /* Members of files[file]; 1 for a file that is no family. */
 static uint32_t member_count(const struct tfs_doc *doc, const struct tfs_file *file)
 {
-    return file->family_count ? file->family_count(doc) : 1;
+    return file->count ? file->count(doc) : 1;
 }
 
 /* The file's own condition, in a scope that exists; `damaged`: of its chunk. */
@@ -368,7 +368,8 @@ static int lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
         if (!tfs_schema_lies_in(schema, dir->directory, first, i))
             continue;
         int same = file->family_name ? lookup_member(doc, file, name, &member)
-                                     : strcmp(tfs_schema_file_name(file), name) == 0;
+                                     : strcmp(tfs_schema_file_name(file), name) == 0 &&
+                                           member_count(doc, file) > 0;
         if (same == 0)
             continue;
         *node = tfs_node_sibling_file(dir, i, member);

@@ -156,7 +156,7 @@ static bool extras_read_otherwise(const struct kept *k)
 
     for (unsigned i = 0; i < tree->root_count && tree->fixed_chunks; i++) {
         const struct tfs_file *file = &tree->root_files[i];
-        uint32_t members = file->family_count == NULL ? 0 : file->family_count(k->after);
+        uint32_t members = file->count == NULL ? 0 : file->count(k->after);
         for (uint32_t m = 0; m < members && strncmp(file->path, "extra/", 6) == 0; m++)
             if (reads_otherwise(k, file, (struct tfs_at){.member = m}))
                 return true;
@@ -341,8 +341,8 @@ static bool take_file(struct lens_check *c, struct tfs_cursor *in, struct tfs_no
         node->slot = chunk->slot;
     }
     const struct tfs_file *schema = tfs_node_file(c->save, node);
-    if (schema->family_count != NULL) {
-        uint32_t members = schema->family_count(c->doc);
+    if (schema->count != NULL) {
+        uint32_t members = schema->count(c->doc);
         if (members == 0)
             return false;
         node->member = member % members;

@@ -9,7 +9,7 @@
 
 /*
  * The toy: a tag of 1 says that a chunk has lights/sky.txt, 2 that nobody knows now; parts[0]->size
- * is the number of masks in layers/ and parts[1] makes extra/corners.png exist.
+ * is the number of masks in layers/ and parts[1] makes extra/corners.png and relief.png exist.
  */
 static int sky_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
@@ -48,11 +48,17 @@ static const struct tfs_lens plain_lens = {.put = put_nothing};
 static const struct tfs_lens sky_lens = {.put = put_nothing, .exists = sky_exists};
 static const struct tfs_lens corners_lens = {.put = put_nothing, .exists = corners_exist};
 
+static uint32_t relief_count(const struct tfs_doc *doc)
+{
+    return doc->parts[1] != NULL;
+}
+
 static const struct tfs_file root_files[] = {
     {.path = "info.txt", .lens = &read_only_lens},
-    {.path = "layers/", .lens = &plain_lens, .family_count = mask_count, .family_name = mask_name},
+    {.path = "layers/", .lens = &plain_lens, .count = mask_count, .family_name = mask_name},
     {.path = "palette.txt", .lens = &plain_lens},
     {.path = "extra/corners.png", .flags = TFS_FILE_OPTIONAL, .lens = &corners_lens},
+    {.path = "relief.png", .lens = &plain_lens, .count = relief_count},
 };
 
 static const struct tfs_file chunk_files[] = {
@@ -71,7 +77,7 @@ static uint32_t five_groups(const struct tfs_doc *doc)
 
 static const struct tfs_tree toy = {
     .root_files = root_files,
-    .root_count = 4,
+    .root_count = 5,
     .chunk_files = chunk_files,
     .chunk_count = 5,
     .group_dir = "lods",
@@ -167,7 +173,7 @@ static const char *listing(const char *path)
 
 START_TEST(tree_lists_files_in_schema_order_and_directories_behind_them)
 {
-    ck_assert_str_eq(listing(""), "info.txt palette.txt chunks/ lods/ layers/ extra/ ");
+    ck_assert_str_eq(listing(""), "info.txt palette.txt relief.png chunks/ lods/ layers/ extra/ ");
     ck_assert_str_eq(listing("layers"), "00_mask.png 01_mask.png ");
     ck_assert_str_eq(listing("extra"), "corners.png ");
     ck_assert_str_eq(listing("chunks/0_0_0"), "raw.bin blocks.txt lights/ channels/ ");
@@ -201,9 +207,13 @@ END_TEST
 
 START_TEST(tree_keeps_chunks_directory_of_an_empty_save_and_hides_the_rest)
 {
+    struct tfs_node node;
+
     teardown();
     make_doc(0, 0, false);
     ck_assert_str_eq(listing(""), "info.txt palette.txt chunks/ ");
+    ck_assert_int_eq(tfs_tree_resolve(&save, doc, "extra/corners.png", false, &node), 0);
+    ck_assert_int_eq(tfs_tree_resolve(&save, doc, "relief.png", false, &node), -ENOENT);
     ck_assert_str_eq(listing("chunks"), "");
     save.tree = &toy_flat;
     ck_assert_str_eq(listing(""), "chunks/ ");

@@ -6,45 +6,16 @@
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/lenses.h"
 
-/* ---- families -------------------------------------------------------------------------------- */
+/* ---- what comes and goes --------------------------------------------------------------------- */
 
 static bool has_pictures(const struct tfs_doc *doc)
 {
     return tfs_terrain_layout(doc)->side <= TFS_PICTURE_SIDE_MAX;
 }
 
-/* A picture of the root: a family of one, or none where pictures are left out. */
 static uint32_t picture_count(const struct tfs_doc *doc)
 {
     return has_pictures(doc);
-}
-
-static void heightmap_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
-{
-    (void)doc;
-    (void)member;
-    tfs_buf_add_text(out, "heightmap.png");
-}
-
-static void layers_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
-{
-    (void)doc;
-    (void)member;
-    tfs_buf_add_text(out, "layers.png");
-}
-
-static void holes_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
-{
-    (void)doc;
-    (void)member;
-    tfs_buf_add_text(out, "holes.png");
-}
-
-static void map_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
-{
-    (void)doc;
-    (void)member;
-    tfs_buf_add_text(out, "map.png");
 }
 
 static uint32_t mask_count(const struct tfs_doc *doc)
@@ -74,12 +45,12 @@ enum { INFO, PALETTE, HEIGHTMAP, LAYERS, HOLES, MASKS, EXTRA, MAP, ROOT_COUNT };
 static const struct tfs_file root_files[ROOT_COUNT] = {
     [INFO] = {"info.txt", 0, &tfs_lens_info, NULL, NULL},
     [PALETTE] = {"palette.txt", 0, &tfs_lens_palette, NULL, NULL},
-    [HEIGHTMAP] = {"", TFS_FILE_LATE, &tfs_lens_heightmap, picture_count, heightmap_name},
-    [LAYERS] = {"", TFS_FILE_LATE, &tfs_lens_layers_picture, picture_count, layers_name},
-    [HOLES] = {"", TFS_FILE_LATE, &tfs_lens_holes, picture_count, holes_name},
+    [HEIGHTMAP] = {"heightmap.png", TFS_FILE_LATE, &tfs_lens_heightmap, picture_count, NULL},
+    [LAYERS] = {"layers.png", TFS_FILE_LATE, &tfs_lens_layers_picture, picture_count, NULL},
+    [HOLES] = {"holes.png", TFS_FILE_LATE, &tfs_lens_holes, picture_count, NULL},
     [MASKS] = {"layers/", TFS_FILE_LATE, &tfs_lens_mask, mask_count, tfs_mask_name},
     [EXTRA] = {"extra/", TFS_FILE_LATE, &tfs_lens_extra, extra_count, extra_name},
-    [MAP] = {"", TFS_FILE_LATE, &tfs_lens_map, picture_count, map_name},
+    [MAP] = {"map.png", TFS_FILE_LATE, &tfs_lens_map, picture_count, NULL},
 };
 
 enum { HEIGHTS_TEXT, LAYERS_TEXT, CHUNK_COUNT };

@@ -43,16 +43,14 @@ enum root_file { ROOT_INFO, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_godot_info_lens},
-    [ROOT_HEIGHTMAP] = {.path = "",
+    [ROOT_HEIGHTMAP] = {.path = "heightmap.png",
                         .flags = TFS_FILE_LATE,
                         .lens = &tfs_heightmap_lens,
-                        .family_count = tfs_godot_picture_count,
-                        .family_name = tfs_heightmap_name},
-    [ROOT_MAP] = {.path = "",
+                        .count = tfs_godot_picture_count},
+    [ROOT_MAP] = {.path = "map.png",
                   .flags = TFS_FILE_LATE,
                   .lens = &tfs_map_lens,
-                  .family_count = tfs_godot_picture_count,
-                  .family_name = tfs_map_name},
+                  .count = tfs_godot_picture_count},
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

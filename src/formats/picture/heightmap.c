@@ -15,13 +15,6 @@
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-void tfs_heightmap_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
-{
-    (void)doc;
-    (void)member;
-    tfs_buf_add_text(out, "heightmap.png");
-}
-
 uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
 {
     struct tfs_picture_box box;

@@ -30,13 +30,6 @@ struct map {
     uint32_t drawn;          /* the row of chunks that is in it */
 };
 
-void tfs_map_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
-{
-    (void)doc;
-    (void)member;
-    tfs_buf_add_text(out, "map.png");
-}
-
 static struct tfs_png_shape map_shape(const struct tfs_picture_box *box)
 {
     return (struct tfs_png_shape){

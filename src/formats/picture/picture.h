@@ -5,9 +5,8 @@
  * voxels, over the bounds of the chunks that exist. The height of a column is the number of voxels
  * from the bottom of these bounds to above its highest voxel that is not empty; 0: all are empty.
  *
- * A game sets tfs_tree.voxels and has two rows in its root files, families of one or no member:
- *   {.path = "", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_lens,
- *    .family_count = ..., .family_name = tfs_heightmap_name}
+ * A game sets tfs_tree.voxels and has two rows in its root files, counted by tfs_picture_count:
+ *   {.path = "heightmap.png", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_lens, .count = ...}
  */
 #ifndef TFS_FORMATS_PICTURE_PICTURE_H
 #define TFS_FORMATS_PICTURE_PICTURE_H
@@ -80,9 +79,6 @@ struct tfs_voxels {
 
 extern const struct tfs_lens tfs_heightmap_lens;
 extern const struct tfs_lens tfs_map_lens;
-
-void tfs_heightmap_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
-void tfs_map_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
 
 /* 1 where there are pictures; 0 without chunks, above 8,192 pixels a side or 65,535 high. */
 uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc);

@@ -32,16 +32,14 @@ enum root_file { ROOT_INFO, ROOT_PALETTE, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES }
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_rbx_info_lens},
     [ROOT_PALETTE] = {.path = "palette.txt", .lens = &tfs_rbx_palette_lens},
-    [ROOT_HEIGHTMAP] = {.path = "",
+    [ROOT_HEIGHTMAP] = {.path = "heightmap.png",
                         .flags = TFS_FILE_LATE,
                         .lens = &tfs_heightmap_lens,
-                        .family_count = tfs_rbx_picture_count,
-                        .family_name = tfs_heightmap_name},
-    [ROOT_MAP] = {.path = "",
+                        .count = tfs_rbx_picture_count},
+    [ROOT_MAP] = {.path = "map.png",
                   .flags = TFS_FILE_LATE,
                   .lens = &tfs_map_lens,
-                  .family_count = tfs_rbx_picture_count,
-                  .family_name = tfs_map_name},
+                  .count = tfs_rbx_picture_count},
 };
 
 static uint32_t groups(const struct tfs_doc *doc)
