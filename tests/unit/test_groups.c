@@ -221,6 +221,84 @@ START_TEST(session_invalidates_listings_that_a_new_group_changes)
 }
 END_TEST
 
+/* ---- like any other directories -------------------------------------------------------------- */
+
+/* layers, three groups, their chunks/, and two chunks in each. */
+#define DIRECTORIES (1 + 3 * 4)
+
+static const char *directory_path(unsigned i)
+{
+    static const char *const below[] = {"", "/chunks", "/chunks/0_0_0", "/chunks/7_-1_2"};
+    static char path[100];
+    if (i == 0)
+        return "layers";
+    snprintf(path, sizeof(path), "layers/%u%s", (i - 1) / 4 + 1, below[(i - 1) % 4]);
+    return path;
+}
+
+static unsigned parent_of_directory(unsigned i)
+{
+    static const unsigned up[] = {0, 1, 2, 2};
+    unsigned kind = (i - 1) % 4;
+    return kind == 0 ? 0 : i - kind - 1 + up[kind];
+}
+
+static bool has_children(const bool *there, unsigned directory)
+{
+    for (unsigned i = 1; i < DIRECTORIES; i++)
+        if (there[i] && parent_of_directory(i) == directory)
+            return true;
+    return false;
+}
+
+static int expected(const bool *there, unsigned i, bool makes)
+{
+    if (i > 0 && !there[parent_of_directory(i)])
+        return -ENOENT;
+    if (makes)
+        return there[i] ? -EEXIST : 0;
+    if (!there[i])
+        return -ENOENT;
+    return has_children(there, i) ? -ENOTEMPTY : 0;
+}
+
+static int walk_step(unsigned i, bool makes)
+{
+    struct tfs_attr attr;
+    const char *name;
+    if (parent_of(directory_path(i), &name) == 0)
+        return -ENOENT;
+    return makes ? make_directory(directory_path(i), &attr) : remove_directory(directory_path(i));
+}
+
+START_TEST(session_treats_groups_as_directories_of_a_filesystem)
+{
+    bool there[DIRECTORIES] = {false};
+    uint32_t random = 12345;
+    unsigned done = 0;
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.linger_ms = 3600000}); /* new chunks stay empty */
+    for (unsigned step = 0; step < 3000; step++) {
+        random = random * 1103515245 + 12345;
+        unsigned i = (random >> 16) % DIRECTORIES;
+        bool makes = (random >> 8) % 3 != 0;
+        int wanted = expected(there, i, makes), got = walk_step(i, makes);
+        ck_assert_msg(got == wanted, "step %u: %s %s: %d, not %d", step, makes ? "mkdir" : "rmdir",
+                      directory_path(i), got, wanted);
+        there[i] = got == 0 ? makes : there[i];
+        done += got == 0;
+        for (unsigned n = 0; n < DIRECTORIES; n++)
+            ck_assert_msg(exists(directory_path(n)) == there[n], "step %u: %s", step,
+                          directory_path(n));
+    }
+    ck_assert_uint_gt(done, 500);
+    ck_assert_int_gt(toy_disk.commits, 200);
+    for (unsigned group = 1; group <= 3; group++)
+        ck_assert_uint_eq(tfs_doc_group_count(save->doc, group),
+                          (size_t)there[4 * group - 1] + there[4 * group]);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("groups");
@@ -235,6 +313,7 @@ static Suite *suite(void)
     tcase_add_test(c, session_leaves_it_to_mv_to_copy_a_group);
     tcase_add_test(c, session_shows_no_group_whose_last_chunk_went_outside);
     tcase_add_test(c, session_invalidates_listings_that_a_new_group_changes);
+    tcase_add_test(c, session_treats_groups_as_directories_of_a_filesystem);
     return s;
 }
 
