@@ -15,6 +15,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <zlib.h>
@@ -23,6 +24,7 @@
 #define SIGNATURE_SIZE 8
 #define CHUNK_FRAME    12 /* length, type, CRC */
 #define IHDR_SIZE      13
+#define ZLIB_BEGIN     "\x78\x01" /* deflate, a window of 32 KiB; the fastest level */
 #define ZLIB_HEADER    2
 #define ZLIB_TRAILER   4
 #define BLOCK_HEADER   5
@@ -47,32 +49,58 @@ size_t tfs_png_row_size(const struct tfs_png_shape *shape)
     return (size_t)shape->width * types[shape->type].bytes;
 }
 
-static uint32_t rows_per_block(const struct tfs_png_shape *shape)
-{
-    return (uint32_t)(BLOCK_MAX / (1 + tfs_png_row_size(shape)));
-}
-
-static uint64_t idat_size(const struct tfs_png_shape *shape)
-{
-    uint32_t rows = rows_per_block(shape);
-    uint64_t blocks = (shape->height + rows - 1) / rows;
-
-    return ZLIB_HEADER + blocks * BLOCK_HEADER +
-           (uint64_t)shape->height * (1 + tfs_png_row_size(shape)) + ZLIB_TRAILER;
-}
-
 static size_t text_size(const struct tfs_png_text *text)
 {
     return strlen(text->key) + 1 + strlen(text->value);
 }
 
-uint64_t tfs_png_size(const struct tfs_png_shape *shape)
+/* Up to the IDAT chunk. */
+static uint64_t head_size(const struct tfs_png_shape *shape)
 {
     uint64_t size = SIGNATURE_SIZE + CHUNK_FRAME + IHDR_SIZE;
 
     for (size_t i = 0; i < shape->text_count; i++)
         size += CHUNK_FRAME + text_size(&shape->texts[i]);
-    return size + CHUNK_FRAME + idat_size(shape) + CHUNK_FRAME;
+    return size;
+}
+
+static uint64_t idat_size(const struct tfs_png_shape *shape)
+{
+    return ZLIB_HEADER + (uint64_t)tfs_png_blocks(shape) * BLOCK_HEADER +
+           (uint64_t)shape->height * (1 + tfs_png_row_size(shape)) + ZLIB_TRAILER;
+}
+
+uint64_t tfs_png_size(const struct tfs_png_shape *shape)
+{
+    return head_size(shape) + CHUNK_FRAME + idat_size(shape) + CHUNK_FRAME;
+}
+
+uint32_t tfs_png_block_rows(const struct tfs_png_shape *shape)
+{
+    return (uint32_t)(BLOCK_MAX / (1 + tfs_png_row_size(shape)));
+}
+
+uint32_t tfs_png_blocks(const struct tfs_png_shape *shape)
+{
+    const uint32_t rows = tfs_png_block_rows(shape);
+
+    return (shape->height + rows - 1) / rows;
+}
+
+/* The first row of a block, or the end. */
+static uint32_t block_row(const struct tfs_png_shape *shape, uint32_t block)
+{
+    const uint64_t row = (uint64_t)block * tfs_png_block_rows(shape);
+
+    return row < shape->height ? (uint32_t)row : shape->height;
+}
+
+uint64_t tfs_png_offset(const struct tfs_png_shape *shape, uint32_t block)
+{
+    const uint64_t end = CHUNK_FRAME - 4 /* CRC */ + ZLIB_HEADER;
+
+    return head_size(shape) + end + (uint64_t)block * BLOCK_HEADER +
+           block_row(shape, block) * (1 + (uint64_t)tfs_png_row_size(shape));
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -87,12 +115,14 @@ static size_t chunk_begin(struct tfs_buf *out, const char *type, uint64_t size)
 
 static void chunk_end(struct tfs_buf *out, size_t begin)
 {
+    if (out->failed)
+        return;
     uint32_t crc = (uint32_t)crc32_z(0, out->data + begin, out->size - begin);
 
     tfs_buf_u32be(out, crc);
 }
 
-static void write_header(const struct tfs_png_shape *shape, struct tfs_buf *out)
+void tfs_png_write_head(const struct tfs_png_shape *shape, struct tfs_buf *out)
 {
     tfs_buf_add(out, SIGNATURE, SIGNATURE_SIZE);
 
@@ -111,83 +141,81 @@ static void write_header(const struct tfs_png_shape *shape, struct tfs_buf *out)
         tfs_buf_add_text(out, text->value);
         chunk_end(out, begin);
     }
+    chunk_begin(out, "IDAT", idat_size(shape));
+    tfs_buf_add(out, ZLIB_BEGIN, ZLIB_HEADER);
 }
 
-/* Blocks of an IDAT chunk that one thread writes. */
+void tfs_png_write_tail(const struct tfs_png_shape *shape, const struct tfs_png_sum *sums,
+                        struct tfs_buf *out)
+{
+    static const uint8_t begin[] = {'I', 'D', 'A', 'T', 0x78, 0x01};
+    const size_t row_size = 1 + tfs_png_row_size(shape);
+    unsigned long crc = crc32_z(0, begin, sizeof(begin)), adler = 1;
+
+    for (uint32_t i = 0; i < tfs_png_blocks(shape); i++) {
+        const size_t rows = block_row(shape, i + 1) - block_row(shape, i);
+        adler = adler32_combine(adler, sums[i].adler, (z_off_t)(rows * row_size));
+        crc = crc32_combine(crc, sums[i].crc, (z_off_t)(BLOCK_HEADER + rows * row_size));
+    }
+    tfs_buf_u32be(out, (uint32_t)adler);
+    if (!out->failed)
+        crc = crc32_z(crc, out->data + out->size - ZLIB_TRAILER, ZLIB_TRAILER);
+    tfs_buf_u32be(out, (uint32_t)crc);
+    chunk_end(out, chunk_begin(out, "IEND", 0));
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Blocks that one thread writes. */
 struct part {
     const struct tfs_png_shape *shape;
     tfs_png_row_fn row;
     void *arg;
-    uint32_t first, end; /* rows */
-    uint8_t *bytes;      /* where they go */
-    size_t size;         /* bytes there */
-    uint32_t crc, adler; /* of these bytes, of the rows in them */
+    uint32_t first, end;
+    uint8_t *bytes;           /* where they go */
+    struct tfs_png_sum *sums; /* of the first one and so on */
     pthread_t thread;
     bool started;
 };
 
-/* One stored block of `count` rows from `first` on; returns its size. The checksums are counted
- * while it is still in the processor's cache. */
-static size_t write_block(struct part *part, uint32_t first, uint32_t count, uint8_t *out)
+/* One stored block. The checksums are counted while it is still in the processor's cache. */
+static void write_block(const struct part *part, uint32_t block, uint8_t *out,
+                        struct tfs_png_sum *sum)
 {
     const size_t row_size = tfs_png_row_size(part->shape);
-    const size_t size = count * (1 + row_size);
+    const uint32_t first = block_row(part->shape, block), end = block_row(part->shape, block + 1);
+    const size_t size = (end - first) * (1 + row_size);
     uint8_t *at = out + BLOCK_HEADER;
 
-    out[0] = first + count == part->shape->height;
+    out[0] = end == part->shape->height;
     out[1] = (uint8_t)size;
     out[2] = (uint8_t)(size >> 8);
     out[3] = (uint8_t)~size;
     out[4] = (uint8_t)(~size >> 8);
-    for (uint32_t i = 0; i < count; i++, at += 1 + row_size) {
+    for (uint32_t row = first; row < end; row++, at += 1 + row_size) {
         at[0] = 0;
-        part->row(part->arg, first + i, at + 1);
+        part->row(part->arg, row, at + 1);
     }
-    part->adler = (uint32_t)adler32_z(part->adler, out + BLOCK_HEADER, size);
-    part->crc = (uint32_t)crc32_z(part->crc, out, BLOCK_HEADER + size);
-    return BLOCK_HEADER + size;
+    sum->adler = (uint32_t)adler32_z(1, out + BLOCK_HEADER, size);
+    sum->crc = (uint32_t)crc32_z(0, out, BLOCK_HEADER + size);
 }
 
 static void *write_part(void *arg)
 {
-    struct part *part = arg;
-    const uint32_t rows = rows_per_block(part->shape);
+    const struct part *part = arg;
+    const uint64_t begin = tfs_png_offset(part->shape, part->first);
 
-    part->crc = 0;
-    part->adler = 1;
-    part->size = 0;
-    for (uint32_t first = part->first; first < part->end; first += rows) {
-        uint32_t left = part->end - first;
-        part->size += write_block(part, first, left < rows ? left : rows, part->bytes + part->size);
-    }
+    for (uint32_t i = part->first; i < part->end; i++)
+        write_block(part, i, part->bytes + (tfs_png_offset(part->shape, i) - begin),
+                    &part->sums[i - part->first]);
     return NULL;
 }
 
-/* Blocks begin at multiples of a block's rows, whoever writes them. */
-static uint32_t part_end(const struct tfs_png_shape *shape, unsigned part, unsigned parts)
+/* The first part is this thread's, and each whose thread cannot be started. */
+static void write_parts(struct part *parts, unsigned count)
 {
-    const uint32_t rows = rows_per_block(shape);
-    const uint32_t blocks = (shape->height + rows - 1) / rows;
-    const uint32_t end = blocks * part / parts * rows;
-
-    return end < shape->height ? end : shape->height;
-}
-
-/* Fills in the rows, at the end of `out`. The first part is this thread's, and each whose thread
- * cannot be started. */
-static void write_parts(struct part *parts, unsigned count, const struct tfs_buf *out)
-{
-    const size_t row_size = 1 + tfs_png_row_size(parts[0].shape);
-    const uint32_t rows = rows_per_block(parts[0].shape);
-
-    for (unsigned i = 0; i < count; i++) {
-        struct part *part = &parts[i];
-        part->first = part_end(part->shape, i, count);
-        part->end = part_end(part->shape, i + 1, count);
-        part->bytes = out->data + out->size + part->first * row_size +
-                      (size_t)(part->first / rows) * BLOCK_HEADER;
-        part->started = i > 0 && pthread_create(&part->thread, NULL, write_part, part) == 0;
-    }
+    for (unsigned i = 1; i < count; i++)
+        parts[i].started = pthread_create(&parts[i].thread, NULL, write_part, &parts[i]) == 0;
     for (unsigned i = 0; i < count; i++)
         if (!parts[i].started)
             write_part(&parts[i]);
@@ -196,43 +224,50 @@ static void write_parts(struct part *parts, unsigned count, const struct tfs_buf
             pthread_join(parts[i].thread, NULL);
 }
 
-static void write_idat(struct part *parts, unsigned count, struct tfs_buf *out)
+int tfs_png_write_blocks(const struct tfs_png_shape *shape, uint32_t first, uint32_t end,
+                         const struct tfs_png_rows *rows, struct tfs_png_sum *sums,
+                         struct tfs_buf *out, struct tfs_error *err)
 {
-    const struct tfs_png_shape *shape = parts[0].shape;
-    const size_t row_size = 1 + tfs_png_row_size(shape);
+    struct part parts[TFS_PNG_THREADS_MAX];
+    const uint64_t begin = tfs_png_offset(shape, first);
+    const size_t size = (size_t)(tfs_png_offset(shape, end) - begin);
 
-    const size_t begin = chunk_begin(out, "IDAT", idat_size(shape));
-    tfs_buf_u8(out, 0x78); /* deflate, a window of 32 KiB */
-    tfs_buf_u8(out, 0x01); /* the fastest level */
-    unsigned long crc = crc32_z(0, out->data + begin, out->size - begin), adler = 1;
-    write_parts(parts, count, out);
-    for (unsigned i = 0; i < count; i++) {
-        const struct part *part = &parts[i];
-        const size_t size = (part->end - part->first) * row_size;
-        adler = adler32_combine(adler, part->adler, (z_off_t)size);
-        crc = crc32_combine(crc, part->crc, (z_off_t)part->size);
-        out->size += part->size;
+    assert(shape->width - 1 < TFS_PNG_SIDE_MAX && shape->height - 1 < TFS_PNG_SIDE_MAX);
+    assert(rows->threads - 1 < TFS_PNG_THREADS_MAX);
+    uint8_t *bytes = tfs_buf_reserve(out, size);
+    if (bytes == NULL)
+        return tfs_buf_check(out, err);
+    for (unsigned i = 0; i < rows->threads; i++) {
+        struct part *part = &parts[i];
+        *part = (struct part){.shape = shape, .row = rows->row, .arg = rows->args[i]};
+        part->first = first + (end - first) * i / rows->threads;
+        part->end = first + (end - first) * (i + 1) / rows->threads;
+        part->bytes = bytes + (tfs_png_offset(shape, part->first) - begin);
+        part->sums = sums + (part->first - first);
     }
-    tfs_buf_u32be(out, (uint32_t)adler);
-    crc = crc32_z(crc, out->data + out->size - ZLIB_TRAILER, ZLIB_TRAILER);
-    tfs_buf_u32be(out, (uint32_t)crc);
+    write_parts(parts, rows->threads);
+    out->size += size;
+    return 0;
 }
+
+/* ---- whole pictures -------------------------------------------------------------------------- */
 
 int tfs_png_write_shared(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *const *args,
                          unsigned threads, struct tfs_buf *out, struct tfs_error *err)
 {
-    struct part parts[TFS_PNG_THREADS_MAX];
+    const struct tfs_png_rows rows = {row, args, threads};
+    const uint32_t blocks = tfs_png_blocks(shape);
+    struct tfs_png_sum *sums = calloc(blocks, sizeof(*sums));
 
-    assert(shape->width - 1 < TFS_PNG_SIDE_MAX && shape->height - 1 < TFS_PNG_SIDE_MAX);
-    assert(threads - 1 < TFS_PNG_THREADS_MAX);
-    if (tfs_buf_reserve(out, (size_t)tfs_png_size(shape)) == NULL)
-        return tfs_buf_check(out, err);
-    for (unsigned i = 0; i < threads; i++)
-        parts[i] = (struct part){.shape = shape, .row = row, .arg = args[i]};
-    write_header(shape, out);
-    write_idat(parts, threads, out);
-    chunk_end(out, chunk_begin(out, "IEND", 0));
-    return 0;
+    if (sums == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_buf_reserve(out, (size_t)tfs_png_size(shape)) != NULL) {
+        tfs_png_write_head(shape, out);
+        if (tfs_png_write_blocks(shape, 0, blocks, &rows, sums, out, err) == 0)
+            tfs_png_write_tail(shape, sums, out);
+    }
+    free(sums);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
 int tfs_png_write(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *arg,

@@ -49,6 +49,41 @@ int tfs_png_write(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *a
 int tfs_png_write_shared(const struct tfs_png_shape *shape, tfs_png_row_fn row, void *const *args,
                          unsigned threads, struct tfs_buf *out, struct tfs_error *err);
 
+/* ---- in parts -------------------------------------------------------------------------------- */
+
+/* A picture is a head, blocks of whole rows, and a tail with the checksums of all blocks: for
+ * pictures of which only a part is wanted, or which do not fit into memory. */
+
+/* Rows in a block; the last one may have fewer. */
+uint32_t tfs_png_block_rows(const struct tfs_png_shape *shape);
+uint32_t tfs_png_blocks(const struct tfs_png_shape *shape);
+/* Where a block begins in the file; of the number of blocks: the tail. */
+uint64_t tfs_png_offset(const struct tfs_png_shape *shape, uint32_t block);
+
+/* What the tail needs to know of a block. */
+struct tfs_png_sum {
+    uint32_t crc, adler;
+};
+
+/* Who gives the rows: up to so many threads at once, each with an argument of its own. */
+struct tfs_png_rows {
+    tfs_png_row_fn row;
+    void *const *args;
+    unsigned threads; /* 1 to TFS_PNG_THREADS_MAX */
+};
+
+/* Appends the bytes before the first block. */
+void tfs_png_write_head(const struct tfs_png_shape *shape, struct tfs_buf *out);
+/* Appends blocks `first` to `end` - 1; sums[0] becomes that of the first, and so on. */
+int tfs_png_write_blocks(const struct tfs_png_shape *shape, uint32_t first, uint32_t end,
+                         const struct tfs_png_rows *rows, struct tfs_png_sum *sums,
+                         struct tfs_buf *out, struct tfs_error *err);
+/* Appends the bytes behind the last block; `sums` are those of all blocks. */
+void tfs_png_write_tail(const struct tfs_png_shape *shape, const struct tfs_png_sum *sums,
+                        struct tfs_buf *out);
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
 /* Appends the picture's samples to `samples`, converted to shape->type (not RGB8), row by row.
  * *depth is the number of bits a sample that the picture has (8 for palettes): an 8-bit picture
  * gives 16-bit samples that are multiples of 257, which not every caller takes.

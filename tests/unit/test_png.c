@@ -186,6 +186,41 @@ START_TEST(png_of_several_threads_is_that_of_one)
 }
 END_TEST
 
+/* Parts of each size, each in a buffer of its own, put together. */
+START_TEST(png_in_parts_is_that_of_one)
+{
+    const struct tfs_png_text texts[] = {{"origin", "-16 32"}};
+    const struct tfs_png_shape shape = {
+        .width = 3000, .height = 100, .type = TFS_PNG_GREY16, .texts = texts, .text_count = 1};
+    const uint32_t blocks = tfs_png_blocks(&shape), step = (uint32_t)_i;
+    size_t size = tfs_png_row_size(&shape);
+    void *args[] = {&size, &size, &size};
+    const struct tfs_png_rows rows = {noise_row, args, 1 + step % 3};
+    struct tfs_png_sum sums[16];
+    struct tfs_buf whole = {0}, joined = {0};
+    struct tfs_error err = {0};
+
+    ck_assert_uint_eq(tfs_png_block_rows(&shape), 10);
+    ck_assert_uint_eq(blocks, 10);
+    ck_assert_int_eq(tfs_png_write(&shape, noise_row, &size, &whole, &err), 0);
+    tfs_png_write_head(&shape, &joined);
+    for (uint32_t first = 0; first < blocks; first += step) {
+        const uint32_t end = first + step < blocks ? first + step : blocks;
+        struct tfs_buf part = {0};
+        ck_assert_uint_eq(joined.size, tfs_png_offset(&shape, first));
+        ck_assert_int_eq(tfs_png_write_blocks(&shape, first, end, &rows, sums + first, &part, &err),
+                         0);
+        tfs_buf_add_span(&joined, tfs_buf_span(&part));
+        tfs_buf_release(&part);
+    }
+    ck_assert_uint_eq(joined.size, tfs_png_offset(&shape, blocks));
+    tfs_png_write_tail(&shape, sums, &joined);
+    ck_assert(tfs_span_equal(tfs_buf_span(&joined), tfs_buf_span(&whole)));
+    tfs_buf_release(&joined);
+    tfs_buf_release(&whole);
+}
+END_TEST
+
 START_TEST(png_size_is_a_formula_and_what_is_written_reads_back)
 {
     /* 65535 bytes a block: 255 rows of 256, 2 rows of 32767, one row of 32769. */
@@ -733,6 +768,7 @@ static Suite *suite(void)
     const int all = sizeof(conversions) / sizeof(conversions[0]);
 
     TCase *t = unit_case(s, "write");
+    tcase_add_loop_test(t, png_in_parts_is_that_of_one, 1, 12);
     tcase_add_test(t, png_size_is_a_formula_and_what_is_written_reads_back);
     tcase_add_test(t, png_of_several_threads_is_that_of_one);
     tcase_add_test(t, png_with_texts_is_as_long_as_the_formula_and_carries_them);
