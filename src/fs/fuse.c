@@ -6,6 +6,11 @@
  * invalidates first (tfs_fuse_invalidate), and a name that vanished answers ESTALE, upon which the
  * kernel looks it up anew. Names that are absent are never cached. Directories are not opened at
  * all (offsets are stable), nor are files of a read-only mount.
+ *
+ * What a listing says of an entry stays in the kernel as an inode of 1 KiB, which costs 2 us at the
+ * unmount. A walk by names (find) would leave millions of them, of files that nobody looked at. So
+ * a listing gives the attributes of files only after somebody looked at a file; who walks and looks
+ * at every file asks for those of one directory in LISTINGS by their names.
  */
 #include "fs/fuse.h"
 
@@ -20,6 +25,7 @@
 #include <unistd.h>
 
 #define TIMEOUT   3600.0
+#define LISTINGS  64u
 #define NOREPLACE 1u /* RENAME_NOREPLACE, which not every stdio.h names */
 
 struct tfs_fuse {
@@ -32,11 +38,18 @@ struct tfs_fuse {
     unsigned threads;
     atomic_bool leaving;   /* the loop has ended: no more notifications */
     atomic_uint notifying; /* notifications under way */
+    atomic_uint listings;  /* so many more give the attributes of files */
 };
 
 static struct tfs_session *session_of(fuse_req_t req)
 {
     return ((struct tfs_fuse *)fuse_req_userdata(req))->session;
+}
+
+static void file_looked_at(fuse_req_t req)
+{
+    struct tfs_fuse *fuse = fuse_req_userdata(req);
+    atomic_store_explicit(&fuse->listings, LISTINGS, memory_order_relaxed);
 }
 
 static struct tfs_handle *handle_of(const struct fuse_file_info *fi)
@@ -94,6 +107,8 @@ static void on_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
     struct tfs_attr attr;
     int result = tfs_session_lookup(session_of(req), parent, name, &attr);
+    if (result == 0 && S_ISREG(attr.st.st_mode))
+        file_looked_at(req);
     reply_entry(req, result, &attr);
 }
 
@@ -165,6 +180,8 @@ static void on_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     struct tfs_attr attr;
     (void)fi;
     int result = tfs_session_getattr(session_of(req), ino, &attr);
+    if (result == 0 && S_ISREG(attr.st.st_mode))
+        file_looked_at(req);
     done_attr(req, result, &attr);
 }
 
@@ -282,6 +299,7 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 {
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes = {0};
+    file_looked_at(req);
     int result = tfs_session_read(session_of(req), ino, handle_of(fi), (uint64_t)offset, size,
                                   &hold, &bytes);
     if (result < 0)
@@ -361,13 +379,25 @@ static bool fill_entry(void *arg, const struct tfs_dirent *entry)
     return true;
 }
 
+static enum tfs_listed attributes_for(struct tfs_fuse *fuse, bool plus, off_t offset)
+{
+    unsigned left = atomic_load_explicit(&fuse->listings, memory_order_relaxed);
+    if (!plus)
+        return TFS_LISTED_NONE;
+    while (offset == 0 && left > 0 &&
+           !atomic_compare_exchange_weak(&fuse->listings, &left, left - 1))
+        ;
+    return left > 0 ? TFS_LISTED_ALL : TFS_LISTED_DIRECTORIES;
+}
+
 static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
 {
+    struct tfs_fuse *fuse = fuse_req_userdata(req);
     struct filling f = {.req = req, .data = malloc(size), .size = size, .plus = plus};
     int result = -ENOMEM;
     if (f.data != NULL)
-        result = tfs_session_read_directory(session_of(req), ino, (uint64_t)offset, plus,
-                                            fill_entry, &f);
+        result = tfs_session_read_directory(fuse->session, ino, (uint64_t)offset,
+                                            attributes_for(fuse, plus, offset), fill_entry, &f);
     if (result < 0)
         fuse_reply_err(req, -result);
     else

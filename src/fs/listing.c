@@ -18,7 +18,7 @@ struct reading {
     uint64_t id;
     struct tfs_node dir;
     bool schema; /* the directory is one of the schema: `dir` */
-    bool attributes;
+    enum tfs_listed attributes;
     uint64_t offset;
     tfs_dirent_fn give;
     void *arg;
@@ -46,12 +46,16 @@ static bool give_entry(struct reading *r, const struct tfs_dirent *entry)
 {
     if (!r->give(r->arg, entry))
         return false;
-    struct tfs_inode *inode =
-        r->attributes && entry->known ? tfs_inode_find_locked(r->s, entry->attr.id) : NULL;
+    struct tfs_inode *inode = entry->known ? tfs_inode_find_locked(r->s, entry->attr.id) : NULL;
     if (inode != NULL)
         inode->lookups++;
     r->offset = entry->next;
     return true;
+}
+
+static bool wants_attributes(const struct reading *r, bool directory)
+{
+    return r->attributes == TFS_LISTED_ALL || (r->attributes != TFS_LISTED_NONE && directory);
 }
 
 static bool give_node(struct reading *r, const struct tfs_node *node, uint64_t next)
@@ -65,10 +69,12 @@ static bool give_node(struct reading *r, const struct tfs_node *node, uint64_t n
     }
     tfs_tree_name(r->s->save, r->s->doc, node, &name);
     tfs_buf_u8(&name, 0);
-    entry.known = r->attributes && tfs_attr_node_locked(r->s, node, true, &entry.attr) == 0;
+    bool directory = tfs_node_is_directory(node);
+    entry.known =
+        wants_attributes(r, directory) && tfs_attr_node_locked(r->s, node, true, &entry.attr) == 0;
     if (!entry.known) {
         entry.attr.st.st_ino = tfs_node_id(node);
-        entry.attr.st.st_mode = tfs_node_is_directory(node) ? S_IFDIR : S_IFREG;
+        entry.attr.st.st_mode = directory ? S_IFDIR : S_IFREG;
     }
     entry.name = (const char *)name.data;
     bool given = !name.failed && give_entry(r, &entry);
@@ -111,7 +117,9 @@ static void give_scratch(struct reading *r)
         if (link->inode == r->s->control)
             continue;
         struct tfs_dirent entry = {.name = link->name, .next = SCRATCH + link->serial + 1};
-        entry.known = tfs_attr_inode_locked(r->s, link->inode, &entry.attr) == 0;
+        bool directory = link->inode->kind == TFS_INODE_DIRECTORY;
+        entry.known = tfs_attr_inode_locked(r->s, link->inode, &entry.attr) == 0 &&
+                      wants_attributes(r, directory);
         if (!give_entry(r, &entry))
             return;
     }
@@ -136,8 +144,8 @@ static int find_directory(struct reading *r)
     return visible < 0 ? visible : visible == 0 ? -ESTALE : 0;
 }
 
-int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offset, bool attributes,
-                               tfs_dirent_fn give, void *arg)
+int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offset,
+                               enum tfs_listed attributes, tfs_dirent_fn give, void *arg)
 {
     struct reading r = {
         .s = s, .id = id, .attributes = attributes, .offset = offset, .give = give, .arg = arg};

@@ -143,17 +143,20 @@ struct tfs_dirent {
     const char *name;
     uint64_t next;        /* offset that continues behind this entry */
     struct tfs_attr attr; /* st_ino and the type in st_mode always; the rest if `known` */
-    bool known;           /* attributes were cheap */
+    bool known;           /* attributes were wanted, and cheap */
 };
 
 /* Gives one entry; returns false when the caller's buffer is full (the entry is then not taken). */
 typedef bool (*tfs_dirent_fn)(void *arg, const struct tfs_dirent *entry);
 
+/* Which entries of a listing come with their attributes, where those are cheap. */
+enum tfs_listed { TFS_LISTED_NONE, TFS_LISTED_DIRECTORIES, TFS_LISTED_ALL };
+
 /* Entries from `offset` on (0: the first). Offsets stay valid while entries come and go, so a
- * directory needs no opening. `attributes`: entries other than `.` and `..` count as lookups when
- * `known`. */
+ * directory needs no opening. Entries other than `.` and `..` that are `known` count as lookups.
+ */
 int tfs_session_read_directory(struct tfs_session *session, uint64_t id, uint64_t offset,
-                               bool attributes, tfs_dirent_fn give, void *arg);
+                               enum tfs_listed attributes, tfs_dirent_fn give, void *arg);
 /* Ends the tombstones of the directory and commits. */
 void tfs_session_fsync_directory(struct tfs_session *session, uint64_t id, struct tfs_reply reply);
 

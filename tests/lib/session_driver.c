@@ -270,7 +270,7 @@ static bool list_entry(void *arg, const struct tfs_dirent *entry)
     return l->give(l->arg, entry);
 }
 
-int list_entries(const char *path, bool attributes, tfs_dirent_fn give, void *arg)
+int list_entries(const char *path, enum tfs_listed attributes, tfs_dirent_fn give, void *arg)
 {
     struct listing l = {.give = give, .arg = arg, .more = true};
     struct tfs_attr attr = {.id = 1};
@@ -292,6 +292,6 @@ const char *list(const char *path)
 {
     static char names[1024];
     names[0] = '\0';
-    int result = list_entries(path, false, list_name, names);
+    int result = list_entries(path, TFS_LISTED_NONE, list_name, names);
     return result < 0 ? strerror(-result) : names;
 }

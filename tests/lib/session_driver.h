@@ -57,7 +57,7 @@ int sync_directory(const char *path);
 /* Waits for something that comes with time; false after a generous while. */
 bool comes(bool (*holds)(const char *), const char *arg);
 /* Gives all entries of a directory, in as many calls as it takes: 0 or negative. */
-int list_entries(const char *path, bool attributes, tfs_dirent_fn give, void *arg);
+int list_entries(const char *path, enum tfs_listed attributes, tfs_dirent_fn give, void *arg);
 /* The names in a directory, each with a blank behind it. Static storage. */
 const char *list(const char *path);
 

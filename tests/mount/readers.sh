@@ -260,6 +260,34 @@ mount_options_pass() {
     want cmp "$PRISTINE" "$S"
 }
 
+# lookups COMMAND...: how often the kernel asks the daemon for a file by its name meanwhile.
+lookups() {
+    local before
+    before=$(grep -c 'opcode: LOOKUP' "$D/log")
+    "$@" >"$D/out" || note "failed: $*"
+    echo $(($(grep -c 'opcode: LOOKUP' "$D/log") - before))
+}
+
+# What the kernel knows of files after a walk by their names it must forget one by one at the unmount.
+listings_give_what_is_wanted() {
+    mkdir "$M"
+    "$TFS_BIN" -d "$S" "$M" >"$D/daemon" 2>"$D/log" &
+    want soon mountpoint -q "$M"
+    want find "$M"
+    same 'a file that find has seen' "$(lookups stat "$M/chunks/$C/blocks.txt")" 1
+    down
+    wait $!
+    "$TFS_BIN" -d "$S" "$M" >"$D/daemon" 2>"$D/log" &
+    want soon mountpoint -q "$M"
+    want stat "$M/info.txt"
+    want ls -f "$M/chunks/$C"
+    same 'a file that is looked at behind another' \
+        "$(lookups stat "$M/chunks/$C/blocks.txt" "$M/chunks/$C/voxels.csv")" 0
+    want [ "$(lookups find "$M" -size +0)" -lt "$COUNT" ]
+    down
+    wait $!
+}
+
 two_readers() {
     up
     sums "$M" >"$D/first" &
@@ -287,5 +315,6 @@ try 'xattrs of the save are kept' keeps_xattrs_of_the_save
 try 'read-only files' read_only_files_refuse
 try 'statfs and mount options' filesystem_facts
 try '-o ro and options of our own' mount_options_pass
+try 'listings give the attributes that are wanted' listings_give_what_is_wanted
 try 'two readers at once' two_readers
 finish

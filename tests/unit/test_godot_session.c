@@ -93,7 +93,7 @@ static bool count_directory(void *arg, const struct tfs_dirent *entry)
 static int list_with_attributes(const char *path)
 {
     unsigned count = 0;
-    int result = list_entries(path, true, count_directory, &count);
+    int result = list_entries(path, TFS_LISTED_ALL, count_directory, &count);
 
     return result < 0 ? result : (int)count;
 }

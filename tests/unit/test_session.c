@@ -39,6 +39,35 @@ START_TEST(session_shows_what_the_lens_shows)
 }
 END_TEST
 
+static bool name_known(void *arg, const struct tfs_dirent *entry)
+{
+    if (entry->known)
+        strcat(strcat(arg, entry->name), " ");
+    return true;
+}
+
+/* Names of the chunk 0_0_0 that are listed with their attributes. */
+static const char *listed_with(enum tfs_listed attributes)
+{
+    static char names[256];
+    names[0] = '\0';
+    ck_assert_int_eq(list_entries("chunks/0_0_0", attributes, name_known, names), 0);
+    return names;
+}
+
+START_TEST(session_lists_as_many_attributes_as_are_wanted)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(put("chunks/0_0_0/scratch", "x"), 0);
+    ck_assert_int_eq(make_directory("chunks/0_0_0/.dir", &attr), 0);
+    /* The sizes of the others are not known before they are rendered. */
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    ck_assert_str_eq(listed_with(TFS_LISTED_NONE), "");
+    ck_assert_str_eq(listed_with(TFS_LISTED_DIRECTORIES), "part .dir ");
+    ck_assert_str_eq(listed_with(TFS_LISTED_ALL), "text.txt part scratch .dir ");
+}
+END_TEST
+
 START_TEST(session_size_is_exact)
 {
     struct tfs_attr attr;
@@ -1327,6 +1356,7 @@ END_TEST
 
 static const TTest *const *const tests[] = {
     &session_shows_what_the_lens_shows,
+    &session_lists_as_many_attributes_as_are_wanted,
     &session_size_is_exact,
     &session_remembers_the_sizes_of_all_files,
     &session_lets_go_of_bytes_that_were_read,
