@@ -12,7 +12,8 @@
  *   7. the name has still the old file that was read, or none;
  *   8. rename: from here on every reader meets the new file;
  *   9. fsync of the directory: from here on a power cut cannot bring the old file back;
- *  10. success is returned, and only then may anybody be told that an edit is saved (fs/worker.c).
+ *  10. success is returned, and only then may anybody be told that an edit is saved
+ *      (fs/store_thread.c).
  *
  * Invariants that follow:
  *   a. until 8 the old file is not touched; after it, nothing of the old one is used;

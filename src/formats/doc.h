@@ -137,6 +137,10 @@ bool tfs_chunk_same(const struct tfs_chunk *a, const struct tfs_chunk *b);
  * before, and slots unused in `old` to the rest: node ids survive a reload. */
 int tfs_doc_keep_slots(struct tfs_doc *doc, const struct tfs_doc *old, struct tfs_error *err);
 
+/* An equal document whose descendants give out no slot below `first`: *doc itself, or one that
+ * takes its place. */
+int tfs_doc_reserve_slots(struct tfs_doc **doc, uint32_t first, struct tfs_error *err);
+
 /* ---- edits ----------------------------------------------------------------------------------- */
 
 struct tfs_edit {
@@ -149,6 +153,9 @@ struct tfs_edit {
 
 int tfs_edit_open(struct tfs_doc *base, struct tfs_edit *edit, struct tfs_error *err);
 void tfs_edit_release(struct tfs_edit *edit); /* throws away what was not finished */
+
+/* New chunks of this edit get no slot below `first`. Comes before the first change. */
+void tfs_edit_keep_slots(struct tfs_edit *edit, uint32_t first);
 
 /* The document as the edit has it now: for lookups, not for keeping. Its version is another one
  * after every change. */

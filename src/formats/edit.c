@@ -30,6 +30,27 @@ void tfs_edit_release(struct tfs_edit *edit)
     *edit = (struct tfs_edit){0};
 }
 
+void tfs_edit_keep_slots(struct tfs_edit *edit, uint32_t first)
+{
+    assert(!edit->changed);
+    if (edit->next->next_slot < first)
+        edit->next->next_slot = first;
+}
+
+int tfs_doc_reserve_slots(struct tfs_doc **doc, uint32_t first, struct tfs_error *err)
+{
+    struct tfs_doc *clone = NULL;
+
+    if ((*doc)->next_slot >= first)
+        return 0;
+    if (tfs_doc_clone(*doc, &clone, err) < 0)
+        return err->code;
+    clone->next_slot = first;
+    tfs_doc_unref(*doc);
+    *doc = clone;
+    return 0;
+}
+
 const struct tfs_doc *tfs_edit_doc(const struct tfs_edit *edit)
 {
     return edit->next;

@@ -260,14 +260,14 @@ static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         fuse_reply_err(req, ENOSYS); /* the kernel never asks again, and keeps its cache */
         return;
     }
-    if (tfs_session_current(fuse->session)) {
+    if (tfs_session_current(fuse->session, ino)) {
         open_now(req, ino, fi);
         return;
     }
     struct waiting_open *open = malloc(sizeof(*open));
     if (open != NULL)
         *open = (struct waiting_open){req, ino, *fi};
-    if (open == NULL || tfs_session_after_check(fuse->session, open_waited, open) < 0) {
+    if (open == NULL || tfs_session_after_check(fuse->session, ino, open_waited, open) < 0) {
         free(open);
         fuse_reply_err(req, ENOMEM);
     }

@@ -69,13 +69,13 @@ struct tfs_link *tfs_links_from(struct tfs_links *links, uint64_t serial)
 }
 
 struct tfs_link *tfs_links_add(struct tfs_links *links, const char *name, uint64_t serial,
-                               struct tfs_inode *inode)
+                               struct tfs_scratch *scratch)
 {
     size_t size = strlen(name) + 1;
     struct tfs_link *link = malloc(sizeof(*link) + size);
     if (link == NULL)
         return NULL;
-    *link = (struct tfs_link){links, serial, inode, memcpy(link + 1, name, size)};
+    *link = (struct tfs_link){links, serial, scratch, memcpy(link + 1, name, size)};
     if (tsearch(link, &links->by_name, compare_names) == NULL)
         goto no_memory;
     if (tsearch(link, &links->by_serial, compare_serials) == NULL) {

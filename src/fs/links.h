@@ -3,7 +3,7 @@
  * names came. To find, add or remove one of n names costs about log2(n) comparisons, whatever the
  * names are: a tree of files that somebody made to be slow is as fast as any other.
  *
- * Knows no inode but its address, and no cap. Not thread-safe.
+ * Knows no file but its address, and no cap. Not thread-safe.
  */
 #ifndef TFS_FS_LINKS_H
 #define TFS_FS_LINKS_H
@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tfs_inode;
+struct tfs_scratch;
 
 /* Stays where it is until it is removed. */
 struct tfs_link {
     struct tfs_links *in;
     uint64_t serial; /* its place in a listing */
-    struct tfs_inode *inode;
+    struct tfs_scratch *scratch;
     const char *name;
 };
 
@@ -36,7 +36,7 @@ struct tfs_link *tfs_links_find(struct tfs_links *links, const char *name);
 struct tfs_link *tfs_links_from(struct tfs_links *links, uint64_t serial);
 /* Neither name nor serial may be there. NULL without memory, and nothing has changed. */
 struct tfs_link *tfs_links_add(struct tfs_links *links, const char *name, uint64_t serial,
-                               struct tfs_inode *inode);
+                               struct tfs_scratch *scratch);
 void tfs_links_remove(struct tfs_links *links, struct tfs_link *link);
 
 #endif

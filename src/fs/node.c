@@ -122,14 +122,17 @@ bool tfs_group_name_parse(const char *name, uint32_t label, uint32_t *group)
 /* ---- ids ------------------------------------------------------------------------------------- */
 
 /*
- * bits 61-60  scope + 1, so that 0 and 1 stay free of them
- *      59-48  the member's bits above 8
- *      47-16  slot of the chunk, or group
+ * bits 61-60  scope + 1, so that 0 stays free
+ *      59-48  store
+ *      47-16  slot of the chunk, or group; ROOT: the member's bits above 9
  *      15-0   0: the top directory; 1 + file + (member << 6): a file; 0x8000 + directory: others
+ *
+ * Ids with bits 61-60 free: 1 + the number of a directory above the stores. The root of store 0 has
+ * the id 1, too: there is either the one or the other.
  */
 #define ID_ROOT      UINT64_C(1)
 #define ID_SCOPE     60
-#define ID_MEMBER    48
+#define ID_STORE     48
 #define ID_SLOT      16
 #define ID_DIRECTORY 0x8000U
 #define FILE_BITS    6
@@ -146,15 +149,23 @@ static uint64_t id_number(const struct tfs_node *node)
     return node->directory == TFS_DIR_TOP ? 0 : ID_DIRECTORY + node->directory;
 }
 
+static uint64_t id_slot(const struct tfs_node *node)
+{
+    if (node->scope == TFS_SCOPE_ROOT)
+        return node->file >= 0 ? node->member >> MEMBER_BITS : 0;
+    return node->scope == TFS_SCOPE_CHUNK ? node->slot : node->key.group;
+}
+
 uint64_t tfs_node_id(const struct tfs_node *node)
 {
-    uint64_t slot = node->scope == TFS_SCOPE_CHUNK ? node->slot : node->key.group;
-    uint64_t member = node->file >= 0 ? (node->member >> MEMBER_BITS) & 0xfff : 0;
+    bool top = node->scope == TFS_SCOPE_ROOT && node->file < 0 && node->directory == TFS_DIR_TOP;
 
-    if (node->scope == TFS_SCOPE_ROOT && node->file < 0 && node->directory == TFS_DIR_TOP)
+    if (node->store == TFS_STORE_ABOVE)
+        return ID_ROOT + node->slot;
+    if (top && node->store == 0)
         return ID_ROOT;
-    return ((uint64_t)node->scope + 1) << ID_SCOPE | member << ID_MEMBER | slot << ID_SLOT |
-           id_number(node);
+    return ((uint64_t)node->scope + 1) << ID_SCOPE | (uint64_t)node->store << ID_STORE |
+           id_slot(node) << ID_SLOT | id_number(node);
 }
 
 static void node_of_number(uint32_t number, struct tfs_node *node)
@@ -179,11 +190,13 @@ bool tfs_node_of_id(uint64_t id, struct tfs_node *node)
     if (id >> ID_SCOPE == 0 || id >= TFS_ID_TABLE)
         return false;
     found.scope = (enum tfs_scope)((id >> ID_SCOPE) - 1);
+    found.store = (uint16_t)(id >> ID_STORE & 0xfff);
     if (found.scope == TFS_SCOPE_CHUNK)
         found.slot = slot;
-    else
+    else if (found.scope == TFS_SCOPE_GROUP)
         found.key.group = slot;
-    found.member = (uint32_t)(id >> ID_MEMBER & 0xfff) << MEMBER_BITS;
+    else
+        found.member = slot << MEMBER_BITS;
     node_of_number((uint32_t)(id & 0xffff), &found);
     /* Only what the other direction makes is an id. */
     if (found.file >= TFS_FILES_MAX || tfs_node_id(&found) != id)

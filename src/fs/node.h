@@ -14,7 +14,8 @@ enum tfs_scope { TFS_SCOPE_ROOT, TFS_SCOPE_GROUP, TFS_SCOPE_CHUNK };
 struct tfs_node {
     enum tfs_scope scope;
     struct tfs_key key; /* ROOT: zero; GROUP: key.group; CHUNK: the chunk */
-    uint32_t slot;      /* CHUNK: the chunk's slot */
+    uint16_t store;     /* which store's tree, below TFS_STORES; see TFS_STORE_ABOVE */
+    uint32_t slot;      /* CHUNK: the chunk's slot; ABOVE: which directory */
     int file;           /* index into root_files or chunk_files; -1: a directory */
     uint32_t member;    /* of a family */
     unsigned directory; /* for a directory: which one of its scope, see enum tfs_directory */
@@ -31,6 +32,11 @@ enum tfs_directory {
 
 #define TFS_NODE_ROOT ((struct tfs_node){.file = -1})
 
+/* Several stores: the directories above their roots, which no document knows, are nodes of no
+ * store; `slot` 0 is the root of all. The functions of the tree know nothing of them. */
+#define TFS_STORES      4095
+#define TFS_STORE_ABOVE TFS_STORES
+
 bool tfs_node_is_directory(const struct tfs_node *node);
 bool tfs_node_same(const struct tfs_node *a, const struct tfs_node *b);
 
@@ -46,7 +52,7 @@ struct tfs_node tfs_node_sibling_file(const struct tfs_node *node, unsigned file
 
 /* The top directory of a chunk; that of a group above 0; the directory that holds the chunks of a
  * group. */
-struct tfs_node tfs_node_of_chunk(const struct tfs_chunk *chunk);
+struct tfs_node tfs_node_of_chunk(const struct tfs_chunk *chunk); /* of store 0 */
 struct tfs_node tfs_node_of_group(uint32_t group);
 struct tfs_node tfs_node_of_chunks(uint32_t group);
 

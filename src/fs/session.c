@@ -1,36 +1,16 @@
 /*
- * The life of a session, and the little that is left beside names, files and the worker.
+ * The life of a session: putting its modules together, and the end, when nothing may be lost.
  */
 #include "fs/session.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "fs/state.h"
-#include "text/name.h"
+#include "fs/ops.h"
+#include "formats/unsaved.h"
 
-#define BLOCK 4096
-
-int64_t tfs_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-void tfs_message(struct tfs_session *s, const char *format, ...)
-{
-    char text[TFS_ERROR_TEXT + 8192], line[2 * sizeof(text)];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (s->events.message != NULL)
-        s->events.message(s->events.message_arg, tfs_sentence_print(text, line, sizeof(line)));
-}
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int init_locks(struct tfs_session *s)
 {
@@ -40,31 +20,145 @@ static int init_locks(struct tfs_session *s)
         return -result;
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&s->lock, NULL);
-    pthread_mutex_init(&s->save_lock, NULL);
-    pthread_cond_init(&s->work, &monotonic);
-    pthread_cond_init(&s->answer, &monotonic);
     pthread_cond_init(&s->closed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     return 0;
 }
 
-void tfs_keys_set_locked(struct tfs_session *s)
+static void set_options(struct tfs_session *s, const struct tfs_session_options *options)
 {
-    for (uint32_t i = 0; i < s->key_count; i++)
-        s->keys[i].group = UINT32_MAX;
-    for (size_t i = 0; i < s->doc->count; i++) {
-        const struct tfs_chunk *chunk = tfs_doc_at(s->doc, i);
-        s->keys[chunk->slot] = chunk->key;
-    }
+    s->options = *options;
+    if (s->options.linger_ms == 0)
+        s->options.linger_ms = TFS_LINGER_MS;
+    if (s->options.part_ms == 0)
+        s->options.part_ms = TFS_PART_MS;
+    if (s->options.rejected_limit == 0)
+        s->options.rejected_limit = TFS_REJECTED_MAX;
 }
 
-static int init_keys(struct tfs_session *s)
+/* The directory `name` (of `length` characters) in the directory `parent`, made if there is none:
+ * its number; negative without memory. */
+static int64_t make_above(struct tfs_session *s, uint32_t parent, const char *name, size_t length)
 {
-    s->key_count = s->doc->next_slot;
-    s->keys = calloc(s->key_count ? s->key_count : 1, sizeof(*s->keys));
-    if (s->keys == NULL)
+    for (uint32_t i = 1; i < s->above_count; i++)
+        if (s->above[i].parent == parent && strlen(s->above[i].name) == length &&
+            memcmp(s->above[i].name, name, length) == 0)
+            return i;
+    struct tfs_above *more = realloc(s->above, (s->above_count + 1) * sizeof(*more));
+    if (more == NULL)
         return -ENOMEM;
-    tfs_keys_set_locked(s);
+    s->above = more;
+    more[s->above_count] = (struct tfs_above){strndup(name, length), parent};
+    if (more[s->above_count].name == NULL)
+        return -ENOMEM;
+    return s->above_count++;
+}
+
+/* Sets where the root of a branch lies. */
+static int place_branch(struct tfs_session *s, struct tfs_branch *branch, const char *path)
+{
+    int64_t at = s->above_count == 0 ? make_above(s, 0, "", 0) : 0;
+    const char *slash;
+    for (; at >= 0 && (slash = strchr(path, '/')) != NULL; path = slash + 1)
+        at = make_above(s, (uint32_t)at, path, (size_t)(slash - path));
+    if (at < 0)
+        return -ENOMEM;
+    branch->above = (uint32_t)at;
+    branch->name = strdup(path);
+    return branch->name != NULL ? 0 : -ENOMEM;
+}
+
+static int open_branch(struct tfs_session *s, const struct tfs_session_part *part, bool several,
+                       struct tfs_error *err)
+{
+    struct tfs_branch *branch = &s->branches[s->branch_count];
+    const struct tfs_store_options options = {.read_only = s->options.read_only,
+                                              .commit_seconds = s->options.commit_seconds,
+                                              .conflict = s->options.conflict};
+    struct tfs_store_client client = tfs_ops_client;
+    client.arg = branch;
+    /* Number 0 is the one whose root is the root of all. */
+    *branch = (struct tfs_branch){.session = s,
+                                  .save = part->save,
+                                  .number = (uint16_t)(s->branch_count + (several ? 1 : 0))};
+    s->branch_count++;
+    if (several && place_branch(s, branch, part->path) < 0)
+        return tfs_fail_memory(err);
+    return tfs_store_open(part->save, &options, &client, &branch->store, err);
+}
+
+static int open_branches(struct tfs_session *s, const struct tfs_session_part *parts, size_t count,
+                         struct tfs_error *err)
+{
+    bool several = count > 1 || parts[0].path[0] != '\0';
+    if (count >= TFS_STORES)
+        return tfs_fail(err, -EFBIG, "too many saves for one mount");
+    s->branches = calloc(count, sizeof(*s->branches));
+    if (s->branches == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        if (open_branch(s, &parts[i], several, err) < 0)
+            return err->code;
+    return 0;
+}
+
+static int start(struct tfs_session *s)
+{
+    const struct stat *st = &s->branches[0].save->st;
+    s->quarantine = (struct tfs_quarantine){.inodes = &s->inodes,
+                                            .views = &s->views,
+                                            .notify = s->notify,
+                                            .st = *st,
+                                            .limit = s->options.rejected_limit};
+    int result = tfs_quarantine_init(&s->quarantine);
+    for (size_t i = 0; i < s->branch_count && result == 0; i++)
+        result = tfs_store_start(s->branches[i].store);
+    return result;
+}
+
+static void stop_stores(struct tfs_session *s)
+{
+    for (size_t i = 0; i < s->branch_count; i++)
+        if (s->branches[i].store != NULL)
+            tfs_store_stop(s->branches[i].store);
+}
+
+/* The saves stay the caller's. */
+static void give_back(struct tfs_session *s)
+{
+    stop_stores(s);
+    for (size_t i = 0; i < s->branch_count; i++)
+        if (s->branches[i].store != NULL)
+            tfs_store_give_back(s->branches[i].store);
+}
+
+int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
+                          const struct tfs_session_options *options,
+                          const struct tfs_events *events, struct tfs_session **session,
+                          struct tfs_error *err)
+{
+    struct tfs_session *s = calloc(1, sizeof(*s));
+    if (s == NULL || init_locks(s) < 0) {
+        free(s);
+        return tfs_fail_memory(err);
+    }
+    set_options(s, options);
+    s->events = events != NULL ? *events : (struct tfs_events){0};
+    tfs_views_init(&s->views, parts[0].save->st.st_mtim, (size_t)options->cache_limit,
+                   options->changes_limit);
+    tfs_overlay_init(&s->overlay, options->scratch_limit, s->options.linger_ms);
+    tfs_inodes_init(&s->inodes, &s->overlay);
+    int result = open_branches(s, parts, count, err);
+    if (result == 0 &&
+        (tfs_notify_open(s->events.invalidate, s->events.invalidate_arg, &s->notify) < 0 ||
+         start(s) < 0))
+        result = tfs_fail(err, -ENOMEM, "cannot start a session: out of memory or threads");
+    if (result < 0) {
+        give_back(s);
+        tfs_session_close(s);
+        return result;
+    }
+    *session = s;
     return 0;
 }
 
@@ -72,76 +166,138 @@ int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *op
                      const struct tfs_events *events, struct tfs_session **session,
                      struct tfs_error *err)
 {
-    struct tfs_session *s = calloc(1, sizeof(*s));
-    if (s == NULL || init_locks(s) < 0) {
-        free(s);
-        return tfs_fail_memory(err);
-    }
-    s->save = save;
-    s->st = save->st;
-    s->options = *options;
-    s->options.read_only = options->read_only || save->read_only != NULL;
-    if (s->options.linger_ms == 0)
-        s->options.linger_ms = TFS_LINGER_MS;
-    if (s->options.part_ms == 0)
-        s->options.part_ms = TFS_PART_MS;
-    if (s->options.changes_limit == 0)
-        s->options.changes_limit = TFS_CHANGES_MAX;
-    if (s->options.rejected_limit == 0)
-        s->options.rejected_limit = TFS_REJECTED_MAX;
-    s->events = events != NULL ? *events : (struct tfs_events){0};
-    s->doc = tfs_doc_ref(save->doc);
-    s->disk = tfs_doc_ref(save->doc);
-    s->base_time = save->st.st_mtim;
-    s->next_id = TFS_ID_TABLE;
-    s->queue_end = &s->queue;
-    tfs_cache_init(&s->cache, (size_t)options->cache_limit);
-    int result = init_keys(s);
-    if (result == 0)
-        result = tfs_control_create_locked(s);
-    if (result == 0)
-        result = tfs_worker_start(s);
-    if (result < 0) {
-        s->save = NULL; /* stays the caller's */
-        tfs_session_close(s);
-        return tfs_fail(err, result, "cannot start a session: out of memory or threads");
-    }
-    *session = s;
-    return 0;
+    const struct tfs_session_part part = {"", save};
+    return tfs_session_open_many(&part, 1, options, events, session, err);
 }
+
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* Names of scratch files that go with the mount, in one line. */
 static void tell_scratch(struct tfs_session *s)
 {
+    const unsigned ours = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
     struct tfs_map_cell cell;
     struct tfs_buf names = {0};
     size_t count = 0;
-    for (size_t at = 0; tfs_map_next(&s->inodes, &at, &cell);) {
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
-        if (inode->kind == TFS_INODE_VIRTUAL || inode->link == NULL || inode->control ||
-            inode->uncapped)
+        if (inode->scratch == NULL || inode->scratch->link == NULL ||
+            (inode->scratch->flags & ours))
             continue;
         if (++count > 20)
             continue;
         tfs_buf_add_text(&names, count > 1 ? ", " : "");
-        tfs_path_locked(s, inode->id, &names);
+        tfs_ops_path(s, inode->id, &names);
     }
     if (count > 20)
         tfs_buf_printf(&names, " and %zu more", count - 20);
     tfs_buf_u8(&names, 0);
     if (count > 0 && !names.failed)
-        tfs_message(s, "scratch files not saved: %s", (const char *)names.data);
+        tfs_ops_message(s, "scratch files not saved: %s", (const char *)names.data);
     tfs_buf_release(&names);
+}
+
+static bool differs(const struct tfs_branch *branch)
+{
+    return !tfs_doc_same(tfs_store_saved(branch->store), tfs_store_shown(branch->store));
+}
+
+static bool is_unchecked(const struct tfs_inode *inode)
+{
+    return inode->draft != NULL && tfs_draft_is_unchecked(inode->draft);
+}
+
+static bool is_all_saved(struct tfs_session *s)
+{
+    struct tfs_map_cell cell;
+    bool saved = tfs_quarantine_is_empty(&s->quarantine);
+    for (size_t i = 0; i < s->branch_count; i++)
+        saved = saved && !differs(&s->branches[i]);
+    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);)
+        saved = saved && !is_unchecked(cell.value);
+    return saved;
+}
+
+static int add(void *arg, const char *path, struct tfs_span bytes)
+{
+    return tfs_unsaved_add(arg, path, bytes);
+}
+
+static size_t add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
+{
+    struct tfs_map_cell cell;
+    size_t failed = 0;
+    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        struct tfs_buf path = {0};
+        if (!is_unchecked(inode))
+            continue;
+        tfs_ops_path(s, inode->id, &path);
+        tfs_buf_u8(&path, 0);
+        failed += path.failed || tfs_unsaved_add(unsaved, (const char *)path.data,
+                                                 tfs_buf_span(&inode->draft->bytes)) < 0;
+        tfs_buf_release(&path);
+    }
+    return failed;
+}
+
+static size_t add_changes(struct tfs_session *s, const struct tfs_branch *branch,
+                          struct tfs_unsaved *unsaved)
+{
+    struct tfs_node root = TFS_NODE_ROOT;
+    struct tfs_buf prefix = {0};
+    root.store = branch->number;
+    tfs_ops_node_path(s, &root, &prefix);
+    tfs_buf_add_text(&prefix, prefix.size > 0 ? "/" : "");
+    tfs_buf_u8(&prefix, 0);
+    size_t failed = 1;
+    if (!prefix.failed)
+        failed = tfs_quarantine_changes(branch->save, tfs_store_saved(branch->store),
+                                        tfs_store_shown(branch->store), (const char *)prefix.data,
+                                        add, unsaved);
+    tfs_buf_release(&prefix);
+    return failed;
+}
+
+static size_t fill(void *arg, struct tfs_unsaved *unsaved)
+{
+    struct tfs_session *s = arg;
+    size_t failed = 0;
+    for (size_t i = 0; i < s->branch_count; i++)
+        if (differs(&s->branches[i]))
+            failed += add_changes(s, &s->branches[i], unsaved);
+    failed += add_drafts(s, unsaved);
+    return failed + tfs_quarantine_each(&s->quarantine, add, unsaved);
+}
+
+static void store_unsaved(struct tfs_session *s)
+{
+    const struct tfs_save *save = s->branches[0].save;
+    const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
+    if (s->quarantine.dropped > 0)
+        tfs_ops_message(s, "%s: %zu older refused texts were let go to keep newer ones", save->name,
+                        s->quarantine.dropped);
+    int result = tfs_unsaved_store(&whose, fill, s, &s->unsaved);
+    if (s->unsaved == NULL)
+        tfs_ops_message(s, "%s: edits could not be saved, nor kept beside the save: %s", save->name,
+                        strerror(-result));
+    else
+        tfs_ops_message(s, "%s: not everything could be saved; what was not is in %s%s", save->name,
+                        s->unsaved, result < 0 ? " (not complete: writing there failed too)" : "");
 }
 
 int tfs_session_finish(struct tfs_session *s)
 {
     pthread_mutex_lock(&s->lock);
-    tfs_submit_dirty_locked(s, true);
+    tfs_ops_check_left(s, NULL, true);
     pthread_mutex_unlock(&s->lock);
-    tfs_worker_stop(s);
+    stop_stores(s);
+    tfs_notify_stop(s->notify); /* answers may still hold inodes */
     tell_scratch(s);
-    return tfs_keep_unsaved(s) == 0 ? 0 : 3;
+    if (is_all_saved(s))
+        return 0;
+    store_unsaved(s);
+    return 3;
 }
 
 const char *tfs_session_unsaved(const struct tfs_session *s)
@@ -149,59 +305,24 @@ const char *tfs_session_unsaved(const struct tfs_session *s)
     return s->unsaved;
 }
 
-static void free_values(struct tfs_map *map)
-{
-    struct tfs_map_cell cell;
-    for (size_t at = 0; tfs_map_next(map, &at, &cell);)
-        free(cell.value);
-    tfs_map_release(map);
-}
-
 void tfs_session_close(struct tfs_session *s)
 {
-    struct tfs_map_cell cell;
-    size_t at = 0;
-    tfs_worker_stop(s);
-    while (tfs_map_next(&s->fresh, &at, &cell)) {
-        tfs_fresh_remove_locked(s, (uint32_t)(cell.key - 1));
-        at = 0;
+    stop_stores(s);
+    tfs_notify_stop(s->notify);
+    tfs_inodes_release(&s->inodes);
+    tfs_overlay_release(&s->overlay);
+    tfs_views_release(&s->views);
+    for (size_t i = 0; i < s->branch_count; i++) {
+        tfs_store_close(s->branches[i].store);
+        free(s->branches[i].name);
     }
-    tfs_map_release(&s->fresh);
-    tfs_map_release(&s->groups);
-    free_values(&s->tombstones);
-    free_values(&s->changes);
-    tfs_handles_release(s);
-    tfs_inodes_release(s);
-    tfs_cache_release(&s->cache);
-    free(s->stale_ids.ids);
-    free(s->keys);
+    for (uint32_t i = 0; i < s->above_count; i++)
+        free(s->above[i].name);
+    free(s->above);
+    free(s->branches);
     free(s->unsaved);
-    tfs_doc_unref(s->doc);
-    tfs_doc_unref(s->disk);
-    if (s->save != NULL)
-        tfs_save_close(s->save);
-    pthread_cond_destroy(&s->work);
-    pthread_cond_destroy(&s->answer);
+    tfs_notify_close(s->notify);
     pthread_cond_destroy(&s->closed);
     pthread_mutex_destroy(&s->lock);
-    pthread_mutex_destroy(&s->save_lock);
     free(s);
-}
-
-int tfs_session_statfs(struct tfs_session *s, struct statvfs *st)
-{
-    /* What there is room for is scratch; an edit of the save takes room where the save lies. */
-    pthread_mutex_lock(&s->lock);
-    uint64_t used =
-        s->scratch_used < s->options.scratch_limit ? s->scratch_used : s->options.scratch_limit;
-    *st = (struct statvfs){
-        .f_bsize = BLOCK,
-        .f_frsize = BLOCK,
-        .f_blocks = s->options.scratch_limit / BLOCK,
-        .f_bfree = (s->options.scratch_limit - used) / BLOCK,
-        .f_bavail = (s->options.scratch_limit - used) / BLOCK,
-        .f_namemax = NAME_MAX,
-    };
-    pthread_mutex_unlock(&s->lock);
-    return 0;
 }

@@ -1,16 +1,17 @@
 /*
- * A session: one save being shown and edited through names, inodes and handles. It holds what users
- * have written and not yet closed, judges it at commit points, and puts it on disk
- * (docs/semantics.md, section 2). Knows no FUSE and no format: front ends call it with ids and
- * handles, formats are behind lens and container.
+ * A session: a save, or several, being shown and edited through names, inodes and handles. It puts
+ * together what its modules do: stores (documents and commits), views (sizes, times, bytes), drafts
+ * (what is being written), the overlay (scratch files, whiteouts) and the quarantine.
+ * Knows no FUSE and no format: front ends call it with ids and handles, formats are behind lens and
+ * container.
  *
- * Ids. The root is 1. Ids of schema files are computed (fs/tree.h); what was created, renamed or
+ * Ids. The root is 1. Ids of schema files are computed (fs/node.h); what was created, renamed or
  * recreated has an id from a table. Every attribute given out (struct tfs_attr) counts as one
  * lookup of a table id, which tfs_session_forget takes back.
  *
  * Threads. Any call may come from any thread. Calls that can lead to a commit do not wait: they
- * take a `struct tfs_reply` and answer through it, from the session's worker thread or before they
- * return, exactly once. All others answer at once. A negative return is a negative errno.
+ * take a `struct tfs_reply` and answer through it, from another thread or before they return,
+ * exactly once. All others answer at once. A negative return is a negative errno.
  */
 #ifndef TFS_FS_SESSION_H
 #define TFS_FS_SESSION_H
@@ -18,15 +19,8 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
+#include "fs/store.h"
 #include "fs/tree.h"
-
-/* What happens to pending edits when the save changed on disk meanwhile (docs/semantics.md, section
- * 2). */
-enum tfs_conflict {
-    TFS_CONFLICT_ASK,    /* nothing is written, ESTALE, both are kept */
-    TFS_CONFLICT_THEIRS, /* the save is read again, our edits go to .terrainfs/rejected/ */
-    TFS_CONFLICT_MINE,   /* our edited chunks are put onto the new save */
-};
 
 struct tfs_session_options {
     bool read_only;
@@ -68,12 +62,26 @@ struct tfs_reply {
     void *arg;
 };
 
-/* Takes over `save` (closed by tfs_session_close) and starts the worker thread. */
+/* Takes over `save` (closed by tfs_session_close) and starts its threads. */
 int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *options,
                      const struct tfs_events *events, struct tfs_session **session,
                      struct tfs_error *err);
 
-/* Judges what is pending, commits, and stores what cannot be saved beside the save. 0: everything
+/* Several saves in one tree: each is shown below a path of its own, of which none is the beginning
+ * of another; and each has its own thread, lock, conflicts and read-only reason. Nothing is moved
+ * from one to another (EXDEV). */
+struct tfs_session_part {
+    const char *path; /* "zones/overworld": plain names, joined by slashes */
+    struct tfs_save *save;
+};
+
+/* The same for several saves, of which none is taken over when it fails. */
+int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
+                          const struct tfs_session_options *options,
+                          const struct tfs_events *events, struct tfs_session **session,
+                          struct tfs_error *err);
+
+/* Checks what was written, commits, and stores what cannot be saved beside the save. 0: everything
  * that was written is in the save; else 3. Front end calls must have ended. */
 int tfs_session_finish(struct tfs_session *session);
 /* The directory where the end put what could not be saved; NULL: there is none. The session's. */
@@ -157,15 +165,16 @@ enum tfs_listed { TFS_LISTED_NONE, TFS_LISTED_DIRECTORIES, TFS_LISTED_ALL };
  */
 int tfs_session_read_directory(struct tfs_session *session, uint64_t id, uint64_t offset,
                                enum tfs_listed attributes, tfs_dirent_fn give, void *arg);
-/* Ends the tombstones of the directory and commits. */
+/* Ends the whiteouts of the directory and commits. */
 void tfs_session_fsync_directory(struct tfs_session *session, uint64_t id, struct tfs_reply reply);
 
 /* ---- the save ---- */
 int tfs_session_statfs(struct tfs_session *session, struct statvfs *st);
 
-/* Is the save on disk still the one that was read, and can it be read? If not, `run` is called by
- * the worker once it was looked at (reloaded, or a conflict): for the front end's open. */
-bool tfs_session_current(struct tfs_session *session);
-int tfs_session_after_check(struct tfs_session *session, void (*run)(void *arg), void *arg);
+/* Is the save of this file still the one that was read, and can it be read? If not, `run` is called
+ * once it was looked at (reloaded, or a conflict): for the front end's open. */
+bool tfs_session_current(struct tfs_session *session, uint64_t id);
+int tfs_session_after_check(struct tfs_session *session, uint64_t id, void (*run)(void *arg),
+                            void *arg);
 
 #endif

@@ -304,7 +304,7 @@ void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
                              &schema.files[tfs_schema_directory_first(schema, node->directory)]));
 }
 
-struct tfs_node tfs_tree_parent(const struct tfs_save *save, const struct tfs_node *node)
+static struct tfs_node parent_of(const struct tfs_save *save, const struct tfs_node *node)
 {
     struct tfs_node groups = TFS_NODE_ROOT;
 
@@ -320,16 +320,28 @@ struct tfs_node tfs_tree_parent(const struct tfs_save *save, const struct tfs_no
     return groups;
 }
 
+struct tfs_node tfs_tree_parent(const struct tfs_save *save, const struct tfs_node *node)
+{
+    struct tfs_node parent = parent_of(save, node);
+
+    parent.store = node->store;
+    return parent;
+}
+
+static bool is_root(const struct tfs_node *node)
+{
+    return node->scope == TFS_SCOPE_ROOT && node->file < 0 && node->directory == TFS_DIR_TOP;
+}
+
 void tfs_tree_path(const struct tfs_save *save, const struct tfs_doc *doc,
                    const struct tfs_node *node, struct tfs_buf *out)
 {
     struct tfs_node parent = tfs_tree_parent(save, node);
-    const struct tfs_node root = TFS_NODE_ROOT;
 
-    if (tfs_node_same(node, &root))
+    if (is_root(node))
         return;
     tfs_tree_path(save, doc, &parent, out);
-    if (!tfs_node_same(&parent, &root))
+    if (!is_root(&parent))
         tfs_buf_add_text(out, "/");
     tfs_tree_name(save, doc, node, out);
 }
@@ -426,8 +438,8 @@ static int lookup_group(const struct tfs_save *save, const struct tfs_doc *doc, 
     return 0;
 }
 
-int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
-                    const char *name, bool must_exist, struct tfs_node *node)
+static int lookup(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
+                  const char *name, bool must_exist, struct tfs_node *node)
 {
     struct tfs_node found;
     uint32_t group;
@@ -447,6 +459,19 @@ int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const stru
     if (exists <= 0)
         return exists < 0 ? exists : -ENOENT;
     *node = found;
+    return 0;
+}
+
+int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
+                    const char *name, bool must_exist, struct tfs_node *node)
+{
+    struct tfs_node found;
+    int result = lookup(save, doc, dir, name, must_exist, &found);
+
+    if (result < 0)
+        return result;
+    *node = found;
+    node->store = dir->store;
     return 0;
 }
 
@@ -598,17 +623,28 @@ static int entry(struct tfs_save *save, const struct tfs_doc *doc, const struct 
     return listed;
 }
 
+static int entry_in_store(struct tfs_save *save, const struct tfs_doc *doc,
+                          const struct tfs_node *dir, bool absent, size_t index, size_t *next,
+                          struct tfs_node *node)
+{
+    int result = entry(save, doc, dir, absent, index, next, node);
+
+    if (result == 1)
+        node->store = dir->store;
+    return result;
+}
+
 int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
                    size_t index, size_t *next, struct tfs_node *node)
 {
-    return entry(save, doc, dir, false, index, next, node);
+    return entry_in_store(save, doc, dir, false, index, next, node);
 }
 
 int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
                             const struct tfs_node *dir, size_t index, size_t *next,
                             struct tfs_node *node)
 {
-    return entry(save, doc, dir, true, index, next, node);
+    return entry_in_store(save, doc, dir, true, index, next, node);
 }
 
 /* Directories in a top directory; `dir` exists. A listing of chunks asks this of every chunk, so

@@ -2,7 +2,7 @@
  * The names of a save: schema (formats/format.h, struct tfs_tree) + document -> directories and
  * files.
  *
- * Knows no FUSE, no handles and no edits. What users changed about names (tombstones, scratch
+ * Knows no FUSE, no handles and no edits. What users changed about names (whiteouts, scratch
  * files, renamed nodes) is the session's, on top of this.
  *
  * Paths are relative to the root of the tree, without leading or trailing slash; the root is "".

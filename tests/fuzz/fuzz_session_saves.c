@@ -264,7 +264,7 @@ static void settle(void)
     struct answer a;
 
     answer_init(&a);
-    if (tfs_session_after_check(session, says, &a) == 0)
+    if (tfs_session_after_check(session, 1, says, &a) == 0)
         answer_wait(&a);
 }
 

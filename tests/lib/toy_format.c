@@ -279,15 +279,18 @@ static struct tfs_key key_of(int x)
     return x == -2 ? (struct tfs_key){0, -2, 3, 4} : (struct tfs_key){0, x, 0, 0};
 }
 
+int toy_edit_set(struct tfs_edit *edit, int x, const char *blob, struct tfs_error *err)
+{
+    struct tfs_buf bytes = {0};
+    tfs_buf_add_text(&bytes, blob);
+    return put_blob(edit, key_of(x), &bytes, err);
+}
+
 struct tfs_doc *toy_doc_with(struct tfs_doc *doc, int x, const char *blob)
 {
     struct tfs_error err = {0};
     struct tfs_edit edit;
-    struct tfs_buf bytes = {0};
-    if (tfs_edit_open(doc, &edit, &err) < 0)
-        abort();
-    tfs_buf_add_text(&bytes, blob);
-    if (put_blob(&edit, key_of(x), &bytes, &err) < 0)
+    if (tfs_edit_open(doc, &edit, &err) < 0 || toy_edit_set(&edit, x, blob, &err) < 0)
         abort();
     struct tfs_doc *next = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);

@@ -37,6 +37,9 @@ struct tfs_save *toy_save_create(void);
 /* `doc` with one chunk set to `blob`: for what another program writes. */
 struct tfs_doc *toy_doc_with(struct tfs_doc *doc, int x, const char *blob);
 
+/* Sets one chunk in an edit. */
+int toy_edit_set(struct tfs_edit *edit, int x, const char *blob, struct tfs_error *err);
+
 /* The blob of chunk x_0_0 (or -2_3_4 for x = -2) as text; "" when absent. Static storage. */
 const char *toy_blob(const struct tfs_doc *doc, int x);
 

@@ -210,7 +210,7 @@ static void check_save(void)
     struct answer a;
 
     answer_init(&a);
-    ck_assert_int_eq(tfs_session_after_check(session, checked, &a), 0);
+    ck_assert_int_eq(tfs_session_after_check(session, 1, checked, &a), 0);
     answer_wait(&a);
 }
 
@@ -257,17 +257,17 @@ START_TEST(save_that_was_away_for_a_moment_is_read_and_edited_again)
 {
     make_home(moves[_i].save);
     open_path_as_session(scratch_path(moves[_i].save), (struct tfs_session_options){0});
-    ck_assert(tfs_session_current(session));
+    ck_assert(tfs_session_current(session, 1));
     move(moves[_i].moved, "away/it");
-    ck_assert(!tfs_session_current(session));
+    ck_assert(!tfs_session_current(session, 1));
     check_save();
     ck_assert_str_eq(cat("info.txt"), "Input/output error");
     ck_assert_str_eq(cat(shown), "Input/output error");
-    ck_assert(!tfs_session_current(session));
+    ck_assert(!tfs_session_current(session, 1));
     move("away/it", moves[_i].moved);
-    ck_assert(!tfs_session_current(session));
+    ck_assert(!tfs_session_current(session, 1));
     check_save();
-    ck_assert(tfs_session_current(session));
+    ck_assert(tfs_session_current(session, 1));
     ck_assert_ptr_nonnull(strstr(cat("info.txt"), "format: godot_voxel"));
     ck_assert_str_eq(cat(shown), "depth 8\nfill 0\n");
     ck_assert_int_eq(put(edit, "fill 7\n"), 0);

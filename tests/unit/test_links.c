@@ -21,9 +21,9 @@ static void teardown(void)
     tfs_links_release(&links);
 }
 
-static struct tfs_inode *inode_number(uintptr_t i)
+static struct tfs_scratch *inode_number(uintptr_t i)
 {
-    return (struct tfs_inode *)(i + 1);
+    return (struct tfs_scratch *)(i + 1);
 }
 
 static void add(const char *name, uint64_t serial)
@@ -38,7 +38,7 @@ START_TEST(links_are_found_by_name)
     add("a", 1);
     add("b", 2);
     add("", 3);
-    ck_assert_ptr_eq(tfs_links_find(&links, "b")->inode, inode_number(2));
+    ck_assert_ptr_eq(tfs_links_find(&links, "b")->scratch, inode_number(2));
     ck_assert_uint_eq(tfs_links_find(&links, "")->serial, 3);
     ck_assert_ptr_null(tfs_links_find(&links, "c"));
     ck_assert_ptr_null(tfs_links_find(&links, "ab"));

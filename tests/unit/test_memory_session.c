@@ -243,7 +243,7 @@ static int settle(void)
     struct answer a;
 
     answer_init(&a);
-    int result = tfs_session_after_check(t.session, says, &a);
+    int result = tfs_session_after_check(t.session, 1, says, &a);
     return result < 0 ? result : answer_wait(&a);
 }
 
@@ -252,7 +252,7 @@ static int open_at(const char *path, int flags)
     struct tfs_attr attr;
     bool keep;
     /* As the front end does. */
-    int result = tfs_session_current(t.session) ? 0 : settle();
+    int result = tfs_session_current(t.session, 1) ? 0 : settle();
 
     if (result == 0)
         result = look_up(path, &attr);

@@ -1255,7 +1255,7 @@ static void *read_often(void *arg)
         tfs_blob_unref(hold);
         (void)tfs_session_lookup(session, 1, "all.txt", &attr);
         (void)tfs_session_read_directory(session, 1, 0, true, ignore_entry, NULL);
-        (void)tfs_session_current(session);
+        (void)tfs_session_current(session, 1);
     }
     return NULL;
 }

@@ -1,8 +1,8 @@
 /*
- * What could not be saved -> the directory NAME.unsaved-DATE/ beside the save, or where programs
- * keep their state: at the end, when nobody else uses the session any more. No user's program sees
- * this; what it holds is chosen in keep.c.
+ * A directory for what could not be saved, made and filled at the end of a mount: see unsaved.h.
  */
+#include "formats/unsaved.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,23 +10,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "fs/state.h"
 
-/* A directory of what could not be saved. It is made, filled and removed by descriptors: whoever
- * else may write beside the save can put links and other directories in its place at any moment. */
-struct unsaved {
-    struct tfs_session *s;
+/* It is made, filled and removed by descriptors: whoever else may write beside the save can put
+ * links and other directories in its place at any moment. */
+struct tfs_unsaved {
+    const struct tfs_unsaved_for *save;
     char directory[PATH_MAX + NAME_MAX + 2]; /* for people */
     const char *name;                        /* its last part */
     int parent, fd;
-    size_t failed;
 };
 
 /* "NAME.unsaved-DATE", NAME cut where the whole would be longer than a file name can be. */
-static void name_unsaved(const struct unsaved *u, unsigned try, char name[NAME_MAX + 1])
+static void name_unsaved(const struct tfs_unsaved *u, unsigned try, char name[NAME_MAX + 1])
 {
     struct tm tm;
     char ending[64];
@@ -35,7 +35,7 @@ static void name_unsaved(const struct unsaved *u, unsigned try, char name[NAME_M
     size_t n = strftime(ending, sizeof(ending), ".unsaved-%Y%m%d-%H%M%S", &tm);
     if (try > 0)
         n += (size_t)snprintf(ending + n, sizeof(ending) - n, "-%u", try);
-    snprintf(name, NAME_MAX + 1, "%.*s%s", (int)(NAME_MAX - n), u->s->save->name, ending);
+    snprintf(name, NAME_MAX + 1, "%.*s%s", (int)(NAME_MAX - n), u->save->name, ending);
 }
 
 /* Opens the directory that was just made, if it is still that one. */
@@ -51,7 +51,7 @@ static int open_made(int parent, const char *name)
     return -EPERM;
 }
 
-static int open_unsaved(struct unsaved *u, const char *parent)
+static int open_unsaved(struct tfs_unsaved *u, const char *parent)
 {
     char name[NAME_MAX + 1];
     for (unsigned i = 0; i < 100; i++) {
@@ -69,10 +69,10 @@ static int open_unsaved(struct unsaved *u, const char *parent)
 }
 
 /* What root keeps of another's save is for its owner to read. */
-static void give(const struct unsaved *u, int fd)
+static void give(const struct tfs_unsaved *u, int fd)
 {
     if (geteuid() == 0)
-        (void)!fchown(fd, u->s->st.st_uid, u->s->st.st_gid);
+        (void)!fchown(fd, u->save->uid, u->save->gid);
 }
 
 static int make_path(char *path)
@@ -97,7 +97,8 @@ static int write_all(int fd, struct tfs_span bytes)
     return fsync(fd) == 0 ? 0 : -errno;
 }
 
-static int write_at(const struct unsaved *u, int directory, const char *name, struct tfs_span bytes)
+static int write_at(const struct tfs_unsaved *u, int directory, const char *name,
+                    struct tfs_span bytes)
 {
     int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -110,7 +111,7 @@ static int write_at(const struct unsaved *u, int directory, const char *name, st
     return result;
 }
 
-static int enter(const struct unsaved *u, int directory, const char *name)
+static int enter(const struct tfs_unsaved *u, int directory, const char *name)
 {
     bool made = mkdirat(directory, name, 0700) == 0;
     int next = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -119,9 +120,8 @@ static int enter(const struct unsaved *u, int directory, const char *name)
     return next;
 }
 
-static int keep_on_disk(void *arg, const char *path, struct tfs_span bytes)
+int tfs_unsaved_add(struct tfs_unsaved *u, const char *path, struct tfs_span bytes)
 {
-    struct unsaved *u = arg;
     char *copy = strdup(path);
     char *rest = copy;
     char *name;
@@ -144,69 +144,33 @@ static int keep_on_disk(void *arg, const char *path, struct tfs_span bytes)
     return result;
 }
 
-/* Walks the scratch tree below rejected/. */
-static void keep_tree(struct unsaved *u, const struct tfs_inode *dir, const char *prefix)
-{
-    const struct tfs_link *link;
-    for (uint64_t from = 0; (link = tfs_link_from_locked(u->s, dir->id, from)) != NULL;
-         from = link->serial + 1) {
-        const struct tfs_inode *inode = link->inode;
-        char path[4096];
-        snprintf(path, sizeof(path), "%s/%s", prefix, link->name);
-        if (inode->kind == TFS_INODE_DIRECTORY)
-            keep_tree(u, inode, path);
-        else
-            u->failed += keep_on_disk(u, path, tfs_buf_span(&inode->bytes)) < 0;
-    }
-}
-
-static void keep_pending(struct unsaved *u)
-{
-    struct tfs_map_cell cell;
-    for (size_t at = 0; tfs_map_next(&u->s->virtuals, &at, &cell);) {
-        const struct tfs_inode *inode = cell.value;
-        struct tfs_buf path = {0};
-        if (!inode->dirty)
-            continue;
-        tfs_path_locked(u->s, inode->id, &path);
-        tfs_buf_u8(&path, 0);
-        if (path.failed || keep_on_disk(u, (char *)path.data, tfs_buf_span(&inode->bytes)) < 0)
-            u->failed++;
-        tfs_buf_release(&path);
-    }
-}
-
 /* Everything into a new directory in `parent`, which u->parent has open: 0, or negative when not
  * all of it is there. */
-static int store_unsaved(struct unsaved *u, const char *parent)
+static int store_in(struct tfs_unsaved *u, const char *parent, tfs_unsaved_fill fill, void *arg)
 {
     int result = u->parent < 0 ? u->parent : open_unsaved(u, parent);
     if (result < 0)
         return result;
-    if (!tfs_same_content(u->s->disk, u->s->doc))
-        u->failed += tfs_keep_changes(u->s, u->s->disk, keep_on_disk, u);
-    keep_pending(u);
-    keep_tree(u, u->s->rejected, "rejected");
-    if (fsync(u->fd) < 0)
-        u->failed++;
+    size_t failed = fill(arg, u);
+    failed += fsync(u->fd) < 0;
     give(u, u->fd); /* the last thing: until now nobody else could enter */
-    return u->failed > 0 ? -EIO : 0;
+    return failed > 0 ? -EIO : 0;
 }
 
-static int store_beside(struct unsaved *u)
+static int store_beside(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
 {
-    char *parent = tfs_file_directory(u->s->save->path);
+    char *parent = tfs_file_directory(u->save->path);
     if (parent == NULL)
         return -ENOMEM;
     u->parent = tfs_directory_open(parent);
-    int result = store_unsaved(u, parent);
+    int result = store_in(u, parent, fill, arg);
     free(parent);
     return result;
 }
 
 /* Where programs keep their state: a disk that is full for the save is full for what is beside
  * it. */
-static int store_in_state(struct unsaved *u)
+static int store_in_state(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
 {
     char parent[PATH_MAX];
     const char *state = getenv("XDG_STATE_HOME");
@@ -221,7 +185,7 @@ static int store_in_state(struct unsaved *u)
     if (result < 0)
         return result;
     u->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return u->parent < 0 ? -errno : store_unsaved(u, parent);
+    return u->parent < 0 ? -errno : store_in(u, parent, fill, arg);
 }
 
 /* Everything in the directory. */
@@ -247,7 +211,7 @@ static void empty(int directory)
         close(copy);
 }
 
-static void unsaved_close(struct unsaved *u)
+static void unsaved_close(struct tfs_unsaved *u)
 {
     if (u->fd >= 0)
         close(u->fd);
@@ -255,36 +219,26 @@ static void unsaved_close(struct unsaved *u)
         close(u->parent);
 }
 
-int tfs_keep_unsaved(struct tfs_session *s)
+int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
+                      char **directory)
 {
-    struct unsaved beside = {.s = s, .parent = -1, .fd = -1};
-    struct unsaved state = {.s = s, .parent = -1, .fd = -1};
-    if (tfs_same_content(s->disk, s->doc) && tfs_links_empty_locked(s, s->rejected->id) &&
-        !tfs_any_dirty_locked(s) && s->rejected_dropped == 0)
-        return 0;
-    if (s->rejected_dropped > 0)
-        tfs_message(s, "%s: %zu older refused texts were let go to keep newer ones", s->save->name,
-                    s->rejected_dropped);
-    const struct unsaved *kept = &beside;
-    int result = store_beside(&beside);
+    struct tfs_unsaved beside = {.save = save, .parent = -1, .fd = -1};
+    struct tfs_unsaved state = {.save = save, .parent = -1, .fd = -1};
+    const struct tfs_unsaved *used = &beside;
+    int result = store_beside(&beside, fill, arg);
     if (result < 0) {
-        result = store_in_state(&state);
-        if (result == 0 || beside.fd < 0)
-            kept = &state;
-        if (result == 0 && beside.fd >= 0) {
+        int elsewhere = store_in_state(&state, fill, arg);
+        if (elsewhere == 0 || beside.fd < 0) {
+            used = &state;
+            result = elsewhere;
+        }
+        if (elsewhere == 0 && beside.fd >= 0) {
             empty(beside.fd);
             (void)unlinkat(beside.parent, beside.name, AT_REMOVEDIR);
         }
     }
-    s->unsaved = kept->fd >= 0 ? strdup(kept->directory) : NULL;
-    if (kept->fd < 0)
-        tfs_message(s, "%s: edits could not be saved, nor kept beside the save: %s", s->save->name,
-                    strerror(-result));
-    else
-        tfs_message(s, "%s: not everything could be saved; what was not is in %s%s", s->save->name,
-                    kept->directory,
-                    kept->failed > 0 ? " (not complete: writing there failed too)" : "");
+    *directory = used->fd >= 0 ? strdup(used->directory) : NULL;
     unsaved_close(&beside);
     unsaved_close(&state);
-    return 1;
+    return result;
 }

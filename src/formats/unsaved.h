@@ -1,0 +1,33 @@
+/*
+ * What could not be saved -> the directory NAME.unsaved-DATE/ beside the save, or where programs
+ * keep their state when there is no room beside it.
+ */
+#ifndef TFS_FORMATS_UNSAVED_H
+#define TFS_FORMATS_UNSAVED_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+struct tfs_unsaved; /* a directory being filled */
+
+/* For whom it is made. */
+struct tfs_unsaved_for {
+    const char *path; /* of the save */
+    const char *name; /* its last component */
+    uid_t uid;        /* its owner, who may read what root keeps */
+    gid_t gid;
+};
+
+/* Stores one file under a path of the tree: 0 or negative. */
+int tfs_unsaved_add(struct tfs_unsaved *unsaved, const char *path, struct tfs_span bytes);
+
+/* Gives all that is to be stored to tfs_unsaved_add: how much could not be stored. May be called
+ * once more, for another directory. */
+typedef size_t (*tfs_unsaved_fill)(void *arg, struct tfs_unsaved *unsaved);
+
+/* 0, or negative when not all of it is there. *directory: where it is, malloc'ed; NULL: nowhere. */
+int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
+                      char **directory);
+
+#endif

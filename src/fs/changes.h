@@ -1,0 +1,28 @@
+/*
+ * Which names read differently in one document than in another. Knows the tree and no state.
+ */
+#ifndef TFS_FS_CHANGES_H
+#define TFS_FS_CHANGES_H
+
+#include "fs/tree.h"
+
+enum tfs_changed {
+    TFS_CHANGED_FILE, /* a file reads differently; one that came or went as well */
+    TFS_CHUNK_CAME,   /* the directory of a chunk */
+    TFS_CHUNK_WENT,
+};
+
+typedef void (*tfs_changed_fn)(void *arg, const struct tfs_node *node, enum tfs_changed how);
+
+/* May name too many, never too few. A chunk that came or went is named before its files. */
+void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
+                      const struct tfs_doc *after, tfs_changed_fn changed, void *arg);
+
+/* Every file of the document's chunks and of the root. */
+void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_changed_fn changed,
+                     void *arg);
+
+/* Does the file come and go, so that its directory reads differently with it? */
+bool tfs_comes_and_goes(const struct tfs_file *file);
+
+#endif

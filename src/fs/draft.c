@@ -1,0 +1,101 @@
+/*
+ * The states of a draft: see draft.h.
+ *
+ *              WRITE     CHECK     ACCEPT    REFUSE    DEFER     OUTDATE
+ *   CLEAN      WRITTEN   -         -         -         -         -
+ *   WRITTEN    WRITTEN   CHECKING  -         -         -         OUTDATED
+ *   CHECKING   WRITTEN   -         ACCEPTED  REFUSED   WRITTEN   -
+ *   ACCEPTED   WRITTEN   -         -         -         -         -
+ *   REFUSED    WRITTEN   CHECKING  -         -         -         OUTDATED
+ *   OUTDATED   OUTDATED  -         -         -         -         -
+ *
+ * An answer that comes in another state than CHECKING is about older bytes, and says nothing of
+ * these.
+ */
+#include "fs/draft.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENTS (TFS_DRAFT_OUTDATE + 1)
+#define STATES (TFS_DRAFT_OUTDATED + 1)
+#define NONE   (-1)
+
+static const signed char transitions[STATES][EVENTS] = {
+    [TFS_DRAFT_CLEAN] = {TFS_DRAFT_WRITTEN, NONE, NONE, NONE, NONE, NONE},
+    [TFS_DRAFT_WRITTEN] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE,
+                           TFS_DRAFT_OUTDATED},
+    [TFS_DRAFT_CHECKING] = {TFS_DRAFT_WRITTEN, NONE, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REFUSED,
+                            TFS_DRAFT_WRITTEN, NONE},
+    [TFS_DRAFT_ACCEPTED] = {TFS_DRAFT_WRITTEN, NONE, NONE, NONE, NONE, NONE},
+    [TFS_DRAFT_REFUSED] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE,
+                           TFS_DRAFT_OUTDATED},
+    [TFS_DRAFT_OUTDATED] = {TFS_DRAFT_OUTDATED, NONE, NONE, NONE, NONE, NONE},
+};
+
+bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event)
+{
+    int next = transitions[draft->state][event];
+    if (next == NONE)
+        return false;
+    draft->state = (enum tfs_draft_state)next;
+    draft->told = draft->told && event != TFS_DRAFT_WRITE;
+    draft->closing = false;
+    return true;
+}
+
+bool tfs_draft_is_unchecked(const struct tfs_draft *draft)
+{
+    return draft->state == TFS_DRAFT_WRITTEN || draft->state == TFS_DRAFT_REFUSED ||
+           draft->state == TFS_DRAFT_OUTDATED;
+}
+
+struct tfs_draft *tfs_draft_create(struct tfs_span bytes)
+{
+    struct tfs_draft *draft = calloc(1, sizeof(*draft));
+    if (draft == NULL)
+        return NULL;
+    tfs_buf_add_span(&draft->bytes, bytes);
+    if (draft->bytes.failed) {
+        tfs_draft_free(draft);
+        return NULL;
+    }
+    return draft;
+}
+
+void tfs_draft_free(struct tfs_draft *draft)
+{
+    if (draft == NULL)
+        return;
+    tfs_buf_release(&draft->bytes);
+    free(draft);
+}
+
+void tfs_draft_write(struct tfs_draft *draft, uint64_t offset, struct tfs_span bytes)
+{
+    if (bytes.size > 0)
+        memcpy(draft->bytes.data + offset, bytes.data, bytes.size);
+}
+
+/* Without memory for the smaller copy the larger stays. */
+static void shrink(struct tfs_buf *bytes, size_t size)
+{
+    struct tfs_buf smaller = {0};
+    tfs_buf_add(&smaller, bytes->data, size < bytes->size ? size : bytes->size);
+    if (smaller.failed)
+        return;
+    tfs_buf_release(bytes);
+    *bytes = smaller;
+}
+
+int tfs_bytes_resize(struct tfs_buf *bytes, size_t size)
+{
+    if (size < bytes->capacity / 4)
+        shrink(bytes, size);
+    tfs_buf_resize(bytes, size);
+    if (!bytes->failed)
+        return 0;
+    bytes->failed = false;
+    return -ENOMEM;
+}

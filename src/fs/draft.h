@@ -1,0 +1,60 @@
+/*
+ * A draft: the document that users are writing to one file of the schema. It shows its bytes as
+ * they were written until its last writer is gone; commit points check them.
+ *
+ * A draft is in one state, which changes as the table at the top of draft.c says. Knows no inode
+ * and no lens. Not thread-safe: the caller's lock guards it.
+ */
+#ifndef TFS_FS_DRAFT_H
+#define TFS_FS_DRAFT_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+enum tfs_draft_state {
+    TFS_DRAFT_CLEAN,    /* holds what the file showed: the first write is to come, or a rename
+                         * keeps it for readers */
+    TFS_DRAFT_WRITTEN,  /* nobody checked it since it was written to */
+    TFS_DRAFT_CHECKING, /* a copy is being checked, and nothing was written since */
+    TFS_DRAFT_ACCEPTED, /* it is in the shown document */
+    TFS_DRAFT_REFUSED,  /* it changed nothing; the next commit point checks it again */
+    TFS_DRAFT_OUTDATED, /* the save was replaced under it: refused, whatever it says */
+};
+
+enum tfs_draft_event {
+    TFS_DRAFT_WRITE,   /* bytes were written or cut off */
+    TFS_DRAFT_CHECK,   /* a commit point takes a copy */
+    TFS_DRAFT_ACCEPT,  /* that copy is accepted */
+    TFS_DRAFT_REFUSE,  /* that copy is refused */
+    TFS_DRAFT_DEFER,   /* nobody could tell, for want of memory */
+    TFS_DRAFT_OUTDATE, /* another program's save takes the place of the one it was made for */
+};
+
+struct tfs_draft {
+    enum tfs_draft_state state;
+    struct tfs_buf bytes;
+    bool told;        /* these very bytes were refused, and the log says so */
+    bool quarantined; /* bytes of the handles open for writing are in rejected/ */
+    bool closing;     /* accepted by a flush: the last close may be on its way */
+    /* The last write may be a part of one, whose rest is on its way. */
+    int64_t part_until; /* monotonic ms; 0: it is not */
+    pid_t part_by;
+};
+
+/* In the state CLEAN; NULL without memory. */
+struct tfs_draft *tfs_draft_create(struct tfs_span bytes);
+void tfs_draft_free(struct tfs_draft *draft); /* NULL is legal */
+
+/* Takes the event, and says if it means something in this state. */
+bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event);
+/* Does a commit point have something to check? So has the end of the mount to keep. */
+bool tfs_draft_is_unchecked(const struct tfs_draft *draft);
+
+/* Writes; the draft has room for it. */
+void tfs_draft_write(struct tfs_draft *draft, uint64_t offset, struct tfs_span bytes);
+
+/* Resizes, and lets go of memory that is no longer needed. 0 or -ENOMEM. */
+int tfs_bytes_resize(struct tfs_buf *bytes, size_t size);
+
+#endif

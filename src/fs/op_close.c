@@ -1,0 +1,453 @@
+/*
+ * What is checked when a file is closed, synced, cut or renamed onto a file of the schema, and what
+ * becomes of its bytes then. Run by the stores' threads, which take the session's lock for each
+ * step; how a text becomes an edit is in op_edit.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "fs/ops.h"
+
+static void log_inode(struct tfs_session *s, const struct tfs_inode *inode,
+                      const struct tfs_error *err)
+{
+    struct tfs_buf path = {0};
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_path(s, inode->id, &path);
+    pthread_mutex_unlock(&s->lock);
+    tfs_buf_u8(&path, 0);
+    tfs_ops_log(s, err, path.failed ? NULL : (const char *)path.data);
+    tfs_buf_release(&path);
+}
+
+/* ---- closing files --------------------------------------------------------------------------- */
+
+/* Is a part of somebody else's write all that there is to check, for now? */
+static bool waits_for_part(struct tfs_flush_work *flush)
+{
+    struct tfs_session *s = flush->work.branch->session;
+    const struct tfs_draft *draft = flush->work.inode->draft;
+    int64_t now = tfs_now_ms();
+    if (!flush->patient || draft == NULL || draft->part_until <= now ||
+        draft->part_by == flush->caller)
+        return false;
+    /* Whoever writes on and on in such parts does not hold it up for ever. */
+    if (flush->patience_end == 0)
+        flush->patience_end = now + s->options.part_ms;
+    if (now >= flush->patience_end)
+        return false;
+    flush->work.job.until = tfs_sooner(draft->part_until, flush->patience_end);
+    return true;
+}
+
+/* A copy of the bytes to check, if there are any: then the draft is CHECKING. `last`: a RELEASE
+ * asks, which is processed when close(2) has long returned. A writer who opened the file since has
+ * begun a document that only its own close may end: half of it could be accepted, and would be in
+ * the save. */
+static struct tfs_blob *bytes_to_check(const struct tfs_inode *inode, bool last,
+                                       struct tfs_error *err)
+{
+    struct tfs_draft *draft = inode->draft;
+    struct tfs_blob *blob = NULL;
+    if (draft == NULL)
+        return NULL;
+    if (draft->state == TFS_DRAFT_OUTDATED) {
+        tfs_fail(err, -ESTALE, "the save was changed by another program, which was given way");
+        return NULL;
+    }
+    if (!tfs_draft_is_unchecked(draft) || (last && inode->writers > 0) ||
+        tfs_blob_copy(tfs_buf_span(&draft->bytes), &blob, err) < 0)
+        return NULL;
+    tfs_draft_take(draft, TFS_DRAFT_CHECK);
+    return blob;
+}
+
+/* Refused bytes are put aside when the refusal is told, not only when the last handle is gone: the
+ * kernel sends that news after close(2) has returned, and who reads the error looks for the bytes
+ * at once. */
+static int put_aside(struct tfs_session *s, struct tfs_inode *inode, bool refused)
+{
+    struct tfs_draft *draft = inode->draft;
+    struct tfs_buf path = {0};
+    if (!refused && !draft->quarantined)
+        return 0;
+    tfs_ops_path(s, inode->id, &path);
+    tfs_buf_u8(&path, 0);
+    int result = path.failed ? -ENOMEM : 0;
+    if (result == 0 && refused)
+        result = tfs_quarantine_put(&s->quarantine, (const char *)path.data,
+                                    tfs_buf_span(&draft->bytes));
+    else if (result == 0)
+        tfs_quarantine_drop(&s->quarantine, (const char *)path.data);
+    draft->quarantined = refused && result == 0;
+    tfs_buf_release(&path);
+    return refused ? result : 0;
+}
+
+/* The draft hears what became of its bytes; true: a refusal is to be told. */
+static bool take_answer(struct tfs_session *s, struct tfs_inode *inode, int result, bool last)
+{
+    struct tfs_draft *draft = inode->draft;
+    if (draft == NULL)
+        return false; /* its name went to another file meanwhile, and the bytes with it */
+    /* A shell's `> file` closes a copy of the descriptor before it writes: nothing to tell yet. */
+    bool quiet = draft->told || (!last && draft->bytes.size == 0);
+    if (result == 0) {
+        draft->closing = tfs_draft_take(draft, TFS_DRAFT_ACCEPT) && !last;
+    } else {
+        /* Want of memory is no refusal: the bytes wait for the next check. */
+        tfs_draft_take(draft, result == -ENOMEM ? TFS_DRAFT_DEFER : TFS_DRAFT_REFUSE);
+        draft->told = draft->state == TFS_DRAFT_REFUSED && (draft->told || !quiet);
+    }
+    if (!last && result != -ENOMEM && (result >= 0 || !quiet))
+        (void)put_aside(s, inode, result < 0);
+    return result < 0 && !quiet;
+}
+
+static int check_draft(struct tfs_work *work, bool last, struct tfs_error *err)
+{
+    struct tfs_session *s = work->branch->session;
+    struct tfs_inode *inode = work->inode;
+    pthread_mutex_lock(&s->lock);
+    const struct tfs_node node = inode->node;
+    struct tfs_blob *blob = bytes_to_check(inode, last, err);
+    pthread_mutex_unlock(&s->lock);
+    if (blob == NULL)
+        return err->code;
+    int result = tfs_ops_validate(work, &node, tfs_blob_span(blob), err);
+    pthread_mutex_lock(&s->lock);
+    bool tell = take_answer(s, inode, result, last);
+    pthread_mutex_unlock(&s->lock);
+    if (tell)
+        log_inode(s, inode, err);
+    tfs_blob_unref(blob);
+    return result;
+}
+
+static int apply_flush(struct tfs_job *job, bool last)
+{
+    struct tfs_flush_work *flush = (struct tfs_flush_work *)job;
+    struct tfs_session *s = flush->work.branch->session;
+    struct tfs_error err = {0};
+    pthread_mutex_lock(&s->lock);
+    bool waits = !last && waits_for_part(flush);
+    pthread_mutex_unlock(&s->lock);
+    if (waits)
+        return TFS_JOB_WAITS;
+    int result = check_draft(&flush->work, false, &err);
+    return result == 0 ? flush->ended : result;
+}
+
+/* Without memory to check the bytes, or to put them aside, they stay and the file shows them: they
+ * are checked again. */
+static void end_draft(struct tfs_session *s, struct tfs_inode *inode, int result)
+{
+    if (result == -ENOMEM || put_aside(s, inode, result < 0) < 0) {
+        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
+        return;
+    }
+    if (result < 0)
+        tfs_views_bump(&s->views, tfs_node_id(&inode->node));
+    else
+        tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
+    tfs_inode_end_draft(inode);
+    pthread_cond_broadcast(&s->closed);
+    /* A name that was created with a refused text is gone again. */
+    struct tfs_node node = inode->node;
+    tfs_ops_refresh(s, &node);
+    struct tfs_node dir = tfs_ops_parent(s, &node);
+    tfs_notify_stale(s->notify, tfs_node_id(&dir));
+}
+
+/* The last writer is gone: accepted bytes make room for the canonical text, refused ones are put
+ * aside. */
+static int apply_release(struct tfs_job *job, bool last)
+{
+    struct tfs_work *work = (struct tfs_work *)job;
+    struct tfs_session *s = work->branch->session;
+    struct tfs_inode *inode = work->inode;
+    struct tfs_error err = {0};
+    (void)last;
+    int result = check_draft(work, true, &err);
+    pthread_mutex_lock(&s->lock);
+    if (inode->scratch == NULL) {
+        tfs_notify_stale(s->notify, inode->id);
+        if (inode->draft != NULL && inode->writers == 0)
+            end_draft(s, inode, result);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
+const struct tfs_job_kind tfs_flush = {apply_flush, NULL};
+const struct tfs_job_kind tfs_release = {apply_release, NULL};
+
+/* ---- truncate(2) by name: checked at once; refused, it changes nothing ------------------------
+ */
+
+/* What a file shows: its draft, its scratch bytes, or its saved bytes. */
+struct content {
+    struct tfs_inode *inode;
+    struct tfs_node node;
+    struct tfs_blob *blob;
+};
+
+static int try_content(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct content *c = call;
+    struct tfs_error err = {0};
+    uint64_t stamp;
+    c->node = c->inode->node;
+    tfs_ops_refresh(s, &c->node);
+    if (c->inode->draft != NULL)
+        return tfs_blob_copy(tfs_buf_span(&c->inode->draft->bytes), &c->blob, &err);
+    if (c->inode->scratch != NULL)
+        return tfs_blob_copy(tfs_buf_span(&c->inode->scratch->bytes), &c->blob, &err);
+    return tfs_ops_bytes(s, need, &c->node, &c->blob, &stamp);
+}
+
+static int cut_text(const struct content *c, uint64_t size, struct tfs_buf *text)
+{
+    struct tfs_error err = {0};
+    if (size > c->blob->size + TFS_DRAFT_MAX)
+        return -EFBIG;
+    tfs_buf_add_span(text, tfs_blob_span(c->blob));
+    tfs_buf_resize(text, (size_t)size);
+    return tfs_buf_check(text, &err);
+}
+
+static int apply_truncate(struct tfs_job *job, bool last)
+{
+    struct tfs_truncate_work *work = (struct tfs_truncate_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+    struct tfs_inode *inode = work->work.inode;
+    struct content c = {.inode = inode};
+    struct tfs_error err = {0};
+    struct tfs_buf text = {0};
+    (void)last;
+    int result = tfs_ops_run(s, try_content, &c);
+    if (result == 0)
+        result = cut_text(&c, work->size, &text);
+    if (result == 0) {
+        result = tfs_ops_validate(&work->work, &c.node, tfs_buf_span(&text), &err);
+        if (result < 0)
+            log_inode(s, inode, &err);
+    }
+    pthread_mutex_lock(&s->lock);
+    if (result == 0 && inode->draft != NULL)
+        result = tfs_bytes_resize(&inode->draft->bytes, (size_t)work->size);
+    if (result == 0) {
+        tfs_notify_stale(s->notify, inode->id);
+        tfs_views_bump(&s->views, tfs_node_id(&c.node));
+    }
+    pthread_mutex_unlock(&s->lock);
+    tfs_blob_unref(c.blob);
+    tfs_buf_release(&text);
+    return result;
+}
+
+static int try_attr(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct tfs_work *work = call;
+    return tfs_ops_attr(s, need, work->inode, &work->attr);
+}
+
+static void settle_truncate(struct tfs_job *job)
+{
+    struct tfs_work *work = (struct tfs_work *)job;
+    if (job->result < 0)
+        return;
+    job->result = tfs_ops_run(work->branch->session, try_attr, work);
+    work->has_attr = true;
+}
+
+const struct tfs_job_kind tfs_truncate = {apply_truncate, settle_truncate};
+
+/* ---- renaming onto a file of the schema ------------------------------------------------------ */
+
+/* From before the new text is accepted until its file has the name, the old file shows what it
+ * showed: to who has it open, and to who opens it meanwhile. It gets a draft, which is CLEAN. */
+static int try_keep_shown(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    const struct tfs_rename_work *work = call;
+    const struct tfs_branch *branch = work->work.branch;
+    struct tfs_blob *shown = NULL;
+    uint64_t stamp;
+    int exists = tfs_node_exists(branch->save, tfs_store_shown(branch->store), &work->to);
+    if (exists <= 0)
+        return exists;
+    struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
+    if (old != NULL && (old == work->work.inode || old->draft != NULL))
+        return 0;
+    int result = tfs_ops_bytes(s, need, &work->to, &shown, &stamp);
+    if (result < 0)
+        return result;
+    old = tfs_inode_make(&s->inodes, &work->to);
+    if (old != NULL)
+        old->draft = tfs_draft_create(tfs_blob_span(shown));
+    tfs_blob_unref(shown);
+    return old != NULL && old->draft != NULL ? 0 : -ENOMEM;
+}
+
+/* The rename was refused: the old file shows what is accepted, unless somebody wrote to it. */
+static void show_accepted(struct tfs_session *s, const struct tfs_rename_work *work)
+{
+    struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
+    if (old == NULL || old == work->work.inode)
+        return;
+    if (old->draft != NULL && old->draft->state == TFS_DRAFT_CLEAN && old->writers == 0)
+        tfs_inode_end_draft(old);
+    tfs_inode_drop(&s->inodes, old);
+}
+
+/* The program may take its temp file away now (sed -i, rsync and patch do): what was refused is put
+ * aside, as after a close. */
+static void refuse_rename(struct tfs_rename_work *work, const struct tfs_error *err)
+{
+    struct tfs_session *s = work->work.branch->session;
+    struct tfs_buf path = {0};
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_node_path(s, &work->to, &path);
+    tfs_buf_u8(&path, 0);
+    if (!path.failed && err->code != -ENOMEM)
+        (void)tfs_quarantine_put(&s->quarantine, (const char *)path.data,
+                                 tfs_blob_span(work->text));
+    pthread_mutex_unlock(&s->lock);
+    tfs_buf_release(&path);
+    tfs_ops_log_node(s, err, &work->to);
+}
+
+static int apply_rename(struct tfs_job *job, bool last)
+{
+    struct tfs_rename_work *work = (struct tfs_rename_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+    struct content c = {.inode = work->work.inode};
+    struct tfs_error err = {0};
+    (void)last;
+    int result = tfs_ops_run(s, try_content, &c);
+    work->text = c.blob;
+    if (result == 0)
+        result = tfs_ops_run(s, try_keep_shown, work);
+    if (result == 0) {
+        result = tfs_ops_validate(&work->work, &work->to, tfs_blob_span(work->text), &err);
+        if (result < 0)
+            refuse_rename(work, &err);
+    }
+    return result;
+}
+
+/* What a rename needs memory for, before any name changes. */
+struct moving {
+    struct tfs_inode *old;      /* the file whose name is taken; NULL: there is none */
+    struct tfs_scratch *orphan; /* what it becomes */
+    struct tfs_draft *draft; /* of the file that takes it; NULL: nobody has it open for writing */
+};
+
+static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *work,
+                         struct moving *m)
+{
+    struct tfs_inode *inode = work->work.inode;
+    bool has_bytes = inode->scratch != NULL || inode->draft != NULL;
+    int result = tfs_inode_reserve(&s->inodes);
+    m->old = tfs_inode_of(&s->inodes, &work->to);
+    if (m->old == inode)
+        m->old = NULL;
+    if (result == 0 && inode->writers > 0 && has_bytes) {
+        m->draft = tfs_draft_create((struct tfs_span){0});
+        result = m->draft != NULL ? 0 : -ENOMEM;
+    }
+    if (result == 0 && m->old != NULL) {
+        /* Who has it open goes on with what it showed, as does who has looked it up and is about to
+         * open it. */
+        bool known = m->old->handles > 0 || m->old->lookups > 0;
+        unsigned flags = TFS_SCRATCH_UNCAPPED | (known ? TFS_SCRATCH_REPLACED : 0);
+        result = tfs_ops_prepare_orphan(s, m->old, flags, (struct tfs_span){0}, &m->orphan);
+    }
+    if (result == 0 && inode->scratch == NULL) {
+        struct tfs_whiteout *whiteout = tfs_whiteout_add(&s->overlay, &inode->node);
+        if (whiteout != NULL)
+            whiteout->unlinked = true; /* its content is in the other file now */
+        result = whiteout != NULL ? 0 : -ENOMEM;
+    }
+    if (result < 0) {
+        tfs_scratch_free(&s->overlay, m->orphan);
+        tfs_draft_free(m->draft);
+    }
+    return result;
+}
+
+static void leave_old_name(struct tfs_session *s, const struct tfs_rename_work *work)
+{
+    const struct tfs_inode *inode = work->work.inode;
+    if (inode->scratch == NULL)
+        return; /* it has its whiteout */
+    if (inode->scratch->link != NULL)
+        tfs_link_remove(&s->overlay, inode->scratch->link);
+}
+
+/* Its bytes go on as a draft. It may have been written to since it was checked. */
+static void move_bytes(struct tfs_session *s, const struct tfs_rename_work *work,
+                       struct tfs_draft *draft)
+{
+    struct tfs_inode *inode = work->work.inode;
+    if (inode->scratch != NULL) {
+        draft->bytes = tfs_scratch_take(&s->overlay, inode->scratch);
+    } else {
+        draft->bytes = inode->draft->bytes;
+        inode->draft->bytes = (struct tfs_buf){0};
+    }
+    tfs_draft_take(draft, TFS_DRAFT_WRITE);
+    if (tfs_span_equal(tfs_buf_span(&draft->bytes), tfs_blob_span(work->text))) {
+        tfs_draft_take(draft, TFS_DRAFT_CHECK);
+        tfs_draft_take(draft, TFS_DRAFT_ACCEPT);
+    }
+}
+
+/* The times that the scratch file had (rsync sets them before it renames) go with it. */
+static void move_times(struct tfs_session *s, const struct tfs_rename_work *work)
+{
+    const struct tfs_scratch *scratch = work->work.inode->scratch;
+    if (scratch != NULL)
+        (void)tfs_views_set_times(&s->views, tfs_node_id(&work->to), &scratch->atime,
+                                  &scratch->mtime);
+}
+
+static void move_name(struct tfs_session *s, const struct tfs_rename_work *work,
+                      const struct moving *m)
+{
+    struct tfs_inode *inode = work->work.inode;
+    if (m->old != NULL) {
+        tfs_ops_orphan(s, m->old, m->orphan);
+        tfs_inode_drop(&s->inodes, m->old);
+    }
+    leave_old_name(s, work);
+    move_times(s, work);
+    if (m->draft != NULL)
+        move_bytes(s, work, m->draft);
+    tfs_inode_end_draft(inode);
+    tfs_inode_attach(&s->inodes, inode, &work->to);
+    inode->draft = m->draft;
+    tfs_overlay_reveal(&s->overlay, &work->to);
+    tfs_views_restamp(&s->views, tfs_node_id(&work->to));
+    tfs_notify_stale(s->notify, inode->id);
+}
+
+static void settle_rename(struct tfs_job *job)
+{
+    struct tfs_rename_work *work = (struct tfs_rename_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+    struct moving m = {0};
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_refresh(s, &work->to);
+    /* The text is accepted; renamed once more, it finds itself there. */
+    if (job->result == 0)
+        job->result = prepare_names(s, work, &m);
+    if (job->result == 0)
+        move_name(s, work, &m);
+    else
+        show_accepted(s, work);
+    pthread_mutex_unlock(&s->lock);
+}
+
+const struct tfs_job_kind tfs_rename_onto = {apply_rename, settle_rename};

@@ -1,0 +1,485 @@
+/*
+ * Open files: reading, writing and closing. A file of the schema that is written has a draft, which
+ * all who have it open share until a commit point checks it (op_close.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "fs/op_file.h"
+
+/* ---- open ------------------------------------------------------------------------------------ */
+
+static bool wants_write(int flags)
+{
+    return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+}
+
+static int open_handle(struct tfs_session *s, struct tfs_inode *inode, int flags,
+                       struct tfs_handle **handle)
+{
+    return tfs_handle_open(&s->inodes, inode, wants_write(flags), (flags & O_APPEND) != 0, handle);
+}
+
+static bool still_cached(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
+    if (inode->scratch != NULL)
+        return (inode->scratch->flags & moving) == 0;
+    return tfs_views_opened(&s->views, tfs_node_id(&inode->node));
+}
+
+/* Content that changed through another view, or became canonical at a close, may have another size
+ * than the kernel believes, which appends and reads by what it believes. ESTALE makes it look the
+ * name up again: once a caller, for when it comes back others may have changed the file again. */
+static bool must_look_again(struct tfs_session *s, const struct tfs_inode *inode, pid_t caller)
+{
+    uint64_t file = inode->scratch == NULL ? tfs_node_id(&inode->node) : inode->id;
+    struct tfs_retry *retry = &s->retries[(unsigned)caller % TFS_RETRIES];
+    bool again = retry->caller == caller && retry->file == file;
+    *retry = (struct tfs_retry){0};
+    if (again || inode->scratch != NULL || tfs_views_is_told(&s->views, file))
+        return false;
+    *retry = (struct tfs_retry){file, caller};
+    return true;
+}
+
+struct opening {
+    uint64_t id;
+    int flags;
+    pid_t caller;
+    struct tfs_handle *handle;
+    bool *keep;
+};
+
+static int open_inode(struct tfs_session *s, struct opening *o, struct tfs_inode *inode)
+{
+    bool cut = (o->flags & O_TRUNC) != 0;
+    if (must_look_again(s, inode, o->caller))
+        return -ESTALE;
+    int result = open_handle(s, inode, o->flags, &o->handle);
+    if (result == 0 && cut) {
+        o->handle->wrote = true;
+        result = tfs_file_truncate(s, NULL, inode, 0);
+        if (result < 0)
+            tfs_handle_close(&s->inodes, o->handle);
+    }
+    if (result == 0)
+        *o->keep = still_cached(s, inode) && !cut;
+    return result;
+}
+
+static int try_open(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct opening *o = call;
+    struct tfs_inode *inode = NULL;
+    struct tfs_attr attr;
+    int result = tfs_ops_await_close(need, tfs_inode_find(&s->inodes, o->id));
+    if (result == 0)
+        result = tfs_file_for_open(s, o->id, wants_write(o->flags), &inode);
+    if (result == 0 && inode == s->quarantine.status)
+        result = tfs_ops_attr(s, need, inode, &attr); /* of now */
+    if (result == 0)
+        result = open_inode(s, o, inode);
+    if (result < 0 && inode != NULL)
+        tfs_inode_drop(&s->inodes, inode);
+    return result;
+}
+
+int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, pid_t caller,
+                          struct tfs_handle **handle, bool *keep)
+{
+    struct opening o = {.id = id, .flags = flags, .caller = caller, .keep = keep};
+    int result = tfs_ops_run(s, try_open, &o);
+    if (result == 0)
+        *handle = o.handle;
+    return result;
+}
+
+/* ---- create ---------------------------------------------------------------------------------- */
+
+struct creating {
+    uint64_t parent;
+    const char *name;
+    const struct tfs_attr *owner;
+    int flags;
+    struct tfs_handle *handle;
+    struct tfs_attr *attr;
+};
+
+/* A file of the schema that is not there: deleted, hidden in a new chunk, or optional and absent.
+ */
+static int create_schema(struct tfs_session *s, struct creating *c, const struct tfs_entry *entry,
+                         struct tfs_inode **inode)
+{
+    if (tfs_node_is_directory(&entry->node))
+        return -EISDIR;
+    if (tfs_ops_read_only(s, &entry->node))
+        return -EROFS;
+    if (!tfs_ops_writable(s, &entry->node))
+        return -EACCES;
+    *inode = tfs_inode_make(&s->inodes, &entry->node);
+    if (*inode == NULL)
+        return -ENOMEM;
+    int result = open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
+    if (result < 0)
+        return result;
+    result = tfs_file_truncate(s, NULL, *inode, 0);
+    if (result < 0)
+        return result;
+    /* The name comes back last: until now it could stay away. */
+    tfs_overlay_reveal(&s->overlay, &entry->node);
+    struct tfs_node dir = tfs_ops_parent(s, &entry->node);
+    tfs_ops_bump_directory(s, &dir);
+    return 0;
+}
+
+static int create_scratch(struct tfs_session *s, struct creating *c, const struct tfs_entry *entry,
+                          struct tfs_inode **inode)
+{
+    int result = tfs_entry_free_for_scratch(s, entry, c->name, false);
+    if (result == 0)
+        result =
+            tfs_entry_make_scratch(s, c->parent, c->name, TFS_SCRATCH_FILE, c->owner, "", inode);
+    return result < 0 ? result : open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
+}
+
+/* An existing name: opens it instead, as open(O_CREAT) does. */
+static int create_existing(struct tfs_session *s, struct creating *c, const struct tfs_entry *entry,
+                           struct tfs_inode **inode)
+{
+    if ((c->flags & O_EXCL) != 0)
+        return -EEXIST;
+    uint64_t id =
+        entry->link != NULL ? entry->link->scratch->id : tfs_inode_id(&s->inodes, &entry->node);
+    int result = tfs_file_for_open(s, id, wants_write(c->flags), inode);
+    if (result == 0)
+        result = open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
+    if (result == 0 && (c->flags & O_TRUNC) != 0)
+        result = tfs_file_truncate(s, NULL, *inode, 0);
+    return result;
+}
+
+static int try_create(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct creating *c = call;
+    struct tfs_entry entry;
+    struct tfs_inode *inode = NULL;
+    c->handle = NULL;
+    int result = tfs_entry_find(s, c->parent, c->name, &entry);
+    if (result < 0)
+        return result;
+    bool fresh_name = entry.link == NULL && !entry.schema;
+    if (entry.link != NULL || entry.visible)
+        result = create_existing(s, c, &entry, &inode);
+    else if (entry.schema)
+        result = create_schema(s, c, &entry, &inode);
+    else
+        result = create_scratch(s, c, &entry, &inode);
+    if (result == 0)
+        result = tfs_ops_attr(s, need, inode, c->attr);
+    if (result == 0) {
+        c->attr->id = inode->id; /* whatever became of its name meanwhile */
+        c->handle->wrote = inode->draft != NULL && tfs_draft_is_unchecked(inode->draft);
+        inode->lookups++;
+        return 0;
+    }
+    /* After a failure nothing is left of a file that was made. */
+    if (c->handle != NULL)
+        tfs_handle_close(&s->inodes, c->handle);
+    if (inode != NULL && fresh_name && inode->scratch->link != NULL)
+        tfs_link_remove(&s->overlay, inode->scratch->link);
+    if (inode != NULL)
+        tfs_inode_drop(&s->inodes, inode);
+    return result;
+}
+
+int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name, mode_t mode,
+                       uid_t uid, gid_t gid, int flags, struct tfs_handle **handle,
+                       struct tfs_attr *attr)
+{
+    const struct tfs_attr owner = {.st = {.st_mode = mode, .st_uid = uid, .st_gid = gid}};
+    struct creating c = {
+        .parent = parent, .name = name, .owner = &owner, .flags = flags, .attr = attr};
+    int result = tfs_ops_run(s, try_create, &c);
+    if (result == 0)
+        *handle = c.handle;
+    return result;
+}
+
+/* ---- read ------------------------------------------------------------------------------------ */
+
+static struct tfs_span cut(struct tfs_span bytes, uint64_t offset, size_t size)
+{
+    if (offset >= bytes.size)
+        return (struct tfs_span){0};
+    size_t left = bytes.size - (size_t)offset;
+    return (struct tfs_span){bytes.data + offset, size < left ? size : left};
+}
+
+struct reading {
+    uint64_t id;
+    struct tfs_handle *handle; /* may be NULL */
+    uint64_t offset;
+    size_t size;
+    struct tfs_blob **hold;
+    struct tfs_span *bytes;
+};
+
+/* Rendered content, which the handle holds on to for the next piece. */
+static int read_saved(struct tfs_session *s, const struct reading *r, struct tfs_need *need,
+                      const struct tfs_node *node)
+{
+    struct tfs_handle *handle = r->handle;
+    uint64_t stamp = tfs_views_stamp(&s->views, tfs_node_id(node));
+    bool broken = tfs_store_broken(tfs_ops_branch(s, node)->store) != 0;
+    if (handle != NULL && handle->blob != NULL && handle->stamp == stamp && !broken) {
+        *r->hold = tfs_blob_ref(handle->blob);
+        return 0;
+    }
+    int result = tfs_ops_bytes(s, need, node, r->hold, &stamp);
+    if (result == 0 && handle != NULL) {
+        tfs_blob_unref(handle->blob);
+        handle->blob = tfs_blob_ref(*r->hold);
+        handle->stamp = stamp;
+    }
+    return result;
+}
+
+/* Copied: these bytes may be written to at any moment. */
+static int read_written(const struct reading *r, const struct tfs_buf *bytes)
+{
+    struct tfs_error err = {0};
+    int result = tfs_blob_copy(cut(tfs_buf_span(bytes), r->offset, r->size), r->hold, &err);
+    if (result == 0)
+        *r->bytes = tfs_blob_span(*r->hold);
+    return result;
+}
+
+static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    const struct reading *r = call;
+    const struct tfs_inode *inode =
+        r->handle != NULL ? r->handle->inode : tfs_inode_find(&s->inodes, r->id);
+    struct tfs_node node;
+    int result = 0;
+    if (inode != NULL && inode->scratch != NULL)
+        return read_written(r, &inode->scratch->bytes);
+    if (inode != NULL && inode->draft != NULL)
+        return read_written(r, &inode->draft->bytes);
+    if (inode != NULL) {
+        node = inode->node;
+        tfs_ops_refresh(s, &node);
+    } else {
+        result = tfs_ops_node(s, r->id, &node);
+        if (result == 0 && tfs_node_is_directory(&node))
+            result = -EISDIR;
+    }
+    if (result == 0)
+        result = read_saved(s, r, need, &node);
+    if (result == 0)
+        *r->bytes = cut(tfs_blob_span(*r->hold), r->offset, r->size);
+    return result;
+}
+
+int tfs_session_read(struct tfs_session *s, uint64_t id, struct tfs_handle *handle, uint64_t offset,
+                     size_t size, struct tfs_blob **hold, struct tfs_span *bytes)
+{
+    struct reading r = {id, handle, offset, size, hold, bytes};
+    return tfs_ops_run(s, try_read, &r);
+}
+
+/* ---- write ----------------------------------------------------------------------------------- */
+
+struct writing {
+    struct tfs_handle *handle;
+    pid_t caller;
+    uint64_t offset;
+    struct tfs_span bytes;
+    bool from_cache;
+    bool stale; /* the kernel believes in another size */
+};
+
+/* No part is waited for any more. */
+static void end_part(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    if (inode->draft == NULL || inode->draft->part_until == 0)
+        return;
+    inode->draft->part_until = 0;
+    tfs_store_wake(tfs_ops_branch(s, &inode->node)->store);
+}
+
+/* The kernel splits a write(2), mostly at the end of a page of which it holds only a part. Whoever
+ * closes the file between the two has written nothing wrong: his bytes are checked with the whole
+ * of it. The kernel lets nobody else write, cut or sync the file between the parts, so that the
+ * next write is the rest, whoever it is by, and only a FLUSH can come in between. */
+static void note_part(struct tfs_session *s, const struct tfs_inode *inode, pid_t caller,
+                      uint64_t end)
+{
+    if (inode->draft == NULL || end % TFS_PAGE != 0)
+        return;
+    inode->draft->part_until = tfs_now_ms() + s->options.part_ms;
+    inode->draft->part_by = caller;
+}
+
+/* The kernel writes pages of a mapping back through any handle that has the file mapped: then the
+ * close of each of them may be that of the program that wrote. */
+static void note_writers(struct tfs_session *s, const struct writing *w)
+{
+    w->handle->wrote = true;
+    for (struct tfs_handle *h = s->inodes.handles; w->from_cache && h != NULL; h = h->behind)
+        h->wrote = h->wrote || (h->writer && h->inode == w->handle->inode);
+}
+
+static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inode *inode)
+{
+    struct tfs_buf *buf = inode->scratch != NULL ? &inode->scratch->bytes : &inode->draft->bytes;
+    uint64_t offset = w->offset;
+    /* Where an append goes is for us to say: the kernel knows the size only as of its last look. If
+     * it was wrong, so is what it cached. */
+    if (w->handle->append && !w->from_cache) {
+        w->stale = offset != buf->size;
+        offset = buf->size;
+    }
+    if (offset > UINT64_MAX / 2)
+        return -EFBIG;
+    if (offset + w->bytes.size > buf->size) {
+        int result = tfs_file_resize(s, inode, offset + w->bytes.size);
+        if (result < 0)
+            return result;
+    }
+    if (w->bytes.size > 0)
+        memcpy(buf->data + offset, w->bytes.data, w->bytes.size);
+    note_writers(s, w);
+    tfs_file_wrote(s, inode);
+    return 0;
+}
+
+static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct writing *w = call;
+    struct tfs_inode *inode = w->handle->inode;
+    int result = tfs_file_begin_draft(s, need, inode, false);
+    if (result == TFS_NEEDS_BYTES)
+        return result;
+    if (result == 0)
+        result = write_bytes(s, w, inode);
+    if (!w->from_cache)
+        end_part(s, inode);
+    if (!w->from_cache && result == 0)
+        note_part(s, inode, w->caller, w->offset + w->bytes.size);
+    if (w->stale)
+        tfs_notify_stale(s->notify, inode->id);
+    return result;
+}
+
+int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,
+                      uint64_t offset, struct tfs_span bytes, bool from_cache)
+{
+    struct writing w = {handle, caller, offset, bytes, from_cache, false};
+    int result = tfs_ops_run(s, try_write, &w);
+    if (w.stale)
+        tfs_notify_then(s->notify, NULL, NULL);
+    return result;
+}
+
+/* ---- commit points --------------------------------------------------------------------------- */
+
+/* 0, or -ENOMEM; the job answers later. */
+static int submit_flush(struct tfs_session *s, struct tfs_inode *inode, pid_t caller,
+                        struct tfs_reply reply)
+{
+    struct tfs_flush_work *work =
+        tfs_work_create(sizeof(*work), &tfs_flush, tfs_ops_branch(s, &inode->node), inode, reply);
+    if (work == NULL)
+        return -ENOMEM;
+    work->patient = true;
+    work->caller = caller;
+    tfs_work_submit(&work->work);
+    return 0;
+}
+
+/* Is there anything that this close would be told of? */
+static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle)
+{
+    const struct tfs_inode *inode = handle->inode;
+    const struct tfs_draft *draft = inode->draft;
+    if (!handle->wrote || inode->scratch != NULL)
+        return false;
+    if (draft != NULL && (tfs_draft_is_unchecked(draft) || draft->state == TFS_DRAFT_CHECKING))
+        return true;
+    struct tfs_store *store = tfs_ops_branch(s, &inode->node)->store;
+    return tfs_store_commits_at_close(store) && tfs_store_unsaved(store);
+}
+
+void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,
+                       struct tfs_reply reply)
+{
+    struct tfs_inode *inode = handle->inode;
+    int result = 0;
+    pthread_mutex_lock(&s->lock);
+    if (inode->draft != NULL && inode->draft->part_by == caller)
+        end_part(s, inode);
+    bool flushes = has_to_flush(s, handle);
+    if (flushes) {
+        tfs_fresh_touch(&s->overlay, &inode->node);
+        result = submit_flush(s, inode, caller, reply);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!flushes || result < 0)
+        tfs_reply_now(reply, result);
+}
+
+/* The whiteout of a file that was removed while it was open may end now. */
+static void release_whiteout(struct tfs_session *s, struct tfs_inode *inode)
+{
+    struct tfs_whiteout *whiteout = tfs_whiteout_find(&s->overlay, &inode->node);
+    inode->holds = false;
+    if (whiteout != NULL && whiteout->holders > 0) {
+        whiteout->holders--;
+        tfs_whiteout_linger(&s->overlay, whiteout);
+    }
+}
+
+/* The last writer is gone. Accepted bytes make room for the canonical text at once; the store tells
+ * the caches, and checks what is to be checked. */
+static void release_draft(struct tfs_session *s, struct tfs_inode *inode)
+{
+    struct tfs_draft *draft = inode->draft;
+    end_part(s, inode);
+    draft->closing = false;
+    if (draft->state == TFS_DRAFT_CLEAN || draft->state == TFS_DRAFT_ACCEPTED) {
+        tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
+        tfs_inode_end_draft(inode);
+    }
+    pthread_cond_broadcast(&s->closed);
+    struct tfs_work *work = tfs_work_create(
+        sizeof(*work), &tfs_release, tfs_ops_branch(s, &inode->node), inode, (struct tfs_reply){0});
+    if (work != NULL)
+        tfs_work_submit(work);
+    else
+        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
+    tfs_inode_drop(&s->inodes, inode); /* without the job */
+}
+
+void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
+{
+    struct tfs_inode *inode = handle->inode;
+    pthread_mutex_lock(&s->lock);
+    bool writer = handle->writer;
+    /* What was read lies in the kernel's cache now: the memory does for the next file. */
+    if (handle->blob != NULL)
+        tfs_views_drop(&s->views, tfs_node_id(&inode->node), handle->stamp);
+    tfs_handle_close(&s->inodes, handle);
+    if (inode->handles == 0 && inode->holds)
+        release_whiteout(s, inode);
+    if (inode->scratch == NULL)
+        tfs_fresh_touch(&s->overlay, &inode->node);
+    if (writer && inode->writers == 0 && inode->draft != NULL)
+        release_draft(s, inode);
+    else
+        tfs_inode_drop(&s->inodes, inode);
+    pthread_mutex_unlock(&s->lock);
+}

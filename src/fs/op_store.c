@@ -1,0 +1,294 @@
+/*
+ * What stores ask and tell: publishing, what is being written, what must be set aside, what is due,
+ * and the answers to jobs. Called by the stores' threads; takes the session's lock.
+ */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "fs/changes.h"
+#include "fs/ops.h"
+
+/* ---- another document is shown --------------------------------------------------------------- */
+
+struct publishing {
+    struct tfs_branch *branch;
+    const struct tfs_node *self; /* keeps its times: they moved when it was written */
+};
+
+static void stale_node(struct tfs_branch *branch, const struct tfs_node *node)
+{
+    struct tfs_session *s = branch->session;
+    tfs_notify_stale(s->notify, tfs_inode_known_id(&s->inodes, node));
+}
+
+static void file_changed(const struct publishing *p, const struct tfs_node *node)
+{
+    struct tfs_session *s = p->branch->session;
+    if (p->self != NULL && tfs_node_same(p->self, node)) {
+        tfs_views_restamp(&s->views, tfs_node_id(node));
+    } else {
+        tfs_views_bump(&s->views, tfs_node_id(node));
+        stale_node(p->branch, node);
+    }
+    if (tfs_comes_and_goes(tfs_node_file(p->branch->save, node))) {
+        struct tfs_node dir = tfs_ops_parent(s, node);
+        stale_node(p->branch, &dir);
+    }
+}
+
+static void node_changed(void *arg, const struct tfs_node *changed, enum tfs_changed how)
+{
+    const struct publishing *p = arg;
+    struct tfs_node node = *changed;
+    node.store = p->branch->number;
+    if (how == TFS_CHANGED_FILE) {
+        file_changed(p, &node);
+        return;
+    }
+    /* The directory that lists chunks of this group reads differently. */
+    struct tfs_node dir = tfs_ops_parent(p->branch->session, &node);
+    stale_node(p->branch, &node);
+    tfs_ops_bump_directory(p->branch->session, &dir);
+    stale_node(p->branch, &dir);
+    /* With its first and its last chunk a group comes and goes. */
+    for (; tfs_node_is_group(&dir); dir = tfs_ops_parent(p->branch->session, &dir))
+        stale_node(p->branch, &dir);
+}
+
+static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publication *change)
+{
+    struct tfs_branch *branch = arg;
+    struct tfs_session *s = branch->session;
+    struct publishing p = {branch, change->self};
+    pthread_mutex_lock(&s->lock);
+    tfs_store_show(store, change);
+    tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
+    if (branch->save->tree->group_dir != NULL &&
+        change->before->version != change->after->version) {
+        struct tfs_node root = TFS_NODE_ROOT;
+        root.store = branch->number;
+        stale_node(branch, &root);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void file_turned(void *arg, const struct tfs_node *changed, enum tfs_changed how)
+{
+    struct tfs_branch *branch = arg;
+    struct tfs_node node = *changed;
+    (void)how;
+    node.store = branch->number;
+    stale_node(branch, &node);
+}
+
+static void on_turned(void *arg, struct tfs_store *store)
+{
+    struct tfs_branch *branch = arg;
+    struct tfs_session *s = branch->session;
+    pthread_mutex_lock(&s->lock);
+    tfs_views_restamp_all(&s->views);
+    tfs_changes_all(branch->save, tfs_store_shown(store), file_turned, branch);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- what is being written ------------------------------------------------------------------- */
+
+static bool on_is_editing(void *arg, struct tfs_store *store)
+{
+    const struct tfs_branch *branch = arg;
+    struct tfs_session *s = branch->session;
+    struct tfs_map_cell cell;
+    bool editing = false;
+    (void)store;
+    pthread_mutex_lock(&s->lock);
+    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        editing = editing || (inode->node.store == branch->number && inode->draft != NULL &&
+                              tfs_draft_is_unchecked(inode->draft));
+    }
+    pthread_mutex_unlock(&s->lock);
+    return editing;
+}
+
+static void on_outdate(void *arg, struct tfs_store *store)
+{
+    const struct tfs_branch *branch = arg;
+    struct tfs_session *s = branch->session;
+    struct tfs_map_cell cell;
+    (void)store;
+    pthread_mutex_lock(&s->lock);
+    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        if (inode->node.store == branch->number && inode->draft != NULL)
+            (void)tfs_draft_take(inode->draft, TFS_DRAFT_OUTDATE);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int put_aside(void *arg, const char *path, struct tfs_span bytes)
+{
+    struct tfs_session *s = arg;
+    pthread_mutex_lock(&s->lock);
+    int result = tfs_quarantine_put(&s->quarantine, path, bytes);
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
+static int on_set_aside(void *arg, struct tfs_store *store, const struct tfs_doc *theirs,
+                        const struct tfs_doc *ours)
+{
+    const struct tfs_branch *branch = arg;
+    struct tfs_session *s = branch->session;
+    struct tfs_node root = TFS_NODE_ROOT;
+    struct tfs_buf prefix = {0};
+    (void)store;
+    root.store = branch->number;
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_node_path(s, &root, &prefix);
+    pthread_mutex_unlock(&s->lock);
+    tfs_buf_add_text(&prefix, prefix.size > 0 ? "/" : "");
+    tfs_buf_u8(&prefix, 0);
+    size_t lost = prefix.failed ? 1
+                                : tfs_quarantine_changes(branch->save, theirs, ours,
+                                                         (const char *)prefix.data, put_aside, s);
+    tfs_buf_release(&prefix);
+    if (lost > 0)
+        return -1;
+    tfs_ops_message(s, "%s: changed by another program; our unsaved edits are in %s/rejected/",
+                    branch->save->name, TFS_CONTROL_NAME);
+    return 0;
+}
+
+/* ---- what is due ----------------------------------------------------------------------------- */
+
+/* Shows the names that were not created in a new chunk directory. */
+static void reveal(struct tfs_branch *branch, struct tfs_fresh *fresh)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_node node = fresh->node;
+    for (unsigned i = 0; i < TFS_FILES_MAX; i++) {
+        stale_node(branch, &node);
+        node.directory = TFS_DIR_SUB + i;
+    }
+    if (tfs_fresh_is_complete(fresh, branch->save->tree))
+        tfs_fresh_remove(&s->overlay, &node);
+}
+
+/* Is its last writer gone, without a check under way? */
+static bool is_left(const struct tfs_inode *inode)
+{
+    return inode->draft->state != TFS_DRAFT_CLEAN && inode->writers == 0 && inode->uses == 0;
+}
+
+void tfs_ops_check_left(struct tfs_session *s, const struct tfs_branch *branch, bool all)
+{
+    struct tfs_map_cell cell;
+    s->retry_at = 0;
+    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
+        struct tfs_inode *inode = cell.value;
+        struct tfs_branch *own = tfs_ops_branch(s, &inode->node);
+        if (inode->draft == NULL || (branch != NULL && own != branch) ||
+            !(is_left(inode) || (all && tfs_draft_is_unchecked(inode->draft))))
+            continue;
+        struct tfs_work *work =
+            tfs_work_create(sizeof(*work), &tfs_release, own, inode, (struct tfs_reply){0});
+        if (work == NULL) {
+            s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
+            continue;
+        }
+        inode->writers = 0;
+        tfs_work_submit(work);
+    }
+}
+
+static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
+{
+    struct tfs_branch *branch = arg;
+    struct tfs_session *s = branch->session;
+    struct tfs_whiteout *whiteout;
+    struct tfs_fresh *fresh;
+    int64_t now = tfs_now_ms(), next = 0;
+    size_t at = 0;
+    (void)store;
+    pthread_mutex_lock(&s->lock);
+    while ((whiteout = tfs_whiteout_expire(&s->overlay, branch->number, now, last, &at, &next)) !=
+           NULL)
+        (void)tfs_ops_end_whiteout(s, &whiteout->node, NULL, false); /* else it lingers once more */
+    while ((fresh = tfs_fresh_expire(&s->overlay, branch->number, now, &next)) != NULL)
+        reveal(branch, fresh);
+    if (s->retry_at != 0 && s->retry_at <= now)
+        tfs_ops_check_left(s, NULL, false);
+    next = tfs_sooner(next, s->retry_at);
+    pthread_mutex_unlock(&s->lock);
+    return next;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void reply(struct tfs_work *work)
+{
+    int result = work->job.result;
+    if (work->reply.done != NULL)
+        work->reply.done(work->reply.arg, result,
+                         result == 0 && work->has_attr ? &work->attr : NULL);
+    tfs_work_free(work);
+}
+
+static void reply_all(void *arg)
+{
+    struct tfs_job *job = arg;
+    while (job != NULL) {
+        struct tfs_job *next = job->next;
+        reply((struct tfs_work *)job);
+        job = next;
+    }
+}
+
+/* The store that must process a truncate(2) by name never waits for invalidations, and the truncate
+ * itself is answered without them: see notify.h. */
+static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
+{
+    const struct tfs_branch *branch = arg;
+    struct tfs_job **at = &jobs;
+    (void)store;
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next)
+        tfs_ops_end_carried((struct tfs_work *)job);
+    while (*at != NULL) {
+        struct tfs_job *job = *at;
+        if (((struct tfs_work *)job)->urgent) {
+            *at = job->next;
+            reply((struct tfs_work *)job);
+        } else {
+            at = &job->next;
+        }
+    }
+    tfs_notify_then(branch->session->notify, jobs != NULL ? reply_all : NULL, jobs);
+}
+
+/* ---- people ---------------------------------------------------------------------------------- */
+
+static void on_log(void *arg, struct tfs_store *store, const struct tfs_error *err)
+{
+    const struct tfs_branch *branch = arg;
+    (void)store;
+    tfs_ops_log(branch->session, err, branch->save->name);
+}
+
+static void on_message(void *arg, struct tfs_store *store, const char *text)
+{
+    const struct tfs_branch *branch = arg;
+    (void)store;
+    tfs_ops_message(branch->session, "%s: %s", branch->save->name, text);
+}
+
+const struct tfs_store_client tfs_ops_client = {
+    .publish = on_publish,
+    .is_editing = on_is_editing,
+    .set_aside = on_set_aside,
+    .outdate = on_outdate,
+    .turned = on_turned,
+    .tick = on_tick,
+    .answer = on_answer,
+    .log = on_log,
+    .message = on_message,
+};

@@ -1,0 +1,549 @@
+/*
+ * What all verbs need: nodes and their stores, attributes, attempts, messages and jobs. See ops.h.
+ */
+#include "fs/ops.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "text/name.h"
+
+/* ---- stores and nodes ------------------------------------------------------------------------ */
+
+struct tfs_branch *tfs_ops_branch(struct tfs_session *s, const struct tfs_node *node)
+{
+    size_t first = s->branches[0].number;
+    return node->store == TFS_STORE_ABOVE ? NULL : &s->branches[node->store - first];
+}
+
+static struct tfs_branch *branch_of_id(struct tfs_session *s, uint64_t id)
+{
+    struct tfs_node node;
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    while (inode != NULL && inode->scratch != NULL) {
+        id = inode->scratch->parent;
+        inode = tfs_inode_find(&s->inodes, id);
+    }
+    return tfs_ops_node(s, id, &node) == 0 ? tfs_ops_branch(s, &node) : NULL;
+}
+
+struct tfs_branch *tfs_ops_branch_of(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    return inode->scratch == NULL ? tfs_ops_branch(s, &inode->node)
+                                  : branch_of_id(s, inode->scratch->parent);
+}
+
+static struct tfs_doc *doc_of(const struct tfs_branch *branch)
+{
+    return tfs_store_shown(branch->store);
+}
+
+bool tfs_ops_read_only(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    return branch != NULL ? tfs_store_read_only(branch->store) : s->options.read_only;
+}
+
+bool tfs_ops_writable(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    return branch != NULL && tfs_node_writable(branch->save, doc_of(branch), node);
+}
+
+static bool is_above(const struct tfs_session *s, uint64_t id)
+{
+    return s->above != NULL && id >= 1 && id <= s->above_count;
+}
+
+void tfs_ops_refresh(struct tfs_session *s, struct tfs_node *node)
+{
+    if (node->scope == TFS_SCOPE_CHUNK)
+        (void)tfs_store_key(tfs_ops_branch(s, node)->store, node->slot, &node->key);
+}
+
+int tfs_ops_node(struct tfs_session *s, uint64_t id, struct tfs_node *node)
+{
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    if (inode != NULL) {
+        *node = inode->node;
+        if (inode->scratch != NULL)
+            return -ENOENT;
+        tfs_ops_refresh(s, node);
+        return 0;
+    }
+    if (is_above(s, id)) {
+        *node = TFS_NODE_ROOT;
+        node->store = TFS_STORE_ABOVE;
+        node->slot = (uint32_t)(id - 1);
+        return 0;
+    }
+    if (!tfs_node_of_id(id, node) || tfs_inode_is_burned(&s->inodes, id))
+        return -ESTALE;
+    size_t first = s->branches[0].number;
+    if (node->store < first || node->store - first >= s->branch_count)
+        return -ESTALE;
+    if (node->scope != TFS_SCOPE_CHUNK)
+        return 0;
+    return tfs_store_key(tfs_ops_branch(s, node)->store, node->slot, &node->key) ? 0 : -ESTALE;
+}
+
+static bool is_root(const struct tfs_node *node)
+{
+    return node->scope == TFS_SCOPE_ROOT && node->file < 0 && node->directory == TFS_DIR_TOP;
+}
+
+struct tfs_node tfs_ops_parent(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    struct tfs_node parent = *node;
+    if (branch != NULL && (s->above == NULL || !is_root(node)))
+        return tfs_tree_parent(branch->save, node);
+    parent.slot = branch != NULL ? branch->above : s->above[node->slot].parent;
+    parent.store = TFS_STORE_ABOVE;
+    return parent;
+}
+
+int tfs_ops_visible(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    if (branch == NULL)
+        return 1;
+    if (tfs_overlay_hides(&s->overlay, node))
+        return 0;
+    if (tfs_overlay_has_group(&s->overlay, node))
+        return 1;
+    const struct tfs_inode *inode = node->file >= 0 ? tfs_inode_of(&s->inodes, node) : NULL;
+    if (inode != NULL && inode->draft != NULL)
+        return 1;
+    return tfs_node_exists(branch->save, doc_of(branch), node);
+}
+
+int tfs_ops_check_visible(struct tfs_session *s, const struct tfs_node *node)
+{
+    int visible = tfs_ops_visible(s, node);
+    return visible == 1 ? 0 : visible < 0 ? visible : -ESTALE;
+}
+
+void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir)
+{
+    tfs_views_bump(&s->views, tfs_node_id(dir));
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+static void path_of_above(struct tfs_session *s, uint32_t number, struct tfs_buf *out)
+{
+    if (number == 0)
+        return;
+    path_of_above(s, s->above[number].parent, out);
+    tfs_buf_add_text(out, s->above[number].name);
+    tfs_buf_u8(out, '/');
+}
+
+void tfs_ops_node_path(struct tfs_session *s, const struct tfs_node *node, struct tfs_buf *out)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    size_t before = out->size;
+    if (s->above != NULL)
+        path_of_above(s, branch != NULL ? branch->above : node->slot, out);
+    if (branch != NULL && branch->name != NULL)
+        tfs_buf_printf(out, "%s/", branch->name);
+    size_t start = out->size;
+    if (branch != NULL)
+        tfs_tree_path(branch->save, doc_of(branch), node, out);
+    if (out->size == start && start > before)
+        out->size--; /* no slash behind a directory */
+}
+
+static void path_of_scratch(struct tfs_session *s, const struct tfs_scratch *scratch,
+                            struct tfs_buf *out)
+{
+    if (scratch->link == NULL)
+        return;
+    tfs_ops_path(s, scratch->parent, out);
+    if (out->size > 0)
+        tfs_buf_u8(out, '/');
+    tfs_buf_add_text(out, scratch->link->name);
+}
+
+void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out)
+{
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    struct tfs_node node;
+    if (inode != NULL && inode->scratch != NULL)
+        path_of_scratch(s, inode->scratch, out);
+    else if (tfs_ops_node(s, id, &node) == 0)
+        tfs_ops_node_path(s, &node, out);
+}
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                  struct tfs_blob **blob, uint64_t *stamp)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    uint64_t id = tfs_node_id(node);
+    if (tfs_store_broken(branch->store) != 0)
+        return -EIO;
+    if (need->blob != NULL && need->view.id == id) {
+        *stamp = need->view.stamp;
+        *blob = tfs_blob_ref(need->blob);
+        return 0;
+    }
+    *stamp = tfs_views_stamp(&s->views, id);
+    *blob = tfs_views_find(&s->views, id, *stamp);
+    if (*blob != NULL)
+        return 0;
+    need->view = (struct tfs_view){branch->save, tfs_doc_ref(doc_of(branch)), *node, id, *stamp};
+    return TFS_NEEDS_BYTES;
+}
+
+int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode)
+{
+    if (inode == NULL || inode->draft == NULL || !inode->draft->closing || need->waited)
+        return 0;
+    need->closing = inode->id;
+    return TFS_NEEDS_CLOSE;
+}
+
+static int render(struct tfs_session *s, struct tfs_need *need)
+{
+    struct tfs_error err = {0};
+    tfs_blob_unref(need->blob);
+    need->blob = NULL;
+    int result = tfs_views_render(&s->views, &need->view, &need->blob, &err);
+    tfs_doc_unref(need->view.doc);
+    need->view.doc = NULL;
+    return result;
+}
+
+static struct tfs_draft *closing_draft(struct tfs_session *s, uint64_t id)
+{
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
+    return draft != NULL && draft->closing ? draft : NULL;
+}
+
+/* Waits a moment for a close that is on its way, so that the canonical text is seen behind it. */
+static void await_close(struct tfs_session *s, struct tfs_need *need)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += TFS_CLOSING_MS * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    need->waited = true;
+    pthread_mutex_lock(&s->lock);
+    int result = 0;
+    while (result == 0 && closing_draft(s, need->closing) != NULL)
+        result = pthread_cond_timedwait(&s->closed, &s->lock, &until);
+    struct tfs_draft *draft = closing_draft(s, need->closing);
+    if (draft != NULL)
+        draft->closing = false; /* a copy of the descriptor is still open: do not wait again */
+    pthread_mutex_unlock(&s->lock);
+}
+
+int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
+{
+    struct tfs_need need = {0};
+    int result;
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        result = attempt(s, call, &need);
+        pthread_mutex_unlock(&s->lock);
+        if (result == TFS_NEEDS_CLOSE)
+            await_close(s, &need);
+        else if (result != TFS_NEEDS_BYTES || (result = render(s, &need)) < 0)
+            break;
+    }
+    tfs_blob_unref(need.blob);
+    return result;
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static void fill_size(struct stat *st, uint64_t size)
+{
+    st->st_size = (off_t)size;
+    st->st_blksize = 128 * 1024;
+    st->st_blocks = (blkcnt_t)((size + 511) / 512);
+}
+
+static size_t count_directories(struct tfs_session *s, const struct tfs_node *dir)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, dir);
+    size_t count = tfs_link_directories(&s->overlay, tfs_node_id(dir));
+    if (branch != NULL)
+        return count + tfs_tree_subdirectories(branch->save, doc_of(branch), dir) +
+               tfs_overlay_count_groups(&s->overlay, branch->save, doc_of(branch), dir) -
+               (tfs_node_id(dir) == 1); /* .terrainfs */
+    for (uint32_t i = 1; i < s->above_count; i++)
+        count += s->above[i].parent == dir->slot;
+    for (size_t i = 0; i < s->branch_count; i++)
+        count += s->branches[i].above == dir->slot;
+    return count - (dir->slot == 0);
+}
+
+/* Owner and permissions follow the save; a directory may be searched by those who may read. */
+static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct stat *st)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    bool directory = tfs_node_is_directory(node);
+    struct stat save;
+    tfs_store_stat((branch != NULL ? branch : &s->branches[0])->store, &save);
+    mode_t mode = save.st_mode & 0666;
+    if (tfs_ops_read_only(s, node) || (!directory && !tfs_ops_writable(s, node)))
+        mode &= (mode_t)~0222;
+    if (directory)
+        mode |= (mode & 0444) >> 2;
+    st->st_mode = mode | (directory ? S_IFDIR : S_IFREG);
+    st->st_uid = save.st_uid;
+    st->st_gid = save.st_gid;
+    st->st_nlink = directory ? (nlink_t)(2 + count_directories(s, node)) : 1;
+}
+
+static int find_size(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     uint64_t *size)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    uint64_t id = tfs_node_id(node);
+    if (tfs_store_broken(branch->store) != 0)
+        return -EIO;
+    struct tfs_view view = {branch->save, doc_of(branch), *node, id,
+                            tfs_views_stamp(&s->views, id)};
+    int result = tfs_views_size(&s->views, &view, size);
+    if (result != -EAGAIN || need == NULL)
+        return result;
+    struct tfs_blob *blob = NULL;
+    result = tfs_ops_bytes(s, need, node, &blob, &view.stamp);
+    if (result == 0)
+        *size = blob->size;
+    tfs_blob_unref(blob);
+    return result;
+}
+
+int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                      struct tfs_attr *attr)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    const struct tfs_file *file = branch != NULL ? tfs_node_file(branch->save, node) : NULL;
+    const struct tfs_inode *inode = file != NULL ? tfs_inode_of(&s->inodes, node) : NULL;
+    uint64_t id = tfs_node_id(node);
+    struct tfs_times times;
+    uint64_t size = 0;
+    int result = 0;
+    *attr = (struct tfs_attr){.changing = inode != NULL && inode->draft != NULL,
+                              .renames = file != NULL && file->count != NULL};
+    if (attr->changing)
+        size = inode->draft->bytes.size;
+    else if (file != NULL)
+        result = find_size(s, need, node, &size);
+    if (result == TFS_NEEDS_BYTES)
+        return result;
+    fill_mode(s, node, &attr->st);
+    attr->st.st_ino = id;
+    tfs_views_times(&s->views, id, &times);
+    attr->st.st_atim = times.atime;
+    attr->st.st_mtim = times.mtime;
+    attr->st.st_ctim = times.ctime;
+    fill_size(&attr->st, size);
+    if (result == 0)
+        tfs_views_tell(&s->views, id);
+    attr->id = tfs_inode_id(&s->inodes, node);
+    return result == 0 && attr->id == 0 ? -ENOMEM : result;
+}
+
+static void update_status(struct tfs_session *s)
+{
+    struct tfs_buf *b = &s->quarantine.status->scratch->bytes;
+    char path[2 * PATH_MAX];
+    uint64_t commits = 0;
+    bool unsaved = false;
+    for (size_t i = 0; i < s->branch_count; i++) {
+        commits += tfs_store_commits(s->branches[i].store);
+        unsaved = unsaved || tfs_store_unsaved(s->branches[i].store);
+    }
+    if (b->failed)
+        tfs_buf_release(b);
+    tfs_buf_clear(b);
+    tfs_buf_printf(b, "pid: %ld\n", (long)getpid());
+    if (s->options.exit_fd >= 0)
+        tfs_buf_printf(b, "exit: %d\n", s->options.exit_fd);
+    tfs_buf_printf(b, "save: %s\n",
+                   tfs_sentence_print(s->branches[0].save->path, path, sizeof(path)));
+    tfs_buf_printf(b, "commits: %llu\n", (unsigned long long)commits);
+    tfs_buf_printf(b, "unsaved: %s\n", unsaved ? "yes" : "no");
+    tfs_buf_printf(b, "hidden: %zu\n", tfs_overlay_count_hidden(&s->overlay));
+    tfs_buf_printf(b, "scratch: %llu of %llu bytes\n", (unsigned long long)s->overlay.used,
+                   (unsigned long long)s->overlay.limit);
+}
+
+static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scratch,
+                            struct tfs_attr *attr)
+{
+    static const mode_t types[] = {
+        [TFS_SCRATCH_FILE] = S_IFREG,
+        [TFS_SCRATCH_DIRECTORY] = S_IFDIR,
+        [TFS_SCRATCH_SYMLINK] = S_IFLNK,
+    };
+    const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
+    uint64_t id = scratch->id;
+    *attr = (struct tfs_attr){.id = id, .changing = (scratch->flags & moving) != 0};
+    struct stat *st = &attr->st;
+    /* Not the id: a scratch file may live under the id of the schema file that it was. */
+    st->st_ino = id >= TFS_ID_TABLE ? id : id | (UINT64_C(1) << 63);
+    st->st_mode = scratch->mode | types[scratch->kind];
+    st->st_nlink = scratch->link != NULL ? 1 : 0;
+    if (scratch->kind == TFS_SCRATCH_DIRECTORY)
+        st->st_nlink = (nlink_t)(2 + tfs_link_directories(&s->overlay, id));
+    st->st_uid = scratch->uid;
+    st->st_gid = scratch->gid;
+    st->st_atim = scratch->atime;
+    st->st_mtim = scratch->mtime;
+    st->st_ctim = scratch->ctime;
+    fill_size(st, scratch->bytes.size);
+}
+
+int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
+                 struct tfs_attr *attr)
+{
+    if (inode->scratch == NULL) {
+        struct tfs_node node = inode->node;
+        tfs_ops_refresh(s, &node);
+        return tfs_ops_attr_node(s, need, &node, attr);
+    }
+    if (inode == s->quarantine.status)
+        update_status(s);
+    attr_of_scratch(s, inode->scratch, attr);
+    return 0;
+}
+
+/* ---- files that become something else -------------------------------------------------------- */
+
+int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsigned flags,
+                           struct tfs_span content, struct tfs_scratch **orphan)
+{
+    struct tfs_times times;
+    struct stat st = {0};
+    struct tfs_buf bytes = {0};
+    uint64_t size = inode->draft != NULL ? inode->draft->bytes.size : content.size;
+    if ((flags & TFS_SCRATCH_UNCAPPED) == 0 && size > tfs_scratch_left(&s->overlay))
+        return -ENOSPC;
+    if (inode->draft == NULL)
+        tfs_buf_add_span(&bytes, content);
+    struct tfs_scratch *made =
+        bytes.failed || tfs_inode_reserve(&s->inodes) < 0
+            ? NULL
+            : tfs_scratch_create(&s->overlay, inode->id, TFS_SCRATCH_FILE, flags);
+    if (made == NULL) {
+        tfs_buf_release(&bytes);
+        return -ENOMEM;
+    }
+    struct tfs_node node = inode->node;
+    tfs_ops_refresh(s, &node);
+    fill_mode(s, &node, &st);
+    tfs_views_times(&s->views, tfs_node_id(&node), &times);
+    made->mode = st.st_mode & 07777;
+    made->uid = st.st_uid;
+    made->gid = st.st_gid;
+    made->atime = times.atime;
+    made->mtime = times.mtime;
+    made->ctime = tfs_views_now(&s->views);
+    tfs_scratch_fill(&s->overlay, made, &bytes);
+    *orphan = made;
+    return 0;
+}
+
+void tfs_ops_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scratch *orphan)
+{
+    if (inode->draft != NULL)
+        tfs_scratch_fill(&s->overlay, orphan, &inode->draft->bytes);
+    tfs_inode_detach(&s->inodes, inode, orphan);
+    pthread_cond_broadcast(&s->closed);
+}
+
+/* ---- people ---------------------------------------------------------------------------------- */
+
+void tfs_ops_message(struct tfs_session *s, const char *format, ...)
+{
+    char text[TFS_ERROR_TEXT + 8192], line[2 * sizeof(text)];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (s->events.message != NULL)
+        s->events.message(s->events.message_arg, tfs_sentence_print(text, line, sizeof(line)));
+}
+
+void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path)
+{
+    char text[TFS_ERROR_TEXT + 1024], line[2 * sizeof(text)];
+    tfs_error_format(err, path, text, sizeof(text));
+    tfs_sentence_print(text, line, sizeof(line));
+    pthread_mutex_lock(&s->lock);
+    tfs_quarantine_log(&s->quarantine, line);
+    pthread_mutex_unlock(&s->lock);
+    tfs_ops_message(s, "%s", line);
+}
+
+void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
+                      const struct tfs_node *node)
+{
+    struct tfs_buf path = {0};
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_node_path(s, node, &path);
+    pthread_mutex_unlock(&s->lock);
+    tfs_buf_u8(&path, 0);
+    tfs_ops_log(s, err, path.failed ? NULL : (const char *)path.data);
+    tfs_buf_release(&path);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+void tfs_reply_now(struct tfs_reply reply, int result)
+{
+    if (reply.done != NULL)
+        reply.done(reply.arg, result, NULL);
+}
+
+void *tfs_work_create(size_t size, const struct tfs_job_kind *kind, struct tfs_branch *branch,
+                      struct tfs_inode *inode, struct tfs_reply reply)
+{
+    struct tfs_work *work = calloc(1, size);
+    if (work == NULL)
+        return NULL;
+    work->job.kind = kind;
+    work->job.saves = inode != NULL;
+    work->branch = branch;
+    work->reply = reply;
+    work->inode = inode;
+    if (inode != NULL)
+        inode->uses++;
+    return work;
+}
+
+void tfs_work_submit(struct tfs_work *work)
+{
+    tfs_store_submit(work->branch->store, &work->job);
+}
+
+void tfs_work_free(struct tfs_work *work)
+{
+    struct tfs_session *s = work->branch->session;
+    if (work->inode != NULL) {
+        pthread_mutex_lock(&s->lock);
+        work->inode->uses--;
+        tfs_inode_drop(&s->inodes, work->inode);
+        pthread_mutex_unlock(&s->lock);
+    }
+    if (work->release != NULL)
+        work->release(work);
+    tfs_job_release(&work->job);
+    free(work);
+}

@@ -1,0 +1,279 @@
+/*
+ * The verbs of a session: what its files share. Private to them; each calls only those before it:
+ *
+ *   ops.c         the modules put together: nodes, attributes, paths, attempts, jobs
+ *   op_edit.c     texts and chunk directories -> edits of the shown document; by stores' threads
+ *   op_close.c    what closes, truncates and renames onto files of the schema check; as well
+ *   op_store.c    what stores ask and tell
+ *   op_file.c     drafts that begin and grow
+ *   op_attr.c     getattr, setattr, statfs
+ *   op_group.c    directories of groups
+ *   op_names.c    lookup, unlink, mkdir, rmdir, symbolic links
+ *   op_rename.c   rename
+ *   op_files.c    open, create, read, write, flush, release
+ *   op_list.c     reading directories
+ *   op_sync.c     fsync, and saves that other programs changed
+ *   session.c     opening, ending
+ *
+ * The lock. `lock` guards the overlay, the inodes with their drafts, the quarantine, and which
+ * document each store shows: it is held when a store publishes. A function is called with the lock
+ * held and keeps it, unless the comment above it says that it takes the lock itself. Stores, views
+ * and notifications have locks of their own, which are taken after this one; a store's `io` before.
+ *
+ * Attempts. A verb is tried under the lock. Where it needs bytes that are not rendered it ends with
+ * TFS_NEEDS_BYTES, having changed nothing that it would not do again; they are rendered without the
+ * lock, and the verb is tried again with them (tfs_ops_run).
+ */
+#ifndef TFS_FS_OPS_H
+#define TFS_FS_OPS_H
+
+#include <pthread.h>
+
+#include "fs/quarantine.h"
+#include "fs/session.h"
+#include "fs/store.h"
+
+#define TFS_LINGER_MS  2000
+#define TFS_RETRY_MS   1000
+#define TFS_CLOSING_MS 100
+#define TFS_PART_MS    100
+#define TFS_PAGE       4096 /* bytes; the pages of every machine end at multiples of it */
+/* A draft may grow to this and four times what the file has now. */
+#define TFS_DRAFT_MAX (UINT64_C(64) << 20)
+
+/* Who was told ESTALE for which file, and comes back at once. */
+struct tfs_retry {
+    uint64_t file; /* computed id of a file of the schema, which others may have replaced since */
+    pid_t caller;
+};
+
+#define TFS_RETRIES 1024
+
+/* A store and where it is mounted in the session's tree. */
+struct tfs_branch {
+    struct tfs_session *session;
+    struct tfs_store *store;
+    struct tfs_save *save;
+    uint16_t number; /* in nodes */
+    uint32_t above;  /* the directory above its root; several stores only */
+    char *name;      /* of its root there; NULL: it is the root of all */
+};
+
+/* A directory above the roots of several stores: its number is its place in the array. */
+struct tfs_above {
+    char *name;
+    uint32_t parent;
+};
+
+struct tfs_session {
+    pthread_mutex_t lock;
+    pthread_cond_t closed; /* a draft ended */
+    struct tfs_session_options options;
+    struct tfs_events events;
+    struct tfs_branch *branches;
+    size_t branch_count;
+    struct tfs_above *above; /* NULL: there is one store */
+    uint32_t above_count;
+
+    struct tfs_notify *notify;
+    struct tfs_views views;
+    struct tfs_overlay overlay;
+    struct tfs_inodes inodes;
+    struct tfs_quarantine quarantine;
+
+    struct tfs_retry retries[TFS_RETRIES]; /* by caller */
+    int64_t retry_at; /* when drafts that lost their last writer are looked for; 0: none did */
+    char *unsaved;    /* where the end put what could not be saved; NULL: nowhere */
+};
+
+/* ---- stores and nodes ------------------------------------------------------------------------ */
+
+/* The branch of a node; NULL for a directory above the stores. */
+struct tfs_branch *tfs_ops_branch(struct tfs_session *s, const struct tfs_node *node);
+/* The branch of an inode: its file's, or that of the directory that holds the scratch file; NULL:
+ * that lies above the stores. */
+struct tfs_branch *tfs_ops_branch_of(struct tfs_session *s, const struct tfs_inode *inode);
+bool tfs_ops_read_only(struct tfs_session *s, const struct tfs_node *node);
+bool tfs_ops_writable(struct tfs_session *s, const struct tfs_node *node);
+/* The node of an id, with its key; -ESTALE when it is gone, -ENOENT when it is a scratch file. */
+int tfs_ops_node(struct tfs_session *s, uint64_t id, struct tfs_node *node);
+/* The chunk may have been moved: sets its key, if it is still there. */
+void tfs_ops_refresh(struct tfs_session *s, struct tfs_node *node);
+struct tfs_node tfs_ops_parent(struct tfs_session *s, const struct tfs_node *node);
+/* Is the name there now: 1 or 0? Negative as of tfs_node_exists. */
+int tfs_ops_visible(struct tfs_session *s, const struct tfs_node *node);
+/* The same: 0 if it is; -ESTALE if not. */
+int tfs_ops_check_visible(struct tfs_session *s, const struct tfs_node *node);
+/* Path of an id or a node from the root, for people. */
+void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out);
+void tfs_ops_node_path(struct tfs_session *s, const struct tfs_node *node, struct tfs_buf *out);
+/* The entries of a directory changed. */
+void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+/* What attempts end with to be made again; not error numbers. */
+#define TFS_NEEDS_BYTES (-100001) /* `view` is to be rendered */
+#define TFS_NEEDS_CLOSE (-100002) /* a close of inode `closing` is awaited */
+
+struct tfs_need {
+    struct tfs_view view;  /* what is to be rendered; with a reference to the document */
+    struct tfs_blob *blob; /* rendered from view.id as of view.stamp */
+    uint64_t closing;
+    bool waited;
+};
+
+typedef int (*tfs_attempt_fn)(struct tfs_session *s, void *call, struct tfs_need *need);
+
+/* Takes the lock: makes attempts until one is an answer. */
+int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
+
+/* What the file shows without its draft: a reference, and its stamp; or TFS_NEEDS_BYTES. */
+int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                  struct tfs_blob **blob, uint64_t *stamp);
+/* Is a close of this file on its way, that would show other bytes? Waits a moment, once. */
+int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+/* need: NULL: -EAGAIN where only rendering would tell the size; attr->id is set then, too. */
+int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                      struct tfs_attr *attr);
+int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
+                 struct tfs_attr *attr);
+
+/* ---- files that become something else -------------------------------------------------------- */
+
+/* A scratch file with the owner and times of a file of the schema, and the bytes `content` unless
+ * it has a draft, for tfs_ops_orphan: 0, -ENOSPC, -ENOMEM. */
+int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsigned flags,
+                           struct tfs_span content, struct tfs_scratch **orphan);
+/* From now on the inode is that scratch file, with the bytes of its draft. */
+void tfs_ops_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scratch *orphan);
+
+/* ---- people ---------------------------------------------------------------------------------- */
+
+/* One line, whatever foreign names are in it. Without the lock. */
+void tfs_ops_message(struct tfs_session *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A sentence for errors.log and a message; path may be NULL. Takes the lock. */
+void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path);
+/* The same about a node. Takes the lock. */
+void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
+                      const struct tfs_node *node);
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+/* The head of all jobs of a session; each kind has a struct of its own that begins with it. */
+struct tfs_work {
+    struct tfs_job job;
+    struct tfs_branch *branch;
+    struct tfs_reply reply;
+    struct tfs_inode *inode; /* held by inode->uses; NULL: none */
+    bool urgent;             /* answered before caches are invalidated */
+    bool carries;            /* its edit stores removed files as absent */
+    bool has_attr;
+    struct tfs_attr attr;
+    void (*release)(struct tfs_work *work); /* lets go of what the kind holds; NULL: nothing */
+};
+
+/* `size` bytes, the rest is zero; NULL without memory. */
+void *tfs_work_create(size_t size, const struct tfs_job_kind *kind, struct tfs_branch *branch,
+                      struct tfs_inode *inode, struct tfs_reply reply);
+void tfs_work_submit(struct tfs_work *work);
+/* Takes the lock. */
+void tfs_work_free(struct tfs_work *work);
+void tfs_reply_now(struct tfs_reply reply, int result);
+
+/* ---- op_edit.c, by the store's thread, without the lock -------------------------------------- */
+
+/* Puts `text` for `node` on the shown document. */
+int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct tfs_span text,
+                     struct tfs_error *err);
+/* Jobs about names of the schema, as mkdir, rmdir and rename make them. */
+struct tfs_chunk_work {
+    struct tfs_work work;
+    struct tfs_node node;
+    struct tfs_key to;
+};
+
+extern const struct tfs_job_kind tfs_make_chunk, tfs_remove_chunk, tfs_move_chunk;
+
+/* The end of a whiteout: an optional file that did not come back is stored as absent. */
+struct tfs_end_work {
+    struct tfs_work work;
+    struct tfs_node node;
+    int *result; /* of the barrier that waits for it, if it fails; NULL: there is none */
+    bool urgent; /* the barrier wants to hear only that it could not be done now */
+};
+
+extern const struct tfs_job_kind tfs_end_whiteout;
+
+/* Submits it: 0 or -ENOMEM. */
+int tfs_ops_end_whiteout(struct tfs_session *s, const struct tfs_node *node, int *result,
+                         bool urgent);
+/* The removals that the job's edit carries are over, unless the edit was not made or was taken
+ * back: then they wait on. Takes the lock. */
+void tfs_ops_end_carried(struct tfs_work *work);
+
+/* ---- op_close.c ------------------------------------------------------------------------------ */
+
+struct tfs_flush_work {
+    struct tfs_work work;
+    int ended;            /* what became of the removals that this barrier covers */
+    bool patient;         /* waits for the rest of a write that is not by `caller` */
+    pid_t caller;         /* if patient */
+    int64_t patience_end; /* 0: it did not have to wait yet */
+};
+
+struct tfs_truncate_work {
+    struct tfs_work work;
+    uint64_t size;
+};
+
+struct tfs_rename_work {
+    struct tfs_work work;
+    struct tfs_node to;
+    struct tfs_blob *text; /* what was checked */
+};
+
+extern const struct tfs_job_kind tfs_flush, tfs_release, tfs_truncate, tfs_rename_onto;
+
+/* ---- op_store.c ------------------------------------------------------------------------------ */
+
+extern const struct tfs_store_client tfs_ops_client;
+/* Drafts that lost their last writer and could not be checked are checked now; `all`: also those
+ * whose writers never closed them. Of all stores, or of one. */
+void tfs_ops_check_left(struct tfs_session *s, const struct tfs_branch *branch, bool all);
+
+/* ---- op_names.c ------------------------------------------------------------------------------ */
+
+/* What a name in a directory stands for. At most one of link and schema. */
+struct tfs_entry {
+    struct tfs_node dir;             /* the directory, if it is one of the schema */
+    struct tfs_scratch *scratch_dir; /* the directory, if it is a scratch directory */
+    struct tfs_branch *branch;       /* whose tree the directory lies in; NULL: above */
+    struct tfs_link *link;           /* a scratch name, or NULL */
+    bool schema;                     /* a name of the schema, `node` */
+    bool visible;                    /* schema: it is there now */
+    bool coordinate; /* would be a chunk directory: node.key is set, the chunk may be absent */
+    struct tfs_node node;
+};
+
+/* -ESTALE, -ENOTDIR, -ENAMETOOLONG for the directory or the name itself; else 0, *entry may be
+ * empty. */
+int tfs_entry_find(struct tfs_session *s, uint64_t parent, const char *name,
+                   struct tfs_entry *entry);
+/* May a scratch file be made here? 0, -EINVAL (a name reserved for chunks), -EROFS, -EPERM. */
+int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *entry,
+                               const char *name, bool directory);
+bool tfs_entry_is_read_only(struct tfs_session *s, const struct tfs_entry *entry);
+/* Logs why a name was refused, if err says so. Takes the lock. */
+void tfs_ops_log_name(struct tfs_session *s, uint64_t parent, const char *name,
+                      const struct tfs_error *err);
+/* A scratch file of that name. */
+int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *name,
+                           enum tfs_scratch_kind kind, const struct tfs_attr *owner,
+                           const char *target, struct tfs_inode **inode);
+
+#endif

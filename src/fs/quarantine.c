@@ -1,0 +1,331 @@
+/*
+ * errors.log, rejected/, and the files of a document that could not be saved: see quarantine.h.
+ */
+#include "fs/quarantine.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/changes.h"
+
+#define LOG_LIMIT (1 << 20)
+
+/* ---- .terrainfs ------------------------------------------------------------------------------ */
+
+static struct tfs_inode *make_node(struct tfs_quarantine *q, enum tfs_scratch_kind kind,
+                                   unsigned flags, mode_t mode, uint64_t parent, const char *name)
+{
+    struct tfs_inode *inode = tfs_inode_make_scratch(q->inodes, kind, flags);
+    if (inode == NULL)
+        return NULL;
+    struct tfs_scratch *scratch = inode->scratch;
+    scratch->mode = mode;
+    scratch->uid = q->st.st_uid;
+    scratch->gid = q->st.st_gid;
+    scratch->atime = scratch->mtime = scratch->ctime = tfs_views_now(q->views);
+    if (tfs_link_add(q->inodes->overlay, parent, name, scratch) == 0)
+        return inode;
+    tfs_inode_drop(q->inodes, inode);
+    return NULL;
+}
+
+static struct tfs_inode *control_node(struct tfs_quarantine *q, enum tfs_scratch_kind kind,
+                                      const struct tfs_inode *parent, const char *name)
+{
+    mode_t mode = q->st.st_mode & 0444;
+    if (kind == TFS_SCRATCH_DIRECTORY)
+        mode |= mode >> 2 | (q->st.st_mode & 0200);
+    return make_node(q, kind, TFS_SCRATCH_CONTROL, mode, parent != NULL ? parent->id : 1, name);
+}
+
+int tfs_quarantine_init(struct tfs_quarantine *q)
+{
+    q->control = control_node(q, TFS_SCRATCH_DIRECTORY, NULL, TFS_CONTROL_NAME);
+    if (q->control == NULL)
+        return -ENOMEM;
+    q->log = control_node(q, TFS_SCRATCH_FILE, q->control, "errors.log");
+    q->status = control_node(q, TFS_SCRATCH_FILE, q->control, "status");
+    q->rejected = control_node(q, TFS_SCRATCH_DIRECTORY, q->control, "rejected");
+    return q->log != NULL && q->status != NULL && q->rejected != NULL ? 0 : -ENOMEM;
+}
+
+/* Forgets the older half of the log, at a line's end, when it has become too long. */
+static void trim_log(struct tfs_buf *log)
+{
+    if (log->size < LOG_LIMIT)
+        return;
+    uint8_t *half = log->data + log->size / 2;
+    uint8_t *line = memchr(half, '\n', log->size / 2);
+    size_t rest = line != NULL ? (size_t)(log->data + log->size - line - 1) : 0;
+    memmove(log->data, log->data + log->size - rest, rest);
+    log->size = rest;
+}
+
+void tfs_quarantine_log(struct tfs_quarantine *q, const char *line)
+{
+    struct tfs_scratch *scratch = q->log->scratch;
+    struct tfs_buf *log = &scratch->bytes;
+    tfs_buf_add_text(log, line);
+    tfs_buf_u8(log, '\n');
+    log->failed = false;
+    trim_log(log);
+    scratch->mtime = scratch->ctime = tfs_views_now(q->views);
+}
+
+/* ---- rejected/ ------------------------------------------------------------------------------- */
+
+static struct tfs_scratch *entry_of(const struct tfs_quarantine *q, uint64_t parent,
+                                    const char *name)
+{
+    const struct tfs_link *link = tfs_link_find(q->inodes->overlay, parent, name);
+    return link != NULL ? link->scratch : NULL;
+}
+
+/* The entry `name` below `parent`, made if it is not there; NULL: it is of another kind, or there
+ * is no memory. */
+static struct tfs_scratch *make_entry(struct tfs_quarantine *q, uint64_t parent, const char *name,
+                                      enum tfs_scratch_kind kind)
+{
+    struct tfs_scratch *found = entry_of(q, parent, name);
+    if (found != NULL)
+        return found->kind == kind ? found : NULL;
+    mode_t mode = (q->st.st_mode & 0600) | (kind == TFS_SCRATCH_DIRECTORY ? 0100 : 0);
+    struct tfs_inode *inode = make_node(q, kind, TFS_SCRATCH_UNCAPPED, mode, parent, name);
+    return inode != NULL ? inode->scratch : NULL;
+}
+
+static void remove_entry(struct tfs_quarantine *q, uint64_t parent, const char *name)
+{
+    struct tfs_link *link = tfs_link_find(q->inodes->overlay, parent, name);
+    struct tfs_inode *inode = tfs_inode_find(q->inodes, link->scratch->id);
+    tfs_link_remove(q->inodes->overlay, link);
+    tfs_inode_drop(q->inodes, inode);
+}
+
+static bool is_older(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* The oldest text, and its path below rejected/. */
+struct weighing {
+    const struct tfs_scratch *self; /* is about to be replaced, and does not count */
+    const struct tfs_scratch *oldest;
+    char path[PATH_MAX];
+};
+
+/* How much the texts below a directory are. */
+static uint64_t weigh(const struct tfs_quarantine *q, uint64_t dir, const char *prefix,
+                      struct weighing *w)
+{
+    const struct tfs_link *link;
+    uint64_t total = 0;
+    for (uint64_t from = 0; (link = tfs_link_from(q->inodes->overlay, dir, from)) != NULL;
+         from = link->serial + 1) {
+        const struct tfs_scratch *scratch = link->scratch;
+        char path[PATH_MAX];
+        snprintf(path, sizeof(path), "%s%s", prefix, link->name);
+        total += TFS_SCRATCH_COST + (scratch != w->self ? scratch->bytes.size : 0);
+        if (scratch->kind == TFS_SCRATCH_DIRECTORY) {
+            size_t n = strlen(path);
+            snprintf(path + n, sizeof(path) - n, "/");
+            total += weigh(q, scratch->id, path, w);
+        } else if (scratch != w->self &&
+                   (w->oldest == NULL || is_older(&scratch->mtime, &w->oldest->mtime))) {
+            w->oldest = scratch;
+            memcpy(w->path, path, sizeof(path));
+        }
+    }
+    return total;
+}
+
+/* What stands under this path now; NULL: nothing. */
+static const struct tfs_scratch *find_path(const struct tfs_quarantine *q, const char *path)
+{
+    const struct tfs_scratch *at = q->rejected->scratch;
+    while (at != NULL && *path != '\0') {
+        char name[NAME_MAX + 1];
+        size_t length = strcspn(path, "/");
+        snprintf(name, sizeof(name), "%.*s", (int)length, path);
+        at = entry_of(q, at->id, name);
+        path += length + (path[length] == '/');
+    }
+    return at;
+}
+
+/* Room for `size` bytes in the place of what stands under the path now. */
+static void make_room(struct tfs_quarantine *q, const char *path, uint64_t size)
+{
+    char line[PATH_MAX + 100];
+    for (uint64_t before = UINT64_MAX;;) {
+        struct weighing w = {.self = find_path(q, path)};
+        uint64_t total = weigh(q, q->rejected->id, "", &w);
+        if (w.oldest == NULL || total + size <= q->limit || total >= before)
+            return;
+        before = total;
+        snprintf(line, sizeof(line),
+                 TFS_CONTROL_NAME "/rejected/%s: let go, to keep newer refused texts", w.path);
+        tfs_quarantine_log(q, line);
+        q->dropped++;
+        tfs_quarantine_drop(q, w.path);
+    }
+}
+
+/* Takes the file `rest` below `at` away, and the directories that it leaves empty. */
+static void drop_below(struct tfs_quarantine *q, uint64_t at, char *rest)
+{
+    char *name = strsep(&rest, "/");
+    const struct tfs_scratch *scratch = entry_of(q, at, name);
+    if (scratch == NULL)
+        return;
+    if (rest != NULL && scratch->kind == TFS_SCRATCH_DIRECTORY)
+        drop_below(q, scratch->id, rest);
+    if ((rest == NULL) != (scratch->kind == TFS_SCRATCH_FILE) ||
+        !tfs_overlay_is_empty(q->inodes->overlay, scratch->id))
+        return;
+    remove_entry(q, at, name);
+    tfs_notify_stale(q->notify, at);
+}
+
+void tfs_quarantine_drop(struct tfs_quarantine *q, const char *path)
+{
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof(copy), "%s", path);
+    drop_below(q, q->rejected->id, copy);
+}
+
+/* Directories on the way to `path` in which nothing was put after all. */
+static void drop_empty(struct tfs_quarantine *q, uint64_t at, char *rest)
+{
+    char *name = strsep(&rest, "/");
+    const struct tfs_scratch *scratch = entry_of(q, at, name);
+    if (rest == NULL || scratch == NULL || scratch->kind != TFS_SCRATCH_DIRECTORY)
+        return;
+    drop_empty(q, scratch->id, rest);
+    if (tfs_overlay_is_empty(q->inodes->overlay, scratch->id))
+        remove_entry(q, at, name);
+}
+
+static struct tfs_scratch *make_path(struct tfs_quarantine *q, const char *path)
+{
+    char copy[PATH_MAX], *rest = copy, *name;
+    struct tfs_scratch *at = q->rejected->scratch;
+    snprintf(copy, sizeof(copy), "%s", path);
+    while (at != NULL && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
+        tfs_notify_stale(q->notify, at->id);
+        at = make_entry(q, at->id, name, rest != NULL ? TFS_SCRATCH_DIRECTORY : TFS_SCRATCH_FILE);
+    }
+    if (at == NULL) {
+        snprintf(copy, sizeof(copy), "%s", path);
+        drop_empty(q, q->rejected->id, copy);
+    }
+    return at;
+}
+
+int tfs_quarantine_put(struct tfs_quarantine *q, const char *path, struct tfs_span bytes)
+{
+    struct tfs_buf copy = {0};
+    /* Some programs open, cut off and close a file before they write it: that holds nothing to
+     * keep. */
+    if (bytes.size == 0)
+        return 0;
+    make_room(q, path, bytes.size);
+    tfs_buf_add_span(&copy, bytes);
+    struct tfs_scratch *scratch = copy.failed ? NULL : make_path(q, path);
+    if (scratch == NULL) {
+        tfs_buf_release(&copy);
+        return -ENOMEM;
+    }
+    tfs_scratch_fill(q->inodes->overlay, scratch, &copy);
+    scratch->mtime = scratch->ctime = tfs_views_now(q->views);
+    tfs_notify_stale(q->notify, scratch->id);
+    return 0;
+}
+
+bool tfs_quarantine_is_empty(const struct tfs_quarantine *q)
+{
+    return tfs_overlay_is_empty(q->inodes->overlay, q->rejected->id) && q->dropped == 0;
+}
+
+static size_t each_below(const struct tfs_quarantine *q, uint64_t dir, const char *prefix,
+                         tfs_keep_fn keep, void *arg)
+{
+    const struct tfs_link *link;
+    size_t lost = 0;
+    for (uint64_t from = 0; (link = tfs_link_from(q->inodes->overlay, dir, from)) != NULL;
+         from = link->serial + 1) {
+        const struct tfs_scratch *scratch = link->scratch;
+        char path[PATH_MAX];
+        snprintf(path, sizeof(path), "%s/%s", prefix, link->name);
+        if (scratch->kind == TFS_SCRATCH_DIRECTORY)
+            lost += each_below(q, scratch->id, path, keep, arg);
+        else
+            lost += keep(arg, path, tfs_buf_span(&scratch->bytes)) < 0;
+    }
+    return lost;
+}
+
+size_t tfs_quarantine_each(const struct tfs_quarantine *q, tfs_keep_fn keep, void *arg)
+{
+    return each_below(q, q->rejected->id, "rejected", keep, arg);
+}
+
+/* ---- files that a document shows otherwise --------------------------------------------------- */
+
+struct changes {
+    struct tfs_save *save;
+    const struct tfs_doc *ours;
+    const char *prefix;
+    bool root; /* something of the whole save changed, or chunks are tiles of what the root shows */
+    tfs_keep_fn keep;
+    void *arg;
+    size_t lost; /* for want of memory, or by `keep` */
+};
+
+static void keep_deleted(struct changes *c, struct tfs_key key)
+{
+    char name[TFS_CHUNK_NAME];
+    char path[PATH_MAX];
+    tfs_chunk_name(key, name);
+    snprintf(path, sizeof(path), "deleted/%s%u_%s", c->prefix, key.group, name);
+    c->lost += c->keep(c->arg, path, (struct tfs_span){0}) < 0;
+}
+
+/* All that read differently: the stored bytes say everything, the others are for people. */
+static void keep_changed(void *arg, const struct tfs_node *node, enum tfs_changed how)
+{
+    struct changes *c = arg;
+    const struct tfs_file *file = tfs_node_file(c->save, node);
+    struct tfs_error err = {0};
+    struct tfs_buf path = {0}, bytes = {0};
+    if (how == TFS_CHUNK_WENT)
+        keep_deleted(c, node->key);
+    if (how != TFS_CHANGED_FILE || (node->scope == TFS_SCOPE_ROOT && !c->root) ||
+        file->lens->put == NULL || tfs_node_exists(c->save, c->ours, node) != 1)
+        return;
+    if (file->lens->get(c->save, c->ours, tfs_node_at(c->save, node), &bytes, &err) == 0) {
+        tfs_buf_add_text(&path, c->prefix);
+        tfs_tree_path(c->save, c->ours, node, &path);
+        tfs_buf_u8(&path, 0);
+        if (path.failed || c->keep(c->arg, (const char *)path.data, tfs_buf_span(&bytes)) < 0)
+            c->lost++;
+    }
+    c->lost += err.code == -ENOMEM;
+    tfs_buf_release(&path);
+    tfs_buf_release(&bytes);
+}
+
+size_t tfs_quarantine_changes(struct tfs_save *save, const struct tfs_doc *theirs,
+                              const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
+                              void *arg)
+{
+    struct changes c = {.save = save, .ours = ours, .prefix = prefix, .keep = keep, .arg = arg};
+    c.root = save->tree->fixed_chunks;
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        c.root = c.root || theirs->parts[i] != ours->parts[i];
+    tfs_changes_each(save, theirs, ours, keep_changed, &c);
+    return c.lost;
+}

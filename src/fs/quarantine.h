@@ -1,0 +1,52 @@
+/*
+ * Quarantine: what must not get lost though it could not be saved. Sentences in
+ * .terrainfs/errors.log, refused documents in .terrainfs/rejected/. They are scratch files of the
+ * overlay, because users list, read, copy and remove them by their names.
+ *
+ * Not thread-safe: the caller's lock guards it.
+ */
+#ifndef TFS_FS_QUARANTINE_H
+#define TFS_FS_QUARANTINE_H
+
+#include "fs/inode.h"
+#include "fs/notify.h"
+#include "fs/views.h"
+
+#define TFS_CONTROL_NAME ".terrainfs"
+#define TFS_REJECTED_MAX (UINT64_C(256) << 20) /* refused texts; older ones go first */
+
+struct tfs_quarantine {
+    struct tfs_inodes *inodes;
+    struct tfs_views *views; /* for times */
+    struct tfs_notify *notify;
+    struct stat st; /* owner and mode of the save, as of its opening */
+    uint64_t limit;
+    struct tfs_inode *control, *log, *status, *rejected;
+    size_t dropped; /* refused texts that were let go for newer ones */
+};
+
+/* Makes .terrainfs: 0 or -ENOMEM. The members above `control` are set. */
+int tfs_quarantine_init(struct tfs_quarantine *quarantine);
+
+/* A line for errors.log, without control characters. */
+void tfs_quarantine_log(struct tfs_quarantine *quarantine, const char *line);
+
+/* Receives a path of the tree and the bytes to store there: 0 or negative. */
+typedef int (*tfs_keep_fn)(void *arg, const char *path, struct tfs_span bytes);
+
+/* Puts a refused document aside: 0, or -ENOMEM and nothing is. Older ones go when there is no room:
+ * the log says which. */
+int tfs_quarantine_put(struct tfs_quarantine *quarantine, const char *path, struct tfs_span bytes);
+/* The handle that was refused at `path` said it right in the end: what was put aside of it goes. */
+void tfs_quarantine_drop(struct tfs_quarantine *quarantine, const char *path);
+bool tfs_quarantine_is_empty(const struct tfs_quarantine *quarantine);
+/* Gives all refused documents, under "rejected/": how many were lost. */
+size_t tfs_quarantine_each(const struct tfs_quarantine *quarantine, tfs_keep_fn keep, void *arg);
+
+/* Gives all files that `ours` shows otherwise than `theirs`: how many were lost. `prefix`
+ * comes before their paths. No lock is needed. */
+size_t tfs_quarantine_changes(struct tfs_save *save, const struct tfs_doc *theirs,
+                              const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
+                              void *arg);
+
+#endif

@@ -1,0 +1,294 @@
+/*
+ * Documents of a store: snapshots for readers, edits, publishing, and taking edits back. What the
+ * edits are is not known here; nor when they are committed (store_thread.c).
+ */
+#include "fs/store.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "fs/store_state.h"
+
+void tfs_store_log(struct tfs_store *store, const struct tfs_error *err)
+{
+    if (store->client.log != NULL)
+        store->client.log(store->client.arg, store, err);
+}
+
+/* ---- what every thread may ask --------------------------------------------------------------- */
+
+struct tfs_save *tfs_store_save(const struct tfs_store *store)
+{
+    return store->save;
+}
+
+bool tfs_store_read_only(const struct tfs_store *store)
+{
+    return store->options.read_only;
+}
+
+bool tfs_store_commits_at_close(const struct tfs_store *store)
+{
+    return store->options.commit_seconds == 0;
+}
+
+int tfs_store_broken(const struct tfs_store *store)
+{
+    return store->broken;
+}
+
+struct tfs_doc *tfs_store_snapshot(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    struct tfs_doc *doc = tfs_doc_ref(store->shown);
+    pthread_mutex_unlock(&store->lock);
+    return doc;
+}
+
+bool tfs_store_key(struct tfs_store *store, uint32_t slot, struct tfs_key *key)
+{
+    pthread_mutex_lock(&store->lock);
+    bool found = slot < store->key_count && store->keys[slot].group != UINT32_MAX;
+    if (found)
+        *key = store->keys[slot];
+    pthread_mutex_unlock(&store->lock);
+    return found;
+}
+
+uint32_t tfs_store_slots(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    uint32_t count = store->key_count;
+    pthread_mutex_unlock(&store->lock);
+    return count;
+}
+
+void tfs_store_stat(struct tfs_store *store, struct stat *st)
+{
+    pthread_mutex_lock(&store->lock);
+    *st = store->st;
+    pthread_mutex_unlock(&store->lock);
+}
+
+bool tfs_store_unsaved(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    bool unsaved = tfs_store_differs(store);
+    pthread_mutex_unlock(&store->lock);
+    return unsaved;
+}
+
+uint64_t tfs_store_commits(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    uint64_t commits = store->commits;
+    pthread_mutex_unlock(&store->lock);
+    return commits;
+}
+
+bool tfs_store_current(struct tfs_store *store)
+{
+    struct tfs_error err = {0};
+    /* While the thread holds the save it is looking at it, or writing it, itself. */
+    if (pthread_mutex_trylock(&store->io) != 0)
+        return true;
+    bool changed = store->save->container->changed(store->save, &err) != 0;
+    pthread_mutex_unlock(&store->io);
+    return !changed && store->broken == 0;
+}
+
+/* ---- publishing ------------------------------------------------------------------------------ */
+
+bool tfs_store_differs(const struct tfs_store *store)
+{
+    return store->shown->version != store->saved->version;
+}
+
+struct tfs_doc *tfs_store_shown(const struct tfs_store *store)
+{
+    return store->shown;
+}
+
+struct tfs_doc *tfs_store_saved(const struct tfs_store *store)
+{
+    return store->saved;
+}
+
+int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err)
+{
+    if (doc->next_slot <= store->key_count)
+        return 0;
+    pthread_mutex_lock(&store->lock);
+    struct tfs_key *keys = realloc(store->keys, (size_t)doc->next_slot * sizeof(*keys));
+    if (keys != NULL) {
+        for (uint32_t i = store->key_count; i < doc->next_slot; i++)
+            keys[i].group = UINT32_MAX;
+        store->keys = keys;
+        store->key_count = doc->next_slot;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return keys != NULL ? 0 : tfs_fail_memory(err);
+}
+
+/* A moved chunk is first gone and then there, or the other way round: keys tell which is last. */
+static int set_key(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct tfs_store *store = arg;
+    if (after != NULL)
+        store->keys[after->slot] = after->key;
+    else if (tfs_key_compare(store->keys[before->slot], before->key) == 0)
+        store->keys[before->slot].group = UINT32_MAX;
+    return 0;
+}
+
+/* After a reload a chunk may have another slot, though it reads the same. */
+static void set_all_keys(struct tfs_store *store)
+{
+    for (uint32_t i = 0; i < store->key_count; i++)
+        store->keys[i].group = UINT32_MAX;
+    for (size_t i = 0; i < store->shown->count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(store->shown, i);
+        store->keys[chunk->slot] = chunk->key;
+    }
+}
+
+void tfs_store_show(struct tfs_store *store, const struct tfs_publication *change)
+{
+    assert(change->after->next_slot <= store->key_count);
+    pthread_mutex_lock(&store->lock);
+    store->shown = tfs_doc_ref(change->after);
+    if (change->reread) {
+        set_all_keys(store);
+        tfs_doc_unref(store->saved);
+        store->saved = tfs_doc_ref(store->save->doc);
+    } else if (change->before->version != change->after->version) {
+        (void)tfs_doc_diff(change->before, change->after, set_key, store);
+    }
+    pthread_mutex_unlock(&store->lock);
+    tfs_doc_unref(change->before);
+}
+
+void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, const void *self, bool reread)
+{
+    /* The old one is the client's to compare with until it returns. */
+    struct tfs_publication change = {tfs_doc_ref(store->shown), doc, self, reread};
+    if (store->client.publish != NULL)
+        store->client.publish(store->client.arg, store, &change);
+    else
+        tfs_store_show(store, &change);
+    tfs_doc_unref(change.before);
+    tfs_doc_unref(doc);
+}
+
+/* ---- edits ----------------------------------------------------------------------------------- */
+
+int tfs_store_edit(struct tfs_store *store, struct tfs_edit *edit, struct tfs_error *err)
+{
+    int result = tfs_edit_open(store->shown, edit, err);
+    if (result == 0)
+        tfs_edit_keep_slots(edit, store->key_count);
+    return result;
+}
+
+int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, const void *self,
+                     struct tfs_job *job, struct tfs_error *err)
+{
+    struct tfs_doc *doc = tfs_edit_finish(edit);
+    if (doc->version == store->shown->version || tfs_store_reserve(store, doc, err) < 0) {
+        tfs_doc_unref(doc);
+        return err->code;
+    }
+    job->edited = true;
+    if (job->before == NULL)
+        job->before = tfs_doc_ref(store->shown);
+    tfs_doc_unref(job->after);
+    job->after = tfs_doc_ref(doc);
+    tfs_store_publish(store, doc, self, false);
+    return 0;
+}
+
+void tfs_job_release(struct tfs_job *job)
+{
+    tfs_doc_unref(job->before);
+    tfs_doc_unref(job->after);
+}
+
+/* ---- taking an edit back --------------------------------------------------------------------- */
+
+static int differs(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    (void)arg;
+    (void)before;
+    (void)after;
+    return 1;
+}
+
+bool tfs_doc_same(const struct tfs_doc *a, const struct tfs_doc *b)
+{
+    bool same = tfs_doc_diff(a, b, differs, NULL) == 0;
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        same = same && tfs_blob_equal(a->parts[i], b->parts[i]);
+    return same;
+}
+
+struct undoing {
+    struct tfs_edit *edit;
+    struct tfs_error *err;
+};
+
+static int undo_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct undoing *u = arg;
+    return before != NULL ? tfs_edit_put(u->edit, before, u->err)
+                          : tfs_edit_remove(u->edit, after->key, u->err);
+}
+
+/* Is the chunk still as the edit left it? */
+static int still_edited(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct tfs_store *store = arg;
+    struct tfs_key key = after != NULL ? after->key : before->key;
+    return tfs_chunk_same(tfs_doc_find(store->shown, key), after) ? 0 : 1;
+}
+
+static bool can_undo(struct tfs_store *store, const struct tfs_job *job)
+{
+    bool can = job->edited && tfs_doc_diff(job->before, job->after, still_edited, store) == 0;
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        can = can && (job->before->parts[i] == job->after->parts[i] ||
+                      job->after->parts[i] == store->shown->parts[i]);
+    return can;
+}
+
+/* Back to the very document on disk, when it is the same again: nothing is unsaved then. */
+static struct tfs_doc *or_saved(struct tfs_store *store, struct tfs_doc *doc)
+{
+    if (!tfs_doc_same(doc, store->saved))
+        return doc;
+    tfs_doc_unref(doc);
+    return tfs_doc_ref(store->saved);
+}
+
+void tfs_store_undo(struct tfs_store *store, struct tfs_job *job)
+{
+    struct tfs_edit edit;
+    struct tfs_error err = {0};
+    struct undoing u = {&edit, &err};
+    /* With nothing on top of it the document before is at hand, which needs no memory. */
+    if (job->edited && job->after == store->shown) {
+        tfs_store_publish(store, tfs_doc_ref(job->before), NULL, false);
+        job->undone = true;
+        return;
+    }
+    if (!can_undo(store, job) || tfs_store_edit(store, &edit, &err) < 0)
+        return;
+    int result = tfs_doc_diff(job->before, job->after, undo_chunk, &u);
+    for (unsigned i = 0; i < TFS_PARTS; i++) {
+        if (job->before->parts[i] != job->after->parts[i])
+            tfs_edit_part(&edit, i, job->before->parts[i]);
+    }
+    if (result == 0)
+        tfs_store_publish(store, or_saved(store, tfs_edit_finish(&edit)), NULL, false);
+    job->undone = result == 0;
+    tfs_edit_release(&edit);
+}

@@ -1,0 +1,304 @@
+/*
+ * The save changed on disk: reading it again when nothing of ours is lost by that, and the three
+ * ways out of a conflict when something would be. Run by the store's thread only.
+ */
+#include <errno.h>
+
+#include "fs/store_state.h"
+
+static const char conflict_sentence[] =
+    "the save was changed by another program while edits were pending, and nothing was written: "
+    "unmount to get the edits as files, or mount with conflict=mine or conflict=theirs";
+
+static void tell(struct tfs_store *store, const char *text)
+{
+    if (store->client.message != NULL)
+        store->client.message(store->client.arg, store, text);
+}
+
+static void turned(struct tfs_store *store)
+{
+    if (store->client.turned != NULL)
+        store->client.turned(store->client.arg, store);
+}
+
+static void outdate(struct tfs_store *store)
+{
+    if (store->client.outdate != NULL)
+        store->client.outdate(store->client.arg, store);
+}
+
+static int set_aside(struct tfs_store *store, const struct tfs_doc *theirs)
+{
+    if (!tfs_store_differs(store) || store->client.set_aside == NULL)
+        return 0;
+    return store->client.set_aside(store->client.arg, store, theirs, store->shown);
+}
+
+/* 1: it can be read again, having been broken. */
+static int reload(struct tfs_store *store, struct tfs_error *err)
+{
+    /* Slots that edits gave out since must not be given to other chunks. */
+    int result = tfs_doc_reserve_slots(&store->save->doc, store->key_count, err);
+    if (result == 0)
+        result = store->save->container->reload(store->save, err);
+    bool was_broken = store->broken != 0;
+    if (result != -ENOMEM)
+        store->broken = result;
+    if (result == 0) {
+        pthread_mutex_lock(&store->lock);
+        store->st = store->save->st;
+        pthread_mutex_unlock(&store->lock);
+    }
+    return result == 0 && was_broken ? 1 : result;
+}
+
+int tfs_store_show_saved(struct tfs_store *store, struct tfs_error *err)
+{
+    store->unshown = true;
+    if (tfs_store_reserve(store, store->save->doc, err) < 0)
+        return err->code;
+    tfs_store_publish(store, tfs_doc_ref(store->save->doc), NULL, true);
+    store->unshown = false;
+    return 0;
+}
+
+/* Reads what is on disk now into save->doc. What cannot be read is told once. */
+static int read_theirs(struct tfs_store *store, struct tfs_error *err)
+{
+    bool was_broken = store->broken != 0;
+    int result = reload(store, err);
+    if (result == -ENOMEM)
+        return result;
+    if (result < 0 && !was_broken)
+        tfs_store_log(store, err);
+    if (result > 0 || (result < 0 && !was_broken))
+        turned(store);
+    return result < 0 ? -EIO : 0;
+}
+
+static void tell_reading(struct tfs_store *store)
+{
+    tell(store, "changed by another program, read again");
+}
+
+void tfs_store_mend(struct tfs_store *store)
+{
+    struct tfs_error ignored = {0};
+    if (store->broken == 0)
+        return;
+    pthread_mutex_lock(&store->io);
+    bool same = store->save->container->changed(store->save, &ignored) == 0;
+    pthread_mutex_unlock(&store->io);
+    if (!same)
+        return;
+    store->broken = 0;
+    turned(store);
+    tell(store, "can be read again");
+}
+
+/* Shows what is on disk now. */
+static int take_theirs(struct tfs_store *store, struct tfs_error *err)
+{
+    int result = read_theirs(store, err);
+    if (result < 0)
+        return result;
+    if (tfs_store_show_saved(store, err) < 0)
+        return err->code;
+    tell_reading(store);
+    return 0;
+}
+
+/* ---- our edits onto theirs ------------------------------------------------------------------- */
+
+struct rebasing {
+    struct tfs_store *store;
+    struct tfs_edit *edit;
+    struct tfs_error *err;
+};
+
+static int fail_misfit(struct tfs_error *err)
+{
+    return tfs_fail(err, -ESTALE,
+                    "the save was changed by another program, and is laid out otherwise now: our "
+                    "edits do not fit it");
+}
+
+static bool fits(const struct rebasing *r, const struct tfs_chunk *chunk)
+{
+    const struct tfs_tree *tree = r->store->save->tree;
+    return tree->fits == NULL || tree->fits(r->store->shown, r->edit->base, chunk);
+}
+
+static int rebase_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct rebasing *r = arg;
+    if (!fits(r, after != NULL ? after : before))
+        return fail_misfit(r->err);
+    if (after == NULL) {
+        if (tfs_doc_find(tfs_edit_doc(r->edit), before->key) == NULL)
+            return 0;
+        return tfs_edit_remove(r->edit, before->key, r->err);
+    }
+    return tfs_edit_put(r->edit, after, r->err);
+}
+
+static int rebase_parts(struct rebasing *r, const struct tfs_doc *old)
+{
+    const struct tfs_doc *ours = r->store->shown;
+    for (unsigned i = 0; i < TFS_PARTS; i++) {
+        if (old->parts[i] == ours->parts[i])
+            continue;
+        if (!fits(r, NULL))
+            return fail_misfit(r->err);
+        tfs_edit_part(r->edit, i, ours->parts[i]);
+    }
+    return 0;
+}
+
+/* The document that was read again, with what differs between `old` and ours. */
+static int rebase(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc **doc,
+                  struct tfs_error *err)
+{
+    struct tfs_edit edit;
+    struct rebasing r = {store, &edit, err};
+    int result = tfs_edit_open(store->save->doc, &edit, err);
+    if (result < 0)
+        return result;
+    tfs_edit_keep_slots(&edit, store->key_count);
+    result = tfs_doc_diff(old, store->shown, rebase_chunk, &r);
+    if (result == 0)
+        result = rebase_parts(&r, old);
+    if (result == 0)
+        *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return result;
+}
+
+int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
+                     struct tfs_error *err)
+{
+    struct tfs_doc *doc = NULL;
+    if (store->save->doc->version == committed->version)
+        return 0;
+    if (store->shown == committed)
+        return tfs_store_show_saved(store, err);
+    store->unshown = true;
+    if (rebase(store, committed, &doc, err) < 0 || tfs_store_reserve(store, doc, err) < 0) {
+        tfs_doc_unref(doc);
+        return err->code;
+    }
+    tfs_store_publish(store, doc, NULL, true);
+    store->unshown = false;
+    return 0;
+}
+
+/* Our edits are set aside, and what was read again is to be shown. */
+static int overrule(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc **doc)
+{
+    if (set_aside(store, old) < 0)
+        return -ENOMEM;
+    outdate(store);
+    *doc = tfs_doc_ref(store->save->doc);
+    return 0;
+}
+
+/* Puts our edited chunks onto the save as it is now. Where that cannot be, they are set aside as
+ * with `theirs`: they must never be written over a save that they were not made for. Without memory
+ * both stay as they are, and this is done again. */
+static int take_mine(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_doc *old = tfs_doc_ref(store->saved), *doc = NULL;
+    struct tfs_error memory = {0};
+    int result = reload(store, err);
+    bool read = result >= 0;
+    store->unshown = store->unshown || read;
+    if (result > 0)
+        turned(store);
+    if (!read && result != -ENOMEM)
+        result = err->code = -EIO; /* nothing is wrong with what the caller wrote */
+    if (read)
+        result = rebase(store, old, &doc, err);
+    if (read && result < 0 && result != -ENOMEM && overrule(store, old, &doc) < 0)
+        result = -ENOMEM;
+    if (doc != NULL && tfs_store_reserve(store, doc, &memory) < 0) {
+        result = -ENOMEM;
+    } else if (doc != NULL && result != -ENOMEM) {
+        tfs_store_publish(store, tfs_doc_ref(doc), NULL, true);
+        store->unshown = false;
+    }
+    if (result == -ENOMEM) {
+        tfs_error_reset(err);
+        tfs_fail_memory(err);
+    }
+    tfs_doc_unref(doc);
+    tfs_doc_unref(old);
+    if (result == 0)
+        tell(store, "changed by another program; our edits were put onto it");
+    return result;
+}
+
+/* Nothing yields to a save that is away, or cannot be read. */
+static int yield_to_theirs(struct tfs_store *store, struct tfs_error *err)
+{
+    bool accepted = tfs_store_differs(store);
+    int result = read_theirs(store, err);
+    if (result < 0)
+        return err->code = result;
+    store->unshown = true;
+    if (set_aside(store, store->saved) < 0)
+        return tfs_fail_memory(err);
+    outdate(store);
+    result = tfs_store_show_saved(store, err);
+    if (result == 0)
+        tell_reading(store);
+    if (result == 0 && accepted)
+        return tfs_fail(err, -ESTALE,
+                        "the save was changed by another program, and our edits gave way to it, as "
+                        "conflict=theirs says");
+    return result;
+}
+
+static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
+{
+    if (!editing)
+        return take_theirs(store, err);
+    switch (store->options.conflict) {
+    case TFS_CONFLICT_ASK:
+        return tfs_fail(err, -ESTALE, "%s", conflict_sentence);
+    case TFS_CONFLICT_MINE:
+        return take_mine(store, err);
+    case TFS_CONFLICT_THEIRS:
+        return yield_to_theirs(store, err);
+    }
+    return 0;
+}
+
+int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
+{
+    struct tfs_error ignored = {0};
+    if (editing && store->save->container->judges_changes && !store->unshown)
+        return 0;
+    pthread_mutex_lock(&store->io);
+    int result = 0;
+    /* With no edit of ours in the document, what was read last can be shown at any time. */
+    if (store->unshown && !tfs_store_differs(store))
+        result = tfs_store_show_saved(store, err);
+    if (result == 0 &&
+        (store->unshown || store->save->container->changed(store->save, &ignored) != 0))
+        result = resolve(store, editing, err);
+    pthread_mutex_unlock(&store->io);
+    return result;
+}
+
+int tfs_store_settle_conflict(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_error why = *err;
+    tfs_error_reset(err);
+    if (store->options.conflict == TFS_CONFLICT_ASK)
+        return tfs_fail(err, -ESTALE, "%.150s; %s", why.text, conflict_sentence);
+    pthread_mutex_lock(&store->io);
+    int result = resolve(store, true, err);
+    pthread_mutex_unlock(&store->io);
+    return result;
+}

@@ -1,0 +1,78 @@
+/*
+ * What a store is made of. Private to its files, each of which calls only those before it:
+ *
+ *   store.c           snapshots, edits, publishing, taking edits back
+ *   store_conflict.c  changes of the save by other programs
+ *   store_thread.c    the queue, commits, opening and closing
+ *
+ * Invariants:
+ *  1. `lock` guards the fields below it; nothing is called while it is held. The thread alone
+ *     changes `shown` and `saved`, and so reads them without it.
+ *  2. `io` is held while the save's container is at work (commit, changed, reload); before `lock`.
+ *  3. `shown` and `saved` differ while edits wait for a commit.
+ *  4. A slot below `key_count` is never given to another chunk, whatever becomes of the edit that
+ *     gave it out.
+ */
+#ifndef TFS_FS_STORE_STATE_H
+#define TFS_FS_STORE_STATE_H
+
+#include <pthread.h>
+
+#include "fs/store.h"
+
+#define TFS_POLL_MS 1000
+
+struct tfs_store {
+    struct tfs_save *save;
+    struct tfs_store_options options;
+    struct tfs_store_client client;
+    _Atomic int broken; /* the save on disk cannot be read any more: negative errno */
+    pthread_mutex_t io;
+
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* the queue, `woken` or `stop` changed */
+    struct tfs_doc *shown, *saved;
+    struct tfs_key *keys; /* slot -> coordinate; group UINT32_MAX: gone */
+    uint32_t key_count;
+    struct stat st; /* of the save, as of the last reading or commit */
+    uint64_t commits;
+    struct tfs_job *queue, **queue_end;
+    bool woken, stop;
+
+    /* The thread's own. */
+    pthread_t thread;
+    bool started;
+    bool unshown;   /* save->doc was read, but could not be shown yet: nothing is edited before */
+    bool conflict;  /* the save changed under our edits, nobody decided yet, and the log says so */
+    bool overruled; /* accepted edits were set aside, and no barrier was told */
+    int64_t commit_deadline; /* monotonic ms; 0: none */
+    int64_t poll_deadline;
+};
+
+/* ---- store.c ---- */
+bool tfs_store_differs(const struct tfs_store *store); /* tfs_store_unsaved, by the thread */
+/* Makes room for the slots of a document, so that it can be published; or -ENOMEM. */
+int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err);
+/* Shows `doc` (takes the reference), for which there is room. */
+void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, const void *self, bool reread);
+/* Takes an edit back whose commit failed; it stays where later edits stand on it. */
+void tfs_store_undo(struct tfs_store *store, struct tfs_job *job);
+void tfs_store_log(struct tfs_store *store, const struct tfs_error *err);
+
+/* ---- store_conflict.c ---- */
+/* Shows save->doc, which was just read or written and is what is on disk; or remembers to. */
+int tfs_store_show_saved(struct tfs_store *store, struct tfs_error *err);
+/* `committed` is on disk. Where an equal document was read back in its place, that is what is
+ * saved; what is shown stands on it from now on. */
+int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
+                     struct tfs_error *err);
+/* Shows a save again that could not be read, where it is what it was: it was away for a moment. */
+void tfs_store_mend(struct tfs_store *store);
+/* Looks at the save on disk. `editing`: there are edits that a reload would lose. 0 go on;
+ * -ESTALE. */
+int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err);
+/* A commit was answered ESTALE, by a container that looks at changes itself; `err` says why. What
+ * the options say to that is done: 0 the edits can be committed now; or negative. */
+int tfs_store_settle_conflict(struct tfs_store *store, struct tfs_error *err);
+
+#endif

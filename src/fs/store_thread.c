@@ -1,0 +1,406 @@
+/*
+ * The store's thread: takes all jobs that are queued, applies them one after another, commits once
+ * for all of them and hands them back. No other thread ever waits for the disk.
+ *
+ * What "saved" means, whoever asks:
+ *   1. `saved` is the document of the last commit that succeeded to its very end (base/replace.c
+ *      step 10, or COMMIT of a database with synchronous=EXTRA), or what was read when the save was
+ *      opened or read again. A commit that fails in its last sync does not move it;
+ *   2. everything shown and not in `saved` is unsaved, and one commit saves all of it: closers that
+ *      come together share a commit, and each is answered after that commit;
+ *   3. FLUSH of a handle that wrote, RENAME, MKDIR and RMDIR are answered 0 only with nothing
+ *      unsaved (with commit=N: once accepted); FSYNC, of any handle and in every mode, the same. A
+ *      commit that failed answers all who waited for it, and the next one who asks tries again;
+ *   4. only a document that its writer ended is checked: at FLUSH, FSYNC or RENAME, or when the
+ * last writer is gone.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "fs/store_state.h"
+
+void tfs_store_submit(struct tfs_store *store, struct tfs_job *job)
+{
+    pthread_mutex_lock(&store->lock);
+    *store->queue_end = job;
+    store->queue_end = &job->next;
+    pthread_cond_signal(&store->work);
+    pthread_mutex_unlock(&store->lock);
+}
+
+void tfs_store_wake(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    store->woken = true;
+    pthread_cond_signal(&store->work);
+    pthread_mutex_unlock(&store->lock);
+}
+
+/* ---- committing ------------------------------------------------------------------------------ */
+
+static void set_saved(struct tfs_store *store, struct tfs_doc *doc)
+{
+    pthread_mutex_lock(&store->lock);
+    tfs_doc_unref(store->saved);
+    store->saved = tfs_doc_ref(doc);
+    store->commits++;
+    store->st = store->save->st;
+    pthread_mutex_unlock(&store->lock);
+    store->commit_deadline = 0;
+    store->conflict = false;
+}
+
+static int commit(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_error ignored = {0};
+    pthread_mutex_lock(&store->io);
+    struct tfs_doc *doc = tfs_doc_ref(store->shown);
+    int result = store->save->container->commit(store->save, doc, err);
+    if (result == 0) {
+        set_saved(store, doc);
+        /* What is written stays written if that has to wait. */
+        (void)tfs_store_follow(store, doc, &ignored);
+    }
+    tfs_doc_unref(doc);
+    pthread_mutex_unlock(&store->io);
+    return result;
+}
+
+/* Must this job wait until the save is on disk? */
+static bool wants_commit(const struct tfs_store *store, const struct tfs_job *job)
+{
+    return job->barrier || (store->options.commit_seconds == 0 && (job->edited || job->saves));
+}
+
+static int64_t next_commit(const struct tfs_store *store)
+{
+    return tfs_now_ms() + (int64_t)store->options.commit_seconds * 1000;
+}
+
+static bool batch_wants_commit(struct tfs_store *store, const struct tfs_job *jobs, bool last)
+{
+    if (!tfs_store_differs(store)) {
+        store->commit_deadline = 0; /* what was staged has been set aside */
+        return false;
+    }
+    bool edited = false;
+    for (const struct tfs_job *job = jobs; job != NULL; job = job->next) {
+        if (wants_commit(store, job))
+            return true;
+        edited = edited || job->edited;
+    }
+    if (edited && store->commit_deadline == 0)
+        store->commit_deadline = next_commit(store);
+    return last || (store->commit_deadline != 0 && store->commit_deadline <= tfs_now_ms());
+}
+
+/* After a conflict nothing is left to be saved when our edits were set aside. */
+static void note_overruled(struct tfs_store *store, int conflict)
+{
+    store->overruled = store->overruled || (conflict == -ESTALE && !tfs_store_differs(store));
+}
+
+static void note_failure(struct tfs_store *store, int result, const struct tfs_error *err)
+{
+    if (result != -ESTALE || !store->conflict)
+        tfs_store_log(store, err);
+    store->conflict = store->conflict || (result == -ESTALE && tfs_store_differs(store));
+    note_overruled(store, result);
+    store->commit_deadline = store->options.commit_seconds > 0 ? next_commit(store) : 0;
+}
+
+/* Makes what is shown durable, if this batch has to: 0, or what all who asked for it are told. */
+static int make_durable(struct tfs_store *store, const struct tfs_job *jobs, bool last)
+{
+    struct tfs_error err = {0};
+    if (!batch_wants_commit(store, jobs, last))
+        return 0;
+    int result = tfs_store_look(store, true, &err);
+    if (result == 0 && tfs_store_differs(store))
+        result = commit(store, &err);
+    if (result == -ESTALE && store->save->container->judges_changes) {
+        result = tfs_store_settle_conflict(store, &err);
+        if (result == 0 && tfs_store_differs(store))
+            result = commit(store, &err);
+    }
+    if (result < 0)
+        note_failure(store, result, &err);
+    return result;
+}
+
+/* ---- one batch ------------------------------------------------------------------------------- */
+
+/* An edit of what is shown would take back what others wrote. */
+static int apply_job(struct tfs_store *store, struct tfs_job *job, bool last)
+{
+    if (store->unshown)
+        return -ENOMEM;
+    return job->kind->apply != NULL ? job->kind->apply(job, last) : 0;
+}
+
+/* Neither a save that is no longer there is "on disk", nor edits that were set aside since their
+ * close said 0: the next barrier tells, and all that are in one batch with it. */
+static int result_of_barrier(const struct tfs_store *store, int outside)
+{
+    return outside == 0 && store->overruled ? -ESTALE : outside;
+}
+
+static bool is_editing(struct tfs_store *store, const struct tfs_job *jobs)
+{
+    bool editing = tfs_store_differs(store);
+    for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
+        editing = editing || job->undo;
+    return editing ||
+           (store->client.is_editing != NULL && store->client.is_editing(store->client.arg, store));
+}
+
+static void apply_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
+{
+    struct tfs_error err = {0};
+    tfs_store_mend(store);
+    bool editing = is_editing(store, jobs);
+    /* With edits under way the commit decides what to do about a changed save, but for `theirs` and
+     * `mine`, which must be settled before the edits are put on a document. */
+    int outside = 0;
+    if (!editing || store->options.conflict != TFS_CONFLICT_ASK || store->unshown)
+        outside = tfs_store_look(store, editing, &err);
+    if (outside < 0 && err.text[0] != '\0' && !store->conflict)
+        tfs_store_log(store, &err);
+    note_overruled(store, outside);
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
+        job->result = apply_job(store, job, last);
+        if (job->result == 0 && job->barrier)
+            job->result = result_of_barrier(store, outside);
+    }
+}
+
+static void finish_job(struct tfs_store *store, struct tfs_job *job, int committed)
+{
+    if (job->result == 0 && committed < 0 && wants_commit(store, job)) {
+        job->result = committed;
+        if (job->undo && tfs_store_differs(store)) /* else the edit is in the document no more */
+            tfs_store_undo(store, job);
+    }
+    if (job->kind->settle != NULL)
+        job->kind->settle(job);
+}
+
+/* Jobs that turned out to have to wait are in the queue again, before those that came since.
+ * Returns the others. */
+static struct tfs_job *put_back(struct tfs_store *store, struct tfs_job *jobs)
+{
+    struct tfs_job *done = NULL, **done_end = &done, *waiting = NULL, **waiting_end = &waiting;
+    for (struct tfs_job *job = jobs, *next; job != NULL; job = next) {
+        struct tfs_job ***end = job->result == TFS_JOB_WAITS ? &waiting_end : &done_end;
+        next = job->next;
+        job->next = NULL;
+        **end = job;
+        *end = &job->next;
+    }
+    if (waiting != NULL) {
+        pthread_mutex_lock(&store->lock);
+        *waiting_end = store->queue;
+        if (store->queue == NULL)
+            store->queue_end = waiting_end;
+        store->queue = waiting;
+        pthread_mutex_unlock(&store->lock);
+    }
+    return done;
+}
+
+static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
+{
+    apply_batch(store, jobs, last);
+    jobs = put_back(store, jobs);
+    int committed = make_durable(store, jobs, last);
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
+        finish_job(store, job, committed);
+        store->overruled = store->overruled && !(job->barrier && job->result == -ESTALE);
+    }
+    if (store->client.answer != NULL)
+        store->client.answer(store->client.arg, store, jobs);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+/* The jobs that need not wait; all at the end. */
+static struct tfs_job *take_jobs(struct tfs_store *store, bool all)
+{
+    struct tfs_job *batch = NULL, **end = &batch, **at = &store->queue;
+    int64_t now = tfs_now_ms();
+    while (*at != NULL) {
+        struct tfs_job *job = *at;
+        if (!all && job->until > now) {
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        job->next = NULL;
+        job->until = 0;
+        *end = job;
+        end = &job->next;
+    }
+    store->queue_end = at;
+    return batch;
+}
+
+/* When the queue has something to do: 1 at once, 0 not known. */
+static int64_t queue_deadline(struct tfs_store *store)
+{
+    int64_t deadline = 0;
+    for (struct tfs_job *job = store->queue; job != NULL; job = job->next) {
+        if (store->woken)
+            job->until = 0;
+        deadline = tfs_sooner(deadline, job->until != 0 ? job->until : 1);
+    }
+    store->woken = false;
+    return deadline;
+}
+
+/* Waits until `deadline`, for a job or for the end; for nothing more when it was woken. Returns the
+ * jobs to do. */
+static struct tfs_job *wait_for_jobs(struct tfs_store *store, int64_t deadline, bool *last)
+{
+    pthread_mutex_lock(&store->lock);
+    for (bool woken = false; !store->stop && !woken; woken = store->woken) {
+        int64_t until = tfs_sooner(deadline, queue_deadline(store));
+        if (until <= tfs_now_ms())
+            break;
+        struct timespec end = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
+        pthread_cond_timedwait(&store->work, &store->lock, &end);
+    }
+    (void)queue_deadline(store);
+    *last = store->stop;
+    struct tfs_job *jobs = *last ? NULL : take_jobs(store, false);
+    pthread_mutex_unlock(&store->lock);
+    return jobs;
+}
+
+static int64_t tick(struct tfs_store *store, bool last)
+{
+    return store->client.tick != NULL ? store->client.tick(store->client.arg, store, last) : 0;
+}
+
+/* Is it time to look at the save, or to write it, though there is nothing else to do? */
+static bool is_due(struct tfs_store *store)
+{
+    int64_t now = tfs_now_ms();
+    bool poll = store->poll_deadline <= now;
+    if (poll)
+        store->poll_deadline = now + TFS_POLL_MS;
+    return poll || (store->commit_deadline != 0 && store->commit_deadline <= now);
+}
+
+static void run_last(struct tfs_store *store)
+{
+    (void)tick(store, true);
+    pthread_mutex_lock(&store->lock);
+    struct tfs_job *jobs = take_jobs(store, true);
+    pthread_mutex_unlock(&store->lock);
+    run_batch(store, jobs, true);
+}
+
+static void *run(void *arg)
+{
+    struct tfs_store *store = arg;
+    bool last = false;
+    while (!last) {
+        int64_t next = tfs_sooner(tick(store, false), store->commit_deadline);
+        struct tfs_job *jobs = wait_for_jobs(store, tfs_sooner(next, store->poll_deadline), &last);
+        bool due = is_due(store);
+        if (!last && (jobs != NULL || due))
+            run_batch(store, jobs, false);
+    }
+    run_last(store);
+    return NULL;
+}
+
+int tfs_store_start(struct tfs_store *store)
+{
+    store->poll_deadline = tfs_now_ms() + TFS_POLL_MS;
+    int result = -pthread_create(&store->thread, NULL, run, store);
+    store->started = result == 0;
+    return result;
+}
+
+void tfs_store_stop(struct tfs_store *store)
+{
+    if (!store->started)
+        return;
+    pthread_mutex_lock(&store->lock);
+    store->stop = true;
+    pthread_cond_signal(&store->work);
+    pthread_mutex_unlock(&store->lock);
+    pthread_join(store->thread, NULL);
+    store->started = false;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static int init_locks(struct tfs_store *store)
+{
+    pthread_condattr_t monotonic;
+    int result = pthread_condattr_init(&monotonic);
+    if (result != 0)
+        return -result;
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&store->io, NULL);
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_cond_init(&store->work, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return 0;
+}
+
+int tfs_store_open(struct tfs_save *save, const struct tfs_store_options *options,
+                   const struct tfs_store_client *client, struct tfs_store **out,
+                   struct tfs_error *err)
+{
+    struct tfs_store *store = calloc(1, sizeof(*store));
+    if (store == NULL || init_locks(store) < 0) {
+        free(store);
+        return tfs_fail_memory(err);
+    }
+    store->save = save;
+    store->st = save->st;
+    store->options = *options;
+    store->options.read_only = options->read_only || save->read_only != NULL;
+    if (client != NULL)
+        store->client = *client;
+    store->queue_end = &store->queue;
+    store->shown = tfs_doc_ref(save->doc);
+    store->saved = tfs_doc_ref(save->doc);
+    const struct tfs_publication first = {tfs_doc_ref(store->shown), store->shown, NULL, true};
+    int result = tfs_store_reserve(store, save->doc, err);
+    if (result == 0)
+        tfs_store_show(store, &first);
+    tfs_doc_unref(first.before);
+    if (result < 0) {
+        store->save = NULL; /* stays the caller's */
+        tfs_store_close(store);
+        return result;
+    }
+    *out = store;
+    return 0;
+}
+
+void tfs_store_give_back(struct tfs_store *store)
+{
+    store->save = NULL;
+}
+
+void tfs_store_close(struct tfs_store *store)
+{
+    if (store == NULL)
+        return;
+    tfs_store_stop(store);
+    tfs_doc_unref(store->shown);
+    tfs_doc_unref(store->saved);
+    if (store->save != NULL)
+        tfs_save_close(store->save);
+    free(store->keys);
+    pthread_cond_destroy(&store->work);
+    pthread_mutex_destroy(&store->lock);
+    pthread_mutex_destroy(&store->io);
+    free(store);
+}

@@ -1,0 +1,154 @@
+/*
+ * The states of a draft: every event in every state, and the walks that commit points make.
+ */
+#include "unit.h"
+
+#include <string.h>
+
+#include "fs/draft.h"
+
+#define STATES 6
+#define EVENTS 6
+
+static struct tfs_draft *draft;
+
+static void setup(void)
+{
+    draft = tfs_draft_create(tfs_span_of("shown"));
+    ck_assert_ptr_nonnull(draft);
+}
+
+static void teardown(void)
+{
+    tfs_draft_free(draft);
+}
+
+/* One row a state; what each event makes of it, -1: it means nothing there. */
+static const int table[STATES][EVENTS] = {
+    /*                     WRITE              CHECK               ACCEPT              REFUSE
+                           DEFER              OUTDATE */
+    [TFS_DRAFT_CLEAN] = {TFS_DRAFT_WRITTEN, -1, -1, -1, -1, -1},
+    [TFS_DRAFT_WRITTEN] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, TFS_DRAFT_OUTDATED},
+    [TFS_DRAFT_CHECKING] = {TFS_DRAFT_WRITTEN, -1, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REFUSED,
+                            TFS_DRAFT_WRITTEN, -1},
+    [TFS_DRAFT_ACCEPTED] = {TFS_DRAFT_WRITTEN, -1, -1, -1, -1, -1},
+    [TFS_DRAFT_REFUSED] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, TFS_DRAFT_OUTDATED},
+    [TFS_DRAFT_OUTDATED] = {TFS_DRAFT_OUTDATED, -1, -1, -1, -1, -1},
+};
+
+/* Events that lead from CLEAN to a state. */
+static const int ways[STATES][4] = {
+    [TFS_DRAFT_CLEAN] = {-1},
+    [TFS_DRAFT_WRITTEN] = {TFS_DRAFT_WRITE, -1},
+    [TFS_DRAFT_CHECKING] = {TFS_DRAFT_WRITE, TFS_DRAFT_CHECK, -1},
+    [TFS_DRAFT_ACCEPTED] = {TFS_DRAFT_WRITE, TFS_DRAFT_CHECK, TFS_DRAFT_ACCEPT, -1},
+    [TFS_DRAFT_REFUSED] = {TFS_DRAFT_WRITE, TFS_DRAFT_CHECK, TFS_DRAFT_REFUSE, -1},
+    [TFS_DRAFT_OUTDATED] = {TFS_DRAFT_WRITE, TFS_DRAFT_OUTDATE, -1},
+};
+
+static void bring_to(enum tfs_draft_state state)
+{
+    teardown();
+    setup();
+    for (int i = 0; i < 4 && ways[state][i] >= 0; i++)
+        ck_assert(tfs_draft_take(draft, (enum tfs_draft_event)ways[state][i]));
+    ck_assert_int_eq(draft->state, state);
+}
+
+START_TEST(draft_takes_every_event_in_every_state_as_the_table_says)
+{
+    for (int state = 0; state < STATES; state++)
+        for (int event = 0; event < EVENTS; event++) {
+            int next = table[state][event];
+            bring_to((enum tfs_draft_state)state);
+            bool taken = tfs_draft_take(draft, (enum tfs_draft_event)event);
+            ck_assert_msg(taken == (next >= 0), "state %d, event %d", state, event);
+            ck_assert_msg((int)draft->state == (next >= 0 ? next : state), "state %d, event %d: %d",
+                          state, event, draft->state);
+            ck_assert_uint_eq(draft->bytes.size, 5);
+        }
+}
+END_TEST
+
+START_TEST(draft_has_something_to_check_until_it_is_accepted)
+{
+    static const bool unchecked[STATES] = {
+        [TFS_DRAFT_WRITTEN] = true, [TFS_DRAFT_REFUSED] = true, [TFS_DRAFT_OUTDATED] = true};
+    for (int state = 0; state < STATES; state++) {
+        bring_to((enum tfs_draft_state)state);
+        ck_assert_int_eq(tfs_draft_is_unchecked(draft), unchecked[state]);
+    }
+}
+END_TEST
+
+/* The answer is about the bytes before. */
+START_TEST(draft_written_to_during_a_check_is_checked_again)
+{
+    static const enum tfs_draft_event answers[] = {TFS_DRAFT_ACCEPT, TFS_DRAFT_REFUSE,
+                                                   TFS_DRAFT_DEFER};
+    for (int i = 0; i < 3; i++) {
+        bring_to(TFS_DRAFT_CHECKING);
+        ck_assert(tfs_draft_take(draft, TFS_DRAFT_WRITE));
+        ck_assert(!tfs_draft_take(draft, answers[i]));
+        ck_assert_int_eq(draft->state, TFS_DRAFT_WRITTEN);
+        ck_assert(tfs_draft_take(draft, TFS_DRAFT_CHECK));
+    }
+}
+END_TEST
+
+START_TEST(draft_that_was_refused_is_told_of_again_only_when_it_was_written_to)
+{
+    bring_to(TFS_DRAFT_REFUSED);
+    draft->told = true;
+    ck_assert(tfs_draft_take(draft, TFS_DRAFT_CHECK));
+    ck_assert(tfs_draft_take(draft, TFS_DRAFT_REFUSE));
+    ck_assert(draft->told);
+    ck_assert(tfs_draft_take(draft, TFS_DRAFT_WRITE));
+    ck_assert(!draft->told);
+}
+END_TEST
+
+START_TEST(draft_is_about_to_close_until_something_happens_to_it)
+{
+    bring_to(TFS_DRAFT_ACCEPTED);
+    draft->closing = true;
+    ck_assert(!tfs_draft_take(draft, TFS_DRAFT_CHECK));
+    ck_assert(draft->closing);
+    ck_assert(tfs_draft_take(draft, TFS_DRAFT_WRITE));
+    ck_assert(!draft->closing);
+}
+END_TEST
+
+START_TEST(draft_bytes_grow_and_shrink)
+{
+    ck_assert_int_eq(tfs_bytes_resize(&draft->bytes, 1 << 20), 0);
+    tfs_draft_write(draft, (1 << 20) - 3, tfs_span_of("end"));
+    ck_assert_int_eq(memcmp(draft->bytes.data, "shown\0", 6), 0);
+    ck_assert_int_eq(memcmp(draft->bytes.data + (1 << 20) - 3, "end", 3), 0);
+    ck_assert_int_eq(tfs_bytes_resize(&draft->bytes, 3), 0);
+    ck_assert_uint_eq(draft->bytes.size, 3);
+    ck_assert_uint_lt(draft->bytes.capacity, 1 << 19);
+    ck_assert_int_eq(memcmp(draft->bytes.data, "sho", 3), 0);
+}
+END_TEST
+
+static const TTest *const *const tests[] = {
+    &draft_takes_every_event_in_every_state_as_the_table_says,
+    &draft_has_something_to_check_until_it_is_accepted,
+    &draft_written_to_during_a_check_is_checked_again,
+    &draft_that_was_refused_is_told_of_again_only_when_it_was_written_to,
+    &draft_is_about_to_close_until_something_happens_to_it,
+    &draft_bytes_grow_and_shrink,
+};
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("draft");
+    TCase *c = unit_case(s, "draft");
+    tcase_add_checked_fixture(c, setup, teardown);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        tcase_add_test(c, *tests[i]);
+    return s;
+}
+
+UNIT_MAIN(suite)

@@ -1,0 +1,574 @@
+/*
+ * The store on the toy format, without names, inodes or FUSE: jobs, commits, taking edits back,
+ * slots, and saves that other programs change.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/toy_format.h"
+#include "fs/store.h"
+
+static struct tfs_save *save;
+static struct tfs_store *store;
+
+/* What the client was told; by the store's thread, read behind its answers. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t come;
+    int published, answered, logged, outdated, turned, ticks;
+    int aside_result;
+    char aside[64]; /* what was set aside of chunk 0_0_0 */
+    char message[TFS_ERROR_TEXT];
+    bool editing;
+} told;
+
+/* A job that sets a chunk of the toy save. */
+struct set_job {
+    struct tfs_job job;
+    int x;
+    const char *blob;
+    int waits;     /* times that it is not ready yet */
+    int *sequence; /* counts the jobs that were applied */
+    bool done;
+    int result;
+};
+
+static int apply_set(struct tfs_job *job, bool last)
+{
+    struct set_job *set = (struct set_job *)job;
+    struct tfs_error err = {0};
+    struct tfs_edit edit;
+    if (set->waits > 0 && !last) {
+        set->waits--;
+        job->until = INT64_MAX;
+        return TFS_JOB_WAITS;
+    }
+    if (set->sequence != NULL)
+        ++*set->sequence;
+    if (set->blob == NULL)
+        return 0;
+    int result = tfs_store_edit(store, &edit, &err);
+    if (result < 0)
+        return result;
+    result = toy_edit_set(&edit, set->x, set->blob, &err);
+    if (result == 0)
+        result = tfs_store_accept(store, &edit, NULL, job, &err);
+    tfs_edit_release(&edit);
+    return result;
+}
+
+static const struct tfs_job_kind set_kind = {.apply = apply_set};
+
+static void on_publish(void *arg, struct tfs_store *of, const struct tfs_publication *change)
+{
+    (void)arg;
+    ck_assert_ptr_ne(change->before, change->after);
+    told.published++;
+    tfs_store_show(of, change);
+}
+
+static bool on_editing(void *arg, struct tfs_store *of)
+{
+    (void)arg;
+    (void)of;
+    return told.editing;
+}
+
+static int on_set_aside(void *arg, struct tfs_store *of, const struct tfs_doc *theirs,
+                        const struct tfs_doc *ours)
+{
+    (void)arg;
+    (void)of;
+    (void)theirs;
+    strcpy(told.aside, toy_blob(ours, 0));
+    return told.aside_result;
+}
+
+static void on_outdate(void *arg, struct tfs_store *of)
+{
+    (void)arg;
+    (void)of;
+    told.outdated++;
+}
+
+static void on_turned(void *arg, struct tfs_store *of)
+{
+    (void)arg;
+    (void)of;
+    told.turned++;
+}
+
+static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+{
+    (void)arg;
+    (void)of;
+    pthread_mutex_lock(&told.lock);
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
+        struct set_job *set = (struct set_job *)job;
+        set->done = true;
+        set->result = job->result;
+        told.answered++;
+        tfs_job_release(job);
+    }
+    pthread_cond_broadcast(&told.come);
+    pthread_mutex_unlock(&told.lock);
+}
+
+static void on_log(void *arg, struct tfs_store *of, const struct tfs_error *err)
+{
+    (void)arg;
+    (void)of;
+    told.logged++;
+    snprintf(told.message, sizeof(told.message), "%s", err->text);
+}
+
+static void start(struct tfs_store_options options)
+{
+    const struct tfs_store_client client = {
+        .publish = on_publish,
+        .is_editing = on_editing,
+        .set_aside = on_set_aside,
+        .outdate = on_outdate,
+        .turned = on_turned,
+        .answer = on_answer,
+        .log = on_log,
+    };
+    struct tfs_error err = {0};
+    memset(&told, 0, sizeof(told));
+    pthread_mutex_init(&told.lock, NULL);
+    pthread_cond_init(&told.come, NULL);
+    save = toy_save_create();
+    ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
+    ck_assert_int_eq(tfs_store_start(store), 0);
+}
+
+static void setup(void)
+{
+    start((struct tfs_store_options){0});
+}
+
+static void restart(struct tfs_store_options options)
+{
+    tfs_store_close(store);
+    start(options);
+}
+
+static void teardown(void)
+{
+    toy_disk.fail = 0;
+    tfs_store_close(store);
+}
+
+static void submit(struct set_job *set)
+{
+    set->job.kind = &set_kind;
+    tfs_store_submit(store, &set->job);
+}
+
+static int answer_of(struct set_job *set)
+{
+    pthread_mutex_lock(&told.lock);
+    while (!set->done)
+        pthread_cond_wait(&told.come, &told.lock);
+    pthread_mutex_unlock(&told.lock);
+    return set->result;
+}
+
+static int set_chunk(int x, const char *blob)
+{
+    struct set_job set = {.x = x, .blob = blob};
+    submit(&set);
+    return answer_of(&set);
+}
+
+static int barrier(void)
+{
+    struct set_job sync = {.job.barrier = true};
+    submit(&sync);
+    return answer_of(&sync);
+}
+
+static void outside_change(int x, const char *blob)
+{
+    toy_disk.theirs = toy_doc_with(save->doc, x, blob);
+    toy_disk.changed = 1;
+}
+
+static const char *shown(int x)
+{
+    struct tfs_doc *doc = tfs_store_snapshot(store);
+    const char *blob = toy_blob(doc, x);
+    tfs_doc_unref(doc);
+    return blob;
+}
+
+/* ---- edits and commits ----------------------------------------------------------------------- */
+
+START_TEST(store_commits_an_edit_before_it_answers)
+{
+    ck_assert_int_eq(set_chunk(0, "new"), 0);
+    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "new");
+    ck_assert_str_eq(shown(0), "new");
+    ck_assert(!tfs_store_unsaved(store));
+    ck_assert_uint_eq(tfs_store_commits(store), 1);
+    ck_assert_int_eq(told.published, 1);
+}
+END_TEST
+
+START_TEST(store_publishes_nothing_for_an_edit_that_changes_nothing)
+{
+    ck_assert_int_eq(set_chunk(0, "zero"), 0);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(told.published, 0);
+}
+END_TEST
+
+static struct set_job held[3];
+
+static void submit_held(void)
+{
+    submit(&held[0]);
+    submit(&held[1]);
+}
+
+START_TEST(store_writes_the_save_once_for_jobs_that_come_together)
+{
+    held[0] = (struct set_job){.x = 0, .blob = "a"};
+    held[1] = (struct set_job){.x = 1, .blob = "b"};
+    toy_disk.during[TOY_COMMIT] = submit_held;
+    ck_assert_int_eq(set_chunk(-2, "c"), 0);
+    ck_assert_int_eq(answer_of(&held[0]), 0);
+    ck_assert_int_eq(answer_of(&held[1]), 0);
+    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "a");
+    ck_assert_str_eq(toy_blob(save->doc, 1), "b");
+}
+END_TEST
+
+START_TEST(store_snapshot_never_changes)
+{
+    struct tfs_doc *before = tfs_store_snapshot(store);
+    uint64_t version = before->version;
+    uint32_t next_slot = before->next_slot;
+    ck_assert_int_eq(set_chunk(0, "new"), 0);
+    ck_assert_int_eq(set_chunk(9, "nine"), 0);
+    outside_change(1, "theirs");
+    ck_assert_int_eq(barrier(), 0);
+    ck_assert_str_eq(toy_blob(before, 0), "zero");
+    ck_assert_str_eq(toy_blob(before, 9), "");
+    ck_assert_uint_eq(before->version, version);
+    ck_assert_uint_eq(before->next_slot, next_slot);
+    tfs_doc_unref(before);
+}
+END_TEST
+
+START_TEST(store_stages_edits_until_a_barrier)
+{
+    restart((struct tfs_store_options){.commit_seconds = 3600});
+    ck_assert_int_eq(set_chunk(0, "staged"), 0);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert(tfs_store_unsaved(store));
+    ck_assert_str_eq(shown(0), "staged");
+    ck_assert_int_eq(barrier(), 0);
+    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_int_eq(set_chunk(0, "last"), 0);
+    tfs_store_stop(store);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "last");
+}
+END_TEST
+
+START_TEST(store_keeps_an_edit_that_could_not_be_written_and_writes_it_later)
+{
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(set_chunk(0, "later"), -ENOSPC);
+    ck_assert_str_eq(shown(0), "later");
+    ck_assert_str_eq(toy_blob(save->doc, 0), "zero");
+    ck_assert_int_eq(told.logged, 1);
+    toy_disk.fail = 0;
+    ck_assert_int_eq(barrier(), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "later");
+}
+END_TEST
+
+START_TEST(store_tells_a_close_that_the_edit_of_another_could_not_be_written)
+{
+    toy_disk.fail = -EIO;
+    ck_assert_int_eq(set_chunk(0, "later"), -EIO);
+    struct set_job close = {.job.saves = true};
+    submit(&close);
+    ck_assert_int_eq(answer_of(&close), -EIO);
+    struct set_job look = {.x = 0};
+    submit(&look);
+    ck_assert_int_eq(answer_of(&look), 0);
+}
+END_TEST
+
+/* ---- taking edits back ----------------------------------------------------------------------- */
+
+START_TEST(store_takes_an_operation_back_that_could_not_be_written)
+{
+    struct set_job make = {.job.undo = true, .x = 5, .blob = "five"};
+    toy_disk.fail = -ENOSPC;
+    submit(&make);
+    ck_assert_int_eq(answer_of(&make), -ENOSPC);
+    ck_assert_str_eq(shown(5), "");
+    ck_assert(!tfs_store_unsaved(store));
+}
+END_TEST
+
+START_TEST(store_takes_an_operation_back_from_under_a_later_edit)
+{
+    held[0] = (struct set_job){.job.undo = true, .x = 5, .blob = "five"};
+    held[1] = (struct set_job){.x = 0, .blob = "kept"};
+    toy_disk.during[TOY_COMMIT] = submit_held;
+    ck_assert_int_eq(set_chunk(1, "first"), 0);
+    ck_assert_int_eq(answer_of(&held[0]), 0);
+    toy_disk.fail = -ENOSPC;
+    held[0] = (struct set_job){.job.undo = true, .x = 6, .blob = "six"};
+    held[1] = (struct set_job){.x = 0, .blob = "later"};
+    toy_disk.during[TOY_COMMIT] = submit_held;
+    ck_assert_int_eq(set_chunk(1, "second"), -ENOSPC);
+    ck_assert_int_eq(answer_of(&held[0]), -ENOSPC);
+    ck_assert_int_eq(answer_of(&held[1]), -ENOSPC);
+    ck_assert_str_eq(shown(5), "five");
+    ck_assert_str_eq(shown(6), "");
+    ck_assert_str_eq(shown(0), "later");
+}
+END_TEST
+
+static uint32_t slot_of(int x)
+{
+    struct tfs_doc *doc = tfs_store_snapshot(store);
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, (struct tfs_key){.x = x});
+    uint32_t slot = chunk != NULL ? chunk->slot : TFS_SLOT_NONE;
+    tfs_doc_unref(doc);
+    return slot;
+}
+
+/* Its id may still be known. */
+START_TEST(store_gives_the_slot_of_an_undone_chunk_to_no_other)
+{
+    struct set_job make = {.job.undo = true, .x = 5, .blob = "five"};
+    struct tfs_key key;
+    uint32_t slots = tfs_store_slots(store);
+    toy_disk.fail = -ENOSPC;
+    submit(&make);
+    ck_assert_int_eq(answer_of(&make), -ENOSPC);
+    toy_disk.fail = 0;
+    ck_assert(!tfs_store_key(store, slots, &key));
+    ck_assert_int_eq(set_chunk(6, "six"), 0);
+    ck_assert_uint_eq(slot_of(6), slots + 1);
+    ck_assert(tfs_store_key(store, slots + 1, &key));
+    ck_assert_int_eq(key.x, 6);
+    ck_assert(!tfs_store_key(store, slots, &key));
+}
+END_TEST
+
+START_TEST(store_gives_the_slot_of_an_undone_chunk_to_none_that_comes_from_outside)
+{
+    struct set_job make = {.job.undo = true, .x = 5, .blob = "five"};
+    uint32_t slots = tfs_store_slots(store);
+    toy_disk.fail = -ENOSPC;
+    submit(&make);
+    ck_assert_int_eq(answer_of(&make), -ENOSPC);
+    toy_disk.fail = 0;
+    outside_change(7, "theirs");
+    ck_assert_int_eq(barrier(), 0);
+    ck_assert_str_eq(shown(7), "theirs");
+    ck_assert_uint_eq(slot_of(7), slots + 1);
+}
+END_TEST
+
+/* ---- jobs that wait -------------------------------------------------------------------------- */
+
+START_TEST(store_runs_a_waiting_job_when_it_is_woken)
+{
+    int sequence = 0;
+    struct set_job waiting = {.x = 0, .blob = "after", .waits = 1, .sequence = &sequence};
+    submit(&waiting);
+    ck_assert_int_eq(barrier(), 0); /* others do not wait for it */
+    ck_assert_int_eq(sequence, 0);
+    tfs_store_wake(store);
+    ck_assert_int_eq(answer_of(&waiting), 0);
+    ck_assert_str_eq(shown(0), "after");
+}
+END_TEST
+
+START_TEST(store_lets_nothing_wait_at_the_end)
+{
+    struct set_job waiting = {.x = 0, .blob = "last", .waits = 100};
+    submit(&waiting);
+    ck_assert_int_eq(barrier(), 0);
+    tfs_store_stop(store);
+    ck_assert(waiting.done);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "last");
+}
+END_TEST
+
+/* ---- other programs -------------------------------------------------------------------------- */
+
+START_TEST(store_reads_a_changed_save_again_when_nothing_is_lost_by_it)
+{
+    outside_change(0, "theirs");
+    ck_assert(!tfs_store_current(store));
+    ck_assert_int_eq(barrier(), 0);
+    ck_assert_str_eq(shown(0), "theirs");
+    ck_assert(tfs_store_current(store));
+}
+END_TEST
+
+START_TEST(store_asks_when_something_is_being_written)
+{
+    told.editing = true;
+    outside_change(1, "theirs");
+    ck_assert_int_eq(set_chunk(0, "ours"), -ESTALE);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_str_eq(shown(0), "ours");
+    ck_assert_str_eq(shown(1), "one|note");
+    ck_assert_ptr_nonnull(strstr(told.message, "conflict=mine"));
+    tfs_doc_unref(toy_disk.theirs);
+}
+END_TEST
+
+START_TEST(store_sets_our_edits_aside_for_theirs_and_tells_the_next_barrier)
+{
+    restart((struct tfs_store_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 3600});
+    ck_assert_int_eq(set_chunk(0, "ours"), 0);
+    outside_change(0, "theirs");
+    ck_assert_int_eq(barrier(), -ESTALE);
+    ck_assert_str_eq(told.aside, "ours");
+    ck_assert_int_eq(told.outdated, 1);
+    ck_assert_str_eq(shown(0), "theirs");
+    ck_assert_int_eq(barrier(), 0);
+}
+END_TEST
+
+/* Nothing is edited before what was read is shown. */
+START_TEST(store_edits_nothing_while_our_edits_could_not_be_set_aside)
+{
+    restart((struct tfs_store_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 3600});
+    ck_assert_int_eq(set_chunk(0, "ours"), 0);
+    told.aside_result = -ENOMEM;
+    outside_change(0, "theirs");
+    ck_assert_int_eq(barrier(), -ENOMEM);
+    ck_assert_str_eq(shown(0), "ours");
+    ck_assert_int_eq(toy_disk.commits, 0);
+    outside_change(0, "theirs"); /* is there to be read again */
+    ck_assert_int_eq(set_chunk(1, "more"), -ENOMEM);
+    ck_assert_str_eq(shown(1), "one|note");
+    outside_change(0, "theirs");
+    told.aside_result = 0;
+    ck_assert_int_eq(barrier(), -ESTALE);
+    ck_assert_str_eq(shown(0), "theirs");
+}
+END_TEST
+
+START_TEST(store_puts_our_edits_onto_theirs)
+{
+    restart((struct tfs_store_options){.conflict = TFS_CONFLICT_MINE, .commit_seconds = 3600});
+    ck_assert_int_eq(set_chunk(0, "ours"), 0);
+    outside_change(1, "theirs");
+    ck_assert_int_eq(barrier(), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "ours");
+    ck_assert_str_eq(toy_blob(save->doc, 1), "theirs");
+}
+END_TEST
+
+START_TEST(store_says_that_a_save_cannot_be_read_and_that_it_can_again)
+{
+    toy_disk.changed = 1;
+    ck_assert_int_eq(barrier(), -EIO);
+    ck_assert_int_lt(tfs_store_broken(store), 0);
+    ck_assert_int_eq(told.turned, 1);
+    struct tfs_doc *theirs = toy_doc_with(save->doc, 0, "theirs");
+    toy_disk.theirs = theirs;
+    ck_assert_int_eq(barrier(), 0);
+    ck_assert_int_eq(tfs_store_broken(store), 0);
+    ck_assert_int_eq(told.turned, 2);
+    ck_assert_str_eq(shown(0), "theirs");
+}
+END_TEST
+
+/* ---- many threads ---------------------------------------------------------------------------- */
+
+static void *edit_often(void *arg)
+{
+    static const char *const texts[] = {"a", "b", "c"};
+    for (int i = 0; i < 200; i++)
+        if (set_chunk(*(int *)arg, texts[i % 3]) != 0)
+            return "an edit failed";
+    return NULL;
+}
+
+static void *read_often(void *arg)
+{
+    struct tfs_key key;
+    (void)arg;
+    for (int i = 0; i < 2000; i++) {
+        struct tfs_doc *doc = tfs_store_snapshot(store);
+        bool whole = doc->count >= 3 && tfs_store_key(store, 0, &key);
+        tfs_doc_unref(doc);
+        (void)tfs_store_current(store);
+        if (!whole)
+            return "a snapshot is not whole";
+    }
+    return NULL;
+}
+
+START_TEST(store_serves_many_threads)
+{
+    static int chunks[] = {0, 1, 7};
+    pthread_t threads[6];
+    for (int i = 0; i < 6; i++)
+        pthread_create(&threads[i], NULL, i < 3 ? edit_often : read_often, &chunks[i % 3]);
+    for (int i = 0; i < 6; i++) {
+        void *failure;
+        pthread_join(threads[i], &failure);
+        ck_assert_ptr_null(failure);
+    }
+    tfs_store_stop(store);
+    ck_assert_str_eq(toy_blob(save->doc, 7), "b");
+}
+END_TEST
+
+static const TTest *const *const tests[] = {
+    &store_commits_an_edit_before_it_answers,
+    &store_publishes_nothing_for_an_edit_that_changes_nothing,
+    &store_writes_the_save_once_for_jobs_that_come_together,
+    &store_snapshot_never_changes,
+    &store_stages_edits_until_a_barrier,
+    &store_keeps_an_edit_that_could_not_be_written_and_writes_it_later,
+    &store_tells_a_close_that_the_edit_of_another_could_not_be_written,
+    &store_takes_an_operation_back_that_could_not_be_written,
+    &store_takes_an_operation_back_from_under_a_later_edit,
+    &store_gives_the_slot_of_an_undone_chunk_to_no_other,
+    &store_gives_the_slot_of_an_undone_chunk_to_none_that_comes_from_outside,
+    &store_runs_a_waiting_job_when_it_is_woken,
+    &store_lets_nothing_wait_at_the_end,
+    &store_reads_a_changed_save_again_when_nothing_is_lost_by_it,
+    &store_asks_when_something_is_being_written,
+    &store_sets_our_edits_aside_for_theirs_and_tells_the_next_barrier,
+    &store_edits_nothing_while_our_edits_could_not_be_set_aside,
+    &store_puts_our_edits_onto_theirs,
+    &store_says_that_a_save_cannot_be_read_and_that_it_can_again,
+    &store_serves_many_threads,
+};
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("store");
+    TCase *c = unit_case(s, "store");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        tcase_add_test(c, *tests[i]);
+    return s;
+}
+
+UNIT_MAIN(suite)
