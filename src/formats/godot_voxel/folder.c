@@ -38,7 +38,7 @@ static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
     tfs_info_line(out, "meta version", "%u", facts->meta.version);
     tfs_info_line(out, "region size", "%u x %u x %u blocks", side, side, side);
     tfs_info_line(out, "sector size", "%u bytes", facts->meta.sector_size);
-    tfs_info_line(out, "levels of detail", "up to %u", facts->meta.lods);
+    tfs_info_line(out, "levels of detail", "0 to %u", facts->meta.lods - 1);
 }
 
 static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
