@@ -233,7 +233,7 @@ int tfs_cosmic_columns_look(void *arg, struct tfs_span so_far, struct tfs_error 
     struct tfs_cursor c = tfs_cursor_init(so_far);
 
     (void)tfs_take_s32be(&c); /* the number of columns is not believed */
-    if (take_offset_type(r, &c, err) < 0)
+    if (take_offset_type(r, &c, err) < 0 || c.failed)
         return err->code;
     const uint64_t data =
         tfs_cursor_offset(&c) + TFS_COSMIC_COLUMN_SLOTS * offset_width(r->own->offset_type);
