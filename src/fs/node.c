@@ -168,6 +168,11 @@ uint64_t tfs_node_id(const struct tfs_node *node)
            id_slot(node) << ID_SLOT | id_number(node);
 }
 
+uint16_t tfs_id_store(uint64_t id)
+{
+    return (uint16_t)(id >> ID_STORE & 0xfff);
+}
+
 static void node_of_number(uint32_t number, struct tfs_node *node)
 {
     if (number == 0)
@@ -190,7 +195,7 @@ bool tfs_node_of_id(uint64_t id, struct tfs_node *node)
     if (id >> ID_SCOPE == 0 || id >= TFS_ID_TABLE)
         return false;
     found.scope = (enum tfs_scope)((id >> ID_SCOPE) - 1);
-    found.store = (uint16_t)(id >> ID_STORE & 0xfff);
+    found.store = tfs_id_store(id);
     if (found.scope == TFS_SCOPE_CHUNK)
         found.slot = slot;
     else if (found.scope == TFS_SCOPE_GROUP)

@@ -70,6 +70,7 @@ bool tfs_group_name_parse(const char *name, uint32_t label, uint32_t *group);
  * this tree; for chunks only `slot` is known then, the caller adds the key. */
 #define TFS_ID_TABLE (UINT64_C(1) << 62)
 uint64_t tfs_node_id(const struct tfs_node *node);
+uint16_t tfs_id_store(uint64_t id); /* 0 for what is above the stores */
 bool tfs_node_of_id(uint64_t id, struct tfs_node *node);
 
 #endif

@@ -82,7 +82,8 @@ static int open_branch(struct tfs_session *s, const struct tfs_session_part *par
                                   .save = part->save,
                                   .number = (uint16_t)(s->branch_count + (several ? 1 : 0))};
     s->branch_count++;
-    if (several && place_branch(s, branch, part->path) < 0)
+    if ((several && place_branch(s, branch, part->path) < 0) ||
+        tfs_views_set_base(&s->views, branch->number, part->save->st.st_mtim) < 0)
         return tfs_fail_memory(err);
     return tfs_store_open(part->save, &options, &client, &branch->store, err);
 }
@@ -144,8 +145,7 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     }
     set_options(s, options);
     s->events = events != NULL ? *events : (struct tfs_events){0};
-    tfs_views_init(&s->views, parts[0].save->st.st_mtim, (size_t)options->cache_limit,
-                   options->changes_limit);
+    tfs_views_init(&s->views, (size_t)options->cache_limit, options->changes_limit);
     tfs_overlay_init(&s->overlay, options->scratch_limit, s->options.linger_ms);
     tfs_inodes_init(&s->inodes, &s->overlay);
     int result = open_branches(s, parts, count, err);

@@ -14,13 +14,27 @@ struct change {
     struct tfs_times times;
 };
 
-void tfs_views_init(struct tfs_views *views, struct timespec base_time, size_t cache_limit,
-                    size_t changes_limit)
+void tfs_views_init(struct tfs_views *views, size_t cache_limit, size_t changes_limit)
 {
     pthread_mutex_init(&views->lock, NULL);
-    views->base_time = base_time;
     views->changes_limit = changes_limit != 0 ? changes_limit : TFS_CHANGES_MAX;
     tfs_cache_init(&views->cache, cache_limit);
+}
+
+int tfs_views_set_base(struct tfs_views *views, uint16_t store, struct timespec time)
+{
+    if (store >= views->base_count) {
+        size_t count = (size_t)store + 1;
+        struct timespec *more = realloc(views->base_times, count * sizeof(*more));
+        if (more == NULL)
+            return -ENOMEM;
+        for (size_t i = views->base_count; i < count; i++)
+            more[i] = time;
+        views->base_times = more;
+        views->base_count = count;
+    }
+    views->base_times[store] = time;
+    return 0;
 }
 
 static void free_changes(struct tfs_views *views)
@@ -35,6 +49,7 @@ void tfs_views_release(struct tfs_views *views)
 {
     free_changes(views);
     tfs_cache_release(&views->cache);
+    free(views->base_times);
     pthread_mutex_destroy(&views->lock);
 }
 
@@ -63,7 +78,15 @@ static void forget_changes(struct tfs_views *views)
 {
     free_changes(views);
     views->base_stamp = ++views->stamp;
-    views->base_time = now_later(views);
+    views->forgot = true;
+    views->forgotten_time = now_later(views);
+}
+
+static struct tfs_times base_times(const struct tfs_views *views, uint64_t id)
+{
+    struct timespec base =
+        views->forgot ? views->forgotten_time : views->base_times[tfs_id_store(id)];
+    return (struct tfs_times){base, base, base};
 }
 
 /* Made if there is none; NULL without memory. The table is capped: making one may forget all
@@ -79,7 +102,7 @@ static struct change *change_of(struct tfs_views *views, uint64_t id)
     if (change == NULL)
         return NULL;
     change->stamp = views->base_stamp;
-    change->times = (struct tfs_times){views->base_time, views->base_time, views->base_time};
+    change->times = base_times(views, id);
     if (tfs_map_set(&views->changes, id, change) < 0) {
         free(change);
         return NULL;
@@ -158,8 +181,7 @@ void tfs_views_times(struct tfs_views *views, uint64_t id, struct tfs_times *tim
 {
     pthread_mutex_lock(&views->lock);
     const struct change *change = tfs_map_find(&views->changes, id);
-    struct timespec base = views->base_time;
-    *times = change != NULL ? change->times : (struct tfs_times){base, base, base};
+    *times = change != NULL ? change->times : base_times(views, id);
     pthread_mutex_unlock(&views->lock);
 }
 

@@ -33,15 +33,20 @@ struct tfs_views {
     struct tfs_map changes; /* id -> struct change */
     size_t changes_limit;
     uint64_t stamp;
-    uint64_t base_stamp;       /* of what is not in `changes`; 0: nothing was forgotten there */
-    struct timespec base_time; /* mtime of what did not change since the save was read */
+    uint64_t base_stamp; /* of what is not in `changes`; 0: nothing was forgotten there */
+    struct timespec
+        *base_times; /* mtime of what did not change since its save was read, by store */
+    size_t base_count;
+    bool forgot; /* single changes were given up: all of them count as of forgotten_time */
+    struct timespec forgotten_time;
     struct timespec last_time; /* of the last change, so that times only grow */
     struct tfs_cache cache;
     struct tfs_size sizes[TFS_SIZES]; /* by id; a newer one takes the place of an older */
 };
 
-void tfs_views_init(struct tfs_views *views, struct timespec base_time, size_t cache_limit,
-                    size_t changes_limit);
+void tfs_views_init(struct tfs_views *views, size_t cache_limit, size_t changes_limit);
+/* The time of files of that store that do not change; 0 or -ENOMEM. */
+int tfs_views_set_base(struct tfs_views *views, uint16_t store, struct timespec time);
 void tfs_views_release(struct tfs_views *views);
 
 /* ---- changes --------------------------------------------------------------------------------- */
