@@ -391,6 +391,7 @@ static void move_bytes(struct tfs_session *s, const struct tfs_rename_work *work
                        struct tfs_draft *draft)
 {
     struct tfs_inode *inode = work->work.inode;
+    tfs_buf_release(&draft->bytes);
     if (inode->scratch != NULL) {
         draft->bytes = tfs_scratch_take(&s->overlay, inode->scratch);
     } else {

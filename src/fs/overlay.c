@@ -183,20 +183,25 @@ bool tfs_fresh_is_complete(const struct tfs_fresh *fresh, const struct tfs_tree 
     return true;
 }
 
-/* Which bit of fresh->created or fresh->directories is this node's? */
-static uint32_t *fresh_bits(struct tfs_fresh *fresh, const struct tfs_node *node, uint32_t *bit)
+/* Where a fresh directory says whether this name in it was created. */
+struct fresh_bit {
+    uint32_t *word, bit;
+};
+
+static struct fresh_bit fresh_bit(struct tfs_fresh *fresh, const struct tfs_node *node)
 {
-    *bit = UINT32_C(1) << (node->file >= 0 ? (unsigned)node->file : node->directory - TFS_DIR_SUB);
-    return node->file >= 0 ? &fresh->created : &fresh->directories;
+    if (node->file >= 0)
+        return (struct fresh_bit){&fresh->created, UINT32_C(1) << node->file};
+    return (struct fresh_bit){&fresh->directories, UINT32_C(1) << (node->directory - TFS_DIR_SUB)};
 }
 
 void tfs_fresh_hide(struct tfs_overlay *overlay, const struct tfs_node *node)
 {
     struct tfs_fresh *fresh = tfs_fresh_find(overlay, node);
-    uint32_t bit;
     if (fresh == NULL || !fresh->hidden)
         return;
-    *fresh_bits(fresh, node, &bit) &= ~bit;
+    struct fresh_bit at = fresh_bit(fresh, node);
+    *at.word &= ~at.bit;
     tfs_fresh_touch(overlay, node);
 }
 
@@ -222,20 +227,22 @@ struct tfs_fresh *tfs_fresh_expire(struct tfs_overlay *overlay, uint16_t store, 
 bool tfs_overlay_hides(const struct tfs_overlay *overlay, const struct tfs_node *node)
 {
     struct tfs_fresh *fresh = tfs_fresh_find(overlay, node);
-    uint32_t bit;
-    if (fresh != NULL && fresh->hidden && !tfs_node_is_chunk(node) &&
-        (*fresh_bits(fresh, node, &bit) & bit) == 0)
-        return true;
+    if (fresh != NULL && fresh->hidden && !tfs_node_is_chunk(node)) {
+        struct fresh_bit at = fresh_bit(fresh, node);
+        if ((*at.word & at.bit) == 0)
+            return true;
+    }
     return overlay->whiteouts.count > 0 && tfs_whiteout_find(overlay, node) != NULL;
 }
 
 void tfs_overlay_reveal(struct tfs_overlay *overlay, const struct tfs_node *node)
 {
     struct tfs_fresh *fresh = tfs_fresh_find(overlay, node);
-    uint32_t bit;
     tfs_whiteout_remove(overlay, node);
-    if (fresh != NULL && !tfs_node_is_chunk(node))
-        *fresh_bits(fresh, node, &bit) |= bit;
+    if (fresh != NULL && !tfs_node_is_chunk(node)) {
+        struct fresh_bit at = fresh_bit(fresh, node);
+        *at.word |= at.bit;
+    }
 }
 
 void tfs_overlay_forget_chunk(struct tfs_overlay *overlay, const struct tfs_node *chunk,
