@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 
-/* The greatest width and height. */
+/* The greatest width and height: there are no pictures above (docs/semantics.md, section 1.6). */
 #define TFS_PNG_SIDE_MAX 8192
 
 enum tfs_png_type { TFS_PNG_GREY8, TFS_PNG_GREY16, TFS_PNG_RGB8, TFS_PNG_RGBA8 };

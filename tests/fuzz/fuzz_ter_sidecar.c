@@ -12,15 +12,15 @@
 
 #define KEY "materials"
 
-static struct tfs_ter_names names_of(struct tfs_buf *table)
+static struct tfs_beamng_names names_of(struct tfs_buf *table)
 {
     static const char *const names[] = {"Grass", "Dirt \"Road\"", "\xc3\xa4\xff"};
 
     tfs_buf_clear(table);
     tfs_buf_u32le(table, 3);
     for (unsigned i = 0; i < 3; i++)
-        tfs_ter_name_add(table, tfs_span_of(names[i]), false);
-    return tfs_ter_names_init(tfs_buf_span(table), false);
+        tfs_beamng_name_add(table, tfs_span_of(names[i]), false);
+    return tfs_beamng_names_init(tfs_buf_span(table), false);
 }
 
 static unsigned depth_of(struct tfs_span text)
@@ -58,17 +58,17 @@ static void check_against_library(struct tfs_span text, bool found, struct tfs_s
                               JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
     const json_t *list = list_of(root);
 
-    if (root != NULL && depth_of(text) < TFS_JSON_NESTING &&
+    if (root != NULL && depth_of(text) < TFS_BEAMNG_JSON_NESTING &&
         memchr(text.data, 0, text.size) == NULL)
         REQUIRE(found == (list != NULL));
     if (found && list != NULL) {
-        struct tfs_json_strings strings = tfs_json_strings_init(array);
+        struct tfs_beamng_json_strings strings = tfs_beamng_json_strings_init(array);
         size_t count = 0;
-        for (; tfs_json_strings_next(&strings); count++) {
+        for (; tfs_beamng_json_strings_next(&strings); count++) {
             const json_t *value = json_array_get(list, count);
             struct tfs_buf name = {0};
             REQUIRE(value != NULL);
-            tfs_json_decode(&name, strings.text);
+            tfs_beamng_json_decode(&name, strings.text);
             REQUIRE(tfs_span_equal(tfs_buf_span(&name),
                                    (struct tfs_span){(const uint8_t *)json_string_value(value),
                                                      json_string_length(value)}));
@@ -83,19 +83,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct tfs_span text = {data, size};
     struct tfs_buf table = {0}, once = {0}, twice = {0};
-    struct tfs_ter_names names = names_of(&table);
+    struct tfs_beamng_names names = names_of(&table);
     struct tfs_span array = {0};
-    enum tfs_sidecar_state state;
-    bool found = tfs_json_find_strings(text, KEY, &array) == 1;
+    enum tfs_beamng_sidecar_state state;
+    bool found = tfs_beamng_json_find_strings(text, KEY, &array) == 1;
 
     check_against_library(text, found, array);
-    REQUIRE(tfs_sidecar_judge(text, names, &state) == 0);
-    REQUIRE((state == TFS_SIDECAR_DAMAGED) == !found);
-    REQUIRE(tfs_sidecar_rewrite(text, names, &once) == found);
+    REQUIRE(tfs_beamng_sidecar_compare(text, names, &state) == 0);
+    REQUIRE((state == TFS_BEAMNG_SIDECAR_DAMAGED) == !found);
+    REQUIRE(tfs_beamng_sidecar_rewrite(text, names, &once) == found);
     if (found) {
-        REQUIRE(tfs_sidecar_judge(tfs_buf_span(&once), names, &state) == 0);
-        REQUIRE(state == TFS_SIDECAR_AGREES);
-        REQUIRE(tfs_sidecar_rewrite(tfs_buf_span(&once), names, &twice));
+        REQUIRE(tfs_beamng_sidecar_compare(tfs_buf_span(&once), names, &state) == 0);
+        REQUIRE(state == TFS_BEAMNG_SIDECAR_AGREES);
+        REQUIRE(tfs_beamng_sidecar_rewrite(tfs_buf_span(&once), names, &twice));
         REQUIRE(tfs_span_equal(tfs_buf_span(&once), tfs_buf_span(&twice)));
     } else {
         REQUIRE(once.size == 0);

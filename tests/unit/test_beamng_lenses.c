@@ -100,7 +100,7 @@ static void put_text(struct tree_files *t, const char *path, const char *text)
 
 static uint32_t side_of(const struct tree_files *t)
 {
-    return tfs_terrain_layout(t->doc)->side;
+    return tfs_beamng_layout_of(t->doc)->side;
 }
 
 static enum tfs_png_type type_of(const char *path)
@@ -278,7 +278,7 @@ static void check_get_put(void *arg, const char *path)
 /* A random change of a picture that its lens accepts. */
 static void change_samples(struct walk *w, const char *path, struct tfs_buf *samples)
 {
-    uint32_t materials = tfs_terrain_name_count(w->t->doc);
+    uint32_t materials = tfs_beamng_name_count(w->t->doc);
     bool layers = strcmp(path, "layers.png") == 0;
     bool mask = strncmp(path, "layers/", 7) == 0 || strcmp(path, "holes.png") == 0;
 
@@ -755,7 +755,7 @@ START_TEST(palette_takes_names_of_65535_bytes_and_no_longer_ones)
     tfs_buf_resize(&text, 2 + 65535);
     memset(text.data + 2, 'n', 65535);
     ck_assert_int_eq(tree_files_put(&t, "palette.txt", tfs_buf_span(&text)), 0);
-    ck_assert_uint_eq(t.doc->parts[TFS_PART_NAMES]->size, 4 + 3 + 65535);
+    ck_assert_uint_eq(t.doc->parts[TFS_BEAMNG_PART_NAMES]->size, 4 + 3 + 65535);
     tfs_buf_u8(&text, 'n');
     check_refused(&t, "palette.txt", tfs_buf_span(&text), "at most 65535");
     tree_files_close(&t);
@@ -924,7 +924,7 @@ START_TEST(pictures_are_left_out_above_8192_samples_a_side)
 
     open_hex(&t, B);
     /* A terrain of that size would be 470 MB: only its names are looked at. */
-    struct tfs_terrain_facts *facts = t.doc->facts->own;
+    struct tfs_beamng_facts *facts = t.doc->facts->own;
     for (uint32_t side = 8192; side <= 8193; side++) {
         facts->layout.side = side;
         ck_assert_int_eq(tree_files_has(&t, "heightmap.png"), side == 8192);
@@ -1019,7 +1019,7 @@ START_TEST(edit_that_another_layout_would_read_is_refused)
     /* One sample. With the corners 4 0 0 0 a plain layout would fit, with its table at offset 8 and
      * four names: 00, nothing, nothing, ABC. */
     open_hex(&t, "09 01000000 2000 00 05060708 01000000 03 414243");
-    ck_assert_uint_eq(tfs_terrain_layout(t.doc)->extra, 4);
+    ck_assert_uint_eq(tfs_beamng_layout_of(t.doc)->extra, 4);
     refuse_hex(&t, "extra/corners.png", "04000000", "another layout");
     tree_files_close(&t);
 }

@@ -29,16 +29,16 @@ static void make_table(const char *names, struct tfs_buf *table)
     tfs_buf_u32le(table, count);
     while (*names != '\0') {
         size_t length = strcspn(names, "\n");
-        tfs_ter_name_add(table, (struct tfs_span){(const uint8_t *)names, length}, false);
+        tfs_beamng_name_add(table, (struct tfs_span){(const uint8_t *)names, length}, false);
         names += length + 1;
     }
 }
 
-static enum tfs_sidecar_state judge(struct tfs_span json, struct tfs_ter_names names)
+static enum tfs_beamng_sidecar_state judge(struct tfs_span json, struct tfs_beamng_names names)
 {
-    enum tfs_sidecar_state state;
+    enum tfs_beamng_sidecar_state state;
 
-    ck_assert_int_eq(tfs_sidecar_judge(json, names, &state), 0);
+    ck_assert_int_eq(tfs_beamng_sidecar_compare(json, names, &state), 0);
     return state;
 }
 
@@ -100,16 +100,16 @@ START_TEST(sidecar_list_takes_new_names_in_its_own_spelling)
     struct tfs_buf table = {0}, out = {0};
 
     make_table(r->names, &table);
-    struct tfs_ter_names names = tfs_ter_names_init(tfs_buf_span(&table), false);
-    bool written = tfs_sidecar_rewrite(tfs_span_of(r->json), names, &out);
+    struct tfs_beamng_names names = tfs_beamng_names_init(tfs_buf_span(&table), false);
+    bool written = tfs_beamng_sidecar_rewrite(tfs_span_of(r->json), names, &out);
     ck_assert_int_eq(written, r->wanted != NULL);
     if (written) {
         ck_assert_msg(tfs_span_equal(tfs_buf_span(&out), tfs_span_of(r->wanted)), "%.*s",
                       (int)out.size, (const char *)out.data);
-        ck_assert_int_eq(judge(tfs_buf_span(&out), names), TFS_SIDECAR_AGREES);
+        ck_assert_int_eq(judge(tfs_buf_span(&out), names), TFS_BEAMNG_SIDECAR_AGREES);
     } else {
         ck_assert_uint_eq(out.size, 0);
-        ck_assert_int_eq(judge(tfs_span_of(r->json), names), TFS_SIDECAR_DAMAGED);
+        ck_assert_int_eq(judge(tfs_span_of(r->json), names), TFS_BEAMNG_SIDECAR_DAMAGED);
     }
     tfs_buf_release(&table);
     tfs_buf_release(&out);
@@ -120,24 +120,24 @@ START_TEST(sidecar_agrees_when_it_says_the_same_names_however_spelt)
 {
     static const struct {
         const char *json, *names;
-        enum tfs_sidecar_state state;
+        enum tfs_beamng_sidecar_state state;
     } cases[] = {
-        {"{\"materials\":[\"Gr\\u0061ss\",\"\\/\"]}", "Grass\n/\n", TFS_SIDECAR_AGREES},
+        {"{\"materials\":[\"Gr\\u0061ss\",\"\\/\"]}", "Grass\n/\n", TFS_BEAMNG_SIDECAR_AGREES},
         {"{\"materials\":[\"\\ud83d\\ude00\\ud83d\"]}", "\xf0\x9f\x98\x80\xef\xbf\xbd\n",
-         TFS_SIDECAR_AGREES},
-        {"{\"materials\":[\"\xef\xbf\xbd\"]}", "\xff\n", TFS_SIDECAR_AGREES},
-        {"{\"materials\":[]}", "", TFS_SIDECAR_AGREES},
-        {"{\"materials\":[\"a\"]}", "a\nb\n", TFS_SIDECAR_DIFFERS},
-        {"{\"materials\":[\"a\",\"b\"]}", "a\n", TFS_SIDECAR_DIFFERS},
-        {"{\"materials\":[\"b\",\"a\"]}", "a\nb\n", TFS_SIDECAR_DIFFERS},
-        {"{\"materials\":[\"A\"]}", "a\n", TFS_SIDECAR_DIFFERS},
+         TFS_BEAMNG_SIDECAR_AGREES},
+        {"{\"materials\":[\"\xef\xbf\xbd\"]}", "\xff\n", TFS_BEAMNG_SIDECAR_AGREES},
+        {"{\"materials\":[]}", "", TFS_BEAMNG_SIDECAR_AGREES},
+        {"{\"materials\":[\"a\"]}", "a\nb\n", TFS_BEAMNG_SIDECAR_DIFFERS},
+        {"{\"materials\":[\"a\",\"b\"]}", "a\n", TFS_BEAMNG_SIDECAR_DIFFERS},
+        {"{\"materials\":[\"b\",\"a\"]}", "a\nb\n", TFS_BEAMNG_SIDECAR_DIFFERS},
+        {"{\"materials\":[\"A\"]}", "a\n", TFS_BEAMNG_SIDECAR_DIFFERS},
     };
     struct tfs_buf table = {0};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         tfs_buf_clear(&table);
         make_table(cases[i].names, &table);
-        struct tfs_ter_names names = tfs_ter_names_init(tfs_buf_span(&table), false);
+        struct tfs_beamng_names names = tfs_beamng_names_init(tfs_buf_span(&table), false);
         ck_assert_msg(judge(tfs_span_of(cases[i].json), names) == cases[i].state, "%s",
                       cases[i].json);
     }
@@ -158,8 +158,8 @@ START_TEST(sidecar_nested_too_deep_is_left_alone)
         for (unsigned i = 0; i < depth; i++)
             tfs_buf_u8(&json, ']');
         tfs_buf_u8(&json, '}');
-        ck_assert_int_eq(tfs_json_find_strings(tfs_buf_span(&json), "materials", &array),
-                         depth < TFS_JSON_NESTING);
+        ck_assert_int_eq(tfs_beamng_json_find_strings(tfs_buf_span(&json), "materials", &array),
+                         depth < TFS_BEAMNG_JSON_NESTING);
     }
     tfs_buf_release(&json);
 }
@@ -167,15 +167,15 @@ END_TEST
 
 START_TEST(sidecar_of_a_save_has_its_name_with_another_ending)
 {
-    char *path = tfs_sidecar_path("/levels/a.b/theTerrain.ter");
+    char *path = tfs_beamng_sidecar_path("/levels/a.b/theTerrain.ter");
 
     ck_assert_str_eq(path, "/levels/a.b/theTerrain.terrain.json");
     free(path);
-    path = tfs_sidecar_path("T.TER");
+    path = tfs_beamng_sidecar_path("T.TER");
     ck_assert_str_eq(path, "T.terrain.json");
     free(path);
-    ck_assert_ptr_null(tfs_sidecar_path("/levels/terrain.dat"));
-    ck_assert_ptr_null(tfs_sidecar_path("ter"));
+    ck_assert_ptr_null(tfs_beamng_sidecar_path("/levels/terrain.dat"));
+    ck_assert_ptr_null(tfs_beamng_sidecar_path("ter"));
 }
 END_TEST
 

@@ -72,7 +72,7 @@ START_TEST(ter_layout_is_the_one_whose_table_ends_with_the_file)
 
     place_hex(&b, c->hex);
     ck_assert_msg(open_bytes(&t, &b) == 0, "%s", t.err.text);
-    const struct tfs_ter_layout *layout = tfs_terrain_layout(t.doc);
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(t.doc);
     ck_assert_uint_eq(layout->version, c->version);
     ck_assert_uint_eq(layout->extra, c->extra);
     ck_assert_int_eq(layout->nul, c->nul);
@@ -98,13 +98,14 @@ START_TEST(ter_name_of_255_bytes_has_the_long_length_and_one_of_254_the_short)
     maker_add(&b, name, _i == 0 ? 255 : 254);
     ck_assert_uint_eq(b.size, _i == 0 ? 270 : 267);
     ck_assert_int_eq(open_bytes(&t, &b), 0);
-    struct tfs_ter_names names = tfs_terrain_names(t.doc);
+    struct tfs_beamng_names names = tfs_beamng_names_of(t.doc);
     struct tfs_span found;
-    ck_assert(tfs_ter_names_next(&names, &found));
+    ck_assert(tfs_beamng_names_next(&names, &found));
     ck_assert_uint_eq(found.size, _i == 0 ? 255 : 254);
     tfs_buf_u32le(&back, 1);
-    tfs_ter_name_add(&back, found, false);
-    ck_assert(tfs_span_equal(tfs_buf_span(&back), tfs_blob_span(t.doc->parts[TFS_PART_NAMES])));
+    tfs_beamng_name_add(&back, found, false);
+    ck_assert(
+        tfs_span_equal(tfs_buf_span(&back), tfs_blob_span(t.doc->parts[TFS_BEAMNG_PART_NAMES])));
     tree_files_close(&t);
     tfs_buf_release(&back);
     maker_release(&b);
@@ -204,7 +205,7 @@ START_TEST(ter_cut_anywhere_is_refused)
         maker_add(&cut, b.data, n);
         if (open_bytes(&t, &cut) == 0) {
             opened++;
-            ck_assert(!tfs_terrain_layout(t.doc)->nul);
+            ck_assert(!tfs_beamng_layout_of(t.doc)->nul);
             tree_files_close(&t);
         } else {
             ck_assert_int_ne(t.err.text[0], '\0');

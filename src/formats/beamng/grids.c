@@ -13,13 +13,13 @@
 #define HEIGHT_WIDTH 5 /* digits of 65535 */
 #define LAYER_WIDTH  3 /* digits of 255 */
 
-static struct tfs_tile tile_at(const struct tfs_doc *doc, struct tfs_at at)
+static struct tfs_beamng_tile tile_at(const struct tfs_doc *doc, struct tfs_at at)
 {
-    return tfs_tile_of(tfs_terrain_layout(doc), at.key);
+    return tfs_beamng_tile_of(tfs_beamng_layout_of(doc), at.key);
 }
 
-static struct tfs_grid_shape shape_of(const struct tfs_tile *tile,
-                                      const struct tfs_ter_plane *plane)
+static struct tfs_grid_shape shape_of(const struct tfs_beamng_tile *tile,
+                                      const struct tfs_beamng_plane *plane)
 {
     return (struct tfs_grid_shape){.sx = tile->width,
                                    .sy = 1,
@@ -38,21 +38,21 @@ static void get_values(struct tfs_span samples, unsigned bytes, uint32_t *values
 static int plane_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      struct tfs_buf *out, struct tfs_error *err)
 {
-    const struct tfs_ter_plane *plane = at.param;
-    struct tfs_tile tile = tile_at(doc, at);
+    const struct tfs_beamng_plane *plane = at.param;
+    struct tfs_beamng_tile tile = tile_at(doc, at);
     struct tfs_grid_shape shape = shape_of(&tile, plane);
-    uint32_t values[TFS_TILE_SAMPLES];
+    uint32_t values[TFS_BEAMNG_TILE_SAMPLES];
     struct tfs_span blob = tfs_blob_span(tfs_doc_find(doc, at.key)->blob);
 
     (void)save;
-    get_values(tfs_tile_plane(blob, &tile, plane), plane->bytes, values);
+    get_values(tfs_beamng_tile_plane(blob, &tile, plane), plane->bytes, values);
     tfs_grid_print_rows(out, &shape, values);
     return tfs_buf_check(out, err);
 }
 
 static int64_t plane_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct tfs_tile tile = tile_at(doc, at);
+    struct tfs_beamng_tile tile = tile_at(doc, at);
     struct tfs_grid_shape shape = shape_of(&tile, at.param);
 
     (void)save;
@@ -60,7 +60,7 @@ static int64_t plane_size(struct tfs_save *save, const struct tfs_doc *doc, stru
 }
 
 /* The values of a text, none above `high`. */
-static int parse_plane(const struct tfs_tile *tile, const struct tfs_ter_plane *plane,
+static int parse_plane(const struct tfs_beamng_tile *tile, const struct tfs_beamng_plane *plane,
                        uint32_t high, const char *out_of_range, struct tfs_span text,
                        uint32_t *values, bool *filled, struct tfs_error *err)
 {
@@ -77,26 +77,26 @@ static int parse_plane(const struct tfs_tile *tile, const struct tfs_ter_plane *
 static int heights_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_tile tile = tile_at(tfs_edit_doc(edit), at);
-    uint32_t values[TFS_TILE_SAMPLES] = {0};
-    uint8_t samples[TFS_TILE_SAMPLES * 2];
+    struct tfs_beamng_tile tile = tile_at(tfs_edit_doc(edit), at);
+    uint32_t values[TFS_BEAMNG_TILE_SAMPLES] = {0};
+    uint8_t samples[TFS_BEAMNG_TILE_SAMPLES * 2];
 
     (void)save;
     (void)put;
-    if (parse_plane(&tile, &tfs_ter_heights, UINT16_MAX, "heights are 0 to 65535", text, values,
+    if (parse_plane(&tile, &tfs_beamng_heights, UINT16_MAX, "heights are 0 to 65535", text, values,
                     NULL, err) < 0)
         return err->code;
-    for (size_t i = 0; i < tfs_tile_samples(&tile); i++) {
+    for (size_t i = 0; i < tfs_beamng_tile_samples(&tile); i++) {
         samples[2 * i] = (uint8_t)values[i];
         samples[2 * i + 1] = (uint8_t)(values[i] >> 8);
     }
-    if (tfs_tile_put(edit, at.key, &tfs_ter_heights, samples, err) < 0)
+    if (tfs_beamng_tile_put(edit, at.key, &tfs_beamng_heights, samples, err) < 0)
         return err->code;
-    return tfs_terrain_check_layout(edit, err);
+    return tfs_beamng_terrain_check_layout(edit, err);
 }
 
-const struct tfs_lens tfs_lens_heights_text = {
-    .param = &tfs_ter_heights, .get = plane_get, .put = heights_put, .size = plane_size};
+const struct tfs_lens tfs_beamng_heights_text_lens = {
+    .param = &tfs_beamng_heights, .get = plane_get, .put = heights_put, .size = plane_size};
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
@@ -124,22 +124,22 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     const struct tfs_doc *doc = tfs_edit_doc(edit);
-    struct tfs_tile tile = tile_at(doc, at);
+    struct tfs_beamng_tile tile = tile_at(doc, at);
     struct tfs_span blob = tfs_blob_span(tfs_doc_find(doc, at.key)->blob);
-    const uint8_t *old = tfs_tile_plane(blob, &tile, &tfs_ter_layers).data;
-    uint32_t materials = tfs_terrain_name_count(doc);
-    uint32_t values[TFS_TILE_SAMPLES] = {0};
-    uint8_t samples[TFS_TILE_SAMPLES];
+    const uint8_t *old = tfs_beamng_tile_plane(blob, &tile, &tfs_beamng_layers).data;
+    uint32_t materials = tfs_beamng_name_count(doc);
+    uint32_t values[TFS_BEAMNG_TILE_SAMPLES] = {0};
+    uint8_t samples[TFS_BEAMNG_TILE_SAMPLES];
     bool filled = false;
 
     (void)save;
     (void)put;
-    if (parse_plane(&tile, &tfs_ter_layers, TFS_TER_HOLE, "layers are 0 to 255", text, values,
+    if (parse_plane(&tile, &tfs_beamng_layers, TFS_BEAMNG_HOLE, "layers are 0 to 255", text, values,
                     &filled, err) < 0)
         return err->code;
-    for (size_t i = 0; i < tfs_tile_samples(&tile); i++) {
+    for (size_t i = 0; i < tfs_beamng_tile_samples(&tile); i++) {
         samples[i] = (uint8_t)values[i];
-        if (tfs_layer_allowed(old[i], samples[i], materials))
+        if (tfs_beamng_layer_allowed(old[i], samples[i], materials))
             continue;
         struct tfs_line word = find_value(text, tile.width, i, filled);
         return tfs_fail_line(err, &word,
@@ -147,10 +147,10 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
                              " materials (255 is a hole)",
                              values[i], materials);
     }
-    if (tfs_layers_put_tile(edit, at.key, samples, err) < 0)
+    if (tfs_beamng_layers_put_tile(edit, at.key, samples, err) < 0)
         return err->code;
-    return tfs_terrain_check_layout(edit, err);
+    return tfs_beamng_terrain_check_layout(edit, err);
 }
 
-const struct tfs_lens tfs_lens_layers_text = {
-    .param = &tfs_ter_layers, .get = plane_get, .put = layers_put, .size = plane_size};
+const struct tfs_lens tfs_beamng_layers_text_lens = {
+    .param = &tfs_beamng_layers, .get = plane_get, .put = layers_put, .size = plane_size};

@@ -8,9 +8,10 @@
 
 #include "formats/beamng/layers.h"
 #include "formats/beamng/lenses.h"
+#include "image/png.h"
 
 struct survey {
-    struct tfs_terrain terrain;
+    struct tfs_beamng_terrain terrain;
     uint16_t low, high;
     uint64_t layers[256]; /* samples of each */
 };
@@ -21,13 +22,13 @@ static void survey_samples(struct survey *s, uint8_t *row)
 
     s->low = UINT16_MAX;
     for (uint32_t z = 0; z < side; z++) {
-        tfs_terrain_row(&s->terrain, &tfs_ter_heights, z, row);
+        tfs_beamng_terrain_row(&s->terrain, &tfs_beamng_heights, z, row);
         for (uint32_t x = 0; x < side; x++) {
             uint16_t height = (uint16_t)(row[2 * x] | row[2 * x + 1] << 8);
             s->low = height < s->low ? height : s->low;
             s->high = height > s->high ? height : s->high;
         }
-        tfs_terrain_row(&s->terrain, &tfs_ter_layers, z, row);
+        tfs_beamng_terrain_row(&s->terrain, &tfs_beamng_layers, z, row);
         for (uint32_t x = 0; x < side; x++)
             s->layers[row[x]]++;
     }
@@ -39,7 +40,7 @@ static int add_strays(const struct survey *s, uint32_t materials, struct tfs_buf
 {
     struct tfs_buf list = {0};
 
-    for (unsigned i = materials; i < TFS_TER_HOLE; i++) {
+    for (unsigned i = materials; i < TFS_BEAMNG_HOLE; i++) {
         if (s->layers[i] > 0 && list.size == 0)
             tfs_buf_printf(&list, "%u (%" PRIu64 " samples)", i, s->layers[i]);
         else if (s->layers[i] > 0)
@@ -55,54 +56,54 @@ static int add_strays(const struct survey *s, uint32_t materials, struct tfs_buf
 
 static void add_corners(const struct survey *s, struct tfs_buf *out)
 {
-    uint64_t odd = tfs_corners_odd(&s->terrain);
+    uint64_t odd = tfs_beamng_corners_odd(&s->terrain);
 
-    if (s->terrain.layout.extra != tfs_ter_corners.bytes)
+    if (s->terrain.layout.extra != tfs_beamng_corners.bytes)
         return;
     if (odd == 0)
         tfs_info_line(out, "corners", "follow the rule");
     else
         tfs_info_line(out, "corners", "%" PRIu64 " of %" PRIu64 " squares do not follow the rule",
-                      odd, tfs_ter_samples(&s->terrain.layout));
+                      odd, tfs_beamng_samples(&s->terrain.layout));
 }
 
 static const char *sidecar_text(const struct tfs_doc *doc)
 {
-    struct tfs_terrain_facts *facts = doc->facts->own;
+    struct tfs_beamng_facts *facts = doc->facts->own;
 
-    switch ((enum tfs_sidecar_state)atomic_load(&facts->sidecar)) {
-    case TFS_SIDECAR_ABSENT:
+    switch ((enum tfs_beamng_sidecar_state)atomic_load(&facts->sidecar)) {
+    case TFS_BEAMNG_SIDECAR_ABSENT:
         return "absent";
-    case TFS_SIDECAR_AGREES:
+    case TFS_BEAMNG_SIDECAR_AGREES:
         return "agrees";
-    case TFS_SIDECAR_DIFFERS:
+    case TFS_BEAMNG_SIDECAR_DIFFERS:
         return "differs (other materials than the terrain)";
-    case TFS_SIDECAR_DAMAGED:
+    case TFS_BEAMNG_SIDECAR_DAMAGED:
         return "damaged (no list of materials can be read in it); it is left as it is";
     }
     return "absent";
 }
 
-static void add_layout(const struct tfs_ter_layout *layout, struct tfs_buf *out)
+static void add_layout(const struct tfs_beamng_layout *layout, struct tfs_buf *out)
 {
     tfs_info_line(out, "version", "%u", layout->version);
-    tfs_info_line(out, "layout", "%s", tfs_ter_layout_name(layout));
+    tfs_info_line(out, "layout", "%s", tfs_beamng_layout_name(layout));
     tfs_info_line(out, "name-terminator", "%s", layout->nul ? "00" : "none");
     tfs_info_line(out, "size", "%" PRIu32 " x %" PRIu32 " samples", layout->side, layout->side);
-    if (layout->side > TFS_PICTURE_SIDE_MAX)
-        tfs_info_line(out, "pictures", "none above %d samples a side", TFS_PICTURE_SIDE_MAX);
+    if (layout->side > TFS_PNG_SIDE_MAX)
+        tfs_info_line(out, "pictures", "none above %d samples a side", TFS_PNG_SIDE_MAX);
 }
 
 static int add_survey(const struct survey *s, const struct tfs_doc *doc, struct tfs_buf *out,
                       struct tfs_error *err)
 {
-    uint32_t materials = tfs_terrain_name_count(doc);
+    uint32_t materials = tfs_beamng_name_count(doc);
 
     tfs_info_line(out, "heights", "%u to %u", s->low, s->high);
     tfs_info_line(out, "height-unit", "%s",
                   s->terrain.layout.version == 7 ? "1/32 metre" : "maxHeight / 65535 metres");
     tfs_info_line(out, "materials", "%" PRIu32, materials);
-    tfs_info_line(out, "holes", "%" PRIu64, s->layers[TFS_TER_HOLE]);
+    tfs_info_line(out, "holes", "%" PRIu64, s->layers[TFS_BEAMNG_HOLE]);
     if (add_strays(s, materials, out, err) < 0)
         return err->code;
     add_corners(s, out);
@@ -114,9 +115,9 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     struct survey s = {.low = 0};
-    const struct tfs_ter_layout *layout = tfs_terrain_layout(doc);
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
     uint8_t *row = malloc((size_t)layout->side * 2);
-    int result = row == NULL ? tfs_fail_memory(err) : tfs_terrain_init(doc, &s.terrain, err);
+    int result = row == NULL ? tfs_fail_memory(err) : tfs_beamng_terrain_init(doc, &s.terrain, err);
 
     (void)at;
     if (result == 0) {
@@ -129,9 +130,9 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
         tfs_info_end(out, save, doc);
         result = tfs_buf_check(out, err);
     }
-    tfs_terrain_release(&s.terrain);
+    tfs_beamng_terrain_release(&s.terrain);
     free(row);
     return result;
 }
 
-const struct tfs_lens tfs_lens_info = {.get = info_get};
+const struct tfs_lens tfs_beamng_info_lens = {.get = info_get};

@@ -132,7 +132,8 @@ static bool skip_value(struct tfs_cursor *in, unsigned depth)
     switch (*in->at) {
     case '{':
     case '[':
-        return depth < TFS_JSON_NESTING && skip_members(in, tfs_take_u8(in) == '{', depth + 1);
+        return depth < TFS_BEAMNG_JSON_NESTING &&
+               skip_members(in, tfs_take_u8(in) == '{', depth + 1);
     case '"':
         return take_string(in, &text);
     case 't':
@@ -159,7 +160,7 @@ static bool is_key(struct tfs_span text, const char *key, bool *no_memory)
 {
     struct tfs_buf decoded = {0};
 
-    tfs_json_decode(&decoded, text);
+    tfs_beamng_json_decode(&decoded, text);
     bool same = tfs_span_equal(tfs_buf_span(&decoded), tfs_span_of(key));
     *no_memory = *no_memory || decoded.failed;
     tfs_buf_release(&decoded);
@@ -194,7 +195,7 @@ static bool find_member(struct tfs_cursor *in, const char *key, struct member *f
     return take(in, '}');
 }
 
-int tfs_json_find_strings(struct tfs_span text, const char *key, struct tfs_span *array)
+int tfs_beamng_json_find_strings(struct tfs_span text, const char *key, struct tfs_span *array)
 {
     struct tfs_cursor in = tfs_cursor_init(text);
     struct member found = {0};
@@ -208,8 +209,8 @@ int tfs_json_find_strings(struct tfs_span text, const char *key, struct tfs_span
     if (tfs_cursor_left(&in) > 0 || found.count != 1 || found.value.data[0] != '[')
         return 0;
 
-    struct tfs_json_strings strings = tfs_json_strings_init(found.value);
-    while (tfs_json_strings_next(&strings))
+    struct tfs_beamng_json_strings strings = tfs_beamng_json_strings_init(found.value);
+    while (tfs_beamng_json_strings_next(&strings))
         ;
     if (strings.in.failed)
         return 0;
@@ -217,16 +218,16 @@ int tfs_json_find_strings(struct tfs_span text, const char *key, struct tfs_span
     return 1;
 }
 
-struct tfs_json_strings tfs_json_strings_init(struct tfs_span array)
+struct tfs_beamng_json_strings tfs_beamng_json_strings_init(struct tfs_span array)
 {
-    struct tfs_json_strings strings = {.in = tfs_cursor_init(array)};
+    struct tfs_beamng_json_strings strings = {.in = tfs_cursor_init(array)};
 
     (void)take(&strings.in, '[');
     return strings;
 }
 
 /* An array that is not of strings ends with in.failed. */
-bool tfs_json_strings_next(struct tfs_json_strings *strings)
+bool tfs_beamng_json_strings_next(struct tfs_beamng_json_strings *strings)
 {
     struct tfs_cursor *in = &strings->in;
 
@@ -303,7 +304,7 @@ static void decode_unicode(struct tfs_buf *out, struct tfs_cursor *in)
 static const char letters[] = "\"\\/bfnrt";
 static const char meanings[] = "\"\\/\b\f\n\r\t";
 
-void tfs_json_decode(struct tfs_buf *out, struct tfs_span text)
+void tfs_beamng_json_decode(struct tfs_buf *out, struct tfs_span text)
 {
     struct tfs_cursor in = tfs_cursor_init(text);
 
@@ -336,7 +337,7 @@ static void print_byte(struct tfs_buf *out, uint8_t c)
     }
 }
 
-void tfs_json_print(struct tfs_buf *out, struct tfs_span bytes)
+void tfs_beamng_json_print(struct tfs_buf *out, struct tfs_span bytes)
 {
     struct tfs_cursor in = tfs_cursor_init(bytes);
 

@@ -13,27 +13,30 @@
 
 #define CORNERS 4
 
-bool tfs_layer_allowed(uint8_t old, uint8_t new, uint32_t materials)
+bool tfs_beamng_layer_allowed(uint8_t old, uint8_t new, uint32_t materials)
 {
-    return new == old || new == TFS_TER_HOLE || new < (materials > 1 ? materials : 1);
+    return new == old || new == TFS_BEAMNG_HOLE || new < (materials > 1 ? materials : 1);
 }
 
 /* ---- the rule -------------------------------------------------------------------------------- */
 
 /* `count` layers from linear index `i` on; the last sample repeats behind the end. */
-static void copy_layers(const struct tfs_terrain *terrain, uint64_t i, uint32_t count, uint8_t *out)
+static void copy_layers(const struct tfs_beamng_terrain *terrain, uint64_t i, uint32_t count,
+                        uint8_t *out)
 {
     uint32_t side = terrain->layout.side;
-    uint64_t last = tfs_ter_samples(&terrain->layout) - 1;
+    uint64_t last = tfs_beamng_samples(&terrain->layout) - 1;
 
     while (count > 0) {
         uint64_t at = i < last ? i : last;
         uint32_t x = (uint32_t)(at % side), z = (uint32_t)(at / side);
-        struct tfs_key key = {.x = (int32_t)(x / TFS_TILE_SIDE), .z = (int32_t)(z / TFS_TILE_SIDE)};
+        struct tfs_key key = {.x = (int32_t)(x / TFS_BEAMNG_TILE_SIDE),
+                              .z = (int32_t)(z / TFS_BEAMNG_TILE_SIDE)};
         const struct tfs_blob *blob =
             terrain->blobs[(size_t)key.z * terrain->tiles + (uint32_t)key.x];
-        struct tfs_tile tile = tfs_tile_of(&terrain->layout, key);
-        struct tfs_span layers = tfs_tile_plane(tfs_blob_span(blob), &tile, &tfs_ter_layers);
+        struct tfs_beamng_tile tile = tfs_beamng_tile_of(&terrain->layout, key);
+        struct tfs_span layers =
+            tfs_beamng_tile_plane(tfs_blob_span(blob), &tile, &tfs_beamng_layers);
         uint32_t run = i < last ? tile.width - (x - tile.x) : 1;
         if (run > count)
             run = count;
@@ -45,10 +48,10 @@ static void copy_layers(const struct tfs_terrain *terrain, uint64_t i, uint32_t 
 }
 
 /* What the rule says for the squares of one row of a tile. */
-static void rule_row(const struct tfs_terrain *terrain, const struct tfs_tile *tile, uint32_t z,
-                     uint8_t corners[TFS_TILE_SIDE * CORNERS])
+static void rule_row(const struct tfs_beamng_terrain *terrain, const struct tfs_beamng_tile *tile,
+                     uint32_t z, uint8_t corners[TFS_BEAMNG_TILE_SIDE * CORNERS])
 {
-    uint8_t here[TFS_TILE_SIDE + 1] = {0}, north[TFS_TILE_SIDE + 1] = {0};
+    uint8_t here[TFS_BEAMNG_TILE_SIDE + 1] = {0}, north[TFS_BEAMNG_TILE_SIDE + 1] = {0};
     uint64_t i = (uint64_t)z * terrain->layout.side + tile->x;
 
     copy_layers(terrain, i, tile->width + 1, here);
@@ -61,20 +64,21 @@ static void rule_row(const struct tfs_terrain *terrain, const struct tfs_tile *t
     }
 }
 
-uint64_t tfs_corners_odd(const struct tfs_terrain *terrain)
+uint64_t tfs_beamng_corners_odd(const struct tfs_beamng_terrain *terrain)
 {
     int32_t tiles = (int32_t)terrain->tiles;
-    uint8_t rule[TFS_TILE_SIDE * CORNERS];
+    uint8_t rule[TFS_BEAMNG_TILE_SIDE * CORNERS];
     uint64_t odd = 0;
     size_t at = 0;
 
-    if (terrain->layout.extra != tfs_ter_corners.bytes)
+    if (terrain->layout.extra != tfs_beamng_corners.bytes)
         return 0;
     for (struct tfs_key key = {.z = 0}; key.z < tiles; key.z++) {
         for (key.x = 0; key.x < tiles; key.x++, at++) {
-            struct tfs_tile tile = tfs_tile_of(&terrain->layout, key);
+            struct tfs_beamng_tile tile = tfs_beamng_tile_of(&terrain->layout, key);
             const uint8_t *stored =
-                tfs_tile_plane(tfs_blob_span(terrain->blobs[at]), &tile, &tfs_ter_corners).data;
+                tfs_beamng_tile_plane(tfs_blob_span(terrain->blobs[at]), &tile, &tfs_beamng_corners)
+                    .data;
             for (uint32_t z = tile.z; z < tile.z + tile.height; z++) {
                 rule_row(terrain, &tile, z, rule);
                 for (uint32_t x = 0; x < tile.width; x++, stored += CORNERS)
@@ -88,14 +92,16 @@ uint64_t tfs_corners_odd(const struct tfs_terrain *terrain)
 /* ---- following ------------------------------------------------------------------------------- */
 
 /* New corners for the squares of one tile that the rule sees differently. */
-static int follow_tile(struct tfs_edit *edit, struct tfs_key key, const struct tfs_terrain *before,
-                       const struct tfs_terrain *after, struct tfs_error *err)
+static int follow_tile(struct tfs_edit *edit, struct tfs_key key,
+                       const struct tfs_beamng_terrain *before,
+                       const struct tfs_beamng_terrain *after, struct tfs_error *err)
 {
-    struct tfs_tile tile = tfs_tile_of(&after->layout, key);
+    struct tfs_beamng_tile tile = tfs_beamng_tile_of(&after->layout, key);
     const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), key);
-    struct tfs_span stored = tfs_tile_plane(tfs_blob_span(chunk->blob), &tile, &tfs_ter_corners);
-    uint8_t old[TFS_TILE_SIDE * CORNERS], new[TFS_TILE_SIDE * CORNERS];
-    uint8_t corners[TFS_TILE_SAMPLES * CORNERS], *at = corners;
+    struct tfs_span stored =
+        tfs_beamng_tile_plane(tfs_blob_span(chunk->blob), &tile, &tfs_beamng_corners);
+    uint8_t old[TFS_BEAMNG_TILE_SIDE * CORNERS], new[TFS_BEAMNG_TILE_SIDE * CORNERS];
+    uint8_t corners[TFS_BEAMNG_TILE_SAMPLES * CORNERS], *at = corners;
 
     memcpy(corners, stored.data, stored.size);
     for (uint32_t z = tile.z; z < tile.z + tile.height; z++) {
@@ -105,11 +111,11 @@ static int follow_tile(struct tfs_edit *edit, struct tfs_key key, const struct t
             if (memcmp(old + i, new + i, CORNERS) != 0)
                 memcpy(at, new + i, CORNERS);
     }
-    return tfs_tile_put(edit, key, &tfs_ter_corners, corners, err);
+    return tfs_beamng_tile_put(edit, key, &tfs_beamng_corners, corners, err);
 }
 
 /* Marks tile (x, z), coordinates counted from -1 for "none". */
-static void mark(const struct tfs_terrain *t, bool *marks, int64_t x, int64_t z)
+static void mark(const struct tfs_beamng_terrain *t, bool *marks, int64_t x, int64_t z)
 {
     if (x >= 0 && z >= 0)
         marks[(size_t)z * t->tiles + (size_t)x] = true;
@@ -118,7 +124,7 @@ static void mark(const struct tfs_terrain *t, bool *marks, int64_t x, int64_t z)
 /* Marks the tiles with squares that read a sample of tile (x, z): west and south of it, at the
  * other end of the rows before when it holds the first column, and the north row and the end of the
  * row before it when it holds the last sample. */
-static void mark_readers(const struct tfs_terrain *t, bool *marks, int64_t x, int64_t z)
+static void mark_readers(const struct tfs_beamng_terrain *t, bool *marks, int64_t x, int64_t z)
 {
     int64_t last = (int64_t)t->tiles - 1;
 
@@ -132,8 +138,9 @@ static void mark_readers(const struct tfs_terrain *t, bool *marks, int64_t x, in
         mark(t, marks, i, last);
 }
 
-static int follow_marked(struct tfs_edit *edit, const struct tfs_terrain *before,
-                         const struct tfs_terrain *after, const bool *marks, struct tfs_error *err)
+static int follow_marked(struct tfs_edit *edit, const struct tfs_beamng_terrain *before,
+                         const struct tfs_beamng_terrain *after, const bool *marks,
+                         struct tfs_error *err)
 {
     int32_t tiles = (int32_t)after->tiles;
     size_t at = 0;
@@ -146,21 +153,22 @@ static int follow_marked(struct tfs_edit *edit, const struct tfs_terrain *before
 }
 
 /* The edit's layers changed since `before`. */
-static int follow(struct tfs_edit *edit, const struct tfs_terrain *before, struct tfs_error *err)
+static int follow(struct tfs_edit *edit, const struct tfs_beamng_terrain *before,
+                  struct tfs_error *err)
 {
-    struct tfs_terrain after = {0};
+    struct tfs_beamng_terrain after = {0};
     size_t count = (size_t)before->tiles * before->tiles;
     bool *marks = calloc(count, sizeof(*marks));
     int result = marks == NULL ? tfs_fail_memory(err) : 0;
 
     if (result == 0)
-        result = tfs_terrain_init(tfs_edit_doc(edit), &after, err);
+        result = tfs_beamng_terrain_init(tfs_edit_doc(edit), &after, err);
     for (size_t i = 0; result == 0 && i < count; i++)
         if (before->blobs[i] != after.blobs[i])
             mark_readers(&after, marks, (int64_t)(i % after.tiles), (int64_t)(i / after.tiles));
     if (result == 0)
         result = follow_marked(edit, before, &after, marks, err);
-    tfs_terrain_release(&after);
+    tfs_beamng_terrain_release(&after);
     free(marks);
     return result;
 }
@@ -169,36 +177,36 @@ static int follow(struct tfs_edit *edit, const struct tfs_terrain *before, struc
 
 static bool has_corners(const struct tfs_edit *edit)
 {
-    return tfs_terrain_layout(tfs_edit_doc(edit))->extra == tfs_ter_corners.bytes;
+    return tfs_beamng_layout_of(tfs_edit_doc(edit))->extra == tfs_beamng_corners.bytes;
 }
 
-int tfs_layers_put_tile(struct tfs_edit *edit, struct tfs_key key, const uint8_t *samples,
-                        struct tfs_error *err)
+int tfs_beamng_layers_put_tile(struct tfs_edit *edit, struct tfs_key key, const uint8_t *samples,
+                               struct tfs_error *err)
 {
-    struct tfs_terrain before = {0};
+    struct tfs_beamng_terrain before = {0};
 
     if (!has_corners(edit))
-        return tfs_tile_put(edit, key, &tfs_ter_layers, samples, err);
-    if (tfs_terrain_init(tfs_edit_doc(edit), &before, err) < 0)
+        return tfs_beamng_tile_put(edit, key, &tfs_beamng_layers, samples, err);
+    if (tfs_beamng_terrain_init(tfs_edit_doc(edit), &before, err) < 0)
         return err->code;
-    int result = tfs_tile_put(edit, key, &tfs_ter_layers, samples, err);
+    int result = tfs_beamng_tile_put(edit, key, &tfs_beamng_layers, samples, err);
     if (result == 0)
         result = follow(edit, &before, err);
-    tfs_terrain_release(&before);
+    tfs_beamng_terrain_release(&before);
     return result;
 }
 
-int tfs_layers_put(struct tfs_edit *edit, const uint8_t *picture, struct tfs_error *err)
+int tfs_beamng_layers_put(struct tfs_edit *edit, const uint8_t *picture, struct tfs_error *err)
 {
-    struct tfs_terrain before = {0};
+    struct tfs_beamng_terrain before = {0};
 
     if (!has_corners(edit))
-        return tfs_terrain_put(edit, &tfs_ter_layers, picture, err);
-    if (tfs_terrain_init(tfs_edit_doc(edit), &before, err) < 0)
+        return tfs_beamng_terrain_put(edit, &tfs_beamng_layers, picture, err);
+    if (tfs_beamng_terrain_init(tfs_edit_doc(edit), &before, err) < 0)
         return err->code;
-    int result = tfs_terrain_put(edit, &tfs_ter_layers, picture, err);
+    int result = tfs_beamng_terrain_put(edit, &tfs_beamng_layers, picture, err);
     if (result == 0)
         result = follow(edit, &before, err);
-    tfs_terrain_release(&before);
+    tfs_beamng_terrain_release(&before);
     return result;
 }

@@ -7,22 +7,23 @@
 #include "formats/beamng/terrain.h"
 
 /* info.c */
-extern const struct tfs_lens tfs_lens_info;
+extern const struct tfs_lens tfs_beamng_info_lens;
 
 /* palette.c */
-extern const struct tfs_lens tfs_lens_palette;
+extern const struct tfs_lens tfs_beamng_palette_lens;
 /* "03_DirtRoad.png": the mask of material `member`. */
-void tfs_mask_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
+void tfs_beamng_mask_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
 
 /* pictures.c */
-extern const struct tfs_lens tfs_lens_heightmap, tfs_lens_layers_picture, tfs_lens_holes;
-extern const struct tfs_lens tfs_lens_mask;  /* of material `member` */
-extern const struct tfs_lens tfs_lens_extra; /* of extra plane `member` */
+extern const struct tfs_lens tfs_beamng_heightmap_lens, tfs_beamng_layers_picture_lens,
+    tfs_beamng_holes_lens;
+extern const struct tfs_lens tfs_beamng_mask_lens;  /* of material `member` */
+extern const struct tfs_lens tfs_beamng_extra_lens; /* of extra plane `member` */
 
 /* map.c */
-extern const struct tfs_lens tfs_lens_map;
+extern const struct tfs_lens tfs_beamng_map_lens;
 
 /* grids.c */
-extern const struct tfs_lens tfs_lens_heights_text, tfs_lens_layers_text;
+extern const struct tfs_lens tfs_beamng_heights_text_lens, tfs_beamng_layers_text_lens;
 
 #endif

@@ -12,7 +12,7 @@
 #define DARKEST  90  /* of 256 */
 
 struct map {
-    struct tfs_terrain terrain;
+    struct tfs_beamng_terrain terrain;
     uint8_t colours[256][3];
     uint16_t low, high; /* heights */
     uint8_t *row;       /* heights, then layers */
@@ -39,7 +39,7 @@ static void set_colours(struct map *map)
 {
     static const uint8_t pales[] = {40, 120, 0};
 
-    for (unsigned i = 0; i < TFS_TER_HOLE; i++)
+    for (unsigned i = 0; i < TFS_BEAMNG_HOLE; i++)
         set_colour(map->colours[i], (100 + i * HUE_STEP) % HUES, pales[i / 16 % 3]);
 }
 
@@ -54,7 +54,7 @@ static void set_range(struct map *map)
 
     map->low = UINT16_MAX;
     for (uint32_t z = 0; z < side; z++) {
-        tfs_terrain_row(&map->terrain, &tfs_ter_heights, z, map->row);
+        tfs_beamng_terrain_row(&map->terrain, &tfs_beamng_heights, z, map->row);
         for (uint32_t x = 0; x < side; x++) {
             uint16_t height = height_at(map->row, x);
             map->low = height < map->low ? height : map->low;
@@ -71,8 +71,8 @@ static void map_row(void *arg, uint32_t row, uint8_t *samples)
     /* Height above the lowest to brightness, with 16 bits behind the point. */
     uint32_t scale = ((256 - DARKEST) << 16) / (uint32_t)(map->high - map->low + 1);
 
-    tfs_terrain_row(&map->terrain, &tfs_ter_heights, side - 1 - row, map->row);
-    tfs_terrain_row(&map->terrain, &tfs_ter_layers, side - 1 - row, layers);
+    tfs_beamng_terrain_row(&map->terrain, &tfs_beamng_heights, side - 1 - row, map->row);
+    tfs_beamng_terrain_row(&map->terrain, &tfs_beamng_layers, side - 1 - row, layers);
     for (uint32_t x = 0; x < side; x++, samples += 3) {
         const uint8_t *colour = map->colours[layers[x]];
         uint32_t light = DARKEST + ((uint32_t)(height_at(map->row, x) - map->low) * scale >> 16);
@@ -83,7 +83,7 @@ static void map_row(void *arg, uint32_t row, uint8_t *samples)
 
 static struct tfs_png_shape map_shape(const struct tfs_doc *doc)
 {
-    uint32_t side = tfs_terrain_layout(doc)->side;
+    uint32_t side = tfs_beamng_layout_of(doc)->side;
 
     return (struct tfs_png_shape){.width = side, .height = side, .type = TFS_PNG_RGB8};
 }
@@ -97,13 +97,14 @@ static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
     (void)save;
     (void)at;
     map.row = malloc((size_t)shape.width * 3);
-    int result = map.row == NULL ? tfs_fail_memory(err) : tfs_terrain_init(doc, &map.terrain, err);
+    int result =
+        map.row == NULL ? tfs_fail_memory(err) : tfs_beamng_terrain_init(doc, &map.terrain, err);
     if (result == 0) {
         set_colours(&map);
         set_range(&map);
         result = tfs_png_write(&shape, map_row, &map, out, err);
     }
-    tfs_terrain_release(&map.terrain);
+    tfs_beamng_terrain_release(&map.terrain);
     free(map.row);
     return result;
 }
@@ -117,4 +118,4 @@ static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct
     return (int64_t)tfs_png_size(&shape);
 }
 
-const struct tfs_lens tfs_lens_map = {.get = map_get, .size = map_size};
+const struct tfs_lens tfs_beamng_map_lens = {.get = map_get, .size = map_size};

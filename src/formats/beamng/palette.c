@@ -19,12 +19,12 @@
 static int palette_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                        struct tfs_buf *out, struct tfs_error *err)
 {
-    struct tfs_ter_names names = tfs_terrain_names(doc);
+    struct tfs_beamng_names names = tfs_beamng_names_of(doc);
     struct tfs_span name;
 
     (void)save;
     (void)at;
-    for (uint32_t i = 0; tfs_ter_names_next(&names, &name); i++) {
+    for (uint32_t i = 0; tfs_beamng_names_next(&names, &name); i++) {
         tfs_buf_printf(out, "%" PRIu32, i);
         if (name.size > 0)
             tfs_buf_u8(out, ' ');
@@ -37,7 +37,7 @@ static int palette_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 struct parser {
-    struct tfs_ter_names old; /* entries not yet met again */
+    struct tfs_beamng_names old; /* entries not yet met again */
     uint32_t old_count, count;
     bool changed;          /* a name, or their number */
     struct tfs_buf *table; /* entries in their canonical form */
@@ -64,12 +64,12 @@ static int parse_index(const struct parser *p, struct tfs_line *line, struct tfs
 static int check_new_name(const struct parser *p, const struct tfs_line *line,
                           struct tfs_error *err)
 {
-    if (p->count >= p->old_count && p->count >= TFS_TER_HOLE)
+    if (p->count >= p->old_count && p->count >= TFS_BEAMNG_HOLE)
         return tfs_fail_line(err, line,
                              "there can be 255 materials, 0 to 254: the layer 255 is a hole");
-    if (p->name.size > TFS_TER_LENGTH_MAX)
+    if (p->name.size > TFS_BEAMNG_LENGTH_MAX)
         return tfs_fail_line(err, line, "the name has %zu bytes, at most %d can be stored",
-                             p->name.size, TFS_TER_LENGTH_MAX);
+                             p->name.size, TFS_BEAMNG_LENGTH_MAX);
     if (p->name.size > 0 && memchr(p->name.data, 0, p->name.size) != NULL)
         return tfs_fail_line(err, line, "a name cannot hold a byte 0");
     return 0;
@@ -88,12 +88,12 @@ static int parse_line(struct parser *p, struct tfs_line line, struct tfs_error *
                            why.text);
     if (tfs_buf_check(&p->name, err) < 0)
         return err->code;
-    if (!tfs_ter_names_next(&p->old, &old) || !tfs_span_equal(old, tfs_buf_span(&p->name))) {
+    if (!tfs_beamng_names_next(&p->old, &old) || !tfs_span_equal(old, tfs_buf_span(&p->name))) {
         if (check_new_name(p, &line, err) < 0)
             return err->code;
         p->changed = true;
     }
-    tfs_ter_name_add(p->table, tfs_buf_span(&p->name), p->old.nul);
+    tfs_beamng_name_add(p->table, tfs_buf_span(&p->name), p->old.nul);
     p->count++;
     return 0;
 }
@@ -119,12 +119,12 @@ struct use {
 };
 
 /* How the materials are used; `use` has 256 entries. */
-static void count_use(const struct tfs_terrain *terrain, uint8_t *row, struct use *use)
+static void count_use(const struct tfs_beamng_terrain *terrain, uint8_t *row, struct use *use)
 {
     uint32_t side = terrain->layout.side;
 
     for (uint32_t z = 0; z < side; z++) {
-        tfs_terrain_row(terrain, &tfs_ter_layers, z, row);
+        tfs_beamng_terrain_row(terrain, &tfs_beamng_layers, z, row);
         for (uint32_t x = 0; x < side; x++)
             if (use[row[x]].samples++ == 0) {
                 use[row[x]].x = x;
@@ -138,11 +138,11 @@ static void count_use(const struct tfs_terrain *terrain, uint8_t *row, struct us
 static int check_unused(const struct tfs_doc *doc, uint32_t count, uint32_t old_count,
                         struct tfs_error *err)
 {
-    const uint32_t end = old_count < TFS_TER_HOLE ? old_count : TFS_TER_HOLE;
+    const uint32_t end = old_count < TFS_BEAMNG_HOLE ? old_count : TFS_BEAMNG_HOLE;
     struct use use[256] = {{0}};
-    struct tfs_terrain terrain = {0};
-    uint8_t *row = malloc(tfs_terrain_layout(doc)->side);
-    int result = row == NULL ? tfs_fail_memory(err) : tfs_terrain_init(doc, &terrain, err);
+    struct tfs_beamng_terrain terrain = {0};
+    uint8_t *row = malloc(tfs_beamng_layout_of(doc)->side);
+    int result = row == NULL ? tfs_fail_memory(err) : tfs_beamng_terrain_init(doc, &terrain, err);
 
     if (result == 0)
         count_use(&terrain, row, use);
@@ -153,7 +153,7 @@ static int check_unused(const struct tfs_doc *doc, uint32_t count, uint32_t old_
                          "material %" PRIu32 " is used by %" PRIu64 " samples, first at %" PRIu32
                          ",%" PRIu32 " (x,z): it cannot be removed",
                          i, use[i].samples, use[i].x, use[i].z);
-    tfs_terrain_release(&terrain);
+    tfs_beamng_terrain_release(&terrain);
     free(row);
     return result;
 }
@@ -170,8 +170,8 @@ static int store(struct tfs_edit *edit, const struct parser *p, struct tfs_error
     tfs_buf_add_span(&table, tfs_buf_span(p->table));
     int result = tfs_blob_take(&table, &blob, err);
     if (result == 0) {
-        tfs_edit_part(edit, TFS_PART_NAMES, blob);
-        result = tfs_terrain_check_layout(edit, err);
+        tfs_edit_part(edit, TFS_BEAMNG_PART_NAMES, blob);
+        result = tfs_beamng_terrain_check_layout(edit, err);
     }
     tfs_blob_unref(blob);
     tfs_buf_release(&table);
@@ -182,7 +182,7 @@ static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct tfs_buf table = {0};
-    struct parser p = {.old = tfs_terrain_names(tfs_edit_doc(edit)), .table = &table};
+    struct parser p = {.old = tfs_beamng_names_of(tfs_edit_doc(edit)), .table = &table};
 
     (void)save;
     (void)at;
@@ -196,7 +196,7 @@ static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     return result;
 }
 
-const struct tfs_lens tfs_lens_palette = {.get = palette_get, .put = palette_put};
+const struct tfs_lens tfs_beamng_palette_lens = {.get = palette_get, .put = palette_put};
 
 /* ---- names of masks -------------------------------------------------------------------------- */
 
@@ -231,14 +231,14 @@ static void add_file_name(struct tfs_buf *out, struct tfs_span printed, size_t r
     }
 }
 
-void tfs_mask_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
+void tfs_beamng_mask_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
 {
-    struct tfs_ter_names names = tfs_terrain_names(doc);
+    struct tfs_beamng_names names = tfs_beamng_names_of(doc);
     struct tfs_span name = {NULL, 0};
     struct tfs_buf printed = {0};
     size_t begin = out->size;
 
-    for (uint32_t i = 0; i <= member && tfs_ter_names_next(&names, &name); i++)
+    for (uint32_t i = 0; i <= member && tfs_beamng_names_next(&names, &name); i++)
         ;
     /* Nothing behind the room there is can show, and a name may have 64 KiB. */
     if (name.size > FILE_NAME_MAX)

@@ -15,19 +15,20 @@
 
 /* What one picture shows. Of a family: as `member` says. */
 struct picture {
-    const struct tfs_ter_plane *plane; /* NULL: extra plane `member` */
+    const struct tfs_beamng_plane *plane; /* NULL: extra plane `member` */
     enum tfs_png_type type;
     bool mask;  /* not the plane's samples, but 255 where they are `layer`, else 0 */
     bool masks; /* `layer` is `member` */
     uint8_t layer;
 };
 
-static const struct picture heights_picture = {.plane = &tfs_ter_heights, .type = TFS_PNG_GREY16};
-static const struct picture layers_picture = {.plane = &tfs_ter_layers, .type = TFS_PNG_GREY8};
+static const struct picture heights_picture = {.plane = &tfs_beamng_heights,
+                                               .type = TFS_PNG_GREY16};
+static const struct picture layers_picture = {.plane = &tfs_beamng_layers, .type = TFS_PNG_GREY8};
 static const struct picture holes_picture = {
-    .plane = &tfs_ter_layers, .type = TFS_PNG_GREY8, .mask = true, .layer = TFS_TER_HOLE};
+    .plane = &tfs_beamng_layers, .type = TFS_PNG_GREY8, .mask = true, .layer = TFS_BEAMNG_HOLE};
 static const struct picture masks_picture = {
-    .plane = &tfs_ter_layers, .type = TFS_PNG_GREY8, .mask = true, .masks = true};
+    .plane = &tfs_beamng_layers, .type = TFS_PNG_GREY8, .mask = true, .masks = true};
 static const struct picture extra_picture = {.plane = NULL};
 
 static struct picture picture_of(const struct tfs_doc *doc, struct tfs_at at)
@@ -37,7 +38,7 @@ static struct picture picture_of(const struct tfs_doc *doc, struct tfs_at at)
     if (picture.masks)
         picture.layer = (uint8_t)at.member;
     if (picture.plane == NULL) {
-        picture.plane = tfs_ter_extra_plane(tfs_terrain_layout(doc), at.member);
+        picture.plane = tfs_beamng_extra_plane(tfs_beamng_layout_of(doc), at.member);
         picture.type = picture.plane->bytes == 4 ? TFS_PNG_RGBA8 : TFS_PNG_GREY8;
     }
     return picture;
@@ -45,7 +46,7 @@ static struct picture picture_of(const struct tfs_doc *doc, struct tfs_at at)
 
 static struct tfs_png_shape shape_of(const struct tfs_doc *doc, const struct picture *picture)
 {
-    uint32_t side = tfs_terrain_layout(doc)->side;
+    uint32_t side = tfs_beamng_layout_of(doc)->side;
 
     return (struct tfs_png_shape){.width = side, .height = side, .type = picture->type};
 }
@@ -72,7 +73,7 @@ static void swap_bytes(uint8_t *samples, size_t size)
 /* ---- showing --------------------------------------------------------------------------------- */
 
 struct showing {
-    struct tfs_terrain terrain;
+    struct tfs_beamng_terrain terrain;
     struct picture picture;
 };
 
@@ -81,7 +82,7 @@ static void show_row(void *arg, uint32_t row, uint8_t *samples)
     const struct showing *s = arg;
     uint32_t side = s->terrain.layout.side;
 
-    tfs_terrain_row(&s->terrain, s->picture.plane, side - 1 - row, samples);
+    tfs_beamng_terrain_row(&s->terrain, s->picture.plane, side - 1 - row, samples);
     if (s->picture.type == TFS_PNG_GREY16)
         swap_bytes(samples, (size_t)side * 2);
     for (uint32_t x = 0; s->picture.mask && x < side; x++)
@@ -95,10 +96,10 @@ static int picture_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
     struct tfs_png_shape shape = shape_of(doc, &s.picture);
 
     (void)save;
-    if (tfs_terrain_init(doc, &s.terrain, err) < 0)
+    if (tfs_beamng_terrain_init(doc, &s.terrain, err) < 0)
         return err->code;
     int result = tfs_png_write(&shape, show_row, &s, out, err);
-    tfs_terrain_release(&s.terrain);
+    tfs_beamng_terrain_release(&s.terrain);
     return result;
 }
 
@@ -128,15 +129,15 @@ static int fail_pixel(struct taking *t, size_t i, const char *what)
     return tfs_fail(t->err, -EBADMSG, "pixel %zu,%zu %s", i % t->side, i / t->side, what);
 }
 
-static int read_plane(const struct tfs_doc *doc, const struct tfs_ter_plane *plane,
+static int read_plane(const struct tfs_doc *doc, const struct tfs_beamng_plane *plane,
                       struct tfs_buf *out, struct tfs_error *err)
 {
-    struct tfs_terrain terrain;
+    struct tfs_beamng_terrain terrain;
 
-    if (tfs_terrain_init(doc, &terrain, err) < 0)
+    if (tfs_beamng_terrain_init(doc, &terrain, err) < 0)
         return err->code;
-    int result = tfs_terrain_picture(&terrain, plane, out, err);
-    tfs_terrain_release(&terrain);
+    int result = tfs_beamng_terrain_picture(&terrain, plane, out, err);
+    tfs_beamng_terrain_release(&terrain);
     return result;
 }
 
@@ -149,8 +150,8 @@ static int taking_init(struct taking *t, struct tfs_edit *edit, struct tfs_at at
 
     *t = (struct taking){.edit = edit, .doc = tfs_edit_doc(edit), .side = shape.width, .err = err};
     int result = tfs_png_read(png, &shape, &t->samples, &t->depth, err);
-    if (result == 0 && picture.plane == &tfs_ter_layers)
-        result = read_plane(t->doc, &tfs_ter_layers, &t->layers, err);
+    if (result == 0 && picture.plane == &tfs_beamng_layers)
+        result = read_plane(t->doc, &tfs_beamng_layers, &t->layers, err);
     return result;
 }
 
@@ -158,7 +159,7 @@ static int taking_init(struct taking *t, struct tfs_edit *edit, struct tfs_at at
 static int taking_finish(struct taking *t, int result)
 {
     if (result == 0)
-        result = tfs_terrain_check_layout(t->edit, t->err);
+        result = tfs_beamng_terrain_check_layout(t->edit, t->err);
     tfs_buf_release(&t->samples);
     tfs_buf_release(&t->layers);
     return result;
@@ -175,7 +176,7 @@ static int check_depth(struct taking *t)
 
     if (t->depth == 16)
         return 0;
-    if (read_plane(t->doc, &tfs_ter_heights, &heights, t->err) < 0)
+    if (read_plane(t->doc, &tfs_beamng_heights, &heights, t->err) < 0)
         return t->err->code;
     while (i < heights.size && heights.data[i] == heights.data[i + 1])
         i += 2;
@@ -202,23 +203,23 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
         result = check_depth(&t);
     if (result == 0) {
         swap_bytes(t.samples.data, t.samples.size);
-        result = tfs_terrain_put(edit, &tfs_ter_heights, t.samples.data, err);
+        result = tfs_beamng_terrain_put(edit, &tfs_beamng_heights, t.samples.data, err);
     }
     return taking_finish(&t, result);
 }
 
-const struct tfs_lens tfs_lens_heightmap = {
+const struct tfs_lens tfs_beamng_heightmap_lens = {
     .param = &heights_picture, .get = picture_get, .put = heightmap_put, .size = picture_size};
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
 static int check_layers(struct taking *t)
 {
-    uint32_t materials = tfs_terrain_name_count(t->doc);
+    uint32_t materials = tfs_beamng_name_count(t->doc);
     char what[80];
 
     for (size_t i = 0; i < t->samples.size; i++) {
-        if (tfs_layer_allowed(t->layers.data[i], t->samples.data[i], materials))
+        if (tfs_beamng_layer_allowed(t->layers.data[i], t->samples.data[i], materials))
             continue;
         snprintf(what, sizeof(what), "has layer %u, but there are %u materials (255 is a hole)",
                  t->samples.data[i], materials);
@@ -238,11 +239,11 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
     if (result == 0)
         result = check_layers(&t);
     if (result == 0)
-        result = tfs_layers_put(edit, t.samples.data, err);
+        result = tfs_beamng_layers_put(edit, t.samples.data, err);
     return taking_finish(&t, result);
 }
 
-const struct tfs_lens tfs_lens_layers_picture = {
+const struct tfs_lens tfs_beamng_layers_picture_lens = {
     .param = &layers_picture, .get = picture_get, .put = layers_put, .size = picture_size};
 
 /* ---- masks and holes ------------------------------------------------------------------------- */
@@ -274,13 +275,13 @@ static int mask_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
     if (result == 0)
         result = paint(&t, picture_of(t.doc, at).layer);
     if (result == 0)
-        result = tfs_layers_put(edit, t.layers.data, err);
+        result = tfs_beamng_layers_put(edit, t.layers.data, err);
     return taking_finish(&t, result);
 }
 
-const struct tfs_lens tfs_lens_mask = {
+const struct tfs_lens tfs_beamng_mask_lens = {
     .param = &masks_picture, .get = picture_get, .put = mask_put, .size = picture_size};
-const struct tfs_lens tfs_lens_holes = {
+const struct tfs_lens tfs_beamng_holes_lens = {
     .param = &holes_picture, .get = picture_get, .put = mask_put, .size = picture_size};
 
 /* ---- extra planes ---------------------------------------------------------------------------- */
@@ -294,9 +295,9 @@ static int extra_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     (void)save;
     (void)put;
     if (result == 0)
-        result = tfs_terrain_put(edit, picture_of(t.doc, at).plane, t.samples.data, err);
+        result = tfs_beamng_terrain_put(edit, picture_of(t.doc, at).plane, t.samples.data, err);
     return taking_finish(&t, result);
 }
 
-const struct tfs_lens tfs_lens_extra = {
+const struct tfs_lens tfs_beamng_extra_lens = {
     .param = &extra_picture, .get = picture_get, .put = extra_put, .size = picture_size};

@@ -20,7 +20,7 @@
 #define SIDECAR_MAX    (UINT64_C(16) << 20)
 #define KEY            "materials"
 
-char *tfs_sidecar_path(const char *save_path)
+char *tfs_beamng_sidecar_path(const char *save_path)
 {
     size_t length = strlen(save_path), ending = strlen(SAVE_ENDING);
 
@@ -42,10 +42,10 @@ static int says(struct tfs_span text, struct tfs_span name)
 {
     struct tfs_buf wanted = {0}, printed = {0}, said = {0};
 
-    tfs_json_print(&printed, name);
+    tfs_beamng_json_print(&printed, name);
     if (printed.size >= 2)
-        tfs_json_decode(&wanted, (struct tfs_span){printed.data + 1, printed.size - 2});
-    tfs_json_decode(&said, text);
+        tfs_beamng_json_decode(&wanted, (struct tfs_span){printed.data + 1, printed.size - 2});
+    tfs_beamng_json_decode(&said, text);
     int same = tfs_span_equal(tfs_buf_span(&wanted), tfs_buf_span(&said));
     if (printed.failed || wanted.failed || said.failed)
         same = -ENOMEM;
@@ -55,19 +55,19 @@ static int says(struct tfs_span text, struct tfs_span name)
     return same;
 }
 
-int tfs_sidecar_judge(struct tfs_span json, struct tfs_ter_names names,
-                      enum tfs_sidecar_state *state)
+int tfs_beamng_sidecar_compare(struct tfs_span json, struct tfs_beamng_names names,
+                               enum tfs_beamng_sidecar_state *state)
 {
     struct tfs_span array, name;
-    int same = tfs_json_find_strings(json, KEY, &array);
+    int same = tfs_beamng_json_find_strings(json, KEY, &array);
 
-    *state = TFS_SIDECAR_DAMAGED;
+    *state = TFS_BEAMNG_SIDECAR_DAMAGED;
     if (same <= 0)
         return same;
-    struct tfs_json_strings strings = tfs_json_strings_init(array);
-    while (same > 0 && tfs_json_strings_next(&strings))
-        same = tfs_ter_names_next(&names, &name) ? says(strings.text, name) : 0;
-    *state = same > 0 && names.left == 0 ? TFS_SIDECAR_AGREES : TFS_SIDECAR_DIFFERS;
+    struct tfs_beamng_json_strings strings = tfs_beamng_json_strings_init(array);
+    while (same > 0 && tfs_beamng_json_strings_next(&strings))
+        same = tfs_beamng_names_next(&names, &name) ? says(strings.text, name) : 0;
+    *state = same > 0 && names.left == 0 ? TFS_BEAMNG_SIDECAR_AGREES : TFS_BEAMNG_SIDECAR_DIFFERS;
     return same < 0 ? same : 0;
 }
 
@@ -78,37 +78,38 @@ struct spelling {
 
 static struct spelling spelling_of(struct tfs_span array)
 {
-    struct tfs_json_strings strings = tfs_json_strings_init(array);
+    struct tfs_beamng_json_strings strings = tfs_beamng_json_strings_init(array);
     struct spelling s = {tfs_span_of("\n    "), tfs_span_of("\n    "), tfs_span_of("\n  ")};
 
-    if (!tfs_json_strings_next(&strings))
+    if (!tfs_beamng_json_strings_next(&strings))
         return s;
     s.first = s.next = strings.before;
-    if (tfs_json_strings_next(&strings)) {
+    if (tfs_beamng_json_strings_next(&strings)) {
         s.next = strings.before;
-        while (tfs_json_strings_next(&strings))
+        while (tfs_beamng_json_strings_next(&strings))
             ;
     }
     s.last = strings.before;
     return s;
 }
 
-bool tfs_sidecar_rewrite(struct tfs_span json, struct tfs_ter_names names, struct tfs_buf *out)
+bool tfs_beamng_sidecar_rewrite(struct tfs_span json, struct tfs_beamng_names names,
+                                struct tfs_buf *out)
 {
     struct tfs_span array, name;
     bool first = true;
 
-    if (tfs_json_find_strings(json, KEY, &array) <= 0)
+    if (tfs_beamng_json_find_strings(json, KEY, &array) <= 0)
         return false;
     struct spelling s = spelling_of(array);
     size_t before = (size_t)(array.data - json.data);
     tfs_buf_add(out, json.data, before);
     tfs_buf_u8(out, '[');
-    for (; tfs_ter_names_next(&names, &name); first = false) {
+    for (; tfs_beamng_names_next(&names, &name); first = false) {
         if (!first)
             tfs_buf_u8(out, ',');
         tfs_buf_add_span(out, first ? s.first : s.next);
-        tfs_json_print(out, name);
+        tfs_beamng_json_print(out, name);
     }
     if (!first)
         tfs_buf_add_span(out, s.last);
@@ -137,23 +138,23 @@ static bool is_none(int code)
            code == -EFBIG || code == -EACCES;
 }
 
-int tfs_sidecar_look(const char *save_path, struct tfs_ter_names names,
-                     enum tfs_sidecar_state *state)
+int tfs_beamng_sidecar_look(const char *save_path, struct tfs_beamng_names names,
+                            enum tfs_beamng_sidecar_state *state)
 {
-    char *path = tfs_sidecar_path(save_path);
+    char *path = tfs_beamng_sidecar_path(save_path);
     struct tfs_file_handle file;
     struct tfs_blob *json = NULL;
     struct tfs_error ignored = {0};
 
-    *state = TFS_SIDECAR_ABSENT;
+    *state = TFS_BEAMNG_SIDECAR_ABSENT;
     if (path == NULL)
         return -errno;
     int result = read_sidecar(path, &file, &json, &ignored);
     if (result == 0) {
-        result = tfs_sidecar_judge(tfs_blob_span(json), names, state);
+        result = tfs_beamng_sidecar_compare(tfs_blob_span(json), names, state);
         tfs_file_close(&file);
     } else if (access(path, F_OK) == 0) {
-        *state = TFS_SIDECAR_DAMAGED;
+        *state = TFS_BEAMNG_SIDECAR_DAMAGED;
     }
     tfs_blob_unref(json);
     free(path);
@@ -176,16 +177,16 @@ static int replace(const char *path, struct tfs_file_handle *file, struct tfs_sp
 
 /* Writes the sidecar that is open in `file` and says `json`, if it says other names. */
 static int rewrite(const char *path, struct tfs_file_handle *file, struct tfs_span json,
-                   struct tfs_ter_names names, struct tfs_error *err)
+                   struct tfs_beamng_names names, struct tfs_error *err)
 {
-    enum tfs_sidecar_state state;
+    enum tfs_beamng_sidecar_state state;
     struct tfs_buf out = {0};
 
-    if (tfs_sidecar_judge(json, names, &state) < 0)
+    if (tfs_beamng_sidecar_compare(json, names, &state) < 0)
         return tfs_fail_memory(err);
-    if (state != TFS_SIDECAR_DIFFERS)
+    if (state != TFS_BEAMNG_SIDECAR_DIFFERS)
         return 0;
-    if (!tfs_sidecar_rewrite(json, names, &out) || out.failed)
+    if (!tfs_beamng_sidecar_rewrite(json, names, &out) || out.failed)
         tfs_fail_memory(err);
     else
         replace(path, file, tfs_buf_span(&out), err);
@@ -193,9 +194,10 @@ static int rewrite(const char *path, struct tfs_file_handle *file, struct tfs_sp
     return err->code;
 }
 
-int tfs_sidecar_update(const char *save_path, struct tfs_ter_names names, struct tfs_error *err)
+int tfs_beamng_sidecar_update(const char *save_path, struct tfs_beamng_names names,
+                              struct tfs_error *err)
 {
-    char *path = tfs_sidecar_path(save_path);
+    char *path = tfs_beamng_sidecar_path(save_path);
     struct tfs_file_handle file;
     struct tfs_blob *json = NULL;
     struct tfs_error why = {0};

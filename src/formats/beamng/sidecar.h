@@ -9,23 +9,25 @@
 
 /* The path of the sidecar of that save, for the caller to free. NULL: the save's name does not end
  * in .ter, so it has none (errno 0), or there is no memory (errno ENOMEM). */
-char *tfs_sidecar_path(const char *save_path);
+char *tfs_beamng_sidecar_path(const char *save_path);
 
 /* What this text says about these names; never ABSENT. 0 or -ENOMEM. */
-int tfs_sidecar_judge(struct tfs_span json, struct tfs_ter_names names,
-                      enum tfs_sidecar_state *state);
+int tfs_beamng_sidecar_compare(struct tfs_span json, struct tfs_beamng_names names,
+                               enum tfs_beamng_sidecar_state *state);
 
 /* Appends the text with these names as its materials, all else as it is. False, and nothing
- * appended: it is not JSON or has no list of materials (which tfs_sidecar_judge tells apart from no
- * memory). */
-bool tfs_sidecar_rewrite(struct tfs_span json, struct tfs_ter_names names, struct tfs_buf *out);
+ * appended: it is not JSON or has no list of materials (which tfs_beamng_sidecar_compare tells
+ * apart from no memory). */
+bool tfs_beamng_sidecar_rewrite(struct tfs_span json, struct tfs_beamng_names names,
+                                struct tfs_buf *out);
 
 /* The sidecar of a save on disk. 0 or -ENOMEM. */
-int tfs_sidecar_look(const char *save_path, struct tfs_ter_names names,
-                     enum tfs_sidecar_state *state);
+int tfs_beamng_sidecar_look(const char *save_path, struct tfs_beamng_names names,
+                            enum tfs_beamng_sidecar_state *state);
 
 /* Replaces it by one with these names where it has others; one that is absent or damaged stays as
  * it is. */
-int tfs_sidecar_update(const char *save_path, struct tfs_ter_names names, struct tfs_error *err);
+int tfs_beamng_sidecar_update(const char *save_path, struct tfs_beamng_names names,
+                              struct tfs_error *err);
 
 #endif

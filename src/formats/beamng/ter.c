@@ -19,28 +19,30 @@
 #define EXTRA_COMMUNITY 5
 
 /* The order in which places are tried and named. */
-const uint8_t tfs_ter_places[TFS_TER_PLACES] = {0, EXTRA_CORNERS, EXTRA_COMMUNITY, EXTRA_TEXTURE};
+const uint8_t tfs_beamng_extra_sizes[TFS_BEAMNG_EXTRA_SIZES] = {0, EXTRA_CORNERS, EXTRA_COMMUNITY,
+                                                                EXTRA_TEXTURE};
 
-const struct tfs_ter_plane tfs_ter_heights = {"heights", 0, 2};
-const struct tfs_ter_plane tfs_ter_layers = {"layers", 2, 1};
-const struct tfs_ter_plane tfs_ter_corners = {"corners", 3, 4};
+const struct tfs_beamng_plane tfs_beamng_heights = {"heights", 0, 2};
+const struct tfs_beamng_plane tfs_beamng_layers = {"layers", 2, 1};
+const struct tfs_beamng_plane tfs_beamng_corners = {"corners", 3, 4};
 
-static const struct tfs_ter_plane community[] = {
+static const struct tfs_beamng_plane community[] = {
     {"texture", 3, 1},    {"coverage_0", 4, 1}, {"coverage_1", 5, 1},
     {"coverage_2", 6, 1}, {"coverage_3", 7, 1},
 };
 
-unsigned tfs_ter_extra_count(const struct tfs_ter_layout *layout)
+unsigned tfs_beamng_extra_count(const struct tfs_beamng_layout *layout)
 {
     return layout->extra == EXTRA_COMMUNITY ? 5 : layout->extra > 0;
 }
 
-const struct tfs_ter_plane *tfs_ter_extra_plane(const struct tfs_ter_layout *layout, unsigned i)
+const struct tfs_beamng_plane *tfs_beamng_extra_plane(const struct tfs_beamng_layout *layout,
+                                                      unsigned i)
 {
-    return layout->extra == EXTRA_CORNERS ? &tfs_ter_corners : &community[i];
+    return layout->extra == EXTRA_CORNERS ? &tfs_beamng_corners : &community[i];
 }
 
-const char *tfs_ter_layout_name(const struct tfs_ter_layout *layout)
+const char *tfs_beamng_layout_name(const struct tfs_beamng_layout *layout)
 {
     switch (layout->extra) {
     case EXTRA_TEXTURE:
@@ -54,32 +56,32 @@ const char *tfs_ter_layout_name(const struct tfs_ter_layout *layout)
     }
 }
 
-unsigned tfs_ter_sample_size(const struct tfs_ter_layout *layout)
+unsigned tfs_beamng_sample_size(const struct tfs_beamng_layout *layout)
 {
     return 3u + layout->extra;
 }
 
-uint64_t tfs_ter_samples(const struct tfs_ter_layout *layout)
+uint64_t tfs_beamng_samples(const struct tfs_beamng_layout *layout)
 {
     return (uint64_t)layout->side * layout->side;
 }
 
-uint64_t tfs_ter_table_at(const struct tfs_ter_layout *layout)
+uint64_t tfs_beamng_table_at(const struct tfs_beamng_layout *layout)
 {
-    return TFS_TER_HEADER + tfs_ter_samples(layout) * tfs_ter_sample_size(layout);
+    return TFS_BEAMNG_HEADER + tfs_beamng_samples(layout) * tfs_beamng_sample_size(layout);
 }
 
 /* ---- the name table -------------------------------------------------------------------------- */
 
-struct tfs_ter_names tfs_ter_names_init(struct tfs_span table, bool nul)
+struct tfs_beamng_names tfs_beamng_names_init(struct tfs_span table, bool nul)
 {
-    struct tfs_ter_names names = {.in = tfs_cursor_init(table), .nul = nul};
+    struct tfs_beamng_names names = {.in = tfs_cursor_init(table), .nul = nul};
 
     names.left = tfs_take_u32le(&names.in);
     return names;
 }
 
-bool tfs_ter_names_next(struct tfs_ter_names *names, struct tfs_span *name)
+bool tfs_beamng_names_next(struct tfs_beamng_names *names, struct tfs_span *name)
 {
     if (names->left == 0)
         return false;
@@ -94,7 +96,7 @@ bool tfs_ter_names_next(struct tfs_ter_names *names, struct tfs_span *name)
     return !names->in.failed;
 }
 
-void tfs_ter_name_add(struct tfs_buf *out, struct tfs_span name, bool nul)
+void tfs_beamng_name_add(struct tfs_buf *out, struct tfs_span name, bool nul)
 {
     if (name.size < LENGTH_LONG) {
         tfs_buf_u8(out, (uint8_t)name.size);
@@ -111,44 +113,44 @@ void tfs_ter_name_add(struct tfs_buf *out, struct tfs_span name, bool nul)
  * then it is `habit`, the layout's own. */
 static bool table_fits(struct tfs_span tail, bool nul, bool habit)
 {
-    struct tfs_ter_names names = tfs_ter_names_init(tail, nul);
+    struct tfs_beamng_names names = tfs_beamng_names_init(tail, nul);
     struct tfs_span name;
 
-    if (names.in.failed || names.left > TFS_TER_NAMES_MAX ||
+    if (names.in.failed || names.left > TFS_BEAMNG_NAMES_MAX ||
         names.left > tfs_cursor_left(&names.in) || (names.left == 0 && nul != habit))
         return false;
-    while (tfs_ter_names_next(&names, &name))
+    while (tfs_beamng_names_next(&names, &name))
         ;
     return !names.in.failed && tfs_cursor_left(&names.in) == 0;
 }
 
 /* ---- the layout ------------------------------------------------------------------------------ */
 
-int tfs_ter_head(struct tfs_span head, uint64_t size, struct tfs_ter_layout *layout,
-                 struct tfs_error *err)
+int tfs_beamng_head(struct tfs_span head, uint64_t size, struct tfs_beamng_layout *layout,
+                    struct tfs_error *err)
 {
     struct tfs_cursor in = tfs_cursor_init(head);
-    struct tfs_ter_layout found = {.version = tfs_take_u8(&in)};
+    struct tfs_beamng_layout found = {.version = tfs_take_u8(&in)};
 
     found.side = tfs_take_u32le(&in);
     if (head.size > 0 && (found.version < VERSION_LOW || found.version > VERSION_HIGH))
         return tfs_fail(err, -ENOTSUP,
                         "this is version %u of the terrain format; 7, 8 and 9 are known",
                         found.version);
-    if (in.failed || size < TFS_TER_HEADER + TABLE_MIN)
+    if (in.failed || size < TFS_BEAMNG_HEADER + TABLE_MIN)
         return tfs_fail(err, -EBADMSG, "the file has %" PRIu64 " bytes, which is too short", size);
     if (found.side == 0)
         return tfs_fail(err, -EBADMSG, "the terrain has 0 samples a side (offset 1)");
-    if (found.side > TFS_TER_SIDE_MAX)
+    if (found.side > TFS_BEAMNG_SIDE_MAX)
         return tfs_fail(err, -EFBIG,
                         "the terrain has %" PRIu32 " samples a side, at most %d are "
                         "read (offset 1)",
-                        found.side, TFS_TER_SIDE_MAX);
-    if (size < tfs_ter_table_at(&found) + TABLE_MIN)
+                        found.side, TFS_BEAMNG_SIDE_MAX);
+    if (size < tfs_beamng_table_at(&found) + TABLE_MIN)
         return tfs_fail(err, -EBADMSG,
                         "the file is cut off: %" PRIu32 " x %" PRIu32 " samples need %" PRIu64
                         " bytes at least, it has %" PRIu64,
-                        found.side, found.side, tfs_ter_table_at(&found) + TABLE_MIN, size);
+                        found.side, found.side, tfs_beamng_table_at(&found) + TABLE_MIN, size);
     *layout = found;
     return 0;
 }
@@ -159,19 +161,19 @@ static uint8_t own_extra(uint8_t version)
 }
 
 /* Nothing fits: what the size is nearest to, for who wants to mend the file. */
-static int fail_fit(const struct tfs_ter_layout *layout, uint64_t size, struct tfs_error *err)
+static int fail_fit(const struct tfs_beamng_layout *layout, uint64_t size, struct tfs_error *err)
 {
-    uint64_t like = (size - TFS_TER_HEADER - TABLE_MIN) / tfs_ter_samples(layout);
-    struct tfs_ter_layout guess = *layout;
+    uint64_t like = (size - TFS_BEAMNG_HEADER - TABLE_MIN) / tfs_beamng_samples(layout);
+    struct tfs_beamng_layout guess = *layout;
 
-    for (unsigned i = 0; i < TFS_TER_PLACES; i++) {
-        guess.extra = tfs_ter_places[i];
-        if (like == tfs_ter_sample_size(&guess))
+    for (unsigned i = 0; i < TFS_BEAMNG_EXTRA_SIZES; i++) {
+        guess.extra = tfs_beamng_extra_sizes[i];
+        if (like == tfs_beamng_sample_size(&guess))
             return tfs_fail(err, -EBADMSG,
                             "the table of material names does not end where the file ends, after 3,"
                             " 7, 8 or 4 bytes a sample: by its size it has %s, with a table at "
                             "offset %" PRIu64 " that is cut off, damaged or followed by more",
-                            tfs_ter_layout_name(&guess), tfs_ter_table_at(&guess));
+                            tfs_beamng_layout_name(&guess), tfs_beamng_table_at(&guess));
     }
     return tfs_fail(err, -EBADMSG,
                     "the table of material names does not end where the file ends, after 3, 7, 8 or"
@@ -180,14 +182,14 @@ static int fail_fit(const struct tfs_ter_layout *layout, uint64_t size, struct t
                     size, layout->side, layout->side);
 }
 
-int tfs_ter_detect(const struct tfs_span tails[TFS_TER_PLACES], uint64_t size,
-                   struct tfs_ter_layout *layout, struct tfs_error *err)
+int tfs_beamng_detect(const struct tfs_span tails[TFS_BEAMNG_EXTRA_SIZES], uint64_t size,
+                      struct tfs_beamng_layout *layout, struct tfs_error *err)
 {
-    struct tfs_ter_layout found = *layout;
+    struct tfs_beamng_layout found = *layout;
     unsigned fits = 0, own = 0;
 
-    for (unsigned i = 0; i < TFS_TER_PLACES; i++) {
-        uint8_t extra = tfs_ter_places[i];
+    for (unsigned i = 0; i < TFS_BEAMNG_EXTRA_SIZES; i++) {
+        uint8_t extra = tfs_beamng_extra_sizes[i];
         bool habit = extra == EXTRA_COMMUNITY || extra == EXTRA_TEXTURE;
         bool is_own = extra == own_extra(layout->version);
         for (int nul = 0; nul < 2 && tails[i].data != NULL; nul++) {
@@ -209,22 +211,22 @@ int tfs_ter_detect(const struct tfs_span tails[TFS_TER_PLACES], uint64_t size,
     return 0;
 }
 
-int tfs_ter_read(struct tfs_span file, struct tfs_ter_layout *layout, struct tfs_error *err)
+int tfs_beamng_read(struct tfs_span file, struct tfs_beamng_layout *layout, struct tfs_error *err)
 {
-    struct tfs_span tails[TFS_TER_PLACES];
-    struct tfs_ter_layout found = {0};
+    struct tfs_span tails[TFS_BEAMNG_EXTRA_SIZES];
+    struct tfs_beamng_layout found = {0};
 
-    if (tfs_ter_head(file, file.size, &found, err) < 0)
+    if (tfs_beamng_head(file, file.size, &found, err) < 0)
         return err->code;
-    for (unsigned i = 0; i < TFS_TER_PLACES; i++) {
+    for (unsigned i = 0; i < TFS_BEAMNG_EXTRA_SIZES; i++) {
         struct tfs_cursor in = tfs_cursor_init(file);
-        found.extra = tfs_ter_places[i];
-        tfs_cursor_seek(&in, tfs_ter_table_at(&found));
+        found.extra = tfs_beamng_extra_sizes[i];
+        tfs_cursor_seek(&in, tfs_beamng_table_at(&found));
         tails[i] = tfs_take(&in, tfs_cursor_left(&in));
         if (in.failed)
             tails[i].data = NULL;
     }
-    if (tfs_ter_detect(tails, file.size, &found, err) < 0)
+    if (tfs_beamng_detect(tails, file.size, &found, err) < 0)
         return err->code;
     *layout = found;
     return 0;

@@ -7,14 +7,14 @@
 
 #include "base/buf.h"
 
-#define TFS_TER_HEADER     5     /* u8 version, u32 side */
-#define TFS_TER_SIDE_MAX   16384 /* samples a side */
-#define TFS_TER_HOLE       255   /* the layer number of a hole */
-#define TFS_TER_NAMES_MAX  65535 /* entries of the name table */
-#define TFS_TER_LENGTH_MAX 65535 /* bytes of a name */
+#define TFS_BEAMNG_HEADER     5     /* u8 version, u32 side */
+#define TFS_BEAMNG_SIDE_MAX   16384 /* samples a side */
+#define TFS_BEAMNG_HOLE       255   /* the layer number of a hole */
+#define TFS_BEAMNG_NAMES_MAX  65535 /* entries of the name table */
+#define TFS_BEAMNG_LENGTH_MAX 65535 /* bytes of a name */
 
 /* What a file must be told to read and write it back the same. */
-struct tfs_ter_layout {
+struct tfs_beamng_layout {
     uint32_t side;   /* samples from west to east, and from south to north */
     uint8_t version; /* 7, 8, 9 */
     uint8_t extra;   /* bytes a sample beyond height and layer: 0, 1, 4, 5 */
@@ -23,60 +23,62 @@ struct tfs_ter_layout {
 
 /* One value a sample, in a block of the file: sample (x, z) is at `x + z * side`, row 0 is south.
  * `before` bytes a sample lie in the blocks before it. */
-struct tfs_ter_plane {
+struct tfs_beamng_plane {
     const char *name;
     uint8_t before;
     uint8_t bytes; /* little-endian */
 };
 
-extern const struct tfs_ter_plane tfs_ter_heights, tfs_ter_layers, tfs_ter_corners;
+extern const struct tfs_beamng_plane tfs_beamng_heights, tfs_beamng_layers, tfs_beamng_corners;
 
 /* The planes after heights and layers: 0, 1 (texture or corners) or 5 (texture and coverage). */
-unsigned tfs_ter_extra_count(const struct tfs_ter_layout *layout);
-const struct tfs_ter_plane *tfs_ter_extra_plane(const struct tfs_ter_layout *layout, unsigned i);
+unsigned tfs_beamng_extra_count(const struct tfs_beamng_layout *layout);
+const struct tfs_beamng_plane *tfs_beamng_extra_plane(const struct tfs_beamng_layout *layout,
+                                                      unsigned i);
 
 /* "7 bytes a sample: heights, layers, corners", for people. */
-const char *tfs_ter_layout_name(const struct tfs_ter_layout *layout);
+const char *tfs_beamng_layout_name(const struct tfs_beamng_layout *layout);
 
 /* Bytes a sample, and samples. */
-unsigned tfs_ter_sample_size(const struct tfs_ter_layout *layout);
-uint64_t tfs_ter_samples(const struct tfs_ter_layout *layout);
+unsigned tfs_beamng_sample_size(const struct tfs_beamng_layout *layout);
+uint64_t tfs_beamng_samples(const struct tfs_beamng_layout *layout);
 /* Where the name table begins. */
-uint64_t tfs_ter_table_at(const struct tfs_ter_layout *layout);
+uint64_t tfs_beamng_table_at(const struct tfs_beamng_layout *layout);
 
 /* ---- the name table -------------------------------------------------------------------------- */
 
 /* A walk over a table. A fresh one has `left` entries to come, as the table says. */
-struct tfs_ter_names {
+struct tfs_beamng_names {
     struct tfs_cursor in;
     uint32_t left;
     bool nul;
 };
 
-struct tfs_ter_names tfs_ter_names_init(struct tfs_span table, bool nul);
+struct tfs_beamng_names tfs_beamng_names_init(struct tfs_span table, bool nul);
 /* False at the end, or where the table is damaged (in.failed). */
-bool tfs_ter_names_next(struct tfs_ter_names *names, struct tfs_span *name);
+bool tfs_beamng_names_next(struct tfs_beamng_names *names, struct tfs_span *name);
 
 /* Appends a name in its shortest form. */
-void tfs_ter_name_add(struct tfs_buf *out, struct tfs_span name, bool nul);
+void tfs_beamng_name_add(struct tfs_buf *out, struct tfs_span name, bool nul);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Version and side from the first bytes of a file of `size` bytes: EBADMSG, ENOTSUP, EFBIG. */
-int tfs_ter_head(struct tfs_span head, uint64_t size, struct tfs_ter_layout *layout,
-                 struct tfs_error *err);
+int tfs_beamng_head(struct tfs_span head, uint64_t size, struct tfs_beamng_layout *layout,
+                    struct tfs_error *err);
 
-/* The places where a layout may have its name table. */
-#define TFS_TER_PLACES 4
-extern const uint8_t tfs_ter_places[TFS_TER_PLACES]; /* the extra bytes a sample before each */
+/* The extra bytes a sample that a layout can have. Its name table comes after them. */
+#define TFS_BEAMNG_EXTRA_SIZES 4
+extern const uint8_t tfs_beamng_extra_sizes[TFS_BEAMNG_EXTRA_SIZES];
 
 /* Sets layout->extra and ->nul: the only layout whose name table ends where the file ends, or the
- * version's own. tails[i]: the bytes of the file from the place of tfs_ter_places[i] on; data NULL:
- * the file ends before. EBADMSG when none fits, or several. */
-int tfs_ter_detect(const struct tfs_span tails[TFS_TER_PLACES], uint64_t size,
-                   struct tfs_ter_layout *layout, struct tfs_error *err);
+ * version's own. tails[i]: the bytes of the file from the name table on, if it follows
+ * tfs_beamng_extra_sizes[i] extra bytes a sample; data NULL: the file ends before. EBADMSG when
+ * none fits, or several. */
+int tfs_beamng_detect(const struct tfs_span tails[TFS_BEAMNG_EXTRA_SIZES], uint64_t size,
+                      struct tfs_beamng_layout *layout, struct tfs_error *err);
 
 /* The layout of a whole file. */
-int tfs_ter_read(struct tfs_span file, struct tfs_ter_layout *layout, struct tfs_error *err);
+int tfs_beamng_read(struct tfs_span file, struct tfs_beamng_layout *layout, struct tfs_error *err);
 
 #endif

@@ -20,29 +20,30 @@
 /* ---- decoding -------------------------------------------------------------------------------- */
 
 /* A tile's samples of one plane out of the planes of a file. */
-static void cut_tile(const struct tfs_ter_layout *layout, const struct tfs_tile *tile,
-                     const struct tfs_ter_plane *plane, const uint8_t *planes, uint8_t *tile_planes)
+static void cut_tile(const struct tfs_beamng_layout *layout, const struct tfs_beamng_tile *tile,
+                     const struct tfs_beamng_plane *plane, const uint8_t *planes,
+                     uint8_t *tile_planes)
 {
-    const uint8_t *south = planes + plane->before * tfs_ter_samples(layout);
+    const uint8_t *south = planes + plane->before * tfs_beamng_samples(layout);
 
-    tfs_tile_cut(tile, plane->bytes, south, (ptrdiff_t)layout->side * plane->bytes,
-                 tile_planes + plane->before * tfs_tile_samples(tile));
+    tfs_beamng_tile_cut(tile, plane->bytes, south, (ptrdiff_t)layout->side * plane->bytes,
+                        tile_planes + plane->before * tfs_beamng_tile_samples(tile));
 }
 
-static int add_tile(const struct tfs_ter_layout *layout, struct tfs_key key, const uint8_t *planes,
-                    struct tfs_edit *edit, struct tfs_error *err)
+static int add_tile(const struct tfs_beamng_layout *layout, struct tfs_key key,
+                    const uint8_t *planes, struct tfs_edit *edit, struct tfs_error *err)
 {
-    struct tfs_tile tile = tfs_tile_of(layout, key);
-    unsigned sample = tfs_ter_sample_size(layout);
+    struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, key);
+    unsigned sample = tfs_beamng_sample_size(layout);
     struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE, .tag = sample};
-    uint8_t bytes[TFS_TILE_BYTES_MAX];
+    uint8_t bytes[TFS_BEAMNG_TILE_BYTES_MAX];
 
-    cut_tile(layout, &tile, &tfs_ter_heights, planes, bytes);
-    cut_tile(layout, &tile, &tfs_ter_layers, planes, bytes);
-    for (unsigned i = 0; i < tfs_ter_extra_count(layout); i++)
-        cut_tile(layout, &tile, tfs_ter_extra_plane(layout, i), planes, bytes);
+    cut_tile(layout, &tile, &tfs_beamng_heights, planes, bytes);
+    cut_tile(layout, &tile, &tfs_beamng_layers, planes, bytes);
+    for (unsigned i = 0; i < tfs_beamng_extra_count(layout); i++)
+        cut_tile(layout, &tile, tfs_beamng_extra_plane(layout, i), planes, bytes);
 
-    struct tfs_span span = {bytes, tfs_tile_samples(&tile) * sample};
+    struct tfs_span span = {bytes, tfs_beamng_tile_samples(&tile) * sample};
     if (tfs_blob_copy(span, &chunk.blob, err) < 0)
         return err->code;
     int result = tfs_edit_put(edit, &chunk, err);
@@ -51,21 +52,21 @@ static int add_tile(const struct tfs_ter_layout *layout, struct tfs_key key, con
 }
 
 /* All tiles, in the order of their keys, and the name table. */
-static int add_parts(const struct tfs_ter_layout *layout, struct tfs_span file,
+static int add_parts(const struct tfs_beamng_layout *layout, struct tfs_span file,
                      struct tfs_edit *edit, struct tfs_error *err)
 {
-    int32_t tiles = (int32_t)tfs_tiles_a_side(layout);
-    size_t table_at = (size_t)tfs_ter_table_at(layout);
+    int32_t tiles = (int32_t)tfs_beamng_tiles_a_side(layout);
+    size_t table_at = (size_t)tfs_beamng_table_at(layout);
     struct tfs_span table = {file.data + table_at, file.size - table_at};
     struct tfs_blob *names = NULL;
 
     for (struct tfs_key key = {.z = 0}; key.z < tiles; key.z++)
         for (key.x = 0; key.x < tiles; key.x++)
-            if (add_tile(layout, key, file.data + TFS_TER_HEADER, edit, err) < 0)
+            if (add_tile(layout, key, file.data + TFS_BEAMNG_HEADER, edit, err) < 0)
                 return err->code;
     if (tfs_blob_copy(table, &names, err) < 0)
         return err->code;
-    tfs_edit_part(edit, TFS_PART_NAMES, names);
+    tfs_edit_part(edit, TFS_BEAMNG_PART_NAMES, names);
     tfs_blob_unref(names);
     return 0;
 }
@@ -74,26 +75,27 @@ static int add_parts(const struct tfs_ter_layout *layout, struct tfs_span file,
 static int look_at_sidecar(struct tfs_save *save, struct tfs_facts *facts, struct tfs_span table,
                            struct tfs_error *err)
 {
-    struct tfs_terrain_facts *own = facts->own;
-    enum tfs_sidecar_state state;
+    struct tfs_beamng_facts *own = facts->own;
+    enum tfs_beamng_sidecar_state state;
 
-    if (tfs_sidecar_look(save->path, tfs_ter_names_init(table, own->layout.nul), &state) < 0)
+    if (tfs_beamng_sidecar_look(save->path, tfs_beamng_names_init(table, own->layout.nul), &state) <
+        0)
         return tfs_fail_memory(err);
     atomic_init(&own->sidecar, state);
     switch (state) {
-    case TFS_SIDECAR_AGREES:
+    case TFS_BEAMNG_SIDECAR_AGREES:
         break;
-    case TFS_SIDECAR_ABSENT:
+    case TFS_BEAMNG_SIDECAR_ABSENT:
         if (own->layout.version > 7)
             return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
                                   "there was no .terrain.json beside the terrain when it was read; "
                                   "the game makes one when it saves");
         break;
-    case TFS_SIDECAR_DIFFERS:
+    case TFS_BEAMNG_SIDECAR_DIFFERS:
         return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
                               "the .terrain.json listed other materials than the terrain when it "
                               "was read; the terrain counts");
-    case TFS_SIDECAR_DAMAGED:
+    case TFS_BEAMNG_SIDECAR_DAMAGED:
         return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
                               "no list of materials could be read in the .terrain.json; it is left "
                               "as it is");
@@ -104,15 +106,15 @@ static int look_at_sidecar(struct tfs_save *save, struct tfs_facts *facts, struc
 static int make_facts(struct tfs_save *save, struct tfs_span file, struct tfs_facts **facts,
                       struct tfs_error *err)
 {
-    struct tfs_ter_layout layout = {0};
+    struct tfs_beamng_layout layout = {0};
     struct tfs_facts *made = NULL;
 
-    if (tfs_ter_read(file, &layout, err) < 0 ||
-        tfs_facts_create(sizeof(struct tfs_terrain_facts), &made, err) < 0)
+    if (tfs_beamng_read(file, &layout, err) < 0 ||
+        tfs_facts_create(sizeof(struct tfs_beamng_facts), &made, err) < 0)
         return err->code;
-    size_t table_at = (size_t)tfs_ter_table_at(&layout);
+    size_t table_at = (size_t)tfs_beamng_table_at(&layout);
     struct tfs_span table = {file.data + table_at, file.size - table_at};
-    struct tfs_terrain_facts *own = made->own;
+    struct tfs_beamng_facts *own = made->own;
     own->layout = layout;
     if (look_at_sidecar(save, made, table, err) < 0) {
         tfs_facts_unref(made);
@@ -136,7 +138,7 @@ static int ter_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_
     if (result == 0)
         result = tfs_edit_open(empty, &edit, err);
     if (result == 0)
-        result = add_parts(tfs_terrain_layout(empty), file, &edit, err);
+        result = add_parts(tfs_beamng_layout_of(empty), file, &edit, err);
     if (result == 0)
         *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
@@ -147,27 +149,28 @@ static int ter_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-static int write_plane(const struct tfs_terrain *terrain, const struct tfs_ter_plane *plane,
-                       uint8_t *row, struct tfs_sink *sink, struct tfs_error *err)
+static int write_plane(const struct tfs_beamng_terrain *terrain,
+                       const struct tfs_beamng_plane *plane, uint8_t *row, struct tfs_sink *sink,
+                       struct tfs_error *err)
 {
     uint32_t side = terrain->layout.side;
 
     for (uint32_t z = 0; z < side; z++) {
-        tfs_terrain_row(terrain, plane, z, row);
+        tfs_beamng_terrain_row(terrain, plane, z, row);
         if (sink->write(sink, row, (size_t)side * plane->bytes, err) < 0)
             return err->code;
     }
     return 0;
 }
 
-static int write_planes(const struct tfs_terrain *terrain, uint8_t *row, struct tfs_sink *sink,
-                        struct tfs_error *err)
+static int write_planes(const struct tfs_beamng_terrain *terrain, uint8_t *row,
+                        struct tfs_sink *sink, struct tfs_error *err)
 {
-    if (write_plane(terrain, &tfs_ter_heights, row, sink, err) < 0 ||
-        write_plane(terrain, &tfs_ter_layers, row, sink, err) < 0)
+    if (write_plane(terrain, &tfs_beamng_heights, row, sink, err) < 0 ||
+        write_plane(terrain, &tfs_beamng_layers, row, sink, err) < 0)
         return err->code;
-    for (unsigned i = 0; i < tfs_ter_extra_count(&terrain->layout); i++)
-        if (write_plane(terrain, tfs_ter_extra_plane(&terrain->layout, i), row, sink, err) < 0)
+    for (unsigned i = 0; i < tfs_beamng_extra_count(&terrain->layout); i++)
+        if (write_plane(terrain, tfs_beamng_extra_plane(&terrain->layout, i), row, sink, err) < 0)
             return err->code;
     return 0;
 }
@@ -175,8 +178,8 @@ static int write_planes(const struct tfs_terrain *terrain, uint8_t *row, struct 
 static int ter_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
                       struct tfs_error *err)
 {
-    const struct tfs_ter_layout *layout = tfs_terrain_layout(doc);
-    struct tfs_terrain terrain = {0};
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
+    struct tfs_beamng_terrain terrain = {0};
     struct tfs_buf header = {0};
 
     (void)save;
@@ -187,12 +190,12 @@ static int ter_encode(struct tfs_save *save, const struct tfs_doc *doc, struct t
         result = tfs_sink_span(sink, tfs_buf_span(&header), err);
     uint8_t *row = malloc((size_t)layout->side * 4);
     if (result == 0)
-        result = row == NULL ? tfs_fail_memory(err) : tfs_terrain_init(doc, &terrain, err);
+        result = row == NULL ? tfs_fail_memory(err) : tfs_beamng_terrain_init(doc, &terrain, err);
     if (result == 0)
         result = write_planes(&terrain, row, sink, err);
     if (result == 0)
-        result = tfs_sink_span(sink, tfs_blob_span(doc->parts[TFS_PART_NAMES]), err);
-    tfs_terrain_release(&terrain);
+        result = tfs_sink_span(sink, tfs_blob_span(doc->parts[TFS_BEAMNG_PART_NAMES]), err);
+    tfs_beamng_terrain_release(&terrain);
     free(row);
     tfs_buf_release(&header);
     return result;
@@ -202,17 +205,17 @@ static int ter_encode(struct tfs_save *save, const struct tfs_doc *doc, struct t
 static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
                          const struct tfs_doc *after, struct tfs_error *err)
 {
-    struct tfs_terrain_facts *facts = after->facts->own;
-    enum tfs_sidecar_state state;
+    struct tfs_beamng_facts *facts = after->facts->own;
+    enum tfs_beamng_sidecar_state state;
 
     if (!facts->sidecar_owed &&
-        tfs_blob_equal(before->parts[TFS_PART_NAMES], after->parts[TFS_PART_NAMES]))
+        tfs_blob_equal(before->parts[TFS_BEAMNG_PART_NAMES], after->parts[TFS_BEAMNG_PART_NAMES]))
         return 0;
-    int result = tfs_sidecar_update(save->path, tfs_terrain_names(after), err);
+    int result = tfs_beamng_sidecar_update(save->path, tfs_beamng_names_of(after), err);
     facts->sidecar_owed = result < 0;
     /* Without memory to look: it was just made to agree, or could not be. */
-    if (tfs_sidecar_look(save->path, tfs_terrain_names(after), &state) < 0)
-        state = result == 0 ? TFS_SIDECAR_AGREES : TFS_SIDECAR_DIFFERS;
+    if (tfs_beamng_sidecar_look(save->path, tfs_beamng_names_of(after), &state) < 0)
+        state = result == 0 ? TFS_BEAMNG_SIDECAR_AGREES : TFS_BEAMNG_SIDECAR_DIFFERS;
     atomic_store(&facts->sidecar, (int)state);
     return result;
 }
@@ -223,7 +226,7 @@ static int ter_open(struct tfs_save *save, struct tfs_error *err)
 {
     if (tfs_whole_file_open(save, err) < 0)
         return err->code;
-    char *sidecar = tfs_sidecar_path(save->path); /* without memory the next mount sweeps */
+    char *sidecar = tfs_beamng_sidecar_path(save->path); /* without memory the next mount sweeps */
     if (sidecar != NULL && save->options.lock == TFS_LOCK_EXCLUSIVE)
         tfs_file_remove_strays(sidecar);
     free(sidecar);
@@ -263,22 +266,22 @@ static int read_tail(const struct tfs_probe *probe, uint64_t from, uint8_t *tail
 static int fits(const struct tfs_probe *probe)
 {
     struct tfs_error ignored = {0};
-    struct tfs_ter_layout layout = {0};
-    struct tfs_span tails[TFS_TER_PLACES] = {{NULL, 0}};
+    struct tfs_beamng_layout layout = {0};
+    struct tfs_span tails[TFS_BEAMNG_EXTRA_SIZES] = {{NULL, 0}};
     uint64_t size = (uint64_t)probe->st.st_size;
 
-    if (tfs_ter_head(probe->head, size, &layout, &ignored) < 0)
+    if (tfs_beamng_head(probe->head, size, &layout, &ignored) < 0)
         return false;
-    uint8_t *bytes = malloc((size_t)PROBE_TAIL_MAX * TFS_TER_PLACES);
+    uint8_t *bytes = malloc((size_t)PROBE_TAIL_MAX * TFS_BEAMNG_EXTRA_SIZES);
     if (bytes == NULL)
         return -ENOMEM;
     bool read = true;
-    for (unsigned i = 0; read && i < TFS_TER_PLACES; i++) {
-        layout.extra = tfs_ter_places[i];
-        read = read_tail(probe, tfs_ter_table_at(&layout), bytes + (size_t)PROBE_TAIL_MAX * i,
+    for (unsigned i = 0; read && i < TFS_BEAMNG_EXTRA_SIZES; i++) {
+        layout.extra = tfs_beamng_extra_sizes[i];
+        read = read_tail(probe, tfs_beamng_table_at(&layout), bytes + (size_t)PROBE_TAIL_MAX * i,
                          &tails[i]) == 0;
     }
-    bool found = read && tfs_ter_detect(tails, size, &layout, &ignored) == 0;
+    bool found = read && tfs_beamng_detect(tails, size, &layout, &ignored) == 0;
     free(bytes);
     return found;
 }

@@ -9,61 +9,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct tfs_ter_layout *tfs_terrain_layout(const struct tfs_doc *doc)
+const struct tfs_beamng_layout *tfs_beamng_layout_of(const struct tfs_doc *doc)
 {
-    const struct tfs_terrain_facts *facts = doc->facts->own;
+    const struct tfs_beamng_facts *facts = doc->facts->own;
 
     return &facts->layout;
 }
 
-struct tfs_ter_names tfs_terrain_names(const struct tfs_doc *doc)
+struct tfs_beamng_names tfs_beamng_names_of(const struct tfs_doc *doc)
 {
-    return tfs_ter_names_init(tfs_blob_span(doc->parts[TFS_PART_NAMES]),
-                              tfs_terrain_layout(doc)->nul);
+    return tfs_beamng_names_init(tfs_blob_span(doc->parts[TFS_BEAMNG_PART_NAMES]),
+                                 tfs_beamng_layout_of(doc)->nul);
 }
 
-uint32_t tfs_terrain_name_count(const struct tfs_doc *doc)
+uint32_t tfs_beamng_name_count(const struct tfs_doc *doc)
 {
-    return tfs_terrain_names(doc).left;
+    return tfs_beamng_names_of(doc).left;
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-uint32_t tfs_tiles_a_side(const struct tfs_ter_layout *layout)
+uint32_t tfs_beamng_tiles_a_side(const struct tfs_beamng_layout *layout)
 {
-    return (layout->side + TFS_TILE_SIDE - 1) / TFS_TILE_SIDE;
+    return (layout->side + TFS_BEAMNG_TILE_SIDE - 1) / TFS_BEAMNG_TILE_SIDE;
 }
 
 static uint32_t length_from(uint32_t side, uint32_t first)
 {
-    return side - first < TFS_TILE_SIDE ? side - first : TFS_TILE_SIDE;
+    return side - first < TFS_BEAMNG_TILE_SIDE ? side - first : TFS_BEAMNG_TILE_SIDE;
 }
 
-struct tfs_tile tfs_tile_of(const struct tfs_ter_layout *layout, struct tfs_key key)
+struct tfs_beamng_tile tfs_beamng_tile_of(const struct tfs_beamng_layout *layout,
+                                          struct tfs_key key)
 {
-    struct tfs_tile tile = {.x = (uint32_t)key.x * TFS_TILE_SIDE,
-                            .z = (uint32_t)key.z * TFS_TILE_SIDE};
+    struct tfs_beamng_tile tile = {.x = (uint32_t)key.x * TFS_BEAMNG_TILE_SIDE,
+                                   .z = (uint32_t)key.z * TFS_BEAMNG_TILE_SIDE};
 
     tile.width = length_from(layout->side, tile.x);
     tile.height = length_from(layout->side, tile.z);
     return tile;
 }
 
-size_t tfs_tile_samples(const struct tfs_tile *tile)
+size_t tfs_beamng_tile_samples(const struct tfs_beamng_tile *tile)
 {
     return (size_t)tile->width * tile->height;
 }
 
-struct tfs_span tfs_tile_plane(struct tfs_span blob, const struct tfs_tile *tile,
-                               const struct tfs_ter_plane *plane)
+struct tfs_span tfs_beamng_tile_plane(struct tfs_span blob, const struct tfs_beamng_tile *tile,
+                                      const struct tfs_beamng_plane *plane)
 {
-    size_t samples = tfs_tile_samples(tile);
+    size_t samples = tfs_beamng_tile_samples(tile);
 
     return (struct tfs_span){blob.data + plane->before * samples, plane->bytes * samples};
 }
 
-void tfs_tile_cut(const struct tfs_tile *tile, unsigned bytes, const uint8_t *south,
-                  ptrdiff_t north, uint8_t *samples)
+void tfs_beamng_tile_cut(const struct tfs_beamng_tile *tile, unsigned bytes, const uint8_t *south,
+                         ptrdiff_t north, uint8_t *samples)
 {
     size_t width = (size_t)tile->width * bytes;
     const uint8_t *west = south + (size_t)tile->x * bytes;
@@ -74,11 +75,12 @@ void tfs_tile_cut(const struct tfs_tile *tile, unsigned bytes, const uint8_t *so
 
 /* ---- whole planes ---------------------------------------------------------------------------- */
 
-int tfs_terrain_init(const struct tfs_doc *doc, struct tfs_terrain *terrain, struct tfs_error *err)
+int tfs_beamng_terrain_init(const struct tfs_doc *doc, struct tfs_beamng_terrain *terrain,
+                            struct tfs_error *err)
 {
-    struct tfs_terrain t = {.layout = *tfs_terrain_layout(doc)};
+    struct tfs_beamng_terrain t = {.layout = *tfs_beamng_layout_of(doc)};
 
-    t.tiles = tfs_tiles_a_side(&t.layout);
+    t.tiles = tfs_beamng_tiles_a_side(&t.layout);
     t.blobs = calloc(doc->count, sizeof(*t.blobs));
     if (t.blobs == NULL)
         return tfs_fail_memory(err);
@@ -89,34 +91,35 @@ int tfs_terrain_init(const struct tfs_doc *doc, struct tfs_terrain *terrain, str
     return 0;
 }
 
-void tfs_terrain_release(struct tfs_terrain *terrain)
+void tfs_beamng_terrain_release(struct tfs_beamng_terrain *terrain)
 {
     size_t count = (size_t)terrain->tiles * terrain->tiles;
 
     for (size_t i = 0; i < count && terrain->blobs != NULL; i++)
         tfs_blob_unref(terrain->blobs[i]);
     free(terrain->blobs);
-    *terrain = (struct tfs_terrain){0};
+    *terrain = (struct tfs_beamng_terrain){0};
 }
 
-void tfs_terrain_row(const struct tfs_terrain *terrain, const struct tfs_ter_plane *plane,
-                     uint32_t z, uint8_t *out)
+void tfs_beamng_terrain_row(const struct tfs_beamng_terrain *terrain,
+                            const struct tfs_beamng_plane *plane, uint32_t z, uint8_t *out)
 {
-    struct tfs_key key = {.z = (int32_t)(z / TFS_TILE_SIDE)};
+    struct tfs_key key = {.z = (int32_t)(z / TFS_BEAMNG_TILE_SIDE)};
     struct tfs_blob **row = terrain->blobs + (size_t)key.z * terrain->tiles;
 
     for (uint32_t i = 0; i < terrain->tiles; i++) {
         key.x = (int32_t)i;
-        struct tfs_tile tile = tfs_tile_of(&terrain->layout, key);
-        struct tfs_span samples = tfs_tile_plane(tfs_blob_span(row[i]), &tile, plane);
+        struct tfs_beamng_tile tile = tfs_beamng_tile_of(&terrain->layout, key);
+        struct tfs_span samples = tfs_beamng_tile_plane(tfs_blob_span(row[i]), &tile, plane);
         size_t size = (size_t)tile.width * plane->bytes;
         memcpy(out, samples.data + (z - tile.z) * size, size);
         out += size;
     }
 }
 
-int tfs_terrain_picture(const struct tfs_terrain *terrain, const struct tfs_ter_plane *plane,
-                        struct tfs_buf *out, struct tfs_error *err)
+int tfs_beamng_terrain_picture(const struct tfs_beamng_terrain *terrain,
+                               const struct tfs_beamng_plane *plane, struct tfs_buf *out,
+                               struct tfs_error *err)
 {
     uint32_t side = terrain->layout.side;
     size_t row = (size_t)side * plane->bytes;
@@ -125,21 +128,22 @@ int tfs_terrain_picture(const struct tfs_terrain *terrain, const struct tfs_ter_
     if (at == NULL)
         return tfs_buf_check(out, err);
     for (uint32_t z = side; z-- > 0; at += row)
-        tfs_terrain_row(terrain, plane, z, at);
+        tfs_beamng_terrain_row(terrain, plane, z, at);
     out->size += side * row;
     return 0;
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-int tfs_tile_put(struct tfs_edit *edit, struct tfs_key key, const struct tfs_ter_plane *plane,
-                 const uint8_t *samples, struct tfs_error *err)
+int tfs_beamng_tile_put(struct tfs_edit *edit, struct tfs_key key,
+                        const struct tfs_beamng_plane *plane, const uint8_t *samples,
+                        struct tfs_error *err)
 {
     const struct tfs_chunk *stored = tfs_doc_find(tfs_edit_doc(edit), key);
-    struct tfs_tile tile = tfs_tile_of(tfs_terrain_layout(tfs_edit_doc(edit)), key);
+    struct tfs_beamng_tile tile = tfs_beamng_tile_of(tfs_beamng_layout_of(tfs_edit_doc(edit)), key);
     struct tfs_span blob = tfs_blob_span(stored->blob);
-    struct tfs_span old = tfs_tile_plane(blob, &tile, plane);
-    uint8_t bytes[TFS_TILE_BYTES_MAX];
+    struct tfs_span old = tfs_beamng_tile_plane(blob, &tile, plane);
+    uint8_t bytes[TFS_BEAMNG_TILE_BYTES_MAX];
     struct tfs_chunk chunk = *stored;
 
     if (memcmp(old.data, samples, old.size) == 0)
@@ -153,31 +157,31 @@ int tfs_tile_put(struct tfs_edit *edit, struct tfs_key key, const struct tfs_ter
     return result;
 }
 
-int tfs_terrain_put(struct tfs_edit *edit, const struct tfs_ter_plane *plane,
-                    const uint8_t *picture, struct tfs_error *err)
+int tfs_beamng_terrain_put(struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
+                           const uint8_t *picture, struct tfs_error *err)
 {
-    const struct tfs_ter_layout *layout = tfs_terrain_layout(tfs_edit_doc(edit));
-    int32_t tiles = (int32_t)tfs_tiles_a_side(layout);
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(tfs_edit_doc(edit));
+    int32_t tiles = (int32_t)tfs_beamng_tiles_a_side(layout);
     size_t pitch = (size_t)layout->side * plane->bytes;
     const uint8_t *south = picture + (layout->side - 1) * pitch;
-    uint8_t samples[TFS_TILE_SAMPLES * 4];
+    uint8_t samples[TFS_BEAMNG_TILE_SAMPLES * 4];
 
     for (struct tfs_key key = {.z = 0}; key.z < tiles; key.z++) {
         for (key.x = 0; key.x < tiles; key.x++) {
-            struct tfs_tile tile = tfs_tile_of(layout, key);
-            tfs_tile_cut(&tile, plane->bytes, south, -(ptrdiff_t)pitch, samples);
-            if (tfs_tile_put(edit, key, plane, samples, err) < 0)
+            struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, key);
+            tfs_beamng_tile_cut(&tile, plane->bytes, south, -(ptrdiff_t)pitch, samples);
+            if (tfs_beamng_tile_put(edit, key, plane, samples, err) < 0)
                 return err->code;
         }
     }
     return 0;
 }
 
-int tfs_terrain_check_layout(const struct tfs_edit *edit, struct tfs_error *err)
+int tfs_beamng_terrain_check_layout(const struct tfs_edit *edit, struct tfs_error *err)
 {
     const struct tfs_doc *doc = tfs_edit_doc(edit);
-    const struct tfs_ter_layout *layout = tfs_terrain_layout(doc);
-    struct tfs_ter_layout read = {0};
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
+    struct tfs_beamng_layout read = {0};
     struct tfs_error why = {0};
     struct tfs_buf file = {0};
 
@@ -186,9 +190,9 @@ int tfs_terrain_check_layout(const struct tfs_edit *edit, struct tfs_error *err)
     tfs_buf_u8(&file, layout->version);
     tfs_buf_u32le(&file, layout->side);
     tfs_buf_add_span(&file, tfs_blob_span(tfs_doc_at(doc, 0)->blob));
-    tfs_buf_add_span(&file, tfs_blob_span(doc->parts[TFS_PART_NAMES]));
+    tfs_buf_add_span(&file, tfs_blob_span(doc->parts[TFS_BEAMNG_PART_NAMES]));
     int result = tfs_buf_check(&file, err);
-    if (result == 0 && (tfs_ter_read(tfs_buf_span(&file), &read, &why) < 0 ||
+    if (result == 0 && (tfs_beamng_read(tfs_buf_span(&file), &read, &why) < 0 ||
                         read.extra != layout->extra || read.nul != layout->nul))
         result = tfs_fail(err, -EBADMSG,
                           "with these values the file would be read as one of another layout");

@@ -13,84 +13,87 @@
 #include "formats/beamng/ter.h"
 #include "formats/format.h"
 
-#define TFS_TILE_SIDE        64
-#define TFS_TILE_SAMPLES     (TFS_TILE_SIDE * TFS_TILE_SIDE)
-#define TFS_TILE_BYTES_MAX   (TFS_TILE_SAMPLES * 8)
-#define TFS_PART_NAMES       0
-#define TFS_PICTURE_SIDE_MAX 8192 /* no pictures above (docs/semantics.md, section 1.6) */
+#define TFS_BEAMNG_TILE_SIDE      64
+#define TFS_BEAMNG_TILE_SAMPLES   (TFS_BEAMNG_TILE_SIDE * TFS_BEAMNG_TILE_SIDE)
+#define TFS_BEAMNG_TILE_BYTES_MAX (TFS_BEAMNG_TILE_SAMPLES * 8)
+#define TFS_BEAMNG_PART_NAMES     0
 
 /* What is known of the sidecar (sidecar.h). */
-enum tfs_sidecar_state {
-    TFS_SIDECAR_ABSENT,
-    TFS_SIDECAR_AGREES,
-    TFS_SIDECAR_DIFFERS,
-    TFS_SIDECAR_DAMAGED,
+enum tfs_beamng_sidecar_state {
+    TFS_BEAMNG_SIDECAR_ABSENT,
+    TFS_BEAMNG_SIDECAR_AGREES,
+    TFS_BEAMNG_SIDECAR_DIFFERS,
+    TFS_BEAMNG_SIDECAR_DAMAGED,
 };
 
 /* facts->own */
-struct tfs_terrain_facts {
-    struct tfs_ter_layout layout;
-    atomic_int sidecar; /* enum tfs_sidecar_state, as of the last reading or commit */
+struct tfs_beamng_facts {
+    struct tfs_beamng_layout layout;
+    atomic_int sidecar; /* enum tfs_beamng_sidecar_state, as of the last reading or commit */
     bool sidecar_owed;  /* the last commit could not write it */
 };
 
-const struct tfs_ter_layout *tfs_terrain_layout(const struct tfs_doc *doc);
+const struct tfs_beamng_layout *tfs_beamng_layout_of(const struct tfs_doc *doc);
 /* A walk over the material names, and their number. */
-struct tfs_ter_names tfs_terrain_names(const struct tfs_doc *doc);
-uint32_t tfs_terrain_name_count(const struct tfs_doc *doc);
+struct tfs_beamng_names tfs_beamng_names_of(const struct tfs_doc *doc);
+uint32_t tfs_beamng_name_count(const struct tfs_doc *doc);
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* The samples of a tile: its south-west one, and how many. */
-struct tfs_tile {
+struct tfs_beamng_tile {
     uint32_t x, z, width, height;
 };
 
-uint32_t tfs_tiles_a_side(const struct tfs_ter_layout *layout);
-struct tfs_tile tfs_tile_of(const struct tfs_ter_layout *layout, struct tfs_key key);
-size_t tfs_tile_samples(const struct tfs_tile *tile);
+uint32_t tfs_beamng_tiles_a_side(const struct tfs_beamng_layout *layout);
+struct tfs_beamng_tile tfs_beamng_tile_of(const struct tfs_beamng_layout *layout,
+                                          struct tfs_key key);
+size_t tfs_beamng_tile_samples(const struct tfs_beamng_tile *tile);
 
 /* The samples of a plane in a tile's blob. */
-struct tfs_span tfs_tile_plane(struct tfs_span blob, const struct tfs_tile *tile,
-                               const struct tfs_ter_plane *plane);
+struct tfs_span tfs_beamng_tile_plane(struct tfs_span blob, const struct tfs_beamng_tile *tile,
+                                      const struct tfs_beamng_plane *plane);
 
 /* Gathers a tile's samples of `bytes` each out of a whole plane: `south` is its row 0, and the next
  * row to the north lies `north` bytes further. */
-void tfs_tile_cut(const struct tfs_tile *tile, unsigned bytes, const uint8_t *south,
-                  ptrdiff_t north, uint8_t *samples);
+void tfs_beamng_tile_cut(const struct tfs_beamng_tile *tile, unsigned bytes, const uint8_t *south,
+                         ptrdiff_t north, uint8_t *samples);
 
 /* ---- whole planes ---------------------------------------------------------------------------- */
 
 /* All tiles of one state of a document; holds references, so that it outlives the state. */
-struct tfs_terrain {
-    struct tfs_ter_layout layout;
+struct tfs_beamng_terrain {
+    struct tfs_beamng_layout layout;
     uint32_t tiles;          /* a side */
     struct tfs_blob **blobs; /* [Z * tiles + X] */
 };
 
-int tfs_terrain_init(const struct tfs_doc *doc, struct tfs_terrain *terrain, struct tfs_error *err);
-void tfs_terrain_release(struct tfs_terrain *terrain);
+int tfs_beamng_terrain_init(const struct tfs_doc *doc, struct tfs_beamng_terrain *terrain,
+                            struct tfs_error *err);
+void tfs_beamng_terrain_release(struct tfs_beamng_terrain *terrain);
 
 /* Copies row z of a plane, from west to east. */
-void tfs_terrain_row(const struct tfs_terrain *terrain, const struct tfs_ter_plane *plane,
-                     uint32_t z, uint8_t *out);
+void tfs_beamng_terrain_row(const struct tfs_beamng_terrain *terrain,
+                            const struct tfs_beamng_plane *plane, uint32_t z, uint8_t *out);
 /* Appends a whole plane, north up: the north row first, as in a picture. */
-int tfs_terrain_picture(const struct tfs_terrain *terrain, const struct tfs_ter_plane *plane,
-                        struct tfs_buf *out, struct tfs_error *err);
+int tfs_beamng_terrain_picture(const struct tfs_beamng_terrain *terrain,
+                               const struct tfs_beamng_plane *plane, struct tfs_buf *out,
+                               struct tfs_error *err);
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* Stores a plane's samples of one tile; nothing changes where they are stored already. Layers: use
  * layers.h, which also has the corners follow. */
-int tfs_tile_put(struct tfs_edit *edit, struct tfs_key key, const struct tfs_ter_plane *plane,
-                 const uint8_t *samples, struct tfs_error *err);
+int tfs_beamng_tile_put(struct tfs_edit *edit, struct tfs_key key,
+                        const struct tfs_beamng_plane *plane, const uint8_t *samples,
+                        struct tfs_error *err);
 
 /* The same for the whole plane, given north up. */
-int tfs_terrain_put(struct tfs_edit *edit, const struct tfs_ter_plane *plane,
-                    const uint8_t *picture, struct tfs_error *err);
+int tfs_beamng_terrain_put(struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
+                           const uint8_t *picture, struct tfs_error *err);
 
 /* To be called at the end of every put: EBADMSG when the file would be read as of another layout.
  * (Looked at only for terrains of one tile, where that can happen by chance.) */
-int tfs_terrain_check_layout(const struct tfs_edit *edit, struct tfs_error *err);
+int tfs_beamng_terrain_check_layout(const struct tfs_edit *edit, struct tfs_error *err);
 
 #endif

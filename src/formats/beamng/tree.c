@@ -5,12 +5,13 @@
 
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/lenses.h"
+#include "image/png.h"
 
 /* ---- what comes and goes --------------------------------------------------------------------- */
 
 static bool has_pictures(const struct tfs_doc *doc)
 {
-    return tfs_terrain_layout(doc)->side <= TFS_PICTURE_SIDE_MAX;
+    return tfs_beamng_layout_of(doc)->side <= TFS_PNG_SIDE_MAX;
 }
 
 static uint32_t picture_count(const struct tfs_doc *doc)
@@ -20,19 +21,19 @@ static uint32_t picture_count(const struct tfs_doc *doc)
 
 static uint32_t mask_count(const struct tfs_doc *doc)
 {
-    uint32_t materials = has_pictures(doc) ? tfs_terrain_name_count(doc) : 0;
+    uint32_t materials = has_pictures(doc) ? tfs_beamng_name_count(doc) : 0;
 
-    return materials < TFS_TER_HOLE ? materials : TFS_TER_HOLE;
+    return materials < TFS_BEAMNG_HOLE ? materials : TFS_BEAMNG_HOLE;
 }
 
 static uint32_t extra_count(const struct tfs_doc *doc)
 {
-    return has_pictures(doc) ? tfs_ter_extra_count(tfs_terrain_layout(doc)) : 0;
+    return has_pictures(doc) ? tfs_beamng_extra_count(tfs_beamng_layout_of(doc)) : 0;
 }
 
 static void extra_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
 {
-    tfs_buf_add_text(out, tfs_ter_extra_plane(tfs_terrain_layout(doc), member)->name);
+    tfs_buf_add_text(out, tfs_beamng_extra_plane(tfs_beamng_layout_of(doc), member)->name);
     tfs_buf_add_text(out, ".png");
 }
 
@@ -43,21 +44,21 @@ enum { INFO, PALETTE, HEIGHTMAP, LAYERS, HOLES, MASKS, EXTRA, MAP, ROOT_COUNT };
 /* In the order of import: new materials are there before they are painted, and corners made by hand
  * come last. */
 static const struct tfs_file root_files[ROOT_COUNT] = {
-    [INFO] = {"info.txt", 0, &tfs_lens_info, NULL, NULL},
-    [PALETTE] = {"palette.txt", 0, &tfs_lens_palette, NULL, NULL},
-    [HEIGHTMAP] = {"heightmap.png", TFS_FILE_LATE, &tfs_lens_heightmap, picture_count, NULL},
-    [LAYERS] = {"layers.png", TFS_FILE_LATE, &tfs_lens_layers_picture, picture_count, NULL},
-    [HOLES] = {"holes.png", TFS_FILE_LATE, &tfs_lens_holes, picture_count, NULL},
-    [MASKS] = {"layers/", TFS_FILE_LATE, &tfs_lens_mask, mask_count, tfs_mask_name},
-    [EXTRA] = {"extra/", TFS_FILE_LATE, &tfs_lens_extra, extra_count, extra_name},
-    [MAP] = {"map.png", TFS_FILE_LATE, &tfs_lens_map, picture_count, NULL},
+    [INFO] = {"info.txt", 0, &tfs_beamng_info_lens, NULL, NULL},
+    [PALETTE] = {"palette.txt", 0, &tfs_beamng_palette_lens, NULL, NULL},
+    [HEIGHTMAP] = {"heightmap.png", TFS_FILE_LATE, &tfs_beamng_heightmap_lens, picture_count, NULL},
+    [LAYERS] = {"layers.png", TFS_FILE_LATE, &tfs_beamng_layers_picture_lens, picture_count, NULL},
+    [HOLES] = {"holes.png", TFS_FILE_LATE, &tfs_beamng_holes_lens, picture_count, NULL},
+    [MASKS] = {"layers/", TFS_FILE_LATE, &tfs_beamng_mask_lens, mask_count, tfs_beamng_mask_name},
+    [EXTRA] = {"extra/", TFS_FILE_LATE, &tfs_beamng_extra_lens, extra_count, extra_name},
+    [MAP] = {"map.png", TFS_FILE_LATE, &tfs_beamng_map_lens, picture_count, NULL},
 };
 
 enum { HEIGHTS_TEXT, LAYERS_TEXT, CHUNK_COUNT };
 
 static const struct tfs_file chunk_files[CHUNK_COUNT] = {
-    [HEIGHTS_TEXT] = {"heights.txt", 0, &tfs_lens_heights_text, NULL, NULL},
-    [LAYERS_TEXT] = {"layers.txt", 0, &tfs_lens_layers_text, NULL, NULL},
+    [HEIGHTS_TEXT] = {"heights.txt", 0, &tfs_beamng_heights_text_lens, NULL, NULL},
+    [LAYERS_TEXT] = {"layers.txt", 0, &tfs_beamng_layers_text_lens, NULL, NULL},
 };
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -110,7 +111,7 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     uint32_t files = UINT32_C(1) << INFO;
     unsigned differs = 0;
 
-    if (tfs_terrain_layout(before)->side != tfs_terrain_layout(after)->side)
+    if (tfs_beamng_layout_of(before)->side != tfs_beamng_layout_of(after)->side)
         return UINT32_MAX;
     (void)tfs_doc_diff(before, after, collect, &differs);
     if ((differs & HEIGHTS_DIFFER) != 0)
@@ -119,7 +120,7 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
         files |= layers;
     if ((differs & EXTRA_DIFFERS) != 0)
         files |= UINT32_C(1) << EXTRA;
-    if (!tfs_blob_equal(before->parts[TFS_PART_NAMES], after->parts[TFS_PART_NAMES]))
+    if (!tfs_blob_equal(before->parts[TFS_BEAMNG_PART_NAMES], after->parts[TFS_BEAMNG_PART_NAMES]))
         files |= names;
     return files;
 }
@@ -130,9 +131,9 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
                        struct tfs_error *warning, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
-    const struct tfs_ter_layout *layout = tfs_terrain_layout(doc);
-    struct tfs_tile tile = tfs_tile_of(layout, key);
-    size_t size = tfs_tile_samples(&tile) * tfs_ter_sample_size(layout);
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
+    struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, key);
+    size_t size = tfs_beamng_tile_samples(&tile) * tfs_beamng_sample_size(layout);
 
     (void)save;
     (void)warning;
@@ -145,7 +146,8 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
 static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                  const struct tfs_chunk *chunk)
 {
-    const struct tfs_ter_layout *a = tfs_terrain_layout(ours), *b = tfs_terrain_layout(theirs);
+    const struct tfs_beamng_layout *a = tfs_beamng_layout_of(ours),
+                                   *b = tfs_beamng_layout_of(theirs);
 
     (void)chunk;
     return a->side == b->side && a->version == b->version && a->extra == b->extra &&
@@ -154,7 +156,7 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
 
 static int refuse_change(const struct tfs_edit *edit, struct tfs_error *err)
 {
-    uint32_t tiles = tfs_tiles_a_side(tfs_terrain_layout(tfs_edit_doc(edit)));
+    uint32_t tiles = tfs_beamng_tiles_a_side(tfs_beamng_layout_of(tfs_edit_doc(edit)));
 
     return tfs_fail(err, -EPERM,
                     "the terrain has tiles 0 to %u each way: none can be added, moved "

@@ -34,7 +34,7 @@ struct element {
 
 struct scanner {
     struct tfs_rbx_source *source;
-    struct tfs_xml xml;
+    struct tfs_rbx_xml xml;
     struct tfs_buf bodies;
     uint64_t limit;
     uint32_t terrains;
@@ -45,7 +45,7 @@ struct scanner {
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* The text of the element whose opening tag was just taken, to its closing tag. */
-static int take_text(struct scanner *s, struct tfs_xml_tag *closing, struct tfs_error *err)
+static int take_text(struct scanner *s, struct tfs_rbx_xml_tag *closing, struct tfs_error *err)
 {
     struct tfs_rbx_base64 base64 = {0};
     struct tfs_span piece;
@@ -53,7 +53,7 @@ static int take_text(struct scanner *s, struct tfs_xml_tag *closing, struct tfs_
     size_t offset = 0;
     int result;
 
-    while ((result = tfs_xml_data(&s->xml, &piece, closing, err)) > 0) {
+    while ((result = tfs_rbx_xml_data(&s->xml, &piece, closing, err)) > 0) {
         if (tfs_rbx_base64_add(&base64, piece, &s->bodies, &offset, &why) < 0)
             return tfs_fail(err, why.code, "offset %zu: %s",
                             (size_t)(piece.data - s->xml.text.data) + offset, why.text);
@@ -65,17 +65,17 @@ static int take_text(struct scanner *s, struct tfs_xml_tag *closing, struct tfs_
         return result;
     if (tfs_rbx_base64_end(&base64, &why) < 0)
         return tfs_fail(err, why.code, "offset %zu: %s", closing->at, why.text);
-    if (!closing->closing || !tfs_xml_is(closing->name, VALUE_TAG))
+    if (!closing->closing || !tfs_rbx_xml_is(closing->name, VALUE_TAG))
         return tfs_fail(err, -EBADMSG, "offset %zu: a tag inside of a value", closing->at);
     return 0;
 }
 
-static int take_value(struct scanner *s, const struct tfs_xml_tag *tag, uint32_t group,
+static int take_value(struct scanner *s, const struct tfs_rbx_xml_tag *tag, uint32_t group,
                       enum tfs_rbx_property property, struct tfs_error *err)
 {
     const size_t body_at = s->bodies.size;
     struct tfs_rbx_holder holder = {.body_at = body_at};
-    struct tfs_xml_tag closing = {0};
+    struct tfs_rbx_xml_tag closing = {0};
 
     if (tag->empty) {
         holder.at = tag->at;
@@ -109,18 +109,18 @@ static int group_of_item(struct scanner *s, struct tfs_span class, uint32_t *gro
                          struct tfs_error *err)
 {
     *group = TFS_RBX_NONE;
-    if (tfs_xml_is(class, "Terrain") && s->terrains++ == 0) {
+    if (tfs_rbx_xml_is(class, "Terrain") && s->terrains++ == 0) {
         *group = 0;
         s->source->groups[0].lock = TFS_RBX_NO_GRID;
     }
-    if (tfs_xml_is(class, "TerrainRegion")) {
+    if (tfs_rbx_xml_is(class, "TerrainRegion")) {
         *group = s->source->group_count;
         return tfs_rbx_add_group(s->source, TFS_RBX_NO_GRID, err);
     }
     return 0;
 }
 
-static int push(struct scanner *s, const struct tfs_xml_tag *tag, enum element_kind kind,
+static int push(struct scanner *s, const struct tfs_rbx_xml_tag *tag, enum element_kind kind,
                 uint32_t group, struct tfs_error *err)
 {
     if (tag->empty)
@@ -133,35 +133,35 @@ static int push(struct scanner *s, const struct tfs_xml_tag *tag, enum element_k
 }
 
 /* An element right under the Properties of terrain. */
-static int take_property(struct scanner *s, const struct tfs_xml_tag *tag, uint32_t group,
+static int take_property(struct scanner *s, const struct tfs_rbx_xml_tag *tag, uint32_t group,
                          struct tfs_error *err)
 {
-    bool grid = tfs_xml_is(tag->name_value, "SmoothGrid");
-    bool physics = group == 0 && tfs_xml_is(tag->name_value, "PhysicsGrid");
+    bool grid = tfs_rbx_xml_is(tag->name_value, "SmoothGrid");
+    bool physics = group == 0 && tfs_rbx_xml_is(tag->name_value, "PhysicsGrid");
 
-    if ((grid || physics) && tfs_xml_is(tag->name, VALUE_TAG))
+    if ((grid || physics) && tfs_rbx_xml_is(tag->name, VALUE_TAG))
         return take_value(s, tag, group, grid ? TFS_RBX_SMOOTH_GRID : TFS_RBX_PHYSICS_GRID, err);
-    if ((grid || physics) && tfs_xml_is(tag->name, "SharedString"))
+    if ((grid || physics) && tfs_rbx_xml_is(tag->name, "SharedString"))
         tfs_rbx_lock_group(s->source, group, TFS_RBX_SHARED_STRING);
     return push(s, tag, ELEMENT_OTHER, TFS_RBX_NONE, err);
 }
 
-static int open_element(struct scanner *s, const struct tfs_xml_tag *tag, struct tfs_error *err)
+static int open_element(struct scanner *s, const struct tfs_rbx_xml_tag *tag, struct tfs_error *err)
 {
     const struct element *parent = top_of(s);
     uint32_t group = TFS_RBX_NONE;
 
     if (s->depth == 0) {
-        if (!tfs_xml_is(tag->name, "roblox"))
+        if (!tfs_rbx_xml_is(tag->name, "roblox"))
             return tfs_fail(err, -EBADMSG, "offset %zu: the outermost element is not <roblox>",
                             tag->at);
         return push(s, tag, ELEMENT_ROOT, group, err);
     }
     if (parent->kind == ELEMENT_PROPERTIES && parent->group != TFS_RBX_NONE)
         return take_property(s, tag, parent->group, err);
-    if (tfs_xml_is(tag->name, "Properties") && parent->kind == ELEMENT_ITEM)
+    if (tfs_rbx_xml_is(tag->name, "Properties") && parent->kind == ELEMENT_ITEM)
         return push(s, tag, ELEMENT_PROPERTIES, parent->group, err);
-    bool is_item = tfs_xml_is(tag->name, "Item") &&
+    bool is_item = tfs_rbx_xml_is(tag->name, "Item") &&
                    (parent->kind == ELEMENT_ITEM || parent->kind == ELEMENT_ROOT);
     if (!is_item)
         return push(s, tag, ELEMENT_OTHER, group, err);
@@ -170,7 +170,8 @@ static int open_element(struct scanner *s, const struct tfs_xml_tag *tag, struct
     return push(s, tag, ELEMENT_ITEM, group, err);
 }
 
-static int close_element(struct scanner *s, const struct tfs_xml_tag *tag, struct tfs_error *err)
+static int close_element(struct scanner *s, const struct tfs_rbx_xml_tag *tag,
+                         struct tfs_error *err)
 {
     if (s->depth == 0 || !tfs_span_equal(top_of(s)->name, tag->name))
         return tfs_fail(err, -EBADMSG, "offset %zu: a closing tag without an opening one", tag->at);
@@ -181,11 +182,11 @@ static int close_element(struct scanner *s, const struct tfs_xml_tag *tag, struc
 /* All elements, to the end of the outermost one. */
 static int scan_elements(struct scanner *s, struct tfs_error *err)
 {
-    struct tfs_xml_tag tag;
+    struct tfs_rbx_xml_tag tag;
     int result;
     bool any = false;
 
-    while ((!any || s->depth > 0) && (result = tfs_xml_next(&s->xml, &tag, err)) != 0) {
+    while ((!any || s->depth > 0) && (result = tfs_rbx_xml_next(&s->xml, &tag, err)) != 0) {
         any = true;
         if (result > 0)
             result = tag.closing ? close_element(s, &tag, err) : open_element(s, &tag, err);
@@ -273,8 +274,8 @@ static int xml_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_
 /* Does it begin with <roblox ...>, behind a byte order mark and a declaration? */
 static int xml_probe(const struct tfs_probe *probe)
 {
-    struct tfs_xml xml = {.text = probe->head};
-    struct tfs_xml_tag tag;
+    struct tfs_rbx_xml xml = {.text = probe->head};
+    struct tfs_rbx_xml_tag tag;
     struct tfs_error ignored = {0};
     static const uint8_t mark[] = {0xef, 0xbb, 0xbf};
 
@@ -284,8 +285,8 @@ static int xml_probe(const struct tfs_probe *probe)
            xml.text.data[xml.at] != 0)
         xml.at++;
     bool begins = xml.at < xml.text.size && xml.text.data[xml.at] == '<' &&
-                  tfs_xml_next(&xml, &tag, &ignored) == 1 && !tag.closing &&
-                  tfs_xml_is(tag.name, "roblox");
+                  tfs_rbx_xml_next(&xml, &tag, &ignored) == 1 && !tag.closing &&
+                  tfs_rbx_xml_is(tag.name, "roblox");
     return begins ? TFS_BID_CERTAIN : TFS_BID_NONE;
 }
 

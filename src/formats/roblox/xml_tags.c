@@ -16,12 +16,12 @@
 #define ATTRIBUTES_MAX 256 /* of one tag */
 #define NOT_FOUND      SIZE_MAX
 
-bool tfs_xml_is(struct tfs_span text, const char *name)
+bool tfs_rbx_xml_is(struct tfs_span text, const char *name)
 {
     return tfs_span_equal(text, tfs_span_of(name));
 }
 
-static struct tfs_span rest_of(const struct tfs_xml *xml)
+static struct tfs_span rest_of(const struct tfs_rbx_xml *xml)
 {
     return (struct tfs_span){xml->text.data + xml->at, xml->text.size - xml->at};
 }
@@ -34,7 +34,7 @@ static bool begins(struct tfs_span text, const char *with)
 }
 
 /* Offset of `what` in the text from xml->at on. */
-static size_t find(const struct tfs_xml *xml, const char *what)
+static size_t find(const struct tfs_rbx_xml *xml, const char *what)
 {
     const struct tfs_span rest = rest_of(xml);
     const uint8_t *found = rest.size == 0 ? NULL : memmem(rest.data, rest.size, what, strlen(what));
@@ -48,7 +48,7 @@ static bool is_space(uint8_t c)
 }
 
 /* Goes behind the section that begins at xml->at with `open` and ends with `close`. */
-static int skip_section(struct tfs_xml *xml, const char *open, const char *close,
+static int skip_section(struct tfs_rbx_xml *xml, const char *open, const char *close,
                         struct tfs_span *inside, struct tfs_error *err)
 {
     const size_t begin = xml->at;
@@ -66,7 +66,7 @@ static int skip_section(struct tfs_xml *xml, const char *open, const char *close
 
 /* The inside of a tag. */
 struct tag_cursor {
-    struct tfs_xml *xml;
+    struct tfs_rbx_xml *xml;
     size_t begin; /* of the tag, for sentences */
 };
 
@@ -97,7 +97,7 @@ static struct tfs_span take_name(struct tag_cursor *t)
     return name;
 }
 
-static int take_attribute(struct tag_cursor *t, struct tfs_xml_tag *tag, struct tfs_error *err)
+static int take_attribute(struct tag_cursor *t, struct tfs_rbx_xml_tag *tag, struct tfs_error *err)
 {
     const struct tfs_span name = take_name(t);
 
@@ -116,19 +116,19 @@ static int take_attribute(struct tag_cursor *t, struct tfs_xml_tag *tag, struct 
         return fail_tag(t, "the text ends inside of a tag", err);
     const struct tfs_span value = {t->xml->text.data + t->xml->at, end - t->xml->at};
     t->xml->at = end + 1;
-    if (tfs_xml_is(name, "class"))
+    if (tfs_rbx_xml_is(name, "class"))
         tag->class_value = value;
-    else if (tfs_xml_is(name, "name"))
+    else if (tfs_rbx_xml_is(name, "name"))
         tag->name_value = value;
     return 0;
 }
 
 /* The tag that begins at xml->at. */
-static int take_tag(struct tfs_xml *xml, struct tfs_xml_tag *tag, struct tfs_error *err)
+static int take_tag(struct tfs_rbx_xml *xml, struct tfs_rbx_xml_tag *tag, struct tfs_error *err)
 {
     struct tag_cursor t = {xml, xml->at};
 
-    *tag = (struct tfs_xml_tag){.at = xml->at++};
+    *tag = (struct tfs_rbx_xml_tag){.at = xml->at++};
     tag->closing = here(&t) == '/';
     xml->at += tag->closing;
     tag->name = take_name(&t);
@@ -154,7 +154,7 @@ static int take_tag(struct tfs_xml *xml, struct tfs_xml_tag *tag, struct tfs_err
 
 /* What begins at xml->at, which is a `<`: 1 a tag, 0 something else, which is skipped; its inside
  * is *data when it is a CDATA section. */
-static int take_markup(struct tfs_xml *xml, struct tfs_xml_tag *tag, struct tfs_span *data,
+static int take_markup(struct tfs_rbx_xml *xml, struct tfs_rbx_xml_tag *tag, struct tfs_span *data,
                        struct tfs_error *err)
 {
     const struct tfs_span rest = rest_of(xml);
@@ -173,7 +173,7 @@ static int take_markup(struct tfs_xml *xml, struct tfs_xml_tag *tag, struct tfs_
     return take_tag(xml, tag, err) < 0 ? err->code : 1;
 }
 
-int tfs_xml_next(struct tfs_xml *xml, struct tfs_xml_tag *tag, struct tfs_error *err)
+int tfs_rbx_xml_next(struct tfs_rbx_xml *xml, struct tfs_rbx_xml_tag *tag, struct tfs_error *err)
 {
     struct tfs_span ignored;
     int result = 0;
@@ -188,8 +188,8 @@ int tfs_xml_next(struct tfs_xml *xml, struct tfs_xml_tag *tag, struct tfs_error 
     return result;
 }
 
-int tfs_xml_data(struct tfs_xml *xml, struct tfs_span *piece, struct tfs_xml_tag *tag,
-                 struct tfs_error *err)
+int tfs_rbx_xml_data(struct tfs_rbx_xml *xml, struct tfs_span *piece, struct tfs_rbx_xml_tag *tag,
+                     struct tfs_error *err)
 {
     const size_t begin = xml->at;
     const size_t end = find(xml, "<");

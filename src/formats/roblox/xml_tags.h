@@ -9,12 +9,12 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-struct tfs_xml {
+struct tfs_rbx_xml {
     struct tfs_span text;
     size_t at; /* everything before was looked at */
 };
 
-struct tfs_xml_tag {
+struct tfs_rbx_xml_tag {
     bool closing; /* </name> */
     bool empty;   /* <name/> */
     size_t at, end;
@@ -24,13 +24,13 @@ struct tfs_xml_tag {
 
 /* 1: *tag is the next tag; 0: there is none; EBADMSG when the text ends inside of something, or a
  * tag is none, with the offset. */
-int tfs_xml_next(struct tfs_xml *xml, struct tfs_xml_tag *tag, struct tfs_error *err);
+int tfs_rbx_xml_next(struct tfs_rbx_xml *xml, struct tfs_rbx_xml_tag *tag, struct tfs_error *err);
 
 /* The next piece of character data of an element that must hold nothing else: the text, or the
  * inside of a CDATA section. 1: *piece is one; 0: *tag is the tag behind them. */
-int tfs_xml_data(struct tfs_xml *xml, struct tfs_span *piece, struct tfs_xml_tag *tag,
-                 struct tfs_error *err);
+int tfs_rbx_xml_data(struct tfs_rbx_xml *xml, struct tfs_span *piece, struct tfs_rbx_xml_tag *tag,
+                     struct tfs_error *err);
 
-bool tfs_xml_is(struct tfs_span text, const char *name);
+bool tfs_rbx_xml_is(struct tfs_span text, const char *name);
 
 #endif
