@@ -14,28 +14,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/mounts.h"
+
 #define STATUS_FILE ".terrainfs/status"
-#define FUSE_MAGIC  0x65735546
 
 static enum tfs_status say_errno(struct tfs_cli *cli, const char *path, int code)
 {
-    if (code == ENOTCONN)
-        return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
-                           "%s: its daemon is gone; \"fusermount3 -u %s\" removes what is left",
-                           path, path);
     return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(code));
 }
 
-static enum tfs_status say_busy(struct tfs_cli *cli, const char *path)
+static enum tfs_status say_error(struct tfs_cli *cli, const char *path, const struct tfs_error *err)
 {
-    return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
-                       "%s: a program still has a file open there, or works in it", path);
+    return tfs_cli_say(cli, tfs_status_of(err->code), "%s: %s", path, err->text);
 }
 
 /* ---- the daemon's pipe ----------------------------------------------------------------------- */
@@ -94,24 +87,45 @@ static int open_pipe_of(long pid, long number)
     return result;
 }
 
+static enum tfs_status say_not_ours(struct tfs_cli *cli, const char *mountpoint)
+{
+    if (tfs_mounted_is_dead(mountpoint))
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
+                           "%s: a dead mount, but none of terrainfs; \"fusermount3 -u %s\" takes "
+                           "it away",
+                           mountpoint, mountpoint);
+    return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: this is not a mount of terrainfs", mountpoint);
+}
+
+static bool is_ours(const char *mountpoint)
+{
+    struct tfs_mounted top;
+
+    if (tfs_mounted_at(mountpoint, &top) <= 0)
+        return false;
+    bool ours = tfs_mounted_is_ours(&top);
+    tfs_mounted_release(&top);
+    return ours;
+}
+
+/* *fd: -1 when the daemon has no memory to answer. */
 static enum tfs_status open_pipe(struct tfs_cli *cli, const char *mountpoint, int *fd)
 {
     char text[4096];
-    struct statfs fs;
-    long pid, number;
-    int n;
 
-    if (statfs(mountpoint, &fs))
-        return say_errno(cli, mountpoint, errno);
-    n = fs.f_type == FUSE_MAGIC ? read_status(mountpoint, text, sizeof(text)) : -ENOENT;
-    if (n < 0 && n != -ENOENT && n != -ENOTDIR)
+    if (!is_ours(mountpoint))
+        return say_not_ours(cli, mountpoint);
+    int n = read_status(mountpoint, text, sizeof(text));
+    if (n == -ENOMEM || n == 0) {
+        *fd = -1;
+        return TFS_STATUS_DONE;
+    }
+    if (n < 0)
         return say_errno(cli, mountpoint, -n);
-    pid = n < 0 ? -1 : status_number(text, "pid");
-    number = n < 0 ? -1 : status_number(text, "exit");
+    long pid = status_number(text, "pid"), number = status_number(text, "exit");
     int pipe = pid <= 0 || number < 0 ? -EINVAL : open_pipe_of(pid, number);
     if (pipe == -EINVAL)
-        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: this is not a mount of terrainfs",
-                           mountpoint);
+        return say_not_ours(cli, mountpoint);
     if (pipe < 0)
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
                            "%s: cannot wait for its daemon, process %ld: %s", mountpoint, pid,
@@ -147,6 +161,13 @@ static int read_exit_status(int fd, char unsaved[PATH_MAX])
     return count > 0 ? last : -1;
 }
 
+static enum tfs_status say_lost(struct tfs_cli *cli, const char *mountpoint)
+{
+    return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
+                       "%s: unmounted, but its daemon ended without telling whether all was saved",
+                       mountpoint);
+}
+
 static enum tfs_status await_daemon(struct tfs_cli *cli, const char *mountpoint, int fd)
 {
     char unsaved[PATH_MAX];
@@ -155,10 +176,7 @@ static enum tfs_status await_daemon(struct tfs_cli *cli, const char *mountpoint,
     case TFS_STATUS_DONE:
         return TFS_STATUS_DONE;
     case -1:
-        return tfs_cli_say(
-            cli, TFS_STATUS_SYSTEM,
-            "%s: unmounted, but its daemon ended without telling whether all was saved",
-            mountpoint);
+        return say_lost(cli, mountpoint);
     default:
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
                            "%s: unmounted; not everything could be saved%s%s", mountpoint,
@@ -168,84 +186,44 @@ static enum tfs_status await_daemon(struct tfs_cli *cli, const char *mountpoint,
 
 /* ---- unmounting ------------------------------------------------------------------------------ */
 
-/* Runs fusermount3 -u with its stderr going to `fd`; never returns. */
-static void run_fusermount(const char *mountpoint, int fd)
+/* `fd`: the daemon's pipe, -1 if it cannot tell. */
+static enum tfs_status unmount_live(struct tfs_cli *cli, const char *mountpoint, int fd)
 {
-    dup2(fd, STDERR_FILENO);
-    execlp("fusermount3", "fusermount3", "-u", "--", mountpoint, (char *)NULL);
-    execlp("fusermount", "fusermount", "-u", "--", mountpoint, (char *)NULL);
-    dprintf(STDERR_FILENO, "fusermount3: %s", strerror(errno));
-    _exit(127);
-}
+    struct tfs_error err = {0};
+    enum tfs_status status;
 
-/* What a pipe says until its end, on one line. */
-static void read_words(int fd, char *text, size_t size)
-{
-    size_t used = 0;
-    ssize_t n;
-
-    while (used < size - 1) {
-        n = read(fd, text + used, size - 1 - used);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            break;
-        used += n < 0 ? 0 : (size_t)n;
-    }
-    text[used] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-}
-
-static enum tfs_status unmount_as_user(struct tfs_cli *cli, const char *mountpoint)
-{
-    char words[512];
-    int ends[2], state = -1;
-    pid_t pid;
-
-    if (pipe2(ends, O_CLOEXEC))
-        return say_errno(cli, mountpoint, errno);
-    pid = fork();
-    if (pid == 0)
-        run_fusermount(mountpoint, ends[1]);
-    close(ends[1]);
-    if (pid > 0) {
-        read_words(ends[0], words, sizeof(words));
-        while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
-            ;
-    }
-    close(ends[0]);
-    if (pid < 0)
-        return say_errno(cli, mountpoint, errno);
-    if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
-        return TFS_STATUS_DONE;
-    if (strstr(words, strerror(EBUSY)) || strstr(words, "busy"))
-        return say_busy(cli, mountpoint);
-    return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: %s", mountpoint, words);
-}
-
-static enum tfs_status unmount(struct tfs_cli *cli, const char *mountpoint)
-{
-    if (umount2(mountpoint, UMOUNT_NOFOLLOW) == 0)
-        return TFS_STATUS_DONE;
-    if (errno == EBUSY)
-        return say_busy(cli, mountpoint);
-    if (errno == EPERM)
-        return unmount_as_user(cli, mountpoint);
-    return say_errno(cli, mountpoint, errno);
+    if (tfs_unmount(mountpoint, false, &err) < 0)
+        status = say_error(cli, mountpoint, &err);
+    else if (fd >= 0)
+        status = await_daemon(cli, mountpoint, fd);
+    else
+        status = tfs_cli_say(cli, TFS_STATUS_SYSTEM,
+                             "%s: unmounted without waiting for its daemon, which has no memory to "
+                             "answer; what it cannot save it puts beside the save",
+                             mountpoint);
+    /* Dead mounts may lie under it. */
+    if (err.code == 0 && tfs_unmount_dead(mountpoint, NULL, &err) < 0)
+        status = say_error(cli, mountpoint, &err);
+    return status;
 }
 
 enum tfs_status tfs_cli_umount(struct tfs_cli *cli)
 {
     char mountpoint[PATH_MAX];
-    enum tfs_status status;
+    struct tfs_error err = {0};
     int fd = -1;
 
     if (!realpath(cli->operands[0], mountpoint))
         return say_errno(cli, cli->operands[0], errno);
-    status = open_pipe(cli, mountpoint, &fd);
-    if (status)
-        return status;
-    status = unmount(cli, mountpoint);
+    int dead = tfs_unmount_dead(mountpoint, NULL, &err);
+    if (dead < 0)
+        return say_error(cli, mountpoint, &err);
+    if (dead > 0)
+        return say_lost(cli, mountpoint);
+    enum tfs_status status = open_pipe(cli, mountpoint, &fd);
     if (!status)
-        status = await_daemon(cli, mountpoint, fd);
-    close(fd);
+        status = unmount_live(cli, mountpoint, fd);
+    if (fd >= 0)
+        close(fd);
     return status;
 }

@@ -43,7 +43,7 @@ const char tfs_usage[] =
     "  format=NAME     do not guess the format, it is NAME\n"
     "  inflate=SIZE    largest payload that is decompressed (1G)\n"
     "  upgrade         what is written gets the newest version of the save's format\n"
-    "and for a mount only, beside those of mount(8) and libfuse:\n"
+    "and for a mount only, beside those of mount(8) and FUSE:\n"
     "  ro              read-only\n"
     "  commit=close    close() returns when the save is on disk (default)\n"
     "  commit=N        close() checks; the save is on disk N seconds later\n"
@@ -52,6 +52,7 @@ const char tfs_usage[] =
     "  scratch=SIZE    room for files that are not part of the save (64M)\n"
     "  cache=SIZE      memory for rendered files (8M)\n"
     "  threads=N       requests served at once (0: one for each CPU, default)\n"
+    "  max_read=N      bytes that one read request asks for at most, from 4096\n"
     "\n"
     "A save whose name is that of a command is written ./NAME.\n"
     "\n"
@@ -59,6 +60,8 @@ const char tfs_usage[] =
 
 #define COMMIT_MAX  86400
 #define THREADS_MAX 256
+#define READ_MIN    4096 /* the kernel takes no less */
+#define READ_MAX    (UINT64_C(1) << 30)
 
 /* The value of an option and where to put it. */
 typedef int (*set_fn)(struct tfs_mount_options *options, const char *value, struct tfs_error *err);
@@ -221,6 +224,16 @@ static int set_threads(struct tfs_mount_options *o, const char *value, struct tf
     return result;
 }
 
+static int set_max_read(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    uint64_t size = 0;
+    int result = parse_number("max_read", value, READ_MIN, READ_MAX, &size, err);
+
+    if (!result)
+        o->max_read = (unsigned)size;
+    return result;
+}
+
 static int set_conflict(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
 {
     static const char *const names[] = {
@@ -251,6 +264,7 @@ static const struct own_option {
     {"scratch", true, true, set_scratch},
     {"cache", true, true, set_cache},
     {"threads", true, true, set_threads},
+    {"max_read", true, true, set_max_read},
     {"conflict", true, true, set_conflict},
 };
 
@@ -262,9 +276,32 @@ static const struct own_option *find_option(const char *name, size_t length)
     return NULL;
 }
 
+/* What libfuse would take, but cannot work here. */
+static const struct {
+    const char *name;
+    const char *why;
+} impossible[] = {
+    {"blkdev", "a save is no block device"},
+    {"blksize", "a save is no block device"},
+    {"subtype", "mounts of terrainfs are told by it"},
+};
+
+static int check_foreign(const char *word, struct tfs_error *err)
+{
+    size_t length = strcspn(word, "=");
+
+    for (size_t i = 0; i < sizeof(impossible) / sizeof(impossible[0]); i++)
+        if (strlen(impossible[i].name) == length && memcmp(impossible[i].name, word, length) == 0)
+            return tfs_fail(err, -EINVAL, "%s: this option cannot be used: %s", word,
+                            impossible[i].why);
+    return 0;
+}
+
 /* Joins `word` to those for libfuse. */
 static int keep_foreign(struct tfs_mount_options *options, const char *word, struct tfs_error *err)
 {
+    if (check_foreign(word, err) < 0)
+        return err->code;
     size_t used = options->fuse_options ? strlen(options->fuse_options) : 0;
     char *joined = realloc(options->fuse_options, used + strlen(word) + 2);
 

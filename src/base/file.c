@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/mounts.h"
+
 #define OPEN_TRIES    16
 #define READ_TRIES    5
 #define READ_PAUSE_NS 20000000 /* between two tries to read a file that changes */
@@ -72,7 +74,7 @@ static int lock_file(const char *path, struct tfs_file_handle *file, struct tfs_
         result = flock(file->fd, LOCK_EX | LOCK_NB);
     }
     if (result < 0 && errno == EWOULDBLOCK)
-        return tfs_fail(err, -EWOULDBLOCK, "is mounted or being written by another terrainfs");
+        return tfs_fail_locked(path, err);
     if (result < 0)
         return tfs_fail_errno(err, "cannot be locked");
     return lstat(path, &now) == 0 && now.st_dev == file->st.st_dev && now.st_ino == file->st.st_ino;

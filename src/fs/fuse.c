@@ -18,24 +18,44 @@
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mounts.h"
+
 #define TIMEOUT   3600.0
 #define LISTINGS  64u
 #define NOREPLACE 1u /* RENAME_NOREPLACE, which not every stdio.h names */
 
+#define WAKE SIGUSR1
+
+/* A thread that serves requests, and its room for one. */
+struct server {
+    struct tfs_fuse *fuse;
+    pthread_t thread;
+    struct fuse_buf buf;
+};
+
 struct tfs_fuse {
     struct fuse_session *se;
     struct tfs_session *session;
+    bool initialized;  /* INIT was answered */
     bool skip_open;    /* the kernel can do without OPEN (read-only mounts) */
     bool skip_opendir; /* ... and without OPENDIR */
     bool read_only;
-    bool looped; /* signal handlers are set */
-    unsigned threads;
+    unsigned max_read;
+    struct server *servers;
+    unsigned threads; /* servers with room for a request */
+    unsigned started; /* servers whose thread runs */
+    sigset_t signals; /* what ends the loop, and WAKE */
+    pthread_t waiter; /* the thread that waits for them */
+    atomic_bool ended;
+    atomic_int result;     /* why a server ended the loop; 0: unmounted */
     atomic_bool leaving;   /* the loop has ended: no more notifications */
     atomic_uint notifying; /* notifications under way */
     atomic_uint listings;  /* so many more give the attributes of files */
@@ -451,6 +471,8 @@ static void on_init(void *userdata, struct fuse_conn_info *conn)
     conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA |
                               FUSE_CAP_WRITEBACK_CACHE);
     conn->time_gran = 1;
+    conn->max_read = fuse->max_read; /* libfuse refuses the mount where this and -o differ */
+    fuse->initialized = true;
     fuse->skip_open = fuse->read_only && (conn->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
     fuse->skip_opendir = (conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
 }
@@ -497,49 +519,115 @@ static char *escape_commas(const char *text)
     return out;
 }
 
+/* -o for libfuse. The user's options come last and win. */
+static char *join_options(const struct tfs_fuse_options *options)
+{
+    char max_read[32] = "", *joined = NULL;
+    char *source = escape_commas(options->source);
+    if (options->max_read > 0)
+        snprintf(max_read, sizeof(max_read), ",max_read=%u", options->max_read);
+    if (source == NULL ||
+        asprintf(&joined, "subtype=%s,default_permissions,noexec,nosuid,nodev%s%s,fsname=%s%s%s",
+                 TFS_MOUNT_SUBTYPE, max_read, options->read_only ? ",ro" : "", source,
+                 options->fuse_options ? "," : "",
+                 options->fuse_options ? options->fuse_options : "") < 0)
+        joined = NULL;
+    free(source);
+    return joined;
+}
+
 static int make_args(const struct tfs_fuse_options *options, struct fuse_args *args)
 {
-    char *source = escape_commas(options->source);
-    char *joined = NULL;
-    int result = -ENOMEM;
-    /* The user's come last and win. */
-    if (source == NULL ||
-        asprintf(&joined, "%s%s,fsname=%s%s%s",
-                 "subtype=terrainfs,default_permissions,noexec,nosuid,nodev",
-                 options->read_only ? ",ro" : "", source, options->fuse_options ? "," : "",
-                 options->fuse_options ? options->fuse_options : "") < 0)
-        goto out;
-    result = fuse_opt_add_arg(args, "terrainfs") < 0 || fuse_opt_add_arg(args, "-o") < 0 ||
-                     fuse_opt_add_arg(args, joined) < 0 ||
-                     (options->debug && fuse_opt_add_arg(args, "-d") < 0)
-                 ? -ENOMEM
-                 : 0;
-out:
-    free(source);
+    char *joined = join_options(options);
+    int result = joined == NULL || fuse_opt_add_arg(args, "terrainfs") < 0 ||
+                         fuse_opt_add_arg(args, "-o") < 0 || fuse_opt_add_arg(args, joined) < 0 ||
+                         (options->debug && fuse_opt_add_arg(args, "-d") < 0)
+                     ? -ENOMEM
+                     : 0;
     free(joined);
     return result;
 }
 
-int tfs_fuse_mount(const struct tfs_fuse_options *options, struct tfs_fuse **out,
-                   struct tfs_error *err)
+/* What libfuse logs until requests are served. Why something fails it says in no other way. */
+static char heard[TFS_ERROR_TEXT / 2];
+
+static void on_log(enum fuse_log_level level, const char *format, va_list args)
+{
+    size_t used = strlen(heard);
+    if (level != FUSE_LOG_DEBUG)
+        vsnprintf(heard + used, sizeof(heard) - used, format, args);
+    else
+        vfprintf(stderr, format, args);
+}
+
+static void log_to_stderr(enum fuse_log_level level, const char *format, va_list args)
+{
+    (void)level;
+    vfprintf(stderr, format, args);
+}
+
+static int fail_heard(int code, const char *what, struct tfs_error *err)
+{
+    heard[strcspn(heard, "\n")] = '\0';
+    const char *why = strncmp(heard, "fuse: ", 6) == 0 ? heard + 6 : heard;
+    return tfs_fail(err, code, "%s%s%s", what, *why != '\0' ? ": " : "", why);
+}
+
+static void on_wake(int signal)
+{
+    (void)signal;
+}
+
+/* The signals that end the loop wait for it from here on, in the threads that are started too. What
+ * is ignored (by nohup, for example) stays so. */
+static void hold_signals(struct tfs_fuse *fuse)
+{
+    static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
+    const struct sigaction wake = {.sa_handler = on_wake};
+    struct sigaction action;
+    signal(SIGPIPE, SIG_IGN);
+    sigaction(WAKE, &wake, NULL);
+    sigemptyset(&fuse->signals);
+    sigaddset(&fuse->signals, WAKE);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&fuse->signals, ends[i]);
+    pthread_sigmask(SIG_BLOCK, &fuse->signals, NULL);
+}
+
+static int open_session(const struct tfs_fuse_options *options, struct tfs_fuse *fuse,
+                        struct tfs_error *err)
 {
     struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
-    struct tfs_fuse *fuse = calloc(1, sizeof(*fuse));
-    int result = fuse == NULL || make_args(options, &args) < 0 ? tfs_fail_memory(err) : 0;
-    if (result == 0) {
-        fuse->read_only = options->read_only;
-        fuse->threads = options->threads;
+    heard[0] = '\0';
+    fuse_set_log_func(on_log);
+    if (make_args(options, &args) < 0)
+        tfs_fail_memory(err);
+    else
         fuse->se = fuse_session_new(&args, &operations, sizeof(operations), fuse);
-        if (fuse->se == NULL)
-            result = tfs_fail(err, -EINVAL, "one of the options behind -o is not known");
-    }
-    if (result == 0 && fuse_session_mount(fuse->se, options->mountpoint) < 0)
-        result = tfs_fail(err, -EIO, "cannot mount on %s", options->mountpoint);
+    if (err->code == 0 && fuse->se == NULL)
+        fail_heard(-EINVAL, "the mount options cannot be used", err);
     fuse_opt_free_args(&args);
-    if (result < 0) {
+    return err->code;
+}
+
+int tfs_fuse_open(const struct tfs_fuse_options *options, struct tfs_fuse **out,
+                  struct tfs_error *err)
+{
+    struct tfs_fuse *fuse = calloc(1, sizeof(*fuse));
+    if (fuse == NULL)
+        return tfs_fail_memory(err);
+    fuse->read_only = options->read_only;
+    fuse->max_read = options->max_read;
+    fuse->threads = options->threads;
+    fuse->servers = calloc(options->threads, sizeof(*fuse->servers));
+    if (fuse->servers == NULL)
+        tfs_fail_memory(err);
+    if (err->code < 0 || open_session(options, fuse, err) < 0) {
         tfs_fuse_close(fuse);
-        return result;
+        return err->code;
     }
+    hold_signals(fuse);
     *out = fuse;
     return 0;
 }
@@ -549,37 +637,145 @@ void tfs_fuse_attach(struct tfs_fuse *fuse, struct tfs_session *session)
     fuse->session = session;
 }
 
+/* ---- serving --------------------------------------------------------------------------------- */
+
+/* Serves the next request: 1; 0: it is unmounted; or negative. The first call makes the room. */
+static int serve_one(struct tfs_fuse *fuse, struct fuse_buf *buf)
+{
+    int received = fuse_session_receive_buf(fuse->se, buf);
+    if (received > 0)
+        fuse_session_process_buf(fuse->se, buf);
+    return received > 0 ? 1 : received;
+}
+
+/* Ends between two requests only, so that each that was taken is answered. */
+static void *serve(void *arg)
+{
+    struct server *server = arg;
+    struct tfs_fuse *fuse = server->fuse;
+    sigset_t wake;
+    sigemptyset(&wake);
+    sigaddset(&wake, WAKE);
+    pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
+    while (!atomic_load(&fuse->ended)) {
+        int result = serve_one(fuse, &server->buf);
+        if (result > 0 || result == -EINTR || result == -EAGAIN)
+            continue;
+        atomic_store(&fuse->result, result);
+        tfs_fuse_end(fuse);
+    }
+    return NULL;
+}
+
+static int set_blocking(const struct tfs_fuse *fuse, bool blocking)
+{
+    int fd = fuse_session_fd(fuse->se);
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0)
+        return -errno;
+    return fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+/* INIT, the kernel's first request, was sent when it mounted. */
+static int answer_init(struct tfs_fuse *fuse, struct tfs_error *err)
+{
+    int result = 1;
+    while (!fuse->initialized && (result > 0 || result == -EINTR))
+        result = serve_one(fuse, &fuse->servers[0].buf);
+    if (result == -ENOMEM)
+        return tfs_fail_memory(err);
+    if (!fuse->initialized || fuse_session_exited(fuse->se))
+        return fail_heard(-EIO, "the kernel and this libfuse do not agree on how to serve it", err);
+    return 0;
+}
+
+/* Room for a request for each server: one that found none when it was needed would end the mount.
+ * With too little memory there are fewer servers. */
+static int make_room(struct tfs_fuse *fuse, struct tfs_error *err)
+{
+    unsigned count = 1;
+    if (set_blocking(fuse, false) < 0)
+        return tfs_fail_errno(err, "/dev/fuse cannot be read without waiting");
+    for (; count < fuse->threads; count++) {
+        struct fuse_buf *buf = &fuse->servers[count].buf;
+        (void)serve_one(fuse, buf);
+        if (buf->mem == NULL)
+            break;
+    }
+    fuse->threads = count;
+    return set_blocking(fuse, true) < 0 ? tfs_fail_errno(err, "/dev/fuse cannot be waited for") : 0;
+}
+
+static int start_servers(struct tfs_fuse *fuse, struct tfs_error *err)
+{
+    int result = 0;
+    fuse->waiter = pthread_self();
+    for (; fuse->started < fuse->threads && result == 0; fuse->started += result == 0) {
+        struct server *server = &fuse->servers[fuse->started];
+        server->fuse = fuse;
+        result = pthread_create(&server->thread, NULL, serve, server);
+    }
+    if (fuse->started == 0)
+        return tfs_fail(err, -result, "no thread can be started to serve it: %s (ulimit -v, -u)",
+                        strerror(result));
+    return 0;
+}
+
+/* A server that waits for a request is woken, and one that is about to wait does not. */
+static void stop_servers(struct tfs_fuse *fuse)
+{
+    atomic_store(&fuse->ended, true);
+    (void)set_blocking(fuse, false);
+    for (unsigned i = 0; i < fuse->started; i++)
+        pthread_kill(fuse->servers[i].thread, WAKE);
+    for (; fuse->started > 0; fuse->started--)
+        pthread_join(fuse->servers[fuse->started - 1].thread, NULL);
+}
+
+int tfs_fuse_mount(struct tfs_fuse *fuse, const char *mountpoint, struct tfs_error *err)
+{
+    if (fuse_session_mount(fuse->se, mountpoint) < 0)
+        return fail_heard(-EIO, "cannot be mounted", err);
+    if (answer_init(fuse, err) < 0 || make_room(fuse, err) < 0)
+        return err->code;
+    fuse_set_log_func(log_to_stderr);
+    return start_servers(fuse, err);
+}
+
 /* A notification may wait for a page that a request still in the kernel's queue holds: answers such
  * requests until no notification is under way. */
 static void drain(struct tfs_fuse *fuse)
 {
-    struct fuse_buf buf = {0};
     while (atomic_load(&fuse->notifying) > 0) {
         struct pollfd fd = {.fd = fuse_session_fd(fuse->se), .events = POLLIN};
-        if (poll(&fd, 1, 10) > 0 && (fd.revents & POLLIN) != 0 &&
-            fuse_session_receive_buf(fuse->se, &buf) > 0)
-            fuse_session_process_buf(fuse->se, &buf);
+        if (poll(&fd, 1, 10) > 0 && (fd.revents & POLLIN) != 0)
+            (void)serve_one(fuse, &fuse->servers[0].buf);
     }
-    free(buf.mem);
+}
+
+void tfs_fuse_end(struct tfs_fuse *fuse)
+{
+    atomic_store(&fuse->ended, true);
+    pthread_kill(fuse->waiter, WAKE);
+}
+
+bool tfs_fuse_ended(const struct tfs_fuse *fuse)
+{
+    sigset_t pending;
+    sigpending(&pending);
+    sigandset(&pending, &pending, &fuse->signals);
+    return atomic_load(&fuse->ended) || !sigisemptyset(&pending);
 }
 
 int tfs_fuse_loop(struct tfs_fuse *fuse)
 {
-    if (fuse_set_signal_handlers(fuse->se) < 0)
-        return -EIO;
-    fuse->looped = true;
-    struct fuse_loop_config *config = fuse_loop_cfg_create();
-    int result = -ENOMEM;
-    if (config != NULL) {
-        fuse_loop_cfg_set_max_threads(config, fuse->threads);
-        fuse_loop_cfg_set_idle_threads(config, fuse->threads);
-        fuse_loop_cfg_set_clone_fd(config, 1); /* threads do not wait for one another's replies */
-        result = fuse_session_loop_mt(fuse->se, config);
-        fuse_loop_cfg_destroy(config);
-    }
+    int signal = WAKE;
+    while (signal == WAKE && !atomic_load(&fuse->ended))
+        sigwait(&fuse->signals, &signal);
+    stop_servers(fuse);
     atomic_store(&fuse->leaving, true);
     drain(fuse);
-    return result < 0 ? result : 0;
+    return atomic_load(&fuse->result);
 }
 
 void tfs_fuse_close(struct tfs_fuse *fuse)
@@ -587,12 +783,12 @@ void tfs_fuse_close(struct tfs_fuse *fuse)
     if (fuse == NULL)
         return;
     if (fuse->se != NULL) {
-        /* Not earlier: a second SIGTERM must not end the last commit. */
-        if (fuse->looped)
-            fuse_remove_signal_handlers(fuse->se);
         fuse_session_unmount(fuse->se); /* harmless when it is not mounted any more */
         fuse_session_destroy(fuse->se);
     }
+    for (unsigned i = 0; fuse->servers != NULL && i < fuse->threads; i++)
+        free(fuse->servers[i].buf.mem);
+    free(fuse->servers);
     free(fuse);
 }
 

@@ -2,39 +2,57 @@
  * From a command line to a served mount: forks first (locks, database connections and threads do
  * not survive a fork), does everything that can fail in the child, and returns the child's true
  * status.
+ *
+ * Parent and child. Who sees the parent fail finds nothing mounted:
+ *   1. the child tells its status through a pipe when it serves, or when it has taken back all that
+ *      it did; its sentence is on stderr before that;
+ *   2. a child that dies before leaves at most a dead mount, which the parent takes away;
+ *   3. when the parent dies before, the child ends too (SIGTERM by the kernel, or a pipe that
+ *      nobody reads).
  */
 #include "fs/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
+#include "base/mounts.h"
 #include "fs/fuse.h"
 #include "status.h"
 #include "text/name.h"
+
+#define FILES_WANTED 1024
 
 /* One mount while it is being set up and served. */
 struct mounting {
     const struct tfs_mount_options *options;
     const char *save_name;
-    char *mountpoint; /* absolute */
-    int ready;        /* the parent waits for a byte here; -1 in the foreground */
+    const char *mountpoint_name;
+    const char *about; /* what the error is about */
+    char *mountpoint;  /* absolute */
+    int ready;         /* the parent waits for a byte here; -1 in the foreground */
     /* Read end: for `terrainfs umount`, through /proc. Write end: where unsaved bytes are, if there
      * are any, and last the exit status. */
     int exit_pipe[2];
-    bool bad_option; /* libfuse does not know it: wrong usage, not a bad save */
-    bool detached;   /* stderr is gone: messages go to syslog */
+    bool bad_option;      /* libfuse does not know it: wrong usage, not a bad save */
+    atomic_bool detached; /* stderr is gone: messages go to syslog */
     struct tfs_save *save;
     struct tfs_fuse *fuse;
     struct tfs_session *session;
+    uint64_t mounted; /* the id of our mount in the kernel's table; 0: not known */
 };
 
 static void on_message(void *arg, const char *line)
@@ -70,11 +88,48 @@ static void say_read_only(const struct mounting *m)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static int resolve_mountpoint(struct mounting *m, const char *mountpoint, struct tfs_error *err)
+/* A mount of ours whose process was killed is of no use to anybody. */
+static int clear_mountpoint(struct mounting *m, struct tfs_error *err)
+{
+    char text[TFS_ERROR_TEXT + 2 * PATH_MAX], *save = NULL;
+    int count = tfs_unmount_dead(m->mountpoint, &save, err);
+    if (count > 0) {
+        snprintf(text, sizeof(text), "%s: took away the dead mount of %s, whose process had ended",
+                 m->mountpoint_name, save);
+        say(text);
+    }
+    free(save);
+    return count < 0 ? count : 0;
+}
+
+/* Over other mounts we mount as every file system does, but not over a live one of ours: whoever
+ * does that has forgotten it. */
+static int refuse_mounted(const struct mounting *m, struct tfs_error *err)
+{
+    struct tfs_mounted top;
+    if (tfs_mounted_at(m->mountpoint, &top) <= 0)
+        return 0;
+    if (tfs_mounted_is_ours(&top))
+        tfs_fail(err, -EBUSY, "%s is mounted here already", top.source);
+    else if (strncmp(top.type, "fuse", 4) == 0 && tfs_mounted_is_dead(m->mountpoint))
+        tfs_fail(err, -ENOTCONN,
+                 "the mount point is a dead mount (%s), whose process has ended: "
+                 "\"fusermount3 -u %s\" takes it away",
+                 top.type, m->mountpoint);
+    tfs_mounted_release(&top);
+    return err->code;
+}
+
+static int find_mountpoint(struct mounting *m, struct tfs_error *err)
 {
     struct stat st;
-    m->mountpoint = realpath(mountpoint, NULL);
-    if (m->mountpoint == NULL || stat(m->mountpoint, &st) < 0)
+    m->about = m->mountpoint_name;
+    m->mountpoint = realpath(m->mountpoint_name, NULL);
+    if (m->mountpoint == NULL)
+        return tfs_fail_errno(err, "the mount point cannot be used");
+    if (clear_mountpoint(m, err) < 0 || refuse_mounted(m, err) < 0)
+        return err->code;
+    if (stat(m->mountpoint, &st) < 0)
         return tfs_fail_errno(err, "the mount point cannot be used");
     if (!S_ISDIR(st.st_mode))
         return tfs_fail(err, -ENOTDIR, "the mount point is not a directory");
@@ -101,7 +156,12 @@ static int open_save(struct mounting *m, struct tfs_error *err)
         .upgrade = m->options->upgrade,
         .inflate_limit = m->options->inflate_limit,
     };
-    return tfs_save_open(m->save_name, m->options->format, &options, &m->save, err);
+    m->about = m->save_name;
+    if (tfs_save_open(m->save_name, m->options->format, &options, &m->save, err) < 0)
+        return err->code;
+    if (m->save->read_only != NULL && !m->options->read_only)
+        say_read_only(m);
+    return refuse_inside(m, err);
 }
 
 static int open_fuse(struct mounting *m, struct tfs_error *err)
@@ -111,14 +171,14 @@ static int open_fuse(struct mounting *m, struct tfs_error *err)
     if (threads == 0)
         threads = cpus > 1 ? (unsigned)cpus : 1;
     struct tfs_fuse_options options = {
-        .mountpoint = m->mountpoint,
         .source = m->save->path,
         .fuse_options = m->options->fuse_options,
         .read_only = m->options->read_only || m->save->read_only != NULL,
         .debug = m->options->debug,
         .threads = threads,
+        .max_read = m->options->max_read,
     };
-    int result = tfs_fuse_mount(&options, &m->fuse, err);
+    int result = tfs_fuse_open(&options, &m->fuse, err);
     m->bad_option = result == -EINVAL;
     return result;
 }
@@ -146,24 +206,60 @@ static int open_session(struct mounting *m, struct tfs_error *err)
     return result;
 }
 
-/* Tells the parent, and lets go of the terminal. */
-static void detach(struct mounting *m)
+static int mount_session(struct mounting *m, struct tfs_error *err)
 {
-    if (m->ready < 0)
-        return;
-    openlog("terrainfs", LOG_PID, LOG_USER);
-    m->detached = true;
+    struct tfs_mounted top;
+    m->about = m->mountpoint_name;
+    if (tfs_fuse_mount(m->fuse, m->mountpoint, err) < 0)
+        return err->code;
+    if (tfs_mounted_at(m->mountpoint, &top) == 1) {
+        m->mounted = top.id;
+        tfs_mounted_release(&top);
+    }
+    return 0;
+}
+
+/* Lets go of the terminal. */
+static int detach(struct mounting *m, struct tfs_error *err)
+{
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; null >= 0 && fd < 3; fd++)
+    if (null < 0)
+        return tfs_fail_errno(err, "/dev/null cannot be opened");
+    openlog("terrainfs", LOG_PID | LOG_NDELAY, LOG_USER); /* now: later there may be no room */
+    m->detached = true;
+    for (int fd = 0; fd < 3; fd++)
         dup2(null, fd);
-    if (null > 2)
-        close(null);
+    close(null);
     (void)chdir("/");
-    char status = TFS_STATUS_DONE;
-    while (write(m->ready, &status, 1) < 0 && errno == EINTR)
-        ;
+    return 0;
+}
+
+/* True: somebody heard it. */
+static bool tell_parent(struct mounting *m, int status)
+{
+    const char byte = (char)status;
+    ssize_t n;
+    do
+        n = write(m->ready, &byte, 1);
+    while (n < 0 && errno == EINTR);
     close(m->ready);
     m->ready = -1;
+    return n == 1;
+}
+
+/* The last step. Behind it nothing ends the mount but unmounting and signals. */
+static int announce(struct mounting *m, struct tfs_error *err)
+{
+    if (m->ready < 0)
+        return 0;
+    prctl(PR_SET_PDEATHSIG, 0);
+    if (tfs_fuse_ended(m->fuse))
+        return tfs_fail(err, -EINTR, "was ended while it was being mounted");
+    if (detach(m, err) < 0)
+        return err->code;
+    if (!tell_parent(m, TFS_STATUS_DONE))
+        return tfs_fail(err, -EPIPE, "nobody waits for this mount any more");
+    return 0;
 }
 
 /* Texts of a walk come and go by the thousand. Memory that malloc gives back and takes again is
@@ -182,17 +278,45 @@ static void keep_freed_memory(void)
 
 static int serve(struct mounting *m)
 {
-    keep_freed_memory();
-    detach(m);
+    struct tfs_error err = {0};
+    int begun = TFS_STATUS_DONE;
+    if (announce(m, &err) < 0) {
+        begun = complain(&err, m->about);
+        tfs_fuse_end(m->fuse);
+    }
     int result = tfs_fuse_loop(m->fuse);
     int status = tfs_session_finish(m->session);
     const char *unsaved = tfs_session_unsaved(m->session);
     if (unsaved != NULL && write(m->exit_pipe[1], unsaved, strlen(unsaved)) < 0)
         status = TFS_STATUS_SYSTEM;
-    return status == TFS_STATUS_DONE && result < 0 ? TFS_STATUS_SYSTEM : status;
+    if (result < 0 || begun != TFS_STATUS_DONE)
+        status = TFS_STATUS_SYSTEM;
+    return status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
+
+/* 1: our mount is uppermost on its mount point; 0: nothing is mounted there; -1: another one is. */
+static int look_at_mountpoint(const struct mounting *m)
+{
+    struct tfs_mounted top;
+    if (tfs_mounted_at(m->mountpoint, &top) <= 0)
+        return 0;
+    int result = top.id == m->mounted ? 1 : -1;
+    tfs_mounted_release(&top);
+    return result;
+}
+
+/* libfuse unmounts whatever is uppermost, and nothing if the connection was aborted. */
+static void unmount(struct mounting *m)
+{
+    struct tfs_error ignored = {0};
+    if (m->mounted != 0 && look_at_mountpoint(m) < 0)
+        return; /* the process ends, and with it the connection */
+    tfs_fuse_close(m->fuse);
+    if (m->mounted != 0 && look_at_mountpoint(m) > 0)
+        (void)tfs_unmount_dead(m->mountpoint, NULL, &ignored);
+}
 
 static void release(struct mounting *m)
 {
@@ -200,34 +324,39 @@ static void release(struct mounting *m)
         tfs_session_close(m->session);
     if (m->save != NULL)
         tfs_save_close(m->save);
-    tfs_fuse_close(m->fuse);
+    if (m->fuse != NULL)
+        unmount(m);
     free(m->mountpoint);
 }
 
+/* A mount needs few descriptors, but not as few as some shells allow. */
+static void raise_limits(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES_WANTED)
+        return;
+    files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static int open_all(struct mounting *m, struct tfs_error *err)
+{
+    raise_limits();
+    if (pipe2(m->exit_pipe, O_CLOEXEC) < 0)
+        return tfs_fail_errno(err, "no pipe can be made");
+    if (find_mountpoint(m, err) < 0 || open_save(m, err) < 0)
+        return err->code;
+    keep_freed_memory();
+    if (open_fuse(m, err) < 0 || open_session(m, err) < 0)
+        return err->code;
+    return mount_session(m, err);
+}
+
 /* Everything, in the process that will serve. */
-static int run(struct mounting *m, const char *mountpoint)
+static int run(struct mounting *m)
 {
     struct tfs_error err = {0};
-    const char *about = mountpoint;
-    int status;
-    if (pipe2(m->exit_pipe, O_CLOEXEC) < 0) {
-        tfs_fail_errno(&err, "pipe");
-        return complain(&err, NULL);
-    }
-    int result = resolve_mountpoint(m, mountpoint, &err);
-    if (result == 0) {
-        about = m->save_name;
-        result = open_save(m, &err);
-    }
-    if (result == 0 && m->save->read_only != NULL && !m->options->read_only)
-        say_read_only(m);
-    if (result == 0)
-        result = refuse_inside(m, &err);
-    if (result == 0)
-        result = open_fuse(m, &err);
-    if (result == 0)
-        result = open_session(m, &err);
-    status = result < 0 ? complain(&err, about) : serve(m);
+    int status = open_all(m, &err) < 0 ? complain(&err, m->about) : serve(m);
     if (m->bad_option)
         status = TFS_STATUS_USAGE;
     release(m);
@@ -237,46 +366,74 @@ static int run(struct mounting *m, const char *mountpoint)
     return status;
 }
 
-/* The parent: waits until the mount is served, or for the child's status. */
-static int await_ready(int fd)
+/* ---- parent and child ------------------------------------------------------------------------ */
+
+static void serve_in_child(struct mounting *m, pid_t parent)
 {
-    char status = TFS_STATUS_SYSTEM;
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        exit(TFS_STATUS_SYSTEM);
+    int status = run(m);
+    if (m->ready >= 0)
+        (void)tell_parent(m, status);
+    exit(status);
+}
+
+/* The child died without a word. */
+static int clear_up(pid_t child, const char *mountpoint_name)
+{
+    struct tfs_error ignored = {0};
+    char *mountpoint = realpath(mountpoint_name, NULL);
+    int state = 0;
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFSIGNALED(state))
+        fprintf(stderr, "terrainfs: the serving process was killed by signal %d (%s)\n",
+                WTERMSIG(state), strsignal(WTERMSIG(state)));
+    else
+        fprintf(stderr, "terrainfs: the serving process ended unexpectedly\n");
+    if (mountpoint != NULL)
+        (void)tfs_unmount_dead(mountpoint, NULL, &ignored);
+    free(mountpoint);
+    return TFS_STATUS_SYSTEM;
+}
+
+/* The parent: waits until the mount is served, or for the child's status. */
+static int await_child(pid_t child, int ready, const char *mountpoint_name)
+{
+    char status;
     ssize_t n;
     do
-        n = read(fd, &status, 1);
+        n = read(ready, &status, 1);
     while (n < 0 && errno == EINTR);
-    close(fd);
-    if (n != 1)
-        fprintf(stderr, "terrainfs: the serving process ended unexpectedly\n");
-    return n == 1 ? status : TFS_STATUS_SYSTEM;
+    close(ready);
+    return n == 1 ? status : clear_up(child, mountpoint_name);
 }
 
 int tfs_mount(const struct tfs_mount_options *options, const char *save, const char *mountpoint)
 {
-    struct mounting m = {.options = options, .save_name = save, .ready = -1};
-    int pipe_fds[2];
+    struct mounting m = {.options = options,
+                         .save_name = save,
+                         .mountpoint_name = mountpoint,
+                         .ready = -1,
+                         .exit_pipe = {-1, -1}};
+    int ready[2];
     if (options->foreground || options->debug)
-        return run(&m, mountpoint);
-    if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
+        return run(&m);
+    if (pipe2(ready, O_CLOEXEC) < 0) {
         perror("terrainfs: pipe");
         return TFS_STATUS_SYSTEM;
     }
-    pid_t child = fork();
+    const pid_t parent = getpid(), child = fork();
     if (child < 0) {
         perror("terrainfs: fork");
         return TFS_STATUS_SYSTEM;
     }
-    if (child > 0) {
-        close(pipe_fds[1]);
-        return await_ready(pipe_fds[0]);
-    }
-    close(pipe_fds[0]);
-    setsid();
-    m.ready = pipe_fds[1];
-    int status = run(&m, mountpoint);
-    if (m.ready >= 0) {
-        char byte = (char)status;
-        (void)!write(m.ready, &byte, 1);
-    }
-    exit(status);
+    close(ready[child == 0 ? 0 : 1]);
+    if (child > 0)
+        return await_child(child, ready[0], mountpoint);
+    m.ready = ready[1];
+    serve_in_child(&m, parent);
+    return TFS_STATUS_SYSTEM;
 }

@@ -20,13 +20,15 @@ struct tfs_mount_options {
     uint64_t scratch_size;
     uint64_t cache_size; /* rendered files */
     uint64_t inflate_limit;
-    unsigned threads; /* 0: as many as CPUs */
+    unsigned threads;  /* 0: as many as CPUs */
+    unsigned max_read; /* 0: what the kernel likes */
     enum tfs_conflict conflict;
     char *fuse_options; /* all that is not ours, joined by commas, for libfuse and mount; or NULL */
 };
 
-/* Mounts `save` on `mountpoint` and says on stderr why it cannot. Without `foreground` it returns
- * in the parent once the mount is ready. Returns the exit status (status.h). */
+/* Mounts `save` on `mountpoint` and says on stderr why it cannot; then nothing is mounted. Without
+ * `foreground` it returns in the parent once the mount is served, which goes on in another process.
+ * Returns the exit status (status.h). */
 int tfs_mount(const struct tfs_mount_options *options, const char *save, const char *mountpoint);
 
 #endif

@@ -67,10 +67,11 @@ END_TEST
 
 START_TEST(options_of_others_are_handed_on_as_written)
 {
-    parse("allow_other,commit=5,fsname=a\\,b,,max_read=4096", true);
+    parse("allow_other,commit=5,fsname=a\\,b,,max_read=4096,sync", true);
     parse("dev", true);
-    ck_assert_str_eq(options.fuse_options, "allow_other,fsname=a\\,b,max_read=4096,dev");
+    ck_assert_str_eq(options.fuse_options, "allow_other,fsname=a\\,b,sync,dev");
     ck_assert_int_eq(options.commit_seconds, 5);
+    ck_assert_uint_eq(options.max_read, 4096);
 }
 END_TEST
 
@@ -101,6 +102,10 @@ static const struct {
     {"cache=99999999999999999999", true, "not a size"},
     {"conflict=", true, "neither ask, theirs nor mine"},
     {"format=", false, "no format has this name; there is "},
+    {"max_read=4095", true, "max_read=4095: not a number from 4096"},
+    {"blkdev", true, "blkdev: this option cannot be used"},
+    {"blksize=512", true, "blksize=512: this option cannot be used"},
+    {"subtype=sshfs", true, "subtype=sshfs: this option cannot be used"},
     {"ro,format=cosmic,commit=1", true, "format=cosmic: no format has this name"},
 };
 

@@ -19,6 +19,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/mounts.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/view.h"
 #include "formats/info.h"
@@ -195,7 +196,7 @@ static int lock_folder(const struct tfs_save *save, int *lock_fd, struct tfs_err
         return 0;
     }
     if (errno == EWOULDBLOCK)
-        tfs_fail(err, -EWOULDBLOCK, "is mounted or being written by another terrainfs");
+        tfs_fail_locked(save->path, err);
     else
         tfs_fail_errno(err, "cannot be locked");
     close(fd);

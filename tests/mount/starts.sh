@@ -1,0 +1,411 @@
+#!/usr/bin/env bash
+# How a mount begins and ends: the status that the mount command gives is true, with little memory and few
+# descriptors too; dead mounts, mounts over mounts, and processes that die before anything is mounted.
+. "$(dirname "$0")/lib.sh"
+
+SKY=chunks/$C/lights/sky.txt
+
+# mounts_at POINT: how many lie there, one over the other.
+mounts_at() {
+    awk -v point="$1" '$2 == point' /proc/self/mounts | wc -l
+}
+
+# The process that serves $M.
+daemon() {
+    sed -n 's/^pid: //p' "$M/.terrainfs/status"
+}
+
+# Kills it, and waits until it has let go of the save.
+kill_daemon() {
+    kill -9 "$(daemon)"
+    want soon flock -n "$S" true
+}
+
+# refused STATUS PATTERN [OPTION...]: the mount fails, says why, and leaves nothing behind.
+refused() {
+    local status=$1 pattern=$2
+    shift 2
+    mount_at "$S" "$M" "$@"
+    same 'status of mount' $? "$status"
+    want grep -Eq -- "$pattern" "$D/mount.err"
+    same 'mounts' "$(mounts_at "$M")" 0
+}
+
+# ---- descriptors, memory, options ----------------------------------------------------------------------
+
+# Edits the mount and unmounts it: whatever the edit was told, it is in the save or beside it. Between its
+# write and its close, Python CODE is run.
+edit_and_end() {
+    local edit=taken end
+    py '
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+os.write(fd, b"fill 9\n")
+exec(a[1])
+os.close(fd)' "$M/$SKY" "${2:-}" || edit=refused
+    echo "$1: the edit is $edit"
+    timeout 60 "$TFS_BIN" umount "$M" 2>"$D/umount.err"
+    end=$?
+    cat "$D/umount.err"
+    same 'mounts' "$(mounts_at "$M")" 0
+    want soon flock -n "$S" true
+    "$TFS_BIN" cat "$S" "$SKY" >"$D/saved"
+    [ $edit = refused ] || same "the edit that was taken, $1" "$(cat "$D/saved")" 'fill 9'
+    [ $end = 0 ] || grep -q "no memory to answer" "$D/umount.err" || note "end with $1: $end"
+    want grep -rqx 'fill 9' "$D/saved" "$D/$SAVE_NAME".unsaved-*
+    want "$TFS_BIN" check "$S"
+    rm -rf "$D/$SAVE_NAME".unsaved-*
+    cp -p "$PRISTINE" "$S"
+}
+
+# mount_under LETTER NUMBER: with that `ulimit`. Refused with a sentence and without a mount, or it works.
+mount_under() {
+    local status
+    mkdir -p "$M"
+    (
+        exec 9>&-
+        ulimit "-$1" "$2" 2>/dev/null && exec timeout 30 "$TFS_BIN" "$S" "$M" 2>"$D/mount.err"
+    )
+    status=$?
+    if [ $status = 0 ]; then
+        served=$((served + 1))
+        edit_and_end "ulimit -$1 $2"
+    else
+        refusals=$((refusals + 1))
+        same "mounts with ulimit -$1 $2" "$(mounts_at "$M")" 0
+        same "status of mount with ulimit -$1 $2" $status 3
+        want grep -q '^terrainfs: ' "$D/mount.err"
+    fi
+}
+
+sanitized() {
+    if nm -D "$TFS_BIN" 2>/dev/null | grep -Eq '__(asan|tsan)_init'; then
+        skip 'a sanitizer takes all addresses there are'
+    else
+        return 1
+    fi
+}
+
+little_memory() {
+    local served=0 refusals=0 v
+    sanitized && return
+    for v in {12000..40000..4000} {41000..80000..1500} 100000 200000; do
+        mount_under v "$v"
+    done
+    want [ "$served" -gt 0 ]
+    want [ "$refusals" -gt 3 ]
+}
+
+# max_read: FUSE hands out reads of at most so many bytes.
+max_read() {
+    local kept
+    up -o max_read=4096
+    want cmp <("$TFS_BIN" cat "$S" "chunks/$C/blocks.txt") "$M/chunks/$C/blocks.txt"
+    kept=$(cat "$M/$SKY")
+    want grep -q "$(dirname "$M")" /proc/mounts
+    want grep -q ' max_read=4096\|,max_read=4096' /proc/mounts
+    down
+    [ -n "$kept" ] || note 'nothing read'
+}
+
+options_that_cannot_work() {
+    local option
+    for option in blkdev blksize=512 subtype=sshfs nonsense fd=3 nonempty max_read=100; do
+        refused 2 "${option%%=*}" -o "$option"
+    done
+    refused 3 'Invalid argument' -o fsname=
+}
+
+# ---- the mount point -----------------------------------------------------------------------------------
+
+mount_points() {
+    touch "$D/file"
+    mount_at "$S" "$D/mnt/none" -o ro 2>/dev/null
+    timeout 30 "$TFS_BIN" umount "$D/mnt/none"
+    for point in "$D/file" "$D/nosuch" "$D/file/below"; do
+        timeout 30 "$TFS_BIN" "$S" "$point" 2>"$D/said" 9>&-
+        same "status of a mount on $point" $? 3
+        want grep -q "^terrainfs: $point: .*irectory" "$D/said"
+    done
+}
+
+no_device() {
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    unshare -m true 2>/dev/null || { skip 'no mount namespaces here'; return; }
+    mkdir -p "$M"
+    unshare -m bash -c 'mount -t tmpfs none /dev && mknod /dev/null c 1 3 && "$1" "$2" "$3" 2>"$4"' - \
+        "$TFS_BIN" "$S" "$M" "$D/mount.err" 9>&-
+    same 'status of a mount without /dev/fuse' $? 3
+    want grep -q "^terrainfs: $M: .*device not found" "$D/mount.err"
+    want flock -n "$S" true
+}
+
+mounted_already() {
+    up
+    mount_at "$S" "$D/other"
+    same 'status of a second mount of the save' $? 3
+    want grep -q "is mounted on $M already" "$D/mount.err"
+    "$TFS_BIN" cat "$S" palette.txt | "$TFS_BIN" put "$S" palette.txt 2>"$D/said"
+    same 'status of put' "${PIPESTATUS[1]}" 3
+    want grep -q "is mounted on $M already" "$D/said"
+    cp "$PRISTINE" "$D/other.cosmicreach"
+    mount_at "$D/other.cosmicreach" "$M"
+    same 'status of a mount over the mount' $? 3
+    want grep -q "$S is mounted here already" "$D/mount.err"
+    same 'mounts' "$(mounts_at "$M")" 1
+    # Read-only as often as one likes.
+    mount_at "$S" "$D/other" -o ro
+    same 'status of a read-only mount of the save' $? 0
+    unmount "$D/other"
+    down
+}
+
+# What lies below a folder, or a mount of others, is no obstacle.
+over_other_mounts() {
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    mkdir -p "$M"
+    mount -t tmpfs none "$M" || { skip 'no tmpfs here'; return; }
+    mount_at "$S" "$M"
+    same 'status of mount' $? 0
+    timeout 60 "$TFS_BIN" umount "$M"
+    same 'status of umount' $? 0
+    same 'the mount below' "$(findmnt -n -o FSTYPE --mountpoint "$M")" tmpfs
+    umount "$M"
+}
+
+# ---- dead mounts ---------------------------------------------------------------------------------------
+
+# What the kernel remembers of the root decides whether a dead mount can be looked at: with and without.
+over_a_dead_mount() {
+    local edit
+    for edit in true "mkdir $M/scratch"; do
+        up
+        ls "$M" >/dev/null
+        $edit
+        kill_daemon
+        mount_at "$S" "$M"
+        same "status of mount after $edit" $? 0
+        want grep -q "took away the dead mount of $S" "$D/mount.err"
+        same 'mounts' "$(mounts_at "$M")" 1
+        want grep -q '^format' "$M/info.txt"
+        down
+        same 'mounts' "$(mounts_at "$M")" 0
+    done
+}
+
+# Programs that work in it are no reason to leave it.
+over_a_busy_dead_mount() {
+    up
+    exec 8<"$M/chunks/$C/blocks.txt"
+    kill_daemon
+    up
+    exec 8<&-
+    down
+    same 'mounts' "$(mounts_at "$M")" 0
+}
+
+umount_of_a_dead_mount() {
+    up
+    kill_daemon
+    timeout 60 "$TFS_BIN" umount "$M/" 2>"$D/said"
+    same 'status of umount' $? 3
+    want grep -q 'ended without telling whether all was saved' "$D/said"
+    same 'mounts' "$(mounts_at "$M")" 0
+    timeout 60 "$TFS_BIN" umount "$M" 2>"$D/said"
+    same 'status of a second umount' $? 3
+    want grep -q 'not a mount of terrainfs' "$D/said"
+}
+
+# fuse_mount TYPE: a mount on $M by hand, on descriptor 8.
+fuse_mount() {
+    exec 8<>/dev/fuse
+    mount -i -t "$1" -o fd=8,rootmode=40000,user_id=0,group_id=0 somewhere "$M" 9>&-
+}
+
+# An older version, or a race, may have put a live mount over a dead one.
+umount_leaves_no_dead_mount_below() {
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    mkdir -p "$M" "$D/live"
+    mount_at "$S" "$D/live"
+    fuse_mount fuse.terrainfs || { skip 'mount does not do it here'; return; }
+    exec 8>&-
+    mount --bind "$D/live" "$M"
+    same 'mounts' "$(mounts_at "$M")" 2
+    umount -l "$D/live"
+    down
+    same 'mounts' "$(mounts_at "$M")" 0
+}
+
+dead_mount_of_others() {
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    mkdir -p "$M"
+    fuse_mount fuse.other || { skip 'mount does not do it here'; return; }
+    exec 8>&-
+    mount_at "$S" "$M"
+    same 'status of mount' $? 3
+    want grep -q "a dead mount (fuse.other).*fusermount3 -u $M" "$D/mount.err"
+    timeout 60 "$TFS_BIN" umount "$M" 2>"$D/said"
+    same 'status of umount' $? 3
+    want grep -q 'a dead mount, but none of terrainfs' "$D/said"
+    same 'mounts' "$(mounts_at "$M")" 1
+    umount "$M"
+}
+
+# ---- mounts over ours ----------------------------------------------------------------------------------
+
+# A daemon that ends takes away its own mount and no other.
+ends_below_another_mount() {
+    local pid
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    up
+    pid=$(daemon)
+    echo 'fill 7' >"$M/$SKY"
+    mount -t tmpfs none "$M" || { skip 'no tmpfs here'; return; }
+    touch "$M/theirs"
+    kill "$pid"
+    want soon flock -n "$S" true
+    want test -e "$M/theirs"
+    umount "$M"
+    timeout 60 "$TFS_BIN" umount "$M" 2>"$D/said"
+    same 'mounts' "$(mounts_at "$M")" 0
+    same 'the edit' "$("$TFS_BIN" cat "$S" "$SKY")" 'fill 7'
+}
+
+# Detached while a program has a file open: the mount that came into its place is not touched.
+ends_after_it_was_detached() {
+    local pid
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    cp "$PRISTINE" "$D/next.cosmicreach"
+    up
+    pid=$(daemon)
+    exec 8<"$M/chunks/$C/blocks.txt"
+    umount -l "$M"
+    mount_at "$D/next.cosmicreach" "$M"
+    same 'status of mount' $? 0
+    kill "$pid"
+    want soon flock -n "$S" true
+    want grep -q '^format' "$M/info.txt"
+    exec 8<&-
+    down
+}
+
+# Somebody cut the connection: the daemon notices and leaves no dead mount.
+aborted_connection() {
+    local abort
+    up
+    abort=/sys/fs/fuse/connections/$(stat -c %d "$M")/abort
+    [ -w "$abort" ] || mount -t fusectl none /sys/fs/fuse/connections 2>/dev/null
+    [ -w "$abort" ] || { skip 'connections cannot be aborted here'; return; }
+    echo 1 >"$abort"
+    want soon flock -n "$S" true
+    want soon eval '[ "$(mounts_at "$M")" = 0 ]'
+}
+
+# ---- processes that die --------------------------------------------------------------------------------
+
+# stands_still PROCESS: all its threads are stopped.
+stands_still() {
+    ! grep -qv ') T ' "/proc/$1/task/"*/stat
+}
+
+# A save that is read from a mount whose process stands still: the mount of it stands still as well.
+# Sets $stopped, and $parent, the mount command; its child opens the save.
+stand_still() {
+    up
+    cp "$PRISTINE" "$M/$SAVE_NAME"
+    stopped=$(daemon)
+    kill -STOP "$stopped"
+    want soon stands_still "$stopped"
+    mkdir -p "$D/second"
+    env --default-signal=INT "$TFS_BIN" "$M/$SAVE_NAME" "$D/second" 9>&- &
+    parent=$!
+    want soon pgrep -P "$parent"
+    child=$(pgrep -P "$parent")
+}
+
+go_on() {
+    kill -CONT "$stopped"
+    down
+    same 'mounts' "$(mounts_at "$D/second")" 0
+}
+
+gone() {
+    ! kill -0 "$1" 2>/dev/null
+}
+
+# killed SIGNAL: the mount command gets it while it waits.
+killed() {
+    local stopped parent child
+    stand_still
+    kill "-$1" "$parent"
+    wait "$parent"
+    same 'status of the mount command' $? "$2"
+    want soon gone "$child"
+    go_on
+}
+
+child_killed() {
+    local stopped parent child
+    stand_still 2>"$D/said"
+    kill -9 "$child"
+    wait "$parent"
+    same 'status of the mount command' $? 3
+    want grep -q 'the serving process was killed by signal 9' "$D/said"
+    go_on
+}
+
+closed_streams() {
+    mkdir -p "$M"
+    timeout 30 "$TFS_BIN" "$S" "$M" <&- >&- 2>&- 9>&-
+    same 'status of mount' $? 0
+    echo 'fill 7' >"$M/$SKY"
+    down
+    same 'the edit' "$("$TFS_BIN" cat "$S" "$SKY")" 'fill 7'
+}
+
+# nohup's way: what is ignored at the start does not end the mount.
+ignored_signal() {
+    mkdir -p "$M"
+    (
+        trap '' HUP
+        exec "$TFS_BIN" "$S" "$M" 9>&-
+    )
+    kill -HUP "$(daemon)"
+    want grep -q '^format' "$M/info.txt"
+    down
+}
+
+# signalled SIGNAL: ends the mount, and what waits to be saved is saved.
+signalled() {
+    up -o commit=3600
+    echo 'fill 7' >"$M/$SKY"
+    want cmp "$PRISTINE" "$S"
+    kill "-$1" "$(daemon)"
+    want soon flock -n "$S" true
+    want soon eval '[ "$(mounts_at "$M")" = 0 ]'
+    same 'the edit' "$("$TFS_BIN" cat "$S" "$SKY")" 'fill 7'
+}
+
+try 'little memory: refused, or it works' little_memory
+try 'max_read' max_read
+try 'options that cannot work are named' options_that_cannot_work
+try 'mount points that are none' mount_points
+try 'no /dev/fuse' no_device
+try 'mounted already: it says where' mounted_already
+try 'over a mount of another file system' over_other_mounts
+try 'over a dead mount' over_a_dead_mount
+try 'over a dead mount that is in use' over_a_busy_dead_mount
+try 'umount of a dead mount' umount_of_a_dead_mount
+try 'umount leaves no dead mount below' umount_leaves_no_dead_mount_below
+try 'a dead mount of others' dead_mount_of_others
+try 'ends below a mount of others' ends_below_another_mount
+try 'ends after it was detached' ends_after_it_was_detached
+try 'an aborted connection' aborted_connection
+try 'the mount command is killed' killed KILL 137
+try 'the mount command is interrupted' killed INT 130
+try 'its child is killed' child_killed
+try 'closed standard streams' closed_streams
+try 'a signal that is ignored' ignored_signal
+try 'SIGTERM' signalled TERM
+try 'SIGINT' signalled INT
+try 'SIGHUP' signalled HUP
+finish
