@@ -23,6 +23,7 @@ struct tfs_unsaved {
     char directory[PATH_MAX + NAME_MAX + 2]; /* for people */
     const char *name;                        /* its last part */
     int parent, fd;
+    size_t kept; /* files */
 };
 
 /* "NAME.unsaved-DATE", NAME cut where the whole would be longer than a file name can be. */
@@ -60,6 +61,8 @@ static int open_unsaved(struct tfs_unsaved *u, const char *parent)
             int n = snprintf(u->directory, sizeof(u->directory), "%s/%s", parent, name);
             u->name = u->directory + n - strlen(name);
             u->fd = open_made(u->parent, name);
+            if (u->fd < 0)
+                (void)unlinkat(u->parent, name, AT_REMOVEDIR);
             return u->fd < 0 ? u->fd : 0;
         }
         if (errno != EEXIST)
@@ -141,6 +144,7 @@ int tfs_unsaved_add(struct tfs_unsaved *u, const char *path, struct tfs_span byt
     else
         close(directory);
     free(copy);
+    u->kept += result == 0;
     return result;
 }
 
@@ -211,6 +215,17 @@ static void empty(int directory)
         close(copy);
 }
 
+/* Another place has it all, or this one holds nothing. */
+static void unsaved_remove(struct tfs_unsaved *u)
+{
+    if (u->fd < 0)
+        return;
+    empty(u->fd);
+    (void)unlinkat(u->parent, u->name, AT_REMOVEDIR);
+    close(u->fd);
+    u->fd = -1;
+}
+
 static void unsaved_close(struct tfs_unsaved *u)
 {
     if (u->fd >= 0)
@@ -228,13 +243,13 @@ int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill,
     int result = store_beside(&beside, fill, arg);
     if (result < 0) {
         int elsewhere = store_in_state(&state, fill, arg);
-        if (elsewhere == 0 || beside.fd < 0) {
+        if (elsewhere == 0 || beside.kept == 0)
+            unsaved_remove(&beside);
+        if (elsewhere < 0 && state.kept == 0)
+            unsaved_remove(&state);
+        if (beside.fd < 0) {
             used = &state;
             result = elsewhere;
-        }
-        if (elsewhere == 0 && beside.fd >= 0) {
-            empty(beside.fd);
-            (void)unlinkat(beside.parent, beside.name, AT_REMOVEDIR);
         }
     }
     *directory = used->fd >= 0 ? strdup(used->directory) : NULL;

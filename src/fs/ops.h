@@ -30,6 +30,7 @@
 #include <pthread.h>
 
 #include "fs/quarantine.h"
+#include "fs/reserve.h"
 #include "fs/session.h"
 #include "fs/store.h"
 
@@ -84,6 +85,7 @@ struct tfs_session {
     struct tfs_retry retries[TFS_RETRIES]; /* by caller */
     int64_t retry_at; /* when drafts that lost their last writer are looked for; 0: none did */
     char *unsaved;    /* where the end put what could not be saved; NULL: nowhere */
+    struct tfs_reserve reserve; /* for the end */
 };
 
 /* ---- stores and nodes ------------------------------------------------------------------------ */

@@ -148,7 +148,9 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     tfs_views_init(&s->views, (size_t)options->cache_limit, options->changes_limit);
     tfs_overlay_init(&s->overlay, options->scratch_limit, s->options.linger_ms);
     tfs_inodes_init(&s->inodes, &s->overlay);
-    int result = open_branches(s, parts, count, err);
+    int result = tfs_reserve_open(&s->reserve, err);
+    if (result == 0)
+        result = open_branches(s, parts, count, err);
     if (result == 0 &&
         (tfs_notify_open(s->events.invalidate, s->events.invalidate_arg, &s->notify) < 0 ||
          start(s) < 0))
@@ -288,6 +290,7 @@ static void store_unsaved(struct tfs_session *s)
 
 int tfs_session_finish(struct tfs_session *s)
 {
+    tfs_reserve_release(&s->reserve);
     pthread_mutex_lock(&s->lock);
     tfs_ops_check_left(s, NULL, true);
     pthread_mutex_unlock(&s->lock);
@@ -309,6 +312,7 @@ void tfs_session_close(struct tfs_session *s)
 {
     stop_stores(s);
     tfs_notify_stop(s->notify);
+    tfs_reserve_release(&s->reserve);
     tfs_inodes_release(&s->inodes);
     tfs_overlay_release(&s->overlay);
     tfs_views_release(&s->views);

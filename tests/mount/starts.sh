@@ -77,6 +77,18 @@ mount_under() {
     fi
 }
 
+few_descriptors() {
+    local served=0 refusals=0 n
+    for n in {5..40} {44..88..4}; do
+        mount_under n "$n"
+    done
+    want [ "$served" -gt 0 ]
+    want [ "$refusals" -gt 30 ]
+    mkdir "$D/none"
+    (ulimit -n 40 && "$TFS_BIN" "$S" "$D/none" 2>"$D/said" 9>&-)
+    want grep -q 'ulimit -n' "$D/said"
+}
+
 sanitized() {
     if nm -D "$TFS_BIN" 2>/dev/null | grep -Eq '__(asan|tsan)_init'; then
         skip 'a sanitizer takes all addresses there are'
@@ -93,6 +105,27 @@ little_memory() {
     done
     want [ "$served" -gt 0 ]
     want [ "$refusals" -gt 3 ]
+}
+
+# From the middle of an edit on there is no memory and no descriptor any more.
+runs_dry() {
+    local pid
+    command -v prlimit >/dev/null || { skip 'prlimit is not installed'; return; }
+    sanitized && return
+    up -o "$1"
+    pid=$(daemon)
+    py 'put(a[0], b"fill 8\n")' "$M/$SKY"
+    prlimit --pid "$pid" --nofile="$(($(ls "/proc/$pid/fd" | sort -n | tail -n 1) + 1))" \
+        --as="$(($(awk '/^VmSize/ { print $2 }' "/proc/$pid/status") * 1024))"
+    edit_and_end "nothing left, $1" '
+top = a[0].split("/chunks/")[0]
+for size in 1 << 20, 1 << 14, 1 << 8, 1:
+    for i in range(20000):
+        heard = err(put, f"{top}/{size}-{i}", bytes(size))
+        if heard != "ok":
+            break
+    print(f"{i} files of {size} bytes: {heard}", flush=True)'
+    want grep -q 'ENOMEM' "$D.log"
 }
 
 # max_read: FUSE hands out reads of at most so many bytes.
@@ -385,7 +418,10 @@ signalled() {
     same 'the edit' "$("$TFS_BIN" cat "$S" "$SKY")" 'fill 7'
 }
 
+try 'few descriptors: refused, or it works' few_descriptors
 try 'little memory: refused, or it works' little_memory
+try 'no descriptor and no memory any more' runs_dry commit=close
+try 'the same with an edit that is staged' runs_dry commit=3600
 try 'max_read' max_read
 try 'options that cannot work are named' options_that_cannot_work
 try 'mount points that are none' mount_points

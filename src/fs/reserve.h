@@ -1,0 +1,28 @@
+/*
+ * What the end of a session needs, kept from its beginning: descriptors and memory, so that edits
+ * can be put on disk when there is nothing left of either.
+ */
+#ifndef TFS_FS_RESERVE_H
+#define TFS_FS_RESERVE_H
+
+#include "base/error.h"
+
+/* A commit of any container needs 6 at most; below rejected/ lie directories 7 deep, and removing
+ * what was kept in one place because another one was better takes two descriptors a level. */
+#define TFS_RESERVE_FILES 24
+/* The longest text of a chunk that is rendered, several times over. */
+#define TFS_RESERVE_BYTES (8u << 20)
+
+struct tfs_reserve {
+    int files[TFS_RESERVE_FILES];
+    unsigned count;
+    void *bytes;
+};
+
+/* Takes the reserve, and makes sure that there is as much again for the work until then. EMFILE,
+ * ENFILE, ENOMEM: there is not. */
+int tfs_reserve_open(struct tfs_reserve *reserve, struct tfs_error *err);
+/* Gives it back. Also of a reserve that is all zero, or was released. */
+void tfs_reserve_release(struct tfs_reserve *reserve);
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * The end of a session for which nothing is left but what it kept from its beginning.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "../lib/session_driver.h"
+#include "../lib/toy_format.h"
+#include "fs/reserve.h"
+#include "scratch.h"
+
+/* The number that the next descriptor gets. */
+static int next_descriptor(void)
+{
+    int fd = dup(STDIN_FILENO);
+
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    return fd;
+}
+
+/* No number is free below one that is in use, whatever this process was started with. */
+static void fill_gaps(void)
+{
+    DIR *list = opendir("/proc/self/fd");
+    int last = 0;
+
+    ck_assert_ptr_nonnull(list);
+    for (struct dirent *entry; (entry = readdir(list)) != NULL;)
+        last = atoi(entry->d_name) > last ? atoi(entry->d_name) : last;
+    closedir(list);
+    while (next_descriptor() < last)
+        ck_assert_int_ge(dup(STDIN_FILENO), 0);
+}
+
+/* Descriptors have numbers below `count` from now on. */
+static void limit_descriptors(int count)
+{
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = (rlim_t)count;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void setup(void)
+{
+    fill_gaps();
+    scratch_setup();
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_dir, 1), 0);
+    open_with((struct tfs_session_options){0});
+    free(save->path);
+    ck_assert_int_gt(asprintf(&save->path, "%s/toy.save", scratch_dir), 0);
+}
+
+static void teardown(void)
+{
+    toy_disk.fail = 0;
+    tfs_session_close(session);
+    scratch_teardown();
+}
+
+static int shell(const char *script)
+{
+    char command[2 * PATH_MAX];
+
+    snprintf(command, sizeof(command), "cd %s && %s", scratch_dir, script);
+    return system(command);
+}
+
+START_TEST(session_end_keeps_unsaved_edits_though_no_descriptor_is_left)
+{
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "kept"), -ENOSPC);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "b a d"), -EBADMSG);
+    int next = next_descriptor();
+    limit_descriptors(next);
+    ck_assert_int_eq(dup(STDIN_FILENO), -1);
+    ck_assert_int_eq(tfs_session_finish(session), 3);
+    limit_descriptors(next + 64);
+    ck_assert_int_eq(shell("cd toy.save.unsaved-* && grep -qx kept chunks/0_0_0/raw.bin && "
+                           "grep -qx 'b a d' rejected/chunks/1_0_0/text.txt"),
+                     0);
+}
+END_TEST
+
+/* A directory of unsaved texts can be made, but nothing can be put into it. */
+START_TEST(session_end_leaves_no_empty_directory)
+{
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "lost"), -ENOSPC);
+    int next = next_descriptor();
+    limit_descriptors(next - TFS_RESERVE_FILES + 1);
+    ck_assert_int_eq(tfs_session_finish(session), 3);
+    limit_descriptors(next + 64);
+    ck_assert_ptr_nonnull(strstr(messages, "edits could not be saved, nor kept beside the save"));
+    ck_assert_ptr_null(tfs_session_unsaved(session));
+    ck_assert_int_eq(shell("test -z \"$(find . -name '*.unsaved-*')\""), 0);
+}
+END_TEST
+
+START_TEST(session_is_refused_where_it_could_not_end)
+{
+    const struct tfs_session_options options = {0};
+    struct tfs_session *refused = NULL;
+    struct tfs_save *other = toy_save_create();
+    struct tfs_error err = {0};
+    int next = next_descriptor();
+
+    limit_descriptors(next + 2 * TFS_RESERVE_FILES - 1);
+    ck_assert_int_eq(tfs_session_open(other, &options, NULL, &refused, &err), -EMFILE);
+    ck_assert_ptr_nonnull(strstr(err.text, "ulimit -n"));
+    ck_assert_int_eq(next_descriptor(), next);
+    tfs_error_reset(&err);
+    limit_descriptors(next + 2 * TFS_RESERVE_FILES);
+    ck_assert_int_eq(tfs_session_open(other, &options, NULL, &refused, &err), 0);
+    tfs_session_close(refused);
+    ck_assert_int_eq(next_descriptor(), next);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("session_end");
+    TCase *c = unit_case(s, "session_end");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, session_end_keeps_unsaved_edits_though_no_descriptor_is_left);
+    tcase_add_test(c, session_end_leaves_no_empty_directory);
+    tcase_add_test(c, session_is_refused_where_it_could_not_end);
+    return s;
+}
+
+UNIT_MAIN(suite)
