@@ -243,7 +243,8 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
     struct call c = {.kind = CHANGE, .fd = fd};
 
     path_of_fd(fd, c.path);
-    if (control == NULL || control->mode == OFF || count == 0 || !is_inside(c.path))
+    if (control == NULL || control->mode == OFF || (control->kinds & CHANGE) == 0 || count == 0 ||
+        !is_inside(c.path))
         return syscall(SYS_writev, fd, parts, count);
     return write(fd, parts[0].iov_base, parts[0].iov_len);
 }
