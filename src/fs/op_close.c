@@ -53,7 +53,7 @@ static struct tfs_blob *bytes_to_check(const struct tfs_inode *inode, bool last,
     if (draft == NULL)
         return NULL;
     if (draft->state == TFS_DRAFT_OUTDATED) {
-        tfs_fail(err, -ESTALE, "the save was changed by another program, which was given way");
+        tfs_fail(err, -ESTALE, "the save was replaced by another program's while this was written");
         return NULL;
     }
     if (!tfs_draft_is_unchecked(draft) || (last && inode->writers > 0) ||

@@ -254,7 +254,7 @@ static int yield_to_theirs(struct tfs_store *store, struct tfs_error *err)
         tell_reading(store);
     if (result == 0 && accepted)
         return tfs_fail(err, -ESTALE,
-                        "the save was changed by another program, and our edits gave way to it, as "
+                        "the save was changed by another program, and our edits were set aside, as "
                         "conflict=theirs says");
     return result;
 }
