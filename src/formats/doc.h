@@ -53,34 +53,38 @@ struct tfs_note {
     char *text; /* one sentence, with chunk and offset where known */
 };
 
-/* What was computed from the chunks of a save and can be computed again
- * (formats/picture/columns.c): the head of a struct that `release` frees when the last facts that
- * hold it are gone. */
-struct tfs_memo {
+/* The head of a struct with what was computed from the chunks of a save and can be computed again
+ * (formats/picture/columns.c). Several facts may hold it; the last that lets go of it calls
+ * `release`. */
+struct tfs_shared_cache {
     atomic_uint refs;
-    void (*release)(struct tfs_memo *memo);
+    void (*release)(struct tfs_shared_cache *cache);
 };
 
-/* What a container found out while it read; shared, immutable after opening but for the memo. */
+/* What a container learned when it read the save. All documents that descend from that reading
+ * share it. It does not change after opening, with two exceptions: `cache` is set once, and `own`
+ * may have members that say what became of the last commit (BeamNG's sidecar). */
 struct tfs_facts {
     atomic_uint refs;
     struct tfs_note *notes;
     size_t note_count;
-    void *own;                       /* the format's own struct, freed by free() */
-    void (*release)(void *own);      /* lets go of what own refers to, before; NULL: nothing */
-    _Atomic(struct tfs_memo *) memo; /* made by the first who needs it; NULL: nobody did */
+    void *own;                  /* the format's own struct, freed by free() */
+    void (*release)(void *own); /* lets go of what own refers to, before; NULL: nothing */
+    _Atomic(struct tfs_shared_cache *)
+        cache; /* set by the first lens that needs it; NULL: not yet */
 };
 
 int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error *err);
 struct tfs_facts *tfs_facts_ref(struct tfs_facts *facts);
 void tfs_facts_unref(struct tfs_facts *facts);
-/* The memo of these facts; NULL: there is none. It lives as long as they do. */
-struct tfs_memo *tfs_facts_memo(const struct tfs_facts *facts);
-/* Gives them this memo, whose one reference they take over; or lets go of it where there is another
- * one already. Returns the one that they have then. */
-struct tfs_memo *tfs_facts_keep_memo(struct tfs_facts *facts, struct tfs_memo *memo);
-/* The memo of `from` is that of `to` as well, if `to` has none: both are about the same save. */
-void tfs_facts_share_memo(struct tfs_facts *to, const struct tfs_facts *from);
+/* The cache of these facts, which lives as long as they do; NULL: there is none. */
+struct tfs_shared_cache *tfs_facts_cache(const struct tfs_facts *facts);
+/* Sets the cache; the facts take over the caller's reference. Where there is a cache already, that
+ * one stays and `cache` is released. Returns the cache that the facts have then. */
+struct tfs_shared_cache *tfs_facts_set_cache(struct tfs_facts *facts,
+                                             struct tfs_shared_cache *cache);
+/* Gives `to` the cache of `from` if it has none. Both must be about the same save. */
+void tfs_facts_share_cache(struct tfs_facts *to, const struct tfs_facts *from);
 int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note_kind kind,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The first note of that kind, or NULL. */

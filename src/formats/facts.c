@@ -23,7 +23,7 @@ int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error
         }
     }
     atomic_init(&created->refs, 1);
-    atomic_init(&created->memo, NULL);
+    atomic_init(&created->cache, NULL);
     *facts = created;
     return 0;
 }
@@ -35,10 +35,10 @@ struct tfs_facts *tfs_facts_ref(struct tfs_facts *facts)
     return facts;
 }
 
-static void memo_unref(struct tfs_memo *memo)
+static void cache_unref(struct tfs_shared_cache *cache)
 {
-    if (memo != NULL && atomic_fetch_sub_explicit(&memo->refs, 1, memory_order_acq_rel) == 1)
-        memo->release(memo);
+    if (cache != NULL && atomic_fetch_sub_explicit(&cache->refs, 1, memory_order_acq_rel) == 1)
+        cache->release(cache);
 }
 
 void tfs_facts_unref(struct tfs_facts *facts)
@@ -48,38 +48,39 @@ void tfs_facts_unref(struct tfs_facts *facts)
     for (size_t i = 0; i < facts->note_count; i++)
         free(facts->notes[i].text);
     free(facts->notes);
-    memo_unref(tfs_facts_memo(facts));
+    cache_unref(tfs_facts_cache(facts));
     if (facts->release != NULL)
         facts->release(facts->own);
     free(facts->own);
     free(facts);
 }
 
-/* ---- the memo -------------------------------------------------------------------------------- */
+/* ---- the cache ------------------------------------------------------------------------------- */
 
-struct tfs_memo *tfs_facts_memo(const struct tfs_facts *facts)
+struct tfs_shared_cache *tfs_facts_cache(const struct tfs_facts *facts)
 {
-    return atomic_load_explicit(&facts->memo, memory_order_acquire);
+    return atomic_load_explicit(&facts->cache, memory_order_acquire);
 }
 
-struct tfs_memo *tfs_facts_keep_memo(struct tfs_facts *facts, struct tfs_memo *memo)
+struct tfs_shared_cache *tfs_facts_set_cache(struct tfs_facts *facts,
+                                             struct tfs_shared_cache *cache)
 {
-    struct tfs_memo *there = NULL;
+    struct tfs_shared_cache *there = NULL;
 
-    if (atomic_compare_exchange_strong(&facts->memo, &there, memo))
-        return memo;
-    memo_unref(memo);
+    if (atomic_compare_exchange_strong(&facts->cache, &there, cache))
+        return cache;
+    cache_unref(cache);
     return there;
 }
 
-void tfs_facts_share_memo(struct tfs_facts *to, const struct tfs_facts *from)
+void tfs_facts_share_cache(struct tfs_facts *to, const struct tfs_facts *from)
 {
-    struct tfs_memo *memo = tfs_facts_memo(from);
+    struct tfs_shared_cache *cache = tfs_facts_cache(from);
 
-    if (memo == NULL || to == from)
+    if (cache == NULL || to == from)
         return;
-    atomic_fetch_add_explicit(&memo->refs, 1, memory_order_relaxed);
-    tfs_facts_keep_memo(to, memo);
+    atomic_fetch_add_explicit(&cache->refs, 1, memory_order_relaxed);
+    tfs_facts_set_cache(to, cache);
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */

@@ -263,7 +263,7 @@ struct tfs_save {
     struct tfs_doc *doc;            /* what is on disk */
     struct tfs_rewrite rewrite;     /* for containers with `hash` */
     void *own;                      /* the container's */
-    void *memo; /* the format's: what its lenses remember; thread-safe by itself */
+    void *cache;                    /* the format's, for its lenses; it has a lock of its own */
 };
 
 /* Finds the container that bids most (or of `format`, may be NULL), opens. EBADMSG: no format fits;

@@ -227,7 +227,7 @@ static int verify(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replace
     }
     if (why.code == 0 && save->container->file->rereads) {
         tfs_doc_keep_slots(written, doc, &why);
-        tfs_facts_share_memo(written->facts, doc->facts);
+        tfs_facts_share_cache(written->facts, doc->facts);
     }
     if (why.code != 0)
         fail_verify(&why, err);

@@ -183,7 +183,7 @@ START_TEST(removal_waits_until_the_lock_is_gone)
     struct tfs_handle *handle = open_path("chunks/-50_-1_-50/raw.bin", O_RDONLY);
     ck_assert_int_eq(unlink_path("chunks/-50_-1_-50/instances.bin"), 0);
     /* Its view is remembered no longer. */
-    tfs_godot_memo_clear(save);
+    tfs_godot_cache_clear(save);
     run("BEGIN EXCLUSIVE");
     ck_assert_int_eq(sync_directory("chunks/-50_-1_-50"), -EBUSY);
     ck_assert_int_eq(sync_file(handle), -EBUSY);

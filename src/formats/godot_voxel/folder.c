@@ -294,12 +294,12 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
     own->reading = 1;
     pthread_mutex_init(&own->lock, NULL);
     if (find_folder(save, err) < 0 || lock_folder(save, &own->lock_fd, err) < 0 ||
-        tfs_godot_memo_create(save, err) < 0 ||
+        tfs_godot_cache_create(save, err) < 0 ||
         tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
         (exclusive(save) && settle(save, &own->index, err) < 0) ||
         new_doc(&own->index, own->reading, &save->doc, err) < 0 ||
         judge_writable(save, &own->index, err) < 0) {
-        tfs_godot_memo_free(save);
+        tfs_godot_cache_free(save);
         folder_free(own);
         return err->code;
     }
@@ -310,7 +310,7 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
 
 static void folder_close(struct tfs_save *save)
 {
-    tfs_godot_memo_free(save);
+    tfs_godot_cache_free(save);
     folder_free(save->own);
     save->own = NULL;
 }

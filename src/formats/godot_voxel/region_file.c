@@ -382,8 +382,8 @@ static int region_probe(const struct tfs_probe *probe)
 
 static int region_open(struct tfs_save *save, struct tfs_error *err)
 {
-    if (tfs_godot_memo_create(save, err) == 0 && tfs_whole_file_open(save, err) < 0)
-        tfs_godot_memo_free(save);
+    if (tfs_godot_cache_create(save, err) == 0 && tfs_whole_file_open(save, err) < 0)
+        tfs_godot_cache_free(save);
     return err->code;
 }
 
@@ -406,13 +406,13 @@ static int region_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_
 
 static int region_reload(struct tfs_save *save, struct tfs_error *err)
 {
-    tfs_godot_memo_clear(save);
+    tfs_godot_cache_clear(save);
     return tfs_whole_file_reload(save, err);
 }
 
 static void region_close(struct tfs_save *save)
 {
-    tfs_godot_memo_free(save);
+    tfs_godot_cache_free(save);
     tfs_whole_file_close(save);
 }
 

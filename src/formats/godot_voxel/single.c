@@ -151,20 +151,20 @@ static const struct tfs_file_codec codec = {.decode = single_decode, .encode = s
 
 static int single_open(struct tfs_save *save, struct tfs_error *err)
 {
-    if (tfs_godot_memo_create(save, err) == 0 && tfs_whole_file_open(save, err) < 0)
-        tfs_godot_memo_free(save);
+    if (tfs_godot_cache_create(save, err) == 0 && tfs_whole_file_open(save, err) < 0)
+        tfs_godot_cache_free(save);
     return err->code;
 }
 
 static int single_reload(struct tfs_save *save, struct tfs_error *err)
 {
-    tfs_godot_memo_clear(save);
+    tfs_godot_cache_clear(save);
     return tfs_whole_file_reload(save, err);
 }
 
 static void single_close(struct tfs_save *save)
 {
-    tfs_godot_memo_free(save);
+    tfs_godot_cache_free(save);
     tfs_whole_file_close(save);
 }
 

@@ -296,9 +296,9 @@ static int stream_open(struct tfs_save *save, struct tfs_error *err)
     own->file.fd = -1;
     pthread_mutex_init(&own->lock, NULL);
     if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
-        judge_writable(save, err) < 0 || tfs_godot_memo_create(save, err) < 0 ||
+        judge_writable(save, err) < 0 || tfs_godot_cache_create(save, err) < 0 ||
         open_both(save, &own->file, &own->db, err) < 0 || read_doc(own, &save->doc, err) < 0) {
-        tfs_godot_memo_free(save);
+        tfs_godot_cache_free(save);
         stream_free(own);
         return err->code;
     }
@@ -309,7 +309,7 @@ static int stream_open(struct tfs_save *save, struct tfs_error *err)
 
 static void stream_close(struct tfs_save *save)
 {
-    tfs_godot_memo_free(save);
+    tfs_godot_cache_free(save);
     stream_free(save->own);
     save->own = NULL;
 }

@@ -7,17 +7,17 @@
  */
 #include <stdlib.h>
 
-#include "formats/godot_voxel/memo.h"
+#include "formats/godot_voxel/cache.h"
 
-void tfs_godot_tally_clear(struct tfs_godot_memo *memo)
+void tfs_godot_tally_clear(struct tfs_godot_cache *cache)
 {
-    pthread_mutex_lock(&memo->tally_lock);
-    tfs_doc_unref(memo->doc);
-    memo->doc = NULL;
-    free(memo->summaries);
-    memo->summaries = NULL;
-    memo->summary_count = 0;
-    pthread_mutex_unlock(&memo->tally_lock);
+    pthread_mutex_lock(&cache->tally_lock);
+    tfs_doc_unref(cache->doc);
+    cache->doc = NULL;
+    free(cache->summaries);
+    cache->summaries = NULL;
+    cache->summary_count = 0;
+    pthread_mutex_unlock(&cache->tally_lock);
 }
 
 /* ---- which chunks ---------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ static struct tfs_godot_summary summarize(const struct tfs_godot_view *view)
 struct updating {
     struct tfs_save *save;
     const struct tfs_doc *doc;
-    struct tfs_godot_memo *memo;
+    struct tfs_godot_cache *cache;
     struct tfs_error *err;
 };
 
@@ -76,11 +76,11 @@ static int update_chunk(struct updating *u, const struct tfs_chunk *chunk)
 {
     struct tfs_godot_view *view;
 
-    if (!is_looked_into(chunk, u->memo->mask))
+    if (!is_looked_into(chunk, u->cache->mask))
         return 0;
     if (tfs_godot_view_make(u->save, u->doc, chunk, &view, u->err) < 0)
         return u->err->code;
-    u->memo->summaries[chunk->slot] = summarize(view);
+    u->cache->summaries[chunk->slot] = summarize(view);
     tfs_godot_view_unref(view);
     return 0;
 }
@@ -93,40 +93,40 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
 
 /* ---- all chunks ------------------------------------------------------------------------------ */
 
-static int reserve(struct tfs_godot_memo *memo, uint32_t count, struct tfs_error *err)
+static int reserve(struct tfs_godot_cache *cache, uint32_t count, struct tfs_error *err)
 {
-    if (count <= memo->summary_count)
+    if (count <= cache->summary_count)
         return 0;
-    struct tfs_godot_summary *more = reallocarray(memo->summaries, count, sizeof(*more));
+    struct tfs_godot_summary *more = reallocarray(cache->summaries, count, sizeof(*more));
     if (more == NULL)
         return tfs_fail_memory(err);
-    memo->summaries = more;
-    memo->summary_count = count;
+    cache->summaries = more;
+    cache->summary_count = count;
     return 0;
 }
 
 /* Makes the summaries those of the document. */
 static int update(struct updating *u)
 {
-    struct tfs_godot_memo *memo = u->memo;
+    struct tfs_godot_cache *cache = u->cache;
     const uint32_t mask = mask_of(u->doc);
-    bool known = memo->doc != NULL && memo->mask == mask;
+    bool known = cache->doc != NULL && cache->mask == mask;
     int result = 0;
 
-    if (known && memo->doc->version == u->doc->version)
+    if (known && cache->doc->version == u->doc->version)
         return 0;
-    if (reserve(memo, u->doc->next_slot, u->err) < 0)
+    if (reserve(cache, u->doc->next_slot, u->err) < 0)
         return u->err->code;
-    memo->mask = mask;
+    cache->mask = mask;
     if (known)
-        result = tfs_doc_diff(memo->doc, u->doc, changed_chunk, u);
+        result = tfs_doc_diff(cache->doc, u->doc, changed_chunk, u);
     else
         for (size_t i = 0; i < u->doc->count && result == 0; i++)
             result = update_chunk(u, tfs_doc_at(u->doc, i));
     /* After a failure half the summaries are new: none can be relied on. */
-    tfs_doc_unref(memo->doc);
+    tfs_doc_unref(cache->doc);
     /* Counting a reference changes nothing that readers see. */
-    memo->doc = result < 0 ? NULL : tfs_doc_ref((struct tfs_doc *)u->doc);
+    cache->doc = result < 0 ? NULL : tfs_doc_ref((struct tfs_doc *)u->doc);
     return result;
 }
 
@@ -155,7 +155,7 @@ static void count_summary(const struct tfs_godot_summary *summary, struct tfs_ke
 static int look_closer(struct updating *u, const struct tfs_chunk *chunk,
                        struct tfs_godot_tally *tally, tfs_godot_damage_fn damage, void *arg)
 {
-    const struct tfs_godot_summary *summary = &u->memo->summaries[chunk->slot];
+    const struct tfs_godot_summary *summary = &u->cache->summaries[chunk->slot];
     bool damaged = (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0 && damage != NULL;
     struct tfs_godot_view *view;
 
@@ -178,16 +178,16 @@ int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
                          struct tfs_godot_tally *tally, tfs_godot_damage_fn damage, void *arg,
                          struct tfs_error *err)
 {
-    struct tfs_godot_memo *memo = save->memo;
-    struct updating u = {save, doc, memo, err};
+    struct tfs_godot_cache *cache = save->cache;
+    struct updating u = {save, doc, cache, err};
 
     *tally = (struct tfs_godot_tally){0};
-    pthread_mutex_lock(&memo->tally_lock);
+    pthread_mutex_lock(&cache->tally_lock);
     int result = update(&u);
     for (size_t i = 0; i < doc->count && result == 0; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        const struct tfs_godot_summary *summary = &memo->summaries[chunk->slot];
-        if (!is_looked_into(chunk, memo->mask))
+        const struct tfs_godot_summary *summary = &cache->summaries[chunk->slot];
+        if (!is_looked_into(chunk, cache->mask))
             continue;
         /* What the disk failed to give once is not damage for good. */
         if ((summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0 && chunk->blob == NULL)
@@ -197,25 +197,25 @@ int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
         count_summary(summary, chunk->key, tally);
         result = look_closer(&u, chunk, tally, damage, arg);
     }
-    pthread_mutex_unlock(&memo->tally_lock);
+    pthread_mutex_unlock(&cache->tally_lock);
     return result;
 }
 
 int tfs_godot_tally_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,
                             struct tfs_error *err)
 {
-    struct tfs_godot_memo *memo = save->memo;
-    struct updating u = {save, doc, memo, err};
+    struct tfs_godot_cache *cache = save->cache;
+    struct updating u = {save, doc, cache, err};
     unsigned highest = 0;
 
-    pthread_mutex_lock(&memo->tally_lock);
+    pthread_mutex_lock(&cache->tally_lock);
     int result = update(&u);
     for (size_t i = 0; i < doc->count && result == 0 && highest < TFS_GODOT_VERSION_MAX; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        if (is_looked_into(chunk, memo->mask) && memo->summaries[chunk->slot].version > highest)
-            highest = memo->summaries[chunk->slot].version;
+        if (is_looked_into(chunk, cache->mask) && cache->summaries[chunk->slot].version > highest)
+            highest = cache->summaries[chunk->slot].version;
     }
-    pthread_mutex_unlock(&memo->tally_lock);
+    pthread_mutex_unlock(&cache->tally_lock);
     if (result == 0)
         *version = highest;
     return result;

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/godot_voxel/memo.h"
+#include "formats/godot_voxel/cache.h"
 
-#define MEMO_BYTES ((size_t)32 << 20)
+#define CACHE_BYTES ((size_t)32 << 20)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -101,7 +101,7 @@ void tfs_godot_view_unref(struct tfs_godot_view *view)
     free(view);
 }
 
-/* ---- remembering ----------------------------------------------------------------------------- */
+/* ---- the cache ------------------------------------------------------------------------------- */
 
 /* Was the view made of just this chunk? What neither holds is told apart by its place. */
 static bool is_of(const struct tfs_godot_view *view, const struct tfs_chunk *chunk)
@@ -113,18 +113,19 @@ static bool is_of(const struct tfs_godot_view *view, const struct tfs_chunk *chu
            (chunk->tag == 0 || made->place == chunk->place);
 }
 
-static struct tfs_godot_view *memo_find(struct tfs_godot_memo *memo, const struct tfs_chunk *chunk)
+static struct tfs_godot_view *cache_find(struct tfs_godot_cache *cache,
+                                         const struct tfs_chunk *chunk)
 {
     struct tfs_godot_view *found = NULL;
 
-    pthread_mutex_lock(&memo->lock);
-    for (unsigned i = 0; i < TFS_GODOT_MEMO_VIEWS && found == NULL; i++) {
-        if (memo->views[i] != NULL && is_of(memo->views[i], chunk)) {
-            found = view_ref(memo->views[i]);
-            memo->used[i] = ++memo->clock;
+    pthread_mutex_lock(&cache->lock);
+    for (unsigned i = 0; i < TFS_GODOT_CACHE_VIEWS && found == NULL; i++) {
+        if (cache->views[i] != NULL && is_of(cache->views[i], chunk)) {
+            found = view_ref(cache->views[i]);
+            cache->used[i] = ++cache->clock;
         }
     }
-    pthread_mutex_unlock(&memo->lock);
+    pthread_mutex_unlock(&cache->lock);
     return found;
 }
 
@@ -135,43 +136,43 @@ static size_t weight(const struct tfs_godot_view *view)
 }
 
 /* The view longest not asked for, or an empty place; `full`: never an empty one. */
-static unsigned memo_oldest(const struct tfs_godot_memo *memo, bool full)
+static unsigned cache_oldest(const struct tfs_godot_cache *cache, bool full)
 {
-    unsigned oldest = TFS_GODOT_MEMO_VIEWS;
+    unsigned oldest = TFS_GODOT_CACHE_VIEWS;
 
-    for (unsigned i = 0; i < TFS_GODOT_MEMO_VIEWS; i++) {
-        if (memo->views[i] == NULL && full)
+    for (unsigned i = 0; i < TFS_GODOT_CACHE_VIEWS; i++) {
+        if (cache->views[i] == NULL && full)
             continue;
-        if (memo->views[i] == NULL)
+        if (cache->views[i] == NULL)
             return i;
-        if (oldest == TFS_GODOT_MEMO_VIEWS || memo->used[i] < memo->used[oldest])
+        if (oldest == TFS_GODOT_CACHE_VIEWS || cache->used[i] < cache->used[oldest])
             oldest = i;
     }
     return oldest;
 }
 
-static void memo_drop(struct tfs_godot_memo *memo, unsigned i)
+static void cache_drop(struct tfs_godot_cache *cache, unsigned i)
 {
-    tfs_godot_view_unref(memo->views[i]);
-    memo->views[i] = NULL;
+    tfs_godot_view_unref(cache->views[i]);
+    cache->views[i] = NULL;
 }
 
-static void memo_add(struct tfs_godot_memo *memo, struct tfs_godot_view *view)
+static void cache_add(struct tfs_godot_cache *cache, struct tfs_godot_view *view)
 {
     size_t total = 0;
 
-    pthread_mutex_lock(&memo->lock);
-    for (unsigned i = 0; i < TFS_GODOT_MEMO_VIEWS; i++)
-        total += memo->views[i] != NULL ? weight(memo->views[i]) : 0;
-    for (unsigned i; total + weight(view) > MEMO_BYTES && total > 0; memo_drop(memo, i)) {
-        i = memo_oldest(memo, true);
-        total -= weight(memo->views[i]);
+    pthread_mutex_lock(&cache->lock);
+    for (unsigned i = 0; i < TFS_GODOT_CACHE_VIEWS; i++)
+        total += cache->views[i] != NULL ? weight(cache->views[i]) : 0;
+    for (unsigned i; total + weight(view) > CACHE_BYTES && total > 0; cache_drop(cache, i)) {
+        i = cache_oldest(cache, true);
+        total -= weight(cache->views[i]);
     }
-    unsigned place = memo_oldest(memo, false);
-    memo_drop(memo, place);
-    memo->views[place] = view_ref(view);
-    memo->used[place] = ++memo->clock;
-    pthread_mutex_unlock(&memo->lock);
+    unsigned place = cache_oldest(cache, false);
+    cache_drop(cache, place);
+    cache->views[place] = view_ref(view);
+    cache->used[place] = ++cache->clock;
+    pthread_mutex_unlock(&cache->lock);
 }
 
 /* What could not be fetched may be fetched the next time: SQLite calls a page damaged that the disk
@@ -188,12 +189,12 @@ int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct
 
     if (chunk == NULL)
         return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
-    struct tfs_godot_view *found = memo_find(save->memo, chunk);
+    struct tfs_godot_view *found = cache_find(save->cache, chunk);
     if (found == NULL) {
         if (tfs_godot_view_make(save, doc, chunk, &found, err) < 0)
             return err->code;
         if (is_whole(found))
-            memo_add(save->memo, found);
+            cache_add(save->cache, found);
     }
     *view = found;
     return 0;
@@ -201,38 +202,38 @@ int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct
 
 /* ---- the memory's life ----------------------------------------------------------------------- */
 
-int tfs_godot_memo_create(struct tfs_save *save, struct tfs_error *err)
+int tfs_godot_cache_create(struct tfs_save *save, struct tfs_error *err)
 {
-    struct tfs_godot_memo *memo = calloc(1, sizeof(*memo));
+    struct tfs_godot_cache *cache = calloc(1, sizeof(*cache));
 
-    if (memo == NULL)
+    if (cache == NULL)
         return tfs_fail_memory(err);
-    pthread_mutex_init(&memo->lock, NULL);
-    pthread_mutex_init(&memo->tally_lock, NULL);
-    save->memo = memo;
+    pthread_mutex_init(&cache->lock, NULL);
+    pthread_mutex_init(&cache->tally_lock, NULL);
+    save->cache = cache;
     return 0;
 }
 
-void tfs_godot_memo_clear(struct tfs_save *save)
+void tfs_godot_cache_clear(struct tfs_save *save)
 {
-    struct tfs_godot_memo *memo = save->memo;
+    struct tfs_godot_cache *cache = save->cache;
 
-    pthread_mutex_lock(&memo->lock);
-    for (unsigned i = 0; i < TFS_GODOT_MEMO_VIEWS; i++)
-        memo_drop(memo, i);
-    pthread_mutex_unlock(&memo->lock);
-    tfs_godot_tally_clear(memo);
+    pthread_mutex_lock(&cache->lock);
+    for (unsigned i = 0; i < TFS_GODOT_CACHE_VIEWS; i++)
+        cache_drop(cache, i);
+    pthread_mutex_unlock(&cache->lock);
+    tfs_godot_tally_clear(cache);
 }
 
-void tfs_godot_memo_free(struct tfs_save *save)
+void tfs_godot_cache_free(struct tfs_save *save)
 {
-    struct tfs_godot_memo *memo = save->memo;
+    struct tfs_godot_cache *cache = save->cache;
 
-    if (memo == NULL)
+    if (cache == NULL)
         return;
-    tfs_godot_memo_clear(save);
-    pthread_mutex_destroy(&memo->lock);
-    pthread_mutex_destroy(&memo->tally_lock);
-    free(memo);
-    save->memo = NULL;
+    tfs_godot_cache_clear(save);
+    pthread_mutex_destroy(&cache->lock);
+    pthread_mutex_destroy(&cache->tally_lock);
+    free(cache);
+    save->cache = NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * A chunk of a document, fetched and decoded: what lenses look at. A small memory of the last ones
- * belongs to each save, because the dozen files of a chunk are asked for one after another.
+ * A chunk of a document, fetched and decoded: what lenses look at. Each save has a small cache of
+ * the last views, because programs ask for the dozen files of a chunk one after another.
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_VIEW_H
 #define TFS_FORMATS_GODOT_VOXEL_VIEW_H
@@ -24,16 +24,17 @@ struct tfs_godot_view {
  * block, only the instances may be missing (`unread`). ENOENT: there is no such chunk. */
 int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                         struct tfs_godot_view **view, struct tfs_error *err);
-/* The same without the memory, for walks over a whole save. */
+/* The same without the cache, for walks over a whole save. */
 int tfs_godot_view_make(struct tfs_save *save, const struct tfs_doc *doc,
                         const struct tfs_chunk *chunk, struct tfs_godot_view **view,
                         struct tfs_error *err);
 void tfs_godot_view_unref(struct tfs_godot_view *view);
 
-/* The memory: save->memo. Made when a save is opened, emptied when it is read again. */
-int tfs_godot_memo_create(struct tfs_save *save, struct tfs_error *err);
-void tfs_godot_memo_clear(struct tfs_save *save);
-void tfs_godot_memo_free(struct tfs_save *save);
+/* The cache of a save (save->cache): created when the save is opened, emptied when it is read
+ * again. */
+int tfs_godot_cache_create(struct tfs_save *save, struct tfs_error *err);
+void tfs_godot_cache_clear(struct tfs_save *save);
+void tfs_godot_cache_free(struct tfs_save *save);
 
 /* ---- counts over all chunks ------------------------------------------------------------------ */
 

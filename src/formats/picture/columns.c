@@ -40,7 +40,7 @@ struct range {
 };
 
 struct tfs_columns {
-    struct tfs_memo memo;
+    struct tfs_shared_cache cache;
     pthread_mutex_t lock;
     uint64_t version; /* of the document that the rest is about; 0: none */
     struct tfs_picture_box box;
@@ -98,9 +98,9 @@ static void entries_release(struct entry *entries, size_t count)
     free(entries);
 }
 
-static void columns_release(struct tfs_memo *memo)
+static void columns_release(struct tfs_shared_cache *cache)
 {
-    struct tfs_columns *c = (struct tfs_columns *)memo;
+    struct tfs_columns *c = (struct tfs_columns *)cache;
 
     entries_release(c->entries, c->count);
     free(c->plots);
@@ -110,11 +110,11 @@ static void columns_release(struct tfs_memo *memo)
     free(c);
 }
 
-/* The memo of these facts, made when there is none; of two that make one at a time, the first
+/* The cache of these facts, made when there is none; of two that make one at a time, the first
  * wins. */
 static struct tfs_columns *columns_of(struct tfs_facts *facts)
 {
-    struct tfs_memo *there = tfs_facts_memo(facts);
+    struct tfs_shared_cache *there = tfs_facts_cache(facts);
 
     if (there != NULL)
         return (struct tfs_columns *)there;
@@ -122,10 +122,10 @@ static struct tfs_columns *columns_of(struct tfs_facts *facts)
     struct tfs_columns *made = calloc(1, sizeof(*made));
     if (made == NULL)
         return NULL;
-    atomic_init(&made->memo.refs, 1);
-    made->memo.release = columns_release;
+    atomic_init(&made->cache.refs, 1);
+    made->cache.release = columns_release;
     pthread_mutex_init(&made->lock, NULL);
-    return (struct tfs_columns *)tfs_facts_keep_memo(facts, &made->memo);
+    return (struct tfs_columns *)tfs_facts_set_cache(facts, &made->cache);
 }
 
 /* ---- from above ------------------------------------------------------------------------------ */

@@ -1,14 +1,14 @@
 /*
- * What a save remembers of its chunks: for view.c and tally.c only.
+ * The cache of a save: its last views, and a summary of each chunk. For view.c and tally.c only.
  */
-#ifndef TFS_FORMATS_GODOT_VOXEL_MEMO_H
-#define TFS_FORMATS_GODOT_VOXEL_MEMO_H
+#ifndef TFS_FORMATS_GODOT_VOXEL_CACHE_H
+#define TFS_FORMATS_GODOT_VOXEL_CACHE_H
 
 #include <pthread.h>
 
 #include "formats/godot_voxel/view.h"
 
-#define TFS_GODOT_MEMO_VIEWS 64
+#define TFS_GODOT_CACHE_VIEWS 64
 
 /* A chunk in few bytes. */
 struct tfs_godot_summary {
@@ -24,10 +24,10 @@ enum tfs_godot_summary_flags {
     TFS_GODOT_SUMMARY_EXTRA = 2,
 };
 
-struct tfs_godot_memo {
+struct tfs_godot_cache {
     pthread_mutex_t lock; /* of the views */
-    struct tfs_godot_view *views[TFS_GODOT_MEMO_VIEWS];
-    uint64_t used[TFS_GODOT_MEMO_VIEWS]; /* when last asked for */
+    struct tfs_godot_view *views[TFS_GODOT_CACHE_VIEWS];
+    uint64_t used[TFS_GODOT_CACHE_VIEWS]; /* when last asked for */
     uint64_t clock;
 
     pthread_mutex_t tally_lock;          /* of what follows */
@@ -38,6 +38,6 @@ struct tfs_godot_memo {
 };
 
 /* Forgets the summaries. */
-void tfs_godot_tally_clear(struct tfs_godot_memo *memo);
+void tfs_godot_tally_clear(struct tfs_godot_cache *cache);
 
 #endif
