@@ -258,10 +258,10 @@ static const struct {
     const char *text, *sentence;
     unsigned line, column;
 } bad_voxels[] = {
-    {"", "the text must begin with the line x,y,z,block", 1, 1},
-    {"# x,y,z,block\n", "the text must begin with the line x,y,z,block", 1, 1},
-    {"3,0,1,a:b\n", "the text must begin with the line x,y,z,block", 1, 1},
-    {"\nx,y,z\n", "the text must begin with the line x,y,z,block", 2, 1},
+    {"", "the header line is missing, the columns are x,y,z,block", 1, 1},
+    {"# x,y,z,block\n", "the header line is missing, the columns are x,y,z,block", 1, 1},
+    {"3,0,1,a:b\n", "the column 3 is not known, the columns are x,y,z,block", 1, 1},
+    {"\nx,y,z\n", "the column block is missing, the columns are x,y,z,block", 2, 1},
     {"x,y,z,block\n3,0,1\n", "the line has 3 fields, the header has 4", 2, 1},
     {"x,y,z,block\n3,0,1,a:b\n16,0,1,a:b\n", "x 16 is outside chunk 0_0_0, which has x 0 to 15", 3,
      1},

@@ -315,7 +315,7 @@ START_TEST(table_of_another_chunk_is_shifted_into_a_new_one_only)
     /* Of two chunks: refused. */
     ck_assert_int_eq(godot_put_text(&c, to, "voxels.csv", "x,y,z,type\n-1,17,33,4\n0,16,32,5\n"),
                      -EBADMSG);
-    ck_assert_str_eq(c.err.text, "x 0 is out of range, -16 to -1");
+    ck_assert_str_eq(c.err.text, "x 0 is outside chunk -1_1_2, which has x -16 to -1");
 }
 END_TEST
 

@@ -420,13 +420,13 @@ static const struct {
     {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,64,255,0", REFUSED,
      "material 64 is out of range, 0 to 63"},
     {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "1,0,0,Grass,255,0", REFUSED,
-     "voxel 1,0,0 is outside this chunk, which holds x 0 to 0, y 0 to 0, z 0 to 0"},
+     "x 1 is outside chunk 0_0_0, which has x 0 to 0"},
     {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,Grass,255,0\n0,-1,0,Grass,255,0", REFUSED,
-     "voxel 0,-1,0 is outside this chunk, which holds x 0 to 0, y 0 to 0, z 0 to 0"},
+     "y -1 is outside chunk 0_0_0, which has y 0 to 0"},
     {&tfs_rbx_voxels_lens, CELL(0, 0, 0), "x,y,z,block\n", REFUSED,
-     "the first line must be x,y,z,material,occupancy,water"},
+     "the column block is not known, the columns are x,y,z,material,occupancy,water"},
     {&tfs_rbx_voxels_lens, CELL(0, 0, 0), "", REFUSED,
-     "the first line must be x,y,z,material,occupancy,water"},
+     "the header line is missing, the columns are x,y,z,material,occupancy,water"},
 };
 
 static uint32_t only_cell(const struct place_case *c)
@@ -598,8 +598,7 @@ START_TEST(voxels_of_another_chunk_are_shifted_into_a_new_one)
     ck_assert_int_eq(place_write(&c, &tfs_rbx_voxels_lens, to, text, &err), 0);
     ck_assert_int_eq(place_put(&c, &tfs_rbx_voxels_lens, to, tfs_span_of(two), &put, &err),
                      -EBADMSG);
-    ck_assert_str_eq(err.text, "voxel 2,0,0 is outside this chunk, which holds x -6 to -5, "
-                               "y 0 to 1, z 0 to 1");
+    ck_assert_str_eq(err.text, "x 4 is outside chunk 1_0_0, which has x 2 to 3");
     tfs_error_reset(&err);
     ck_assert_int_eq(place_write(&c, &tfs_rbx_voxels_lens, to,
                                  HEADER "2,0,0,Grass,255,0\n3,1,1,Slate,40,8\n", &err),

@@ -7,22 +7,107 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-bool tfs_cosmic_find_air(const struct tfs_cosmic_values *values, uint32_t *air)
+#include "base/array.h"
+
+/* ---- names and numbers ----------------------------------------------------------------------- */
+
+static int number_palette(struct tfs_cosmic_change *c, struct tfs_error *err)
 {
-    for (uint32_t i = 0; i < values->count; i++) {
-        if (tfs_cosmic_is_air(values->names[i])) {
-            *air = i;
-            return true;
+    c->first = malloc(c->old->count * sizeof(*c->first));
+    if (c->first == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < c->old->count; i++) {
+        if (tfs_cosmic_names_add(&c->numbers, c->old->names[i], i, &c->first[i], err) < 0)
+            return err->code;
+        if (!c->has_air && tfs_cosmic_is_air(c->old->names[i])) {
+            c->has_air = true;
+            c->air = i;
         }
     }
-    return false;
+    return 0;
 }
 
-static struct tfs_span name_of(const struct tfs_cosmic_change *c, uint32_t id)
+int tfs_cosmic_change_open(struct tfs_cosmic_change *c, const struct tfs_doc *doc,
+                           struct tfs_key key, struct tfs_error *err)
+{
+    memset(c, 0, sizeof(*c));
+    if (tfs_cosmic_view_open(doc, key, &c->view, err) < 0 ||
+        tfs_cosmic_body_check(&c->view.body, c->view.chunk->blob->data, err) < 0 ||
+        tfs_cosmic_blocks_decode(&c->view.blocks, &c->old, err) < 0)
+        return err->code;
+    memcpy(c->ids, c->old->ids, sizeof(c->ids));
+    return number_palette(c, err);
+}
+
+void tfs_cosmic_change_close(struct tfs_cosmic_change *c)
+{
+    free(c->old);
+    free(c->first);
+    free(c->added);
+    tfs_cosmic_names_release(&c->numbers);
+}
+
+struct tfs_span tfs_cosmic_change_name(const struct tfs_cosmic_change *c, uint32_t id)
 {
     return id < c->old->count ? c->old->names[id] : c->added[id - c->old->count];
 }
+
+int tfs_cosmic_change_number(struct tfs_cosmic_change *c, struct tfs_span name, uint32_t *number,
+                             struct tfs_error *err)
+{
+    const uint32_t next = c->old->count + (uint32_t)c->added_count;
+    struct tfs_span *added =
+        tfs_array_grow(c->added, c->added_count, &c->added_capacity, sizeof(*added));
+
+    if (added == NULL)
+        return tfs_fail_memory(err);
+    c->added = added;
+    if (tfs_cosmic_names_add(&c->numbers, name, next, number, err) < 0)
+        return err->code;
+    if (*number == next)
+        c->added[c->added_count++] = name;
+    return 0;
+}
+
+/* ---- voxels ---------------------------------------------------------------------------------- */
+
+/* The number of the name that an entry or a number stands for. */
+static uint32_t number_of(const struct tfs_cosmic_change *c, uint32_t id)
+{
+    return id < c->old->count ? c->first[id] : id;
+}
+
+void tfs_cosmic_change_set(struct tfs_cosmic_change *c, size_t voxel, uint32_t number)
+{
+    const uint32_t own = c->old->ids[voxel];
+
+    c->ids[voxel] = c->first[own] == number ? own : number;
+}
+
+int tfs_cosmic_change_clear(struct tfs_cosmic_change *c, size_t voxel, struct tfs_error *err)
+{
+    if ((c->has_air && c->ids[voxel] == c->air) ||
+        tfs_cosmic_is_air(tfs_cosmic_change_name(c, c->ids[voxel])))
+        return 0;
+    if (!c->has_air &&
+        tfs_cosmic_change_number(c, tfs_cosmic_air(c->view.chunk->tag), &c->air, err) < 0)
+        return err->code;
+    c->has_air = true;
+    c->ids[voxel] = c->air;
+    return 0;
+}
+
+static bool names_differ(const struct tfs_cosmic_change *c)
+{
+    for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++)
+        if (number_of(c, c->ids[i]) != c->first[c->old->ids[i]])
+            return true;
+    return false;
+}
+
+/* ---- storing --------------------------------------------------------------------------------- */
 
 /* The palette of section 5: old entries without those that lost their last voxel, then new names
  * in order of first use. `to` maps numbers to entries of it. */
@@ -47,26 +132,27 @@ static void renumber(const struct tfs_cosmic_change *c, const bool *before, cons
         r->to[i] = r->count;
         r->names[r->count++] = c->old->names[i];
     }
-    for (uint32_t i = c->old->count; i < c->old->count + c->added_count; i++)
+    for (size_t i = c->old->count; i < c->old->count + c->added_count; i++)
         r->to[i] = UINT32_MAX;
     for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++) {
         uint32_t id = c->ids[i];
         if (r->to[id] != UINT32_MAX)
             continue;
         r->to[id] = r->count;
-        r->names[r->count++] = name_of(c, id);
+        r->names[r->count++] = tfs_cosmic_change_name(c, id);
     }
 }
 
 static int encode_change(const struct tfs_cosmic_change *c, struct tfs_buf *section,
                          struct tfs_error *err)
 {
-    uint32_t total = c->old->count + c->added_count;
+    size_t total = c->old->count + c->added_count;
     struct renumbering r = {
         .names = calloc(total, sizeof(*r.names)),
         .to = calloc(total, sizeof(*r.to)),
     };
     bool *used = calloc(total, 2 * sizeof(*used));
+    uint32_t ids[TFS_COSMIC_VALUES];
 
     if (r.names == NULL || r.to == NULL || used == NULL) {
         tfs_fail_memory(err);
@@ -81,8 +167,8 @@ static int encode_change(const struct tfs_cosmic_change *c, struct tfs_buf *sect
         goto out;
     }
     for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++)
-        c->ids[i] = r.to[c->ids[i]];
-    tfs_cosmic_blocks_encode(section, r.names, r.count, c->ids, c->view->chunk->tag);
+        ids[i] = r.to[c->ids[i]];
+    tfs_cosmic_blocks_encode(section, r.names, r.count, ids, c->view.chunk->tag);
 out:
     free(r.names);
     free(r.to);
@@ -90,25 +176,14 @@ out:
     return err->code;
 }
 
-/* Has any voxel another name, be it of the same entry or not? */
-static bool names_differ(const struct tfs_cosmic_change *c)
-{
-    for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++) {
-        uint32_t before = c->old->ids[i], after = c->ids[i];
-        if (after != before && !tfs_span_equal(name_of(c, after), c->old->names[before]))
-            return true;
-    }
-    return false;
-}
-
-int tfs_cosmic_change_store(struct tfs_edit *edit, const struct tfs_cosmic_change *change,
+int tfs_cosmic_change_store(struct tfs_edit *edit, const struct tfs_cosmic_change *c,
                             struct tfs_error *err)
 {
     struct tfs_buf section = {0};
 
-    if (names_differ(change) && encode_change(change, &section, err) == 0)
-        tfs_cosmic_section_put(edit, change->view->chunk, &change->view->body,
-                               TFS_COSMIC_SECTION_BLOCKS, &section, err);
+    if (names_differ(c) && encode_change(c, &section, err) == 0)
+        tfs_cosmic_section_put(edit, c->view.chunk, &c->view.body, TFS_COSMIC_SECTION_BLOCKS,
+                               &section, err);
     tfs_buf_release(&section);
     return err->code;
 }

@@ -118,141 +118,65 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* A chunk whose voxels are numbers: entries of its palette, then names that came from elsewhere. */
-struct carving {
-    struct tfs_cosmic_view view;
-    struct tfs_cosmic_values *values;
-    struct tfs_cosmic_names known; /* name -> number */
-    struct tfs_span *added;
-    uint32_t added_count, added_capacity;
-    uint32_t air;
-    bool has_air;
-};
-
 static void carving_close(void *chunk)
 {
-    struct carving *c = chunk;
-
-    free(c->values);
-    free(c->added);
-    tfs_cosmic_names_release(&c->known);
-    free(c);
-}
-
-static int carving_init(struct carving *c, const struct tfs_doc *doc, struct tfs_key key,
-                        struct tfs_error *err)
-{
-    uint32_t first;
-
-    if (tfs_cosmic_view_open(doc, key, &c->view, err) < 0 ||
-        tfs_cosmic_body_check(&c->view.body, c->view.chunk->blob->data, err) < 0 ||
-        tfs_cosmic_blocks_decode(&c->view.blocks, &c->values, err) < 0)
-        return err->code;
-    for (uint32_t i = 0; i < c->values->count; i++)
-        if (tfs_cosmic_names_add(&c->known, c->values->names[i], i, &first, err) < 0)
-            return err->code;
-    c->has_air = tfs_cosmic_find_air(c->values, &c->air);
-    return 0;
+    tfs_cosmic_change_close(chunk);
+    free(chunk);
 }
 
 static int carving_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                         void **chunk, struct tfs_error *err)
 {
-    struct carving *c = calloc(1, sizeof(*c));
+    struct tfs_cosmic_change *c = malloc(sizeof(*c));
 
     (void)save;
     if (c == NULL)
         return tfs_fail_memory(err);
-    if (carving_init(c, doc, key, err) < 0) {
+    if (tfs_cosmic_change_open(c, doc, key, err) < 0)
         carving_close(c);
-        return err->code;
-    }
-    *chunk = c;
-    return 0;
+    else
+        *chunk = c;
+    return err->code;
 }
 
 static int carving_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
                          struct tfs_error *err)
 {
-    struct carving *c = chunk;
-    struct tfs_cosmic_change change = {&c->view, NULL, c->added, c->added_count, c->values->ids};
-    struct tfs_cosmic_values *old;
-
     (void)save;
-    if (tfs_cosmic_blocks_decode(&c->view.blocks, &old, err) < 0)
-        return err->code;
-    change.old = old;
-    tfs_cosmic_change_store(edit, &change, err);
-    free(old);
-    return err->code;
+    return tfs_cosmic_change_store(edit, chunk, err);
 }
 
-static struct tfs_span name_of(const struct carving *c, uint32_t id)
+static size_t index_of(struct tfs_stretch at, uint32_t y)
 {
-    return id < c->values->count ? c->values->names[id] : c->added[id - c->values->count];
-}
-
-static uint32_t *voxel_of(const struct carving *c, struct tfs_stretch at, uint32_t y)
-{
-    return &c->values->ids[(y * TFS_COSMIC_SIDE + at.z) * TFS_COSMIC_SIDE + at.x];
+    return ((size_t)y * TFS_COSMIC_SIDE + at.z) * TFS_COSMIC_SIDE + at.x;
 }
 
 static int carving_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
                         struct tfs_error *err)
 {
-    const struct carving *c = chunk;
+    const struct tfs_cosmic_change *c = chunk;
 
-    tfs_buf_add_span(voxel, name_of(c, *voxel_of(c, at, at.from)));
+    tfs_buf_add_span(voxel, tfs_cosmic_change_name(c, c->ids[index_of(at, at.from)]));
     return tfs_buf_check(voxel, err);
-}
-
-/* The number of a name. */
-static int number_of(struct carving *c, struct tfs_span name, uint32_t *number,
-                     struct tfs_error *err)
-{
-    uint32_t next = c->values->count + c->added_count;
-
-    if (c->added_count == c->added_capacity) {
-        uint32_t capacity = c->added_capacity * 2 + 8;
-        struct tfs_span *added = realloc(c->added, capacity * sizeof(*added));
-        if (added == NULL)
-            return tfs_fail_memory(err);
-        c->added = added;
-        c->added_capacity = capacity;
-    }
-    if (tfs_cosmic_names_add(&c->known, name, next, number, err) < 0)
-        return err->code;
-    if (*number == next)
-        c->added[c->added_count++] = name;
-    return 0;
 }
 
 static int carving_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
                         struct tfs_error *err)
 {
-    struct carving *c = chunk;
     uint32_t number;
 
-    if (number_of(c, voxel, &number, err) < 0)
+    if (tfs_cosmic_change_number(chunk, voxel, &number, err) < 0)
         return err->code;
     for (uint32_t y = at.from; y < at.to; y++)
-        *voxel_of(c, at, y) = number;
+        tfs_cosmic_change_set(chunk, index_of(at, y), number);
     return 0;
 }
 
-/* What is air already keeps its own air name. */
 static int carving_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err)
 {
-    struct carving *c = chunk;
-
-    if (!c->has_air && number_of(c, tfs_cosmic_air(c->view.chunk->tag), &c->air, err) < 0)
-        return err->code;
-    c->has_air = true;
-    for (uint32_t y = at.from; y < at.to; y++) {
-        uint32_t *voxel = voxel_of(c, at, y);
-        if (!tfs_cosmic_is_air(name_of(c, *voxel)))
-            *voxel = c->air;
-    }
+    for (uint32_t y = at.from; y < at.to; y++)
+        if (tfs_cosmic_change_clear(chunk, index_of(at, y), err) < 0)
+            return err->code;
     return 0;
 }
 

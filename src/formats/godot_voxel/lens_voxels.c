@@ -10,24 +10,19 @@
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/lenses.h"
 #include "formats/godot_voxel/store.h"
-#include "text/decimal.h"
-#include "text/name.h"
-#include "text/table.h"
+#include "formats/voxel_table.h"
 
-/* The global coordinate of a chunk's first voxel along each axis. */
-struct origin {
-    int64_t x, y, z;
-};
+static const struct tfs_voxel_columns columns = {
+    .names = tfs_godot_channel_names, .count = TFS_GODOT_CHANNELS, .may_lack_any = true};
 
-static struct origin origin_of(const struct tfs_godot_block *block, struct tfs_key key)
+static struct tfs_voxel_box box_of(const struct tfs_godot_block *block, struct tfs_key key)
 {
-    return (struct origin){(int64_t)key.x * block->x, (int64_t)key.y * block->y,
-                           (int64_t)key.z * block->z};
+    return (struct tfs_voxel_box){key, {block->x, block->y, block->z}};
 }
 
-/* ---- get ------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
-/* One column of the table. */
+/* The channels that a table has, and their values: of one row along x, or of all voxels. */
 struct column {
     unsigned channel;
     struct tfs_grid_rules rules;
@@ -67,14 +62,9 @@ static void table_release(struct table *table)
         tfs_godot_array_release(&table->columns[i].array);
 }
 
-static uint8_t *put_value(uint8_t *at, const struct column *column, size_t i)
-{
-    const struct tfs_grid_shape *shape = &column->rules.shape;
+/* ---- get ------------------------------------------------------------------------------------- */
 
-    *at++ = ',';
-    return at + (column->array.wide ? tfs_grid_put_value64(at, shape, column->array.values64[i])
-                                    : tfs_grid_put_value(at, shape, column->array.values[i]));
-}
+#define VALUES_ROOM (TFS_GODOT_CHANNELS * (TFS_GRID_VALUE_MAX + 1))
 
 static bool is_empty(const struct table *table, size_t i)
 {
@@ -84,77 +74,77 @@ static bool is_empty(const struct table *table, size_t i)
     return true;
 }
 
-/* What stands behind x on all lines of a row: ",y,z". */
-static size_t put_row(uint8_t *out, struct origin at)
+/* Prints what stands behind the coordinates of voxel i; returns what is behind it. */
+static uint8_t *put_values(const struct table *table, size_t i, uint8_t *out)
 {
-    uint8_t *end = out;
-
-    *end++ = ',';
-    end += tfs_decimal_put_signed(end, at.y);
-    *end++ = ',';
-    end += tfs_decimal_put_signed(end, at.z);
-    return (size_t)(end - out);
+    for (unsigned c = 0; c < table->count; c++) {
+        const struct column *column = &table->columns[c];
+        const struct tfs_grid_shape *shape = &column->rules.shape;
+        out += column->array.wide ? tfs_grid_put_value64(out, shape, column->array.values64[i])
+                                  : tfs_grid_put_value(out, shape, column->array.values[i]);
+        *out++ = c + 1 < table->count ? ',' : '\n';
+    }
+    return out;
 }
 
 /* The lines of one row along x, whose values the columns have. */
-static void print_row(const struct table *table, struct origin at, struct tfs_buf *out)
+static void print_row(const struct table *table, struct tfs_voxel_lines *lines)
 {
-    const size_t longest = 3 * (TFS_DECIMAL_MAX + 2) + table->count * (TFS_GRID_VALUE_MAX + 1) + 1;
-    uint8_t *begin = tfs_buf_reserve(out, longest * table->block->x);
-    uint8_t *end = begin;
-    uint8_t row[2 * (TFS_DECIMAL_MAX + 2)];
-    size_t row_size = put_row(row, at);
+    const struct tfs_voxel_values none = {0};
+    uint32_t empty = 0;
 
-    for (uint32_t x = 0; x < table->block->x && begin != NULL; x++) {
-        if (is_empty(table, x))
+    for (uint32_t x = 0; x < table->block->x; x++) {
+        if (is_empty(table, x)) {
+            empty++;
             continue;
-        end += tfs_decimal_put_signed(end, at.x + x);
-        memcpy(end, row, row_size);
-        end += row_size;
-        for (unsigned c = 0; c < table->count; c++)
-            end = put_value(end, &table->columns[c], x);
-        *end++ = '\n';
+        }
+        if (empty > 0)
+            tfs_voxel_lines_add(lines, empty, &none);
+        empty = 0;
+        uint8_t *out = tfs_voxel_line_begin(lines, VALUES_ROOM);
+        if (out != NULL)
+            tfs_voxel_line_end(lines, put_values(table, x, out));
     }
-    if (begin != NULL)
-        out->size += (size_t)(end - begin);
+    tfs_voxel_lines_add(lines, empty, &none);
 }
 
-static void print_rows(struct table *table, struct origin origin, struct tfs_buf *out)
+static int print_rows(struct table *table, struct tfs_key key, struct tfs_buf *out,
+                      struct tfs_error *err)
 {
     const struct tfs_godot_block *block = table->block;
+    const struct tfs_voxel_box box = box_of(block, key);
+    struct tfs_voxel_lines lines;
 
-    for (uint32_t y = 0; y < block->y; y++) {
+    if (tfs_voxel_lines_open(&lines, &box, out, err) < 0)
+        return err->code;
+    for (uint32_t y = 0; y < block->y; y++)
         for (uint32_t z = 0; z < block->z; z++) {
-            struct origin at = {origin.x, origin.y + y, origin.z + z};
             for (unsigned c = 0; c < table->count; c++)
                 tfs_godot_row_read(block, table->columns[c].channel, y, z, &table->columns[c].array,
                                    0);
-            print_row(table, at, out);
+            print_row(table, &lines);
         }
-    }
+    tfs_voxel_lines_close(&lines);
+    return tfs_buf_check(out, err);
 }
 
 static int print_table(const struct tfs_godot_block *block, struct tfs_key key, struct tfs_buf *out,
                        struct tfs_error *err)
 {
+    const char *names[TFS_GODOT_CHANNELS];
     struct table table = {.block = block};
 
-    tfs_buf_add_text(out, "x,y,z");
-    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS && err->code == 0; i++) {
         if (block->channels[i].mode != TFS_GODOT_NONE)
             continue;
-        if (add_column(&table, i, block->x, err) < 0)
-            goto out;
-        tfs_buf_u8(out, ',');
-        tfs_buf_add_text(out, tfs_godot_channel_names[i]);
+        names[table.count] = tfs_godot_channel_names[i];
+        add_column(&table, i, block->x, err);
     }
-    tfs_buf_u8(out, '\n');
-    if (table.count > 0)
-        print_rows(&table, origin_of(block, key), out);
-    tfs_buf_check(out, err);
-out:
+    tfs_voxel_header_print(out, names, table.count);
+    if (err->code == 0 && table.count > 0)
+        print_rows(&table, key, out, err);
     table_release(&table);
-    return err->code;
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
 static int voxels_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -169,164 +159,63 @@ static int voxels_get(struct tfs_save *save, const struct tfs_doc *doc, struct t
     return err->code;
 }
 
-/* ---- put: the header ------------------------------------------------------------------------- */
-
-#define AXES 3
-
-/* What the fields of a line are. */
-struct reading {
-    struct table table;
-    struct tfs_key key;
-    bool fresh;          /* the voxels may lie in another chunk, which the first line tells */
-    struct origin low;   /* the lowest voxel that a line may name */
-    unsigned axis[AXES]; /* field of x, y, z */
-    unsigned field[TFS_GODOT_CHANNELS]; /* of each column */
-};
-
-static int fail_name(const struct tfs_line *field, const char *what, struct tfs_error *err)
-{
-    char found[TFS_QUOTED];
-
-    return tfs_fail_line(err, field, "the column %s %s", tfs_name_quote(field->text, found), what);
-}
-
-static int read_channel(struct reading *r, const struct tfs_record *header, unsigned index,
-                        struct tfs_error *err)
-{
-    const struct tfs_line *field = &header->fields[index];
-    unsigned channel = tfs_godot_channel_find(field->text);
-    size_t volume = tfs_godot_volume(r->table.block);
-
-    if (channel == TFS_GODOT_CHANNELS)
-        return fail_name(field, "is neither a coordinate nor a channel", err);
-    for (unsigned c = 0; c < r->table.count; c++)
-        if (r->table.columns[c].channel == channel)
-            return fail_name(field, "is there twice", err);
-    r->field[r->table.count] = index;
-    if (add_column(&r->table, channel, volume, err) < 0)
-        return err->code;
-    struct column *column = &r->table.columns[r->table.count - 1];
-    for (size_t i = 0; i < volume; i++)
-        tfs_godot_array_set(&column->array, i, column->empty);
-    return 0;
-}
-
-static int read_header(struct reading *r, const struct tfs_record *header, struct tfs_error *err)
-{
-    bool found[AXES] = {false};
-
-    for (unsigned i = 0; i < header->count; i++) {
-        const struct tfs_line *field = &header->fields[i];
-        const char *letter =
-            field->text.size == 1 ? memchr("xyz", field->text.data[0], AXES) : NULL;
-        if (letter == NULL) {
-            if (read_channel(r, header, i, err) < 0)
-                return err->code;
-            continue;
-        }
-        unsigned axis = (unsigned)(*letter - 'x');
-        if (found[axis])
-            return fail_name(field, "is there twice", err);
-        found[axis] = true;
-        r->axis[axis] = i;
-    }
-    if (found[0] && found[1] && found[2])
-        return 0;
-    return tfs_fail_line(err, &header->fields[0],
-                         "the header line must name x, y and z, and channels: x,y,z,type");
-}
-
 /* ---- put: the lines -------------------------------------------------------------------------- */
 
-static int64_t floor_to(int64_t v, uint32_t size)
+/* The columns that the header names, empty where no line says otherwise. */
+static int make_columns(struct table *table, const struct tfs_voxel_reader *r,
+                        struct tfs_error *err)
 {
-    int64_t rest = v % (int64_t)size;
+    const size_t volume = tfs_godot_volume(table->block);
 
-    return v - rest - (rest < 0 ? (int64_t)size : 0);
-}
-
-/* In a chunk just made, all voxels may be those of one other chunk: that of the first line. */
-static int read_origin(struct reading *r, const struct tfs_record *record, struct tfs_error *err)
-{
-    const struct tfs_godot_block *block = r->table.block;
-    const int64_t reach = INT64_C(1) << 40;
-    int64_t at[AXES];
-
-    if (!r->fresh)
-        return 0;
-    r->fresh = false;
-    for (unsigned i = 0; i < AXES; i++) {
-        const char axis[2] = {(char)('x' + i), '\0'};
-        if (tfs_line_number(&record->fields[r->axis[i]], axis, -reach, reach, &at[i], err) < 0)
+    for (unsigned channel = 0; channel < TFS_GODOT_CHANNELS; channel++) {
+        if (!r->has[channel])
+            continue;
+        if (add_column(table, channel, volume, err) < 0)
             return err->code;
+        struct column *column = &table->columns[table->count - 1];
+        for (size_t i = 0; i < volume; i++)
+            tfs_godot_array_set(&column->array, i, column->empty);
     }
-    r->low = (struct origin){floor_to(at[0], block->x), floor_to(at[1], block->y),
-                             floor_to(at[2], block->z)};
     return 0;
 }
 
-/* The voxel that a line names. */
-static int read_place(const struct reading *r, const struct tfs_record *record, size_t *index,
-                      struct tfs_error *err)
-{
-    const struct tfs_godot_block *block = r->table.block;
-    const int64_t low[AXES] = {r->low.x, r->low.y, r->low.z};
-    const uint32_t size[AXES] = {block->x, block->y, block->z};
-    int64_t at[AXES];
-
-    for (unsigned i = 0; i < AXES; i++) {
-        const char axis[2] = {(char)('x' + i), '\0'};
-        if (tfs_line_number(&record->fields[r->axis[i]], axis, low[i], low[i] + size[i] - 1, &at[i],
-                            err) < 0)
-            return err->code;
-        at[i] -= low[i];
-    }
-    *index = ((size_t)at[1] * block->z + (size_t)at[2]) * block->x + (size_t)at[0];
-    return 0;
-}
-
-static int read_value(struct column *column, const struct tfs_line *field, size_t index,
+static int take_value(struct column *column, const struct tfs_line *field, size_t i,
                       struct tfs_error *err)
 {
     if (column->array.wide)
-        return tfs_grid_take_value64(field, &column->rules, &column->array.values64[index], err);
-    return tfs_grid_take_value(field, &column->rules, &column->array.values[index], err);
+        return tfs_grid_take_value64(field, &column->rules, &column->array.values64[i], err);
+    return tfs_grid_take_value(field, &column->rules, &column->array.values[i], err);
 }
 
-static int read_line(struct reading *r, const struct tfs_record *record, struct tfs_error *err)
+/* Values that are those of voxel `before`, or stand in the row's fields. */
+static int take_row(struct table *table, const struct tfs_voxel_row *row, size_t before,
+                    struct tfs_error *err)
 {
-    size_t index = 0;
-
-    if (read_origin(r, record, err) < 0 || read_place(r, record, &index, err) < 0)
-        return err->code;
-    for (unsigned c = 0; c < r->table.count; c++)
-        if (read_value(&r->table.columns[c], &record->fields[r->field[c]], index, err) < 0)
+    for (unsigned c = 0; c < table->count; c++) {
+        struct column *column = &table->columns[c];
+        if (row->again)
+            tfs_godot_array_set(&column->array, row->voxel,
+                                tfs_godot_array_get(&column->array, before));
+        else if (take_value(column, &row->fields[column->channel], row->voxel, err) < 0)
             return err->code;
+    }
     return 0;
 }
 
-static int read_table(struct reading *r, struct tfs_span text, struct tfs_error *err)
+static int read_table(struct tfs_voxel_reader *r, struct table *table, struct tfs_error *err)
 {
-    struct tfs_table table;
-    struct tfs_record record;
-    struct tfs_buf scratch = {0};
+    struct tfs_voxel_row row;
+    size_t before = 0;
+    int got;
 
-    if (tfs_table_init(&table, text, err) < 0)
+    if (make_columns(table, r, err) < 0)
         return err->code;
-    int result = tfs_table_next(&table, &record, &scratch, err);
-    if (result == 0)
-        result = tfs_fail_at(err, -EBADMSG, 1, 1,
-                             "the header line is missing, which names the columns: x,y,z,type");
-    if (result > 0)
-        result = read_header(r, &record, err);
-    while (result == 0) {
-        int more = tfs_table_next(&table, &record, &scratch, err);
-        if (more <= 0)
-            break;
-        result = read_line(r, &record, err);
+    while ((got = tfs_voxel_reader_next(r, &row, err)) == 1) {
+        if (take_row(table, &row, before, err) < 0)
+            return err->code;
+        before = row.voxel;
     }
-    tfs_buf_release(&scratch);
-    return err->code;
+    return got;
 }
 
 /* ---- put: the block -------------------------------------------------------------------------- */
@@ -378,25 +267,27 @@ static int put_in_view(struct tfs_save *save, struct tfs_edit *edit,
                        const struct tfs_godot_view *view, struct tfs_span text,
                        const struct tfs_put *put, struct tfs_error *err)
 {
-    struct reading r = {.key = view->chunk.key, .fresh = put->fresh};
+    struct tfs_voxel_reader r = {0};
+    struct table table = {0};
     struct tfs_buf own = {0}, bytes[TFS_GODOT_CHANNELS] = {0};
     struct tfs_godot_block block;
     bool changed = !view->readable;
 
     if (tfs_godot_store_begin(save, edit->base, view, &own, &block, err) < 0)
         goto out;
-    struct tfs_godot_block old = block;
-    r.table.block = &old;
-    r.low = origin_of(&block, r.key);
-    if (read_table(&r, text, err) == 0 && apply(&r.table, &block, bytes, &changed, err) == 0 &&
+    const struct tfs_godot_block old = block;
+    const struct tfs_voxel_box box = box_of(&block, view->chunk.key);
+    table.block = &old;
+    if (tfs_voxel_reader_open(&r, &columns, &box, edit, put->fresh, text, err) == 0 &&
+        read_table(&r, &table, err) == 0 && apply(&table, &block, bytes, &changed, err) == 0 &&
         changed)
         tfs_godot_store_block(edit, view, &block, put->options, err);
 out:
-    table_release(&r.table);
+    table_release(&table);
     for (unsigned c = 0; c < TFS_GODOT_CHANNELS; c++)
         tfs_buf_release(&bytes[c]);
     tfs_buf_release(&own);
-    return err->code;
+    return tfs_voxel_reader_close(&r, err);
 }
 
 static int voxels_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,

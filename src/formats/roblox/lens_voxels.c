@@ -1,289 +1,97 @@
 /*
  * voxels.csv: one line `x,y,z,material,occupancy,water` a cell that is not empty <-> cells.
  *
- * Writing goes along the records, without making cells: what is left of a run in a row is lines
- * that differ in x alone, copied from two printed pieces; whole rows are copies of the one before,
- * but for z. Reading is in voxels_text.c.
+ * Writing goes along the records, without making cells; reading has every rule about what a line
+ * may say.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/material.h"
 #include "formats/roblox/summary.h"
-#include "formats/roblox/voxels_text.h"
+#include "formats/voxel_table.h"
 #include "text/decimal.h"
+#include "text/name.h"
 
-/* Room for the pieces of a line. They are copied whole, so what lies behind them is read and
- * overwritten. */
-#define NUMBER_ROOM 16 /* "-549755813888," */
-#define CELL_ROOM   32 /* "Cobblestone,255,255\n" */
-#define TAIL_ROOM   64 /* two numbers and a cell */
-#define TAIL_USUAL  32 /* seldom more */
-#define LINE_ROOM   (NUMBER_ROOM + TAIL_ROOM)
-#define Z_ROOM      8 /* "0,Mud,0,0\n" is longer, and so is "0,23,0,0\n" */
+enum column { MATERIAL, OCCUPANCY, WATER, COLUMNS };
 
-#define EDGE_MAX (1 << TFS_RBX_LOG2_MAX)
+static const char *const column_names[COLUMNS] = {"material", "occupancy", "water"};
+static const struct tfs_voxel_columns columns = {.names = column_names, .count = COLUMNS};
 
-/* The coordinates of a chunk along one axis, a comma behind each. */
-struct axis {
-    uint8_t text[EDGE_MAX][NUMBER_ROOM];
-    uint32_t end[EDGE_MAX + 1]; /* bytes of all before */
-};
+#define HEADER "x,y,z,material,occupancy,water\n"
 
-/* Text that lines have in common. */
-struct piece {
-    uint8_t text[TAIL_ROOM + CELL_ROOM];
-    uint32_t size;
-};
-
-struct axes {
-    uint32_t log2; /* of the chunk's edge */
-    struct axis x, y, z;
-};
-
-/* A chunk's lines being made. */
-struct printer {
-    struct axes axes;
-    uint8_t bytes[256][4]; /* numbers with the comma behind them */
-    struct tfs_buf *out;
-};
-
-/* ---- pieces ---------------------------------------------------------------------------------- */
-
-static void axis_init(struct axis *axis, int32_t chunk, uint32_t edge)
-{
-    axis->end[0] = 0;
-    for (uint32_t i = 0; i < edge; i++) {
-        uint32_t size = (uint32_t)tfs_decimal_put_signed(axis->text[i], (int64_t)chunk * edge + i);
-        axis->text[i][size] = ',';
-        axis->end[i + 1] = axis->end[i] + size + 1;
-    }
-}
-
-static void axes_init(struct axes *axes, const struct tfs_chunk *chunk)
+static struct tfs_voxel_box box_of(const struct tfs_chunk *chunk)
 {
     const uint32_t edge = tfs_rbx_edge(chunk->tag);
 
-    axes->log2 = chunk->tag;
-    axis_init(&axes->x, chunk->key.x, edge);
-    axis_init(&axes->y, chunk->key.y, edge);
-    axis_init(&axes->z, chunk->key.z, edge);
+    return (struct tfs_voxel_box){chunk->key, {edge, edge, edge}};
 }
 
-static void printer_init(struct printer *p, const struct tfs_chunk *chunk, struct tfs_buf *out)
+/* ---- get ------------------------------------------------------------------------------------- */
+
+/* What is behind the coordinates in the lines of a cell: "Cobblestone,255,255\n". */
+struct cell_text {
+    uint8_t text[TFS_VOXEL_STEP];
+    struct tfs_voxel_values values;
+};
+
+static void add_number(struct cell_text *t, uint32_t v, uint8_t end)
 {
-    axes_init(&p->axes, chunk);
-    for (uint32_t v = 0; v < 256; v++)
-        p->bytes[v][tfs_decimal_put(p->bytes[v], v)] = ',';
-    p->out = out;
+    t->values.size += (uint32_t)tfs_decimal_put(t->text + t->values.size, v);
+    t->text[t->values.size++] = end;
 }
 
-static uint32_t coordinate_size(const struct axis *axis, uint32_t i)
-{
-    return axis->end[i + 1] - axis->end[i];
-}
-
-static void add_coordinate(struct piece *piece, const struct axis *axis, uint32_t i)
-{
-    memcpy(piece->text + piece->size, axis->text[i], NUMBER_ROOM);
-    piece->size += coordinate_size(axis, i);
-}
-
-/* Characters of a number of one byte, and what is behind it. */
-static uint32_t byte_size(uint32_t v)
-{
-    return 2U + (v > 9) + (v > 99);
-}
-
-static void add_byte(struct piece *piece, const struct printer *p, uint32_t v)
-{
-    memcpy(piece->text + piece->size, p->bytes[v], sizeof(p->bytes[v]));
-    piece->size += byte_size(v);
-}
-
-static void make_cell(struct piece *piece, const struct printer *p, uint32_t cell)
+static void print_cell(struct cell_text *t, uint32_t cell)
 {
     const struct tfs_span name = tfs_rbx_material_name(tfs_rbx_cell_material(cell));
 
-    piece->size = 0;
+    t->values = (struct tfs_voxel_values){.text = t->text, .lines = 1};
     if (name.size > 0) {
-        memcpy(piece->text, name.data, name.size);
-        piece->text[name.size] = ',';
-        piece->size = (uint32_t)name.size + 1;
+        memcpy(t->text, name.data, name.size);
+        t->text[name.size] = ',';
+        t->values.size = (uint32_t)name.size + 1;
     } else {
-        add_byte(piece, p, tfs_rbx_cell_material(cell));
+        add_number(t, tfs_rbx_cell_material(cell), ',');
     }
-    add_byte(piece, p, tfs_rbx_cell_occupancy(cell));
-    add_byte(piece, p, tfs_rbx_cell_water(cell));
-    piece->text[piece->size - 1] = '\n';
+    add_number(t, tfs_rbx_cell_occupancy(cell), ',');
+    add_number(t, tfs_rbx_cell_water(cell), '\n');
 }
 
-static uint32_t cell_size(uint32_t cell)
-{
-    const uint32_t material = tfs_rbx_cell_material(cell);
-    const struct tfs_span name = tfs_rbx_material_name(material);
-
-    return (name.size > 0 ? (uint32_t)name.size + 1 : byte_size(material)) +
-           byte_size(tfs_rbx_cell_occupancy(cell)) + byte_size(tfs_rbx_cell_water(cell));
-}
-
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-/* Equal cells of a row, from x on. */
-struct stretch {
-    uint32_t x, end, y, z;
-    bool again; /* a whole row, and so was the one before, of the same cells */
-    const struct piece *cell;
-};
-
-static size_t lines_size(const struct axes *axes, const struct stretch *s)
-{
-    uint32_t tail =
-        coordinate_size(&axes->y, s->y) + coordinate_size(&axes->z, s->z) + s->cell->size;
-
-    return axes->x.end[s->end] - axes->x.end[s->x] + (size_t)(s->end - s->x) * tail;
-}
-
-/* What is behind x in the lines of a stretch. */
-static void make_tail(const struct axes *axes, const struct stretch *s, struct piece *tail)
-{
-    tail->size = 0;
-    add_coordinate(tail, &axes->y, s->y);
-    add_coordinate(tail, &axes->z, s->z);
-    memcpy(tail->text + tail->size, s->cell->text, CELL_ROOM);
-    tail->size += s->cell->size;
-}
-
-static void print_lines(const struct axes *axes, const struct stretch *s, const struct piece *tail,
-                        uint8_t *out)
-{
-    for (uint32_t x = s->x; x < s->end; x++) {
-        memcpy(out, axes->x.text[x], NUMBER_ROOM);
-        out += coordinate_size(&axes->x, x);
-        memcpy(out, tail->text, TAIL_USUAL);
-        if (tail->size > TAIL_USUAL)
-            memcpy(out + TAIL_USUAL, tail->text + TAIL_USUAL, TAIL_ROOM - TAIL_USUAL);
-        out += tail->size;
-    }
-}
-
-/* Is the row like the one before it, but for another z of as many characters? No line is shorter
- * behind y than Z_ROOM. */
-static bool is_repeated(const struct axes *axes, const struct stretch *s)
-{
-    return s->again && s->z > 0 && coordinate_size(&axes->z, s->z) <= Z_ROOM &&
-           coordinate_size(&axes->z, s->z) == coordinate_size(&axes->z, s->z - 1);
-}
-
-/* The row before, which `out` stands behind, with the new z in each line. */
-static void repeat_lines(const struct axes *axes, const struct stretch *s, const struct piece *tail,
-                         size_t size, uint8_t *out)
-{
-    const uint32_t y = coordinate_size(&axes->y, s->y);
-
-    memcpy(out, out - size, size);
-    out += y;
-    for (uint32_t x = s->x; x < s->end; x++)
-        memcpy(out + axes->x.end[x + 1] + x * tail->size, tail->text + y, Z_ROOM);
-}
-
-static void add_lines(struct printer *p, const struct stretch *s)
-{
-    const size_t size = lines_size(&p->axes, s);
-    uint8_t *out = tfs_buf_reserve(p->out, size + LINE_ROOM);
-    struct piece tail;
-
-    if (out == NULL)
-        return;
-    make_tail(&p->axes, s, &tail);
-    if (is_repeated(&p->axes, s))
-        repeat_lines(&p->axes, s, &tail, size, out);
-    else
-        print_lines(&p->axes, s, &tail, out);
-    p->out->size += size;
-}
-
-/* The lines of `count` equal cells from cell number `at` on. */
-static void add_run(struct printer *p, size_t at, uint32_t count, const struct piece *cell)
-{
-    const uint32_t edge = tfs_rbx_edge(p->axes.log2);
-    struct stretch s = {.cell = cell};
-
-    for (uint32_t here; count > 0; at += here, count -= here) {
-        const bool whole = s.end - s.x == edge;
-        s.x = (uint32_t)at & (edge - 1);
-        here = edge - s.x < count ? edge - s.x : count;
-        s.end = s.x + here;
-        s.y = (uint32_t)(at >> 2 * p->axes.log2);
-        s.z = (uint32_t)(at >> p->axes.log2) & (edge - 1);
-        s.again = whole && here == edge;
-        add_lines(p, &s);
-    }
-}
-
-static void add_chunk(struct printer *p, const struct tfs_chunk *chunk)
+/* All lines; `out` NULL: their size alone, which is returned. */
+static uint64_t print_lines(const struct tfs_chunk *chunk, struct tfs_buf *out)
 {
     const size_t count = tfs_rbx_cell_count(chunk->tag);
+    const struct tfs_voxel_box box = box_of(chunk);
+    const struct tfs_voxel_values none = {0};
     struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(chunk->blob));
+    struct tfs_voxel_lines lines;
     struct tfs_rbx_run run;
-    struct piece cell;
+    struct cell_text t;
+    struct tfs_error never = {0}; /* no edge is above TFS_VOXEL_SIDE */
 
+    tfs_voxel_lines_open(&lines, &box, out, &never);
     for (size_t at = 0; at < count && tfs_rbx_run_take(&records, &run); at += run.count) {
         run.count = run.count < count - at ? run.count : (uint32_t)(count - at);
-        if (run.cell != TFS_RBX_EMPTY) {
-            make_cell(&cell, p, run.cell);
-            add_run(p, at, run.count, &cell);
-        }
+        if (run.cell != TFS_RBX_EMPTY)
+            print_cell(&t, run.cell);
+        tfs_voxel_lines_add(&lines, run.count, run.cell != TFS_RBX_EMPTY ? &t.values : &none);
     }
-}
-
-/* ---- sizes ----------------------------------------------------------------------------------- */
-
-/* Bytes of the coordinates of a chunk's first `count` cells, with their commas: of whole layers, of
- * whole rows of the next layer, and of what is left. */
-static uint64_t coordinates_size(const struct axes *axes, size_t count)
-{
-    const uint64_t edge = tfs_rbx_edge(axes->log2), row = axes->x.end[edge];
-    const uint32_t y = (uint32_t)(count >> 2 * axes->log2);
-    const uint32_t z = (uint32_t)(count >> axes->log2) & (tfs_rbx_edge(axes->log2) - 1);
-    const uint32_t x = (uint32_t)count & (tfs_rbx_edge(axes->log2) - 1);
-    uint64_t size = y * edge * (row + axes->z.end[edge]) + edge * edge * axes->y.end[y];
-
-    if (y == edge)
-        return size;
-    size += z * row + edge * axes->z.end[z] + z * edge * coordinate_size(&axes->y, y);
-    return size + axes->x.end[x] +
-           x * (coordinate_size(&axes->y, y) + coordinate_size(&axes->z, z));
+    tfs_voxel_lines_close(&lines);
+    return lines.size;
 }
 
 uint64_t tfs_rbx_lines_size(const struct tfs_chunk *chunk)
 {
-    const size_t count = tfs_rbx_cell_count(chunk->tag);
-    struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(chunk->blob));
-    struct tfs_rbx_run run;
-    struct axes axes;
-    uint64_t size = 0, begin = 0;
-
-    axes_init(&axes, chunk);
-    for (size_t at = 0; at < count && tfs_rbx_run_take(&records, &run); at += run.count) {
-        run.count = run.count < count - at ? run.count : (uint32_t)(count - at);
-        const uint64_t end = coordinates_size(&axes, at + run.count);
-        if (run.cell != TFS_RBX_EMPTY)
-            size += end - begin + (uint64_t)run.count * cell_size(run.cell);
-        begin = end;
-    }
-    return size;
+    return print_lines(chunk, NULL);
 }
-
-/* ---- get ------------------------------------------------------------------------------------- */
 
 static int voxels_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                       struct tfs_buf *out, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk;
-    struct printer p;
 
     (void)save;
     if (tfs_rbx_find_chunk(doc, at.key, &chunk, err) < 0)
@@ -293,10 +101,9 @@ static int voxels_get(struct tfs_save *save, const struct tfs_doc *doc, struct t
     if (tfs_rbx_check_text_size(size, err) < 0)
         return err->code;
     /* All at once, so that nothing moves; the lines themselves ask for what they need. */
-    (void)tfs_buf_reserve(out, sizeof(TFS_RBX_VOXELS_HEADER) + (size_t)size + LINE_ROOM);
-    tfs_buf_add_text(out, TFS_RBX_VOXELS_HEADER "\n");
-    printer_init(&p, chunk, out);
-    add_chunk(&p, chunk);
+    (void)tfs_buf_reserve(out, sizeof(HEADER) + (size_t)size + 4 * TFS_VOXEL_STEP);
+    tfs_voxel_header_print(out, columns.names, columns.count);
+    print_lines(chunk, out);
     return tfs_buf_check(out, err);
 }
 
@@ -310,31 +117,115 @@ static int64_t voxels_size(struct tfs_save *save, const struct tfs_doc *doc, str
         return ignored.code;
 
     const uint64_t size = tfs_rbx_summary(doc, chunk).lines;
-    return size > TFS_RBX_TEXT_MAX ? -1 : (int64_t)(size + sizeof(TFS_RBX_VOXELS_HEADER));
+    return size > TFS_RBX_TEXT_MAX ? -1 : (int64_t)(size + sizeof(HEADER) - 1);
+}
+
+/* ---- what a row says ------------------------------------------------------------------------- */
+
+static int take_material(const struct tfs_line *field, uint32_t *material, struct tfs_error *err)
+{
+    int named = tfs_rbx_material_find(field->text);
+    int64_t number = named;
+    char quoted[TFS_QUOTED];
+
+    if (named < 0 && field->text.size > 0 && field->text.data[0] > '9')
+        return tfs_fail_line(err, field,
+                             "there is no material %s; palette.txt has the names, and 0 to 63 are "
+                             "possible",
+                             tfs_name_quote(field->text, quoted));
+    if (named < 0 && tfs_line_number(field, "material", 0, TFS_RBX_MATERIALS - 1, &number, err) < 0)
+        return err->code;
+    *material = (uint32_t)number;
+    return 0;
+}
+
+static int take_cell(const struct tfs_line *fields, uint32_t *cell, struct tfs_error *err)
+{
+    uint32_t material = 0;
+    int64_t occupancy = 0;
+    int64_t water = 0;
+
+    if (take_material(&fields[MATERIAL], &material, err) < 0 ||
+        tfs_line_number(&fields[OCCUPANCY], "occupancy", 0, 255, &occupancy, err) < 0 ||
+        tfs_line_number(&fields[WATER], "water", 0, 255, &water, err) < 0)
+        return err->code;
+    *cell = tfs_rbx_cell(material, (uint32_t)occupancy, (uint32_t)water);
+    return 0;
+}
+
+static int fail_cell(const struct tfs_voxel_reader *r, struct tfs_voxel_row *row, uint32_t cell,
+                     struct tfs_error *err)
+{
+    const uint32_t material = tfs_rbx_cell_material(cell);
+    const bool is_air = material == TFS_RBX_AIR;
+    const bool dry = tfs_rbx_cell_water(cell) == 0;
+    const char *why = is_air && dry ? "Air has no occupancy"
+                      : is_air      ? "Air has no water beside it; the material Water has"
+                      : material == TFS_RBX_WATER ? "Water has no room for more water"
+                                                  : "a cell of occupancy 255 has no room for water";
+
+    tfs_voxel_reader_fields(r, row);
+    return tfs_fail_line(err, &row->fields[is_air && dry ? OCCUPANCY : WATER],
+                         "voxel %" PRId64 ",%" PRId64 ",%" PRId64 ": %s", row->at[0], row->at[1],
+                         row->at[2], why);
 }
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
+/* Sets cells[c->count] to what the text says, empty where it has no line for a voxel. A line that
+ * says of its voxel what is so is never judged; in a new chunk, what cannot be waits for another
+ * file. */
+static int read_cells(struct tfs_voxel_reader *r, const struct tfs_rbx_cells *c,
+                      struct tfs_put *put, uint32_t *cells, struct tfs_error *err)
+{
+    struct tfs_voxel_row row;
+    uint32_t cell = TFS_RBX_EMPTY;
+    int got;
+
+    memset(cells, 0, c->count * sizeof(*cells));
+    while ((got = tfs_voxel_reader_next(r, &row, err)) == 1) {
+        if (!row.again && take_cell(row.fields, &cell, err) < 0)
+            return err->code;
+        cells[row.voxel] = cell;
+        if (cell == c->cells[row.voxel] || tfs_rbx_cell_legal(cell))
+            continue;
+        if (!put->fresh)
+            return fail_cell(r, &row, cell, err);
+        put->waits = true;
+        cells[row.voxel] = tfs_rbx_cell_fit(cell);
+    }
+    return got;
+}
+
+static int put_cells(struct tfs_voxel_reader *r, struct tfs_rbx_cells *c, struct tfs_put *put,
+                     struct tfs_error *err)
+{
+    uint32_t *cells = malloc(c->count * sizeof(*cells));
+
+    if (cells == NULL)
+        return tfs_fail_memory(err);
+    if (read_cells(r, c, put, cells, err) == 0) {
+        memcpy(c->cells, cells, c->count * sizeof(*cells));
+        tfs_rbx_store_cells(r->edit, c, err);
+    }
+    free(cells);
+    return err->code;
+}
+
 static int voxels_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
+    struct tfs_voxel_reader r = {0};
     struct tfs_rbx_cells c;
 
     (void)save;
     if (tfs_rbx_cells_open(tfs_edit_doc(edit), at.key, &c, err) < 0)
         return err->code;
-
-    const size_t size = c.count * sizeof(*c.cells);
-    uint32_t *cells = malloc(size);
-    if (cells == NULL) {
-        tfs_fail_memory(err);
-    } else if (tfs_rbx_voxels_parse(text, &c, put, cells, err) == 0) {
-        memcpy(c.cells, cells, size);
-        tfs_rbx_store_cells(edit, &c, err);
-    }
-    free(cells);
+    const struct tfs_voxel_box box = box_of(&c.chunk);
+    if (tfs_voxel_reader_open(&r, &columns, &box, edit, put->fresh, text, err) == 0)
+        put_cells(&r, &c, put, err);
     tfs_rbx_cells_release(&c);
-    return err->code;
+    return tfs_voxel_reader_close(&r, err);
 }
 
 const struct tfs_lens tfs_rbx_voxels_lens = {
