@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -43,6 +44,7 @@ struct mounting {
     const char *mountpoint_name;
     const char *about; /* what the error is about */
     char *mountpoint;  /* absolute */
+    int locked;        /* the mount point, until we have mounted there; -1: it is not */
     int ready;         /* the parent waits for a byte here; -1 in the foreground */
     /* Read end: for `terrainfs umount`, through /proc. Write end: where unsaved bytes are, if there
      * are any, and last the exit status. */
@@ -102,6 +104,23 @@ static int clear_mountpoint(struct mounting *m, struct tfs_error *err)
     return count < 0 ? count : 0;
 }
 
+/* Of two mounts that begin at once on one directory, neither would see the other. */
+static int lock_mountpoint(struct mounting *m, struct tfs_error *err)
+{
+    m->locked = open(m->mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (m->locked >= 0 && flock(m->locked, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return tfs_fail(err, -EBUSY,
+                        "another mount is beginning here, or a program has locked the directory");
+    return 0;
+}
+
+static void unlock_mountpoint(struct mounting *m)
+{
+    if (m->locked >= 0)
+        close(m->locked);
+    m->locked = -1;
+}
+
 /* Over other mounts we mount as every file system does, but not over a live one of ours: whoever
  * does that has forgotten it. */
 static int refuse_mounted(const struct mounting *m, struct tfs_error *err)
@@ -127,7 +146,7 @@ static int find_mountpoint(struct mounting *m, struct tfs_error *err)
     m->mountpoint = realpath(m->mountpoint_name, NULL);
     if (m->mountpoint == NULL)
         return tfs_fail_errno(err, "the mount point cannot be used");
-    if (clear_mountpoint(m, err) < 0 || refuse_mounted(m, err) < 0)
+    if (clear_mountpoint(m, err) < 0 || lock_mountpoint(m, err) < 0 || refuse_mounted(m, err) < 0)
         return err->code;
     if (stat(m->mountpoint, &st) < 0)
         return tfs_fail_errno(err, "the mount point cannot be used");
@@ -216,6 +235,7 @@ static int mount_session(struct mounting *m, struct tfs_error *err)
         m->mounted = top.id;
         tfs_mounted_release(&top);
     }
+    unlock_mountpoint(m);
     return 0;
 }
 
@@ -276,6 +296,13 @@ static void keep_freed_memory(void)
 #endif
 }
 
+static void say_broken(struct mounting *m, int code)
+{
+    char line[TFS_ERROR_TEXT];
+    snprintf(line, sizeof(line), "the connection to the kernel broke: %s", strerror(-code));
+    on_message(m, line);
+}
+
 static int serve(struct mounting *m)
 {
     struct tfs_error err = {0};
@@ -285,6 +312,8 @@ static int serve(struct mounting *m)
         tfs_fuse_end(m->fuse);
     }
     int result = tfs_fuse_loop(m->fuse);
+    if (result < 0)
+        say_broken(m, result);
     int status = tfs_session_finish(m->session);
     const char *unsaved = tfs_session_unsaved(m->session);
     if (unsaved != NULL && write(m->exit_pipe[1], unsaved, strlen(unsaved)) < 0)
@@ -326,6 +355,7 @@ static void release(struct mounting *m)
         tfs_save_close(m->save);
     if (m->fuse != NULL)
         unmount(m);
+    unlock_mountpoint(m);
     free(m->mountpoint);
 }
 
@@ -416,6 +446,7 @@ int tfs_mount(const struct tfs_mount_options *options, const char *save, const c
     struct mounting m = {.options = options,
                          .save_name = save,
                          .mountpoint_name = mountpoint,
+                         .locked = -1,
                          .ready = -1,
                          .exit_pipe = {-1, -1}};
     int ready[2];
