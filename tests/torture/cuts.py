@@ -13,7 +13,7 @@ DEAD = (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO, errno.EINTR)  # what a ki
 THOROUGH = ('cosmic-gzip', 'godot-folder', 'godot-stream', 'beamng-pair')
 
 
-class Tally:
+class Counts:
     def __init__(self):
         self.problems, self.figures = [], {'cuts': 0, 'old': 0, 'new': 0, 'between': 0}
 
@@ -25,7 +25,7 @@ class Tally:
             self.problems.append(f'{where}: {problem}')
 
 
-def cut_import(bench, states, mode, tally):
+def cut_import(bench, states, mode, counts):
     """Without FUSE."""
     for n in range(1, 10000):
         bench.fresh()
@@ -36,13 +36,13 @@ def cut_import(bench, states, mode, tally):
         problem, state = bench.after_crash(states, saves.GOOD if fired else ('new',))
         if not fired:
             if status != 0:
-                tally.problems.append(f'not cut, but it ends with {status}: {said}')
+                counts.problems.append(f'not cut, but it ends with {status}: {said}')
             if problem:
-                tally.problems.append(f'not cut: {problem}')
+                counts.problems.append(f'not cut: {problem}')
             return
         if status != -9:
-            tally.problems.append(f'{where}: killed, but the status is {status}')
-        tally.add(state, problem, where)
+            counts.problems.append(f'{where}: killed, but the status is {status}')
+        counts.add(state, problem, where)
 
 
 def edit_and_umount(bench, umount):
@@ -61,7 +61,7 @@ def edit_and_umount(bench, umount):
     return error, within
 
 
-def cut_mount(bench, states, mode, tally):
+def cut_mount(bench, states, mode, counts):
     """Through the mount: from the first write until umount returns. The last round kills the daemon in the
     moment when the edit was acknowledged."""
     survived = False
@@ -71,13 +71,13 @@ def cut_mount(bench, states, mode, tally):
         error, within = edit_and_umount(bench, not survived)
         where = f'before call {n}, {bench.strike.what}'
         if within and error not in DEAD or not within and error:
-            tally.problems.append(f'{where}: the writer hears {error}')
+            counts.problems.append(f'{where}: the writer hears {error}')
         problem, state = bench.after_crash(states, saves.GOOD if error else ('new',))
         problem = problem or mount_again(bench, states)
         if survived or bench.strike.fired:
-            tally.add(state, problem, where)
+            counts.add(state, problem, where)
         elif problem:
-            tally.problems.append(f'not cut: {problem}')
+            counts.problems.append(f'not cut: {problem}')
         if survived:
             return
         survived = not bench.strike.fired
@@ -128,18 +128,18 @@ def main():
         states, calls = bench.record_edit()
         chosen = modes if harness.FULL or kind.name in THOROUGH else {'killed before each call': KILL}
         for title, mode in chosen.items():
-            tally = Tally()
-            cut_import(bench, states, mode, tally)
-            harness.result(f'{kind.name}, import, {title}', tally.problems, tally.figures)
+            counts = Counts()
+            cut_import(bench, states, mode, counts)
+            harness.result(f'{kind.name}, import, {title}', counts.problems, counts.figures)
         if not kind.mount or not (harness.FULL or kind.name in THOROUGH):
             continue
         if not harness.has_fuse():
             harness.skip(f'{kind.name}, mount', 'no FUSE here')
             continue
         for title, mode in chosen.items():
-            tally = Tally()
-            cut_mount(bench, states, mode, tally)
-            harness.result(f'{kind.name}, mount, {title}', tally.problems, tally.figures)
+            counts = Counts()
+            cut_mount(bench, states, mode, counts)
+            harness.result(f'{kind.name}, mount, {title}', counts.problems, counts.figures)
     return harness.finish('cuts')
 
 

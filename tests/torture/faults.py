@@ -18,7 +18,7 @@ ROUNDS = 10000
 CHOICE = random.Random(f'{harness.SEED} faults')
 
 
-class Tally:
+class Counts:
     def __init__(self):
         self.problems = []
         self.figures = {'faults': 0, 'heard': 0, 'overcome': 0}
@@ -80,7 +80,7 @@ def leaves_out_a_sync(bench):
 
 # ---- without FUSE ----------------------------------------------------------------------------------------
 
-def fail_import(bench, states, n, error, kinds, tally):
+def fail_import(bench, states, n, error, kinds, counts):
     """False: there is no n-th call any more."""
     bench.fresh()
     order(bench, n, error, kinds, record=True)
@@ -90,7 +90,7 @@ def fail_import(bench, states, n, error, kinds, tally):
     if not bench.strike.fired:
         bench.strike.stop()
         if status != 0:
-            tally.problems.append(f'without a fault the status is {status}: {said}')
+            counts.problems.append(f'without a fault the status is {status}: {said}')
         return count >= n
     state = states.judge(bench.directory)
     if status == 0:
@@ -106,18 +106,18 @@ def fail_import(bench, states, n, error, kinds, tally):
     wanted = ('new', 'between') if bench.kind.named else ('new',)
     problem = problem or survive(bench, states, bench.pristine, wanted)
     crash, _ = bench.after_crash(states, wanted)
-    tally.add(status != 0, problem or crash, where)
+    counts.add(status != 0, problem or crash, where)
     return True
 
 
 def all_of_import(bench, states):
-    tally = Tally()
+    counts = Counts()
     for n in range(1, ROUNDS):
-        there = [fail_import(bench, states, n, error, ALL if harness.FULL else CHANGE, tally)
+        there = [fail_import(bench, states, n, error, ALL if harness.FULL else CHANGE, counts)
                  for error in errors_of(n)]
         if not any(there):
             break
-    harness.result(f'{bench.kind.name}, import', tally.problems, tally.figures)
+    harness.result(f'{bench.kind.name}, import', counts.problems, counts.figures)
 
 
 # ---- through a mount -------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class Writer:
             os.close(own)
 
 
-def fail_write(writer, n, error, way, kinds, tally):
+def fail_write(writer, n, error, way, kinds, counts):
     bench = writer.bench
     before = bench.keep('before')
     order(bench, n, error, kinds, record=True)
@@ -181,11 +181,11 @@ def fail_write(writer, n, error, way, kinds, tally):
     try:
         states = saves.States(bench.kind, before, bench.keep('after'))
     except ValueError as e:
-        tally.problems.append(f'{where}: {problem}, {e}')
+        counts.problems.append(f'{where}: {problem}, {e}')
         return False
     if not fired:
         if heard or problem:
-            tally.problems.append(f'without a fault errno {heard} is heard, {problem}')
+            counts.problems.append(f'without a fault errno {heard} is heard, {problem}')
         return count >= n
     if heard:
         problem = problem or judge_error(bench, states.judge(at_error), way)
@@ -197,29 +197,29 @@ def fail_write(writer, n, error, way, kinds, tally):
     strays = saves.strays_of(bench.directory)
     if strays and not bench.strike.what.startswith('unlink'):
         problem = problem or f'left behind: {strays}'
-    tally.add(bool(heard), problem or survive(bench, states, before, swap=writer.which == 0), where)
+    counts.add(bool(heard), problem or survive(bench, states, before, swap=writer.which == 0), where)
     return True
 
 
 def all_of_mount(bench, states):
-    tally = Tally()
+    counts = Counts()
     writer = Writer(bench)
     ways = ['close', 'fsync'] if len(bench.texts) == 1 else ['fsync']
     for n in range(1, ROUNDS):
-        there = [fail_write(writer, n, error, way, ALL if harness.FULL else CHANGE | READ, tally)
+        there = [fail_write(writer, n, error, way, ALL if harness.FULL else CHANGE | READ, counts)
                  for error in errors_of(n)
                  for way in (ways if harness.FULL else ways[n % len(ways):][:1])]
         if not any(there):
             break
     status = writer.mount.umount()
     if status != 0:
-        tally.problems.append(f'umount ends with {status}: {writer.mount.output()}')
+        counts.problems.append(f'umount ends with {status}: {writer.mount.output()}')
     if writer.which == 0:
         bench.edit()
     problem, _ = bench.after_crash(states, ('new',))
     if problem:
-        tally.problems.append(f'in the end: {problem}')
-    harness.result(f'{bench.kind.name}, mount', tally.problems, tally.figures)
+        counts.problems.append(f'in the end: {problem}')
+    harness.result(f'{bench.kind.name}, mount', counts.problems, counts.figures)
 
 
 # ---- a disk that stays full ------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def kept_texts(bench):
     return found
 
 
-def stay_full(bench, states, n, repaired, tally):
+def stay_full(bench, states, n, repaired, counts):
     """From the n-th call on nothing can be written; until the writer heard of it, or until umount returned."""
     bench.fresh()
     harness.shutil.rmtree(os.path.join(bench.work, 'state'), ignore_errors=True)
@@ -261,9 +261,9 @@ def stay_full(bench, states, n, repaired, tally):
         # What is beside the save is part of its directory, but no part of the save.
         problem = still_full(bench, writer, status)
     if problem and not fired:
-        tally.problems.append(f'without a fault {problem}')
+        counts.problems.append(f'without a fault {problem}')
     if fired:
-        tally.add(bool(heard), problem, f'full from call {n} on, {bench.strike.what}')
+        counts.add(bool(heard), problem, f'full from call {n} on, {bench.strike.what}')
     return fired
 
 
@@ -279,11 +279,11 @@ def still_full(bench, writer, status):
 
 def all_of_full(bench, states):
     for repaired, title in ((True, 'full until close'), (False, 'full until umount')):
-        tally = Tally()
+        counts = Counts()
         for n in range(1, ROUNDS):
-            if not stay_full(bench, states, n, repaired, tally):
+            if not stay_full(bench, states, n, repaired, counts):
                 break
-        harness.result(f'{bench.kind.name}, mount, {title}', tally.problems, tally.figures)
+        harness.result(f'{bench.kind.name}, mount, {title}', counts.problems, counts.figures)
 
 
 def main():

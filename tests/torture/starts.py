@@ -16,7 +16,7 @@ SHORT = ('cosmic-gzip', 'godot-folder', 'godot-stream')
 ERRORS = (errno.EMFILE, errno.ENOMEM, errno.EACCES)
 
 
-class Tally:
+class Counts:
     def __init__(self):
         self.problems = []
         self.figures = {'starts': 0, 'served': 0, 'refused': 0, 'died': 0}
@@ -63,7 +63,7 @@ def judge(bench, status, said):
     return ''
 
 
-def strike_start(bench, strike, mode, error, tally):
+def strike_start(bench, strike, mode, error, counts):
     for n in range(1, 10000):
         bench.fresh()
         strike.order(mode, at=n, error=error, kinds=LOOK)
@@ -71,13 +71,13 @@ def strike_start(bench, strike, mode, error, tally):
         fired = strike.fired
         strike.order(OFF)
         where = f'call {n}, {strike.what}'
-        tally.add(status, judge(bench, status, said), where)
+        counts.add(status, judge(bench, status, said), where)
         if not fired:
             if status != 0:
-                tally.problems.append(f'not struck, but it ends with {status}: {said}')
+                counts.problems.append(f'not struck, but it ends with {status}: {said}')
             return
         if n % 10 == 0 and judge(bench, *mount(bench, strike)):
-            tally.problems.append(f'{where}: it cannot be mounted again')
+            counts.problems.append(f'{where}: it cannot be mounted again')
 
 
 def main():
@@ -92,10 +92,10 @@ def main():
             strike = Strike(harness.LIBRARY, place, bench.work)
             for title, mode, error in [('killed', KILL, 0)] + [
                     (errno.errorcode[e], FAIL, e) for e in (ERRORS if harness.FULL else ERRORS[:1])]:
-                tally = Tally()
-                strike_start(bench, strike, mode, error, tally)
+                counts = Counts()
+                strike_start(bench, strike, mode, error, counts)
                 harness.result(f'{kind.name}, {title} where it looks at {os.path.basename(place)}',
-                               tally.problems, tally.figures)
+                               counts.problems, counts.figures)
         shutil.rmtree(bench.work, ignore_errors=True)
     return harness.finish('starts')
 

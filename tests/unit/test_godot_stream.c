@@ -1004,8 +1004,8 @@ START_TEST(info_of_a_large_save_looks_into_the_same_few_chunks)
     ck_assert_ptr_nonnull(line);
     ck_assert_int_eq(sscanf(line, "\nlooked into: %u of %u chunks;", &chunks, &of), 2);
     ck_assert_uint_eq(of, 9000);
-    ck_assert_uint_ge(chunks, TFS_GODOT_TALLY_CHUNKS / 4);
-    ck_assert_uint_le(chunks, TFS_GODOT_TALLY_CHUNKS);
+    ck_assert_uint_ge(chunks, TFS_GODOT_COUNTS_CHUNKS / 4);
+    ck_assert_uint_le(chunks, TFS_GODOT_COUNTS_CHUNKS);
     ck_assert_uint_ge(rows, chunks);
     ck_assert_uint_le(rows, chunks + 1); /* one says the size of blocks */
     struct tfs_buf again = info_of_large(&rows);

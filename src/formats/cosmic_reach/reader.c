@@ -39,14 +39,14 @@ void tfs_cosmic_add_key(struct tfs_buf *out, struct tfs_key key)
     tfs_buf_u32be(out, (uint32_t)key.z);
 }
 
-void tfs_cosmic_tally_add(struct tfs_cosmic_tally *tally, const char *format, ...)
+void tfs_cosmic_fault_add(struct tfs_cosmic_faults *faults, const char *format, ...)
 {
     va_list args;
 
-    if (tally->count++ > 0)
+    if (faults->count++ > 0)
         return;
     va_start(args, format);
-    vsnprintf(tally->text, sizeof(tally->text), format, args);
+    vsnprintf(faults->text, sizeof(faults->text), format, args);
     va_end(args);
 }
 
@@ -87,7 +87,7 @@ int tfs_cosmic_pieces_sort(struct tfs_cosmic_reader *r, size_t data, struct tfs_
     if (r->piece_count > 0)
         first = pieces[0].offset;
     if (first > data)
-        tfs_cosmic_tally_add(&r->gaps, "%soffset %zu: %zu bytes that no table entry points at",
+        tfs_cosmic_fault_add(&r->gaps, "%soffset %zu: %zu bytes that no table entry points at",
                              r->where, data, first - data);
     return 0;
 }
@@ -98,11 +98,11 @@ void tfs_cosmic_piece_end(struct tfs_cosmic_reader *r, const struct tfs_cosmic_p
     size_t found = end - piece->offset;
 
     if (size < 0 || (size_t)size != found)
-        tfs_cosmic_tally_add(&r->sizes,
+        tfs_cosmic_fault_add(&r->sizes,
                              "%soffset %zu: the size field says %d, it is %zu bytes long", r->where,
                              piece->offset, size, found);
     if (end < piece->end)
-        tfs_cosmic_tally_add(&r->gaps, "%soffset %zu: %zu bytes that no table entry points at",
+        tfs_cosmic_fault_add(&r->gaps, "%soffset %zu: %zu bytes that no table entry points at",
                              r->where, end, piece->end - end);
 }
 
@@ -162,7 +162,7 @@ static void look_at_sky(struct tfs_cosmic_reader *r, const struct tfs_chunk *chu
         return;
     uint32_t level = tfs_cosmic_sky_highest(&sky);
     if (level > SKY_LEVEL_MAX)
-        tfs_cosmic_tally_add(&r->bright, "chunk %d_%d_%d: sky light %u is above 15", chunk->key.x,
+        tfs_cosmic_fault_add(&r->bright, "chunk %d_%d_%d: sky light %u is above 15", chunk->key.x,
                              chunk->key.y, chunk->key.z, level);
 }
 

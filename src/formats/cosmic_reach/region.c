@@ -98,15 +98,15 @@ static int read_layout(struct tfs_cosmic_reader *r, uint64_t limit, struct tfs_e
     return tfs_cosmic_columns_read(r, 0, err);
 }
 
-static int note_tally(struct tfs_facts *facts, const struct tfs_cosmic_tally *tally,
-                      enum tfs_note_kind kind, struct tfs_error *err)
+static int note_faults(struct tfs_facts *facts, const struct tfs_cosmic_faults *faults,
+                       enum tfs_note_kind kind, struct tfs_error *err)
 {
-    if (tally->count == 0)
+    if (faults->count == 0)
         return 0;
-    if (tally->count == 1)
-        return tfs_facts_note(facts, err, kind, "%s", tally->text);
-    return tfs_facts_note(facts, err, kind, "%s, and %u more like this", tally->text,
-                          tally->count - 1);
+    if (faults->count == 1)
+        return tfs_facts_note(facts, err, kind, "%s", faults->text);
+    return tfs_facts_note(facts, err, kind, "%s, and %u more like this", faults->text,
+                          faults->count - 1);
 }
 
 static int compare_chunks(const void *a, const void *b)
@@ -121,9 +121,9 @@ static int build_doc(struct tfs_cosmic_reader *r, struct tfs_doc **doc, struct t
     struct tfs_doc *empty = NULL;
     struct tfs_edit edit = {0};
 
-    if (note_tally(r->facts, &r->sizes, TFS_NOTE_READ_ONLY, err) < 0 ||
-        note_tally(r->facts, &r->gaps, TFS_NOTE_READ_ONLY, err) < 0 ||
-        note_tally(r->facts, &r->bright, TFS_NOTE_WARNING, err) < 0 ||
+    if (note_faults(r->facts, &r->sizes, TFS_NOTE_READ_ONLY, err) < 0 ||
+        note_faults(r->facts, &r->gaps, TFS_NOTE_READ_ONLY, err) < 0 ||
+        note_faults(r->facts, &r->bright, TFS_NOTE_WARNING, err) < 0 ||
         tfs_doc_create(r->facts, &empty, err) < 0 || tfs_edit_open(empty, &edit, err) < 0)
         goto out;
     /* In key order: every put goes to the end. */

@@ -29,7 +29,7 @@ struct tfs_cosmic_piece {
 };
 
 /* A sentence about the first of several places with the same fault. */
-struct tfs_cosmic_tally {
+struct tfs_cosmic_faults {
     unsigned count;
     char text[160];
 };
@@ -45,7 +45,7 @@ struct tfs_cosmic_reader {
     struct tfs_chunk *chunks; /* room for every chunk of a region */
     size_t chunk_count;
     uint64_t place; /* of the next piece in the order of the data */
-    struct tfs_cosmic_tally sizes, gaps, bright;
+    struct tfs_cosmic_faults sizes, gaps, bright;
 };
 
 /* Whole chunks of a region out of the bytes; both begin at the count in front of the table. */
@@ -91,7 +91,7 @@ int tfs_cosmic_chunk_add(struct tfs_cosmic_reader *r, struct tfs_key key, uint32
                          size_t start, size_t end, struct tfs_error *damage, struct tfs_error *err);
 
 /* Counts a fault of a piece; the sentence of the first is kept. */
-void tfs_cosmic_tally_add(struct tfs_cosmic_tally *tally, const char *format, ...)
+void tfs_cosmic_fault_add(struct tfs_cosmic_faults *faults, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Size field against what the parse found, and what is left up to the end of the piece. */

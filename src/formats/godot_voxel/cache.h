@@ -1,5 +1,5 @@
 /*
- * The cache of a save: its last views, and a summary of each chunk. For view.c and tally.c only.
+ * The cache of a save: its last views, and a summary of each chunk. For view.c and counts.c only.
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_CACHE_H
 #define TFS_FORMATS_GODOT_VOXEL_CACHE_H
@@ -30,14 +30,14 @@ struct tfs_godot_cache {
     uint64_t used[TFS_GODOT_CACHE_VIEWS]; /* when last asked for */
     uint64_t clock;
 
-    pthread_mutex_t tally_lock;          /* of what follows */
+    pthread_mutex_t counts_lock;         /* of what follows */
     struct tfs_doc *doc;                 /* whose chunks are summed up; NULL: none */
-    uint32_t mask;                       /* which of them: see tally.c */
+    uint32_t mask;                       /* which of them: see counts.c */
     struct tfs_godot_summary *summaries; /* by slot */
     uint32_t summary_count;
 };
 
 /* Forgets the summaries. */
-void tfs_godot_tally_clear(struct tfs_godot_cache *cache);
+void tfs_godot_counts_clear(struct tfs_godot_cache *cache);
 
 #endif

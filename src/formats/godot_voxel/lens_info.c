@@ -32,65 +32,67 @@ static void add_path(struct tfs_buf *out, struct tfs_key key)
 }
 
 /* The version that most blocks have, of equals the newer. */
-static unsigned usual_version(const struct tfs_godot_tally *tally)
+static unsigned usual_version(const struct tfs_godot_counts *counts)
 {
     unsigned usual = TFS_GODOT_VERSION_MAX;
 
     for (unsigned v = TFS_GODOT_VERSION_MAX; v >= TFS_GODOT_VERSION_MIN; v--)
-        if (tally->versions[v] > tally->versions[usual])
+        if (counts->versions[v] > counts->versions[usual])
             usual = v;
     return usual;
 }
 
 /* Blocks of another version than most have are named. */
-static void add_version(struct tfs_buf *out, const struct tfs_godot_tally *tally, unsigned version)
+static void add_version(struct tfs_buf *out, const struct tfs_godot_counts *counts,
+                        unsigned version)
 {
-    const size_t count = tally->versions[version];
-    size_t named = count < TFS_GODOT_TALLY_NAMES ? count : TFS_GODOT_TALLY_NAMES;
+    const size_t count = counts->versions[version];
+    size_t named = count < TFS_GODOT_COUNTS_NAMES ? count : TFS_GODOT_COUNTS_NAMES;
 
     if (count == 0)
         return;
     tfs_buf_printf(out, "block version: %u in %zu chunk%s", version, count, plural(count));
-    for (size_t i = 0; version != usual_version(tally) && i < named; i++) {
+    for (size_t i = 0; version != usual_version(counts) && i < named; i++) {
         tfs_buf_add_text(out, i == 0 ? ": " : ", ");
-        add_path(out, tally->names[version][i]);
+        add_path(out, counts->names[version][i]);
     }
-    if (version != usual_version(tally) && count > named)
+    if (version != usual_version(counts) && count > named)
         tfs_buf_printf(out, ", and %zu more", count - named);
     tfs_buf_add_text(out, "\n");
 }
 
-static void add_blocks(struct tfs_buf *out, const struct tfs_godot_tally *tally, size_t chunks)
+static void add_blocks(struct tfs_buf *out, const struct tfs_godot_counts *counts, size_t chunks)
 {
-    if (tally->looked < chunks)
+    if (counts->looked < chunks)
         tfs_info_line(out, "looked into",
-                      "%zu of %zu chunks; terrainfs check looks into all of them", tally->looked,
+                      "%zu of %zu chunks; terrainfs check looks into all of them", counts->looked,
                       chunks);
-    if (tally->x > 0)
-        tfs_info_line(out, "block size", "%u x %u x %u", tally->x, tally->y, tally->z);
+    if (counts->x > 0)
+        tfs_info_line(out, "block size", "%u x %u x %u", counts->x, counts->y, counts->z);
     for (unsigned v = TFS_GODOT_VERSION_MIN; v <= TFS_GODOT_VERSION_MAX; v++)
-        add_version(out, tally, v);
+        add_version(out, counts, v);
     for (unsigned k = 0; k < TFS_GODOT_KINDS; k++)
-        if (tally->kinds[k] > 0)
+        if (counts->kinds[k] > 0)
             tfs_info_line(out, "block container", "%s in %zu chunk%s",
-                          tfs_godot_kind_name((enum tfs_godot_kind)k), tally->kinds[k],
-                          plural(tally->kinds[k]));
-    if (tally->empty > 0)
-        tfs_info_line(out, "without voxels", "%zu chunk%s", tally->empty, plural(tally->empty));
-    if (tally->instances > 0)
-        tfs_info_line(out, "with instances", "%zu chunk%s", tally->instances,
-                      plural(tally->instances));
+                          tfs_godot_kind_name((enum tfs_godot_kind)k), counts->kinds[k],
+                          plural(counts->kinds[k]));
+    if (counts->empty > 0)
+        tfs_info_line(out, "without voxels", "%zu chunk%s", counts->empty, plural(counts->empty));
+    if (counts->instances > 0)
+        tfs_info_line(out, "with instances", "%zu chunk%s", counts->instances,
+                      plural(counts->instances));
 }
 
-static void add_channel(struct tfs_buf *out, const struct tfs_godot_tally *tally, unsigned channel)
+static void add_channel(struct tfs_buf *out, const struct tfs_godot_counts *counts,
+                        unsigned channel)
 {
-    const size_t *chunks = tally->depths[channel];
+    const size_t *chunks = counts->depths[channel];
 
     tfs_buf_printf(out, "%s:", tfs_godot_channel_names[channel]);
     for (unsigned d = 0; d <= TFS_GODOT_DEPTH_MAX; d++)
         if (chunks[d] > 0)
             tfs_buf_printf(out, " %u bits in %zu chunk%s,", 8U << d, chunks[d], plural(chunks[d]));
-    tfs_buf_printf(out, " rows in %zu\n", tally->dense[channel]);
+    tfs_buf_printf(out, " rows in %zu\n", counts->dense[channel]);
 }
 
 /* ---- what distances mean --------------------------------------------------------------------- */
@@ -107,15 +109,15 @@ static const char *const unsigned_scale[] = {
     "version 2, 16 bits: (value - 32767) / 32767 * 500 voxels, below 32767 is inside matter",
 };
 
-static void add_scale(struct tfs_buf *out, const struct tfs_godot_tally *tally)
+static void add_scale(struct tfs_buf *out, const struct tfs_godot_counts *counts)
 {
-    const size_t *depths = tally->depths[TFS_GODOT_SDF];
-    bool newer = tally->versions[2] < tally->blocks;
+    const size_t *depths = counts->depths[TFS_GODOT_SDF];
+    bool newer = counts->versions[2] < counts->blocks;
 
     for (unsigned d = 0; d <= TFS_GODOT_DEPTH_MAX; d++) {
         if (depths[d] > 0 && (newer || d >= 2))
             tfs_info_line(out, "sdf scale", "%s", signed_scale[d]);
-        if (depths[d] > 0 && tally->versions[2] > 0 && d < 2)
+        if (depths[d] > 0 && counts->versions[2] > 0 && d < 2)
             tfs_info_line(out, "sdf scale", "%s", unsigned_scale[d]);
     }
 }
@@ -135,21 +137,21 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     const struct tfs_godot_rules *rules = tfs_godot_rules(doc);
-    struct tfs_godot_tally tally;
+    struct tfs_godot_counts counts;
     struct tfs_buf damaged = {0};
 
     (void)at;
-    if (tfs_godot_tally_take(save, doc, &tally, add_damage, &damaged, err) < 0)
+    if (tfs_godot_counts_make(save, doc, &counts, add_damage, &damaged, err) < 0)
         goto out;
     tfs_info_begin(out, save, doc);
     tfs_picture_info(out, &tfs_godot_pictures, doc);
     add_levels(out, doc);
     if (rules->describe != NULL)
         rules->describe(doc, out);
-    add_blocks(out, &tally, doc->count);
-    for (unsigned i = 0; i < TFS_GODOT_CHANNELS && tally.blocks > 0; i++)
-        add_channel(out, &tally, i);
-    add_scale(out, &tally);
+    add_blocks(out, &counts, doc->count);
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS && counts.blocks > 0; i++)
+        add_channel(out, &counts, i);
+    add_scale(out, &counts);
     tfs_buf_add_span(out, tfs_buf_span(&damaged));
     out->failed = out->failed || damaged.failed;
     tfs_info_end(out, save, doc);

@@ -32,7 +32,7 @@ void tfs_godot_block_blank(struct tfs_buf *out, unsigned version, const uint32_t
 static int new_version(struct tfs_save *save, const struct tfs_doc *base, unsigned *version,
                        struct tfs_error *err)
 {
-    if (tfs_godot_tally_version(save, base, version, err) < 0)
+    if (tfs_godot_newest_version(save, base, version, err) < 0)
         return err->code;
     if (*version == 0)
         *version = TFS_GODOT_VERSION_MAX;

@@ -209,7 +209,7 @@ int tfs_godot_cache_create(struct tfs_save *save, struct tfs_error *err)
     if (cache == NULL)
         return tfs_fail_memory(err);
     pthread_mutex_init(&cache->lock, NULL);
-    pthread_mutex_init(&cache->tally_lock, NULL);
+    pthread_mutex_init(&cache->counts_lock, NULL);
     save->cache = cache;
     return 0;
 }
@@ -222,7 +222,7 @@ void tfs_godot_cache_clear(struct tfs_save *save)
     for (unsigned i = 0; i < TFS_GODOT_CACHE_VIEWS; i++)
         cache_drop(cache, i);
     pthread_mutex_unlock(&cache->lock);
-    tfs_godot_tally_clear(cache);
+    tfs_godot_counts_clear(cache);
 }
 
 void tfs_godot_cache_free(struct tfs_save *save)
@@ -233,7 +233,7 @@ void tfs_godot_cache_free(struct tfs_save *save)
         return;
     tfs_godot_cache_clear(save);
     pthread_mutex_destroy(&cache->lock);
-    pthread_mutex_destroy(&cache->tally_lock);
+    pthread_mutex_destroy(&cache->counts_lock);
     free(cache);
     save->cache = NULL;
 }

@@ -38,19 +38,19 @@ void tfs_godot_cache_free(struct tfs_save *save);
 
 /* ---- counts over all chunks ------------------------------------------------------------------ */
 
-#define TFS_GODOT_TALLY_NAMES 16
+#define TFS_GODOT_COUNTS_NAMES 16
 
 /* Of a save with more chunks than this, some are looked into. Which ones is decided by their
  * coordinates, so the same save always gives the same counts, and one chunk more or less changes
  * few of them. */
-#define TFS_GODOT_TALLY_CHUNKS 4096
+#define TFS_GODOT_COUNTS_CHUNKS 4096
 
-struct tfs_godot_tally {
+struct tfs_godot_counts {
     size_t looked; /* chunks that the counts are of */
     size_t blocks, empty, damaged, instances;
     size_t versions[TFS_GODOT_VERSION_MAX + 1];
     /* The first chunks of each version. */
-    struct tfs_key names[TFS_GODOT_VERSION_MAX + 1][TFS_GODOT_TALLY_NAMES];
+    struct tfs_key names[TFS_GODOT_VERSION_MAX + 1][TFS_GODOT_COUNTS_NAMES];
     size_t kinds[TFS_GODOT_KINDS];
     size_t depths[TFS_GODOT_CHANNELS][TFS_GODOT_DEPTH_MAX + 1]; /* blocks with that depth */
     size_t dense[TFS_GODOT_CHANNELS];                           /* blocks with mode NONE */
@@ -61,12 +61,12 @@ struct tfs_godot_tally {
  * and later those of them that changed since. `damage` (may be NULL) is called for each that does
  * not decode. */
 typedef void (*tfs_godot_damage_fn)(void *arg, const struct tfs_chunk *chunk, const char *why);
-int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
-                         struct tfs_godot_tally *tally, tfs_godot_damage_fn damage, void *arg,
-                         struct tfs_error *err);
+int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
+                          struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg,
+                          struct tfs_error *err);
 /* The highest block version among the chunks that are looked into; 0: they have no blocks. Looks no
  * further than to the first block of the newest version. */
-int tfs_godot_tally_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,
-                            struct tfs_error *err);
+int tfs_godot_newest_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,
+                             struct tfs_error *err);
 
 #endif

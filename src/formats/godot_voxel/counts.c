@@ -9,15 +9,15 @@
 
 #include "formats/godot_voxel/cache.h"
 
-void tfs_godot_tally_clear(struct tfs_godot_cache *cache)
+void tfs_godot_counts_clear(struct tfs_godot_cache *cache)
 {
-    pthread_mutex_lock(&cache->tally_lock);
+    pthread_mutex_lock(&cache->counts_lock);
     tfs_doc_unref(cache->doc);
     cache->doc = NULL;
     free(cache->summaries);
     cache->summaries = NULL;
     cache->summary_count = 0;
-    pthread_mutex_unlock(&cache->tally_lock);
+    pthread_mutex_unlock(&cache->counts_lock);
 }
 
 /* ---- which chunks ---------------------------------------------------------------------------- */
@@ -27,7 +27,7 @@ static uint32_t mask_of(const struct tfs_doc *doc)
 {
     uint32_t mask = 0;
 
-    while (doc->count / (mask + UINT64_C(1)) > TFS_GODOT_TALLY_CHUNKS)
+    while (doc->count / (mask + UINT64_C(1)) > TFS_GODOT_COUNTS_CHUNKS)
         mask = mask << 1 | 1;
     return mask;
 }
@@ -131,42 +131,42 @@ static int update(struct updating *u)
 }
 
 static void count_summary(const struct tfs_godot_summary *summary, struct tfs_key key,
-                          struct tfs_godot_tally *tally)
+                          struct tfs_godot_counts *counts)
 {
-    tally->looked++;
-    tally->instances += (summary->flags & TFS_GODOT_SUMMARY_EXTRA) != 0;
-    tally->damaged += (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0;
+    counts->looked++;
+    counts->instances += (summary->flags & TFS_GODOT_SUMMARY_EXTRA) != 0;
+    counts->damaged += (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0;
     if (summary->version == 0) {
-        tally->empty += (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) == 0;
+        counts->empty += (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) == 0;
         return;
     }
-    tally->blocks++;
-    size_t before = tally->versions[summary->version]++;
-    if (before < TFS_GODOT_TALLY_NAMES)
-        tally->names[summary->version][before] = key;
-    tally->kinds[summary->kind]++;
+    counts->blocks++;
+    size_t before = counts->versions[summary->version]++;
+    if (before < TFS_GODOT_COUNTS_NAMES)
+        counts->names[summary->version][before] = key;
+    counts->kinds[summary->kind]++;
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
-        tally->depths[i][summary->depths >> 2 * i & 3]++;
-        tally->dense[i] += summary->dense >> i & 1;
+        counts->depths[i][summary->depths >> 2 * i & 3]++;
+        counts->dense[i] += summary->dense >> i & 1;
     }
 }
 
 /* Says why a chunk is damaged, and what size a block has: what summaries do not hold. */
 static int look_closer(struct updating *u, const struct tfs_chunk *chunk,
-                       struct tfs_godot_tally *tally, tfs_godot_damage_fn damage, void *arg)
+                       struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg)
 {
     const struct tfs_godot_summary *summary = &u->cache->summaries[chunk->slot];
     bool damaged = (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0 && damage != NULL;
     struct tfs_godot_view *view;
 
-    if (!damaged && (tally->x > 0 || summary->version == 0))
+    if (!damaged && (counts->x > 0 || summary->version == 0))
         return 0;
     if (tfs_godot_view_make(u->save, u->doc, chunk, &view, u->err) < 0)
         return u->err->code;
     if (view->readable) {
-        tally->x = view->block.x;
-        tally->y = view->block.y;
-        tally->z = view->block.z;
+        counts->x = view->block.x;
+        counts->y = view->block.y;
+        counts->z = view->block.z;
     }
     if (damaged && view->damage != NULL)
         damage(arg, chunk, view->damage);
@@ -174,15 +174,15 @@ static int look_closer(struct updating *u, const struct tfs_chunk *chunk,
     return 0;
 }
 
-int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
-                         struct tfs_godot_tally *tally, tfs_godot_damage_fn damage, void *arg,
-                         struct tfs_error *err)
+int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
+                          struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg,
+                          struct tfs_error *err)
 {
     struct tfs_godot_cache *cache = save->cache;
     struct updating u = {save, doc, cache, err};
 
-    *tally = (struct tfs_godot_tally){0};
-    pthread_mutex_lock(&cache->tally_lock);
+    *counts = (struct tfs_godot_counts){0};
+    pthread_mutex_lock(&cache->counts_lock);
     int result = update(&u);
     for (size_t i = 0; i < doc->count && result == 0; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
@@ -194,28 +194,28 @@ int tfs_godot_tally_take(struct tfs_save *save, const struct tfs_doc *doc,
             result = update_chunk(&u, chunk);
         if (result < 0)
             break;
-        count_summary(summary, chunk->key, tally);
-        result = look_closer(&u, chunk, tally, damage, arg);
+        count_summary(summary, chunk->key, counts);
+        result = look_closer(&u, chunk, counts, damage, arg);
     }
-    pthread_mutex_unlock(&cache->tally_lock);
+    pthread_mutex_unlock(&cache->counts_lock);
     return result;
 }
 
-int tfs_godot_tally_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,
-                            struct tfs_error *err)
+int tfs_godot_newest_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,
+                             struct tfs_error *err)
 {
     struct tfs_godot_cache *cache = save->cache;
     struct updating u = {save, doc, cache, err};
     unsigned highest = 0;
 
-    pthread_mutex_lock(&cache->tally_lock);
+    pthread_mutex_lock(&cache->counts_lock);
     int result = update(&u);
     for (size_t i = 0; i < doc->count && result == 0 && highest < TFS_GODOT_VERSION_MAX; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         if (is_looked_into(chunk, cache->mask) && cache->summaries[chunk->slot].version > highest)
             highest = cache->summaries[chunk->slot].version;
     }
-    pthread_mutex_unlock(&cache->tally_lock);
+    pthread_mutex_unlock(&cache->counts_lock);
     if (result == 0)
         *version = highest;
     return result;
