@@ -233,9 +233,10 @@ static int read_saved(struct tfs_session *s, const struct reading *r, struct tfs
                       const struct tfs_node *node)
 {
     struct tfs_handle *handle = r->handle;
-    uint64_t stamp = tfs_views_stamp(&s->views, tfs_node_id(node));
-    bool broken = tfs_store_broken(tfs_ops_branch(s, node)->store) != 0;
-    if (handle != NULL && handle->blob != NULL && handle->stamp == stamp && !broken) {
+    uint64_t stamp;
+    if (handle != NULL && handle->blob != NULL &&
+        handle->stamp == tfs_views_stamp(&s->views, tfs_node_id(node)) &&
+        tfs_store_broken(tfs_ops_branch(s, node)->store) == 0) {
         *r->hold = tfs_blob_ref(handle->blob);
         return 0;
     }

@@ -194,8 +194,7 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
         *blob = tfs_blob_ref(need->blob);
         return 0;
     }
-    *stamp = tfs_views_stamp(&s->views, id);
-    *blob = tfs_views_find(&s->views, id, *stamp);
+    *blob = tfs_views_find(&s->views, id, stamp);
     if (*blob != NULL)
         return 0;
     need->view = (struct tfs_view){branch->save, tfs_doc_ref(doc_of(branch)), *node, id, *stamp};
@@ -312,11 +311,9 @@ static int find_size(struct tfs_session *s, struct tfs_need *need, const struct 
                      uint64_t *size)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
-    uint64_t id = tfs_node_id(node);
     if (tfs_store_broken(branch->store) != 0)
         return -EIO;
-    struct tfs_view view = {branch->save, doc_of(branch), *node, id,
-                            tfs_views_stamp(&s->views, id)};
+    struct tfs_view view = {branch->save, doc_of(branch), *node, tfs_node_id(node), 0};
     int result = tfs_views_size(&s->views, &view, size);
     if (result != -EAGAIN || need == NULL)
         return result;
@@ -348,13 +345,14 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
         return result;
     fill_mode(s, node, &attr->st);
     attr->st.st_ino = id;
-    tfs_views_times(&s->views, id, &times);
+    if (result == 0)
+        tfs_views_tell(&s->views, id, &times);
+    else
+        tfs_views_times(&s->views, id, &times);
     attr->st.st_atim = times.atime;
     attr->st.st_mtim = times.mtime;
     attr->st.st_ctim = times.ctime;
     fill_size(&attr->st, size);
-    if (result == 0)
-        tfs_views_tell(&s->views, id);
     attr->id = tfs_inode_id(&s->inodes, node);
     return result == 0 && attr->id == 0 ? -ENOMEM : result;
 }

@@ -201,12 +201,13 @@ int tfs_views_set_times(struct tfs_views *views, uint64_t id, const struct times
     return change != NULL ? 0 : -ENOMEM;
 }
 
-void tfs_views_tell(struct tfs_views *views, uint64_t id)
+void tfs_views_tell(struct tfs_views *views, uint64_t id, struct tfs_times *times)
 {
     pthread_mutex_lock(&views->lock);
     struct change *change = known_change(views, id);
     if (change != NULL)
         change->told_stamp = change->stamp;
+    *times = change != NULL ? change->times : base_times(views, id);
     pthread_mutex_unlock(&views->lock);
 }
 
@@ -253,9 +254,10 @@ static void remember(struct tfs_views *views, const struct tfs_view *view, uint6
     pthread_mutex_unlock(&views->lock);
 }
 
-int tfs_views_size(struct tfs_views *views, const struct tfs_view *view, uint64_t *size)
+int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *size)
 {
     pthread_mutex_lock(&views->lock);
+    view->stamp = stamp_of(views, view->id);
     const struct tfs_size *place = size_place(views, view);
     bool known = place->id == view->id && place->stamp == view->stamp;
     if (known)
@@ -280,10 +282,11 @@ int tfs_views_size(struct tfs_views *views, const struct tfs_view *view, uint64_
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t stamp)
+struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t *stamp)
 {
     pthread_mutex_lock(&views->lock);
-    struct tfs_blob *blob = tfs_cache_find(&views->cache, id, stamp);
+    *stamp = stamp_of(views, id);
+    struct tfs_blob *blob = tfs_cache_find(&views->cache, id, *stamp);
     pthread_mutex_unlock(&views->lock);
     return blob;
 }

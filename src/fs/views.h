@@ -62,13 +62,13 @@ void tfs_views_restamp_all(struct tfs_views *views);
 /* Now; two calls never give the same time: git and rsync tell versions apart by it. */
 struct timespec tfs_views_now(struct tfs_views *views);
 void tfs_views_times(struct tfs_views *views, uint64_t id, struct tfs_times *times);
+/* The same, for one to whom the size of now is given out. */
+void tfs_views_tell(struct tfs_views *views, uint64_t id, struct tfs_times *times);
 /* NULL: stays. ctime is now. 0 or -ENOMEM. */
 int tfs_views_set_times(struct tfs_views *views, uint64_t id, const struct timespec *atime,
                         const struct timespec *mtime);
 
-/* The size that belongs to the stamp of now was given out. */
-void tfs_views_tell(struct tfs_views *views, uint64_t id);
-/* Was it, or did nothing change? */
+/* Was the size that belongs to the stamp of now given out, or did nothing change? */
 bool tfs_views_is_told(struct tfs_views *views, uint64_t id);
 /* The file is opened: is what was read of it at the last opening still true? */
 bool tfs_views_opened(struct tfs_views *views, uint64_t id);
@@ -84,10 +84,11 @@ struct tfs_view {
     uint64_t stamp; /* from before the snapshot, so that it is never newer */
 };
 
-/* Without rendering: 0, -EAGAIN when it takes that, -ESTALE when the file is not there. */
-int tfs_views_size(struct tfs_views *views, const struct tfs_view *view, uint64_t *size);
-/* Rendered bytes of this stamp: a reference, or NULL. */
-struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t stamp);
+/* Without rendering: 0, -EAGAIN when it takes that, -ESTALE when the file is not there. Sets
+ * view->stamp. */
+int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *size);
+/* Rendered bytes as of now: a reference, or NULL; and the stamp of now. */
+struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t *stamp);
 /* Renders, and remembers bytes and size if the stamp is still the same. */
 int tfs_views_render(struct tfs_views *views, const struct tfs_view *view, struct tfs_blob **blob,
                      struct tfs_error *err);
