@@ -112,10 +112,10 @@ static int64_t picture_size(struct tfs_save *save, const struct tfs_doc *doc, st
     return (int64_t)tfs_png_size(&shape);
 }
 
-/* ---- taking ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* A picture that was written, and the layers as they are, both north up. */
-struct taking {
+struct picture_edit {
     struct tfs_edit *edit;
     const struct tfs_doc *doc;
     uint32_t side;
@@ -124,7 +124,7 @@ struct taking {
     struct tfs_error *err;
 };
 
-static int fail_pixel(struct taking *t, size_t i, const char *what)
+static int fail_pixel(struct picture_edit *t, size_t i, const char *what)
 {
     return tfs_fail(t->err, -EBADMSG, "pixel %zu,%zu %s", i % t->side, i / t->side, what);
 }
@@ -142,21 +142,22 @@ static int read_plane(const struct tfs_doc *doc, const struct tfs_beamng_plane *
 }
 
 /* Reads the picture and, for those that change layers, the layers. */
-static int taking_init(struct taking *t, struct tfs_edit *edit, struct tfs_at at,
-                       struct tfs_span png, struct tfs_error *err)
+static int picture_edit_init(struct picture_edit *t, struct tfs_edit *edit, struct tfs_at at,
+                             struct tfs_span png, struct tfs_error *err)
 {
     const struct picture picture = picture_of(tfs_edit_doc(edit), at);
     struct tfs_png_shape shape = shape_of(tfs_edit_doc(edit), &picture);
 
-    *t = (struct taking){.edit = edit, .doc = tfs_edit_doc(edit), .side = shape.width, .err = err};
+    *t = (struct picture_edit){
+        .edit = edit, .doc = tfs_edit_doc(edit), .side = shape.width, .err = err};
     int result = tfs_png_read(png, &shape, &t->samples, &t->depth, err);
     if (result == 0 && picture.plane == &tfs_beamng_layers)
         result = read_plane(t->doc, &tfs_beamng_layers, &t->layers, err);
     return result;
 }
 
-/* Stores what came out of it, if all went well. */
-static int taking_finish(struct taking *t, int result)
+/* Ends the edit: checks the layout, if `result` is 0, and frees the samples. */
+static int picture_edit_finish(struct picture_edit *t, int result)
 {
     if (result == 0)
         result = tfs_beamng_terrain_check_layout(t->edit, t->err);
@@ -169,7 +170,7 @@ static int taking_finish(struct taking *t, int result)
 
 /* 8 bits stand for 16 only where that loses nothing: where all heights are multiples of 257, which
  * have two equal bytes. */
-static int check_depth(struct taking *t)
+static int check_depth(struct picture_edit *t)
 {
     struct tfs_buf heights = {0};
     size_t i = 0;
@@ -194,8 +195,8 @@ static int check_depth(struct taking *t)
 static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                          struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct taking t;
-    int result = taking_init(&t, edit, at, text, err);
+    struct picture_edit t;
+    int result = picture_edit_init(&t, edit, at, text, err);
 
     (void)save;
     (void)put;
@@ -205,7 +206,7 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
         swap_bytes(t.samples.data, t.samples.size);
         result = tfs_beamng_terrain_put(edit, &tfs_beamng_heights, t.samples.data, err);
     }
-    return taking_finish(&t, result);
+    return picture_edit_finish(&t, result);
 }
 
 const struct tfs_lens tfs_beamng_heightmap_lens = {
@@ -213,7 +214,7 @@ const struct tfs_lens tfs_beamng_heightmap_lens = {
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-static int check_layers(struct taking *t)
+static int check_layers(struct picture_edit *t)
 {
     uint32_t materials = tfs_beamng_name_count(t->doc);
     char what[80];
@@ -231,8 +232,8 @@ static int check_layers(struct taking *t)
 static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct taking t;
-    int result = taking_init(&t, edit, at, text, err);
+    struct picture_edit t;
+    int result = picture_edit_init(&t, edit, at, text, err);
 
     (void)save;
     (void)put;
@@ -240,7 +241,7 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
         result = check_layers(&t);
     if (result == 0)
         result = tfs_beamng_layers_put(edit, t.samples.data, err);
-    return taking_finish(&t, result);
+    return picture_edit_finish(&t, result);
 }
 
 const struct tfs_lens tfs_beamng_layers_picture_lens = {
@@ -249,7 +250,7 @@ const struct tfs_lens tfs_beamng_layers_picture_lens = {
 /* ---- masks and holes ------------------------------------------------------------------------- */
 
 /* White becomes the mask's layer, and what was its layer and is black now becomes layer 0. */
-static int paint(struct taking *t, uint8_t layer)
+static int paint(struct picture_edit *t, uint8_t layer)
 {
     for (size_t i = 0; i < t->samples.size; i++) {
         bool white = t->samples.data[i] >= BRUSH;
@@ -267,8 +268,8 @@ static int paint(struct taking *t, uint8_t layer)
 static int mask_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct taking t;
-    int result = taking_init(&t, edit, at, text, err);
+    struct picture_edit t;
+    int result = picture_edit_init(&t, edit, at, text, err);
 
     (void)save;
     (void)put;
@@ -276,7 +277,7 @@ static int mask_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
         result = paint(&t, picture_of(t.doc, at).layer);
     if (result == 0)
         result = tfs_beamng_layers_put(edit, t.layers.data, err);
-    return taking_finish(&t, result);
+    return picture_edit_finish(&t, result);
 }
 
 const struct tfs_lens tfs_beamng_mask_lens = {
@@ -289,14 +290,14 @@ const struct tfs_lens tfs_beamng_holes_lens = {
 static int extra_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct taking t;
-    int result = taking_init(&t, edit, at, text, err);
+    struct picture_edit t;
+    int result = picture_edit_init(&t, edit, at, text, err);
 
     (void)save;
     (void)put;
     if (result == 0)
         result = tfs_beamng_terrain_put(edit, picture_of(t.doc, at).plane, t.samples.data, err);
-    return taking_finish(&t, result);
+    return picture_edit_finish(&t, result);
 }
 
 const struct tfs_lens tfs_beamng_extra_lens = {

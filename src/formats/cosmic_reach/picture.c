@@ -27,8 +27,8 @@ struct look {
     uint32_t colour;
 };
 
-/* Columns under construction, from the highest layer down. */
-struct descent {
+/* Columns as far as the layers were read, from the highest down. */
+struct scan {
     struct look *looks;
     uint32_t count;
     struct tfs_column *columns;
@@ -36,23 +36,22 @@ struct descent {
     unsigned left; /* columns that are not done */
 };
 
-static int open_looks(const struct tfs_cosmic_blocks *blocks, struct descent *d,
-                      struct tfs_error *err)
+static int open_looks(const struct tfs_cosmic_blocks *blocks, struct scan *s, struct tfs_error *err)
 {
     struct tfs_cursor c = tfs_cursor_init(blocks->palette);
 
-    d->count = blocks->count;
-    d->looks = calloc(d->count, sizeof(*d->looks));
-    if (d->looks == NULL)
+    s->count = blocks->count;
+    s->looks = calloc(s->count, sizeof(*s->looks));
+    if (s->looks == NULL)
         return tfs_fail_memory(err);
-    for (uint32_t i = 0; i < d->count; i++)
-        d->looks[i].name = tfs_cosmic_name_take(&c);
+    for (uint32_t i = 0; i < s->count; i++)
+        s->looks[i].name = tfs_cosmic_name_take(&c);
     return 0;
 }
 
-static const struct look *look_at(struct descent *d, uint32_t id)
+static const struct look *look_at(struct scan *s, uint32_t id)
 {
-    struct look *look = &d->looks[id];
+    struct look *look = &s->looks[id];
     bool water = false;
 
     if (look->kind == LOOK_UNKNOWN) {
@@ -62,10 +61,10 @@ static const struct look *look_at(struct descent *d, uint32_t id)
     return look;
 }
 
-/* The next voxel of a column on the way down. */
-static void descend(struct descent *d, unsigned at, unsigned y, const struct look *look)
+/* Adds the next voxel of a column, from above. */
+static void scan_voxel(struct scan *s, unsigned at, unsigned y, const struct look *look)
 {
-    struct tfs_column *column = &d->columns[at];
+    struct tfs_column *column = &s->columns[at];
 
     if (look->kind == LOOK_AIR && column->top == 0)
         return;
@@ -77,22 +76,22 @@ static void descend(struct descent *d, unsigned at, unsigned y, const struct loo
         column->bed = look->colour;
     }
     column->water = (uint16_t)(column->water + (look->kind == LOOK_WATER));
-    d->done[at] = look->kind != LOOK_WATER;
-    d->left -= d->done[at];
+    s->done[at] = look->kind != LOOK_WATER;
+    s->left -= s->done[at];
 }
 
-static int descend_layer(struct descent *d, const struct tfs_cosmic_layers *layers, unsigned y,
-                         struct tfs_error *err)
+static int scan_layer(struct scan *s, const struct tfs_cosmic_layers *layers, unsigned y,
+                      struct tfs_error *err)
 {
     uint32_t ids[TFS_COSMIC_LAYER_VALUES];
 
     layers->decode(layers->types[y], layers->bytes[y].data, ids);
     for (unsigned i = 0; i < TFS_COSMIC_LAYER_VALUES; i++) {
-        if (d->done[i])
+        if (s->done[i])
             continue;
-        if (ids[i] >= d->count)
+        if (ids[i] >= s->count)
             return tfs_fail(err, -EBADMSG, "layer %u has a palette index out of range", y);
-        descend(d, i, y, look_at(d, ids[i]));
+        scan_voxel(s, i, y, look_at(s, ids[i]));
     }
     return 0;
 }
@@ -101,31 +100,31 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
                    struct tfs_column *columns_out, struct tfs_error *err)
 {
     struct tfs_cosmic_blocks blocks;
-    struct descent d = {.columns = columns_out, .left = TFS_COSMIC_LAYER_VALUES};
+    struct scan s = {.columns = columns_out, .left = TFS_COSMIC_LAYER_VALUES};
 
     (void)save;
     (void)doc;
     /* Block data is the body's first section. */
     if (tfs_cosmic_blocks_view(tfs_blob_span(chunk->blob), &blocks, err) < 0 ||
-        open_looks(&blocks, &d, err) < 0)
+        open_looks(&blocks, &s, err) < 0)
         return err->code;
-    bool air = blocks.single && look_at(&d, 0)->kind == LOOK_AIR;
-    for (unsigned y = TFS_COSMIC_LAYERS; y-- > 0 && d.left > 0 && !air && err->code == 0;)
-        descend_layer(&d, &blocks.layers, y, err);
-    free(d.looks);
+    bool air = blocks.single && look_at(&s, 0)->kind == LOOK_AIR;
+    for (unsigned y = TFS_COSMIC_LAYERS; y-- > 0 && s.left > 0 && !air && err->code == 0;)
+        scan_layer(&s, &blocks.layers, y, err);
+    free(s.looks);
     return err->code;
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void carving_close(void *chunk)
+static void change_close(void *chunk)
 {
     tfs_cosmic_change_close(chunk);
     free(chunk);
 }
 
-static int carving_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                        void **chunk, struct tfs_error *err)
+static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       void **chunk, struct tfs_error *err)
 {
     struct tfs_cosmic_change *c = malloc(sizeof(*c));
 
@@ -133,14 +132,14 @@ static int carving_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     if (c == NULL)
         return tfs_fail_memory(err);
     if (tfs_cosmic_change_open(c, doc, key, err) < 0)
-        carving_close(c);
+        change_close(c);
     else
         *chunk = c;
     return err->code;
 }
 
-static int carving_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
-                         struct tfs_error *err)
+static int change_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
+                        struct tfs_error *err)
 {
     (void)save;
     return tfs_cosmic_change_store(edit, chunk, err);
@@ -151,8 +150,8 @@ static size_t index_of(struct tfs_stretch at, uint32_t y)
     return ((size_t)y * TFS_COSMIC_SIDE + at.z) * TFS_COSMIC_SIDE + at.x;
 }
 
-static int carving_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
-                        struct tfs_error *err)
+static int change_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
+                       struct tfs_error *err)
 {
     const struct tfs_cosmic_change *c = chunk;
 
@@ -160,8 +159,8 @@ static int carving_take(const void *chunk, struct tfs_stretch at, struct tfs_buf
     return tfs_buf_check(voxel, err);
 }
 
-static int carving_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
-                        struct tfs_error *err)
+static int change_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
+                       struct tfs_error *err)
 {
     uint32_t number;
 
@@ -172,7 +171,7 @@ static int carving_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxe
     return 0;
 }
 
-static int carving_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err)
+static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err)
 {
     for (uint32_t y = at.from; y < at.to; y++)
         if (tfs_cosmic_change_clear(chunk, index_of(at, y), err) < 0)
@@ -183,12 +182,12 @@ static int carving_clear(void *chunk, struct tfs_stretch at, struct tfs_error *e
 const struct tfs_voxels tfs_cosmic_pictures = {
     .size = size,
     .columns = columns,
-    .open = carving_open,
-    .close = carving_close,
-    .store = carving_store,
-    .take = carving_take,
-    .fill = carving_fill,
-    .clear = carving_clear,
+    .open = change_open,
+    .close = change_close,
+    .store = change_store,
+    .take = change_take,
+    .fill = change_fill,
+    .clear = change_clear,
 };
 
 uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc)

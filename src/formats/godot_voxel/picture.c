@@ -63,18 +63,18 @@ static bool is_matter(struct matter m, uint64_t bits)
 
 /* ---- from above ------------------------------------------------------------------------------ */
 
-/* A channel that is looked at. Eight stored bytes of values that are no matter have no bit of
- * `mask` set, once they are xored with `flipped`: so air, which most of a column is, is told apart
- * eight bytes at a time. */
-struct sight {
+/* A channel in which the highest matter is searched. Eight stored bytes of values that are no
+ * matter have no bit of `mask` set, once they are xored with `flipped`: so air, which most of a
+ * column is, is told apart eight bytes at a time. */
+struct scan {
     const struct tfs_godot_values *values;
     struct matter m;
     uint64_t flipped, mask;
 };
 
-static struct sight sight_of(const struct tfs_godot_block *block, unsigned channel)
+static struct scan scan_of(const struct tfs_godot_block *block, unsigned channel)
 {
-    struct sight s = {
+    struct scan s = {
         .values = &block->channels[channel], .m = matter_of(block, channel), .mask = UINT64_MAX};
     unsigned depth = s.values->depth;
     uint8_t signs[sizeof(s.mask)] = {0};
@@ -89,7 +89,7 @@ static struct sight sight_of(const struct tfs_godot_block *block, unsigned chann
 }
 
 /* False: none of these eight bytes is of matter. */
-static bool may_be_matter(const struct sight *s, const uint8_t *bytes)
+static bool may_be_matter(const struct scan *s, const uint8_t *bytes)
 {
     uint64_t word;
 
@@ -98,7 +98,7 @@ static bool may_be_matter(const struct sight *s, const uint8_t *bytes)
 }
 
 /* False: no voxel is matter by this channel. */
-static bool may_hold_matter(const struct sight *s)
+static bool may_hold_matter(const struct scan *s)
 {
     const struct tfs_span bytes = s->values->bytes;
     uint64_t rest = s->flipped;
@@ -134,7 +134,7 @@ static uint32_t top_wide(const uint8_t *column, uint32_t y, unsigned depth, stru
     return y;
 }
 
-static uint32_t top_of(const struct sight *s, size_t column, uint32_t y)
+static uint32_t top_of(const struct scan *s, size_t column, uint32_t y)
 {
     const struct tfs_godot_values *values = s->values;
     const uint8_t *at = values->bytes.data + ((column * y) << values->depth);
@@ -156,17 +156,17 @@ static void look_down(const struct tfs_godot_paints *paints, struct tfs_column *
 {
     const struct tfs_godot_block *block = paints->block;
     const size_t count = (size_t)block->x * block->z;
-    struct sight sights[SOLID];
+    struct scan scans[SOLID];
     unsigned channels = 0;
 
     for (unsigned c = 0; c < SOLID; c++) {
-        sights[channels] = sight_of(block, solid[c]);
-        channels += may_hold_matter(&sights[channels]);
+        scans[channels] = scan_of(block, solid[c]);
+        channels += may_hold_matter(&scans[channels]);
     }
     for (size_t i = 0; i < count && channels > 0; i++) {
         uint32_t top = 0;
         for (unsigned c = 0; c < channels && top < block->y; c++) {
-            uint32_t found = top_of(&sights[c], i, block->y);
+            uint32_t found = top_of(&scans[c], i, block->y);
             top = found > top ? found : top;
         }
         if (top > 0)
@@ -222,8 +222,8 @@ static uint64_t voxel_value(struct tfs_span voxel, unsigned channel)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* A chunk that changes. */
-struct carving {
+/* A chunk that is being changed. */
+struct change {
     struct tfs_godot_view *view;
     bool there;                   /* it has a block; else the first voxel says which it will be */
     struct tfs_godot_block block; /* its spans are the view's, or lie in what follows */
@@ -233,9 +233,9 @@ struct carving {
     const struct tfs_godot_rules *rules;
 };
 
-static void carving_close(void *chunk)
+static void change_close(void *chunk)
 {
-    struct carving *c = chunk;
+    struct change *c = chunk;
 
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
         tfs_buf_release(&c->own[i]);
@@ -244,8 +244,8 @@ static void carving_close(void *chunk)
     free(c);
 }
 
-static int carving_init(struct carving *c, struct tfs_save *save, const struct tfs_doc *doc,
-                        struct tfs_key key, struct tfs_error *err)
+static int change_init(struct change *c, struct tfs_save *save, const struct tfs_doc *doc,
+                       struct tfs_key key, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
 
@@ -263,15 +263,15 @@ static int carving_init(struct carving *c, struct tfs_save *save, const struct t
     return 0;
 }
 
-static int carving_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                        void **chunk, struct tfs_error *err)
+static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       void **chunk, struct tfs_error *err)
 {
-    struct carving *c = calloc(1, sizeof(*c));
+    struct change *c = calloc(1, sizeof(*c));
 
     if (c == NULL)
         return tfs_fail_memory(err);
-    if (carving_init(c, save, doc, key, err) < 0) {
-        carving_close(c);
+    if (change_init(c, save, doc, key, err) < 0) {
+        change_close(c);
         return err->code;
     }
     *chunk = c;
@@ -279,8 +279,8 @@ static int carving_open(struct tfs_save *save, const struct tfs_doc *doc, struct
 }
 
 /* A row of a database without a block is what a chunk begins as. */
-static int carving_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
-                          struct tfs_error *err)
+static int change_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                         struct tfs_error *err)
 {
     const struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE};
 
@@ -290,7 +290,7 @@ static int carving_create(struct tfs_save *save, struct tfs_edit *edit, struct t
     return tfs_edit_put(edit, &chunk, err);
 }
 
-static bool changed(const struct carving *c)
+static bool changed(const struct change *c)
 {
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
         if (c->own[i].data != NULL)
@@ -298,10 +298,10 @@ static bool changed(const struct carving *c)
     return false;
 }
 
-static int carving_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
-                         struct tfs_error *err)
+static int change_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
+                        struct tfs_error *err)
 {
-    const struct carving *c = chunk;
+    const struct change *c = chunk;
     unsigned options = save->options.upgrade ? TFS_PUT_UPGRADE : 0;
 
     return changed(c) ? tfs_godot_store_block(edit, c->view, &c->block, options, err) : 0;
@@ -309,12 +309,12 @@ static int carving_store(struct tfs_save *save, struct tfs_edit *edit, void *chu
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static size_t index_of(const struct carving *c, struct tfs_stretch at, uint32_t y)
+static size_t index_of(const struct change *c, struct tfs_stretch at, uint32_t y)
 {
     return y + (size_t)c->block.y * (at.x + (size_t)c->block.x * at.z);
 }
 
-static uint64_t value_at(const struct carving *c, unsigned channel, size_t voxel)
+static uint64_t value_at(const struct change *c, unsigned channel, size_t voxel)
 {
     const struct tfs_godot_values *values = &c->block.channels[channel];
     size_t at = values->mode == TFS_GODOT_UNIFORM ? 0 : voxel << values->depth;
@@ -323,7 +323,7 @@ static uint64_t value_at(const struct carving *c, unsigned channel, size_t voxel
 }
 
 /* Values of the channel that can be changed, one for each voxel. */
-static int own_channel(struct carving *c, unsigned channel, struct tfs_error *err)
+static int own_channel(struct change *c, unsigned channel, struct tfs_error *err)
 {
     struct tfs_godot_values *values = &c->block.channels[channel];
     struct tfs_buf *own = &c->own[channel];
@@ -344,7 +344,7 @@ static int own_channel(struct carving *c, unsigned channel, struct tfs_error *er
 }
 
 /* A value that is there already is no change: a UNIFORM channel stays one. */
-static int set_value(struct carving *c, unsigned channel, size_t voxel, uint64_t bits,
+static int set_value(struct change *c, unsigned channel, size_t voxel, uint64_t bits,
                      struct tfs_error *err)
 {
     unsigned depth = c->block.channels[channel].depth;
@@ -356,10 +356,10 @@ static int set_value(struct carving *c, unsigned channel, size_t voxel, uint64_t
     return err->code;
 }
 
-static int carving_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
-                        struct tfs_error *err)
+static int change_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
+                       struct tfs_error *err)
 {
-    const struct carving *c = chunk;
+    const struct change *c = chunk;
 
     tfs_buf_u8(voxel, c->block.version);
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
@@ -372,7 +372,7 @@ static int carving_take(const void *chunk, struct tfs_stretch at, struct tfs_buf
 /* ---- raising --------------------------------------------------------------------------------- */
 
 /* Makes the block that the chunk lacks such that it can hold the voxel. */
-static int make_block(struct carving *c, struct tfs_span voxel, struct tfs_error *err)
+static int make_block(struct change *c, struct tfs_span voxel, struct tfs_error *err)
 {
     uint8_t depths[TFS_GODOT_CHANNELS];
 
@@ -386,7 +386,7 @@ static int make_block(struct carving *c, struct tfs_span voxel, struct tfs_error
 }
 
 /* Values of another version or depth mean something else. */
-static int check_voxel(const struct carving *c, struct tfs_span voxel, struct tfs_error *err)
+static int check_voxel(const struct change *c, struct tfs_span voxel, struct tfs_error *err)
 {
     const struct tfs_key key = c->view->chunk.key;
 
@@ -404,10 +404,10 @@ static int check_voxel(const struct carving *c, struct tfs_span voxel, struct tf
     return 0;
 }
 
-static int carving_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
-                        struct tfs_error *err)
+static int change_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
+                       struct tfs_error *err)
 {
-    struct carving *c = chunk;
+    struct change *c = chunk;
 
     if ((!c->there && make_block(c, voxel, err) < 0) || check_voxel(c, voxel, err) < 0)
         return err->code;
@@ -421,9 +421,9 @@ static int carving_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxe
 /* ---- lowering -------------------------------------------------------------------------------- */
 
 /* Only what makes a voxel one that is not empty changes: its other values stay. */
-static int carving_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err)
+static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err)
 {
-    struct carving *c = chunk;
+    struct change *c = chunk;
 
     for (unsigned i = 0; i < SOLID && c->there; i++) {
         const unsigned channel = solid[i];
@@ -444,13 +444,13 @@ const struct tfs_voxels tfs_godot_pictures = {
     .size = size,
     .fetch = fetch,
     .columns = columns,
-    .open = carving_open,
-    .close = carving_close,
-    .store = carving_store,
-    .create = carving_create,
-    .take = carving_take,
-    .fill = carving_fill,
-    .clear = carving_clear,
+    .open = change_open,
+    .close = change_close,
+    .store = change_store,
+    .create = change_create,
+    .take = change_take,
+    .fill = change_fill,
+    .clear = change_clear,
 };
 
 uint32_t tfs_godot_picture_count(const struct tfs_doc *doc)

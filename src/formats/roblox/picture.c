@@ -40,13 +40,13 @@ static uint32_t colour_of(uint32_t cell)
                                               : tfs_colour_of_hash((struct tfs_span){&material, 1});
 }
 
-/* A column, from its lowest cell up to where the records got. */
-struct sight {
+/* The surface of a column, as far up as the records were read. */
+struct surface {
     uint32_t top, cell;    /* above the highest cell that is not Air; that cell */
     uint32_t start, below; /* if it is water: where that begins; the cell right below, or Air */
 };
 
-static void see_water(struct sight *s, uint32_t y, uint32_t cell)
+static void add_water(struct surface *s, uint32_t y, uint32_t cell)
 {
     bool on_something = s->top == y && y > 0;
 
@@ -59,13 +59,13 @@ static void see_water(struct sight *s, uint32_t y, uint32_t cell)
 }
 
 /* Equal cells of one layer. */
-static void see_cells(struct sight *s, uint32_t count, uint32_t y, uint32_t cell)
+static void add_cells(struct surface *s, uint32_t count, uint32_t y, uint32_t cell)
 {
     uint32_t material = tfs_rbx_cell_material(cell);
 
     if (material == TFS_RBX_WATER) {
         for (uint32_t i = 0; i < count; i++)
-            see_water(&s[i], y, cell);
+            add_water(&s[i], y, cell);
     } else if (material != TFS_RBX_AIR) {
         for (uint32_t i = 0; i < count; i++) {
             s[i].top = y + 1;
@@ -75,7 +75,7 @@ static void see_cells(struct sight *s, uint32_t count, uint32_t y, uint32_t cell
 }
 
 /* The records are a chunk's, layer by layer from the lowest: cells are not needed one by one. */
-static int see_records(struct tfs_span records, uint32_t edge, struct sight *sights,
+static int add_records(struct tfs_span records, uint32_t edge, struct surface *surfaces,
                        struct tfs_error *err)
 {
     struct tfs_cursor c = tfs_cursor_init(records);
@@ -88,7 +88,7 @@ static int see_records(struct tfs_span records, uint32_t edge, struct sight *sig
             return tfs_fail(err, -EBADMSG, "the records end early");
         while (run.count > 0 && y < edge) {
             uint32_t count = run.count < layer - at ? run.count : layer - at;
-            see_cells(sights + at, count, y, run.cell);
+            add_cells(surfaces + at, count, y, run.cell);
             run.count -= count;
             at = (at + count) % layer;
             y += at == 0;
@@ -97,7 +97,7 @@ static int see_records(struct tfs_span records, uint32_t edge, struct sight *sig
     return 0;
 }
 
-static struct tfs_column column_of(const struct sight *s)
+static struct tfs_column column_of(const struct surface *s)
 {
     struct tfs_column column = {.top = (uint16_t)s->top};
 
@@ -117,29 +117,29 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
                    struct tfs_column *columns_out, struct tfs_error *err)
 {
     const uint32_t edge = tfs_rbx_edge(chunk->tag);
-    struct sight *sights = calloc((size_t)edge * edge, sizeof(*sights));
+    struct surface *surfaces = calloc((size_t)edge * edge, sizeof(*surfaces));
 
     (void)save;
     (void)doc;
-    if (sights == NULL)
+    if (surfaces == NULL)
         return tfs_fail_memory(err);
-    if (see_records(tfs_blob_span(chunk->blob), edge, sights, err) == 0)
+    if (add_records(tfs_blob_span(chunk->blob), edge, surfaces, err) == 0)
         for (uint32_t i = 0; i < edge * edge; i++)
-            columns_out[i] = column_of(&sights[i]);
-    free(sights);
+            columns_out[i] = column_of(&surfaces[i]);
+    free(surfaces);
     return err->code;
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void carving_close(void *chunk)
+static void change_close(void *chunk)
 {
     tfs_rbx_cells_release(chunk);
     free(chunk);
 }
 
-static int carving_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                        void **chunk, struct tfs_error *err)
+static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       void **chunk, struct tfs_error *err)
 {
     struct tfs_rbx_cells *c = calloc(1, sizeof(*c));
 
@@ -153,8 +153,8 @@ static int carving_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     return err->code;
 }
 
-static int carving_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
-                         struct tfs_error *err)
+static int change_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
+                        struct tfs_error *err)
 {
     (void)save;
     return tfs_rbx_store_cells(edit, chunk, err);
@@ -165,8 +165,8 @@ static uint32_t *cell_of(const struct tfs_rbx_cells *c, struct tfs_stretch at, u
     return &c->cells[((size_t)y * c->edge + at.z) * c->edge + at.x];
 }
 
-static int carving_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
-                        struct tfs_error *err)
+static int change_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
+                       struct tfs_error *err)
 {
     uint32_t cell = *cell_of(chunk, at, at.from);
 
@@ -176,8 +176,8 @@ static int carving_take(const void *chunk, struct tfs_stretch at, struct tfs_buf
     return tfs_buf_check(voxel, err);
 }
 
-static int carving_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
-                        struct tfs_error *err)
+static int change_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
+                       struct tfs_error *err)
 {
     (void)err;
     for (uint32_t y = at.from; y < at.to; y++)
@@ -186,7 +186,7 @@ static int carving_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxe
 }
 
 /* A cell that is Air already may hold bytes of its own, and keeps them. */
-static int carving_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err)
+static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err)
 {
     (void)err;
     for (uint32_t y = at.from; y < at.to; y++) {
@@ -206,12 +206,12 @@ static void make_full(uint8_t *voxel)
 const struct tfs_voxels tfs_rbx_pictures = {
     .size = size,
     .columns = columns,
-    .open = carving_open,
-    .close = carving_close,
-    .store = carving_store,
-    .take = carving_take,
-    .fill = carving_fill,
-    .clear = carving_clear,
+    .open = change_open,
+    .close = change_close,
+    .store = change_store,
+    .take = change_take,
+    .fill = change_fill,
+    .clear = change_clear,
     .make_full = make_full,
 };
 
