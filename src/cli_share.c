@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fs/recover.h"
 #include "text/name.h"
 
 /* ---- sentences ------------------------------------------------------------------------------- */
@@ -87,8 +88,17 @@ enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_loc
     struct tfs_open_options options = tfs_options_open(&cli->options, lock);
     struct tfs_error err = {0};
 
-    if (tfs_save_open(path, cli->options.format, &options, save, &err))
+    char notice[TFS_ERROR_TEXT];
+
+    if (tfs_save_open(path, cli->options.format, &options, save, &err) < 0)
         return tfs_cli_report(cli, path, &err);
+    if (tfs_recover(*save, notice, &err) < 0) {
+        tfs_save_close(*save);
+        *save = NULL;
+        return tfs_cli_report(cli, path, &err);
+    }
+    if (notice[0] != '\0')
+        tfs_cli_say(cli, TFS_STATUS_DONE, "%s: %s", path, notice);
     return TFS_STATUS_DONE;
 }
 

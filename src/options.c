@@ -46,7 +46,7 @@ const char tfs_usage[] =
     "and for a mount only, beside those of mount(8) and FUSE:\n"
     "  ro              read-only\n"
     "  commit=close    close() returns when the save is on disk (default)\n"
-    "  commit=N        close() checks; the save is on disk N seconds later\n"
+    "  commit=N        close() returns when a journal has the edit; the save follows in N seconds\n"
     "  conflict=WHAT   the save changed under pending edits: ask (default: ESTALE,\n"
     "                  nothing is written), theirs, mine\n"
     "  scratch=SIZE    room for files that are not part of the save (64M)\n"

@@ -445,6 +445,16 @@ out:
     return result;
 }
 
+bool tfs_journal_current(const char *path, const struct tfs_journal_text *text)
+{
+    struct tfs_error ignored = {0};
+    char *name = journal_path(path);
+    bool current = name != NULL && tfs_file_changed(name, &text->st, &ignored) == 0;
+
+    free(name);
+    return current;
+}
+
 void tfs_journal_text_release(struct tfs_journal_text *text)
 {
     tfs_blob_unref(text->bytes);

@@ -262,6 +262,7 @@ struct tfs_save {
     struct tfs_sentence *sentences; /* those that read_only ever was */
     struct tfs_doc *doc;            /* what is on disk */
     struct tfs_rewrite rewrite;     /* for containers with `hash` */
+    bool no_journal;                /* something that is not ours has the name of the journal */
     void *own;                      /* the container's */
     void *cache;                    /* the format's, for its lenses; it has a lock of its own */
 };

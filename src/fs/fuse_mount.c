@@ -32,6 +32,7 @@
 
 #include "base/mounts.h"
 #include "fs/fuse.h"
+#include "fs/recover.h"
 #include "status.h"
 #include "text/name.h"
 
@@ -85,6 +86,13 @@ static void say_read_only(const struct mounting *m)
 {
     char text[TFS_ERROR_TEXT + PATH_MAX];
     snprintf(text, sizeof(text), "%s: mounted read-only: %s", m->save_name, m->save->read_only);
+    say(text);
+}
+
+static void say_notice(const struct mounting *m, const char *notice)
+{
+    char text[TFS_ERROR_TEXT + PATH_MAX];
+    snprintf(text, sizeof(text), "%s: %s", m->save_name, notice);
     say(text);
 }
 
@@ -181,6 +189,15 @@ static int open_save(struct mounting *m, struct tfs_error *err)
     if (m->save->read_only != NULL && !m->options->read_only)
         say_read_only(m);
     return refuse_inside(m, err);
+}
+
+static int recover(const struct mounting *m, struct tfs_error *err)
+{
+    char notice[TFS_ERROR_TEXT];
+    int result = tfs_recover(m->save, notice, err);
+    if (result == 0 && notice[0] != '\0')
+        say_notice(m, notice);
+    return result;
 }
 
 static int open_fuse(struct mounting *m, struct tfs_error *err)
@@ -374,7 +391,7 @@ static int open_all(struct mounting *m, struct tfs_error *err)
     raise_limits();
     if (pipe2(m->exit_pipe, O_CLOEXEC) < 0)
         return tfs_fail_errno(err, "no pipe can be made");
-    if (find_mountpoint(m, err) < 0 || open_save(m, err) < 0)
+    if (find_mountpoint(m, err) < 0 || open_save(m, err) < 0 || recover(m, err) < 0)
         return err->code;
     keep_freed_memory();
     if (open_fuse(m, err) < 0 || open_session(m, err) < 0)

@@ -112,8 +112,8 @@ static void set_owner(struct tfs_session *s, const struct setting *c)
     scratch->ctime = tfs_views_now(&s->views);
 }
 
-/* truncate(2) by name: no close follows, so this is the commit point. -EINPROGRESS: a job answers.
- */
+/* truncate(2) by name: no close follows, so this is the commit point. -EINPROGRESS: a job
+ * answers. */
 static int truncate_by_name(struct tfs_session *s, struct tfs_need *need, const struct setting *c,
                             uint64_t size)
 {

@@ -183,8 +183,7 @@ static int apply_release(struct tfs_job *job, bool last)
 const struct tfs_job_kind tfs_flush = {apply_flush, NULL};
 const struct tfs_job_kind tfs_release = {apply_release, NULL};
 
-/* ---- truncate(2) by name: checked at once; refused, it changes nothing ------------------------
- */
+/* ---- truncate(2) by name: checked at once; refused, it changes nothing ----------------------- */
 
 /* What a file shows: its draft, its scratch bytes, or its saved bytes. */
 struct content {

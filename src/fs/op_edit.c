@@ -362,8 +362,8 @@ static void end_name(struct tfs_session *s, const struct tfs_node *node)
     tfs_notify_stale(s->notify, tfs_node_id(&dir));
 }
 
-/* What could not be done now: for want of memory, or while another program holds the save locked.
- */
+/* What could not be done now: for want of memory, or while another program holds the save
+ * locked. */
 static bool is_passing(int result)
 {
     return result == -ENOMEM || result == -EBUSY;

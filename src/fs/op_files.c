@@ -109,8 +109,8 @@ struct creating {
     struct tfs_attr *attr;
 };
 
-/* A file of the schema that is not there: deleted, hidden in a new chunk, or optional and absent.
- */
+/* A file of the schema that is not there: deleted, hidden in a new chunk, or optional and
+ * absent. */
 static int create_schema(struct tfs_session *s, struct creating *c, const struct tfs_entry *entry,
                          struct tfs_inode **inode)
 {

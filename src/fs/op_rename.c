@@ -111,8 +111,8 @@ static int scratch_to_scratch(struct tfs_session *s, struct renaming *r)
     return 0;
 }
 
-/* The inode goes on as a scratch file of the new name, or as what it was. `orphan` is taken over.
- */
+/* The inode goes on as a scratch file of the new name, or as what it was. `orphan` is taken
+ * over. */
 static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_inode *inode,
                         struct tfs_scratch *orphan)
 {

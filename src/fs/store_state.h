@@ -3,6 +3,7 @@
  *
  *   store.c           snapshots, edits, publishing, taking edits back
  *   store_conflict.c  changes of the save by other programs
+ *   store_journal.c   what was accepted and is not in the save yet
  *   store_thread.c    the queue, commits, opening and closing
  *
  * Invariants:
@@ -18,6 +19,7 @@
 
 #include <pthread.h>
 
+#include "base/journal.h"
 #include "fs/store.h"
 
 #define TFS_POLL_MS 1000
@@ -45,6 +47,9 @@ struct tfs_store {
     bool unshown;   /* save->doc was read, but could not be shown yet: nothing is edited before */
     bool conflict;  /* the save changed under our edits, nobody decided yet, and the log says so */
     bool overruled; /* accepted edits were set aside, and no barrier was told */
+    struct tfs_journal *journal; /* NULL: none; else the next two are set */
+    struct tfs_doc *journal_base, *journaled;
+    size_t journal_edits;
     int64_t commit_deadline; /* monotonic ms; 0: none */
     int64_t poll_deadline;
 };
@@ -74,5 +79,20 @@ int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
 /* A commit was answered ESTALE, by a container that looks at changes itself; `err` says why. What
  * the options say to that is done: 0 the edits can be committed now; or negative. */
 int tfs_store_settle_conflict(struct tfs_store *store, struct tfs_error *err);
+
+/* ---- store_journal.c ---- */
+/* Is what was accepted durable before its answer, though the save follows later? */
+bool tfs_store_journals(const struct tfs_store *store);
+/* Makes what is shown durable in the journal. */
+int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err);
+/* It is so large that the save should follow now. */
+bool tfs_store_journal_is_full(const struct tfs_store *store);
+/* The journal hears of every rewrite of the save from now on. */
+void tfs_store_journal_watch(struct tfs_store *store);
+/* After a commit, or when another save was read: removes a journal that says nothing more, replaces
+ * one that belongs to a save of before. */
+void tfs_store_journal_settle(struct tfs_store *store);
+/* At the end: closes it. The file stays where the save lacks something. */
+void tfs_store_journal_close(struct tfs_store *store);
 
 #endif

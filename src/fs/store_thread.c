@@ -67,10 +67,18 @@ static int commit(struct tfs_store *store, struct tfs_error *err)
     return result;
 }
 
-/* Must this job wait until the save is on disk? */
+/* Must this job wait until the save itself is on disk? Where there should be a journal and cannot
+ * be one, every edit does. */
 static bool wants_commit(const struct tfs_store *store, const struct tfs_job *job)
 {
-    return job->barrier || (store->options.commit_seconds == 0 && (job->edited || job->saves));
+    const bool at_close = store->options.commit_seconds == 0 || store->save->no_journal;
+    return job->barrier || (at_close && (job->edited || job->saves));
+}
+
+/* Is this job told when what was accepted could not be made durable? */
+static bool wants_durable(const struct tfs_store *store, const struct tfs_job *job)
+{
+    return wants_commit(store, job) || (tfs_store_journals(store) && (job->edited || job->saves));
 }
 
 static int64_t next_commit(const struct tfs_store *store)
@@ -110,12 +118,10 @@ static void note_failure(struct tfs_store *store, int result, const struct tfs_e
     store->commit_deadline = store->options.commit_seconds > 0 ? next_commit(store) : 0;
 }
 
-/* Makes what is shown durable, if this batch has to: 0, or what all who asked for it are told. */
-static int make_durable(struct tfs_store *store, const struct tfs_job *jobs, bool last)
+/* Brings the save up to date: 0, or why not, which the log says. */
+static int save_all(struct tfs_store *store)
 {
     struct tfs_error err = {0};
-    if (!batch_wants_commit(store, jobs, last))
-        return 0;
     int result = tfs_store_look(store, true, &err);
     if (result == 0 && tfs_store_differs(store))
         result = commit(store, &err);
@@ -127,6 +133,33 @@ static int make_durable(struct tfs_store *store, const struct tfs_job *jobs, boo
     if (result < 0)
         note_failure(store, result, &err);
     return result;
+}
+
+/* How a batch ended: what those are told who asked for the save, and those who made edits. */
+struct durability {
+    int saved, accepted;
+};
+
+/* Makes what is shown durable, as far as this batch has to. What the journal cannot take goes into
+ * the save; without memory the caller tries again. */
+static struct durability make_durable(struct tfs_store *store, const struct tfs_job *jobs,
+                                      bool last)
+{
+    struct tfs_error err = {0};
+    struct durability done = {0, 0};
+    const bool commits = batch_wants_commit(store, jobs, last);
+    const bool journals = tfs_store_journals(store) && tfs_store_differs(store);
+    if (commits)
+        done.accepted = done.saved = save_all(store);
+    if (journals && tfs_store_differs(store) && done.saved != -ESTALE) {
+        done.accepted = tfs_store_journal_add(store, &err);
+        if (done.accepted < 0 && done.accepted != -ENOMEM && !commits)
+            done.accepted = done.saved = save_all(store);
+        if (tfs_store_journal_is_full(store))
+            store->commit_deadline = tfs_now_ms();
+    }
+    tfs_store_journal_settle(store);
+    return done;
 }
 
 /* ---- one batch ------------------------------------------------------------------------------- */
@@ -175,10 +208,13 @@ static void apply_batch(struct tfs_store *store, struct tfs_job *jobs, bool last
     }
 }
 
-static void finish_job(struct tfs_store *store, struct tfs_job *job, int committed)
+static void finish_job(struct tfs_store *store, struct tfs_job *job, struct durability done)
 {
-    if (job->result == 0 && committed < 0 && wants_commit(store, job)) {
-        job->result = committed;
+    const int result = wants_commit(store, job)    ? done.saved
+                       : wants_durable(store, job) ? done.accepted
+                                                   : 0;
+    if (job->result == 0 && result < 0) {
+        job->result = result;
         if (job->undo && tfs_store_differs(store)) /* else the edit is in the document no more */
             tfs_store_undo(store, job);
     }
@@ -213,9 +249,9 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
 {
     apply_batch(store, jobs, last);
     jobs = put_back(store, jobs);
-    int committed = make_durable(store, jobs, last);
+    struct durability done = make_durable(store, jobs, last);
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
-        finish_job(store, job, committed);
+        finish_job(store, job, done);
         store->overruled = store->overruled && !(job->barrier && job->result == -ESTALE);
     }
     if (store->client.answer != NULL)
@@ -368,6 +404,7 @@ int tfs_store_open(struct tfs_save *save, const struct tfs_store_options *option
     if (client != NULL)
         store->client = *client;
     store->queue_end = &store->queue;
+    tfs_store_journal_watch(store);
     store->shown = tfs_doc_ref(save->doc);
     store->saved = tfs_doc_ref(save->doc);
     const struct tfs_publication first = {tfs_doc_ref(store->shown), store->shown, NULL, true};
@@ -386,6 +423,7 @@ int tfs_store_open(struct tfs_save *save, const struct tfs_store_options *option
 
 void tfs_store_give_back(struct tfs_store *store)
 {
+    store->save->rewrite = (struct tfs_rewrite){0};
     store->save = NULL;
 }
 
@@ -394,6 +432,7 @@ void tfs_store_close(struct tfs_store *store)
     if (store == NULL)
         return;
     tfs_store_stop(store);
+    tfs_store_journal_close(store);
     tfs_doc_unref(store->shown);
     tfs_doc_unref(store->saved);
     if (store->save != NULL)

@@ -164,18 +164,8 @@ killed() {
 
 # ---- a full disk --------------------------------------------------------------------------------------
 
-# The save on a file system of its own, so small that a second copy does not fit: $disk.
-small_disk() {
-    [ "$(id -u)" = 0 ] || { skip 'needs root'; return 1; }
-    disk=$D/disk
-    mkdir "$disk"
-    mount -t tmpfs -o size=16k none "$disk" 2>/dev/null || { skip 'no tmpfs here'; return 1; }
-    mount -o remount,size=1m "$disk"
-    mv "$S" "$disk/" && S=$disk/$SAVE_NAME
-    mount -o remount,size="$(df --output=used -B1 "$disk" | tail -1)" "$disk"
-}
-
 full_disk() {
+    local disk
     small_disk || return
     up
     same 'close' "$(py '
@@ -201,6 +191,7 @@ print(err(os.close, fd))' "$M/chunks/$C/voxels.csv" "$V,base:full
 
 # The next edit saves what waited, too.
 full_disk_then_an_edit() {
+    local disk
     small_disk || return
     up
     edit base:waits 2>/dev/null
@@ -214,6 +205,7 @@ full_disk_then_an_edit() {
 
 # Still full at unmount: the text is written elsewhere, and the status says so.
 full_disk_at_unmount() {
+    local disk
     small_disk || return
     up
     edit base:lost

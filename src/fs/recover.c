@@ -1,0 +1,311 @@
+/*
+ * A journal is read, believed or not, and brought into the save: see recover.h.
+ */
+#include "fs/recover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "formats/journal.h"
+#include "formats/unsaved.h"
+#include "fs/quarantine.h"
+
+#define TRIES       10
+#define JOURNAL_CAP (UINT64_C(1) << 32)
+
+struct recovery {
+    struct tfs_save *save;
+    struct tfs_journal_text text;
+    struct tfs_hash hash; /* of what the save holds */
+    size_t first;         /* record that the save lacks */
+    size_t count;         /* edits from there on */
+    struct timespec last; /* when the last one was made */
+    struct tfs_doc *doc;  /* the save with them; NULL: they do not fit it */
+    char *notice;
+};
+
+static bool is_locked(const struct tfs_save *save)
+{
+    return save->options.lock == TFS_LOCK_EXCLUSIVE;
+}
+
+static void say(struct recovery *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct recovery *r, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(r->notice, TFS_ERROR_TEXT, format, args);
+    va_end(args);
+}
+
+/* "3 edits until 2026-11-22 10:20:00". */
+static const char *edits_of(const struct recovery *r, char text[64])
+{
+    struct tm tm;
+    char date[32];
+
+    localtime_r(&r->last.tv_sec, &tm);
+    strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
+    snprintf(text, 64, "%zu edit%s until %s", r->count, r->count == 1 ? "" : "s", date);
+    return text;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* What a file says that has the name of a journal, but is none of ours. */
+static bool is_foreign(int code)
+{
+    return code == -EPERM || code == -EBADMSG || code == -ENOTSUP || code == -EINVAL ||
+           code == -ELOOP || code == -EFBIG;
+}
+
+/* Reads the journal: 1; 0 when there is none that can be used. */
+static int read_journal(struct recovery *r, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+    int result = tfs_journal_read(r->save->path, &r->save->st, JOURNAL_CAP, &r->text, &why);
+
+    if (result >= 0)
+        return result;
+    if (!is_foreign(result))
+        return tfs_fail(err, result, "its journal: %s", why.text);
+    r->save->no_journal = true;
+    say(r, "warning: %s", why.text);
+    return 0;
+}
+
+/* Reads journal and save until both are of one moment: whoever has the lock may be changing them.
+ * 1; 0 when there is no journal. */
+static int read_both(struct recovery *r, struct tfs_error *err)
+{
+    for (int i = 0; i < TRIES; i++) {
+        struct tfs_error changed = {0};
+        int result = read_journal(r, err);
+        if (result <= 0)
+            return result;
+        if (r->save->container->hash(r->save, &r->hash, &changed) == 0 &&
+            tfs_journal_current(r->save->path, &r->text))
+            return 1;
+        if (changed.code != 0 && changed.code != -ESTALE)
+            return tfs_fail(err, changed.code, "%s", changed.text);
+        tfs_journal_text_release(&r->text);
+        if (changed.code == -ESTALE && r->save->container->reload(r->save, err) < 0)
+            return err->code;
+    }
+    return tfs_fail(err, -EBUSY, "another program goes on changing it");
+}
+
+/* ---- applying -------------------------------------------------------------------------------- */
+
+static int apply_records(struct recovery *r, struct tfs_edit *edit, struct tfs_error *err)
+{
+    for (size_t i = r->first; i < r->text.count; i++) {
+        const struct tfs_journal_record *record = &r->text.records[i];
+        if (record->kind != TFS_JOURNAL_EDIT)
+            continue;
+        if (tfs_record_apply(edit, r->text.bytes, record->payload, &r->last, err) < 0)
+            return err->code;
+        r->count++;
+    }
+    return 0;
+}
+
+struct checking {
+    const struct recovery *r;
+    struct tfs_error *err;
+};
+
+/* A journal is not trusted with more than a user's text: what it makes must fit the save and
+ * decode. */
+static int check_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct checking *c = arg;
+    struct tfs_save *save = c->r->save;
+    const struct tfs_tree *tree = save->tree;
+
+    if (tree->fits != NULL && !tree->fits(c->r->doc, save->doc, after != NULL ? after : before))
+        return tfs_fail(c->err, -EBADMSG, "a chunk of the journal does not fit the save");
+    if (after == NULL || tree->chunk_check == NULL)
+        return 0;
+    return tree->chunk_check(save, c->r->doc, after->key, NULL, c->err);
+}
+
+static int check_doc(struct recovery *r, struct tfs_error *err)
+{
+    struct checking c = {r, err};
+
+    if (tfs_doc_diff(r->save->doc, r->doc, check_chunk, &c) < 0)
+        return err->code;
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        if (r->doc->parts[i] != r->save->doc->parts[i] && r->save->tree->fits != NULL &&
+            !r->save->tree->fits(r->doc, r->save->doc, NULL))
+            return tfs_fail(err, -EBADMSG, "the journal does not fit the save");
+    return 0;
+}
+
+/* Sets r->doc; a failure other than of memory says why the records do not fit. */
+static int apply(struct recovery *r, struct tfs_error *err)
+{
+    struct tfs_edit edit;
+
+    if (tfs_edit_open(r->save->doc, &edit, err) < 0)
+        return err->code;
+    if (apply_records(r, &edit, err) == 0)
+        r->doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    if (err->code == 0 && check_doc(r, err) < 0) {
+        tfs_doc_unref(r->doc);
+        r->doc = NULL;
+    }
+    return err->code;
+}
+
+/* ---- setting aside --------------------------------------------------------------------------- */
+
+static int put_file(void *arg, const char *path, struct tfs_span bytes)
+{
+    return tfs_unsaved_add(arg, path, bytes);
+}
+
+/* As files to be imported, where the records fit what the save holds now; and as they are, where
+ * not all of them can be read that way. */
+static size_t fill(void *arg, struct tfs_unsaved *unsaved)
+{
+    const struct recovery *r = arg;
+    size_t lost = 0;
+
+    if (r->doc != NULL)
+        lost = tfs_quarantine_changes(r->save, r->save->doc, r->doc, "", put_file, unsaved);
+    if (r->doc == NULL || r->text.damaged > 0)
+        lost += tfs_unsaved_add(unsaved, "journal", tfs_blob_span(r->text.bytes)) < 0;
+    return lost;
+}
+
+static int store_aside(struct recovery *r, char **directory)
+{
+    const struct tfs_save *save = r->save;
+    const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
+
+    return tfs_unsaved_store(&whose, fill, r, directory);
+}
+
+/* The edits are not the save's: they go to a directory of their own, and the journal goes. */
+static int set_aside(struct recovery *r, const char *why, struct tfs_error *err)
+{
+    char *directory = NULL;
+    char edits[64];
+
+    if (!is_locked(r->save)) {
+        say(r, "warning: the journal beside it is not used: %s", why);
+        return 0;
+    }
+    if (store_aside(r, &directory) < 0) {
+        r->save->no_journal = true;
+        say(r, "warning: the journal beside it is not used, and could not be set aside: %s", why);
+    } else if (tfs_journal_remove(r->save->path, err) == 0) {
+        say(r, "warning: %s were not restored, for %s; they are in %s", edits_of(r, edits), why,
+            directory);
+    }
+    free(directory);
+    return err->code;
+}
+
+/* ---- bringing up to date --------------------------------------------------------------------- */
+
+static bool is_newer(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+/* Why the edits must not be brought into what the save holds; NULL: they belong to it. */
+static const char *stranger(struct recovery *r)
+{
+    if (!tfs_journal_first(&r->text, r->hash, &r->first))
+        return "another program changed the save since";
+    return NULL;
+}
+
+/* A backup that somebody put back holds what the journal began with, and is newer than its last
+ * edit. */
+static bool was_put_back(const struct recovery *r)
+{
+    return tfs_hash_equal(r->hash, r->text.save) && is_newer(r->save->st.st_mtim, r->last);
+}
+
+static int show_in_memory(struct recovery *r)
+{
+    char edits[64];
+
+    tfs_doc_unref(r->save->doc);
+    r->save->doc = r->doc;
+    r->doc = NULL;
+    say(r, "%s are only in its journal yet", edits_of(r, edits));
+    return 0;
+}
+
+static int write_into_save(struct recovery *r, struct tfs_error *err)
+{
+    char edits[64], *directory = NULL;
+    struct tfs_error why = {0};
+
+    if (r->count > 0 && r->save->container->commit(r->save, r->doc, &why) < 0)
+        return tfs_fail(err, why.code, "%s could not be restored from its journal: %s",
+                        edits_of(r, edits), why.text);
+    if (r->text.damaged == 0) {
+        say(r, "%s were restored from its journal", edits_of(r, edits));
+        return tfs_journal_remove(r->save->path, err);
+    }
+    /* What can be read is in the save; the file itself is kept for what cannot. */
+    tfs_doc_unref(r->doc);
+    r->doc = NULL;
+    if (store_aside(r, &directory) < 0)
+        r->save->no_journal = true;
+    else
+        tfs_journal_remove(r->save->path, err);
+    say(r,
+        "warning: its journal is damaged at offset %ju: %s were restored, what follows is lost; "
+        "the journal is in %s",
+        (uintmax_t)r->text.damaged, edits_of(r, edits),
+        directory != NULL ? directory : "its place");
+    free(directory);
+    return err->code;
+}
+
+static int bring_up_to_date(struct recovery *r, struct tfs_error *err)
+{
+    struct tfs_error misfit = {0};
+    const char *why = stranger(r);
+
+    if (apply(r, &misfit) == -ENOMEM)
+        return tfs_fail_memory(err);
+    if (why == NULL && misfit.code != 0)
+        why = misfit.text;
+    if (why == NULL && r->count > 0 && was_put_back(r))
+        why = "the save was put back since";
+    if (why != NULL)
+        return set_aside(r, why, err);
+    if (r->count > 0 && (!is_locked(r->save) || r->save->read_only != NULL))
+        return show_in_memory(r);
+    if (r->count > 0 || r->text.damaged > 0)
+        return write_into_save(r, err);
+    return is_locked(r->save) ? tfs_journal_remove(r->save->path, err) : 0;
+}
+
+int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_error *err)
+{
+    struct recovery r = {.save = save, .notice = notice};
+    int result = 0;
+
+    notice[0] = '\0';
+    if (save->container->hash != NULL)
+        result = read_both(&r, err);
+    if (result > 0)
+        result = bring_up_to_date(&r, err);
+    tfs_journal_text_release(&r.text);
+    tfs_doc_unref(r.doc);
+    return result;
+}

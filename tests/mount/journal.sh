@@ -1,0 +1,222 @@
+#!/usr/bin/env bash
+# With commit=N a close that returned 0 survives the end of the daemon: the journal beside the save holds
+# what the save does not hold yet, and whoever opens the save next brings it in, or shows it, or says why not.
+. "$(dirname "$0")/lib.sh"
+
+edit() {
+    echo "$V,$1" >>"$M/chunks/$C/voxels.csv"
+}
+
+# shows NAME: the block at $V as `cat` says it, which takes no lock and writes nothing.
+shows() {
+    "$TFS_BIN" cat "$S" "chunks/$C/voxels.csv" 2>"$D/cat.err" | grep -qxF "$V,$1"
+}
+
+journal() {
+    printf '%s\n' "$D/.$SAVE_NAME.terrainfs-journal"
+}
+
+# Mounts in the foreground with what is left staged for ten minutes, and kills it when told.
+foreground() {
+    mkdir -p "$M"
+    "$TFS_BIN" -f -o commit=600 "$S" "$M" >"$D/daemon.out" 2>&1 9>&- &
+    pid=$!
+    want soon mountpoint -q "$M"
+}
+
+murder() {
+    kill -KILL "$pid"
+    wait "$pid"
+    fusermount3 -u -z "$M" 2>/dev/null || umount -l "$M"
+}
+
+# A killed mount with the edits $@ in its journal, and a save as it was.
+left_behind() {
+    local name
+    foreground
+    for name in "$@"; do
+        edit "$name"
+    done
+    murder
+    want cmp "$PRISTINE" "$S"
+    want [ -s "$(journal)" ]
+}
+
+edits_survive_a_kill() {
+    left_behind base:one base:two
+    want shows base:two
+    want grep -q '2 edits until .* are only in its journal yet' "$D/cat.err"
+    want cmp "$PRISTINE" "$S"
+    up
+    want grep -q '2 edits until .* were restored from its journal' "$D/mount.err"
+    want grep -qxF "$V,base:two" "$M/chunks/$C/voxels.csv"
+    wants_not [ -e "$(journal)" ]
+    down
+    changes "changed $C blocks"
+    block_is "$V" base:two
+}
+
+directories_survive_a_kill() {
+    foreground
+    want mkdir "$M/chunks/3_1_2"
+    want mv "$M/chunks/$C" "$M/chunks/3_2_2"
+    want rm -r "$M/chunks/$C2"
+    murder
+    want "$TFS_BIN" info "$S"
+    up
+    want [ -e "$M/chunks/3_1_2/blocks.txt" ]
+    want [ -e "$M/chunks/3_2_2/blocks.txt" ]
+    wants_not [ -e "$M/chunks/$C" ]
+    wants_not [ -e "$M/chunks/$C2" ]
+    down
+    same 'changes' "$(region diff "$PRISTINE" "$S" | sort | paste -sd ,)" \
+        "$(printf '%s\n' "added 3_1_2" "added 3_2_2" "removed $C" "removed $C2" | sort | paste -sd ,)"
+}
+
+goes_with_the_save() {
+    up -o commit=600
+    edit base:one
+    want [ -s "$(journal)" ]
+    same 'permissions' "$(stat -c '%a %u:%g' "$(journal)")" "$(stat -c '%a %u:%g' "$S")"
+    want sync "$M/info.txt"
+    wants_not [ -e "$(journal)" ]
+    edit base:two
+    want [ -s "$(journal)" ]
+    down
+    wants_not [ -e "$(journal)" ]
+    block_is "$V" base:two
+}
+
+import_restores_first() {
+    left_behind base:one
+    want "$TFS_BIN" export "$PRISTINE" "$D/tree"
+    rm -r "$D/tree"
+    want "$TFS_BIN" put "$S" "chunks/$C2/voxels.csv" <<<"$("$TFS_BIN" cat "$S" "chunks/$C2/voxels.csv" 2>/dev/null)"
+    wants_not [ -e "$(journal)" ]
+    block_is "$V" base:one
+}
+
+# The only directory NAME.unsaved-DATE.
+set_aside() {
+    local found=("$D/$SAVE_NAME".unsaved-*)
+    [ ${#found[@]} = 1 ] && [ -d "${found[0]}" ] && echo "${found[0]}"
+}
+
+another_program_wrote() {
+    left_behind base:one
+    cp "$PRISTINE" "$D/other"
+    want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
+    cp "$D/other" "$S"
+    wants_not shows base:one
+    want grep -q 'the journal beside it is not used: another program changed the save' "$D/cat.err"
+    up
+    want grep -q 'were not restored, for another program changed the save since' "$D/mount.err"
+    down
+    want cmp "$D/other" "$S"
+    wants_not [ -e "$(journal)" ]
+    want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
+    want "$TFS_BIN" import "$(set_aside)" "$S"
+    block_is "$V" base:one
+}
+
+put_back_on_purpose() {
+    left_behind base:one
+    cp "$PRISTINE" "$S"
+    touch -d '+1 hour' "$S"
+    up
+    want grep -q 'were not restored, for the save was put back since' "$D/mount.err"
+    down
+    want cmp "$PRISTINE" "$S"
+    want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
+}
+
+# cut BYTES: takes so many bytes from the end of the journal.
+cut() {
+    want truncate -s "-$1" "$(journal)"
+}
+
+torn_end() {
+    left_behind base:one base:two
+    cut 1
+    want shows base:one
+    up
+    down
+    block_is "$V" base:one
+    wants_not [ -e "$(journal)" ]
+}
+
+damaged_middle() {
+    left_behind base:one base:two base:three
+    want py '
+with open(a[0], "r+b") as f:
+    text = f.read()
+    second = text.index(b"TREC", text.index(b"TREC") + 1)
+    f.seek(second + 60)
+    f.write(bytes([text[second + 60] ^ 255]))' "$(journal)"
+    up
+    want grep -q 'its journal is damaged at offset' "$D/mount.err"
+    down
+    block_is "$V" base:one
+    want [ -s "$(set_aside)/journal" ]
+    wants_not [ -e "$(journal)" ]
+}
+
+# Whatever has the name of a journal and is none of ours is named, and left alone.
+foreign() {
+    "$@" "$(journal)"
+    up -o commit=600
+    want grep -q 'warning: .*journal' "$D/mount.err"
+    edit base:one
+    want block_is_now base:one
+    down
+    want [ -e "$(journal)" ] || [ -L "$(journal)" ]
+    block_is "$V" base:one
+}
+
+# Without a journal there is no staging either: what was accepted is in the save.
+block_is_now() {
+    [ "$(region block "$S" ${V//,/ })" = "$1" ]
+}
+
+make_text() {
+    echo 'my notes' >"$1"
+}
+
+make_link() {
+    ln -s "$S" "$1"
+}
+
+make_wide() {
+    make_text "$1"
+    chmod 666 "$1"
+}
+
+no_room_for_the_journal() {
+    local disk
+    small_disk || return
+    up -o commit=600
+    same 'close' "$(py '
+fd = os.open(a[0], os.O_WRONLY | os.O_APPEND)
+os.write(fd, a[1].encode())
+print(err(os.close, fd))' "$M/chunks/$C/voxels.csv" "$V,base:full
+")" ENOSPC
+    want soon grep -qxF "$V,base:full" "$M/chunks/$C/voxels.csv"
+    want mount -o remount,size=1m "$disk"
+    down
+    block_is "$V" base:full
+}
+
+try 'edits survive a kill' edits_survive_a_kill
+try 'chunk directories made, moved and removed survive a kill' directories_survive_a_kill
+try 'the journal goes when the save has followed' goes_with_the_save
+try 'put restores what a killed mount left' import_restores_first
+try 'another program wrote: nothing is overwritten, the edits are set aside' another_program_wrote
+try 'a save that was put back stays, the edits are set aside' put_back_on_purpose
+try 'a torn end was never accepted' torn_end
+try 'damage is said, what is before it is restored' damaged_middle
+try 'a text with the name of a journal' foreign make_text
+try 'a link with the name of a journal' foreign make_link
+try 'a directory with the name of a journal' foreign mkdir
+try 'a journal that everybody may write' foreign make_wide
+try 'a full disk: the close fails and the edit waits' no_room_for_the_journal
+finish
