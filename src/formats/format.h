@@ -234,9 +234,9 @@ struct tfs_container {
     int (*hash)(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err);
     void (*close)(struct tfs_save *save); /* frees save->own; save->doc goes by itself */
 
-    /* `commit` itself judges, by what it changes alone, whether a save that others changed
-     * meanwhile stands against it, and answers ESTALE then; an edit need not wait for `changed`. */
-    bool judges_changes;
+    /* `commit` compares only what it is about to change with what other programs changed meanwhile,
+     * and answers ESTALE where both changed the same. An edit need not ask `changed` before. */
+    bool detects_conflicts;
 
     const struct tfs_file_codec *file; /* containers that are one file: formats/whole_file.h */
 };
@@ -277,9 +277,9 @@ void tfs_save_close(struct tfs_save *save);
 int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,
                    struct tfs_error *err);
 
-/* Sets save->read_only: to why->text, or to NULL when why->code is 0. */
-void tfs_save_judge(struct tfs_save *save, const struct tfs_error *why);
-/* Frees what tfs_save_judge holds, of a save that tfs_save_open did not make. */
+/* Sets save->read_only to why->text, or to NULL when why->code is 0. */
+void tfs_save_set_read_only(struct tfs_save *save, const struct tfs_error *why);
+/* Frees what tfs_save_set_read_only holds, of a save that tfs_save_open did not make. */
 void tfs_save_reasons_release(struct tfs_save *save);
 
 /* All containers, ended by NULL (registry.c). */

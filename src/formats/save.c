@@ -257,7 +257,7 @@ int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct 
     return save->container->load(save, chunk, false, blob, err);
 }
 
-void tfs_save_judge(struct tfs_save *save, const struct tfs_error *why)
+void tfs_save_set_read_only(struct tfs_save *save, const struct tfs_error *why)
 {
     struct tfs_sentence *sentence = save->sentences;
 

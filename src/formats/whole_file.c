@@ -33,7 +33,7 @@ static int read_doc(struct tfs_save *save, struct tfs_file_handle *file, struct 
 }
 
 /* What is read-only about a save shows in info.txt, so it does not depend on how it was opened. */
-static int judge_writable(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_error *err)
+static int check_writable(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_error *err)
 {
     const struct tfs_facts *facts = doc->facts;
     const char *refusal = tfs_facts_find(facts, TFS_NOTE_READ_ONLY);
@@ -47,7 +47,7 @@ static int judge_writable(struct tfs_save *save, const struct tfs_doc *doc, stru
         tfs_fail(&why, -EROFS, "it is damaged: %s", damage);
     if (tfs_file_writable(save->path, &why) == -ENOMEM)
         return tfs_fail_memory(err);
-    tfs_save_judge(save, &why);
+    tfs_save_set_read_only(save, &why);
     return 0;
 }
 
@@ -68,7 +68,7 @@ int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
         tfs_file_remove_strays(save->path);
     if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
         read_doc(save, &own->file, &save->doc, err) < 0 ||
-        judge_writable(save, save->doc, err) < 0) {
+        check_writable(save, save->doc, err) < 0) {
         tfs_file_close(&own->file);
         goto fail;
     }
@@ -145,7 +145,7 @@ int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err)
     if (replaced && tfs_file_open(save->path, exclusive(save), &file, err) < 0)
         return err->code;
     if (read_doc(save, &file, &doc, err) < 0 || tfs_doc_keep_slots(doc, save->doc, err) < 0 ||
-        judge_writable(save, doc, err) < 0)
+        check_writable(save, doc, err) < 0)
         goto fail;
     if (replaced)
         tfs_file_close(&own->file);

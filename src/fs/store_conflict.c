@@ -277,7 +277,7 @@ static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
 int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
 {
     struct tfs_error ignored = {0};
-    if (editing && store->save->container->judges_changes && !store->unshown)
+    if (editing && store->save->container->detects_conflicts && !store->unshown)
         return 0;
     pthread_mutex_lock(&store->io);
     int result = 0;

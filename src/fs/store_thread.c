@@ -125,7 +125,7 @@ static int save_all(struct tfs_store *store)
     int result = tfs_store_look(store, true, &err);
     if (result == 0 && tfs_store_differs(store))
         result = commit(store, &err);
-    if (result == -ESTALE && store->save->container->judges_changes) {
+    if (result == -ESTALE && store->save->container->detects_conflicts) {
         result = tfs_store_settle_conflict(store, &err);
         if (result == 0 && tfs_store_differs(store))
             result = commit(store, &err);

@@ -1,5 +1,6 @@
 /*
- * Bytes -> edits of a document through its lenses, each judged by the laws that all lenses obey.
+ * Bytes -> edits of a document through its lenses, each checked against the laws that all lenses
+ * obey.
  */
 #include "lens_check.h"
 

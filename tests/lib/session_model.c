@@ -288,7 +288,7 @@ static bool accept(struct chunk *chunk, enum file file, const char *text)
     return edited;
 }
 
-static int judge(struct node *node)
+static int validate(struct node *node)
 {
     if (!acceptable(node->file, node->bytes))
         return refuse();
@@ -537,7 +537,7 @@ static void step_truncate(void)
 
 static int expect_flush(struct node *node, bool barrier)
 {
-    int result = node->schema && node->dirty ? judge(node) : 0;
+    int result = node->schema && node->dirty ? validate(node) : 0;
     int committed = barrier || !m.staging ? commit() : 0;
     return result < 0 ? result : committed;
 }

@@ -25,7 +25,7 @@ struct toy_disk {
     _Atomic int looks;              /* how often that was asked */
     struct tfs_doc *_Atomic theirs; /* what it wrote */
     _Atomic bool misfit;            /* and no chunk of ours fits that */
-    /* Called once, in the middle of: text.txt being rendered, being judged, a commit. */
+    /* Called once, in the middle of: text.txt being rendered, being validated, a commit. */
     void (*during[TOY_MOMENTS])(void);
 };
 

@@ -11,7 +11,7 @@
 struct sweep {
     void (*begin)(void);               /* with memory: makes what is acted on */
     int (*act)(struct tfs_error *err); /* without: 0 or the error */
-    /* With memory again. `result` is 0 or -ENOMEM with a sentence: it judges what is there, does
+    /* With memory again. `result` is 0 or -ENOMEM with a sentence: it checks what is there, does
      * the act again if it failed, and leaves nothing allocated. */
     void (*end)(int result);
 };

@@ -34,7 +34,7 @@ static void make_table(const char *names, struct tfs_buf *table)
     }
 }
 
-static enum tfs_beamng_sidecar_state judge(struct tfs_span json, struct tfs_beamng_names names)
+static enum tfs_beamng_sidecar_state compare(struct tfs_span json, struct tfs_beamng_names names)
 {
     enum tfs_beamng_sidecar_state state;
 
@@ -106,10 +106,10 @@ START_TEST(sidecar_list_takes_new_names_in_its_own_spelling)
     if (written) {
         ck_assert_msg(tfs_span_equal(tfs_buf_span(&out), tfs_span_of(r->wanted)), "%.*s",
                       (int)out.size, (const char *)out.data);
-        ck_assert_int_eq(judge(tfs_buf_span(&out), names), TFS_BEAMNG_SIDECAR_AGREES);
+        ck_assert_int_eq(compare(tfs_buf_span(&out), names), TFS_BEAMNG_SIDECAR_AGREES);
     } else {
         ck_assert_uint_eq(out.size, 0);
-        ck_assert_int_eq(judge(tfs_span_of(r->json), names), TFS_BEAMNG_SIDECAR_DAMAGED);
+        ck_assert_int_eq(compare(tfs_span_of(r->json), names), TFS_BEAMNG_SIDECAR_DAMAGED);
     }
     tfs_buf_release(&table);
     tfs_buf_release(&out);
@@ -138,7 +138,7 @@ START_TEST(sidecar_agrees_when_it_says_the_same_names_however_spelt)
         tfs_buf_clear(&table);
         make_table(cases[i].names, &table);
         struct tfs_beamng_names names = tfs_beamng_names_init(tfs_buf_span(&table), false);
-        ck_assert_msg(judge(tfs_span_of(cases[i].json), names) == cases[i].state, "%s",
+        ck_assert_msg(compare(tfs_span_of(cases[i].json), names) == cases[i].state, "%s",
                       cases[i].json);
     }
     tfs_buf_release(&table);

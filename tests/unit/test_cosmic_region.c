@@ -492,7 +492,7 @@ static const struct {
      "cannot be found"},
 };
 
-static enum verdict judge(void)
+static enum verdict verdict_of_reading(void)
 {
     if (c.err.code < 0)
         return REFUSED;
@@ -524,7 +524,7 @@ START_TEST(a_fault_gets_the_verdict_and_the_sentence_it_deserves)
     else
         set_s32(&file, at, faults[_i].value);
     cosmic_open(&c, NAME, cosmic_span(&file));
-    enum verdict verdict = judge();
+    enum verdict verdict = verdict_of_reading();
     ck_assert_msg(verdict == faults[_i].verdict, "version %d, offset %zu: verdict %d: %s",
                   faults[_i].version, at, verdict, c.err.text);
     if (faults[_i].sentence != NULL)
@@ -681,7 +681,7 @@ static void open_hostile(const struct maker_bytes *file)
 {
     if (cosmic_open(&c, NAME, cosmic_span(file)) == 0) {
         read_all();
-        if (judge() >= WARNED && c.doc->count > 0 &&
+        if (verdict_of_reading() >= WARNED && c.doc->count > 0 &&
             ((struct tfs_cosmic_facts *)c.doc->facts->own)->compression == 0)
             check_encodes_to(file);
     }
@@ -703,8 +703,8 @@ START_TEST(a_truncated_region_is_refused_or_read_as_far_as_it_goes)
     /* Inside the long table of version 1 every length is like its neighbours. */
     for (size_t size = 0; size<whole; size += size> 64 && size < 16300 && _i == 0 ? 97 : 1) {
         file.size = size;
-        ck_assert_msg(cosmic_open(&c, NAME, cosmic_span(&file)) < 0 || judge() == DAMAGED ||
-                          judge() == READ_ONLY,
+        ck_assert_msg(cosmic_open(&c, NAME, cosmic_span(&file)) < 0 ||
+                          verdict_of_reading() == DAMAGED || verdict_of_reading() == READ_ONLY,
                       "%zu of %zu bytes: taken for whole", size, whole);
         cosmic_close(&c);
         open_hostile(&file);

@@ -263,14 +263,14 @@ START_TEST(save_keeps_the_reasons_for_having_been_read_only)
     save->container = &plain;
     tfs_fail(&unknown, -ENOTSUP, "version 9 is not known");
     tfs_fail(&damaged, -EBADMSG, "it is damaged");
-    tfs_save_judge(save, &unknown);
+    tfs_save_set_read_only(save, &unknown);
     const char *first = save->read_only;
-    tfs_save_judge(save, &damaged);
+    tfs_save_set_read_only(save, &damaged);
     ck_assert_str_eq(save->read_only, "it is damaged");
     ck_assert_str_eq(first, "version 9 is not known");
-    tfs_save_judge(save, &none);
+    tfs_save_set_read_only(save, &none);
     ck_assert(save->read_only == NULL);
-    tfs_save_judge(save, &unknown);
+    tfs_save_set_read_only(save, &unknown);
     ck_assert_ptr_eq(save->read_only, first);
     tfs_save_close(save);
 }

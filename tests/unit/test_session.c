@@ -255,7 +255,7 @@ START_TEST(session_keeps_no_empty_document_aside)
 }
 END_TEST
 
-START_TEST(session_truncate_by_name_is_judged_at_once)
+START_TEST(session_truncate_by_name_is_validated_at_once)
 {
     struct tfs_attr attr;
     struct answer a;
@@ -465,7 +465,7 @@ START_TEST(session_backup_and_new_file_as_vim_writes)
 }
 END_TEST
 
-START_TEST(session_schema_file_moved_onto_another_is_judged)
+START_TEST(session_schema_file_moved_onto_another_is_validated)
 {
     ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/1_0_0/text.txt"), 0);
     ck_assert_str_eq(toy_blob(save->doc, 1), "zero|note");
@@ -815,7 +815,7 @@ static void release_other(void)
     tfs_session_release(session, other_handle);
 }
 
-START_TEST(session_flush_waits_for_a_judgement_under_way)
+START_TEST(session_flush_waits_for_a_validation_under_way)
 {
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
@@ -856,7 +856,7 @@ static void release_both(void)
 START_TEST(session_close_of_one_waits_for_the_rest_of_a_write_of_another)
 {
     close_other_in_a_split_write(3600000);
-    usleep(20000); /* so that the worker would have judged half of it */
+    usleep(20000); /* so that the worker would have validated half of it */
     ck_assert_int_eq(tfs_session_write(session, split_handle, 2, 4096, tfs_span_of("ef"), false),
                      0);
     ck_assert_int_eq(answer_wait(&other_answer), 0);
@@ -871,7 +871,7 @@ static void begin_split_write(void)
     ck_assert_int_eq(tfs_session_write(session, split_handle, 2, 4095, tfs_span_of("d"), false), 0);
 }
 
-/* While the first of two closes is judged that were asked for together. */
+/* While the first of two closes is validated that were asked for together. */
 static void close_both_soon(void)
 {
     toy_disk.during[TOY_PUT] = begin_split_write;
@@ -880,7 +880,7 @@ static void close_both_soon(void)
     tfs_session_flush(session, third_handle, 1, REPLY(&next_answer));
 }
 
-START_TEST(session_close_waits_for_a_write_that_begins_while_others_are_judged)
+START_TEST(session_close_waits_for_a_write_that_begins_while_others_are_validated)
 {
     tfs_session_close(session);
     open_with((struct tfs_session_options){.part_ms = 3600000});
@@ -894,7 +894,7 @@ START_TEST(session_close_waits_for_a_write_that_begins_while_others_are_judged)
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "busy"), 0);
     ck_assert_int_eq(answer_wait(&other_answer), 0);
     ck_assert_str_eq(toy_blob(save->doc, 0), "abc");
-    usleep(20000); /* so that the worker would have judged half of it */
+    usleep(20000); /* so that the worker would have validated half of it */
     ck_assert_int_eq(tfs_session_write(session, split_handle, 2, 4096, tfs_span_of("ef"), false),
                      0);
     ck_assert_int_eq(answer_wait(&next_answer), 0);
@@ -953,7 +953,7 @@ START_TEST(session_end_does_not_wait_for_the_rest_of_a_write)
 }
 END_TEST
 
-START_TEST(session_close_during_a_judgement_keeps_refused_bytes)
+START_TEST(session_close_during_a_validation_keeps_refused_bytes)
 {
     struct answer a;
     answer_init(&a);
@@ -977,7 +977,7 @@ static void next_writer_begins(void)
     ck_assert_int_eq(write_text(other_handle, 0, "hal"), 0);
 }
 
-START_TEST(session_late_release_does_not_judge_what_the_next_writer_has_begun)
+START_TEST(session_late_release_does_not_validate_what_the_next_writer_has_begun)
 {
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(other_handle, 0, "first"), 0);
@@ -1001,7 +1001,7 @@ static void next_writer_only_opens(void)
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
 }
 
-START_TEST(session_bytes_that_no_flush_saw_are_judged_when_the_last_writer_is_gone)
+START_TEST(session_bytes_that_no_flush_saw_are_validated_when_the_last_writer_is_gone)
 {
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(other_handle, 0, "first"), 0);
@@ -1048,7 +1048,7 @@ static void write_other(void)
     ck_assert_int_eq(write_text(other_handle, 3, "more"), 0);
 }
 
-START_TEST(session_bytes_written_during_a_rename_are_judged_at_close)
+START_TEST(session_bytes_written_during_a_rename_are_validated_at_close)
 {
     other_handle = open_path("t", O_WRONLY);
     ck_assert_int_eq(write_text(other_handle, 0, "abc"), 0);
@@ -1370,7 +1370,7 @@ static const TTest *const *const tests[] = {
     &session_keeps_a_refused_document_before_its_close_returns,
     &session_keeps_a_refused_document_when_the_file_is_opened_again,
     &session_forgets_what_it_kept_when_the_whole_document_is_good,
-    &session_truncate_by_name_is_judged_at_once,
+    &session_truncate_by_name_is_validated_at_once,
     &session_pending_document_has_a_cap,
     &session_append_goes_to_the_end_whatever_the_caller_believes,
     &session_open_wants_a_fresh_look_after_the_size_changed,
@@ -1386,7 +1386,7 @@ static const TTest *const *const tests[] = {
     &session_rename_of_a_scratch_file_is_an_edit,
     &session_refused_rename_leaves_the_scratch_file,
     &session_backup_and_new_file_as_vim_writes,
-    &session_schema_file_moved_onto_another_is_judged,
+    &session_schema_file_moved_onto_another_is_validated,
     &session_new_chunk_hides_its_files_until_created_or_two_seconds,
     &session_refuses_bad_chunk_directories,
     &session_deletes_a_chunk_whose_files_are_gone,
@@ -1407,19 +1407,19 @@ static const TTest *const *const tests[] = {
     &session_mine_gives_way_where_our_chunks_do_not_fit,
     &session_mine_waits_for_a_broken_save_to_be_good_again,
     &session_broken_save_gives_eio_until_it_is_good_again,
-    &session_flush_waits_for_a_judgement_under_way,
-    &session_close_during_a_judgement_keeps_refused_bytes,
+    &session_flush_waits_for_a_validation_under_way,
+    &session_close_during_a_validation_keeps_refused_bytes,
     &session_close_of_one_waits_for_the_rest_of_a_write_of_another,
     &session_close_of_one_goes_on_when_the_other_closes,
-    &session_close_waits_for_a_write_that_begins_while_others_are_judged,
+    &session_close_waits_for_a_write_that_begins_while_others_are_validated,
     &session_write_that_never_ends_holds_up_no_close,
     &session_close_of_one_does_not_wait_long,
     &session_end_does_not_wait_for_the_rest_of_a_write,
-    &session_late_release_does_not_judge_what_the_next_writer_has_begun,
-    &session_bytes_that_no_flush_saw_are_judged_when_the_last_writer_is_gone,
+    &session_late_release_does_not_validate_what_the_next_writer_has_begun,
+    &session_bytes_that_no_flush_saw_are_validated_when_the_last_writer_is_gone,
     &session_reader_may_close_while_its_file_is_unlinked,
     &session_reader_that_comes_during_a_rename_sees_a_whole_file,
-    &session_bytes_written_during_a_rename_are_judged_at_close,
+    &session_bytes_written_during_a_rename_are_validated_at_close,
     &session_undo_spares_later_edits_of_the_same_chunk,
     &session_renames_onto_an_absent_file_that_is_still_open,
     &session_id_of_a_moved_file_never_means_the_file_it_was,

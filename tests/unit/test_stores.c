@@ -25,7 +25,7 @@ static void open_two(struct tfs_session_options options, const char *read_only)
     saves[1]->st.st_mtim.tv_sec = 1000;
     if (read_only != NULL) {
         tfs_fail(&why, -EROFS, "%s", read_only);
-        tfs_save_judge(saves[1], &why);
+        tfs_save_set_read_only(saves[1], &why);
     }
     const struct tfs_session_part parts[] = {{"zones/earth", saves[0]}, {"zones/moon", saves[1]}};
     ck_assert_int_eq(tfs_session_open_many(parts, 2, &options, NULL, &session, &err), 0);

@@ -232,7 +232,7 @@ static void set_stat(struct tfs_save *save, const struct tfs_godot_index *index)
 }
 
 /* Can this region be replaced? If not, *why; without memory to find out, `err`. */
-static int judge_region(const struct tfs_save *save, struct tfs_key place, struct tfs_error *why,
+static int check_region(const struct tfs_save *save, struct tfs_key place, struct tfs_error *why,
                         struct tfs_error *err)
 {
     char *path = tfs_godot_folder_region_path(save->path, place);
@@ -249,17 +249,17 @@ static int judge_region(const struct tfs_save *save, struct tfs_key place, struc
     return 0;
 }
 
-static int judge_writable(struct tfs_save *save, const struct tfs_godot_index *index,
+static int check_writable(struct tfs_save *save, const struct tfs_godot_index *index,
                           struct tfs_error *err)
 {
     struct tfs_error why = {0};
 
     for (size_t i = 0; i < index->count && why.code == 0; i++)
-        if (judge_region(save, index->files[i].place, &why, err) < 0)
+        if (check_region(save, index->files[i].place, &why, err) < 0)
             return err->code;
     if (index->count == 0 && access(save->path, W_OK) < 0)
         tfs_fail(&why, -errno, "it cannot be written: %s", strerror(errno));
-    tfs_save_judge(save, &why);
+    tfs_save_set_read_only(save, &why);
     return 0;
 }
 
@@ -298,7 +298,7 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
         tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
         (exclusive(save) && settle(save, &own->index, err) < 0) ||
         new_doc(&own->index, own->reading, &save->doc, err) < 0 ||
-        judge_writable(save, &own->index, err) < 0) {
+        check_writable(save, &own->index, err) < 0) {
         tfs_godot_cache_free(save);
         folder_free(own);
         return err->code;
@@ -344,7 +344,7 @@ static int read_index(struct tfs_save *save, struct tfs_godot_folder *own, struc
     if (result == 0 && !same)
         result = tfs_doc_keep_slots(*doc, save->doc, err);
     if (result == 0)
-        result = judge_writable(save, &index, err);
+        result = check_writable(save, &index, err);
     if (result < 0) {
         tfs_godot_index_release(&index);
         return result;

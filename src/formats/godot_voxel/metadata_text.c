@@ -1,8 +1,8 @@
 /*
  * Items of metadata <-> the lines of metadata.txt.
  *
- * Must not know how a section is laid out. A text is judged by what it would read back as: its
- * lines are put in order, encoded, and read again, and what then differs is refused.
+ * Must not know how a section is laid out. A text is validated by encoding it: its lines are
+ * sorted, encoded and read again, and what differs then is refused.
  */
 #include <errno.h>
 #include <stdlib.h>

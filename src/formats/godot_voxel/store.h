@@ -1,5 +1,6 @@
 /*
- * What lenses make of a chunk -> the edit: encoded, compressed, judged by the rules of the place.
+ * What lenses make of a chunk -> the edit: encoded, compressed, and checked against the rules of
+ * the container.
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_STORE_H
 #define TFS_FORMATS_GODOT_VOXEL_STORE_H

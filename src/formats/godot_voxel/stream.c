@@ -212,7 +212,7 @@ static bool exclusive(const struct tfs_save *save)
 }
 
 /* The journal lies beside the database. */
-static int judge_writable(struct tfs_save *save, struct tfs_error *err)
+static int check_writable(struct tfs_save *save, struct tfs_error *err)
 {
     char *directory = tfs_file_directory(save->path);
     struct tfs_error why = {0};
@@ -224,7 +224,7 @@ static int judge_writable(struct tfs_save *save, struct tfs_error *err)
     else if (access(directory, W_OK) < 0)
         tfs_fail(&why, -errno, "its directory, where the journal has to be, cannot be written: %s",
                  strerror(errno));
-    tfs_save_judge(save, &why);
+    tfs_save_set_read_only(save, &why);
     free(directory);
     return 0;
 }
@@ -296,7 +296,7 @@ static int stream_open(struct tfs_save *save, struct tfs_error *err)
     own->file.fd = -1;
     pthread_mutex_init(&own->lock, NULL);
     if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
-        judge_writable(save, err) < 0 || tfs_godot_cache_create(save, err) < 0 ||
+        check_writable(save, err) < 0 || tfs_godot_cache_create(save, err) < 0 ||
         open_both(save, &own->file, &own->db, err) < 0 || read_doc(own, &save->doc, err) < 0) {
         tfs_godot_cache_free(save);
         stream_free(own);
@@ -451,11 +451,11 @@ static bool is_as_meant(const struct tfs_chunk *after, const struct tfs_godot_ro
             tfs_blob_equal(row->extra, after->extra));
 }
 
-/* Others changed something: this row too, in what we are about to change? One that says already
- * what it shall stands in nobody's way; our own last commit may have done that and then failed to
- * make it durable, so it is written again. */
-static int judge_row(const struct writing *w, const struct tfs_chunk *before,
-                     const struct tfs_chunk *after)
+/* Another program changed the database. Did it change this row in what we are about to change? A
+ * row that holds already what we write is no conflict: our own last commit may have written it and
+ * then failed to make it durable, so it is written again. */
+static int check_unchanged(const struct writing *w, const struct tfs_chunk *before,
+                           const struct tfs_chunk *after)
 {
     const struct tfs_key key = before == NULL ? after->key : before->key;
     struct tfs_godot_row row = {0};
@@ -502,7 +502,7 @@ static int write_row(void *arg, const struct tfs_chunk *before, const struct tfs
     const struct writing *w = arg;
     struct tfs_godot_db *db = &w->own->db;
 
-    if (w->foreign && judge_row(w, before, after) < 0)
+    if (w->foreign && check_unchanged(w, before, after) < 0)
         return w->err->code;
     if (after == NULL)
         return tfs_godot_db_delete(db, before->key, w->err);
@@ -591,5 +591,5 @@ const struct tfs_container tfs_godot_stream_container = {
     .changed = stream_changed,
     .reload = stream_reload,
     .close = stream_close,
-    .judges_changes = true,
+    .detects_conflicts = true,
 };

@@ -2,8 +2,8 @@
  * materials.txt, occupancy.txt, water.txt: one attribute of every cell <-> a grid of numbers.
  *
  * The three belong together: what a written value does to the other two, and which are refused, is
- * here (FORMAT.md, section 6). A cell whose value in the file is what it was is neither
- * touched nor judged, so stored oddities survive.
+ * here (FORMAT.md, section 6). A cell whose value in the file did not change is neither
+ * changed nor checked, so odd values that are stored stay as they are.
  */
 #include <errno.h>
 #include <inttypes.h>

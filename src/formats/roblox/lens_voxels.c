@@ -173,8 +173,8 @@ static int fail_cell(const struct tfs_voxel_reader *r, struct tfs_voxel_row *row
 /* ---- put ------------------------------------------------------------------------------------- */
 
 /* Sets cells[c->count] to what the text says, empty where it has no line for a voxel. A line that
- * says of its voxel what is so is never judged; in a new chunk, what cannot be waits for another
- * file. */
+ * does not change its voxel is accepted as it is. In a new chunk, a value that cannot be stored yet
+ * waits for another file. */
 static int read_cells(struct tfs_voxel_reader *r, const struct tfs_rbx_cells *c,
                       struct tfs_put *put, uint32_t *cells, struct tfs_error *err)
 {

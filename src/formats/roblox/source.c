@@ -266,7 +266,7 @@ static int read_grid(struct tfs_rbx_source *source, uint32_t group, struct tfs_f
 }
 
 /* The cache beside the voxels has to be written with them, or they cannot be written at all. */
-static void judge_physics(struct tfs_rbx_source *source)
+static void check_physics(struct tfs_rbx_source *source)
 {
     uint32_t physics = source->groups[0].physics;
 
@@ -329,7 +329,7 @@ int tfs_rbx_decode(const struct tfs_rbx_kind *kind, struct tfs_save *save, struc
     source->file = tfs_blob_ref(bytes);
     if (tfs_rbx_summaries_create(&source->summaries, err) == 0 &&
         kind->scan(source, facts, save->options.inflate_limit, err) == 0) {
-        judge_physics(source);
+        check_physics(source);
         read_chunks(source, facts, doc, err);
     }
     tfs_facts_unref(facts);
