@@ -127,6 +127,8 @@ int tfs_store_broken(const struct tfs_store *store);
 bool tfs_store_unsaved(struct tfs_store *store);
 bool tfs_store_commits_at_close(const struct tfs_store *store);
 uint64_t tfs_store_commits(struct tfs_store *store);
+/* Batches of edits that only the journal holds. */
+size_t tfs_store_journal_edits(struct tfs_store *store);
 /* Is the save on disk still the one that was read, and can it be read? Never waits. */
 bool tfs_store_current(struct tfs_store *store);
 

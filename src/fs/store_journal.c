@@ -38,12 +38,27 @@ static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct 
     store->journaled = doc;
 }
 
+static void count_edits(struct tfs_store *store, size_t edits)
+{
+    pthread_mutex_lock(&store->lock);
+    store->journal_edits = edits;
+    pthread_mutex_unlock(&store->lock);
+}
+
+size_t tfs_store_journal_edits(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    size_t edits = store->journal_edits;
+    pthread_mutex_unlock(&store->lock);
+    return edits;
+}
+
 static void let_go(struct tfs_store *store)
 {
     tfs_journal_close(store->journal);
     store->journal = NULL;
     set_journaled(store, NULL, NULL);
-    store->journal_edits = 0;
+    count_edits(store, 0);
 }
 
 /* ---- what is accepted ------------------------------------------------------------------------ */
@@ -99,7 +114,8 @@ int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err)
         result = more ? append(store, tfs_buf_span(&record), err)
                       : begin(store, tfs_buf_span(&record), err);
     tfs_buf_release(&record);
-    store->journal_edits += result == 0;
+    if (result == 0)
+        count_edits(store, store->journal_edits + 1);
     return result;
 }
 

@@ -38,6 +38,7 @@ struct tfs_store {
     uint32_t key_count;
     struct stat st; /* of the save, as of the last reading or commit */
     uint64_t commits;
+    size_t journal_edits; /* that only the journal holds */
     struct tfs_job *queue, **queue_end;
     bool woken, stop;
 
@@ -49,7 +50,6 @@ struct tfs_store {
     bool overruled; /* accepted edits were set aside, and no barrier was told */
     struct tfs_journal *journal; /* NULL: none; else the next two are set */
     struct tfs_doc *journal_base, *journaled;
-    size_t journal_edits;
     int64_t commit_deadline; /* monotonic ms; 0: none */
     int64_t poll_deadline;
 };

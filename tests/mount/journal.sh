@@ -77,9 +77,11 @@ goes_with_the_save() {
     up -o commit=600
     edit base:one
     want [ -s "$(journal)" ]
+    want grep -qxF 'journal: 1' "$M/.terrainfs/status"
     same 'permissions' "$(stat -c '%a %u:%g' "$(journal)")" "$(stat -c '%a %u:%g' "$S")"
     want sync "$M/info.txt"
     wants_not [ -e "$(journal)" ]
+    want grep -qxF 'journal: 0' "$M/.terrainfs/status"
     edit base:two
     want [ -s "$(journal)" ]
     down
