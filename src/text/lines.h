@@ -15,7 +15,7 @@ struct tfs_lines {
     uint32_t number; /* of the line last given, from 1 */
 };
 
-/* One line or a piece of it: the text, and where it begins. */
+/* One line or a word of it: the text, and where it begins. */
 struct tfs_line {
     struct tfs_span text;
     uint32_t number;

@@ -65,21 +65,21 @@ size_t tfs_utf8_mark(struct tfs_span text)
 }
 
 /* One character of a name and how it is printed. */
-struct piece {
+struct character {
     size_t taken;
     size_t length;
     uint8_t bytes[4];
 };
 
-static struct piece escape(uint8_t byte)
+static struct character escape(uint8_t byte)
 {
     static const char digits[] = "0123456789abcdef";
 
     if (byte == '\\')
-        return (struct piece){1, 2, {'\\', '\\'}};
+        return (struct character){1, 2, {'\\', '\\'}};
     if (byte == '\n')
-        return (struct piece){1, 2, {'\\', 'n'}};
-    return (struct piece){
+        return (struct character){1, 2, {'\\', 'n'}};
+    return (struct character){
         1, 4, {'\\', 'x', (uint8_t)digits[byte >> 4], (uint8_t)digits[byte & 15]}};
 }
 
@@ -94,27 +94,27 @@ static bool stands_for_itself(struct tfs_span name, size_t at)
     return c > ' ' && c < 0x7f && c != '\\';
 }
 
-static struct piece piece_at(struct tfs_span name, size_t at)
+static struct character character_at(struct tfs_span name, size_t at)
 {
     const uint8_t *p = name.data + at;
 
     if (stands_for_itself(name, at))
-        return (struct piece){1, 1, {*p}};
+        return (struct character){1, 1, {*p}};
     size_t length = utf8_length(p, name.size - at);
     bool control = length == 2 && p[0] == 0xc2 && p[1] < 0xa0; /* U+0080 to U+009F */
     if (length < 2 || control || (at == 0 && tfs_utf8_mark(name) > 0))
         return escape(*p);
-    struct piece piece = {length, length, {0}};
-    memcpy(piece.bytes, p, length);
-    return piece;
+    struct character c = {length, length, {0}};
+    memcpy(c.bytes, p, length);
+    return c;
 }
 
 void tfs_name_print(struct tfs_buf *out, struct tfs_span name)
 {
     for (size_t at = 0; at < name.size;) {
-        struct piece piece = piece_at(name, at);
-        tfs_buf_add(out, piece.bytes, piece.length);
-        at += piece.taken;
+        struct character c = character_at(name, at);
+        tfs_buf_add(out, c.bytes, c.length);
+        at += c.taken;
     }
 }
 
@@ -123,9 +123,9 @@ size_t tfs_name_size(struct tfs_span name)
     size_t size = 0;
 
     for (size_t at = 0; at < name.size;) {
-        struct piece piece = piece_at(name, at);
-        size += piece.length;
-        at += piece.taken;
+        struct character c = character_at(name, at);
+        size += c.length;
+        at += c.taken;
     }
     return size;
 }
@@ -136,14 +136,14 @@ const char *tfs_name_quote(struct tfs_span name, char out[TFS_QUOTED])
     size_t size = 0;
 
     for (size_t at = 0; at < name.size;) {
-        struct piece piece = piece_at(name, at);
-        if (size + piece.length > TFS_QUOTED - sizeof(more)) {
+        struct character c = character_at(name, at);
+        if (size + c.length > TFS_QUOTED - sizeof(more)) {
             memcpy(out + size, more, sizeof(more));
             return out;
         }
-        memcpy(out + size, piece.bytes, piece.length);
-        size += piece.length;
-        at += piece.taken;
+        memcpy(out + size, c.bytes, c.length);
+        size += c.length;
+        at += c.taken;
     }
     out[size] = '\0';
     return out;
@@ -164,17 +164,17 @@ static bool is_steering(const uint8_t *p, size_t length)
            (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);     /* U+2066 to U+2069 */
 }
 
-static struct piece sentence_piece(struct tfs_span text, size_t at)
+static struct character sentence_character(struct tfs_span text, size_t at)
 {
     const uint8_t *p = text.data + at;
     size_t length = utf8_length(p, text.size - at);
     bool shown = length == 1 ? *p >= ' ' && *p != 0x7f : length > 1 && !is_steering(p, length);
-    struct piece piece = {length, length, {0}};
+    struct character c = {length, length, {0}};
 
     if (!shown)
         return escape(*p);
-    memcpy(piece.bytes, p, length);
-    return piece;
+    memcpy(c.bytes, p, length);
+    return c;
 }
 
 char *tfs_sentence_print(const char *text, char *out, size_t size)
@@ -183,12 +183,12 @@ char *tfs_sentence_print(const char *text, char *out, size_t size)
     size_t used = 0;
 
     for (size_t at = 0; at < span.size;) {
-        struct piece piece = sentence_piece(span, at);
-        if (used + piece.length >= size)
+        struct character c = sentence_character(span, at);
+        if (used + c.length >= size)
             break;
-        memcpy(out + used, piece.bytes, piece.length);
-        used += piece.length;
-        at += piece.taken;
+        memcpy(out + used, c.bytes, c.length);
+        used += c.length;
+        at += c.taken;
     }
     out[used] = '\0';
     return out;

@@ -200,9 +200,8 @@ const struct tfs_lens tfs_beamng_palette_lens = {.get = palette_get, .put = pale
 
 /* ---- names of masks -------------------------------------------------------------------------- */
 
-/* The length of the piece of printed text at `at` that must stay whole: an escape or a
- * character. */
-static size_t piece_size(struct tfs_span text, size_t at)
+/* The length of the character of printed text at `at`, which may be an escape. It is never cut. */
+static size_t character_size(struct tfs_span text, size_t at)
 {
     size_t left = text.size - at;
     size_t size = 1;
@@ -220,13 +219,13 @@ static void add_file_name(struct tfs_buf *out, struct tfs_span printed, size_t r
 {
     for (size_t at = 0; at < printed.size;) {
         bool slash = printed.data[at] == '/';
-        size_t size = piece_size(printed, at);
-        struct tfs_span piece =
+        size_t size = character_size(printed, at);
+        struct tfs_span shown =
             slash ? tfs_span_of("\\x2f") : (struct tfs_span){printed.data + at, size};
-        if (piece.size > room)
+        if (shown.size > room)
             return;
-        tfs_buf_add_span(out, piece);
-        room -= piece.size;
+        tfs_buf_add_span(out, shown);
+        room -= shown.size;
         at += size;
     }
 }

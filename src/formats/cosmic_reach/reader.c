@@ -1,5 +1,5 @@
 /*
- * What the two layouts share: pieces of a region in the order of its data, and chunks with their
+ * What the two layouts share: extents of a region in the order of its data, and chunks with their
  * faults; and the way back, chunks in the order in which they are written.
  *
  * Must not know how a table or a column is laid out.
@@ -50,10 +50,10 @@ void tfs_cosmic_fault_add(struct tfs_cosmic_faults *faults, const char *format, 
     va_end(args);
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------- */
+/* ---- extents --------------------------------------------------------------------------------- */
 
-int tfs_cosmic_piece_add(struct tfs_cosmic_reader *r, uint32_t slot, int64_t offset, size_t data,
-                         size_t header, struct tfs_error *err)
+int tfs_cosmic_extent_add(struct tfs_cosmic_reader *r, uint32_t slot, int64_t offset, size_t data,
+                          size_t header, struct tfs_error *err)
 {
     size_t size = r->bytes->size;
 
@@ -61,49 +61,49 @@ int tfs_cosmic_piece_add(struct tfs_cosmic_reader *r, uint32_t slot, int64_t off
         return tfs_fail(err, -EBADMSG,
                         "%stable slot %u: offset %lld is outside the data, which is %zu to %zu",
                         r->where, slot, (long long)offset, data, size);
-    r->pieces[r->piece_count++] = (struct tfs_cosmic_piece){slot, (size_t)offset, size};
+    r->extents[r->extent_count++] = (struct tfs_cosmic_extent){slot, (size_t)offset, size};
     return 0;
 }
 
-static int compare_pieces(const void *a, const void *b)
+static int compare_extents(const void *a, const void *b)
 {
-    const struct tfs_cosmic_piece *left = a, *right = b;
+    const struct tfs_cosmic_extent *left = a, *right = b;
 
     return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-int tfs_cosmic_pieces_sort(struct tfs_cosmic_reader *r, size_t data, struct tfs_error *err)
+int tfs_cosmic_extents_sort(struct tfs_cosmic_reader *r, size_t data, struct tfs_error *err)
 {
-    struct tfs_cosmic_piece *pieces = r->pieces;
-    size_t first = r->piece_count > 0 ? SIZE_MAX : r->bytes->size;
+    struct tfs_cosmic_extent *extents = r->extents;
+    size_t first = r->extent_count > 0 ? SIZE_MAX : r->bytes->size;
 
-    qsort(pieces, r->piece_count, sizeof(*pieces), compare_pieces);
-    for (size_t i = 0; i + 1 < r->piece_count; i++) {
-        if (pieces[i].offset == pieces[i + 1].offset)
+    qsort(extents, r->extent_count, sizeof(*extents), compare_extents);
+    for (size_t i = 0; i + 1 < r->extent_count; i++) {
+        if (extents[i].offset == extents[i + 1].offset)
             return tfs_fail(err, -EBADMSG, "%stable slots %u and %u both point at offset %zu",
-                            r->where, pieces[i].slot, pieces[i + 1].slot, pieces[i].offset);
-        pieces[i].end = pieces[i + 1].offset;
+                            r->where, extents[i].slot, extents[i + 1].slot, extents[i].offset);
+        extents[i].end = extents[i + 1].offset;
     }
-    if (r->piece_count > 0)
-        first = pieces[0].offset;
+    if (r->extent_count > 0)
+        first = extents[0].offset;
     if (first > data)
         tfs_cosmic_fault_add(&r->gaps, "%soffset %zu: %zu bytes that no table entry points at",
                              r->where, data, first - data);
     return 0;
 }
 
-void tfs_cosmic_piece_end(struct tfs_cosmic_reader *r, const struct tfs_cosmic_piece *piece,
-                          int32_t size, size_t end)
+void tfs_cosmic_extent_end(struct tfs_cosmic_reader *r, const struct tfs_cosmic_extent *extent,
+                           int32_t size, size_t end)
 {
-    size_t found = end - piece->offset;
+    size_t found = end - extent->offset;
 
     if (size < 0 || (size_t)size != found)
         tfs_cosmic_fault_add(&r->sizes,
                              "%soffset %zu: the size field says %d, it is %zu bytes long", r->where,
-                             piece->offset, size, found);
-    if (end < piece->end)
+                             extent->offset, size, found);
+    if (end < extent->end)
         tfs_cosmic_fault_add(&r->gaps, "%soffset %zu: %zu bytes that no table entry points at",
-                             r->where, end, piece->end - end);
+                             r->where, end, extent->end - end);
 }
 
 /* ---- which region ---------------------------------------------------------------------------- */
@@ -127,11 +127,12 @@ int tfs_cosmic_region_find(struct tfs_cosmic_reader *r, size_t header,
     struct tfs_key first = named;
     bool found = false, as_named = !r->own->named;
 
-    for (size_t i = 0; i < r->piece_count; i++) {
-        struct tfs_cursor c = tfs_cosmic_cursor(r, r->pieces[i].offset + header, r->pieces[i].end);
+    for (size_t i = 0; i < r->extent_count; i++) {
+        struct tfs_cursor c =
+            tfs_cosmic_cursor(r, r->extents[i].offset + header, r->extents[i].end);
         struct tfs_key key = tfs_cosmic_take_key(&c);
         struct tfs_key region = tfs_cosmic_region_of(key);
-        if (c.failed || slot_of(key) != r->pieces[i].slot)
+        if (c.failed || slot_of(key) != r->extents[i].slot)
             continue;
         first = found ? first : region;
         found = true;
@@ -176,7 +177,7 @@ int tfs_cosmic_chunk_add(struct tfs_cosmic_reader *r, struct tfs_key key, uint32
         .slot = TFS_SLOT_NONE,
         .flags = damage->code < 0 ? (uint32_t)TFS_CHUNK_DAMAGED : 0,
         .tag = version,
-        .place = r->place,
+        .place = r->order,
     };
     if (tfs_blob_slice(r->bytes, (struct tfs_span){r->bytes->data + start, end - start},
                        &chunk->blob, err) < 0)
@@ -195,15 +196,15 @@ int tfs_cosmic_chunk_add(struct tfs_cosmic_reader *r, struct tfs_key key, uint32
 int tfs_cosmic_count_check(struct tfs_cosmic_reader *r, int32_t count, const char *what,
                            struct tfs_error *err)
 {
-    if (count >= 0 && (size_t)count == r->piece_count)
+    if (count >= 0 && (size_t)count == r->extent_count)
         return 0;
     return tfs_facts_note(r->facts, err, TFS_NOTE_READ_ONLY,
-                          "the count says %d %s, the table has %zu", count, what, r->piece_count);
+                          "the count says %d %s, the table has %zu", count, what, r->extent_count);
 }
 
 /* ---- the way back ---------------------------------------------------------------------------- */
 
-/* The sort key of a chunk's data: where its piece stood, then which piece, then y. */
+/* The sort key of a chunk's data: where its extent stood, then which extent, then y. */
 struct order {
     uint64_t place;
     uint32_t slot;

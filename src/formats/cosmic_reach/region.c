@@ -145,9 +145,9 @@ static int reader_init(struct tfs_cosmic_reader *r, struct tfs_blob *bytes, stru
     if (status < 0)
         return status;
     r->own = r->facts->own;
-    r->pieces = malloc(TFS_COSMIC_TABLE_SLOTS * sizeof(*r->pieces));
+    r->extents = malloc(TFS_COSMIC_TABLE_SLOTS * sizeof(*r->extents));
     r->chunks = calloc(TFS_COSMIC_TABLE_SLOTS, sizeof(*r->chunks));
-    return r->pieces == NULL || r->chunks == NULL ? tfs_fail_memory(err) : 0;
+    return r->extents == NULL || r->chunks == NULL ? tfs_fail_memory(err) : 0;
 }
 
 static void reader_release(struct tfs_cosmic_reader *r)
@@ -155,7 +155,7 @@ static void reader_release(struct tfs_cosmic_reader *r)
     for (size_t i = 0; i < r->chunk_count; i++)
         tfs_blob_unref(r->chunks[i].blob);
     free(r->chunks);
-    free(r->pieces);
+    free(r->extents);
     tfs_facts_unref(r->facts);
     tfs_blob_unref(r->bytes);
 }

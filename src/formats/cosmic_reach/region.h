@@ -1,7 +1,7 @@
 /*
  * The two layouts of a region file: how chunks are found in its bytes, and laid out again.
  *
- * Reading goes in steps that both layouts share: a table gives pieces (chunks or columns), pieces
+ * Reading goes in steps that both layouts share: a table gives extents (chunks or columns), extents
  * are sorted by where they lie, each gives chunks, chunks become a document.
  */
 #ifndef TFS_FORMATS_COSMIC_REACH_REGION_H
@@ -21,14 +21,14 @@ struct tfs_cosmic_facts {
     struct tfs_key region;
 };
 
-/* What a table entry points at: from `offset` up to the next piece or the end of the bytes. */
-struct tfs_cosmic_piece {
+/* What a table entry points at: from `offset` up to the next extent or the end of the bytes. */
+struct tfs_cosmic_extent {
     uint32_t slot;
     size_t offset;
     size_t end;
 };
 
-/* A sentence about the first of several places with the same fault. */
+/* How often a fault was found, and a sentence about the first. */
 struct tfs_cosmic_faults {
     unsigned count;
     char text[160];
@@ -40,11 +40,11 @@ struct tfs_cosmic_reader {
     struct tfs_facts *facts;
     struct tfs_cosmic_facts *own;
     struct tfs_key region;
-    struct tfs_cosmic_piece *pieces;
-    size_t piece_count;
+    struct tfs_cosmic_extent *extents;
+    size_t extent_count;
     struct tfs_chunk *chunks; /* room for every chunk of a region */
     size_t chunk_count;
-    uint64_t place; /* of the next piece in the order of the data */
+    uint64_t order; /* of the next extent in the order of the data */
     struct tfs_cosmic_faults sizes, gaps, bright;
 };
 
@@ -69,18 +69,18 @@ struct tfs_cursor tfs_cosmic_cursor(const struct tfs_cosmic_reader *r, size_t of
 /* Chunk coordinates at the cursor. */
 struct tfs_key tfs_cosmic_take_key(struct tfs_cursor *c);
 
-/* A table entry that is not -1; `offset` is absolute. A piece has at least `header` bytes and does
- * not begin before `data`. */
-int tfs_cosmic_piece_add(struct tfs_cosmic_reader *r, uint32_t slot, int64_t offset, size_t data,
-                         size_t header, struct tfs_error *err);
+/* A table entry that is not -1; `offset` is absolute. An extent has at least `header` bytes and
+ * does not begin before `data`. */
+int tfs_cosmic_extent_add(struct tfs_cosmic_reader *r, uint32_t slot, int64_t offset, size_t data,
+                          size_t header, struct tfs_error *err);
 
-/* After the last one: sorts, sets the ends, refuses two at one offset, remembers a gap in front. */
-int tfs_cosmic_pieces_sort(struct tfs_cosmic_reader *r, size_t data, struct tfs_error *err);
+/* After the last one: sorts, sets the ends, refuses two at one offset, notes a gap in front. */
+int tfs_cosmic_extents_sort(struct tfs_cosmic_reader *r, size_t data, struct tfs_error *err);
 
 /* Sets own->named and own->region from the last component of `path`, which may be NULL. */
 void tfs_cosmic_region_named(struct tfs_cosmic_facts *own, const char *path);
 
-/* Sets r->region: from the name; else that of the first piece whose coordinates (`header` bytes
+/* Sets r->region: from the name; else that of the first extent whose coordinates (`header` bytes
  * behind its offset) fit its slot. EBADMSG when the name is that of another region. */
 int tfs_cosmic_region_find(struct tfs_cosmic_reader *r, size_t header,
                            uint32_t (*slot_of)(struct tfs_key chunk), struct tfs_error *err);
@@ -90,13 +90,13 @@ int tfs_cosmic_region_find(struct tfs_cosmic_reader *r, size_t header,
 int tfs_cosmic_chunk_add(struct tfs_cosmic_reader *r, struct tfs_key key, uint32_t version,
                          size_t start, size_t end, struct tfs_error *damage, struct tfs_error *err);
 
-/* Counts a fault of a piece; the sentence of the first is kept. */
+/* Counts a fault of an extent; the text stays that of the first. */
 void tfs_cosmic_fault_add(struct tfs_cosmic_faults *faults, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Size field against what the parse found, and what is left up to the end of the piece. */
-void tfs_cosmic_piece_end(struct tfs_cosmic_reader *r, const struct tfs_cosmic_piece *piece,
-                          int32_t size, size_t end);
+/* Size field against what the parse found, and what is left up to the end of the extent. */
+void tfs_cosmic_extent_end(struct tfs_cosmic_reader *r, const struct tfs_cosmic_extent *extent,
+                           int32_t size, size_t end);
 
 /* The count in front of the table against the table. */
 int tfs_cosmic_count_check(struct tfs_cosmic_reader *r, int32_t count, const char *what,

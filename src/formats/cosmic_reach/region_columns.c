@@ -55,11 +55,11 @@ static int read_entries(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struc
                             "%stable slot %u: offset %" PRId64 " is outside the data, which is "
                             "0 to %zu",
                             r->where, slot, offset, size - data);
-        if (tfs_cosmic_piece_add(r, slot, (int64_t)data + offset, data, TFS_COSMIC_COLUMN_HEADER,
-                                 err) < 0)
+        if (tfs_cosmic_extent_add(r, slot, (int64_t)data + offset, data, TFS_COSMIC_COLUMN_HEADER,
+                                  err) < 0)
             return err->code;
     }
-    return tfs_cosmic_pieces_sort(r, data, err);
+    return tfs_cosmic_extents_sort(r, data, err);
 }
 
 static int take_offset_type(struct tfs_cosmic_reader *r, struct tfs_cursor *c,
@@ -77,7 +77,7 @@ static int take_offset_type(struct tfs_cosmic_reader *r, struct tfs_cursor *c,
 
 /* A column while it is read. */
 struct column {
-    const struct tfs_cosmic_piece *piece;
+    const struct tfs_cosmic_extent *extent;
     int32_t size;
     uint32_t version;
     unsigned count;
@@ -108,17 +108,17 @@ static int take_numbers(const struct tfs_cosmic_reader *r, struct tfs_cursor *c,
 static int take_header(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struct column *column,
                        struct tfs_error *err)
 {
-    column->next = tfs_cosmic_column_key(r->region, column->piece->slot);
+    column->next = tfs_cosmic_column_key(r->region, column->extent->slot);
     if (take_numbers(r, c, column, err) == 0 && c->failed)
         tfs_fail(err, -EBADMSG, "%soffset %zu: columns overlap, the next begins at %zu", r->where,
-                 column->piece->offset, column->piece->end);
+                 column->extent->offset, column->extent->end);
     return err->code;
 }
 
 static bool in_column(const struct tfs_cosmic_reader *r, const struct column *column,
                       struct tfs_key key)
 {
-    return tfs_cosmic_column_slot(key) == column->piece->slot &&
+    return tfs_cosmic_column_slot(key) == column->extent->slot &&
            tfs_cosmic_same_region(tfs_cosmic_region_of(key), r->region) && key.y >= column->next.y;
 }
 
@@ -136,7 +136,7 @@ static int take_chunk(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struct 
         return tfs_fail(damage, -EBADMSG,
                         "offset %zu: the coordinates %d %d %d do not belong to table slot %u or do "
                         "not ascend",
-                        offset, key.x, key.y, key.z, column->piece->slot);
+                        offset, key.x, key.y, key.z, column->extent->slot);
     column->next = key;
     return tfs_cosmic_body_take(c, column->version, body, damage);
 }
@@ -146,17 +146,17 @@ static int take_chunk(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struct 
 static int add_rest(struct tfs_cosmic_reader *r, const struct column *column, size_t start,
                     unsigned above, const struct tfs_error *why, struct tfs_error *err)
 {
-    const struct tfs_cosmic_piece *piece = column->piece;
-    size_t room = piece->end - piece->offset, end = piece->end;
+    const struct tfs_cosmic_extent *extent = column->extent;
+    size_t room = extent->end - extent->offset, end = extent->end;
     struct tfs_error damage = {0};
 
-    if (column->size > 0 && (size_t)column->size > room && piece->end < r->bytes->size)
+    if (column->size > 0 && (size_t)column->size > room && extent->end < r->bytes->size)
         return tfs_fail(err, -EBADMSG,
                         "%soffset %zu: columns overlap, this one has %d bytes, the next begins at "
                         "%zu",
-                        r->where, piece->offset, column->size, piece->end);
+                        r->where, extent->offset, column->size, extent->end);
     if (column->size > 0 && (size_t)column->size <= room)
-        end = piece->offset + (size_t)column->size;
+        end = extent->offset + (size_t)column->size;
     start = start + TFS_COSMIC_PLACE_SIZE < end ? start + TFS_COSMIC_PLACE_SIZE : end;
     tfs_fail(&damage, why->code, "%.300s%s", why->text,
              above > 0 ? ", and the chunks above it in its column cannot be found" : "");
@@ -166,11 +166,11 @@ static int add_rest(struct tfs_cosmic_reader *r, const struct column *column, si
     return tfs_cosmic_chunk_add(r, column->next, column->version, start, end, &damage, err);
 }
 
-static int read_column(struct tfs_cosmic_reader *r, const struct tfs_cosmic_piece *piece,
+static int read_column(struct tfs_cosmic_reader *r, const struct tfs_cosmic_extent *extent,
                        struct tfs_error *err)
 {
-    struct tfs_cursor c = tfs_cosmic_cursor(r, piece->offset, piece->end);
-    struct column column = {.piece = piece};
+    struct tfs_cursor c = tfs_cosmic_cursor(r, extent->offset, extent->end);
+    struct column column = {.extent = extent};
 
     if (take_header(r, &c, &column, err) < 0)
         return err->code;
@@ -186,7 +186,7 @@ static int read_column(struct tfs_cosmic_reader *r, const struct tfs_cosmic_piec
             return err->code;
         column.next.y++;
     }
-    tfs_cosmic_piece_end(r, piece, column.size, tfs_cursor_offset(&c));
+    tfs_cosmic_extent_end(r, extent, column.size, tfs_cursor_offset(&c));
     return 0;
 }
 
@@ -201,8 +201,8 @@ int tfs_cosmic_columns_read(struct tfs_cosmic_reader *r, size_t start, struct tf
     if (err->code < 0 || read_entries(r, &c, err) < 0 ||
         tfs_cosmic_region_find(r, KEY_BEHIND, tfs_cosmic_column_slot, err) < 0)
         return err->code;
-    for (r->place = 0; r->place < r->piece_count; r->place++)
-        if (read_column(r, &r->pieces[r->place], err) < 0)
+    for (r->order = 0; r->order < r->extent_count; r->order++)
+        if (read_column(r, &r->extents[r->order], err) < 0)
             return err->code;
     return tfs_cosmic_count_check(r, count, "columns", err);
 }

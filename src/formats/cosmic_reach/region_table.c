@@ -18,67 +18,67 @@ static int read_entries(struct tfs_cosmic_reader *r, struct tfs_error *err)
         int32_t offset = tfs_take_s32be(&c);
         if (offset == TFS_COSMIC_ABSENT)
             continue;
-        if (tfs_cosmic_piece_add(r, slot, offset, TFS_COSMIC_TABLE_DATA, TFS_COSMIC_CHUNK_HEADER,
-                                 err) < 0)
+        if (tfs_cosmic_extent_add(r, slot, offset, TFS_COSMIC_TABLE_DATA, TFS_COSMIC_CHUNK_HEADER,
+                                  err) < 0)
             return err->code;
     }
-    return tfs_cosmic_pieces_sort(r, TFS_COSMIC_TABLE_DATA, err);
+    return tfs_cosmic_extents_sort(r, TFS_COSMIC_TABLE_DATA, err);
 }
 
 /* Header fields that do not fit the file. */
-static int check_header(const struct tfs_cosmic_reader *r, const struct tfs_cosmic_piece *piece,
+static int check_header(const struct tfs_cosmic_reader *r, const struct tfs_cosmic_extent *extent,
                         int32_t version, struct tfs_key key, struct tfs_error *damage)
 {
     if (version < 0 || (uint32_t)version > r->own->version)
         return tfs_fail(damage, -EBADMSG, "offset %zu: version %d in a file of version %u",
-                        piece->offset + 4, version, r->own->version);
-    if (tfs_cosmic_table_slot(key) != piece->slot ||
+                        extent->offset + 4, version, r->own->version);
+    if (tfs_cosmic_table_slot(key) != extent->slot ||
         !tfs_cosmic_same_region(tfs_cosmic_region_of(key), r->region))
         return tfs_fail(damage, -EBADMSG,
                         "offset %zu: the coordinates %d %d %d do not belong to table slot %u",
-                        piece->offset + KEY_BEHIND, key.x, key.y, key.z, piece->slot);
+                        extent->offset + KEY_BEHIND, key.x, key.y, key.z, extent->slot);
     return 0;
 }
 
 /* How far a chunk that does not parse goes: as its size field says, if it can be so. */
-static size_t damaged_end(const struct tfs_cosmic_piece *piece, int32_t size)
+static size_t damaged_end(const struct tfs_cosmic_extent *extent, int32_t size)
 {
-    size_t room = piece->end - piece->offset;
+    size_t room = extent->end - extent->offset;
 
     if (size < TFS_COSMIC_CHUNK_HEADER || (size_t)size > room)
-        return piece->end;
-    return piece->offset + (size_t)size;
+        return extent->end;
+    return extent->offset + (size_t)size;
 }
 
-static int read_chunk(struct tfs_cosmic_reader *r, const struct tfs_cosmic_piece *piece,
+static int read_chunk(struct tfs_cosmic_reader *r, const struct tfs_cosmic_extent *extent,
                       struct tfs_error *err)
 {
-    struct tfs_cursor c = tfs_cosmic_cursor(r, piece->offset, piece->end);
+    struct tfs_cursor c = tfs_cosmic_cursor(r, extent->offset, extent->end);
     struct tfs_error damage = {0};
     struct tfs_cosmic_body body;
     int32_t size = tfs_take_s32be(&c);
     int32_t version = tfs_take_s32be(&c);
     struct tfs_key key = tfs_cosmic_take_key(&c);
-    size_t start = piece->offset + TFS_COSMIC_CHUNK_HEADER;
+    size_t start = extent->offset + TFS_COSMIC_CHUNK_HEADER;
     uint32_t tag = version < 0 ? 0 : (uint32_t)version;
 
     if (c.failed)
         return tfs_fail(err, -EBADMSG, "offset %zu: chunks overlap, the next begins at %zu",
-                        piece->offset, piece->end);
-    check_header(r, piece, version, key, &damage);
+                        extent->offset, extent->end);
+    check_header(r, extent, version, key, &damage);
     if (tfs_cosmic_body_take(&c, tag, &body, &damage) < 0) {
-        if (piece->end < r->bytes->size && size > 0 && (size_t)size > piece->end - piece->offset)
+        if (extent->end < r->bytes->size && size > 0 && (size_t)size > extent->end - extent->offset)
             return tfs_fail(err, -EBADMSG,
                             "offset %zu: chunks overlap, this one has %d bytes, the next begins "
                             "at %zu",
-                            piece->offset, size, piece->end);
-        return tfs_cosmic_chunk_add(r, tfs_cosmic_table_key(r->region, piece->slot), tag, start,
-                                    damaged_end(piece, size), &damage, err);
+                            extent->offset, size, extent->end);
+        return tfs_cosmic_chunk_add(r, tfs_cosmic_table_key(r->region, extent->slot), tag, start,
+                                    damaged_end(extent, size), &damage, err);
     }
     size_t end = tfs_cursor_offset(&c);
     tfs_cosmic_body_check(&body, r->bytes->data, &damage);
-    tfs_cosmic_piece_end(r, piece, size, end);
-    return tfs_cosmic_chunk_add(r, tfs_cosmic_table_key(r->region, piece->slot), tag, start, end,
+    tfs_cosmic_extent_end(r, extent, size, end);
+    return tfs_cosmic_chunk_add(r, tfs_cosmic_table_key(r->region, extent->slot), tag, start, end,
                                 &damage, err);
 }
 
@@ -91,8 +91,8 @@ int tfs_cosmic_table_read(struct tfs_cosmic_reader *r, struct tfs_error *err)
     if (read_entries(r, err) < 0 ||
         tfs_cosmic_region_find(r, KEY_BEHIND, tfs_cosmic_table_slot, err) < 0)
         return err->code;
-    for (r->place = 0; r->place < r->piece_count; r->place++)
-        if (read_chunk(r, &r->pieces[r->place], err) < 0)
+    for (r->order = 0; r->order < r->extent_count; r->order++)
+        if (read_chunk(r, &r->extents[r->order], err) < 0)
             return err->code;
 
     struct tfs_cursor c = tfs_cosmic_cursor(r, TFS_COSMIC_HEADER_SIZE, r->bytes->size);

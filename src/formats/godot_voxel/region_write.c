@@ -11,7 +11,7 @@
 #include "formats/godot_voxel/region.h"
 
 /* A block in the order of sectors. */
-struct piece {
+struct entry {
     uint32_t index;
     uint32_t count;         /* sectors that it gets */
     struct tfs_span before; /* what these sectors hold now; empty: nothing */
@@ -22,7 +22,7 @@ struct layout {
     const struct tfs_godot_region *region;
     struct tfs_span bytes;
     const struct tfs_godot_extent *extents;
-    struct piece *pieces;
+    struct entry *entries;
     size_t count;
     uint32_t *table;
 };
@@ -75,11 +75,11 @@ static const struct tfs_godot_change *find_change(const struct tfs_godot_change 
     return NULL;
 }
 
-static int compare_pieces(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
-    const struct piece *left = a, *right = b;
+    const struct entry *left = a, *right = b;
 
-    /* Pieces that are there lie in one memory, in the order of their sectors. */
+    /* The spans `before` lie in one memory, in the order of their sectors. */
     return left->before.data < right->before.data ? -1 : left->before.data > right->before.data;
 }
 
@@ -101,14 +101,14 @@ static void add_staying(struct layout *l, const struct tfs_godot_change *changes
         const struct tfs_godot_change *change = find_change(changes, count, i);
         if (extent.count == 0 || !stays(l, change, extent))
             continue;
-        struct piece piece = {.index = i, .count = extent.count, .before = sectors_of(l, extent)};
+        struct entry entry = {.index = i, .count = extent.count, .before = sectors_of(l, extent)};
         if (change != NULL) {
-            piece.stored = change->stored;
-            piece.count = sectors_for(l->region, change->stored.size);
+            entry.stored = change->stored;
+            entry.count = sectors_for(l->region, change->stored.size);
         }
-        l->pieces[l->count++] = piece;
+        l->entries[l->count++] = entry;
     }
-    qsort(l->pieces, l->count, sizeof(*l->pieces), compare_pieces);
+    qsort(l->entries, l->count, sizeof(*l->entries), compare_entries);
 }
 
 /* The blocks that go to the end: new ones, and those that need more sectors, in table order. */
@@ -122,7 +122,7 @@ static int add_appended(struct layout *l, const struct tfs_godot_change *changes
             continue;
         if (check_count(l, changes[i].index, sectors, err) < 0)
             return err->code;
-        l->pieces[l->count++] = (struct piece){
+        l->entries[l->count++] = (struct entry){
             .index = changes[i].index, .count = sectors, .stored = changes[i].stored};
     }
     return 0;
@@ -136,8 +136,8 @@ static int make_table(struct layout *l, struct tfs_error *err)
         if (first > TFS_GODOT_FIRST_SECTOR_MAX)
             return tfs_fail(err, -EFBIG, "the region would have more than %u sectors",
                             TFS_GODOT_FIRST_SECTOR_MAX);
-        l->table[l->pieces[i].index] = (uint32_t)(first << 8) | l->pieces[i].count;
-        first += l->pieces[i].count;
+        l->table[l->entries[i].index] = (uint32_t)(first << 8) | l->entries[i].count;
+        first += l->entries[i].count;
     }
     return 0;
 }
@@ -170,20 +170,20 @@ static int write_table(const struct layout *l, struct tfs_sink *sink, struct tfs
 
 /* Old bytes behind a block that stays are kept, as the engine keeps them; a block that nobody
  * touched and that is last keeps even a sector that is not whole. */
-static int write_piece(const struct layout *l, const struct piece *piece, bool last,
+static int write_entry(const struct layout *l, const struct entry *entry, bool last,
                        struct tfs_sink *sink, struct tfs_error *err)
 {
-    size_t size = (size_t)piece->count * l->region->sector_size;
+    size_t size = (size_t)entry->count * l->region->sector_size;
     struct tfs_buf out = {0};
 
-    if (piece->stored.data != NULL) {
-        tfs_buf_u32le(&out, (uint32_t)piece->stored.size);
-        tfs_buf_add_span(&out, piece->stored);
+    if (entry->stored.data != NULL) {
+        tfs_buf_u32le(&out, (uint32_t)entry->stored.size);
+        tfs_buf_add_span(&out, entry->stored);
     }
-    size_t end = piece->before.size < size ? piece->before.size : size;
+    size_t end = entry->before.size < size ? entry->before.size : size;
     if (out.size < end)
-        tfs_buf_add(&out, piece->before.data + out.size, end - out.size);
-    if (piece->stored.data != NULL || !last)
+        tfs_buf_add(&out, entry->before.data + out.size, end - out.size);
+    if (entry->stored.data != NULL || !last)
         tfs_buf_resize(&out, size);
     if (tfs_buf_check(&out, err) == 0)
         tfs_sink_span(sink, tfs_buf_span(&out), err);
@@ -199,9 +199,9 @@ int tfs_godot_region_write(const struct tfs_godot_region *old, struct tfs_span b
     uint32_t entries = tfs_godot_region_entries(old);
     struct layout l = {.region = old, .bytes = bytes, .extents = extents};
 
-    l.pieces = reallocarray(NULL, live_blocks(old, extents) + count, sizeof(*l.pieces));
+    l.entries = reallocarray(NULL, live_blocks(old, extents) + count, sizeof(*l.entries));
     l.table = calloc(entries, sizeof(*l.table));
-    if (l.pieces == NULL || l.table == NULL) {
+    if (l.entries == NULL || l.table == NULL) {
         tfs_fail_memory(err);
         goto out;
     }
@@ -210,9 +210,9 @@ int tfs_godot_region_write(const struct tfs_godot_region *old, struct tfs_span b
         tfs_sink_span(sink, header, err) < 0 || write_table(&l, sink, err) < 0)
         goto out;
     for (size_t i = 0; i < l.count && err->code == 0; i++)
-        write_piece(&l, &l.pieces[i], i + 1 == l.count, sink, err);
+        write_entry(&l, &l.entries[i], i + 1 == l.count, sink, err);
 out:
-    free(l.pieces);
+    free(l.entries);
     free(l.table);
     return err->code;
 }

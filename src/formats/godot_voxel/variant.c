@@ -80,7 +80,7 @@ static void fail(struct walk *w)
     w->c->failed = true;
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 /* Takes n bytes and, where wanted, gives them on. */
 static void pass(struct walk *w, uint64_t n)
