@@ -14,7 +14,7 @@ struct tfs_found {
 
 struct tfs_found_list {
     struct tfs_found *items;
-    size_t count, capacity;
+    size_t count;
 };
 
 void tfs_found_release(struct tfs_found_list *list);

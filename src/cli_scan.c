@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
+
 void tfs_found_release(struct tfs_found_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -29,17 +31,13 @@ static enum tfs_status no_memory(struct tfs_cli *cli)
 static enum tfs_status add(struct tfs_cli *cli, struct tfs_found_list *list,
                            const struct tfs_node *node, char *path)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 16;
-        struct tfs_found *items = reallocarray(list->items, capacity, sizeof(*items));
+    struct tfs_found *items = tfs_array_grow(list->items, list->count, sizeof(*items));
 
-        if (!items) {
-            free(path);
-            return no_memory(cli);
-        }
-        list->items = items;
-        list->capacity = capacity;
+    if (!items) {
+        free(path);
+        return no_memory(cli);
     }
+    list->items = items;
     list->items[list->count++] = (struct tfs_found){*node, path};
     return TFS_STATUS_DONE;
 }

@@ -1,21 +1,21 @@
 /*
- * Arrays that grow by one item at a time.
+ * Arrays that grow by one item at a time. They need no capacity: their memory doubles whenever
+ * their count is a power of two.
+ *
+ *     struct x *items = tfs_array_grow(list->items, list->count, sizeof(*items));
+ *     if (items == NULL)
+ *         return tfs_fail_memory(err);
+ *     list->items = items;
+ *     list->items[list->count++] = item;
  */
 #ifndef TFS_BASE_ARRAY_H
 #define TFS_BASE_ARRAY_H
 
 #include <stddef.h>
 
-/* `items` with room for one more than `count`: the same memory, or larger one in its place;
- * doubles, so that adding many stays cheap. NULL: no memory, and `items` is as it was. NULL with a
- * capacity of 0 is an empty array. To be freed with free().
- *
- *     struct x *items = tfs_array_grow(list->items, list->count, &list->capacity, sizeof(*items));
- *     if (items == NULL)
- *         return tfs_fail_memory(err);
- *     list->items = items;
- *     list->items[list->count++] = item;
- */
-void *tfs_array_grow(void *items, size_t count, size_t *capacity, size_t item_size);
+/* `items`, of which there are `count`, with room for one more: the same memory or other one. For
+ * arrays that only this function ever made larger; a smaller count is no harm. NULL: no memory, and
+ * `items` is as it was. An empty array is NULL. To be freed with free(). */
+void *tfs_array_grow(void *items, size_t count, size_t item_size);
 
 #endif

@@ -19,6 +19,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 
 /* docs/journal.md draws both heads. */
@@ -365,16 +366,13 @@ static bool records_follow(struct tfs_span bytes, uint64_t seed, uint64_t at)
 }
 
 static int add_record(struct tfs_journal_text *text, const struct tfs_journal_record *record,
-                      size_t *capacity, struct tfs_error *err)
+                      struct tfs_error *err)
 {
-    if (text->count == *capacity) {
-        size_t more = *capacity == 0 ? 64 : *capacity * 2;
-        struct tfs_journal_record *grown = realloc(text->records, more * sizeof(*grown));
-        if (grown == NULL)
-            return tfs_fail_memory(err);
-        text->records = grown;
-        *capacity = more;
-    }
+    struct tfs_journal_record *grown = tfs_array_grow(text->records, text->count, sizeof(*grown));
+
+    if (grown == NULL)
+        return tfs_fail_memory(err);
+    text->records = grown;
     text->records[text->count++] = *record;
     return 0;
 }
@@ -384,7 +382,6 @@ static int parse(struct tfs_journal_text *text, struct tfs_error *err)
     const struct tfs_span bytes = tfs_blob_span(text->bytes);
     struct tfs_cursor c = tfs_cursor_init(bytes);
     struct tfs_journal_record record;
-    size_t capacity = 0;
     uint64_t seed = 0;
 
     if (take_head(&c, &text->save, &seed, err) < 0)
@@ -395,7 +392,7 @@ static int parse(struct tfs_journal_text *text, struct tfs_error *err)
             text->damaged = records_follow(bytes, seed, at) ? at : 0;
             return 0;
         }
-        if (add_record(text, &record, &capacity, err) < 0)
+        if (add_record(text, &record, err) < 0)
             return err->code;
     }
     return 0;

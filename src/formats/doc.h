@@ -151,7 +151,7 @@ struct tfs_edit {
     struct tfs_doc *base;
     struct tfs_doc *next;    /* under construction; pages shared with base until first touched */
     struct tfs_key *touched; /* keys put, removed or touched, in call order, maybe repeated */
-    size_t touched_count, touched_capacity;
+    size_t touched_count;
     bool changed;
 };
 

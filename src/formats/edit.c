@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "formats/page.h"
 
 int tfs_edit_open(struct tfs_doc *base, struct tfs_edit *edit, struct tfs_error *err)
@@ -78,15 +79,11 @@ static void assert_unfinished(const struct tfs_edit *edit)
 
 static int reserve_touched(struct tfs_edit *edit, struct tfs_error *err)
 {
-    if (edit->touched_count < edit->touched_capacity)
-        return 0;
+    struct tfs_key *touched = tfs_array_grow(edit->touched, edit->touched_count, sizeof(*touched));
 
-    size_t capacity = edit->touched_capacity == 0 ? 16 : edit->touched_capacity * 2;
-    struct tfs_key *touched = realloc(edit->touched, capacity * sizeof(*touched));
     if (touched == NULL)
         return tfs_fail_memory(err);
     edit->touched = touched;
-    edit->touched_capacity = capacity;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "formats/doc.h"
 
 int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error *err)
@@ -85,22 +86,6 @@ void tfs_facts_share_cache(struct tfs_facts *to, const struct tfs_facts *from)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Room for one more note: the array doubles whenever its count is a power of two. */
-static bool notes_grow(struct tfs_facts *facts)
-{
-    size_t count = facts->note_count;
-
-    if ((count & (count - 1)) != 0)
-        return true;
-
-    size_t capacity = count == 0 ? 1 : count * 2;
-    struct tfs_note *notes = realloc(facts->notes, capacity * sizeof(*notes));
-    if (notes == NULL)
-        return false;
-    facts->notes = notes;
-    return true;
-}
-
 int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note_kind kind,
                    const char *format, ...)
 {
@@ -112,10 +97,12 @@ int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note
     va_end(args);
     if (length < 0)
         return tfs_fail_memory(err);
-    if (!notes_grow(facts)) {
+    struct tfs_note *notes = tfs_array_grow(facts->notes, facts->note_count, sizeof(*notes));
+    if (notes == NULL) {
         free(text);
         return tfs_fail_memory(err);
     }
+    facts->notes = notes;
     facts->notes[facts->note_count++] = (struct tfs_note){kind, text};
     return 0;
 }

@@ -7,9 +7,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 struct ids {
     uint64_t *ids;
-    size_t count, capacity;
+    size_t count;
 };
 
 /* What is stale, and what waits for it to be told. */
@@ -38,18 +40,13 @@ void tfs_notify_stale(struct tfs_notify *notify, uint64_t id)
     if (notify->invalidate == NULL || notify->stopped)
         return;
     pthread_mutex_lock(&notify->lock);
-    if (stale->count == stale->capacity) {
-        size_t capacity = stale->capacity ? stale->capacity * 2 : 64;
-        uint64_t *more = realloc(stale->ids, capacity * sizeof(*more));
-        if (more != NULL) {
-            stale->ids = more;
-            stale->capacity = capacity;
-        }
-    }
-    /* Without memory a cache stays stale until its next open: no data is at stake. */
     bool again = stale->count > 0 && stale->ids[stale->count - 1] == id;
-    if (!again && stale->count < stale->capacity)
+    uint64_t *more = again ? NULL : tfs_array_grow(stale->ids, stale->count, sizeof(*more));
+    /* Without memory a cache stays stale until its next open: no data is at stake. */
+    if (more != NULL) {
+        stale->ids = more;
         stale->ids[stale->count++] = id;
+    }
     pthread_mutex_unlock(&notify->lock);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "fs/ops.h"
 #include "formats/unsaved.h"
 
@@ -44,7 +45,7 @@ static int64_t make_above(struct tfs_session *s, uint32_t parent, const char *na
         if (s->above[i].parent == parent && strlen(s->above[i].name) == length &&
             memcmp(s->above[i].name, name, length) == 0)
             return i;
-    struct tfs_above *more = realloc(s->above, (s->above_count + 1) * sizeof(*more));
+    struct tfs_above *more = tfs_array_grow(s->above, s->above_count, sizeof(*more));
     if (more == NULL)
         return -ENOMEM;
     s->above = more;

@@ -58,8 +58,7 @@ int tfs_cosmic_change_number(struct tfs_cosmic_change *c, struct tfs_span name, 
                              struct tfs_error *err)
 {
     const uint32_t next = c->old->count + (uint32_t)c->added_count;
-    struct tfs_span *added =
-        tfs_array_grow(c->added, c->added_count, &c->added_capacity, sizeof(*added));
+    struct tfs_span *added = tfs_array_grow(c->added, c->added_count, sizeof(*added));
 
     if (added == NULL)
         return tfs_fail_memory(err);

@@ -16,7 +16,7 @@ struct tfs_cosmic_change {
     uint32_t *first;                 /* of each old entry: the number of its name */
     struct tfs_cosmic_names numbers; /* of names */
     struct tfs_span *added;
-    size_t added_count, added_capacity;
+    size_t added_count;
     uint32_t air;
     bool has_air;
 };

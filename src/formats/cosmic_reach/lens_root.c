@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/names.h"
 #include "formats/cosmic_reach/region.h"
@@ -53,7 +54,7 @@ const struct tfs_lens tfs_cosmic_info_lens = {.get = info_get};
  * no line and is left out. */
 struct list {
     struct tfs_span *names;
-    size_t count, capacity;
+    size_t count;
     struct tfs_cosmic_names known;
 };
 
@@ -69,14 +70,10 @@ static int list_add(struct list *list, struct tfs_span name, struct tfs_error *e
 
     if (name.size == 0)
         return 0;
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity * 2 + 64;
-        struct tfs_span *names = realloc(list->names, capacity * sizeof(*names));
-        if (names == NULL)
-            return tfs_fail_memory(err);
-        list->names = names;
-        list->capacity = capacity;
-    }
+    struct tfs_span *names = tfs_array_grow(list->names, list->count, sizeof(*names));
+    if (names == NULL)
+        return tfs_fail_memory(err);
+    list->names = names;
     if (tfs_cosmic_names_add(&list->known, name, next, &found, err) < 0)
         return err->code;
     if (found == next)

@@ -41,7 +41,7 @@ struct tfs_godot_index {
     struct tfs_blob *meta_text;
     struct stat meta_st;
     struct tfs_godot_region_file *files; /* by place */
-    size_t count, capacity;
+    size_t count;
     struct tfs_godot_watch watches[TFS_GODOT_LODS + 1]; /* regions/ and the levels in it */
 };
 

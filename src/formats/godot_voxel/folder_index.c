@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "formats/godot_voxel/folder.h"
 
 #define STRAY ".terrainfs-"
@@ -200,14 +201,11 @@ struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index 
 
 int tfs_godot_index_reserve(struct tfs_godot_index *index, struct tfs_error *err)
 {
-    if (index->count < index->capacity)
-        return 0;
-    size_t capacity = index->capacity == 0 ? 16 : index->capacity * 2;
-    struct tfs_godot_region_file *more = reallocarray(index->files, capacity, sizeof(*more));
+    struct tfs_godot_region_file *more = tfs_array_grow(index->files, index->count, sizeof(*more));
+
     if (more == NULL)
         return tfs_fail_memory(err);
     index->files = more;
-    index->capacity = capacity;
     return 0;
 }
 

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "formats/godot_voxel/folder.h"
 #include "formats/godot_voxel/rules.h"
 
@@ -33,7 +34,7 @@ struct writer {
     struct tfs_godot_folder *own;
     struct tfs_doc *doc;
     struct step *steps;
-    size_t count, capacity;
+    size_t count;
     struct tfs_edit reached; /* what the disk holds */
     bool newer;              /* headers of version 2 become those of version 3 */
     struct tfs_error *err;
@@ -49,14 +50,10 @@ static int add_step(void *arg, const struct tfs_chunk *before, const struct tfs_
 
     if (after != NULL && w->save->tree->chunk_check(w->save, w->doc, after->key, NULL, w->err) < 0)
         return w->err->code;
-    if (w->count == w->capacity) {
-        size_t capacity = w->capacity == 0 ? 64 : w->capacity * 2;
-        struct step *more = reallocarray(w->steps, capacity, sizeof(*more));
-        if (more == NULL)
-            return tfs_fail_memory(w->err);
-        w->steps = more;
-        w->capacity = capacity;
-    }
+    struct step *steps = tfs_array_grow(w->steps, w->count, sizeof(*steps));
+    if (steps == NULL)
+        return tfs_fail_memory(w->err);
+    w->steps = steps;
     step.place = tfs_godot_folder_place(&w->own->index.meta, step.block, &step.index);
     w->steps[w->count++] = step;
     return 0;

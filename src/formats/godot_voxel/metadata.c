@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "formats/godot_voxel/metadata_items.h"
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -24,14 +25,11 @@ void tfs_godot_items_release(struct tfs_godot_items *items)
 int tfs_godot_items_add(struct tfs_godot_items *items, const struct tfs_godot_item *item,
                         struct tfs_error *err)
 {
-    if (items->count == items->capacity) {
-        size_t capacity = items->capacity == 0 ? 16 : items->capacity * 2;
-        struct tfs_godot_item *more = reallocarray(items->items, capacity, sizeof(*more));
-        if (more == NULL)
-            return tfs_fail_memory(err);
-        items->items = more;
-        items->capacity = capacity;
-    }
+    struct tfs_godot_item *more = tfs_array_grow(items->items, items->count, sizeof(*more));
+
+    if (more == NULL)
+        return tfs_fail_memory(err);
+    items->items = more;
     items->items[items->count++] = *item;
     return 0;
 }

@@ -27,7 +27,7 @@ struct tfs_godot_item {
 
 struct tfs_godot_items {
     struct tfs_godot_item *items;
-    size_t count, capacity;
+    size_t count;
 };
 
 void tfs_godot_items_release(struct tfs_godot_items *items);

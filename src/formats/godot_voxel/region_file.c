@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/region.h"
 #include "formats/godot_voxel/region_name.h"
@@ -287,7 +288,7 @@ static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct t
 struct writer {
     const struct region_facts *facts;
     struct tfs_godot_change *changes;
-    size_t count, capacity;
+    size_t count;
     struct tfs_error *err;
 };
 
@@ -297,14 +298,10 @@ static int add_change(void *arg, const struct tfs_chunk *before, const struct tf
     const struct tfs_key key = after == NULL ? before->key : after->key;
     const struct tfs_key origin = w->facts->origin;
 
-    if (w->count == w->capacity) {
-        size_t capacity = w->capacity == 0 ? 64 : w->capacity * 2;
-        struct tfs_godot_change *more = reallocarray(w->changes, capacity, sizeof(*more));
-        if (more == NULL)
-            return tfs_fail_memory(w->err);
-        w->changes = more;
-        w->capacity = capacity;
-    }
+    struct tfs_godot_change *changes = tfs_array_grow(w->changes, w->count, sizeof(*changes));
+    if (changes == NULL)
+        return tfs_fail_memory(w->err);
+    w->changes = changes;
     w->changes[w->count++] = (struct tfs_godot_change){
         .index = tfs_godot_region_index(&w->facts->region, (uint32_t)(key.x - origin.x),
                                         (uint32_t)(key.y - origin.y), (uint32_t)(key.z - origin.z)),

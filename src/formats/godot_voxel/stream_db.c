@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "formats/godot_voxel/layout.h"
 
 #define BUSY_MS    200 /* a game holds its locks for moments */
@@ -432,7 +433,7 @@ int tfs_godot_db_version(struct tfs_godot_db *db, uint32_t *version, struct tfs_
 
 struct key_list {
     struct tfs_key *keys;
-    size_t count, capacity, others;
+    size_t count, others;
 };
 
 /* The type in which each format is stored; anything else is no key. */
@@ -449,14 +450,10 @@ static int add_key(struct tfs_godot_db *db, sqlite3_stmt *statement, struct key_
     struct tfs_span bytes = {0};
     struct tfs_key key;
 
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 1024 : list->capacity * 2;
-        struct tfs_key *more = reallocarray(list->keys, capacity, sizeof(*more));
-        if (more == NULL)
-            return tfs_fail_memory(err);
-        list->keys = more;
-        list->capacity = capacity;
-    }
+    struct tfs_key *keys = tfs_array_grow(list->keys, list->count, sizeof(*keys));
+    if (keys == NULL)
+        return tfs_fail_memory(err);
+    list->keys = keys;
     bool good = sqlite3_column_type(statement, 0) == type_of(db->format);
     if (good && type_of(db->format) != SQLITE_INTEGER) {
         bytes.data = db->format == TFS_GODOT_KEY_TEXT ? sqlite3_column_text(statement, 0)

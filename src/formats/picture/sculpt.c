@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 
 #define NO_VOXEL   0 /* numbers count from 1 */
@@ -26,7 +27,7 @@ struct pool {
         struct item *twin; /* another one of the same hash */
         uint32_t number;
     } * *items;
-    uint32_t count, capacity;
+    uint32_t count;
     struct tfs_map by_hash;
 };
 
@@ -88,20 +89,6 @@ static struct item *item_create(const struct tfs_voxels *voxels, struct tfs_span
     return item;
 }
 
-static bool pool_reserve(struct pool *pool)
-{
-    if (pool->count < pool->capacity)
-        return true;
-
-    uint32_t capacity = pool->capacity * 2 + 16;
-    struct item **items = realloc(pool->items, capacity * sizeof(struct item *));
-    if (items == NULL)
-        return false;
-    pool->items = items;
-    pool->capacity = capacity;
-    return true;
-}
-
 /* The item of these bytes, made when there is none; NULL: no memory. */
 static struct item *pool_item(struct pool *pool, const struct tfs_voxels *voxels,
                               struct tfs_span voxel)
@@ -112,8 +99,10 @@ static struct item *pool_item(struct pool *pool, const struct tfs_voxels *voxels
     for (struct item *item = first; item != NULL; item = item->twin)
         if (item->size == voxel.size && memcmp(item->bytes, voxel.data, voxel.size) == 0)
             return item;
-    if (!pool_reserve(pool))
+    struct item **items = tfs_array_grow(pool->items, pool->count, sizeof(struct item *));
+    if (items == NULL)
         return NULL;
+    pool->items = items;
     struct item *item = item_create(voxels, voxel);
     if (item == NULL)
         return NULL;

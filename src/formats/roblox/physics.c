@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "formats/roblox/material.h"
 
 #define PHYSICS_VERSION 2
@@ -46,19 +47,16 @@ struct mark {
 
 struct marks {
     struct mark *items;
-    size_t count, capacity;
+    size_t count;
 };
 
 static int add_mark(struct marks *marks, struct mark mark, struct tfs_error *err)
 {
-    if (marks->count == marks->capacity) {
-        size_t wanted = marks->capacity == 0 ? 256 : marks->capacity * 2;
-        struct mark *items = realloc(marks->items, wanted * sizeof(*items));
-        if (items == NULL)
-            return tfs_fail_memory(err);
-        marks->items = items;
-        marks->capacity = wanted;
-    }
+    struct mark *items = tfs_array_grow(marks->items, marks->count, sizeof(*items));
+
+    if (items == NULL)
+        return tfs_fail_memory(err);
+    marks->items = items;
     marks->items[marks->count++] = mark;
     return 0;
 }

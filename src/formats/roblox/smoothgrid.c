@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 int tfs_rbx_position_compare(struct tfs_rbx_position a, struct tfs_rbx_position b)
 {
     if (a.x != b.x)
@@ -80,19 +82,14 @@ struct tfs_rbx_position tfs_rbx_offset_take(struct tfs_cursor *c, struct tfs_rbx
 
 /* ---- the index ------------------------------------------------------------------------------- */
 
-static int add_entry(struct tfs_rbx_index *index, size_t *capacity, struct tfs_rbx_entry entry,
-                     struct tfs_error *err)
+static int add_entry(struct tfs_rbx_index *index, struct tfs_rbx_entry entry, struct tfs_error *err)
 {
     if (index->count == TFS_RBX_CHUNKS_MAX)
         return tfs_fail(err, -EFBIG, "there are more than %u chunks", TFS_RBX_CHUNKS_MAX);
-    if (index->count == *capacity) {
-        size_t wanted = *capacity == 0 ? 64 : *capacity * 2;
-        struct tfs_rbx_entry *entries = realloc(index->entries, wanted * sizeof(*entries));
-        if (entries == NULL)
-            return tfs_fail_memory(err);
-        index->entries = entries;
-        *capacity = wanted;
-    }
+    struct tfs_rbx_entry *entries = tfs_array_grow(index->entries, index->count, sizeof(*entries));
+    if (entries == NULL)
+        return tfs_fail_memory(err);
+    index->entries = entries;
     entry.order = index->count;
     index->entries[index->count++] = entry;
     return 0;
@@ -172,7 +169,6 @@ int tfs_rbx_index_open(struct tfs_span value, struct tfs_rbx_index *index, struc
     struct tfs_rbx_index opened = {.log2 = TFS_RBX_LOG2_DEFAULT, .sorted = true};
     struct tfs_cursor c = tfs_cursor_init(value);
     struct tfs_rbx_position position = {0};
-    size_t capacity = 0;
     int result = 0;
 
     if (value.size > 0)
@@ -181,7 +177,7 @@ int tfs_rbx_index_open(struct tfs_span value, struct tfs_rbx_index *index, struc
         struct tfs_rbx_entry entry = {0};
         result = take_chunk(&c, opened.log2, &position, &entry, err);
         if (result == 0)
-            result = add_entry(&opened, &capacity, entry, err);
+            result = add_entry(&opened, entry, err);
     }
     if (result == 0)
         result = order_entries(&opened, err);

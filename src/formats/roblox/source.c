@@ -12,24 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 /* Nobody has more TerrainRegions; a group costs memory even when its instance is a few bits. */
 #define GROUPS_MAX 65536
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-/* Room for one more item: the array doubles whenever its count is a power of two. */
-static void *reserve(void *items, size_t count, size_t size)
-{
-    if ((count & (count - 1)) != 0)
-        return items;
-    return reallocarray(items, count == 0 ? 1 : count * 2, size);
-}
-
 int tfs_rbx_add_holder(struct tfs_rbx_source *source, struct tfs_rbx_holder holder,
                        struct tfs_error *err)
 {
     struct tfs_rbx_holder *holders =
-        reserve(source->holders, source->holder_count, sizeof(*holders));
+        tfs_array_grow(source->holders, source->holder_count, sizeof(*holders));
 
     if (holders == NULL)
         return tfs_fail_memory(err);
@@ -67,7 +61,8 @@ int tfs_rbx_add_value(struct tfs_rbx_source *source, struct tfs_rbx_value value,
     if (value.group != TFS_RBX_NONE && join_group(source, &value, err) < 0)
         return err->code;
 
-    struct tfs_rbx_value *values = reserve(source->values, source->value_count, sizeof(*values));
+    struct tfs_rbx_value *values =
+        tfs_array_grow(source->values, source->value_count, sizeof(*values));
     if (values == NULL)
         return tfs_fail_memory(err);
     source->values = values;
@@ -81,7 +76,8 @@ int tfs_rbx_add_group(struct tfs_rbx_source *source, enum tfs_rbx_lock lock, str
     if (source->group_count == GROUPS_MAX)
         return tfs_fail(err, -EFBIG, "more than %d TerrainRegions", GROUPS_MAX - 1);
 
-    struct tfs_rbx_group *groups = reserve(source->groups, source->group_count, sizeof(*groups));
+    struct tfs_rbx_group *groups =
+        tfs_array_grow(source->groups, source->group_count, sizeof(*groups));
     if (groups == NULL)
         return tfs_fail_memory(err);
     source->groups = groups;

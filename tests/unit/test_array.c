@@ -1,0 +1,59 @@
+/* base/array: growing by one, and what is counted down and up again. */
+#include <stdint.h>
+
+#include "base/array.h"
+#include "unit.h"
+
+static uint32_t *items;
+static size_t count;
+
+static void add(uint32_t item)
+{
+    uint32_t *more = tfs_array_grow(items, count, sizeof(*items));
+
+    ck_assert_ptr_nonnull(more);
+    items = more;
+    items[count++] = item;
+}
+
+static void check_all(void)
+{
+    for (size_t i = 0; i < count; i++)
+        ck_assert_uint_eq(items[i], i);
+}
+
+START_TEST(array_keeps_what_it_has_while_it_grows)
+{
+    for (uint32_t i = 0; i < 5000; i++)
+        add(i);
+    check_all();
+    free(items);
+}
+END_TEST
+
+/* An address sanitizer sees an array that is smaller than its count says. */
+START_TEST(array_that_lost_items_grows_again)
+{
+    for (uint32_t i = 0; i < 100; i++)
+        add(i);
+    for (size_t left = 100; left-- > 0;) {
+        count = left;
+        while (count < 130)
+            add((uint32_t)count);
+        check_all();
+    }
+    free(items);
+}
+END_TEST
+
+static Suite *array_suite(void)
+{
+    Suite *suite = suite_create("array");
+    TCase *t = unit_case(suite, "array");
+
+    tcase_add_test(t, array_keeps_what_it_has_while_it_grows);
+    tcase_add_test(t, array_that_lost_items_grows_again);
+    return suite;
+}
+
+UNIT_MAIN(array_suite)
