@@ -33,8 +33,9 @@ bool tfs_chunk_same(const struct tfs_chunk *a, const struct tfs_chunk *b)
         return a == b;
     if (a->tag != b->tag || a->flags != b->flags)
         return false;
-    /* Bytes that neither side holds are the same bytes only where they lie in the same place. */
-    if (a->blob == NULL && b->blob == NULL && a->place != b->place)
+    /* Bytes that neither side holds are the same bytes only where the format's own number is the
+     * same. */
+    if (a->blob == NULL && b->blob == NULL && a->own != b->own)
         return false;
     return tfs_blob_equal(a->blob, b->blob) && tfs_blob_equal(a->extra, b->extra);
 }
@@ -182,39 +183,40 @@ static size_t locate_page(const struct tfs_doc *doc, struct tfs_key key)
     return low;
 }
 
-struct tfs_place tfs_doc_locate(const struct tfs_doc *doc, struct tfs_key key)
+struct tfs_position tfs_doc_locate(const struct tfs_doc *doc, struct tfs_key key)
 {
-    struct tfs_place place = {0};
+    struct tfs_position position = {0};
 
     if (doc->page_count == 0)
-        return place;
-    place.page = locate_page(doc, key);
+        return position;
+    position.page = locate_page(doc, key);
 
-    const struct tfs_page *page = doc->pages[place.page];
+    const struct tfs_page *page = doc->pages[position.page];
     uint32_t high = page->count;
-    while (place.at < high) {
-        uint32_t middle = place.at + (high - place.at) / 2;
+    while (position.at < high) {
+        uint32_t middle = position.at + (high - position.at) / 2;
         if (tfs_key_compare(page->chunks[middle].key, key) < 0)
-            place.at = middle + 1;
+            position.at = middle + 1;
         else
             high = middle;
     }
-    place.found = place.at < page->count && tfs_key_compare(page->chunks[place.at].key, key) == 0;
-    return place;
+    position.found =
+        position.at < page->count && tfs_key_compare(page->chunks[position.at].key, key) == 0;
+    return position;
 }
 
 const struct tfs_chunk *tfs_doc_find(const struct tfs_doc *doc, struct tfs_key key)
 {
-    struct tfs_place place = tfs_doc_locate(doc, key);
+    struct tfs_position position = tfs_doc_locate(doc, key);
 
-    return place.found ? &doc->pages[place.page]->chunks[place.at] : NULL;
+    return position.found ? &doc->pages[position.page]->chunks[position.at] : NULL;
 }
 
 size_t tfs_doc_lower_bound(const struct tfs_doc *doc, struct tfs_key key)
 {
-    struct tfs_place place = tfs_doc_locate(doc, key);
+    struct tfs_position position = tfs_doc_locate(doc, key);
 
-    return doc->page_first[place.page] + place.at;
+    return doc->page_first[position.page] + position.at;
 }
 
 const struct tfs_chunk *tfs_doc_at(const struct tfs_doc *doc, size_t i)
@@ -282,13 +284,13 @@ static void widen(int32_t value, int32_t *low, int32_t *high)
 bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
                     struct tfs_key *high)
 {
-    struct tfs_place start = tfs_doc_locate(doc, group_start(group));
+    struct tfs_position start = tfs_doc_locate(doc, group_start(group));
     size_t count = tfs_doc_group_count(doc, group);
     struct walk w = {doc, start.page, start.at};
 
     if (count == 0)
         return false;
-    /* The place for a key behind all of a page is its end, which is no chunk. */
+    /* The position of a key behind all of a page is its end, where there is no chunk. */
     if (w.at == doc->pages[w.page]->count)
         w = (struct walk){doc, w.page + 1, 0};
     *low = *high = walk_chunk(&w)->key;

@@ -36,7 +36,7 @@ struct tfs_chunk {
     uint32_t slot;         /* identity: given by the first edit that holds it, kept when it moves */
     uint32_t flags;        /* enum tfs_chunk_flags */
     uint32_t tag;          /* the format's own: what is needed to read the blob, e.g. its version */
-    uint64_t place;        /* the format's own: where it stands in the save's order, or on disk */
+    uint64_t own;          /* the format's own: its order in the save, or which bytes on disk */
     struct tfs_blob *blob; /* the stored bytes; NULL: fetched when needed by `load` */
     struct tfs_blob *extra; /* a second stored value (instances); NULL: none, or not fetched */
 };
@@ -134,7 +134,7 @@ int tfs_doc_diff(const struct tfs_doc *before, const struct tfs_doc *after, tfs_
                  void *arg);
 
 /* The same chunk content: equal bytes, tag and flags (where neither side holds its bytes: the same
- * place). Both may be NULL. */
+ * own number). Both may be NULL. */
 bool tfs_chunk_same(const struct tfs_chunk *a, const struct tfs_chunk *b);
 
 /* Gives `doc` (just decoded, not shared yet) the slots of `old` where a coordinate was there
@@ -167,7 +167,7 @@ const struct tfs_doc *tfs_edit_doc(const struct tfs_edit *edit);
 
 /* Stores the chunk under chunk->key, replacing one that is there (whose slot it then takes) or
  * adding it (slot TFS_SLOT_NONE: a new one is given). Takes references to its blobs. Storing what
- * is there already (place included) is no change. */
+ * is there already (own number included) is no change. */
 int tfs_edit_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_error *err);
 /* ENOENT when there is no such chunk. */
 int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err);

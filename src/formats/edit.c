@@ -172,28 +172,28 @@ static int split_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
     return 0;
 }
 
-/* Makes room for one chunk at *place, which may move to another page. Behind the end of the last
+/* Makes room for one chunk at *position, which may move to another page. Behind the end of the last
  * page a new one begins instead of a split: documents are built in ascending order, and stay dense
  * so. */
-static int make_room(struct tfs_doc *doc, struct tfs_place *place, struct tfs_error *err)
+static int make_room(struct tfs_doc *doc, struct tfs_position *position, struct tfs_error *err)
 {
-    bool full = doc->page_count > 0 && doc->pages[place->page]->count == TFS_PAGE_CHUNKS;
+    bool full = doc->page_count > 0 && doc->pages[position->page]->count == TFS_PAGE_CHUNKS;
 
     if (doc->page_count == 0)
         return insert_page(doc, 0, err);
-    if (full && place->page + 1 == doc->page_count && place->at == TFS_PAGE_CHUNKS) {
-        *place = (struct tfs_place){.page = doc->page_count};
+    if (full && position->page + 1 == doc->page_count && position->at == TFS_PAGE_CHUNKS) {
+        *position = (struct tfs_position){.page = doc->page_count};
         return insert_page(doc, doc->page_count, err);
     }
-    if (tfs_doc_own_page(doc, place->page, err) < 0)
+    if (tfs_doc_own_page(doc, position->page, err) < 0)
         return err->code;
     if (!full)
         return 0;
-    if (split_page(doc, place->page, err) < 0)
+    if (split_page(doc, position->page, err) < 0)
         return err->code;
-    if (place->at > TFS_PAGE_CHUNKS / 2) {
-        place->page++;
-        place->at -= TFS_PAGE_CHUNKS / 2;
+    if (position->at > TFS_PAGE_CHUNKS / 2) {
+        position->page++;
+        position->at -= TFS_PAGE_CHUNKS / 2;
     }
     return 0;
 }
@@ -212,30 +212,30 @@ static int give_slot(struct tfs_doc *doc, struct tfs_chunk *chunk, struct tfs_er
     return 0;
 }
 
-static int add_chunk(struct tfs_doc *doc, struct tfs_place place, struct tfs_chunk chunk,
+static int add_chunk(struct tfs_doc *doc, struct tfs_position position, struct tfs_chunk chunk,
                      struct tfs_error *err)
 {
-    if (give_slot(doc, &chunk, err) < 0 || make_room(doc, &place, err) < 0)
+    if (give_slot(doc, &chunk, err) < 0 || make_room(doc, &position, err) < 0)
         return err->code;
 
-    struct tfs_page *page = doc->pages[place.page];
-    memmove(page->chunks + place.at + 1, page->chunks + place.at,
-            (page->count - place.at) * sizeof(*page->chunks));
-    page->chunks[place.at] = chunk;
+    struct tfs_page *page = doc->pages[position.page];
+    memmove(page->chunks + position.at + 1, page->chunks + position.at,
+            (page->count - position.at) * sizeof(*page->chunks));
+    page->chunks[position.at] = chunk;
     page->count++;
     tfs_blob_ref(chunk.blob);
     tfs_blob_ref(chunk.extra);
-    shift_first(doc, place.page, true);
+    shift_first(doc, position.page, true);
     return 0;
 }
 
-static int replace_chunk(struct tfs_doc *doc, struct tfs_place place, struct tfs_chunk chunk,
+static int replace_chunk(struct tfs_doc *doc, struct tfs_position position, struct tfs_chunk chunk,
                          struct tfs_error *err)
 {
-    if (tfs_doc_own_page(doc, place.page, err) < 0)
+    if (tfs_doc_own_page(doc, position.page, err) < 0)
         return err->code;
 
-    struct tfs_chunk *stored = &doc->pages[place.page]->chunks[place.at];
+    struct tfs_chunk *stored = &doc->pages[position.page]->chunks[position.at];
     struct tfs_chunk old = *stored;
     chunk.slot = old.slot;
     tfs_blob_ref(chunk.blob);
@@ -249,39 +249,39 @@ static int replace_chunk(struct tfs_doc *doc, struct tfs_place place, struct tfs
 int tfs_edit_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     struct tfs_doc *doc = edit->next;
-    struct tfs_place place = tfs_doc_locate(doc, chunk->key);
+    struct tfs_position position = tfs_doc_locate(doc, chunk->key);
 
     assert_unfinished(edit);
-    if (place.found) {
-        const struct tfs_chunk *old = &doc->pages[place.page]->chunks[place.at];
-        if (tfs_chunk_same(old, chunk) && old->place == chunk->place)
+    if (position.found) {
+        const struct tfs_chunk *old = &doc->pages[position.page]->chunks[position.at];
+        if (tfs_chunk_same(old, chunk) && old->own == chunk->own)
             return 0;
     }
     struct tfs_key key = chunk->key;
-    int result =
-        place.found ? replace_chunk(doc, place, *chunk, err) : add_chunk(doc, place, *chunk, err);
+    int result = position.found ? replace_chunk(doc, position, *chunk, err)
+                                : add_chunk(doc, position, *chunk, err);
     return result < 0 ? result : tfs_edit_touch(edit, key, err);
 }
 
 int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err)
 {
     struct tfs_doc *doc = edit->next;
-    struct tfs_place place = tfs_doc_locate(doc, key);
+    struct tfs_position position = tfs_doc_locate(doc, key);
 
     assert_unfinished(edit);
-    if (!place.found)
+    if (!position.found)
         return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
-    if (tfs_doc_own_page(doc, place.page, err) < 0)
+    if (tfs_doc_own_page(doc, position.page, err) < 0)
         return err->code;
 
-    struct tfs_page *page = doc->pages[place.page];
-    struct tfs_chunk *chunk = &page->chunks[place.at];
+    struct tfs_page *page = doc->pages[position.page];
+    struct tfs_chunk *chunk = &page->chunks[position.at];
     tfs_blob_unref(chunk->blob);
     tfs_blob_unref(chunk->extra);
     page->count--;
-    memmove(chunk, chunk + 1, (page->count - place.at) * sizeof(*chunk));
-    shift_first(doc, place.page, false);
+    memmove(chunk, chunk + 1, (page->count - position.at) * sizeof(*chunk));
+    shift_first(doc, position.page, false);
     if (page->count == 0)
-        drop_page(doc, place.page);
+        drop_page(doc, position.page);
     return tfs_edit_touch(edit, key, err);
 }

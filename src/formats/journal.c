@@ -9,10 +9,10 @@ enum chunk_flags {
     CHUNK_REMOVED = 1,
     CHUNK_BLOB = 2,
     CHUNK_EXTRA = 4,
-    CHUNK_PLACE = 8,
+    CHUNK_OWN = 8,
 };
 
-#define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_PLACE)
+#define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_OWN)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -37,23 +37,23 @@ static void put_key(struct tfs_buf *out, struct tfs_key key)
     tfs_buf_u32le(out, (uint32_t)key.z);
 }
 
-/* The place goes along only where the edit gave the chunk another one: a rewrite may number the
- * others anew. */
+/* The format's own number is written only where the edit changed it: a rewrite may number the other
+ * chunks anew. */
 static int put_stored(struct maker *m, const struct tfs_chunk *before,
                       const struct tfs_chunk *chunk)
 {
-    const bool placed = before == NULL || before->place != chunk->place;
+    const bool renumbered = before == NULL || before->own != chunk->own;
     struct tfs_blob *blob = NULL;
 
     if (tfs_chunk_load(m->save, chunk, &blob, m->err) < 0)
         return m->err->code;
     put_key(m->out, chunk->key);
     tfs_buf_u8(m->out, (uint8_t)(CHUNK_BLOB | (chunk->extra != NULL ? CHUNK_EXTRA : 0) |
-                                 (placed ? CHUNK_PLACE : 0)));
+                                 (renumbered ? CHUNK_OWN : 0)));
     tfs_buf_u32le(m->out, chunk->tag);
     tfs_buf_u32le(m->out, chunk->flags);
-    if (placed)
-        tfs_buf_u64le(m->out, chunk->place);
+    if (renumbered)
+        tfs_buf_u64le(m->out, chunk->own);
     put_blob(m->out, blob);
     if (chunk->extra != NULL)
         put_blob(m->out, chunk->extra);
@@ -149,11 +149,11 @@ static int apply_chunk(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_b
     if (flags == CHUNK_REMOVED)
         return remove_chunk(edit, chunk.key, err);
     if ((flags & CHUNK_REMOVED) != 0 || (flags & CHUNK_BLOB) == 0 ||
-        (old == NULL && (flags & CHUNK_PLACE) == 0))
+        (old == NULL && (flags & CHUNK_OWN) == 0))
         return fail_record(err);
     chunk.tag = tfs_take_u32le(c);
     chunk.flags = tfs_take_u32le(c);
-    chunk.place = (flags & CHUNK_PLACE) != 0 ? tfs_take_u64le(c) : old->place;
+    chunk.own = (flags & CHUNK_OWN) != 0 ? tfs_take_u64le(c) : old->own;
     if (take_blob(c, bytes, &chunk.blob, err) == 0 &&
         ((flags & CHUNK_EXTRA) == 0 || take_blob(c, bytes, &chunk.extra, err) == 0))
         tfs_edit_put(edit, &chunk, err);

@@ -27,14 +27,14 @@ struct tfs_page {
 int tfs_page_create(struct tfs_page **page, struct tfs_error *err);
 void tfs_page_unref(struct tfs_page *page);
 
-/* Where a key stands, or would stand: found or not. */
-struct tfs_place {
+/* The position of a key: where its chunk is, or would be inserted. */
+struct tfs_position {
     size_t page; /* 0 in a document without pages */
     uint32_t at; /* up to the page's count */
     bool found;
 };
 
-struct tfs_place tfs_doc_locate(const struct tfs_doc *doc, struct tfs_key key);
+struct tfs_position tfs_doc_locate(const struct tfs_doc *doc, struct tfs_key key);
 
 /* A document that shares everything with `base`, under a version of its own. */
 int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_error *err);

@@ -490,14 +490,14 @@ START_TEST(doc_chunk_same_looks_at_content)
     } cases[] = {
         {"equal bytes of two blobs", {.blob = one}, {.blob = again}, true},
         {"other bytes", {.blob = one}, {.blob = two}, false},
-        {"another slot and place", {.blob = one}, {.blob = one, .slot = 4, .place = 5}, true},
+        {"another slot and place", {.blob = one}, {.blob = one, .slot = 4, .own = 5}, true},
         {"another tag", {.blob = one}, {.blob = one, .tag = 1}, false},
         {"another flag", {.blob = one}, {.blob = one, .flags = TFS_CHUNK_DAMAGED}, false},
         {"extra against none", {.blob = one, .extra = two}, {.blob = one}, false},
         {"equal extra", {.blob = one, .extra = one}, {.blob = one, .extra = again}, true},
-        {"bytes against none", {.blob = one}, {.place = 0}, false},
-        {"no bytes, one place", {.place = 7}, {.place = 7}, true},
-        {"no bytes, two places", {.place = 7}, {.place = 8}, false},
+        {"bytes against none", {.blob = one}, {.own = 0}, false},
+        {"no bytes, one place", {.own = 7}, {.own = 7}, true},
+        {"no bytes, two places", {.own = 7}, {.own = 8}, false},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -520,11 +520,11 @@ START_TEST(doc_another_place_alone_is_stored)
     struct tfs_chunk chunk = *tfs_doc_at(doc, 1);
     struct tfs_edit edit;
 
-    chunk.place = 99;
+    chunk.own = 99;
     edit_open(doc, &edit);
     ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
     ck_assert(edit.changed);
-    ck_assert_uint_eq(tfs_doc_at(tfs_edit_doc(&edit), 1)->place, 99);
+    ck_assert_uint_eq(tfs_doc_at(tfs_edit_doc(&edit), 1)->own, 99);
     tfs_edit_release(&edit);
     tfs_doc_unref(doc);
 }
@@ -577,14 +577,13 @@ START_TEST(doc_holds_a_million_chunks)
     edit_open(base, &edit);
     for (int32_t i = 0; i < 1000000; i++) {
         chunk.key = (struct tfs_key){.y = i / 10000, .z = i / 100 % 100, .x = i % 100};
-        chunk.place = (uint64_t)i;
+        chunk.own = (uint64_t)i;
         ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
     }
     struct tfs_doc *doc = finish(&edit);
     ck_assert_uint_eq(doc->count, 1000000);
-    ck_assert_uint_eq(tfs_doc_at(doc, 999999)->place, 999999);
-    ck_assert_uint_eq(tfs_doc_find(doc, (struct tfs_key){.y = 55, .z = 44, .x = 33})->place,
-                      554433);
+    ck_assert_uint_eq(tfs_doc_at(doc, 999999)->own, 999999);
+    ck_assert_uint_eq(tfs_doc_find(doc, (struct tfs_key){.y = 55, .z = 44, .x = 33})->own, 554433);
     tfs_doc_unref(base);
     tfs_doc_unref(doc);
 }

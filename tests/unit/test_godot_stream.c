@@ -373,11 +373,11 @@ START_TEST(change_of_another_row_stands_in_nobodys_way)
     run("UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = '-48,-1,-50,0') "
         "WHERE loc = '-49,-1,-50,0'");
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
-    uint64_t place = tfs_doc_find(c.doc, two)->place;
+    uint64_t place = tfs_doc_find(c.doc, two)->own;
     commit();
     /* What the other program wrote is shown, what we wrote too. */
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
-    ck_assert_uint_ne(tfs_doc_find(c.doc, two)->place, place);
+    ck_assert_uint_ne(tfs_doc_find(c.doc, two)->own, place);
     ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
     struct tfs_buf other_row = godot_get(&c, two, "raw.bin");
     struct tfs_buf source = godot_get(&c, (struct tfs_key){0, -48, -1, -50}, "raw.bin");

@@ -69,7 +69,7 @@ static int toy_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool e
 {
     (void)save;
     ck_assert(!extra);
-    if (chunk->place == 0)
+    if (chunk->own == 0)
         return tfs_fail(e, -EIO, "cannot be read");
     return tfs_blob_copy(tfs_span_of("loaded"), blob, e);
 }
@@ -227,14 +227,14 @@ START_TEST(save_chunk_is_held_or_loaded)
     struct tfs_save with_load = {.container = &pear_file};
     struct tfs_save without = {.container = &apple_file};
     struct tfs_blob *held = NULL, *blob = NULL;
-    struct tfs_chunk chunk = {.place = 1};
+    struct tfs_chunk chunk = {.own = 1};
 
     ck_assert_int_eq(tfs_chunk_load(&with_load, &chunk, &blob, &err), 0);
     ck_assert(tfs_span_equal(tfs_blob_span(blob), tfs_span_of("loaded")));
     tfs_blob_unref(blob);
     ck_assert_int_eq(tfs_chunk_load(&without, &chunk, &blob, &err), -EIO);
     tfs_error_reset(&err);
-    chunk.place = 0;
+    chunk.own = 0;
     ck_assert_int_eq(tfs_chunk_load(&with_load, &chunk, &blob, &err), -EIO);
     tfs_error_reset(&err);
 

@@ -60,7 +60,7 @@ static int parse_index(const struct parser *p, struct tfs_line *line, struct tfs
     return 0;
 }
 
-/* What is refused of a name that the file did not have in this place. */
+/* What is refused of a name that the file did not have with this number. */
 static int check_new_name(const struct parser *p, const struct tfs_line *line,
                           struct tfs_error *err)
 {

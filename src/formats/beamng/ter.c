@@ -18,7 +18,7 @@
 #define EXTRA_CORNERS   4
 #define EXTRA_COMMUNITY 5
 
-/* The order in which places are tried and named. */
+/* The order in which layouts are tried and named. */
 const uint8_t tfs_beamng_extra_sizes[TFS_BEAMNG_EXTRA_SIZES] = {0, EXTRA_CORNERS, EXTRA_COMMUNITY,
                                                                 EXTRA_TEXTURE};
 

@@ -242,8 +242,8 @@ static bool named_so(const char *name)
     return length > ending && strcasecmp(name + length - ending, ENDING) == 0;
 }
 
-/* Reads the end of the file from the place of layout i on, where it is short enough to be a name
- * table. */
+/* Reads the end of the file from the name table of layout i on, where it is short enough to be a
+ * name table. */
 static int read_tail(const struct tfs_probe *probe, uint64_t from, uint8_t *tail,
                      struct tfs_span *span)
 {
@@ -261,7 +261,7 @@ static int read_tail(const struct tfs_probe *probe, uint64_t from, uint8_t *tail
     return 0;
 }
 
-/* Does the whole file have one of the layouts? Looks at its header and the places of its table. 1,
+/* Does the whole file have one of the layouts? Looks at its header and at the ends of its table. 1,
  * 0, or -ENOMEM. */
 static int fits(const struct tfs_probe *probe)
 {

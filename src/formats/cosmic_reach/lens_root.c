@@ -151,9 +151,9 @@ struct renaming {
     struct tfs_cosmic_names lines; /* old name -> n */
     struct tfs_buf old_bytes;
     struct tfs_buf bytes; /* of the new names */
-    struct place {
+    struct range {
         size_t at, size; /* of the new name, in bytes */
-    } * places;
+    } * ranges;
     size_t count; /* lines so far */
 };
 
@@ -163,12 +163,12 @@ static void renaming_release(struct renaming *r)
     tfs_cosmic_names_release(&r->lines);
     tfs_buf_release(&r->old_bytes);
     tfs_buf_release(&r->bytes);
-    free(r->places);
+    free(r->ranges);
 }
 
 static struct tfs_span new_name(const struct renaming *r, size_t line)
 {
-    return (struct tfs_span){r->bytes.data + r->places[line].at, r->places[line].size};
+    return (struct tfs_span){r->bytes.data + r->ranges[line].at, r->ranges[line].size};
 }
 
 static int add_line(struct renaming *r, const struct tfs_line *line, struct tfs_error *err)
@@ -189,7 +189,7 @@ static int add_line(struct renaming *r, const struct tfs_line *line, struct tfs_
         return err->code;
 
     struct tfs_span name = {r->bytes.data + at, r->bytes.size - at};
-    r->places[r->count++] = (struct place){at, name.size};
+    r->ranges[r->count++] = (struct range){at, name.size};
     return tfs_span_equal(name, r->old.names[r->count - 1])
                ? 0
                : tfs_cosmic_name_check(name, line, err);
@@ -213,7 +213,7 @@ static int read_lines(struct renaming *r, struct tfs_span text, struct tfs_error
     return 0;
 }
 
-/* The sorted list again as a table: a name's place in it. The names are copied, because the chunks
+/* The sorted list again as a table: the line of each name. The names are copied, because the chunks
  * that they lie in are about to be replaced. */
 static int index_lines(struct renaming *r, struct tfs_error *err)
 {
@@ -298,8 +298,8 @@ static int names_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     (void)put;
     if (list_init(&r.old, tfs_edit_doc(edit), err) < 0)
         return err->code;
-    r.places = calloc(r.old.count + 1, sizeof(*r.places));
-    if (r.places == NULL)
+    r.ranges = calloc(r.old.count + 1, sizeof(*r.ranges));
+    if (r.ranges == NULL)
         tfs_fail_memory(err);
     else if (read_lines(&r, text, err) == 0 && renames(&r) && index_lines(&r, err) == 0)
         rename_all(&r, edit, err);

@@ -177,7 +177,7 @@ int tfs_cosmic_chunk_add(struct tfs_cosmic_reader *r, struct tfs_key key, uint32
         .slot = TFS_SLOT_NONE,
         .flags = damage->code < 0 ? (uint32_t)TFS_CHUNK_DAMAGED : 0,
         .tag = version,
-        .place = r->order,
+        .own = r->order,
     };
     if (tfs_blob_slice(r->bytes, (struct tfs_span){r->bytes->data + start, end - start},
                        &chunk->blob, err) < 0)
@@ -206,7 +206,7 @@ int tfs_cosmic_count_check(struct tfs_cosmic_reader *r, int32_t count, const cha
 
 /* The sort key of a chunk's data: where its extent stood, then which extent, then y. */
 struct order {
-    uint64_t place;
+    uint64_t order;
     uint32_t slot;
     const struct tfs_chunk *chunk;
 };
@@ -215,8 +215,8 @@ static int compare_orders(const void *a, const void *b)
 {
     const struct order *left = a, *right = b;
 
-    if (left->place != right->place)
-        return left->place < right->place ? -1 : 1;
+    if (left->order != right->order)
+        return left->order < right->order ? -1 : 1;
     if (left->slot != right->slot)
         return left->slot < right->slot ? -1 : 1;
     return (left->chunk->key.y > right->chunk->key.y) - (left->chunk->key.y < right->chunk->key.y);
@@ -225,14 +225,14 @@ static int compare_orders(const void *a, const void *b)
 /* A column stands where the first of its chunks says, should they disagree. */
 static void join_columns(struct order *orders, size_t count)
 {
-    uint64_t places[TFS_COSMIC_COLUMN_SLOTS];
+    uint64_t lowest[TFS_COSMIC_COLUMN_SLOTS];
 
-    memset(places, 0xff, sizeof(places));
+    memset(lowest, 0xff, sizeof(lowest));
     for (size_t i = 0; i < count; i++)
-        if (orders[i].place < places[orders[i].slot])
-            places[orders[i].slot] = orders[i].place;
+        if (orders[i].order < lowest[orders[i].slot])
+            lowest[orders[i].slot] = orders[i].order;
     for (size_t i = 0; i < count; i++)
-        orders[i].place = places[orders[i].slot];
+        orders[i].order = lowest[orders[i].slot];
 }
 
 int tfs_cosmic_data_order(const struct tfs_doc *doc, bool columns, const struct tfs_chunk ***chunks,
@@ -250,7 +250,7 @@ int tfs_cosmic_data_order(const struct tfs_doc *doc, bool columns, const struct 
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         uint32_t slot =
             columns ? tfs_cosmic_column_slot(chunk->key) : tfs_cosmic_table_slot(chunk->key);
-        orders[i] = (struct order){chunk->place, slot, chunk};
+        orders[i] = (struct order){chunk->own, slot, chunk};
     }
     if (columns)
         join_columns(orders, doc->count);

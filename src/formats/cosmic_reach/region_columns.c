@@ -81,7 +81,7 @@ struct column {
     int32_t size;
     uint32_t version;
     unsigned count;
-    struct tfs_key next; /* the lowest place that the next chunk can have */
+    struct tfs_key next; /* the lowest coordinate that the next chunk can have */
 };
 
 /* Size, version and number of chunks, as far as they are there. */

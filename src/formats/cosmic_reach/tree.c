@@ -55,7 +55,7 @@ static const struct tfs_file root_files[ROOT_FILES] = {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-static int check_place(const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
+static int check_region(const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
 {
     struct tfs_key region;
 
@@ -82,16 +82,16 @@ static const struct tfs_chunk *column_of(const struct tfs_doc *doc, struct tfs_k
     return chunk;
 }
 
-/* Behind everything that is there. */
-static uint64_t last_place(const struct tfs_doc *doc)
+/* The order of a chunk that comes behind all others in the data. */
+static uint64_t next_order(const struct tfs_doc *doc)
 {
-    uint64_t place = 0;
+    uint64_t order = 0;
 
     for (size_t i = 0; i < doc->count; i++) {
-        uint64_t next = tfs_doc_at(doc, i)->place + 1;
-        place = next > place ? next : place;
+        uint64_t next = tfs_doc_at(doc, i)->own + 1;
+        order = next > order ? next : order;
     }
-    return place;
+    return order;
 }
 
 /* The column that a chunk at `key` would join; NULL: there is none, or the file knows no
@@ -113,10 +113,10 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     struct tfs_buf body = {0};
 
     (void)save;
-    if (check_place(doc, key, err) < 0)
+    if (check_region(doc, key, err) < 0)
         return err->code;
     chunk.tag = column != NULL ? column->tag : own->version;
-    chunk.place = column != NULL ? column->place : last_place(doc);
+    chunk.own = column != NULL ? column->own : next_order(doc);
     tfs_cosmic_body_empty(&body, chunk.tag);
     if (tfs_blob_take(&body, &chunk.blob, err) == 0)
         tfs_edit_put(edit, &chunk, err);
@@ -125,21 +125,21 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     return err->code;
 }
 
-/* Version and place of a chunk that was taken away from `from`, now that it comes to its key. Alone
- * in its column, or without columns, it keeps the place in the data that it had. */
+/* Sets version and order of a chunk that moved from `from` to its key. Alone
+ * in its column, or without columns, it keeps its order in the data. */
 static void join_column(const struct tfs_doc *doc, struct tfs_key from, struct tfs_chunk *chunk)
 {
     const struct tfs_chunk *column = column_to_join(doc, chunk->key);
 
     if (column != NULL) {
         chunk->tag = column->tag;
-        chunk->place = column->place;
+        chunk->own = column->own;
     } else if (column_to_join(doc, from) != NULL) {
-        chunk->place = last_place(doc);
+        chunk->own = next_order(doc);
     }
 }
 
-/* Entities keep the coordinates they have inside: the game finds them at the old place. */
+/* Entities keep the coordinates they have inside: the game finds them at the old ones. */
 static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                       struct tfs_key to, struct tfs_error *err)
 {
@@ -150,7 +150,7 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     (void)save;
     if (old == NULL)
         return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", from.x, from.y, from.z);
-    if (check_place(doc, to, err) < 0)
+    if (check_region(doc, to, err) < 0)
         return err->code;
     moved = *old;
     moved.key = to;
@@ -186,7 +186,7 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
     struct tfs_error ignored = {0};
 
     return a->version == b->version && (column == NULL || column->tag == chunk->tag) &&
-           (chunk == NULL || check_place(theirs, chunk->key, &ignored) == 0);
+           (chunk == NULL || check_region(theirs, chunk->key, &ignored) == 0);
 }
 
 /* ---- what reads differently ------------------------------------------------------------------ */

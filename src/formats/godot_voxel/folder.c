@@ -5,7 +5,7 @@
  * (folder_write.c). Invariants:
  *   1. own->index is what the files on disk say, and save->doc has a chunk for each of its blocks;
  *   2. a chunk of the document holds what this mount wrote, or is lazy: fetched by its coordinate
- *      from the region as it is then. tfs_chunk.place is the number of the reading that found its
+ *      from the region as it is then. tfs_chunk.own is the number of the reading that found its
  *      region new or changed by others, so nothing remembered is taken for new;
  *   3. the folder itself is locked, its files are not: whoever writes in a folder is one. Nothing
  * is written while the path is that of another folder, which is locked before it is read.
@@ -68,7 +68,7 @@ static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **fact
         return err->code;
     struct folder_facts *own = (*facts)->own;
     own->meta = *meta;
-    own->rules = (struct tfs_godot_rules){.place = "this folder",
+    own->rules = (struct tfs_godot_rules){.container = "this folder",
                                           .cubed = true,
                                           .po2 = meta->po2,
                                           .depths_fixed = true,
@@ -87,13 +87,13 @@ static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **fact
 
 /* Lazy chunks for all blocks of a region. */
 static int put_blocks(struct tfs_edit *edit, const struct tfs_godot_region_file *file,
-                      uint64_t place, struct tfs_error *err)
+                      uint64_t reading, struct tfs_error *err)
 {
     for (size_t i = 0; i < file->count && err->code == 0; i++) {
         struct tfs_chunk chunk = {.key = tfs_godot_folder_block(file, file->slots[i].index),
                                   .slot = TFS_SLOT_NONE,
                                   .tag = TFS_GODOT_LAZY,
-                                  .place = place};
+                                  .own = reading};
         tfs_edit_put(edit, &chunk, err);
     }
     return err->code;
@@ -114,45 +114,45 @@ static int drop_blocks(struct tfs_edit *edit, const struct tfs_godot_region_file
 /* The edit's document for an index that replaces `before` (NULL: nothing was known); regions whose
  * file is still the same keep their chunks. */
 static int put_index(struct tfs_edit *edit, const struct tfs_godot_index *before,
-                     const struct tfs_godot_index *after, uint64_t place, struct tfs_error *err)
+                     const struct tfs_godot_index *after, uint64_t reading, struct tfs_error *err)
 {
     tfs_edit_part(edit, TFS_GODOT_PART_META, after->meta_text);
     for (size_t i = 0; before != NULL && i < before->count && err->code == 0; i++)
-        drop_blocks(edit, &before->files[i], tfs_godot_index_find(after, before->files[i].place),
+        drop_blocks(edit, &before->files[i], tfs_godot_index_find(after, before->files[i].key),
                     err);
     for (size_t i = 0; i < after->count && err->code == 0; i++) {
         const struct tfs_godot_region_file *file = &after->files[i];
         const struct tfs_godot_region_file *old =
-            before == NULL ? NULL : tfs_godot_index_find(before, file->place);
+            before == NULL ? NULL : tfs_godot_index_find(before, file->key);
         if (old == NULL || !tfs_file_same(&old->st, &file->st))
-            put_blocks(edit, file, place, err);
+            put_blocks(edit, file, reading, err);
     }
     return err->code;
 }
 
 static int make_doc(struct tfs_doc *base, const struct tfs_godot_index *before,
-                    const struct tfs_godot_index *after, uint64_t place, struct tfs_doc **doc,
+                    const struct tfs_godot_index *after, uint64_t reading, struct tfs_doc **doc,
                     struct tfs_error *err)
 {
     struct tfs_edit edit;
 
     if (tfs_edit_open(base, &edit, err) < 0)
         return err->code;
-    if (put_index(&edit, before, after, place, err) == 0)
+    if (put_index(&edit, before, after, reading, err) == 0)
         *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     return err->code;
 }
 
 /* A document that knows nothing of another one. */
-static int new_doc(const struct tfs_godot_index *index, uint64_t place, struct tfs_doc **doc,
+static int new_doc(const struct tfs_godot_index *index, uint64_t reading, struct tfs_doc **doc,
                    struct tfs_error *err)
 {
     struct tfs_facts *facts = NULL;
     struct tfs_doc *empty = NULL;
 
     if (make_facts(&index->meta, &facts, err) == 0 && tfs_doc_create(facts, &empty, err) == 0)
-        make_doc(empty, NULL, index, place, doc, err);
+        make_doc(empty, NULL, index, reading, doc, err);
     tfs_doc_unref(empty);
     tfs_facts_unref(facts);
     return err->code;
@@ -204,8 +204,8 @@ static int lock_folder(const struct tfs_save *save, int *lock_fd, struct tfs_err
 }
 
 /* Is the folder at the save's path the one that is locked? EIO: there is none. */
-static int check_place(const struct tfs_save *save, const struct tfs_godot_folder *own,
-                       struct tfs_error *err)
+static int check_path(const struct tfs_save *save, const struct tfs_godot_folder *own,
+                      struct tfs_error *err)
 {
     struct stat locked, now;
 
@@ -232,10 +232,10 @@ static void set_stat(struct tfs_save *save, const struct tfs_godot_index *index)
 }
 
 /* Can this region be replaced? If not, *why; without memory to find out, `err`. */
-static int check_region(const struct tfs_save *save, struct tfs_key place, struct tfs_error *why,
+static int check_region(const struct tfs_save *save, struct tfs_key key, struct tfs_error *why,
                         struct tfs_error *err)
 {
-    char *path = tfs_godot_folder_region_path(save->path, place);
+    char *path = tfs_godot_folder_region_path(save->path, key);
     struct tfs_error found = {0};
     char name[TFS_GODOT_REGION_NAME];
 
@@ -243,9 +243,9 @@ static int check_region(const struct tfs_save *save, struct tfs_key place, struc
     free(path);
     if (result == -ENOMEM)
         return tfs_fail_memory(err);
-    tfs_godot_region_name(place, name);
+    tfs_godot_region_name(key, name);
     if (result < 0)
-        tfs_fail(why, result, "regions/lod%u/%s: %s", place.group, name, found.text);
+        tfs_fail(why, result, "regions/lod%u/%s: %s", key.group, name, found.text);
     return 0;
 }
 
@@ -255,7 +255,7 @@ static int check_writable(struct tfs_save *save, const struct tfs_godot_index *i
     struct tfs_error why = {0};
 
     for (size_t i = 0; i < index->count && why.code == 0; i++)
-        if (check_region(save, index->files[i].place, &why, err) < 0)
+        if (check_region(save, index->files[i].key, &why, err) < 0)
             return err->code;
     if (index->count == 0 && access(save->path, W_OK) < 0)
         tfs_fail(&why, -errno, "it cannot be written: %s", strerror(errno));
@@ -325,7 +325,7 @@ static int folder_changed(struct tfs_save *save, struct tfs_error *err)
     (void)err;
     pthread_mutex_lock(&own->lock);
     bool changed =
-        check_place(save, own, &ignored) < 0 || tfs_godot_index_changed(save->path, &own->index);
+        check_path(save, own, &ignored) < 0 || tfs_godot_index_changed(save->path, &own->index);
     pthread_mutex_unlock(&own->lock);
     return changed;
 }
@@ -364,7 +364,7 @@ static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struc
     struct tfs_error why = {0};
     int lock_fd = own->lock_fd;
 
-    if (check_place(save, own, &why) == 0)
+    if (check_path(save, own, &why) == 0)
         return read_index(save, own, doc, err);
     if (lock_folder(save, &lock_fd, err) < 0)
         return err->code;
@@ -413,7 +413,7 @@ static int folder_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_
     struct tfs_doc *reached = NULL;
     const struct tfs_blob *meta = save->doc->parts[TFS_GODOT_PART_META];
 
-    if (check_allowed(save, err) < 0 || check_place(save, own, err) < 0)
+    if (check_allowed(save, err) < 0 || check_path(save, own, err) < 0)
         return err->code;
     bool same_meta = tfs_blob_equal(meta, doc->parts[TFS_GODOT_PART_META]);
     tfs_godot_folder_write(save, doc, &reached, err);

@@ -17,8 +17,8 @@ struct tfs_godot_slot {
 };
 
 struct tfs_godot_region_file {
-    struct tfs_key place; /* of the region; group: level of detail */
-    struct stat st;       /* of the file that the rest was read from */
+    struct tfs_key key; /* of the region; group: level of detail */
+    struct stat st;     /* of the file that the rest was read from */
     struct tfs_godot_region region;
     bool unsure;                  /* we replaced it, but its directory could not be made durable */
     struct tfs_godot_slot *slots; /* the blocks that are there, by index */
@@ -40,7 +40,7 @@ struct tfs_godot_index {
     struct tfs_godot_meta meta;
     struct tfs_blob *meta_text;
     struct stat meta_st;
-    struct tfs_godot_region_file *files; /* by place */
+    struct tfs_godot_region_file *files; /* by key */
     size_t count;
     struct tfs_godot_watch watches[TFS_GODOT_LODS + 1]; /* regions/ and the levels in it */
 };
@@ -48,7 +48,7 @@ struct tfs_godot_index {
 /* Paths of the folder's files; to be freed. NULL without memory. */
 char *tfs_godot_folder_meta_path(const char *folder);
 char *tfs_godot_folder_level_path(const char *folder, uint32_t lod);
-char *tfs_godot_folder_region_path(const char *folder, struct tfs_key place);
+char *tfs_godot_folder_region_path(const char *folder, struct tfs_key key);
 
 /* Reads meta.vxrm, and header and table of every region. Sentences begin with the file's path below
  * the folder. `strays`: removes what a killed process left. */
@@ -64,14 +64,14 @@ void tfs_godot_index_watch(struct tfs_godot_index *index, uint32_t lod);
 bool tfs_godot_index_changed(const char *folder, struct tfs_godot_index *index);
 
 struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index *index,
-                                                   struct tfs_key place);
+                                                   struct tfs_key key);
 /* Makes sure that the next tfs_godot_index_add needs no memory. */
 int tfs_godot_index_reserve(struct tfs_godot_index *index, struct tfs_error *err);
 /* Adds the region in its place; takes what it holds. */
 int tfs_godot_index_add(struct tfs_godot_index *index, struct tfs_godot_region_file *file,
                         struct tfs_error *err);
 
-/* Header and table of an open file; `place` and `st` are the caller's. */
+/* Header and table of an open file; `key` and `st` are the caller's. */
 int tfs_godot_region_file_read(int fd, uint64_t size, const struct tfs_godot_meta *meta,
                                struct tfs_godot_region_file *file, struct tfs_error *err);
 /* The same of bytes in memory. */
@@ -84,8 +84,8 @@ const struct tfs_godot_slot *tfs_godot_region_file_slot(const struct tfs_godot_r
                                                         uint32_t index);
 
 /* The region that holds a block, and the block's entry in its table. */
-struct tfs_key tfs_godot_folder_place(const struct tfs_godot_meta *meta, struct tfs_key block,
-                                      uint32_t *index);
+struct tfs_key tfs_godot_folder_region_of(const struct tfs_godot_meta *meta, struct tfs_key block,
+                                          uint32_t *index);
 /* And back: the block of a slot. */
 struct tfs_key tfs_godot_folder_block(const struct tfs_godot_region_file *file, uint32_t index);
 
@@ -94,7 +94,7 @@ struct tfs_key tfs_godot_folder_block(const struct tfs_godot_region_file *file, 
 /* A region file that blocks are fetched from (folder_fetch.c). */
 struct tfs_godot_opened {
     atomic_uint refs;
-    struct tfs_key place;
+    struct tfs_key key;
     struct tfs_file_handle file;
 };
 

@@ -3,7 +3,7 @@
  *
  * Must not know documents, nor how regions change. Under own->lock is looked up where a block lies
  * and in which file; that is opened and read without, for it takes longest. That it is the block of
- * that table all the same rests on three things: a commit puts a new file in the place of the old
+ * that table all the same rests on three things: a commit replaces the old file by a new
  * one, which an open descriptor still reads; a file is looked at after the reading, and one that
  * others wrote into meanwhile, or that was put there since, is not the one that was known; and what
  * is found to be so is tried once more, with a file that is opened under the lock, where no commit
@@ -44,10 +44,10 @@ static int fail_gone(const struct tfs_save *save, struct tfs_error *err)
     return tfs_fail(err, -ESTALE, "another program removed the region of this chunk");
 }
 
-static int opened_make(const struct tfs_save *save, struct tfs_key place,
+static int opened_make(const struct tfs_save *save, struct tfs_key key,
                        struct tfs_godot_opened **opened, struct tfs_error *err)
 {
-    char *path = tfs_godot_folder_region_path(save->path, place);
+    char *path = tfs_godot_folder_region_path(save->path, key);
     struct tfs_godot_opened *made = calloc(1, sizeof(*made));
 
     if (path == NULL || made == NULL)
@@ -60,7 +60,7 @@ static int opened_make(const struct tfs_save *save, struct tfs_key place,
         return err->code;
     }
     atomic_init(&made->refs, 1);
-    made->place = place;
+    made->key = key;
     *opened = made;
     return 0;
 }
@@ -81,17 +81,17 @@ static void put_first(struct tfs_godot_folder *own, struct tfs_godot_opened *ope
 }
 
 /* One of the files that are kept open: a reference; NULL: it is none of them. */
-static struct tfs_godot_opened *find_opened(struct tfs_godot_folder *own, struct tfs_key place)
+static struct tfs_godot_opened *find_opened(struct tfs_godot_folder *own, struct tfs_key key)
 {
     for (unsigned i = 0; i < TFS_GODOT_OPENED_MAX && own->opened[i] != NULL; i++)
-        if (tfs_key_compare(own->opened[i]->place, place) == 0) {
+        if (tfs_key_compare(own->opened[i]->key, key) == 0) {
             put_first(own, own->opened[i], i);
             return opened_ref(own->opened[0]);
         }
     return NULL;
 }
 
-/* Keeps the file open, in the place of the one that nobody asked for longest. */
+/* Keeps the file open, instead of the one that was not asked for the longest time. */
 static void keep_opened(struct tfs_godot_folder *own, struct tfs_godot_opened *opened)
 {
     pthread_mutex_lock(&own->lock);
@@ -105,7 +105,7 @@ static void keep_opened(struct tfs_godot_folder *own, struct tfs_godot_opened *o
 
 /* Bytes that are to be read, and the file that they are known to be in. */
 struct source {
-    struct tfs_key place;
+    struct tfs_key region;
     struct stat st;
     uint64_t offset, size;
     struct tfs_godot_opened *opened; /* a reference */
@@ -120,14 +120,14 @@ static int locate_block(const struct tfs_godot_folder *own, struct tfs_key key,
                         struct source *source, struct tfs_error *err)
 {
     uint32_t index;
-    struct tfs_key place = tfs_godot_folder_place(&own->index.meta, key, &index);
-    const struct tfs_godot_region_file *file = tfs_godot_index_find(&own->index, place);
+    struct tfs_key region = tfs_godot_folder_region_of(&own->index.meta, key, &index);
+    const struct tfs_godot_region_file *file = tfs_godot_index_find(&own->index, region);
     const struct tfs_godot_slot *slot =
         file == NULL ? NULL : tfs_godot_region_file_slot(file, index);
 
     if (slot == NULL)
         return tfs_fail(err, -ESTALE, "another program removed this block");
-    source->place = place;
+    source->region = region;
     source->st = file->st;
     source->offset = tfs_godot_extent_offset(&file->region, slot->extent);
     source->size = tfs_godot_extent_size(&file->region, slot->extent, (uint64_t)file->st.st_size);
@@ -138,13 +138,13 @@ static int locate_palette(const struct tfs_godot_folder *own, struct tfs_key key
                           struct source *source, struct tfs_error *err)
 {
     uint32_t index;
-    struct tfs_key place = tfs_godot_folder_place(&own->index.meta, key, &index);
-    const struct tfs_godot_region_file *file = tfs_godot_index_find(&own->index, place);
+    struct tfs_key region = tfs_godot_folder_region_of(&own->index.meta, key, &index);
+    const struct tfs_godot_region_file *file = tfs_godot_index_find(&own->index, region);
 
     (void)err;
     if (file == NULL || !file->region.palette)
         return -ENOENT;
-    source->place = place;
+    source->region = region;
     source->st = file->st;
     source->offset = TFS_GODOT_REGION_HEADER_3;
     source->size = TFS_GODOT_REGION_PALETTE;
@@ -162,14 +162,14 @@ static int source_open(struct tfs_save *save, locate_fn locate, struct tfs_key k
     int result = locate(own, key, source, err);
     if (result == 0 && anew) {
         tfs_godot_folder_forget(own);
-        result = opened_make(save, source->place, &source->opened, err);
+        result = opened_make(save, source->region, &source->opened, err);
     } else if (result == 0) {
-        source->opened = find_opened(own, source->place);
+        source->opened = find_opened(own, source->region);
     }
     pthread_mutex_unlock(&own->lock);
     if (result < 0 || source->opened != NULL)
         return result;
-    if (opened_make(save, source->place, &source->opened, err) < 0)
+    if (opened_make(save, source->region, &source->opened, err) < 0)
         return err->code;
     keep_opened(own, source->opened);
     return 0;

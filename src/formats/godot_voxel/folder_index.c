@@ -31,16 +31,16 @@ char *tfs_godot_folder_level_path(const char *folder, uint32_t lod)
     return asprintf(&path, "%s/regions/lod%u", folder, lod) < 0 ? NULL : path;
 }
 
-char *tfs_godot_folder_region_path(const char *folder, struct tfs_key place)
+char *tfs_godot_folder_region_path(const char *folder, struct tfs_key key)
 {
     char name[TFS_GODOT_REGION_NAME];
     char *path = NULL;
 
-    tfs_godot_region_name(place, name);
-    return asprintf(&path, "%s/regions/lod%u/%s", folder, place.group, name) < 0 ? NULL : path;
+    tfs_godot_region_name(key, name);
+    return asprintf(&path, "%s/regions/lod%u/%s", folder, key.group, name) < 0 ? NULL : path;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Division that rounds down, by a power of two. */
 static int32_t shift_down(int32_t v, unsigned bits)
@@ -51,8 +51,8 @@ static int32_t shift_down(int32_t v, unsigned bits)
     return (int32_t)((v - rest) / unit);
 }
 
-struct tfs_key tfs_godot_folder_place(const struct tfs_godot_meta *meta, struct tfs_key block,
-                                      uint32_t *index)
+struct tfs_key tfs_godot_folder_region_of(const struct tfs_godot_meta *meta, struct tfs_key block,
+                                          uint32_t *index)
 {
     const unsigned bits = meta->region_po2;
     const uint32_t mask = (UINT32_C(1) << bits) - 1;
@@ -71,9 +71,9 @@ struct tfs_key tfs_godot_folder_block(const struct tfs_godot_region_file *file, 
     uint32_t x, y, z;
 
     /* Regions whose blocks had coordinates of more than 32 bits were refused. */
-    tfs_godot_region_origin(region, file->place, &origin);
-    tfs_godot_region_place(region, index, &x, &y, &z);
-    return (struct tfs_key){file->place.group, origin.x + (int32_t)x, origin.y + (int32_t)y,
+    tfs_godot_region_origin(region, file->key, &origin);
+    tfs_godot_region_at(region, index, &x, &y, &z);
+    return (struct tfs_key){file->key.group, origin.x + (int32_t)x, origin.y + (int32_t)y,
                             origin.z + (int32_t)z};
 }
 
@@ -174,14 +174,14 @@ const struct tfs_godot_slot *tfs_godot_region_file_slot(const struct tfs_godot_r
 
 /* ---- the list of regions --------------------------------------------------------------------- */
 
-/* Where a place stands, or would stand. */
-static size_t locate(const struct tfs_godot_index *index, struct tfs_key place)
+/* Where a key stands, or would stand. */
+static size_t locate(const struct tfs_godot_index *index, struct tfs_key key)
 {
     size_t low = 0, high = index->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (tfs_key_compare(index->files[middle].place, place) < 0)
+        if (tfs_key_compare(index->files[middle].key, key) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -190,11 +190,11 @@ static size_t locate(const struct tfs_godot_index *index, struct tfs_key place)
 }
 
 struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index *index,
-                                                   struct tfs_key place)
+                                                   struct tfs_key key)
 {
-    size_t at = locate(index, place);
+    size_t at = locate(index, key);
 
-    if (at == index->count || tfs_key_compare(index->files[at].place, place) != 0)
+    if (at == index->count || tfs_key_compare(index->files[at].key, key) != 0)
         return NULL;
     return &index->files[at];
 }
@@ -214,7 +214,7 @@ int tfs_godot_index_add(struct tfs_godot_index *index, struct tfs_godot_region_f
 {
     if (tfs_godot_index_reserve(index, err) < 0)
         return err->code;
-    size_t at = locate(index, file->place);
+    size_t at = locate(index, file->key);
     memmove(index->files + at + 1, index->files + at, (index->count - at) * sizeof(*index->files));
     index->files[at] = *file;
     index->count++;
@@ -253,11 +253,11 @@ static int read_meta(struct scan *scan, struct tfs_error *err)
                        why.text);
 }
 
-static int read_region(struct scan *scan, struct tfs_key place, const char *name,
+static int read_region(struct scan *scan, struct tfs_key key, const char *name,
                        struct tfs_error *err)
 {
-    char *path = tfs_godot_folder_region_path(scan->folder, place);
-    struct tfs_godot_region_file file = {.place = place};
+    char *path = tfs_godot_folder_region_path(scan->folder, key);
+    struct tfs_godot_region_file file = {.key = key};
     struct tfs_file_handle handle = {.fd = -1};
     struct tfs_error why = {0};
     struct tfs_key origin;
@@ -268,14 +268,14 @@ static int read_region(struct scan *scan, struct tfs_key place, const char *name
         file.st = handle.st;
         if (tfs_godot_region_file_read(handle.fd, (uint64_t)handle.st.st_size, &scan->index->meta,
                                        &file, &why) == 0 &&
-            !tfs_godot_region_origin(&file.region, place, &origin))
+            !tfs_godot_region_origin(&file.region, key, &origin))
             tfs_fail(&why, -EBADMSG, "lies farther out than any coordinate");
     }
     if (why.code == 0)
         tfs_godot_index_add(scan->index, &file, &why);
     if (why.code < 0) {
         tfs_godot_region_file_release(&file);
-        tfs_fail(err, why.code, "regions/lod%u/%s %s", place.group, name, why.text);
+        tfs_fail(err, why.code, "regions/lod%u/%s %s", key.group, name, why.text);
     }
     tfs_file_close(&handle);
     free(path);
@@ -287,7 +287,7 @@ static int read_name(struct scan *scan, const char *directory, uint32_t lod, con
                      struct tfs_error *err)
 {
     const char *mark = strstr(name, STRAY);
-    struct tfs_key place = {0};
+    struct tfs_key key = {0};
     char *path = NULL;
 
     if (name[0] == '.' && mark != NULL && scan->strays) {
@@ -296,10 +296,10 @@ static int read_name(struct scan *scan, const char *directory, uint32_t lod, con
         tfs_file_remove_strays(path);
         free(path);
     }
-    if (!tfs_godot_region_name_parse(name, &place))
+    if (!tfs_godot_region_name_parse(name, &key))
         return 0;
-    place.group = lod;
-    return read_region(scan, place, name, err);
+    key.group = lod;
+    return read_region(scan, key, name, err);
 }
 
 static int read_level(struct scan *scan, uint32_t lod, struct tfs_error *err)
@@ -385,10 +385,10 @@ static bool holds_unknown(const struct tfs_godot_index *index, uint32_t lod, con
 {
     for (size_t at = 0; at < size;) {
         const struct dirent64 *entry = (const void *)(entries + at);
-        struct tfs_key place = {0};
-        const bool region = tfs_godot_region_name_parse(entry->d_name, &place);
-        place.group = lod;
-        if (region && tfs_godot_index_find(index, place) == NULL)
+        struct tfs_key key = {0};
+        const bool region = tfs_godot_region_name_parse(entry->d_name, &key);
+        key.group = lod;
+        if (region && tfs_godot_index_find(index, key) == NULL)
             return true;
         at += entry->d_reclen;
     }
@@ -470,7 +470,7 @@ bool tfs_godot_index_changed(const char *folder, struct tfs_godot_index *index)
         changed = is_other_level(index, lod);
     changed = changed || is_other(index->watches[0].path, &index->watches[0].st);
     for (size_t i = 0; i < index->count && !changed; i++) {
-        path = tfs_godot_folder_region_path(folder, index->files[i].place);
+        path = tfs_godot_folder_region_path(folder, index->files[i].key);
         changed = is_other(path, &index->files[i].st);
         free(path);
     }

@@ -22,7 +22,7 @@
 
 /* One block that changes. */
 struct step {
-    struct tfs_key place; /* of its region */
+    struct tfs_key region; /* that it is in */
     uint32_t index;
     struct tfs_key block;
     struct tfs_blob *stored; /* the document's; NULL: there is none any more */
@@ -54,7 +54,7 @@ static int add_step(void *arg, const struct tfs_chunk *before, const struct tfs_
     if (steps == NULL)
         return tfs_fail_memory(w->err);
     w->steps = steps;
-    step.place = tfs_godot_folder_place(&w->own->index.meta, step.block, &step.index);
+    step.region = tfs_godot_folder_region_of(&w->own->index.meta, step.block, &step.index);
     w->steps[w->count++] = step;
     return 0;
 }
@@ -62,10 +62,10 @@ static int add_step(void *arg, const struct tfs_chunk *before, const struct tfs_
 static int compare_steps(const void *a, const void *b)
 {
     const struct step *left = a, *right = b;
-    int places = tfs_key_compare(left->place, right->place);
+    int order = tfs_key_compare(left->region, right->region);
 
-    if (places != 0)
-        return places;
+    if (order != 0)
+        return order;
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
@@ -74,7 +74,7 @@ static size_t run_end(const struct writer *w, size_t begin)
 {
     size_t end = begin + 1;
 
-    while (end < w->count && tfs_key_compare(w->steps[end].place, w->steps[begin].place) == 0)
+    while (end < w->count && tfs_key_compare(w->steps[end].region, w->steps[begin].region) == 0)
         end++;
     return end;
 }
@@ -207,16 +207,16 @@ static int begin_old(const struct writer *w, struct region_job *job,
 
 static int begin(const struct writer *w, struct region_job *job, struct tfs_error *err)
 {
-    const struct tfs_key place = job->before.place;
-    const struct tfs_godot_region_file *known = tfs_godot_index_find(&w->own->index, place);
+    const struct tfs_key key = job->before.key;
+    const struct tfs_godot_region_file *known = tfs_godot_index_find(&w->own->index, key);
 
-    job->path = tfs_godot_folder_region_path(w->save->path, place);
+    job->path = tfs_godot_folder_region_path(w->save->path, key);
     if (job->path == NULL)
         return tfs_fail_memory(err);
     if (known != NULL)
         return begin_old(w, job, known, err);
     begin_new(w, job);
-    return make_directories(w, place.group, err);
+    return make_directories(w, key.group, err);
 }
 
 static void job_release(struct region_job *job)
@@ -322,7 +322,7 @@ static int verify(const struct writer *w, struct region_job *job, struct tfs_rep
 
     if (tfs_replacement_read(r, &written, err) < 0)
         return err->code;
-    job->after.place = job->before.place;
+    job->after.key = job->before.key;
     if (tfs_godot_region_file_parse(tfs_blob_span(written), written->size, &w->own->index.meta,
                                     &job->after, &why) < 0)
         tfs_fail(err, why.code == -ENOMEM ? why.code : -EIO,
@@ -338,7 +338,7 @@ static int verify(const struct writer *w, struct region_job *job, struct tfs_rep
 /* The file on disk is the new one: so is what is known of it. There is room. */
 static void know(struct writer *w, struct region_job *job)
 {
-    struct tfs_godot_region_file *known = tfs_godot_index_find(&w->own->index, job->after.place);
+    struct tfs_godot_region_file *known = tfs_godot_index_find(&w->own->index, job->after.key);
     struct tfs_error ignored = {0};
 
     job->after.st = job->old.st;
@@ -411,7 +411,7 @@ static void reach(struct writer *w, const struct region_job *job, struct step *s
 }
 
 /* Writes one region with the steps that are to be made now. */
-static int write_one(struct writer *w, struct tfs_key place, struct step *steps, size_t count,
+static int write_one(struct writer *w, struct tfs_key key, struct step *steps, size_t count,
                      struct region_job kind)
 {
     struct region_job job = kind;
@@ -423,7 +423,7 @@ static int write_one(struct writer *w, struct tfs_key place, struct step *steps,
     job.steps = steps;
     job.step_count = count;
     job.old.fd = -1;
-    job.before.place = place;
+    job.before.key = key;
     result = make_changes(&job, &why);
     if (result == 0 && job.count == 0 && !job.always)
         goto out;
@@ -438,15 +438,15 @@ static int write_one(struct writer *w, struct tfs_key place, struct step *steps,
         result = 0;
     }
     if (why.code < 0) {
-        tfs_godot_region_name(place, name);
-        result = tfs_fail(w->err, why.code, "regions/lod%u/%s: %s", place.group, name, why.text);
+        tfs_godot_region_name(key, name);
+        result = tfs_fail(w->err, why.code, "regions/lod%u/%s: %s", key.group, name, why.text);
     }
 out:
     tfs_edit_release(&ahead);
     job_release(&job);
     /* Also what failed made and removed a file, which was not somebody else. */
     pthread_mutex_lock(&w->own->lock);
-    tfs_godot_index_watch(&w->own->index, place.group);
+    tfs_godot_index_watch(&w->own->index, key.group);
     pthread_mutex_unlock(&w->own->lock);
     return result;
 }
@@ -459,7 +459,7 @@ static int write_pass(struct writer *w, bool gains, bool losses)
 
     for (size_t begin = 0, end; begin < w->count; begin = end) {
         end = run_end(w, begin);
-        if (write_one(w, w->steps[begin].place, w->steps + begin, end - begin, kind) < 0)
+        if (write_one(w, w->steps[begin].region, w->steps + begin, end - begin, kind) < 0)
             return w->err->code;
     }
     return 0;
@@ -474,7 +474,7 @@ static int write_others(struct writer *w)
     for (size_t i = 0; i < w->own->index.count; i++) {
         const struct tfs_godot_region_file *file = &w->own->index.files[i];
         bool old = w->newer && file->region.version < TFS_GODOT_REGION_VERSION_MAX;
-        if ((old || file->unsure) && write_one(w, file->place, NULL, 0, kind) < 0)
+        if ((old || file->unsure) && write_one(w, file->key, NULL, 0, kind) < 0)
             return w->err->code;
     }
     return 0;

@@ -130,7 +130,7 @@ static int check_depth(const struct tfs_godot_rules *rules, const struct tfs_lin
     if (!rules->depths_fixed || rules->depths[channel] == depth)
         return 0;
     return tfs_fail_line(err, line, "the depth here is %u in all chunks of %s",
-                         8U << rules->depths[channel], rules->place);
+                         8U << rules->depths[channel], rules->container);
 }
 
 /* The grid behind the header. */

@@ -1,7 +1,7 @@
 /*
  * raw.bin and instances.bin: a chunk's stored bytes, as they are.
  *
- * Must not know what is in them, beyond asking whether the place can hold them.
+ * Must not know what is in them, beyond asking whether the container can hold them.
  */
 #include <errno.h>
 

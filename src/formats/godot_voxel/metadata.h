@@ -46,7 +46,8 @@ int tfs_godot_metadata_check(const struct tfs_godot_block *block, struct tfs_err
 void tfs_godot_metadata_print(const struct tfs_godot_items *items, struct tfs_buf *out);
 
 /* Appends to `section` what the text says, for this block: the stored section where the text says
- * what that says, else a canonical one; nothing for a text without lines. EBADMSG with place. */
+ * what that says, else a canonical one; nothing for a text without lines. EBADMSG with line and
+ * column. */
 int tfs_godot_metadata_parse(const struct tfs_godot_block *block, struct tfs_span text,
                              struct tfs_buf *section, struct tfs_error *err);
 

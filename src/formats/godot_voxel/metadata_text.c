@@ -295,7 +295,7 @@ static int parse_lines(struct parser *p, struct tfs_lines *lines, struct tfs_err
 
 /* ---- the canonical order --------------------------------------------------------------------- */
 
-/* An item and its place in the text. */
+/* An item and where it is in the text. */
 struct ranked {
     struct tfs_godot_item item;
     size_t rank;

@@ -14,8 +14,8 @@ uint32_t tfs_godot_region_entries(const struct tfs_godot_region *region)
     return region->x * region->y * region->z;
 }
 
-void tfs_godot_region_place(const struct tfs_godot_region *region, uint32_t index, uint32_t *x,
-                            uint32_t *y, uint32_t *z)
+void tfs_godot_region_at(const struct tfs_godot_region *region, uint32_t index, uint32_t *x,
+                         uint32_t *y, uint32_t *z)
 {
     *y = index % region->y;
     *x = index / region->y % region->x;
@@ -178,7 +178,7 @@ static int check_extent(const struct tfs_godot_region *region, uint32_t index,
 {
     uint32_t x, y, z;
 
-    tfs_godot_region_place(region, index, &x, &y, &z);
+    tfs_godot_region_at(region, index, &x, &y, &z);
     if (extent.count == 0)
         return tfs_fail(err, -EBADMSG, "block %u %u %u, entry %u of the table, has no sectors", x,
                         y, z, index);

@@ -27,8 +27,8 @@ struct tfs_godot_extent {
 };
 
 uint32_t tfs_godot_region_entries(const struct tfs_godot_region *region);
-void tfs_godot_region_place(const struct tfs_godot_region *region, uint32_t index, uint32_t *x,
-                            uint32_t *y, uint32_t *z);
+void tfs_godot_region_at(const struct tfs_godot_region *region, uint32_t index, uint32_t *x,
+                         uint32_t *y, uint32_t *z);
 uint32_t tfs_godot_region_index(const struct tfs_godot_region *region, uint32_t x, uint32_t y,
                                 uint32_t z);
 /* The greatest container that fits the sectors of one block. */

@@ -124,7 +124,7 @@ static void set_rules(struct region_facts *facts)
     const int32_t first[3] = {facts->origin.x, facts->origin.y, facts->origin.z};
     const uint32_t size[3] = {region->x, region->y, region->z};
 
-    facts->rules = (struct tfs_godot_rules){.place = "this region",
+    facts->rules = (struct tfs_godot_rules){.container = "this region",
                                             .cubed = true,
                                             .po2 = region->po2,
                                             .depths_fixed = true,
@@ -150,10 +150,10 @@ static int make_facts(struct tfs_save *save, struct tfs_span bytes, struct tfs_f
         tfs_facts_create(sizeof(struct region_facts), facts, err) < 0)
         return err->code;
     struct region_facts *own = (*facts)->own;
-    struct tfs_key place;
+    struct tfs_key key;
     own->region = region;
-    own->named = tfs_godot_region_name_parse(save->name, &place) &&
-                 tfs_godot_region_origin(&region, place, &own->origin);
+    own->named = tfs_godot_region_name_parse(save->name, &key) &&
+                 tfs_godot_region_origin(&region, key, &own->origin);
     set_rules(own);
     return 0;
 }

@@ -40,9 +40,9 @@ void tfs_godot_region_name(struct tfs_key region, char name[TFS_GODOT_REGION_NAM
 }
 
 /* The lowest coordinate along one axis. */
-static bool origin_of(int32_t place, uint32_t size, int32_t *origin)
+static bool origin_of(int32_t coordinate, uint32_t size, int32_t *origin)
 {
-    int64_t first = (int64_t)place * size;
+    int64_t first = (int64_t)coordinate * size;
 
     if (first < INT32_MIN || first + size - 1 > INT32_MAX)
         return false;
@@ -50,13 +50,13 @@ static bool origin_of(int32_t place, uint32_t size, int32_t *origin)
     return true;
 }
 
-bool tfs_godot_region_origin(const struct tfs_godot_region *region, struct tfs_key place,
+bool tfs_godot_region_origin(const struct tfs_godot_region *region, struct tfs_key key,
                              struct tfs_key *origin)
 {
     struct tfs_key found = {0};
 
-    if (!origin_of(place.x, region->x, &found.x) || !origin_of(place.y, region->y, &found.y) ||
-        !origin_of(place.z, region->z, &found.z))
+    if (!origin_of(key.x, region->x, &found.x) || !origin_of(key.y, region->y, &found.y) ||
+        !origin_of(key.z, region->z, &found.z))
         return false;
     *origin = found;
     return true;

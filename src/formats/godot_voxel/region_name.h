@@ -15,7 +15,7 @@ bool tfs_godot_region_name_parse(const char *name, struct tfs_key *region);
 void tfs_godot_region_name(struct tfs_key region, char name[TFS_GODOT_REGION_NAME]);
 
 /* The lowest block of a region; false when its coordinates have more than 32 bits. */
-bool tfs_godot_region_origin(const struct tfs_godot_region *region, struct tfs_key place,
+bool tfs_godot_region_origin(const struct tfs_godot_region *region, struct tfs_key key,
                              struct tfs_key *origin);
 
 #endif

@@ -51,7 +51,7 @@ static int check_count(const struct layout *l, uint32_t index, uint32_t count,
 
     if (count <= TFS_GODOT_SECTORS_MAX)
         return 0;
-    tfs_godot_region_place(l->region, index, &x, &y, &z);
+    tfs_godot_region_at(l->region, index, &x, &y, &z);
     return tfs_fail(err, -EFBIG,
                     "block %u %u %u needs %u sectors of %u bytes, a block of a region has at most "
                     "%d",

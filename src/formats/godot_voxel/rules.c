@@ -14,8 +14,8 @@ static int check_axis(const struct tfs_godot_rules *rules, unsigned axis, int32_
                       struct tfs_error *err)
 {
     if (at < rules->low[axis] || at > rules->high[axis])
-        return tfs_fail(err, -EINVAL, "%s holds no chunk with %c = %d, only %d to %d", rules->place,
-                        "xyz"[axis], at, rules -> low[axis], rules -> high[axis]);
+        return tfs_fail(err, -EINVAL, "%s holds no chunk with %c = %d, only %d to %d",
+                        rules->container, "xyz"[axis], at, rules -> low[axis], rules -> high[axis]);
     if (at < -TFS_GODOT_FARTHEST || at > TFS_GODOT_FARTHEST)
         return tfs_fail(err, -EINVAL, "the engine knows no chunk with %c = %d, only %d to %d",
                         "xyz"[axis], at, -TFS_GODOT_FARTHEST, TFS_GODOT_FARTHEST);
@@ -39,14 +39,14 @@ int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_k
                                struct tfs_error *err)
 {
     if (key.group >= rules->lods)
-        return tfs_fail(err, -EINVAL, "%s has levels of detail 0 to %u", rules->place,
+        return tfs_fail(err, -EINVAL, "%s has levels of detail 0 to %u", rules->container,
                         rules->lods - 1);
     if (check_axis(rules, 0, key.x, err) < 0 || check_axis(rules, 1, key.y, err) < 0)
         return err->code;
     return check_axis(rules, 2, key.z, err);
 }
 
-uint64_t tfs_godot_place_of_size(const struct tfs_godot_block *block)
+uint64_t tfs_godot_own_of_size(const struct tfs_godot_block *block)
 {
     return block->x | (uint64_t)block->y << 16 | (uint64_t)block->z << 32;
 }
@@ -54,10 +54,10 @@ uint64_t tfs_godot_place_of_size(const struct tfs_godot_block *block)
 void tfs_godot_rules_sides(const struct tfs_doc *doc, uint32_t sides[3])
 {
     const struct tfs_godot_rules *rules = tfs_godot_rules(doc);
-    const uint64_t place = rules->cubed ? 0 : tfs_doc_at(doc, 0)->place;
+    const uint64_t own = rules->cubed ? 0 : tfs_doc_at(doc, 0)->own;
 
     for (unsigned i = 0; i < 3; i++)
-        sides[i] = rules->cubed ? UINT32_C(1) << rules->po2 : place >> 16 * i & 0xffff;
+        sides[i] = rules->cubed ? UINT32_C(1) << rules->po2 : own >> 16 * i & 0xffff;
 }
 
 int tfs_godot_rules_size(const struct tfs_godot_rules *rules, const struct tfs_godot_block *block,
@@ -69,7 +69,7 @@ int tfs_godot_rules_size(const struct tfs_godot_rules *rules, const struct tfs_g
         return 0;
     return tfs_fail(err, -EBADMSG,
                     "the block has %u x %u x %u voxels, %s holds blocks of %u x %u x %u", block->x,
-                    block->y, block->z, rules->place, side, side, side);
+                    block->y, block->z, rules->container, side, side, side);
 }
 
 int tfs_godot_rules_depths(const struct tfs_godot_rules *rules, const struct tfs_godot_block *block,
@@ -80,7 +80,7 @@ int tfs_godot_rules_depths(const struct tfs_godot_rules *rules, const struct tfs
             return tfs_fail(err, -EBADMSG,
                             "channel %s has depth %u, %s holds blocks whose depth there is %u",
                             tfs_godot_channel_names[i], 8U << block->channels[i].depth,
-                            rules->place, 8U << rules->depths[i]);
+                            rules->container, 8U << rules->depths[i]);
     return 0;
 }
 
@@ -91,5 +91,5 @@ int tfs_godot_rules_stored(const struct tfs_godot_rules *rules, size_t size, str
     return tfs_fail(err, -EFBIG,
                     "the block has %zu bytes, at most %u fit the 255 sectors that a block of %s "
                     "may have",
-                    size, rules->stored_max, rules->place);
+                    size, rules->stored_max, rules->container);
 }

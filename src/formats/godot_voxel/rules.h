@@ -1,5 +1,5 @@
 /*
- * What the place of blocks demands of them: facts->own of every document of this format begins with
+ * What a container demands of its blocks: facts->own of every document of this format begins with
  * it. A file of one block demands nothing, a region and a stream fix size, depths or coordinates
  * (FORMAT.md, sections 5 and 7).
  */
@@ -18,12 +18,12 @@ enum tfs_godot_tag {
 #define TFS_GODOT_COLOURS 256
 
 struct tfs_godot_rules {
-    const char *place; /* "this region", for sentences */
-    bool cubed;        /* blocks are 2^po2 cubed */
+    const char *container; /* "this region", for sentences */
+    bool cubed;            /* blocks are 2^po2 cubed */
     uint8_t po2;
     bool depths_fixed; /* blocks have these depths */
     uint8_t depths[TFS_GODOT_CHANNELS];
-    uint32_t stored_max;     /* bytes of the greatest container; 0: no limit of the place */
+    uint32_t stored_max;     /* bytes of the greatest container; 0: no limit */
     bool cased;              /* the engine reads only containers with their byte in front here */
     int32_t low[3], high[3]; /* block coordinates along x, y, z */
     uint32_t lods;           /* levels 0 to lods - 1 */
@@ -52,9 +52,9 @@ static inline const struct tfs_godot_rules *tfs_godot_rules(const struct tfs_doc
     return doc->facts->own;
 }
 
-/* Where blocks have no size in common, tfs_chunk.place is the size of the chunk's block: 16 bits
+/* Where blocks have no size in common, tfs_chunk.own is the size of the chunk's block: 16 bits
  * each, x lowest. */
-uint64_t tfs_godot_place_of_size(const struct tfs_godot_block *block);
+uint64_t tfs_godot_own_of_size(const struct tfs_godot_block *block);
 /* The size of the document's blocks along x, y, z. */
 void tfs_godot_rules_sides(const struct tfs_doc *doc, uint32_t sides[3]);
 

@@ -85,8 +85,8 @@ static int single_probe(const struct tfs_probe *probe)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* *place: the chunk's, which tells the block's size. */
-static int check_block(struct tfs_blob *bytes, uint64_t *place, struct tfs_error *err)
+/* *own: the chunk's number, which is the block's size. */
+static int check_block(struct tfs_blob *bytes, uint64_t *own, struct tfs_error *err)
 {
     struct tfs_godot_block block;
 
@@ -96,16 +96,15 @@ static int check_block(struct tfs_blob *bytes, uint64_t *place, struct tfs_error
                         "databases of Godot 3 are");
     if (tfs_godot_block_open(bytes, &block, err) < 0)
         return err->code;
-    *place = tfs_godot_place_of_size(&block);
+    *own = tfs_godot_own_of_size(&block);
     tfs_godot_block_release(&block);
     return 0;
 }
 
-static int add_chunk(struct tfs_doc *empty, struct tfs_blob *bytes, uint64_t place,
+static int add_chunk(struct tfs_doc *empty, struct tfs_blob *bytes, uint64_t own,
                      struct tfs_doc **doc, struct tfs_error *err)
 {
-    struct tfs_chunk chunk = {
-        .key = only_key, .slot = TFS_SLOT_NONE, .place = place, .blob = bytes};
+    struct tfs_chunk chunk = {.key = only_key, .slot = TFS_SLOT_NONE, .own = own, .blob = bytes};
     struct tfs_edit edit;
 
     if (tfs_edit_open(empty, &edit, err) < 0)
@@ -121,16 +120,16 @@ static int single_decode(struct tfs_save *save, struct tfs_blob *bytes, struct t
 {
     struct tfs_facts *facts = NULL;
     struct tfs_doc *empty = NULL;
-    uint64_t place;
+    uint64_t own;
 
     (void)save;
-    if (check_block(bytes, &place, err) < 0 ||
+    if (check_block(bytes, &own, err) < 0 ||
         tfs_facts_create(sizeof(struct tfs_godot_rules), &facts, err) < 0)
         return err->code;
     struct tfs_godot_rules *rules = facts->own;
-    *rules = (struct tfs_godot_rules){.place = "this file", .lods = 1};
+    *rules = (struct tfs_godot_rules){.container = "this file", .lods = 1};
     if (tfs_doc_create(facts, &empty, err) == 0)
-        add_chunk(empty, bytes, place, doc, err);
+        add_chunk(empty, bytes, own, doc, err);
     tfs_doc_unref(empty);
     tfs_facts_unref(facts);
     return err->code;

@@ -99,7 +99,7 @@ static int put_stored(struct tfs_edit *edit, const struct tfs_godot_view *view,
     if (tfs_godot_rules_stored(rules, stored->size, err) < 0)
         return err->code;
     if (!rules->cubed)
-        chunk.place = tfs_godot_place_of_size(block);
+        chunk.own = tfs_godot_own_of_size(block);
     chunk.blob = stored;
     chunk.tag &= ~(uint32_t)TFS_GODOT_LAZY;
     return tfs_edit_put(edit, &chunk, err);
@@ -125,7 +125,7 @@ int tfs_godot_store_upgraded(struct tfs_edit *edit, const struct tfs_godot_view 
 {
     struct tfs_buf data = {0};
 
-    /* A block that grows beyond what the place can hold stays as it is, too. */
+    /* A block that grows beyond what the container can hold stays as it is, too. */
     if (tfs_godot_block_upgrade(block, &data, why) == 0)
         wrap_and_put(edit, view, block, TFS_GODOT_LZ4, tfs_buf_span(&data), why);
     tfs_buf_release(&data);

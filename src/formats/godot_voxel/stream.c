@@ -5,9 +5,9 @@
  * Invariants:
  *   1. the database is used under own->lock; documents are immutable, as everywhere;
  *   2. a chunk of the document holds what this mount wrote; what its tag calls lazy is fetched by
- *      its key. tfs_chunk.place is the number of the reading that found it, or found it changed;
+ *      its key. tfs_chunk.own is the number of the reading that found it, or found it changed;
  *   3. the first value of a row that was fetched since then is remembered by its checksums. After
- *      others changed the database, a row that still has them keeps its place, and nobody has to
+ *      others changed the database, a row that still has them keeps its number, and nobody has to
  *      look at it again; one that was never fetched was never shown. And a commit leaves everything
  *      as it is when a row that it changes has others;
  *   4. own->file is opened before the database and closed after it, and nothing else opens that
@@ -52,7 +52,7 @@ static int make_facts(const struct tfs_godot_db *db, size_t others, struct tfs_f
         return err->code;
     struct stream_facts *own = (*facts)->own;
     tfs_godot_key_bounds(db->format, &low, &high);
-    *own = (struct stream_facts){.rules = {.place = "this database",
+    *own = (struct stream_facts){.rules = {.container = "this database",
                                            .cubed = true,
                                            .po2 = db->po2,
                                            .cased = true,
@@ -77,12 +77,12 @@ static int compare_keys(const void *a, const void *b)
     return tfs_key_compare(*(const struct tfs_key *)a, *(const struct tfs_key *)b);
 }
 
-static struct tfs_chunk lazy_chunk(struct tfs_key key, uint64_t place)
+static struct tfs_chunk lazy_chunk(struct tfs_key key, uint64_t reading)
 {
     return (struct tfs_chunk){.key = key,
                               .slot = TFS_SLOT_NONE,
                               .tag = TFS_GODOT_LAZY | TFS_GODOT_LAZY_EXTRA,
-                              .place = place};
+                              .own = reading};
 }
 
 /* Sorted keys of the database as it is in one moment. */
@@ -103,7 +103,7 @@ static int read_index(struct tfs_godot_stream *own, struct index *index, struct 
 }
 
 /* A document of lazy chunks. */
-static int make_doc(struct tfs_facts *facts, const struct index *index, uint64_t place,
+static int make_doc(struct tfs_facts *facts, const struct index *index, uint64_t reading,
                     struct tfs_doc **doc, struct tfs_error *err)
 {
     struct tfs_doc *empty = NULL;
@@ -113,7 +113,7 @@ static int make_doc(struct tfs_facts *facts, const struct index *index, uint64_t
         return err->code;
     if (tfs_edit_open(empty, &edit, err) == 0) {
         for (size_t i = 0; i < index->count && err->code == 0; i++) {
-            struct tfs_chunk chunk = lazy_chunk(index->keys[i], place);
+            struct tfs_chunk chunk = lazy_chunk(index->keys[i], reading);
             tfs_edit_put(&edit, &chunk, err);
         }
         if (err->code == 0)
@@ -231,7 +231,7 @@ static int check_writable(struct tfs_save *save, struct tfs_error *err)
 
 /* Is the file at the save's path still the database that is open? EIO: there is none; ESTALE:
  * another one. The caller holds the lock. */
-static int check_place(const struct tfs_save *save, struct tfs_error *err)
+static int check_path(const struct tfs_save *save, struct tfs_error *err)
 {
     const struct tfs_godot_stream *own = save->own;
     struct stat now;
@@ -247,7 +247,7 @@ static bool is_elsewhere(const struct tfs_save *save)
 {
     struct tfs_error ignored = {0};
 
-    return check_place(save, &ignored) < 0;
+    return check_path(save, &ignored) < 0;
 }
 
 /* Both were opened by path: are they one file, and still the one there? */
@@ -521,10 +521,10 @@ static int write_rows(struct writing *w)
     struct tfs_godot_db *db = &w->own->db;
     uint32_t version = 0;
 
-    if (check_place(w->save, w->err) < 0 || tfs_godot_db_begin(db, w->err) < 0)
+    if (check_path(w->save, w->err) < 0 || tfs_godot_db_begin(db, w->err) < 0)
         return w->err->code;
     /* Again: waiting for the lock may have taken its time. */
-    if (check_place(w->save, w->err) == 0 && tfs_godot_db_version(db, &version, w->err) == 0)
+    if (check_path(w->save, w->err) == 0 && tfs_godot_db_version(db, &version, w->err) == 0)
         w->foreign = version != w->own->seen;
     if (w->err->code == 0 && w->own->unsure)
         tfs_godot_db_touch(db, w->err);

@@ -13,7 +13,7 @@
 
 /* What was fetched of a row, in few bytes. */
 struct tfs_godot_print {
-    uint64_t place; /* the reading it belongs to; 0: nothing was fetched */
+    uint64_t reading; /* the reading it belongs to; 0: nothing was fetched */
     uint32_t block_size, block_crc;
     uint32_t extra_size, extra_crc;
 };

@@ -27,16 +27,16 @@ static uint32_t size_of(const struct tfs_blob *blob)
     return blob == NULL ? UINT32_MAX : (uint32_t)blob->size;
 }
 
-static struct tfs_godot_print print_of(const struct tfs_godot_row *row, uint64_t place)
+static struct tfs_godot_print print_of(const struct tfs_godot_row *row, uint64_t reading)
 {
-    return (struct tfs_godot_print){place, size_of(row->block), checksum(row->block),
+    return (struct tfs_godot_print){reading, size_of(row->block), checksum(row->block),
                                     size_of(row->extra), checksum(row->extra)};
 }
 
 const struct tfs_godot_print *tfs_godot_stream_print(const struct tfs_godot_stream *own,
                                                      const struct tfs_chunk *chunk)
 {
-    if (chunk->slot >= own->print_count || own->prints[chunk->slot].place != chunk->place)
+    if (chunk->slot >= own->print_count || own->prints[chunk->slot].reading != chunk->own)
         return NULL;
     return &own->prints[chunk->slot];
 }
@@ -53,8 +53,8 @@ static int add_print(struct tfs_godot_stream *own, const struct tfs_chunk *chunk
         own->prints = more;
         own->print_count = count;
     }
-    if (own->prints[chunk->slot].place != chunk->place)
-        own->prints[chunk->slot] = print_of(row, chunk->place);
+    if (own->prints[chunk->slot].reading != chunk->own)
+        own->prints[chunk->slot] = print_of(row, chunk->own);
     return 0;
 }
 

@@ -96,7 +96,7 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
     return err->code;
 }
 
-/* What neither side holds may have changed: then its place did. */
+/* What neither side holds may have changed: then its own number did. */
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     const uint32_t instances = UINT32_C(1) << CHUNK_INSTANCES;
@@ -104,7 +104,7 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
 
     if (before == NULL || after == NULL)
         return UINT32_MAX;
-    bool moved = before->place != after->place;
+    bool moved = before->own != after->own;
     if (!tfs_blob_equal(before->blob, after->blob) ||
         (before->tag & TFS_GODOT_LAZY) != (after->tag & TFS_GODOT_LAZY) ||
         (moved && (after->tag & TFS_GODOT_LAZY) != 0))

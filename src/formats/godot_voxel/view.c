@@ -103,14 +103,14 @@ void tfs_godot_view_unref(struct tfs_godot_view *view)
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
-/* Was the view made of just this chunk? What neither holds is told apart by its place. */
+/* Was the view made of just this chunk? What neither holds is told apart by its own number. */
 static bool is_of(const struct tfs_godot_view *view, const struct tfs_chunk *chunk)
 {
     const struct tfs_chunk *made = &view->chunk;
 
     return tfs_key_compare(made->key, chunk->key) == 0 && made->blob == chunk->blob &&
            made->extra == chunk->extra && made->tag == chunk->tag &&
-           (chunk->tag == 0 || made->place == chunk->place);
+           (chunk->tag == 0 || made->own == chunk->own);
 }
 
 static struct tfs_godot_view *cache_find(struct tfs_godot_cache *cache,
@@ -135,7 +135,7 @@ static size_t weight(const struct tfs_godot_view *view)
            tfs_blob_span(view->block.data).size;
 }
 
-/* The view longest not asked for, or an empty place; `full`: never an empty one. */
+/* The view longest not asked for, or an empty entry; `full`: never an empty one. */
 static unsigned cache_oldest(const struct tfs_godot_cache *cache, bool full)
 {
     unsigned oldest = TFS_GODOT_CACHE_VIEWS;
@@ -168,10 +168,10 @@ static void cache_add(struct tfs_godot_cache *cache, struct tfs_godot_view *view
         i = cache_oldest(cache, true);
         total -= weight(cache->views[i]);
     }
-    unsigned place = cache_oldest(cache, false);
-    cache_drop(cache, place);
-    cache->views[place] = view_ref(view);
-    cache->used[place] = ++cache->clock;
+    unsigned i = cache_oldest(cache, false);
+    cache_drop(cache, i);
+    cache->views[i] = view_ref(view);
+    cache->used[i] = ++cache->clock;
     pthread_mutex_unlock(&cache->lock);
 }
 

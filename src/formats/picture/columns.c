@@ -25,8 +25,8 @@
 struct entry {
     struct tfs_key key;
     uint32_t tag, flags;
-    uint64_t place;
-    struct tfs_blob *blob;      /* NULL: not held by the document, which `place` stands for */
+    uint64_t own;
+    struct tfs_blob *blob;      /* NULL: not held by the document, which `own` stands for */
     struct tfs_column *columns; /* NULL: all empty */
     bool known;
     bool uniform; /* columns is one, for all */
@@ -428,7 +428,7 @@ static int compute_all(struct computing *all, struct tfs_error *err)
 static bool still_true(const struct entry *entry, const struct tfs_chunk *chunk)
 {
     return entry->known && entry->tag == chunk->tag && entry->flags == chunk->flags &&
-           (chunk->blob != NULL || entry->place == chunk->place) &&
+           (chunk->blob != NULL || entry->own == chunk->own) &&
            tfs_blob_equal(entry->blob, chunk->blob);
 }
 
@@ -453,7 +453,7 @@ static void take_over(struct tfs_columns *c, struct computing *all, struct entry
             all->unknown++;
         }
         entry->key = chunk->key;
-        entry->place = chunk->place;
+        entry->own = chunk->own;
         entry->blob = tfs_blob_ref(chunk->blob);
     }
 }

@@ -187,7 +187,7 @@ static int put_entry(struct tfs_edit *edit, struct tfs_blob *bodies, uint32_t gr
         .key = {group, entry->position.x, entry->position.y, entry->position.z},
         .slot = TFS_SLOT_NONE,
         .tag = log2,
-        .place = entry->order,
+        .own = entry->order,
     };
 
     if (tfs_blob_slice(bodies, entry->records, &chunk.blob, err) < 0)
@@ -374,7 +374,7 @@ static bool group_untouched(const struct tfs_rbx_source *source, const struct tf
         return false;
     for (size_t i = 0; i < count; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, at + i);
-        if (chunk->place == TFS_RBX_NEW_PLACE || chunk->blob->parent != source->bodies)
+        if (chunk->own == TFS_RBX_ORDER_NEW || chunk->blob->parent != source->bodies)
             return false;
     }
     return true;

@@ -106,7 +106,7 @@ void tfs_rbx_group_name(uint32_t group, char name[TFS_RBX_GROUP_NAME]);
 
 /* struct tfs_chunk.place of a chunk that was not in the file: where the order of positions has
  * it. Others: their number in the value. */
-#define TFS_RBX_NEW_PLACE UINT64_MAX
+#define TFS_RBX_ORDER_NEW UINT64_MAX
 
 /* The value of a group, as the document has it (value.c). */
 int tfs_rbx_value_encode(const struct tfs_doc *doc, uint32_t group, struct tfs_buf *out,

@@ -56,8 +56,8 @@ static int check_group(const struct tfs_doc *doc, uint32_t group, struct tfs_err
     return locked == NULL ? 0 : tfs_fail(err, -EROFS, "%s", locked);
 }
 
-/* May a chunk come to this place? */
-static int check_place(const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
+/* Can this chunk coordinate hold a chunk? */
+static int check_coordinate(const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
 {
     const struct tfs_rbx_position at = {key.x, key.y, key.z};
 
@@ -78,18 +78,18 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
     struct tfs_error ignored = {0};
 
     (void)ours;
-    return chunk == NULL || (check_place(theirs, chunk->key, &ignored) == 0 &&
+    return chunk == NULL || (check_coordinate(theirs, chunk->key, &ignored) == 0 &&
                              tfs_rbx_group(theirs, chunk->key.group)->log2 == chunk->tag);
 }
 
 static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
                         struct tfs_error *err)
 {
-    struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE, .place = TFS_RBX_NEW_PLACE};
+    struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE, .own = TFS_RBX_ORDER_NEW};
     struct tfs_buf records = {0};
 
     (void)save;
-    if (check_place(tfs_edit_doc(edit), key, err) < 0)
+    if (check_coordinate(tfs_edit_doc(edit), key, err) < 0)
         return err->code;
     chunk.tag = tfs_rbx_group(tfs_edit_doc(edit), key.group)->log2;
     tfs_rbx_records_empty(&records, chunk.tag);
@@ -116,12 +116,12 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     struct tfs_chunk moved;
 
     (void)save;
-    if (check_place(tfs_edit_doc(edit), to, err) < 0 ||
+    if (check_coordinate(tfs_edit_doc(edit), to, err) < 0 ||
         tfs_rbx_find_chunk(tfs_edit_doc(edit), from, &old, err) < 0)
         return err->code;
     moved = *old;
     moved.key = to;
-    moved.place = TFS_RBX_NEW_PLACE;
+    moved.own = TFS_RBX_ORDER_NEW;
     tfs_blob_ref(moved.blob);
     if (tfs_edit_remove(edit, from, err) == 0)
         tfs_edit_put(edit, &moved, err);

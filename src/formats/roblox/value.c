@@ -21,12 +21,12 @@ static int compare_position(const void *a, const void *b)
     return tfs_rbx_position_compare(position_of(*left), position_of(*right));
 }
 
-static int compare_place(const void *a, const void *b)
+static int compare_order(const void *a, const void *b)
 {
     const struct tfs_chunk *const *left = a;
     const struct tfs_chunk *const *right = b;
 
-    return ((*left)->place > (*right)->place) - ((*left)->place < (*right)->place);
+    return ((*left)->own > (*right)->own) - ((*left)->own < (*right)->own);
 }
 
 static void put_chunk(struct tfs_buf *out, const struct tfs_chunk *chunk,
@@ -78,10 +78,10 @@ static int gather(const struct tfs_doc *doc, uint32_t group, struct chunk_list *
     list->count = count;
     for (size_t i = 0; i < count; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, first + i);
-        bool is_new = chunk->place == TFS_RBX_NEW_PLACE;
+        bool is_new = chunk->own == TFS_RBX_ORDER_NEW;
         list->chunks[is_new ? count - ++new : list->old++] = chunk;
     }
-    qsort(list->chunks, list->old, sizeof(*list->chunks), compare_place);
+    qsort(list->chunks, list->old, sizeof(*list->chunks), compare_order);
     qsort(list->chunks + list->old, new, sizeof(*list->chunks), compare_position);
     return 0;
 }
