@@ -19,15 +19,18 @@ static const struct command {
     command_fn run;
     int operands;
     bool takes_delete;
+    unsigned flags; /* those it takes */
 } commands[] = {
-    {"info", "SAVE", tfs_cli_info, 1, false},
-    {"check", "SAVE", tfs_cli_check, 1, false},
-    {"export", "SAVE DIR", tfs_cli_export, 2, false},
-    {"import", "DIR SAVE", tfs_cli_import, 2, true},
-    {"cat", "SAVE PATH", tfs_cli_cat, 2, false},
-    {"put", "SAVE PATH", tfs_cli_put, 2, false},
-    {"upgrade", "SAVE", tfs_cli_upgrade, 1, false},
-    {"umount", "MOUNTPOINT", tfs_cli_umount, 1, false},
+    {"info", "SAVE", tfs_cli_info, 1, false, 0},
+    {"check", "SAVE", tfs_cli_check, 1, false, 0},
+    {"export", "SAVE DIR", tfs_cli_export, 2, false, 0},
+    {"import", "DIR SAVE", tfs_cli_import, 2, true, 0},
+    {"cat", "SAVE PATH", tfs_cli_cat, 2, false, 0},
+    {"put", "SAVE PATH", tfs_cli_put, 2, false, 0},
+    {"diff", "A B", tfs_cli_diff, 2, false,
+     TFS_CLI_STAT | TFS_CLI_ALL_ROWS | TFS_CLI_JSON | TFS_CLI_COLOUR},
+    {"upgrade", "SAVE", tfs_cli_upgrade, 1, false, 0},
+    {"umount", "MOUNTPOINT", tfs_cli_umount, 1, false, 0},
 };
 
 /* What the options of a command line ask for. */
@@ -38,12 +41,16 @@ enum request {
     REQUEST_WRONG, /* said why */
 };
 
-enum { OPTION_DELETE = 256 };
+enum { OPTION_DELETE = 256, OPTION_FLAG };
 
 static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {"delete", no_argument, NULL, OPTION_DELETE},
+    {"stat", no_argument, NULL, OPTION_FLAG + TFS_CLI_STAT},
+    {"all-rows", no_argument, NULL, OPTION_FLAG + TFS_CLI_ALL_ROWS},
+    {"json", no_argument, NULL, OPTION_FLAG + TFS_CLI_JSON},
+    {"color", no_argument, NULL, OPTION_FLAG + TFS_CLI_COLOUR},
     {NULL, 0, NULL, 0},
 };
 
@@ -107,6 +114,10 @@ static enum request apply_option(struct tfs_cli *cli, const struct command *comm
         }
         break;
     default:
+        if (command && option > OPTION_FLAG && command->flags & (unsigned)(option - OPTION_FLAG)) {
+            cli->flags |= (unsigned)(option - OPTION_FLAG);
+            return REQUEST_RUN;
+        }
         break;
     }
     return refuse_option(cli, argv, option);

@@ -21,10 +21,19 @@ struct tfs_progress {
     int64_t shown_at; /* milliseconds of the monotonic clock */
 };
 
+/* Options of `diff`. */
+enum tfs_cli_flag {
+    TFS_CLI_STAT = 1,
+    TFS_CLI_ALL_ROWS = 2,
+    TFS_CLI_JSON = 4,
+    TFS_CLI_COLOUR = 8,
+};
+
 struct tfs_cli {
     const char *command;
     struct tfs_mount_options options;
-    bool remove; /* import --delete */
+    unsigned flags; /* enum tfs_cli_flag */
+    bool remove;    /* import --delete */
     char **operands;
     struct tfs_progress progress;
 };
@@ -39,6 +48,7 @@ enum tfs_status tfs_cli_cat(struct tfs_cli *cli);
 enum tfs_status tfs_cli_put(struct tfs_cli *cli);
 enum tfs_status tfs_cli_export(struct tfs_cli *cli);
 enum tfs_status tfs_cli_import(struct tfs_cli *cli);
+enum tfs_status tfs_cli_diff(struct tfs_cli *cli);
 enum tfs_status tfs_cli_upgrade(struct tfs_cli *cli);
 enum tfs_status tfs_cli_umount(struct tfs_cli *cli);
 

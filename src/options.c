@@ -17,6 +17,7 @@ const char tfs_usage[] =
     "       terrainfs import [-o OPTIONS] [--delete] DIR SAVE\n"
     "       terrainfs cat    [-o OPTIONS] SAVE PATH\n"
     "       terrainfs put    [-o OPTIONS] SAVE PATH < FILE\n"
+    "       terrainfs diff   [-o OPTIONS] [--stat | --all-rows] [--json] [--color] A B\n"
     "       terrainfs upgrade [-o OPTIONS] SAVE\n"
     "       terrainfs umount MOUNTPOINT\n"
     "       terrainfs --help | --version\n"
@@ -30,12 +31,17 @@ const char tfs_usage[] =
     "  import   take the files of DIR that differ from the save, all or none\n"
     "  cat      print one file of the tree\n"
     "  put      replace one file of the tree by the standard input\n"
+    "  diff     print what differs between the terrains of the saves A and B\n"
     "  upgrade  bring a save of Godot Voxel Tools to the newest block version\n"
     "  umount   unmount, and return when the save is on disk\n"
     "\n"
     "  -f           stay in the foreground\n"
     "  -d           stay in the foreground and log every request\n"
     "  --delete     import: also remove chunks and optional files that DIR lacks\n"
+    "  --stat       diff: the summary alone\n"
+    "  --all-rows   diff: every voxel that differs\n"
+    "  --json       diff: for programs\n"
+    "  --color      diff: colours, terminal or not\n"
     "  -h, --help   this text\n"
     "  -V, --version\n"
     "\n"
@@ -56,7 +62,8 @@ const char tfs_usage[] =
     "\n"
     "A save whose name is that of a command is written ./NAME.\n"
     "\n"
-    "Exit status: 0 done, 1 the save or an edit is bad, 2 usage, 3 the system refused.\n";
+    "Exit status: 0 done, 1 the save or an edit is bad, 2 usage, 3 the system refused;\n"
+    "of diff: 0 the same terrain, 1 different, 2 trouble.\n";
 
 #define COMMIT_MAX  86400
 #define THREADS_MAX 256

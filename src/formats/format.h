@@ -98,6 +98,7 @@ enum tfs_file_flags {
     TFS_FILE_OPTIONAL = 1, /* comes and goes: lens->exists decides, unlink stores it as absent */
     TFS_FILE_RAW = 2,      /* the stored bytes of the chunk: all that a damaged chunk shows */
     TFS_FILE_LATE = 4,     /* root files that `import` applies after the chunks (pictures) */
+    TFS_FILE_APART = 8,    /* says what no voxel says, and what no other such file says */
 };
 
 /* One name of the schema. `path` is below the chunk's directory or the root, with at most one
@@ -133,7 +134,7 @@ struct tfs_tree {
     uint32_t (*groups)(const struct tfs_doc *doc); /* groups are below this; with group_dir only */
     bool fixed_groups; /* all groups are always there, and none comes or goes; else a group is there
                         * as long as it has chunks */
-    const struct tfs_voxels *voxels; /* what heightmap.png and map.png are made of; NULL: no such */
+    const struct tfs_voxels *voxels; /* what `diff` compares, and pictures are made of */
     bool fixed_chunks; /* tiles: chunk directories cannot be made, moved or removed, which the three
                         * functions below say (EPERM with sentence) */
 
@@ -237,6 +238,11 @@ struct tfs_container {
     /* `commit` compares only what it is about to change with what other programs changed meanwhile,
      * and answers ESTALE where both changed the same. An edit need not ask `changed` before. */
     bool detects_conflicts;
+
+    /* Do two saves of this container, as they were read, hold the same beside what the tree shows:
+     * 1 or 0? Negative: a failure. NULL: the tree shows all. */
+    int (*same_rest)(const struct tfs_save *a, const struct tfs_save *b, struct tfs_error *err);
+    const char *rest; /* what that is, for sentences: "scripts or parts" */
 
     const struct tfs_file_codec *file; /* containers that are one file: formats/whole_file.h */
 };

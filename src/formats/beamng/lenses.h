@@ -26,4 +26,7 @@ extern const struct tfs_lens tfs_beamng_map_lens;
 /* grids.c */
 extern const struct tfs_lens tfs_beamng_heights_text_lens, tfs_beamng_layers_text_lens;
 
+/* samples.c: for comparing */
+extern const struct tfs_voxels tfs_beamng_compared;
+
 #endif

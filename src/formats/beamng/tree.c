@@ -45,7 +45,7 @@ enum { INFO, PALETTE, HEIGHTMAP, LAYERS, HOLES, MASKS, EXTRA, MAP, ROOT_COUNT };
  * come last. */
 static const struct tfs_file root_files[ROOT_COUNT] = {
     [INFO] = {"info.txt", 0, &tfs_beamng_info_lens, NULL, NULL},
-    [PALETTE] = {"palette.txt", 0, &tfs_beamng_palette_lens, NULL, NULL},
+    [PALETTE] = {"palette.txt", TFS_FILE_APART, &tfs_beamng_palette_lens, NULL, NULL},
     [HEIGHTMAP] = {"heightmap.png", TFS_FILE_LATE, &tfs_beamng_heightmap_lens, picture_count, NULL},
     [LAYERS] = {"layers.png", TFS_FILE_LATE, &tfs_beamng_layers_picture_lens, picture_count, NULL},
     [HOLES] = {"holes.png", TFS_FILE_LATE, &tfs_beamng_holes_lens, picture_count, NULL},
@@ -187,6 +187,7 @@ const struct tfs_tree tfs_beamng_tree = {
     .chunk_files = chunk_files,
     .chunk_count = CHUNK_COUNT,
     .fixed_chunks = true,
+    .voxels = &tfs_beamng_compared,
     .chunk_create = chunk_refuse,
     .chunk_remove = chunk_refuse,
     .chunk_move = chunk_move,

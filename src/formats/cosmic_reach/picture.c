@@ -11,6 +11,7 @@
 #include "formats/cosmic_reach/change.h"
 #include "formats/cosmic_reach/names.h"
 #include "formats/picture/picture.h"
+#include "text/name.h"
 
 static struct tfs_voxel_size size(const struct tfs_doc *doc)
 {
@@ -179,6 +180,20 @@ static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *er
     return 0;
 }
 
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+static struct tfs_voxel_size change_sides(const void *chunk)
+{
+    (void)chunk;
+    return size(NULL);
+}
+
+static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
+{
+    (void)brief;
+    tfs_name_print(out, voxel);
+}
+
 const struct tfs_voxels tfs_cosmic_pictures = {
     .size = size,
     .columns = columns,
@@ -188,6 +203,9 @@ const struct tfs_voxels tfs_cosmic_pictures = {
     .take = change_take,
     .fill = change_fill,
     .clear = change_clear,
+    .sides = change_sides,
+    .print = print,
+    .empty = tfs_cosmic_is_air,
 };
 
 uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc)

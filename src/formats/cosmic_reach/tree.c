@@ -28,13 +28,13 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_PALETTE] = {.path = "palette.txt", .lens = &tfs_cosmic_palette_lens},
     [CHUNK_BLOCKS] = {.path = "blocks.txt", .lens = &tfs_cosmic_blocks_lens},
     [CHUNK_SKY] = {.path = "lights/sky.txt",
-                   .flags = TFS_FILE_OPTIONAL,
+                   .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
                    .lens = &tfs_cosmic_sky_lens},
     [CHUNK_LIGHT] = {.path = "lights/block.txt",
-                     .flags = TFS_FILE_OPTIONAL,
+                     .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
                      .lens = &tfs_cosmic_light_lens},
     [CHUNK_ENTITIES] = {.path = "entities.bin",
-                        .flags = TFS_FILE_OPTIONAL,
+                        .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
                         .lens = &tfs_cosmic_entities_lens},
 };
 

@@ -440,6 +440,100 @@ static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *er
     return 0;
 }
 
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+static struct tfs_voxel_size change_sides(const void *chunk)
+{
+    const struct change *c = chunk;
+
+    if (!c->there)
+        return (struct tfs_voxel_size){0};
+    return (struct tfs_voxel_size){c->block.x, c->block.y, c->block.z};
+}
+
+/* A block that has what a voxel says of its own one. */
+static struct tfs_godot_block block_of(struct tfs_span voxel)
+{
+    struct tfs_godot_block block = {.version = voxel.data[0]};
+
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
+        block.channels[i] = (struct tfs_godot_values){
+            .mode = TFS_GODOT_UNIFORM,
+            .depth = voxel_depth(voxel, i),
+            .bytes = {voxel.data + 2 + 9 * i, (size_t)1 << voxel_depth(voxel, i)},
+        };
+    return block;
+}
+
+static void print_value(const struct tfs_godot_block *block, unsigned channel, struct tfs_buf *out)
+{
+    const unsigned depth = block->channels[channel].depth;
+    const struct tfs_grid_rules rules = tfs_godot_channel_rules(block, channel, depth);
+    const uint64_t value = tfs_godot_uniform_value(block, channel);
+    uint8_t text[TFS_GRID_VALUE_MAX];
+    size_t size = depth == TFS_GODOT_DEPTH_MAX
+                      ? tfs_grid_put_value64(text, &rules.shape, value)
+                      : tfs_grid_put_value(text, &rules.shape, (uint32_t)value);
+
+    tfs_buf_printf(out, "%s=", tfs_godot_channel_names[channel]);
+    tfs_buf_add(out, text, size);
+}
+
+static bool has_matter(const struct tfs_godot_block *block, unsigned channel, struct tfs_span voxel)
+{
+    return is_matter(matter_of(block, channel), voxel_value(voxel, channel));
+}
+
+static bool empty(struct tfs_span voxel)
+{
+    const struct tfs_godot_block block = block_of(voxel);
+
+    for (unsigned i = 0; i < SOLID; i++)
+        if (has_matter(&block, solid[i], voxel))
+            return false;
+    return true;
+}
+
+/* `type=3`; of distances only that they are below 0. */
+static void print_brief(struct tfs_span voxel, struct tfs_buf *out)
+{
+    const struct tfs_godot_block block = block_of(voxel);
+
+    if (has_matter(&block, TFS_GODOT_TYPE, voxel))
+        print_value(&block, TFS_GODOT_TYPE, out);
+    else if (has_matter(&block, TFS_GODOT_COLOR, voxel))
+        print_value(&block, TFS_GODOT_COLOR, out);
+    else
+        tfs_buf_add_text(out, has_matter(&block, TFS_GODOT_SDF, voxel) ? "solid" : "empty");
+}
+
+/* The values that are not those of a voxel that nobody wrote, and the depth where it is not the
+ * default one: `type=3 sdf=-12/8`. */
+static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
+{
+    static const uint8_t usual[TFS_GODOT_CHANNELS] = {1, 1, 0, 1, 1, 0, 0, 0};
+    const struct tfs_godot_block block = block_of(voxel);
+    const size_t begin = out->size;
+
+    if (brief) {
+        print_brief(voxel, out);
+        return;
+    }
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
+        const unsigned depth = block.channels[i].depth;
+        if (depth == usual[i] &&
+            voxel_value(voxel, i) == tfs_godot_empty_value(i, block.version, depth))
+            continue;
+        if (out->size > begin)
+            tfs_buf_u8(out, ' ');
+        print_value(&block, i, out);
+        if (depth != usual[i])
+            tfs_buf_printf(out, "/%u", 8U << depth);
+    }
+    if (out->size == begin)
+        tfs_buf_add_text(out, "empty");
+}
+
 const struct tfs_voxels tfs_godot_pictures = {
     .size = size,
     .fetch = fetch,
@@ -451,6 +545,9 @@ const struct tfs_voxels tfs_godot_pictures = {
     .take = change_take,
     .fill = change_fill,
     .clear = change_clear,
+    .sides = change_sides,
+    .print = print,
+    .empty = empty,
 };
 
 uint32_t tfs_godot_picture_count(const struct tfs_doc *doc)

@@ -33,9 +33,11 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     {.path = "channels/data5.txt", .lens = &tfs_godot_channel_lenses[5]},
     {.path = "channels/data6.txt", .lens = &tfs_godot_channel_lenses[6]},
     {.path = "channels/data7.txt", .lens = &tfs_godot_channel_lenses[7]},
-    [CHUNK_METADATA] = {.path = "metadata.txt", .lens = &tfs_godot_metadata_lens},
+    [CHUNK_METADATA] = {.path = "metadata.txt",
+                        .flags = TFS_FILE_APART,
+                        .lens = &tfs_godot_metadata_lens},
     [CHUNK_INSTANCES] = {.path = "instances.bin",
-                         .flags = TFS_FILE_OPTIONAL,
+                         .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
                          .lens = &tfs_godot_instances_lens},
 };
 

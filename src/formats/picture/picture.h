@@ -1,5 +1,7 @@
 /*
  * heightmap.png and map.png of saves made of voxels: what a game fills in, and the lenses it gets.
+ * A game without these pictures fills in what comparing needs alone: size, open, close, take and
+ * the last ones.
  *
  * A picture shows the chunks of group 0 from above, x to the right, z down, one pixel a column of
  * voxels, over the bounds of the chunks that exist. The height of a column is the number of voxels
@@ -73,6 +75,17 @@ struct tfs_voxels {
     /* Makes the voxel a full one, where it can be a partial one. NULL: there are no partial
      * ones. */
     void (*make_full)(uint8_t *voxel);
+
+    /* For comparing (formats/diff/diff.h). How many voxels an opened chunk has along its sides,
+     * whatever its group; all 0: it has none. */
+    struct tfs_voxel_size (*sides)(const void *chunk);
+    /* Appends what people call the voxel, printable and on one line: `Grass@76`. Voxels that print
+     * the same are the same. Brief: what they are counted as, `Grass`. */
+    void (*print)(struct tfs_span voxel, bool brief, struct tfs_buf *out);
+    bool (*empty)(struct tfs_span voxel);
+    /* The height, of voxels that are samples of a surface. NULL: they are not. */
+    uint32_t (*height)(struct tfs_span voxel);
+    const char *unit; /* what one voxel is called; NULL: "voxel" */
 };
 
 /* ---- what it gets ---------------------------------------------------------------------------- */

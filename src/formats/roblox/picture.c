@@ -203,6 +203,36 @@ static void make_full(uint8_t *voxel)
     voxel[2] = 0;
 }
 
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+static struct tfs_voxel_size change_sides(const void *chunk)
+{
+    const struct tfs_rbx_cells *c = chunk;
+
+    return (struct tfs_voxel_size){c->edge, c->edge, c->edge};
+}
+
+/* `Grass`, `Grass@76` where it is not full, `Grass@76~40` with water in it. */
+static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
+{
+    const struct tfs_span name = tfs_rbx_material_name(voxel.data[0]);
+    const uint8_t usual = voxel.data[0] == TFS_RBX_AIR ? 0 : FULL;
+
+    if (name.size > 0)
+        tfs_buf_add_span(out, name);
+    else
+        tfs_buf_printf(out, "%u", voxel.data[0]);
+    if (!brief && voxel.data[1] != usual)
+        tfs_buf_printf(out, "@%u", voxel.data[1]);
+    if (!brief && voxel.data[2] != 0)
+        tfs_buf_printf(out, "~%u", voxel.data[2]);
+}
+
+static bool empty(struct tfs_span voxel)
+{
+    return voxel.data[0] == TFS_RBX_AIR;
+}
+
 const struct tfs_voxels tfs_rbx_pictures = {
     .size = size,
     .columns = columns,
@@ -213,6 +243,9 @@ const struct tfs_voxels tfs_rbx_pictures = {
     .fill = change_fill,
     .clear = change_clear,
     .make_full = make_full,
+    .sides = change_sides,
+    .print = print,
+    .empty = empty,
 };
 
 uint32_t tfs_rbx_picture_count(const struct tfs_doc *doc)

@@ -485,3 +485,51 @@ int tfs_rbx_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
     changes_release(&changes);
     return err->code;
 }
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+/* Appends what a holder says without the values that the tree shows. */
+static int holder_rest(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                       struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_span *values = calloc((size_t)holder->count + 1, sizeof(*values));
+
+    if (values == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < holder->count; i++)
+        if (source->values[holder->first + i].group == TFS_RBX_NONE)
+            values[i] = value_span(source, holder->first + i);
+    source->kind->rewrite(source, holder, values, out, err);
+    free(values);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
+}
+
+/* The hash of the file without the values that the tree shows: it needs no second copy of it. */
+static int hash_rest(const struct tfs_rbx_source *source, uint64_t *hash, struct tfs_error *err)
+{
+    struct tfs_cursor file = tfs_cursor_init(tfs_blob_span(source->file));
+    struct tfs_buf holder = {0};
+    uint64_t so_far = 0;
+
+    for (uint32_t i = 0; i < source->holder_count && err->code == 0; i++) {
+        tfs_buf_clear(&holder);
+        size_t before = source->holders[i].at - tfs_cursor_offset(&file);
+        so_far = tfs_checksum(tfs_take(&file, before), so_far);
+        tfs_take(&file, source->holders[i].size);
+        if (holder_rest(source, &source->holders[i], &holder, err) == 0)
+            so_far = tfs_checksum(tfs_buf_span(&holder), so_far);
+    }
+    tfs_buf_release(&holder);
+    *hash = tfs_checksum(tfs_take(&file, tfs_cursor_left(&file)), so_far);
+    return err->code;
+}
+
+int tfs_rbx_same_rest(const struct tfs_save *a, const struct tfs_save *b, struct tfs_error *err)
+{
+    uint64_t left, right;
+
+    if (hash_rest(tfs_rbx_source(a->doc), &left, err) < 0 ||
+        hash_rest(tfs_rbx_source(b->doc), &right, err) < 0)
+        return err->code;
+    return left == right;
+}

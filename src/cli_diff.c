@@ -1,0 +1,202 @@
+/*
+ * diff: two saves -> what differs between their terrains, on the standard output.
+ *
+ * The chunks are walked twice, because the summary comes first and the rows of a whole world need
+ * not fit into memory. Exit statuses are those of diff(1).
+ */
+#include "cli_diff.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SAME      TFS_STATUS_DONE  /* 0 */
+#define DIFFERENT TFS_STATUS_BAD   /* 1 */
+#define TROUBLE   TFS_STATUS_USAGE /* 2 */
+
+#define FLUSH_SIZE ((size_t)64 << 10)
+
+bool tfs_differ_terrain(const struct tfs_differ *d)
+{
+    return d->chunks[TFS_DIFF_ADDED] + d->chunks[TFS_DIFF_REMOVED] + d->chunks[TFS_DIFF_CHANGED] >
+               0 ||
+           d->files != 0;
+}
+
+bool tfs_differ_wants(const struct tfs_differ *d, unsigned flag)
+{
+    return (d->cli->flags & flag) != 0;
+}
+
+const char *tfs_differ_unit(const struct tfs_differ *d, uint64_t count)
+{
+    const char *unit = d->saves[TFS_BEFORE]->tree->voxels->unit;
+
+    if (unit == NULL)
+        return count == 1 ? "voxel" : "voxels";
+    return count == 1 ? "sample" : "samples";
+}
+
+int tfs_differ_flush(struct tfs_differ *d, bool all)
+{
+    if (!all && d->out.size < FLUSH_SIZE)
+        return 0;
+    d->lost = tfs_cli_print(d->cli, tfs_buf_span(&d->out));
+    tfs_buf_clear(&d->out);
+    return d->lost != TFS_STATUS_DONE;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+static void join_box(struct tfs_differ *d, const struct tfs_diff_box *box)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        if (!d->has_box || box->low[axis] < d->box.low[axis])
+            d->box.low[axis] = box->low[axis];
+        if (!d->has_box || box->high[axis] > d->box.high[axis])
+            d->box.high[axis] = box->high[axis];
+    }
+    d->has_box = true;
+}
+
+static int count_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *chunk)
+{
+    struct tfs_differ *d = arg;
+
+    (void)diff;
+    d->chunks[chunk->kind]++;
+    d->voxels += chunk->voxels;
+    if (chunk->voxels > 0 && chunk->key.group == 0)
+        join_box(d, &chunk->box);
+    return 0;
+}
+
+static int compare_rest(struct tfs_differ *d, struct tfs_error *err)
+{
+    const struct tfs_container *before = d->saves[TFS_BEFORE]->container;
+
+    if (before != d->saves[TFS_AFTER]->container) {
+        d->rest = TFS_REST_UNKNOWN;
+        return 0;
+    }
+    if (before->same_rest == NULL)
+        return 0;
+    int same = before->same_rest(d->saves[TFS_BEFORE], d->saves[TFS_AFTER], err);
+    d->rest = same > 0 ? TFS_REST_SAME : TFS_REST_DIFFERS;
+    return same < 0 ? same : 0;
+}
+
+static int count_all(struct tfs_differ *d, struct tfs_error *err)
+{
+    if (tfs_diff_walk(d->diff, count_chunk, d, err) < 0 ||
+        tfs_diff_root(d->diff, &d->files, err) < 0)
+        return err->code;
+    return compare_rest(d, err);
+}
+
+/* ---- the status ----------------------------------------------------------------------------- */
+
+/* A save whose chunks are read one by one may have changed meanwhile. */
+static int check_unchanged(const struct tfs_differ *d, struct tfs_error *err)
+{
+    for (int i = 0; i < TFS_SIDES && err->code == 0; i++) {
+        struct tfs_save *save = d->saves[i];
+        if (save->container->load == NULL)
+            continue;
+        int changed = save->container->changed(save, err);
+        if (changed > 0)
+            tfs_fail(err, -ESTALE, "%s: another program changed the save while it was read",
+                     d->cli->operands[i]);
+    }
+    return err->code;
+}
+
+static int compare(struct tfs_differ *d, struct tfs_error *err)
+{
+    const struct tfs_diff_side sides[TFS_SIDES] = {
+        {d->saves[TFS_BEFORE], d->saves[TFS_BEFORE]->doc},
+        {d->saves[TFS_AFTER], d->saves[TFS_AFTER]->doc}};
+
+    if (tfs_diff_open(sides, &d->diff, err) < 0 || count_all(d, err) < 0)
+        return err->code;
+    if (tfs_differ_wants(d, TFS_CLI_JSON))
+        tfs_differ_json(d, err);
+    else
+        tfs_differ_text(d, err);
+    return err->code < 0 ? err->code : check_unchanged(d, err);
+}
+
+static enum tfs_status compare_and_say(struct tfs_differ *d)
+{
+    struct tfs_error err = {0};
+
+    if (compare(d, &err) < 0 || tfs_buf_check(&d->out, &err) < 0 ||
+        tfs_buf_check(&d->line, &err) < 0)
+        tfs_cli_say(d->cli, TROUBLE, "%s", err.text);
+    else if (!d->lost)
+        tfs_differ_flush(d, true);
+    if (err.code < 0 || d->lost)
+        return TROUBLE;
+    size_t unknown = tfs_diff_unknown(d->diff);
+    if (unknown > 0)
+        return tfs_cli_say(d->cli, TROUBLE,
+                           "%zu %s neither side can be read: whether they differ is not known",
+                           unknown, unknown == 1 ? "chunk of" : "chunks of");
+    return tfs_differ_terrain(d) ? DIFFERENT : SAME;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* NO_COLOR (no-color.org) and terminals without colours. */
+static bool wants_colour(const struct tfs_cli *cli)
+{
+    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+    if (cli->flags & TFS_CLI_COLOUR)
+        return true;
+    return (no == NULL || *no == '\0') && terminal != NULL && strcmp(terminal, "dumb") != 0 &&
+           isatty(STDOUT_FILENO) == 1;
+}
+
+/* A directory that `export` made holds files, not a save. */
+static bool is_exported(const char *path)
+{
+    char name[PATH_MAX];
+
+    if (snprintf(name, sizeof(name), "%s/info.txt", path) >= (int)sizeof(name))
+        return false;
+    return access(name, F_OK) == 0;
+}
+
+static enum tfs_status open_side(struct tfs_differ *d, int side)
+{
+    const char *path = d->cli->operands[side];
+
+    if (is_exported(path))
+        return tfs_cli_say(d->cli, TROUBLE,
+                           "%s: it is an exported directory, not a save: import it into a copy of "
+                           "the save, and compare that",
+                           path);
+    return tfs_cli_open(d->cli, path, TFS_LOCK_NONE, &d->saves[side]) ? TROUBLE : TFS_STATUS_DONE;
+}
+
+enum tfs_status tfs_cli_diff(struct tfs_cli *cli)
+{
+    struct tfs_differ d = {.cli = cli, .colour = wants_colour(cli)};
+    enum tfs_status status = open_side(&d, TFS_BEFORE);
+
+    if (!status)
+        status = open_side(&d, TFS_AFTER);
+    if (!status)
+        status = compare_and_say(&d);
+    tfs_diff_close(d.diff);
+    tfs_buf_release(&d.line);
+    tfs_buf_release(&d.out);
+    tfs_buf_release(&d.held);
+    for (int i = 0; i < TFS_SIDES; i++)
+        tfs_save_close(d.saves[i]);
+    return status;
+}

@@ -1,0 +1,187 @@
+/*
+ * A difference -> one JSON object. Rows are in it with --all-rows, chunks without --stat.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli_diff.h"
+#include "text/name.h"
+
+/* A string. Names come printable but may turn the direction of text: they are escaped as in
+ * sentences. */
+static void add_string(struct tfs_buf *out, struct tfs_span text)
+{
+    struct tfs_buf plain = {0}, escaped = {0};
+    const size_t room = TFS_SENTENCE_GROWS * text.size + 1;
+
+    tfs_buf_add_span(&plain, text);
+    tfs_buf_u8(&plain, '\0');
+    char *at = (char *)tfs_buf_reserve(&escaped, room);
+    if (plain.failed || at == NULL) {
+        out->failed = true;
+    } else {
+        tfs_buf_u8(out, '"');
+        for (const char *c = tfs_sentence_print((const char *)plain.data, at, room); *c; c++) {
+            if (*c == '"' || *c == '\\')
+                tfs_buf_u8(out, '\\');
+            tfs_buf_u8(out, (uint8_t)*c);
+        }
+        tfs_buf_u8(out, '"');
+    }
+    tfs_buf_release(&plain);
+    tfs_buf_release(&escaped);
+}
+
+static void add_files(struct tfs_buf *out, uint32_t bits, const struct tfs_file *files,
+                      unsigned count)
+{
+    const char *comma = "";
+
+    tfs_buf_add_text(out, ",\"files\":[");
+    for (unsigned i = 0; i < count; i++)
+        if (bits & UINT32_C(1) << i) {
+            tfs_buf_add_text(out, comma);
+            add_string(out, tfs_span_of(files[i].path));
+            comma = ",";
+        }
+    tfs_buf_u8(out, ']');
+}
+
+static void add_box(struct tfs_buf *out, const struct tfs_diff_box *box)
+{
+    static const char axes[] = "xyz";
+
+    tfs_buf_add_text(out, ",\"box\":{");
+    for (int i = 0; i < 3; i++)
+        tfs_buf_printf(out, "%s\"%c\":[%" PRId64 ",%" PRId64 "]", i > 0 ? "," : "", axes[i],
+                       box->low[i], box->high[i]);
+    tfs_buf_u8(out, '}');
+}
+
+/* ---- a chunk --------------------------------------------------------------------------------- */
+
+static void add_counts(struct tfs_differ *d)
+{
+    size_t count;
+    const struct tfs_diff_count *counts = tfs_diff_counts(d->diff, &count);
+
+    tfs_buf_add_text(&d->out, ",\"counts\":{");
+    for (size_t i = 0; i < count; i++) {
+        tfs_buf_add_text(&d->out, i > 0 ? "," : "");
+        add_string(&d->out, counts[i].name);
+        tfs_buf_printf(&d->out, ":[%" PRIu64 ",%" PRIu64 "]", counts[i].voxels[TFS_BEFORE],
+                       counts[i].voxels[TFS_AFTER]);
+    }
+    tfs_buf_u8(&d->out, '}');
+}
+
+static void add_heights(struct tfs_buf *out, const struct tfs_diff_heights *h)
+{
+    if (h->count == 0)
+        return;
+    tfs_buf_printf(out,
+                   ",\"heights\":{\"changed\":%" PRIu64 ",\"before\":[%u,%u],\"after\":[%u,%u],"
+                   "\"least\":%" PRId64 ",\"most\":%" PRId64 ",\"sum\":%" PRId64 "}",
+                   h->count, h->low[TFS_BEFORE], h->high[TFS_BEFORE], h->low[TFS_AFTER],
+                   h->high[TFS_AFTER], h->least, h->most, h->sum);
+}
+
+static void add_runs(struct tfs_buf *out, const struct tfs_diff_run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        tfs_buf_printf(out, "%s[%" PRId64 ",%" PRId64 ",", i > 0 ? "," : "", runs[i].from,
+                       runs[i].to);
+        add_string(out, runs[i].name);
+        tfs_buf_u8(out, ']');
+    }
+}
+
+static int add_row(void *arg, const struct tfs_diff_row *row)
+{
+    struct tfs_differ *d = arg;
+
+    tfs_buf_printf(&d->out, "%s\n{\"y\":%" PRId64 ",\"z\":%" PRId64 ",\"before\":[",
+                   d->rows++ > 0 ? "," : "", row->y, row->z);
+    add_runs(&d->out, row->runs[TFS_BEFORE], row->counts[TFS_BEFORE]);
+    tfs_buf_add_text(&d->out, "],\"after\":[");
+    add_runs(&d->out, row->runs[TFS_AFTER], row->counts[TFS_AFTER]);
+    tfs_buf_add_text(&d->out, "]}");
+    return tfs_differ_flush(d, false);
+}
+
+struct printing {
+    struct tfs_differ *d;
+    struct tfs_error *err;
+};
+
+static void add_head(struct tfs_differ *d, const struct tfs_diff_chunk *chunk)
+{
+    static const char *const kinds[] = {
+        [TFS_DIFF_ADDED] = "added", [TFS_DIFF_REMOVED] = "removed", [TFS_DIFF_CHANGED] = "changed"};
+
+    tfs_buf_printf(&d->out, "%s\n{\"chunk\":\"", d->first ? "" : ",");
+    d->first = false;
+    tfs_diff_name(d->saves[TFS_BEFORE], chunk->key, &d->out);
+    tfs_buf_printf(&d->out, "\",\"change\":\"%s\"", kinds[chunk->kind]);
+}
+
+static int add_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *chunk)
+{
+    const struct printing *p = arg;
+    struct tfs_differ *d = p->d;
+    const struct tfs_tree *tree = d->saves[TFS_BEFORE]->tree;
+    int result = 0;
+
+    if (tfs_diff_count_voxels(diff, chunk, p->err) < 0)
+        return p->err->code;
+    add_head(d, chunk);
+    if (chunk->why[0] != '\0') {
+        tfs_buf_add_text(&d->out, ",\"unreadable\":");
+        add_string(&d->out, tfs_span_of(chunk->why));
+    } else {
+        tfs_buf_printf(&d->out, ",\"voxels\":%" PRIu64, chunk->voxels);
+        if (chunk->voxels > 0)
+            add_box(&d->out, &chunk->box);
+        add_counts(d);
+        add_heights(&d->out, &chunk->heights);
+        if (tfs_differ_wants(d, TFS_CLI_ALL_ROWS)) {
+            tfs_buf_add_text(&d->out, ",\"rows\":[");
+            d->rows = 0;
+            result = tfs_diff_rows(diff, add_row, d, p->err);
+            tfs_buf_u8(&d->out, ']');
+        }
+        add_files(&d->out, chunk->files, tree->chunk_files, tree->chunk_count);
+    }
+    tfs_buf_u8(&d->out, '}');
+    return result != 0 ? result : tfs_differ_flush(d, false);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+int tfs_differ_json(struct tfs_differ *d, struct tfs_error *err)
+{
+    static const char *const rests[] = {[TFS_REST_NONE] = "null",
+                                        [TFS_REST_SAME] = "\"unchanged\"",
+                                        [TFS_REST_DIFFERS] = "\"changed\"",
+                                        [TFS_REST_UNKNOWN] = "\"not compared\""};
+    const struct tfs_tree *tree = d->saves[TFS_BEFORE]->tree;
+    struct printing printing = {d, err};
+
+    tfs_buf_printf(&d->out,
+                   "{\"changed\":%" PRIu64 ",\"added\":%" PRIu64 ",\"removed\":%" PRIu64
+                   ",\"voxels\":%" PRIu64,
+                   d->chunks[TFS_DIFF_CHANGED], d->chunks[TFS_DIFF_ADDED],
+                   d->chunks[TFS_DIFF_REMOVED], d->voxels);
+    if (d->has_box)
+        add_box(&d->out, &d->box);
+    if (!tfs_differ_wants(d, TFS_CLI_STAT)) {
+        tfs_buf_add_text(&d->out, ",\"chunks\":[");
+        d->first = true;
+        if (tfs_diff_walk(d->diff, add_chunk, &printing, err) != 0)
+            return err->code;
+        tfs_buf_u8(&d->out, ']');
+    }
+    add_files(&d->out, d->files, tree->root_files, tree->root_count);
+    tfs_buf_printf(&d->out, ",\"rest\":%s}\n", rests[d->rest]);
+    return 0;
+}

@@ -1,0 +1,372 @@
+/*
+ * Two documents -> the pairs of chunks that differ, in key order.
+ *
+ * Bytes that a document does not hold are fetched for a window of pairs at once. Must not know any
+ * format, nor how a difference is shown.
+ */
+#include "formats/diff/diff.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/diff/cells.h"
+
+#define WINDOW 16 /* pairs */
+
+/* A chunk of one side of a pair: a copy, whose bytes may come to be there. */
+struct half {
+    bool there;
+    struct tfs_chunk chunk;
+    struct tfs_error why; /* its bytes cannot be read */
+};
+
+struct tfs_diff {
+    struct tfs_diff_side sides[TFS_SIDES];
+    struct tfs_cells cells;
+    struct half halves[TFS_SIDES][WINDOW];
+    size_t pairs;
+    size_t unknown;
+    struct tfs_buf texts[TFS_SIDES];
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* Where both have chunks, these have one size. Tiles at an edge may be smaller. */
+static int check_sizes(const struct tfs_diff_side sides[TFS_SIDES], const struct tfs_voxels *voxels,
+                       struct tfs_error *err)
+{
+    struct tfs_voxel_size a = voxels->size(sides[TFS_BEFORE].doc);
+    struct tfs_voxel_size b = voxels->size(sides[TFS_AFTER].doc);
+
+    if (sides[TFS_BEFORE].doc->count == 0 || sides[TFS_AFTER].doc->count == 0 ||
+        (a.x == b.x && a.y == b.y && a.z == b.z))
+        return 0;
+    return tfs_fail(err, -EINVAL,
+                    "chunks have %ux%ux%u voxels on the one side and %ux%ux%u on the other: they "
+                    "cannot be compared",
+                    a.x, a.y, a.z, b.x, b.y, b.z);
+}
+
+int tfs_diff_open(const struct tfs_diff_side sides[TFS_SIDES], struct tfs_diff **diff,
+                  struct tfs_error *err)
+{
+    const struct tfs_container *a = sides[TFS_BEFORE].save->container;
+    const struct tfs_container *b = sides[TFS_AFTER].save->container;
+    const struct tfs_voxels *voxels = a->tree->voxels;
+
+    if (strcmp(a->format, b->format) != 0)
+        return tfs_fail(err, -EINVAL, "two formats cannot be compared, %s (%s) and %s (%s)",
+                        a->format, a->name, b->format, b->name);
+    if (check_sizes(sides, voxels, err) < 0)
+        return err->code;
+    struct tfs_diff *made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return tfs_fail_memory(err);
+    memcpy(made->sides, sides, sizeof(made->sides));
+    made->cells.voxels = voxels;
+    *diff = made;
+    return 0;
+}
+
+static void half_release(struct half *half)
+{
+    tfs_blob_unref(half->chunk.blob);
+    tfs_blob_unref(half->chunk.extra);
+    *half = (struct half){0};
+}
+
+static void window_clear(struct tfs_diff *diff)
+{
+    for (size_t i = 0; i < diff->pairs; i++)
+        for (int side = 0; side < TFS_SIDES; side++)
+            half_release(&diff->halves[side][i]);
+    diff->pairs = 0;
+}
+
+void tfs_diff_close(struct tfs_diff *diff)
+{
+    if (diff == NULL)
+        return;
+    window_clear(diff);
+    tfs_cells_release(&diff->cells);
+    tfs_buf_release(&diff->texts[TFS_BEFORE]);
+    tfs_buf_release(&diff->texts[TFS_AFTER]);
+    free(diff);
+}
+
+size_t tfs_diff_unknown(const struct tfs_diff *diff)
+{
+    return diff->unknown;
+}
+
+void tfs_diff_name(const struct tfs_save *save, struct tfs_key key, struct tfs_buf *out)
+{
+    if (key.group > 0)
+        tfs_buf_printf(out, "%s/%u/", save->tree->group_dir,
+                       key.group - 1 + save->tree->group_label);
+    tfs_buf_printf(out, "%d_%d_%d", key.x, key.y, key.z);
+}
+
+/* ---- fetching -------------------------------------------------------------------------------- */
+
+/* Is the chunk, and not the system, to blame? */
+static bool is_damage(int code)
+{
+    return code == -EBADMSG || code == -EFBIG || code == -ENOTSUP;
+}
+
+/* One value of a chunk that its document does not hold; ENOENT: the chunk has none. */
+static int load_value(struct tfs_save *save, struct tfs_chunk *chunk, bool extra,
+                      struct tfs_error *err)
+{
+    struct tfs_blob **value = extra ? &chunk->extra : &chunk->blob;
+
+    if (*value != NULL || save->container->load == NULL ||
+        save->container->load(save, chunk, extra, value, err) == 0)
+        return 0;
+    if (err->code == -ENOENT)
+        tfs_error_reset(err);
+    return err->code;
+}
+
+/* Fetches the halves of a side in as few goes as the format can. */
+static size_t fetch_many(struct tfs_diff *diff, int side, size_t from, struct tfs_error *err)
+{
+    const struct tfs_diff_side *of = &diff->sides[side];
+    struct tfs_chunk chunks[WINDOW];
+    size_t count = 0;
+
+    if (diff->cells.voxels->fetch == NULL)
+        return diff->pairs;
+    while (from + count < diff->pairs && diff->halves[side][from + count].there) {
+        chunks[count] = diff->halves[side][from + count].chunk;
+        count++;
+    }
+    size_t ready =
+        count == 0 ? 0 : diff->cells.voxels->fetch(of->save, of->doc, chunks, count, err);
+    for (size_t i = 0; i < count; i++)
+        diff->halves[side][from + i].chunk = chunks[i];
+    return from + (count == 0 ? 1 : ready);
+}
+
+static int fetch_side(struct tfs_diff *diff, int side, struct tfs_error *err)
+{
+    struct tfs_save *save = diff->sides[side].save;
+    struct tfs_error late = {0}; /* of the half at `ready` */
+    size_t ready = 0;
+
+    for (size_t i = 0; i < diff->pairs; i++) {
+        struct half *half = &diff->halves[side][i];
+        if (i == ready && late.code == 0)
+            ready = fetch_many(diff, side, i, &late);
+        if (i == ready) {
+            half->why = late;
+            tfs_error_reset(&late);
+            ready++;
+        }
+        if (!half->there || half->chunk.flags & TFS_CHUNK_DAMAGED || half->why.code != 0)
+            continue;
+        if (load_value(save, &half->chunk, false, &half->why) == 0)
+            load_value(save, &half->chunk, true, &half->why);
+    }
+    for (size_t i = 0; i < diff->pairs && err->code == 0; i++)
+        if (diff->halves[side][i].why.code < 0 && !is_damage(diff->halves[side][i].why.code))
+            *err = diff->halves[side][i].why;
+    return err->code;
+}
+
+/* ---- one pair -------------------------------------------------------------------------------- */
+
+/* The text of a file; *there: is it there at all? */
+static int read_file(struct tfs_diff *diff, int side, const struct tfs_file *file,
+                     struct tfs_key key, bool *there, struct tfs_error *err)
+{
+    const struct tfs_diff_side *of = &diff->sides[side];
+    const struct tfs_at at = tfs_lens_at(file->lens, key, 0);
+    struct tfs_buf *text = &diff->texts[side];
+
+    tfs_buf_clear(text);
+    int exists = file->lens->exists == NULL ? 1 : file->lens->exists(of->save, of->doc, at);
+    if (exists < 0)
+        return tfs_fail(err, exists, "%s cannot be read", file->path);
+    *there = exists > 0;
+    if (!*there)
+        return 0;
+    if (file->lens->get(of->save, of->doc, at, text, err) == 0)
+        tfs_buf_check(text, err);
+    return err->code;
+}
+
+/* Sets the bits of the files whose texts differ. A chunk without voxels has none of them. */
+static int compare_files(struct tfs_diff *diff, const struct tfs_file *files, unsigned count,
+                         struct tfs_key key, uint32_t *found, struct tfs_error *err)
+{
+    for (unsigned i = 0; i < count; i++) {
+        bool there[TFS_SIDES];
+        if ((files[i].flags & TFS_FILE_APART) == 0)
+            continue;
+        for (int side = 0; side < TFS_SIDES; side++)
+            if (read_file(diff, side, &files[i], key, &there[side], err) < 0)
+                return err->code;
+        if (there[TFS_BEFORE] != there[TFS_AFTER] ||
+            !tfs_span_equal(tfs_buf_span(&diff->texts[TFS_BEFORE]),
+                            tfs_buf_span(&diff->texts[TFS_AFTER])))
+            *found |= UINT32_C(1) << i;
+    }
+    return 0;
+}
+
+int tfs_diff_root(struct tfs_diff *diff, uint32_t *files, struct tfs_error *err)
+{
+    const struct tfs_tree *tree = diff->sides[TFS_BEFORE].save->tree;
+
+    *files = 0;
+    return compare_files(diff, tree->root_files, tree->root_count, (struct tfs_key){0}, files, err);
+}
+
+static bool same_bytes(const struct tfs_chunk *a, const struct tfs_chunk *b)
+{
+    return a->tag == b->tag && a->flags == b->flags && tfs_blob_equal(a->blob, b->blob) &&
+           tfs_blob_equal(a->extra, b->extra);
+}
+
+/* Both sides have the chunk, with other bytes: do they say something else? */
+static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct tfs_error *err)
+{
+    const struct tfs_tree *tree = diff->sides[TFS_BEFORE].save->tree;
+    struct tfs_error why = {0};
+
+    if (tfs_cells_open(&diff->cells, diff->sides, chunk, &why) == 0 &&
+        tfs_cells_count(&diff->cells, chunk, &why) == 0)
+        compare_files(diff, tree->chunk_files, tree->chunk_count, chunk->key, &chunk->files, &why);
+    if (why.code < 0 && !is_damage(why.code))
+        *err = why;
+    else if (why.code < 0)
+        memcpy(chunk->why, why.text, sizeof(chunk->why));
+    return err->code;
+}
+
+/* Is there something to tell of the pair? Negative: a failure. */
+static int compare_pair(struct tfs_diff *diff, size_t i, struct tfs_diff_chunk *chunk,
+                        struct tfs_error *err)
+{
+    const struct half *before = &diff->halves[TFS_BEFORE][i], *after = &diff->halves[TFS_AFTER][i];
+    const struct half *bad = before->why.code != 0 ? before : after;
+
+    chunk->kind = !before->there  ? TFS_DIFF_ADDED
+                  : !after->there ? TFS_DIFF_REMOVED
+                                  : TFS_DIFF_CHANGED;
+    chunk->key = before->there ? before->chunk.key : after->chunk.key;
+    chunk->chunks[TFS_BEFORE] = before->there ? &before->chunk : NULL;
+    chunk->chunks[TFS_AFTER] = after->there ? &after->chunk : NULL;
+    if (bad->why.code != 0) {
+        memcpy(chunk->why, bad->why.text, sizeof(chunk->why));
+        diff->unknown += before->why.code != 0 && after->why.code != 0;
+        return before->why.code == 0 || after->why.code == 0;
+    }
+    if (chunk->kind != TFS_DIFF_CHANGED)
+        return 1;
+    if (same_bytes(&before->chunk, &after->chunk))
+        return 0;
+    if (look_into(diff, chunk, err) < 0)
+        return err->code;
+    return chunk->why[0] != '\0' || chunk->voxels > 0 || chunk->files != 0;
+}
+
+int tfs_diff_count_voxels(struct tfs_diff *diff, struct tfs_diff_chunk *chunk,
+                          struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+
+    if (chunk->kind == TFS_DIFF_CHANGED || chunk->why[0] != '\0')
+        return 0;
+    if (tfs_cells_open(&diff->cells, diff->sides, chunk, &why) == 0)
+        tfs_cells_count(&diff->cells, chunk, &why);
+    if (why.code < 0 && !is_damage(why.code))
+        *err = why;
+    else if (why.code < 0)
+        memcpy(chunk->why, why.text, sizeof(chunk->why));
+    return err->code;
+}
+
+const struct tfs_diff_count *tfs_diff_counts(const struct tfs_diff *diff, size_t *count)
+{
+    *count = diff->cells.counted;
+    return diff->cells.counts;
+}
+
+int tfs_diff_rows(struct tfs_diff *diff, tfs_diff_row_fn row, void *arg, struct tfs_error *err)
+{
+    return tfs_cells_rows(&diff->cells, row, arg, err);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static void half_take(struct half *half, const struct tfs_chunk *chunk)
+{
+    half->there = chunk != NULL;
+    if (chunk == NULL)
+        return;
+    half->chunk = *chunk;
+    tfs_blob_ref(chunk->blob);
+    tfs_blob_ref(chunk->extra);
+}
+
+static const struct tfs_chunk *chunk_at(const struct tfs_doc *doc, size_t at)
+{
+    return at < doc->count ? tfs_doc_at(doc, at) : NULL;
+}
+
+/* A chunk that the documents share, or whose bytes both hold. */
+static bool same_for_sure(const struct tfs_diff *diff, const struct tfs_chunk *a,
+                          const struct tfs_chunk *b)
+{
+    for (int side = 0; side < TFS_SIDES && a != b; side++)
+        if (diff->sides[side].save->container->load != NULL)
+            return false;
+    return a == b || same_bytes(a, b);
+}
+
+/* Fills the window with the next pairs that are not the same bytes for sure. */
+static void window_fill(struct tfs_diff *diff, size_t at[TFS_SIDES])
+{
+    while (diff->pairs < WINDOW) {
+        const struct tfs_chunk *a = chunk_at(diff->sides[TFS_BEFORE].doc, at[TFS_BEFORE]);
+        const struct tfs_chunk *b = chunk_at(diff->sides[TFS_AFTER].doc, at[TFS_AFTER]);
+        if (a == NULL && b == NULL)
+            return;
+        int order = a == NULL ? 1 : b == NULL ? -1 : tfs_key_compare(a->key, b->key);
+        at[TFS_BEFORE] += order <= 0;
+        at[TFS_AFTER] += order >= 0;
+        if (order == 0 && same_for_sure(diff, a, b))
+            continue;
+        half_take(&diff->halves[TFS_BEFORE][diff->pairs], order <= 0 ? a : NULL);
+        half_take(&diff->halves[TFS_AFTER][diff->pairs], order >= 0 ? b : NULL);
+        diff->pairs++;
+    }
+}
+
+int tfs_diff_walk(struct tfs_diff *diff, tfs_diff_chunk_fn differs, void *arg,
+                  struct tfs_error *err)
+{
+    size_t at[TFS_SIDES] = {0};
+    int result = 0;
+
+    diff->unknown = 0;
+    do {
+        window_clear(diff);
+        window_fill(diff, at);
+        for (int side = 0; side < TFS_SIDES && result == 0; side++)
+            result = fetch_side(diff, side, err);
+        for (size_t i = 0; i < diff->pairs && result == 0; i++) {
+            struct tfs_diff_chunk chunk = {0};
+            result = compare_pair(diff, i, &chunk, err);
+            if (result > 0)
+                result = differs(arg, diff, &chunk);
+        }
+    } while (result == 0 && diff->pairs == WINDOW);
+    window_clear(diff);
+    tfs_cells_close(&diff->cells);
+    return result;
+}
