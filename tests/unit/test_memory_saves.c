@@ -52,11 +52,35 @@ static void make(void)
     t.kind->make(t.path);
 }
 
-static void start(int kind)
+static void start_with(const struct small_save *kind)
 {
-    t.kind = &small_saves[kind];
+    t.kind = kind;
     snprintf(t.path, sizeof(t.path), "%s", scratch_path(t.kind->file));
     make();
+}
+
+static void start(int kind)
+{
+    start_with(&small_saves[kind]);
+}
+
+/* Of the kinds that a test is about. */
+static const struct small_save *nth_kind(bool (*is_about)(const struct small_save *), int n)
+{
+    int i = 0;
+
+    while (i < small_save_count && (!is_about(&small_saves[i]) || n-- > 0))
+        i++;
+    return i < small_save_count ? &small_saves[i] : NULL;
+}
+
+static int count_kinds(bool (*is_about)(const struct small_save *))
+{
+    int count = 0;
+
+    while (nth_kind(is_about, count) != NULL)
+        count++;
+    return count;
 }
 
 static int try_open(struct tfs_error *err)
@@ -404,12 +428,15 @@ START_TEST(edit_is_made_and_written_or_nothing_is)
 }
 END_TEST
 
+static bool has_free_places(const struct small_save *kind)
+{
+    return kind->to != NULL;
+}
+
 START_TEST(chunk_is_made_moved_or_removed_or_nothing_is)
 {
-    start(_i);
+    start_with(nth_kind(has_free_places, _i));
     t.edit = NULL;
-    if (t.kind->to == NULL)
-        return;
     sweep_change("mkdir", by_making);
     sweep_change("mv", by_moving);
     sweep_change("rmdir", by_removing);
@@ -480,11 +507,15 @@ static void make_other(void)
     fclose(file);
 }
 
+/* A folder is not replaced by one rename. */
+static bool is_one_file(const struct small_save *kind)
+{
+    return kind->parts[0] == NULL || strcmp(kind->parts[0], kind->file) == 0;
+}
+
 START_TEST(save_of_another_program_is_read_or_ours_is_kept)
 {
-    start(_i);
-    if (t.kind->parts[0] != NULL && strcmp(t.kind->parts[0], t.kind->file) != 0)
-        return; /* a folder is not replaced by one rename */
+    start_with(nth_kind(is_one_file, _i));
     make_other();
     sweep("reload", &(struct sweep){begin_reload, act_reload, end_reload});
     sweep_tell(t.kind->name);
@@ -509,14 +540,26 @@ static int by_upgrading(struct tfs_edit *edit, struct tfs_error *err)
     return result == 0 && refused > 0 ? tfs_fail(err, -EBADMSG, "a chunk was left out") : result;
 }
 
+/* The others are as new as can be. */
+static bool is_old(const struct small_save *kind)
+{
+    return strcmp(kind->name, "block_2") == 0;
+}
+
 START_TEST(save_is_upgraded_or_nothing_is)
 {
-    start(_i);
+    start_with(nth_kind(is_old, _i));
     t.edit = NULL;
-    if (strcmp(t.kind->name, "block_2") != 0)
-        return; /* the others are as new as can be */
     sweep_change("upgrade", by_upgrading);
     sweep_tell(t.kind->name);
+}
+END_TEST
+
+START_TEST(every_test_is_about_some_kind)
+{
+    ck_assert_int_ge(count_kinds(has_free_places), 5);
+    ck_assert_int_ge(count_kinds(is_one_file), 10);
+    ck_assert_int_eq(count_kinds(is_old), 1);
 }
 END_TEST
 
@@ -530,9 +573,12 @@ static Suite *suite(void)
     tcase_add_loop_test(c, save_opens_or_says_that_there_is_no_memory, 0, small_save_count);
     tcase_add_loop_test(c, file_is_read_or_says_that_there_is_no_memory, 0, small_save_count);
     tcase_add_loop_test(c, edit_is_made_and_written_or_nothing_is, 0, small_save_count);
-    tcase_add_loop_test(c, chunk_is_made_moved_or_removed_or_nothing_is, 0, small_save_count);
-    tcase_add_loop_test(c, save_of_another_program_is_read_or_ours_is_kept, 0, small_save_count);
-    tcase_add_loop_test(c, save_is_upgraded_or_nothing_is, 0, small_save_count);
+    tcase_add_loop_test(c, chunk_is_made_moved_or_removed_or_nothing_is, 0,
+                        count_kinds(has_free_places));
+    tcase_add_loop_test(c, save_of_another_program_is_read_or_ours_is_kept, 0,
+                        count_kinds(is_one_file));
+    tcase_add_loop_test(c, save_is_upgraded_or_nothing_is, 0, count_kinds(is_old));
+    tcase_add_test(c, every_test_is_about_some_kind);
     return s;
 }
 

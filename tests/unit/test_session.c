@@ -554,15 +554,6 @@ START_TEST(session_scratch_files_are_capped)
 }
 END_TEST
 
-/* Leak detection of a sanitizer build looks on. */
-START_TEST(session_lets_go_of_handles_that_are_never_released)
-{
-    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
-    ck_assert_ptr_nonnull(handle);
-    ck_assert_ptr_nonnull(open_path("chunks/1_0_0/text.txt", O_RDWR));
-}
-END_TEST
-
 START_TEST(session_unlinked_scratch_file_lives_while_open)
 {
     struct tfs_attr attr;
@@ -1392,7 +1383,6 @@ static const TTest *const *const tests[] = {
     &session_deletes_a_chunk_whose_files_are_gone,
     &session_moved_chunk_keeps_its_ids,
     &session_scratch_files_are_capped,
-    &session_lets_go_of_handles_that_are_never_released,
     &session_unlinked_scratch_file_lives_while_open,
     &session_full_disk_is_told_to_close_and_the_edit_waits,
     &session_failed_name_operations_are_undone,
