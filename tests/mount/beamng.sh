@@ -223,6 +223,22 @@ both_survive() {
     differs 'heights 2 layers 0 extra 0 names 0'
 }
 
+# The names alone are ours, and the terrain of the game has another size by now.
+names_of_another_terrain() {
+    up -o conflict=mine,commit=600
+    want sed -i 's/Grass/Ours/' "$M/palette.txt"
+    make_ter --size 100 --seed 5 "$D/other.ter"
+    cp "$D/other.ter" "$D/moved.ter"
+    want mv "$D/moved.ter" "$S"
+    same 'fsync' "$(py 'print(err(lambda: os.fsync(os.open(a[0], os.O_RDONLY))))' "$M/info.txt")" ESTALE
+    want cmp "$D/other.ter" "$S"
+    wants_not grep -q Ours "$M/palette.txt"
+    want grep -q Ours "$M/.terrainfs/rejected/palette.txt"
+    logged 'is laid out otherwise now: our edits do not fit it'
+    down 3
+    want cmp "$D/other.ter" "$S"
+}
+
 kept_as_files() {
     make_ter --version 8 --size 200 "$S"
     up -o commit=600
@@ -249,6 +265,7 @@ renamed() {
     cp "${PRISTINE%.ter}.terrain.json" "$(sidecar)"
     up
     same sidecar "$(info sidecar)" agrees
+    want test -f "$M/layers/02_Rock.png" # the kernel has the name now
     want sed -i 's/^2 Rock$/2 Granite "grey"/' "$M/palette.txt"
     want test -f "$M/layers/02_Granite \"grey\".png"
     wants_not test -e "$M/layers/02_Rock.png"
@@ -338,6 +355,7 @@ try 'sed and cp edit tiles' tile_edited
 try 'diff -r of two terrains names the place' differ_at_a_place
 try 'tiles cannot be made, moved or removed' tiles_stay
 try 'conflict=mine: what the game wrote to other tiles stays' both_survive
+try 'conflict=mine: names are not put onto a terrain of another size' names_of_another_terrain
 try 'what cannot be saved is kept as pictures and texts' kept_as_files
 try 'a renamed material: masks and sidecar follow' renamed
 try 'a stale sidecar is told, and left alone until a name changes' stale

@@ -195,6 +195,37 @@ START_TEST(more_sectors_move_a_block_to_the_end)
 }
 END_TEST
 
+#define METADATA(whole) ((whole)-BLOCK - 4) /* bytes that make a block as long, with its size */
+
+START_TEST(block_that_just_fills_its_sectors_stays_in_them)
+{
+    static const struct sector after[] = {{1, 0, 0xaa}, {2, METADATA(SECTOR), 0}, {3, 0, 0xcc}};
+    struct tfs_buf file;
+
+    open_three();
+    set_data5(at_100, 2, METADATA(SECTOR));
+    commit();
+    make(&file, three_entries, after, COUNT(after));
+    check_file("region.vxr", &file);
+    tfs_buf_release(&file);
+}
+END_TEST
+
+START_TEST(block_that_just_fills_two_sectors_goes_to_the_end_with_two)
+{
+    static const struct sector after[] = {{1, 0, 0xaa}, {3, 0, 0xcc}, {2, METADATA(2 * SECTOR), 0}};
+    static const uint32_t entries[] = {ENTRY(0, 1), ENTRY(2, 2), ENTRY(1, 1), 0};
+    struct tfs_buf file;
+
+    open_three();
+    set_data5(at_100, 2, METADATA(2 * SECTOR));
+    commit();
+    make(&file, entries, after, COUNT(after));
+    check_file("region.vxr", &file);
+    tfs_buf_release(&file);
+}
+END_TEST
+
 START_TEST(fewer_sectors_close_the_gap)
 {
     static const struct sector before[] = {{1, 60, 0xaa}, {0, 0, 0}, {3, 0, 0xcc}};
@@ -342,6 +373,64 @@ START_TEST(last_sector_need_not_be_whole)
     ck_assert_uint_eq(found.size, file.size);
     tfs_buf_release(&found);
     tfs_buf_release(&file);
+}
+END_TEST
+
+START_TEST(block_of_just_255_sectors_is_kept)
+{
+    char *text = malloc(40000);
+    int n = sprintf(text, "block custom 40 ");
+    uint32_t entry;
+
+    open_three();
+    for (int i = 1; i < METADATA(255 * SECTOR); i++)
+        n += sprintf(text + n, "00");
+    ck_assert_msg(godot_put_text(&c, at_000, "metadata.txt", text) == 0, "%s", c.err.text);
+    commit();
+    struct tfs_buf file = godot_read_file(scratch_path("region.vxr"));
+    memcpy(&entry, file.data + BEGIN - 16, sizeof(entry));
+    ck_assert_uint_eq(entry, ENTRY(2, 255));
+    ck_assert_uint_eq(file.size, BEGIN + 257 * SECTOR);
+    godot_close(&c);
+    ck_assert_int_eq(godot_open(&c, scratch_path("region.vxr")), 0);
+    ck_assert(godot_holds(&c, at_000, "metadata.txt", text));
+    tfs_buf_release(&file);
+    free(text);
+}
+END_TEST
+
+static int count_bytes(struct tfs_sink *sink, const void *data, size_t size, struct tfs_error *err)
+{
+    (void)sink;
+    (void)data;
+    (void)size;
+    (void)err;
+    return 0;
+}
+
+/* Whatever a lens lets through. */
+START_TEST(region_is_not_written_with_a_block_of_256_sectors)
+{
+    static const uint8_t stored[256 * SECTOR];
+    struct tfs_sink sink = {count_bytes};
+    struct tfs_godot_region region;
+    struct tfs_godot_extent extents[4];
+    struct tfs_error err = {0};
+    struct tfs_buf file;
+
+    for (int more = 0; more < 2; more++) {
+        const size_t size = 255 * SECTOR - 4 + (size_t)more;
+        const struct tfs_godot_change change = {3, {stored, size}};
+        make(&file, three_entries, three, COUNT(three));
+        const struct tfs_span bytes = tfs_buf_span(&file);
+        ck_assert_int_eq(tfs_godot_region_parse(bytes, NULL, &region, &err), 0);
+        ck_assert_int_eq(tfs_godot_region_table(&region, bytes, file.size, extents, &err), 0);
+        ck_assert_int_eq(tfs_godot_region_write(&region, bytes, extents,
+                                                (struct tfs_span){bytes.data, region.table},
+                                                &change, 1, &sink, &err),
+                         more ? -EFBIG : 0);
+        tfs_buf_release(&file);
+    }
 }
 END_TEST
 
@@ -632,6 +721,8 @@ static Suite *region_suite(void)
     tcase_add_test(tcase, name_gives_the_coordinates);
     tcase_add_test(tcase, same_count_overwrites_in_place);
     tcase_add_test(tcase, more_sectors_move_a_block_to_the_end);
+    tcase_add_test(tcase, block_that_just_fills_its_sectors_stays_in_them);
+    tcase_add_test(tcase, block_that_just_fills_two_sectors_goes_to_the_end_with_two);
     tcase_add_test(tcase, fewer_sectors_close_the_gap);
     tcase_add_test(tcase, deleted_block_leaves_no_hole);
     tcase_add_test(tcase, last_block_deleted_leaves_an_empty_table);
@@ -639,6 +730,8 @@ static Suite *region_suite(void)
     tcase_add_test(tcase, odd_region_is_shown_and_kept);
     tcase_add_test(tcase, change_closes_holes_and_drops_what_is_behind);
     tcase_add_test(tcase, last_sector_need_not_be_whole);
+    tcase_add_test(tcase, block_of_just_255_sectors_is_kept);
+    tcase_add_test(tcase, region_is_not_written_with_a_block_of_256_sectors);
     tcase_add_test(tcase, block_of_more_than_255_sectors_is_refused);
     tcase_add_test(tcase, block_of_another_size_is_refused);
     tcase_add_test(tcase, block_of_other_depths_is_refused);

@@ -361,6 +361,42 @@ START_TEST(reader_that_holds_on_makes_the_commit_busy)
 }
 END_TEST
 
+static unsigned looks, intrusions; /* reads in a transaction of ours; changes that got in then */
+
+/* Another program tries to begin a change whenever we are about to read in a transaction. */
+static int intrude(unsigned mask, void *ours, void *statement, void *text)
+{
+    (void)mask;
+    (void)text;
+    if (sqlite3_get_autocommit(ours) != 0 || sqlite3_stmt_readonly(statement) == 0)
+        return 0;
+    looks++;
+    intrusions += sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
+    sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL);
+    return 0;
+}
+
+static int trace_ours(sqlite3 *db, const char **why, const struct sqlite3_api_routines *functions)
+{
+    (void)why;
+    (void)functions;
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, intrude, db);
+}
+
+START_TEST(row_cannot_change_between_our_look_at_it_and_our_write)
+{
+    voxel_stream(db_path(), 2, 3);
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), 3); /* not traced: it is open by now */
+    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))trace_ours), SQLITE_OK);
+    must_open();
+    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    looks = intrusions = 0;
+    commit();
+    ck_assert_uint_gt(looks, 0);
+    ck_assert_uint_eq(intrusions, 0);
+}
+END_TEST
+
 START_TEST(change_of_another_row_stands_in_nobodys_way)
 {
     struct tfs_error err = {0};
@@ -1054,6 +1090,7 @@ static Suite *stream_suite(void)
     tcase_add_loop_test(tcase, instances_of_either_byte_order_are_taken, 0, COUNT(good_instances));
     tcase_add_test(tcase, database_that_is_being_written_is_busy);
     tcase_add_test(tcase, reader_that_holds_on_makes_the_commit_busy);
+    tcase_add_test(tcase, row_cannot_change_between_our_look_at_it_and_our_write);
     tcase_add_test(tcase, change_of_another_row_stands_in_nobodys_way);
     tcase_add_loop_test(tcase, change_of_the_same_row_is_a_conflict, 0, COUNT(conflicts));
     tcase_add_test(tcase, row_that_says_already_what_it_shall_is_no_conflict);

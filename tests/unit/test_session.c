@@ -426,6 +426,84 @@ START_TEST(session_read_only_files_refuse)
 }
 END_TEST
 
+static int open_status(const char *path, int flags)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle;
+    bool keep;
+    ck_assert_int_eq(look(path, &attr), 0);
+    int result = tfs_session_open_file(session, attr.id, flags, 1, &handle, &keep);
+    if (result == 0)
+        tfs_session_release(session, handle);
+    return result;
+}
+
+static int create_status(const char *path, int flags)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle;
+    const char *name;
+    uint64_t parent = parent_of(path, &name);
+    int result =
+        tfs_session_create(session, parent, name, 0644, 0, 0, flags | O_CREAT, &handle, &attr);
+    if (result == 0)
+        tfs_session_release(session, handle);
+    return result;
+}
+
+static int truncate_status(const char *path)
+{
+    struct answer a;
+    struct tfs_attr attr;
+    ck_assert_int_eq(look(path, &attr), 0);
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, NULL, &(struct stat){.st_size = 1}, TFS_SET_SIZE,
+                        REPLY(&a));
+    return answer_wait(&a);
+}
+
+/* A file that is read-only says EACCES, whatever may be written beside it. */
+START_TEST(session_read_only_file_says_eacces_to_whoever_writes)
+{
+    ck_assert_int_eq(put("s", "scratch"), 0);
+    ck_assert_int_eq(open_status("all.txt", O_RDONLY), 0);
+    ck_assert_int_eq(open_status("all.txt", O_RDWR), -EACCES);
+    ck_assert_int_eq(open_status("all.txt", O_RDONLY | O_TRUNC), -EACCES);
+    ck_assert_int_eq(create_status("all.txt", O_WRONLY), -EACCES);
+    ck_assert_int_eq(truncate_status("all.txt"), -EACCES);
+    ck_assert_int_eq(rename_path("s", "all.txt"), -EACCES);
+    ck_assert_int_eq(rename_path("all.txt", "s2"), -EPERM);
+    ck_assert_int_eq(open_status(".terrainfs/status", O_WRONLY), -EACCES);
+}
+END_TEST
+
+/* A mount that is read-only says EROFS, and first. */
+START_TEST(session_read_only_mount_says_erofs_to_whoever_writes)
+{
+    struct tfs_attr attr;
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.read_only = true});
+    static const char *const paths[] = {"chunks/0_0_0/text.txt", "all.txt"};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(open_status(paths[i], O_RDONLY), 0);
+        ck_assert_int_eq(open_status(paths[i], O_WRONLY), -EROFS);
+        ck_assert_int_eq(open_status(paths[i], O_RDONLY | O_TRUNC), -EROFS);
+        ck_assert_int_eq(create_status(paths[i], O_WRONLY), -EROFS);
+        ck_assert_int_eq(truncate_status(paths[i]), -EROFS);
+        ck_assert_int_eq(unlink_path(paths[i]), -EROFS);
+        ck_assert_int_eq(rename_path(paths[i], "chunks/1_0_0/text.txt"), -EROFS);
+    }
+    ck_assert_int_eq(create_status("chunks/0_0_0/part/note.txt", O_WRONLY), -EROFS);
+    ck_assert_int_eq(create_status("scratch", O_WRONLY), -EROFS);
+    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), -EROFS);
+    ck_assert_int_eq(make_directory("scratch", &attr), -EROFS);
+    ck_assert_int_eq(remove_directory("chunks/0_0_0"), -EROFS);
+    ck_assert_int_eq(rename_path("chunks/0_0_0", "chunks/5_0_0"), -EROFS);
+    ck_assert_int_eq(open_status(".terrainfs/status", O_WRONLY), -EACCES);
+    ck_assert_int_eq(toy_disk.commits, 0);
+}
+END_TEST
+
 START_TEST(session_rename_of_a_scratch_file_is_an_edit)
 {
     struct tfs_attr attr;
@@ -1374,6 +1452,8 @@ static const TTest *const *const tests[] = {
     &session_lists_an_optional_file_from_its_creation_on,
     &session_fsync_of_a_directory_hears_that_a_removal_is_refused,
     &session_read_only_files_refuse,
+    &session_read_only_file_says_eacces_to_whoever_writes,
+    &session_read_only_mount_says_erofs_to_whoever_writes,
     &session_rename_of_a_scratch_file_is_an_edit,
     &session_refused_rename_leaves_the_scratch_file,
     &session_backup_and_new_file_as_vim_writes,
