@@ -307,6 +307,15 @@ int tfs_journal_remove(const char *path, struct tfs_error *err)
     return err->code;
 }
 
+void tfs_journal_remove_strays(const char *path)
+{
+    char *name = journal_path(path); /* without memory the next one who opens it does this */
+
+    if (name != NULL)
+        tfs_file_remove_strays(name);
+    free(name);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* May what is in this file be believed, and shown to whoever may read the save? */

@@ -54,6 +54,10 @@ void tfs_journal_close(struct tfs_journal *journal);
 /* Removes the journal of `path`, durably. 0 too when there is none. */
 int tfs_journal_remove(const char *path, struct tfs_error *err);
 
+/* Removes temp files that a killed process left when it made a journal of `path`. To be called
+ * under the lock of `path`. */
+void tfs_journal_remove_strays(const char *path);
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 struct tfs_journal_record {

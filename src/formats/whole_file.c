@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/journal.h"
+
 struct whole_file {
     struct tfs_file_handle file;
     bool unsure; /* the file is the new one, but its directory could not be made durable */
@@ -56,6 +58,13 @@ static bool exclusive(const struct tfs_save *save)
     return save->options.lock == TFS_LOCK_EXCLUSIVE;
 }
 
+/* What a killed process left of a new save, or of its journal. */
+static void remove_strays(const char *path)
+{
+    tfs_file_remove_strays(path);
+    tfs_journal_remove_strays(path);
+}
+
 int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
 {
     struct whole_file *own = calloc(1, sizeof(*own));
@@ -65,7 +74,7 @@ int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
     if (tfs_file_open(save->path, exclusive(save), &own->file, err) < 0)
         goto fail;
     if (exclusive(save))
-        tfs_file_remove_strays(save->path);
+        remove_strays(save->path);
     if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
         read_doc(save, &own->file, &save->doc, err) < 0 ||
         check_writable(save, save->doc, err) < 0) {

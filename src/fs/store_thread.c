@@ -9,10 +9,13 @@
  *   2. everything shown and not in `saved` is unsaved, and one commit saves all of it: closers that
  *      come together share a commit, and each is answered after that commit;
  *   3. FLUSH of a handle that wrote, RENAME, MKDIR and RMDIR are answered 0 only with nothing
- *      unsaved (with commit=N: once accepted); FSYNC, of any handle and in every mode, the same. A
- *      commit that failed answers all who waited for it, and the next one who asks tries again;
- *   4. only a document that its writer ended is checked: at FLUSH, FSYNC or RENAME, or when the
- * last writer is gone.
+ *      unsaved; with commit=N, only with what is unsaved in the journal and the journal synced
+ *      (store_journal.c; saves that have none answer once the edit is accepted). FSYNC, of any
+ *      handle and in every mode, is answered 0 only with nothing unsaved. A commit that failed
+ *      answers all who waited for it, and the next one who asks tries again;
+ *   4. the journal goes only after the commit that saved its edits succeeded to its very end;
+ *   5. only a document that its writer ended is checked: at FLUSH, FSYNC or RENAME, or when its
+ *      last writer is gone.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -269,8 +269,9 @@ START_TEST(whole_file_removes_strays_only_under_the_lock)
 {
     scratch_write("save", "TOY\n1 a\n");
     scratch_write(".save.terrainfs-abcdef", "half");
+    scratch_write("..save.terrainfs-journal.terrainfs-abcdef", "half of a journal");
     ck_assert_int_eq(save_open(TFS_LOCK_NONE), 0);
-    ck_assert_int_eq(scratch_count(), 2);
+    ck_assert_int_eq(scratch_count(), 3);
     save_close();
     ck_assert_int_eq(save_open(TFS_LOCK_EXCLUSIVE), 0);
     ck_assert_int_eq(scratch_count(), 1);
