@@ -10,8 +10,10 @@ edit that was acknowledged or a later one, and none that never began.
 blocks.py [--images N] [--edits N] [--seed N] [KIND@FILESYSTEM ...]; needs root and loop devices, else it is skipped.
 """
 import argparse
+import atexit
 import ctypes
 import fcntl
+import glob
 import hashlib
 import os
 import random
@@ -35,6 +37,7 @@ DISK_LOG = os.path.join(harness.TOOLS, 'disk_log')
 NOSYNC = os.path.join(harness.BUILD, 'torture', 'nosync.so')
 STRAY = re.compile(r'\.terrainfs-[A-Za-z0-9]{6}$')
 STAGED = ('-o', 'commit=3600')
+WITHOUT_JOURNAL = ('godot-folder', 'godot-stream')   # what their closes accept when staged is on disk after fsync
 
 # name -> (type, MiB, mkfs, mount options)
 EXT4 = ['mkfs.ext4', '-q', '-F', '-b', '4096', '-J', 'size=4', '-E', 'lazy_itable_init=0,lazy_journal_init=0']
@@ -43,6 +46,7 @@ FILE_SYSTEMS = {
     'ext4-busy': ('ext4', 24, EXT4, 'commit=1'),
     'ext4-writeback': ('ext4', 24, EXT4, 'data=writeback,noauto_da_alloc'),
     'ext4-journal': ('ext4', 24, EXT4, 'data=journal'),
+    # Not in the lists below: Linux 6.18 loses files and whole file systems with it, without any terrainfs.
     'ext4-fast': ('ext4', 24, [*EXT4, '-O', 'fast_commit'], ''),
     'ext4-async': ('ext4', 24, EXT4, 'journal_async_commit,data=writeback'),
     'xfs': ('xfs', 300, ['mkfs.xfs', '-q', '-f', '-K'], ''),
@@ -57,7 +61,6 @@ FULL = [(f'{kind}@{fs}', images) for fs, images, kinds in (
     ('ext4-busy', 400, ('roblox-binary', 'godot-folder', 'godot-stream')),
     ('ext4-writeback', 300, ('roblox-binary', 'godot-stream')),
     ('ext4-journal', 300, ('roblox-binary',)),
-    ('ext4-fast', 400, ('roblox-binary', 'godot-folder', 'godot-stream')),
     ('xfs', 400, ('roblox-binary', 'cosmic-table', 'godot-folder', 'godot-stream', 'beamng-pair')),
     ('btrfs', 400, ('roblox-binary', 'cosmic-table', 'godot-folder', 'godot-stream', 'beamng-pair')),
     ('btrfs-busy', 300, ('roblox-binary', 'godot-stream'))) for kind in kinds]
@@ -120,6 +123,21 @@ class Loop:
             fcntl.ioctl(device, self.CLR_FD, 0)
 
 
+def clean():
+    """What a program that was told to end leaves: mounts, newest first, then loop devices."""
+    with open('/proc/self/mounts', encoding='utf-8') as f:
+        points = [line.split()[1] for line in f]
+    for point in reversed(points):
+        if point.startswith(harness.scratch()):
+            libc.umount2(point.encode(), 2)    # MNT_DETACH
+    for backing in glob.glob('/sys/block/loop*/loop/backing_file'):
+        with open(backing, encoding='utf-8') as f:
+            ours = f.read().startswith(harness.scratch())
+        if ours:
+            with open('/dev/' + backing.split('/')[3], 'r+b', buffering=0) as device:
+                fcntl.ioctl(device, Loop.CLR_FD, 0)
+
+
 def why_not():
     """Why this cannot be tested here; '' if it can."""
     if os.geteuid() != 0:
@@ -170,8 +188,8 @@ def sync_only(path):
 class File:
     """Something in the file `path` that is a number, which grows with each edit."""
 
-    def edit(self, r, point, n, staged):
-        """In one of the ways in which programs write. True: acknowledged."""
+    def edit(self, r, point, n, late):
+        """In one of the ways in which programs write. `late`: a close promises nothing. True: acknowledged."""
         path = os.path.join(point, self.path)
         with open(path, 'rb') as f:
             whole, line = self.text(f.read(), n)
@@ -186,7 +204,7 @@ class File:
             write(path, whole, os.O_TRUNC, way == 'fsync')
         if way == 'reader':
             sync_only(path)
-        return way in ('fsync', 'reader') or not staged
+        return way in ('fsync', 'reader') or not late
 
     def number(self, tree):
         with open(os.path.join(tree, self.path), 'rb') as f:
@@ -246,7 +264,7 @@ class Chunk:
     def __init__(self, place):
         self.path, self.place = 'chunks', place
 
-    def edit(self, r, point, n, staged):
+    def edit(self, r, point, n, late):
         top = os.path.join(point, 'chunks')
         if n == FIRST:
             os.mkdir(os.path.join(top, self.place(n)))
@@ -255,7 +273,7 @@ class Chunk:
         if r.randrange(2):
             sync_only(top)
             return True
-        return not staged
+        return not late
 
     def number(self, tree):
         names = os.listdir(os.path.join(tree, 'chunks'))
@@ -287,7 +305,8 @@ class Writer(threading.Thread):
     def __init__(self, recording, index, count):
         super().__init__(daemon=True)
         self.slot, self.index, self.count = recording.slots[index], index, count
-        self.point, self.staged, self.mark = recording.point, recording.staged, recording.mark
+        self.point, self.mark = recording.point, recording.mark
+        self.late = recording.staged and recording.kind.name.startswith(WITHOUT_JOURNAL)
         self.r = random.Random(f'{recording.title} {index}')
         self.acked, self.error = 0, None
 
@@ -295,7 +314,7 @@ class Writer(threading.Thread):
         try:
             for n in range(FIRST, FIRST + self.count):
                 self.mark(f'begin {self.index} {n}')
-                if self.slot.edit(self.r, self.point, n, self.staged):
+                if self.slot.edit(self.r, self.point, n, self.late):
                     self.mark(f'acked {self.index} {n}')
                     self.acked += 1
                 if self.r.randrange(4) == 0:
@@ -631,6 +650,7 @@ def main():
     if reason:
         print(f'1..0 # skip {reason}')
         return 0
+    atexit.register(clean)
     pairs = [(pair, a.images or 300) for pair in a.pairs] or (FULL if harness.FULL else SHORT)
     for name, images in pairs:
         if not known_here(name.split('@')[1]):
