@@ -518,6 +518,27 @@ START_TEST(session_rename_of_a_scratch_file_is_an_edit)
 }
 END_TEST
 
+/* As rsync -t does. */
+START_TEST(session_rename_takes_the_times_of_the_scratch_file_along)
+{
+    const struct stat times = {.st_atim = {.tv_sec = 1000, .tv_nsec = 1},
+                               .st_mtim = {.tv_sec = 2000, .tv_nsec = 2}};
+    struct tfs_attr attr;
+    struct answer a;
+    ck_assert_int_eq(put("t", "timed"), 0);
+    ck_assert_int_eq(look("t", &attr), 0);
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, NULL, &times, TFS_SET_ATIME | TFS_SET_MTIME, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), 0);
+    ck_assert_int_eq(rename_path("t", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    ck_assert_int_eq(attr.st.st_mtim.tv_sec, 2000);
+    ck_assert_int_eq(attr.st.st_mtim.tv_nsec, 2);
+    ck_assert_int_eq(attr.st.st_atim.tv_sec, 1000);
+    ck_assert_int_gt(attr.st.st_ctim.tv_sec, 2000);
+}
+END_TEST
+
 START_TEST(session_refused_rename_leaves_the_scratch_file)
 {
     ck_assert_int_eq(put("chunks/0_0_0/.tmp", "b4d"), 0);
@@ -1244,6 +1265,53 @@ START_TEST(session_undone_operation_leaves_nothing_unsaved)
 }
 END_TEST
 
+static struct answer first_made, second_made;
+
+static void ask_for_directory(const char *path, struct answer *a)
+{
+    const char *name;
+    uint64_t parent = parent_of(path, &name);
+    answer_init(a);
+    tfs_session_mkdir(session, parent, name, 0755, 0, 0, REPLY(a));
+}
+
+/* Both wait for what is under way, and share the next commit. */
+static void make_two_directories(void)
+{
+    ask_for_directory("chunks/5_0_0", &first_made);
+    ask_for_directory("chunks/6_0_0", &second_made);
+}
+
+static void make_two_directories_on_a_full_disk(void)
+{
+    make_two_directories();
+    toy_disk.fail = -ENOSPC;
+}
+
+START_TEST(session_operations_that_fail_together_leave_nothing_unsaved)
+{
+    toy_disk.during[TOY_PUT] = make_two_directories_on_a_full_disk;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "zero"), 0); /* what it says already */
+    ck_assert_int_eq(answer_wait(&first_made), -ENOSPC);
+    ck_assert_int_eq(answer_wait(&second_made), -ENOSPC);
+    toy_disk.fail = 0;
+    ck_assert_str_eq(list("chunks"), ". .. 0_0_0 1_0_0 -2_3_4 ");
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+    ck_assert_int_eq(toy_disk.commits, 0);
+}
+END_TEST
+
+START_TEST(session_operations_that_come_together_share_a_commit)
+{
+    toy_disk.during[TOY_COMMIT] = make_two_directories;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "before"), 0);
+    ck_assert_int_eq(answer_wait(&first_made), 0);
+    ck_assert_int_eq(answer_wait(&second_made), 0);
+    ck_assert_int_eq(toy_disk.commits, 2);
+}
+END_TEST
+
 START_TEST(session_chunk_made_by_both_sides_is_there_after_a_reload)
 {
     struct tfs_attr attr;
@@ -1455,6 +1523,7 @@ static const TTest *const *const tests[] = {
     &session_read_only_file_says_eacces_to_whoever_writes,
     &session_read_only_mount_says_erofs_to_whoever_writes,
     &session_rename_of_a_scratch_file_is_an_edit,
+    &session_rename_takes_the_times_of_the_scratch_file_along,
     &session_refused_rename_leaves_the_scratch_file,
     &session_backup_and_new_file_as_vim_writes,
     &session_schema_file_moved_onto_another_is_validated,
@@ -1498,6 +1567,8 @@ static const TTest *const *const tests[] = {
     &session_full_scratch_leaves_a_file_that_was_to_be_moved_away,
     &session_removed_file_that_stays_open_has_a_cap,
     &session_undone_operation_leaves_nothing_unsaved,
+    &session_operations_that_fail_together_leave_nothing_unsaved,
+    &session_operations_that_come_together_share_a_commit,
     &session_chunk_made_by_both_sides_is_there_after_a_reload,
     &session_move_onto_a_chunk_that_came_from_outside_is_refused,
     &session_worker_rests_when_staged_edits_gave_way,
