@@ -402,7 +402,8 @@ static int submit_flush(struct tfs_session *s, struct tfs_inode *inode, pid_t ca
     return 0;
 }
 
-/* Is there anything that this close would be told of? */
+/* Is there anything that this close would be told of? What was accepted with the bytes of another
+ * handle may still be on its way to the save or to the journal. */
 static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle)
 {
     const struct tfs_inode *inode = handle->inode;
@@ -411,8 +412,7 @@ static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle)
         return false;
     if (draft != NULL && (tfs_draft_is_unchecked(draft) || draft->state == TFS_DRAFT_CHECKING))
         return true;
-    struct tfs_store *store = tfs_ops_branch(s, &inode->node)->store;
-    return tfs_store_commits_at_close(store) && tfs_store_unsaved(store);
+    return tfs_store_unsaved(tfs_ops_branch(s, &inode->node)->store);
 }
 
 void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,

@@ -27,11 +27,6 @@ bool tfs_store_read_only(const struct tfs_store *store)
     return store->options.read_only;
 }
 
-bool tfs_store_commits_at_close(const struct tfs_store *store)
-{
-    return store->options.commit_seconds == 0;
-}
-
 int tfs_store_broken(const struct tfs_store *store)
 {
     return store->broken;

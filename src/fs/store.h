@@ -125,7 +125,6 @@ void tfs_store_stat(struct tfs_store *store, struct stat *st);
 int tfs_store_broken(const struct tfs_store *store);
 /* Is something shown that is not on disk? */
 bool tfs_store_unsaved(struct tfs_store *store);
-bool tfs_store_commits_at_close(const struct tfs_store *store);
 uint64_t tfs_store_commits(struct tfs_store *store);
 /* Batches of edits that only the journal holds. */
 size_t tfs_store_journal_edits(struct tfs_store *store);

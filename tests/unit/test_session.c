@@ -921,6 +921,54 @@ START_TEST(session_flush_waits_for_a_validation_under_way)
 }
 END_TEST
 
+/* ---- the same on the way to a journal ---- */
+
+static bool answered_early;
+
+/* While the journal is begun, which needs to know what the save holds. */
+static int hash_while_another_closes(struct tfs_save *of, struct tfs_hash *hash,
+                                     struct tfs_error *err)
+{
+    (void)of;
+    (void)err;
+    flush_other();
+    pthread_mutex_lock(&other_answer.lock);
+    answered_early = other_answer.done;
+    pthread_mutex_unlock(&other_answer.lock);
+    *hash = (struct tfs_hash){0};
+    return 0;
+}
+
+/* Its bytes were accepted with those of the first close, and no journal holds them yet. */
+START_TEST(session_close_waits_for_the_journal_that_another_close_writes)
+{
+    static struct tfs_container journaling;
+    char directory[] = "/tmp/toy-XXXXXX";
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.commit_seconds = 3600});
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    free(save->path);
+    ck_assert_int_gt(asprintf(&save->path, "%s/toy.save", directory), 0);
+    journaling = *save->container;
+    journaling.hash = hash_while_another_closes;
+    save->container = &journaling;
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
+    ck_assert_int_eq(write_text(handle, 0, "abc"), 0);
+    ck_assert_int_eq(write_text(other_handle, 3, "def"), 0);
+    answer_init(&other_answer);
+    answered_early = true;
+    ck_assert_int_eq(flush(handle), 0);
+    ck_assert_int_eq(answer_wait(&other_answer), 0);
+    ck_assert(!answered_early);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    tfs_session_release(session, handle);
+    tfs_session_release(session, other_handle);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+    ck_assert_int_eq(rmdir(directory), 0);
+}
+END_TEST
+
 static struct tfs_handle *split_handle, *third_handle;
 
 /* Another has written and closes while a write(2) of caller 2 is on its way, which the kernel split
@@ -1547,6 +1595,7 @@ static const TTest *const *const tests[] = {
     &session_mine_waits_for_a_broken_save_to_be_good_again,
     &session_broken_save_gives_eio_until_it_is_good_again,
     &session_flush_waits_for_a_validation_under_way,
+    &session_close_waits_for_the_journal_that_another_close_writes,
     &session_close_during_a_validation_keeps_refused_bytes,
     &session_close_of_one_waits_for_the_rest_of_a_write_of_another,
     &session_close_of_one_goes_on_when_the_other_closes,
