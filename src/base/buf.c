@@ -163,19 +163,9 @@ void tfs_buf_u8(struct tfs_buf *b, uint8_t v)
     add_be(b, v, 1);
 }
 
-void tfs_buf_u16be(struct tfs_buf *b, uint16_t v)
-{
-    add_be(b, v, 2);
-}
-
 void tfs_buf_u32be(struct tfs_buf *b, uint32_t v)
 {
     add_be(b, v, 4);
-}
-
-void tfs_buf_u64be(struct tfs_buf *b, uint64_t v)
-{
-    add_be(b, v, 8);
 }
 
 void tfs_buf_u16le(struct tfs_buf *b, uint16_t v)

@@ -35,9 +35,7 @@ void tfs_buf_add_text(struct tfs_buf *b, const char *text);
 void tfs_buf_printf(struct tfs_buf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void tfs_buf_u8(struct tfs_buf *b, uint8_t v);
-void tfs_buf_u16be(struct tfs_buf *b, uint16_t v);
 void tfs_buf_u32be(struct tfs_buf *b, uint32_t v);
-void tfs_buf_u64be(struct tfs_buf *b, uint64_t v);
 void tfs_buf_u16le(struct tfs_buf *b, uint16_t v);
 void tfs_buf_u32le(struct tfs_buf *b, uint32_t v);
 void tfs_buf_u64le(struct tfs_buf *b, uint64_t v);

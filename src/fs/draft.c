@@ -72,12 +72,6 @@ void tfs_draft_free(struct tfs_draft *draft)
     free(draft);
 }
 
-void tfs_draft_write(struct tfs_draft *draft, uint64_t offset, struct tfs_span bytes)
-{
-    if (bytes.size > 0)
-        memcpy(draft->bytes.data + offset, bytes.data, bytes.size);
-}
-
 /* Without memory for the smaller copy the larger stays. */
 static void shrink(struct tfs_buf *bytes, size_t size)
 {

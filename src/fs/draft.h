@@ -51,9 +51,6 @@ bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event);
 /* Does a commit point have something to check? So has the end of the mount to keep. */
 bool tfs_draft_is_unchecked(const struct tfs_draft *draft);
 
-/* Writes; the draft has room for it. */
-void tfs_draft_write(struct tfs_draft *draft, uint64_t offset, struct tfs_span bytes);
-
 /* Resizes, and lets go of memory that is no longer needed. 0 or -ENOMEM. */
 int tfs_bytes_resize(struct tfs_buf *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 /*
- * Documents of a store: snapshots for readers, edits, publishing, and taking edits back. What the
+ * Documents of a store: edits, publishing, and taking edits back. What the
  * edits are is not known here; nor when they are committed (store_thread.c).
  */
 #include "fs/store.h"
@@ -17,11 +17,6 @@ void tfs_store_log(struct tfs_store *store, const struct tfs_error *err)
 
 /* ---- what every thread may ask --------------------------------------------------------------- */
 
-struct tfs_save *tfs_store_save(const struct tfs_store *store)
-{
-    return store->save;
-}
-
 bool tfs_store_read_only(const struct tfs_store *store)
 {
     return store->options.read_only;
@@ -30,14 +25,6 @@ bool tfs_store_read_only(const struct tfs_store *store)
 int tfs_store_broken(const struct tfs_store *store)
 {
     return store->broken;
-}
-
-struct tfs_doc *tfs_store_snapshot(struct tfs_store *store)
-{
-    pthread_mutex_lock(&store->lock);
-    struct tfs_doc *doc = tfs_doc_ref(store->shown);
-    pthread_mutex_unlock(&store->lock);
-    return doc;
 }
 
 bool tfs_store_key(struct tfs_store *store, uint32_t slot, struct tfs_key *key)

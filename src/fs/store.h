@@ -112,10 +112,7 @@ void tfs_store_close(struct tfs_store *store);
 
 /* ---- for all threads ------------------------------------------------------------------------- */
 
-struct tfs_save *tfs_store_save(const struct tfs_store *store);
 bool tfs_store_read_only(const struct tfs_store *store);
-/* The shown document, a reference. */
-struct tfs_doc *tfs_store_snapshot(struct tfs_store *store);
 /* Where the chunk of a slot is now; false: nowhere. */
 bool tfs_store_key(struct tfs_store *store, uint32_t slot, struct tfs_key *key);
 uint32_t tfs_store_slots(struct tfs_store *store); /* all are below */

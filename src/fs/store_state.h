@@ -1,7 +1,7 @@
 /*
  * What a store is made of. Private to its files, each of which calls only those before it:
  *
- *   store.c           snapshots, edits, publishing, taking edits back
+ *   store.c           edits, publishing, taking edits back
  *   store_conflict.c  changes of the save by other programs
  *   store_journal.c   what was accepted and is not in the save yet
  *   store_thread.c    the queue, commits, opening and closing

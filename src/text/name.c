@@ -51,11 +51,6 @@ size_t tfs_utf8_prefix(struct tfs_span text)
     return at;
 }
 
-bool tfs_utf8_valid(struct tfs_span text)
-{
-    return tfs_utf8_prefix(text) == text.size;
-}
-
 size_t tfs_utf8_mark(struct tfs_span text)
 {
     static const uint8_t mark[] = {0xef, 0xbb, 0xbf};

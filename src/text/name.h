@@ -33,9 +33,7 @@ char *tfs_sentence_print(const char *text, char *out, size_t size);
  * as column, the 1-based place in `text`; `out` is as it was. */
 int tfs_name_parse(struct tfs_buf *out, struct tfs_span text, struct tfs_error *err);
 
-/* Is this well-formed UTF-8 (no surrogates, no overlong forms)? */
-bool tfs_utf8_valid(struct tfs_span text);
-/* How many bytes from the start are. */
+/* How many bytes from the start are well-formed UTF-8 (no surrogates, no overlong forms)? */
 size_t tfs_utf8_prefix(struct tfs_span text);
 
 /* Length of the byte order mark that some editors put in front of a text; 0: it has none. */

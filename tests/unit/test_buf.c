@@ -14,13 +14,10 @@ static void release(void)
 
 START_TEST(buf_writes_both_byte_orders)
 {
-    static const uint8_t expect[] = {1,    0x01, 0x02, 1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7, 8,
-                                     0x02, 0x01, 4,    3, 2, 1, 8, 7, 6, 5, 4, 3, 2, 1};
+    static const uint8_t expect[] = {1, 1, 2, 3, 4, 2, 1, 4, 3, 2, 1, 8, 7, 6, 5, 4, 3, 2, 1};
 
     tfs_buf_u8(&buf, 1);
-    tfs_buf_u16be(&buf, 0x0102);
     tfs_buf_u32be(&buf, 0x01020304);
-    tfs_buf_u64be(&buf, 0x0102030405060708);
     tfs_buf_u16le(&buf, 0x0102);
     tfs_buf_u32le(&buf, 0x01020304);
     tfs_buf_u64le(&buf, 0x0102030405060708);

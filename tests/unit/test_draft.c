@@ -122,7 +122,7 @@ END_TEST
 START_TEST(draft_bytes_grow_and_shrink)
 {
     ck_assert_int_eq(tfs_bytes_resize(&draft->bytes, 1 << 20), 0);
-    tfs_draft_write(draft, (1 << 20) - 3, tfs_span_of("end"));
+    memcpy(draft->bytes.data + (1 << 20) - 3, "end", 3);
     ck_assert_int_eq(memcmp(draft->bytes.data, "shown\0", 6), 0);
     ck_assert_int_eq(memcmp(draft->bytes.data + (1 << 20) - 3, "end", 3), 0);
     ck_assert_int_eq(tfs_bytes_resize(&draft->bytes, 3), 0);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../lib/toy_format.h"
-#include "fs/store.h"
+#include "fs/store_state.h"
 
 static struct tfs_save *save;
 static struct tfs_store *store;
@@ -199,9 +199,18 @@ static void outside_change(int x, const char *blob)
     toy_disk.changed = 1;
 }
 
+/* The shown document, a reference. */
+static struct tfs_doc *snapshot(void)
+{
+    pthread_mutex_lock(&store->lock);
+    struct tfs_doc *doc = tfs_doc_ref(store->shown);
+    pthread_mutex_unlock(&store->lock);
+    return doc;
+}
+
 static const char *shown(int x)
 {
-    struct tfs_doc *doc = tfs_store_snapshot(store);
+    struct tfs_doc *doc = snapshot();
     const char *blob = toy_blob(doc, x);
     tfs_doc_unref(doc);
     return blob;
@@ -253,7 +262,7 @@ END_TEST
 
 START_TEST(store_snapshot_never_changes)
 {
-    struct tfs_doc *before = tfs_store_snapshot(store);
+    struct tfs_doc *before = snapshot();
     uint64_t version = before->version;
     uint32_t next_slot = before->next_slot;
     ck_assert_int_eq(set_chunk(0, "new"), 0);
@@ -344,7 +353,7 @@ END_TEST
 
 static uint32_t slot_of(int x)
 {
-    struct tfs_doc *doc = tfs_store_snapshot(store);
+    struct tfs_doc *doc = snapshot();
     const struct tfs_chunk *chunk = tfs_doc_find(doc, (struct tfs_key){.x = x});
     uint32_t slot = chunk != NULL ? chunk->slot : TFS_SLOT_NONE;
     tfs_doc_unref(doc);
@@ -511,7 +520,7 @@ static void *read_often(void *arg)
     struct tfs_key key;
     (void)arg;
     for (int i = 0; i < 2000; i++) {
-        struct tfs_doc *doc = tfs_store_snapshot(store);
+        struct tfs_doc *doc = snapshot();
         bool whole = doc->count >= 3 && tfs_store_key(store, 0, &key);
         tfs_doc_unref(doc);
         (void)tfs_store_current(store);

@@ -17,16 +17,6 @@ const char *const tfs_godot_channel_names[TFS_GODOT_CHANNELS] = {
 #define INDICES_16 UINT64_C(0x3210)
 #define WEIGHTS    UINT64_C(0x000f)
 
-unsigned tfs_godot_channel_find(struct tfs_span name)
-{
-    unsigned channel = 0;
-
-    while (channel < TFS_GODOT_CHANNELS &&
-           !tfs_span_equal(name, tfs_span_of(tfs_godot_channel_names[channel])))
-        channel++;
-    return channel;
-}
-
 static uint64_t empty_sdf(unsigned version, unsigned depth)
 {
     static const uint64_t unsigned_far[] = {0xff, 0xffff, FLOAT_100, DOUBLE_100};

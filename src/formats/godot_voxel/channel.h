@@ -12,9 +12,6 @@
 
 extern const char *const tfs_godot_channel_names[TFS_GODOT_CHANNELS];
 
-/* The channel of that name; TFS_GODOT_CHANNELS when there is none. */
-unsigned tfs_godot_channel_find(struct tfs_span name);
-
 /* The bits of a voxel that nobody wrote. */
 uint64_t tfs_godot_empty_value(unsigned channel, unsigned version, unsigned depth);
 
