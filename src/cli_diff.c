@@ -5,6 +5,7 @@
  * not fit into memory. Exit statuses are those of diff(1).
  */
 #include "cli_diff.h"
+#include "cli_import.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -82,7 +83,7 @@ static int compare_rest(struct tfs_differ *d, struct tfs_error *err)
         d->rest = TFS_REST_UNKNOWN;
         return 0;
     }
-    if (before->same_rest == NULL)
+    if (before->same_rest == NULL || d->saves[TFS_BEFORE] == d->saves[TFS_AFTER])
         return 0;
     int same = before->same_rest(d->saves[TFS_BEFORE], d->saves[TFS_AFTER], err);
     d->rest = same > 0 ? TFS_REST_SAME : TFS_REST_DIFFERS;
@@ -97,7 +98,7 @@ static int count_all(struct tfs_differ *d, struct tfs_error *err)
     return compare_rest(d, err);
 }
 
-/* ---- the status ----------------------------------------------------------------------------- */
+/* ---- the status ------------------------------------------------------------------------------ */
 
 /* A save whose chunks are read one by one may have changed meanwhile. */
 static int check_unchanged(const struct tfs_differ *d, struct tfs_error *err)
@@ -116,9 +117,8 @@ static int check_unchanged(const struct tfs_differ *d, struct tfs_error *err)
 
 static int compare(struct tfs_differ *d, struct tfs_error *err)
 {
-    const struct tfs_diff_side sides[TFS_SIDES] = {
-        {d->saves[TFS_BEFORE], d->saves[TFS_BEFORE]->doc},
-        {d->saves[TFS_AFTER], d->saves[TFS_AFTER]->doc}};
+    const struct tfs_diff_side sides[TFS_SIDES] = {{d->saves[TFS_BEFORE], d->docs[TFS_BEFORE]},
+                                                   {d->saves[TFS_AFTER], d->docs[TFS_AFTER]}};
 
     if (tfs_diff_open(sides, &d->diff, err) < 0 || count_all(d, err) < 0)
         return err->code;
@@ -171,25 +171,53 @@ static bool is_exported(const char *path)
     return access(name, F_OK) == 0;
 }
 
-static enum tfs_status open_side(struct tfs_differ *d, int side)
+static enum tfs_status open_save(struct tfs_differ *d, int side)
 {
-    const char *path = d->cli->operands[side];
+    if (tfs_cli_open(d->cli, d->cli->operands[side], TFS_LOCK_NONE, &d->saves[side]))
+        return TROUBLE;
+    d->docs[side] = tfs_doc_ref(d->saves[side]->doc);
+    return TFS_STATUS_DONE;
+}
 
-    if (is_exported(path))
+/* A directory is read onto the save of the other side. That nobody may write this one is no matter:
+ * nothing is written; that it is damaged is. */
+static enum tfs_status read_directory(struct tfs_differ *d, int side)
+{
+    struct tfs_save *save = d->saves[!side];
+    const struct tfs_facts *facts = save->doc->facts;
+
+    if (!tfs_facts_find(facts, TFS_NOTE_DAMAGED) && !tfs_facts_find(facts, TFS_NOTE_READ_ONLY))
+        save->read_only = NULL;
+    if (tfs_cli_writable(d->cli, d->cli->operands[!side], save) ||
+        tfs_import_read(d->cli, save, d->cli->operands[side], &d->docs[side]))
+        return TROUBLE;
+    d->saves[side] = save;
+    return TFS_STATUS_DONE;
+}
+
+static enum tfs_status open_both(struct tfs_differ *d)
+{
+    const bool exported[TFS_SIDES] = {is_exported(d->cli->operands[TFS_BEFORE]),
+                                      is_exported(d->cli->operands[TFS_AFTER])};
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    if (exported[TFS_BEFORE] && exported[TFS_AFTER])
         return tfs_cli_say(d->cli, TROUBLE,
-                           "%s: it is an exported directory, not a save: import it into a copy of "
-                           "the save, and compare that",
-                           path);
-    return tfs_cli_open(d->cli, path, TFS_LOCK_NONE, &d->saves[side]) ? TROUBLE : TFS_STATUS_DONE;
+                           "both are exported directories: one of the two has to be a save");
+    for (int side = 0; side < TFS_SIDES && !status; side++)
+        if (!exported[side])
+            status = open_save(d, side);
+    for (int side = 0; side < TFS_SIDES && !status; side++)
+        if (exported[side])
+            status = read_directory(d, side);
+    return status;
 }
 
 enum tfs_status tfs_cli_diff(struct tfs_cli *cli)
 {
     struct tfs_differ d = {.cli = cli, .colour = wants_colour(cli)};
-    enum tfs_status status = open_side(&d, TFS_BEFORE);
+    enum tfs_status status = open_both(&d);
 
-    if (!status)
-        status = open_side(&d, TFS_AFTER);
     if (!status)
         status = compare_and_say(&d);
     tfs_diff_close(d.diff);
@@ -197,6 +225,9 @@ enum tfs_status tfs_cli_diff(struct tfs_cli *cli)
     tfs_buf_release(&d.out);
     tfs_buf_release(&d.held);
     for (int i = 0; i < TFS_SIDES; i++)
-        tfs_save_close(d.saves[i]);
+        tfs_doc_unref(d.docs[i]);
+    if (d.saves[TFS_BEFORE] != d.saves[TFS_AFTER])
+        tfs_save_close(d.saves[TFS_BEFORE]);
+    tfs_save_close(d.saves[TFS_AFTER]);
     return status;
 }

@@ -13,7 +13,8 @@ enum tfs_differ_rest { TFS_REST_NONE, TFS_REST_SAME, TFS_REST_DIFFERS, TFS_REST_
 /* One comparison. */
 struct tfs_differ {
     struct tfs_cli *cli;
-    struct tfs_save *saves[TFS_SIDES];
+    struct tfs_save *saves[TFS_SIDES]; /* of a directory: the other side's */
+    struct tfs_doc *docs[TFS_SIDES];
     struct tfs_diff *diff;
     bool colour;
 

@@ -496,6 +496,25 @@ static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save)
     return im.status;
 }
 
+enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
+                                struct tfs_doc **doc)
+{
+    struct tfs_cli as_import = *cli;
+    struct import im = {.cli = &as_import, .save = save};
+
+    as_import.remove = true;
+    im.base = tfs_doc_ref(save->doc);
+    im.doc = tfs_doc_ref(save->doc);
+    take_tree(&im, dir);
+    if (im.status)
+        tfs_doc_unref(im.doc);
+    else
+        *doc = im.doc;
+    tfs_doc_unref(im.base);
+    tfs_buf_release(&im.text);
+    return im.status;
+}
+
 enum tfs_status tfs_cli_import(struct tfs_cli *cli)
 {
     struct tfs_save *save;

@@ -6,6 +6,11 @@
 
 #include "cli.h"
 
+/* What `import --delete` would make of the save, which stays as it is: a document, a reference.
+ * Says what it refuses. */
+enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
+                                struct tfs_doc **doc);
+
 /* One name of the tree in DIR. */
 struct tfs_found {
     struct tfs_node node;

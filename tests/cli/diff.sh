@@ -102,8 +102,33 @@ says err 'chunks have 16x16x16 voxels on the one side and 32x32x32 on the other'
 run 2 "a save that is not there" diff cosmic nosuch
 run 2 "an operand too few" diff cosmic
 run 0 "export" export cosmic tree
-run 2 "an exported directory" diff cosmic tree
-says err 'tree: it is an exported directory' "it is said what to do"
+cp -r tree tree2
+run 0 "an exported directory is the same as its save" diff cosmic tree
+[ ! -s out ]
+ok "nothing is said"
+run 0 "and the other way round" diff tree cosmic
+"$TFS" cat other "chunks/$chunk/voxels.csv" >"tree/chunks/$chunk/voxels.csv"
+rm -r "tree/chunks/$(judge chunks cosmic | awk 'NR == 2 { print $1 }')"
+cp cosmic before
+run 1 "a directory with an edit" diff cosmic tree
+says out '^terrain: 1 chunk changed, 0 added, 1 removed; 1 voxel;' "the edit, and the chunk that it lacks"
+says out "^\+y=$y z=$z x $x base:gold_block$" "the row"
+run 1 "the directory first" diff tree cosmic
+says out '^terrain: 1 chunk changed, 1 added, 0 removed; 1 voxel;' "it is the older one then"
+same cosmic before "the save is as it was"
+run 2 "two directories" diff tree tree2
+says err 'both are exported directories' "it is said why not"
+printf 'x,y,z,block\nnonsense\n' >"tree/chunks/$chunk/voxels.csv"
+run 2 "a directory that would be refused" diff cosmic tree
+says err "tree/chunks/$chunk/voxels.csv:2:" "it is said where"
+for kind in folder stream; do
+    run 0 "export of a $kind" export $kind.save tree.$kind
+    run 0 "its directory is the same" diff $kind.save tree.$kind
+done
+run 0 "export of a place" export place.rbxl tree.place
+run 0 "a place with regions is the same as its directory" diff place.rbxl tree.place
+run 0 "export of a terrain" export corners.ter tree.ter
+run 0 "a terrain is the same as its directory" diff corners.ter tree.ter
 run 2 "an option of another command" diff --delete cosmic other
 run 2 "options of diff elsewhere" info --stat cosmic
 if [ -w /dev/full ]; then
