@@ -93,8 +93,13 @@ int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
+struct tfs_doc_bounds {
+    struct tfs_key low, high;
+};
+
 void tfs_doc_stamp(struct tfs_doc *doc)
 {
+    free(atomic_exchange(&doc->bounds, NULL));
     doc->version = atomic_fetch_add_explicit(&last_version, 1, memory_order_relaxed) + 1;
 }
 
@@ -160,6 +165,7 @@ void tfs_doc_unref(struct tfs_doc *doc)
     for (size_t i = 0; i < TFS_PARTS; i++)
         tfs_blob_unref(doc->parts[i]);
     tfs_facts_unref(doc->facts);
+    free(atomic_load(&doc->bounds));
     free(doc->pages);
     free(doc->page_first);
     free(doc);
@@ -281,8 +287,8 @@ static void widen(int32_t value, int32_t *low, int32_t *high)
         *high = value;
 }
 
-bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
-                    struct tfs_key *high)
+static bool find_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
+                        struct tfs_key *high)
 {
     struct tfs_position start = tfs_doc_locate(doc, group_start(group));
     size_t count = tfs_doc_group_count(doc, group);
@@ -300,6 +306,36 @@ bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *l
         widen(key.y, &low->y, &high->y);
         widen(key.z, &low->z, &high->z);
     }
+    return true;
+}
+
+/* A document never changes, so what the first asker finds is true for all; without memory each
+ * finds it again. */
+static void keep_bounds(struct tfs_doc *doc, struct tfs_key low, struct tfs_key high)
+{
+    struct tfs_doc_bounds *there = NULL, *found = malloc(sizeof(*found));
+
+    if (found == NULL)
+        return;
+    *found = (struct tfs_doc_bounds){low, high};
+    if (!atomic_compare_exchange_strong(&doc->bounds, &there, found))
+        free(found);
+}
+
+bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
+                    struct tfs_key *high)
+{
+    const struct tfs_doc_bounds *known = group == 0 ? atomic_load(&doc->bounds) : NULL;
+
+    if (known != NULL) {
+        *low = known->low;
+        *high = known->high;
+        return true;
+    }
+    if (!find_bounds(doc, group, low, high))
+        return false;
+    if (group == 0)
+        keep_bounds((struct tfs_doc *)doc, *low, *high);
     return true;
 }
 

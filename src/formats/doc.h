@@ -93,6 +93,7 @@ const char *tfs_facts_find(const struct tfs_facts *facts, enum tfs_note_kind kin
 #define TFS_PARTS 16
 
 struct tfs_page;
+struct tfs_doc_bounds;
 
 struct tfs_doc {
     atomic_uint refs;
@@ -104,6 +105,7 @@ struct tfs_doc {
     uint32_t next_slot;
     struct tfs_facts *facts;
     struct tfs_blob *parts[TFS_PARTS];
+    _Atomic(struct tfs_doc_bounds *) bounds; /* of group 0; NULL: nobody has asked for them yet */
 };
 
 /* An empty document; takes a reference to facts. */
@@ -121,7 +123,8 @@ size_t tfs_doc_lower_bound(const struct tfs_doc *doc, struct tfs_key key);
 /* Number of chunks of a group. */
 size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group);
 
-/* Smallest and greatest chunk coordinate of a group; false without chunks. */
+/* Smallest and greatest chunk coordinate of a group; false without chunks. Those of group 0 are
+ * found once. */
 bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
                     struct tfs_key *high);
 
