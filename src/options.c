@@ -56,7 +56,7 @@ const char tfs_usage[] =
     "  conflict=WHAT   the save changed under pending edits: ask (default: ESTALE,\n"
     "                  nothing is written), theirs, mine\n"
     "  scratch=SIZE    room for files that are not part of the save (64M)\n"
-    "  cache=SIZE      memory for rendered files (8M)\n"
+    "  cache=SIZE      memory for rendered files, as much for pictures (8M)\n"
     "  threads=N       requests served at once (0: one for each CPU, default)\n"
     "  max_read=N      bytes that one read request asks for at most, from 4096\n"
     "\n"
@@ -373,5 +373,9 @@ struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options
                                          enum tfs_lock lock)
 {
     return (struct tfs_open_options){
-        .lock = lock, .upgrade = options->upgrade, .inflate_limit = options->inflate_limit};
+        .lock = lock,
+        .upgrade = options->upgrade,
+        .inflate_limit = options->inflate_limit,
+        .memory = options->cache_size > 0 ? options->cache_size : 1,
+    };
 }

@@ -54,6 +54,11 @@ struct tfs_lens {
     int (*get)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                struct tfs_buf *out, struct tfs_error *err);
 
+    /* Appends the `size` bytes at `offset` of what get appends, or as many as there are, without
+     * having all of them: for files that may be too large for that. NULL: there is only get. */
+    int (*get_part)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err);
+
     /* Makes the edit's document say what `text` says; EBADMSG with line and column when it cannot.
      * A failed put may leave the edit half done: the caller throws it away. NULL: read-only.
      * A section whose decoded value did not change keeps its stored bytes. */
@@ -200,6 +205,7 @@ struct tfs_open_options {
     enum tfs_lock lock;     /* EXCLUSIVE: for writing; else nothing can be committed */
     bool upgrade;           /* -o upgrade */
     uint64_t inflate_limit; /* cap for one inflated payload, bytes */
+    uint64_t memory;        /* bytes of what was computed that are kept; 0: the usual */
 };
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)

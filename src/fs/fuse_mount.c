@@ -182,6 +182,7 @@ static int open_save(struct mounting *m, struct tfs_error *err)
         .lock = m->options->read_only ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE,
         .upgrade = m->options->upgrade,
         .inflate_limit = m->options->inflate_limit,
+        .memory = m->options->cache_size > 0 ? m->options->cache_size : 1,
     };
     m->about = m->save_name;
     if (tfs_save_open(m->save_name, m->options->format, &options, &m->save, err) < 0)

@@ -278,6 +278,11 @@ static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
         if (result == 0 && tfs_node_is_directory(&node))
             result = -EISDIR;
     }
+    int part = result == 0 ? tfs_ops_part(s, need, &node, r->offset, r->size, r->hold) : 0;
+    if (part == 1)
+        *r->bytes = tfs_blob_span(*r->hold);
+    if (part != 0)
+        return part < 0 ? part : 0;
     if (result == 0)
         result = read_saved(s, r, need, &node);
     if (result == 0)

@@ -189,7 +189,7 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
     uint64_t id = tfs_node_id(node);
     if (tfs_store_broken(branch->store) != 0)
         return -EIO;
-    if (need->blob != NULL && need->view.id == id) {
+    if (need->blob != NULL && need->view.id == id && need->size == 0) {
         *stamp = need->view.stamp;
         *blob = tfs_blob_ref(need->blob);
         return 0;
@@ -198,6 +198,26 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
     if (*blob != NULL)
         return 0;
     need->view = (struct tfs_view){branch->save, tfs_doc_ref(doc_of(branch)), *node, id, *stamp};
+    need->size = 0;
+    return TFS_NEEDS_BYTES;
+}
+
+int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                 uint64_t offset, uint64_t size, struct tfs_blob **blob)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    uint64_t id = tfs_node_id(node);
+    struct tfs_view view = {branch->save, doc_of(branch), *node, id, 0};
+    if (need->blob != NULL && need->view.id == id && need->size > 0) {
+        *blob = tfs_blob_ref(need->blob);
+        return 1;
+    }
+    if (size == 0 || tfs_store_broken(branch->store) != 0 || !tfs_views_in_parts(&s->views, &view))
+        return 0;
+    need->view = view;
+    tfs_doc_ref(view.doc);
+    need->offset = offset;
+    need->size = size;
     return TFS_NEEDS_BYTES;
 }
 
@@ -214,7 +234,9 @@ static int render(struct tfs_session *s, struct tfs_need *need)
     struct tfs_error err = {0};
     tfs_blob_unref(need->blob);
     need->blob = NULL;
-    int result = tfs_views_render(&s->views, &need->view, &need->blob, &err);
+    int result = need->size > 0 ? tfs_views_render_part(&need->view, need->offset, need->size,
+                                                        &need->blob, &err)
+                                : tfs_views_render(&s->views, &need->view, &need->blob, &err);
     tfs_doc_unref(need->view.doc);
     need->view.doc = NULL;
     return result;

@@ -120,6 +120,7 @@ void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
 
 struct tfs_need {
     struct tfs_view view;  /* what is to be rendered; with a reference to the document */
+    uint64_t offset, size; /* of the part of it that is wanted; size 0: all */
     struct tfs_blob *blob; /* rendered from view.id as of view.stamp */
     uint64_t closing;
     bool waited;
@@ -133,6 +134,10 @@ int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
 /* What the file shows without its draft: a reference, and its stamp; or TFS_NEEDS_BYTES. */
 int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                   struct tfs_blob **blob, uint64_t *stamp);
+/* The same of a part of a file that is not remembered as a whole (tfs_views_in_parts): 1, with a
+ * reference; 0: it is remembered as one. */
+int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                 uint64_t offset, uint64_t size, struct tfs_blob **blob);
 /* Is a close of this file on its way, that would show other bytes? Waits a moment, once. */
 int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
 

@@ -298,15 +298,42 @@ void tfs_views_drop(struct tfs_views *views, uint64_t id, uint64_t stamp)
     pthread_mutex_unlock(&views->lock);
 }
 
+static int check_exists(const struct tfs_view *view, struct tfs_error *err)
+{
+    int exists = tfs_node_exists(view->save, view->doc, &view->node);
+    if (exists < 0)
+        return tfs_fail(err, exists, "its chunk cannot be looked into now");
+    return exists == 0 ? tfs_fail(err, -ESTALE, "gone") : 0;
+}
+
+bool tfs_views_in_parts(struct tfs_views *views, struct tfs_view *view)
+{
+    uint64_t size;
+    return tfs_node_file(view->save, &view->node)->lens->get_part != NULL &&
+           tfs_views_size(views, view, &size) == 0 && size > views->cache.limit;
+}
+
+int tfs_views_render_part(const struct tfs_view *view, uint64_t offset, uint64_t size,
+                          struct tfs_blob **blob, struct tfs_error *err)
+{
+    const struct tfs_lens *lens = tfs_node_file(view->save, &view->node)->lens;
+    struct tfs_buf out = {0};
+    int result = check_exists(view, err);
+    if (result == 0)
+        result = lens->get_part(view->save, view->doc, tfs_node_at(view->save, &view->node), offset,
+                                size, &out, err);
+    if (result == 0)
+        result = tfs_blob_take(&out, blob, err);
+    tfs_buf_release(&out);
+    return result;
+}
+
 int tfs_views_render(struct tfs_views *views, const struct tfs_view *view, struct tfs_blob **blob,
                      struct tfs_error *err)
 {
     struct tfs_buf out = {0};
-    int exists = tfs_node_exists(view->save, view->doc, &view->node);
-    if (exists < 0)
-        return tfs_fail(err, exists, "its chunk cannot be looked into now");
-    if (exists == 0)
-        return tfs_fail(err, -ESTALE, "gone");
+    if (check_exists(view, err) < 0)
+        return err->code;
     const struct tfs_file *file = tfs_node_file(view->save, &view->node);
     int result =
         file->lens->get(view->save, view->doc, tfs_node_at(view->save, &view->node), &out, err);

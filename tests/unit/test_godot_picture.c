@@ -653,6 +653,9 @@ static size_t computed(void)
     struct tfs_error err = {0};
 
     ck_assert_int_eq(tfs_columns_lock(c.save, c.doc, &columns, &err), 0);
+    struct tfs_picture_box box;
+    ck_assert(tfs_picture_box(c.save->tree->voxels, c.doc, &box));
+    ck_assert_int_eq(tfs_columns_rows(columns, 0, tfs_picture_rows(&box), &err), 0);
     size_t count = tfs_columns_computed(columns);
     tfs_columns_unlock(columns);
     return count;

@@ -1000,6 +1000,9 @@ START_TEST(change_of_a_row_fetched_with_others_is_noticed)
     ck_assert(tfs_chunk_same(tfs_doc_find(c.save->doc, one), tfs_doc_find(c.doc, one)));
     ck_assert(!tfs_chunk_same(tfs_doc_find(c.save->doc, two), tfs_doc_find(c.doc, two)));
     ck_assert_int_eq(tfs_columns_lock(c.save, c.save->doc, &columns, &c.err), 0);
+    struct tfs_picture_box box;
+    ck_assert(tfs_picture_box(c.save->tree->voxels, c.save->doc, &box));
+    ck_assert_int_eq(tfs_columns_rows(columns, 0, tfs_picture_rows(&box), &c.err), 0);
     ck_assert_uint_eq(tfs_columns_computed(columns), 1);
     tfs_columns_unlock(columns);
     tfs_buf_release(&out);

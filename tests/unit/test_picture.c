@@ -14,7 +14,8 @@
 #include "image/png.h"
 #include "unit.h"
 
-#define HEIGHTMAP "heightmap.png"
+#define HEIGHTMAP    "heightmap.png"
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
 static struct tree_files t;
 
@@ -641,6 +642,9 @@ static size_t computed(void)
     struct tfs_error err = {0};
 
     ck_assert_int_eq(tfs_columns_lock(&t.save, t.doc, &columns, &err), 0);
+    struct tfs_picture_box box;
+    ck_assert(tfs_picture_box(t.save.tree->voxels, t.doc, &box));
+    ck_assert_int_eq(tfs_columns_rows(columns, 0, tfs_picture_rows(&box), &err), 0);
     size_t count = tfs_columns_computed(columns);
     tfs_columns_unlock(columns);
     return count;
@@ -661,6 +665,75 @@ START_TEST(only_chunks_that_changed_are_looked_into_again)
     ck_assert_int_eq(
         tree_files_put(&t, "chunks/0_2_0/voxels.csv", tfs_span_of("x,y,z,block\n1,32,1,a:b\n")), 0);
     ck_assert_uint_eq(computed(), 1);
+    ck_assert_uint_eq(computed(), 0);
+}
+END_TEST
+
+/* The bytes of a picture in parts of `step` bytes. */
+static void read_in_parts(const struct tfs_lens *lens, uint64_t step, struct tfs_buf *out)
+{
+    const struct tfs_at root = {0};
+    struct tfs_error err = {0};
+
+    for (size_t before = SIZE_MAX; before != out->size;) {
+        before = out->size;
+        ck_assert_int_eq(lens->get_part(&t.save, t.doc, root, before, step, out, &err), 0);
+        ck_assert_uint_le(out->size, before + step);
+    }
+}
+
+static const uint64_t part_sizes[] = {1000, 4096, 65541, 100000, 1 << 20};
+
+static void check_parts(const struct tfs_lens *lens, uint64_t step)
+{
+    const struct tfs_at root = {0};
+    struct tfs_buf whole = {0}, parts = {0}, tail = {0};
+    struct tfs_error err = {0};
+
+    ck_assert_int_eq(lens->get(&t.save, t.doc, root, &whole, &err), 0);
+    ck_assert_int_eq(lens->size(&t.save, t.doc, root), (int64_t)whole.size);
+    read_in_parts(lens, step, &parts);
+    ck_assert(tfs_span_equal(tfs_buf_span(&parts), tfs_buf_span(&whole)));
+    ck_assert_int_eq(lens->get_part(&t.save, t.doc, root, whole.size - 20, UINT64_MAX, &tail, &err),
+                     0);
+    ck_assert_uint_eq(tail.size, 20);
+    ck_assert_mem_eq(tail.data, whole.data + whole.size - 20, 20);
+    tfs_buf_release(&whole);
+    tfs_buf_release(&parts);
+    tfs_buf_release(&tail);
+}
+
+/* With memory for all columns and for none; the last part first, and after an edit. */
+START_TEST(a_picture_in_parts_is_that_of_one)
+{
+    struct maker_region r = maker_region_init(7);
+    const uint64_t step = part_sizes[_i / 2];
+
+    maker_demo(&r, 300, 1);
+    open_region(&r);
+    maker_region_release(&r);
+    t.save.options.memory = (uint64_t)(_i % 2);
+    check_parts(&tfs_map_lens, step);
+    check_parts(&tfs_heightmap_lens, step);
+    ck_assert_int_eq(
+        tree_files_put(&t, "chunks/0_2_0/voxels.csv", tfs_span_of("x,y,z,block\n1,32,1,a:b\n")), 0);
+    check_parts(&tfs_heightmap_lens, step);
+    check_parts(&tfs_map_lens, step);
+}
+END_TEST
+
+START_TEST(columns_are_kept_as_far_as_there_is_memory)
+{
+    struct maker_region r = maker_region_init(7);
+
+    maker_demo(&r, 300, 1);
+    open_region(&r);
+    maker_region_release(&r);
+    t.save.options.memory = 1;
+    const size_t first = computed();
+    ck_assert_uint_eq(computed(), first);
+    t.save.options.memory = 1 << 20;
+    ck_assert_uint_eq(computed(), first);
     ck_assert_uint_eq(computed(), 0);
 }
 END_TEST
@@ -886,6 +959,8 @@ static Suite *picture_suite(void)
     add_sculpting(sculpting);
     add_bounds(unit_case(suite, "bounds"));
     tcase_add_test(again, only_chunks_that_changed_are_looked_into_again);
+    tcase_add_test(again, columns_are_kept_as_far_as_there_is_memory);
+    tcase_add_loop_test(again, a_picture_in_parts_is_that_of_one, 0, 2 * COUNT(part_sizes));
     tcase_add_test(again, pictures_change_with_blocks_and_not_with_light);
     LOOP(colours, alike, names_with_the_same_word_have_one_colour);
     LOOP(colours, words, words_of_the_table_are_found_with_and_without_a_tail);

@@ -1,11 +1,13 @@
 /*
- * Chunks -> columns seen from above, each chunk looked into once: what was found stays with the
- * facts of the save, by coordinate, as long as the chunk keeps its bytes.
+ * Chunks -> columns seen from above.
  *
  * Must not know games, nor pictures. Stacks of chunks are independent, so they are shared among
- * threads, which have ended when tfs_columns_lock returns: in plots, for a container has what lies
- * side by side in one place. Of a stack only the chunks down to the first that nothing can be seen
- * through are looked into: most of a world lies below.
+ * threads, which have ended when tfs_columns_rows returns: in plots of stacks beside each other,
+ * for a container has what lies side by side in one place. Of a stack only the chunks down to the
+ * first that nothing can be seen through are looked into: most of a world lies below.
+ *
+ * What was found stays with the facts of the save, by coordinate, as long as the chunk keeps its
+ * bytes and there is room: the plots that were not asked for longest are let go first.
  */
 #include "formats/picture/columns.h"
 
@@ -15,23 +17,28 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "formats/picture/face.h"
+
 #define THREADS_MAX     TFS_PNG_THREADS_MAX
 #define CHUNKS_A_THREAD 32 /* fewer are not worth starting one */
 #define PIXELS_A_THREAD 32768
 #define BATCH_MAX       16 /* chunks that are fetched in one go */
-#define PLOT_WIDTH      32 /* stacks; all of one row */
+#define PLOT_WIDTH      32 /* stacks; all of one row, from a multiple of it on */
+#define PICTURES        2
+#define MEMORY_USUAL    ((size_t)8 << 20)
+#define COLUMN_BYTES    4 /* about what a column takes, packed */
 
 /* A chunk as it was when its columns were computed. */
 struct entry {
     struct tfs_key key;
     uint32_t tag, flags;
     uint64_t own;
-    struct tfs_blob *blob;      /* NULL: not held by the document, which `own` stands for */
-    struct tfs_column *columns; /* NULL: all empty */
+    struct tfs_blob *blob; /* NULL: not held by the document, which `own` stands for */
+    struct tfs_face *face; /* NULL: all columns are empty */
     bool known;
-    bool uniform; /* columns is one, for all */
-    bool opaque;  /* nothing below can be seen through any of its columns */
-    bool hidden;  /* there is an opaque one above */
+    bool opaque; /* nothing below can be seen through any of its columns */
+    bool hidden; /* there is an opaque one above */
 };
 
 /* Of heights that are not 0; none: low is above high. */
@@ -39,18 +46,38 @@ struct range {
     uint32_t low, high;
 };
 
+struct plot {
+    uint64_t version;      /* of the document that the rest is about; 0: of none any more */
+    struct range range;    /* stays when the entries go */
+    bool held;             /* it has its entries */
+    struct entry *entries; /* in the order of the document */
+    size_t count, bytes;
+    uint64_t asked;             /* when last asked for */
+    struct plot *newer, *older; /* of those that are held */
+};
+
+struct sums {
+    uint64_t version; /* of the document */
+    uint32_t count;
+    struct tfs_block_sum *sums;
+};
+
 struct tfs_columns {
     struct tfs_shared_cache cache;
     pthread_mutex_t lock;
-    uint64_t version; /* of the document that the rest is about; 0: none */
+    struct tfs_save *save; /* of who has locked it, as is `doc` */
+    const struct tfs_doc *doc;
+    uint64_t version; /* of the document that box and layers are those of; 0: none */
     struct tfs_picture_box box;
-    struct entry *entries; /* in the order of the document */
-    size_t count;
-    size_t computed;
+    int32_t *layers; /* y of chunks that there are, ascending */
+    size_t layer_count;
+    struct plot **plots; /* row after row; NULL: nothing is known */
     size_t plots_a_row;
-    struct entry **plots; /* the entries by plot, row after row, then as in the document */
-    size_t *plot_first;   /* of each plot, and the end */
-    struct range *ranges; /* of each plot */
+    struct plot *newest, *oldest;
+    size_t bytes, limit;
+    uint64_t clock;
+    struct sums sums[PICTURES];
+    size_t computed;
 };
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
@@ -87,25 +114,123 @@ bool tfs_picture_box_fits(const struct tfs_picture_box *box)
            box->sy <= TFS_PICTURE_HEIGHT_MAX;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+uint32_t tfs_picture_rows(const struct tfs_picture_box *box)
+{
+    return (uint32_t)(box->sz / box->chunk.z);
+}
 
-static void entries_release(struct entry *entries, size_t count)
+/* ---- plots ----------------------------------------------------------------------------------- */
+
+/* The number of the plot that a stack is in, counted from x = 0 on. */
+static int32_t plot_number(int32_t x)
+{
+    int64_t rest = ((int64_t)x % PLOT_WIDTH + PLOT_WIDTH) % PLOT_WIDTH;
+
+    return (int32_t)((x - rest) / PLOT_WIDTH);
+}
+
+/* The last stack of the box. */
+static int32_t high_x(const struct tfs_picture_box *box)
+{
+    return (int32_t)(box->low.x + (int64_t)(box->sx / box->chunk.x) - 1);
+}
+
+/* Where a plot lies. */
+struct site {
+    int32_t z;
+    int32_t first, last; /* x of its stacks in the box */
+};
+
+static struct site site_of(const struct tfs_columns *c, size_t plot)
+{
+    const int32_t high = high_x(&c->box);
+    const int64_t number = plot_number(c->box.low.x) + (int64_t)(plot % c->plots_a_row);
+    const int64_t first = number * PLOT_WIDTH, last = first + PLOT_WIDTH - 1;
+
+    return (struct site){
+        .z = (int32_t)(c->box.low.z + (int64_t)(plot / c->plots_a_row)),
+        .first = first > c->box.low.x ? (int32_t)first : c->box.low.x,
+        .last = last < high ? (int32_t)last : high,
+    };
+}
+
+static size_t stacks_of(struct site site)
+{
+    return (size_t)((int64_t)site.last - site.first + 1);
+}
+
+static void unlink_plot(struct tfs_columns *c, struct plot *plot)
+{
+    *(plot->newer != NULL ? &plot->newer->older : &c->newest) = plot->older;
+    *(plot->older != NULL ? &plot->older->newer : &c->oldest) = plot->newer;
+    c->bytes -= plot->bytes;
+    plot->held = false;
+}
+
+static void link_newest(struct tfs_columns *c, struct plot *plot)
+{
+    plot->newer = NULL;
+    plot->older = c->newest;
+    *(c->newest != NULL ? &c->newest->newer : &c->oldest) = plot;
+    c->newest = plot;
+    c->bytes += plot->bytes;
+    plot->held = true;
+}
+
+static void entries_free(struct entry *entries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         tfs_blob_unref(entries[i].blob);
-        free(entries[i].columns);
+        free(entries[i].face);
     }
     free(entries);
 }
+
+/* Only the range stays. */
+static void let_go(struct tfs_columns *c, struct plot *plot)
+{
+    unlink_plot(c, plot);
+    entries_free(plot->entries, plot->count);
+    plot->entries = NULL;
+    plot->count = plot->bytes = 0;
+}
+
+static void plot_free(struct tfs_columns *c, struct plot *plot)
+{
+    if (plot != NULL && plot->held)
+        let_go(c, plot);
+    free(plot);
+}
+
+static size_t plot_count(const struct tfs_columns *c)
+{
+    return c->plots == NULL ? 0 : tfs_picture_rows(&c->box) * c->plots_a_row;
+}
+
+static void plots_free(struct tfs_columns *c)
+{
+    for (size_t i = 0, count = plot_count(c); i < count; i++)
+        plot_free(c, c->plots[i]);
+    free(c->plots);
+    c->plots = NULL;
+}
+
+static void evict(struct tfs_columns *c, uint64_t asked_before)
+{
+    while (c->bytes > c->limit && c->oldest != NULL && c->oldest->asked < asked_before)
+        let_go(c, c->oldest);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void columns_release(struct tfs_shared_cache *cache)
 {
     struct tfs_columns *c = (struct tfs_columns *)cache;
 
-    entries_release(c->entries, c->count);
-    free(c->plots);
-    free(c->plot_first);
-    free(c->ranges);
+    plots_free(c);
+    for (unsigned i = 0; i < PICTURES; i++)
+        free(c->sums[i].sums);
+    free(c->layers);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -132,61 +257,63 @@ static struct tfs_columns *columns_of(struct tfs_facts *facts)
 
 /* Puts a column on top of what lies below it; `base` is the height of its chunk's bottom. Water
  * down to there goes on in what is right below. */
-static void add_column(struct tfs_pixel *pixel, const struct tfs_column *column, uint32_t base)
+static void add_column(struct tfs_pixel *pixel, uint16_t top, const struct tfs_look *look,
+                       uint32_t base)
 {
-    struct tfs_pixel top = {(uint16_t)(base + column->top), column->water, column->colour,
-                            column->bed};
+    struct tfs_pixel added = {(uint16_t)(base + top), look->water, look->colour, look->bed};
 
-    if (column->top == 0)
-        return;
-    if (column->water == column->top && base > 0 && pixel->height == base) {
-        top.water = (uint16_t)(top.water + pixel->water);
-        top.bed = pixel->water > 0 ? pixel->bed : pixel->colour;
+    if (look->water == top && base > 0 && pixel->height == base) {
+        added.water = (uint16_t)(added.water + pixel->water);
+        added.bed = pixel->water > 0 ? pixel->bed : pixel->colour;
     }
-    *pixel = top;
+    *pixel = added;
 }
 
 /* One row of chunks, or a part of it. */
 struct view {
     struct tfs_pixel *pixels;
     size_t width; /* pixels in a row */
-    size_t x;     /* chunks left of it */
+    int32_t x;    /* of the first stack */
 };
 
 static void add_entry(const struct tfs_picture_box *box, const struct entry *entry,
                       const struct view *view)
 {
-    const struct tfs_column *column = entry->columns;
+    const struct tfs_face *face = entry->face;
     uint32_t base = (uint32_t)(entry->key.y - box->low.y) * box->chunk.y;
-    size_t x0 = ((size_t)(entry->key.x - box->low.x) - view->x) * box->chunk.x;
+    size_t x0 = (size_t)((int64_t)entry->key.x - view->x) * box->chunk.x, column = 0;
 
-    if (column == NULL)
-        return;
-    for (uint32_t z = 0; z < box->chunk.z; z++)
-        for (uint32_t x = 0; x < box->chunk.x; x++) {
-            add_column(&view->pixels[z * view->width + x0 + x], column, base);
-            column += !entry->uniform;
+    for (uint32_t z = 0; z < box->chunk.z && face != NULL; z++)
+        for (uint32_t x = 0; x < box->chunk.x; x++, column += face->step) {
+            const uint16_t top = tfs_face_top(face, column);
+            if (top > 0)
+                add_column(&view->pixels[z * view->width + x0 + x], top,
+                           tfs_face_look(face, column), base);
         }
 }
 
-/* Plots `first` to `end` - 1. */
-static void look_at(const struct tfs_columns *c, size_t first, size_t end, const struct view *view)
+/* The entries of a plot ascend by y, so what is above comes later. */
+static void add_plot(const struct tfs_picture_box *box, const struct plot *plot,
+                     const struct view *view)
 {
-    memset(view->pixels, 0, view->width * c->box.chunk.z * sizeof(*view->pixels));
-    /* The entries of a plot ascend by y, so what is above comes later. */
-    for (size_t i = c->plot_first[first]; i < c->plot_first[end]; i++)
-        if (!c->plots[i]->hidden)
-            add_entry(&c->box, c->plots[i], view);
+    for (size_t i = 0; i < plot->count; i++)
+        if (!plot->entries[i].hidden)
+            add_entry(box, &plot->entries[i], view);
 }
 
 /* ---- computing ------------------------------------------------------------------------------- */
 
+/* A plot to be computed, and where it lies. */
+struct task {
+    struct plot *plot;
+    struct site site;
+};
+
 struct computing {
-    struct tfs_save *save;
-    const struct tfs_doc *doc;
     struct tfs_columns *columns;
-    size_t unknown; /* entries */
-    atomic_size_t next_plot;
+    struct task *tasks;
+    size_t count, unknown; /* tasks; entries */
+    atomic_size_t next;
 };
 
 /* Chunks of one layer of a plot that are to be looked into: copies, with references. */
@@ -200,89 +327,76 @@ struct worker {
     struct computing *all;
     pthread_t thread;
     bool started;
-    bool covered[PLOT_WIDTH]; /* of each stack of the plot at hand: is there something opaque? */
-    struct tfs_pixel *pixels; /* of the plot at hand */
+    bool covered[PLOT_WIDTH];   /* of each stack of the plot at hand: is there something opaque? */
+    struct tfs_pixel *pixels;   /* of the plot at hand */
+    struct tfs_column *columns; /* of the chunk at hand */
     struct batch batch;
     size_t computed;
     struct tfs_error err;
 };
 
-/* Keeps one column where all are equal, and none where all are empty: most chunks lie below or
- * above the surface. */
-static void keep_columns(struct entry *entry, struct tfs_column *columns, size_t count)
+static int keep_columns(struct entry *entry, const struct tfs_column *columns, size_t count,
+                        struct tfs_error *err)
 {
-    size_t same = 1;
-
-    while (same < count && memcmp(&columns[same], columns, sizeof(*columns)) == 0)
-        same++;
     size_t closed = 0;
+
     while (closed < count && columns[closed].water < columns[closed].top)
         closed++;
+    if (tfs_face_pack(columns, count, &entry->face, err) < 0)
+        return err->code;
     entry->known = true;
-    entry->uniform = same == count;
     entry->opaque = closed == count;
-    if (entry->uniform && columns[0].top == 0) {
-        free(columns);
-        return;
-    }
-    struct tfs_column *fit = entry->uniform ? realloc(columns, sizeof(*columns)) : NULL;
-    entry->columns = fit != NULL ? fit : columns;
+    return 0;
 }
 
 /* `err` may be set: the chunk could not be fetched. */
-static int compute_one(const struct computing *all, struct entry *entry,
-                       const struct tfs_chunk *chunk, struct tfs_error *err)
+static int compute_one(const struct worker *w, struct entry *entry, const struct tfs_chunk *chunk,
+                       struct tfs_error *err)
 {
-    const struct tfs_voxels *voxels = all->save->tree->voxels;
-    struct tfs_voxel_size size = all->columns->box.chunk;
-    size_t count = (size_t)size.x * size.z;
-    struct tfs_column *columns = calloc(count, sizeof(*columns));
+    const struct tfs_columns *c = w->all->columns;
+    const struct tfs_voxels *voxels = c->save->tree->voxels;
+    const size_t count = (size_t)c->box.chunk.x * c->box.chunk.z;
+    struct tfs_column *columns = w->columns;
 
-    if (columns == NULL)
-        return tfs_fail_memory(err);
+    memset(columns, 0, count * sizeof(*columns));
     if (err->code == 0 && (chunk->flags & TFS_CHUNK_DAMAGED) == 0)
-        voxels->columns(all->save, all->doc, chunk, columns, err);
-    if (err->code < 0) {
-        if (err->code != -EBADMSG && err->code != -ENOTSUP) {
-            free(columns);
-            return err->code;
-        }
+        voxels->columns(c->save, c->doc, chunk, columns, err);
+    if (err->code == -EBADMSG || err->code == -ENOTSUP) {
         tfs_error_reset(err);
         memset(columns, 0, count * sizeof(*columns));
     }
-    keep_columns(entry, columns, count);
-    return 0;
+    return err->code < 0 ? err->code : keep_columns(entry, columns, count, err);
 }
 
 /* Fetches as many chunks of the batch as one go gives, from `first`; returns where the next go
  * begins. A failure belongs to the chunk there. */
-static size_t fetch_some(const struct computing *all, struct batch *batch, size_t first,
+static size_t fetch_some(const struct tfs_columns *c, struct batch *batch, size_t first,
                          struct tfs_error *err)
 {
-    const struct tfs_voxels *voxels = all->save->tree->voxels;
+    const struct tfs_voxels *voxels = c->save->tree->voxels;
 
     if (voxels->fetch == NULL)
         return batch->count;
-    return first +
-           voxels->fetch(all->save, all->doc, batch->chunks + first, batch->count - first, err);
+    return first + voxels->fetch(c->save, c->doc, batch->chunks + first, batch->count - first, err);
 }
 
 static int compute_batch(struct worker *w)
 {
+    const struct tfs_columns *c = w->all->columns;
     struct batch *batch = &w->batch;
     struct tfs_error late = {0}; /* of the chunk at `ready` */
     size_t ready = 0;
 
     for (size_t i = 0; i < batch->count && w->err.code == 0; i++) {
         if (i == ready && late.code == 0)
-            ready = fetch_some(w->all, batch, i, &late);
+            ready = fetch_some(c, batch, i, &late);
         if (i == ready) {
             w->err = late;
             tfs_error_reset(&late);
             ready++;
         }
         w->computed++;
-        compute_one(w->all, batch->entries[i], &batch->chunks[i], &w->err);
+        compute_one(w, batch->entries[i], &batch->chunks[i], &w->err);
     }
     for (size_t i = 0; i < batch->count; i++) {
         tfs_blob_unref(batch->chunks[i].blob);
@@ -293,8 +407,7 @@ static int compute_batch(struct worker *w)
 
 static void batch_add(struct worker *w, struct entry *entry)
 {
-    const struct computing *all = w->all;
-    const struct tfs_chunk *chunk = tfs_doc_at(all->doc, (size_t)(entry - all->columns->entries));
+    const struct tfs_chunk *chunk = tfs_doc_find(w->all->columns->doc, entry->key);
     struct batch *batch = &w->batch;
 
     batch->entries[batch->count] = entry;
@@ -303,22 +416,22 @@ static void batch_add(struct worker *w, struct entry *entry)
     tfs_blob_ref(chunk->extra);
 }
 
-static size_t stack_of(const struct tfs_columns *c, const struct entry *entry)
+static bool *covered(struct worker *w, const struct task *task, const struct entry *entry)
 {
-    return (size_t)(entry->key.x - c->box.low.x) % PLOT_WIDTH;
+    return &w->covered[(int64_t)entry->key.x - task->site.first];
 }
 
-/* Entries of one layer of a plot, from plots[end - 1] down: what is covered, and what is not and
- * has to be looked into. Returns where they begin: no lower than `first`. */
-static size_t choose(struct worker *w, size_t first, size_t end)
+/* Entries of one layer of a plot, from entries[end - 1] down: what is covered, and what is not and
+ * has to be looked into. Returns where they begin. */
+static size_t choose(struct worker *w, const struct task *task, size_t end)
 {
-    const struct tfs_columns *c = w->all->columns;
-    const int32_t layer = c->plots[end - 1]->key.y;
+    struct entry *entries = task->plot->entries;
+    const int32_t layer = entries[end - 1].key.y;
 
     w->batch.count = 0;
-    while (end > first && c->plots[end - 1]->key.y == layer && w->batch.count < BATCH_MAX) {
-        struct entry *entry = c->plots[--end];
-        entry->hidden = w->covered[stack_of(c, entry)];
+    while (end > 0 && entries[end - 1].key.y == layer && w->batch.count < BATCH_MAX) {
+        struct entry *entry = &entries[--end];
+        entry->hidden = *covered(w, task, entry);
         if (!entry->hidden && !entry->known)
             batch_add(w, entry);
     }
@@ -326,67 +439,56 @@ static size_t choose(struct worker *w, size_t first, size_t end)
 }
 
 /* A plot from the highest layer down: what is covered need not be looked into. */
-static int compute_plot(struct worker *w, size_t plot)
+static int compute_plot(struct worker *w, const struct task *task)
 {
-    const struct tfs_columns *c = w->all->columns;
-    const size_t first = c->plot_first[plot];
+    struct entry *entries = task->plot->entries;
 
     memset(w->covered, 0, sizeof(w->covered));
-    for (size_t end = c->plot_first[plot + 1], begin; end > first; end = begin) {
-        begin = choose(w, first, end);
+    for (size_t end = task->plot->count, begin; end > 0; end = begin) {
+        begin = choose(w, task, end);
         if (compute_batch(w) < 0)
             return w->err.code;
         for (size_t i = begin; i < end; i++)
-            if (!c->plots[i]->hidden)
-                w->covered[stack_of(c, c->plots[i])] = c->plots[i]->opaque;
+            if (!entries[i].hidden)
+                *covered(w, task, &entries[i]) = entries[i].opaque;
     }
     return 0;
 }
 
-/* Stacks of the plot that begins at x. */
-static size_t plot_width(const struct tfs_columns *c, size_t x)
+static void find_range(struct worker *w, const struct task *task)
 {
-    const size_t rest = (size_t)(c->box.sx / c->box.chunk.x) - x;
-
-    return rest < PLOT_WIDTH ? rest : PLOT_WIDTH;
-}
-
-static void find_range(struct worker *w, size_t plot)
-{
-    const struct tfs_columns *c = w->all->columns;
-    const size_t x = plot % c->plots_a_row * PLOT_WIDTH;
-    const struct view view = {w->pixels, plot_width(c, x) * c->box.chunk.x, x};
+    const struct tfs_picture_box *box = &w->all->columns->box;
+    const struct view view = {w->pixels, stacks_of(task->site) * box->chunk.x, task->site.first};
+    const size_t count = view.width * box->chunk.z;
     struct range range = {UINT32_MAX, 0};
 
-    look_at(c, plot, plot + 1, &view);
-    for (size_t i = 0; i < view.width * c->box.chunk.z; i++) {
+    memset(view.pixels, 0, count * sizeof(*view.pixels));
+    add_plot(box, task->plot, &view);
+    for (size_t i = 0; i < count; i++) {
         uint32_t height = w->pixels[i].height;
         range.low = height > 0 && height < range.low ? height : range.low;
         range.high = height > range.high ? height : range.high;
     }
-    c->ranges[plot] = range;
-}
-
-static size_t plot_count(const struct tfs_columns *c)
-{
-    return (size_t)(c->box.sz / c->box.chunk.z) * c->plots_a_row;
+    task->plot->range = range;
 }
 
 static void *work(void *arg)
 {
     struct worker *w = arg;
     struct computing *all = w->all;
-    const struct tfs_columns *c = all->columns;
-    const size_t plots = plot_count(c);
-    size_t plot;
+    const struct tfs_picture_box *box = &all->columns->box;
+    const size_t stacks = (size_t)(box->sx / box->chunk.x), columns = box->chunk.x * box->chunk.z;
+    size_t task;
 
-    w->pixels = malloc(plot_width(c, 0) * c->box.chunk.x * c->box.chunk.z * sizeof(*w->pixels));
-    if (w->pixels == NULL)
+    w->pixels = malloc((stacks < PLOT_WIDTH ? stacks : PLOT_WIDTH) * columns * sizeof(*w->pixels));
+    w->columns = malloc(columns * sizeof(*w->columns));
+    if (w->pixels == NULL || w->columns == NULL)
         tfs_fail_memory(&w->err);
-    while (w->err.code == 0 && (plot = atomic_fetch_add(&all->next_plot, 1)) < plots)
-        if (compute_plot(w, plot) == 0)
-            find_range(w, plot);
+    while (w->err.code == 0 && (task = atomic_fetch_add(&all->next, 1)) < all->count)
+        if (compute_plot(w, &all->tasks[task]) == 0)
+            find_range(w, &all->tasks[task]);
     free(w->pixels);
+    free(w->columns);
     return NULL;
 }
 
@@ -421,106 +523,303 @@ static int compute_all(struct computing *all, struct tfs_error *err)
     return err->code;
 }
 
-/* ---- from document to document --------------------------------------------------------------- */
+/* ---- what is in a plot ----------------------------------------------------------------------- */
 
-/* Bytes are compared where they lie elsewhere now: a save that was written may have been read
- * again. */
-static bool still_true(const struct entry *entry, const struct tfs_chunk *chunk)
+/* Entries being listed. */
+struct list {
+    struct entry *entries;
+    size_t count;
+};
+
+static int list_add(struct list *list, const struct tfs_chunk *chunk, struct tfs_error *err)
 {
-    return entry->known && entry->tag == chunk->tag && entry->flags == chunk->flags &&
-           (chunk->blob != NULL || entry->own == chunk->own) &&
-           tfs_blob_equal(entry->blob, chunk->blob);
-}
-
-/* Takes over into `entries` what is still true; both sides are in key order. */
-static void take_over(struct tfs_columns *c, struct computing *all, struct entry *entries,
-                      size_t count)
-{
-    size_t old = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct tfs_chunk *chunk = tfs_doc_at(all->doc, i);
-        struct entry *entry = &entries[i];
-        while (old < c->count && tfs_key_compare(c->entries[old].key, chunk->key) < 0)
-            old++;
-        if (old < c->count && tfs_key_compare(c->entries[old].key, chunk->key) == 0 &&
-            still_true(&c->entries[old], chunk)) {
-            *entry = c->entries[old];
-            c->entries[old].columns = NULL;
-            c->entries[old].known = false;
-        } else {
-            *entry = (struct entry){.tag = chunk->tag, .flags = chunk->flags};
-            all->unknown++;
-        }
-        entry->key = chunk->key;
-        entry->own = chunk->own;
-        entry->blob = tfs_blob_ref(chunk->blob);
-    }
-}
-
-static size_t plot_of(const struct tfs_columns *c, const struct entry *entry)
-{
-    size_t row = (size_t)(entry->key.z - c->box.low.z);
-
-    return row * c->plots_a_row + (size_t)(entry->key.x - c->box.low.x) / PLOT_WIDTH;
-}
-
-/* Puts the entries in order of plots: a counting sort. */
-static int sort_plots(struct tfs_columns *c, struct tfs_error *err)
-{
-    c->plots_a_row = ((size_t)(c->box.sx / c->box.chunk.x) + PLOT_WIDTH - 1) / PLOT_WIDTH;
-    const size_t plots = plot_count(c);
-
-    free(c->plots);
-    free(c->plot_first);
-    free(c->ranges);
-    c->plots = calloc(c->count, sizeof(*c->plots));
-    c->plot_first = calloc(plots + 2, sizeof(*c->plot_first));
-    c->ranges = calloc(plots, sizeof(*c->ranges));
-    if (c->plots == NULL || c->plot_first == NULL || c->ranges == NULL)
-        return tfs_fail_memory(err);
-    for (size_t i = 0; i < c->count; i++)
-        c->plot_first[plot_of(c, &c->entries[i]) + 2]++;
-    for (size_t i = 2; i < plots + 2; i++)
-        c->plot_first[i] += c->plot_first[i - 1];
-    for (size_t i = 0; i < c->count; i++)
-        c->plots[c->plot_first[plot_of(c, &c->entries[i]) + 1]++] = &c->entries[i];
-    return 0;
-}
-
-/* Takes the document's box. What is known of chunks of another size is forgotten. */
-static void set_box(struct tfs_columns *c, const struct tfs_voxels *voxels,
-                    const struct tfs_doc *doc)
-{
-    const struct tfs_voxel_size before = c->box.chunk;
-
-    tfs_picture_box(voxels, doc, &c->box);
-    if (c->box.chunk.x == before.x && c->box.chunk.y == before.y && c->box.chunk.z == before.z)
-        return;
-    entries_release(c->entries, c->count);
-    c->entries = NULL;
-    c->count = 0;
-}
-
-static int update(struct tfs_columns *c, struct tfs_save *save, const struct tfs_doc *doc,
-                  struct tfs_error *err)
-{
-    size_t count = tfs_doc_group_count(doc, 0);
-    struct computing all = {.save = save, .doc = doc, .columns = c};
-    struct entry *entries = calloc(count, sizeof(*entries));
+    struct entry *entries = tfs_array_grow(list->entries, list->count, sizeof(*entries));
 
     if (entries == NULL)
         return tfs_fail_memory(err);
-    c->version = 0;
-    c->computed = 0;
-    set_box(c, save->tree->voxels, doc);
-    take_over(c, &all, entries, count);
-    entries_release(c->entries, c->count);
-    c->entries = entries;
-    c->count = count;
-    if (sort_plots(c, err) == 0 && compute_all(&all, err) == 0)
-        c->version = doc->version;
+    list->entries = entries;
+    list->entries[list->count++] = (struct entry){.key = chunk->key,
+                                                  .tag = chunk->tag,
+                                                  .flags = chunk->flags,
+                                                  .own = chunk->own,
+                                                  .blob = tfs_blob_ref(chunk->blob)};
+    return 0;
+}
+
+/* The document's chunks in a plot, in its order. */
+static int list_chunks(const struct tfs_columns *c, struct site site, struct list *list,
+                       struct tfs_error *err)
+{
+    for (size_t layer = 0; layer < c->layer_count; layer++) {
+        const struct tfs_key first = {0, site.first, c->layers[layer], site.z};
+        for (size_t i = tfs_doc_lower_bound(c->doc, first); i < c->doc->count; i++) {
+            const struct tfs_chunk *chunk = tfs_doc_at(c->doc, i);
+            if (chunk->key.group != 0 || chunk->key.y != first.y || chunk->key.z != first.z ||
+                chunk->key.x > site.last)
+                break;
+            if (list_add(list, chunk, err) < 0)
+                return err->code;
+        }
+    }
+    return 0;
+}
+
+/* Bytes are compared where they lie elsewhere now: a save that was written may have been read
+ * again. */
+static bool still_true(const struct entry *entry, const struct entry *now)
+{
+    return entry->tag == now->tag && entry->flags == now->flags &&
+           (now->blob != NULL || entry->own == now->own) && tfs_blob_equal(entry->blob, now->blob);
+}
+
+/* Takes over from what was known before what is still true; both are in key order. Returns how many
+ * are as they were. */
+static size_t take_over(struct list *list, struct plot *plot)
+{
+    size_t old = 0, same = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct entry *entry = &list->entries[i];
+        while (old < plot->count && tfs_key_compare(plot->entries[old].key, entry->key) < 0)
+            old++;
+        if (old == plot->count || tfs_key_compare(plot->entries[old].key, entry->key) != 0 ||
+            !still_true(&plot->entries[old], entry))
+            continue;
+        entry->known = plot->entries[old].known;
+        entry->opaque = plot->entries[old].opaque;
+        entry->hidden = plot->entries[old].hidden;
+        entry->face = plot->entries[old].face;
+        plot->entries[old].face = NULL;
+        same++;
+    }
+    return same;
+}
+
+static size_t weigh(const struct plot *plot)
+{
+    size_t bytes = plot->count * sizeof(*plot->entries);
+
+    for (size_t i = 0; i < plot->count; i++)
+        bytes += plot->entries[i].face != NULL ? plot->entries[i].face->size : 0;
+    return bytes;
+}
+
+/* Lists what is in the plot; adds a task, unless it is as it was. */
+static int prepare(struct computing *all, struct plot *plot, struct site site,
+                   struct tfs_error *err)
+{
+    struct tfs_columns *c = all->columns;
+    struct list list = {0};
+
+    if (list_chunks(c, site, &list, err) < 0) {
+        entries_free(list.entries, list.count);
+        return err->code;
+    }
+    const size_t same = take_over(&list, plot);
+    const bool unchanged =
+        plot->held && plot->version != 0 && same == list.count && same == plot->count;
+    if (plot->held)
+        let_go(c, plot);
+    plot->entries = list.entries;
+    plot->count = list.count;
+    plot->bytes = weigh(plot);
+    plot->version = unchanged ? c->version : 0;
+    for (size_t i = 0; i < plot->count; i++)
+        all->unknown += !plot->entries[i].known;
+    if (!unchanged)
+        all->tasks[all->count++] = (struct task){plot, site};
+    link_newest(c, plot);
+    return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool is_ready(const struct tfs_columns *c, const struct plot *plot)
+{
+    return plot != NULL && plot->held && plot->version == c->version;
+}
+
+/* The plot, made if nothing is known of it; NULL: no memory. */
+static struct plot *plot_at(struct tfs_columns *c, size_t i)
+{
+    if (c->plots[i] == NULL)
+        c->plots[i] = calloc(1, sizeof(*c->plots[i]));
+    return c->plots[i];
+}
+
+static int prepare_all(struct computing *all, size_t first, size_t end, struct tfs_error *err)
+{
+    struct tfs_columns *c = all->columns;
+
+    for (size_t i = first; i < end; i++) {
+        struct plot *plot = plot_at(c, i);
+        if (plot == NULL)
+            return tfs_fail_memory(err);
+        if (is_ready(c, plot)) {
+            unlink_plot(c, plot);
+            link_newest(c, plot);
+        } else if (prepare(all, plot, site_of(c, i), err) < 0) {
+            return err->code;
+        }
+        plot->asked = c->clock;
+    }
+    return 0;
+}
+
+/* What was computed counts as memory, also after a failure; it is true only without one. */
+static void settle(struct computing *all, bool good)
+{
+    struct tfs_columns *c = all->columns;
+
+    for (size_t i = 0; i < all->count; i++) {
+        struct plot *plot = all->tasks[i].plot;
+        c->bytes -= plot->bytes;
+        plot->bytes = weigh(plot);
+        c->bytes += plot->bytes;
+        plot->version = good ? c->version : 0;
+    }
+}
+
+int tfs_columns_rows(struct tfs_columns *c, uint32_t first, uint32_t end, struct tfs_error *err)
+{
+    const size_t plots = (end - first) * c->plots_a_row;
+    struct computing all = {.columns = c, .tasks = reallocarray(NULL, plots, sizeof(*all.tasks))};
+
+    if (all.tasks == NULL)
+        return tfs_fail_memory(err);
+    c->clock++;
+    if (prepare_all(&all, first * c->plots_a_row, end * c->plots_a_row, err) == 0) {
+        evict(c, c->clock);
+        if (all.count > 0)
+            compute_all(&all, err);
+    }
+    settle(&all, err->code == 0);
+    free(all.tasks);
     return err->code;
+}
+
+uint32_t tfs_columns_step(const struct tfs_columns *c)
+{
+    const size_t row = (size_t)c->box.sx * c->box.chunk.z * COLUMN_BYTES;
+    const size_t rows = c->limit / row;
+
+    return rows < 1                           ? 1
+           : rows < tfs_picture_rows(&c->box) ? (uint32_t)rows
+                                              : tfs_picture_rows(&c->box);
+}
+
+void tfs_columns_strip(const struct tfs_columns *c, uint32_t row, struct tfs_pixel *pixels)
+{
+    const struct view view = {pixels, (size_t)c->box.sx, c->box.low.x};
+
+    memset(pixels, 0, view.width * c->box.chunk.z * sizeof(*pixels));
+    for (size_t i = 0; i < c->plots_a_row; i++)
+        add_plot(&c->box, c->plots[row * c->plots_a_row + i], &view);
+}
+
+/* ---- heights --------------------------------------------------------------------------------- */
+
+static bool has_range(const struct tfs_columns *c, uint32_t row)
+{
+    for (size_t i = 0; i < c->plots_a_row; i++) {
+        const struct plot *plot = c->plots[row * c->plots_a_row + i];
+        if (plot == NULL || plot->version != c->version)
+            return false;
+    }
+    return true;
+}
+
+int tfs_columns_range(struct tfs_columns *c, uint32_t *low, uint32_t *high, struct tfs_error *err)
+{
+    const uint32_t rows = tfs_picture_rows(&c->box), step = tfs_columns_step(c);
+    struct range range = {UINT32_MAX, 0};
+
+    for (uint32_t row = 0, end; row < rows; row = end) {
+        for (end = row; end < rows && end < row + step && !has_range(c, end);)
+            end++;
+        if (end > row && tfs_columns_rows(c, row, end, err) < 0)
+            return err->code;
+        end += end == row;
+    }
+    for (size_t i = 0; i < rows * c->plots_a_row; i++) {
+        const struct range of = c->plots[i]->range;
+        range.low = of.low < range.low ? of.low : range.low;
+        range.high = of.high > range.high ? of.high : range.high;
+    }
+    *low = range.low;
+    *high = range.high;
+    return 0;
+}
+
+/* ---- from document to document --------------------------------------------------------------- */
+
+static int list_layers(struct tfs_columns *c, const struct tfs_doc *doc, struct tfs_error *err)
+{
+    c->layer_count = 0;
+    free(c->layers);
+    c->layers = NULL;
+    for (size_t i = 0; i < doc->count && tfs_doc_at(doc, i)->key.group == 0;) {
+        const int32_t y = tfs_doc_at(doc, i)->key.y;
+        int32_t *layers = tfs_array_grow(c->layers, c->layer_count, sizeof(*layers));
+        if (layers == NULL)
+            return tfs_fail_memory(err);
+        c->layers = layers;
+        c->layers[c->layer_count++] = y;
+        if (y == INT32_MAX)
+            break;
+        i = tfs_doc_lower_bound(doc, (struct tfs_key){0, INT32_MIN, y + 1, INT32_MIN});
+    }
+    return 0;
+}
+
+static bool same_chunks(const struct tfs_picture_box *a, const struct tfs_picture_box *b)
+{
+    return a->chunk.x == b->chunk.x && a->chunk.y == b->chunk.y && a->chunk.z == b->chunk.z;
+}
+
+/* Moves the plots to where they lie in a box; those outside go, and all where chunks have another
+ * size. */
+static int lay_out(struct tfs_columns *c, const struct tfs_picture_box *box, struct tfs_error *err)
+{
+    const int32_t first = plot_number(box->low.x);
+    const size_t plots_a_row = (size_t)((int64_t)plot_number(high_x(box)) - first + 1);
+    const uint32_t rows = tfs_picture_rows(box);
+    struct plot **plots = calloc(rows * plots_a_row, sizeof(struct plot *));
+
+    if (plots == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0, count = plot_count(c); i < count; i++) {
+        const int64_t z = site_of(c, i).z - (int64_t)box->low.z;
+        const int64_t x = (int64_t)plot_number(site_of(c, i).first) - first;
+        if (!same_chunks(box, &c->box) || z < 0 || z >= rows || x < 0 || x >= (int64_t)plots_a_row)
+            continue;
+        plots[(size_t)z * plots_a_row + (size_t)x] = c->plots[i];
+        c->plots[i] = NULL;
+    }
+    plots_free(c);
+    c->plots = plots;
+    c->plots_a_row = plots_a_row;
+    c->box = *box;
+    return 0;
+}
+
+static int set_document(struct tfs_columns *c, struct tfs_save *save, const struct tfs_doc *doc,
+                        struct tfs_error *err)
+{
+    struct tfs_picture_box box;
+
+    c->save = save;
+    c->doc = doc;
+    c->computed = 0;
+    c->limit = save->options.memory > 0 ? (size_t)save->options.memory : MEMORY_USUAL;
+    if (c->version == doc->version)
+        return 0;
+    c->version = 0;
+    tfs_picture_box(save->tree->voxels, doc, &box);
+    if (list_layers(c, doc, err) < 0 || lay_out(c, &box, err) < 0)
+        return err->code;
+    c->version = doc->version;
+    return 0;
 }
 
 int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_columns **columns,
@@ -531,9 +830,7 @@ int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     if (c == NULL)
         return tfs_fail_memory(err);
     pthread_mutex_lock(&c->lock);
-    if (c->version == doc->version)
-        c->computed = 0;
-    else if (update(c, save, doc, err) < 0) {
+    if (set_document(c, save, doc, err) < 0) {
         pthread_mutex_unlock(&c->lock);
         return err->code;
     }
@@ -543,17 +840,20 @@ int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 
 void tfs_columns_unlock(struct tfs_columns *columns)
 {
+    evict(columns, UINT64_MAX);
     pthread_mutex_unlock(&columns->lock);
 }
 
-void tfs_columns_range(const struct tfs_columns *columns, uint32_t *low, uint32_t *high)
+struct tfs_block_sum *tfs_columns_sums(struct tfs_columns *c, unsigned picture, uint32_t count)
 {
-    *low = UINT32_MAX;
-    *high = 0;
-    for (size_t i = 0; i < plot_count(columns); i++) {
-        *low = columns->ranges[i].low < *low ? columns->ranges[i].low : *low;
-        *high = columns->ranges[i].high > *high ? columns->ranges[i].high : *high;
-    }
+    struct sums *sums = &c->sums[picture];
+
+    if (sums->version == c->version && sums->count == count)
+        return sums->sums;
+    free(sums->sums);
+    *sums = (struct sums){c->version, count, calloc(count, sizeof(*sums->sums))};
+    sums->version = sums->sums == NULL ? 0 : c->version;
+    return sums->sums;
 }
 
 size_t tfs_columns_computed(const struct tfs_columns *columns)
@@ -561,20 +861,10 @@ size_t tfs_columns_computed(const struct tfs_columns *columns)
     return columns->computed;
 }
 
-/* ---- strips ---------------------------------------------------------------------------------- */
-
 unsigned tfs_picture_threads(const struct tfs_picture_box *box)
 {
     size_t useful = (size_t)(box->sx * box->sz) / PIXELS_A_THREAD;
-    size_t rows = (size_t)(box->sz / box->chunk.z);
+    const size_t rows = tfs_picture_rows(box);
 
     return thread_count(useful < rows ? useful : rows);
-}
-
-void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct tfs_pixel *pixels)
-{
-    const struct view view = {pixels, (size_t)columns->box.sx, 0};
-    const size_t first = row * columns->plots_a_row;
-
-    look_at(columns, first, first + columns->plots_a_row, &view);
 }

@@ -1,5 +1,7 @@
 /*
- * The columns of a document, remembered from document to document: for the lenses of pictures.
+ * The columns of a document: for the lenses of pictures. They are computed row of chunks by row of
+ * chunks, when they are asked for, and kept from document to document as far as memory is allowed
+ * (tfs_open_options.memory).
  */
 #ifndef TFS_FORMATS_PICTURE_COLUMNS_H
 #define TFS_FORMATS_PICTURE_COLUMNS_H
@@ -22,6 +24,8 @@ bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
                      struct tfs_picture_box *box);
 /* Is it a box that there are pictures of? */
 bool tfs_picture_box_fits(const struct tfs_picture_box *box);
+/* Rows of chunks in the box. */
+uint32_t tfs_picture_rows(const struct tfs_picture_box *box);
 
 /* One column of the box. */
 struct tfs_pixel {
@@ -36,21 +40,39 @@ struct tfs_columns;
  * TFS_PNG_THREADS_MAX. */
 unsigned tfs_picture_threads(const struct tfs_picture_box *box);
 
-/* The columns of `doc`, whose box must fit: those of chunks that changed since the last time are
- * computed. A chunk that does not decode counts as empty. Until tfs_columns_unlock all others
- * wait. */
+/* The columns of `doc`, whose box must fit. Until tfs_columns_unlock all others wait. */
 int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_columns **columns,
                      struct tfs_error *err);
 void tfs_columns_unlock(struct tfs_columns *columns);
 
-/* Row `row` of chunks, for several threads at once: pixels[z * box.sx + x] for 0 <= z <
+/* How many rows of chunks it is worth asking for at a time, without taking more memory than is
+ * allowed: at least 1. */
+uint32_t tfs_columns_step(const struct tfs_columns *columns);
+
+/* Makes these rows of chunks, from `first` to `end` - 1, such that their strips can be drawn; that
+ * of others may be forgotten. Of chunks that were looked into before only those are looked into
+ * again that changed since or were forgotten. A chunk that does not decode counts as empty. */
+int tfs_columns_rows(struct tfs_columns *columns, uint32_t first, uint32_t end,
+                     struct tfs_error *err);
+
+/* Such a row of chunks, for several threads at once: pixels[z * box.sx + x] for 0 <= z <
  * box.chunk.z. */
 void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct tfs_pixel *pixels);
 
 /* The lowest and the highest of all heights that are not 0; low is above high where all are 0. */
-void tfs_columns_range(const struct tfs_columns *columns, uint32_t *low, uint32_t *high);
+int tfs_columns_range(struct tfs_columns *columns, uint32_t *low, uint32_t *high,
+                      struct tfs_error *err);
 
-/* How many chunks the last tfs_columns_lock had to look into. */
+/* Checksums of the blocks of the document's pictures, as far as they are known: number 0 and 1 for
+ * two pictures of `count` blocks each. NULL: no memory. */
+struct tfs_block_sum {
+    struct tfs_png_sum sum;
+    bool known;
+};
+struct tfs_block_sum *tfs_columns_sums(struct tfs_columns *columns, unsigned picture,
+                                       uint32_t count);
+
+/* How many chunks were looked into since tfs_columns_lock. */
 size_t tfs_columns_computed(const struct tfs_columns *columns);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "formats/info.h"
-#include "formats/picture/columns.h"
+#include "formats/picture/draw.h"
 #include "formats/picture/sculpt.h"
 
 /* ---- what there is --------------------------------------------------------------------------- */
@@ -100,8 +100,8 @@ static void draw_row(void *arg, uint32_t row, uint8_t *samples)
 }
 
 /* The caller has locked the columns. */
-static int draw(const struct form *form, const struct tfs_columns *columns, struct tfs_buf *out,
-                struct tfs_error *err)
+static int draw(const struct form *form, struct tfs_columns *columns, uint64_t offset,
+                uint64_t size, struct tfs_buf *out, struct tfs_error *err)
 {
     const unsigned threads = tfs_picture_threads(&form->box);
     const size_t pixels = (size_t)form->box.sx * form->box.chunk.z;
@@ -115,13 +115,16 @@ static int draw(const struct form *form, const struct tfs_columns *columns, stru
         drawings[i] = (struct drawing){&form->box, columns, strips + i * pixels, UINT32_MAX};
         args[i] = &drawings[i];
     }
-    tfs_png_write_shared(&form->shape, draw_row, args, threads, out, err);
+    const struct tfs_picture picture = {
+        .number = 0, .shape = form->shape, .box = &form->box, .rows = {draw_row, args, threads}};
+    tfs_picture_draw(&picture, columns, offset, size, out, err);
     free(strips);
     return err->code;
 }
 
-static int heightmap_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                         struct tfs_buf *out, struct tfs_error *err)
+static int heightmap_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                          uint64_t offset, uint64_t size, struct tfs_buf *out,
+                          struct tfs_error *err)
 {
     struct tfs_columns *columns;
     struct form form;
@@ -130,10 +133,16 @@ static int heightmap_get(struct tfs_save *save, const struct tfs_doc *doc, struc
     if (form_init(save, doc, &form, err) < 0)
         return err->code;
     if (tfs_columns_lock(save, doc, &columns, err) == 0) {
-        draw(&form, columns, out, err);
+        draw(&form, columns, offset, size, out, err);
         tfs_columns_unlock(columns);
     }
     return err->code;
+}
+
+static int heightmap_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                         struct tfs_buf *out, struct tfs_error *err)
+{
+    return heightmap_part(save, doc, at, 0, UINT64_MAX, out, err);
 }
 
 static int64_t heightmap_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
@@ -294,7 +303,11 @@ static int read_heights(struct tfs_save *save, const struct tfs_doc *doc,
     if (pixels == NULL)
         return tfs_fail_memory(err);
     if (tfs_columns_lock(save, doc, &columns, err) == 0) {
-        for (uint32_t row = 0; row < own.sz / own.chunk.z; row++) {
+        const uint32_t rows = tfs_picture_rows(&own), step = tfs_columns_step(columns);
+        for (uint32_t row = 0; row < rows && err->code == 0; row++) {
+            const uint32_t end = rows - row < step ? rows : row + step;
+            if (row % step == 0 && tfs_columns_rows(columns, row, end, err) < 0)
+                break;
             tfs_columns_strip(columns, row, pixels);
             carry_strip(&strip, row, heights);
         }
@@ -391,6 +404,7 @@ out:
 
 const struct tfs_lens tfs_heightmap_lens = {
     .get = heightmap_get,
+    .get_part = heightmap_part,
     .put = heightmap_put,
     .size = heightmap_size,
     .frame = &heightmap_bounds,

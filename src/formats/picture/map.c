@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/picture/columns.h"
+#include "formats/picture/draw.h"
 
 #define EMPTY         0x16181dU /* where there is no voxel */
 #define WATER_SHALLOW 0x4f93c4U
@@ -150,9 +150,9 @@ static void map_row(void *arg, uint32_t row, uint8_t *samples)
 
 /* ---- the lens -------------------------------------------------------------------------------- */
 
-static int draw(const struct map *map, struct tfs_buf *out, struct tfs_error *err)
+static int draw(const struct map *map, uint64_t offset, uint64_t size, struct tfs_buf *out,
+                struct tfs_error *err)
 {
-    const struct tfs_png_shape shape = map_shape(&map->box);
     const unsigned threads = tfs_picture_threads(&map->box);
     const size_t pixels = (size_t)map->box.sx * (map->box.chunk.z + 1);
     struct map maps[TFS_PNG_THREADS_MAX];
@@ -167,13 +167,18 @@ static int draw(const struct map *map, struct tfs_buf *out, struct tfs_error *er
         maps[i].drawn = UINT32_MAX;
         args[i] = &maps[i];
     }
-    tfs_png_write_shared(&shape, map_row, args, threads, out, err);
+    const struct tfs_picture picture = {.number = 1,
+                                        .shape = map_shape(&map->box),
+                                        .box = &map->box,
+                                        .rows = {map_row, args, threads},
+                                        .above = true};
+    tfs_picture_draw(&picture, map->columns, offset, size, out, err);
     free(strips);
     return err->code;
 }
 
-static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                   struct tfs_buf *out, struct tfs_error *err)
+static int map_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
 {
     struct map map = {.columns = NULL};
 
@@ -181,13 +186,19 @@ static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
     if (!tfs_picture_box(save->tree->voxels, doc, &map.box) || !tfs_picture_box_fits(&map.box))
         return tfs_fail(err, -ENOENT, "there is no picture of this save, info.txt says why");
     if (tfs_columns_lock(save, doc, &map.columns, err) == 0) {
-        tfs_columns_range(map.columns, &map.low, &map.high);
-        if (make_tones(&map, err) == 0)
-            draw(&map, out, err);
+        if (tfs_columns_range(map.columns, &map.low, &map.high, err) == 0 &&
+            make_tones(&map, err) == 0)
+            draw(&map, offset, size, out, err);
         tfs_columns_unlock(map.columns);
     }
     free(map.tones);
     return err->code;
+}
+
+static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                   struct tfs_buf *out, struct tfs_error *err)
+{
+    return map_part(save, doc, at, 0, UINT64_MAX, out, err);
 }
 
 static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
@@ -201,4 +212,4 @@ static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct
     return (int64_t)tfs_png_size(&shape);
 }
 
-const struct tfs_lens tfs_map_lens = {.get = map_get, .size = map_size};
+const struct tfs_lens tfs_map_lens = {.get = map_get, .get_part = map_part, .size = map_size};
