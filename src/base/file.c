@@ -112,8 +112,8 @@ void tfs_file_close(struct tfs_file_handle *file)
 
 static int fail_limit(uint64_t limit, struct tfs_error *err)
 {
-    return tfs_fail(err, -EFBIG,
-                    "is larger than %" PRIu64 " bytes, the most that is read of a file", limit);
+    return tfs_fail(err, -EFBIG, "is larger than %" PRIu64 " bytes, at most so many are read",
+                    limit);
 }
 
 /* Appends what the file holds now, from its beginning to its end. */

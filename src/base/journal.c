@@ -99,7 +99,7 @@ static int take_head(struct tfs_cursor *c, struct tfs_hash *save, uint64_t *seed
     if (c->failed || memcmp(magic.data, MAGIC, MAGIC_SIZE) != 0)
         return tfs_fail(err, -EBADMSG, "is not a journal of terrainfs");
     if (version != VERSION)
-        return tfs_fail(err, -ENOTSUP, "is a journal of version %u, only version %u is known",
+        return tfs_fail(err, -ENOTSUP, "journal version %u is not supported, only version %u",
                         version, VERSION);
     if (checksum != tfs_checksum(head, 0))
         return tfs_fail(err, -EBADMSG, "the head of the journal is damaged");
@@ -288,7 +288,7 @@ static int sync_directory_of(const char *path, struct tfs_error *err)
         return tfs_fail(err, fd, "the directory of the journal cannot be opened: %s",
                         strerror(-fd));
     if (fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP)
-        tfs_fail_errno(err, "the directory of the journal could not be made durable");
+        tfs_fail_errno(err, "the directory of the journal cannot be made durable");
     close(fd);
     return err->code;
 }

@@ -366,7 +366,7 @@ int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *fi
         goto out;
     int result = sync_directory(r->directory);
     if (result < 0)
-        tfs_fail(err, -EIO, "was written, but its directory could not be made durable: %s",
+        tfs_fail(err, -EIO, "was written, but its directory cannot be made durable: %s",
                  strerror(-result));
 out:
     release(r);

@@ -176,7 +176,7 @@ static int fail_verify(const struct tfs_error *why, struct tfs_error *err)
 {
     if (why->code == -ENOMEM)
         return tfs_fail(err, why->code, "%s", why->text);
-    return tfs_fail(err, -EIO, "the save as written does not read back: %s", why->text);
+    return tfs_fail(err, -EIO, "the save does not read back as it was written: %s", why->text);
 }
 
 static int differs(void *arg, const struct tfs_chunk *intended, const struct tfs_chunk *written)

@@ -85,7 +85,7 @@ static void on_read(png_structp png, png_bytep data, size_t size)
     struct tfs_span bytes = tfs_take(&r->in, size);
 
     if (r->in.failed)
-        png_error(png, "it ends early");
+        png_error(png, "it is cut off");
     if (size > 0)
         memcpy(data, bytes.data, size);
 }
@@ -346,7 +346,7 @@ static int read_picture(struct reader *r, struct tfs_buf *samples)
     if (guarded(r, read_header) < 0)
         return r->err->code;
     if ((uint64_t)r->stored_row * r->shape->height / INFLATE_RATIO > tfs_cursor_left(&r->in))
-        return tfs_fail(r->err, -EBADMSG, "the PNG is damaged: it ends early");
+        return tfs_fail(r->err, -EBADMSG, "the PNG is damaged: it is cut off");
 
     bool interlaced = png_get_interlace_type(r->png, r->info) != PNG_INTERLACE_NONE;
     r->out = tfs_buf_reserve(samples, size);

@@ -106,7 +106,7 @@ refused() {
     up
     want convert "$M/heightmap.png" -depth 8 "$D/low.png"
     wants_not cp "$D/low.png" "$M/heightmap.png"
-    logged '^heightmap.png: the picture has 8 bits a pixel, the stored heights need 16'
+    logged '^heightmap.png: the picture has 8 bits a pixel, the heights of the save need 16'
     want cmp "$D/low.png" "$M/.terrainfs/rejected/heightmap.png"
     want convert "$M/heightmap.png" -resize 100x100 "$D/small.png"
     wants_not cp "$D/small.png" "$M/heightmap.png"

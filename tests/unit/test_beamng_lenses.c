@@ -474,7 +474,7 @@ START_TEST(heightmap_of_8_bits_is_taken_only_where_nothing_is_lost)
 
     make_png(shape, grey, &png);
     open_hex(&t, A);
-    check_refused(&t, "heightmap.png", tfs_buf_span(&png), "the stored heights need 16");
+    check_refused(&t, "heightmap.png", tfs_buf_span(&png), "the heights of the save need 16");
     ck_assert_ptr_nonnull(strstr(t.err.text, "pixel 0,0"));
     ck_assert_ptr_nonnull(strstr(t.err.text, "png:bit-depth=16"));
     tree_files_close(&t);

@@ -149,9 +149,9 @@ struct refusal {
 };
 
 static const struct refusal refusals[] = {
-    {"", -EBADMSG, "too short"},
-    {"09", -EBADMSG, "too short"},
-    {"09 01000000 2000 00", -EBADMSG, "too short"},
+    {"", -EBADMSG, "is cut off within its header"},
+    {"09", -EBADMSG, "is cut off within its header"},
+    {"09 01000000 2000 00", -EBADMSG, "is cut off within its header"},
     {"0a 02000000 0040 0140 0280 ffff 0001ff01 02000000 05 4772617373 04 526f636b", -ENOTSUP,
      "version 10"},
     {"01 00000000000000000000", -ENOTSUP, "version 1 "},

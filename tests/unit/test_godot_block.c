@@ -179,8 +179,8 @@ static const struct {
     const char *hex;
     const char *sentence;
 } bads[] = {
-    {"", "the block is cut within its header, at byte 0"},
-    {"05 0100 0100 0100" CHANNELS "0df00d90", "the block has version 5, known are 2 to 4"},
+    {"", "the block is cut off within its header, at byte 0"},
+    {"05 0100 0100 0100" CHANNELS "0df00d90", "block version 5 is not supported, only 2 to 4"},
     {"04 0000 0100 0100" CHANNELS "0df00d90",
      "the block has 0 x 1 x 1 voxels, at most 16777216 are read"},
     {"00 04 0010 0010 0200" CHANNELS "0df00d90",
@@ -192,14 +192,14 @@ static const struct {
     {"00 04 0100 0100 0100 0100 4100 0100 0100 0100 0100 0100 0100 0df00d90",
      "channel 1, at byte 9, has the unknown depth 4"},
     {"00 04 ff00 0100 0100 0000 0100 0100 0100 0100 0100 0100 0100 0df00d90",
-     "the block is cut within its channels, at byte 8"},
+     "the block is cut off within its channels, at byte 8"},
     {"00 04 0100 0100 0100" CHANNELS "0df00d91", "the block does not end in 0df00d90"},
-    {"00 04 0100 0100 0100" CHANNELS "0df0", "the block is cut within its end, at byte 23"},
+    {"00 04 0100 0100 0100" CHANNELS "0df0", "the block is cut off within its end, at byte 23"},
     {"00 04 0100 0100 0100" CHANNELS "02000000 00 0df00d90",
      "the metadata, at byte 23, does not end where the block ends"},
     {"00 04 0100 0100 0100" CHANNELS "00 0df00d90",
      "the metadata, at byte 23, does not end where the block ends"},
-    {"02 1f0000", "it is cut within the header of its container"},
+    {"02 1f0000", "it is cut off within the header of its container"},
     {"02 ffffff7f 00", "its container claims 2147483647 bytes, at most 268435456 are read"},
     {"02 ffffff0f 00 00",
      "its container claims 268435455 bytes, more than 2 bytes of LZ4 can hold"},
@@ -243,7 +243,7 @@ START_TEST(container_of_a_bomb_is_refused_by_what_it_begins_with)
     struct tfs_error err = {0};
 
     open_zeros((enum tfs_godot_kind)_i, (size_t)128 << 20, &err);
-    ck_assert_str_eq(err.text, "the block has version 0, known are 2 to 4");
+    ck_assert_str_eq(err.text, "block version 0 is not supported, only 2 to 4");
 }
 END_TEST
 

@@ -170,7 +170,7 @@ static const struct {
     {"voxels.csv", "x,y,z,type\n0,0,0,\n", "the value is missing", 2, 7},
     {"metadata.txt", "block u65 1",
      "u65 is not a type, which are empty, u64, variant, custom and opaque", 1, 7},
-    {"raw.bin", "nonsense", "the block has version 110, known are 2 to 4", 0, 0},
+    {"raw.bin", "nonsense", "block version 110 is not supported, only 2 to 4", 0, 0},
 };
 
 START_TEST(bad_text_is_refused_with_its_place)

@@ -670,7 +670,7 @@ static const struct {
     {TABLES "INSERT INTO meta VALUES (1, 4, 2), (1, 4, 2)", -EBADMSG,
      "its table meta has more than one row"},
     {TABLES "INSERT INTO meta VALUES (2, 4, 2)", -ENOTSUP,
-     "has the schema version 2, known are 0 and 1"},
+     "schema version 2 is not supported, only 0 and 1"},
     {TABLES "INSERT INTO meta VALUES ('x', 4, 2)", -EBADMSG,
      "its table meta has no number as version"},
     {TABLES "INSERT INTO meta VALUES (1, 0, 2)", -EBADMSG,
@@ -678,7 +678,7 @@ static const struct {
     {TABLES "INSERT INTO meta VALUES (1, NULL, 2)", -EBADMSG,
      "its block_size_po2 is not a number from 1 to 8"},
     {TABLES "INSERT INTO meta VALUES (1, 4, 4)", -ENOTSUP,
-     "has keys of the unknown coordinate_format 4"},
+     "coordinate_format 4 of its keys is not supported"},
 };
 
 START_TEST(foreign_database_is_refused_with_a_sentence)

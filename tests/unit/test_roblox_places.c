@@ -524,12 +524,12 @@ static const struct {
     {MAGIC INST INST END, -EBADMSG, "offset 72, chunk INST: two classes have the id 5"},
     {MAGIC "494e5354 00000000 18000000 00000000 05000000 07000000 5465727261696e 00 07000000 "
            "00000000" END,
-     -EBADMSG, "offset 32, chunk INST: it is too short for its instances"},
+     -EBADMSG, "offset 32, chunk INST: it is cut off within its instances"},
     {MAGIC "494e5354 00000000 04000000 00000000 05000000" END, -EBADMSG,
-     "offset 32, chunk INST: it is too short"},
+     "offset 32, chunk INST: it is cut off"},
     {MAGIC PROP "1a000000 " NAMED "01 02000000 0105 00" INST END, -EBADMSG,
      "offset 32, chunk PROP: a property of class 5, which has no INST before"},
-    {MAGIC INST PROP "12000000 " NAMED END, -EBADMSG, "offset 72, chunk PROP: it is too short"},
+    {MAGIC INST PROP "12000000 " NAMED END, -EBADMSG, "offset 72, chunk PROP: it is cut off"},
     {MAGIC INST PROP "1a000000 " NAMED "01 02000000 0105 00" END, -EBADMSG,
      "offset 72, chunk PROP: 1 bytes behind its last value"},
     {MAGIC INST PROP "19000000 " NAMED "01 03000000 0105" END, -EBADMSG,
@@ -553,10 +553,10 @@ static const struct {
     {MAGIC INST "50524f50 1b000000 01000010 00000000 f00a 05000000 0a000000 "
                 "536d6f6f746847726964 01 02000000 0105" END,
      -EFBIG,
-     "offset 72, chunk PROP: it would unpack to 268435457 bytes, more than the 268435456 we take"},
+     "offset 72, chunk PROP: it would unpack to 268435457 bytes, at most 268435456 are read"},
     /* Zstandard: a frame that is cut off. */
     {MAGIC INST "50524f50 06000000 20000000 00000000 28b52ffd 2020" END, -EBADMSG,
-     "offset 72, chunk PROP: it is too short"},
+     "offset 72, chunk PROP: it is cut off"},
 };
 
 START_TEST(binary_is_refused_with_place_and_reason)
@@ -759,18 +759,18 @@ END_TEST
 static const struct {
     const char *file, *says;
 } bad_xml[] = {
-    {"", "offset 0: the text ends inside of an element"},
+    {"", "offset 0: the text is cut off within an element"},
     {"<robloxx>", "offset 0: the outermost element is not <roblox>"},
-    {"<roblox>", "offset 8: the text ends inside of an element"},
-    {"<roblox", "offset 0: the text ends inside of a tag"},
+    {"<roblox>", "offset 8: the text is cut off within an element"},
+    {"<roblox", "offset 0: the text is cut off within a tag"},
     {"<roblox a", "offset 0: this is no tag"},
     {"<roblox a=", "offset 0: an attribute without quotes"},
     {"<roblox a=b>", "offset 0: an attribute without quotes"},
-    {"<roblox a=\"b>", "offset 0: the text ends inside of a tag"},
+    {"<roblox a=\"b>", "offset 0: the text is cut off within a tag"},
     {"<roblox></Item>", "offset 8: a closing tag without an opening one"},
     {"<roblox><Item></roblox>", "offset 14: a closing tag without an opening one"},
-    {"<roblox><![CDATA[", "offset 8: the text ends inside of <![CDATA["},
-    {"<roblox><!--->", "offset 8: the text ends inside of <!--"},
+    {"<roblox><![CDATA[", "offset 8: the text is cut off within <![CDATA["},
+    {"<roblox><!--->", "offset 8: the text is cut off within <!--"},
     {"<!DOCTYPE roblox [<!ENTITY a \"b\">]><roblox/>",
      "offset 0: a declaration, which no place file has"},
     {"<roblox>< a></roblox>", "offset 8: this is no tag"},
@@ -780,11 +780,11 @@ static const struct {
     {TERRAIN(GRID("=AQU")), "offset 86: not base64"},
     {TERRAIN(GRID("AQU=AQU=")), "offset 90: not base64"},
     {TERRAIN(GRID("A&#81;U=")), "offset 87: not base64"},
-    {TERRAIN(GRID("<![CDATA[AQU=]] >")), "offset 86: the text ends inside of <![CDATA["},
+    {TERRAIN(GRID("<![CDATA[AQU=]] >")), "offset 86: the text is cut off within <![CDATA["},
     {TERRAIN(GRID("<!-- -->AQU=")), "offset 86: something else than text inside of a value"},
     {TERRAIN(GRID("<b>AQU=</b>")), "offset 86: a tag inside of a value"},
     {"<roblox><Item class=\"Terrain\"><Properties>" GRID("AQU="),
-     "offset 93: the text ends inside of an element"},
+     "offset 93: the text is cut off within an element"},
     {TERRAIN(GRID("AQU=") GRID("AQU=")), "the Terrain has the property SmoothGrid twice"},
     {TERRAIN(GRID("AgU=")),
      "SmoothGrid of the Terrain: SmoothGrid version 2 is not supported, only version 1"},

@@ -261,7 +261,7 @@ static const struct {
 } bad_values[] = {
     {"01", -EBADMSG, "offset 0: the header is cut off"},
     {"02 05", -ENOTSUP, "SmoothGrid version 2 is not supported, only version 1"},
-    {"01 09", -ENOTSUP, "chunks with an edge of 2^9 voxels are not supported, up to 2^8 are"},
+    {"01 09", -ENOTSUP, "chunks with an edge of 2^9 voxels are not supported, only up to 2^8"},
     {"01 00 00", -EBADMSG, "offset 2: the offset of a chunk is cut off"},
     {"01 00 000000 000000 000000 000000", -EBADMSG,
      "chunk 0_0_0, offset 14: the records end after 0 of 1 cells"},

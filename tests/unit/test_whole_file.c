@@ -408,15 +408,19 @@ START_TEST(whole_file_whose_new_bytes_do_not_say_the_same_is_not_replaced)
     } cases[] = {
         {2, "!stop", -EINVAL, "a toy cannot hold !stop"},
         {2, "!garbage", -EIO,
-         "the save as written does not read back: offset 0: this is not a toy"},
-        {2, "!lost", -EIO, "the save as written does not read back: chunk 2_0_0 is missing"},
+         "the save does not read back as it was written: offset 0: this is not a toy"},
+        {2, "!lost", -EIO, "the save does not read back as it was written: chunk 2_0_0 is missing"},
         {2, "!twin", -EIO,
-         "the save as written does not read back: chunk 999_0_0 was not there before"},
-        {2, "!longer", -EIO, "the save as written does not read back: chunk 2_0_0 is another one"},
-        {2, "!bad", -EIO, "the save as written does not read back: chunk 2_0_0 makes no sense"},
-        {2, "!damaged", -EIO, "the save as written does not read back: chunk 2_0_0 is another one"},
+         "the save does not read back as it was written: chunk 999_0_0 was not there before"},
+        {2, "!longer", -EIO,
+         "the save does not read back as it was written: chunk 2_0_0 is another one"},
+        {2, "!bad", -EIO,
+         "the save does not read back as it was written: chunk 2_0_0 makes no sense"},
+        {2, "!damaged", -EIO,
+         "the save does not read back as it was written: chunk 2_0_0 is another one"},
         {-1, "!lost", -EIO,
-         "the save as written does not read back: what belongs to the whole save is another thing "
+         "the save does not read back as it was written: "
+         "what belongs to the whole save is another thing "
          "(0)"},
     };
 

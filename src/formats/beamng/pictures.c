@@ -185,11 +185,12 @@ static int check_depth(struct picture_edit *t)
     tfs_buf_release(&heights);
     if (!loses)
         return 0;
-    return tfs_fail(t->err, -EBADMSG,
-                    "the picture has %u bits a pixel, the stored heights need 16 (pixel %zu,%zu "
-                    "does): save it as 16-bit grey; ImageMagick keeps 16 bits with -depth 16 "
-                    "-define png:bit-depth=16",
-                    t->depth, i / 2 % t->side, i / 2 / t->side);
+    return tfs_fail(
+        t->err, -EBADMSG,
+        "the picture has %u bits a pixel, the heights of the save need 16 (pixel %zu,%zu "
+        "does): save it as 16-bit grey; ImageMagick keeps 16 bits with -depth 16 "
+        "-define png:bit-depth=16",
+        t->depth, i / 2 % t->side, i / 2 / t->side);
 }
 
 static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,

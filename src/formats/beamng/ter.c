@@ -134,11 +134,11 @@ int tfs_beamng_head(struct tfs_span head, uint64_t size, struct tfs_beamng_layou
 
     found.side = tfs_take_u32le(&in);
     if (head.size > 0 && (found.version < VERSION_LOW || found.version > VERSION_HIGH))
-        return tfs_fail(err, -ENOTSUP,
-                        "this is version %u of the terrain format; 7, 8 and 9 are known",
+        return tfs_fail(err, -ENOTSUP, "terrain version %u is not supported, only 7, 8 and 9",
                         found.version);
     if (in.failed || size < TFS_BEAMNG_HEADER + TABLE_MIN)
-        return tfs_fail(err, -EBADMSG, "the file has %" PRIu64 " bytes, which is too short", size);
+        return tfs_fail(err, -EBADMSG,
+                        "the file is cut off within its header, it has %" PRIu64 " bytes", size);
     if (found.side == 0)
         return tfs_fail(err, -EBADMSG, "the terrain has 0 samples a side (offset 1)");
     if (found.side > TFS_BEAMNG_SIDE_MAX)

@@ -56,7 +56,7 @@ static int take_layered(struct tfs_cursor *c, struct tfs_cosmic_blocks *blocks,
     int32_t count = tfs_take_s32be(c);
 
     if (c->failed)
-        return tfs_fail(err, -EBADMSG, "offset %zu: the block data ends before its palette",
+        return tfs_fail(err, -EBADMSG, "offset %zu: the block data is cut off before its palette",
                         offset);
     if (count < 1 || count > TFS_COSMIC_PALETTE_MAX)
         return tfs_fail(err, -EBADMSG, "offset %zu: a palette of %d entries, 1 to %d are possible",

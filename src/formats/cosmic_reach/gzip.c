@@ -26,7 +26,7 @@ static int inflate_failure(const z_stream *z, size_t offset, int status, struct 
     if (status == Z_MEM_ERROR)
         return tfs_fail_memory(err);
     if (status == Z_BUF_ERROR || status == Z_OK)
-        return tfs_fail(err, -EBADMSG, "offset %zu: the gzip data ends early", offset);
+        return tfs_fail(err, -EBADMSG, "offset %zu: the gzip data is cut off", offset);
     return tfs_fail(err, -EBADMSG, "offset %zu: the gzip data is damaged: %s", offset,
                     z->msg != NULL ? z->msg : "it needs a dictionary");
 }
@@ -55,8 +55,7 @@ static int check_limit(size_t made, uint64_t limit, struct tfs_error *err)
 {
     if (made <= limit)
         return 0;
-    return tfs_fail(err, -EFBIG, "the payload inflates to more than the cap of %" PRIu64 " bytes",
-                    limit);
+    return tfs_fail(err, -EFBIG, "the payload inflates to more than %" PRIu64 " bytes", limit);
 }
 
 int tfs_cosmic_inflate(struct tfs_span packed, uint64_t limit, size_t origin,

@@ -141,7 +141,7 @@ int tfs_cosmic_layers_take(struct tfs_cursor *c, const struct tfs_cosmic_layer_k
         layers->types[y] = type;
         layers->bytes[y] = tfs_take(c, c->failed ? 0 : kind->sizes[type]);
         if (c->failed)
-            return tfs_fail(err, -EBADMSG, "offset %zu: the %s ends inside layer %u", offset,
+            return tfs_fail(err, -EBADMSG, "offset %zu: the %s is cut off within layer %u", offset,
                             kind->what, y);
     }
     return 0;

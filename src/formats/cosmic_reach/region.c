@@ -27,7 +27,7 @@ static int region_probe(const struct tfs_probe *probe)
 static int check_version(int32_t version, uint32_t compression, struct tfs_error *err)
 {
     if (version < 0 || version > TFS_COSMIC_VERSION_MAX)
-        return tfs_fail(err, -ENOTSUP, "offset 4: FileVersion %d is not known, 0 to %d are",
+        return tfs_fail(err, -ENOTSUP, "offset 4: FileVersion %d is not supported, only 0 to %d",
                         version, TFS_COSMIC_VERSION_MAX);
     if (compression == TFS_COSMIC_LZ4)
         return tfs_fail(err, -ENOTSUP, "offset 8: compression 1 (LZ4) is not supported");
@@ -47,7 +47,8 @@ static int read_header(struct tfs_span bytes, struct tfs_cosmic_facts *own, stru
     uint32_t compression = tfs_take_u32be(&c);
 
     if (c.failed)
-        return tfs_fail(err, -EBADMSG, "offset %zu: the file ends inside its header", bytes.size);
+        return tfs_fail(err, -EBADMSG, "offset %zu: the file is cut off within its header",
+                        bytes.size);
     if (memcmp(magic.data, TFS_COSMIC_MAGIC, TFS_COSMIC_MAGIC_SIZE) != 0)
         return tfs_fail(err, -EBADMSG, "offset 0: the file does not begin with ffecceac");
     if (check_version(version, compression, err) < 0)

@@ -44,8 +44,9 @@ static int read_entries(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struc
         tfs_cursor_offset(c) + (size_t)TFS_COSMIC_COLUMN_SLOTS * offset_width(r->own->offset_type);
 
     if (data > size)
-        return tfs_fail(err, -EBADMSG, "%soffset %zu: the data ends inside the table of columns",
-                        r->where, size);
+        return tfs_fail(err, -EBADMSG,
+                        "%soffset %zu: the data is cut off within the table of columns", r->where,
+                        size);
     for (uint32_t slot = 0; slot < TFS_COSMIC_COLUMN_SLOTS; slot++) {
         int64_t offset = take_offset(c, r->own->offset_type);
         if (offset == TFS_COSMIC_ABSENT)
@@ -196,8 +197,8 @@ int tfs_cosmic_columns_read(struct tfs_cosmic_reader *r, size_t start, struct tf
     int32_t count = tfs_take_s32be(&c);
 
     if (take_offset_type(r, &c, err) == 0 && c.failed)
-        tfs_fail(err, -EBADMSG, "%soffset %zu: the data ends before the table of columns", r->where,
-                 r->bytes->size);
+        tfs_fail(err, -EBADMSG, "%soffset %zu: the data is cut off before the table of columns",
+                 r->where, r->bytes->size);
     if (err->code < 0 || read_entries(r, &c, err) < 0 ||
         tfs_cosmic_region_find(r, KEY_BEHIND, tfs_cosmic_column_slot, err) < 0)
         return err->code;

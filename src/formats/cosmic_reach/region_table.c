@@ -86,7 +86,7 @@ int tfs_cosmic_table_read(struct tfs_cosmic_reader *r, struct tfs_error *err)
 {
     if (r->bytes->size < TFS_COSMIC_TABLE_DATA)
         return tfs_fail(err, -EBADMSG,
-                        "offset %zu: the file ends inside its table, which takes %d bytes",
+                        "offset %zu: the file is cut off within its table, which takes %d bytes",
                         r->bytes->size, TFS_COSMIC_TABLE_DATA);
     if (read_entries(r, err) < 0 ||
         tfs_cosmic_region_find(r, KEY_BEHIND, tfs_cosmic_table_slot, err) < 0)

@@ -9,7 +9,7 @@
 
 static int fail_cut(const struct tfs_cursor *c, const char *what, struct tfs_error *err)
 {
-    return tfs_fail(err, -EBADMSG, "the block is cut within %s, at byte %zu", what,
+    return tfs_fail(err, -EBADMSG, "the block is cut off within %s, at byte %zu", what,
                     tfs_cursor_offset(c));
 }
 
@@ -29,7 +29,7 @@ static int take_head(struct tfs_cursor *c, struct tfs_godot_block *block, struct
     if (c->failed)
         return fail_cut(c, "its header", err);
     if (block->version < TFS_GODOT_VERSION_MIN || block->version > TFS_GODOT_VERSION_MAX)
-        return tfs_fail(err, -EBADMSG, "the block has version %u, known are %d to %d",
+        return tfs_fail(err, -EBADMSG, "block version %u is not supported, only %d to %d",
                         block->version, TFS_GODOT_VERSION_MIN, TFS_GODOT_VERSION_MAX);
     uint64_t volume = (uint64_t)block->x * block->y * block->z;
     if (volume == 0 || volume > TFS_GODOT_VOLUME_MAX)

@@ -115,7 +115,7 @@ int tfs_godot_region_file_parse(struct tfs_span bytes, uint64_t size,
         tfs_godot_region_agrees(&file->region, meta, err) < 0)
         return err->code;
     if (file->region.begin > bytes.size)
-        return tfs_fail(err, -EBADMSG, "is cut within its table");
+        return tfs_fail(err, -EBADMSG, "is cut off within its table");
     extents = reallocarray(NULL, tfs_godot_region_entries(&file->region), sizeof(*extents));
     if (extents == NULL)
         return tfs_fail_memory(err);

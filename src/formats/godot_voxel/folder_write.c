@@ -326,9 +326,10 @@ static int verify(const struct writer *w, struct region_job *job, struct tfs_rep
     if (tfs_godot_region_file_parse(tfs_blob_span(written), written->size, &w->own->index.meta,
                                     &job->after, &why) < 0)
         tfs_fail(err, why.code == -ENOMEM ? why.code : -EIO,
-                 "the region as written does not read back: %s", why.text);
+                 "the region does not read back as it was written: %s", why.text);
     else if (!is_as_meant(job, tfs_blob_span(written)))
-        tfs_fail(err, -EIO, "the region as written does not read back: a block is another one");
+        tfs_fail(err, -EIO,
+                 "the region does not read back as it was written: a block is another one");
     tfs_blob_unref(written);
     return err->code;
 }

@@ -46,7 +46,7 @@ static int take_layer(struct reader *r, struct tfs_error *err)
     if (tfs_take_u8(&r->c) != 0 && !r->c.failed)
         return fail(r, "have a layer of an unknown format", err);
     tfs_take(&r->c, count * INSTANCE_SIZE);
-    return r->c.failed ? fail(r, "are cut within a layer", err) : 0;
+    return r->c.failed ? fail(r, "are cut off within a layer", err) : 0;
 }
 
 static int parse(void *arg, struct tfs_span payload, struct tfs_error *err)

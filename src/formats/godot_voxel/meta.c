@@ -55,11 +55,11 @@ static int take_version(const json_t *root, struct tfs_godot_meta *meta, struct 
         return err->code;
     if (meta->version == 1)
         return tfs_fail(err, -ENOTSUP,
-                        "version 1, from before 2021, is not known: nothing says "
+                        "version 1, from before 2021, is not supported: nothing says "
                         "the size of its blocks");
     if (meta->version < TFS_GODOT_REGION_VERSION_MIN ||
         meta->version > TFS_GODOT_REGION_VERSION_MAX)
-        return tfs_fail(err, -ENOTSUP, "version %u is not known, only %d and %d", meta->version,
+        return tfs_fail(err, -ENOTSUP, "version %u is not supported, only %d and %d", meta->version,
                         TFS_GODOT_REGION_VERSION_MIN, TFS_GODOT_REGION_VERSION_MAX);
     return 0;
 }

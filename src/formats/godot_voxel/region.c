@@ -57,7 +57,7 @@ static int take_header(struct tfs_cursor *c, struct tfs_godot_region *region, st
     if (region->palette)
         tfs_take(c, TFS_GODOT_REGION_PALETTE);
     if (c->failed)
-        return tfs_fail(err, -EBADMSG, "is cut within its header");
+        return tfs_fail(err, -EBADMSG, "is cut off within its header");
     if (palette != 0 && !region->palette)
         return tfs_fail(err, -EBADMSG, "has the unknown byte %02x for its palette, at byte 19",
                         palette);
@@ -69,11 +69,11 @@ static int check_header(const struct tfs_godot_region *region, struct tfs_error 
     const uint32_t sides[] = {region->x, region->y, region->z};
 
     if (region->po2 < TFS_GODOT_PO2_MIN || region->po2 > TFS_GODOT_PO2_MAX)
-        return tfs_fail(err, -EBADMSG, "has blocks of 2^%u voxels, known are 2^%d to 2^%d",
+        return tfs_fail(err, -EBADMSG, "has blocks of 2^%u voxels, 2^%d to 2^%d are possible",
                         region->po2, TFS_GODOT_PO2_MIN, TFS_GODOT_PO2_MAX);
     for (unsigned i = 0; i < 3; i++)
         if (sides[i] == 0 || sides[i] > TFS_GODOT_REGION_SIDE_MAX)
-            return tfs_fail(err, -EBADMSG, "has %u x %u x %u blocks, known are 1 to %d a side",
+            return tfs_fail(err, -EBADMSG, "has %u x %u x %u blocks, 1 to %d a side are possible",
                             region->x, region->y, region->z, TFS_GODOT_REGION_SIDE_MAX);
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
         if (region->depths[i] > TFS_GODOT_DEPTH_MAX)
@@ -95,7 +95,7 @@ int tfs_godot_region_parse(struct tfs_span bytes, const struct tfs_godot_meta *m
         return tfs_fail(err, -EBADMSG, "does not begin as a region does, with VXR_");
     if (parsed.version < TFS_GODOT_REGION_VERSION_MIN ||
         parsed.version > TFS_GODOT_REGION_VERSION_MAX)
-        return tfs_fail(err, -ENOTSUP, "is a region of version %u, known are %d and %d",
+        return tfs_fail(err, -ENOTSUP, "region version %u is not supported, only %d and %d",
                         parsed.version, TFS_GODOT_REGION_VERSION_MIN, TFS_GODOT_REGION_VERSION_MAX);
     if (parsed.version == TFS_GODOT_REGION_VERSION_MIN && meta == NULL)
         return tfs_fail(err, -ENOTSUP,
@@ -228,7 +228,7 @@ int tfs_godot_region_table(const struct tfs_godot_region *region, struct tfs_spa
 
     tfs_cursor_seek(&c, region->table);
     if (tfs_cursor_left(&c) / 4 < entries)
-        return tfs_fail(err, -EBADMSG, "is cut within its table");
+        return tfs_fail(err, -EBADMSG, "is cut off within its table");
     for (uint32_t i = 0; i < entries; i++) {
         uint32_t entry = tfs_take_u32le(&c);
         extents[i] = (struct tfs_godot_extent){entry >> 8, entry & 0xff};

@@ -253,7 +253,7 @@ static int read_extents(const struct region_facts *facts, struct tfs_span bytes,
     struct tfs_godot_extent *read;
 
     if (region->begin > bytes.size)
-        return tfs_fail(err, -EBADMSG, "is cut within its table");
+        return tfs_fail(err, -EBADMSG, "is cut off within its table");
     read = reallocarray(NULL, tfs_godot_region_entries(region), sizeof(*read));
     if (read == NULL)
         return tfs_fail_memory(err);

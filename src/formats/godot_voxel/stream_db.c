@@ -269,7 +269,7 @@ static int take_meta(struct tfs_godot_db *db, sqlite3_stmt *statement, struct tf
     if (sqlite3_column_type(statement, 0) != SQLITE_INTEGER || version < 0)
         return tfs_fail(err, -EBADMSG, "its table meta has no number as version");
     if (version > SCHEMA_MAX)
-        return tfs_fail(err, -ENOTSUP, "has the schema version %lld, known are 0 and %d",
+        return tfs_fail(err, -ENOTSUP, "schema version %lld is not supported, only 0 and %d",
                         (long long)version, SCHEMA_MAX);
     if (sqlite3_column_type(statement, 1) != SQLITE_INTEGER || po2 < TFS_GODOT_PO2_MIN ||
         po2 > TFS_GODOT_PO2_MAX)
@@ -277,7 +277,7 @@ static int take_meta(struct tfs_godot_db *db, sqlite3_stmt *statement, struct tf
                         TFS_GODOT_PO2_MIN, TFS_GODOT_PO2_MAX);
     /* Without a column, or with NULL in it, these are 0. */
     if (format < 0 || format >= TFS_GODOT_KEY_FORMATS || (version == 0 && format != 0))
-        return tfs_fail(err, -ENOTSUP, "has keys of the unknown coordinate_format %lld",
+        return tfs_fail(err, -ENOTSUP, "coordinate_format %lld of its keys is not supported",
                         (long long)format);
     db->schema = (uint32_t)version;
     db->po2 = (uint8_t)po2;

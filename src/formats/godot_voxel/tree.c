@@ -85,7 +85,7 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
     struct tfs_godot_view *view;
 
     if (chunk == NULL)
-        return tfs_fail(err, -ENOENT, "there is no such chunk");
+        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
     if (tfs_godot_view_make(save, doc, chunk, &view, err) < 0)
         return err->code;
     if (view->damage != NULL)

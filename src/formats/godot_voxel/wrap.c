@@ -83,7 +83,7 @@ static int take_header(struct tfs_span stored, enum tfs_godot_kind kind, struct 
     if (has_size(kind))
         header->size = kind == TFS_GODOT_LZ4_BE ? tfs_take_u32be(&c) : tfs_take_u32le(&c);
     if (c.failed)
-        return tfs_fail(err, -EBADMSG, "it is cut within the header of its container");
+        return tfs_fail(err, -EBADMSG, "it is cut off within the header of its container");
     header->packed = tfs_take(&c, tfs_cursor_left(&c));
     return 0;
 }

@@ -162,7 +162,7 @@ static int take_inst(struct scanner *s, const struct chunk *chunk, struct tfs_er
         return err->code;
     struct tfs_cursor c = tfs_cursor_init(peek);
     if (!take_head(&c, &head))
-        return tfs_fail(err, -EBADMSG, "it is too short");
+        return tfs_fail(err, -EBADMSG, "it is cut off");
     if (is_named(head.name, "Terrain"))
         class.kind = CLASS_TERRAIN;
     else if (is_named(head.name, "TerrainRegion"))
@@ -171,7 +171,7 @@ static int take_inst(struct scanner *s, const struct chunk *chunk, struct tfs_er
         (void)tfs_take_u8(&c); /* is it a service? */
         class.count = tfs_take_u32le(&c);
         if (c.failed || class.count > chunk->packed.size / 4)
-            return tfs_fail(err, -EBADMSG, "it is too short for its instances");
+            return tfs_fail(err, -EBADMSG, "it is cut off within its instances");
     }
     return add_class(s, head.class_id, class, err);
 }
@@ -220,7 +220,7 @@ static int unpack_prop(struct scanner *s, const struct chunk *chunk, const struc
                                           .coding = chunk->packed.packing};
 
     if (chunk->packed.size < head_size)
-        return tfs_fail(err, -EBADMSG, "it is too short");
+        return tfs_fail(err, -EBADMSG, "it is cut off");
     if (chunk->packed.size > s->limit - body_at)
         return tfs_fail(err, -EFBIG,
                         "all terrain together would unpack to more than %" PRIu64 " bytes",
@@ -256,7 +256,7 @@ static int take_prop(struct scanner *s, const struct chunk *chunk, struct tfs_er
         return err->code;
     struct tfs_cursor c = tfs_cursor_init(peek);
     if (!take_head(&c, &head))
-        return tfs_fail(err, -EBADMSG, "it is too short");
+        return tfs_fail(err, -EBADMSG, "it is cut off");
     const struct class *class = tfs_map_find(&s->ids, (uint64_t)head.class_id + 1);
     if (class == NULL)
         return tfs_fail(err, -EBADMSG, "a property of class %" PRIu32 ", which has no INST before",
@@ -268,7 +268,7 @@ static int take_prop(struct scanner *s, const struct chunk *chunk, struct tfs_er
         return 0;
     uint8_t type = tfs_take_u8(&c);
     if (c.failed)
-        return tfs_fail(err, -EBADMSG, "it is too short");
+        return tfs_fail(err, -EBADMSG, "it is cut off");
     if (type == TYPE_STRING && grid && check_first_value(chunk, class, c, err) < 0)
         return err->code;
     if (type == TYPE_STRING)
@@ -341,7 +341,7 @@ static int put_payload(const struct tfs_rbx_source *source, const struct tfs_rbx
     tfs_buf_add(out, source->bodies->data + holder->body_at, head_size);
     for (uint32_t i = 0; i < holder->count; i++) {
         if (values[i].size > TFS_RBX_PAYLOAD_MAX)
-            return tfs_fail(err, -EFBIG, "a value of %zu bytes is more than the %u we take",
+            return tfs_fail(err, -EFBIG, "a value has %zu bytes, at most %u are read",
                             values[i].size, TFS_RBX_PAYLOAD_MAX);
         tfs_buf_u32le(out, (uint32_t)values[i].size);
         tfs_buf_add_span(out, values[i]);

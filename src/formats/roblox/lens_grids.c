@@ -171,7 +171,7 @@ static int print_rows(struct tfs_buf *out, const struct attribute *a, const stru
 
     tfs_grid_print_runs(out, &shape, next_values, &v);
     if (v.records.failed)
-        return tfs_fail(err, -EBADMSG, "the records end early");
+        return tfs_fail(err, -EBADMSG, "the records are cut off");
     return tfs_buf_check(out, err);
 }
 

@@ -164,7 +164,7 @@ static int unpack_into(const struct tfs_rbx_packed *packed, uint8_t *out, struct
 int tfs_rbx_unpack(const struct tfs_rbx_packed *packed, struct tfs_buf *out, struct tfs_error *err)
 {
     if (packed->size > TFS_RBX_PAYLOAD_MAX)
-        return tfs_fail(err, -EFBIG, "it would unpack to %u bytes, more than the %u we take",
+        return tfs_fail(err, -EFBIG, "it would unpack to %u bytes, at most %u are read",
                         packed->size, TFS_RBX_PAYLOAD_MAX);
     if (!size_possible(packed))
         return fail_damaged(packed, err);
@@ -186,7 +186,7 @@ int tfs_rbx_pack(enum tfs_rbx_packing packing, struct tfs_span payload, struct t
                  struct tfs_error *err)
 {
     if (payload.size > TFS_RBX_PAYLOAD_MAX)
-        return tfs_fail(err, -EFBIG, "the property would be %zu bytes, more than the %u we take",
+        return tfs_fail(err, -EFBIG, "the property would have %zu bytes, at most %u can be stored",
                         payload.size, TFS_RBX_PAYLOAD_MAX);
     if (packing == TFS_RBX_STORED) {
         tfs_buf_add_span(out, payload);

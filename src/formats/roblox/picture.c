@@ -85,7 +85,7 @@ static int add_records(struct tfs_span records, uint32_t edge, struct surface *s
     while (y < edge) {
         struct tfs_rbx_run run;
         if (!tfs_rbx_run_take(&c, &run))
-            return tfs_fail(err, -EBADMSG, "the records end early");
+            return tfs_fail(err, -EBADMSG, "the records are cut off");
         while (run.count > 0 && y < edge) {
             uint32_t count = run.count < layer - at ? run.count : layer - at;
             add_cells(surfaces + at, count, y, run.cell);

@@ -151,7 +151,7 @@ static int take_header(struct tfs_cursor *c, uint32_t *log2, struct tfs_error *e
                         version, TFS_RBX_VERSION);
     if (*log2 > TFS_RBX_LOG2_MAX)
         return tfs_fail(err, -ENOTSUP,
-                        "chunks with an edge of 2^%u voxels are not supported, up to 2^%u are",
+                        "chunks with an edge of 2^%u voxels are not supported, only up to 2^%u",
                         *log2, TFS_RBX_LOG2_MAX);
     return 0;
 }

@@ -194,7 +194,7 @@ static int scan_elements(struct scanner *s, struct tfs_error *err)
             return result;
     }
     if (!any || s->depth > 0)
-        return tfs_fail(err, -EBADMSG, "offset %zu: the text ends inside of an element",
+        return tfs_fail(err, -EBADMSG, "offset %zu: the text is cut off within an element",
                         s->xml.text.size);
     return 0;
 }

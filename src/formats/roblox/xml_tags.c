@@ -56,7 +56,7 @@ static int skip_section(struct tfs_rbx_xml *xml, const char *open, const char *c
     xml->at += strlen(open);
     const size_t end = find(xml, close);
     if (end == NOT_FOUND)
-        return tfs_fail(err, -EBADMSG, "offset %zu: the text ends inside of %s", begin, open);
+        return tfs_fail(err, -EBADMSG, "offset %zu: the text is cut off within %s", begin, open);
     *inside = (struct tfs_span){xml->text.data + xml->at, end - xml->at};
     xml->at = end + strlen(close);
     return 0;
@@ -113,7 +113,7 @@ static int take_attribute(struct tag_cursor *t, struct tfs_rbx_xml_tag *tag, str
     t->xml->at++;
     const size_t end = find(t->xml, quote);
     if (end == NOT_FOUND)
-        return fail_tag(t, "the text ends inside of a tag", err);
+        return fail_tag(t, "the text is cut off within a tag", err);
     const struct tfs_span value = {t->xml->text.data + t->xml->at, end - t->xml->at};
     t->xml->at = end + 1;
     if (tfs_rbx_xml_is(name, "class"))
@@ -143,7 +143,7 @@ static int take_tag(struct tfs_rbx_xml *xml, struct tfs_rbx_xml_tag *tag, struct
             return 0;
         }
         if (here(&t) == 0)
-            return fail_tag(&t, "the text ends inside of a tag", err);
+            return fail_tag(&t, "the text is cut off within a tag", err);
         if (tag->empty || tag->closing)
             return fail_tag(&t, "this is no tag", err);
         if (take_attribute(&t, tag, err) < 0)
@@ -195,7 +195,7 @@ int tfs_rbx_xml_data(struct tfs_rbx_xml *xml, struct tfs_span *piece, struct tfs
     const size_t end = find(xml, "<");
 
     if (end == NOT_FOUND)
-        return tfs_fail(err, -EBADMSG, "offset %zu: the text ends inside of an element", begin);
+        return tfs_fail(err, -EBADMSG, "offset %zu: the text is cut off within an element", begin);
     if (end > begin) {
         *piece = (struct tfs_span){xml->text.data + begin, end - begin};
         xml->at = end;

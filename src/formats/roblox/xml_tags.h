@@ -22,8 +22,8 @@ struct tfs_rbx_xml_tag {
     struct tfs_span class_value, name_value; /* of the attributes `class` and `name`; raw */
 };
 
-/* 1: *tag is the next tag; 0: there is none; EBADMSG when the text ends inside of something, or a
- * tag is none, with the offset. */
+/* 1: *tag is the next tag; 0: there is none; EBADMSG when the text is cut off within something, or
+ * a tag is none, with the offset. */
 int tfs_rbx_xml_next(struct tfs_rbx_xml *xml, struct tfs_rbx_xml_tag *tag, struct tfs_error *err);
 
 /* The next piece of character data of an element that must hold nothing else: the text, or the
