@@ -47,6 +47,7 @@ struct tfs_store {
     bool started;
     bool unshown;   /* save->doc was read, but could not be shown yet: nothing is edited before */
     bool conflict;  /* the save changed under our edits, nobody decided yet, and the log says so */
+    bool failing;   /* the last commit failed: the next one waits for its time */
     bool overruled; /* accepted edits were set aside, and no barrier was told */
     struct tfs_journal *journal; /* NULL: none; else the next two are set */
     struct tfs_doc *journal_base, *journaled;

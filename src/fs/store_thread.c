@@ -51,7 +51,7 @@ static void set_saved(struct tfs_store *store, struct tfs_doc *doc)
     store->st = store->save->st;
     pthread_mutex_unlock(&store->lock);
     store->commit_deadline = 0;
-    store->conflict = false;
+    store->conflict = store->failing = false;
 }
 
 static int commit(struct tfs_store *store, struct tfs_error *err)
@@ -119,6 +119,7 @@ static void note_failure(struct tfs_store *store, int result, const struct tfs_e
     store->conflict = store->conflict || (result == -ESTALE && tfs_store_differs(store));
     note_overruled(store, result);
     store->commit_deadline = store->options.commit_seconds > 0 ? next_commit(store) : 0;
+    store->failing = true;
 }
 
 /* Brings the save up to date: 0, or why not, which the log says. */
@@ -158,7 +159,7 @@ static struct durability make_durable(struct tfs_store *store, const struct tfs_
         done.accepted = tfs_store_journal_add(store, &err);
         if (done.accepted < 0 && done.accepted != -ENOMEM && !commits)
             done.accepted = done.saved = save_all(store);
-        if (tfs_store_journal_is_full(store))
+        if (tfs_store_journal_is_full(store) && !store->failing)
             store->commit_deadline = tfs_now_ms();
     }
     tfs_store_journal_settle(store);

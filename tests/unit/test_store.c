@@ -2,7 +2,7 @@
  * The store on the toy format, without names, inodes or FUSE: jobs, commits, taking edits back,
  * slots, and saves that other programs change.
  */
-#include "unit.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -127,6 +127,26 @@ static void on_log(void *arg, struct tfs_store *of, const struct tfs_error *err)
     snprintf(told.message, sizeof(told.message), "%s", err->text);
 }
 
+static bool with_journal; /* the save is in the scratch directory, where a journal can be */
+static struct tfs_container journaling;
+
+static int toy_hash(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error *err)
+{
+    (void)of;
+    (void)err;
+    *hash = (struct tfs_hash){1, 2, 3};
+    return 0;
+}
+
+static void give_journal(void)
+{
+    journaling = *save->container;
+    journaling.hash = toy_hash;
+    save->container = &journaling;
+    free(save->path);
+    save->path = strdup(scratch_path("toy.save"));
+}
+
 static void start(struct tfs_store_options options)
 {
     const struct tfs_store_client client = {
@@ -143,6 +163,8 @@ static void start(struct tfs_store_options options)
     pthread_mutex_init(&told.lock, NULL);
     pthread_cond_init(&told.come, NULL);
     save = toy_save_create();
+    if (with_journal)
+        give_journal();
     ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
     ck_assert_int_eq(tfs_store_start(store), 0);
 }
@@ -530,6 +552,31 @@ static void *read_often(void *arg)
     return NULL;
 }
 
+#define MORE_THAN_A_JOURNAL (((size_t)64 << 20) + 1)
+
+START_TEST(store_with_a_full_journal_writes_a_save_on_a_full_disk_no_oftener_than_it_should)
+{
+    char *text = malloc(MORE_THAN_A_JOURNAL + 1);
+    memset(text, 'a', MORE_THAN_A_JOURNAL);
+    text[MORE_THAN_A_JOURNAL] = '\0';
+    scratch_setup();
+    with_journal = true;
+    restart((struct tfs_store_options){.commit_seconds = 3600});
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(set_chunk(0, text), 0);
+    ck_assert_int_eq(access(scratch_path(".toy.save.terrainfs-journal"), F_OK), 0);
+    for (int i = 0; i < 20; i++)
+        ck_assert_int_eq(set_chunk(0, NULL), 0);
+    ck_assert_int_eq(told.logged, 1);
+    toy_disk.fail = 0;
+    tfs_store_stop(store);
+    ck_assert_int_eq(access(scratch_path(".toy.save.terrainfs-journal"), F_OK), -1);
+    ck_assert_int_eq(toy_disk.commits, 1);
+    scratch_teardown();
+    free(text);
+}
+END_TEST
+
 START_TEST(store_serves_many_threads)
 {
     static int chunks[] = {0, 1, 7};
@@ -566,6 +613,7 @@ static const TTest *const *const tests[] = {
     &store_edits_nothing_while_our_edits_could_not_be_set_aside,
     &store_puts_our_edits_onto_theirs,
     &store_says_that_a_save_cannot_be_read_and_that_it_can_again,
+    &store_with_a_full_journal_writes_a_save_on_a_full_disk_no_oftener_than_it_should,
     &store_serves_many_threads,
 };
 
