@@ -30,6 +30,7 @@
 #define RECORD      UINT32_C(0x43455254) /* "TREC" */
 #define RECORD_HEAD 32
 #define ALIGNMENT   8
+#define CUT_MARK    17 /* "-" and a checksum of the whole name, in names that are cut */
 
 struct tfs_journal {
     struct tfs_file_handle file;
@@ -42,9 +43,14 @@ void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME])
 {
     static const char mark[] = ".terrainfs-journal";
     const char *slash = strrchr(path, '/');
-    int room = NAME_MAX - 1 - (int)strlen(mark);
+    const char *save = slash == NULL ? path : slash + 1;
+    const int room = NAME_MAX - 1 - (int)strlen(mark);
 
-    snprintf(name, TFS_JOURNAL_NAME, ".%.*s%s", room, slash == NULL ? path : slash + 1, mark);
+    if (strlen(save) <= (size_t)room)
+        snprintf(name, TFS_JOURNAL_NAME, ".%s%s", save, mark);
+    else
+        snprintf(name, TFS_JOURNAL_NAME, ".%.*s-%016jx%s", room - CUT_MARK, save,
+                 (uintmax_t)tfs_checksum(tfs_span_of(save), 0), mark);
 }
 
 /* The journal's path, for the caller to free; NULL without memory. */

@@ -21,8 +21,8 @@ enum tfs_journal_kind {
 
 struct tfs_journal;
 
-/* `.NAME.terrainfs-journal`, where NAME is the last component of `path`; cut like the name of a
- * temp file. */
+/* `.NAME.terrainfs-journal`, where NAME is the last component of `path`; one that is too long is
+ * cut and gets a checksum of the whole, so that no two saves have one journal. */
 #define TFS_JOURNAL_NAME 256
 void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME]);
 

@@ -171,9 +171,9 @@ struct tfs_tree {
     int (*upgrade)(struct tfs_save *save, struct tfs_edit *edit, tfs_refused_fn refused, void *arg,
                    size_t *count, struct tfs_error *err);
 
-    /* For conflict=mine: may a chunk of `ours`, put or removed there, be put or removed in
-     * `theirs`, which was read from what another program has made of the save since? NULL as chunk:
-     * may the parts? NULL: they may. */
+    /* For conflict=mine and for journals: may a chunk of `ours`, put or removed there, be put or
+     * removed in `theirs`, which was read from the save as it is now? Key and tag may be any. NULL
+     * as chunk: may the parts? NULL: they may. */
     bool (*fits)(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                  const struct tfs_chunk *chunk);
 

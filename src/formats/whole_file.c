@@ -200,6 +200,43 @@ static int compare(const struct tfs_doc *intended, const struct tfs_doc *written
     return 0;
 }
 
+struct collector {
+    struct tfs_sink sink; /* first */
+    struct tfs_buf bytes;
+};
+
+static int collect(struct tfs_sink *sink, const void *bytes, size_t size, struct tfs_error *err)
+{
+    struct collector *collector = (struct collector *)sink;
+
+    tfs_buf_add(&collector->bytes, bytes, size);
+    return tfs_buf_check(&collector->bytes, err);
+}
+
+int tfs_whole_file_again(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_doc **again,
+                         struct tfs_error *err)
+{
+    const struct tfs_file_codec *codec = save->container->file;
+    struct collector file = {.sink.write = collect};
+    struct tfs_blob *bytes = NULL;
+    struct tfs_doc *read = NULL;
+    struct tfs_error why = {0};
+
+    if (codec->encode(save, doc, &file.sink, &why) == 0 &&
+        tfs_blob_take(&file.bytes, &bytes, &why) == 0 &&
+        codec->decode(save, bytes, &read, &why) == 0 && compare(doc, read, &why) == 0 &&
+        tfs_doc_keep_slots(read, doc, &why) == 0) {
+        *again = read;
+        read = NULL;
+    }
+    if (why.code != 0)
+        tfs_fail(err, why.code == -ENOMEM ? -ENOMEM : -EBADMSG, "%s", why.text);
+    tfs_doc_unref(read);
+    tfs_blob_unref(bytes);
+    tfs_buf_release(&file.bytes);
+    return err->code;
+}
+
 struct checker {
     struct tfs_save *save;
     const struct tfs_doc *written;

@@ -35,6 +35,12 @@ int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err);
 int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err);
 void tfs_whole_file_close(struct tfs_save *save);
 
+/* The document as it is read from the file that a commit of `doc` would write, made in memory: what
+ * does not come back as it is in `doc` is EBADMSG. For documents that nobody vouches for; keys,
+ * sizes and parts must have been looked at before. *again has the slots of `doc`. */
+int tfs_whole_file_again(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_doc **again,
+                         struct tfs_error *err);
+
 /* Did the last commit replace the file, but could not make its directory durable? Then a commit of
  * the same document has to write it all the same. */
 bool tfs_whole_file_unsure(const struct tfs_save *save);

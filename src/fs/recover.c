@@ -10,7 +10,9 @@
 
 #include "formats/journal.h"
 #include "formats/unsaved.h"
+#include "formats/whole_file.h"
 #include "fs/quarantine.h"
+#include "fs/store.h"
 
 #define TRIES       10
 #define JOURNAL_CAP (UINT64_C(1) << 32)
@@ -29,6 +31,12 @@ struct recovery {
 static bool is_locked(const struct tfs_save *save)
 {
     return save->options.lock == TFS_LOCK_EXCLUSIVE;
+}
+
+/* Else nothing is written, neither the save nor what is beside it. */
+static bool may_write(const struct tfs_save *save)
+{
+    return is_locked(save) && save->read_only == NULL;
 }
 
 static void say(struct recovery *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -119,6 +127,14 @@ struct checking {
     struct tfs_error *err;
 };
 
+/* A save whose chunks are fixed has no others; and what is damaged cannot be written. */
+static bool is_possible(const struct tfs_tree *tree, const struct tfs_chunk *before,
+                        const struct tfs_chunk *after)
+{
+    return !(tree->fixed_chunks && (before == NULL || after == NULL)) &&
+           (after == NULL || after->flags == 0);
+}
+
 /* A journal is not trusted with more than a user's text: what it makes must fit the save and
  * decode. */
 static int check_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
@@ -127,23 +143,41 @@ static int check_chunk(void *arg, const struct tfs_chunk *before, const struct t
     struct tfs_save *save = c->r->save;
     const struct tfs_tree *tree = save->tree;
 
-    if (tree->fits != NULL && !tree->fits(c->r->doc, save->doc, after != NULL ? after : before))
+    if (!is_possible(tree, before, after) ||
+        (tree->fits != NULL && !tree->fits(c->r->doc, save->doc, after != NULL ? after : before)))
         return tfs_fail(c->err, -EBADMSG, "a chunk of the journal does not fit the save");
     if (after == NULL || tree->chunk_check == NULL)
         return 0;
     return tree->chunk_check(save, c->r->doc, after->key, NULL, c->err);
 }
 
+/* The parts of a save are changed by edits, and never come or go. */
+static int check_parts(const struct recovery *r, struct tfs_error *err)
+{
+    const struct tfs_save *save = r->save;
+
+    for (unsigned i = 0; i < TFS_PARTS; i++) {
+        const struct tfs_blob *before = save->doc->parts[i], *after = r->doc->parts[i];
+        if (after != before &&
+            (before == NULL || after == NULL ||
+             (save->tree->fits != NULL && !save->tree->fits(r->doc, save->doc, NULL))))
+            return tfs_fail(err, -EBADMSG, "the journal does not fit the save");
+    }
+    return 0;
+}
+
+/* What is shown, and written, is what the save reads as with the edits in it. */
 static int check_doc(struct recovery *r, struct tfs_error *err)
 {
     struct checking c = {r, err};
+    struct tfs_doc *again = NULL;
 
-    if (tfs_doc_diff(r->save->doc, r->doc, check_chunk, &c) < 0)
+    if (check_parts(r, err) < 0 || tfs_doc_diff(r->save->doc, r->doc, check_chunk, &c) < 0 ||
+        r->doc->version == r->save->doc->version ||
+        tfs_whole_file_again(r->save, r->doc, &again, err) < 0)
         return err->code;
-    for (unsigned i = 0; i < TFS_PARTS; i++)
-        if (r->doc->parts[i] != r->save->doc->parts[i] && r->save->tree->fits != NULL &&
-            !r->save->tree->fits(r->doc, r->save->doc, NULL))
-            return tfs_fail(err, -EBADMSG, "the journal does not fit the save");
+    tfs_doc_unref(r->doc);
+    r->doc = again;
     return 0;
 }
 
@@ -199,7 +233,7 @@ static int set_aside(struct recovery *r, const char *why, struct tfs_error *err)
     char *directory = NULL;
     char edits[64];
 
-    if (!is_locked(r->save)) {
+    if (!may_write(r->save)) {
         say(r, "warning: the journal beside it is not used: %s", why);
         return 0;
     }
@@ -229,21 +263,36 @@ static const char *stranger(struct recovery *r)
     return NULL;
 }
 
-/* A backup that somebody put back holds what the journal began with, and is newer than its last
- * edit. */
+/* A backup that somebody put back holds what the journal began with, and was written after its last
+ * edit. A time of modification alone may lie in the future: archives of another time zone have such
+ * ones. */
 static bool was_put_back(const struct recovery *r)
 {
-    return tfs_hash_equal(r->hash, r->text.save) && is_newer(r->save->st.st_mtim, r->last);
+    return tfs_hash_equal(r->hash, r->text.save) && is_newer(r->save->st.st_mtim, r->last) &&
+           is_newer(r->save->st.st_ctim, r->last);
+}
+
+/* The save holds the edits already: whoever wrote them into it could not remove the journal, or was
+ * killed before. */
+static bool holds_all(const struct recovery *r)
+{
+    return r->doc != NULL && tfs_doc_same(r->save->doc, r->doc);
 }
 
 static int show_in_memory(struct recovery *r)
 {
     char edits[64];
 
-    tfs_doc_unref(r->save->doc);
-    r->save->doc = r->doc;
-    r->doc = NULL;
-    say(r, "%s are only in its journal yet", edits_of(r, edits));
+    if (r->count > 0) {
+        tfs_doc_unref(r->save->doc);
+        r->save->doc = r->doc;
+        r->doc = NULL;
+    }
+    if (r->text.damaged > 0)
+        say(r, "warning: its journal is damaged at offset %ju, what follows is not shown",
+            (uintmax_t)r->text.damaged);
+    else if (r->count > 0)
+        say(r, "%s are only in its journal yet", edits_of(r, edits));
     return 0;
 }
 
@@ -286,13 +335,17 @@ static int bring_up_to_date(struct recovery *r, struct tfs_error *err)
         why = misfit.text;
     if (why == NULL && r->count > 0 && was_put_back(r))
         why = "the save was put back since";
+    if (holds_all(r)) {
+        why = NULL;
+        r->count = 0;
+    }
     if (why != NULL)
         return set_aside(r, why, err);
-    if (r->count > 0 && (!is_locked(r->save) || r->save->read_only != NULL))
+    if (!may_write(r->save))
         return show_in_memory(r);
     if (r->count > 0 || r->text.damaged > 0)
         return write_into_save(r, err);
-    return is_locked(r->save) ? tfs_journal_remove(r->save->path, err) : 0;
+    return tfs_journal_remove(r->save->path, err);
 }
 
 int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_error *err)

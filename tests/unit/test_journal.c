@@ -177,6 +177,18 @@ START_TEST(journal_name_is_cut_where_a_name_would_be_too_long)
 }
 END_TEST
 
+START_TEST(journals_of_two_saves_whose_names_differ_at_their_long_ends_are_two)
+{
+    char save[NAME_MAX + 1] = {0}, one[TFS_JOURNAL_NAME], other[TFS_JOURNAL_NAME];
+
+    memset(save, 'a', NAME_MAX);
+    tfs_journal_name(save, one);
+    save[NAME_MAX - 1] = 'b';
+    tfs_journal_name(save, other);
+    ck_assert_str_ne(one, other);
+}
+END_TEST
+
 /* ---- torn and damaged ------------------------------------------------------------------------ */
 
 START_TEST(journal_cut_anywhere_gives_the_records_before_the_cut)
@@ -447,6 +459,7 @@ static Suite *journal_suite(void)
     tcase_add_test(file, journal_does_not_replace_what_is_no_file);
     tcase_add_test(file, journal_is_removed_and_removing_none_is_no_failure);
     tcase_add_test(file, journal_name_is_cut_where_a_name_would_be_too_long);
+    tcase_add_test(file, journals_of_two_saves_whose_names_differ_at_their_long_ends_are_two);
     tcase_add_test(file, journal_knows_which_edits_a_save_lacks);
     tcase_add_checked_fixture(damage, journal_setup, scratch_teardown);
     tcase_add_test(damage, journal_cut_anywhere_gives_the_records_before_the_cut);

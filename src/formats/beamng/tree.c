@@ -149,7 +149,8 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
     const struct tfs_beamng_layout *a = tfs_beamng_layout_of(ours),
                                    *b = tfs_beamng_layout_of(theirs);
 
-    (void)chunk;
+    if (chunk != NULL && tfs_doc_find(theirs, chunk->key) == NULL)
+        return false;
     return a->side == b->side && a->version == b->version && a->extra == b->extra &&
            a->nul == b->nul;
 }

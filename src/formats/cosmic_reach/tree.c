@@ -75,10 +75,12 @@ static const struct tfs_chunk *column_of(const struct tfs_doc *doc, struct tfs_k
 {
     struct tfs_key at = key;
     const struct tfs_chunk *chunk = NULL;
+    const int32_t bottom = key.y - (key.y & (TFS_COSMIC_SIDE - 1));
 
-    at.y -= key.y & (TFS_COSMIC_SIDE - 1);
-    for (unsigned i = 0; i < TFS_COSMIC_SIDE && chunk == NULL; i++, at.y++)
+    for (int32_t i = 0; i < TFS_COSMIC_SIDE && chunk == NULL; i++) {
+        at.y = bottom + i;
         chunk = tfs_doc_find(doc, at);
+    }
     return chunk;
 }
 
@@ -186,7 +188,8 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
     struct tfs_error ignored = {0};
 
     return a->version == b->version && (column == NULL || column->tag == chunk->tag) &&
-           (chunk == NULL || check_region(theirs, chunk->key, &ignored) == 0);
+           (chunk == NULL ||
+            (chunk->key.group == 0 && check_region(theirs, chunk->key, &ignored) == 0));
 }
 
 /* ---- what reads differently ------------------------------------------------------------------ */

@@ -22,19 +22,6 @@ static int check_axis(const struct tfs_godot_rules *rules, unsigned axis, int32_
     return 0;
 }
 
-bool tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs,
-                         const struct tfs_chunk *chunk)
-{
-    const struct tfs_godot_rules *a = tfs_godot_rules(ours), *b = tfs_godot_rules(theirs);
-
-    (void)chunk;
-    return a->cubed == b->cubed && a->po2 == b->po2 && a->depths_fixed == b->depths_fixed &&
-           memcmp(a->depths, b->depths, sizeof(a->depths)) == 0 && a->stored_max == b->stored_max &&
-           a->cased == b->cased && a->lods == b->lods &&
-           memcmp(a->low, b->low, sizeof(a->low)) == 0 &&
-           memcmp(a->high, b->high, sizeof(a->high)) == 0;
-}
-
 int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_key key,
                                struct tfs_error *err)
 {
@@ -44,6 +31,22 @@ int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_k
     if (check_axis(rules, 0, key.x, err) < 0 || check_axis(rules, 1, key.y, err) < 0)
         return err->code;
     return check_axis(rules, 2, key.z, err);
+}
+
+bool tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                         const struct tfs_chunk *chunk)
+{
+    const struct tfs_godot_rules *a = tfs_godot_rules(ours), *b = tfs_godot_rules(theirs);
+    struct tfs_error ignored = {0};
+
+    if (chunk != NULL && ((chunk->tag != 0 && b->fetch == NULL) ||
+                          tfs_godot_rules_coordinate(b, chunk->key, &ignored) < 0))
+        return false;
+    return a->cubed == b->cubed && a->po2 == b->po2 && a->depths_fixed == b->depths_fixed &&
+           memcmp(a->depths, b->depths, sizeof(a->depths)) == 0 && a->stored_max == b->stored_max &&
+           a->cased == b->cased && a->lods == b->lods &&
+           memcmp(a->low, b->low, sizeof(a->low)) == 0 &&
+           memcmp(a->high, b->high, sizeof(a->high)) == 0;
 }
 
 uint64_t tfs_godot_own_of_size(const struct tfs_godot_block *block)

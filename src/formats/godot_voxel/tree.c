@@ -90,6 +90,8 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
         return err->code;
     if (view->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", view->damage);
+    else if (!tfs_godot_rules(doc)->cubed && chunk->own != tfs_godot_own_of_size(&view->block))
+        tfs_fail(err, -EBADMSG, "the block has another size than the chunk says");
     else if (view->extra != NULL)
         tfs_godot_instances_check(view->extra, err);
     if (warning != NULL && err->code == 0)

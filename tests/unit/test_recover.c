@@ -1,0 +1,475 @@
+/*
+ * fs/recover and hostile journals: whatever a journal says with good checksums, the save is read,
+ * shown and written as one that its game could have made, or the journal is set aside.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "../lib/lens_check.h"
+#include "../lib/small_saves.h"
+#include "base/journal.h"
+#include "formats/journal.h"
+#include "fs/recover.h"
+#include "scratch.h"
+
+#define PATH (2 * PATH_MAX)
+
+static struct tfs_error err;
+static char path[PATH];
+static char notice[TFS_ERROR_TEXT];
+static const struct small_save *kind;
+
+/* Journals are of containers that are one file. */
+static struct tfs_save *open_save(enum tfs_lock lock)
+{
+    struct tfs_open_options options = {.lock = lock, .inflate_limit = TFS_INFLATE_LIMIT};
+    struct tfs_save *save = NULL;
+
+    tfs_error_reset(&err);
+    ck_assert_msg(tfs_save_open(path, NULL, &options, &save, &err) == 0, "%s", err.text);
+    return save;
+}
+
+static void make(void)
+{
+    ck_assert_int_eq(nftw(scratch_dir, scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+    ck_assert_int_eq(mkdir(scratch_dir, 0755), 0);
+    kind->make(path);
+}
+
+static void leave_journal(struct tfs_save *save, struct tfs_span record)
+{
+    struct tfs_journal *journal = NULL;
+    struct tfs_hash hash;
+
+    ck_assert_int_eq(save->container->hash(save, &hash, &err), 0);
+    ck_assert_msg(tfs_journal_create(path, &save->st, hash, record, &journal, &err) == 0, "%s",
+                  err.text);
+    tfs_journal_close(journal);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void put_bytes(struct tfs_buf *record, struct tfs_span bytes)
+{
+    tfs_buf_u64le(record, bytes.size);
+    tfs_buf_add_span(record, bytes);
+}
+
+static void begin_record(struct tfs_buf *record, uint32_t chunks)
+{
+    tfs_buf_u64le(record, UINT64_C(4000000000));
+    tfs_buf_u32le(record, 0);
+    tfs_buf_u32le(record, chunks);
+}
+
+/* All parts as they are but `part`, which is `how`: 0 as it is, 1 absent, 2 `bytes`. */
+static void end_record(struct tfs_buf *record, unsigned part, uint8_t how, struct tfs_span bytes)
+{
+    for (unsigned i = 0; i < TFS_PARTS; i++) {
+        tfs_buf_u8(record, i == part ? how : 0);
+        if (i == part && how == 2)
+            put_bytes(record, bytes);
+    }
+}
+
+static void put_key(struct tfs_buf *record, struct tfs_key key)
+{
+    tfs_buf_u32le(record, key.group);
+    tfs_buf_u32le(record, (uint32_t)key.x);
+    tfs_buf_u32le(record, (uint32_t)key.y);
+    tfs_buf_u32le(record, (uint32_t)key.z);
+}
+
+static void put_chunk(struct tfs_buf *record, const struct tfs_chunk *chunk, struct tfs_span bytes,
+                      const struct tfs_span *extra)
+{
+    put_key(record, chunk->key);
+    tfs_buf_u8(record, (uint8_t)(2 | (extra != NULL ? 4 : 0) | 8));
+    tfs_buf_u32le(record, chunk->tag);
+    tfs_buf_u32le(record, chunk->flags);
+    tfs_buf_u64le(record, chunk->own);
+    put_bytes(record, bytes);
+    if (extra != NULL)
+        put_bytes(record, *extra);
+}
+
+/* ---- what comes of them ---------------------------------------------------------------------- */
+
+static void check_shown(struct tfs_save *save)
+{
+    const bool written = save->options.lock == TFS_LOCK_EXCLUSIVE;
+    struct lens_check check;
+
+    lens_check_open(&check, save);
+    lens_check_unedited(&check);
+    if (written) /* else some encode by what is on disk */
+        lens_check_encoding(&check);
+    lens_check_close(&check);
+}
+
+static void try_record(struct tfs_buf *record, const char *what)
+{
+    if (getenv("TFS_TEST_VERBOSE") != NULL)
+        fprintf(stderr, "%s: %s\n", kind->name, what);
+    make();
+    struct tfs_save *save = open_save(TFS_LOCK_NONE);
+    leave_journal(save, tfs_buf_span(record));
+    ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s: %s: %s", kind->name, what, err.text);
+    check_shown(save);
+    tfs_save_close(save);
+
+    save = open_save(TFS_LOCK_EXCLUSIVE);
+    ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s: %s: %s", kind->name, what, err.text);
+    check_shown(save);
+    tfs_save_close(save);
+    save = open_save(TFS_LOCK_NONE);
+    check_shown(save);
+    tfs_save_close(save);
+    tfs_buf_release(record);
+}
+
+static void try_chunk(const struct tfs_chunk *chunk, struct tfs_span bytes,
+                      const struct tfs_span *extra, const char *what)
+{
+    struct tfs_buf record = {0};
+
+    begin_record(&record, 1);
+    put_chunk(&record, chunk, bytes, extra);
+    end_record(&record, 0, 0, (struct tfs_span){0});
+    try_record(&record, what);
+}
+
+static void try_places(const struct tfs_chunk *first)
+{
+    static const int32_t far[] = {-1, 1, 15, 16, 31, 1 << 20, INT32_MAX, INT32_MIN};
+    static const uint32_t groups[] = {1, 2, 24, 25, INT32_MAX, UINT32_MAX};
+    const struct tfs_span bytes = tfs_blob_span(first->blob);
+    char what[64];
+
+    for (unsigned axis = 0; axis < 3; axis++)
+        for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+            struct tfs_chunk chunk = *first;
+            *(axis == 0 ? &chunk.key.x : axis == 1 ? &chunk.key.y : &chunk.key.z) = far[i];
+            snprintf(what, sizeof(what), "axis %u at %d", axis, far[i]);
+            try_chunk(&chunk, bytes, NULL, what);
+        }
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        struct tfs_chunk chunk = *first;
+        chunk.key.group = groups[i];
+        snprintf(what, sizeof(what), "group %u", groups[i]);
+        try_chunk(&chunk, bytes, NULL, what);
+    }
+}
+
+static void try_bytes(const struct tfs_chunk *first)
+{
+    static uint8_t other[1 << 16];
+    const size_t size = first->blob->size < sizeof(other) - 1 ? first->blob->size : 1000;
+
+    memcpy(other, first->blob->data, size);
+    try_chunk(first, (struct tfs_span){other, 0}, NULL, "no bytes");
+    try_chunk(first, (struct tfs_span){other, 1}, NULL, "one byte");
+    try_chunk(first, (struct tfs_span){other, size - 1}, NULL, "a byte less");
+    try_chunk(first, (struct tfs_span){other, size + 1}, NULL, "a byte more");
+    const struct tfs_span extra = {other, 3};
+    try_chunk(first, tfs_blob_span(first->blob), &extra, "a second value");
+    const struct tfs_span empty = {other, 0};
+    try_chunk(first, tfs_blob_span(first->blob), &empty, "an empty second value");
+    memset(other, 0xff, sizeof(other));
+    try_chunk(first, (struct tfs_span){other, size}, NULL, "ones");
+    memset(other, 0, sizeof(other));
+    try_chunk(first, (struct tfs_span){other, size}, NULL, "zeros");
+}
+
+static void try_numbers(const struct tfs_chunk *first)
+{
+    static const uint32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 255, INT32_MAX, UINT32_MAX};
+    static const uint64_t owns[] = {0, 1, UINT64_C(1) << 16, UINT64_MAX - 1, UINT64_MAX};
+    char what[64];
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct tfs_chunk chunk = *first;
+        chunk.tag = numbers[i];
+        snprintf(what, sizeof(what), "tag %u", numbers[i]);
+        try_chunk(&chunk, tfs_blob_span(first->blob), NULL, what);
+        chunk = *first;
+        chunk.flags = numbers[i];
+        snprintf(what, sizeof(what), "flags %u", numbers[i]);
+        try_chunk(&chunk, tfs_blob_span(first->blob), NULL, what);
+    }
+    for (size_t i = 0; i < sizeof(owns) / sizeof(owns[0]); i++) {
+        struct tfs_chunk chunk = *first;
+        chunk.own = owns[i];
+        snprintf(what, sizeof(what), "own %#jx", (uintmax_t)owns[i]);
+        try_chunk(&chunk, tfs_blob_span(first->blob), NULL, what);
+    }
+}
+
+static void try_removed(const struct tfs_doc *doc)
+{
+    struct tfs_buf record = {0};
+
+    begin_record(&record, (uint32_t)doc->count);
+    for (size_t i = 0; i < doc->count; i++) {
+        put_key(&record, tfs_doc_at(doc, i)->key);
+        tfs_buf_u8(&record, 1);
+    }
+    end_record(&record, 0, 0, (struct tfs_span){0});
+    try_record(&record, "all chunks removed");
+    begin_record(&record, 1);
+    put_key(&record, tfs_doc_at(doc, 0)->key);
+    tfs_buf_u8(&record, 1);
+    end_record(&record, 0, 0, (struct tfs_span){0});
+    try_record(&record, "the first chunk removed");
+}
+
+static void try_parts(const struct tfs_doc *doc)
+{
+    struct tfs_buf record = {0};
+    char what[64];
+
+    for (unsigned i = 0; i < TFS_PARTS; i++) {
+        const struct tfs_span part =
+            doc->parts[i] != NULL ? tfs_blob_span(doc->parts[i]) : tfs_span_of("0123456789abcdef");
+        const size_t sizes[] = {0, 1, part.size / 2, part.size - 1, part.size};
+        snprintf(what, sizeof(what), "part %u absent", i);
+        begin_record(&record, 0);
+        end_record(&record, i, 1, part);
+        try_record(&record, what);
+        for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+            snprintf(what, sizeof(what), "part %u, %zu bytes", i, sizes[k]);
+            begin_record(&record, 0);
+            end_record(&record, i, 2, (struct tfs_span){part.data, sizes[k]});
+            try_record(&record, what);
+        }
+    }
+}
+
+START_TEST(hostile_journals_do_no_harm)
+{
+    kind = &small_saves[_i];
+    snprintf(path, sizeof(path), "%s", scratch_path(kind->file));
+    make();
+    struct tfs_save *save = open_save(TFS_LOCK_NONE);
+    struct tfs_doc *doc = tfs_doc_ref(save->doc);
+    const bool journals = save->container->hash != NULL;
+    tfs_save_close(save);
+    if (journals) {
+        const struct tfs_chunk *first = tfs_doc_at(doc, 0);
+        try_places(first);
+        try_bytes(first);
+        try_numbers(first);
+        try_removed(doc);
+        try_parts(doc);
+    }
+    tfs_doc_unref(doc);
+}
+END_TEST
+
+/* ---- what becomes of a journal --------------------------------------------------------------- */
+
+static const char *journal_path(void)
+{
+    static char name[TFS_JOURNAL_NAME];
+
+    tfs_journal_name(path, name);
+    return scratch_path(name);
+}
+
+static bool has_journal(void)
+{
+    return access(journal_path(), F_OK) == 0;
+}
+
+/* The record of the kind's first edit, made at that time. */
+static void make_record(time_t when, struct tfs_buf *record)
+{
+    struct tfs_save *save = open_save(TFS_LOCK_NONE);
+    struct tfs_edit edit;
+    struct tfs_buf text = {0};
+    struct tfs_doc *doc;
+
+    small_edit_text(save, save->doc, &kind->edits[0], &text);
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    ck_assert_int_eq(small_edit_apply(save, &edit, &kind->edits[0], tfs_buf_span(&text), &err), 0);
+    doc = tfs_edit_finish(&edit);
+    ck_assert_int_eq(
+        tfs_record_make(save, save->doc, doc, (struct timespec){.tv_sec = when}, record, &err), 0);
+    leave_journal(save, tfs_buf_span(record));
+    tfs_edit_release(&edit);
+    tfs_doc_unref(doc);
+    tfs_buf_release(&text);
+    tfs_save_close(save);
+}
+
+/* A save with one edit in its journal. */
+static void leave_edit(int i, time_t when)
+{
+    struct tfs_buf record = {0};
+
+    kind = &small_saves[i];
+    snprintf(path, sizeof(path), "%s", scratch_path(kind->file));
+    make();
+    make_record(when, &record);
+    tfs_buf_release(&record);
+}
+
+static bool keeps_journals(int i)
+{
+    kind = &small_saves[i];
+    snprintf(path, sizeof(path), "%s", scratch_path(kind->file));
+    make();
+    struct tfs_save *save = open_save(TFS_LOCK_NONE);
+    const bool keeps = save->container->hash != NULL;
+    tfs_save_close(save);
+    return keeps;
+}
+
+static void recover_as(enum tfs_lock lock)
+{
+    struct tfs_save *save = open_save(lock);
+
+    ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s", err.text);
+    tfs_save_close(save);
+}
+
+static size_t files_beside(void)
+{
+    DIR *dir = opendir(scratch_dir);
+    size_t count = 0;
+
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count - 2;
+}
+
+static void spoil_journal(off_t at)
+{
+    int fd = open(journal_path(), O_WRONLY);
+
+    ck_assert_int_eq(pwrite(fd, "X", 1, at), 1);
+    close(fd);
+}
+
+static void keep_copy(struct tfs_buf *bytes)
+{
+    FILE *file = fopen(journal_path(), "rb");
+    int c;
+
+    while ((c = fgetc(file)) != EOF)
+        tfs_buf_u8(bytes, (uint8_t)c);
+    fclose(file);
+}
+
+static void put_copy(struct tfs_buf *bytes)
+{
+    FILE *file = fopen(journal_path(), "wb");
+
+    ck_assert_uint_eq(fwrite(bytes->data, 1, bytes->size, file), bytes->size);
+    fclose(file);
+    tfs_buf_release(bytes);
+}
+
+/* A crash between the rewrite and the end of the journal. */
+START_TEST(journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside)
+{
+    struct tfs_buf journal = {0};
+
+    if (!keeps_journals(_i)) /* databases and folders */
+        return;
+    leave_edit(_i, UINT32_MAX);
+    keep_copy(&journal);
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_nonnull(strstr(notice, "1 edit until"));
+    ck_assert(!has_journal());
+    put_copy(&journal);
+    recover_as(TFS_LOCK_NONE);
+    ck_assert_str_eq(notice, "");
+    ck_assert(has_journal());
+    const size_t beside = files_beside(); /* BeamNG's sidecar may be among them */
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert_str_eq(notice, "");
+    ck_assert(!has_journal());
+    ck_assert_uint_eq(files_beside(), beside - 1);
+}
+END_TEST
+
+/* Another mount may have it open and rely on it. */
+START_TEST(journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read)
+{
+    struct tfs_journal *journal = NULL;
+    struct tfs_save *save;
+    struct tfs_hash hash;
+
+    kind = &small_saves[0];
+    snprintf(path, sizeof(path), "%s", scratch_path(kind->file));
+    make();
+    save = open_save(TFS_LOCK_NONE);
+    ck_assert_int_eq(save->container->hash(save, &hash, &err), 0);
+    ck_assert_int_eq(
+        tfs_journal_create(path, &save->st, hash, tfs_span_of("first"), &journal, &err), 0);
+    ck_assert_int_eq(tfs_journal_append(journal, TFS_JOURNAL_EDIT, tfs_span_of("second"), &err), 0);
+    tfs_journal_close(journal);
+    tfs_save_close(save);
+    spoil_journal(56 + 32);
+    recover_as(TFS_LOCK_NONE);
+    ck_assert_ptr_nonnull(strstr(notice, "damaged at offset 56"));
+    ck_assert(has_journal());
+    ck_assert_uint_eq(files_beside(), 2);
+}
+END_TEST
+
+START_TEST(edits_of_a_save_whose_time_lies_in_the_future_are_restored)
+{
+    const time_t now = time(NULL);
+    const struct timespec times[2] = {{.tv_sec = now + 86400}, {.tv_sec = now + 86400}};
+
+    kind = &small_saves[0];
+    leave_edit(0, now + 3600);
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_nonnull(strstr(notice, "were restored from its journal"));
+}
+END_TEST
+
+/* The journal says so itself: nothing that stands beside a save without write access may go. */
+START_TEST(journal_of_a_save_that_cannot_be_written_stays)
+{
+    struct tfs_save *save;
+    struct tfs_error why = {0};
+
+    leave_edit(0, UINT32_MAX);
+    FILE *file = fopen(path, "ab"); /* another program's */
+    fputc(0, file);
+    fclose(file);
+    save = open_save(TFS_LOCK_EXCLUSIVE);
+    tfs_fail(&why, -EROFS, "it is on a read-only disk");
+    tfs_save_set_read_only(save, &why);
+    ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s", err.text);
+    tfs_save_close(save);
+    ck_assert_ptr_nonnull(strstr(notice, "is not used"));
+    ck_assert(has_journal());
+    ck_assert_uint_eq(files_beside(), 2);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("recover");
+    TCase *c = unit_case(s, "journals");
+
+    tcase_add_checked_fixture(c, scratch_setup, scratch_teardown);
+    tcase_set_timeout(c, 300);
+    tcase_add_loop_test(c, hostile_journals_do_no_harm, 0, small_save_count);
+    tcase_add_loop_test(c, journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside,
+                        0, small_save_count);
+    tcase_add_test(c, journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read);
+    tcase_add_test(c, edits_of_a_save_whose_time_lies_in_the_future_are_restored);
+    tcase_add_test(c, journal_of_a_save_that_cannot_be_written_stays);
+    return s;
+}
+
+UNIT_MAIN(suite)
