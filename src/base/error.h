@@ -5,7 +5,7 @@
  * return 0 or a negative errno, which equals err->code. The first failure wins: a later one does
  * not replace the sentence that says what went wrong first.
  *
- * Codes: EBADMSG damaged or refused content, ENOTSUP a version we do not know,
+ * Codes: EBADMSG damaged or rejected content, ENOTSUP a version we do not know,
  * EFBIG over a cap, EINVAL misuse by the user, EIO the disk, ENOMEM.
  *
  * A sentence is in the user's terms, without full stop, without the file's name: whoever knows the

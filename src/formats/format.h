@@ -33,7 +33,7 @@ struct tfs_at {
 /* Circumstances of a put, and what it answers beside success. */
 struct tfs_put {
     bool fresh;       /* in: the chunk's directory was just made (docs/semantics.md, section 1.8):
-                       * nothing is refused for lack of another file, voxels.csv may be shifted */
+                       * nothing is rejected for lack of another file, voxels.csv may be shifted */
     bool waits;       /* out: some values were left out until another file of the chunk comes; the
                        * caller puts this text again after that file */
     unsigned options; /* in: enum tfs_put_options */
@@ -69,7 +69,7 @@ struct tfs_lens {
      * lack. Negative: that cannot be found out now (EBUSY: another program holds the save locked);
      * the directory cannot be listed then, nor the name be looked up. NULL: it always is there. */
     int (*exists)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
-    /* Optional files only: store it as absent. A refused one leaves the edit as it was. */
+    /* Optional files only: store it as absent. A rejected one leaves the edit as it was. */
     int (*remove)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                   struct tfs_error *err);
 
@@ -81,7 +81,7 @@ struct tfs_lens {
     const struct tfs_frame *frame;
 };
 
-/* The bounds that the numbers of a picture are measured from. `put` refuses a text that says itself
+/* The bounds that the numbers of a picture are measured from. `put` rejects a text that says itself
  * that it was made for other bounds than its document has (base, where there is one). */
 struct tfs_frame {
     /* Appends the bounds that `doc` gives the file now: one line of text, without its end. */

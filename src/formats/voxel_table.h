@@ -132,13 +132,13 @@ struct tfs_voxel_reader {
 int tfs_voxel_reader_open(struct tfs_voxel_reader *r, const struct tfs_voxel_columns *columns,
                           const struct tfs_voxel_box *box, struct tfs_edit *edit, bool fresh,
                           struct tfs_span text, struct tfs_error *err);
-/* 1: *row is the next one; 0: the end; negative: refused. Of rows of one voxel the last one counts.
- * Fields hold until the next call. */
+/* 1: *row is the next one; 0: the end; negative: rejected. Of rows of one voxel the last one
+ * counts. Fields hold until the next call. */
 int tfs_voxel_reader_next(struct tfs_voxel_reader *r, struct tfs_voxel_row *row,
                           struct tfs_error *err);
 /* Sets the fields of a row that has the values of the one before, to name their place. */
 void tfs_voxel_reader_fields(const struct tfs_voxel_reader *r, struct tfs_voxel_row *row);
-/* At the end of the put, whatever its result. Rows that all lie in another chunk are refused,
+/* At the end of the put, whatever its result. Rows that all lie in another chunk are rejected,
  * unless this one was just made, or the put made no change: they say what is here already. Returns
  * err->code. */
 int tfs_voxel_reader_close(struct tfs_voxel_reader *r, struct tfs_error *err);

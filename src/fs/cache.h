@@ -1,6 +1,7 @@
 /*
  * Rendered files, bounded: least recently used go first. Keyed by node id and content stamp, so an
- * entry that went stale is never found and ages out. Not thread-safe: the session's lock guards it.
+ * entry that went stale is never found and ages out. Not thread-safe: the lock of the views that
+ * own it (views.h) guards it.
  */
 #ifndef TFS_FS_CACHE_H
 #define TFS_FS_CACHE_H

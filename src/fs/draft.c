@@ -1,12 +1,12 @@
 /*
  * The states of a draft: see draft.h.
  *
- *              WRITE     CHECK     ACCEPT    REFUSE    DEFER     OUTDATE
+ *              WRITE     CHECK     ACCEPT    REJECT    DEFER     OUTDATE
  *   CLEAN      WRITTEN   -         -         -         -         -
  *   WRITTEN    WRITTEN   CHECKING  -         -         -         OUTDATED
- *   CHECKING   WRITTEN   -         ACCEPTED  REFUSED   WRITTEN   -
+ *   CHECKING   WRITTEN   -         ACCEPTED  REJECTED  WRITTEN   -
  *   ACCEPTED   WRITTEN   -         -         -         -         -
- *   REFUSED    WRITTEN   CHECKING  -         -         -         OUTDATED
+ *   REJECTED   WRITTEN   CHECKING  -         -         -         OUTDATED
  *   OUTDATED   OUTDATED  -         -         -         -         -
  *
  * An answer that comes in another state than CHECKING is about older bytes, and says nothing of
@@ -26,11 +26,11 @@ static const signed char transitions[STATES][EVENTS] = {
     [TFS_DRAFT_CLEAN] = {TFS_DRAFT_WRITTEN, NONE, NONE, NONE, NONE, NONE},
     [TFS_DRAFT_WRITTEN] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE,
                            TFS_DRAFT_OUTDATED},
-    [TFS_DRAFT_CHECKING] = {TFS_DRAFT_WRITTEN, NONE, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REFUSED,
+    [TFS_DRAFT_CHECKING] = {TFS_DRAFT_WRITTEN, NONE, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REJECTED,
                             TFS_DRAFT_WRITTEN, NONE},
     [TFS_DRAFT_ACCEPTED] = {TFS_DRAFT_WRITTEN, NONE, NONE, NONE, NONE, NONE},
-    [TFS_DRAFT_REFUSED] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE,
-                           TFS_DRAFT_OUTDATED},
+    [TFS_DRAFT_REJECTED] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE,
+                            TFS_DRAFT_OUTDATED},
     [TFS_DRAFT_OUTDATED] = {TFS_DRAFT_OUTDATED, NONE, NONE, NONE, NONE, NONE},
 };
 
@@ -47,7 +47,7 @@ bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event)
 
 bool tfs_draft_is_unchecked(const struct tfs_draft *draft)
 {
-    return draft->state == TFS_DRAFT_WRITTEN || draft->state == TFS_DRAFT_REFUSED ||
+    return draft->state == TFS_DRAFT_WRITTEN || draft->state == TFS_DRAFT_REJECTED ||
            draft->state == TFS_DRAFT_OUTDATED;
 }
 

@@ -18,15 +18,15 @@ enum tfs_draft_state {
     TFS_DRAFT_WRITTEN,  /* nobody checked it since it was written to */
     TFS_DRAFT_CHECKING, /* a copy is being checked, and nothing was written since */
     TFS_DRAFT_ACCEPTED, /* it is in the shown document */
-    TFS_DRAFT_REFUSED,  /* it changed nothing; the next commit point checks it again */
-    TFS_DRAFT_OUTDATED, /* the save was replaced under it: refused, whatever it says */
+    TFS_DRAFT_REJECTED, /* it changed nothing; the next commit point checks it again */
+    TFS_DRAFT_OUTDATED, /* the save was replaced under it: rejected, whatever it says */
 };
 
 enum tfs_draft_event {
     TFS_DRAFT_WRITE,   /* bytes were written or cut off */
     TFS_DRAFT_CHECK,   /* a commit point takes a copy */
     TFS_DRAFT_ACCEPT,  /* that copy is accepted */
-    TFS_DRAFT_REFUSE,  /* that copy is refused */
+    TFS_DRAFT_REJECT,  /* that copy is rejected */
     TFS_DRAFT_DEFER,   /* nobody could tell, for want of memory */
     TFS_DRAFT_OUTDATE, /* another program's save takes the place of the one it was made for */
 };
@@ -34,7 +34,7 @@ enum tfs_draft_event {
 struct tfs_draft {
     enum tfs_draft_state state;
     struct tfs_buf bytes;
-    bool told;        /* these very bytes were refused, and the log says so */
+    bool told;        /* these very bytes were rejected, and the log says so */
     bool quarantined; /* bytes of the handles open for writing are in rejected/ */
     bool closing;     /* accepted by a flush: the last close may be on its way */
     /* The last write may be a part of one, whose rest is on its way. */

@@ -28,7 +28,7 @@ void tfs_fuse_attach(struct tfs_fuse *fuse, struct tfs_session *session);
  * what it needs. After a failure tfs_fuse_close unmounts. */
 int tfs_fuse_mount(struct tfs_fuse *fuse, const char *mountpoint, struct tfs_error *err);
 /* Waits until the file system is unmounted or a SIGTERM, SIGINT or SIGHUP comes, and ends serving.
- * Replies of the session's worker may still come behind it: the connection stays open until
+ * Replies of the session's stores may still come after it: the connection stays open until
  * tfs_fuse_close. */
 int tfs_fuse_loop(struct tfs_fuse *fuse);
 /* tfs_fuse_loop need not wait. */

@@ -63,29 +63,29 @@ static struct tfs_blob *bytes_to_check(const struct tfs_inode *inode, bool last,
     return blob;
 }
 
-/* Refused bytes are put aside when the refusal is told, not only when the last handle is gone: the
- * kernel sends that news after close(2) has returned, and who reads the error looks for the bytes
- * at once. */
-static int put_aside(struct tfs_session *s, struct tfs_inode *inode, bool refused)
+/* Rejected bytes are put aside when the rejection is told, not only when the last handle is gone:
+ * the kernel sends that news after close(2) has returned, and who reads the error looks for the
+ * bytes at once. */
+static int put_aside(struct tfs_session *s, struct tfs_inode *inode, bool rejected)
 {
     struct tfs_draft *draft = inode->draft;
     struct tfs_buf path = {0};
-    if (!refused && !draft->quarantined)
+    if (!rejected && !draft->quarantined)
         return 0;
     tfs_ops_path(s, inode->id, &path);
     tfs_buf_u8(&path, 0);
     int result = path.failed ? -ENOMEM : 0;
-    if (result == 0 && refused)
+    if (result == 0 && rejected)
         result = tfs_quarantine_put(&s->quarantine, (const char *)path.data,
                                     tfs_buf_span(&draft->bytes));
     else if (result == 0)
         tfs_quarantine_drop(&s->quarantine, (const char *)path.data);
-    draft->quarantined = refused && result == 0;
+    draft->quarantined = rejected && result == 0;
     tfs_buf_release(&path);
-    return refused ? result : 0;
+    return rejected ? result : 0;
 }
 
-/* The draft hears what became of its bytes; true: a refusal is to be told. */
+/* The draft hears what became of its bytes; true: a rejection is to be told. */
 static bool take_answer(struct tfs_session *s, struct tfs_inode *inode, int result, bool last)
 {
     struct tfs_draft *draft = inode->draft;
@@ -96,9 +96,9 @@ static bool take_answer(struct tfs_session *s, struct tfs_inode *inode, int resu
     if (result == 0) {
         draft->closing = tfs_draft_take(draft, TFS_DRAFT_ACCEPT) && !last;
     } else {
-        /* Want of memory is no refusal: the bytes wait for the next check. */
-        tfs_draft_take(draft, result == -ENOMEM ? TFS_DRAFT_DEFER : TFS_DRAFT_REFUSE);
-        draft->told = draft->state == TFS_DRAFT_REFUSED && (draft->told || !quiet);
+        /* Want of memory is no rejection: the bytes wait for the next check. */
+        tfs_draft_take(draft, result == -ENOMEM ? TFS_DRAFT_DEFER : TFS_DRAFT_REJECT);
+        draft->told = draft->state == TFS_DRAFT_REJECTED && (draft->told || !quiet);
     }
     if (!last && result != -ENOMEM && (result >= 0 || !quiet))
         (void)put_aside(s, inode, result < 0);
@@ -153,14 +153,14 @@ static void end_draft(struct tfs_session *s, struct tfs_inode *inode, int result
         tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
     tfs_inode_end_draft(inode);
     pthread_cond_broadcast(&s->closed);
-    /* A name that was created with a refused text is gone again. */
+    /* A name that was created with a rejected text is gone again. */
     struct tfs_node node = inode->node;
     tfs_ops_refresh(s, &node);
     struct tfs_node dir = tfs_ops_parent(s, &node);
     tfs_notify_stale(s->notify, tfs_node_id(&dir));
 }
 
-/* The last writer is gone: accepted bytes make room for the canonical text, refused ones are put
+/* The last writer is gone: accepted bytes make room for the canonical text, rejected ones are put
  * aside. */
 static int apply_release(struct tfs_job *job, bool last)
 {
@@ -183,7 +183,7 @@ static int apply_release(struct tfs_job *job, bool last)
 const struct tfs_job_kind tfs_flush = {apply_flush, NULL};
 const struct tfs_job_kind tfs_release = {apply_release, NULL};
 
-/* ---- truncate(2) by name: checked at once; refused, it changes nothing ----------------------- */
+/* ---- truncate(2) by name: checked at once; rejected, it changes nothing ---------------------- */
 
 /* What a file shows: its draft, its scratch bytes, or its saved bytes. */
 struct content {
@@ -289,7 +289,7 @@ static int try_keep_shown(struct tfs_session *s, void *call, struct tfs_need *ne
     return old != NULL && old->draft != NULL ? 0 : -ENOMEM;
 }
 
-/* The rename was refused: the old file shows what is accepted, unless somebody wrote to it. */
+/* The text was rejected: the old file shows what is accepted, unless somebody wrote to it. */
 static void show_accepted(struct tfs_session *s, const struct tfs_rename_work *work)
 {
     struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
@@ -300,9 +300,9 @@ static void show_accepted(struct tfs_session *s, const struct tfs_rename_work *w
     tfs_inode_drop(&s->inodes, old);
 }
 
-/* The program may take its temp file away now (sed -i, rsync and patch do): what was refused is put
- * aside, as after a close. */
-static void refuse_rename(struct tfs_rename_work *work, const struct tfs_error *err)
+/* The program may take its temp file away now (sed -i, rsync and patch do): what was rejected is
+ * put aside, as after a close. */
+static void reject_rename(struct tfs_rename_work *work, const struct tfs_error *err)
 {
     struct tfs_session *s = work->work.branch->session;
     struct tfs_buf path = {0};
@@ -331,7 +331,7 @@ static int apply_rename(struct tfs_job *job, bool last)
     if (result == 0) {
         result = tfs_ops_validate(&work->work, &work->to, tfs_blob_span(work->text), &err);
         if (result < 0)
-            refuse_rename(work, &err);
+            reject_rename(work, &err);
     }
     return result;
 }

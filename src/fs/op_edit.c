@@ -1,6 +1,6 @@
 /*
  * Edits: from what users wrote to a file, or did to a chunk's directory, to a new document. Run by
- * the store's thread, which alone publishes documents; a refused edit leaves them as they were.
+ * the store's thread, which alone publishes documents; a rejected edit leaves them as they were.
  * None of these is called with the session's lock held.
  */
 #include <errno.h>
@@ -35,16 +35,16 @@ static void cancel_removal(struct tfs_session *s, const struct tfs_node *node)
 
 /* An accepted edit of a chunk takes the unlinked optional files of that chunk along, so that the
  * save never holds the edit without the removal that came before it. Other chunks do not: a program
- * that unlinks a file to create it anew must be able to take its time. A removal that is refused
- * does not hold up the edit; it stays, and its own end says why. `self` is a file of the chunk,
- * whose own name comes back with the edit, or its directory. 0 or -ENOMEM. */
+ * that unlinks a file to create it anew must be able to take its time. A removal that the format
+ * rejects does not hold up the edit; it stays, and its own end says why. `self` is a file of the
+ * chunk, whose own name comes back with the edit, or its directory. 0 or -ENOMEM. */
 static int take_removals(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *self)
 {
     struct tfs_save *save = work->branch->save;
     const struct tfs_tree *tree = save->tree;
     int result = 0;
     for (unsigned i = 0; i < tree->chunk_count && result != -ENOMEM; i++) {
-        struct tfs_error refusal = {0};
+        struct tfs_error rejection = {0};
         const struct tfs_file *file = &tree->chunk_files[i];
         struct tfs_node node = tfs_node_sibling_file(self, i, 0);
         if ((file->flags & TFS_FILE_OPTIONAL) == 0 || (int)i == self->file ||
@@ -52,7 +52,7 @@ static int take_removals(struct tfs_work *work, struct tfs_edit *edit, const str
             continue;
         result = tfs_node_exists(save, tfs_edit_doc(edit), &node);
         if (result == 1)
-            result = file->lens->remove(save, edit, tfs_node_at(save, &node), &refusal);
+            result = file->lens->remove(save, edit, tfs_node_at(save, &node), &rejection);
         if (result < 0)
             cancel_removal(work->branch->session, &node);
     }
@@ -377,7 +377,7 @@ static void end_whiteout(struct tfs_session *s, const struct tfs_end_work *work,
         tfs_whiteout_linger(&s->overlay, whiteout); /* it is removed later */
     else
         end_name(s, &work->node);
-    /* That a removal is refused is no fault of a file that is synced; that it waits on must be
+    /* That a removal is rejected is no fault of a file that is synced; that it waits on must be
      * told. */
     if (result < 0 && work->result != NULL && (!work->urgent || is_passing(result)))
         *work->result = result;

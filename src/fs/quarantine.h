@@ -1,7 +1,8 @@
 /*
  * Quarantine: what must not get lost though it could not be saved. Sentences in
- * .terrainfs/errors.log, refused documents in .terrainfs/rejected/. They are scratch files of the
- * overlay, because users list, read, copy and remove them by their names.
+ * .terrainfs/errors.log, rejected documents in .terrainfs/rejected/. They are scratch files of the
+ * overlay, because users list, read, copy and remove them by their names. At the end of the session
+ * what is left of rejected/ goes to NAME.unsaved-DATE/ (formats/unsaved.h), which session.c fills.
  *
  * Not thread-safe: the caller's lock guards it.
  */
@@ -13,7 +14,7 @@
 #include "fs/views.h"
 
 #define TFS_CONTROL_NAME ".terrainfs"
-#define TFS_REJECTED_MAX (UINT64_C(256) << 20) /* refused texts; older ones go first */
+#define TFS_REJECTED_MAX (UINT64_C(256) << 20) /* rejected texts; older ones go first */
 
 struct tfs_quarantine {
     struct tfs_inodes *inodes;
@@ -22,7 +23,7 @@ struct tfs_quarantine {
     struct stat st; /* owner and mode of the save, as of its opening */
     uint64_t limit;
     struct tfs_inode *control, *log, *status, *rejected;
-    size_t dropped; /* refused texts that were let go for newer ones */
+    size_t dropped; /* rejected texts that were let go for newer ones */
 };
 
 /* Makes .terrainfs: 0 or -ENOMEM. The members above `control` are set. */
@@ -34,13 +35,14 @@ void tfs_quarantine_log(struct tfs_quarantine *quarantine, const char *line);
 /* Receives a path of the tree and the bytes to store there: 0 or negative. */
 typedef int (*tfs_keep_fn)(void *arg, const char *path, struct tfs_span bytes);
 
-/* Puts a refused document aside: 0, or -ENOMEM and nothing is. Older ones go when there is no room:
- * the log says which. */
+/* Puts a rejected document aside: 0, or -ENOMEM and nothing is. Older ones go when there is no
+ * room: the log says which. */
 int tfs_quarantine_put(struct tfs_quarantine *quarantine, const char *path, struct tfs_span bytes);
-/* The handle that was refused at `path` said it right in the end: what was put aside of it goes. */
+/* What a handle wrote to `path` was rejected and is accepted now: the copy that was put aside
+ * goes. */
 void tfs_quarantine_drop(struct tfs_quarantine *quarantine, const char *path);
 bool tfs_quarantine_is_empty(const struct tfs_quarantine *quarantine);
-/* Gives all refused documents, under "rejected/": how many were lost. */
+/* Gives all rejected documents, under "rejected/": how many were lost. */
 size_t tfs_quarantine_each(const struct tfs_quarantine *quarantine, tfs_keep_fn keep, void *arg);
 
 /* Gives all files that `ours` shows otherwise than `theirs`: how many were lost. `prefix`

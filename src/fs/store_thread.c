@@ -1,6 +1,7 @@
 /*
- * The store's thread: takes all jobs that are queued, applies them one after another, commits once
- * for all of them and hands them back. No other thread ever waits for the disk.
+ * The store's thread: takes all jobs that are queued, applies them one after another, makes what
+ * is shown durable once for all of them (make_durable) and hands them back. No other thread ever
+ * waits for the disk.
  *
  * What "saved" means, whoever asks:
  *   1. `saved` is the document of the last commit that succeeded to its very end (base/replace.c
@@ -8,14 +9,14 @@
  *      opened or read again. A commit that fails in its last sync does not move it;
  *   2. everything shown and not in `saved` is unsaved, and one commit saves all of it: closers that
  *      come together share a commit, and each is answered after that commit;
- *   3. FLUSH of a handle that wrote, RENAME, MKDIR and RMDIR are answered 0 only with nothing
- *      unsaved; with commit=N, only with what is unsaved in the journal and the journal synced
- *      (store_journal.c; saves that have none answer once the edit is accepted). FSYNC, of any
- *      handle and in every mode, is answered 0 only with nothing unsaved. A commit that failed
+ *   3. FLUSH of a handle that wrote, truncate(2), RENAME, MKDIR and RMDIR are answered 0 only with
+ *      nothing unsaved; with commit=N, only with what is unsaved in the journal and the journal
+ *      synced (store_journal.c; saves that have none answer once the edit is accepted). FSYNC is
+ *      answered 0 only with nothing unsaved, of any handle and in every mode. A commit that failed
  *      answers all who waited for it, and the next one who asks tries again;
  *   4. the journal goes only after the commit that saved its edits succeeded to its very end;
- *   5. only a document that its writer ended is checked: at FLUSH, FSYNC or RENAME, or when its
- *      last writer is gone.
+ *   5. only a document that its writer ended is checked: at FLUSH, FSYNC, truncate(2) or RENAME, or
+ *      when its last writer is gone.
  */
 #include <errno.h>
 #include <stdlib.h>

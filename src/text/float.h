@@ -4,7 +4,7 @@
  * Printed: the fewest significant digits, as `%.Ng` prints them, but whole numbers below 10^7
  * without exponent; `-0`, `inf`, `-inf`; `nan` for 7fc00000 and 7ff8000000000000, any other NaN
  * `nan:` and its bits in 8 or 16 hex digits. Read: the same and every other decimal, in any number
- * of digits; what rounds to an infinity is refused. No locale.
+ * of digits; what rounds to an infinity is rejected. No locale.
  */
 #ifndef TFS_TEXT_FLOAT_H
 #define TFS_TEXT_FLOAT_H

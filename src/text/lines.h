@@ -2,7 +2,7 @@
  * A text cut into lines, each stripped of blanks, tabs and a CR, with its place for error messages.
  *
  * Comment lines (`#` first) and empty lines are skipped. A NUL byte or bytes that are not UTF-8 are
- * refused with their place: text files of this tree never hold them. A byte order mark is skipped.
+ * rejected with their place: text files of this tree never hold them. A byte order mark is skipped.
  */
 #ifndef TFS_TEXT_LINES_H
 #define TFS_TEXT_LINES_H

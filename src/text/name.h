@@ -6,7 +6,7 @@
  * newline is `\n`, every other byte `\xNN` (two lower-case digits; either case is read). A blank at
  * the start or the end of a name is `\x20`, because parsing strips blanks; a `#` or a byte order
  * mark at the start is escaped, because it would begin a comment or be skipped. An unknown escape
- * is refused.
+ * is rejected.
  */
 #ifndef TFS_TEXT_NAME_H
 #define TFS_TEXT_NAME_H

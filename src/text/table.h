@@ -34,10 +34,10 @@ void tfs_table_print_field(struct tfs_buf *out, struct tfs_span field);
 void tfs_table_print_number(struct tfs_buf *out, int64_t v);
 
 /* Prepares reading. The header line is given by the first tfs_table_next; a text without one
- * (empty, or comments only) is for the caller to refuse. */
+ * (empty, or comments only) is for the caller to reject. */
 int tfs_table_init(struct tfs_table *table, struct tfs_span text, struct tfs_error *err);
 
-/* 1: *record is the next one; 0: the end; negative: refused (an unbalanced quote, more than
+/* 1: *record is the next one; 0: the end; negative: rejected (an unbalanced quote, more than
  * TFS_TABLE_COLUMNS fields, another number of fields than the header line). Fields are stripped of
  * blanks when they are not quoted. */
 int tfs_table_next(struct tfs_table *table, struct tfs_record *record, struct tfs_buf *scratch,

@@ -25,14 +25,14 @@ static void teardown(void)
 
 /* One row a state; what each event makes of it, -1: it means nothing there. */
 static const int table[STATES][EVENTS] = {
-    /*                     WRITE              CHECK               ACCEPT              REFUSE
+    /*                     WRITE              CHECK               ACCEPT              REJECT
                            DEFER              OUTDATE */
     [TFS_DRAFT_CLEAN] = {TFS_DRAFT_WRITTEN, -1, -1, -1, -1, -1},
     [TFS_DRAFT_WRITTEN] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, TFS_DRAFT_OUTDATED},
-    [TFS_DRAFT_CHECKING] = {TFS_DRAFT_WRITTEN, -1, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REFUSED,
+    [TFS_DRAFT_CHECKING] = {TFS_DRAFT_WRITTEN, -1, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REJECTED,
                             TFS_DRAFT_WRITTEN, -1},
     [TFS_DRAFT_ACCEPTED] = {TFS_DRAFT_WRITTEN, -1, -1, -1, -1, -1},
-    [TFS_DRAFT_REFUSED] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, TFS_DRAFT_OUTDATED},
+    [TFS_DRAFT_REJECTED] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, TFS_DRAFT_OUTDATED},
     [TFS_DRAFT_OUTDATED] = {TFS_DRAFT_OUTDATED, -1, -1, -1, -1, -1},
 };
 
@@ -42,7 +42,7 @@ static const int ways[STATES][4] = {
     [TFS_DRAFT_WRITTEN] = {TFS_DRAFT_WRITE, -1},
     [TFS_DRAFT_CHECKING] = {TFS_DRAFT_WRITE, TFS_DRAFT_CHECK, -1},
     [TFS_DRAFT_ACCEPTED] = {TFS_DRAFT_WRITE, TFS_DRAFT_CHECK, TFS_DRAFT_ACCEPT, -1},
-    [TFS_DRAFT_REFUSED] = {TFS_DRAFT_WRITE, TFS_DRAFT_CHECK, TFS_DRAFT_REFUSE, -1},
+    [TFS_DRAFT_REJECTED] = {TFS_DRAFT_WRITE, TFS_DRAFT_CHECK, TFS_DRAFT_REJECT, -1},
     [TFS_DRAFT_OUTDATED] = {TFS_DRAFT_WRITE, TFS_DRAFT_OUTDATE, -1},
 };
 
@@ -73,7 +73,7 @@ END_TEST
 START_TEST(draft_has_something_to_check_until_it_is_accepted)
 {
     static const bool unchecked[STATES] = {
-        [TFS_DRAFT_WRITTEN] = true, [TFS_DRAFT_REFUSED] = true, [TFS_DRAFT_OUTDATED] = true};
+        [TFS_DRAFT_WRITTEN] = true, [TFS_DRAFT_REJECTED] = true, [TFS_DRAFT_OUTDATED] = true};
     for (int state = 0; state < STATES; state++) {
         bring_to((enum tfs_draft_state)state);
         ck_assert_int_eq(tfs_draft_is_unchecked(draft), unchecked[state]);
@@ -84,7 +84,7 @@ END_TEST
 /* The answer is about the bytes before. */
 START_TEST(draft_written_to_during_a_check_is_checked_again)
 {
-    static const enum tfs_draft_event answers[] = {TFS_DRAFT_ACCEPT, TFS_DRAFT_REFUSE,
+    static const enum tfs_draft_event answers[] = {TFS_DRAFT_ACCEPT, TFS_DRAFT_REJECT,
                                                    TFS_DRAFT_DEFER};
     for (int i = 0; i < 3; i++) {
         bring_to(TFS_DRAFT_CHECKING);
@@ -98,10 +98,10 @@ END_TEST
 
 START_TEST(draft_that_was_refused_is_told_of_again_only_when_it_was_written_to)
 {
-    bring_to(TFS_DRAFT_REFUSED);
+    bring_to(TFS_DRAFT_REJECTED);
     draft->told = true;
     ck_assert(tfs_draft_take(draft, TFS_DRAFT_CHECK));
-    ck_assert(tfs_draft_take(draft, TFS_DRAFT_REFUSE));
+    ck_assert(tfs_draft_take(draft, TFS_DRAFT_REJECT));
     ck_assert(draft->told);
     ck_assert(tfs_draft_take(draft, TFS_DRAFT_WRITE));
     ck_assert(!draft->told);
