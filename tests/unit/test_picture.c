@@ -682,7 +682,7 @@ static void read_in_parts(const struct tfs_lens *lens, uint64_t step, struct tfs
     }
 }
 
-static const uint64_t part_sizes[] = {1000, 4096, 65541, 100000, 1 << 20};
+static const uint64_t part_sizes[] = {20011, 65541, 100000, 1 << 20};
 
 static void check_parts(const struct tfs_lens *lens, uint64_t step)
 {
@@ -959,6 +959,7 @@ static Suite *picture_suite(void)
     add_sculpting(sculpting);
     add_bounds(unit_case(suite, "bounds"));
     tcase_add_test(again, only_chunks_that_changed_are_looked_into_again);
+    tcase_set_timeout(again, 60);
     tcase_add_test(again, columns_are_kept_as_far_as_there_is_memory);
     tcase_add_loop_test(again, a_picture_in_parts_is_that_of_one, 0, 2 * COUNT(part_sizes));
     tcase_add_test(again, pictures_change_with_blocks_and_not_with_light);

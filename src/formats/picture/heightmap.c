@@ -392,6 +392,7 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
         heights_init(&h, &form.box, base != doc, err) < 0)
         goto out;
     swap_samples(&samples, h.after);
+    tfs_buf_release(&samples);
     if (read_heights(save, base, &form.box, h.before, err) == 0 &&
         check_depth(&form.box, h.before, depth, err) == 0 &&
         keep_unchanged(save, doc, &form.box, &h, err) == 0)
