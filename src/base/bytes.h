@@ -1,10 +1,11 @@
 /*
  * A bounded cursor with a sticky error over bytes that nobody trusts, and the span it reads from.
  *
- * This is the only code that does arithmetic on untrusted bytes. After a read past the end `failed`
- * stays set, every further read gives 0 or an empty span, and the place does not move; so a parser
- * may read a group of fields and look once. Sizes read from the bytes are only ever used through
- * tfs_take(), which compares them with what is left.
+ * Codecs read fields of a save through it. After a read past the end `failed` stays set, every
+ * further read gives 0 or an empty span, and the position does not move; so a parser may read a
+ * group of fields and check once. tfs_take() compares a size with what is left. Code that computes
+ * with offsets from a file itself (tables of sectors, columns and planes) compares them with the
+ * size of the file before it uses them.
  */
 #ifndef TFS_BASE_BYTES_H
 #define TFS_BASE_BYTES_H

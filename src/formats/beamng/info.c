@@ -69,7 +69,7 @@ static void add_corners(const struct survey *s, struct tfs_buf *out)
 
 static const char *sidecar_text(const struct tfs_doc *doc)
 {
-    struct tfs_beamng_facts *facts = doc->facts->own;
+    struct tfs_beamng_facts *facts = tfs_beamng_facts(doc);
 
     switch ((enum tfs_beamng_sidecar_state)atomic_load(&facts->sidecar)) {
     case TFS_BEAMNG_SIDECAR_ABSENT:

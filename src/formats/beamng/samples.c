@@ -61,7 +61,7 @@ static int samples_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     s->layout = *tfs_beamng_layout_of(doc);
     s->tile = tfs_beamng_tile_of(&s->layout, key);
     s->blob = tfs_blob_ref(found->blob);
-    s->table = tfs_blob_ref(doc->parts[TFS_BEAMNG_PART_NAMES]);
+    s->table = tfs_blob_ref(tfs_beamng_table(doc));
     while (s->count < TFS_BEAMNG_HOLE && tfs_beamng_names_next(&names, &s->names[s->count]))
         s->count++;
     *chunk = s;

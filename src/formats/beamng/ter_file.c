@@ -194,7 +194,7 @@ static int ter_encode(struct tfs_save *save, const struct tfs_doc *doc, struct t
     if (result == 0)
         result = write_planes(&terrain, row, sink, err);
     if (result == 0)
-        result = tfs_sink_span(sink, tfs_blob_span(doc->parts[TFS_BEAMNG_PART_NAMES]), err);
+        result = tfs_sink_span(sink, tfs_blob_span(tfs_beamng_table(doc)), err);
     tfs_beamng_terrain_release(&terrain);
     free(row);
     tfs_buf_release(&header);
@@ -205,14 +205,13 @@ static int ter_encode(struct tfs_save *save, const struct tfs_doc *doc, struct t
 static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
                          const struct tfs_doc *after, struct tfs_error *err)
 {
-    struct tfs_beamng_facts *facts = after->facts->own;
+    struct tfs_beamng_facts *facts = tfs_beamng_facts(after);
     enum tfs_beamng_sidecar_state state;
 
-    if (!facts->sidecar_owed &&
-        tfs_blob_equal(before->parts[TFS_BEAMNG_PART_NAMES], after->parts[TFS_BEAMNG_PART_NAMES]))
+    if (!facts->sidecar_stale && tfs_blob_equal(tfs_beamng_table(before), tfs_beamng_table(after)))
         return 0;
     int result = tfs_beamng_sidecar_update(save->path, tfs_beamng_names_of(after), err);
-    facts->sidecar_owed = result < 0;
+    facts->sidecar_stale = result < 0;
     /* Without memory to look: it was just made to agree, or could not be. */
     if (tfs_beamng_sidecar_look(save->path, tfs_beamng_names_of(after), &state) < 0)
         state = result == 0 ? TFS_BEAMNG_SIDECAR_AGREES : TFS_BEAMNG_SIDECAR_DIFFERS;

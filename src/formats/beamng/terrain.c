@@ -11,14 +11,14 @@
 
 const struct tfs_beamng_layout *tfs_beamng_layout_of(const struct tfs_doc *doc)
 {
-    const struct tfs_beamng_facts *facts = doc->facts->own;
+    const struct tfs_beamng_facts *facts = tfs_beamng_facts(doc);
 
     return &facts->layout;
 }
 
 struct tfs_beamng_names tfs_beamng_names_of(const struct tfs_doc *doc)
 {
-    return tfs_beamng_names_init(tfs_blob_span(doc->parts[TFS_BEAMNG_PART_NAMES]),
+    return tfs_beamng_names_init(tfs_blob_span(tfs_beamng_table(doc)),
                                  tfs_beamng_layout_of(doc)->nul);
 }
 
@@ -190,7 +190,7 @@ int tfs_beamng_terrain_check_layout(const struct tfs_edit *edit, struct tfs_erro
     tfs_buf_u8(&file, layout->version);
     tfs_buf_u32le(&file, layout->side);
     tfs_buf_add_span(&file, tfs_blob_span(tfs_doc_at(doc, 0)->blob));
-    tfs_buf_add_span(&file, tfs_blob_span(doc->parts[TFS_BEAMNG_PART_NAMES]));
+    tfs_buf_add_span(&file, tfs_blob_span(tfs_beamng_table(doc)));
     int result = tfs_buf_check(&file, err);
     if (result == 0 && (tfs_beamng_read(tfs_buf_span(&file), &read, &why) < 0 ||
                         read.extra != layout->extra || read.nul != layout->nul))

@@ -26,12 +26,30 @@ enum tfs_beamng_sidecar_state {
     TFS_BEAMNG_SIDECAR_DAMAGED,
 };
 
-/* facts->own */
+/* What a file says beside its samples: facts->own of its documents, by tfs_beamng_facts(). */
 struct tfs_beamng_facts {
     struct tfs_beamng_layout layout;
     atomic_int sidecar; /* enum tfs_beamng_sidecar_state, as of the last reading or commit */
-    bool sidecar_owed;  /* the last commit could not write it */
+    bool sidecar_stale; /* the last commit could not write it */
 };
+
+/* Not const: the state of the sidecar changes with a commit. */
+static inline struct tfs_beamng_facts *tfs_beamng_facts(const struct tfs_doc *doc)
+{
+    return doc->facts->own;
+}
+
+/* The name table as stored. */
+static inline struct tfs_blob *tfs_beamng_table(const struct tfs_doc *doc)
+{
+    return doc->parts[TFS_BEAMNG_PART_NAMES];
+}
+
+/* Bytes a sample in the chunk's blob. */
+static inline uint32_t tfs_beamng_chunk_sample(const struct tfs_chunk *chunk)
+{
+    return chunk->tag;
+}
 
 const struct tfs_beamng_layout *tfs_beamng_layout_of(const struct tfs_doc *doc);
 /* A walk over the material names, and their number. */

@@ -79,7 +79,7 @@ static unsigned tile_differs(const struct tfs_chunk *before, const struct tfs_ch
         return ALL_DIFFER;
 
     struct tfs_span a = tfs_blob_span(before->blob), b = tfs_blob_span(after->blob);
-    size_t samples = a.size / before->tag; /* the tag is the number of bytes a sample */
+    size_t samples = a.size / tfs_beamng_chunk_sample(before);
     return (planes_differ(a, b, 0, 2 * samples) ? HEIGHTS_DIFFER : 0u) |
            (planes_differ(a, b, 2 * samples, 3 * samples) ? LAYERS_DIFFER : 0u) |
            (planes_differ(a, b, 3 * samples, a.size) ? EXTRA_DIFFERS : 0u);
@@ -120,7 +120,7 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
         files |= layers;
     if ((differs & EXTRA_DIFFERS) != 0)
         files |= UINT32_C(1) << EXTRA;
-    if (!tfs_blob_equal(before->parts[TFS_BEAMNG_PART_NAMES], after->parts[TFS_BEAMNG_PART_NAMES]))
+    if (!tfs_blob_equal(tfs_beamng_table(before), tfs_beamng_table(after)))
         files |= names;
     return files;
 }

@@ -28,7 +28,7 @@ static const char *layout_of(const struct tfs_cosmic_facts *own)
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    const struct tfs_cosmic_facts *own = doc->facts->own;
+    const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
     struct tfs_key region;
 
     (void)at;

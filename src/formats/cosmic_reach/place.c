@@ -57,7 +57,7 @@ bool tfs_cosmic_region_of_name(const char *name, struct tfs_key *region)
 
 bool tfs_cosmic_region_of_doc(const struct tfs_doc *doc, struct tfs_key *region)
 {
-    const struct tfs_cosmic_facts *facts = doc->facts->own;
+    const struct tfs_cosmic_facts *facts = tfs_cosmic_facts(doc);
 
     if (facts->named)
         *region = facts->region;

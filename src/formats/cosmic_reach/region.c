@@ -196,7 +196,7 @@ static int write_header(const struct tfs_cosmic_facts *own, struct tfs_sink *sin
 
 static int write_gzip(const struct tfs_doc *doc, struct tfs_sink *sink, struct tfs_error *err)
 {
-    const struct tfs_cosmic_facts *own = doc->facts->own;
+    const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
     struct tfs_cosmic_gzip gzip;
 
     if (tfs_cosmic_gzip_open(&gzip, sink, own->gzip_header, err) == 0 &&
@@ -209,7 +209,7 @@ static int write_gzip(const struct tfs_doc *doc, struct tfs_sink *sink, struct t
 static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
                          struct tfs_error *err)
 {
-    const struct tfs_cosmic_facts *own = doc->facts->own;
+    const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
 
     (void)save;
     if (write_header(own, sink, err) < 0)

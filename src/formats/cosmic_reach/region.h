@@ -11,7 +11,7 @@
 #include "formats/cosmic_reach/body.h"
 #include "formats/cosmic_reach/place.h"
 
-/* What a region file says beside its chunks: facts->own of its documents. */
+/* What a region file says beside its chunks: facts->own of its documents, by tfs_cosmic_facts(). */
 struct tfs_cosmic_facts {
     uint32_t version;     /* FileVersion 0-7 */
     uint32_t compression; /* enum tfs_cosmic_compression */
@@ -20,6 +20,11 @@ struct tfs_cosmic_facts {
     bool named; /* the file's name gives `region` */
     struct tfs_key region;
 };
+
+static inline const struct tfs_cosmic_facts *tfs_cosmic_facts(const struct tfs_doc *doc)
+{
+    return doc->facts->own;
+}
 
 /* What a table entry points at: from `offset` up to the next extent or the end of the bytes. */
 struct tfs_cosmic_extent {

@@ -345,7 +345,7 @@ static int write_column(const struct layout *l, size_t first, size_t length, str
 int tfs_cosmic_columns_write(const struct tfs_doc *doc, struct tfs_sink *sink,
                              struct tfs_error *err)
 {
-    const struct tfs_cosmic_facts *own = doc->facts->own;
+    const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
     struct layout l = {.count = doc->count};
     struct tfs_buf header = {0};
 

@@ -100,7 +100,7 @@ static uint64_t next_order(const struct tfs_doc *doc)
  * columns. */
 static const struct tfs_chunk *column_to_join(const struct tfs_doc *doc, struct tfs_key key)
 {
-    const struct tfs_cosmic_facts *own = doc->facts->own;
+    const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
 
     return own->version <= TFS_COSMIC_VERSION_TABLE_MAX ? NULL : column_of(doc, key);
 }
@@ -109,7 +109,7 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
                         struct tfs_error *err)
 {
     const struct tfs_doc *doc = tfs_edit_doc(edit);
-    const struct tfs_cosmic_facts *own = doc->facts->own;
+    const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
     const struct tfs_chunk *column = column_to_join(doc, key);
     struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE};
     struct tfs_buf body = {0};
@@ -183,7 +183,7 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
 static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                  const struct tfs_chunk *chunk)
 {
-    const struct tfs_cosmic_facts *a = ours->facts->own, *b = theirs->facts->own;
+    const struct tfs_cosmic_facts *a = tfs_cosmic_facts(ours), *b = tfs_cosmic_facts(theirs);
     const struct tfs_chunk *column = chunk == NULL ? NULL : column_to_join(theirs, chunk->key);
     struct tfs_error ignored = {0};
 

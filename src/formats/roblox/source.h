@@ -104,7 +104,7 @@ const char *tfs_rbx_locked(const struct tfs_doc *doc, uint32_t group);
 #define TFS_RBX_GROUP_NAME 48
 void tfs_rbx_group_name(uint32_t group, char name[TFS_RBX_GROUP_NAME]);
 
-/* struct tfs_chunk.place of a chunk that was not in the file: where the order of positions has
+/* struct tfs_chunk.own of a chunk that was not in the file: where the order of positions has
  * it. Others: their number in the value. */
 #define TFS_RBX_ORDER_NEW UINT64_MAX
 
