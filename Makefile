@@ -21,7 +21,7 @@ ASAN := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitiz
 TSAN := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 
 # ---- the libraries: asked once, and only by goals that compile -----------------------------------
-GOALS_WITHOUT_LIBS := help clean lint format check torture demo asan tsan fuzz
+GOALS_WITHOUT_LIBS := help clean lint format check torture mutate demo asan tsan fuzz
 ifneq ($(filter-out $(GOALS_WITHOUT_LIBS),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PKGS); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
 ifneq ($(MISSING),)
@@ -53,7 +53,7 @@ PROGRAM := $(BUILD)/terrainfs
 FUZZ_MAIN ?= $(BUILD)/obj/tests/fuzz/replay.o
 SUB := $(MAKE) --no-print-directory
 
-.PHONY: all tests check torture run-tests asan tsan lint format tidy fuzz bench demo install uninstall clean help
+.PHONY: all tests check torture mutate run-tests asan tsan lint format tidy fuzz bench demo install uninstall clean help
 .SECONDARY:
 
 all: $(PROGRAM) $(LIB) ## the program build/terrainfs and its library
@@ -123,6 +123,10 @@ torture: ## power cuts, failing system calls and the rest of docs/reliability.md
 	+@$(SUB) tests
 	@BUILD=$(BUILD) TORTURE=full scripts/run-tests torture
 
+mutate: ## small faults made in a copy, one at a time: the tests must find each (about 15 minutes)
+	@scripts/install-deps
+	@scripts/mutate
+
 run-tests: tests
 	@BUILD=$(BUILD) scripts/run-tests $(SUITES)
 
@@ -169,7 +173,7 @@ uninstall: ## what install put there
 	rm -f '$(DESTDIR)$(BINDIR)/terrainfs' '$(DESTDIR)$(MANDIR)/man1/terrainfs.1'
 
 clean: ## removes the build directories
-	rm -rf build build-asan build-tsan build-fuzz build-clang
+	rm -rf build build-asan build-tsan build-fuzz build-clang build-mutate
 
 help: ## this
 	@sed -n 's/^\([a-z]*\):[^#]*## */  make \1\t/p' Makefile | expand -t 20

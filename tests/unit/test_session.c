@@ -969,6 +969,35 @@ START_TEST(session_close_waits_for_the_journal_that_another_close_writes)
 }
 END_TEST
 
+static int hash_of_nothing(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error *err)
+{
+    (void)of;
+    (void)err;
+    *hash = (struct tfs_hash){0};
+    return 0;
+}
+
+/* Where there cannot be a journal, the save takes the edit at once, and a full disk is told. */
+START_TEST(session_close_hears_that_neither_journal_nor_save_can_be_written)
+{
+    static struct tfs_container journaling;
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.commit_seconds = 3600});
+    free(save->path);
+    save->path = strdup("/dev/null/toy.save");
+    journaling = *save->container;
+    journaling.hash = hash_of_nothing;
+    save->container = &journaling;
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "later"), -ENOSPC);
+    toy_disk.fail = 0;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "now"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "later");
+    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
 static struct tfs_handle *split_handle, *third_handle;
 
 /* Another has written and closes while a write(2) of caller 2 is on its way, which the kernel split
@@ -1596,6 +1625,7 @@ static const TTest *const *const tests[] = {
     &session_broken_save_gives_eio_until_it_is_good_again,
     &session_flush_waits_for_a_validation_under_way,
     &session_close_waits_for_the_journal_that_another_close_writes,
+    &session_close_hears_that_neither_journal_nor_save_can_be_written,
     &session_close_during_a_validation_keeps_refused_bytes,
     &session_close_of_one_waits_for_the_rest_of_a_write_of_another,
     &session_close_of_one_goes_on_when_the_other_closes,
