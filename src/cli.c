@@ -18,7 +18,7 @@ static const struct command {
     const char *operand_names;
     command_fn run;
     int operands;
-    bool takes_delete;
+    bool imports;
     unsigned flags; /* those it takes */
 } commands[] = {
     {"info", "SAVE", tfs_cli_info, 1, false, 0},
@@ -41,7 +41,7 @@ enum request {
     REQUEST_WRONG, /* said why */
 };
 
-enum { OPTION_DELETE = 256, OPTION_FLAG };
+enum { OPTION_DELETE = 256, OPTION_RESTORE, OPTION_PREFER, OPTION_FLAG };
 
 static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
@@ -51,6 +51,8 @@ static const struct option long_options[] = {
     {"all-rows", no_argument, NULL, OPTION_FLAG + TFS_CLI_ALL_ROWS},
     {"json", no_argument, NULL, OPTION_FLAG + TFS_CLI_JSON},
     {"color", no_argument, NULL, OPTION_FLAG + TFS_CLI_COLOUR},
+    {"restore", no_argument, NULL, OPTION_RESTORE},
+    {"prefer", required_argument, NULL, OPTION_PREFER},
     {NULL, 0, NULL, 0},
 };
 
@@ -91,6 +93,27 @@ static enum request refuse_option(struct tfs_cli *cli, char **argv, int option)
     return REQUEST_WRONG;
 }
 
+static enum request parse_prefer(struct tfs_cli *cli, const char *name)
+{
+    if (tfs_prefer_parse(name, &cli->prefer))
+        return REQUEST_RUN;
+    say_usage(cli, "--prefer= is voxels, grids, raw or pictures, not ", name);
+    return REQUEST_WRONG;
+}
+
+/* The options of `import` alone. */
+static enum request apply_import_option(struct tfs_cli *cli, const struct command *command,
+                                        char **argv, int option)
+{
+    if (!command || !command->imports)
+        return refuse_option(cli, argv, option);
+    if (option == OPTION_PREFER)
+        return parse_prefer(cli, optarg);
+    cli->remove = cli->remove || option == OPTION_DELETE;
+    cli->restore = cli->restore || option == OPTION_RESTORE;
+    return REQUEST_RUN;
+}
+
 static enum request apply_option(struct tfs_cli *cli, const struct command *command, char **argv,
                                  int option)
 {
@@ -108,19 +131,16 @@ static enum request apply_option(struct tfs_cli *cli, const struct command *comm
     case 'V':
         return REQUEST_VERSION;
     case OPTION_DELETE:
-        if (command && command->takes_delete) {
-            cli->remove = true;
-            return REQUEST_RUN;
-        }
-        break;
+    case OPTION_RESTORE:
+    case OPTION_PREFER:
+        return apply_import_option(cli, command, argv, option);
     default:
         if (command && option > OPTION_FLAG && command->flags & (unsigned)(option - OPTION_FLAG)) {
             cli->flags |= (unsigned)(option - OPTION_FLAG);
             return REQUEST_RUN;
         }
-        break;
+        return refuse_option(cli, argv, option);
     }
-    return refuse_option(cli, argv, option);
 }
 
 /* All options of argv. Of a command they stand before the operands; a mount takes them anywhere,

@@ -29,11 +29,23 @@ enum tfs_cli_flag {
     TFS_CLI_COLOUR = 8,
 };
 
+/* import --prefer: which of two files decides that say different things of one chunk. */
+enum tfs_prefer {
+    TFS_PREFER_NONE,
+    TFS_PREFER_VOXELS,   /* voxels.csv */
+    TFS_PREFER_GRIDS,    /* the other texts of a chunk */
+    TFS_PREFER_RAW,      /* raw.bin */
+    TFS_PREFER_PICTURES, /* those of the root */
+};
+
 struct tfs_cli {
     const char *command;
     struct tfs_mount_options options;
     unsigned flags; /* enum tfs_cli_flag */
     bool remove;    /* import --delete */
+    bool restore;   /* import --restore */
+    enum tfs_prefer prefer;
+    bool again; /* what is done was done before: what was said is not said again */
     char **operands;
     struct tfs_progress progress;
 };
@@ -79,6 +91,10 @@ void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *
 enum tfs_status tfs_cli_print(struct tfs_cli *cli, struct tfs_span span);
 enum tfs_status tfs_cli_print_line(struct tfs_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* --prefer: its values by enum tfs_prefer, and one of them from its name. */
+extern const char *const tfs_prefer_names[];
+bool tfs_prefer_parse(const char *name, enum tfs_prefer *prefer);
 
 void tfs_progress_begin(struct tfs_cli *cli, const char *unit, size_t total);
 void tfs_progress_step(struct tfs_cli *cli);

@@ -5,6 +5,7 @@
  * there already is opened or followed.
  */
 #include "cli.h"
+#include "cli_manifest.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,6 +21,7 @@ struct exporter {
     const char *target;
     struct tfs_save *save;
     struct tfs_buf data; /* of the file at hand */
+    struct tfs_manifest_writer manifest;
     mode_t file_mode, directory_mode;
     enum tfs_status status;
 };
@@ -91,6 +93,20 @@ static int write_all(int fd, struct tfs_span span)
     return 0;
 }
 
+/* What was written, into the manifest. */
+static enum tfs_status list_file(struct exporter *ex, const struct tfs_node *node, const char *path)
+{
+    bool whole = node->scope == TFS_SCOPE_ROOT && tfs_node_file(ex->save, node)->lens->put;
+    struct tfs_error err = {0};
+
+    if (whole)
+        tfs_manifest_add_original(&ex->manifest, path, tfs_buf_span(&ex->data), ex->directory_mode,
+                                  ex->file_mode, &err);
+    else
+        tfs_manifest_add(&ex->manifest, path, tfs_buf_span(&ex->data), &err);
+    return err.code ? stop(ex, path, err.text) : TFS_STATUS_DONE;
+}
+
 static enum tfs_status export_file(struct exporter *ex, int directory, const struct tfs_node *node,
                                    const char *name, const char *path)
 {
@@ -113,7 +129,7 @@ static enum tfs_status export_file(struct exporter *ex, int directory, const str
     failed = write_all(fd, tfs_buf_span(&ex->data)) ? errno : 0;
     if (close(fd) && !failed)
         failed = errno;
-    return failed ? stop(ex, path, strerror(failed)) : TFS_STATUS_DONE;
+    return failed ? stop(ex, path, strerror(failed)) : list_file(ex, node, path);
 }
 
 static enum tfs_status export_directory(struct exporter *ex, int fd, const struct tfs_node *dir);
@@ -190,9 +206,24 @@ static enum tfs_status export_directory(struct exporter *ex, int fd, const struc
     return found < 0 ? fail_listing(ex, dir, found) : status;
 }
 
-static void export_tree(struct exporter *ex)
+/* The tree, and then its manifest: one that is interrupted has none. */
+static void export_all(struct exporter *ex, int fd)
 {
     const struct tfs_node root = TFS_NODE_ROOT;
+    struct tfs_error err = {0};
+
+    if (tfs_manifest_begin(fd, ex->directory_mode, ex->file_mode, ex->save->container->format,
+                           &ex->manifest, &err) == 0) {
+        if (export_directory(ex, fd, &root) == TFS_STATUS_DONE)
+            tfs_manifest_finish(&ex->manifest, &err);
+        tfs_manifest_close(&ex->manifest);
+    }
+    if (err.code)
+        ex->status = tfs_cli_report(ex->cli, ex->target, &err);
+}
+
+static void export_tree(struct exporter *ex)
+{
     int fd = -1;
 
     ex->status = open_target(ex, &fd);
@@ -202,7 +233,7 @@ static void export_tree(struct exporter *ex)
     if (tfs_facts_find(ex->save->doc->facts, TFS_NOTE_DAMAGED))
         ex->status = TFS_STATUS_BAD;
     tfs_progress_begin(ex->cli, "chunks", ex->save->doc->count);
-    export_directory(ex, fd, &root);
+    export_all(ex, fd);
     tfs_progress_end(ex->cli);
     close(fd);
 }

@@ -1,20 +1,29 @@
 /*
- * What `import` finds in a directory: the names of the tree that are there, one scope at a time.
+ * What the parts of `import` share: the files of the tree that are in DIR (cli_scan.c), what they
+ * say (cli_views.c), chunks (cli_chunks.c), files of the root (cli_roots.c), what DIR lacks
+ * (cli_delete.c).
  */
 #ifndef TFS_CLI_IMPORT_H
 #define TFS_CLI_IMPORT_H
 
 #include "cli.h"
+#include "cli_manifest.h"
 
-/* What `import --delete` would make of the save, which stays as it is: a document, a reference.
- * Says what it refuses. */
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* What `import --restore --delete` would make of the save, which stays as it is: a document, a
+ * reference. Of two views that contradict each other the edited one is true. Says what it
+ * refuses. */
 enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
                                 struct tfs_doc **doc);
 
 /* One name of the tree in DIR. */
 struct tfs_found {
     struct tfs_node node;
-    char *path; /* to be opened, and for sentences */
+    char *path;    /* to be opened, and for sentences */
+    bool left_out; /* it contradicts another one: nothing of it is taken */
+    bool in_sync;  /* a chunk whose raw.bin reads like the save */
+    bool taken;    /* a file of the root: what it says has to be true in the end */
 };
 
 struct tfs_found_list {
@@ -40,5 +49,134 @@ enum tfs_status tfs_found_chunks(struct tfs_cli *cli, const struct tfs_doc *doc,
 
 /* By key. */
 void tfs_found_sort_chunks(struct tfs_found_list *list);
+/* The chunk in a sorted list; NULL: DIR lacks it. */
+struct tfs_found *tfs_found_chunk(const struct tfs_found_list *list, struct tfs_key key);
+
+/* ---- the import ------------------------------------------------------------------------------ */
+
+/* What one pass over DIR took. */
+struct tfs_import_counts {
+    size_t files, added, removed;
+    size_t untouched; /* files that differ from the save, that nobody touched since the export, and
+                       * that contradict nothing: what --restore would take */
+    size_t outdated;  /* such files that contradict a touched one */
+    size_t gained;    /* what DIR lacks because the save got it since the export */
+};
+
+struct tfs_import {
+    struct tfs_cli *cli;
+    struct tfs_save *save;
+    const char *dir;
+    struct tfs_manifest manifest;
+    struct tfs_found_list root, chunks; /* what DIR holds; chunks are sorted */
+    struct tfs_key *shown; /* sorted: chunks in which the save shows edits of files of the root */
+    size_t shown_count;
+    struct tfs_doc *base; /* the save as it was before */
+    struct tfs_doc *doc;  /* with what was taken so far */
+    enum tfs_status status;
+    struct tfs_import_counts counts;
+    size_t contradictions;
+    bool reading;        /* of two views that contradict each other the edited one is true */
+    bool edited;         /* somebody touched a file since the export */
+    bool other_pictures; /* a picture that nobody can edit is not the one that was exported: those
+                          * beside it came from elsewhere, too */
+    bool again;          /* a file that was taken has to be left out: take everything anew */
+    struct tfs_buf text; /* a file of the save, to compare */
+};
+
+/* Says why something is refused. */
+void tfs_import_refuse(struct tfs_import *im, const char *path, const struct tfs_error *err);
+/* A failure that says nothing of a text: to go on could undo an edit. */
+bool tfs_import_is_trouble(int code);
+/* The path of something in DIR as it stands in the manifest. */
+const char *tfs_import_name(const struct tfs_import *im, const char *path);
+/* Takes over the reference `doc` as what was taken so far. */
+void tfs_import_advance(struct tfs_import *im, struct tfs_doc *doc);
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+/* A file of DIR that can be written. */
+struct tfs_view {
+    struct tfs_found *found;
+    bool touched; /* since the export; without a manifest, every file is */
+    bool differs; /* from the save as it was before the import */
+    bool done;    /* its turn came */
+    bool waits;   /* for another file of its chunk: to be put again */
+    bool holds;   /* what it says has to be true in the end: it was taken, or edited and in the save
+                   * already */
+    uint64_t version; /* of a document of which it is true */
+};
+
+/* Those of a list. False without memory, which is said. */
+bool tfs_views_of(struct tfs_import *im, struct tfs_found_list *files, struct tfs_view **views,
+                  size_t *count);
+
+/* Sets im->other_pictures. */
+void tfs_views_check_pictures(struct tfs_import *im);
+
+/* Sets touched, and differs by comparing with `reference` (NULL: it differs). False: refused. */
+bool tfs_view_compare(struct tfs_import *im, struct tfs_view *view,
+                      const struct tfs_doc *reference);
+/* Is it to be taken? */
+bool tfs_view_wanted(const struct tfs_import *im, const struct tfs_view *view);
+/* Does what it says count, whether it is taken or is in the save already? */
+bool tfs_view_counts(const struct tfs_import *im, const struct tfs_view *view);
+
+/* Does the file read like this in `doc`? */
+bool tfs_view_shows(struct tfs_import *im, const struct tfs_found *found,
+                    const struct tfs_doc *doc);
+
+/* Appends what an edited file of the root was made from: as it was exported; where that is not
+ * known, as the save shows it. Nothing, where the save does not show it. False: refused. */
+bool tfs_view_original(struct tfs_import *im, const struct tfs_view *view, struct tfs_buf *text);
+
+/* How a file is put in this import. */
+#define TFS_NO_ORIGINAL ((struct tfs_span){0})
+struct tfs_put tfs_view_put_as(const struct tfs_import *im, bool fresh, struct tfs_span original);
+
+/* Puts what the file says onto `doc`: a reference to what comes out, which is `doc` itself when it
+ * says that already. */
+int tfs_view_put(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
+                 struct tfs_put *put, struct tfs_doc **after, struct tfs_error *err);
+
+/* The same, only to see whether it can be put; false: it cannot. */
+bool tfs_view_try(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
+                  struct tfs_put put, struct tfs_doc **after);
+
+/* The same with a text that is not that of the file. */
+int tfs_view_put_text(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
+                      struct tfs_span text, struct tfs_put *put, struct tfs_doc **after,
+                      struct tfs_error *err);
+
+/* The text of the file. */
+int tfs_view_read(const struct tfs_found *found, struct tfs_blob **text, struct tfs_error *err);
+
+/* Does `before` say what the file says, and `after` no longer? Both are told by putting it. */
+bool tfs_view_broken(struct tfs_import *im, const struct tfs_found *found, struct tfs_put put,
+                     struct tfs_doc *before, struct tfs_doc *after);
+
+/* Which --prefer takes the file. */
+enum tfs_prefer tfs_view_class(const struct tfs_import *im, const struct tfs_node *node);
+
+/* ---- parts of the import --------------------------------------------------------------------- */
+
+/* Takes the files of a chunk, or nothing of it. */
+void tfs_import_chunk(struct tfs_import *im, struct tfs_found *chunk);
+
+/* Finds im->shown. A view that nobody touched in such a chunk is out of date. */
+void tfs_import_find_shown(struct tfs_import *im);
+bool tfs_import_is_shown(const struct tfs_import *im, struct tfs_key key);
+
+/* Files of the root: those that come before the chunks; and the others, with a look at whether what
+ * all of them say is true now. */
+void tfs_import_roots_early(struct tfs_import *im);
+void tfs_import_roots_late(struct tfs_import *im);
+
+/* --delete: optional files of a scope that its directory `path` lacks are told to `remove`, which
+ * gets the document without the file; chunks that DIR lacks are removed. */
+typedef void (*tfs_removed_fn)(void *arg, const char *path, struct tfs_doc *after);
+void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
+                              const struct tfs_found_list *list, tfs_removed_fn remove, void *arg);
+void tfs_import_missing_chunks(struct tfs_import *im);
 
 #endif

@@ -38,12 +38,14 @@ static enum tfs_status add(struct tfs_cli *cli, struct tfs_found_list *list,
         return no_memory(cli);
     }
     list->items = items;
-    list->items[list->count++] = (struct tfs_found){*node, path};
+    list->items[list->count++] = (struct tfs_found){.node = *node, .path = path};
     return TFS_STATUS_DONE;
 }
 
 static enum tfs_status ignore(struct tfs_cli *cli, const char *path, const char *why)
 {
+    if (cli->again)
+        return TFS_STATUS_DONE;
     return tfs_cli_say(cli, TFS_STATUS_DONE, "%s: ignored: %s", path, why);
 }
 
@@ -192,4 +194,13 @@ void tfs_found_sort_chunks(struct tfs_found_list *list)
 {
     if (list->count)
         qsort(list->items, list->count, sizeof(*list->items), compare_keys);
+}
+
+struct tfs_found *tfs_found_chunk(const struct tfs_found_list *list, struct tfs_key key)
+{
+    const struct tfs_found wanted = {.node.key = key};
+
+    return list->count == 0
+               ? NULL
+               : bsearch(&wanted, list->items, list->count, sizeof(*list->items), compare_keys);
 }

@@ -37,15 +37,14 @@ struct tfs_put {
     bool waits;       /* out: some values were left out until another file of the chunk comes; the
                        * caller puts this text again after that file */
     unsigned options; /* in: enum tfs_put_options */
-    const struct tfs_doc *base; /* in: the document that a file of the root was made for; what it
-                                 * says as that one did is no change. NULL: the edit's own */
+    struct tfs_span original; /* in: what a file of the root was made from, where that is known:
+                               * what the text says as this did is no change, whatever the document
+                               * says. Empty: it was made from what the document shows */
 };
 
 enum tfs_put_options {
     TFS_PUT_UPGRADE = 1, /* -o upgrade */
 };
-
-struct tfs_frame;
 
 struct tfs_lens {
     const void *param; /* handed to the functions below: what tells lenses apart that share them */
@@ -76,21 +75,6 @@ struct tfs_lens {
     /* The exact number of bytes that get would append, when that is much cheaper than get; NULL or
      * a negative result: the caller renders to know. */
     int64_t (*size)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
-
-    /* Files whose numbers are measured from the bounds of the save. NULL: bounds do not matter. */
-    const struct tfs_frame *frame;
-};
-
-/* The bounds that the numbers of a picture are measured from. `put` rejects a text that says itself
- * that it was made for other bounds than its document has (base, where there is one). */
-struct tfs_frame {
-    /* Appends the bounds that `doc` gives the file now: one line of text, without its end. */
-    int (*of)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_buf *out,
-              struct tfs_error *err);
-    /* Was the text made for the bounds of `doc`? EBADMSG names both. A text that does not say its
-     * bounds has those in `otherwise`, a line of `of`; where that is empty, those of `doc`. */
-    int (*fits)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_span text,
-                struct tfs_span otherwise, struct tfs_error *err);
 };
 
 static inline struct tfs_at tfs_lens_at(const struct tfs_lens *lens, struct tfs_key key,
@@ -104,6 +88,8 @@ enum tfs_file_flags {
     TFS_FILE_RAW = 2,      /* the stored bytes of the chunk: all that a damaged chunk shows */
     TFS_FILE_LATE = 4,     /* root files that `import` applies after the chunks (pictures) */
     TFS_FILE_APART = 8,    /* says what no voxel says, and what no other such file says */
+    TFS_FILE_RENAMES = 16, /* a root file whose lines are new names of what the save names, one for
+                            * one: it means nothing for a save with other names */
 };
 
 /* One name of the schema. `path` is below the chunk's directory or the root, with at most one

@@ -1,8 +1,8 @@
 /*
- * Any bytes as a directory that is imported into a small save: the first chooses the save and
- * whether what lacks is deleted, then come names, one below another, and what lies there. Import
- * takes all or nothing: a status other than 0 leaves the save as it was; after 0 it is sound. What
- * lies beside the directory is never touched.
+ * Any bytes as a directory that is imported into a small save: the first two choose the save,
+ * whether it was exported there before, and the options; then come names, one below another, and
+ * what lies there. A text that is refused keeps everything from being written, and whatever the
+ * status is, the save is sound afterwards. What lies beside the directory is never touched.
  *   depth (1 to 4), for each level a name; then what: nothing, a directory, the file's text in the
  *   save, length (2) and bytes, a symbolic link
  */
@@ -22,13 +22,51 @@ static const enum fuzz_save kinds[] = {FUZZ_REGION_TABLE, FUZZ_BINARY, FUZZ_BLOC
                                        FUZZ_STREAM,       FUZZ_TER,    FUZZ_COMMUNITY};
 
 static const char *const names[] = {
-    "chunks",       "0_0_0",          "1_0_0",         "0_1_0",         "-1_0_-1",    "-0_0_0",
-    "01_0_0",       "2147483648_0_0", "regions",       "lods",          "1",          "raw.bin",
-    "voxels.csv",   "palette.txt",    "blocks.txt",    "materials.txt", "water.txt",  "lights",
-    "sky.txt",      "block.txt",      "entities.bin",  "channels",      "type.txt",   "sdf.txt",
-    "metadata.txt", "instances.bin",  "info.txt",      "heightmap.png", "layers.png", "layers",
-    "00_Grass.png", "heights.txt",    "layers.txt",    "extra",         ".hidden",    "a\nb",
-    "\xff\xfe",     "-50_0_0",        "occupancy.txt", "map.png",
+    "chunks",
+    "0_0_0",
+    "1_0_0",
+    "0_1_0",
+    "-1_0_-1",
+    "-0_0_0",
+    "01_0_0",
+    "2147483648_0_0",
+    "regions",
+    "lods",
+    "1",
+    "raw.bin",
+    "voxels.csv",
+    "palette.txt",
+    "blocks.txt",
+    "materials.txt",
+    "water.txt",
+    "lights",
+    "sky.txt",
+    "block.txt",
+    "entities.bin",
+    "channels",
+    "type.txt",
+    "sdf.txt",
+    "metadata.txt",
+    "instances.bin",
+    "info.txt",
+    "heightmap.png",
+    "layers.png",
+    "layers",
+    "00_Grass.png",
+    "heights.txt",
+    "layers.txt",
+    "extra",
+    ".hidden",
+    "a\nb",
+    "\xff\xfe",
+    "-50_0_0",
+    "occupancy.txt",
+    "map.png",
+    ".terrainfs",
+    "manifest",
+    "original",
+    "heightmap.png.gz",
+    "palette.txt.gz",
 };
 
 static char root[FUZZ_PATH]; /* of the directory that is imported */
@@ -96,21 +134,42 @@ static void make_entry(struct tfs_cursor *in, struct tfs_save *save)
     }
 }
 
-/* The command, without what it says. */
-static enum tfs_status import(char *path, bool remove)
+#define EXPORTED 0x80
+#define REMOVE   0x40
+#define RESTORE  0x20
+
+/* A command, without what it says. */
+static enum tfs_status run(enum tfs_status (*command)(struct tfs_cli *), struct tfs_cli cli)
 {
-    char *operands[] = {root, path, NULL};
-    struct tfs_cli cli = {.command = "import", .remove = remove, .operands = operands};
     int null = open("/dev/null", O_WRONLY), kept = dup(STDERR_FILENO);
 
     REQUIRE(null >= 0 && kept >= 0 && dup2(null, STDERR_FILENO) >= 0);
     tfs_options_init(&cli.options);
-    enum tfs_status status = tfs_cli_import(&cli);
+    enum tfs_status status = command(&cli);
     tfs_options_release(&cli.options);
     REQUIRE(dup2(kept, STDERR_FILENO) >= 0);
     close(null);
     close(kept);
     return status;
+}
+
+static enum tfs_status import(char *path, uint8_t choices)
+{
+    char *operands[] = {root, path, NULL};
+
+    return run(tfs_cli_import, (struct tfs_cli){.command = "import",
+                                                .remove = (choices & REMOVE) != 0,
+                                                .restore = (choices & RESTORE) != 0,
+                                                .prefer = choices % (TFS_PREFER_PICTURES + 1),
+                                                .operands = operands});
+}
+
+static void export(char *path)
+{
+    char *operands[] = {path, root, NULL};
+
+    REQUIRE(run(tfs_cli_export, (struct tfs_cli){.command = "export", .operands = operands}) ==
+            TFS_STATUS_DONE);
 }
 
 static void make_directory(struct tfs_cursor *in, const char *path)
@@ -119,7 +178,7 @@ static void make_directory(struct tfs_cursor *in, const char *path)
     struct tfs_save *save = NULL;
     struct tfs_error err = {0};
 
-    REQUIRE(mkdir(root, 0755) == 0);
+    REQUIRE(mkdir(root, 0755) == 0 || errno == EEXIST);
     REQUIRE(tfs_save_open(path, NULL, &options, &save, &err) == 0);
     for (unsigned i = 0; i < ENTRIES_MAX && tfs_cursor_left(in) > 0; i++)
         make_entry(in, save);
@@ -129,7 +188,7 @@ static void make_directory(struct tfs_cursor *in, const char *path)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tfs_cursor in = tfs_cursor_init((struct tfs_span){data, size});
-    uint8_t choices = tfs_take_u8(&in);
+    uint8_t kind = tfs_take_u8(&in), choices = tfs_take_u8(&in);
     struct tfs_buf before = {0}, after = {0};
     char path[FUZZ_PATH], secret[FUZZ_PATH];
 
@@ -137,16 +196,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(root, sizeof(root), "%s/dir", fuzz_save_dir());
     snprintf(secret, sizeof(secret), "%s/secret", fuzz_save_dir());
     fuzz_save_write(secret, tfs_span_of("secret"));
-    fuzz_save_make(kinds[choices % (sizeof(kinds) / sizeof(kinds[0]))], fuzz_save_dir(), path);
+    fuzz_save_make(kinds[kind % (sizeof(kinds) / sizeof(kinds[0]))], fuzz_save_dir(), path);
+    if (choices & EXPORTED)
+        export(path);
     make_directory(&in, path);
     fuzz_save_read(path, &before);
-    enum tfs_status status = import(path, choices >= 0x80);
+    enum tfs_status status = import(path, choices);
     fuzz_save_read(path, &after);
     REQUIRE(status == TFS_STATUS_DONE || status == TFS_STATUS_BAD || status == TFS_STATUS_SYSTEM);
-    if (status == TFS_STATUS_DONE)
-        strange_target(path, (struct tfs_span){0});
-    else
+    if (status == TFS_STATUS_SYSTEM)
         REQUIRE(tfs_span_equal(tfs_buf_span(&before), tfs_buf_span(&after)));
+    else
+        strange_target(path, (struct tfs_span){0});
     fuzz_save_read(secret, &after);
     REQUIRE(tfs_span_equal(tfs_buf_span(&after), tfs_span_of("secret")));
     tfs_buf_release(&before);

@@ -214,7 +214,7 @@ static int put(struct cosmic_case *c, const struct tfs_file *file, struct tfs_ke
                struct tfs_span text, bool fresh)
 {
     const struct tfs_at at = tfs_lens_at(file->lens, key, 0);
-    struct tfs_put how = {.fresh = fresh};
+    struct tfs_put how = {.fresh = fresh, .original = c->original};
     struct tfs_edit edit;
 
     begin(c, &edit);

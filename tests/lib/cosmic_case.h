@@ -13,6 +13,7 @@
 struct cosmic_case {
     struct tfs_save save;
     struct tfs_doc *doc;
+    struct tfs_span original; /* what puts are made from; empty: what the document shows */
     struct tfs_error err;
 };
 

@@ -113,7 +113,7 @@ int tree_files_put(struct tree_files *t, const char *path, struct tfs_span text)
 {
     struct tfs_node node;
     struct tfs_edit edit;
-    struct tfs_put put = {0};
+    struct tfs_put put = {.original = t->original};
 
     t->err = (struct tfs_error){0};
     if (!find(t, path, &node))

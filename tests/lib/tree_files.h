@@ -10,7 +10,8 @@
 struct tree_files {
     struct tfs_save save;
     struct tfs_doc *doc;
-    struct tfs_error err; /* of the last call */
+    struct tfs_span original; /* what puts are made from; empty: what the document shows */
+    struct tfs_error err;     /* of the last call */
 };
 
 /* Decodes; 0 or negative. `path` is what the save's path is said to be. */

@@ -593,6 +593,44 @@ START_TEST(mask_paints_its_material_and_what_it_clears_becomes_layer_0)
 }
 END_TEST
 
+/* Puts a picture that was made from `original`; both are samples. */
+static void put_made_from(struct tree_files *t, const char *path, const char *original,
+                          const char *hex)
+{
+    struct maker_bytes samples = {0};
+    struct tfs_buf png = {0};
+
+    place_hex(&samples, original);
+    make_png(shape_of(t, path), samples.data, &png);
+    t->original = tfs_buf_span(&png);
+    put_hex(t, path, hex);
+    t->original = (struct tfs_span){0};
+    tfs_buf_release(&png);
+    maker_release(&samples);
+}
+
+/* `import`: pixels that are as in what the picture was made from do not undo another's. */
+START_TEST(terrain_pictures_say_only_what_differs_from_what_they_were_made_from)
+{
+    struct tree_files t;
+
+    open_hex(&t, A);
+    check_samples(&t, "layers.png", "ff01 0001");
+    put_made_from(&t, "layers/01_Rock.png", "00ff 00ff", "00ff ffff");  /* 0,1 becomes rock */
+    put_made_from(&t, "layers/00_Grass.png", "0000 ff00", "00ff ff00"); /* 1,0 becomes grass */
+    check_samples(&t, "layers.png", "ff00 0101");
+    put_made_from(&t, "holes.png", "ff00 0000", "0000 0000");
+    check_samples(&t, "layers.png", "0000 0101");
+    put_made_from(&t, "layers.png", "ff01 0001", "ff01 0000"); /* 1,1 becomes grass */
+    check_samples(&t, "layers.png", "0000 0100");
+    check_samples(&t, "heightmap.png", "8002ffff 40004001");
+    put_text(&t, "chunks/0_0_0/heights.txt", "1 2\n3 4\n");
+    put_made_from(&t, "heightmap.png", "8002ffff 40004001", "80020000 40004001");
+    check_samples(&t, "heightmap.png", "00030000 00010002");
+    tree_files_close(&t);
+}
+END_TEST
+
 START_TEST(mask_name_is_the_index_and_the_escaped_and_cut_name)
 {
     struct maker_bytes b = {0};
@@ -1048,6 +1086,7 @@ static Suite *suite(void)
     tcase_add_test(t, layers_take_materials_holes_and_what_stands_there_already);
     tcase_add_test(t, layer_0_and_holes_can_be_painted_without_any_material);
     tcase_add_test(t, mask_paints_its_material_and_what_it_clears_becomes_layer_0);
+    tcase_add_test(t, terrain_pictures_say_only_what_differs_from_what_they_were_made_from);
     tcase_add_test(t, mask_name_is_the_index_and_the_escaped_and_cut_name);
     tcase_add_test(t, mask_names_follow_the_palette);
 

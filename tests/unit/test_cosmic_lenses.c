@@ -651,6 +651,27 @@ START_TEST(swapped_names_are_swapped_everywhere)
 }
 END_TEST
 
+/* `import`: what came along may have brought names, and taken some. */
+START_TEST(a_root_palette_renames_by_the_names_it_was_made_from)
+{
+    const struct tfs_key first = {0, 0, 0, 0}, second = {0, 1, 0, 0};
+
+    open_root();
+    ck_assert_int_eq(cosmic_put_text(&c, first, "palette.txt", "0 new\n"), 0);
+    c.original = tfs_span_of("\\x23c\na\nb\n");
+    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", "\\x23c\nz\nb\n"), 0);
+    ck_assert(cosmic_shows(&c, first, "palette.txt", "0 new\n"));
+    ck_assert(cosmic_shows(&c, second, "palette.txt", "0 z\n"));
+    const struct tfs_doc *after = c.doc;
+    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", "\\x23c\nz\nb\n"), 0);
+    ck_assert_ptr_eq(c.doc, after);
+    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", "\\x23c\nz\n"), -EBADMSG);
+    c.original = tfs_span_of("\\xzz\n");
+    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", "z\n"), -EBADMSG);
+    c.original = (struct tfs_span){0};
+}
+END_TEST
+
 START_TEST(two_names_can_become_one)
 {
     open_root();
@@ -738,6 +759,7 @@ static void add_root_tests(TCase *root)
     tcase_add_test(root, the_root_palette_lists_every_name_once_sorted);
     tcase_add_test(root, swapped_names_are_swapped_everywhere);
     tcase_add_test(root, two_names_can_become_one);
+    tcase_add_test(root, a_root_palette_renames_by_the_names_it_was_made_from);
     LOOP(root, bad_roots, the_root_palette_keeps_its_number_of_lines);
     tcase_add_test(root, info_says_what_the_region_is);
 }

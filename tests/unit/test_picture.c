@@ -419,24 +419,21 @@ START_TEST(texts_of_other_programs_say_nothing_of_bounds)
 }
 END_TEST
 
-/* What `import` does: chunks come and go, and then a picture is put that was made before. */
-static int put_made_for(struct tfs_doc *base)
-{
-    struct tfs_put put = {.base = base};
-    struct tfs_buf png = {0};
-    struct tfs_edit edit;
+static struct tfs_buf original;
 
-    height_picture_write(TFS_PNG_GREY16, &png);
-    t.err = (struct tfs_error){0};
-    ck_assert_int_eq(tfs_edit_open(t.doc, &edit, &t.err), 0);
-    int result = tfs_heightmap_lens.put(&t.save, &edit, (struct tfs_at){0}, tfs_buf_span(&png),
-                                        &put, &t.err);
-    if (result == 0) {
-        tfs_doc_unref(t.doc);
-        t.doc = tfs_edit_finish(&edit);
-    }
-    tfs_edit_release(&edit);
-    tfs_buf_release(&png);
+/* What `import` does: a picture is exported, chunks come and go, and then it is put. */
+static void export_heights(void)
+{
+    tfs_buf_release(&original);
+    ck_assert_int_eq(tree_files_get(&t, HEIGHTMAP, &original), 0);
+    read_heights();
+}
+
+static int import_heights(void)
+{
+    t.original = tfs_buf_span(&original);
+    int result = put_heights(TFS_PNG_GREY16);
+    t.original = (struct tfs_span){0};
     return result;
 }
 
@@ -444,33 +441,31 @@ static const struct {
     int32_t x, y, z;
 } comes[] = {{0, 0, 0}, {0, 2, 0}, {1, 1, 0}, {0, 0, 1}, {1, 15, 1}};
 
-START_TEST(a_picture_counts_from_the_bounds_it_was_made_for)
+START_TEST(a_picture_counts_from_the_bounds_of_what_it_was_made_from)
 {
     open_high();
-    struct tfs_doc *base = tfs_doc_ref(t.doc);
-    read_heights();
+    export_heights();
     heights[width + 3] = 6; /* of 5, one higher */
     heights[width + 5] = 0;
     create_chunk(comes[_i].x, comes[_i].y, comes[_i].z);
-    ck_assert_msg(put_made_for(base) == 0, "%s", t.err.text);
+    ck_assert_msg(import_heights() == 0, "%s", t.err.text);
     ck_assert(file_has("chunks/0_1_0/voxels.csv", "x,y,z,block\n3,20,1,a:b\n3,21,1,a:b\n"));
     ck_assert_uint_eq(t.doc->count, 2);
-    tfs_doc_unref(base);
+    tfs_buf_release(&original);
 }
 END_TEST
 
 START_TEST(a_picture_leaves_what_changed_where_it_says_nothing_new)
 {
     open_high();
-    struct tfs_doc *base = tfs_doc_ref(t.doc);
-    read_heights();
+    export_heights();
     heights[width + 3] = 6;
     ck_assert_int_eq(tree_files_put(&t, "chunks/0_1_0/voxels.csv",
                                     tfs_span_of("x,y,z,block\n3,20,1,a:b\n9,30,9,a:c\n")),
                      0);
-    ck_assert_msg(put_made_for(base) == 0, "%s", t.err.text);
+    ck_assert_msg(import_heights() == 0, "%s", t.err.text);
     ck_assert(file_has("chunks/0_1_0/voxels.csv", "block\n3,20,1,a:b\n3,21,1,a:b\n9,30,9,a:c\n"));
-    tfs_doc_unref(base);
+    tfs_buf_release(&original);
 }
 END_TEST
 
@@ -478,14 +473,35 @@ START_TEST(a_picture_reaches_into_the_place_of_a_chunk_that_went)
 {
     open_high();
     create_chunk(1, 0, 1);
-    struct tfs_doc *base = tfs_doc_ref(t.doc);
-    read_heights();
+    export_heights();
     heights[width + 3] = 22;
     remove_chunk(1, 0, 1);
-    ck_assert_msg(put_made_for(base) == 0, "%s", t.err.text);
+    ck_assert_msg(import_heights() == 0, "%s", t.err.text);
     ck_assert(file_has("chunks/0_1_0/voxels.csv", "block\n3,20,1,a:b\n3,21,1,a:b\n5,22,1,a:c\n"));
     ck_assert_uint_eq(t.doc->count, 1);
-    tfs_doc_unref(base);
+    tfs_buf_release(&original);
+}
+END_TEST
+
+static const struct tfs_png_text strange[][2] = {
+    {{"origin", "8 0"}, {"bottom", "0"}},
+    {{"origin", "0 0"}, {"bottom", "-9223372036854775808"}},
+    {{"origin", "0 9223372036854775807"}, {"bottom", "0"}},
+    {{"origin", "34359738352 0"}, {"bottom", "0"}},
+    {{"other", "0 0"}, {"more", "0"}},
+};
+
+START_TEST(what_a_picture_was_made_from_is_one_that_this_save_can_have)
+{
+    const struct tfs_png_shape shape = {
+        .width = 16, .height = 16, .type = TFS_PNG_GREY16, .texts = strange[_i], .text_count = 2};
+
+    open_high();
+    read_heights();
+    heights[width + 3] = 6;
+    ck_assert_int_eq(tfs_png_write(&shape, height_row, (void *)&shape, &original, &t.err), 0);
+    check_refused(import_heights(), "is not of this save");
+    tfs_buf_release(&original);
 }
 END_TEST
 
@@ -933,7 +949,8 @@ static void add_bounds(TCase *bounds)
     tcase_add_test(bounds, a_picture_made_for_another_origin_or_size_is_refused_with_both);
     tcase_add_test(bounds, a_picture_without_texts_is_made_for_the_bounds_of_now);
     tcase_add_test(bounds, texts_of_other_programs_say_nothing_of_bounds);
-    LOOP(bounds, comes, a_picture_counts_from_the_bounds_it_was_made_for);
+    LOOP(bounds, comes, a_picture_counts_from_the_bounds_of_what_it_was_made_from);
+    LOOP(bounds, strange, what_a_picture_was_made_from_is_one_that_this_save_can_have);
     tcase_add_test(bounds, a_picture_leaves_what_changed_where_it_says_nothing_new);
     tcase_add_test(bounds, a_picture_reaches_into_the_place_of_a_chunk_that_went);
 }

@@ -151,9 +151,45 @@ static int picture_edit_init(struct picture_edit *t, struct tfs_edit *edit, stru
     *t = (struct picture_edit){
         .edit = edit, .doc = tfs_edit_doc(edit), .side = shape.width, .err = err};
     int result = tfs_png_read(png, &shape, &t->samples, &t->depth, err);
+    if (result == 0 && shape.type == TFS_PNG_GREY16)
+        swap_bytes(t->samples.data, t->samples.size);
     if (result == 0 && picture.plane == &tfs_beamng_layers)
         result = read_plane(t->doc, &tfs_beamng_layers, &t->layers, err);
     return result;
+}
+
+/* The samples of what the picture was made from, as in the file. */
+static int read_original(struct picture_edit *t, const struct picture *picture,
+                         const struct tfs_put *put, struct tfs_buf *samples)
+{
+    struct tfs_png_shape shape = shape_of(t->doc, picture);
+    unsigned depth;
+
+    if (tfs_png_read(put->original, &shape, samples, &depth, t->err) < 0)
+        return t->err->code;
+    if (shape.type == TFS_PNG_GREY16)
+        swap_bytes(samples->data, samples->size);
+    return 0;
+}
+
+/* Samples that are what they were in what the picture was made from are no change: they stay as
+ * they are now. */
+static int keep_unchanged(struct picture_edit *t, struct tfs_at at, const struct tfs_put *put)
+{
+    const struct picture picture = picture_of(t->doc, at);
+    struct tfs_buf before = {0}, now = {0};
+    const size_t bytes = picture.plane->bytes;
+
+    if (put->original.size == 0 || read_original(t, &picture, put, &before) < 0 ||
+        read_plane(t->doc, picture.plane, &now, t->err) < 0)
+        goto out;
+    for (size_t i = 0; i < t->samples.size; i += bytes)
+        if (memcmp(t->samples.data + i, before.data + i, bytes) == 0)
+            memcpy(t->samples.data + i, now.data + i, bytes);
+out:
+    tfs_buf_release(&before);
+    tfs_buf_release(&now);
+    return t->err->code;
 }
 
 /* Ends the edit: checks the layout, if `result` is 0, and frees the samples. */
@@ -200,13 +236,12 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
     int result = picture_edit_init(&t, edit, at, text, err);
 
     (void)save;
-    (void)put;
     if (result == 0)
         result = check_depth(&t);
-    if (result == 0) {
-        swap_bytes(t.samples.data, t.samples.size);
+    if (result == 0)
+        result = keep_unchanged(&t, at, put);
+    if (result == 0)
         result = tfs_beamng_terrain_put(edit, &tfs_beamng_heights, t.samples.data, err);
-    }
     return picture_edit_finish(&t, result);
 }
 
@@ -237,7 +272,8 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
     int result = picture_edit_init(&t, edit, at, text, err);
 
     (void)save;
-    (void)put;
+    if (result == 0)
+        result = keep_unchanged(&t, at, put);
     if (result == 0)
         result = check_layers(&t);
     if (result == 0)
@@ -250,12 +286,13 @@ const struct tfs_lens tfs_beamng_layers_picture_lens = {
 
 /* ---- masks and holes ------------------------------------------------------------------------- */
 
-/* White becomes the mask's layer, and what was its layer and is black now becomes layer 0. */
-static int paint(struct picture_edit *t, uint8_t layer)
+/* White becomes the mask's layer, and what was its layer and is black now becomes layer 0. What is
+ * as it was in `before`, the mask that this one was made from (NULL: none), stays. */
+static int paint(struct picture_edit *t, uint8_t layer, const uint8_t *before)
 {
     for (size_t i = 0; i < t->samples.size; i++) {
         bool white = t->samples.data[i] >= BRUSH;
-        if (white == (t->layers.data[i] == layer))
+        if (white == (t->layers.data[i] == layer) || (before && white == (before[i] >= BRUSH)))
             continue;
         if (!white && layer == 0)
             return fail_pixel(t, i,
@@ -269,15 +306,19 @@ static int paint(struct picture_edit *t, uint8_t layer)
 static int mask_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
+    const struct picture picture = picture_of(tfs_edit_doc(edit), at);
+    struct tfs_buf before = {0};
     struct picture_edit t;
     int result = picture_edit_init(&t, edit, at, text, err);
 
     (void)save;
-    (void)put;
+    if (result == 0 && put->original.size > 0)
+        result = read_original(&t, &picture, put, &before);
     if (result == 0)
-        result = paint(&t, picture_of(t.doc, at).layer);
+        result = paint(&t, picture.layer, before.data);
     if (result == 0)
         result = tfs_beamng_layers_put(edit, t.layers.data, err);
+    tfs_buf_release(&before);
     return picture_edit_finish(&t, result);
 }
 
@@ -295,7 +336,8 @@ static int extra_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     int result = picture_edit_init(&t, edit, at, text, err);
 
     (void)save;
-    (void)put;
+    if (result == 0)
+        result = keep_unchanged(&t, at, put);
     if (result == 0)
         result = tfs_beamng_terrain_put(edit, picture_of(t.doc, at).plane, t.samples.data, err);
     return picture_edit_finish(&t, result);

@@ -108,6 +108,7 @@ static int list_init(struct list *list, const struct tfs_doc *doc, struct tfs_er
     for (size_t i = 0; i < doc->count; i++) {
         if (list_add_chunk(list, tfs_doc_at(doc, i), err) < 0) {
             list_release(list);
+            *list = (struct list){0};
             return err->code;
         }
     }
@@ -149,6 +150,7 @@ static int names_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 struct renaming {
     struct list old;
     struct tfs_cosmic_names lines; /* old name -> n */
+    struct tfs_buf original;       /* the old names, where a text has them */
     struct tfs_buf old_bytes;
     struct tfs_buf bytes; /* of the new names */
     struct range {
@@ -161,6 +163,7 @@ static void renaming_release(struct renaming *r)
 {
     list_release(&r->old);
     tfs_cosmic_names_release(&r->lines);
+    tfs_buf_release(&r->original);
     tfs_buf_release(&r->old_bytes);
     tfs_buf_release(&r->bytes);
     free(r->ranges);
@@ -288,6 +291,25 @@ static int rename_all(const struct renaming *r, struct tfs_edit *edit, struct tf
     return 0;
 }
 
+/* Reads the names of a palette.txt, which are at most as long as their lines. */
+static int list_read(struct list *list, struct tfs_span text, struct tfs_buf *bytes,
+                     struct tfs_error *err)
+{
+    struct tfs_lines lines;
+    struct tfs_line line;
+
+    tfs_buf_reserve(bytes, text.size);
+    if (tfs_buf_check(bytes, err) < 0 || tfs_lines_init(&lines, text, err) < 0)
+        return err->code;
+    while (tfs_lines_next(&lines, &line)) {
+        size_t at = bytes->size;
+        if (tfs_name_parse(bytes, line.text, err) < 0 ||
+            list_add(list, (struct tfs_span){bytes->data + at, bytes->size - at}, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
 static int names_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
@@ -295,9 +317,14 @@ static int names_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
 
     (void)save;
     (void)at;
-    (void)put;
-    if (list_init(&r.old, tfs_edit_doc(edit), err) < 0)
+    if (put->original.size > 0)
+        list_read(&r.old, put->original, &r.original, err);
+    else
+        list_init(&r.old, tfs_edit_doc(edit), err);
+    if (err->code < 0) {
+        renaming_release(&r);
         return err->code;
+    }
     r.ranges = calloc(r.old.count + 1, sizeof(*r.ranges));
     if (r.ranges == NULL)
         tfs_fail_memory(err);

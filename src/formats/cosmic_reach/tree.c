@@ -42,7 +42,9 @@ enum root_file { ROOT_INFO, ROOT_NAMES, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_cosmic_info_lens},
-    [ROOT_NAMES] = {.path = "palette.txt", .lens = &tfs_cosmic_names_lens},
+    [ROOT_NAMES] = {.path = "palette.txt",
+                    .flags = TFS_FILE_RENAMES,
+                    .lens = &tfs_cosmic_names_lens},
     [ROOT_HEIGHTMAP] = {.path = "heightmap.png",
                         .flags = TFS_FILE_LATE,
                         .lens = &tfs_heightmap_lens,

@@ -157,7 +157,7 @@ static int64_t heightmap_size(struct tfs_save *save, const struct tfs_doc *doc, 
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-#define FRAME_ROOM 160
+#define BOUNDS_ROOM 160
 
 /* The bounds that a picture was made for. */
 struct bounds {
@@ -171,9 +171,9 @@ static struct bounds bounds_of(const struct form *form)
                            form->shape.height};
 }
 
-static void bounds_print(const struct bounds *b, char out[FRAME_ROOM])
+static void bounds_print(const struct bounds *b, char out[BOUNDS_ROOM])
 {
-    snprintf(out, FRAME_ROOM,
+    snprintf(out, BOUNDS_ROOM,
              "%" PRIu32 " x %" PRIu32 " pixels, origin %" PRId64 " %" PRId64 ", bottom %" PRId64,
              b->width, b->height, b->x, b->z, b->y);
 }
@@ -211,46 +211,54 @@ static bool bounds_said(struct tfs_span png, struct bounds *b)
     return (origin || bottom) && tfs_png_sides(png, &b->width, &b->height);
 }
 
-static int heightmap_frame(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_buf *out,
-                           struct tfs_error *err)
+/* Refuses a picture that says that it was made for other bounds. */
+static int check_bounds(const struct form *form, struct tfs_span png, struct tfs_error *err)
 {
-    struct form form;
-    char text[FRAME_ROOM];
+    const struct bounds own = bounds_of(form);
+    char wanted[BOUNDS_ROOM], made_for[BOUNDS_ROOM];
+    struct bounds said = own;
 
-    if (form_init(save, doc, &form, err) < 0)
-        return err->code;
-    const struct bounds b = bounds_of(&form);
-    bounds_print(&b, text);
-    tfs_buf_add_text(out, text);
-    return tfs_buf_check(out, err);
-}
-
-static int heightmap_fits(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_span text,
-                          struct tfs_span otherwise, struct tfs_error *err)
-{
-    char own[FRAME_ROOM], made_for[FRAME_ROOM];
-    struct form form;
-
-    if (form_init(save, doc, &form, err) < 0)
-        return err->code;
-    struct bounds b = bounds_of(&form);
-    bounds_print(&b, own);
-    if (bounds_said(text, &b) || otherwise.size == 0)
-        bounds_print(&b, made_for);
-    else
-        snprintf(made_for, sizeof(made_for), "%.*s",
-                 (int)(otherwise.size < FRAME_ROOM ? otherwise.size : FRAME_ROOM),
-                 (const char *)otherwise.data);
-    if (strcmp(own, made_for) == 0)
+    if (!bounds_said(png, &said))
         return 0;
-    return tfs_fail(
-        err, -EBADMSG,
-        "the picture was made for other bounds (%s) than the save has now (%s): read it "
-        "again and edit that one",
-        made_for, own);
+    bounds_print(&own, wanted);
+    bounds_print(&said, made_for);
+    if (strcmp(wanted, made_for) == 0)
+        return 0;
+    return tfs_fail(err, -EBADMSG,
+                    "the picture was made for other bounds (%s) than these (%s): read it again and "
+                    "edit that one",
+                    made_for, wanted);
 }
 
-static const struct tfs_frame heightmap_bounds = {.of = heightmap_frame, .fits = heightmap_fits};
+/* A chunk's coordinate from that of its first voxel; false where no chunk begins. */
+static bool chunk_at(int64_t voxel, uint32_t edge, int32_t *chunk)
+{
+    if (voxel % (int64_t)edge != 0 || voxel / (int64_t)edge > INT32_MAX ||
+        voxel / (int64_t)edge < INT32_MIN)
+        return false;
+    *chunk = (int32_t)(voxel / (int64_t)edge);
+    return true;
+}
+
+/* Moves the box to the bounds of a picture that `export` wrote. They lie on borders of chunks. */
+static int move_to(struct form *form, struct tfs_span original, struct tfs_error *err)
+{
+    struct tfs_picture_box *box = &form->box;
+    struct bounds b = bounds_of(form);
+
+    if (!bounds_said(original, &b) || b.width == 0 || b.height == 0 || b.width > TFS_PNG_SIDE_MAX ||
+        b.height > TFS_PNG_SIDE_MAX || b.width % box->chunk.x != 0 ||
+        b.height % box->chunk.z != 0 || !chunk_at(b.x, box->chunk.x, &box->low.x) ||
+        !chunk_at(b.y, box->chunk.y, &box->low.y) || !chunk_at(b.z, box->chunk.z, &box->low.z) ||
+        box->low.x > INT32_MAX - TFS_PNG_SIDE_MAX || box->low.z > INT32_MAX - TFS_PNG_SIDE_MAX)
+        return tfs_fail(err, -EBADMSG, "the picture was made from one that is not of this save");
+    box->x = b.x;
+    box->y = b.y;
+    box->z = b.z;
+    box->sx = form->shape.width = b.width;
+    box->sz = form->shape.height = b.height;
+    return 0;
+}
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
@@ -335,24 +343,30 @@ static int check_depth(const struct tfs_picture_box *box, const uint16_t *height
     return 0;
 }
 
-/* Samples, high byte first, to numbers in their place. */
-static void swap_samples(struct tfs_buf *samples, uint16_t *heights)
+/* A picture's pixels as numbers. */
+static int read_picture(const struct form *form, struct tfs_span png, uint16_t *heights,
+                        unsigned *depth, struct tfs_error *err)
 {
-    for (size_t i = 0; i < samples->size / 2; i++)
-        heights[i] = (uint16_t)(samples->data[2 * i] << 8 | samples->data[2 * i + 1]);
+    struct tfs_buf samples = {0};
+
+    if (tfs_png_read(png, &form->shape, &samples, depth, err) == 0)
+        for (size_t i = 0; i < samples.size / 2; i++)
+            heights[i] = (uint16_t)(samples.data[2 * i] << 8 | samples.data[2 * i + 1]);
+    tfs_buf_release(&samples);
+    return err->code;
 }
 
-/* Heights of one picture: as they were where it was made, as it says, and as they are now. */
+/* The heights that a picture is about. */
 struct heights {
     size_t count;
-    uint16_t *before, *after;
-    uint16_t *now; /* `before` itself for a picture that was made for what is now */
+    uint16_t *before, *after; /* in what it was made from, and as it says */
+    uint16_t *now;            /* of the document; `before` itself if it was made from that */
 };
 
-static int heights_init(struct heights *h, const struct tfs_picture_box *box, bool moved,
+static int heights_init(struct heights *h, const struct form *form, bool moved,
                         struct tfs_error *err)
 {
-    h->count = (size_t)(box->sx * box->sz);
+    h->count = (size_t)(form->box.sx * form->box.sz);
     h->before = calloc(h->count, (moved ? 3 : 2) * sizeof(*h->before));
     if (h->before == NULL)
         return tfs_fail_memory(err);
@@ -361,14 +375,15 @@ static int heights_init(struct heights *h, const struct tfs_picture_box *box, bo
     return 0;
 }
 
-/* What the picture says as it was before is no change: it stays as it is now. */
-static int keep_unchanged(struct tfs_save *save, const struct tfs_doc *doc,
-                          const struct tfs_picture_box *box, struct heights *h,
+/* What the picture says as the one that it was made from is no change: it stays as it is now. */
+static int keep_unchanged(const struct form *form, struct tfs_span original, struct heights *h,
                           struct tfs_error *err)
 {
-    if (h->now == h->before)
+    unsigned depth;
+
+    if (original.size == 0)
         return 0;
-    if (read_heights(save, doc, box, h->now, err) < 0)
+    if (read_picture(form, original, h->before, &depth, err) < 0)
         return err->code;
     for (size_t i = 0; i < h->count; i++)
         if (h->after[i] == h->before[i])
@@ -379,27 +394,23 @@ static int keep_unchanged(struct tfs_save *save, const struct tfs_doc *doc,
 static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                          struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    const struct tfs_doc *doc = tfs_edit_doc(edit), *base = put->base != NULL ? put->base : doc;
+    const struct tfs_doc *doc = tfs_edit_doc(edit);
+    const bool moved = put->original.size > 0;
     struct form form;
     struct heights h = {0};
-    struct tfs_buf samples = {0};
-    unsigned depth = 0;
+    unsigned depth;
 
     (void)at;
-    if (form_init(save, base, &form, err) < 0 ||
-        heightmap_fits(save, base, text, (struct tfs_span){0}, err) < 0 ||
-        tfs_png_read(text, &form.shape, &samples, &depth, err) < 0 ||
-        heights_init(&h, &form.box, base != doc, err) < 0)
-        goto out;
-    swap_samples(&samples, h.after);
-    tfs_buf_release(&samples);
-    if (read_heights(save, base, &form.box, h.before, err) == 0 &&
-        check_depth(&form.box, h.before, depth, err) == 0 &&
-        keep_unchanged(save, doc, &form.box, &h, err) == 0)
+    if (form_init(save, doc, &form, err) < 0 || (moved && move_to(&form, put->original, err) < 0) ||
+        check_bounds(&form, text, err) < 0)
+        return err->code;
+    if (heights_init(&h, &form, moved, err) == 0 &&
+        read_picture(&form, text, h.after, &depth, err) == 0 &&
+        read_heights(save, doc, &form.box, h.now, err) == 0 &&
+        keep_unchanged(&form, put->original, &h, err) == 0 &&
+        check_depth(&form.box, h.before, depth, err) == 0)
         tfs_sculpt(save, edit, &form.box, h.now, h.after, err);
-out:
     free(h.before);
-    tfs_buf_release(&samples);
     return err->code;
 }
 
@@ -408,5 +419,4 @@ const struct tfs_lens tfs_heightmap_lens = {
     .get_part = heightmap_part,
     .put = heightmap_put,
     .size = heightmap_size,
-    .frame = &heightmap_bounds,
 };

@@ -1,0 +1,436 @@
+/*
+ * The directory of a chunk in DIR -> what its files say of that chunk, or nothing of it.
+ *
+ * The files are views of the same voxels, so what one says can undo what another one said. Rules:
+ *   1. A view that nobody touched is not taken, and undoes nothing.
+ *   2. All views are put, and then every one that counts has to be true: those that were taken, and
+ *      those that were edited and are in the save already. Two of which one makes the other untrue
+ *      contradict each other, and nothing of the chunk is taken. Those that --prefer takes are put
+ *      first; then others that contradict them are not put.
+ *   3. In a chunk that the save lacks, raw.bin is what was copied, and only what says something
+ *      else was edited.
+ *   4. Where raw.bin reads like the save, the whole directory is of the save's state, as after a
+ *      pull: there only what was taken counts.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli_import.h"
+
+struct arrival {
+    struct tfs_import *im;
+    struct tfs_found *found;
+    struct tfs_node top;
+    bool fresh; /* the save lacks it */
+    bool contradicts;
+    struct tfs_doc *start; /* without what these files say */
+    struct tfs_doc *raw;   /* a fresh chunk as its raw.bin left it */
+    struct tfs_found_list files;
+    struct tfs_view *views;
+    size_t count;
+};
+
+static enum tfs_prefer class_of(const struct arrival *a, const struct tfs_view *view)
+{
+    return tfs_view_class(a->im, &view->found->node);
+}
+
+/* Does --prefer take `other`, and not `view`? */
+static bool outvotes(const struct arrival *a, const struct tfs_view *other,
+                     const struct tfs_view *view)
+{
+    const enum tfs_prefer prefer = a->im->cli->prefer;
+
+    return prefer != TFS_PREFER_NONE && class_of(a, other) == prefer && class_of(a, view) != prefer;
+}
+
+/* ---- views that cannot be put together ------------------------------------------------------- */
+
+/* `other` is NULL where something that was removed is the other one. */
+static void contradict(struct arrival *a, const struct tfs_view *view, const struct tfs_view *other)
+{
+    const char *path = other ? other->found->path : a->found->path;
+    char advice[80] = "";
+
+    if (other && class_of(a, view) != class_of(a, other))
+        snprintf(advice, sizeof(advice), "; --prefer=%s or --prefer=%s decides",
+                 tfs_prefer_names[class_of(a, view)], tfs_prefer_names[class_of(a, other)]);
+    a->contradicts = true;
+    tfs_cli_say(a->im->cli, TFS_STATUS_BAD,
+                "%s and %s contradict each other: nothing of this chunk is taken%s",
+                view->found->path, path, advice);
+}
+
+/* Can `view` be put after `other`, or, where that is NULL, alone? */
+static bool fits_behind(struct arrival *a, const struct tfs_view *other,
+                        const struct tfs_view *view)
+{
+    const struct tfs_put put = tfs_view_put_as(a->im, a->fresh, TFS_NO_ORIGINAL);
+    struct tfs_doc *first = NULL, *both = NULL;
+    bool fits = (!other || tfs_view_try(a->im, other->found, a->start, put, &first)) &&
+                tfs_view_try(a->im, view->found, first ? first : a->start, put, &both);
+
+    tfs_doc_unref(first);
+    tfs_doc_unref(both);
+    return fits;
+}
+
+/* Was the view refused because of one that was put before? Then the two contradict each other, and
+ * the view loses if --prefer takes the other. */
+static bool lost_against_another(struct arrival *a, const struct tfs_view *view)
+{
+    if (!fits_behind(a, NULL, view))
+        return false;
+    for (size_t i = a->count; i-- > 0;) {
+        const struct tfs_view *other = &a->views[i];
+
+        if (other == view || !other->holds || fits_behind(a, other, view))
+            continue;
+        if (!outvotes(a, other, view))
+            contradict(a, view, other);
+        return true;
+    }
+    return false;
+}
+
+/* Does the view, from which `after` comes, make one untrue that --prefer takes? */
+static bool is_outvoted(struct arrival *a, const struct tfs_view *view, struct tfs_doc *after)
+{
+    const struct tfs_put put = tfs_view_put_as(a->im, a->fresh, TFS_NO_ORIGINAL);
+
+    for (size_t i = 0; i < a->count; i++)
+        if (a->views[i].holds && outvotes(a, &a->views[i], view) &&
+            tfs_view_broken(a->im, a->views[i].found, put, a->im->doc, after))
+            return true;
+    return false;
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+/* Is this what makes up a fresh chunk, and not an edit of it? */
+static bool is_copied(const struct arrival *a, const struct tfs_view *view)
+{
+    return a->fresh && class_of(a, view) == TFS_PREFER_RAW && a->im->cli->prefer != TFS_PREFER_RAW;
+}
+
+/* Puts the view. False: it was refused, or cannot be put beside another one. */
+static bool put_view(struct arrival *a, struct tfs_view *view, bool fresh)
+{
+    struct tfs_import *im = a->im;
+    struct tfs_put put = tfs_view_put_as(im, fresh, TFS_NO_ORIGINAL);
+    struct tfs_error err = {0};
+    struct tfs_doc *after;
+
+    view->waits = false;
+    if (tfs_view_put(im, view->found, im->doc, &put, &after, &err) < 0) {
+        if (!lost_against_another(a, view))
+            tfs_import_refuse(im, view->found->path, &err);
+        return false;
+    }
+    if (is_outvoted(a, view, after)) {
+        tfs_doc_unref(after);
+        return false;
+    }
+    bool edited = !a->raw || after->version != im->doc->version;
+    view->waits = put.waits;
+    view->holds = edited && !is_copied(a, view) && (view->touched || !im->reading);
+    view->version = after->version;
+    tfs_import_advance(im, after);
+    return true;
+}
+
+/* Puts again what waits, now that another file came. */
+static void put_waiting(struct arrival *a, bool fresh)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (a->views[i].waits)
+            put_view(a, &a->views[i], fresh);
+}
+
+static void take_view(struct arrival *a, struct tfs_view *view)
+{
+    if (view->done || a->contradicts)
+        return;
+    view->done = true;
+    /* What a chunk that came whole says is compared with what its raw.bin made of it. */
+    if (a->fresh && !tfs_view_compare(a->im, view, a->raw))
+        return;
+    if (!(a->fresh ? view->differs : tfs_view_wanted(a->im, view)))
+        return;
+    if (!put_view(a, view, a->fresh))
+        return;
+    a->im->counts.files++;
+    put_waiting(a, a->fresh);
+    if (is_copied(a, view)) {
+        a->raw = tfs_doc_ref(a->im->doc);
+        tfs_doc_unref(a->start);
+        a->start = tfs_doc_ref(a->raw);
+    }
+}
+
+static void on_removed(void *arg, const char *path, struct tfs_doc *after)
+{
+    struct arrival *a = arg;
+
+    (void)path;
+    tfs_import_advance(a->im, after);
+    a->im->counts.removed++;
+}
+
+static void take_class(struct arrival *a, enum tfs_prefer class)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (class_of(a, &a->views[i]) == class)
+            take_view(a, &a->views[i]);
+}
+
+static void take_views(struct arrival *a)
+{
+    if (a->fresh)
+        take_class(a, TFS_PREFER_RAW);
+    take_class(a, a->im->cli->prefer);
+    for (size_t i = 0; i < a->count; i++)
+        if (!a->im->reading || !a->views[i].touched)
+            take_view(a, &a->views[i]);
+    for (size_t i = 0; i < a->count; i++)
+        take_view(a, &a->views[i]);
+    /* What still waits has nothing to wait for any more. */
+    put_waiting(a, false);
+    if (a->im->cli->remove)
+        tfs_import_missing_files(a->im, &a->top, &a->files, on_removed, a);
+}
+
+/* ---- contradictions -------------------------------------------------------------------------- */
+
+/* Is it untrue, though it would be true if it came alone? */
+static bool is_untrue(struct arrival *a, const struct tfs_view *view)
+{
+    struct tfs_import *im = a->im;
+    const struct tfs_put put = tfs_view_put_as(im, a->fresh, TFS_NO_ORIGINAL);
+    struct tfs_doc *alone;
+
+    if (!view->holds || view->version == im->doc->version ||
+        !tfs_view_try(im, view->found, a->start, put, &alone))
+        return false;
+    bool untrue = tfs_view_broken(im, view->found, put, alone, im->doc);
+    tfs_doc_unref(alone);
+    return untrue;
+}
+
+/* Does `other` alone make `view` alone untrue? */
+static bool undoes(struct arrival *a, const struct tfs_view *other, const struct tfs_view *view)
+{
+    struct tfs_import *im = a->im;
+    const struct tfs_put put = tfs_view_put_as(im, a->fresh, TFS_NO_ORIGINAL);
+    struct tfs_doc *one = NULL, *both = NULL;
+    bool broken = false;
+
+    if (other != view && other->done && other->holds &&
+        tfs_view_try(im, view->found, a->start, put, &one) &&
+        tfs_view_try(im, other->found, one, put, &both))
+        broken = tfs_view_broken(im, view->found, put, one, both);
+    tfs_doc_unref(one);
+    tfs_doc_unref(both);
+    return broken;
+}
+
+/* `view` is untrue. Of those that made it so, one that --prefer takes may; else the last
+ * contradicts it, or what was removed does. */
+static void find_opponent(struct arrival *a, const struct tfs_view *view)
+{
+    const struct tfs_view *found = NULL;
+
+    for (size_t i = a->count; i-- > 0;) {
+        if (!undoes(a, &a->views[i], view))
+            continue;
+        if (outvotes(a, &a->views[i], view))
+            return;
+        found = found ? found : &a->views[i];
+    }
+    contradict(a, view, found);
+}
+
+static void check_views(struct arrival *a)
+{
+    for (size_t i = 0; i < a->count && !a->contradicts; i++)
+        if (is_untrue(a, &a->views[i]))
+            find_opponent(a, &a->views[i]);
+}
+
+/* ---- what nobody touched --------------------------------------------------------------------- */
+
+/* Would taking this one undo an edit, or cannot it be taken beside it? Then it is out of date. */
+static bool is_outdated(struct arrival *a, const struct tfs_view *view)
+{
+    struct tfs_import *im = a->im;
+    const struct tfs_put put = tfs_view_put_as(im, false, TFS_NO_ORIGINAL);
+    struct tfs_doc *after;
+    bool outdated = false;
+
+    if (!tfs_view_try(im, view->found, im->doc, put, &after))
+        return true;
+    for (size_t i = 0; i < a->count && !outdated; i++)
+        outdated =
+            a->views[i].touched && tfs_view_broken(im, a->views[i].found, put, im->doc, after);
+    tfs_doc_unref(after);
+    return outdated;
+}
+
+static void count_untouched(struct arrival *a)
+{
+    bool touched = false;
+
+    for (size_t i = 0; i < a->count; i++)
+        touched = touched || a->views[i].touched;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct tfs_view *view = &a->views[i];
+
+        if (view->touched || !view->differs || tfs_view_wanted(a->im, view))
+            continue;
+        if (tfs_import_is_shown(a->im, a->top.key) || (touched && is_outdated(a, view)))
+            a->im->counts.outdated++;
+        else
+            a->im->counts.untouched++;
+    }
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+/* A document in which the chunk is there, if only to find the names of its files by. */
+static struct tfs_doc *with_chunk(struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE};
+    struct tfs_doc *with = NULL;
+    struct tfs_edit edit;
+
+    if (tfs_doc_find(doc, key))
+        return tfs_doc_ref(doc);
+    if (tfs_edit_open(doc, &edit, err) < 0)
+        return NULL;
+    if (tfs_edit_put(&edit, &chunk, err) == 0)
+        with = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return with;
+}
+
+/* Finds the files of the chunk. */
+static bool open_arrival(struct arrival *a)
+{
+    struct tfs_import *im = a->im;
+    struct tfs_error err = {0};
+    struct tfs_doc *doc = with_chunk(im->doc, a->top.key, &err);
+
+    if (!doc) {
+        tfs_import_refuse(im, a->found->path, &err);
+        return false;
+    }
+    a->top.slot = tfs_doc_find(doc, a->top.key)->slot;
+    enum tfs_status status =
+        tfs_found_scan(im->cli, im->save, doc, &a->top, a->found->path, &a->files);
+    tfs_doc_unref(doc);
+    im->status = tfs_status_worst(im->status, status);
+    return !status && tfs_views_of(im, &a->files, &a->views, &a->count);
+}
+
+/* Compares with the save. */
+static bool compare_views(struct arrival *a)
+{
+    struct tfs_import *im = a->im;
+    bool good = true;
+
+    a->found->in_sync = false;
+    for (size_t i = 0; i < a->count; i++) {
+        struct tfs_view *view = &a->views[i];
+
+        good = tfs_view_compare(im, view, a->fresh ? NULL : im->base) && good;
+        if (!view->differs && tfs_view_class(im, &view->found->node) == TFS_PREFER_RAW)
+            a->found->in_sync = true;
+    }
+    for (size_t i = 0; i < a->count; i++)
+        a->views[i].holds =
+            !a->views[i].differs && !a->found->in_sync && tfs_view_counts(im, &a->views[i]);
+    return good;
+}
+
+/* A chunk that the save lacks came with the export, and nobody touched it since: others removed it
+ * from the save. */
+static bool is_untouched(const struct arrival *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (a->views[i].touched || a->im->cli->restore)
+            return false;
+    return a->count > 0;
+}
+
+static bool create_chunk(struct arrival *a)
+{
+    struct tfs_import *im = a->im;
+    const struct tfs_tree *tree = im->save->tree;
+    struct tfs_error err = {0};
+    struct tfs_edit edit;
+
+    if (tree->fixed_chunks || !tree->chunk_create)
+        tfs_fail(&err, -EINVAL, "the save has no such chunk, and none can be added to it");
+    else if (tfs_edit_open(im->doc, &edit, &err) == 0) {
+        if (tree->chunk_create(im->save, &edit, a->top.key, &err) == 0)
+            tfs_import_advance(im, tfs_edit_finish(&edit));
+        tfs_edit_release(&edit);
+    }
+    if (err.code) {
+        tfs_import_refuse(im, a->found->path, &err);
+        return false;
+    }
+    im->counts.added++;
+    a->top.slot = tfs_doc_find(im->doc, a->top.key)->slot;
+    for (size_t i = 0; i < a->files.count; i++)
+        a->files.items[i].node.slot = a->top.slot;
+    return true;
+}
+
+/* Puts everything back to where it was before this chunk. */
+static void leave_out(struct arrival *a, struct tfs_doc *before,
+                      const struct tfs_import_counts *counts)
+{
+    tfs_import_advance(a->im, tfs_doc_ref(before));
+    a->im->counts = *counts;
+    a->im->contradictions++;
+    a->found->left_out = true;
+}
+
+static void take_arrival(struct arrival *a)
+{
+    struct tfs_import *im = a->im;
+    const struct tfs_import_counts counts = im->counts;
+    struct tfs_doc *before = tfs_doc_ref(im->doc);
+
+    if (!a->fresh || create_chunk(a)) {
+        a->start = tfs_doc_ref(im->doc);
+        for (size_t i = 0; i < a->count; i++)
+            a->views[i].version = a->start->version;
+        take_views(a);
+        check_views(a);
+    }
+    if (a->contradicts)
+        leave_out(a, before, &counts);
+    else if (!a->fresh)
+        count_untouched(a);
+    tfs_doc_unref(before);
+}
+
+void tfs_import_chunk(struct tfs_import *im, struct tfs_found *chunk)
+{
+    struct arrival a = {.im = im, .found = chunk, .top = chunk->node};
+
+    a.fresh = chunk->node.slot == TFS_SLOT_NONE;
+    if (chunk->left_out || !open_arrival(&a) || !compare_views(&a))
+        goto out;
+    if (a.fresh && is_untouched(&a))
+        im->counts.untouched += a.count;
+    else
+        take_arrival(&a);
+out:
+    tfs_doc_unref(a.raw);
+    tfs_doc_unref(a.start);
+    free(a.views);
+    tfs_found_release(&a.files);
+}

@@ -1,0 +1,429 @@
+#!/usr/bin/env bash
+# import: what nobody touched since the export undoes nothing; files that contradict each other are left out.
+. "$(dirname "$0")/lib.bash"
+
+png() {
+    python3 "$ROOT/tests/tools/png.py" "$@"
+}
+
+region base --chunks 12
+x=17 y=20 z=18 # a voxel of chunk 1_1_1
+chunk=dir/chunks/1_1_1
+
+# Another's save: base, and one voxel more.
+cp base theirs
+"$TFS" cat base chunks/1_1_1/voxels.csv >csv
+echo "19,20,18,base:gold_block" >>csv
+"$TFS" put theirs chunks/1_1_1/voxels.csv <csv || exit 3
+
+# export SAVE: its tree is `dir`, a copy of `base` is `save`.
+export_of() {
+    rm -rf save dir
+    cp base save
+    "$TFS" export "$1" dir || exit 3
+}
+
+# block NAME X Y Z WHAT
+block() {
+    [ "$(judge block save "$2" "$3" "$4")" = "$1" ]
+    ok "$5"
+}
+
+gold() {
+    echo "$x,$y,$z,base:gold_block" >>$chunk/voxels.csv
+}
+
+# sets the same voxel in blocks.txt of the chunk: its last palette entry.
+grid() {
+    sed -i "$1" $chunk/blocks.txt
+}
+
+# ---- the manifest
+export_of base
+[ "$(cat dir/.terrainfs/.gitignore)" = '*' ]
+ok "export leaves a .gitignore of everything beside the manifest"
+head -n 1 dir/.terrainfs/manifest | grep -qx 'terrainfs manifest 1'
+ok "and the manifest"
+(cd dir && find . -type f ! -path './.terrainfs/*' | sed 's,^./,,' | sort) >names
+sed -n 's/^file [0-9a-f]* //p' dir/.terrainfs/manifest | sort | cmp -s - names
+ok "it lists every file"
+"$TFS" export base again
+diff -r dir again >out
+ok "two exports of one save are the same"
+rm -rf again
+
+# ---- the edit of a tree of another save
+export_of theirs
+gold
+run 0 "an edit in the export of another save is imported" import dir save
+block base:gold_block $x $y $z "the edit is in the save"
+says err '^terrainfs: 1 file taken, 0 added, 0 removed$' "it is all that was taken"
+block base:gold_block 19 20 18 "voxels.csv says all of its chunk"
+export_of theirs
+run 1 "an untouched export of another save has status 1" import dir save
+says err '^terrainfs: [0-9]+ files differ from the save and were not touched since the export: --restore takes them$' \
+    "it says how many differ, and how to take them"
+same save base "nothing was written"
+run 0 "import --restore takes them" import --restore dir save
+same save theirs "the save is the other one"
+run 0 "a second time nothing differs" import --restore dir save
+says err 'nothing differs from the save' "as it says"
+
+export_of theirs
+"$TFS" cat base chunks/0_1_0/blocks.txt | sed 's/base:dirt/base:clay/' >dir/chunks/0_1_0/blocks.txt
+run 0 "an edit of another chunk of such an export" import dir save
+says err '1 file taken' "is taken alone"
+says err 'files differ from the save and were not touched since the export' "the others are counted"
+block "$(judge block base 19 20 18)" 19 20 18 "the others are not taken"
+
+# ---- a second import of one tree
+export_of base
+gold
+run 0 "an edit is imported" import dir save
+cp save after
+run 0 "the same tree again has status 0" import dir save
+says err 'the save shows every edit already' "it says that there is nothing to do"
+same save after "views that are out of date undo nothing"
+run 1 "not even with --restore" import --restore dir save
+says err 'voxels.csv and .*contradict each other|and .*voxels.csv contradict each other' "they contradict the edit"
+same save after "nothing was written"
+sed -i '0,/base:dirt/s//base:clay/' $chunk/blocks.txt
+run 1 "an edit in a view that is out of date is refused" import dir save
+says err 'dir/chunks/1_1_1/voxels.csv' "the first view is named"
+says err 'dir/chunks/1_1_1/blocks.txt' "and the second"
+same save after "nothing was written"
+"$TFS" export save new
+cp -r new/. dir/
+echo "20,20,18,base:gold_block" >>$chunk/voxels.csv
+run 0 "over a new export it is taken" import dir save
+block base:gold_block 20 20 18 "the second edit is there"
+block base:gold_block $x $y $z "and the first"
+rm -rf new
+
+# ---- the state of the tree moves on by other ways than export: a pull
+export_of base
+manifest=$(cat dir/.terrainfs/manifest)
+"$TFS" export theirs pulled
+rm -r dir/chunks/1_1_1 && cp -r pulled/chunks/1_1_1 dir/chunks/ && cp pulled/*.png dir/
+rm -rf pulled
+run 0 "a chunk that was pulled is imported" import dir save
+same save theirs "with all its views"
+gold
+[ "$manifest" = "$(cat dir/.terrainfs/manifest)" ]
+run 0 "an edit on top of it is taken, though all views are newer than the manifest" import dir save
+block base:gold_block $x $y $z "the edit is in the save"
+
+# ---- contradictions
+for manifest in with without; do
+    export_of base
+    [ $manifest = with ] || rm -r dir/.terrainfs
+    gold
+    sed -i 's/base:dirt/base:clay/' $chunk/blocks.txt
+    echo "3,30,9,base:gold_block" >>dir/chunks/0_1_0/voxels.csv
+    cp -r dir kept
+    run 1 "two views of a chunk contradict each other, $manifest a manifest" import dir save
+    says err 'dir/chunks/1_1_1/voxels\.csv and dir/chunks/1_1_1/blocks\.txt contradict each other' "both are named"
+    says err -- '--prefer=voxels or --prefer=grids decides' "and what decides"
+    "$TFS" cat save chunks/1_1_1/voxels.csv | cmp -s - csv.base 2>/dev/null ||
+        "$TFS" cat base chunks/1_1_1/raw.bin >raw && "$TFS" cat save chunks/1_1_1/raw.bin | cmp -s - raw
+    ok "nothing of this chunk is taken"
+    block base:gold_block 3 30 9 "the other chunk is"
+    cp base save
+    run 0 "--prefer=voxels" import --prefer=voxels dir save
+    block base:gold_block $x $y $z "takes the voxels"
+    "$TFS" cat save chunks/1_1_1/palette.txt >out
+    ! grep -q clay out
+    ok "and not the grid"
+    cp base save
+    run 0 "--prefer=grids" import --prefer=grids dir save
+    "$TFS" cat save chunks/1_1_1/blocks.txt | cmp -s - $chunk/blocks.txt
+    ok "takes the grid"
+    cp base save
+    run 1 "--prefer=raw" import --prefer=raw dir save
+    says err 'voxels.csv and .*blocks.txt contradict' "cannot decide between the two"
+    diff -r dir kept >out
+    ok "DIR is as it was"
+    rm -rf kept
+done
+run 2 "--prefer of nothing" import --prefer=both dir save
+says err 'voxels, grids, raw or pictures' "is refused with what there is"
+run 2 "--prefer of another command" export --prefer=raw save out.d
+run 2 "--restore of another command" export --restore save out.d
+
+export_of theirs
+rm -r dir/.terrainfs
+gold
+run 1 "without a manifest everything that differs counts as edited" import dir save
+says err 'contradict each other' "so that views which are out of date contradict the edit"
+same save base "nothing was written"
+run 0 "--prefer=voxels" import --prefer=voxels dir save
+block base:gold_block $x $y $z "takes the edit"
+export_of theirs
+rm -r dir/.terrainfs
+run 0 "without a manifest and an edit" import dir save
+same save theirs "views that agree are all taken"
+
+# Views that agree are no contradiction, however they are spelled.
+export_of base
+gold
+"$TFS" cat base chunks/1_1_1/voxels.csv >csv
+echo "$x,$y,$z,base:gold_block" >>csv
+cp base other
+"$TFS" put other chunks/1_1_1/voxels.csv <csv
+"$TFS" cat other chunks/1_1_1/blocks.txt | sed 's/^\(palette.*\)/\1   /; s/  *|/|/' >$chunk/blocks.txt
+echo 'fill 7' >$chunk/lights/sky.txt
+run 0 "two views that say the same, and one that says something else of the chunk" import dir save
+block base:gold_block $x $y $z "are taken"
+[ "$(judge sky save $x $y $z)" = 7 ]
+ok "all of them"
+export_of base
+"$TFS" cat other chunks/1_1_1/raw.bin >$chunk/raw.bin
+gold
+run 0 "raw.bin and voxels.csv that say the same" import dir save
+same save other "are taken"
+export_of base
+"$TFS" cat other chunks/1_1_1/raw.bin >$chunk/raw.bin
+sed -i '$d' $chunk/voxels.csv
+run 1 "raw.bin and voxels.csv that do not" import dir save
+says err 'raw.bin and .*voxels.csv contradict|voxels.csv and .*raw.bin contradict' "are named"
+run 0 "--prefer=raw" import --prefer=raw dir save
+same save other "takes raw.bin"
+
+# The numbers of one are not those of the other.
+export_of base
+gold
+sed -i 's/base:dirt/base:clay/' $chunk/palette.txt
+run 1 "voxels.csv with a new name, and palette.txt without it" import dir save
+says err 'palette.txt and .*voxels.csv contradict each other|voxels.csv and .*palette.txt contradict each other' \
+    "contradict each other"
+run 0 "--prefer=voxels" import --prefer=voxels dir save
+block base:gold_block $x $y $z "takes the voxels"
+cp base save
+run 0 "--prefer=grids" import --prefer=grids dir save
+"$TFS" cat save chunks/1_1_1/palette.txt | cmp -s - $chunk/palette.txt
+ok "takes the palette"
+
+# ---- the root palette renames, and chunks have names too
+export_of base
+sed -i 's/^base:dirt$/base:clay/' dir/palette.txt
+gold
+grep -q ',base:dirt$' $chunk/voxels.csv
+ok "a chunk has the name that is renamed"
+run 1 "a text with a name that the root palette renames" import dir save
+says err 'palette.txt and .*1_1_1/voxels.csv contradict each other' "is named"
+same save base "and neither is taken"
+sed -i 's/,base:dirt$/,base:clay/' $chunk/voxels.csv
+run 0 "renamed there too" import dir save
+block base:gold_block $x $y $z "both are taken"
+"$TFS" cat save palette.txt >out
+! grep -qx base:dirt out
+ok "the name is gone everywhere"
+run 0 "the same again" import dir save
+says err 'shows every edit already' "has nothing to do"
+
+# ---- pictures of the root
+export_of base
+# A column whose top can be raised by 3 in its chunk.
+read -r px pz height < <(for p in 17 19 21 23 25 27 29 31; do
+    h=$(png pixel dir/heightmap.png $p 20)
+    [ $((h % 16)) = 0 ] || [ $((h % 16)) -gt 12 ] || echo $p 20 "$h"
+done)
+[ -n "$height" ]
+ok "there is a column to be raised"
+top=dir/chunks/1_$(((height - 1) / 16))_1
+raise() {
+    png edit dir/heightmap.png "$px" "$pz" $((height + 3))
+}
+raised() {
+    "$TFS" cat save heightmap.png >out.png
+    [ "$(png pixel out.png "$px" "$pz")" = $((height + ${1:-3})) ]
+}
+
+raise
+echo "5,40,5,base:gold_block" >>dir/chunks/0_2_0/voxels.csv
+run 0 "a pixel, and a text of a chunk that it does not change" import dir save
+block base:gold_block 5 40 5 "the text is taken"
+raised
+ok "the pixel is"
+[ "$(png pixel out.png 5 5)" = 41 ]
+ok "and the picture undoes no text"
+cp save after
+run 0 "the same again" import dir save
+same save after "changes nothing"
+
+export_of theirs
+raise
+run 0 "a pixel in the picture of another save" import dir save
+raised
+ok "is taken"
+"$TFS" cat base chunks/1_1_1/voxels.csv >csv
+"$TFS" cat save chunks/1_1_1/voxels.csv | diff csv - | grep -c '^<' | grep -qx 0
+ok "and nothing is undone that the other save has not"
+export_of base
+raise
+cp theirs save
+run 0 "a pixel into a save that was changed since the export" import dir save
+raised
+ok "is taken"
+block base:gold_block 19 20 18 "what was changed stays"
+
+export_of base
+raise
+sed -i '2d' "$top/voxels.csv"
+cp -r dir kept
+run 1 "a pixel, and a text of the chunk that it changes" import dir save
+says err 'dir/heightmap.png and .*voxels.csv contradict each other' "contradict each other"
+says err -- '--prefer=pictures or --prefer=voxels decides' "it is said what decides"
+same save base "neither is taken"
+run 0 "--prefer=pictures" import --prefer=pictures dir save
+raised
+ok "has the pixel"
+cp base save
+run 0 "--prefer=voxels" import --prefer=voxels dir save
+"$TFS" cat save "${top#dir/}/voxels.csv" | cmp -s - "$top/voxels.csv"
+ok "has the text"
+diff -r dir kept >out
+ok "DIR is as it was"
+rm -rf kept
+
+export_of base
+raise
+run 0 "a pixel is imported" import dir save
+cp save after
+sed -i '2d' "$top/voxels.csv"
+run 1 "then a text of that chunk, which does not know of it" import dir save
+says err 'heightmap.png and .*voxels.csv contradict each other' "contradicts it"
+same save after "and is not taken"
+
+export_of base
+raise
+rm -r "$top"
+run 1 "a pixel in a chunk that is removed" import --delete dir save
+says err "heightmap.png and the removal of ${top#dir/chunks/} contradict each other" "contradicts the removal"
+run 0 "--prefer=pictures" import --delete --prefer=pictures dir save
+raised
+ok "has the pixel"
+
+# The save has other bounds now than where it was exported.
+export_of base
+raise
+"$TFS" export base part && rm -r part/chunks/?_0_? && "$TFS" import --delete part save 2>err
+cp save part.save
+run 0 "an edited picture, after the lowest chunks went" import dir save
+raised -13
+ok "counts from the bounds of the export"
+png edit dir/heightmap.png --strip
+cp part.save save
+run 0 "and so does one without texts" import dir save
+raised -13
+ok "as before"
+rm -r dir/.terrainfs
+cp save after
+png edit dir/heightmap.png 3 3 0
+"$TFS" cat base heightmap.png >dir/heightmap.png && raise
+run 1 "without a manifest one that was made for other bounds is refused" import dir save
+says err '^dir/heightmap\.png: .*bottom 0\).*bottom 16\)' "with both"
+same save after "nothing was written"
+export_of base
+raise
+cp part/heightmap.png dir/heightmap.png
+run 0 "part of an older tree is left" import dir save
+"$TFS" cat theirs heightmap.png >dir/heightmap.png
+printf 'x' | dd of=dir/.terrainfs/original/heightmap.png.gz bs=1 seek=40 conv=notrunc 2>dd.out
+png edit dir/heightmap.png 3 3 1
+run 1 "a damaged original is refused" import dir save
+says err '^dir/\.terrainfs/original/heightmap\.png\.gz: it is (damaged|not what was exported)' "and named"
+gzip -c <part/palette.txt >dir/.terrainfs/original/heightmap.png.gz
+run 1 "one of something else" import dir save
+says err 'it is not what was exported' "is, too"
+rm dir/.terrainfs/original/heightmap.png.gz && mkfifo dir/.terrainfs/original/heightmap.png.gz
+run 1 "and a pipe" import dir save
+rm dir/.terrainfs/original/heightmap.png.gz
+head -c 400000000 /dev/zero | gzip -1 >dir/.terrainfs/original/heightmap.png.gz
+run 1 "and a bomb" import dir save
+same save base "nothing of this is written"
+rm dir/.terrainfs/original/heightmap.png.gz
+"$TFS" cat base heightmap.png >dir/heightmap.png && raise
+run 0 "where there is none, the picture counts as made from the save" import dir save
+raised
+ok "it is taken"
+rm -rf part
+
+# ---- --delete
+export_of base
+rm -r dir/chunks/0_2_1 dir/chunks/0_2_0/lights/sky.txt
+"$TFS" export base part && cp -r part/chunks/0_2_0 part/chunks/5_5_5
+"$TFS" import part save 2>err
+run 0 "--delete removes what somebody removed from DIR" import --delete dir save
+says err ' 0 added, 2 removed' "a chunk and a file"
+says err '1 chunk or file came to the save since the export and stays' "what the save got since then stays"
+judge chunks save >chunks
+grep -q '^5_5_5 ' chunks && ! grep -q '^0_2_1 ' chunks
+ok "so it is"
+run 1 "--delete that finds nothing else has status 1" import --delete dir save
+cp part/chunks/0_2_0/lights/sky.txt dir/chunks/0_2_0/lights/
+run 0 "--restore --delete removes it" import --restore --delete dir save
+judge chunks save >chunks
+! grep -q '^5_5_5 ' chunks
+ok "so it is"
+"$TFS" cat save chunks/0_2_0/lights/sky.txt | cmp -s - dir/chunks/0_2_0/lights/sky.txt
+ok "and what was removed before is restored"
+rm -rf part
+
+# A chunk that others removed from the save comes back only when somebody edited it.
+export_of base
+"$TFS" export base part && rm -r part/chunks/1_1_1 && "$TFS" import --delete part save 2>err
+rm -rf part
+cp save after
+run 1 "a removed chunk that nobody touched" import dir save
+says err 'files differ from the save and were not touched' "is counted"
+same save after "and does not come back"
+gold
+run 0 "an edited one" import dir save
+says err '1 added' "does"
+block base:gold_block $x $y $z "with the edit"
+"$TFS" cat save chunks/1_1_1/lights/sky.txt | cmp -s - $chunk/lights/sky.txt
+ok "and all the rest of it"
+
+# ---- manifests that are none
+bad() {
+    local what=$1
+    export_of base
+    gold
+    shift
+    "$@" dir/.terrainfs/manifest
+    run 1 "a manifest that $what is refused" import dir save
+    says err '^dir/\.terrainfs/manifest:' "it is named"
+    says err 'without this file, every file that differs from the save counts as edited' "with the way out"
+    same save base "nothing was written"
+}
+bad "is of another version" sed -i '1s/1$/2/'
+bad "is empty" truncate -s 0
+bad "ends early" sed -i '$d'
+bad "lacks a line" sed -i '/voxels.csv/{d;q}'
+bad "has lines of another kind" sed -i '2i chunk 0_0_0'
+bad "has a hash that is none" sed -i 's/^file ./file g/'
+bad "lists a file twice" sed -i '3{p;}; $s/.*/end 99/'
+bad "is of another format" sed -i 's/^format .*/format roblox/'
+bad "is binary" cp base
+bad "goes on behind its end" sed -i '$a file 0'
+bad "is a link" ln -sf ../../base
+export_of base
+gold
+rm dir/.terrainfs/manifest && mkfifo dir/.terrainfs/manifest
+run 1 "a manifest that is a pipe is refused" import dir save
+export_of base
+gold
+rm -r dir/.terrainfs && ln -s "$PWD" dir/.terrainfs
+run 0 "a link in place of its directory is not followed" import dir save
+block base:gold_block $x $y $z "the edit is taken"
+
+# ---- trees that no export made
+export_of base
+rm -r dir/.terrainfs
+mkdir -p some.unsaved-20260101-000000/chunks/1_1_1/lights
+echo 'fill 3' >some.unsaved-20260101-000000/chunks/1_1_1/lights/sky.txt
+run 0 "what could not be saved is imported" import some.unsaved-20260101-000000 save
+[ "$(judge sky save $x $y $z)" = 3 ]
+ok "it is in the save"
+done_testing
