@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "commands/cli.h"
 
 /* A save that was opened in the place of a closed standard stream would get our messages. */
 static bool open_streams(void)

@@ -33,7 +33,7 @@
 #include "base/mounts.h"
 #include "fs/fuse.h"
 #include "fs/recover.h"
-#include "status.h"
+#include "commands/status.h"
 #include "text/name.h"
 
 #define FILES_WANTED 1024

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../lib/edit_target.h"
-#include "cli.h"
+#include "commands/cli.h"
 #include "fuzz.h"
 
 #define ENTRIES_MAX 24

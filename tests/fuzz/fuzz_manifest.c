@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli_manifest.h"
+#include "commands/manifest.h"
 #include "../lib/fuzz_saves.h"
 #include "fuzz.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "options.h"
+#include "commands/options.h"
 
 #define TEXT_MAX 4096
 

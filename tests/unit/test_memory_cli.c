@@ -8,7 +8,7 @@
 
 #include "../lib/small_saves.h"
 #include "../memory/sweep.h"
-#include "cli.h"
+#include "commands/cli.h"
 #include "scratch.h"
 
 #define PATH (2 * PATH_MAX)

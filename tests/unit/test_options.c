@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "options.h"
-#include "status.h"
+#include "commands/options.h"
+#include "commands/status.h"
 #include "unit.h"
 
 static struct tfs_mount_options options;

@@ -1,13 +1,13 @@
 /*
- * What the parts of `import` share: the files of the tree that are in DIR (cli_scan.c), what they
- * say (cli_views.c), chunks (cli_chunks.c), files of the root (cli_roots.c), what DIR lacks
- * (cli_delete.c).
+ * What the parts of `import` share: the files of the tree that are in DIR (import_scan.c), what
+ * they say (import_views.c), chunks (import_chunks.c), files of the root (import_roots.c), what DIR
+ * lacks (import_delete.c).
  */
-#ifndef TFS_CLI_IMPORT_H
-#define TFS_CLI_IMPORT_H
+#ifndef TFS_COMMANDS_IMPORT_H
+#define TFS_COMMANDS_IMPORT_H
 
-#include "cli.h"
-#include "cli_manifest.h"
+#include "commands/cli.h"
+#include "commands/manifest.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  * (`pid: N`) and the read end of a pipe (`exit: FD`) into which it writes one byte, its exit
  * status, as the last thing it does. We open that pipe through /proc before we unmount.
  */
-#include "cli.h"
+#include "commands/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /*
  * `-o a,b=c` as mount programs take it -> struct tfs_mount_options, and the usage text.
  */
-#ifndef TFS_OPTIONS_H
-#define TFS_OPTIONS_H
+#ifndef TFS_COMMANDS_OPTIONS_H
+#define TFS_COMMANDS_OPTIONS_H
 
 #include "base/error.h"
 #include "formats/format.h"

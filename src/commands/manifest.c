@@ -1,7 +1,7 @@
 /*
  * Paths and hashes <-> `.terrainfs/manifest`. Knows no save and no tree.
  */
-#include "cli_manifest.h"
+#include "commands/manifest.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  *
  * Must not know libfuse: what is not ours is handed on as it was written.
  */
-#include "options.h"
+#include "commands/options.h"
 
 #include <errno.h>
 #include <stdlib.h>

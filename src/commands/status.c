@@ -1,7 +1,7 @@
 /*
  * Error codes -> exit statuses. Knows what a code means for the user, not what happened.
  */
-#include "status.h"
+#include "commands/status.h"
 
 #include <errno.h>
 

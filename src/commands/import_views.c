@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli_import.h"
+#include "commands/import.h"
 
 #define INPUT_MAX (UINT64_C(1) << 30)
 

@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cli_import.h"
+#include "commands/import.h"
 
 struct arrival {
     struct tfs_import *im;

@@ -1,7 +1,7 @@
 /*
  * upgrade: all chunks of a save to the newest version of its format, one commit.
  */
-#include "cli.h"
+#include "commands/cli.h"
 
 #include <errno.h>
 

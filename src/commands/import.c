@@ -7,7 +7,7 @@
  * (pictures). A text that is refused keeps everything from being written; files that contradict
  * each other are left out, with the chunk that they are about.
  */
-#include "cli_import.h"
+#include "commands/import.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,8 +4,8 @@
  * The chunks are walked twice, because the summary comes first and the rows of a whole world need
  * not fit into memory. Exit statuses are those of diff(1).
  */
-#include "cli_diff.h"
-#include "cli_import.h"
+#include "commands/diff.h"
+#include "commands/import.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -12,8 +12,8 @@
  * Hashes are XXH3 of 128 bits. Paths are escaped like names (text/name.h). `end` counts the lines
  * of files. An original is believed when its hash is the one of the manifest.
  */
-#ifndef TFS_CLI_MANIFEST_H
-#define TFS_CLI_MANIFEST_H
+#ifndef TFS_COMMANDS_MANIFEST_H
+#define TFS_COMMANDS_MANIFEST_H
 
 #include <stdio.h>
 #include <sys/types.h>

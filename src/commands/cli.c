@@ -4,7 +4,7 @@
  * Knows how a command line is written; what a command does is in cli_*.c, the mount is behind
  * fs/mount.h.
  */
-#include "cli.h"
+#include "commands/cli.h"
 
 #include <getopt.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  *
  * Symbolic links to directories are not followed: what DIR holds is what stands below it.
  */
-#include "cli_import.h"
+#include "commands/import.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  *
  * Must not know what a command does.
  */
-#include "cli.h"
+#include "commands/cli.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,10 +2,10 @@
  * What the two ways to print a difference share: text for people and git (cli_diff_text.c), JSON
  * for programs (cli_diff_json.c).
  */
-#ifndef TFS_CLI_DIFF_H
-#define TFS_CLI_DIFF_H
+#ifndef TFS_COMMANDS_DIFF_H
+#define TFS_COMMANDS_DIFF_H
 
-#include "cli.h"
+#include "commands/cli.h"
 #include "formats/diff/diff.h"
 
 enum tfs_differ_rest { TFS_REST_NONE, TFS_REST_SAME, TFS_REST_DIFFERS, TFS_REST_UNKNOWN };

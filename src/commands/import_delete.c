@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "cli_import.h"
+#include "commands/import.h"
 
 /* The node's path as a C string in `path`, which the caller releases. */
 static bool path_of(struct tfs_import *im, const struct tfs_node *node, struct tfs_buf *path)

@@ -4,8 +4,8 @@
  * Names of the save are not trusted: what could leave the directory is refused, and nothing that is
  * there already is opened or followed.
  */
-#include "cli.h"
-#include "cli_manifest.h"
+#include "commands/cli.h"
+#include "commands/manifest.h"
 
 #include <dirent.h>
 #include <errno.h>

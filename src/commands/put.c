@@ -1,7 +1,7 @@
 /*
  * put: the standard input -> one file of a save, one commit.
  */
-#include "cli.h"
+#include "commands/cli.h"
 
 #include <errno.h>
 #include <unistd.h>

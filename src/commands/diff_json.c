@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli_diff.h"
+#include "commands/diff.h"
 #include "text/name.h"
 
 /* A string. Names come printable but may turn the direction of text: they are escaped as in

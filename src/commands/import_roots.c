@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "cli_import.h"
+#include "commands/import.h"
 
 /* A file of the root that is put. */
 struct root {

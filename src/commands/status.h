@@ -1,8 +1,8 @@
 /*
  * Exit statuses of every command, and of the mount (terrainfs.1, EXIT STATUS).
  */
-#ifndef TFS_STATUS_H
-#define TFS_STATUS_H
+#ifndef TFS_COMMANDS_STATUS_H
+#define TFS_COMMANDS_STATUS_H
 
 enum tfs_status {
     TFS_STATUS_DONE = 0,

@@ -4,13 +4,13 @@
  * A command gets its operands and the parsed options, says on stderr what went wrong, and returns
  * the exit status. Sentences about content begin with the path, as compilers print them.
  */
-#ifndef TFS_CLI_H
-#define TFS_CLI_H
+#ifndef TFS_COMMANDS_CLI_H
+#define TFS_COMMANDS_CLI_H
 
 #include "formats/format.h"
 #include "fs/tree.h"
-#include "options.h"
-#include "status.h"
+#include "commands/options.h"
+#include "commands/status.h"
 
 /* "import: 120 of 5601 chunks" on stderr, when that is a terminal and the work is long. */
 struct tfs_progress {
@@ -64,7 +64,7 @@ enum tfs_status tfs_cli_diff(struct tfs_cli *cli);
 enum tfs_status tfs_cli_upgrade(struct tfs_cli *cli);
 enum tfs_status tfs_cli_umount(struct tfs_cli *cli);
 
-/* ---- shared (cli_share.c) -------------------------------------------------------------------- */
+/* ---- shared (share.c) ------------------------------------------------------------------------ */
 
 /* All sentences come out as one line each: control characters in names are escaped
  * (tfs_sentence_print). */

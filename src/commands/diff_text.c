@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli_diff.h"
+#include "commands/diff.h"
 #include "text/name.h"
 
 /* Without --all-rows: rows of one chunk, of all chunks, and chunks in a row that are named. */
