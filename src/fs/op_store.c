@@ -209,17 +209,23 @@ static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
     struct tfs_fresh *fresh;
     int64_t now = tfs_now_ms(), next = 0;
     size_t at = 0;
+    bool revealed = false;
     (void)store;
     pthread_mutex_lock(&s->lock);
     while ((whiteout = tfs_whiteout_expire(&s->overlay, branch->number, now, last, &at, &next)) !=
            NULL)
         (void)tfs_ops_end_whiteout(s, &whiteout->node, NULL, false); /* else it lingers once more */
-    while ((fresh = tfs_fresh_expire(&s->overlay, branch->number, now, &next)) != NULL)
+    while ((fresh = tfs_fresh_expire(&s->overlay, branch->number, now, &next)) != NULL) {
         reveal(branch, fresh);
+        revealed = true;
+    }
     if (s->retry_at != 0 && s->retry_at <= now)
         tfs_ops_check_left(s, NULL, false);
     next = tfs_sooner(next, s->retry_at);
     pthread_mutex_unlock(&s->lock);
+    /* No answer of a job brings it along. */
+    if (revealed)
+        tfs_notify_then(s->notify, NULL, NULL);
     return next;
 }
 
