@@ -253,7 +253,11 @@ def options_of(bench):
 def put(path, text, way='close'):
     """Writes a whole file as a program does. 0 or the errno that the program hears, and what is still
     open (way 'fsync')."""
-    fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    except OSError:
+        # The one fault came while the name was looked up: nothing was written, and the program tries again.
+        fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
     try:
         while text:
             text = text[os.write(fd, text):]
