@@ -26,6 +26,7 @@ void tfs_map_release(struct tfs_map *map)
 static struct tfs_map_cell *probe(const struct tfs_map *map, uint64_t key)
 {
     size_t i = home(key, map->capacity);
+
     while (map->cells[i].key != 0 && map->cells[i].key != key)
         i = (i + 1) & (map->capacity - 1);
     return &map->cells[i];
@@ -39,6 +40,7 @@ void *tfs_map_find(const struct tfs_map *map, uint64_t key)
 static int grow(struct tfs_map *map)
 {
     struct tfs_map bigger = {.capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY};
+
     bigger.cells = calloc(bigger.capacity, sizeof(*bigger.cells));
     if (bigger.cells == NULL)
         return -ENOMEM;

@@ -60,6 +60,7 @@ static void add_notes(struct tfs_buf *out, const struct tfs_facts *facts, enum t
 void tfs_info_end(struct tfs_buf *out, const struct tfs_save *save, const struct tfs_doc *doc)
 {
     const char *why = save->read_only;
+
     tfs_info_line(out, "read-only", "%s", why == NULL ? "no" : why);
     add_notes(out, doc->facts, TFS_NOTE_DAMAGED, "damaged");
     add_notes(out, doc->facts, TFS_NOTE_WARNING, "warning");

@@ -32,6 +32,7 @@ static void name_unsaved(const struct tfs_unsaved *u, unsigned try, char name[NA
     struct tm tm;
     char ending[64];
     time_t now = time(NULL);
+
     localtime_r(&now, &tm);
     size_t n = strftime(ending, sizeof(ending), ".unsaved-%Y%m%d-%H%M%S", &tm);
     if (try > 0)
@@ -44,6 +45,7 @@ static int open_made(int parent, const char *name)
 {
     struct stat st;
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
     if (fd < 0)
         return -errno;
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
@@ -55,6 +57,7 @@ static int open_made(int parent, const char *name)
 static int open_unsaved(struct tfs_unsaved *u, const char *parent)
 {
     char name[NAME_MAX + 1];
+
     for (unsigned i = 0; i < 100; i++) {
         name_unsaved(u, i, name);
         if (mkdirat(u->parent, name, 0700) == 0) {
@@ -104,6 +107,7 @@ static int write_at(const struct tfs_unsaved *u, int directory, const char *name
                     struct tfs_span bytes)
 {
     int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
     if (fd < 0)
         return -errno;
     int result = write_all(fd, bytes);
@@ -118,6 +122,7 @@ static int enter(const struct tfs_unsaved *u, int directory, const char *name)
 {
     bool made = mkdirat(directory, name, 0700) == 0;
     int next = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
     if (made && next >= 0)
         give(u, next);
     return next;
@@ -130,6 +135,7 @@ int tfs_unsaved_add(struct tfs_unsaved *u, const char *path, struct tfs_span byt
     char *name;
     int result = copy == NULL ? -ENOMEM : 0;
     int directory = u->fd >= 0 ? dup(u->fd) : -1;
+
     while (directory >= 0 && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
         if (rest == NULL) {
             result = write_at(u, directory, name, bytes);
@@ -153,6 +159,7 @@ int tfs_unsaved_add(struct tfs_unsaved *u, const char *path, struct tfs_span byt
 static int store_in(struct tfs_unsaved *u, const char *parent, tfs_unsaved_fill fill, void *arg)
 {
     int result = u->parent < 0 ? u->parent : open_unsaved(u, parent);
+
     if (result < 0)
         return result;
     size_t failed = fill(arg, u);
@@ -164,6 +171,7 @@ static int store_in(struct tfs_unsaved *u, const char *parent, tfs_unsaved_fill 
 static int store_beside(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
 {
     char *parent = tfs_file_directory(u->save->path);
+
     if (parent == NULL)
         return -ENOMEM;
     u->parent = tfs_directory_open(parent);
@@ -183,6 +191,7 @@ static int store_in_state(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *ar
                 ? snprintf(parent, sizeof(parent), "%s/terrainfs", state)
                 : snprintf(parent, sizeof(parent), "%s/.local/state/terrainfs",
                            home ? home : "/var/tmp");
+
     if (n < 0 || (size_t)n >= sizeof(parent))
         return -ENAMETOOLONG;
     int result = make_path(parent);
@@ -198,6 +207,7 @@ static void empty(int directory)
     int copy = dup(directory);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
     struct dirent *entry;
+
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || unlinkat(directory, name, 0) == 0)
@@ -241,6 +251,7 @@ int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill,
     struct tfs_unsaved state = {.save = save, .parent = -1, .fd = -1};
     const struct tfs_unsaved *used = &beside;
     int result = store_beside(&beside, fill, arg);
+
     if (result < 0) {
         int elsewhere = store_in_state(&state, fill, arg);
         if (elsewhere == 0 || beside.kept == 0)

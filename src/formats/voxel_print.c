@@ -49,6 +49,7 @@ static uint32_t number_size(const struct tfs_voxel_axis *axis, uint32_t i)
 static bool place_axes(struct tfs_voxel_lines *l, const uint32_t sides[3])
 {
     const size_t count = (size_t)sides[X] + sides[Y] + sides[Z];
+
     uint8_t(*text)[TFS_VOXEL_NUMBER] = l->texts;
     uint32_t *end = l->ends;
 

@@ -50,6 +50,7 @@ void tfs_cache_release(struct tfs_cache *cache)
 struct tfs_blob *tfs_cache_find(struct tfs_cache *cache, uint64_t id, uint64_t stamp)
 {
     struct tfs_cache_entry *entry = tfs_map_find(&cache->entries, id);
+
     if (entry == NULL)
         return NULL;
     if (entry->stamp != stamp) {
@@ -66,6 +67,7 @@ struct tfs_blob *tfs_cache_find(struct tfs_cache *cache, uint64_t id, uint64_t s
 void tfs_cache_add(struct tfs_cache *cache, uint64_t id, uint64_t stamp, struct tfs_blob *blob)
 {
     struct tfs_cache_entry *old = tfs_map_find(&cache->entries, id);
+
     if (old != NULL)
         drop(cache, old);
     struct tfs_cache_entry *entry = malloc(sizeof(*entry));
@@ -87,6 +89,7 @@ void tfs_cache_add(struct tfs_cache *cache, uint64_t id, uint64_t stamp, struct 
 void tfs_cache_drop(struct tfs_cache *cache, uint64_t id, uint64_t stamp)
 {
     struct tfs_cache_entry *entry = tfs_map_find(&cache->entries, id);
+
     if (entry != NULL && entry->stamp == stamp)
         drop(cache, entry);
 }

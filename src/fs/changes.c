@@ -20,6 +20,7 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
     const struct walk *w = arg;
     const struct tfs_tree *tree = w->save->tree;
     struct tfs_node node = tfs_node_of_chunk(after != NULL ? after : before);
+
     if (before == NULL || after == NULL)
         w->changed(w->arg, &node, after != NULL ? TFS_CHUNK_CAME : TFS_CHUNK_WENT);
     uint32_t files = tree->chunk_changes != NULL ? tree->chunk_changes(before, after) : UINT32_MAX;
@@ -35,6 +36,7 @@ static void changed_root_file(const struct walk *w, unsigned i)
 {
     const struct tfs_file *file = &w->save->tree->root_files[i];
     uint32_t members = 1;
+
     if (file->count != NULL) {
         uint32_t before = file->count(w->before);
         members = file->count(w->after);
@@ -51,6 +53,7 @@ void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
 {
     struct walk w = {save, before, after, changed, arg};
     const struct tfs_tree *tree = save->tree;
+
     if (before->version == after->version)
         return;
     (void)tfs_doc_diff(before, after, changed_chunk, &w);
@@ -64,6 +67,7 @@ void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_chang
                      void *arg)
 {
     struct walk w = {save, doc, doc, changed, arg};
+
     for (size_t c = 0; c < doc->count; c++) {
         struct tfs_node node = tfs_node_of_chunk(tfs_doc_at(doc, c));
         for (unsigned i = 0; i < save->tree->chunk_count; i++) {

@@ -37,6 +37,7 @@ static const signed char transitions[STATES][EVENTS] = {
 bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event)
 {
     int next = transitions[draft->state][event];
+
     if (next == NONE)
         return false;
     draft->state = (enum tfs_draft_state)next;
@@ -54,6 +55,7 @@ bool tfs_draft_is_unchecked(const struct tfs_draft *draft)
 struct tfs_draft *tfs_draft_create(struct tfs_span bytes)
 {
     struct tfs_draft *draft = calloc(1, sizeof(*draft));
+
     if (draft == NULL)
         return NULL;
     tfs_buf_add_span(&draft->bytes, bytes);
@@ -76,6 +78,7 @@ void tfs_draft_free(struct tfs_draft *draft)
 static void shrink(struct tfs_buf *bytes, size_t size)
 {
     struct tfs_buf smaller = {0};
+
     tfs_buf_add(&smaller, bytes->data, size < bytes->size ? size : bytes->size);
     if (smaller.failed)
         return;

@@ -69,6 +69,7 @@ static struct tfs_session *session_of(fuse_req_t req)
 static void file_looked_at(fuse_req_t req)
 {
     struct tfs_fuse *fuse = fuse_req_userdata(req);
+
     atomic_store_explicit(&fuse->listings, LISTINGS, memory_order_relaxed);
 }
 
@@ -80,6 +81,7 @@ static struct tfs_handle *handle_of(const struct fuse_file_info *fi)
 static struct fuse_entry_param entry_of(const struct tfs_attr *attr)
 {
     double timeout = attr->changing ? 0 : TIMEOUT;
+
     return (struct fuse_entry_param){.ino = attr->id,
                                      .attr = attr->st,
                                      .attr_timeout = timeout,
@@ -127,6 +129,7 @@ static void on_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
     struct tfs_attr attr;
     int result = tfs_session_lookup(session_of(req), parent, name, &attr);
+
     if (result == 0 && S_ISREG(attr.st.st_mode))
         file_looked_at(req);
     reply_entry(req, result, &attr);
@@ -148,6 +151,7 @@ static void on_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
 static void on_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
     const struct fuse_ctx *ctx = fuse_req_ctx(req);
+
     tfs_session_mkdir(session_of(req), parent, name, mode, ctx->uid, ctx->gid,
                       (struct tfs_reply){done_entry, req});
 }
@@ -179,6 +183,7 @@ static void on_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, co
     struct tfs_attr attr;
     int result =
         tfs_session_symlink(session_of(req), parent, name, target, ctx->uid, ctx->gid, &attr);
+
     reply_entry(req, result, &attr);
 }
 
@@ -186,6 +191,7 @@ static void on_readlink(fuse_req_t req, fuse_ino_t ino)
 {
     char *target = NULL;
     int result = tfs_session_readlink(session_of(req), ino, &target);
+
     if (result < 0)
         fuse_reply_err(req, -result);
     else
@@ -198,6 +204,7 @@ static void on_readlink(fuse_req_t req, fuse_ino_t ino)
 static void on_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct tfs_attr attr;
+
     (void)fi;
     int result = tfs_session_getattr(session_of(req), ino, &attr);
     if (result == 0 && S_ISREG(attr.st.st_mode))
@@ -230,6 +237,7 @@ static void on_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *values, int 
 static void on_statfs(fuse_req_t req, fuse_ino_t ino)
 {
     struct statvfs st;
+
     (void)ino;
     int result = tfs_session_statfs(session_of(req), &st);
     if (result < 0)
@@ -253,6 +261,7 @@ static void open_now(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     bool keep = false;
     int result = tfs_session_open_file(session_of(req), ino, fi->flags, fuse_req_ctx(req)->pid,
                                        &handle, &keep);
+
     if (result < 0) {
         fuse_reply_err(req, -result);
         return;
@@ -269,6 +278,7 @@ static void open_now(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static void open_waited(void *arg)
 {
     struct waiting_open *open = arg;
+
     open_now(open->req, open->ino, &open->fi);
     free(open);
 }
@@ -276,6 +286,7 @@ static void open_waited(void *arg)
 static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     const struct tfs_fuse *fuse = fuse_req_userdata(req);
+
     if (fuse->skip_open) {
         fuse_reply_err(req, ENOSYS); /* the kernel never asks again, and keeps its cache */
         return;
@@ -302,6 +313,7 @@ static void on_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
     struct tfs_attr attr;
     int result = tfs_session_create(session, parent, name, mode, ctx->uid, ctx->gid, fi->flags,
                                     &handle, &attr);
+
     if (result < 0) {
         fuse_reply_err(req, -result);
         return;
@@ -319,6 +331,7 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 {
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes = {0};
+
     file_looked_at(req);
     int result = tfs_session_read(session_of(req), ino, handle_of(fi), (uint64_t)offset, size,
                                   &hold, &bytes);
@@ -383,6 +396,7 @@ static bool fill_entry(void *arg, const struct tfs_dirent *entry)
     struct filling *f = arg;
     size_t left = f->size - f->used;
     size_t need;
+
     if (f->plus) {
         struct fuse_entry_param param = {.attr = entry->attr.st};
         if (entry->known)
@@ -402,6 +416,7 @@ static bool fill_entry(void *arg, const struct tfs_dirent *entry)
 static enum tfs_listed attributes_for(struct tfs_fuse *fuse, bool plus, off_t offset)
 {
     unsigned left = atomic_load_explicit(&fuse->listings, memory_order_relaxed);
+
     if (!plus)
         return TFS_LISTED_NONE;
     while (offset == 0 && left > 0 &&
@@ -415,6 +430,7 @@ static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
     struct tfs_fuse *fuse = fuse_req_userdata(req);
     struct filling f = {.req = req, .data = malloc(size), .size = size, .plus = plus};
     int result = -ENOMEM;
+
     if (f.data != NULL)
         result = tfs_session_read_directory(fuse->session, ino, (uint64_t)offset,
                                             attributes_for(fuse, plus, offset), fill_entry, &f);
@@ -465,6 +481,7 @@ static void on_init(void *userdata, struct fuse_conn_info *conn)
     struct tfs_fuse *fuse = userdata;
     unsigned wanted = FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPENDIR_SUPPORT |
                       FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ;
+
     conn->want |= conn->capable & wanted;
     /* Attributes come with every readdir; stale pages are invalidated by us, not guessed from
      * mtime. */
@@ -509,6 +526,7 @@ static char *escape_commas(const char *text)
 {
     char *out = malloc(2 * strlen(text) + 1);
     char *at = out;
+
     for (; out != NULL && *text != '\0'; text++) {
         if (*text == ',' || *text == '\\')
             *at++ = '\\';
@@ -524,6 +542,7 @@ static char *join_options(const struct tfs_fuse_options *options)
 {
     char max_read[32] = "", *joined = NULL;
     char *source = escape_commas(options->source);
+
     if (options->max_read > 0)
         snprintf(max_read, sizeof(max_read), ",max_read=%u", options->max_read);
     if (source == NULL ||
@@ -544,6 +563,7 @@ static int make_args(const struct tfs_fuse_options *options, struct fuse_args *a
                          (options->debug && fuse_opt_add_arg(args, "-d") < 0)
                      ? -ENOMEM
                      : 0;
+
     free(joined);
     return result;
 }
@@ -554,6 +574,7 @@ static char heard[TFS_ERROR_TEXT / 2];
 static void on_log(enum fuse_log_level level, const char *format, va_list args)
 {
     size_t used = strlen(heard);
+
     if (level != FUSE_LOG_DEBUG)
         vsnprintf(heard + used, sizeof(heard) - used, format, args);
     else
@@ -585,6 +606,7 @@ static void hold_signals(struct tfs_fuse *fuse)
     static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
     const struct sigaction wake = {.sa_handler = on_wake};
     struct sigaction action;
+
     signal(SIGPIPE, SIG_IGN);
     sigaction(WAKE, &wake, NULL);
     sigemptyset(&fuse->signals);
@@ -599,6 +621,7 @@ static int open_session(const struct tfs_fuse_options *options, struct tfs_fuse 
                         struct tfs_error *err)
 {
     struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+
     heard[0] = '\0';
     fuse_set_log_func(on_log);
     if (make_args(options, &args) < 0)
@@ -615,6 +638,7 @@ int tfs_fuse_open(const struct tfs_fuse_options *options, struct tfs_fuse **out,
                   struct tfs_error *err)
 {
     struct tfs_fuse *fuse = calloc(1, sizeof(*fuse));
+
     if (fuse == NULL)
         return tfs_fail_memory(err);
     fuse->read_only = options->read_only;
@@ -643,6 +667,7 @@ void tfs_fuse_attach(struct tfs_fuse *fuse, struct tfs_session *session)
 static int serve_one(struct tfs_fuse *fuse, struct fuse_buf *buf)
 {
     int received = fuse_session_receive_buf(fuse->se, buf);
+
     if (received > 0)
         fuse_session_process_buf(fuse->se, buf);
     return received > 0 ? 1 : received;
@@ -654,6 +679,7 @@ static void *serve(void *arg)
     struct server *server = arg;
     struct tfs_fuse *fuse = server->fuse;
     sigset_t wake;
+
     sigemptyset(&wake);
     sigaddset(&wake, WAKE);
     pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
@@ -671,6 +697,7 @@ static int set_blocking(const struct tfs_fuse *fuse, bool blocking)
 {
     int fd = fuse_session_fd(fuse->se);
     int flags = fcntl(fd, F_GETFL);
+
     if (flags < 0)
         return -errno;
     return fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) < 0 ? -errno : 0;
@@ -680,6 +707,7 @@ static int set_blocking(const struct tfs_fuse *fuse, bool blocking)
 static int answer_init(struct tfs_fuse *fuse, struct tfs_error *err)
 {
     int result = 1;
+
     while (!fuse->initialized && (result > 0 || result == -EINTR))
         result = serve_one(fuse, &fuse->servers[0].buf);
     if (result == -ENOMEM)
@@ -694,6 +722,7 @@ static int answer_init(struct tfs_fuse *fuse, struct tfs_error *err)
 static int make_room(struct tfs_fuse *fuse, struct tfs_error *err)
 {
     unsigned count = 1;
+
     if (set_blocking(fuse, false) < 0)
         return tfs_fail_errno(err, "/dev/fuse cannot be read without waiting");
     for (; count < fuse->threads; count++) {
@@ -709,6 +738,7 @@ static int make_room(struct tfs_fuse *fuse, struct tfs_error *err)
 static int start_servers(struct tfs_fuse *fuse, struct tfs_error *err)
 {
     int result = 0;
+
     fuse->waiter = pthread_self();
     for (; fuse->started < fuse->threads && result == 0; fuse->started += result == 0) {
         struct server *server = &fuse->servers[fuse->started];
@@ -762,6 +792,7 @@ void tfs_fuse_end(struct tfs_fuse *fuse)
 bool tfs_fuse_ended(const struct tfs_fuse *fuse)
 {
     sigset_t pending;
+
     sigpending(&pending);
     sigandset(&pending, &pending, &fuse->signals);
     return atomic_load(&fuse->ended) || !sigisemptyset(&pending);
@@ -770,6 +801,7 @@ bool tfs_fuse_ended(const struct tfs_fuse *fuse)
 int tfs_fuse_loop(struct tfs_fuse *fuse)
 {
     int signal = WAKE;
+
     while (signal == WAKE && !atomic_load(&fuse->ended))
         sigwait(&fuse->signals, &signal);
     stop_servers(fuse);
@@ -795,6 +827,7 @@ void tfs_fuse_close(struct tfs_fuse *fuse)
 void tfs_fuse_invalidate(void *arg, uint64_t id)
 {
     struct tfs_fuse *fuse = arg;
+
     atomic_fetch_add(&fuse->notifying, 1);
     /* Looked at after the count went up: the end of the loop waits for the count. */
     if (!atomic_load(&fuse->leaving))

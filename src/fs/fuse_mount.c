@@ -61,6 +61,7 @@ struct mounting {
 static void on_message(void *arg, const char *line)
 {
     const struct mounting *m = arg;
+
     if (m->detached)
         syslog(LOG_WARNING, "%s", line);
     else
@@ -71,12 +72,14 @@ static void on_message(void *arg, const char *line)
 static void say(const char *text)
 {
     char line[2 * (TFS_ERROR_TEXT + PATH_MAX)];
+
     fprintf(stderr, "terrainfs: %s\n", tfs_sentence_print(text, line, sizeof(line)));
 }
 
 static int complain(const struct tfs_error *err, const char *path)
 {
     char text[TFS_ERROR_TEXT + PATH_MAX];
+
     tfs_error_format(err, path, text, sizeof(text));
     say(text);
     return (int)tfs_status_of(err->code);
@@ -85,6 +88,7 @@ static int complain(const struct tfs_error *err, const char *path)
 static void say_read_only(const struct mounting *m)
 {
     char text[TFS_ERROR_TEXT + PATH_MAX];
+
     snprintf(text, sizeof(text), "%s: mounted read-only: %s", m->save_name, m->save->read_only);
     say(text);
 }
@@ -92,6 +96,7 @@ static void say_read_only(const struct mounting *m)
 static void say_notice(const struct mounting *m, const char *notice)
 {
     char text[TFS_ERROR_TEXT + PATH_MAX];
+
     snprintf(text, sizeof(text), "%s: %s", m->save_name, notice);
     say(text);
 }
@@ -103,6 +108,7 @@ static int clear_mountpoint(struct mounting *m, struct tfs_error *err)
 {
     char text[TFS_ERROR_TEXT + 2 * PATH_MAX], *save = NULL;
     int count = tfs_unmount_dead(m->mountpoint, &save, err);
+
     if (count > 0) {
         snprintf(text, sizeof(text), "%s: took away the dead mount of %s, whose process had ended",
                  m->mountpoint_name, save);
@@ -134,6 +140,7 @@ static void unlock_mountpoint(struct mounting *m)
 static int refuse_mounted(const struct mounting *m, struct tfs_error *err)
 {
     struct tfs_mounted top;
+
     if (tfs_mounted_at(m->mountpoint, &top) <= 0)
         return 0;
     if (tfs_mounted_is_ours(&top))
@@ -150,6 +157,7 @@ static int refuse_mounted(const struct mounting *m, struct tfs_error *err)
 static int find_mountpoint(struct mounting *m, struct tfs_error *err)
 {
     struct stat st;
+
     m->about = m->mountpoint_name;
     m->mountpoint = realpath(m->mountpoint_name, NULL);
     if (m->mountpoint == NULL)
@@ -167,6 +175,7 @@ static int find_mountpoint(struct mounting *m, struct tfs_error *err)
 static int refuse_inside(const struct mounting *m, struct tfs_error *err)
 {
     size_t n = strlen(m->mountpoint);
+
     if (n > 1 && m->mountpoint[n - 1] == '/')
         n--;
     bool inside = strncmp(m->save->path, m->mountpoint, n) == 0 &&
@@ -184,6 +193,7 @@ static int open_save(struct mounting *m, struct tfs_error *err)
         .inflate_limit = m->options->inflate_limit,
         .memory = m->options->cache_size > 0 ? m->options->cache_size : 1,
     };
+
     m->about = m->save_name;
     if (tfs_save_open(m->save_name, m->options->format, &options, &m->save, err) < 0)
         return err->code;
@@ -196,6 +206,7 @@ static int recover(const struct mounting *m, struct tfs_error *err)
 {
     char notice[TFS_ERROR_TEXT];
     int result = tfs_recover(m->save, notice, err);
+
     if (result == 0 && notice[0] != '\0')
         say_notice(m, notice);
     return result;
@@ -205,6 +216,7 @@ static int open_fuse(struct mounting *m, struct tfs_error *err)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned threads = m->options->threads;
+
     if (threads == 0)
         threads = cpus > 1 ? (unsigned)cpus : 1;
     struct tfs_fuse_options options = {
@@ -236,6 +248,7 @@ static int open_session(struct mounting *m, struct tfs_error *err)
                                 .message = on_message,
                                 .message_arg = m};
     int result = tfs_session_open(m->save, &options, &events, &m->session, err);
+
     if (result == 0) {
         m->save = NULL; /* the session's now */
         tfs_fuse_attach(m->fuse, m->session);
@@ -246,6 +259,7 @@ static int open_session(struct mounting *m, struct tfs_error *err)
 static int mount_session(struct mounting *m, struct tfs_error *err)
 {
     struct tfs_mounted top;
+
     m->about = m->mountpoint_name;
     if (tfs_fuse_mount(m->fuse, m->mountpoint, err) < 0)
         return err->code;
@@ -261,6 +275,7 @@ static int mount_session(struct mounting *m, struct tfs_error *err)
 static int detach(struct mounting *m, struct tfs_error *err)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
     if (null < 0)
         return tfs_fail_errno(err, "/dev/null cannot be opened");
     openlog("terrainfs", LOG_PID | LOG_NDELAY, LOG_USER); /* now: later there may be no room */
@@ -277,6 +292,7 @@ static bool tell_parent(struct mounting *m, int status)
 {
     const char byte = (char)status;
     ssize_t n;
+
     do
         n = write(m->ready, &byte, 1);
     while (n < 0 && errno == EINTR);
@@ -317,6 +333,7 @@ static void keep_freed_memory(void)
 static void say_broken(struct mounting *m, int code)
 {
     char line[TFS_ERROR_TEXT];
+
     snprintf(line, sizeof(line), "the connection to the kernel broke: %s", strerror(-code));
     on_message(m, line);
 }
@@ -325,6 +342,7 @@ static int serve(struct mounting *m)
 {
     struct tfs_error err = {0};
     int begun = TFS_STATUS_DONE;
+
     if (announce(m, &err) < 0) {
         begun = complain(&err, m->about);
         tfs_fuse_end(m->fuse);
@@ -347,6 +365,7 @@ static int serve(struct mounting *m)
 static int look_at_mountpoint(const struct mounting *m)
 {
     struct tfs_mounted top;
+
     if (tfs_mounted_at(m->mountpoint, &top) <= 0)
         return 0;
     int result = top.id == m->mounted ? 1 : -1;
@@ -358,6 +377,7 @@ static int look_at_mountpoint(const struct mounting *m)
 static void unmount(struct mounting *m)
 {
     struct tfs_error ignored = {0};
+
     if (m->mounted != 0 && look_at_mountpoint(m) < 0)
         return; /* the process ends, and with it the connection */
     tfs_fuse_close(m->fuse);
@@ -381,6 +401,7 @@ static void release(struct mounting *m)
 static void raise_limits(void)
 {
     struct rlimit files;
+
     if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES_WANTED)
         return;
     files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
@@ -405,6 +426,7 @@ static int run(struct mounting *m)
 {
     struct tfs_error err = {0};
     int status = open_all(m, &err) < 0 ? complain(&err, m->about) : serve(m);
+
     if (m->bad_option)
         status = TFS_STATUS_USAGE;
     release(m);
@@ -434,6 +456,7 @@ static int clear_up(pid_t child, const char *mountpoint_name)
     struct tfs_error ignored = {0};
     char *mountpoint = realpath(mountpoint_name, NULL);
     int state = 0;
+
     while (waitpid(child, &state, 0) < 0 && errno == EINTR)
         ;
     if (WIFSIGNALED(state))
@@ -452,6 +475,7 @@ static int await_child(pid_t child, int ready, const char *mountpoint_name)
 {
     char status;
     ssize_t n;
+
     do
         n = read(ready, &status, 1);
     while (n < 0 && errno == EINTR);
@@ -468,6 +492,7 @@ int tfs_mount(const struct tfs_mount_options *options, const char *save, const c
                          .ready = -1,
                          .exit_pipe = {-1, -1}};
     int ready[2];
+
     if (options->foreground || options->debug)
         return run(&m);
     if (pipe2(ready, O_CLOEXEC) < 0) {

@@ -15,6 +15,7 @@ void tfs_inodes_init(struct tfs_inodes *inodes, struct tfs_overlay *overlay)
 void tfs_inodes_release(struct tfs_inodes *inodes)
 {
     struct tfs_map_cell cell;
+
     while (inodes->handles != NULL)
         tfs_handle_close(inodes, inodes->handles);
     for (size_t at = 0; tfs_map_next(&inodes->inodes, &at, &cell);) {
@@ -48,6 +49,7 @@ struct tfs_inode *tfs_inode_of(const struct tfs_inodes *inodes, const struct tfs
 static struct tfs_inode *make(struct tfs_inodes *inodes, uint64_t id)
 {
     struct tfs_inode *inode = calloc(1, sizeof(*inode));
+
     if (inode == NULL)
         return NULL;
     inode->id = id;
@@ -62,6 +64,7 @@ struct tfs_inode *tfs_inode_make(struct tfs_inodes *inodes, const struct tfs_nod
 {
     uint64_t computed = tfs_node_id(node);
     struct tfs_inode *inode = tfs_map_find(&inodes->files, computed);
+
     if (inode != NULL)
         return inode;
     bool taken = tfs_inode_find(inodes, computed) != NULL || tfs_inode_is_burned(inodes, computed);
@@ -83,6 +86,7 @@ struct tfs_inode *tfs_inode_make_scratch(struct tfs_inodes *inodes, enum tfs_scr
     uint64_t id = inodes->next_id++;
     struct tfs_scratch *scratch = tfs_scratch_create(inodes->overlay, id, kind, flags);
     struct tfs_inode *inode = scratch != NULL ? make(inodes, id) : NULL;
+
     if (inode != NULL)
         inode->scratch = scratch;
     else
@@ -93,12 +97,14 @@ struct tfs_inode *tfs_inode_make_scratch(struct tfs_inodes *inodes, enum tfs_scr
 uint64_t tfs_inode_known_id(const struct tfs_inodes *inodes, const struct tfs_node *node)
 {
     const struct tfs_inode *inode = tfs_inode_of(inodes, node);
+
     return inode != NULL ? inode->id : tfs_node_id(node);
 }
 
 uint64_t tfs_inode_id(struct tfs_inodes *inodes, const struct tfs_node *node)
 {
     uint64_t computed = tfs_node_id(node);
+
     if (tfs_node_is_directory(node))
         return computed;
     struct tfs_inode *inode = tfs_map_find(&inodes->files, computed);
@@ -121,6 +127,7 @@ void tfs_inode_end_draft(struct tfs_inode *inode)
 static void leave_file(struct tfs_inodes *inodes, struct tfs_inode *inode)
 {
     uint64_t computed = tfs_node_id(&inode->node);
+
     if (tfs_map_find(&inodes->files, computed) == inode)
         tfs_map_remove(&inodes->files, computed);
 }
@@ -135,6 +142,7 @@ static void burn(struct tfs_inodes *inodes, const struct tfs_inode *inode)
 void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode)
 {
     bool linked = inode->scratch != NULL && inode->scratch->link != NULL;
+
     if (inode->handles > 0 || inode->uses > 0 || linked || inode->draft != NULL)
         return;
     if (inode->id >= TFS_ID_TABLE && inode->lookups > 0) {
@@ -170,6 +178,7 @@ void tfs_inode_attach(struct tfs_inodes *inodes, struct tfs_inode *inode,
                       const struct tfs_node *node)
 {
     uint64_t computed = tfs_node_id(node);
+
     if (inode->scratch == NULL)
         leave_file(inodes, inode);
     assert(tfs_map_find(&inodes->files, computed) == NULL);
@@ -190,6 +199,7 @@ int tfs_handle_open(struct tfs_inodes *inodes, struct tfs_inode *inode, bool wri
                     struct tfs_handle **handle)
 {
     struct tfs_handle *opened = calloc(1, sizeof(*opened));
+
     if (opened == NULL)
         return -ENOMEM;
     opened->inode = inode;

@@ -11,6 +11,7 @@
 static int compare_names(const void *key, const void *at)
 {
     const struct tfs_link *link = key;
+
     link->in->compared++;
     return strcmp(link->name, ((const struct tfs_link *)at)->name);
 }
@@ -19,6 +20,7 @@ static int compare_serials(const void *key, const void *at)
 {
     const struct tfs_link *a = key;
     const struct tfs_link *b = at;
+
     a->in->compared++;
     return (a->serial > b->serial) - (a->serial < b->serial);
 }
@@ -34,6 +36,7 @@ static int compare_seeking(const void *key, const void *at)
 {
     const struct seeking *seeking = key;
     const struct tfs_link *link = at;
+
     seeking->key.in->compared++;
     if (link->serial < seeking->key.serial)
         return 1;
@@ -57,6 +60,7 @@ struct tfs_link *tfs_links_find(struct tfs_links *links, const char *name)
 {
     const struct tfs_link key = {.in = links, .name = name};
     struct tfs_link **found = tfind(&key, &links->by_name, compare_names);
+
     return found != NULL ? *found : NULL;
 }
 
@@ -64,6 +68,7 @@ struct tfs_link *tfs_links_from(struct tfs_links *links, uint64_t serial)
 {
     const struct tfs_link *found = NULL;
     const struct seeking seeking = {.key = {.in = links, .serial = serial}, .found = &found};
+
     (void)tfind(&seeking, &links->by_serial, compare_seeking);
     return (struct tfs_link *)found;
 }
@@ -73,6 +78,7 @@ struct tfs_link *tfs_links_add(struct tfs_links *links, const char *name, uint64
 {
     size_t size = strlen(name) + 1;
     struct tfs_link *link = malloc(sizeof(*link) + size);
+
     if (link == NULL)
         return NULL;
     *link = (struct tfs_link){links, serial, scratch, memcpy(link + 1, name, size)};

@@ -37,6 +37,7 @@ struct tfs_notify {
 void tfs_notify_stale(struct tfs_notify *notify, uint64_t id)
 {
     struct ids *stale = &notify->stale;
+
     if (notify->invalidate == NULL || notify->stopped)
         return;
     pthread_mutex_lock(&notify->lock);
@@ -54,12 +55,14 @@ static int compare_ids(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a;
     uint64_t y = *(const uint64_t *)b;
+
     return (x > y) - (x < y);
 }
 
 static void tell(struct tfs_notify *notify, const struct package *package)
 {
     const struct ids *stale = &package->stale;
+
     if (stale->count > 1)
         qsort(stale->ids, stale->count, sizeof(*stale->ids), compare_ids);
     for (size_t i = 0; i < stale->count; i++) {
@@ -97,6 +100,7 @@ void tfs_notify_then(struct tfs_notify *notify, void (*then)(void *arg), void *a
 static void *run(void *arg)
 {
     struct tfs_notify *notify = arg;
+
     pthread_mutex_lock(&notify->lock);
     for (;;) {
         while (notify->queue == NULL && !notify->stop)
@@ -120,6 +124,7 @@ static void *run(void *arg)
 int tfs_notify_open(void (*invalidate)(void *arg, uint64_t id), void *arg, struct tfs_notify **out)
 {
     struct tfs_notify *notify = calloc(1, sizeof(*notify));
+
     if (notify == NULL)
         return -1;
     notify->invalidate = invalidate;

@@ -21,6 +21,7 @@ static int try_getattr(struct tfs_session *s, void *call, struct tfs_need *need)
     struct tfs_inode *inode = tfs_inode_find(&s->inodes, a->id);
     struct tfs_node node;
     int result = tfs_ops_await_close(need, inode);
+
     if (result < 0)
         return result;
     if (inode != NULL)
@@ -34,6 +35,7 @@ static int try_getattr(struct tfs_session *s, void *call, struct tfs_need *need)
 int tfs_session_getattr(struct tfs_session *s, uint64_t id, struct tfs_attr *attr)
 {
     struct asking a = {id, attr};
+
     return tfs_ops_run(s, try_getattr, &a);
 }
 
@@ -80,6 +82,7 @@ static int set_times(struct tfs_session *s, const struct setting *c)
     const struct timespec *atime = chosen_time(c, TFS_SET_ATIME, &c->values->st_atim, &now);
     const struct timespec *mtime = chosen_time(c, TFS_SET_MTIME, &c->values->st_mtim, &now);
     struct tfs_node node;
+
     if (atime == NULL && mtime == NULL)
         return 0;
     if (inode == NULL || inode->scratch == NULL) {
@@ -101,6 +104,7 @@ static void set_owner(struct tfs_session *s, const struct setting *c)
 {
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, c->id);
     struct tfs_scratch *scratch = inode != NULL ? inode->scratch : NULL;
+
     if (scratch == NULL)
         return;
     if ((c->set & TFS_SET_MODE) != 0)
@@ -119,6 +123,7 @@ static int truncate_by_name(struct tfs_session *s, struct tfs_need *need, const 
 {
     struct tfs_inode *inode = NULL;
     int result = tfs_file_for_open(s, c->id, true, &inode);
+
     if (result < 0)
         return result;
     if (inode->scratch != NULL)
@@ -138,6 +143,7 @@ static int truncate_by_name(struct tfs_session *s, struct tfs_need *need, const 
 static int set_size(struct tfs_session *s, struct tfs_need *need, const struct setting *c)
 {
     uint64_t size = (uint64_t)c->values->st_size;
+
     if ((c->set & TFS_SET_SIZE) == 0)
         return 0;
     if (c->handle == NULL)
@@ -153,6 +159,7 @@ static int try_setattr(struct tfs_session *s, void *call, struct tfs_need *need)
     struct tfs_node node;
     struct tfs_inode *inode = tfs_inode_find(&s->inodes, c->id);
     int result = 0;
+
     if (inode == NULL && (result = tfs_ops_node(s, c->id, &node)) == 0 &&
         tfs_ops_read_only(s, &node))
         result = -EROFS;
@@ -175,6 +182,7 @@ void tfs_session_setattr(struct tfs_session *s, uint64_t id, struct tfs_handle *
 {
     struct setting c = {.id = id, .handle = handle, .values = values, .set = set, .reply = reply};
     int result = (set & TFS_SET_SIZE) != 0 && values->st_size < 0 ? -EINVAL : 0;
+
     if (result == 0)
         result = tfs_ops_run(s, try_setattr, &c);
     if (result != -EINPROGRESS)

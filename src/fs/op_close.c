@@ -13,6 +13,7 @@ static void log_inode(struct tfs_session *s, const struct tfs_inode *inode,
                       const struct tfs_error *err)
 {
     struct tfs_buf path = {0};
+
     pthread_mutex_lock(&s->lock);
     tfs_ops_path(s, inode->id, &path);
     pthread_mutex_unlock(&s->lock);
@@ -29,6 +30,7 @@ static bool waits_for_part(struct tfs_flush_work *flush)
     struct tfs_session *s = flush->work.branch->session;
     const struct tfs_draft *draft = flush->work.inode->draft;
     int64_t now = tfs_now_ms();
+
     if (!flush->patient || draft == NULL || draft->part_until <= now ||
         draft->part_by == flush->caller)
         return false;
@@ -50,6 +52,7 @@ static struct tfs_blob *bytes_to_check(const struct tfs_inode *inode, bool last,
 {
     struct tfs_draft *draft = inode->draft;
     struct tfs_blob *blob = NULL;
+
     if (draft == NULL)
         return NULL;
     if (draft->state == TFS_DRAFT_OUTDATED) {
@@ -70,6 +73,7 @@ static int put_aside(struct tfs_session *s, struct tfs_inode *inode, bool reject
 {
     struct tfs_draft *draft = inode->draft;
     struct tfs_buf path = {0};
+
     if (!rejected && !draft->quarantined)
         return 0;
     tfs_ops_path(s, inode->id, &path);
@@ -89,6 +93,7 @@ static int put_aside(struct tfs_session *s, struct tfs_inode *inode, bool reject
 static bool take_answer(struct tfs_session *s, struct tfs_inode *inode, int result, bool last)
 {
     struct tfs_draft *draft = inode->draft;
+
     if (draft == NULL)
         return false; /* its name went to another file meanwhile, and the bytes with it */
     /* A shell's `> file` closes a copy of the descriptor before it writes: nothing to tell yet. */
@@ -109,6 +114,7 @@ static int check_draft(struct tfs_work *work, bool last, struct tfs_error *err)
 {
     struct tfs_session *s = work->branch->session;
     struct tfs_inode *inode = work->inode;
+
     pthread_mutex_lock(&s->lock);
     const struct tfs_node node = inode->node;
     struct tfs_blob *blob = bytes_to_check(inode, last, err);
@@ -130,6 +136,7 @@ static int apply_flush(struct tfs_job *job, bool last)
     struct tfs_flush_work *flush = (struct tfs_flush_work *)job;
     struct tfs_session *s = flush->work.branch->session;
     struct tfs_error err = {0};
+
     pthread_mutex_lock(&s->lock);
     bool waits = !last && waits_for_part(flush);
     pthread_mutex_unlock(&s->lock);
@@ -168,6 +175,7 @@ static int apply_release(struct tfs_job *job, bool last)
     struct tfs_session *s = work->branch->session;
     struct tfs_inode *inode = work->inode;
     struct tfs_error err = {0};
+
     (void)last;
     int result = check_draft(work, true, &err);
     pthread_mutex_lock(&s->lock);
@@ -197,6 +205,7 @@ static int try_content(struct tfs_session *s, void *call, struct tfs_need *need)
     struct content *c = call;
     struct tfs_error err = {0};
     uint64_t stamp;
+
     c->node = c->inode->node;
     tfs_ops_refresh(s, &c->node);
     if (c->inode->draft != NULL)
@@ -209,6 +218,7 @@ static int try_content(struct tfs_session *s, void *call, struct tfs_need *need)
 static int cut_text(const struct content *c, uint64_t size, struct tfs_buf *text)
 {
     struct tfs_error err = {0};
+
     if (size > c->blob->size + TFS_DRAFT_MAX)
         return -EFBIG;
     tfs_buf_add_span(text, tfs_blob_span(c->blob));
@@ -224,6 +234,7 @@ static int apply_truncate(struct tfs_job *job, bool last)
     struct content c = {.inode = inode};
     struct tfs_error err = {0};
     struct tfs_buf text = {0};
+
     (void)last;
     int result = tfs_ops_run(s, try_content, &c);
     if (result == 0)
@@ -249,12 +260,14 @@ static int apply_truncate(struct tfs_job *job, bool last)
 static int try_attr(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct tfs_work *work = call;
+
     return tfs_ops_attr(s, need, work->inode, &work->attr);
 }
 
 static void settle_truncate(struct tfs_job *job)
 {
     struct tfs_work *work = (struct tfs_work *)job;
+
     if (job->result < 0)
         return;
     job->result = tfs_ops_run(work->branch->session, try_attr, work);
@@ -274,6 +287,7 @@ static int try_keep_shown(struct tfs_session *s, void *call, struct tfs_need *ne
     struct tfs_blob *shown = NULL;
     uint64_t stamp;
     int exists = tfs_node_exists(branch->save, tfs_store_shown(branch->store), &work->to);
+
     if (exists <= 0)
         return exists;
     struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
@@ -293,6 +307,7 @@ static int try_keep_shown(struct tfs_session *s, void *call, struct tfs_need *ne
 static void show_accepted(struct tfs_session *s, const struct tfs_rename_work *work)
 {
     struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
+
     if (old == NULL || old == work->work.inode)
         return;
     if (old->draft != NULL && old->draft->state == TFS_DRAFT_CLEAN && old->writers == 0)
@@ -306,6 +321,7 @@ static void reject_rename(struct tfs_rename_work *work, const struct tfs_error *
 {
     struct tfs_session *s = work->work.branch->session;
     struct tfs_buf path = {0};
+
     pthread_mutex_lock(&s->lock);
     tfs_ops_node_path(s, &work->to, &path);
     tfs_buf_u8(&path, 0);
@@ -323,6 +339,7 @@ static int apply_rename(struct tfs_job *job, bool last)
     struct tfs_session *s = work->work.branch->session;
     struct content c = {.inode = work->work.inode};
     struct tfs_error err = {0};
+
     (void)last;
     int result = tfs_ops_run(s, try_content, &c);
     work->text = c.blob;
@@ -349,6 +366,7 @@ static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *wo
     struct tfs_inode *inode = work->work.inode;
     bool has_bytes = inode->scratch != NULL || inode->draft != NULL;
     int result = tfs_inode_reserve(&s->inodes);
+
     m->old = tfs_inode_of(&s->inodes, &work->to);
     if (m->old == inode)
         m->old = NULL;
@@ -379,6 +397,7 @@ static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *wo
 static void leave_old_name(struct tfs_session *s, const struct tfs_rename_work *work)
 {
     const struct tfs_inode *inode = work->work.inode;
+
     if (inode->scratch == NULL)
         return; /* it has its whiteout */
     if (inode->scratch->link != NULL)
@@ -390,6 +409,7 @@ static void move_bytes(struct tfs_session *s, const struct tfs_rename_work *work
                        struct tfs_draft *draft)
 {
     struct tfs_inode *inode = work->work.inode;
+
     tfs_buf_release(&draft->bytes);
     if (inode->scratch != NULL) {
         draft->bytes = tfs_scratch_take(&s->overlay, inode->scratch);
@@ -408,6 +428,7 @@ static void move_bytes(struct tfs_session *s, const struct tfs_rename_work *work
 static void move_times(struct tfs_session *s, const struct tfs_rename_work *work)
 {
     const struct tfs_scratch *scratch = work->work.inode->scratch;
+
     if (scratch != NULL)
         (void)tfs_views_set_times(&s->views, tfs_node_id(&work->to), &scratch->atime,
                                   &scratch->mtime);
@@ -417,6 +438,7 @@ static void move_name(struct tfs_session *s, const struct tfs_rename_work *work,
                       const struct moving *m)
 {
     struct tfs_inode *inode = work->work.inode;
+
     if (m->old != NULL) {
         tfs_ops_orphan(s, m->old, m->orphan);
         tfs_inode_drop(&s->inodes, m->old);
@@ -438,6 +460,7 @@ static void settle_rename(struct tfs_job *job)
     struct tfs_rename_work *work = (struct tfs_rename_work *)job;
     struct tfs_session *s = work->work.branch->session;
     struct moving m = {0};
+
     pthread_mutex_lock(&s->lock);
     tfs_ops_refresh(s, &work->to);
     /* The text is accepted; renamed once more, it finds itself there. */

@@ -14,6 +14,7 @@
 static bool begin_removal(struct tfs_work *work, const struct tfs_node *node)
 {
     struct tfs_session *s = work->branch->session;
+
     pthread_mutex_lock(&s->lock);
     struct tfs_whiteout *whiteout = tfs_whiteout_find(&s->overlay, node);
     bool waits = whiteout != NULL && whiteout->unlinked && whiteout->carrier == NULL;
@@ -43,6 +44,7 @@ static int take_removals(struct tfs_work *work, struct tfs_edit *edit, const str
     struct tfs_save *save = work->branch->save;
     const struct tfs_tree *tree = save->tree;
     int result = 0;
+
     for (unsigned i = 0; i < tree->chunk_count && result != -ENOMEM; i++) {
         struct tfs_error rejection = {0};
         const struct tfs_file *file = &tree->chunk_files[i];
@@ -63,6 +65,7 @@ static int take_removals(struct tfs_work *work, struct tfs_edit *edit, const str
 static int take_removals_of_changed(struct tfs_work *work, struct tfs_edit *edit)
 {
     int result = 0;
+
     for (size_t i = 0, count = edit->touched_count; i < count && result == 0; i++) {
         const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), edit->touched[i]);
         if (chunk != NULL) {
@@ -81,6 +84,7 @@ static int put_text(const struct tfs_branch *branch, struct tfs_edit *edit,
                     struct tfs_error *err)
 {
     const struct tfs_file *file = tfs_node_file(branch->save, node);
+
     if (file->lens->put == NULL)
         return tfs_fail(err, -EACCES, "this file is read-only");
     return file->lens->put(branch->save, edit, tfs_node_at(branch->save, node), text, put, err);
@@ -92,6 +96,7 @@ static int put_with_removals(struct tfs_work *work, struct tfs_edit *edit,
                              struct tfs_error *err)
 {
     bool chunk = node->scope == TFS_SCOPE_CHUNK;
+
     if (chunk && take_removals(work, edit, node) < 0)
         return tfs_fail_memory(err);
     int result = put_text(work->branch, edit, node, text, put, err);
@@ -125,6 +130,7 @@ static void accepted_in_fresh(const struct tfs_branch *branch, const struct tfs_
                               struct tfs_blob *waits, uint32_t done)
 {
     struct tfs_session *s = branch->session;
+
     pthread_mutex_lock(&s->lock);
     struct tfs_fresh *fresh = tfs_fresh_find(&s->overlay, node);
     if (fresh != NULL) {
@@ -151,6 +157,7 @@ static bool is_gone(const struct tfs_branch *branch, const struct tfs_node *node
     const struct tfs_doc *doc = tfs_store_shown(branch->store);
     const struct tfs_file *file = tfs_node_file(branch->save, node);
     const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
+
     return (node->scope == TFS_SCOPE_CHUNK && (chunk == NULL || chunk->slot != node->slot)) ||
            (file->count != NULL && node->member >= file->count(doc));
 }
@@ -163,6 +170,7 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
     struct tfs_blob *waits = NULL;
     uint32_t done = 0;
     int result = put_with_removals(work, edit, node, text, &put, err);
+
     if (result == 0 && fresh != NULL)
         result = put_waiting(branch, edit, node, fresh, &done, err);
     if (result == 0 && fresh != NULL && put.waits)
@@ -182,6 +190,7 @@ int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct 
     struct tfs_session *s = work->branch->session;
     struct tfs_node target = *node;
     struct tfs_edit edit;
+
     pthread_mutex_lock(&s->lock);
     tfs_ops_refresh(s, &target);
     /* Only this thread removes it, so it stays valid without the lock. */
@@ -208,6 +217,7 @@ static int change_chunk(struct tfs_chunk_work *work, change_fn change, struct tf
     struct tfs_store *store = work->work.branch->store;
     struct tfs_edit edit;
     int result = tfs_store_edit(store, &edit, err);
+
     if (result < 0)
         return result;
     result = change(work, &edit, err);
@@ -221,6 +231,7 @@ static int refuse(const struct tfs_chunk_work *work, const struct tfs_error *err
                   struct tfs_key key)
 {
     struct tfs_node node = work->node;
+
     node.key = key;
     tfs_ops_log_node(work->work.branch->session, err, &node);
     return err->code;
@@ -230,6 +241,7 @@ static int make_chunk(struct tfs_chunk_work *work, struct tfs_edit *edit, struct
 {
     struct tfs_session *s = work->work.branch->session;
     struct tfs_save *save = work->work.branch->save;
+
     if (tfs_doc_find(edit->base, work->node.key) != NULL)
         return tfs_fail(err, -EEXIST, "this chunk is there already");
     int result = save->tree->chunk_create(save, edit, work->node.key, err);
@@ -248,6 +260,7 @@ static int apply_make_chunk(struct tfs_job *job, bool last)
     struct tfs_session *s = work->work.branch->session;
     struct tfs_error err = {0};
     struct tfs_fresh *fresh = calloc(1, sizeof(*fresh));
+
     (void)last;
     if (fresh == NULL)
         return -ENOMEM;
@@ -266,6 +279,7 @@ static void settle_make_chunk(struct tfs_job *job)
 {
     struct tfs_chunk_work *work = (struct tfs_chunk_work *)job;
     struct tfs_session *s = work->work.branch->session;
+
     pthread_mutex_lock(&s->lock);
     if (job->result == 0) {
         tfs_ops_refresh(s, &work->node);
@@ -280,6 +294,7 @@ static void settle_make_chunk(struct tfs_job *job)
 static int remove_chunk(struct tfs_chunk_work *work, struct tfs_edit *edit, struct tfs_error *err)
 {
     struct tfs_save *save = work->work.branch->save;
+
     return save->tree->chunk_remove != NULL
                ? save->tree->chunk_remove(save, edit, work->node.key, err)
                : tfs_edit_remove(edit, work->node.key, err);
@@ -289,6 +304,7 @@ static int apply_remove_chunk(struct tfs_job *job, bool last)
 {
     struct tfs_chunk_work *work = (struct tfs_chunk_work *)job;
     struct tfs_error err = {0};
+
     (void)last;
     int result = change_chunk(work, remove_chunk, &err);
     return result == 0 ? 0 : refuse(work, &err, work->node.key);
@@ -298,6 +314,7 @@ static void settle_remove_chunk(struct tfs_job *job)
 {
     const struct tfs_chunk_work *work = (struct tfs_chunk_work *)job;
     struct tfs_session *s = work->work.branch->session;
+
     pthread_mutex_lock(&s->lock);
     if (job->result == 0)
         tfs_overlay_forget_chunk(&s->overlay, &work->node, work->work.branch->save->tree);
@@ -322,6 +339,7 @@ static int apply_move_chunk(struct tfs_job *job, bool last)
 {
     struct tfs_chunk_work *work = (struct tfs_chunk_work *)job;
     struct tfs_error err = {0};
+
     (void)last;
     int result = change_chunk(work, move_chunk, &err);
     return result == 0 ? 0 : refuse(work, &err, work->to);
@@ -339,6 +357,7 @@ static int store_absent(struct tfs_end_work *work, struct tfs_error *err)
     const struct tfs_file *file = tfs_node_file(branch->save, &work->node);
     struct tfs_edit edit;
     int result = tfs_store_edit(branch->store, &edit, err);
+
     if (result < 0)
         return result;
     int exists = tfs_node_exists(branch->save, edit.base, &work->node);
@@ -357,6 +376,7 @@ static int store_absent(struct tfs_end_work *work, struct tfs_error *err)
 static void end_name(struct tfs_session *s, const struct tfs_node *node)
 {
     struct tfs_node dir = tfs_ops_parent(s, node);
+
     tfs_whiteout_remove(&s->overlay, node);
     tfs_ops_bump_directory(s, &dir);
     tfs_notify_stale(s->notify, tfs_node_id(&dir));
@@ -373,6 +393,7 @@ static void end_whiteout(struct tfs_session *s, const struct tfs_end_work *work,
                          bool last)
 {
     struct tfs_whiteout *whiteout = tfs_whiteout_find(&s->overlay, &work->node);
+
     if (is_passing(result) && !last && whiteout != NULL)
         tfs_whiteout_linger(&s->overlay, whiteout); /* it is removed later */
     else
@@ -386,6 +407,7 @@ static void end_whiteout(struct tfs_session *s, const struct tfs_end_work *work,
 static bool is_optional(const struct tfs_branch *branch, const struct tfs_node *node)
 {
     const struct tfs_file *file = tfs_node_file(branch->save, node);
+
     return file != NULL && (file->flags & TFS_FILE_OPTIONAL) != 0;
 }
 
@@ -395,6 +417,7 @@ static int apply_end(struct tfs_job *job, bool last)
     struct tfs_session *s = work->work.branch->session;
     struct tfs_error err = {0};
     int result = 0;
+
     pthread_mutex_lock(&s->lock);
     const struct tfs_whiteout *whiteout = tfs_whiteout_find(&s->overlay, &work->node);
     bool still = whiteout != NULL;
@@ -420,6 +443,7 @@ int tfs_ops_end_whiteout(struct tfs_session *s, const struct tfs_node *node, int
 {
     struct tfs_end_work *work = tfs_work_create(
         sizeof(*work), &tfs_end_whiteout, tfs_ops_branch(s, node), NULL, (struct tfs_reply){0});
+
     if (work == NULL)
         return -ENOMEM;
     work->node = *node;
@@ -434,6 +458,7 @@ void tfs_ops_end_carried(struct tfs_work *work)
     struct tfs_session *s = work->branch->session;
     struct tfs_map_cell cell;
     bool stands = work->job.edited && !work->job.undone;
+
     if (!work->carries)
         return;
     pthread_mutex_lock(&s->lock);

@@ -9,6 +9,7 @@ int tfs_file_for_open(struct tfs_session *s, uint64_t id, bool write, struct tfs
 {
     struct tfs_node node;
     struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+
     if (inode != NULL && inode->scratch != NULL) {
         const struct tfs_scratch *scratch = inode->scratch;
         if (scratch->kind == TFS_SCRATCH_DIRECTORY)
@@ -43,6 +44,7 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
 {
     struct tfs_blob *content = NULL;
     uint64_t stamp;
+
     if (inode->scratch != NULL || inode->draft != NULL)
         return 0;
     struct tfs_node node = inode->node;
@@ -62,6 +64,7 @@ static uint64_t draft_limit(struct tfs_session *s, const struct tfs_inode *inode
     const struct tfs_lens *lens = tfs_node_file(branch->save, &inode->node)->lens;
     struct tfs_node node = inode->node;
     int64_t size = -1;
+
     tfs_ops_refresh(s, &node);
     /* Its chunk may have gone with a reload. */
     if (lens->size != NULL && tfs_node_exists(branch->save, doc, &node) == 1)
@@ -72,6 +75,7 @@ static uint64_t draft_limit(struct tfs_session *s, const struct tfs_inode *inode
 int tfs_file_resize(struct tfs_session *s, struct tfs_inode *inode, uint64_t size)
 {
     struct tfs_scratch *scratch = inode->scratch;
+
     if (scratch == NULL) {
         bool grows = size > inode->draft->bytes.size;
         if (grows && size > TFS_DRAFT_MAX && size > draft_limit(s, inode))
@@ -100,6 +104,7 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_i
                       uint64_t size)
 {
     int result = tfs_file_begin_draft(s, need, inode, size == 0);
+
     if (result == 0)
         result = tfs_file_resize(s, inode, size);
     if (result == 0)

@@ -26,6 +26,7 @@ static int open_handle(struct tfs_session *s, struct tfs_inode *inode, int flags
 static bool still_cached(struct tfs_session *s, const struct tfs_inode *inode)
 {
     const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
+
     if (inode->scratch != NULL)
         return (inode->scratch->flags & moving) == 0;
     return tfs_views_opened(&s->views, tfs_node_id(&inode->node));
@@ -39,6 +40,7 @@ static bool must_look_again(struct tfs_session *s, const struct tfs_inode *inode
     uint64_t file = inode->scratch == NULL ? tfs_node_id(&inode->node) : inode->id;
     struct tfs_retry *retry = &s->retries[(unsigned)caller % TFS_RETRIES];
     bool again = retry->caller == caller && retry->file == file;
+
     *retry = (struct tfs_retry){0};
     if (again || inode->scratch != NULL || tfs_views_is_told(&s->views, file))
         return false;
@@ -57,6 +59,7 @@ struct opening {
 static int open_inode(struct tfs_session *s, struct opening *o, struct tfs_inode *inode)
 {
     bool cut = (o->flags & O_TRUNC) != 0;
+
     if (must_look_again(s, inode, o->caller))
         return -ESTALE;
     int result = open_handle(s, inode, o->flags, &o->handle);
@@ -77,6 +80,7 @@ static int try_open(struct tfs_session *s, void *call, struct tfs_need *need)
     struct tfs_inode *inode = NULL;
     struct tfs_attr attr;
     int result = tfs_ops_await_close(need, tfs_inode_find(&s->inodes, o->id));
+
     if (result == 0)
         result = tfs_file_for_open(s, o->id, wants_write(o->flags), &inode);
     if (result == 0 && inode == s->quarantine.status)
@@ -93,6 +97,7 @@ int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, pid_t c
 {
     struct opening o = {.id = id, .flags = flags, .caller = caller, .keep = keep};
     int result = tfs_ops_run(s, try_open, &o);
+
     if (result == 0)
         *handle = o.handle;
     return result;
@@ -140,6 +145,7 @@ static int create_scratch(struct tfs_session *s, struct creating *c, const struc
                           struct tfs_inode **inode)
 {
     int result = tfs_entry_free_for_scratch(s, entry, c->name, false);
+
     if (result == 0)
         result =
             tfs_entry_make_scratch(s, c->parent, c->name, TFS_SCRATCH_FILE, c->owner, "", inode);
@@ -167,6 +173,7 @@ static int try_create(struct tfs_session *s, void *call, struct tfs_need *need)
     struct creating *c = call;
     struct tfs_entry entry;
     struct tfs_inode *inode = NULL;
+
     c->handle = NULL;
     int result = tfs_entry_find(s, c->parent, c->name, &entry);
     if (result < 0)
@@ -204,6 +211,7 @@ int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name,
     struct creating c = {
         .parent = parent, .name = name, .owner = &owner, .flags = flags, .attr = attr};
     int result = tfs_ops_run(s, try_create, &c);
+
     if (result == 0)
         *handle = c.handle;
     return result;
@@ -234,6 +242,7 @@ static int read_saved(struct tfs_session *s, const struct reading *r, struct tfs
 {
     struct tfs_handle *handle = r->handle;
     uint64_t stamp;
+
     if (handle != NULL && handle->blob != NULL &&
         handle->stamp == tfs_views_stamp(&s->views, tfs_node_id(node)) &&
         tfs_store_broken(tfs_ops_branch(s, node)->store) == 0) {
@@ -254,6 +263,7 @@ static int read_written(const struct reading *r, const struct tfs_buf *bytes)
 {
     struct tfs_error err = {0};
     int result = tfs_blob_copy(cut(tfs_buf_span(bytes), r->offset, r->size), r->hold, &err);
+
     if (result == 0)
         *r->bytes = tfs_blob_span(*r->hold);
     return result;
@@ -266,6 +276,7 @@ static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
         r->handle != NULL ? r->handle->inode : tfs_inode_find(&s->inodes, r->id);
     struct tfs_node node;
     int result = 0;
+
     if (inode != NULL && inode->scratch != NULL)
         return read_written(r, &inode->scratch->bytes);
     if (inode != NULL && inode->draft != NULL)
@@ -294,6 +305,7 @@ int tfs_session_read(struct tfs_session *s, uint64_t id, struct tfs_handle *hand
                      size_t size, struct tfs_blob **hold, struct tfs_span *bytes)
 {
     struct reading r = {id, handle, offset, size, hold, bytes};
+
     return tfs_ops_run(s, try_read, &r);
 }
 
@@ -368,6 +380,7 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
     struct writing *w = call;
     struct tfs_inode *inode = w->handle->inode;
     int result = tfs_file_begin_draft(s, need, inode, false);
+
     if (result == TFS_NEEDS_BYTES)
         return result;
     if (result == 0)
@@ -386,6 +399,7 @@ int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t ca
 {
     struct writing w = {handle, caller, offset, bytes, from_cache, false};
     int result = tfs_ops_run(s, try_write, &w);
+
     if (w.stale)
         tfs_notify_then(s->notify, NULL, NULL);
     return result;
@@ -399,6 +413,7 @@ static int submit_flush(struct tfs_session *s, struct tfs_inode *inode, pid_t ca
 {
     struct tfs_flush_work *work =
         tfs_work_create(sizeof(*work), &tfs_flush, tfs_ops_branch(s, &inode->node), inode, reply);
+
     if (work == NULL)
         return -ENOMEM;
     work->patient = true;
@@ -413,6 +428,7 @@ static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle)
 {
     const struct tfs_inode *inode = handle->inode;
     const struct tfs_draft *draft = inode->draft;
+
     if (!handle->wrote || inode->scratch != NULL)
         return false;
     if (draft != NULL && (tfs_draft_is_unchecked(draft) || draft->state == TFS_DRAFT_CHECKING))
@@ -425,6 +441,7 @@ void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, pid_t c
 {
     struct tfs_inode *inode = handle->inode;
     int result = 0;
+
     pthread_mutex_lock(&s->lock);
     if (inode->draft != NULL && inode->draft->part_by == caller)
         end_part(s, inode);
@@ -442,6 +459,7 @@ void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, pid_t c
 static void release_whiteout(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_whiteout *whiteout = tfs_whiteout_find(&s->overlay, &inode->node);
+
     inode->holds = false;
     if (whiteout != NULL && whiteout->holders > 0) {
         whiteout->holders--;
@@ -454,6 +472,7 @@ static void release_whiteout(struct tfs_session *s, struct tfs_inode *inode)
 static void release_draft(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_draft *draft = inode->draft;
+
     end_part(s, inode);
     draft->closing = false;
     if (draft->state == TFS_DRAFT_CLEAN || draft->state == TFS_DRAFT_ACCEPTED) {
@@ -473,6 +492,7 @@ static void release_draft(struct tfs_session *s, struct tfs_inode *inode)
 void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
 {
     struct tfs_inode *inode = handle->inode;
+
     pthread_mutex_lock(&s->lock);
     bool writer = handle->writer;
     /* What was read lies in the kernel's cache now: the memory does for the next file. */

@@ -17,6 +17,7 @@ int tfs_ops_check_empty(struct tfs_session *s, const struct tfs_node *dir)
     struct tfs_node child;
     size_t i = 0;
     int found;
+
     while ((found = tfs_tree_name_of_schema(branch->save, doc, dir, i, &i, &child)) == 1) {
         int visible = tfs_ops_visible(s, &child);
         if (visible != 0)
@@ -30,6 +31,7 @@ int tfs_ops_check_empty(struct tfs_session *s, const struct tfs_node *dir)
 static void parent_changed(struct tfs_session *s, const struct tfs_node *node)
 {
     struct tfs_node parent = tfs_ops_parent(s, node);
+
     tfs_ops_bump_directory(s, &parent);
 }
 
@@ -37,6 +39,7 @@ int tfs_group_keep(struct tfs_session *s, const struct tfs_node *chunk)
 {
     struct tfs_node node = tfs_ops_parent(s, chunk);
     bool fixed = tfs_ops_branch(s, chunk)->save->tree->fixed_groups;
+
     for (; tfs_node_is_group(&node) && !fixed; node = tfs_ops_parent(s, &node))
         if (tfs_overlay_add_group(&s->overlay, &node) < 0)
             return -ENOMEM;
@@ -48,6 +51,7 @@ int tfs_group_make(struct tfs_session *s, const struct tfs_node *node, struct tf
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
     const struct tfs_tree *tree = branch->save->tree;
     uint32_t group = node->scope == TFS_SCOPE_GROUP ? node->key.group : 1;
+
     if (tree->fixed_groups)
         return tfs_fail(err, -EPERM, "what is in %s comes with the save: none can be made",
                         tree->group_dir);
@@ -62,6 +66,7 @@ int tfs_group_make(struct tfs_session *s, const struct tfs_node *node, struct tf
 int tfs_group_remove(struct tfs_session *s, const struct tfs_node *node, struct tfs_error *err)
 {
     const struct tfs_tree *tree = tfs_ops_branch(s, node)->save->tree;
+
     if (tree->fixed_groups)
         return tfs_fail(err, -EPERM,
                         "what is in %s comes with the save and stays, only chunks can be removed",

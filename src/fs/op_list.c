@@ -30,6 +30,7 @@ static bool give_dots(struct listing *l)
 {
     static const char *const names[SCHEMA] = {".", ".."};
     uint64_t ids[SCHEMA] = {l->id, 1};
+
     if (l->schema) {
         struct tfs_node up = tfs_ops_parent(l->s, &l->dir);
         ids[1] = tfs_node_id(&up);
@@ -68,6 +69,7 @@ static bool give_named(struct listing *l, const struct tfs_node *node, const cha
 {
     struct tfs_dirent entry = {.next = next, .name = name};
     bool directory = tfs_node_is_directory(node);
+
     entry.known =
         wants_attributes(l, directory) && tfs_ops_attr_node(l->s, NULL, node, &entry.attr) == 0;
     if (!entry.known) {
@@ -82,6 +84,7 @@ static bool give_node(struct listing *l, const struct tfs_node *node, uint64_t n
     const struct tfs_branch *branch = tfs_ops_branch(l->s, node);
     struct tfs_buf name = {0};
     int visible = tfs_ops_visible(l->s, node);
+
     if (visible <= 0) {
         l->result = visible;
         return visible == 0;
@@ -97,6 +100,7 @@ static bool give_chunks(struct listing *l, uint32_t group)
 {
     struct tfs_store *store = tfs_ops_branch(l->s, &l->dir)->store;
     const uint32_t slots = tfs_store_slots(store);
+
     for (uint64_t slot = l->offset - SCHEMA; slot < slots; slot++) {
         struct tfs_node node = {
             .scope = TFS_SCOPE_CHUNK, .store = l->dir.store, .slot = (uint32_t)slot, .file = -1};
@@ -111,6 +115,7 @@ static bool give_chunks(struct listing *l, uint32_t group)
 static bool give_above(struct listing *l)
 {
     struct tfs_session *s = l->s;
+
     for (uint64_t i = l->offset - SCHEMA; i < s->above_count + s->branch_count; i++) {
         struct tfs_node node = TFS_NODE_ROOT;
         const char *name;
@@ -138,6 +143,7 @@ static bool give_schema(struct listing *l)
     uint32_t group;
     struct tfs_node node;
     size_t i = (size_t)(l->offset - SCHEMA);
+
     if (branch == NULL)
         return give_above(l);
     if (tfs_node_holds_chunks(&l->dir, &group))
@@ -155,6 +161,7 @@ static void give_scratch(struct listing *l)
     struct tfs_session *s = l->s;
     uint64_t from = l->offset >= SCRATCH ? l->offset - SCRATCH : 0;
     const struct tfs_link *link;
+
     for (; (link = tfs_link_from(&s->overlay, l->id, from)) != NULL; from = link->serial + 1) {
         if (link->scratch == s->quarantine.control->scratch)
             continue;
@@ -173,6 +180,7 @@ static int find_directory(struct listing *l)
 {
     struct tfs_session *s = l->s;
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, l->id);
+
     l->schema = inode == NULL;
     if (!l->schema)
         return inode->scratch != NULL && inode->scratch->kind == TFS_SCRATCH_DIRECTORY ? 0
@@ -193,6 +201,7 @@ int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offs
 {
     struct listing l = {
         .s = s, .id = id, .attributes = attributes, .offset = offset, .give = give, .arg = arg};
+
     pthread_mutex_lock(&s->lock);
     int result = find_directory(&l);
     if (result == 0 && give_dots(&l) && (!l.schema || offset >= SCRATCH || give_schema(&l)))

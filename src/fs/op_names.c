@@ -14,6 +14,7 @@
 static int find_directory(struct tfs_session *s, uint64_t parent, struct tfs_entry *entry)
 {
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, parent);
+
     if (inode != NULL) {
         entry->scratch_dir = inode->scratch;
         if (inode->scratch == NULL || inode->scratch->kind != TFS_SCRATCH_DIRECTORY)
@@ -34,6 +35,7 @@ static int find_directory(struct tfs_session *s, uint64_t parent, struct tfs_ent
 static void find_above(struct tfs_session *s, const char *name, struct tfs_entry *entry)
 {
     struct tfs_node node = TFS_NODE_ROOT;
+
     for (uint32_t i = 1; i < s->above_count && !entry->schema; i++) {
         if (s->above[i].parent != entry->dir.slot || strcmp(s->above[i].name, name) != 0)
             continue;
@@ -59,6 +61,7 @@ static int find_in_tree(struct tfs_session *s, const char *name, struct tfs_entr
     struct tfs_key key = {0};
     int result = tfs_tree_lookup(branch->save, tfs_store_shown(branch->store), &entry->dir, name,
                                  false, &entry->node);
+
     if (result < 0 && result != -ENOENT)
         return result;
     if (result == 0) {
@@ -105,6 +108,7 @@ int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *en
                                const char *name, bool directory)
 {
     uint32_t group;
+
     if (tfs_entry_is_read_only(s, entry))
         return -EROFS;
     if (entry->scratch_dir != NULL && (entry->scratch_dir->flags & TFS_SCRATCH_CONTROL) != 0)
@@ -122,6 +126,7 @@ int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *n
                            const char *target, struct tfs_inode **out)
 {
     struct tfs_inode *inode = tfs_inode_make_scratch(&s->inodes, kind, 0);
+
     if (inode == NULL)
         return -ENOMEM;
     struct tfs_scratch *scratch = inode->scratch;
@@ -145,6 +150,7 @@ void tfs_ops_log_name(struct tfs_session *s, uint64_t parent, const char *name,
                       const struct tfs_error *err)
 {
     struct tfs_buf path = {0};
+
     if (err->code == 0)
         return;
     pthread_mutex_lock(&s->lock);
@@ -174,6 +180,7 @@ static int try_lookup(struct tfs_session *s, void *call, struct tfs_need *need)
     const struct naming *c = call;
     struct tfs_entry entry;
     int result = tfs_entry_find(s, c->parent, c->name, &entry);
+
     if (result < 0)
         return result;
     if (entry.link != NULL) {
@@ -197,6 +204,7 @@ int tfs_session_lookup(struct tfs_session *s, uint64_t parent, const char *name,
                        struct tfs_attr *attr)
 {
     struct naming c = {.parent = parent, .name = name, .attr = attr};
+
     return tfs_ops_run(s, try_lookup, &c);
 }
 
@@ -216,6 +224,7 @@ void tfs_session_forget(struct tfs_session *s, uint64_t id, uint64_t count)
 static int unlink_scratch(struct tfs_session *s, struct tfs_link *link)
 {
     struct tfs_scratch *scratch = link->scratch;
+
     if ((scratch->flags & TFS_SCRATCH_CONTROL) != 0)
         return -EPERM;
     if (scratch->kind == TFS_SCRATCH_DIRECTORY)
@@ -233,6 +242,7 @@ static int make_orphan(struct tfs_session *s, struct tfs_need *need, struct tfs_
     struct tfs_blob *content = NULL;
     uint64_t stamp;
     int result = 0;
+
     *orphan = NULL;
     if (inode == NULL || inode->handles == 0)
         return 0;
@@ -251,6 +261,7 @@ static int unlink_schema(struct tfs_session *s, struct tfs_need *need, const str
 {
     struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
     struct tfs_scratch *orphan = NULL;
+
     if (tfs_node_is_directory(node))
         return -EISDIR;
     if (!tfs_ops_writable(s, node))
@@ -283,6 +294,7 @@ static int try_unlink(struct tfs_session *s, void *call, struct tfs_need *need)
     const struct naming *c = call;
     struct tfs_entry entry;
     int result = tfs_entry_find(s, c->parent, c->name, &entry);
+
     if (result < 0)
         return result;
     if (entry.link != NULL)
@@ -295,6 +307,7 @@ static int try_unlink(struct tfs_session *s, void *call, struct tfs_need *need)
 int tfs_session_unlink(struct tfs_session *s, uint64_t parent, const char *name)
 {
     struct naming c = {.parent = parent, .name = name};
+
     return tfs_ops_run(s, try_unlink, &c);
 }
 
@@ -304,6 +317,7 @@ static int make_scratch(struct tfs_session *s, const struct naming *c, enum tfs_
 {
     struct tfs_inode *inode;
     int result = tfs_entry_make_scratch(s, c->parent, c->name, kind, &c->owner, c->target, &inode);
+
     if (result < 0)
         return result;
     inode->lookups = 1;
@@ -332,6 +346,7 @@ static int submit_chunk(const struct tfs_entry *entry, const struct tfs_job_kind
                         struct tfs_reply reply)
 {
     struct tfs_chunk_work *work = tfs_work_create(sizeof(*work), kind, entry->branch, NULL, reply);
+
     if (work == NULL)
         return -ENOMEM;
     work->node = entry->node;
@@ -343,6 +358,7 @@ static int submit_chunk(const struct tfs_entry *entry, const struct tfs_job_kind
 static void refuse_number(const struct tfs_entry *entry, struct tfs_error *err)
 {
     const struct tfs_tree *tree = entry->branch->save->tree;
+
     if (tfs_holds_groups(&entry->dir))
         tfs_fail(err, -EINVAL, "a directory in %s is named N, a plain decimal number from %u on",
                  tree->group_dir, tree->group_label);
@@ -354,6 +370,7 @@ static int try_mkdir(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct naming *c = call;
     struct tfs_entry entry;
+
     (void)need;
     int result = tfs_entry_find(s, c->parent, c->name, &entry);
     if (result == 0 && tfs_entry_is_read_only(s, &entry))
@@ -383,6 +400,7 @@ void tfs_session_mkdir(struct tfs_session *s, uint64_t parent, const char *name,
                        .reply = reply,
                        .attr = &attr};
     int result = tfs_ops_run(s, try_mkdir, &c);
+
     tfs_ops_log_name(s, parent, name, &c.err);
     if (result != -EINPROGRESS)
         reply.done(reply.arg, result, result == 0 ? &attr : NULL);
@@ -391,6 +409,7 @@ void tfs_session_mkdir(struct tfs_session *s, uint64_t parent, const char *name,
 static int rmdir_scratch(struct tfs_session *s, struct tfs_link *link)
 {
     const struct tfs_scratch *scratch = link->scratch;
+
     if (scratch->kind != TFS_SCRATCH_DIRECTORY)
         return -ENOTDIR;
     if ((scratch->flags & TFS_SCRATCH_CONTROL) != 0)
@@ -429,6 +448,7 @@ static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct naming *c = call;
     struct tfs_entry entry;
+
     (void)need;
     int result = tfs_entry_find(s, c->parent, c->name, &entry);
     if (result < 0)
@@ -453,6 +473,7 @@ void tfs_session_rmdir(struct tfs_session *s, uint64_t parent, const char *name,
 {
     struct naming c = {.parent = parent, .name = name, .reply = reply};
     int result = tfs_ops_run(s, try_rmdir, &c);
+
     tfs_ops_log_name(s, parent, name, &c.err);
     if (result != -EINPROGRESS)
         tfs_reply_now(reply, result);
@@ -464,6 +485,7 @@ static int try_symlink(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct naming *c = call;
     struct tfs_entry entry;
+
     (void)need;
     int result = tfs_entry_find(s, c->parent, c->name, &entry);
     if (result < 0)
@@ -484,6 +506,7 @@ int tfs_session_symlink(struct tfs_session *s, uint64_t parent, const char *name
                        .owner.st = {.st_mode = 0777, .st_uid = uid, .st_gid = gid},
                        .target = target,
                        .attr = attr};
+
     return tfs_ops_run(s, try_symlink, &c);
 }
 

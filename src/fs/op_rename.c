@@ -22,6 +22,7 @@ struct renaming {
 static int find(struct tfs_session *s, struct renaming *r)
 {
     int result = tfs_entry_find(s, r->parent, r->name, &r->from);
+
     if (result == 0)
         result = tfs_entry_find(s, r->new_parent, r->new_name, &r->to);
     if (result == 0 && r->from.link == NULL && !(r->from.schema && r->from.visible))
@@ -41,6 +42,7 @@ static void release_rename(struct tfs_work *work)
 static int onto_file(struct tfs_session *s, struct renaming *r)
 {
     const struct tfs_node *to = &r->to.node;
+
     if (tfs_ops_read_only(s, to))
         return -EROFS;
     if (!tfs_ops_writable(s, to))
@@ -93,6 +95,7 @@ static int scratch_to_scratch(struct tfs_session *s, struct renaming *r)
 {
     struct tfs_scratch *scratch = r->from.link->scratch, *replaced = NULL;
     bool directory = scratch->kind == TFS_SCRATCH_DIRECTORY;
+
     if ((scratch->flags & TFS_SCRATCH_CONTROL) != 0)
         return -EPERM;
     /* A directory does not become a chunk by its name: mv falls back to copying. */
@@ -118,6 +121,7 @@ static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_in
 {
     struct tfs_scratch *replaced = NULL;
     int result = tfs_whiteout_add(&s->overlay, &r->from.node) != NULL ? 0 : -ENOMEM;
+
     if (result == 0)
         result = tfs_link_replace(&s->overlay, r->new_parent, r->new_name, orphan, &replaced);
     if (result < 0) {
@@ -140,6 +144,7 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
     int result = tfs_ops_writable(s, node)
                      ? tfs_entry_free_for_scratch(s, &r->to, r->new_name, false)
                      : -EPERM;
+
     if (result == 0)
         result = may_replace(s, r, false);
     if (result < 0)
@@ -192,6 +197,7 @@ static bool is_group_top(const struct tfs_node *node)
 static int move_group(struct renaming *r)
 {
     const struct tfs_tree *tree = r->from.branch->save->tree;
+
     if (is_group_top(&r->from.node) && r->to.schema && is_group_top(&r->to.node) &&
         !tree->fixed_groups)
         return r->to.visible ? -EEXIST : -EXDEV;
@@ -205,6 +211,7 @@ static int move_group(struct renaming *r)
 static int move_schema(struct tfs_session *s, struct renaming *r, struct tfs_need *need)
 {
     const struct tfs_node *from = &r->from.node;
+
     if (tfs_ops_read_only(s, from))
         return -EROFS;
     if (r->to.schema && tfs_node_same(from, &r->to.node))
@@ -226,6 +233,7 @@ static int try_rename(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct renaming *r = call;
     int result = find(s, r);
+
     if (result < 0)
         return result;
     if (r->from.branch != r->to.branch)
@@ -250,6 +258,7 @@ void tfs_session_rename(struct tfs_session *s, uint64_t parent, const char *name
                          .no_replace = no_replace,
                          .reply = reply};
     int result = tfs_ops_run(s, try_rename, &r);
+
     tfs_ops_log_name(s, parent, name, &r.err);
     if (result != -EINPROGRESS)
         tfs_reply_now(reply, result);

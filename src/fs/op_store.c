@@ -18,12 +18,14 @@ struct publishing {
 static void stale_node(struct tfs_branch *branch, const struct tfs_node *node)
 {
     struct tfs_session *s = branch->session;
+
     tfs_notify_stale(s->notify, tfs_inode_known_id(&s->inodes, node));
 }
 
 static void file_changed(const struct publishing *p, const struct tfs_node *node)
 {
     struct tfs_session *s = p->branch->session;
+
     if (p->self != NULL && tfs_node_same(p->self, node)) {
         tfs_views_restamp(&s->views, tfs_node_id(node));
     } else {
@@ -40,6 +42,7 @@ static void node_changed(void *arg, const struct tfs_node *changed, enum tfs_cha
 {
     const struct publishing *p = arg;
     struct tfs_node node = *changed;
+
     node.store = p->branch->number;
     if (how == TFS_CHANGED_FILE) {
         file_changed(p, &node);
@@ -60,6 +63,7 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
     struct publishing p = {branch, change->self};
+
     pthread_mutex_lock(&s->lock);
     tfs_store_show(store, change);
     tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
@@ -76,6 +80,7 @@ static void file_turned(void *arg, const struct tfs_node *changed, enum tfs_chan
 {
     struct tfs_branch *branch = arg;
     struct tfs_node node = *changed;
+
     (void)how;
     node.store = branch->number;
     stale_node(branch, &node);
@@ -85,6 +90,7 @@ static void on_turned(void *arg, struct tfs_store *store)
 {
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
+
     pthread_mutex_lock(&s->lock);
     tfs_views_restamp_all(&s->views);
     tfs_changes_all(branch->save, tfs_store_shown(store), file_turned, branch);
@@ -99,6 +105,7 @@ static bool on_is_editing(void *arg, struct tfs_store *store)
     struct tfs_session *s = branch->session;
     struct tfs_map_cell cell;
     bool editing = false;
+
     (void)store;
     pthread_mutex_lock(&s->lock);
     for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
@@ -115,6 +122,7 @@ static void on_outdate(void *arg, struct tfs_store *store)
     const struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
     struct tfs_map_cell cell;
+
     (void)store;
     pthread_mutex_lock(&s->lock);
     for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
@@ -128,6 +136,7 @@ static void on_outdate(void *arg, struct tfs_store *store)
 static int put_aside(void *arg, const char *path, struct tfs_span bytes)
 {
     struct tfs_session *s = arg;
+
     pthread_mutex_lock(&s->lock);
     int result = tfs_quarantine_put(&s->quarantine, path, bytes);
     pthread_mutex_unlock(&s->lock);
@@ -141,6 +150,7 @@ static int on_set_aside(void *arg, struct tfs_store *store, const struct tfs_doc
     struct tfs_session *s = branch->session;
     struct tfs_node root = TFS_NODE_ROOT;
     struct tfs_buf prefix = {0};
+
     (void)store;
     root.store = branch->number;
     pthread_mutex_lock(&s->lock);
@@ -166,6 +176,7 @@ static void reveal(struct tfs_branch *branch, struct tfs_fresh *fresh)
 {
     struct tfs_session *s = branch->session;
     struct tfs_node node = fresh->node;
+
     for (unsigned i = 0; i < TFS_FILES_MAX; i++) {
         stale_node(branch, &node);
         node.directory = TFS_DIR_SUB + i;
@@ -183,6 +194,7 @@ static bool is_left(const struct tfs_inode *inode)
 void tfs_ops_check_left(struct tfs_session *s, const struct tfs_branch *branch, bool all)
 {
     struct tfs_map_cell cell;
+
     s->retry_at = 0;
     for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
@@ -210,6 +222,7 @@ static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
     int64_t now = tfs_now_ms(), next = 0;
     size_t at = 0;
     bool revealed = false;
+
     (void)store;
     pthread_mutex_lock(&s->lock);
     while ((whiteout = tfs_whiteout_expire(&s->overlay, branch->number, now, last, &at, &next)) !=
@@ -234,6 +247,7 @@ static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
 static void reply(struct tfs_work *work)
 {
     int result = work->job.result;
+
     if (work->reply.done != NULL)
         work->reply.done(work->reply.arg, result,
                          result == 0 && work->has_attr ? &work->attr : NULL);
@@ -243,6 +257,7 @@ static void reply(struct tfs_work *work)
 static void reply_all(void *arg)
 {
     struct tfs_job *job = arg;
+
     while (job != NULL) {
         struct tfs_job *next = job->next;
         reply((struct tfs_work *)job);
@@ -256,6 +271,7 @@ static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
 {
     const struct tfs_branch *branch = arg;
     struct tfs_job **at = &jobs;
+
     (void)store;
     for (struct tfs_job *job = jobs; job != NULL; job = job->next)
         tfs_ops_end_carried((struct tfs_work *)job);
@@ -276,6 +292,7 @@ static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
 static void on_log(void *arg, struct tfs_store *store, const struct tfs_error *err)
 {
     const struct tfs_branch *branch = arg;
+
     (void)store;
     tfs_ops_log(branch->session, err, branch->save->name);
 }
@@ -283,6 +300,7 @@ static void on_log(void *arg, struct tfs_store *store, const struct tfs_error *e
 static void on_message(void *arg, struct tfs_store *store, const char *text)
 {
     const struct tfs_branch *branch = arg;
+
     (void)store;
     tfs_ops_message(branch->session, "%s: %s", branch->save->name, text);
 }

@@ -33,6 +33,7 @@ static const struct tfs_job_kind sync_kind = {apply_sync, NULL};
 static void end_whiteouts(struct tfs_session *s, uint64_t dir, struct sync_work *work)
 {
     struct tfs_map_cell cell;
+
     for (size_t at = 0; tfs_map_next(&s->overlay.whiteouts, &at, &cell);) {
         const struct tfs_whiteout *whiteout = cell.value;
         struct tfs_node parent = tfs_ops_parent(s, &whiteout->node);
@@ -46,6 +47,7 @@ static int submit_sync(struct tfs_session *s, struct tfs_branch *branch, uint64_
                        struct tfs_reply reply)
 {
     struct sync_work *work = tfs_work_create(sizeof(*work), &sync_kind, branch, NULL, reply);
+
     if (work == NULL)
         return -ENOMEM;
     work->work.job.barrier = true;
@@ -57,6 +59,7 @@ static int submit_sync(struct tfs_session *s, struct tfs_branch *branch, uint64_
 static void one_done(void *arg, int result, const struct tfs_attr *attr)
 {
     struct sync_all *all = arg;
+
     (void)attr;
     if (result < 0)
         atomic_store(&all->result, result);
@@ -69,6 +72,7 @@ static void one_done(void *arg, int result, const struct tfs_attr *attr)
 static int submit_all(struct tfs_session *s, uint64_t dir, struct tfs_reply reply)
 {
     struct sync_all *all = malloc(sizeof(*all));
+
     if (all == NULL)
         return -ENOMEM;
     all->reply = reply;
@@ -87,6 +91,7 @@ static struct tfs_branch *branch_of(struct tfs_session *s, uint64_t id)
 {
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
     struct tfs_node node;
+
     if (inode != NULL)
         return tfs_ops_branch_of(s, inode);
     return tfs_ops_node(s, id, &node) == 0 ? tfs_ops_branch(s, &node) : NULL;
@@ -110,6 +115,7 @@ static bool is_covered(struct tfs_session *s, const struct tfs_node *file,
                        const struct tfs_whiteout *whiteout)
 {
     const struct tfs_node *removed = &whiteout->node;
+
     if (!whiteout->unlinked || removed->file < 0 || removed->store != file->store)
         return false;
     const struct tfs_branch *branch = tfs_ops_branch(s, removed);
@@ -122,6 +128,7 @@ static void end_covered(struct tfs_session *s, const struct tfs_node *file,
                         struct tfs_flush_work *work)
 {
     struct tfs_map_cell cell;
+
     for (size_t at = 0; tfs_map_next(&s->overlay.whiteouts, &at, &cell);) {
         const struct tfs_whiteout *whiteout = cell.value;
         if (is_covered(s, file, whiteout) &&
@@ -133,6 +140,7 @@ static void end_covered(struct tfs_session *s, const struct tfs_node *file,
 void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct tfs_reply reply)
 {
     struct tfs_inode *inode = handle->inode;
+
     pthread_mutex_lock(&s->lock);
     struct tfs_branch *branch = tfs_ops_branch_of(s, inode);
     struct tfs_flush_work *work = tfs_work_create(
@@ -161,6 +169,7 @@ static const struct tfs_job_kind check_kind = {NULL, NULL};
 static void release_check(struct tfs_work *work)
 {
     struct check_work *check = (struct check_work *)work;
+
     check->run(check->arg);
 }
 
@@ -175,6 +184,7 @@ static struct tfs_branch *branch_to_check(struct tfs_session *s, uint64_t id)
 bool tfs_session_current(struct tfs_session *s, uint64_t id)
 {
     struct tfs_branch *branch = branch_to_check(s, id);
+
     return branch == NULL || tfs_store_current(branch->store);
 }
 
@@ -184,6 +194,7 @@ int tfs_session_after_check(struct tfs_session *s, uint64_t id, void (*run)(void
     struct check_work *work =
         tfs_work_create(sizeof(*work), &check_kind, branch != NULL ? branch : &s->branches[0], NULL,
                         (struct tfs_reply){0});
+
     if (work == NULL)
         return -ENOMEM;
     work->run = run;

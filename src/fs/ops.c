@@ -17,6 +17,7 @@
 struct tfs_branch *tfs_ops_branch(struct tfs_session *s, const struct tfs_node *node)
 {
     size_t first = s->branches[0].number;
+
     return node->store == TFS_STORE_ABOVE ? NULL : &s->branches[node->store - first];
 }
 
@@ -24,6 +25,7 @@ static struct tfs_branch *branch_of_id(struct tfs_session *s, uint64_t id)
 {
     struct tfs_node node;
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+
     while (inode != NULL && inode->scratch != NULL) {
         id = inode->scratch->parent;
         inode = tfs_inode_find(&s->inodes, id);
@@ -45,12 +47,14 @@ static struct tfs_doc *doc_of(const struct tfs_branch *branch)
 bool tfs_ops_read_only(struct tfs_session *s, const struct tfs_node *node)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
+
     return branch != NULL ? tfs_store_read_only(branch->store) : s->options.read_only;
 }
 
 bool tfs_ops_writable(struct tfs_session *s, const struct tfs_node *node)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
+
     return branch != NULL && tfs_node_writable(branch->save, doc_of(branch), node);
 }
 
@@ -68,6 +72,7 @@ void tfs_ops_refresh(struct tfs_session *s, struct tfs_node *node)
 int tfs_ops_node(struct tfs_session *s, uint64_t id, struct tfs_node *node)
 {
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+
     if (inode != NULL) {
         *node = inode->node;
         if (inode->scratch != NULL)
@@ -100,6 +105,7 @@ struct tfs_node tfs_ops_parent(struct tfs_session *s, const struct tfs_node *nod
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
     struct tfs_node parent = *node;
+
     if (branch != NULL && (s->above == NULL || !is_root(node)))
         return tfs_tree_parent(branch->save, node);
     parent.slot = branch != NULL ? branch->above : s->above[node->slot].parent;
@@ -110,6 +116,7 @@ struct tfs_node tfs_ops_parent(struct tfs_session *s, const struct tfs_node *nod
 int tfs_ops_visible(struct tfs_session *s, const struct tfs_node *node)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
+
     if (branch == NULL)
         return 1;
     if (tfs_overlay_hides(&s->overlay, node))
@@ -125,6 +132,7 @@ int tfs_ops_visible(struct tfs_session *s, const struct tfs_node *node)
 int tfs_ops_check_visible(struct tfs_session *s, const struct tfs_node *node)
 {
     int visible = tfs_ops_visible(s, node);
+
     return visible == 1 ? 0 : visible < 0 ? visible : -ESTALE;
 }
 
@@ -148,6 +156,7 @@ void tfs_ops_node_path(struct tfs_session *s, const struct tfs_node *node, struc
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
     size_t before = out->size;
+
     if (s->above != NULL)
         path_of_above(s, branch != NULL ? branch->above : node->slot, out);
     if (branch != NULL && branch->name != NULL)
@@ -174,6 +183,7 @@ void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out)
 {
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
     struct tfs_node node;
+
     if (inode != NULL && inode->scratch != NULL)
         path_of_scratch(s, inode->scratch, out);
     else if (tfs_ops_node(s, id, &node) == 0)
@@ -187,6 +197,7 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
     uint64_t id = tfs_node_id(node);
+
     if (tfs_store_broken(branch->store) != 0)
         return -EIO;
     if (need->blob != NULL && need->view.id == id && need->size == 0) {
@@ -208,6 +219,7 @@ int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
     uint64_t id = tfs_node_id(node);
     struct tfs_view view = {branch->save, doc_of(branch), *node, id, 0};
+
     if (need->blob != NULL && need->view.id == id && need->size > 0) {
         *blob = tfs_blob_ref(need->blob);
         return 1;
@@ -232,6 +244,7 @@ int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode)
 static int render(struct tfs_session *s, struct tfs_need *need)
 {
     struct tfs_error err = {0};
+
     tfs_blob_unref(need->blob);
     need->blob = NULL;
     int result = need->size > 0 ? tfs_views_render_part(&need->view, need->offset, need->size,
@@ -246,6 +259,7 @@ static struct tfs_draft *closing_draft(struct tfs_session *s, uint64_t id)
 {
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
     struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
+
     return draft != NULL && draft->closing ? draft : NULL;
 }
 
@@ -253,6 +267,7 @@ static struct tfs_draft *closing_draft(struct tfs_session *s, uint64_t id)
 static void await_close(struct tfs_session *s, struct tfs_need *need)
 {
     struct timespec until;
+
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += TFS_CLOSING_MS * 1000000L;
     if (until.tv_nsec >= 1000000000L) {
@@ -274,6 +289,7 @@ int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
 {
     struct tfs_need need = {0};
     int result;
+
     for (;;) {
         pthread_mutex_lock(&s->lock);
         result = attempt(s, call, &need);
@@ -300,6 +316,7 @@ static size_t count_directories(struct tfs_session *s, const struct tfs_node *di
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, dir);
     size_t count = tfs_link_directories(&s->overlay, tfs_node_id(dir));
+
     if (branch != NULL)
         return count + tfs_tree_subdirectories(branch->save, doc_of(branch), dir) +
                tfs_overlay_count_groups(&s->overlay, branch->save, doc_of(branch), dir) -
@@ -317,6 +334,7 @@ static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
     bool directory = tfs_node_is_directory(node);
     struct stat save;
+
     tfs_store_stat((branch != NULL ? branch : &s->branches[0])->store, &save);
     mode_t mode = save.st_mode & 0666;
     if (tfs_ops_read_only(s, node) || (!directory && !tfs_ops_writable(s, node)))
@@ -333,6 +351,7 @@ static int find_size(struct tfs_session *s, struct tfs_need *need, const struct 
                      uint64_t *size)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
+
     if (tfs_store_broken(branch->store) != 0)
         return -EIO;
     struct tfs_view view = {branch->save, doc_of(branch), *node, tfs_node_id(node), 0};
@@ -357,6 +376,7 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     struct tfs_times times;
     uint64_t size = 0;
     int result = 0;
+
     *attr = (struct tfs_attr){.changing = inode != NULL && inode->draft != NULL,
                               .renames = file != NULL && file->count != NULL};
     if (attr->changing)
@@ -386,6 +406,7 @@ static void update_status(struct tfs_session *s)
     uint64_t commits = 0;
     size_t journaled = 0;
     bool unsaved = false;
+
     for (size_t i = 0; i < s->branch_count; i++) {
         commits += tfs_store_commits(s->branches[i].store);
         journaled += tfs_store_journal_edits(s->branches[i].store);
@@ -417,6 +438,7 @@ static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scr
     };
     const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
     uint64_t id = scratch->id;
+
     *attr = (struct tfs_attr){.id = id, .changing = (scratch->flags & moving) != 0};
     struct stat *st = &attr->st;
     /* Not the id: a scratch file may live under the id of the schema file that it was. */
@@ -456,6 +478,7 @@ int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsig
     struct stat st = {0};
     struct tfs_buf bytes = {0};
     uint64_t size = inode->draft != NULL ? inode->draft->bytes.size : content.size;
+
     if ((flags & TFS_SCRATCH_UNCAPPED) == 0 && size > tfs_scratch_left(&s->overlay))
         return -ENOSPC;
     if (inode->draft == NULL)
@@ -497,6 +520,7 @@ void tfs_ops_message(struct tfs_session *s, const char *format, ...)
 {
     char text[TFS_ERROR_TEXT + 8192], line[2 * sizeof(text)];
     va_list args;
+
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
@@ -507,6 +531,7 @@ void tfs_ops_message(struct tfs_session *s, const char *format, ...)
 void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path)
 {
     char text[TFS_ERROR_TEXT + 1024], line[2 * sizeof(text)];
+
     tfs_error_format(err, path, text, sizeof(text));
     tfs_sentence_print(text, line, sizeof(line));
     pthread_mutex_lock(&s->lock);
@@ -519,6 +544,7 @@ void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
                       const struct tfs_node *node)
 {
     struct tfs_buf path = {0};
+
     pthread_mutex_lock(&s->lock);
     tfs_ops_node_path(s, node, &path);
     pthread_mutex_unlock(&s->lock);
@@ -539,6 +565,7 @@ void *tfs_work_create(size_t size, const struct tfs_job_kind *kind, struct tfs_b
                       struct tfs_inode *inode, struct tfs_reply reply)
 {
     struct tfs_work *work = calloc(1, size);
+
     if (work == NULL)
         return NULL;
     work->job.kind = kind;
@@ -559,6 +586,7 @@ void tfs_work_submit(struct tfs_work *work)
 void tfs_work_free(struct tfs_work *work)
 {
     struct tfs_session *s = work->branch->session;
+
     if (work->inode != NULL) {
         pthread_mutex_lock(&s->lock);
         work->inode->uses--;

@@ -30,6 +30,7 @@ static void free_names(struct tfs_scratch_names *names)
 void tfs_overlay_release(struct tfs_overlay *overlay)
 {
     struct tfs_map_cell cell;
+
     for (size_t at = 0; tfs_map_next(&overlay->names, &at, &cell);)
         free_names(cell.value);
     for (size_t at = 0; tfs_map_next(&overlay->whiteouts, &at, &cell);)
@@ -58,6 +59,7 @@ void tfs_whiteout_linger(const struct tfs_overlay *overlay, struct tfs_whiteout 
 struct tfs_whiteout *tfs_whiteout_add(struct tfs_overlay *overlay, const struct tfs_node *node)
 {
     struct tfs_whiteout *whiteout = tfs_whiteout_find(overlay, node);
+
     if (whiteout == NULL) {
         whiteout = calloc(1, sizeof(*whiteout));
         if (whiteout == NULL)
@@ -81,6 +83,7 @@ struct tfs_whiteout *tfs_whiteout_expire(struct tfs_overlay *overlay, uint16_t s
                                          bool all, size_t *at, int64_t *next)
 {
     struct tfs_map_cell cell;
+
     while (tfs_map_next(&overlay->whiteouts, at, &cell)) {
         struct tfs_whiteout *whiteout = cell.value;
         bool due = whiteout->holders == 0 && whiteout->deadline <= now;
@@ -120,6 +123,7 @@ size_t tfs_overlay_count_groups(const struct tfs_overlay *overlay, struct tfs_sa
     struct tfs_map_cell cell;
     struct tfs_node node;
     size_t count = 0;
+
     for (size_t at = 0; tfs_map_next(&overlay->groups, &at, &cell);) {
         if (!tfs_node_of_id(cell.key, &node) || node.store != dir->store ||
             tfs_node_exists(save, doc, &node) != 0)
@@ -135,6 +139,7 @@ size_t tfs_overlay_count_groups(const struct tfs_overlay *overlay, struct tfs_sa
 static uint64_t directory_id(const struct tfs_node *node)
 {
     struct tfs_node directory = tfs_node_sibling_directory(node, TFS_DIR_TOP);
+
     return tfs_node_id(&directory);
 }
 
@@ -168,6 +173,7 @@ void tfs_fresh_remove(struct tfs_overlay *overlay, const struct tfs_node *node)
 void tfs_fresh_touch(struct tfs_overlay *overlay, const struct tfs_node *node)
 {
     struct tfs_fresh *fresh = tfs_fresh_find(overlay, node);
+
     if (fresh != NULL && fresh->hidden)
         fresh->deadline = tfs_now_ms() + overlay->linger_ms;
 }
@@ -198,6 +204,7 @@ static struct fresh_bit fresh_bit(struct tfs_fresh *fresh, const struct tfs_node
 void tfs_fresh_hide(struct tfs_overlay *overlay, const struct tfs_node *node)
 {
     struct tfs_fresh *fresh = tfs_fresh_find(overlay, node);
+
     if (fresh == NULL || !fresh->hidden)
         return;
     struct fresh_bit at = fresh_bit(fresh, node);
@@ -209,6 +216,7 @@ struct tfs_fresh *tfs_fresh_expire(struct tfs_overlay *overlay, uint16_t store, 
                                    int64_t *next)
 {
     struct tfs_map_cell cell;
+
     for (size_t at = 0; tfs_map_next(&overlay->fresh, &at, &cell);) {
         struct tfs_fresh *fresh = cell.value;
         if (!fresh->hidden || fresh->node.store != store)
@@ -227,6 +235,7 @@ struct tfs_fresh *tfs_fresh_expire(struct tfs_overlay *overlay, uint16_t store, 
 bool tfs_overlay_hides(const struct tfs_overlay *overlay, const struct tfs_node *node)
 {
     struct tfs_fresh *fresh = tfs_fresh_find(overlay, node);
+
     if (fresh != NULL && fresh->hidden && !tfs_node_is_chunk(node)) {
         struct fresh_bit at = fresh_bit(fresh, node);
         if ((*at.word & at.bit) == 0)
@@ -238,6 +247,7 @@ bool tfs_overlay_hides(const struct tfs_overlay *overlay, const struct tfs_node 
 void tfs_overlay_reveal(struct tfs_overlay *overlay, const struct tfs_node *node)
 {
     struct tfs_fresh *fresh = tfs_fresh_find(overlay, node);
+
     tfs_whiteout_remove(overlay, node);
     if (fresh != NULL && !tfs_node_is_chunk(node)) {
         struct fresh_bit at = fresh_bit(fresh, node);
@@ -249,6 +259,7 @@ void tfs_overlay_forget_chunk(struct tfs_overlay *overlay, const struct tfs_node
                               const struct tfs_tree *tree)
 {
     struct tfs_node node = *chunk;
+
     tfs_fresh_remove(overlay, chunk);
     for (unsigned i = 0; i < tree->chunk_count; i++) {
         node.file = (int)i;
@@ -264,6 +275,7 @@ size_t tfs_overlay_count_hidden(const struct tfs_overlay *overlay)
 {
     struct tfs_map_cell cell;
     size_t count = overlay->whiteouts.count;
+
     for (size_t at = 0; tfs_map_next(&overlay->fresh, &at, &cell);)
         count += ((const struct tfs_fresh *)cell.value)->hidden;
     return count;

@@ -19,6 +19,7 @@ static struct tfs_inode *make_node(struct tfs_quarantine *q, enum tfs_scratch_ki
                                    unsigned flags, mode_t mode, uint64_t parent, const char *name)
 {
     struct tfs_inode *inode = tfs_inode_make_scratch(q->inodes, kind, flags);
+
     if (inode == NULL)
         return NULL;
     struct tfs_scratch *scratch = inode->scratch;
@@ -36,6 +37,7 @@ static struct tfs_inode *control_node(struct tfs_quarantine *q, enum tfs_scratch
                                       const struct tfs_inode *parent, const char *name)
 {
     mode_t mode = q->st.st_mode & 0444;
+
     if (kind == TFS_SCRATCH_DIRECTORY)
         mode |= mode >> 2 | (q->st.st_mode & 0200);
     return make_node(q, kind, TFS_SCRATCH_CONTROL, mode, parent != NULL ? parent->id : 1, name);
@@ -68,6 +70,7 @@ void tfs_quarantine_log(struct tfs_quarantine *q, const char *line)
 {
     struct tfs_scratch *scratch = q->log->scratch;
     struct tfs_buf *log = &scratch->bytes;
+
     tfs_buf_add_text(log, line);
     tfs_buf_u8(log, '\n');
     log->failed = false;
@@ -81,6 +84,7 @@ static struct tfs_scratch *entry_of(const struct tfs_quarantine *q, uint64_t par
                                     const char *name)
 {
     const struct tfs_link *link = tfs_link_find(q->inodes->overlay, parent, name);
+
     return link != NULL ? link->scratch : NULL;
 }
 
@@ -90,6 +94,7 @@ static struct tfs_scratch *make_entry(struct tfs_quarantine *q, uint64_t parent,
                                       enum tfs_scratch_kind kind)
 {
     struct tfs_scratch *found = entry_of(q, parent, name);
+
     if (found != NULL)
         return found->kind == kind ? found : NULL;
     mode_t mode = (q->st.st_mode & 0600) | (kind == TFS_SCRATCH_DIRECTORY ? 0100 : 0);
@@ -101,6 +106,7 @@ static void remove_entry(struct tfs_quarantine *q, uint64_t parent, const char *
 {
     struct tfs_link *link = tfs_link_find(q->inodes->overlay, parent, name);
     struct tfs_inode *inode = tfs_inode_find(q->inodes, link->scratch->id);
+
     tfs_link_remove(q->inodes->overlay, link);
     tfs_inode_drop(q->inodes, inode);
 }
@@ -123,6 +129,7 @@ static uint64_t weigh(const struct tfs_quarantine *q, uint64_t dir, const char *
 {
     const struct tfs_link *link;
     uint64_t total = 0;
+
     for (uint64_t from = 0; (link = tfs_link_from(q->inodes->overlay, dir, from)) != NULL;
          from = link->serial + 1) {
         const struct tfs_scratch *scratch = link->scratch;
@@ -146,6 +153,7 @@ static uint64_t weigh(const struct tfs_quarantine *q, uint64_t dir, const char *
 static const struct tfs_scratch *find_path(const struct tfs_quarantine *q, const char *path)
 {
     const struct tfs_scratch *at = q->rejected->scratch;
+
     while (at != NULL && *path != '\0') {
         char name[NAME_MAX + 1];
         size_t length = strcspn(path, "/");
@@ -160,6 +168,7 @@ static const struct tfs_scratch *find_path(const struct tfs_quarantine *q, const
 static void make_room(struct tfs_quarantine *q, const char *path, uint64_t size)
 {
     char line[PATH_MAX + 100];
+
     for (uint64_t before = UINT64_MAX;;) {
         struct weighing w = {.self = find_path(q, path)};
         uint64_t total = weigh(q, q->rejected->id, "", &w);
@@ -179,6 +188,7 @@ static void drop_below(struct tfs_quarantine *q, uint64_t at, char *rest)
 {
     char *name = strsep(&rest, "/");
     const struct tfs_scratch *scratch = entry_of(q, at, name);
+
     if (scratch == NULL)
         return;
     if (rest != NULL && scratch->kind == TFS_SCRATCH_DIRECTORY)
@@ -193,6 +203,7 @@ static void drop_below(struct tfs_quarantine *q, uint64_t at, char *rest)
 void tfs_quarantine_drop(struct tfs_quarantine *q, const char *path)
 {
     char copy[PATH_MAX];
+
     snprintf(copy, sizeof(copy), "%s", path);
     drop_below(q, q->rejected->id, copy);
 }
@@ -202,6 +213,7 @@ static void drop_empty(struct tfs_quarantine *q, uint64_t at, char *rest)
 {
     char *name = strsep(&rest, "/");
     const struct tfs_scratch *scratch = entry_of(q, at, name);
+
     if (rest == NULL || scratch == NULL || scratch->kind != TFS_SCRATCH_DIRECTORY)
         return;
     drop_empty(q, scratch->id, rest);
@@ -213,6 +225,7 @@ static struct tfs_scratch *make_path(struct tfs_quarantine *q, const char *path)
 {
     char copy[PATH_MAX], *rest = copy, *name;
     struct tfs_scratch *at = q->rejected->scratch;
+
     snprintf(copy, sizeof(copy), "%s", path);
     while (at != NULL && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
         tfs_notify_stale(q->notify, at->id);
@@ -255,6 +268,7 @@ static size_t each_below(const struct tfs_quarantine *q, uint64_t dir, const cha
 {
     const struct tfs_link *link;
     size_t lost = 0;
+
     for (uint64_t from = 0; (link = tfs_link_from(q->inodes->overlay, dir, from)) != NULL;
          from = link->serial + 1) {
         const struct tfs_scratch *scratch = link->scratch;
@@ -289,6 +303,7 @@ static void keep_deleted(struct changes *c, struct tfs_key key)
 {
     char name[TFS_CHUNK_NAME];
     char path[PATH_MAX];
+
     tfs_chunk_name(key, name);
     snprintf(path, sizeof(path), "deleted/%s%u_%s", c->prefix, key.group, name);
     c->lost += c->keep(c->arg, path, (struct tfs_span){0}) < 0;
@@ -301,6 +316,7 @@ static void keep_changed(void *arg, const struct tfs_node *node, enum tfs_change
     const struct tfs_file *file = tfs_node_file(c->save, node);
     struct tfs_error err = {0};
     struct tfs_buf path = {0}, bytes = {0};
+
     if (how == TFS_CHUNK_WENT)
         keep_deleted(c, node->key);
     if (how != TFS_CHANGED_FILE || (node->scope == TFS_SCOPE_ROOT && !c->root) ||
@@ -323,6 +339,7 @@ size_t tfs_quarantine_changes(struct tfs_save *save, const struct tfs_doc *their
                               void *arg)
 {
     struct changes c = {.save = save, .ours = ours, .prefix = prefix, .keep = keep, .arg = arg};
+
     c.root = save->tree->fixed_chunks;
     for (unsigned i = 0; i < TFS_PARTS; i++)
         c.root = c.root || theirs->parts[i] != ours->parts[i];

@@ -23,6 +23,7 @@ struct tfs_scratch *tfs_scratch_create(struct tfs_overlay *overlay, uint64_t id,
                                        enum tfs_scratch_kind kind, unsigned flags)
 {
     struct tfs_scratch *scratch = calloc(1, sizeof(*scratch));
+
     (void)overlay;
     if (scratch == NULL)
         return NULL;
@@ -51,6 +52,7 @@ int tfs_scratch_resize(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
 {
     size_t before = scratch->bytes.size;
     bool counted = is_counted(scratch);
+
     if (counted && size > before && size - before > tfs_scratch_left(overlay))
         return -ENOSPC;
     int result = tfs_bytes_resize(&scratch->bytes, (size_t)size);
@@ -72,6 +74,7 @@ void tfs_scratch_fill(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
 struct tfs_buf tfs_scratch_take(struct tfs_overlay *overlay, struct tfs_scratch *scratch)
 {
     struct tfs_buf bytes = scratch->bytes;
+
     if (is_counted(scratch))
         overlay->used -= bytes.size;
     scratch->bytes = (struct tfs_buf){0};
@@ -88,12 +91,14 @@ static struct tfs_scratch_names *names_in(const struct tfs_overlay *overlay, uin
 struct tfs_link *tfs_link_find(const struct tfs_overlay *overlay, uint64_t parent, const char *name)
 {
     struct tfs_scratch_names *names = names_in(overlay, parent);
+
     return names != NULL ? tfs_links_find(&names->links, name) : NULL;
 }
 
 struct tfs_link *tfs_link_from(const struct tfs_overlay *overlay, uint64_t parent, uint64_t serial)
 {
     struct tfs_scratch_names *names = names_in(overlay, parent);
+
     return names != NULL ? tfs_links_from(&names->links, serial) : NULL;
 }
 
@@ -105,12 +110,14 @@ bool tfs_overlay_is_empty(const struct tfs_overlay *overlay, uint64_t parent)
 size_t tfs_link_directories(const struct tfs_overlay *overlay, uint64_t parent)
 {
     const struct tfs_scratch_names *names = names_in(overlay, parent);
+
     return names != NULL ? names->directories : 0;
 }
 
 static struct tfs_scratch_names *make_names(struct tfs_overlay *overlay, uint64_t parent)
 {
     struct tfs_scratch_names *names = names_in(overlay, parent);
+
     if (names != NULL)
         return names;
     names = calloc(1, sizeof(*names));
@@ -137,6 +144,7 @@ static void remove_link(struct tfs_overlay *overlay, uint64_t parent,
 static struct tfs_link *new_link(struct tfs_overlay *overlay, uint64_t parent, const char *name)
 {
     struct tfs_scratch_names *names = make_names(overlay, parent);
+
     if (names == NULL)
         return NULL;
     struct tfs_link *link = tfs_links_add(&names->links, name, overlay->next_serial++, NULL);
@@ -165,6 +173,7 @@ static struct tfs_scratch_names *take_link(struct tfs_overlay *overlay, struct t
 {
     struct tfs_scratch *scratch = link->scratch;
     struct tfs_scratch_names *names = names_in(overlay, scratch->parent);
+
     names->directories -= scratch->kind == TFS_SCRATCH_DIRECTORY;
     overlay->used -= cost(scratch);
     link->scratch = NULL;
@@ -189,6 +198,7 @@ int tfs_link_replace(struct tfs_overlay *overlay, uint64_t parent, const char *n
 {
     struct tfs_link *link = tfs_link_find(overlay, parent, name);
     struct tfs_scratch *old = link != NULL ? link->scratch : NULL;
+
     if (link == NULL) {
         int result = tfs_link_add(overlay, parent, name, scratch);
         if (result < 0)
@@ -206,6 +216,7 @@ int tfs_link_move(struct tfs_overlay *overlay, struct tfs_scratch *scratch, uint
 {
     const uint64_t parent = scratch->parent;
     struct tfs_link *old = scratch->link, *link = tfs_link_find(overlay, new_parent, new_name);
+
     *replaced = link != NULL ? link->scratch : NULL;
     if (link == NULL)
         link = new_link(overlay, new_parent, new_name);
@@ -223,5 +234,6 @@ void tfs_link_remove(struct tfs_overlay *overlay, struct tfs_link *link)
 {
     const uint64_t parent = link->scratch->parent;
     struct tfs_scratch_names *names = take_link(overlay, link);
+
     remove_link(overlay, parent, names, link);
 }

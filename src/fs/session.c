@@ -17,6 +17,7 @@ static int init_locks(struct tfs_session *s)
 {
     pthread_condattr_t monotonic;
     int result = pthread_condattr_init(&monotonic);
+
     if (result != 0)
         return -result;
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -60,6 +61,7 @@ static int place_branch(struct tfs_session *s, struct tfs_branch *branch, const 
 {
     int64_t at = s->above_count == 0 ? make_above(s, 0, "", 0) : 0;
     const char *slash;
+
     for (; at >= 0 && (slash = strchr(path, '/')) != NULL; path = slash + 1)
         at = make_above(s, (uint32_t)at, path, (size_t)(slash - path));
     if (at < 0)
@@ -77,6 +79,7 @@ static int open_branch(struct tfs_session *s, const struct tfs_session_part *par
                                               .commit_seconds = s->options.commit_seconds,
                                               .conflict = s->options.conflict};
     struct tfs_store_client client = tfs_ops_client;
+
     client.arg = branch;
     /* Number 0 is the one whose root is the root of all. */
     *branch = (struct tfs_branch){.session = s,
@@ -93,6 +96,7 @@ static int open_branches(struct tfs_session *s, const struct tfs_session_part *p
                          struct tfs_error *err)
 {
     bool several = count > 1 || parts[0].path[0] != '\0';
+
     if (count >= TFS_STORES)
         return tfs_fail(err, -EFBIG, "too many saves for one mount");
     s->branches = calloc(count, sizeof(*s->branches));
@@ -107,6 +111,7 @@ static int open_branches(struct tfs_session *s, const struct tfs_session_part *p
 static int start(struct tfs_session *s)
 {
     const struct stat *st = &s->branches[0].save->st;
+
     s->quarantine = (struct tfs_quarantine){.inodes = &s->inodes,
                                             .views = &s->views,
                                             .notify = s->notify,
@@ -140,6 +145,7 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
                           struct tfs_error *err)
 {
     struct tfs_session *s = calloc(1, sizeof(*s));
+
     if (s == NULL || init_locks(s) < 0) {
         free(s);
         return tfs_fail_memory(err);
@@ -170,6 +176,7 @@ int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *op
                      struct tfs_error *err)
 {
     const struct tfs_session_part part = {"", save};
+
     return tfs_session_open_many(&part, 1, options, events, session, err);
 }
 
@@ -182,6 +189,7 @@ static void tell_scratch(struct tfs_session *s)
     struct tfs_map_cell cell;
     struct tfs_buf names = {0};
     size_t count = 0;
+
     for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
         if (inode->scratch == NULL || inode->scratch->link == NULL ||
@@ -214,6 +222,7 @@ static bool is_all_saved(struct tfs_session *s)
 {
     struct tfs_map_cell cell;
     bool saved = tfs_quarantine_is_empty(&s->quarantine);
+
     for (size_t i = 0; i < s->branch_count; i++)
         saved = saved && !differs(&s->branches[i]);
     for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);)
@@ -230,6 +239,7 @@ static size_t add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
 {
     struct tfs_map_cell cell;
     size_t failed = 0;
+
     for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
         struct tfs_buf path = {0};
@@ -249,6 +259,7 @@ static size_t add_changes(struct tfs_session *s, const struct tfs_branch *branch
 {
     struct tfs_node root = TFS_NODE_ROOT;
     struct tfs_buf prefix = {0};
+
     root.store = branch->number;
     tfs_ops_node_path(s, &root, &prefix);
     tfs_buf_add_text(&prefix, prefix.size > 0 ? "/" : "");
@@ -266,6 +277,7 @@ static size_t fill(void *arg, struct tfs_unsaved *unsaved)
 {
     struct tfs_session *s = arg;
     size_t failed = 0;
+
     for (size_t i = 0; i < s->branch_count; i++)
         if (differs(&s->branches[i]))
             failed += add_changes(s, &s->branches[i], unsaved);
@@ -277,6 +289,7 @@ static void store_unsaved(struct tfs_session *s)
 {
     const struct tfs_save *save = s->branches[0].save;
     const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
+
     if (s->quarantine.dropped > 0)
         tfs_ops_message(s, "%s: %zu older refused texts were let go to keep newer ones", save->name,
                         s->quarantine.dropped);

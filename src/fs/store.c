@@ -116,6 +116,7 @@ int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct
 static int set_key(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     struct tfs_store *store = arg;
+
     if (after != NULL)
         store->keys[after->slot] = after->key;
     else if (tfs_key_compare(store->keys[before->slot], before->key) == 0)
@@ -167,6 +168,7 @@ void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, const void 
 int tfs_store_edit(struct tfs_store *store, struct tfs_edit *edit, struct tfs_error *err)
 {
     int result = tfs_edit_open(store->shown, edit, err);
+
     if (result == 0)
         tfs_edit_keep_slots(edit, store->key_count);
     return result;
@@ -176,6 +178,7 @@ int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, const void 
                      struct tfs_job *job, struct tfs_error *err)
 {
     struct tfs_doc *doc = tfs_edit_finish(edit);
+
     if (doc->version == store->shown->version || tfs_store_reserve(store, doc, err) < 0) {
         tfs_doc_unref(doc);
         return err->code;
@@ -208,6 +211,7 @@ static int differs(void *arg, const struct tfs_chunk *before, const struct tfs_c
 bool tfs_doc_same(const struct tfs_doc *a, const struct tfs_doc *b)
 {
     bool same = tfs_doc_diff(a, b, differs, NULL) == 0;
+
     for (unsigned i = 0; i < TFS_PARTS; i++)
         same = same && tfs_blob_equal(a->parts[i], b->parts[i]);
     return same;
@@ -221,6 +225,7 @@ struct undoing {
 static int undo_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     struct undoing *u = arg;
+
     return before != NULL ? tfs_edit_put(u->edit, before, u->err)
                           : tfs_edit_remove(u->edit, after->key, u->err);
 }
@@ -230,12 +235,14 @@ static int still_edited(void *arg, const struct tfs_chunk *before, const struct 
 {
     const struct tfs_store *store = arg;
     struct tfs_key key = after != NULL ? after->key : before->key;
+
     return tfs_chunk_same(tfs_doc_find(store->shown, key), after) ? 0 : 1;
 }
 
 static bool can_undo(struct tfs_store *store, const struct tfs_job *job)
 {
     bool can = job->edited && tfs_doc_diff(job->before, job->after, still_edited, store) == 0;
+
     for (unsigned i = 0; i < TFS_PARTS; i++)
         can = can && (job->before->parts[i] == job->after->parts[i] ||
                       job->after->parts[i] == store->shown->parts[i]);

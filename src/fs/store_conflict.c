@@ -68,6 +68,7 @@ static int read_theirs(struct tfs_store *store, struct tfs_error *err)
 {
     bool was_broken = store->broken != 0;
     int result = reload(store, err);
+
     if (result == -ENOMEM)
         return result;
     if (result < 0 && !was_broken)
@@ -85,6 +86,7 @@ static void tell_reading(struct tfs_store *store)
 void tfs_store_mend(struct tfs_store *store)
 {
     struct tfs_error ignored = {0};
+
     if (store->broken == 0)
         return;
     pthread_mutex_lock(&store->io);
@@ -101,6 +103,7 @@ void tfs_store_mend(struct tfs_store *store)
 static int take_theirs(struct tfs_store *store, struct tfs_error *err)
 {
     int result = read_theirs(store, err);
+
     if (result < 0)
         return result;
     if (tfs_store_show_saved(store, err) < 0)
@@ -127,12 +130,14 @@ static int fail_misfit(struct tfs_error *err)
 static bool fits(const struct rebasing *r, const struct tfs_chunk *chunk)
 {
     const struct tfs_tree *tree = r->store->save->tree;
+
     return tree->fits == NULL || tree->fits(r->store->shown, r->edit->base, chunk);
 }
 
 static int rebase_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     struct rebasing *r = arg;
+
     if (!fits(r, after != NULL ? after : before))
         return fail_misfit(r->err);
     if (after == NULL) {
@@ -146,6 +151,7 @@ static int rebase_chunk(void *arg, const struct tfs_chunk *before, const struct 
 static int rebase_parts(struct rebasing *r, const struct tfs_doc *old)
 {
     const struct tfs_doc *ours = r->store->shown;
+
     for (unsigned i = 0; i < TFS_PARTS; i++) {
         if (old->parts[i] == ours->parts[i])
             continue;
@@ -163,6 +169,7 @@ static int rebase(struct tfs_store *store, const struct tfs_doc *old, struct tfs
     struct tfs_edit edit;
     struct rebasing r = {store, &edit, err};
     int result = tfs_edit_open(store->save->doc, &edit, err);
+
     if (result < 0)
         return result;
     tfs_edit_keep_slots(&edit, store->key_count);
@@ -179,6 +186,7 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
                      struct tfs_error *err)
 {
     struct tfs_doc *doc = NULL;
+
     if (store->save->doc->version == committed->version)
         return 0;
     if (store->shown == committed)
@@ -212,6 +220,7 @@ static int take_mine(struct tfs_store *store, struct tfs_error *err)
     struct tfs_error memory = {0};
     int result = reload(store, err);
     bool read = result >= 0;
+
     store->unshown = store->unshown || read;
     if (result > 0)
         turned(store);
@@ -243,6 +252,7 @@ static int yield_to_theirs(struct tfs_store *store, struct tfs_error *err)
 {
     bool accepted = tfs_store_differs(store);
     int result = read_theirs(store, err);
+
     if (result < 0)
         return err->code = result;
     store->unshown = true;
@@ -277,6 +287,7 @@ static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
 int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
 {
     struct tfs_error ignored = {0};
+
     if (editing && store->save->container->detects_conflicts && !store->unshown)
         return 0;
     pthread_mutex_lock(&store->io);
@@ -294,6 +305,7 @@ int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
 int tfs_store_settle_conflict(struct tfs_store *store, struct tfs_error *err)
 {
     struct tfs_error why = *err;
+
     tfs_error_reset(err);
     if (store->options.conflict == TFS_CONFLICT_ASK)
         return tfs_fail(err, -ESTALE, "%.150s; %s", why.text, conflict_sentence);

@@ -58,6 +58,7 @@ static void set_saved(struct tfs_store *store, struct tfs_doc *doc)
 static int commit(struct tfs_store *store, struct tfs_error *err)
 {
     struct tfs_error ignored = {0};
+
     pthread_mutex_lock(&store->io);
     struct tfs_doc *doc = tfs_doc_ref(store->shown);
     int result = store->save->container->commit(store->save, doc, err);
@@ -76,6 +77,7 @@ static int commit(struct tfs_store *store, struct tfs_error *err)
 static bool wants_commit(const struct tfs_store *store, const struct tfs_job *job)
 {
     const bool at_close = store->options.commit_seconds == 0 || store->save->no_journal;
+
     return job->barrier || (at_close && (job->edited || job->saves));
 }
 
@@ -128,6 +130,7 @@ static int save_all(struct tfs_store *store)
 {
     struct tfs_error err = {0};
     int result = tfs_store_look(store, true, &err);
+
     if (result == 0 && tfs_store_differs(store))
         result = commit(store, &err);
     if (result == -ESTALE && store->save->container->detects_conflicts) {
@@ -154,6 +157,7 @@ static struct durability make_durable(struct tfs_store *store, const struct tfs_
     struct durability done = {0, 0};
     const bool commits = batch_wants_commit(store, jobs, last);
     const bool journals = tfs_store_journals(store) && tfs_store_differs(store);
+
     if (commits)
         done.accepted = done.saved = save_all(store);
     if (journals && tfs_store_differs(store) && done.saved != -ESTALE) {
@@ -187,6 +191,7 @@ static int result_of_barrier(const struct tfs_store *store, int outside)
 static bool is_editing(struct tfs_store *store, const struct tfs_job *jobs)
 {
     bool editing = tfs_store_differs(store);
+
     for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
         editing = editing || job->undo;
     return editing ||
@@ -196,6 +201,7 @@ static bool is_editing(struct tfs_store *store, const struct tfs_job *jobs)
 static void apply_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
 {
     struct tfs_error err = {0};
+
     tfs_store_mend(store);
     bool editing = is_editing(store, jobs);
     /* With edits under way the commit decides what to do about a changed save, but for `theirs` and
@@ -218,6 +224,7 @@ static void finish_job(struct tfs_store *store, struct tfs_job *job, struct dura
     const int result = wants_commit(store, job)    ? done.saved
                        : wants_durable(store, job) ? done.accepted
                                                    : 0;
+
     if (job->result == 0 && result < 0) {
         job->result = result;
         if (job->undo && tfs_store_differs(store)) /* else the edit is in the document no more */
@@ -232,6 +239,7 @@ static void finish_job(struct tfs_store *store, struct tfs_job *job, struct dura
 static struct tfs_job *put_back(struct tfs_store *store, struct tfs_job *jobs)
 {
     struct tfs_job *done = NULL, **done_end = &done, *waiting = NULL, **waiting_end = &waiting;
+
     for (struct tfs_job *job = jobs, *next; job != NULL; job = next) {
         struct tfs_job ***end = job->result == TFS_JOB_WAITS ? &waiting_end : &done_end;
         next = job->next;
@@ -270,6 +278,7 @@ static struct tfs_job *take_jobs(struct tfs_store *store, bool all)
 {
     struct tfs_job *batch = NULL, **end = &batch, **at = &store->queue;
     int64_t now = tfs_now_ms();
+
     while (*at != NULL) {
         struct tfs_job *job = *at;
         if (!all && job->until > now) {
@@ -290,6 +299,7 @@ static struct tfs_job *take_jobs(struct tfs_store *store, bool all)
 static int64_t queue_deadline(struct tfs_store *store)
 {
     int64_t deadline = 0;
+
     for (struct tfs_job *job = store->queue; job != NULL; job = job->next) {
         if (store->woken)
             job->until = 0;
@@ -328,6 +338,7 @@ static bool is_due(struct tfs_store *store)
 {
     int64_t now = tfs_now_ms();
     bool poll = store->poll_deadline <= now;
+
     if (poll)
         store->poll_deadline = now + TFS_POLL_MS;
     return poll || (store->commit_deadline != 0 && store->commit_deadline <= now);
@@ -346,6 +357,7 @@ static void *run(void *arg)
 {
     struct tfs_store *store = arg;
     bool last = false;
+
     while (!last) {
         int64_t next = tfs_sooner(tick(store, false), store->commit_deadline);
         struct tfs_job *jobs = wait_for_jobs(store, tfs_sooner(next, store->poll_deadline), &last);
@@ -383,6 +395,7 @@ static int init_locks(struct tfs_store *store)
 {
     pthread_condattr_t monotonic;
     int result = pthread_condattr_init(&monotonic);
+
     if (result != 0)
         return -result;
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -398,6 +411,7 @@ int tfs_store_open(struct tfs_save *save, const struct tfs_store_options *option
                    struct tfs_error *err)
 {
     struct tfs_store *store = calloc(1, sizeof(*store));
+
     if (store == NULL || init_locks(store) < 0) {
         free(store);
         return tfs_fail_memory(err);

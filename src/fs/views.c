@@ -40,6 +40,7 @@ int tfs_views_set_base(struct tfs_views *views, uint16_t store, struct timespec 
 static void free_changes(struct tfs_views *views)
 {
     struct tfs_map_cell cell;
+
     for (size_t at = 0; tfs_map_next(&views->changes, &at, &cell);)
         free(cell.value);
     tfs_map_release(&views->changes);
@@ -58,6 +59,7 @@ void tfs_views_release(struct tfs_views *views)
 static struct timespec now_later(struct tfs_views *views)
 {
     struct timespec now;
+
     clock_gettime(CLOCK_REALTIME, &now);
     if (now.tv_sec < views->last_time.tv_sec ||
         (now.tv_sec == views->last_time.tv_sec && now.tv_nsec <= views->last_time.tv_nsec)) {
@@ -86,6 +88,7 @@ static struct tfs_times base_times(const struct tfs_views *views, uint64_t id)
 {
     struct timespec base =
         views->forgot ? views->forgotten_time : views->base_times[tfs_id_store(id)];
+
     return (struct tfs_times){base, base, base};
 }
 
@@ -94,6 +97,7 @@ static struct tfs_times base_times(const struct tfs_views *views, uint64_t id)
 static struct change *change_of(struct tfs_views *views, uint64_t id)
 {
     struct change *change = tfs_map_find(&views->changes, id);
+
     if (change != NULL)
         return change;
     if (views->changes.count >= views->changes_limit)
@@ -122,6 +126,7 @@ static struct change *known_change(struct tfs_views *views, uint64_t id)
 static uint64_t stamp_of(const struct tfs_views *views, uint64_t id)
 {
     const struct change *change = tfs_map_find(&views->changes, id);
+
     return change != NULL ? change->stamp : views->base_stamp;
 }
 
@@ -162,6 +167,7 @@ void tfs_views_restamp(struct tfs_views *views, uint64_t id)
 void tfs_views_restamp_all(struct tfs_views *views)
 {
     struct tfs_map_cell cell;
+
     pthread_mutex_lock(&views->lock);
     views->base_stamp = ++views->stamp;
     for (size_t at = 0; tfs_map_next(&views->changes, &at, &cell);)
@@ -238,6 +244,7 @@ bool tfs_views_opened(struct tfs_views *views, uint64_t id)
 static struct tfs_size *size_place(struct tfs_views *views, const struct tfs_view *view)
 {
     uint64_t number = (view->id >> 16) * view->save->tree->chunk_count + (view->id & 0xffff);
+
     return &views->sizes[number % TFS_SIZES];
 }
 
@@ -301,6 +308,7 @@ void tfs_views_drop(struct tfs_views *views, uint64_t id, uint64_t stamp)
 static int check_exists(const struct tfs_view *view, struct tfs_error *err)
 {
     int exists = tfs_node_exists(view->save, view->doc, &view->node);
+
     if (exists < 0)
         return tfs_fail(err, exists, "its chunk cannot be looked into now");
     return exists == 0 ? tfs_fail(err, -ESTALE, "gone") : 0;
@@ -309,6 +317,7 @@ static int check_exists(const struct tfs_view *view, struct tfs_error *err)
 bool tfs_views_in_parts(struct tfs_views *views, struct tfs_view *view)
 {
     uint64_t size;
+
     return tfs_node_file(view->save, &view->node)->lens->get_part != NULL &&
            tfs_views_size(views, view, &size) == 0 && size > views->cache.limit;
 }
@@ -319,6 +328,7 @@ int tfs_views_render_part(const struct tfs_view *view, uint64_t offset, uint64_t
     const struct tfs_lens *lens = tfs_node_file(view->save, &view->node)->lens;
     struct tfs_buf out = {0};
     int result = check_exists(view, err);
+
     if (result == 0)
         result = lens->get_part(view->save, view->doc, tfs_node_at(view->save, &view->node), offset,
                                 size, &out, err);
@@ -332,6 +342,7 @@ int tfs_views_render(struct tfs_views *views, const struct tfs_view *view, struc
                      struct tfs_error *err)
 {
     struct tfs_buf out = {0};
+
     if (check_exists(view, err) < 0)
         return err->code;
     const struct tfs_file *file = tfs_node_file(view->save, &view->node);

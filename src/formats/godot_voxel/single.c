@@ -34,6 +34,7 @@ static int read_all(const struct tfs_probe *probe, struct tfs_blob **bytes, stru
     struct tfs_buf out = {0};
     size_t size = (size_t)probe->st.st_size;
     uint8_t *room = tfs_buf_reserve(&out, size);
+
     if (room == NULL)
         return tfs_fail_memory(err);
     ssize_t got = pread(probe->fd, room, size, 0);
