@@ -84,6 +84,9 @@ enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_loc
 enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path,
                                  const struct tfs_save *save);
 
+/* Writes the document into the save, unless the save holds it already. */
+int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
+
 /* Warnings and damage that opening found, on stderr. */
 void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *save);
 

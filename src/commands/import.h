@@ -143,11 +143,6 @@ int tfs_view_put(struct tfs_import *im, const struct tfs_found *found, struct tf
 bool tfs_view_try(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
                   struct tfs_put put, struct tfs_doc **after);
 
-/* The same with a text that is not that of the file. */
-int tfs_view_put_text(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
-                      struct tfs_span text, struct tfs_put *put, struct tfs_doc **after,
-                      struct tfs_error *err);
-
 /* The text of the file. */
 int tfs_view_read(const struct tfs_found *found, struct tfs_blob **text, struct tfs_error *err);
 

@@ -358,8 +358,8 @@ static void find_shown(struct root *r)
         return;
     }
     struct tfs_put put = tfs_view_put_as(im, false, tfs_blob_span(text));
-    if (tfs_view_put_text(im, r->found, im->base, tfs_buf_span(&r->original), &put, &r->after,
-                          &err) == 0 &&
+    if (tfs_node_apply(im->save, im->base, &r->found->node, tfs_buf_span(&r->original), &put,
+                       &r->after, &err) == 0 &&
         tfs_doc_diff(im->base, r->after, on_shown, im) < 0)
         tfs_fail_memory(&err);
     refuse_trouble(r, &err);

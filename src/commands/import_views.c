@@ -192,23 +192,6 @@ struct tfs_put tfs_view_put_as(const struct tfs_import *im, bool fresh, struct t
                             .original = original};
 }
 
-int tfs_view_put_text(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
-                      struct tfs_span text, struct tfs_put *put, struct tfs_doc **after,
-                      struct tfs_error *err)
-{
-    const struct tfs_lens *lens = tfs_node_file(im->save, &found->node)->lens;
-    struct tfs_edit edit;
-
-    if (!tfs_node_writable(im->save, doc, &found->node))
-        return tfs_fail(err, -EBADMSG, "this chunk is damaged and cannot be written");
-    if (tfs_edit_open(doc, &edit, err) < 0)
-        return err->code;
-    if (lens->put(im->save, &edit, tfs_node_at(im->save, &found->node), text, put, err) == 0)
-        *after = tfs_edit_finish(&edit);
-    tfs_edit_release(&edit);
-    return err->code;
-}
-
 int tfs_view_put(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
                  struct tfs_put *put, struct tfs_doc **after, struct tfs_error *err)
 {
@@ -216,7 +199,7 @@ int tfs_view_put(struct tfs_import *im, const struct tfs_found *found, struct tf
 
     if (tfs_view_read(found, &text, err) < 0)
         return err->code;
-    tfs_view_put_text(im, found, doc, tfs_blob_span(text), put, after, err);
+    tfs_node_apply(im->save, doc, &found->node, tfs_blob_span(text), put, after, err);
     tfs_blob_unref(text);
     return err->code;
 }
@@ -244,7 +227,7 @@ static int agrees(struct tfs_import *im, const struct tfs_found *found, struct t
         return err->code;
     int same = reads_as(im, doc, &found->node, tfs_blob_span(text), err);
     if (same == 0 && tfs_node_exists(im->save, doc, &found->node) > 0 &&
-        tfs_view_put_text(im, found, doc, tfs_blob_span(text), &put, &after, err) == 0) {
+        tfs_node_apply(im->save, doc, &found->node, tfs_blob_span(text), &put, &after, err) == 0) {
         same = after->version == doc->version;
         tfs_doc_unref(after);
     }

@@ -36,23 +36,14 @@ static int read_input(struct tfs_buf *input, struct tfs_error *err)
 static int put_text(struct tfs_cli *cli, struct tfs_save *save, const struct tfs_node *node,
                     struct tfs_span text, struct tfs_error *err)
 {
-    const struct tfs_lens *lens = tfs_node_file(save, node)->lens;
     struct tfs_put put = {.options = cli->options.upgrade ? TFS_PUT_UPGRADE : 0};
     struct tfs_doc *doc;
-    struct tfs_edit edit;
-    int result = tfs_edit_open(save->doc, &edit, err);
 
-    if (result)
-        return result;
-    result = lens->put(save, &edit, tfs_node_at(save, node), text, &put, err);
-    if (!result) {
-        doc = tfs_edit_finish(&edit);
-        if (doc->version != save->doc->version)
-            result = save->container->commit(save, doc, err);
+    if (tfs_node_apply(save, save->doc, node, text, &put, &doc, err) == 0) {
+        tfs_cli_commit(save, doc, err);
         tfs_doc_unref(doc);
     }
-    tfs_edit_release(&edit);
-    return result;
+    return err->code;
 }
 
 static enum tfs_status put_file(struct tfs_cli *cli, struct tfs_save *save, const char *path)

@@ -113,6 +113,11 @@ enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path, const st
                        "%s: it cannot be written: %s", path, save->read_only);
 }
 
+int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
+{
+    return doc->version == save->doc->version ? 0 : save->container->commit(save, doc, err);
+}
+
 void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *save)
 {
     const struct tfs_facts *facts = save->doc->facts;

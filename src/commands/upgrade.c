@@ -38,10 +38,10 @@ static int upgrade(struct upgrade *up, size_t *count, struct tfs_error *err)
     if (result)
         return result;
     result = save->tree->upgrade(save, &edit, say_refused, up, count, err);
-    if (!result && edit.changed) {
+    if (!result) {
         struct tfs_doc *doc = tfs_edit_finish(&edit);
 
-        result = save->container->commit(save, doc, err);
+        result = tfs_cli_commit(save, doc, err);
         tfs_doc_unref(doc);
     }
     tfs_edit_release(&edit);

@@ -79,17 +79,6 @@ static int take_removals_of_changed(struct tfs_work *work, struct tfs_edit *edit
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static int put_text(const struct tfs_branch *branch, struct tfs_edit *edit,
-                    const struct tfs_node *node, struct tfs_span text, struct tfs_put *put,
-                    struct tfs_error *err)
-{
-    const struct tfs_file *file = tfs_node_file(branch->save, node);
-
-    if (file->lens->put == NULL)
-        return tfs_fail(err, -EACCES, "this file is read-only");
-    return file->lens->put(branch->save, edit, tfs_node_at(branch->save, node), text, put, err);
-}
-
 /* A file of a chunk comes after the removals: where it is raw.bin, it says what is there now. */
 static int put_with_removals(struct tfs_work *work, struct tfs_edit *edit,
                              const struct tfs_node *node, struct tfs_span text, struct tfs_put *put,
@@ -99,7 +88,7 @@ static int put_with_removals(struct tfs_work *work, struct tfs_edit *edit,
 
     if (chunk && take_removals(work, edit, node) < 0)
         return tfs_fail_memory(err);
-    int result = put_text(work->branch, edit, node, text, put, err);
+    int result = tfs_node_put(work->branch->save, edit, node, text, put, err);
     if (result == 0 && !chunk && take_removals_of_changed(work, edit) < 0)
         return tfs_fail_memory(err);
     return result;
@@ -116,7 +105,8 @@ static int put_waiting(const struct tfs_branch *branch, struct tfs_edit *edit,
         if (fresh->waiting[i] == NULL || other.file == node->file)
             continue;
         struct tfs_put put = {.fresh = true, .options = branch->session->options.put_options};
-        int result = put_text(branch, edit, &other, tfs_blob_span(fresh->waiting[i]), &put, err);
+        int result =
+            tfs_node_put(branch->save, edit, &other, tfs_blob_span(fresh->waiting[i]), &put, err);
         if (result < 0)
             return result;
         if (!put.waits)

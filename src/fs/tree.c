@@ -256,6 +256,36 @@ bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
     return !file || (file->flags & TFS_FILE_RAW) != 0 || is_damaged(save, doc, node) != 1;
 }
 
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+int tfs_node_put(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_node *node,
+                 struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    const struct tfs_lens *lens = tfs_node_file(save, node)->lens;
+
+    if (!lens->put)
+        return tfs_fail(err, -EACCES, "this file is read-only");
+    if (!tfs_node_writable(save, tfs_edit_doc(edit), node))
+        return tfs_fail(err, -EBADMSG, "this chunk is damaged and cannot be written");
+    return lens->put(save, edit, tfs_node_at(save, node), text, put, err);
+}
+
+int tfs_node_apply(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_node *node,
+                   struct tfs_span text, struct tfs_put *put, struct tfs_doc **after,
+                   struct tfs_error *err)
+{
+    struct tfs_edit edit;
+    int result = tfs_edit_open(doc, &edit, err);
+
+    if (result < 0)
+        return result;
+    result = tfs_node_put(save, &edit, node, text, put, err);
+    if (result == 0)
+        *after = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return result;
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static void file_name(const struct tfs_doc *doc, const struct tfs_file *file, uint32_t member,

@@ -27,6 +27,16 @@ int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const stru
 bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
                        const struct tfs_node *node);
 
+/* Puts a text onto an edit, as the file's lens does. Refused: EACCES, a file for looking; EBADMSG,
+ * one of a damaged chunk, or what the lens says. */
+int tfs_node_put(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_node *node,
+                 struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
+/* The same from document to document. *after has the version of `doc` where the text changes
+ * nothing. */
+int tfs_node_apply(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_node *node,
+                   struct tfs_span text, struct tfs_put *put, struct tfs_doc **after,
+                   struct tfs_error *err);
+
 /* May a group above 0 be in this save, whether it is there or not? EINVAL with a sentence. */
 int tfs_tree_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
                          struct tfs_error *err);
