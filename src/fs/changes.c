@@ -1,7 +1,11 @@
 /*
- * Two documents -> the names that read differently: see changes.h.
+ * Two documents -> the names that read differently, and what is in them: see changes.h.
  */
 #include "fs/changes.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 
 struct walk {
     struct tfs_save *save;
@@ -77,4 +81,64 @@ void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_chang
     }
     for (unsigned i = 0; i < save->tree->root_count; i++)
         changed_root_file(&w, i);
+}
+
+/* ---- files that a document shows otherwise --------------------------------------------------- */
+
+struct difference {
+    struct tfs_save *save;
+    const struct tfs_doc *ours;
+    const char *prefix;
+    bool root; /* something of the whole save changed, or chunks are tiles of what the root shows */
+    tfs_keep_fn keep;
+    void *arg;
+    size_t lost; /* for want of memory, or by `keep` */
+};
+
+static void keep_deleted(struct difference *d, struct tfs_key key)
+{
+    char name[TFS_CHUNK_NAME];
+    char path[PATH_MAX];
+
+    tfs_chunk_name(key, name);
+    snprintf(path, sizeof(path), "deleted/%s%u_%s", d->prefix, key.group, name);
+    d->lost += d->keep(d->arg, path, (struct tfs_span){0}) < 0;
+}
+
+/* All that read differently: the stored bytes say everything, the others are for people. */
+static void keep_changed(void *arg, const struct tfs_node *node, enum tfs_changed how)
+{
+    struct difference *d = arg;
+    const struct tfs_file *file = tfs_node_file(d->save, node);
+    struct tfs_error err = {0};
+    struct tfs_buf path = {0}, bytes = {0};
+
+    if (how == TFS_CHUNK_WENT)
+        keep_deleted(d, node->key);
+    if (how != TFS_CHANGED_FILE || (node->scope == TFS_SCOPE_ROOT && !d->root) ||
+        file->lens->put == NULL || tfs_node_exists(d->save, d->ours, node) != 1)
+        return;
+    if (file->lens->get(d->save, d->ours, tfs_node_at(d->save, node), &bytes, &err) == 0) {
+        tfs_buf_add_text(&path, d->prefix);
+        tfs_tree_path(d->save, d->ours, node, &path);
+        tfs_buf_u8(&path, 0);
+        if (path.failed || d->keep(d->arg, (const char *)path.data, tfs_buf_span(&bytes)) < 0)
+            d->lost++;
+    }
+    d->lost += err.code == -ENOMEM;
+    tfs_buf_release(&path);
+    tfs_buf_release(&bytes);
+}
+
+size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
+                         const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
+                         void *arg)
+{
+    struct difference d = {.save = save, .ours = ours, .prefix = prefix, .keep = keep, .arg = arg};
+
+    d.root = save->tree->fixed_chunks;
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        d.root = d.root || theirs->parts[i] != ours->parts[i];
+    tfs_changes_each(save, theirs, ours, keep_changed, &d);
+    return d.lost;
 }

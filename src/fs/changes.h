@@ -22,6 +22,15 @@ void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
 void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_changed_fn changed,
                      void *arg);
 
+/* Receives a path of the tree and the bytes to store there: 0 or negative. */
+typedef int (*tfs_keep_fn)(void *arg, const char *path, struct tfs_span bytes);
+
+/* Gives all files that `ours` shows otherwise than `theirs`: how many were lost. `prefix`
+ * comes before their paths. No lock is needed. */
+size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
+                         const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
+                         void *arg);
+
 /* Does the file come and go, so that its directory reads differently with it? */
 bool tfs_comes_and_goes(const struct tfs_file *file);
 

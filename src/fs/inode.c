@@ -84,7 +84,7 @@ struct tfs_inode *tfs_inode_make_scratch(struct tfs_inodes *inodes, enum tfs_scr
                                          unsigned flags)
 {
     uint64_t id = inodes->next_id++;
-    struct tfs_scratch *scratch = tfs_scratch_create(inodes->overlay, id, kind, flags);
+    struct tfs_scratch *scratch = tfs_scratch_create(id, kind, flags);
     struct tfs_inode *inode = scratch != NULL ? make(inodes, id) : NULL;
 
     if (inode != NULL)

@@ -159,8 +159,8 @@ static int on_set_aside(void *arg, struct tfs_store *store, const struct tfs_doc
     tfs_buf_add_text(&prefix, prefix.size > 0 ? "/" : "");
     tfs_buf_u8(&prefix, 0);
     size_t lost = prefix.failed ? 1
-                                : tfs_quarantine_changes(branch->save, theirs, ours,
-                                                         (const char *)prefix.data, put_aside, s);
+                                : tfs_changes_files(branch->save, theirs, ours,
+                                                    (const char *)prefix.data, put_aside, s);
     tfs_buf_release(&prefix);
     if (lost > 0)
         return -1;
@@ -191,19 +191,19 @@ static bool is_left(const struct tfs_inode *inode)
     return inode->draft->state != TFS_DRAFT_CLEAN && inode->writers == 0 && inode->uses == 0;
 }
 
-void tfs_ops_check_left(struct tfs_session *s, const struct tfs_branch *branch, bool all)
+void tfs_ops_check_left(struct tfs_session *s, bool all)
 {
     struct tfs_map_cell cell;
 
     s->retry_at = 0;
     for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
-        struct tfs_branch *own = tfs_ops_branch(s, &inode->node);
-        if (inode->draft == NULL || (branch != NULL && own != branch) ||
+        if (inode->draft == NULL ||
             !(is_left(inode) || (all && tfs_draft_is_unchecked(inode->draft))))
             continue;
         struct tfs_work *work =
-            tfs_work_create(sizeof(*work), &tfs_release, own, inode, (struct tfs_reply){0});
+            tfs_work_create(sizeof(*work), &tfs_release, tfs_ops_branch(s, &inode->node), inode,
+                            (struct tfs_reply){0});
         if (work == NULL) {
             s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
             continue;
@@ -233,7 +233,7 @@ static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
         revealed = true;
     }
     if (s->retry_at != 0 && s->retry_at <= now)
-        tfs_ops_check_left(s, NULL, false);
+        tfs_ops_check_left(s, false);
     next = tfs_sooner(next, s->retry_at);
     pthread_mutex_unlock(&s->lock);
     /* No answer of a job brings it along. */

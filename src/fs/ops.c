@@ -483,10 +483,9 @@ int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsig
         return -ENOSPC;
     if (inode->draft == NULL)
         tfs_buf_add_span(&bytes, content);
-    struct tfs_scratch *made =
-        bytes.failed || tfs_inode_reserve(&s->inodes) < 0
-            ? NULL
-            : tfs_scratch_create(&s->overlay, inode->id, TFS_SCRATCH_FILE, flags);
+    struct tfs_scratch *made = bytes.failed || tfs_inode_reserve(&s->inodes) < 0
+                                   ? NULL
+                                   : tfs_scratch_create(inode->id, TFS_SCRATCH_FILE, flags);
     if (made == NULL) {
         tfs_buf_release(&bytes);
         return -ENOMEM;

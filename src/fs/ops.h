@@ -250,8 +250,8 @@ extern const struct tfs_job_kind tfs_flush, tfs_release, tfs_truncate, tfs_renam
 
 extern const struct tfs_store_client tfs_ops_client;
 /* Drafts that lost their last writer and could not be checked are checked now; `all`: also those
- * whose writers never closed them. Of all stores, or of one. */
-void tfs_ops_check_left(struct tfs_session *s, const struct tfs_branch *branch, bool all);
+ * whose writers never closed them. */
+void tfs_ops_check_left(struct tfs_session *s, bool all);
 
 /* ---- op_names.c ------------------------------------------------------------------------------ */
 

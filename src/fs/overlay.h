@@ -20,6 +20,7 @@ struct tfs_overlay {
     struct tfs_map fresh;     /* computed id of a chunk's directory -> struct tfs_fresh */
     struct tfs_map groups; /* computed ids of directories of groups that are there without chunks */
     uint64_t used, limit;  /* bytes of scratch */
+    uint64_t uncapped;     /* the same of files with TFS_SCRATCH_UNCAPPED */
     uint64_t next_serial;
     int64_t linger_ms;
 };
@@ -60,8 +61,7 @@ struct tfs_scratch_names {
 };
 
 /* Without a name; NULL without memory. */
-struct tfs_scratch *tfs_scratch_create(struct tfs_overlay *overlay, uint64_t id,
-                                       enum tfs_scratch_kind kind, unsigned flags);
+struct tfs_scratch *tfs_scratch_create(uint64_t id, enum tfs_scratch_kind kind, unsigned flags);
 /* It has no name any more. NULL is legal. */
 void tfs_scratch_free(struct tfs_overlay *overlay, struct tfs_scratch *scratch);
 /* Lets go of the bytes: the file is of no more use, though its id may be known. */

@@ -1,5 +1,5 @@
 /*
- * errors.log, rejected/, and the files of a document that could not be saved: see quarantine.h.
+ * errors.log and rejected/: see quarantine.h.
  */
 #include "fs/quarantine.h"
 
@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "fs/changes.h"
 
 #define LOG_LIMIT (1 << 20)
 
@@ -169,6 +167,9 @@ static void make_room(struct tfs_quarantine *q, const char *path, uint64_t size)
 {
     char line[PATH_MAX + 100];
 
+    /* Files that are no rejected texts are counted too: then looking is in vain. */
+    if (q->inodes->overlay->uncapped + size + TFS_SCRATCH_COST <= q->limit)
+        return;
     for (uint64_t before = UINT64_MAX;;) {
         struct weighing w = {.self = find_path(q, path)};
         uint64_t total = weigh(q, q->rejected->id, "", &w);
@@ -285,64 +286,4 @@ static size_t each_below(const struct tfs_quarantine *q, uint64_t dir, const cha
 size_t tfs_quarantine_each(const struct tfs_quarantine *q, tfs_keep_fn keep, void *arg)
 {
     return each_below(q, q->rejected->id, "rejected", keep, arg);
-}
-
-/* ---- files that a document shows otherwise --------------------------------------------------- */
-
-struct changes {
-    struct tfs_save *save;
-    const struct tfs_doc *ours;
-    const char *prefix;
-    bool root; /* something of the whole save changed, or chunks are tiles of what the root shows */
-    tfs_keep_fn keep;
-    void *arg;
-    size_t lost; /* for want of memory, or by `keep` */
-};
-
-static void keep_deleted(struct changes *c, struct tfs_key key)
-{
-    char name[TFS_CHUNK_NAME];
-    char path[PATH_MAX];
-
-    tfs_chunk_name(key, name);
-    snprintf(path, sizeof(path), "deleted/%s%u_%s", c->prefix, key.group, name);
-    c->lost += c->keep(c->arg, path, (struct tfs_span){0}) < 0;
-}
-
-/* All that read differently: the stored bytes say everything, the others are for people. */
-static void keep_changed(void *arg, const struct tfs_node *node, enum tfs_changed how)
-{
-    struct changes *c = arg;
-    const struct tfs_file *file = tfs_node_file(c->save, node);
-    struct tfs_error err = {0};
-    struct tfs_buf path = {0}, bytes = {0};
-
-    if (how == TFS_CHUNK_WENT)
-        keep_deleted(c, node->key);
-    if (how != TFS_CHANGED_FILE || (node->scope == TFS_SCOPE_ROOT && !c->root) ||
-        file->lens->put == NULL || tfs_node_exists(c->save, c->ours, node) != 1)
-        return;
-    if (file->lens->get(c->save, c->ours, tfs_node_at(c->save, node), &bytes, &err) == 0) {
-        tfs_buf_add_text(&path, c->prefix);
-        tfs_tree_path(c->save, c->ours, node, &path);
-        tfs_buf_u8(&path, 0);
-        if (path.failed || c->keep(c->arg, (const char *)path.data, tfs_buf_span(&bytes)) < 0)
-            c->lost++;
-    }
-    c->lost += err.code == -ENOMEM;
-    tfs_buf_release(&path);
-    tfs_buf_release(&bytes);
-}
-
-size_t tfs_quarantine_changes(struct tfs_save *save, const struct tfs_doc *theirs,
-                              const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
-                              void *arg)
-{
-    struct changes c = {.save = save, .ours = ours, .prefix = prefix, .keep = keep, .arg = arg};
-
-    c.root = save->tree->fixed_chunks;
-    for (unsigned i = 0; i < TFS_PARTS; i++)
-        c.root = c.root || theirs->parts[i] != ours->parts[i];
-    tfs_changes_each(save, theirs, ours, keep_changed, &c);
-    return c.lost;
 }

@@ -9,6 +9,7 @@
 #ifndef TFS_FS_QUARANTINE_H
 #define TFS_FS_QUARANTINE_H
 
+#include "fs/changes.h"
 #include "fs/inode.h"
 #include "fs/notify.h"
 #include "fs/views.h"
@@ -32,9 +33,6 @@ int tfs_quarantine_init(struct tfs_quarantine *quarantine);
 /* A line for errors.log, without control characters. */
 void tfs_quarantine_log(struct tfs_quarantine *quarantine, const char *line);
 
-/* Receives a path of the tree and the bytes to store there: 0 or negative. */
-typedef int (*tfs_keep_fn)(void *arg, const char *path, struct tfs_span bytes);
-
 /* Puts a rejected document aside: 0, or -ENOMEM and nothing is. Older ones go when there is no
  * room: the log says which. */
 int tfs_quarantine_put(struct tfs_quarantine *quarantine, const char *path, struct tfs_span bytes);
@@ -44,11 +42,5 @@ void tfs_quarantine_drop(struct tfs_quarantine *quarantine, const char *path);
 bool tfs_quarantine_is_empty(const struct tfs_quarantine *quarantine);
 /* Gives all rejected documents, under "rejected/": how many were lost. */
 size_t tfs_quarantine_each(const struct tfs_quarantine *quarantine, tfs_keep_fn keep, void *arg);
-
-/* Gives all files that `ours` shows otherwise than `theirs`: how many were lost. `prefix`
- * comes before their paths. No lock is needed. */
-size_t tfs_quarantine_changes(struct tfs_save *save, const struct tfs_doc *theirs,
-                              const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
-                              void *arg);
 
 #endif

@@ -213,7 +213,7 @@ static size_t fill(void *arg, struct tfs_unsaved *unsaved)
     size_t lost = 0;
 
     if (r->doc != NULL)
-        lost = tfs_quarantine_changes(r->save, r->save->doc, r->doc, "", put_file, unsaved);
+        lost = tfs_changes_files(r->save, r->save->doc, r->doc, "", put_file, unsaved);
     if (r->doc == NULL || r->text.damaged > 0)
         lost += tfs_unsaved_add(unsaved, "journal", tfs_blob_span(r->text.bytes)) < 0;
     return lost;

@@ -9,9 +9,20 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static bool is_counted(const struct tfs_scratch *scratch)
+/* Is it under the cap? */
+static bool is_capped(const struct tfs_scratch *scratch)
 {
     return (scratch->flags & (TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED)) == 0;
+}
+
+/* Files of .terrainfs itself count nowhere. */
+static void count(struct tfs_overlay *overlay, const struct tfs_scratch *scratch, uint64_t more,
+                  uint64_t less)
+{
+    if (is_capped(scratch))
+        overlay->used += more - less;
+    else if ((scratch->flags & TFS_SCRATCH_UNCAPPED) != 0)
+        overlay->uncapped += more - less;
 }
 
 uint64_t tfs_scratch_left(const struct tfs_overlay *overlay)
@@ -19,12 +30,10 @@ uint64_t tfs_scratch_left(const struct tfs_overlay *overlay)
     return overlay->used < overlay->limit ? overlay->limit - overlay->used : 0;
 }
 
-struct tfs_scratch *tfs_scratch_create(struct tfs_overlay *overlay, uint64_t id,
-                                       enum tfs_scratch_kind kind, unsigned flags)
+struct tfs_scratch *tfs_scratch_create(uint64_t id, enum tfs_scratch_kind kind, unsigned flags)
 {
     struct tfs_scratch *scratch = calloc(1, sizeof(*scratch));
 
-    (void)overlay;
     if (scratch == NULL)
         return NULL;
     scratch->id = id;
@@ -35,8 +44,7 @@ struct tfs_scratch *tfs_scratch_create(struct tfs_overlay *overlay, uint64_t id,
 
 void tfs_scratch_empty(struct tfs_overlay *overlay, struct tfs_scratch *scratch)
 {
-    if (is_counted(scratch))
-        overlay->used -= scratch->bytes.size;
+    count(overlay, scratch, 0, scratch->bytes.size);
     tfs_buf_release(&scratch->bytes);
 }
 
@@ -51,13 +59,12 @@ void tfs_scratch_free(struct tfs_overlay *overlay, struct tfs_scratch *scratch)
 int tfs_scratch_resize(struct tfs_overlay *overlay, struct tfs_scratch *scratch, uint64_t size)
 {
     size_t before = scratch->bytes.size;
-    bool counted = is_counted(scratch);
 
-    if (counted && size > before && size - before > tfs_scratch_left(overlay))
+    if (is_capped(scratch) && size > before && size - before > tfs_scratch_left(overlay))
         return -ENOSPC;
     int result = tfs_bytes_resize(&scratch->bytes, (size_t)size);
-    if (result == 0 && counted)
-        overlay->used += scratch->bytes.size - before;
+    if (result == 0)
+        count(overlay, scratch, scratch->bytes.size, before);
     return result;
 }
 
@@ -67,16 +74,14 @@ void tfs_scratch_fill(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
     tfs_scratch_empty(overlay, scratch);
     scratch->bytes = *bytes;
     *bytes = (struct tfs_buf){0};
-    if (is_counted(scratch))
-        overlay->used += scratch->bytes.size;
+    count(overlay, scratch, scratch->bytes.size, 0);
 }
 
 struct tfs_buf tfs_scratch_take(struct tfs_overlay *overlay, struct tfs_scratch *scratch)
 {
     struct tfs_buf bytes = scratch->bytes;
 
-    if (is_counted(scratch))
-        overlay->used -= bytes.size;
+    count(overlay, scratch, 0, bytes.size);
     scratch->bytes = (struct tfs_buf){0};
     return bytes;
 }
@@ -153,16 +158,11 @@ static struct tfs_link *new_link(struct tfs_overlay *overlay, uint64_t parent, c
     return link;
 }
 
-static uint64_t cost(const struct tfs_scratch *scratch)
-{
-    return is_counted(scratch) ? TFS_SCRATCH_COST : 0;
-}
-
 static void give_link(struct tfs_overlay *overlay, uint64_t parent, struct tfs_link *link,
                       struct tfs_scratch *scratch)
 {
     names_in(overlay, parent)->directories += scratch->kind == TFS_SCRATCH_DIRECTORY;
-    overlay->used += cost(scratch);
+    count(overlay, scratch, TFS_SCRATCH_COST, 0);
     link->scratch = scratch;
     scratch->link = link;
     scratch->parent = parent;
@@ -175,7 +175,7 @@ static struct tfs_scratch_names *take_link(struct tfs_overlay *overlay, struct t
     struct tfs_scratch_names *names = names_in(overlay, scratch->parent);
 
     names->directories -= scratch->kind == TFS_SCRATCH_DIRECTORY;
-    overlay->used -= cost(scratch);
+    count(overlay, scratch, 0, TFS_SCRATCH_COST);
     link->scratch = NULL;
     scratch->link = NULL;
     return names;
@@ -184,7 +184,7 @@ static struct tfs_scratch_names *take_link(struct tfs_overlay *overlay, struct t
 int tfs_link_add(struct tfs_overlay *overlay, uint64_t parent, const char *name,
                  struct tfs_scratch *scratch)
 {
-    if (cost(scratch) > tfs_scratch_left(overlay))
+    if (is_capped(scratch) && TFS_SCRATCH_COST > tfs_scratch_left(overlay))
         return -ENOSPC;
     struct tfs_link *link = new_link(overlay, parent, name);
     if (link == NULL)

@@ -266,9 +266,9 @@ static size_t add_changes(struct tfs_session *s, const struct tfs_branch *branch
     tfs_buf_u8(&prefix, 0);
     size_t failed = 1;
     if (!prefix.failed)
-        failed = tfs_quarantine_changes(branch->save, tfs_store_saved(branch->store),
-                                        tfs_store_shown(branch->store), (const char *)prefix.data,
-                                        add, unsaved);
+        failed = tfs_changes_files(branch->save, tfs_store_saved(branch->store),
+                                   tfs_store_shown(branch->store), (const char *)prefix.data, add,
+                                   unsaved);
     tfs_buf_release(&prefix);
     return failed;
 }
@@ -306,7 +306,7 @@ int tfs_session_finish(struct tfs_session *s)
 {
     tfs_reserve_release(&s->reserve);
     pthread_mutex_lock(&s->lock);
-    tfs_ops_check_left(s, NULL, true);
+    tfs_ops_check_left(s, true);
     pthread_mutex_unlock(&s->lock);
     stop_stores(s);
     tfs_notify_stop(s->notify); /* answers may still hold inodes */
