@@ -117,14 +117,15 @@ static int put_index(struct tfs_edit *edit, const struct tfs_godot_index *before
                      const struct tfs_godot_index *after, uint64_t reading, struct tfs_error *err)
 {
     tfs_edit_part(edit, TFS_GODOT_PART_META, after->meta_text);
-    for (size_t i = 0; before != NULL && i < before->count && err->code == 0; i++)
-        drop_blocks(edit, &before->files[i], tfs_godot_index_find(after, before->files[i].key),
-                    err);
-    for (size_t i = 0; i < after->count && err->code == 0; i++) {
-        const struct tfs_godot_region_file *file = &after->files[i];
+    for (size_t i = 0; before != NULL && i < before->files.count && err->code == 0; i++) {
+        const struct tfs_godot_region_file *file = tfs_godot_index_at(before, i);
+        drop_blocks(edit, file, tfs_godot_index_find(after, file->file.key), err);
+    }
+    for (size_t i = 0; i < after->files.count && err->code == 0; i++) {
+        const struct tfs_godot_region_file *file = tfs_godot_index_at(after, i);
         const struct tfs_godot_region_file *old =
-            before == NULL ? NULL : tfs_godot_index_find(before, file->key);
-        if (old == NULL || !tfs_file_same(&old->st, &file->st))
+            before == NULL ? NULL : tfs_godot_index_find(before, file->file.key);
+        if (old == NULL || !tfs_file_same(&old->file.st, &file->file.st))
             put_blocks(edit, file, reading, err);
     }
     return err->code;
@@ -184,38 +185,10 @@ static int find_folder(struct tfs_save *save, struct tfs_error *err)
     return 0;
 }
 
-/* A link is somebody's doing: the path was resolved when the save was opened. */
 static int lock_folder(const struct tfs_save *save, int *lock_fd, struct tfs_error *err)
 {
-    int fd = open(save->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    if (fd < 0)
-        return tfs_fail_errno(err, "cannot be opened");
-    if (!exclusive(save) || flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        *lock_fd = fd;
-        return 0;
-    }
-    if (errno == EWOULDBLOCK)
-        tfs_fail_locked(save->path, err);
-    else
-        tfs_fail_errno(err, "cannot be locked");
-    close(fd);
-    return err->code;
-}
-
-/* Is the folder at the save's path the one that is locked? EIO: there is none. */
-static int check_path(const struct tfs_save *save, const struct tfs_godot_folder *own,
-                      struct tfs_error *err)
-{
-    struct stat locked, now;
-
-    if (lstat(save->path, &now) < 0)
-        return tfs_fail(err, -EIO, "the folder is not where it was: %s", strerror(errno));
-    if (fstat(own->lock_fd, &locked) < 0)
-        return tfs_fail_errno(err, "cannot be examined");
-    if (locked.st_dev != now.st_dev || locked.st_ino != now.st_ino)
-        return tfs_fail(err, -ESTALE, "the folder was replaced by another program");
-    return 0;
+    return tfs_folder_lock(save->path, exclusive(save) ? TFS_FOLDER_EXCLUSIVE : TFS_FOLDER_UNLOCKED,
+                           lock_fd, err);
 }
 
 /* Owner, mode and times are those of meta.vxrm, which is there in every folder; what is newer in
@@ -223,12 +196,7 @@ static int check_path(const struct tfs_save *save, const struct tfs_godot_folder
 static void set_stat(struct tfs_save *save, const struct tfs_godot_index *index)
 {
     save->st = index->meta_st;
-    for (size_t i = 0; i < index->count; i++) {
-        const struct timespec *m = &index->files[i].st.st_mtim;
-        if (m->tv_sec > save->st.st_mtim.tv_sec ||
-            (m->tv_sec == save->st.st_mtim.tv_sec && m->tv_nsec > save->st.st_mtim.tv_nsec))
-            save->st.st_mtim = save->st.st_ctim = *m;
-    }
+    tfs_folder_newest(&index->files, &save->st);
 }
 
 /* Can this region be replaced? If not, *why; without memory to find out, `err`. */
@@ -254,10 +222,10 @@ static int check_writable(struct tfs_save *save, const struct tfs_godot_index *i
 {
     struct tfs_error why = {0};
 
-    for (size_t i = 0; i < index->count && why.code == 0; i++)
-        if (check_region(save, index->files[i].key, &why, err) < 0)
+    for (size_t i = 0; i < index->files.count && why.code == 0; i++)
+        if (check_region(save, index->files.files[i]->key, &why, err) < 0)
             return err->code;
-    if (index->count == 0 && access(save->path, W_OK) < 0)
+    if (index->files.count == 0 && access(save->path, W_OK) < 0)
         tfs_fail(&why, -errno, "it cannot be written: %s", strerror(errno));
     tfs_save_set_read_only(save, &why);
     return 0;
@@ -324,8 +292,8 @@ static int folder_changed(struct tfs_save *save, struct tfs_error *err)
 
     (void)err;
     pthread_mutex_lock(&own->lock);
-    bool changed =
-        check_path(save, own, &ignored) < 0 || tfs_godot_index_changed(save->path, &own->index);
+    bool changed = tfs_folder_check(save->path, own->lock_fd, &ignored) < 0 ||
+                   tfs_godot_index_changed(save->path, &own->index);
     pthread_mutex_unlock(&own->lock);
     return changed;
 }
@@ -364,7 +332,7 @@ static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struc
     struct tfs_error why = {0};
     int lock_fd = own->lock_fd;
 
-    if (check_path(save, own, &why) == 0)
+    if (tfs_folder_check(save->path, own->lock_fd, &why) == 0)
         return read_index(save, own, doc, err);
     if (lock_folder(save, &lock_fd, err) < 0)
         return err->code;
@@ -398,22 +366,14 @@ static int folder_reload(struct tfs_save *save, struct tfs_error *err)
 
 /* ---- committing ------------------------------------------------------------------------------ */
 
-static int check_allowed(const struct tfs_save *save, struct tfs_error *err)
-{
-    if (save->read_only != NULL)
-        return tfs_fail(err, -EROFS, "cannot be written: %s", save->read_only);
-    if (!exclusive(save))
-        return tfs_fail(err, -EROFS, "was opened for reading only");
-    return 0;
-}
-
 static int folder_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
     struct tfs_godot_folder *own = save->own;
     struct tfs_doc *reached = NULL;
     const struct tfs_blob *meta = save->doc->parts[TFS_GODOT_PART_META];
 
-    if (check_allowed(save, err) < 0 || check_path(save, own, err) < 0)
+    if (tfs_folder_check_allowed(save, err) < 0 ||
+        tfs_folder_check(save->path, own->lock_fd, err) < 0)
         return err->code;
     bool same_meta = tfs_blob_equal(meta, doc->parts[TFS_GODOT_PART_META]);
     tfs_godot_folder_write(save, doc, &reached, err);

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "formats/format.h"
+#include "formats/folder.h"
 #include "formats/godot_voxel/region.h"
 #include "formats/godot_voxel/region_name.h"
 
@@ -17,32 +17,23 @@ struct tfs_godot_slot {
 };
 
 struct tfs_godot_region_file {
-    struct tfs_key key; /* of the region; group: level of detail */
-    struct stat st;     /* of the file that the rest was read from */
+    struct tfs_folder_file file; /* first */
     struct tfs_godot_region region;
-    bool unsure;                  /* we replaced it, but its directory could not be made durable */
     struct tfs_godot_slot *slots; /* the blocks that are there, by index */
     size_t count;
 };
 
 void tfs_godot_region_file_release(struct tfs_godot_region_file *file);
-
-/* A directory or file whose change means that the folder changed; absent: st_ino is 0. */
-struct tfs_godot_watch {
-    char *path;
-    struct stat st;
-    bool unseen; /* a level that we made something in, and that could not be listed since: to be
-                  * tried again, before its change means anything */
-};
+/* The same of one that was allocated; NULL is legal. */
+void tfs_godot_region_file_free(struct tfs_godot_region_file *file);
 
 /* What was found in the folder. */
 struct tfs_godot_index {
     struct tfs_godot_meta meta;
     struct tfs_blob *meta_text;
     struct stat meta_st;
-    struct tfs_godot_region_file *files; /* by key */
-    size_t count;
-    struct tfs_godot_watch watches[TFS_GODOT_LODS + 1]; /* regions/ and the levels in it */
+    struct tfs_folder_files files; /* each the head of a struct tfs_godot_region_file */
+    struct tfs_folder_watch watches[TFS_GODOT_LODS + 1]; /* regions/ and the levels in it */
 };
 
 /* Paths of the folder's files; to be freed. NULL without memory. */
@@ -65,11 +56,8 @@ bool tfs_godot_index_changed(const char *folder, struct tfs_godot_index *index);
 
 struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index *index,
                                                    struct tfs_key key);
-/* Makes sure that the next tfs_godot_index_add needs no memory. */
-int tfs_godot_index_reserve(struct tfs_godot_index *index, struct tfs_error *err);
-/* Adds the region in its place; takes what it holds. */
-int tfs_godot_index_add(struct tfs_godot_index *index, struct tfs_godot_region_file *file,
-                        struct tfs_error *err);
+/* The i-th region, i < index->files.count. */
+struct tfs_godot_region_file *tfs_godot_index_at(const struct tfs_godot_index *index, size_t i);
 
 /* Header and table of an open file; `key` and `st` are the caller's. */
 int tfs_godot_region_file_read(int fd, uint64_t size, const struct tfs_godot_meta *meta,

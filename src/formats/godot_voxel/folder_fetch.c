@@ -128,9 +128,10 @@ static int locate_block(const struct tfs_godot_folder *own, struct tfs_key key,
     if (slot == NULL)
         return tfs_fail(err, -ESTALE, "another program removed this block");
     source->region = region;
-    source->st = file->st;
+    source->st = file->file.st;
     source->offset = tfs_godot_extent_offset(&file->region, slot->extent);
-    source->size = tfs_godot_extent_size(&file->region, slot->extent, (uint64_t)file->st.st_size);
+    source->size =
+        tfs_godot_extent_size(&file->region, slot->extent, (uint64_t)file->file.st.st_size);
     return 0;
 }
 
@@ -145,7 +146,7 @@ static int locate_palette(const struct tfs_godot_folder *own, struct tfs_key key
     if (file == NULL || !file->region.palette)
         return -ENOENT;
     source->region = region;
-    source->st = file->st;
+    source->st = file->file.st;
     source->offset = TFS_GODOT_REGION_HEADER_3;
     source->size = TFS_GODOT_REGION_PALETTE;
     return 0;

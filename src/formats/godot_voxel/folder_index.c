@@ -13,8 +13,6 @@
 #include "base/array.h"
 #include "formats/godot_voxel/folder.h"
 
-#define STRAY ".terrainfs-"
-
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 char *tfs_godot_folder_meta_path(const char *folder)
@@ -71,9 +69,9 @@ struct tfs_key tfs_godot_folder_block(const struct tfs_godot_region_file *file, 
     uint32_t x, y, z;
 
     /* Regions whose blocks had coordinates of more than 32 bits were refused. */
-    tfs_godot_region_origin(region, file->key, &origin);
+    tfs_godot_region_origin(region, file->file.key, &origin);
     tfs_godot_region_at(region, index, &x, &y, &z);
-    return (struct tfs_key){file->key.group, origin.x + (int32_t)x, origin.y + (int32_t)y,
+    return (struct tfs_key){file->file.key.group, origin.x + (int32_t)x, origin.y + (int32_t)y,
                             origin.z + (int32_t)z};
 }
 
@@ -84,6 +82,13 @@ void tfs_godot_region_file_release(struct tfs_godot_region_file *file)
     free(file->slots);
     file->slots = NULL;
     file->count = 0;
+}
+
+void tfs_godot_region_file_free(struct tfs_godot_region_file *file)
+{
+    if (file != NULL)
+        tfs_godot_region_file_release(file);
+    free(file);
 }
 
 static int keep_slots(struct tfs_godot_region_file *file, const struct tfs_godot_extent *extents,
@@ -174,51 +179,15 @@ const struct tfs_godot_slot *tfs_godot_region_file_slot(const struct tfs_godot_r
 
 /* ---- the list of regions --------------------------------------------------------------------- */
 
-/* Where a key stands, or would stand. */
-static size_t locate(const struct tfs_godot_index *index, struct tfs_key key)
-{
-    size_t low = 0, high = index->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tfs_key_compare(index->files[middle].key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index *index,
                                                    struct tfs_key key)
 {
-    size_t at = locate(index, key);
-
-    if (at == index->count || tfs_key_compare(index->files[at].key, key) != 0)
-        return NULL;
-    return &index->files[at];
+    return (struct tfs_godot_region_file *)tfs_folder_find(&index->files, key);
 }
 
-int tfs_godot_index_reserve(struct tfs_godot_index *index, struct tfs_error *err)
+struct tfs_godot_region_file *tfs_godot_index_at(const struct tfs_godot_index *index, size_t i)
 {
-    struct tfs_godot_region_file *more = tfs_array_grow(index->files, index->count, sizeof(*more));
-
-    if (more == NULL)
-        return tfs_fail_memory(err);
-    index->files = more;
-    return 0;
-}
-
-int tfs_godot_index_add(struct tfs_godot_index *index, struct tfs_godot_region_file *file,
-                        struct tfs_error *err)
-{
-    if (tfs_godot_index_reserve(index, err) < 0)
-        return err->code;
-    size_t at = locate(index, file->key);
-    memmove(index->files + at + 1, index->files + at, (index->count - at) * sizeof(*index->files));
-    index->files[at] = *file;
-    index->count++;
-    return 0;
+    return (struct tfs_godot_region_file *)index->files.files[i];
 }
 
 /* ---- reading the folder ---------------------------------------------------------------------- */
@@ -257,24 +226,28 @@ static int read_region(struct scan *scan, struct tfs_key key, const char *name,
                        struct tfs_error *err)
 {
     char *path = tfs_godot_folder_region_path(scan->folder, key);
-    struct tfs_godot_region_file file = {.key = key};
+    struct tfs_godot_region_file *file = calloc(1, sizeof(*file));
     struct tfs_file_handle handle = {.fd = -1};
     struct tfs_error why = {0};
     struct tfs_key origin;
 
-    if (path == NULL)
+    if (path == NULL || file == NULL) {
+        free(path);
+        free(file);
         return tfs_fail_memory(err);
+    }
+    file->file.key = key;
     if (tfs_file_open(path, false, &handle, &why) == 0) {
-        file.st = handle.st;
+        file->file.st = handle.st;
         if (tfs_godot_region_file_read(handle.fd, (uint64_t)handle.st.st_size, &scan->index->meta,
-                                       &file, &why) == 0 &&
-            !tfs_godot_region_origin(&file.region, key, &origin))
+                                       file, &why) == 0 &&
+            !tfs_godot_region_origin(&file->region, key, &origin))
             tfs_fail(&why, -EBADMSG, "lies farther out than any coordinate");
     }
     if (why.code == 0)
-        tfs_godot_index_add(scan->index, &file, &why);
+        tfs_folder_add(&scan->index->files, &file->file, &why);
     if (why.code < 0) {
-        tfs_godot_region_file_release(&file);
+        tfs_godot_region_file_free(file);
         tfs_fail(err, why.code, "regions/lod%u/%s %s", key.group, name, why.text);
     }
     tfs_file_close(&handle);
@@ -286,16 +259,10 @@ static int read_region(struct scan *scan, struct tfs_key key, const char *name,
 static int read_name(struct scan *scan, const char *directory, uint32_t lod, const char *name,
                      struct tfs_error *err)
 {
-    const char *mark = strstr(name, STRAY);
     struct tfs_key key = {0};
-    char *path = NULL;
 
-    if (name[0] == '.' && mark != NULL && scan->strays) {
-        if (asprintf(&path, "%s/%.*s", directory, (int)(mark - name) - 1, name + 1) < 0)
-            return tfs_fail_memory(err);
-        tfs_file_remove_strays(path);
-        free(path);
-    }
+    if (scan->strays && tfs_folder_remove_stray(directory, name, err) < 0)
+        return err->code;
     if (!tfs_godot_region_name_parse(name, &key))
         return 0;
     key.group = lod;
@@ -326,12 +293,6 @@ static int read_level(struct scan *scan, uint32_t lod, struct tfs_error *err)
     return err->code;
 }
 
-static void look(const char *path, struct stat *st)
-{
-    if (lstat(path, st) < 0)
-        *st = (struct stat){0};
-}
-
 static int make_watches(const char *folder, struct tfs_godot_index *index, struct tfs_error *err)
 {
     if (asprintf(&index->watches[0].path, "%s/regions", folder) < 0) {
@@ -355,7 +316,7 @@ int tfs_godot_index_read(const char *folder, bool strays, struct tfs_godot_index
     /* The directories are looked at first: what comes while we read is a change then. */
     if (read_meta(&scan, err) == 0 && make_watches(folder, &read, err) == 0) {
         for (size_t i = 0; i < TFS_GODOT_LODS + 1; i++)
-            look(read.watches[i].path, &read.watches[i].st);
+            tfs_folder_look(read.watches[i].path, &read.watches[i].st);
         for (uint32_t lod = 0; lod < read.meta.lods && err->code == 0; lod++)
             read_level(&scan, lod, err);
     }
@@ -368,48 +329,32 @@ int tfs_godot_index_read(const char *folder, bool strays, struct tfs_godot_index
 
 void tfs_godot_index_release(struct tfs_godot_index *index)
 {
-    for (size_t i = 0; i < index->count; i++)
-        tfs_godot_region_file_release(&index->files[i]);
+    for (size_t i = 0; i < index->files.count; i++)
+        tfs_godot_region_file_free(tfs_godot_index_at(index, i));
     for (size_t i = 0; i < TFS_GODOT_LODS + 1; i++)
         free(index->watches[i].path);
-    free(index->files);
+    free(index->files.files);
     tfs_blob_unref(index->meta_text);
     *index = (struct tfs_godot_index){0};
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Is one of these entries a region that is not known? */
-static bool holds_unknown(const struct tfs_godot_index *index, uint32_t lod, const uint8_t *entries,
-                          size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        const struct dirent64 *entry = (const void *)(entries + at);
-        struct tfs_key key = {0};
-        const bool region = tfs_godot_region_name_parse(entry->d_name, &key);
-        key.group = lod;
-        if (region && tfs_godot_index_find(index, key) == NULL)
-            return true;
-        at += entry->d_reclen;
-    }
-    return false;
-}
+/* A level of the folder, for the names in its directory. */
+struct level {
+    const struct tfs_godot_index *index;
+    uint32_t lod;
+};
 
-/* Is there a region that is not known: 1, 0, or negative when that cannot be found out. Takes no
- * memory. */
-static int find_unknown(const struct tfs_godot_index *index, uint32_t lod)
+static bool is_unknown(const void *arg, const char *name)
 {
-    _Alignas(struct dirent64) uint8_t entries[4096];
-    int fd = tfs_directory_open(index->watches[1 + lod].path);
-    ssize_t size = 0;
-    bool unknown = false;
+    const struct level *level = arg;
+    struct tfs_key key = {0};
 
-    if (fd < 0)
-        return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
-    while (!unknown && (size = getdents64(fd, entries, sizeof(entries))) > 0)
-        unknown = holds_unknown(index, lod, entries, (size_t)size);
-    close(fd);
-    return size < 0 ? -EIO : unknown;
+    if (!tfs_godot_region_name_parse(name, &key))
+        return false;
+    key.group = level->lod;
+    return tfs_godot_index_find(level->index, key) == NULL;
 }
 
 /* Is there a level, beside this one, that is not known? */
@@ -426,52 +371,38 @@ static bool has_unknown_level(const struct tfs_godot_index *index, uint32_t besi
 
 void tfs_godot_index_watch(struct tfs_godot_index *index, uint32_t lod)
 {
-    struct tfs_godot_watch *level = &index->watches[1 + lod];
-    struct stat regions, st;
+    const struct level level = {index, lod};
+    struct stat regions;
 
-    /* What comes between the look and the listing, or behind it, is a change all the same. */
-    look(index->watches[0].path, &regions);
-    look(level->path, &st);
+    tfs_folder_look(index->watches[0].path, &regions);
     if (!has_unknown_level(index, lod))
         index->watches[0].st = regions;
-    int unknown = find_unknown(index, lod);
-    level->unseen = unknown < 0;
-    if (unknown == 0)
-        level->st = st;
-}
-
-static bool is_other(const char *path, const struct stat *before)
-{
-    struct stat now = {0};
-
-    if (path == NULL)
-        return false;
-    look(path, &now);
-    return !tfs_file_same(before, &now);
+    tfs_folder_watch_again(&index->watches[1 + lod], is_unknown, &level);
 }
 
 /* A level that was not there comes by a change of regions/. */
 static bool is_other_level(struct tfs_godot_index *index, uint32_t lod)
 {
-    const struct tfs_godot_watch *level = &index->watches[1 + lod];
+    const struct tfs_folder_watch *level = &index->watches[1 + lod];
 
     if (level->unseen)
         tfs_godot_index_watch(index, lod);
-    return !level->unseen && level->st.st_ino != 0 && is_other(level->path, &level->st);
+    return !level->unseen && level->st.st_ino != 0 && tfs_folder_is_other(level->path, &level->st);
 }
 
 bool tfs_godot_index_changed(const char *folder, struct tfs_godot_index *index)
 {
     char *path = tfs_godot_folder_meta_path(folder);
-    bool changed = is_other(path, &index->meta_st);
+    bool changed = tfs_folder_is_other(path, &index->meta_st);
 
     free(path);
     for (uint32_t lod = 0; lod < TFS_GODOT_LODS && !changed; lod++)
         changed = is_other_level(index, lod);
-    changed = changed || is_other(index->watches[0].path, &index->watches[0].st);
-    for (size_t i = 0; i < index->count && !changed; i++) {
-        path = tfs_godot_folder_region_path(folder, index->files[i].key);
-        changed = is_other(path, &index->files[i].st);
+    changed = changed || tfs_folder_is_other(index->watches[0].path, &index->watches[0].st);
+    for (size_t i = 0; i < index->files.count && !changed; i++) {
+        const struct tfs_folder_file *file = index->files.files[i];
+        path = tfs_godot_folder_region_path(folder, file->key);
+        changed = tfs_folder_is_other(path, &file->st);
         free(path);
     }
     return changed;
