@@ -15,3 +15,23 @@ int64_t tfs_sooner(int64_t a, int64_t b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
+
+int tfs_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t monotonic;
+    int result = pthread_condattr_init(&monotonic);
+
+    if (result != 0)
+        return -result;
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    result = pthread_cond_init(cond, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return -result;
+}
+
+bool tfs_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t deadline)
+{
+    struct timespec end = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
+
+    return pthread_cond_timedwait(cond, lock, &end) == 0;
+}

@@ -4,10 +4,17 @@
 #ifndef TFS_BASE_CLOCK_H
 #define TFS_BASE_CLOCK_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 int64_t tfs_now_ms(void);
 /* The sooner one. */
 int64_t tfs_sooner(int64_t a, int64_t b);
+
+/* A condition that can be waited for until a deadline of this clock: 0 or negative. */
+int tfs_cond_init(pthread_cond_t *cond);
+/* False: the deadline passed. */
+bool tfs_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t deadline);
 
 #endif

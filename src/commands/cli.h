@@ -53,6 +53,9 @@ struct tfs_cli {
 /* main(): a command or a mount. */
 int tfs_cli_main(int argc, char **argv);
 
+/* A text of a file of the tree, as it may come from outside. */
+#define TFS_TEXT_MAX (UINT64_C(1) << 30)
+
 /* The commands of the same names. */
 enum tfs_status tfs_cli_info(struct tfs_cli *cli);
 enum tfs_status tfs_cli_check(struct tfs_cli *cli);

@@ -13,8 +13,6 @@
 #include "base/file.h"
 #include "commands/import.h"
 
-#define INPUT_MAX (UINT64_C(1) << 30)
-
 int tfs_view_read(const struct tfs_found *found, struct tfs_blob **text, struct tfs_error *err)
 {
     struct tfs_file_handle file;
@@ -22,7 +20,7 @@ int tfs_view_read(const struct tfs_found *found, struct tfs_blob **text, struct 
 
     if (result)
         return result;
-    result = tfs_file_read(&file, INPUT_MAX, text, err);
+    result = tfs_file_read(&file, TFS_TEXT_MAX, text, err);
     tfs_file_close(&file);
     return result;
 }

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define INPUT_MAX  (UINT64_C(1) << 30)
 #define INPUT_STEP (size_t)65536
 
 /* All of the standard input. */
@@ -26,9 +25,9 @@ static int read_input(struct tfs_buf *input, struct tfs_error *err)
         if (n == 0)
             return 0;
         input->size += (size_t)n;
-        if (input->size > INPUT_MAX)
+        if (input->size > TFS_TEXT_MAX)
             return tfs_fail(err, -EFBIG, "the input is larger than %ju bytes",
-                            (uintmax_t)INPUT_MAX);
+                            (uintmax_t)TFS_TEXT_MAX);
     }
 }
 

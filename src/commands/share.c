@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fs/recover.h"
 #include "text/name.h"
 
@@ -222,21 +222,13 @@ bool tfs_prefer_parse(const char *name, enum tfs_prefer *prefer)
 #define PROGRESS_FIRST 500 /* milliseconds: shorter work shows nothing */
 #define PROGRESS_EVERY 200
 
-static int64_t milliseconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void tfs_progress_begin(struct tfs_cli *cli, const char *unit, size_t total)
 {
     cli->progress = (struct tfs_progress){
         .on = isatty(STDERR_FILENO) == 1,
         .unit = unit,
         .total = total,
-        .shown_at = milliseconds() + PROGRESS_FIRST - PROGRESS_EVERY,
+        .shown_at = tfs_now_ms() + PROGRESS_FIRST - PROGRESS_EVERY,
     };
 }
 
@@ -248,7 +240,7 @@ void tfs_progress_step(struct tfs_cli *cli)
     p->done++;
     if (!p->on)
         return;
-    now = milliseconds();
+    now = tfs_now_ms();
     if (now - p->shown_at < PROGRESS_EVERY)
         return;
     p->shown_at = now;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "text/name.h"
 
 /* ---- stores and nodes ------------------------------------------------------------------------ */
@@ -266,19 +267,13 @@ static struct tfs_draft *closing_draft(struct tfs_session *s, uint64_t id)
 /* Waits a moment for a close that is on its way, so that the canonical text is seen behind it. */
 static void await_close(struct tfs_session *s, struct tfs_need *need)
 {
-    struct timespec until;
+    const int64_t until = tfs_now_ms() + TFS_CLOSING_MS;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += TFS_CLOSING_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
     need->waited = true;
     pthread_mutex_lock(&s->lock);
-    int result = 0;
-    while (result == 0 && closing_draft(s, need->closing) != NULL)
-        result = pthread_cond_timedwait(&s->closed, &s->lock, &until);
+    while (closing_draft(s, need->closing) != NULL &&
+           tfs_cond_wait_until(&s->closed, &s->lock, until))
+        ;
     struct tfs_draft *draft = closing_draft(s, need->closing);
     if (draft != NULL)
         draft->closing = false; /* a copy of the descriptor is still open: do not wait again */

@@ -8,24 +8,11 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "fs/ops.h"
 #include "formats/unsaved.h"
 
 /* ---- opening --------------------------------------------------------------------------------- */
-
-static int init_locks(struct tfs_session *s)
-{
-    pthread_condattr_t monotonic;
-    int result = pthread_condattr_init(&monotonic);
-
-    if (result != 0)
-        return -result;
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->closed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    return 0;
-}
 
 static void set_options(struct tfs_session *s, const struct tfs_session_options *options)
 {
@@ -146,10 +133,11 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
 {
     struct tfs_session *s = calloc(1, sizeof(*s));
 
-    if (s == NULL || init_locks(s) < 0) {
+    if (s == NULL || tfs_cond_init(&s->closed) < 0) {
         free(s);
         return tfs_fail_memory(err);
     }
+    pthread_mutex_init(&s->lock, NULL);
     set_options(s, options);
     s->events = events != NULL ? *events : (struct tfs_events){0};
     tfs_views_init(&s->views, (size_t)options->cache_limit, options->changes_limit);

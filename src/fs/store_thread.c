@@ -318,8 +318,7 @@ static struct tfs_job *wait_for_jobs(struct tfs_store *store, int64_t deadline, 
         int64_t until = tfs_sooner(deadline, queue_deadline(store));
         if (until <= tfs_now_ms())
             break;
-        struct timespec end = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
-        pthread_cond_timedwait(&store->work, &store->lock, &end);
+        (void)tfs_cond_wait_until(&store->work, &store->lock, until);
     }
     (void)queue_deadline(store);
     *last = store->stop;
@@ -391,31 +390,18 @@ void tfs_store_stop(struct tfs_store *store)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static int init_locks(struct tfs_store *store)
-{
-    pthread_condattr_t monotonic;
-    int result = pthread_condattr_init(&monotonic);
-
-    if (result != 0)
-        return -result;
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&store->io, NULL);
-    pthread_mutex_init(&store->lock, NULL);
-    pthread_cond_init(&store->work, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    return 0;
-}
-
 int tfs_store_open(struct tfs_save *save, const struct tfs_store_options *options,
                    const struct tfs_store_client *client, struct tfs_store **out,
                    struct tfs_error *err)
 {
     struct tfs_store *store = calloc(1, sizeof(*store));
 
-    if (store == NULL || init_locks(store) < 0) {
+    if (store == NULL || tfs_cond_init(&store->work) < 0) {
         free(store);
         return tfs_fail_memory(err);
     }
+    pthread_mutex_init(&store->io, NULL);
+    pthread_mutex_init(&store->lock, NULL);
     store->save = save;
     store->st = save->st;
     store->options = *options;
