@@ -12,6 +12,7 @@
 #include "base/journal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@
 struct tfs_journal {
     struct tfs_file_handle file;
     uint64_t seed;
-    uint64_t size; /* of what was appended whole */
+    uint64_t size;    /* of what was appended whole */
+    uint64_t durable; /* of it, what the last sync made so */
     bool broken;
 };
 
@@ -197,7 +199,7 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
     if (tfs_buf_check(&content, err) < 0 ||
         write_file(name, like, tfs_buf_span(&content), &made->file, err) < 0)
         goto out;
-    made->size = content.size;
+    made->size = made->durable = content.size;
     *journal = made;
     made = NULL;
 out:
@@ -227,6 +229,13 @@ static int check_whole(const struct tfs_journal *journal, struct tfs_error *err)
                            : 0;
 }
 
+/* What is behind `size` is gone, unless even that fails. */
+static void cut(struct tfs_journal *journal, uint64_t size)
+{
+    journal->broken = ftruncate(journal->file.fd, (off_t)size) < 0 || journal->broken;
+    journal->size = size;
+}
+
 int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
                        struct tfs_span payload, struct tfs_error *err)
 {
@@ -235,9 +244,10 @@ int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
     if (check_whole(journal, err) < 0)
         return err->code;
     put_record(&record, journal->seed, journal->size, kind, payload);
-    if (tfs_buf_check(&record, err) == 0 &&
-        write_at(journal->file.fd, tfs_buf_span(&record), journal->size, err) < 0)
-        journal->broken = ftruncate(journal->file.fd, (off_t)journal->size) < 0;
+    if (tfs_buf_check(&record, err) == 0 && record.size > TFS_JOURNAL_MAX - journal->size)
+        tfs_fail(err, -EFBIG, "the journal is as large as it may become");
+    if (err->code == 0 && write_at(journal->file.fd, tfs_buf_span(&record), journal->size, err) < 0)
+        cut(journal, journal->size);
     if (err->code == 0)
         journal->size += record.size;
     tfs_buf_release(&record);
@@ -260,10 +270,14 @@ int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err)
 {
     if (check_whole(journal, err) < 0)
         return err->code;
-    if (fdatasync(journal->file.fd) == 0)
+    if (fdatasync(journal->file.fd) == 0) {
+        journal->durable = journal->size;
         return 0;
+    }
+    tfs_fail_errno(err, "the journal cannot be made durable");
     journal->broken = true;
-    return tfs_fail_errno(err, "the journal cannot be made durable");
+    cut(journal, journal->durable);
+    return err->code;
 }
 
 bool tfs_journal_broken(const struct tfs_journal *journal)
@@ -324,9 +338,16 @@ void tfs_journal_remove_strays(const char *path)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+static int fail_replaced(struct tfs_error *err)
+{
+    return tfs_fail(err, -EAGAIN, "the journal is being replaced by another program");
+}
+
 /* May what is in this file be believed, and shown to whoever may read the save? */
 static int check_trust(const struct stat *st, const struct stat *save, struct tfs_error *err)
 {
+    if (st->st_nlink == 0)
+        return fail_replaced(err);
     if (st->st_nlink != 1)
         return tfs_fail(err, -EPERM, "the journal has %ju names, so it is not used",
                         (uintmax_t)st->st_nlink);
@@ -417,9 +438,12 @@ static int read_file(const char *name, const struct stat *save, uint64_t limit,
                      struct tfs_journal_text *text, struct tfs_error *err)
 {
     struct tfs_file_handle file;
+    struct tfs_error why = {0};
 
-    if (tfs_file_open(name, false, &file, err) < 0)
-        return err->code;
+    if (tfs_file_open(name, false, &file, &why) == -ENOENT)
+        return fail_replaced(err);
+    if (why.code < 0)
+        return tfs_fail(err, why.code, "%s", why.text);
     if (check_trust(&file.st, save, err) == 0 &&
         tfs_file_read(&file, limit, &text->bytes, err) == 0)
         parse(text, err);
@@ -438,30 +462,39 @@ int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
 
     if (name == NULL)
         return tfs_fail_memory(err);
-    if (lstat(name, &st) < 0) {
+    if (lstat(name, &st) < 0)
         result = errno == ENOENT ? 0 : tfs_fail_errno(err, "the journal cannot be examined");
-        goto out;
-    }
-    result = S_ISREG(st.st_mode) ? read_file(name, save, limit, &read, err)
-                                 : tfs_fail(err, -EPERM,
-                                            "the journal is not a regular file, so it "
-                                            "is not used");
-    if (result == 0) {
+    else if (!S_ISREG(st.st_mode))
+        result = tfs_fail(err, -EPERM, "the journal is not a regular file, so it is not used");
+    else
+        result = read_file(name, save, limit, &read, err) == 0 ? 1 : err->code;
+    if (result > 0)
         *text = read;
-        result = 1;
-    } else {
+    else
         tfs_journal_text_release(&read);
-    }
-out:
     free(name);
     return result;
 }
 
+/* Does the file begin with the same head? A later journal has another seed. */
+static bool has_head(const char *name, const struct tfs_blob *bytes)
+{
+    uint8_t head[HEAD_SIZE];
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    bool same = fd >= 0 && pread(fd, head, sizeof(head), 0) == sizeof(head) &&
+                memcmp(head, bytes->data, sizeof(head)) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
 bool tfs_journal_current(const char *path, const struct tfs_journal_text *text)
 {
-    struct tfs_error ignored = {0};
     char *name = journal_path(path);
-    bool current = name != NULL && tfs_file_changed(name, &text->st, &ignored) == 0;
+    struct stat st;
+    bool current = name != NULL && lstat(name, &st) == 0 && st.st_size >= text->st.st_size &&
+                   has_head(name, text->bytes);
 
     free(name);
     return current;

@@ -35,14 +35,17 @@ void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME]);
 int tfs_journal_create(const char *path, const struct stat *like, struct tfs_hash save,
                        struct tfs_span first, struct tfs_journal **journal, struct tfs_error *err);
 
+/* No journal is larger; one that is was made by another program. */
+#define TFS_JOURNAL_MAX (UINT64_C(1) << 32)
+
 /* Appends a record. After a failure the file is as long as before; where even that cannot be had,
- * the journal is broken and takes nothing more. */
+ * the journal is broken and takes nothing more. EFBIG above TFS_JOURNAL_MAX. */
 int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
                        struct tfs_span payload, struct tfs_error *err);
 int tfs_journal_append_done(struct tfs_journal *journal, struct tfs_hash finished,
                             struct tfs_error *err);
-/* Makes all records durable. After a failure the journal is broken: what the disk holds of it is
- * not known, so it must be replaced by a new one. */
+/* Makes all records durable. After a failure those since the last sync are cut off, and the journal
+ * is broken: what the disk holds of it is not known, so it must be replaced by a new one. */
 int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err);
 
 bool tfs_journal_broken(const struct tfs_journal *journal);
@@ -84,7 +87,8 @@ int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
                      struct tfs_journal_text *text, struct tfs_error *err);
 void tfs_journal_text_release(struct tfs_journal_text *text);
 
-/* Is the journal of `path` still the one that was read? */
+/* Is the journal of `path` still the one that was read? It may have become longer: what was read
+ * was all of it at that moment. */
 bool tfs_journal_current(const char *path, const struct tfs_journal_text *text);
 
 /* Which records a save with this content lacks: *first of those to be applied. False: the save is

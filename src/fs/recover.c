@@ -14,8 +14,8 @@
 #include "fs/quarantine.h"
 #include "fs/store.h"
 
-#define TRIES       10
-#define JOURNAL_CAP (UINT64_C(1) << 32)
+#define TRIES    50
+#define PAUSE_MS 20
 
 struct recovery {
     struct tfs_save *save;
@@ -75,9 +75,9 @@ static bool is_foreign(int code)
 static int read_journal(struct recovery *r, struct tfs_error *err)
 {
     struct tfs_error why = {0};
-    int result = tfs_journal_read(r->save->path, &r->save->st, JOURNAL_CAP, &r->text, &why);
+    int result = tfs_journal_read(r->save->path, &r->save->st, TFS_JOURNAL_MAX, &r->text, &why);
 
-    if (result >= 0)
+    if (result >= 0 || result == -EAGAIN)
         return result;
     if (!is_foreign(result))
         return tfs_fail(err, result, "its journal: %s", why.text);
@@ -86,23 +86,34 @@ static int read_journal(struct recovery *r, struct tfs_error *err)
     return 0;
 }
 
+/* Is the save still what was read, beside this journal or none? 1, 0 or negative. */
+static int is_settled(struct recovery *r, bool journal, struct tfs_error *err)
+{
+    const struct tfs_container *container = r->save->container;
+    struct tfs_error changed = {0};
+
+    if (container->changed(r->save, &changed) != 0)
+        return container->reload(r->save, err) < 0 ? err->code : 0;
+    if (!journal)
+        return 1;
+    if (container->hash(r->save, &r->hash, &changed) < 0 && changed.code != -ESTALE)
+        return tfs_fail(err, changed.code, "%s", changed.text);
+    return changed.code == 0 && tfs_journal_current(r->save->path, &r->text);
+}
+
 /* Reads journal and save until both are of one moment: whoever has the lock may be changing them.
  * 1; 0 when there is no journal. */
 static int read_both(struct recovery *r, struct tfs_error *err)
 {
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
+
     for (int i = 0; i < TRIES; i++) {
-        struct tfs_error changed = {0};
-        int result = read_journal(r, err);
-        if (result <= 0)
-            return result;
-        if (r->save->container->hash(r->save, &r->hash, &changed) == 0 &&
-            tfs_journal_current(r->save->path, &r->text))
-            return 1;
-        if (changed.code != 0 && changed.code != -ESTALE)
-            return tfs_fail(err, changed.code, "%s", changed.text);
+        int found = read_journal(r, err);
+        int settled = found == -EAGAIN ? 0 : found < 0 ? found : is_settled(r, found > 0, err);
+        if (settled != 0)
+            return settled < 0 ? settled : found;
         tfs_journal_text_release(&r->text);
-        if (changed.code == -ESTALE && r->save->container->reload(r->save, err) < 0)
-            return err->code;
+        nanosleep(&pause, NULL);
     }
     return tfs_fail(err, -EBUSY, "another program goes on changing it");
 }

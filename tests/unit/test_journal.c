@@ -129,6 +129,25 @@ START_TEST(journal_has_the_permissions_of_its_save)
 }
 END_TEST
 
+START_TEST(journal_that_was_read_is_current_while_it_only_grows)
+{
+    struct tfs_journal *journal = create("first");
+    struct tfs_journal_text text;
+
+    ck_assert_int_eq(read_journal(&text), 1);
+    append(journal, TFS_JOURNAL_EDIT, "second");
+    ck_assert(tfs_journal_current(scratch_path("save"), &text));
+    tfs_journal_close(journal);
+    journal = create("another");
+    append(journal, TFS_JOURNAL_EDIT, "and one more, longer than the two of before");
+    ck_assert(!tfs_journal_current(scratch_path("save"), &text));
+    ck_assert_int_eq(tfs_journal_remove(scratch_path("save"), &err), 0);
+    ck_assert(!tfs_journal_current(scratch_path("save"), &text));
+    tfs_journal_close(journal);
+    tfs_journal_text_release(&text);
+}
+END_TEST
+
 START_TEST(journal_takes_the_place_of_an_older_one)
 {
     struct tfs_journal *older = create("one"), *newer = create("two");
@@ -455,6 +474,7 @@ static Suite *journal_suite(void)
     tcase_add_checked_fixture(file, journal_setup, scratch_teardown);
     tcase_add_test(file, journal_gives_back_what_was_appended);
     tcase_add_test(file, journal_has_the_permissions_of_its_save);
+    tcase_add_test(file, journal_that_was_read_is_current_while_it_only_grows);
     tcase_add_test(file, journal_takes_the_place_of_an_older_one);
     tcase_add_test(file, journal_does_not_replace_what_is_no_file);
     tcase_add_test(file, journal_is_removed_and_removing_none_is_no_failure);

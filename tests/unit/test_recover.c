@@ -11,6 +11,7 @@
 #include "base/journal.h"
 #include "formats/journal.h"
 #include "fs/recover.h"
+#include "fs/store.h"
 #include "scratch.h"
 
 #define PATH (2 * PATH_MAX)
@@ -397,6 +398,64 @@ START_TEST(journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_asid
 }
 END_TEST
 
+/* What a mount does when its save has followed. */
+static void let_save_follow(void)
+{
+    char kept[TFS_ERROR_TEXT];
+
+    memcpy(kept, notice, sizeof(kept));
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert(!has_journal());
+    memcpy(notice, kept, sizeof(kept));
+}
+
+static void shows_the_edit(struct tfs_save *save)
+{
+    struct tfs_save *now = open_save(TFS_LOCK_NONE);
+
+    ck_assert(tfs_doc_same(save->doc, now->doc));
+    tfs_save_close(now);
+    tfs_save_close(save);
+}
+
+START_TEST(reader_sees_an_edit_that_goes_from_the_journal_to_the_save_before_it_looks)
+{
+    if (!keeps_journals(_i))
+        return;
+    leave_edit(_i, UINT32_MAX);
+    struct tfs_save *save = open_save(TFS_LOCK_NONE);
+    let_save_follow();
+    ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s", err.text);
+    ck_assert_str_eq(notice, "");
+    shows_the_edit(save);
+}
+END_TEST
+
+static void (*after_lstat)(void);
+
+/* Takes the place of the C library's, for the whole program. */
+int lstat(const char *name, struct stat *st)
+{
+    int result = fstatat(AT_FDCWD, name, st, AT_SYMLINK_NOFOLLOW);
+    void (*then)(void) = after_lstat;
+
+    if (then != NULL && strcmp(name, journal_path()) == 0) {
+        after_lstat = NULL;
+        then();
+    }
+    return result;
+}
+
+START_TEST(reader_sees_an_edit_whose_journal_goes_while_it_is_opened)
+{
+    leave_edit(0, UINT32_MAX);
+    struct tfs_save *save = open_save(TFS_LOCK_NONE);
+    after_lstat = let_save_follow;
+    ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s", err.text);
+    shows_the_edit(save);
+}
+END_TEST
+
 /* Another mount may have it open and rely on it. */
 START_TEST(journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read)
 {
@@ -466,6 +525,10 @@ static Suite *suite(void)
     tcase_add_loop_test(c, hostile_journals_do_no_harm, 0, small_save_count);
     tcase_add_loop_test(c, journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside,
                         0, small_save_count);
+    tcase_add_loop_test(c,
+                        reader_sees_an_edit_that_goes_from_the_journal_to_the_save_before_it_looks,
+                        0, small_save_count);
+    tcase_add_test(c, reader_sees_an_edit_whose_journal_goes_while_it_is_opened);
     tcase_add_test(c, journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read);
     tcase_add_test(c, edits_of_a_save_whose_time_lies_in_the_future_are_restored);
     tcase_add_test(c, journal_of_a_save_that_cannot_be_written_stays);
