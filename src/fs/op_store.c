@@ -3,8 +3,10 @@
  * and the answers to jobs. Called by the stores' threads; takes the session's lock.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "formats/unsaved.h"
 #include "fs/changes.h"
 #include "fs/ops.h"
 
@@ -143,26 +145,70 @@ static int put_aside(void *arg, const char *path, struct tfs_span bytes)
     return result;
 }
 
+/* What `ours` says otherwise than `theirs`, under the path of the branch. */
+struct aside {
+    struct tfs_branch *branch;
+    const struct tfs_doc *theirs, *ours;
+    const char *prefix;
+};
+
+static size_t keep_aside(const struct aside *a, tfs_keep_fn keep, void *arg)
+{
+    return tfs_changes_files(a->branch->save, a->theirs, a->ours, a->prefix, keep, arg);
+}
+
+static int add_unsaved(void *arg, const char *path, struct tfs_span bytes)
+{
+    return tfs_unsaved_add(arg, path, bytes);
+}
+
+static size_t fill_unsaved(void *arg, struct tfs_unsaved *unsaved)
+{
+    return keep_aside(arg, add_unsaved, unsaved);
+}
+
+/* What the journal held was durable, and stays so when the journal goes. Negative: nothing is
+ * stored. */
+static int store_aside(struct aside *a)
+{
+    const struct tfs_save *save = a->branch->save;
+    const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
+    char *directory = NULL;
+    int result = tfs_unsaved_store(&whose, fill_unsaved, a, &directory);
+
+    if (directory != NULL)
+        tfs_ops_message(a->branch->session, "%s: edits that were accepted are in %s, too%s",
+                        save->name, directory,
+                        result < 0 ? " (not complete: writing there failed)" : "");
+    else
+        tfs_ops_message(a->branch->session,
+                        "%s: edits that were accepted cannot be kept beside the save: %s",
+                        save->name, strerror(-result));
+    result = directory != NULL ? 0 : result;
+    free(directory);
+    return result;
+}
+
 static int on_set_aside(void *arg, struct tfs_store *store, const struct tfs_doc *theirs,
                         const struct tfs_doc *ours)
 {
-    const struct tfs_branch *branch = arg;
+    struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
+    struct aside aside = {branch, theirs, ours, NULL};
     struct tfs_node root = TFS_NODE_ROOT;
     struct tfs_buf prefix = {0};
 
-    (void)store;
     root.store = branch->number;
     pthread_mutex_lock(&s->lock);
     tfs_ops_node_path(s, &root, &prefix);
     pthread_mutex_unlock(&s->lock);
     tfs_buf_add_text(&prefix, prefix.size > 0 ? "/" : "");
     tfs_buf_u8(&prefix, 0);
-    size_t lost = prefix.failed ? 1
-                                : tfs_changes_files(branch->save, theirs, ours,
-                                                    (const char *)prefix.data, put_aside, s);
+    aside.prefix = (const char *)prefix.data;
+    bool kept = !prefix.failed && keep_aside(&aside, put_aside, s) == 0 &&
+                (tfs_store_journal_edits(store) == 0 || store_aside(&aside) == 0);
     tfs_buf_release(&prefix);
-    if (lost > 0)
+    if (!kept)
         return -1;
     tfs_ops_message(s, "%s: changed by another program; our unsaved edits are in %s/rejected/",
                     branch->save->name, TFS_CONTROL_NAME);

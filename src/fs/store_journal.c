@@ -16,7 +16,7 @@
 #include "formats/journal.h"
 #include "fs/store_state.h"
 
-#define JOURNAL_MAX (UINT64_C(64) << 20)
+#define JOURNAL_FULL (UINT64_C(64) << 20) /* the save should follow, and old records go */
 
 bool tfs_store_journals(const struct tfs_store *store)
 {
@@ -63,65 +63,98 @@ static void let_go(struct tfs_store *store)
 
 /* ---- what is accepted ------------------------------------------------------------------------ */
 
+/* A journal that goes on growing, because the save cannot follow, says the same chunks again and
+ * again: a new one says each once. */
+static bool is_overgrown(const struct tfs_store *store)
+{
+    const uint64_t size = tfs_journal_size(store->journal);
+
+    return size > JOURNAL_FULL && size / 2 > store->journal_begun;
+}
+
 /* Is there a journal that more can be appended to? */
 static bool goes_on(const struct tfs_store *store)
 {
-    return store->journal != NULL && !tfs_journal_broken(store->journal) &&
+    return store->journal != NULL && !store->journal_unsure &&
+           !tfs_journal_broken(store->journal) && !is_overgrown(store) &&
            store->journal_base->version == store->saved->version;
 }
 
-/* A new journal with all that the save lacks; an old one stays until the new one is durable. */
-static int begin(struct tfs_store *store, struct tfs_span record, struct tfs_error *err)
+static int make_record(struct tfs_store *store, const struct tfs_doc *from, struct tfs_buf *record,
+                       struct tfs_error *err)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return tfs_record_make(store->save, from, store->shown, now, record, err);
+}
+
+static int append(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_buf record = {0};
+
+    if (make_record(store, store->journaled, &record, err) == 0 &&
+        tfs_journal_append(store->journal, TFS_JOURNAL_EDIT, tfs_buf_span(&record), err) == 0 &&
+        tfs_journal_sync(store->journal, err) == 0)
+        set_journaled(store, store->journal_base, store->shown);
+    tfs_buf_release(&record);
+    return err->code;
+}
+
+/* A new journal with all that the save lacks; an old one stays until the new one is durable. After
+ * a failure either of them may be there. */
+static int begin(struct tfs_store *store, struct tfs_error *err)
 {
     struct tfs_save *save = store->save;
     struct tfs_journal *journal = NULL;
+    struct tfs_buf record = {0};
     struct tfs_hash hash;
 
     pthread_mutex_lock(&store->io);
-    int result = save->container->hash(save, &hash, err);
-    if (result == 0)
-        result = tfs_journal_create(save->path, &save->st, hash, record, &journal, err);
+    if (make_record(store, store->saved, &record, err) == 0 &&
+        save->container->hash(save, &hash, err) == 0) {
+        store->journal_unsure = true;
+        tfs_journal_create(save->path, &save->st, hash, tfs_buf_span(&record), &journal, err);
+    }
     pthread_mutex_unlock(&store->io);
-    if (result < 0)
-        return result;
+    tfs_buf_release(&record);
+    if (journal == NULL)
+        return err->code;
     tfs_journal_close(store->journal);
     store->journal = journal;
+    store->journal_unsure = false;
+    store->journal_begun = tfs_journal_size(journal);
     set_journaled(store, store->saved, store->shown);
     return 0;
 }
 
-static int append(struct tfs_store *store, struct tfs_span record, struct tfs_error *err)
+/* What a journal holds that could not be made durable is not known: a new one takes its place. */
+static int append_or_replace(struct tfs_store *store, struct tfs_error *err)
 {
-    if (tfs_journal_append(store->journal, TFS_JOURNAL_EDIT, record, err) < 0 ||
-        tfs_journal_sync(store->journal, err) < 0)
-        return err->code;
-    set_journaled(store, store->journal_base, store->shown);
-    return 0;
+    struct tfs_error first = {0};
+
+    if (append(store, &first) == 0)
+        return 0;
+    if (!tfs_journal_broken(store->journal))
+        return tfs_fail(err, first.code, "%s", first.text);
+    return begin(store, err);
 }
 
 int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err)
 {
     const bool more = goes_on(store);
     const struct tfs_doc *from = more ? store->journaled : store->saved;
-    struct tfs_buf record = {0};
-    struct timespec now;
 
     if (from->version == store->shown->version)
         return 0;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int result = tfs_record_make(store->save, from, store->shown, now, &record, err);
-    if (result == 0)
-        result = more ? append(store, tfs_buf_span(&record), err)
-                      : begin(store, tfs_buf_span(&record), err);
-    tfs_buf_release(&record);
-    if (result == 0)
+    if ((more ? append_or_replace(store, err) : begin(store, err)) == 0)
         count_edits(store, store->journal_edits + 1);
-    return result;
+    return err->code;
 }
 
 bool tfs_store_journal_is_full(const struct tfs_store *store)
 {
-    return store->journal != NULL && tfs_journal_size(store->journal) > JOURNAL_MAX;
+    return store->journal != NULL && tfs_journal_size(store->journal) > JOURNAL_FULL;
 }
 
 /* ---- when the save follows ------------------------------------------------------------------- */
@@ -150,10 +183,10 @@ void tfs_store_journal_settle(struct tfs_store *store)
 {
     struct tfs_error err = {0};
 
-    if (store->journal == NULL)
+    if (store->journal == NULL && !store->journal_unsure)
         return;
     /* Our edits stand on another save now: the old journal would set them aside after a crash. */
-    if (tfs_store_differs(store) && !store->unshown &&
+    if (tfs_store_differs(store) && !store->unshown && store->journal != NULL &&
         store->journal_base->version != store->saved->version) {
         if (tfs_store_journal_add(store, &err) < 0)
             tfs_store_log(store, &err);
@@ -166,7 +199,17 @@ void tfs_store_journal_settle(struct tfs_store *store)
         return; /* tried again with the next batch, and at the end */
     if (result < 0)
         tfs_store_log(store, &err);
+    store->journal_unsure = false;
     let_go(store);
+}
+
+void tfs_store_journal_take_back(struct tfs_store *store)
+{
+    struct tfs_error err = {0};
+
+    if (tfs_store_journals(store) && (store->journal != NULL || store->journal_unsure) &&
+        tfs_store_differs(store) && tfs_store_journal_add(store, &err) < 0)
+        tfs_store_log(store, &err);
 }
 
 void tfs_store_journal_close(struct tfs_store *store)

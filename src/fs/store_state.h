@@ -49,8 +49,10 @@ struct tfs_store {
     bool conflict;  /* the save changed under our edits, nobody decided yet, and the log says so */
     bool failing;   /* the last commit failed: the next one waits for its time */
     bool overruled; /* accepted edits were set aside, and no barrier was told */
-    struct tfs_journal *journal; /* NULL: none; else the next two are set */
+    struct tfs_journal *journal; /* NULL: none; else the next three are set */
     struct tfs_doc *journal_base, *journaled;
+    uint64_t journal_begun;  /* its size when it was made */
+    bool journal_unsure;     /* what has its name may hold more than was accepted */
     int64_t commit_deadline; /* monotonic ms; 0: none */
     int64_t poll_deadline;
 };
@@ -86,6 +88,8 @@ int tfs_store_settle_conflict(struct tfs_store *store, struct tfs_error *err);
 bool tfs_store_journals(const struct tfs_store *store);
 /* Makes what is shown durable in the journal. */
 int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err);
+/* Edits were taken back that it may hold: it says so, before anybody hears of it. */
+void tfs_store_journal_take_back(struct tfs_store *store);
 /* It is so large that the save should follow now. */
 bool tfs_store_journal_is_full(const struct tfs_store *store);
 /* The journal hears of every rewrite of the save from now on. */

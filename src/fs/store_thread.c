@@ -167,7 +167,6 @@ static struct durability make_durable(struct tfs_store *store, const struct tfs_
         if (tfs_store_journal_is_full(store) && !store->failing)
             store->commit_deadline = tfs_now_ms();
     }
-    tfs_store_journal_settle(store);
     return done;
 }
 
@@ -263,10 +262,15 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
     apply_batch(store, jobs, last);
     jobs = put_back(store, jobs);
     struct durability done = make_durable(store, jobs, last);
+    bool undone = false;
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         finish_job(store, job, done);
+        undone = undone || job->undone;
         store->overruled = store->overruled && !(job->barrier && job->result == -ESTALE);
     }
+    if (undone)
+        tfs_store_journal_take_back(store);
+    tfs_store_journal_settle(store);
     if (store->client.answer != NULL)
         store->client.answer(store->client.arg, store, jobs);
 }

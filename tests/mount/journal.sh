@@ -19,7 +19,7 @@ journal() {
 # Mounts in the foreground with what is left staged for ten minutes, and kills it when told.
 foreground() {
     mkdir -p "$M"
-    "$TFS_BIN" -f -o commit=600 "$S" "$M" >"$D/daemon.out" 2>&1 9>&- &
+    "$TFS_BIN" -f -o commit=600 "$@" "$S" "$M" >"$D/daemon.out" 2>&1 9>&- &
     pid=$!
     want soon mountpoint -q "$M"
 }
@@ -121,6 +121,20 @@ another_program_wrote() {
     block_is "$V" base:one
 }
 
+# What was accepted is not only in memory when the journal goes.
+edits_that_gave_way_survive_a_kill() {
+    cp "$PRISTINE" "$D/other"
+    want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
+    foreground -o conflict=theirs
+    edit base:one
+    cp "$D/other" "$S"
+    want soon grep -qF "$V,base:one" "$M/.terrainfs/rejected/chunks/$C/voxels.csv"
+    wants_not [ -e "$(journal)" ]
+    murder
+    want cmp "$D/other" "$S"
+    want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
+}
+
 put_back_on_purpose() {
     left_behind base:one
     cp "$PRISTINE" "$S"
@@ -213,6 +227,7 @@ try 'chunk directories made, moved and removed survive a kill' directories_survi
 try 'the journal goes when the save has followed' goes_with_the_save
 try 'put restores what a killed mount left' import_restores_first
 try 'another program wrote: nothing is overwritten, the edits are set aside' another_program_wrote
+try 'edits set aside by conflict=theirs survive a kill' edits_that_gave_way_survive_a_kill
 try 'a save that was put back stays, the edits are set aside' put_back_on_purpose
 try 'a torn end was never accepted' torn_end
 try 'damage is said, what is before it is restored' damaged_middle

@@ -10,6 +10,7 @@
 
 #include "../lib/session_driver.h"
 #include "../lib/toy_format.h"
+#include "fs/ops.h"
 
 static void setup(void)
 {
@@ -221,6 +222,32 @@ START_TEST(session_invalidates_listings_that_a_new_group_changes)
 }
 END_TEST
 
+/* No job and no look at the save comes along to bring the news with its answer. */
+START_TEST(session_invalidates_a_new_directory_when_its_names_show)
+{
+    const struct tfs_events events = {.invalidate = note_stale};
+    const struct tfs_session_options options = {
+        .scratch_limit = 1 << 20, .cache_limit = 1 << 20, .exit_fd = -1, .linger_ms = 3600000};
+    struct tfs_attr chunk;
+    struct tfs_error err = {0};
+    tfs_session_close(session);
+    save = toy_save_create();
+    ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
+    ck_assert_int_eq(make_directory("chunks/5_0_0", &chunk), 0);
+    struct tfs_branch *branch = &session->branches[0];
+    tfs_store_stop(branch->store);
+    struct tfs_map_cell cell;
+    size_t at = 0;
+    ck_assert(tfs_map_next(&session->overlay.fresh, &at, &cell));
+    ((struct tfs_fresh *)cell.value)->deadline = 1;
+    stale_count = 0;
+    tfs_ops_client.tick(branch, branch->store, false);
+    tfs_notify_stop(session->notify); /* tells what was handed over, and nothing else */
+    ck_assert(became_stale(chunk.id));
+    ck_assert(exists("chunks/5_0_0/text.txt"));
+}
+END_TEST
+
 /* ---- like any other directories -------------------------------------------------------------- */
 
 /* layers, three groups, their chunks/, and two chunks in each. */
@@ -313,6 +340,7 @@ static Suite *suite(void)
     tcase_add_test(c, session_leaves_it_to_mv_to_copy_a_group);
     tcase_add_test(c, session_shows_no_group_whose_last_chunk_went_outside);
     tcase_add_test(c, session_invalidates_listings_that_a_new_group_changes);
+    tcase_add_test(c, session_invalidates_a_new_directory_when_its_names_show);
     tcase_add_test(c, session_treats_groups_as_directories_of_a_filesystem);
     return s;
 }

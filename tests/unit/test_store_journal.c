@@ -1,0 +1,309 @@
+/*
+ * The store and its journal on a disk that fails when told: what is in the journal when an answer
+ * goes out is what a kill at that moment leaves.
+ */
+#include "scratch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "../lib/toy_format.h"
+#include "formats/journal.h"
+#include "fs/store_state.h"
+
+static struct tfs_save *save;
+static struct tfs_store *store;
+static struct tfs_container journaling;
+static struct tfs_error err;
+static int logged;
+
+/* ---- the disk -------------------------------------------------------------------------------- */
+
+static _Atomic int data_syncs_fail, directory_syncs_fail; /* so many from now on */
+
+/* These take the place of the C library's, for the whole program. */
+int fdatasync(int fd)
+{
+    if (data_syncs_fail > 0) {
+        data_syncs_fail--;
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+int fsync(int fd)
+{
+    if (directory_syncs_fail > 0) {
+        directory_syncs_fail--;
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, fd);
+}
+
+/* ---- the store ------------------------------------------------------------------------------- */
+
+struct set_job {
+    struct tfs_job job;
+    int x;
+    const char *blob;
+    int result;
+    bool done, quiet;
+    char journal[256]; /* what the journal held when the answer came, unless `quiet` */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t come = PTHREAD_COND_INITIALIZER;
+
+static int toy_hash(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error *ignored)
+{
+    (void)of;
+    (void)ignored;
+    *hash = (struct tfs_hash){1, 2, 3};
+    return 0;
+}
+
+static int apply_set(struct tfs_job *job, bool last)
+{
+    struct set_job *set = (struct set_job *)job;
+    struct tfs_error why = {0};
+    struct tfs_edit edit;
+
+    (void)last;
+    if (set->blob == NULL)
+        return 0;
+    int result = tfs_store_edit(store, &edit, &why);
+    if (result == 0)
+        result = toy_edit_set(&edit, set->x, set->blob, &why);
+    if (result == 0)
+        result = tfs_store_accept(store, &edit, NULL, job, &why);
+    tfs_edit_release(&edit);
+    return result;
+}
+
+static const struct tfs_job_kind set_kind = {.apply = apply_set};
+
+static const char *journal_path(void)
+{
+    return scratch_path(".toy.save.terrainfs-journal");
+}
+
+/* The save with all that its journal says: the chunks that a test sets, "X=blob" each; "none":
+ * there is no journal. */
+static void print_journal(char *out, size_t size)
+{
+    struct tfs_journal_text text = {0};
+    struct tfs_error why = {0};
+    struct timespec when;
+    struct tfs_edit edit;
+    int found = tfs_journal_read(save->path, &save->st, TFS_JOURNAL_MAX, &text, &why);
+
+    snprintf(out, size, "none");
+    if (found == 0)
+        return;
+    ck_assert_msg(found == 1, "%s", why.text);
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &why), 0);
+    for (size_t i = 0; i < text.count; i++)
+        if (text.records[i].kind == TFS_JOURNAL_EDIT)
+            ck_assert_int_eq(
+                tfs_record_apply(&edit, text.bytes, text.records[i].payload, &when, &why), 0);
+    struct tfs_doc *doc = tfs_edit_finish(&edit);
+    out[0] = '\0';
+    for (int x = 0; x < 10; x++) {
+        size_t used = strlen(out);
+        if (toy_blob(doc, x)[0] != '\0')
+            snprintf(out + used, size - used, "%s%d=%s", used > 0 ? " " : "", x, toy_blob(doc, x));
+    }
+    tfs_doc_unref(doc);
+    tfs_edit_release(&edit);
+    tfs_journal_text_release(&text);
+}
+
+static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+{
+    (void)arg;
+    (void)of;
+    pthread_mutex_lock(&lock);
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
+        struct set_job *set = (struct set_job *)job;
+        if (!set->quiet)
+            print_journal(set->journal, sizeof(set->journal));
+        set->result = job->result;
+        set->done = true;
+        tfs_job_release(job);
+    }
+    pthread_cond_broadcast(&come);
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_log(void *arg, struct tfs_store *of, const struct tfs_error *why)
+{
+    (void)arg;
+    (void)of;
+    (void)why;
+    logged++;
+}
+
+static void start(struct tfs_store_options options)
+{
+    const struct tfs_store_client client = {.answer = on_answer, .log = on_log};
+
+    save = toy_save_create();
+    journaling = *save->container;
+    journaling.hash = toy_hash;
+    save->container = &journaling;
+    free(save->path);
+    save->path = strdup(scratch_path("toy.save"));
+    save->st.st_uid = geteuid();
+    ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
+    ck_assert_int_eq(tfs_store_start(store), 0);
+}
+
+static void setup(void)
+{
+    scratch_setup();
+    tfs_error_reset(&err);
+    logged = 0;
+    start((struct tfs_store_options){.commit_seconds = 3600});
+}
+
+static void teardown(void)
+{
+    toy_disk.fail = 0;
+    data_syncs_fail = directory_syncs_fail = 0;
+    tfs_store_close(store);
+    scratch_teardown();
+}
+
+static void submit(struct set_job *set)
+{
+    set->job.kind = &set_kind;
+    tfs_store_submit(store, &set->job);
+}
+
+static int answer_of(struct set_job *set)
+{
+    pthread_mutex_lock(&lock);
+    while (!set->done)
+        pthread_cond_wait(&come, &lock);
+    pthread_mutex_unlock(&lock);
+    return set->result;
+}
+
+static struct set_job set_chunk(int x, const char *blob)
+{
+    struct set_job set = {.x = x, .blob = blob};
+
+    submit(&set);
+    answer_of(&set);
+    return set;
+}
+
+static struct set_job make_chunk(int x, const char *blob)
+{
+    struct set_job set = {.x = x, .blob = blob, .job.undo = true};
+
+    submit(&set);
+    answer_of(&set);
+    return set;
+}
+
+/* ---- syncs that fail ------------------------------------------------------------------------- */
+
+START_TEST(journal_whose_sync_failed_is_replaced_before_the_answer)
+{
+    ck_assert_int_eq(set_chunk(0, "a").result, 0);
+    data_syncs_fail = 1;
+    struct set_job second = set_chunk(1, "b");
+    ck_assert_int_eq(second.result, 0);
+    ck_assert_str_eq(second.journal, "0=a 1=b");
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(logged, 0);
+}
+END_TEST
+
+/* Neither the journal nor the save can take it: what was told before stays. */
+START_TEST(operation_that_was_taken_back_is_not_in_the_journal_when_the_answer_comes)
+{
+    ck_assert_int_eq(set_chunk(0, "a").result, 0);
+    toy_disk.fail = -EIO;
+    data_syncs_fail = 2; /* the journal, and the one in its place */
+    struct set_job made = make_chunk(5, "five");
+    ck_assert_int_eq(made.result, -EIO);
+    ck_assert_str_eq(made.journal, "0=a 1=one|note");
+}
+END_TEST
+
+/* The new journal has its name, but the directory could not be made durable. */
+START_TEST(operation_that_was_taken_back_is_not_in_a_journal_that_was_just_made)
+{
+    toy_disk.fail = -EIO;
+    directory_syncs_fail = 1;
+    struct set_job made = make_chunk(5, "five");
+    ck_assert_int_eq(made.result, -EIO);
+    ck_assert_str_eq(made.journal, "none");
+    ck_assert(!tfs_store_unsaved(store));
+}
+END_TEST
+
+START_TEST(operation_that_was_taken_back_is_not_in_a_journal_that_replaced_another)
+{
+    ck_assert_int_eq(set_chunk(0, "a").result, 0);
+    toy_disk.fail = -EIO;
+    data_syncs_fail = 1;
+    directory_syncs_fail = 1;
+    struct set_job made = make_chunk(5, "five");
+    ck_assert_int_eq(made.result, -EIO);
+    ck_assert_str_eq(made.journal, "0=a 1=one|note");
+}
+END_TEST
+
+/* ---- size ------------------------------------------------------------------------------------ */
+
+#define MEGABYTE ((size_t)1 << 20)
+
+static uint64_t journal_size(void)
+{
+    struct stat st;
+
+    ck_assert_int_eq(stat(journal_path(), &st), 0);
+    return (uint64_t)st.st_size;
+}
+
+/* The save cannot follow, and one chunk is edited again and again. */
+START_TEST(journal_that_cannot_be_emptied_grows_no_further_than_what_is_unsaved)
+{
+    char *text = malloc(8 * MEGABYTE + 1);
+
+    toy_disk.fail = -ENOSPC;
+    for (int i = 0; i < 40; i++) {
+        memset(text, 'a' + i % 26, 8 * MEGABYTE);
+        text[8 * MEGABYTE] = '\0';
+        struct set_job set = {.x = 0, .blob = text, .quiet = true};
+        submit(&set);
+        ck_assert_int_eq(answer_of(&set), 0);
+        ck_assert_uint_le(journal_size(), (64 + 9) * MEGABYTE);
+    }
+    free(text);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("store_journal");
+    TCase *c = unit_case(s, "journal");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, journal_whose_sync_failed_is_replaced_before_the_answer);
+    tcase_add_test(c, operation_that_was_taken_back_is_not_in_the_journal_when_the_answer_comes);
+    tcase_add_test(c, operation_that_was_taken_back_is_not_in_a_journal_that_was_just_made);
+    tcase_add_test(c, operation_that_was_taken_back_is_not_in_a_journal_that_replaced_another);
+    tcase_add_test(c, journal_that_cannot_be_emptied_grows_no_further_than_what_is_unsaved);
+    return s;
+}
+
+UNIT_MAIN(suite)
