@@ -84,31 +84,55 @@ int tfs_cosmic_body_check(const struct tfs_cosmic_body *body, const uint8_t *sta
     return tfs_cosmic_blocks_check(&blocks, start, err);
 }
 
-int tfs_cosmic_chunk_find(const struct tfs_doc *doc, struct tfs_key key,
-                          const struct tfs_chunk **chunk, struct tfs_cosmic_body *body,
-                          struct tfs_error *err)
+int tfs_cosmic_chunk_fetch(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                           struct tfs_cosmic_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_chunk *found = tfs_doc_find(doc, key);
+    struct tfs_blob *bytes = NULL;
 
     if (found == NULL)
         return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
-    if (tfs_cosmic_body_split(tfs_blob_span(found->blob), found->tag, body, err) < 0)
-        return err->code;
-    *chunk = found;
+    int status = tfs_chunk_load(save, found, &bytes, err);
+    if (status < 0)
+        return status;
+    chunk->in = *found;
+    chunk->in.blob = bytes;
     return 0;
+}
+
+int tfs_cosmic_chunk_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                          struct tfs_cosmic_chunk *chunk, struct tfs_error *err)
+{
+    struct tfs_cosmic_chunk opened;
+    int status = tfs_cosmic_chunk_fetch(save, doc, key, &opened, err);
+
+    if (status < 0)
+        return status;
+    status = tfs_cosmic_body_split(tfs_blob_span(opened.in.blob), opened.in.tag, &opened.body, err);
+    if (status < 0)
+        tfs_cosmic_chunk_close(&opened);
+    else
+        *chunk = opened;
+    return status;
+}
+
+void tfs_cosmic_chunk_close(struct tfs_cosmic_chunk *chunk)
+{
+    tfs_blob_unref(chunk->in.blob);
+    chunk->in.blob = NULL;
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* Takes the buffer's memory. */
-static int put_buffer(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_buf *bytes,
-                      struct tfs_error *err)
+static int put_buffer(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,
+                      struct tfs_buf *bytes, struct tfs_error *err)
 {
-    struct tfs_chunk changed = *chunk;
+    struct tfs_chunk changed = chunk->in;
 
     if (tfs_buf_check(bytes, err) < 0)
         return err->code;
-    if (tfs_span_equal(tfs_buf_span(bytes), tfs_blob_span(chunk->blob)))
+    if (tfs_span_equal(tfs_buf_span(bytes), tfs_blob_span(chunk->in.blob)))
         return 0;
     changed.blob = NULL;
     if (tfs_blob_take(bytes, &changed.blob, err) < 0)
@@ -118,8 +142,8 @@ static int put_buffer(struct tfs_edit *edit, const struct tfs_chunk *chunk, stru
     return status;
 }
 
-int tfs_cosmic_body_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_span bytes,
-                        struct tfs_error *err)
+int tfs_cosmic_body_put(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,
+                        struct tfs_span bytes, struct tfs_error *err)
 {
     struct tfs_buf copy = {0};
 
@@ -129,16 +153,16 @@ int tfs_cosmic_body_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, st
     return status;
 }
 
-int tfs_cosmic_section_put(struct tfs_edit *edit, const struct tfs_chunk *chunk,
-                           const struct tfs_cosmic_body *body, enum tfs_cosmic_section section,
-                           const struct tfs_buf *bytes, struct tfs_error *err)
+int tfs_cosmic_section_put(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,
+                           enum tfs_cosmic_section section, const struct tfs_buf *bytes,
+                           struct tfs_error *err)
 {
     struct tfs_buf changed = {0};
 
     if (tfs_buf_check(bytes, err) < 0)
         return err->code;
     for (unsigned i = 0; i < TFS_COSMIC_SECTIONS; i++)
-        tfs_buf_add_span(&changed, i == section ? tfs_buf_span(bytes) : body->sections[i]);
+        tfs_buf_add_span(&changed, i == section ? tfs_buf_span(bytes) : chunk->body.sections[i]);
     int status = put_buffer(edit, chunk, &changed, err);
     tfs_buf_release(&changed);
     return status;

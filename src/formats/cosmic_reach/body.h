@@ -37,19 +37,28 @@ int tfs_cosmic_body_split(struct tfs_span bytes, uint32_t version, struct tfs_co
 int tfs_cosmic_body_check(const struct tfs_cosmic_body *body, const uint8_t *start,
                           struct tfs_error *err);
 
-/* The chunk and its sections; ENOENT when there is no such chunk. */
-int tfs_cosmic_chunk_find(const struct tfs_doc *doc, struct tfs_key key,
-                          const struct tfs_chunk **chunk, struct tfs_cosmic_body *body,
-                          struct tfs_error *err);
+/* A chunk of a document with its bytes at hand, whether the document holds them or not. */
+struct tfs_cosmic_chunk {
+    struct tfs_chunk in; /* as in the document; in.blob is a reference, in all of them */
+    struct tfs_cosmic_body body;
+};
+
+/* ENOENT when there is no such chunk. Nothing needs closing after a failure. */
+int tfs_cosmic_chunk_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                          struct tfs_cosmic_chunk *chunk, struct tfs_error *err);
+/* The same, whatever its bytes say: `body` is not set. */
+int tfs_cosmic_chunk_fetch(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                           struct tfs_cosmic_chunk *chunk, struct tfs_error *err);
+void tfs_cosmic_chunk_close(struct tfs_cosmic_chunk *chunk); /* all 0 is legal */
 
 /* Makes these bytes the body of the chunk; nothing changes when they are. */
-int tfs_cosmic_body_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_span bytes,
-                        struct tfs_error *err);
+int tfs_cosmic_body_put(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,
+                        struct tfs_span bytes, struct tfs_error *err);
 
 /* The same with one section replaced. A `bytes` buffer that failed is ENOMEM. */
-int tfs_cosmic_section_put(struct tfs_edit *edit, const struct tfs_chunk *chunk,
-                           const struct tfs_cosmic_body *body, enum tfs_cosmic_section section,
-                           const struct tfs_buf *bytes, struct tfs_error *err);
+int tfs_cosmic_section_put(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,
+                           enum tfs_cosmic_section section, const struct tfs_buf *bytes,
+                           struct tfs_error *err);
 
 /* The empty chunk of section 5, "Empty chunk". */
 void tfs_cosmic_body_empty(struct tfs_buf *out, uint32_t version);

@@ -29,12 +29,12 @@ static int number_palette(struct tfs_cosmic_change *c, struct tfs_error *err)
     return 0;
 }
 
-int tfs_cosmic_change_open(struct tfs_cosmic_change *c, const struct tfs_doc *doc,
-                           struct tfs_key key, struct tfs_error *err)
+int tfs_cosmic_change_open(struct tfs_save *save, struct tfs_cosmic_change *c,
+                           const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
 {
     memset(c, 0, sizeof(*c));
-    if (tfs_cosmic_view_open(doc, key, &c->view, err) < 0 ||
-        tfs_cosmic_body_check(&c->view.body, c->view.chunk->blob->data, err) < 0 ||
+    if (tfs_cosmic_view_open(save, doc, key, &c->view, err) < 0 ||
+        tfs_cosmic_body_check(&c->view.chunk.body, c->view.chunk.in.blob->data, err) < 0 ||
         tfs_cosmic_blocks_decode(&c->view.blocks, &c->old, err) < 0)
         return err->code;
     memcpy(c->ids, c->old->ids, sizeof(c->ids));
@@ -43,6 +43,7 @@ int tfs_cosmic_change_open(struct tfs_cosmic_change *c, const struct tfs_doc *do
 
 void tfs_cosmic_change_close(struct tfs_cosmic_change *c)
 {
+    tfs_cosmic_view_close(&c->view);
     free(c->old);
     free(c->first);
     free(c->added);
@@ -91,7 +92,7 @@ int tfs_cosmic_change_clear(struct tfs_cosmic_change *c, size_t voxel, struct tf
         tfs_cosmic_is_air(tfs_cosmic_change_name(c, c->ids[voxel])))
         return 0;
     if (!c->has_air &&
-        tfs_cosmic_change_number(c, tfs_cosmic_air(c->view.chunk->tag), &c->air, err) < 0)
+        tfs_cosmic_change_number(c, tfs_cosmic_air(c->view.chunk.in.tag), &c->air, err) < 0)
         return err->code;
     c->has_air = true;
     c->ids[voxel] = c->air;
@@ -167,7 +168,7 @@ static int encode_change(const struct tfs_cosmic_change *c, struct tfs_buf *sect
     }
     for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++)
         ids[i] = r.to[c->ids[i]];
-    tfs_cosmic_blocks_encode(section, r.names, r.count, ids, c->view.chunk->tag);
+    tfs_cosmic_blocks_encode(section, r.names, r.count, ids, c->view.chunk.in.tag);
 out:
     free(r.names);
     free(r.to);
@@ -181,8 +182,7 @@ int tfs_cosmic_change_store(struct tfs_edit *edit, const struct tfs_cosmic_chang
     struct tfs_buf section = {0};
 
     if (names_differ(c) && encode_change(c, &section, err) == 0)
-        tfs_cosmic_section_put(edit, c->view.chunk, &c->view.body, TFS_COSMIC_SECTION_BLOCKS,
-                               &section, err);
+        tfs_cosmic_section_put(edit, &c->view.chunk, TFS_COSMIC_SECTION_BLOCKS, &section, err);
     tfs_buf_release(&section);
     return err->code;
 }

@@ -22,8 +22,8 @@ struct tfs_cosmic_change {
 };
 
 /* Begins with what the chunk has; to be closed after a failure too. */
-int tfs_cosmic_change_open(struct tfs_cosmic_change *change, const struct tfs_doc *doc,
-                           struct tfs_key key, struct tfs_error *err);
+int tfs_cosmic_change_open(struct tfs_save *save, struct tfs_cosmic_change *change,
+                           const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err);
 void tfs_cosmic_change_close(struct tfs_cosmic_change *change);
 
 /* The name behind a number or an entry. */

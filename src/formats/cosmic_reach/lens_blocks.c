@@ -32,8 +32,7 @@ static int blocks_get(struct tfs_save *save, const struct tfs_doc *doc, struct t
     struct tfs_cosmic_view view;
     uint32_t ids[TFS_COSMIC_VALUES], id;
 
-    (void)save;
-    if (tfs_cosmic_view_open(doc, at.key, &view, err) < 0)
+    if (tfs_cosmic_view_open(save, doc, at.key, &view, err) < 0)
         return err->code;
 
     struct tfs_grid_shape shape = shape_of(view.blocks.count);
@@ -45,6 +44,7 @@ static int blocks_get(struct tfs_save *save, const struct tfs_doc *doc, struct t
         tfs_buf_u8(out, '\n');
         tfs_grid_print_rows(out, &shape, ids);
     }
+    tfs_cosmic_view_close(&view);
     return tfs_buf_check(out, err);
 }
 
@@ -54,8 +54,7 @@ static int64_t blocks_size(struct tfs_save *save, const struct tfs_doc *doc, str
     struct tfs_error ignored = {0};
     uint32_t id;
 
-    (void)save;
-    if (tfs_cosmic_view_open(doc, at.key, &view, &ignored) < 0)
+    if (tfs_cosmic_view_open(save, doc, at.key, &view, &ignored) < 0)
         return ignored.code;
 
     struct tfs_grid_shape shape = shape_of(view.blocks.count);
@@ -65,6 +64,7 @@ static int64_t blocks_size(struct tfs_save *save, const struct tfs_doc *doc, str
         size += tfs_grid_fill_size(&shape, id);
     else
         size += 1 + tfs_grid_rows_size(&shape);
+    tfs_cosmic_view_close(&view);
     return (int64_t)size;
 }
 
@@ -127,20 +127,20 @@ static bool blocks_same(const struct tfs_cosmic_view *view,
 static int blocks_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_cosmic_view view;
+    struct tfs_cosmic_view view = {0};
     struct tfs_cosmic_palette_text *palette = NULL;
     uint32_t ids[TFS_COSMIC_VALUES];
     struct tfs_buf section = {0};
 
-    (void)save;
     (void)put;
-    if (tfs_cosmic_view_open(tfs_edit_doc(edit), at.key, &view, err) < 0 ||
+    if (tfs_cosmic_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0 ||
         tfs_cosmic_palette_text_open(&palette, err) < 0 ||
         parse_blocks(text, &view.blocks, palette, ids, err) < 0 || blocks_same(&view, palette, ids))
         goto out;
-    tfs_cosmic_blocks_encode(&section, palette->names, palette->count, ids, view.chunk->tag);
-    tfs_cosmic_section_put(edit, view.chunk, &view.body, TFS_COSMIC_SECTION_BLOCKS, &section, err);
+    tfs_cosmic_blocks_encode(&section, palette->names, palette->count, ids, view.chunk.in.tag);
+    tfs_cosmic_section_put(edit, &view.chunk, TFS_COSMIC_SECTION_BLOCKS, &section, err);
 out:
+    tfs_cosmic_view_close(&view);
     tfs_buf_release(&section);
     tfs_cosmic_palette_text_close(palette);
     return err->code;
@@ -159,10 +159,10 @@ static int palette_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
 {
     struct tfs_cosmic_view view;
 
-    (void)save;
-    if (tfs_cosmic_view_open(doc, at.key, &view, err) < 0)
+    if (tfs_cosmic_view_open(save, doc, at.key, &view, err) < 0)
         return err->code;
     tfs_cosmic_palette_print(out, "", view.blocks.palette, view.blocks.count);
+    tfs_cosmic_view_close(&view);
     return tfs_buf_check(out, err);
 }
 
@@ -171,10 +171,11 @@ static int64_t palette_size(struct tfs_save *save, const struct tfs_doc *doc, st
     struct tfs_cosmic_view view;
     struct tfs_error ignored = {0};
 
-    (void)save;
-    if (tfs_cosmic_view_open(doc, at.key, &view, &ignored) < 0)
+    if (tfs_cosmic_view_open(save, doc, at.key, &view, &ignored) < 0)
         return ignored.code;
-    return (int64_t)tfs_cosmic_palette_size(0, view.blocks.palette, view.blocks.count);
+    uint64_t size = tfs_cosmic_palette_size(0, view.blocks.palette, view.blocks.count);
+    tfs_cosmic_view_close(&view);
+    return (int64_t)size;
 }
 
 /* An entry that is in use must stay. */
@@ -201,8 +202,7 @@ static int palette_store(struct tfs_edit *edit, const struct tfs_cosmic_view *vi
         check_uses(&view->blocks, palette->count, err) < 0)
         return err->code;
     tfs_cosmic_blocks_rename(&section, &view->blocks, palette->names, palette->count);
-    tfs_cosmic_section_put(edit, view->chunk, &view->body, TFS_COSMIC_SECTION_BLOCKS, &section,
-                           err);
+    tfs_cosmic_section_put(edit, &view->chunk, TFS_COSMIC_SECTION_BLOCKS, &section, err);
     tfs_buf_release(&section);
     return err->code;
 }
@@ -210,14 +210,13 @@ static int palette_store(struct tfs_edit *edit, const struct tfs_cosmic_view *vi
 static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_cosmic_view view;
+    struct tfs_cosmic_view view = {0};
     struct tfs_cosmic_palette_text *palette = NULL;
     struct tfs_lines lines;
     struct tfs_line line;
 
-    (void)save;
     (void)put;
-    if (tfs_cosmic_view_open(tfs_edit_doc(edit), at.key, &view, err) < 0 ||
+    if (tfs_cosmic_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0 ||
         tfs_lines_init(&lines, text, err) < 0 || tfs_cosmic_palette_text_open(&palette, err) < 0)
         goto out;
     while (tfs_lines_next(&lines, &line))
@@ -226,6 +225,7 @@ static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     if (tfs_cosmic_palette_text_finish(palette, &view.blocks, err) == 0)
         palette_store(edit, &view, palette, err);
 out:
+    tfs_cosmic_view_close(&view);
     tfs_cosmic_palette_text_close(palette);
     return err->code;
 }

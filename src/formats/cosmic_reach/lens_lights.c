@@ -50,16 +50,24 @@ static int light_view(const struct light_file *file, const struct tfs_cosmic_bod
     return file->take(&c, light, err);
 }
 
-/* The section of a chunk; false when it stores none. */
-static bool light_find(const struct light_file *file, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_cosmic_light *light)
+/* The section of a chunk: 1; 0 when it stores none, as far as anybody can read; negative when that
+ * cannot be found out. To be closed behind a 1. */
+static int light_find(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                      struct tfs_cosmic_chunk *chunk, struct tfs_cosmic_light *light,
+                      struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk;
-    struct tfs_cosmic_body body;
-    struct tfs_error ignored = {0};
+    struct tfs_error why = {0};
+    int status = tfs_cosmic_chunk_open(save, doc, at.key, chunk, &why);
 
-    return tfs_cosmic_chunk_find(doc, key, &chunk, &body, &ignored) == 0 &&
-           light_view(file, &body, light, &ignored) == 0 && light->present;
+    if (status == 0) {
+        if (light_view(at.param, &chunk->body, light, &why) == 0 && light->present)
+            return 1;
+        tfs_cosmic_chunk_close(chunk);
+        return 0;
+    }
+    if (status == -ENOENT || status == -EBADMSG)
+        return 0;
+    return tfs_fail(err, status, "%s", why.text);
 }
 
 static void light_values(const struct light_file *file, const struct tfs_cosmic_light *light,
@@ -74,13 +82,15 @@ static int light_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
                      struct tfs_buf *out, struct tfs_error *err)
 {
     const struct light_file *file = at.param;
+    struct tfs_cosmic_chunk chunk;
     struct tfs_cosmic_light light;
     uint32_t values[TFS_COSMIC_VALUES];
 
-    (void)save;
-    if (!light_find(file, doc, at.key, &light))
-        return tfs_fail(err, -ENOENT, "%s", file->absent);
+    int found = light_find(save, doc, at, &chunk, &light, err);
+    if (found <= 0)
+        return found < 0 ? found : tfs_fail(err, -ENOENT, "%s", file->absent);
     light_values(file, &light, values);
+    tfs_cosmic_chunk_close(&chunk);
     tfs_grid_print(out, &file->rules.shape, values);
     return tfs_buf_check(out, err);
 }
@@ -88,29 +98,31 @@ static int light_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 static int64_t light_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     const struct light_file *file = at.param;
+    struct tfs_cosmic_chunk chunk;
     struct tfs_cosmic_light light;
+    struct tfs_error ignored = {0};
     uint32_t value;
 
-    (void)save;
-    if (!light_find(file, doc, at.key, &light))
-        return -ENOENT;
-    if (tfs_cosmic_layers_uniform(&light.layers, file->mask, &value))
+    int found = light_find(save, doc, at, &chunk, &light, &ignored);
+    if (found <= 0)
+        return found < 0 ? found : -ENOENT;
+    bool uniform = tfs_cosmic_layers_uniform(&light.layers, file->mask, &value);
+    tfs_cosmic_chunk_close(&chunk);
+    if (uniform)
         return (int64_t)tfs_grid_fill_size(&file->rules.shape, value);
     return (int64_t)tfs_grid_rows_size(&file->rules.shape);
 }
 
 /* Stores the values unless they are those that are shown now. */
-static int light_store(const struct light_file *file, struct tfs_edit *edit, struct tfs_key key,
-                       const uint32_t *values, struct tfs_error *err)
+static int light_store(const struct light_file *file, struct tfs_edit *edit,
+                       const struct tfs_cosmic_chunk *chunk, const uint32_t *values,
+                       struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk;
-    struct tfs_cosmic_body body;
     struct tfs_cosmic_light old;
     uint32_t before[TFS_COSMIC_VALUES];
     struct tfs_buf section = {0};
 
-    if (tfs_cosmic_chunk_find(tfs_edit_doc(edit), key, &chunk, &body, err) < 0 ||
-        light_view(file, &body, &old, err) < 0)
+    if (light_view(file, &chunk->body, &old, err) < 0)
         return err->code;
     if (old.present) {
         light_values(file, &old, before);
@@ -118,7 +130,7 @@ static int light_store(const struct light_file *file, struct tfs_edit *edit, str
             return 0;
     }
     file->encode(&section, &old, values);
-    tfs_cosmic_section_put(edit, chunk, &body, file->section, &section, err);
+    tfs_cosmic_section_put(edit, chunk, file->section, &section, err);
     tfs_buf_release(&section);
     return err->code;
 }
@@ -127,15 +139,18 @@ static int light_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     const struct light_file *file = at.param;
+    struct tfs_cosmic_chunk chunk;
     struct tfs_lines lines;
     uint32_t values[TFS_COSMIC_VALUES];
 
-    (void)save;
     (void)put;
     if (tfs_lines_init(&lines, text, err) < 0 ||
-        tfs_grid_parse(&lines, NULL, &file->rules, values, NULL, err) < 0)
+        tfs_grid_parse(&lines, NULL, &file->rules, values, NULL, err) < 0 ||
+        tfs_cosmic_chunk_open(save, tfs_edit_doc(edit), at.key, &chunk, err) < 0)
         return err->code;
-    return light_store(file, edit, at.key, values, err);
+    light_store(file, edit, &chunk, values, err);
+    tfs_cosmic_chunk_close(&chunk);
+    return err->code;
 }
 
 /* NONE is the type 1 in both sections. */
@@ -143,26 +158,29 @@ static int light_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs
                         struct tfs_error *err)
 {
     const struct light_file *file = at.param;
-    const struct tfs_chunk *chunk;
-    struct tfs_cosmic_body body;
+    struct tfs_cosmic_chunk chunk;
     struct tfs_buf section = {0};
 
-    (void)save;
-    if (tfs_cosmic_chunk_find(tfs_edit_doc(edit), at.key, &chunk, &body, err) < 0)
+    if (tfs_cosmic_chunk_open(save, tfs_edit_doc(edit), at.key, &chunk, err) < 0)
         return err->code;
     tfs_buf_u8(&section, file->section == TFS_COSMIC_SECTION_SKY ? (uint8_t)TFS_COSMIC_SKY_NONE
                                                                  : (uint8_t)TFS_COSMIC_LIGHT_NONE);
-    tfs_cosmic_section_put(edit, chunk, &body, file->section, &section, err);
+    tfs_cosmic_section_put(edit, &chunk, file->section, &section, err);
+    tfs_cosmic_chunk_close(&chunk);
     tfs_buf_release(&section);
     return err->code;
 }
 
 static int light_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
+    struct tfs_cosmic_chunk chunk;
     struct tfs_cosmic_light light;
+    struct tfs_error ignored = {0};
+    int found = light_find(save, doc, at, &chunk, &light, &ignored);
 
-    (void)save;
-    return light_find(at.param, doc, at.key, &light);
+    if (found > 0)
+        tfs_cosmic_chunk_close(&chunk);
+    return found;
 }
 
 /* ---- the two lenses -------------------------------------------------------------------------- */

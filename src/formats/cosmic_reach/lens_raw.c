@@ -12,21 +12,27 @@
 static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, at.key);
+    struct tfs_cosmic_chunk chunk;
+    int status = tfs_cosmic_chunk_fetch(save, doc, at.key, &chunk, err);
 
-    (void)save;
-    if (chunk == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", at.key.x, at.key.y, at.key.z);
-    tfs_buf_add_span(out, tfs_blob_span(chunk->blob));
+    if (status < 0)
+        return status;
+    tfs_buf_add_span(out, tfs_blob_span(chunk.in.blob));
+    tfs_cosmic_chunk_close(&chunk);
     return tfs_buf_check(out, err);
 }
 
 static int64_t raw_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, at.key);
+    struct tfs_cosmic_chunk chunk;
+    struct tfs_error ignored = {0};
+    int status = tfs_cosmic_chunk_fetch(save, doc, at.key, &chunk, &ignored);
 
-    (void)save;
-    return chunk == NULL ? -ENOENT : (int64_t)chunk->blob->size;
+    if (status < 0)
+        return status;
+    int64_t size = (int64_t)chunk.in.blob->size;
+    tfs_cosmic_chunk_close(&chunk);
+    return size;
 }
 
 /* A body of the other kind of version: its entity section comes or goes. Adds what `text` becomes
@@ -62,18 +68,19 @@ static int fit_entities(struct tfs_span text, uint32_t version, struct tfs_buf *
 static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), at.key);
+    struct tfs_cosmic_chunk chunk;
     struct tfs_buf bytes = {0};
     struct tfs_cosmic_body body;
 
-    (void)save;
     (void)put;
-    if (chunk == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", at.key.x, at.key.y, at.key.z);
-    if (fit_entities(text, chunk->tag, &bytes, err) == 0 &&
-        tfs_cosmic_body_split(tfs_buf_span(&bytes), chunk->tag, &body, err) == 0 &&
+    int status = tfs_cosmic_chunk_fetch(save, tfs_edit_doc(edit), at.key, &chunk, err);
+    if (status < 0)
+        return status;
+    if (fit_entities(text, chunk.in.tag, &bytes, err) == 0 &&
+        tfs_cosmic_body_split(tfs_buf_span(&bytes), chunk.in.tag, &body, err) == 0 &&
         tfs_cosmic_body_check(&body, bytes.data, err) == 0)
-        tfs_cosmic_body_put(edit, chunk, tfs_buf_span(&bytes), err);
+        tfs_cosmic_body_put(edit, &chunk, tfs_buf_span(&bytes), err);
+    tfs_cosmic_chunk_close(&chunk);
     tfs_buf_release(&bytes);
     return err->code;
 }
@@ -93,56 +100,68 @@ static bool entities_of(const struct tfs_cosmic_body *body, struct tfs_span *byt
     return !c.failed;
 }
 
-static bool find_entities(const struct tfs_doc *doc, struct tfs_key key, struct tfs_span *bytes)
+/* 1; 0 when the chunk stores none, as far as anybody can read; negative when that cannot be found
+ * out. To be closed behind a 1. */
+static int find_entities(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                         struct tfs_cosmic_chunk *chunk, struct tfs_span *bytes)
 {
-    const struct tfs_chunk *chunk;
-    struct tfs_cosmic_body body;
     struct tfs_error ignored = {0};
+    int status = tfs_cosmic_chunk_open(save, doc, key, chunk, &ignored);
 
-    return tfs_cosmic_chunk_find(doc, key, &chunk, &body, &ignored) == 0 &&
-           entities_of(&body, bytes);
+    if (status < 0)
+        return status == -ENOENT || status == -EBADMSG ? 0 : status;
+    if (entities_of(&chunk->body, bytes))
+        return 1;
+    tfs_cosmic_chunk_close(chunk);
+    return 0;
 }
 
 static int entities_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
+    struct tfs_cosmic_chunk chunk;
     struct tfs_span bytes;
+    int found = find_entities(save, doc, at.key, &chunk, &bytes);
 
-    (void)save;
-    return find_entities(doc, at.key, &bytes);
+    if (found > 0)
+        tfs_cosmic_chunk_close(&chunk);
+    return found;
 }
 
 static int64_t entities_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
+    struct tfs_cosmic_chunk chunk;
     struct tfs_span bytes;
+    int found = find_entities(save, doc, at.key, &chunk, &bytes);
 
-    (void)save;
-    return find_entities(doc, at.key, &bytes) ? (int64_t)bytes.size : -ENOENT;
+    if (found <= 0)
+        return found < 0 ? found : -ENOENT;
+    tfs_cosmic_chunk_close(&chunk);
+    return (int64_t)bytes.size;
 }
 
 static int entities_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                         struct tfs_buf *out, struct tfs_error *err)
 {
+    struct tfs_cosmic_chunk chunk;
     struct tfs_span bytes;
+    int found = find_entities(save, doc, at.key, &chunk, &bytes);
 
-    (void)save;
-    if (!find_entities(doc, at.key, &bytes))
-        return tfs_fail(err, -ENOENT, "the chunk has no block entities");
+    if (found <= 0)
+        return found < 0 ? tfs_fail(err, found, "the block entities cannot be read now")
+                         : tfs_fail(err, -ENOENT, "the chunk has no block entities");
     tfs_buf_add_span(out, bytes);
+    tfs_cosmic_chunk_close(&chunk);
     return tfs_buf_check(out, err);
 }
 
 /* Stores a section of that type and these bytes. */
-static int store_entities(struct tfs_edit *edit, struct tfs_key key,
+static int store_entities(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,
                           enum tfs_cosmic_entities_type type, struct tfs_span bytes,
                           struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk;
-    struct tfs_cosmic_body body;
     struct tfs_buf section = {0};
 
-    if (tfs_cosmic_chunk_find(tfs_edit_doc(edit), key, &chunk, &body, err) < 0)
-        return err->code;
-    if (chunk->tag < TFS_COSMIC_ENTITIES_VERSION_MIN)
+    if (chunk->in.tag < TFS_COSMIC_ENTITIES_VERSION_MIN)
         return type == TFS_COSMIC_ENTITIES_NONE
                    ? 0
                    : tfs_fail(err, -EBADMSG, "a chunk of version 0 cannot hold block entities");
@@ -151,7 +170,7 @@ static int store_entities(struct tfs_edit *edit, struct tfs_key key,
         tfs_buf_u32be(&section, (uint32_t)bytes.size);
         tfs_buf_add_span(&section, bytes);
     }
-    tfs_cosmic_section_put(edit, chunk, &body, TFS_COSMIC_SECTION_ENTITIES, &section, err);
+    tfs_cosmic_section_put(edit, chunk, TFS_COSMIC_SECTION_ENTITIES, &section, err);
     tfs_buf_release(&section);
     return err->code;
 }
@@ -159,18 +178,30 @@ static int store_entities(struct tfs_edit *edit, struct tfs_key key,
 static int entities_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    (void)save;
+    struct tfs_cosmic_chunk chunk;
+
     (void)put;
     if (text.size > INT32_MAX)
         return tfs_fail(err, -EFBIG, "block entities of 2 GiB or more");
-    return store_entities(edit, at.key, TFS_COSMIC_ENTITIES_PRESENT, text, err);
+    int status = tfs_cosmic_chunk_open(save, tfs_edit_doc(edit), at.key, &chunk, err);
+    if (status < 0)
+        return status;
+    store_entities(edit, &chunk, TFS_COSMIC_ENTITIES_PRESENT, text, err);
+    tfs_cosmic_chunk_close(&chunk);
+    return err->code;
 }
 
 static int entities_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                            struct tfs_error *err)
 {
-    (void)save;
-    return store_entities(edit, at.key, TFS_COSMIC_ENTITIES_NONE, (struct tfs_span){0}, err);
+    struct tfs_cosmic_chunk chunk;
+    int status = tfs_cosmic_chunk_open(save, tfs_edit_doc(edit), at.key, &chunk, err);
+
+    if (status < 0)
+        return status;
+    store_entities(edit, &chunk, TFS_COSMIC_ENTITIES_NONE, (struct tfs_span){0}, err);
+    tfs_cosmic_chunk_close(&chunk);
+    return err->code;
 }
 
 const struct tfs_lens tfs_cosmic_entities_lens = {

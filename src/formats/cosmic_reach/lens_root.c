@@ -50,44 +50,51 @@ const struct tfs_lens tfs_cosmic_info_lens = {.get = info_get};
 
 /* ---- palette.txt ----------------------------------------------------------------------------- */
 
-/* The distinct names of a document, sorted by bytes; they point into its blobs. The empty name has
- * no line and is left out. */
+/* The distinct names of a document, sorted by bytes. The empty name has no line and is left out. */
 struct list {
-    struct tfs_span *names;
+    struct tfs_span *names; /* each allocated by itself */
     size_t count;
     struct tfs_cosmic_names known;
 };
 
 static void list_release(struct list *list)
 {
+    for (size_t i = 0; i < list->count; i++)
+        free((void *)(uintptr_t)list->names[i].data);
     free(list->names);
     tfs_cosmic_names_release(&list->known);
 }
 
 static int list_add(struct list *list, struct tfs_span name, struct tfs_error *err)
 {
-    uint32_t found, next = (uint32_t)list->count;
+    uint32_t found;
 
-    if (name.size == 0)
+    if (name.size == 0 || tfs_cosmic_names_find(&list->known, name, &found))
         return 0;
     struct tfs_span *names = tfs_array_grow(list->names, list->count, sizeof(*names));
-    if (names == NULL)
+    uint8_t *copy = malloc(name.size);
+    if (names != NULL)
+        list->names = names;
+    if (names == NULL || copy == NULL) {
+        free(copy);
         return tfs_fail_memory(err);
-    list->names = names;
-    if (tfs_cosmic_names_add(&list->known, name, next, &found, err) < 0)
+    }
+    memcpy(copy, name.data, name.size);
+    name.data = copy;
+    list->names[list->count] = name;
+    if (tfs_cosmic_names_add(&list->known, name, (uint32_t)list->count, &found, err) < 0) {
+        free(copy);
         return err->code;
-    if (found == next)
-        list->names[list->count++] = name;
+    }
+    list->count++;
     return 0;
 }
 
-static int list_add_chunk(struct list *list, const struct tfs_chunk *chunk, struct tfs_error *err)
+static int list_add_palette(struct list *list, struct tfs_span body, struct tfs_error *err)
 {
     struct tfs_cosmic_blocks blocks;
 
-    if (chunk->flags & TFS_CHUNK_DAMAGED)
-        return 0;
-    if (tfs_cosmic_blocks_view(tfs_blob_span(chunk->blob), &blocks, err) < 0)
+    if (tfs_cosmic_blocks_view(body, &blocks, err) < 0)
         return err->code;
 
     struct tfs_cursor c = tfs_cursor_init(blocks.palette);
@@ -97,19 +104,35 @@ static int list_add_chunk(struct list *list, const struct tfs_chunk *chunk, stru
     return 0;
 }
 
+static int list_add_chunk(struct list *list, struct tfs_save *save, const struct tfs_chunk *chunk,
+                          struct tfs_error *err)
+{
+    struct tfs_blob *bytes = NULL;
+
+    if (chunk->flags & TFS_CHUNK_DAMAGED)
+        return 0;
+    int status = tfs_chunk_load(save, chunk, &bytes, err);
+    if (status == 0)
+        status = list_add_palette(list, tfs_blob_span(bytes), err);
+    tfs_blob_unref(bytes);
+    return status;
+}
+
 static int compare_names(const void *a, const void *b)
 {
     return tfs_span_compare(*(const struct tfs_span *)a, *(const struct tfs_span *)b);
 }
 
-static int list_init(struct list *list, const struct tfs_doc *doc, struct tfs_error *err)
+static int list_init(struct list *list, struct tfs_save *save, const struct tfs_doc *doc,
+                     struct tfs_error *err)
 {
     *list = (struct list){0};
     for (size_t i = 0; i < doc->count; i++) {
-        if (list_add_chunk(list, tfs_doc_at(doc, i), err) < 0) {
+        int status = list_add_chunk(list, save, tfs_doc_at(doc, i), err);
+        if (status < 0) {
             list_release(list);
             *list = (struct list){0};
-            return err->code;
+            return status;
         }
     }
     if (list->count > 0)
@@ -134,10 +157,10 @@ static int names_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 {
     struct list list;
 
-    (void)save;
     (void)at;
-    if (list_init(&list, doc, err) < 0)
-        return err->code;
+    int status = list_init(&list, save, doc, err);
+    if (status < 0)
+        return status;
     for (size_t i = 0; i < list.count; i++)
         print_name(out, list.names[i]);
     list_release(&list);
@@ -150,9 +173,7 @@ static int names_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 struct renaming {
     struct list old;
     struct tfs_cosmic_names lines; /* old name -> n */
-    struct tfs_buf original;       /* the old names, where a text has them */
-    struct tfs_buf old_bytes;
-    struct tfs_buf bytes; /* of the new names */
+    struct tfs_buf bytes;          /* of the new names */
     struct range {
         size_t at, size; /* of the new name, in bytes */
     } * ranges;
@@ -163,8 +184,6 @@ static void renaming_release(struct renaming *r)
 {
     list_release(&r->old);
     tfs_cosmic_names_release(&r->lines);
-    tfs_buf_release(&r->original);
-    tfs_buf_release(&r->old_bytes);
     tfs_buf_release(&r->bytes);
     free(r->ranges);
 }
@@ -216,23 +235,14 @@ static int read_lines(struct renaming *r, struct tfs_span text, struct tfs_error
     return 0;
 }
 
-/* The sorted list again as a table: the line of each name. The names are copied, because the chunks
- * that they lie in are about to be replaced. */
+/* The sorted list again as a table: the line of each name. */
 static int index_lines(struct renaming *r, struct tfs_error *err)
 {
     uint32_t found;
-    size_t at = 0;
 
     for (size_t i = 0; i < r->old.count; i++)
-        tfs_buf_add_span(&r->old_bytes, r->old.names[i]);
-    if (tfs_buf_check(&r->old_bytes, err) < 0)
-        return err->code;
-    for (size_t i = 0; i < r->old.count; i++) {
-        struct tfs_span name = {r->old_bytes.data + at, r->old.names[i].size};
-        if (tfs_cosmic_names_add(&r->lines, name, (uint32_t)i, &found, err) < 0)
+        if (tfs_cosmic_names_add(&r->lines, r->old.names[i], (uint32_t)i, &found, err) < 0)
             return err->code;
-        at += name.size;
-    }
     return 0;
 }
 
@@ -250,25 +260,34 @@ static void rename_palette(const struct renaming *r, const struct tfs_cosmic_blo
     }
 }
 
-static int rename_chunk(const struct renaming *r, struct tfs_edit *edit, struct tfs_key key,
-                        struct tfs_error *err)
+static int rename_view(const struct renaming *r, struct tfs_edit *edit,
+                       const struct tfs_cosmic_view *view, struct tfs_error *err)
 {
-    struct tfs_cosmic_view view;
     struct tfs_buf section = {0};
+    struct tfs_span *names = malloc(view->blocks.count * sizeof(*names));
 
-    if (tfs_cosmic_view_open(tfs_edit_doc(edit), key, &view, err) < 0)
-        return err->code;
-    struct tfs_span *names = malloc(view.blocks.count * sizeof(*names));
     if (names == NULL)
         return tfs_fail_memory(err);
-    rename_palette(r, &view.blocks, names);
-    if (!tfs_cosmic_palette_equal(&view.blocks, names, view.blocks.count)) {
-        tfs_cosmic_blocks_rename(&section, &view.blocks, names, view.blocks.count);
-        tfs_cosmic_section_put(edit, view.chunk, &view.body, TFS_COSMIC_SECTION_BLOCKS, &section,
-                               err);
+    rename_palette(r, &view->blocks, names);
+    if (!tfs_cosmic_palette_equal(&view->blocks, names, view->blocks.count)) {
+        tfs_cosmic_blocks_rename(&section, &view->blocks, names, view->blocks.count);
+        tfs_cosmic_section_put(edit, &view->chunk, TFS_COSMIC_SECTION_BLOCKS, &section, err);
     }
     tfs_buf_release(&section);
     free(names);
+    return err->code;
+}
+
+static int rename_chunk(const struct renaming *r, struct tfs_save *save, struct tfs_edit *edit,
+                        struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_cosmic_view view;
+    int status = tfs_cosmic_view_open(save, tfs_edit_doc(edit), key, &view, err);
+
+    if (status < 0)
+        return status;
+    rename_view(r, edit, &view, err);
+    tfs_cosmic_view_close(&view);
     return err->code;
 }
 
@@ -281,33 +300,36 @@ static bool renames(const struct renaming *r)
     return false;
 }
 
-static int rename_all(const struct renaming *r, struct tfs_edit *edit, struct tfs_error *err)
+static int rename_all(const struct renaming *r, struct tfs_save *save, struct tfs_edit *edit,
+                      struct tfs_error *err)
 {
     for (size_t i = 0; i < tfs_edit_doc(edit)->count; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(tfs_edit_doc(edit), i);
-        if (!(chunk->flags & TFS_CHUNK_DAMAGED) && rename_chunk(r, edit, chunk->key, err) < 0)
-            return err->code;
+        if (chunk->flags & TFS_CHUNK_DAMAGED)
+            continue;
+        int status = rename_chunk(r, save, edit, chunk->key, err);
+        if (status < 0)
+            return status;
     }
     return 0;
 }
 
-/* Reads the names of a palette.txt, which are at most as long as their lines. */
-static int list_read(struct list *list, struct tfs_span text, struct tfs_buf *bytes,
-                     struct tfs_error *err)
+/* Reads the names of a palette.txt. */
+static int list_read(struct list *list, struct tfs_span text, struct tfs_error *err)
 {
+    struct tfs_buf name = {0};
     struct tfs_lines lines;
     struct tfs_line line;
 
-    tfs_buf_reserve(bytes, text.size);
-    if (tfs_buf_check(bytes, err) < 0 || tfs_lines_init(&lines, text, err) < 0)
+    if (tfs_lines_init(&lines, text, err) < 0)
         return err->code;
-    while (tfs_lines_next(&lines, &line)) {
-        size_t at = bytes->size;
-        if (tfs_name_parse(bytes, line.text, err) < 0 ||
-            list_add(list, (struct tfs_span){bytes->data + at, bytes->size - at}, err) < 0)
-            return err->code;
+    while (err->code == 0 && tfs_lines_next(&lines, &line)) {
+        tfs_buf_clear(&name);
+        if (tfs_name_parse(&name, line.text, err) == 0 && tfs_buf_check(&name, err) == 0)
+            list_add(list, tfs_buf_span(&name), err);
     }
-    return 0;
+    tfs_buf_release(&name);
+    return err->code;
 }
 
 static int names_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
@@ -315,23 +337,20 @@ static int names_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
 {
     struct renaming r = {0};
 
-    (void)save;
     (void)at;
-    if (put->original.size > 0)
-        list_read(&r.old, put->original, &r.original, err);
-    else
-        list_init(&r.old, tfs_edit_doc(edit), err);
-    if (err->code < 0) {
+    int status = put->original.size > 0 ? list_read(&r.old, put->original, err)
+                                        : list_init(&r.old, save, tfs_edit_doc(edit), err);
+    if (status < 0) {
         renaming_release(&r);
-        return err->code;
+        return status;
     }
     r.ranges = calloc(r.old.count + 1, sizeof(*r.ranges));
     if (r.ranges == NULL)
         tfs_fail_memory(err);
     else if (read_lines(&r, text, err) == 0 && renames(&r) && index_lines(&r, err) == 0)
-        rename_all(&r, edit, err);
+        status = rename_all(&r, save, edit, err);
     renaming_release(&r);
-    return err->code;
+    return status < 0 ? status : err->code;
 }
 
 const struct tfs_lens tfs_cosmic_names_lens = {.get = names_get, .put = names_put};

@@ -88,7 +88,7 @@ static void add_layer(struct tfs_voxel_lines *lines, const struct blocks *b,
 static int print_lines(const struct tfs_cosmic_view *view, struct tfs_buf *out, uint64_t *size,
                        struct tfs_error *err)
 {
-    const struct tfs_voxel_box box = box_of(view->chunk->key);
+    const struct tfs_voxel_box box = box_of(view->chunk.in.key);
     struct tfs_voxel_lines lines;
     struct blocks b = {0};
 
@@ -109,11 +109,13 @@ static int voxels_get(struct tfs_save *save, const struct tfs_doc *doc, struct t
     struct tfs_cosmic_view view;
     uint64_t ignored;
 
-    (void)save;
-    if (tfs_cosmic_view_open(doc, at.key, &view, err) < 0)
-        return err->code;
+    int status = tfs_cosmic_view_open(save, doc, at.key, &view, err);
+    if (status < 0)
+        return status;
     tfs_voxel_header_print(out, columns.names, columns.count);
-    return print_lines(&view, out, &ignored, err) < 0 ? err->code : tfs_buf_check(out, err);
+    print_lines(&view, out, &ignored, err);
+    tfs_cosmic_view_close(&view);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
 static int64_t voxels_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
@@ -122,10 +124,13 @@ static int64_t voxels_size(struct tfs_save *save, const struct tfs_doc *doc, str
     struct tfs_error ignored = {0};
     uint64_t size;
 
-    (void)save;
-    if (tfs_cosmic_view_open(doc, at.key, &view, &ignored) < 0 ||
-        print_lines(&view, NULL, &size, &ignored) < 0)
-        return ignored.code;
+    int status = tfs_cosmic_view_open(save, doc, at.key, &view, &ignored);
+    if (status < 0)
+        return status;
+    status = print_lines(&view, NULL, &size, &ignored);
+    tfs_cosmic_view_close(&view);
+    if (status < 0)
+        return status;
     return (int64_t)(sizeof("x,y,z,block") + size);
 }
 
@@ -198,16 +203,15 @@ static int voxels_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
 {
     const struct tfs_voxel_box box = box_of(at.key);
     struct tfs_voxel_reader r = {0};
-    struct tfs_cosmic_change *change = malloc(sizeof(*change));
+    struct tfs_cosmic_change *change = calloc(1, sizeof(*change));
     struct brought b = {.bytes = malloc(text.size + 1)};
 
-    (void)save;
     if (change == NULL || b.bytes == NULL) {
         free(change);
         free(b.bytes);
         return tfs_fail_memory(err);
     }
-    if (tfs_cosmic_change_open(change, tfs_edit_doc(edit), at.key, err) == 0 &&
+    if (tfs_cosmic_change_open(save, change, tfs_edit_doc(edit), at.key, err) == 0 &&
         tfs_voxel_reader_open(&r, &columns, &box, edit, put->fresh, text, err) == 0)
         put_lines(&r, change, &b, err);
     tfs_cosmic_change_close(change);

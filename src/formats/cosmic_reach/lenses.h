@@ -23,13 +23,14 @@ uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc);
 
 /* A chunk and its block data. */
 struct tfs_cosmic_view {
-    const struct tfs_chunk *chunk;
-    struct tfs_cosmic_body body;
+    struct tfs_cosmic_chunk chunk;
     struct tfs_cosmic_blocks blocks;
 };
 
-int tfs_cosmic_view_open(const struct tfs_doc *doc, struct tfs_key key,
+/* Nothing needs closing after a failure. */
+int tfs_cosmic_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                          struct tfs_cosmic_view *view, struct tfs_error *err);
+void tfs_cosmic_view_close(struct tfs_cosmic_view *view); /* all 0 is legal */
 
 /* Lines `PREFIX INDEX NAME` of a palette, and their number of bytes. `prefix` has its own blank. */
 void tfs_cosmic_palette_print(struct tfs_buf *out, const char *prefix, struct tfs_span palette,

@@ -13,13 +13,23 @@
 #include "text/name.h"
 #include "text/table.h"
 
-int tfs_cosmic_view_open(const struct tfs_doc *doc, struct tfs_key key,
+int tfs_cosmic_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                          struct tfs_cosmic_view *view, struct tfs_error *err)
 {
-    if (tfs_cosmic_chunk_find(doc, key, &view->chunk, &view->body, err) < 0)
-        return err->code;
-    return tfs_cosmic_blocks_view(view->body.sections[TFS_COSMIC_SECTION_BLOCKS], &view->blocks,
-                                  err);
+    int status = tfs_cosmic_chunk_open(save, doc, key, &view->chunk, err);
+
+    if (status < 0)
+        return status;
+    status = tfs_cosmic_blocks_view(view->chunk.body.sections[TFS_COSMIC_SECTION_BLOCKS],
+                                    &view->blocks, err);
+    if (status < 0)
+        tfs_cosmic_view_close(view);
+    return status;
+}
+
+void tfs_cosmic_view_close(struct tfs_cosmic_view *view)
+{
+    tfs_cosmic_chunk_close(&view->chunk);
 }
 
 void tfs_cosmic_palette_print(struct tfs_buf *out, const char *prefix, struct tfs_span palette,

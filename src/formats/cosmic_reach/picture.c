@@ -102,17 +102,23 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
 {
     struct tfs_cosmic_blocks blocks;
     struct scan s = {.columns = columns_out, .left = TFS_COSMIC_LAYER_VALUES};
+    struct tfs_blob *bytes = NULL;
 
-    (void)save;
     (void)doc;
+    int status = tfs_chunk_load(save, chunk, &bytes, err);
+    if (status < 0)
+        return status;
     /* Block data is the body's first section. */
-    if (tfs_cosmic_blocks_view(tfs_blob_span(chunk->blob), &blocks, err) < 0 ||
-        open_looks(&blocks, &s, err) < 0)
+    if (tfs_cosmic_blocks_view(tfs_blob_span(bytes), &blocks, err) < 0 ||
+        open_looks(&blocks, &s, err) < 0) {
+        tfs_blob_unref(bytes);
         return err->code;
+    }
     bool air = blocks.single && look_at(&s, 0)->kind == LOOK_AIR;
     for (unsigned y = TFS_COSMIC_LAYERS; y-- > 0 && s.left > 0 && !air && err->code == 0;)
         scan_layer(&s, &blocks.layers, y, err);
     free(s.looks);
+    tfs_blob_unref(bytes);
     return err->code;
 }
 
@@ -129,10 +135,9 @@ static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct 
 {
     struct tfs_cosmic_change *c = malloc(sizeof(*c));
 
-    (void)save;
     if (c == NULL)
         return tfs_fail_memory(err);
-    if (tfs_cosmic_change_open(c, doc, key, err) < 0)
+    if (tfs_cosmic_change_open(save, c, doc, key, err) < 0)
         change_close(c);
     else
         *chunk = c;

@@ -147,37 +147,32 @@ static void join_column(const struct tfs_doc *doc, struct tfs_key from, struct t
 static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                       struct tfs_key to, struct tfs_error *err)
 {
-    const struct tfs_doc *doc = tfs_edit_doc(edit);
-    const struct tfs_chunk *old = tfs_doc_find(doc, from);
-    struct tfs_chunk moved;
+    struct tfs_cosmic_chunk moved;
 
-    (void)save;
-    if (old == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", from.x, from.y, from.z);
-    if (check_region(doc, to, err) < 0)
-        return err->code;
-    moved = *old;
-    moved.key = to;
-    tfs_blob_ref(moved.blob);
-    if (tfs_edit_remove(edit, from, err) == 0) {
-        join_column(tfs_edit_doc(edit), from, &moved);
-        tfs_edit_put(edit, &moved, err);
+    int status = tfs_cosmic_chunk_fetch(save, tfs_edit_doc(edit), from, &moved, err);
+    if (status < 0)
+        return status;
+    moved.in.key = to;
+    if (check_region(tfs_edit_doc(edit), to, err) == 0 && tfs_edit_remove(edit, from, err) == 0) {
+        join_column(tfs_edit_doc(edit), from, &moved.in);
+        tfs_edit_put(edit, &moved.in, err);
     }
-    tfs_blob_unref(moved.blob);
+    tfs_cosmic_chunk_close(&moved);
     return err->code;
 }
 
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                        struct tfs_error *warning, struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk;
-    struct tfs_cosmic_body body;
+    struct tfs_cosmic_chunk chunk;
 
-    (void)save;
     (void)warning;
-    if (tfs_cosmic_chunk_find(doc, key, &chunk, &body, err) < 0)
-        return err->code;
-    return tfs_cosmic_body_check(&body, chunk->blob->data, err);
+    int status = tfs_cosmic_chunk_open(save, doc, key, &chunk, err);
+    if (status < 0)
+        return status;
+    tfs_cosmic_body_check(&chunk.body, chunk.in.blob->data, err);
+    tfs_cosmic_chunk_close(&chunk);
+    return err->code;
 }
 
 /* A body is as its version says, which is one for a column; the region is that of the name, or of

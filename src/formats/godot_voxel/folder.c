@@ -19,7 +19,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/mounts.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/view.h"
 #include "formats/info.h"
