@@ -29,6 +29,9 @@ int tfs_key_compare(struct tfs_key a, struct tfs_key b);
 
 enum tfs_chunk_flags {
     TFS_CHUNK_DAMAGED = 1, /* does not decode: shows raw.bin only; the reason is in facts->notes */
+    TFS_CHUNK_UNREAD = 2,  /* the document does not hold `blob`, the container fetches it */
+    TFS_CHUNK_UNREAD_EXTRA = 4, /* the same of `extra` */
+    TFS_CHUNK_UNREAD_ALL = TFS_CHUNK_UNREAD | TFS_CHUNK_UNREAD_EXTRA
 };
 
 struct tfs_chunk {
@@ -37,9 +40,15 @@ struct tfs_chunk {
     uint32_t flags;        /* enum tfs_chunk_flags */
     uint32_t tag;          /* the format's own: what is needed to read the blob, e.g. its version */
     uint64_t own;          /* the format's own: its order in the save, or which bytes on disk */
-    struct tfs_blob *blob; /* the stored bytes; NULL: fetched when needed by `load` */
+    struct tfs_blob *blob; /* the stored bytes; NULL: there are none, or unread */
     struct tfs_blob *extra; /* a second stored value (instances); NULL: none, or not fetched */
 };
+
+/* Is the second value, or the first, one that the document does not hold? */
+static inline bool tfs_chunk_is_unread(const struct tfs_chunk *chunk, bool extra)
+{
+    return (chunk->flags & (extra ? TFS_CHUNK_UNREAD_EXTRA : TFS_CHUNK_UNREAD)) != 0;
+}
 
 /* One thing to tell about a save. */
 enum tfs_note_kind {

@@ -51,7 +51,7 @@ static int put_stored(struct maker *m, const struct tfs_chunk *before,
     tfs_buf_u8(m->out, (uint8_t)(CHUNK_BLOB | (chunk->extra != NULL ? CHUNK_EXTRA : 0) |
                                  (renumbered ? CHUNK_OWN : 0)));
     tfs_buf_u32le(m->out, chunk->tag);
-    tfs_buf_u32le(m->out, chunk->flags);
+    tfs_buf_u32le(m->out, chunk->flags & ~(uint32_t)TFS_CHUNK_UNREAD_ALL);
     if (renumbered)
         tfs_buf_u64le(m->out, chunk->own);
     put_blob(m->out, blob);
@@ -153,6 +153,8 @@ static int apply_chunk(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_b
         return fail_record(err);
     chunk.tag = tfs_take_u32le(c);
     chunk.flags = tfs_take_u32le(c);
+    if ((chunk.flags & TFS_CHUNK_UNREAD_ALL) != 0)
+        return fail_record(err);
     chunk.own = (flags & CHUNK_OWN) != 0 ? tfs_take_u64le(c) : old->own;
     if (take_blob(c, bytes, &chunk.blob, err) == 0 &&
         ((flags & CHUNK_EXTRA) == 0 || take_blob(c, bytes, &chunk.extra, err) == 0))

@@ -8,7 +8,7 @@
 
 #include "../lib/session_driver.h"
 #include "../lib/voxel_maker.h"
-#include "formats/godot_voxel/stream.h"
+#include "formats/database/rows_state.h"
 #include "formats/godot_voxel/view.h"
 #include "scratch.h"
 
@@ -59,9 +59,9 @@ static const char *db_path(void)
     return scratch_path("world.sqlite");
 }
 
-static struct tfs_godot_db *db(void)
+static sqlite3 *db(void)
 {
-    return &((struct tfs_godot_stream *)save->own)->db;
+    return ((struct tfs_rows *)save->own)->source.db.sqlite;
 }
 
 static void open_database(void)
@@ -69,7 +69,7 @@ static void open_database(void)
     voxel_stream(db_path(), 2, CHUNKS);
     open_path_as_session(db_path(), (struct tfs_session_options){.linger_ms = 3600000});
     fetches = 0;
-    sqlite3_trace_v2(db()->db, SQLITE_TRACE_STMT, count_fetch, NULL);
+    sqlite3_trace_v2(db(), SQLITE_TRACE_STMT, count_fetch, NULL);
 }
 
 static void run(const char *sql)
@@ -123,7 +123,7 @@ START_TEST(beginning_of_a_large_picture_looks_into_the_first_rows_alone)
     open_path_as_session(db_path(), (struct tfs_session_options){.cache_limit = 4096});
     ck_assert_int_eq(look("heightmap.png", &attr), 0);
     fetches = 0;
-    sqlite3_trace_v2(db()->db, SQLITE_TRACE_STMT, count_fetch, NULL);
+    sqlite3_trace_v2(db(), SQLITE_TRACE_STMT, count_fetch, NULL);
     ck_assert_int_eq(tfs_session_read(session, attr.id, NULL, 0, 100, &hold, &bytes), 0);
     ck_assert_uint_eq(bytes.size, 100);
     ck_assert_mem_eq(bytes.data, "\x89PNG", 4);
@@ -175,11 +175,11 @@ END_TEST
 
 static int64_t patience(void)
 {
-    struct tfs_godot_stream *own = save->own;
+    struct tfs_rows *own = save->own;
     sqlite3_stmt *statement = NULL;
 
     pthread_mutex_lock(&own->lock);
-    ck_assert_int_eq(sqlite3_prepare_v2(db()->db, "PRAGMA busy_timeout", -1, &statement, NULL),
+    ck_assert_int_eq(sqlite3_prepare_v2(db(), "PRAGMA busy_timeout", -1, &statement, NULL),
                      SQLITE_OK);
     ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
     int64_t ms = sqlite3_column_int64(statement, 0);

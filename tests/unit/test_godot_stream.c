@@ -6,10 +6,9 @@
 
 #include "../lib/godot_case.h"
 #include "../lib/voxel_maker.h"
+#include "formats/database/rows_state.h"
 #include "formats/godot_voxel/block.h"
 #include "formats/godot_voxel/rules.h"
-#include "formats/godot_voxel/stream.h"
-#include "formats/godot_voxel/stream_db.h"
 #include "formats/godot_voxel/stream_key.h"
 #include "formats/godot_voxel/view.h"
 #include "formats/picture/columns.h"
@@ -817,18 +816,18 @@ END_TEST
 
 START_TEST(database_that_cannot_be_looked_through_now_is_not_called_damaged)
 {
-    struct tfs_godot_db db;
+    struct tfs_database db;
 
     voxel_stream(db_path(), 2, 3);
-    ck_assert_int_eq(tfs_godot_db_open(db_path(), true, &db, &c.err), 0);
+    ck_assert_int_eq(tfs_database_open(db_path(), true, 1000, &db, &c.err), 0);
     db.corrupt = true;
     run("BEGIN EXCLUSIVE");
-    ck_assert_int_eq(tfs_godot_db_begin(&db, &c.err), -EBUSY);
+    ck_assert_int_eq(tfs_database_begin(&db, &c.err), -EBUSY);
     run("COMMIT");
     tfs_error_reset(&c.err);
-    ck_assert_int_eq(tfs_godot_db_begin(&db, &c.err), 0);
-    tfs_godot_db_rollback(&db);
-    tfs_godot_db_close(&db);
+    ck_assert_int_eq(tfs_database_begin(&db, &c.err), 0);
+    tfs_database_rollback(&db);
+    tfs_database_close(&db);
 }
 END_TEST
 
@@ -1025,12 +1024,12 @@ static int count_query(unsigned kind, void *arg, void *statement, void *sql)
 /* Opens it anew and reads info.txt; *rows: of how many chunks it had to know more than the key. */
 static struct tfs_buf info_of_large(unsigned *rows)
 {
-    struct tfs_godot_stream *own;
+    struct tfs_rows *own;
 
     reopen();
     own = c.save->own;
     queries = 0;
-    sqlite3_trace_v2(own->db.db, SQLITE_TRACE_STMT, count_query, NULL);
+    sqlite3_trace_v2(own->source.db.sqlite, SQLITE_TRACE_STMT, count_query, NULL);
     struct tfs_buf info = godot_get(&c, GODOT_ROOT, "info.txt");
     tfs_buf_u8(&info, 0);
     *rows = queries;

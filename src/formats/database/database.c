@@ -11,7 +11,8 @@
 
 #include "formats/database/guard.h"
 
-#define BUSY_MS 200 /* a game holds its locks for moments */
+#define BUSY_MS  200   /* a game holds its locks for moments */
+#define PEEK_MAX 65536 /* bytes of the longest text of a schema that is looked at */
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
@@ -100,12 +101,11 @@ static int harden(struct tfs_database *db, struct tfs_error *err)
                    err);
 }
 
-static int open_once(const char *path, bool writable, int value_max, struct tfs_database *db,
+static int open_once(const char *path, int how, int value_max, struct tfs_database *db,
                      struct tfs_error *err)
 {
     const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW |
-                      SQLITE_OPEN_EXRESCODE |
-                      (writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+                      SQLITE_OPEN_EXRESCODE | how;
     struct tfs_database opened = {.guard = tfs_database_guard_create(), .value_max = value_max};
     int result = SQLITE_NOMEM;
 
@@ -135,12 +135,36 @@ int tfs_database_open(const char *path, bool writable, int value_max, struct tfs
     struct tfs_database settled = {0};
     struct tfs_error why = {0}, ignored = {0};
 
-    if (open_once(path, writable, value_max, db, &why) == -EROFS && !writable &&
-        open_once(path, true, value_max, &settled, &ignored) == 0) {
+    const int how = writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+
+    if (open_once(path, how, value_max, db, &why) == -EROFS && !writable &&
+        open_once(path, SQLITE_OPEN_READWRITE, value_max, &settled, &ignored) == 0) {
         tfs_database_close(&settled);
-        return open_once(path, false, value_max, db, err);
+        return open_once(path, how, value_max, db, err);
     }
     return why.code < 0 ? tfs_fail(err, why.code, "%s", why.text) : 0;
+}
+
+/* The path as SQLite wants it when something is said about the file. */
+static void print_uri(const char *path, struct tfs_buf *out)
+{
+    tfs_buf_printf(out, "file:");
+    for (const char *at = path; *at != '\0'; at++)
+        tfs_buf_printf(out, "%%%02x", (unsigned)(unsigned char)*at);
+    tfs_buf_printf(out, "?immutable=1");
+    tfs_buf_u8(out, 0);
+}
+
+int tfs_database_peek(const char *path, struct tfs_database *db, struct tfs_error *err)
+{
+    struct tfs_buf uri = {0};
+
+    print_uri(path, &uri);
+    if (tfs_buf_check(&uri, err) == 0)
+        open_once((const char *)uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, PEEK_MAX, db,
+                  err);
+    tfs_buf_release(&uri);
+    return err->code;
 }
 
 void tfs_database_close(struct tfs_database *db)

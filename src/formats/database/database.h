@@ -36,6 +36,9 @@ struct tfs_database {
  * read; EROFS where that is not allowed. EBADMSG: this is no database, or damaged. */
 int tfs_database_open(const char *path, bool writable, int value_max, struct tfs_database *db,
                       struct tfs_error *err);
+/* The same to look at the tables alone, as they are in the file: nothing is locked, waited for or
+ * taken back, no journal is read. */
+int tfs_database_peek(const char *path, struct tfs_database *db, struct tfs_error *err);
 /* All statements but those of `db` itself were finalized before. Closed ones are taken. */
 void tfs_database_close(struct tfs_database *db);
 /* Is the file at its path another one than is open? */

@@ -122,11 +122,12 @@ static int load_value(struct tfs_save *save, struct tfs_chunk *chunk, bool extra
 {
     struct tfs_blob **value = extra ? &chunk->extra : &chunk->blob;
 
-    if (*value != NULL || save->container->load == NULL ||
-        save->container->load(save, chunk, extra, value, err) == 0)
+    if (!tfs_chunk_is_unread(chunk, extra))
         return 0;
-    if (err->code == -ENOENT)
+    if (save->container->load(save, chunk, extra, value, err) == -ENOENT)
         tfs_error_reset(err);
+    if (err->code == 0)
+        chunk->flags &= ~(uint32_t)(extra ? TFS_CHUNK_UNREAD_EXTRA : TFS_CHUNK_UNREAD);
     return err->code;
 }
 

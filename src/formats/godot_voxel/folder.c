@@ -91,7 +91,7 @@ static int put_blocks(struct tfs_edit *edit, const struct tfs_godot_region_file 
     for (size_t i = 0; i < file->count && err->code == 0; i++) {
         struct tfs_chunk chunk = {.key = tfs_godot_folder_block(file, file->slots[i].index),
                                   .slot = TFS_SLOT_NONE,
-                                  .tag = TFS_GODOT_LAZY,
+                                  .flags = TFS_CHUNK_UNREAD,
                                   .own = reading};
         tfs_edit_put(edit, &chunk, err);
     }

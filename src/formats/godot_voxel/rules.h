@@ -9,12 +9,6 @@
 #include "formats/format.h"
 #include "formats/godot_voxel/block.h"
 
-/* tfs_chunk.tag: what the document does not hold of a chunk, but the save on disk. */
-enum tfs_godot_tag {
-    TFS_GODOT_LAZY = 1,       /* the stored block */
-    TFS_GODOT_LAZY_EXTRA = 2, /* the instances */
-};
-
 #define TFS_GODOT_COLOURS 256
 
 struct tfs_godot_rules {
@@ -28,13 +22,13 @@ struct tfs_godot_rules {
     int32_t low[3], high[3]; /* block coordinates along x, y, z */
     uint32_t lods;           /* levels 0 to lods - 1 */
 
-    /* Fetches what the tag says is not held; the other is left alone. Thread-safe. NULL: documents
-     * hold everything. */
+    /* Fetches what the chunk says is unread; the other value is left alone. Thread-safe. NULL:
+     * documents hold everything. */
     int (*fetch)(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
                  struct tfs_blob **extra, struct tfs_error *err);
-    /* Fetches all that is not held of copies of chunks, and takes that out of their tags: of as
-     * many as are worth one go, at least one. Returns how many; with `err` set, the one behind them
-     * is the one that failed. Thread-safe. NULL: one by one is as good. */
+    /* Fetches what copies of chunks say is unread, and puts it into them: of as many as are worth
+     * one go, at least one. Returns how many; with `err` set, the one behind them is the one that
+     * failed. Thread-safe. NULL: one by one is as good. */
     size_t (*fetch_many)(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                          struct tfs_error *err);
     /* Makes the edit's document that of the newest container; NULL: there is none. */

@@ -101,7 +101,7 @@ static int put_stored(struct tfs_edit *edit, const struct tfs_godot_view *view,
     if (!rules->cubed)
         chunk.own = tfs_godot_own_of_size(block);
     chunk.blob = stored;
-    chunk.tag &= ~(uint32_t)TFS_GODOT_LAZY;
+    chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
     return tfs_edit_put(edit, &chunk, err);
 }
 
@@ -210,7 +210,7 @@ int tfs_godot_store_extra(struct tfs_edit *edit, const struct tfs_godot_view *vi
     struct tfs_chunk chunk = view->chunk;
 
     chunk.extra = extra;
-    chunk.tag &= ~(uint32_t)TFS_GODOT_LAZY_EXTRA;
+    chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD_EXTRA;
     return tfs_edit_put(edit, &chunk, err);
 }
 

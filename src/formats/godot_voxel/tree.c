@@ -110,12 +110,12 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
         return UINT32_MAX;
     bool moved = before->own != after->own;
     if (!tfs_blob_equal(before->blob, after->blob) ||
-        (before->tag & TFS_GODOT_LAZY) != (after->tag & TFS_GODOT_LAZY) ||
-        (moved && (after->tag & TFS_GODOT_LAZY) != 0))
+        tfs_chunk_is_unread(before, false) != tfs_chunk_is_unread(after, false) ||
+        (moved && tfs_chunk_is_unread(after, false)))
         changed |= ~instances;
     if (!tfs_blob_equal(before->extra, after->extra) ||
-        (before->tag & TFS_GODOT_LAZY_EXTRA) != (after->tag & TFS_GODOT_LAZY_EXTRA) ||
-        (moved && (after->tag & TFS_GODOT_LAZY_EXTRA) != 0))
+        tfs_chunk_is_unread(before, true) != tfs_chunk_is_unread(after, true) ||
+        (moved && tfs_chunk_is_unread(after, true)))
         changed |= instances;
     return changed;
 }

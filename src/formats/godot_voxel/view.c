@@ -44,16 +44,17 @@ static int fetch(struct tfs_save *save, const struct tfs_godot_rules *rules,
 {
     view->stored = tfs_blob_ref(view->chunk.blob);
     view->extra = tfs_blob_ref(view->chunk.extra);
-    if (view->chunk.tag == 0 ||
+    if ((view->chunk.flags & TFS_CHUNK_UNREAD_ALL) == 0 ||
         rules->fetch(save, &view->chunk, &view->stored, &view->extra, err) == 0)
         return 0;
     /* What is damaged where it lies is damage of this chunk, not of all that look at it. */
-    if ((view->chunk.tag & TFS_GODOT_LAZY) != 0 && (err->code == -EBADMSG || err->code == -EFBIG)) {
+    if (tfs_chunk_is_unread(&view->chunk, false) &&
+        (err->code == -EBADMSG || err->code == -EFBIG)) {
         struct tfs_error why = *err;
         tfs_error_reset(err);
         return keep_damage(view, &why, err);
     }
-    if (view->chunk.tag != TFS_GODOT_LAZY_EXTRA || err->code == -ENOMEM || err->code == -ESTALE)
+    if (tfs_chunk_is_unread(&view->chunk, false) || err->code == -ENOMEM || err->code == -ESTALE)
         return err->code;
     /* What was edited is here, and stays readable when the disk is not. */
     view->unread = err->code;
@@ -109,8 +110,8 @@ static bool is_of(const struct tfs_godot_view *view, const struct tfs_chunk *chu
     const struct tfs_chunk *made = &view->chunk;
 
     return tfs_key_compare(made->key, chunk->key) == 0 && made->blob == chunk->blob &&
-           made->extra == chunk->extra && made->tag == chunk->tag &&
-           (chunk->tag == 0 || made->own == chunk->own);
+           made->extra == chunk->extra && made->flags == chunk->flags &&
+           ((chunk->flags & TFS_CHUNK_UNREAD_ALL) == 0 || made->own == chunk->own);
 }
 
 static struct tfs_godot_view *cache_find(struct tfs_godot_cache *cache,

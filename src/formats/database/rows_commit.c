@@ -1,0 +1,193 @@
+/*
+ * A document -> a transaction that makes the database say what it says.
+ *
+ * Must not know what rows hold.
+ */
+#include <errno.h>
+
+#include "formats/database/rows_state.h"
+
+struct writing {
+    struct tfs_save *save;
+    struct tfs_rows *own;
+    const struct tfs_doc *doc;
+    bool foreign; /* others changed the database since it was read */
+    struct tfs_error *err;
+};
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+/* Is the value of a column another one after the edit? */
+static bool differs(const struct tfs_chunk *before, const struct tfs_chunk *after, bool extra)
+{
+    if (tfs_chunk_is_unread(after, extra))
+        return false;
+    return before == NULL || tfs_chunk_is_unread(before, extra) ||
+           !tfs_blob_equal(extra ? before->extra : before->blob,
+                           extra ? after->extra : after->blob);
+}
+
+/* Does the row say what the document does? NULL: that there is none. */
+static bool is_as_meant(const struct tfs_chunk *after, const struct tfs_row *row)
+{
+    if (after == NULL || !row->found)
+        return after == NULL && !row->found;
+    return (tfs_chunk_is_unread(after, false) || tfs_blob_equal(row->value, after->blob)) &&
+           (tfs_chunk_is_unread(after, true) || tfs_blob_equal(row->extra, after->extra));
+}
+
+/* Another program changed the database. Did it change this row in what we are about to change? A
+ * row that holds already what we write is no conflict: our own last commit may have written it and
+ * then failed to make it durable, so it is written again. */
+static int check_unchanged(const struct writing *w, const struct tfs_chunk *before,
+                           const struct tfs_chunk *after)
+{
+    const struct tfs_key key = before == NULL ? after->key : before->key;
+    struct tfs_row row = {0};
+    bool same;
+
+    if (tfs_rows_find(w->own, key, &row, w->err) < 0)
+        return w->err->code;
+    same = row.found == (before != NULL);
+    if (same && before != NULL && (after == NULL || differs(before, after, false)))
+        same = tfs_rows_as_before(w->own, before, &row, false);
+    if (same && before != NULL && (after == NULL || differs(before, after, true)))
+        same = tfs_rows_as_before(w->own, before, &row, true);
+    same = same || is_as_meant(after, &row);
+    tfs_row_release(&row);
+    if (same)
+        return 0;
+    return tfs_fail(w->err, -ESTALE, "another program changed chunk %d_%d_%d since it was read",
+                    key.x, key.y, key.z);
+}
+
+/* Does the row have now what the document says? */
+static int verify_row(const struct writing *w, const struct tfs_chunk *after)
+{
+    struct tfs_row row = {0};
+
+    if (tfs_rows_find(w->own, after->key, &row, w->err) < 0)
+        return w->err->code;
+    bool same = is_as_meant(after, &row);
+    tfs_row_release(&row);
+    return same ? 0 : tfs_fail(w->err, -EIO, "the database does not read back as it was written");
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Runs a statement on a key; `put`: it has a value, too. */
+static int run(struct tfs_rows *own, enum tfs_rows_statement which, struct tfs_key key, bool put,
+               const struct tfs_blob *value, struct tfs_error *err)
+{
+    sqlite3_stmt *statement = tfs_rows_statement(own, which, err);
+    int count = 0;
+
+    if (statement == NULL)
+        return err->code;
+    int bound = own->schema->bind(&own->source.layout, statement, key, &count);
+    if (bound == SQLITE_OK && put)
+        bound = tfs_database_bind(statement, count + 1, value);
+    tfs_database_step(&own->source.db, statement, bound, err);
+    tfs_database_reset(statement);
+    return err->code;
+}
+
+static int write_row(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct writing *w = arg;
+
+    if (w->foreign && check_unchanged(w, before, after) < 0)
+        return w->err->code;
+    if (after == NULL)
+        return run(w->own, TFS_ROWS_REMOVE, before->key, false, NULL, w->err);
+    if (differs(before, after, false) &&
+        run(w->own, TFS_ROWS_PUT, after->key, true, after->blob, w->err) < 0)
+        return w->err->code;
+    if (tfs_rows_have_extra(w->own) && differs(before, after, true) &&
+        run(w->own, TFS_ROWS_PUT_EXTRA, after->key, true, after->extra, w->err) < 0)
+        return w->err->code;
+    return verify_row(w, after);
+}
+
+/* Others changed the database: do its tables mean the same as before? */
+static int check_tables(const struct writing *w)
+{
+    struct tfs_rows_layout layout;
+    int same = tfs_rows_look(w->own, &layout, w->err);
+
+    if (same == 0)
+        return tfs_fail(w->err, -ESTALE,
+                        "another program changed what the tables of the database say since it was "
+                        "read");
+    return same < 0 ? same : 0;
+}
+
+/* The transaction. */
+static int write_rows(struct writing *w)
+{
+    struct tfs_database *db = &w->own->source.db;
+    uint32_t version = 0;
+
+    if (tfs_rows_check_path(w->save, w->err) < 0 || tfs_database_begin(db, w->err) < 0)
+        return w->err->code;
+    /* Again: waiting for the lock may have taken its time. */
+    if (tfs_rows_check_path(w->save, w->err) == 0 &&
+        tfs_database_version(db, &version, w->err) == 0)
+        w->foreign = version != w->own->seen;
+    if (w->err->code == 0 && w->foreign)
+        check_tables(w);
+    if (w->err->code == 0 && w->own->unsure)
+        tfs_database_touch(db, w->err);
+    if (w->err->code == 0 && tfs_doc_diff(w->save->doc, w->doc, write_row, w) == 0)
+        w->own->unsure = tfs_database_commit(db, w->err) < 0;
+    if (w->err->code < 0)
+        tfs_database_rollback(db);
+    return w->err->code;
+}
+
+/* ---- committing ------------------------------------------------------------------------------ */
+
+/* Makes save->doc what is on disk: `doc`, or where others wrote too, all of it read again. What was
+ * written is safe by now; should reading fail, the next look at the database says so. */
+static void adopt(struct writing *w, struct tfs_doc *doc)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_doc *read = NULL;
+
+    if (w->foreign)
+        tfs_rows_refresh(w->own, doc, &read, &ignored);
+    tfs_doc_unref(w->save->doc);
+    w->save->doc = read != NULL ? read : tfs_doc_ref(doc);
+    tfs_rows_stat(w->save);
+}
+
+static int check_row(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct writing *w = arg;
+
+    (void)before;
+    return after == NULL ? 0
+                         : w->save->tree->chunk_check(w->save, w->doc, after->key, NULL, w->err);
+}
+
+static int check_allowed(const struct tfs_save *save, struct tfs_error *err)
+{
+    if (save->read_only != NULL)
+        return tfs_fail(err, -EROFS, "cannot be written: %s", save->read_only);
+    if (save->options.lock != TFS_LOCK_EXCLUSIVE)
+        return tfs_fail(err, -EROFS, "was opened for reading only");
+    return 0;
+}
+
+int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct writing w = {.save = save, .own = save->own, .doc = doc, .err = err};
+
+    if (check_allowed(save, err) < 0 || tfs_doc_diff(save->doc, doc, check_row, &w) < 0)
+        return err->code;
+    pthread_mutex_lock(&w.own->lock);
+    if (write_rows(&w) == 0)
+        adopt(&w, doc);
+    pthread_mutex_unlock(&w.own->lock);
+    return err->code;
+}

@@ -1,0 +1,192 @@
+/*
+ * A chunk's key -> the values of its row, and the checksums that are kept of them.
+ *
+ * Must not know documents but for what a chunk says. What is fetched first in a reading is what has
+ * been shown: invariant 3 of rows.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "formats/database/rows_state.h"
+
+/* ---- what was fetched ------------------------------------------------------------------------ */
+
+static uint32_t checksum(const struct tfs_blob *blob)
+{
+    struct tfs_span span = tfs_blob_span(blob);
+
+    return span.size == 0 ? 0 : (uint32_t)crc32_z(0, span.data, span.size);
+}
+
+/* NULL and no bytes are two things. */
+static uint32_t size_of(const struct tfs_blob *blob)
+{
+    return blob == NULL ? UINT32_MAX : (uint32_t)blob->size;
+}
+
+static struct tfs_row_print print_of(const struct tfs_row *row, uint64_t reading)
+{
+    return (struct tfs_row_print){reading, size_of(row->value), checksum(row->value),
+                                  size_of(row->extra), checksum(row->extra)};
+}
+
+/* NULL: it was not fetched in its reading. */
+static const struct tfs_row_print *find_print(const struct tfs_rows *own,
+                                              const struct tfs_chunk *chunk)
+{
+    if (chunk->slot >= own->print_count || own->prints[chunk->slot].reading != chunk->own)
+        return NULL;
+    return &own->prints[chunk->slot];
+}
+
+bool tfs_rows_was_fetched(const struct tfs_rows *own, const struct tfs_chunk *chunk)
+{
+    return find_print(own, chunk) != NULL;
+}
+
+static int add_print(struct tfs_rows *own, const struct tfs_chunk *chunk, const struct tfs_row *row,
+                     struct tfs_error *err)
+{
+    if (chunk->slot >= own->print_count) {
+        uint32_t count = chunk->slot / 1024 * 1024 + 1024;
+        struct tfs_row_print *more = reallocarray(own->prints, count, sizeof(*more));
+        if (more == NULL)
+            return tfs_fail_memory(err);
+        memset(more + own->print_count, 0, (count - own->print_count) * sizeof(*more));
+        own->prints = more;
+        own->print_count = count;
+    }
+    if (own->prints[chunk->slot].reading != chunk->own)
+        own->prints[chunk->slot] = print_of(row, chunk->own);
+    return 0;
+}
+
+bool tfs_rows_as_before(const struct tfs_rows *own, const struct tfs_chunk *before,
+                        const struct tfs_row *row, bool extra)
+{
+    const struct tfs_blob *now = extra ? row->extra : row->value;
+
+    if (!tfs_chunk_is_unread(before, extra))
+        return tfs_blob_equal(now, extra ? before->extra : before->blob);
+    const struct tfs_row_print *print = find_print(own, before);
+    /* What nobody looked at, nobody knows another way. */
+    if (print == NULL)
+        return true;
+    return extra ? print->extra_size == size_of(now) && print->extra_crc == checksum(now)
+                 : print->value_size == size_of(now) && print->value_crc == checksum(now);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+#define MANY_BYTES ((size_t)1 << 20) /* of rows that are fetched in one go */
+
+void tfs_row_release(struct tfs_row *row)
+{
+    tfs_blob_unref(row->value);
+    tfs_blob_unref(row->extra);
+    *row = (struct tfs_row){0};
+}
+
+int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
+                  struct tfs_error *err)
+{
+    struct tfs_row found = {0};
+    sqlite3_stmt *statement = tfs_rows_statement(own, TFS_ROWS_FETCH, err);
+    int count;
+
+    if (statement == NULL)
+        return err->code;
+    int bound = own->schema->bind(&own->source.layout, statement, key, &count);
+    found.found = tfs_database_step(&own->source.db, statement, bound, err) == 1;
+    if (found.found && tfs_database_value(statement, 0, &found.value, err) == 0 &&
+        sqlite3_column_count(statement) > 1)
+        tfs_database_value(statement, 1, &found.extra, err);
+    tfs_database_reset(statement);
+    if (err->code < 0)
+        tfs_row_release(&found);
+    else
+        *row = found;
+    return err->code;
+}
+
+/* The row of a chunk. The caller holds the lock. */
+static int fetch_row(struct tfs_rows *own, const struct tfs_chunk *chunk, struct tfs_row *row,
+                     struct tfs_error *err)
+{
+    if (tfs_rows_find(own, chunk->key, row, err) < 0)
+        return err->code;
+    if (!row->found)
+        return tfs_fail(err, -ESTALE, "another program removed this row of the database");
+    return add_print(own, chunk, row, err);
+}
+
+/* Puts a row where the chunk lacks it: the chunk takes what the row holds of it. */
+static void fill_chunk(struct tfs_chunk *chunk, const struct tfs_row *row)
+{
+    if (tfs_chunk_is_unread(chunk, false))
+        chunk->blob = tfs_blob_ref(row->value);
+    if (tfs_chunk_is_unread(chunk, true))
+        chunk->extra = tfs_blob_ref(row->extra);
+    chunk->flags &= ~(uint32_t)TFS_CHUNK_UNREAD_ALL;
+}
+
+/* To lock the database, and to look whether it is still what SQLite remembers of it, costs more
+ * than to read a row: here that is done once. Of what the document holds already nothing is
+ * needed. */
+size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                           struct tfs_error *err)
+{
+    struct tfs_rows *own = save->own;
+    size_t ready = 0, bytes = 0;
+
+    pthread_mutex_lock(&own->lock);
+    tfs_database_snapshot(&own->source.db, err);
+    for (; ready < count && bytes < MANY_BYTES && err->code == 0; ready++) {
+        struct tfs_row row = {0};
+        if (!tfs_chunk_is_unread(&chunks[ready], false))
+            continue;
+        if (fetch_row(own, &chunks[ready], &row, err) == 0)
+            fill_chunk(&chunks[ready], &row);
+        bytes += tfs_blob_span(row.value).size + tfs_blob_span(row.extra).size;
+        tfs_row_release(&row);
+    }
+    tfs_database_rollback(&own->source.db);
+    pthread_mutex_unlock(&own->lock);
+    return err->code < 0 && ready > 0 ? ready - 1 : ready;
+}
+
+int tfs_rows_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
+                   struct tfs_blob **extra, struct tfs_error *err)
+{
+    struct tfs_rows *own = save->own;
+    struct tfs_row row = {0};
+
+    pthread_mutex_lock(&own->lock);
+    fetch_row(own, chunk, &row, err);
+    pthread_mutex_unlock(&own->lock);
+    if (err->code == 0 && tfs_chunk_is_unread(chunk, false))
+        *stored = tfs_blob_ref(row.value);
+    if (err->code == 0 && tfs_chunk_is_unread(chunk, true))
+        *extra = tfs_blob_ref(row.extra);
+    tfs_row_release(&row);
+    return err->code;
+}
+
+int tfs_rows_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
+                  struct tfs_blob **blob, struct tfs_error *err)
+{
+    struct tfs_blob *values[2] = {NULL, NULL};
+
+    if (tfs_rows_fetch(save, chunk, &values[0], &values[1], err) == 0) {
+        if (values[extra] != NULL)
+            *blob = tfs_blob_ref(values[extra]);
+        else
+            tfs_fail(err, -ENOENT, "this chunk has no such value");
+    }
+    tfs_blob_unref(values[0]);
+    tfs_blob_unref(values[1]);
+    return err->code;
+}

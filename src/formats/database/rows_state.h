@@ -1,0 +1,72 @@
+/*
+ * An opened database of rows: for rows*.c only. Its invariants are in rows.c.
+ */
+#ifndef TFS_FORMATS_DATABASE_ROWS_STATE_H
+#define TFS_FORMATS_DATABASE_ROWS_STATE_H
+
+#include <pthread.h>
+
+#include "base/file.h"
+#include "formats/database/rows.h"
+
+/* The row of a key; NULL is SQL's NULL. Of no row, `found` is false. */
+struct tfs_row {
+    bool found;
+    struct tfs_blob *value, *extra;
+};
+
+/* What was fetched of a row, in few bytes. */
+struct tfs_row_print {
+    uint64_t reading; /* the reading it belongs to; 0: nothing was fetched */
+    uint32_t value_size, value_crc;
+    uint32_t extra_size, extra_crc;
+};
+
+struct tfs_rows_source {
+    struct tfs_database db;
+    sqlite3_stmt *statements[TFS_ROWS_STATEMENTS]; /* made when first needed */
+    struct tfs_rows_layout layout;
+};
+
+struct tfs_rows {
+    const struct tfs_rows_schema *schema;
+    pthread_mutex_t lock;
+    struct tfs_file_handle file;
+    struct tfs_rows_source source;
+    uint32_t seen;                /* data_version of the reading */
+    uint64_t reading;             /* its number, from 1 */
+    struct tfs_row_print *prints; /* by slot */
+    uint32_t print_count;
+    bool unsure; /* a transaction failed at its very end: it may be there, if not durably */
+};
+
+static inline bool tfs_rows_have_extra(const struct tfs_rows *own)
+{
+    return own->schema->sql(&own->source.layout, TFS_ROWS_PUT_EXTRA) != NULL;
+}
+
+/* The caller of all of these holds the lock, or is alone. */
+/* A statement, to be reset after use; NULL: it cannot be made, and `err` says why. */
+sqlite3_stmt *tfs_rows_statement(struct tfs_rows *own, enum tfs_rows_statement which,
+                                 struct tfs_error *err);
+int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
+                  struct tfs_error *err);
+void tfs_row_release(struct tfs_row *row);
+/* Looks at the tables again: 1 the layout is what it was, 0 it is *layout now. */
+int tfs_rows_look(struct tfs_rows *own, struct tfs_rows_layout *layout, struct tfs_error *err);
+/* Has this chunk been fetched in its reading? */
+bool tfs_rows_was_fetched(const struct tfs_rows *own, const struct tfs_chunk *chunk);
+/* Has the row's column, the second value's or the first's, still the value that a chunk of the
+ * document stands for? */
+bool tfs_rows_as_before(const struct tfs_rows *own, const struct tfs_chunk *before,
+                        const struct tfs_row *row, bool extra);
+/* Is the file at the save's path still the database that is open? EIO: there is none; ESTALE:
+ * another one. */
+int tfs_rows_check_path(const struct tfs_save *save, struct tfs_error *err);
+/* Owner and times of the save are those of now. */
+void tfs_rows_stat(struct tfs_save *save);
+/* The document as the database is now; what did not change is shared with `base`. */
+int tfs_rows_refresh(struct tfs_rows *own, struct tfs_doc *base, struct tfs_doc **doc,
+                     struct tfs_error *err);
+
+#endif
