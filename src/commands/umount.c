@@ -134,9 +134,11 @@ static enum tfs_status open_pipe(struct tfs_cli *cli, const char *mountpoint, in
     return TFS_STATUS_DONE;
 }
 
-/* Reads to the pipe's end, which is the daemon's: the directory of what could not be saved, if
- * there is one, into `unsaved`; behind it the exit status, -1 without one. */
-static int read_exit_status(int fd, char unsaved[PATH_MAX])
+#define LEFT_MAX (2 * PATH_MAX)
+
+/* Reads to the pipe's end, which is the daemon's: what is not in the save, as a sentence, if
+ * there is something, into `left`; behind it the exit status, -1 without one. */
+static int read_exit_status(int fd, char left[LEFT_MAX])
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     unsigned char last = 0;
@@ -147,8 +149,8 @@ static int read_exit_status(int fd, char unsaved[PATH_MAX])
         ssize_t n = read(fd, &byte, 1);
 
         if (n == 1) {
-            if (count > 0 && count < PATH_MAX)
-                unsaved[count - 1] = (char)last;
+            if (count > 0 && count < LEFT_MAX)
+                left[count - 1] = (char)last;
             last = byte;
             count++;
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -157,7 +159,7 @@ static int read_exit_status(int fd, char unsaved[PATH_MAX])
             poll(&wait, 1, -1);
         }
     }
-    unsaved[count > 0 && count < PATH_MAX ? count - 1 : 0] = '\0';
+    left[count > 0 && count < LEFT_MAX ? count - 1 : 0] = '\0';
     return count > 0 ? last : -1;
 }
 
@@ -170,17 +172,16 @@ static enum tfs_status say_lost(struct tfs_cli *cli, const char *mountpoint)
 
 static enum tfs_status await_daemon(struct tfs_cli *cli, const char *mountpoint, int fd)
 {
-    char unsaved[PATH_MAX];
+    char left[LEFT_MAX];
 
-    switch (read_exit_status(fd, unsaved)) {
+    switch (read_exit_status(fd, left)) {
     case TFS_STATUS_DONE:
         return TFS_STATUS_DONE;
     case -1:
         return say_lost(cli, mountpoint);
     default:
-        return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
-                           "%s: unmounted; not everything could be saved%s%s", mountpoint,
-                           unsaved[0] != '\0' ? ", what was not is in " : "", unsaved);
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: unmounted; %s", mountpoint,
+                           left[0] != '\0' ? left : "not everything could be saved");
     }
 }
 

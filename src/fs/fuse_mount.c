@@ -47,8 +47,8 @@ struct mounting {
     char *mountpoint;  /* absolute */
     int locked;        /* the mount point, until we have mounted there; -1: it is not */
     int ready;         /* the parent waits for a byte here; -1 in the foreground */
-    /* Read end: for `terrainfs umount`, through /proc. Write end: where unsaved bytes are, if there
-     * are any, and last the exit status. */
+    /* Read end: for `terrainfs umount`, through /proc. Write end: what is not in the save, if
+     * there is something, and last the exit status. */
     int exit_pipe[2];
     bool bad_option;      /* libfuse does not know it: wrong usage, not a bad save */
     atomic_bool detached; /* stderr is gone: messages go to syslog */
@@ -351,8 +351,8 @@ static int serve(struct mounting *m)
     if (result < 0)
         say_broken(m, result);
     int status = tfs_session_finish(m->session);
-    const char *unsaved = tfs_session_unsaved(m->session);
-    if (unsaved != NULL && write(m->exit_pipe[1], unsaved, strlen(unsaved)) < 0)
+    const char *left = tfs_session_left(m->session);
+    if (left != NULL && write(m->exit_pipe[1], left, strlen(left)) < 0)
         status = TFS_STATUS_SYSTEM;
     if (result < 0 || begun != TFS_STATUS_DONE)
         status = TFS_STATUS_SYSTEM;

@@ -69,29 +69,41 @@ static struct tfs_blob *bytes_to_check(const struct tfs_inode *inode, bool last,
 /* Rejected bytes are put aside when the rejection is told, not only when the last handle is gone:
  * the kernel sends that news after close(2) has returned, and who reads the error looks for the
  * bytes at once. */
-static int put_aside(struct tfs_session *s, struct tfs_inode *inode, bool rejected)
+static int put_aside(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_draft *draft = inode->draft;
     struct tfs_buf path = {0};
 
-    if (!rejected && !draft->quarantined)
-        return 0;
     tfs_ops_path(s, inode->id, &path);
     tfs_buf_u8(&path, 0);
-    int result = path.failed ? -ENOMEM : 0;
-    if (result == 0 && rejected)
-        result = tfs_quarantine_put(&s->quarantine, (const char *)path.data,
-                                    tfs_buf_span(&draft->bytes));
-    else if (result == 0)
-        tfs_quarantine_drop(&s->quarantine, (const char *)path.data);
-    draft->quarantined = rejected && result == 0;
+    int result = path.failed ? -ENOMEM
+                             : tfs_quarantine_put(&s->quarantine, (const char *)path.data,
+                                                  tfs_buf_span(&draft->bytes));
+    draft->quarantined = result == 0;
     tfs_buf_release(&path);
-    return rejected ? result : 0;
+    return result;
+}
+
+/* The file was mended: what was rejected of it before is of no more use. A text that says what the
+ * save says already mends nothing: vim writes the old one back when a write fails. */
+static void drop_rejected(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    struct tfs_buf path = {0};
+
+    if (tfs_quarantine_is_empty(&s->quarantine))
+        return;
+    tfs_ops_path(s, inode->id, &path);
+    tfs_buf_u8(&path, 0);
+    if (!path.failed)
+        tfs_quarantine_drop(&s->quarantine, (const char *)path.data);
+    tfs_buf_release(&path);
 }
 
 /* The draft hears what became of its bytes; true: a rejection is to be told. */
-static bool take_answer(struct tfs_session *s, struct tfs_inode *inode, int result, bool last)
+static bool take_answer(struct tfs_work *work, int result, bool last)
 {
+    struct tfs_session *s = work->branch->session;
+    struct tfs_inode *inode = work->inode;
     struct tfs_draft *draft = inode->draft;
 
     if (draft == NULL)
@@ -100,13 +112,16 @@ static bool take_answer(struct tfs_session *s, struct tfs_inode *inode, int resu
     bool quiet = draft->told || (!last && draft->bytes.size == 0);
     if (result == 0) {
         draft->closing = tfs_draft_take(draft, TFS_DRAFT_ACCEPT) && !last;
+        if (work->job.edited || draft->quarantined)
+            drop_rejected(s, inode);
+        draft->quarantined = false;
     } else {
         /* Want of memory is no rejection: the bytes wait for the next check. */
         tfs_draft_take(draft, result == -ENOMEM ? TFS_DRAFT_DEFER : TFS_DRAFT_REJECT);
         draft->told = draft->state == TFS_DRAFT_REJECTED && (draft->told || !quiet);
     }
-    if (!last && result != -ENOMEM && (result >= 0 || !quiet))
-        (void)put_aside(s, inode, result < 0);
+    if (!last && result < 0 && result != -ENOMEM && !quiet)
+        (void)put_aside(s, inode);
     return result < 0 && !quiet;
 }
 
@@ -123,7 +138,7 @@ static int check_draft(struct tfs_work *work, bool last, struct tfs_error *err)
         return err->code;
     int result = tfs_ops_validate(work, &node, tfs_blob_span(blob), err);
     pthread_mutex_lock(&s->lock);
-    bool tell = take_answer(s, inode, result, last);
+    bool tell = take_answer(work, result, last);
     pthread_mutex_unlock(&s->lock);
     if (tell)
         log_inode(s, inode, err);
@@ -150,7 +165,7 @@ static int apply_flush(struct tfs_job *job, bool last)
  * are checked again. */
 static void end_draft(struct tfs_session *s, struct tfs_inode *inode, int result)
 {
-    if (result == -ENOMEM || put_aside(s, inode, result < 0) < 0) {
+    if (result == -ENOMEM || (result < 0 && put_aside(s, inode) < 0)) {
         s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
         return;
     }
@@ -250,6 +265,8 @@ static int apply_truncate(struct tfs_job *job, bool last)
     if (result == 0) {
         tfs_notify_stale(s->notify, inode->id);
         tfs_views_bump(&s->views, tfs_node_id(&c.node));
+        if (job->edited)
+            drop_rejected(s, inode);
     }
     pthread_mutex_unlock(&s->lock);
     tfs_blob_unref(c.blob);
@@ -466,10 +483,13 @@ static void settle_rename(struct tfs_job *job)
     /* The text is accepted; renamed once more, it finds itself there. */
     if (job->result == 0)
         job->result = prepare_names(s, work, &m);
-    if (job->result == 0)
+    if (job->result == 0) {
         move_name(s, work, &m);
-    else
+        if (job->edited)
+            drop_rejected(s, work->work.inode);
+    } else {
         show_accepted(s, work);
+    }
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -434,7 +434,10 @@ static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scr
     const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
     uint64_t id = scratch->id;
 
-    *attr = (struct tfs_attr){.id = id, .changing = (scratch->flags & moving) != 0};
+    /* What was rejected goes when its file is mended. */
+    *attr = (struct tfs_attr){.id = id,
+                              .changing = (scratch->flags & moving) != 0,
+                              .renames = (scratch->flags & TFS_SCRATCH_UNCAPPED) != 0};
     struct stat *st = &attr->st;
     /* Not the id: a scratch file may live under the id of the schema file that it was. */
     st->st_ino = id >= TFS_ID_TABLE ? id : id | (UINT64_C(1) << 63);

@@ -84,7 +84,7 @@ struct tfs_session {
 
     struct tfs_retry retries[TFS_RETRIES]; /* by caller */
     int64_t retry_at; /* when drafts that lost their last writer are looked for; 0: none did */
-    char *unsaved;    /* where the end put what could not be saved; NULL: nowhere */
+    char *left;       /* what the end said of what is not in the save; NULL: nothing */
     struct tfs_reserve reserve; /* for the end */
 };
 

@@ -4,6 +4,7 @@
 #include "fs/session.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,10 +207,11 @@ static bool is_unchecked(const struct tfs_inode *inode)
     return inode->draft != NULL && tfs_draft_is_unchecked(inode->draft);
 }
 
+/* Is every edit that was made in the save? */
 static bool is_all_saved(struct tfs_session *s)
 {
     struct tfs_map_cell cell;
-    bool saved = tfs_quarantine_is_empty(&s->quarantine);
+    bool saved = true;
 
     for (size_t i = 0; i < s->branch_count; i++)
         saved = saved && !differs(&s->branches[i]);
@@ -273,21 +275,51 @@ static size_t fill(void *arg, struct tfs_unsaved *unsaved)
     return failed + tfs_quarantine_each(&s->quarantine, add, unsaved);
 }
 
-static void store_unsaved(struct tfs_session *s)
+static int count_one(void *arg, const char *path, struct tfs_span bytes)
+{
+    (void)path;
+    (void)bytes;
+    ++*(size_t *)arg;
+    return 0;
+}
+
+/* What is left, and where it is now; NULL without memory. `result`: of storing it. */
+static char *say_left(struct tfs_session *s, bool refused_only, const char *dir, int result)
+{
+    const char *incomplete = result < 0 ? " (not complete: writing there failed too)" : "";
+    char *said = NULL;
+    size_t count = 0;
+    int length;
+
+    (void)tfs_quarantine_each(&s->quarantine, count_one, &count);
+    if (dir == NULL)
+        length =
+            asprintf(&said, "%s kept beside the save: %s",
+                     refused_only ? "refused texts could not be" : "edits could not be saved, nor",
+                     strerror(-result));
+    else if (refused_only)
+        length = asprintf(&said, "%zu refused text%s kept in %s%s", count,
+                          count == 1 ? " is" : "s are", dir, incomplete);
+    else
+        length = asprintf(&said, "not everything could be saved; what was not is in %s%s", dir,
+                          incomplete);
+    return length < 0 ? NULL : said;
+}
+
+static void store_unsaved(struct tfs_session *s, bool refused_only)
 {
     const struct tfs_save *save = s->branches[0].save;
     const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
+    char *dir = NULL;
 
     if (s->quarantine.dropped > 0)
         tfs_ops_message(s, "%s: %zu older refused texts were let go to keep newer ones", save->name,
                         s->quarantine.dropped);
-    int result = tfs_unsaved_store(&whose, fill, s, &s->unsaved);
-    if (s->unsaved == NULL)
-        tfs_ops_message(s, "%s: edits could not be saved, nor kept beside the save: %s", save->name,
-                        strerror(-result));
-    else
-        tfs_ops_message(s, "%s: not everything could be saved; what was not is in %s%s", save->name,
-                        s->unsaved, result < 0 ? " (not complete: writing there failed too)" : "");
+    int result = tfs_unsaved_store(&whose, fill, s, &dir);
+    s->left = say_left(s, refused_only, dir, result);
+    if (s->left != NULL)
+        tfs_ops_message(s, "%s: %s", save->name, s->left);
+    free(dir);
 }
 
 int tfs_session_finish(struct tfs_session *s)
@@ -299,15 +331,16 @@ int tfs_session_finish(struct tfs_session *s)
     stop_stores(s);
     tfs_notify_stop(s->notify); /* answers may still hold inodes */
     tell_scratch(s);
-    if (is_all_saved(s))
+    bool saved = is_all_saved(s);
+    if (saved && tfs_quarantine_is_empty(&s->quarantine))
         return 0;
-    store_unsaved(s);
+    store_unsaved(s, saved);
     return 3;
 }
 
-const char *tfs_session_unsaved(const struct tfs_session *s)
+const char *tfs_session_left(const struct tfs_session *s)
 {
-    return s->unsaved;
+    return s->left;
 }
 
 void tfs_session_close(struct tfs_session *s)
@@ -326,7 +359,7 @@ void tfs_session_close(struct tfs_session *s)
         free(s->above[i].name);
     free(s->above);
     free(s->branches);
-    free(s->unsaved);
+    free(s->left);
     tfs_notify_close(s->notify);
     pthread_cond_destroy(&s->closed);
     pthread_mutex_destroy(&s->lock);

@@ -84,8 +84,9 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
 /* Checks what was written, commits, and stores what cannot be saved beside the save. 0: everything
  * that was written is in the save; else 3. Front end calls must have ended. */
 int tfs_session_finish(struct tfs_session *session);
-/* The directory where the end put what could not be saved; NULL: there is none. The session's. */
-const char *tfs_session_unsaved(const struct tfs_session *session);
+/* What could not be saved or was refused, and where it is now, as a sentence; NULL: there is none.
+ * The session's. */
+const char *tfs_session_left(const struct tfs_session *session);
 void tfs_session_close(struct tfs_session *session);
 
 /* ---- names ---- */

@@ -244,6 +244,33 @@ START_TEST(session_keeps_a_refused_document_when_the_file_is_opened_again)
 }
 END_TEST
 
+START_TEST(session_forgets_a_refused_document_when_its_file_is_mended)
+{
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "no 1 good"), -EBADMSG);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "nor 2"), -EBADMSG);
+    ck_assert_int_eq(put("chunks/-2_3_4/text.txt", "3"), -EBADMSG);
+    ck_assert_int_eq(sync_directory("chunks"), 0); /* the last closes are through */
+    ck_assert_str_eq(list(".terrainfs/rejected/chunks"), ". .. 0_0_0 1_0_0 -2_3_4 ");
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "good"), 0);
+    ck_assert_str_eq(list(".terrainfs/rejected/chunks"), ". .. 1_0_0 -2_3_4 ");
+    ck_assert_int_eq(put("t", "good"), 0);
+    ck_assert_int_eq(rename_path("t", "chunks/1_0_0/text.txt"), 0);
+    ck_assert_str_eq(list(".terrainfs/rejected/chunks"), ". .. -2_3_4 ");
+    ck_assert_int_eq(tfs_session_finish(session), 3);
+    ck_assert_ptr_nonnull(strstr(messages, "1 refused text is kept in "));
+}
+END_TEST
+
+START_TEST(session_that_saw_every_refused_document_mended_ends_well)
+{
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "no 1 good"), -EBADMSG);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "good"), 0);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+    ck_assert_ptr_null(tfs_session_left(session));
+}
+END_TEST
+
 START_TEST(session_keeps_no_empty_document_aside)
 {
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
@@ -1581,6 +1608,8 @@ static const TTest *const *const tests[] = {
     &session_close_commits_pages_that_came_through_another_handle,
     &session_copied_descriptor_may_write_on_after_a_flush,
     &session_refused_document_changes_nothing_and_is_kept,
+    &session_forgets_a_refused_document_when_its_file_is_mended,
+    &session_that_saw_every_refused_document_mended_ends_well,
     &session_keeps_no_empty_document_aside,
     &session_keeps_a_refused_document_before_its_close_returns,
     &session_keeps_a_refused_document_when_the_file_is_opened_again,
