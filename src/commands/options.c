@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/chosen.h"
+
 const char tfs_usage[] =
     "usage: terrainfs [-f] [-d] [-o OPTIONS] SAVE MOUNTPOINT\n"
     "       terrainfs info   [-o OPTIONS] SAVE\n"
@@ -53,6 +55,8 @@ const char tfs_usage[] =
     "  format=NAME     do not guess the format, it is NAME\n"
     "  inflate=SIZE    largest payload that is decompressed (1G)\n"
     "  upgrade         what is written gets the newest version of the save's format\n"
+    "  views=A+B       which files: all (default), voxels, grids or raw, the last\n"
+    "                  three without overlaps (a mount, export and import)\n"
     "and for a mount only, beside those of mount(8) and FUSE:\n"
     "  ro              read-only\n"
     "  commit=close    close() returns when the save is on disk (default)\n"
@@ -225,6 +229,11 @@ static int set_inflate(struct tfs_mount_options *o, const char *value, struct tf
     return parse_size("inflate", value, &o->inflate_limit, err);
 }
 
+static int set_views(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    return tfs_chosen_parse(tfs_span_of(value), &o->views, err);
+}
+
 static int set_threads(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
 {
     uint64_t threads = 0;
@@ -269,6 +278,7 @@ static const struct own_option {
     {"format", true, false, set_format},
     {"inflate", true, false, set_inflate},
     {"upgrade", false, false, set_upgrade},
+    {"views", true, false, set_views},
     {"ro", false, true, set_ro},
     {"rw", false, true, set_rw},
     {"commit", true, true, set_commit},
@@ -379,6 +389,7 @@ struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options
     return (struct tfs_open_options){
         .lock = lock,
         .upgrade = options->upgrade,
+        .views = options->views,
         .inflate_limit = options->inflate_limit,
         .memory = options->cache_size > 0 ? options->cache_size : 1,
     };

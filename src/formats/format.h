@@ -92,6 +92,16 @@ enum tfs_file_flags {
                             * one: it means nothing for a save with other names */
 };
 
+/* The sets of files that `-o views=` chooses from (formats/chosen.h). Files of one set do not
+ * overlap, and nothing in it is derived. What a set cannot say in its own way (lights, metadata,
+ * the palette of a terrain) belongs to it, too. */
+enum tfs_file_views {
+    TFS_VIEWS_VOXELS = 1, /* voxels.csv */
+    TFS_VIEWS_GRIDS = 2,  /* texts of numbers */
+    TFS_VIEWS_RAW = 4,    /* stored bytes */
+    TFS_VIEWS_ALL = 8,    /* every file: no file names it */
+};
+
 /* One name of the schema. `path` is below the chunk's directory or the root, with at most one
  * directory: "blocks.txt", "lights/sky.txt". A family is a set of files whose names depend on the
  * document: `path` is then "layers/" and family_name gives the names of its members. `count` says
@@ -103,6 +113,10 @@ struct tfs_file {
     uint32_t (*count)(const struct tfs_doc *doc); /* NULL: 1 */
     /* NULL: no family. */
     void (*family_name)(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
+    /* Does voxels.csv say what this file says: 1 or 0, negative as for `exists`? Then
+     * TFS_VIEWS_VOXELS does not show it, but it can be created. NULL: it never does. */
+    int (*in_table)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+    unsigned views; /* enum tfs_file_views: the sets that it belongs to; 0: it is derived */
 };
 
 #define TFS_FILES_MAX 32
@@ -192,6 +206,7 @@ struct tfs_open_options {
     bool upgrade;           /* -o upgrade */
     uint64_t inflate_limit; /* cap for one inflated payload, bytes */
     uint64_t memory;        /* bytes of what was computed that are kept; 0: the usual */
+    unsigned views;         /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
 };
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)

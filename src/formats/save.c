@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/format.h"
+#include "formats/chosen.h"
 
 /* ---- which formats there are ----------------------------------------------------------------- */
 
@@ -228,6 +228,8 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     if (probe_path(opened->path, opened->name, format, &opened->container, err) < 0)
         goto fail;
     opened->tree = opened->container->tree;
+    if (tfs_chosen_check(opened->tree, options->views, err) < 0)
+        goto fail;
     if (opened->container->open(opened, err) < 0)
         goto fail;
     *save = opened;

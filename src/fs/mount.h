@@ -14,6 +14,7 @@ struct tfs_mount_options {
     bool foreground; /* -f */
     bool debug;      /* -d; it stays in the foreground too */
     bool read_only;  /* -o ro */
+    unsigned views;  /* enum tfs_file_views; 0: all */
     bool upgrade;
     int commit_seconds; /* 0: a close is a commit */
     const char *format; /* NULL: found by probing */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/chosen.h"
 #include "fs/ops.h"
 
 /* ---- removals that go with an edit ----------------------------------------------------------- */
@@ -134,7 +135,7 @@ static void accepted_in_fresh(const struct tfs_branch *branch, const struct tfs_
         }
         fresh->waiting[node->file] = tfs_blob_ref(waits);
         /* Like any other directory from now on, unless names are still hidden. */
-        if (!fresh->hidden && tfs_fresh_is_complete(fresh, branch->save->tree))
+        if (!fresh->hidden && tfs_fresh_is_complete(fresh, branch->save))
             tfs_fresh_remove(&s->overlay, node);
     }
     pthread_mutex_unlock(&s->lock);
@@ -152,6 +153,40 @@ static bool is_gone(const struct tfs_branch *branch, const struct tfs_node *node
            (file->count != NULL && node->member >= file->count(doc));
 }
 
+/* Does the tree show no stored bytes, which would say what else is in a new chunk? */
+static bool lacks_raw(const struct tfs_save *save)
+{
+    for (unsigned i = 0; i < save->tree->chunk_count; i++)
+        if ((save->tree->chunk_files[i].flags & TFS_FILE_RAW) != 0 &&
+            tfs_file_is_chosen(&save->tree->chunk_files[i], save->options.views))
+            return false;
+    return true;
+}
+
+/* In a new chunk without raw.bin: an optional file that nobody created is absent, whatever a new
+ * chunk has by itself. Where it is created later, it comes back. */
+static int remove_uncreated(const struct tfs_branch *branch, struct tfs_edit *edit,
+                            const struct tfs_node *self, struct tfs_error *err)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_save *save = branch->save;
+
+    pthread_mutex_lock(&s->lock);
+    const struct tfs_fresh *fresh = tfs_fresh_find(&s->overlay, self);
+    uint32_t kept = fresh != NULL && fresh->hidden ? fresh->created | fresh->written : UINT32_MAX;
+    pthread_mutex_unlock(&s->lock);
+    for (unsigned i = 0; i < save->tree->chunk_count && lacks_raw(save); i++) {
+        const struct tfs_file *file = &save->tree->chunk_files[i];
+        struct tfs_node node = tfs_node_sibling_file(self, i, 0);
+        if ((file->flags & TFS_FILE_OPTIONAL) == 0 || (kept >> i & 1) != 0 ||
+            (int)i == self->file || tfs_node_exists(save, tfs_edit_doc(edit), &node) != 1)
+            continue;
+        if (file->lens->remove(save, edit, tfs_node_at(save, &node), err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
 static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *node,
                      struct tfs_span text, const struct tfs_fresh *fresh, struct tfs_error *err)
 {
@@ -163,6 +198,8 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
 
     if (result == 0 && fresh != NULL)
         result = put_waiting(branch, edit, node, fresh, &done, err);
+    if (result == 0 && fresh != NULL)
+        result = remove_uncreated(branch, edit, node, err);
     if (result == 0 && fresh != NULL && put.waits)
         result = tfs_blob_copy(text, &waits, err);
     if (result == 0)

@@ -112,6 +112,7 @@ struct creating {
     int flags;
     struct tfs_handle *handle;
     struct tfs_attr *attr;
+    struct tfs_error err; /* to be logged; code 0: nothing */
 };
 
 /* A file of the schema that is not there: deleted, hidden in a new chunk, or optional and
@@ -123,6 +124,8 @@ static int create_schema(struct tfs_session *s, struct creating *c, const struct
         return -EISDIR;
     if (tfs_ops_read_only(s, &entry->node))
         return -EROFS;
+    if (tfs_entry_check_shown(entry, &c->err) < 0)
+        return c->err.code;
     if (!tfs_ops_writable(s, &entry->node))
         return -EACCES;
     *inode = tfs_inode_make(&s->inodes, &entry->node);
@@ -212,6 +215,7 @@ int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name,
         .parent = parent, .name = name, .owner = &owner, .flags = flags, .attr = attr};
     int result = tfs_ops_run(s, try_create, &c);
 
+    tfs_ops_log_name(s, parent, name, &c.err);
     if (result == 0)
         *handle = c.handle;
     return result;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/chosen.h"
 #include "fs/op_group.h"
 
 /* ---- what a name stands for ------------------------------------------------------------------ */
@@ -102,6 +103,22 @@ int tfs_entry_find(struct tfs_session *s, uint64_t parent, const char *name,
 bool tfs_entry_is_read_only(struct tfs_session *s, const struct tfs_entry *entry)
 {
     return entry->branch != NULL ? tfs_store_read_only(entry->branch->store) : s->options.read_only;
+}
+
+int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err)
+{
+    struct tfs_save *save = entry->branch != NULL ? entry->branch->save : NULL;
+
+    if (save == NULL || !tfs_node_is_left_out(save, &entry->node) ||
+        tfs_node_exists(save, tfs_store_shown(entry->branch->store), &entry->node) == 1)
+        return 0;
+    struct tfs_buf views = {0};
+    tfs_chosen_print(save->options.views, &views);
+    tfs_buf_u8(&views, 0);
+    tfs_fail(err, -EPERM, "this file of the tree is left out by -o views=%s and cannot be made",
+             views.failed ? "" : (const char *)views.data);
+    tfs_buf_release(&views);
+    return err->code;
 }
 
 int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *entry,
@@ -330,6 +347,8 @@ static int mkdir_schema(struct tfs_session *s, struct naming *c, const struct tf
 {
     if (entry->visible)
         return -EEXIST;
+    if (tfs_entry_check_shown(entry, &c->err) < 0)
+        return c->err.code;
     if (entry->branch != NULL && tfs_node_is_group(&entry->node)) {
         int result = tfs_group_make(s, &entry->node, &c->err);
         return result < 0 ? result : tfs_ops_attr_node(s, NULL, &entry->node, c->attr);
@@ -483,7 +502,7 @@ void tfs_session_rmdir(struct tfs_session *s, uint64_t parent, const char *name,
 
 static int try_symlink(struct tfs_session *s, void *call, struct tfs_need *need)
 {
-    const struct naming *c = call;
+    struct naming *c = call;
     struct tfs_entry entry;
 
     (void)need;
@@ -493,7 +512,7 @@ static int try_symlink(struct tfs_session *s, void *call, struct tfs_need *need)
     if (entry.link != NULL || entry.visible)
         return -EEXIST;
     if (entry.schema)
-        return -EPERM;
+        return tfs_entry_check_shown(&entry, &c->err) < 0 ? c->err.code : -EPERM;
     result = tfs_entry_free_for_scratch(s, &entry, c->name, false);
     return result < 0 ? result : make_scratch(s, c, TFS_SCRATCH_SYMLINK);
 }
@@ -506,8 +525,10 @@ int tfs_session_symlink(struct tfs_session *s, uint64_t parent, const char *name
                        .owner.st = {.st_mode = 0777, .st_uid = uid, .st_gid = gid},
                        .target = target,
                        .attr = attr};
+    int result = tfs_ops_run(s, try_symlink, &c);
 
-    return tfs_ops_run(s, try_symlink, &c);
+    tfs_ops_log_name(s, parent, name, &c.err);
+    return result;
 }
 
 int tfs_session_readlink(struct tfs_session *s, uint64_t id, char **target)

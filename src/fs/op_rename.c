@@ -17,6 +17,7 @@ struct renaming {
     struct tfs_reply reply;
     struct tfs_entry from, to;
     struct tfs_error err; /* to be logged; code 0: nothing */
+    bool about_new;       /* it is about the new name */
 };
 
 static int find(struct tfs_session *s, struct renaming *r)
@@ -45,6 +46,10 @@ static int onto_file(struct tfs_session *s, struct renaming *r)
 
     if (tfs_ops_read_only(s, to))
         return -EROFS;
+    if (tfs_entry_check_shown(&r->to, &r->err) < 0) {
+        r->about_new = true;
+        return r->err.code;
+    }
     if (!tfs_ops_writable(s, to))
         return -EACCES;
     struct tfs_inode *inode = r->from.link != NULL
@@ -259,7 +264,7 @@ void tfs_session_rename(struct tfs_session *s, uint64_t parent, const char *name
                          .reply = reply};
     int result = tfs_ops_run(s, try_rename, &r);
 
-    tfs_ops_log_name(s, parent, name, &r.err);
+    tfs_ops_log_name(s, r.about_new ? new_parent : parent, r.about_new ? new_name : name, &r.err);
     if (result != -EINPROGRESS)
         tfs_reply_now(reply, result);
 }

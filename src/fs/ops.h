@@ -274,6 +274,9 @@ int tfs_entry_find(struct tfs_session *s, uint64_t parent, const char *name,
 /* May a scratch file be made here? 0, -EINVAL (a name reserved for chunks), -EROFS, -EPERM. */
 int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *entry,
                                const char *name, bool directory);
+/* May a name of the schema that is not there be made? -EPERM with a sentence where -o views= leaves
+ * it out. */
+int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err);
 bool tfs_entry_is_read_only(struct tfs_session *s, const struct tfs_entry *entry);
 /* Logs why a name was refused, if err says so. Takes the lock. */
 void tfs_ops_log_name(struct tfs_session *s, uint64_t parent, const char *name,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "formats/chosen.h"
 
 void tfs_overlay_init(struct tfs_overlay *overlay, uint64_t limit, unsigned linger_ms)
 {
@@ -178,11 +179,14 @@ void tfs_fresh_touch(struct tfs_overlay *overlay, const struct tfs_node *node)
         fresh->deadline = tfs_now_ms() + overlay->linger_ms;
 }
 
-bool tfs_fresh_is_complete(const struct tfs_fresh *fresh, const struct tfs_tree *tree)
+bool tfs_fresh_is_complete(const struct tfs_fresh *fresh, const struct tfs_save *save)
 {
-    for (unsigned i = 0; i < tree->chunk_count; i++) {
-        const struct tfs_file *file = &tree->chunk_files[i];
-        bool required = (file->flags & TFS_FILE_OPTIONAL) == 0 && file->lens->put != NULL;
+    const unsigned views = save->options.views;
+
+    for (unsigned i = 0; i < save->tree->chunk_count; i++) {
+        const struct tfs_file *file = &save->tree->chunk_files[i];
+        bool required = (file->flags & TFS_FILE_OPTIONAL) == 0 && file->lens->put != NULL &&
+                        tfs_file_is_chosen(file, views) && !tfs_file_completes_table(file, views);
         if (required && (fresh->written >> i & 1) == 0)
             return false;
     }

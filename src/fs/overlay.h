@@ -155,8 +155,8 @@ void tfs_fresh_remove(struct tfs_overlay *overlay, const struct tfs_node *node);
 void tfs_fresh_touch(struct tfs_overlay *overlay, const struct tfs_node *node);
 /* The name is absent again. */
 void tfs_fresh_hide(struct tfs_overlay *overlay, const struct tfs_node *node);
-/* Was every file that always exists accepted once? */
-bool tfs_fresh_is_complete(const struct tfs_fresh *fresh, const struct tfs_tree *tree);
+/* Was every file that always exists, and is shown, accepted once? */
+bool tfs_fresh_is_complete(const struct tfs_fresh *fresh, const struct tfs_save *save);
 
 /* ---- names ----------------------------------------------------------------------------------- */
 

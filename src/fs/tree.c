@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "formats/chosen.h"
 #include "fs/schema.h"
 
 /* ---- the schema ------------------------------------------------------------------------------ */
@@ -38,6 +39,27 @@ const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct t
 struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *node)
 {
     return tfs_lens_at(tfs_node_file(save, node)->lens, node->key, node->member);
+}
+
+static bool is_chosen(const struct tfs_save *save, const struct tfs_file *file)
+{
+    return tfs_file_is_chosen(file, save->options.views);
+}
+
+bool tfs_node_is_left_out(const struct tfs_save *save, const struct tfs_node *node)
+{
+    struct tfs_schema schema = schema_of(save, node->scope);
+
+    if (node->file >= 0)
+        return !is_chosen(save, &schema.files[node->file]);
+    if (node->directory < TFS_DIR_SUB)
+        return false;
+    unsigned first = tfs_schema_directory_first(schema, node->directory);
+    for (unsigned i = first; i < schema.count; i++)
+        if (tfs_schema_same_directory(&schema.files[i], &schema.files[first]) &&
+            is_chosen(save, &schema.files[i]))
+            return false;
+    return true;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -172,9 +194,13 @@ static int file_exists(struct tfs_save *save, const struct tfs_doc *doc,
 
     if (damaged)
         return (file->flags & TFS_FILE_RAW) != 0;
-    if (node->member >= member_count(doc, file))
+    if (!is_chosen(save, file) || node->member >= member_count(doc, file))
         return 0;
-    return file->lens->exists ? file->lens->exists(save, doc, tfs_node_at(save, node)) : 1;
+    int exists = file->lens->exists ? file->lens->exists(save, doc, tfs_node_at(save, node)) : 1;
+    if (exists <= 0 || !tfs_file_completes_table(file, save->options.views))
+        return exists;
+    int said = file->in_table(save, doc, tfs_node_at(save, node));
+    return said < 0 ? said : !said;
 }
 
 static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
@@ -199,7 +225,7 @@ static int sub_exists(struct tfs_save *save, const struct tfs_doc *doc,
     int exists = 0;
 
     if (scope->scope == TFS_SCOPE_CHUNK)
-        return !damaged;
+        return !damaged && !tfs_node_is_left_out(save, scope);
     for (unsigned i = first; i < schema.count && exists == 0; i++)
         if (tfs_schema_same_directory(&schema.files[i], &schema.files[first]))
             exists = any_member_exists(save, doc, scope, i);
@@ -545,9 +571,11 @@ struct listing {
 
 static int is_listed(const struct listing *l, const struct tfs_node *file)
 {
-    bool optional = (tfs_node_file(l->save, file)->flags & TFS_FILE_OPTIONAL) != 0;
+    const struct tfs_file *of = tfs_node_file(l->save, file);
+    bool comes = is_chosen(l->save, of) && ((of->flags & TFS_FILE_OPTIONAL) != 0 ||
+                                            tfs_file_completes_table(of, l->save->options.views));
 
-    return l->absent && optional ? 1 : file_exists(l->save, l->doc, file, l->damaged);
+    return l->absent && comes ? 1 : file_exists(l->save, l->doc, file, l->damaged);
 }
 
 /* The first listed member of files[file] from index `from` on. */

@@ -22,6 +22,10 @@ struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *no
  * because the chunk cannot be fetched (EBUSY: another program holds the save locked). */
 int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node);
 
+/* Does `-o views=` leave the name out: of a file, or of a directory of nothing but such files? It
+ * is not there then, except the stored bytes of a damaged chunk. */
+bool tfs_node_is_left_out(const struct tfs_save *save, const struct tfs_node *node);
+
 /* May the file be written? False: read-only file, read-only save, a file of a damaged chunk other
  * than the one of its stored bytes. */
 bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
@@ -67,8 +71,8 @@ int tfs_tree_resolve(struct tfs_save *save, const struct tfs_doc *doc, const cha
 int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
                    size_t index, size_t *next, struct tfs_node *node);
 
-/* The same with the names of optional files and of directories of groups that are absent: users may
- * have begun to create them, which only the session knows. */
+/* The same with the names of files that come and go, and of directories of groups, that are absent:
+ * users may have begun to create them, which only the session knows. */
 int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
                             const struct tfs_node *dir, size_t index, size_t *next,
                             struct tfs_node *node);

@@ -54,6 +54,16 @@ START_TEST(options_set_every_value)
 }
 END_TEST
 
+START_TEST(options_join_sets_of_files)
+{
+    parse("views=voxels", false);
+    ck_assert_uint_eq(options.views, TFS_VIEWS_VOXELS);
+    parse("views=raw+grids", true);
+    ck_assert_uint_eq(options.views, TFS_VIEWS_RAW | TFS_VIEWS_GRIDS);
+    ck_assert_uint_eq(tfs_options_open(&options, TFS_LOCK_NONE).views, options.views);
+}
+END_TEST
+
 START_TEST(options_let_the_last_value_win)
 {
     parse("ro,commit=30,conflict=mine,cache=1M", true);
@@ -102,6 +112,9 @@ static const struct {
     {"cache=99999999999999999999", true, "not a size"},
     {"conflict=", true, "neither ask, theirs nor mine"},
     {"format=", false, "no format has this name; there is "},
+    {"views=", true, "views=: names of voxels, grids, raw and all, joined by +"},
+    {"views=voxels+", true, "views=voxels+: names of"},
+    {"views=voxels+csv", false, "views=voxels+csv: names of"},
     {"max_read=4095", true, "max_read=4095: not a number from 4096"},
     {"blkdev", true, "blkdev: this option cannot be used"},
     {"blksize=512", true, "blksize=512: this option cannot be used"},
@@ -174,6 +187,7 @@ static Suite *options_suite(void)
     tcase_add_checked_fixture(values, setup, teardown);
     tcase_add_test(values, options_have_the_documented_defaults);
     tcase_add_test(values, options_set_every_value);
+    tcase_add_test(values, options_join_sets_of_files);
     tcase_add_test(values, options_let_the_last_value_win);
     tcase_add_test(values, options_of_others_are_handed_on_as_written);
     tcase_add_loop_test(values, options_refuse_what_means_nothing, 0, COUNT(refused));

@@ -43,6 +43,13 @@ static int put_nothing(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     return 0;
 }
 
+/* The toy's table says what sdf.txt says of chunks that have a tag. */
+static int sdf_in_table(struct tfs_save *s, const struct tfs_doc *d, struct tfs_at at)
+{
+    (void)s;
+    return tfs_doc_find(d, at.key)->tag == 1;
+}
+
 static const struct tfs_lens read_only_lens = {.put = NULL};
 static const struct tfs_lens plain_lens = {.put = put_nothing};
 static const struct tfs_lens sky_lens = {.put = put_nothing, .exists = sky_exists};
@@ -56,17 +63,23 @@ static uint32_t relief_count(const struct tfs_doc *doc)
 static const struct tfs_file root_files[] = {
     {.path = "info.txt", .lens = &read_only_lens},
     {.path = "layers/", .lens = &plain_lens, .count = mask_count, .family_name = mask_name},
-    {.path = "palette.txt", .lens = &plain_lens},
+    {.path = "palette.txt", .lens = &plain_lens, .views = TFS_VIEWS_VOXELS},
     {.path = "extra/corners.png", .flags = TFS_FILE_OPTIONAL, .lens = &corners_lens},
     {.path = "relief.png", .lens = &plain_lens, .count = relief_count},
 };
 
 static const struct tfs_file chunk_files[] = {
-    {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &plain_lens},
-    {.path = "lights/sky.txt", .flags = TFS_FILE_OPTIONAL, .lens = &sky_lens},
-    {.path = "blocks.txt", .lens = &plain_lens},
+    {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &plain_lens, .views = TFS_VIEWS_RAW},
+    {.path = "lights/sky.txt",
+     .flags = TFS_FILE_OPTIONAL,
+     .lens = &sky_lens,
+     .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    {.path = "blocks.txt", .lens = &plain_lens, .views = TFS_VIEWS_GRIDS},
     {.path = "lights/block.txt", .flags = TFS_FILE_OPTIONAL, .lens = &sky_lens},
-    {.path = "channels/sdf.txt", .lens = &plain_lens},
+    {.path = "channels/sdf.txt",
+     .lens = &plain_lens,
+     .in_table = sdf_in_table,
+     .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
 };
 
 static uint32_t five_groups(const struct tfs_doc *doc)
@@ -237,6 +250,59 @@ START_TEST(tree_shows_only_raw_of_a_damaged_chunk)
     ck_assert_int_eq(tfs_tree_resolve(&save, doc, "chunks/2_1_0/lights", true, &node), -ENOENT);
     node = node_of("chunks/2_1_0");
     ck_assert_uint_eq(tfs_tree_subdirectories(&save, doc, &node), 0);
+}
+END_TEST
+
+START_TEST(tree_shows_the_files_of_the_sets_that_were_chosen)
+{
+    save.options.views = TFS_VIEWS_GRIDS;
+    ck_assert_str_eq(listing(""), "chunks/ lods/ ");
+    ck_assert_str_eq(listing("chunks/0_0_0"), "blocks.txt lights/ channels/ ");
+    ck_assert_str_eq(listing("chunks/0_0_0/lights"), "sky.txt ");
+    save.options.views = TFS_VIEWS_RAW;
+    ck_assert_str_eq(listing("chunks/0_0_0"), "raw.bin ");
+    save.options.views = TFS_VIEWS_RAW | TFS_VIEWS_GRIDS;
+    ck_assert_str_eq(listing("chunks/0_0_0"), "raw.bin blocks.txt lights/ channels/ ");
+    save.options.views = TFS_VIEWS_RAW | TFS_VIEWS_ALL;
+    ck_assert_str_eq(listing("chunks/0_0_0/lights"), "sky.txt block.txt ");
+}
+END_TEST
+
+START_TEST(tree_shows_what_the_table_does_not_say)
+{
+    save.options.views = TFS_VIEWS_VOXELS;
+    ck_assert_str_eq(listing(""), "palette.txt chunks/ lods/ ");
+    ck_assert_str_eq(listing("chunks/0_0_0/channels"), "");
+    ck_assert_str_eq(listing("chunks/-3_0_7/channels"), "sdf.txt ");
+    save.options.views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS;
+    ck_assert_str_eq(listing("chunks/0_0_0/channels"), "sdf.txt ");
+}
+END_TEST
+
+START_TEST(tree_shows_stored_bytes_of_a_damaged_chunk_in_every_set)
+{
+    save.options.views = TFS_VIEWS_GRIDS;
+    ck_assert_str_eq(listing("chunks/2_1_0"), "raw.bin ");
+}
+END_TEST
+
+START_TEST(tree_tells_names_that_are_left_out_from_unknown_ones)
+{
+    struct tfs_node node;
+
+    save.options.views = TFS_VIEWS_RAW;
+    ck_assert_int_eq(tfs_tree_resolve(&save, doc, "chunks/0_0_0/blocks.txt", true, &node), -ENOENT);
+    node = node_of("chunks/0_0_0/blocks.txt");
+    ck_assert(tfs_node_is_left_out(&save, &node));
+    node = node_of("chunks/0_0_0/lights");
+    ck_assert(tfs_node_is_left_out(&save, &node));
+    node = node_of("chunks/0_0_0/raw.bin");
+    ck_assert(!tfs_node_is_left_out(&save, &node));
+    node = node_of("chunks/0_0_0");
+    ck_assert(!tfs_node_is_left_out(&save, &node));
+    save.options.views = TFS_VIEWS_VOXELS;
+    node = node_of("chunks/0_0_0/channels/sdf.txt");
+    ck_assert(!tfs_node_is_left_out(&save, &node));
 }
 END_TEST
 
@@ -572,6 +638,10 @@ static void add_listing_tests(TCase *tcase)
     tcase_add_test(tcase, tree_keeps_chunks_directory_of_an_empty_save_and_hides_the_rest);
     tcase_add_test(tcase, tree_keeps_subdirectory_of_a_chunk_without_its_files);
     tcase_add_test(tcase, tree_shows_only_raw_of_a_damaged_chunk);
+    tcase_add_test(tcase, tree_shows_the_files_of_the_sets_that_were_chosen);
+    tcase_add_test(tcase, tree_shows_what_the_table_does_not_say);
+    tcase_add_test(tcase, tree_shows_stored_bytes_of_a_damaged_chunk_in_every_set);
+    tcase_add_test(tcase, tree_tells_names_that_are_left_out_from_unknown_ones);
     tcase_add_loop_test(tcase, tree_counts_subdirectories, 0, COUNT(counts));
 }
 

@@ -44,21 +44,49 @@ enum { INFO, PALETTE, HEIGHTMAP, LAYERS, HOLES, MASKS, EXTRA, MAP, ROOT_COUNT };
 /* In the order of import: new materials are there before they are painted, and corners made by hand
  * come last. */
 static const struct tfs_file root_files[ROOT_COUNT] = {
-    [INFO] = {"info.txt", 0, &tfs_beamng_info_lens, NULL, NULL},
-    [PALETTE] = {"palette.txt", TFS_FILE_APART, &tfs_beamng_palette_lens, NULL, NULL},
-    [HEIGHTMAP] = {"heightmap.png", TFS_FILE_LATE, &tfs_beamng_heightmap_lens, picture_count, NULL},
-    [LAYERS] = {"layers.png", TFS_FILE_LATE, &tfs_beamng_layers_picture_lens, picture_count, NULL},
-    [HOLES] = {"holes.png", TFS_FILE_LATE, &tfs_beamng_holes_lens, picture_count, NULL},
-    [MASKS] = {"layers/", TFS_FILE_LATE, &tfs_beamng_mask_lens, mask_count, tfs_beamng_mask_name},
-    [EXTRA] = {"extra/", TFS_FILE_LATE, &tfs_beamng_extra_lens, extra_count, extra_name},
-    [MAP] = {"map.png", TFS_FILE_LATE, &tfs_beamng_map_lens, picture_count, NULL},
+    [INFO] = {.path = "info.txt", .lens = &tfs_beamng_info_lens},
+    [PALETTE] = {.path = "palette.txt",
+                 .flags = TFS_FILE_APART,
+                 .lens = &tfs_beamng_palette_lens,
+                 .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [HEIGHTMAP] = {.path = "heightmap.png",
+                   .flags = TFS_FILE_LATE,
+                   .lens = &tfs_beamng_heightmap_lens,
+                   .count = picture_count},
+    [LAYERS] = {.path = "layers.png",
+                .flags = TFS_FILE_LATE,
+                .lens = &tfs_beamng_layers_picture_lens,
+                .count = picture_count},
+    [HOLES] = {.path = "holes.png",
+               .flags = TFS_FILE_LATE,
+               .lens = &tfs_beamng_holes_lens,
+               .count = picture_count},
+    [MASKS] = {.path = "layers/",
+               .flags = TFS_FILE_LATE,
+               .lens = &tfs_beamng_mask_lens,
+               .count = mask_count,
+               .family_name = tfs_beamng_mask_name},
+    [EXTRA] = {.path = "extra/",
+               .flags = TFS_FILE_LATE,
+               .lens = &tfs_beamng_extra_lens,
+               .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS,
+               .count = extra_count,
+               .family_name = extra_name},
+    [MAP] = {.path = "map.png",
+             .flags = TFS_FILE_LATE,
+             .lens = &tfs_beamng_map_lens,
+             .count = picture_count},
 };
 
 enum { HEIGHTS_TEXT, LAYERS_TEXT, CHUNK_COUNT };
 
 static const struct tfs_file chunk_files[CHUNK_COUNT] = {
-    [HEIGHTS_TEXT] = {"heights.txt", 0, &tfs_beamng_heights_text_lens, NULL, NULL},
-    [LAYERS_TEXT] = {"layers.txt", 0, &tfs_beamng_layers_text_lens, NULL, NULL},
+    [HEIGHTS_TEXT] = {.path = "heights.txt",
+                      .lens = &tfs_beamng_heights_text_lens,
+                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [LAYERS_TEXT] = {.path = "layers.txt",
+                     .lens = &tfs_beamng_layers_text_lens,
+                     .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
 };
 
 /* ---- changes --------------------------------------------------------------------------------- */

@@ -23,19 +23,29 @@ enum chunk_file {
 };
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
-    [CHUNK_RAW] = {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &tfs_cosmic_raw_lens},
-    [CHUNK_VOXELS] = {.path = "voxels.csv", .lens = &tfs_cosmic_voxels_lens},
+    [CHUNK_RAW] = {.path = "raw.bin",
+                   .flags = TFS_FILE_RAW,
+                   .lens = &tfs_cosmic_raw_lens,
+                   .views = TFS_VIEWS_RAW},
+    [CHUNK_VOXELS] = {.path = "voxels.csv",
+                      .lens = &tfs_cosmic_voxels_lens,
+                      .views = TFS_VIEWS_VOXELS},
     [CHUNK_PALETTE] = {.path = "palette.txt", .lens = &tfs_cosmic_palette_lens},
-    [CHUNK_BLOCKS] = {.path = "blocks.txt", .lens = &tfs_cosmic_blocks_lens},
+    [CHUNK_BLOCKS] = {.path = "blocks.txt",
+                      .lens = &tfs_cosmic_blocks_lens,
+                      .views = TFS_VIEWS_GRIDS},
     [CHUNK_SKY] = {.path = "lights/sky.txt",
                    .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
-                   .lens = &tfs_cosmic_sky_lens},
+                   .lens = &tfs_cosmic_sky_lens,
+                   .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
     [CHUNK_LIGHT] = {.path = "lights/block.txt",
                      .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
-                     .lens = &tfs_cosmic_light_lens},
+                     .lens = &tfs_cosmic_light_lens,
+                     .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
     [CHUNK_ENTITIES] = {.path = "entities.bin",
                         .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
-                        .lens = &tfs_cosmic_entities_lens},
+                        .lens = &tfs_cosmic_entities_lens,
+                        .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
 };
 
 enum root_file { ROOT_INFO, ROOT_NAMES, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };

@@ -218,6 +218,20 @@ static int channel_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     return err->code;
 }
 
+/* ---- voxels.csv ------------------------------------------------------------------------------ */
+
+int tfs_godot_channel_in_table(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_godot_view *view;
+    struct tfs_error why = {0};
+
+    if (tfs_godot_view_open(save, doc, at.key, &view, &why) < 0)
+        return why.code == -ENOENT ? 0 : why.code;
+    bool dense = view->readable && view->block.channels[channel_of(at)].mode == TFS_GODOT_NONE;
+    tfs_godot_view_unref(view);
+    return dense;
+}
+
 /* ---- one lens a channel ---------------------------------------------------------------------- */
 
 static const unsigned numbers[TFS_GODOT_CHANNELS] = {0, 1, 2, 3, 4, 5, 6, 7};

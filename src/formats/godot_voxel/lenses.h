@@ -20,6 +20,9 @@ uint32_t tfs_godot_picture_count(const struct tfs_doc *doc);
 /* Of every file that only a chunk with voxels has: tfs_lens.exists. */
 int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 
+/* Has voxels.csv a column of this channel now? tfs_file.in_table. */
+int tfs_godot_channel_in_table(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+
 /* The view of a chunk whose block can be read; else EBADMSG with a sentence, ENOENT without one. */
 int tfs_godot_lens_view(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                         struct tfs_godot_view **view, struct tfs_error *err);

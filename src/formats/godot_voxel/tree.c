@@ -22,23 +22,36 @@ enum chunk_file {
     CHUNK_FILES
 };
 
+#define CHANNEL_FILE(name, number)                                                                 \
+    {                                                                                              \
+        .path = "channels/" name ".txt", .lens = &tfs_godot_channel_lenses[number],                \
+        .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS, .in_table = tfs_godot_channel_in_table        \
+    }
+
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
-    [CHUNK_RAW] = {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &tfs_godot_raw_lens},
-    [CHUNK_VOXELS] = {.path = "voxels.csv", .lens = &tfs_godot_voxels_lens},
-    [CHUNK_CHANNEL] = {.path = "channels/type.txt", .lens = &tfs_godot_channel_lenses[0]},
-    {.path = "channels/sdf.txt", .lens = &tfs_godot_channel_lenses[1]},
-    {.path = "channels/color.txt", .lens = &tfs_godot_channel_lenses[2]},
-    {.path = "channels/indices.txt", .lens = &tfs_godot_channel_lenses[3]},
-    {.path = "channels/weights.txt", .lens = &tfs_godot_channel_lenses[4]},
-    {.path = "channels/data5.txt", .lens = &tfs_godot_channel_lenses[5]},
-    {.path = "channels/data6.txt", .lens = &tfs_godot_channel_lenses[6]},
-    {.path = "channels/data7.txt", .lens = &tfs_godot_channel_lenses[7]},
+    [CHUNK_RAW] = {.path = "raw.bin",
+                   .flags = TFS_FILE_RAW,
+                   .lens = &tfs_godot_raw_lens,
+                   .views = TFS_VIEWS_RAW},
+    [CHUNK_VOXELS] = {.path = "voxels.csv",
+                      .lens = &tfs_godot_voxels_lens,
+                      .views = TFS_VIEWS_VOXELS},
+    [CHUNK_CHANNEL] = CHANNEL_FILE("type", 0),
+    CHANNEL_FILE("sdf", 1),
+    CHANNEL_FILE("color", 2),
+    CHANNEL_FILE("indices", 3),
+    CHANNEL_FILE("weights", 4),
+    CHANNEL_FILE("data5", 5),
+    CHANNEL_FILE("data6", 6),
+    CHANNEL_FILE("data7", 7),
     [CHUNK_METADATA] = {.path = "metadata.txt",
                         .flags = TFS_FILE_APART,
-                        .lens = &tfs_godot_metadata_lens},
+                        .lens = &tfs_godot_metadata_lens,
+                        .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
     [CHUNK_INSTANCES] = {.path = "instances.bin",
                          .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
-                         .lens = &tfs_godot_instances_lens},
+                         .lens = &tfs_godot_instances_lens,
+                         .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS | TFS_VIEWS_RAW},
 };
 
 enum root_file { ROOT_INFO, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };

@@ -20,11 +20,20 @@ enum chunk_file {
 };
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
-    [CHUNK_RAW] = {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &tfs_rbx_raw_lens},
-    [CHUNK_VOXELS] = {.path = "voxels.csv", .lens = &tfs_rbx_voxels_lens},
-    [CHUNK_MATERIALS] = {.path = "materials.txt", .lens = &tfs_rbx_materials_lens},
-    [CHUNK_OCCUPANCY] = {.path = "occupancy.txt", .lens = &tfs_rbx_occupancy_lens},
-    [CHUNK_WATER] = {.path = "water.txt", .lens = &tfs_rbx_water_lens},
+    [CHUNK_RAW] = {.path = "raw.bin",
+                   .flags = TFS_FILE_RAW,
+                   .lens = &tfs_rbx_raw_lens,
+                   .views = TFS_VIEWS_RAW},
+    [CHUNK_VOXELS] = {.path = "voxels.csv",
+                      .lens = &tfs_rbx_voxels_lens,
+                      .views = TFS_VIEWS_VOXELS},
+    [CHUNK_MATERIALS] = {.path = "materials.txt",
+                         .lens = &tfs_rbx_materials_lens,
+                         .views = TFS_VIEWS_GRIDS},
+    [CHUNK_OCCUPANCY] = {.path = "occupancy.txt",
+                         .lens = &tfs_rbx_occupancy_lens,
+                         .views = TFS_VIEWS_GRIDS},
+    [CHUNK_WATER] = {.path = "water.txt", .lens = &tfs_rbx_water_lens, .views = TFS_VIEWS_GRIDS},
 };
 
 enum root_file { ROOT_INFO, ROOT_PALETTE, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
