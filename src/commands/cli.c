@@ -23,8 +23,8 @@ static const struct command {
 } commands[] = {
     {"info", "SAVE", tfs_cli_info, 1, false, 0},
     {"check", "SAVE", tfs_cli_check, 1, false, 0},
-    {"export", "SAVE DIR", tfs_cli_export, 2, false, 0},
-    {"import", "DIR SAVE", tfs_cli_import, 2, true, 0},
+    {"export", "SAVE DIR", tfs_cli_export, 2, false, TFS_CLI_VIEWS},
+    {"import", "DIR SAVE", tfs_cli_import, 2, true, TFS_CLI_VIEWS},
     {"cat", "SAVE PATH", tfs_cli_cat, 2, false, 0},
     {"put", "SAVE PATH", tfs_cli_put, 2, false, 0},
     {"diff", "A B", tfs_cli_diff, 2, false,
@@ -170,6 +170,11 @@ static enum tfs_status run_command(struct tfs_cli *cli, const struct command *co
     return command->run(cli);
 }
 
+static bool takes_views(const struct tfs_cli *cli, const struct command *command)
+{
+    return cli->options.views == 0 || command == NULL || (command->flags & TFS_CLI_VIEWS) != 0;
+}
+
 static enum tfs_status run(struct tfs_cli *cli, const struct command *command, int argc,
                            char **argv)
 {
@@ -189,6 +194,8 @@ static enum tfs_status run(struct tfs_cli *cli, const struct command *command, i
     if (count != wanted)
         return say_usage(cli, count < wanted ? "missing operand: " : "too many operands: ",
                          command ? command->operand_names : "SAVE MOUNTPOINT");
+    if (!takes_views(cli, command))
+        return say_usage(cli, "-o views: this option is for a mount, export and import", "");
     if (command)
         return run_command(cli, command);
     if (find_command(cli->operands[0]))

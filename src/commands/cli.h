@@ -21,12 +21,13 @@ struct tfs_progress {
     int64_t shown_at; /* milliseconds of the monotonic clock */
 };
 
-/* Options of `diff`. */
+/* Options of `diff`; and whether a command takes -o views=. */
 enum tfs_cli_flag {
     TFS_CLI_STAT = 1,
     TFS_CLI_ALL_ROWS = 2,
     TFS_CLI_JSON = 4,
     TFS_CLI_COLOUR = 8,
+    TFS_CLI_VIEWS = 0x1000,
 };
 
 /* import --prefer: which of two files decides that say different things of one chunk. */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SAME      TFS_STATUS_DONE  /* 0 */
@@ -161,14 +162,15 @@ static bool wants_colour(const struct tfs_cli *cli)
            isatty(STDOUT_FILENO) == 1;
 }
 
-/* A directory that `export` made holds files, not a save. */
+/* A directory that `export` made holds files, not a save: chunks/ in any case. */
 static bool is_exported(const char *path)
 {
     char name[PATH_MAX];
+    struct stat st;
 
-    if (snprintf(name, sizeof(name), "%s/info.txt", path) >= (int)sizeof(name))
+    if (snprintf(name, sizeof(name), "%s/chunks", path) >= (int)sizeof(name))
         return false;
-    return access(name, F_OK) == 0;
+    return stat(name, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static enum tfs_status open_save(struct tfs_differ *d, int side)

@@ -213,7 +213,7 @@ static void export_all(struct exporter *ex, int fd)
     struct tfs_error err = {0};
 
     if (tfs_manifest_begin(fd, ex->directory_mode, ex->file_mode, ex->save->container->format,
-                           &ex->manifest, &err) == 0) {
+                           ex->save->options.views, &ex->manifest, &err) == 0) {
         if (export_directory(ex, fd, &root) == TFS_STATUS_DONE)
             tfs_manifest_finish(&ex->manifest, &err);
         tfs_manifest_close(&ex->manifest);

@@ -87,8 +87,10 @@ static enum tfs_status read_manifest(struct tfs_import *im)
     char path[PATH_MAX];
     struct tfs_error err = {0};
 
-    if (tfs_manifest_load(im->dir, im->save->container->format, &im->manifest, &err) == 0)
+    if (tfs_manifest_load(im->dir, im->save->container->format, &im->manifest, &err) == 0) {
+        im->views = im->views ? im->views : im->manifest.views;
         return TFS_STATUS_DONE;
+    }
     snprintf(path, sizeof(path), "%s/" TFS_MANIFEST_DIR "/" TFS_MANIFEST, im->dir);
     tfs_import_refuse(im, path, &err);
     if (im->status == TFS_STATUS_BAD)
@@ -230,9 +232,9 @@ static void import_release(struct tfs_import *im)
     tfs_found_release(&im->root);
 }
 
-static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save)
+static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save, unsigned views)
 {
-    struct tfs_import im = {.cli = cli, .save = save, .dir = cli->operands[0]};
+    struct tfs_import im = {.cli = cli, .save = save, .dir = cli->operands[0], .views = views};
 
     im.status = tfs_cli_writable(cli, cli->operands[1], save);
     if (im.status)
@@ -265,12 +267,14 @@ enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, cons
 
 enum tfs_status tfs_cli_import(struct tfs_cli *cli)
 {
+    const unsigned views = cli->options.views;
     struct tfs_save *save;
-    enum tfs_status status = tfs_cli_open(cli, cli->operands[1], TFS_LOCK_EXCLUSIVE, &save);
 
+    cli->options.views = TFS_VIEWS_ALL; /* the save has every name, whatever DIR has */
+    enum tfs_status status = tfs_cli_open(cli, cli->operands[1], TFS_LOCK_EXCLUSIVE, &save);
     if (status)
         return status;
-    status = import_into(cli, save);
+    status = import_into(cli, save, views);
     tfs_save_close(save);
     return status;
 }

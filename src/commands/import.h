@@ -68,6 +68,7 @@ struct tfs_import {
     struct tfs_save *save;
     const char *dir;
     struct tfs_manifest manifest;
+    unsigned views; /* which files of the tree DIR is to have: enum tfs_file_views */
     struct tfs_found_list root, chunks; /* what DIR holds; chunks are sorted */
     struct tfs_key *shown; /* sorted: chunks in which the save shows edits of files of the root */
     size_t shown_count;

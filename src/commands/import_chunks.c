@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "commands/import.h"
+#include "formats/chosen.h"
 
 struct arrival {
     struct tfs_import *im;
@@ -177,6 +178,26 @@ static void on_removed(void *arg, const char *path, struct tfs_doc *after)
     a->im->counts.removed++;
 }
 
+static void on_uncreated(void *arg, const char *path, struct tfs_doc *after)
+{
+    const struct arrival *a = arg;
+
+    (void)path;
+    tfs_import_advance(a->im, after);
+}
+
+/* Removes the optional files that DIR lacks: with --delete, and those that a chunk has only because
+ * it is new where no raw.bin of an export says what was in it. */
+static void remove_missing(struct arrival *a)
+{
+    const bool complete =
+        a->fresh && !tfs_chosen_all(a->im->views) && (a->im->views & TFS_VIEWS_RAW) == 0;
+
+    if (a->im->cli->remove || complete)
+        tfs_import_missing_files(a->im, &a->top, &a->files,
+                                 a->im->cli->remove ? on_removed : on_uncreated, a);
+}
+
 static void take_class(struct arrival *a, enum tfs_prefer class)
 {
     for (size_t i = 0; i < a->count; i++)
@@ -196,8 +217,7 @@ static void take_views(struct arrival *a)
         take_view(a, &a->views[i]);
     /* What still waits has nothing to wait for any more. */
     put_waiting(a, false);
-    if (a->im->cli->remove)
-        tfs_import_missing_files(a->im, &a->top, &a->files, on_removed, a);
+    remove_missing(a);
 }
 
 /* ---- contradictions -------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "commands/import.h"
+#include "formats/chosen.h"
 
 /* The node's path as a C string in `path`, which the caller releases. */
 static bool path_of(struct tfs_import *im, const struct tfs_node *node, struct tfs_buf *path)
@@ -21,11 +22,16 @@ static bool path_of(struct tfs_import *im, const struct tfs_node *node, struct t
     return false;
 }
 
-/* Did somebody remove it from DIR? */
-static bool was_removed(struct tfs_import *im, const char *path)
+static bool is_of_new_chunk(const struct tfs_import *im, const struct tfs_node *node)
+{
+    return node->scope == TFS_SCOPE_CHUNK && !tfs_doc_find(im->base, node->key);
+}
+
+/* Did somebody remove it from DIR? What a chunk has only because it is new, nobody put there. */
+static bool was_removed(struct tfs_import *im, const struct tfs_node *node, const char *path)
 {
     struct tfs_error err = {0};
-    int listed = !im->manifest.present || im->cli->restore
+    int listed = !im->manifest.present || im->cli->restore || is_of_new_chunk(im, node)
                      ? 1
                      : tfs_manifest_lists(&im->manifest, path, &err);
 
@@ -49,7 +55,7 @@ static void remove_file(struct tfs_import *im, const struct tfs_node *node, tfs_
     if (!lens->remove || !tfs_node_writable(im->save, im->doc, node) || !path_of(im, node, &path))
         goto out;
     const char *name = (const char *)path.data;
-    if (!was_removed(im, name))
+    if (!was_removed(im, node, name))
         goto out;
     if (tfs_edit_open(im->doc, &edit, &err) == 0) {
         if (lens->remove(im->save, &edit, tfs_node_at(im->save, node), &err) == 0)
@@ -82,7 +88,7 @@ void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
     for (unsigned i = 0; i < count; i++) {
         uint32_t members = files[i].count ? files[i].count(im->doc) : 1;
 
-        if (!(files[i].flags & TFS_FILE_OPTIONAL))
+        if (!(files[i].flags & TFS_FILE_OPTIONAL) || !tfs_file_is_chosen(&files[i], im->views))
             continue;
         node.file = (int)i;
         for (node.member = 0; node.member < members; node.member++)
@@ -101,7 +107,7 @@ static void remove_chunk(struct tfs_import *im, const struct tfs_chunk *chunk)
     struct tfs_buf path = {0};
     struct tfs_edit edit;
 
-    if (!path_of(im, &node, &path) || !was_removed(im, (const char *)path.data))
+    if (!path_of(im, &node, &path) || !was_removed(im, &node, (const char *)path.data))
         goto out;
     if (tfs_edit_open(im->doc, &edit, &err) == 0) {
         int result = tree->chunk_remove ? tree->chunk_remove(im->save, &edit, chunk->key, &err)

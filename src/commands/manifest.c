@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "formats/chosen.h"
 #include "text/lines.h"
 #include "text/name.h"
 
@@ -49,8 +50,22 @@ static int write_ignore(int directory, mode_t mode)
     return close(fd) == 0 && whole ? 0 : -1;
 }
 
+static int print_head(FILE *out, const char *format, unsigned views)
+{
+    struct tfs_buf names = {0};
+
+    if (tfs_chosen_all(views))
+        return fprintf(out, HEAD "\nformat %s\n", format);
+    tfs_chosen_print(views, &names);
+    int printed = names.failed ? -1
+                               : fprintf(out, HEAD "\nformat %s\nviews %.*s\n", format,
+                                         (int)names.size, (const char *)names.data);
+    tfs_buf_release(&names);
+    return printed;
+}
+
 int tfs_manifest_begin(int tree, mode_t directory_mode, mode_t file_mode, const char *format,
-                       struct tfs_manifest_writer *writer, struct tfs_error *err)
+                       unsigned views, struct tfs_manifest_writer *writer, struct tfs_error *err)
 {
     struct tfs_manifest_writer w = {.directory = -1};
     int fd = -1;
@@ -61,7 +76,7 @@ int tfs_manifest_begin(int tree, mode_t directory_mode, mode_t file_mode, const 
     if (w.directory >= 0 && write_ignore(w.directory, file_mode) == 0)
         fd = openat(w.directory, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file_mode);
     w.out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (w.out && fprintf(w.out, HEAD "\nformat %s\n", format) > 0) {
+    if (w.out && print_head(w.out, format, views) > 0) {
         *writer = w;
         return 0;
     }
@@ -238,6 +253,15 @@ static int read_end(struct reading *r, struct tfs_line *line, struct tfs_error *
     return 0;
 }
 
+static int read_views(const struct tfs_line *names, unsigned *views, struct tfs_error *err)
+{
+    struct tfs_error ignored = {0};
+
+    if (tfs_chosen_parse(names->text, views, &ignored) == 0)
+        return 0;
+    return tfs_fail_line(err, names, "these are no views that this program knows");
+}
+
 /* The rest of a line behind its first word. */
 static int read_rest(struct reading *r, struct tfs_span kind, struct tfs_line *rest,
                      const struct tfs_line *whole, struct tfs_error *err)
@@ -254,6 +278,8 @@ static int read_rest(struct reading *r, struct tfs_span kind, struct tfs_line *r
                                         "format, this one is %s",
                                         r->format);
     }
+    if (tfs_span_equal(kind, tfs_span_of("views")))
+        return read_views(rest, &r->manifest->views, err);
     if (!tfs_line_word(rest, &word) || rest->text.size == 0)
         return fail_line(whole, err);
     if (tfs_span_equal(kind, tfs_span_of("file")) && is_hash(word.text))

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# export -o views= and back: each set of files holds the whole terrain, and what was not exported was not removed.
+. "$(dirname "$0")/lib.bash"
+
+# gone: `empty` is a copy of `base` without any chunk.
+gone() {
+    rm -rf empty none
+    cp -Rp base empty && mkdir -p none/chunks
+    "$TFS" import -o views=voxels --delete none empty >out 2>err || exit 3
+}
+
+# round WHAT VIEWS: an export of `base`, imported into a save without chunks and into itself.
+round() {
+    rm -rf dir
+    run 0 "$1: export of $2" export -o "views=$2" base dir
+    grep -qx "views $2" dir/.terrainfs/manifest
+    ok "$1: the manifest names $2"
+    [ ! -e dir/info.txt ] && [ ! -e dir/map.png ]
+    ok "$1: nothing derived is in $2"
+    run 0 "$1: diff of base and $2" diff base dir
+    gone
+    run 0 "$1: $2 into a save without chunks" import --restore --delete dir empty
+    run 0 "$1: it has the terrain of base" diff base empty
+    cp -Rp base save
+    run 0 "$1: $2 back into base" import --delete dir save
+    diff -r base save >out
+    ok "$1: changes nothing and removes nothing"
+    rm -rf save
+}
+
+region base --kind demo
+for views in voxels grids raw voxels+grids+raw; do
+    round 'Cosmic Reach' $views
+done
+
+"$TFS" export -o views=voxels base dir2
+"$TFS" export base dir3
+run 0 "the same save" diff base dir3
+[ "$(cd dir2 && find chunks -type f | sort)" = "$(cd dir3 && find chunks -name voxels.csv -o -path '*lights/*' -o -name entities.bin | sort)" ]
+ok "voxels is voxels.csv, lights and entities"
+rm -rf dir2/.terrainfs save
+"$TFS" export -o views=raw base raw
+rm -rf raw/.terrainfs
+cp base save
+run 0 "a tree without manifest says what it has by an option" import -o views=raw --delete raw save
+same save base "and no light was removed"
+chunk=$(cd dir2 && grep -c '' chunks/*/voxels.csv | awk -F: '$2 > 9 { sub("/voxels.csv", "", $1); print $1; exit }')
+rm -r "dir2/$chunk/lights"
+sed -i '$d' "dir2/$chunk/voxels.csv"
+run 0 "an edited checkout is imported" import --delete dir2 save
+"$TFS" cat save "$chunk/voxels.csv" | cmp -s - "dir2/$chunk/voxels.csv"
+ok "with its edit"
+"$TFS" export save dir4
+[ ! -e "dir4/$chunk/lights/sky.txt" ] && [ ! -e "dir4/$chunk/lights/block.txt" ]
+ok "and without the light that it lacks"
+rm -rf base dir dir?
+
+"$TOOLS/make_voxel" stream base 8 || exit 3
+for views in voxels grids raw; do
+    round Godot $views
+done
+rm -rf base dir
+
+"$TOOLS/make_place" --kind binary --log2 4 --chunks 6 base || exit 3
+for views in voxels grids raw; do
+    round Roblox $views
+done
+rm -rf base dir
+
+"$TOOLS/make_ter" --version 8 --size 128 --materials 4 base || exit 3
+run 1 "a terrain has no raw.bin" export -o views=raw base dir5
+says err 'base: views=raw: this save has no such files' "it is said"
+[ ! -e dir5 ]
+ok "and nothing is written"
+run 0 "its tiles, palette and corners" export -o views=voxels base dir
+[ "$(cd dir && find . -name '*.*' -type f -not -path './.terrainfs/*' | grep -vc '^./chunks/')" = 2 ]
+ok "palette.txt and extra/corners.png are with the tiles"
+echo 'fill 7' >dir/chunks/0_0_0/heights.txt
+cp base save
+run 0 "are imported" import dir save
+run 0 "with an edit" diff save dir
+
+sed -i 's/^views .*/views other/' dir/.terrainfs/manifest
+run 1 "a manifest with unknown sets is refused" import dir save
+says err 'manifest:3:.*these are no views that this program knows' "it is said where"
+run 2 "info takes no sets" info -o views=raw base
+says err 'views: this option is for a mount, export and import' "it is said"
+run 2 "an unknown set" export -o views=csv base dir6
+says err 'views=csv: names of voxels, grids, raw and all' "it is named"
+done_testing
