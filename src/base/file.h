@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/blob.h"
+#include "base/readback.h"
 
 /* Where encoders write: pieces in order. */
 struct tfs_sink {
@@ -81,6 +82,7 @@ struct tfs_replacement {
     int directory;        /* fd */
     int fd;               /* read and write, of the temp file */
     uint64_t size;        /* bytes written */
+    uint64_t begun;       /* as many of them the disk was asked to write already */
     uint8_t *buffer;
     size_t buffered;
 };
@@ -96,6 +98,10 @@ int tfs_replacement_open(const char *path, const struct tfs_file_handle *old,
 int tfs_replacement_give(struct tfs_replacement *r, const struct stat *like, struct tfs_error *err);
 /* Flushes the buffer and reads the whole temp file back: for the caller's verification. */
 int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, struct tfs_error *err);
+/* The same in pieces, for what is large; `readback` is to be released before the replacement ends,
+ * also after a failure. */
+int tfs_replacement_readback(struct tfs_replacement *r, struct tfs_readback *readback,
+                             struct tfs_error *err);
 /* fdatasync, identity of the old file (ESTALE when it is another by now; EEXIST for a new file that
  * exists by now), rename, fsync of the directory. `file`, the old handle (fd -1 for a new file), is
  * closed and becomes the new file's, with its lock. `r` is released either way; after a failure the

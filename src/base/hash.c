@@ -22,39 +22,58 @@ bool tfs_hash_equal(struct tfs_hash a, struct tfs_hash b)
     return a.size == b.size && a.low == b.low && a.high == b.high;
 }
 
-static int hash_steps(int fd, XXH3_state_t *state, uint8_t *buffer, uint64_t *size,
-                      struct tfs_error *err)
+int tfs_hasher_init(struct tfs_hasher *hasher, struct tfs_error *err)
+{
+    *hasher = (struct tfs_hasher){.state = XXH3_createState()};
+    if (hasher->state == NULL)
+        return tfs_fail_memory(err);
+    XXH3_128bits_reset(hasher->state);
+    return 0;
+}
+
+void tfs_hasher_add(struct tfs_hasher *hasher, struct tfs_span bytes)
+{
+    XXH3_128bits_update(hasher->state, bytes.data, bytes.size);
+    hasher->size += bytes.size;
+}
+
+struct tfs_hash tfs_hasher_end(const struct tfs_hasher *hasher)
+{
+    XXH128_hash_t found = XXH3_128bits_digest(hasher->state);
+
+    return (struct tfs_hash){hasher->size, found.low64, found.high64};
+}
+
+void tfs_hasher_release(struct tfs_hasher *hasher)
+{
+    XXH3_freeState(hasher->state);
+    *hasher = (struct tfs_hasher){0};
+}
+
+static int hash_steps(int fd, struct tfs_hasher *hasher, uint8_t *buffer, struct tfs_error *err)
 {
     for (;;) {
-        ssize_t got = pread(fd, buffer, STEP, (off_t)*size);
+        ssize_t got = pread(fd, buffer, STEP, (off_t)hasher->size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return tfs_fail_errno(err, "cannot be read");
         if (got == 0)
             return 0;
-        XXH3_128bits_update(state, buffer, (size_t)got);
-        *size += (uint64_t)got;
+        tfs_hasher_add(hasher, (struct tfs_span){buffer, (size_t)got});
     }
 }
 
 int tfs_hash_file(int fd, struct tfs_hash *hash, struct tfs_error *err)
 {
-    XXH3_state_t *state = XXH3_createState();
+    struct tfs_hasher hasher = {0};
     uint8_t *buffer = malloc(STEP);
-    uint64_t size = 0;
 
-    if (state == NULL || buffer == NULL) {
-        tfs_fail_memory(err);
-        goto out;
-    }
-    XXH3_128bits_reset(state);
-    if (hash_steps(fd, state, buffer, &size, err) == 0) {
-        XXH128_hash_t found = XXH3_128bits_digest(state);
-        *hash = (struct tfs_hash){size, found.low64, found.high64};
-    }
-out:
-    XXH3_freeState(state);
+    if (buffer == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_hasher_init(&hasher, err) == 0 && hash_steps(fd, &hasher, buffer, err) == 0)
+        *hash = tfs_hasher_end(&hasher);
+    tfs_hasher_release(&hasher);
     free(buffer);
     return err->code;
 }

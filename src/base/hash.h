@@ -17,6 +17,17 @@ struct tfs_hash {
 struct tfs_hash tfs_hash_of(struct tfs_span bytes);
 bool tfs_hash_equal(struct tfs_hash a, struct tfs_hash b);
 
+/* The same of bytes that come in pieces. Zero-initialised is released. */
+struct tfs_hasher {
+    void *state;
+    uint64_t size;
+};
+
+int tfs_hasher_init(struct tfs_hasher *hasher, struct tfs_error *err);
+void tfs_hasher_add(struct tfs_hasher *hasher, struct tfs_span bytes);
+struct tfs_hash tfs_hasher_end(const struct tfs_hasher *hasher);
+void tfs_hasher_release(struct tfs_hasher *hasher);
+
 /* Of what `fd` holds from its first to its last byte; its offset stays where it is. */
 int tfs_hash_file(int fd, struct tfs_hash *hash, struct tfs_error *err);
 

@@ -45,7 +45,8 @@
 #define LETTERS       6
 #define NAME_TRIES    100
 #define BUFFER_SIZE   (256u << 10)
-#define ATTRIBUTE_MAX 65536 /* what the kernel allows for a value and for the list of names */
+#define BEGIN_SIZE    (2u << 20) /* so much is worth that the disk begins with it */
+#define ATTRIBUTE_MAX 65536      /* what the kernel allows for a value and for the list of names */
 #define ACL_ACCESS    "system.posix_acl_access"
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -132,6 +133,13 @@ static int fail_write(const struct tfs_replacement *r, int error, struct tfs_err
                     length == 0 ? 1 : length, length == 0 ? "." : r->path, strerror(error));
 }
 
+/* The disk can write while we encode and verify; whether it did well is for fdatasync to say. */
+static void begin(struct tfs_replacement *r, uint64_t written)
+{
+    sync_file_range(r->fd, (off_t)r->begun, (off_t)(written - r->begun), SYNC_FILE_RANGE_WRITE);
+    r->begun = written;
+}
+
 static int write_all(struct tfs_replacement *r, const uint8_t *data, size_t size,
                      struct tfs_error *err)
 {
@@ -152,6 +160,23 @@ static int flush(struct tfs_replacement *r, struct tfs_error *err)
     if (write_all(r, r->buffer, r->buffered, err) < 0)
         return err->code;
     r->buffered = 0;
+    if (r->size - r->begun >= BEGIN_SIZE)
+        begin(r, r->size);
+    return 0;
+}
+
+/* Writes what is worth no copy, when nothing is buffered. */
+static int write_large(struct tfs_replacement *r, const uint8_t *data, size_t size,
+                       struct tfs_error *err)
+{
+    for (size_t step; size > 0; data += step, size -= step) {
+        step = size < BEGIN_SIZE ? size : BEGIN_SIZE;
+        r->size += step;
+        if (write_all(r, data, step, err) < 0)
+            return err->code;
+        if (r->size - r->begun >= BEGIN_SIZE)
+            begin(r, r->size);
+    }
     return 0;
 }
 
@@ -161,12 +186,12 @@ static int sink_write(struct tfs_sink *sink, const void *data, size_t size, stru
 
     if (size > BUFFER_SIZE - r->buffered && flush(r, err) < 0)
         return err->code;
-    r->size += size;
     if (size >= BUFFER_SIZE)
-        return write_all(r, data, size, err);
+        return write_large(r, data, size, err);
     if (size > 0)
         memcpy(r->buffer + r->buffered, data, size);
     r->buffered += size;
+    r->size += size;
     return 0;
 }
 
@@ -258,8 +283,7 @@ int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, stru
 
     if (flush(r, err) < 0)
         return err->code;
-    /* The disk can begin while we verify; whether it did well is for fdatasync to say. */
-    sync_file_range(r->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    begin(r, r->size);
     if (tfs_file_read(&temp, UINT64_MAX, &read, err) < 0)
         return err->code;
     if (read->size != r->size) {
@@ -268,6 +292,16 @@ int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, stru
     }
     *blob = read;
     return 0;
+}
+
+int tfs_replacement_readback(struct tfs_replacement *r, struct tfs_readback *readback,
+                             struct tfs_error *err)
+{
+    *readback = (struct tfs_readback){.fd = -1};
+    if (flush(r, err) < 0)
+        return err->code;
+    begin(r, r->size);
+    return tfs_readback_init(readback, r->fd, r->size, err);
 }
 
 /* ---- taking the old one's place -------------------------------------------------------------- */

@@ -253,36 +253,80 @@ static int check_changed(void *arg, const struct tfs_chunk *before, const struct
     return c->save->tree->chunk_check(c->save, c->written, after->key, NULL, c->err);
 }
 
-/* Reads the temp file back: all chunks must be the intended ones, and those that differ from what
- * the save holds now must decode. Whoever keeps a journal is told of them. *adopted: what the save
- * holds from then on. */
-static int verify(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
-                  struct tfs_doc **adopted, struct tfs_error *err)
+/* The chunks of `written` that differ from what the save holds now must decode. */
+static void check_chunks(struct tfs_save *save, const struct tfs_doc *written,
+                         struct tfs_error *why)
+{
+    struct checker checker = {save, written, why};
+
+    tfs_doc_diff(save->doc, written, check_changed, &checker);
+}
+
+/* Decodes what was written. */
+static int verify_decoded(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
+                          struct tfs_doc **adopted, struct tfs_hash *hash, struct tfs_error *err)
 {
     struct tfs_error why = {0};
-    struct checker checker = {save, NULL, &why};
     struct tfs_blob *bytes = NULL;
     struct tfs_doc *written = NULL;
 
     if (tfs_replacement_read(r, &bytes, err) < 0)
         return err->code;
     if (save->container->file->decode(save, bytes, &written, &why) == 0 &&
-        compare(doc, written, &why) == 0) {
-        checker.written = written;
-        tfs_doc_diff(save->doc, written, check_changed, &checker);
-    }
+        compare(doc, written, &why) == 0)
+        check_chunks(save, written, &why);
     if (why.code == 0 && save->container->file->rereads) {
         tfs_doc_keep_slots(written, doc, &why);
         tfs_facts_share_cache(written->facts, doc->facts);
     }
-    if (why.code != 0)
+    if (why.code != 0) {
         fail_verify(&why, err);
-    else if (save->rewrite.finished == NULL ||
-             save->rewrite.finished(save->rewrite.arg, tfs_hash_of(tfs_blob_span(bytes)), err) == 0)
+    } else {
+        *hash = tfs_hash_of(tfs_blob_span(bytes));
         *adopted = tfs_doc_ref(save->container->file->rereads ? written : doc);
+    }
     tfs_doc_unref(written);
     tfs_blob_unref(bytes);
     return err->code;
+}
+
+/* Has the codec look at what was written, which knows what it copied. */
+static int verify_checked(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
+                          struct tfs_doc **adopted, struct tfs_hash *hash, struct tfs_error *err)
+{
+    struct tfs_readback written;
+    struct tfs_error why = {0};
+
+    if (tfs_replacement_readback(r, &written, &why) == 0 &&
+        save->container->file->check(save, doc, &written, &why) == 0 &&
+        tfs_readback_end(&written, hash, &why) == 0)
+        check_chunks(save, doc, &why);
+    tfs_readback_release(&written);
+    if (why.code != 0)
+        return fail_verify(&why, err);
+    *adopted = tfs_doc_ref(doc);
+    return 0;
+}
+
+/* Reads the temp file back: all chunks must be the intended ones, and those that differ from what
+ * the save holds now must decode. Whoever keeps a journal is told of them. *adopted: what the save
+ * holds from then on. */
+static int verify(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
+                  struct tfs_doc **adopted, struct tfs_error *err)
+{
+    const bool checks = save->container->file->check != NULL;
+    struct tfs_doc *found = NULL;
+    struct tfs_hash hash;
+
+    if ((checks ? verify_checked : verify_decoded)(save, doc, r, &found, &hash, err) < 0)
+        return err->code;
+    if (save->rewrite.finished != NULL &&
+        save->rewrite.finished(save->rewrite.arg, hash, err) < 0) {
+        tfs_doc_unref(found);
+        return err->code;
+    }
+    *adopted = found;
+    return 0;
 }
 
 /* ---- committing ------------------------------------------------------------------------------ */

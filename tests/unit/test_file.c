@@ -610,6 +610,65 @@ START_TEST(replacement_that_does_not_read_back_is_refused)
 }
 END_TEST
 
+START_TEST(replacement_reads_back_in_pieces_what_was_written)
+{
+    struct tfs_replacement r;
+    struct tfs_readback back;
+    struct tfs_buf bytes = {0};
+    struct tfs_span piece;
+    struct tfs_hash hash;
+    uint8_t first[3];
+
+    replacement_open("save", NULL, &r);
+    for (uint32_t i = 0; i < 300000; i++)
+        tfs_buf_u32le(&bytes, i * 2654435761u);
+    ck_assert_int_eq(tfs_sink_span(&r.sink, tfs_buf_span(&bytes), &err), 0);
+    ck_assert_int_eq(tfs_replacement_readback(&r, &back, &err), 0);
+    ck_assert_int_eq(tfs_readback_copy(&back, first, 3, &err), 0);
+    ck_assert_mem_eq(first, bytes.data, 3);
+    ck_assert_int_eq(tfs_readback_take(&back, 5, &piece, &err), 0);
+    ck_assert(tfs_span_equal(piece, (struct tfs_span){bytes.data + 3, 5}));
+    ck_assert_int_eq(
+        tfs_readback_expect(&back, (struct tfs_span){bytes.data + 8, bytes.size - 8}, &err), 0);
+    ck_assert_int_eq(tfs_readback_take(&back, 5, &piece, &err), 0);
+    ck_assert_uint_eq(piece.size, 0);
+    ck_assert_int_eq(tfs_readback_end(&back, &hash, &err), 0);
+    ck_assert(tfs_hash_equal(hash, tfs_hash_of(tfs_buf_span(&bytes))));
+    tfs_readback_release(&back);
+    tfs_replacement_cancel(&r);
+    tfs_buf_release(&bytes);
+}
+END_TEST
+
+START_TEST(readback_of_another_file_is_refused)
+{
+    struct tfs_replacement r;
+    struct tfs_readback back;
+    struct tfs_hash hash;
+    const struct tfs_span more = tfs_span_of("12345678"), other = tfs_span_of("12x45");
+
+    replacement_open("save", NULL, &r);
+    put_text(&r, "12345");
+    ck_assert_int_eq(tfs_replacement_readback(&r, &back, &err), 0);
+    ck_assert_int_eq(tfs_readback_expect(&back, other, &err), -EIO);
+    tfs_readback_release(&back);
+    tfs_error_reset(&err);
+    ck_assert_int_eq(tfs_replacement_readback(&r, &back, &err), 0);
+    ck_assert_int_eq(tfs_readback_expect(&back, more, &err), -EIO);
+    ck_assert_str_eq(err.text, "it is another file from about byte 5 on");
+    tfs_readback_release(&back);
+    tfs_error_reset(&err);
+    ck_assert_int_eq(tfs_replacement_readback(&r, &back, &err), 0);
+    ck_assert_int_eq(tfs_readback_end(&back, &hash, &err), -EIO);
+    tfs_readback_release(&back);
+    tfs_error_reset(&err);
+    ck_assert_int_eq(ftruncate(r.fd, 4), 0);
+    ck_assert_int_eq(tfs_replacement_readback(&r, &back, &err), -EIO);
+    tfs_readback_release(&back);
+    tfs_replacement_cancel(&r);
+}
+END_TEST
+
 START_TEST(replacement_works_for_the_longest_name)
 {
     char name[256];
@@ -734,6 +793,8 @@ static Suite *file_suite(void)
               "root and mount(2)");
     tcase_add_test(replacing, replacement_may_make_a_new_file_but_not_over_another);
     tcase_add_test(replacing, replacement_that_does_not_read_back_is_refused);
+    tcase_add_test(replacing, replacement_reads_back_in_pieces_what_was_written);
+    tcase_add_test(replacing, readback_of_another_file_is_refused);
     tcase_add_test(replacing, replacement_works_for_the_longest_name);
     tcase_add_test(replacing, strays_are_removed_and_nothing_else);
     return suite;

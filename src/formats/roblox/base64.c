@@ -6,6 +6,8 @@
 #include "formats/roblox/base64.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { INVALID = 64, BLANK = 65, PADDING = 66 };
 
@@ -119,35 +121,144 @@ size_t tfs_rbx_base64_size(size_t bytes)
     return (bytes + 2) / 3 * 4;
 }
 
-/* Prints up to 3 bytes as 4 characters. */
-static void print_group(uint8_t *out, const uint8_t *bytes, size_t count)
-{
-    uint32_t bits = (uint32_t)bytes[0] << 16;
+/* ---- writing --------------------------------------------------------------------------------- */
 
-    if (count > 1)
-        bits |= (uint32_t)bytes[1] << 8;
-    if (count > 2)
-        bits |= bytes[2];
-    out[0] = (uint8_t)digits[bits >> 18];
-    out[1] = (uint8_t)digits[bits >> 12 & 63];
-    out[2] = count > 1 ? (uint8_t)digits[bits >> 6 & 63] : '=';
-    out[3] = count > 2 ? (uint8_t)digits[bits & 63] : '=';
+#define LINE_BYTES (TFS_RBX_BASE64_LINE / 4 * 3)
+#define TEXT_SIZE  65536 /* that goes to the sink at once */
+
+/* Bytes on their way to lines. */
+struct writer {
+    struct tfs_sink *sink;
+    uint8_t line[LINE_BYTES]; /* the beginning of the next one */
+    size_t held;
+    bool any; /* a line was written */
+    size_t size;
+    char pairs[4096][2]; /* two digits by 12 bits */
+    uint8_t text[TEXT_SIZE];
+};
+
+static void put_group_of(const struct writer *w, const uint8_t *bytes, uint8_t *text)
+{
+    const unsigned high = (unsigned)bytes[0] << 4 | bytes[1] >> 4;
+    const unsigned low = (bytes[1] & 15u) << 8 | bytes[2];
+
+    memcpy(text, w->pairs[high], 2);
+    memcpy(text + 2, w->pairs[low], 2);
 }
 
-void tfs_rbx_base64_print(struct tfs_buf *out, struct tfs_span bytes)
+/* The last group, of fewer bytes. */
+static void put_rest(const struct writer *w, const uint8_t *bytes, size_t count, uint8_t *text)
 {
-    const size_t characters = tfs_rbx_base64_size(bytes.size);
-    const size_t lines = characters / TFS_RBX_BASE64_LINE;
-    uint8_t *begin = tfs_buf_reserve(out, characters + lines + 1);
-    uint8_t *at = begin;
+    uint8_t group[3] = {0};
 
-    if (begin == NULL)
-        return;
-    for (size_t i = 0; i < bytes.size; i += 3) {
-        if (i > 0 && i / 3 * 4 % TFS_RBX_BASE64_LINE == 0)
-            *at++ = '\n';
-        print_group(at, bytes.data + i, bytes.size - i < 3 ? bytes.size - i : 3);
+    memcpy(group, bytes, count);
+    put_group_of(w, group, text);
+    text[3] = '=';
+    if (count == 1)
+        text[2] = '=';
+}
+
+/* One line, of LINE_BYTES but for the last. */
+static int put_line(struct writer *w, const uint8_t *bytes, size_t count, struct tfs_error *err)
+{
+    if (sizeof(w->text) - w->size <= TFS_RBX_BASE64_LINE) {
+        if (w->sink->write(w->sink, w->text, w->size, err) < 0)
+            return err->code;
+        w->size = 0;
+    }
+    uint8_t *at = w->text + w->size;
+    if (w->any)
+        *at++ = '\n';
+    for (; count >= 3; count -= 3, bytes += 3, at += 4)
+        put_group_of(w, bytes, at);
+    if (count > 0) {
+        put_rest(w, bytes, count, at);
         at += 4;
     }
-    out->size += (size_t)(at - begin);
+    w->any = true;
+    w->size = (size_t)(at - w->text);
+    return 0;
+}
+
+static int put_piece(struct writer *w, struct tfs_span piece, struct tfs_error *err)
+{
+    while (piece.size > 0 && (w->held > 0 || piece.size < LINE_BYTES)) {
+        const size_t room = LINE_BYTES - w->held;
+        const size_t size = piece.size < room ? piece.size : room;
+        memcpy(w->line + w->held, piece.data, size);
+        w->held += size;
+        piece.data += size;
+        piece.size -= size;
+        if (w->held < LINE_BYTES)
+            return 0;
+        w->held = 0;
+        if (put_line(w, w->line, LINE_BYTES, err) < 0)
+            return err->code;
+    }
+    for (; piece.size >= LINE_BYTES; piece.data += LINE_BYTES, piece.size -= LINE_BYTES)
+        if (put_line(w, piece.data, LINE_BYTES, err) < 0)
+            return err->code;
+    if (piece.size > 0)
+        memcpy(w->line, piece.data, piece.size);
+    w->held = piece.size;
+    return 0;
+}
+
+int tfs_rbx_base64_write(const struct tfs_rbx_pieces *bytes, struct tfs_sink *sink,
+                         struct tfs_error *err)
+{
+    struct writer *w = malloc(sizeof(*w));
+
+    if (w == NULL)
+        return tfs_fail_memory(err);
+    w->sink = sink;
+    w->held = w->size = 0;
+    w->any = false;
+    for (unsigned i = 0; i < 4096; i++) {
+        w->pairs[i][0] = digits[i >> 6];
+        w->pairs[i][1] = digits[i & 63];
+    }
+    for (size_t i = 0; i < bytes->count && err->code == 0; i++)
+        put_piece(w, bytes->items[i], err);
+    if (err->code == 0 && w->held > 0)
+        put_line(w, w->line, w->held, err);
+    if (err->code == 0)
+        sink->write(sink, w->text, w->size, err);
+    free(w);
+    return err->code;
+}
+
+/* ---- reading back ---------------------------------------------------------------------------- */
+
+static int fail_check(const struct tfs_error *why, const struct tfs_readback *written,
+                      struct tfs_error *err)
+{
+    return why->code == -ENOMEM ? tfs_fail_memory(err) : tfs_readback_fail(written, err);
+}
+
+int tfs_rbx_base64_check(const struct tfs_rbx_pieces *bytes, struct tfs_readback *written,
+                         struct tfs_error *err)
+{
+    const size_t characters = tfs_rbx_base64_size(bytes->size);
+    struct tfs_rbx_comparison comparison = {bytes, 0, 0};
+    struct tfs_rbx_base64 base64 = {0};
+    struct tfs_error why = {0};
+    struct tfs_buf out = {0};
+    struct tfs_span text;
+    size_t left = characters + (characters == 0 ? 0 : (characters - 1) / TFS_RBX_BASE64_LINE);
+    size_t offset = 0;
+
+    for (; left > 0 && err->code == 0; left -= text.size) {
+        if (tfs_readback_take(written, left, &text, err) < 0)
+            break;
+        tfs_buf_clear(&out);
+        if (text.size == 0 || tfs_rbx_base64_add(&base64, text, &out, &offset, &why) < 0 ||
+            !tfs_rbx_compare_next(&comparison, tfs_buf_span(&out)))
+            fail_check(&why, written, err);
+    }
+    if (err->code == 0 &&
+        (tfs_rbx_base64_end(&base64, &why) < 0 || !tfs_rbx_compare_end(&comparison)))
+        tfs_readback_fail(written, err);
+    tfs_buf_release(&out);
+    return err->code;
 }

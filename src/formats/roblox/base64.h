@@ -5,7 +5,7 @@
 #ifndef TFS_FORMATS_ROBLOX_BASE64_H
 #define TFS_FORMATS_ROBLOX_BASE64_H
 
-#include "base/buf.h"
+#include "formats/roblox/pieces.h"
 
 #define TFS_RBX_BASE64_LINE 72
 
@@ -23,7 +23,12 @@ int tfs_rbx_base64_add(struct tfs_rbx_base64 *b, struct tfs_span text, struct tf
 /* Was that all of it? EBADMSG when characters are missing. */
 int tfs_rbx_base64_end(const struct tfs_rbx_base64 *b, struct tfs_error *err);
 
-void tfs_rbx_base64_print(struct tfs_buf *out, struct tfs_span bytes);
+/* Writes the text of these bytes. */
+int tfs_rbx_base64_write(const struct tfs_rbx_pieces *bytes, struct tfs_sink *sink,
+                         struct tfs_error *err);
+/* Is what is read back next a text of these bytes, as long as the one that is written? EIO. */
+int tfs_rbx_base64_check(const struct tfs_rbx_pieces *bytes, struct tfs_readback *written,
+                         struct tfs_error *err);
 /* Characters without line ends. */
 size_t tfs_rbx_base64_size(size_t bytes);
 

@@ -328,46 +328,72 @@ static int binary_scan(struct tfs_rbx_source *source, struct tfs_facts *facts,
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* The payload: everything up to the first value as it was, then the values. */
-static int put_payload(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
-                       const struct tfs_span *values, struct tfs_buf *out, struct tfs_error *err)
+static void binary_body(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                        const struct tfs_rbx_pieces *values, struct tfs_rbx_pieces *body)
 {
     const size_t length = 4; /* of a string, in front of it */
     const size_t head_size = source->values[holder->first].at - length - holder->body_at;
 
-    size_t size = head_size;
-    for (uint32_t i = 0; i < holder->count; i++)
-        size += length + values[i].size;
-    (void)tfs_buf_reserve(out, size);
-    tfs_buf_add(out, source->bodies->data + holder->body_at, head_size);
+    if (tfs_buf_reserve(&body->made, length * holder->count) == NULL)
+        return;
+    tfs_rbx_pieces_add(body, (struct tfs_span){source->bodies->data + holder->body_at, head_size});
     for (uint32_t i = 0; i < holder->count; i++) {
-        if (values[i].size > TFS_RBX_PAYLOAD_MAX)
-            return tfs_fail(err, -EFBIG, "a value has %zu bytes, at most %u are read",
-                            values[i].size, TFS_RBX_PAYLOAD_MAX);
-        tfs_buf_u32le(out, (uint32_t)values[i].size);
-        tfs_buf_add_span(out, values[i]);
+        tfs_buf_u32le(&body->made, (uint32_t)values[i].size);
+        tfs_rbx_pieces_add_made(body, body->made.size - length);
+        tfs_rbx_pieces_add_all(body, &values[i]);
     }
-    return tfs_buf_check(out, err);
 }
 
-static int binary_rewrite(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
-                          const struct tfs_span *values, struct tfs_buf *out, struct tfs_error *err)
+static int check_payload(const struct tfs_rbx_pieces *body, struct tfs_error *err)
+{
+    if (body->size <= TFS_RBX_PAYLOAD_MAX)
+        return 0;
+    return tfs_fail(err, -EFBIG,
+                    "the property would have %" PRIu64 " bytes, at most %u can be stored",
+                    body->size, TFS_RBX_PAYLOAD_MAX);
+}
+
+static int binary_write(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                        const struct tfs_rbx_pieces *body, struct tfs_sink *sink,
+                        struct tfs_error *err)
 {
     const uint8_t *old = source->file->data + holder->at;
     const enum tfs_rbx_packing packing = (enum tfs_rbx_packing)holder->coding;
-    struct tfs_buf payload = {0};
-    struct tfs_buf packed = {0};
+    struct tfs_rbx_pieces packed = {0};
+    struct tfs_buf head = {0};
 
-    if (put_payload(source, holder, values, &payload, err) == 0 &&
-        tfs_rbx_pack(packing, tfs_buf_span(&payload), &packed, err) == 0) {
-        tfs_buf_add(out, old, 4);
-        tfs_buf_u32le(out, packing == TFS_RBX_STORED ? 0 : (uint32_t)packed.size);
-        tfs_buf_u32le(out, (uint32_t)payload.size);
-        tfs_buf_add(out, old + RESERVED_AT, CHUNK_HEAD - RESERVED_AT);
-        tfs_buf_add_span(out, tfs_buf_span(&packed));
+    if (check_payload(body, err) == 0 && tfs_rbx_pack(packing, body, &packed, err) == 0) {
+        tfs_buf_add(&head, old, 4);
+        tfs_buf_u32le(&head, packing == TFS_RBX_STORED ? 0 : (uint32_t)packed.size);
+        tfs_buf_u32le(&head, (uint32_t)body->size);
+        tfs_buf_add(&head, old + RESERVED_AT, CHUNK_HEAD - RESERVED_AT);
+        if (tfs_buf_check(&head, err) == 0 && tfs_sink_span(sink, tfs_buf_span(&head), err) == 0)
+            tfs_rbx_pieces_write(&packed, sink, err);
     }
-    tfs_buf_release(&payload);
-    tfs_buf_release(&packed);
+    tfs_buf_release(&head);
+    tfs_rbx_pieces_release(&packed);
     return err->code;
+}
+
+/* The packed size is read, and must be one that the rest of the file agrees with. */
+static int binary_check(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                        const struct tfs_rbx_pieces *body, struct tfs_readback *written,
+                        struct tfs_error *err)
+{
+    const uint8_t *old = source->file->data + holder->at;
+    const enum tfs_rbx_packing packing = (enum tfs_rbx_packing)holder->coding;
+    uint8_t head[CHUNK_HEAD];
+
+    if (tfs_readback_copy(written, head, sizeof(head), err) < 0)
+        return err->code;
+    struct tfs_cursor c = tfs_cursor_init((struct tfs_span){head, sizeof(head)});
+    const struct tfs_span name = tfs_take(&c, 4);
+    const uint32_t packed_size = tfs_take_u32le(&c);
+    if (memcmp(name.data, old, 4) != 0 || tfs_take_u32le(&c) != body->size ||
+        memcmp(head + RESERVED_AT, old + RESERVED_AT, CHUNK_HEAD - RESERVED_AT) != 0 ||
+        (packed_size == 0) != (packing == TFS_RBX_STORED))
+        return tfs_readback_fail(written, err);
+    return tfs_rbx_pack_check(packing, body, packed_size, written, err);
 }
 
 /* How the terrain is packed; all chunks of a file usually are alike. */
@@ -380,7 +406,9 @@ static const char *binary_coding(const struct tfs_rbx_source *source)
 
 static const struct tfs_rbx_kind binary_kind = {
     .scan = binary_scan,
-    .rewrite = binary_rewrite,
+    .body = binary_body,
+    .write = binary_write,
+    .check = binary_check,
     .coding = binary_coding,
 };
 
@@ -401,6 +429,7 @@ static int binary_probe(const struct tfs_probe *probe)
 static const struct tfs_file_codec binary_codec = {
     .decode = binary_decode,
     .encode = tfs_rbx_encode,
+    .check = tfs_rbx_check,
 };
 
 const struct tfs_container tfs_rbx_binary_container = {

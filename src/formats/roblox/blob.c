@@ -25,17 +25,34 @@ static int blob_scan(struct tfs_rbx_source *source, struct tfs_facts *facts, uin
     return tfs_rbx_add_value(source, value, err);
 }
 
-static int blob_rewrite(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
-                        const struct tfs_span *values, struct tfs_buf *out, struct tfs_error *err)
+static void blob_body(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                      const struct tfs_rbx_pieces *values, struct tfs_rbx_pieces *body)
 {
     (void)source;
     (void)holder;
-    (void)err;
-    tfs_buf_add_span(out, values[0]);
-    return 0;
+    tfs_rbx_pieces_add_all(body, values);
 }
 
-static const struct tfs_rbx_kind blob_kind = {.scan = blob_scan, .rewrite = blob_rewrite};
+static int blob_write(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                      const struct tfs_rbx_pieces *body, struct tfs_sink *sink,
+                      struct tfs_error *err)
+{
+    (void)source;
+    (void)holder;
+    return tfs_rbx_pieces_write(body, sink, err);
+}
+
+static int blob_check(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                      const struct tfs_rbx_pieces *body, struct tfs_readback *written,
+                      struct tfs_error *err)
+{
+    (void)source;
+    (void)holder;
+    return tfs_rbx_pieces_expect(body, written, err);
+}
+
+static const struct tfs_rbx_kind blob_kind = {
+    .scan = blob_scan, .body = blob_body, .write = blob_write, .check = blob_check};
 
 static int blob_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
                        struct tfs_error *err)
@@ -72,7 +89,8 @@ static int blob_probe(const struct tfs_probe *probe)
     return value < 0 ? value : value > 0 ? TFS_BID_LOW : BID_DAMAGED;
 }
 
-static const struct tfs_file_codec blob_codec = {.decode = blob_decode, .encode = tfs_rbx_encode};
+static const struct tfs_file_codec blob_codec = {
+    .decode = blob_decode, .encode = tfs_rbx_encode, .check = tfs_rbx_check};
 
 const struct tfs_container tfs_rbx_blob_container = {
     .format = TFS_RBX_FORMAT,

@@ -21,6 +21,8 @@
 /* The smallest Zstandard block, of 4 bytes, gives the largest, of 128 KiB. */
 #define ZSTD_RATIO (128 * 1024 / 4)
 
+#define ZSTD_HEAD 18 /* bytes of a frame that say its size, at most */
+
 static const uint8_t zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
 
 enum tfs_rbx_packing tfs_rbx_packing_of(uint32_t packed_size, struct tfs_span bytes)
@@ -182,21 +184,14 @@ int tfs_rbx_unpack(const struct tfs_rbx_packed *packed, struct tfs_buf *out, str
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-int tfs_rbx_pack(enum tfs_rbx_packing packing, struct tfs_span payload, struct tfs_buf *out,
-                 struct tfs_error *err)
+static int pack_bytes(enum tfs_rbx_packing packing, struct tfs_span payload, struct tfs_buf *out,
+                      struct tfs_error *err)
 {
-    if (payload.size > TFS_RBX_PAYLOAD_MAX)
-        return tfs_fail(err, -EFBIG, "the property would have %zu bytes, at most %u can be stored",
-                        payload.size, TFS_RBX_PAYLOAD_MAX);
-    if (packing == TFS_RBX_STORED) {
-        tfs_buf_add_span(out, payload);
-        return tfs_buf_check(out, err);
-    }
-
     const int size = (int)payload.size;
     const size_t bound =
         packing == TFS_RBX_LZ4 ? (size_t)LZ4_compressBound(size) : ZSTD_compressBound(payload.size);
     uint8_t *room = tfs_buf_reserve(out, bound);
+
     if (room == NULL)
         return tfs_fail_memory(err);
 
@@ -208,4 +203,132 @@ int tfs_rbx_pack(enum tfs_rbx_packing packing, struct tfs_span payload, struct t
         return tfs_fail_memory(err);
     out->size += packed;
     return 0;
+}
+
+int tfs_rbx_pack(enum tfs_rbx_packing packing, const struct tfs_rbx_pieces *payload,
+                 struct tfs_rbx_pieces *packed, struct tfs_error *err)
+{
+    struct tfs_buf bytes = {0};
+
+    if (packing == TFS_RBX_STORED) {
+        tfs_rbx_pieces_add_all(packed, payload);
+        return tfs_rbx_pieces_check(packed, err);
+    }
+    (void)tfs_buf_reserve(&bytes, (size_t)payload->size);
+    tfs_rbx_pieces_copy(payload, 0, payload->size, &bytes);
+    if (tfs_buf_check(&bytes, err) == 0 &&
+        pack_bytes(packing, tfs_buf_span(&bytes), &packed->made, err) == 0)
+        tfs_rbx_pieces_add_made(packed, 0);
+    tfs_buf_release(&bytes);
+    return err->code < 0 ? err->code : tfs_rbx_pieces_check(packed, err);
+}
+
+/* ---- what was packed is read back ------------------------------------------------------------ */
+
+/* What is unpacked comes here. */
+struct unpacking {
+    struct tfs_rbx_comparison comparison;
+    struct tfs_readback *written;
+    uint32_t left; /* packed bytes to come */
+    struct tfs_error *err;
+};
+
+static int lz4_check(struct unpacking *u)
+{
+    const struct tfs_rbx_pieces *payload = u->comparison.pieces;
+    struct tfs_rbx_packed packed = {.packing = TFS_RBX_LZ4, .size = (uint32_t)payload->size};
+    struct tfs_buf bytes = {0}, out = {0};
+    struct tfs_error why = {0};
+    uint8_t *room = tfs_buf_reserve(&bytes, u->left);
+
+    if (room == NULL)
+        return tfs_fail_memory(u->err);
+    packed.bytes = (struct tfs_span){room, u->left};
+    if (tfs_readback_copy(u->written, room, u->left, u->err) < 0)
+        goto out;
+    if (tfs_rbx_unpack(&packed, &out, &why) == -ENOMEM)
+        tfs_fail_memory(u->err);
+    else if (why.code < 0 || !tfs_rbx_compare_next(&u->comparison, tfs_buf_span(&out)))
+        tfs_readback_fail(u->written, u->err);
+out:
+    tfs_buf_release(&bytes);
+    tfs_buf_release(&out);
+    return u->err->code;
+}
+
+/* Unpacks these bytes of the frame. *left: what the decoder wants to have yet; 0 at the end of the
+ * frame. */
+static int zstd_unpack(struct unpacking *u, ZSTD_DStream *zstd, struct tfs_span bytes,
+                       struct tfs_buf *room, size_t *left)
+{
+    ZSTD_inBuffer in = {bytes.data, bytes.size, 0};
+    bool full = true;
+
+    while (*left > 0 && (in.pos < in.size || full)) {
+        ZSTD_outBuffer out = {room->data, room->capacity, 0};
+        *left = ZSTD_decompressStream(zstd, &out, &in);
+        if (ZSTD_isError(*left) && ZSTD_getErrorCode(*left) == ZSTD_error_memory_allocation)
+            return tfs_fail_memory(u->err);
+        if (ZSTD_isError(*left) ||
+            !tfs_rbx_compare_next(&u->comparison, (struct tfs_span){room->data, out.pos}))
+            return tfs_readback_fail(u->written, u->err);
+        full = out.pos == out.size;
+    }
+    return in.pos == in.size ? 0 : tfs_readback_fail(u->written, u->err);
+}
+
+/* All bytes of the frame; the first ones say its size. */
+static int zstd_frame(struct unpacking *u, ZSTD_DStream *zstd, struct tfs_buf *room)
+{
+    uint8_t head[ZSTD_HEAD];
+    struct tfs_span bytes = {head, u->left < sizeof(head) ? u->left : sizeof(head)};
+    size_t left = 1;
+
+    if (tfs_readback_copy(u->written, head, bytes.size, u->err) < 0)
+        return u->err->code;
+    if (ZSTD_getFrameContentSize(head, bytes.size) != u->comparison.pieces->size)
+        return tfs_readback_fail(u->written, u->err);
+    while (bytes.size > 0 && left > 0) {
+        if (zstd_unpack(u, zstd, bytes, room, &left) < 0)
+            return u->err->code;
+        u->left -= (uint32_t)bytes.size;
+        bytes.size = 0;
+        if (u->left > 0 && tfs_readback_take(u->written, u->left, &bytes, u->err) < 0)
+            return u->err->code;
+    }
+    return left == 0 && u->left == 0 ? 0 : tfs_readback_fail(u->written, u->err);
+}
+
+static int zstd_check(struct unpacking *u)
+{
+    ZSTD_DStream *zstd = ZSTD_createDStream();
+    struct tfs_buf room = {0};
+
+    if (zstd == NULL || tfs_buf_reserve(&room, ZSTD_DStreamOutSize()) == NULL)
+        tfs_fail_memory(u->err);
+    else
+        zstd_frame(u, zstd, &room);
+    ZSTD_freeDStream(zstd);
+    tfs_buf_release(&room);
+    return u->err->code;
+}
+
+int tfs_rbx_pack_check(enum tfs_rbx_packing packing, const struct tfs_rbx_pieces *payload,
+                       uint32_t size, struct tfs_readback *written, struct tfs_error *err)
+{
+    struct unpacking u = {{payload, 0, 0}, written, size, err};
+
+    switch (packing) {
+    case TFS_RBX_STORED:
+        return tfs_rbx_pieces_expect(payload, written, err);
+    case TFS_RBX_LZ4:
+        lz4_check(&u);
+        break;
+    case TFS_RBX_ZSTD:
+        zstd_check(&u);
+        break;
+    }
+    if (err->code == 0 && !tfs_rbx_compare_end(&u.comparison))
+        tfs_readback_fail(written, err);
+    return err->code;
 }

@@ -8,7 +8,7 @@
 #ifndef TFS_FORMATS_ROBLOX_PACKING_H
 #define TFS_FORMATS_ROBLOX_PACKING_H
 
-#include "base/buf.h"
+#include "formats/roblox/pieces.h"
 
 enum tfs_rbx_packing { TFS_RBX_STORED, TFS_RBX_LZ4, TFS_RBX_ZSTD };
 
@@ -42,8 +42,12 @@ int tfs_rbx_unpack_head(struct tfs_rbx_unpacker *u, const struct tfs_rbx_packed 
  * is allocated for a size that cannot be. */
 int tfs_rbx_unpack(const struct tfs_rbx_packed *packed, struct tfs_buf *out, struct tfs_error *err);
 
-/* Appends the packed bytes of a payload. */
-int tfs_rbx_pack(enum tfs_rbx_packing packing, struct tfs_span payload, struct tfs_buf *out,
-                 struct tfs_error *err);
+/* Adds the packed bytes of a payload to `packed`; stored ones are those of the payload. */
+int tfs_rbx_pack(enum tfs_rbx_packing packing, const struct tfs_rbx_pieces *payload,
+                 struct tfs_rbx_pieces *packed, struct tfs_error *err);
+
+/* Do the next `size` bytes that are read back unpack to this payload? EIO. */
+int tfs_rbx_pack_check(enum tfs_rbx_packing packing, const struct tfs_rbx_pieces *payload,
+                       uint32_t size, struct tfs_readback *written, struct tfs_error *err);
 
 #endif

@@ -103,6 +103,27 @@ int tfs_rbx_note_terrains(struct tfs_facts *facts, uint32_t terrains, struct tfs
                           terrains);
 }
 
+/* What is written anew. Its pieces are those of the document with this version. */
+struct tfs_rbx_changes {
+    uint64_t version;
+    uint32_t count;                /* of values */
+    struct tfs_rbx_pieces *values; /* by number */
+    bool *changed;                 /* those that differ from what was read; others have no pieces */
+    struct tfs_buf physics;
+};
+
+static void changes_free(struct tfs_rbx_changes *changes)
+{
+    if (changes == NULL)
+        return;
+    for (uint32_t i = 0; changes->values != NULL && i < changes->count; i++)
+        tfs_rbx_pieces_release(&changes->values[i]);
+    tfs_buf_release(&changes->physics);
+    free(changes->values);
+    free(changes->changed);
+    free(changes);
+}
+
 static void source_release(void *own)
 {
     struct tfs_rbx_source *source = own;
@@ -113,6 +134,7 @@ static void source_release(void *own)
     free(source->values);
     free(source->groups);
     tfs_rbx_physics_memory_release(&source->physics);
+    changes_free(source->changes);
     tfs_rbx_summaries_free(source->summaries);
     tfs_rbx_index_release(&source->terrain);
 }
@@ -160,7 +182,7 @@ void tfs_rbx_group_name(uint32_t group, char name[TFS_RBX_GROUP_NAME])
         snprintf(name, TFS_RBX_GROUP_NAME, "the TerrainRegion of regions/%" PRIu32, group - 1);
 }
 
-static struct tfs_span value_span(const struct tfs_rbx_source *source, uint32_t value)
+struct tfs_span tfs_rbx_value_span(const struct tfs_rbx_source *source, uint32_t value)
 {
     const struct tfs_rbx_value *v = &source->values[value];
 
@@ -246,7 +268,7 @@ static int read_grid(struct tfs_rbx_source *source, uint32_t group, struct tfs_f
 
     if (of->grid == TFS_RBX_NONE)
         return 0;
-    if (tfs_rbx_index_open(value_span(source, of->grid), &index, &inner) < 0) {
+    if (tfs_rbx_index_open(tfs_rbx_value_span(source, of->grid), &index, &inner) < 0) {
         tfs_rbx_group_name(group, name);
         return tfs_fail(err, inner.code, "SmoothGrid of %s: %s", name, inner.text);
     }
@@ -266,7 +288,7 @@ static void check_physics(struct tfs_rbx_source *source)
 {
     uint32_t physics = source->groups[0].physics;
 
-    if (physics != TFS_RBX_NONE && !tfs_rbx_physics_known(value_span(source, physics)))
+    if (physics != TFS_RBX_NONE && !tfs_rbx_physics_known(tfs_rbx_value_span(source, physics)))
         tfs_rbx_lock_group(source, 0, TFS_RBX_UNKNOWN_PHYSICS);
 }
 
@@ -334,31 +356,24 @@ int tfs_rbx_decode(const struct tfs_rbx_kind *kind, struct tfs_save *save, struc
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-/* The values to be written: by number, those that differ from what was read; the others are
- * without memory. */
-struct changes {
-    struct tfs_rbx_source *source;
-    struct tfs_buf *values;
-    bool *changed;
-};
-
-static int changes_open(struct tfs_rbx_source *source, struct changes *changes,
-                        struct tfs_error *err)
+static int changes_create(const struct tfs_rbx_source *source, const struct tfs_doc *doc,
+                          struct tfs_rbx_changes **changes, struct tfs_error *err)
 {
-    size_t count = source->value_count + (size_t)1;
+    struct tfs_rbx_changes *created = calloc(1, sizeof(*created));
+    const size_t count = source->value_count + (size_t)1;
 
-    changes->source = source;
-    changes->values = calloc(count, sizeof(*changes->values));
-    changes->changed = calloc(count, sizeof(*changes->changed));
-    return changes->values == NULL || changes->changed == NULL ? tfs_fail_memory(err) : 0;
-}
-
-static void changes_release(struct changes *changes)
-{
-    for (uint32_t i = 0; changes->values != NULL && i < changes->source->value_count; i++)
-        tfs_buf_release(&changes->values[i]);
-    free(changes->values);
-    free(changes->changed);
+    if (created == NULL)
+        return tfs_fail_memory(err);
+    created->version = doc->version;
+    created->count = source->value_count;
+    created->values = calloc(count, sizeof(*created->values));
+    created->changed = calloc(count, sizeof(*created->changed));
+    if (created->values == NULL || created->changed == NULL) {
+        changes_free(created);
+        return tfs_fail_memory(err);
+    }
+    *changes = created;
+    return 0;
 }
 
 /* Are the chunks those that were read, each where it was? Said by the memory they lie in; an edited
@@ -380,25 +395,25 @@ static bool group_untouched(const struct tfs_rbx_source *source, const struct tf
     return true;
 }
 
-static int change_grid(struct changes *changes, const struct tfs_doc *doc, uint32_t group,
-                       struct tfs_error *err)
+static int change_grid(const struct tfs_rbx_source *source, struct tfs_rbx_changes *changes,
+                       const struct tfs_doc *doc, uint32_t group, struct tfs_error *err)
 {
-    uint32_t number = changes->source->groups[group].grid;
-    struct tfs_buf *value = &changes->values[number];
+    const uint32_t number = source->groups[group].grid;
+    struct tfs_rbx_pieces *value = &changes->values[number];
 
-    if (group_untouched(changes->source, doc, group))
+    if (group_untouched(source, doc, group))
         return 0;
     if (tfs_rbx_value_encode(doc, group, value, err) < 0)
         return err->code;
-    changes->changed[number] =
-        !tfs_span_equal(tfs_buf_span(value), value_span(changes->source, number));
+    changes->changed[number] = !tfs_rbx_pieces_equal(value, tfs_rbx_value_span(source, number));
     return 0;
 }
 
 /* PhysicsGrid follows the voxels of the Terrain, not their spelling. */
-static int change_physics(struct changes *changes, const struct tfs_doc *doc, struct tfs_error *err)
+static int change_physics(struct tfs_rbx_source *source, struct tfs_rbx_changes *changes,
+                          const struct tfs_doc *doc, struct tfs_error *err)
 {
-    const struct tfs_rbx_group *terrain = &changes->source->groups[0];
+    const struct tfs_rbx_group *terrain = &source->groups[0];
     struct tfs_rbx_index now = {0};
 
     if (terrain->physics == TFS_RBX_NONE || terrain->grid == TFS_RBX_NONE ||
@@ -406,48 +421,42 @@ static int change_physics(struct changes *changes, const struct tfs_doc *doc, st
         return 0;
     if (tfs_rbx_index_group(doc, 0, &now, err) < 0)
         return err->code;
-    if (!tfs_rbx_indexes_same(&changes->source->terrain, &now)) {
+    if (!tfs_rbx_indexes_same(&source->terrain, &now)) {
         changes->changed[terrain->physics] = true;
-        changes->source->physics.terrain = &changes->source->terrain;
-        tfs_rbx_physics_encode(&now, &changes->source->physics, &changes->values[terrain->physics],
-                               err);
+        source->physics.terrain = &source->terrain;
+        if (tfs_rbx_physics_encode(&now, &source->physics, &changes->physics, err) == 0)
+            tfs_rbx_pieces_add(&changes->values[terrain->physics], tfs_buf_span(&changes->physics));
     }
     tfs_rbx_index_release(&now);
     return err->code;
 }
 
-static int find_changes(struct changes *changes, const struct tfs_doc *doc, struct tfs_error *err)
+/* What is written must not be more than is read. */
+static int check_size(const struct tfs_rbx_source *source, const struct tfs_rbx_changes *changes,
+                      uint64_t limit, struct tfs_error *err)
 {
-    for (uint32_t i = 0; i < changes->source->group_count; i++)
-        if (changes->source->groups[i].grid != TFS_RBX_NONE &&
-            change_grid(changes, doc, i, err) < 0)
+    uint64_t size = 0;
+
+    for (uint32_t i = 0; i < source->value_count; i++)
+        size += changes->changed[i] ? changes->values[i].size : source->values[i].size;
+    if (size <= limit)
+        return 0;
+    return tfs_fail(err, -EFBIG,
+                    "all terrain together would be %" PRIu64 " bytes, at most %" PRIu64 " are read",
+                    size, limit);
+}
+
+static int find_changes(struct tfs_rbx_source *source, struct tfs_rbx_changes *changes,
+                        const struct tfs_doc *doc, struct tfs_error *err)
+{
+    for (uint32_t i = 0; i < source->group_count; i++)
+        if (source->groups[i].grid != TFS_RBX_NONE && change_grid(source, changes, doc, i, err) < 0)
             return err->code;
-    return change_physics(changes, doc, err);
+    return change_physics(source, changes, doc, err);
 }
 
-static int rewrite_holder(const struct changes *changes, const struct tfs_rbx_holder *holder,
-                          struct tfs_sink *sink, struct tfs_error *err)
-{
-    const struct tfs_rbx_source *source = changes->source;
-    struct tfs_buf out = {0};
-    struct tfs_span *values = calloc(holder->count, sizeof(*values));
-
-    if (values == NULL)
-        return tfs_fail_memory(err);
-    for (uint32_t i = 0; i < holder->count; i++) {
-        uint32_t number = holder->first + i;
-        values[i] = changes->changed[number] ? tfs_buf_span(&changes->values[number])
-                                             : value_span(source, number);
-    }
-    if (source->kind->rewrite(source, holder, values, &out, err) == 0 &&
-        tfs_buf_check(&out, err) == 0)
-        tfs_sink_span(sink, tfs_buf_span(&out), err);
-    free(values);
-    tfs_buf_release(&out);
-    return err->code;
-}
-
-static bool holder_changed(const struct changes *changes, const struct tfs_rbx_holder *holder)
+static bool holder_changed(const struct tfs_rbx_changes *changes,
+                           const struct tfs_rbx_holder *holder)
 {
     for (uint32_t i = 0; i < holder->count; i++)
         if (changes->changed[holder->first + i])
@@ -455,10 +464,57 @@ static bool holder_changed(const struct changes *changes, const struct tfs_rbx_h
     return false;
 }
 
-/* Copies the file, but for the holders of what changed. */
-static int write_file(const struct changes *changes, struct tfs_sink *sink, struct tfs_error *err)
+/* The body of a holder as it is to be. */
+static int make_body(const struct tfs_rbx_source *source, struct tfs_rbx_changes *changes,
+                     const struct tfs_rbx_holder *holder, struct tfs_rbx_pieces *body,
+                     struct tfs_error *err)
 {
-    const struct tfs_rbx_source *source = changes->source;
+    struct tfs_rbx_pieces *values = changes->values + holder->first;
+
+    for (uint32_t i = 0; i < holder->count; i++) {
+        if (!changes->changed[holder->first + i]) {
+            tfs_rbx_pieces_release(&values[i]);
+            tfs_rbx_pieces_add(&values[i], tfs_rbx_value_span(source, holder->first + i));
+        }
+        if (tfs_rbx_pieces_check(&values[i], err) < 0)
+            return err->code;
+    }
+    source->kind->body(source, holder, values, body);
+    return tfs_rbx_pieces_check(body, err);
+}
+
+/* Where the file goes: to a sink, or through a comparison. */
+struct target {
+    struct tfs_sink *sink;
+    struct tfs_readback *written; /* NULL: it is written */
+};
+
+static int pass_span(const struct target *to, struct tfs_span bytes, struct tfs_error *err)
+{
+    return to->written == NULL ? tfs_sink_span(to->sink, bytes, err)
+                               : tfs_readback_expect(to->written, bytes, err);
+}
+
+static int pass_holder(const struct tfs_rbx_source *source, struct tfs_rbx_changes *changes,
+                       const struct tfs_rbx_holder *holder, const struct target *to,
+                       struct tfs_error *err)
+{
+    struct tfs_rbx_pieces body = {0};
+
+    if (make_body(source, changes, holder, &body, err) == 0) {
+        if (to->written == NULL)
+            source->kind->write(source, holder, &body, to->sink, err);
+        else
+            source->kind->check(source, holder, &body, to->written, err);
+    }
+    tfs_rbx_pieces_release(&body);
+    return err->code;
+}
+
+/* The file as it was read, but for the holders of what changed. */
+static int pass_file(const struct tfs_rbx_source *source, struct tfs_rbx_changes *changes,
+                     const struct target *to, struct tfs_error *err)
+{
     struct tfs_cursor file = tfs_cursor_init(tfs_blob_span(source->file));
 
     for (uint32_t i = 0; i < source->holder_count; i++) {
@@ -466,70 +522,100 @@ static int write_file(const struct changes *changes, struct tfs_sink *sink, stru
         if (!holder_changed(changes, holder))
             continue;
         size_t before = holder->at - tfs_cursor_offset(&file);
-        if (tfs_sink_span(sink, tfs_take(&file, before), err) < 0 ||
-            rewrite_holder(changes, holder, sink, err) < 0)
+        if (pass_span(to, tfs_take(&file, before), err) < 0 ||
+            pass_holder(source, changes, holder, to, err) < 0)
             return err->code;
         tfs_take(&file, holder->size);
     }
-    return tfs_sink_span(sink, tfs_take(&file, tfs_cursor_left(&file)), err);
+    return pass_span(to, tfs_take(&file, tfs_cursor_left(&file)), err);
+}
+
+static void forget_changes(struct tfs_rbx_source *source)
+{
+    changes_free(source->changes);
+    source->changes = NULL;
+}
+
+/* Passes the file with what the document changes, which source->changes has then. */
+static int pass_doc(struct tfs_rbx_source *source, const struct tfs_doc *doc, uint64_t limit,
+                    const struct target *to, struct tfs_error *err)
+{
+    if (source->changes == NULL || source->changes->version != doc->version) {
+        forget_changes(source);
+        if (changes_create(source, doc, &source->changes, err) == 0)
+            find_changes(source, source->changes, doc, err);
+    }
+    if (err->code == 0 && check_size(source, source->changes, limit, err) == 0)
+        pass_file(source, source->changes, to, err);
+    if (err->code < 0)
+        forget_changes(source);
+    return err->code;
 }
 
 int tfs_rbx_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
                    struct tfs_error *err)
 {
-    struct changes changes = {0};
+    struct tfs_rbx_source *source = doc->facts->own;
+    const struct target to = {.sink = sink};
 
-    (void)save;
-    if (changes_open(doc->facts->own, &changes, err) == 0 && find_changes(&changes, doc, err) == 0)
-        write_file(&changes, sink, err);
-    changes_release(&changes);
+    return pass_doc(source, doc, save->options.inflate_limit, &to, err);
+}
+
+/* Chunks need no look at the bytes of the file: they are pieces of the bodies, and each of them was
+ * decoded when it was read or changed. */
+int tfs_rbx_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_readback *written,
+                  struct tfs_error *err)
+{
+    struct tfs_rbx_source *source = doc->facts->own;
+    const struct target to = {.written = written};
+
+    pass_doc(source, doc, save->options.inflate_limit, &to, err);
+    forget_changes(source);
     return err->code;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Appends what a holder says without the values that the tree shows. */
-static int holder_rest(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
-                       struct tfs_buf *out, struct tfs_error *err)
-{
-    struct tfs_span *values = calloc((size_t)holder->count + 1, sizeof(*values));
+/* Where what is written is hashed instead. */
+struct hash_sink {
+    struct tfs_sink sink; /* first */
+    struct tfs_hasher hasher;
+};
 
-    if (values == NULL)
-        return tfs_fail_memory(err);
-    for (uint32_t i = 0; i < holder->count; i++)
-        if (source->values[holder->first + i].group == TFS_RBX_NONE)
-            values[i] = value_span(source, holder->first + i);
-    source->kind->rewrite(source, holder, values, out, err);
-    free(values);
-    return err->code < 0 ? err->code : tfs_buf_check(out, err);
+static int hash_piece(struct tfs_sink *sink, const void *data, size_t size, struct tfs_error *err)
+{
+    struct hash_sink *hash = (struct hash_sink *)sink;
+
+    (void)err;
+    tfs_hasher_add(&hash->hasher, (struct tfs_span){data, size});
+    return 0;
 }
 
 /* The hash of the file without the values that the tree shows: it needs no second copy of it. */
-static int hash_rest(const struct tfs_rbx_source *source, uint64_t *hash, struct tfs_error *err)
+static int hash_rest(const struct tfs_rbx_source *source, const struct tfs_doc *doc,
+                     struct tfs_hash *hash, struct tfs_error *err)
 {
-    struct tfs_cursor file = tfs_cursor_init(tfs_blob_span(source->file));
-    struct tfs_buf holder = {0};
-    uint64_t so_far = 0;
+    struct hash_sink to = {.sink.write = hash_piece};
+    struct tfs_rbx_changes *changes = NULL;
 
-    for (uint32_t i = 0; i < source->holder_count && err->code == 0; i++) {
-        tfs_buf_clear(&holder);
-        size_t before = source->holders[i].at - tfs_cursor_offset(&file);
-        so_far = tfs_checksum(tfs_take(&file, before), so_far);
-        tfs_take(&file, source->holders[i].size);
-        if (holder_rest(source, &source->holders[i], &holder, err) == 0)
-            so_far = tfs_checksum(tfs_buf_span(&holder), so_far);
-    }
-    tfs_buf_release(&holder);
-    *hash = tfs_checksum(tfs_take(&file, tfs_cursor_left(&file)), so_far);
+    if (changes_create(source, doc, &changes, err) < 0)
+        return err->code;
+    for (uint32_t i = 0; i < source->value_count; i++)
+        changes->changed[i] = source->values[i].group != TFS_RBX_NONE;
+    if (tfs_hasher_init(&to.hasher, err) == 0 &&
+        pass_file(source, changes, &(struct target){.sink = &to.sink}, err) == 0)
+        *hash = tfs_hasher_end(&to.hasher);
+    tfs_hasher_release(&to.hasher);
+    changes_free(changes);
     return err->code;
 }
 
 int tfs_rbx_same_rest(const struct tfs_save *a, const struct tfs_save *b, struct tfs_error *err)
 {
-    uint64_t left, right;
+    struct tfs_hash left, right;
 
-    if (hash_rest(tfs_rbx_source(a->doc), &left, err) < 0 ||
-        hash_rest(tfs_rbx_source(b->doc), &right, err) < 0)
+    if (hash_rest(tfs_rbx_source(a->doc), a->doc, &left, err) < 0 ||
+        hash_rest(tfs_rbx_source(b->doc), b->doc, &right, err) < 0)
         return err->code;
-    return left == right;
+    return tfs_hash_equal(left, right);
 }

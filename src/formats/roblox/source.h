@@ -15,6 +15,7 @@
 
 #include "formats/format.h"
 #include "formats/roblox/physics.h"
+#include "formats/roblox/pieces.h"
 #include "formats/roblox/summary.h"
 #include "formats/whole_file.h"
 
@@ -53,15 +54,23 @@ struct tfs_rbx_group {
 };
 
 struct tfs_rbx_source;
+struct tfs_rbx_changes; /* what of a file is written anew for one document */
 
 /* What a container is, beside the tree. */
 struct tfs_rbx_kind {
     /* Fills in holders, values and groups, and the bodies, from source->file. */
     int (*scan)(struct tfs_rbx_source *source, struct tfs_facts *facts, uint64_t inflate_limit,
                 struct tfs_error *err);
-    /* Appends the holder with these values, one for each it has. */
-    int (*rewrite)(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
-                   const struct tfs_span *values, struct tfs_buf *out, struct tfs_error *err);
+    /* Appends the body of the holder with these values, one for each it has, to `body`. */
+    void (*body)(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                 const struct tfs_rbx_pieces *values, struct tfs_rbx_pieces *body);
+    /* Writes the holder with this body. */
+    int (*write)(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                 const struct tfs_rbx_pieces *body, struct tfs_sink *sink, struct tfs_error *err);
+    /* Is that what is read back? EIO. */
+    int (*check)(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                 const struct tfs_rbx_pieces *body, struct tfs_readback *written,
+                 struct tfs_error *err);
     const char *(*coding)(const struct tfs_rbx_source *source); /* for info.txt; NULL: says none */
 };
 
@@ -73,7 +82,9 @@ struct tfs_rbx_source {
     struct tfs_rbx_value *values;
     struct tfs_rbx_group *groups; /* at least that of the Terrain */
     struct tfs_rbx_index terrain; /* group 0 as it was read: what PhysicsGrid was made for */
-    struct tfs_rbx_physics_memory physics; /* encoding's own, of which there is one at a time */
+    /* Encoding's own, of which there is one at a time. */
+    struct tfs_rbx_physics_memory physics;
+    struct tfs_rbx_changes *changes; /* of the last encoding; NULL: it was checked */
     struct tfs_rbx_summaries *summaries;
     uint32_t holder_count, value_count, group_count;
 };
@@ -108,8 +119,12 @@ void tfs_rbx_group_name(uint32_t group, char name[TFS_RBX_GROUP_NAME]);
  * it. Others: their number in the value. */
 #define TFS_RBX_ORDER_NEW UINT64_MAX
 
-/* The value of a group, as the document has it (value.c). */
-int tfs_rbx_value_encode(const struct tfs_doc *doc, uint32_t group, struct tfs_buf *out,
+/* A value as it was read. */
+struct tfs_span tfs_rbx_value_span(const struct tfs_rbx_source *source, uint32_t value);
+
+/* The value of a group as the document has it (value.c): pieces of what was read, of the document's
+ * chunks, and of value->made. EFBIG: more chunks than can be read. */
+int tfs_rbx_value_encode(const struct tfs_doc *doc, uint32_t group, struct tfs_rbx_pieces *value,
                          struct tfs_error *err);
 
 /* The chunks of a group as the document has them, by position; to be released. */
@@ -125,5 +140,7 @@ int tfs_rbx_decode(const struct tfs_rbx_kind *kind, struct tfs_save *save, struc
                    struct tfs_doc **doc, struct tfs_error *err);
 int tfs_rbx_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
                    struct tfs_error *err);
+int tfs_rbx_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_readback *written,
+                  struct tfs_error *err);
 
 #endif

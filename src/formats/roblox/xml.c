@@ -219,38 +219,66 @@ static int xml_scan(struct tfs_rbx_source *source, struct tfs_facts *facts, uint
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* As the engine does: what is longer than a line stands in CDATA. */
-static void put_text(struct tfs_buf *out, struct tfs_span value)
+static void xml_body(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                     const struct tfs_rbx_pieces *values, struct tfs_rbx_pieces *body)
 {
-    const bool lines = tfs_rbx_base64_size(value.size) > TFS_RBX_BASE64_LINE;
-
-    tfs_buf_add_text(out, lines ? "<![CDATA[" : "");
-    tfs_rbx_base64_print(out, value);
-    tfs_buf_add_text(out, lines ? "]]>" : "");
+    (void)source;
+    (void)holder;
+    tfs_rbx_pieces_add_all(body, values);
 }
 
-/* The opening tag for an empty one: without its slash and what stands before it. */
-static void put_opened(struct tfs_buf *out, struct tfs_span tag)
-{
-    size_t size = tag.size - strlen("/>");
+/* What stands around the text. As the engine does: what is longer than a line stands in CDATA. An
+ * empty tag is opened: it loses its slash and what stands before that. */
+struct frame {
+    struct tfs_span tag;
+    const char *opened, *begin, *end, *closing;
+};
 
-    while (strchr(" \t\r\n", tag.data[size - 1]) != NULL)
-        size--;
-    tfs_buf_add(out, tag.data, size);
-    tfs_buf_u8(out, '>');
+static struct frame frame_of(const struct tfs_rbx_source *source,
+                             const struct tfs_rbx_holder *holder, uint64_t size)
+{
+    const bool lines = tfs_rbx_base64_size(size) > TFS_RBX_BASE64_LINE;
+    struct frame frame = {{0}, "", lines ? "<![CDATA[" : "", lines ? "]]>" : "", ""};
+
+    if (holder->coding == CODING_EMPTY_TAG) {
+        frame.tag = (struct tfs_span){source->file->data + holder->at, holder->size - strlen("/>")};
+        while (strchr(" \t\r\n", frame.tag.data[frame.tag.size - 1]) != NULL)
+            frame.tag.size--;
+        frame.opened = ">";
+        frame.closing = "</" VALUE_TAG ">";
+    }
+    return frame;
 }
 
-static int xml_rewrite(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
-                       const struct tfs_span *values, struct tfs_buf *out, struct tfs_error *err)
+static int xml_write(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                     const struct tfs_rbx_pieces *body, struct tfs_sink *sink,
+                     struct tfs_error *err)
 {
-    const struct tfs_span old = {source->file->data + holder->at, holder->size};
+    const struct frame frame = frame_of(source, holder, body->size);
 
-    if (holder->coding == CODING_EMPTY_TAG)
-        put_opened(out, old);
-    put_text(out, values[0]);
-    if (holder->coding == CODING_EMPTY_TAG)
-        tfs_buf_add_text(out, "</" VALUE_TAG ">");
-    return tfs_buf_check(out, err);
+    if (tfs_sink_span(sink, frame.tag, err) < 0 ||
+        tfs_sink_span(sink, tfs_span_of(frame.opened), err) < 0 ||
+        tfs_sink_span(sink, tfs_span_of(frame.begin), err) < 0 ||
+        tfs_rbx_base64_write(body, sink, err) < 0 ||
+        tfs_sink_span(sink, tfs_span_of(frame.end), err) < 0)
+        return err->code;
+    return tfs_sink_span(sink, tfs_span_of(frame.closing), err);
+}
+
+/* The text is decoded. */
+static int xml_check(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                     const struct tfs_rbx_pieces *body, struct tfs_readback *written,
+                     struct tfs_error *err)
+{
+    const struct frame frame = frame_of(source, holder, body->size);
+
+    if (tfs_readback_expect(written, frame.tag, err) < 0 ||
+        tfs_readback_expect(written, tfs_span_of(frame.opened), err) < 0 ||
+        tfs_readback_expect(written, tfs_span_of(frame.begin), err) < 0 ||
+        tfs_rbx_base64_check(body, written, err) < 0 ||
+        tfs_readback_expect(written, tfs_span_of(frame.end), err) < 0)
+        return err->code;
+    return tfs_readback_expect(written, tfs_span_of(frame.closing), err);
 }
 
 static const char *xml_coding(const struct tfs_rbx_source *source)
@@ -261,7 +289,9 @@ static const char *xml_coding(const struct tfs_rbx_source *source)
 
 static const struct tfs_rbx_kind xml_kind = {
     .scan = xml_scan,
-    .rewrite = xml_rewrite,
+    .body = xml_body,
+    .write = xml_write,
+    .check = xml_check,
     .coding = xml_coding,
 };
 
@@ -290,7 +320,8 @@ static int xml_probe(const struct tfs_probe *probe)
     return begins ? TFS_BID_CERTAIN : TFS_BID_NONE;
 }
 
-static const struct tfs_file_codec xml_codec = {.decode = xml_decode, .encode = tfs_rbx_encode};
+static const struct tfs_file_codec xml_codec = {
+    .decode = xml_decode, .encode = tfs_rbx_encode, .check = tfs_rbx_check};
 
 const struct tfs_container tfs_rbx_xml_container = {
     .format = TFS_RBX_FORMAT,
