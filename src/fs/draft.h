@@ -36,7 +36,7 @@ struct tfs_draft {
     struct tfs_buf bytes;
     bool told;        /* these very bytes were rejected, and the log says so */
     bool quarantined; /* bytes of the handles open for writing are in rejected/ */
-    bool closing;     /* accepted by a flush: the last close may be on its way */
+    bool closing;     /* a flush was answered: the last close may be on its way */
     /* The last write may be a part of one, whose rest is on its way. */
     int64_t part_until; /* monotonic ms; 0: it is not */
     pid_t part_by;

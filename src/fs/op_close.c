@@ -119,6 +119,7 @@ static bool take_answer(struct tfs_work *work, int result, bool last)
         /* Want of memory is no rejection: the bytes wait for the next check. */
         tfs_draft_take(draft, result == -ENOMEM ? TFS_DRAFT_DEFER : TFS_DRAFT_REJECT);
         draft->told = draft->state == TFS_DRAFT_REJECTED && (draft->told || !quiet);
+        draft->closing = draft->told && !last;
     }
     if (!last && result < 0 && result != -ENOMEM && !quiet)
         (void)put_aside(s, inode);

@@ -141,6 +141,7 @@ static int put_aside(void *arg, const char *path, struct tfs_span bytes)
 
     pthread_mutex_lock(&s->lock);
     int result = tfs_quarantine_put(&s->quarantine, path, bytes);
+    s->quarantine.edits = true;
     pthread_mutex_unlock(&s->lock);
     return result;
 }

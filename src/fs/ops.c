@@ -234,9 +234,19 @@ int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_
     return TFS_NEEDS_BYTES;
 }
 
+/* Is the last close on its way, or is what it left being checked? */
+static bool is_closing(const struct tfs_inode *inode)
+{
+    const struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
+
+    return draft != NULL &&
+           (draft->closing || (inode->writers == 0 && (tfs_draft_is_unchecked(draft) ||
+                                                       draft->state == TFS_DRAFT_CHECKING)));
+}
+
 int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode)
 {
-    if (inode == NULL || inode->draft == NULL || !inode->draft->closing || need->waited)
+    if (!is_closing(inode) || need->waited)
         return 0;
     need->closing = inode->id;
     return TFS_NEEDS_CLOSE;
@@ -256,27 +266,20 @@ static int render(struct tfs_session *s, struct tfs_need *need)
     return result;
 }
 
-static struct tfs_draft *closing_draft(struct tfs_session *s, uint64_t id)
-{
-    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
-    struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
-
-    return draft != NULL && draft->closing ? draft : NULL;
-}
-
-/* Waits a moment for a close that is on its way, so that the canonical text is seen behind it. */
+/* Waits a moment for a close that is on its way, so that what is seen behind it is what the file
+ * shows then: the canonical text, or what was accepted before. */
 static void await_close(struct tfs_session *s, struct tfs_need *need)
 {
-    const int64_t until = tfs_now_ms() + TFS_CLOSING_MS;
+    const int64_t until = tfs_now_ms() + s->options.closing_ms;
+    const struct tfs_inode *inode;
 
     need->waited = true;
     pthread_mutex_lock(&s->lock);
-    while (closing_draft(s, need->closing) != NULL &&
+    while (is_closing(inode = tfs_inode_find(&s->inodes, need->closing)) &&
            tfs_cond_wait_until(&s->closed, &s->lock, until))
         ;
-    struct tfs_draft *draft = closing_draft(s, need->closing);
-    if (draft != NULL)
-        draft->closing = false; /* a copy of the descriptor is still open: do not wait again */
+    if (inode != NULL && inode->draft != NULL)
+        inode->draft->closing = false; /* a copy of the descriptor is open: do not wait again */
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -24,6 +24,7 @@ struct tfs_quarantine {
     struct stat st; /* owner and mode of the save, as of its opening */
     uint64_t limit;
     struct tfs_inode *control, *log, *status, *rejected;
+    bool edits;     /* edits that were accepted and had to be set aside are among them */
     size_t dropped; /* rejected texts that were let go for newer ones */
 };
 

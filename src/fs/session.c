@@ -22,6 +22,8 @@ static void set_options(struct tfs_session *s, const struct tfs_session_options 
         s->options.linger_ms = TFS_LINGER_MS;
     if (s->options.part_ms == 0)
         s->options.part_ms = TFS_PART_MS;
+    if (s->options.closing_ms == 0)
+        s->options.closing_ms = TFS_CLOSING_MS;
     if (s->options.rejected_limit == 0)
         s->options.rejected_limit = TFS_REJECTED_MAX;
 }
@@ -331,10 +333,9 @@ int tfs_session_finish(struct tfs_session *s)
     stop_stores(s);
     tfs_notify_stop(s->notify); /* answers may still hold inodes */
     tell_scratch(s);
-    bool saved = is_all_saved(s);
-    if (saved && tfs_quarantine_is_empty(&s->quarantine))
+    if (is_all_saved(s) && tfs_quarantine_is_empty(&s->quarantine))
         return 0;
-    store_unsaved(s, saved);
+    store_unsaved(s, is_all_saved(s) && !s->quarantine.edits);
     return 3;
 }
 

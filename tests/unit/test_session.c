@@ -215,6 +215,33 @@ START_TEST(session_keeps_a_refused_document_before_its_close_returns)
 }
 END_TEST
 
+static char seen_behind[64];
+
+static void *look_behind(void *arg)
+{
+    (void)arg;
+    snprintf(seen_behind, sizeof(seen_behind), "%s", cat("chunks/0_0_0/text.txt"));
+    return NULL;
+}
+
+/* The kernel tells of the last close after close(2) has returned: who opens the file between the
+ * two waits for it. */
+START_TEST(session_shows_the_accepted_text_as_soon_as_a_close_was_refused)
+{
+    pthread_t reader;
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.closing_ms = 3600000});
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "no 1 good"), 0);
+    ck_assert_int_eq(flush(handle), -EBADMSG);
+    ck_assert_int_eq(pthread_create(&reader, NULL, look_behind, NULL), 0);
+    usleep(20000); /* so that the reader would have seen what was refused */
+    tfs_session_release(session, handle);
+    ck_assert_int_eq(pthread_join(reader, NULL), 0);
+    ck_assert_str_eq(seen_behind, "zero");
+}
+END_TEST
+
 /* (cat a; cat b) > f: the close between the two sees half a document. */
 START_TEST(session_forgets_what_it_kept_when_the_whole_document_is_good)
 {
@@ -1608,6 +1635,7 @@ static const TTest *const *const tests[] = {
     &session_close_commits_pages_that_came_through_another_handle,
     &session_copied_descriptor_may_write_on_after_a_flush,
     &session_refused_document_changes_nothing_and_is_kept,
+    &session_shows_the_accepted_text_as_soon_as_a_close_was_refused,
     &session_forgets_a_refused_document_when_its_file_is_mended,
     &session_that_saw_every_refused_document_mended_ends_well,
     &session_keeps_no_empty_document_aside,
