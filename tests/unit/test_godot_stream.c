@@ -360,42 +360,6 @@ START_TEST(reader_that_holds_on_makes_the_commit_busy)
 }
 END_TEST
 
-static unsigned looks, intrusions; /* reads in a transaction of ours; changes that got in then */
-
-/* Another program tries to begin a change whenever we are about to read in a transaction. */
-static int intrude(unsigned mask, void *ours, void *statement, void *text)
-{
-    (void)mask;
-    (void)text;
-    if (sqlite3_get_autocommit(ours) != 0 || sqlite3_stmt_readonly(statement) == 0)
-        return 0;
-    looks++;
-    intrusions += sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
-    sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL);
-    return 0;
-}
-
-static int trace_ours(sqlite3 *db, const char **why, const struct sqlite3_api_routines *functions)
-{
-    (void)why;
-    (void)functions;
-    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, intrude, db);
-}
-
-START_TEST(row_cannot_change_between_our_look_at_it_and_our_write)
-{
-    voxel_stream(db_path(), 2, 3);
-    ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), 3); /* not traced: it is open by now */
-    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))trace_ours), SQLITE_OK);
-    must_open();
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
-    looks = intrusions = 0;
-    commit();
-    ck_assert_uint_gt(looks, 0);
-    ck_assert_uint_eq(intrusions, 0);
-}
-END_TEST
-
 START_TEST(change_of_another_row_stands_in_nobodys_way)
 {
     struct tfs_error err = {0};
@@ -451,36 +415,6 @@ START_TEST(change_of_the_same_row_is_a_conflict)
 }
 END_TEST
 
-/* As a commit leaves it whose very last sync failed. */
-START_TEST(row_that_says_already_what_it_shall_is_no_conflict)
-{
-    voxel_stream(db_path(), 2, 3);
-    must_open();
-    struct tfs_buf block = godot_get(&c, two, "raw.bin");
-    ck_assert_int_eq(godot_put(&c, one, "raw.bin", tfs_buf_span(&block)), 0);
-    run("UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = '-49,-1,-50,0') "
-        "WHERE loc = '-50,-1,-50,0'");
-    commit();
-    reopen();
-    struct tfs_buf now = godot_get(&c, one, "raw.bin");
-    ck_assert(tfs_span_equal(tfs_buf_span(&now), tfs_buf_span(&block)));
-    tfs_buf_release(&now);
-    tfs_buf_release(&block);
-}
-END_TEST
-
-START_TEST(row_made_by_both_is_a_conflict)
-{
-    const struct tfs_key key = {0, 1, 2, 3};
-
-    voxel_stream(db_path(), 2, 3);
-    must_open();
-    ck_assert_int_eq(godot_create(&c, key), 0);
-    run("INSERT INTO blocks VALUES ('1,2,3,0', NULL, NULL)");
-    ck_assert_int_eq(godot_commit(&c), -ESTALE);
-}
-END_TEST
-
 /* The other program changed instances, we the voxels: both stand. */
 START_TEST(change_of_the_other_column_is_none)
 {
@@ -522,23 +456,6 @@ START_TEST(reload_keeps_what_did_not_change)
 }
 END_TEST
 
-START_TEST(database_put_in_the_place_of_ours_is_read)
-{
-    struct tfs_error err = {0};
-
-    voxel_stream(db_path(), 2, 3);
-    must_open();
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
-    voxel_stream(scratch_path("new.sqlite"), 0, 7);
-    ck_assert_int_eq(rename(scratch_path("new.sqlite"), db_path()), 0);
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
-    ck_assert_int_eq(godot_commit(&c), -ESTALE);
-    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
-    ck_assert_uint_eq(c.save->doc->count, 7);
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
-}
-END_TEST
-
 START_TEST(database_is_locked_against_a_second_mount)
 {
     struct godot_case second;
@@ -565,78 +482,6 @@ START_TEST(wal_database_is_edited_beside_its_game)
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
     reopen();
     ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
-}
-END_TEST
-
-/* Changes blocks, more than fit the cache, and is gone before it says COMMIT. */
-static void change_half(void)
-{
-    sqlite3 *db = NULL;
-
-    if (sqlite3_open(db_path(), &db) != SQLITE_OK ||
-        sqlite3_exec(db,
-                     "PRAGMA cache_size = 2; BEGIN; UPDATE blocks SET vb = zeroblob(9000);"
-                     "UPDATE blocks SET instances = zeroblob(9000)",
-                     NULL, NULL, NULL) != SQLITE_OK)
-        abort();
-}
-
-START_TEST(change_that_a_killed_program_began_is_taken_back_for_a_reader)
-{
-    voxel_stream(db_path(), 2, 12);
-    scratch_child_end(scratch_child_start(change_half));
-    ck_assert_int_eq(access(scratch_path("world.sqlite-journal"), F_OK), 0);
-    ck_assert_int_eq(godot_open_as(&c, db_path(), NULL, TFS_LOCK_NONE), 0);
-    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 0\n"));
-    ck_assert_int_lt(access(scratch_path("world.sqlite-journal"), F_OK), 0);
-}
-END_TEST
-
-/* Makes the journal refer to a super-journal: a page number, the name, its length, the sum of its
- * bytes, a magic number. */
-static void append_super_journal(const char *journal, const char *name)
-{
-    static const uint8_t magic[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
-    struct tfs_buf record = {0};
-    uint32_t sum = 0;
-    FILE *file = fopen(journal, "ab");
-
-    for (const char *at = name; *at != '\0'; at++)
-        sum += (unsigned char)*at;
-    tfs_buf_u32be(&record, 0x40000000 / 4096 + 1);
-    tfs_buf_add_text(&record, name);
-    tfs_buf_u32be(&record, (uint32_t)strlen(name));
-    tfs_buf_u32be(&record, sum);
-    tfs_buf_add(&record, magic, sizeof(magic));
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(record.data, 1, record.size, file), record.size);
-    ck_assert_int_eq(fclose(file), 0);
-    tfs_buf_release(&record);
-}
-
-START_TEST(journal_cannot_have_another_file_removed)
-{
-    char journal[256], letter[256];
-
-    voxel_stream(db_path(), 2, 12);
-    scratch_child_end(scratch_child_start(change_half));
-    scratch_write("letter", "dear reader");
-    snprintf(journal, sizeof(journal), "%s", scratch_path("world.sqlite-journal"));
-    snprintf(letter, sizeof(letter), "%s", scratch_path("letter"));
-    append_super_journal(journal, letter);
-    ck_assert_int_eq(godot_open_as(&c, db_path(), NULL, (enum tfs_lock)_i),
-                     _i == TFS_LOCK_NONE ? -EROFS : -EIO);
-    ck_assert_str_eq(scratch_read("letter"), "dear reader");
-}
-END_TEST
-
-START_TEST(change_that_is_under_way_is_left_alone_by_a_reader)
-{
-    voxel_stream(db_path(), 2, 12);
-    struct scratch_child child = scratch_child_start(change_half);
-    ck_assert_int_eq(godot_open_as(&c, db_path(), NULL, TFS_LOCK_NONE), -EBUSY);
-    ck_assert_int_eq(access(scratch_path("world.sqlite-journal"), F_OK), 0);
-    scratch_child_end(child);
 }
 END_TEST
 
@@ -811,35 +656,6 @@ START_TEST(row_that_could_not_be_read_once_is_no_damage_for_good)
     ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 4"), 0);
     commit();
     ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 4\n"));
-}
-END_TEST
-
-START_TEST(database_that_cannot_be_looked_through_now_is_not_called_damaged)
-{
-    struct tfs_database db;
-
-    voxel_stream(db_path(), 2, 3);
-    ck_assert_int_eq(tfs_database_open(db_path(), true, 1000, &db, &c.err), 0);
-    db.corrupt = true;
-    run("BEGIN EXCLUSIVE");
-    ck_assert_int_eq(tfs_database_begin(&db, &c.err), -EBUSY);
-    run("COMMIT");
-    tfs_error_reset(&c.err);
-    ck_assert_int_eq(tfs_database_begin(&db, &c.err), 0);
-    tfs_database_rollback(&db);
-    tfs_database_close(&db);
-}
-END_TEST
-
-START_TEST(trigger_of_the_file_does_not_run)
-{
-    voxel_stream(db_path(), 2, 3);
-    run_and_close("CREATE TRIGGER evil AFTER UPDATE ON blocks BEGIN DELETE FROM meta; END");
-    must_open();
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
-    commit();
-    ck_assert_int_eq(ask("SELECT count(*) FROM meta"), 1);
-    ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), 3);
 }
 END_TEST
 
@@ -1092,28 +908,18 @@ static Suite *stream_suite(void)
     tcase_add_loop_test(tcase, instances_of_either_byte_order_are_taken, 0, COUNT(good_instances));
     tcase_add_test(tcase, database_that_is_being_written_is_busy);
     tcase_add_test(tcase, reader_that_holds_on_makes_the_commit_busy);
-    tcase_add_test(tcase, row_cannot_change_between_our_look_at_it_and_our_write);
     tcase_add_test(tcase, change_of_another_row_stands_in_nobodys_way);
     tcase_add_loop_test(tcase, change_of_the_same_row_is_a_conflict, 0, COUNT(conflicts));
-    tcase_add_test(tcase, row_that_says_already_what_it_shall_is_no_conflict);
-    tcase_add_test(tcase, row_made_by_both_is_a_conflict);
     tcase_add_test(tcase, change_of_the_other_column_is_none);
     tcase_add_test(tcase, reload_keeps_what_did_not_change);
-    tcase_add_test(tcase, database_put_in_the_place_of_ours_is_read);
     tcase_add_test(tcase, database_is_locked_against_a_second_mount);
     tcase_add_test(tcase, wal_database_is_edited_beside_its_game);
-    tcase_add_test(tcase, change_that_a_killed_program_began_is_taken_back_for_a_reader);
-    tcase_add_loop_test(tcase, journal_cannot_have_another_file_removed, TFS_LOCK_NONE,
-                        TFS_LOCK_EXCLUSIVE + 1);
-    tcase_add_test(tcase, change_that_is_under_way_is_left_alone_by_a_reader);
     tcase_add_loop_test(tcase, foreign_database_is_refused_with_a_sentence, 0, COUNT(refused));
     tcase_add_test(tcase, coordinate_format_null_is_0);
     tcase_add_test(tcase, values_of_other_types_are_damage_of_their_chunk);
     tcase_add_test(tcase, value_longer_than_any_block_is_damage_of_its_chunk);
     tcase_add_test(tcase, damaged_page_of_a_row_is_damage_of_its_chunk);
     tcase_add_test(tcase, row_that_could_not_be_read_once_is_no_damage_for_good);
-    tcase_add_test(tcase, database_that_cannot_be_looked_through_now_is_not_called_damaged);
-    tcase_add_test(tcase, trigger_of_the_file_does_not_run);
     tcase_add_test(tcase, block_of_another_size_is_damage);
     tcase_add_test(tcase, file_that_may_not_be_written_is_shown_read_only);
     tcase_add_test(tcase, damaged_database_is_refused);

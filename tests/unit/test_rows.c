@@ -1,0 +1,897 @@
+/* formats/database: a save of rows, with the tables of a game that nobody plays. */
+#include <errno.h>
+#include <sqlite3.h>
+
+#include "formats/database/rows_state.h"
+#include "scratch.h"
+
+#define PACKED "CREATE TABLE tiles (pos INTEGER PRIMARY KEY, data BLOB);"
+#define WIDE   "CREATE TABLE tiles (x INT, z INT, data BLOB, note BLOB, PRIMARY KEY (x, z));"
+/* The chunks -1_0_0 "left", 0_0_0 "middle" and 1_0_2 "right". */
+#define PACKED_ROWS "INSERT INTO tiles VALUES (135, 'left'), (136, 'middle'), (169, 'right');"
+#define WIDE_ROWS                                                                                  \
+    "INSERT INTO tiles VALUES (-1, 0, 'left', 'l'), (0, 0, 'middle', NULL), (1, 2, 'right', 'r');"
+
+static const struct tfs_key left = {0, -1, 0, 0}, middle = {0, 0, 0, 0}, right = {0, 1, 0, 2},
+                            fresh = {0, 3, 0, 4};
+
+/* ---- the game -------------------------------------------------------------------------------- */
+
+static bool is_wide(const struct tfs_rows_layout *layout)
+{
+    return layout->number[0] != 0;
+}
+
+static int look(struct tfs_database *db, struct tfs_rows_layout *layout, struct tfs_error *err)
+{
+    if (tfs_database_need_table(db, "a toy", "tiles", err) < 0 ||
+        tfs_database_need_column(db, "a toy", "tiles", "data", err) < 0)
+        return err->code;
+    layout->number[0] = tfs_database_has_column(db, "tiles", "z", NULL);
+    return 0;
+}
+
+static const char *sql(const struct tfs_rows_layout *layout, enum tfs_rows_statement which)
+{
+    static const char *const packed[TFS_ROWS_STATEMENTS] = {
+        [TFS_ROWS_KEYS] = "SELECT pos FROM tiles",
+        [TFS_ROWS_FETCH] = "SELECT data FROM tiles WHERE pos = ?1",
+        [TFS_ROWS_PUT] = "INSERT INTO tiles (pos, data) VALUES (?1, ?2) "
+                         "ON CONFLICT DO UPDATE SET data = excluded.data",
+        [TFS_ROWS_REMOVE] = "DELETE FROM tiles WHERE pos = ?1",
+    };
+    static const char *const wide[TFS_ROWS_STATEMENTS] = {
+        [TFS_ROWS_KEYS] = "SELECT x, z FROM tiles",
+        [TFS_ROWS_FETCH] = "SELECT data, note FROM tiles WHERE x = ?1 AND z = ?2",
+        [TFS_ROWS_PUT] = "INSERT INTO tiles (x, z, data) VALUES (?1, ?2, ?3) "
+                         "ON CONFLICT DO UPDATE SET data = excluded.data",
+        [TFS_ROWS_PUT_EXTRA] = "INSERT INTO tiles (x, z, note) VALUES (?1, ?2, ?3) "
+                               "ON CONFLICT DO UPDATE SET note = excluded.note",
+        [TFS_ROWS_REMOVE] = "DELETE FROM tiles WHERE x = ?1 AND z = ?2",
+    };
+
+    return is_wide(layout) ? wide[which] : packed[which];
+}
+
+static bool take_key(const struct tfs_rows_layout *layout, sqlite3_stmt *row, struct tfs_key *key)
+{
+    int64_t first = sqlite3_column_int64(row, 0);
+
+    if (sqlite3_column_type(row, 0) != SQLITE_INTEGER)
+        return false;
+    if (is_wide(layout))
+        *key = (struct tfs_key){0, (int32_t)first, 0, sqlite3_column_int(row, 1)};
+    else
+        *key = (struct tfs_key){0, (int32_t)(first % 16 - 8), 0, (int32_t)(first / 16 - 8)};
+    return is_wide(layout) || (first >= 0 && first < 256);
+}
+
+static int bind_key(const struct tfs_rows_layout *layout, sqlite3_stmt *statement,
+                    struct tfs_key key, int *count)
+{
+    *count = is_wide(layout) ? 2 : 1;
+    if (!is_wide(layout))
+        return sqlite3_bind_int64(statement, 1, (key.z + 8) * 16 + key.x + 8);
+    int result = sqlite3_bind_int64(statement, 1, key.x);
+    return result == SQLITE_OK ? sqlite3_bind_int64(statement, 2, key.z) : result;
+}
+
+static int make_facts(const struct tfs_rows_layout *layout, size_t others, struct tfs_facts **facts,
+                      struct tfs_error *err)
+{
+    (void)layout;
+    if (tfs_facts_create(0, facts, err) == 0 && others > 0)
+        tfs_facts_note(*facts, err, TFS_NOTE_WARNING, "%zu others", others);
+    return err->code;
+}
+
+static const struct tfs_rows_schema schema = {.value_max = 1000,
+                                              .look = look,
+                                              .sql = sql,
+                                              .key = take_key,
+                                              .bind = bind_key,
+                                              .facts = make_facts};
+
+static int toy_probe(const struct tfs_probe *probe)
+{
+    return tfs_rows_has_column(probe, "tiles", "data") ? TFS_BID_FULL : TFS_BID_NONE;
+}
+
+static int other_probe(const struct tfs_probe *probe)
+{
+    return tfs_rows_magic(probe) ? TFS_BID_LOW : TFS_BID_NONE;
+}
+
+static int toy_open(struct tfs_save *save, struct tfs_error *err)
+{
+    return tfs_rows_open(save, &schema, err);
+}
+
+/* What begins with `!` is no tile. */
+static int toy_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                     struct tfs_error *warning, struct tfs_error *err)
+{
+    struct tfs_blob *blob = NULL;
+
+    (void)warning;
+    if (tfs_chunk_load(save, tfs_doc_find(doc, key), &blob, err) == 0 && blob->size > 0 &&
+        blob->data[0] == '!')
+        tfs_fail(err, -EBADMSG, "this is no tile");
+    tfs_blob_unref(blob);
+    return err->code;
+}
+
+static const struct tfs_tree toy_tree = {.chunk_check = toy_check};
+
+#define TOY(name_, probe_)                                                                         \
+    {                                                                                              \
+        .format = "toy", .name = name_, .tree = &toy_tree, .probe = probe_, .open = toy_open,      \
+        .load = tfs_rows_load, .commit = tfs_rows_commit, .changed = tfs_rows_changed,             \
+        .reload = tfs_rows_reload, .close = tfs_rows_close, .detects_conflicts = true              \
+    }
+
+static const struct tfs_container toy = TOY("toy", toy_probe), rest = TOY("rest", other_probe);
+
+/* Instead of those of the program: the linker takes no other when there is this one. */
+const struct tfs_container *const tfs_containers[] = {&toy, &rest, NULL};
+
+/* ---- this program and another ---------------------------------------------------------------- */
+
+static struct tfs_save *save;
+static struct tfs_error err;
+static sqlite3 *other; /* the other program's connection */
+
+static const char *db_path(void)
+{
+    return scratch_path("world");
+}
+
+static void run(const char *text)
+{
+    char *why = NULL;
+
+    if (other == NULL)
+        ck_assert_int_eq(sqlite3_open(db_path(), &other), SQLITE_OK);
+    ck_assert_msg(sqlite3_exec(other, text, NULL, NULL, &why) == SQLITE_OK, "%s: %s", text, why);
+}
+
+static void run_and_close(const char *text)
+{
+    run(text);
+    ck_assert_int_eq(sqlite3_close(other), SQLITE_OK);
+    other = NULL;
+}
+
+/* The first value that a query gives, as text; good until the next call. */
+static const char *ask(const char *query)
+{
+    static char answer[64];
+    sqlite3_stmt *statement;
+
+    if (other == NULL)
+        ck_assert_int_eq(sqlite3_open(db_path(), &other), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(other, query, -1, &statement, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
+    const unsigned char *text = sqlite3_column_text(statement, 0);
+    snprintf(answer, sizeof(answer), "%s", text == NULL ? "NULL" : (const char *)text);
+    sqlite3_finalize(statement);
+    return answer;
+}
+
+static int try_open(enum tfs_lock lock)
+{
+    const struct tfs_open_options options = {.lock = lock};
+
+    tfs_error_reset(&err);
+    return tfs_save_open(db_path(), NULL, &options, &save, &err);
+}
+
+static void must_open(void)
+{
+    ck_assert_msg(try_open(TFS_LOCK_EXCLUSIVE) == 0, "%s", err.text);
+}
+
+static void close_save(void)
+{
+    tfs_save_close(save);
+    save = NULL;
+}
+
+static void teardown(void)
+{
+    sqlite3_close(other);
+    other = NULL;
+    close_save();
+    scratch_teardown();
+}
+
+static sqlite3 *ours(void)
+{
+    return ((struct tfs_rows *)save->own)->source.db.sqlite;
+}
+
+/* The value of a chunk of the saved document as text: "-" where it is not there, "NULL". */
+static const char *value(struct tfs_key key, bool extra)
+{
+    static char text[2][64];
+    const struct tfs_chunk *chunk = tfs_doc_find(save->doc, key);
+    struct tfs_blob *values[2] = {NULL, NULL};
+    char *out = text[extra];
+
+    if (chunk == NULL)
+        return "-";
+    tfs_error_reset(&err);
+    ck_assert_msg(tfs_rows_fetch(save, chunk, &values[0], &values[1], &err) == 0, "%s", err.text);
+    for (int i = 0; i < 2; i++)
+        if (!tfs_chunk_is_unread(chunk, i != 0))
+            values[i] = tfs_blob_ref(i != 0 ? chunk->extra : chunk->blob);
+    if (values[extra] == NULL)
+        snprintf(out, sizeof(text[0]), "NULL");
+    else
+        snprintf(out, sizeof(text[0]), "%.*s", (int)values[extra]->size,
+                 (const char *)values[extra]->data);
+    tfs_blob_unref(values[0]);
+    tfs_blob_unref(values[1]);
+    return out;
+}
+
+struct change {
+    struct tfs_key key;
+    const char *data, *note; /* NULL: stays as it is; both: the row goes */
+};
+
+/* `base` with these changes. */
+static struct tfs_doc *changed(struct tfs_doc *base, const struct change *changes, size_t count)
+{
+    struct tfs_edit edit;
+
+    tfs_error_reset(&err);
+    ck_assert_int_eq(tfs_edit_open(base, &edit, &err), 0);
+    for (size_t i = 0; i < count; i++) {
+        const struct tfs_chunk *old = tfs_doc_find(base, changes[i].key);
+        struct tfs_chunk chunk = {.key = changes[i].key, .slot = TFS_SLOT_NONE};
+        struct tfs_blob *data = NULL, *note = NULL;
+        if (old != NULL)
+            chunk = *old;
+        if (changes[i].data == NULL && changes[i].note == NULL) {
+            ck_assert_int_eq(tfs_edit_remove(&edit, changes[i].key, &err), 0);
+            continue;
+        }
+        if (changes[i].data != NULL) {
+            ck_assert_int_eq(tfs_blob_copy(tfs_span_of(changes[i].data), &data, &err), 0);
+            chunk.blob = data;
+            chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
+        }
+        if (changes[i].note != NULL) {
+            ck_assert_int_eq(tfs_blob_copy(tfs_span_of(changes[i].note), &note, &err), 0);
+            chunk.extra = note;
+            chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD_EXTRA;
+        }
+        ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
+        tfs_blob_unref(data);
+        tfs_blob_unref(note);
+    }
+    struct tfs_doc *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return doc;
+}
+
+static int commit(const struct change *changes, size_t count)
+{
+    struct tfs_doc *doc = changed(save->doc, changes, count);
+    int result = save->container->commit(save, doc, &err);
+
+    tfs_doc_unref(doc);
+    return result;
+}
+
+#define COMMIT(...)                                                                                \
+    commit((const struct change[]){__VA_ARGS__},                                                   \
+           sizeof((const struct change[]){__VA_ARGS__}) / sizeof(struct change))
+
+static void reload(void)
+{
+    tfs_error_reset(&err);
+    ck_assert_msg(tfs_rows_reload(save, &err) == 0, "%s", err.text);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Statements of ours that begin with a word. */
+static const char *counted;
+static unsigned statements;
+
+static int count_statement(unsigned kind, void *arg, void *statement, void *text)
+{
+    (void)kind;
+    (void)arg;
+    (void)statement;
+    statements += strncmp(text, counted, strlen(counted)) == 0;
+    return 0;
+}
+
+static int trace_ours(sqlite3 *db, const char **why, const struct sqlite3_api_routines *functions)
+{
+    (void)why;
+    (void)functions;
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, count_statement, NULL);
+}
+
+START_TEST(opening_reads_all_keys_and_no_value)
+{
+    run_and_close(_i == 0 ? PACKED PACKED_ROWS : WIDE WIDE_ROWS);
+    counted = "SELECT data";
+    statements = 0;
+    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))trace_ours), SQLITE_OK);
+    must_open();
+    ck_assert_uint_eq(save->doc->count, 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_uint_eq(tfs_doc_at(save->doc, i)->flags,
+                          _i == 0 ? TFS_CHUNK_UNREAD : TFS_CHUNK_UNREAD_ALL);
+    ck_assert_uint_eq(statements, 0);
+    ck_assert_str_eq(value(left, false), "left");
+    ck_assert_uint_eq(statements, 1);
+    ck_assert_str_eq(value(right, false), "right");
+    ck_assert_str_eq(value(left, true), _i == 0 ? "NULL" : "l");
+    ck_assert_str_eq(value(middle, true), "NULL");
+}
+END_TEST
+
+START_TEST(row_whose_key_is_none_is_counted_and_kept)
+{
+    run_and_close(PACKED PACKED_ROWS "INSERT INTO tiles VALUES (-1, 'a'), (256, 'b')");
+    must_open();
+    ck_assert_uint_eq(save->doc->count, 3);
+    ck_assert_str_eq(tfs_facts_find(save->doc->facts, TFS_NOTE_WARNING), "2 others");
+    ck_assert_int_eq(COMMIT({left, NULL, NULL}), 0);
+    ck_assert_str_eq(ask("SELECT count(*) FROM tiles"), "4");
+    ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 256"), "b");
+}
+END_TEST
+
+START_TEST(rows_are_fetched_together_in_one_transaction)
+{
+    struct tfs_chunk chunks[3];
+
+    run_and_close(WIDE WIDE_ROWS);
+    must_open();
+    for (size_t i = 0; i < 3; i++)
+        chunks[i] = *tfs_doc_at(save->doc, i);
+    counted = "BEGIN";
+    statements = 0;
+    sqlite3_trace_v2(ours(), SQLITE_TRACE_STMT, count_statement, NULL);
+    ck_assert_uint_eq(tfs_rows_fetch_many(save, chunks, 3, &err), 3);
+    ck_assert_int_eq(err.code, 0);
+    ck_assert_uint_eq(statements, 1);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(chunks[i].flags, 0);
+        ck_assert_uint_ge(chunks[i].blob->size, 4);
+        tfs_blob_unref(chunks[i].blob);
+        tfs_blob_unref(chunks[i].extra);
+    }
+    /* No lock is left behind. */
+    run("BEGIN EXCLUSIVE; COMMIT");
+}
+END_TEST
+
+START_TEST(value_that_is_too_long_is_not_read)
+{
+    struct tfs_blob *values[2] = {NULL, NULL};
+
+    run_and_close(PACKED PACKED_ROWS "UPDATE tiles SET data = zeroblob(1001) WHERE pos = 135");
+    must_open();
+    ck_assert_int_eq(
+        tfs_rows_fetch(save, tfs_doc_find(save->doc, left), &values[0], &values[1], &err), -EFBIG);
+    ck_assert_str_eq(err.text, "a value in the database has more than 1000 bytes, as no block");
+    ck_assert_str_eq(value(middle, false), "middle");
+}
+END_TEST
+
+static int64_t patience(void)
+{
+    sqlite3_stmt *statement;
+
+    ck_assert_int_eq(sqlite3_prepare_v2(ours(), "PRAGMA busy_timeout", -1, &statement, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
+    int64_t ms = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return ms;
+}
+
+START_TEST(only_the_first_reader_of_a_locked_database_waits)
+{
+    struct tfs_blob *values[2] = {NULL, NULL};
+    const struct tfs_chunk *chunk;
+
+    run(PACKED PACKED_ROWS);
+    must_open();
+    chunk = tfs_doc_find(save->doc, left);
+    ck_assert_int_gt(patience(), 0);
+    run("BEGIN EXCLUSIVE");
+    ck_assert_int_eq(tfs_rows_fetch(save, chunk, &values[0], &values[1], &err), -EBUSY);
+    ck_assert_int_eq(patience(), 0);
+    run("COMMIT");
+    ck_assert_str_eq(value(left, false), "left");
+    ck_assert_int_gt(patience(), 0);
+}
+END_TEST
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+START_TEST(rows_come_change_and_go_in_one_transaction)
+{
+    run_and_close(_i == 0 ? PACKED PACKED_ROWS : WIDE WIDE_ROWS);
+    must_open();
+    counted = "BEGIN IMMEDIATE";
+    statements = 0;
+    sqlite3_trace_v2(ours(), SQLITE_TRACE_STMT, count_statement, NULL);
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}, {right, NULL, NULL}, {fresh, "new", NULL}), 0);
+    ck_assert_uint_eq(statements, 1);
+    ck_assert_str_eq(ask("SELECT group_concat(data, ' ') FROM "
+                         "(SELECT CAST(data AS TEXT) AS data FROM tiles ORDER BY data)"),
+                     "LEFT middle new");
+    ck_assert_str_eq(ask("SELECT typeof(data) FROM tiles WHERE data = x'6e6577'"), "blob");
+    close_save();
+    must_open();
+    ck_assert_str_eq(value(left, false), "LEFT");
+    ck_assert_str_eq(value(left, true), _i == 0 ? "NULL" : "l");
+    ck_assert_str_eq(value(fresh, false), "new");
+    ck_assert_str_eq(value(right, false), "-");
+}
+END_TEST
+
+START_TEST(second_value_is_written_alone)
+{
+    run_and_close(WIDE WIDE_ROWS);
+    must_open();
+    ck_assert_int_eq(COMMIT({middle, NULL, "m"}), 0);
+    ck_assert_str_eq(ask("SELECT typeof(data) || typeof(note) FROM tiles WHERE x = 0"), "textblob");
+    close_save();
+    must_open();
+    ck_assert_str_eq(value(middle, true), "m");
+    ck_assert_str_eq(value(middle, false), "middle");
+}
+END_TEST
+
+START_TEST(chunk_that_does_not_pass_its_check_leaves_all_rows)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    must_open();
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}, {right, "!", NULL}), -EBADMSG);
+    ck_assert_str_eq(err.text, "this is no tile");
+    ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 135"), "left");
+}
+END_TEST
+
+START_TEST(database_that_was_opened_for_reading_is_not_written)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    ck_assert_int_eq(try_open(TFS_LOCK_NONE), 0);
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), -EROFS);
+    ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 135"), "left");
+}
+END_TEST
+
+START_TEST(second_writer_is_refused_and_a_game_is_not)
+{
+    struct tfs_save *first;
+
+    run_and_close(PACKED PACKED_ROWS);
+    must_open();
+    first = save;
+    save = NULL;
+    ck_assert_int_eq(try_open(TFS_LOCK_EXCLUSIVE), -EWOULDBLOCK);
+    ck_assert_int_eq(try_open(TFS_LOCK_NONE), 0);
+    tfs_save_close(first);
+    run("UPDATE tiles SET data = 'theirs'");
+}
+END_TEST
+
+/* ---- another program writes ------------------------------------------------------------------ */
+
+START_TEST(commit_waits_for_nobody_who_holds_the_lock_long)
+{
+    run(PACKED PACKED_ROWS);
+    must_open();
+    run("BEGIN IMMEDIATE; UPDATE tiles SET data = 'theirs' WHERE pos = 136");
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), -EBUSY);
+    run("COMMIT");
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), 0);
+    ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 135"), "LEFT");
+    ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 136"), "theirs");
+}
+END_TEST
+
+static unsigned looks, intrusions; /* reads in a transaction of ours; changes that got in then */
+
+/* Another program tries to begin a change whenever we are about to read in a transaction. */
+static int intrude(unsigned kind, void *db, void *statement, void *text)
+{
+    (void)kind;
+    (void)text;
+    if (sqlite3_get_autocommit(db) != 0 || sqlite3_stmt_readonly(statement) == 0)
+        return 0;
+    looks++;
+    intrusions += sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
+    sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL);
+    return 0;
+}
+
+START_TEST(row_cannot_change_between_our_look_at_it_and_our_write)
+{
+    run(PACKED PACKED_ROWS);
+    must_open();
+    sqlite3_trace_v2(ours(), SQLITE_TRACE_STMT, intrude, ours());
+    looks = intrusions = 0;
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), 0);
+    ck_assert_uint_gt(looks, 0);
+    ck_assert_uint_eq(intrusions, 0);
+}
+END_TEST
+
+static const struct {
+    const char *theirs;
+    struct change ours;
+    int code;
+} meetings[] = {
+    {"UPDATE tiles SET data = 'theirs' WHERE x = -1", {{0, -1, 0, 0}, "LEFT", NULL}, -ESTALE},
+    {"UPDATE tiles SET data = 'theirs' WHERE x = -1", {{0, -1, 0, 0}, NULL, NULL}, -ESTALE},
+    {"UPDATE tiles SET note = 'theirs' WHERE x = -1", {{0, -1, 0, 0}, NULL, NULL}, -ESTALE},
+    {"UPDATE tiles SET data = 'theirs' WHERE x = -1", {{0, -1, 0, 0}, NULL, "note"}, 0},
+    {"UPDATE tiles SET note = 'theirs' WHERE x = -1", {{0, -1, 0, 0}, "LEFT", NULL}, 0},
+    {"UPDATE tiles SET note = NULL WHERE x = -1", {{0, -1, 0, 0}, NULL, "note"}, -ESTALE},
+    {"UPDATE tiles SET note = x'' WHERE x = 0", {{0, 0, 0, 0}, NULL, "note"}, -ESTALE},
+    {"UPDATE tiles SET data = 'LEFT' WHERE x = -1", {{0, -1, 0, 0}, "LEFT", NULL}, 0},
+    {"UPDATE tiles SET data = 'theirs' WHERE x = 0", {{0, -1, 0, 0}, "LEFT", NULL}, 0},
+    {"DELETE FROM tiles WHERE x = -1", {{0, -1, 0, 0}, NULL, NULL}, 0},
+    {"INSERT INTO tiles VALUES (3, 4, 'theirs', NULL)", {{0, 3, 0, 4}, "new", NULL}, -ESTALE},
+    {"INSERT INTO tiles VALUES (3, 4, 'new', NULL)", {{0, 3, 0, 4}, "new", NULL}, 0},
+};
+
+/* Both changed the same value of the same row, and not to the same: only then. */
+START_TEST(what_both_changed_is_a_conflict)
+{
+    run(WIDE WIDE_ROWS);
+    must_open();
+    for (size_t i = 0; i < 3; i++)
+        value(tfs_doc_at(save->doc, i)->key, false);
+    run(meetings[_i].theirs);
+    ck_assert_int_eq(COMMIT({right, "RIGHT", NULL}, meetings[_i].ours), meetings[_i].code);
+    /* All of it, or nothing. */
+    ck_assert_str_eq(ask("SELECT CAST(data AS TEXT) FROM tiles WHERE x = 1"),
+                     meetings[_i].code == 0 ? "RIGHT" : "right");
+}
+END_TEST
+
+/* It was never shown, so nobody knows another value. */
+START_TEST(row_that_nobody_looked_at_is_no_conflict)
+{
+    run(PACKED PACKED_ROWS);
+    must_open();
+    run("UPDATE tiles SET data = 'theirs' WHERE pos = 135");
+    ck_assert_int_eq(COMMIT({left, NULL, NULL}), 0);
+    ck_assert_str_eq(ask("SELECT count(*) FROM tiles"), "2");
+}
+END_TEST
+
+START_TEST(commit_beside_another_program_shows_what_both_wrote)
+{
+    run(PACKED PACKED_ROWS);
+    must_open();
+    ck_assert_str_eq(value(middle, false), "middle");
+    run("UPDATE tiles SET data = 'theirs' WHERE pos = 136");
+    ck_assert_int_eq(tfs_rows_changed(save, &err), 1);
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), 0);
+    ck_assert_int_eq(tfs_rows_changed(save, &err), 0);
+    ck_assert_str_eq(value(middle, false), "theirs");
+    ck_assert_str_eq(value(left, false), "LEFT");
+}
+END_TEST
+
+START_TEST(reload_gives_new_numbers_to_what_changed_only)
+{
+    run(PACKED PACKED_ROWS);
+    must_open();
+    value(left, false);
+    value(middle, false);
+    const struct tfs_chunk old_left = *tfs_doc_find(save->doc, left);
+    const struct tfs_chunk old_middle = *tfs_doc_find(save->doc, middle);
+    run("UPDATE tiles SET data = 'theirs' WHERE pos = 135; DELETE FROM tiles WHERE pos = 169;"
+        "INSERT INTO tiles VALUES (5, 'new')");
+    ck_assert_int_eq(tfs_rows_changed(save, &err), 1);
+    reload();
+    ck_assert_int_eq(tfs_rows_changed(save, &err), 0);
+    ck_assert_uint_eq(save->doc->count, 3);
+    ck_assert(!tfs_chunk_same(tfs_doc_find(save->doc, left), &old_left));
+    ck_assert(tfs_chunk_same(tfs_doc_find(save->doc, middle), &old_middle));
+    ck_assert_uint_eq(tfs_doc_find(save->doc, left)->slot, old_left.slot);
+    ck_assert_str_eq(value(left, false), "theirs");
+    ck_assert_str_eq(value(right, false), "-");
+}
+END_TEST
+
+START_TEST(reload_of_a_database_that_is_being_written_keeps_what_was_read)
+{
+    run(PACKED PACKED_ROWS);
+    must_open();
+    run("UPDATE tiles SET data = 'theirs' WHERE pos = 135; BEGIN EXCLUSIVE");
+    reload();
+    ck_assert_uint_eq(save->doc->count, 3);
+    run("COMMIT");
+    ck_assert_int_eq(tfs_rows_changed(save, &err), 1);
+}
+END_TEST
+
+START_TEST(tables_of_another_layout_are_read_anew)
+{
+    run(PACKED PACKED_ROWS);
+    must_open();
+    run("DROP TABLE tiles;" WIDE "INSERT INTO tiles VALUES (-1, 0, 'wide', 'w')");
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), -ESTALE);
+    ck_assert_str_eq(err.text, "another program changed what the tables of the database say since "
+                               "it was read");
+    ck_assert_str_eq(ask("SELECT data FROM tiles"), "wide");
+    reload();
+    ck_assert_uint_eq(save->doc->count, 1);
+    ck_assert_str_eq(value(left, false), "wide");
+    ck_assert_str_eq(value(left, true), "w");
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), 0);
+    ck_assert_str_eq(ask("SELECT data || note FROM tiles"), "LEFTw");
+}
+END_TEST
+
+START_TEST(database_that_lost_its_table_keeps_what_was_read)
+{
+    run(PACKED PACKED_ROWS);
+    must_open();
+    run("ALTER TABLE tiles RENAME TO away");
+    ck_assert_int_eq(tfs_rows_reload(save, &err), -EBADMSG);
+    ck_assert_str_eq(err.text, "is a database, but not a toy: it has no table tiles");
+    ck_assert_uint_eq(save->doc->count, 3);
+    run("ALTER TABLE away RENAME TO tiles");
+    reload();
+    ck_assert_str_eq(value(left, false), "left");
+}
+END_TEST
+
+START_TEST(database_put_in_the_place_of_ours_is_read)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    must_open();
+    ck_assert_int_eq(rename(db_path(), scratch_path("old")), 0);
+    ck_assert_int_eq(tfs_rows_changed(save, &err), 1);
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), -EIO);
+    run_and_close(WIDE "INSERT INTO tiles VALUES (-1, 0, 'other', NULL)");
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), -ESTALE);
+    reload();
+    ck_assert_uint_eq(save->doc->count, 1);
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), 0);
+    ck_assert_str_eq(ask("SELECT CAST(data AS TEXT) FROM tiles"), "LEFT");
+}
+END_TEST
+
+START_TEST(database_with_a_log_is_edited_beside_its_game)
+{
+    run("PRAGMA journal_mode=WAL;" PACKED PACKED_ROWS);
+    must_open();
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), 0);
+    run("UPDATE tiles SET data = 'theirs' WHERE pos = 136");
+    ck_assert_int_eq(tfs_rows_changed(save, &err), 1);
+    reload();
+    ck_assert_str_eq(value(middle, false), "theirs");
+    ck_assert_str_eq(value(left, false), "LEFT");
+}
+END_TEST
+
+/* ---- left half done, and hostile ------------------------------------------------------------- */
+
+/* Changes rows, more than fit the cache, and is gone before it says COMMIT. */
+static void change_half(void)
+{
+    sqlite3 *db = NULL;
+
+    if (sqlite3_open(db_path(), &db) != SQLITE_OK ||
+        sqlite3_exec(db,
+                     "PRAGMA cache_size = 2; BEGIN; UPDATE tiles SET data = zeroblob(9000);"
+                     "INSERT INTO tiles VALUES (7, zeroblob(90000))",
+                     NULL, NULL, NULL) != SQLITE_OK)
+        abort();
+}
+
+START_TEST(change_that_a_killed_program_began_is_taken_back)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    scratch_child_end(scratch_child_start(change_half));
+    ck_assert_int_eq(access(scratch_path("world-journal"), F_OK), 0);
+    ck_assert_int_eq(try_open((enum tfs_lock)_i), 0);
+    ck_assert_str_eq(save->container->name, "toy");
+    ck_assert_str_eq(value(left, false), "left");
+    ck_assert_int_lt(access(scratch_path("world-journal"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(change_that_is_under_way_is_left_alone)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    struct scratch_child child = scratch_child_start(change_half);
+    ck_assert_int_eq(try_open(TFS_LOCK_NONE), -EBUSY);
+    ck_assert_str_eq(err.text, "the database is locked by another program, which may be a running "
+                               "game");
+    ck_assert_int_eq(access(scratch_path("world-journal"), F_OK), 0);
+    scratch_child_end(child);
+}
+END_TEST
+
+/* Makes the journal refer to a super-journal: a page number, the name, its length, the sum of its
+ * bytes, a magic number. */
+static void append_super_journal(const char *journal, const char *name)
+{
+    static const uint8_t magic[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    struct tfs_buf record = {0};
+    uint32_t sum = 0;
+    FILE *file = fopen(journal, "ab");
+
+    for (const char *at = name; *at != '\0'; at++)
+        sum += (unsigned char)*at;
+    tfs_buf_u32be(&record, 0x40000000 / 4096 + 1);
+    tfs_buf_add_text(&record, name);
+    tfs_buf_u32be(&record, (uint32_t)strlen(name));
+    tfs_buf_u32be(&record, sum);
+    tfs_buf_add(&record, magic, sizeof(magic));
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(record.data, 1, record.size, file), record.size);
+    ck_assert_int_eq(fclose(file), 0);
+    tfs_buf_release(&record);
+}
+
+START_TEST(journal_cannot_have_another_file_removed)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    scratch_child_end(scratch_child_start(change_half));
+    scratch_write("letter", "dear reader");
+    append_super_journal(scratch_path("world-journal"), scratch_path("letter"));
+    ck_assert_int_eq(try_open((enum tfs_lock)_i), _i == TFS_LOCK_NONE ? -EROFS : -EIO);
+    ck_assert_str_eq(scratch_read("letter"), "dear reader");
+}
+END_TEST
+
+/* The journal at our old name is of the database that is there now: it is not played into ours. */
+START_TEST(journal_of_a_database_in_our_place_is_left_alone)
+{
+    struct tfs_blob *values[2] = {NULL, NULL};
+
+    run_and_close(PACKED PACKED_ROWS);
+    must_open();
+    ck_assert_int_eq(rename(db_path(), scratch_path("old")), 0);
+    run_and_close(PACKED PACKED_ROWS);
+    scratch_child_end(scratch_child_start(change_half));
+    ck_assert_int_eq(
+        tfs_rows_fetch(save, tfs_doc_find(save->doc, left), &values[0], &values[1], &err), 0);
+    ck_assert_uint_eq(values[0]->size, 4);
+    tfs_blob_unref(values[0]);
+    ck_assert_int_eq(access(scratch_path("world-journal"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(trigger_of_the_file_does_not_run)
+{
+    run_and_close(PACKED PACKED_ROWS
+                  "CREATE TRIGGER evil AFTER UPDATE ON tiles BEGIN DELETE FROM tiles; END");
+    must_open();
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}), 0);
+    ck_assert_str_eq(ask("SELECT count(*) FROM tiles"), "3");
+}
+END_TEST
+
+START_TEST(view_is_no_table)
+{
+    run_and_close("CREATE TABLE a (b); CREATE VIEW tiles AS SELECT 1 AS pos, 2 AS data");
+    ck_assert_int_eq(try_open(TFS_LOCK_NONE), -EBADMSG);
+    ck_assert_str_eq(err.text, "is a database, but not a toy: it has no table tiles");
+}
+END_TEST
+
+START_TEST(database_that_cannot_be_looked_through_now_is_not_called_damaged)
+{
+    struct tfs_database db;
+
+    run(PACKED PACKED_ROWS);
+    ck_assert_int_eq(tfs_database_open(db_path(), true, 1000, &db, &err), 0);
+    db.corrupt = true;
+    run("BEGIN EXCLUSIVE");
+    ck_assert_int_eq(tfs_database_begin(&db, &err), -EBUSY);
+    run("COMMIT");
+    tfs_error_reset(&err);
+    ck_assert_int_eq(tfs_database_begin(&db, &err), 0);
+    tfs_database_rollback(&db);
+    tfs_database_close(&db);
+}
+END_TEST
+
+/* ---- whose it is ----------------------------------------------------------------------------- */
+
+static const struct {
+    const char *sql;
+    const char *container;
+} claims[] = {
+    {PACKED, "toy"},
+    {WIDE, "toy"},
+    {"CREATE TABLE tiles (pos)", "rest"},
+    {"CREATE TABLE other (data)", "rest"},
+};
+
+START_TEST(database_belongs_to_whom_its_tables_say)
+{
+    run_and_close(claims[_i].sql);
+    ck_assert_int_eq(rename(db_path(), scratch_path("a %41?b#c")), 0);
+    ck_assert_int_eq(symlink("a %41?b#c", db_path()), 0);
+    int code = try_open(TFS_LOCK_NONE);
+    if (strcmp(claims[_i].container, "toy") == 0)
+        ck_assert_str_eq(save->container->name, "toy");
+    else
+        ck_assert_int_eq(code, -EBADMSG); /* by the other one, which has the same tables */
+}
+END_TEST
+
+/* Who asks whose it is does not wait, and takes nothing back. */
+START_TEST(looking_at_the_tables_touches_nothing)
+{
+    struct tfs_probe probe = {.path = db_path(), .head = tfs_span_of("SQLite format 3\0")};
+
+    probe.head.size = 16;
+    run_and_close(PACKED PACKED_ROWS);
+    scratch_child_end(scratch_child_start(change_half));
+    ck_assert(tfs_rows_has_column(&probe, "tiles", "data"));
+    ck_assert_int_eq(access(scratch_path("world-journal"), F_OK), 0);
+    run("BEGIN EXCLUSIVE");
+    ck_assert(tfs_rows_has_column(&probe, "tiles", "data"));
+    ck_assert(!tfs_rows_has_column(&probe, "tiles", "z"));
+    run("COMMIT");
+}
+END_TEST
+
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+
+static Suite *rows_suite(void)
+{
+    Suite *suite = suite_create("rows");
+    TCase *tcase = unit_case(suite, "rows");
+
+    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
+    tcase_add_loop_test(tcase, opening_reads_all_keys_and_no_value, 0, 2);
+    tcase_add_test(tcase, row_whose_key_is_none_is_counted_and_kept);
+    tcase_add_test(tcase, rows_are_fetched_together_in_one_transaction);
+    tcase_add_test(tcase, value_that_is_too_long_is_not_read);
+    tcase_add_test(tcase, only_the_first_reader_of_a_locked_database_waits);
+    tcase_add_loop_test(tcase, rows_come_change_and_go_in_one_transaction, 0, 2);
+    tcase_add_test(tcase, second_value_is_written_alone);
+    tcase_add_test(tcase, chunk_that_does_not_pass_its_check_leaves_all_rows);
+    tcase_add_test(tcase, database_that_was_opened_for_reading_is_not_written);
+    tcase_add_test(tcase, second_writer_is_refused_and_a_game_is_not);
+    tcase_add_test(tcase, commit_waits_for_nobody_who_holds_the_lock_long);
+    tcase_add_test(tcase, row_cannot_change_between_our_look_at_it_and_our_write);
+    tcase_add_loop_test(tcase, what_both_changed_is_a_conflict, 0, COUNT(meetings));
+    tcase_add_test(tcase, row_that_nobody_looked_at_is_no_conflict);
+    tcase_add_test(tcase, commit_beside_another_program_shows_what_both_wrote);
+    tcase_add_test(tcase, reload_gives_new_numbers_to_what_changed_only);
+    tcase_add_test(tcase, reload_of_a_database_that_is_being_written_keeps_what_was_read);
+    tcase_add_test(tcase, tables_of_another_layout_are_read_anew);
+    tcase_add_test(tcase, database_that_lost_its_table_keeps_what_was_read);
+    tcase_add_test(tcase, database_put_in_the_place_of_ours_is_read);
+    tcase_add_test(tcase, database_with_a_log_is_edited_beside_its_game);
+    tcase_add_loop_test(tcase, change_that_a_killed_program_began_is_taken_back, TFS_LOCK_NONE,
+                        TFS_LOCK_EXCLUSIVE + 1);
+    tcase_add_test(tcase, change_that_is_under_way_is_left_alone);
+    tcase_add_loop_test(tcase, journal_cannot_have_another_file_removed, TFS_LOCK_NONE,
+                        TFS_LOCK_EXCLUSIVE + 1);
+    tcase_add_test(tcase, journal_of_a_database_in_our_place_is_left_alone);
+    tcase_add_test(tcase, trigger_of_the_file_does_not_run);
+    tcase_add_test(tcase, view_is_no_table);
+    tcase_add_test(tcase, database_that_cannot_be_looked_through_now_is_not_called_damaged);
+    tcase_add_loop_test(tcase, database_belongs_to_whom_its_tables_say, 0, COUNT(claims));
+    tcase_add_test(tcase, looking_at_the_tables_touches_nothing);
+    return suite;
+}
+
+UNIT_MAIN(rows_suite)
