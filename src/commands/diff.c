@@ -118,7 +118,7 @@ static int check_unchanged(const struct tfs_differ *d, struct tfs_error *err)
 
 static int compare(struct tfs_differ *d, struct tfs_error *err)
 {
-    const struct tfs_diff_side sides[TFS_SIDES] = {{d->saves[TFS_BEFORE], d->docs[TFS_BEFORE]},
+    const struct tfs_side sides[TFS_SIDES] = {{d->saves[TFS_BEFORE], d->docs[TFS_BEFORE]},
                                                    {d->saves[TFS_AFTER], d->docs[TFS_AFTER]}};
 
     if (tfs_diff_open(sides, &d->diff, err) < 0 || count_all(d, err) < 0)

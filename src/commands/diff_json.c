@@ -121,7 +121,7 @@ static void add_head(struct tfs_differ *d, const struct tfs_diff_chunk *chunk)
 
     tfs_buf_printf(&d->out, "%s\n{\"chunk\":\"", d->first ? "" : ",");
     d->first = false;
-    tfs_diff_name(d->saves[TFS_BEFORE], chunk->key, &d->out);
+    tfs_key_print(d->saves[TFS_BEFORE], chunk->key, &d->out);
     tfs_buf_printf(&d->out, "\",\"change\":\"%s\"", kinds[chunk->kind]);
 }
 

@@ -150,7 +150,7 @@ static int hold_chunk(struct tfs_differ *d, struct tfs_diff_chunk *chunk, struct
         return err->code;
     d->held_kind = chunk->kind;
     tfs_buf_printf(&d->held, "%cchunk ", added ? '+' : '-');
-    tfs_diff_name(d->saves[TFS_BEFORE], chunk->key, &d->held);
+    tfs_key_print(d->saves[TFS_BEFORE], chunk->key, &d->held);
     if (chunk->why[0] != '\0')
         tfs_buf_printf(&d->held, " cannot be read: %s", chunk->why);
     else
@@ -183,7 +183,7 @@ static void add_changes(struct tfs_differ *d, const struct tfs_diff_chunk *chunk
 static void print_head(struct tfs_differ *d, const struct tfs_diff_chunk *chunk)
 {
     tfs_buf_add_text(&d->line, "@@ chunk ");
-    tfs_diff_name(d->saves[TFS_BEFORE], chunk->key, &d->line);
+    tfs_key_print(d->saves[TFS_BEFORE], chunk->key, &d->line);
     tfs_buf_add_text(&d->line, " @@");
     if (chunk->why[0] != '\0')
         tfs_buf_printf(&d->line, " cannot be compared voxel by voxel: %s", chunk->why);

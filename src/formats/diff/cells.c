@@ -168,7 +168,7 @@ static int join_size(struct tfs_cells *c, int side, struct tfs_error *err)
     return 0;
 }
 
-int tfs_cells_open(struct tfs_cells *cells, const struct tfs_diff_side sides[TFS_SIDES],
+int tfs_cells_open(struct tfs_cells *cells, const struct tfs_side sides[TFS_SIDES],
                    struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     tfs_cells_close(cells);

@@ -39,7 +39,7 @@ void tfs_cells_release(struct tfs_cells *cells);
 
 /* Opens the chunk on the sides where it is, in place of the one before. EBADMSG: a side does not
  * decode, or the two have other sizes. */
-int tfs_cells_open(struct tfs_cells *cells, const struct tfs_diff_side sides[TFS_SIDES],
+int tfs_cells_open(struct tfs_cells *cells, const struct tfs_side sides[TFS_SIDES],
                    struct tfs_diff_chunk *chunk, struct tfs_error *err);
 void tfs_cells_close(struct tfs_cells *cells);
 

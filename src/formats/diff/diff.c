@@ -1,8 +1,7 @@
 /*
  * Two documents -> the pairs of chunks that differ, in key order.
  *
- * Bytes that a document does not hold are fetched for a window of pairs at once. Must not know any
- * format, nor how a difference is shown.
+ * Must not know any format, nor how a difference is shown.
  */
 #include "formats/diff/diff.h"
 
@@ -12,19 +11,10 @@
 
 #include "formats/diff/cells.h"
 
-#define WINDOW 16 /* pairs */
-
-/* A chunk of one side of a pair: a copy, whose bytes may come to be there. */
-struct half {
-    bool there;
-    struct tfs_chunk chunk;
-    struct tfs_error why; /* its bytes cannot be read */
-};
-
 struct tfs_diff {
-    struct tfs_diff_side sides[TFS_SIDES];
+    struct tfs_side sides[TFS_SIDES];
     struct tfs_cells cells;
-    struct half halves[TFS_SIDES][WINDOW];
+    struct tfs_fetched halves[TFS_SIDES][TFS_FETCH_WINDOW];
     size_t pairs;
     size_t unknown;
     struct tfs_buf texts[TFS_SIDES];
@@ -33,7 +23,7 @@ struct tfs_diff {
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Where both have chunks, these have one size. Tiles at an edge may be smaller. */
-static int check_sizes(const struct tfs_diff_side sides[TFS_SIDES], const struct tfs_voxels *voxels,
+static int check_sizes(const struct tfs_side sides[TFS_SIDES], const struct tfs_voxels *voxels,
                        struct tfs_error *err)
 {
     struct tfs_voxel_size a = voxels->size(sides[TFS_BEFORE].doc);
@@ -48,7 +38,7 @@ static int check_sizes(const struct tfs_diff_side sides[TFS_SIDES], const struct
                     a.x, a.y, a.z, b.x, b.y, b.z);
 }
 
-int tfs_diff_open(const struct tfs_diff_side sides[TFS_SIDES], struct tfs_diff **diff,
+int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff,
                   struct tfs_error *err)
 {
     const struct tfs_container *a = sides[TFS_BEFORE].save->container;
@@ -69,18 +59,11 @@ int tfs_diff_open(const struct tfs_diff_side sides[TFS_SIDES], struct tfs_diff *
     return 0;
 }
 
-static void half_release(struct half *half)
-{
-    tfs_blob_unref(half->chunk.blob);
-    tfs_blob_unref(half->chunk.extra);
-    *half = (struct half){0};
-}
-
 static void window_clear(struct tfs_diff *diff)
 {
     for (size_t i = 0; i < diff->pairs; i++)
         for (int side = 0; side < TFS_SIDES; side++)
-            half_release(&diff->halves[side][i]);
+            tfs_fetched_release(&diff->halves[side][i]);
     diff->pairs = 0;
 }
 
@@ -100,104 +83,7 @@ size_t tfs_diff_unknown(const struct tfs_diff *diff)
     return diff->unknown;
 }
 
-void tfs_diff_name(const struct tfs_save *save, struct tfs_key key, struct tfs_buf *out)
-{
-    if (key.group > 0)
-        tfs_buf_printf(out, "%s/%u/", save->tree->group_dir,
-                       key.group - 1 + save->tree->group_label);
-    tfs_buf_printf(out, "%d_%d_%d", key.x, key.y, key.z);
-}
-
-/* ---- fetching -------------------------------------------------------------------------------- */
-
-/* Is the chunk, and not the system, to blame? */
-static bool is_damage(int code)
-{
-    return code == -EBADMSG || code == -EFBIG || code == -ENOTSUP;
-}
-
-/* One value of a chunk that its document does not hold; ENOENT: the chunk has none. */
-static int load_value(struct tfs_save *save, struct tfs_chunk *chunk, bool extra,
-                      struct tfs_error *err)
-{
-    struct tfs_blob **value = extra ? &chunk->extra : &chunk->blob;
-
-    if (!tfs_chunk_is_unread(chunk, extra))
-        return 0;
-    if (save->container->load(save, chunk, extra, value, err) == -ENOENT)
-        tfs_error_reset(err);
-    if (err->code == 0)
-        chunk->flags &= ~(uint32_t)(extra ? TFS_CHUNK_UNREAD_EXTRA : TFS_CHUNK_UNREAD);
-    return err->code;
-}
-
-/* Fetches the halves of a side in as few goes as the format can. */
-static size_t fetch_many(struct tfs_diff *diff, int side, size_t from, struct tfs_error *err)
-{
-    const struct tfs_diff_side *of = &diff->sides[side];
-    struct tfs_chunk chunks[WINDOW];
-    size_t count = 0;
-
-    if (diff->cells.voxels->fetch == NULL)
-        return diff->pairs;
-    while (from + count < diff->pairs && diff->halves[side][from + count].there) {
-        chunks[count] = diff->halves[side][from + count].chunk;
-        count++;
-    }
-    size_t ready =
-        count == 0 ? 0 : diff->cells.voxels->fetch(of->save, of->doc, chunks, count, err);
-    for (size_t i = 0; i < count; i++)
-        diff->halves[side][from + i].chunk = chunks[i];
-    return from + (count == 0 ? 1 : ready);
-}
-
-static int fetch_side(struct tfs_diff *diff, int side, struct tfs_error *err)
-{
-    struct tfs_save *save = diff->sides[side].save;
-    struct tfs_error late = {0}; /* of the half at `ready` */
-    size_t ready = 0;
-
-    for (size_t i = 0; i < diff->pairs; i++) {
-        struct half *half = &diff->halves[side][i];
-        if (i == ready && late.code == 0)
-            ready = fetch_many(diff, side, i, &late);
-        if (i == ready) {
-            half->why = late;
-            tfs_error_reset(&late);
-            ready++;
-        }
-        if (!half->there || half->chunk.flags & TFS_CHUNK_DAMAGED || half->why.code != 0)
-            continue;
-        if (load_value(save, &half->chunk, false, &half->why) == 0)
-            load_value(save, &half->chunk, true, &half->why);
-    }
-    for (size_t i = 0; i < diff->pairs && err->code == 0; i++)
-        if (diff->halves[side][i].why.code < 0 && !is_damage(diff->halves[side][i].why.code))
-            *err = diff->halves[side][i].why;
-    return err->code;
-}
-
 /* ---- one pair -------------------------------------------------------------------------------- */
-
-/* The text of a file; *there: is it there at all? */
-static int read_file(struct tfs_diff *diff, int side, const struct tfs_file *file,
-                     struct tfs_key key, bool *there, struct tfs_error *err)
-{
-    const struct tfs_diff_side *of = &diff->sides[side];
-    const struct tfs_at at = tfs_lens_at(file->lens, key, 0);
-    struct tfs_buf *text = &diff->texts[side];
-
-    tfs_buf_clear(text);
-    int exists = file->lens->exists == NULL ? 1 : file->lens->exists(of->save, of->doc, at);
-    if (exists < 0)
-        return tfs_fail(err, exists, "%s cannot be read", file->path);
-    *there = exists > 0;
-    if (!*there)
-        return 0;
-    if (file->lens->get(of->save, of->doc, at, text, err) == 0)
-        tfs_buf_check(text, err);
-    return err->code;
-}
 
 /* Sets the bits of the files whose texts differ. A chunk without voxels has none of them. */
 static int compare_files(struct tfs_diff *diff, const struct tfs_file *files, unsigned count,
@@ -208,7 +94,8 @@ static int compare_files(struct tfs_diff *diff, const struct tfs_file *files, un
         if ((files[i].flags & TFS_FILE_APART) == 0)
             continue;
         for (int side = 0; side < TFS_SIDES; side++)
-            if (read_file(diff, side, &files[i], key, &there[side], err) < 0)
+            if (tfs_side_read(&diff->sides[side], &files[i], key, &diff->texts[side], &there[side],
+                              err) < 0)
                 return err->code;
         if (there[TFS_BEFORE] != there[TFS_AFTER] ||
             !tfs_span_equal(tfs_buf_span(&diff->texts[TFS_BEFORE]),
@@ -241,7 +128,7 @@ static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct
     if (tfs_cells_open(&diff->cells, diff->sides, chunk, &why) == 0 &&
         tfs_cells_count(&diff->cells, chunk, &why) == 0)
         compare_files(diff, tree->chunk_files, tree->chunk_count, chunk->key, &chunk->files, &why);
-    if (why.code < 0 && !is_damage(why.code))
+    if (why.code < 0 && !tfs_is_damage(why.code))
         *err = why;
     else if (why.code < 0)
         memcpy(chunk->why, why.text, sizeof(chunk->why));
@@ -252,8 +139,9 @@ static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct
 static int compare_pair(struct tfs_diff *diff, size_t i, struct tfs_diff_chunk *chunk,
                         struct tfs_error *err)
 {
-    const struct half *before = &diff->halves[TFS_BEFORE][i], *after = &diff->halves[TFS_AFTER][i];
-    const struct half *bad = before->why.code != 0 ? before : after;
+    const struct tfs_fetched *before = &diff->halves[TFS_BEFORE][i];
+    const struct tfs_fetched *after = &diff->halves[TFS_AFTER][i];
+    const struct tfs_fetched *bad = before->why.code != 0 ? before : after;
 
     chunk->kind = !before->there  ? TFS_DIFF_ADDED
                   : !after->there ? TFS_DIFF_REMOVED
@@ -284,7 +172,7 @@ int tfs_diff_count_voxels(struct tfs_diff *diff, struct tfs_diff_chunk *chunk,
         return 0;
     if (tfs_cells_open(&diff->cells, diff->sides, chunk, &why) == 0)
         tfs_cells_count(&diff->cells, chunk, &why);
-    if (why.code < 0 && !is_damage(why.code))
+    if (why.code < 0 && !tfs_is_damage(why.code))
         *err = why;
     else if (why.code < 0)
         memcpy(chunk->why, why.text, sizeof(chunk->why));
@@ -304,16 +192,6 @@ int tfs_diff_rows(struct tfs_diff *diff, tfs_diff_row_fn row, void *arg, struct 
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static void half_take(struct half *half, const struct tfs_chunk *chunk)
-{
-    half->there = chunk != NULL;
-    if (chunk == NULL)
-        return;
-    half->chunk = *chunk;
-    tfs_blob_ref(chunk->blob);
-    tfs_blob_ref(chunk->extra);
-}
-
 static const struct tfs_chunk *chunk_at(const struct tfs_doc *doc, size_t at)
 {
     return at < doc->count ? tfs_doc_at(doc, at) : NULL;
@@ -332,7 +210,7 @@ static bool same_for_sure(const struct tfs_diff *diff, const struct tfs_chunk *a
 /* Fills the window with the next pairs that are not the same bytes for sure. */
 static void window_fill(struct tfs_diff *diff, size_t at[TFS_SIDES])
 {
-    while (diff->pairs < WINDOW) {
+    while (diff->pairs < TFS_FETCH_WINDOW) {
         const struct tfs_chunk *a = chunk_at(diff->sides[TFS_BEFORE].doc, at[TFS_BEFORE]);
         const struct tfs_chunk *b = chunk_at(diff->sides[TFS_AFTER].doc, at[TFS_AFTER]);
         if (a == NULL && b == NULL)
@@ -342,8 +220,8 @@ static void window_fill(struct tfs_diff *diff, size_t at[TFS_SIDES])
         at[TFS_AFTER] += order >= 0;
         if (order == 0 && same_for_sure(diff, a, b))
             continue;
-        half_take(&diff->halves[TFS_BEFORE][diff->pairs], order <= 0 ? a : NULL);
-        half_take(&diff->halves[TFS_AFTER][diff->pairs], order >= 0 ? b : NULL);
+        tfs_fetched_take(&diff->halves[TFS_BEFORE][diff->pairs], order <= 0 ? a : NULL);
+        tfs_fetched_take(&diff->halves[TFS_AFTER][diff->pairs], order >= 0 ? b : NULL);
         diff->pairs++;
     }
 }
@@ -359,14 +237,14 @@ int tfs_diff_walk(struct tfs_diff *diff, tfs_diff_chunk_fn differs, void *arg,
         window_clear(diff);
         window_fill(diff, at);
         for (int side = 0; side < TFS_SIDES && result == 0; side++)
-            result = fetch_side(diff, side, err);
+            result = tfs_fetch(&diff->sides[side], diff->halves[side], diff->pairs, err);
         for (size_t i = 0; i < diff->pairs && result == 0; i++) {
             struct tfs_diff_chunk chunk = {0};
             result = compare_pair(diff, i, &chunk, err);
             if (result > 0)
                 result = differs(arg, diff, &chunk);
         }
-    } while (result == 0 && diff->pairs == WINDOW);
+    } while (result == 0 && diff->pairs == TFS_FETCH_WINDOW);
     window_clear(diff);
     tfs_cells_close(&diff->cells);
     return result;

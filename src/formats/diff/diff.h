@@ -11,15 +11,11 @@
 #ifndef TFS_FORMATS_DIFF_DIFF_H
 #define TFS_FORMATS_DIFF_DIFF_H
 
+#include "formats/diff/side.h"
 #include "formats/diff/words.h"
 #include "formats/picture/picture.h"
 
 enum { TFS_BEFORE, TFS_AFTER, TFS_SIDES };
-
-struct tfs_diff_side {
-    struct tfs_save *save;
-    const struct tfs_doc *doc;
-};
 
 enum tfs_diff_kind { TFS_DIFF_ADDED, TFS_DIFF_REMOVED, TFS_DIFF_CHANGED };
 
@@ -74,7 +70,7 @@ typedef int (*tfs_diff_row_fn)(void *arg, const struct tfs_diff_row *row);
 
 /* Refuses with a sentence what cannot be compared: EINVAL for two formats, or chunks of two
  * sizes. */
-int tfs_diff_open(const struct tfs_diff_side sides[TFS_SIDES], struct tfs_diff **diff,
+int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff,
                   struct tfs_error *err);
 void tfs_diff_close(struct tfs_diff *diff);
 
@@ -97,8 +93,5 @@ int tfs_diff_root(struct tfs_diff *diff, uint32_t *files, struct tfs_error *err)
 
 /* Chunks that neither side could read: whether they differ is not known. */
 size_t tfs_diff_unknown(const struct tfs_diff *diff);
-
-/* Appends the chunk's name: `3_0_-1`, `lods/1/3_0_-1`. */
-void tfs_diff_name(const struct tfs_save *save, struct tfs_key key, struct tfs_buf *out);
 
 #endif

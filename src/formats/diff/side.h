@@ -1,0 +1,45 @@
+/*
+ * One side of a comparison: a document, the bytes of its chunks, and its files.
+ */
+#ifndef TFS_FORMATS_DIFF_SIDE_H
+#define TFS_FORMATS_DIFF_SIDE_H
+
+#include "formats/format.h"
+
+struct tfs_side {
+    struct tfs_save *save;
+    const struct tfs_doc *doc;
+};
+
+/* Is the chunk, and not the system, to blame for a failure? */
+bool tfs_is_damage(int code);
+
+/* Appends the chunk's name: `3_0_-1`, `lods/1/3_0_-1`. */
+void tfs_key_print(const struct tfs_save *save, struct tfs_key key, struct tfs_buf *out);
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+#define TFS_FETCH_WINDOW 16 /* chunks that are fetched at once */
+
+/* A chunk: a copy, whose bytes may come to be there. Zero-initialised = absent. */
+struct tfs_fetched {
+    bool there;
+    struct tfs_chunk chunk;
+    struct tfs_error why; /* its bytes cannot be read */
+};
+
+void tfs_fetched_take(struct tfs_fetched *fetched, const struct tfs_chunk *chunk); /* or NULL */
+void tfs_fetched_release(struct tfs_fetched *fetched);
+
+/* Fetches the bytes that the document does not hold of at most TFS_FETCH_WINDOW chunks, in as few
+ * goes as the format can. A chunk that is damaged has `why`; other failures are returned. */
+int tfs_fetch(const struct tfs_side *side, struct tfs_fetched *fetched, size_t count,
+              struct tfs_error *err);
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* The text of a file, in place of what `text` held; *there: is it there at all? */
+int tfs_side_read(const struct tfs_side *side, const struct tfs_file *file, struct tfs_key key,
+                  struct tfs_buf *text, bool *there, struct tfs_error *err);
+
+#endif
