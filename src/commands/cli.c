@@ -29,6 +29,7 @@ static const struct command {
     {"put", "SAVE PATH", tfs_cli_put, 2, false, 0},
     {"diff", "A B", tfs_cli_diff, 2, false,
      TFS_CLI_STAT | TFS_CLI_ALL_ROWS | TFS_CLI_JSON | TFS_CLI_COLOUR},
+    {"text", "SAVE", tfs_cli_text, 1, false, TFS_CLI_ROWS},
     {"upgrade", "SAVE", tfs_cli_upgrade, 1, false, 0},
     {"umount", "MOUNTPOINT", tfs_cli_umount, 1, false, 0},
 };
@@ -51,6 +52,7 @@ static const struct option long_options[] = {
     {"all-rows", no_argument, NULL, OPTION_FLAG + TFS_CLI_ALL_ROWS},
     {"json", no_argument, NULL, OPTION_FLAG + TFS_CLI_JSON},
     {"color", no_argument, NULL, OPTION_FLAG + TFS_CLI_COLOUR},
+    {"rows", no_argument, NULL, OPTION_FLAG + TFS_CLI_ROWS},
     {"restore", no_argument, NULL, OPTION_RESTORE},
     {"prefer", required_argument, NULL, OPTION_PREFER},
     {NULL, 0, NULL, 0},

@@ -21,12 +21,13 @@ struct tfs_progress {
     int64_t shown_at; /* milliseconds of the monotonic clock */
 };
 
-/* Options of `diff`; and whether a command takes -o views=. */
+/* Options of `diff` and `text`; and whether a command takes -o views=. */
 enum tfs_cli_flag {
     TFS_CLI_STAT = 1,
     TFS_CLI_ALL_ROWS = 2,
     TFS_CLI_JSON = 4,
     TFS_CLI_COLOUR = 8,
+    TFS_CLI_ROWS = 16,
     TFS_CLI_VIEWS = 0x1000,
 };
 
@@ -65,6 +66,7 @@ enum tfs_status tfs_cli_put(struct tfs_cli *cli);
 enum tfs_status tfs_cli_export(struct tfs_cli *cli);
 enum tfs_status tfs_cli_import(struct tfs_cli *cli);
 enum tfs_status tfs_cli_diff(struct tfs_cli *cli);
+enum tfs_status tfs_cli_text(struct tfs_cli *cli);
 enum tfs_status tfs_cli_upgrade(struct tfs_cli *cli);
 enum tfs_status tfs_cli_umount(struct tfs_cli *cli);
 

@@ -19,8 +19,6 @@
 #define DIFFERENT TFS_STATUS_BAD   /* 1 */
 #define TROUBLE   TFS_STATUS_USAGE /* 2 */
 
-#define FLUSH_SIZE ((size_t)64 << 10)
-
 bool tfs_differ_terrain(const struct tfs_differ *d)
 {
     return d->chunks[TFS_DIFF_ADDED] + d->chunks[TFS_DIFF_REMOVED] + d->chunks[TFS_DIFF_CHANGED] >
@@ -40,15 +38,6 @@ const char *tfs_differ_unit(const struct tfs_differ *d, uint64_t count)
     if (unit == NULL)
         return count == 1 ? "voxel" : "voxels";
     return count == 1 ? "sample" : "samples";
-}
-
-int tfs_differ_flush(struct tfs_differ *d, bool all)
-{
-    if (!all && d->out.size < FLUSH_SIZE)
-        return 0;
-    d->lost = tfs_cli_print(d->cli, tfs_buf_span(&d->out));
-    tfs_buf_clear(&d->out);
-    return d->lost != TFS_STATUS_DONE;
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -78,17 +67,20 @@ static int count_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *
 
 static int compare_rest(struct tfs_differ *d, struct tfs_error *err)
 {
-    const struct tfs_container *before = d->saves[TFS_BEFORE]->container;
+    const struct tfs_container *container = d->saves[TFS_BEFORE]->container;
+    uint64_t rest[TFS_SIDES];
 
-    if (before != d->saves[TFS_AFTER]->container) {
+    if (container != d->saves[TFS_AFTER]->container) {
         d->rest = TFS_REST_UNKNOWN;
         return 0;
     }
-    if (before->same_rest == NULL || d->saves[TFS_BEFORE] == d->saves[TFS_AFTER])
+    if (container->rest == NULL || d->saves[TFS_BEFORE] == d->saves[TFS_AFTER])
         return 0;
-    int same = before->same_rest(d->saves[TFS_BEFORE], d->saves[TFS_AFTER], err);
-    d->rest = same > 0 ? TFS_REST_SAME : TFS_REST_DIFFERS;
-    return same < 0 ? same : 0;
+    for (int side = 0; side < TFS_SIDES; side++)
+        if (container->rest(d->saves[side], &rest[side], err) < 0)
+            return err->code;
+    d->rest = rest[TFS_BEFORE] == rest[TFS_AFTER] ? TFS_REST_SAME : TFS_REST_DIFFERS;
+    return 0;
 }
 
 static int count_all(struct tfs_differ *d, struct tfs_error *err)
@@ -119,7 +111,7 @@ static int check_unchanged(const struct tfs_differ *d, struct tfs_error *err)
 static int compare(struct tfs_differ *d, struct tfs_error *err)
 {
     const struct tfs_side sides[TFS_SIDES] = {{d->saves[TFS_BEFORE], d->docs[TFS_BEFORE]},
-                                                   {d->saves[TFS_AFTER], d->docs[TFS_AFTER]}};
+                                              {d->saves[TFS_AFTER], d->docs[TFS_AFTER]}};
 
     if (tfs_diff_open(sides, &d->diff, err) < 0 || count_all(d, err) < 0)
         return err->code;
@@ -134,12 +126,11 @@ static enum tfs_status compare_and_say(struct tfs_differ *d)
 {
     struct tfs_error err = {0};
 
-    if (compare(d, &err) < 0 || tfs_buf_check(&d->out, &err) < 0 ||
-        tfs_buf_check(&d->line, &err) < 0)
+    if (compare(d, &err) < 0 || tfs_printer_check(&d->printer, &err) < 0)
         tfs_cli_say(d->cli, TROUBLE, "%s", err.text);
-    else if (!d->lost)
-        tfs_differ_flush(d, true);
-    if (err.code < 0 || d->lost)
+    else if (!d->printer.lost)
+        tfs_printer_flush(&d->printer, true);
+    if (err.code < 0 || d->printer.lost)
         return TROUBLE;
     size_t unknown = tfs_diff_unknown(d->diff);
     if (unknown > 0)
@@ -217,14 +208,13 @@ static enum tfs_status open_both(struct tfs_differ *d)
 
 enum tfs_status tfs_cli_diff(struct tfs_cli *cli)
 {
-    struct tfs_differ d = {.cli = cli, .colour = wants_colour(cli)};
+    struct tfs_differ d = {.cli = cli, .printer = {.cli = cli, .colour = wants_colour(cli)}};
     enum tfs_status status = open_both(&d);
 
     if (!status)
         status = compare_and_say(&d);
     tfs_diff_close(d.diff);
-    tfs_buf_release(&d.line);
-    tfs_buf_release(&d.out);
+    tfs_printer_release(&d.printer);
     tfs_buf_release(&d.held);
     for (int i = 0; i < TFS_SIDES; i++)
         tfs_doc_unref(d.docs[i]);

@@ -5,8 +5,7 @@
 #ifndef TFS_COMMANDS_DIFF_H
 #define TFS_COMMANDS_DIFF_H
 
-#include "commands/cli.h"
-#include "formats/diff/diff.h"
+#include "commands/printer.h"
 
 enum tfs_differ_rest { TFS_REST_NONE, TFS_REST_SAME, TFS_REST_DIFFERS, TFS_REST_UNKNOWN };
 
@@ -16,7 +15,7 @@ struct tfs_differ {
     struct tfs_save *saves[TFS_SIDES]; /* of a directory: the other side's */
     struct tfs_doc *docs[TFS_SIDES];
     struct tfs_diff *diff;
-    bool colour;
+    struct tfs_printer printer;
 
     /* Counted by a first walk. */
     uint64_t chunks[TFS_DIFF_CHANGED + 1], voxels; /* voxels of chunks that changed */
@@ -25,23 +24,19 @@ struct tfs_differ {
     uint32_t files; /* root files, as tfs_diff_root has them */
     enum tfs_differ_rest rest;
 
-    struct tfs_buf line, out;
     size_t rows;         /* printed, or counted, of this chunk */
     uint64_t rows_left;  /* that may be printed yet */
     struct tfs_buf held; /* the first of several chunks in a row that came
                           * or went: its line */
     enum tfs_diff_kind held_kind;
     size_t held_more;
-    bool first;           /* JSON: the next item of the list has no comma before it */
-    enum tfs_status lost; /* the standard output broke */
+    bool first; /* JSON: the next item of the list has no comma before it */
 };
 
 /* Does the terrain differ? */
 bool tfs_differ_terrain(const struct tfs_differ *d);
 bool tfs_differ_wants(const struct tfs_differ *d, unsigned flag);        /* enum tfs_cli_flag */
 const char *tfs_differ_unit(const struct tfs_differ *d, uint64_t count); /* "voxel", "samples" */
-/* Hands on what was printed so far, when that is much, or `all` of it. Not 0: nobody reads it. */
-int tfs_differ_flush(struct tfs_differ *d, bool all);
 
 /* Print the whole difference; 0 or a failure. */
 int tfs_differ_text(struct tfs_differ *d, struct tfs_error *err);

@@ -65,14 +65,14 @@ static void add_counts(struct tfs_differ *d)
     size_t count;
     const struct tfs_diff_count *counts = tfs_diff_counts(d->diff, &count);
 
-    tfs_buf_add_text(&d->out, ",\"counts\":{");
+    tfs_buf_add_text(&d->printer.out, ",\"counts\":{");
     for (size_t i = 0; i < count; i++) {
-        tfs_buf_add_text(&d->out, i > 0 ? "," : "");
-        add_string(&d->out, counts[i].name);
-        tfs_buf_printf(&d->out, ":[%" PRIu64 ",%" PRIu64 "]", counts[i].voxels[TFS_BEFORE],
+        tfs_buf_add_text(&d->printer.out, i > 0 ? "," : "");
+        add_string(&d->printer.out, counts[i].name);
+        tfs_buf_printf(&d->printer.out, ":[%" PRIu64 ",%" PRIu64 "]", counts[i].voxels[TFS_BEFORE],
                        counts[i].voxels[TFS_AFTER]);
     }
-    tfs_buf_u8(&d->out, '}');
+    tfs_buf_u8(&d->printer.out, '}');
 }
 
 static void add_heights(struct tfs_buf *out, const struct tfs_diff_heights *h)
@@ -100,13 +100,13 @@ static int add_row(void *arg, const struct tfs_diff_row *row)
 {
     struct tfs_differ *d = arg;
 
-    tfs_buf_printf(&d->out, "%s\n{\"y\":%" PRId64 ",\"z\":%" PRId64 ",\"before\":[",
+    tfs_buf_printf(&d->printer.out, "%s\n{\"y\":%" PRId64 ",\"z\":%" PRId64 ",\"before\":[",
                    d->rows++ > 0 ? "," : "", row->y, row->z);
-    add_runs(&d->out, row->runs[TFS_BEFORE], row->counts[TFS_BEFORE]);
-    tfs_buf_add_text(&d->out, "],\"after\":[");
-    add_runs(&d->out, row->runs[TFS_AFTER], row->counts[TFS_AFTER]);
-    tfs_buf_add_text(&d->out, "]}");
-    return tfs_differ_flush(d, false);
+    add_runs(&d->printer.out, row->runs[TFS_BEFORE], row->counts[TFS_BEFORE]);
+    tfs_buf_add_text(&d->printer.out, "],\"after\":[");
+    add_runs(&d->printer.out, row->runs[TFS_AFTER], row->counts[TFS_AFTER]);
+    tfs_buf_add_text(&d->printer.out, "]}");
+    return tfs_printer_flush(&d->printer, false);
 }
 
 struct printing {
@@ -119,10 +119,10 @@ static void add_head(struct tfs_differ *d, const struct tfs_diff_chunk *chunk)
     static const char *const kinds[] = {
         [TFS_DIFF_ADDED] = "added", [TFS_DIFF_REMOVED] = "removed", [TFS_DIFF_CHANGED] = "changed"};
 
-    tfs_buf_printf(&d->out, "%s\n{\"chunk\":\"", d->first ? "" : ",");
+    tfs_buf_printf(&d->printer.out, "%s\n{\"chunk\":\"", d->first ? "" : ",");
     d->first = false;
-    tfs_key_print(d->saves[TFS_BEFORE], chunk->key, &d->out);
-    tfs_buf_printf(&d->out, "\",\"change\":\"%s\"", kinds[chunk->kind]);
+    tfs_key_print(d->saves[TFS_BEFORE], chunk->key, &d->printer.out);
+    tfs_buf_printf(&d->printer.out, "\",\"change\":\"%s\"", kinds[chunk->kind]);
 }
 
 static int add_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *chunk)
@@ -136,24 +136,24 @@ static int add_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *ch
         return p->err->code;
     add_head(d, chunk);
     if (chunk->why[0] != '\0') {
-        tfs_buf_add_text(&d->out, ",\"unreadable\":");
-        add_string(&d->out, tfs_span_of(chunk->why));
+        tfs_buf_add_text(&d->printer.out, ",\"unreadable\":");
+        add_string(&d->printer.out, tfs_span_of(chunk->why));
     } else {
-        tfs_buf_printf(&d->out, ",\"voxels\":%" PRIu64, chunk->voxels);
+        tfs_buf_printf(&d->printer.out, ",\"voxels\":%" PRIu64, chunk->voxels);
         if (chunk->voxels > 0)
-            add_box(&d->out, &chunk->box);
+            add_box(&d->printer.out, &chunk->box);
         add_counts(d);
-        add_heights(&d->out, &chunk->heights);
+        add_heights(&d->printer.out, &chunk->heights);
         if (tfs_differ_wants(d, TFS_CLI_ALL_ROWS)) {
-            tfs_buf_add_text(&d->out, ",\"rows\":[");
+            tfs_buf_add_text(&d->printer.out, ",\"rows\":[");
             d->rows = 0;
             result = tfs_diff_rows(diff, add_row, d, p->err);
-            tfs_buf_u8(&d->out, ']');
+            tfs_buf_u8(&d->printer.out, ']');
         }
-        add_files(&d->out, chunk->files, tree->chunk_files, tree->chunk_count);
+        add_files(&d->printer.out, chunk->files, tree->chunk_files, tree->chunk_count);
     }
-    tfs_buf_u8(&d->out, '}');
-    return result != 0 ? result : tfs_differ_flush(d, false);
+    tfs_buf_u8(&d->printer.out, '}');
+    return result != 0 ? result : tfs_printer_flush(&d->printer, false);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -167,21 +167,21 @@ int tfs_differ_json(struct tfs_differ *d, struct tfs_error *err)
     const struct tfs_tree *tree = d->saves[TFS_BEFORE]->tree;
     struct printing printing = {d, err};
 
-    tfs_buf_printf(&d->out,
+    tfs_buf_printf(&d->printer.out,
                    "{\"changed\":%" PRIu64 ",\"added\":%" PRIu64 ",\"removed\":%" PRIu64
                    ",\"voxels\":%" PRIu64,
                    d->chunks[TFS_DIFF_CHANGED], d->chunks[TFS_DIFF_ADDED],
                    d->chunks[TFS_DIFF_REMOVED], d->voxels);
     if (d->has_box)
-        add_box(&d->out, &d->box);
+        add_box(&d->printer.out, &d->box);
     if (!tfs_differ_wants(d, TFS_CLI_STAT)) {
-        tfs_buf_add_text(&d->out, ",\"chunks\":[");
+        tfs_buf_add_text(&d->printer.out, ",\"chunks\":[");
         d->first = true;
         if (tfs_diff_walk(d->diff, add_chunk, &printing, err) != 0)
             return err->code;
-        tfs_buf_u8(&d->out, ']');
+        tfs_buf_u8(&d->printer.out, ']');
     }
-    add_files(&d->out, d->files, tree->root_files, tree->root_count);
-    tfs_buf_printf(&d->out, ",\"rest\":%s}\n", rests[d->rest]);
+    add_files(&d->printer.out, d->files, tree->root_files, tree->root_count);
+    tfs_buf_printf(&d->printer.out, ",\"rest\":%s}\n", rests[d->rest]);
     return 0;
 }

@@ -6,65 +6,22 @@
 #include <string.h>
 
 #include "commands/diff.h"
-#include "text/name.h"
 
 /* Without --all-rows: rows of one chunk, of all chunks, and chunks in a row that are named. */
 #define CHUNK_ROWS  10
 #define ALL_ROWS    400
 #define NAMED_ALONE 3
 
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-static const char *colour_of(const char *line)
-{
-    switch (line[0]) {
-    case '+':
-        return "\033[32m";
-    case '-':
-        return "\033[31m";
-    case '@':
-        return "\033[36m";
-    default:
-        return "";
-    }
-}
-
-/* Ends the line under construction. Foreign names stand in it: nothing in them acts on a
- * terminal. */
-static void end_line(struct tfs_differ *d)
-{
-    tfs_buf_u8(&d->line, '\0');
-    if (d->line.failed)
-        return;
-    const char *text = (const char *)d->line.data;
-    const char *colour = d->colour ? colour_of(text) : "";
-    const size_t room = TFS_SENTENCE_GROWS * d->line.size;
-
-    tfs_buf_add_text(&d->out, colour);
-    char *at = (char *)tfs_buf_reserve(&d->out, room);
-    if (at != NULL)
-        d->out.size += strlen(tfs_sentence_print(text, at, room));
-    tfs_buf_add_text(&d->out, *colour != '\0' ? "\033[m\n" : "\n");
-    tfs_buf_clear(&d->line);
-}
-
-static void add_range(struct tfs_buf *out, const char *axis, int64_t low, int64_t high)
-{
-    tfs_buf_printf(out, "%s %" PRId64, axis, low);
-    if (high != low)
-        tfs_buf_printf(out, "..%" PRId64, high);
-}
-
 /* ---- the summary ----------------------------------------------------------------------------- */
 
 static void print_summary(struct tfs_differ *d)
 {
     static const char *const axes[] = {" x", " y", " z"};
-    struct tfs_buf *line = &d->line;
+    struct tfs_buf *line = &d->printer.line;
 
     if (!tfs_differ_terrain(d)) {
         tfs_buf_add_text(line, "terrain: unchanged");
-        end_line(d);
+        tfs_printer_end(&d->printer);
         return;
     }
     tfs_buf_printf(line,
@@ -76,8 +33,8 @@ static void print_summary(struct tfs_differ *d)
     if (d->has_box)
         tfs_buf_u8(line, ';');
     for (int i = 0; i < 3 && d->has_box; i++)
-        add_range(line, axes[i], d->box.low[i], d->box.high[i]);
-    end_line(d);
+        tfs_printer_range(&d->printer, axes[i], d->box.low[i], d->box.high[i]);
+    tfs_printer_end(&d->printer);
 }
 
 static void print_rest(struct tfs_differ *d)
@@ -88,24 +45,24 @@ static void print_rest(struct tfs_differ *d)
 
     for (unsigned i = 0; i < tree->root_count; i++)
         if (d->files & UINT32_C(1) << i) {
-            tfs_buf_printf(&d->line, "%s: changed", tree->root_files[i].path);
-            end_line(d);
+            tfs_buf_printf(&d->printer.line, "%s: changed", tree->root_files[i].path);
+            tfs_printer_end(&d->printer);
         }
     switch (d->rest) {
     case TFS_REST_NONE:
         return;
     case TFS_REST_SAME:
-        tfs_buf_add_text(&d->line, "rest of the file: unchanged");
+        tfs_buf_add_text(&d->printer.line, "rest of the file: unchanged");
         break;
     case TFS_REST_DIFFERS:
-        tfs_buf_printf(&d->line, "rest of the file: %s changed", before->rest);
+        tfs_buf_printf(&d->printer.line, "rest of the file: %s changed", before->rest_name);
         break;
     case TFS_REST_UNKNOWN:
-        tfs_buf_printf(&d->line, "rest of the file: not compared, it is a %s and a %s",
+        tfs_buf_printf(&d->printer.line, "rest of the file: not compared, it is a %s and a %s",
                        before->name, after->name);
         break;
     }
-    end_line(d);
+    tfs_printer_end(&d->printer);
 }
 
 /* ---- chunks that came or went ---------------------------------------------------------------- */
@@ -115,10 +72,10 @@ static void release_held(struct tfs_differ *d)
 {
     if (d->held.size == 0)
         return;
-    tfs_buf_add_span(&d->line, tfs_buf_span(&d->held));
+    tfs_buf_add_span(&d->printer.line, tfs_buf_span(&d->held));
     if (d->held_more > 0)
-        tfs_buf_printf(&d->line, " (and %zu more)", d->held_more);
-    end_line(d);
+        tfs_buf_printf(&d->printer.line, " (and %zu more)", d->held_more);
+    tfs_printer_end(&d->printer);
     tfs_buf_clear(&d->held);
     d->held_more = 0;
 }
@@ -171,25 +128,25 @@ static void add_changes(struct tfs_differ *d, const struct tfs_diff_chunk *chunk
         if (change == 0)
             continue;
         named++;
-        tfs_buf_u8(&d->line, ' ');
-        tfs_buf_add_span(&d->line, counts[i].name);
-        tfs_buf_printf(&d->line, " %+" PRId64, change);
+        tfs_buf_u8(&d->printer.line, ' ');
+        tfs_buf_add_span(&d->printer.line, counts[i].name);
+        tfs_buf_printf(&d->printer.line, " %+" PRId64, change);
     }
     if (named == 0 && chunk->voxels > 0)
-        tfs_buf_printf(&d->line, " %" PRIu64 " %s", chunk->voxels,
+        tfs_buf_printf(&d->printer.line, " %" PRIu64 " %s", chunk->voxels,
                        tfs_differ_unit(d, chunk->voxels));
 }
 
 static void print_head(struct tfs_differ *d, const struct tfs_diff_chunk *chunk)
 {
-    tfs_buf_add_text(&d->line, "@@ chunk ");
-    tfs_key_print(d->saves[TFS_BEFORE], chunk->key, &d->line);
-    tfs_buf_add_text(&d->line, " @@");
+    tfs_buf_add_text(&d->printer.line, "@@ chunk ");
+    tfs_key_print(d->saves[TFS_BEFORE], chunk->key, &d->printer.line);
+    tfs_buf_add_text(&d->printer.line, " @@");
     if (chunk->why[0] != '\0')
-        tfs_buf_printf(&d->line, " cannot be compared voxel by voxel: %s", chunk->why);
+        tfs_buf_printf(&d->printer.line, " cannot be compared voxel by voxel: %s", chunk->why);
     else
         add_changes(d, chunk);
-    end_line(d);
+    tfs_printer_end(&d->printer);
 }
 
 static void print_files(struct tfs_differ *d, const struct tfs_diff_chunk *chunk)
@@ -198,8 +155,8 @@ static void print_files(struct tfs_differ *d, const struct tfs_diff_chunk *chunk
 
     for (unsigned i = 0; i < tree->chunk_count; i++)
         if (chunk->files & UINT32_C(1) << i) {
-            tfs_buf_printf(&d->line, " %s: changed", tree->chunk_files[i].path);
-            end_line(d);
+            tfs_buf_printf(&d->printer.line, " %s: changed", tree->chunk_files[i].path);
+            tfs_printer_end(&d->printer);
         }
 }
 
@@ -207,12 +164,12 @@ static void print_heights(struct tfs_differ *d, const struct tfs_diff_heights *h
 {
     if (h->count == 0)
         return;
-    tfs_buf_printf(&d->line,
+    tfs_buf_printf(&d->printer.line,
                    " heights: %" PRIu64 " changed, from %u..%u to %u..%u, by %+" PRId64
                    " to %+" PRId64 ", mean %+.1f",
                    h->count, h->low[TFS_BEFORE], h->high[TFS_BEFORE], h->low[TFS_AFTER],
                    h->high[TFS_AFTER], h->least, h->most, (double)h->sum / (double)h->count);
-    end_line(d);
+    tfs_printer_end(&d->printer);
 }
 
 static int print_row(void *arg, const struct tfs_diff_row *row)
@@ -228,19 +185,11 @@ static int print_row(void *arg, const struct tfs_diff_row *row)
     for (int side = 0; side < TFS_SIDES; side++) {
         if (row->counts[side] == 0)
             continue;
-        tfs_buf_printf(&d->line, "%cy=%" PRId64 " z=%" PRId64, side == TFS_BEFORE ? '-' : '+',
-                       row->y, row->z);
-        for (size_t i = 0; i < row->counts[side]; i++) {
-            const struct tfs_diff_run *run = &row->runs[side][i];
-            if (i > 0)
-                tfs_buf_u8(&d->line, ',');
-            add_range(&d->line, i == 0 ? " x" : "", run->from, run->to);
-            tfs_buf_u8(&d->line, ' ');
-            tfs_buf_add_span(&d->line, run->name);
-        }
-        end_line(d);
+        tfs_buf_u8(&d->printer.line, side == TFS_BEFORE ? '-' : '+');
+        tfs_printer_row(&d->printer, row, side);
+        tfs_printer_end(&d->printer);
     }
-    return tfs_differ_flush(d, false);
+    return tfs_printer_flush(&d->printer, false);
 }
 
 /* Samples of a surface have one row for each line of a tile: they are summed up. */
@@ -255,8 +204,8 @@ static int print_rows(struct tfs_differ *d, struct tfs_error *err)
     int result = tfs_diff_rows(d->diff, print_row, d, err);
     size_t shown = (size_t)(left - d->rows_left);
     if (result == 0 && d->rows > shown && !tfs_differ_wants(d, TFS_CLI_ALL_ROWS)) {
-        tfs_buf_printf(&d->line, " (and %zu more rows: --all-rows)", d->rows - shown);
-        end_line(d);
+        tfs_buf_printf(&d->printer.line, " (and %zu more rows: --all-rows)", d->rows - shown);
+        tfs_printer_end(&d->printer);
     }
     return result;
 }
@@ -289,7 +238,7 @@ static int print_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *
         print_files(d, chunk);
         result = chunk->voxels > 0 && chunk->why[0] == '\0' ? print_rows(d, p->err) : 0;
     }
-    return result != 0 ? result : tfs_differ_flush(d, false);
+    return result != 0 ? result : tfs_printer_flush(&d->printer, false);
 }
 
 int tfs_differ_text(struct tfs_differ *d, struct tfs_error *err)

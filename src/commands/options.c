@@ -21,6 +21,7 @@ const char tfs_usage[] =
     "       terrainfs cat    [-o OPTIONS] SAVE PATH\n"
     "       terrainfs put    [-o OPTIONS] SAVE PATH < FILE\n"
     "       terrainfs diff   [-o OPTIONS] [--stat | --all-rows] [--json] [--color] A B\n"
+    "       terrainfs text   [-o OPTIONS] [--rows] SAVE\n"
     "       terrainfs upgrade [-o OPTIONS] SAVE\n"
     "       terrainfs umount MOUNTPOINT\n"
     "       terrainfs --help | --version\n"
@@ -35,6 +36,7 @@ const char tfs_usage[] =
     "  cat      print one file of the tree\n"
     "  put      replace one file of the tree by the standard input\n"
     "  diff     print what differs between the terrains of the saves A and B\n"
+    "  text     print a line for each chunk of the save, for git to compare\n"
     "  upgrade  bring a save of Godot Voxel Tools to the newest block version\n"
     "  umount   unmount, and return when the save is on disk\n"
     "\n"
@@ -45,6 +47,7 @@ const char tfs_usage[] =
     "  --all-rows   diff: every voxel that differs\n"
     "  --json       diff: for programs\n"
     "  --color      diff: colours, terminal or not\n"
+    "  --rows       text: every voxel that is not empty\n"
     "  --restore    import: take what differs from the save, edited or not\n"
     "  --prefer=WHAT  import: which files decide where two contradict each other:\n"
     "               voxels, grids, raw or pictures\n"
@@ -71,7 +74,7 @@ const char tfs_usage[] =
     "A save whose name is that of a command is written ./NAME.\n"
     "\n"
     "Exit status: 0 done, 1 the save or an edit is bad, 2 usage, 3 the system refused;\n"
-    "of diff: 0 the same terrain, 1 different, 2 trouble.\n";
+    "of diff: 0 the same terrain, 1 different, 2 trouble; of text: 0.\n";
 
 #define COMMIT_MAX  86400
 #define THREADS_MAX 256

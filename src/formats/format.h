@@ -246,10 +246,10 @@ struct tfs_container {
      * and answers ESTALE where both changed the same. An edit need not ask `changed` before. */
     bool detects_conflicts;
 
-    /* Do two saves of this container, as they were read, hold the same beside what the tree shows:
-     * 1 or 0? Negative: a failure. NULL: the tree shows all. */
-    int (*same_rest)(const struct tfs_save *a, const struct tfs_save *b, struct tfs_error *err);
-    const char *rest; /* what that is, for sentences: "scripts or parts" */
+    /* The checksum of what the save, as it was read, holds beside what the tree shows. NULL: the
+     * tree shows all. */
+    int (*rest)(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
+    const char *rest_name; /* what that is, for sentences: "scripts or parts" */
 
     const struct tfs_file_codec *file; /* containers that are one file: formats/whole_file.h */
 };

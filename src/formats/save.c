@@ -104,6 +104,13 @@ static int probe_open(const char *path, const char *name, uint8_t *head, struct 
     return 0;
 }
 
+static bool is_lfs_pointer(struct tfs_span head)
+{
+    static const char begin[] = "version https://git-lfs.github.com/spec/";
+
+    return head.size > strlen(begin) && memcmp(head.data, begin, strlen(begin)) == 0;
+}
+
 /* Nobody bids: the most helpful thing that can be said. */
 static int fail_unknown(const struct tfs_probe *probe, const char *format, struct tfs_error *err)
 {
@@ -111,6 +118,10 @@ static int fail_unknown(const struct tfs_probe *probe, const char *format, struc
         return tfs_fail(err, -EBADMSG,
                         "is empty: a save that was not written to its end; "
                         "restore it from a backup");
+    if (is_lfs_pointer(probe->head))
+        return tfs_fail(err, -EBADMSG,
+                        "is a Git LFS pointer, the save itself is not here: git lfs pull brings "
+                        "it");
     for (size_t i = 0; tfs_containers[i] != NULL; i++)
         if (wanted(tfs_containers[i], format) &&
             has_ending(probe->name, tfs_containers[i]->endings))

@@ -92,6 +92,13 @@ run 0 "the same with --json" diff --json model.rbxmx script.rbxmx
 python3 -c 'import json; assert json.load(open("out"))["rest"] == "changed"'
 ok "it is said there too"
 
+# Another name for a material is another material, though no tile was touched.
+cp odd.ter renamed.ter
+"$TFS" cat renamed.ter palette.txt | sed '2s/$/Other/' | "$TFS" put renamed.ter palette.txt
+run 1 "a material is renamed" diff odd.ter renamed.ter
+says out '^palette.txt: changed$' "the palette is named"
+holds beamng odd.ter renamed.ter "the samples that have it are told"
+
 # ---- hostile
 run 2 "two formats" diff cosmic place.rbxl
 says err 'two formats cannot be compared, cosmic_reach \(region file\) and roblox' "both are named"

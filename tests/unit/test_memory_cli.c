@@ -199,6 +199,7 @@ START_TEST(command_that_reads_does_so_or_fails_with_a_sentence)
     sweep_command("info", t.path, NULL);
     sweep_command("check", t.path, NULL);
     sweep_command("cat", t.path, literal()->path);
+    sweep_command("text", t.path, NULL);
     t.writes_out = true;
     sweep_command("export", t.path, t.out);
     sweep_tell(t.kind->name);

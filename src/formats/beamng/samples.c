@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "formats/beamng/lenses.h"
+#include "formats/diff/sum.h"
 #include "formats/picture/picture.h"
 #include "text/name.h"
 
@@ -171,6 +172,58 @@ static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
     }
 }
 
+/* ---- in short -------------------------------------------------------------------------------- */
+
+/* Layers by the order in which samples come to have them, then what those are called. */
+static int sum_layers(const struct samples *s, struct tfs_span layers, struct tfs_voxel_sum *sum,
+                      struct tfs_error *err)
+{
+    uint64_t counts[TFS_BEAMNG_HOLE + 1] = {0};
+    uint16_t number[TFS_BEAMNG_HOLE + 1] = {0}, met = 0; /* from 1 */
+    uint8_t order[TFS_BEAMNG_HOLE + 1];
+    struct tfs_buf voxel = {0};
+
+    for (size_t i = 0; i < layers.size; i++) {
+        uint8_t layer = layers.data[i];
+        if (counts[layer]++ == 0) {
+            order[met] = layer;
+            number[layer] = ++met;
+        }
+        tfs_buf_u16le(&sum->same, number[layer]);
+    }
+    for (unsigned i = 0; i < met && err->code == 0; i++) {
+        tfs_buf_clear(&voxel);
+        tfs_buf_add(&voxel, "\0\0\0\0", 4); /* height 0, no further planes */
+        take_material(s, order[i], &voxel);
+        tfs_buf_u32le(&sum->same, (uint32_t)voxel.size);
+        tfs_buf_add_span(&sum->same, tfs_buf_span(&voxel));
+        if (tfs_buf_check(&voxel, err) == 0)
+            tfs_voxel_sum_count(sum, tfs_buf_span(&voxel), counts[order[i]], err);
+    }
+    tfs_buf_release(&voxel);
+    return err->code;
+}
+
+static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+               struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    void *opened;
+
+    if (samples_open(save, doc, chunk->key, &opened, err) < 0)
+        return err->code;
+    const struct samples *s = opened;
+    const struct tfs_span blob = tfs_blob_span(s->blob);
+    tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(blob, &s->tile, &tfs_beamng_heights));
+    for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++) {
+        const struct tfs_beamng_plane *plane = tfs_beamng_extra_plane(&s->layout, p);
+        tfs_buf_add_text(&sum->same, plane->name);
+        tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(blob, &s->tile, plane));
+    }
+    sum_layers(s, tfs_beamng_tile_plane(blob, &s->tile, &tfs_beamng_layers), sum, err);
+    samples_close(opened);
+    return err->code;
+}
+
 const struct tfs_voxels tfs_beamng_compared = {
     .size = size,
     .open = samples_open,
@@ -181,4 +234,5 @@ const struct tfs_voxels tfs_beamng_compared = {
     .empty = empty,
     .height = height,
     .unit = "sample",
+    .sum = sum,
 };

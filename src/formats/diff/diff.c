@@ -13,6 +13,7 @@
 
 struct tfs_diff {
     struct tfs_side sides[TFS_SIDES];
+    bool same_parts; /* equal bytes of chunks say the same */
     struct tfs_cells cells;
     struct tfs_fetched halves[TFS_SIDES][TFS_FETCH_WINDOW];
     size_t pairs;
@@ -26,16 +27,24 @@ struct tfs_diff {
 static int check_sizes(const struct tfs_side sides[TFS_SIDES], const struct tfs_voxels *voxels,
                        struct tfs_error *err)
 {
+    if (sides[TFS_BEFORE].doc->count == 0 || sides[TFS_AFTER].doc->count == 0)
+        return 0;
     struct tfs_voxel_size a = voxels->size(sides[TFS_BEFORE].doc);
     struct tfs_voxel_size b = voxels->size(sides[TFS_AFTER].doc);
-
-    if (sides[TFS_BEFORE].doc->count == 0 || sides[TFS_AFTER].doc->count == 0 ||
-        (a.x == b.x && a.y == b.y && a.z == b.z))
+    if (a.x == b.x && a.y == b.y && a.z == b.z)
         return 0;
     return tfs_fail(err, -EINVAL,
                     "chunks have %ux%ux%u voxels on the one side and %ux%ux%u on the other: they "
                     "cannot be compared",
                     a.x, a.y, a.z, b.x, b.y, b.z);
+}
+
+static bool same_parts(const struct tfs_side sides[TFS_SIDES])
+{
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        if (!tfs_blob_equal(sides[TFS_BEFORE].doc->parts[i], sides[TFS_AFTER].doc->parts[i]))
+            return false;
+    return true;
 }
 
 int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff,
@@ -55,6 +64,7 @@ int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff
         return tfs_fail_memory(err);
     memcpy(made->sides, sides, sizeof(made->sides));
     made->cells.voxels = voxels;
+    made->same_parts = same_parts(sides);
     *diff = made;
     return 0;
 }
@@ -156,7 +166,7 @@ static int compare_pair(struct tfs_diff *diff, size_t i, struct tfs_diff_chunk *
     }
     if (chunk->kind != TFS_DIFF_CHANGED)
         return 1;
-    if (same_bytes(&before->chunk, &after->chunk))
+    if (diff->same_parts && same_bytes(&before->chunk, &after->chunk))
         return 0;
     if (look_into(diff, chunk, err) < 0)
         return err->code;
@@ -197,14 +207,16 @@ static const struct tfs_chunk *chunk_at(const struct tfs_doc *doc, size_t at)
     return at < doc->count ? tfs_doc_at(doc, at) : NULL;
 }
 
+static bool is_unread(const struct tfs_chunk *chunk)
+{
+    return tfs_chunk_is_unread(chunk, false) || tfs_chunk_is_unread(chunk, true);
+}
+
 /* A chunk that the documents share, or whose bytes both hold. */
 static bool same_for_sure(const struct tfs_diff *diff, const struct tfs_chunk *a,
                           const struct tfs_chunk *b)
 {
-    for (int side = 0; side < TFS_SIDES && a != b; side++)
-        if (diff->sides[side].save->container->load != NULL)
-            return false;
-    return a == b || same_bytes(a, b);
+    return diff->same_parts && (a == b || (!is_unread(a) && !is_unread(b) && same_bytes(a, b)));
 }
 
 /* Fills the window with the next pairs that are not the same bytes for sure. */

@@ -1,7 +1,8 @@
 /*
  * Two documents of one format -> the chunks that say different things, voxel by voxel.
  *
- * A chunk whose stored bytes are the same on both sides is never decoded. One whose bytes differ is
+ * A chunk whose stored bytes are the same on both sides is never decoded, unless what belongs to
+ * the whole save (names of materials) differs. One whose bytes differ is
  * decoded through the format's struct tfs_voxels; what voxels do not say (lights, entities,
  * metadata) is in the files with TFS_FILE_APART, whose texts are compared. So a chunk that another
  * program stored otherwise, but that says the same, does not differ.

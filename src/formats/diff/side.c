@@ -111,8 +111,7 @@ int tfs_side_read(const struct tfs_side *side, const struct tfs_file *file, stru
                   struct tfs_buf *text, bool *there, struct tfs_error *err)
 {
     const struct tfs_at at = tfs_lens_at(file->lens, key, 0);
-    int exists =
-        file->lens->exists == NULL ? 1 : file->lens->exists(side->save, side->doc, at);
+    int exists = file->lens->exists == NULL ? 1 : file->lens->exists(side->save, side->doc, at);
 
     tfs_buf_clear(text);
     if (exists < 0)

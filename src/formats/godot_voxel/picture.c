@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/diff/sum.h"
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/colour.h"
 #include "formats/godot_voxel/lenses.h"
@@ -314,12 +315,17 @@ static size_t index_of(const struct change *c, struct tfs_stretch at, uint32_t y
     return y + (size_t)c->block.y * (at.x + (size_t)c->block.x * at.z);
 }
 
-static uint64_t value_at(const struct change *c, unsigned channel, size_t voxel)
+static uint64_t block_value(const struct tfs_godot_block *block, unsigned channel, size_t voxel)
 {
-    const struct tfs_godot_values *values = &c->block.channels[channel];
+    const struct tfs_godot_values *values = &block->channels[channel];
     size_t at = values->mode == TFS_GODOT_UNIFORM ? 0 : voxel << values->depth;
 
     return tfs_godot_get_bits(values->bytes.data + at, values->depth);
+}
+
+static uint64_t value_at(const struct change *c, unsigned channel, size_t voxel)
+{
+    return block_value(&c->block, channel, voxel);
 }
 
 /* Values of the channel that can be changed, one for each voxel. */
@@ -356,17 +362,23 @@ static int set_value(struct change *c, unsigned channel, size_t voxel, uint64_t 
     return err->code;
 }
 
+static int take_voxel(const struct tfs_godot_block *block, size_t index, struct tfs_buf *voxel,
+                      struct tfs_error *err)
+{
+    tfs_buf_u8(voxel, block->version);
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
+        tfs_buf_u8(voxel, block->channels[i].depth);
+        tfs_buf_u64le(voxel, block_value(block, i, index));
+    }
+    return tfs_buf_check(voxel, err);
+}
+
 static int change_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
                        struct tfs_error *err)
 {
     const struct change *c = chunk;
 
-    tfs_buf_u8(voxel, c->block.version);
-    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
-        tfs_buf_u8(voxel, c->block.channels[i].depth);
-        tfs_buf_u64le(voxel, value_at(c, i, index_of(c, at, at.from)));
-    }
-    return tfs_buf_check(voxel, err);
+    return take_voxel(&c->block, index_of(c, at, at.from), voxel, err);
 }
 
 /* ---- raising --------------------------------------------------------------------------------- */
@@ -451,6 +463,8 @@ static struct tfs_voxel_size change_sides(const void *chunk)
     return (struct tfs_voxel_size){c->block.x, c->block.y, c->block.z};
 }
 
+static const uint8_t usual_depths[TFS_GODOT_CHANNELS] = {1, 1, 0, 1, 1, 0, 0, 0};
+
 /* A block that has what a voxel says of its own one. */
 static struct tfs_godot_block block_of(struct tfs_span voxel)
 {
@@ -511,7 +525,6 @@ static void print_brief(struct tfs_span voxel, struct tfs_buf *out)
  * default one: `type=3 sdf=-12/8`. */
 static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
 {
-    static const uint8_t usual[TFS_GODOT_CHANNELS] = {1, 1, 0, 1, 1, 0, 0, 0};
     const struct tfs_godot_block block = block_of(voxel);
     const size_t begin = out->size;
 
@@ -521,17 +534,148 @@ static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
     }
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
         const unsigned depth = block.channels[i].depth;
-        if (depth == usual[i] &&
+        if (depth == usual_depths[i] &&
             voxel_value(voxel, i) == tfs_godot_empty_value(i, block.version, depth))
             continue;
         if (out->size > begin)
             tfs_buf_u8(out, ' ');
         print_value(&block, i, out);
-        if (depth != usual[i])
+        if (depth != usual_depths[i])
             tfs_buf_printf(out, "/%u", 8U << depth);
     }
     if (out->size == begin)
         tfs_buf_add_text(out, "empty");
+}
+
+/* ---- in short -------------------------------------------------------------------------------- */
+
+/* Voxels that are counted as one thing: by the value that makes them more than empty. */
+struct bin {
+    uint64_t value, voxels;
+    unsigned channel;
+    size_t voxel; /* one of them */
+};
+
+#define BINS 64
+
+struct bins {
+    const struct tfs_godot_block *block;
+    struct tfs_voxel_sum *sum;
+    struct tfs_buf voxel;
+    struct bin bins[BINS];
+};
+
+static int bin_empty(struct bins *bins, struct bin *bin, struct tfs_error *err)
+{
+    tfs_buf_clear(&bins->voxel);
+    if (bin->voxels > 0 && take_voxel(bins->block, bin->voxel, &bins->voxel, err) == 0)
+        tfs_voxel_sum_count(bins->sum, tfs_buf_span(&bins->voxel), bin->voxels, err);
+    bin->voxels = 0;
+    return err->code;
+}
+
+static int bin_add(struct bins *bins, unsigned channel, uint64_t value, size_t voxel,
+                   struct tfs_error *err)
+{
+    struct bin *bin = &bins->bins[(value * SOLID + channel) % BINS];
+
+    if (bin->voxels > 0 && (bin->value != value || bin->channel != channel) &&
+        bin_empty(bins, bin, err) < 0)
+        return err->code;
+    if (bin->voxels == 0)
+        *bin = (struct bin){.value = value, .channel = channel, .voxel = voxel};
+    bin->voxels++;
+    return 0;
+}
+
+/* In the order in which print_brief looks at them. */
+static unsigned find_scans(const struct tfs_godot_block *block, unsigned *channels,
+                           struct scan scans[SOLID])
+{
+    static const unsigned order[SOLID] = {TFS_GODOT_TYPE, TFS_GODOT_COLOR, TFS_GODOT_SDF};
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < SOLID; i++) {
+        scans[count] = scan_of(block, order[i]);
+        channels[count] = order[i];
+        count += may_hold_matter(&scans[count]);
+    }
+    return count;
+}
+
+/* Voxels that are empty are not counted. */
+static int count_matter(struct bins *bins, struct tfs_error *err)
+{
+    const struct tfs_godot_block *block = bins->block;
+    const size_t volume = tfs_godot_volume(block);
+    unsigned channels[SOLID];
+    struct scan scans[SOLID];
+    const unsigned count = find_scans(block, channels, scans);
+
+    for (size_t voxel = 0; voxel < volume && count > 0; voxel++)
+        for (unsigned i = 0; i < count; i++) {
+            uint64_t value = block_value(block, channels[i], voxel);
+            if (!is_matter(scans[i].m, value))
+                continue;
+            if (bin_add(bins, channels[i], channels[i] == TFS_GODOT_SDF ? 0 : value, voxel, err) <
+                0)
+                return err->code;
+            break;
+        }
+    for (unsigned i = 0; i < BINS; i++)
+        if (bin_empty(bins, &bins->bins[i], err) < 0)
+            return err->code;
+    return 0;
+}
+
+/* Are the values of a dense channel all the same? */
+static bool all_equal(const struct tfs_godot_values *values)
+{
+    const size_t step = (size_t)1 << values->depth;
+
+    return values->bytes.size <= step ||
+           memcmp(values->bytes.data, values->bytes.data + step, values->bytes.size - step) == 0;
+}
+
+/* A channel that nobody wrote says nothing; one of equal values says one, however it is stored. */
+static void add_channel(const struct tfs_godot_block *block, unsigned channel, struct tfs_buf *same)
+{
+    const struct tfs_godot_values *values = &block->channels[channel];
+    const bool one = all_equal(values);
+
+    if (one && values->depth == usual_depths[channel] &&
+        tfs_godot_get_bits(values->bytes.data, values->depth) ==
+            tfs_godot_empty_value(channel, block->version, values->depth))
+        return;
+    tfs_buf_u8(same, (uint8_t)channel);
+    tfs_buf_u8(same, values->depth);
+    tfs_buf_u8(same, channel == TFS_GODOT_SDF && block->version == 2);
+    tfs_buf_u8(same, one);
+    tfs_buf_add(same, values->bytes.data, one ? (size_t)1 << values->depth : values->bytes.size);
+}
+
+static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+               struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    struct bins bins = {.sum = sum};
+    struct tfs_godot_view *view;
+
+    if (tfs_godot_view_make(save, doc, chunk, &view, err) < 0)
+        return err->code;
+    if (view->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", view->damage);
+    if (view->readable) {
+        bins.block = &view->block;
+        tfs_buf_u32le(&sum->same, view->block.x);
+        tfs_buf_u32le(&sum->same, view->block.y);
+        tfs_buf_u32le(&sum->same, view->block.z);
+        for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
+            add_channel(&view->block, i, &sum->same);
+        count_matter(&bins, err);
+    }
+    tfs_buf_release(&bins.voxel);
+    tfs_godot_view_unref(view);
+    return err->code;
 }
 
 const struct tfs_voxels tfs_godot_pictures = {
@@ -548,6 +692,7 @@ const struct tfs_voxels tfs_godot_pictures = {
     .sides = change_sides,
     .print = print,
     .empty = empty,
+    .sum = sum,
 };
 
 uint32_t tfs_godot_picture_count(const struct tfs_doc *doc)

@@ -38,6 +38,8 @@ struct tfs_voxel_size {
     uint32_t x, y, z;
 };
 
+struct tfs_voxel_sum; /* formats/diff/sum.h */
+
 /* All chunks of group 0 have one size. A voxel that is carried from one place to another is a
  * string of bytes that only the game understands: equal voxels have equal bytes. */
 struct tfs_voxels {
@@ -86,6 +88,10 @@ struct tfs_voxels {
     /* The height, of voxels that are samples of a surface. NULL: they are not. */
     uint32_t (*height)(struct tfs_span voxel);
     const char *unit; /* what one voxel is called; NULL: "voxel" */
+    /* For `text`: counts the chunk's voxels by tfs_voxel_sum_count, and appends to sum->same what
+     * is equal for two chunks exactly when their voxels are. NULL: they are taken one by one. */
+    int (*sum)(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+               struct tfs_voxel_sum *sum, struct tfs_error *err);
 };
 
 /* ---- what it gets ---------------------------------------------------------------------------- */

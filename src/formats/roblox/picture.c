@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/diff/sum.h"
 #include "formats/picture/picture.h"
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/material.h"
@@ -233,6 +234,49 @@ static bool empty(struct tfs_span voxel)
     return voxel.data[0] == TFS_RBX_AIR;
 }
 
+/* ---- in short -------------------------------------------------------------------------------- */
+
+static void add_run(struct tfs_buf *out, struct tfs_rbx_run run)
+{
+    tfs_buf_u32le(out, run.cell);
+    tfs_buf_u32le(out, run.count);
+}
+
+static int count_materials(struct tfs_voxel_sum *sum, const uint64_t *counts, struct tfs_error *err)
+{
+    for (unsigned i = 0; i <= TFS_RBX_MATERIAL_MASK && err->code == 0; i++) {
+        const uint8_t voxel[VOXEL_SIZE] = {(uint8_t)i, FULL, 0};
+        if (counts[i] > 0)
+            tfs_voxel_sum_count(sum, (struct tfs_span){voxel, sizeof(voxel)}, counts[i], err);
+    }
+    return err->code;
+}
+
+/* Runs of equal cells are the same however many records they are. */
+static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+               struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    const size_t count = tfs_rbx_cell_count(chunk->tag);
+    struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(chunk->blob));
+    struct tfs_rbx_run whole = {0}, run;
+    uint64_t counts[TFS_RBX_MATERIAL_MASK + 1] = {0};
+
+    (void)save;
+    (void)doc;
+    for (size_t at = 0; at < count; at += run.count) {
+        if (!tfs_rbx_run_take(&records, &run))
+            return tfs_fail(err, -EBADMSG, "the records are cut off");
+        counts[tfs_rbx_cell_material(run.cell)] += run.count;
+        if (run.cell != whole.cell) {
+            add_run(&sum->same, whole);
+            whole = (struct tfs_rbx_run){.cell = run.cell};
+        }
+        whole.count += run.count;
+    }
+    add_run(&sum->same, whole);
+    return count_materials(sum, counts, err);
+}
+
 const struct tfs_voxels tfs_rbx_pictures = {
     .size = size,
     .columns = columns,
@@ -246,6 +290,7 @@ const struct tfs_voxels tfs_rbx_pictures = {
     .sides = change_sides,
     .print = print,
     .empty = empty,
+    .sum = sum,
 };
 
 uint32_t tfs_rbx_picture_count(const struct tfs_doc *doc)

@@ -591,31 +591,21 @@ static int hash_piece(struct tfs_sink *sink, const void *data, size_t size, stru
     return 0;
 }
 
-/* The hash of the file without the values that the tree shows: it needs no second copy of it. */
-static int hash_rest(const struct tfs_rbx_source *source, const struct tfs_doc *doc,
-                     struct tfs_hash *hash, struct tfs_error *err)
+/* The checksum of the file without the values that the tree shows. */
+int tfs_rbx_rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err)
 {
+    const struct tfs_rbx_source *source = tfs_rbx_source(save->doc);
     struct hash_sink to = {.sink.write = hash_piece};
     struct tfs_rbx_changes *changes = NULL;
 
-    if (changes_create(source, doc, &changes, err) < 0)
+    if (changes_create(source, save->doc, &changes, err) < 0)
         return err->code;
     for (uint32_t i = 0; i < source->value_count; i++)
         changes->changed[i] = source->values[i].group != TFS_RBX_NONE;
     if (tfs_hasher_init(&to.hasher, err) == 0 &&
         pass_file(source, changes, &(struct target){.sink = &to.sink}, err) == 0)
-        *hash = tfs_hasher_end(&to.hasher);
+        *checksum = tfs_hasher_end(&to.hasher).low;
     tfs_hasher_release(&to.hasher);
     changes_free(changes);
     return err->code;
-}
-
-int tfs_rbx_same_rest(const struct tfs_save *a, const struct tfs_save *b, struct tfs_error *err)
-{
-    struct tfs_hash left, right;
-
-    if (hash_rest(tfs_rbx_source(a->doc), a->doc, &left, err) < 0 ||
-        hash_rest(tfs_rbx_source(b->doc), b->doc, &right, err) < 0)
-        return err->code;
-    return tfs_hash_equal(left, right);
 }

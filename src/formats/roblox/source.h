@@ -131,8 +131,8 @@ int tfs_rbx_value_encode(const struct tfs_doc *doc, uint32_t group, struct tfs_r
 int tfs_rbx_index_group(const struct tfs_doc *doc, uint32_t group, struct tfs_rbx_index *index,
                         struct tfs_error *err);
 
-/* For struct tfs_container: is all the same but the values that the tree shows? */
-int tfs_rbx_same_rest(const struct tfs_save *a, const struct tfs_save *b, struct tfs_error *err);
+/* For struct tfs_container: of all but the values that the tree shows. */
+int tfs_rbx_rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
 #define TFS_RBX_REST "scripts or parts"
 
 /* For the functions of struct tfs_file_codec. */

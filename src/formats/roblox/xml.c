@@ -335,7 +335,7 @@ const struct tfs_container tfs_rbx_xml_container = {
     .reload = tfs_whole_file_reload,
     .hash = tfs_whole_file_hash,
     .close = tfs_whole_file_close,
-    .same_rest = tfs_rbx_same_rest,
-    .rest = TFS_RBX_REST,
+    .rest = tfs_rbx_rest,
+    .rest_name = TFS_RBX_REST,
     .file = &xml_codec,
 };

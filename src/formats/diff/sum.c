@@ -1,0 +1,160 @@
+/*
+ * A chunk -> counts by name and a checksum, by the format's own short way or voxel by voxel.
+ *
+ * Must not know any format, nor how a sum is printed.
+ */
+#include "formats/diff/sum.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+void tfs_voxel_sum_release(struct tfs_voxel_sum *sum)
+{
+    tfs_words_release(&sum->names);
+    tfs_buf_release(&sum->same);
+    tfs_buf_release(&sum->text);
+    free(sum->counts);
+    *sum = (struct tfs_voxel_sum){0};
+}
+
+int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64_t voxels,
+                        struct tfs_error *err)
+{
+    uint32_t number;
+
+    if (sum->voxels->empty(voxel))
+        return 0;
+    tfs_buf_clear(&sum->text);
+    sum->voxels->print(voxel, true, &sum->text);
+    if (tfs_buf_check(&sum->text, err) < 0 ||
+        tfs_words_add(&sum->names, tfs_buf_span(&sum->text), &number, err) < 0)
+        return err->code;
+    if (number == sum->capacity) {
+        uint32_t capacity = sum->capacity == 0 ? 16 : sum->capacity * 2;
+        struct tfs_sum_count *counts = reallocarray(sum->counts, capacity, sizeof(*counts));
+        if (counts == NULL)
+            return tfs_fail_memory(err);
+        sum->counts = counts;
+        sum->capacity = capacity;
+    }
+    if (number == sum->count)
+        sum->counts[sum->count++].voxels = 0;
+    sum->counts[number].voxels += voxels;
+    return 0;
+}
+
+/* ---- voxel by voxel -------------------------------------------------------------------------- */
+
+struct taking {
+    struct tfs_voxel_sum *sum;
+    void *chunk;
+    struct tfs_voxel_size size;
+    struct tfs_words names; /* in full */
+    struct tfs_buf voxel, name;
+};
+
+static int take_voxel(struct taking *t, struct tfs_stretch at, struct tfs_error *err)
+{
+    const struct tfs_voxels *voxels = t->sum->voxels;
+    uint32_t number;
+
+    tfs_buf_clear(&t->voxel);
+    tfs_buf_clear(&t->name);
+    if (voxels->take(t->chunk, at, &t->voxel, err) < 0)
+        return err->code;
+    const struct tfs_span voxel = tfs_buf_span(&t->voxel);
+    if (voxel.size > 0)
+        voxels->print(voxel, false, &t->name);
+    if (tfs_buf_check(&t->name, err) < 0 ||
+        tfs_words_add(&t->names, tfs_buf_span(&t->name), &number, err) < 0)
+        return err->code;
+    tfs_buf_u32le(&t->sum->same, number);
+    return voxel.size > 0 ? tfs_voxel_sum_count(t->sum, voxel, 1, err) : 0;
+}
+
+static int take_all(struct taking *t, struct tfs_error *err)
+{
+    for (uint32_t y = 0; y < t->size.y; y++)
+        for (uint32_t z = 0; z < t->size.z; z++)
+            for (uint32_t x = 0; x < t->size.x; x++)
+                if (take_voxel(t, (struct tfs_stretch){x, z, y, y + 1}, err) < 0)
+                    return err->code;
+    for (uint32_t i = 0; i < t->names.count; i++) {
+        const struct tfs_span name = tfs_words_at(&t->names, i);
+        tfs_buf_u32le(&t->sum->same, (uint32_t)name.size);
+        tfs_buf_add_span(&t->sum->same, name);
+    }
+    return 0;
+}
+
+static int sum_voxels(struct tfs_voxel_sum *sum, const struct tfs_side *side,
+                      const struct tfs_chunk *chunk, struct tfs_error *err)
+{
+    struct taking taking = {.sum = sum};
+
+    if (sum->voxels->open(side->save, side->doc, chunk->key, &taking.chunk, err) < 0)
+        return err->code;
+    taking.size = sum->voxels->sides(taking.chunk);
+    take_all(&taking, err);
+    sum->voxels->close(taking.chunk);
+    tfs_words_release(&taking.names);
+    tfs_buf_release(&taking.voxel);
+    tfs_buf_release(&taking.name);
+    return err->code;
+}
+
+/* ---- one chunk ------------------------------------------------------------------------------- */
+
+static int add_files(struct tfs_voxel_sum *sum, const struct tfs_side *side, struct tfs_key key,
+                     struct tfs_error *err)
+{
+    const struct tfs_tree *tree = side->save->tree;
+
+    for (unsigned i = 0; i < tree->chunk_count; i++) {
+        bool there;
+        if ((tree->chunk_files[i].flags & TFS_FILE_APART) == 0)
+            continue;
+        if (tfs_side_read(side, &tree->chunk_files[i], key, &sum->text, &there, err) < 0)
+            return err->code;
+        if (there)
+            sum->checksum = tfs_checksum(tfs_buf_span(&sum->text), sum->checksum + i + 1);
+    }
+    return 0;
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+    return tfs_span_compare(((const struct tfs_sum_count *)a)->name,
+                            ((const struct tfs_sum_count *)b)->name);
+}
+
+int tfs_voxel_sum_make(struct tfs_voxel_sum *sum, const struct tfs_side *side,
+                       const struct tfs_chunk *chunk, struct tfs_error *err)
+{
+    const struct tfs_voxels *voxels = side->save->tree->voxels;
+
+    sum->voxels = voxels;
+    sum->count = 0;
+    tfs_words_clear(&sum->names);
+    tfs_buf_clear(&sum->same);
+    if (chunk->flags & TFS_CHUNK_DAMAGED)
+        return tfs_fail(err, -EBADMSG, "it is damaged");
+    int result = voxels->sum != NULL ? voxels->sum(side->save, side->doc, chunk, sum, err)
+                                     : sum_voxels(sum, side, chunk, err);
+    if (result < 0 || tfs_buf_check(&sum->same, err) < 0)
+        return err->code;
+    sum->checksum = tfs_checksum(tfs_buf_span(&sum->same), 0);
+    for (size_t i = 0; i < sum->count; i++)
+        sum->counts[i].name = tfs_words_at(&sum->names, (uint32_t)i);
+    if (sum->count > 0)
+        qsort(sum->counts, sum->count, sizeof(*sum->counts), compare_counts);
+    return add_files(sum, side, chunk->key, err);
+}
+
+uint64_t tfs_chunk_checksum(const struct tfs_chunk *chunk)
+{
+    return tfs_checksum(tfs_blob_span(chunk->extra),
+                        tfs_checksum(tfs_blob_span(chunk->blob), chunk->tag));
+}

@@ -1,0 +1,44 @@
+/*
+ * One chunk -> how many voxels of which name it has, and a checksum that tells one content from
+ * another: for a text with one line a chunk.
+ */
+#ifndef TFS_FORMATS_DIFF_SUM_H
+#define TFS_FORMATS_DIFF_SUM_H
+
+#include "formats/diff/diff.h"
+
+/* Voxels of one short name. */
+struct tfs_sum_count {
+    struct tfs_span name; /* printable; valid as long as the sum */
+    uint64_t voxels;
+};
+
+/* What a chunk is. Zero-initialised; to be used again for the next chunk. */
+struct tfs_voxel_sum {
+    struct tfs_sum_count *counts; /* by name; empty voxels are not counted */
+    size_t count;
+    uint64_t checksum;   /* of voxels, and of the files with TFS_FILE_APART: equal for what says the
+                          * same */
+    struct tfs_buf same; /* for the format: what the checksum of the voxels is of */
+
+    /* For sum.c only. */
+    const struct tfs_voxels *voxels;
+    struct tfs_words names;
+    uint32_t capacity; /* of counts */
+    struct tfs_buf text;
+};
+
+void tfs_voxel_sum_release(struct tfs_voxel_sum *sum);
+
+/* For the format: the chunk has so many voxels that are counted as this one is. */
+int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64_t voxels,
+                        struct tfs_error *err);
+
+/* Sums up a chunk whose bytes are there (tfs_fetch). EBADMSG: it does not decode. */
+int tfs_voxel_sum_make(struct tfs_voxel_sum *sum, const struct tfs_side *side,
+                       const struct tfs_chunk *chunk, struct tfs_error *err);
+
+/* The checksum of the chunk's stored bytes, whatever they are. */
+uint64_t tfs_chunk_checksum(const struct tfs_chunk *chunk);
+
+#endif
