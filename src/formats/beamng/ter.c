@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
 
 #define VERSION_LOW  7
 #define VERSION_HIGH 9
@@ -109,19 +111,64 @@ void tfs_beamng_name_add(struct tfs_buf *out, struct tfs_span name, bool nul)
         tfs_buf_u8(out, 0);
 }
 
-/* Does the table end at the end of `tail`? A table without names shows nothing of a terminator:
- * then it is `habit`, the layout's own. */
-static bool table_fits(struct tfs_span tail, bool nul, bool habit)
-{
-    struct tfs_beamng_names names = tfs_beamng_names_init(tail, nul);
-    struct tfs_span name;
+/* ---- the same in a file, without its names --------------------------------------------------- */
 
-    if (names.in.failed || names.left > TFS_BEAMNG_NAMES_MAX ||
-        names.left > tfs_cursor_left(&names.in) || (names.left == 0 && nul != habit))
-        return false;
-    while (tfs_beamng_names_next(&names, &name))
-        ;
-    return !names.in.failed && tfs_cursor_left(&names.in) == 0;
+/* 1: these are the `size` bytes at `at`, little-endian; 0: there are not so many. */
+static int read_number(const struct tfs_beamng_file *file, uint64_t at, unsigned size,
+                       uint32_t *value, struct tfs_error *err)
+{
+    uint8_t bytes[4];
+    ssize_t got;
+
+    if (at > file->size || size > file->size - at)
+        return 0;
+    if (file->bytes != NULL) {
+        memcpy(bytes, file->bytes + at, size);
+    } else {
+        do
+            got = pread(file->fd, bytes, size, (off_t)at);
+        while (got < 0 && errno == EINTR);
+        if (got != (ssize_t)size)
+            return tfs_fail(err, -EIO, "cannot be read: %s", strerror(got < 0 ? errno : EIO));
+    }
+    for (*value = 0; size-- > 0;)
+        *value = *value << 8 | bytes[size];
+    return 1;
+}
+
+/* The name at *at, which goes on to the next one: 1, or 0 when it is none. */
+static int skip_name(const struct tfs_beamng_file *file, bool nul, uint64_t *at,
+                     struct tfs_error *err)
+{
+    uint32_t length = 0, end = 0;
+    int found = read_number(file, (*at)++, 1, &length, err);
+
+    if (found == 1 && length == LENGTH_LONG) {
+        found = read_number(file, *at, 2, &length, err);
+        *at += 2;
+    }
+    *at += length;
+    if (found == 1 && nul)
+        found = read_number(file, (*at)++, 1, &end, err);
+    return found < 1 ? found : end == 0 && *at <= file->size;
+}
+
+/* Does the table at `at` end at the end of the file: 1 or 0? A table without names shows nothing of
+ * a terminator: then it is `habit`, the layout's own. */
+static int table_fits(const struct tfs_beamng_file *file, uint64_t at, bool nul, bool habit,
+                      struct tfs_error *err)
+{
+    uint32_t count = 0;
+    int found = read_number(file, at, 4, &count, err);
+
+    if (found < 1)
+        return found;
+    at += 4;
+    if (count > TFS_BEAMNG_NAMES_MAX || count > file->size - at || (count == 0 && nul != habit))
+        return 0;
+    while (found == 1 && count-- > 0)
+        found = skip_name(file, nul, &at, err);
+    return found < 1 ? found : at == file->size;
 }
 
 /* ---- the layout ------------------------------------------------------------------------------ */
@@ -182,51 +229,42 @@ static int fail_fit(const struct tfs_beamng_layout *layout, uint64_t size, struc
                     size, layout->side, layout->side);
 }
 
-int tfs_beamng_detect(const struct tfs_span tails[TFS_BEAMNG_EXTRA_SIZES], uint64_t size,
-                      struct tfs_beamng_layout *layout, struct tfs_error *err)
+int tfs_beamng_detect(const struct tfs_beamng_file *file, struct tfs_beamng_layout *layout,
+                      struct tfs_error *err)
 {
-    struct tfs_beamng_layout found = *layout;
+    struct tfs_beamng_layout found = *layout, tried = *layout;
     unsigned fits = 0, own = 0;
 
-    for (unsigned i = 0; i < TFS_BEAMNG_EXTRA_SIZES; i++) {
-        uint8_t extra = tfs_beamng_extra_sizes[i];
-        bool habit = extra == EXTRA_COMMUNITY || extra == EXTRA_TEXTURE;
-        bool is_own = extra == own_extra(layout->version);
-        for (int nul = 0; nul < 2 && tails[i].data != NULL; nul++) {
-            if (!table_fits(tails[i], nul, habit))
-                continue;
-            fits++;
-            own += is_own;
-            if (own == 0 || is_own) {
-                found.extra = extra;
-                found.nul = nul;
-            }
-        }
+    for (unsigned i = 0; i < 2 * TFS_BEAMNG_EXTRA_SIZES; i++) {
+        tried.extra = tfs_beamng_extra_sizes[i / 2];
+        tried.nul = i % 2;
+        bool habit = tried.extra == EXTRA_COMMUNITY || tried.extra == EXTRA_TEXTURE;
+        bool is_own = tried.extra == own_extra(layout->version);
+        int result = table_fits(file, tfs_beamng_table_at(&tried), tried.nul, habit, err);
+        if (result < 0)
+            return result;
+        if (result == 0)
+            continue;
+        fits++;
+        own += is_own;
+        if (own == 0 || is_own)
+            found = tried;
     }
     if (fits == 0)
-        return fail_fit(layout, size, err);
+        return fail_fit(layout, file->size, err);
     if (own != 1 && fits != 1)
         return tfs_fail(err, -EBADMSG, "%u layouts fit this file equally well", fits);
     *layout = found;
     return 0;
 }
 
-int tfs_beamng_read(struct tfs_span file, struct tfs_beamng_layout *layout, struct tfs_error *err)
+int tfs_beamng_read(struct tfs_span bytes, struct tfs_beamng_layout *layout, struct tfs_error *err)
 {
-    struct tfs_span tails[TFS_BEAMNG_EXTRA_SIZES];
+    const struct tfs_beamng_file file = {.size = bytes.size, .bytes = bytes.data};
     struct tfs_beamng_layout found = {0};
 
-    if (tfs_beamng_head(file, file.size, &found, err) < 0)
-        return err->code;
-    for (unsigned i = 0; i < TFS_BEAMNG_EXTRA_SIZES; i++) {
-        struct tfs_cursor in = tfs_cursor_init(file);
-        found.extra = tfs_beamng_extra_sizes[i];
-        tfs_cursor_seek(&in, tfs_beamng_table_at(&found));
-        tails[i] = tfs_take(&in, tfs_cursor_left(&in));
-        if (in.failed)
-            tails[i].data = NULL;
-    }
-    if (tfs_beamng_detect(tails, file.size, &found, err) < 0)
+    if (tfs_beamng_head(bytes, bytes.size, &found, err) < 0 ||
+        tfs_beamng_detect(&file, &found, err) < 0)
         return err->code;
     *layout = found;
     return 0;

@@ -71,14 +71,19 @@ int tfs_beamng_head(struct tfs_span head, uint64_t size, struct tfs_beamng_layou
 #define TFS_BEAMNG_EXTRA_SIZES 4
 extern const uint8_t tfs_beamng_extra_sizes[TFS_BEAMNG_EXTRA_SIZES];
 
+/* A file of `size` bytes, from which a few are looked at. */
+struct tfs_beamng_file {
+    uint64_t size;
+    const uint8_t *bytes; /* all of it; NULL: it is read from `fd` */
+    int fd;
+};
+
 /* Sets layout->extra and ->nul: the only layout whose name table ends where the file ends, or the
- * version's own. tails[i]: the bytes of the file from the name table on, if it follows
- * tfs_beamng_extra_sizes[i] extra bytes a sample; data NULL: the file ends before. EBADMSG when
- * none fits, or several. */
-int tfs_beamng_detect(const struct tfs_span tails[TFS_BEAMNG_EXTRA_SIZES], uint64_t size,
-                      struct tfs_beamng_layout *layout, struct tfs_error *err);
+ * version's own. EBADMSG when none fits, or several; EIO. */
+int tfs_beamng_detect(const struct tfs_beamng_file *file, struct tfs_beamng_layout *layout,
+                      struct tfs_error *err);
 
 /* The layout of a whole file. */
-int tfs_beamng_read(struct tfs_span file, struct tfs_beamng_layout *layout, struct tfs_error *err);
+int tfs_beamng_read(struct tfs_span bytes, struct tfs_beamng_layout *layout, struct tfs_error *err);
 
 #endif

@@ -7,15 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/sidecar.h"
 #include "formats/whole_file.h"
 
-#define ENDING         ".ter"
-#define PROBE_TAIL_MAX (1u << 20) /* a name table that is longer makes no bid */
+#define ENDING ".ter"
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
@@ -201,6 +199,39 @@ static int ter_encode(struct tfs_save *save, const struct tfs_doc *doc, struct t
     return result;
 }
 
+/* ---- what was written is read back ----------------------------------------------------------- */
+
+/* Where the encoder goes a second time. */
+struct comparing {
+    struct tfs_sink sink; /* first */
+    struct tfs_readback *written;
+};
+
+static int compare_bytes(struct tfs_sink *sink, const void *data, size_t size,
+                         struct tfs_error *err)
+{
+    struct comparing *c = (struct comparing *)sink;
+
+    return tfs_readback_expect(c->written, (struct tfs_span){data, size}, err);
+}
+
+/* The file has no other freedom than its layout, which nothing in it names: where its table of
+ * names ends tells. */
+static int ter_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_readback *written,
+                     struct tfs_error *err)
+{
+    const struct tfs_beamng_file file = {.size = written->size, .fd = written->fd};
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
+    struct comparing to = {{compare_bytes}, written};
+    struct tfs_beamng_layout read = *layout;
+
+    if (ter_encode(save, doc, &to.sink, err) < 0 || tfs_beamng_detect(&file, &read, err) < 0)
+        return err->code;
+    if (read.extra == layout->extra && read.nul == layout->nul)
+        return 0;
+    return tfs_fail(err, -EIO, "it would be read as one of another layout");
+}
+
 /* The terrain is saved; the sidecar follows a change of the names, if need be in a later commit. */
 static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
                          const struct tfs_doc *after, struct tfs_error *err)
@@ -241,48 +272,15 @@ static bool named_so(const char *name)
     return length > ending && strcasecmp(name + length - ending, ENDING) == 0;
 }
 
-/* Reads the end of the file from the name table of layout i on, where it is short enough to be a
- * name table. */
-static int read_tail(const struct tfs_probe *probe, uint64_t from, uint8_t *tail,
-                     struct tfs_span *span)
+/* Does the whole file have one of the layouts? Looks at its header and at its name table. */
+static bool fits(const struct tfs_probe *probe)
 {
-    uint64_t size = (uint64_t)probe->st.st_size;
-
-    if (from > size || size - from > PROBE_TAIL_MAX)
-        return 0;
-    for (size_t got = 0; got < size - from;) {
-        ssize_t n = pread(probe->fd, tail + got, (size_t)(size - from) - got, (off_t)(from + got));
-        if (n <= 0 && !(n < 0 && errno == EINTR))
-            return -EIO;
-        got += n > 0 ? (size_t)n : 0;
-    }
-    *span = (struct tfs_span){tail, (size_t)(size - from)};
-    return 0;
-}
-
-/* Does the whole file have one of the layouts? Looks at its header and at the ends of its table. 1,
- * 0, or -ENOMEM. */
-static int fits(const struct tfs_probe *probe)
-{
+    const struct tfs_beamng_file file = {.size = (uint64_t)probe->st.st_size, .fd = probe->fd};
     struct tfs_error ignored = {0};
     struct tfs_beamng_layout layout = {0};
-    struct tfs_span tails[TFS_BEAMNG_EXTRA_SIZES] = {{NULL, 0}};
-    uint64_t size = (uint64_t)probe->st.st_size;
 
-    if (tfs_beamng_head(probe->head, size, &layout, &ignored) < 0)
-        return false;
-    uint8_t *bytes = malloc((size_t)PROBE_TAIL_MAX * TFS_BEAMNG_EXTRA_SIZES);
-    if (bytes == NULL)
-        return -ENOMEM;
-    bool read = true;
-    for (unsigned i = 0; read && i < TFS_BEAMNG_EXTRA_SIZES; i++) {
-        layout.extra = tfs_beamng_extra_sizes[i];
-        read = read_tail(probe, tfs_beamng_table_at(&layout), bytes + (size_t)PROBE_TAIL_MAX * i,
-                         &tails[i]) == 0;
-    }
-    bool found = read && tfs_beamng_detect(tails, size, &layout, &ignored) == 0;
-    free(bytes);
-    return found;
+    return tfs_beamng_head(probe->head, file.size, &layout, &ignored) == 0 &&
+           tfs_beamng_detect(&file, &layout, &ignored) == 0;
 }
 
 /* The version byte is weak magic. A file with the right name gets a low bid whatever is in it: the
@@ -293,10 +291,7 @@ static int ter_probe(const struct tfs_probe *probe)
 
     if (!S_ISREG(probe->st.st_mode) || probe->head.size == 0)
         return TFS_BID_NONE;
-    int found = fits(probe);
-    if (found < 0)
-        return found;
-    if (found > 0)
+    if (fits(probe))
         return named ? TFS_BID_CERTAIN : TFS_BID_FULL;
     return named ? TFS_BID_LOW : TFS_BID_NONE;
 }
@@ -304,6 +299,7 @@ static int ter_probe(const struct tfs_probe *probe)
 static const struct tfs_file_codec codec = {
     .decode = ter_decode,
     .encode = ter_encode,
+    .check = ter_check,
     .committed = ter_committed,
 };
 
