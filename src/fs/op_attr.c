@@ -184,7 +184,7 @@ void tfs_session_setattr(struct tfs_session *s, uint64_t id, struct tfs_handle *
     int result = (set & TFS_SET_SIZE) != 0 && values->st_size < 0 ? -EINVAL : 0;
 
     if (result == 0)
-        result = tfs_ops_run(s, try_setattr, &c);
+        result = tfs_ops_told(s, id, NULL, tfs_ops_run(s, try_setattr, &c), NULL);
     if (result != -EINPROGRESS)
         reply.done(reply.arg, result, result == 0 ? &c.attr : NULL);
 }

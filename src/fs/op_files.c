@@ -96,7 +96,7 @@ int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, pid_t c
                           struct tfs_handle **handle, bool *keep)
 {
     struct opening o = {.id = id, .flags = flags, .caller = caller, .keep = keep};
-    int result = tfs_ops_run(s, try_open, &o);
+    int result = tfs_ops_told(s, id, NULL, tfs_ops_run(s, try_open, &o), NULL);
 
     if (result == 0)
         *handle = o.handle;
@@ -213,9 +213,8 @@ int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name,
     const struct tfs_attr owner = {.st = {.st_mode = mode, .st_uid = uid, .st_gid = gid}};
     struct creating c = {
         .parent = parent, .name = name, .owner = &owner, .flags = flags, .attr = attr};
-    int result = tfs_ops_run(s, try_create, &c);
+    int result = tfs_ops_told(s, parent, name, tfs_ops_run(s, try_create, &c), &c.err);
 
-    tfs_ops_log_name(s, parent, name, &c.err);
     if (result == 0)
         *handle = c.handle;
     return result;

@@ -163,22 +163,6 @@ int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *n
     return result;
 }
 
-void tfs_ops_log_name(struct tfs_session *s, uint64_t parent, const char *name,
-                      const struct tfs_error *err)
-{
-    struct tfs_buf path = {0};
-
-    if (err->code == 0)
-        return;
-    pthread_mutex_lock(&s->lock);
-    tfs_ops_path(s, parent, &path);
-    pthread_mutex_unlock(&s->lock);
-    tfs_buf_add_text(&path, path.size > 0 ? "/" : "");
-    tfs_buf_add(&path, name, strlen(name) + 1);
-    tfs_ops_log(s, err, path.failed ? name : (const char *)path.data);
-    tfs_buf_release(&path);
-}
-
 /* One call about a name. */
 struct naming {
     uint64_t parent;
@@ -325,7 +309,7 @@ int tfs_session_unlink(struct tfs_session *s, uint64_t parent, const char *name)
 {
     struct naming c = {.parent = parent, .name = name};
 
-    return tfs_ops_run(s, try_unlink, &c);
+    return tfs_ops_told(s, parent, name, tfs_ops_run(s, try_unlink, &c), NULL);
 }
 
 /* ---- directories ----------------------------------------------------------------------------- */
@@ -418,9 +402,8 @@ void tfs_session_mkdir(struct tfs_session *s, uint64_t parent, const char *name,
                        .target = "",
                        .reply = reply,
                        .attr = &attr};
-    int result = tfs_ops_run(s, try_mkdir, &c);
+    int result = tfs_ops_told(s, parent, name, tfs_ops_run(s, try_mkdir, &c), &c.err);
 
-    tfs_ops_log_name(s, parent, name, &c.err);
     if (result != -EINPROGRESS)
         reply.done(reply.arg, result, result == 0 ? &attr : NULL);
 }
@@ -491,9 +474,8 @@ void tfs_session_rmdir(struct tfs_session *s, uint64_t parent, const char *name,
                        struct tfs_reply reply)
 {
     struct naming c = {.parent = parent, .name = name, .reply = reply};
-    int result = tfs_ops_run(s, try_rmdir, &c);
+    int result = tfs_ops_told(s, parent, name, tfs_ops_run(s, try_rmdir, &c), &c.err);
 
-    tfs_ops_log_name(s, parent, name, &c.err);
     if (result != -EINPROGRESS)
         tfs_reply_now(reply, result);
 }
@@ -525,10 +507,8 @@ int tfs_session_symlink(struct tfs_session *s, uint64_t parent, const char *name
                        .owner.st = {.st_mode = 0777, .st_uid = uid, .st_gid = gid},
                        .target = target,
                        .attr = attr};
-    int result = tfs_ops_run(s, try_symlink, &c);
 
-    tfs_ops_log_name(s, parent, name, &c.err);
-    return result;
+    return tfs_ops_told(s, parent, name, tfs_ops_run(s, try_symlink, &c), &c.err);
 }
 
 int tfs_session_readlink(struct tfs_session *s, uint64_t id, char **target)

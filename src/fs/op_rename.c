@@ -264,7 +264,8 @@ void tfs_session_rename(struct tfs_session *s, uint64_t parent, const char *name
                          .reply = reply};
     int result = tfs_ops_run(s, try_rename, &r);
 
-    tfs_ops_log_name(s, r.about_new ? new_parent : parent, r.about_new ? new_name : name, &r.err);
+    bool about_new = r.about_new || result == -EACCES;
+    tfs_ops_told(s, about_new ? new_parent : parent, about_new ? new_name : name, result, &r.err);
     if (result != -EINPROGRESS)
         tfs_reply_now(reply, result);
 }

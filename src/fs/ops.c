@@ -528,7 +528,9 @@ void tfs_ops_message(struct tfs_session *s, const char *format, ...)
         s->events.message(s->events.message_arg, tfs_sentence_print(text, line, sizeof(line)));
 }
 
-void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path)
+/* A line for errors.log, and a message if people are to hear at once. */
+static void log_line(struct tfs_session *s, const struct tfs_error *err, const char *path,
+                     bool message)
 {
     char text[TFS_ERROR_TEXT + 1024], line[2 * sizeof(text)];
 
@@ -537,7 +539,13 @@ void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char 
     pthread_mutex_lock(&s->lock);
     tfs_quarantine_log(&s->quarantine, line);
     pthread_mutex_unlock(&s->lock);
-    tfs_ops_message(s, "%s", line);
+    if (message)
+        tfs_ops_message(s, "%s", line);
+}
+
+void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path)
+{
+    log_line(s, err, path, true);
 }
 
 void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
@@ -551,6 +559,47 @@ void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
     tfs_buf_u8(&path, 0);
     tfs_ops_log(s, err, path.failed ? NULL : (const char *)path.data);
     tfs_buf_release(&path);
+}
+
+/* NULL: programs ask for what this number answers, and go on. */
+static const char *sentence_of(int result)
+{
+    switch (result) {
+    case -EPERM:
+        return "this name is a fixed one of the tree: it is not made, moved or removed";
+    case -EACCES:
+        return "this file is for reading only";
+    case -EROFS:
+        return "this save is read-only, info.txt says why";
+    case -EXDEV:
+        return "this cannot be moved there, only copied";
+    default:
+        return NULL;
+    }
+}
+
+int tfs_ops_told(struct tfs_session *s, uint64_t id, const char *name, int result,
+                 const struct tfs_error *why)
+{
+    const bool told = why != NULL && why->code != 0;
+    struct tfs_error err = {0};
+    struct tfs_buf path = {0};
+
+    if (!told && sentence_of(result) == NULL)
+        return result;
+    if (!told)
+        tfs_fail(&err, result, "%s", sentence_of(result));
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_path(s, id, &path);
+    pthread_mutex_unlock(&s->lock);
+    if (name != NULL) {
+        tfs_buf_add_text(&path, path.size > 0 ? "/" : "");
+        tfs_buf_add_text(&path, name);
+    }
+    tfs_buf_u8(&path, 0);
+    log_line(s, told ? why : &err, path.failed ? name : (const char *)path.data, told);
+    tfs_buf_release(&path);
+    return result;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */

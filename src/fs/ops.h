@@ -169,6 +169,12 @@ void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char 
 void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
                       const struct tfs_node *node);
 
+/* What a call ended with goes to errors.log if it was refused: with the sentence of `why`, which is
+ * a message too; else, of EPERM, EACCES, EROFS and EXDEV, with a sentence for the number. About the
+ * name in the directory `id`, or `id` itself for NULL. Take the lock. Return `result`. */
+int tfs_ops_told(struct tfs_session *s, uint64_t id, const char *name, int result,
+                 const struct tfs_error *why);
+
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* The head of all jobs of a session; each kind has a struct of its own that begins with it. */
@@ -278,9 +284,6 @@ int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *en
  * it out. */
 int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err);
 bool tfs_entry_is_read_only(struct tfs_session *s, const struct tfs_entry *entry);
-/* Logs why a name was refused, if err says so. Takes the lock. */
-void tfs_ops_log_name(struct tfs_session *s, uint64_t parent, const char *name,
-                      const struct tfs_error *err);
 /* A scratch file of that name. */
 int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *name,
                            enum tfs_scratch_kind kind, const struct tfs_attr *owner,

@@ -68,12 +68,16 @@ void tfs_quarantine_log(struct tfs_quarantine *q, const char *line)
 {
     struct tfs_scratch *scratch = q->log->scratch;
     struct tfs_buf *log = &scratch->bytes;
+    char time[32];
+    struct tm tm;
 
+    scratch->mtime = scratch->ctime = tfs_views_now(q->views);
+    localtime_r(&scratch->mtime.tv_sec, &tm);
+    strftime(time, sizeof(time), " (%Y-%m-%d %H:%M:%S)\n", &tm);
     tfs_buf_add_text(log, line);
-    tfs_buf_u8(log, '\n');
+    tfs_buf_add_text(log, time);
     log->failed = false;
     trim_log(log);
-    scratch->mtime = scratch->ctime = tfs_views_now(q->views);
 }
 
 /* ---- rejected/ ------------------------------------------------------------------------------- */

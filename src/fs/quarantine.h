@@ -31,7 +31,8 @@ struct tfs_quarantine {
 /* Makes .terrainfs: 0 or -ENOMEM. The members above `control` are set. */
 int tfs_quarantine_init(struct tfs_quarantine *quarantine);
 
-/* A line for errors.log, without control characters. */
+/* A line for errors.log, without control characters; the time is added. Editors take a line as
+ * file:line:column: sentence, so the time comes last. */
 void tfs_quarantine_log(struct tfs_quarantine *quarantine, const char *line);
 
 /* Puts a rejected document aside: 0, or -ENOMEM and nothing is. Older ones go when there is no

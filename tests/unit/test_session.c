@@ -215,6 +215,48 @@ START_TEST(session_keeps_a_refused_document_before_its_close_returns)
 }
 END_TEST
 
+/* Those that a number answers, and that no message says. */
+START_TEST(session_logs_every_refusal)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle;
+    bool keep;
+    ck_assert_int_eq(unlink_path("all.txt"), -EPERM);
+    ck_assert_ptr_nonnull(
+        strstr(cat(".terrainfs/errors.log"), "all.txt: this name is a fixed one"));
+    ck_assert_int_eq(rename_path("chunks", "other"), -EPERM);
+    ck_assert_ptr_nonnull(strstr(cat(".terrainfs/errors.log"), "chunks: this name is a fixed one"));
+    ck_assert_int_eq(put("scratch", "text"), 0);
+    ck_assert_int_eq(rename_path("scratch", "all.txt"), -EACCES);
+    ck_assert_int_eq(look("all.txt", &attr), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_WRONLY, 1, &handle, &keep), -EACCES);
+    ck_assert_ptr_nonnull(
+        strstr(cat(".terrainfs/errors.log"), "all.txt: this file is for reading only"));
+    ck_assert_str_eq(messages, "");
+    ck_assert_int_eq(unlink_path("nothing"), -ENOENT);
+    ck_assert_ptr_null(strstr(cat(".terrainfs/errors.log"), "nothing"));
+}
+END_TEST
+
+START_TEST(session_logs_what_cannot_be_moved_there)
+{
+    ck_assert_int_eq(rename_path("chunks/0_0_0", "away"), -EXDEV);
+    ck_assert_ptr_nonnull(
+        strstr(cat(".terrainfs/errors.log"), "chunks/0_0_0: this cannot be moved"));
+}
+END_TEST
+
+START_TEST(session_says_when_something_was_refused)
+{
+    int year, day, seconds;
+    ck_assert_int_eq(unlink_path("all.txt"), -EPERM);
+    const char *time = strrchr(cat(".terrainfs/errors.log"), '(');
+    ck_assert_ptr_nonnull(time);
+    ck_assert_int_eq(sscanf(time, "(%4d-%*2d-%2d %*2d:%*2d:%2d)", &year, &day, &seconds), 3);
+    ck_assert_int_ge(year, 2024);
+}
+END_TEST
+
 static char seen_behind[64];
 
 static void *look_behind(void *arg)
@@ -1635,6 +1677,9 @@ static const TTest *const *const tests[] = {
     &session_close_commits_pages_that_came_through_another_handle,
     &session_copied_descriptor_may_write_on_after_a_flush,
     &session_refused_document_changes_nothing_and_is_kept,
+    &session_logs_every_refusal,
+    &session_logs_what_cannot_be_moved_there,
+    &session_says_when_something_was_refused,
     &session_shows_the_accepted_text_as_soon_as_a_close_was_refused,
     &session_forgets_a_refused_document_when_its_file_is_mended,
     &session_that_saw_every_refused_document_mended_ends_well,
