@@ -28,8 +28,11 @@ static const struct command {
     {"cat", "SAVE PATH", tfs_cli_cat, 2, false, 0},
     {"put", "SAVE PATH", tfs_cli_put, 2, false, 0},
     {"diff", "A B", tfs_cli_diff, 2, false,
-     TFS_CLI_STAT | TFS_CLI_ALL_ROWS | TFS_CLI_JSON | TFS_CLI_COLOUR},
+     TFS_CLI_STAT | TFS_CLI_ALL_ROWS | TFS_CLI_JSON | TFS_CLI_COLOUR | TFS_CLI_GIT},
     {"text", "SAVE", tfs_cli_text, 1, false, TFS_CLI_ROWS},
+    {"git", "[SAVE]", tfs_cli_git, 0, false,
+     TFS_CLI_ENABLE | TFS_CLI_DISABLE | TFS_CLI_STATUS | TFS_CLI_ATTRIBUTES | TFS_CLI_GLOBAL |
+         TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS},
     {"upgrade", "SAVE", tfs_cli_upgrade, 1, false, 0},
     {"umount", "MOUNTPOINT", tfs_cli_umount, 1, false, 0},
 };
@@ -53,6 +56,13 @@ static const struct option long_options[] = {
     {"json", no_argument, NULL, OPTION_FLAG + TFS_CLI_JSON},
     {"color", no_argument, NULL, OPTION_FLAG + TFS_CLI_COLOUR},
     {"rows", no_argument, NULL, OPTION_FLAG + TFS_CLI_ROWS},
+    {"git", no_argument, NULL, OPTION_FLAG + TFS_CLI_GIT},
+    {"enable", no_argument, NULL, OPTION_FLAG + TFS_CLI_ENABLE},
+    {"disable", no_argument, NULL, OPTION_FLAG + TFS_CLI_DISABLE},
+    {"status", no_argument, NULL, OPTION_FLAG + TFS_CLI_STATUS},
+    {"attributes", no_argument, NULL, OPTION_FLAG + TFS_CLI_ATTRIBUTES},
+    {"global", no_argument, NULL, OPTION_FLAG + TFS_CLI_GLOBAL},
+    {"exclude", no_argument, NULL, OPTION_FLAG + TFS_CLI_EXCLUDE},
     {"restore", no_argument, NULL, OPTION_RESTORE},
     {"prefer", required_argument, NULL, OPTION_PREFER},
     {NULL, 0, NULL, 0},
@@ -172,6 +182,13 @@ static enum tfs_status run_command(struct tfs_cli *cli, const struct command *co
     return command->run(cli);
 }
 
+/* Does the command look at how many operands there are? */
+static bool counts_itself(const struct tfs_cli *cli, const struct command *command)
+{
+    return command != NULL &&
+           ((command->flags & TFS_CLI_OPERANDS) != 0 || (cli->flags & TFS_CLI_GIT) != 0);
+}
+
 static bool takes_views(const struct tfs_cli *cli, const struct command *command)
 {
     return cli->options.views == 0 || command == NULL || (command->flags & TFS_CLI_VIEWS) != 0;
@@ -181,7 +198,7 @@ static enum tfs_status run(struct tfs_cli *cli, const struct command *command, i
                            char **argv)
 {
     enum request request = parse_options(cli, command, argc, argv);
-    int count = argc - optind, wanted = command ? command->operands : 2;
+    int count = cli->operand_count = argc - optind, wanted = command ? command->operands : 2;
 
     switch (request) {
     case REQUEST_HELP:
@@ -193,7 +210,7 @@ static enum tfs_status run(struct tfs_cli *cli, const struct command *command, i
     case REQUEST_RUN:
         break;
     }
-    if (count != wanted)
+    if (count != wanted && !counts_itself(cli, command))
         return say_usage(cli, count < wanted ? "missing operand: " : "too many operands: ",
                          command ? command->operand_names : "SAVE MOUNTPOINT");
     if (!takes_views(cli, command))

@@ -29,6 +29,14 @@ enum tfs_cli_flag {
     TFS_CLI_COLOUR = 8,
     TFS_CLI_ROWS = 16,
     TFS_CLI_VIEWS = 0x1000,
+    TFS_CLI_GIT = 0x2000, /* diff: the operands of git */
+    TFS_CLI_ENABLE = 0x4000,
+    TFS_CLI_DISABLE = 0x8000,
+    TFS_CLI_STATUS = 0x10000,
+    TFS_CLI_ATTRIBUTES = 0x20000,
+    TFS_CLI_GLOBAL = 0x40000,
+    TFS_CLI_EXCLUDE = 0x80000,
+    TFS_CLI_OPERANDS = 0x100000, /* the command counts its operands itself */
 };
 
 /* import --prefer: which of two files decides that say different things of one chunk. */
@@ -49,6 +57,7 @@ struct tfs_cli {
     enum tfs_prefer prefer;
     bool again; /* what is done was done before: what was said is not said again */
     char **operands;
+    int operand_count;
     struct tfs_progress progress;
 };
 
@@ -67,6 +76,8 @@ enum tfs_status tfs_cli_export(struct tfs_cli *cli);
 enum tfs_status tfs_cli_import(struct tfs_cli *cli);
 enum tfs_status tfs_cli_diff(struct tfs_cli *cli);
 enum tfs_status tfs_cli_text(struct tfs_cli *cli);
+enum tfs_status tfs_cli_diff_git(struct tfs_cli *cli); /* diff --git */
+enum tfs_status tfs_cli_git(struct tfs_cli *cli);
 enum tfs_status tfs_cli_upgrade(struct tfs_cli *cli);
 enum tfs_status tfs_cli_umount(struct tfs_cli *cli);
 

@@ -122,7 +122,7 @@ static int compare(struct tfs_differ *d, struct tfs_error *err)
     return err->code < 0 ? err->code : check_unchanged(d, err);
 }
 
-static enum tfs_status compare_and_say(struct tfs_differ *d)
+enum tfs_status tfs_differ_compare(struct tfs_differ *d)
 {
     struct tfs_error err = {0};
 
@@ -206,20 +206,33 @@ static enum tfs_status open_both(struct tfs_differ *d)
     return status;
 }
 
+void tfs_differ_init(struct tfs_differ *d, struct tfs_cli *cli)
+{
+    *d = (struct tfs_differ){.cli = cli, .printer = {.cli = cli, .colour = wants_colour(cli)}};
+}
+
+void tfs_differ_release(struct tfs_differ *d)
+{
+    tfs_diff_close(d->diff);
+    tfs_printer_release(&d->printer);
+    tfs_buf_release(&d->held);
+    for (int i = 0; i < TFS_SIDES; i++)
+        tfs_doc_unref(d->docs[i]);
+    if (d->saves[TFS_BEFORE] != d->saves[TFS_AFTER])
+        tfs_save_close(d->saves[TFS_BEFORE]);
+    tfs_save_close(d->saves[TFS_AFTER]);
+}
+
 enum tfs_status tfs_cli_diff(struct tfs_cli *cli)
 {
-    struct tfs_differ d = {.cli = cli, .printer = {.cli = cli, .colour = wants_colour(cli)}};
-    enum tfs_status status = open_both(&d);
+    struct tfs_differ d;
 
+    if (cli->flags & TFS_CLI_GIT)
+        return tfs_cli_diff_git(cli);
+    tfs_differ_init(&d, cli);
+    enum tfs_status status = open_both(&d);
     if (!status)
-        status = compare_and_say(&d);
-    tfs_diff_close(d.diff);
-    tfs_printer_release(&d.printer);
-    tfs_buf_release(&d.held);
-    for (int i = 0; i < TFS_SIDES; i++)
-        tfs_doc_unref(d.docs[i]);
-    if (d.saves[TFS_BEFORE] != d.saves[TFS_AFTER])
-        tfs_save_close(d.saves[TFS_BEFORE]);
-    tfs_save_close(d.saves[TFS_AFTER]);
+        status = tfs_differ_compare(&d);
+    tfs_differ_release(&d);
     return status;
 }

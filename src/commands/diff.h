@@ -33,6 +33,12 @@ struct tfs_differ {
     bool first; /* JSON: the next item of the list has no comma before it */
 };
 
+void tfs_differ_init(struct tfs_differ *d, struct tfs_cli *cli);
+/* Compares the saves and documents of both sides, and prints what differs: the status of `diff`. */
+enum tfs_status tfs_differ_compare(struct tfs_differ *d);
+/* Closes the saves, too. */
+void tfs_differ_release(struct tfs_differ *d);
+
 /* Does the terrain differ? */
 bool tfs_differ_terrain(const struct tfs_differ *d);
 bool tfs_differ_wants(const struct tfs_differ *d, unsigned flag);        /* enum tfs_cli_flag */

@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# git and its configuration: git diff, log -p, blame, rename and stash of saves, in a scratch HOME.
+. "$(dirname "$0")/lib.bash"
+command -v git >/dev/null || { skip "git" "git is not installed"; done_testing; }
+
+top=$PWD
+export HOME=$top/home GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat TERM=dumb
+export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@example.org GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@example.org
+unset XDG_CONFIG_HOME
+mkdir "$HOME" bin
+ln -s "$(realpath "$TFS")" bin/terrainfs
+PATH=$top/bin:$PATH
+TFS=$top/bin/terrainfs
+
+# g ARGUMENTS...: git, its output in out and err.
+g() {
+    git "$@" >out 2>err
+}
+
+# edit SAVE PATH SED
+edit() {
+    "$TFS" cat "$1" "$2" | sed "$3" >"$top/text" && "$TFS" put "$1" "$2" <"$top/text" || exit 3
+}
+
+# --- the configuration
+run 3 "outside of a repository nothing can be enabled" git --enable
+says err 'git did not take diff.terrain.command' "it is said"
+mkdir repository && cd repository && git init -q -b main
+run 1 "it is not enabled at first" git --status
+says out '^not enabled$' "it is said"
+says out '^\*\.rbxm: no attribute$' "no ending has the attribute"
+run 0 "enable" git --enable
+says out '^\*\.cosmicreach diff=terrain merge=terrain$' "it prints the lines for .gitattributes"
+[ "$(git config diff.terrain.command)" = 'terrainfs diff --git --' ]
+ok "the program is called by its name where a shell finds it by that"
+[ ! -e .gitattributes ]
+ok "it adds no lines by itself"
+printf '*.txt text' >.gitattributes
+run 0 "attributes" git --attributes
+says .gitattributes '^\*\.txt text$' "the lines that were there stay lines"
+says .gitattributes '^\*\.vxr diff=terrain merge=terrain$' "the others are added"
+cp .gitattributes before
+run 0 "attributes again" git --attributes
+same .gitattributes before "add nothing twice"
+run 0 "it is enabled now" git --status
+says out '^\*\.ter: shown as terrain$' "and has the attribute"
+run 0 "disable" git --disable
+git config --get-regexp terrain >out
+[ ! -s out ]
+ok "leaves nothing in the configuration"
+run 1 "disable again" git --disable
+run 0 "enable for the user" git --enable --global --attributes
+[ -z "$(git config --local --get-regexp terrain)" ] && says "$HOME/.config/git/attributes" 'rbxl diff=terrain' "goes to the user's files"
+run 0 "enabled by that" git --status
+run 0 "disable for the user" git --disable --global
+run 2 "two verbs" git --enable --disable
+run 2 "no verb" git
+run 2 "an operand too many" git --status x
+mkfifo "$top/fifo" && rm .gitattributes && ln -s "$top/fifo" .gitattributes
+run 3 "attributes that are no file are left alone" git --attributes
+rm .gitattributes
+env PATH="${PATH#*:}" "$top/bin/terrainfs" git --enable >out 2>err
+ok "enable from elsewhere"
+[ "$(git config diff.terrain.command)" = "'$(realpath "$TFS")' diff --git --" ]
+ok "calls the program by its path"
+run 0 "enable and attributes at once" git --enable --attributes
+rm -f out err before
+printf 'out\nerr\n' >.git/info/exclude
+
+# --- a repository
+region region_0_0_0.cosmicreach --kind demo
+"$TOOLS/make_place" --kind binary --coding stored place.rbxl && "$TOOLS/make_ter" --size 128 gone.ter || exit 3
+cp place.rbxl pointer.rbxm
+git add -A && git commit -qm one || exit 3
+chunk=$("$TFS" export region_0_0_0.cosmicreach ../tree && cd ../tree && wc -l chunks/*/voxels.csv | awk '$1 > 20 { print $2; exit }')
+edit region_0_0_0.cosmicreach "$chunk" '2,4s/,[^,]*$/,base:gold/'
+rm gone.ter
+"$TOOLS/make_ter" --size 64 'new one.ter' || exit 3
+git add -N 'new one.ter'
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' >pointer.rbxm
+chmod +x place.rbxl
+g diff && says out '^@@ chunk .* @@ .*base:gold \+3' "git diff shows rows of terrain"
+says out '^diff --git a/region_0_0_0.cosmicreach b/region_0_0_0.cosmicreach$' "under git's head"
+says out '^deleted file mode 100644$' "a save that is gone"
+says out '^-chunk 0_0_0 .*and 3 more' "has lost its chunks"
+says out '^diff --git a/new one.ter b/new one.ter$' "a new save"
+says out '^\+chunk 0_0_0' "has new chunks"
+says out '^b/pointer.rbxm: .' "a pointer of LFS is said to be no save"
+says out '^old mode 100644$' "modes are shown"
+[ ! -s err ]
+ok "nothing goes to stderr"
+g -c color.diff=always diff && says out $'\033\\[' "colours are what git's configuration says"
+NO_COLOR=1 g -c color.diff=always diff region_0_0_0.cosmicreach && ! grep -q $'^\033.*gold' out
+ok "and NO_COLOR"
+g diff --exit-code
+[ $? = 1 ]
+ok "git knows itself whether something differs"
+g diff --no-ext-diff region_0_0_0.cosmicreach && says out '^\+chunk .*base:gold 3' "textconv shows counts"
+GIT_EXTERNAL_DIFF='terrainfs diff --git --' g -c diff.terrain.command= diff region_0_0_0.cosmicreach &&
+    says out 'base:gold \+3' "GIT_EXTERNAL_DIFF does the same"
+git reset -q 'new one.ter'
+g stash && g diff && [ ! -s out ]
+ok "stash puts the save back"
+g stash pop && g diff && says out 'base:gold \+3' "and pop brings it again"
+git add -A && git commit -qm two || exit 3
+g log -p -1 && says out '^\+chunk .*base:gold 3' "log -p shows counts"
+says out '^\+(this file|no format|pointer|is named)' "also of a pointer of LFS"
+g show --stat && says out 'region_0_0_0' "show --stat works"
+g blame region_0_0_0.cosmicreach && [ "$(grep -c '^[^^]' out)" = 1 ] && [ "$(grep -c '^^' out)" -gt 5 ]
+ok "blame names the commit of each chunk"
+mkdir sub && git mv place.rbxl sub/other.name && echo 'sub/* diff=terrain' >>.gitattributes
+rows=$("$TFS" export sub/other.name ../place && cd ../place && wc -l chunks/*/voxels.csv | awk '$1 > 20 { print $2; exit }')
+edit sub/other.name "$rows" '5d'
+git add -A
+g diff --cached -M20% -- place.rbxl sub/other.name && says out '^diff --git a/place.rbxl b/sub/other.name$' "a rename"
+says out '^rename from place.rbxl$' "is told as git tells it"
+says out '^@@ chunk .* @@ .* -1$' "with its rows"
+git commit -qm three || exit 3
+g log -p -M20% --ext-diff -1 && says out '^@@ chunk .* @@ .* -1$' "log --ext-diff, too"
+
+# --- what git calls
+git show HEAD:region_0_0_0.cosmicreach >"$top/xyz" && cp region_0_0_0.cosmicreach "$top/abc"
+edit "$top/abc" "$chunk" '3s/,[^,]*$/,base:tin/'
+run 0 "names of temporary files say nothing" diff --git -- sub/x "$top/xyz" 0 100644 "$top/abc" 0 100644
+says out 'base:tin \+1' "and need not"
+run 0 "an unmerged path" diff --git -- sub/x
+says out '^\* Unmerged path sub/x$' "is named"
+run 0 "a path like an option" diff --git -- --stat /dev/null . . "$top/abc" 0 100644
+says out 'diff --git a/--stat b/--stat' "is a path"
+run 0 "nothing on both sides" diff --git -- x /dev/null . . /dev/null . .
+run 0 "no save on one side" diff --git -- x "$top/text" 0 100644 "$top/abc" 0 100644
+says out '^a/x: no format fits' "is named in the diff"
+run 0 "a path with a newline" diff --git -- $'a\nb' "$top/xyz" 0 100644 "$top/abc" 0 100644
+says out '^diff --git a/a\\nb b/a\\nb$' "stays one line"
+run 2 "another number of arguments" diff --git -- a b c
+
+# --- a mount or an export in git
+run 0 "what not to add of a tree" git --exclude region_0_0_0.cosmicreach
+says out '^/map.png$' "pictures"
+says out '^\*\*/chunks/\*/raw.bin$' "and stored bytes"
+! grep -q voxels.csv out
+ok "but not voxels.csv"
+git -C ../tree init -q && cp out ../tree/.git/info/exclude
+git -C ../tree add -A && git -C ../tree ls-files | sed 's|.*/||' | sort -u | paste -sd ' ' >out
+says out '^block.txt entities.bin sky.txt voxels.csv$' "an exclude file leaves what does not overlap"
+"$TOOLS/make_voxel" stream ../stream 4 || exit 3
+run 0 "of a game whose files come and go" git --exclude ../stream
+says out 'voxels.csv' "the grids stay"
+run 3 "of no save" git --exclude ../nothing
+cd ..
+done_testing
