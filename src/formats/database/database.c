@@ -202,17 +202,18 @@ int tfs_database_has_table(struct tfs_database *db, const char *table, struct tf
     return result;
 }
 
-bool tfs_database_has_column(struct tfs_database *db, const char *table, const char *column,
-                             bool *primary)
+int tfs_database_has_column(struct tfs_database *db, const char *table, const char *column,
+                            bool *primary)
 {
     int key = 0;
+    int result = sqlite3_table_column_metadata(db->sqlite, "main", table, column, NULL, NULL, NULL,
+                                               &key, NULL);
 
-    if (sqlite3_table_column_metadata(db->sqlite, "main", table, column, NULL, NULL, NULL, &key,
-                                      NULL) != SQLITE_OK)
-        return false;
+    if (result != SQLITE_OK)
+        return (result & 0xff) == SQLITE_NOMEM ? -ENOMEM : 0;
     if (primary != NULL)
         *primary = key != 0;
-    return true;
+    return 1;
 }
 
 int tfs_database_need_table(struct tfs_database *db, const char *what, const char *table,
@@ -229,8 +230,10 @@ int tfs_database_need_table(struct tfs_database *db, const char *what, const cha
 int tfs_database_need_column(struct tfs_database *db, const char *what, const char *table,
                              const char *column, struct tfs_error *err)
 {
-    if (tfs_database_has_column(db, table, column, NULL))
-        return 0;
+    const int result = tfs_database_has_column(db, table, column, NULL);
+
+    if (result != 0)
+        return result < 0 ? tfs_fail_memory(err) : 0;
     return tfs_fail(err, -EBADMSG, "is a database, but not %s: its table %s has no column %s", what,
                     table, column);
 }

@@ -48,9 +48,9 @@ bool tfs_database_moved(const struct tfs_database *db);
 
 /* Is there a table of that name, and no view or virtual table: 1, 0 or negative. */
 int tfs_database_has_table(struct tfs_database *db, const char *table, struct tfs_error *err);
-/* *primary (may be NULL): the column is the primary key, or one of it. */
-bool tfs_database_has_column(struct tfs_database *db, const char *table, const char *column,
-                             bool *primary);
+/* The same of a column; -ENOMEM. *primary (may be NULL): it is the primary key, or one of it. */
+int tfs_database_has_column(struct tfs_database *db, const char *table, const char *column,
+                            bool *primary);
 /* The same as demands: EBADMSG says that this is a database but not `what`, "a map of ...". */
 int tfs_database_need_table(struct tfs_database *db, const char *what, const char *table,
                             struct tfs_error *err);

@@ -484,15 +484,18 @@ bool tfs_rows_magic(const struct tfs_probe *probe)
     return probe->head.size >= sizeof(magic) && memcmp(probe->head.data, magic, sizeof(magic)) == 0;
 }
 
-bool tfs_rows_has_column(const struct tfs_probe *probe, const char *table, const char *column)
+int tfs_rows_has_column(const struct tfs_probe *probe, const char *table, const char *column)
 {
     struct tfs_database db;
-    struct tfs_error ignored = {0};
+    struct tfs_error why = {0};
 
-    if (!tfs_rows_magic(probe) || tfs_database_peek(probe->path, &db, &ignored) < 0)
-        return false;
-    bool there = tfs_database_has_table(&db, table, &ignored) == 1 &&
-                 tfs_database_has_column(&db, table, column, NULL);
+    if (!tfs_rows_magic(probe))
+        return 0;
+    if (tfs_database_peek(probe->path, &db, &why) < 0)
+        return why.code == -ENOMEM ? why.code : 0;
+    int there = tfs_database_has_table(&db, table, &why);
+    if (there == 1)
+        there = tfs_database_has_column(&db, table, column, NULL);
     tfs_database_close(&db);
-    return there;
+    return there < 0 && there != -ENOMEM ? 0 : there;
 }

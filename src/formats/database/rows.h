@@ -63,8 +63,8 @@ struct tfs_rows_schema {
 /* For tfs_container.probe: may it be a database? By its first bytes. */
 bool tfs_rows_magic(const struct tfs_probe *probe);
 /* The same by the tables of the database: has it one of that name, with that column? Nothing is
- * locked or waited for; tables that are only in a log yet are not there. */
-bool tfs_rows_has_column(const struct tfs_probe *probe, const char *table, const char *column);
+ * locked or waited for; tables that are only in a log yet are not there. 1, 0 or -ENOMEM. */
+int tfs_rows_has_column(const struct tfs_probe *probe, const char *table, const char *column);
 
 /* The functions of tfs_container. After a failure to open nothing is left to be closed. */
 int tfs_rows_open(struct tfs_save *save, const struct tfs_rows_schema *schema,

@@ -39,7 +39,8 @@ static int check_columns(struct tfs_database *db, struct tfs_error *err)
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
         if (tfs_database_need_column(db, what, columns[i][0], columns[i][1], err) < 0)
             return err->code;
-    tfs_database_has_column(db, "blocks", "loc", &primary);
+    if (tfs_database_has_column(db, "blocks", "loc", &primary) < 0)
+        return tfs_fail_memory(err);
     if (!primary)
         return tfs_fail(err, -EBADMSG, "its table blocks has another primary key than loc");
     return 0;
@@ -72,11 +73,13 @@ static int take_meta(sqlite3_stmt *row, struct tfs_rows_layout *layout, struct t
 
 static int read_meta(struct tfs_database *db, struct tfs_rows_layout *layout, struct tfs_error *err)
 {
-    const char *sql = tfs_database_has_column(db, "meta", "coordinate_format", NULL)
-                          ? "SELECT version, block_size_po2, coordinate_format FROM meta"
-                          : "SELECT version, block_size_po2, 0 FROM meta";
+    const int there = tfs_database_has_column(db, "meta", "coordinate_format", NULL);
+    const char *sql = there == 1 ? "SELECT version, block_size_po2, coordinate_format FROM meta"
+                                 : "SELECT version, block_size_po2, 0 FROM meta";
     sqlite3_stmt *statement = NULL;
 
+    if (there < 0)
+        return tfs_fail_memory(err);
     if (tfs_database_prepare(db, sql, &statement, err) < 0)
         return err->code;
     int result = tfs_database_step(db, statement, SQLITE_OK, err);
@@ -216,7 +219,8 @@ static int stream_probe(const struct tfs_probe *probe)
 {
     if (!tfs_rows_magic(probe))
         return TFS_BID_NONE;
-    return tfs_rows_has_column(probe, "blocks", "vb") ? TFS_BID_FULL : TFS_BID_LOW;
+    const int there = tfs_rows_has_column(probe, "blocks", "vb");
+    return there < 0 ? there : there == 1 ? TFS_BID_FULL : TFS_BID_LOW;
 }
 
 static int stream_open(struct tfs_save *save, struct tfs_error *err)
