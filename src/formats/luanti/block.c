@@ -1,0 +1,488 @@
+/*
+ * Bytes of a map block <-> fields, sections and voxels, by zlib and libzstd.
+ *
+ * Must not know where blocks lie, nor what texts make of metadata, objects and timers: of these
+ * only the extent is found and the counts are checked.
+ */
+#include "formats/luanti/block.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ZLIB_CONST
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "formats/luanti/lists.h"
+
+#define INFLATE_MAX ((size_t)64 << 20)
+#define STEP        ((size_t)32 << 10)
+#define WINDOW_LOG  23   /* of a frame; the engine's levels need 22 at most */
+#define SHORT_IDS   0x80 /* of one byte: from here on four bits of param2 belong to them */
+
+/* ---- inflating ------------------------------------------------------------------------------- */
+
+/* Room for the next step; NULL: no memory, or too much. */
+static uint8_t *next_step(struct tfs_buf *out, struct tfs_error *err)
+{
+    uint8_t *room = tfs_buf_reserve(out, STEP);
+
+    if (room == NULL)
+        tfs_fail_memory(err);
+    else if (out->size > INFLATE_MAX)
+        tfs_fail(err, -EBADMSG, "more than %zu bytes inflated, at most that is read", INFLATE_MAX);
+    return err->code < 0 ? NULL : room;
+}
+
+/* One zlib stream off the front of `c`; *stream is where it lies. */
+static int inflate_stream(struct tfs_cursor *c, const char *what, struct tfs_buf *out,
+                          struct tfs_span *stream, struct tfs_error *err)
+{
+    const size_t offset = tfs_cursor_offset(c), left = tfs_cursor_left(c);
+    struct z_stream_s z = {.next_in = c->at, .avail_in = (uInt)left};
+    int state = Z_OK;
+
+    if (inflateInit(&z) != Z_OK)
+        return tfs_fail_memory(err);
+    while (state == Z_OK) {
+        uint8_t *const room = next_step(out, err);
+        if (room == NULL)
+            break;
+        z.next_out = room;
+        z.avail_out = STEP;
+        state = inflate(&z, Z_NO_FLUSH);
+        out->size += STEP - z.avail_out;
+    }
+    *stream = tfs_take(c, left - z.avail_in);
+    inflateEnd(&z);
+    if (state != Z_STREAM_END)
+        tfs_fail(err, state == Z_MEM_ERROR ? -ENOMEM : -EBADMSG,
+                 "offset %zu: the zlib stream of the %s is damaged", offset, what);
+    return err->code;
+}
+
+/* The frame that the rest of the blob is. */
+static int inflate_frame(struct tfs_span frame, struct tfs_buf *out, struct tfs_error *err)
+{
+    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+    ZSTD_inBuffer in = {frame.data, frame.size, 0};
+    size_t hint = 1;
+
+    if (zstd == NULL)
+        return tfs_fail_memory(err);
+    ZSTD_DCtx_setParameter(zstd, ZSTD_d_windowLogMax, WINDOW_LOG);
+    while (hint != 0 && !ZSTD_isError(hint)) {
+        uint8_t *room = next_step(out, err);
+        if (room == NULL)
+            break;
+        ZSTD_outBuffer step = {room, STEP, 0};
+        hint = ZSTD_decompressStream(zstd, &step, &in);
+        out->size += step.pos;
+        if (step.pos == 0 && in.pos == in.size && hint != 0)
+            break;
+    }
+    ZSTD_freeDCtx(zstd);
+    if (ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation)
+        tfs_fail_memory(err);
+    else if (hint != 0 || in.pos != in.size)
+        tfs_fail(err, -EBADMSG, "offset 1: the Zstandard frame is damaged");
+    return err->code;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* A blob being read. Sections that were inflated are remembered by their offset, because the memory
+ * they lie in moves while it grows. */
+struct reading {
+    struct tfs_luanti_block *block;
+    struct tfs_cursor c; /* the blob, or for version 29 what its frame holds */
+    struct tfs_error *err;
+};
+
+static int fail_cut_off(struct reading *r, const char *what)
+{
+    return tfs_fail(r->err, -EBADMSG, "offset %zu: the block is cut off within its %s",
+                    tfs_cursor_offset(&r->c), what);
+}
+
+/* The section that `skip` finds the end of. */
+static int take_section(struct reading *r, enum tfs_luanti_section section)
+{
+    const uint8_t *start = r->c.at;
+
+    if (tfs_luanti_list_skip(&r->c, section, r->block->version, r->err) < 0)
+        return r->err->code;
+    r->block->sections[section] = (struct tfs_span){start, (size_t)(r->c.at - start)};
+    return 0;
+}
+
+static int take_lighting(struct reading *r)
+{
+    struct tfs_luanti_block *b = r->block;
+
+    b->flags = tfs_take_u8(&r->c);
+    b->lighting = b->version >= TFS_LUANTI_VERSION_LIGHTING ? tfs_take_u16be(&r->c) : UINT16_MAX;
+    return r->c.failed ? fail_cut_off(r, "head") : 0;
+}
+
+static int take_timestamp_and_names(struct reading *r)
+{
+    r->block->timestamp = tfs_take_u32be(&r->c);
+    return take_section(r, TFS_LUANTI_NAMES);
+}
+
+static int take_widths(struct reading *r)
+{
+    const size_t offset = tfs_cursor_offset(&r->c);
+    const uint8_t width = tfs_take_u8(&r->c), params = tfs_take_u8(&r->c);
+
+    if (r->c.failed)
+        return fail_cut_off(r, "head");
+    if (params != 2 || width < 1 || width > 2 ||
+        (width == 1 && r->block->version >= TFS_LUANTI_VERSION_EARLY_TIMERS))
+        return tfs_fail(r->err, -EBADMSG,
+                        "offset %zu: nodes of %u bytes and %u parameters are not possible", offset,
+                        width, params);
+    r->block->width = width;
+    return 0;
+}
+
+static size_t nodes_size(const struct tfs_luanti_block *b)
+{
+    return (size_t)TFS_LUANTI_VOXELS * (b->width + 2u);
+}
+
+/* Versions 22 to 28: two streams. */
+static int take_streams(struct reading *r)
+{
+    struct tfs_luanti_block *b = r->block;
+
+    if (inflate_stream(&r->c, "nodes", &b->memory, &b->streams[TFS_LUANTI_NODES], r->err) < 0)
+        return r->err->code;
+    if (b->memory.size != nodes_size(b))
+        return tfs_fail(r->err, -EBADMSG, "the nodes inflate to %zu bytes, %zu are right",
+                        b->memory.size, nodes_size(b));
+    if (inflate_stream(&r->c, "metadata", &b->memory, &b->streams[TFS_LUANTI_METADATA], r->err) < 0)
+        return r->err->code;
+
+    struct tfs_span metadata = {b->memory.data + nodes_size(b), b->memory.size - nodes_size(b)};
+    struct tfs_cursor c = tfs_cursor_init(metadata);
+    b->sections[TFS_LUANTI_NODES] = (struct tfs_span){b->memory.data, nodes_size(b)};
+    b->sections[TFS_LUANTI_METADATA] = metadata;
+    if (tfs_luanti_list_skip(&c, TFS_LUANTI_METADATA, b->version, r->err) == 0 &&
+        tfs_cursor_left(&c) > 0)
+        tfs_fail(r->err, -EBADMSG, "%zu bytes behind the metadata", tfs_cursor_left(&c));
+    return r->err->code;
+}
+
+static int take_old(struct reading *r)
+{
+    const uint8_t version = r->block->version;
+
+    if (take_lighting(r) < 0 || take_widths(r) < 0 || take_streams(r) < 0)
+        return r->err->code;
+    if (version == TFS_LUANTI_VERSION_METADATA && tfs_take_u8(&r->c) != 0)
+        return tfs_fail(r->err, -EBADMSG, "the byte behind the metadata is not 0");
+    if (version == TFS_LUANTI_VERSION_EARLY_TIMERS && take_section(r, TFS_LUANTI_TIMERS) < 0)
+        return r->err->code;
+    if (take_section(r, TFS_LUANTI_OBJECTS) < 0 || take_timestamp_and_names(r) < 0)
+        return r->err->code;
+    return version >= TFS_LUANTI_VERSION_TIMERS ? take_section(r, TFS_LUANTI_TIMERS) : 0;
+}
+
+static int take_new(struct reading *r)
+{
+    struct tfs_luanti_block *b = r->block;
+    struct tfs_span frame = {r->c.at, tfs_cursor_left(&r->c)};
+
+    if (inflate_frame(frame, &b->memory, r->err) < 0)
+        return r->err->code;
+    r->c = tfs_cursor_init(tfs_buf_span(&b->memory));
+    if (take_lighting(r) < 0 || take_timestamp_and_names(r) < 0 || take_widths(r) < 0)
+        return r->err->code;
+    b->sections[TFS_LUANTI_NODES] = tfs_take(&r->c, nodes_size(b));
+    if (r->c.failed)
+        return fail_cut_off(r, "nodes");
+    if (take_section(r, TFS_LUANTI_METADATA) < 0 || take_section(r, TFS_LUANTI_OBJECTS) < 0)
+        return r->err->code;
+    return take_section(r, TFS_LUANTI_TIMERS);
+}
+
+/* ---- voxels ---------------------------------------------------------------------------------- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    return (int)((const struct tfs_luanti_name *)a)->id - ((const struct tfs_luanti_name *)b)->id;
+}
+
+static int read_names(struct reading *r)
+{
+    struct tfs_luanti_block *b = r->block;
+    struct tfs_cursor c = tfs_cursor_init(b->sections[TFS_LUANTI_NAMES]);
+
+    (void)tfs_take_u8(&c);
+    b->count = b->stored = tfs_take_u16be(&c);
+    b->order = calloc(2 * (size_t)b->count + 1, sizeof(*b->order));
+    if (b->order == NULL)
+        return tfs_fail_memory(r->err);
+    b->names = b->order + b->count;
+    for (uint32_t i = 0; i < b->count; i++) {
+        b->order[i].id = tfs_take_u16be(&c);
+        b->order[i].name = tfs_take(&c, tfs_take_u16be(&c));
+    }
+    memcpy(b->names, b->order, b->count * sizeof(*b->names));
+    qsort(b->names, b->count, sizeof(*b->names), compare_ids);
+    for (uint32_t i = 1; i < b->count; i++)
+        if (b->names[i].id == b->names[i - 1].id)
+            return tfs_fail(r->err, -EBADMSG, "two names have the number %u", b->names[i].id);
+    return 0;
+}
+
+/* The ids of all voxels in the stored order, and what then is left of param2. */
+static void read_ids(struct tfs_luanti_block *b, uint16_t *ids)
+{
+    const uint8_t *param0 = b->sections[TFS_LUANTI_NODES].data;
+    const uint8_t *param1 = param0 + (size_t)TFS_LUANTI_VOXELS * b->width;
+
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++) {
+        const uint32_t voxel = tfs_luanti_place(i);
+        uint8_t param2 = param1[TFS_LUANTI_VOXELS + i];
+        ids[i] = b->width == 1 ? param0[i] : (uint16_t)(param0[2 * i] << 8 | param0[2 * i + 1]);
+        if (b->width == 1 && ids[i] >= SHORT_IDS) {
+            ids[i] = (uint16_t)(ids[i] << 4 | param2 >> 4);
+            param2 &= 0xf;
+        }
+        b->param1[voxel] = param1[i];
+        b->param2[voxel] = param2;
+    }
+}
+
+/* Leaves out the names that no voxel has. */
+static void drop_unused(struct tfs_luanti_block *b, uint32_t *to)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++)
+        to[b->nodes[i]] = 1;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (to[i] != 0) {
+            to[i] = count;
+            b->names[count++] = b->names[i];
+        }
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++)
+        b->nodes[i] = to[b->nodes[i]];
+    b->count = count;
+}
+
+static int read_voxels(struct reading *r)
+{
+    struct tfs_luanti_block *b = r->block;
+    uint16_t ids[TFS_LUANTI_VOXELS];
+    const struct tfs_luanti_name *name = b->names;
+    uint32_t *to = calloc(b->count + (size_t)1, sizeof(*to));
+
+    if (to == NULL)
+        return tfs_fail_memory(r->err);
+    read_ids(b, ids);
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS && name != NULL; i++) {
+        const struct tfs_luanti_name wanted = {.id = ids[i]};
+        if (b->count == 0 || name->id != ids[i])
+            name = bsearch(&wanted, b->names, b->count, sizeof(*name), compare_ids);
+        if (name == NULL)
+            tfs_fail(r->err, -EBADMSG, "node %u has the number %u, which has no name", i, ids[i]);
+        else
+            b->nodes[tfs_luanti_place(i)] = (uint32_t)(name - b->names);
+    }
+    if (name != NULL)
+        drop_unused(b, to);
+    free(to);
+    return r->err->code;
+}
+
+/* ---- the block ------------------------------------------------------------------------------- */
+
+int tfs_luanti_block_open(struct tfs_span blob, struct tfs_luanti_block *block,
+                          struct tfs_error *err)
+{
+    struct reading r = {block, tfs_cursor_init(blob), err};
+
+    memset(block, 0, sizeof(*block));
+    block->version = tfs_take_u8(&r.c);
+    if (blob.size == 0)
+        tfs_fail(err, -EBADMSG, "offset 0: the block has no bytes");
+    else if (block->version < TFS_LUANTI_VERSION_MIN || block->version > TFS_LUANTI_VERSION_MAX)
+        tfs_fail(err, -ENOTSUP, "version %u is not supported, only %u to %u", block->version,
+                 TFS_LUANTI_VERSION_MIN, TFS_LUANTI_VERSION_MAX);
+    else if (blob.size > INFLATE_MAX)
+        tfs_fail(err, -EBADMSG, "%zu bytes, at most %zu are read", blob.size, INFLATE_MAX);
+    else if (block->version < TFS_LUANTI_VERSION_ZSTD)
+        take_old(&r);
+    else
+        take_new(&r);
+    if (err->code == 0 && tfs_cursor_left(&r.c) > 0)
+        tfs_fail(err, -EBADMSG, "offset %zu: %zu bytes behind the block", tfs_cursor_offset(&r.c),
+                 tfs_cursor_left(&r.c));
+    if (err->code == 0 && read_names(&r) == 0)
+        read_voxels(&r);
+    if (err->code < 0)
+        tfs_luanti_block_release(block);
+    return err->code;
+}
+
+void tfs_luanti_block_release(struct tfs_luanti_block *block)
+{
+    tfs_buf_release(&block->memory);
+    free(block->order);
+    block->order = block->names = NULL;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void deflate_stream(struct tfs_span bytes, struct tfs_buf *out, struct tfs_error *err)
+{
+    uLongf size = compressBound((uLong)bytes.size);
+    uint8_t *room = tfs_buf_reserve(out, size);
+
+    if (room == NULL ||
+        compress2(room, &size, bytes.data, (uLong)bytes.size, Z_DEFAULT_COMPRESSION) != Z_OK)
+        tfs_fail_memory(err);
+    else
+        out->size += size;
+}
+
+/* As the engine does it: a stream of unknown length, so the frame does not say how long it is. */
+static void deflate_frame(struct tfs_span bytes, struct tfs_buf *out, struct tfs_error *err)
+{
+    ZSTD_CStream *zstd = ZSTD_createCStream();
+    const size_t bound = ZSTD_compressBound(bytes.size);
+    uint8_t *room = tfs_buf_reserve(out, bound);
+    ZSTD_inBuffer in = {bytes.data, bytes.size, 0};
+    ZSTD_outBuffer step = {room, bound, 0};
+
+    size_t left = zstd == NULL || room == NULL ? 0 : ZSTD_initCStream(zstd, 0);
+
+    if (zstd == NULL || room == NULL) {
+        tfs_fail_memory(err);
+        goto out;
+    }
+    if (!ZSTD_isError(left))
+        left = ZSTD_compressStream(zstd, &step, &in);
+    if (!ZSTD_isError(left))
+        left = ZSTD_endStream(zstd, &step);
+    if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
+        tfs_fail_memory(err);
+    else if (left != 0 || in.pos != in.size)
+        tfs_fail(err, -EIO, "Zstandard could not compress %zu bytes", bytes.size);
+    else
+        out->size += step.pos;
+out:
+    ZSTD_freeCStream(zstd);
+}
+
+static void add_stream(const struct tfs_luanti_block *b, enum tfs_luanti_section section,
+                       struct tfs_buf *out, struct tfs_error *err)
+{
+    if (b->streams[section].size > 0)
+        tfs_buf_add_span(out, b->streams[section]);
+    else
+        deflate_stream(b->sections[section], out, err);
+}
+
+static void add_u16(struct tfs_buf *out, uint16_t v)
+{
+    tfs_buf_u8(out, (uint8_t)(v >> 8));
+    tfs_buf_u8(out, (uint8_t)v);
+}
+
+static void add_widths(const struct tfs_luanti_block *b, struct tfs_buf *out)
+{
+    tfs_buf_u8(out, b->width);
+    tfs_buf_u8(out, 2);
+}
+
+static void encode_old(const struct tfs_luanti_block *b, struct tfs_buf *out, struct tfs_error *err)
+{
+    tfs_buf_u8(out, b->flags);
+    if (b->version >= TFS_LUANTI_VERSION_LIGHTING)
+        add_u16(out, b->lighting);
+    add_widths(b, out);
+    add_stream(b, TFS_LUANTI_NODES, out, err);
+    add_stream(b, TFS_LUANTI_METADATA, out, err);
+    if (b->version == TFS_LUANTI_VERSION_METADATA)
+        tfs_buf_u8(out, 0);
+    if (b->version == TFS_LUANTI_VERSION_EARLY_TIMERS)
+        tfs_buf_add_span(out, b->sections[TFS_LUANTI_TIMERS]);
+    tfs_buf_add_span(out, b->sections[TFS_LUANTI_OBJECTS]);
+    tfs_buf_u32be(out, b->timestamp);
+    tfs_buf_add_span(out, b->sections[TFS_LUANTI_NAMES]);
+    if (b->version >= TFS_LUANTI_VERSION_TIMERS)
+        tfs_buf_add_span(out, b->sections[TFS_LUANTI_TIMERS]);
+}
+
+static void encode_new(const struct tfs_luanti_block *b, struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_buf plain = {0};
+
+    tfs_buf_u8(&plain, b->flags);
+    add_u16(&plain, b->lighting);
+    tfs_buf_u32be(&plain, b->timestamp);
+    tfs_buf_add_span(&plain, b->sections[TFS_LUANTI_NAMES]);
+    add_widths(b, &plain);
+    tfs_buf_add_span(&plain, b->sections[TFS_LUANTI_NODES]);
+    tfs_buf_add_span(&plain, b->sections[TFS_LUANTI_METADATA]);
+    tfs_buf_add_span(&plain, b->sections[TFS_LUANTI_OBJECTS]);
+    tfs_buf_add_span(&plain, b->sections[TFS_LUANTI_TIMERS]);
+    if (tfs_buf_check(&plain, err) == 0)
+        deflate_frame(tfs_buf_span(&plain), out, err);
+    tfs_buf_release(&plain);
+}
+
+int tfs_luanti_block_encode(const struct tfs_luanti_block *b, struct tfs_buf *out,
+                            struct tfs_error *err)
+{
+    tfs_buf_u8(out, b->version);
+    if (b->version < TFS_LUANTI_VERSION_ZSTD)
+        encode_old(b, out, err);
+    else
+        encode_new(b, out, err);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
+}
+
+void tfs_luanti_nodes_encode(struct tfs_buf *out, unsigned width, const uint16_t *ids,
+                             const uint8_t *param1, const uint8_t *param2)
+{
+    const size_t size = (size_t)TFS_LUANTI_VOXELS * (width + 2);
+    uint8_t *param0 = tfs_buf_reserve(out, size);
+
+    if (param0 == NULL)
+        return;
+    uint8_t *rest = param0 + (size_t)TFS_LUANTI_VOXELS * width;
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++) {
+        const uint32_t voxel = tfs_luanti_place(i);
+        const bool split = width == 1 && ids[voxel] >= SHORT_IDS;
+        if (width == 2)
+            *param0++ = (uint8_t)(ids[voxel] >> 8);
+        *param0++ = (uint8_t)(split ? ids[voxel] >> 4 : ids[voxel]);
+        rest[i] = param1[voxel];
+        rest[TFS_LUANTI_VOXELS + i] =
+            split ? (uint8_t)(ids[voxel] << 4 | (param2[voxel] & 0xf)) : param2[voxel];
+    }
+    out->size += size;
+}
+
+static bool is_name(struct tfs_span name, const char *text)
+{
+    return tfs_span_equal(name, tfs_span_of(text));
+}
+
+bool tfs_luanti_is_air(struct tfs_span name)
+{
+    return is_name(name, "air");
+}
+
+bool tfs_luanti_is_ignore(struct tfs_span name)
+{
+    return is_name(name, "ignore");
+}
