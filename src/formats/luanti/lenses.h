@@ -1,0 +1,31 @@
+/*
+ * The files of the tree, one lens each.
+ */
+#ifndef TFS_FORMATS_LUANTI_LENSES_H
+#define TFS_FORMATS_LUANTI_LENSES_H
+
+#include "formats/format.h"
+#include "formats/luanti/block.h"
+#include "text/lines.h"
+
+extern const struct tfs_lens tfs_luanti_raw_lens;
+extern const struct tfs_lens tfs_luanti_state_lens;
+extern const struct tfs_lens tfs_luanti_palette_lens;
+extern const struct tfs_lens tfs_luanti_blocks_lens;
+extern const struct tfs_lens tfs_luanti_param1_lens;
+extern const struct tfs_lens tfs_luanti_param2_lens;
+extern const struct tfs_lens tfs_luanti_voxels_lens;
+extern const struct tfs_lens tfs_luanti_metadata_lens;
+extern const struct tfs_lens tfs_luanti_timers_lens;
+extern const struct tfs_lens tfs_luanti_objects_lens;
+extern const struct tfs_lens tfs_luanti_info_lens;
+extern const struct tfs_lens tfs_luanti_names_lens; /* palette.txt of the root */
+
+extern const struct tfs_voxels tfs_luanti_pictures; /* heightmap.png, map.png */
+uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc);
+
+/* Reads a name that a text gives; EBADMSG at `line` when it cannot be written. */
+int tfs_luanti_name_take(const struct tfs_line *line, struct tfs_buf *bytes, struct tfs_error *err);
+int tfs_luanti_name_check(struct tfs_span name, const struct tfs_line *line, struct tfs_error *err);
+
+#endif

@@ -1,0 +1,208 @@
+/*
+ * Nodes <-> what heightmap.png, map.png and comparing ask of them (formats/picture/picture.h). A
+ * voxel is its param2 and the name of its node.
+ *
+ * `ignore` stands for what was not generated: nothing is seen of it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "formats/luanti/change.h"
+#include "formats/luanti/lenses.h"
+#include "formats/picture/picture.h"
+#include "formats/database/rows.h"
+#include "text/name.h"
+#include "text/table.h"
+
+static struct tfs_voxel_size size(const struct tfs_doc *doc)
+{
+    (void)doc;
+    return (struct tfs_voxel_size){TFS_LUANTI_SIDE, TFS_LUANTI_SIDE, TFS_LUANTI_SIDE};
+}
+
+/* ---- from above ------------------------------------------------------------------------------ */
+
+/* A name of the block, looked at when a column first meets it. */
+struct look {
+    enum { LOOK_UNKNOWN, LOOK_NOTHING, LOOK_WATER, LOOK_SOLID } kind;
+    uint32_t colour;
+};
+
+static const struct look *look_at(struct look *looks, const struct tfs_luanti_block *b, uint32_t id)
+{
+    struct look *look = &looks[id];
+    const struct tfs_span name = b->names[id].name;
+    bool water = false;
+
+    if (look->kind == LOOK_UNKNOWN) {
+        look->colour = tfs_colour_of_name(name, &water);
+        look->kind = tfs_luanti_is_air(name) || tfs_luanti_is_ignore(name) ? LOOK_NOTHING
+                     : water                                               ? LOOK_WATER
+                                                                           : LOOK_SOLID;
+    }
+    return look;
+}
+
+/* One column, from above down to what is neither air nor water. */
+static void scan_column(const struct tfs_luanti_block *b, struct look *looks, uint32_t at,
+                        struct tfs_column *column)
+{
+    for (uint32_t y = TFS_LUANTI_SIDE; y-- > 0;) {
+        const struct look *look = look_at(looks, b, b->nodes[y << 8 | at]);
+        if (look->kind == LOOK_NOTHING && column->top == 0)
+            continue;
+        if (column->top == 0) {
+            column->top = (uint16_t)(y + 1);
+            column->colour = look->colour;
+            column->bed = TFS_COLOUR_NONE;
+        } else if (look->kind == LOOK_SOLID) {
+            column->bed = look->colour;
+        }
+        if (look->kind != LOOK_WATER)
+            return;
+        column->water++;
+    }
+}
+
+static size_t fetch(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_chunk *chunks,
+                    size_t count, struct tfs_error *err)
+{
+    (void)doc;
+    return tfs_rows_fetch_many(save, chunks, count, err);
+}
+
+static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                   struct tfs_column *out, struct tfs_error *err)
+{
+    struct tfs_luanti_view *view;
+    struct look *looks = NULL;
+
+    (void)doc;
+    if (tfs_luanti_view_make(save, chunk, &view, err) < 0)
+        return err->code;
+    if (view->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", view->damage);
+    else if ((looks = calloc(view->block.count, sizeof(*looks))) == NULL)
+        tfs_fail_memory(err);
+    for (uint32_t i = 0; looks != NULL && i < TFS_LUANTI_SIDE * TFS_LUANTI_SIDE; i++)
+        scan_column(&view->block, looks, i, &out[i]);
+    free(looks);
+    tfs_luanti_view_unref(view);
+    return err->code;
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static void change_close(void *chunk)
+{
+    tfs_luanti_change_close(chunk);
+    free(chunk);
+}
+
+static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       void **chunk, struct tfs_error *err)
+{
+    struct tfs_luanti_change *c = malloc(sizeof(*c));
+
+    if (c == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_luanti_change_open(c, save, doc, key, err) < 0)
+        change_close(c);
+    else
+        *chunk = c;
+    return err->code;
+}
+
+static int change_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
+                        struct tfs_error *err)
+{
+    (void)save;
+    return tfs_luanti_change_store(edit, chunk, err);
+}
+
+static uint32_t index_of(struct tfs_stretch at, uint32_t y)
+{
+    return y << 8 | at.z << 4 | at.x;
+}
+
+static int change_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
+                       struct tfs_error *err)
+{
+    const struct tfs_luanti_change *c = chunk;
+    const uint32_t i = index_of(at, at.from);
+
+    tfs_buf_u8(voxel, c->param2[i]);
+    tfs_buf_add_span(voxel, tfs_luanti_change_name(c, c->ids[i]));
+    return tfs_buf_check(voxel, err);
+}
+
+static struct tfs_span name_of(struct tfs_span voxel)
+{
+    return (struct tfs_span){voxel.data + 1, voxel.size - 1};
+}
+
+static int change_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
+                       struct tfs_error *err)
+{
+    struct tfs_luanti_change *c = chunk;
+    uint32_t number;
+
+    if (tfs_luanti_change_number(c, name_of(voxel), &number, err) < 0)
+        return err->code;
+    for (uint32_t y = at.from; y < at.to; y++) {
+        tfs_luanti_change_set(c, index_of(at, y), number);
+        c->param2[index_of(at, y)] = voxel.data[0];
+    }
+    return 0;
+}
+
+static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err)
+{
+    (void)err;
+    for (uint32_t y = at.from; y < at.to; y++)
+        tfs_luanti_change_clear(chunk, index_of(at, y));
+    return 0;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+static struct tfs_voxel_size change_sides(const void *chunk)
+{
+    (void)chunk;
+    return size(NULL);
+}
+
+static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
+{
+    tfs_name_print(out, name_of(voxel));
+    if (brief || voxel.data[0] == 0)
+        return;
+    tfs_buf_u8(out, '@');
+    tfs_table_print_number(out, voxel.data[0]);
+}
+
+static bool empty(struct tfs_span voxel)
+{
+    return tfs_luanti_is_air(name_of(voxel));
+}
+
+const struct tfs_voxels tfs_luanti_pictures = {
+    .size = size,
+    .fetch = fetch,
+    .columns = columns,
+    .open = change_open,
+    .close = change_close,
+    .store = change_store,
+    .take = change_take,
+    .fill = change_fill,
+    .clear = change_clear,
+    .sides = change_sides,
+    .print = print,
+    .empty = empty,
+    .unit = "node",
+};
+
+uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc)
+{
+    return tfs_picture_count(&tfs_luanti_pictures, doc);
+}

@@ -1,0 +1,273 @@
+/*
+ * A chunk of a document -> its decoded block, from a small memory or made anew; a changed block ->
+ * the edit.
+ *
+ * Must not know what files show.
+ */
+#include "formats/luanti/view.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/database/rows.h"
+
+#define CACHE_VIEWS 64
+#define CACHE_BYTES ((size_t)32 << 20)
+#define SAMPLE      64 /* blocks that are looked into to find an order */
+
+struct cache {
+    pthread_mutex_t lock;
+    struct tfs_luanti_view *views[CACHE_VIEWS];
+    uint64_t used[CACHE_VIEWS]; /* when last asked for */
+    uint64_t clock;
+    /* By version; 0: not found out yet, else the order + 1. */
+    unsigned orders[TFS_LUANTI_VERSION_MAX + 1];
+};
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static int keep_damage(struct tfs_luanti_view *view, struct tfs_error *why, struct tfs_error *err)
+{
+    if (why->code == -EBADMSG || why->code == -EFBIG || why->code == -ENOTSUP) {
+        view->damage = strdup(why->text);
+        return view->damage == NULL ? tfs_fail_memory(err) : 0;
+    }
+    return tfs_fail(err, why->code, "%s", why->text);
+}
+
+int tfs_luanti_view_make(struct tfs_save *save, const struct tfs_chunk *chunk,
+                         struct tfs_luanti_view **view, struct tfs_error *err)
+{
+    struct tfs_luanti_view *made = calloc(1, sizeof(*made));
+    struct tfs_error why = {0};
+    struct tfs_blob *extra = NULL;
+
+    if (made == NULL)
+        return tfs_fail_memory(err);
+    atomic_init(&made->refs, 1);
+    made->chunk = *chunk;
+    made->stored = tfs_blob_ref(tfs_blob_ref(chunk->blob));
+    if ((chunk->flags & TFS_CHUNK_UNREAD) != 0)
+        tfs_rows_fetch(save, chunk, &made->stored, &extra, &why);
+    made->unread = why.code < 0;
+    if (why.code == 0)
+        tfs_luanti_block_open(tfs_blob_span(made->stored), &made->block, &why);
+    if (why.code == 0 || keep_damage(made, &why, err) == 0)
+        *view = made;
+    else
+        tfs_luanti_view_unref(made);
+    return err->code;
+}
+
+static struct tfs_luanti_view *view_ref(struct tfs_luanti_view *view)
+{
+    atomic_fetch_add_explicit(&view->refs, 1, memory_order_relaxed);
+    return view;
+}
+
+void tfs_luanti_view_unref(struct tfs_luanti_view *view)
+{
+    if (view == NULL || atomic_fetch_sub_explicit(&view->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    tfs_luanti_block_release(&view->block);
+    tfs_blob_unref(view->stored);
+    tfs_blob_unref(view->chunk.blob);
+    free(view->damage);
+    free(view);
+}
+
+/* ---- the cache ------------------------------------------------------------------------------- */
+
+static bool is_of(const struct tfs_luanti_view *view, const struct tfs_chunk *chunk)
+{
+    return tfs_key_compare(view->chunk.key, chunk->key) == 0 && view->chunk.own == chunk->own &&
+           view->chunk.flags == chunk->flags && view->chunk.slot == chunk->slot &&
+           view->chunk.blob == chunk->blob;
+}
+
+static struct tfs_luanti_view *cache_find(struct cache *cache, const struct tfs_chunk *chunk)
+{
+    struct tfs_luanti_view *found = NULL;
+
+    pthread_mutex_lock(&cache->lock);
+    for (unsigned i = 0; i < CACHE_VIEWS && found == NULL; i++) {
+        if (cache->views[i] == NULL || !is_of(cache->views[i], chunk))
+            continue;
+        found = view_ref(cache->views[i]);
+        cache->used[i] = ++cache->clock;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return found;
+}
+
+static void cache_drop(struct cache *cache, unsigned i)
+{
+    tfs_luanti_view_unref(cache->views[i]);
+    cache->views[i] = NULL;
+    cache->used[i] = 0;
+}
+
+static unsigned cache_oldest(const struct cache *cache)
+{
+    unsigned oldest = 0;
+
+    for (unsigned i = 1; i < CACHE_VIEWS; i++)
+        oldest = cache->used[i] < cache->used[oldest] ? i : oldest;
+    return oldest;
+}
+
+static size_t weight(const struct tfs_luanti_view *view)
+{
+    return sizeof(*view) + view->block.memory.capacity + tfs_blob_span(view->stored).size;
+}
+
+/* A view that is too heavy to be one of many is not kept. */
+static void cache_add(struct cache *cache, struct tfs_luanti_view *view)
+{
+    if (weight(view) > CACHE_BYTES / CACHE_VIEWS)
+        return;
+    pthread_mutex_lock(&cache->lock);
+    unsigned i = cache_oldest(cache);
+    cache_drop(cache, i);
+    cache->views[i] = view_ref(view);
+    cache->used[i] = ++cache->clock;
+    pthread_mutex_unlock(&cache->lock);
+}
+
+int tfs_luanti_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                         struct tfs_luanti_view **view, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+
+    if (chunk == NULL)
+        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
+    struct tfs_luanti_view *found = cache_find(save->cache, chunk);
+    if (found == NULL) {
+        if (tfs_luanti_view_make(save, chunk, &found, err) < 0)
+            return err->code;
+        if (!found->unread)
+            cache_add(save->cache, found);
+    }
+    *view = found;
+    return 0;
+}
+
+int tfs_luanti_view_need(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                         struct tfs_luanti_view **view, struct tfs_error *err)
+{
+    if (tfs_luanti_view_open(save, doc, key, view, err) < 0 || (*view)->damage == NULL)
+        return err->code;
+    tfs_fail(err, -EBADMSG, "%s", (*view)->damage);
+    tfs_luanti_view_unref(*view);
+    *view = NULL;
+    return err->code;
+}
+
+int tfs_luanti_cache_create(struct tfs_save *save, struct tfs_error *err)
+{
+    struct cache *cache = calloc(1, sizeof(*cache));
+
+    if (cache == NULL)
+        return tfs_fail_memory(err);
+    pthread_mutex_init(&cache->lock, NULL);
+    save->cache = cache;
+    return 0;
+}
+
+void tfs_luanti_cache_clear(struct tfs_save *save)
+{
+    struct cache *cache = save->cache;
+
+    pthread_mutex_lock(&cache->lock);
+    for (unsigned i = 0; i < CACHE_VIEWS; i++)
+        cache_drop(cache, i);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void tfs_luanti_cache_free(struct tfs_save *save)
+{
+    struct cache *cache = save->cache;
+
+    if (cache == NULL)
+        return;
+    tfs_luanti_cache_clear(save);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+    save->cache = NULL;
+}
+
+/* ---- the order of names ---------------------------------------------------------------------- */
+
+/* What the blocks of the version agree on, of some that lie evenly over the document. Those that
+ * cannot be read now say nothing. */
+static int sample_orders(struct tfs_save *save, const struct tfs_doc *doc, uint8_t version,
+                         unsigned *orders, struct tfs_error *err)
+{
+    const size_t step = doc->count / SAMPLE + 1;
+
+    *orders = (1u << TFS_LUANTI_ORDERS) - 1;
+    for (size_t i = 0; i < doc->count; i += step) {
+        struct tfs_luanti_view *view;
+        struct tfs_error why = {0};
+        if (tfs_luanti_view_make(save, tfs_doc_at(doc, i), &view, &why) < 0) {
+            if (why.code == -ENOMEM)
+                return tfs_fail_memory(err);
+            continue;
+        }
+        if (view->damage == NULL && view->block.version == version)
+            *orders &= tfs_luanti_orders_of(&view->block);
+        tfs_luanti_view_unref(view);
+    }
+    return 0;
+}
+
+int tfs_luanti_view_order(struct tfs_save *save, const struct tfs_doc *doc, uint8_t version,
+                          enum tfs_luanti_order *order, struct tfs_error *err)
+{
+    struct cache *cache = save->cache;
+    unsigned orders;
+
+    pthread_mutex_lock(&cache->lock);
+    unsigned known = cache->orders[version];
+    pthread_mutex_unlock(&cache->lock);
+    if (known == 0) {
+        if (sample_orders(save, doc, version, &orders, err) < 0)
+            return err->code;
+        known = (unsigned)tfs_luanti_order_choose(orders, version) + 1;
+        pthread_mutex_lock(&cache->lock);
+        cache->orders[version] = known;
+        pthread_mutex_unlock(&cache->lock);
+    }
+    *order = (enum tfs_luanti_order)(known - 1);
+    return 0;
+}
+
+/* ---- storing --------------------------------------------------------------------------------- */
+
+int tfs_luanti_view_put(struct tfs_edit *edit, const struct tfs_luanti_view *view,
+                        struct tfs_span bytes, struct tfs_error *err)
+{
+    struct tfs_chunk chunk = view->chunk;
+
+    if (!view->unread && tfs_span_equal(tfs_blob_span(view->stored), bytes))
+        return 0;
+    chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
+    chunk.blob = NULL;
+    if (tfs_blob_copy(bytes, &chunk.blob, err) == 0)
+        tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    return err->code;
+}
+
+int tfs_luanti_view_store(struct tfs_edit *edit, const struct tfs_luanti_view *view,
+                          const struct tfs_luanti_block *block, struct tfs_error *err)
+{
+    struct tfs_buf bytes = {0};
+
+    if (tfs_luanti_block_encode(block, &bytes, err) == 0)
+        tfs_luanti_view_put(edit, view, tfs_buf_span(&bytes), err);
+    tfs_buf_release(&bytes);
+    return err->code;
+}
