@@ -5,6 +5,7 @@
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/format.h"
 #include "formats/godot_voxel/godot_voxel.h"
+#include "formats/luanti/luanti.h"
 #include "formats/roblox/roblox.h"
 
 /* clang-format off: one row a container */
@@ -18,5 +19,7 @@ const struct tfs_container *const tfs_containers[] = {
     &tfs_godot_region_container,
     &tfs_godot_folder_container,
     &tfs_godot_stream_container,
+    &tfs_luanti_map_container,
+    &tfs_luanti_world_container,
     NULL,
 };

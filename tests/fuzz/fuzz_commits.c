@@ -4,8 +4,8 @@
 #include "fuzz.h"
 
 static const enum fuzz_save kinds[] = {
-    FUZZ_REGION_TABLE, FUZZ_REGION_COLUMNS, FUZZ_BINARY, FUZZ_XML,         FUZZ_BLOCK,
-    FUZZ_VXR,          FUZZ_FOLDER,         FUZZ_STREAM, FUZZ_TEXT_STREAM, FUZZ_TER};
+    FUZZ_REGION_TABLE, FUZZ_REGION_COLUMNS, FUZZ_BINARY,      FUZZ_XML, FUZZ_BLOCK, FUZZ_VXR,
+    FUZZ_FOLDER,       FUZZ_STREAM,         FUZZ_TEXT_STREAM, FUZZ_TER, FUZZ_MAP};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

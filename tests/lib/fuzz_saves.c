@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "luanti_maker.h"
 #include "place_maker.h"
 #include "ter_maker.h"
 #include "voxel_maker.h"
@@ -172,6 +173,8 @@ static const char *const names[FUZZ_SAVES] = {
     [FUZZ_FOLDER] = "world",
     [FUZZ_STREAM] = "small.sqlite",
     [FUZZ_TEXT_STREAM] = "text.sqlite",
+    [FUZZ_MAP] = "map.sqlite",
+    [FUZZ_WORLD] = "luanti",
     [FUZZ_TER] = "small.ter",
     [FUZZ_CORNERS] = "corners.ter",
     [FUZZ_COMMUNITY] = "community.ter",
@@ -202,6 +205,10 @@ void fuzz_save_make(enum fuzz_save kind, const char *dir, char path[FUZZ_PATH])
         make_place(kind == FUZZ_XML, path);
     else if (kind <= FUZZ_TEXT_STREAM)
         make_godot(kind, path);
+    else if (kind == FUZZ_MAP)
+        luanti_map(path, false, 28, 2);
+    else if (kind == FUZZ_WORLD)
+        luanti_world(path, true, 29, 2);
     else
         make_ter(kind == FUZZ_TER       ? TER_PLAIN
                  : kind == FUZZ_CORNERS ? TER_CORNERS

@@ -20,6 +20,8 @@ enum fuzz_save {
     FUZZ_FOLDER,
     FUZZ_STREAM,      /* SQLite, key format 1 */
     FUZZ_TEXT_STREAM, /* key format 2 */
+    FUZZ_MAP,         /* Luanti, version 28 */
+    FUZZ_WORLD,       /* version 29, a column for each axis */
     FUZZ_TER,         /* BeamNG, with the JSON beside it */
     FUZZ_CORNERS,     /* version 8 */
     FUZZ_COMMUNITY,   /* the layout of the community document */

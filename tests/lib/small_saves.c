@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "image/png.h"
+#include "luanti_maker.h"
 #include "place_maker.h"
 #include "ter_maker.h"
 #include "voxel_maker.h"
@@ -166,6 +167,18 @@ static void make_stream(const char *path)
     voxel_stream_of(path, 2, 2, 2);
 }
 
+/* ---- Luanti ---------------------------------------------------------------------------------- */
+
+static void make_map(const char *path)
+{
+    luanti_map(path, false, 25, 2);
+}
+
+static void make_world(const char *path)
+{
+    luanti_world(path, true, 29, 2);
+}
+
 /* ---- BeamNG ---------------------------------------------------------------------------------- */
 
 static void make_ter(const char *path, uint8_t version, enum ter_kind kind)
@@ -243,6 +256,23 @@ static void make_texture(const char *path)
         }                                                                                          \
     }
 
+#define LUANTI_EDITS                                                                               \
+    {                                                                                              \
+        {"chunks/-1_-1_-1/voxels.csv", SMALL_CUT, NULL}, {"palette.txt", SMALL_NAME, NULL},        \
+            {"chunks/0_-1_-1/blocks.txt", SMALL_TEXT, "palette 0 air\npalette 1 a:b\nfill 1\n"},   \
+            {"chunks/-1_-1_-1/palette.txt", SMALL_NAME, NULL},                                     \
+            {"chunks/-1_-1_-1/param1.txt", SMALL_TEXT, "fill f0\n"},                               \
+            {"chunks/-1_-1_-1/param2.txt", SMALL_TEXT, "fill 3\n"},                                \
+            {"chunks/-1_-1_-1/metadata.txt", SMALL_REMOVE, NULL},                                  \
+            {"chunks/0_-1_-1/metadata.txt", SMALL_TEXT, "1 2 3 text = a\\nb\n"},                   \
+            {"chunks/0_-1_-1/timers.txt", SMALL_TEXT, "1 2 3 4.5 0\n"},                            \
+            {"chunks/-1_-1_-1/objects.txt", SMALL_REMOVE, NULL},                                   \
+            {"chunks/0_-1_-1/state.txt", SMALL_TEXT, "underground yes\n"},                         \
+        {                                                                                          \
+            "heightmap.png", SMALL_PIXEL, NULL                                                     \
+        }                                                                                          \
+    }
+
 #define TER_EDITS                                                                                  \
     {                                                                                              \
         {"heightmap.png", SMALL_PIXEL, NULL}, {"palette.txt", SMALL_NAME, NULL},                   \
@@ -276,6 +306,8 @@ const struct small_save small_saves[] = {
      "1_0_0",
      "-1_0_0"},
     {"stream", "stream.sqlite", make_stream, {0}, VOXEL_EDITS("-50_-1_-50"), "-49_-1_-50", "1_2_3"},
+    {"luanti", "map.sqlite", make_map, {0}, LUANTI_EDITS, "0_-1_-1", "3_2_1"},
+    {"luanti_world", "world", make_world, {"world/map.sqlite"}, LUANTI_EDITS, "0_-1_-1", "3_2_1"},
     {"ter",
      "theTerrain.ter",
      make_plain,

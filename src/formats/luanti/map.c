@@ -1,0 +1,336 @@
+/*
+ * The tables of a map (FORMAT.md, section 2) -> what formats/database/rows.h asks about them; and
+ * a world folder -> the map in it.
+ *
+ * Must not know what blocks hold, nor how rows are fetched and changed.
+ */
+#include "formats/luanti/map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "formats/database/rows.h"
+#include "formats/info.h"
+#include "formats/luanti/luanti.h"
+#include "formats/luanti/view.h"
+#include "text/lines.h"
+#include "text/name.h"
+
+#define VALUE_MAX (64 << 20)
+#define KEY_LOW   (-2048)
+#define KEY_HIGH  2047
+#define KEY_SHIFT INT64_C(0x800800800)
+
+static const char what[] = "a map of Luanti";
+
+/* ---- the layout: where the key is ------------------------------------------------------------ */
+
+enum { NUMBER_AXES }; /* the key has a column for each axis; else it is one number, `pos` */
+
+static bool has_axes(const struct tfs_rows_layout *layout)
+{
+    return layout->number[NUMBER_AXES] != 0;
+}
+
+/* The columns are there, and all of them in the primary key. */
+static int need_key(struct tfs_database *db, const char *const *columns, unsigned count,
+                    struct tfs_error *err)
+{
+    for (unsigned i = 0; i < count; i++) {
+        bool primary = false;
+        if (tfs_database_need_column(db, what, "blocks", columns[i], err) < 0)
+            return err->code;
+        if (tfs_database_has_column(db, "blocks", columns[i], &primary) < 0)
+            return tfs_fail_memory(err);
+        if (!primary)
+            return tfs_fail(err, -EBADMSG, "its column %s is not in the primary key of blocks",
+                            columns[i]);
+    }
+    return 0;
+}
+
+static int look(struct tfs_database *db, struct tfs_rows_layout *layout, struct tfs_error *err)
+{
+    static const char *const axes[] = {"x", "y", "z"}, *const number[] = {"pos"};
+
+    if (tfs_database_need_table(db, what, "blocks", err) < 0 ||
+        tfs_database_need_column(db, what, "blocks", "data", err) < 0)
+        return err->code;
+    const int apart = tfs_database_has_column(db, "blocks", "z", NULL);
+    if (apart < 0)
+        return tfs_fail_memory(err);
+    layout->number[NUMBER_AXES] = apart;
+    return apart == 1 ? need_key(db, axes, 3, err) : need_key(db, number, 1, err);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const char *sql(const struct tfs_rows_layout *layout, enum tfs_rows_statement which)
+{
+    static const char *const statements[2][TFS_ROWS_STATEMENTS] = {
+        {[TFS_ROWS_KEYS] = "SELECT pos FROM blocks",
+         [TFS_ROWS_FETCH] = "SELECT data FROM blocks WHERE pos = ?1",
+         [TFS_ROWS_PUT] = "INSERT INTO blocks (pos, data) VALUES (?1, ?2) "
+                          "ON CONFLICT (pos) DO UPDATE SET data = excluded.data",
+         [TFS_ROWS_REMOVE] = "DELETE FROM blocks WHERE pos = ?1"},
+        {[TFS_ROWS_KEYS] = "SELECT x, y, z FROM blocks",
+         [TFS_ROWS_FETCH] = "SELECT data FROM blocks WHERE x = ?1 AND y = ?2 AND z = ?3",
+         [TFS_ROWS_PUT] = "INSERT INTO blocks (x, y, z, data) VALUES (?1, ?2, ?3, ?4) "
+                          "ON CONFLICT (x, z, y) DO UPDATE SET data = excluded.data",
+         [TFS_ROWS_REMOVE] = "DELETE FROM blocks WHERE x = ?1 AND y = ?2 AND z = ?3"},
+    };
+
+    return statements[has_axes(layout)][which];
+}
+
+static bool in_range(int64_t v)
+{
+    return v >= KEY_LOW && v <= KEY_HIGH;
+}
+
+/* A sum, not digits: a negative x borrows from y. */
+static int64_t pos_of(struct tfs_key key)
+{
+    return ((int64_t)key.z * 4096 + key.y) * 4096 + key.x;
+}
+
+static int32_t digit_of(int64_t pos, unsigned shift)
+{
+    return (int32_t)((pos + KEY_SHIFT) >> shift & 0xfff) + KEY_LOW;
+}
+
+static bool take_key(const struct tfs_rows_layout *layout, sqlite3_stmt *row, struct tfs_key *key)
+{
+    int64_t at[3];
+
+    for (int i = 0; i < (has_axes(layout) ? 3 : 1); i++) {
+        if (sqlite3_column_type(row, i) != SQLITE_INTEGER)
+            return false;
+        at[i] = sqlite3_column_int64(row, i);
+    }
+    if (has_axes(layout)) {
+        *key = (struct tfs_key){0, (int32_t)at[0], (int32_t)at[1], (int32_t)at[2]};
+        return in_range(at[0]) && in_range(at[1]) && in_range(at[2]);
+    }
+    if (at[0] < -(INT64_C(1) << 36) || at[0] > INT64_C(1) << 36)
+        return false;
+    *key = (struct tfs_key){0, digit_of(at[0], 0), digit_of(at[0], 12), digit_of(at[0], 24)};
+    return pos_of(*key) == at[0];
+}
+
+static int bind_key(const struct tfs_rows_layout *layout, sqlite3_stmt *statement,
+                    struct tfs_key key, int *count)
+{
+    const int32_t at[] = {key.x, key.y, key.z};
+    int bound = SQLITE_OK;
+
+    if (!has_axes(layout)) {
+        *count = 1;
+        return sqlite3_bind_int64(statement, 1, pos_of(key));
+    }
+    *count = 3;
+    for (int i = 0; i < 3 && bound == SQLITE_OK; i++)
+        bound = sqlite3_bind_int(statement, i + 1, at[i]);
+    return bound;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static int make_facts(const struct tfs_rows_layout *layout, size_t others, struct tfs_facts **facts,
+                      struct tfs_error *err)
+{
+    if (tfs_facts_create(sizeof(*layout), facts, err) < 0)
+        return err->code;
+    *(struct tfs_rows_layout *)(*facts)->own = *layout;
+    if (others > 0)
+        tfs_facts_note(*facts, err, TFS_NOTE_WARNING,
+                       "%zu row%s of the database cannot be reached by a coordinate: kept and not "
+                       "shown",
+                       others, others == 1 ? "" : "s");
+    return err->code;
+}
+
+void tfs_luanti_map_describe(const struct tfs_doc *doc, struct tfs_buf *out)
+{
+    tfs_info_line(out, "schema", "%s",
+                  has_axes(doc->facts->own) ? "x, y, z (since 5.12)" : "pos (before 5.12)");
+}
+
+int tfs_luanti_map_coordinate(struct tfs_key key, struct tfs_error *err)
+{
+    const int32_t at[] = {key.x, key.y, key.z};
+
+    for (unsigned i = 0; i < 3; i++)
+        if (at[i] < -TFS_LUANTI_FARTHEST || at[i] >= TFS_LUANTI_FARTHEST)
+            return tfs_fail(err, -EINVAL, "the engine knows no block with %c = %d, only %d to %d",
+                            "xyz"[i], at[i], -TFS_LUANTI_FARTHEST, TFS_LUANTI_FARTHEST - 1);
+    return 0;
+}
+
+/* ---- a world --------------------------------------------------------------------------------- */
+
+#define WORLD_FILE     "world.mt"
+#define MAP_FILE       "map.sqlite"
+#define WORLD_FILE_MAX 65536
+
+static char *join(const char *directory, const char *name)
+{
+    char *path = NULL;
+
+    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+/* The value of a line `KEY = VALUE`, the last one; false: there is none. */
+static bool find_setting(struct tfs_span text, const char *key, struct tfs_span *value)
+{
+    struct tfs_lines lines;
+    struct tfs_line line, word;
+    struct tfs_error ignored = {0};
+    bool found = false;
+
+    if (tfs_lines_init(&lines, text, &ignored) < 0)
+        return false;
+    while (tfs_lines_next(&lines, &line)) {
+        if (!tfs_line_word(&line, &word) || !tfs_span_equal(word.text, tfs_span_of(key)) ||
+            !tfs_line_word(&line, &word) || !tfs_span_equal(word.text, tfs_span_of("=")))
+            continue;
+        *value = line.text;
+        found = true;
+    }
+    return found;
+}
+
+/* Is the map of the world one that can be read? `path`: of the world, for the way out. */
+static int check_settings(struct tfs_span text, const char *path, struct tfs_error *err)
+{
+    struct tfs_span value;
+    char quoted[TFS_QUOTED];
+
+    if (find_setting(text, "backend", &value) && !tfs_span_equal(value, tfs_span_of("sqlite3")))
+        return tfs_fail(err, -ENOTSUP,
+                        "its map is kept in %s, only sqlite3 can be read: `minetestserver --world "
+                        "%s --migrate sqlite3` brings it there",
+                        tfs_name_quote(value, quoted), path);
+    if (find_setting(text, "blocksize", &value) && !tfs_span_equal(value, tfs_span_of("16")))
+        return tfs_fail(err, -ENOTSUP, "its blocks have %s nodes a side, only 16 are supported",
+                        tfs_name_quote(value, quoted));
+    return 0;
+}
+
+static int check_world(const char *world, struct tfs_error *err)
+{
+    struct tfs_file_handle file;
+    struct tfs_blob *text = NULL;
+    char *path = join(world, WORLD_FILE);
+
+    if (path == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_file_open(path, false, &file, err) == 0) {
+        if (tfs_file_read(&file, WORLD_FILE_MAX, &text, err) == 0)
+            check_settings(tfs_blob_span(text), world, err);
+        tfs_file_close(&file);
+    }
+    tfs_blob_unref(text);
+    free(path);
+    return err->code;
+}
+
+/* Makes the save its map: from here on the world is only where that lies. */
+static int enter_world(struct tfs_save *save, struct tfs_error *err)
+{
+    char *path = join(save->path, MAP_FILE), *resolved;
+
+    if (path == NULL)
+        return tfs_fail_memory(err);
+    resolved = realpath(path, NULL);
+    free(path);
+    if (resolved == NULL)
+        return tfs_fail(err, -errno, "its " MAP_FILE " cannot be opened: %s", strerror(errno));
+    free(save->path);
+    save->path = resolved;
+    save->name = strrchr(resolved, '/') + 1;
+    return 0;
+}
+
+/* ---- the containers -------------------------------------------------------------------------- */
+
+static const struct tfs_rows_schema schema = {.value_max = VALUE_MAX,
+                                              .look = look,
+                                              .sql = sql,
+                                              .key = take_key,
+                                              .bind = bind_key,
+                                              .facts = make_facts};
+
+static int map_probe(const struct tfs_probe *probe)
+{
+    const int there = tfs_rows_has_column(probe, "blocks", "data");
+
+    return there == 1 ? TFS_BID_FULL : there;
+}
+
+static int map_open(struct tfs_save *save, struct tfs_error *err)
+{
+    if (tfs_luanti_cache_create(save, err) == 0 && tfs_rows_open(save, &schema, err) < 0)
+        tfs_luanti_cache_free(save);
+    return err->code;
+}
+
+static void map_close(struct tfs_save *save)
+{
+    tfs_luanti_cache_free(save);
+    tfs_rows_close(save);
+}
+
+static int world_probe(const struct tfs_probe *probe)
+{
+    struct stat st;
+    char *path;
+
+    if (!S_ISDIR(probe->st.st_mode))
+        return TFS_BID_NONE;
+    path = join(probe->path, WORLD_FILE);
+    if (path == NULL)
+        return -ENOMEM;
+    const bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    free(path);
+    return there ? TFS_BID_CERTAIN : TFS_BID_NONE;
+}
+
+static int world_open(struct tfs_save *save, struct tfs_error *err)
+{
+    if (check_world(save->path, err) < 0 || enter_world(save, err) < 0)
+        return err->code;
+    return map_open(save, err);
+}
+
+const struct tfs_container tfs_luanti_map_container = {
+    .format = "luanti",
+    .name = "map database",
+    .tree = &tfs_luanti_tree,
+    .probe = map_probe,
+    .open = map_open,
+    .load = tfs_rows_load,
+    .commit = tfs_rows_commit,
+    .changed = tfs_rows_changed,
+    .reload = tfs_rows_reload,
+    .close = map_close,
+    .detects_conflicts = true,
+};
+
+const struct tfs_container tfs_luanti_world_container = {
+    .format = "luanti",
+    .name = "world folder",
+    .tree = &tfs_luanti_tree,
+    .probe = world_probe,
+    .open = world_open,
+    .load = tfs_rows_load,
+    .commit = tfs_rows_commit,
+    .changed = tfs_rows_changed,
+    .reload = tfs_rows_reload,
+    .close = map_close,
+    .detects_conflicts = true,
+};

@@ -1,0 +1,235 @@
+/*
+ * The names of a map's tree, and chunks that come, move and go.
+ *
+ * Must not know texts.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/luanti/lenses.h"
+#include "formats/luanti/lists.h"
+#include "formats/luanti/luanti.h"
+#include "formats/luanti/map.h"
+#include "formats/luanti/view.h"
+#include "formats/picture/picture.h"
+
+/* blocks.txt comes before param2.txt: a node that changes in it loses its own. */
+enum chunk_file {
+    CHUNK_RAW,
+    CHUNK_VOXELS,
+    CHUNK_PALETTE,
+    CHUNK_BLOCKS,
+    CHUNK_PARAM2,
+    CHUNK_PARAM1,
+    CHUNK_METADATA,
+    CHUNK_TIMERS,
+    CHUNK_OBJECTS,
+    CHUNK_STATE,
+    CHUNK_FILES
+};
+
+static const struct tfs_file chunk_files[CHUNK_FILES] = {
+    [CHUNK_RAW] = {.path = "raw.bin",
+                   .flags = TFS_FILE_RAW,
+                   .lens = &tfs_luanti_raw_lens,
+                   .views = TFS_VIEWS_RAW},
+    [CHUNK_VOXELS] = {.path = "voxels.csv",
+                      .lens = &tfs_luanti_voxels_lens,
+                      .views = TFS_VIEWS_VOXELS},
+    [CHUNK_PALETTE] = {.path = "palette.txt", .lens = &tfs_luanti_palette_lens},
+    [CHUNK_BLOCKS] = {.path = "blocks.txt",
+                      .lens = &tfs_luanti_blocks_lens,
+                      .views = TFS_VIEWS_GRIDS},
+    [CHUNK_PARAM2] = {.path = "param2.txt",
+                      .lens = &tfs_luanti_param2_lens,
+                      .views = TFS_VIEWS_GRIDS},
+    [CHUNK_PARAM1] = {.path = "param1.txt",
+                      .flags = TFS_FILE_APART,
+                      .lens = &tfs_luanti_param1_lens,
+                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [CHUNK_METADATA] = {.path = "metadata.txt",
+                        .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
+                        .lens = &tfs_luanti_metadata_lens,
+                        .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [CHUNK_TIMERS] = {.path = "timers.txt",
+                      .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
+                      .lens = &tfs_luanti_timers_lens,
+                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [CHUNK_OBJECTS] = {.path = "objects.txt",
+                       .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
+                       .lens = &tfs_luanti_objects_lens,
+                       .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [CHUNK_STATE] = {.path = "state.txt",
+                     .flags = TFS_FILE_APART,
+                     .lens = &tfs_luanti_state_lens,
+                     .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+};
+
+enum root_file { ROOT_INFO, ROOT_NAMES, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
+
+static const struct tfs_file root_files[ROOT_FILES] = {
+    [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_luanti_info_lens},
+    [ROOT_NAMES] = {.path = "palette.txt",
+                    .flags = TFS_FILE_RENAMES,
+                    .lens = &tfs_luanti_names_lens},
+    [ROOT_HEIGHTMAP] = {.path = "heightmap.png",
+                        .flags = TFS_FILE_LATE,
+                        .lens = &tfs_heightmap_lens,
+                        .count = tfs_luanti_picture_count},
+    [ROOT_MAP] = {.path = "map.png",
+                  .flags = TFS_FILE_LATE,
+                  .lens = &tfs_map_lens,
+                  .count = tfs_luanti_picture_count},
+};
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+/* The highest version among the first blocks that can be read; 29 where there is none. */
+#define VERSION_SAMPLE 64
+
+static int new_version(struct tfs_save *save, const struct tfs_doc *doc, uint8_t *version,
+                       struct tfs_error *err)
+{
+    const size_t step = doc->count / VERSION_SAMPLE + 1;
+
+    *version = 0;
+    for (size_t i = 0; i < doc->count; i += step) {
+        struct tfs_luanti_view *view;
+        if (tfs_luanti_view_make(save, tfs_doc_at(doc, i), &view, err) < 0)
+            return err->code;
+        if (view->damage == NULL && view->block.version > *version)
+            *version = view->block.version;
+        tfs_luanti_view_unref(view);
+    }
+    *version = *version == 0 ? TFS_LUANTI_VERSION_MAX : *version;
+    return 0;
+}
+
+/* All air, lit by the sun. */
+static int put_empty(struct tfs_edit *edit, struct tfs_key key, uint8_t version,
+                     struct tfs_error *err)
+{
+    static const uint8_t names[] = {0, 0, 1, 0, 0, 0, 3, 'a', 'i', 'r'};
+    struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE};
+    struct tfs_luanti_block b = {.version = version,
+                                 .width = version < TFS_LUANTI_VERSION_EARLY_TIMERS ? 1 : 2,
+                                 .lighting = UINT16_MAX,
+                                 .timestamp = TFS_LUANTI_NO_TIMESTAMP};
+    const uint16_t ids[TFS_LUANTI_VOXELS] = {0};
+    struct tfs_buf parts[TFS_LUANTI_SECTIONS] = {{0}}, bytes = {0};
+
+    memset(b.param1, 0x0f, sizeof(b.param1));
+    tfs_luanti_nodes_encode(&parts[TFS_LUANTI_NODES], b.width, ids, b.param1, b.param2);
+    tfs_buf_add(&parts[TFS_LUANTI_NAMES], names, sizeof(names));
+    for (enum tfs_luanti_section i = 0; i < TFS_LUANTI_SECTIONS; i++) {
+        if (i != TFS_LUANTI_NODES && i != TFS_LUANTI_NAMES)
+            tfs_luanti_list_empty(&parts[i], i, version);
+        b.sections[i] = tfs_buf_span(&parts[i]);
+        tfs_buf_check(&parts[i], err);
+    }
+    if (err->code == 0 && tfs_luanti_block_encode(&b, &bytes, err) == 0 &&
+        tfs_blob_take(&bytes, &chunk.blob, err) == 0)
+        tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    tfs_buf_release(&bytes);
+    for (unsigned i = 0; i < TFS_LUANTI_SECTIONS; i++)
+        tfs_buf_release(&parts[i]);
+    return err->code;
+}
+
+static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err)
+{
+    uint8_t version;
+
+    if (tfs_luanti_map_coordinate(key, err) < 0 || new_version(save, edit->base, &version, err) < 0)
+        return err->code;
+    return put_empty(edit, key, version, err);
+}
+
+/* Objects know where they are in the world, and move with their block. */
+static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                      struct tfs_key to, struct tfs_error *err)
+{
+    struct tfs_luanti_view *view;
+    struct tfs_buf objects = {0}, bytes = {0};
+
+    if (tfs_luanti_map_coordinate(to, err) < 0 ||
+        tfs_luanti_view_need(save, tfs_edit_doc(edit), from, &view, err) < 0)
+        return err->code;
+    struct tfs_chunk chunk = view->chunk;
+    struct tfs_luanti_block next = view->block;
+    chunk.key = to;
+    chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
+    chunk.blob = view->stored;
+    tfs_blob_ref(chunk.blob);
+    if (tfs_luanti_list_count(&next, TFS_LUANTI_OBJECTS) > 0) {
+        tfs_luanti_objects_move(next.sections[TFS_LUANTI_OBJECTS], from, to, &objects);
+        next.sections[TFS_LUANTI_OBJECTS] = tfs_buf_span(&objects);
+        tfs_blob_unref(chunk.blob);
+        chunk.blob = NULL;
+        if (tfs_buf_check(&objects, err) == 0 && tfs_luanti_block_encode(&next, &bytes, err) == 0)
+            tfs_blob_take(&bytes, &chunk.blob, err);
+    }
+    if (err->code == 0 && tfs_edit_remove(edit, from, err) == 0)
+        tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    tfs_buf_release(&objects);
+    tfs_buf_release(&bytes);
+    tfs_luanti_view_unref(view);
+    return err->code;
+}
+
+static int chunk_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
+{
+    struct tfs_luanti_view *view;
+    struct tfs_error why = {0};
+
+    if (tfs_luanti_view_open(save, doc, key, &view, &why) < 0)
+        return why.code == -ENOENT ? 0 : why.code;
+    const bool damaged = view->damage != NULL;
+    tfs_luanti_view_unref(view);
+    return damaged;
+}
+
+static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       struct tfs_error *warning, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+    struct tfs_luanti_view *view;
+
+    if (chunk == NULL)
+        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
+    if (tfs_luanti_view_make(save, chunk, &view, err) < 0)
+        return err->code;
+    if (view->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", view->damage);
+    else if (warning != NULL && tfs_luanti_map_coordinate(key, warning) == 0)
+        tfs_luanti_list_warn(&view->block, warning);
+    tfs_luanti_view_unref(view);
+    return err->code;
+}
+
+static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                 const struct tfs_chunk *chunk)
+{
+    struct tfs_error ignored = {0};
+
+    (void)ours;
+    (void)theirs;
+    return chunk == NULL ||
+           (chunk->key.group == 0 && tfs_luanti_map_coordinate(chunk->key, &ignored) == 0);
+}
+
+const struct tfs_tree tfs_luanti_tree = {
+    .root_files = root_files,
+    .root_count = ROOT_FILES,
+    .chunk_files = chunk_files,
+    .chunk_count = CHUNK_FILES,
+    .voxels = &tfs_luanti_pictures,
+    .chunk_create = chunk_create,
+    .chunk_move = chunk_move,
+    .chunk_damaged = chunk_damaged,
+    .chunk_check = chunk_check,
+    .fits = fits,
+};
