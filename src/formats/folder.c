@@ -243,6 +243,15 @@ int tfs_folder_add(struct tfs_folder_files *files, struct tfs_folder_file *file,
     return 0;
 }
 
+void tfs_folder_remove(struct tfs_folder_files *files, struct tfs_folder_file *file)
+{
+    size_t at = locate(files, file->key);
+
+    files->count--;
+    memmove(files->files + at, files->files + at + 1,
+            (files->count - at) * sizeof(struct tfs_folder_file *));
+}
+
 void tfs_folder_newest(const struct tfs_folder_files *files, struct stat *st)
 {
     for (size_t i = 0; i < files->count; i++) {

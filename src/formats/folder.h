@@ -83,6 +83,9 @@ int tfs_folder_reserve(struct tfs_folder_files *files, struct tfs_error *err);
 int tfs_folder_add(struct tfs_folder_files *files, struct tfs_folder_file *file,
                    struct tfs_error *err);
 
+/* Takes a file that is known out of the list: the caller's. */
+void tfs_folder_remove(struct tfs_folder_files *files, struct tfs_folder_file *file);
+
 /* The newest time of a file of the save counts as the save's. */
 void tfs_folder_newest(const struct tfs_folder_files *files, struct stat *st);
 

@@ -12,12 +12,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/journal.h"
+#include "formats/folder.h"
 
 struct whole_file {
     struct tfs_file_handle file;
-    bool unsure; /* the file is the new one, but its directory could not be made durable */
+    int folder_fd; /* with the shared flock; -1: there is none */
+    bool unsure;   /* the file is the new one, but its directory could not be made durable */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -65,26 +68,52 @@ static void remove_strays(const char *path)
     tfs_journal_remove_strays(path);
 }
 
+/* A folder that cannot be opened cannot be written as a whole either. */
+static int share_folder(const struct tfs_save *save, int *fd, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+    char *folder;
+
+    if (!save->container->file->shares_folder || !exclusive(save))
+        return 0;
+    folder = tfs_file_directory(save->path);
+    if (folder == NULL)
+        return tfs_fail_memory(err);
+    tfs_folder_lock(folder, TFS_FOLDER_SHARED, fd, &why);
+    free(folder);
+    if (why.code != -EWOULDBLOCK)
+        return 0;
+    return tfs_fail(err, why.code, "cannot be written alone: its folder %s", why.text);
+}
+
+static void close_files(struct whole_file *own)
+{
+    tfs_file_close(&own->file);
+    if (own->folder_fd >= 0)
+        close(own->folder_fd);
+}
+
 int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
 {
     struct whole_file *own = calloc(1, sizeof(*own));
 
     if (own == NULL)
         return tfs_fail_memory(err);
+    own->file.fd = own->folder_fd = -1;
+    if (share_folder(save, &own->folder_fd, err) < 0)
+        goto fail;
     if (tfs_file_open(save->path, exclusive(save), &own->file, err) < 0)
         goto fail;
     if (exclusive(save))
         remove_strays(save->path);
     if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
-        read_doc(save, &own->file, &save->doc, err) < 0 ||
-        check_writable(save, save->doc, err) < 0) {
-        tfs_file_close(&own->file);
+        read_doc(save, &own->file, &save->doc, err) < 0 || check_writable(save, save->doc, err) < 0)
         goto fail;
-    }
     save->own = own;
     save->st = own->file.st;
     return 0;
 fail:
+    close_files(own);
     free(own);
     return err->code;
 }
@@ -93,7 +122,7 @@ void tfs_whole_file_close(struct tfs_save *save)
 {
     struct whole_file *own = save->own;
 
-    tfs_file_close(&own->file);
+    close_files(own);
     free(own);
     save->own = NULL;
 }

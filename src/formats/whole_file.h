@@ -32,6 +32,9 @@ struct tfs_file_codec {
     /* After a commit save->doc is the document as it was read back, not the one that was given: for
      * formats whose encode looks at where save->doc lies in the file. */
     bool rereads;
+    /* Its folder may be a save too (formats/folder.h): whoever writes one of these files holds the
+     * folder locked together with others who do, but not with one who writes the folder. */
+    bool shares_folder;
 };
 
 /* For the functions of struct tfs_container of the same names. */

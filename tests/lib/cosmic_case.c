@@ -231,9 +231,10 @@ int cosmic_put_text(struct cosmic_case *c, struct tfs_key key, const char *name,
     return cosmic_put(c, key, name, tfs_span_of(text));
 }
 
-int cosmic_put_fresh(struct cosmic_case *c, struct tfs_key key, const char *name, const char *text)
+int cosmic_put_fresh(struct cosmic_case *c, struct tfs_key key, const char *name,
+                     struct tfs_span text)
 {
-    return put(c, chunk_file(name), key, tfs_span_of(text), true);
+    return put(c, chunk_file(name), key, text, true);
 }
 
 int cosmic_put_root(struct cosmic_case *c, const char *name, const char *text)

@@ -42,7 +42,8 @@ struct maker_bytes cosmic_get_root(struct cosmic_case *c, const char *name);
 
 int cosmic_put(struct cosmic_case *c, struct tfs_key key, const char *name, struct tfs_span text);
 int cosmic_put_text(struct cosmic_case *c, struct tfs_key key, const char *name, const char *text);
-int cosmic_put_fresh(struct cosmic_case *c, struct tfs_key key, const char *name, const char *text);
+int cosmic_put_fresh(struct cosmic_case *c, struct tfs_key key, const char *name,
+                     struct tfs_span text);
 int cosmic_put_root(struct cosmic_case *c, const char *name, const char *text);
 int cosmic_remove(struct cosmic_case *c, struct tfs_key key, const char *name);
 

@@ -244,11 +244,11 @@ START_TEST(rows_of_another_chunk_are_moved_into_one_just_made_only)
     open_body(7, ALL_AIR);
     ck_assert_int_eq(cosmic_put_text(&c, origin, "voxels.csv", text), -EBADMSG);
     ck_assert_str_eq(c.err.text, "x -13 is outside chunk 0_0_0, which has x 0 to 15");
-    ck_assert_int_eq(cosmic_put_fresh(&c, origin, "voxels.csv", text), 0);
+    ck_assert_int_eq(cosmic_put_fresh(&c, origin, "voxels.csv", tfs_span_of(text)), 0);
     check_body(ONE_BLOCK);
-    ck_assert_int_eq(
-        cosmic_put_fresh(&c, origin, "voxels.csv", "x,y,z,block\n-13,32,49,a:b\n0,32,49,a:b\n"),
-        -EBADMSG);
+    ck_assert_int_eq(cosmic_put_fresh(&c, origin, "voxels.csv",
+                                      tfs_span_of("x,y,z,block\n-13,32,49,a:b\n0,32,49,a:b\n")),
+                     -EBADMSG);
     ck_assert_str_eq(c.err.text, "x 0 is outside chunk -1_2_3, which has x -16 to -1");
     ck_assert_uint_eq(c.err.line, 3);
 }

@@ -262,6 +262,9 @@ START_TEST(known_files_are_found_by_key)
         ck_assert_ptr_eq(tfs_folder_find(&files, all[i].key), &all[i]);
     tfs_folder_newest(&files, &st);
     ck_assert_int_eq(st.st_mtim.tv_sec, 8);
+    tfs_folder_remove(&files, &all[3]);
+    ck_assert_ptr_null(tfs_folder_find(&files, all[3].key));
+    ck_assert_ptr_eq(tfs_folder_find(&files, all[4].key), &all[4]);
     ck_assert_ptr_null(tfs_folder_find(&files, (struct tfs_key){0, 5, 0, 0}));
     free(files.files);
 }

@@ -4,6 +4,7 @@
  * Must not know containers or texts.
  */
 #include "formats/cosmic_reach/body.h"
+#include "formats/cosmic_reach/zone.h"
 
 #include <errno.h>
 
@@ -124,6 +125,45 @@ void tfs_cosmic_chunk_close(struct tfs_cosmic_chunk *chunk)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
+static bool same_names(const struct tfs_cosmic_body *a, const struct tfs_cosmic_body *b)
+{
+    struct tfs_cosmic_blocks left, right;
+    struct tfs_error ignored = {0};
+
+    return tfs_cosmic_blocks_view(a->sections[TFS_COSMIC_SECTION_BLOCKS], &left, &ignored) == 0 &&
+           tfs_cosmic_blocks_view(b->sections[TFS_COSMIC_SECTION_BLOCKS], &right, &ignored) == 0 &&
+           tfs_span_equal(left.palette, right.palette);
+}
+
+uint32_t tfs_cosmic_body_differs(const struct tfs_cosmic_body *a, const struct tfs_cosmic_body *b)
+{
+    uint32_t bits = 0;
+
+    for (unsigned i = 0; i < TFS_COSMIC_SECTIONS; i++)
+        if (!tfs_span_equal(a->sections[i], b->sections[i]))
+            bits |= 1U << i;
+    if ((bits & 1U << TFS_COSMIC_SECTION_BLOCKS) != 0 && !same_names(a, b))
+        bits |= TFS_COSMIC_NAMES_DIFFER;
+    return bits;
+}
+
+/* What differs from the body that was fetched, once these bytes are the chunk's. */
+static uint32_t differs_from_fetched(const struct tfs_edit *edit,
+                                     const struct tfs_cosmic_chunk *chunk, struct tfs_span bytes)
+{
+    const struct tfs_chunk *there = tfs_doc_find(tfs_edit_doc(edit), chunk->in.key);
+    struct tfs_cosmic_body before, after;
+    struct tfs_error ignored = {0};
+
+    if (there == NULL ||
+        tfs_cosmic_body_split(tfs_blob_span(chunk->in.blob), chunk->in.tag, &before, &ignored) <
+            0 ||
+        tfs_cosmic_body_split(bytes, chunk->in.tag, &after, &ignored) < 0)
+        return TFS_COSMIC_ALL_DIFFER;
+    return tfs_cosmic_body_differs(&before, &after) |
+           (there->blob == NULL ? 0 : (uint32_t)there->own);
+}
+
 /* Takes the buffer's memory. */
 static int put_buffer(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,
                       struct tfs_buf *bytes, struct tfs_error *err)
@@ -134,6 +174,10 @@ static int put_buffer(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chun
         return err->code;
     if (tfs_span_equal(tfs_buf_span(bytes), tfs_blob_span(chunk->in.blob)))
         return 0;
+    if (tfs_cosmic_check_place(edit->base, chunk->in.key, err) < 0)
+        return err->code;
+    if (tfs_cosmic_facts(edit->base)->zone)
+        changed.own = differs_from_fetched(edit, chunk, tfs_buf_span(bytes));
     changed.blob = NULL;
     if (tfs_blob_take(bytes, &changed.blob, err) < 0)
         return err->code;

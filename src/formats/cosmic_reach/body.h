@@ -51,6 +51,12 @@ int tfs_cosmic_chunk_fetch(struct tfs_save *save, const struct tfs_doc *doc, str
                            struct tfs_cosmic_chunk *chunk, struct tfs_error *err);
 void tfs_cosmic_chunk_close(struct tfs_cosmic_chunk *chunk); /* all 0 is legal */
 
+/* What differs between two bodies: a bit for each section, and one for the names in the palette. Of
+ * chunks that a zone's edits made, tfs_chunk.own is what differs from the body that was fetched. */
+#define TFS_COSMIC_NAMES_DIFFER (1U << TFS_COSMIC_SECTIONS)
+#define TFS_COSMIC_ALL_DIFFER   ((TFS_COSMIC_NAMES_DIFFER << 1) - 1)
+uint32_t tfs_cosmic_body_differs(const struct tfs_cosmic_body *a, const struct tfs_cosmic_body *b);
+
 /* Makes these bytes the body of the chunk; nothing changes when they are. */
 int tfs_cosmic_body_put(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,
                         struct tfs_span bytes, struct tfs_error *err);
@@ -59,6 +65,19 @@ int tfs_cosmic_body_put(struct tfs_edit *edit, const struct tfs_cosmic_chunk *ch
 int tfs_cosmic_section_put(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,
                            enum tfs_cosmic_section section, const struct tfs_buf *bytes,
                            struct tfs_error *err);
+
+/* Appends the body that a chunk of version `from` at `old` has at `new`, where its version is `to`:
+ * block entities that can be read keep their place within the chunk. EINVAL: a chunk of that
+ * version cannot hold it. */
+int tfs_cosmic_body_move(struct tfs_span bytes, uint32_t from, uint32_t to, struct tfs_key old,
+                         struct tfs_key new, struct tfs_buf *out, struct tfs_error *err);
+
+/* The block entities of a body, without type and length; false when there are none. */
+bool tfs_cosmic_entities_of(const struct tfs_cosmic_body *body, struct tfs_span *bytes);
+/* Appends block entities as they are in `chunk`, to which their bytes were copied, if all of them
+ * lie in one other chunk: 1; 0: they stay as they are. -ENOMEM. */
+int tfs_cosmic_entities_settle(struct tfs_span bytes, struct tfs_key chunk, struct tfs_buf *out,
+                               struct tfs_error *err);
 
 /* The empty chunk of section 5, "Empty chunk". */
 void tfs_cosmic_body_empty(struct tfs_buf *out, uint32_t version);

@@ -9,7 +9,11 @@
 /* One region file, FileVersion 0-7. */
 extern const struct tfs_container tfs_cosmic_reach_region;
 
+/* All region files of a folder: that of a zone, or of its regions. */
+extern const struct tfs_container tfs_cosmic_reach_zone;
+
 /* The names of a region's tree; the order of the files is that of tree.c. */
 extern const struct tfs_tree tfs_cosmic_reach_tree;
+extern const struct tfs_tree tfs_cosmic_zone_tree; /* the same, and what a zone has beside it */
 
 #endif

@@ -65,6 +65,28 @@ static int fit_entities(struct tfs_span text, uint32_t version, struct tfs_buf *
     return tfs_buf_check(out, err);
 }
 
+/* Into a directory just made a body is copied from elsewhere, and its block entities with it. */
+static int settle_entities(struct tfs_key key, uint32_t version, struct tfs_buf *bytes,
+                           struct tfs_error *err)
+{
+    struct tfs_cosmic_body body;
+    struct tfs_span entities;
+    struct tfs_buf settled = {0}, moved = {0};
+
+    if (tfs_cosmic_body_split(tfs_buf_span(bytes), version, &body, err) < 0)
+        return err->code;
+    if (tfs_cosmic_entities_of(&body, &entities) &&
+        tfs_cosmic_entities_settle(entities, key, &settled, err) == 1) {
+        tfs_buf_add(&moved, bytes->data, (size_t)(entities.data - bytes->data) - 4);
+        tfs_buf_u32be(&moved, (uint32_t)settled.size);
+        tfs_buf_add_span(&moved, tfs_buf_span(&settled));
+        tfs_buf_release(bytes);
+        *bytes = moved;
+    }
+    tfs_buf_release(&settled);
+    return err->code < 0 ? err->code : tfs_buf_check(bytes, err);
+}
+
 static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
@@ -72,11 +94,11 @@ static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
     struct tfs_buf bytes = {0};
     struct tfs_cosmic_body body;
 
-    (void)put;
     int status = tfs_cosmic_chunk_fetch(save, tfs_edit_doc(edit), at.key, &chunk, err);
     if (status < 0)
         return status;
     if (fit_entities(text, chunk.in.tag, &bytes, err) == 0 &&
+        (!put->fresh || settle_entities(at.key, chunk.in.tag, &bytes, err) == 0) &&
         tfs_cosmic_body_split(tfs_buf_span(&bytes), chunk.in.tag, &body, err) == 0 &&
         tfs_cosmic_body_check(&body, bytes.data, err) == 0)
         tfs_cosmic_body_put(edit, &chunk, tfs_buf_span(&bytes), err);
@@ -89,17 +111,6 @@ const struct tfs_lens tfs_cosmic_raw_lens = {.get = raw_get, .put = raw_put, .si
 
 /* ---- entities.bin ---------------------------------------------------------------------------- */
 
-/* The bytes of the section, without type and length; false when there is none. */
-static bool entities_of(const struct tfs_cosmic_body *body, struct tfs_span *bytes)
-{
-    struct tfs_cursor c = tfs_cursor_init(body->sections[TFS_COSMIC_SECTION_ENTITIES]);
-
-    if (tfs_take_u8(&c) != TFS_COSMIC_ENTITIES_PRESENT)
-        return false;
-    *bytes = tfs_cosmic_name_take(&c);
-    return !c.failed;
-}
-
 /* 1; 0 when the chunk stores none, as far as anybody can read; negative when that cannot be found
  * out. To be closed behind a 1. */
 static int find_entities(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
@@ -110,7 +121,7 @@ static int find_entities(struct tfs_save *save, const struct tfs_doc *doc, struc
 
     if (status < 0)
         return status == -ENOENT || status == -EBADMSG ? 0 : status;
-    if (entities_of(&chunk->body, bytes))
+    if (tfs_cosmic_entities_of(&chunk->body, bytes))
         return 1;
     tfs_cosmic_chunk_close(chunk);
     return 0;
@@ -179,15 +190,20 @@ static int entities_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct tfs_cosmic_chunk chunk;
+    struct tfs_buf settled = {0};
 
-    (void)put;
     if (text.size > INT32_MAX)
         return tfs_fail(err, -EFBIG, "block entities of 2 GiB or more");
     int status = tfs_cosmic_chunk_open(save, tfs_edit_doc(edit), at.key, &chunk, err);
     if (status < 0)
         return status;
-    store_entities(edit, &chunk, TFS_COSMIC_ENTITIES_PRESENT, text, err);
+    /* Into a directory just made they are copied from elsewhere. */
+    status = put->fresh ? tfs_cosmic_entities_settle(text, at.key, &settled, err) : 0;
+    if (status >= 0)
+        store_entities(edit, &chunk, TFS_COSMIC_ENTITIES_PRESENT,
+                       status == 1 ? tfs_buf_span(&settled) : text, err);
     tfs_cosmic_chunk_close(&chunk);
+    tfs_buf_release(&settled);
     return err->code;
 }
 

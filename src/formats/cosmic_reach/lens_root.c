@@ -11,14 +11,14 @@
 #include "base/array.h"
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/names.h"
-#include "formats/cosmic_reach/region.h"
+#include "formats/cosmic_reach/zone.h"
 #include "formats/info.h"
 #include "formats/picture/picture.h"
 #include "text/name.h"
 
 /* ---- info.txt -------------------------------------------------------------------------------- */
 
-static const char *layout_of(const struct tfs_cosmic_facts *own)
+const char *tfs_cosmic_layout_name(const struct tfs_cosmic_facts *own)
 {
     if (own->version <= TFS_COSMIC_VERSION_TABLE_MAX)
         return "chunk table";
@@ -33,10 +33,14 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 
     (void)at;
     tfs_info_begin(out, save, doc);
-    tfs_info_line(out, "version", "%u", own->version);
-    tfs_info_line(out, "layout", "%s", layout_of(own));
-    if (tfs_cosmic_region_of_doc(doc, &region))
-        tfs_info_line(out, "region", "%d %d %d", region.x, region.y, region.z);
+    if (own->zone) {
+        tfs_cosmic_zone_describe(out, doc);
+    } else {
+        tfs_info_line(out, "version", "%u", own->version);
+        tfs_info_line(out, "layout", "%s", tfs_cosmic_layout_name(own));
+        if (tfs_cosmic_region_of_doc(doc, &region))
+            tfs_info_line(out, "region", "%d %d %d", region.x, region.y, region.z);
+    }
     tfs_info_line(out, "chunk size", "16 16 16");
     tfs_picture_info(out, &tfs_cosmic_pictures, doc);
     tfs_info_line(out, "light",

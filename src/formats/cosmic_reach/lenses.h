@@ -16,6 +16,8 @@ extern const struct tfs_lens tfs_cosmic_sky_lens;
 extern const struct tfs_lens tfs_cosmic_light_lens;
 extern const struct tfs_lens tfs_cosmic_entities_lens;
 extern const struct tfs_lens tfs_cosmic_info_lens;
+extern const struct tfs_lens tfs_cosmic_zone_lens; /* zoneInfo.json */
+uint32_t tfs_cosmic_zone_count(const struct tfs_doc *doc);
 extern const struct tfs_lens tfs_cosmic_names_lens; /* palette.txt of the root */
 
 extern const struct tfs_voxels tfs_cosmic_pictures; /* heightmap.png, map.png */

@@ -5,12 +5,13 @@
  */
 #include "formats/cosmic_reach/place.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/cosmic_reach/layout.h"
-#include "formats/cosmic_reach/region.h"
+#include "formats/cosmic_reach/zone.h"
 
 #define REGION_MIN (INT32_MIN / TFS_COSMIC_SIDE)
 #define REGION_MAX (INT32_MAX / TFS_COSMIC_SIDE)
@@ -55,10 +56,18 @@ bool tfs_cosmic_region_of_name(const char *name, struct tfs_key *region)
     return true;
 }
 
+void tfs_cosmic_region_name(struct tfs_key region, char name[TFS_COSMIC_REGION_NAME])
+{
+    snprintf(name, TFS_COSMIC_REGION_NAME, "region_%d_%d_%d.cosmicreach", region.x, region.y,
+             region.z);
+}
+
 bool tfs_cosmic_region_of_doc(const struct tfs_doc *doc, struct tfs_key *region)
 {
     const struct tfs_cosmic_facts *facts = tfs_cosmic_facts(doc);
 
+    if (facts->zone)
+        return false;
     if (facts->named)
         *region = facts->region;
     else if (doc->count > 0)
@@ -96,4 +105,55 @@ struct tfs_key tfs_cosmic_table_key(struct tfs_key region, uint32_t slot)
 bool tfs_cosmic_same_region(struct tfs_key a, struct tfs_key b)
 {
     return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+/* ---- documents ------------------------------------------------------------------------------- */
+
+static int check_region(const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_key region;
+
+    if (!tfs_cosmic_region_of_doc(doc, &region) ||
+        tfs_cosmic_same_region(tfs_cosmic_region_of(key), region))
+        return 0;
+
+    struct tfs_key low = tfs_cosmic_column_key(region, 0);
+    const int32_t last = TFS_COSMIC_SIDE - 1;
+    return tfs_fail(
+        err, -EINVAL, "chunk %d_%d_%d is outside this region, which holds %d_%d_%d to %d_%d_%d",
+        key.x, key.y, key.z, low.x, low.y, low.z, low.x + last, low.y + last, low.z + last);
+}
+
+/* Blocks have coordinates of 32 bits. */
+static bool is_far(int32_t chunk)
+{
+    return chunk < INT32_MIN / TFS_COSMIC_SIDE || chunk > INT32_MAX / TFS_COSMIC_SIDE;
+}
+
+int tfs_cosmic_check_place(const struct tfs_doc *doc, struct tfs_key chunk, struct tfs_error *err)
+{
+    const struct tfs_cosmic_zone_facts *zone = tfs_cosmic_zone_facts(doc);
+    char name[TFS_COSMIC_REGION_NAME];
+
+    if (zone == NULL)
+        return check_region(doc, chunk, err);
+    if (is_far(chunk.x) || is_far(chunk.y) || is_far(chunk.z))
+        return tfs_fail(err, -EINVAL, "chunk %d_%d_%d lies farther out than any block coordinate",
+                        chunk.x, chunk.y, chunk.z);
+    const struct tfs_cosmic_region_file *file = tfs_cosmic_zone_region(zone, chunk);
+    if (file == NULL || file->refusal == NULL)
+        return 0;
+    tfs_cosmic_region_name(file->file.key, name);
+    return tfs_fail(err, -EROFS, "%s cannot be written: %s", name, file->refusal);
+}
+
+uint32_t tfs_cosmic_version_at(const struct tfs_doc *doc, struct tfs_key chunk)
+{
+    const struct tfs_cosmic_zone_facts *zone = tfs_cosmic_zone_facts(doc);
+    const struct tfs_cosmic_region_file *file =
+        zone == NULL ? NULL : tfs_cosmic_zone_region(zone, chunk);
+
+    if (file != NULL && !file->left_out)
+        return file->facts.version;
+    return tfs_cosmic_facts(doc)->version;
 }

@@ -161,19 +161,36 @@ static void reader_release(struct tfs_cosmic_reader *r)
     tfs_blob_unref(r->bytes);
 }
 
-static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
-                         struct tfs_error *err)
+int tfs_cosmic_region_decode(const char *path, uint64_t limit, struct tfs_blob *bytes,
+                             struct tfs_doc **doc, struct tfs_error *err)
 {
     struct tfs_cosmic_reader r;
-    uint64_t limit = save->options.inflate_limit;
 
     if (reader_init(&r, bytes, err) < 0 || read_header(tfs_blob_span(bytes), r.own, err) < 0)
         goto out;
-    tfs_cosmic_region_named(r.own, save->path);
+    tfs_cosmic_region_named(r.own, path);
     if (read_layout(&r, limit > 0 ? limit : TFS_INFLATE_LIMIT, err) < 0)
         goto out;
     build_doc(&r, doc, err);
 out:
+    reader_release(&r);
+    return err->code;
+}
+
+static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
+                         struct tfs_error *err)
+{
+    return tfs_cosmic_region_decode(save->path, save->options.inflate_limit, bytes, doc, err);
+}
+
+int tfs_cosmic_region_payload(struct tfs_blob *bytes, uint64_t limit, struct tfs_blob **payload,
+                              struct tfs_error *err)
+{
+    struct tfs_cosmic_reader r;
+
+    if (reader_init(&r, bytes, err) == 0 && read_header(tfs_blob_span(bytes), r.own, err) == 0 &&
+        (r.own->compression == TFS_COSMIC_STORED || inflate_payload(&r, limit, err) == 0))
+        *payload = tfs_blob_ref(r.bytes);
     reader_release(&r);
     return err->code;
 }
@@ -206,12 +223,11 @@ static int write_gzip(const struct tfs_doc *doc, struct tfs_sink *sink, struct t
     return err->code;
 }
 
-static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
-                         struct tfs_error *err)
+int tfs_cosmic_region_encode(const struct tfs_doc *doc, struct tfs_sink *sink,
+                             struct tfs_error *err)
 {
     const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
 
-    (void)save;
     if (write_header(own, sink, err) < 0)
         return err->code;
     if (own->version <= TFS_COSMIC_VERSION_TABLE_MAX)
@@ -221,9 +237,17 @@ static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struc
     return tfs_cosmic_columns_write(doc, sink, err);
 }
 
+static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
+                         struct tfs_error *err)
+{
+    (void)save;
+    return tfs_cosmic_region_encode(doc, sink, err);
+}
+
 static const struct tfs_file_codec region_codec = {
     .decode = region_decode,
     .encode = region_encode,
+    .shares_folder = true,
 };
 
 const struct tfs_container tfs_cosmic_reach_region = {

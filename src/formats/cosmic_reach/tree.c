@@ -8,7 +8,7 @@
 
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/lenses.h"
-#include "formats/cosmic_reach/region.h"
+#include "formats/cosmic_reach/zone.h"
 #include "formats/picture/picture.h"
 
 enum chunk_file {
@@ -48,7 +48,15 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                         .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
 };
 
-enum root_file { ROOT_INFO, ROOT_NAMES, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
+enum root_file {
+    ROOT_INFO,
+    ROOT_NAMES,
+    ROOT_HEIGHTMAP,
+    ROOT_MAP,
+    ROOT_REGION_FILES,
+    ROOT_ZONE = ROOT_REGION_FILES, /* of zones only, from here on */
+    ROOT_FILES
+};
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_cosmic_info_lens},
@@ -63,24 +71,12 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                   .flags = TFS_FILE_LATE,
                   .lens = &tfs_map_lens,
                   .count = tfs_cosmic_picture_count},
+    [ROOT_ZONE] = {.path = TFS_COSMIC_ZONE_INFO,
+                   .lens = &tfs_cosmic_zone_lens,
+                   .count = tfs_cosmic_zone_count},
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
-
-static int check_region(const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
-{
-    struct tfs_key region;
-
-    if (!tfs_cosmic_region_of_doc(doc, &region) ||
-        tfs_cosmic_same_region(tfs_cosmic_region_of(key), region))
-        return 0;
-
-    struct tfs_key low = tfs_cosmic_column_key(region, 0);
-    const int32_t last = TFS_COSMIC_SIDE - 1;
-    return tfs_fail(
-        err, -EINVAL, "chunk %d_%d_%d is outside this region, which holds %d_%d_%d to %d_%d_%d",
-        key.x, key.y, key.z, low.x, low.y, low.z, low.x + last, low.y + last, low.z + last);
-}
 
 /* Some chunk of the column that `key` is in; NULL: there is none. */
 static const struct tfs_chunk *column_of(const struct tfs_doc *doc, struct tfs_key key)
@@ -96,11 +92,16 @@ static const struct tfs_chunk *column_of(const struct tfs_doc *doc, struct tfs_k
     return chunk;
 }
 
-/* The order of a chunk that comes behind all others in the data. */
-static uint64_t next_order(const struct tfs_doc *doc)
+/* tfs_chunk.own of a new chunk. In a region: the order of one that comes behind all others in the
+ * data, or with its column. In a zone: that all of it is new. */
+static uint64_t new_own(const struct tfs_doc *doc, const struct tfs_chunk *column)
 {
     uint64_t order = 0;
 
+    if (tfs_cosmic_facts(doc)->zone)
+        return TFS_COSMIC_ALL_DIFFER;
+    if (column != NULL)
+        return column->own;
     for (size_t i = 0; i < doc->count; i++) {
         uint64_t next = tfs_doc_at(doc, i)->own + 1;
         order = next > order ? next : order;
@@ -112,25 +113,23 @@ static uint64_t next_order(const struct tfs_doc *doc)
  * columns. */
 static const struct tfs_chunk *column_to_join(const struct tfs_doc *doc, struct tfs_key key)
 {
-    const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
-
-    return own->version <= TFS_COSMIC_VERSION_TABLE_MAX ? NULL : column_of(doc, key);
+    return tfs_cosmic_version_at(doc, key) <= TFS_COSMIC_VERSION_TABLE_MAX ? NULL
+                                                                           : column_of(doc, key);
 }
 
 static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
                         struct tfs_error *err)
 {
     const struct tfs_doc *doc = tfs_edit_doc(edit);
-    const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
     const struct tfs_chunk *column = column_to_join(doc, key);
     struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE};
     struct tfs_buf body = {0};
 
     (void)save;
-    if (check_region(doc, key, err) < 0)
+    if (tfs_cosmic_check_place(doc, key, err) < 0)
         return err->code;
-    chunk.tag = column != NULL ? column->tag : own->version;
-    chunk.own = column != NULL ? column->own : next_order(doc);
+    chunk.tag = column != NULL ? column->tag : tfs_cosmic_version_at(doc, key);
+    chunk.own = new_own(doc, column);
     tfs_cosmic_body_empty(&body, chunk.tag);
     if (tfs_blob_take(&body, &chunk.blob, err) == 0)
         tfs_edit_put(edit, &chunk, err);
@@ -139,21 +138,35 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     return err->code;
 }
 
-/* Sets version and order of a chunk that moved from `from` to its key. Alone
- * in its column, or without columns, it keeps its order in the data. */
-static void join_column(const struct tfs_doc *doc, struct tfs_key from, struct tfs_chunk *chunk)
+/* tfs_chunk.own of a chunk that moved to `to`. Alone in its column, or without columns, it keeps
+ * its order in the data of a region. */
+static uint64_t moved_own(const struct tfs_doc *doc, struct tfs_key from, struct tfs_key to,
+                          uint64_t own)
 {
-    const struct tfs_chunk *column = column_to_join(doc, chunk->key);
+    const struct tfs_chunk *column = column_to_join(doc, to);
 
-    if (column != NULL) {
-        chunk->tag = column->tag;
-        chunk->own = column->own;
-    } else if (column_to_join(doc, from) != NULL) {
-        chunk->own = next_order(doc);
-    }
+    if (tfs_cosmic_facts(doc)->zone || column != NULL || column_to_join(doc, from) != NULL)
+        return new_own(doc, column);
+    return own;
 }
 
-/* Entities keep the coordinates they have inside: the game finds them at the old ones. */
+/* The body that a chunk has once it is at `to`, where it has the version `version`. */
+static int move_body(struct tfs_cosmic_chunk *chunk, struct tfs_key to, uint32_t version,
+                     struct tfs_error *err)
+{
+    struct tfs_buf bytes = {0};
+    struct tfs_blob *moved = NULL;
+
+    if (tfs_cosmic_body_move(tfs_blob_span(chunk->in.blob), chunk->in.tag, version, chunk->in.key,
+                             to, &bytes, err) == 0 &&
+        tfs_blob_take(&bytes, &moved, err) == 0) {
+        tfs_blob_unref(chunk->in.blob);
+        chunk->in.blob = moved;
+    }
+    tfs_buf_release(&bytes);
+    return err->code;
+}
+
 static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                       struct tfs_key to, struct tfs_error *err)
 {
@@ -162,13 +175,32 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     int status = tfs_cosmic_chunk_fetch(save, tfs_edit_doc(edit), from, &moved, err);
     if (status < 0)
         return status;
-    moved.in.key = to;
-    if (check_region(tfs_edit_doc(edit), to, err) == 0 && tfs_edit_remove(edit, from, err) == 0) {
-        join_column(tfs_edit_doc(edit), from, &moved.in);
-        tfs_edit_put(edit, &moved.in, err);
+    if (tfs_cosmic_check_place(tfs_edit_doc(edit), from, err) == 0 &&
+        tfs_cosmic_check_place(tfs_edit_doc(edit), to, err) == 0 &&
+        tfs_edit_remove(edit, from, err) == 0) {
+        const struct tfs_doc *doc = tfs_edit_doc(edit);
+        const struct tfs_chunk *column = column_to_join(doc, to);
+        const uint32_t version = tfs_cosmic_version_at(doc, to) == tfs_cosmic_version_at(doc, from)
+                                     ? moved.in.tag
+                                     : tfs_cosmic_version_at(doc, to);
+        if (move_body(&moved, to, column != NULL ? column->tag : version, err) == 0) {
+            moved.in.tag = column != NULL ? column->tag : version;
+            moved.in.own = moved_own(doc, from, to, moved.in.own);
+            moved.in.key = to;
+            tfs_edit_put(edit, &moved.in, err);
+        }
     }
     tfs_cosmic_chunk_close(&moved);
     return err->code;
+}
+
+static int chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err)
+{
+    (void)save;
+    if (tfs_cosmic_check_place(tfs_edit_doc(edit), key, err) < 0)
+        return err->code;
+    return tfs_edit_remove(edit, key, err);
 }
 
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
@@ -190,13 +222,14 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
 static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                  const struct tfs_chunk *chunk)
 {
-    const struct tfs_cosmic_facts *a = tfs_cosmic_facts(ours), *b = tfs_cosmic_facts(theirs);
-    const struct tfs_chunk *column = chunk == NULL ? NULL : column_to_join(theirs, chunk->key);
+    const struct tfs_key key = chunk == NULL ? (struct tfs_key){0} : chunk->key;
+    const struct tfs_chunk *column = chunk == NULL ? NULL : column_to_join(theirs, key);
     struct tfs_error ignored = {0};
 
-    return a->version == b->version && (column == NULL || column->tag == chunk->tag) &&
+    return tfs_cosmic_version_at(ours, key) == tfs_cosmic_version_at(theirs, key) &&
+           (column == NULL || column->tag == chunk->tag) &&
            (chunk == NULL ||
-            (chunk->key.group == 0 && check_region(theirs, chunk->key, &ignored) == 0));
+            (key.group == 0 && tfs_cosmic_check_place(theirs, key, &ignored) == 0));
 }
 
 /* ---- what reads differently ------------------------------------------------------------------ */
@@ -213,14 +246,19 @@ static bool split(const struct tfs_chunk *chunk, struct tfs_cosmic_body *body)
            tfs_cosmic_body_split(tfs_blob_span(chunk->blob), chunk->tag, body, &ignored) == 0;
 }
 
-static bool same_names(const struct tfs_cosmic_body *a, const struct tfs_cosmic_body *b)
+/* What differs between a chunk before and after: bits as of tfs_cosmic_body_differs. */
+static uint32_t differs(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
-    struct tfs_cosmic_blocks left, right;
-    struct tfs_error ignored = {0};
+    struct tfs_cosmic_body old, new;
 
-    return tfs_cosmic_blocks_view(a->sections[TFS_COSMIC_SECTION_BLOCKS], &left, &ignored) == 0 &&
-           tfs_cosmic_blocks_view(b->sections[TFS_COSMIC_SECTION_BLOCKS], &right, &ignored) == 0 &&
-           tfs_span_equal(left.palette, right.palette);
+    if (before == NULL || after == NULL || tfs_key_compare(before->key, after->key) != 0 ||
+        before->tag != after->tag)
+        return TFS_COSMIC_ALL_DIFFER;
+    if (before->blob == NULL && after->blob != NULL)
+        return (uint32_t)after->own;
+    if (before->blob == NULL || after->blob == NULL || !split(before, &old) || !split(after, &new))
+        return TFS_COSMIC_ALL_DIFFER;
+    return tfs_cosmic_body_differs(&old, &new);
 }
 
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
@@ -231,16 +269,15 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
         [TFS_COSMIC_SECTION_LIGHT] = BIT(CHUNK_LIGHT),
         [TFS_COSMIC_SECTION_ENTITIES] = BIT(CHUNK_ENTITIES),
     };
-    struct tfs_cosmic_body old, new;
+    const uint32_t bits = differs(before, after);
     uint32_t changes = 0;
 
-    if (!split(before, &old) || !split(after, &new) ||
-        tfs_key_compare(before->key, after->key) != 0)
+    if (bits == TFS_COSMIC_ALL_DIFFER)
         return ALL_CHUNK_FILES;
     for (unsigned i = 0; i < TFS_COSMIC_SECTIONS; i++)
-        if (!tfs_span_equal(old.sections[i], new.sections[i]))
+        if ((bits >> i & 1) != 0)
             changes |= files[i] | BIT(CHUNK_RAW);
-    if ((changes & BIT(CHUNK_PALETTE)) != 0 && same_names(&old, &new))
+    if ((bits & TFS_COSMIC_NAMES_DIFFER) == 0)
         changes &= ~BIT(CHUNK_PALETTE);
     return changes;
 }
@@ -250,16 +287,13 @@ static int add_root_changes(void *arg, const struct tfs_chunk *before,
                             const struct tfs_chunk *after)
 {
     uint32_t *changes = arg;
-    struct tfs_cosmic_body old, new;
+    const uint32_t bits = differs(before, after);
 
-    if (!split(before, &old) || !split(after, &new)) {
+    if (bits == TFS_COSMIC_ALL_DIFFER)
         *changes = ALL_ROOT_FILES;
-        return 1;
-    }
-    if (!same_names(&old, &new))
+    if ((bits & TFS_COSMIC_NAMES_DIFFER) != 0)
         *changes |= BIT(ROOT_NAMES);
-    if (!tfs_span_equal(old.sections[TFS_COSMIC_SECTION_BLOCKS],
-                        new.sections[TFS_COSMIC_SECTION_BLOCKS]))
+    if ((bits & 1U << TFS_COSMIC_SECTION_BLOCKS) != 0)
         *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP);
     return *changes == ALL_ROOT_FILES;
 }
@@ -274,16 +308,13 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     return changes;
 }
 
-const struct tfs_tree tfs_cosmic_reach_tree = {
-    .root_files = root_files,
-    .root_count = ROOT_FILES,
-    .chunk_files = chunk_files,
-    .chunk_count = CHUNK_FILES,
-    .voxels = &tfs_cosmic_pictures,
-    .chunk_create = chunk_create,
-    .chunk_move = chunk_move,
-    .chunk_check = chunk_check,
-    .fits = fits,
-    .chunk_changes = chunk_changes,
-    .root_changes = root_changes,
-};
+#define TREE(files)                                                                                \
+    {                                                                                              \
+        .root_files = root_files, .root_count = (files), .chunk_files = chunk_files,               \
+        .chunk_count = CHUNK_FILES, .voxels = &tfs_cosmic_pictures, .chunk_create = chunk_create,  \
+        .chunk_remove = chunk_remove, .chunk_move = chunk_move, .chunk_check = chunk_check,        \
+        .fits = fits, .chunk_changes = chunk_changes, .root_changes = root_changes                 \
+    }
+
+const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES);
+const struct tfs_tree tfs_cosmic_zone_tree = TREE(ROOT_FILES);

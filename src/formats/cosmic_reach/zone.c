@@ -1,0 +1,449 @@
+/*
+ * A folder of region files: opened from their records, changed file by file.
+ *
+ * Must not know bodies, nor how they are fetched (zone_fetch.c) and regions written (zone_write.c).
+ * Invariants:
+ *   1. own->index is what the files on disk say, and save->doc has a chunk for each of theirs;
+ *   2. a chunk of the document holds what this mount wrote, or is fetched from its region, by the
+ *      hash of its body: so nothing else is taken for it;
+ *   3. a region that cannot be read shows nothing, and one with any fault is not written; the
+ *      others are not touched by that;
+ *   4. regions/ is locked, or the zone's folder while there is no regions/.
+ */
+#include "formats/cosmic_reach/zone.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/cosmic_reach/cosmic_reach.h"
+#include "formats/cosmic_reach/gzip.h"
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static void facts_release(void *arg)
+{
+    struct tfs_cosmic_zone_facts *own = arg;
+
+    for (size_t i = 0; i < own->count; i++)
+        tfs_cosmic_region_file_unref(own->files[i]);
+    free(own->files);
+}
+
+const struct tfs_cosmic_region_file *tfs_cosmic_zone_region(const struct tfs_cosmic_zone_facts *own,
+                                                            struct tfs_key chunk)
+{
+    const struct tfs_key region = tfs_cosmic_region_of(chunk);
+
+    for (size_t low = 0, high = own->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        int order = tfs_key_compare(own->files[middle]->file.key, region);
+        if (order == 0)
+            return own->files[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* Of which a new region takes version and compression. */
+static void find_newest(struct tfs_cosmic_zone_facts *own, uint32_t latest)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < own->count; i++)
+        if (!own->files[i]->left_out &&
+            (!found || own->files[i]->facts.version > own->newest.version)) {
+            own->newest = own->files[i]->facts;
+            found = true;
+        }
+    if (!found)
+        own->newest = (struct tfs_cosmic_facts){.version = latest,
+                                                .compression = latest > TFS_COSMIC_VERSION_TABLE_MAX
+                                                                   ? (uint32_t)TFS_COSMIC_GZIP
+                                                                   : (uint32_t)TFS_COSMIC_STORED};
+    memcpy(own->newest.gzip_header, tfs_cosmic_gzip_header, sizeof(own->newest.gzip_header));
+    own->newest.offset_type = TFS_COSMIC_OFFSET_S16;
+    own->newest.named = false;
+    own->newest.zone = true;
+}
+
+static int note_region(struct tfs_facts *facts, const struct tfs_cosmic_region_file *file,
+                       struct tfs_error *err)
+{
+    char name[TFS_COSMIC_REGION_NAME];
+
+    tfs_cosmic_region_name(file->file.key, name);
+    if (file->left_out)
+        return tfs_facts_note(facts, err, TFS_NOTE_DAMAGED, "%s: is left out: %s", name,
+                              file->refusal);
+    for (size_t i = 0; i < file->note_count; i++) {
+        const struct tfs_note *note = &file->notes[i];
+        enum tfs_note_kind kind = note->kind == TFS_NOTE_READ_ONLY ? TFS_NOTE_DAMAGED : note->kind;
+        if (tfs_facts_note(facts, err, kind, "%s: %s", name, note->text) < 0)
+            return err->code;
+    }
+    if (file->refusal != NULL && file->note_count == 0)
+        return tfs_facts_note(facts, err, TFS_NOTE_WARNING, "%s: cannot be written: %s", name,
+                              file->refusal);
+    return 0;
+}
+
+static int make_facts(const struct tfs_cosmic_zone_index *index, struct tfs_facts **facts,
+                      struct tfs_error *err)
+{
+    const size_t count = index->files.count;
+
+    if (tfs_facts_create(sizeof(struct tfs_cosmic_zone_facts), facts, err) < 0)
+        return err->code;
+    struct tfs_cosmic_zone_facts *own = (*facts)->own;
+    (*facts)->release = facts_release;
+    own->files = calloc(count + 1, sizeof(struct tfs_cosmic_region_file *));
+    if (own->files == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        own->files[i] =
+            tfs_cosmic_region_file_ref((struct tfs_cosmic_region_file *)index->files.files[i]);
+        own->count++;
+        if (note_region(*facts, own->files[i], err) < 0)
+            return err->code;
+    }
+    find_newest(own, index->latest_version);
+    return 0;
+}
+
+/* ---- documents ------------------------------------------------------------------------------- */
+
+/* Chunks of a document that is being made. */
+struct chunks {
+    struct tfs_chunk *chunks; /* without references */
+    size_t count, room;
+};
+
+static int compare_chunks(const void *a, const void *b)
+{
+    const struct tfs_chunk *left = a, *right = b;
+
+    return tfs_key_compare(left->key, right->key);
+}
+
+static bool is_known(const struct tfs_cosmic_region_file *file,
+                     const struct tfs_cosmic_zone_index *before)
+{
+    return before != NULL && tfs_folder_find(&before->files, file->file.key) == &file->file;
+}
+
+/* Chunks of regions that were not read again, as `old` has them. */
+static void add_old(struct chunks *all, const struct tfs_doc *old,
+                    const struct tfs_cosmic_zone_index *before,
+                    const struct tfs_cosmic_zone_index *index)
+{
+    for (size_t i = 0; i < old->count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(old, i);
+        const struct tfs_folder_file *file =
+            tfs_folder_find(&index->files, tfs_cosmic_region_of(chunk->key));
+        if (file != NULL && is_known((const struct tfs_cosmic_region_file *)file, before))
+            all->chunks[all->count++] = *chunk;
+    }
+}
+
+/* All chunks that the files of the index have. */
+static int gather(struct chunks *all, const struct tfs_doc *old,
+                  const struct tfs_cosmic_zone_index *before,
+                  const struct tfs_cosmic_zone_index *index, struct tfs_error *err)
+{
+    all->room = old == NULL ? 1 : old->count + 1;
+    for (size_t i = 0; i < index->files.count; i++)
+        all->room += ((struct tfs_cosmic_region_file *)index->files.files[i])->count;
+    all->chunks = reallocarray(NULL, all->room, sizeof(*all->chunks));
+    if (all->chunks == NULL)
+        return tfs_fail_memory(err);
+    if (old != NULL)
+        add_old(all, old, before, index);
+    for (size_t i = 0; i < index->files.count; i++) {
+        const struct tfs_cosmic_region_file *file =
+            (struct tfs_cosmic_region_file *)index->files.files[i];
+        if (is_known(file, before) || file->chunks == NULL)
+            continue;
+        memcpy(all->chunks + all->count, file->chunks, file->count * sizeof(*file->chunks));
+        all->count += file->count;
+    }
+    qsort(all->chunks, all->count, sizeof(*all->chunks), compare_chunks);
+    return 0;
+}
+
+/* The document of an index; `old` is that of `before`, NULL: nothing is known. */
+static int make_doc(const struct tfs_doc *old, const struct tfs_cosmic_zone_index *before,
+                    const struct tfs_cosmic_zone_index *index, struct tfs_doc **doc,
+                    struct tfs_error *err)
+{
+    struct tfs_facts *facts = NULL;
+    struct tfs_doc *empty = NULL;
+    struct tfs_edit edit = {0};
+    struct chunks all = {0};
+
+    if (make_facts(index, &facts, err) < 0 || tfs_doc_create(facts, &empty, err) < 0 ||
+        tfs_edit_open(empty, &edit, err) < 0 || gather(&all, old, before, index, err) < 0)
+        goto out;
+    tfs_edit_part(&edit, TFS_COSMIC_PART_ZONE_INFO, index->info);
+    /* In key order every put goes to the end. */
+    for (size_t i = 0; i < all.count && err->code == 0; i++) {
+        all.chunks[i].slot = TFS_SLOT_NONE;
+        tfs_edit_put(&edit, &all.chunks[i], err);
+    }
+    if (err->code == 0)
+        *doc = tfs_edit_finish(&edit);
+    if (err->code == 0 && old != NULL)
+        tfs_doc_keep_slots(*doc, old, err);
+out:
+    free(all.chunks);
+    tfs_edit_release(&edit);
+    tfs_doc_unref(empty);
+    tfs_facts_unref(facts);
+    return err->code;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool exclusive(const struct tfs_save *save)
+{
+    return save->options.lock == TFS_LOCK_EXCLUSIVE;
+}
+
+/* Locks regions/, or while that is missing the folder that it will be in. */
+static int lock_zone(const struct tfs_save *save, int *lock_fd, bool *is_parent,
+                     struct tfs_error *err)
+{
+    const enum tfs_folder_lock lock = exclusive(save) ? TFS_FOLDER_EXCLUSIVE : TFS_FOLDER_UNLOCKED;
+    bool within = tfs_cosmic_holds_regions(save->path) > 0 ||
+                  strcmp(strrchr(save->path, '/'), "/regions") == 0;
+    char *path = NULL;
+
+    if (asprintf(&path, "%s%s", save->path, within ? "" : "/regions") < 0)
+        return tfs_fail_memory(err);
+    *is_parent = !within && access(path, F_OK) < 0;
+    tfs_folder_lock(*is_parent ? save->path : path, lock, lock_fd, err);
+    free(path);
+    return err->code;
+}
+
+/* Owner of the first region, else of the folder; a mode that lets nobody see more than in each
+ * region; the newest time. */
+static void set_stat(struct tfs_save *save, const struct tfs_cosmic_zone *own)
+{
+    const struct tfs_folder_files *files = &own->index.files;
+
+    if (files->count > 0) {
+        save->st = files->files[0]->st;
+        for (size_t i = 1; i < files->count; i++)
+            save->st.st_mode &= files->files[i]->st.st_mode | S_IFMT;
+    } else if (fstat(own->lock_fd, &save->st) == 0) {
+        save->st.st_mode &= ~(mode_t)0111;
+    }
+    save->st.st_mode = S_IFREG | (save->st.st_mode & 07777);
+    tfs_folder_newest(files, &save->st);
+}
+
+static int check_writable(struct tfs_save *save, const struct tfs_cosmic_zone *own)
+{
+    struct tfs_error why = {0};
+    const char *path = own->lock_is_parent ? save->path : own->index.regions.path;
+
+    if (access(path, W_OK) < 0)
+        tfs_fail(&why, -errno, "it cannot be written: %s", strerror(errno));
+    tfs_save_set_read_only(save, &why);
+    return 0;
+}
+
+static void zone_free(struct tfs_cosmic_zone *own)
+{
+    tfs_cosmic_zone_forget(own, NULL);
+    tfs_cosmic_zone_index_release(&own->index);
+    if (own->lock_fd >= 0)
+        close(own->lock_fd);
+    pthread_mutex_destroy(&own->lock);
+    free(own);
+}
+
+/* The chunks that a document has now are not needed in the records. */
+static void drop_chunks(struct tfs_cosmic_zone_index *index)
+{
+    for (size_t i = 0; i < index->files.count; i++) {
+        struct tfs_cosmic_region_file *file =
+            (struct tfs_cosmic_region_file *)index->files.files[i];
+        free(file->chunks);
+        file->chunks = NULL;
+    }
+}
+
+static int zone_open(struct tfs_save *save, struct tfs_error *err)
+{
+    struct tfs_cosmic_zone *own = calloc(1, sizeof(*own));
+
+    if (own == NULL)
+        return tfs_fail_memory(err);
+    own->lock_fd = -1;
+    pthread_mutex_init(&own->lock, NULL);
+    if (lock_zone(save, &own->lock_fd, &own->lock_is_parent, err) < 0 ||
+        tfs_cosmic_zone_index_read(save, NULL, exclusive(save), &own->index, err) < 0 ||
+        (exclusive(save) && tfs_directory_settle(own->index.regions.path, err) < 0) ||
+        make_doc(NULL, NULL, &own->index, &save->doc, err) < 0) {
+        zone_free(own);
+        return err->code;
+    }
+    drop_chunks(&own->index);
+    check_writable(save, own);
+    save->own = own;
+    set_stat(save, own);
+    return 0;
+}
+
+static void zone_close(struct tfs_save *save)
+{
+    zone_free(save->own);
+    save->own = NULL;
+}
+
+/* ---- outside changes ------------------------------------------------------------------------- */
+
+/* Is the folder that is locked still the one at its path? While there is no regions/, a new one is
+ * a change. */
+static int check_path(const struct tfs_save *save, const struct tfs_cosmic_zone *own,
+                      struct tfs_error *err)
+{
+    if (own->lock_is_parent && access(own->index.regions.path, F_OK) == 0)
+        return tfs_fail(err, -ESTALE, "another program made the folder of regions");
+    return tfs_folder_check(own->lock_is_parent ? save->path : own->index.regions.path,
+                            own->lock_fd, err);
+}
+
+static int zone_changed(struct tfs_save *save, struct tfs_error *err)
+{
+    struct tfs_cosmic_zone *own = save->own;
+    struct tfs_error ignored = {0};
+
+    (void)err;
+    pthread_mutex_lock(&own->lock);
+    bool changed =
+        check_path(save, own, &ignored) < 0 || tfs_cosmic_zone_index_changed(&own->index);
+    pthread_mutex_unlock(&own->lock);
+    return changed;
+}
+
+/* Reads the folder again; what did not change keeps its record and its chunks. */
+static int read_index(struct tfs_save *save, struct tfs_cosmic_zone *own, struct tfs_doc **doc,
+                      struct tfs_error *err)
+{
+    struct tfs_cosmic_zone_index index;
+
+    if (tfs_cosmic_zone_index_read(save, &own->index, exclusive(save), &index, err) < 0)
+        return err->code;
+    if (make_doc(save->doc, &own->index, &index, doc, err) < 0) {
+        tfs_cosmic_zone_index_release(&index);
+        return err->code;
+    }
+    drop_chunks(&index);
+    tfs_cosmic_zone_index_release(&own->index);
+    tfs_cosmic_zone_forget(own, NULL);
+    own->index = index;
+    return 0;
+}
+
+/* The same with the lock: a folder in the place of ours is locked before it is read, and ours is
+ * let go of after that. */
+static int read_again(struct tfs_save *save, struct tfs_cosmic_zone *own, struct tfs_doc **doc,
+                      struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+    int lock_fd = -1;
+    bool is_parent = false;
+
+    if (check_path(save, own, &why) == 0)
+        return read_index(save, own, doc, err);
+    if (lock_zone(save, &lock_fd, &is_parent, err) < 0)
+        return err->code;
+    if (read_index(save, own, doc, err) < 0) {
+        close(lock_fd);
+        return err->code;
+    }
+    close(own->lock_fd);
+    own->lock_fd = lock_fd;
+    own->lock_is_parent = is_parent;
+    return 0;
+}
+
+static int zone_reload(struct tfs_save *save, struct tfs_error *err)
+{
+    struct tfs_cosmic_zone *own = save->own;
+    struct tfs_doc *doc = NULL;
+
+    pthread_mutex_lock(&own->lock);
+    int result = read_again(save, own, &doc, err);
+    pthread_mutex_unlock(&own->lock);
+    if (result < 0) {
+        tfs_doc_unref(doc);
+        return result;
+    }
+    tfs_doc_unref(save->doc);
+    save->doc = doc;
+    check_writable(save, own);
+    set_stat(save, own);
+    return 0;
+}
+
+/* ---- committing ------------------------------------------------------------------------------ */
+
+static int zone_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct tfs_cosmic_zone *own = save->own;
+    struct tfs_doc *reached = NULL;
+
+    if (tfs_folder_check_allowed(save, err) < 0 || check_path(save, own, err) < 0)
+        return err->code;
+    tfs_cosmic_zone_write(save, doc, &reached, err);
+    if (reached != NULL) {
+        tfs_doc_unref(save->doc);
+        save->doc = reached;
+        set_stat(save, own);
+    }
+    return err->code;
+}
+
+/* ---- the container --------------------------------------------------------------------------- */
+
+/* A folder that holds region files, or a zone's: with regions/ or zoneInfo.json in it. */
+static int zone_probe(const struct tfs_probe *probe)
+{
+    static const char *const names[] = {"regions", TFS_COSMIC_ZONE_INFO};
+    int holds = S_ISDIR(probe->st.st_mode) ? tfs_cosmic_holds_regions(probe->path) : 0;
+
+    if (holds > 0)
+        return TFS_BID_CERTAIN;
+    for (size_t i = 0; S_ISDIR(probe->st.st_mode) && i < 2; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s/%s", probe->path, names[i]) < 0)
+            return -ENOMEM;
+        bool there = i == 0 ? tfs_cosmic_holds_regions(path) > 0 : access(path, F_OK) == 0;
+        free(path);
+        if (there)
+            return TFS_BID_CERTAIN;
+    }
+    return TFS_BID_NONE;
+}
+
+const struct tfs_container tfs_cosmic_reach_zone = {
+    .format = "cosmic_reach",
+    .name = "zone",
+    .tree = &tfs_cosmic_zone_tree,
+    .probe = zone_probe,
+    .open = zone_open,
+    .load = tfs_cosmic_zone_load,
+    .commit = zone_commit,
+    .changed = zone_changed,
+    .reload = zone_reload,
+    .close = zone_close,
+};

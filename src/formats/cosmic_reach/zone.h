@@ -1,0 +1,133 @@
+/*
+ * A zone: all region files of a folder as one save (FORMAT.md, section 7). For zone*.c, and for
+ * what asks a document which region a chunk is in.
+ */
+#ifndef TFS_FORMATS_COSMIC_REACH_ZONE_H
+#define TFS_FORMATS_COSMIC_REACH_ZONE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "formats/cosmic_reach/region.h"
+#include "formats/folder.h"
+
+/* Where the body of a chunk lies in the payload of its region. */
+struct tfs_cosmic_body_at {
+    uint32_t slot; /* of the table of FileVersion 0-3, whatever the version is */
+    uint32_t offset, size;
+    uint64_t
+        hash; /* of the body: tfs_chunk.own of a chunk that is fetched from here, so that what
+               * another program left as it was is no change, and nothing else is taken for it */
+};
+
+/* What one region file says: made when it is read or written, never changed, shared. */
+struct tfs_cosmic_region_file {
+    struct tfs_folder_file file; /* first */
+    atomic_uint refs;
+    struct tfs_cosmic_facts facts; /* not of one that is left out */
+    bool left_out;                 /* it cannot be read at all, and shows nothing */
+    char *refusal;                 /* why it cannot be written; NULL: it can */
+    struct tfs_note *notes;        /* what decoding it told, beside that */
+    size_t note_count;
+    struct tfs_cosmic_body_at *bodies; /* by slot */
+    struct tfs_chunk *chunks; /* those of the bodies, without bytes; until a document has them */
+    size_t count;
+};
+
+struct tfs_cosmic_region_file *tfs_cosmic_region_file_ref(struct tfs_cosmic_region_file *file);
+void tfs_cosmic_region_file_unref(struct tfs_cosmic_region_file *file); /* NULL is legal */
+
+/* facts->own of a zone's documents: what was there when it was read last. */
+struct tfs_cosmic_zone_facts {
+    struct tfs_cosmic_facts newest; /* first: of which a new region takes version and compression */
+    struct tfs_cosmic_region_file **files; /* by key */
+    size_t count;
+};
+
+/* NULL: the document is that of one region. */
+static inline const struct tfs_cosmic_zone_facts *tfs_cosmic_zone_facts(const struct tfs_doc *doc)
+{
+    return tfs_cosmic_facts(doc)->zone ? doc->facts->own : NULL;
+}
+
+/* The region that holds a chunk, as it was read; NULL: there was none. */
+const struct tfs_cosmic_region_file *tfs_cosmic_zone_region(const struct tfs_cosmic_zone_facts *own,
+                                                            struct tfs_key chunk);
+
+/* Can a chunk be, or change, at these coordinates? EINVAL: the save cannot hold it; EROFS: its
+ * region cannot be written. Of documents of a region too. */
+int tfs_cosmic_check_place(const struct tfs_doc *doc, struct tfs_key chunk, struct tfs_error *err);
+/* FileVersion of the region of a chunk, which a new region would have too. */
+uint32_t tfs_cosmic_version_at(const struct tfs_doc *doc, struct tfs_key chunk);
+
+#define TFS_COSMIC_REGION_NAME 64
+void tfs_cosmic_region_name(struct tfs_key region, char name[TFS_COSMIC_REGION_NAME]);
+
+/* "columns, gzip" */
+const char *tfs_cosmic_layout_name(const struct tfs_cosmic_facts *own);
+/* The lines of info.txt about the regions of a zone. */
+void tfs_cosmic_zone_describe(struct tfs_buf *out, const struct tfs_doc *doc);
+
+#define TFS_COSMIC_ZONE_INFO      "zoneInfo.json"
+#define TFS_COSMIC_WORLD_INFO     "worldInfo.json"
+#define TFS_COSMIC_PART_ZONE_INFO 0 /* of documents: the text of zoneInfo.json */
+
+/* ---- the files (zone_files.c) ---------------------------------------------------------------- */
+
+/* What was found in the folder. */
+struct tfs_cosmic_zone_index {
+    struct tfs_folder_files
+        files; /* each the head of a struct tfs_cosmic_region_file, a reference */
+    struct tfs_folder_watch regions; /* the folder of regions; it may be missing */
+    char *info_path;                 /* of zoneInfo.json; NULL: the zone has no folder of its own */
+    struct stat info_st;
+    struct tfs_blob *info;   /* NULL: there is none */
+    uint32_t latest_version; /* of worldInfo.json, else the newest that is known */
+};
+
+struct tfs_cosmic_zone {
+    pthread_mutex_t lock; /* of what follows, but lock_fd */
+    struct tfs_cosmic_zone_index index;
+    struct tfs_cosmic_payload *payloads[64]; /* inflated last; the first was asked for last */
+    size_t payload_count;
+    int lock_fd; /* regions/, or the zone's folder while that is missing; with the flock */
+    bool lock_is_parent;
+};
+
+/* Is there a region file in this folder: 1, 0 or negative errno? */
+int tfs_cosmic_holds_regions(const char *folder);
+
+/* Reads the folder at `path`, which is that of a zone or of regions. Files of `before` (NULL: none)
+ * that did not change are taken from there. `strays`: removes what a killed process left. */
+int tfs_cosmic_zone_index_read(struct tfs_save *save, const struct tfs_cosmic_zone_index *before,
+                               bool strays, struct tfs_cosmic_zone_index *index,
+                               struct tfs_error *err);
+void tfs_cosmic_zone_index_release(struct tfs_cosmic_zone_index *index);
+/* Did a file or the folder change since it was read? */
+bool tfs_cosmic_zone_index_changed(struct tfs_cosmic_zone_index *index);
+/* Looks at the folder again, after this process made something there. */
+void tfs_cosmic_zone_index_watch(struct tfs_cosmic_zone_index *index);
+/* The path of a region's file; to be freed. NULL without memory. */
+char *tfs_cosmic_zone_path(const struct tfs_cosmic_zone_index *index, struct tfs_key region);
+
+/* A record of the region whose document was just decoded from the file with that identity. */
+int tfs_cosmic_region_file_make(struct tfs_key region, const struct stat *st,
+                                const struct tfs_doc *doc, struct tfs_cosmic_region_file **file,
+                                struct tfs_error *err);
+
+/* ---- bytes of chunks (zone_fetch.c) ---------------------------------------------------------- */
+
+/* tfs_container.load. ESTALE: another program changed or removed the region. */
+int tfs_cosmic_zone_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
+                         struct tfs_blob **blob, struct tfs_error *err);
+/* Payloads of a region (NULL: of all) are kept no longer. The caller holds the lock. */
+void tfs_cosmic_zone_forget(struct tfs_cosmic_zone *own, const struct tfs_key *region);
+
+/* ---- writing (zone_write.c) ------------------------------------------------------------------ */
+
+/* Puts `doc` on disk. *reached: the document that the disk holds afterwards, also after a failure;
+ * NULL when nothing was begun. */
+int tfs_cosmic_zone_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,
+                          struct tfs_error *err);
+
+#endif

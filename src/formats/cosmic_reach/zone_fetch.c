@@ -1,0 +1,217 @@
+/*
+ * A chunk of a zone -> its body in the payload of its region, for several threads at once.
+ *
+ * Must not know documents, nor how regions change. Payloads that were inflated are kept up to a
+ * number of bytes; the one that was not asked for the longest time goes first. A file is opened and
+ * inflated without the lock, for that takes long; it counts only if it is still the file whose
+ * bodies are known, and what is found to be another one is tried once more under the lock, where no
+ * commit of ours comes in between.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/cosmic_reach/zone.h"
+
+#define MEMORY_USUAL (UINT64_C(64) << 20)
+
+struct tfs_cosmic_payload {
+    struct tfs_key region;
+    struct tfs_blob *bytes;
+};
+
+#define PAYLOADS (sizeof(((struct tfs_cosmic_zone *)0)->payloads) / sizeof(void *))
+
+/* ---- payloads that are kept ------------------------------------------------------------------ */
+
+static void payload_drop(struct tfs_cosmic_zone *own, size_t at)
+{
+    struct tfs_cosmic_payload *payload = own->payloads[at];
+
+    own->payload_count--;
+    memmove(&own->payloads[at], &own->payloads[at + 1],
+            (own->payload_count - at) * sizeof(struct tfs_cosmic_payload *));
+    tfs_blob_unref(payload->bytes);
+    free(payload);
+}
+
+void tfs_cosmic_zone_forget(struct tfs_cosmic_zone *own, const struct tfs_key *region)
+{
+    for (size_t i = own->payload_count; i-- > 0;)
+        if (region == NULL || tfs_key_compare(own->payloads[i]->region, *region) == 0)
+            payload_drop(own, i);
+}
+
+static void put_first(struct tfs_cosmic_zone *own, struct tfs_cosmic_payload *payload, size_t at)
+{
+    memmove(&own->payloads[1], &own->payloads[0], at * sizeof(struct tfs_cosmic_payload *));
+    own->payloads[0] = payload;
+}
+
+static struct tfs_blob *payload_find(struct tfs_cosmic_zone *own, struct tfs_key region)
+{
+    for (size_t i = 0; i < own->payload_count; i++)
+        if (tfs_key_compare(own->payloads[i]->region, region) == 0) {
+            put_first(own, own->payloads[i], i);
+            return own->payloads[0]->bytes;
+        }
+    return NULL;
+}
+
+/* Keeps it, and as many others as there is room for. Without memory it is not kept. */
+static void payload_keep(struct tfs_cosmic_zone *own, struct tfs_key region, struct tfs_blob *bytes,
+                         uint64_t limit)
+{
+    struct tfs_cosmic_payload *payload = malloc(sizeof(*payload));
+    uint64_t total = 0;
+    size_t keep = 1;
+
+    if (payload == NULL)
+        return;
+    tfs_cosmic_zone_forget(own, &region);
+    *payload = (struct tfs_cosmic_payload){region, tfs_blob_ref(bytes)};
+    if (own->payload_count == PAYLOADS)
+        payload_drop(own, PAYLOADS - 1);
+    put_first(own, payload, own->payload_count++);
+    total = bytes->size;
+    while (keep < own->payload_count && total + own->payloads[keep]->bytes->size <= limit)
+        total += own->payloads[keep++]->bytes->size;
+    while (own->payload_count > keep)
+        payload_drop(own, own->payload_count - 1);
+}
+
+/* ---- one body -------------------------------------------------------------------------------- */
+
+static const struct tfs_cosmic_body_at *find_body(const struct tfs_cosmic_region_file *file,
+                                                  struct tfs_key chunk)
+{
+    const uint32_t slot = tfs_cosmic_table_slot(chunk);
+
+    for (size_t low = 0, high = file->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (file->bodies[middle].slot == slot)
+            return &file->bodies[middle];
+        if (file->bodies[middle].slot < slot)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static int fail_other(struct tfs_error *err)
+{
+    return tfs_fail(err, -ESTALE, "another program changed the region of this chunk");
+}
+
+/* The region that holds the chunk as it is known now: a reference. The caller holds the lock. */
+static int find_file(const struct tfs_cosmic_zone *own, const struct tfs_chunk *chunk,
+                     struct tfs_cosmic_region_file **file, struct tfs_error *err)
+{
+    struct tfs_cosmic_region_file *found = (struct tfs_cosmic_region_file *)tfs_folder_find(
+        &own->index.files, tfs_cosmic_region_of(chunk->key));
+    const struct tfs_cosmic_body_at *body = found == NULL ? NULL : find_body(found, chunk->key);
+
+    if (body == NULL || body->hash != chunk->own)
+        return fail_other(err);
+    *file = tfs_cosmic_region_file_ref(found);
+    return 0;
+}
+
+static int slice(struct tfs_blob *payload, const struct tfs_cosmic_region_file *file,
+                 const struct tfs_chunk *chunk, struct tfs_blob **blob, struct tfs_error *err)
+{
+    const struct tfs_cosmic_body_at *body = find_body(file, chunk->key);
+
+    if (body == NULL || body->offset > payload->size || payload->size - body->offset < body->size)
+        return fail_other(err);
+    return tfs_blob_slice(payload, (struct tfs_span){payload->data + body->offset, body->size},
+                          blob, err);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Reads and inflates the file of that record. */
+static int read_payload(const struct tfs_save *save, const char *path,
+                        const struct tfs_cosmic_region_file *file, struct tfs_blob **payload,
+                        struct tfs_error *err)
+{
+    struct tfs_file_handle handle = {.fd = -1};
+    struct tfs_blob *bytes = NULL;
+
+    if (tfs_file_open(path, false, &handle, err) == -ENOENT) {
+        tfs_error_reset(err);
+        tfs_fail(err, -ESTALE, "another program removed the region of this chunk");
+    }
+    if (err->code == 0 && !tfs_file_same(&handle.st, &file->file.st))
+        fail_other(err);
+    if (err->code == 0 && tfs_file_read(&handle, save->options.inflate_limit, &bytes, err) == 0) {
+        if (!tfs_file_same(&handle.st, &file->file.st))
+            fail_other(err);
+        else
+            tfs_cosmic_region_payload(bytes, save->options.inflate_limit, payload, err);
+    }
+    tfs_blob_unref(bytes);
+    tfs_file_close(&handle);
+    return err->code;
+}
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+/* The payload of that region, which is not kept; `locked`: the lock is held meanwhile too. */
+static int fetch_payload(struct tfs_save *save, const struct tfs_cosmic_region_file *file,
+                         bool locked, struct tfs_blob **payload, struct tfs_error *err)
+{
+    struct tfs_cosmic_zone *own = save->own;
+    const uint64_t limit = save->options.memory > 0 ? save->options.memory : MEMORY_USUAL;
+    char *path = tfs_cosmic_zone_path(&own->index, file->file.key);
+
+    if (path == NULL)
+        return tfs_fail_memory(err);
+    if (!locked)
+        pthread_mutex_unlock(&own->lock);
+    read_payload(save, path, file, payload, err);
+    if (!locked)
+        pthread_mutex_lock(&own->lock);
+    free(path);
+    /* A commit of ours may have replaced the file meanwhile. */
+    if (err->code == 0 && tfs_folder_find(&own->index.files, file->file.key) == &file->file)
+        payload_keep(own, file->file.key, *payload, limit);
+    return err->code;
+}
+
+static int try_once(struct tfs_save *save, const struct tfs_chunk *chunk, bool locked,
+                    struct tfs_blob **blob, struct tfs_error *err)
+{
+    struct tfs_cosmic_zone *own = save->own;
+    struct tfs_cosmic_region_file *file = NULL;
+    struct tfs_blob *payload = NULL;
+
+    pthread_mutex_lock(&own->lock);
+    if (find_file(own, chunk, &file, err) == 0) {
+        payload = payload_find(own, file->file.key);
+        if (payload != NULL)
+            tfs_blob_ref(payload);
+        else
+            fetch_payload(save, file, locked, &payload, err);
+    }
+    pthread_mutex_unlock(&own->lock);
+    if (err->code == 0)
+        slice(payload, file, chunk, blob, err);
+    tfs_blob_unref(payload);
+    tfs_cosmic_region_file_unref(file);
+    return err->code;
+}
+
+int tfs_cosmic_zone_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
+                         struct tfs_blob **blob, struct tfs_error *err)
+{
+    struct tfs_error first = {0};
+
+    if (extra)
+        return tfs_fail(err, -ENOENT, "this chunk has no such value");
+    int result = try_once(save, chunk, false, blob, &first);
+    if (result == -ESTALE)
+        return try_once(save, chunk, true, blob, err);
+    return result < 0 ? tfs_fail(err, result, "%s", first.text) : 0;
+}

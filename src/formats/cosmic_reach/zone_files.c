@@ -1,0 +1,406 @@
+/*
+ * The files of a zone -> which chunks lie where in them.
+ *
+ * Must not know documents of the zone, nor how bytes are fetched. Regions are decoded one after
+ * another, and let go of: what stays is a record of each.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/cosmic_reach/zone.h"
+
+#define INFO_MAX (1 << 20) /* bytes of a .json file that is looked at */
+
+/* ---- one region ------------------------------------------------------------------------------ */
+
+struct tfs_cosmic_region_file *tfs_cosmic_region_file_ref(struct tfs_cosmic_region_file *file)
+{
+    atomic_fetch_add_explicit(&file->refs, 1, memory_order_relaxed);
+    return file;
+}
+
+void tfs_cosmic_region_file_unref(struct tfs_cosmic_region_file *file)
+{
+    if (file == NULL || atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    for (size_t i = 0; i < file->note_count; i++)
+        free(file->notes[i].text);
+    free(file->notes);
+    free(file->refusal);
+    free(file->bodies);
+    free(file->chunks);
+    free(file);
+}
+
+static struct tfs_cosmic_region_file *file_create(struct tfs_key region, const struct stat *st)
+{
+    struct tfs_cosmic_region_file *file = calloc(1, sizeof(*file));
+
+    if (file == NULL)
+        return NULL;
+    atomic_init(&file->refs, 1);
+    file->file.key = region;
+    file->file.st = *st;
+    return file;
+}
+
+/* The first reason not to write it stays. */
+static int refuse(struct tfs_cosmic_region_file *file, const char *why, struct tfs_error *err)
+{
+    if (file->refusal == NULL)
+        file->refusal = strdup(why);
+    return file->refusal == NULL ? tfs_fail_memory(err) : 0;
+}
+
+static int keep_notes(struct tfs_cosmic_region_file *file, const struct tfs_facts *facts,
+                      struct tfs_error *err)
+{
+    file->notes = calloc(facts->note_count + 1, sizeof(*file->notes));
+    if (file->notes == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < facts->note_count; i++) {
+        const struct tfs_note *note = &facts->notes[i];
+        if (note->kind != TFS_NOTE_WARNING && refuse(file, note->text, err) < 0)
+            return err->code;
+        file->notes[i] = (struct tfs_note){note->kind, strdup(note->text)};
+        if (file->notes[i].text == NULL)
+            return tfs_fail_memory(err);
+        file->note_count++;
+    }
+    return 0;
+}
+
+static int compare_bodies(const void *a, const void *b)
+{
+    const struct tfs_cosmic_body_at *left = a, *right = b;
+
+    return (left->slot > right->slot) - (left->slot < right->slot);
+}
+
+/* The chunks of the document, which are slices of one blob. */
+static int keep_chunks(struct tfs_cosmic_region_file *file, const struct tfs_doc *doc,
+                       struct tfs_error *err)
+{
+    file->bodies = reallocarray(NULL, doc->count + 1, sizeof(*file->bodies));
+    file->chunks = reallocarray(NULL, doc->count + 1, sizeof(*file->chunks));
+    if (file->bodies == NULL || file->chunks == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < doc->count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
+        const struct tfs_blob *whole = chunk->blob->parent;
+        const uint64_t hash = tfs_checksum(tfs_blob_span(chunk->blob), chunk->tag);
+        file->bodies[i] = (struct tfs_cosmic_body_at){
+            .slot = tfs_cosmic_table_slot(chunk->key),
+            .offset = whole == NULL ? 0 : (uint32_t)(chunk->blob->data - whole->data),
+            .size = (uint32_t)chunk->blob->size,
+            .hash = hash};
+        file->chunks[i] = (struct tfs_chunk){.key = chunk->key,
+                                             .slot = TFS_SLOT_NONE,
+                                             .flags = chunk->flags,
+                                             .tag = chunk->tag,
+                                             .own = hash};
+        file->count++;
+    }
+    if (file->count > 0)
+        qsort(file->bodies, file->count, sizeof(*file->bodies), compare_bodies);
+    return 0;
+}
+
+int tfs_cosmic_region_file_make(struct tfs_key region, const struct stat *st,
+                                const struct tfs_doc *doc, struct tfs_cosmic_region_file **file,
+                                struct tfs_error *err)
+{
+    struct tfs_cosmic_region_file *made = file_create(region, st);
+
+    if (made == NULL)
+        return tfs_fail_memory(err);
+    made->facts = *tfs_cosmic_facts(doc);
+    if (keep_notes(made, doc->facts, err) < 0 || keep_chunks(made, doc, err) < 0) {
+        tfs_cosmic_region_file_unref(made);
+        return err->code;
+    }
+    *file = made;
+    return 0;
+}
+
+/* ---- reading a region ------------------------------------------------------------------------ */
+
+struct scan {
+    struct tfs_save *save;
+    const struct tfs_cosmic_zone_index *before; /* NULL: nothing is known */
+    bool strays;
+    struct tfs_cosmic_zone_index *index;
+};
+
+/* Opens the file and decodes it; *st is the identity that was read. */
+static int decode(const struct scan *scan, const char *path, struct stat *st, struct tfs_doc **doc,
+                  struct tfs_error *why)
+{
+    const uint64_t limit = scan->save->options.inflate_limit;
+    struct tfs_file_handle file = {.fd = -1};
+    struct tfs_blob *bytes = NULL;
+
+    if (S_ISLNK(st->st_mode))
+        return tfs_fail(why, -ELOOP, "it is a link, and links lead out of the zone");
+    if (!S_ISREG(st->st_mode))
+        return tfs_fail(why, -EINVAL, "it is not a file");
+    if (tfs_file_open(path, false, &file, why) == 0 &&
+        tfs_file_read(&file, limit, &bytes, why) == 0) {
+        *st = file.st;
+        tfs_cosmic_region_decode(path, limit, bytes, doc, why);
+    }
+    tfs_blob_unref(bytes);
+    tfs_file_close(&file);
+    return why->code;
+}
+
+/* What is wrong with one region costs that region only: so only want of memory is a failure. */
+static int make_file(const struct scan *scan, struct tfs_key region, const char *path,
+                     struct stat *st, struct tfs_cosmic_region_file **file, struct tfs_error *err)
+{
+    struct tfs_doc *doc = NULL;
+    struct tfs_error why = {0};
+
+    if (decode(scan, path, st, &doc, &why) == 0) {
+        tfs_cosmic_region_file_make(region, st, doc, file, err);
+        tfs_doc_unref(doc);
+        if (err->code == 0 && tfs_file_writable(path, &why) < 0 && why.code != -ENOMEM)
+            refuse(*file, why.text, err);
+    } else if (why.code != -ENOMEM) {
+        *file = file_create(region, st);
+        if (*file == NULL || refuse(*file, why.text, err) < 0)
+            return tfs_fail_memory(err);
+        (*file)->left_out = true;
+    }
+    return why.code == -ENOMEM ? tfs_fail_memory(err) : err->code;
+}
+
+static int read_region(const struct scan *scan, struct tfs_key region, struct tfs_error *err)
+{
+    char *path = tfs_cosmic_zone_path(scan->index, region);
+    struct tfs_folder_file *known =
+        scan->before == NULL ? NULL : tfs_folder_find(&scan->before->files, region);
+    struct tfs_cosmic_region_file *file = NULL;
+    struct stat st;
+
+    if (path == NULL)
+        return tfs_fail_memory(err);
+    tfs_folder_look(path, &st);
+    if (known != NULL && tfs_file_same(&known->st, &st))
+        file = tfs_cosmic_region_file_ref((struct tfs_cosmic_region_file *)known);
+    else if (st.st_ino != 0)
+        make_file(scan, region, path, &st, &file, err);
+    free(path);
+    if (err->code < 0 || file == NULL || tfs_folder_add(&scan->index->files, &file->file, err) == 0)
+        return err->code;
+    tfs_cosmic_region_file_unref(file);
+    return err->code;
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+char *tfs_cosmic_zone_path(const struct tfs_cosmic_zone_index *index, struct tfs_key region)
+{
+    char name[TFS_COSMIC_REGION_NAME];
+    char *path = NULL;
+
+    tfs_cosmic_region_name(region, name);
+    return asprintf(&path, "%s/%s", index->regions.path, name) < 0 ? NULL : path;
+}
+
+int tfs_cosmic_holds_regions(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    struct dirent *entry;
+    struct tfs_key region;
+    bool found = false;
+
+    if (directory == NULL)
+        return -errno;
+    while (!found && (entry = readdir(directory)) != NULL)
+        found = tfs_cosmic_region_of_name(entry->d_name, &region);
+    closedir(directory);
+    return found;
+}
+
+static int read_regions(const struct scan *scan, struct tfs_error *err)
+{
+    const char *path = scan->index->regions.path;
+    int fd = tfs_directory_open(path);
+    struct dirent *entry;
+    struct tfs_key region;
+
+    if (fd == -ENOENT)
+        return 0;
+    if (fd == -ELOOP)
+        return tfs_fail(err, fd, "its folder of regions is a link, and links lead out of the save");
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (directory == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return fd < 0 ? tfs_fail(err, fd, "its folder of regions cannot be read: %s", strerror(-fd))
+                      : tfs_fail_memory(err);
+    }
+    while (err->code == 0 && (errno = 0, entry = readdir(directory)) != NULL) {
+        if (scan->strays && tfs_folder_remove_stray(path, entry->d_name, err) < 0)
+            break;
+        if (tfs_cosmic_region_of_name(entry->d_name, &region))
+            read_region(scan, region, err);
+    }
+    if (err->code == 0 && errno != 0)
+        tfs_fail_errno(err, "its folder of regions cannot be read");
+    closedir(directory);
+    return err->code;
+}
+
+/* ---- what stands beside the regions ---------------------------------------------------------- */
+
+/* The text of a .json file; NULL without one that can be read. */
+static int read_text(const char *path, struct stat *st, struct tfs_blob **text,
+                     struct tfs_error *err)
+{
+    struct tfs_file_handle file = {.fd = -1};
+    struct tfs_error why = {0};
+
+    tfs_folder_look(path, st);
+    if (!S_ISREG(st->st_mode))
+        return 0;
+    if (tfs_file_open(path, false, &file, &why) == 0 &&
+        tfs_file_read(&file, INFO_MAX, text, &why) == 0)
+        *st = file.st;
+    tfs_file_close(&file);
+    return why.code == -ENOMEM ? tfs_fail_memory(err) : 0;
+}
+
+/* The number behind `"latestRegionFileVersion":`. */
+static uint32_t find_version(struct tfs_span text)
+{
+    static const char key[] = "\"latestRegionFileVersion\"";
+    const uint8_t *end = text.data + text.size;
+    const uint8_t *at = text.size == 0 ? NULL : memmem(text.data, text.size, key, sizeof(key) - 1);
+    uint32_t version = 0;
+    bool digit = false;
+
+    if (at == NULL)
+        return TFS_COSMIC_VERSION_MAX;
+    for (at += sizeof(key) - 1; at < end && memchr(": \t\r\n", *at, 5) != NULL; at++)
+        continue;
+    for (; at < end && *at >= '0' && *at <= '9' && version <= TFS_COSMIC_VERSION_MAX; at++) {
+        version = version * 10 + (uint32_t)(*at - '0');
+        digit = true;
+    }
+    return digit && version <= TFS_COSMIC_VERSION_MAX ? version : TFS_COSMIC_VERSION_MAX;
+}
+
+/* worldInfo.json of the world around the zone: zones/NS/ZONE lies three floors below. */
+static int read_world(struct tfs_cosmic_zone_index *index, const char *zone, struct tfs_error *err)
+{
+    struct tfs_blob *text = NULL;
+    struct stat st;
+    char *path = NULL;
+
+    if (asprintf(&path, "%s/../../../" TFS_COSMIC_WORLD_INFO, zone) < 0)
+        return tfs_fail_memory(err);
+    if (read_text(path, &st, &text, err) == 0)
+        index->latest_version = find_version(tfs_blob_span(text));
+    tfs_blob_unref(text);
+    free(path);
+    return err->code;
+}
+
+/* Sets the paths: `folder` is that of the zone, or of its regions. */
+static int find_paths(const char *folder, struct tfs_cosmic_zone_index *index, char **zone,
+                      struct tfs_error *err)
+{
+    const char *name = strrchr(folder, '/') + 1;
+    bool regions = tfs_cosmic_holds_regions(folder) > 0;
+    bool named = strcmp(name, "regions") == 0;
+
+    *zone = regions || named ? tfs_file_directory(folder) : strdup(folder);
+    if (*zone == NULL)
+        return tfs_fail_memory(err);
+    if (asprintf(&index->regions.path, "%s%s", folder, regions || named ? "" : "/regions") < 0) {
+        index->regions.path = NULL;
+        return tfs_fail_memory(err);
+    }
+    if (regions && !named)
+        return 0;
+    if (asprintf(&index->info_path, "%s/" TFS_COSMIC_ZONE_INFO, *zone) < 0) {
+        index->info_path = NULL;
+        return tfs_fail_memory(err);
+    }
+    return 0;
+}
+
+int tfs_cosmic_zone_index_read(struct tfs_save *save, const struct tfs_cosmic_zone_index *before,
+                               bool strays, struct tfs_cosmic_zone_index *index,
+                               struct tfs_error *err)
+{
+    struct tfs_cosmic_zone_index read = {.latest_version = TFS_COSMIC_VERSION_MAX};
+    const struct scan scan = {save, before, strays, &read};
+    char *zone = NULL;
+
+    /* The folder is looked at first: what comes while we read is a change then. */
+    if (find_paths(save->path, &read, &zone, err) == 0) {
+        tfs_folder_look(read.regions.path, &read.regions.st);
+        if (read.info_path != NULL)
+            read_text(read.info_path, &read.info_st, &read.info, err);
+        if (err->code == 0 && read_world(&read, zone, err) == 0)
+            read_regions(&scan, err);
+    }
+    free(zone);
+    if (err->code < 0)
+        tfs_cosmic_zone_index_release(&read);
+    else
+        *index = read;
+    return err->code;
+}
+
+void tfs_cosmic_zone_index_release(struct tfs_cosmic_zone_index *index)
+{
+    for (size_t i = 0; i < index->files.count; i++)
+        tfs_cosmic_region_file_unref((struct tfs_cosmic_region_file *)index->files.files[i]);
+    free(index->files.files);
+    free(index->regions.path);
+    free(index->info_path);
+    tfs_blob_unref(index->info);
+    *index = (struct tfs_cosmic_zone_index){0};
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static bool is_unknown(const void *arg, const char *name)
+{
+    const struct tfs_cosmic_zone_index *index = arg;
+    struct tfs_key region;
+
+    return tfs_cosmic_region_of_name(name, &region) &&
+           tfs_folder_find(&index->files, region) == NULL;
+}
+
+void tfs_cosmic_zone_index_watch(struct tfs_cosmic_zone_index *index)
+{
+    tfs_folder_watch_again(&index->regions, is_unknown, index);
+}
+
+bool tfs_cosmic_zone_index_changed(struct tfs_cosmic_zone_index *index)
+{
+    if (index->regions.unseen)
+        tfs_cosmic_zone_index_watch(index);
+    if (!index->regions.unseen && tfs_folder_is_other(index->regions.path, &index->regions.st))
+        return true;
+    if (index->info_path != NULL && tfs_folder_is_other(index->info_path, &index->info_st))
+        return true;
+    for (size_t i = 0; i < index->files.count; i++) {
+        char *path = tfs_cosmic_zone_path(index, index->files.files[i]->key);
+        bool other = tfs_folder_is_other(path, &index->files.files[i]->st);
+        free(path);
+        if (other)
+            return true;
+    }
+    return false;
+}

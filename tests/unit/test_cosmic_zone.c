@@ -1,0 +1,618 @@
+/* formats/cosmic_reach: all regions of a folder as one save. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../lib/region_maker.h"
+#include "formats/cosmic_reach/zone.h"
+#include "fs/tree.h"
+#include "scratch.h"
+
+static struct tfs_save *save;
+static struct tfs_error err;
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+#define REGIONS "zone/regions/"
+
+static const char *region_name(const char *folder, int x, int y, int z)
+{
+    static char name[128];
+
+    snprintf(name, sizeof(name), "%sregion_%d_%d_%d.cosmicreach", folder, x, y, z);
+    return name;
+}
+
+static void write_bytes(const char *name, const struct maker_bytes *bytes)
+{
+    FILE *file = fopen(scratch_path(name), "w");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes->data, 1, bytes->size, file), bytes->size);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void add_chunk(struct maker_region *region, int x, int y, int z, const char *block)
+{
+    struct maker_chunk *chunk = maker_region_add(region, x, y, z);
+
+    maker_single(&chunk->body, block);
+    maker_sky(&chunk->body, NULL);
+    maker_u8(&chunk->body, 1);
+    if (region->version > 0)
+        maker_u8(&chunk->body, 0);
+}
+
+/* A region of that version with its lowest chunk and the one above it, of a block named after
+ * it. */
+static void make_region(int version, int x, int y, int z)
+{
+    struct maker_region region = maker_region_init(version);
+    struct maker_bytes file = {0};
+    char block[64];
+
+    snprintf(block, sizeof(block), "base:r_%d_%d_%d", x, y, z);
+    add_chunk(&region, 16 * x, 16 * y, 16 * z, block);
+    add_chunk(&region, 16 * x, 16 * y + 1, 16 * z, block);
+    maker_region_write(&region, &file);
+    write_bytes(region_name(REGIONS, x, y, z), &file);
+    maker_release(&file);
+    maker_region_release(&region);
+}
+
+static void setup(void)
+{
+    scratch_setup();
+    err = (struct tfs_error){0};
+    save = NULL;
+    ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
+    ck_assert_int_eq(mkdir(scratch_path("zone/regions"), 0755), 0);
+    scratch_write("zone/zoneInfo.json", "{\"zoneId\": \"base:earth\"}");
+}
+
+static void teardown(void)
+{
+    tfs_save_close(save);
+    scratch_teardown();
+}
+
+static int try_open(const char *name, enum tfs_lock lock, struct tfs_save **opened)
+{
+    const struct tfs_open_options options = {.lock = lock};
+
+    tfs_error_reset(&err);
+    return tfs_save_open(scratch_path(name), NULL, &options, opened, &err);
+}
+
+static void must_open(const char *name)
+{
+    tfs_save_close(save);
+    save = NULL;
+    ck_assert_msg(try_open(name, TFS_LOCK_EXCLUSIVE, &save) == 0, "%s", err.text);
+}
+
+/* Two regions along x, of versions 7 and 2, left and right of 0. */
+static void make_zone(void)
+{
+    make_region(7, -1, 0, 0);
+    make_region(2, 0, 0, 0);
+    must_open("zone");
+}
+
+/* ---- files of the tree ----------------------------------------------------------------------- */
+
+static struct tfs_node find(const char *path)
+{
+    struct tfs_node node;
+
+    ck_assert_msg(tfs_tree_resolve(save, save->doc, path, false, &node) == 0, "%s", path);
+    return node;
+}
+
+/* The text of a file, good until the next call. */
+static const char *text_of(const char *path)
+{
+    static struct tfs_buf text;
+    const struct tfs_node node = find(path);
+
+    text.size = 0;
+    int status = tfs_node_file(save, &node)
+                     ->lens->get(save, save->doc, tfs_node_at(save, &node), &text, &err);
+    ck_assert_msg(status == 0, "%s: %s", path, err.text);
+    tfs_buf_u8(&text, 0);
+    return (const char *)text.data;
+}
+
+static struct tfs_edit edit;
+
+static void begin(void)
+{
+    tfs_error_reset(&err);
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+}
+
+/* Commits the edit if `status` says that it went well. */
+static int end(int status)
+{
+    struct tfs_doc *doc = status == 0 ? tfs_edit_finish(&edit) : NULL;
+
+    tfs_edit_release(&edit);
+    if (doc != NULL)
+        status = save->container->commit(save, doc, &err);
+    tfs_doc_unref(doc);
+    return status;
+}
+
+static int put_text(const char *path, const char *text)
+{
+    const struct tfs_node node = find(path);
+    struct tfs_put put = {0};
+
+    begin();
+    return end(
+        tfs_node_file(save, &node)
+            ->lens->put(save, &edit, tfs_node_at(save, &node), tfs_span_of(text), &put, &err));
+}
+
+static int create(int x, int y, int z)
+{
+    begin();
+    return end(save->tree->chunk_create(save, &edit, (struct tfs_key){0, x, y, z}, &err));
+}
+
+static int move(struct tfs_key from, struct tfs_key to)
+{
+    begin();
+    return end(save->tree->chunk_move(save, &edit, from, to, &err));
+}
+
+static int drop(int x, int y, int z)
+{
+    begin();
+    return end(save->tree->chunk_remove(save, &edit, (struct tfs_key){0, x, y, z}, &err));
+}
+
+static bool has(int x, int y, int z)
+{
+    return tfs_doc_find(save->doc, (struct tfs_key){0, x, y, z}) != NULL;
+}
+
+static bool exists(int x, int y, int z)
+{
+    return access(scratch_path(region_name(REGIONS, x, y, z)), F_OK) == 0;
+}
+
+static ino_t inode_of(int x, int y, int z)
+{
+    struct stat st;
+
+    ck_assert_int_eq(stat(scratch_path(region_name(REGIONS, x, y, z)), &st), 0);
+    return st.st_ino;
+}
+
+static bool changed(void)
+{
+    return save->container->changed(save, &err) == 1;
+}
+
+static void reload(void)
+{
+    ck_assert_msg(save->container->reload(save, &err) == 0, "%s", err.text);
+}
+
+/* ---- what it shows --------------------------------------------------------------------------- */
+
+START_TEST(zone_shows_the_chunks_of_all_regions)
+{
+    make_zone();
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert(has(-16, 0, 0) && has(-16, 1, 0) && has(0, 0, 0) && has(0, 1, 0));
+    ck_assert_str_eq(text_of("palette.txt"), "base:r_-1_0_0\nbase:r_0_0_0\n");
+    ck_assert_str_eq(text_of("zoneInfo.json"), "{\"zoneId\": \"base:earth\"}");
+    ck_assert_str_eq(text_of("chunks/-16_1_0/palette.txt"), "0 base:r_-1_0_0\n");
+    ck_assert_ptr_nonnull(strstr(text_of("info.txt"), "region files: 2\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text_of("info.txt"), "version: 2 (chunk table), in 1 region files\n"));
+}
+END_TEST
+
+START_TEST(no_document_holds_the_bytes_of_a_zone)
+{
+    make_zone();
+    (void)text_of("palette.txt");
+    for (size_t i = 0; i < save->doc->count; i++)
+        ck_assert_ptr_null(tfs_doc_at(save->doc, i)->blob);
+}
+END_TEST
+
+START_TEST(folder_of_regions_is_the_zone_too)
+{
+    static const char *const names[] = {"zone/regions", "any"};
+
+    make_zone();
+    tfs_save_close(save);
+    save = NULL;
+    if (_i == 1)
+        ck_assert_int_eq(rename(scratch_path("zone/regions"), scratch_path("any")), 0);
+    must_open(names[_i]);
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert(tfs_node_exists(save, save->doc, &(struct tfs_node){.file = 4}) == (_i == 0));
+}
+END_TEST
+
+START_TEST(zone_without_regions_is_empty_and_gets_its_first)
+{
+    ck_assert_int_eq(rmdir(scratch_path("zone/regions")), 0);
+    must_open("zone");
+    ck_assert_uint_eq(save->doc->count, 0);
+    ck_assert_int_eq(create(-1, 5, 17), 0);
+    ck_assert(exists(-1, 0, 1));
+    ck_assert(!changed());
+    must_open("zone");
+    ck_assert(has(-1, 5, 17));
+}
+END_TEST
+
+START_TEST(new_region_has_the_version_that_the_world_says)
+{
+    char path[] = "worlds/w/zones/base/earth";
+
+    for (char *at = path; at != NULL; at = strchr(at + 1, '/')) {
+        char *slash = strchr(at + 1, '/');
+        if (slash != NULL)
+            *slash = '\0';
+        ck_assert_int_eq(mkdir(scratch_path(path), 0755), 0);
+        if (slash != NULL)
+            *slash = '/';
+    }
+    scratch_write("worlds/w/worldInfo.json", "{\n\"latestRegionFileVersion\": 3,\n}");
+    scratch_write("worlds/w/zones/base/earth/zoneInfo.json", "{}");
+    must_open(path);
+    ck_assert_int_eq(create(0, 0, 0), 0);
+    ck_assert_uint_eq(tfs_doc_at(save->doc, 0)->tag, 3);
+    must_open(path);
+    ck_assert_uint_eq(tfs_cosmic_version_at(save->doc, (struct tfs_key){0}), 3);
+}
+END_TEST
+
+/* ---- what is written ------------------------------------------------------------------------- */
+
+START_TEST(one_voxel_rewrites_one_region)
+{
+    make_zone();
+    const ino_t left = inode_of(-1, 0, 0), right = inode_of(0, 0, 0);
+    ck_assert_int_eq(put_text("chunks/0_1_0/voxels.csv", "x,y,z,block\n3,16,5,base:gold\n"), 0);
+    ck_assert_uint_eq(inode_of(-1, 0, 0), left);
+    ck_assert_uint_ne(inode_of(0, 0, 0), right);
+    ck_assert(!changed());
+    must_open("zone");
+    ck_assert_str_eq(text_of("chunks/0_1_0/voxels.csv"), "x,y,z,block\n3,16,5,base:gold\n");
+    ck_assert_str_eq(text_of("chunks/0_0_0/palette.txt"), "0 base:r_0_0_0\n");
+}
+END_TEST
+
+START_TEST(what_is_written_back_changes_no_region)
+{
+    make_zone();
+    const ino_t left = inode_of(-1, 0, 0), right = inode_of(0, 0, 0);
+    char *text = strdup(text_of("chunks/0_1_0/voxels.csv"));
+    ck_assert_int_eq(put_text("chunks/0_1_0/voxels.csv", text), 0);
+    free(text);
+    ck_assert_uint_eq(inode_of(-1, 0, 0), left);
+    ck_assert_uint_eq(inode_of(0, 0, 0), right);
+}
+END_TEST
+
+START_TEST(block_is_renamed_in_all_regions)
+{
+    make_zone();
+    ck_assert_int_eq(put_text("palette.txt", "base:new\nbase:r_0_0_0\n"), 0);
+    must_open("zone");
+    ck_assert_str_eq(text_of("palette.txt"), "base:new\nbase:r_0_0_0\n");
+    ck_assert_str_eq(text_of("chunks/-16_0_0/palette.txt"), "0 base:new\n");
+}
+END_TEST
+
+START_TEST(region_comes_with_its_first_chunk_and_goes_with_its_last)
+{
+    make_zone();
+    ck_assert_int_eq(create(40, -20, 3), 0);
+    ck_assert(exists(2, -2, 0));
+    ck_assert_uint_eq(tfs_doc_find(save->doc, (struct tfs_key){0, 40, -20, 3})->tag, 7);
+    ck_assert_int_eq(drop(40, -20, 3), 0);
+    ck_assert(!exists(2, -2, 0));
+    ck_assert_int_eq(drop(0, 0, 0), 0);
+    ck_assert(exists(0, 0, 0));
+    ck_assert_int_eq(drop(0, 1, 0), 0);
+    ck_assert(!exists(0, 0, 0));
+    ck_assert(!changed());
+    /* It comes back as it was. */
+    ck_assert_int_eq(create(5, 5, 5), 0);
+    must_open("zone");
+    ck_assert_uint_eq(tfs_cosmic_version_at(save->doc, (struct tfs_key){0}), 2);
+}
+END_TEST
+
+START_TEST(chunk_that_moves_to_another_version_is_converted)
+{
+    make_region(7, -1, 0, 0);
+    make_region(0, 0, 0, 0);
+    must_open("zone");
+    ck_assert_int_eq(put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-250,1,2,base:gold\n"), 0);
+    ck_assert_int_eq(move((struct tfs_key){0, -16, 0, 0}, (struct tfs_key){0, 3, 2, 1}), 0);
+    must_open("zone");
+    ck_assert(!has(-16, 0, 0));
+    ck_assert_uint_eq(tfs_doc_find(save->doc, (struct tfs_key){0, 3, 2, 1})->tag, 0);
+    ck_assert_str_eq(text_of("chunks/3_2_1/voxels.csv"), "x,y,z,block\n54,33,18,base:gold\n");
+    ck_assert_str_eq(text_of("chunks/3_2_1/palette.txt"), "0 base:air[default]\n1 base:gold\n");
+    ck_assert_int_eq(move((struct tfs_key){0, 3, 2, 1}, (struct tfs_key){0, -9, 2, 1}), 0);
+    must_open("zone");
+    ck_assert_str_eq(text_of("chunks/-9_2_1/palette.txt"), "0 base:air\n1 base:gold\n");
+}
+END_TEST
+
+START_TEST(chunk_with_entities_does_not_move_to_version_0)
+{
+    make_region(7, -1, 0, 0);
+    make_region(0, 0, 0, 0);
+    must_open("zone");
+    ck_assert_int_eq(put_text("chunks/-16_0_0/entities.bin", "furnace"), 0);
+    ck_assert_int_eq(move((struct tfs_key){0, -16, 0, 0}, (struct tfs_key){0, 3, 2, 1}), -EINVAL);
+    ck_assert_str_eq(err.text, "the chunk is of version 7 and has block entities, which a chunk of "
+                               "version 0 cannot hold");
+    ck_assert(has(-16, 0, 0) && !has(3, 2, 1));
+}
+END_TEST
+
+START_TEST(chunk_farther_out_than_any_block_is_refused)
+{
+    make_zone();
+    ck_assert_int_eq(create(INT32_MAX / 16 + 1, 0, 0), -EINVAL);
+    ck_assert_int_eq(create(0, INT32_MIN, 0), -EINVAL);
+    ck_assert_int_eq(create(INT32_MIN / 16, 0, INT32_MAX / 16), 0);
+    must_open("zone");
+    ck_assert(has(INT32_MIN / 16, 0, INT32_MAX / 16));
+}
+END_TEST
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+START_TEST(bad_region_costs_its_own_area_only)
+{
+    static const char *const bad[] = {"", "no region", "\xff\xec\xce\xac"};
+
+    make_region(7, -1, 0, 0);
+    make_region(2, 0, 0, 0);
+    scratch_write(region_name(REGIONS, 1, 0, 0), bad[_i]);
+    must_open("zone");
+    ck_assert_ptr_null(save->read_only);
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert_ptr_nonnull(tfs_facts_find(save->doc->facts, TFS_NOTE_DAMAGED));
+    ck_assert_ptr_nonnull(
+        strstr(text_of("info.txt"), "damaged: region_1_0_0.cosmicreach: is left"));
+    ck_assert_int_eq(create(17, 1, 1), -EROFS);
+    ck_assert_ptr_nonnull(strstr(err.text, "region_1_0_0.cosmicreach cannot be written: "));
+    ck_assert_int_eq(move((struct tfs_key){0, 0, 0, 0}, (struct tfs_key){0, 17, 0, 0}), -EROFS);
+    ck_assert_int_eq(put_text("chunks/0_1_0/palette.txt", "0 base:new\n"), 0);
+    ck_assert_str_eq(scratch_read(region_name(REGIONS, 1, 0, 0)), bad[_i]);
+    ck_assert(!changed());
+}
+END_TEST
+
+START_TEST(region_with_a_fault_is_shown_but_not_written)
+{
+    FILE *file;
+
+    make_region(7, -1, 0, 0);
+    make_region(2, 0, 0, 0);
+    file = fopen(scratch_path(region_name(REGIONS, 0, 0, 0)), "a");
+    ck_assert_int_ge(fputs("behind the end", file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+    must_open("zone");
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert_str_eq(text_of("chunks/0_1_0/palette.txt"), "0 base:r_0_0_0\n");
+    ck_assert_int_eq(put_text("chunks/0_1_0/palette.txt", "0 base:new\n"), -EROFS);
+    ck_assert_int_eq(drop(0, 1, 0), -EROFS);
+    ck_assert_int_eq(put_text("chunks/-16_1_0/palette.txt", "0 base:new\n"), 0);
+}
+END_TEST
+
+START_TEST(names_that_do_not_belong_are_left_alone)
+{
+    static const char *const names[] = {"region_1_0_0.cosmicreach.bak", "region_01_0_0.cosmicreach",
+                                        "region_1_-0_0.cosmicreach", "region_1_0.cosmicreach",
+                                        "readme.txt"};
+
+    make_region(7, -1, 0, 0);
+    make_region(2, 0, 0, 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[128];
+        snprintf(path, sizeof(path), REGIONS "%s", names[i]);
+        scratch_write(path, "not ours");
+    }
+    must_open("zone");
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert_ptr_null(tfs_facts_find(save->doc->facts, TFS_NOTE_DAMAGED));
+}
+END_TEST
+
+START_TEST(link_and_directory_named_as_regions_are_left_out)
+{
+    make_region(7, -1, 0, 0);
+    make_region(2, 0, 0, 0);
+    ck_assert_int_eq(rename(scratch_path(region_name(REGIONS, 0, 0, 0)), scratch_path("outside")),
+                     0);
+    ck_assert_int_eq(symlink("../../outside", scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+    ck_assert_int_eq(mkdir(scratch_path(region_name(REGIONS, 5, 0, 0)), 0755), 0);
+    must_open("zone");
+    ck_assert_uint_eq(save->doc->count, 2);
+    ck_assert_int_eq(create(0, 0, 0), -EROFS);
+    ck_assert_ptr_nonnull(strstr(err.text, "links lead out of the zone"));
+    ck_assert_int_eq(create(80, 0, 0), -EROFS);
+}
+END_TEST
+
+START_TEST(folder_of_regions_that_is_a_link_is_refused)
+{
+    make_region(7, -1, 0, 0);
+    ck_assert_int_eq(rename(scratch_path("zone/regions"), scratch_path("elsewhere")), 0);
+    ck_assert_int_eq(symlink("../elsewhere", scratch_path("zone/regions")), 0);
+    ck_assert_int_lt(try_open("zone", TFS_LOCK_EXCLUSIVE, &save), 0);
+}
+END_TEST
+
+/* ---- others ---------------------------------------------------------------------------------- */
+
+START_TEST(regions_that_come_and_go_are_read_again)
+{
+    make_zone();
+    make_region(3, 4, 4, 4);
+    ck_assert(changed());
+    reload();
+    ck_assert(has(64, 64, 64));
+    ck_assert(!changed());
+    ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+    ck_assert(changed());
+    reload();
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert(!has(0, 0, 0));
+    ck_assert(!changed());
+}
+END_TEST
+
+START_TEST(chunk_that_another_program_left_alone_is_the_same_chunk)
+{
+    struct maker_region region = maker_region_init(2);
+    struct maker_bytes file = {0};
+
+    make_zone();
+    const struct tfs_chunk kept = *tfs_doc_find(save->doc, (struct tfs_key){0, 0, 0, 0});
+    const struct tfs_chunk other = *tfs_doc_find(save->doc, (struct tfs_key){0, 0, 1, 0});
+    add_chunk(&region, 0, 1, 0, "base:other");
+    add_chunk(&region, 0, 0, 0, "base:r_0_0_0");
+    maker_region_write(&region, &file);
+    write_bytes(region_name(REGIONS, 0, 0, 0), &file);
+    ck_assert(changed());
+    reload();
+    ck_assert(tfs_chunk_same(tfs_doc_find(save->doc, kept.key), &kept));
+    ck_assert(!tfs_chunk_same(tfs_doc_find(save->doc, other.key), &other));
+    ck_assert_uint_eq(tfs_doc_find(save->doc, other.key)->slot, other.slot);
+    ck_assert_str_eq(text_of("chunks/0_1_0/palette.txt"), "0 base:other\n");
+    maker_release(&file);
+    maker_region_release(&region);
+}
+END_TEST
+
+START_TEST(region_that_another_program_changed_is_not_overwritten)
+{
+    make_zone();
+    make_region(3, 0, 0, 0);
+    ck_assert_int_eq(put_text("chunks/-16_0_0/palette.txt", "0 base:new\n"), 0);
+    ck_assert_int_eq(create(3, 3, 3), -ESTALE);
+    ck_assert_ptr_nonnull(strstr(err.text, "region_0_0_0.cosmicreach: was changed by another"));
+    ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+    ck_assert_int_eq(create(3, 3, 3), -ESTALE);
+}
+END_TEST
+
+START_TEST(bytes_of_a_region_that_is_gone_are_stale)
+{
+    struct tfs_blob *blob = NULL;
+
+    make_zone();
+    ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+    ck_assert_int_eq(
+        tfs_chunk_load(save, tfs_doc_find(save->doc, (struct tfs_key){0}), &blob, &err), -ESTALE);
+}
+END_TEST
+
+START_TEST(chunk_of_an_old_document_is_never_another_one)
+{
+    struct tfs_blob *blob = NULL;
+
+    make_zone();
+    struct tfs_doc *old = tfs_doc_ref(save->doc);
+    ck_assert_int_eq(put_text("chunks/0_0_0/palette.txt", "0 base:new\n"), 0);
+    ck_assert_int_eq(tfs_chunk_load(save, tfs_doc_find(old, (struct tfs_key){0}), &blob, &err),
+                     -ESTALE);
+    tfs_error_reset(&err);
+    ck_assert_int_eq(
+        tfs_chunk_load(save, tfs_doc_find(old, (struct tfs_key){0, 0, 1, 0}), &blob, &err), 0);
+    tfs_blob_unref(blob);
+    tfs_doc_unref(old);
+}
+END_TEST
+
+START_TEST(zone_and_region_exclude_each_other)
+{
+    struct tfs_save *region = NULL, *second = NULL;
+
+    make_zone();
+    ck_assert_int_eq(try_open(region_name(REGIONS, 0, 0, 0), TFS_LOCK_EXCLUSIVE, &region),
+                     -EWOULDBLOCK);
+    ck_assert_int_eq(try_open(region_name(REGIONS, 0, 0, 0), TFS_LOCK_NONE, &region), 0);
+    tfs_save_close(region);
+    ck_assert_int_eq(try_open("zone/regions", TFS_LOCK_EXCLUSIVE, &region), -EWOULDBLOCK);
+    tfs_save_close(save);
+    save = NULL;
+    ck_assert_int_eq(try_open(region_name(REGIONS, 0, 0, 0), TFS_LOCK_EXCLUSIVE, &region), 0);
+    ck_assert_int_eq(try_open(region_name(REGIONS, -1, 0, 0), TFS_LOCK_EXCLUSIVE, &second), 0);
+    ck_assert_int_eq(try_open("zone", TFS_LOCK_EXCLUSIVE, &save), -EWOULDBLOCK);
+    tfs_save_close(second);
+    tfs_save_close(region);
+    must_open("zone");
+}
+END_TEST
+
+START_TEST(strays_of_a_killed_process_are_removed)
+{
+    make_region(7, 0, 0, 0);
+    scratch_write(REGIONS ".region_9_0_0.cosmicreach.terrainfs-aB3xYz", "half");
+    scratch_write(REGIONS ".keep", "not ours");
+    must_open("zone");
+    ck_assert_int_lt(
+        access(scratch_path(REGIONS ".region_9_0_0.cosmicreach.terrainfs-aB3xYz"), F_OK), 0);
+    ck_assert_int_eq(access(scratch_path(REGIONS ".keep"), F_OK), 0);
+}
+END_TEST
+
+static Suite *zone_suite(void)
+{
+    Suite *suite = suite_create("cosmic_zone");
+    TCase *shows = unit_case(suite, "shows"), *writes = unit_case(suite, "writes"),
+          *damage = unit_case(suite, "damage"), *others = unit_case(suite, "others");
+
+    tcase_add_checked_fixture(shows, setup, teardown);
+    tcase_add_checked_fixture(writes, setup, teardown);
+    tcase_add_checked_fixture(damage, setup, teardown);
+    tcase_add_checked_fixture(others, setup, teardown);
+    tcase_add_test(shows, zone_shows_the_chunks_of_all_regions);
+    tcase_add_test(shows, no_document_holds_the_bytes_of_a_zone);
+    tcase_add_loop_test(shows, folder_of_regions_is_the_zone_too, 0, 2);
+    tcase_add_test(shows, zone_without_regions_is_empty_and_gets_its_first);
+    tcase_add_test(shows, new_region_has_the_version_that_the_world_says);
+    tcase_add_test(writes, one_voxel_rewrites_one_region);
+    tcase_add_test(writes, what_is_written_back_changes_no_region);
+    tcase_add_test(writes, block_is_renamed_in_all_regions);
+    tcase_add_test(writes, region_comes_with_its_first_chunk_and_goes_with_its_last);
+    tcase_add_test(writes, chunk_that_moves_to_another_version_is_converted);
+    tcase_add_test(writes, chunk_with_entities_does_not_move_to_version_0);
+    tcase_add_test(writes, chunk_farther_out_than_any_block_is_refused);
+    tcase_add_loop_test(damage, bad_region_costs_its_own_area_only, 0, 3);
+    tcase_add_test(damage, region_with_a_fault_is_shown_but_not_written);
+    tcase_add_test(damage, names_that_do_not_belong_are_left_alone);
+    tcase_add_test(damage, link_and_directory_named_as_regions_are_left_out);
+    tcase_add_test(damage, folder_of_regions_that_is_a_link_is_refused);
+    tcase_add_test(others, regions_that_come_and_go_are_read_again);
+    tcase_add_test(others, chunk_that_another_program_left_alone_is_the_same_chunk);
+    tcase_add_test(others, region_that_another_program_changed_is_not_overwritten);
+    tcase_add_test(others, bytes_of_a_region_that_is_gone_are_stale);
+    tcase_add_test(others, chunk_of_an_old_document_is_never_another_one);
+    tcase_add_test(others, zone_and_region_exclude_each_other);
+    tcase_add_test(others, strays_of_a_killed_process_are_removed);
+    return suite;
+}
+
+UNIT_MAIN(zone_suite)
