@@ -57,9 +57,10 @@ static void decode_cosmic(const struct tfs_chunk *chunk)
     struct tfs_cosmic_view view;
     struct tfs_cosmic_values *values;
 
-    must(tfs_cosmic_view_open(save->doc, chunk->key, &view, &err));
+    must(tfs_cosmic_view_open(save, save->doc, chunk->key, &view, &err));
     must(tfs_cosmic_blocks_decode(&view.blocks, &values, &err));
     free(values);
+    tfs_cosmic_view_close(&view);
 }
 
 static void decode_roblox(const struct tfs_chunk *chunk)

@@ -45,12 +45,16 @@ static size_t palette_find(struct palette *p, struct tfs_look look)
 /* False: there are too many. Most columns have the look of the one before. */
 static bool palette_fill(struct palette *p, const struct tfs_column *columns, size_t count)
 {
+    struct tfs_look look = {0};
     size_t last = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct tfs_look look = look_of(&columns[i]);
-        if (columns[i].top > 0 && (p->count == 0 || !same_look(&p->looks[last], &look)))
+        const struct tfs_column *c = &columns[i];
+        const bool same = c->colour == look.colour && c->bed == look.bed && c->water == look.water;
+        if (c->top > 0 && (!same || p->count == 0)) {
+            look = look_of(c);
             last = palette_find(p, look);
+        }
         if (last == LOOKS_MAX)
             return false;
         p->which[i] = (uint8_t)last;
@@ -62,10 +66,11 @@ static bool palette_fill(struct palette *p, const struct tfs_column *columns, si
 
 static bool are_low(const struct tfs_column *columns, size_t count)
 {
+    unsigned tops = 0;
+
     for (size_t i = 0; i < count; i++)
-        if (columns[i].top > UINT8_MAX)
-            return false;
-    return true;
+        tops |= columns[i].top;
+    return tops <= UINT8_MAX;
 }
 
 /* A face with room behind it; `p` NULL: for a look each. */
@@ -92,18 +97,14 @@ static struct tfs_face *face_alloc(size_t count, const struct palette *p, bool l
     return face;
 }
 
-static void fill_looks(struct tfs_face *face, const struct tfs_column *columns, size_t count,
-                       const struct palette *p)
+static void fill_which(struct tfs_face *face, const struct palette *p, size_t count)
 {
-    if (p != NULL)
-        memcpy(face->looks, p->looks, p->count * sizeof(*p->looks));
-    for (size_t i = 0; i < count; i++)
-        if (p == NULL)
-            face->looks[i] = look_of(&columns[i]);
-        else if (face->nibbles)
-            face->which[i / 2] |= (uint8_t)(p->which[i] << i % 2 * 4);
-        else
-            face->which[i] = p->which[i];
+    if (!face->nibbles)
+        memcpy(face->which, p->which, count);
+    for (size_t i = 0; face->nibbles && i + 1 < count; i += 2)
+        face->which[i / 2] = (uint8_t)(p->which[i] | p->which[i + 1] << 4);
+    if (face->nibbles && count % 2 == 1)
+        face->which[count / 2] = p->which[count - 1];
 }
 
 static int face_make(const struct tfs_column *columns, size_t count, const struct palette *p,
@@ -113,12 +114,16 @@ static int face_make(const struct tfs_column *columns, size_t count, const struc
 
     if (made == NULL)
         return tfs_fail_memory(err);
-    for (size_t i = 0; i < count; i++)
-        if (made->low_tops != NULL)
-            made->low_tops[i] = (uint8_t)columns[i].top;
-        else
-            made->tops[i] = columns[i].top;
-    fill_looks(made, columns, count, p);
+    for (size_t i = 0; made->low_tops != NULL && i < count; i++)
+        made->low_tops[i] = (uint8_t)columns[i].top;
+    for (size_t i = 0; made->low_tops == NULL && i < count; i++)
+        made->tops[i] = columns[i].top;
+    for (size_t i = 0; p == NULL && i < count; i++)
+        made->looks[i] = look_of(&columns[i]);
+    if (p != NULL) {
+        memcpy(made->looks, p->looks, p->count * sizeof(*p->looks));
+        fill_which(made, p, count);
+    }
     *face = made;
     return 0;
 }
