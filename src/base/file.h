@@ -75,14 +75,26 @@ int tfs_file_settle(const char *path, struct tfs_error *err);
 /* The same for all names in a directory; one that is not there has none. */
 int tfs_directory_settle(const char *path, struct tfs_error *err);
 
+/* Whoever keeps the files that are replaced. */
+struct tfs_keeper {
+    /* Right before the rename: `old` (fd -1: there is none) is at `path`, in `directory`. May give
+     * it a second name; its ctime moves then, and old->st with it. A failure ends the
+     * replacement. */
+    int (*before)(struct tfs_keeper *keeper, const char *path, int directory,
+                  struct tfs_file_handle *old, struct tfs_error *err);
+    /* The new file is there, with this identity; NULL: the file was removed. */
+    void (*after)(struct tfs_keeper *keeper, const char *path, const struct stat *now);
+};
+
 struct tfs_replacement {
-    struct tfs_sink sink; /* first: &r->sink is where to write */
-    char *path;           /* NULL: released */
-    char *temp;           /* its name in the directory */
-    int directory;        /* fd */
-    int fd;               /* read and write, of the temp file */
-    uint64_t size;        /* bytes written */
-    uint64_t begun;       /* as many of them the disk was asked to write already */
+    struct tfs_sink sink;      /* first: &r->sink is where to write */
+    char *path;                /* NULL: released */
+    char *temp;                /* its name in the directory */
+    int directory;             /* fd */
+    int fd;                    /* read and write, of the temp file */
+    uint64_t size;             /* bytes written */
+    uint64_t begun;            /* as many of them the disk was asked to write already */
+    struct tfs_keeper *keeper; /* the caller sets it after opening; NULL: nobody */
     uint8_t *buffer;
     size_t buffered;
 };

@@ -10,6 +10,7 @@
  *   5. it gets the mode of the old file;
  *   6. fdatasync of the temp file: from here on a power cut cannot leave a name without its bytes;
  *   7. the name has still the old file that was read, or none;
+ *      Whoever keeps old files gives it a second name now;
  *   8. rename: from here on every reader meets the new file;
  *   9. fsync of the directory: from here on a power cut cannot bring the old file back;
  *  10. success is returned, and only then may anybody be told that an edit is saved
@@ -365,6 +366,14 @@ static int take_place(struct tfs_replacement *r, struct tfs_file_handle *file,
     return 0;
 }
 
+static int keep_old(const struct tfs_replacement *r, struct tfs_file_handle *file,
+                    struct tfs_error *err)
+{
+    if (r->keeper == NULL)
+        return 0;
+    return r->keeper->before(r->keeper, r->path, r->directory, file, err);
+}
+
 /* Some filesystems cannot sync a directory, and say so with EINVAL. */
 static int sync_directory(int fd)
 {
@@ -396,9 +405,11 @@ int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *fi
         fail_write(r, errno, err);
         goto out;
     }
-    if (check_old(r, file, err) < 0 || take_place(r, file, err) < 0)
+    if (check_old(r, file, err) < 0 || keep_old(r, file, err) < 0 || take_place(r, file, err) < 0)
         goto out;
     int result = sync_directory(r->directory);
+    if (r->keeper != NULL)
+        r->keeper->after(r->keeper, r->path, &file->st);
     if (result < 0)
         tfs_fail(err, -EIO, "was written, but its directory cannot be made durable: %s",
                  strerror(-result));

@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "formats/doc.h"
+#include "formats/undo/undo.h"
 
 struct tfs_save;
 
@@ -202,11 +203,12 @@ struct tfs_probe {
 enum tfs_lock { TFS_LOCK_NONE, TFS_LOCK_EXCLUSIVE };
 
 struct tfs_open_options {
-    enum tfs_lock lock;     /* EXCLUSIVE: for writing; else nothing can be committed */
-    bool upgrade;           /* -o upgrade */
-    uint64_t inflate_limit; /* cap for one inflated payload, bytes */
-    uint64_t memory;        /* bytes of what was computed that are kept; 0: the usual */
-    unsigned views;         /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
+    enum tfs_lock lock;           /* EXCLUSIVE: for writing; else nothing can be committed */
+    bool upgrade;                 /* -o upgrade */
+    struct tfs_undo_options undo; /* whether what is replaced is kept; with the lock only */
+    uint64_t inflate_limit;       /* cap for one inflated payload, bytes */
+    uint64_t memory;              /* bytes of what was computed that are kept; 0: the usual */
+    unsigned views;               /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
 };
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)
@@ -251,6 +253,11 @@ struct tfs_container {
     int (*rest)(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
     const char *rest_name; /* what that is, for sentences: "scripts or parts" */
 
+    /* A database that is changed in place: puts all that the one at the path `from` holds into the
+     * save. NULL: files of the save are replaced. */
+    int (*restore)(struct tfs_save *save, const char *from, struct tfs_error *err);
+    bool in_place; /* games keep its files open and write into them */
+
     const struct tfs_file_codec *file; /* containers that are one file: formats/whole_file.h */
 };
 
@@ -275,6 +282,7 @@ struct tfs_save {
     struct tfs_sentence *sentences; /* those that read_only ever was */
     struct tfs_doc *doc;            /* what is on disk */
     struct tfs_rewrite rewrite;     /* for containers with `hash` */
+    struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */
     void *own;                      /* the container's */
     void *cache;                    /* the format's, for its lenses; it has a lock of its own */

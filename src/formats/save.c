@@ -220,6 +220,23 @@ static void save_free(struct tfs_save *save)
     free(save);
 }
 
+/* Whoever may write keeps what he replaces. */
+static int open_keeper(struct tfs_save *save, struct tfs_error *err)
+{
+    struct tfs_undo_options options = save->options.undo;
+    enum tfs_undo_kind kind = TFS_UNDO_FILE;
+    struct stat st;
+
+    if (options.when == TFS_UNDO_NEVER || save->options.lock != TFS_LOCK_EXCLUSIVE)
+        return 0;
+    if (save->container->restore != NULL)
+        kind = TFS_UNDO_DATABASE;
+    else if (stat(save->path, &st) == 0 && S_ISDIR(st.st_mode))
+        kind = TFS_UNDO_FOLDER;
+    options.in_place = save->container->in_place;
+    return tfs_undo_open(save->path, kind, &options, &save->keeper, err);
+}
+
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
                   struct tfs_save **save, struct tfs_error *err)
 {
@@ -239,10 +256,12 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     if (probe_path(opened->path, opened->name, format, &opened->container, err) < 0)
         goto fail;
     opened->tree = opened->container->tree;
-    if (tfs_chosen_check(opened->tree, options->views, err) < 0)
+    if (tfs_chosen_check(opened->tree, options->views, err) < 0 || open_keeper(opened, err) < 0)
         goto fail;
-    if (opened->container->open(opened, err) < 0)
+    if (opened->container->open(opened, err) < 0) {
+        tfs_undo_close(opened->keeper);
         goto fail;
+    }
     *save = opened;
     return 0;
 fail:
@@ -255,6 +274,7 @@ void tfs_save_close(struct tfs_save *save)
     if (save == NULL)
         return;
     save->container->close(save);
+    tfs_undo_close(save->keeper);
     save_free(save);
 }
 

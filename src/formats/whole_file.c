@@ -384,11 +384,13 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
         return err->code;
     }
     const int written = r.fd;
+    r.keeper = save->keeper;
     tfs_replacement_finish(&r, &file, err);
     /* With a handle of the new file the rename happened, even if what came after it failed: the
      * save holds the new document then, what follows it follows, and whoever asked hears of the
      * failure. */
     if (file.fd != written) {
+        own->file.st = file.st; /* a second name may have moved its ctime */
         tfs_doc_unref(adopted);
         return err->code;
     }

@@ -162,7 +162,7 @@ int tfs_beamng_sidecar_look(const char *save_path, struct tfs_beamng_names names
 }
 
 static int replace(const char *path, struct tfs_file_handle *file, struct tfs_span json,
-                   struct tfs_error *err)
+                   struct tfs_keeper *keeper, struct tfs_error *err)
 {
     struct tfs_replacement r;
 
@@ -172,12 +172,13 @@ static int replace(const char *path, struct tfs_file_handle *file, struct tfs_sp
         tfs_replacement_cancel(&r);
         return err->code;
     }
+    r.keeper = keeper;
     return tfs_replacement_finish(&r, file, err);
 }
 
 /* Writes the sidecar that is open in `file` and says `json`, if it says other names. */
 static int rewrite(const char *path, struct tfs_file_handle *file, struct tfs_span json,
-                   struct tfs_beamng_names names, struct tfs_error *err)
+                   struct tfs_beamng_names names, struct tfs_keeper *keeper, struct tfs_error *err)
 {
     enum tfs_beamng_sidecar_state state;
     struct tfs_buf out = {0};
@@ -189,13 +190,13 @@ static int rewrite(const char *path, struct tfs_file_handle *file, struct tfs_sp
     if (!tfs_beamng_sidecar_rewrite(json, names, &out) || out.failed)
         tfs_fail_memory(err);
     else
-        replace(path, file, tfs_buf_span(&out), err);
+        replace(path, file, tfs_buf_span(&out), keeper, err);
     tfs_buf_release(&out);
     return err->code;
 }
 
 int tfs_beamng_sidecar_update(const char *save_path, struct tfs_beamng_names names,
-                              struct tfs_error *err)
+                              struct tfs_keeper *keeper, struct tfs_error *err)
 {
     char *path = tfs_beamng_sidecar_path(save_path);
     struct tfs_file_handle file;
@@ -207,7 +208,7 @@ int tfs_beamng_sidecar_update(const char *save_path, struct tfs_beamng_names nam
     if (path == NULL) {
         tfs_fail_memory(&why);
     } else if (read_sidecar(path, &file, &json, &why) == 0) {
-        rewrite(path, &file, tfs_blob_span(json), names, &why);
+        rewrite(path, &file, tfs_blob_span(json), names, keeper, &why);
         tfs_file_close(&file);
     } else if (is_none(why.code)) {
         tfs_error_reset(&why);

@@ -28,6 +28,6 @@ int tfs_beamng_sidecar_look(const char *save_path, struct tfs_beamng_names names
 /* Replaces it by one with these names where it has others; one that is absent or damaged stays as
  * it is. */
 int tfs_beamng_sidecar_update(const char *save_path, struct tfs_beamng_names names,
-                              struct tfs_error *err);
+                              struct tfs_keeper *keeper, struct tfs_error *err);
 
 #endif

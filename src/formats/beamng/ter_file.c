@@ -241,7 +241,8 @@ static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
 
     if (!facts->sidecar_stale && tfs_blob_equal(tfs_beamng_table(before), tfs_beamng_table(after)))
         return 0;
-    int result = tfs_beamng_sidecar_update(save->path, tfs_beamng_names_of(after), err);
+    int result =
+        tfs_beamng_sidecar_update(save->path, tfs_beamng_names_of(after), save->keeper, err);
     facts->sidecar_stale = result < 0;
     /* Without memory to look: it was just made to agree, or could not be. */
     if (tfs_beamng_sidecar_look(save->path, tfs_beamng_names_of(after), &state) < 0)

@@ -376,3 +376,41 @@ void tfs_database_rollback(struct tfs_database *db)
     sqlite3_step(db->rollback);
     sqlite3_reset(db->rollback);
 }
+
+/* ---- whole databases ------------------------------------------------------------------------- */
+
+/* SQLite's own way: page by page, under its locks, one transaction of the target. */
+static int copy_pages(struct tfs_database *db, sqlite3 *to, sqlite3 *from, struct tfs_error *err)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+    int result = SQLITE_NOMEM;
+
+    if (backup != NULL) {
+        result = sqlite3_backup_step(backup, -1);
+        const int finished = sqlite3_backup_finish(backup);
+        result = result == SQLITE_DONE ? finished : result;
+    }
+    return result == SQLITE_OK ? 0 : fail(db, result, err);
+}
+
+int tfs_database_copy(struct tfs_database *db, const char *target, struct tfs_error *err)
+{
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+                      SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
+    sqlite3 *other = NULL;
+    int result = sqlite3_open_v2(target, &other, flags, NULL);
+
+    if (other == NULL)
+        return tfs_fail_memory(err);
+    if (result == SQLITE_OK)
+        copy_pages(db, other, db->sqlite, err);
+    else
+        tfs_fail(err, code_of(result), "the copy cannot be made: %s", sqlite3_errmsg(other));
+    sqlite3_close(other);
+    return err->code;
+}
+
+int tfs_database_restore(struct tfs_database *db, struct tfs_database *from, struct tfs_error *err)
+{
+    return copy_pages(db, db->sqlite, from->sqlite, err);
+}

@@ -41,6 +41,10 @@ int tfs_database_open(const char *path, bool writable, int value_max, struct tfs
 int tfs_database_peek(const char *path, struct tfs_database *db, struct tfs_error *err);
 /* All statements but those of `db` itself were finalized before. Closed ones are taken. */
 void tfs_database_close(struct tfs_database *db);
+/* Makes a database at `target` that holds all that this one does. */
+int tfs_database_copy(struct tfs_database *db, const char *target, struct tfs_error *err);
+/* The other way: all that `from` holds, in one transaction. */
+int tfs_database_restore(struct tfs_database *db, struct tfs_database *from, struct tfs_error *err);
 /* Is the file at its path another one than is open? */
 bool tfs_database_moved(const struct tfs_database *db);
 

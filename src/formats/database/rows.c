@@ -348,11 +348,21 @@ int tfs_rows_open(struct tfs_save *save, const struct tfs_rows_schema *schema,
     return 0;
 }
 
+/* Closing can write: SQLite brings its log into the file. That is ours, where all was ours. */
 void tfs_rows_close(struct tfs_save *save)
 {
     struct tfs_rows *own = save->own;
+    struct tfs_error ignored = {0};
+    uint32_t version = 0;
+    const bool ours = save->keeper != NULL && !is_elsewhere(save) &&
+                      tfs_database_version(&own->source.db, &version, &ignored) == 0 &&
+                      version == own->seen;
 
     source_close(&own->source);
+    if (ours) {
+        tfs_rows_stat(save);
+        save->keeper->after(save->keeper, save->path, &save->st);
+    }
     tfs_file_close(&own->file);
     pthread_mutex_destroy(&own->lock);
     free(own->prints);

@@ -73,6 +73,7 @@ void tfs_rows_close(struct tfs_save *save);
 int tfs_rows_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
                   struct tfs_blob **blob, struct tfs_error *err);
 int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
+int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *err);
 int tfs_rows_changed(struct tfs_save *save, struct tfs_error *err);
 int tfs_rows_reload(struct tfs_save *save, struct tfs_error *err);
 

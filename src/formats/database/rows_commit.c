@@ -179,6 +179,60 @@ static int check_allowed(const struct tfs_save *save, struct tfs_error *err)
     return 0;
 }
 
+static int copy_to(void *arg, const char *target, struct tfs_error *err)
+{
+    struct tfs_rows *own = arg;
+
+    return tfs_database_copy(&own->source.db, target, err);
+}
+
+/* For undo. The caller holds the lock. */
+static int keep(struct tfs_save *save, struct tfs_error *err)
+{
+    struct tfs_rows *own = save->own;
+    struct stat now;
+
+    if (fstat(own->file.fd, &now) < 0)
+        return tfs_fail_errno(err, "cannot be examined");
+    return tfs_undo_copy(save->keeper, save->path, &now, copy_to, own, err);
+}
+
+static void tell_keeper(const struct tfs_save *save)
+{
+    if (save->keeper != NULL)
+        save->keeper->after(save->keeper, save->path, &save->st);
+}
+
+/* What was kept is looked at as any other database first. */
+static int restore(struct tfs_save *save, const char *from, struct tfs_error *err)
+{
+    struct tfs_rows *own = save->own;
+    struct tfs_rows_layout layout;
+    struct tfs_database kept;
+
+    if (tfs_database_open(from, false, own->schema->value_max, &kept, err) < 0)
+        return err->code;
+    if (own->schema->look(&kept, &layout, err) == 0 && tfs_rows_check_path(save, err) == 0 &&
+        keep(save, err) == 0 && tfs_database_restore(&own->source.db, &kept, err) == 0) {
+        tfs_rows_stat(save);
+        tell_keeper(save);
+    }
+    tfs_database_close(&kept);
+    return err->code;
+}
+
+int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *err)
+{
+    struct tfs_rows *own = save->own;
+
+    if (check_allowed(save, err) < 0)
+        return err->code;
+    pthread_mutex_lock(&own->lock);
+    restore(save, from, err);
+    pthread_mutex_unlock(&own->lock);
+    return err->code;
+}
+
 int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
     struct writing w = {.save = save, .own = save->own, .doc = doc, .err = err};
@@ -186,8 +240,10 @@ int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error
     if (check_allowed(save, err) < 0 || tfs_doc_diff(save->doc, doc, check_row, &w) < 0)
         return err->code;
     pthread_mutex_lock(&w.own->lock);
-    if (write_rows(&w) == 0)
+    if (keep(save, err) == 0 && write_rows(&w) == 0) {
         adopt(&w, doc);
+        tell_keeper(save);
+    }
     pthread_mutex_unlock(&w.own->lock);
     return err->code;
 }

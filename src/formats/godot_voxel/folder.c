@@ -414,5 +414,6 @@ const struct tfs_container tfs_godot_folder_container = {
     .commit = folder_commit,
     .changed = folder_changed,
     .reload = folder_reload,
+    .in_place = true,
     .close = folder_close,
 };

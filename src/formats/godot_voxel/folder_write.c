@@ -251,11 +251,14 @@ static int replace(struct writer *w, struct region_job *job, struct tfs_error *e
     }
     /* Nobody fetches a block between the rename and the new table. */
     pthread_mutex_lock(&w->own->lock);
+    r.keeper = w->save->keeper;
     tfs_replacement_finish(&r, &job->old, err);
     bool renamed = job->old.fd == written;
     job->after->file.unsure = err->code < 0;
     if (renamed)
         know(w, job);
+    else if (job->old.fd >= 0) /* a second name may have moved its ctime */
+        tfs_godot_index_find(&w->own->index, job->before.file.key)->file.st = job->old.st;
     tfs_godot_folder_forget(w->own);
     pthread_mutex_unlock(&w->own->lock);
     return renamed ? 1 : err->code;
@@ -323,14 +326,14 @@ static int write_meta(const struct writer *w, struct tfs_folder_commit *commit,
         !tfs_file_same(&file.st, &w->own->index.meta_st))
         tfs_fail(err, -ESTALE, "meta.vxrm was changed by another program since it was read");
     if (err->code == 0 && tfs_replacement_open(path, &file, &r, err) == 0) {
-        const int written = r.fd;
+        r.keeper = w->save->keeper;
         if (tfs_sink_span(&r.sink, tfs_blob_span(text), err) < 0)
             tfs_replacement_cancel(&r);
         else if (tfs_replacement_finish(&r, &file, err) == 0)
             tfs_edit_part(&commit->reached, TFS_GODOT_PART_META, text);
-        /* Ours, also when only its directory could not be made durable. */
-        if (file.fd == written)
-            w->own->index.meta_st = file.st;
+        /* Ours, also when only its directory could not be made durable; and a second name may have
+         * moved the ctime of the old one. */
+        w->own->index.meta_st = file.st;
     }
     tfs_file_close(&file);
     free(path);

@@ -248,4 +248,5 @@ const struct tfs_container tfs_godot_stream_container = {
     .reload = tfs_rows_reload,
     .close = stream_close,
     .detects_conflicts = true,
+    .restore = tfs_rows_restore,
 };

@@ -1,0 +1,267 @@
+/*
+ * The newest generation and the save change places: see undo.h.
+ *
+ * Each file goes the way of a commit: a new file beside it, read back, and then renamed
+ * (base/file.h), and the keeper keeps what it replaces. So there is always the old file or the new
+ * one. Files are put back in the reverse of the order in which they were kept: a block that moved
+ * from one file to another is in both, then, if the power fails between the two. The generation
+ * goes last; one that is still there, with a newer one that undoes it, was cut and is finished.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/mounts.h"
+#include "formats/undo/disk.h"
+
+struct swap {
+    const char *path;
+    struct tfs_generations list;
+    const struct tfs_generation *then; /* what is brought back */
+    const struct tfs_generation *redo; /* what a cut undo kept already; NULL */
+    struct tfs_file_handle save;       /* locked; of a folder the directory */
+    struct tfs_keeper *keeper;
+    bool force;
+    size_t files;
+};
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+static int lock_folder(struct swap *s, struct tfs_error *err)
+{
+    s->save.fd = tfs_directory_open(s->path);
+    if (s->save.fd < 0)
+        return tfs_fail(err, s->save.fd, "cannot be opened: %s", strerror(-s->save.fd));
+    if (flock(s->save.fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno == EWOULDBLOCK)
+        return tfs_fail_locked(s->path, err);
+    return tfs_fail_errno(err, "cannot be locked");
+}
+
+static int lock_save(struct swap *s, struct tfs_error *err)
+{
+    struct stat st;
+
+    s->save.fd = -1;
+    if (lstat(s->path, &st) == 0 && S_ISDIR(st.st_mode))
+        return lock_folder(s, err);
+    return tfs_file_open(s->path, true, &s->save, err);
+}
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static bool is_save(const struct swap *s, const char *target)
+{
+    return strcmp(target, s->path) == 0;
+}
+
+/* The file at its place; fd -1: there is none. */
+static int open_present(struct swap *s, const char *target, struct tfs_file_handle *file,
+                        struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+
+    file->fd = -1;
+    if (is_save(s, target)) {
+        *file = s->save;
+        return 0;
+    }
+    if (tfs_file_open(target, false, file, &why) == 0 || why.code == -ENOENT)
+        return 0;
+    return tfs_fail(err, why.code, "%s", why.text);
+}
+
+static int read_kept(const struct swap *s, const struct tfs_undo_file *file,
+                     struct tfs_blob **bytes, struct stat *st, struct tfs_error *err)
+{
+    struct tfs_file_handle kept;
+    char *path = NULL;
+
+    if (asprintf(&path, "%s/%s", s->then->directory, file->path) < 0)
+        return tfs_fail_memory(err);
+    if (tfs_file_open(path, false, &kept, err) == 0) {
+        if (tfs_file_read(&kept, tfs_undo_limits.bytes, bytes, err) == 0)
+            *st = kept.st;
+        tfs_file_close(&kept);
+    }
+    free(path);
+    return err->code;
+}
+
+static int replace(struct swap *s, const char *target, struct tfs_blob *bytes,
+                   const struct stat *st, struct tfs_file_handle *file, struct tfs_error *err)
+{
+    struct tfs_replacement r;
+    struct tfs_blob *written = NULL;
+
+    if (tfs_replacement_open(target, file->fd < 0 ? NULL : file, &r, err) < 0)
+        return err->code;
+    r.keeper = s->keeper;
+    if ((file->fd < 0 && tfs_replacement_give(&r, st, err) < 0) ||
+        tfs_sink_span(&r.sink, tfs_blob_span(bytes), err) < 0 ||
+        tfs_replacement_read(&r, &written, err) < 0) {
+        tfs_replacement_cancel(&r);
+        return err->code;
+    }
+    bool same = tfs_blob_equal(bytes, written);
+    tfs_blob_unref(written);
+    if (same)
+        return tfs_replacement_finish(&r, file, err);
+    tfs_replacement_cancel(&r);
+    return tfs_fail(err, -EIO, "the new copy does not read back as it was written");
+}
+
+/* There was no such file then. */
+static int remove_file(struct swap *s, const char *target, struct tfs_file_handle *file,
+                       struct tfs_error *err)
+{
+    char *directory = tfs_file_directory(target);
+    int fd = directory == NULL ? -ENOMEM : tfs_directory_open(directory);
+
+    free(directory);
+    if (fd < 0)
+        return tfs_fail(err, fd, "the directory of a file cannot be opened: %s", strerror(-fd));
+    if (s->keeper->before(s->keeper, target, fd, file, err) == 0) {
+        if (unlinkat(fd, strrchr(target, '/') + 1, 0) < 0)
+            tfs_fail_errno(err, "cannot be removed");
+        else if (fsync(fd) < 0 && errno != EINVAL)
+            tfs_fail_errno(err, "cannot be removed durably");
+        else
+            s->keeper->after(s->keeper, target, NULL);
+    }
+    close(fd);
+    return err->code;
+}
+
+static int put_back(struct swap *s, const struct tfs_undo_file *file, const char *target,
+                    struct tfs_error *err)
+{
+    struct tfs_file_handle present;
+    struct tfs_blob *bytes = NULL;
+    struct stat st;
+
+    if (open_present(s, target, &present, err) < 0)
+        return err->code;
+    if (file->was.ino != 0) {
+        if (read_kept(s, file, &bytes, &st, err) == 0)
+            replace(s, target, bytes, &st, &present, err);
+    } else if (present.fd >= 0) {
+        remove_file(s, target, &present, err);
+    }
+    if (is_save(s, target))
+        s->save = present;
+    else
+        tfs_file_close(&present);
+    tfs_blob_unref(bytes);
+    return err->code;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* Is it there already? */
+static bool is_back(const struct swap *s, const struct tfs_undo_file *file, const char *target)
+{
+    struct tfs_undo_mark now = tfs_undo_mark_at(target);
+
+    if (!file->replaced && tfs_undo_mark_same(now, file->was))
+        return true;
+    for (size_t i = 0; s->redo != NULL && i < s->redo->count; i++)
+        if (strcmp(s->redo->files[i].path, file->path) == 0)
+            return s->redo->files[i].replaced && tfs_undo_mark_same(s->redo->files[i].left, now);
+    return false;
+}
+
+static int put_all_back(struct swap *s, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+
+    for (size_t i = s->then->count; i-- > 0 && why.code == 0;) {
+        const struct tfs_undo_file *file = &s->then->files[i];
+        char *target = tfs_undo_target(s->path, s->then, file->path);
+        if (target == NULL)
+            return tfs_fail_memory(err);
+        if (!is_back(s, file, target) && put_back(s, file, target, &why) < 0)
+            tfs_fail(err, why.code, "%s: %s", file->path, why.text);
+        free(target);
+        s->files++;
+    }
+    return err->code;
+}
+
+/* The newest, or the one that the newest was about to undo. */
+static int choose(struct swap *s, struct tfs_error *err)
+{
+    const struct tfs_generations *list = &s->list;
+
+    if (list->count == 0)
+        return tfs_fail(err, -ENOENT, "no earlier version of it is kept");
+    s->then = &list->items[0];
+    for (size_t i = 1; i < list->count && list->items[0].undoes != 0; i++)
+        if (list->items[i].number == list->items[0].undoes) {
+            s->redo = s->then;
+            s->then = &list->items[i];
+        }
+    return tfs_undo_check(s->path, s->then, s->redo, s->force, err);
+}
+
+static void forget(const struct tfs_generations *list, const struct tfs_generation *generation)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "%u", generation->number);
+    tfs_undo_remove(list->own, name);
+}
+
+static int swap(struct swap *s, const struct tfs_undo_options *options, struct tfs_error *err)
+{
+    struct tfs_undo_options redo = *options;
+
+    if (lock_save(s, err) < 0 || tfs_undo_read(s->path, options, &s->list, err) < 0)
+        return err->code;
+    if (s->list.base >= 0 && flock(s->list.base, LOCK_EX) < 0)
+        return tfs_fail_errno(err, "the earlier versions cannot be locked");
+    if (choose(s, err) < 0)
+        return err->code;
+    redo.when = TFS_UNDO_REDO;
+    redo.must = !s->force;
+    redo.undoes = s->then->number;
+    if (tfs_undo_open(s->path, s->then->kind, &redo, &s->keeper, err) < 0)
+        return err->code;
+    if (put_all_back(s, err) == 0) {
+        tfs_undo_finish(s->keeper);
+        forget(&s->list, s->then);
+    }
+    tfs_undo_close(s->keeper);
+    return err->code;
+}
+
+int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool force,
+                  size_t *files, struct tfs_error *err)
+{
+    struct swap s = {.path = path, .list = TFS_GENERATIONS_NONE, .force = force};
+
+    s.save.fd = -1;
+    if (swap(&s, options, err) == 0)
+        *files = s.files;
+    tfs_generations_release(&s.list);
+    tfs_file_close(&s.save);
+    return err->code;
+}
+
+int tfs_undo_may(const char *path, const struct tfs_generations *list, bool force,
+                 struct tfs_error *err)
+{
+    if (list->count == 0)
+        return tfs_fail(err, -ENOENT, "no earlier version of it is kept");
+    return tfs_undo_check(path, &list->items[0], NULL, force, err);
+}
+
+void tfs_undo_forget(const struct tfs_generations *list)
+{
+    forget(list, &list->items[0]);
+}
