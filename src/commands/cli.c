@@ -33,6 +33,7 @@ static const struct command {
     {"git", "[SAVE]", tfs_cli_git, 0, false,
      TFS_CLI_ENABLE | TFS_CLI_DISABLE | TFS_CLI_STATUS | TFS_CLI_ATTRIBUTES | TFS_CLI_GLOBAL |
          TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS},
+    {"undo", "SAVE", tfs_cli_undo, 1, false, TFS_CLI_LIST | TFS_CLI_DRY_RUN | TFS_CLI_FORCE},
     {"upgrade", "SAVE", tfs_cli_upgrade, 1, false, 0},
     {"umount", "MOUNTPOINT", tfs_cli_umount, 1, false, 0},
 };
@@ -63,6 +64,9 @@ static const struct option long_options[] = {
     {"attributes", no_argument, NULL, OPTION_FLAG + TFS_CLI_ATTRIBUTES},
     {"global", no_argument, NULL, OPTION_FLAG + TFS_CLI_GLOBAL},
     {"exclude", no_argument, NULL, OPTION_FLAG + TFS_CLI_EXCLUDE},
+    {"list", no_argument, NULL, OPTION_FLAG + TFS_CLI_LIST},
+    {"dry-run", no_argument, NULL, OPTION_FLAG + TFS_CLI_DRY_RUN},
+    {"force", no_argument, NULL, OPTION_FLAG + TFS_CLI_FORCE},
     {"restore", no_argument, NULL, OPTION_RESTORE},
     {"prefer", required_argument, NULL, OPTION_PREFER},
     {NULL, 0, NULL, 0},
@@ -74,6 +78,13 @@ static const struct command *find_command(const char *name)
         if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
     return NULL;
+}
+
+static enum tfs_status print_usage(struct tfs_cli *cli)
+{
+    enum tfs_status status = tfs_cli_print(cli, tfs_span_of(tfs_usage));
+
+    return status ? status : tfs_cli_print(cli, tfs_span_of(tfs_usage_options));
 }
 
 static enum tfs_status say_usage(struct tfs_cli *cli, const char *problem, const char *what)
@@ -202,7 +213,7 @@ static enum tfs_status run(struct tfs_cli *cli, const struct command *command, i
 
     switch (request) {
     case REQUEST_HELP:
-        return tfs_cli_print(cli, tfs_span_of(tfs_usage));
+        return print_usage(cli);
     case REQUEST_VERSION:
         return tfs_cli_print(cli, tfs_span_of("terrainfs " TFS_VERSION "\n"));
     case REQUEST_WRONG:

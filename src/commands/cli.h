@@ -21,13 +21,16 @@ struct tfs_progress {
     int64_t shown_at; /* milliseconds of the monotonic clock */
 };
 
-/* Options of `diff` and `text`; and whether a command takes -o views=. */
+/* Options of `diff`, `text` and `undo`; and whether a command takes -o views=. */
 enum tfs_cli_flag {
     TFS_CLI_STAT = 1,
     TFS_CLI_ALL_ROWS = 2,
     TFS_CLI_JSON = 4,
     TFS_CLI_COLOUR = 8,
     TFS_CLI_ROWS = 16,
+    TFS_CLI_LIST = 32,
+    TFS_CLI_DRY_RUN = 64,
+    TFS_CLI_FORCE = 128,
     TFS_CLI_VIEWS = 0x1000,
     TFS_CLI_GIT = 0x2000, /* diff: the operands of git */
     TFS_CLI_ENABLE = 0x4000,
@@ -78,6 +81,7 @@ enum tfs_status tfs_cli_diff(struct tfs_cli *cli);
 enum tfs_status tfs_cli_text(struct tfs_cli *cli);
 enum tfs_status tfs_cli_diff_git(struct tfs_cli *cli); /* diff --git */
 enum tfs_status tfs_cli_git(struct tfs_cli *cli);
+enum tfs_status tfs_cli_undo(struct tfs_cli *cli);
 enum tfs_status tfs_cli_upgrade(struct tfs_cli *cli);
 enum tfs_status tfs_cli_umount(struct tfs_cli *cli);
 
@@ -96,6 +100,10 @@ enum tfs_status tfs_cli_report(struct tfs_cli *cli, const char *path, const stru
 /* Opens the save, or says why not. */
 enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
                              struct tfs_save **save);
+
+/* Closes a save that was opened to be written; says on stderr when what it was before could not be
+ * kept. */
+void tfs_cli_close(struct tfs_cli *cli, const char *path, struct tfs_save *save);
 
 /* DONE when the save can be committed; otherwise says why not. */
 enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path,

@@ -275,6 +275,6 @@ enum tfs_status tfs_cli_import(struct tfs_cli *cli)
     if (status)
         return status;
     status = import_into(cli, save, views);
-    tfs_save_close(save);
+    tfs_cli_close(cli, cli->operands[1], save);
     return status;
 }

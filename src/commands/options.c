@@ -6,8 +6,10 @@
 #include "commands/options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "formats/chosen.h"
 
@@ -24,6 +26,7 @@ const char tfs_usage[] =
     "       terrainfs text   [-o OPTIONS] [--rows] SAVE\n"
     "       terrainfs git    --enable | --disable | --status | --attributes [--global]\n"
     "       terrainfs git    --exclude SAVE\n"
+    "       terrainfs undo   [-o OPTIONS] [--list | --dry-run] [--force] SAVE\n"
     "       terrainfs upgrade [-o OPTIONS] SAVE\n"
     "       terrainfs umount MOUNTPOINT\n"
     "       terrainfs --help | --version\n"
@@ -40,6 +43,8 @@ const char tfs_usage[] =
     "  diff     print what differs between the terrains of the saves A and B\n"
     "  text     print a line for each chunk of the save, for git to compare\n"
     "  git      make git show saves as terrain\n"
+    "  undo     bring back the save as it was before the last mount or command\n"
+    "           that changed it; once more: redo\n"
     "  upgrade  bring a save of Godot Voxel Tools to the newest block version\n"
     "  umount   unmount, and return when the save is on disk\n"
     "\n"
@@ -56,18 +61,26 @@ const char tfs_usage[] =
     "  --attributes git: add the lines for saves to .gitattributes\n"
     "  --global     git: for all repositories of the user\n"
     "  --exclude    git: print what not to add of a tree of the save\n"
+    "  --list       undo: what is kept\n"
+    "  --dry-run    undo: only say what would change\n"
+    "  --force      undo: also when another program changed the save since\n"
     "  --restore    import: take what differs from the save, edited or not\n"
     "  --prefer=WHAT  import: which files decide where two contradict each other:\n"
     "               voxels, grids, raw or pictures\n"
     "  -h, --help   this text\n"
     "  -V, --version\n"
-    "\n"
+    "\n";
+
+const char tfs_usage_options[] =
     "OPTIONS, separated by commas (SIZE is a number with K, M or G behind it):\n"
     "  format=NAME     do not guess the format, it is NAME\n"
     "  inflate=SIZE    largest payload that is decompressed (1G)\n"
     "  upgrade         what is written gets the newest version of the save's format\n"
     "  views=A+B       which files: all (default), voxels, grids or raw, the last\n"
     "                  three without overlaps (a mount, export and import)\n"
+    "  backup=no       keep nothing for undo\n"
+    "  backup          keep databases for undo, too\n"
+    "  backup=DIR      keep them and all else in DIR\n"
     "and for a mount only, beside those of mount(8) and FUSE:\n"
     "  ro              read-only\n"
     "  commit=close    close() returns when the save is on disk (default)\n"
@@ -96,13 +109,15 @@ void tfs_options_init(struct tfs_mount_options *options)
 {
     *options = (struct tfs_mount_options){.scratch_size = TFS_SCRATCH_SIZE,
                                           .cache_size = TFS_CACHE_SIZE,
-                                          .inflate_limit = TFS_INFLATE_LIMIT};
+                                          .inflate_limit = TFS_INFLATE_LIMIT,
+                                          .undo = {.when = TFS_UNDO_MOUNT}};
 }
 
 void tfs_options_release(struct tfs_mount_options *options)
 {
     free(options->fuse_options);
-    options->fuse_options = NULL;
+    free(options->backup);
+    options->fuse_options = options->backup = NULL;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -278,26 +293,57 @@ static int set_conflict(struct tfs_mount_options *o, const char *value, struct t
     return tfs_fail(err, -EINVAL, "conflict=%s: neither ask, theirs nor mine", value);
 }
 
+/* A path that holds where the process of a mount works; NULL: no memory. */
+static char *absolute(const char *value)
+{
+    char *here = value[0] == '/' ? NULL : getcwd(NULL, 0), *path = NULL;
+
+    if (value[0] == '/')
+        return strdup(value);
+    if (here != NULL && asprintf(&path, "%s/%s", here, value) < 0)
+        path = NULL;
+    free(here);
+    return path;
+}
+
+/* no: nothing is kept. Else databases too, and with a value all of it in that directory. */
+static int set_backup(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    const bool no = strcmp(value, "no") == 0, named = !no && value[0] != '\0';
+    char *path = named ? absolute(value) : NULL;
+
+    if (named && path == NULL)
+        return tfs_fail_memory(err);
+    free(o->backup);
+    o->backup = path;
+    o->undo = (struct tfs_undo_options){
+        .when = no ? TFS_UNDO_NEVER : TFS_UNDO_MOUNT, .directory = path, .databases = !no};
+    return 0;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
+
+enum takes { NO_VALUE, VALUE, MAYBE_VALUE };
 
 static const struct own_option {
     const char *name;
-    bool has_value;
+    enum takes takes;
     bool mount_only;
     set_fn set;
 } own_options[] = {
-    {"format", true, false, set_format},
-    {"inflate", true, false, set_inflate},
-    {"upgrade", false, false, set_upgrade},
-    {"views", true, false, set_views},
-    {"ro", false, true, set_ro},
-    {"rw", false, true, set_rw},
-    {"commit", true, true, set_commit},
-    {"scratch", true, true, set_scratch},
-    {"cache", true, true, set_cache},
-    {"threads", true, true, set_threads},
-    {"max_read", true, true, set_max_read},
-    {"conflict", true, true, set_conflict},
+    {"format", VALUE, false, set_format},
+    {"inflate", VALUE, false, set_inflate},
+    {"upgrade", NO_VALUE, false, set_upgrade},
+    {"views", VALUE, false, set_views},
+    {"backup", MAYBE_VALUE, false, set_backup},
+    {"ro", NO_VALUE, true, set_ro},
+    {"rw", NO_VALUE, true, set_rw},
+    {"commit", VALUE, true, set_commit},
+    {"scratch", VALUE, true, set_scratch},
+    {"cache", VALUE, true, set_cache},
+    {"threads", VALUE, true, set_threads},
+    {"max_read", VALUE, true, set_max_read},
+    {"conflict", VALUE, true, set_conflict},
 };
 
 static const struct own_option *find_option(const char *name, size_t length)
@@ -359,9 +405,9 @@ static int parse_word(struct tfs_mount_options *options, const char *word, bool 
         return tfs_fail(err, -EINVAL, "%s: there is no such option", word);
     if (option->mount_only && !mounting)
         return tfs_fail(err, -EINVAL, "%s: this option is for a mount", word);
-    if (has_value && !option->has_value)
+    if (has_value && option->takes == NO_VALUE)
         return tfs_fail(err, -EINVAL, "%s: this option takes no value", word);
-    if (!has_value && option->has_value)
+    if (!has_value && option->takes == VALUE)
         return tfs_fail(err, -EINVAL, "%s: this option needs a value", word);
     return option->set(options, has_value ? word + length + 1 : "", err);
 }
@@ -397,10 +443,15 @@ int tfs_options_parse(struct tfs_mount_options *options, const char *text, bool 
 struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options,
                                          enum tfs_lock lock)
 {
+    struct tfs_undo_options undo = options->undo;
+
+    if (undo.when != TFS_UNDO_NEVER)
+        undo.when = TFS_UNDO_COMMAND;
     return (struct tfs_open_options){
         .lock = lock,
         .upgrade = options->upgrade,
         .views = options->views,
+        .undo = undo,
         .inflate_limit = options->inflate_limit,
         .memory = options->cache_size > 0 ? options->cache_size : 1,
     };

@@ -10,7 +10,7 @@
 
 #define TFS_VERSION "0.1.0"
 
-extern const char tfs_usage[];
+extern const char tfs_usage[], tfs_usage_options[];
 
 /* The defaults. */
 void tfs_options_init(struct tfs_mount_options *options);

@@ -71,6 +71,6 @@ enum tfs_status tfs_cli_put(struct tfs_cli *cli)
     if (status)
         return status;
     status = put_file(cli, save, cli->operands[1]);
-    tfs_save_close(save);
+    tfs_cli_close(cli, cli->operands[0], save);
     return status;
 }

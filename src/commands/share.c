@@ -102,6 +102,16 @@ enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_loc
     return TFS_STATUS_DONE;
 }
 
+void tfs_cli_close(struct tfs_cli *cli, const char *path, struct tfs_save *save)
+{
+    char notice[TFS_ERROR_TEXT];
+
+    tfs_undo_finish(save->keeper);
+    if (tfs_undo_notice(save->keeper, notice))
+        tfs_cli_say(cli, TFS_STATUS_DONE, "%s: %s", path, notice);
+    tfs_save_close(save);
+}
+
 enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path, const struct tfs_save *save)
 {
     const struct tfs_facts *facts = save->doc->facts;

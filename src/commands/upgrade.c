@@ -76,6 +76,6 @@ enum tfs_status tfs_cli_upgrade(struct tfs_cli *cli)
     if (status)
         return status;
     status = upgrade_save(cli, save, cli->operands[0]);
-    tfs_save_close(save);
+    tfs_cli_close(cli, cli->operands[0], save);
     return status;
 }

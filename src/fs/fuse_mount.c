@@ -191,6 +191,7 @@ static int open_save(struct mounting *m, struct tfs_error *err)
         .lock = m->options->read_only ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE,
         .upgrade = m->options->upgrade,
         .views = m->options->views,
+        .undo = m->options->undo,
         .inflate_limit = m->options->inflate_limit,
         .memory = m->options->cache_size > 0 ? m->options->cache_size : 1,
     };

@@ -24,6 +24,8 @@ struct tfs_mount_options {
     unsigned threads;  /* 0: as many as CPUs */
     unsigned max_read; /* 0: what the kernel likes */
     enum tfs_conflict conflict;
+    struct tfs_undo_options undo; /* what is replaced is kept; -o backup */
+    char *backup;                 /* undo.directory, or NULL */
     char *fuse_options; /* all that is not ours, joined by commas, for libfuse and mount; or NULL */
 };
 

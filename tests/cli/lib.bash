@@ -11,7 +11,9 @@ export LC_ALL=C
 umask 022
 
 work=$(mktemp -d)
-trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
+state=$(mktemp -d)
+export XDG_STATE_HOME=$state
+trap 'chmod -R u+rwx "$work"; rm -rf "$work" "$state"' EXIT
 cd "$work" || exit 3
 count=0 failures=0
 

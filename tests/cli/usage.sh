@@ -8,7 +8,7 @@ run 0 "--help succeeds" --help
 says out '^usage: terrainfs' "--help prints the usage on stdout"
 for word in info check export import cat put umount format= inflate= upgrade ro commit= conflict= \
     scratch= cache= threads= max_read= --delete --restore --prefer= diff --stat \
-    --all-rows --json --color text --rows; do
+    --all-rows --json --color text --rows undo --list --dry-run --force backup; do
     grep -Fq -e "$word" out
     ok "--help names $word"
     sed 's/\\//g' "$ROOT/terrainfs.1" | grep -Fq -e "$word"

@@ -25,6 +25,7 @@ LIMIT = 60    # seconds until a program that hangs is a failure
 # In memory where that is possible: no test here needs a disk, but each waits for its fsync.
 _memory = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
 _work = tempfile.mkdtemp(prefix='tfs-torture-', dir=os.environ.get('TMPDIR') or _memory)
+os.environ['XDG_STATE_HOME'] = os.path.join(_work, 'state')
 _mounts = []
 _results = {'count': 0, 'failed': 0}
 _figures = {}

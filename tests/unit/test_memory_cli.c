@@ -47,6 +47,7 @@ static void start(int number)
             t.kind = &small_saves[i];
     snprintf(t.path, sizeof(t.path), "%s", scratch_path(t.kind->file));
     snprintf(t.out, sizeof(t.out), "%s", scratch_path("out"));
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_path("state"), 1), 0);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

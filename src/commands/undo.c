@@ -1,0 +1,238 @@
+/*
+ * undo: the newest generation of a save and the save change places; what is kept, and what would
+ * change (docs/undo.md).
+ */
+#include "commands/cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/journal.h"
+
+struct undo {
+    struct tfs_cli *cli;
+    const char *name; /* as the user wrote it */
+    char *path;
+    struct tfs_undo_options options;
+    struct tfs_generations list;
+};
+
+static bool wants(const struct undo *u, unsigned flag)
+{
+    return (u->cli->flags & flag) != 0;
+}
+
+static const char *date_of(int64_t seconds, char text[32])
+{
+    time_t time = seconds;
+    struct tm tm;
+
+    if (localtime_r(&time, &tm) == NULL || strftime(text, 32, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        strcpy(text, "at an unknown time");
+    return text;
+}
+
+static enum tfs_status say_none(struct undo *u)
+{
+    return tfs_cli_say(u->cli, TFS_STATUS_BAD, "%s: no earlier version of it is kept", u->name);
+}
+
+/* ---- --list ---------------------------------------------------------------------------------- */
+
+static enum tfs_status list(struct undo *u)
+{
+    enum tfs_status status = TFS_STATUS_DONE;
+    char date[32];
+
+    if (u->list.count == 0)
+        return say_none(u);
+    for (size_t i = 0; i < u->list.count && !status; i++) {
+        const struct tfs_generation *generation = &u->list.items[i];
+        status = tfs_cli_print_line(
+            u->cli, "%s  %zu file%s, %" PRIu64 " bytes%s  %s", date_of(generation->time, date),
+            generation->count, generation->count == 1 ? "" : "s", tfs_generation_size(generation),
+            generation->undoes != 0 ? " (undone)" : "", generation->directory);
+    }
+    return status;
+}
+
+/* ---- --dry-run ------------------------------------------------------------------------------- */
+
+/* As `terrainfs diff --stat` says it. */
+static enum tfs_status compare(struct undo *u, char *now, char *then)
+{
+    char *operands[] = {now, then, NULL};
+    struct tfs_cli diff = {
+        .command = "diff", .options = u->cli->options, .flags = TFS_CLI_STAT, .operands = operands};
+    enum tfs_status status = tfs_cli_diff(&diff);
+
+    return status == TFS_STATUS_BAD ? TFS_STATUS_DONE : status;
+}
+
+static enum tfs_status compare_folders(struct undo *u)
+{
+    struct tfs_error err = {0};
+    char *now = NULL, *then = NULL;
+    enum tfs_status status = tfs_undo_spread(u->path, &u->list, &now, &then, &err) < 0
+                                 ? tfs_cli_report(u->cli, u->name, &err)
+                                 : compare(u, now, then);
+
+    tfs_undo_clear(&u->list);
+    free(now);
+    free(then);
+    return status;
+}
+
+static enum tfs_status dry_run(struct undo *u)
+{
+    const struct tfs_generation *newest = &u->list.items[0];
+    struct tfs_error err = {0};
+    char *then = NULL;
+
+    if (u->list.count == 0)
+        return say_none(u);
+    if (tfs_undo_may(u->path, &u->list, wants(u, TFS_CLI_FORCE), &err) < 0)
+        return tfs_cli_report(u->cli, u->name, &err);
+    if (newest->kind == TFS_UNDO_FOLDER)
+        return compare_folders(u);
+    if (asprintf(&then, "%s/%s", newest->directory, newest->files[0].path) < 0)
+        return tfs_cli_say(u->cli, TFS_STATUS_SYSTEM, "out of memory");
+    enum tfs_status status = compare(u, u->path, then);
+    free(then);
+    return status;
+}
+
+/* ---- going back ------------------------------------------------------------------------------ */
+
+static enum tfs_status say_done(struct undo *u, size_t files)
+{
+    const struct tfs_generation *newest = &u->list.items[0];
+    char date[32];
+
+    return tfs_cli_say(u->cli, TFS_STATUS_DONE,
+                       "%s: %zu file%s put back as %s %s; once more takes that back", u->name,
+                       files, files == 1 ? "" : "s",
+                       newest->undoes != 0 ? "before the undo of" : "before the changes of",
+                       date_of(newest->time, date));
+}
+
+/* Edits that only the journal holds belong to what is undone. */
+static enum tfs_status settle_journal(struct undo *u)
+{
+    char journal[TFS_JOURNAL_NAME], *directory = tfs_file_directory(u->path), *path = NULL;
+    struct tfs_save *save;
+    struct stat st;
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    tfs_journal_name(u->path, journal);
+    if (directory == NULL || asprintf(&path, "%s/%s", directory, journal) < 0) {
+        free(directory);
+        return tfs_cli_say(u->cli, TFS_STATUS_SYSTEM, "out of memory");
+    }
+    if (lstat(path, &st) == 0) {
+        if (u->cli->options.undo.when != TFS_UNDO_NEVER)
+            u->cli->options.undo.when = TFS_UNDO_JOIN;
+        status = tfs_cli_open(u->cli, u->name, TFS_LOCK_EXCLUSIVE, &save);
+        if (!status)
+            tfs_cli_close(u->cli, u->name, save);
+    }
+    free(directory);
+    free(path);
+    return status;
+}
+
+static enum tfs_status swap_files(struct undo *u)
+{
+    struct tfs_error err = {0};
+    size_t files = 0;
+
+    if (tfs_undo_swap(u->path, &u->options, wants(u, TFS_CLI_FORCE), &files, &err) < 0)
+        return tfs_cli_report(u->cli, u->name, &err);
+    return say_done(u, files);
+}
+
+/* Within the save itself: who has it open sees one transaction. */
+static int restore(struct undo *u, struct tfs_save *save, struct tfs_error *err)
+{
+    const struct tfs_generation *newest = &u->list.items[0];
+    char *from = NULL;
+
+    if (save->container->restore == NULL)
+        return tfs_fail(err, -EINVAL, "is no database, but what is kept of it is one");
+    if (tfs_undo_may(u->path, &u->list, wants(u, TFS_CLI_FORCE), err) < 0)
+        return err->code;
+    if (asprintf(&from, "%s/%s", newest->directory, newest->files[0].path) < 0)
+        return tfs_fail_memory(err);
+    save->container->restore(save, from, err);
+    free(from);
+    return err->code;
+}
+
+static enum tfs_status swap_database(struct undo *u)
+{
+    struct tfs_open_options options = tfs_options_open(&u->cli->options, TFS_LOCK_EXCLUSIVE);
+    struct tfs_error err = {0};
+    struct tfs_save *save = NULL;
+
+    options.undo = u->options;
+    options.undo.when = TFS_UNDO_REDO;
+    options.undo.undoes = u->list.items[0].number;
+    options.undo.must = !wants(u, TFS_CLI_FORCE);
+    options.undo.databases = true;
+    if (tfs_save_open(u->path, u->cli->options.format, &options, &save, &err) == 0)
+        restore(u, save, &err);
+    tfs_save_close(save);
+    if (err.code < 0)
+        return tfs_cli_report(u->cli, u->name, &err);
+    tfs_undo_forget(&u->list);
+    return say_done(u, 1);
+}
+
+static enum tfs_status go_back(struct undo *u)
+{
+    if (u->list.count == 0)
+        return say_none(u);
+    return u->list.items[0].kind == TFS_UNDO_DATABASE ? swap_database(u) : swap_files(u);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static enum tfs_status run(struct undo *u)
+{
+    struct tfs_error err = {0};
+    enum tfs_status status = TFS_STATUS_DONE;
+    const bool looks = wants(u, TFS_CLI_LIST) || wants(u, TFS_CLI_DRY_RUN);
+
+    u->path = realpath(u->name, NULL);
+    if (u->path == NULL) {
+        tfs_fail_errno(&err, "cannot be opened");
+        return tfs_cli_report(u->cli, u->name, &err);
+    }
+    if (!looks)
+        status = settle_journal(u);
+    if (status)
+        return status;
+    if (tfs_undo_read(u->path, &u->options, &u->list, &err) < 0)
+        return tfs_cli_report(u->cli, u->name, &err);
+    if (wants(u, TFS_CLI_LIST))
+        return list(u);
+    return looks ? dry_run(u) : go_back(u);
+}
+
+enum tfs_status tfs_cli_undo(struct tfs_cli *cli)
+{
+    struct undo u = {.cli = cli,
+                     .name = cli->operands[0],
+                     .options = cli->options.undo,
+                     .list = TFS_GENERATIONS_NONE};
+    enum tfs_status status = run(&u);
+
+    tfs_generations_release(&u.list);
+    free(u.path);
+    return status;
+}

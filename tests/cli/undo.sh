@@ -1,0 +1,295 @@
+#!/usr/bin/env bash
+# undo: what put, import and upgrade replace is kept, comes back, and goes again; what keeps it from that; and
+# where it is kept.
+. "$(dirname "$0")/lib.bash"
+
+chunk=0_0_0
+undo=$XDG_STATE_HOME/terrainfs/undo
+
+# fresh [FILE]: a save, and the copies `old` of it and `new` with another block.
+fresh() {
+    rm -rf "$undo" ./save ./.save.terrainfs-undo
+    region save --chunks 2
+    cp save old
+    edit
+    cp save new
+}
+
+edit() {
+    "$TFS" cat save chunks/$chunk/voxels.csv | sed "2s/,[^,]*\$/,base:${1:-one}/" >text
+    "$TFS" put "${@:2}" save chunks/$chunk/voxels.csv <text 2>err || exit 3
+}
+
+# generations [WANTED]: the directories of all generations, oldest first.
+generations() {
+    find "$undo" -mindepth 2 -maxdepth 2 | sort -V
+}
+
+count_is() {
+    [ "$(generations | wc -l)" = "$1" ]
+    ok "$2"
+}
+
+# later: the newest generation was made an hour ago.
+later() {
+    local manifest
+    manifest=$(generations | tail -n 1)/manifest
+    awk '$1 == "time" { $2 -= 3600 } 1' "$manifest" >text && cat text >"$manifest"
+}
+
+fresh
+run 0 "undo takes a put back" undo save
+same save old "the save is as it was before"
+says err '^terrainfs: save: 1 file put back as before the changes of 20' "undo says what it did"
+run 0 "undo once more is a redo" undo save
+same save new "the edit is back"
+says err 'as before the undo of 20' "a redo is called what it is"
+run 0 "and again" undo save
+same save old "the save is as it was before again"
+count_is 1 "going to and fro keeps one generation"
+
+# ---- what it says ------------------------------------------------------------------------------
+fresh
+run 0 "--list lists" undo --list save
+says out "^20.* 1 file, $(stat -c %s old) bytes  /.*/1/files\$" "--list has date, files, bytes and directory"
+cmp -s "$(sed 's/.*  //' out)/save" old
+ok "the file in the directory is the earlier version"
+run 0 "--dry-run has status 0" undo --dry-run save
+says out '^terrain: 1 chunk changed' "--dry-run prints the summary"
+same save new "--dry-run writes nothing"
+"$TFS" diff --stat save old >wanted 2>&1
+"$TFS" undo --dry-run save >out 2>&1
+tail -n 1 out | cmp -s - <(tail -n 1 wanted)
+ok "--dry-run says what diff --stat says"
+region other
+run 1 "a save without an earlier version" undo other
+says err 'other: no earlier version of it is kept' "that is said"
+run 1 "--list of such a save" undo --list other
+run 3 "a save that is not there" undo nosuch
+
+# ---- when it is refused ------------------------------------------------------------------------
+fresh
+printf 'x' >>save
+cp save theirs
+run 3 "a save that another program changed" undo save
+says err 'another program changed save since' "that is said"
+same save theirs "nothing is written then"
+run 0 "--force" undo --force save
+same save old "--force brings the earlier version back"
+run 0 "redo behind --force" undo save
+same save theirs "what was forced away was kept"
+
+fresh
+kept=$(generations)/files/save
+cp "$kept" good
+printf 'x' | dd of="$kept" bs=1 seek=30 conv=notrunc 2>/dev/null
+run 1 "a damaged generation" undo save
+says err 'save: its earlier version is damaged' "that is said"
+same save new "a damaged generation is not used"
+rm "$kept"
+run 1 "a generation without its file" undo save
+says err 'was not kept to the end' "that is said"
+ln -s good "$kept"
+run 1 "a generation with a link in it" undo save
+same save new "a link is not followed"
+
+fresh
+region another --seed 9
+"$TFS" cat another chunks/$chunk/voxels.csv | sed "2s/,[^,]*\$/,base:two/" >text
+"$TFS" put another chunks/$chunk/voxels.csv <text 2>err
+from=$(dirname "$(dirname "$(find "$undo" -path '*/files/another')")")
+to=$(dirname "$(dirname "$(find "$undo" -path '*/files/save')")")
+rm -r "$to" && cp -rp "$from" "$to"
+run 1 "generations of another save" undo save
+says err 'no earlier version of it is kept' "they are not this save's"
+same save new "another save's version does not come in its place"
+
+fresh
+(
+    exec 8<save
+    flock 8
+    exec "$TFS" undo save >out 2>err
+)
+[ $? = 3 ]
+ok "a save that is in use"
+says err 'being written by another terrainfs' "that is said"
+same save new "a save that is in use is not changed"
+
+# ---- generations -------------------------------------------------------------------------------
+fresh
+edit two
+count_is 1 "a second command joins the generation"
+"$TFS" undo save 2>err
+same save old "undo takes both back"
+edit three
+count_is 2 "a command behind an undo begins a generation"
+"$TFS" undo save 2>err
+same save old "it is taken back alone"
+
+fresh
+later
+edit two
+count_is 2 "a command an hour later begins a generation"
+"$TFS" undo save 2>err
+same save new "and undo takes that back alone"
+
+fresh
+printf 'x' >>save
+"$TFS" put save chunks/$chunk/voxels.csv <text >out 2>err
+cp new save
+edit two
+count_is 2 "another program's change begins a generation"
+
+fresh
+for name in a b c d e f g; do
+    later
+    edit "$name"
+done
+count_is 5 "five generations are kept"
+[ "$(basename "$(generations | head -n 1)")" = 4 ]
+ok "the oldest went"
+
+# ---- where -------------------------------------------------------------------------------------
+fresh
+chmod 600 save
+edit two
+[ "$(find "$undo" "$XDG_STATE_HOME/terrainfs" -type d ! -perm 700)" = "" ]
+ok "its directories are for the user alone"
+later
+edit three
+[ "$(stat -c %a "$(generations | tail -n 1)/files/save")" = 600 ]
+ok "a save of mode 600 is kept with mode 600"
+"$TFS" undo save 2>err
+[ "$(stat -c %a save)" = 600 ]
+ok "and comes back with it"
+
+mkdir a b
+cp old a/save && cp new b/save
+(cd a && edit one) && (cd b && edit two)
+run 0 "the first of two saves of one name" undo a/save
+same a/save old "gets its own version"
+run 0 "the second" undo b/save
+same b/save new "gets its own version"
+
+fresh
+mv save renamed
+run 0 "a save that was renamed" undo renamed
+same renamed old "finds its earlier version"
+run 0 "a save that was renamed, once more" undo renamed
+same renamed new "finds it again"
+
+fresh
+rm -rf "$XDG_STATE_HOME/terrainfs"
+mkdir elsewhere
+ln -s "$PWD/elsewhere" "$XDG_STATE_HOME/terrainfs"
+edit two
+says err 'not kept for undo: .*terrainfs of earlier versions is a link' "a link in the place of its directory is told"
+[ -z "$(ls elsewhere)" ]
+ok "and is not followed"
+rm "$XDG_STATE_HOME/terrainfs"
+mkdir "$XDG_STATE_HOME/terrainfs"
+chmod 777 "$XDG_STATE_HOME/terrainfs"
+edit three
+says err 'is not ours alone' "a directory that others may write to is told"
+[ -z "$(ls "$XDG_STATE_HOME/terrainfs")" ]
+ok "and is not used"
+rmdir "$XDG_STATE_HOME/terrainfs"
+"$TFS" cat save chunks/$chunk/voxels.csv | grep base:three >/dev/null
+ok "the edits are in the save all the same"
+
+# without_home COMMAND...
+without_home() {
+    env -u HOME -u XDG_STATE_HOME "$@"
+}
+fresh
+rm -rf "$undo"
+sed -i '$d' text
+without_home "$TFS" put save chunks/$chunk/voxels.csv <text 2>err
+[ -d .save.terrainfs-undo ] && [ "$(ls -A "$XDG_STATE_HOME/terrainfs/undo" 2>/dev/null)" = "" ]
+ok "without a home it is kept beside the save"
+without_home "$TFS" undo save 2>err
+same save new "and found there"
+sed -i '$d' text
+env -u XDG_STATE_HOME HOME=/proc/none "$TFS" put save chunks/$chunk/voxels.csv <text 2>err
+differ save new "a home that cannot be written keeps no edit from the save"
+HOME=/proc/none run 0 "what it could not keep is beside the save" undo save
+same save new "and comes back"
+
+fresh
+rm -rf "$undo"
+edit two -o backup=no
+[ ! -e "$undo" ]
+ok "-o backup=no keeps nothing"
+edit three -o backup=kept
+[ -d kept/terrainfs/undo ] && [ ! -e "$undo" ]
+ok "-o backup=DIR keeps it there"
+run 1 "it is not found without saying where" undo save
+run 0 "it is found in DIR" undo -o backup=kept save
+"$TFS" cat save chunks/$chunk/voxels.csv | grep base:two >/dev/null
+ok "and is what it was"
+
+# ---- other kinds of saves ----------------------------------------------------------------------
+"$TOOLS/make_ter" --size 16 --materials 3 --sidecar level.ter || exit 3
+cp level.ter old.ter && cp level.terrain.json old.json
+"$TFS" cat level.ter palette.txt | sed '1s/$/_renamed/' >text
+run 0 "names of a terrain with a list beside it" put level.ter palette.txt <text
+differ level.terrain.json old.json "change the list"
+run 0 "undo takes both back" undo level.ter
+says err '2 files put back' "it counts both"
+same level.ter old.ter "the terrain is as before"
+same level.terrain.json old.json "the list is as before"
+
+"$TOOLS/make_voxel" folder world 2 || exit 3
+cp -r world world.old
+"$TFS" export world tree 2>err
+edited=0
+for file in tree/chunks/*/voxels.csv; do
+    [ $edited -lt 40 ] || break
+    sed -i '$d' "$file" && edited=$((edited + 1))
+done
+mkdir tree/chunks/200_0_0
+cp -r "$(find tree/chunks -mindepth 1 -maxdepth 1 | head -n 1)/channels" tree/chunks/200_0_0/ 2>/dev/null
+run 0 "edits in a folder" import tree world
+cp -r world world.new
+run 0 "--dry-run of a folder" undo --dry-run world
+says out '^terrain: [0-9]+ chunks changed' "prints the summary"
+[ -z "$(find "$undo" -name compared)" ]
+ok "and leaves nothing"
+diff -r world world.new >out
+ok "and changes nothing"
+run 0 "undo of a folder" undo world
+diff -r world world.old >out
+ok "all its files are as before, and none is new"
+run 0 "redo of a folder" undo world
+diff -r world world.new >out
+ok "all its files are as edited"
+
+"$TOOLS/make_voxel" stream world.sqlite 4 || exit 3
+dump() {
+    python3 -S -c 'import sqlite3, sys
+print("\n".join(sqlite3.connect(sys.argv[1]).iterdump()))' "$1"
+}
+place=-49_-1_-50
+dump world.sqlite >old.sql
+"$TFS" cat world.sqlite chunks/$place/voxels.csv | sed '$d' >text
+run 0 "a database without -o backup" put world.sqlite chunks/$place/voxels.csv <text
+run 1 "is not kept" undo world.sqlite
+dump world.sqlite >one.sql
+sed -i '$d' text
+run 0 "a database with -o backup" put -o backup world.sqlite chunks/$place/voxels.csv <text
+dump world.sqlite >two.sql
+run 0 "--dry-run of a database" undo --dry-run world.sqlite
+says out '^terrain: 1 chunk changed' "prints the summary"
+run 0 "is kept" undo world.sqlite
+dump world.sqlite | cmp -s - one.sql
+ok "and is as it was before"
+run 0 "redo of a database" undo world.sqlite
+dump world.sqlite | cmp -s - two.sql
+ok "brings the edit back"
+python3 -S -c 'import sqlite3, sys
+c = sqlite3.connect("world.sqlite"); c.execute("DELETE FROM blocks"); c.commit()'
+dump world.sqlite >three.sql
+run 3 "a database that another program changed" undo world.sqlite
+dump world.sqlite | cmp -s - three.sql
+ok "stays as it is"
+done_testing

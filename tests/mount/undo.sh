@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# What a mount replaced comes back: the first commit keeps the save as it was, and later ones do not.
+. "$(dirname "$0")/lib.sh"
+
+edit() {
+    echo "$V,$1" >>"$M/chunks/$C/voxels.csv"
+}
+
+# shellcheck disable=SC2120 # `want undo --dry-run`
+undo() {
+    "$TFS_BIN" undo "$@" "$S" >"$D/undo.out" 2>"$D/undo.err"
+}
+
+kept() {
+    find "$XDG_STATE_HOME/terrainfs/undo" -mindepth 2 -maxdepth 2 -path "*/$SAVE_NAME-*" | wc -l
+}
+
+all_chunks_come_back() {
+    local wanted
+    rm -rf "$XDG_STATE_HOME"
+    up
+    rm -rf "$M/chunks" # the directory itself stays
+    same 'chunks that are left' "$(ls "$M/chunks")" ''
+    down
+    wants_not cmp -s "$PRISTINE" "$S"
+    wanted="terrain: 0 chunks changed, $COUNT added"
+    want undo --dry-run
+    want grep -qF "$wanted" "$D/undo.out"
+    want undo
+    want cmp "$PRISTINE" "$S"
+    up
+    same 'chunks' "$(find "$M/chunks" -mindepth 1 -maxdepth 1 | wc -l)" "$COUNT"
+    down
+}
+
+mount_is_one_step() {
+    rm -rf "$XDG_STATE_HOME"
+    up
+    edit base:one
+    edit base:two
+    down
+    cp "$S" "$D/first"
+    up
+    edit base:three
+    rm -r "$M/chunks/$C2"
+    down
+    same 'generations' "$(kept)" 2
+    want undo
+    want cmp "$D/first" "$S"
+    want undo
+    block_is "$V" base:three
+    want undo
+    want cmp "$D/first" "$S"
+}
+
+mounted_save_stays() {
+    rm -rf "$XDG_STATE_HOME"
+    up
+    edit base:one
+    undo
+    same 'status of undo' $? 3
+    want grep -q "is mounted on $M already" "$D/undo.err"
+    want grep -qF "$V,base:one" "$M/chunks/$C/voxels.csv"
+    down
+    want undo
+    want cmp "$PRISTINE" "$S"
+}
+
+# The link moves the ctime of the save: that is no other program's doing.
+link_is_no_conflict() {
+    local i
+    rm -rf "$XDG_STATE_HOME"
+    up -o commit=600
+    for i in one two three; do
+        edit "base:$i"
+        want sync "$M/chunks/$C/voxels.csv"
+    done
+    wants_not [ -s "$M/.terrainfs/errors.log" ]
+    down
+    block_is "$V" base:three
+    want undo
+    want cmp "$PRISTINE" "$S"
+}
+
+game_in_between() {
+    rm -rf "$XDG_STATE_HOME"
+    up
+    edit base:one
+    make_region --kind demo --seed 7 "$D/game"
+    cp "$D/game" "$D/new" && mv "$D/new" "$S"
+    want soon grep -q . "$M/info.txt"
+    want sync "$M/info.txt"
+    rm -rf "$M"/chunks/*
+    down
+    same 'generations' "$(kept)" 2
+    want undo
+    want cmp "$D/game" "$S"
+}
+
+# other_disk: $state is on a file system of its own.
+other_disk() {
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return 1; }
+    state=$D/state
+    mkdir "$state"
+    mount -t tmpfs -o "size=${1:-4m}" none "$state" 2>/dev/null || { skip 'no tmpfs here'; return 1; }
+}
+
+other_filesystem() {
+    local state
+    other_disk || return
+    XDG_STATE_HOME=$state up
+    edit base:one
+    rm -r "$M/chunks/$C2"
+    down
+    XDG_STATE_HOME=$state want undo
+    want cmp "$PRISTINE" "$S"
+    XDG_STATE_HOME=$state want undo
+    block_is "$V" base:one
+}
+
+full_disk() {
+    local state
+    other_disk 64k || return
+    head -c 65536 /dev/zero >"$state/full" 2>/dev/null
+    XDG_STATE_HOME=$state up
+    edit base:one
+    want grep -qF "$V,base:one" "$M/chunks/$C/voxels.csv"
+    down
+    block_is "$V" base:one
+    rm "$state/full"
+    XDG_STATE_HOME=$state undo
+    same 'status of undo' $? 1
+    block_is "$V" base:one
+}
+
+# What is there now cannot be kept: without --force it stays.
+full_disk_at_undo() {
+    local state
+    other_disk 64k || return
+    XDG_STATE_HOME=$state up
+    edit base:one
+    down
+    cp "$S" "$D/edited"
+    head -c 65536 /dev/zero >"$state/full" 2>/dev/null
+    XDG_STATE_HOME=$state undo
+    same 'status of undo' $? 3
+    want grep -q 'what is there now cannot be kept' "$D/undo.err"
+    want cmp "$D/edited" "$S"
+    XDG_STATE_HOME=$state want undo --force
+    want cmp "$PRISTINE" "$S"
+}
+
+killed() {
+    local pid
+    rm -rf "$XDG_STATE_HOME"
+    mkdir -p "$M"
+    "$TFS_BIN" -f -o "$1" "$S" "$M" >"$D/daemon.out" 2>&1 9>&- &
+    pid=$!
+    want soon mountpoint -q "$M"
+    edit base:one
+    edit base:two
+    kill -KILL "$pid"
+    wait "$pid"
+    fusermount3 -u -z "$M" 2>/dev/null || umount -l "$M"
+    want undo
+    want cmp "$PRISTINE" "$S"
+    want undo
+    block_is "$V" base:two
+}
+
+try 'rm -rf of all chunks is taken back' all_chunks_come_back
+try 'undo takes back one mount, and only it' mount_is_one_step
+try 'a mounted save stays as it is' mounted_save_stays
+try 'the link is not taken for a change by another program' link_is_no_conflict
+try 'what another program saved in between is what undo brings back' game_in_between
+try 'a state directory on another file system gets a copy' other_filesystem
+try 'a full disk for the state keeps no edit from the save' full_disk
+try 'a disk too full to keep what is there keeps undo from it' full_disk_at_undo
+try 'edits of a killed mount are taken back' killed commit=close
+try 'edits that only the journal holds are taken back' killed commit=600
+finish
