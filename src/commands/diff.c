@@ -98,7 +98,7 @@ static int check_unchanged(const struct tfs_differ *d, struct tfs_error *err)
 {
     for (int i = 0; i < TFS_SIDES && err->code == 0; i++) {
         struct tfs_save *save = d->saves[i];
-        if (save->container->load == NULL)
+        if (save->container->fetch == NULL)
             continue;
         int changed = save->container->changed(save, err);
         if (changed > 0)

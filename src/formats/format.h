@@ -1,6 +1,6 @@
 /*
  * The two interfaces that a game fills in: a container (where chunks lie in a save: probe, open,
- * load, commit, close) and lenses (what a file of the tree shows of them: get, put, size), joined
+ * fetch, commit, close) and lenses (what a file of the tree shows of them: get, put, size), joined
  * by a tree (which names exist). A format is a folder with these structs and a row in registry.c;
  * nothing else changes when one is added.
  *
@@ -8,7 +8,7 @@
  *   save on disk <--container-- tfs_doc <--lens put-- file bytes
  *
  * Everything here is const and free of state of its own, so all of it may be called from any
- * thread; what changes is in struct tfs_save (one caller at a time, but for `load`) and in edits.
+ * thread; what changes is in struct tfs_save (one caller at a time, but for `fetch`) and in edits.
  */
 #ifndef TFS_FORMATS_FORMAT_H
 #define TFS_FORMATS_FORMAT_H
@@ -224,10 +224,14 @@ struct tfs_container {
     /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for
      * container, tree, path, name and options. After a failure nothing needs closing. */
     int (*open)(struct tfs_save *save, struct tfs_error *err);
-    /* Fetches chunk->blob or ->extra where the document does not hold it (thread-safe). NULL:
-     * documents of this container hold all. */
-    int (*load)(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
-                struct tfs_blob **blob, struct tfs_error *err);
+    /* Fetches what the chunk says is unread (enum tfs_chunk_flags): a value that the save does not
+     * have stays NULL, one that the chunk holds is left alone. Thread-safe. ESTALE: another program
+     * changed the chunk since it was read. NULL: documents of this container hold everything. */
+    int (*fetch)(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
+                 struct tfs_blob **extra, struct tfs_error *err);
+    /* As tfs_chunks_fetch, where that is cheaper than one by one. NULL: it is not. */
+    size_t (*fetch_many)(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                         struct tfs_error *err);
     /* Puts `doc` on disk, durably and verified, old or new at every instant; then save->doc = doc
      * (or an equal one). ESTALE: the save changed on disk since it was read. After a failure the
      * save on disk is the old one; or the new one (of several files, some of them), where only
@@ -294,9 +298,15 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
                   struct tfs_save **save, struct tfs_error *err);
 void tfs_save_close(struct tfs_save *save);
 
-/* The chunk's stored bytes: a reference. */
+/* The chunk's stored bytes, fetched where the document does not hold them: a reference. ENOENT: it
+ * has none. */
 int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,
                    struct tfs_error *err);
+/* Fetches what copies of chunks say is unread, and puts it into them: of as many as are worth one
+ * go, at least one. Returns how many; with `err` set, the one behind them is the one that failed.
+ * The copies own the references. Thread-safe. */
+size_t tfs_chunks_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                        struct tfs_error *err);
 
 /* Sets save->read_only to why->text, or to NULL when why->code is 0. */
 void tfs_save_set_read_only(struct tfs_save *save, const struct tfs_error *why);

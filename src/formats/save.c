@@ -281,13 +281,37 @@ void tfs_save_close(struct tfs_save *save)
 int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,
                    struct tfs_error *err)
 {
-    if (chunk->blob != NULL) {
-        *blob = tfs_blob_ref(chunk->blob);
-        return 0;
-    }
-    if (save->container->load == NULL)
-        return tfs_fail(err, -EIO, "the bytes of this chunk are not at hand");
-    return save->container->load(save, chunk, false, blob, err);
+    struct tfs_blob *stored = NULL, *extra = NULL;
+    int result = 0;
+
+    if (tfs_chunk_is_unread(chunk, false))
+        result = save->container->fetch(save, chunk, &stored, &extra, err);
+    else
+        stored = tfs_blob_ref(chunk->blob);
+    tfs_blob_unref(extra);
+    if (result == 0 && stored == NULL)
+        return tfs_fail(err, -ENOENT, "this chunk has no bytes");
+    if (result == 0)
+        *blob = stored;
+    return result;
+}
+
+size_t tfs_chunks_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                        struct tfs_error *err)
+{
+    const struct tfs_container *container = save->container;
+    size_t ready = 0;
+
+    while (ready < count && (chunks[ready].flags & TFS_CHUNK_UNREAD_ALL) == 0)
+        ready++;
+    if (ready == count)
+        return ready;
+    if (container->fetch_many != NULL)
+        return ready + container->fetch_many(save, chunks + ready, count - ready, err);
+    if (container->fetch(save, &chunks[ready], &chunks[ready].blob, &chunks[ready].extra, err) < 0)
+        return ready;
+    chunks[ready].flags &= ~(uint32_t)TFS_CHUNK_UNREAD_ALL;
+    return ready + 1;
 }
 
 void tfs_save_set_read_only(struct tfs_save *save, const struct tfs_error *why)

@@ -8,6 +8,7 @@
 #include "../lib/voxel_maker.h"
 #include "formats/database/rows_state.h"
 #include "formats/godot_voxel/block.h"
+#include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/rules.h"
 #include "formats/godot_voxel/stream_key.h"
 #include "formats/godot_voxel/view.h"
@@ -627,8 +628,6 @@ START_TEST(damaged_page_of_a_row_is_damage_of_its_chunk)
 }
 END_TEST
 
-static int (*fetch)(struct tfs_save *, const struct tfs_chunk *, struct tfs_blob **,
-                    struct tfs_blob **, struct tfs_error *);
 static bool fetch_fails;
 
 static int fetch_if_it_works(struct tfs_save *save, const struct tfs_chunk *chunk,
@@ -636,7 +635,7 @@ static int fetch_if_it_works(struct tfs_save *save, const struct tfs_chunk *chun
                              struct tfs_error *err)
 {
     return fetch_fails ? tfs_fail(err, -EBADMSG, "the database: disk image is malformed")
-                       : fetch(save, chunk, stored, extra, err);
+                       : tfs_rows_fetch(save, chunk, stored, extra, err);
 }
 
 /* SQLite calls a page that the disk failed to give damaged, too. */
@@ -644,9 +643,9 @@ START_TEST(row_that_could_not_be_read_once_is_no_damage_for_good)
 {
     voxel_stream(db_path(), 2, 3);
     must_open();
-    struct tfs_godot_rules *rules = c.doc->facts->own;
-    fetch = rules->fetch;
-    rules->fetch = fetch_if_it_works;
+    struct tfs_container failing = *c.save->container;
+    failing.fetch = fetch_if_it_works;
+    c.save->container = &failing;
     fetch_fails = true;
     ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "damaged: chunks/-50_-1_-50: the database"));
     ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, one));
@@ -656,6 +655,7 @@ START_TEST(row_that_could_not_be_read_once_is_no_damage_for_good)
     ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 4"), 0);
     commit();
     ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 4\n"));
+    c.save->container = &tfs_godot_stream_container;
 }
 END_TEST
 
@@ -749,12 +749,15 @@ static struct tfs_buf read_pictures(bool together)
     struct tfs_buf out = {0};
 
     must_open();
-    struct tfs_godot_rules *rules = c.doc->facts->own;
-    ck_assert(rules->fetch_many != NULL);
+    const struct tfs_container *container = c.save->container;
+    struct tfs_container single = *container;
+    ck_assert(single.fetch_many != NULL);
+    single.fetch_many = NULL;
     if (!together)
-        rules->fetch_many = NULL;
+        c.save->container = &single;
     ck_assert_msg(get_picture(&out) == 0, "%s", c.err.text);
     ck_assert_int_eq(tfs_map_lens.get(c.save, c.doc, root, &out, &c.err), 0);
+    c.save->container = container;
     godot_close(&c);
     return out;
 }

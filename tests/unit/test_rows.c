@@ -126,7 +126,7 @@ static const struct tfs_tree toy_tree = {.chunk_check = toy_check};
 #define TOY(name_, probe_)                                                                         \
     {                                                                                              \
         .format = "toy", .name = name_, .tree = &toy_tree, .probe = probe_, .open = toy_open,      \
-        .load = tfs_rows_load, .commit = tfs_rows_commit, .changed = tfs_rows_changed,             \
+        .fetch = tfs_rows_fetch, .commit = tfs_rows_commit, .changed = tfs_rows_changed,           \
         .reload = tfs_rows_reload, .close = tfs_rows_close, .detects_conflicts = true              \
     }
 

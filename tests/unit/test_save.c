@@ -64,27 +64,28 @@ static void toy_close(struct tfs_save *save)
     closed++;
 }
 
-static int toy_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
-                    struct tfs_blob **blob, struct tfs_error *e)
+/* Its own number says what becomes of it: 0 it cannot be read, 1 it has bytes, 2 it has none. */
+static int toy_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
+                     struct tfs_blob **extra, struct tfs_error *e)
 {
     (void)save;
-    ck_assert(!extra);
+    ck_assert_ptr_null(*extra);
     if (chunk->own == 0)
         return tfs_fail(e, -EIO, "cannot be read");
-    return tfs_blob_copy(tfs_span_of("loaded"), blob, e);
+    return chunk->own == 2 ? 0 : tfs_blob_copy(tfs_span_of("fetched"), stored, e);
 }
 
-#define TOY(format_, name_, probe_, endings_, load_)                                               \
+#define TOY(format_, name_, probe_, endings_, fetch_)                                              \
     {                                                                                              \
         .format = format_, .name = name_, .tree = &tree, .probe = probe_, .endings = endings_,     \
-        .open = toy_open, .load = load_, .close = toy_close                                        \
+        .open = toy_open, .fetch = fetch_, .close = toy_close                                      \
     }
 
 static const struct tfs_container apple_file =
     TOY("apple", "apple file", probe_apple, ".app .apple", NULL);
 static const struct tfs_container apple_low = TOY("apple", "apple bag", probe_low, NULL, NULL);
 static const struct tfs_container pear_file =
-    TOY("pear", "pear file", probe_pear, ".pear", toy_load);
+    TOY("pear", "pear file", probe_pear, ".pear", toy_fetch);
 static const struct tfs_container quince_file =
     TOY("quince", "quince file", probe_pear, NULL, NULL);
 static const struct tfs_container folder = TOY("folder", "folder", probe_folder, NULL, NULL);
@@ -222,27 +223,50 @@ END_TEST
 
 /* ---- chunks and read-only -------------------------------------------------------------------- */
 
-START_TEST(save_chunk_is_held_or_loaded)
+START_TEST(save_chunk_is_held_or_fetched)
 {
-    struct tfs_save with_load = {.container = &pear_file};
-    struct tfs_save without = {.container = &apple_file};
+    struct tfs_save save = {.container = &pear_file};
     struct tfs_blob *held = NULL, *blob = NULL;
-    struct tfs_chunk chunk = {.own = 1};
+    struct tfs_chunk chunk = {.own = 1, .flags = TFS_CHUNK_UNREAD};
 
-    ck_assert_int_eq(tfs_chunk_load(&with_load, &chunk, &blob, &err), 0);
-    ck_assert(tfs_span_equal(tfs_blob_span(blob), tfs_span_of("loaded")));
+    ck_assert_int_eq(tfs_chunk_load(&save, &chunk, &blob, &err), 0);
+    ck_assert(tfs_span_equal(tfs_blob_span(blob), tfs_span_of("fetched")));
     tfs_blob_unref(blob);
-    ck_assert_int_eq(tfs_chunk_load(&without, &chunk, &blob, &err), -EIO);
-    tfs_error_reset(&err);
     chunk.own = 0;
-    ck_assert_int_eq(tfs_chunk_load(&with_load, &chunk, &blob, &err), -EIO);
+    ck_assert_int_eq(tfs_chunk_load(&save, &chunk, &blob, &err), -EIO);
+    tfs_error_reset(&err);
+    chunk.own = 2;
+    ck_assert_int_eq(tfs_chunk_load(&save, &chunk, &blob, &err), -ENOENT);
     tfs_error_reset(&err);
 
     ck_assert_int_eq(tfs_blob_copy(tfs_span_of("held"), &held, &err), 0);
-    chunk.blob = held;
-    ck_assert_int_eq(tfs_chunk_load(&with_load, &chunk, &blob, &err), 0);
+    chunk = (struct tfs_chunk){.blob = held};
+    ck_assert_int_eq(tfs_chunk_load(&save, &chunk, &blob, &err), 0);
     ck_assert_ptr_eq(blob, held);
     tfs_blob_unref(blob);
+    tfs_blob_unref(held);
+}
+END_TEST
+
+START_TEST(save_fetches_what_chunks_do_not_hold)
+{
+    struct tfs_save save = {.container = &pear_file};
+    struct tfs_blob *held = NULL;
+
+    ck_assert_int_eq(tfs_blob_copy(tfs_span_of("held"), &held, &err), 0);
+    struct tfs_chunk chunks[] = {{.blob = held},
+                                 {.own = 1, .flags = TFS_CHUNK_UNREAD},
+                                 {.own = 0, .flags = TFS_CHUNK_UNREAD},
+                                 {.blob = held}};
+    ck_assert_uint_eq(tfs_chunks_fetch(&save, chunks, 4, &err), 2);
+    ck_assert_int_eq(err.code, 0);
+    ck_assert_uint_eq(chunks[1].flags, 0);
+    ck_assert(tfs_span_equal(tfs_blob_span(chunks[1].blob), tfs_span_of("fetched")));
+    ck_assert_uint_eq(tfs_chunks_fetch(&save, chunks + 2, 2, &err), 0);
+    ck_assert_int_eq(err.code, -EIO);
+    ck_assert_uint_eq(tfs_chunks_fetch(&save, chunks + 3, 1, &err), 1);
+    ck_assert_uint_eq(tfs_chunks_fetch(&save, chunks, 0, &err), 0);
+    tfs_blob_unref(chunks[1].blob);
     tfs_blob_unref(held);
 }
 END_TEST
@@ -288,7 +312,8 @@ static Suite *save_suite(void)
     tcase_add_test(opening, save_may_be_a_folder);
     tcase_add_test(opening, save_that_is_no_file_is_refused);
     tcase_add_test(opening, save_probe_sees_the_first_bytes_and_no_more);
-    tcase_add_test(opening, save_chunk_is_held_or_loaded);
+    tcase_add_test(opening, save_chunk_is_held_or_fetched);
+    tcase_add_test(opening, save_fetches_what_chunks_do_not_hold);
     tcase_add_test(opening, save_keeps_the_reasons_for_having_been_read_only);
     return suite;
 }

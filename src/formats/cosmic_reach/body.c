@@ -98,6 +98,7 @@ int tfs_cosmic_chunk_fetch(struct tfs_save *save, const struct tfs_doc *doc, str
         return status;
     chunk->in = *found;
     chunk->in.blob = bytes;
+    chunk->in.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
     return 0;
 }
 

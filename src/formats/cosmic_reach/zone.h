@@ -117,9 +117,9 @@ int tfs_cosmic_region_file_make(struct tfs_key region, const struct stat *st,
 
 /* ---- bytes of chunks (zone_fetch.c) ---------------------------------------------------------- */
 
-/* tfs_container.load. ESTALE: another program changed or removed the region. */
-int tfs_cosmic_zone_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
-                         struct tfs_blob **blob, struct tfs_error *err);
+/* tfs_container.fetch. ESTALE: another program changed or removed the region. */
+int tfs_cosmic_zone_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
+                          struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err);
 /* Payloads of a region (NULL: of all) are kept no longer. The caller holds the lock. */
 void tfs_cosmic_zone_forget(struct tfs_cosmic_zone *own, const struct tfs_key *region);
 

@@ -203,15 +203,14 @@ static int try_once(struct tfs_save *save, const struct tfs_chunk *chunk, bool l
     return err->code;
 }
 
-int tfs_cosmic_zone_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
-                         struct tfs_blob **blob, struct tfs_error *err)
+int tfs_cosmic_zone_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
+                          struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
 {
     struct tfs_error first = {0};
 
-    if (extra)
-        return tfs_fail(err, -ENOENT, "this chunk has no such value");
-    int result = try_once(save, chunk, false, blob, &first);
+    (void)extra;
+    int result = try_once(save, chunk, false, stored, &first);
     if (result == -ESTALE)
-        return try_once(save, chunk, true, blob, err);
+        return try_once(save, chunk, true, stored, err);
     return result < 0 ? tfs_fail(err, result, "%s", first.text) : 0;
 }

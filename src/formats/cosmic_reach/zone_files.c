@@ -100,7 +100,7 @@ static int keep_chunks(struct tfs_cosmic_region_file *file, const struct tfs_doc
             .hash = hash};
         file->chunks[i] = (struct tfs_chunk){.key = chunk->key,
                                              .slot = TFS_SLOT_NONE,
-                                             .flags = chunk->flags,
+                                             .flags = chunk->flags | TFS_CHUNK_UNREAD,
                                              .tag = chunk->tag,
                                              .own = hash};
         file->count++;

@@ -133,6 +133,7 @@ static int make_step(struct job *job, struct tfs_edit *edit, const struct tfs_fo
         return status;
     chunk = *step->chunk;
     chunk.blob = bytes;
+    chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
     chunk.slot = TFS_SLOT_NONE;
     chunk.own = order_of(tfs_edit_doc(edit), chunk.key, columns);
     tfs_edit_put(edit, &chunk, err);

@@ -70,21 +70,12 @@ int tfs_rows_has_column(const struct tfs_probe *probe, const char *table, const 
 int tfs_rows_open(struct tfs_save *save, const struct tfs_rows_schema *schema,
                   struct tfs_error *err);
 void tfs_rows_close(struct tfs_save *save);
-int tfs_rows_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
-                  struct tfs_blob **blob, struct tfs_error *err);
 int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
 int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *err);
 int tfs_rows_changed(struct tfs_save *save, struct tfs_error *err);
 int tfs_rows_reload(struct tfs_save *save, struct tfs_error *err);
-
-/* Fetches what the chunk says is unread; the other value is left alone. Thread-safe. ESTALE: the
- * row is gone. */
 int tfs_rows_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
                    struct tfs_blob **extra, struct tfs_error *err);
-/* Fetches what copies of chunks say is unread, and puts it into them: of as many as are worth one
- * go, at least one. Returns how many; with `err` set, the one behind them is the one that failed.
- * Chunks whose first value is held are left as they are. The copies own the references.
- * Thread-safe. */
 size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                            struct tfs_error *err);
 

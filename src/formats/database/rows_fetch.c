@@ -134,8 +134,7 @@ static void fill_chunk(struct tfs_chunk *chunk, const struct tfs_row *row)
 }
 
 /* To lock the database, and to look whether it is still what SQLite remembers of it, costs more
- * than to read a row: here that is done once. Of what the document holds already nothing is
- * needed. */
+ * than to read a row: here that is done once. */
 size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                            struct tfs_error *err)
 {
@@ -146,7 +145,7 @@ size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size
     tfs_database_snapshot(&own->source.db, err);
     for (; ready < count && bytes < MANY_BYTES && err->code == 0; ready++) {
         struct tfs_row row = {0};
-        if (!tfs_chunk_is_unread(&chunks[ready], false))
+        if ((chunks[ready].flags & TFS_CHUNK_UNREAD_ALL) == 0)
             continue;
         if (fetch_row(own, &chunks[ready], &row, err) == 0)
             fill_chunk(&chunks[ready], &row);
@@ -172,21 +171,5 @@ int tfs_rows_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct 
     if (err->code == 0 && tfs_chunk_is_unread(chunk, true))
         *extra = tfs_blob_ref(row.extra);
     tfs_row_release(&row);
-    return err->code;
-}
-
-int tfs_rows_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
-                  struct tfs_blob **blob, struct tfs_error *err)
-{
-    struct tfs_blob *values[2] = {NULL, NULL};
-
-    if (tfs_rows_fetch(save, chunk, &values[0], &values[1], err) == 0) {
-        if (values[extra] != NULL)
-            *blob = tfs_blob_ref(values[extra]);
-        else
-            tfs_fail(err, -ENOENT, "this chunk has no such value");
-    }
-    tfs_blob_unref(values[0]);
-    tfs_blob_unref(values[1]);
     return err->code;
 }

@@ -7,8 +7,6 @@
 
 #include <errno.h>
 
-#include "formats/picture/picture.h"
-
 bool tfs_is_damage(int code)
 {
     return code == -EBADMSG || code == -EFBIG || code == -ENOTSUP;
@@ -41,39 +39,21 @@ void tfs_fetched_release(struct tfs_fetched *fetched)
     *fetched = (struct tfs_fetched){0};
 }
 
-/* One value of a chunk that its document does not hold; ENOENT: the chunk has none. */
-static int load_value(struct tfs_save *save, struct tfs_chunk *chunk, bool extra,
-                      struct tfs_error *err)
-{
-    struct tfs_blob **value = extra ? &chunk->extra : &chunk->blob;
-
-    if (!tfs_chunk_is_unread(chunk, extra))
-        return 0;
-    if (save->container->load(save, chunk, extra, value, err) == -ENOENT)
-        tfs_error_reset(err);
-    if (err->code == 0)
-        chunk->flags &= ~(uint32_t)(extra ? TFS_CHUNK_UNREAD_EXTRA : TFS_CHUNK_UNREAD);
-    return err->code;
-}
-
 /* Fetches the chunks from `from` to the next absent one in one go; returns the first that is not
  * ready. */
 static size_t fetch_many(const struct tfs_side *side, struct tfs_fetched *fetched, size_t from,
                          size_t end, struct tfs_error *err)
 {
-    const struct tfs_voxels *voxels = side->save->tree->voxels;
     struct tfs_chunk chunks[TFS_FETCH_WINDOW];
     size_t count = 0;
 
-    if (voxels->fetch == NULL)
-        return end;
     while (from + count < end && fetched[from + count].there) {
         chunks[count] = fetched[from + count].chunk;
         count++;
     }
     if (count == 0)
         return from + 1;
-    size_t ready = voxels->fetch(side->save, side->doc, chunks, count, err);
+    size_t ready = tfs_chunks_fetch(side->save, chunks, count, err);
     for (size_t i = 0; i < count; i++)
         fetched[from + i].chunk = chunks[i];
     return from + ready;
@@ -86,18 +66,13 @@ int tfs_fetch(const struct tfs_side *side, struct tfs_fetched *fetched, size_t c
     size_t ready = 0;
 
     for (size_t i = 0; i < count; i++) {
-        struct tfs_fetched *f = &fetched[i];
         if (i == ready && late.code == 0)
             ready = fetch_many(side, fetched, i, count, &late);
         if (i == ready) {
-            f->why = late;
+            fetched[i].why = late;
             tfs_error_reset(&late);
             ready++;
         }
-        if (!f->there || f->chunk.flags & TFS_CHUNK_DAMAGED || f->why.code != 0)
-            continue;
-        if (load_value(side->save, &f->chunk, false, &f->why) == 0)
-            load_value(side->save, &f->chunk, true, &f->why);
     }
     for (size_t i = 0; i < count && err->code == 0; i++)
         if (fetched[i].why.code < 0 && !tfs_is_damage(fetched[i].why.code))

@@ -76,7 +76,6 @@ static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **fact
                                           .low = {INT32_MIN, INT32_MIN, INT32_MIN},
                                           .high = {INT32_MAX, INT32_MAX, INT32_MAX},
                                           .lods = meta->lods,
-                                          .fetch = tfs_godot_folder_fetch,
                                           .upgrade = upgrade,
                                           .palette = tfs_godot_folder_palette,
                                           .describe = describe};
@@ -410,7 +409,7 @@ const struct tfs_container tfs_godot_folder_container = {
     .tree = &tfs_godot_region_tree,
     .probe = folder_probe,
     .open = folder_open,
-    .load = tfs_godot_folder_load,
+    .fetch = tfs_godot_folder_fetch,
     .commit = folder_commit,
     .changed = folder_changed,
     .reload = folder_reload,

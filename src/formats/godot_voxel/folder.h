@@ -95,15 +95,13 @@ struct tfs_godot_folder {
     int lock_fd; /* the directory, with the flock */
 };
 
-/* tfs_godot_rules.fetch and palette, tfs_container.load. ESTALE: the region is not the file any
+/* tfs_container.fetch, tfs_godot_rules.palette. ESTALE: the region is not the file any
  * more that the index is about. */
 int tfs_godot_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
                            struct tfs_blob **stored, struct tfs_blob **extra,
                            struct tfs_error *err);
 int tfs_godot_folder_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                              uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err);
-int tfs_godot_folder_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
-                          struct tfs_blob **blob, struct tfs_error *err);
 /* Files that are kept open are kept no longer: the index is about others now. The caller holds the
  * lock, or is alone. */
 void tfs_godot_folder_forget(struct tfs_godot_folder *own);

@@ -316,11 +316,3 @@ int tfs_godot_folder_palette(struct tfs_save *save, const struct tfs_doc *doc, s
     tfs_blob_unref(bytes);
     return 1;
 }
-
-int tfs_godot_folder_load(struct tfs_save *save, const struct tfs_chunk *chunk, bool extra,
-                          struct tfs_blob **blob, struct tfs_error *err)
-{
-    if (extra)
-        return tfs_fail(err, -ENOENT, "this chunk has no such value");
-    return tfs_godot_folder_fetch(save, chunk, blob, NULL, err);
-}

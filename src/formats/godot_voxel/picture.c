@@ -179,20 +179,6 @@ static void look_down(const struct tfs_godot_paints *paints, struct tfs_column *
     }
 }
 
-/* A value that is damaged where it lies is a chunk that does not decode. */
-static size_t fetch(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_chunk *chunks,
-                    size_t count, struct tfs_error *err)
-{
-    const struct tfs_godot_rules *rules = tfs_godot_rules(doc);
-
-    if (rules->fetch_many == NULL)
-        return count;
-    size_t ready = rules->fetch_many(save, chunks, count, err);
-    if (err->code == -EFBIG)
-        err->code = -EBADMSG;
-    return ready;
-}
-
 static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                    struct tfs_column *columns_out, struct tfs_error *err)
 {
@@ -680,7 +666,6 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
 
 const struct tfs_voxels tfs_godot_pictures = {
     .size = size,
-    .fetch = fetch,
     .columns = columns,
     .open = change_open,
     .close = change_close,

@@ -39,8 +39,7 @@ bool tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *their
     const struct tfs_godot_rules *a = tfs_godot_rules(ours), *b = tfs_godot_rules(theirs);
     struct tfs_error ignored = {0};
 
-    if (chunk != NULL && (((chunk->flags & TFS_CHUNK_UNREAD_ALL) != 0 && b->fetch == NULL) ||
-                          tfs_godot_rules_coordinate(b, chunk->key, &ignored) < 0))
+    if (chunk != NULL && tfs_godot_rules_coordinate(b, chunk->key, &ignored) < 0)
         return false;
     return a->cubed == b->cubed && a->po2 == b->po2 && a->depths_fixed == b->depths_fixed &&
            memcmp(a->depths, b->depths, sizeof(a->depths)) == 0 && a->stored_max == b->stored_max &&

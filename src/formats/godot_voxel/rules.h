@@ -22,15 +22,6 @@ struct tfs_godot_rules {
     int32_t low[3], high[3]; /* block coordinates along x, y, z */
     uint32_t lods;           /* levels 0 to lods - 1 */
 
-    /* Fetches what the chunk says is unread; the other value is left alone. Thread-safe. NULL:
-     * documents hold everything. */
-    int (*fetch)(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
-                 struct tfs_blob **extra, struct tfs_error *err);
-    /* Fetches what copies of chunks say is unread, and puts it into them: of as many as are worth
-     * one go, at least one. Returns how many; with `err` set, the one behind them is the one that
-     * failed. Thread-safe. NULL: one by one is as good. */
-    size_t (*fetch_many)(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
-                         struct tfs_error *err);
     /* Makes the edit's document that of the newest container; NULL: there is none. */
     int (*upgrade)(struct tfs_edit *edit, struct tfs_error *err);
     /* The palette of the region that holds the chunk: R, G, B, A of each colour. 1 done, 0 there is

@@ -193,8 +193,6 @@ static int make_facts(const struct tfs_rows_layout *layout, size_t others, struc
                                            .low = {low, low, low},
                                            .high = {high, high, high},
                                            .lods = TFS_GODOT_LODS,
-                                           .fetch = tfs_rows_fetch,
-                                           .fetch_many = tfs_rows_fetch_many,
                                            .describe = describe},
                                  .layout = *layout};
     if (others > 0)
@@ -242,7 +240,8 @@ const struct tfs_container tfs_godot_stream_container = {
     .tree = &tfs_godot_stream_tree,
     .probe = stream_probe,
     .open = stream_open,
-    .load = tfs_rows_load,
+    .fetch = tfs_rows_fetch,
+    .fetch_many = tfs_rows_fetch_many,
     .commit = tfs_rows_commit,
     .changed = tfs_rows_changed,
     .reload = tfs_rows_reload,

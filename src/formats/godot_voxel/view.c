@@ -39,13 +39,12 @@ static int decode(struct tfs_godot_view *view, const struct tfs_godot_rules *rul
     return 0;
 }
 
-static int fetch(struct tfs_save *save, const struct tfs_godot_rules *rules,
-                 struct tfs_godot_view *view, struct tfs_error *err)
+static int fetch(struct tfs_save *save, struct tfs_godot_view *view, struct tfs_error *err)
 {
     view->stored = tfs_blob_ref(view->chunk.blob);
     view->extra = tfs_blob_ref(view->chunk.extra);
     if ((view->chunk.flags & TFS_CHUNK_UNREAD_ALL) == 0 ||
-        rules->fetch(save, &view->chunk, &view->stored, &view->extra, err) == 0)
+        save->container->fetch(save, &view->chunk, &view->stored, &view->extra, err) == 0)
         return 0;
     /* What is damaged where it lies is damage of this chunk, not of all that look at it. */
     if (tfs_chunk_is_unread(&view->chunk, false) &&
@@ -75,7 +74,7 @@ int tfs_godot_view_make(struct tfs_save *save, const struct tfs_doc *doc,
     made->chunk = *chunk;
     tfs_blob_ref(made->chunk.blob);
     tfs_blob_ref(made->chunk.extra);
-    if (fetch(save, rules, made, err) < 0 || decode(made, rules, err) < 0) {
+    if (fetch(save, made, err) < 0 || decode(made, rules, err) < 0) {
         tfs_godot_view_unref(made);
         return err->code;
     }

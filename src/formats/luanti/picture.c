@@ -64,13 +64,6 @@ static void scan_column(const struct tfs_luanti_block *b, struct look *looks, ui
     }
 }
 
-static size_t fetch(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_chunk *chunks,
-                    size_t count, struct tfs_error *err)
-{
-    (void)doc;
-    return tfs_rows_fetch_many(save, chunks, count, err);
-}
-
 static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                    struct tfs_column *out, struct tfs_error *err)
 {
@@ -188,7 +181,6 @@ static bool empty(struct tfs_span voxel)
 
 const struct tfs_voxels tfs_luanti_pictures = {
     .size = size,
-    .fetch = fetch,
     .columns = columns,
     .open = change_open,
     .close = change_close,

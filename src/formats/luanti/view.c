@@ -50,7 +50,7 @@ int tfs_luanti_view_make(struct tfs_save *save, const struct tfs_chunk *chunk,
     made->chunk = *chunk;
     made->stored = tfs_blob_ref(tfs_blob_ref(chunk->blob));
     if ((chunk->flags & TFS_CHUNK_UNREAD) != 0)
-        tfs_rows_fetch(save, chunk, &made->stored, &extra, &why);
+        save->container->fetch(save, chunk, &made->stored, &extra, &why);
     made->unread = why.code < 0;
     if (why.code == 0)
         tfs_luanti_block_open(tfs_blob_span(made->stored), &made->block, &why);

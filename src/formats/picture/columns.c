@@ -361,23 +361,11 @@ static int compute_one(const struct worker *w, struct entry *entry, const struct
     memset(columns, 0, count * sizeof(*columns));
     if (err->code == 0 && (chunk->flags & TFS_CHUNK_DAMAGED) == 0)
         voxels->columns(c->save, c->doc, chunk, columns, err);
-    if (err->code == -EBADMSG || err->code == -ENOTSUP) {
+    if (err->code == -EBADMSG || err->code == -EFBIG || err->code == -ENOTSUP) {
         tfs_error_reset(err);
         memset(columns, 0, count * sizeof(*columns));
     }
     return err->code < 0 ? err->code : keep_columns(entry, columns, count, err);
-}
-
-/* Fetches as many chunks of the batch as one go gives, from `first`; returns where the next go
- * begins. A failure belongs to the chunk there. */
-static size_t fetch_some(const struct tfs_columns *c, struct batch *batch, size_t first,
-                         struct tfs_error *err)
-{
-    const struct tfs_voxels *voxels = c->save->tree->voxels;
-
-    if (voxels->fetch == NULL)
-        return batch->count;
-    return first + voxels->fetch(c->save, c->doc, batch->chunks + first, batch->count - first, err);
 }
 
 static int compute_batch(struct worker *w)
@@ -389,7 +377,7 @@ static int compute_batch(struct worker *w)
 
     for (size_t i = 0; i < batch->count && w->err.code == 0; i++) {
         if (i == ready && late.code == 0)
-            ready = fetch_some(c, batch, i, &late);
+            ready = i + tfs_chunks_fetch(c->save, batch->chunks + i, batch->count - i, &late);
         if (i == ready) {
             w->err = late;
             tfs_error_reset(&late);

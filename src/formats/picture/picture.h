@@ -45,13 +45,6 @@ struct tfs_voxel_sum; /* formats/diff/sum.h */
 struct tfs_voxels {
     struct tfs_voxel_size (*size)(const struct tfs_doc *doc);
 
-    /* Fetches what `columns` needs of these chunks in one go, where that is cheaper than one by
-     * one: fills in copies of chunks of a document. Thread-safe. Returns how many are ready, from
-     * the first, at least one; with `err` set, the one behind them is the one that failed. NULL:
-     * `columns` fetches by itself. */
-    size_t (*fetch)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_chunk *chunks,
-                    size_t count, struct tfs_error *err);
-
     /* Fills columns[z * size.x + x], all zero before. Thread-safe. */
     int (*columns)(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                    struct tfs_column *columns, struct tfs_error *err);
