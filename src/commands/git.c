@@ -252,8 +252,10 @@ static bool find_attributes(struct gitter *g, struct tfs_buf *path)
     int status = run(g, global, global ? user : top);
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 
-    if (status == 0)
-        tfs_buf_printf(path, "%s%s", first_line(g), global ? "" : "/.gitattributes");
+    const char *line = status == 0 ? first_line(g) : NULL;
+
+    if (line != NULL)
+        tfs_buf_printf(path, "%s%s", line, global ? "" : "/.gitattributes");
     else if (global && status > 0 && config != NULL && *config != '\0')
         tfs_buf_printf(path, "%s/git/attributes", config);
     else if (global && status > 0 && home != NULL)
@@ -313,7 +315,9 @@ static void add_attributes(struct gitter *g)
         goto out;
     make_parents((char *)path.data);
     fd = open((const char *)path.data,
-              O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+              O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
+                  (wants(g, TFS_CLI_GLOBAL) ? 0 : O_NOFOLLOW),
+              0666);
     if (fd < 0 || fstat(fd, &st) < 0)
         result = -errno;
     else if (!S_ISREG(st.st_mode))

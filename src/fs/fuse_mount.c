@@ -243,6 +243,7 @@ static int open_session(struct mounting *m, struct tfs_error *err)
         .cache_limit = m->options->cache_size,
         .conflict = m->options->conflict,
         .put_options = m->options->upgrade ? TFS_PUT_UPGRADE : 0,
+        .keep_times = true,
         .exit_fd = m->exit_pipe[0],
     };
     struct tfs_events events = {.invalidate = tfs_fuse_invalidate,

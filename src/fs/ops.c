@@ -364,10 +364,26 @@ static int find_size(struct tfs_session *s, struct tfs_need *need, const struct 
     return result;
 }
 
+/* The first look at a file of a chunk: has the chunk the bytes that it had at the last mount? */
+static void find_kept_times(struct tfs_session *s, struct tfs_branch *branch,
+                            const struct tfs_node *node)
+{
+    struct tfs_doc *doc = doc_of(branch);
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
+    struct timespec mtime, ctime;
+
+    if (!s->options.keep_times || node->scope != TFS_SCOPE_CHUNK || chunk == NULL ||
+        tfs_views_has_chunk(&s->views, node))
+        return;
+    mtime = ctime = branch->opened;
+    (void)tfs_kept_times_find(&branch->kept, branch->save, doc, chunk, &mtime, &ctime);
+    tfs_views_set_chunk(&s->views, node, mtime, ctime);
+}
+
 int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                       struct tfs_attr *attr)
 {
-    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    struct tfs_branch *branch = tfs_ops_branch(s, node);
     const struct tfs_file *file = branch != NULL ? tfs_node_file(branch->save, node) : NULL;
     const struct tfs_inode *inode = file != NULL ? tfs_inode_of(&s->inodes, node) : NULL;
     uint64_t id = tfs_node_id(node);
@@ -381,6 +397,8 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
         size = inode->draft->bytes.size;
     else if (file != NULL)
         result = find_size(s, need, node, &size);
+    if (file != NULL && result == 0)
+        find_kept_times(s, branch, node);
     if (result == TFS_NEEDS_BYTES)
         return result;
     fill_mode(s, node, &attr->st);

@@ -29,6 +29,7 @@
 
 #include <pthread.h>
 
+#include "fs/kept_times.h"
 #include "fs/quarantine.h"
 #include "fs/reserve.h"
 #include "fs/session.h"
@@ -58,6 +59,8 @@ struct tfs_branch {
     uint16_t number; /* in nodes */
     uint32_t above;  /* the directory above its root; several stores only */
     char *name;      /* of its root there; NULL: it is the root of all */
+    struct tfs_kept_times kept;
+    struct timespec opened; /* mtime of the save when it was read first */
 };
 
 /* A directory above the roots of several stores: its number is its place in the array. */

@@ -76,6 +76,9 @@ static int open_branch(struct tfs_session *s, const struct tfs_session_part *par
                                   .save = part->save,
                                   .number = (uint16_t)(s->branch_count + (several ? 1 : 0))};
     s->branch_count++;
+    branch->opened = part->save->st.st_mtim;
+    if (s->options.keep_times)
+        tfs_kept_times_open(&branch->kept, part->save);
     if ((several && place_branch(s, branch, part->path) < 0) ||
         tfs_views_set_base(&s->views, branch->number, part->save->st.st_mtim) < 0)
         return tfs_fail_memory(err);
@@ -324,6 +327,24 @@ static void store_unsaved(struct tfs_session *s, bool refused_only)
     free(dir);
 }
 
+/* For the next mount: when the chunks that somebody looked at changed last. */
+static void keep_times(struct tfs_session *s, struct tfs_branch *branch)
+{
+    const struct tfs_doc *doc = tfs_store_saved(branch->store);
+    struct tfs_kept_notes notes = {0};
+    struct tfs_times times;
+
+    for (size_t i = 0; i < doc->count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
+        struct tfs_node node = tfs_node_of_chunk(chunk);
+        node.store = branch->number;
+        if (tfs_views_latest(&s->views, &node, branch->save->tree->chunk_count, &times))
+            tfs_kept_times_note(&branch->kept, &notes, branch->save, doc, chunk, times.mtime,
+                                times.ctime);
+    }
+    tfs_kept_times_write(&branch->kept, &notes);
+}
+
 int tfs_session_finish(struct tfs_session *s)
 {
     tfs_reserve_release(&s->reserve);
@@ -333,6 +354,9 @@ int tfs_session_finish(struct tfs_session *s)
     stop_stores(s);
     tfs_notify_stop(s->notify); /* answers may still hold inodes */
     tell_scratch(s);
+    for (size_t i = 0; i < s->branch_count && s->options.keep_times; i++)
+        if (!differs(&s->branches[i]))
+            keep_times(s, &s->branches[i]);
     if (is_all_saved(s) && tfs_quarantine_is_empty(&s->quarantine))
         return 0;
     store_unsaved(s, is_all_saved(s) && !s->quarantine.edits);
@@ -354,6 +378,7 @@ void tfs_session_close(struct tfs_session *s)
     tfs_views_release(&s->views);
     for (size_t i = 0; i < s->branch_count; i++) {
         tfs_store_close(s->branches[i].store);
+        tfs_kept_times_release(&s->branches[i].kept);
         free(s->branches[i].name);
     }
     for (uint32_t i = 0; i < s->above_count; i++)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* When a file's content changed, if it did since the save was read, and what utimens said. */
 struct change {
@@ -25,15 +26,15 @@ int tfs_views_set_base(struct tfs_views *views, uint16_t store, struct timespec 
 {
     if (store >= views->base_count) {
         size_t count = (size_t)store + 1;
-        struct timespec *more = realloc(views->base_times, count * sizeof(*more));
+        struct tfs_base *more = realloc(views->bases, count * sizeof(*more));
         if (more == NULL)
             return -ENOMEM;
         for (size_t i = views->base_count; i < count; i++)
-            more[i] = time;
-        views->base_times = more;
+            more[i] = (struct tfs_base){.time = time};
+        views->bases = more;
         views->base_count = count;
     }
-    views->base_times[store] = time;
+    views->bases[store].time = time;
     return 0;
 }
 
@@ -50,7 +51,9 @@ void tfs_views_release(struct tfs_views *views)
 {
     free_changes(views);
     tfs_cache_release(&views->cache);
-    free(views->base_times);
+    for (size_t i = 0; i < views->base_count; i++)
+        free(views->bases[i].chunks);
+    free(views->bases);
     pthread_mutex_destroy(&views->lock);
 }
 
@@ -84,11 +87,29 @@ static void forget_changes(struct tfs_views *views)
     views->forgotten_time = now_later(views);
 }
 
+/* NULL: nothing of its own is known of the chunk. */
+static const struct tfs_chunk_times *chunk_times(const struct tfs_views *views,
+                                                 const struct tfs_node *node)
+{
+    const struct tfs_base *base = &views->bases[node->store];
+
+    return node->slot < base->chunk_count && base->chunks[node->slot].known
+               ? &base->chunks[node->slot]
+               : NULL;
+}
+
 static struct tfs_times base_times(const struct tfs_views *views, uint64_t id)
 {
+    const struct tfs_chunk_times *chunk = NULL;
     struct timespec base =
-        views->forgot ? views->forgotten_time : views->base_times[tfs_id_store(id)];
+        views->forgot ? views->forgotten_time : views->bases[tfs_id_store(id)].time;
+    struct tfs_node node;
 
+    if (!views->forgot && tfs_node_of_id(id, &node) && node.scope == TFS_SCOPE_CHUNK &&
+        node.file >= 0)
+        chunk = chunk_times(views, &node);
+    if (chunk != NULL)
+        return (struct tfs_times){base, chunk->mtime, chunk->ctime};
     return (struct tfs_times){base, base, base};
 }
 
@@ -235,6 +256,57 @@ bool tfs_views_opened(struct tfs_views *views, uint64_t id)
         change->open_stamp = change->stamp;
     pthread_mutex_unlock(&views->lock);
     return same;
+}
+
+/* ---- times of chunks ------------------------------------------------------------------------- */
+
+void tfs_views_set_chunk(struct tfs_views *views, const struct tfs_node *chunk,
+                         struct timespec mtime, struct timespec ctime)
+{
+    pthread_mutex_lock(&views->lock);
+    struct tfs_base *base = &views->bases[chunk->store];
+    if (chunk->slot >= base->chunk_count) {
+        size_t count = 2 * (size_t)chunk->slot + 64;
+        struct tfs_chunk_times *more = realloc(base->chunks, count * sizeof(*more));
+        if (more != NULL) {
+            memset(more + base->chunk_count, 0, (count - base->chunk_count) * sizeof(*more));
+            base->chunks = more;
+            base->chunk_count = count;
+        }
+    }
+    if (chunk->slot < base->chunk_count)
+        base->chunks[chunk->slot] = (struct tfs_chunk_times){mtime, ctime, true};
+    pthread_mutex_unlock(&views->lock);
+}
+
+bool tfs_views_has_chunk(struct tfs_views *views, const struct tfs_node *chunk)
+{
+    pthread_mutex_lock(&views->lock);
+    bool has = chunk_times(views, chunk) != NULL;
+    pthread_mutex_unlock(&views->lock);
+    return has;
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
+bool tfs_views_latest(struct tfs_views *views, const struct tfs_node *chunk, unsigned files,
+                      struct tfs_times *times)
+{
+    pthread_mutex_lock(&views->lock);
+    bool known = chunk_times(views, chunk) != NULL;
+    for (unsigned i = 0; i < files && known; i++) {
+        const struct tfs_node file = tfs_node_sibling_file(chunk, i, 0);
+        const uint64_t id = tfs_node_id(&file);
+        const struct change *change = tfs_map_find(&views->changes, id);
+        const struct tfs_times of = change != NULL ? change->times : base_times(views, id);
+        if (i == 0 || is_later(of.ctime, times->ctime))
+            *times = of;
+    }
+    pthread_mutex_unlock(&views->lock);
+    return known;
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------- */

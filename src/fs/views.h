@@ -28,14 +28,26 @@ struct tfs_times {
     struct timespec atime, mtime, ctime;
 };
 
+/* The times of a chunk's files that did not change since the save was read. */
+struct tfs_chunk_times {
+    struct timespec mtime, ctime;
+    bool known;
+};
+
+/* Of one store. */
+struct tfs_base {
+    struct timespec time;           /* of what has no other */
+    struct tfs_chunk_times *chunks; /* by slot */
+    size_t chunk_count;
+};
+
 struct tfs_views {
     pthread_mutex_t lock;
     struct tfs_map changes; /* id -> struct change */
     size_t changes_limit;
     uint64_t stamp;
-    uint64_t base_stamp; /* of what is not in `changes`; 0: nothing was forgotten there */
-    struct timespec
-        *base_times; /* mtime of what did not change since its save was read, by store */
+    uint64_t base_stamp;    /* of what is not in `changes`; 0: nothing was forgotten there */
+    struct tfs_base *bases; /* of what did not change since its save was read, by store */
     size_t base_count;
     bool forgot; /* single changes were given up: all of them count as of forgotten_time */
     struct timespec forgotten_time;
@@ -47,6 +59,13 @@ struct tfs_views {
 void tfs_views_init(struct tfs_views *views, size_t cache_limit, size_t changes_limit);
 /* The time of files of that store that do not change; 0 or -ENOMEM. */
 int tfs_views_set_base(struct tfs_views *views, uint16_t store, struct timespec time);
+/* The same of one chunk, from now on; without memory they are those of the store. */
+void tfs_views_set_chunk(struct tfs_views *views, const struct tfs_node *chunk,
+                         struct timespec mtime, struct timespec ctime);
+bool tfs_views_has_chunk(struct tfs_views *views, const struct tfs_node *chunk);
+/* The latest times that a file of the chunk has; false: nobody asked for any. */
+bool tfs_views_latest(struct tfs_views *views, const struct tfs_node *chunk, unsigned files,
+                      struct tfs_times *times);
 void tfs_views_release(struct tfs_views *views);
 
 /* ---- changes --------------------------------------------------------------------------------- */
