@@ -101,7 +101,7 @@ static void check_rewrite(const struct place *place)
     const struct tfs_rbx_source *source = tfs_rbx_source(c.doc);
     ck_assert_uint_gt(source->holder_count, 0);
     for (uint32_t i = 0; i < source->holder_count; i++) {
-        const struct tfs_rbx_holder *holder = &source->holders[i];
+        struct tfs_rbx_holder *holder = &source->holders[i];
         struct tfs_rbx_pieces values[8] = {0}, body = {0};
         struct place_sink out = {.sink.write = write_to_buf};
         struct tfs_error err = {0};

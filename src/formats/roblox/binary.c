@@ -353,26 +353,64 @@ static int check_payload(const struct tfs_rbx_pieces *body, struct tfs_error *er
                     body->size, TFS_RBX_PAYLOAD_MAX);
 }
 
-static int binary_write(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+/* The block of LZ4 as it was read. */
+static struct tfs_rbx_block block_of(const struct tfs_rbx_source *source,
+                                     const struct tfs_rbx_holder *holder)
+{
+    return (struct tfs_rbx_block){
+        .packed = {source->file->data + holder->at + CHUNK_HEAD, holder->size - CHUNK_HEAD},
+        .plain = {source->bodies->data + holder->body_at, holder->body_size},
+    };
+}
+
+static int write_head(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+                      uint64_t packed_size, uint64_t size, struct tfs_sink *sink,
+                      struct tfs_error *err)
+{
+    const uint8_t *old = source->file->data + holder->at;
+    struct tfs_buf head = {0};
+
+    tfs_buf_add(&head, old, 4);
+    tfs_buf_u32le(&head, holder->coding == TFS_RBX_STORED ? 0 : (uint32_t)packed_size);
+    tfs_buf_u32le(&head, (uint32_t)size);
+    tfs_buf_add(&head, old + RESERVED_AT, CHUNK_HEAD - RESERVED_AT);
+    if (tfs_buf_check(&head, err) == 0)
+        tfs_sink_span(sink, tfs_buf_span(&head), err);
+    tfs_buf_release(&head);
+    return err->code;
+}
+
+static int write_packed(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
                         const struct tfs_rbx_pieces *body, struct tfs_sink *sink,
                         struct tfs_error *err)
 {
-    const uint8_t *old = source->file->data + holder->at;
-    const enum tfs_rbx_packing packing = (enum tfs_rbx_packing)holder->coding;
     struct tfs_rbx_pieces packed = {0};
-    struct tfs_buf head = {0};
 
-    if (check_payload(body, err) == 0 && tfs_rbx_pack(packing, body, &packed, err) == 0) {
-        tfs_buf_add(&head, old, 4);
-        tfs_buf_u32le(&head, packing == TFS_RBX_STORED ? 0 : (uint32_t)packed.size);
-        tfs_buf_u32le(&head, (uint32_t)body->size);
-        tfs_buf_add(&head, old + RESERVED_AT, CHUNK_HEAD - RESERVED_AT);
-        if (tfs_buf_check(&head, err) == 0 && tfs_sink_span(sink, tfs_buf_span(&head), err) == 0)
-            tfs_rbx_pieces_write(&packed, sink, err);
-    }
-    tfs_buf_release(&head);
+    if (tfs_rbx_pack((enum tfs_rbx_packing)holder->coding, body, &packed, err) == 0 &&
+        write_head(source, holder, packed.size, body->size, sink, err) == 0)
+        tfs_rbx_pieces_write(&packed, sink, err);
     tfs_rbx_pieces_release(&packed);
     return err->code;
+}
+
+static int binary_write(const struct tfs_rbx_source *source, struct tfs_rbx_holder *holder,
+                        const struct tfs_rbx_pieces *body, struct tfs_sink *sink,
+                        struct tfs_error *err)
+{
+    const struct tfs_rbx_block old = block_of(source, holder);
+    int spliced = 0;
+
+    if (check_payload(body, err) < 0)
+        return err->code;
+    tfs_rbx_splice_release(&holder->splice);
+    if (holder->coding == TFS_RBX_LZ4)
+        spliced = tfs_rbx_splice_make(&old, &holder->index, body, &holder->splice, err);
+    if (spliced == 0)
+        return write_packed(source, holder, body, sink, err);
+    if (spliced < 0 ||
+        write_head(source, holder, tfs_rbx_splice_size(&holder->splice), body->size, sink, err) < 0)
+        return err->code;
+    return tfs_rbx_splice_write(&old, &holder->splice, sink, err);
 }
 
 /* The packed size is read, and must be one that the rest of the file agrees with. */
@@ -393,7 +431,12 @@ static int binary_check(const struct tfs_rbx_source *source, const struct tfs_rb
         memcmp(head + RESERVED_AT, old + RESERVED_AT, CHUNK_HEAD - RESERVED_AT) != 0 ||
         (packed_size == 0) != (packing == TFS_RBX_STORED))
         return tfs_readback_fail(written, err);
-    return tfs_rbx_pack_check(packing, body, packed_size, written, err);
+    if (holder->splice.count == 0)
+        return tfs_rbx_pack_check(packing, body, packed_size, written, err);
+    const struct tfs_rbx_block block = block_of(source, holder);
+    if (packed_size != tfs_rbx_splice_size(&holder->splice))
+        return tfs_readback_fail(written, err);
+    return tfs_rbx_splice_check(&block, &holder->splice, body, written, err);
 }
 
 /* How the terrain is packed; all chunks of a file usually are alike. */

@@ -33,7 +33,7 @@ static void blob_body(const struct tfs_rbx_source *source, const struct tfs_rbx_
     tfs_rbx_pieces_add_all(body, values);
 }
 
-static int blob_write(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+static int blob_write(const struct tfs_rbx_source *source, struct tfs_rbx_holder *holder,
                       const struct tfs_rbx_pieces *body, struct tfs_sink *sink,
                       struct tfs_error *err)
 {

@@ -95,6 +95,16 @@ void tfs_rbx_pieces_copy(const struct tfs_rbx_pieces *pieces, uint64_t from, uin
     }
 }
 
+struct tfs_rbx_comparison tfs_rbx_compare_from(const struct tfs_rbx_pieces *pieces, uint64_t at)
+{
+    struct tfs_rbx_comparison c = {.pieces = pieces};
+
+    while (c.item < pieces->count && at >= pieces->items[c.item].size)
+        at -= pieces->items[c.item++].size;
+    c.offset = (size_t)at;
+    return c;
+}
+
 bool tfs_rbx_compare_next(struct tfs_rbx_comparison *c, struct tfs_span bytes)
 {
     while (bytes.size > 0) {

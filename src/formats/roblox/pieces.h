@@ -43,6 +43,8 @@ struct tfs_rbx_comparison {
     size_t item, offset; /* what comes next */
 };
 
+/* `at` must not be behind the end. */
+struct tfs_rbx_comparison tfs_rbx_compare_from(const struct tfs_rbx_pieces *pieces, uint64_t at);
 /* False: these are not the next bytes, or there are no more. */
 bool tfs_rbx_compare_next(struct tfs_rbx_comparison *c, struct tfs_span bytes);
 bool tfs_rbx_compare_end(const struct tfs_rbx_comparison *c);

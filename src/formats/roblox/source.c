@@ -124,19 +124,30 @@ static void changes_free(struct tfs_rbx_changes *changes)
     free(changes);
 }
 
+/* And how holders were written for them. */
+static void forget_changes(struct tfs_rbx_source *source)
+{
+    for (uint32_t i = 0; i < source->holder_count; i++)
+        tfs_rbx_splice_release(&source->holders[i].splice);
+    changes_free(source->changes);
+    source->changes = NULL;
+}
+
 static void source_release(void *own)
 {
     struct tfs_rbx_source *source = own;
 
     tfs_blob_unref(source->file);
     tfs_blob_unref(source->bodies);
+    for (uint32_t i = 0; i < source->holder_count; i++)
+        tfs_rbx_block_index_release(&source->holders[i].index);
+    tfs_rbx_physics_memory_release(&source->physics);
+    forget_changes(source);
+    tfs_rbx_summaries_free(source->summaries);
+    tfs_rbx_index_release(&source->terrain);
     free(source->holders);
     free(source->values);
     free(source->groups);
-    tfs_rbx_physics_memory_release(&source->physics);
-    changes_free(source->changes);
-    tfs_rbx_summaries_free(source->summaries);
-    tfs_rbx_index_release(&source->terrain);
 }
 
 /* ---- what a document was read from ----------------------------------------------------------- */
@@ -496,7 +507,7 @@ static int pass_span(const struct target *to, struct tfs_span bytes, struct tfs_
 }
 
 static int pass_holder(const struct tfs_rbx_source *source, struct tfs_rbx_changes *changes,
-                       const struct tfs_rbx_holder *holder, const struct target *to,
+                       struct tfs_rbx_holder *holder, const struct target *to,
                        struct tfs_error *err)
 {
     struct tfs_rbx_pieces body = {0};
@@ -518,7 +529,7 @@ static int pass_file(const struct tfs_rbx_source *source, struct tfs_rbx_changes
     struct tfs_cursor file = tfs_cursor_init(tfs_blob_span(source->file));
 
     for (uint32_t i = 0; i < source->holder_count; i++) {
-        const struct tfs_rbx_holder *holder = &source->holders[i];
+        struct tfs_rbx_holder *holder = &source->holders[i];
         if (!holder_changed(changes, holder))
             continue;
         size_t before = holder->at - tfs_cursor_offset(&file);
@@ -528,12 +539,6 @@ static int pass_file(const struct tfs_rbx_source *source, struct tfs_rbx_changes
         tfs_take(&file, holder->size);
     }
     return pass_span(to, tfs_take(&file, tfs_cursor_left(&file)), err);
-}
-
-static void forget_changes(struct tfs_rbx_source *source)
-{
-    changes_free(source->changes);
-    source->changes = NULL;
 }
 
 /* Passes the file with what the document changes, which source->changes has then. */

@@ -16,6 +16,7 @@
 #include "formats/format.h"
 #include "formats/roblox/physics.h"
 #include "formats/roblox/pieces.h"
+#include "formats/roblox/splice.h"
 #include "formats/roblox/summary.h"
 #include "formats/whole_file.h"
 
@@ -35,6 +36,10 @@ struct tfs_rbx_holder {
     size_t body_at, body_size; /* in the bodies: what the stretch says, inflated */
     uint32_t coding;           /* the container's own: how the stretch is coded */
     uint32_t first, count;     /* its values, which ascend in the bodies */
+    /* Encoding's own, as in struct tfs_rbx_source: of a block of LZ4, and how it was written anew;
+     * no parts: as a whole. */
+    struct tfs_rbx_block_index index;
+    struct tfs_rbx_splice splice;
 };
 
 /* Why nothing can be written in a group. */
@@ -65,7 +70,7 @@ struct tfs_rbx_kind {
     void (*body)(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
                  const struct tfs_rbx_pieces *values, struct tfs_rbx_pieces *body);
     /* Writes the holder with this body. */
-    int (*write)(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+    int (*write)(const struct tfs_rbx_source *source, struct tfs_rbx_holder *holder,
                  const struct tfs_rbx_pieces *body, struct tfs_sink *sink, struct tfs_error *err);
     /* Is that what is read back? EIO. */
     int (*check)(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,

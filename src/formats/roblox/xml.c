@@ -250,7 +250,7 @@ static struct frame frame_of(const struct tfs_rbx_source *source,
     return frame;
 }
 
-static int xml_write(const struct tfs_rbx_source *source, const struct tfs_rbx_holder *holder,
+static int xml_write(const struct tfs_rbx_source *source, struct tfs_rbx_holder *holder,
                      const struct tfs_rbx_pieces *body, struct tfs_sink *sink,
                      struct tfs_error *err)
 {
