@@ -257,6 +257,38 @@ START_TEST(physics_remembered_is_as_physics_found)
 }
 END_TEST
 
+/* The first chunks of a landscape are edited, from none to more than are looked at one by one. */
+START_TEST(physics_remembered_follows_few_and_many_edits)
+{
+    struct place_world world = {.seed = 8, .chunks = 80, .log2 = 5};
+    struct maker_bytes grid = {0};
+    struct tfs_rbx_index terrain = {0};
+    struct tfs_error err = {0};
+
+    place_grid(&grid, &world);
+    ck_assert_int_eq(tfs_rbx_index_open(place_span(&grid), &terrain, &err), 0);
+    ck_assert_uint_eq(terrain.count, 80);
+    struct tfs_rbx_physics_memory memory = {.terrain = &terrain};
+    for (size_t edited = 0; edited <= terrain.count; edited += 10) {
+        struct tfs_rbx_entry entries[80];
+        struct tfs_rbx_index now = {terrain.log2, true, terrain.count, entries};
+        struct tfs_buf found = {0};
+        struct tfs_buf remembered = {0};
+        memcpy(entries, terrain.entries, sizeof(entries));
+        for (size_t i = 0; i < edited; i++)
+            entries[i].records = terrain.entries[(i * 7 + 3) % terrain.count].records;
+        ck_assert_int_eq(tfs_rbx_physics_encode(&now, NULL, &found, &err), 0);
+        ck_assert_int_eq(tfs_rbx_physics_encode(&now, &memory, &remembered, &err), 0);
+        ck_assert(tfs_span_equal(tfs_buf_span(&found), tfs_buf_span(&remembered)));
+        tfs_buf_release(&found);
+        tfs_buf_release(&remembered);
+    }
+    tfs_rbx_physics_memory_release(&memory);
+    tfs_rbx_index_release(&terrain);
+    maker_release(&grid);
+}
+END_TEST
+
 START_TEST(physics_of_other_versions_is_unknown)
 {
     ck_assert(tfs_rbx_physics_known((struct tfs_span){0}));
@@ -279,6 +311,7 @@ static Suite *physics_suite(void)
     tcase_add_loop_test(physics, physics_is_what_the_slow_way_finds, 0, 42);
     tcase_add_test(physics, physics_of_a_landscape_is_what_the_slow_way_finds);
     tcase_add_test(physics, physics_remembered_is_as_physics_found);
+    tcase_add_test(physics, physics_remembered_follows_few_and_many_edits);
     tcase_add_test(physics, physics_of_other_versions_is_unknown);
     return suite;
 }

@@ -40,19 +40,19 @@ struct block {
 };
 
 /* Regions of a block: bit (x * ALONG + y) * ALONG + z, the order in which they are listed. */
-struct mark {
+struct tfs_rbx_mark {
     struct block block;
     uint64_t regions;
 };
 
 struct marks {
-    struct mark *items;
+    struct tfs_rbx_mark *items;
     size_t count;
 };
 
-static int add_mark(struct marks *marks, struct mark mark, struct tfs_error *err)
+static int add_mark(struct marks *marks, struct tfs_rbx_mark mark, struct tfs_error *err)
 {
-    struct mark *items = tfs_array_grow(marks->items, marks->count, sizeof(*items));
+    struct tfs_rbx_mark *items = tfs_array_grow(marks->items, marks->count, sizeof(*items));
 
     if (items == NULL)
         return tfs_fail_memory(err);
@@ -63,8 +63,8 @@ static int add_mark(struct marks *marks, struct mark mark, struct tfs_error *err
 
 static int compare_marks(const void *a, const void *b)
 {
-    const struct block *left = &((const struct mark *)a)->block;
-    const struct block *right = &((const struct mark *)b)->block;
+    const struct block *left = &((const struct tfs_rbx_mark *)a)->block;
+    const struct block *right = &((const struct tfs_rbx_mark *)b)->block;
 
     if (left->x != right->x)
         return left->x < right->x ? -1 : 1;
@@ -158,12 +158,9 @@ static uint32_t region_of(uint32_t g)
     return (g + ALONG - 1) % ALONG;
 }
 
-/* Adds what the grown block says of itself and its neighbours. */
-static int mark_block(struct marks *marks, struct block block, const struct tfs_rbx_near *near,
-                      struct tfs_error *err)
+/* What the grown block says of itself, in the middle, and of its neighbours. */
+static void spread(const struct tfs_rbx_near *near, uint64_t regions[3][3][3])
 {
-    uint64_t regions[3][3][3] = {0};
-
     for (uint32_t y = 0; y < GROWN; y++)
         for (uint32_t z = 0; z < GROWN; z++)
             for (uint32_t x = 0; x < GROWN; x++) {
@@ -171,11 +168,20 @@ static int mark_block(struct marks *marks, struct block block, const struct tfs_
                 uint64_t touched = near->x[y][z] >> x & 1;
                 regions[side_of(x) + 1][side_of(y) + 1][side_of(z) + 1] |= touched << bit;
             }
+}
+
+static int mark_block(struct marks *marks, struct block block, const struct tfs_rbx_near *near,
+                      struct tfs_error *err)
+{
+    uint64_t regions[3][3][3] = {0};
+
+    spread(near, regions);
     for (int64_t i = 0; i < 27; i++) {
         int64_t x = i / 9;
         int64_t y = i / 3 % 3;
         int64_t z = i % 3;
-        struct mark mark = {{block.x + x - 1, block.y + y - 1, block.z + z - 1}, regions[x][y][z]};
+        struct tfs_rbx_mark mark = {{block.x + x - 1, block.y + y - 1, block.z + z - 1},
+                                    regions[x][y][z]};
         if (mark.regions != 0 && add_mark(marks, mark, err) < 0)
             return err->code;
     }
@@ -293,6 +299,196 @@ static int mark_chunks(struct marks *marks, const struct tfs_rbx_index *index,
     return err->code;
 }
 
+/* ---- a few chunks that differ ---------------------------------------------------------------- */
+
+/* With more of them all marks are joined anew. */
+#define DIFFERENT_MAX 64
+#define NEIGHBOURS    27
+
+struct different {
+    struct tfs_rbx_position positions[DIFFERENT_MAX]; /* ascending */
+    struct tfs_rbx_near near[DIFFERENT_MAX];
+    size_t count;
+};
+
+/* The chunks that are not those of the memory; false: there are too many. */
+static bool find_different(const struct tfs_rbx_index *old, const struct tfs_rbx_index *new,
+                           struct different *different)
+{
+    size_t i = 0, j = 0;
+
+    for (different->count = 0; i < old->count || j < new->count;) {
+        const int order = i == old->count   ? 1
+                          : j == new->count ? -1
+                                            : tfs_rbx_position_compare(old->entries[i].position,
+                                                                       new->entries[j].position);
+        if (order != 0 || old->entries[i].records.data != new->entries[j].records.data) {
+            if (different->count == DIFFERENT_MAX)
+                return false;
+            different->positions[different->count++] =
+                order <= 0 ? old->entries[i].position : new->entries[j].position;
+        }
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return true;
+}
+
+/* Number i of the blocks around one, itself among them. */
+static struct block neighbour(struct block block, int i)
+{
+    return (struct block){block.x + i / 9 - 1, block.y + i / 3 % 3 - 1, block.z + i % 3 - 1};
+}
+
+static const struct tfs_rbx_entry *find_entry(const struct tfs_rbx_index *index, struct block block)
+{
+    const struct tfs_rbx_position position = {(int32_t)block.x, (int32_t)block.y, (int32_t)block.z};
+    size_t low = 0, high = index->count;
+
+    if (position.x != block.x || position.y != block.y || position.z != block.z)
+        return NULL;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = tfs_rbx_position_compare(index->entries[middle].position, position);
+        if (order == 0)
+            return &index->entries[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* What chunks that differ are near to; those that are gone, to nothing. */
+static int look_at_different(const struct tfs_rbx_index *now, struct different *different,
+                             struct tfs_error *err)
+{
+    struct chunk_rows c = {.edge = BLOCK, .along = 1, .blocks = malloc(sizeof(*c.blocks))};
+
+    if (c.blocks == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < different->count; i++) {
+        const struct tfs_rbx_position at = different->positions[i];
+        const struct tfs_rbx_entry *entry = find_entry(now, (struct block){at.x, at.y, at.z});
+        memset(c.blocks, 0, sizeof(*c.blocks));
+        if (entry != NULL)
+            set_records(&c, entry->records);
+        grow_block(c.blocks, &different->near[i]);
+    }
+    free(c.blocks);
+    return 0;
+}
+
+/* What the chunk that is this block is near to; NULL: there is none. */
+static const struct tfs_rbx_near *near_of(const struct tfs_rbx_physics_memory *memory,
+                                          const struct different *different, struct block block)
+{
+    const struct tfs_rbx_entry *old = find_entry(memory->terrain, block);
+
+    for (size_t i = 0; i < different->count; i++) {
+        const struct tfs_rbx_position at = different->positions[i];
+        if (at.x == block.x && at.y == block.y && at.z == block.z)
+            return &different->near[i];
+    }
+    return old == NULL ? NULL : &memory->near[old - memory->terrain->entries];
+}
+
+/* All that is said of one block. */
+static uint64_t join_around(const struct tfs_rbx_physics_memory *memory,
+                            const struct different *different, struct block block)
+{
+    uint64_t joined = 0;
+
+    for (int i = 0; i < NEIGHBOURS; i++) {
+        uint64_t regions[3][3][3] = {0};
+        const struct tfs_rbx_near *near = near_of(memory, different, neighbour(block, i));
+        if (near == NULL)
+            continue;
+        spread(near, regions);
+        joined |= regions[2 - i / 9][2 - i / 3 % 3][2 - i % 3];
+    }
+    return joined;
+}
+
+static int mark_around(const struct tfs_rbx_physics_memory *memory,
+                       const struct different *different, struct marks *marks,
+                       struct tfs_error *err)
+{
+    for (size_t i = 0; i < different->count * NEIGHBOURS && err->code == 0; i++) {
+        const struct tfs_rbx_position at = different->positions[i / NEIGHBOURS];
+        const struct block block = {at.x, at.y, at.z};
+        add_mark(marks, (struct tfs_rbx_mark){neighbour(block, (int)(i % NEIGHBOURS)), 0}, err);
+    }
+    if (err->code == 0)
+        join_marks(marks);
+    for (size_t i = 0; i < marks->count && err->code == 0; i++)
+        marks->items[i].regions = join_around(memory, different, marks->items[i].block);
+    return err->code;
+}
+
+/* The marks of the memory, but for those in `around`, which are sorted, too. */
+static int merge_marks(const struct tfs_rbx_physics_memory *memory, const struct marks *around,
+                       struct marks *marks, struct tfs_error *err)
+{
+    size_t i = 0, j = 0;
+
+    while (err->code == 0 && (i < memory->mark_count || j < around->count)) {
+        const int order = i == memory->mark_count ? 1
+                          : j == around->count
+                              ? -1
+                              : compare_marks(&memory->marks[i], &around->items[j]);
+        const struct tfs_rbx_mark mark = order < 0 ? memory->marks[i] : around->items[j];
+        if (mark.regions != 0)
+            add_mark(marks, mark, err);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return err->code;
+}
+
+/* Finds out about the terrain of the memory what is not known yet. */
+static int remember(struct tfs_rbx_physics_memory *memory, struct tfs_error *err)
+{
+    struct marks marks = {0};
+
+    if (memory->marks != NULL)
+        return 0;
+    if (memory->near == NULL)
+        memory->near = calloc(memory->terrain->count + 1, sizeof(*memory->near));
+    if (memory->near == NULL)
+        return tfs_fail_memory(err);
+    if (mark_chunks(&marks, memory->terrain, memory, err) < 0 || marks.count == 0) {
+        free(marks.items);
+        return err->code;
+    }
+    join_marks(&marks);
+    memory->marks = marks.items;
+    memory->mark_count = marks.count;
+    return 0;
+}
+
+/* The marks of a terrain, by what is remembered of one that is nearly the same. */
+static int recall_marks(const struct tfs_rbx_index *now, struct tfs_rbx_physics_memory *memory,
+                        struct marks *marks, struct tfs_error *err)
+{
+    struct different different;
+    struct marks around = {0};
+
+    if (remember(memory, err) < 0)
+        return err->code;
+    if (tfs_rbx_edge(now->log2) != BLOCK || !find_different(memory->terrain, now, &different)) {
+        if (mark_chunks(marks, now, memory, err) == 0)
+            join_marks(marks);
+        return err->code;
+    }
+    if (look_at_different(now, &different, err) == 0 &&
+        mark_around(memory, &different, &around, err) == 0)
+        merge_marks(memory, &around, marks, err);
+    free(around.items);
+    return err->code;
+}
+
 /* ---- the list -------------------------------------------------------------------------------- */
 
 struct lister {
@@ -318,7 +514,7 @@ static void list_region(struct lister *l, struct block block, uint32_t x, uint32
 }
 
 /* Regions of one layer across y, of marks that differ in z only, ascending by z. */
-static void list_row(struct lister *l, const struct mark *marks, size_t count, uint32_t x,
+static void list_row(struct lister *l, const struct tfs_rbx_mark *marks, size_t count, uint32_t x,
                      uint32_t y)
 {
     for (size_t i = 0; i < count; i++)
@@ -328,7 +524,7 @@ static void list_row(struct lister *l, const struct mark *marks, size_t count, u
 }
 
 /* How many marks from the front are in one block layer: the same x, and the same y if wanted. */
-static size_t count_same(const struct mark *marks, size_t count, bool also_y)
+static size_t count_same(const struct tfs_rbx_mark *marks, size_t count, bool also_y)
 {
     size_t n = 1;
 
@@ -339,7 +535,7 @@ static size_t count_same(const struct mark *marks, size_t count, bool also_y)
 }
 
 /* Regions with one x coordinate, of marks that have the block's x in common. */
-static void list_plane(struct lister *l, const struct mark *marks, size_t count, uint32_t x)
+static void list_plane(struct lister *l, const struct tfs_rbx_mark *marks, size_t count, uint32_t x)
 {
     while (count > 0) {
         size_t same = count_same(marks, count, true);
@@ -353,7 +549,7 @@ static void list_plane(struct lister *l, const struct mark *marks, size_t count,
 /* All regions, ascending by x, y, z. */
 static void list_marks(struct lister *l, const struct marks *marks)
 {
-    const struct mark *at = marks->items;
+    const struct tfs_rbx_mark *at = marks->items;
     size_t left = marks->count;
 
     while (left > 0) {
@@ -384,7 +580,10 @@ static void put_lists(struct tfs_buf *out, const struct marks *marks)
 void tfs_rbx_physics_memory_release(struct tfs_rbx_physics_memory *memory)
 {
     free(memory->near);
+    free(memory->marks);
     memory->near = NULL;
+    memory->marks = NULL;
+    memory->mark_count = 0;
 }
 
 int tfs_rbx_physics_encode(const struct tfs_rbx_index *terrain,
@@ -393,11 +592,11 @@ int tfs_rbx_physics_encode(const struct tfs_rbx_index *terrain,
 {
     struct marks marks = {0};
 
-    /* Without memory for it, everything is looked at each time. */
-    if (memory != NULL && memory->near == NULL)
-        memory->near = calloc(memory->terrain->count + 1, sizeof(*memory->near));
-    if (mark_chunks(&marks, terrain, memory, err) == 0) {
+    if (memory != NULL)
+        recall_marks(terrain, memory, &marks, err);
+    else if (mark_chunks(&marks, terrain, NULL, err) == 0)
         join_marks(&marks);
+    if (err->code == 0) {
         put_lists(out, &marks);
         tfs_buf_check(out, err);
     }

@@ -15,7 +15,9 @@ bool tfs_rbx_physics_known(struct tfs_span value);
  * which must stay; to be released. */
 struct tfs_rbx_physics_memory {
     const struct tfs_rbx_index *terrain;
-    struct tfs_rbx_near *near; /* by entry; NULL until it is first needed */
+    struct tfs_rbx_near *near;  /* by entry; NULL until it is first needed */
+    struct tfs_rbx_mark *marks; /* what the list of `terrain` has; NULL: not found out yet */
+    size_t mark_count;
 };
 
 void tfs_rbx_physics_memory_release(struct tfs_rbx_physics_memory *memory);
