@@ -262,9 +262,12 @@ int tfs_database_step(struct tfs_database *db, sqlite3_stmt *statement, int boun
     return result == SQLITE_ROW;
 }
 
+/* SQLite looks at a page when it reads it, and keeps a damaged one in its cache as if it were
+ * sound: what is damaged once is to be so the next time. */
 void tfs_database_reset(sqlite3_stmt *statement)
 {
-    sqlite3_reset(statement);
+    if ((sqlite3_reset(statement) & 0xff) == SQLITE_CORRUPT)
+        sqlite3_db_release_memory(sqlite3_db_handle(statement));
     sqlite3_clear_bindings(statement);
 }
 
