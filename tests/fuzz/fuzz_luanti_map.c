@@ -50,6 +50,12 @@ static int64_t take_number(struct tfs_cursor *in)
     return small == 0x7f ? (int64_t)tfs_take_u64le(in) : small;
 }
 
+/* Unsigned: it may overflow. */
+static int64_t pos_of(int64_t x, int64_t y, int64_t z)
+{
+    return (int64_t)(((uint64_t)z * 4096 + (uint64_t)y) * 4096 + (uint64_t)x);
+}
+
 static void bind_value(sqlite3_stmt *insert, int column, struct tfs_cursor *in)
 {
     const uint8_t size = tfs_take_u8(in);
@@ -74,7 +80,7 @@ static void make_rows(sqlite3 *db, bool axes, struct tfs_cursor *in)
         return;
     for (unsigned rows = tfs_take_u8(in) % 8; rows > 0; rows--) {
         const int64_t x = take_number(in), y = take_number(in), z = take_number(in);
-        sqlite3_bind_int64(insert, 1, axes ? x : z * 16777216 + y * 4096 + x);
+        sqlite3_bind_int64(insert, 1, axes ? x : pos_of(x, y, z));
         if (axes) {
             sqlite3_bind_int64(insert, 2, y);
             sqlite3_bind_int64(insert, 3, z);

@@ -76,6 +76,9 @@ static int store_section(struct tfs_edit *edit, const struct tfs_luanti_view *vi
     struct tfs_luanti_block next = view->block;
 
     next.sections[section] = bytes;
+    /* The engine removes the objects of a block without a timestamp. */
+    if (section == TFS_LUANTI_OBJECTS && next.timestamp == TFS_LUANTI_NO_TIMESTAMP)
+        next.timestamp = 0;
     if (section == TFS_LUANTI_METADATA)
         next.streams[section] = (struct tfs_span){0};
     return tfs_luanti_view_store(edit, view, &next, err);
@@ -317,6 +320,7 @@ const struct tfs_lens tfs_luanti_state_lens = {.get = state_get, .put = state_pu
 
 /* ---- raw.bin --------------------------------------------------------------------------------- */
 
+/* Without bytes where the database does not give them. */
 static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)
 {
@@ -324,12 +328,9 @@ static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
 
     if (tfs_luanti_view_open(save, doc, at.key, &view, err) < 0)
         return err->code;
-    if (view->unread)
-        tfs_fail(err, -EIO, "%s", view->damage);
-    else
-        tfs_buf_add_span(out, tfs_blob_span(view->stored));
+    tfs_buf_add_span(out, tfs_blob_span(view->stored));
     tfs_luanti_view_unref(view);
-    return err->code < 0 ? err->code : tfs_buf_check(out, err);
+    return tfs_buf_check(out, err);
 }
 
 /* Objects know where they are in the world. A copy of another chunk has its objects here, not
@@ -361,7 +362,7 @@ static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
 
     if (tfs_luanti_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0)
         return err->code;
-    const bool same = !view->unread && tfs_span_equal(tfs_blob_span(view->stored), text);
+    const bool same = tfs_span_equal(tfs_blob_span(view->stored), text);
     if (!same && tfs_luanti_block_open(text, &block, err) == 0) {
         if (put->fresh)
             put_copy(edit, view, &block, text, err);

@@ -150,7 +150,11 @@ void tfs_luanti_list_warn(const struct tfs_luanti_block *block, struct tfs_error
         place = tfs_take_u16be(&timer);
         found = tfs_luanti_place_is_air(block, place);
     }
-    if (found)
+    if (block->timestamp == TFS_LUANTI_NO_TIMESTAMP &&
+        tfs_luanti_list_count(block, TFS_LUANTI_OBJECTS) > 0)
+        tfs_fail(warning, -EBADMSG,
+                 "objects of a block without a timestamp, which the game removes");
+    else if (found)
         tfs_fail(warning, -EBADMSG, "%s at %u %u %u, where there is air", kind, place & 0xfu,
                  place >> 4 & 0xfu, place >> 8);
 }
