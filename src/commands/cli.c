@@ -35,6 +35,7 @@ static const struct command {
          TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS},
     {"undo", "SAVE", tfs_cli_undo, 1, false, TFS_CLI_LIST | TFS_CLI_DRY_RUN | TFS_CLI_FORCE},
     {"upgrade", "SAVE", tfs_cli_upgrade, 1, false, 0},
+    {"sync", "MOUNTPOINT", tfs_cli_sync, 1, false, 0},
     {"umount", "MOUNTPOINT", tfs_cli_umount, 1, false, 0},
 };
 

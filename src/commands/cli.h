@@ -83,6 +83,7 @@ enum tfs_status tfs_cli_diff_git(struct tfs_cli *cli); /* diff --git */
 enum tfs_status tfs_cli_git(struct tfs_cli *cli);
 enum tfs_status tfs_cli_undo(struct tfs_cli *cli);
 enum tfs_status tfs_cli_upgrade(struct tfs_cli *cli);
+enum tfs_status tfs_cli_sync(struct tfs_cli *cli);
 enum tfs_status tfs_cli_umount(struct tfs_cli *cli);
 
 /* ---- shared (share.c) ------------------------------------------------------------------------ */
@@ -111,6 +112,11 @@ enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path,
 
 /* Writes the document into the save, unless the save holds it already. */
 int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
+
+/* DONE when what is uppermost on `path`, an absolute one, is a mount of ours; otherwise says what
+ * is there. */
+enum tfs_status tfs_cli_find_mount(struct tfs_cli *cli, const char *path);
+enum tfs_status tfs_cli_say_no_mount(struct tfs_cli *cli, const char *path);
 
 /* Warnings and damage that opening found, on stderr. */
 void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *save);

@@ -46,6 +46,7 @@ const char tfs_usage[] =
     "  undo     bring back the save as it was before the last mount or command\n"
     "           that changed it; once more: redo\n"
     "  upgrade  bring a save of Godot Voxel Tools to the newest block version\n"
+    "  sync     return when the save of a mount is on disk\n"
     "  umount   unmount, and return when the save is on disk\n"
     "\n"
     "  -f           stay in the foreground\n"
@@ -83,7 +84,9 @@ const char tfs_usage_options[] =
     "  backup=DIR      keep them and all else in DIR\n"
     "and for a mount only, beside those of mount(8) and FUSE:\n"
     "  ro              read-only\n"
-    "  commit=close    close() returns when the save is on disk (default)\n"
+    "  commit=auto     close() returns when the edit is on disk: in the save, or in a burst of\n"
+    "                  edits in a journal beside it, which the save follows soon (default)\n"
+    "  commit=close    close() returns when the save is on disk\n"
     "  commit=N        close() returns when a journal has the edit; the save follows in N seconds\n"
     "  conflict=WHAT   the save changed under pending edits: ask (default: ESTALE,\n"
     "                  nothing is written), theirs, mine\n"
@@ -107,7 +110,8 @@ typedef int (*set_fn)(struct tfs_mount_options *options, const char *value, stru
 
 void tfs_options_init(struct tfs_mount_options *options)
 {
-    *options = (struct tfs_mount_options){.scratch_size = TFS_SCRATCH_SIZE,
+    *options = (struct tfs_mount_options){.commit_auto = true,
+                                          .scratch_size = TFS_SCRATCH_SIZE,
                                           .cache_size = TFS_CACHE_SIZE,
                                           .inflate_limit = TFS_INFLATE_LIMIT,
                                           .undo = {.when = TFS_UNDO_MOUNT}};
@@ -201,11 +205,14 @@ static int set_commit(struct tfs_mount_options *o, const char *value, struct tfs
 {
     uint64_t seconds = 0;
     const char *end;
+    const bool named = strcmp(value, "auto") == 0 || strcmp(value, "close") == 0;
 
-    if (strcmp(value, "close") != 0 && (!parse_digits(value, &seconds, &end) || *end != '\0' ||
-                                        seconds == 0 || seconds > COMMIT_MAX))
-        return tfs_fail(err, -EINVAL, "commit=%s: neither \"close\" nor seconds from 1 to %d",
-                        value, COMMIT_MAX);
+    if (!named && (!parse_digits(value, &seconds, &end) || *end != '\0' || seconds == 0 ||
+                   seconds > COMMIT_MAX))
+        return tfs_fail(err, -EINVAL,
+                        "commit=%s: neither \"auto\" nor \"close\" nor seconds from 1 to %d", value,
+                        COMMIT_MAX);
+    o->commit_auto = strcmp(value, "auto") == 0;
     o->commit_seconds = (int)seconds;
     return 0;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mounts.h"
 #include "fs/recover.h"
 #include "text/name.h"
 
@@ -263,4 +264,27 @@ void tfs_progress_end(struct tfs_cli *cli)
 {
     hide_progress(cli);
     cli->progress.on = false;
+}
+
+/* ---- mounts ---------------------------------------------------------------------------------- */
+
+enum tfs_status tfs_cli_say_no_mount(struct tfs_cli *cli, const char *path)
+{
+    if (tfs_mounted_is_dead(path))
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
+                           "%s: a dead mount, but none of terrainfs; \"fusermount3 -u %s\" takes "
+                           "it away",
+                           path, path);
+    return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: this is not a mount of terrainfs", path);
+}
+
+enum tfs_status tfs_cli_find_mount(struct tfs_cli *cli, const char *path)
+{
+    struct tfs_mounted top;
+
+    if (tfs_mounted_at(path, &top) <= 0)
+        return tfs_cli_say_no_mount(cli, path);
+    bool ours = tfs_mounted_is_ours(&top);
+    tfs_mounted_release(&top);
+    return ours ? TFS_STATUS_DONE : tfs_cli_say_no_mount(cli, path);
 }

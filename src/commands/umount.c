@@ -87,34 +87,14 @@ static int open_pipe_of(long pid, long number)
     return result;
 }
 
-static enum tfs_status say_not_ours(struct tfs_cli *cli, const char *mountpoint)
-{
-    if (tfs_mounted_is_dead(mountpoint))
-        return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
-                           "%s: a dead mount, but none of terrainfs; \"fusermount3 -u %s\" takes "
-                           "it away",
-                           mountpoint, mountpoint);
-    return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: this is not a mount of terrainfs", mountpoint);
-}
-
-static bool is_ours(const char *mountpoint)
-{
-    struct tfs_mounted top;
-
-    if (tfs_mounted_at(mountpoint, &top) <= 0)
-        return false;
-    bool ours = tfs_mounted_is_ours(&top);
-    tfs_mounted_release(&top);
-    return ours;
-}
-
 /* *fd: -1 when the daemon has no memory to answer. */
 static enum tfs_status open_pipe(struct tfs_cli *cli, const char *mountpoint, int *fd)
 {
     char text[4096];
 
-    if (!is_ours(mountpoint))
-        return say_not_ours(cli, mountpoint);
+    enum tfs_status status = tfs_cli_find_mount(cli, mountpoint);
+    if (status != TFS_STATUS_DONE)
+        return status;
     int n = read_status(mountpoint, text, sizeof(text));
     if (n == -ENOMEM || n == 0) {
         *fd = -1;
@@ -125,7 +105,7 @@ static enum tfs_status open_pipe(struct tfs_cli *cli, const char *mountpoint, in
     long pid = status_number(text, "pid"), number = status_number(text, "exit");
     int pipe = pid <= 0 || number < 0 ? -EINVAL : open_pipe_of(pid, number);
     if (pipe == -EINVAL)
-        return say_not_ours(cli, mountpoint);
+        return tfs_cli_say_no_mount(cli, mountpoint);
     if (pipe < 0)
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM,
                            "%s: cannot wait for its daemon, process %ld: %s", mountpoint, pid,

@@ -12,6 +12,7 @@ enum chunk_flags {
     CHUNK_OWN = 8,
 };
 
+#define CHUNK_HEAD  17 /* bytes of key and flags, at least */
 #define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_OWN)
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -104,6 +105,30 @@ int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
     }
     tfs_buf_release(&chunks);
     return err->code;
+}
+
+static int add_size(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    uint64_t *size = arg;
+
+    (void)before;
+    *size += CHUNK_HEAD;
+    if (after != NULL && after->blob != NULL)
+        *size += after->blob->size;
+    if (after != NULL && after->extra != NULL)
+        *size += after->extra->size;
+    return 0;
+}
+
+uint64_t tfs_record_size(const struct tfs_doc *before, const struct tfs_doc *after)
+{
+    uint64_t size = 0;
+
+    (void)tfs_doc_diff(before, after, add_size, &size);
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        if (after->parts[i] != NULL && after->parts[i] != before->parts[i])
+            size += after->parts[i]->size;
+    return size;
 }
 
 /* ---- applying -------------------------------------------------------------------------------- */

@@ -17,6 +17,9 @@ int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
                     const struct tfs_doc *after, struct timespec when, struct tfs_buf *out,
                     struct tfs_error *err);
 
+/* About how many bytes that record has, found out without making it. */
+uint64_t tfs_record_size(const struct tfs_doc *before, const struct tfs_doc *after);
+
 /* Makes the edit's document say what the record says. The chunks are slices of `bytes`, in which
  * `record` lies. EBADMSG: it is no record. */
 int tfs_record_apply(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_span record,

@@ -16,7 +16,8 @@ struct tfs_mount_options {
     bool read_only;  /* -o ro */
     unsigned views;  /* enum tfs_file_views; 0: all */
     bool upgrade;
-    int commit_seconds; /* 0: a close is a commit */
+    bool commit_auto;   /* commit=auto */
+    int commit_seconds; /* commit=N; 0: auto, or every close is a commit */
     const char *format; /* NULL: found by probing */
     uint64_t scratch_size;
     uint64_t cache_size; /* rendered files */

@@ -24,7 +24,8 @@
 
 struct tfs_session_options {
     bool read_only;
-    unsigned commit_seconds; /* 0: every close is a commit; N: the save follows within N seconds */
+    bool commit_auto; /* of struct tfs_store_options, as the next and `now` */
+    unsigned commit_seconds;
     uint64_t scratch_limit;  /* bytes of all scratch files together */
     uint64_t cache_limit;    /* bytes of rendered files */
     size_t changes_limit;    /* files whose times and changes are known one by one; 0: the usual */

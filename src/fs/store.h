@@ -96,9 +96,11 @@ struct tfs_store_client {
 
 struct tfs_store_options {
     bool read_only;
-    unsigned commit_seconds; /* 0: every close is a commit; N: the save follows within N seconds,
-                              * the journal at close */
+    bool commit_auto;        /* edits of a burst go to the journal, others into the save at once */
+    unsigned commit_seconds; /* N: the save follows within N seconds, the journal at close. With
+                              * neither, every close is a commit */
     enum tfs_conflict conflict;
+    int64_t (*now)(void); /* the clock; NULL: tfs_now_ms */
 };
 
 /* Takes over `save`, but for a failure. The thread does not run yet. */

@@ -1,6 +1,6 @@
 /*
- * The journal of a store: with commit=N, what was accepted is appended to it and durable before the
- * caller hears so; the save follows. Run by the store's thread only.
+ * The journal of a store: what was accepted and does not go straight into the save is appended to
+ * it and durable before the caller hears so; the save follows. Run by the store's thread only.
  *
  * Invariants:
  *   1. save and journal on disk say together what `journaled` shows; without a journal, what
@@ -16,14 +16,15 @@
 #include "formats/journal.h"
 #include "fs/store_state.h"
 
+#define PART         4                    /* of the save: a record that is larger is not worth it */
 #define JOURNAL_FULL (UINT64_C(64) << 20) /* the save should follow, and old records go */
 
 bool tfs_store_journals(const struct tfs_store *store)
 {
     const struct tfs_save *save = store->save;
 
-    return store->options.commit_seconds > 0 && !store->options.read_only &&
-           save->container->hash != NULL && !save->no_journal;
+    return (store->options.commit_auto || store->options.commit_seconds > 0) &&
+           !store->options.read_only && save->container->hash != NULL && !save->no_journal;
 }
 
 static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct tfs_doc *doc)
@@ -150,6 +151,13 @@ int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err)
     if ((more ? append_or_replace(store, err) : begin(store, err)) == 0)
         count_edits(store, store->journal_edits + 1);
     return err->code;
+}
+
+bool tfs_store_journal_is_too_much(const struct tfs_store *store)
+{
+    const struct tfs_doc *from = goes_on(store) ? store->journaled : store->saved;
+
+    return tfs_record_size(from, store->shown) > (uint64_t)store->st.st_size / PART;
 }
 
 bool tfs_store_journal_is_full(const struct tfs_store *store)

@@ -4,6 +4,7 @@
  *   store.c           edits, publishing, taking edits back
  *   store_conflict.c  changes of the save by other programs
  *   store_journal.c   what was accepted and is not in the save yet
+ *   store_pace.c      when the save follows
  *   store_thread.c    the queue, commits, opening and closing
  *
  * Invariants:
@@ -21,6 +22,7 @@
 
 #include "base/journal.h"
 #include "fs/store.h"
+#include "fs/store_pace.h"
 
 #define TFS_POLL_MS 1000
 
@@ -47,13 +49,12 @@ struct tfs_store {
     bool started;
     bool unshown;   /* save->doc was read, but could not be shown yet: nothing is edited before */
     bool conflict;  /* the save changed under our edits, nobody decided yet, and the log says so */
-    bool failing;   /* the last commit failed: the next one waits for its time */
     bool overruled; /* accepted edits were set aside, and no barrier was told */
     struct tfs_journal *journal; /* NULL: none; else the next three are set */
     struct tfs_doc *journal_base, *journaled;
-    uint64_t journal_begun;  /* its size when it was made */
-    bool journal_unsure;     /* what has its name may hold more than was accepted */
-    int64_t commit_deadline; /* monotonic ms; 0: none */
+    uint64_t journal_begun; /* its size when it was made */
+    bool journal_unsure;    /* what has its name may hold more than was accepted */
+    struct tfs_pace pace;   /* when the save follows */
     int64_t poll_deadline;
 };
 
@@ -90,6 +91,8 @@ bool tfs_store_journals(const struct tfs_store *store);
 int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err);
 /* Edits were taken back that it may hold: it says so, before anybody hears of it. */
 void tfs_store_journal_take_back(struct tfs_store *store);
+/* Is what the journal would take now so much that the save might as well be written? */
+bool tfs_store_journal_is_too_much(const struct tfs_store *store);
 /* It is so large that the save should follow now. */
 bool tfs_store_journal_is_full(const struct tfs_store *store);
 /* The journal hears of every rewrite of the save from now on. */

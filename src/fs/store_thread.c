@@ -41,6 +41,11 @@ void tfs_store_wake(struct tfs_store *store)
     pthread_mutex_unlock(&store->lock);
 }
 
+static int64_t now_of(const struct tfs_store *store)
+{
+    return store->options.now != NULL ? store->options.now() : tfs_now_ms();
+}
+
 /* ---- committing ------------------------------------------------------------------------------ */
 
 static void set_saved(struct tfs_store *store, struct tfs_doc *doc)
@@ -51,17 +56,19 @@ static void set_saved(struct tfs_store *store, struct tfs_doc *doc)
     store->commits++;
     store->st = store->save->st;
     pthread_mutex_unlock(&store->lock);
-    store->commit_deadline = 0;
-    store->conflict = store->failing = false;
+    tfs_pace_saved(&store->pace);
+    store->conflict = false;
 }
 
 static int commit(struct tfs_store *store, struct tfs_error *err)
 {
+    const int64_t begun = now_of(store);
     struct tfs_error ignored = {0};
 
     pthread_mutex_lock(&store->io);
     struct tfs_doc *doc = tfs_doc_ref(store->shown);
     int result = store->save->container->commit(store->save, doc, err);
+    store->pace.rewrite_ms = now_of(store) - begun;
     if (result == 0) {
         set_saved(store, doc);
         /* What is written stays written if that has to wait. */
@@ -72,41 +79,53 @@ static int commit(struct tfs_store *store, struct tfs_error *err)
     return result;
 }
 
-/* Must this job wait until the save itself is on disk? Where there should be a journal and cannot
- * be one, every edit does. */
-static bool wants_commit(const struct tfs_store *store, const struct tfs_job *job)
-{
-    const bool at_close = store->options.commit_seconds == 0 || store->save->no_journal;
+/* Where what is accepted by a batch goes before its answers. */
+enum route {
+    TO_SAVE,    /* into the save itself */
+    TO_JOURNAL, /* into the journal; the save follows */
+    STAGED,     /* nowhere: commit=N, and there is no journal for such a save */
+};
 
-    return job->barrier || (at_close && (job->edited || job->saves));
+/* `waited`: the save lacks edits of before. */
+static enum route choose_route(const struct tfs_store *store, bool waited)
+{
+    if (store->save->no_journal)
+        return TO_SAVE; /* there should be a journal and cannot be one */
+    if (store->options.commit_seconds > 0)
+        return tfs_store_journals(store) ? TO_JOURNAL : STAGED;
+    if (!tfs_store_journals(store) || tfs_store_journal_is_too_much(store))
+        return TO_SAVE;
+    return waited || tfs_pace_is_burst(&store->pace, now_of(store)) ? TO_JOURNAL : TO_SAVE;
 }
 
 /* Is this job told when what was accepted could not be made durable? */
-static bool wants_durable(const struct tfs_store *store, const struct tfs_job *job)
+static bool wants_durable(const struct tfs_job *job)
 {
-    return wants_commit(store, job) || (tfs_store_journals(store) && (job->edited || job->saves));
+    return job->edited || job->saves;
 }
 
-static int64_t next_commit(const struct tfs_store *store)
+static bool batch_wants_commit(struct tfs_store *store, const struct tfs_job *jobs,
+                               enum route route, bool last)
 {
-    return tfs_now_ms() + (int64_t)store->options.commit_seconds * 1000;
-}
+    const int64_t deadline = tfs_pace_deadline(&store->pace);
 
-static bool batch_wants_commit(struct tfs_store *store, const struct tfs_job *jobs, bool last)
-{
-    if (!tfs_store_differs(store)) {
-        store->commit_deadline = 0; /* what was staged has been set aside */
-        return false;
-    }
-    bool edited = false;
-    for (const struct tfs_job *job = jobs; job != NULL; job = job->next) {
-        if (wants_commit(store, job))
+    for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
+        if (job->barrier || (route == TO_SAVE && wants_durable(job)))
             return true;
+    return last || (deadline != 0 && deadline <= now_of(store));
+}
+
+static void note_edits(struct tfs_store *store, const struct tfs_job *jobs)
+{
+    const bool differs = tfs_store_differs(store);
+    bool edited = false;
+
+    for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
         edited = edited || job->edited;
-    }
-    if (edited && store->commit_deadline == 0)
-        store->commit_deadline = next_commit(store);
-    return last || (store->commit_deadline != 0 && store->commit_deadline <= tfs_now_ms());
+    if (edited)
+        tfs_pace_edit(&store->pace, now_of(store), differs);
+    if (!differs)
+        tfs_pace_saved(&store->pace); /* what was staged may have been set aside */
 }
 
 /* After a conflict nothing is left to be saved when our edits were set aside. */
@@ -121,8 +140,7 @@ static void note_failure(struct tfs_store *store, int result, const struct tfs_e
         tfs_store_log(store, err);
     store->conflict = store->conflict || (result == -ESTALE && tfs_store_differs(store));
     note_overruled(store, result);
-    store->commit_deadline = store->options.commit_seconds > 0 ? next_commit(store) : 0;
-    store->failing = true;
+    tfs_pace_failed(&store->pace, now_of(store));
 }
 
 /* Brings the save up to date: 0, or why not, which the log says. */
@@ -149,24 +167,27 @@ struct durability {
 };
 
 /* Makes what is shown durable, as far as this batch has to. What the journal cannot take goes into
- * the save; without memory the caller tries again. */
+ * the save, and what the save cannot take stays in the journal; without memory the caller tries
+ * again. */
 static struct durability make_durable(struct tfs_store *store, const struct tfs_job *jobs,
-                                      bool last)
+                                      enum route route, bool last)
 {
     struct tfs_error err = {0};
     struct durability done = {0, 0};
-    const bool commits = batch_wants_commit(store, jobs, last);
-    const bool journals = tfs_store_journals(store) && tfs_store_differs(store);
+    bool commits = tfs_store_differs(store) && batch_wants_commit(store, jobs, route, last);
 
     if (commits)
-        done.accepted = done.saved = save_all(store);
-    if (journals && tfs_store_differs(store) && done.saved != -ESTALE) {
+        done.saved = save_all(store);
+    if (route != STAGED)
+        done.accepted = done.saved;
+    if (tfs_store_journals(store) && tfs_store_differs(store) && done.saved != -ESTALE) {
         done.accepted = tfs_store_journal_add(store, &err);
         if (done.accepted < 0 && done.accepted != -ENOMEM && !commits)
             done.accepted = done.saved = save_all(store);
-        if (tfs_store_journal_is_full(store) && !store->failing)
-            store->commit_deadline = tfs_now_ms();
+        if (tfs_store_journal_is_full(store))
+            tfs_pace_hurry(&store->pace);
     }
+    note_edits(store, jobs);
     return done;
 }
 
@@ -220,9 +241,7 @@ static void apply_batch(struct tfs_store *store, struct tfs_job *jobs, bool last
 
 static void finish_job(struct tfs_store *store, struct tfs_job *job, struct durability done)
 {
-    const int result = wants_commit(store, job)    ? done.saved
-                       : wants_durable(store, job) ? done.accepted
-                                                   : 0;
+    const int result = job->barrier ? done.saved : wants_durable(job) ? done.accepted : 0;
 
     if (job->result == 0 && result < 0) {
         job->result = result;
@@ -268,10 +287,12 @@ static void tell_of_undo(struct tfs_store *store)
 
 static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
 {
+    const bool waited = tfs_store_differs(store);
+    bool undone = false;
+
     apply_batch(store, jobs, last);
     jobs = put_back(store, jobs);
-    struct durability done = make_durable(store, jobs, last);
-    bool undone = false;
+    struct durability done = make_durable(store, jobs, choose_route(store, waited), last);
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         finish_job(store, job, done);
         undone = undone || job->undone;
@@ -291,7 +312,7 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
 static struct tfs_job *take_jobs(struct tfs_store *store, bool all)
 {
     struct tfs_job *batch = NULL, **end = &batch, **at = &store->queue;
-    int64_t now = tfs_now_ms();
+    int64_t now = now_of(store);
 
     while (*at != NULL) {
         struct tfs_job *job = *at;
@@ -330,9 +351,10 @@ static struct tfs_job *wait_for_jobs(struct tfs_store *store, int64_t deadline, 
     pthread_mutex_lock(&store->lock);
     for (bool woken = false; !store->stop && !woken; woken = store->woken) {
         int64_t until = tfs_sooner(deadline, queue_deadline(store));
-        if (until <= tfs_now_ms())
+        int64_t left = until - now_of(store);
+        if (left <= 0)
             break;
-        (void)tfs_cond_wait_until(&store->work, &store->lock, until);
+        (void)tfs_cond_wait_until(&store->work, &store->lock, tfs_now_ms() + left);
     }
     (void)queue_deadline(store);
     *last = store->stop;
@@ -349,12 +371,12 @@ static int64_t tick(struct tfs_store *store, bool last)
 /* Is it time to look at the save, or to write it, though there is nothing else to do? */
 static bool is_due(struct tfs_store *store)
 {
-    int64_t now = tfs_now_ms();
+    const int64_t now = now_of(store), deadline = tfs_pace_deadline(&store->pace);
     bool poll = store->poll_deadline <= now;
 
     if (poll)
         store->poll_deadline = now + TFS_POLL_MS;
-    return poll || (store->commit_deadline != 0 && store->commit_deadline <= now);
+    return poll || (deadline != 0 && deadline <= now);
 }
 
 static void run_last(struct tfs_store *store)
@@ -374,7 +396,7 @@ static void *run(void *arg)
     bool last = false;
 
     while (!last) {
-        int64_t next = tfs_sooner(tick(store, false), store->commit_deadline);
+        int64_t next = tfs_sooner(tick(store, false), tfs_pace_deadline(&store->pace));
         struct tfs_job *jobs = wait_for_jobs(store, tfs_sooner(next, store->poll_deadline), &last);
         bool due = is_due(store);
         if (!last && (jobs != NULL || due))
@@ -386,7 +408,7 @@ static void *run(void *arg)
 
 int tfs_store_start(struct tfs_store *store)
 {
-    store->poll_deadline = tfs_now_ms() + TFS_POLL_MS;
+    store->poll_deadline = now_of(store) + TFS_POLL_MS;
     int result = -pthread_create(&store->thread, NULL, run, store);
     store->started = result == 0;
     return result;
@@ -422,6 +444,8 @@ int tfs_store_open(struct tfs_save *save, const struct tfs_store_options *option
     store->st = save->st;
     store->options = *options;
     store->options.read_only = options->read_only || save->read_only != NULL;
+    store->pace =
+        (struct tfs_pace){.automatic = options->commit_auto, .seconds = options->commit_seconds};
     if (client != NULL)
         store->client = *client;
     store->queue_end = &store->queue;

@@ -11,6 +11,10 @@ mkdir plain/.terrainfs
 printf 'pid: %s\nexit: 0\n' $$ >plain/.terrainfs/status
 run 3 "a directory that looks like a mount is none" umount plain
 run 3 "the root directory is not unmounted" umount /
+run 3 "sync of a plain directory has status 3" sync plain
+says err 'plain: this is not a mount of terrainfs' "sync says why"
+run 3 "sync of nothing has status 3" sync nosuch
+says err 'nosuch: No such file' "sync names it"
 
 if ! [ -w /dev/fuse ] || ! command -v fusermount3 >/dev/null; then
     skip "umount of a mount" "no access to /dev/fuse"
@@ -38,8 +42,15 @@ run 0 "a save is mounted with commit=60" -o commit=60 save mnt
 name=$(ls mnt/chunks | head -n 1)
 echo 'fill 3' >"mnt/chunks/$name/lights/sky.txt"
 same save before "the edit is staged"
+run 0 "sync of a mount with a staged edit" sync mnt
+differ save before "the edit is in the save when sync returns"
+[ ! -s err ]
+ok "sync says nothing"
+cp save before
+echo 'fill 4' >"mnt/chunks/$name/lights/sky.txt"
+same save before "the next edit is staged"
 run 0 "umount of a mount with a staged edit" umount ./mnt/
 differ save before "the edit is in the save when umount returns"
 "$TFS" cat save "chunks/$name/lights/sky.txt" >out
-says out '^fill 3$' "the edit is as written"
+says out '^fill 4$' "the edit is as written"
 done_testing

@@ -6,7 +6,7 @@ region save --chunks 2
 
 run 0 "--help succeeds" --help
 says out '^usage: terrainfs' "--help prints the usage on stdout"
-for word in info check export import cat put umount format= inflate= upgrade ro commit= conflict= \
+for word in info check export import cat put sync umount format= inflate= upgrade ro commit= conflict= \
     scratch= cache= threads= max_read= --delete --restore --prefer= diff --stat \
     --all-rows --json --color text --rows undo --list --dry-run --force backup; do
     grep -Fq -e "$word" out
@@ -48,8 +48,8 @@ usage "a size without number" 'inflate=G: not a size' info -o inflate=G save
 usage "a value too much" 'upgrade=1: this option takes no value' info -o upgrade=1 save
 usage "a value too few" 'format: this option needs a value' info -o format save
 usage "a command behind options" 'written \./check' -o format=cosmic_reach check save
-usage "commit of nothing" 'commit=0: neither "close"' -o commit=0 save mnt
-usage "commit of a word" 'commit=soon: neither "close"' -o commit=soon save mnt
+usage "commit of nothing" 'commit=0: neither "auto"' -o commit=0 save mnt
+usage "commit of a word" 'commit=soon: neither "auto"' -o commit=soon save mnt
 usage "an unknown conflict" 'conflict=both: neither ask, theirs nor mine' -o conflict=both save mnt
 usage "threads beyond the limit" 'threads=1000: not a number from 0 to 256' -o threads=1000 save mnt
 usage "a mount's option behind its operands" 'scratch=no: not a size' save mnt -o scratch=no

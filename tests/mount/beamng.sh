@@ -22,10 +22,12 @@ ter() {
 }
 # differs WANTED: what differs between the save and the copy it began as.
 differs() {
+    settle_mounted
     same 'what differs in the save' "$(ter diff "$PRISTINE" "$S")" "$1"
 }
 # sample X Z WANTED
 sample() {
+    settle_mounted
     same "height and layer at $1,$2" "$(ter at "$S" "$1" "$2")" "$3"
 }
 # info KEY
@@ -163,6 +165,7 @@ tile_edited() {
     want sed -i '/z=02 /s/| *[0-9]*/|   777/' "$M/chunks/1_0_2/heights.txt"
     sample 64 130 "777 $(ter at "$PRISTINE" 64 130 | cut -d ' ' -f 2)"
     want cp "$M/chunks/0_0_0/layers.txt" "$M/chunks/1_0_0/layers.txt"
+    settle
     same 'layer that was copied' "$(ter at "$S" 70 9 | cut -d ' ' -f 2)" \
         "$(ter at "$PRISTINE" 6 9 | cut -d ' ' -f 2)"
     wants_not cp "$M/chunks/0_0_0/layers.txt" "$M/chunks/3_0_0/layers.txt"
@@ -257,6 +260,7 @@ kept_as_files() {
 # ---- palette and sidecar -------------------------------------------------------------------------------
 
 listed() {
+    settle_mounted
     "$PYTHON" -S -c 'import json, sys; print(*json.load(open(sys.argv[1]))["materials"], sep=",")' \
         "$(sidecar)"
 }
@@ -295,6 +299,7 @@ stale() {
     want mogrify -evaluate add 1 -define png:bit-depth=16 "$M/heightmap.png"
     want cmp "$(sidecar)" "$D/before.json"
     want sed -i 's/Grass/Gras/' "$M/palette.txt"
+    settle
     same sidecar "$(info sidecar)" agrees
     same 'what the sidecar lists' "$(listed)" 'Gras,DirtRoad,Rock,BeachSand,asphalt worn,warning_material'
     down

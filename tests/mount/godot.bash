@@ -32,6 +32,7 @@ saves() {
 
 # differs WANTED: lines of voxel.py diff, joined by commas.
 differs() {
+    settle_mounted
     same 'what changed in the save' "$(voxel diff "$PRISTINE" "$S" | sort | paste -sd ,)" "$1"
 }
 

@@ -121,6 +121,10 @@ another_program_wrote() {
     block_is "$V" base:one
 }
 
+no_journal() {
+    [ ! -e "$(journal)" ]
+}
+
 # What was accepted is not only in memory when the journal goes.
 edits_that_gave_way_survive_a_kill() {
     cp "$PRISTINE" "$D/other"
@@ -129,7 +133,7 @@ edits_that_gave_way_survive_a_kill() {
     edit base:one
     cp "$D/other" "$S"
     want soon grep -qF "$V,base:one" "$M/.terrainfs/rejected/chunks/$C/voxels.csv"
-    wants_not [ -e "$(journal)" ]
+    want soon no_journal
     murder
     want cmp "$D/other" "$S"
     want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"

@@ -210,8 +210,24 @@ small_disk() {
 
 # ---- the save -----------------------------------------------------------------------------------------
 
+# settle [MOUNTPOINT...]: the saves of the mounts hold what was accepted. With commit=auto, after a burst, they
+# need not before.
+settle() {
+    local mount
+    [ $# -gt 0 ] || set -- "$M"
+    for mount in "$@"; do
+        want timeout 60 "$TFS_BIN" sync "$mount"
+    done
+}
+
+# The same, if there is a mount.
+settle_mounted() {
+    ! mountpoint -q "$M" || settle
+}
+
 # changes WANTED: what differs between the save and the copy it began as, e.g. "changed 0_0_0 blocks".
 changes() {
+    settle_mounted
     same 'chunks changed in the save' "$(region diff "$PRISTINE" "$S" | paste -sd ,)" "$1"
 }
 
@@ -223,6 +239,7 @@ identity() {
 # block_is X,Y,Z NAME
 block_is() {
     local place
+    settle_mounted
     IFS=, read -ra place <<<"$1"
     same "block at $1" "$(region block "$S" "${place[@]}")" "$2"
 }

@@ -29,6 +29,7 @@ START_TEST(options_have_the_documented_defaults)
 {
     ck_assert(!options.read_only && !options.foreground && !options.debug && !options.upgrade);
     ck_assert_int_eq(options.commit_seconds, 0);
+    ck_assert(options.commit_auto);
     ck_assert_ptr_null(options.format);
     ck_assert_ptr_null(options.fuse_options);
     ck_assert_uint_eq(options.scratch_size, 64U << 20);
@@ -45,6 +46,7 @@ START_TEST(options_set_every_value)
     parse("threads=4,conflict=mine,upgrade", true);
     ck_assert(options.read_only && options.upgrade);
     ck_assert_int_eq(options.commit_seconds, 30);
+    ck_assert(!options.commit_auto);
     ck_assert_str_eq(options.format, "cosmic_reach");
     ck_assert_uint_eq(options.scratch_size, 5);
     ck_assert_uint_eq(options.cache_size, 3072);
@@ -69,9 +71,13 @@ START_TEST(options_let_the_last_value_win)
     parse("ro,commit=30,conflict=mine,cache=1M", true);
     parse("rw,commit=close,conflict=theirs,cache=1g,commit=close", true);
     ck_assert(!options.read_only);
+    ck_assert(!options.commit_auto);
     ck_assert_int_eq(options.commit_seconds, 0);
     ck_assert_int_eq(options.conflict, TFS_CONFLICT_THEIRS);
     ck_assert_uint_eq(options.cache_size, UINT64_C(1) << 30);
+    parse("commit=5,commit=auto", true);
+    ck_assert_int_eq(options.commit_seconds, 0);
+    ck_assert(options.commit_auto);
 }
 END_TEST
 

@@ -158,6 +158,7 @@ static void start(struct tfs_store_options options)
     free(save->path);
     save->path = strdup(scratch_path("toy.save"));
     save->st.st_uid = geteuid();
+    save->st.st_size = 1000;
     ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
     ck_assert_int_eq(tfs_store_start(store), 0);
 }
@@ -261,6 +262,140 @@ START_TEST(operation_that_was_taken_back_is_not_in_a_journal_that_replaced_anoth
 }
 END_TEST
 
+/* ---- commit=auto ----------------------------------------------------------------------------- */
+
+static _Atomic int64_t time_is; /* ms */
+
+static int64_t tell_time(void)
+{
+    return time_is;
+}
+
+static void start_auto(void)
+{
+    tfs_store_close(store);
+    time_is = 1000000;
+    start((struct tfs_store_options){.commit_auto = true, .now = tell_time});
+}
+
+/* Until the save followed by itself. */
+static void let_time_pass(int64_t ms)
+{
+    int commits = toy_disk.commits;
+
+    time_is += ms;
+    tfs_store_wake(store);
+    for (int i = 0; i < 3000 && toy_disk.commits == commits; i++)
+        usleep(10000);
+    ck_assert_int_eq(toy_disk.commits, commits + 1);
+    while (tfs_store_unsaved(store))
+        usleep(1000);
+}
+
+START_TEST(auto_writes_an_edit_that_comes_alone_into_the_save)
+{
+    start_auto();
+    struct set_job first = set_chunk(0, "a");
+    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_str_eq(first.journal, "none");
+    time_is += 250;
+    ck_assert_int_eq(set_chunk(0, "b").result, 0);
+    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_uint_eq(tfs_store_journal_edits(store), 0);
+}
+END_TEST
+
+START_TEST(auto_puts_a_burst_into_the_journal_and_writes_the_save_when_it_pauses)
+{
+    start_auto();
+    set_chunk(0, "a");
+    for (int i = 0; i < 20; i++) {
+        time_is += 249;
+        struct set_job next = set_chunk(1, i % 2 ? "b" : "c");
+        ck_assert_int_eq(next.result, 0);
+        ck_assert_str_eq(next.journal, i % 2 ? "0=a 1=b" : "0=a 1=c");
+        ck_assert_int_eq(toy_disk.commits, 1);
+        ck_assert_uint_eq(tfs_store_journal_edits(store), (size_t)i + 1);
+    }
+    let_time_pass(250);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "b");
+    ck_assert_uint_eq(tfs_store_journal_edits(store), 0);
+    ck_assert_int_eq(access(journal_path(), F_OK), -1);
+}
+END_TEST
+
+START_TEST(auto_writes_the_save_under_a_burst_that_does_not_end)
+{
+    start_auto();
+    set_chunk(0, "a");
+    for (int i = 0; i <= 50; i++) {
+        ck_assert_int_eq(toy_disk.commits, 1);
+        ck_assert_int_eq(set_chunk(1, i % 2 ? "b" : "c").result, 0);
+        time_is += 100;
+    }
+    /* The first that waited is five seconds old. */
+    ck_assert_int_eq(set_chunk(1, "d").result, 0);
+    ck_assert_int_eq(toy_disk.commits, 2);
+}
+END_TEST
+
+START_TEST(auto_writes_a_large_edit_into_the_save_at_once)
+{
+    char large[251];
+
+    memset(large, 'x', 250);
+    large[250] = '\0';
+    start_auto();
+    set_chunk(0, "a");
+    ck_assert_int_eq(set_chunk(1, large).result, 0);
+    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_int_eq(set_chunk(1, "small").result, 0);
+    ck_assert_int_eq(toy_disk.commits, 2);
+}
+END_TEST
+
+START_TEST(auto_barrier_brings_the_save_up_to_date)
+{
+    struct set_job barrier = {.job.barrier = true};
+
+    start_auto();
+    set_chunk(0, "a");
+    set_chunk(1, "b");
+    ck_assert_int_eq(toy_disk.commits, 1);
+    submit(&barrier);
+    ck_assert_int_eq(answer_of(&barrier), 0);
+    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_str_eq(barrier.journal, "none");
+}
+END_TEST
+
+/* The edit is durable all the same, and the log says what is wrong with the save. */
+START_TEST(auto_keeps_in_the_journal_what_the_save_cannot_take)
+{
+    start_auto();
+    toy_disk.fail = -ENOSPC;
+    struct set_job made = make_chunk(5, "five");
+    ck_assert_int_eq(made.result, 0);
+    ck_assert_str_eq(made.journal, "0=zero 1=one|note 5=five");
+    ck_assert_int_eq(logged, 1);
+    toy_disk.fail = 0;
+    let_time_pass(5000);
+    ck_assert_str_eq(toy_blob(save->doc, 5), "five");
+}
+END_TEST
+
+START_TEST(auto_takes_an_operation_back_that_neither_save_nor_journal_takes)
+{
+    start_auto();
+    toy_disk.fail = -ENOSPC;
+    data_syncs_fail = 1;
+    struct set_job made = make_chunk(5, "five");
+    ck_assert_int_lt(made.result, 0);
+    ck_assert_str_eq(made.journal, "none");
+    ck_assert(!tfs_store_unsaved(store));
+}
+END_TEST
+
 /* ---- size ------------------------------------------------------------------------------------ */
 
 #define MEGABYTE ((size_t)1 << 20)
@@ -302,6 +437,13 @@ static Suite *suite(void)
     tcase_add_test(c, operation_that_was_taken_back_is_not_in_the_journal_when_the_answer_comes);
     tcase_add_test(c, operation_that_was_taken_back_is_not_in_a_journal_that_was_just_made);
     tcase_add_test(c, operation_that_was_taken_back_is_not_in_a_journal_that_replaced_another);
+    tcase_add_test(c, auto_writes_an_edit_that_comes_alone_into_the_save);
+    tcase_add_test(c, auto_puts_a_burst_into_the_journal_and_writes_the_save_when_it_pauses);
+    tcase_add_test(c, auto_writes_the_save_under_a_burst_that_does_not_end);
+    tcase_add_test(c, auto_writes_a_large_edit_into_the_save_at_once);
+    tcase_add_test(c, auto_barrier_brings_the_save_up_to_date);
+    tcase_add_test(c, auto_keeps_in_the_journal_what_the_save_cannot_take);
+    tcase_add_test(c, auto_takes_an_operation_back_that_neither_save_nor_journal_takes);
     tcase_add_test(c, journal_that_cannot_be_emptied_grows_no_further_than_what_is_unsaved);
     return s;
 }
