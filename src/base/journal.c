@@ -180,8 +180,23 @@ static int new_seed(uint64_t *seed, struct tfs_error *err)
                : tfs_fail_errno(err, "no random number could be had");
 }
 
+static void put_mark(struct tfs_buf *out, uint64_t seed, const struct tfs_journal_mark *mark)
+{
+    struct tfs_buf finished = {0};
+
+    if (mark->begun)
+        put_record(out, seed, out->size, TFS_JOURNAL_MARK, (struct tfs_span){0});
+    if (mark->begun && mark->done) {
+        put_hash(&finished, mark->finished);
+        put_record(out, seed, out->size, TFS_JOURNAL_DONE, tfs_buf_span(&finished));
+        out->failed = out->failed || finished.failed;
+    }
+    tfs_buf_release(&finished);
+}
+
 int tfs_journal_create(const char *path, const struct stat *like, struct tfs_hash save,
-                       struct tfs_span first, struct tfs_journal **journal, struct tfs_error *err)
+                       const struct tfs_journal_mark *mark, struct tfs_span first,
+                       struct tfs_journal **journal, struct tfs_error *err)
 {
     struct tfs_journal *made = calloc(1, sizeof(*made));
     char *name = journal_path(path);
@@ -194,8 +209,10 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
     if (new_seed(&made->seed, err) < 0)
         goto out;
     put_head(&content, save, made->seed);
+    if (mark != NULL)
+        put_mark(&content, made->seed, mark);
     if (first.size > 0)
-        put_record(&content, made->seed, HEAD_SIZE, TFS_JOURNAL_EDIT, first);
+        put_record(&content, made->seed, content.size, TFS_JOURNAL_EDIT, first);
     if (tfs_buf_check(&content, err) < 0 ||
         write_file(name, like, tfs_buf_span(&content), &made->file, err) < 0)
         goto out;

@@ -28,12 +28,20 @@ void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME]);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* A rewrite of the save, as far as it has come. */
+struct tfs_journal_mark {
+    bool begun;
+    bool done;
+    struct tfs_hash finished; /* if done */
+};
+
 /* Makes the journal of the save `path`, whose content has the hash `save`, with the owner and the
- * permissions of `like` and with `first` as its first edit (none when it is empty). All of it is
- * durable then. It replaces a journal that is there, in one step. EEXIST: something that is no file
- * has its name. */
+ * permissions of `like`, with the records of a rewrite under way (NULL: there is none), and with
+ * `first` as its first edit (none when it is empty). All of it is durable then. It replaces a
+ * journal that is there, in one step. EEXIST: something that is no file has its name. */
 int tfs_journal_create(const char *path, const struct stat *like, struct tfs_hash save,
-                       struct tfs_span first, struct tfs_journal **journal, struct tfs_error *err);
+                       const struct tfs_journal_mark *mark, struct tfs_span first,
+                       struct tfs_journal **journal, struct tfs_error *err);
 
 /* No journal is larger; one that is was made by another program. */
 #define TFS_JOURNAL_MAX (UINT64_C(1) << 32)

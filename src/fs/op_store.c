@@ -173,6 +173,9 @@ static size_t fill_unsaved(void *arg, struct tfs_unsaved *unsaved)
 static int store_aside(struct aside *a)
 {
     const struct tfs_save *save = a->branch->save;
+
+    if (a->branch->aside == a->ours->version)
+        return 0; /* and it could not be shown then that they gave way */
     const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
     char *directory = NULL;
     int result = tfs_unsaved_store(&whose, fill_unsaved, a, &directory);
@@ -185,7 +188,10 @@ static int store_aside(struct aside *a)
         tfs_ops_message(a->branch->session,
                         "%s: edits that were accepted cannot be kept beside the save: %s",
                         save->name, strerror(-result));
-    result = directory != NULL ? 0 : result;
+    if (directory != NULL) {
+        a->branch->aside = a->ours->version;
+        result = 0;
+    }
     free(directory);
     return result;
 }

@@ -54,31 +54,54 @@ size_t tfs_store_journal_edits(struct tfs_store *store)
     return edits;
 }
 
-static void let_go(struct tfs_store *store)
+/* `journal` takes the place of the one there was. */
+static void set_journal(struct tfs_store *store, struct tfs_journal *journal)
 {
     tfs_journal_close(store->journal);
-    store->journal = NULL;
+    store->journal = journal;
+}
+
+static void let_go(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->journal_lock);
+    set_journal(store, NULL);
+    pthread_mutex_unlock(&store->journal_lock);
     set_journaled(store, NULL, NULL);
     count_edits(store, 0);
 }
 
 /* ---- what is accepted ------------------------------------------------------------------------ */
 
+static uint64_t size_of(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->journal_lock);
+    uint64_t size = store->journal != NULL ? tfs_journal_size(store->journal) : 0;
+    pthread_mutex_unlock(&store->journal_lock);
+    return size;
+}
+
+static bool is_broken(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->journal_lock);
+    bool broken = tfs_journal_broken(store->journal);
+    pthread_mutex_unlock(&store->journal_lock);
+    return broken;
+}
+
 /* A journal that goes on growing, because the save cannot follow, says the same chunks again and
  * again: a new one says each once. */
-static bool is_overgrown(const struct tfs_store *store)
+static bool is_overgrown(struct tfs_store *store)
 {
-    const uint64_t size = tfs_journal_size(store->journal);
+    const uint64_t size = size_of(store);
 
     return size > JOURNAL_FULL && size / 2 > store->journal_begun;
 }
 
 /* Is there a journal that more can be appended to? */
-static bool goes_on(const struct tfs_store *store)
+static bool goes_on(struct tfs_store *store)
 {
-    return store->journal != NULL && !store->journal_unsure &&
-           !tfs_journal_broken(store->journal) && !is_overgrown(store) &&
-           store->journal_base->version == store->saved->version;
+    return store->journal != NULL && !store->journal_unsure && !is_broken(store) &&
+           !is_overgrown(store) && store->journal_base->version == store->saved->version;
 }
 
 static int make_record(struct tfs_store *store, const struct tfs_doc *from, struct tfs_buf *record,
@@ -94,37 +117,53 @@ static int append(struct tfs_store *store, struct tfs_error *err)
 {
     struct tfs_buf record = {0};
 
-    if (make_record(store, store->journaled, &record, err) == 0 &&
-        tfs_journal_append(store->journal, TFS_JOURNAL_EDIT, tfs_buf_span(&record), err) == 0 &&
-        tfs_journal_sync(store->journal, err) == 0)
-        set_journaled(store, store->journal_base, store->shown);
+    if (make_record(store, store->journaled, &record, err) == 0) {
+        pthread_mutex_lock(&store->journal_lock);
+        if (tfs_journal_append(store->journal, TFS_JOURNAL_EDIT, tfs_buf_span(&record), err) == 0)
+            tfs_journal_sync(store->journal, err);
+        pthread_mutex_unlock(&store->journal_lock);
+    }
     tfs_buf_release(&record);
+    if (err->code == 0)
+        set_journaled(store, store->journal_base, store->shown);
+    return err->code;
+}
+
+/* The hash of what is saved. While the save is rewritten it must be known. */
+static int find_hash(struct tfs_store *store, struct tfs_error *err)
+{
+    if (store->hash_version == store->saved->version)
+        return 0;
+    if (tfs_store_is_rewriting(store))
+        return tfs_fail(err, -EBUSY, "no journal can be made while the save is written");
+    pthread_mutex_lock(&store->io);
+    if (store->save->container->hash(store->save, &store->hash, err) == 0)
+        store->hash_version = store->saved->version;
+    pthread_mutex_unlock(&store->io);
     return err->code;
 }
 
 /* A new journal with all that the save lacks; an old one stays until the new one is durable. After
- * a failure either of them may be there. */
+ * a failure either of them may be there. The writer must not end between the moment that the new
+ * one is made of and the moment that it is there. */
 static int begin(struct tfs_store *store, struct tfs_error *err)
 {
-    struct tfs_save *save = store->save;
     struct tfs_journal *journal = NULL;
     struct tfs_buf record = {0};
-    struct tfs_hash hash;
 
-    pthread_mutex_lock(&store->io);
-    if (make_record(store, store->saved, &record, err) == 0 &&
-        save->container->hash(save, &hash, err) == 0) {
+    if (make_record(store, store->saved, &record, err) == 0 && find_hash(store, err) == 0) {
         store->journal_unsure = true;
-        tfs_journal_create(save->path, &save->st, hash, tfs_buf_span(&record), &journal, err);
+        pthread_mutex_lock(&store->journal_lock);
+        if (tfs_journal_create(store->save->path, &store->st, store->hash, &store->marked,
+                               tfs_buf_span(&record), &journal, err) == 0)
+            set_journal(store, journal);
+        pthread_mutex_unlock(&store->journal_lock);
     }
-    pthread_mutex_unlock(&store->io);
     tfs_buf_release(&record);
     if (journal == NULL)
         return err->code;
-    tfs_journal_close(store->journal);
-    store->journal = journal;
     store->journal_unsure = false;
-    store->journal_begun = tfs_journal_size(journal);
+    store->journal_begun = size_of(store);
     set_journaled(store, store->saved, store->shown);
     return 0;
 }
@@ -136,7 +175,7 @@ static int append_or_replace(struct tfs_store *store, struct tfs_error *err)
 
     if (append(store, &first) == 0)
         return 0;
-    if (!tfs_journal_broken(store->journal))
+    if (!is_broken(store))
         return tfs_fail(err, first.code, "%s", first.text);
     return begin(store, err);
 }
@@ -145,24 +184,26 @@ int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err)
 {
     const bool more = goes_on(store);
     const struct tfs_doc *from = more ? store->journaled : store->saved;
+    const uint64_t held = store->journaled != NULL ? store->journaled->version : 0;
 
     if (from->version == store->shown->version)
         return 0;
-    if ((more ? append_or_replace(store, err) : begin(store, err)) == 0)
+    if ((more ? append_or_replace(store, err) : begin(store, err)) == 0 &&
+        held != store->shown->version)
         count_edits(store, store->journal_edits + 1);
     return err->code;
 }
 
-bool tfs_store_journal_is_too_much(const struct tfs_store *store)
+bool tfs_store_journal_is_too_much(struct tfs_store *store)
 {
     const struct tfs_doc *from = goes_on(store) ? store->journaled : store->saved;
 
     return tfs_record_size(from, store->shown) > (uint64_t)store->st.st_size / PART;
 }
 
-bool tfs_store_journal_is_full(const struct tfs_store *store)
+bool tfs_store_journal_is_full(struct tfs_store *store)
 {
-    return store->journal != NULL && tfs_journal_size(store->journal) > JOURNAL_FULL;
+    return size_of(store) > JOURNAL_FULL;
 }
 
 /* ---- when the save follows ------------------------------------------------------------------- */
@@ -175,11 +216,43 @@ static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
     struct tfs_error ignored = {0};
 
     (void)err;
+    pthread_mutex_lock(&store->journal_lock);
+    store->marked.done = true;
+    store->marked.finished = hash;
     if (store->journal != NULL && !tfs_journal_broken(store->journal) &&
-        tfs_journal_append(store->journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0 &&
         tfs_journal_append_done(store->journal, hash, &ignored) == 0)
         (void)tfs_journal_sync(store->journal, &ignored);
+    pthread_mutex_unlock(&store->journal_lock);
     return 0;
+}
+
+void tfs_store_journal_mark(struct tfs_store *store)
+{
+    struct tfs_error ignored = {0};
+
+    if (!tfs_store_journals(store))
+        return;
+    (void)find_hash(store, &ignored);
+    const bool marks = goes_on(store);
+    pthread_mutex_lock(&store->journal_lock);
+    store->marked = (struct tfs_journal_mark){.begun = true};
+    /* Without it more edits than needed are applied after a crash, which does no harm. */
+    if (marks)
+        (void)tfs_journal_append(store->journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored);
+    pthread_mutex_unlock(&store->journal_lock);
+    store->journal_marked = store->journal_edits;
+}
+
+void tfs_store_journal_unmark(struct tfs_store *store, bool saved)
+{
+    pthread_mutex_lock(&store->journal_lock);
+    const struct tfs_journal_mark mark = store->marked;
+    store->marked = (struct tfs_journal_mark){0};
+    pthread_mutex_unlock(&store->journal_lock);
+    store->hash = mark.finished;
+    store->hash_version = saved && mark.done ? store->saved->version : 0;
+    if (saved)
+        count_edits(store, store->journal_edits - store->journal_marked);
 }
 
 void tfs_store_journal_watch(struct tfs_store *store)
@@ -191,7 +264,7 @@ void tfs_store_journal_settle(struct tfs_store *store)
 {
     struct tfs_error err = {0};
 
-    if (store->journal == NULL && !store->journal_unsure)
+    if ((store->journal == NULL && !store->journal_unsure) || tfs_store_is_rewriting(store))
         return;
     /* Our edits stand on another save now: the old journal would set them aside after a crash. */
     if (tfs_store_differs(store) && !store->unshown && store->journal != NULL &&

@@ -15,6 +15,18 @@ void tfs_pace_edit(struct tfs_pace *pace, int64_t now, bool wait)
         pace->waiting = now;
 }
 
+void tfs_pace_begin(struct tfs_pace *pace)
+{
+    pace->waiting = 0;
+    pace->hurries = false;
+}
+
+void tfs_pace_end(struct tfs_pace *pace, int64_t took_ms)
+{
+    pace->rewrite_ms = took_ms;
+    pace->failed = 0;
+}
+
 void tfs_pace_saved(struct tfs_pace *pace)
 {
     pace->waiting = pace->failed = 0;

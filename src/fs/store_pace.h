@@ -33,8 +33,13 @@ bool tfs_pace_is_burst(const struct tfs_pace *pace, int64_t now);
 
 /* Edits were accepted; `wait`: the save lacks them. */
 void tfs_pace_edit(struct tfs_pace *pace, int64_t now, bool wait);
-/* The save lacks nothing any more. */
+/* The save is being written: what is accepted from now on waits anew. */
+void tfs_pace_begin(struct tfs_pace *pace);
+/* It was, and that took so long. */
+void tfs_pace_end(struct tfs_pace *pace, int64_t took_ms);
+/* The save lacks nothing. */
 void tfs_pace_saved(struct tfs_pace *pace);
+/* It could not be written. */
 void tfs_pace_failed(struct tfs_pace *pace, int64_t now);
 /* The save should follow at once, unless it just could not be written. */
 void tfs_pace_hurry(struct tfs_pace *pace);

@@ -5,12 +5,15 @@
  *   store_conflict.c  changes of the save by other programs
  *   store_journal.c   what was accepted and is not in the save yet
  *   store_pace.c      when the save follows
- *   store_thread.c    the queue, commits, opening and closing
+ *   store_rewrite.c   the save is written, by a thread of its own
+ *   store_thread.c    the queue, who waits for what, opening and closing
  *
  * Invariants:
  *  1. `lock` guards the fields below it; nothing is called while it is held. The thread alone
  *     changes `shown` and `saved`, and so reads them without it.
  *  2. `io` is held while the save's container is at work (commit, changed, reload); before `lock`.
+ *     `journal_lock` is held while the journal is written, and a file that takes its place; after
+ *     `io`, before `lock`.
  *  3. `shown` and `saved` differ while edits wait for a commit.
  *  4. A slot below `key_count` is never given to another chunk, whatever becomes of the edit that
  *     gave it out.
@@ -25,6 +28,21 @@
 #include "fs/store_pace.h"
 
 #define TFS_POLL_MS 1000
+
+enum tfs_rewrite_state { TFS_REWRITE_RESTS, TFS_REWRITE_WRITES, TFS_REWRITE_ENDED };
+
+/* A rewrite of the save: store_rewrite.c. */
+struct tfs_rewrite_work {
+    pthread_t thread;
+    bool started;                 /* else the store's thread writes itself */
+    pthread_cond_t work;          /* `state` or `stop` changed */
+    enum tfs_rewrite_state state; /* guarded by the store's lock, as is `stop` */
+    bool stop;
+    struct tfs_doc *doc; /* what is written; NULL: nothing */
+    int result;          /* from here on: the writer's until ENDED */
+    struct tfs_error err;
+    int64_t took_ms;
+};
 
 struct tfs_store {
     struct tfs_save *save;
@@ -44,17 +62,26 @@ struct tfs_store {
     struct tfs_job *queue, **queue_end;
     bool woken, stop;
 
+    pthread_mutex_t journal_lock;
+    struct tfs_journal *journal;    /* NULL: none. Set by the thread */
+    struct tfs_journal_mark marked; /* what the rewrite under way has come to */
+
     /* The thread's own. */
     pthread_t thread;
     bool started;
     bool unshown;   /* save->doc was read, but could not be shown yet: nothing is edited before */
     bool conflict;  /* the save changed under our edits, nobody decided yet, and the log says so */
     bool overruled; /* accepted edits were set aside, and no barrier was told */
-    struct tfs_journal *journal; /* NULL: none; else the next three are set */
-    struct tfs_doc *journal_base, *journaled;
-    uint64_t journal_begun; /* its size when it was made */
-    bool journal_unsure;    /* what has its name may hold more than was accepted */
-    struct tfs_pace pace;   /* when the save follows */
+    struct tfs_rewrite_work rewrite;
+    struct tfs_job *in_rewrite;               /* jobs that wait for the rewrite under way */
+    struct tfs_job *after;                    /* and for the next one */
+    struct tfs_doc *journal_base, *journaled; /* set with `journal` */
+    uint64_t journal_begun;                   /* its size when it was made */
+    bool journal_unsure;   /* what has its name may hold more than was accepted */
+    size_t journal_marked; /* edits before the mark of the rewrite under way */
+    struct tfs_hash hash;  /* of what the save holds as document `hash_version` */
+    uint64_t hash_version; /* 0: not known */
+    struct tfs_pace pace;  /* when the save follows */
     int64_t poll_deadline;
 };
 
@@ -92,15 +119,32 @@ int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err);
 /* Edits were taken back that it may hold: it says so, before anybody hears of it. */
 void tfs_store_journal_take_back(struct tfs_store *store);
 /* Is what the journal would take now so much that the save might as well be written? */
-bool tfs_store_journal_is_too_much(const struct tfs_store *store);
+bool tfs_store_journal_is_too_much(struct tfs_store *store);
 /* It is so large that the save should follow now. */
-bool tfs_store_journal_is_full(const struct tfs_store *store);
+bool tfs_store_journal_is_full(struct tfs_store *store);
 /* The journal hears of every rewrite of the save from now on. */
 void tfs_store_journal_watch(struct tfs_store *store);
+/* A rewrite of what is shown begins, has ended. */
+void tfs_store_journal_mark(struct tfs_store *store);
+void tfs_store_journal_unmark(struct tfs_store *store, bool saved);
 /* After a commit, or when another save was read: removes a journal that says nothing more, replaces
  * one that belongs to a save of before. */
 void tfs_store_journal_settle(struct tfs_store *store);
 /* At the end: closes it. The file stays where the save lacks something. */
 void tfs_store_journal_close(struct tfs_store *store);
+
+/* ---- store_rewrite.c ---- */
+int64_t tfs_store_now(const struct tfs_store *store);
+int tfs_store_rewriter_start(struct tfs_store *store);
+void tfs_store_rewriter_stop(struct tfs_store *store);
+/* A rewrite is under way, or has ended and was not asked for its end. */
+bool tfs_store_is_rewriting(struct tfs_store *store);
+bool tfs_store_rewrite_has_ended(struct tfs_store *store);
+/* Writes what is shown into the save; none is under way. */
+void tfs_store_rewrite_begin(struct tfs_store *store);
+/* Until it has ended. */
+void tfs_store_rewrite_wait(struct tfs_store *store);
+/* What became of one that has ended: 0, and what was written is what is saved; or why not. */
+int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err);
 
 #endif

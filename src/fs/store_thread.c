@@ -1,20 +1,31 @@
 /*
  * The store's thread: takes all jobs that are queued, applies them one after another, makes what
- * is shown durable once for all of them (make_durable) and hands them back. No other thread ever
- * waits for the disk.
+ * is shown durable and hands them back. No other thread ever waits for the disk, and this one waits
+ * for that of the journal alone: the save is written by the writer (store_rewrite.c).
+ *
+ * A job is queued, applied, and then answered; or it waits for a rewrite and is answered after
+ * that:
+ *
+ *   what the job did       where its edit goes           it is answered
+ *   nothing to be saved    -                             at once
+ *   an edit, or a close    the journal                   once the journal is synced
+ *   an edit, or a close    the save                      after a rewrite that holds it
+ *   a barrier              -                             after a rewrite of all that is shown
+ *
+ * `in_rewrite` waits for the rewrite under way, `after` for the next one, which begins when that
+ * has ended: so all who come together share one.
  *
  * What "saved" means, whoever asks:
- *   1. `saved` is the document of the last commit that succeeded to its very end (base/replace.c
+ *   1. `saved` is the document of the last rewrite that succeeded to its very end (base/replace.c
  *      step 10, or COMMIT of a database with synchronous=EXTRA), or what was read when the save was
- *      opened or read again. A commit that fails in its last sync does not move it;
- *   2. everything shown and not in `saved` is unsaved, and one commit saves all of it: closers that
- *      come together share a commit, and each is answered after that commit;
+ *      opened or read again. One that fails in its last sync does not move it;
+ *   2. everything shown and not in `saved` is unsaved;
  *   3. FLUSH of a handle that wrote, truncate(2), RENAME, MKDIR and RMDIR are answered 0 only with
- *      nothing unsaved; with commit=N, only with what is unsaved in the journal and the journal
- *      synced (store_journal.c; saves that have none answer once the edit is accepted). FSYNC is
- *      answered 0 only with nothing unsaved, of any handle and in every mode. A commit that failed
- *      answers all who waited for it, and the next one who asks tries again;
- *   4. the journal goes only after the commit that saved its edits succeeded to its very end;
+ *      what was shown then in the save, or in the journal and that synced (commit=N of a save that
+ *      has no journal: once the edit is accepted). FSYNC is answered 0 only with it in the save, of
+ *      any handle and in every mode. A rewrite that failed answers all who waited for it, and the
+ *      next one who asks tries again;
+ *   4. the journal goes only after the rewrite that saved its edits succeeded to its very end;
  *   5. only a document that its writer ended is checked: at FLUSH, FSYNC, truncate(2) or RENAME, or
  *      when its last writer is gone.
  */
@@ -41,43 +52,7 @@ void tfs_store_wake(struct tfs_store *store)
     pthread_mutex_unlock(&store->lock);
 }
 
-static int64_t now_of(const struct tfs_store *store)
-{
-    return store->options.now != NULL ? store->options.now() : tfs_now_ms();
-}
-
-/* ---- committing ------------------------------------------------------------------------------ */
-
-static void set_saved(struct tfs_store *store, struct tfs_doc *doc)
-{
-    pthread_mutex_lock(&store->lock);
-    tfs_doc_unref(store->saved);
-    store->saved = tfs_doc_ref(doc);
-    store->commits++;
-    store->st = store->save->st;
-    pthread_mutex_unlock(&store->lock);
-    tfs_pace_saved(&store->pace);
-    store->conflict = false;
-}
-
-static int commit(struct tfs_store *store, struct tfs_error *err)
-{
-    const int64_t begun = now_of(store);
-    struct tfs_error ignored = {0};
-
-    pthread_mutex_lock(&store->io);
-    struct tfs_doc *doc = tfs_doc_ref(store->shown);
-    int result = store->save->container->commit(store->save, doc, err);
-    store->pace.rewrite_ms = now_of(store) - begun;
-    if (result == 0) {
-        set_saved(store, doc);
-        /* What is written stays written if that has to wait. */
-        (void)tfs_store_follow(store, doc, &ignored);
-    }
-    tfs_doc_unref(doc);
-    pthread_mutex_unlock(&store->io);
-    return result;
-}
+/* ---- durability ------------------------------------------------------------------------------ */
 
 /* Where what is accepted by a batch goes before its answers. */
 enum route {
@@ -87,45 +62,22 @@ enum route {
 };
 
 /* `waited`: the save lacks edits of before. */
-static enum route choose_route(const struct tfs_store *store, bool waited)
+static enum route choose_route(struct tfs_store *store, bool waited)
 {
     if (store->save->no_journal)
         return TO_SAVE; /* there should be a journal and cannot be one */
     if (store->options.commit_seconds > 0)
         return tfs_store_journals(store) ? TO_JOURNAL : STAGED;
-    if (!tfs_store_journals(store) || tfs_store_journal_is_too_much(store))
+    /* Until a conflict is settled every close hears of it. */
+    if (!tfs_store_journals(store) || store->conflict || tfs_store_journal_is_too_much(store))
         return TO_SAVE;
-    return waited || tfs_pace_is_burst(&store->pace, now_of(store)) ? TO_JOURNAL : TO_SAVE;
+    return waited || tfs_pace_is_burst(&store->pace, tfs_store_now(store)) ? TO_JOURNAL : TO_SAVE;
 }
 
 /* Is this job told when what was accepted could not be made durable? */
 static bool wants_durable(const struct tfs_job *job)
 {
     return job->edited || job->saves;
-}
-
-static bool batch_wants_commit(struct tfs_store *store, const struct tfs_job *jobs,
-                               enum route route, bool last)
-{
-    const int64_t deadline = tfs_pace_deadline(&store->pace);
-
-    for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
-        if (job->barrier || (route == TO_SAVE && wants_durable(job)))
-            return true;
-    return last || (deadline != 0 && deadline <= now_of(store));
-}
-
-static void note_edits(struct tfs_store *store, const struct tfs_job *jobs)
-{
-    const bool differs = tfs_store_differs(store);
-    bool edited = false;
-
-    for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
-        edited = edited || job->edited;
-    if (edited)
-        tfs_pace_edit(&store->pace, now_of(store), differs);
-    if (!differs)
-        tfs_pace_saved(&store->pace); /* what was staged may have been set aside */
 }
 
 /* After a conflict nothing is left to be saved when our edits were set aside. */
@@ -140,55 +92,148 @@ static void note_failure(struct tfs_store *store, int result, const struct tfs_e
         tfs_store_log(store, err);
     store->conflict = store->conflict || (result == -ESTALE && tfs_store_differs(store));
     note_overruled(store, result);
-    tfs_pace_failed(&store->pace, now_of(store));
+    tfs_pace_failed(&store->pace, tfs_store_now(store));
 }
 
-/* Brings the save up to date: 0, or why not, which the log says. */
-static int save_all(struct tfs_store *store)
-{
-    struct tfs_error err = {0};
-    int result = tfs_store_look(store, true, &err);
-
-    if (result == 0 && tfs_store_differs(store))
-        result = commit(store, &err);
-    if (result == -ESTALE && store->save->container->detects_conflicts) {
-        result = tfs_store_settle_conflict(store, &err);
-        if (result == 0 && tfs_store_differs(store))
-            result = commit(store, &err);
-    }
-    if (result < 0)
-        note_failure(store, result, &err);
-    return result;
-}
-
-/* How a batch ended: what those are told who asked for the save, and those who made edits. */
+/* What those are told who asked for the save, and those who made edits. */
 struct durability {
     int saved, accepted;
 };
 
-/* Makes what is shown durable, as far as this batch has to. What the journal cannot take goes into
- * the save, and what the save cannot take stays in the journal; without memory the caller tries
- * again. */
-static struct durability make_durable(struct tfs_store *store, const struct tfs_job *jobs,
-                                      enum route route, bool last)
+static void finish_job(struct tfs_store *store, struct tfs_job *job, struct durability done)
+{
+    const int result = job->barrier ? done.saved : wants_durable(job) ? done.accepted : 0;
+
+    if (job->result == 0 && result < 0) {
+        job->result = result;
+        if (job->undo && tfs_store_differs(store)) /* else the edit is in the document no more */
+            tfs_store_undo(store, job);
+        if (job->undone)
+            tfs_store_journal_take_back(store);
+    }
+    if (job->kind->settle != NULL)
+        job->kind->settle(job);
+    store->overruled = store->overruled && !(job->barrier && job->result == -ESTALE);
+}
+
+static void append_job(struct tfs_job **list, struct tfs_job *job)
+{
+    while (*list != NULL)
+        list = &(*list)->next;
+    job->next = NULL;
+    *list = job;
+}
+
+/* A rewrite has come to its end, or none could be begun: so much for those who waited for it. What
+ * the save could not take is durable where the journal takes it. */
+static void finish_rewrite(struct tfs_store *store, int result, const struct tfs_error *why,
+                           struct tfs_job **done)
+{
+    struct durability outcome = {result, result};
+    struct tfs_error err = {0};
+
+    if (result < 0)
+        note_failure(store, result, why);
+    if (result < 0 && result != -ESTALE && tfs_store_journals(store) && tfs_store_differs(store) &&
+        tfs_store_journal_add(store, &err) == 0)
+        outcome.accepted = 0;
+    for (struct tfs_job *job; (job = store->in_rewrite) != NULL;) {
+        store->in_rewrite = job->next;
+        if (wants_durable(job))
+            tfs_pace_edit(&store->pace, tfs_store_now(store), false);
+        finish_job(store, job, outcome);
+        append_job(done, job);
+    }
+    if (!tfs_store_differs(store))
+        tfs_pace_saved(&store->pace);
+}
+
+/* What became of a rewrite that has ended. */
+static void end_rewrite(struct tfs_store *store, struct tfs_job **done)
 {
     struct tfs_error err = {0};
-    struct durability done = {0, 0};
-    bool commits = tfs_store_differs(store) && batch_wants_commit(store, jobs, route, last);
+    int result = tfs_store_rewrite_end(store, &err);
 
-    if (commits)
-        done.saved = save_all(store);
-    if (route != STAGED)
-        done.accepted = done.saved;
-    if (tfs_store_journals(store) && tfs_store_differs(store) && done.saved != -ESTALE) {
-        done.accepted = tfs_store_journal_add(store, &err);
-        if (done.accepted < 0 && done.accepted != -ENOMEM && !commits)
-            done.accepted = done.saved = save_all(store);
-        if (tfs_store_journal_is_full(store))
-            tfs_pace_hurry(&store->pace);
+    if (result == -ESTALE && store->save->container->detects_conflicts) {
+        result = tfs_store_settle_conflict(store, &err);
+        if (result == 0 && tfs_store_differs(store)) {
+            tfs_store_rewrite_begin(store); /* ends at once: such a container has no writer */
+            result = tfs_store_rewrite_end(store, &err);
+        }
     }
-    note_edits(store, jobs);
-    return done;
+    finish_rewrite(store, result, &err, done);
+}
+
+/* Begins to bring the save up to date, for all who wait for that. */
+static void begin_rewrite(struct tfs_store *store, struct tfs_job **done)
+{
+    struct tfs_error err = {0};
+
+    store->in_rewrite = store->after;
+    store->after = NULL;
+    int result = tfs_store_look(store, true, &err);
+    if (result < 0 || !tfs_store_differs(store)) {
+        finish_rewrite(store, result, &err, done);
+        return;
+    }
+    tfs_store_rewrite_begin(store);
+    if (tfs_store_rewrite_has_ended(store))
+        end_rewrite(store, done);
+}
+
+static int64_t rewrite_deadline(struct tfs_store *store)
+{
+    return tfs_store_is_rewriting(store) ? 0 : tfs_pace_deadline(&store->pace);
+}
+
+static bool is_rewrite_due(struct tfs_store *store)
+{
+    const int64_t deadline = rewrite_deadline(store);
+
+    return deadline != 0 && deadline <= tfs_store_now(store);
+}
+
+/* Whoever needs the save waits for it; all else that was accepted is durable in the journal, or not
+ * at all. */
+static void accept_job(struct tfs_store *store, struct tfs_job *job, enum route route, int journal,
+                       struct tfs_job **done)
+{
+    const bool unsaved = tfs_store_differs(store), failed = journal < 0 && journal != -ENOMEM;
+    /* One that failed already is a commit point for the edits that came before it all the same. */
+    const bool to_save = job->barrier || (wants_durable(job) && (route == TO_SAVE || failed));
+
+    if (unsaved && to_save) {
+        append_job(store->rewrite.doc == store->shown ? &store->in_rewrite : &store->after, job);
+        return;
+    }
+    if (job->edited && route != TO_SAVE)
+        tfs_pace_edit(&store->pace, tfs_store_now(store), unsaved);
+    finish_job(store, job, (struct durability){0, journal});
+    append_job(done, job);
+}
+
+/* Makes what the jobs did durable, as far as it has to be; those that are done by then go to
+ * `done`. What the journal cannot take goes into the save. */
+static void make_durable(struct tfs_store *store, struct tfs_job *jobs, enum route route, bool last,
+                         struct tfs_job **done)
+{
+    struct tfs_error err = {0};
+    int journal = 0;
+
+    if (route == TO_JOURNAL && tfs_store_differs(store))
+        journal = tfs_store_journal_add(store, &err);
+    if (tfs_store_journal_is_full(store))
+        tfs_pace_hurry(&store->pace);
+    for (struct tfs_job *next; jobs != NULL; jobs = next) {
+        next = jobs->next;
+        accept_job(store, jobs, route, journal, done);
+    }
+    if (!tfs_store_differs(store))
+        tfs_pace_saved(&store->pace); /* what was staged may have been set aside */
+    if (tfs_store_is_rewriting(store))
+        return;
+    if (store->after != NULL || is_rewrite_due(store) || (last && tfs_store_differs(store)))
+        begin_rewrite(store, done);
 }
 
 /* ---- one batch ------------------------------------------------------------------------------- */
@@ -218,38 +263,36 @@ static bool is_editing(struct tfs_store *store, const struct tfs_job *jobs)
            (store->client.is_editing != NULL && store->client.is_editing(store->client.arg, store));
 }
 
-static void apply_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
+/* Looks at the save on disk before edits are put on what is shown of it. While it is written, the
+ * writer does. */
+static int look_outside(struct tfs_store *store, const struct tfs_job *jobs)
 {
     struct tfs_error err = {0};
+    int outside = 0;
 
+    if (tfs_store_is_rewriting(store))
+        return 0;
     tfs_store_mend(store);
     bool editing = is_editing(store, jobs);
-    /* With edits under way the commit decides what to do about a changed save, but for `theirs` and
-     * `mine`, which must be settled before the edits are put on a document. */
-    int outside = 0;
+    /* With edits under way the rewrite decides what to do about a changed save, but for `theirs`
+     * and `mine`, which must be settled before the edits are put on a document. */
     if (!editing || store->options.conflict != TFS_CONFLICT_ASK || store->unshown)
         outside = tfs_store_look(store, editing, &err);
     if (outside < 0 && err.text[0] != '\0' && !store->conflict)
         tfs_store_log(store, &err);
     note_overruled(store, outside);
+    return outside;
+}
+
+static void apply_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
+{
+    const int outside = look_outside(store, jobs);
+
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         job->result = apply_job(store, job, last);
         if (job->result == 0 && job->barrier)
             job->result = result_of_barrier(store, outside);
     }
-}
-
-static void finish_job(struct tfs_store *store, struct tfs_job *job, struct durability done)
-{
-    const int result = job->barrier ? done.saved : wants_durable(job) ? done.accepted : 0;
-
-    if (job->result == 0 && result < 0) {
-        job->result = result;
-        if (job->undo && tfs_store_differs(store)) /* else the edit is in the document no more */
-            tfs_store_undo(store, job);
-    }
-    if (job->kind->settle != NULL)
-        job->kind->settle(job);
 }
 
 /* Jobs that turned out to have to wait are in the queue again, before those that came since.
@@ -287,22 +330,24 @@ static void tell_of_undo(struct tfs_store *store)
 
 static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
 {
-    const bool waited = tfs_store_differs(store);
-    bool undone = false;
+    struct tfs_job *done = NULL;
 
+    if (last)
+        tfs_store_rewrite_wait(store);
+    if (tfs_store_rewrite_has_ended(store))
+        end_rewrite(store, &done);
+    const bool waited = tfs_store_differs(store);
     apply_batch(store, jobs, last);
     jobs = put_back(store, jobs);
-    struct durability done = make_durable(store, jobs, choose_route(store, waited), last);
-    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
-        finish_job(store, job, done);
-        undone = undone || job->undone;
-        store->overruled = store->overruled && !(job->barrier && job->result == -ESTALE);
+    make_durable(store, jobs, choose_route(store, waited), last, &done);
+    if (last) {
+        tfs_store_rewrite_wait(store);
+        if (tfs_store_rewrite_has_ended(store))
+            end_rewrite(store, &done);
     }
-    if (undone)
-        tfs_store_journal_take_back(store);
     tfs_store_journal_settle(store);
     if (store->client.answer != NULL)
-        store->client.answer(store->client.arg, store, jobs);
+        store->client.answer(store->client.arg, store, done);
     tell_of_undo(store);
 }
 
@@ -312,7 +357,7 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
 static struct tfs_job *take_jobs(struct tfs_store *store, bool all)
 {
     struct tfs_job *batch = NULL, **end = &batch, **at = &store->queue;
-    int64_t now = now_of(store);
+    int64_t now = tfs_store_now(store);
 
     while (*at != NULL) {
         struct tfs_job *job = *at;
@@ -350,8 +395,10 @@ static struct tfs_job *wait_for_jobs(struct tfs_store *store, int64_t deadline, 
 {
     pthread_mutex_lock(&store->lock);
     for (bool woken = false; !store->stop && !woken; woken = store->woken) {
+        if (store->rewrite.state == TFS_REWRITE_ENDED)
+            break;
         int64_t until = tfs_sooner(deadline, queue_deadline(store));
-        int64_t left = until - now_of(store);
+        int64_t left = until - tfs_store_now(store);
         if (left <= 0)
             break;
         (void)tfs_cond_wait_until(&store->work, &store->lock, tfs_now_ms() + left);
@@ -368,15 +415,16 @@ static int64_t tick(struct tfs_store *store, bool last)
     return store->client.tick != NULL ? store->client.tick(store->client.arg, store, last) : 0;
 }
 
-/* Is it time to look at the save, or to write it, though there is nothing else to do? */
+/* Is it time to look at the save, to write it, or to hear that it was written, though there is
+ * nothing else to do? */
 static bool is_due(struct tfs_store *store)
 {
-    const int64_t now = now_of(store), deadline = tfs_pace_deadline(&store->pace);
+    const int64_t now = tfs_store_now(store);
     bool poll = store->poll_deadline <= now;
 
     if (poll)
         store->poll_deadline = now + TFS_POLL_MS;
-    return poll || (deadline != 0 && deadline <= now);
+    return poll || is_rewrite_due(store) || tfs_store_rewrite_has_ended(store);
 }
 
 static void run_last(struct tfs_store *store)
@@ -396,7 +444,7 @@ static void *run(void *arg)
     bool last = false;
 
     while (!last) {
-        int64_t next = tfs_sooner(tick(store, false), tfs_pace_deadline(&store->pace));
+        int64_t next = tfs_sooner(tick(store, false), rewrite_deadline(store));
         struct tfs_job *jobs = wait_for_jobs(store, tfs_sooner(next, store->poll_deadline), &last);
         bool due = is_due(store);
         if (!last && (jobs != NULL || due))
@@ -408,22 +456,25 @@ static void *run(void *arg)
 
 int tfs_store_start(struct tfs_store *store)
 {
-    store->poll_deadline = now_of(store) + TFS_POLL_MS;
-    int result = -pthread_create(&store->thread, NULL, run, store);
+    store->poll_deadline = tfs_store_now(store) + TFS_POLL_MS;
+    int result = tfs_store_rewriter_start(store);
+    if (result == 0)
+        result = -pthread_create(&store->thread, NULL, run, store);
     store->started = result == 0;
     return result;
 }
 
 void tfs_store_stop(struct tfs_store *store)
 {
-    if (!store->started)
-        return;
-    pthread_mutex_lock(&store->lock);
-    store->stop = true;
-    pthread_cond_signal(&store->work);
-    pthread_mutex_unlock(&store->lock);
-    pthread_join(store->thread, NULL);
-    store->started = false;
+    if (store->started) {
+        pthread_mutex_lock(&store->lock);
+        store->stop = true;
+        pthread_cond_signal(&store->work);
+        pthread_mutex_unlock(&store->lock);
+        pthread_join(store->thread, NULL);
+        store->started = false;
+    }
+    tfs_store_rewriter_stop(store);
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -438,6 +489,8 @@ int tfs_store_open(struct tfs_save *save, const struct tfs_store_options *option
         free(store);
         return tfs_fail_memory(err);
     }
+    pthread_cond_init(&store->rewrite.work, NULL);
+    pthread_mutex_init(&store->journal_lock, NULL);
     pthread_mutex_init(&store->io, NULL);
     pthread_mutex_init(&store->lock, NULL);
     store->save = save;
@@ -486,5 +539,7 @@ void tfs_store_close(struct tfs_store *store)
     pthread_cond_destroy(&store->work);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->io);
+    pthread_mutex_destroy(&store->journal_lock);
+    pthread_cond_destroy(&store->rewrite.work);
     free(store);
 }

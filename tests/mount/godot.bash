@@ -33,17 +33,24 @@ saves() {
 # differs WANTED: lines of voxel.py diff, joined by commas.
 differs() {
     settle_mounted
+    differs_on_disk "$1"
+}
+
+# The same, as the save is by now.
+differs_on_disk() {
     same 'what changed in the save' "$(voxel diff "$PRISTINE" "$S" | sort | paste -sd ,)" "$1"
 }
 
 # All blocks have their bytes again; what lies behind that of $C in its sectors may be another rest.
 reverted() {
+    settle_mounted
     same 'what is left of the edits' \
         "$(voxel diff "$PRISTINE" "$S" | grep -vx "changed $C sectors" | paste -sd ,)" ''
 }
 
 # voxel_is X,Y,Z 'TYPE SDF'
 voxel_is() {
+    settle_mounted
     same "voxel at $1" "$(voxel voxel "$S" ${1//,/ } | cut -d ' ' -f 1,2)" "$2"
 }
 
@@ -198,13 +205,13 @@ staged() {
     up -o commit=600
     want sh -c "echo 'fill 3' >'$M/chunks/$C/channels/data5.txt'"
     same 'seen' "$(sed -n 2p "$M/chunks/$C/channels/data5.txt")" 'fill 3'
-    differs ''
+    differs_on_disk ''
     want sync "$M/chunks/$C/channels/data5.txt"
-    differs "changed $C data5"
+    differs_on_disk "changed $C data5"
     want sh -c "echo 'fill 4' >'$M/chunks/$C/channels/data6.txt'"
-    differs "changed $C data5"
+    differs_on_disk "changed $C data5"
     down
-    differs "changed $C data5 data6"
+    differs_on_disk "changed $C data5 data6"
 }
 
 # Chunks removed, copied, moved, made, all where the save can hold them.

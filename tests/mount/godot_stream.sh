@@ -48,7 +48,7 @@ print(err(os.fsync, fd), err(os.close, fd))' "$M/chunks/$C/channels/data5.txt")"
     logged 'the database is locked by another program, which may be a running game'
     same 'still seen' "$(sed -n 2p "$M/chunks/$C/channels/data5.txt")" 'fill 9'
     same 'rmdir' "$(py 'print(err(os.mkdir, a[0]))' "$M/chunks/9_9_9")" EBUSY
-    differs ''
+    differs_on_disk ''
     let_go
     want sync "$M/chunks/$C/channels/data5.txt"
     differs "changed $C data5"

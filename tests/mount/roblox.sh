@@ -17,18 +17,21 @@ saves() {
 
 # differs WANTED: lines of place.py diff, joined by commas.
 differs() {
+    settle_mounted
     same 'what changed in the save' "$(place diff "$PRISTINE" "$S" | paste -sd ,)" "$1"
 }
 
 # voxel_is X,Y,Z 'MATERIAL OCCUPANCY WATER' [GROUP]
 voxel_is() {
     local at
+    settle_mounted
     IFS=, read -ra at <<<"$1"
     same "voxel at $1" "$(place voxel "$S" "${at[@]}" ${3:+"$3"})" "$2"
 }
 
 # What a change of voxels means for PhysicsGrid: a bare value has none.
 follows() {
+    settle_mounted
     case $SAVE_NAME in
     *.bin) same 'PhysicsGrid' "$(place physics "$S")" none ;;
     *) same 'PhysicsGrid' "$(place physics "$S")" right ;;

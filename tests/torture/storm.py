@@ -4,10 +4,10 @@ is killed with SIGKILL at random moments and mounted again, over and over.
 
 storm.py [--kills N] [--seed N] [--jobs N] [--kinds A,B,...] [--where DIR]
 
-After each kill: `terrainfs check` accepts the save; the next mount shows every edit whose close, fsync, rename,
-mkdir or rmdir came back with 0, and of one that was under way all or nothing; a file that nobody edited has its
-bytes; beside the save there is nothing that was not there before. Every 25 kills the save is read by a program of
-its own (region.py, place.py, ter.py, SQLite's integrity check) as well. TERRAINFS and TOOLS come from TFS_BIN and TFS_TOOLS.
+Each life of the daemon has one of the commit modes. After each kill: `terrainfs check` accepts the save, with its
+journal; the next mount shows every edit whose close, fsync, rename, mkdir or rmdir came back with 0, and of one
+that was under way all or nothing; a file that nobody edited has its bytes; beside the save there is nothing that was
+not there before. Every 25 kills the save, once a mount has brought the journal into it, is read by a program of its own (region.py, place.py, ter.py, SQLite's integrity check) as well. TERRAINFS and TOOLS come from TFS_BIN and TFS_TOOLS.
 Prints one line a kind, and its seed; the times of the kills are as random as the machine is.
 """
 import argparse
@@ -34,6 +34,7 @@ TOOLS = os.environ.get('TFS_TOOLS', os.path.join(os.path.dirname(BIN), 'tools'))
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV, errno.EIO)
 PATIENCE = 120  # seconds after which something that must happen is said not to
 HELD = 10  # seconds that a killed process may take to end
+JOURNAL = '.terrainfs-journal'
 SECOND_OPINION = 25  # kills between two readings by another program
 
 
@@ -401,14 +402,15 @@ class Storm:
         self.editors, self.still = kind.editors(self.r, self.save)
         self.still_bytes = None
         self.lock = threading.Lock()
-        self.acks, self.open, self.early, self.torn, self.held = 0, 0, 0, 0, 0
+        self.acks, self.open, self.early, self.torn, self.held, self.journals = 0, 0, 0, 0, 0, 0
         self.killed, self.enough, self.errors = False, threading.Event(), []
 
     # One life of the daemon.
     def live(self, wanted, delay, cut_short):
         self.killed, self.errors = False, []
         self.enough.clear()
-        daemon = subprocess.Popen([BIN, '-f', self.save, self.mount], stdin=subprocess.DEVNULL,
+        mode = 'commit=' + self.r.choice(self.modes())
+        daemon = subprocess.Popen([BIN, '-f', '-o', mode, self.save, self.mount], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
             if cut_short:  # while it opens the save, removes strays, mounts
@@ -425,7 +427,14 @@ class Storm:
             self.unmount()
         if daemon.returncode != -9 or self.errors:
             raise Wrong('status %d; %s %s' % (daemon.returncode, ' '.join(self.errors), said))
-        self.torn += all_names(self.saves) != self.names
+        left = [name for name in all_names(self.saves) if name not in self.names]
+        self.torn += any('.terrainfs-' in name and not name.endswith(JOURNAL) for name in left)
+        self.journals += any(name.endswith(JOURNAL) for name in left)
+
+    # With commit=N, saves that have no journal say 0 before they are written.
+    def modes(self):
+        own = self.kind.file.endswith('.sqlite') or os.path.isdir(self.save)
+        return ['auto', 'close'] if own else ['auto', 'auto', 'close', '1', '600']
 
     def ready(self, daemon):
         before = os.stat(self.top).st_dev
@@ -505,6 +514,11 @@ class Storm:
         if out.returncode:
             raise Wrong('check: ' + out.stdout.decode())
 
+    # A mount brings the journal into the save.
+    def settle(self):
+        for words in ([self.save, self.mount], ['umount', self.mount]):
+            subprocess.run([BIN, *words], check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def run(self):
         begin = time.monotonic()
         for kill in range(self.kills):
@@ -513,15 +527,16 @@ class Storm:
                           self.r.randrange(12) == 0)
                 self.check()
                 if kill % SECOND_OPINION == 0:
+                    self.settle()
                     second_opinion(self.save, self.editors)
             except Exception as error:
                 raise Wrong('%s, kill %d (%s): %s' % (self.kind.name, kill + 1, self.top, error)) from error
         # What the last kill left, seen by a mount that is not killed.
         self.finish()
         shutil.rmtree(self.top)
-        return '%-25s %5d kills, %4d while it mounted, %5d in the midst of a rewrite; %6d edits ' \
+        return '%-25s %5d kills, %4d while it mounted, %5d in the midst of a rewrite, %5d with a journal; %6d edits ' \
             'acknowledged, %5d under way, of which %5d landed; %5.0f s' % (
-                self.kind.name + ':', self.kills, self.early, self.torn, self.acks, self.open, Slot.landed,
+                self.kind.name + ':', self.kills, self.early, self.torn, self.journals, self.acks, self.open, Slot.landed,
                 time.monotonic() - begin)
 
     def finish(self):
@@ -530,6 +545,7 @@ class Storm:
             self.judge()
             for editor in self.editors:  # which also ends what SQLite left of a change that was none
                 editor.edit(self.r, self.mount)
+            subprocess.run([BIN, 'sync', self.mount], check=True)
             self.judge()
         finally:
             status = subprocess.run([BIN, 'umount', self.mount], check=False).returncode
@@ -543,9 +559,9 @@ def run_kind(task):
     Slot.landed = 0
     try:
         storm = Storm(next(k for k in KINDS if k.name == name), seed, kills, where)
-        return True, storm.run(), (storm.acks, storm.torn, storm.held)
+        return True, storm.run(), (storm.acks, storm.torn, storm.held, storm.journals)
     except Wrong as wrong:
-        return False, str(wrong), (0, 0, 0)
+        return False, str(wrong), (0, 0, 0, 0)
 
 
 def main():
@@ -560,15 +576,15 @@ def main():
     kinds = [k.name for k in KINDS if not a.kinds or any(w in k.name for w in a.kinds.split(','))]
     tasks = [(name, seed, a.kills // len(kinds) + (i < a.kills % len(kinds)), a.where)
              for i, name in enumerate(kinds)]
-    failed = acks = torn = held = 0
+    failed = acks = torn = held = journals = 0
     with concurrent.futures.ProcessPoolExecutor(a.jobs) as pool:
         for good, text, counts in pool.map(run_kind, [t for t in tasks if t[2]]):
             print(text if good else 'FAILED ' + text, flush=True)
             failed, acks, torn = failed + (not good), acks + counts[0], torn + counts[1]
-            held += counts[2]
-    print('seed %d: %d kills of %d kinds of saves, %d in the midst of a rewrite, %d daemons held by the kernel, '
+            held, journals = held + counts[2], journals + counts[3]
+    print('seed %d: %d kills of %d kinds of saves, %d in the midst of a rewrite, %d with a journal, %d daemons held by the kernel, '
           '%d edits acknowledged, %d kinds failed' % (
-              seed, a.kills, len([t for t in tasks if t[2]]), torn, held, acks, failed))
+              seed, a.kills, len([t for t in tasks if t[2]]), torn, journals, held, acks, failed))
     return 1 if failed else 0
 
 

@@ -33,7 +33,7 @@ static struct tfs_journal *create(const char *first)
     struct tfs_journal *journal = NULL;
     struct stat st = like();
 
-    ck_assert_msg(tfs_journal_create(scratch_path("save"), &st, save_hash, tfs_span_of(first),
+    ck_assert_msg(tfs_journal_create(scratch_path("save"), &st, save_hash, NULL, tfs_span_of(first),
                                      &journal, &err) == 0,
                   "%s", err.text);
     return journal;
@@ -165,8 +165,8 @@ START_TEST(journal_does_not_replace_what_is_no_file)
     struct stat st = like();
 
     ck_assert_int_eq(mkdir(scratch_path(".save.terrainfs-journal"), 0700), 0);
-    ck_assert_int_eq(tfs_journal_create(scratch_path("save"), &st, save_hash, tfs_span_of("one"),
-                                        &journal, &err),
+    ck_assert_int_eq(tfs_journal_create(scratch_path("save"), &st, save_hash, NULL,
+                                        tfs_span_of("one"), &journal, &err),
                      -EEXIST);
     ck_assert_ptr_null(journal);
 }

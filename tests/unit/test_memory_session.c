@@ -666,7 +666,7 @@ static void check_kept(void)
         if (strstr(entry->d_name, ".unsaved-") != NULL) {
             snprintf(path, sizeof(path), "%s/%s/rejected/%s", scratch_dir, entry->d_name,
                      t.subject->path);
-            found = access(path, F_OK) == 0;
+            found = found || access(path, F_OK) == 0;
         }
     closedir(dir);
     ck_assert_msg(found, "%s: our edit is lost: %s", sweep_now(), t.said);
@@ -680,9 +680,12 @@ static void end_script(int result)
     ck_assert_msg(act_script(&err) == 0, "%s: step %u again: %d: %s", sweep_now(), t.step, err.code,
                   t.said);
     int unsaved = tfs_session_finish(t.session);
+    /* What gave way is kept twice where a journal held it: at once, perhaps once more where it was
+     * not known that it had been, and with the rest at the end. */
     int names = (strcmp(t.kind->name, "ter") == 0 ? 2 : 1) + (script->theirs ? 1 : 0);
+    int most = names + (script->theirs && script->staged ? 2 : 0);
     tfs_session_close(t.session);
-    ck_assert_msg(unsaved == (script->theirs ? 3 : 0) && beside() == names,
+    ck_assert_msg(unsaved == (script->theirs ? 3 : 0) && beside() >= names && beside() <= most,
                   "%s: what could not be saved is another thing: %s", sweep_now(), t.said);
     if (script->theirs)
         check_kept();

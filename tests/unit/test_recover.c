@@ -45,8 +45,8 @@ static void leave_journal(struct tfs_save *save, struct tfs_span record)
     struct tfs_hash hash;
 
     ck_assert_int_eq(save->container->hash(save, &hash, &err), 0);
-    ck_assert_msg(tfs_journal_create(path, &save->st, hash, record, &journal, &err) == 0, "%s",
-                  err.text);
+    ck_assert_msg(tfs_journal_create(path, &save->st, hash, NULL, record, &journal, &err) == 0,
+                  "%s", err.text);
     tfs_journal_close(journal);
 }
 
@@ -469,7 +469,7 @@ START_TEST(journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read
     save = open_save(TFS_LOCK_NONE);
     ck_assert_int_eq(save->container->hash(save, &hash, &err), 0);
     ck_assert_int_eq(
-        tfs_journal_create(path, &save->st, hash, tfs_span_of("first"), &journal, &err), 0);
+        tfs_journal_create(path, &save->st, hash, NULL, tfs_span_of("first"), &journal, &err), 0);
     ck_assert_int_eq(tfs_journal_append(journal, TFS_JOURNAL_EDIT, tfs_span_of("second"), &err), 0);
     tfs_journal_close(journal);
     tfs_save_close(save);

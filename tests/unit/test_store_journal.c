@@ -231,7 +231,7 @@ START_TEST(operation_that_was_taken_back_is_not_in_the_journal_when_the_answer_c
 {
     ck_assert_int_eq(set_chunk(0, "a").result, 0);
     toy_disk.fail = -EIO;
-    data_syncs_fail = 2; /* the journal, and the one in its place */
+    data_syncs_fail = 3; /* the journal, the one in its place, and again behind the save */
     struct set_job made = make_chunk(5, "five");
     ck_assert_int_eq(made.result, -EIO);
     ck_assert_str_eq(made.journal, "0=a 1=one|note");
@@ -242,7 +242,7 @@ END_TEST
 START_TEST(operation_that_was_taken_back_is_not_in_a_journal_that_was_just_made)
 {
     toy_disk.fail = -EIO;
-    directory_syncs_fail = 1;
+    directory_syncs_fail = 2;
     struct set_job made = make_chunk(5, "five");
     ck_assert_int_eq(made.result, -EIO);
     ck_assert_str_eq(made.journal, "none");
@@ -255,7 +255,7 @@ START_TEST(operation_that_was_taken_back_is_not_in_a_journal_that_replaced_anoth
     ck_assert_int_eq(set_chunk(0, "a").result, 0);
     toy_disk.fail = -EIO;
     data_syncs_fail = 1;
-    directory_syncs_fail = 1;
+    directory_syncs_fail = 2;
     struct set_job made = make_chunk(5, "five");
     ck_assert_int_eq(made.result, -EIO);
     ck_assert_str_eq(made.journal, "0=a 1=one|note");
@@ -278,6 +278,13 @@ static void start_auto(void)
     start((struct tfs_store_options){.commit_auto = true, .now = tell_time});
 }
 
+static void await_commits(int commits)
+{
+    for (int i = 0; i < 3000 && toy_disk.commits < commits; i++)
+        usleep(10000);
+    ck_assert_int_eq(toy_disk.commits, commits);
+}
+
 /* Until the save followed by itself. */
 static void let_time_pass(int64_t ms)
 {
@@ -285,9 +292,7 @@ static void let_time_pass(int64_t ms)
 
     time_is += ms;
     tfs_store_wake(store);
-    for (int i = 0; i < 3000 && toy_disk.commits == commits; i++)
-        usleep(10000);
-    ck_assert_int_eq(toy_disk.commits, commits + 1);
+    await_commits(commits + 1);
     while (tfs_store_unsaved(store))
         usleep(1000);
 }
@@ -335,7 +340,7 @@ START_TEST(auto_writes_the_save_under_a_burst_that_does_not_end)
     }
     /* The first that waited is five seconds old. */
     ck_assert_int_eq(set_chunk(1, "d").result, 0);
-    ck_assert_int_eq(toy_disk.commits, 2);
+    await_commits(2);
 }
 END_TEST
 
@@ -396,6 +401,147 @@ START_TEST(auto_takes_an_operation_back_that_neither_save_nor_journal_takes)
 }
 END_TEST
 
+/* ---- while the save is written --------------------------------------------------------------- */
+
+static struct set_job during[3];
+
+/* In the middle of a rewrite: it goes on when this was answered. */
+static void edit_during_rewrite(void)
+{
+    submit(&during[0]);
+    answer_of(&during[0]);
+}
+
+START_TEST(rewrite_does_not_hold_up_an_edit)
+{
+    start_auto();
+    during[0] = (struct set_job){.x = 1, .blob = "b"};
+    toy_disk.during[TOY_COMMIT] = edit_during_rewrite;
+    struct set_job first = set_chunk(0, "a");
+    ck_assert_int_eq(first.result, 0);
+    ck_assert_int_eq(during[0].result, 0);
+    /* A kill at that moment leaves the old save, which lacks both. */
+    ck_assert_str_eq(during[0].journal, "0=a 1=b");
+    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_str_eq(first.journal, "0=a 1=b");
+    ck_assert_uint_eq(tfs_store_journal_edits(store), 1);
+    let_time_pass(250);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "b");
+    ck_assert_int_eq(access(journal_path(), F_OK), -1);
+}
+END_TEST
+
+static void barrier_during_rewrite(void)
+{
+    submit(&during[0]);
+    answer_of(&during[0]);
+    submit(&during[1]);
+}
+
+START_TEST(rewrite_is_followed_by_another_for_a_barrier_behind_a_later_edit)
+{
+    start_auto();
+    during[0] = (struct set_job){.x = 1, .blob = "b"};
+    during[1] = (struct set_job){.job.barrier = true};
+    toy_disk.during[TOY_COMMIT] = barrier_during_rewrite;
+    ck_assert_int_eq(set_chunk(0, "a").result, 0);
+    ck_assert_int_eq(answer_of(&during[1]), 0);
+    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "b");
+    ck_assert_str_eq(during[1].journal, "none");
+}
+END_TEST
+
+static void fail_during_rewrite(void)
+{
+    edit_during_rewrite();
+    toy_disk.fail = -EIO;
+}
+
+/* Its edit is in the journal, because that of another is. */
+START_TEST(rewrite_that_fails_takes_nothing_back_that_the_journal_took)
+{
+    struct set_job made = {.x = 5, .blob = "five", .job.undo = true};
+
+    start_auto();
+    during[0] = (struct set_job){.x = 1, .blob = "b"};
+    toy_disk.during[TOY_COMMIT] = fail_during_rewrite;
+    submit(&made);
+    ck_assert_int_eq(answer_of(&made), 0);
+    ck_assert_str_eq(during[0].journal, "0=zero 1=b 5=five");
+    ck_assert_str_eq(made.journal, "0=zero 1=b 5=five");
+    ck_assert_int_eq(logged, 1);
+}
+END_TEST
+
+static struct tfs_hash finished = {7, 8, 9};
+
+/* What a container does before its file takes the place of the old one. */
+static void finish_and_edit(void)
+{
+    struct tfs_error why = {0};
+
+    ck_assert_int_eq(save->rewrite.finished(save->rewrite.arg, finished, &why), 0);
+    edit_during_rewrite();
+}
+
+/* Records that a save with this content lacks, "X=blob" each. */
+static size_t lacking(struct tfs_hash hash)
+{
+    struct tfs_journal_text text = {0};
+    struct tfs_error why = {0};
+    size_t first = 0, count = 0;
+
+    ck_assert_int_eq(tfs_journal_read(save->path, &save->st, TFS_JOURNAL_MAX, &text, &why), 1);
+    ck_assert(tfs_journal_first(&text, hash, &first));
+    for (size_t i = first; i < text.count; i++)
+        count += text.records[i].kind == TFS_JOURNAL_EDIT;
+    tfs_journal_text_release(&text);
+    return count;
+}
+
+static size_t lacks_old, lacks_new;
+
+static void finish_edit_and_look(void)
+{
+    finish_and_edit();
+    lacks_old = lacking((struct tfs_hash){1, 2, 3});
+    lacks_new = lacking(finished);
+}
+
+/* A kill behind the rename, before anything else is written. */
+START_TEST(journal_made_during_a_rewrite_belongs_to_the_old_save_and_to_the_new_one)
+{
+    start_auto();
+    during[0] = (struct set_job){.x = 1, .blob = "b"};
+    toy_disk.during[TOY_COMMIT] = finish_edit_and_look;
+    ck_assert_int_eq(set_chunk(0, "a").result, 0);
+    ck_assert_uint_eq(lacks_old, 1);
+    ck_assert_uint_eq(lacks_new, 1);
+    ck_assert_uint_eq(lacking(finished), 1); /* the journal that took its place */
+}
+END_TEST
+
+START_TEST(journal_knows_what_a_rewrite_holds_and_what_came_behind_its_mark)
+{
+    start_auto();
+    set_chunk(0, "a");
+    set_chunk(1, "b"); /* these two are in the journal */
+    set_chunk(0, "c");
+    during[0] = (struct set_job){.x = 1, .blob = "d"};
+    toy_disk.during[TOY_COMMIT] = finish_edit_and_look;
+    time_is += 250;
+    tfs_store_wake(store);
+    for (int i = 0; i < 3000 && tfs_store_commits(store) < 2; i++)
+        usleep(10000);
+    set_chunk(0, NULL); /* comes behind all that the end of the rewrite led to */
+    ck_assert_uint_eq(lacks_old, 3);
+    ck_assert_uint_eq(lacks_new, 1);
+    ck_assert_uint_eq(tfs_store_journal_edits(store), 1);
+    ck_assert_uint_eq(lacking(finished), 1);
+}
+END_TEST
+
 /* ---- size ------------------------------------------------------------------------------------ */
 
 #define MEGABYTE ((size_t)1 << 20)
@@ -444,6 +590,11 @@ static Suite *suite(void)
     tcase_add_test(c, auto_barrier_brings_the_save_up_to_date);
     tcase_add_test(c, auto_keeps_in_the_journal_what_the_save_cannot_take);
     tcase_add_test(c, auto_takes_an_operation_back_that_neither_save_nor_journal_takes);
+    tcase_add_test(c, rewrite_does_not_hold_up_an_edit);
+    tcase_add_test(c, rewrite_is_followed_by_another_for_a_barrier_behind_a_later_edit);
+    tcase_add_test(c, rewrite_that_fails_takes_nothing_back_that_the_journal_took);
+    tcase_add_test(c, journal_made_during_a_rewrite_belongs_to_the_old_save_and_to_the_new_one);
+    tcase_add_test(c, journal_knows_what_a_rewrite_holds_and_what_came_behind_its_mark);
     tcase_add_test(c, journal_that_cannot_be_emptied_grows_no_further_than_what_is_unsaved);
     return s;
 }

@@ -1,0 +1,161 @@
+/*
+ * The save is written by a thread of its own, so that edits are accepted, and readers served, while
+ * the disk works. One rewrite at a time, of one document:
+ *
+ *   state    event                      next
+ *   RESTS    tfs_store_rewrite_begin    WRITES
+ *   WRITES   the writer is done         ENDED, and the store's thread is woken
+ *   ENDED    tfs_store_rewrite_end      RESTS
+ *
+ * From WRITES to ENDED the save and its container are the writer's: the store's thread applies
+ * edits, which need neither, and appends to the journal, whose lock both take. A container that is
+ * no single file is used by edits too, and is written by the store's thread itself.
+ */
+#include "fs/store_state.h"
+
+#include "base/clock.h"
+
+int64_t tfs_store_now(const struct tfs_store *store)
+{
+    return store->options.now != NULL ? store->options.now() : tfs_now_ms();
+}
+
+static enum tfs_rewrite_state state_of(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    enum tfs_rewrite_state state = store->rewrite.state;
+    pthread_mutex_unlock(&store->lock);
+    return state;
+}
+
+static void set_state(struct tfs_store *store, enum tfs_rewrite_state state)
+{
+    pthread_mutex_lock(&store->lock);
+    store->rewrite.state = state;
+    pthread_cond_signal(&store->rewrite.work);
+    pthread_mutex_unlock(&store->lock);
+}
+
+bool tfs_store_is_rewriting(struct tfs_store *store)
+{
+    return state_of(store) != TFS_REWRITE_RESTS;
+}
+
+bool tfs_store_rewrite_has_ended(struct tfs_store *store)
+{
+    return state_of(store) == TFS_REWRITE_ENDED;
+}
+
+static void write_save(struct tfs_store *store)
+{
+    struct tfs_rewrite_work *r = &store->rewrite;
+    const int64_t begun = tfs_store_now(store);
+
+    tfs_error_reset(&r->err);
+    pthread_mutex_lock(&store->io);
+    r->result = store->save->container->commit(store->save, r->doc, &r->err);
+    pthread_mutex_unlock(&store->io);
+    r->took_ms = tfs_store_now(store) - begun;
+}
+
+static void *run(void *arg)
+{
+    struct tfs_store *store = arg;
+    struct tfs_rewrite_work *r = &store->rewrite;
+
+    pthread_mutex_lock(&store->lock);
+    for (;;) {
+        while (r->state != TFS_REWRITE_WRITES && !r->stop)
+            pthread_cond_wait(&r->work, &store->lock);
+        if (r->state != TFS_REWRITE_WRITES)
+            break;
+        pthread_mutex_unlock(&store->lock);
+        write_save(store);
+        pthread_mutex_lock(&store->lock);
+        r->state = TFS_REWRITE_ENDED;
+        pthread_cond_signal(&store->work);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return NULL;
+}
+
+int tfs_store_rewriter_start(struct tfs_store *store)
+{
+    struct tfs_rewrite_work *r = &store->rewrite;
+
+    if (store->save->container->hash == NULL || store->options.read_only)
+        return 0;
+    int result = -pthread_create(&r->thread, NULL, run, store);
+    r->started = result == 0;
+    return result;
+}
+
+void tfs_store_rewriter_stop(struct tfs_store *store)
+{
+    struct tfs_rewrite_work *r = &store->rewrite;
+
+    if (!r->started)
+        return;
+    pthread_mutex_lock(&store->lock);
+    r->stop = true;
+    pthread_cond_signal(&r->work);
+    pthread_mutex_unlock(&store->lock);
+    pthread_join(r->thread, NULL);
+    r->started = false;
+}
+
+void tfs_store_rewrite_begin(struct tfs_store *store)
+{
+    struct tfs_rewrite_work *r = &store->rewrite;
+
+    r->doc = tfs_doc_ref(store->shown);
+    tfs_store_journal_mark(store);
+    tfs_pace_begin(&store->pace);
+    if (r->started) {
+        set_state(store, TFS_REWRITE_WRITES);
+        return;
+    }
+    write_save(store);
+    set_state(store, TFS_REWRITE_ENDED);
+}
+
+void tfs_store_rewrite_wait(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    while (store->rewrite.state == TFS_REWRITE_WRITES)
+        pthread_cond_wait(&store->work, &store->lock);
+    pthread_mutex_unlock(&store->lock);
+}
+
+static void set_saved(struct tfs_store *store, struct tfs_doc *doc)
+{
+    pthread_mutex_lock(&store->lock);
+    tfs_doc_unref(store->saved);
+    store->saved = tfs_doc_ref(doc);
+    store->commits++;
+    store->st = store->save->st;
+    pthread_mutex_unlock(&store->lock);
+    store->conflict = false;
+}
+
+int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_rewrite_work *r = &store->rewrite;
+    struct tfs_error ignored = {0};
+
+    if (r->result < 0)
+        tfs_fail(err, r->result, "%s", r->err.text);
+    tfs_pace_end(&store->pace, r->took_ms);
+    if (r->result == 0) {
+        pthread_mutex_lock(&store->io);
+        set_saved(store, r->doc);
+        /* What is written stays written if that has to wait. */
+        (void)tfs_store_follow(store, r->doc, &ignored);
+        pthread_mutex_unlock(&store->io);
+    }
+    tfs_store_journal_unmark(store, r->result == 0);
+    tfs_doc_unref(r->doc);
+    r->doc = NULL;
+    set_state(store, TFS_REWRITE_RESTS);
+    return err->code;
+}
