@@ -54,6 +54,33 @@ static int open_made(int parent, const char *name)
     return -EPERM;
 }
 
+/* Opens a directory that an earlier call made beside the save. */
+static int open_again(struct tfs_unsaved *u, const char *directory)
+{
+    const char *slash = strrchr(directory, '/');
+    char *parent = tfs_file_directory(u->save->path);
+    struct stat st;
+
+    if (parent != NULL && (strncmp(parent, directory, (size_t)(slash - directory)) != 0 ||
+                           strlen(parent) != (size_t)(slash - directory)))
+        u->parent = -ENOENT; /* there was no room for it here, and may be now */
+    else
+        u->parent = parent == NULL ? -ENOMEM : tfs_directory_open(parent);
+    free(parent);
+    if (u->parent < 0)
+        return u->parent;
+    snprintf(u->directory, sizeof(u->directory), "%s", directory);
+    u->name = u->directory + (slash - directory) + 1;
+    u->fd = openat(u->parent, u->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (u->fd < 0)
+        return -errno;
+    if (fstat(u->fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == u->save->uid))
+        return 0;
+    close(u->fd);
+    u->fd = -1;
+    return -EPERM;
+}
+
 static int open_unsaved(struct tfs_unsaved *u, const char *parent)
 {
     char name[NAME_MAX + 1];
@@ -128,7 +155,7 @@ static int enter(const struct tfs_unsaved *u, int directory, const char *name)
     return next;
 }
 
-int tfs_unsaved_add(struct tfs_unsaved *u, const char *path, struct tfs_span bytes)
+static int add(struct tfs_unsaved *u, const char *path, struct tfs_span bytes)
 {
     char *copy = strdup(path);
     char *rest = copy;
@@ -150,8 +177,29 @@ int tfs_unsaved_add(struct tfs_unsaved *u, const char *path, struct tfs_span byt
     else
         close(directory);
     free(copy);
+    return result;
+}
+
+int tfs_unsaved_add(struct tfs_unsaved *u, const char *path, struct tfs_span bytes)
+{
+    char later[PATH_MAX];
+    int result = add(u, path, bytes);
+
+    if (result == -EEXIST) {
+        snprintf(later, sizeof(later), "later/%s", path);
+        result = add(u, later, bytes);
+    }
     u->kept += result == 0;
     return result;
+}
+
+static int fill_open(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
+{
+    size_t failed = fill(arg, u);
+
+    failed += fsync(u->fd) < 0;
+    give(u, u->fd); /* the last thing: until now nobody else could enter */
+    return failed > 0 ? -EIO : 0;
 }
 
 /* Everything into a new directory in `parent`, which u->parent has open: 0, or negative when not
@@ -162,10 +210,7 @@ static int store_in(struct tfs_unsaved *u, const char *parent, tfs_unsaved_fill 
 
     if (result < 0)
         return result;
-    size_t failed = fill(arg, u);
-    failed += fsync(u->fd) < 0;
-    give(u, u->fd); /* the last thing: until now nobody else could enter */
-    return failed > 0 ? -EIO : 0;
+    return fill_open(u, fill, arg);
 }
 
 static int store_beside(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
@@ -244,9 +289,25 @@ static void unsaved_close(struct tfs_unsaved *u)
         close(u->parent);
 }
 
+/* All of it into the directory of an earlier call. */
+static bool store_again(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
+                        const char *directory)
+{
+    struct tfs_unsaved u = {.save = save, .parent = -1, .fd = -1};
+    bool stored = open_again(&u, directory) == 0 && fill_open(&u, fill, arg) == 0;
+
+    unsaved_close(&u);
+    return stored;
+}
+
 int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
                       char **directory)
 {
+    if (*directory != NULL && store_again(save, fill, arg, *directory))
+        return 0;
+    free(*directory);
+    *directory = NULL;
+
     struct tfs_unsaved beside = {.save = save, .parent = -1, .fd = -1};
     struct tfs_unsaved state = {.save = save, .parent = -1, .fd = -1};
     const struct tfs_unsaved *used = &beside;

@@ -19,14 +19,16 @@ struct tfs_unsaved_for {
     gid_t gid;
 };
 
-/* Stores one file under a path of the tree: 0 or negative. */
+/* Stores one file under a path of the tree, or below `later/` where that is taken by what an
+ * earlier call stored: 0 or negative. */
 int tfs_unsaved_add(struct tfs_unsaved *unsaved, const char *path, struct tfs_span bytes);
 
 /* Gives all that is to be stored to tfs_unsaved_add: how much could not be stored. May be called
  * once more, for another directory. */
 typedef size_t (*tfs_unsaved_fill)(void *arg, struct tfs_unsaved *unsaved);
 
-/* 0, or negative when not all of it is there. *directory: where it is, malloc'ed; NULL: nowhere. */
+/* 0, or negative when not all of it is there. *directory: where it is, malloc'ed; NULL: nowhere.
+ * One that an earlier call gave back is filled further if it is beside the save. */
 int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
                       char **directory);
 

@@ -177,22 +177,26 @@ static int store_aside(struct aside *a)
     if (a->branch->aside == a->ours->version)
         return 0; /* and it could not be shown then that they gave way */
     const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
-    char *directory = NULL;
+    struct tfs_session *s = a->branch->session;
+    pthread_mutex_lock(&s->lock);
+    char *directory = s->aside;
+    s->aside = NULL;
+    pthread_mutex_unlock(&s->lock);
     int result = tfs_unsaved_store(&whose, fill_unsaved, a, &directory);
-
     if (directory != NULL)
-        tfs_ops_message(a->branch->session, "%s: edits that were accepted are in %s, too%s",
-                        save->name, directory,
+        tfs_ops_message(s, "%s: edits that were accepted are in %s, too%s", save->name, directory,
                         result < 0 ? " (not complete: writing there failed)" : "");
     else
-        tfs_ops_message(a->branch->session,
-                        "%s: edits that were accepted cannot be kept beside the save: %s",
+        tfs_ops_message(s, "%s: edits that were accepted cannot be kept beside the save: %s",
                         save->name, strerror(-result));
     if (directory != NULL) {
         a->branch->aside = a->ours->version;
         result = 0;
     }
-    free(directory);
+    pthread_mutex_lock(&s->lock);
+    free(s->aside);
+    s->aside = directory;
+    pthread_mutex_unlock(&s->lock);
     return result;
 }
 

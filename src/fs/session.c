@@ -316,8 +316,9 @@ static void store_unsaved(struct tfs_session *s, bool refused_only)
 {
     const struct tfs_save *save = s->branches[0].save;
     const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
-    char *dir = NULL;
+    char *dir = s->aside;
 
+    s->aside = NULL;
     if (s->quarantine.dropped > 0)
         tfs_ops_message(s, "%s: %zu older refused texts were let go to keep newer ones", save->name,
                         s->quarantine.dropped);
@@ -386,6 +387,7 @@ void tfs_session_close(struct tfs_session *s)
         free(s->above[i].name);
     free(s->above);
     free(s->branches);
+    free(s->aside);
     free(s->left);
     tfs_notify_close(s->notify);
     pthread_cond_destroy(&s->closed);
