@@ -61,7 +61,7 @@ struct tfs_branch {
     char *name;      /* of its root there; NULL: it is the root of all */
     struct tfs_kept_times kept;
     struct timespec opened; /* mtime of the save when it was read first */
-    uint64_t aside;  /* version of the document whose edits were stored beside the save; 0: none */
+    uint64_t aside; /* version of the document whose edits were stored beside the save; 0: none */
 };
 
 /* A directory above the roots of several stores: its number is its place in the array. */

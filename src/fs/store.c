@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "fs/store_state.h"
 
 void tfs_store_log(struct tfs_store *store, const struct tfs_error *err)
@@ -77,6 +78,31 @@ bool tfs_store_current(struct tfs_store *store)
     bool changed = store->save->container->changed(store->save, &err) != 0;
     pthread_mutex_unlock(&store->io);
     return !changed && store->broken == 0;
+}
+
+/* ---- its state, by the thread ---------------------------------------------------------------- */
+
+int64_t tfs_store_now(const struct tfs_store *store)
+{
+    return store->options.now != NULL ? store->options.now() : tfs_now_ms();
+}
+
+static enum tfs_rewrite_state rewrite_state(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    enum tfs_rewrite_state state = store->rewrite.state;
+    pthread_mutex_unlock(&store->lock);
+    return state;
+}
+
+bool tfs_store_is_rewriting(struct tfs_store *store)
+{
+    return rewrite_state(store) != TFS_REWRITE_RESTS;
+}
+
+bool tfs_store_rewrite_has_ended(struct tfs_store *store)
+{
+    return rewrite_state(store) == TFS_REWRITE_ENDED;
 }
 
 /* ---- publishing ------------------------------------------------------------------------------ */

@@ -13,37 +13,12 @@
  */
 #include "fs/store_state.h"
 
-#include "base/clock.h"
-
-int64_t tfs_store_now(const struct tfs_store *store)
-{
-    return store->options.now != NULL ? store->options.now() : tfs_now_ms();
-}
-
-static enum tfs_rewrite_state state_of(struct tfs_store *store)
-{
-    pthread_mutex_lock(&store->lock);
-    enum tfs_rewrite_state state = store->rewrite.state;
-    pthread_mutex_unlock(&store->lock);
-    return state;
-}
-
 static void set_state(struct tfs_store *store, enum tfs_rewrite_state state)
 {
     pthread_mutex_lock(&store->lock);
     store->rewrite.state = state;
     pthread_cond_signal(&store->rewrite.work);
     pthread_mutex_unlock(&store->lock);
-}
-
-bool tfs_store_is_rewriting(struct tfs_store *store)
-{
-    return state_of(store) != TFS_REWRITE_RESTS;
-}
-
-bool tfs_store_rewrite_has_ended(struct tfs_store *store)
-{
-    return state_of(store) == TFS_REWRITE_ENDED;
 }
 
 static void write_save(struct tfs_store *store)
@@ -66,7 +41,7 @@ static void *run(void *arg)
     pthread_mutex_lock(&store->lock);
     for (;;) {
         while (r->state != TFS_REWRITE_WRITES && !r->stop)
-            pthread_cond_wait(&r->work, &store->lock);
+            pthread_cond_wait(&store->rewrite.work, &store->lock);
         if (r->state != TFS_REWRITE_WRITES)
             break;
         pthread_mutex_unlock(&store->lock);
@@ -98,7 +73,7 @@ void tfs_store_rewriter_stop(struct tfs_store *store)
         return;
     pthread_mutex_lock(&store->lock);
     r->stop = true;
-    pthread_cond_signal(&r->work);
+    pthread_cond_signal(&store->rewrite.work);
     pthread_mutex_unlock(&store->lock);
     pthread_join(r->thread, NULL);
     r->started = false;

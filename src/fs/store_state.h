@@ -86,6 +86,10 @@ struct tfs_store {
 };
 
 /* ---- store.c ---- */
+int64_t tfs_store_now(const struct tfs_store *store); /* by its clock */
+/* A rewrite is under way, or has ended and was not asked for its end. */
+bool tfs_store_is_rewriting(struct tfs_store *store);
+bool tfs_store_rewrite_has_ended(struct tfs_store *store);
 bool tfs_store_differs(const struct tfs_store *store); /* tfs_store_unsaved, by the thread */
 /* Makes room for the slots of a document, so that it can be published; or -ENOMEM. */
 int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err);
@@ -134,12 +138,8 @@ void tfs_store_journal_settle(struct tfs_store *store);
 void tfs_store_journal_close(struct tfs_store *store);
 
 /* ---- store_rewrite.c ---- */
-int64_t tfs_store_now(const struct tfs_store *store);
 int tfs_store_rewriter_start(struct tfs_store *store);
 void tfs_store_rewriter_stop(struct tfs_store *store);
-/* A rewrite is under way, or has ended and was not asked for its end. */
-bool tfs_store_is_rewriting(struct tfs_store *store);
-bool tfs_store_rewrite_has_ended(struct tfs_store *store);
 /* Writes what is shown into the save; none is under way. */
 void tfs_store_rewrite_begin(struct tfs_store *store);
 /* Until it has ended. */
