@@ -1,13 +1,14 @@
 /*
  * The states of a draft: see draft.h.
  *
- *              WRITE     CHECK     ACCEPT    REJECT    DEFER     OUTDATE
- *   CLEAN      WRITTEN   -         -         -         -         -
- *   WRITTEN    WRITTEN   CHECKING  -         -         -         OUTDATED
- *   CHECKING   WRITTEN   -         ACCEPTED  REJECTED  WRITTEN   -
- *   ACCEPTED   WRITTEN   -         -         -         -         -
- *   REJECTED   WRITTEN   CHECKING  -         -         -         OUTDATED
- *   OUTDATED   OUTDATED  -         -         -         -         -
+ *              WRITE     CHECK     ACCEPT    REJECT    DEFER     OUTDATE   POISON    EMPTY
+ *   CLEAN      WRITTEN   -         -         -         -         -         -         WRITTEN
+ *   WRITTEN    WRITTEN   CHECKING  -         -         -         OUTDATED  POISONED  WRITTEN
+ *   CHECKING   WRITTEN   -         ACCEPTED  REJECTED  WRITTEN   -         POISONED  WRITTEN
+ *   ACCEPTED   WRITTEN   -         -         -         -         -         -         WRITTEN
+ *   REJECTED   WRITTEN   CHECKING  -         -         -         OUTDATED  POISONED  WRITTEN
+ *   OUTDATED   OUTDATED  -         -         -         -         -         -         OUTDATED
+ *   POISONED   -         -         -         -         -         -         -         WRITTEN
  *
  * An answer that comes in another state than CHECKING is about older bytes, and says nothing of
  * these.
@@ -18,20 +19,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS (TFS_DRAFT_OUTDATE + 1)
-#define STATES (TFS_DRAFT_OUTDATED + 1)
-#define NONE   (-1)
+#define EVENTS (TFS_DRAFT_EMPTY + 1)
+#define STATES (TFS_DRAFT_POISONED + 1)
+
+/* What an event makes of a state; none of these means nothing. */
+#define NONE     (-1)
+#define WRITTEN  TFS_DRAFT_WRITTEN
+#define OUTDATED TFS_DRAFT_OUTDATED
+#define POISONED TFS_DRAFT_POISONED
 
 static const signed char transitions[STATES][EVENTS] = {
-    [TFS_DRAFT_CLEAN] = {TFS_DRAFT_WRITTEN, NONE, NONE, NONE, NONE, NONE},
-    [TFS_DRAFT_WRITTEN] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE,
-                           TFS_DRAFT_OUTDATED},
-    [TFS_DRAFT_CHECKING] = {TFS_DRAFT_WRITTEN, NONE, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REJECTED,
-                            TFS_DRAFT_WRITTEN, NONE},
-    [TFS_DRAFT_ACCEPTED] = {TFS_DRAFT_WRITTEN, NONE, NONE, NONE, NONE, NONE},
-    [TFS_DRAFT_REJECTED] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE,
-                            TFS_DRAFT_OUTDATED},
-    [TFS_DRAFT_OUTDATED] = {TFS_DRAFT_OUTDATED, NONE, NONE, NONE, NONE, NONE},
+    [TFS_DRAFT_CLEAN] = {WRITTEN, NONE, NONE, NONE, NONE, NONE, NONE, WRITTEN},
+    [WRITTEN] = {WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE, OUTDATED, POISONED, WRITTEN},
+    [TFS_DRAFT_CHECKING] = {WRITTEN, NONE, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REJECTED, WRITTEN, NONE,
+                            POISONED, WRITTEN},
+    [TFS_DRAFT_ACCEPTED] = {WRITTEN, NONE, NONE, NONE, NONE, NONE, NONE, WRITTEN},
+    [TFS_DRAFT_REJECTED] = {WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE, OUTDATED, POISONED,
+                            WRITTEN},
+    [OUTDATED] = {OUTDATED, NONE, NONE, NONE, NONE, NONE, NONE, OUTDATED},
+    [POISONED] = {NONE, NONE, NONE, NONE, NONE, NONE, NONE, WRITTEN},
 };
 
 bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event)
@@ -41,7 +47,7 @@ bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event)
     if (next == NONE)
         return false;
     draft->state = (enum tfs_draft_state)next;
-    draft->told = draft->told && event != TFS_DRAFT_WRITE;
+    draft->told = draft->told && event != TFS_DRAFT_WRITE && event != TFS_DRAFT_EMPTY;
     draft->closing = false;
     return true;
 }
@@ -49,7 +55,7 @@ bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event)
 bool tfs_draft_is_unchecked(const struct tfs_draft *draft)
 {
     return draft->state == TFS_DRAFT_WRITTEN || draft->state == TFS_DRAFT_REJECTED ||
-           draft->state == TFS_DRAFT_OUTDATED;
+           draft->state == TFS_DRAFT_OUTDATED || draft->state == TFS_DRAFT_POISONED;
 }
 
 struct tfs_draft *tfs_draft_create(struct tfs_span bytes)

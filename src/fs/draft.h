@@ -20,6 +20,7 @@ enum tfs_draft_state {
     TFS_DRAFT_ACCEPTED, /* it is in the shown document */
     TFS_DRAFT_REJECTED, /* it changed nothing; the next commit point checks it again */
     TFS_DRAFT_OUTDATED, /* the save was replaced under it: rejected, whatever it says */
+    TFS_DRAFT_POISONED, /* a write was refused: rejected, whatever follows, until it is cut to 0 */
 };
 
 enum tfs_draft_event {
@@ -29,11 +30,16 @@ enum tfs_draft_event {
     TFS_DRAFT_REJECT,  /* that copy is rejected */
     TFS_DRAFT_DEFER,   /* nobody could tell, for want of memory */
     TFS_DRAFT_OUTDATE, /* another program's save takes the place of the one it was made for */
+    TFS_DRAFT_POISON,  /* its lines cannot become a document that is accepted, whatever follows */
+    TFS_DRAFT_EMPTY,   /* it was cut to 0 */
 };
 
 struct tfs_draft {
     enum tfs_draft_state state;
     struct tfs_buf bytes;
+    bool ordered;     /* what it held at first and what was written since stand in this order: lines
+                       * that are complete are final. For whoever writes, who says so */
+    uint64_t scanned; /* bytes that were looked at while it was written */
     bool told;        /* these very bytes were rejected, and the log says so */
     bool quarantined; /* bytes of the handles open for writing are in rejected/ */
     bool closing;     /* a flush was answered: the last close may be on its way */

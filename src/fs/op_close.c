@@ -59,6 +59,11 @@ static struct tfs_blob *bytes_to_check(const struct tfs_inode *inode, bool last,
         tfs_fail(err, -ESTALE, "the save was replaced by another program's while this was written");
         return NULL;
     }
+    if (draft->state == TFS_DRAFT_POISONED) {
+        draft->closing = !last;
+        tfs_fail(err, -EBADMSG, "a write to this file was refused");
+        return NULL;
+    }
     if (!tfs_draft_is_unchecked(draft) || (last && inode->writers > 0) ||
         tfs_blob_copy(tfs_buf_span(&draft->bytes), &blob, err) < 0)
         return NULL;
@@ -108,6 +113,8 @@ static bool take_answer(struct tfs_work *work, int result, bool last)
 
     if (draft == NULL)
         return false; /* its name went to another file meanwhile, and the bytes with it */
+    if (draft->state == TFS_DRAFT_POISONED)
+        return false; /* meanwhile, and told */
     /* A shell's `> file` closes a copy of the descriptor before it writes: nothing to tell yet. */
     bool quiet = draft->told || (!last && draft->bytes.size == 0);
     if (result == 0) {
@@ -124,6 +131,20 @@ static bool take_answer(struct tfs_work *work, int result, bool last)
     if (!last && result < 0 && result != -ENOMEM && !quiet)
         (void)put_aside(s, inode);
     return result < 0 && !quiet;
+}
+
+void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_error *why)
+{
+    bool tell = false;
+
+    pthread_mutex_lock(&s->lock);
+    if (inode->draft != NULL && tfs_draft_take(inode->draft, TFS_DRAFT_POISON)) {
+        tell = inode->draft->told = true;
+        (void)put_aside(s, inode);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (tell)
+        log_inode(s, inode, why);
 }
 
 static int check_draft(struct tfs_work *work, bool last, struct tfs_error *err)

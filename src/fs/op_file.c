@@ -4,6 +4,7 @@
 #include "fs/op_file.h"
 
 #include <errno.h>
+#include <string.h>
 
 int tfs_file_for_open(struct tfs_session *s, uint64_t id, bool write, struct tfs_inode **out)
 {
@@ -53,6 +54,8 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
     if (result < 0)
         return result;
     inode->draft = tfs_draft_create(tfs_blob_span(content));
+    if (inode->draft != NULL)
+        inode->draft->ordered = inode->draft->bytes.size == 0;
     tfs_blob_unref(content);
     return inode->draft != NULL ? 0 : -ENOMEM;
 }
@@ -89,10 +92,10 @@ int tfs_file_resize(struct tfs_session *s, struct tfs_inode *inode, uint64_t siz
     return tfs_scratch_resize(&s->overlay, scratch, size);
 }
 
-void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode)
+void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode, bool emptied)
 {
     if (inode->scratch == NULL) {
-        (void)tfs_draft_take(inode->draft, TFS_DRAFT_WRITE);
+        (void)tfs_draft_take(inode->draft, emptied ? TFS_DRAFT_EMPTY : TFS_DRAFT_WRITE);
         tfs_views_bump(&s->views, tfs_node_id(&inode->node));
         tfs_fresh_touch(&s->overlay, &inode->node);
     } else {
@@ -104,10 +107,99 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_i
                       uint64_t size)
 {
     int result = tfs_file_begin_draft(s, need, inode, size == 0);
+    struct tfs_draft *draft = inode->draft;
 
+    if (result == 0 && size > 0 && draft != NULL && draft->state == TFS_DRAFT_POISONED)
+        return -EBADMSG;
     if (result == 0)
         result = tfs_file_resize(s, inode, size);
     if (result == 0)
-        tfs_file_wrote(s, inode);
+        tfs_file_wrote(s, inode, size == 0);
+    if (result == 0 && draft != NULL)
+        draft->ordered = size == 0;
+    return result;
+}
+
+/* ---- looking at what is written -------------------------------------------------------------- */
+
+#define SCAN_MAX  ((size_t)1 << 20)   /* texts that are longer are not looked at before their end */
+#define SCAN_WORK ((uint64_t)1 << 24) /* nor are those that come in too many writes */
+
+static bool is_text(const char *path)
+{
+    size_t length = strlen(path);
+
+    return length > 4 &&
+           (strcmp(path + length - 4, ".csv") == 0 || strcmp(path + length - 4, ".txt") == 0);
+}
+
+void tfs_scan_begin(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan *scan)
+{
+    struct tfs_draft *draft = inode->draft;
+    struct tfs_error ignored = {0};
+
+    if (inode->scratch != NULL || draft == NULL || !draft->ordered ||
+        inode->node.scope != TFS_SCOPE_CHUNK || draft->bytes.size > SCAN_MAX ||
+        draft->scanned > SCAN_WORK || tfs_fresh_find(&s->overlay, &inode->node) != NULL)
+        return;
+    scan->node = inode->node;
+    tfs_ops_refresh(s, &scan->node);
+    const struct tfs_branch *branch = tfs_ops_branch(s, &scan->node);
+    if (!is_text(tfs_node_file(branch->save, &scan->node)->path))
+        return;
+    const uint8_t *end = memrchr(draft->bytes.data, '\n', draft->bytes.size);
+    if (end == NULL)
+        return;
+    size_t size = (size_t)(end + 1 - draft->bytes.data);
+    if (tfs_blob_copy((struct tfs_span){draft->bytes.data, size}, &scan->text, &ignored) < 0)
+        return;
+    scan->doc = tfs_doc_ref(tfs_store_shown(branch->store));
+    draft->scanned += size;
+}
+
+static uint32_t count_lines(struct tfs_span text)
+{
+    uint32_t lines = 0;
+
+    for (size_t i = 0; i < text.size; i++)
+        lines += text.data[i] == '\n';
+    return lines;
+}
+
+/* Puts the lines and one more, which no text of any file may have, onto an edit that nobody will
+ * see. What is wrong with an earlier line is wrong whatever follows; what is said of the last one
+ * may be because more is to come. */
+static int look(struct tfs_session *s, const struct tfs_scan *scan, struct tfs_error *why)
+{
+    static const char no_line[] = "\x01\n";
+    struct tfs_branch *branch = tfs_ops_branch(s, &scan->node);
+    struct tfs_put put = {.options = s->options.put_options};
+    struct tfs_span lines = tfs_blob_span(scan->text);
+    struct tfs_error ignored = {0};
+    struct tfs_buf text = {0};
+    struct tfs_edit edit;
+
+    tfs_buf_add_span(&text, lines);
+    tfs_buf_add_text(&text, no_line);
+    if (!text.failed && tfs_edit_open(scan->doc, &edit, &ignored) == 0) {
+        (void)tfs_node_put(branch->save, &edit, &scan->node, tfs_buf_span(&text), &put, why);
+        tfs_edit_release(&edit);
+    }
+    tfs_buf_release(&text);
+    bool refused = why->code == -EBADMSG && why->line > 0 && why->line <= count_lines(lines);
+    return refused ? -EBADMSG : 0;
+}
+
+int tfs_scan_end(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan *scan)
+{
+    struct tfs_error why = {0};
+    int result = 0;
+
+    if (scan->text != NULL)
+        result = look(s, scan, &why);
+    if (result < 0)
+        tfs_ops_poison(s, inode, &why);
+    tfs_blob_unref(scan->text);
+    tfs_doc_unref(scan->doc);
     return result;
 }

@@ -14,8 +14,22 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
                          bool empty);
 /* Within the caps; its draft has begun. */
 int tfs_file_resize(struct tfs_session *s, struct tfs_inode *inode, uint64_t size);
-/* Its bytes were written. */
-void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode);
+/* Its bytes were written, or cut to 0. */
+void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode, bool emptied);
+
+/* A look at the complete lines of a text while it is written: can they still become a document that
+ * is accepted? Shells do not look at what close says, but at what write says. */
+struct tfs_scan {
+    struct tfs_blob *text; /* NULL: there is nothing to look at */
+    struct tfs_doc *doc;
+    struct tfs_node node;
+};
+
+/* Takes what is to be looked at. Nothing, where later bytes can still change these lines, where the
+ * directory is new and its texts wait for others, and of long texts. */
+void tfs_scan_begin(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan *scan);
+/* 0, or -EBADMSG: then the draft is poisoned. Takes the lock; lets go of what it looked at. */
+int tfs_scan_end(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan *scan);
 int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                       uint64_t size);
 

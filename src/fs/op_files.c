@@ -321,6 +321,7 @@ struct writing {
     struct tfs_span bytes;
     bool from_cache;
     bool stale; /* the kernel believes in another size */
+    struct tfs_scan scan;
 };
 
 /* No part is waited for any more. */
@@ -354,6 +355,14 @@ static void note_writers(struct tfs_session *s, const struct writing *w)
         h->wrote = h->wrote || (h->writer && h->inode == w->handle->inode);
 }
 
+/* Are the bytes of the draft final, but for what is appended? */
+static void note_order(const struct writing *w, struct tfs_draft *draft, uint64_t offset)
+{
+    if (w->handle->append && draft->state == TFS_DRAFT_CLEAN)
+        draft->ordered = true;
+    draft->ordered = draft->ordered && !w->from_cache && offset == draft->bytes.size;
+}
+
 static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inode *inode)
 {
     struct tfs_buf *buf = inode->scratch != NULL ? &inode->scratch->bytes : &inode->draft->bytes;
@@ -366,6 +375,8 @@ static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inod
     }
     if (offset > UINT64_MAX / 2)
         return -EFBIG;
+    if (inode->draft != NULL)
+        note_order(w, inode->draft, offset);
     if (offset + w->bytes.size > buf->size) {
         int result = tfs_file_resize(s, inode, offset + w->bytes.size);
         if (result < 0)
@@ -374,7 +385,8 @@ static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inod
     if (w->bytes.size > 0)
         memcpy(buf->data + offset, w->bytes.data, w->bytes.size);
     note_writers(s, w);
-    tfs_file_wrote(s, inode);
+    tfs_file_wrote(s, inode, false);
+    tfs_scan_begin(s, inode, &w->scan);
     return 0;
 }
 
@@ -386,6 +398,8 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
 
     if (result == TFS_NEEDS_BYTES)
         return result;
+    if (result == 0 && inode->draft != NULL && inode->draft->state == TFS_DRAFT_POISONED)
+        result = -EBADMSG;
     if (result == 0)
         result = write_bytes(s, w, inode);
     if (!w->from_cache)
@@ -400,9 +414,11 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
 int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,
                       uint64_t offset, struct tfs_span bytes, bool from_cache)
 {
-    struct writing w = {handle, caller, offset, bytes, from_cache, false};
+    struct writing w = {handle, caller, offset, bytes, from_cache, false, {0}};
     int result = tfs_ops_run(s, try_write, &w);
 
+    if (result == 0)
+        result = tfs_scan_end(s, handle->inode, &w.scan);
     if (w.stale)
         tfs_notify_then(s->notify, NULL, NULL);
     return result;

@@ -257,6 +257,9 @@ struct tfs_rename_work {
 
 extern const struct tfs_job_kind tfs_flush, tfs_release, tfs_truncate, tfs_rename_onto;
 
+/* A write to the open file was refused: its draft is rejected, and put aside. Takes the lock. */
+void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_error *why);
+
 /* ---- op_store.c ------------------------------------------------------------------------------ */
 
 extern const struct tfs_store_client tfs_ops_client;

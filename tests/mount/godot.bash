@@ -145,7 +145,7 @@ metadata() {
     same 'section' "$(voxel metadata "$S" $C)" $SECTION
     want sh -c ": >'$file'"
     reverted
-    down 3 # the refused texts are kept beside the save
+    down # the refused texts went when the file was mended
 }
 
 python_script() {

@@ -244,9 +244,9 @@ block_is() {
     same "block at $1" "$(region block "$S" "${place[@]}")" "$2"
 }
 
-# logged PATTERN: a sentence in the mount's errors.log.
+# logged PATTERN: a sentence in the mount's errors.log, without its time.
 logged() {
-    grep -Eq -- "$1" "$M/.terrainfs/errors.log" ||
+    sed -E 's/ \([0-9-]+ [0-9:]+\)$//' "$M/.terrainfs/errors.log" | grep -E -- "$1" >/dev/null ||
         note "no '$1' (line ${BASH_LINENO[0]}) in errors.log: $(tail -n 3 "$M/.terrainfs/errors.log")"
 }
 

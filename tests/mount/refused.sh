@@ -34,10 +34,10 @@ BAD='palette 0 base:air\npalette 1 base:x\n\nfill 300\n' BAD_AT=4:6
 
 refuses_at_close() {
     setup
-    same 'close' "$(py '
+    same 'write, close' "$(py '
 fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
-os.write(fd, a[1].encode().decode("unicode_escape").encode())
-print(err(os.close, fd))' "$M/$P" "$BAD")" EBADMSG
+print(err(os.write, fd, a[1].encode().decode("unicode_escape").encode()), err(os.close, fd))' "$M/$P" "$BAD")" \
+        'EBADMSG EBADMSG'
     left "$BAD" "$BAD_AT"
     unsaved "$BAD"
 }
@@ -46,7 +46,7 @@ refuses_at_fsync() {
     setup
     same 'fsync, again, close' "$(py '
 fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
-os.write(fd, a[1].encode().decode("unicode_escape").encode())
+err(os.write, fd, a[1].encode().decode("unicode_escape").encode())
 print(err(os.fsync, fd), err(os.fsync, fd), err(os.close, fd))' "$M/$P" "$BAD")" \
         'EBADMSG EBADMSG EBADMSG'
     left "$BAD" "$BAD_AT"
@@ -86,7 +86,7 @@ good_after_bad() {
     setup
     sed "s/ $B\$/ base:good/" "$D/accepted" >"$D/good"
     same 'fsync, read, fsync, close' "$(py '
-bad = b"nonsense\n"
+bad = b"nonsense"
 fd = os.open(a[0], os.O_RDWR | os.O_TRUNC)
 os.write(fd, bad)
 print(err(os.fsync, fd), get(a[0]) == bad, end=" ")
@@ -114,11 +114,52 @@ shell_redirections() {
     changes ''
 }
 
+# Shells and scripts that do not look at what close says are told by write: hears NAME COMMAND, with the file as $1.
+hears() {
+    local program=$2
+    command -v "${program%% *}" >/dev/null || { skip "no ${program%% *} here"; return; }
+    P=chunks/$C/voxels.csv
+    $program "$3" "$M/$P" >>"$D/out" 2>&1 && note "$1 says 0"
+    logged "$P:[0-9]+:[0-9]+: [^ ].*"
+    soon cmp -s "$M/$P" "$D/table" || note "$1: the file does not show the accepted content"
+    want cmp "$PRISTINE" "$S"
+}
+
+scripts_hear_of_bad_lines() {
+    setup
+    cp "$M/chunks/$C/voxels.csv" "$D/table"
+    hears 'bash' 'bash -c' 'echo 1,2,zzz,base:x >>"$0"'
+    hears 'dash' 'dash -c' 'echo 1,2,zzz,base:x >>"$0"'
+    hears 'zsh' 'zsh -fc' 'echo 1,2,zzz,base:x >>"$0"'
+    hears 'perl' 'perl -e' '$| = 1; open(F, ">>", $ARGV[0]); select(F); $| = 1; print F "1,2,zzz,base:x\n" or exit 1'
+    hears 'Python' "$PYTHON -c" 'import sys; f = open(sys.argv[1], "a", buffering=1); f.write("1,2,zzz,base:x\n")'
+    hears 'awk' 'awk -v x=1' 'BEGIN { print "1,2,zzz,base:x" >>ARGV[1]; exit close(ARGV[1]) != 0 }'
+    hears 'tee' 'sh -c' 'echo 1,2,zzz,base:x | tee -a "$0"'
+    down 3
+}
+
+# What came before a bad line is no document: nothing of it is taken, whatever the writer does then.
+half_a_document() {
+    setup
+    P=chunks/$C/voxels.csv
+    cp "$M/$P" "$D/table"
+    same 'a long table with a bad line behind its middle' "$(py '
+good = open(a[1]).read()
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+print(err(os.write, fd, good.encode()), err(os.write, fd, b"1,2,zzz,base:x\n"),
+      err(os.write, fd, good.encode()), err(os.fsync, fd), err(os.close, fd))' "$M/$P" "$D/table")" \
+        'ok EBADMSG EBADMSG EBADMSG EBADMSG'
+    want soon cmp -s "$M/$P" "$D/table"
+    want cmp "$M/.terrainfs/rejected/$P" <(cat "$D/table"; echo 1,2,zzz,base:x)
+    down 3
+    want cmp "$PRISTINE" "$S"
+}
+
 # sentence FILE LINE:COLUMN TEXT WORDS: TEXT written to FILE is refused with a sentence that has WORDS.
 sentence() {
     same "$1, close" "$(py '
 fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
-os.write(fd, a[1].encode().decode("unicode_escape").encode("latin-1"))
+err(os.write, fd, a[1].encode().decode("unicode_escape").encode("latin-1"))
 print(err(os.close, fd))' "$M/chunks/$C/$1" "$3")" EBADMSG
     logged "chunks/$C/$1:$2: .*($4)"
 }
@@ -187,7 +228,7 @@ open_at_unmount() {
     setup
     py '
 fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
-os.write(fd, b"never finished\n")
+os.write(fd, b"never finished")
 put(a[1], str(os.getpid()).encode())
 time.sleep(100)' "$M/$P" "$D/ready" &
     soon [ -s "$D/ready" ]
@@ -195,7 +236,7 @@ time.sleep(100)' "$M/$P" "$D/ready" &
     wait $!
     soon grep -q . "$M/.terrainfs/errors.log"
     logged "$P:.* "
-    unsaved 'never finished\n'
+    unsaved 'never finished'
 }
 
 # rm of the rejected copy is how a user says that it is not wanted.
@@ -278,6 +319,8 @@ try 'refused at rename' refuses_at_rename
 try 'cp, dd, sed -i, install report it' refuses_tools
 try 'good bytes after bad ones' good_after_bad
 try 'redirections that close early' shell_redirections
+try 'scripts that do not look at close hear of bad lines' scripts_hear_of_bad_lines
+try 'nothing of a document with a bad line is taken' half_a_document
 try 'sentences with line and column' sentences
 try 'raw.bin that does not parse' refuses_raw
 try 'a palette with a line less' refuses_root_palette

@@ -7,8 +7,8 @@
 
 #include "fs/draft.h"
 
-#define STATES 6
-#define EVENTS 6
+#define STATES 7
+#define EVENTS 8
 
 static struct tfs_draft *draft;
 
@@ -23,17 +23,22 @@ static void teardown(void)
     tfs_draft_free(draft);
 }
 
+#define WRITTEN  TFS_DRAFT_WRITTEN
+#define OUTDATED TFS_DRAFT_OUTDATED
+#define POISONED TFS_DRAFT_POISONED
+
 /* One row a state; what each event makes of it, -1: it means nothing there. */
 static const int table[STATES][EVENTS] = {
-    /*                     WRITE              CHECK               ACCEPT              REJECT
-                           DEFER              OUTDATE */
-    [TFS_DRAFT_CLEAN] = {TFS_DRAFT_WRITTEN, -1, -1, -1, -1, -1},
-    [TFS_DRAFT_WRITTEN] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, TFS_DRAFT_OUTDATED},
-    [TFS_DRAFT_CHECKING] = {TFS_DRAFT_WRITTEN, -1, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REJECTED,
-                            TFS_DRAFT_WRITTEN, -1},
-    [TFS_DRAFT_ACCEPTED] = {TFS_DRAFT_WRITTEN, -1, -1, -1, -1, -1},
-    [TFS_DRAFT_REJECTED] = {TFS_DRAFT_WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, TFS_DRAFT_OUTDATED},
-    [TFS_DRAFT_OUTDATED] = {TFS_DRAFT_OUTDATED, -1, -1, -1, -1, -1},
+    /*                     WRITE    CHECK               ACCEPT              REJECT
+                           DEFER    OUTDATE   POISON    EMPTY */
+    [TFS_DRAFT_CLEAN] = {WRITTEN, -1, -1, -1, -1, -1, -1, WRITTEN},
+    [TFS_DRAFT_WRITTEN] = {WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, OUTDATED, POISONED, WRITTEN},
+    [TFS_DRAFT_CHECKING] = {WRITTEN, -1, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REJECTED, WRITTEN, -1,
+                            POISONED, WRITTEN},
+    [TFS_DRAFT_ACCEPTED] = {WRITTEN, -1, -1, -1, -1, -1, -1, WRITTEN},
+    [TFS_DRAFT_REJECTED] = {WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, OUTDATED, POISONED, WRITTEN},
+    [TFS_DRAFT_OUTDATED] = {OUTDATED, -1, -1, -1, -1, -1, -1, OUTDATED},
+    [TFS_DRAFT_POISONED] = {-1, -1, -1, -1, -1, -1, -1, WRITTEN},
 };
 
 /* Events that lead from CLEAN to a state. */
@@ -44,6 +49,7 @@ static const int ways[STATES][4] = {
     [TFS_DRAFT_ACCEPTED] = {TFS_DRAFT_WRITE, TFS_DRAFT_CHECK, TFS_DRAFT_ACCEPT, -1},
     [TFS_DRAFT_REJECTED] = {TFS_DRAFT_WRITE, TFS_DRAFT_CHECK, TFS_DRAFT_REJECT, -1},
     [TFS_DRAFT_OUTDATED] = {TFS_DRAFT_WRITE, TFS_DRAFT_OUTDATE, -1},
+    [TFS_DRAFT_POISONED] = {TFS_DRAFT_WRITE, TFS_DRAFT_POISON, -1},
 };
 
 static void bring_to(enum tfs_draft_state state)
@@ -72,8 +78,10 @@ END_TEST
 
 START_TEST(draft_has_something_to_check_until_it_is_accepted)
 {
-    static const bool unchecked[STATES] = {
-        [TFS_DRAFT_WRITTEN] = true, [TFS_DRAFT_REJECTED] = true, [TFS_DRAFT_OUTDATED] = true};
+    static const bool unchecked[STATES] = {[TFS_DRAFT_WRITTEN] = true,
+                                           [TFS_DRAFT_REJECTED] = true,
+                                           [TFS_DRAFT_OUTDATED] = true,
+                                           [TFS_DRAFT_POISONED] = true};
     for (int state = 0; state < STATES; state++) {
         bring_to((enum tfs_draft_state)state);
         ck_assert_int_eq(tfs_draft_is_unchecked(draft), unchecked[state]);

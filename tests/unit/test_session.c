@@ -215,6 +215,85 @@ START_TEST(session_keeps_a_refused_document_before_its_close_returns)
 }
 END_TEST
 
+/* ---- refused at write(2) --------------------------------------------------------------------- */
+
+#define TEXT "chunks/0_0_0/text.txt"
+
+/* A text of the toy format has letters only. What echo writes is refused before its line end. */
+START_TEST(session_refuses_a_line_that_cannot_be_right_when_it_is_written)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(handle, 0, "b4d\n"), -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(messages, TEXT ":1:6: only letters are allowed"));
+    ck_assert_str_eq(cat(".terrainfs/rejected/" TEXT), "zerob4d\n");
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat(TEXT), "zero");
+    ck_assert_int_eq(toy_disk.commits, 0);
+}
+END_TEST
+
+START_TEST(session_takes_nothing_more_of_a_draft_with_a_refused_write)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "4\n"), -EBADMSG);
+    ck_assert_int_eq(write_text(handle, 0, "abc"), -EBADMSG);
+    ck_assert_int_eq(flush(handle), -EBADMSG);
+    ck_assert_int_eq(sync_file(handle), -EBADMSG);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat(TEXT), "zero");
+    ck_assert_str_eq(cat(".terrainfs/rejected/" TEXT), "4\n");
+    ck_assert_int_eq(toy_disk.commits, 0);
+}
+END_TEST
+
+START_TEST(session_takes_a_draft_again_that_was_cut_to_nothing)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    struct stat empty = {0}, some = {.st_size = 1};
+    struct answer a;
+    struct tfs_attr attr;
+    ck_assert_int_eq(write_text(handle, 0, "4\n"), -EBADMSG);
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, handle, &some, TFS_SET_SIZE, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), -EBADMSG);
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, handle, &empty, TFS_SET_SIZE, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), 0);
+    ck_assert_int_eq(write_text(handle, 0, "good"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "good");
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
+/* What later bytes can make good is checked at the close: a line without its end, and lines of who
+ * does not write in order. */
+START_TEST(session_refuses_no_write_that_can_still_become_right)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "4"), 0);
+    ck_assert_int_eq(write_text(handle, 0, "g"), 0);
+    ck_assert_int_eq(write_text(handle, 1, "\n"), 0);
+    ck_assert_int_eq(write_text(handle, 1, "o"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "go");
+}
+END_TEST
+
+START_TEST(session_refuses_no_write_in_a_new_directory)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(make_directory("chunks/7_0_0", &attr), 0);
+    struct tfs_handle *handle = open_path("chunks/7_0_0/text.txt", O_WRONLY | O_CREAT | O_EXCL);
+    ck_assert_int_eq(write_text(handle, 0, "4\n"), 0);
+    ck_assert_int_eq(flush(handle), -EBADMSG);
+    tfs_session_release(session, handle);
+}
+END_TEST
+
 /* Those that a number answers, and that no message says. */
 START_TEST(session_logs_every_refusal)
 {
@@ -1677,6 +1756,11 @@ static const TTest *const *const tests[] = {
     &session_close_commits_pages_that_came_through_another_handle,
     &session_copied_descriptor_may_write_on_after_a_flush,
     &session_refused_document_changes_nothing_and_is_kept,
+    &session_refuses_a_line_that_cannot_be_right_when_it_is_written,
+    &session_takes_nothing_more_of_a_draft_with_a_refused_write,
+    &session_takes_a_draft_again_that_was_cut_to_nothing,
+    &session_refuses_no_write_that_can_still_become_right,
+    &session_refuses_no_write_in_a_new_directory,
     &session_logs_every_refusal,
     &session_logs_what_cannot_be_moved_there,
     &session_says_when_something_was_refused,
