@@ -6,6 +6,7 @@
  */
 #include "commands/cli.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,6 +46,7 @@ enum request {
     REQUEST_HELP,
     REQUEST_VERSION,
     REQUEST_WRONG, /* said why */
+    REQUEST_NO_MEMORY,
 };
 
 enum { OPTION_DELETE = 256, OPTION_RESTORE, OPTION_PREFER, OPTION_FLAG };
@@ -103,6 +105,8 @@ static enum request parse_values(struct tfs_cli *cli, const char *text, bool mou
 
     if (!tfs_options_parse(&cli->options, text, mounting, &err))
         return REQUEST_RUN;
+    if (err.code == -ENOMEM)
+        return REQUEST_NO_MEMORY;
     say_usage(cli, "-o ", err.text);
     return REQUEST_WRONG;
 }
@@ -219,6 +223,8 @@ static enum tfs_status run(struct tfs_cli *cli, const struct command *command, i
         return tfs_cli_print(cli, tfs_span_of("terrainfs " TFS_VERSION "\n"));
     case REQUEST_WRONG:
         return TFS_STATUS_USAGE;
+    case REQUEST_NO_MEMORY:
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory");
     case REQUEST_RUN:
         break;
     }

@@ -20,6 +20,7 @@ struct undo {
     char *path;
     struct tfs_undo_options options;
     struct tfs_generations list;
+    const struct tfs_generation *next; /* that is brought back; NULL */
 };
 
 static bool wants(const struct undo *u, unsigned flag)
@@ -49,7 +50,7 @@ static enum tfs_status list(struct undo *u)
     enum tfs_status status = TFS_STATUS_DONE;
     char date[32];
 
-    if (u->list.count == 0)
+    if (u->next == NULL)
         return say_none(u);
     for (size_t i = 0; i < u->list.count && !status; i++) {
         const struct tfs_generation *generation = &u->list.items[i];
@@ -90,17 +91,16 @@ static enum tfs_status compare_folders(struct undo *u)
 
 static enum tfs_status dry_run(struct undo *u)
 {
-    const struct tfs_generation *newest = &u->list.items[0];
     struct tfs_error err = {0};
     char *then = NULL;
 
-    if (u->list.count == 0)
+    if (u->next == NULL)
         return say_none(u);
     if (tfs_undo_may(u->path, &u->list, wants(u, TFS_CLI_FORCE), &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
-    if (newest->kind == TFS_UNDO_FOLDER)
+    if (u->next->kind == TFS_UNDO_FOLDER)
         return compare_folders(u);
-    if (asprintf(&then, "%s/%s", newest->directory, newest->files[0].path) < 0)
+    if (asprintf(&then, "%s/%s", u->next->directory, u->next->files[0].path) < 0)
         return tfs_cli_say(u->cli, TFS_STATUS_SYSTEM, "out of memory");
     enum tfs_status status = compare(u, u->path, then);
     free(then);
@@ -111,14 +111,13 @@ static enum tfs_status dry_run(struct undo *u)
 
 static enum tfs_status say_done(struct undo *u, size_t files)
 {
-    const struct tfs_generation *newest = &u->list.items[0];
     char date[32];
 
     return tfs_cli_say(u->cli, TFS_STATUS_DONE,
                        "%s: %zu file%s put back as %s %s; once more takes that back", u->name,
                        files, files == 1 ? "" : "s",
-                       newest->undoes != 0 ? "before the undo of" : "before the changes of",
-                       date_of(newest->time, date));
+                       u->next->undoes != 0 ? "before the undo of" : "before the changes of",
+                       date_of(u->next->time, date));
 }
 
 /* Edits that only the journal holds belong to what is undone. */
@@ -159,14 +158,13 @@ static enum tfs_status swap_files(struct undo *u)
 /* Within the save itself: who has it open sees one transaction. */
 static int restore(struct undo *u, struct tfs_save *save, struct tfs_error *err)
 {
-    const struct tfs_generation *newest = &u->list.items[0];
     char *from = NULL;
 
     if (save->container->restore == NULL)
         return tfs_fail(err, -EINVAL, "is no database, but what is kept of it is one");
     if (tfs_undo_may(u->path, &u->list, wants(u, TFS_CLI_FORCE), err) < 0)
         return err->code;
-    if (asprintf(&from, "%s/%s", newest->directory, newest->files[0].path) < 0)
+    if (asprintf(&from, "%s/%s", u->next->directory, u->next->files[0].path) < 0)
         return tfs_fail_memory(err);
     save->container->restore(save, from, err);
     free(from);
@@ -181,7 +179,7 @@ static enum tfs_status swap_database(struct undo *u)
 
     options.undo = u->options;
     options.undo.when = TFS_UNDO_REDO;
-    options.undo.undoes = u->list.items[0].number;
+    options.undo.undoes = u->next->number;
     options.undo.must = !wants(u, TFS_CLI_FORCE);
     options.undo.databases = true;
     if (tfs_save_open(u->path, u->cli->options.format, &options, &save, &err) == 0)
@@ -195,15 +193,16 @@ static enum tfs_status swap_database(struct undo *u)
 
 static enum tfs_status go_back(struct undo *u)
 {
-    if (u->list.count == 0)
+    if (u->next == NULL)
         return say_none(u);
-    return u->list.items[0].kind == TFS_UNDO_DATABASE ? swap_database(u) : swap_files(u);
+    return u->next->kind == TFS_UNDO_DATABASE ? swap_database(u) : swap_files(u);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static enum tfs_status run(struct undo *u)
 {
+    const struct tfs_generation *redo;
     struct tfs_error err = {0};
     enum tfs_status status = TFS_STATUS_DONE;
     const bool looks = wants(u, TFS_CLI_LIST) || wants(u, TFS_CLI_DRY_RUN);
@@ -219,6 +218,7 @@ static enum tfs_status run(struct undo *u)
         return status;
     if (tfs_undo_read(u->path, &u->options, &u->list, &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
+    u->next = tfs_undo_next(&u->list, &redo);
     if (wants(u, TFS_CLI_LIST))
         return list(u);
     return looks ? dry_run(u) : go_back(u);

@@ -23,6 +23,7 @@ static struct {
     struct tfs_buf old, wanted, seen;
     bool writes_out; /* export: what it makes is looked at */
     bool imports;    /* the directory is there before, with an edit */
+    bool undoes;     /* the first edit was put before */
 } t;
 
 static void setup(void)
@@ -112,25 +113,37 @@ static const struct small_edit *literal(void)
     return NULL;
 }
 
+/* Another command, with memory. */
+static void run_before(const char *const argv[6])
+{
+    const char *wanted[6];
+
+    memcpy(wanted, t.argv, sizeof(wanted));
+    memcpy(t.argv, argv, sizeof(wanted));
+    redirect_all();
+    int status = run();
+    redirect_back();
+    ck_assert_msg(status == 0, "%s: %s", argv[1], scratch_read("said"));
+    memcpy(t.argv, wanted, sizeof(wanted));
+}
+
 static void begin(void)
 {
+    const char *const put[6] = {"terrainfs", "put", "-obackup", t.path, literal()->path};
+    const char *const export[6] = {"terrainfs", "export", t.path, t.out};
     char file[200];
 
     ck_assert_int_eq(nftw(scratch_dir, scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
     ck_assert_int_eq(mkdir(scratch_dir, 0755), 0);
     t.kind->make(t.path);
     scratch_write("input", literal()->with);
-    if (!t.imports)
-        goto ready;
-    const char *argv[6] = {"terrainfs", "export", t.path, t.out};
-    const char *wanted[6];
-    memcpy(wanted, t.argv, sizeof(wanted));
-    memcpy(t.argv, argv, sizeof(argv));
-    ck_assert_int_eq(run(), 0);
-    memcpy(t.argv, wanted, sizeof(wanted));
-    snprintf(file, sizeof(file), "out/%s", literal()->path);
-    scratch_write(file, literal()->with);
-ready:
+    if (t.undoes)
+        run_before(put);
+    if (t.imports) {
+        run_before(export);
+        snprintf(file, sizeof(file), "out/%s", literal()->path);
+        scratch_write(file, literal()->with);
+    }
     redirect_all();
 }
 
@@ -213,6 +226,9 @@ START_TEST(command_that_writes_does_so_or_leaves_the_save)
     sweep_command("put", t.path, literal()->path);
     if (strcmp(t.kind->name, "block_2") == 0)
         sweep_command("upgrade", t.path, NULL);
+    t.undoes = true;
+    sweep_command("undo", "-obackup", t.path);
+    t.undoes = false;
     t.imports = true;
     sweep_command("import", t.out, t.path);
     sweep_tell(t.kind->name);

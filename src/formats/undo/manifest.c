@@ -90,7 +90,7 @@ static char *take_name(const char *text, struct tfs_error *err)
     struct tfs_buf name = {0};
     char *copy = NULL;
 
-    if (tfs_name_parse(&name, tfs_span_of(text), err) == 0 &&
+    if (tfs_name_parse(&name, tfs_span_of(text), err) == 0 && tfs_buf_check(&name, err) == 0 &&
         (name.size == 0 || memchr(name.data, '\0', name.size) == NULL)) {
         copy = strndup(name.size == 0 ? "" : (const char *)name.data, name.size);
         if (copy == NULL)

@@ -55,18 +55,39 @@ int tfs_undo_directory(int parent, const char *name, bool make, struct tfs_error
     return err->code;
 }
 
-/* Where programs keep their state; NULL: there is no home. */
-static char *state_directory(void)
+/* The directory that was asked for, or where programs keep their state. */
+static int state_directory(const struct tfs_undo_options *options, char **path,
+                           struct tfs_error *err)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    char *path = NULL;
 
-    errno = 0;
+    if (options->directory != NULL)
+        state = options->directory;
     if (state != NULL && state[0] == '/')
-        return strdup(state);
-    if (home == NULL || home[0] != '/')
-        return NULL;
-    return asprintf(&path, "%s/.local/state", home) < 0 ? NULL : path;
+        *path = strdup(state);
+    else if (home == NULL || home[0] != '/')
+        return tfs_fail(err, -ENOENT, "there is no home");
+    else if (asprintf(path, "%s/.local/state", home) < 0)
+        *path = NULL;
+    return *path == NULL ? tfs_fail_memory(err) : 0;
+}
+
+/* Makes a directory and those that lead to it: 0, or the errno of the last that could not be
+ * made. */
+static int make_path(char *path)
+{
+    int code = 0;
+
+    for (char *slash = path; slash != NULL;) {
+        slash = strchr(slash + 1, '/');
+        if (slash != NULL)
+            *slash = '\0';
+        if (mkdir(path, 0700) < 0)
+            code = errno == EEXIST ? 0 : errno;
+        if (slash != NULL)
+            *slash = '/';
+    }
+    return code;
 }
 
 /* A directory of the user's: also behind links. */
@@ -76,17 +97,12 @@ static int open_state(const char *path, bool make, struct tfs_error *err)
 
     if (copy == NULL)
         return tfs_fail_memory(err);
-    for (char *slash = copy; make && slash != NULL;) {
-        slash = strchr(slash + 1, '/');
-        if (slash != NULL)
-            *slash = '\0';
-        (void)mkdir(copy, 0700);
-        if (slash != NULL)
-            *slash = '/';
-    }
+    const int made = make ? make_path(copy) : 0;
     int fd = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        tfs_fail(err, -errno, "%s cannot be opened: %s", copy, strerror(errno));
+    if (fd < 0) {
+        const int code = made != 0 ? made : errno;
+        tfs_fail(err, -code, "%s cannot be opened: %s", copy, strerror(code));
+    }
     free(copy);
     return fd < 0 ? err->code : fd;
 }
@@ -135,16 +151,13 @@ char *tfs_undo_path_of(int fd)
     return strdup(path);
 }
 
-/* In the directory that was asked for, or where programs keep their state. */
 static int open_usual(const char *path, const struct tfs_undo_options *options, bool make,
                       struct tfs_undo_place *place, struct tfs_error *err)
 {
-    char *state = options->directory != NULL ? strdup(options->directory) : state_directory();
+    char *state = NULL;
 
-    if (state == NULL && (options->directory != NULL || errno == ENOMEM))
-        return tfs_fail_memory(err);
-    if (state == NULL)
-        return tfs_fail(err, -ENOENT, "there is no home");
+    if (state_directory(options, &state, err) < 0)
+        return err->code;
     int top = open_state(state, make, err);
     free(state);
     return top < 0 ? top : open_in(top, "terrainfs/undo", path, make, place, err);

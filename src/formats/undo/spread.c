@@ -92,6 +92,7 @@ static int name_both(const struct tfs_generations *list, char **now, char **then
 int tfs_undo_spread(const char *path, const struct tfs_generations *list, char **now, char **then,
                     struct tfs_error *err)
 {
+    const struct tfs_generation *redo, *next = tfs_undo_next(list, &redo);
     int top, sides[2] = {-1, -1};
 
     tfs_undo_clear(list);
@@ -100,7 +101,7 @@ int tfs_undo_spread(const char *path, const struct tfs_generations *list, char *
         sides[0] = tfs_undo_directory(top, "now", true, err);
     if (sides[0] >= 0)
         sides[1] = tfs_undo_directory(top, "then", true, err);
-    if (sides[1] >= 0 && put_files(path, &list->items[0], sides[0], sides[1], err) == 0 &&
+    if (sides[1] >= 0 && put_files(path, next, sides[0], sides[1], err) == 0 &&
         put_top(path, sides[0], err) == 0)
         put_top(path, sides[1], err);
     const int fds[] = {sides[0], sides[1], top};

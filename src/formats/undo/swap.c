@@ -193,19 +193,25 @@ static int put_all_back(struct swap *s, struct tfs_error *err)
     return err->code;
 }
 
-/* The newest, or the one that the newest was about to undo. */
-static int choose(struct swap *s, struct tfs_error *err)
+const struct tfs_generation *tfs_undo_next(const struct tfs_generations *list,
+                                           const struct tfs_generation **redo)
 {
-    const struct tfs_generations *list = &s->list;
-
+    *redo = NULL;
     if (list->count == 0)
-        return tfs_fail(err, -ENOENT, "no earlier version of it is kept");
-    s->then = &list->items[0];
+        return NULL;
     for (size_t i = 1; i < list->count && list->items[0].undoes != 0; i++)
         if (list->items[i].number == list->items[0].undoes) {
-            s->redo = s->then;
-            s->then = &list->items[i];
+            *redo = &list->items[0];
+            return &list->items[i];
         }
+    return &list->items[0];
+}
+
+static int choose(struct swap *s, struct tfs_error *err)
+{
+    s->then = tfs_undo_next(&s->list, &s->redo);
+    if (s->then == NULL)
+        return tfs_fail(err, -ENOENT, "no earlier version of it is kept");
     return tfs_undo_check(s->path, s->then, s->redo, s->force, err);
 }
 
@@ -256,12 +262,17 @@ int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool
 int tfs_undo_may(const char *path, const struct tfs_generations *list, bool force,
                  struct tfs_error *err)
 {
-    if (list->count == 0)
+    const struct tfs_generation *redo, *next = tfs_undo_next(list, &redo);
+
+    if (next == NULL)
         return tfs_fail(err, -ENOENT, "no earlier version of it is kept");
-    return tfs_undo_check(path, &list->items[0], NULL, force, err);
+    return tfs_undo_check(path, next, redo, force, err);
 }
 
 void tfs_undo_forget(const struct tfs_generations *list)
 {
-    forget(list, &list->items[0]);
+    const struct tfs_generation *redo, *next = tfs_undo_next(list, &redo);
+
+    if (next != NULL)
+        forget(list, next);
 }

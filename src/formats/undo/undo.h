@@ -105,13 +105,18 @@ uint64_t tfs_generation_size(const struct tfs_generation *generation);
 int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool force,
                   size_t *files, struct tfs_error *err);
 
-/* For a database, whose save is put back by its container: is the newest generation whole, and the
- * database as we left it? And removes that generation. */
+/* The generation that is brought back next: the newest, or the one that an undo which was cut was
+ * about to bring back; *redo is what that one kept, or NULL. NULL: there is none. */
+const struct tfs_generation *tfs_undo_next(const struct tfs_generations *list,
+                                           const struct tfs_generation **redo);
+
+/* For a database, whose save is put back by its container: is that generation whole, and the
+ * database as we left it? And removes the generation. */
 int tfs_undo_may(const char *path, const struct tfs_generations *list, bool force,
                  struct tfs_error *err);
 void tfs_undo_forget(const struct tfs_generations *list);
 
-/* Makes two folders with the files of the newest generation of a folder, as they are now and as
+/* Makes two folders with the files of that generation of a folder, as they are now and as
  * they were then, and with the small files at its top: whoever compares the two finds what differs
  * between the whole folders. *now and *then: their paths, to be freed, after tfs_undo_clear. */
 int tfs_undo_spread(const char *path, const struct tfs_generations *list, char **now, char **then,

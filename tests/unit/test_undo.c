@@ -1,0 +1,357 @@
+/* formats/undo: what a keeper keeps, its limits, and lists of generations that nobody vouches
+ * for. */
+#include <errno.h>
+#include <time.h>
+
+#include "formats/undo/disk.h"
+#include "scratch.h"
+
+static struct tfs_undo_options options = {.when = TFS_UNDO_MOUNT};
+
+/* In memory where that is possible: a disk would write each of the many lists. */
+static void setup(void)
+{
+    if (access("/dev/shm", W_OK) == 0)
+        ck_assert_int_eq(setenv("TMPDIR", "/dev/shm", 1), 0);
+    scratch_setup();
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_path("state"), 1), 0);
+    ck_assert_int_eq(setenv("HOME", scratch_path("home"), 1), 0);
+}
+
+/* Puts `text` in the place of the file, as a commit does. */
+static void commit(struct tfs_keeper *keeper, const char *name, const char *text)
+{
+    struct tfs_error err = {0};
+    struct tfs_file_handle file;
+    struct tfs_replacement r;
+
+    ck_assert_int_eq(tfs_file_open(scratch_path(name), true, &file, &err), 0);
+    ck_assert_int_eq(tfs_replacement_open(scratch_path(name), &file, &r, &err), 0);
+    r.keeper = keeper;
+    ck_assert_int_eq(tfs_sink_span(&r.sink, tfs_span_of(text), &err), 0);
+    ck_assert_msg(tfs_replacement_finish(&r, &file, &err) == 0, "%s", err.text);
+    tfs_file_close(&file);
+}
+
+static struct tfs_keeper *open_keeper(const char *name)
+{
+    struct tfs_error err = {0};
+    struct tfs_keeper *keeper = NULL;
+
+    ck_assert_int_eq(tfs_undo_open(scratch_path(name), TFS_UNDO_FILE, &options, &keeper, &err), 0);
+    return keeper;
+}
+
+/* One mount with one commit. */
+static void edit(const char *name, const char *text)
+{
+    struct tfs_keeper *keeper = open_keeper(name);
+
+    commit(keeper, name, text);
+    tfs_undo_close(keeper);
+}
+
+static struct tfs_generations list_of(const char *name)
+{
+    struct tfs_generations list = TFS_GENERATIONS_NONE;
+    struct tfs_error err = {0};
+
+    ck_assert_msg(tfs_undo_read(scratch_path(name), &options, &list, &err) == 0, "%s", err.text);
+    return list;
+}
+
+static size_t count_of(const char *name)
+{
+    struct tfs_generations list = list_of(name);
+    size_t count = list.count;
+
+    tfs_generations_release(&list);
+    return count;
+}
+
+/* The path of a file of the newest generation. */
+static const char *place_of(const char *name, const char *file)
+{
+    static char path[PATH_MAX];
+    struct tfs_generations list = list_of(name);
+
+    ck_assert_uint_gt(list.count, 0);
+    snprintf(path, sizeof(path), "%s/../%s", list.items[0].directory, file);
+    tfs_generations_release(&list);
+    return path;
+}
+
+static int undo(const char *name, bool force)
+{
+    struct tfs_error err = {0};
+    size_t files = 0;
+
+    return tfs_undo_swap(scratch_path(name), &options, force, &files, &err);
+}
+
+/* ---- keeping --------------------------------------------------------------------------------- */
+
+START_TEST(first_commit_keeps_the_file_and_later_ones_do_not)
+{
+    scratch_write("save", "old");
+    struct tfs_keeper *keeper = open_keeper("save");
+    commit(keeper, "save", "one");
+    commit(keeper, "save", "two");
+    tfs_undo_close(keeper);
+    ck_assert_uint_eq(count_of("save"), 1);
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "two");
+}
+END_TEST
+
+START_TEST(kept_file_is_the_old_one_itself_unless_games_write_into_it)
+{
+    struct stat before, kept;
+
+    options.in_place = _i == 1;
+    scratch_write("save", "old");
+    ck_assert_int_eq(stat(scratch_path("save"), &before), 0);
+    edit("save", "new");
+    ck_assert_int_eq(stat(place_of("save", "files/save"), &kept), 0);
+    ck_assert_int_eq(kept.st_ino == before.st_ino, !options.in_place);
+    ck_assert_int_eq(kept.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+}
+END_TEST
+
+START_TEST(commit_that_was_cut_before_its_rename_left_no_generation)
+{
+    struct tfs_error err = {0};
+    struct tfs_file_handle file;
+
+    scratch_write("save", "old");
+    struct tfs_keeper *keeper = open_keeper("save");
+    ck_assert_int_eq(tfs_file_open(scratch_path("save"), true, &file, &err), 0);
+    int directory = open(scratch_dir, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_eq(keeper->before(keeper, scratch_path("save"), directory, &file, &err), 0);
+    close(directory);
+    tfs_file_close(&file);
+    tfs_undo_close(keeper);
+    ck_assert_uint_eq(count_of("save"), 0);
+    edit("save", "new");
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+}
+END_TEST
+
+START_TEST(save_that_was_written_by_another_is_not_undone)
+{
+    scratch_write("save", "old");
+    edit("save", "new");
+    scratch_replace("save", "theirs");
+    ck_assert_int_eq(undo("save", false), -ESTALE);
+    ck_assert_str_eq(scratch_read("save"), "theirs");
+    ck_assert_int_eq(undo("save", true), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+}
+END_TEST
+
+START_TEST(file_above_the_limit_is_told_once_and_written)
+{
+    struct tfs_keeper *keeper;
+    char notice[TFS_ERROR_TEXT];
+
+    scratch_write("save", "old");
+    ck_assert_int_eq(truncate(scratch_path("save"), (off_t)tfs_undo_limits.bytes + 1), 0);
+    keeper = open_keeper("save");
+    commit(keeper, "save", "new");
+    commit(keeper, "save", "newer");
+    ck_assert(tfs_undo_notice(keeper, notice));
+    ck_assert_ptr_nonnull(strstr(notice, "1073741825 bytes, at most 1073741824 are kept"));
+    ck_assert(!tfs_undo_notice(keeper, notice));
+    tfs_undo_close(keeper);
+    ck_assert_str_eq(scratch_read("save"), "newer");
+    ck_assert_uint_eq(count_of("save"), 0);
+}
+END_TEST
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static void prune(struct tfs_undo_limits limits)
+{
+    int base = open(scratch_path("state/terrainfs/undo"), O_RDONLY | O_DIRECTORY);
+
+    ck_assert_int_ge(base, 0);
+    tfs_undo_prune(base, &limits);
+    close(base);
+}
+
+/* Three saves of a hundred bytes, with three generations each, of which the later are younger. */
+static void make_nine(void)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    char text[101] = "";
+
+    memset(text, 'x', 100);
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 3; i++) {
+            if (round == 0)
+                scratch_write(names[i], text);
+            edit(names[i], text);
+            const char *path = place_of(names[i], TFS_UNDO_MANIFEST);
+            FILE *file = fopen(path, "r");
+            char bytes[1000];
+            bytes[fread(bytes, 1, sizeof(bytes) - 1, file)] = '\0';
+            fclose(file);
+            char *rest = strchr(strstr(bytes, "time ") + 5, '\n');
+            file = fopen(path, "w");
+            fprintf(file, "terrainfs undo 1\nkind file\ntime %d%s", 1000 + round * 10 + i, rest);
+            fclose(file);
+        }
+}
+
+START_TEST(oldest_generations_of_a_save_go_first)
+{
+    make_nine();
+    prune((struct tfs_undo_limits){2, 1 << 20, 10});
+    ck_assert_uint_eq(count_of("a"), 2);
+    ck_assert_uint_eq(count_of("c"), 2);
+    struct tfs_generations list = list_of("a");
+    ck_assert_int_eq(list.items[0].time, 1020);
+    ck_assert_int_eq(list.items[1].time, 1010);
+    tfs_generations_release(&list);
+}
+END_TEST
+
+START_TEST(oldest_generations_of_all_saves_go_when_there_are_too_many_bytes)
+{
+    make_nine();
+    prune((struct tfs_undo_limits){5, 500, 10});
+    ck_assert_uint_eq(count_of("a"), 1);
+    ck_assert_uint_eq(count_of("b"), 2);
+    ck_assert_uint_eq(count_of("c"), 2);
+}
+END_TEST
+
+START_TEST(save_that_was_edited_least_recently_goes_when_there_are_too_many)
+{
+    make_nine();
+    prune((struct tfs_undo_limits){5, 1 << 20, 2});
+    ck_assert_uint_eq(count_of("a"), 0);
+    ck_assert_uint_eq(count_of("b"), 3);
+    ck_assert_uint_eq(count_of("c"), 3);
+}
+END_TEST
+
+/* ---- lists that nobody vouches for ----------------------------------------------------------- */
+
+static void write_list(const char *path, const char *bytes, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
+    close(fd);
+}
+
+START_TEST(list_with_any_byte_changed_or_cut_puts_nothing_elsewhere)
+{
+    static const char bytes[] = {'\0', '\n', '/', '.', '9', '\\', ' '};
+    char path[PATH_MAX], text[1000];
+
+    scratch_write("save", "old");
+    edit("save", "new");
+    snprintf(path, sizeof(path), "%s", place_of("save", TFS_UNDO_MANIFEST));
+    FILE *file = fopen(path, "r");
+    const size_t size = fread(text, 1, sizeof(text), file);
+    fclose(file);
+    for (size_t at = 0; at < size; at++) {
+        const char was = text[at];
+        write_list(path, text, at);
+        (void)count_of("save");
+        for (size_t i = 0; i < sizeof(bytes); i++) {
+            text[at] = bytes[i];
+            write_list(path, text, size);
+            struct tfs_generations list = list_of("save");
+            for (size_t n = 0; n < list.count; n++)
+                for (size_t f = 0; f < list.items[n].count; f++)
+                    ck_assert_ptr_null(strstr(list.items[n].files[f].path, ".."));
+            tfs_generations_release(&list);
+        }
+        text[at] = was;
+    }
+}
+END_TEST
+
+static void refuse_path(const char *line)
+{
+    char path[PATH_MAX], text[2000];
+
+    scratch_write("save", "old");
+    edit("save", "new");
+    snprintf(path, sizeof(path), "%s", place_of("save", TFS_UNDO_MANIFEST));
+    snprintf(text, sizeof(text), "terrainfs undo 1\nkind file\nsave %s\n%s", scratch_path("save"),
+             line);
+    write_list(path, text, strlen(text));
+    ck_assert_msg(count_of("save") == 0, "%s", line);
+    ck_assert_int_eq(undo("save", true), -ENOENT);
+    ck_assert_str_eq(scratch_read("save"), "new");
+    scratch_teardown();
+    scratch_setup();
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_path("state"), 1), 0);
+}
+
+START_TEST(list_that_leads_out_of_the_save_is_none)
+{
+    refuse_path("file 1 3 1 1 ../save\n");
+    refuse_path("file 1 3 1 1 /etc/passwd\n");
+    refuse_path("file 1 3 1 1 a/../../b\n");
+    refuse_path("file 1 3 1 1 a//b\n");
+    refuse_path("file 1 3 1 1 .\n");
+    refuse_path("file 1 3 1 1 \n");
+    refuse_path("file 1 3 1 1 a\\x00b\n");
+    refuse_path("file 1 3 1\n");
+    refuse_path("kind nothing\n");
+    refuse_path("what\n");
+}
+END_TEST
+
+START_TEST(line_that_was_not_written_to_its_end_is_left_out)
+{
+    char path[PATH_MAX];
+
+    scratch_write("save", "old");
+    edit("save", "new");
+    snprintf(path, sizeof(path), "%s", place_of("save", TFS_UNDO_MANIFEST));
+    int fd = open(path, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write(fd, "file 1 2", 8), 8);
+    close(fd);
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("undo");
+    TCase *c = unit_case(s, "keeping");
+
+    tcase_add_checked_fixture(c, setup, scratch_teardown);
+    tcase_add_test(c, first_commit_keeps_the_file_and_later_ones_do_not);
+    tcase_add_loop_test(c, kept_file_is_the_old_one_itself_unless_games_write_into_it, 0, 2);
+    tcase_add_test(c, commit_that_was_cut_before_its_rename_left_no_generation);
+    tcase_add_test(c, save_that_was_written_by_another_is_not_undone);
+    tcase_add_test(c, file_above_the_limit_is_told_once_and_written);
+    c = unit_case(s, "limits");
+    tcase_add_checked_fixture(c, setup, scratch_teardown);
+    tcase_add_test(c, oldest_generations_of_a_save_go_first);
+    tcase_add_test(c, oldest_generations_of_all_saves_go_when_there_are_too_many_bytes);
+    tcase_add_test(c, save_that_was_edited_least_recently_goes_when_there_are_too_many);
+    c = unit_case(s, "lists");
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, setup, scratch_teardown);
+    tcase_add_test(c, list_with_any_byte_changed_or_cut_puts_nothing_elsewhere);
+    tcase_add_test(c, list_that_leads_out_of_the_save_is_none);
+    tcase_add_test(c, line_that_was_not_written_to_its_end_is_left_out);
+    return s;
+}
+
+UNIT_MAIN(suite)
