@@ -62,8 +62,27 @@ static bool take_character(struct tfs_rbx_base64 *b, uint8_t value, struct tfs_b
     return true;
 }
 
-/* Appends the groups of 4 digits that the text begins with; returns how many characters. */
-static size_t take_groups(const uint8_t values[256], struct tfs_span text, struct tfs_buf *out)
+/* What a character stands for, and its bits where it is the first to fourth of a group; what is no
+ * digit has a bit above them. */
+struct values {
+    uint8_t value[256];
+    uint32_t bits[4][256];
+};
+
+#define NO_DIGIT (UINT32_C(1) << 24)
+
+static void values_init(struct values *v)
+{
+    for (unsigned c = 0; c < 256; c++) {
+        v->value[c] = value_of((uint8_t)c);
+        for (unsigned i = 0; i < 4; i++)
+            v->bits[i][c] = v->value[c] > 63 ? NO_DIGIT : (uint32_t)v->value[c] << (18 - 6 * i);
+    }
+}
+
+/* Appends the groups of 4 digits that the text begins with, and passes over line ends between them;
+ * returns how many characters. */
+static size_t take_groups(const struct values *v, struct tfs_span text, struct tfs_buf *out)
 {
     uint8_t *begin = tfs_buf_reserve(out, text.size / 4 * 3);
     uint8_t *to = begin;
@@ -71,17 +90,21 @@ static size_t take_groups(const uint8_t values[256], struct tfs_span text, struc
 
     if (begin == NULL)
         return 0;
-    for (; text.size - i >= 4; i += 4, to += 3) {
-        const uint32_t a = values[text.data[i]];
-        const uint32_t b = values[text.data[i + 1]];
-        const uint32_t c = values[text.data[i + 2]];
-        const uint32_t d = values[text.data[i + 3]];
-        if ((a | b | c | d) > 63)
+    while (text.size - i >= 4) {
+        const uint8_t *group = text.data + i;
+        const uint32_t bits = v->bits[0][group[0]] | v->bits[1][group[1]] | v->bits[2][group[2]] |
+                              v->bits[3][group[3]];
+        if ((bits & NO_DIGIT) == 0) {
+            to[0] = (uint8_t)(bits >> 16);
+            to[1] = (uint8_t)(bits >> 8);
+            to[2] = (uint8_t)bits;
+            to += 3;
+            i += 4;
+        } else if (group[0] == '\n') {
+            i++;
+        } else {
             break;
-        const uint32_t bits = a << 18 | b << 12 | c << 6 | d;
-        to[0] = (uint8_t)(bits >> 16);
-        to[1] = (uint8_t)(bits >> 8);
-        to[2] = (uint8_t)bits;
+        }
     }
     out->size += (size_t)(to - begin);
     return i;
@@ -90,17 +113,16 @@ static size_t take_groups(const uint8_t values[256], struct tfs_span text, struc
 int tfs_rbx_base64_add(struct tfs_rbx_base64 *b, struct tfs_span text, struct tfs_buf *out,
                        size_t *offset, struct tfs_error *err)
 {
-    uint8_t values[256];
+    struct values v;
 
-    for (unsigned c = 0; c < 256; c++)
-        values[c] = value_of((uint8_t)c);
+    values_init(&v);
     for (size_t i = 0; i < text.size; i++) {
         const struct tfs_span rest = {text.data + i, text.size - i};
         if (b->count == 0 && b->padding == 0)
-            i += take_groups(values, rest, out);
+            i += take_groups(&v, rest, out);
         if (i == text.size)
             break;
-        uint8_t value = values[text.data[i]];
+        uint8_t value = v.value[text.data[i]];
         if (value == BLANK || take_character(b, value, out))
             continue;
         *offset = i;
@@ -137,7 +159,7 @@ struct writer {
     uint8_t text[TEXT_SIZE];
 };
 
-static void put_group_of(const struct writer *w, const uint8_t *bytes, uint8_t *text)
+static inline void put_group_of(const struct writer *w, const uint8_t *bytes, uint8_t *text)
 {
     const unsigned high = (unsigned)bytes[0] << 4 | bytes[1] >> 4;
     const unsigned low = (bytes[1] & 15u) << 8 | bytes[2];

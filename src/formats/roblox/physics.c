@@ -211,6 +211,26 @@ static void set_row(struct chunk_rows *c, uint32_t cell, uint32_t count)
     c->blocks[block].bits[y % BLOCK * BLOCK + z % BLOCK] |= bits;
 }
 
+/* The same of a chunk that is one block, which nearly all are: cells lie there as rows do. */
+static void set_block(struct rows *rows, struct tfs_span records)
+{
+    struct tfs_cursor cursor = tfs_cursor_init(records);
+    uint32_t cell = 0;
+    struct tfs_rbx_run run;
+
+    while (tfs_rbx_run_take(&cursor, &run)) {
+        const uint32_t end = cell + run.count;
+        if (tfs_rbx_cell_material(run.cell) == TFS_RBX_AIR)
+            cell = end;
+        while (cell < end) {
+            const uint32_t x = cell % BLOCK, room = BLOCK - x;
+            const uint32_t count = room < end - cell ? room : end - cell;
+            rows->bits[cell / BLOCK] |= UINT32_MAX >> (BLOCK - count) << x;
+            cell += count;
+        }
+    }
+}
+
 static void set_records(struct chunk_rows *c, struct tfs_span records)
 {
     struct tfs_cursor cursor = tfs_cursor_init(records);
@@ -218,6 +238,10 @@ static void set_records(struct chunk_rows *c, struct tfs_span records)
     uint32_t cell = 0;
     struct tfs_rbx_run run;
 
+    if (c->edge == BLOCK) {
+        set_block(c->blocks, records);
+        return;
+    }
     while (tfs_rbx_run_take(&cursor, &run)) {
         uint32_t end = cell + run.count;
         if (tfs_rbx_cell_material(run.cell) == TFS_RBX_AIR)
@@ -468,25 +492,54 @@ static int remember(struct tfs_rbx_physics_memory *memory, struct tfs_error *err
     return 0;
 }
 
+/* What is said of the blocks around chunks that are not those of the memory: 1; 0: there are too
+ * many, or chunks are no blocks. */
+static int recall_around(const struct tfs_rbx_index *now, struct tfs_rbx_physics_memory *memory,
+                         struct marks *around, struct tfs_error *err)
+{
+    struct different different;
+
+    if (remember(memory, err) < 0)
+        return err->code;
+    if (tfs_rbx_edge(now->log2) != BLOCK || !find_different(memory->terrain, now, &different))
+        return 0;
+    if (look_at_different(now, &different, err) < 0 ||
+        mark_around(memory, &different, around, err) < 0)
+        return err->code;
+    return 1;
+}
+
 /* The marks of a terrain, by what is remembered of one that is nearly the same. */
 static int recall_marks(const struct tfs_rbx_index *now, struct tfs_rbx_physics_memory *memory,
                         struct marks *marks, struct tfs_error *err)
 {
-    struct different different;
     struct marks around = {0};
+    const int few = recall_around(now, memory, &around, err);
 
-    if (remember(memory, err) < 0)
-        return err->code;
-    if (tfs_rbx_edge(now->log2) != BLOCK || !find_different(memory->terrain, now, &different)) {
-        if (mark_chunks(marks, now, memory, err) == 0)
-            join_marks(marks);
-        return err->code;
-    }
-    if (look_at_different(now, &different, err) == 0 &&
-        mark_around(memory, &different, &around, err) == 0)
+    if (few > 0)
         merge_marks(memory, &around, marks, err);
+    else if (few == 0 && mark_chunks(marks, now, memory, err) == 0)
+        join_marks(marks);
     free(around.items);
     return err->code;
+}
+
+int tfs_rbx_physics_same(const struct tfs_rbx_index *terrain, struct tfs_rbx_physics_memory *memory,
+                         struct tfs_error *err)
+{
+    struct marks around = {0};
+    int same = recall_around(terrain, memory, &around, err);
+
+    for (size_t i = 0; same > 0 && i < around.count; i++) {
+        const struct tfs_rbx_mark *mark = &around.items[i];
+        const struct tfs_rbx_mark *old =
+            memory->mark_count == 0
+                ? NULL
+                : bsearch(mark, memory->marks, memory->mark_count, sizeof(*mark), compare_marks);
+        same = (old == NULL ? 0 : old->regions) == mark->regions;
+    }
+    free(around.items);
+    return same;
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */

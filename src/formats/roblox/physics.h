@@ -22,6 +22,11 @@ struct tfs_rbx_physics_memory {
 
 void tfs_rbx_physics_memory_release(struct tfs_rbx_physics_memory *memory);
 
+/* Has the PhysicsGrid of a terrain the regions of that of memory->terrain? 1 or 0; 0 also where
+ * that is not cheap to know. */
+int tfs_rbx_physics_same(const struct tfs_rbx_index *terrain, struct tfs_rbx_physics_memory *memory,
+                         struct tfs_error *err);
+
 /* Appends the PhysicsGrid of a terrain: all regions that a voxel other than Air, grown by one on
  * every side, touches, in the first of the three lists. Entries with the very records (the same
  * memory) that memory->terrain has there are looked at once; memory may be NULL. */

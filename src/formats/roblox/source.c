@@ -420,6 +420,43 @@ static int change_grid(const struct tfs_rbx_source *source, struct tfs_rbx_chang
     return 0;
 }
 
+/* Is the stored PhysicsGrid what we would have written? */
+static int look_at_physics(struct tfs_rbx_source *source, struct tfs_error *err)
+{
+    const struct tfs_span stored = tfs_rbx_value_span(source, source->groups[0].physics);
+    struct tfs_buf ours = {0};
+
+    if (source->physics_stored != TFS_RBX_PHYSICS_UNKNOWN)
+        return 0;
+    if (tfs_rbx_physics_encode(&source->terrain, &source->physics, &ours, err) == 0)
+        source->physics_stored = tfs_span_equal(tfs_buf_span(&ours), stored)
+                                     ? TFS_RBX_PHYSICS_OURS
+                                     : TFS_RBX_PHYSICS_OTHER;
+    tfs_buf_release(&ours);
+    return err->code;
+}
+
+/* The PhysicsGrid of a Terrain with other voxels than were read. */
+static int make_physics(struct tfs_rbx_source *source, struct tfs_rbx_changes *changes,
+                        const struct tfs_rbx_index *now, struct tfs_error *err)
+{
+    const uint32_t number = source->groups[0].physics;
+    int same = 0;
+
+    source->physics.terrain = &source->terrain;
+    if (look_at_physics(source, err) < 0)
+        return err->code;
+    if (source->physics_stored == TFS_RBX_PHYSICS_OURS)
+        same = tfs_rbx_physics_same(now, &source->physics, err);
+    if (same != 0)
+        return err->code;
+    if (tfs_rbx_physics_encode(now, &source->physics, &changes->physics, err) == 0) {
+        changes->changed[number] = true;
+        tfs_rbx_pieces_add(&changes->values[number], tfs_buf_span(&changes->physics));
+    }
+    return err->code;
+}
+
 /* PhysicsGrid follows the voxels of the Terrain, not their spelling. */
 static int change_physics(struct tfs_rbx_source *source, struct tfs_rbx_changes *changes,
                           const struct tfs_doc *doc, struct tfs_error *err)
@@ -432,12 +469,8 @@ static int change_physics(struct tfs_rbx_source *source, struct tfs_rbx_changes 
         return 0;
     if (tfs_rbx_index_group(doc, 0, &now, err) < 0)
         return err->code;
-    if (!tfs_rbx_indexes_same(&source->terrain, &now)) {
-        changes->changed[terrain->physics] = true;
-        source->physics.terrain = &source->terrain;
-        if (tfs_rbx_physics_encode(&now, &source->physics, &changes->physics, err) == 0)
-            tfs_rbx_pieces_add(&changes->values[terrain->physics], tfs_buf_span(&changes->physics));
-    }
+    if (!tfs_rbx_indexes_same(&source->terrain, &now))
+        make_physics(source, changes, &now, err);
     tfs_rbx_index_release(&now);
     return err->code;
 }

@@ -89,6 +89,11 @@ struct tfs_rbx_source {
     struct tfs_rbx_index terrain; /* group 0 as it was read: what PhysicsGrid was made for */
     /* Encoding's own, of which there is one at a time. */
     struct tfs_rbx_physics_memory physics;
+    enum tfs_rbx_physics_stored {
+        TFS_RBX_PHYSICS_UNKNOWN, /* nobody has looked yet */
+        TFS_RBX_PHYSICS_OURS,    /* what we make of the terrain as it was read */
+        TFS_RBX_PHYSICS_OTHER,
+    } physics_stored;
     struct tfs_rbx_changes *changes; /* of the last encoding; NULL: it was checked */
     struct tfs_rbx_summaries *summaries;
     uint32_t holder_count, value_count, group_count;
