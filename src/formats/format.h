@@ -20,6 +20,7 @@
 #include "formats/undo/undo.h"
 
 struct tfs_save;
+struct tfs_parts; /* formats/parts.h */
 
 /* ---- lenses and the tree --------------------------------------------------------------------- */
 
@@ -220,6 +221,13 @@ struct tfs_container {
 
     int (*probe)(const struct tfs_probe *probe); /* enum tfs_bid, or -ENOMEM */
     const char *endings; /* of such files' names, ".rbxl .rbxm", for sentences; NULL: none */
+    bool folder;         /* such saves are folders, never files */
+    /* Adds the saves that the folder holds, which is none itself (formats/parts.h). NULL: there are
+     * no such folders. */
+    int (*parts)(const char *folder, struct tfs_parts *parts, struct tfs_error *err);
+    /* Of a folder that no format takes: fails with a sentence that says what to open instead, or
+     * leaves err alone. NULL: nothing can be said. */
+    int (*hint)(const struct tfs_probe *probe, struct tfs_error *err);
 
     /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for
      * container, tree, path, name and options. After a failure nothing needs closing. */

@@ -129,6 +129,10 @@ static int fail_unknown(const struct tfs_probe *probe, const char *format, struc
                             "is named like a save of %s, but its content is not that of one: it "
                             "is damaged, or something else",
                             tfs_containers[i]->format);
+    for (size_t i = 0; S_ISDIR(probe->st.st_mode) && tfs_containers[i] != NULL; i++)
+        if (wanted(tfs_containers[i], format) && tfs_containers[i]->hint != NULL &&
+            tfs_containers[i]->hint(probe, err) < 0)
+            return err->code;
     if (format != NULL)
         return tfs_fail(err, -EBADMSG, "is not a save of the format %s", format);
     return fail_listing(err, -EBADMSG, "no format fits this ",
@@ -153,7 +157,8 @@ static int choose(const struct tfs_probe *probe, const char *format,
     size_t known = 0;
 
     for (size_t i = 0; tfs_containers[i] != NULL; i++) {
-        if (!wanted(tfs_containers[i], format))
+        if (!wanted(tfs_containers[i], format) ||
+            (tfs_containers[i]->folder && !S_ISDIR(probe->st.st_mode)))
             continue;
         int bid = tfs_containers[i]->probe(probe);
         if (bid < 0)

@@ -20,6 +20,7 @@
 
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/gzip.h"
+#include "formats/cosmic_reach/world.h"
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
@@ -172,6 +173,10 @@ static int gather(struct chunks *all, const struct tfs_doc *old,
         memcpy(all->chunks + all->count, file->chunks, file->count * sizeof(*file->chunks));
         all->count += file->count;
     }
+    /* Directories are listed by slots: so whoever walks through them meets one region after the
+     * other, and each is inflated once. */
+    for (size_t i = 0; i < all->count; i++)
+        all->chunks[i].slot = (uint32_t)i;
     qsort(all->chunks, all->count, sizeof(*all->chunks), compare_chunks);
     return 0;
 }
@@ -192,7 +197,6 @@ static int make_doc(const struct tfs_doc *old, const struct tfs_cosmic_zone_inde
     tfs_edit_part(&edit, TFS_COSMIC_PART_ZONE_INFO, index->info);
     /* In key order every put goes to the end. */
     for (size_t i = 0; i < all.count && err->code == 0; i++) {
-        all.chunks[i].slot = TFS_SLOT_NONE;
         tfs_edit_put(&edit, &all.chunks[i], err);
     }
     if (err->code == 0)
@@ -231,6 +235,16 @@ static int lock_zone(const struct tfs_save *save, int *lock_fd, bool *is_parent,
     return err->code;
 }
 
+/* The zone's folder, which `undo` locks: a second mount meets the lock of regions/ first. */
+static int lock_folder(const struct tfs_save *save, struct tfs_cosmic_zone *own,
+                       struct tfs_error *err)
+{
+    if (own->lock_is_parent || own->folder_fd >= 0 || !exclusive(save) ||
+        strncmp(own->index.regions.path, save->path, strlen(save->path) + 1) == 0)
+        return 0;
+    return tfs_folder_lock(save->path, TFS_FOLDER_EXCLUSIVE, &own->folder_fd, err);
+}
+
 /* Owner of the first region, else of the folder; a mode that lets nobody see more than in each
  * region; the newest time. */
 static void set_stat(struct tfs_save *save, const struct tfs_cosmic_zone *own)
@@ -265,6 +279,8 @@ static void zone_free(struct tfs_cosmic_zone *own)
     tfs_cosmic_zone_index_release(&own->index);
     if (own->lock_fd >= 0)
         close(own->lock_fd);
+    if (own->folder_fd >= 0)
+        close(own->folder_fd);
     pthread_mutex_destroy(&own->lock);
     free(own);
 }
@@ -286,10 +302,11 @@ static int zone_open(struct tfs_save *save, struct tfs_error *err)
 
     if (own == NULL)
         return tfs_fail_memory(err);
-    own->lock_fd = -1;
+    own->lock_fd = own->folder_fd = -1;
     pthread_mutex_init(&own->lock, NULL);
     if (lock_zone(save, &own->lock_fd, &own->lock_is_parent, err) < 0 ||
         tfs_cosmic_zone_index_read(save, NULL, exclusive(save), &own->index, err) < 0 ||
+        lock_folder(save, own, err) < 0 ||
         (exclusive(save) && tfs_directory_settle(own->index.regions.path, err) < 0) ||
         make_doc(NULL, NULL, &own->index, &save->doc, err) < 0) {
         zone_free(own);
@@ -415,24 +432,11 @@ static int zone_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_er
 
 /* ---- the container --------------------------------------------------------------------------- */
 
-/* A folder that holds region files, or a zone's: with regions/ or zoneInfo.json in it. */
 static int zone_probe(const struct tfs_probe *probe)
 {
-    static const char *const names[] = {"regions", TFS_COSMIC_ZONE_INFO};
-    int holds = S_ISDIR(probe->st.st_mode) ? tfs_cosmic_holds_regions(probe->path) : 0;
+    int zone = S_ISDIR(probe->st.st_mode) ? tfs_cosmic_is_zone(probe->path) : 0;
 
-    if (holds > 0)
-        return TFS_BID_CERTAIN;
-    for (size_t i = 0; S_ISDIR(probe->st.st_mode) && i < 2; i++) {
-        char *path = NULL;
-        if (asprintf(&path, "%s/%s", probe->path, names[i]) < 0)
-            return -ENOMEM;
-        bool there = i == 0 ? tfs_cosmic_holds_regions(path) > 0 : access(path, F_OK) == 0;
-        free(path);
-        if (there)
-            return TFS_BID_CERTAIN;
-    }
-    return TFS_BID_NONE;
+    return zone < 0 ? zone : zone > 0 ? TFS_BID_CERTAIN : TFS_BID_NONE;
 }
 
 const struct tfs_container tfs_cosmic_reach_zone = {
@@ -440,6 +444,9 @@ const struct tfs_container tfs_cosmic_reach_zone = {
     .name = "zone",
     .tree = &tfs_cosmic_zone_tree,
     .probe = zone_probe,
+    .parts = tfs_cosmic_world_parts,
+    .hint = tfs_cosmic_world_hint,
+    .folder = true,
     .open = zone_open,
     .fetch = tfs_cosmic_zone_fetch,
     .commit = zone_commit,

@@ -92,6 +92,7 @@ struct tfs_cosmic_zone {
     size_t payload_count;
     int lock_fd; /* regions/, or the zone's folder while that is missing; with the flock */
     bool lock_is_parent;
+    int folder_fd; /* the zone's folder, locked too where that is the save; -1: it is not */
 };
 
 /* Is there a region file in this folder: 1, 0 or negative errno? */

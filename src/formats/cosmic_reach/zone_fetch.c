@@ -131,10 +131,9 @@ static int slice(struct tfs_blob *payload, const struct tfs_cosmic_region_file *
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Reads and inflates the file of that record. */
-static int read_payload(const struct tfs_save *save, const char *path,
-                        const struct tfs_cosmic_region_file *file, struct tfs_blob **payload,
-                        struct tfs_error *err)
+/* Reads and inflates the file of that identity. */
+static int read_payload(const struct tfs_save *save, const char *path, const struct stat *st,
+                        struct tfs_blob **payload, struct tfs_error *err)
 {
     struct tfs_file_handle handle = {.fd = -1};
     struct tfs_blob *bytes = NULL;
@@ -143,10 +142,10 @@ static int read_payload(const struct tfs_save *save, const char *path,
         tfs_error_reset(err);
         tfs_fail(err, -ESTALE, "another program removed the region of this chunk");
     }
-    if (err->code == 0 && !tfs_file_same(&handle.st, &file->file.st))
+    if (err->code == 0 && !tfs_file_same(&handle.st, st))
         fail_other(err);
     if (err->code == 0 && tfs_file_read(&handle, save->options.inflate_limit, &bytes, err) == 0) {
-        if (!tfs_file_same(&handle.st, &file->file.st))
+        if (!tfs_file_same(&handle.st, st))
             fail_other(err);
         else
             tfs_cosmic_region_payload(bytes, save->options.inflate_limit, payload, err);
@@ -164,13 +163,14 @@ static int fetch_payload(struct tfs_save *save, const struct tfs_cosmic_region_f
 {
     struct tfs_cosmic_zone *own = save->own;
     const uint64_t limit = save->options.memory > 0 ? save->options.memory : MEMORY_USUAL;
+    const struct stat st = file->file.st;
     char *path = tfs_cosmic_zone_path(&own->index, file->file.key);
 
     if (path == NULL)
         return tfs_fail_memory(err);
     if (!locked)
         pthread_mutex_unlock(&own->lock);
-    read_payload(save, path, file, payload, err);
+    read_payload(save, path, &st, payload, err);
     if (!locked)
         pthread_mutex_lock(&own->lock);
     free(path);

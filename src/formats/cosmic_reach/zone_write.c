@@ -210,6 +210,13 @@ static void know(struct job *job)
         job->made = NULL;
 }
 
+/* The old file is still there; a second name may have moved its ctime. The caller holds the
+ * lock. */
+static void still_known(const struct job *job)
+{
+    tfs_folder_find(&zone_of(job)->index.files, job->region)->st = job->old.st;
+}
+
 /* A folder of regions that is made takes over the lock of the zone. */
 static int make_folder(const struct job *job, struct tfs_error *err)
 {
@@ -223,7 +230,7 @@ static int make_folder(const struct job *job, struct tfs_error *err)
     if (tfs_folder_make(own->index.regions.path, &like, "the zone", err) < 0 ||
         tfs_folder_lock(own->index.regions.path, TFS_FOLDER_EXCLUSIVE, &fd, err) < 0)
         return err->code;
-    close(own->lock_fd);
+    own->folder_fd = own->lock_fd;
     own->lock_fd = fd;
     own->lock_is_parent = false;
     return 0;
@@ -246,17 +253,38 @@ static int replace(struct job *job, struct tfs_error *err)
     const int written = r.fd;
     /* Nobody fetches a chunk between the rename and what is known of the new file. */
     pthread_mutex_lock(&own->lock);
+    r.keeper = job->save->keeper;
     tfs_replacement_finish(&r, &job->old, err);
     const bool renamed = job->old.fd == written;
     job->made->file.st = job->old.st;
     job->made->file.unsure = err->code < 0;
     if (renamed)
         know(job);
+    else if (job->old.fd >= 0)
+        still_known(job);
     pthread_mutex_unlock(&own->lock);
     return renamed ? 1 : err->code;
 }
 
 /* ---- removing -------------------------------------------------------------------------------- */
+
+/* Keeps the old file, and takes its name away. */
+static int unlink_kept(struct job *job, struct tfs_error *err)
+{
+    struct tfs_keeper *keeper = job->save->keeper;
+    int directory = tfs_directory_open(zone_of(job)->index.regions.path);
+
+    if (directory < 0)
+        return tfs_fail(err, directory, "its folder cannot be opened: %s", strerror(-directory));
+    if (keeper != NULL)
+        keeper->before(keeper, job->path, directory, &job->old, err);
+    if (err->code == 0 && unlink(job->path) < 0)
+        tfs_fail_errno(err, "cannot be removed");
+    else if (err->code == 0 && keeper != NULL)
+        keeper->after(keeper, job->path, NULL);
+    close(directory);
+    return err->code;
+}
 
 /* A region without chunks has no file. */
 static int remove_file(struct job *job, struct tfs_error *err)
@@ -268,11 +296,11 @@ static int remove_file(struct job *job, struct tfs_error *err)
     if (tfs_folder_is_other(job->path, &job->known->file.st))
         return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
     pthread_mutex_lock(&own->lock);
-    const bool removed = unlink(job->path) == 0;
-    if (!removed)
-        tfs_fail_errno(err, "cannot be removed");
-    else
+    const bool removed = unlink_kept(job, err) == 0;
+    if (removed)
         know(job);
+    else
+        still_known(job);
     pthread_mutex_unlock(&own->lock);
     if (removed)
         tfs_directory_settle(own->index.regions.path, err);

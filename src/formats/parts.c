@@ -1,0 +1,81 @@
+/*
+ * A folder -> the saves in it, as its format lists them.
+ *
+ * Must not know any format.
+ */
+#include "formats/parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/file.h"
+
+#define FILE_MAX (1 << 20)
+
+int tfs_parts_add(struct tfs_parts *parts, char *path, struct tfs_error *err)
+{
+    char **paths = path == NULL ? NULL : tfs_array_grow(parts->paths, parts->count, sizeof(char *));
+
+    if (paths == NULL) {
+        free(path);
+        return tfs_fail_memory(err);
+    }
+    parts->paths = paths;
+    parts->paths[parts->count++] = path;
+    return 0;
+}
+
+void tfs_parts_release(struct tfs_parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        free(parts->paths[i]);
+    free(parts->paths);
+    *parts = (struct tfs_parts){0};
+}
+
+int tfs_parts_read_file(const char *folder, const struct tfs_parts *parts, struct tfs_blob **bytes,
+                        struct tfs_error *err)
+{
+    struct tfs_file_handle file = {.fd = -1};
+    struct tfs_error why = {0};
+    char *path = NULL;
+
+    *bytes = NULL;
+    if (asprintf(&path, "%s/%s", folder, parts->file) < 0)
+        return tfs_fail_memory(err);
+    if (tfs_file_open(path, false, &file, &why) == 0)
+        tfs_file_read(&file, FILE_MAX, bytes, &why);
+    tfs_file_close(&file);
+    free(path);
+    return why.code == -ENOMEM ? tfs_fail_memory(err) : 0;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int tfs_parts_find(const char *path, const char *format, struct tfs_parts *parts,
+                   struct tfs_error *err)
+{
+    struct tfs_parts found = {0};
+    struct stat st;
+    bool folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+
+    for (size_t i = 0; folder && tfs_containers[i] != NULL && found.count == 0; i++) {
+        const struct tfs_container *container = tfs_containers[i];
+        if (container->parts == NULL || (format != NULL && strcmp(container->format, format) != 0))
+            continue;
+        if (container->parts(path, &found, err) < 0) {
+            tfs_parts_release(&found);
+            return err->code;
+        }
+    }
+    if (found.count > 0)
+        qsort(found.paths, found.count, sizeof(char *), compare_paths);
+    *parts = found;
+    return 0;
+}

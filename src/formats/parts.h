@@ -1,0 +1,29 @@
+/*
+ * A folder that is no save itself but holds several, as a game's world does.
+ */
+#ifndef TFS_FORMATS_PARTS_H
+#define TFS_FORMATS_PARTS_H
+
+#include "formats/format.h"
+
+/* The saves that a folder holds. */
+struct tfs_parts {
+    char **paths; /* below the folder, "zones/base/earth"; sorted, none the beginning of another */
+    size_t count;
+    const char *file; /* a file of the folder that is shown beside them, as it is; NULL: none */
+};
+
+/* Sets *parts to what the folder at `path` holds; a save, and what is none, hold nothing (count 0).
+ * `format` as for tfs_save_open. To be released behind success. */
+int tfs_parts_find(const char *path, const char *format, struct tfs_parts *parts,
+                   struct tfs_error *err);
+void tfs_parts_release(struct tfs_parts *parts);
+
+/* The bytes of parts->file; NULL when it cannot be read. */
+int tfs_parts_read_file(const char *folder, const struct tfs_parts *parts, struct tfs_blob **bytes,
+                        struct tfs_error *err);
+
+/* For containers: adds a save. Takes `path` over, also on failure. */
+int tfs_parts_add(struct tfs_parts *parts, char *path, struct tfs_error *err);
+
+#endif
