@@ -12,32 +12,34 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum tfs_status (*command_fn)(struct tfs_cli *cli);
-
 static const struct command {
     const char *name;
     const char *operand_names;
-    command_fn run;
+    tfs_command_fn run;
     int operands;
     bool imports;
     unsigned flags; /* those it takes */
+    enum tfs_operands kind;
 } commands[] = {
-    {"info", "SAVE", tfs_cli_info, 1, false, 0},
-    {"check", "SAVE", tfs_cli_check, 1, false, 0},
-    {"export", "SAVE DIR", tfs_cli_export, 2, false, TFS_CLI_VIEWS},
-    {"import", "DIR SAVE", tfs_cli_import, 2, true, TFS_CLI_VIEWS},
-    {"cat", "SAVE PATH", tfs_cli_cat, 2, false, 0},
-    {"put", "SAVE PATH", tfs_cli_put, 2, false, 0},
+    {"info", "SAVE", tfs_cli_info, 1, false, 0, TFS_OPERANDS_SAVE},
+    {"check", "SAVE", tfs_cli_check, 1, false, 0, TFS_OPERANDS_SAVE},
+    {"export", "SAVE DIR", tfs_cli_export, 2, false, TFS_CLI_VIEWS, TFS_OPERANDS_SAVE_DIR},
+    {"import", "DIR SAVE", tfs_cli_import, 2, true, TFS_CLI_VIEWS, TFS_OPERANDS_DIR_SAVE},
+    {"cat", "SAVE PATH", tfs_cli_cat, 2, false, 0, TFS_OPERANDS_SAVE_PATH},
+    {"put", "SAVE PATH", tfs_cli_put, 2, false, 0, TFS_OPERANDS_SAVE_PATH},
     {"diff", "A B", tfs_cli_diff, 2, false,
-     TFS_CLI_STAT | TFS_CLI_ALL_ROWS | TFS_CLI_JSON | TFS_CLI_COLOUR | TFS_CLI_GIT},
-    {"text", "SAVE", tfs_cli_text, 1, false, TFS_CLI_ROWS},
+     TFS_CLI_STAT | TFS_CLI_ALL_ROWS | TFS_CLI_JSON | TFS_CLI_COLOUR | TFS_CLI_GIT,
+     TFS_OPERANDS_TWO},
+    {"text", "SAVE", tfs_cli_text, 1, false, TFS_CLI_ROWS, TFS_OPERANDS_SAVE},
     {"git", "[SAVE]", tfs_cli_git, 0, false,
      TFS_CLI_ENABLE | TFS_CLI_DISABLE | TFS_CLI_STATUS | TFS_CLI_ATTRIBUTES | TFS_CLI_GLOBAL |
-         TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS},
-    {"undo", "SAVE", tfs_cli_undo, 1, false, TFS_CLI_LIST | TFS_CLI_DRY_RUN | TFS_CLI_FORCE},
-    {"upgrade", "SAVE", tfs_cli_upgrade, 1, false, 0},
-    {"sync", "MOUNTPOINT", tfs_cli_sync, 1, false, 0},
-    {"umount", "MOUNTPOINT", tfs_cli_umount, 1, false, 0},
+         TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS,
+     TFS_OPERANDS_OTHER},
+    {"undo", "SAVE", tfs_cli_undo, 1, false, TFS_CLI_LIST | TFS_CLI_DRY_RUN | TFS_CLI_FORCE,
+     TFS_OPERANDS_SAVE},
+    {"upgrade", "SAVE", tfs_cli_upgrade, 1, false, 0, TFS_OPERANDS_SAVE},
+    {"sync", "MOUNTPOINT", tfs_cli_sync, 1, false, 0, TFS_OPERANDS_OTHER},
+    {"umount", "MOUNTPOINT", tfs_cli_umount, 1, false, 0, TFS_OPERANDS_OTHER},
 };
 
 /* What the options of a command line ask for. */
@@ -195,7 +197,9 @@ static enum tfs_status run_command(struct tfs_cli *cli, const struct command *co
 {
     /* A reader that went away is an error to report, not a reason to die of. */
     signal(SIGPIPE, SIG_IGN);
-    return command->run(cli);
+    /* git runs `diff` with operands of its own. */
+    return tfs_cli_run_parts(cli, command->run,
+                             (cli->flags & TFS_CLI_GIT) != 0 ? TFS_OPERANDS_OTHER : command->kind);
 }
 
 /* Does the command look at how many operands there are? */

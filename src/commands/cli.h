@@ -64,6 +64,25 @@ struct tfs_cli {
     struct tfs_progress progress;
 };
 
+typedef enum tfs_status (*tfs_command_fn)(struct tfs_cli *cli);
+
+/* What the operands of a command are. */
+enum tfs_operands {
+    TFS_OPERANDS_OTHER,
+    TFS_OPERANDS_SAVE,
+    TFS_OPERANDS_SAVE_PATH,
+    TFS_OPERANDS_SAVE_DIR,
+    TFS_OPERANDS_DIR_SAVE,
+    TFS_OPERANDS_TWO, /* to be compared */
+};
+
+/* Runs the command; of a folder that holds several saves (formats/parts.h), on each of them. */
+enum tfs_status tfs_cli_run_parts(struct tfs_cli *cli, tfs_command_fn run,
+                                  enum tfs_operands operands);
+
+/* Creates the directory `path`, or takes an empty one; or says why not. */
+enum tfs_status tfs_cli_make_target(struct tfs_cli *cli, const char *path, mode_t mode);
+
 /* main(): a command or a mount. */
 int tfs_cli_main(int argc, char **argv);
 

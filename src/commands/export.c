@@ -50,20 +50,30 @@ static int directory_empty(int fd)
 }
 
 /* Creates DIR, or takes an empty one. */
-static enum tfs_status open_target(struct exporter *ex, int *fd)
+static enum tfs_status open_target(struct tfs_cli *cli, const char *path, mode_t mode, int *fd)
 {
-    if (mkdir(ex->target, ex->directory_mode) && errno != EEXIST)
-        return tfs_cli_say(ex->cli, TFS_STATUS_SYSTEM, "%s: %s", ex->target, strerror(errno));
-    *fd = open(ex->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (mkdir(path, mode) && errno != EEXIST)
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
+    *fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd < 0)
-        return tfs_cli_say(ex->cli, TFS_STATUS_SYSTEM, "%s: %s", ex->target, strerror(errno));
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
     int empty = directory_empty(*fd);
     if (empty > 0)
         return TFS_STATUS_DONE;
     close(*fd);
     if (empty < 0)
-        return tfs_cli_say(ex->cli, TFS_STATUS_SYSTEM, "%s: %s", ex->target, strerror(-empty));
-    return tfs_cli_say(ex->cli, TFS_STATUS_USAGE, "%s: the directory is not empty", ex->target);
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(-empty));
+    return tfs_cli_say(cli, TFS_STATUS_USAGE, "%s: the directory is not empty", path);
+}
+
+enum tfs_status tfs_cli_make_target(struct tfs_cli *cli, const char *path, mode_t mode)
+{
+    int fd;
+    enum tfs_status status = open_target(cli, path, mode, &fd);
+
+    if (status == TFS_STATUS_DONE)
+        close(fd);
+    return status;
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -226,7 +236,7 @@ static void export_tree(struct exporter *ex)
 {
     int fd = -1;
 
-    ex->status = open_target(ex, &fd);
+    ex->status = open_target(ex->cli, ex->target, ex->directory_mode, &fd);
     if (ex->status)
         return;
     tfs_cli_warn(ex->cli, ex->cli->operands[0], ex->save);

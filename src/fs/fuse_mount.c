@@ -34,6 +34,7 @@
 #include "fs/fuse.h"
 #include "fs/recover.h"
 #include "commands/status.h"
+#include "formats/parts.h"
 #include "text/name.h"
 
 #define FILES_WANTED 1024
@@ -50,9 +51,13 @@ struct mounting {
     /* Read end: for `terrainfs umount`, through /proc. Write end: what is not in the save, if
      * there is something, and last the exit status. */
     int exit_pipe[2];
-    bool bad_option;      /* libfuse does not know it: wrong usage, not a bad save */
-    atomic_bool detached; /* stderr is gone: messages go to syslog */
-    struct tfs_save *save;
+    bool bad_option;                /* libfuse does not know it: wrong usage, not a bad save */
+    atomic_bool detached;           /* stderr is gone: messages go to syslog */
+    char *source;                   /* the save, or the folder that holds the saves */
+    struct tfs_session_part *parts; /* the session's from then on; each path is allocated */
+    size_t part_count;
+    struct tfs_blob *file; /* shown beside several saves, as file_name; NULL: there is none */
+    const char *file_name;
     struct tfs_fuse *fuse;
     struct tfs_session *session;
     uint64_t mounted; /* the id of our mount in the kernel's table; 0: not known */
@@ -85,19 +90,13 @@ static int complain(const struct tfs_error *err, const char *path)
     return (int)tfs_status_of(err->code);
 }
 
-static void say_read_only(const struct mounting *m)
+/* Something about a save. */
+static void say_of(const struct mounting *m, const char *part, const char *how, const char *what)
 {
-    char text[TFS_ERROR_TEXT + PATH_MAX];
+    char text[TFS_ERROR_TEXT + 2 * PATH_MAX];
 
-    snprintf(text, sizeof(text), "%s: mounted read-only: %s", m->save_name, m->save->read_only);
-    say(text);
-}
-
-static void say_notice(const struct mounting *m, const char *notice)
-{
-    char text[TFS_ERROR_TEXT + PATH_MAX];
-
-    snprintf(text, sizeof(text), "%s: %s", m->save_name, notice);
+    snprintf(text, sizeof(text), "%s%s%s: %s%s", m->save_name, part[0] == '\0' ? "" : "/", part,
+             how, what);
     say(text);
 }
 
@@ -178,15 +177,19 @@ static int refuse_inside(const struct mounting *m, struct tfs_error *err)
 
     if (n > 1 && m->mountpoint[n - 1] == '/')
         n--;
-    bool inside = strncmp(m->save->path, m->mountpoint, n) == 0 &&
-                  (m->save->path[n] == '/' || m->save->path[n] == '\0' || n == 1);
+    bool inside = strncmp(m->source, m->mountpoint, n) == 0 &&
+                  (m->source[n] == '/' || m->source[n] == '\0' || n == 1);
     if (inside)
-        return tfs_fail(err, -EINVAL, "the mount point contains the save %s", m->save->path);
+        return tfs_fail(err, -EINVAL, "the mount point contains the save %s", m->source);
     return 0;
 }
 
-static int open_save(struct mounting *m, struct tfs_error *err)
+/* Opens one save, and brings it to what its journal says. `part`: its path in the folder; "": it is
+ * all there is. */
+static int open_part(struct mounting *m, const char *path, const char *part, struct tfs_error *err)
 {
+    char notice[TFS_ERROR_TEXT];
+    struct tfs_save **save = &m->parts[m->part_count].save;
     struct tfs_open_options options = {
         .lock = m->options->read_only ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE,
         .upgrade = m->options->upgrade,
@@ -196,22 +199,74 @@ static int open_save(struct mounting *m, struct tfs_error *err)
         .memory = m->options->cache_size > 0 ? m->options->cache_size : 1,
     };
 
-    m->about = m->save_name;
-    if (tfs_save_open(m->save_name, m->options->format, &options, &m->save, err) < 0)
+    m->parts[m->part_count].path = strdup(part);
+    if (m->parts[m->part_count].path == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_save_open(path, m->options->format, &options, save, err) < 0) {
+        free((char *)m->parts[m->part_count].path);
         return err->code;
-    if (m->save->read_only != NULL && !m->options->read_only)
-        say_read_only(m);
-    return refuse_inside(m, err);
+    }
+    m->part_count++;
+    if ((*save)->read_only != NULL && !m->options->read_only)
+        say_of(m, part, "mounted read-only: ", (*save)->read_only);
+    if (tfs_recover(*save, notice, err) < 0)
+        return err->code;
+    if (notice[0] != '\0')
+        say_of(m, part, "", notice);
+    return 0;
 }
 
-static int recover(const struct mounting *m, struct tfs_error *err)
+/* The folder of several saves. */
+static int open_parts(struct mounting *m, const struct tfs_parts *parts, struct tfs_error *err)
 {
-    char notice[TFS_ERROR_TEXT];
-    int result = tfs_recover(m->save, notice, err);
+    struct tfs_error why = {0};
 
-    if (result == 0 && notice[0] != '\0')
-        say_notice(m, notice);
-    return result;
+    m->source = realpath(m->save_name, NULL);
+    if (m->source == NULL)
+        return tfs_fail_errno(err, "cannot be opened");
+    for (size_t i = 0; i < parts->count && why.code == 0; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s/%s", m->source, parts->paths[i]) < 0)
+            return tfs_fail_memory(err);
+        open_part(m, path, parts->paths[i], &why);
+        free(path);
+        if (why.code < 0)
+            tfs_fail(err, why.code, "%s: %s", parts->paths[i], why.text);
+    }
+    m->file_name = parts->file;
+    return err->code < 0 || parts->file == NULL
+               ? err->code
+               : tfs_parts_read_file(m->source, parts, &m->file, err);
+}
+
+static int open_saves(struct mounting *m, struct tfs_error *err)
+{
+    struct tfs_parts parts;
+
+    m->about = m->save_name;
+    if (tfs_parts_find(m->save_name, m->options->format, &parts, err) < 0)
+        return err->code;
+    m->parts = calloc(parts.count + 1, sizeof(*m->parts));
+    if (m->parts == NULL)
+        tfs_fail_memory(err);
+    else if (parts.count > 0)
+        open_parts(m, &parts, err);
+    else if (open_part(m, m->save_name, "", err) == 0)
+        m->source = strdup(m->parts[0].save->path);
+    tfs_parts_release(&parts);
+    if (err->code == 0 && m->source == NULL)
+        tfs_fail_memory(err);
+    return err->code < 0 ? err->code : refuse_inside(m, err);
+}
+
+/* None of the saves can be written. */
+static bool all_read_only(const struct mounting *m)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < m->part_count; i++)
+        all = all && m->parts[i].save->read_only != NULL;
+    return all;
 }
 
 static int open_fuse(struct mounting *m, struct tfs_error *err)
@@ -222,9 +277,9 @@ static int open_fuse(struct mounting *m, struct tfs_error *err)
     if (threads == 0)
         threads = cpus > 1 ? (unsigned)cpus : 1;
     struct tfs_fuse_options options = {
-        .source = m->save->path,
+        .source = m->source,
         .fuse_options = m->options->fuse_options,
-        .read_only = m->options->read_only || m->save->read_only != NULL,
+        .read_only = m->options->read_only || all_read_only(m),
         .debug = m->options->debug,
         .threads = threads,
         .max_read = m->options->max_read,
@@ -251,13 +306,18 @@ static int open_session(struct mounting *m, struct tfs_error *err)
                                 .invalidate_arg = m->fuse,
                                 .message = on_message,
                                 .message_arg = m};
-    int result = tfs_session_open(m->save, &options, &events, &m->session, err);
+    int result =
+        tfs_session_open_many(m->parts, m->part_count, &options, &events, &m->session, err);
 
-    if (result == 0) {
-        m->save = NULL; /* the session's now */
-        tfs_fuse_attach(m->fuse, m->session);
-    }
-    return result;
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < m->part_count; i++)
+        m->parts[i].save = NULL; /* the session's now */
+    if (m->file != NULL &&
+        tfs_session_add_file(m->session, m->file_name, tfs_blob_span(m->file)) < 0)
+        return tfs_fail_memory(err);
+    tfs_fuse_attach(m->fuse, m->session);
+    return 0;
 }
 
 static int mount_session(struct mounting *m, struct tfs_error *err)
@@ -393,8 +453,13 @@ static void release(struct mounting *m)
 {
     if (m->session != NULL)
         tfs_session_close(m->session);
-    if (m->save != NULL)
-        tfs_save_close(m->save);
+    for (size_t i = 0; i < m->part_count; i++) {
+        tfs_save_close(m->parts[i].save);
+        free((char *)m->parts[i].path);
+    }
+    free(m->parts);
+    free(m->source);
+    tfs_blob_unref(m->file);
     if (m->fuse != NULL)
         unmount(m);
     unlock_mountpoint(m);
@@ -417,7 +482,7 @@ static int open_all(struct mounting *m, struct tfs_error *err)
     raise_limits();
     if (pipe2(m->exit_pipe, O_CLOEXEC) < 0)
         return tfs_fail_errno(err, "no pipe can be made");
-    if (find_mountpoint(m, err) < 0 || open_save(m, err) < 0 || recover(m, err) < 0)
+    if (find_mountpoint(m, err) < 0 || open_saves(m, err) < 0)
         return err->code;
     keep_freed_memory();
     if (open_fuse(m, err) < 0 || open_session(m, err) < 0)

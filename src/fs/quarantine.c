@@ -52,6 +52,17 @@ int tfs_quarantine_init(struct tfs_quarantine *q)
     return q->log != NULL && q->status != NULL && q->rejected != NULL ? 0 : -ENOMEM;
 }
 
+int tfs_quarantine_add_file(struct tfs_quarantine *q, const char *name, struct tfs_span bytes)
+{
+    struct tfs_inode *inode = control_node(q, TFS_SCRATCH_FILE, NULL, name);
+
+    if (inode == NULL)
+        return -ENOMEM;
+    tfs_buf_add_span(&inode->scratch->bytes, bytes);
+    inode->scratch->mtime = inode->scratch->ctime = q->st.st_mtim;
+    return inode->scratch->bytes.failed ? -ENOMEM : 0;
+}
+
 /* Forgets the older half of the log, at a line's end, when it has become too long. */
 static void trim_log(struct tfs_buf *log)
 {

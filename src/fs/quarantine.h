@@ -30,6 +30,8 @@ struct tfs_quarantine {
 
 /* Makes .terrainfs: 0 or -ENOMEM. The members above `control` are set. */
 int tfs_quarantine_init(struct tfs_quarantine *quarantine);
+/* A file at the root that nobody can change. -ENOMEM. */
+int tfs_quarantine_add_file(struct tfs_quarantine *q, const char *name, struct tfs_span bytes);
 
 /* A line for errors.log, without control characters; the time is added. Editors take a line as
  * file:line:column: sentence, so the time comes last. */

@@ -166,13 +166,9 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     return 0;
 }
 
-int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *options,
-                     const struct tfs_events *events, struct tfs_session **session,
-                     struct tfs_error *err)
+int tfs_session_add_file(struct tfs_session *s, const char *name, struct tfs_span bytes)
 {
-    const struct tfs_session_part part = {"", save};
-
-    return tfs_session_open_many(&part, 1, options, events, session, err);
+    return tfs_quarantine_add_file(&s->quarantine, name, bytes);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

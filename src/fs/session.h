@@ -65,24 +65,34 @@ struct tfs_reply {
     void *arg;
 };
 
-/* Takes over `save` (closed by tfs_session_close) and starts its threads. */
-int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *options,
-                     const struct tfs_events *events, struct tfs_session **session,
-                     struct tfs_error *err);
-
 /* Several saves in one tree: each is shown below a path of its own, of which none is the beginning
  * of another; and each has its own thread, lock, conflicts and read-only reason. Nothing is moved
  * from one to another (EXDEV). */
 struct tfs_session_part {
-    const char *path; /* "zones/overworld": plain names, joined by slashes */
+    const char *path; /* "zones/overworld": plain names, joined by slashes; "": the only one */
     struct tfs_save *save;
 };
 
-/* The same for several saves, of which none is taken over when it fails. */
+/* Takes over the saves (closed by tfs_session_close) and starts their threads; none is taken over
+ * when it fails. */
 int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
                           const struct tfs_session_options *options,
                           const struct tfs_events *events, struct tfs_session **session,
                           struct tfs_error *err);
+
+/* The same for one save. */
+static inline int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *options,
+                                   const struct tfs_events *events, struct tfs_session **session,
+                                   struct tfs_error *err)
+{
+    const struct tfs_session_part part = {"", save};
+
+    return tfs_session_open_many(&part, 1, options, events, session, err);
+}
+
+/* A file at the root that nobody can change, with these bytes: what stands beside several saves.
+ * Comes before the first call of a front end. */
+int tfs_session_add_file(struct tfs_session *session, const char *name, struct tfs_span bytes);
 
 /* Checks what was written, commits, and stores what cannot be saved beside the save. 0: everything
  * that was written is in the save; else 3. Front end calls must have ended. */

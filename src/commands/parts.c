@@ -1,0 +1,303 @@
+/*
+ * A command on a folder that holds several saves -> the same command on each of them.
+ *
+ * Must not know what a command does, only where its operands name saves, directories and files of
+ * the tree. What the folder shows beside its saves is read-only.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "commands/cli.h"
+#include "formats/parts.h"
+
+/* The command for the saves of a folder. */
+struct each {
+    struct tfs_cli *cli;
+    tfs_command_fn run;
+    const char *folder;
+    const struct tfs_parts *parts;
+    char **operands; /* as the user gave them */
+};
+
+static enum tfs_status no_memory(struct tfs_cli *cli)
+{
+    return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory");
+}
+
+/* "a/b", allocated. */
+static char *join(const char *a, const char *b)
+{
+    char *path = NULL;
+
+    return asprintf(&path, "%s/%s", a, b) < 0 ? NULL : path;
+}
+
+/* Runs the command with other operands, which are freed. */
+static enum tfs_status run_with(const struct each *e, char *first, char *second)
+{
+    char *operands[] = {first, second, NULL};
+    enum tfs_status status;
+
+    if (first == NULL || second == NULL) {
+        status = no_memory(e->cli);
+    } else {
+        e->cli->operands = operands;
+        status = e->run(e->cli);
+        e->cli->operands = e->operands;
+    }
+    free(first);
+    free(second);
+    return status;
+}
+
+/* ---- SAVE ------------------------------------------------------------------------------------ */
+
+static enum tfs_status run_each(const struct each *e)
+{
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    for (size_t i = 0; i < e->parts->count; i++) {
+        const char *part = e->parts->paths[i];
+        status = tfs_status_worst(status, tfs_cli_print_line(e->cli, "save: %s", part));
+        status = tfs_status_worst(status, run_with(e, join(e->folder, part), strdup("")));
+    }
+    return status;
+}
+
+/* ---- SAVE PATH ------------------------------------------------------------------------------- */
+
+/* What follows `part` in a path as users type it; NULL: it does not begin so. */
+static const char *behind(const char *path, const char *part)
+{
+    const size_t length = strlen(part);
+
+    while (path[0] == '/' || (path[0] == '.' && path[1] == '/'))
+        path++;
+    return strncmp(path, part, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
+}
+
+static enum tfs_status print_file(const struct each *e)
+{
+    struct tfs_blob *bytes = NULL;
+    struct tfs_error err = {0};
+    enum tfs_status status;
+
+    if (tfs_parts_read_file(e->folder, e->parts, &bytes, &err) < 0)
+        return no_memory(e->cli);
+    status = bytes == NULL ? tfs_cli_say(e->cli, TFS_STATUS_SYSTEM, "%s/%s: it cannot be read",
+                                         e->folder, e->parts->file)
+                           : tfs_cli_print(e->cli, tfs_blob_span(bytes));
+    tfs_blob_unref(bytes);
+    return status;
+}
+
+static enum tfs_status run_on_path(const struct each *e)
+{
+    const char *path = e->operands[1];
+
+    for (size_t i = 0; i < e->parts->count; i++) {
+        const char *rest = behind(path, e->parts->paths[i]);
+        if (rest != NULL)
+            return run_with(e, join(e->folder, e->parts->paths[i]), strdup(rest));
+    }
+    if (e->parts->file == NULL || strcmp(path, e->parts->file) != 0)
+        return tfs_cli_say(e->cli, TFS_STATUS_BAD, "%s: the save has no such file", path);
+    if (strcmp(e->cli->command, "cat") == 0)
+        return print_file(e);
+    return tfs_cli_say(e->cli, TFS_STATUS_BAD, "%s: it is read-only", path);
+}
+
+/* ---- SAVE DIR -------------------------------------------------------------------------------- */
+
+/* Makes the directories above `part` in DIR. */
+static enum tfs_status make_above(const struct each *e, const char *target, const char *part)
+{
+    char *path = join(target, part);
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    if (path == NULL)
+        return no_memory(e->cli);
+    for (char *at = path + strlen(target) + 1; status == 0 && (at = strchr(at, '/')) != NULL;
+         at++) {
+        *at = '\0';
+        if (mkdir(path, 0777) < 0 && errno != EEXIST)
+            status = tfs_cli_say(e->cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
+        *at = '/';
+    }
+    free(path);
+    return status;
+}
+
+static enum tfs_status copy_file(const struct each *e, const char *target)
+{
+    struct tfs_blob *bytes = NULL;
+    struct tfs_error err = {0};
+    char *path = join(target, e->parts->file);
+    enum tfs_status status = TFS_STATUS_DONE;
+    int fd = -1;
+
+    if (path == NULL || tfs_parts_read_file(e->folder, e->parts, &bytes, &err) < 0) {
+        free(path);
+        return no_memory(e->cli);
+    }
+    if (bytes != NULL) {
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+        if (fd < 0 || write(fd, bytes->data, bytes->size) != (ssize_t)bytes->size)
+            status = tfs_cli_say(e->cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
+    }
+    if (fd >= 0 && close(fd) < 0 && status == TFS_STATUS_DONE)
+        status = tfs_cli_say(e->cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
+    tfs_blob_unref(bytes);
+    free(path);
+    return status;
+}
+
+static enum tfs_status run_export(const struct each *e)
+{
+    const char *target = e->operands[1];
+    enum tfs_status status = tfs_cli_make_target(e->cli, target, 0777);
+
+    if (status != TFS_STATUS_DONE)
+        return status;
+    /* One that is damaged is exported as far as it can be read, and so are the others. */
+    for (size_t i = 0; i < e->parts->count && status != TFS_STATUS_SYSTEM; i++) {
+        const char *part = e->parts->paths[i];
+        enum tfs_status made = make_above(e, target, part);
+        if (made == TFS_STATUS_DONE)
+            made = run_with(e, join(e->folder, part), join(target, part));
+        status = tfs_status_worst(status, made);
+    }
+    if (status != TFS_STATUS_SYSTEM && e->parts->file != NULL)
+        status = tfs_status_worst(status, copy_file(e, target));
+    return status;
+}
+
+/* ---- DIR SAVE -------------------------------------------------------------------------------- */
+
+static enum tfs_status run_import(const struct each *e)
+{
+    enum tfs_status status = TFS_STATUS_DONE;
+    size_t found = 0;
+
+    for (size_t i = 0; i < e->parts->count; i++) {
+        const char *part = e->parts->paths[i];
+        char *from = join(e->operands[0], part);
+        if (from == NULL)
+            return no_memory(e->cli);
+        if (access(from, F_OK) < 0) {
+            free(from);
+            continue;
+        }
+        found++;
+        status = tfs_status_worst(status, run_with(e, from, join(e->folder, part)));
+    }
+    if (found > 0)
+        return status;
+    return tfs_cli_say(e->cli, TFS_STATUS_BAD,
+                       "%s: it has none of the saves of %s, such as %s: nothing was taken",
+                       e->operands[0], e->folder, e->parts->paths[0]);
+}
+
+/* ---- A B ------------------------------------------------------------------------------------- */
+
+static enum tfs_status say_only(const struct each *e, const char *folder, const char *part)
+{
+    enum tfs_status status = tfs_cli_print_line(e->cli, "only in %s: %s", folder, part);
+
+    return status == TFS_STATUS_DONE ? TFS_STATUS_BAD : TFS_STATUS_USAGE;
+}
+
+/* Compares the saves of the folder with what stands at the same paths on the other side. */
+static enum tfs_status diff_side(const struct each *e, bool second, bool compare)
+{
+    const char *other = e->operands[second ? 0 : 1];
+    enum tfs_status worst = TFS_STATUS_DONE, status;
+
+    for (size_t i = 0; i < e->parts->count; i++) {
+        char *mine = join(e->folder, e->parts->paths[i]), *its = join(other, e->parts->paths[i]);
+        if (mine != NULL && its != NULL && access(its, F_OK) < 0) {
+            status = say_only(e, e->folder, e->parts->paths[i]);
+        } else if (compare) {
+            status = second ? run_with(e, its, mine) : run_with(e, mine, its);
+            mine = its = NULL;
+        } else {
+            status = TFS_STATUS_DONE;
+        }
+        free(mine);
+        free(its);
+        worst = status > worst ? status : worst;
+    }
+    return worst;
+}
+
+/* ---- which command --------------------------------------------------------------------------- */
+
+static enum tfs_status run_parts(const struct each *e, enum tfs_operands operands)
+{
+    switch (operands) {
+    case TFS_OPERANDS_SAVE:
+        return run_each(e);
+    case TFS_OPERANDS_SAVE_PATH:
+        return run_on_path(e);
+    case TFS_OPERANDS_SAVE_DIR:
+        return run_export(e);
+    case TFS_OPERANDS_DIR_SAVE:
+        return run_import(e);
+    case TFS_OPERANDS_OTHER:
+    case TFS_OPERANDS_TWO:
+        break;
+    }
+    return e->run(e->cli);
+}
+
+static enum tfs_status run_two(struct each *e, const struct tfs_parts *first,
+                               const struct tfs_parts *second)
+{
+    enum tfs_status status = TFS_STATUS_DONE, other = TFS_STATUS_DONE;
+
+    if (first->count == 0 && second->count == 0)
+        return e->run(e->cli);
+    if (first->count > 0) {
+        e->folder = e->operands[0];
+        e->parts = first;
+        status = diff_side(e, false, true);
+    }
+    if (second->count > 0) {
+        e->folder = e->operands[1];
+        e->parts = second;
+        other = diff_side(e, true, first->count == 0);
+    }
+    return status > other ? status : other;
+}
+
+enum tfs_status tfs_cli_run_parts(struct tfs_cli *cli, tfs_command_fn run,
+                                  enum tfs_operands operands)
+{
+    struct each e = {.cli = cli, .run = run, .operands = cli->operands};
+    const int at = operands == TFS_OPERANDS_DIR_SAVE ? 1 : 0;
+    struct tfs_parts parts = {0}, second = {0};
+    struct tfs_error err = {0};
+    enum tfs_status status;
+
+    if (operands == TFS_OPERANDS_OTHER || cli->operand_count <= at)
+        return run(cli);
+    if (tfs_parts_find(cli->operands[at], cli->options.format, &parts, &err) < 0 ||
+        (operands == TFS_OPERANDS_TWO && cli->operand_count > 1 &&
+         tfs_parts_find(cli->operands[1], cli->options.format, &second, &err) < 0)) {
+        status = tfs_cli_report(cli, cli->operands[at], &err);
+    } else if (operands == TFS_OPERANDS_TWO) {
+        status = run_two(&e, &parts, &second);
+    } else {
+        e.folder = cli->operands[at];
+        e.parts = &parts;
+        status = parts.count == 0 ? run(cli) : run_parts(&e, operands);
+    }
+    tfs_parts_release(&parts);
+    tfs_parts_release(&second);
+    return status;
+}
