@@ -85,6 +85,14 @@ def without_regions(path):
     shutil.rmtree(os.path.join(path, 'regions'))
 
 
+def zone_alone(path):
+    """Of a world its zone."""
+    world = path + '.world'
+    os.rename(path, world)
+    os.rename(os.path.join(world, 'zones', 'base', 'earth'), path)
+    shutil.rmtree(world)
+
+
 def voxels(*chunks):
     return [(f'chunks/{chunk}/voxels.csv', drop_last_line) for chunk in chunks]
 
@@ -105,6 +113,9 @@ KINDS = [
     Kind('godot-region', 'r.0.0.0.vxr', ['make_voxel', 'region', '@', '2'], voxels('1_0_0')),
     Kind('godot-folder', 'world', ['make_voxel', 'folder', '@', '2'], voxels('3_0_2', '5_1_1'),
          whole=False),
+    Kind('cosmic-zone', 'zone',
+         ['make_world', '--regions', '2', '--chunks', '2', '@'], voxels('-16_0_-16', '0_0_-16'), whole=False,
+         prepare=zone_alone),
     Kind('godot-folder-first', 'world', ['make_voxel', 'folder', '@', '0'],
          [('chunks/0_0_0/channels/type.txt', all_of_type)], whole=False, mount=False,
          prepare=without_regions),

@@ -1,0 +1,334 @@
+#!/usr/bin/env bash
+# Worlds of Cosmic Reach: zones of several regions as one tree, edited by programs; what an edit leaves alone,
+# regions that come, go and are damaged, and who else may write. region.py judges each region file.
+. "$(dirname "$0")/lib.sh"
+export GIT_AUTHOR_NAME=tester GIT_AUTHOR_EMAIL=tester@example.org
+export GIT_COMMITTER_NAME=tester GIT_COMMITTER_EMAIL=tester@example.org
+SAVE_NAME=world
+PRISTINE=$T/pristine/$SAVE_NAME
+mkdir -p "$T/pristine"
+"$TFS_TOOLS/make_world" --mixed --regions 16 --chunks 12 "$PRISTINE"
+cp -Rp "$PRISTINE/zones/base" "$PRISTINE/zones/mod"
+mkdir -p "$PRISTINE/players" "$PRISTINE/zones/base/earth/entities"
+echo '{}' >"$PRISTINE/players/1.json"
+echo mob >"$PRISTINE/zones/base/earth/entities/entityRegion_0_0_0.crbin"
+
+# file X Z [ZONE]: the file of a region; zone ZONE below the mount.
+file() {
+    echo "$S/zones/${3:-base/earth}/regions/region_$1_0_$2.cosmicreach"
+}
+
+zone() {
+    echo "$M/zones/${1:-base/earth}"
+}
+
+# A line for each file below the save: what must stay as it is.
+identities() {
+    (cd "$S" && find . -type f -printf '%p %i %T@ %C@ %s\n' | LC_ALL=C sort)
+}
+
+# The files that are other ones than before: paths below the regions.
+others() {
+    diff <(echo "$1") <(identities) | sed -n 's/^[<>] \([^ ]*\) .*/\1/p' | sed 's/.*regions.//' | sort -u |
+        paste -sd ' '
+}
+
+first_chunk() {
+    region chunks "$(file "$1" "$2")" | head -n 1 | cut -d ' ' -f 1 | cut -f 1
+}
+
+# The voxel 1,2,3 of a chunk, in global coordinates.
+voxel_of() {
+    local x y z
+    IFS=_ read -r x y z <<<"$1"
+    echo $((x * 16 + 1)),$((y * 16 + 2)),$((z * 16 + 3))
+}
+
+shows_all() {
+    local total=0 n
+    up
+    same 'entries of the world' "$(cd "$M" && echo *)" 'worldInfo.json zones'
+    want cmp "$M/worldInfo.json" "$S/worldInfo.json"
+    want cmp "$(zone)/zoneInfo.json" "$S/zones/base/earth/zoneInfo.json"
+    wants_not sh -c "echo x >'$M/worldInfo.json'"
+    wants_not sh -c "echo x >'$(zone)/zoneInfo.json'"
+    wants_not rm -f "$M/worldInfo.json"
+    for f in "$S"/zones/base/earth/regions/*; do
+        n=$(region chunks "$f" | wc -l)
+        total=$((total + n))
+    done
+    same 'chunks of the zone' "$(find "$(zone)/chunks" -mindepth 1 -maxdepth 1 | wc -l)" "$total"
+    same 'chunks of the other' "$(find "$(zone mod/earth)/chunks" -mindepth 1 -maxdepth 1 | wc -l)" "$total"
+    want grep -q '^region files: 16$' "$(zone)/info.txt"
+    same 'zones with a name' "$(cd "$M" && grep -rlx 'base:air' --include=palette.txt . | grep -c '/earth/palette.txt')" 2
+    down
+}
+
+one_voxel() {
+    local c v before
+    c=$(first_chunk -1 -1) v=$(voxel_of "$c") before=$(identities)
+    up
+    echo "$v,base:gold_block" >>"$(zone)/chunks/$c/voxels.csv"
+    same 'changed at close' "$(others "$before")" region_-1_0_-1.cosmicreach
+    down
+    same 'changed files' "$(others "$before")" region_-1_0_-1.cosmicreach
+    same 'block' "$(region block "$(file -1 -1)" ${v//,/ })" base:gold_block
+    want region check "$(file -1 -1)"
+    same 'names in regions' "$(cd "$S/zones/base/earth/regions" && find . -name '.*' -type f)" ''
+}
+
+# cp -r and mv across a region border, into a region of another version and into one that is not there.
+across() {
+    local c to version before
+    c=$(first_chunk -1 -1)
+    up
+    before=$(identities)
+    for to in -33_5_-1 0_7_-1 40_-9_-40; do
+        want cp -r "$(zone)/chunks/$c" "$(zone)/chunks/$to"
+        same "palette of $to" "$(cut -d ' ' -f 2- "$(zone)/chunks/$to/palette.txt" | sed 's/base:air\[default\]/base:air/' | paste -sd ' ')" \
+            "$(cut -d ' ' -f 2- "$(zone)/chunks/$c/palette.txt" | sed 's/base:air\[default\]/base:air/' | paste -sd ' ')"
+    done
+    want cmp "$(zone)/chunks/$c/raw.bin" "$(zone)/chunks/40_-9_-40/raw.bin"
+    want mv "$(zone)/chunks/$c" "$(zone)/chunks/-17_-30_-17"
+    wants_not test -e "$(zone)/chunks/$c"
+    down
+    for f in "$S"/zones/base/earth/regions/*; do
+        want region check "$f"
+    done
+    want test -f "$S/zones/base/earth/regions/region_2_-1_-3.cosmicreach"
+    want test -f "$S/zones/base/earth/regions/region_-2_-2_-2.cosmicreach"
+    same 'the moved one' "$(region chunks "$S/zones/base/earth/regions/region_-2_-2_-2.cosmicreach" | cut -f 1 | cut -d ' ' -f 1)" -17_-30_-17
+    version=$(region info "$S/zones/base/earth/regions/region_2_-1_-3.cosmicreach")
+    [[ $version == *7* ]] || note "version of the new region: $version"
+}
+
+comes_and_goes() {
+    local before
+    up
+    want mkdir "$(zone)/chunks/100_0_0"
+    want test -f "$(file 6 0)"
+    want region check "$(file 6 0)"
+    before=$(identities)
+    want rm -r "$(zone)/chunks/100_0_0"
+    wants_not test -e "$(file 6 0)"
+    same 'others' "$(others "$before")" region_6_0_0.cosmicreach
+    wants_not test -e "$(zone)/chunks/100_0_0"
+    down
+}
+
+renames() {
+    up
+    want sed -i 's/^base:stone.*/base:marble/' "$(zone)/palette.txt"
+    down
+    for f in "$S"/zones/base/earth/regions/*; do
+        want region check "$f"
+        wants_not grep -qa base:stone "$f" || true
+    done
+}
+
+exdev() {
+    local c
+    c=$(first_chunk 0 0)
+    up
+    same 'rename between zones' "$(py 'print(err(os.rename, a[0], a[1]))' "$(zone)/chunks/$c" "$(zone mod/earth)/chunks/90_0_0")" EXDEV
+    want mv "$(zone)/chunks/$c" "$(zone mod/earth)/chunks/90_0_0"
+    wants_not test -e "$(zone)/chunks/$c"
+    down
+    want test -f "$(file 5 0 mod/earth)"
+    want region check "$(file 5 0 mod/earth)"
+}
+
+rsyncs() {
+    command -v rsync >/dev/null || { skip 'no rsync'; return; }
+    local c v
+    c=$(first_chunk 0 -1) v=$(voxel_of "$c")
+    up
+    echo "$v,base:gold_block" >>"$(zone)/chunks/$c/voxels.csv"
+    want mkdir "$(zone)/chunks/-100_3_-100"
+    want rsync -r --delete --inplace "$(zone)/chunks/" "$(zone mod/earth)/chunks/"
+    down
+    same 'block' "$(region block "$(file 0 -1 mod/earth)" ${v//,/ })" base:gold_block
+    want test -f "$S/zones/mod/earth/regions/region_-7_0_-7.cosmicreach"
+    want "$TFS_BIN" diff "$S/zones/base/earth" "$S/zones/mod/earth"
+}
+
+gits() {
+    command -v git >/dev/null || { skip 'no git'; return; }
+    local c
+    c=$(first_chunk 1 1)
+    want "$TFS_BIN" export "$S" "$D/tree"
+    (cd "$D/tree" && git init -q && git add -A && git commit -qm one) || note 'git commit'
+    up
+    echo "$(voxel_of "$c"),base:gold_block" >>"$(zone)/chunks/$c/voxels.csv"
+    down
+    rm -rf "${D:?}/tree/zones" "$D/tree/worldInfo.json"
+    want "$TFS_BIN" export "$S" "$D/new"
+    cp -r "$D/new/." "$D/tree/"
+    same 'files that git sees' "$(cd "$D/tree" && git status --porcelain | grep -c "base/earth/chunks/$c/")" 4
+    same 'other chunks' "$(cd "$D/tree" && git status --porcelain | grep chunks/ | grep -vc "base/earth/chunks/$c/")" 0
+    want git -C "$D/tree" checkout -q .
+    want "$TFS_BIN" import --restore "$D/tree" "$S"
+    want "$TFS_BIN" diff "$PRISTINE" "$S"
+}
+
+damaged() {
+    local c
+    c=$(first_chunk 0 0)
+    echo 'no region' >"$(file 1 1)"
+    chmod 600 "$(file 1 1)"
+    up
+    want grep -q 'region_1_0_1.cosmicreach' "$(zone)/info.txt"
+    wants_not mkdir "$(zone)/chunks/17_0_17"
+    echo "$(voxel_of "$c"),base:gold_block" >>"$(zone)/chunks/$c/voxels.csv" || note 'edit beside the damage'
+    same 'in the other zone' "$(grep -c damaged "$(zone mod/earth)/info.txt")" 0
+    down
+    same 'the damaged file' "$(cat "$(file 1 1)")" 'no region'
+    "$TFS_BIN" check "$S" >"$D/check" 2>&1
+    same 'status of check' $? 1
+    want grep -q 'damaged: region_1_0_1.cosmicreach: is left out' "$D/check"
+}
+
+shown() {
+    grep -qx "$2" "$(zone)/chunks/$1/palette.txt"
+}
+
+# The game adds, changes and removes regions meanwhile.
+from_outside() {
+    local c v
+    c=$(first_chunk 0 0) v=$(voxel_of "$c")
+    mkdir "$D/game" && cp "$(file 0 0)" "$D/game/"
+    mount_at "$D/game/region_0_0_0.cosmicreach" "$D/gmnt"
+    echo "$v,base:from_the_game" >>"$D/gmnt/chunks/$c/voxels.csv"
+    unmount "$D/gmnt"
+    up
+    find "$M" -type f -exec cat {} + >/dev/null
+    mv "$D/game/region_0_0_0.cosmicreach" "$(file 0 0)"
+    want soon shown "$c" '.* base:from_the_game'
+    rm "$(file -1 0)"
+    want soon test ! -e "$(zone)/chunks/$(cd "$PRISTINE" && region chunks "zones/base/earth/regions/region_-1_0_0.cosmicreach" | head -n 1 | cut -f 1 | cut -d ' ' -f 1)"
+    c=$(first_chunk 0 -1)
+    echo "$(voxel_of "$c"),base:gold_block" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit behind it'
+    down
+    same 'block of the game' "$(region block "$(file 0 0)" ${v//,/ })" base:from_the_game
+    wants_not test -e "$(file -1 0)"
+}
+
+locks() {
+    up
+    mount_at "$(file 0 0)" "$D/second"
+    same 'a region of a mounted zone' $? 3
+    want grep -q 'another terrainfs' "$D/mount.err"
+    mount_at "$S/zones/base/earth/regions" "$D/second"
+    same 'the regions of a mounted zone' $? 3
+    "$TFS_BIN" info "$(file 0 0)" >/dev/null || note 'info needs no lock'
+    down
+    mount_at "$(file 0 0)" "$D/second"
+    same 'a region' $? 0
+    mount_at "$S" "$M"
+    same 'the world of a mounted region' $? 3
+    mount_at "$(file 0 1)" "$D/third"
+    same 'another region' $? 0
+    unmount "$D/second"
+    unmount "$D/third"
+    up
+    down
+}
+
+undone() {
+    local c
+    c=$(first_chunk 0 0)
+    up
+    want rm -r "$(zone)/chunks/$c"
+    want mkdir "$(zone)/chunks/300_0_0"
+    "$TFS_BIN" undo "$S/zones/base/earth" 2>"$D/undo.err"
+    same 'undo of a mounted zone' $? 3
+    down
+    want "$TFS_BIN" undo "$S/zones/base/earth"
+    want "$TFS_BIN" diff "$PRISTINE/zones/base/earth" "$S/zones/base/earth"
+    wants_not test -e "$(file 18 0)"
+}
+
+no_regions() {
+    rm -r "$S/zones/base/earth/regions" "$S/zones/mod"
+    up
+    same 'chunks' "$(find "$(zone)/chunks" -mindepth 1 | wc -l)" 0
+    want mkdir "$(zone)/chunks/-1_-1_-1"
+    want region check "$S/zones/base/earth/regions/region_-1_-1_-1.cosmicreach"
+    down
+}
+
+around() {
+    local what=$1 wanted=$2
+    "$TFS_BIN" info "$what" >"$D/out" 2>&1
+    same "status for $what" $? 1
+    want grep -qE "$wanted" "$D/out"
+}
+
+folders_around() {
+    mkdir "$D/worlds"
+    mv "$S" "$D/worlds/mine"
+    around "$D/worlds" 'holds worlds: give one of them, such as its mine$'
+    around "$D/worlds/mine/zones" 'one zone in its base$'
+    around "$D/worlds/mine/zones/base" 'such as its earth$'
+    around "$D/worlds/mine/players" 'no format fits this folder'
+    mv "$D/worlds/mine" "$S"
+}
+
+linked() {
+    mkdir "$D/out"
+    mv "$(file 0 0)" "$D/out/secret"
+    ln -s "$D/out/secret" "$(file 0 0)"
+    up
+    wants_not mkdir "$(zone)/chunks/1_9_1"
+    want grep -q 'region_0_0_0.cosmicreach: is left out: it is a link' "$(zone)/info.txt"
+    down
+    want test -L "$(file 0 0)"
+    want region check "$D/out/secret"
+}
+
+# Killed between the two region files of a move: the chunk is in both, never in none.
+cut_between() {
+    local c to point both=0 none=0
+    c=$(first_chunk 0 0) to=-30_2_-30
+    for point in 1 2 3 4 5 6 7 8; do
+        rm -rf "$S" && cp -Rp "$PRISTINE" "$S"
+        up -o commit=600
+        mv "$(zone)/chunks/$c" "$(zone)/chunks/$to"
+        ( sync "$(zone)/info.txt" ) &
+        sleep "0.00$point"
+        kill -9 "$(server)"
+        wait
+        umount -l "$M" 2>/dev/null || fusermount3 -u -z "$M"
+        for f in "$S"/zones/base/earth/regions/*.cosmicreach; do
+            want region check "$f"
+        done
+        "$TFS_BIN" export "$S/zones/base/earth" "$D/e$point" >/dev/null 2>&1
+        [ -e "$D/e$point/chunks/$c" ] || [ -e "$D/e$point/chunks/$to" ] || none=$((none + 1))
+        [ -e "$D/e$point/chunks/$c" ] && [ -e "$D/e$point/chunks/$to" ] && both=$((both + 1))
+    done
+    same 'moves that lost a chunk' $none 0
+    echo "in both: $both"
+}
+
+# The process that serves $M.
+server() {
+    pgrep -f -- "$S $M\$"
+}
+
+try 'a world shows each of its zones, and the game'\''s own files beside them' shows_all
+try 'one voxel rewrites one region, and nothing else of the world' one_voxel
+try 'chunks are copied and moved across region borders and versions' across
+try 'a region comes with its first chunk and goes with its last' comes_and_goes
+try 'a block is renamed in all regions' renames
+try 'nothing is renamed from one zone to another, mv copies' exdev
+try 'rsync makes one zone like another' rsyncs
+try 'git sees the chunks that changed, and import takes them back' gits
+try 'a damaged region costs its own area' damaged
+try 'what the game changes meanwhile is shown' from_outside
+try 'a zone and a region of it are written by one program at a time' locks
+try 'undo brings back what edits of a zone replaced' undone
+try 'a zone without regions gets its first' no_regions
+try 'folders around zones say what to give' folders_around
+try 'a region that is a link is left alone' linked
+try 'a move that is cut between two region files loses no chunk' cut_between
+finish
