@@ -1,9 +1,11 @@
 /* formats/godot_voxel: the files of a block, on a save of one block. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "../lib/godot_case.h"
 #include "formats/godot_voxel/block.h"
+#include "formats/godot_voxel/lenses.h"
 #include "scratch.h"
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
@@ -230,6 +232,43 @@ START_TEST(table_whose_values_are_there_keeps_a_uniform_channel)
 }
 END_TEST
 
+/* In every depth, with and without a sign, and as a float. */
+static const char *const wide_texts[] = {
+    "depth 8\nfill 0\n|sdf|-128,-100,-99,-10,-9,-1,1,9,10,99,100,127",
+    "depth 16\nfill 0\n|sdf|-32768,-10000,-9999,-1000,-999,-1,999,1000,9999,10000,32767",
+    "depth 32\nfill 0\n|sdf|-1.5,0.1,1e-38,-3.4028235e+38,inf,-inf,nan,100000,16777216",
+    "depth 64\nfill 0\n|sdf|-1.5,0.1,1e-308,-1.7976931348623157e+308,inf,nan,4503599627370497",
+    "depth 8\nfill 0\n|type|1,9,10,99,100,255",
+    "depth 16\nfill 0\n|type|9,10,99,100,999,1000,9999,10000,65535",
+    "depth 32\nfill 0\n|type|99999,100000,999999,1000000,4294967295",
+    "depth 64\nfill 0\n|type|99999,100000,4294967296,18446744073709551615",
+};
+
+/* godot_get compares it with the text. */
+START_TEST(size_of_the_table_is_known_for_values_of_every_width)
+{
+    char depth[32], name[32], values[128], path[64];
+    struct tfs_buf table = {0};
+    unsigned at = 0;
+
+    ck_assert_int_eq(sscanf(wide_texts[_i], "%31[^|]|%31[^|]|%127[^|]", depth, name, values), 3);
+    must_open(default_4);
+    snprintf(path, sizeof(path), "channels/%s.txt", name);
+    ck_assert_msg(godot_put_text(&c, key, path, depth) == 0, "%s", c.err.text);
+    tfs_buf_printf(&table, "x,y,z,%s\n", name);
+    for (char *value = strtok(values, ","); value != NULL; value = strtok(NULL, ","), at++)
+        tfs_buf_printf(&table, "%u,%u,%u,%s\n", at, at % 3, at % 2, value);
+    ck_assert_msg(godot_put(&c, key, "voxels.csv", tfs_buf_span(&table)) == 0, "%s", c.err.text);
+    struct tfs_buf shown = godot_get(&c, key, "voxels.csv");
+    ck_assert_uint_gt(shown.size, 20);
+    ck_assert_int_eq(
+        tfs_godot_voxels_lens.size(c.save, c.doc, tfs_lens_at(&tfs_godot_voxels_lens, key, 0)),
+        (int64_t)shown.size);
+    tfs_buf_release(&shown);
+    tfs_buf_release(&table);
+}
+END_TEST
+
 /* ---- raw.bin, versions ----------------------------------------------------------------------- */
 
 START_TEST(raw_block_is_stored_verbatim)
@@ -386,6 +425,8 @@ static Suite *lenses_suite(void)
     tcase_add_test(tcase, table_empties_named_channels_and_no_others);
     tcase_add_test(tcase, table_makes_a_uniform_channel_dense);
     tcase_add_test(tcase, table_whose_values_are_there_keeps_a_uniform_channel);
+    tcase_add_loop_test(tcase, size_of_the_table_is_known_for_values_of_every_width, 0,
+                        COUNT(wide_texts));
     tcase_add_test(tcase, raw_block_is_stored_verbatim);
     tcase_add_test(tcase, edit_keeps_version_and_container);
     tcase_add_test(tcase, edit_with_upgrade_stores_version_4);

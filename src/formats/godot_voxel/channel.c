@@ -100,11 +100,6 @@ void tfs_godot_array_release(struct tfs_godot_array *array)
     array->memory = NULL;
 }
 
-uint64_t tfs_godot_array_get(const struct tfs_godot_array *array, size_t i)
-{
-    return array->wide ? array->values64[i] : array->values[i];
-}
-
 void tfs_godot_array_set(struct tfs_godot_array *array, size_t i, uint64_t value)
 {
     if (array->wide)

@@ -38,7 +38,11 @@ int tfs_godot_array_create(struct tfs_godot_array *array, size_t count, unsigned
                            struct tfs_error *err);
 void tfs_godot_array_release(struct tfs_godot_array *array);
 
-uint64_t tfs_godot_array_get(const struct tfs_godot_array *array, size_t i);
+static inline uint64_t tfs_godot_array_get(const struct tfs_godot_array *array, size_t i)
+{
+    return array->wide ? array->values64[i] : array->values[i];
+}
+
 void tfs_godot_array_set(struct tfs_godot_array *array, size_t i, uint64_t value);
 
 /* One row along x: array->values[first] and on. */

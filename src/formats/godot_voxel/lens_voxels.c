@@ -5,12 +5,14 @@
  * its empty value there; on write a channel of the header is empty where no line says otherwise.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/lenses.h"
 #include "formats/godot_voxel/store.h"
 #include "formats/voxel_table.h"
+#include "text/decimal.h"
 
 static const struct tfs_voxel_columns columns = {
     .names = tfs_godot_channel_names, .count = TFS_GODOT_CHANNELS, .may_lack_any = true};
@@ -108,6 +110,13 @@ static void print_row(const struct table *table, struct tfs_voxel_lines *lines)
     tfs_voxel_lines_add(lines, empty, &none);
 }
 
+static void read_row(struct table *table, uint32_t y, uint32_t z)
+{
+    for (unsigned c = 0; c < table->count; c++)
+        tfs_godot_row_read(table->block, table->columns[c].channel, y, z, &table->columns[c].array,
+                           0);
+}
+
 static int print_rows(struct table *table, struct tfs_key key, struct tfs_buf *out,
                       struct tfs_error *err)
 {
@@ -119,31 +128,27 @@ static int print_rows(struct table *table, struct tfs_key key, struct tfs_buf *o
         return err->code;
     for (uint32_t y = 0; y < block->y; y++)
         for (uint32_t z = 0; z < block->z; z++) {
-            for (unsigned c = 0; c < table->count; c++)
-                tfs_godot_row_read(block, table->columns[c].channel, y, z, &table->columns[c].array,
-                                   0);
+            read_row(table, y, z);
             print_row(table, &lines);
         }
     tfs_voxel_lines_close(&lines);
     return tfs_buf_check(out, err);
 }
 
-static int print_table(const struct tfs_godot_block *block, struct tfs_key key, struct tfs_buf *out,
-                       struct tfs_error *err)
+/* The table of a block with columns for one row of its dense channels, and its header. */
+static int table_open(const struct tfs_godot_block *block, struct table *table, struct tfs_buf *out,
+                      struct tfs_error *err)
 {
     const char *names[TFS_GODOT_CHANNELS];
-    struct table table = {.block = block};
 
+    *table = (struct table){.block = block};
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS && err->code == 0; i++) {
         if (block->channels[i].mode != TFS_GODOT_NONE)
             continue;
-        names[table.count] = tfs_godot_channel_names[i];
-        add_column(&table, i, block->x, err);
+        names[table->count] = tfs_godot_channel_names[i];
+        add_column(table, i, block->x, err);
     }
-    tfs_voxel_header_print(out, names, table.count);
-    if (err->code == 0 && table.count > 0)
-        print_rows(&table, key, out, err);
-    table_release(&table);
+    tfs_voxel_header_print(out, names, table->count);
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
@@ -151,12 +156,99 @@ static int voxels_get(struct tfs_save *save, const struct tfs_doc *doc, struct t
                       struct tfs_buf *out, struct tfs_error *err)
 {
     struct tfs_godot_view *view;
+    struct table table;
 
     if (tfs_godot_lens_view(save, doc, at.key, &view, err) < 0)
         return err->code;
-    print_table(&view->block, at.key, out, err);
+    if (table_open(&view->block, &table, out, err) == 0 && table.count > 0)
+        print_rows(&table, at.key, out, err);
+    table_release(&table);
     tfs_godot_view_unref(view);
     return err->code;
+}
+
+/* ---- size ------------------------------------------------------------------------------------ */
+
+/* How many bytes the value is printed in. */
+static uint32_t value_size(const struct column *column, size_t i)
+{
+    const struct tfs_grid_shape *shape = &column->rules.shape;
+    uint8_t text[TFS_GRID_VALUE_MAX];
+
+    if (column->array.wide)
+        return (uint32_t)tfs_grid_put_value64(text, shape, column->array.values64[i]);
+    const uint32_t value = column->array.values[i];
+    if (shape->base != TFS_GRID_DECIMAL && shape->base != TFS_GRID_SIGNED)
+        return (uint32_t)tfs_grid_put_value(text, shape, value);
+    const uint32_t minus = shape->base == TFS_GRID_SIGNED ? value >> 31 : 0;
+    const uint32_t size = minus != 0 ? 0 - value : value;
+    if (size >= 100000)
+        return minus + tfs_decimal_width(size);
+    return 1 + minus + (size >= 10) + (size >= 100) + (size >= 1000) + (size >= 10000);
+}
+
+/* What put_values prints of the voxels of a row, in bytes; 0: this voxel has no line. */
+static void measure_row(const struct table *table, uint32_t *sizes)
+{
+    for (uint32_t x = 0; x < table->block->x; x++) {
+        sizes[x] = 0;
+        if (is_empty(table, x))
+            continue;
+        sizes[x] = table->count; /* what is behind each value */
+        for (unsigned c = 0; c < table->count; c++)
+            sizes[x] += value_size(&table->columns[c], x);
+    }
+}
+
+/* Lines of so many bytes behind the coordinates, for each number of bytes that there can be. */
+struct lengths {
+    struct tfs_voxel_values of[VALUES_ROOM + 1];
+};
+
+static int measure_rows(struct table *table, struct tfs_key key, uint64_t *size,
+                        struct tfs_error *err)
+{
+    const struct tfs_godot_block *block = table->block;
+    const struct tfs_voxel_box box = box_of(block, key);
+    uint32_t *sizes = malloc(block->x * sizeof(*sizes));
+    struct tfs_voxel_lines lines;
+    struct lengths lengths;
+
+    if (sizes == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i <= VALUES_ROOM; i++)
+        lengths.of[i] = (struct tfs_voxel_values){.size = i, .lines = i > 0};
+    if (tfs_voxel_lines_open(&lines, &box, NULL, err) == 0) {
+        for (uint32_t y = 0; y < block->y; y++)
+            for (uint32_t z = 0; z < block->z; z++) {
+                read_row(table, y, z);
+                measure_row(table, sizes);
+                tfs_voxel_lines_add_rows(&lines, 1, sizes, lengths.of);
+            }
+        *size += lines.size;
+        tfs_voxel_lines_close(&lines);
+    }
+    free(sizes);
+    return err->code;
+}
+
+static int64_t voxels_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_godot_view *view;
+    struct table table;
+    struct tfs_error ignored = {0};
+    struct tfs_buf header = {0};
+
+    if (tfs_godot_lens_view(save, doc, at.key, &view, &ignored) < 0)
+        return -1;
+    table_open(&view->block, &table, &header, &ignored);
+    uint64_t size = header.size;
+    if (ignored.code == 0 && table.count > 0)
+        measure_rows(&table, at.key, &size, &ignored);
+    table_release(&table);
+    tfs_buf_release(&header);
+    tfs_godot_view_unref(view);
+    return ignored.code < 0 ? -1 : (int64_t)size;
 }
 
 /* ---- put: the lines -------------------------------------------------------------------------- */
@@ -306,4 +398,5 @@ const struct tfs_lens tfs_godot_voxels_lens = {
     .get = voxels_get,
     .put = voxels_put,
     .exists = tfs_godot_lens_exists,
+    .size = voxels_size,
 };
