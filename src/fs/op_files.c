@@ -115,6 +115,18 @@ struct creating {
     struct tfs_error err; /* to be logged; code 0: nothing */
 };
 
+/* `mkdir chunks/X; echo ... >> chunks/X/voxels.csv`: the file is in the new chunk and is only
+ * hidden for those who copy, with O_EXCL. Who neither asks for that nor cuts it off gets what it
+ * holds. */
+static bool starts_from_text(struct tfs_session *s, const struct creating *c,
+                             const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    return (c->flags & (O_EXCL | O_TRUNC)) == 0 && tfs_whiteout_find(&s->overlay, node) == NULL &&
+           tfs_node_exists(branch->save, tfs_store_shown(branch->store), node) == 1;
+}
+
 /* A file of the schema that is not there: deleted, hidden in a new chunk, or optional and
  * absent. */
 static int create_schema(struct tfs_session *s, struct creating *c, const struct tfs_entry *entry,
@@ -134,7 +146,8 @@ static int create_schema(struct tfs_session *s, struct creating *c, const struct
     int result = open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
     if (result < 0)
         return result;
-    result = tfs_file_truncate(s, NULL, *inode, 0);
+    if (!starts_from_text(s, c, &entry->node))
+        result = tfs_file_truncate(s, NULL, *inode, 0);
     if (result < 0)
         return result;
     /* The name comes back last: until now it could stay away. */

@@ -191,6 +191,18 @@ makes_and_fills() {
     same 'block' "$(region block "$S" 51 18 34)" base:made
 }
 
+# A line appended at once, without the header that the table has.
+makes_and_appends() {
+    local at
+    at=$(shifted)
+    up
+    want sh -c "mkdir '$M/chunks/$FREE' && echo '$at,base:new' >>'$M/chunks/$FREE/voxels.csv'"
+    want grep -qx "$at,base:new" "$M/chunks/$FREE/voxels.csv"
+    down
+    chunk_is_there $FREE || note "no chunk $FREE"
+    block_is "$at" base:new
+}
+
 unpacks() {
     up
     want tar -C "$M" -cf "$D/chunk.tar" "chunks/$C"
@@ -316,6 +328,7 @@ try 'rm of all files, then rmdir' removes_step_by_step
 try 'rmdir of a chunk with files' keeps_what_is_not_empty
 try 'mkdir' makes
 try 'mkdir and fill' makes_and_fills
+try 'mkdir and append' makes_and_appends
 try 'tar x of a chunk that is not there' unpacks
 try 'tar x -p of a chunk that is not there' unpacks -p
 try 'tar x over a chunk' unpacks_over

@@ -294,6 +294,47 @@ START_TEST(session_refuses_no_write_in_a_new_directory)
 }
 END_TEST
 
+/* mkdir chunks/7_0_0; echo -n ... >> chunks/7_0_0/text.txt */
+START_TEST(session_appends_to_what_a_new_chunk_holds)
+{
+    struct tfs_attr attr;
+    const char *name;
+    struct tfs_handle *handle;
+    ck_assert_int_eq(make_directory("chunks/7_0_0", &attr), 0);
+    uint64_t parent = parent_of("chunks/7_0_0/text.txt", &name);
+    ck_assert_int_eq(
+        tfs_session_create(session, parent, name, 0644, 0, 0, O_WRONLY | O_APPEND, &handle, &attr),
+        0);
+    ck_assert_int_eq(attr.st.st_size, 5);
+    ck_assert_int_eq(write_text(handle, 0, "more"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat("chunks/7_0_0/text.txt"), "emptymore");
+}
+END_TEST
+
+START_TEST(session_creates_anew_in_a_new_chunk_for_who_copies)
+{
+    static const int flags[] = {O_WRONLY | O_EXCL, O_WRONLY | O_TRUNC};
+    struct tfs_attr attr;
+    const char *name;
+    struct tfs_handle *handle;
+    for (int i = 0; i < 2; i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "chunks/%d_0_0/text.txt", 7 + i);
+        ck_assert_int_eq(make_directory(i == 0 ? "chunks/7_0_0" : "chunks/8_0_0", &attr), 0);
+        uint64_t parent = parent_of(path, &name);
+        ck_assert_int_eq(
+            tfs_session_create(session, parent, name, 0644, 0, 0, flags[i], &handle, &attr), 0);
+        ck_assert_int_eq(attr.st.st_size, 0);
+        ck_assert_int_eq(write_text(handle, 0, "copied"), 0);
+        ck_assert_int_eq(flush(handle), 0);
+        tfs_session_release(session, handle);
+        ck_assert_str_eq(cat(path), "copied");
+    }
+}
+END_TEST
+
 /* Those that a number answers, and that no message says. */
 START_TEST(session_logs_every_refusal)
 {
@@ -1761,6 +1802,8 @@ static const TTest *const *const tests[] = {
     &session_takes_a_draft_again_that_was_cut_to_nothing,
     &session_refuses_no_write_that_can_still_become_right,
     &session_refuses_no_write_in_a_new_directory,
+    &session_appends_to_what_a_new_chunk_holds,
+    &session_creates_anew_in_a_new_chunk_for_who_copies,
     &session_logs_every_refusal,
     &session_logs_what_cannot_be_moved_there,
     &session_says_when_something_was_refused,
