@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../lib/looked_into.h"
 #include "../lib/godot_case.h"
 #include "../lib/picture_numbers.h"
 #include "../lib/region_maker.h"
@@ -647,34 +648,20 @@ END_TEST
 
 /* ---- what is computed again ------------------------------------------------------------------ */
 
-static size_t computed(void)
-{
-    struct tfs_columns *columns;
-    struct tfs_error err = {0};
-
-    ck_assert_int_eq(tfs_columns_lock(c.save, c.doc, &columns, &err), 0);
-    struct tfs_picture_box box;
-    ck_assert(tfs_picture_box(c.save->tree->voxels, c.doc, &box));
-    ck_assert_int_eq(tfs_columns_rows(columns, 0, tfs_picture_rows(&box), &err), 0);
-    size_t count = tfs_columns_computed(columns);
-    tfs_columns_unlock(columns);
-    return count;
-}
-
 START_TEST(only_chunks_that_changed_are_looked_into_again)
 {
     struct maker_random random = {1};
     struct tfs_key key;
 
     open_any(_i, &random);
-    ck_assert_uint_eq(computed(), 0); /* the picture was looked at */
+    ck_assert_uint_eq(looked_into(c.save, c.doc), 0); /* the picture was looked at */
     key = tfs_doc_at(c.doc, c.doc->count - 1)->key;
     must(godot_put_text(&c, key, "channels/type.txt", "fill 1\n"));
-    ck_assert_uint_eq(computed(), 1);
+    ck_assert_uint_eq(looked_into(c.save, c.doc), 1);
     must(godot_commit(&c));
-    ck_assert_uint_eq(computed(), 0);
+    ck_assert_uint_eq(looked_into(c.save, c.doc), 0);
     must(godot_put_text(&c, key, "channels/type.txt", "fill 2\n"));
-    ck_assert_uint_eq(computed(), 1);
+    ck_assert_uint_eq(looked_into(c.save, c.doc), 1);
 }
 END_TEST
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../lib/looked_into.h"
 #include "../lib/picture_numbers.h"
 #include "../lib/place_maker.h"
 #include "../lib/region_maker.h"
@@ -652,20 +653,6 @@ END_TEST
 
 /* ---- what is computed again ------------------------------------------------------------------ */
 
-static size_t computed(void)
-{
-    struct tfs_columns *columns;
-    struct tfs_error err = {0};
-
-    ck_assert_int_eq(tfs_columns_lock(&t.save, t.doc, &columns, &err), 0);
-    struct tfs_picture_box box;
-    ck_assert(tfs_picture_box(t.save.tree->voxels, t.doc, &box));
-    ck_assert_int_eq(tfs_columns_rows(columns, 0, tfs_picture_rows(&box), &err), 0);
-    size_t count = tfs_columns_computed(columns);
-    tfs_columns_unlock(columns);
-    return count;
-}
-
 START_TEST(only_chunks_that_changed_are_looked_into_again)
 {
     struct maker_region r = maker_region_init(7);
@@ -674,14 +661,14 @@ START_TEST(only_chunks_that_changed_are_looked_into_again)
     open_region(&r);
     maker_region_release(&r);
     /* Three layers of 100, of which the lowest is covered in places. */
-    size_t first = computed();
+    size_t first = looked_into(&t.save, t.doc);
     ck_assert_uint_ge(first, 200);
     ck_assert_uint_lt(first, 300);
-    ck_assert_uint_eq(computed(), 0);
+    ck_assert_uint_eq(looked_into(&t.save, t.doc), 0);
     ck_assert_int_eq(
         tree_files_put(&t, "chunks/0_2_0/voxels.csv", tfs_span_of("x,y,z,block\n1,32,1,a:b\n")), 0);
-    ck_assert_uint_eq(computed(), 1);
-    ck_assert_uint_eq(computed(), 0);
+    ck_assert_uint_eq(looked_into(&t.save, t.doc), 1);
+    ck_assert_uint_eq(looked_into(&t.save, t.doc), 0);
 }
 END_TEST
 
@@ -746,11 +733,11 @@ START_TEST(columns_are_kept_as_far_as_there_is_memory)
     open_region(&r);
     maker_region_release(&r);
     t.save.options.memory = 1;
-    const size_t first = computed();
-    ck_assert_uint_eq(computed(), first);
+    const size_t first = looked_into(&t.save, t.doc);
+    ck_assert_uint_eq(looked_into(&t.save, t.doc), first);
     t.save.options.memory = 1 << 20;
-    ck_assert_uint_eq(computed(), first);
-    ck_assert_uint_eq(computed(), 0);
+    ck_assert_uint_eq(looked_into(&t.save, t.doc), first);
+    ck_assert_uint_eq(looked_into(&t.save, t.doc), 0);
 }
 END_TEST
 
@@ -863,7 +850,7 @@ START_TEST(columns_of_a_wide_save_lie_in_their_places)
     tfs_doc_unref(t.doc);
     t.doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
-    ck_assert_uint_eq(computed(), WIDE);
+    ck_assert_uint_eq(looked_into(&t.save, t.doc), WIDE);
     read_heights();
     ck_assert_uint_eq(width, 16 * WIDE);
     ck_assert_uint_eq(depth, 16 * DEEP);

@@ -77,7 +77,6 @@ struct tfs_columns {
     size_t bytes, limit;
     uint64_t clock;
     struct sums sums[PICTURES];
-    size_t computed;
 };
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
@@ -331,7 +330,6 @@ struct worker {
     struct tfs_pixel *pixels;   /* of the plot at hand */
     struct tfs_column *columns; /* of the chunk at hand */
     struct batch batch;
-    size_t computed;
     struct tfs_error err;
 };
 
@@ -383,7 +381,6 @@ static int compute_batch(struct worker *w)
             tfs_error_reset(&late);
             ready++;
         }
-        w->computed++;
         compute_one(w, batch->entries[i], &batch->chunks[i], &w->err);
     }
     for (size_t i = 0; i < batch->count; i++) {
@@ -504,7 +501,6 @@ static int compute_all(struct computing *all, struct tfs_error *err)
     for (unsigned i = 0; i < threads; i++) {
         if (workers[i].started)
             pthread_join(workers[i].thread, NULL);
-        all->columns->computed += workers[i].computed;
         if (workers[i].err.code != 0 && err->code == 0)
             *err = workers[i].err;
     }
@@ -798,7 +794,6 @@ static int set_document(struct tfs_columns *c, struct tfs_save *save, const stru
 
     c->save = save;
     c->doc = doc;
-    c->computed = 0;
     c->limit = save->options.memory > 0 ? (size_t)save->options.memory : MEMORY_USUAL;
     if (c->version == doc->version)
         return 0;
@@ -842,11 +837,6 @@ struct tfs_block_sum *tfs_columns_sums(struct tfs_columns *c, unsigned picture, 
     *sums = (struct sums){c->version, count, calloc(count, sizeof(*sums->sums))};
     sums->version = sums->sums == NULL ? 0 : c->version;
     return sums->sums;
-}
-
-size_t tfs_columns_computed(const struct tfs_columns *columns)
-{
-    return columns->computed;
 }
 
 unsigned tfs_picture_threads(const struct tfs_picture_box *box)

@@ -72,7 +72,4 @@ struct tfs_block_sum {
 struct tfs_block_sum *tfs_columns_sums(struct tfs_columns *columns, unsigned picture,
                                        uint32_t count);
 
-/* How many chunks were looked into since tfs_columns_lock. */
-size_t tfs_columns_computed(const struct tfs_columns *columns);
-
 #endif
