@@ -149,6 +149,10 @@ int tfs_doc_diff(const struct tfs_doc *before, const struct tfs_doc *after, tfs_
  * own number). Both may be NULL. */
 bool tfs_chunk_same(const struct tfs_chunk *a, const struct tfs_chunk *b);
 
+/* Is what was made of `made`, a copy with references, what would be made of `chunk`? Looks at no
+ * bytes. */
+bool tfs_chunk_is(const struct tfs_chunk *made, const struct tfs_chunk *chunk);
+
 /* Gives `doc` (just decoded, not shared yet) the slots of `old` where a coordinate was there
  * before, and slots unused in `old` to the rest: node ids survive a reload. */
 int tfs_doc_keep_slots(struct tfs_doc *doc, const struct tfs_doc *old, struct tfs_error *err);

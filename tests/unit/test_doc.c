@@ -514,6 +514,31 @@ START_TEST(doc_chunk_same_looks_at_content)
 }
 END_TEST
 
+START_TEST(doc_chunk_is_what_something_was_made_of)
+{
+    struct tfs_blob *one = blob_of(1), *again = blob_of(1);
+    const uint32_t unread = TFS_CHUNK_UNREAD;
+    const struct {
+        struct tfs_chunk made, chunk;
+        bool is;
+    } cases[] = {
+        {{.blob = one}, {.blob = one, .slot = 3, .own = 4}, true},
+        {{.blob = one}, {.blob = again}, false},
+        {{.blob = one}, {.blob = one, .key = {.x = 1}}, false},
+        {{.blob = one}, {.blob = one, .extra = one}, false},
+        {{.blob = one}, {.blob = one, .tag = 1}, false},
+        {{.flags = unread, .own = 1}, {.flags = unread, .own = 1}, true},
+        {{.flags = unread, .own = 1}, {.flags = unread, .own = 2}, false},
+        {{.flags = unread, .own = 1}, {.own = 1}, false},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        ck_assert_msg(tfs_chunk_is(&cases[i].made, &cases[i].chunk) == cases[i].is, "case %zu", i);
+    tfs_blob_unref(one);
+    tfs_blob_unref(again);
+}
+END_TEST
+
 START_TEST(doc_another_place_alone_is_stored)
 {
     struct tfs_doc *doc = doc_row(3);
@@ -648,6 +673,7 @@ static Suite *doc_suite(void)
     tcase_add_loop_test(map, doc_diff_names_exactly_what_differs, 0, 6);
     tcase_add_test(map, doc_diff_stops_when_told);
     tcase_add_test(map, doc_chunk_same_looks_at_content);
+    tcase_add_test(map, doc_chunk_is_what_something_was_made_of);
     tcase_add_test(map, doc_bounds_are_those_of_one_group);
     tcase_add_test(edits, doc_edit_copies_only_the_page_it_touches);
     tcase_add_test(edits, doc_built_in_ascending_order_has_full_pages);

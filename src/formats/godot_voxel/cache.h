@@ -6,9 +6,8 @@
 
 #include <pthread.h>
 
+#include "base/recent.h"
 #include "formats/godot_voxel/view.h"
-
-#define TFS_GODOT_CACHE_VIEWS 64
 
 /* A chunk in few bytes. */
 struct tfs_godot_summary {
@@ -25,10 +24,7 @@ enum tfs_godot_summary_flags {
 };
 
 struct tfs_godot_cache {
-    pthread_mutex_t lock; /* of the views */
-    struct tfs_godot_view *views[TFS_GODOT_CACHE_VIEWS];
-    uint64_t used[TFS_GODOT_CACHE_VIEWS]; /* when last asked for */
-    uint64_t clock;
+    struct tfs_recent views;
 
     pthread_mutex_t counts_lock;         /* of what follows */
     struct tfs_doc *doc;                 /* whose chunks are summed up; NULL: none */

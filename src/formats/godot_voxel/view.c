@@ -82,12 +82,6 @@ int tfs_godot_view_make(struct tfs_save *save, const struct tfs_doc *doc,
     return 0;
 }
 
-static struct tfs_godot_view *view_ref(struct tfs_godot_view *view)
-{
-    atomic_fetch_add_explicit(&view->refs, 1, memory_order_relaxed);
-    return view;
-}
-
 void tfs_godot_view_unref(struct tfs_godot_view *view)
 {
     if (view == NULL || atomic_fetch_sub_explicit(&view->refs, 1, memory_order_acq_rel) > 1)
@@ -103,77 +97,32 @@ void tfs_godot_view_unref(struct tfs_godot_view *view)
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
-/* Was the view made of just this chunk? What neither holds is told apart by its own number. */
-static bool is_of(const struct tfs_godot_view *view, const struct tfs_chunk *chunk)
+static bool is_of(const void *view, const void *chunk)
 {
-    const struct tfs_chunk *made = &view->chunk;
-
-    return tfs_key_compare(made->key, chunk->key) == 0 && made->blob == chunk->blob &&
-           made->extra == chunk->extra && made->flags == chunk->flags &&
-           ((chunk->flags & TFS_CHUNK_UNREAD_ALL) == 0 || made->own == chunk->own);
+    return tfs_chunk_is(&((const struct tfs_godot_view *)view)->chunk, chunk);
 }
 
-static struct tfs_godot_view *cache_find(struct tfs_godot_cache *cache,
-                                         const struct tfs_chunk *chunk)
+static size_t weight(const void *object)
 {
-    struct tfs_godot_view *found = NULL;
+    const struct tfs_godot_view *view = object;
 
-    pthread_mutex_lock(&cache->lock);
-    for (unsigned i = 0; i < TFS_GODOT_CACHE_VIEWS && found == NULL; i++) {
-        if (cache->views[i] != NULL && is_of(cache->views[i], chunk)) {
-            found = view_ref(cache->views[i]);
-            cache->used[i] = ++cache->clock;
-        }
-    }
-    pthread_mutex_unlock(&cache->lock);
-    return found;
-}
-
-static size_t weight(const struct tfs_godot_view *view)
-{
     return tfs_blob_span(view->stored).size + tfs_blob_span(view->extra).size +
            tfs_blob_span(view->block.data).size;
 }
 
-/* The view longest not asked for, or an empty entry; `full`: never an empty one. */
-static unsigned cache_oldest(const struct tfs_godot_cache *cache, bool full)
+static void object_ref(void *view)
 {
-    unsigned oldest = TFS_GODOT_CACHE_VIEWS;
+    struct tfs_godot_view *of = view;
 
-    for (unsigned i = 0; i < TFS_GODOT_CACHE_VIEWS; i++) {
-        if (cache->views[i] == NULL && full)
-            continue;
-        if (cache->views[i] == NULL)
-            return i;
-        if (oldest == TFS_GODOT_CACHE_VIEWS || cache->used[i] < cache->used[oldest])
-            oldest = i;
-    }
-    return oldest;
+    atomic_fetch_add_explicit(&of->refs, 1, memory_order_relaxed);
 }
 
-static void cache_drop(struct tfs_godot_cache *cache, unsigned i)
+static void object_unref(void *view)
 {
-    tfs_godot_view_unref(cache->views[i]);
-    cache->views[i] = NULL;
+    tfs_godot_view_unref(view);
 }
 
-static void cache_add(struct tfs_godot_cache *cache, struct tfs_godot_view *view)
-{
-    size_t total = 0;
-
-    pthread_mutex_lock(&cache->lock);
-    for (unsigned i = 0; i < TFS_GODOT_CACHE_VIEWS; i++)
-        total += cache->views[i] != NULL ? weight(cache->views[i]) : 0;
-    for (unsigned i; total + weight(view) > CACHE_BYTES && total > 0; cache_drop(cache, i)) {
-        i = cache_oldest(cache, true);
-        total -= weight(cache->views[i]);
-    }
-    unsigned i = cache_oldest(cache, false);
-    cache_drop(cache, i);
-    cache->views[i] = view_ref(view);
-    cache->used[i] = ++cache->clock;
-    pthread_mutex_unlock(&cache->lock);
-}
+static const struct tfs_recent_kind views = {is_of, weight, object_ref, object_unref};
 
 /* What could not be fetched may be fetched the next time: SQLite calls a page damaged that the disk
  * failed to give it once. */
@@ -186,15 +135,16 @@ int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct
                         struct tfs_godot_view **view, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+    struct tfs_godot_cache *cache = save->cache;
 
     if (chunk == NULL)
         return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
-    struct tfs_godot_view *found = cache_find(save->cache, chunk);
+    struct tfs_godot_view *found = tfs_recent_find(&cache->views, chunk);
     if (found == NULL) {
         if (tfs_godot_view_make(save, doc, chunk, &found, err) < 0)
             return err->code;
         if (is_whole(found))
-            cache_add(save->cache, found);
+            tfs_recent_add(&cache->views, found);
     }
     *view = found;
     return 0;
@@ -208,7 +158,7 @@ int tfs_godot_cache_create(struct tfs_save *save, struct tfs_error *err)
 
     if (cache == NULL)
         return tfs_fail_memory(err);
-    pthread_mutex_init(&cache->lock, NULL);
+    tfs_recent_init(&cache->views, &views, CACHE_BYTES);
     pthread_mutex_init(&cache->counts_lock, NULL);
     save->cache = cache;
     return 0;
@@ -218,10 +168,7 @@ void tfs_godot_cache_clear(struct tfs_save *save)
 {
     struct tfs_godot_cache *cache = save->cache;
 
-    pthread_mutex_lock(&cache->lock);
-    for (unsigned i = 0; i < TFS_GODOT_CACHE_VIEWS; i++)
-        cache_drop(cache, i);
-    pthread_mutex_unlock(&cache->lock);
+    tfs_recent_clear(&cache->views);
     tfs_godot_counts_clear(cache);
 }
 
@@ -232,7 +179,7 @@ void tfs_godot_cache_free(struct tfs_save *save)
     if (cache == NULL)
         return;
     tfs_godot_cache_clear(save);
-    pthread_mutex_destroy(&cache->lock);
+    tfs_recent_release(&cache->views);
     pthread_mutex_destroy(&cache->counts_lock);
     free(cache);
     save->cache = NULL;

@@ -11,17 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/database/rows.h"
+#include "base/recent.h"
 
-#define CACHE_VIEWS 64
 #define CACHE_BYTES ((size_t)32 << 20)
 #define SAMPLE      64 /* blocks that are looked into to find an order */
 
 struct cache {
-    pthread_mutex_t lock;
-    struct tfs_luanti_view *views[CACHE_VIEWS];
-    uint64_t used[CACHE_VIEWS]; /* when last asked for */
-    uint64_t clock;
+    struct tfs_recent views;
+    pthread_mutex_t lock; /* of what follows */
     /* By version; 0: not found out yet, else the order + 1. */
     unsigned orders[TFS_LUANTI_VERSION_MAX + 1];
 };
@@ -61,12 +58,6 @@ int tfs_luanti_view_make(struct tfs_save *save, const struct tfs_chunk *chunk,
     return err->code;
 }
 
-static struct tfs_luanti_view *view_ref(struct tfs_luanti_view *view)
-{
-    atomic_fetch_add_explicit(&view->refs, 1, memory_order_relaxed);
-    return view;
-}
-
 void tfs_luanti_view_unref(struct tfs_luanti_view *view)
 {
     if (view == NULL || atomic_fetch_sub_explicit(&view->refs, 1, memory_order_acq_rel) > 1)
@@ -80,75 +71,46 @@ void tfs_luanti_view_unref(struct tfs_luanti_view *view)
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
-static bool is_of(const struct tfs_luanti_view *view, const struct tfs_chunk *chunk)
+static bool is_of(const void *view, const void *chunk)
 {
-    return tfs_key_compare(view->chunk.key, chunk->key) == 0 && view->chunk.own == chunk->own &&
-           view->chunk.flags == chunk->flags && view->chunk.slot == chunk->slot &&
-           view->chunk.blob == chunk->blob;
+    return tfs_chunk_is(&((const struct tfs_luanti_view *)view)->chunk, chunk);
 }
 
-static struct tfs_luanti_view *cache_find(struct cache *cache, const struct tfs_chunk *chunk)
+static size_t weight(const void *object)
 {
-    struct tfs_luanti_view *found = NULL;
+    const struct tfs_luanti_view *view = object;
 
-    pthread_mutex_lock(&cache->lock);
-    for (unsigned i = 0; i < CACHE_VIEWS && found == NULL; i++) {
-        if (cache->views[i] == NULL || !is_of(cache->views[i], chunk))
-            continue;
-        found = view_ref(cache->views[i]);
-        cache->used[i] = ++cache->clock;
-    }
-    pthread_mutex_unlock(&cache->lock);
-    return found;
-}
-
-static void cache_drop(struct cache *cache, unsigned i)
-{
-    tfs_luanti_view_unref(cache->views[i]);
-    cache->views[i] = NULL;
-    cache->used[i] = 0;
-}
-
-static unsigned cache_oldest(const struct cache *cache)
-{
-    unsigned oldest = 0;
-
-    for (unsigned i = 1; i < CACHE_VIEWS; i++)
-        oldest = cache->used[i] < cache->used[oldest] ? i : oldest;
-    return oldest;
-}
-
-static size_t weight(const struct tfs_luanti_view *view)
-{
     return sizeof(*view) + view->block.memory.capacity + tfs_blob_span(view->stored).size;
 }
 
-/* A view that is too heavy to be one of many is not kept. */
-static void cache_add(struct cache *cache, struct tfs_luanti_view *view)
+static void object_ref(void *view)
 {
-    if (weight(view) > CACHE_BYTES / CACHE_VIEWS)
-        return;
-    pthread_mutex_lock(&cache->lock);
-    unsigned i = cache_oldest(cache);
-    cache_drop(cache, i);
-    cache->views[i] = view_ref(view);
-    cache->used[i] = ++cache->clock;
-    pthread_mutex_unlock(&cache->lock);
+    struct tfs_luanti_view *of = view;
+
+    atomic_fetch_add_explicit(&of->refs, 1, memory_order_relaxed);
 }
+
+static void object_unref(void *view)
+{
+    tfs_luanti_view_unref(view);
+}
+
+static const struct tfs_recent_kind views = {is_of, weight, object_ref, object_unref};
 
 int tfs_luanti_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                          struct tfs_luanti_view **view, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+    struct cache *cache = save->cache;
 
     if (chunk == NULL)
         return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
-    struct tfs_luanti_view *found = cache_find(save->cache, chunk);
+    struct tfs_luanti_view *found = tfs_recent_find(&cache->views, chunk);
     if (found == NULL) {
         if (tfs_luanti_view_make(save, chunk, &found, err) < 0)
             return err->code;
         if (!found->unread)
-            cache_add(save->cache, found);
+            tfs_recent_add(&cache->views, found);
     }
     *view = found;
     return 0;
@@ -171,19 +133,10 @@ int tfs_luanti_cache_create(struct tfs_save *save, struct tfs_error *err)
 
     if (cache == NULL)
         return tfs_fail_memory(err);
+    tfs_recent_init(&cache->views, &views, CACHE_BYTES);
     pthread_mutex_init(&cache->lock, NULL);
     save->cache = cache;
     return 0;
-}
-
-void tfs_luanti_cache_clear(struct tfs_save *save)
-{
-    struct cache *cache = save->cache;
-
-    pthread_mutex_lock(&cache->lock);
-    for (unsigned i = 0; i < CACHE_VIEWS; i++)
-        cache_drop(cache, i);
-    pthread_mutex_unlock(&cache->lock);
 }
 
 void tfs_luanti_cache_free(struct tfs_save *save)
@@ -192,7 +145,7 @@ void tfs_luanti_cache_free(struct tfs_save *save)
 
     if (cache == NULL)
         return;
-    tfs_luanti_cache_clear(save);
+    tfs_recent_release(&cache->views);
     pthread_mutex_destroy(&cache->lock);
     free(cache);
     save->cache = NULL;

@@ -42,10 +42,8 @@ int tfs_luanti_view_store(struct tfs_edit *edit, const struct tfs_luanti_view *v
 int tfs_luanti_view_put(struct tfs_edit *edit, const struct tfs_luanti_view *view,
                         struct tfs_span bytes, struct tfs_error *err);
 
-/* The cache of a save (save->cache): created when the save is opened, emptied when it is read
- * again. */
+/* The cache of a save (save->cache): created when the save is opened. */
 int tfs_luanti_cache_create(struct tfs_save *save, struct tfs_error *err);
-void tfs_luanti_cache_clear(struct tfs_save *save);
 void tfs_luanti_cache_free(struct tfs_save *save);
 
 #endif
