@@ -40,7 +40,10 @@ static enum tfs_status open_and_print(struct tfs_cli *cli, const char *path)
 
 enum tfs_status tfs_cli_info(struct tfs_cli *cli)
 {
-    return open_and_print(cli, "info.txt");
+    enum tfs_status status =
+        cli->many ? tfs_cli_print_line(cli, "save: %s", cli->operands[0]) : TFS_STATUS_DONE;
+
+    return status ? status : open_and_print(cli, "info.txt");
 }
 
 enum tfs_status tfs_cli_cat(struct tfs_cli *cli)

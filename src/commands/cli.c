@@ -4,43 +4,15 @@
  * Knows how a command line is written; what a command does is in cli_*.c, the mount is behind
  * fs/mount.h.
  */
-#include "commands/cli.h"
+#include "commands/table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-
-static const struct command {
-    const char *name;
-    const char *operand_names;
-    tfs_command_fn run;
-    int operands;
-    bool imports;
-    unsigned flags; /* those it takes */
-    enum tfs_operands kind;
-} commands[] = {
-    {"info", "SAVE", tfs_cli_info, 1, false, 0, TFS_OPERANDS_SAVE},
-    {"check", "SAVE", tfs_cli_check, 1, false, 0, TFS_OPERANDS_SAVE},
-    {"export", "SAVE DIR", tfs_cli_export, 2, false, TFS_CLI_VIEWS, TFS_OPERANDS_SAVE_DIR},
-    {"import", "DIR SAVE", tfs_cli_import, 2, true, TFS_CLI_VIEWS, TFS_OPERANDS_DIR_SAVE},
-    {"cat", "SAVE PATH", tfs_cli_cat, 2, false, 0, TFS_OPERANDS_SAVE_PATH},
-    {"put", "SAVE PATH", tfs_cli_put, 2, false, 0, TFS_OPERANDS_SAVE_PATH},
-    {"diff", "A B", tfs_cli_diff, 2, false,
-     TFS_CLI_STAT | TFS_CLI_ALL_ROWS | TFS_CLI_JSON | TFS_CLI_COLOUR | TFS_CLI_GIT,
-     TFS_OPERANDS_TWO},
-    {"text", "SAVE", tfs_cli_text, 1, false, TFS_CLI_ROWS, TFS_OPERANDS_SAVE},
-    {"git", "[SAVE]", tfs_cli_git, 0, false,
-     TFS_CLI_ENABLE | TFS_CLI_DISABLE | TFS_CLI_STATUS | TFS_CLI_ATTRIBUTES | TFS_CLI_GLOBAL |
-         TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS,
-     TFS_OPERANDS_OTHER},
-    {"undo", "SAVE", tfs_cli_undo, 1, false, TFS_CLI_LIST | TFS_CLI_DRY_RUN | TFS_CLI_FORCE,
-     TFS_OPERANDS_SAVE},
-    {"upgrade", "SAVE", tfs_cli_upgrade, 1, false, 0, TFS_OPERANDS_SAVE},
-    {"sync", "MOUNTPOINT", tfs_cli_sync, 1, false, 0, TFS_OPERANDS_OTHER},
-    {"umount", "MOUNTPOINT", tfs_cli_umount, 1, false, 0, TFS_OPERANDS_OTHER},
-};
+#include <unistd.h>
 
 /* What the options of a command line ask for. */
 enum request {
@@ -51,45 +23,22 @@ enum request {
     REQUEST_NO_MEMORY,
 };
 
-enum { OPTION_DELETE = 256, OPTION_RESTORE, OPTION_PREFER, OPTION_FLAG };
+/* Values of options that have no letter: the row of the flag behind this. */
+enum { OPTION_FLAG = 256, LONG_MAX = 40 };
 
-static const struct option long_options[] = {
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {"delete", no_argument, NULL, OPTION_DELETE},
-    {"stat", no_argument, NULL, OPTION_FLAG + TFS_CLI_STAT},
-    {"all-rows", no_argument, NULL, OPTION_FLAG + TFS_CLI_ALL_ROWS},
-    {"json", no_argument, NULL, OPTION_FLAG + TFS_CLI_JSON},
-    {"color", no_argument, NULL, OPTION_FLAG + TFS_CLI_COLOUR},
-    {"rows", no_argument, NULL, OPTION_FLAG + TFS_CLI_ROWS},
-    {"git", no_argument, NULL, OPTION_FLAG + TFS_CLI_GIT},
-    {"enable", no_argument, NULL, OPTION_FLAG + TFS_CLI_ENABLE},
-    {"disable", no_argument, NULL, OPTION_FLAG + TFS_CLI_DISABLE},
-    {"status", no_argument, NULL, OPTION_FLAG + TFS_CLI_STATUS},
-    {"attributes", no_argument, NULL, OPTION_FLAG + TFS_CLI_ATTRIBUTES},
-    {"global", no_argument, NULL, OPTION_FLAG + TFS_CLI_GLOBAL},
-    {"exclude", no_argument, NULL, OPTION_FLAG + TFS_CLI_EXCLUDE},
-    {"list", no_argument, NULL, OPTION_FLAG + TFS_CLI_LIST},
-    {"dry-run", no_argument, NULL, OPTION_FLAG + TFS_CLI_DRY_RUN},
-    {"force", no_argument, NULL, OPTION_FLAG + TFS_CLI_FORCE},
-    {"restore", no_argument, NULL, OPTION_RESTORE},
-    {"prefer", required_argument, NULL, OPTION_PREFER},
-    {NULL, 0, NULL, 0},
-};
-
-static const struct command *find_command(const char *name)
+/* What getopt wants of the table. */
+static void fill_long_options(struct option options[LONG_MAX])
 {
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
-    return NULL;
-}
+    size_t count = 0;
 
-static enum tfs_status print_usage(struct tfs_cli *cli)
-{
-    enum tfs_status status = tfs_cli_print(cli, tfs_span_of(tfs_usage));
-
-    return status ? status : tfs_cli_print(cli, tfs_span_of(tfs_usage_options));
+    options[count++] = (struct option){"help", no_argument, NULL, 'h'};
+    options[count++] = (struct option){"version", no_argument, NULL, 'V'};
+    for (size_t i = 0; tfs_flags[i].name != NULL; i++)
+        options[count++] = (struct option){
+            tfs_flags[i].name, tfs_flags[i].value != NULL ? required_argument : no_argument, NULL,
+            OPTION_FLAG + (int)i};
+    options[count] = (struct option){0};
+    assert(count < LONG_MAX);
 }
 
 static enum tfs_status say_usage(struct tfs_cli *cli, const char *problem, const char *what)
@@ -113,13 +62,22 @@ static enum request parse_values(struct tfs_cli *cli, const char *text, bool mou
     return REQUEST_WRONG;
 }
 
-static enum request refuse_option(struct tfs_cli *cli, char **argv, int option)
+static enum request refuse_option(struct tfs_cli *cli, const struct tfs_command *command,
+                                  char **argv, int option)
 {
     char letter[] = {'-', (char)optopt, '\0'};
-    bool is_long = optopt == 0 || optopt >= OPTION_DELETE;
+    bool is_long = optopt == 0 || optopt >= OPTION_FLAG;
+    const char *name = is_long ? argv[optind - 1] : letter;
+    const struct tfs_flag *like =
+        is_long && option == '?' ? tfs_flag_like(name + strspn(name, "-"), command) : NULL;
 
-    say_usage(cli, option == ':' ? "this option needs a value: " : "there is no such option here: ",
-              is_long ? argv[optind - 1] : letter);
+    if (like != NULL)
+        tfs_cli_say(cli, TFS_STATUS_USAGE, "there is no such option here: %s; did you mean --%s?",
+                    name, like->name);
+    else
+        say_usage(
+            cli,
+            option == ':' ? "this option needs a value: " : "there is no such option here: ", name);
     return REQUEST_WRONG;
 }
 
@@ -131,21 +89,16 @@ static enum request parse_prefer(struct tfs_cli *cli, const char *name)
     return REQUEST_WRONG;
 }
 
-/* The options of `import` alone. */
-static enum request apply_import_option(struct tfs_cli *cli, const struct command *command,
-                                        char **argv, int option)
+static enum request apply_flag(struct tfs_cli *cli, const struct tfs_flag *flag)
 {
-    if (!command || !command->imports)
-        return refuse_option(cli, argv, option);
-    if (option == OPTION_PREFER)
-        return parse_prefer(cli, optarg);
-    cli->remove = cli->remove || option == OPTION_DELETE;
-    cli->restore = cli->restore || option == OPTION_RESTORE;
-    return REQUEST_RUN;
+    cli->flags |= flag->flag;
+    cli->remove = (cli->flags & TFS_CLI_DELETE) != 0;
+    cli->restore = (cli->flags & TFS_CLI_RESTORE) != 0;
+    return flag->flag == TFS_CLI_PREFER ? parse_prefer(cli, optarg) : REQUEST_RUN;
 }
 
-static enum request apply_option(struct tfs_cli *cli, const struct command *command, char **argv,
-                                 int option)
+static enum request apply_option(struct tfs_cli *cli, const struct tfs_command *command,
+                                 char **argv, int option)
 {
     switch (option) {
     case 'o':
@@ -160,28 +113,26 @@ static enum request apply_option(struct tfs_cli *cli, const struct command *comm
         return REQUEST_HELP;
     case 'V':
         return REQUEST_VERSION;
-    case OPTION_DELETE:
-    case OPTION_RESTORE:
-    case OPTION_PREFER:
-        return apply_import_option(cli, command, argv, option);
     default:
-        if (command && option > OPTION_FLAG && command->flags & (unsigned)(option - OPTION_FLAG)) {
-            cli->flags |= (unsigned)(option - OPTION_FLAG);
-            return REQUEST_RUN;
-        }
-        return refuse_option(cli, argv, option);
+        break;
     }
+    if (command != NULL && option >= OPTION_FLAG &&
+        (command->flags & tfs_flags[option - OPTION_FLAG].flag) != 0)
+        return apply_flag(cli, &tfs_flags[option - OPTION_FLAG]);
+    return refuse_option(cli, command, argv, option);
 }
 
 /* All options of argv. Of a command they stand before the operands; a mount takes them anywhere,
  * because mount(8) puts them behind. */
-static enum request parse_options(struct tfs_cli *cli, const struct command *command, int argc,
+static enum request parse_options(struct tfs_cli *cli, const struct tfs_command *command, int argc,
                                   char **argv)
 {
     const char *letters = command ? "+:o:hV" : ":o:fdhV";
+    struct option long_options[LONG_MAX];
     enum request request = REQUEST_RUN;
     int option;
 
+    fill_long_options(long_options);
     opterr = 0;
     optind = 1;
     while (request == REQUEST_RUN &&
@@ -193,36 +144,69 @@ static enum request parse_options(struct tfs_cli *cli, const struct command *com
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static enum tfs_status run_command(struct tfs_cli *cli, const struct command *command)
+static enum tfs_status run_command(struct tfs_cli *cli, const struct tfs_command *command)
 {
+    enum tfs_status status = TFS_STATUS_DONE;
+
     /* A reader that went away is an error to report, not a reason to die of. */
     signal(SIGPIPE, SIG_IGN);
     /* git runs `diff` with operands of its own. */
-    return tfs_cli_run_parts(cli, command->run,
-                             (cli->flags & TFS_CLI_GIT) != 0 ? TFS_OPERANDS_OTHER : command->kind);
+    const enum tfs_operands kind =
+        (cli->flags & TFS_CLI_GIT) != 0 ? TFS_OPERANDS_OTHER : command->kind;
+    if ((command->flags & TFS_CLI_MANY) == 0)
+        return tfs_cli_run_parts(cli, command->run, kind);
+    cli->many = cli->operand_count > 1;
+    for (; cli->operand_count > 0; cli->operand_count--, cli->operands++)
+        status = tfs_status_worst(status, tfs_cli_run_parts(cli, command->run, kind));
+    return status;
 }
 
-/* Does the command look at how many operands there are? */
-static bool counts_itself(const struct tfs_cli *cli, const struct command *command)
+/* May it have another number of operands? */
+static bool counts_itself(const struct tfs_cli *cli, const struct tfs_command *command, int count)
 {
     return command != NULL &&
-           ((command->flags & TFS_CLI_OPERANDS) != 0 || (cli->flags & TFS_CLI_GIT) != 0);
+           ((command->flags & TFS_CLI_OPERANDS) != 0 || (cli->flags & TFS_CLI_GIT) != 0 ||
+            ((command->flags & TFS_CLI_MANY) != 0 && count > 0));
 }
 
-static bool takes_views(const struct tfs_cli *cli, const struct command *command)
+/* A word that is nearly a command, and no file. */
+static bool is_meant_as_command(const char *word)
+{
+    return strchr(word, '/') == NULL && tfs_command_find(word) == NULL &&
+           tfs_command_like(word) != NULL && access(word, F_OK) < 0;
+}
+
+/* Somebody who wants to know what this is. */
+static enum tfs_status explain(struct tfs_cli *cli)
+{
+    tfs_cli_say(cli, TFS_STATUS_USAGE, "missing operand: SAVE MOUNTPOINT");
+    fputs("'terrainfs SAVE MOUNTPOINT' shows a game's terrain save as files in a directory,\n"
+          "'terrainfs info SAVE' says what a file or folder is; 'terrainfs --help' says more.\n",
+          stderr);
+    return TFS_STATUS_USAGE;
+}
+
+static enum tfs_status say_like(struct tfs_cli *cli)
+{
+    return tfs_cli_say(cli, TFS_STATUS_USAGE,
+                       "there is neither a command nor a save %s; did you mean %s?",
+                       cli->operands[0], tfs_command_like(cli->operands[0])->name);
+}
+
+static bool takes_views(const struct tfs_cli *cli, const struct tfs_command *command)
 {
     return cli->options.views == 0 || command == NULL || (command->flags & TFS_CLI_VIEWS) != 0;
 }
 
-static enum tfs_status run(struct tfs_cli *cli, const struct command *command, int argc,
+static enum tfs_status run(struct tfs_cli *cli, const struct tfs_command *command, int argc,
                            char **argv)
 {
     enum request request = parse_options(cli, command, argc, argv);
-    int count = cli->operand_count = argc - optind, wanted = command ? command->operands : 2;
+    int count = cli->operand_count = argc - optind, wanted = command ? command->operand_count : 2;
 
     switch (request) {
     case REQUEST_HELP:
-        return print_usage(cli);
+        return command ? tfs_help_command(cli, command) : tfs_help_all(cli);
     case REQUEST_VERSION:
         return tfs_cli_print(cli, tfs_span_of("terrainfs " TFS_VERSION "\n"));
     case REQUEST_WRONG:
@@ -232,14 +216,18 @@ static enum tfs_status run(struct tfs_cli *cli, const struct command *command, i
     case REQUEST_RUN:
         break;
     }
-    if (count != wanted && !counts_itself(cli, command))
+    if (command == NULL && count == 0)
+        return explain(cli);
+    if (command == NULL && is_meant_as_command(cli->operands[0]))
+        return say_like(cli);
+    if (count != wanted && !counts_itself(cli, command, count))
         return say_usage(cli, count < wanted ? "missing operand: " : "too many operands: ",
-                         command ? command->operand_names : "SAVE MOUNTPOINT");
+                         command ? command->operands : "SAVE MOUNTPOINT");
     if (!takes_views(cli, command))
         return say_usage(cli, "-o views: this option is for a mount, export and import", "");
     if (command)
         return run_command(cli, command);
-    if (find_command(cli->operands[0]))
+    if (tfs_command_find(cli->operands[0]))
         return say_usage(cli,
                          "a command goes before its options, a save of this name is written ./",
                          cli->operands[0]);
@@ -248,7 +236,7 @@ static enum tfs_status run(struct tfs_cli *cli, const struct command *command, i
 
 int tfs_cli_main(int argc, char **argv)
 {
-    const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
+    const struct tfs_command *command = argc > 1 ? tfs_command_find(argv[1]) : NULL;
     struct tfs_cli cli = {.command = command ? command->name : "mount"};
     enum tfs_status status;
 

@@ -21,7 +21,7 @@ struct tfs_progress {
     int64_t shown_at; /* milliseconds of the monotonic clock */
 };
 
-/* Options of `diff`, `text` and `undo`; and whether a command takes -o views=. */
+/* Options of commands (table.c); and how a command takes its operands and -o views=. */
 enum tfs_cli_flag {
     TFS_CLI_STAT = 1,
     TFS_CLI_ALL_ROWS = 2,
@@ -31,6 +31,9 @@ enum tfs_cli_flag {
     TFS_CLI_LIST = 32,
     TFS_CLI_DRY_RUN = 64,
     TFS_CLI_FORCE = 128,
+    TFS_CLI_DELETE = 256,
+    TFS_CLI_RESTORE = 512,
+    TFS_CLI_PREFER = 1024,
     TFS_CLI_VIEWS = 0x1000,
     TFS_CLI_GIT = 0x2000, /* diff: the operands of git */
     TFS_CLI_ENABLE = 0x4000,
@@ -40,6 +43,8 @@ enum tfs_cli_flag {
     TFS_CLI_GLOBAL = 0x40000,
     TFS_CLI_EXCLUDE = 0x80000,
     TFS_CLI_OPERANDS = 0x100000, /* the command counts its operands itself */
+    TFS_CLI_MANY = 0x200000,     /* it is run for each of one or more operands */
+    TFS_CLI_PLAIN = 0x400000,    /* it opens no save: no -o */
 };
 
 /* import --prefer: which of two files decides that say different things of one chunk. */
@@ -61,6 +66,7 @@ struct tfs_cli {
     bool again; /* what is done was done before: what was said is not said again */
     char **operands;
     int operand_count;
+    bool many; /* the command is run for several operands */
     struct tfs_progress progress;
 };
 
@@ -83,6 +89,12 @@ enum tfs_status tfs_cli_run_parts(struct tfs_cli *cli, tfs_command_fn run,
 /* Creates the directory `path`, or takes an empty one; or says why not. */
 enum tfs_status tfs_cli_make_target(struct tfs_cli *cli, const char *path, mode_t mode);
 
+struct tfs_command; /* table.h */
+
+/* What there is; and what a command does and takes, on the standard output. */
+enum tfs_status tfs_help_all(struct tfs_cli *cli);
+enum tfs_status tfs_help_command(struct tfs_cli *cli, const struct tfs_command *command);
+
 /* main(): a command or a mount. */
 int tfs_cli_main(int argc, char **argv);
 
@@ -90,6 +102,8 @@ int tfs_cli_main(int argc, char **argv);
 #define TFS_TEXT_MAX (UINT64_C(1) << 30)
 
 /* The commands of the same names. */
+enum tfs_status tfs_cli_help(struct tfs_cli *cli);
+enum tfs_status tfs_cli_completion(struct tfs_cli *cli);
 enum tfs_status tfs_cli_info(struct tfs_cli *cli);
 enum tfs_status tfs_cli_check(struct tfs_cli *cli);
 enum tfs_status tfs_cli_cat(struct tfs_cli *cli);

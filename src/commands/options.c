@@ -13,93 +13,6 @@
 
 #include "formats/chosen.h"
 
-const char tfs_usage[] =
-    "usage: terrainfs [-f] [-d] [-o OPTIONS] SAVE MOUNTPOINT\n"
-    "       terrainfs info   [-o OPTIONS] SAVE\n"
-    "       terrainfs check  [-o OPTIONS] SAVE\n"
-    "       terrainfs export [-o OPTIONS] SAVE DIR\n"
-    "       terrainfs import [-o OPTIONS] [--delete] [--restore] [--prefer=WHAT]\n"
-    "                        DIR SAVE\n"
-    "       terrainfs cat    [-o OPTIONS] SAVE PATH\n"
-    "       terrainfs put    [-o OPTIONS] SAVE PATH < FILE\n"
-    "       terrainfs diff   [-o OPTIONS] [--stat | --all-rows] [--json] [--color] A B\n"
-    "       terrainfs text   [-o OPTIONS] [--rows] SAVE\n"
-    "       terrainfs git    --enable | --disable | --status | --attributes [--global]\n"
-    "       terrainfs git    --exclude SAVE\n"
-    "       terrainfs undo   [-o OPTIONS] [--list | --dry-run] [--force] SAVE\n"
-    "       terrainfs upgrade [-o OPTIONS] SAVE\n"
-    "       terrainfs umount MOUNTPOINT\n"
-    "       terrainfs --help | --version\n"
-    "\n"
-    "Mounts a game's terrain save as a directory of text files and pictures; what\n"
-    "programs write there is encoded into the save as the game itself would do it.\n"
-    "\n"
-    "  info     print what the save is: format, version, chunks, bounds\n"
-    "  check    decode every chunk; print what is damaged, unusual or read-only\n"
-    "  export   write the whole tree to DIR, which must not exist or be empty\n"
-    "  import   take the files of DIR that were edited since the export\n"
-    "  cat      print one file of the tree\n"
-    "  put      replace one file of the tree by the standard input\n"
-    "  diff     print what differs between the terrains of the saves A and B\n"
-    "  text     print a line for each chunk of the save, for git to compare\n"
-    "  git      make git show saves as terrain\n"
-    "  undo     bring back the save as it was before the last mount or command\n"
-    "           that changed it; once more: redo\n"
-    "  upgrade  bring a save of Godot Voxel Tools to the newest block version\n"
-    "  sync     return when the save of a mount is on disk\n"
-    "  umount   unmount, and return when the save is on disk\n"
-    "\n"
-    "  -f           stay in the foreground\n"
-    "  -d           stay in the foreground and log every request\n"
-    "  --delete     import: also remove chunks and optional files that DIR lacks\n"
-    "  --stat       diff: the summary alone\n"
-    "  --all-rows   diff: every voxel that differs\n"
-    "  --json       diff: for programs\n"
-    "  --color      diff: colours, terminal or not\n"
-    "  --rows       text: every voxel that is not empty\n"
-    "  --git        diff: A and B are the arguments of an external diff of git\n"
-    "  --enable, --disable, --status   git: the configuration of this repository\n"
-    "  --attributes git: add the lines for saves to .gitattributes\n"
-    "  --global     git: for all repositories of the user\n"
-    "  --exclude    git: print what not to add of a tree of the save\n"
-    "  --list       undo: what is kept\n"
-    "  --dry-run    undo: only say what would change\n"
-    "  --force      undo: also when another program changed the save since\n"
-    "  --restore    import: take what differs from the save, edited or not\n"
-    "  --prefer=WHAT  import: which files decide where two contradict each other:\n"
-    "               voxels, grids, raw or pictures\n"
-    "  -h, --help   this text\n"
-    "  -V, --version\n"
-    "\n";
-
-const char tfs_usage_options[] =
-    "OPTIONS, separated by commas (SIZE is a number with K, M or G behind it):\n"
-    "  format=NAME     do not guess the format, it is NAME\n"
-    "  inflate=SIZE    largest payload that is decompressed (1G)\n"
-    "  upgrade         what is written gets the newest version of the save's format\n"
-    "  views=A+B       which files: all (default), voxels, grids or raw, the last\n"
-    "                  three without overlaps (a mount, export and import)\n"
-    "  backup=no       keep nothing for undo\n"
-    "  backup          keep databases for undo, too\n"
-    "  backup=DIR      keep them and all else in DIR\n"
-    "and for a mount only, beside those of mount(8) and FUSE:\n"
-    "  ro              read-only\n"
-    "  commit=auto     close() returns when the edit is on disk: in the save, or in a burst of\n"
-    "                  edits in a journal beside it, which the save follows soon (default)\n"
-    "  commit=close    close() returns when the save is on disk\n"
-    "  commit=N        close() returns when a journal has the edit; the save follows in N seconds\n"
-    "  conflict=WHAT   the save changed under pending edits: ask (default: ESTALE,\n"
-    "                  nothing is written), theirs, mine\n"
-    "  scratch=SIZE    room for files that are not part of the save (64M)\n"
-    "  cache=SIZE      memory for rendered files, as much for pictures (8M)\n"
-    "  threads=N       requests served at once (0: one for each CPU, default)\n"
-    "  max_read=N      bytes that one read request asks for at most, from 4096\n"
-    "\n"
-    "A save whose name is that of a command is written ./NAME.\n"
-    "\n"
-    "Exit status: 0 done, 1 the save or an edit is bad, 2 usage, 3 the system refused;\n"
-    "of diff: 0 the same terrain, 1 different, 2 trouble; of text: 0.\n";
-
 #define COMMIT_MAX  86400
 #define THREADS_MAX 256
 #define READ_MIN    4096 /* the kernel takes no less */
@@ -337,21 +250,47 @@ static const struct own_option {
     enum takes takes;
     bool mount_only;
     set_fn set;
+    const char *spelling; /* for people */
+    const char *summary;
 } own_options[] = {
-    {"format", VALUE, false, set_format},
-    {"inflate", VALUE, false, set_inflate},
-    {"upgrade", NO_VALUE, false, set_upgrade},
-    {"views", VALUE, false, set_views},
-    {"backup", MAYBE_VALUE, false, set_backup},
-    {"ro", NO_VALUE, true, set_ro},
-    {"rw", NO_VALUE, true, set_rw},
-    {"commit", VALUE, true, set_commit},
-    {"scratch", VALUE, true, set_scratch},
-    {"cache", VALUE, true, set_cache},
-    {"threads", VALUE, true, set_threads},
-    {"max_read", VALUE, true, set_max_read},
-    {"conflict", VALUE, true, set_conflict},
+    {"format", VALUE, false, set_format, "format=NAME", "do not guess the format, it is NAME"},
+    {"inflate", VALUE, false, set_inflate, "inflate=SIZE",
+     "largest payload that is decompressed (1G)"},
+    {"upgrade", NO_VALUE, false, set_upgrade, "upgrade",
+     "what is written gets the newest version of the save's format"},
+    {"views", VALUE, false, set_views, "views=A+B",
+     "which files: all (default), voxels, grids or raw, the last\n"
+     "three without overlaps (a mount, export and import)"},
+    {"backup", MAYBE_VALUE, false, set_backup, "backup[=DIR|no]",
+     "what is kept for undo: databases too; in DIR; nothing"},
+    {"ro", NO_VALUE, true, set_ro, "ro", "read-only"},
+    {"rw", NO_VALUE, true, set_rw, "rw", "for reading and writing (default)"},
+    {"commit", VALUE, true, set_commit, "commit=WHEN",
+     "close: close() returns when the save is on disk;\n"
+     "N: when a journal has the edit, and the save follows in N seconds;\n"
+     "auto (default): the first, or the second in a burst of edits"},
+    {"conflict", VALUE, true, set_conflict, "conflict=WHAT",
+     "the save changed under pending edits: ask (default: ESTALE,\n"
+     "nothing is written), theirs, mine"},
+    {"scratch", VALUE, true, set_scratch, "scratch=SIZE",
+     "room for files that are not part of the save (64M)"},
+    {"cache", VALUE, true, set_cache, "cache=SIZE",
+     "memory for rendered files, as much for pictures (8M)"},
+    {"threads", VALUE, true, set_threads, "threads=N",
+     "requests served at once (0: one for each CPU, default)"},
+    {"max_read", VALUE, true, set_max_read, "max_read=N",
+     "bytes that one read request asks for at most, from 4096"},
 };
+
+bool tfs_option_help(size_t number, struct tfs_option_help *help)
+{
+    if (number >= sizeof(own_options) / sizeof(own_options[0]))
+        return false;
+    const struct own_option *option = &own_options[number];
+    *help = (struct tfs_option_help){option->name, option->spelling, option->summary,
+                                     option->takes == VALUE, option->mount_only};
+    return true;
+}
 
 static const struct own_option *find_option(const char *name, size_t length)
 {

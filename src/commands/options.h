@@ -1,5 +1,5 @@
 /*
- * `-o a,b=c` as mount programs take it -> struct tfs_mount_options, and the usage text.
+ * `-o a,b=c` as mount programs take it -> struct tfs_mount_options, by a table.
  */
 #ifndef TFS_COMMANDS_OPTIONS_H
 #define TFS_COMMANDS_OPTIONS_H
@@ -10,7 +10,14 @@
 
 #define TFS_VERSION "0.1.0"
 
-extern const char tfs_usage[], tfs_usage_options[];
+/* What people are told about a value of -o. */
+struct tfs_option_help {
+    const char *name, *spelling, *summary;
+    bool needs_value, mount_only;
+};
+
+/* Of the option with that number, from 0; false: there are no more. */
+bool tfs_option_help(size_t number, struct tfs_option_help *help);
 
 /* The defaults. */
 void tfs_options_init(struct tfs_mount_options *options);

@@ -15,7 +15,19 @@ for word in info check export import cat put sync umount format= inflate= upgrad
     ok "the man page names $word"
 done
 run 0 "a command's --help succeeds" import --help
-says out '^usage: terrainfs' "a command's --help prints the usage"
+says out '^usage: terrainfs import .*--prefer=WHAT' "a command's --help prints its usage"
+cp out import.help
+run 0 "help of a command succeeds" help import
+same out import.help "help of a command is its --help"
+run 0 "help succeeds" help
+"$TFS" --help >wanted
+same out wanted "help is --help"
+for command in $(sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p' wanted); do
+    run 0 "help $command succeeds" help "$command"
+    says out "^usage: terrainfs $command" "help $command prints its usage"
+    sed 's/\\//g' "$ROOT/terrainfs.1" | grep -Eq "^\.B(I|R)? \"?(terrainfs )?$command\b"
+    ok "the man page has $command"
+done
 run 0 "--version succeeds" --version
 says out '^terrainfs [0-9]+\.[0-9]+' "--version prints name and version"
 version=$(cat out)
@@ -30,10 +42,21 @@ usage() {
     [ ! -s out ]
     ok "$what prints nothing on stdout"
 }
+cp save save2
+run 0 "info of several saves" info save save2
+[ "$(grep -c '^save: ' out)" = 2 ]
+ok "info names each of several saves"
+run 0 "check of several saves" check save save2
+says out '^save2: .* 2 chunks, 0 damaged' "check names each of several saves"
+run 3 "the worst of several decides the status" check save nosuch save2
+says out '^save2: ' "the others are checked all the same"
 usage "no operand" 'missing operand: SAVE MOUNTPOINT'
 usage "a single operand" 'missing operand: SAVE MOUNTPOINT' save
 usage "a command without operand" 'missing operand: SAVE DIR' export save
-usage "an operand too many" 'too many operands: SAVE$' info save more
+usage "an operand too many" 'too many operands: SAVE PATH$' cat save palette.txt more
+usage "a word that is nearly a command" 'neither a command nor a save chekc; did you mean check' chekc save
+usage "a word that is nearly an option" 'no such option here: --forze; did you mean --force' undo --forze save
+usage "a command that there is not, with help" 'there is no command unod; did you mean undo' help unod
 usage "an unknown letter" 'no such option here: -x' info -x save
 usage "an unknown long option" 'no such option here: --nonsense' info --nonsense save
 usage "--delete with export" 'no such option here: --delete' export --delete save dir

@@ -1,0 +1,282 @@
+/*
+ * The tables of commands and options -> what people read of them, and what shells complete.
+ */
+#include "commands/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COLUMN 18 /* where summaries begin */
+
+static const char mount_usage[] = "usage: terrainfs [-f] [-d] [-o OPTIONS] SAVE MOUNTPOINT\n";
+
+static const char intro[] =
+    "       terrainfs COMMAND [OPTIONS] OPERANDS\n"
+    "       terrainfs help COMMAND\n"
+    "       terrainfs --help | --version\n"
+    "\n"
+    "Mounts a game's terrain save as a directory of text files and pictures; what\n"
+    "programs write there is encoded into the save as the game itself would do it.\n"
+    "\n"
+    "Commands, which need no mount:\n";
+
+static const char ending[] =
+    "\n"
+    "A save whose name is that of a command is written ./NAME.\n"
+    "\n"
+    "Exit status: 0 done, 1 the save or an edit is bad, 2 usage, 3 the system refused;\n"
+    "of diff: 0 the same terrain, 1 different, 2 trouble; of text: 0.\n";
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* "  NAME            summary"; a summary of several lines is indented. */
+static void print_row(struct tfs_buf *out, const char *name, const char *summary)
+{
+    if (strlen(name) + 3 > COLUMN)
+        tfs_buf_printf(out, "  %s\n%*s", name, COLUMN, "");
+    else
+        tfs_buf_printf(out, "  %-*s", COLUMN - 2, name);
+    for (; *summary != '\0'; summary++) {
+        tfs_buf_u8(out, (uint8_t)*summary);
+        if (*summary == '\n')
+            tfs_buf_printf(out, "%*s", COLUMN, "");
+    }
+    tfs_buf_u8(out, '\n');
+}
+
+static void print_flag(struct tfs_buf *out, const struct tfs_flag *flag, const char *of)
+{
+    char name[64], summary[256];
+
+    snprintf(name, sizeof(name), "--%s%s%s", flag->name, flag->value != NULL ? "=" : "",
+             flag->value != NULL ? flag->value : "");
+    snprintf(summary, sizeof(summary), "%s%s%s", of, *of != '\0' ? ": " : "", flag->summary);
+    print_row(out, name, summary);
+}
+
+/* The commands that take it. */
+static void print_flag_of_all(struct tfs_buf *out, const struct tfs_flag *flag)
+{
+    char names[128] = "";
+
+    for (const struct tfs_command *command = tfs_commands; command->name != NULL; command++)
+        if ((command->flags & flag->flag) != 0)
+            snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+                     names[0] != '\0' ? ", " : "", command->name);
+    print_flag(out, flag, names);
+}
+
+static void print_values(struct tfs_buf *out, bool of_mounts)
+{
+    struct tfs_option_help help;
+
+    for (size_t i = 0; tfs_option_help(i, &help); i++)
+        if (help.mount_only == of_mounts)
+            print_row(out, help.spelling, help.summary);
+}
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+static enum tfs_status print_and_release(struct tfs_cli *cli, struct tfs_buf *out)
+{
+    struct tfs_error err = {0};
+    enum tfs_status status = tfs_buf_check(out, &err) < 0
+                                 ? tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory")
+                                 : tfs_cli_print(cli, tfs_buf_span(out));
+
+    tfs_buf_release(out);
+    return status;
+}
+
+enum tfs_status tfs_help_all(struct tfs_cli *cli)
+{
+    struct tfs_buf out = {0};
+    char name[64];
+
+    tfs_buf_add_text(&out, mount_usage);
+    tfs_buf_add_text(&out, intro);
+    for (const struct tfs_command *command = tfs_commands; command->name != NULL; command++) {
+        snprintf(name, sizeof(name), "%s %s", command->name, command->operands);
+        print_row(&out, name, command->summary);
+    }
+    tfs_buf_add_text(&out, "\nOptions of a mount, and of commands before their operands:\n");
+    print_row(&out, "-f", "mount: stay in the foreground");
+    print_row(&out, "-d", "mount: stay in the foreground and log every request");
+    print_row(&out, "-o OPTIONS", "see below");
+    for (const struct tfs_flag *flag = tfs_flags; flag->name != NULL; flag++)
+        print_flag_of_all(&out, flag);
+    print_row(&out, "-h, --help", "this text; of a command what `help COMMAND` prints");
+    print_row(&out, "-V, --version", "name and version");
+    tfs_buf_add_text(&out, "\nOPTIONS, separated by commas (SIZE is a number with K, M or G behind "
+                           "it):\n");
+    print_values(&out, false);
+    tfs_buf_add_text(&out, "and for a mount only, beside those of mount(8) and FUSE:\n");
+    print_values(&out, true);
+    tfs_buf_add_text(&out, ending);
+    return print_and_release(cli, &out);
+}
+
+enum tfs_status tfs_help_command(struct tfs_cli *cli, const struct tfs_command *command)
+{
+    struct tfs_buf out = {0};
+
+    const bool plain = (command->flags & TFS_CLI_PLAIN) != 0;
+
+    tfs_buf_printf(&out, "usage: terrainfs %s%s", command->name, plain ? "" : " [-o OPTIONS]");
+    for (const struct tfs_flag *flag = tfs_flags; flag->name != NULL; flag++)
+        if ((command->flags & flag->flag) != 0)
+            tfs_buf_printf(&out, " [--%s%s%s]", flag->name, flag->value != NULL ? "=" : "",
+                           flag->value != NULL ? flag->value : "");
+    tfs_buf_printf(&out, " %s\n\n", command->operands);
+    print_row(&out, command->name, command->summary);
+    for (const struct tfs_flag *flag = tfs_flags; flag->name != NULL; flag++)
+        if ((command->flags & flag->flag) != 0)
+            print_flag(&out, flag, "");
+    if (!plain) {
+        tfs_buf_add_text(&out, "\nOPTIONS, separated by commas:\n");
+        print_values(&out, false);
+    }
+    tfs_buf_add_text(&out, "\nThe manual, terrainfs(1), says more.\n");
+    return print_and_release(cli, &out);
+}
+
+enum tfs_status tfs_cli_help(struct tfs_cli *cli)
+{
+    if (cli->operand_count == 0)
+        return tfs_help_all(cli);
+    const struct tfs_command *command = tfs_command_find(cli->operands[0]);
+    const struct tfs_command *like = command == NULL ? tfs_command_like(cli->operands[0]) : NULL;
+    if (cli->operand_count > 1)
+        return tfs_cli_say(cli, TFS_STATUS_USAGE, "too many operands: [COMMAND]");
+    if (command != NULL)
+        return tfs_help_command(cli, command);
+    return tfs_cli_say(cli, TFS_STATUS_USAGE, "there is no command %s%s%s%s", cli->operands[0],
+                       like != NULL ? "; did you mean " : "", like != NULL ? like->name : "",
+                       like != NULL ? "?" : "");
+}
+
+/* ---- completions ----------------------------------------------------------------------------- */
+
+/* What to put behind -o, as one list: names that take a value end in `=`. */
+static void add_values(struct tfs_buf *out, bool of_mounts)
+{
+    struct tfs_option_help help;
+
+    for (size_t i = 0; tfs_option_help(i, &help); i++)
+        if (of_mounts || !help.mount_only)
+            tfs_buf_printf(out, " %s%s", help.name, help.needs_value ? "=" : "");
+}
+
+static void add_flags(struct tfs_buf *out, const struct tfs_command *command)
+{
+    for (const struct tfs_flag *flag = tfs_flags; flag->name != NULL; flag++)
+        if ((command->flags & flag->flag) != 0)
+            tfs_buf_printf(out, " --%s%s", flag->name, flag->value != NULL ? "=" : "");
+}
+
+static void add_names(struct tfs_buf *out)
+{
+    for (const struct tfs_command *command = tfs_commands; command->name != NULL; command++)
+        tfs_buf_printf(out, " %s", command->name);
+}
+
+/* bash and zsh (by its bashcompinit) share a function. */
+static void print_bash(struct tfs_buf *out)
+{
+    tfs_buf_add_text(out, "_terrainfs() {\n"
+                          "    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}\n"
+                          "    local before=${COMP_WORDS[COMP_CWORD - 1]} words=\n"
+                          "    COMPREPLY=()\n"
+                          "    if [ \"$before\" = -o ]; then\n"
+                          "        words='");
+    add_values(out, true);
+    tfs_buf_add_text(out,
+                     "'\n"
+                     "    elif [ \"$COMP_CWORD\" = 1 ] && [ \"${word#-}\" = \"$word\" ]; then\n"
+                     "        words='");
+    add_names(out);
+    tfs_buf_add_text(out, "'\n"
+                          "    elif [ \"$command\" = help ]; then\n"
+                          "        words='");
+    add_names(out);
+    tfs_buf_add_text(out, "'\n"
+                          "    elif [ \"${word#-}\" != \"$word\" ]; then\n"
+                          "        case $command in\n");
+    for (const struct tfs_command *command = tfs_commands; command->name != NULL; command++) {
+        tfs_buf_printf(out, "        %s) words='-o --help", command->name);
+        add_flags(out, command);
+        tfs_buf_add_text(out, "' ;;\n");
+    }
+    tfs_buf_add_text(out, "        *) words='-f -d -o --help --version' ;;\n"
+                          "        esac\n"
+                          "    elif [ \"$command\" = completion ]; then\n"
+                          "        words='bash zsh fish'\n"
+                          "    fi\n"
+                          "    [ -z \"$words\" ] || COMPREPLY=($(compgen -W \"$words\" -- "
+                          "\"$word\"))\n"
+                          "    case ${COMPREPLY[0]} in\n"
+                          "    *=) compopt -o nospace 2>/dev/null ;;\n"
+                          "    esac\n"
+                          "}\n"
+                          "complete -o default -F _terrainfs terrainfs\n");
+}
+
+static void print_zsh(struct tfs_buf *out)
+{
+    tfs_buf_add_text(out, "#compdef terrainfs\nautoload -U +X bashcompinit && bashcompinit\n");
+    print_bash(out);
+}
+
+/* A word in single quotes, as fish reads it. */
+static void add_quoted(struct tfs_buf *out, const char *text)
+{
+    tfs_buf_u8(out, '\'');
+    for (; *text != '\0'; text++) {
+        if (*text == '\'' || *text == '\\')
+            tfs_buf_u8(out, '\\');
+        tfs_buf_u8(out, (uint8_t)*text);
+    }
+    tfs_buf_u8(out, '\'');
+}
+
+static void print_fish(struct tfs_buf *out)
+{
+    for (const struct tfs_command *command = tfs_commands; command->name != NULL; command++) {
+        tfs_buf_printf(out, "complete -c terrainfs -n __fish_use_subcommand -a %s -d ",
+                       command->name);
+        add_quoted(out, command->summary);
+        tfs_buf_u8(out, '\n');
+        for (const struct tfs_flag *flag = tfs_flags; flag->name != NULL; flag++) {
+            if ((command->flags & flag->flag) == 0)
+                continue;
+            tfs_buf_printf(out,
+                           "complete -c terrainfs -n '__fish_seen_subcommand_from %s' -l %s%s"
+                           " -d ",
+                           command->name, flag->name, flag->value != NULL ? " -x" : "");
+            add_quoted(out, flag->summary);
+            tfs_buf_u8(out, '\n');
+        }
+    }
+    tfs_buf_add_text(out, "complete -c terrainfs -s h -l help -d 'what there is'\n"
+                          "complete -c terrainfs -s V -l version -d 'name and version'\n"
+                          "complete -c terrainfs -s o -x -d options -a '");
+    add_values(out, true);
+    tfs_buf_add_text(out, "'\n");
+}
+
+enum tfs_status tfs_cli_completion(struct tfs_cli *cli)
+{
+    static const struct {
+        const char *shell;
+        void (*print)(struct tfs_buf *out);
+    } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+    struct tfs_buf out = {0};
+
+    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+        if (strcmp(shells[i].shell, cli->operands[0]) == 0) {
+            shells[i].print(&out);
+            return print_and_release(cli, &out);
+        }
+    return tfs_cli_say(cli, TFS_STATUS_USAGE, "completions are for bash, zsh and fish, not for %s",
+                       cli->operands[0]);
+}

@@ -1,0 +1,140 @@
+/*
+ * Every command and every option of one, once: see table.h.
+ */
+#include "commands/table.h"
+
+#include <string.h>
+
+#define LIKE       2 /* letters that differ at most */
+#define LENGTH_MAX 32
+
+const struct tfs_command tfs_commands[] = {
+    {"info", "SAVE...", "print what the save is: format, version, chunks, bounds", tfs_cli_info,
+     TFS_OPERANDS_SAVE, 1, TFS_CLI_MANY},
+    {"check", "SAVE...", "decode every chunk; print what is damaged, unusual or read-only",
+     tfs_cli_check, TFS_OPERANDS_SAVE, 1, TFS_CLI_MANY},
+    {"export", "SAVE DIR", "write the whole tree to DIR, which must not exist or be empty",
+     tfs_cli_export, TFS_OPERANDS_SAVE_DIR, 2, TFS_CLI_VIEWS},
+    {"import", "DIR SAVE", "take the files of DIR that were edited since the export",
+     tfs_cli_import, TFS_OPERANDS_DIR_SAVE, 2,
+     TFS_CLI_VIEWS | TFS_CLI_DELETE | TFS_CLI_RESTORE | TFS_CLI_PREFER},
+    {"cat", "SAVE PATH", "print one file of the tree", tfs_cli_cat, TFS_OPERANDS_SAVE_PATH, 2, 0},
+    {"put", "SAVE PATH", "replace one file of the tree by the standard input", tfs_cli_put,
+     TFS_OPERANDS_SAVE_PATH, 2, 0},
+    {"diff", "A B", "print what differs between the terrains of the saves A and B", tfs_cli_diff,
+     TFS_OPERANDS_TWO, 2,
+     TFS_CLI_STAT | TFS_CLI_ALL_ROWS | TFS_CLI_JSON | TFS_CLI_COLOUR | TFS_CLI_GIT},
+    {"text", "SAVE", "print a line for each chunk of the save, for git to compare", tfs_cli_text,
+     TFS_OPERANDS_SAVE, 1, TFS_CLI_ROWS},
+    {"git", "[SAVE]", "make git show saves as terrain", tfs_cli_git, TFS_OPERANDS_OTHER, 0,
+     TFS_CLI_ENABLE | TFS_CLI_DISABLE | TFS_CLI_STATUS | TFS_CLI_ATTRIBUTES | TFS_CLI_GLOBAL |
+         TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS | TFS_CLI_PLAIN},
+    {"undo", "SAVE", "bring back what the last mount or command changed; once more: redo",
+     tfs_cli_undo, TFS_OPERANDS_SAVE, 1, TFS_CLI_LIST | TFS_CLI_DRY_RUN | TFS_CLI_FORCE},
+    {"upgrade", "SAVE", "bring a save of Godot Voxel Tools to the newest block version",
+     tfs_cli_upgrade, TFS_OPERANDS_SAVE, 1, 0},
+    {"sync", "MOUNTPOINT", "return when the save of a mount is on disk", tfs_cli_sync,
+     TFS_OPERANDS_OTHER, 1, TFS_CLI_PLAIN},
+    {"umount", "MOUNTPOINT", "unmount, and return when the save is on disk", tfs_cli_umount,
+     TFS_OPERANDS_OTHER, 1, TFS_CLI_PLAIN},
+    {"help", "[COMMAND]", "say what a command does and which options it takes", tfs_cli_help,
+     TFS_OPERANDS_OTHER, 0, TFS_CLI_OPERANDS | TFS_CLI_PLAIN},
+    {"completion", "SHELL", "print what makes bash, zsh or fish complete these words",
+     tfs_cli_completion, TFS_OPERANDS_OTHER, 1, TFS_CLI_PLAIN},
+    {NULL, NULL, NULL, NULL, TFS_OPERANDS_OTHER, 0, 0},
+};
+
+const struct tfs_flag tfs_flags[] = {
+    {"delete", NULL, "also remove chunks and optional files that DIR lacks", TFS_CLI_DELETE},
+    {"restore", NULL, "take what differs from the save, edited or not", TFS_CLI_RESTORE},
+    {"prefer", "WHAT", "which files decide a contradiction: voxels, grids, raw or pictures",
+     TFS_CLI_PREFER},
+    {"stat", NULL, "the summary alone", TFS_CLI_STAT},
+    {"all-rows", NULL, "every voxel that differs", TFS_CLI_ALL_ROWS},
+    {"json", NULL, "for programs", TFS_CLI_JSON},
+    {"color", NULL, "colours, terminal or not", TFS_CLI_COLOUR},
+    {"git", NULL, "A and B are the arguments of an external diff of git", TFS_CLI_GIT},
+    {"rows", NULL, "every voxel that is not empty", TFS_CLI_ROWS},
+    {"enable", NULL, "write it into the configuration of this repository", TFS_CLI_ENABLE},
+    {"disable", NULL, "take it out again", TFS_CLI_DISABLE},
+    {"status", NULL, "say whether it is there", TFS_CLI_STATUS},
+    {"attributes", NULL, "add the lines for saves to .gitattributes", TFS_CLI_ATTRIBUTES},
+    {"global", NULL, "for all repositories of the user", TFS_CLI_GLOBAL},
+    {"exclude", NULL, "print what not to add of a tree of the save", TFS_CLI_EXCLUDE},
+    {"list", NULL, "what is kept", TFS_CLI_LIST},
+    {"dry-run", NULL, "only say what would change", TFS_CLI_DRY_RUN},
+    {"force", NULL, "also when another program changed the save since", TFS_CLI_FORCE},
+    {NULL, NULL, NULL, 0},
+};
+
+const struct tfs_command *tfs_command_find(const char *name)
+{
+    for (const struct tfs_command *command = tfs_commands; command->name != NULL; command++)
+        if (strcmp(command->name, name) == 0)
+            return command;
+    return NULL;
+}
+
+/* ---- names that were meant ------------------------------------------------------------------- */
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    size_t ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
+}
+
+/* How many letters have to be put in, left out or changed. */
+static size_t distance(const char *a, const char *b)
+{
+    const size_t length = strlen(b);
+    size_t row[LENGTH_MAX + 1];
+
+    if (length > LENGTH_MAX || strlen(a) > LENGTH_MAX)
+        return LENGTH_MAX;
+    for (size_t i = 0; i <= length; i++)
+        row[i] = i;
+    for (size_t at = 0; a[at] != '\0'; at++) {
+        size_t corner = row[0];
+        row[0] = at + 1;
+        for (size_t i = 0; i < length; i++) {
+            const size_t above = row[i + 1];
+            row[i + 1] = least(row[i] + 1, above + 1, corner + (a[at] != b[i]));
+            corner = above;
+        }
+    }
+    return row[length];
+}
+
+/* Of short words less may differ. */
+static size_t allowed(const char *name)
+{
+    return strlen(name) <= 3 ? 1 : LIKE;
+}
+
+const struct tfs_command *tfs_command_like(const char *name)
+{
+    const struct tfs_command *found = NULL;
+    size_t best = allowed(name) + 1;
+
+    for (const struct tfs_command *command = tfs_commands; command->name != NULL; command++)
+        if (distance(name, command->name) < best) {
+            best = distance(name, command->name);
+            found = command;
+        }
+    return found;
+}
+
+const struct tfs_flag *tfs_flag_like(const char *name, const struct tfs_command *command)
+{
+    const struct tfs_flag *found = NULL;
+    size_t best = allowed(name) + 1;
+
+    for (const struct tfs_flag *flag = tfs_flags; flag->name != NULL; flag++)
+        if (command != NULL && (command->flags & flag->flag) != 0 &&
+            distance(name, flag->name) < best) {
+            best = distance(name, flag->name);
+            found = flag;
+        }
+    return found;
+}

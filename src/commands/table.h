@@ -1,0 +1,38 @@
+/*
+ * The commands, their options and the values of -o, each once: what argv is read by (cli.c), and
+ * what `help`, the completions of shells and the summary of --help are printed from (help.c).
+ */
+#ifndef TFS_COMMANDS_TABLE_H
+#define TFS_COMMANDS_TABLE_H
+
+#include "commands/cli.h"
+
+struct tfs_command {
+    const char *name;
+    const char *operands; /* "SAVE DIR" */
+    const char *summary;
+    tfs_command_fn run;
+    enum tfs_operands kind;
+    int operand_count;
+    unsigned flags; /* those it takes, enum tfs_cli_flag */
+};
+
+struct tfs_flag {
+    const char *name;
+    const char *value; /* "WHAT"; NULL: it takes none */
+    const char *summary;
+    unsigned flag;
+};
+
+/* Both end with a row without a name. */
+extern const struct tfs_command tfs_commands[];
+extern const struct tfs_flag tfs_flags[];
+
+/* NULL: there is none of that name. */
+const struct tfs_command *tfs_command_find(const char *name);
+/* The command whose name is most like this one, if any is; NULL. */
+const struct tfs_command *tfs_command_like(const char *name);
+/* The same of the options of a command, NULL: a mount. */
+const struct tfs_flag *tfs_flag_like(const char *name, const struct tfs_command *command);
+
+#endif
