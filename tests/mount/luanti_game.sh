@@ -215,6 +215,7 @@ beside_a_server() {
     play "$S" 'load 0 0 0' 'set 0 9 0 judge:gold' 'wait go' 'nodes 16 -16 0 16 -16 0' 'set 1 9 0 judge:gold' &
     server=$!
     soon grep -q '^0,9,0,judge:gold' "$M/chunks/0_0_0/voxels.csv"
+    want grep -q '^warning: another program has the map open' <("$TFS_BIN" cat "$S" info.txt)
     sed -i 's/judge:stone/judge:lamp/' "$M/chunks/1_-1_0/blocks.txt"
     want grep -q judge:lamp "$M/chunks/1_-1_0/blocks.txt"
     touch "$S/go"

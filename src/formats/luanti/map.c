@@ -7,6 +7,8 @@
 #include "formats/luanti/map.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,17 +274,47 @@ static int map_probe(const struct tfs_probe *probe)
     return there == 1 ? TFS_BID_FULL : there;
 }
 
-static int map_open(struct tfs_save *save, struct tfs_error *err)
-{
-    if (tfs_luanti_cache_create(save, err) == 0 && tfs_rows_open(save, &schema, err) < 0)
-        tfs_luanti_cache_free(save);
-    return err->code;
-}
-
 static void map_close(struct tfs_save *save)
 {
     tfs_luanti_cache_free(save);
     tfs_rows_close(save);
+}
+
+/* Has another program the file open for writing, as a server that runs has? A lease is given only
+ * where none has; the signal that takes it back is one that does nothing. Comes before the database
+ * is opened: closing the file drops SQLite's locks. */
+static bool is_open_elsewhere(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool held = false;
+
+    if (fd < 0)
+        return false;
+    if (fcntl(fd, F_SETSIG, SIGURG) == 0 && fcntl(fd, F_SETLEASE, F_RDLCK) == 0)
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+    else
+        held = errno == EAGAIN;
+    close(fd);
+    return held;
+}
+
+static int map_open(struct tfs_save *save, struct tfs_error *err)
+{
+    const bool held = is_open_elsewhere(save->path);
+
+    if (tfs_luanti_cache_create(save, err) < 0)
+        return err->code;
+    if (tfs_rows_open(save, &schema, err) < 0) {
+        tfs_luanti_cache_free(save);
+        return err->code;
+    }
+    if (held)
+        tfs_facts_note(save->doc->facts, err, TFS_NOTE_WARNING,
+                       "another program has the map open: a server that runs keeps blocks in "
+                       "memory and writes them over edits of the same blocks");
+    if (err->code < 0)
+        map_close(save);
+    return err->code;
 }
 
 static int world_probe(const struct tfs_probe *probe)

@@ -1,0 +1,462 @@
+/*
+ * formats/luanti: maps and worlds on disk, and the files of their trees: exact texts, what an edit
+ * stores, what is refused.
+ */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/godot_case.h"
+#include "../lib/lens_check.h"
+#include "../lib/luanti_maker.h"
+#include "scratch.h"
+
+static struct godot_case c;
+static const struct tfs_key first = {0, -1, -1, -1}, second = {0, 0, -1, -1}, far = {0, 7, 3, -9};
+
+static void teardown(void)
+{
+    if (c.save != NULL)
+        godot_close(&c);
+    scratch_teardown();
+}
+
+static void open_map(bool axes, unsigned version)
+{
+    luanti_map(scratch_path("map.sqlite"), axes, version, 2);
+    ck_assert_msg(godot_open(&c, scratch_path("map.sqlite")) == 0, "%s", c.err.text);
+}
+
+static void put(struct tfs_key key, const char *name, const char *text)
+{
+    ck_assert_msg(godot_put_text(&c, key, name, text) == 0, "%s: %s", name, c.err.text);
+}
+
+/* Commits, and opens what is on disk. */
+static void open_again(void)
+{
+    ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
+    godot_close(&c);
+    ck_assert_msg(godot_open(&c, scratch_path("map.sqlite")) == 0, "%s", c.err.text);
+}
+
+#define SHOWS(key, name, text)                                                                     \
+    do {                                                                                           \
+        struct tfs_buf shown = godot_get(&c, key, name);                                           \
+        ck_assert_msg(tfs_span_equal(tfs_buf_span(&shown), tfs_span_of(text)), "%s is %.*s", name, \
+                      (int)shown.size, (const char *)shown.data);                                  \
+        tfs_buf_release(&shown);                                                                   \
+    } while (0)
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+START_TEST(the_files_of_a_chunk_have_these_texts)
+{
+    open_map(_i % 2 == 0, (unsigned)_i);
+    SHOWS(first, "palette.txt", "0 default:stone\n1 default:dirt\n2 air\n3 default:chest\n");
+    SHOWS(first, "metadata.txt",
+          _i < 28 ? "3 5 2 infotext = A chest\n3 5 2 owner = me\n"
+                    "3 5 2 inventory List main 2\n3 5 2 inventory Width 0\n"
+                    "3 5 2 inventory Item default:dirt 5\n3 5 2 inventory Empty\n"
+                    "3 5 2 inventory EndInventoryList\n3 5 2 inventory EndInventory\n"
+                  : "3 5 2 infotext = A chest\n3 5 2 owner = me\n3 5 2 private owner\n"
+                    "3 5 2 inventory List main 2\n3 5 2 inventory Width 0\n"
+                    "3 5 2 inventory Item default:dirt 5\n3 5 2 inventory Empty\n"
+                    "3 5 2 inventory EndInventoryList\n3 5 2 inventory EndInventory\n");
+    SHOWS(first, "objects.txt", "7 4.5 6.5001 0 017468696e67\n");
+    if (_i >= 24)
+        SHOWS(first, "timers.txt", "3 5 2 2.5 0.75\n");
+    ck_assert(godot_holds(&c, first, "param2.txt", "y=00 z=00 |   7   0"));
+    ck_assert(godot_holds(&c, first, "param1.txt", "y=05 z=00 | 0f 0f"));
+    ck_assert(
+        godot_holds(&c, first, "voxels.csv", "x,y,z,node,param2\n-16,-16,-16,default:stone,7"));
+    ck_assert(godot_holds(&c, first, "voxels.csv", "\n-13,-11,-14,default:chest,0\n"));
+    SHOWS(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");
+    ck_assert_ptr_null(godot_get(&c, second, "metadata.txt").data);
+}
+END_TEST
+
+START_TEST(map_of_every_version_obeys_the_laws)
+{
+    struct lens_check check;
+
+    open_map(_i % 2 == 0, (unsigned)_i);
+    lens_check_open(&check, c.save);
+    lens_check_unedited(&check);
+    lens_check_close(&check);
+}
+END_TEST
+
+START_TEST(what_is_written_is_in_the_database)
+{
+    open_map(_i % 2 == 0, (unsigned)_i);
+    put(first, "voxels.csv", "x,y,z,node,param2\n-16,-16,-16,new:node,200\n-1,-1,-1,\"a,b\",0\n");
+    put(second, "metadata.txt", "1 2 3 b = 2\n1 2 3 a =\n0 15 15 = \\x20\n");
+    put(second, "objects.txt", "7 -0.5 1 15.9999\n");
+    open_again();
+    SHOWS(first, "voxels.csv", "x,y,z,node,param2\n-16,-16,-16,new:node,200\n-1,-1,-1,\"a,b\",0\n");
+    SHOWS(first, "palette.txt", "0 new:node\n1 air\n2 a,b\n");
+    SHOWS(second, "metadata.txt", "0 15 15 = \\x20\n1 2 3 b = 2\n1 2 3 a =\n");
+    SHOWS(second, "objects.txt", "7 -0.5 1 15.9999\n");
+}
+END_TEST
+
+START_TEST(fields_of_the_head_are_written_one_by_one)
+{
+    open_map(true, 29);
+    SHOWS(second, "state.txt",
+          "version 29\ngenerated yes\nunderground no\ntimestamp 1234\n"
+          "lighting_complete ffff\n");
+    put(second, "state.txt", "timestamp none\nunderground yes\n");
+    put(second, "state.txt", "generated no\nlighting_complete 0abc\n");
+    open_again();
+    SHOWS(second, "state.txt",
+          "version 29\ngenerated no\nunderground yes\ntimestamp none\n"
+          "lighting_complete 0abc\n");
+}
+END_TEST
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+START_TEST(renamed_node_keeps_param2_and_light)
+{
+    open_map(true, 29);
+    struct tfs_buf light = godot_get(&c, first, "param1.txt");
+    struct tfs_buf param2 = godot_get(&c, first, "param2.txt");
+    put(first, "palette.txt", "0 new:rock\n1 default:dirt\n2 air\n3 default:chest\n");
+    put(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\nmod:rock\nother:stone\n");
+    ck_assert(godot_holds(&c, first, "blocks.txt", "palette 0 other:stone\n"));
+    ck_assert(godot_holds(&c, second, "blocks.txt", "palette 0 mod:rock\n"));
+    struct tfs_buf again = godot_get(&c, first, "param1.txt");
+    ck_assert(tfs_span_equal(tfs_buf_span(&light), tfs_buf_span(&again)));
+    tfs_buf_release(&again);
+    again = godot_get(&c, first, "param2.txt");
+    ck_assert(tfs_span_equal(tfs_buf_span(&param2), tfs_buf_span(&again)));
+    ck_assert(godot_holds(&c, first, "state.txt", "lighting_complete ffff\n"));
+    tfs_buf_release(&again);
+    tfs_buf_release(&light);
+    tfs_buf_release(&param2);
+}
+END_TEST
+
+START_TEST(another_node_loses_param2_unless_it_keeps_its_index)
+{
+    struct tfs_buf text;
+
+    open_map(true, 29);
+    text = godot_get(&c, first, "blocks.txt");
+    tfs_buf_u8(&text, '\0');
+    char *name = strstr((char *)text.data, "default:stone");
+    memcpy(name, "renamed:rock!", 13);
+    put(first, "blocks.txt", (const char *)text.data);
+    ck_assert(godot_holds(&c, first, "param2.txt", "y=00 z=00 |   7   0"));
+    strstr((char *)text.data, "y=00 z=00 | ")[12] = '1';
+    put(first, "blocks.txt", (const char *)text.data);
+    SHOWS(first, "param2.txt", "fill 0\n");
+    tfs_buf_release(&text);
+}
+END_TEST
+
+START_TEST(new_air_takes_the_light_beside_it)
+{
+    open_map(true, 29);
+    put(first, "voxels.csv", "x,y,z,node,param2\n");
+    SHOWS(first, "param1.txt", "fill 0f\n");
+    ck_assert(godot_holds(&c, first, "state.txt", "lighting_complete f000\n"));
+}
+END_TEST
+
+START_TEST(two_names_become_one)
+{
+    open_map(false, 25);
+    put(first, "palette.txt", "0 air\n1 air\n2 air\n3 default:chest\n");
+    SHOWS(first, "palette.txt", "0 air\n1 default:chest\n");
+    put(GODOT_ROOT, "palette.txt", "air\nair\nair\nair\n");
+    SHOWS(GODOT_ROOT, "palette.txt", "air\n");
+    SHOWS(first, "blocks.txt", "palette 0 air\nfill 0\n");
+}
+END_TEST
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+START_TEST(moved_chunk_takes_its_objects_along)
+{
+    open_map(_i == 1, 29);
+    ck_assert_int_eq(godot_move(&c, first, far), 0);
+    open_again();
+    SHOWS(far, "objects.txt", "7 4.5 6.5001 0 017468696e67\n");
+    ck_assert(godot_holds(&c, far, "voxels.csv", "\n115,53,-142,default:chest,0\n"));
+    ck_assert_ptr_null(tfs_doc_find(c.doc, first));
+}
+END_TEST
+
+START_TEST(copy_by_raw_bin_has_its_objects_where_it_is)
+{
+    open_map(true, 29);
+    struct tfs_buf raw = godot_get(&c, first, "raw.bin");
+    ck_assert_int_eq(godot_create(&c, far), 0);
+    c.fresh = true;
+    ck_assert_int_eq(godot_put(&c, far, "raw.bin", tfs_buf_span(&raw)), 0);
+    SHOWS(far, "objects.txt", "7 4.5 6.5001 0 017468696e67\n");
+    c.fresh = false;
+    ck_assert_int_eq(godot_put(&c, far, "raw.bin", tfs_buf_span(&raw)), 0);
+    SHOWS(far, "objects.txt", "7 -123.5 -57.4999 128 017468696e67\n");
+    tfs_buf_release(&raw);
+}
+END_TEST
+
+START_TEST(new_chunk_is_air_of_the_highest_version)
+{
+    open_map(_i % 2 == 0, (unsigned)_i);
+    ck_assert_int_eq(godot_create(&c, far), 0);
+    open_again();
+    SHOWS(far, "blocks.txt", "palette 0 air\nfill 0\n");
+    SHOWS(far, "param1.txt", "fill 0f\n");
+    ck_assert(godot_holds(&c, far, "state.txt", "generated yes\nunderground no\ntimestamp none\n"));
+    ck_assert_ptr_null(godot_get(&c, far, "objects.txt").data);
+    put(far, "objects.txt", "7 1 2 3 00\n");
+    ck_assert(godot_holds(&c, far, "state.txt", "timestamp 0\n"));
+}
+END_TEST
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *text, *sentence;
+    uint32_t line;
+} refused[] = {
+    {"voxels.csv", "x,y,z,node,param2\n0,-16,-16,a:b,256\n", "param2 256 is out of range", 2},
+    {"voxels.csv", "x,y,z,node,param2\n0,-16,-16,,0\n", "a node needs a name", 2},
+    {"voxels.csv", "x,y,z,node\n0,-16,-16,a:b\n", "param2", 1},
+    {"blocks.txt", "palette 0 air\nfill 1\n", "the palette has 1 entry", 2},
+    {"blocks.txt", "palette 1 air\nfill 1\n", "the palette has no entry 0", 0},
+    {"blocks.txt", "fill 0\n", "no palette", 1},
+    {"palette.txt", "0 a\n", "entry 1 is missing", 0},
+    {"param1.txt", "fill 100\n", "", 1},
+    {"param2.txt", "fill 256\n", "a parameter has 8 bits", 1},
+    {"metadata.txt", "1 2 16 a = b\n", "z 16 is out of range", 1},
+    {"metadata.txt", "1 2 3 a b\n", "`KEY = VALUE`", 1},
+    {"metadata.txt", "1 2 3 inventory List main 1\n", "must be `inventory EndInventory`", 1},
+    {"metadata.txt", "1 2 3 inventory EndInventory\n1 2 3 inventory Width 0\n", "behind its", 2},
+    {"metadata.txt", "1 2 3 private a\n", "no variable of this key", 1},
+    {"metadata.txt", "1 2 3 inventory a\\nb\n", "a line break", 1},
+    {"metadata.txt", "# none\n", "remove the file", 0},
+    {"timers.txt", "1 2 3 4\n", "the elapsed time is missing", 1},
+    {"timers.txt", "1 2 3 4 5 6\n", "five numbers", 1},
+    {"timers.txt", "1 2 3 4.0001 5\n", "3 digits behind the point", 1},
+    {"timers.txt", "1 2 3 2147484 5\n", "out of range", 1},
+    {"objects.txt", "7 1 2 300000 00\n", "outside the world", 1},
+    {"objects.txt", "7 1 2 3 001\n", "pairs of them", 1},
+    {"objects.txt", "7 1 2 3 0g\n", "no pair of hex digits", 1},
+    {"state.txt", "version 28\n", "which cannot be changed", 1},
+    {"state.txt", "generated maybe\n", "`yes` or `no`", 1},
+    {"state.txt", "lighting_complete fff\n", "four hex digits", 1},
+    {"state.txt", "light 1\n", "no such key", 1},
+    {"state.txt", "timestamp 1\ntimestamp 2\n", "given already", 2},
+    {"raw.bin", "\x1e", "version 30 is not supported, only 22 to 29", 0},
+};
+
+START_TEST(what_cannot_be_stored_is_refused_with_its_place)
+{
+    open_map(true, 29);
+    struct tfs_doc *before = c.doc;
+    ck_assert_int_lt(godot_put_text(&c, second, refused[_i].name, refused[_i].text), 0);
+    ck_assert_msg(strstr(c.err.text, refused[_i].sentence) != NULL, "%s: %s", refused[_i].name,
+                  c.err.text);
+    ck_assert_uint_eq(c.err.line, refused[_i].line);
+    ck_assert_ptr_eq(c.doc, before);
+}
+END_TEST
+
+START_TEST(block_of_an_early_version_takes_no_private_metadata_and_no_timer)
+{
+    open_map(false, 23);
+    ck_assert_int_eq(godot_put_text(&c, first, "metadata.txt", "1 1 1 a = b\n1 1 1 private a\n"),
+                     -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(c.err.text, "version 23 has no private metadata"));
+    ck_assert_int_eq(godot_put_text(&c, first, "timers.txt", "1 1 1 1 0\n"), -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(c.err.text, "version 23 has no timers"));
+}
+END_TEST
+
+START_TEST(chunk_outside_the_world_is_refused)
+{
+    const struct tfs_key outside = {0, 0, 1938, 0};
+
+    open_map(true, 29);
+    ck_assert_int_eq(godot_create(&c, outside), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(c.err.text, "knows no block with y = 1938, only -1938 to 1937"));
+    ck_assert_int_eq(godot_move(&c, first, outside), -EINVAL);
+}
+END_TEST
+
+/* ---- databases and folders ------------------------------------------------------------------- */
+
+static void run(const char *sql)
+{
+    sqlite3 *db = NULL;
+
+    ck_assert_int_eq(sqlite3_open(scratch_path("map.sqlite"), &db), SQLITE_OK);
+    ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+/* The corners of what keys can hold; pos is a sum, so a negative x borrows from y. */
+START_TEST(keys_read_back_at_the_bounds)
+{
+    const struct tfs_key keys[] = {{0, -2048, -2048, -2048},
+                                   {0, 2047, 2047, 2047},
+                                   {0, -1, 0, 0},
+                                   {0, 0, -1, 0},
+                                   {0, -1938, 1937, -1}};
+    static const char *const numbers[] = {"-34368129024", "34351347711", "-1", "-4096", "-8845202"};
+    char sql[200];
+
+    run("CREATE TABLE blocks (pos INT NOT NULL PRIMARY KEY, data BLOB)");
+    for (unsigned i = 0; i < 5; i++) {
+        snprintf(sql, sizeof(sql), "INSERT INTO blocks VALUES (%s, x'00')", numbers[i]);
+        run(sql);
+    }
+    ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), 0);
+    ck_assert_uint_eq(c.doc->count, 5);
+    for (unsigned i = 0; i < 5; i++)
+        ck_assert_msg(tfs_doc_find(c.doc, keys[i]) != NULL, "%s", numbers[i]);
+}
+END_TEST
+
+START_TEST(rows_that_no_key_reaches_are_kept_and_not_shown)
+{
+    luanti_map(scratch_path("map.sqlite"), false, 25, 2);
+    run("INSERT INTO blocks VALUES ('text', x'19'), (34368126976, x'19'), (1.5, x'19')");
+    ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), 0);
+    ck_assert_uint_eq(c.doc->count, 2);
+    const char *note = tfs_facts_find(c.doc->facts, TFS_NOTE_WARNING);
+    ck_assert_ptr_nonnull(note);
+    ck_assert_ptr_nonnull(strstr(note, "3 rows of the database cannot be reached"));
+}
+END_TEST
+
+static const struct {
+    const char *sql, *sentence;
+} schemas[] = {
+    {"CREATE TABLE blocks (pos INT, data BLOB)", "its column pos is not in the primary key"},
+    {"CREATE TABLE blocks (x INT, y INT, z INT, data BLOB, PRIMARY KEY (x, z))",
+     "its column y is not in the primary key"},
+    {"CREATE TABLE blocks (data BLOB PRIMARY KEY)", "its table blocks has no column pos"},
+    {"CREATE TABLE blocks (z INT PRIMARY KEY, data BLOB)", "its table blocks has no column x"},
+};
+
+START_TEST(strange_table_is_refused)
+{
+    run(schemas[_i].sql);
+    ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), -EBADMSG);
+    ck_assert_msg(strstr(c.err.text, schemas[_i].sentence) != NULL, "%s", c.err.text);
+}
+END_TEST
+
+START_TEST(value_of_another_type_is_a_damaged_chunk)
+{
+    luanti_map(scratch_path("map.sqlite"), false, 29, 2);
+    run("UPDATE blocks SET data = 'text' WHERE pos = -16781312");
+    ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), 0);
+    ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, second));
+    SHOWS(second, "raw.bin", "text");
+    struct tfs_buf good = godot_get(&c, first, "raw.bin");
+    ck_assert_int_eq(godot_put(&c, second, "raw.bin", tfs_buf_span(&good)), 0);
+    open_again();
+    ck_assert(godot_holds(&c, second, "palette.txt", "3 default:chest\n"));
+    tfs_buf_release(&good);
+}
+END_TEST
+
+static const struct {
+    const char *settings;
+    int code;
+    const char *sentence;
+} worlds[] = {
+    {"gameid = minetest\nbackend = sqlite3\n", 0, ""},
+    {"gameid = minetest\n", 0, ""},
+    {"backend = leveldb\n", -ENOTSUP, "--migrate sqlite3` brings it there"},
+    {"backend = sqlite3\nblocksize = 32\n", -ENOTSUP, "32 nodes a side, only 16"},
+};
+
+START_TEST(world_folder_is_opened_by_its_settings)
+{
+    luanti_world(scratch_path("world"), true, 29, 2);
+    scratch_write("world/world.mt", worlds[_i].settings);
+    ck_assert_int_eq(godot_open(&c, scratch_path("world")), worlds[_i].code);
+    ck_assert_msg(strstr(c.err.text, worlds[_i].sentence) != NULL, "%s", c.err.text);
+    if (worlds[_i].code == 0)
+        ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "container: world folder\n"));
+}
+END_TEST
+
+START_TEST(world_without_a_map_is_refused)
+{
+    luanti_world(scratch_path("world"), true, 29, 2);
+    ck_assert_int_eq(unlink(scratch_path("world/map.sqlite")), 0);
+    ck_assert_int_eq(godot_open(&c, scratch_path("world")), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(c.err.text, "its map.sqlite cannot be opened"));
+}
+END_TEST
+
+/* ---- real maps ------------------------------------------------------------------------------- */
+
+START_TEST(real_map_obeys_the_laws)
+{
+    struct tfs_buf map = {0};
+    struct lens_check check;
+
+    if (!luanti_sample("../shared/samples/luanti/mesecons.sqlite.gz", &map))
+        return;
+    godot_write_file(scratch_path("map.sqlite"), tfs_buf_span(&map));
+    run("DELETE FROM blocks WHERE pos % 97 <> 1");
+    ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), 0);
+    ck_assert_uint_eq(c.doc->count, 59);
+    lens_check_open(&check, c.save);
+    lens_check_unedited(&check);
+    lens_check_close(&check);
+    tfs_buf_release(&map);
+}
+END_TEST
+
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+
+static Suite *make_suite(void)
+{
+    Suite *suite = suite_create("luanti map");
+    TCase *files = unit_case(suite, "files");
+    TCase *refusals = unit_case(suite, "refused");
+    TCase *saves = unit_case(suite, "saves");
+
+    tcase_add_checked_fixture(files, scratch_setup, teardown);
+    tcase_add_loop_test(files, the_files_of_a_chunk_have_these_texts, 23, 30);
+    tcase_add_loop_test(files, map_of_every_version_obeys_the_laws, 22, 30);
+    tcase_add_loop_test(files, what_is_written_is_in_the_database, 23, 30);
+    tcase_add_test(files, fields_of_the_head_are_written_one_by_one);
+    tcase_add_test(files, renamed_node_keeps_param2_and_light);
+    tcase_add_test(files, another_node_loses_param2_unless_it_keeps_its_index);
+    tcase_add_test(files, new_air_takes_the_light_beside_it);
+    tcase_add_test(files, two_names_become_one);
+    tcase_add_loop_test(files, moved_chunk_takes_its_objects_along, 0, 2);
+    tcase_add_test(files, copy_by_raw_bin_has_its_objects_where_it_is);
+    tcase_add_loop_test(files, new_chunk_is_air_of_the_highest_version, 22, 30);
+    tcase_add_checked_fixture(refusals, scratch_setup, teardown);
+    tcase_add_loop_test(refusals, what_cannot_be_stored_is_refused_with_its_place, 0,
+                        COUNT(refused));
+    tcase_add_test(refusals, block_of_an_early_version_takes_no_private_metadata_and_no_timer);
+    tcase_add_test(refusals, chunk_outside_the_world_is_refused);
+    tcase_add_checked_fixture(saves, scratch_setup, teardown);
+    tcase_set_timeout(saves, 60);
+    tcase_add_test(saves, keys_read_back_at_the_bounds);
+    tcase_add_test(saves, rows_that_no_key_reaches_are_kept_and_not_shown);
+    tcase_add_loop_test(saves, strange_table_is_refused, 0, COUNT(schemas));
+    tcase_add_test(saves, value_of_another_type_is_a_damaged_chunk);
+    tcase_add_loop_test(saves, world_folder_is_opened_by_its_settings, 0, COUNT(worlds));
+    tcase_add_test(saves, world_without_a_map_is_refused);
+    tcase_add_test(saves, real_map_obeys_the_laws);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
