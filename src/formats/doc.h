@@ -38,7 +38,8 @@ struct tfs_chunk {
     struct tfs_key key;
     uint32_t slot;         /* identity: given by the first edit that holds it, kept when it moves */
     uint32_t flags;        /* enum tfs_chunk_flags */
-    uint32_t tag;          /* the format's own: what is needed to read the blob, e.g. its version */
+    uint32_t tag;          /* the format's own: what is needed to read the blob. Each format has one
+                            * function that says what it is */
     uint64_t own;          /* the format's own: its order in the save, or which bytes on disk */
     struct tfs_blob *blob; /* the stored bytes; NULL: there are none, or unread */
     struct tfs_blob *extra; /* a second stored value (instances); NULL: none, or not fetched */

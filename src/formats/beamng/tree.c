@@ -102,7 +102,8 @@ static bool planes_differ(struct tfs_span a, struct tfs_span b, size_t begin, si
 
 static unsigned tile_differs(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
-    if (before == NULL || after == NULL || before->tag != after->tag ||
+    if (before == NULL || after == NULL ||
+        tfs_beamng_chunk_sample(before) != tfs_beamng_chunk_sample(after) ||
         before->blob->size != after->blob->size)
         return ALL_DIFFER;
 

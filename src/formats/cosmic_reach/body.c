@@ -110,7 +110,8 @@ int tfs_cosmic_chunk_open(struct tfs_save *save, const struct tfs_doc *doc, stru
 
     if (status < 0)
         return status;
-    status = tfs_cosmic_body_split(tfs_blob_span(opened.in.blob), opened.in.tag, &opened.body, err);
+    status = tfs_cosmic_body_split(tfs_blob_span(opened.in.blob),
+                                   tfs_cosmic_chunk_version(&opened.in), &opened.body, err);
     if (status < 0)
         tfs_cosmic_chunk_close(&opened);
     else
@@ -157,9 +158,9 @@ static uint32_t differs_from_fetched(const struct tfs_edit *edit,
     struct tfs_error ignored = {0};
 
     if (there == NULL ||
-        tfs_cosmic_body_split(tfs_blob_span(chunk->in.blob), chunk->in.tag, &before, &ignored) <
-            0 ||
-        tfs_cosmic_body_split(bytes, chunk->in.tag, &after, &ignored) < 0)
+        tfs_cosmic_body_split(tfs_blob_span(chunk->in.blob), tfs_cosmic_chunk_version(&chunk->in),
+                              &before, &ignored) < 0 ||
+        tfs_cosmic_body_split(bytes, tfs_cosmic_chunk_version(&chunk->in), &after, &ignored) < 0)
         return TFS_COSMIC_ALL_DIFFER;
     return tfs_cosmic_body_differs(&before, &after) |
            (there->blob == NULL ? 0 : (uint32_t)there->own);

@@ -37,6 +37,12 @@ int tfs_cosmic_body_split(struct tfs_span bytes, uint32_t version, struct tfs_co
 int tfs_cosmic_body_check(const struct tfs_cosmic_body *body, const uint8_t *start,
                           struct tfs_error *err);
 
+/* The version of a chunk's body. */
+static inline uint32_t tfs_cosmic_chunk_version(const struct tfs_chunk *chunk)
+{
+    return chunk->tag;
+}
+
 /* A chunk of a document with its bytes at hand, whether the document holds them or not. */
 struct tfs_cosmic_chunk {
     struct tfs_chunk in; /* as in the document; in.blob is a reference, in all of them */

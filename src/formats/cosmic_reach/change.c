@@ -92,7 +92,8 @@ int tfs_cosmic_change_clear(struct tfs_cosmic_change *c, size_t voxel, struct tf
         tfs_cosmic_is_air(tfs_cosmic_change_name(c, c->ids[voxel])))
         return 0;
     if (!c->has_air &&
-        tfs_cosmic_change_number(c, tfs_cosmic_air(c->view.chunk.in.tag), &c->air, err) < 0)
+        tfs_cosmic_change_number(c, tfs_cosmic_air(tfs_cosmic_chunk_version(&c->view.chunk.in)),
+                                 &c->air, err) < 0)
         return err->code;
     c->has_air = true;
     c->ids[voxel] = c->air;
@@ -168,7 +169,8 @@ static int encode_change(const struct tfs_cosmic_change *c, struct tfs_buf *sect
     }
     for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++)
         ids[i] = r.to[c->ids[i]];
-    tfs_cosmic_blocks_encode(section, r.names, r.count, ids, c->view.chunk.in.tag);
+    tfs_cosmic_blocks_encode(section, r.names, r.count, ids,
+                             tfs_cosmic_chunk_version(&c->view.chunk.in));
 out:
     free(r.names);
     free(r.to);

@@ -137,7 +137,8 @@ static int blocks_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
         tfs_cosmic_palette_text_open(&palette, err) < 0 ||
         parse_blocks(text, &view.blocks, palette, ids, err) < 0 || blocks_same(&view, palette, ids))
         goto out;
-    tfs_cosmic_blocks_encode(&section, palette->names, palette->count, ids, view.chunk.in.tag);
+    tfs_cosmic_blocks_encode(&section, palette->names, palette->count, ids,
+                             tfs_cosmic_chunk_version(&view.chunk.in));
     tfs_cosmic_section_put(edit, &view.chunk, TFS_COSMIC_SECTION_BLOCKS, &section, err);
 out:
     tfs_cosmic_view_close(&view);

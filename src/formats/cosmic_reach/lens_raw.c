@@ -97,9 +97,11 @@ static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
     int status = tfs_cosmic_chunk_fetch(save, tfs_edit_doc(edit), at.key, &chunk, err);
     if (status < 0)
         return status;
-    if (fit_entities(text, chunk.in.tag, &bytes, err) == 0 &&
-        (!put->fresh || settle_entities(at.key, chunk.in.tag, &bytes, err) == 0) &&
-        tfs_cosmic_body_split(tfs_buf_span(&bytes), chunk.in.tag, &body, err) == 0 &&
+    if (fit_entities(text, tfs_cosmic_chunk_version(&chunk.in), &bytes, err) == 0 &&
+        (!put->fresh ||
+         settle_entities(at.key, tfs_cosmic_chunk_version(&chunk.in), &bytes, err) == 0) &&
+        tfs_cosmic_body_split(tfs_buf_span(&bytes), tfs_cosmic_chunk_version(&chunk.in), &body,
+                              err) == 0 &&
         tfs_cosmic_body_check(&body, bytes.data, err) == 0)
         tfs_cosmic_body_put(edit, &chunk, tfs_buf_span(&bytes), err);
     tfs_cosmic_chunk_close(&chunk);
@@ -172,7 +174,7 @@ static int store_entities(struct tfs_edit *edit, const struct tfs_cosmic_chunk *
 {
     struct tfs_buf section = {0};
 
-    if (chunk->in.tag < TFS_COSMIC_ENTITIES_VERSION_MIN)
+    if (tfs_cosmic_chunk_version(&chunk->in) < TFS_COSMIC_ENTITIES_VERSION_MIN)
         return type == TFS_COSMIC_ENTITIES_NONE
                    ? 0
                    : tfs_fail(err, -EBADMSG, "a chunk of version 0 cannot hold block entities");

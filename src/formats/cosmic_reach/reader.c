@@ -156,7 +156,8 @@ static void look_at_sky(struct tfs_cosmic_reader *r, const struct tfs_chunk *chu
     struct tfs_cosmic_light sky;
     struct tfs_error ignored = {0};
 
-    if (tfs_cosmic_body_split(tfs_blob_span(chunk->blob), chunk->tag, &body, &ignored) < 0)
+    if (tfs_cosmic_body_split(tfs_blob_span(chunk->blob), tfs_cosmic_chunk_version(chunk), &body,
+                              &ignored) < 0)
         return;
     struct tfs_cursor c = tfs_cursor_init(body.sections[TFS_COSMIC_SECTION_SKY]);
     if (tfs_cosmic_sky_take(&c, &sky, &ignored) < 0)

@@ -330,7 +330,7 @@ static int write_column(const struct layout *l, size_t first, size_t length, str
 {
     tfs_buf_clear(header);
     tfs_buf_u32be(header, (uint32_t)column_size(l, first, length));
-    tfs_buf_u32be(header, l->chunks[first]->tag);
+    tfs_buf_u32be(header, tfs_cosmic_chunk_version(l->chunks[first]));
     tfs_buf_u8(header, (uint8_t)length);
     for (size_t i = first; i < first + length; i++) {
         tfs_cosmic_add_key(header, l->chunks[i]->key);

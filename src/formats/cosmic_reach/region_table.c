@@ -133,7 +133,7 @@ static int write_chunk(const struct tfs_chunk *chunk, struct tfs_buf *header, st
                         chunk->key.y, chunk->key.z);
     tfs_buf_clear(header);
     tfs_buf_u32be(header, (uint32_t)size);
-    tfs_buf_u32be(header, chunk->tag);
+    tfs_buf_u32be(header, tfs_cosmic_chunk_version(chunk));
     tfs_cosmic_add_key(header, chunk->key);
     if (tfs_buf_check(header, err) < 0 || tfs_sink_span(sink, tfs_buf_span(header), err) < 0)
         return err->code;

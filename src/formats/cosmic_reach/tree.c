@@ -128,9 +128,9 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     (void)save;
     if (tfs_cosmic_check_place(doc, key, err) < 0)
         return err->code;
-    chunk.tag = column != NULL ? column->tag : tfs_cosmic_version_at(doc, key);
+    chunk.tag = column != NULL ? tfs_cosmic_chunk_version(column) : tfs_cosmic_version_at(doc, key);
     chunk.own = new_own(doc, column);
-    tfs_cosmic_body_empty(&body, chunk.tag);
+    tfs_cosmic_body_empty(&body, tfs_cosmic_chunk_version(&chunk));
     if (tfs_blob_take(&body, &chunk.blob, err) == 0)
         tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(chunk.blob);
@@ -157,8 +157,8 @@ static int move_body(struct tfs_cosmic_chunk *chunk, struct tfs_key to, uint32_t
     struct tfs_buf bytes = {0};
     struct tfs_blob *moved = NULL;
 
-    if (tfs_cosmic_body_move(tfs_blob_span(chunk->in.blob), chunk->in.tag, version, chunk->in.key,
-                             to, &bytes, err) == 0 &&
+    if (tfs_cosmic_body_move(tfs_blob_span(chunk->in.blob), tfs_cosmic_chunk_version(&chunk->in),
+                             version, chunk->in.key, to, &bytes, err) == 0 &&
         tfs_blob_take(&bytes, &moved, err) == 0) {
         tfs_blob_unref(chunk->in.blob);
         chunk->in.blob = moved;
@@ -181,10 +181,11 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
         const struct tfs_doc *doc = tfs_edit_doc(edit);
         const struct tfs_chunk *column = column_to_join(doc, to);
         const uint32_t version = tfs_cosmic_version_at(doc, to) == tfs_cosmic_version_at(doc, from)
-                                     ? moved.in.tag
+                                     ? tfs_cosmic_chunk_version(&moved.in)
                                      : tfs_cosmic_version_at(doc, to);
-        if (move_body(&moved, to, column != NULL ? column->tag : version, err) == 0) {
-            moved.in.tag = column != NULL ? column->tag : version;
+        if (move_body(&moved, to, column != NULL ? tfs_cosmic_chunk_version(column) : version,
+                      err) == 0) {
+            moved.in.tag = column != NULL ? tfs_cosmic_chunk_version(column) : version;
             moved.in.own = moved_own(doc, from, to, moved.in.own);
             moved.in.key = to;
             tfs_edit_put(edit, &moved.in, err);
@@ -227,7 +228,8 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
     struct tfs_error ignored = {0};
 
     return tfs_cosmic_version_at(ours, key) == tfs_cosmic_version_at(theirs, key) &&
-           (column == NULL || column->tag == chunk->tag) &&
+           (column == NULL ||
+            tfs_cosmic_chunk_version(column) == tfs_cosmic_chunk_version(chunk)) &&
            (chunk == NULL ||
             (key.group == 0 && tfs_cosmic_check_place(theirs, key, &ignored) == 0));
 }
@@ -243,7 +245,8 @@ static bool split(const struct tfs_chunk *chunk, struct tfs_cosmic_body *body)
     struct tfs_error ignored = {0};
 
     return chunk != NULL && !(chunk->flags & TFS_CHUNK_DAMAGED) &&
-           tfs_cosmic_body_split(tfs_blob_span(chunk->blob), chunk->tag, body, &ignored) == 0;
+           tfs_cosmic_body_split(tfs_blob_span(chunk->blob), tfs_cosmic_chunk_version(chunk), body,
+                                 &ignored) == 0;
 }
 
 /* What differs between a chunk before and after: bits as of tfs_cosmic_body_differs. */
@@ -252,7 +255,7 @@ static uint32_t differs(const struct tfs_chunk *before, const struct tfs_chunk *
     struct tfs_cosmic_body old, new;
 
     if (before == NULL || after == NULL || tfs_key_compare(before->key, after->key) != 0 ||
-        before->tag != after->tag)
+        tfs_cosmic_chunk_version(before) != tfs_cosmic_chunk_version(after))
         return TFS_COSMIC_ALL_DIFFER;
     if (before->blob == NULL && after->blob != NULL)
         return (uint32_t)after->own;

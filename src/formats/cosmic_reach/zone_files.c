@@ -92,7 +92,8 @@ static int keep_chunks(struct tfs_cosmic_region_file *file, const struct tfs_doc
     for (size_t i = 0; i < doc->count; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         const struct tfs_blob *whole = chunk->blob->parent;
-        const uint64_t hash = tfs_checksum(tfs_blob_span(chunk->blob), chunk->tag);
+        const uint64_t hash =
+            tfs_checksum(tfs_blob_span(chunk->blob), tfs_cosmic_chunk_version(chunk));
         file->bodies[i] = (struct tfs_cosmic_body_at){
             .slot = tfs_cosmic_table_slot(chunk->key),
             .offset = whole == NULL ? 0 : (uint32_t)(chunk->blob->data - whole->data),
@@ -101,7 +102,7 @@ static int keep_chunks(struct tfs_cosmic_region_file *file, const struct tfs_doc
         file->chunks[i] = (struct tfs_chunk){.key = chunk->key,
                                              .slot = TFS_SLOT_NONE,
                                              .flags = chunk->flags | TFS_CHUNK_UNREAD,
-                                             .tag = chunk->tag,
+                                             .tag = tfs_cosmic_chunk_version(chunk),
                                              .own = hash};
         file->count++;
     }

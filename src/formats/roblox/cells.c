@@ -38,12 +38,13 @@ int tfs_rbx_cells_open(const struct tfs_doc *doc, struct tfs_key key, struct tfs
     if (tfs_rbx_find_chunk(doc, key, &chunk, err) < 0)
         return err->code;
     opened.chunk = *chunk;
-    opened.edge = tfs_rbx_edge(chunk->tag);
-    opened.count = tfs_rbx_cell_count(chunk->tag);
+    opened.edge = tfs_rbx_edge(tfs_rbx_chunk_log2(chunk));
+    opened.count = tfs_rbx_cell_count(tfs_rbx_chunk_log2(chunk));
     opened.cells = malloc(opened.count * sizeof(*opened.cells));
     if (opened.cells == NULL)
         return tfs_fail_memory(err);
-    if (tfs_rbx_records_decode(tfs_blob_span(chunk->blob), chunk->tag, opened.cells, err) < 0)
+    if (tfs_rbx_records_decode(tfs_blob_span(chunk->blob), tfs_rbx_chunk_log2(chunk), opened.cells,
+                               err) < 0)
         free(opened.cells);
     else
         *c = opened;

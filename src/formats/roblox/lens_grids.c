@@ -166,7 +166,7 @@ static void next_values(void *arg, struct tfs_grid_run *next)
 static int print_rows(struct tfs_buf *out, const struct attribute *a, const struct tfs_chunk *chunk,
                       struct tfs_error *err)
 {
-    const struct tfs_grid_shape shape = shape_of(a, chunk->tag);
+    const struct tfs_grid_shape shape = shape_of(a, tfs_rbx_chunk_log2(chunk));
     struct values v = {a, tfs_cursor_init(tfs_blob_span(chunk->blob)), {0}};
 
     tfs_grid_print_runs(out, &shape, next_values, &v);
@@ -186,8 +186,8 @@ static int grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
         return err->code;
 
     const struct tfs_rbx_summary s = tfs_rbx_summary(doc, chunk);
-    const struct tfs_grid_shape shape = shape_of(a, chunk->tag);
-    if (tfs_rbx_check_text_size(rows_size(a, &s, chunk->tag), err) < 0)
+    const struct tfs_grid_shape shape = shape_of(a, tfs_rbx_chunk_log2(chunk));
+    if (tfs_rbx_check_text_size(rows_size(a, &s, tfs_rbx_chunk_log2(chunk)), err) < 0)
         return err->code;
     print_head(out, a, &s);
     if (!is_uniform(a, &s))
@@ -208,7 +208,7 @@ static int64_t grid_size(struct tfs_save *save, const struct tfs_doc *doc, struc
         return ignored.code;
 
     const struct tfs_rbx_summary s = tfs_rbx_summary(doc, chunk);
-    const uint64_t rows = rows_size(a, &s, chunk->tag);
+    const uint64_t rows = rows_size(a, &s, tfs_rbx_chunk_log2(chunk));
     print_head(&head, a, &s);
     int64_t size = head.failed || rows > TFS_RBX_TEXT_MAX ? -1 : (int64_t)(head.size + rows);
     tfs_buf_release(&head);
@@ -248,7 +248,7 @@ static struct tfs_line find_value(struct tfs_span text, const struct tfs_grid_sh
 static int refuse(const struct attribute *a, const struct tfs_rbx_cells *c, size_t cell,
                   uint32_t value, struct tfs_span text, struct tfs_error *err)
 {
-    const struct tfs_grid_shape shape = shape_of(a, c->chunk.tag);
+    const struct tfs_grid_shape shape = shape_of(a, tfs_rbx_chunk_log2(&c->chunk));
     const struct tfs_line place = find_value(text, &shape, cell);
     const struct tfs_rbx_voxel at = tfs_rbx_voxel_of(c, cell);
     const uint32_t material = tfs_rbx_cell_material(c->cells[cell]);
@@ -301,7 +301,7 @@ static int grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
     uint32_t *values = malloc(c.count * sizeof(*values));
     if (values == NULL)
         tfs_fail_memory(err);
-    else if (parse_values(a, c.chunk.tag, text, values, err) == 0 &&
+    else if (parse_values(a, tfs_rbx_chunk_log2(&c.chunk), text, values, err) == 0 &&
              apply_values(a, &c, values, text, put, err) == 0)
         tfs_rbx_store_cells(edit, &c, err);
     free(values);

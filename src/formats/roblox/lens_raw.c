@@ -29,7 +29,7 @@ static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
         return err->code;
     if (tfs_span_equal(text, tfs_blob_span(chunk->blob)))
         return 0;
-    if (tfs_rbx_records_check(text, chunk->tag, err) < 0)
+    if (tfs_rbx_records_check(text, tfs_rbx_chunk_log2(chunk), err) < 0)
         return err->code;
     return tfs_rbx_store_records(edit, chunk, text, err);
 }

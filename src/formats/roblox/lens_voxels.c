@@ -25,7 +25,7 @@ static const struct tfs_voxel_columns columns = {.names = column_names, .count =
 
 static struct tfs_voxel_box box_of(const struct tfs_chunk *chunk)
 {
-    const uint32_t edge = tfs_rbx_edge(chunk->tag);
+    const uint32_t edge = tfs_rbx_edge(tfs_rbx_chunk_log2(chunk));
 
     return (struct tfs_voxel_box){chunk->key, {edge, edge, edge}};
 }
@@ -63,7 +63,7 @@ static void print_cell(struct cell_text *t, uint32_t cell)
 /* All lines; `out` NULL: their size alone, which is returned. */
 static uint64_t print_lines(const struct tfs_chunk *chunk, struct tfs_buf *out)
 {
-    const size_t count = tfs_rbx_cell_count(chunk->tag);
+    const size_t count = tfs_rbx_cell_count(tfs_rbx_chunk_log2(chunk));
     const struct tfs_voxel_box box = box_of(chunk);
     const struct tfs_voxel_values none = {0};
     struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(chunk->blob));

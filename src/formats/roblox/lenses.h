@@ -7,6 +7,12 @@
 #include "formats/format.h"
 #include "formats/roblox/smoothgrid.h"
 
+/* log2 of the edge of a chunk, in cells. */
+static inline uint32_t tfs_rbx_chunk_log2(const struct tfs_chunk *chunk)
+{
+    return chunk->tag;
+}
+
 extern const struct tfs_lens tfs_rbx_raw_lens;
 extern const struct tfs_lens tfs_rbx_voxels_lens;
 extern const struct tfs_lens tfs_rbx_materials_lens;

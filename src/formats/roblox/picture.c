@@ -117,7 +117,7 @@ static struct tfs_column column_of(const struct surface *s)
 static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                    struct tfs_column *columns_out, struct tfs_error *err)
 {
-    const uint32_t edge = tfs_rbx_edge(chunk->tag);
+    const uint32_t edge = tfs_rbx_edge(tfs_rbx_chunk_log2(chunk));
     struct surface *surfaces = calloc((size_t)edge * edge, sizeof(*surfaces));
 
     (void)save;
@@ -256,7 +256,7 @@ static int count_materials(struct tfs_voxel_sum *sum, const uint64_t *counts, st
 static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                struct tfs_voxel_sum *sum, struct tfs_error *err)
 {
-    const size_t count = tfs_rbx_cell_count(chunk->tag);
+    const size_t count = tfs_rbx_cell_count(tfs_rbx_chunk_log2(chunk));
     struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(chunk->blob));
     struct tfs_rbx_run whole = {0}, run;
     uint64_t counts[TFS_RBX_MATERIAL_MASK + 1] = {0};

@@ -400,7 +400,7 @@ static bool group_untouched(const struct tfs_rbx_source *source, const struct tf
         return false;
     for (size_t i = 0; i < count; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, at + i);
-        if (chunk->own == TFS_RBX_ORDER_NEW || chunk->blob->parent != source->bodies)
+        if (tfs_rbx_chunk_is_new(chunk) || chunk->blob->parent != source->bodies)
             return false;
     }
     return true;

@@ -129,6 +129,11 @@ void tfs_rbx_group_name(uint32_t group, char name[TFS_RBX_GROUP_NAME]);
  * it. Others: their number in the value. */
 #define TFS_RBX_ORDER_NEW UINT64_MAX
 
+static inline bool tfs_rbx_chunk_is_new(const struct tfs_chunk *chunk)
+{
+    return chunk->own == TFS_RBX_ORDER_NEW;
+}
+
 /* A value as it was read. */
 struct tfs_span tfs_rbx_value_span(const struct tfs_rbx_source *source, uint32_t value);
 

@@ -87,8 +87,9 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
     struct tfs_error ignored = {0};
 
     (void)ours;
-    return chunk == NULL || (check_coordinate(theirs, chunk->key, &ignored) == 0 &&
-                             tfs_rbx_group(theirs, chunk->key.group)->log2 == chunk->tag);
+    return chunk == NULL ||
+           (check_coordinate(theirs, chunk->key, &ignored) == 0 &&
+            tfs_rbx_group(theirs, chunk->key.group)->log2 == tfs_rbx_chunk_log2(chunk));
 }
 
 static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
@@ -101,7 +102,7 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     if (check_coordinate(tfs_edit_doc(edit), key, err) < 0)
         return err->code;
     chunk.tag = tfs_rbx_group(tfs_edit_doc(edit), key.group)->log2;
-    tfs_rbx_records_empty(&records, chunk.tag);
+    tfs_rbx_records_empty(&records, tfs_rbx_chunk_log2(&chunk));
     if (tfs_blob_take(&records, &chunk.blob, err) == 0)
         tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(chunk.blob);
@@ -147,7 +148,7 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
     (void)warning;
     if (tfs_rbx_find_chunk(doc, key, &chunk, err) < 0)
         return err->code;
-    return tfs_rbx_records_check(tfs_blob_span(chunk->blob), chunk->tag, err);
+    return tfs_rbx_records_check(tfs_blob_span(chunk->blob), tfs_rbx_chunk_log2(chunk), err);
 }
 
 /* ---- what reads differently ------------------------------------------------------------------ */
@@ -157,7 +158,8 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
 
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
-    if (before == NULL || after == NULL || before->tag != after->tag ||
+    if (before == NULL || after == NULL ||
+        tfs_rbx_chunk_log2(before) != tfs_rbx_chunk_log2(after) ||
         tfs_key_compare(before->key, after->key) != 0)
         return ALL_CHUNK_FILES;
 

@@ -108,7 +108,7 @@ static int gather(const struct tfs_doc *doc, uint32_t group, struct chunk_list *
     list->count = count;
     for (size_t i = 0; i < count; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, first + i);
-        bool is_new = chunk->own == TFS_RBX_ORDER_NEW;
+        bool is_new = tfs_rbx_chunk_is_new(chunk);
         list->chunks[is_new ? count - ++new : list->old++] = chunk;
     }
     qsort(list->chunks, list->old, sizeof(*list->chunks), compare_order);
