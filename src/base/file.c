@@ -137,7 +137,7 @@ static int read_to_end(int fd, uint64_t limit, struct tfs_buf *out, struct tfs_e
 }
 
 /* One try: 1 when the file was the same before and after, and *st is its identity; 0 when not. */
-static int read_once(int fd, uint64_t limit, struct tfs_buf *out, struct stat *st,
+static int read_once(int fd, uint64_t limit, tfs_file_read_fn read, void *arg, struct stat *st,
                      struct tfs_error *err)
 {
     struct stat before;
@@ -146,34 +146,62 @@ static int read_once(int fd, uint64_t limit, struct tfs_buf *out, struct stat *s
         return tfs_fail_errno(err, "cannot be examined");
     if (before.st_size < 0 || (uint64_t)before.st_size > limit)
         return fail_limit(limit, err);
-    tfs_buf_clear(out);
-    /* A guess, below the limit, which saves growing; without memory for it the reading says so. */
-    tfs_buf_reserve(out, (size_t)before.st_size + READ_STEP);
-    if (read_to_end(fd, limit, out, err) < 0)
+    read(arg, fd, (uint64_t)before.st_size, err);
+    if (err->code == -ENOMEM || err->code == -EFBIG)
         return err->code;
     if (fstat(fd, st) < 0)
-        return tfs_fail_errno(err, "cannot be examined");
-    return tfs_file_same(&before, st) && (uint64_t)st->st_size == out->size;
+        return err->code < 0 ? err->code : tfs_fail_errno(err, "cannot be examined");
+    if (tfs_file_same(&before, st))
+        return err->code < 0 ? err->code : 1;
+    tfs_error_reset(err);
+    return 0;
 }
 
-int tfs_file_read(struct tfs_file_handle *file, uint64_t limit, struct tfs_blob **blob,
-                  struct tfs_error *err)
+int tfs_file_read_by(struct tfs_file_handle *file, uint64_t limit, tfs_file_read_fn read, void *arg,
+                     struct tfs_error *err)
 {
     const struct timespec pause = {.tv_nsec = READ_PAUSE_NS};
-    struct tfs_buf bytes = {0};
     struct stat st;
     int whole = 0;
 
     for (int i = 0; i < READ_TRIES && whole == 0; i++) {
         if (i > 0)
             nanosleep(&pause, NULL);
-        whole = read_once(file->fd, limit, &bytes, &st, err);
+        whole = read_once(file->fd, limit, read, arg, &st, err);
     }
     if (whole == 0)
-        tfs_fail(err, -EAGAIN, "is being written by another program");
-    if (whole > 0 && tfs_blob_take(&bytes, blob, err) == 0)
+        return tfs_fail(err, -EAGAIN, "is being written by another program");
+    if (whole > 0)
         file->st = st;
-    tfs_buf_release(&bytes);
+    return err->code;
+}
+
+/* All bytes of a file. */
+struct reading {
+    struct tfs_buf bytes;
+    uint64_t limit;
+};
+
+static int read_whole(void *arg, int fd, uint64_t size, struct tfs_error *err)
+{
+    struct reading *r = arg;
+
+    tfs_buf_clear(&r->bytes);
+    /* A guess, below the limit, which saves growing; without memory for it the reading says so. */
+    tfs_buf_reserve(&r->bytes, (size_t)size + READ_STEP);
+    if (read_to_end(fd, r->limit, &r->bytes, err) == 0 && r->bytes.size != size)
+        tfs_fail(err, -EAGAIN, "is being written by another program");
+    return err->code;
+}
+
+int tfs_file_read(struct tfs_file_handle *file, uint64_t limit, struct tfs_blob **blob,
+                  struct tfs_error *err)
+{
+    struct reading r = {.limit = limit};
+
+    if (tfs_file_read_by(file, limit, read_whole, &r, err) == 0)
+        tfs_blob_take(&r.bytes, blob, err);
+    tfs_buf_release(&r.bytes);
     return err->code;
 }
 

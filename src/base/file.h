@@ -41,6 +41,12 @@ void tfs_file_close(struct tfs_file_handle *file);
 int tfs_file_read(struct tfs_file_handle *file, uint64_t limit, struct tfs_blob **blob,
                   struct tfs_error *err);
 
+/* The same without having all of it: `read` looks at the `size` bytes of the file in `fd` as it
+ * likes, and is called again, its failure forgotten, when the file changed meanwhile. */
+typedef int (*tfs_file_read_fn)(void *arg, int fd, uint64_t size, struct tfs_error *err);
+int tfs_file_read_by(struct tfs_file_handle *file, uint64_t limit, tfs_file_read_fn read, void *arg,
+                     struct tfs_error *err);
+
 /* The same file, unchanged: dev, ino, size, mtime and ctime. */
 bool tfs_file_same(const struct stat *a, const struct stat *b);
 

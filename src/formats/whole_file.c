@@ -25,16 +25,38 @@ struct whole_file {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+struct decoding {
+    struct tfs_save *save;
+    struct tfs_doc *doc;
+};
+
+static int decode_file(void *arg, int fd, uint64_t size, struct tfs_error *err)
+{
+    struct decoding *d = arg;
+
+    tfs_doc_unref(d->doc);
+    d->doc = NULL;
+    return d->save->container->file->decode_file(d->save, fd, size, &d->doc, err);
+}
+
 static int read_doc(struct tfs_save *save, struct tfs_file_handle *file, struct tfs_doc **doc,
                     struct tfs_error *err)
 {
+    const struct tfs_file_codec *codec = save->container->file;
+    const uint64_t limit = save->options.inflate_limit;
+    struct decoding decoding = {save, NULL};
     struct tfs_blob *bytes = NULL;
 
-    if (tfs_file_read(file, save->options.inflate_limit, &bytes, err) < 0)
-        return err->code;
-    int result = save->container->file->decode(save, bytes, doc, err);
-    tfs_blob_unref(bytes);
-    return result;
+    if (codec->decode_file != NULL) {
+        if (tfs_file_read_by(file, limit, decode_file, &decoding, err) == 0)
+            *doc = decoding.doc;
+        else
+            tfs_doc_unref(decoding.doc);
+    } else if (tfs_file_read(file, limit, &bytes, err) == 0) {
+        codec->decode(save, bytes, doc, err);
+        tfs_blob_unref(bytes);
+    }
+    return err->code;
 }
 
 /* What is read-only about a save shows in info.txt, so it does not depend on how it was opened. */

@@ -15,6 +15,10 @@ struct tfs_file_codec {
      * save->doc not. */
     int (*decode)(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
                   struct tfs_error *err);
+    /* The same from the `size` bytes of a file, for formats that need not have all of them at once.
+     * NULL: they are read first. */
+    int (*decode_file)(struct tfs_save *save, int fd, uint64_t size, struct tfs_doc **doc,
+                       struct tfs_error *err);
     /* The document to the file's bytes, in pieces. Facts come from doc->facts. */
     int (*encode)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
                   struct tfs_error *err);

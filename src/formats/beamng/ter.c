@@ -113,24 +113,39 @@ void tfs_beamng_name_add(struct tfs_buf *out, struct tfs_span name, bool nul)
 
 /* ---- the same in a file, without its names --------------------------------------------------- */
 
+int tfs_beamng_file_copy(const struct tfs_beamng_file *file, uint64_t at, uint8_t *out, size_t size,
+                         struct tfs_error *err)
+{
+    if (at > file->size || size > file->size - at)
+        return tfs_fail(err, -EIO, "cannot be read: it ends");
+    if (file->bytes != NULL) {
+        memcpy(out, file->bytes + at, size);
+        return 0;
+    }
+    while (size > 0) {
+        const ssize_t got = pread(file->fd, out, size, (off_t)at);
+        if (got == 0)
+            return tfs_fail(err, -EIO, "cannot be read: it ends");
+        if (got < 0 && errno != EINTR)
+            return tfs_fail_errno(err, "cannot be read");
+        const size_t taken = got < 0 ? 0 : (size_t)got;
+        out += taken;
+        at += taken;
+        size -= taken;
+    }
+    return 0;
+}
+
 /* 1: these are the `size` bytes at `at`, little-endian; 0: there are not so many. */
 static int read_number(const struct tfs_beamng_file *file, uint64_t at, unsigned size,
                        uint32_t *value, struct tfs_error *err)
 {
     uint8_t bytes[4];
-    ssize_t got;
 
     if (at > file->size || size > file->size - at)
         return 0;
-    if (file->bytes != NULL) {
-        memcpy(bytes, file->bytes + at, size);
-    } else {
-        do
-            got = pread(file->fd, bytes, size, (off_t)at);
-        while (got < 0 && errno == EINTR);
-        if (got != (ssize_t)size)
-            return tfs_fail(err, -EIO, "cannot be read: %s", strerror(got < 0 ? errno : EIO));
-    }
+    if (tfs_beamng_file_copy(file, at, bytes, size, err) < 0)
+        return err->code;
     for (*value = 0; size-- > 0;)
         *value = *value << 8 | bytes[size];
     return 1;
@@ -258,13 +273,17 @@ int tfs_beamng_detect(const struct tfs_beamng_file *file, struct tfs_beamng_layo
     return 0;
 }
 
-int tfs_beamng_read(struct tfs_span bytes, struct tfs_beamng_layout *layout, struct tfs_error *err)
+int tfs_beamng_read(const struct tfs_beamng_file *file, struct tfs_beamng_layout *layout,
+                    struct tfs_error *err)
 {
-    const struct tfs_beamng_file file = {.size = bytes.size, .bytes = bytes.data};
+    uint8_t head[TFS_BEAMNG_HEADER];
+    const struct tfs_span span = {head,
+                                  file->size < sizeof(head) ? (size_t)file->size : sizeof(head)};
     struct tfs_beamng_layout found = {0};
 
-    if (tfs_beamng_head(bytes, bytes.size, &found, err) < 0 ||
-        tfs_beamng_detect(&file, &found, err) < 0)
+    if (tfs_beamng_file_copy(file, 0, head, span.size, err) < 0 ||
+        tfs_beamng_head(span, file->size, &found, err) < 0 ||
+        tfs_beamng_detect(file, &found, err) < 0)
         return err->code;
     *layout = found;
     return 0;

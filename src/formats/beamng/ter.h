@@ -71,12 +71,16 @@ int tfs_beamng_head(struct tfs_span head, uint64_t size, struct tfs_beamng_layou
 #define TFS_BEAMNG_EXTRA_SIZES 4
 extern const uint8_t tfs_beamng_extra_sizes[TFS_BEAMNG_EXTRA_SIZES];
 
-/* A file of `size` bytes, from which a few are looked at. */
+/* A file of `size` bytes. */
 struct tfs_beamng_file {
     uint64_t size;
     const uint8_t *bytes; /* all of it; NULL: it is read from `fd` */
     int fd;
 };
+
+/* Copies `size` bytes from `at` on: EIO when there are not so many. */
+int tfs_beamng_file_copy(const struct tfs_beamng_file *file, uint64_t at, uint8_t *out, size_t size,
+                         struct tfs_error *err);
 
 /* Sets layout->extra and ->nul: the only layout whose name table ends where the file ends, or the
  * version's own. EBADMSG when none fits, or several; EIO. */
@@ -84,6 +88,7 @@ int tfs_beamng_detect(const struct tfs_beamng_file *file, struct tfs_beamng_layo
                       struct tfs_error *err);
 
 /* The layout of a whole file. */
-int tfs_beamng_read(struct tfs_span bytes, struct tfs_beamng_layout *layout, struct tfs_error *err);
+int tfs_beamng_read(const struct tfs_beamng_file *file, struct tfs_beamng_layout *layout,
+                    struct tfs_error *err);
 
 #endif

@@ -17,29 +17,61 @@
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-/* A tile's samples of one plane out of the planes of a file. */
+/* All planes' rows of a row of tiles, one plane after another. */
+struct band {
+    uint8_t *bytes;
+    uint32_t height;
+};
+
+static int read_plane(const struct tfs_beamng_file *file, const struct tfs_beamng_layout *layout,
+                      const struct tfs_beamng_plane *plane, uint32_t z, const struct band *band,
+                      struct tfs_error *err)
+{
+    const uint64_t at = TFS_BEAMNG_HEADER + plane->before * tfs_beamng_samples(layout) +
+                        (uint64_t)z * layout->side * plane->bytes;
+    const size_t samples = (size_t)layout->side * band->height;
+
+    return tfs_beamng_file_copy(file, at, band->bytes + plane->before * samples,
+                                samples * plane->bytes, err);
+}
+
+static int read_band(const struct tfs_beamng_file *file, const struct tfs_beamng_layout *layout,
+                     uint32_t z, const struct band *band, struct tfs_error *err)
+{
+    if (read_plane(file, layout, &tfs_beamng_heights, z, band, err) < 0 ||
+        read_plane(file, layout, &tfs_beamng_layers, z, band, err) < 0)
+        return err->code;
+    for (unsigned i = 0; i < tfs_beamng_extra_count(layout); i++)
+        if (read_plane(file, layout, tfs_beamng_extra_plane(layout, i), z, band, err) < 0)
+            return err->code;
+    return 0;
+}
+
+/* A tile's samples of one plane out of its band. */
 static void cut_tile(const struct tfs_beamng_layout *layout, const struct tfs_beamng_tile *tile,
-                     const struct tfs_beamng_plane *plane, const uint8_t *planes,
+                     const struct tfs_beamng_plane *plane, const struct band *band,
                      uint8_t *tile_planes)
 {
-    const uint8_t *south = planes + plane->before * tfs_beamng_samples(layout);
+    const uint8_t *south = band->bytes + plane->before * ((size_t)layout->side * band->height);
+    struct tfs_beamng_tile in_band = *tile;
 
-    tfs_beamng_tile_cut(tile, plane->bytes, south, (ptrdiff_t)layout->side * plane->bytes,
+    in_band.z = 0;
+    tfs_beamng_tile_cut(&in_band, plane->bytes, south, (ptrdiff_t)layout->side * plane->bytes,
                         tile_planes + plane->before * tfs_beamng_tile_samples(tile));
 }
 
 static int add_tile(const struct tfs_beamng_layout *layout, struct tfs_key key,
-                    const uint8_t *planes, struct tfs_edit *edit, struct tfs_error *err)
+                    const struct band *band, struct tfs_edit *edit, struct tfs_error *err)
 {
     struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, key);
     unsigned sample = tfs_beamng_sample_size(layout);
     struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE, .tag = sample};
     uint8_t bytes[TFS_BEAMNG_TILE_BYTES_MAX];
 
-    cut_tile(layout, &tile, &tfs_beamng_heights, planes, bytes);
-    cut_tile(layout, &tile, &tfs_beamng_layers, planes, bytes);
+    cut_tile(layout, &tile, &tfs_beamng_heights, band, bytes);
+    cut_tile(layout, &tile, &tfs_beamng_layers, band, bytes);
     for (unsigned i = 0; i < tfs_beamng_extra_count(layout); i++)
-        cut_tile(layout, &tile, tfs_beamng_extra_plane(layout, i), planes, bytes);
+        cut_tile(layout, &tile, tfs_beamng_extra_plane(layout, i), band, bytes);
 
     struct tfs_span span = {bytes, tfs_beamng_tile_samples(&tile) * sample};
     if (tfs_blob_copy(span, &chunk.blob, err) < 0)
@@ -49,24 +81,42 @@ static int add_tile(const struct tfs_beamng_layout *layout, struct tfs_key key,
     return result;
 }
 
-/* All tiles, in the order of their keys, and the name table. */
-static int add_parts(const struct tfs_beamng_layout *layout, struct tfs_span file,
+/* All tiles, in the order of their keys. */
+static int add_tiles(const struct tfs_beamng_file *file, const struct tfs_beamng_layout *layout,
                      struct tfs_edit *edit, struct tfs_error *err)
 {
-    int32_t tiles = (int32_t)tfs_beamng_tiles_a_side(layout);
-    size_t table_at = (size_t)tfs_beamng_table_at(layout);
-    struct tfs_span table = {file.data + table_at, file.size - table_at};
-    struct tfs_blob *names = NULL;
+    const int32_t tiles = (int32_t)tfs_beamng_tiles_a_side(layout);
+    struct band band = {.bytes = malloc((size_t)layout->side * TFS_BEAMNG_TILE_SIDE *
+                                        tfs_beamng_sample_size(layout))};
 
-    for (struct tfs_key key = {.z = 0}; key.z < tiles; key.z++)
-        for (key.x = 0; key.x < tiles; key.x++)
-            if (add_tile(layout, key, file.data + TFS_BEAMNG_HEADER, edit, err) < 0)
-                return err->code;
-    if (tfs_blob_copy(table, &names, err) < 0)
-        return err->code;
-    tfs_edit_part(edit, TFS_BEAMNG_PART_NAMES, names);
-    tfs_blob_unref(names);
-    return 0;
+    if (band.bytes == NULL)
+        return tfs_fail_memory(err);
+    for (struct tfs_key key = {.z = 0}; key.z < tiles && err->code == 0; key.z++) {
+        const struct tfs_beamng_tile first = tfs_beamng_tile_of(layout, key);
+        band.height = first.height;
+        read_band(file, layout, first.z, &band, err);
+        for (key.x = 0; key.x < tiles && err->code == 0; key.x++)
+            add_tile(layout, key, &band, edit, err);
+    }
+    free(band.bytes);
+    return err->code;
+}
+
+static int read_table(const struct tfs_beamng_file *file, const struct tfs_beamng_layout *layout,
+                      struct tfs_blob **table, struct tfs_error *err)
+{
+    const uint64_t at = tfs_beamng_table_at(layout);
+    struct tfs_buf bytes = {0};
+    uint8_t *room = tfs_buf_reserve(&bytes, (size_t)(file->size - at));
+
+    if (room == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_beamng_file_copy(file, at, room, (size_t)(file->size - at), err) == 0) {
+        bytes.size = (size_t)(file->size - at);
+        tfs_blob_take(&bytes, table, err);
+    }
+    tfs_buf_release(&bytes);
+    return err->code;
 }
 
 /* What the file beside it says. BeamNG writes one, Torque3D does not. */
@@ -101,19 +151,15 @@ static int look_at_sidecar(struct tfs_save *save, struct tfs_facts *facts, struc
     return 0;
 }
 
-static int make_facts(struct tfs_save *save, struct tfs_span file, struct tfs_facts **facts,
-                      struct tfs_error *err)
+static int make_facts(struct tfs_save *save, const struct tfs_beamng_layout *layout,
+                      struct tfs_span table, struct tfs_facts **facts, struct tfs_error *err)
 {
-    struct tfs_beamng_layout layout = {0};
     struct tfs_facts *made = NULL;
 
-    if (tfs_beamng_read(file, &layout, err) < 0 ||
-        tfs_facts_create(sizeof(struct tfs_beamng_facts), &made, err) < 0)
+    if (tfs_facts_create(sizeof(struct tfs_beamng_facts), &made, err) < 0)
         return err->code;
-    size_t table_at = (size_t)tfs_beamng_table_at(&layout);
-    struct tfs_span table = {file.data + table_at, file.size - table_at};
     struct tfs_beamng_facts *own = made->own;
-    own->layout = layout;
+    own->layout = *layout;
     if (look_at_sidecar(save, made, table, err) < 0) {
         tfs_facts_unref(made);
         return err->code;
@@ -122,27 +168,51 @@ static int make_facts(struct tfs_save *save, struct tfs_span file, struct tfs_fa
     return 0;
 }
 
-static int ter_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
-                      struct tfs_error *err)
+static int make_doc(const struct tfs_beamng_file *file, struct tfs_facts *facts,
+                    struct tfs_blob *table, struct tfs_doc **doc, struct tfs_error *err)
 {
-    struct tfs_span file = tfs_blob_span(bytes);
-    struct tfs_facts *facts = NULL;
     struct tfs_doc *empty = NULL;
     struct tfs_edit edit = {0};
 
-    int result = make_facts(save, file, &facts, err);
-    if (result == 0)
-        result = tfs_doc_create(facts, &empty, err);
-    if (result == 0)
-        result = tfs_edit_open(empty, &edit, err);
-    if (result == 0)
-        result = add_parts(tfs_beamng_layout_of(empty), file, &edit, err);
-    if (result == 0)
+    if (tfs_doc_create(facts, &empty, err) == 0 && tfs_edit_open(empty, &edit, err) == 0 &&
+        add_tiles(file, tfs_beamng_layout_of(empty), &edit, err) == 0) {
+        tfs_edit_part(&edit, TFS_BEAMNG_PART_NAMES, table);
         *doc = tfs_edit_finish(&edit);
+    }
     tfs_edit_release(&edit);
     tfs_doc_unref(empty);
+    return err->code;
+}
+
+static int read_terrain(struct tfs_save *save, const struct tfs_beamng_file *file,
+                        struct tfs_doc **doc, struct tfs_error *err)
+{
+    struct tfs_beamng_layout layout = {0};
+    struct tfs_blob *table = NULL;
+    struct tfs_facts *facts = NULL;
+
+    if (tfs_beamng_read(file, &layout, err) == 0 && read_table(file, &layout, &table, err) == 0 &&
+        make_facts(save, &layout, tfs_blob_span(table), &facts, err) == 0)
+        make_doc(file, facts, table, doc, err);
     tfs_facts_unref(facts);
-    return result;
+    tfs_blob_unref(table);
+    return err->code;
+}
+
+static int ter_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
+                      struct tfs_error *err)
+{
+    const struct tfs_beamng_file file = {.size = bytes->size, .bytes = bytes->data};
+
+    return read_terrain(save, &file, doc, err);
+}
+
+static int ter_decode_file(struct tfs_save *save, int fd, uint64_t size, struct tfs_doc **doc,
+                           struct tfs_error *err)
+{
+    const struct tfs_beamng_file file = {.size = size, .fd = fd};
+
+    return read_terrain(save, &file, doc, err);
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */
@@ -299,6 +369,7 @@ static int ter_probe(const struct tfs_probe *probe)
 
 static const struct tfs_file_codec codec = {
     .decode = ter_decode,
+    .decode_file = ter_decode_file,
     .encode = ter_encode,
     .check = ter_check,
     .committed = ter_committed,

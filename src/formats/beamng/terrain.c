@@ -192,8 +192,9 @@ int tfs_beamng_terrain_check_layout(const struct tfs_edit *edit, struct tfs_erro
     tfs_buf_add_span(&file, tfs_blob_span(tfs_doc_at(doc, 0)->blob));
     tfs_buf_add_span(&file, tfs_blob_span(tfs_beamng_table(doc)));
     int result = tfs_buf_check(&file, err);
-    if (result == 0 && (tfs_beamng_read(tfs_buf_span(&file), &read, &why) < 0 ||
-                        read.extra != layout->extra || read.nul != layout->nul))
+    const struct tfs_beamng_file bytes = {.size = file.size, .bytes = file.data};
+    if (result == 0 && (tfs_beamng_read(&bytes, &read, &why) < 0 || read.extra != layout->extra ||
+                        read.nul != layout->nul))
         result = tfs_fail(err, -EBADMSG,
                           "with these values the file would be read as one of another layout");
     tfs_buf_release(&file);
