@@ -578,16 +578,181 @@ START_TEST(strays_of_a_killed_process_are_removed)
 }
 END_TEST
 
+/* ---- against a model ------------------------------------------------------------------------- */
+
+#define MODEL_SIDE  32 /* chunks along x and z: regions -1 and 0 */
+#define MODEL_EDITS 10000
+
+/* What the lowest voxel of each chunk is: 0 there is no chunk, 1 air, else base:b_N. */
+static unsigned model[4][MODEL_SIDE][MODEL_SIDE];
+static struct maker_random dice = {7};
+
+static struct tfs_key model_key(unsigned y, unsigned z, unsigned x)
+{
+    /* y in regions -1 and 0 too. */
+    return (struct tfs_key){0, (int32_t)x - 16, (int32_t)y - 2, (int32_t)z - 16};
+}
+
+static unsigned *model_draw(struct tfs_key *key)
+{
+    const unsigned y = maker_draw(&dice, 4), z = maker_draw(&dice, MODEL_SIDE),
+                   x = maker_draw(&dice, MODEL_SIDE);
+
+    *key = model_key(y, z, x);
+    return &model[y][z][x];
+}
+
+/* A chunk that is there; NULL after some tries. */
+static unsigned *model_draw_chunk(struct tfs_key *key)
+{
+    for (int i = 0; i < 200; i++) {
+        unsigned *cell = model_draw(key);
+        if (*cell != 0)
+            return cell;
+    }
+    return NULL;
+}
+
+static const struct tfs_lens *lens_of(const char *name)
+{
+    for (unsigned i = 0; i < save->tree->chunk_count; i++)
+        if (strcmp(save->tree->chunk_files[i].path, name) == 0)
+            return save->tree->chunk_files[i].lens;
+    ck_abort_msg("no file %s", name);
+    return NULL;
+}
+
+static void model_put(struct tfs_key key, unsigned *cell)
+{
+    const struct tfs_lens *lens = lens_of("voxels.csv");
+    struct tfs_put put = {0};
+    char text[160];
+
+    *cell = 2 + maker_draw(&dice, 50);
+    snprintf(text, sizeof(text), "x,y,z,block\n%d,%d,%d,base:b_%u\n", 16 * key.x, 16 * key.y,
+             16 * key.z, *cell);
+    ck_assert_msg(
+        lens->put(save, &edit, tfs_lens_at(lens, key, 0), tfs_span_of(text), &put, &err) == 0, "%s",
+        err.text);
+}
+
+static void model_edit(void)
+{
+    struct tfs_key key, to;
+    unsigned *cell = model_draw(&key), *other;
+
+    switch (maker_draw(&dice, 5)) {
+    case 0:
+    case 1:
+        if (*cell != 0)
+            return;
+        ck_assert_int_eq(save->tree->chunk_create(save, &edit, key, &err), 0);
+        *cell = 1;
+        return;
+    case 2:
+        cell = model_draw_chunk(&key);
+        if (cell != NULL)
+            model_put(key, cell);
+        return;
+    case 3:
+        cell = model_draw_chunk(&key);
+        other = model_draw(&to);
+        if (cell == NULL || *other != 0)
+            return;
+        ck_assert_msg(save->tree->chunk_move(save, &edit, key, to, &err) == 0, "%s", err.text);
+        *other = *cell;
+        *cell = 0;
+        return;
+    default:
+        cell = model_draw_chunk(&key);
+        if (cell == NULL)
+            return;
+        ck_assert_int_eq(save->tree->chunk_remove(save, &edit, key, &err), 0);
+        *cell = 0;
+    }
+}
+
+static void model_check_chunk(struct tfs_key key, unsigned cell)
+{
+    const struct tfs_lens *lens = lens_of("voxels.csv");
+    struct tfs_buf text = {0};
+    char wanted[160];
+
+    ck_assert_msg((tfs_doc_find(save->doc, key) != NULL) == (cell != 0), "chunk %d_%d_%d", key.x,
+                  key.y, key.z);
+    if (cell == 0)
+        return;
+    snprintf(wanted, sizeof(wanted), "x,y,z,block\n");
+    if (cell > 1)
+        snprintf(wanted, sizeof(wanted), "x,y,z,block\n%d,%d,%d,base:b_%u\n", 16 * key.x,
+                 16 * key.y, 16 * key.z, cell);
+    ck_assert_int_eq(lens->get(save, save->doc, tfs_lens_at(lens, key, 0), &text, &err), 0);
+    ck_assert(tfs_span_equal(tfs_buf_span(&text), tfs_span_of(wanted)));
+    tfs_buf_release(&text);
+}
+
+static void model_check(void)
+{
+    bool regions[2][2][2] = {0};
+
+    for (unsigned y = 0; y < 4; y++)
+        for (unsigned z = 0; z < MODEL_SIDE; z++)
+            for (unsigned x = 0; x < MODEL_SIDE; x++) {
+                model_check_chunk(model_key(y, z, x), model[y][z][x]);
+                if (model[y][z][x] != 0)
+                    regions[y / 2][z / 16][x / 16] = true;
+            }
+    for (int i = 0; i < 8; i++)
+        ck_assert(exists(i % 2 - 1, i / 4 - 1, i / 2 % 2 - 1) == regions[i / 4][i / 2 % 2][i % 2]);
+}
+
+/* Regions of several versions; edits of one commit touch several of them. */
+START_TEST(random_edits_give_what_a_model_says)
+{
+    static const int versions[] = {7, 2, 0, 4, 7, 3, 1, 5};
+
+    for (int i = 0; i < 8; i++) {
+        const struct tfs_key key = {0, 16 * (i % 2 - 1), 16 * (i / 4 - 1), 16 * (i / 2 % 2 - 1)};
+        struct maker_region region = maker_region_init(versions[i]);
+        struct maker_bytes file = {0};
+        add_chunk(&region, key.x, key.y + 15 * (key.y < 0), key.z,
+                  versions[i] < 3 ? "base:air[default]" : "base:air");
+        maker_region_write(&region, &file);
+        write_bytes(region_name(REGIONS, i % 2 - 1, i / 4 - 1, i / 2 % 2 - 1), &file);
+        model[(key.y < 0 ? 15 + key.y : key.y) + 2][key.z + 16][key.x + 16] = 1;
+        maker_release(&file);
+        maker_region_release(&region);
+    }
+    must_open("zone");
+    model_check();
+    for (int done = 0, batch = 0; done < MODEL_EDITS; batch++) {
+        begin();
+        for (unsigned n = 1 + maker_draw(&dice, 300); n > 0; n--, done++)
+            model_edit();
+        ck_assert_msg(end(0) == 0, "%s", err.text);
+        ck_assert(!changed());
+        if (batch % 10 == 0)
+            must_open("zone");
+        if (batch % 5 == 0)
+            model_check();
+    }
+    must_open("zone");
+    model_check();
+}
+END_TEST
+
 static Suite *zone_suite(void)
 {
     Suite *suite = suite_create("cosmic_zone");
     TCase *shows = unit_case(suite, "shows"), *writes = unit_case(suite, "writes"),
-          *damage = unit_case(suite, "damage"), *others = unit_case(suite, "others");
+          *damage = unit_case(suite, "damage"), *others = unit_case(suite, "others"),
+          *random = unit_case(suite, "random");
 
     tcase_add_checked_fixture(shows, setup, teardown);
     tcase_add_checked_fixture(writes, setup, teardown);
     tcase_add_checked_fixture(damage, setup, teardown);
     tcase_add_checked_fixture(others, setup, teardown);
+    tcase_add_checked_fixture(random, setup, teardown);
     tcase_add_test(shows, zone_shows_the_chunks_of_all_regions);
     tcase_add_test(shows, no_document_holds_the_bytes_of_a_zone);
     tcase_add_loop_test(shows, folder_of_regions_is_the_zone_too, 0, 2);
@@ -612,6 +777,8 @@ static Suite *zone_suite(void)
     tcase_add_test(others, chunk_of_an_old_document_is_never_another_one);
     tcase_add_test(others, zone_and_region_exclude_each_other);
     tcase_add_test(others, strays_of_a_killed_process_are_removed);
+    tcase_set_timeout(random, 240);
+    tcase_add_test(random, random_edits_give_what_a_model_says);
     return suite;
 }
 
