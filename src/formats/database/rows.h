@@ -15,7 +15,8 @@
  *     column: ESTALE where they changed the same, and nothing is written. Rows are read back before
  *     the end of the transaction.
  *   - The database may be open in a game: a reader waits 200 ms, then it is EBUSY.
- *   - Database and directory are locked against another terrainfs as other saves are.
+ *   - The file is locked against another terrainfs as other saves are; a file or directory that may
+ *     not be written makes the save read-only.
  *
  * save->own is this module's. A container may have these functions as they are, or call them from
  * its own.
