@@ -92,16 +92,21 @@ enum tfs_file_flags {
     TFS_FILE_APART = 8,    /* says what no voxel says, and what no other such file says */
     TFS_FILE_RENAMES = 16, /* a root file whose lines are new names of what the save names, one for
                             * one: it means nothing for a save with other names */
+    TFS_FILE_OVERLAY = 32, /* of a text that began with what the file showed, only what differs from
+                            * that is an edit (tfs_put.original): pages of a mapping come back
+                            * whole */
 };
 
 /* The sets of files that `-o views=` chooses from (formats/chosen.h). Files of one set do not
  * overlap, and nothing in it is derived. What a set cannot say in its own way (lights, metadata,
  * the palette of a terrain) belongs to it, too. */
 enum tfs_file_views {
-    TFS_VIEWS_VOXELS = 1, /* voxels.csv */
-    TFS_VIEWS_GRIDS = 2,  /* texts of numbers */
-    TFS_VIEWS_RAW = 4,    /* stored bytes */
-    TFS_VIEWS_ALL = 8,    /* every file: no file names it */
+    TFS_VIEWS_VOXELS = 1,  /* voxels.csv */
+    TFS_VIEWS_GRIDS = 2,   /* texts of numbers */
+    TFS_VIEWS_RAW = 4,     /* stored bytes */
+    TFS_VIEWS_ALL = 8,     /* every file but arrays: no file names it */
+    TFS_VIEWS_ARRAYS = 16, /* arrays/: volumes as NumPy has them */
+    TFS_VIEWS_EVERY = 32,  /* every file: for commands that are told a path */
 };
 
 /* One name of the schema. `path` is below the chunk's directory or the root, with at most one
@@ -296,8 +301,9 @@ struct tfs_save {
     struct tfs_rewrite rewrite;     /* for containers with `hash` */
     struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */
-    void *own;                      /* the container's */
-    void *cache;                    /* the format's, for its lenses; it has a lock of its own */
+    struct tfs_numbers *_Atomic numbers; /* formats/arrays/numbers.h; NULL: nobody asked */
+    void *own;                           /* the container's */
+    void *cache; /* the format's, for its lenses; it has a lock of its own */
 };
 
 /* Finds the container that bids most (or of `format`, may be NULL), opens. EBADMSG: no format fits;

@@ -77,7 +77,16 @@ void tfs_draft_free(struct tfs_draft *draft)
     if (draft == NULL)
         return;
     tfs_buf_release(&draft->bytes);
+    tfs_blob_unref(draft->original);
     free(draft);
+}
+
+void tfs_draft_began_as(struct tfs_draft *draft, struct tfs_blob *original)
+{
+    if (draft->original == NULL)
+        return;
+    tfs_blob_unref(draft->original);
+    draft->original = tfs_blob_ref(original);
 }
 
 /* Without memory for the smaller copy the larger stays. */

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "base/buf.h"
+#include "base/blob.h"
 
 enum tfs_draft_state {
     TFS_DRAFT_CLEAN,    /* holds what the file showed: the first write is to come, or a rename
@@ -37,6 +37,8 @@ enum tfs_draft_event {
 struct tfs_draft {
     enum tfs_draft_state state;
     struct tfs_buf bytes;
+    struct tfs_blob *original; /* of a file with TFS_FILE_OVERLAY: the text that these bytes began
+                                * as, or that was accepted last; NULL: they began as none */
     bool ordered;     /* what it held at first and what was written since stand in this order: lines
                        * that are complete are final. For whoever writes, who says so */
     uint64_t scanned; /* bytes that were looked at while it was written */
@@ -51,6 +53,8 @@ struct tfs_draft {
 /* In the state CLEAN; NULL without memory. */
 struct tfs_draft *tfs_draft_create(struct tfs_span bytes);
 void tfs_draft_free(struct tfs_draft *draft); /* NULL is legal */
+/* Another original, of a draft that has one. */
+void tfs_draft_began_as(struct tfs_draft *draft, struct tfs_blob *original);
 
 /* Takes the event, and says if it means something in this state. */
 bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event);

@@ -27,7 +27,11 @@ struct tfs_inode {
     unsigned handles; /* open, readers included */
     unsigned writers; /* open for writing */
     unsigned uses;    /* jobs and verbs under way that need it */
-    bool holds;       /* was unlinked or renamed away while open: its whiteout waits for it */
+    /* Of a file with TFS_FILE_OVERLAY that is open for writing: what its first writer saw, which is
+     * what a draft begins with; and its stamp then. */
+    struct tfs_doc *began;
+    uint64_t began_stamp;
+    bool holds; /* was unlinked or renamed away while open: its whiteout waits for it */
 };
 
 struct tfs_inodes {

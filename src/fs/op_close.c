@@ -155,12 +155,17 @@ static int check_draft(struct tfs_work *work, bool last, struct tfs_error *err)
     pthread_mutex_lock(&s->lock);
     const struct tfs_node node = inode->node;
     struct tfs_blob *blob = bytes_to_check(inode, last, err);
+    work->original = blob != NULL ? tfs_blob_ref(inode->draft->original) : NULL;
     pthread_mutex_unlock(&s->lock);
     if (blob == NULL)
         return err->code;
     int result = tfs_ops_validate(work, &node, tfs_blob_span(blob), err);
+    tfs_blob_unref(work->original);
+    work->original = NULL;
     pthread_mutex_lock(&s->lock);
     bool tell = take_answer(work, result, last);
+    if (result == 0 && inode->draft != NULL)
+        tfs_draft_began_as(inode->draft, blob);
     pthread_mutex_unlock(&s->lock);
     if (tell)
         log_inode(s, inode, err);

@@ -191,7 +191,9 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
                      struct tfs_span text, const struct tfs_fresh *fresh, struct tfs_error *err)
 {
     const struct tfs_branch *branch = work->branch;
-    struct tfs_put put = {.fresh = fresh != NULL, .options = branch->session->options.put_options};
+    struct tfs_put put = {.fresh = fresh != NULL,
+                          .options = branch->session->options.put_options,
+                          .original = tfs_blob_span(work->original)};
     struct tfs_blob *waits = NULL;
     uint32_t done = 0;
     int result = put_with_removals(work, edit, node, text, &put, err);

@@ -40,6 +40,20 @@ int tfs_file_for_open(struct tfs_session *s, uint64_t id, bool write, struct tfs
     return *out != NULL ? 0 : -ENOMEM;
 }
 
+/* A draft is in memory: can what the file shows be? */
+static int check_whole(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    struct tfs_view view = {branch->save, tfs_store_shown(branch->store), *node, tfs_node_id(node),
+                            0};
+    uint64_t size;
+
+    return tfs_views_in_parts(&s->views, &view) && tfs_views_size(&s->views, &view, &size) == 0 &&
+                   size > TFS_DRAFT_WHOLE_MAX
+               ? -EFBIG
+               : 0;
+}
+
 int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                          bool empty)
 {
@@ -50,12 +64,19 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
         return 0;
     struct tfs_node node = inode->node;
     tfs_ops_refresh(s, &node);
-    int result = empty ? 0 : tfs_ops_bytes(s, need, &node, &content, &stamp);
+    int result = empty ? 0 : check_whole(s, &node);
+    if (result == 0 && !empty)
+        result = inode->began != NULL
+                     ? tfs_ops_bytes_of(s, need, &node, inode->began, inode->began_stamp, &content)
+                     : tfs_ops_bytes(s, need, &node, &content, &stamp);
     if (result < 0)
         return result;
     inode->draft = tfs_draft_create(tfs_blob_span(content));
     if (inode->draft != NULL)
         inode->draft->ordered = inode->draft->bytes.size == 0;
+    const struct tfs_file *file = tfs_node_file(tfs_ops_branch(s, &node)->save, &node);
+    if (inode->draft != NULL && (file->flags & TFS_FILE_OVERLAY) != 0)
+        inode->draft->original = tfs_blob_ref(content);
     tfs_blob_unref(content);
     return inode->draft != NULL ? 0 : -ENOMEM;
 }

@@ -17,10 +17,28 @@ static bool wants_write(int flags)
     return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
 }
 
+/* Pages of a mapping are of the time when they were read, and come back whole. So what is an edit
+ * is told by what the first writer could read. */
+static void note_beginning(struct tfs_session *s, struct tfs_inode *inode)
+{
+    const struct tfs_branch *branch = tfs_ops_branch_of(s, inode);
+
+    if (inode->scratch != NULL || inode->began != NULL ||
+        (tfs_node_file(branch->save, &inode->node)->flags & TFS_FILE_OVERLAY) == 0)
+        return;
+    inode->began = tfs_doc_ref(tfs_store_shown(branch->store));
+    inode->began_stamp = tfs_views_stamp(&s->views, tfs_node_id(&inode->node));
+}
+
 static int open_handle(struct tfs_session *s, struct tfs_inode *inode, int flags,
                        struct tfs_handle **handle)
 {
-    return tfs_handle_open(&s->inodes, inode, wants_write(flags), (flags & O_APPEND) != 0, handle);
+    int result =
+        tfs_handle_open(&s->inodes, inode, wants_write(flags), (flags & O_APPEND) != 0, handle);
+
+    if (result == 0 && wants_write(flags))
+        note_beginning(s, inode);
+    return result;
 }
 
 static bool still_cached(struct tfs_session *s, const struct tfs_inode *inode)

@@ -214,6 +214,21 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
     return TFS_NEEDS_BYTES;
 }
 
+int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob)
+{
+    uint64_t id = tfs_node_id(node);
+
+    if (need->blob != NULL && need->view.id == id && need->size == 0) {
+        *blob = tfs_blob_ref(need->blob);
+        return 0;
+    }
+    need->view =
+        (struct tfs_view){tfs_ops_branch(s, node)->save, tfs_doc_ref(doc), *node, id, stamp};
+    need->size = 0;
+    return TFS_NEEDS_BYTES;
+}
+
 int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                  uint64_t offset, uint64_t size, struct tfs_blob **blob)
 {

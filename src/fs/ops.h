@@ -42,6 +42,8 @@
 #define TFS_PAGE       4096 /* bytes; the pages of every machine end at multiples of it */
 /* A draft may grow to this and four times what the file has now. */
 #define TFS_DRAFT_MAX (UINT64_C(64) << 20)
+/* A file of more bytes than this cannot be written a part of. */
+#define TFS_DRAFT_WHOLE_MAX (UINT64_C(512) << 20)
 
 /* Who was told ESTALE for which file, and comes back at once. */
 struct tfs_retry {
@@ -139,6 +141,9 @@ int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
 /* What the file shows without its draft: a reference, and its stamp; or TFS_NEEDS_BYTES. */
 int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                   struct tfs_blob **blob, uint64_t *stamp);
+/* The same of what the file showed in another document, of which the stamp is known. */
+int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob);
 /* The same of a part of a file that is not remembered as a whole (tfs_views_in_parts): 1, with a
  * reference; 0: it is remembered as one. */
 int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
@@ -187,9 +192,10 @@ struct tfs_work {
     struct tfs_job job;
     struct tfs_branch *branch;
     struct tfs_reply reply;
-    struct tfs_inode *inode; /* held by inode->uses; NULL: none */
-    bool urgent;             /* answered before caches are invalidated */
-    bool carries;            /* its edit stores removed files as absent */
+    struct tfs_inode *inode;   /* held by inode->uses; NULL: none */
+    bool urgent;               /* answered before caches are invalidated */
+    bool carries;              /* its edit stores removed files as absent */
+    struct tfs_blob *original; /* what the text of a draft began as; NULL: nothing, or not known */
     bool has_attr;
     struct tfs_attr attr;
     void (*release)(struct tfs_work *work); /* lets go of what the kind holds; NULL: nothing */
