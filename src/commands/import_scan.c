@@ -107,6 +107,13 @@ static bool is_directory(struct tfs_cli *cli, const char *path)
 
 /* ---- files of a scope ------------------------------------------------------------------------ */
 
+static bool is_array(const struct tfs_save *save, const struct tfs_node *node)
+{
+    const struct tfs_file *file = tfs_node_file(save, node);
+
+    return file != NULL && (file->views & TFS_VIEWS_ARRAYS) != 0;
+}
+
 static enum tfs_status scan_name(struct walk *walk, const char *name, char *path)
 {
     struct tfs_node node;
@@ -117,6 +124,9 @@ static enum tfs_status scan_name(struct walk *walk, const char *name, char *path
         status = tfs_cli_say(walk->cli, TFS_STATUS_SYSTEM, "%s: out of memory", path);
     } else if (found < 0) {
         status = ignore(walk->cli, path, "the tree has no such name");
+    } else if (is_array(walk->save, &node)) {
+        status =
+            ignore(walk->cli, path, "the numbers of an array mean something in its mount alone");
     } else if (!tfs_node_is_directory(&node)) {
         return add(walk->cli, walk->list, &node, path);
     } else if (is_directory(walk->cli, path)) {

@@ -260,7 +260,7 @@ static const struct own_option {
      "what is written gets the newest version of the save's format"},
     {"views", VALUE, false, set_views, "views=A+B",
      "which files: all (default), voxels, grids or raw, the last\n"
-     "three without overlaps (a mount, export and import)"},
+     "three without overlaps; arrays (a mount, export and import)"},
     {"backup", MAYBE_VALUE, false, set_backup, "backup[=DIR|no]",
      "what is kept for undo: databases too; in DIR; nothing"},
     {"ro", NO_VALUE, true, set_ro, "ro", "read-only"},

@@ -66,6 +66,8 @@ static enum tfs_status put_file(struct tfs_cli *cli, struct tfs_save *save, cons
 enum tfs_status tfs_cli_put(struct tfs_cli *cli)
 {
     struct tfs_save *save;
+
+    cli->options.views = TFS_VIEWS_EVERY;
     enum tfs_status status = tfs_cli_open(cli, cli->operands[0], TFS_LOCK_EXCLUSIVE, &save);
 
     if (status)

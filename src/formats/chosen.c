@@ -10,10 +10,8 @@ static const struct {
     const char *name;
     unsigned bit;
 } sets[] = {
-    {"voxels", TFS_VIEWS_VOXELS},
-    {"grids", TFS_VIEWS_GRIDS},
-    {"raw", TFS_VIEWS_RAW},
-    {"all", TFS_VIEWS_ALL},
+    {"voxels", TFS_VIEWS_VOXELS}, {"grids", TFS_VIEWS_GRIDS}, {"raw", TFS_VIEWS_RAW},
+    {"arrays", TFS_VIEWS_ARRAYS}, {"all", TFS_VIEWS_ALL},
 };
 
 #define SETS (sizeof(sets) / sizeof(sets[0]))
@@ -38,7 +36,7 @@ int tfs_chosen_parse(struct tfs_span text, unsigned *views, struct tfs_error *er
         unsigned bit = bit_of(name);
         if (bit == 0)
             return tfs_fail(err, -EINVAL,
-                            "views=%.*s: names of voxels, grids, raw and all, joined by +",
+                            "views=%.*s: names of voxels, grids, raw, arrays and all, joined by +",
                             (int)(text.size < 100 ? text.size : 100), (const char *)text.data);
         found |= bit;
     }
@@ -61,12 +59,13 @@ void tfs_chosen_print(unsigned views, struct tfs_buf *out)
 
 bool tfs_chosen_all(unsigned views)
 {
-    return views == 0 || (views & TFS_VIEWS_ALL) != 0;
+    return views == 0 || (views & (TFS_VIEWS_ALL | TFS_VIEWS_EVERY)) != 0;
 }
 
 bool tfs_file_is_chosen(const struct tfs_file *file, unsigned views)
 {
-    return tfs_chosen_all(views) || (file->views & views) != 0;
+    return ((file->views | TFS_VIEWS_EVERY) & views) != 0 ||
+           (tfs_chosen_all(views) && (file->views & TFS_VIEWS_ARRAYS) == 0);
 }
 
 bool tfs_file_completes_table(const struct tfs_file *file, unsigned views)

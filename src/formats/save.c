@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/arrays/numbers.h"
 #include "formats/chosen.h"
 
 /* ---- which formats there are ----------------------------------------------------------------- */
@@ -220,6 +221,7 @@ void tfs_save_reasons_release(struct tfs_save *save)
 static void save_free(struct tfs_save *save)
 {
     tfs_save_reasons_release(save);
+    tfs_numbers_free(save->numbers);
     tfs_doc_unref(save->doc);
     free(save->path);
     free(save);

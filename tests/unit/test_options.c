@@ -118,7 +118,7 @@ static const struct {
     {"cache=99999999999999999999", true, "not a size"},
     {"conflict=", true, "neither ask, theirs nor mine"},
     {"format=", false, "no format has this name; there is "},
-    {"views=", true, "views=: names of voxels, grids, raw and all, joined by +"},
+    {"views=", true, "views=: names of voxels, grids, raw, arrays and all, joined by +"},
     {"views=voxels+", true, "views=voxels+: names of"},
     {"views=voxels+csv", false, "views=voxels+csv: names of"},
     {"max_read=4095", true, "max_read=4095: not a number from 4096"},

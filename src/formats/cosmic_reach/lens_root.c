@@ -54,14 +54,7 @@ const struct tfs_lens tfs_cosmic_info_lens = {.get = info_get};
 
 /* ---- palette.txt ----------------------------------------------------------------------------- */
 
-/* The distinct names of a document, sorted by bytes. The empty name has no line and is left out. */
-struct list {
-    struct tfs_span *names; /* each allocated by itself */
-    size_t count;
-    struct tfs_cosmic_names known;
-};
-
-static void list_release(struct list *list)
+void tfs_cosmic_name_list_close(struct tfs_cosmic_name_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         free((void *)(uintptr_t)list->names[i].data);
@@ -69,7 +62,7 @@ static void list_release(struct list *list)
     tfs_cosmic_names_release(&list->known);
 }
 
-static int list_add(struct list *list, struct tfs_span name, struct tfs_error *err)
+static int list_add(struct tfs_cosmic_name_list *list, struct tfs_span name, struct tfs_error *err)
 {
     uint32_t found;
 
@@ -94,7 +87,8 @@ static int list_add(struct list *list, struct tfs_span name, struct tfs_error *e
     return 0;
 }
 
-static int list_add_palette(struct list *list, struct tfs_span body, struct tfs_error *err)
+static int list_add_palette(struct tfs_cosmic_name_list *list, struct tfs_span body,
+                            struct tfs_error *err)
 {
     struct tfs_cosmic_blocks blocks;
 
@@ -108,8 +102,8 @@ static int list_add_palette(struct list *list, struct tfs_span body, struct tfs_
     return 0;
 }
 
-static int list_add_chunk(struct list *list, struct tfs_save *save, const struct tfs_chunk *chunk,
-                          struct tfs_error *err)
+static int list_add_chunk(struct tfs_cosmic_name_list *list, struct tfs_save *save,
+                          const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     struct tfs_blob *bytes = NULL;
 
@@ -127,15 +121,15 @@ static int compare_names(const void *a, const void *b)
     return tfs_span_compare(*(const struct tfs_span *)a, *(const struct tfs_span *)b);
 }
 
-static int list_init(struct list *list, struct tfs_save *save, const struct tfs_doc *doc,
-                     struct tfs_error *err)
+int tfs_cosmic_name_list_open(struct tfs_cosmic_name_list *list, struct tfs_save *save,
+                              const struct tfs_doc *doc, struct tfs_error *err)
 {
-    *list = (struct list){0};
+    *list = (struct tfs_cosmic_name_list){0};
     for (size_t i = 0; i < doc->count; i++) {
         int status = list_add_chunk(list, save, tfs_doc_at(doc, i), err);
         if (status < 0) {
-            list_release(list);
-            *list = (struct list){0};
+            tfs_cosmic_name_list_close(list);
+            *list = (struct tfs_cosmic_name_list){0};
             return status;
         }
     }
@@ -159,15 +153,15 @@ static void print_name(struct tfs_buf *out, struct tfs_span name)
 static int names_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      struct tfs_buf *out, struct tfs_error *err)
 {
-    struct list list;
+    struct tfs_cosmic_name_list list;
 
     (void)at;
-    int status = list_init(&list, save, doc, err);
+    int status = tfs_cosmic_name_list_open(&list, save, doc, err);
     if (status < 0)
         return status;
     for (size_t i = 0; i < list.count; i++)
         print_name(out, list.names[i]);
-    list_release(&list);
+    tfs_cosmic_name_list_close(&list);
     return tfs_buf_check(out, err);
 }
 
@@ -175,7 +169,7 @@ static int names_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 
 /* Line n of the text is the new name of old name n. */
 struct renaming {
-    struct list old;
+    struct tfs_cosmic_name_list old;
     struct tfs_cosmic_names lines; /* old name -> n */
     struct tfs_buf bytes;          /* of the new names */
     struct range {
@@ -186,7 +180,7 @@ struct renaming {
 
 static void renaming_release(struct renaming *r)
 {
-    list_release(&r->old);
+    tfs_cosmic_name_list_close(&r->old);
     tfs_cosmic_names_release(&r->lines);
     tfs_buf_release(&r->bytes);
     free(r->ranges);
@@ -319,7 +313,7 @@ static int rename_all(const struct renaming *r, struct tfs_save *save, struct tf
 }
 
 /* Reads the names of a palette.txt. */
-static int list_read(struct list *list, struct tfs_span text, struct tfs_error *err)
+static int list_read(struct tfs_cosmic_name_list *list, struct tfs_span text, struct tfs_error *err)
 {
     struct tfs_buf name = {0};
     struct tfs_lines lines;
@@ -342,8 +336,9 @@ static int names_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     struct renaming r = {0};
 
     (void)at;
-    int status = put->original.size > 0 ? list_read(&r.old, put->original, err)
-                                        : list_init(&r.old, save, tfs_edit_doc(edit), err);
+    int status = put->original.size > 0
+                     ? list_read(&r.old, put->original, err)
+                     : tfs_cosmic_name_list_open(&r.old, save, tfs_edit_doc(edit), err);
     if (status < 0) {
         renaming_release(&r);
         return status;

@@ -5,6 +5,7 @@
 #define TFS_FORMATS_COSMIC_REACH_LENSES_H
 
 #include "formats/cosmic_reach/body.h"
+#include "formats/cosmic_reach/names.h"
 #include "text/grid.h"
 #include "text/lines.h"
 
@@ -19,6 +20,24 @@ extern const struct tfs_lens tfs_cosmic_info_lens;
 extern const struct tfs_lens tfs_cosmic_zone_lens; /* zoneInfo.json */
 uint32_t tfs_cosmic_zone_count(const struct tfs_doc *doc);
 extern const struct tfs_lens tfs_cosmic_names_lens; /* palette.txt of the root */
+
+/* In arrays/, of a chunk and of the save. */
+extern const struct tfs_lens tfs_cosmic_chunk_array_lens;
+extern const struct tfs_lens tfs_cosmic_array_lens;
+extern const struct tfs_lens tfs_cosmic_array_palette_lens;
+extern const struct tfs_lens tfs_cosmic_array_info_lens;
+uint32_t tfs_cosmic_array_count(const struct tfs_doc *doc);
+
+/* The distinct names of a document, sorted by bytes. The empty name has no line and is left out. */
+struct tfs_cosmic_name_list {
+    struct tfs_span *names; /* each allocated by itself */
+    size_t count;
+    struct tfs_cosmic_names known;
+};
+
+int tfs_cosmic_name_list_open(struct tfs_cosmic_name_list *list, struct tfs_save *save,
+                              const struct tfs_doc *doc, struct tfs_error *err);
+void tfs_cosmic_name_list_close(struct tfs_cosmic_name_list *list);
 
 extern const struct tfs_voxels tfs_cosmic_pictures; /* heightmap.png, map.png */
 uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc);

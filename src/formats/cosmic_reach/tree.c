@@ -19,6 +19,7 @@ enum chunk_file {
     CHUNK_SKY,
     CHUNK_LIGHT,
     CHUNK_ENTITIES,
+    CHUNK_ARRAY,
     CHUNK_FILES
 };
 
@@ -46,6 +47,9 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                         .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
                         .lens = &tfs_cosmic_entities_lens,
                         .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [CHUNK_ARRAY] = {.path = "arrays/blocks.npy",
+                     .lens = &tfs_cosmic_chunk_array_lens,
+                     .views = TFS_VIEWS_ARRAYS},
 };
 
 enum root_file {
@@ -53,6 +57,9 @@ enum root_file {
     ROOT_NAMES,
     ROOT_HEIGHTMAP,
     ROOT_MAP,
+    ROOT_ARRAY,
+    ROOT_ARRAY_NAMES,
+    ROOT_ARRAY_INFO,
     ROOT_REGION_FILES,
     ROOT_ZONE = ROOT_REGION_FILES, /* of zones only, from here on */
     ROOT_FILES
@@ -71,6 +78,18 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                   .flags = TFS_FILE_LATE,
                   .lens = &tfs_map_lens,
                   .count = tfs_cosmic_picture_count},
+    [ROOT_ARRAY] = {.path = "arrays/blocks.npy",
+                    .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,
+                    .lens = &tfs_cosmic_array_lens,
+                    .count = tfs_cosmic_array_count,
+                    .views = TFS_VIEWS_ARRAYS},
+    [ROOT_ARRAY_NAMES] = {.path = "arrays/palette.txt",
+                          .lens = &tfs_cosmic_array_palette_lens,
+                          .views = TFS_VIEWS_ARRAYS},
+    [ROOT_ARRAY_INFO] = {.path = "arrays/info.txt",
+                         .lens = &tfs_cosmic_array_info_lens,
+                         .count = tfs_cosmic_array_count,
+                         .views = TFS_VIEWS_ARRAYS},
     [ROOT_ZONE] = {.path = TFS_COSMIC_ZONE_INFO,
                    .lens = &tfs_cosmic_zone_lens,
                    .count = tfs_cosmic_zone_count},
@@ -267,7 +286,8 @@ static uint32_t differs(const struct tfs_chunk *before, const struct tfs_chunk *
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     static const uint32_t files[TFS_COSMIC_SECTIONS] = {
-        [TFS_COSMIC_SECTION_BLOCKS] = BIT(CHUNK_VOXELS) | BIT(CHUNK_PALETTE) | BIT(CHUNK_BLOCKS),
+        [TFS_COSMIC_SECTION_BLOCKS] =
+            BIT(CHUNK_VOXELS) | BIT(CHUNK_PALETTE) | BIT(CHUNK_BLOCKS) | BIT(CHUNK_ARRAY),
         [TFS_COSMIC_SECTION_SKY] = BIT(CHUNK_SKY),
         [TFS_COSMIC_SECTION_LIGHT] = BIT(CHUNK_LIGHT),
         [TFS_COSMIC_SECTION_ENTITIES] = BIT(CHUNK_ENTITIES),
@@ -295,9 +315,9 @@ static int add_root_changes(void *arg, const struct tfs_chunk *before,
     if (bits == TFS_COSMIC_ALL_DIFFER)
         *changes = ALL_ROOT_FILES;
     if ((bits & TFS_COSMIC_NAMES_DIFFER) != 0)
-        *changes |= BIT(ROOT_NAMES);
+        *changes |= BIT(ROOT_NAMES) | BIT(ROOT_ARRAY_NAMES);
     if ((bits & 1U << TFS_COSMIC_SECTION_BLOCKS) != 0)
-        *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP);
+        *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP) | BIT(ROOT_ARRAY);
     return *changes == ALL_ROOT_FILES;
 }
 

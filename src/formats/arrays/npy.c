@@ -1,0 +1,257 @@
+/*
+ * `.npy` heads: see npy.h.
+ */
+#include "formats/arrays/npy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAGIC      "\x93NUMPY"
+#define MAGIC_SIZE 6
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static void print_shape(const struct tfs_npy *npy, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (unsigned i = 3 - npy->dimensions; i < 3; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64, used == 0 ? "" : ", ",
+                                 npy->shape[i]);
+    if (npy->dimensions == 1)
+        snprintf(text + used, size - used, ",");
+}
+
+/* "<u2", "|u1", ">f4". */
+static void print_type(const struct tfs_npy *npy, char text[8])
+{
+    snprintf(text, 8, "%c%c%u",
+             npy->width == 1 ? '|'
+             : npy->big      ? '>'
+                             : '<',
+             npy->kind, npy->width & 15U);
+}
+
+void tfs_npy_print(const struct tfs_npy *npy, struct tfs_buf *out)
+{
+    char shape[70], type[8], head[TFS_NPY_HEAD + 1];
+    const size_t front = MAGIC_SIZE + 4;
+
+    print_shape(npy, shape, sizeof(shape));
+    print_type(npy, type);
+    memset(head, ' ', TFS_NPY_HEAD);
+    memcpy(head, MAGIC "\x01\x00", MAGIC_SIZE + 2);
+    head[MAGIC_SIZE + 2] = TFS_NPY_HEAD - (char)front;
+    head[MAGIC_SIZE + 3] = 0;
+    int n = snprintf(head + front, sizeof(head) - front,
+                     "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }", type,
+                     npy->fortran ? "True" : "False", shape);
+    head[front + (size_t)n] = ' ';
+    head[TFS_NPY_HEAD - 1] = '\n';
+    tfs_buf_add(out, head, TFS_NPY_HEAD);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* A place in the text of the head. */
+struct place {
+    const char *at, *end;
+};
+
+static void skip_blanks(struct place *p)
+{
+    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t'))
+        p->at++;
+}
+
+static bool take(struct place *p, char c)
+{
+    skip_blanks(p);
+    if (p->at == p->end || *p->at != c)
+        return false;
+    p->at++;
+    return true;
+}
+
+/* A word in quotes. */
+static bool take_word(struct place *p, struct tfs_span *word)
+{
+    skip_blanks(p);
+    if (p->at == p->end || (*p->at != '\'' && *p->at != '"'))
+        return false;
+    const char quote = *p->at++;
+    const char *begin = p->at;
+    while (p->at < p->end && *p->at != quote)
+        p->at++;
+    if (p->at == p->end)
+        return false;
+    *word = (struct tfs_span){(const uint8_t *)begin, (size_t)(p->at++ - begin)};
+    return true;
+}
+
+static bool take_number(struct place *p, uint64_t *number)
+{
+    uint64_t n = 0;
+
+    skip_blanks(p);
+    const char *begin = p->at;
+    for (; p->at < p->end && *p->at >= '0' && *p->at <= '9'; p->at++)
+        if (__builtin_mul_overflow(n, (uint64_t)10, &n) ||
+            __builtin_add_overflow(n, (uint64_t)(*p->at - '0'), &n))
+            return false;
+    *number = n;
+    return p->at > begin;
+}
+
+static bool take_truth(struct place *p, bool *truth)
+{
+    skip_blanks(p);
+    const size_t left = (size_t)(p->end - p->at);
+    *truth = left >= 4 && memcmp(p->at, "True", 4) == 0;
+    if (!*truth && (left < 5 || memcmp(p->at, "False", 5) != 0))
+        return false;
+    p->at += *truth ? 4 : 5;
+    return true;
+}
+
+static bool take_shape(struct place *p, struct tfs_npy *npy)
+{
+    uint64_t sides[3];
+
+    npy->dimensions = 0;
+    if (!take(p, '('))
+        return false;
+    while (!take(p, ')')) {
+        if (npy->dimensions == 3 || !take_number(p, &sides[npy->dimensions]))
+            return false;
+        npy->dimensions++;
+        (void)take(p, ',');
+    }
+    for (unsigned i = 0; i < 3; i++)
+        npy->shape[i] = i < 3 - npy->dimensions ? 1 : sides[i - (3 - npy->dimensions)];
+    return true;
+}
+
+static bool take_type(struct tfs_span word, struct tfs_npy *npy)
+{
+    if (word.size != 3 || strchr("<>|=", word.data[0]) == NULL ||
+        strchr("uifb", word.data[1]) == NULL || strchr("1248", word.data[2]) == NULL)
+        return false;
+    npy->big = word.data[0] == '>';
+    npy->kind = (char)word.data[1];
+    npy->width = (unsigned)(word.data[2] - '0');
+    return true;
+}
+
+enum { HAS_TYPE = 1, HAS_ORDER = 2, HAS_SHAPE = 4, HAS_ALL = 7 };
+
+/* One `'key': value`. */
+static bool take_item(struct place *p, struct tfs_npy *npy, unsigned *has)
+{
+    struct tfs_span key, word;
+
+    if (!take_word(p, &key) || !take(p, ':'))
+        return false;
+    if (tfs_span_equal(key, tfs_span_of("descr"))) {
+        *has |= HAS_TYPE;
+        return take_word(p, &word) && take_type(word, npy);
+    }
+    if (tfs_span_equal(key, tfs_span_of("fortran_order"))) {
+        *has |= HAS_ORDER;
+        return take_truth(p, &npy->fortran);
+    }
+    *has |= HAS_SHAPE;
+    return tfs_span_equal(key, tfs_span_of("shape")) && take_shape(p, npy);
+}
+
+static bool take_dictionary(struct place *p, struct tfs_npy *npy)
+{
+    unsigned has = 0;
+
+    if (!take(p, '{'))
+        return false;
+    while (!take(p, '}')) {
+        if (!take_item(p, npy, &has))
+            return false;
+        (void)take(p, ',');
+    }
+    return has == HAS_ALL;
+}
+
+/* Where the text of the head lies. */
+static bool find_head(struct tfs_span file, struct place *p)
+{
+    if (file.size < MAGIC_SIZE + 6 || memcmp(file.data, MAGIC, MAGIC_SIZE) != 0)
+        return false;
+    const uint8_t *size = file.data + MAGIC_SIZE + 2;
+    const bool wide = file.data[MAGIC_SIZE] > 1;
+    uint64_t length = size[0] | (uint64_t)size[1] << 8;
+    const size_t front = MAGIC_SIZE + (wide ? 6 : 4);
+    if (wide)
+        length |= (uint64_t)size[2] << 16 | (uint64_t)size[3] << 24;
+    if (file.data[MAGIC_SIZE] < 1 || file.data[MAGIC_SIZE] > 3 || length > file.size - front)
+        return false;
+    *p = (struct place){(const char *)file.data + front, (const char *)file.data + front + length};
+    return true;
+}
+
+int tfs_npy_take(struct tfs_span file, struct tfs_npy *npy, struct tfs_span *values,
+                 struct tfs_error *err)
+{
+    struct place p;
+    struct tfs_npy n = {0};
+    uint64_t size;
+
+    if (!find_head(file, &p))
+        return tfs_fail(err, -EBADMSG, "this is no .npy file");
+    const char *end = p.end;
+    if (!take_dictionary(&p, &n))
+        return tfs_fail(err, -EBADMSG,
+                        "the head of the .npy file is not one of at most three dimensions of plain "
+                        "numbers");
+    const size_t left = file.size - (size_t)((const uint8_t *)end - file.data);
+    if (__builtin_mul_overflow(n.shape[0], n.shape[1], &size) ||
+        __builtin_mul_overflow(size, n.shape[2], &size) ||
+        __builtin_mul_overflow(size, (uint64_t)n.width, &size) || size != left)
+        return tfs_fail(err, -EBADMSG,
+                        "the .npy file has %zu bytes of values, its shape has others", left);
+    *npy = n;
+    *values = (struct tfs_span){(const uint8_t *)end, left};
+    return 0;
+}
+
+int tfs_npy_expect(const struct tfs_npy *npy, const struct tfs_npy *expected, struct tfs_error *err)
+{
+    char got[70], wanted[70], type[8], other[8];
+
+    if (memcmp(npy->shape, expected->shape, sizeof(npy->shape)) == 0 &&
+        npy->dimensions == expected->dimensions && (npy->kind == 'u' || npy->kind == 'i'))
+        return 0;
+    print_shape(npy, got, sizeof(got));
+    print_shape(expected, wanted, sizeof(wanted));
+    print_type(npy, other);
+    print_type(expected, type);
+    return tfs_fail(err, -EBADMSG, "the array is %s of shape (%s), it has to be %s of shape (%s)",
+                    other, got, type, wanted);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+uint64_t tfs_npy_value(const struct tfs_npy *npy, struct tfs_span values, uint64_t y, uint64_t z,
+                       uint64_t x)
+{
+    const uint64_t *shape = npy->shape;
+    const uint64_t index =
+        npy->fortran ? (x * shape[1] + z) * shape[0] + y : (y * shape[1] + z) * shape[2] + x;
+    const uint8_t *at = values.data + index * npy->width;
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < npy->width; i++)
+        value = value << 8 | at[npy->big ? i : npy->width - 1 - i];
+    if (npy->kind == 'i' && (value >> (8 * npy->width - 1) & 1) != 0)
+        return UINT64_MAX;
+    return value;
+}

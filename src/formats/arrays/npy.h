@@ -1,0 +1,43 @@
+/*
+ * The head of a `.npy` file (NumPy's format, version 1.0) <-> what the values behind it are.
+ *
+ *   \x93NUMPY  u8 1  u8 0  u16 length  {'descr': '<u2', 'fortran_order': False, 'shape': (16, 16,
+ * 16), }  blanks \n
+ *
+ * We write heads of TFS_NPY_HEAD bytes. Heads of versions 1 to 3 are read, of any length, keys in
+ * any order; what is read is untrusted.
+ */
+#ifndef TFS_FORMATS_ARRAYS_NPY_H
+#define TFS_FORMATS_ARRAYS_NPY_H
+
+#include "base/buf.h"
+
+#define TFS_NPY_HEAD 128
+
+struct tfs_npy {
+    char kind;         /* 'u', 'i', 'f', 'b' */
+    unsigned width;    /* bytes a value: 1, 2, 4, 8 */
+    bool big;          /* big-endian */
+    bool fortran;      /* the first index runs fastest */
+    uint64_t shape[3]; /* y, z, x; of fewer dimensions the last ones, and 1 */
+    unsigned dimensions;
+};
+
+/* Appends TFS_NPY_HEAD bytes. */
+void tfs_npy_print(const struct tfs_npy *npy, struct tfs_buf *out);
+
+/* Takes the head off a whole file: *values are the bytes behind it, as many as the shape says. At
+ * most three dimensions. EBADMSG with a sentence. */
+int tfs_npy_take(struct tfs_span file, struct tfs_npy *npy, struct tfs_span *values,
+                 struct tfs_error *err);
+
+/* Is the array of `shape`, and are its values whole numbers? EBADMSG says what is expected. */
+int tfs_npy_expect(const struct tfs_npy *npy, const struct tfs_npy *expected,
+                   struct tfs_error *err);
+
+/* The value at [y, z, x] of an array of whole numbers; negative numbers become greater than any
+ * that is legal. The indices are inside the shape. */
+uint64_t tfs_npy_value(const struct tfs_npy *npy, struct tfs_span values, uint64_t y, uint64_t z,
+                       uint64_t x);
+
+#endif

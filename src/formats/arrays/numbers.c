@@ -1,0 +1,158 @@
+/*
+ * Names <-> numbers that stay: see numbers.h.
+ */
+#include "formats/arrays/numbers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "formats/format.h"
+
+#define KNOWN 8 /* documents whose names are known to be numbered */
+
+struct tfs_numbers {
+    pthread_mutex_t lock;
+    struct tfs_span *names; /* each allocated by itself */
+    uint32_t count;
+    uint32_t
+        *cells; /* by checksum: number + 1; 0: free. A power of two, at least twice the count */
+    size_t capacity;
+    uint64_t known[KNOWN];
+    unsigned next;
+};
+
+void tfs_numbers_free(struct tfs_numbers *numbers)
+{
+    if (numbers == NULL)
+        return;
+    for (uint32_t i = 0; i < numbers->count; i++)
+        free((void *)(uintptr_t)numbers->names[i].data);
+    free(numbers->names);
+    free(numbers->cells);
+    pthread_mutex_destroy(&numbers->lock);
+    free(numbers);
+}
+
+/* Where the name is, or would be. */
+static uint32_t *cell_of(const struct tfs_numbers *numbers, struct tfs_span name)
+{
+    size_t at = tfs_checksum(name, 0) & (numbers->capacity - 1);
+
+    while (numbers->cells[at] != 0 && !tfs_span_equal(numbers->names[numbers->cells[at] - 1], name))
+        at = (at + 1) & (numbers->capacity - 1);
+    return &numbers->cells[at];
+}
+
+static int grow(struct tfs_numbers *numbers)
+{
+    size_t capacity = numbers->capacity == 0 ? 64 : 2 * numbers->capacity;
+
+    if (2 * (size_t)(numbers->count + 1) <= numbers->capacity)
+        return 0;
+    uint32_t *cells = calloc(capacity, sizeof(*cells));
+    if (cells == NULL)
+        return -ENOMEM;
+    free(numbers->cells);
+    numbers->cells = cells;
+    numbers->capacity = capacity;
+    for (uint32_t i = 0; i < numbers->count; i++)
+        *cell_of(numbers, numbers->names[i]) = i + 1;
+    return 0;
+}
+
+static int append(struct tfs_numbers *numbers, struct tfs_span name)
+{
+    struct tfs_span *names = tfs_array_grow(numbers->names, numbers->count, sizeof(*names));
+    uint8_t *copy = malloc(name.size + 1);
+
+    if (names != NULL)
+        numbers->names = names;
+    if (names == NULL || copy == NULL || grow(numbers) < 0) {
+        free(copy);
+        return -ENOMEM;
+    }
+    if (name.size > 0)
+        memcpy(copy, name.data, name.size);
+    numbers->names[numbers->count] = (struct tfs_span){copy, name.size};
+    *cell_of(numbers, name) = numbers->count + 1;
+    numbers->count++;
+    return 0;
+}
+
+int tfs_numbers_add(struct tfs_numbers *numbers, struct tfs_span name, uint32_t *number,
+                    struct tfs_error *err)
+{
+    pthread_mutex_lock(&numbers->lock);
+    int result = 0;
+    uint32_t found = numbers->capacity > 0 ? *cell_of(numbers, name) : 0;
+    if (found == 0 && numbers->count == TFS_NUMBERS_MAX)
+        result = tfs_fail(err, -EFBIG, "the save has more names than 16 bits can number");
+    else if (found == 0 && append(numbers, name) < 0)
+        result = tfs_fail_memory(err);
+    if (result == 0)
+        *number = found != 0 ? found - 1 : numbers->count - 1;
+    pthread_mutex_unlock(&numbers->lock);
+    return result;
+}
+
+bool tfs_numbers_name(struct tfs_numbers *numbers, uint64_t number, struct tfs_span *name)
+{
+    pthread_mutex_lock(&numbers->lock);
+    bool has = number < numbers->count;
+    if (has)
+        *name = numbers->names[number];
+    pthread_mutex_unlock(&numbers->lock);
+    return has;
+}
+
+uint32_t tfs_numbers_count(struct tfs_numbers *numbers)
+{
+    pthread_mutex_lock(&numbers->lock);
+    uint32_t count = numbers->count;
+    pthread_mutex_unlock(&numbers->lock);
+    return count;
+}
+
+bool tfs_numbers_are_known(struct tfs_numbers *numbers, uint64_t version)
+{
+    bool known = false;
+
+    pthread_mutex_lock(&numbers->lock);
+    for (unsigned i = 0; i < KNOWN; i++)
+        known = known || numbers->known[i] == version;
+    pthread_mutex_unlock(&numbers->lock);
+    return known;
+}
+
+void tfs_numbers_know(struct tfs_numbers *numbers, uint64_t version)
+{
+    pthread_mutex_lock(&numbers->lock);
+    numbers->known[numbers->next++ % KNOWN] = version;
+    pthread_mutex_unlock(&numbers->lock);
+}
+
+int tfs_numbers_of(struct tfs_save *save, struct tfs_span empty, struct tfs_numbers **numbers,
+                   struct tfs_error *err)
+{
+    struct tfs_numbers *there = atomic_load(&save->numbers), *made;
+    uint32_t zero;
+
+    if (there == NULL) {
+        made = calloc(1, sizeof(*made));
+        if (made == NULL)
+            return tfs_fail_memory(err);
+        pthread_mutex_init(&made->lock, NULL);
+        if (tfs_numbers_add(made, empty, &zero, err) < 0 ||
+            !atomic_compare_exchange_strong(&save->numbers, &there, made))
+            tfs_numbers_free(made);
+        else
+            there = made;
+    }
+    if (err->code == 0)
+        *numbers = there;
+    return err->code;
+}

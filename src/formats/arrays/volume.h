@@ -1,0 +1,38 @@
+/*
+ * The values of a whole save as one array: any range of its bytes, of which only the chunks that it
+ * touches are decoded. What a chunk's values are is the format's.
+ */
+#ifndef TFS_FORMATS_ARRAYS_VOLUME_H
+#define TFS_FORMATS_ARRAYS_VOLUME_H
+
+#include "formats/arrays/npy.h"
+#include "formats/doc.h"
+
+#define TFS_VOLUME_MAX (UINT64_C(1) << 40) /* bytes; a larger one is not shown */
+
+/* The values of some layers of a chunk, [y][z][x], little-endian, `to` - `from` layers from `from`
+ * on; they are zero before. What the chunk lacks stays zero. */
+typedef int (*tfs_layers_fn)(void *arg, const struct tfs_chunk *chunk, uint32_t from, uint32_t to,
+                             uint8_t *values, struct tfs_error *err);
+
+struct tfs_volume {
+    const struct tfs_doc *doc;
+    struct tfs_key low; /* the first chunk along each axis */
+    uint32_t chunks[3]; /* y, z, x */
+    uint32_t side;      /* values a side of a chunk */
+    unsigned width;     /* bytes a value */
+    tfs_layers_fn layers;
+    void *arg;
+};
+
+/* Over all chunks of group 0: sets low and chunks. False: there are none, or it is too large. */
+bool tfs_volume_span(struct tfs_volume *volume);
+/* The head of its file, and the file's size. */
+struct tfs_npy tfs_volume_npy(const struct tfs_volume *volume);
+uint64_t tfs_volume_size(const struct tfs_volume *volume);
+
+/* Appends the `size` bytes of the file at `offset`, or as many as there are. */
+int tfs_volume_part(const struct tfs_volume *volume, uint64_t offset, uint64_t size,
+                    struct tfs_buf *out, struct tfs_error *err);
+
+#endif

@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# arrays/: volumes of a chunk and of the save, as NumPy reads, maps and writes them.
+. "$(dirname "$0")/lib.sh"
+
+for NUMPY in python3 /usr/bin/python3 ''; do
+    [ -z "$NUMPY" ] || ! "$NUMPY" -c 'import numpy' 2>/dev/null || break
+done
+
+# numpy CODE: with the mount as m, the chunk $C as c and the voxel $V; what `check` gets has to be true.
+numpy() {
+    "$NUMPY" - "$M" "$C" "$V" "$B" <<EOF || note "numpy (line ${BASH_LINENO[0]}): $(tail -n 2 "$D/py.err")"
+import csv, errno, glob, io, os, sys
+import numpy as np
+m, c, v, b = sys.argv[1:]
+sys.stderr = open('$D/py.err', 'w')
+x, y, z = map(int, v.split(','))
+whole, chunk = f'{m}/arrays/blocks.npy', f'{m}/chunks/{c}/arrays/blocks.npy'
+def names():
+    return [line.rstrip('\n').split(' ', 1)[1] for line in open(f'{m}/arrays/palette.txt')]
+def info(key):
+    return [int(n) for line in open(f'{m}/arrays/info.txt') if line.startswith(key + ':') for n in line.split()[1:]]
+def at(x, y, z):
+    o = info('origin')
+    return y - o[0], z - o[1], x - o[2]
+def err(f, *args):
+    try:
+        f(*args)
+    except OSError as e:
+        return errno.errorcode[e.errno]
+    return 'ok'
+def check(wanted):
+    assert wanted
+$1
+EOF
+}
+
+reads() {
+    up -o "views=$1"
+    numpy 'a, palette = np.load(whole), names()
+check(a.dtype == np.uint16 and a.ndim == 3 and list(a.shape) == info("shape"))
+check((np.load(whole, mmap_mode="r") == a).all())
+check(palette[0] == "base:air" and len(set(palette)) == len(palette))
+check(palette[a[at(x, y, z)]] == b)
+p = os.path.getsize(whole)
+check(p == 128 + a.nbytes and open(whole, "rb").read()[128:] == a.tobytes())
+f = open(whole, "rb", buffering=0)
+for start, size in ((0, 5), (120, 20), (128, 1), (p - 3, 10), (p // 2 + 1, 4097), (p, 1)):
+    f.seek(start)
+    check(f.read(size) == open(whole, "rb").read()[start:start + size])
+k = np.load(chunk)
+check(k.shape == (16, 16, 16) and k.dtype == np.uint16)
+cx, cy, cz = (16 * int(n) for n in c.split("_"))
+o = at(cx, cy, cz)
+part = a[o[0]:o[0] + 16, o[1]:o[1] + 16, o[2]:o[2] + 16]
+check(len({(i, j) for i, j in zip(k.ravel(), part.ravel())}) == len(np.unique(k)))'
+    [ "$1" = arrays ] || numpy 'a, palette, voxels = np.load(whole), names(), 0
+for file in glob.glob(f"{m}/chunks/*/voxels.csv"):
+    for row in csv.DictReader(open(file)):
+        check(palette[a[at(int(row["x"]), int(row["y"]), int(row["z"]))]] == row["block"])
+        voxels += 1
+check(voxels == np.count_nonzero(a))'
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
+hidden() {
+    up
+    wants_not [ -e "$M/arrays" ]
+    wants_not [ -e "$M/chunks/$C/arrays/blocks.npy" ]
+    same 'mkdir' "$(py 'print(err(os.mkdir, a[0]))' "$M/arrays")" EPERM
+    down
+}
+
+# Writing back what was read leaves every byte as it was.
+gives_back() {
+    up -o views=arrays
+    numpy 'a = np.load(whole); np.save(whole, a); np.save(chunk, np.load(chunk))
+np.save(whole, np.asfortranarray(a)); np.save(whole, a.astype(">i8"))
+w = np.load(whole, mmap_mode="r+"); w[:] = w; w.flush()'
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
+maps() {
+    up -o views=all+arrays
+    numpy 'a = np.load(whole)
+n = names().index("base:stone_gabbro")
+w = np.load(whole, mmap_mode="r+")
+w[at(x, y, z)] = n
+w.flush()
+check(f"{v},base:stone_gabbro\n" in open(f"{m}/chunks/{c}/voxels.csv"))
+check(np.count_nonzero(np.load(whole) != a) == 1)'
+    block_is "$V" base:stone_gabbro
+    changes "changed $C blocks"
+    down
+}
+
+writes_a_chunk() {
+    up -o views=all+arrays
+    numpy 'k = np.load(chunk)
+k[:, 3, :] = 0
+np.save(chunk, k)
+check((np.load(chunk) == k).all())'
+    changes "changed $C blocks"
+    numpy 'k = np.load(chunk)
+k[12, 0, 3] = 900
+check(err(np.save, chunk, k) == "EBADMSG")'
+    logged "chunks/$C/arrays/blocks.npy: \[12,0,3\] is 900, the palette has [0-9]+ lines"
+    down 3
+}
+
+# A page that a mapping writes holds its neighbours as they were: they do not undo what others did since.
+keeps_edits_of_others() {
+    up -o views=all+arrays
+    numpy 'w = np.load(whole, mmap_mode="r+")
+n = names().index("base:stone_gabbro")
+i = at(x, y, z)
+j = (i[0], i[1], i[2] ^ 1)
+w[j] = n
+lines = open(f"{m}/chunks/{c}/voxels.csv").read()
+open(f"{m}/chunks/{c}/voxels.csv", "a").write(f"{v},base:coal\n")
+w.flush()
+del w
+a = np.load(whole)
+check(names()[a[i]] == "base:coal" and a[j] == n)'
+    block_is "$V" base:coal
+    down
+}
+
+# A number that was given stays, whatever names come and go.
+keeps_numbers() {
+    up -o views=all+arrays
+    numpy 'before = names()
+open(f"{m}/chunks/{c}/voxels.csv", "a").write(f"{v},aaa:first\n")
+after = names()
+check(after[:len(before)] == before and after[len(before):] == ["aaa:first"])
+check(np.load(whole)[at(x, y, z)] == len(before))
+w = np.load(whole, mmap_mode="r+"); w[at(x, y, z)] = 0; w.flush(); del w
+check(names() == after)'
+    down
+    block_is "$V" base:air
+}
+
+makes_chunks() {
+    up -o views=all+arrays
+    want rm -r "$M/chunks/1_2_0"
+    numpy 'w = np.load(whole, mmap_mode="r+")
+w[at(20, 40, 3)] = 1
+w.flush()
+check(os.path.exists(f"{m}/chunks/1_2_0"))'
+    down
+    block_is 20,40,3 "$("$TFS_BIN" cat "$S" arrays/palette.txt | sed -n '2s/^1 //p')"
+}
+
+refuses() {
+    up -o views=arrays
+    numpy 'a = np.load(whole)
+check(err(np.save, whole, a[1:]) == "EBADMSG")
+check(err(np.save, whole, a.astype(float)) == "EBADMSG")
+check(err(open(whole, "wb").write, b"x") in ("ok", "EBADMSG"))
+a[1, 2, 3] = 60000
+check(err(np.save, whole, a) == "EBADMSG")'
+    logged 'arrays/blocks.npy: the array is <u2 of shape \(.*\), it has to be <u2 of shape'
+    logged 'arrays/blocks.npy: the array is <f8 of shape'
+    logged 'arrays/blocks.npy: \[1,2,3\] is 60000, arrays/palette.txt has [0-9]+ lines'
+    same 'palette' "$(py 'print(err(open, a[0], "w"))' "$M/arrays/palette.txt")" EACCES
+    down 3
+    want cmp "$PRISTINE" "$S"
+}
+
+without_a_mount() {
+    want "$TFS_BIN" cat "$S" arrays/blocks.npy >"$D/a.npy"
+    want "$TFS_BIN" put "$S" arrays/blocks.npy <"$D/a.npy"
+    want cmp "$PRISTINE" "$S"
+    up -o views=arrays
+    want cmp "$D/a.npy" "$M/arrays/blocks.npy"
+    down
+    want "$TFS_BIN" export "$S" "$D/tree"
+    wants_not [ -e "$D/tree/arrays" ]
+    want "$TFS_BIN" export -o views=arrays "$S" "$D/arrays"
+    want cmp "$D/a.npy" "$D/arrays/arrays/blocks.npy"
+    "$TFS_BIN" import "$D/arrays" "$S" 2>"$D/import.err"
+    want grep -q 'arrays/blocks.npy: ignored: the numbers of an array' "$D/import.err"
+    want cmp "$PRISTINE" "$S"
+}
+
+missing() {
+    skip 'NumPy is not installed'
+}
+
+try 'arrays are not there without the option' hidden
+try 'cat, put, export and import' without_a_mount
+if [ -n "$NUMPY" ]; then
+    for view in arrays all+arrays; do
+        try "reading: $view" reads $view
+    done
+    try 'writing back what was read' gives_back
+    try 'a mapping that is written' maps
+    try 'the array of a chunk' writes_a_chunk
+    try 'edits through a text in between' keeps_edits_of_others
+    try 'numbers stay' keeps_numbers
+    try 'chunks are made where they lack' makes_chunks
+    try 'arrays that cannot be taken' refuses
+else
+    try 'NumPy' missing
+fi
+finish
