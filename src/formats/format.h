@@ -213,8 +213,10 @@ struct tfs_open_options {
     bool upgrade;                 /* -o upgrade */
     struct tfs_undo_options undo; /* whether what is replaced is kept; with the lock only */
     uint64_t inflate_limit;       /* cap for one inflated payload, bytes */
-    uint64_t memory;              /* bytes of what was computed that are kept; 0: the usual */
-    unsigned views;               /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
+    const char *name; /* what the save is called, where its path does not say it; NULL: as that
+                       * says */
+    uint64_t memory;  /* bytes of what was computed that are kept; 0: the usual */
+    unsigned views;   /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
 };
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)
@@ -268,6 +270,9 @@ struct tfs_container {
     /* The checksum of what the save, as it was read, holds beside what the tree shows. NULL: the
      * tree shows all. */
     int (*rest)(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
+    /* `other` is a save of this container: where a document of `save` comes to say what `other`
+     * says, what is derived from that is taken from there. NULL: nothing is derived. */
+    void (*derive)(struct tfs_save *save, const struct tfs_save *other);
     const char *rest_name; /* what that is, for sentences: "scripts or parts" */
 
     /* A database that is changed in place: puts all that the one at the path `from` holds into the
@@ -311,6 +316,8 @@ struct tfs_save {
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
                   struct tfs_save **save, struct tfs_error *err);
 void tfs_save_close(struct tfs_save *save);
+/* What it is called: by its options, or by its path. */
+const char *tfs_save_called(const struct tfs_save *save);
 
 /* The chunk's stored bytes, fetched where the document does not hold them: a reference. ENOENT: it
  * has none. */

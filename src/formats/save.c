@@ -200,6 +200,11 @@ static int probe_path(const char *path, const char *name, const char *format,
     return result;
 }
 
+const char *tfs_save_called(const struct tfs_save *save)
+{
+    return save->options.name != NULL ? save->options.name : save->name;
+}
+
 /* ---- the life of a save ---------------------------------------------------------------------- */
 
 /* Why a save was read-only at some time. */
@@ -260,7 +265,7 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
         goto fail;
     }
     opened->name = strrchr(opened->path, '/') + 1;
-    if (probe_path(opened->path, opened->name, format, &opened->container, err) < 0)
+    if (probe_path(opened->path, tfs_save_called(opened), format, &opened->container, err) < 0)
         goto fail;
     opened->tree = opened->container->tree;
     if (tfs_chosen_check(opened->tree, options->views, err) < 0 || open_keeper(opened, err) < 0)

@@ -424,3 +424,60 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
     tfs_doc_unref(before);
     return err->code;
 }
+
+/* ---- to another place ------------------------------------------------------------------------ */
+
+/* Copies the file that the save was read from, and reads it back. */
+static int copy_file(struct tfs_save *save, struct tfs_replacement *r, struct tfs_error *err)
+{
+    struct whole_file *own = save->own;
+    struct tfs_blob *bytes = NULL, *written = NULL;
+
+    if (tfs_file_read(&own->file, save->options.inflate_limit, &bytes, err) == 0 &&
+        tfs_sink_span(&r->sink, tfs_blob_span(bytes), err) == 0 &&
+        tfs_replacement_read(r, &written, err) == 0 && !tfs_blob_equal(bytes, written))
+        tfs_fail(err, -EIO, "the save does not read back as it was written");
+    tfs_blob_unref(bytes);
+    tfs_blob_unref(written);
+    return err->code;
+}
+
+static int fill_replacement(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
+                            struct tfs_error *err)
+{
+    struct tfs_doc *adopted = NULL;
+
+    if (doc->version == save->doc->version)
+        return copy_file(save, r, err);
+    if (save->container->file->encode(save, doc, &r->sink, err) == 0)
+        verify(save, doc, r, &adopted, err);
+    tfs_doc_unref(adopted);
+    return err->code;
+}
+
+int tfs_whole_file_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_save *over,
+                         const char *path, struct tfs_error *err)
+{
+    struct whole_file *target = over == NULL ? NULL : over->own;
+    struct tfs_file_handle file = {.fd = -1};
+    struct tfs_replacement r;
+
+    if (over != NULL && check_allowed(over, err) < 0)
+        return err->code;
+    if (over != NULL)
+        file = target->file;
+    if (tfs_replacement_open(over != NULL ? over->path : path, over != NULL ? &file : NULL, &r,
+                             err) < 0)
+        return err->code;
+    if ((over == NULL && tfs_replacement_give(&r, &save->st, err) < 0) ||
+        fill_replacement(save, doc, &r, err) < 0) {
+        tfs_replacement_cancel(&r);
+        return err->code;
+    }
+    tfs_replacement_finish(&r, &file, err);
+    if (over != NULL)
+        target->file = file;
+    else
+        tfs_file_close(&file);
+    return err->code;
+}

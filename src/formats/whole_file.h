@@ -49,6 +49,13 @@ int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err);
 int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err);
 void tfs_whole_file_close(struct tfs_save *save);
 
+/* Writes `doc`, which may be an edited one of `save`, durably and verified as a commit is, in place
+ * of the file of `over`, which is open for writing and is only good for being closed then; or, with
+ * `over` NULL, to the new file `path`, which no link leads to. A document without edits is written
+ * as the file that it was read from. */
+int tfs_whole_file_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_save *over,
+                         const char *path, struct tfs_error *err);
+
 /* The document as it is read from the file that a commit of `doc` would write, made in memory: what
  * does not come back as it is in `doc` is EBADMSG. For documents that nobody vouches for; keys,
  * sizes and parts must have been looked at before. *again has the slots of `doc`. */

@@ -180,7 +180,9 @@ out:
 static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
                          struct tfs_error *err)
 {
-    return tfs_cosmic_region_decode(save->path, save->options.inflate_limit, bytes, doc, err);
+    const char *called = save->options.name != NULL ? save->options.name : save->path;
+
+    return tfs_cosmic_region_decode(called, save->options.inflate_limit, bytes, doc, err);
 }
 
 int tfs_cosmic_region_payload(struct tfs_blob *bytes, uint64_t limit, struct tfs_blob **payload,

@@ -152,7 +152,7 @@ static int make_facts(struct tfs_save *save, struct tfs_span bytes, struct tfs_f
     struct region_facts *own = (*facts)->own;
     struct tfs_key key;
     own->region = region;
-    own->named = tfs_godot_region_name_parse(save->name, &key) &&
+    own->named = tfs_godot_region_name_parse(tfs_save_called(save), &key) &&
                  tfs_godot_region_origin(&region, key, &own->origin);
     set_rules(own);
     return 0;

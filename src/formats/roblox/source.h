@@ -87,6 +87,8 @@ struct tfs_rbx_source {
     struct tfs_rbx_value *values;
     struct tfs_rbx_group *groups; /* at least that of the Terrain */
     struct tfs_rbx_index terrain; /* group 0 as it was read: what PhysicsGrid was made for */
+    struct tfs_facts *other; /* of a file whose PhysicsGrid is taken where the Terrain comes to be
+                              * its own; NULL: there is none */
     /* Encoding's own, of which there is one at a time. */
     struct tfs_rbx_physics_memory physics;
     enum tfs_rbx_physics_stored {
@@ -149,6 +151,8 @@ int tfs_rbx_index_group(const struct tfs_doc *doc, uint32_t group, struct tfs_rb
 /* For struct tfs_container: of all but the values that the tree shows. */
 int tfs_rbx_rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
 #define TFS_RBX_REST "scripts or parts"
+
+void tfs_rbx_derive(struct tfs_save *save, const struct tfs_save *other);
 
 /* For the functions of struct tfs_file_codec. */
 int tfs_rbx_decode(const struct tfs_rbx_kind *kind, struct tfs_save *save, struct tfs_blob *bytes,

@@ -336,6 +336,7 @@ const struct tfs_container tfs_rbx_xml_container = {
     .hash = tfs_whole_file_hash,
     .close = tfs_whole_file_close,
     .rest = tfs_rbx_rest,
+    .derive = tfs_rbx_derive,
     .rest_name = TFS_RBX_REST,
     .file = &xml_codec,
 };
