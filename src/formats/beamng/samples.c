@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/beamng/lenses.h"
 #include "formats/diff/sum.h"
@@ -18,9 +19,11 @@ enum kind { KIND_NAME, KIND_HOLE, KIND_NUMBER };
 
 /* A tile. */
 struct samples {
+    struct tfs_key key;
     struct tfs_beamng_layout layout;
     struct tfs_beamng_tile tile;
     struct tfs_blob *blob, *table;
+    struct tfs_buf own;                     /* bytes of the blob that changed; empty: none did */
     struct tfs_span names[TFS_BEAMNG_HOLE]; /* in the table */
     uint32_t count;
 };
@@ -44,6 +47,7 @@ static void samples_close(void *chunk)
 
     tfs_blob_unref(s->blob);
     tfs_blob_unref(s->table);
+    tfs_buf_release(&s->own);
     free(s);
 }
 
@@ -59,6 +63,7 @@ static int samples_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     struct samples *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return tfs_fail_memory(err);
+    s->key = key;
     s->layout = *tfs_beamng_layout_of(doc);
     s->tile = tfs_beamng_tile_of(&s->layout, key);
     s->blob = tfs_blob_ref(found->blob);
@@ -172,6 +177,136 @@ static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
     }
 }
 
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* The layer of what a sample is made of. */
+static int find_layer(const struct samples *s, const struct sample *sample, uint8_t *layer,
+                      struct tfs_error *err)
+{
+    switch (sample->kind) {
+    case KIND_HOLE:
+        *layer = TFS_BEAMNG_HOLE;
+        return 0;
+    case KIND_NUMBER:
+        *layer = sample->name.data[0];
+        if (*layer >= s->count || s->names[*layer].size == 0)
+            return 0;
+        return tfs_fail(err, -EBADMSG, "layer %u has a name on one side alone", *layer);
+    case KIND_NAME:
+        break;
+    }
+    for (uint32_t i = 0; i < s->count; i++)
+        if (tfs_span_equal(s->names[i], sample->name)) {
+            *layer = (uint8_t)i;
+            return 0;
+        }
+    return tfs_fail(err, -EBADMSG, "there is no such material in the palette");
+}
+
+static void set_values(struct samples *s, size_t i, const struct tfs_beamng_plane *plane,
+                       struct tfs_cursor *values)
+{
+    const struct tfs_span own = tfs_buf_span(&s->own);
+    const size_t at = (size_t)(tfs_beamng_tile_plane(own, &s->tile, plane).data - own.data);
+    const struct tfs_span bytes = tfs_take(values, plane->bytes);
+
+    memcpy(s->own.data + at + i * plane->bytes, bytes.data, bytes.size);
+}
+
+static int samples_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
+                        struct tfs_error *err)
+{
+    struct samples *s = chunk;
+    struct sample sample = sample_of(voxel);
+    struct tfs_cursor heights = tfs_cursor_init(voxel);
+    const size_t i = (size_t)at.z * s->tile.width + at.x;
+    uint8_t layer;
+
+    if (at.x >= s->tile.width || at.z >= s->tile.height || sample.layout.extra != s->layout.extra)
+        return tfs_fail(err, -EBADMSG, "the sides have samples of other layouts");
+    if (find_layer(s, &sample, &layer, err) < 0)
+        return err->code;
+    struct tfs_cursor layers = tfs_cursor_init((struct tfs_span){&layer, 1});
+    if (s->own.size == 0)
+        tfs_buf_add_span(&s->own, tfs_blob_span(s->blob));
+    if (tfs_buf_check(&s->own, err) < 0)
+        return err->code;
+    set_values(s, i, &tfs_beamng_heights, &heights);
+    set_values(s, i, &tfs_beamng_layers, &layers);
+    for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++)
+        set_values(s, i, tfs_beamng_extra_plane(&s->layout, p), &sample.extra);
+    return 0;
+}
+
+/* No sample is absent that was there. */
+static int samples_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err)
+{
+    (void)chunk;
+    (void)at;
+    return tfs_fail(err, -EBADMSG, "a sample cannot be removed");
+}
+
+static int samples_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
+                         struct tfs_error *err)
+{
+    struct samples *s = chunk;
+    const struct tfs_chunk *stored = tfs_doc_find(tfs_edit_doc(edit), s->key);
+    struct tfs_chunk next = *stored;
+
+    (void)save;
+    if (s->own.size == 0)
+        return 0;
+    if (tfs_blob_copy(tfs_buf_span(&s->own), &next.blob, err) < 0)
+        return err->code;
+    if (tfs_edit_put(edit, &next, err) == 0)
+        tfs_beamng_terrain_check_layout(edit, err);
+    tfs_blob_unref(next.blob);
+    return err->code;
+}
+
+/* Is the name among those of a document? */
+static bool has_name(const struct tfs_doc *doc, struct tfs_span name)
+{
+    struct tfs_beamng_names names = tfs_beamng_names_of(doc);
+    struct tfs_span next;
+
+    while (tfs_beamng_names_next(&names, &next))
+        if (tfs_span_equal(next, name))
+            return true;
+    return false;
+}
+
+/* The names of theirs that ours lacks come behind those of ours. */
+static int merge_names(struct tfs_edit *edit, const struct tfs_doc *ours,
+                       const struct tfs_doc *theirs, struct tfs_error *err)
+{
+    const struct tfs_span table = tfs_blob_span(tfs_beamng_table(ours));
+    struct tfs_beamng_names names = tfs_beamng_names_of(theirs);
+    uint32_t count = tfs_beamng_name_count(ours);
+    struct tfs_buf merged = {0}, added = {0};
+    struct tfs_blob *blob = NULL;
+    struct tfs_span name;
+
+    while (tfs_beamng_names_next(&names, &name))
+        if (name.size > 0 && !has_name(ours, name)) {
+            tfs_beamng_name_add(&added, name, tfs_beamng_layout_of(ours)->nul);
+            count++;
+        }
+    if (count > TFS_BEAMNG_HOLE)
+        tfs_fail(err, -EBADMSG, "both sides together have %u materials, %u are possible", count,
+                 TFS_BEAMNG_HOLE);
+    tfs_buf_u32le(&merged, count);
+    tfs_buf_add(&merged, table.data + 4, table.size - 4);
+    tfs_buf_add_span(&merged, tfs_buf_span(&added));
+    if (err->code == 0 && added.size > 0 && tfs_buf_check(&added, err) == 0 &&
+        tfs_blob_take(&merged, &blob, err) == 0)
+        tfs_edit_part(edit, TFS_BEAMNG_PART_NAMES, blob);
+    tfs_blob_unref(blob);
+    tfs_buf_release(&merged);
+    tfs_buf_release(&added);
+    return err->code;
+}
+
 /* ---- in short -------------------------------------------------------------------------------- */
 
 /* Layers by the order in which samples come to have them, then what those are called. */
@@ -228,11 +363,15 @@ const struct tfs_voxels tfs_beamng_compared = {
     .size = size,
     .open = samples_open,
     .close = samples_close,
+    .store = samples_store,
     .take = samples_take,
+    .fill = samples_fill,
+    .clear = samples_clear,
     .sides = sides,
     .print = print,
     .empty = empty,
     .height = height,
     .unit = "sample",
+    .merge_names = merge_names,
     .sum = sum,
 };

@@ -81,6 +81,11 @@ struct tfs_voxels {
     /* The height, of voxels that are samples of a surface. NULL: they are not. */
     uint32_t (*height)(struct tfs_span voxel);
     const char *unit; /* what one voxel is called; NULL: "voxel" */
+    /* For `merge`, of a format whose voxels have names of the whole save (parts): makes the edit,
+     * which is one of `ours`, have the names of both. Numbers of ours keep their names. NULL: no
+     * chunk means something else with other parts. */
+    int (*merge_names)(struct tfs_edit *edit, const struct tfs_doc *ours,
+                       const struct tfs_doc *theirs, struct tfs_error *err);
     /* For `text`: counts the chunk's voxels by tfs_voxel_sum_count, and appends to sum->same what
      * is equal for two chunks exactly when their voxels are. NULL: they are taken one by one. */
     int (*sum)(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
