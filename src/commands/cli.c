@@ -89,11 +89,24 @@ static enum request parse_prefer(struct tfs_cli *cli, const char *name)
     return REQUEST_WRONG;
 }
 
+static enum request parse_conflicts(struct tfs_cli *cli, const char *side)
+{
+    cli->conflicts = side;
+    if (strcmp(side, "ours") == 0 || strcmp(side, "theirs") == 0 || strcmp(side, "base") == 0)
+        return REQUEST_RUN;
+    say_usage(cli, "--conflicts= is ours, theirs or base, not ", side);
+    return REQUEST_WRONG;
+}
+
 static enum request apply_flag(struct tfs_cli *cli, const struct tfs_flag *flag)
 {
     cli->flags |= flag->flag;
     cli->remove = (cli->flags & TFS_CLI_DELETE) != 0;
     cli->restore = (cli->flags & TFS_CLI_RESTORE) != 0;
+    if (flag->flag == TFS_CLI_PATH)
+        cli->path = optarg;
+    if (flag->flag == TFS_CLI_CONFLICTS)
+        return parse_conflicts(cli, optarg);
     return flag->flag == TFS_CLI_PREFER ? parse_prefer(cli, optarg) : REQUEST_RUN;
 }
 

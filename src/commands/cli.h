@@ -45,6 +45,8 @@ enum tfs_cli_flag {
     TFS_CLI_OPERANDS = 0x100000, /* the command counts its operands itself */
     TFS_CLI_MANY = 0x200000,     /* it is run for each of one or more operands */
     TFS_CLI_PLAIN = 0x400000,    /* it opens no save: no -o */
+    TFS_CLI_CONFLICTS = 0x800000,
+    TFS_CLI_PATH = 0x1000000,
 };
 
 /* import --prefer: which of two files decides that say different things of one chunk. */
@@ -63,6 +65,8 @@ struct tfs_cli {
     bool remove;    /* import --delete */
     bool restore;   /* import --restore */
     enum tfs_prefer prefer;
+    const char *path;      /* merge --path; NULL: none */
+    const char *conflicts; /* merge --conflicts: ours, theirs or base; NULL: ours */
     bool again; /* what is done was done before: what was said is not said again */
     char **operands;
     int operand_count;
@@ -114,6 +118,7 @@ enum tfs_status tfs_cli_diff(struct tfs_cli *cli);
 enum tfs_status tfs_cli_text(struct tfs_cli *cli);
 enum tfs_status tfs_cli_diff_git(struct tfs_cli *cli); /* diff --git */
 enum tfs_status tfs_cli_git(struct tfs_cli *cli);
+enum tfs_status tfs_cli_merge(struct tfs_cli *cli);
 enum tfs_status tfs_cli_undo(struct tfs_cli *cli);
 enum tfs_status tfs_cli_upgrade(struct tfs_cli *cli);
 enum tfs_status tfs_cli_sync(struct tfs_cli *cli);

@@ -25,7 +25,8 @@ static const char ending[] =
     "A save whose name is that of a command is written ./NAME.\n"
     "\n"
     "Exit status: 0 done, 1 the save or an edit is bad, 2 usage, 3 the system refused;\n"
-    "of diff: 0 the same terrain, 1 different, 2 trouble; of text: 0.\n";
+    "of diff: 0 the same terrain, 1 different, 2 trouble; of text: 0;\n"
+    "of merge: 1 with conflicts.\n";
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 

@@ -399,6 +399,7 @@ struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options
         .views = options->views,
         .undo = undo,
         .inflate_limit = options->inflate_limit,
+        .name = options->name,
         .memory = options->cache_size > 0 ? options->cache_size : 1,
     };
 }

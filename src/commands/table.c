@@ -26,6 +26,8 @@ const struct tfs_command tfs_commands[] = {
      TFS_CLI_STAT | TFS_CLI_ALL_ROWS | TFS_CLI_JSON | TFS_CLI_COLOUR | TFS_CLI_GIT},
     {"text", "SAVE", "print a line for each chunk of the save, for git to compare", tfs_cli_text,
      TFS_OPERANDS_SAVE, 1, TFS_CLI_ROWS},
+    {"merge", "BASE OURS THEIRS [-o OUT]", "put into OURS, or OUT, what THEIRS changed since BASE",
+     tfs_cli_merge, TFS_OPERANDS_OTHER, 3, TFS_CLI_CONFLICTS | TFS_CLI_PATH | TFS_CLI_OPERANDS},
     {"git", "[SAVE]", "make git show saves as terrain", tfs_cli_git, TFS_OPERANDS_OTHER, 0,
      TFS_CLI_ENABLE | TFS_CLI_DISABLE | TFS_CLI_STATUS | TFS_CLI_ATTRIBUTES | TFS_CLI_GLOBAL |
          TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS | TFS_CLI_PLAIN},
@@ -55,6 +57,9 @@ const struct tfs_flag tfs_flags[] = {
     {"color", NULL, "colours, terminal or not", TFS_CLI_COLOUR},
     {"git", NULL, "A and B are the arguments of an external diff of git", TFS_CLI_GIT},
     {"rows", NULL, "every voxel that is not empty", TFS_CLI_ROWS},
+    {"conflicts", "SIDE", "what stays where both changed the same: ours, theirs or base",
+     TFS_CLI_CONFLICTS},
+    {"path", "PATH", "what OURS is called; conflicts go to PATH.conflicts.csv", TFS_CLI_PATH},
     {"enable", NULL, "write it into the configuration of this repository", TFS_CLI_ENABLE},
     {"disable", NULL, "take it out again", TFS_CLI_DISABLE},
     {"status", NULL, "say whether it is there", TFS_CLI_STATUS},

@@ -64,7 +64,7 @@ int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff
         return tfs_fail_memory(err);
     memcpy(made->sides, sides, sizeof(made->sides));
     made->cells.voxels = voxels;
-    made->same_parts = same_parts(sides);
+    made->same_parts = voxels->merge_names == NULL || same_parts(sides);
     *diff = made;
     return 0;
 }

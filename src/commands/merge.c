@@ -1,0 +1,407 @@
+/*
+ * merge: two saves that were made from one -> a save with what both changed, as git's merge driver
+ * has it: status 0 without conflicts, 1 with them.
+ *
+ * The result takes the place of OURS, or is the new file OUT, once it was read back; before that
+ * nothing is touched. It is an edit of the save whose scripts and parts it has.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "commands/printer.h"
+#include "formats/diff/merge.h"
+#include "formats/whole_file.h"
+#include "text/table.h"
+
+/* A table of the voxels in conflict, of one group. */
+struct csv {
+    struct tfs_replacement file;
+    struct tfs_file_handle old; /* the table that was there before; fd -1: none was */
+    bool open;
+    uint32_t group;
+    struct tfs_buf line;
+};
+
+struct merger {
+    struct tfs_cli *cli;
+    const char *output; /* -o OUT; NULL: in place */
+    struct tfs_printer printer;
+    struct tfs_save *saves[TFS_MERGE_SIDES]; /* NULL: there is no base */
+    struct tfs_merge merge;
+    bool rest[TFS_MERGE_SIDES]; /* the rest of the result is that of this side */
+    bool rest_conflicts;
+    struct csv csv;
+    struct tfs_error *err;
+};
+
+static const char *const side_names[] = {"base", "ours", "theirs"};
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+/* The path with all links in its directory resolved. */
+static int resolve(const char *path, char out[2 * PATH_MAX], struct tfs_error *err)
+{
+    char *directory = tfs_file_directory(path);
+    char real[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+
+    if (directory == NULL)
+        return tfs_fail_memory(err);
+    if (realpath(directory, real) == NULL)
+        tfs_fail_errno(err, path);
+    else
+        snprintf(out, 2 * PATH_MAX, "%s/%s", strcmp(real, "/") == 0 ? "" : real,
+                 slash == NULL ? path : slash + 1);
+    free(directory);
+    return err->code;
+}
+
+/* What the result is called, where its conflicts are written. */
+static const char *path_of(const struct merger *m)
+{
+    if (m->cli->path != NULL)
+        return m->cli->path;
+    return m->output != NULL ? m->output : m->cli->operands[TFS_MERGE_OURS];
+}
+
+/* ---- conflicts ------------------------------------------------------------------------------- */
+
+static int csv_close(struct csv *csv, struct tfs_error *err)
+{
+    if (!csv->open)
+        return 0;
+    csv->open = false;
+    tfs_replacement_finish(&csv->file, &csv->old, err);
+    if (csv->old.fd >= 0)
+        tfs_file_close(&csv->old);
+    return err->code;
+}
+
+static void csv_cancel(struct csv *csv)
+{
+    if (csv->open) {
+        tfs_replacement_cancel(&csv->file);
+        if (csv->old.fd >= 0)
+            tfs_file_close(&csv->old);
+    }
+    tfs_buf_release(&csv->line);
+}
+
+/* PATH.conflicts.csv; voxels of lods/1 are in PATH.conflicts.lods-1.csv. */
+static int csv_open(struct merger *m, uint32_t group)
+{
+    static const char header[] = "x,y,z,base,ours,theirs\n";
+    const struct tfs_tree *tree = m->saves[TFS_MERGE_OURS]->tree;
+    char part[64] = "", name[2 * PATH_MAX], path[2 * PATH_MAX];
+
+    if (csv_close(&m->csv, m->err) < 0)
+        return m->err->code;
+    if (group > 0)
+        snprintf(part, sizeof(part), ".%s-%u", tree->group_dir, group - 1 + tree->group_label);
+    snprintf(name, sizeof(name), "%s.conflicts%s.csv", path_of(m), part);
+    if (resolve(name, path, m->err) < 0)
+        return m->err->code;
+    m->csv.old.fd = -1;
+    bool there = access(path, F_OK) == 0;
+    if (there && tfs_file_open(path, true, &m->csv.old, m->err) < 0)
+        return m->err->code;
+    if (tfs_replacement_open(path, there ? &m->csv.old : NULL, &m->csv.file, m->err) < 0) {
+        if (there)
+            tfs_file_close(&m->csv.old);
+        return m->err->code;
+    }
+    m->csv.open = true;
+    m->csv.group = group;
+    if (!there && tfs_replacement_give(&m->csv.file, &m->saves[TFS_MERGE_OURS]->st, m->err) < 0)
+        return m->err->code;
+    return tfs_sink_span(&m->csv.file.sink, tfs_span_of(header), m->err);
+}
+
+static int add_voxel(void *arg, struct tfs_key key, const int64_t at[3],
+                     const struct tfs_span names[TFS_MERGE_SIDES])
+{
+    struct merger *m = arg;
+    struct tfs_buf *line = &m->csv.line;
+
+    if ((!m->csv.open || m->csv.group != key.group) && csv_open(m, key.group) < 0)
+        return m->err->code;
+    tfs_buf_clear(line);
+    for (int axis = 0; axis < 3; axis++) {
+        tfs_table_print_number(line, at[axis]);
+        tfs_buf_u8(line, ',');
+    }
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        tfs_table_print_field(line, names[i]);
+        tfs_buf_u8(line, i + 1 < TFS_MERGE_SIDES ? ',' : '\n');
+    }
+    if (tfs_buf_check(line, m->err) < 0)
+        return m->err->code;
+    return tfs_sink_span(&m->csv.file.sink, tfs_buf_span(line), m->err);
+}
+
+static int print_conflict(void *arg, const struct tfs_merge_conflict *conflict)
+{
+    static const char *const axes[] = {", x", " y", " z"};
+    struct merger *m = arg;
+    struct tfs_printer *p = &m->printer;
+
+    tfs_buf_add_text(&p->line, "conflict in chunk ");
+    tfs_key_print(m->saves[TFS_MERGE_OURS], conflict->key, &p->line);
+    if (conflict->what != NULL) {
+        tfs_buf_printf(&p->line, ": %s", conflict->what);
+    } else {
+        tfs_buf_printf(&p->line, ": %" PRIu64 " %s", conflict->voxels,
+                       conflict->voxels == 1 ? "voxel" : "voxels");
+        for (int i = 0; i < 3; i++)
+            tfs_printer_range(p, axes[i], conflict->box.low[i], conflict->box.high[i]);
+    }
+    tfs_buf_printf(&p->line, "; %s stays", side_names[m->merge.prefer]);
+    tfs_printer_end(p);
+    return tfs_printer_flush(p, false);
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_end(struct merger *m)
+{
+    struct tfs_printer *p = &m->printer;
+    const size_t conflicts = m->merge.conflicts + m->rest_conflicts;
+
+    if (m->rest_conflicts) {
+        tfs_buf_printf(&p->line,
+                       "conflict in the rest of the file: %s changed on both sides; ours "
+                       "stays",
+                       m->saves[TFS_MERGE_OURS]->container->rest_name);
+        tfs_printer_end(p);
+    }
+    tfs_buf_printf(&p->line,
+                   "merged: %zu chunk%s from theirs, %zu chunk%s voxel by voxel; %zu conflict%s",
+                   m->merge.taken, plural(m->merge.taken), m->merge.merged, plural(m->merge.merged),
+                   conflicts, plural(conflicts));
+    tfs_printer_end(p);
+}
+
+/* ---- the rest of a file ---------------------------------------------------------------------- */
+
+/* Scripts and parts are those of the side that changed them; without a base, ours. */
+static int merge_rest(struct merger *m, struct tfs_error *err)
+{
+    const struct tfs_container *container = m->saves[TFS_MERGE_OURS]->container;
+    uint64_t rests[TFS_MERGE_SIDES] = {0};
+    bool known[TFS_MERGE_SIDES];
+
+    m->rest[TFS_MERGE_OURS] = m->rest[TFS_MERGE_THEIRS] = true;
+    m->merge.carrier = TFS_MERGE_OURS;
+    if (container->rest == NULL)
+        return 0;
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        known[i] = m->saves[i] != NULL && m->saves[i]->container == container;
+        if (known[i] && container->rest(m->saves[i], &rests[i], err) < 0)
+            return err->code;
+    }
+    m->rest[TFS_MERGE_THEIRS] =
+        known[TFS_MERGE_THEIRS] && rests[TFS_MERGE_THEIRS] == rests[TFS_MERGE_OURS];
+    if (m->rest[TFS_MERGE_THEIRS] || (known[TFS_MERGE_BASE] && known[TFS_MERGE_THEIRS] &&
+                                      rests[TFS_MERGE_THEIRS] == rests[TFS_MERGE_BASE]))
+        return 0;
+    if (known[TFS_MERGE_THEIRS] && known[TFS_MERGE_BASE] &&
+        rests[TFS_MERGE_OURS] == rests[TFS_MERGE_BASE]) {
+        m->merge.carrier = TFS_MERGE_THEIRS;
+        m->rest[TFS_MERGE_OURS] = false;
+        m->rest[TFS_MERGE_THEIRS] = true;
+        return 0;
+    }
+    m->rest_conflicts = true;
+    return 0;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* The document is an edit of that side's save. */
+static int write_doc(struct merger *m, enum tfs_merge_side side, struct tfs_doc *doc,
+                     struct tfs_error *err)
+{
+    struct tfs_save *ours = m->saves[TFS_MERGE_OURS];
+    char path[2 * PATH_MAX];
+
+    if (m->output != NULL) {
+        if (resolve(m->output, path, err) == 0)
+            tfs_whole_file_write(m->saves[side], doc, NULL, path, err);
+        return err->code;
+    }
+    if (side != TFS_MERGE_OURS)
+        return tfs_whole_file_write(m->saves[side], doc, ours, NULL, err);
+    return doc->version == ours->doc->version ? 0 : ours->container->commit(ours, doc, err);
+}
+
+/* Theirs, to the byte. Files beside a save follow a commit of it alone. */
+static int write_theirs(struct merger *m, struct tfs_error *err)
+{
+    struct tfs_edit edit;
+
+    if (m->saves[TFS_MERGE_OURS]->container->file->committed == NULL || m->output != NULL)
+        return write_doc(m, TFS_MERGE_THEIRS, m->saves[TFS_MERGE_THEIRS]->doc, err);
+    if (tfs_edit_open(m->saves[TFS_MERGE_OURS]->doc, &edit, err) < 0)
+        return err->code;
+    if (tfs_merge_take(&m->merge, &edit, TFS_MERGE_THEIRS, err) == 0) {
+        struct tfs_doc *doc = tfs_edit_finish(&edit);
+        write_doc(m, TFS_MERGE_OURS, doc, err);
+        tfs_doc_unref(doc);
+    }
+    tfs_edit_release(&edit);
+    return err->code;
+}
+
+static int write_result(struct merger *m, struct tfs_edit *edit, struct tfs_error *err)
+{
+    const struct tfs_container *container = m->saves[TFS_MERGE_OURS]->container;
+    const enum tfs_merge_side carrier = m->merge.carrier;
+    const enum tfs_merge_side other = carrier == TFS_MERGE_OURS ? TFS_MERGE_THEIRS : TFS_MERGE_OURS;
+
+    if (m->merge.same[TFS_MERGE_OURS] && m->rest[TFS_MERGE_OURS])
+        return write_doc(m, TFS_MERGE_OURS, m->saves[TFS_MERGE_OURS]->doc, err);
+    if (m->merge.same[TFS_MERGE_THEIRS] && m->rest[TFS_MERGE_THEIRS] && container->file != NULL &&
+        m->saves[TFS_MERGE_THEIRS]->container == container)
+        return write_theirs(m, err);
+    if (container->derive != NULL && m->saves[other]->container == container)
+        container->derive(m->saves[carrier], m->saves[other]);
+    struct tfs_doc *doc = tfs_edit_finish(edit);
+    write_doc(m, carrier, doc, err);
+    tfs_doc_unref(doc);
+    return err->code;
+}
+
+/* ---- the merge ------------------------------------------------------------------------------- */
+
+static int run(struct merger *m, struct tfs_error *err)
+{
+    struct tfs_edit edit;
+
+    for (int i = 0; i < TFS_MERGE_SIDES; i++)
+        if (m->saves[i] != NULL)
+            m->merge.sides[i] = (struct tfs_side){m->saves[i], m->saves[i]->doc};
+    if (merge_rest(m, err) < 0 || tfs_edit_open(m->saves[m->merge.carrier]->doc, &edit, err) < 0)
+        return err->code;
+    int result = tfs_merge_run(&m->merge, &edit, err);
+    if (result == 0 && csv_close(&m->csv, err) == 0)
+        result = write_result(m, &edit, err);
+    tfs_edit_release(&edit);
+    return result != 0 ? result : err->code;
+}
+
+static enum tfs_status run_and_say(struct merger *m)
+{
+    struct tfs_error err = {0};
+
+    m->err = &err;
+    int result = run(m, &err);
+    if (result == 0)
+        print_end(m);
+    if (err.code == 0)
+        tfs_printer_check(&m->printer, &err);
+    if (err.code < 0)
+        return tfs_cli_report(m->cli, path_of(m), &err);
+    if (!m->printer.lost)
+        tfs_printer_flush(&m->printer, true);
+    if (m->printer.lost)
+        return m->printer.lost;
+    return m->merge.conflicts > 0 || m->rest_conflicts ? TFS_STATUS_BAD : TFS_STATUS_DONE;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* git gives an empty file for what was not there before. */
+static bool is_nothing(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || (S_ISREG(st.st_mode) && !st.st_size));
+}
+
+static enum tfs_status open_side(struct merger *m, enum tfs_merge_side side)
+{
+    const bool writes = side == TFS_MERGE_OURS && m->output == NULL;
+    const char *path = m->cli->operands[side];
+
+    if (side == TFS_MERGE_BASE && is_nothing(path))
+        return TFS_STATUS_DONE;
+    enum tfs_status status =
+        tfs_cli_open(m->cli, path, writes ? TFS_LOCK_EXCLUSIVE : TFS_LOCK_NONE, &m->saves[side]);
+    if (status || !writes)
+        return status;
+    return tfs_cli_writable(m->cli, path, m->saves[side]);
+}
+
+static enum tfs_status check_output(struct merger *m)
+{
+    if (m->output == NULL)
+        return TFS_STATUS_DONE;
+    if (m->saves[TFS_MERGE_OURS]->container->file == NULL)
+        return tfs_cli_say(m->cli, TFS_STATUS_USAGE,
+                           "-o OUT is for saves that are one file; this one is a %s: copy it, and "
+                           "merge into the copy without -o",
+                           m->saves[TFS_MERGE_OURS]->container->name);
+    if (access(m->output, F_OK) == 0)
+        return tfs_cli_say(m->cli, TFS_STATUS_USAGE, "%s: it is there already", m->output);
+    return TFS_STATUS_DONE;
+}
+
+/* All three are called as the result is: the name of a region says where it lies. */
+static enum tfs_status open_all(struct merger *m)
+{
+    const char *path = path_of(m), *slash = strrchr(path, '/');
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    m->cli->options.name = slash == NULL ? path : slash + 1;
+    for (int i = 0; i < TFS_MERGE_SIDES && !status; i++)
+        status = open_side(m, (enum tfs_merge_side)i);
+    return status ? status : check_output(m);
+}
+
+static enum tfs_merge_side preferred(const struct tfs_cli *cli)
+{
+    for (int i = 0; i < TFS_MERGE_SIDES; i++)
+        if (cli->conflicts != NULL && strcmp(cli->conflicts, side_names[i]) == 0)
+            return (enum tfs_merge_side)i;
+    return TFS_MERGE_OURS;
+}
+
+/* BASE OURS THEIRS, and perhaps -o OUT. */
+static enum tfs_status take_operands(struct merger *m)
+{
+    const struct tfs_cli *cli = m->cli;
+
+    if (cli->operand_count == 5 && strcmp(cli->operands[3], "-o") == 0)
+        m->output = cli->operands[4];
+    else if (cli->operand_count != TFS_MERGE_SIDES)
+        return tfs_cli_say(m->cli, TFS_STATUS_USAGE, "%s operands: BASE OURS THEIRS [-o OUT]",
+                           cli->operand_count < TFS_MERGE_SIDES ? "missing" : "too many");
+    return TFS_STATUS_DONE;
+}
+
+enum tfs_status tfs_cli_merge(struct tfs_cli *cli)
+{
+    struct merger m = {.cli = cli, .printer = {.cli = cli}};
+
+    m.merge = (struct tfs_merge){
+        .prefer = preferred(cli), .conflict = print_conflict, .voxel = add_voxel, .arg = &m};
+    enum tfs_status status = take_operands(&m);
+    if (!status)
+        status = open_all(&m);
+    if (!status)
+        status = run_and_say(&m);
+    csv_cancel(&m.csv);
+    tfs_printer_release(&m.printer);
+    for (int i = 0; i < TFS_MERGE_SIDES; i++)
+        tfs_save_close(m.saves[i]);
+    return status;
+}

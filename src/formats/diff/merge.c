@@ -1,0 +1,496 @@
+/*
+ * Three documents -> which chunks of which side the result has, and the edit that has them.
+ *
+ * Must not know any format, nor how conflicts are shown.
+ */
+#include "formats/diff/merge.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "formats/diff/trio.h"
+
+struct merging {
+    struct tfs_merge *merge;
+    struct tfs_edit *edit;
+    const struct tfs_tree *tree;
+    bool plain[TFS_MERGE_SIDES][TFS_MERGE_SIDES]; /* equal bytes say the same */
+    bool fits[TFS_MERGE_SIDES];                   /* stored bytes mean the same in the edit */
+    struct tfs_fetched chunks[TFS_MERGE_SIDES][TFS_FETCH_WINDOW];
+    size_t count;
+    struct tfs_trio trio;
+    struct tfs_buf texts[TFS_MERGE_SIDES];
+    enum tfs_merge_side picks[TFS_FILES_MAX]; /* whose file of the chunk the result has */
+};
+
+typedef struct tfs_fetched *triple[TFS_MERGE_SIDES];
+
+/* ---- conflicts ------------------------------------------------------------------------------- */
+
+static int tell(struct merging *m, struct tfs_key key, const char *what)
+{
+    struct tfs_merge_conflict conflict = {.key = key, .what = what};
+
+    if (what == NULL) {
+        conflict.voxels = m->trio.conflicts;
+        conflict.box = m->trio.box;
+    }
+    m->merge->conflicts++;
+    return m->merge->conflict(m->merge->arg, &conflict);
+}
+
+/* ---- taking chunks as they are --------------------------------------------------------------- */
+
+static int remove_chunk(struct merging *m, struct tfs_key key, struct tfs_error *err)
+{
+    if (tfs_doc_find(tfs_edit_doc(m->edit), key) == NULL)
+        return 0;
+    if (m->tree->chunk_remove != NULL)
+        return m->tree->chunk_remove(m->merge->sides[m->merge->carrier].save, m->edit, key, err);
+    return tfs_edit_remove(m->edit, key, err);
+}
+
+/* Has the chunk, if only an empty one. */
+static int make_chunk(struct merging *m, struct tfs_key key, struct tfs_error *err)
+{
+    if (tfs_doc_find(tfs_edit_doc(m->edit), key) != NULL)
+        return 0;
+    return m->tree->chunk_create(m->merge->sides[m->merge->carrier].save, m->edit, key, err);
+}
+
+/* Where the chunk stands in the save is the edit's own matter. */
+static int put_stored(struct merging *m, const struct tfs_chunk *theirs, struct tfs_error *err)
+{
+    const struct tfs_chunk *there = tfs_doc_find(tfs_edit_doc(m->edit), theirs->key);
+    struct tfs_chunk chunk = *theirs;
+
+    if (there == NULL) {
+        if (make_chunk(m, theirs->key, err) < 0)
+            return err->code;
+        there = tfs_doc_find(tfs_edit_doc(m->edit), theirs->key);
+    }
+    chunk.own = there->own;
+    chunk.slot = TFS_SLOT_NONE;
+    return tfs_edit_put(m->edit, &chunk, err);
+}
+
+static int put_file(struct merging *m, struct tfs_key key, unsigned file, enum tfs_merge_side from,
+                    struct tfs_error *err)
+{
+    const struct tfs_file *f = &m->tree->chunk_files[file];
+    struct tfs_save *save = m->merge->sides[m->merge->carrier].save;
+    const struct tfs_side now = {save, tfs_edit_doc(m->edit)};
+    const struct tfs_at at = tfs_lens_at(f->lens, key, 0);
+    struct tfs_put options = {0};
+    bool wanted = false, there;
+
+    if (tfs_side_read(&m->merge->sides[from], f, key, &m->texts[from], &wanted, err) < 0 ||
+        tfs_side_read(&now, f, key, &m->trio.name, &there, err) < 0)
+        return err->code;
+    if (wanted == there &&
+        (!there || tfs_span_equal(tfs_buf_span(&m->texts[from]), tfs_buf_span(&m->trio.name))))
+        return 0;
+    if (!wanted)
+        return f->lens->remove(save, m->edit, at, err);
+    return f->lens->put(save, m->edit, at, tfs_buf_span(&m->texts[from]), &options, err);
+}
+
+/* Gives a chunk that is in the edit all voxels of a side, one by one. */
+static int put_voxels(struct merging *m, struct tfs_key key, enum tfs_merge_side side,
+                      struct tfs_error *err)
+{
+    struct tfs_merge alone = *m->merge;
+    struct tfs_trio trio = {0};
+    bool there[TFS_MERGE_SIDES] = {0};
+
+    /* As if the side were theirs, and ours and the base the chunk that is in the edit. */
+    alone.sides[TFS_MERGE_THEIRS] = m->merge->sides[side];
+    alone.sides[TFS_MERGE_OURS] =
+        (struct tfs_side){m->merge->sides[m->merge->carrier].save, tfs_edit_doc(m->edit)};
+    alone.sides[TFS_MERGE_BASE] = alone.sides[TFS_MERGE_OURS];
+    for (int i = 0; i < TFS_MERGE_SIDES; i++)
+        there[i] = true;
+    if (tfs_trio_open(&trio, &alone, key, there, err) == 0 &&
+        tfs_trio_compare(&trio, &alone, err) == 0)
+        tfs_trio_apply(&trio, m->merge, m->edit, TFS_MERGE_OURS, err);
+    tfs_trio_release(&trio);
+    for (unsigned i = 0; i < m->tree->chunk_count && err->code == 0; i++)
+        if (m->tree->chunk_files[i].flags & TFS_FILE_APART)
+            put_file(m, key, i, side, err);
+    return err->code;
+}
+
+/* Makes the chunk of the edit that of a side, whatever it was. */
+static int put_side(struct merging *m, triple chunks, enum tfs_merge_side side, struct tfs_key key,
+                    struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = &chunks[side]->chunk;
+
+    if (!chunks[side]->there)
+        return remove_chunk(m, key, err);
+    if (side == m->merge->carrier)
+        return tfs_edit_put(m->edit, tfs_doc_find(m->edit->base, key), err);
+    if (m->fits[side] &&
+        (m->tree->fits == NULL || m->tree->fits(m->merge->sides[side].doc, m->edit->base, chunk)))
+        return put_stored(m, chunk, err);
+    return make_chunk(m, key, err) < 0 ? err->code : put_voxels(m, key, side, err);
+}
+
+/* ---- decisions ------------------------------------------------------------------------------- */
+
+static bool same_chunk(const struct merging *m, triple chunks, enum tfs_merge_side a,
+                       enum tfs_merge_side b)
+{
+    if (!chunks[a]->there || !chunks[b]->there)
+        return chunks[a]->there == chunks[b]->there;
+    return m->plain[a][b] && chunks[a]->chunk.tag == chunks[b]->chunk.tag &&
+           tfs_blob_equal(chunks[a]->chunk.blob, chunks[b]->chunk.blob) &&
+           tfs_blob_equal(chunks[a]->chunk.extra, chunks[b]->chunk.extra);
+}
+
+/* The result has the chunk of that side. */
+static int decide(struct merging *m, triple chunks, enum tfs_merge_side side, struct tfs_key key,
+                  struct tfs_error *err)
+{
+    for (int i = TFS_MERGE_OURS; i < TFS_MERGE_SIDES; i++)
+        m->merge->same[i] = m->merge->same[i] &&
+                            ((int)side == i || same_chunk(m, chunks, (enum tfs_merge_side)i, side));
+    m->merge->taken += side == TFS_MERGE_THEIRS;
+    return put_side(m, chunks, side, key, err);
+}
+
+/* Chooses whose file the result has. Of those that both changed, the preferred one: a conflict. */
+static int pick_file(struct merging *m, struct tfs_key key, unsigned file,
+                     const bool exists[TFS_MERGE_SIDES], struct tfs_error *err)
+{
+    const struct tfs_file *f = &m->tree->chunk_files[file];
+    bool there[TFS_MERGE_SIDES] = {0}, same[TFS_MERGE_SIDES];
+
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        tfs_buf_clear(&m->texts[i]);
+        if (exists[i] &&
+            tfs_side_read(&m->merge->sides[i], f, key, &m->texts[i], &there[i], err) < 0)
+            return err->code;
+    }
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        int next = (i + 1) % TFS_MERGE_SIDES; /* base and ours, ours and theirs, theirs and base */
+        same[i] = there[i] == there[next] &&
+                  tfs_span_equal(tfs_buf_span(&m->texts[i]), tfs_buf_span(&m->texts[next]));
+    }
+    m->picks[file] = TFS_MERGE_OURS;
+    if (same[TFS_MERGE_OURS] || same[TFS_MERGE_THEIRS])
+        return 0;
+    m->picks[file] = same[TFS_MERGE_BASE] ? TFS_MERGE_THEIRS : m->merge->prefer;
+    return same[TFS_MERGE_BASE] ? 0 : tell(m, key, f->path);
+}
+
+static int pick_files(struct merging *m, struct tfs_key key, const bool there[TFS_MERGE_SIDES],
+                      struct tfs_error *err)
+{
+    for (unsigned i = 0; i < m->tree->chunk_count; i++) {
+        int result = 0;
+        if (m->tree->chunk_files[i].flags & TFS_FILE_APART)
+            result = pick_file(m, key, i, there, err);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
+/* Are the files of the result those of a side? */
+static bool picked_alone(struct merging *m, enum tfs_merge_side side, struct tfs_key key,
+                         struct tfs_error *err)
+{
+    for (unsigned i = 0; i < m->tree->chunk_count; i++) {
+        bool there = false, wanted = false;
+        const struct tfs_file *f = &m->tree->chunk_files[i];
+        if ((f->flags & TFS_FILE_APART) == 0 || m->picks[i] == side)
+            continue;
+        if (m->picks[i] == TFS_MERGE_BASE && !m->trio.open[TFS_MERGE_BASE])
+            return false;
+        if (tfs_side_read(&m->merge->sides[side], f, key, &m->texts[0], &there, err) < 0 ||
+            tfs_side_read(&m->merge->sides[m->picks[i]], f, key, &m->texts[1], &wanted, err) < 0 ||
+            there != wanted ||
+            (there && !tfs_span_equal(tfs_buf_span(&m->texts[0]), tfs_buf_span(&m->texts[1]))))
+            return false;
+    }
+    return true;
+}
+
+/* ---- chunks that both changed ---------------------------------------------------------------- */
+
+/* The chunk of `side`, with the voxels and files that the result has from the others. */
+static int put_result(struct merging *m, triple chunks, enum tfs_merge_side side,
+                      struct tfs_key key, struct tfs_error *err)
+{
+    if (put_side(m, chunks, side, key, err) < 0 ||
+        tfs_trio_apply(&m->trio, m->merge, m->edit, side, err) < 0)
+        return err->code;
+    for (unsigned i = 0; i < m->tree->chunk_count && err->code == 0; i++)
+        if (m->tree->chunk_files[i].flags & TFS_FILE_APART && m->picks[i] != side &&
+            chunks[m->picks[i]]->there)
+            put_file(m, key, i, m->picks[i], err);
+    return err->code;
+}
+
+/* Values that one side's chunk cannot hold may fit into the other's. */
+static int put_either(struct merging *m, triple chunks, struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_error why = {0}, other = {0};
+
+    m->merge->merged++;
+    m->merge->same[TFS_MERGE_OURS] = m->merge->same[TFS_MERGE_THEIRS] = false;
+    if (put_result(m, chunks, TFS_MERGE_OURS, key, &why) == 0)
+        return 0;
+    if (tfs_is_damage(why.code) && put_result(m, chunks, TFS_MERGE_THEIRS, key, &other) == 0)
+        return 0;
+    if (!tfs_is_damage(why.code) || !tfs_is_damage(other.code)) {
+        *err = tfs_is_damage(why.code) ? other : why;
+        return err->code;
+    }
+    int result = tell(m, key, why.text);
+    return result != 0 ? result : put_side(m, chunks, m->merge->prefer, key, err);
+}
+
+static int merge_voxels(struct merging *m, triple chunks, struct tfs_key key, struct tfs_error *err)
+{
+    const bool there[TFS_MERGE_SIDES] = {chunks[TFS_MERGE_BASE]->there, true, true};
+    int result = tfs_trio_open(&m->trio, m->merge, key, there, err);
+
+    if (result == 0)
+        result = tfs_trio_compare(&m->trio, m->merge, err);
+    if (result == 0 && m->trio.conflicts > 0)
+        result = tell(m, key, NULL);
+    if (result == 0)
+        result = pick_files(m, key, there, err);
+    if (result != 0)
+        return result;
+    for (int i = TFS_MERGE_OURS; i < TFS_MERGE_SIDES; i++) {
+        const enum tfs_merge_side side = (enum tfs_merge_side)i;
+        if (tfs_trio_changes(&m->trio, side) == 0 && picked_alone(m, side, key, err))
+            return decide(m, chunks, side, key, err);
+        if (err->code < 0)
+            return err->code;
+    }
+    return put_either(m, chunks, key, err);
+}
+
+/* One side removed the chunk, the other has other bytes in it. */
+static int merge_removed(struct merging *m, triple chunks, struct tfs_key key,
+                         struct tfs_error *err)
+{
+    const enum tfs_merge_side kept =
+        chunks[TFS_MERGE_OURS]->there ? TFS_MERGE_OURS : TFS_MERGE_THEIRS;
+    const enum tfs_merge_side gone = kept == TFS_MERGE_OURS ? TFS_MERGE_THEIRS : TFS_MERGE_OURS;
+    bool there[TFS_MERGE_SIDES] = {true, true, true};
+    size_t before = m->merge->conflicts;
+
+    there[gone] = false;
+    int result = tfs_trio_open(&m->trio, m->merge, key, there, err);
+    if (result == 0)
+        result = tfs_trio_compare(&m->trio, m->merge, err);
+    if (result == 0 && m->trio.conflicts > 0)
+        result = tell(m, key, NULL);
+    if (result == 0 && m->trio.conflicts == 0)
+        result = pick_files(m, key, there, err);
+    if (result != 0)
+        return result;
+    return decide(m, chunks, m->merge->conflicts > before ? m->merge->prefer : gone, key, err);
+}
+
+static int fail_damaged(struct merging *m, triple chunks, struct tfs_key key, struct tfs_error *err)
+{
+    static const char *const names[] = {"the base", "ours", "theirs"};
+
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        const struct tfs_fetched *f = chunks[i];
+        if (f->why.code != 0 || (f->there && f->chunk.flags & TFS_CHUNK_DAMAGED)) {
+            struct tfs_buf name = {0};
+            tfs_key_print(m->merge->sides[i].save, key, &name);
+            tfs_buf_u8(&name, '\0');
+            tfs_fail(err, -EBADMSG, "chunk %s of %s is damaged: nothing is merged",
+                     name.failed ? "" : (const char *)name.data, names[i]);
+            tfs_buf_release(&name);
+        }
+    }
+    return err->code;
+}
+
+static int merge_chunk(struct merging *m, triple chunks, struct tfs_error *err)
+{
+    const struct tfs_key key = chunks[TFS_MERGE_BASE]->there ? chunks[TFS_MERGE_BASE]->chunk.key
+                               : chunks[TFS_MERGE_OURS]->there
+                                   ? chunks[TFS_MERGE_OURS]->chunk.key
+                                   : chunks[TFS_MERGE_THEIRS]->chunk.key;
+
+    if (fail_damaged(m, chunks, key, err) < 0)
+        return err->code;
+    if (same_chunk(m, chunks, TFS_MERGE_OURS, TFS_MERGE_THEIRS))
+        return decide(m, chunks, TFS_MERGE_OURS, key, err);
+    if (same_chunk(m, chunks, TFS_MERGE_BASE, TFS_MERGE_OURS))
+        return decide(m, chunks, TFS_MERGE_THEIRS, key, err);
+    if (same_chunk(m, chunks, TFS_MERGE_BASE, TFS_MERGE_THEIRS))
+        return decide(m, chunks, TFS_MERGE_OURS, key, err);
+    if (!chunks[TFS_MERGE_OURS]->there || !chunks[TFS_MERGE_THEIRS]->there)
+        return merge_removed(m, chunks, key, err);
+    return merge_voxels(m, chunks, key, err);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static const struct tfs_chunk *chunk_at(const struct tfs_doc *doc, size_t at)
+{
+    return doc != NULL && at < doc->count ? tfs_doc_at(doc, at) : NULL;
+}
+
+/* The lowest key that a document has from its place on; NULL: all are at their end. */
+static const struct tfs_chunk *lowest(const struct tfs_merge *merge,
+                                      const size_t at[TFS_MERGE_SIDES])
+{
+    const struct tfs_chunk *found = NULL;
+
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        const struct tfs_chunk *chunk = chunk_at(merge->sides[i].doc, at[i]);
+        if (chunk != NULL && (found == NULL || tfs_key_compare(chunk->key, found->key) < 0))
+            found = chunk;
+    }
+    return found;
+}
+
+static void window_clear(struct merging *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        for (int side = 0; side < TFS_MERGE_SIDES; side++)
+            tfs_fetched_release(&m->chunks[side][i]);
+    m->count = 0;
+}
+
+static void window_fill(struct merging *m, size_t at[TFS_MERGE_SIDES])
+{
+    for (; m->count < TFS_FETCH_WINDOW; m->count++) {
+        const struct tfs_chunk *low = lowest(m->merge, at);
+        if (low == NULL)
+            return;
+        for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+            const struct tfs_chunk *chunk = chunk_at(m->merge->sides[i].doc, at[i]);
+            bool here = chunk != NULL && tfs_key_compare(chunk->key, low->key) == 0;
+            tfs_fetched_take(&m->chunks[i][m->count], here ? chunk : NULL);
+        }
+        for (int i = 0; i < TFS_MERGE_SIDES; i++)
+            at[i] += m->chunks[i][m->count].there;
+    }
+}
+
+static int walk(struct merging *m, struct tfs_error *err)
+{
+    size_t at[TFS_MERGE_SIDES] = {0};
+    int result = 0;
+
+    do {
+        window_clear(m);
+        window_fill(m, at);
+        for (int i = 0; i < TFS_MERGE_SIDES && result == 0; i++)
+            if (m->merge->sides[i].doc != NULL)
+                result = tfs_fetch(&m->merge->sides[i], m->chunks[i], m->count, err);
+        for (size_t i = 0; i < m->count && result == 0; i++) {
+            triple chunks = {&m->chunks[0][i], &m->chunks[1][i], &m->chunks[2][i]};
+            result = merge_chunk(m, chunks, err);
+        }
+    } while (result == 0 && m->count == TFS_FETCH_WINDOW);
+    window_clear(m);
+    return result;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static bool same_parts(const struct tfs_doc *a, const struct tfs_doc *b)
+{
+    for (unsigned i = 0; i < TFS_PARTS && a != b; i++)
+        if (a == NULL || b == NULL || !tfs_blob_equal(a->parts[i], b->parts[i]))
+            return false;
+    return true;
+}
+
+/* What belongs to the whole save. Without a way of the format's own, it is from the side that
+ * changed it. */
+static int merge_parts(struct merging *m, struct tfs_error *err)
+{
+    struct tfs_merge *merge = m->merge;
+    const struct tfs_doc *base = merge->sides[TFS_MERGE_BASE].doc;
+    const struct tfs_doc *ours = merge->sides[TFS_MERGE_OURS].doc;
+    const struct tfs_doc *theirs = merge->sides[TFS_MERGE_THEIRS].doc;
+    const struct tfs_voxels *voxels = m->tree->voxels;
+
+    if (same_parts(ours, theirs))
+        return 0;
+    merge->same[TFS_MERGE_OURS] = same_parts(base, theirs);
+    merge->same[TFS_MERGE_THEIRS] = same_parts(base, ours);
+    if (voxels->merge_names != NULL)
+        return voxels->merge_names(m->edit, ours, theirs, err);
+    if (merge->same[TFS_MERGE_THEIRS])
+        for (unsigned i = 0; i < TFS_PARTS; i++)
+            tfs_edit_part(m->edit, i, theirs->parts[i]);
+    return 0;
+}
+
+static int check_sides(const struct tfs_merge *merge, struct tfs_error *err)
+{
+    const struct tfs_side *ours = &merge->sides[TFS_MERGE_OURS];
+
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        const struct tfs_side *side = &merge->sides[i];
+        struct tfs_diff *diff = NULL;
+        if (side->doc == NULL)
+            continue;
+        const struct tfs_side pair[TFS_SIDES] = {*ours, *side};
+        if (tfs_diff_open(pair, &diff, err) < 0)
+            return err->code;
+        tfs_diff_close(diff);
+        if (ours->save->tree->fixed_chunks && ours->doc->count != side->doc->count)
+            return tfs_fail(err, -EINVAL, "the sides have other sizes: they cannot be merged");
+    }
+    return 0;
+}
+
+int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_error *err)
+{
+    struct merging m = {
+        .merge = merge, .edit = edit, .tree = merge->sides[merge->carrier].save->tree};
+    const bool named = m.tree->voxels->merge_names != NULL;
+
+    merge->taken = merge->merged = merge->conflicts = 0;
+    merge->same[TFS_MERGE_OURS] = merge->same[TFS_MERGE_THEIRS] = true;
+    if (check_sides(merge, err) < 0 || merge_parts(&m, err) < 0)
+        return err->code;
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        const struct tfs_doc *doc = merge->sides[i].doc;
+        m.fits[i] = !named || same_parts(doc, tfs_edit_doc(edit));
+        for (int j = 0; j < TFS_MERGE_SIDES; j++)
+            m.plain[i][j] = !named || same_parts(doc, merge->sides[j].doc);
+    }
+    int result = walk(&m, err);
+    tfs_trio_release(&m.trio);
+    for (int i = 0; i < TFS_MERGE_SIDES; i++)
+        tfs_buf_release(&m.texts[i]);
+    return result;
+}
+
+int tfs_merge_take(struct tfs_merge *merge, struct tfs_edit *edit, enum tfs_merge_side side,
+                   struct tfs_error *err)
+{
+    const struct tfs_doc *doc = merge->sides[side].doc;
+
+    for (unsigned i = 0; i < TFS_PARTS; i++)
+        tfs_edit_part(edit, i, doc->parts[i]);
+    for (size_t i = 0; i < doc->count && err->code == 0; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
+        struct tfs_chunk copy = *chunk;
+        const struct tfs_chunk *there = tfs_doc_find(tfs_edit_doc(edit), chunk->key);
+        if (there == NULL)
+            return tfs_fail(err, -EINVAL, "the sides have other chunks");
+        copy.own = there->own;
+        copy.slot = TFS_SLOT_NONE;
+        tfs_edit_put(edit, &copy, err);
+    }
+    return err->code;
+}

@@ -1,0 +1,60 @@
+/*
+ * The voxels of one chunk on three sides: which of them the result of a merge has.
+ *
+ * A side may lack the chunk, or a chunk its voxels.
+ */
+#ifndef TFS_FORMATS_DIFF_TRIO_H
+#define TFS_FORMATS_DIFF_TRIO_H
+
+#include "formats/diff/merge.h"
+
+/* What is to be known of a voxel, by its number in `stored`. */
+struct tfs_trio_look {
+    uint32_t name;
+    bool empty;
+};
+
+/* A voxel that a side has to get to be the result. */
+struct tfs_trio_change {
+    uint16_t x, y, z;
+    uint32_t number; /* in `stored` */
+};
+
+struct tfs_trio {
+    const struct tfs_voxels *voxels;
+    struct tfs_key key;
+    void *open[TFS_MERGE_SIDES]; /* NULL: not there */
+    bool has[TFS_MERGE_SIDES];
+    struct tfs_voxel_size size;
+    struct tfs_words stored; /* voxels as bytes; 0 is the one that is not there */
+    struct tfs_words names;
+    struct tfs_trio_look *looks; /* of `stored` */
+    uint32_t look_capacity;
+    uint32_t last[TFS_MERGE_SIDES];          /* number of the voxel taken last */
+    struct tfs_buf changes[TFS_MERGE_SIDES]; /* struct tfs_trio_change of ours and of theirs */
+    uint64_t conflicts;
+    struct tfs_diff_box box; /* of these */
+    struct tfs_buf voxel, name;
+};
+
+void tfs_trio_release(struct tfs_trio *trio);
+
+/* Opens the chunk on the sides where it is, in place of the one before. EBADMSG: a side does not
+ * decode, or they have other sizes. */
+int tfs_trio_open(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_key key,
+                  const bool there[TFS_MERGE_SIDES], struct tfs_error *err);
+void tfs_trio_close(struct tfs_trio *trio);
+
+/* Compares all voxels: sets changes, conflicts and box. Tells merge->voxel of conflicts. Returns
+ * what that returned, or a failure. */
+int tfs_trio_compare(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_error *err);
+
+/* How many voxels of a side are not those of the result. */
+size_t tfs_trio_changes(const struct tfs_trio *trio, enum tfs_merge_side side);
+
+/* Puts the changes of a side into the edit, which has the chunk of that side. EBADMSG: it cannot
+ * hold them. */
+int tfs_trio_apply(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_edit *edit,
+                   enum tfs_merge_side side, struct tfs_error *err);
+
+#endif
