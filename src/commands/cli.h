@@ -67,7 +67,7 @@ struct tfs_cli {
     enum tfs_prefer prefer;
     const char *path;      /* merge --path; NULL: none */
     const char *conflicts; /* merge --conflicts: ours, theirs or base; NULL: ours */
-    bool again; /* what is done was done before: what was said is not said again */
+    bool again;            /* what is done was done before: what was said is not said again */
     char **operands;
     int operand_count;
     bool many; /* the command is run for several operands */

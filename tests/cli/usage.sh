@@ -8,7 +8,8 @@ run 0 "--help succeeds" --help
 says out '^usage: terrainfs' "--help prints the usage on stdout"
 for word in info check export import cat put sync umount format= inflate= upgrade ro commit= conflict= \
     scratch= cache= threads= max_read= --delete --restore --prefer= diff --stat \
-    --all-rows --json --color text --rows undo --list --dry-run --force backup; do
+    --all-rows --json --color text --rows undo --list --dry-run --force backup \
+    merge --conflicts= --path=; do
     grep -Fq -e "$word" out
     ok "--help names $word"
     sed 's/\\//g' "$ROOT/terrainfs.1" | grep -Fq -e "$word"

@@ -1,0 +1,319 @@
+#!/usr/bin/env bash
+# merge: two saves and the one they were made from, judged by decoders that know the formats without our code.
+. "$(dirname "$0")/lib.bash"
+
+tools=$ROOT/tests/tools
+
+# mutate FORMAT SAVE SEED
+mutate() { python3 "$tools/diff_rows.py" mutate "$1" "$2" "$3" "$TFS"; }
+
+# merge STATUS WHAT ARGUMENTS...: as run, of `merge`.
+merge() {
+    local status=$1 what=$2
+    shift 2
+    run "$status" "$what" merge "$@"
+}
+
+# holds FORMAT WHAT [PREFER]: o merged with t is what the judge says, and so are the conflicts.
+holds() {
+    python3 "$tools/merge_rows.py" "$1" "${base:-b}" o.before t o "${3:-ours}" o >out 2>&1
+    ok "$2"
+}
+
+# take SAVE: copies of it are b, o and t.
+take() {
+    rm -rf b o t o.before o.conflicts*
+    for copy in b o t; do
+        cp -r "$1" $copy
+        chmod -R u+w $copy
+    done
+}
+
+# terrain A B WHAT: the same terrain.
+terrain() { run 0 "$3" diff "$1" "$2"; }
+
+# laws FORMAT SAVE SEEDS...: of random mutations.
+laws() {
+    local kind=$1 save=$2 seed status
+    shift 2
+    for seed; do
+        take "$save"
+        mutate "$kind" o $seed
+        mutate "$kind" t $((seed + 50))
+        cp -r o x && cp -r t y && cp -r o o.before
+        merge 0 "$save $seed: nothing happened on their side" b o b
+        cmp -s o x || [ -d o ]
+        ok "ours keeps its bytes"
+        terrain o x "and its terrain"
+        rm -rf o && cp -r b o
+        merge 0 "$save $seed: nothing happened on our side" b o t
+        terrain o t "the result is theirs"
+        if [ -f o ] && ! head -c 6 o | grep -q SQLite; then
+            same o t "to the byte"
+        fi
+        rm -rf o && cp -r x o
+        "$TFS" merge b o t >said 2>err
+        status=$?
+        [ $status = 0 ] || [ $status = 1 ]
+        ok "$save $seed: both sides are merged"
+        holds "$kind" "every voxel is right"
+        grep -q '^conflict' said
+        [ $? = $((1 - status)) ]
+        ok "the status says whether there were conflicts"
+        cp -r o first
+        rm -rf o o.before o.conflicts* && cp -r y o && cp -r y o.before && rm -rf t && cp -r x t
+        "$TFS" merge --conflicts=theirs b o t >said 2>err
+        holds "$kind" "and with the sides changed" theirs
+        terrain o first "it is the same terrain"
+        rm -rf o o.before o.conflicts* && cp -r x o && cp -r x o.before && rm -rf t && cp -r y t
+        "$TFS" merge --conflicts=base b o t >said 2>err
+        holds "$kind" "and with the base where both changed" base
+        run 0 "it is whole" check o
+        rm -rf x y first
+    done
+}
+
+region cosmic --version 7 --chunks 4
+laws cosmic_reach cosmic 1 2
+region old --version 2 --chunks 3
+laws cosmic_reach old 3
+"$TOOLS/make_place" --kind binary --chunks 8 --log2 3 --regions 2 place.rbxl
+laws roblox place.rbxl 1 2
+"$TOOLS/make_place" --kind xml --chunks 4 --log2 4 model.rbxmx
+laws roblox model.rbxmx 1
+"$TOOLS/make_place" --kind raw --chunks 4 --log2 3 blob
+laws roblox blob 1
+"$TOOLS/make_voxel" block block.save 4 2>/dev/null
+laws godot_voxel block.save 1
+"$TOOLS/make_voxel" region region.save 4 3 2>/dev/null
+laws godot_voxel region.save 1 2
+"$TOOLS/make_voxel" folder folder.save 1 2>/dev/null
+laws godot_voxel folder.save 1
+"$TOOLS/make_voxel" stream stream.save 12 2>/dev/null
+laws godot_voxel stream.save 1
+"$TOOLS/make_ter" --size 100 --version 9 odd.ter
+laws beamng odd.ter 1
+"$TOOLS/make_ter" --size 128 --version 8 corners.ter
+laws beamng corners.ter 1
+
+# ---- both changed the same voxels
+chunk=$(judge chunks cosmic | awk 'NR == 1 { print $1 }')
+csv=chunks/$chunk/voxels.csv
+# set SAVE LINE BLOCK: the block of the LINE-th voxel of the chunk.
+set_() { "$TFS" cat "$1" "$csv" | sed "$2s/,[^,]*\$/,$3/" | "$TFS" put "$1" "$csv"; }
+# shows SAVE LINE BLOCK WHAT
+shows() {
+    "$TFS" cat "$1" "$csv" | sed -n "$2p" | grep -q ",$3\$"
+    ok "$4"
+}
+take cosmic
+set_ o 2 base:gold && set_ t 3 base:iron
+cp o o.before
+merge 0 "disjoint edits of one chunk" b o t
+says out '^merged: 0 chunks from theirs, 1 chunk voxel by voxel; 0 conflicts$' "there is no conflict"
+holds cosmic_reach "both are in the result"
+[ ! -e o.conflicts.csv ]
+ok "no table of conflicts"
+take cosmic
+set_ o 2 base:gold && set_ t 2 base:iron && set_ t 3 base:tin
+cp o o.before
+merge 1 "both changed a voxel" b o t
+place=$("$TFS" cat o "$csv" | sed -n 2p | cut -d, -f1-3)
+IFS=, read -r x y z <<<"$place"
+says out "^conflict in chunk $chunk: 1 voxel, x $x y $y z $z; ours stays$" "the box is told"
+holds cosmic_reach "ours stays, the rest is merged"
+shows o 3 base:tin "theirs where ours did nothing"
+grep -q "^$place,base:.*,base:gold,base:iron$" o.conflicts.csv
+ok "the table has all three"
+for prefer in theirs base; do
+    cp o.before o
+    merge 1 "--conflicts=$prefer" --conflicts=$prefer b o t
+    holds cosmic_reach "$prefer stays" $prefer
+done
+cp o.before o
+merge 1 "-o OUT" b o t -o result
+same o o.before "ours is as it was"
+mv o.before old.o && mv result o && rm -f o.conflicts.csv && mv result.conflicts.csv o.conflicts.csv && mv old.o o.before
+holds cosmic_reach "the result is in OUT, its conflicts beside it"
+merge 2 "an OUT that is there" b o.before t -o o
+says err 'o: it is there already' "is not overwritten"
+rm -f b.empty && : >b.empty
+for side in o t; do cp cosmic $side; done
+set_ o 2 base:gold && set_ t 2 base:iron
+cp o o.before
+rm -f o.conflicts.csv
+base=- merge 1 "an empty BASE" b.empty o t
+base=- holds cosmic_reach "has no chunks"
+
+# ---- chunks that are removed
+# without SAVE: removes the chunk.
+without() {
+    rm -rf tree
+    "$TFS" export "$1" tree && rm -r "tree/chunks/$chunk" && "$TFS" import --delete tree "$1"
+} >/dev/null 2>&1
+take cosmic
+without o && cp o o.before
+merge 0 "we removed a chunk" b o t
+same o o.before "it stays away"
+take cosmic
+without t && cp o o.before
+merge 0 "they removed a chunk" b o t
+same o t "it is removed"
+take cosmic
+without o && without t && cp o o.before
+merge 0 "both removed it" b o t
+same o o.before "it stays away"
+for prefer in ours theirs base; do
+    take cosmic
+    without o && set_ t 2 base:iron && cp o o.before
+    merge 1 "we removed a chunk that they edited, $prefer stays" --conflicts=$prefer b o t
+    holds cosmic_reach "it is a conflict" $prefer
+    take cosmic
+    set_ o 2 base:iron && without t && cp o o.before
+    merge 1 "they removed a chunk that we edited, $prefer stays" --conflicts=$prefer b o t
+    holds cosmic_reach "and so the other way round" $prefer
+done
+# An edit where there was air is one too.
+take cosmic
+"$TFS" cat b "$csv" | sed 2d >less
+"$TFS" put b "$csv" <less && cp b o && without o
+merge 1 "a voxel that came where there was air" b o t
+says out "^conflict in chunk $chunk: 1 voxel, " "is an edit of the removed chunk"
+
+# ---- what voxels do not say
+take cosmic
+printf ours >entity && "$TFS" put o "chunks/$chunk/entities.bin" <entity
+printf theirs >entity && "$TFS" put t "chunks/$chunk/entities.bin" <entity
+cp o o.before
+merge 1 "entities of both sides" b o t
+says out "^conflict in chunk $chunk: entities.bin; ours stays$" "are a conflict"
+same o o.before "ours stays"
+merge 1 "--conflicts=theirs" --conflicts=theirs b o t
+"$TFS" cat o "chunks/$chunk/entities.bin" >out
+same out entity "theirs stays"
+take cosmic
+"$TFS" put t "chunks/$chunk/entities.bin" <entity
+set_ o 2 base:gold && printf 'fill 7\n' | "$TFS" put o "chunks/$chunk/lights/sky.txt"
+cp o o.before
+merge 0 "entities of theirs, blocks and light of ours" b o t
+"$TFS" cat o "chunks/$chunk/entities.bin" >out
+same out entity "their entities are there"
+[ "$("$TFS" cat o "chunks/$chunk/lights/sky.txt" | tail -1)" = 'fill 7' ]
+ok "our light is there"
+shows o 2 base:gold "our block is there"
+
+# ---- the rest of a place
+# script FILE: another script.
+script() {
+    python3 - "$1" "$2" <<'EOF'
+import sys
+data = open(sys.argv[1], 'rb').read()
+at = data.index(b'<Item class="')
+open(sys.argv[1], 'wb').write(data[:at] + b'<!-- ' + sys.argv[2].encode() + b' -->' + data[at:])
+EOF
+}
+physics() {
+    python3 -c 'import base64, re, sys
+print(base64.b64decode(re.search(rb"name=.PhysicsGrid.>(?:<!.CDATA.)?([^<\]]*)", open(sys.argv[1], "rb").read()).group(1)).hex())' "$1"
+}
+take model.rbxmx
+script o ours
+mutate roblox t 3
+# A PhysicsGrid that nobody computes: it is taken over, not made anew.
+python3 - <<'EOF'
+import base64, re
+data = open('t', 'rb').read()
+m = re.search(rb'name="PhysicsGrid">(?:<!\[CDATA\[)?([^<\]]*)', data)
+value = bytearray(base64.b64decode(m.group(1)))
+value[-1] ^= 1
+open('t', 'wb').write(data[:m.start(1)] + base64.b64encode(value) + data[m.end(1):])
+EOF
+cp o o.before
+merge 0 "our script, their terrain" b o t
+terrain o t "the terrain is theirs"
+grep -q '<!-- ours -->' o
+ok "the script is ours"
+[ "$(physics o)" = "$(physics t)" ]
+ok "PhysicsGrid is theirs"
+take model.rbxmx
+script t theirs
+mutate roblox o 3
+cp o o.before
+merge 0 "their script, our terrain" b o t
+terrain o o.before "the terrain is ours"
+grep -q '<!-- theirs -->' o
+ok "the script is theirs"
+take model.rbxmx
+script t theirs && script o ours
+mutate roblox t 4
+cp o o.before
+merge 1 "scripts of both sides" b o t
+says out '^conflict in the rest of the file: scripts or parts changed on both sides; ours stays$' "are a conflict"
+grep -q '<!-- ours -->' o
+ok "ours stays"
+terrain o t "their terrain is merged"
+
+# ---- materials by name
+take odd.ter
+materials=$("$TFS" cat odd.ter palette.txt | wc -l)
+{ "$TFS" cat o palette.txt && echo "$materials OursOnly"; } | "$TFS" put o palette.txt
+{ "$TFS" cat t palette.txt && echo "$materials TheirsOnly"; } | "$TFS" put t palette.txt
+echo "fill $materials" | "$TFS" put o chunks/0_0_0/layers.txt 2>/dev/null ||
+    "$TFS" cat o chunks/0_0_0/layers.txt | sed "s/| .*/| $(printf "$materials %.0s" {1..64})/" | "$TFS" put o chunks/0_0_0/layers.txt
+"$TFS" cat t chunks/1_0_1/layers.txt | sed "s/| .*/| $(printf "$materials %.0s" {1..36})/" | "$TFS" put t chunks/1_0_1/layers.txt
+cp o o.before
+merge 0 "both sides have a new material of the same number" b o t
+holds beamng "samples keep their names"
+"$TFS" cat o palette.txt >out
+says out "^$materials OursOnly$" "ours keeps its number"
+says out "^$((materials + 1)) TheirsOnly$" "theirs gets the next"
+
+# ---- hostile
+take cosmic
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 5\n' 7 >pointer
+for side in 1 2 3; do
+    three=(b o t)
+    three[side - 1]=pointer
+    merge 1 "a Git LFS pointer as operand $side" "${three[@]}"
+    says err 'is a Git LFS pointer' "is said to be one"
+done
+same o b "ours is as it was"
+merge 1 "two formats" b o blob
+says err 'two formats cannot be' "both are named"
+same o b "ours is as it was"
+"$TOOLS/make_place" --kind raw --chunks 2 --log2 4 edge4
+"$TOOLS/make_place" --kind raw --chunks 2 --log2 5 edge5
+merge 1 "two sizes of chunks" edge4 edge4 edge5
+"$TOOLS/make_ter" --size 64 --version 9 small.ter
+merge 1 "two sizes of terrain" odd.ter odd.ter small.ter
+cp -r stream.save o.db
+merge 2 "-o with a database" stream.save o.db stream.save -o new
+says err 'saves that are one file; this one is a' "is refused with the way out"
+[ ! -e new ]
+ok "nothing is made"
+merge 2 "--conflicts of another kind" --conflicts=mine b o t
+merge 2 "an operand too few" b o
+merge 3 "a save that is not there" b o nosuch
+python3 - <<'EOF'
+import struct
+data = bytearray(open('old', 'rb').read())
+first = min(o for o in struct.unpack('>4096i', data[16:16400]) if o >= 0)
+data[first + 20] = 99
+open('damaged', 'wb').write(data)
+EOF
+cp old o
+merge 1 "a damaged chunk" old o damaged
+says err 'of theirs is damaged: nothing is merged' "is told"
+same o old "ours is as it was"
+cp old o && chmod 444 o && chmod 555 . && [ ! -w . ] && {
+    merge 3 "a folder that cannot be written" old o old
+}
+chmod 755 . && chmod 644 o
+if [ -w /dev/full ]; then
+    take cosmic
+    set_ t 2 base:gold
+    "$TFS" merge b o t >/dev/full 2>err
+    [ $? = 3 ]
+    ok "a full disk is a failure"
+fi
+done_testing
