@@ -9,6 +9,14 @@ CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+MIMEDIR ?= $(PREFIX)/share/mime/packages
+APPDIR ?= $(PREFIX)/share/applications
+# Where mount(8) looks for the helpers of types, whatever PREFIX is; not for a PREFIX of one's own.
+MOUNTDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
+VERSION := $(shell cat VERSION)
 WERROR ?= 0
 FUZZ_SECONDS ?= 30
 
@@ -21,7 +29,7 @@ ASAN := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitiz
 TSAN := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 
 # ---- the libraries: asked once, and only by goals that compile -----------------------------------
-GOALS_WITHOUT_LIBS := help clean lint format check torture mutate demo asan tsan fuzz
+GOALS_WITHOUT_LIBS := help clean lint format check torture mutate demo asan tsan fuzz dist man uninstall
 ifneq ($(filter-out $(GOALS_WITHOUT_LIBS),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PKGS); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
 ifneq ($(MISSING),)
@@ -32,7 +40,9 @@ LIBS := $(shell pkg-config --libs $(PKGS)) -lm
 CHECK_LIBS = $(shell pkg-config --libs check)
 endif
 
-COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFUSE_USE_VERSION=314 $(WARN) -Isrc \
+quoted = '$(subst ','\'',$(1))'
+COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFUSE_USE_VERSION=314 \
+	-DTFS_VERSION='"$(VERSION)"' $(WARN) -Isrc \
 	$(LIB_CFLAGS) $(CPPFLAGS) $(CFLAGS) -pthread -MMD -MP
 # All names of libraries are found at the start, and their table cannot be written to then.
 LINK = $(CC) $(CFLAGS) -Wl,-z,relro,-z,now $(LDFLAGS) -pthread
@@ -53,7 +63,7 @@ PROGRAM := $(BUILD)/terrainfs
 FUZZ_MAIN ?= $(BUILD)/obj/tests/fuzz/replay.o
 SUB := $(MAKE) --no-print-directory
 
-.PHONY: all tests check torture mutate run-tests asan tsan lint format tidy fuzz bench demo install uninstall clean help
+.PHONY: all tests check torture mutate run-tests asan tsan lint format tidy fuzz bench demo install uninstall dist man completions clean help
 .SECONDARY:
 
 all: $(PROGRAM) $(LIB) ## the program build/terrainfs and its library
@@ -105,7 +115,7 @@ $(PRELOADS): $(BUILD)/torture/%.so: tests/torture/%.c
 # Other flags, another compiler or another set of sources make the files that depend on them again.
 $(BUILD)/.flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(COMPILE)' | cmp -s - $@ || echo '$(COMPILE)' >$@
+	@echo $(call quoted,$(COMPILE)) | cmp -s - $@ || echo $(call quoted,$(COMPILE)) >$@
 $(BUILD)/.objects: FORCE
 	@mkdir -p $(@D)
 	@echo '$(OBJ) $(TEST_OBJ)' | cmp -s - $@ || echo '$(OBJ) $(TEST_OBJ)' >$@
@@ -164,13 +174,45 @@ demo: ## mounts a small save, edits it with sed and echo, shows what changed
 	+@$(SUB) -s all $(BUILD)/tools/make_region
 	@BUILD=$(BUILD) scripts/demo
 
-install: all ## to DESTDIR and PREFIX (/usr/local)
-	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1'
+# ---- installing ----------------------------------------------------------------------------------
+MAN := $(BUILD)/man/terrainfs.1
+COMPLETIONS := $(patsubst %,$(BUILD)/completions/%,bash zsh fish)
+# What install puts there: file, mode and place.
+INSTALLED := $(BINDIR)/terrainfs $(BINDIR)/terrainfs-open $(MANDIR)/man1/terrainfs.1 \
+	$(BASHDIR)/terrainfs $(ZSHDIR)/_terrainfs $(FISHDIR)/terrainfs.fish $(MIMEDIR)/terrainfs.xml \
+	$(APPDIR)/terrainfs.desktop $(MOUNTDIR)/mount.terrainfs $(MOUNTDIR)/mount.fuse.terrainfs
+
+man: $(MAN) ## the manual, with the version in it
+
+completions: $(COMPLETIONS)
+
+$(MAN): terrainfs.1 VERSION
+	@mkdir -p $(@D)
+	sed 's/@VERSION@/$(VERSION)/' terrainfs.1 >$@
+
+$(COMPLETIONS): $(BUILD)/completions/%: $(PROGRAM)
+	@mkdir -p $(@D)
+	$(PROGRAM) completion $* >$@
+
+install: all $(MAN) $(COMPLETIONS) ## to DESTDIR and PREFIX (/usr/local)
+	install -d $(foreach file,$(INSTALLED),'$(DESTDIR)$(dir $(file))')
 	install -m 755 $(PROGRAM) '$(DESTDIR)$(BINDIR)/terrainfs'
-	install -m 644 terrainfs.1 '$(DESTDIR)$(MANDIR)/man1/terrainfs.1'
+	install -m 755 share/terrainfs-open '$(DESTDIR)$(BINDIR)/terrainfs-open'
+	install -m 644 $(MAN) '$(DESTDIR)$(MANDIR)/man1/terrainfs.1'
+	install -m 644 $(BUILD)/completions/bash '$(DESTDIR)$(BASHDIR)/terrainfs'
+	install -m 644 $(BUILD)/completions/zsh '$(DESTDIR)$(ZSHDIR)/_terrainfs'
+	install -m 644 $(BUILD)/completions/fish '$(DESTDIR)$(FISHDIR)/terrainfs.fish'
+	install -m 644 share/terrainfs.xml '$(DESTDIR)$(MIMEDIR)/terrainfs.xml'
+	install -m 644 share/terrainfs.desktop '$(DESTDIR)$(APPDIR)/terrainfs.desktop'
+	ln -sf '$(BINDIR)/terrainfs' '$(DESTDIR)$(MOUNTDIR)/mount.terrainfs'
+	ln -sf '$(BINDIR)/terrainfs' '$(DESTDIR)$(MOUNTDIR)/mount.fuse.terrainfs'
 
 uninstall: ## what install put there
-	rm -f '$(DESTDIR)$(BINDIR)/terrainfs' '$(DESTDIR)$(MANDIR)/man1/terrainfs.1'
+	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
+
+dist: ## build/terrainfs-VERSION.tar.gz: what git has, which builds by itself
+	@mkdir -p $(BUILD)
+	git archive --format=tar.gz --prefix=terrainfs-$(VERSION)/ -o $(BUILD)/terrainfs-$(VERSION).tar.gz HEAD
 
 clean: ## removes the build directories
 	rm -rf build build-asan build-tsan build-fuzz build-clang build-mutate

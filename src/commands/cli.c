@@ -247,14 +247,51 @@ static enum tfs_status run(struct tfs_cli *cli, const struct tfs_command *comman
     return (enum tfs_status)tfs_mount(&cli->options, cli->operands[0], cli->operands[1]);
 }
 
+/* mount(8) calls its helpers by the name mount.TYPE. */
+static bool is_mount_helper(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return strncmp(slash != NULL ? slash + 1 : name, "mount.", strlen("mount.")) == 0;
+}
+
+/* As mount(8) says it: SAVE MOUNTPOINT [-sfnv] [-N NAMESPACE] [-t TYPE] [-o OPTIONS]. */
+static enum tfs_status run_helper(struct tfs_cli *cli, int argc, char **argv)
+{
+    enum request request = REQUEST_RUN;
+    bool fake = false;
+    int option;
+
+    opterr = 0;
+    while (request == REQUEST_RUN && (option = getopt(argc, argv, "sfnvo:t:N:")) != -1) {
+        fake = fake || option == 'f';
+        if (option == 'o')
+            request = parse_values(cli, optarg, true);
+        else if (option == '?')
+            request = refuse_option(cli, NULL, argv, option);
+    }
+    if (request == REQUEST_NO_MEMORY)
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory");
+    if (request != REQUEST_RUN)
+        return TFS_STATUS_USAGE;
+    if (argc - optind != 2)
+        return say_usage(cli, "wanted: ", "SAVE MOUNTPOINT");
+    if (fake)
+        return TFS_STATUS_DONE;
+    return (enum tfs_status)tfs_mount(&cli->options, argv[optind], argv[optind + 1]);
+}
+
 int tfs_cli_main(int argc, char **argv)
 {
+    const bool helper = argc > 0 && is_mount_helper(argv[0]);
     const struct tfs_command *command = argc > 1 ? tfs_command_find(argv[1]) : NULL;
     struct tfs_cli cli = {.command = command ? command->name : "mount"};
     enum tfs_status status;
 
     tfs_options_init(&cli.options);
-    status = command ? run(&cli, command, argc - 1, argv + 1) : run(&cli, NULL, argc, argv);
+    status = helper    ? run_helper(&cli, argc, argv)
+             : command ? run(&cli, command, argc - 1, argv + 1)
+                       : run(&cli, NULL, argc, argv);
     tfs_options_release(&cli.options);
     return (int)status;
 }

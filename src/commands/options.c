@@ -300,6 +300,19 @@ static const struct own_option *find_option(const char *name, size_t length)
     return NULL;
 }
 
+/* What stands in fstab for others than the mount itself. */
+static bool is_for_others(const char *word)
+{
+    static const char *const names[] = {"defaults", "auto",  "noauto", "user",    "nouser", "users",
+                                        "owner",    "group", "nofail", "_netdev", "comment"};
+    const size_t length = strcspn(word, "=");
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i]) == length && memcmp(names[i], word, length) == 0)
+            return true;
+    return strncmp(word, "x-", 2) == 0;
+}
+
 /* What libfuse would take, but cannot work here. */
 static const struct {
     const char *name;
@@ -344,6 +357,8 @@ static int parse_word(struct tfs_mount_options *options, const char *word, bool 
     bool has_value = word[length] == '=';
 
     if (word[0] == '\0')
+        return 0;
+    if (!option && mounting && is_for_others(word))
         return 0;
     if (!option && mounting)
         return keep_foreign(options, word, err);

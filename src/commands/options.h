@@ -8,8 +8,6 @@
 #include "formats/format.h"
 #include "fs/mount.h"
 
-#define TFS_VERSION "0.1.0"
-
 /* What people are told about a value of -o. */
 struct tfs_option_help {
     const char *name, *spelling, *summary;

@@ -32,8 +32,14 @@ done
 run 0 "--version succeeds" --version
 says out '^terrainfs [0-9]+\.[0-9]+' "--version prints name and version"
 version=$(cat out)
-grep -Fq "$version" "$ROOT/terrainfs.1"
-ok "the man page is of this version"
+[ "$version" = "terrainfs $(cat "$ROOT/VERSION")" ]
+ok "--version prints what is in VERSION"
+grep -Fq 'terrainfs @VERSION@' "$ROOT/terrainfs.1" && ! grep -Eq "terrainfs [0-9]+\.[0-9]" "$ROOT/terrainfs.1"
+ok "the man page gets its version from there"
+[ "$(sed -n 's/^## //p' "$ROOT/CHANGELOG.md" | head -n 1)" = "$(cat "$ROOT/VERSION")" ]
+ok "CHANGELOG.md begins with this version"
+[ "$(sed -n '1s/.*(\(.*\)).*/\1/p' "$ROOT/debian/changelog")" = "$(cat "$ROOT/VERSION")" ]
+ok "so does the Debian package"
 
 usage() {
     local what=$1 pattern=$2
