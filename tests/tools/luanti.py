@@ -204,11 +204,12 @@ def dump(block, key):
                 yield from put(b'I', place, name, b'%d' % index, rest)
     for place, (timeout, elapsed) in block.timers.items():
         yield from put(b'T', place, b'%.3f %.3f' % (timeout, elapsed))
-    for _, x, y, z, data in block.objects:
-        r = Reader(data)
-        assert r.take('B') == 1
-        name = r.bytes(r.take('H'))
-        yield b'O %s %s %.4f %.4f %.4f' % (name, r.bytes(r.take('I')), x, y, z)
+    for kind, x, y, z, data in block.objects:
+        r, words = Reader(data), (b'%d' % kind, data.hex().encode())
+        if kind == 7 and len(data) > 7 and data[0] == 1:  # an entity of a mod: its name and its data
+            r.take('B')
+            words = r.bytes(r.take('H')), r.bytes(r.take('I'))
+        yield b'O %s %s %.4f %.4f %.4f' % (*words, x, y, z)
 
 
 def blob_of(path, key):

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Maps of Luanti on the command line: what is refused, what is warned of, diff and text of worlds, and real
+# blocks as a decoder of its own reads them.
+. "$(dirname "$0")/lib.bash"
+
+luanti() {
+    python3 -S "$ROOT/tests/tools/luanti.py" "$@"
+}
+
+# edit WORLD PATH PROGRAM: the file through sed -E.
+edit() {
+    "$TFS" cat "$1" "$2" | sed -E "$3" >edited && "$TFS" put "$1" "$2" <edited
+}
+
+"$TOOLS/make_luanti" world base 6
+C=chunks/-1_-1_-1
+
+# ---- worlds
+run 0 "a world is known" info base
+says out '^format: luanti$' "info says its format"
+says out '^container: world folder$' "and that it is a folder"
+says out '^schema: x, y, z' "and its schema"
+run 0 "the database alone is known" info base/map.sqlite
+says out '^container: map database$' "info says that it is a database"
+cp -r base other
+sed -i 's/sqlite3/postgresql/' other/world.mt
+run 1 "a map in another backend is refused" info other
+says err 'other: its map is kept in postgresql.*`minetestserver --world .*/other --migrate sqlite3`' "with the way out"
+echo 'blocksize = 8' >other/world.mt
+run 1 "blocks of another size are refused" info other
+says err 'blocks have 8 nodes a side' "with a sentence"
+rm other/map.sqlite other/world.mt
+run 1 "a folder without world.mt is no world" info other
+rm -r other
+
+# ---- warnings
+run 0 "a world passes" check base
+says out '6 chunks, 0 damaged, 0 warnings' "without a warning"
+cp -r base dug
+edit dug $C/voxels.csv '/default:chest/d'
+run 0 "metadata of air passes" check dug
+says out 'dug: warning: chunks/-1_-1_-1: metadata at 3 5 2, where there is air' "with a warning that says where"
+echo 'timestamp none' | "$TFS" put dug $C/state.txt
+run 0 "objects without a timestamp pass" check dug
+says out 'warning: .*objects of a block without a timestamp, which the game removes' "with a warning"
+
+# ---- diff, text
+cp -r base ours
+run 0 "equal worlds do not differ" diff base ours
+edit ours $C/voxels.csv 's/default:chest,0/default:chest,3/'
+edit ours palette.txt 's/default:stone/mod:rock/'
+run 1 "a rotated chest and another stone differ" diff base ours
+says out 'default:chest' "diff names the node"
+says out 'mod:rock' "and the new name"
+run 0 "text of a world" text base
+says out 'default:chest' "has its nodes"
+
+# ---- what an independent decoder says
+"$TFS" export base tree >out 2>err
+luanti tree tree -1_-1_-1 0_-1_-1 4_-1_-1 >a
+luanti db base/map.sqlite -1_-1_-1 0_-1_-1 4_-1_-1 >b
+same a b "blocks of version 29 are as a decoder of its own reads them"
+sample=$ROOT/../shared/samples/luanti/mesecons.sqlite.gz
+if [ -e "$sample" ]; then
+    gunzip -c "$sample" >real.sqlite
+    # Some of each version, with and without metadata, in a database of their own.
+    python3 -S -c 'import sqlite3
+db = sqlite3.connect("real.sqlite")
+db.execute("DELETE FROM blocks WHERE abs(pos) % 150 <> 7 AND length(data) < 1500")
+db.commit()'
+    run 0 "real blocks pass" check real.sqlite
+    "$TFS" export real.sqlite real >out 2>err
+    mapfile -t chunks < <(cd real/chunks && printf '%s\n' *)
+    [ ${#chunks[@]} -ge 40 ]
+    ok "there are enough of them"
+    luanti tree real "${chunks[@]}" >a
+    luanti db real.sqlite "${chunks[@]}" >b
+    same a b "real blocks are as a decoder of its own reads them"
+    says a '^M ' "and some have metadata"
+else
+    skip "real blocks" "no samples"
+fi
+done_testing
