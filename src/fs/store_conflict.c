@@ -179,6 +179,12 @@ static int rebase(struct tfs_store *store, const struct tfs_doc *old, struct tfs
     if (result == 0)
         *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
+    /* One that went and came again has another slot since, which is known. Nobody has seen *doc. */
+    if (result == 0 && tfs_doc_keep_slots(*doc, store->shown, err) < 0) {
+        tfs_doc_unref(*doc);
+        *doc = NULL;
+        result = err->code;
+    }
     return result;
 }
 

@@ -123,8 +123,18 @@ static void on_log(void *arg, struct tfs_store *of, const struct tfs_error *err)
 {
     (void)arg;
     (void)of;
+    pthread_mutex_lock(&told.lock);
     told.logged++;
     snprintf(told.message, sizeof(told.message), "%s", err->text);
+    pthread_mutex_unlock(&told.lock);
+}
+
+static int logged_count(void)
+{
+    pthread_mutex_lock(&told.lock);
+    int count = told.logged;
+    pthread_mutex_unlock(&told.lock);
+    return count;
 }
 
 static bool with_journal; /* the save is in the scratch directory, where a journal can be */
@@ -565,9 +575,11 @@ START_TEST(store_with_a_full_journal_writes_a_save_on_a_full_disk_no_oftener_tha
     toy_disk.fail = -ENOSPC;
     ck_assert_int_eq(set_chunk(0, text), 0);
     ck_assert_int_eq(access(scratch_path(".toy.save.terrainfs-journal"), F_OK), 0);
+    for (int i = 0; i < 3000 && logged_count() == 0; i++)
+        usleep(10000);
     for (int i = 0; i < 20; i++)
         ck_assert_int_eq(set_chunk(0, NULL), 0);
-    ck_assert_int_eq(told.logged, 1);
+    ck_assert_int_eq(logged_count(), 1);
     toy_disk.fail = 0;
     tfs_store_stop(store);
     ck_assert_int_eq(access(scratch_path(".toy.save.terrainfs-journal"), F_OK), -1);

@@ -16,6 +16,7 @@
 static struct tfs_save *save;
 static struct tfs_store *store;
 static struct tfs_container journaling;
+static int (*toy_commit)(struct tfs_save *of, struct tfs_doc *doc, struct tfs_error *why);
 static struct tfs_error err;
 static int logged;
 
@@ -51,7 +52,7 @@ struct set_job {
     int x;
     const char *blob;
     int result;
-    bool done, quiet;
+    bool done, quiet, remove;
     char journal[256]; /* what the journal held when the answer came, unless `quiet` */
 };
 
@@ -73,10 +74,12 @@ static int apply_set(struct tfs_job *job, bool last)
     struct tfs_edit edit;
 
     (void)last;
-    if (set->blob == NULL)
+    if (set->blob == NULL && !set->remove)
         return 0;
     int result = tfs_store_edit(store, &edit, &why);
-    if (result == 0)
+    if (result == 0 && set->remove)
+        result = tfs_edit_remove(&edit, (struct tfs_key){.x = set->x}, &why);
+    else if (result == 0)
         result = toy_edit_set(&edit, set->x, set->blob, &why);
     if (result == 0)
         result = tfs_store_accept(store, &edit, NULL, job, &why);
@@ -154,6 +157,7 @@ static void start(struct tfs_store_options options)
     save = toy_save_create();
     journaling = *save->container;
     journaling.hash = toy_hash;
+    toy_commit = journaling.commit;
     save->container = &journaling;
     free(save->path);
     save->path = strdup(scratch_path("toy.save"));
@@ -542,6 +546,64 @@ START_TEST(journal_knows_what_a_rewrite_holds_and_what_came_behind_its_mark)
 }
 END_TEST
 
+/* Such as a region file of Godot: what is saved is what was read back. */
+static int commit_and_read_back(struct tfs_save *of, struct tfs_doc *doc, struct tfs_error *why)
+{
+    struct tfs_doc *back = NULL;
+    struct tfs_edit edit;
+
+    if (toy_commit(of, doc, why) < 0)
+        return why->code;
+    ck_assert_int_eq(tfs_doc_create(doc->facts, &back, why), 0);
+    ck_assert_int_eq(tfs_edit_open(back, &edit, why), 0);
+    for (size_t i = 0; i < doc->count; i++) {
+        struct tfs_chunk chunk = *tfs_doc_at(doc, i);
+        chunk.slot = TFS_SLOT_NONE;
+        ck_assert_int_eq(tfs_edit_put(&edit, &chunk, why), 0);
+    }
+    tfs_doc_unref(back);
+    back = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    ck_assert_int_eq(tfs_doc_keep_slots(back, doc, why), 0);
+    tfs_doc_unref(of->doc);
+    of->doc = back;
+    return 0;
+}
+
+static uint32_t slot_of(int x)
+{
+    pthread_mutex_lock(&store->lock);
+    const struct tfs_chunk *chunk = tfs_doc_find(store->shown, (struct tfs_key){.x = x});
+    uint32_t slot = chunk != NULL ? chunk->slot : TFS_SLOT_NONE;
+    pthread_mutex_unlock(&store->lock);
+    return slot;
+}
+
+static uint32_t slot_made;
+
+static void remove_and_make_again(void)
+{
+    edit_during_rewrite();
+    submit(&during[1]);
+    answer_of(&during[1]);
+    slot_made = slot_of(1);
+}
+
+/* Who has looked it up goes on with it. */
+START_TEST(rewrite_that_is_read_back_leaves_a_chunk_made_meanwhile_its_slot)
+{
+    start_auto();
+    journaling.commit = commit_and_read_back;
+    const uint32_t slot = slot_of(1);
+    during[0] = (struct set_job){.x = 1, .remove = true};
+    during[1] = (struct set_job){.x = 1, .blob = "one|note"};
+    toy_disk.during[TOY_COMMIT] = remove_and_make_again;
+    ck_assert_int_eq(set_chunk(0, "a").result, 0);
+    ck_assert_uint_ne(slot_made, slot);
+    ck_assert_uint_eq(slot_of(1), slot_made);
+}
+END_TEST
+
 /* ---- size ------------------------------------------------------------------------------------ */
 
 #define MEGABYTE ((size_t)1 << 20)
@@ -595,6 +657,7 @@ static Suite *suite(void)
     tcase_add_test(c, rewrite_that_fails_takes_nothing_back_that_the_journal_took);
     tcase_add_test(c, journal_made_during_a_rewrite_belongs_to_the_old_save_and_to_the_new_one);
     tcase_add_test(c, journal_knows_what_a_rewrite_holds_and_what_came_behind_its_mark);
+    tcase_add_test(c, rewrite_that_is_read_back_leaves_a_chunk_made_meanwhile_its_slot);
     tcase_add_test(c, journal_that_cannot_be_emptied_grows_no_further_than_what_is_unsaved);
     return s;
 }
