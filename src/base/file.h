@@ -73,6 +73,8 @@ int tfs_file_writable(const char *path, struct tfs_error *err);
 /* Removes temp files of `path` that a killed process left: `.NAME.terrainfs-` and six letters or
  * digits, regular, locked by nobody. To be called under the lock of `path`. */
 void tfs_file_remove_strays(const char *path);
+/* Is there one of which `is`, which may read it, says so? */
+bool tfs_file_find_stray(const char *path, bool (*is)(void *arg, int fd), void *arg);
 
 /* Makes the name `path` durable. Somebody who was killed right after a rename, or whose last sync
  * failed, leaves a file that is there but that a power cut can still take back; from now on it

@@ -453,30 +453,52 @@ static bool is_stray_name(const char *name, const char *prefix)
            strspn(name + length, letters) == LETTERS;
 }
 
-static void remove_stray(int directory, const char *name)
+/* Opens a stray that nobody works on; negative: there is none of that name. */
+static int open_stray(int directory, const char *name)
 {
     struct stat st;
     int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
-    if (fd < 0)
-        return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        unlinkat(directory, name, 0);
-    close(fd);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
-void tfs_file_remove_strays(const char *path)
+/* Removes them, or with `is` looks for one of which that is true. */
+static bool each_stray(const char *path, bool (*is)(void *arg, int fd), void *arg)
 {
     char prefix[NAME_MAX + 1];
     char *name = tfs_file_directory(path);
     DIR *directory = name == NULL ? NULL : opendir(name);
+    bool found = false;
 
     free(name);
     if (directory == NULL)
-        return;
+        return false;
     temp_prefix(path, prefix);
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
-        if (is_stray_name(entry->d_name, prefix))
-            remove_stray(dirfd(directory), entry->d_name);
+    for (struct dirent *entry; !found && (entry = readdir(directory)) != NULL;) {
+        int fd =
+            is_stray_name(entry->d_name, prefix) ? open_stray(dirfd(directory), entry->d_name) : -1;
+        if (fd < 0)
+            continue;
+        if (is != NULL)
+            found = is(arg, fd);
+        else
+            unlinkat(dirfd(directory), entry->d_name, 0);
+        close(fd);
+    }
     closedir(directory);
+    return found;
+}
+
+void tfs_file_remove_strays(const char *path)
+{
+    (void)each_stray(path, NULL, NULL);
+}
+
+bool tfs_file_find_stray(const char *path, bool (*is)(void *arg, int fd), void *arg)
+{
+    return each_stray(path, is, arg);
 }

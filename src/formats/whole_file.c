@@ -406,6 +406,9 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
         return err->code;
     }
     const int written = r.fd;
+    struct tfs_replacement follower = {0};
+    if (codec->committing != NULL)
+        codec->committing(save, doc, &follower);
     r.keeper = save->keeper;
     tfs_replacement_finish(&r, &file, err);
     /* With a handle of the new file the rename happened, even if what came after it failed: the
@@ -413,6 +416,7 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
      * failure. */
     if (file.fd != written) {
         own->file.st = file.st; /* a second name may have moved its ctime */
+        tfs_replacement_cancel(&follower);
         tfs_doc_unref(adopted);
         return err->code;
     }
@@ -421,6 +425,7 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
     own->unsure = err->code < 0;
     if (codec->committed != NULL)
         codec->committed(save, before, doc, err);
+    tfs_replacement_cancel(&follower);
     tfs_doc_unref(before);
     return err->code;
 }

@@ -29,8 +29,13 @@ struct tfs_file_codec {
      * byte. NULL: it is decoded, and every chunk is compared. */
     int (*check)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_readback *written,
                  struct tfs_error *err);
-    /* For a save of several files (a sidecar): called after the file was replaced, also when only
-     * its directory could not be made durable. NULL: none. */
+    /* For a save of several files (a sidecar): called right before the file is replaced, may begin
+     * to replace the other one. Whatever comes, *follower is cancelled when the commit ends: only a
+     * process that is killed leaves it, for `open` to find. NULL: none. */
+    void (*committing)(struct tfs_save *save, const struct tfs_doc *doc,
+                       struct tfs_replacement *follower);
+    /* Called after the file was replaced, also when only its directory could not be made durable.
+     * NULL: none. */
     int (*committed)(struct tfs_save *save, const struct tfs_doc *before,
                      const struct tfs_doc *after, struct tfs_error *err);
     /* After a commit save->doc is the document as it was read back, not the one that was given: for

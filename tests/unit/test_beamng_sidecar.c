@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../lib/ter_maker.h"
@@ -388,6 +390,70 @@ START_TEST(sidecar_that_a_killed_process_did_not_finish_goes_at_the_next_mount)
 }
 END_TEST
 
+#define OLD_NAMES "{ \"materials\": [ \"Grass\", \"DirtRoad\" ] }\n"
+#define NEW_NAMES "{ \"materials\": [ \"Grass\", \"Snow\" ] }\n"
+
+static int dies_at_rename; /* the n-th from now on; 0: none */
+
+/* Takes the place of the C library's, for the whole program. */
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    if (dies_at_rename > 0 && --dies_at_rename == 0)
+        raise(SIGKILL);
+    return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0);
+}
+
+/* What the child did to the terrain is done, and nothing more. */
+static int commit_and_die(struct tfs_save *save)
+{
+    struct tfs_error err = {0};
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        dies_at_rename = 2;
+        put_and_commit(save, PALETTE, "0 Grass\n1 Snow\n", &err);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+START_TEST(sidecar_follows_when_a_process_was_killed_before_it_did)
+{
+    make_dir();
+    write_ter(9);
+    write_bytes(json, OLD_NAMES, sizeof(OLD_NAMES) - 1);
+    struct tfs_save *save = open_save();
+    ck_assert_int_eq(commit_and_die(save), SIGKILL);
+    tfs_save_close(save);
+    check_bytes(json, OLD_NAMES);
+    save = open_save();
+    check_info(save, "sidecar: agrees\n");
+    ck_assert_ptr_null(tfs_facts_find(save->doc->facts, TFS_NOTE_WARNING));
+    tfs_save_close(save);
+    check_bytes(json, NEW_NAMES);
+    remove_dir();
+}
+END_TEST
+
+START_TEST(sidecar_of_a_terrain_that_was_not_saved_does_not_follow)
+{
+    char stray[192];
+
+    make_dir();
+    write_ter(9);
+    write_bytes(json, "{ \"materials\": [ \"Another\" ] }\n", 31);
+    snprintf(stray, sizeof(stray), "%s/.t.terrain.json.terrainfs-aB3xYz", dir);
+    write_bytes(stray, NEW_NAMES, sizeof(NEW_NAMES) - 1);
+    struct tfs_save *save = open_save();
+    check_info(save, "sidecar: differs");
+    tfs_save_close(save);
+    check_bytes(json, "{ \"materials\": [ \"Another\" ] }\n");
+    remove_dir();
+}
+END_TEST
+
 START_TEST(sidecar_that_cannot_be_written_is_told_and_the_terrain_is_saved)
 {
     static char old[100000] = "{\"materials\":[\"Grass\",\"DirtRoad\"]}";
@@ -456,6 +522,8 @@ static Suite *suite(void)
     tcase_add_test(t, sidecar_that_is_absent_or_damaged_is_not_made_or_touched);
     tcase_add_test(t, sidecar_behind_a_link_is_not_followed);
     tcase_add_test(t, sidecar_that_a_killed_process_did_not_finish_goes_at_the_next_mount);
+    tcase_add_test(t, sidecar_follows_when_a_process_was_killed_before_it_did);
+    tcase_add_test(t, sidecar_of_a_terrain_that_was_not_saved_does_not_follow);
     tcase_add_test(t, sidecar_that_cannot_be_written_is_told_and_the_terrain_is_saved);
     tcase_add_test(t, sidecar_that_could_not_be_written_is_written_by_the_next_commit);
     return s;

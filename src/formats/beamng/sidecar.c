@@ -195,6 +195,64 @@ static int rewrite(const char *path, struct tfs_file_handle *file, struct tfs_sp
     return err->code;
 }
 
+/* Writes all of `json` into the temp file. */
+static int write_durably(struct tfs_replacement *r, struct tfs_span json, struct tfs_error *err)
+{
+    struct tfs_blob *back = NULL;
+
+    if (tfs_sink_span(&r->sink, json, err) < 0 || tfs_replacement_read(r, &back, err) < 0)
+        return err->code;
+    tfs_blob_unref(back);
+    return fdatasync(r->fd) == 0 ? 0 : tfs_fail_errno(err, "cannot be made durable");
+}
+
+void tfs_beamng_sidecar_prepare(const char *save_path, struct tfs_beamng_names names,
+                                struct tfs_replacement *next)
+{
+    char *path = tfs_beamng_sidecar_path(save_path);
+    enum tfs_beamng_sidecar_state state;
+    struct tfs_file_handle file;
+    struct tfs_blob *json = NULL;
+    struct tfs_error ignored = {0};
+    struct tfs_buf out = {0};
+
+    if (path != NULL && read_sidecar(path, &file, &json, &ignored) == 0) {
+        if (tfs_beamng_sidecar_compare(tfs_blob_span(json), names, &state) == 0 &&
+            state == TFS_BEAMNG_SIDECAR_DIFFERS &&
+            tfs_beamng_sidecar_rewrite(tfs_blob_span(json), names, &out) && !out.failed &&
+            tfs_replacement_open(path, &file, next, &ignored) == 0 &&
+            write_durably(next, tfs_buf_span(&out), &ignored) < 0)
+            tfs_replacement_cancel(next);
+        tfs_file_close(&file);
+    }
+    tfs_buf_release(&out);
+    tfs_blob_unref(json);
+    free(path);
+}
+
+static bool says_names(void *arg, int fd)
+{
+    const struct tfs_beamng_names *names = arg;
+    struct tfs_file_handle file = {.fd = fd};
+    enum tfs_beamng_sidecar_state state = TFS_BEAMNG_SIDECAR_DAMAGED;
+    struct tfs_blob *json = NULL;
+    struct tfs_error ignored = {0};
+
+    if (tfs_file_read(&file, SIDECAR_MAX, &json, &ignored) == 0)
+        (void)tfs_beamng_sidecar_compare(tfs_blob_span(json), *names, &state);
+    tfs_blob_unref(json);
+    return state == TFS_BEAMNG_SIDECAR_AGREES;
+}
+
+bool tfs_beamng_sidecar_is_prepared(const char *save_path, struct tfs_beamng_names names)
+{
+    char *path = tfs_beamng_sidecar_path(save_path);
+    bool prepared = path != NULL && tfs_file_find_stray(path, says_names, &names);
+
+    free(path);
+    return prepared;
+}
+
 int tfs_beamng_sidecar_update(const char *save_path, struct tfs_beamng_names names,
                               struct tfs_keeper *keeper, struct tfs_error *err)
 {

@@ -25,6 +25,13 @@ bool tfs_beamng_sidecar_rewrite(struct tfs_span json, struct tfs_beamng_names na
 int tfs_beamng_sidecar_look(const char *save_path, struct tfs_beamng_names names,
                             enum tfs_beamng_sidecar_state *state);
 
+/* Writes the one with these names, where it has others, under a temp name that is durable then:
+ * *next, to be cancelled. Nothing where that cannot be. */
+void tfs_beamng_sidecar_prepare(const char *save_path, struct tfs_beamng_names names,
+                                struct tfs_replacement *next);
+/* Did a process that was killed leave one with these names under a temp name? */
+bool tfs_beamng_sidecar_is_prepared(const char *save_path, struct tfs_beamng_names names);
+
 /* Replaces it by one with these names where it has others; one that is absent or damaged stays as
  * it is. */
 int tfs_beamng_sidecar_update(const char *save_path, struct tfs_beamng_names names,

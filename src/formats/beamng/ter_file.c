@@ -321,12 +321,38 @@ static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
     return result;
 }
 
+/* A process that is killed before the sidecar follows leaves the new one. */
+static void ter_committing(struct tfs_save *save, const struct tfs_doc *doc,
+                           struct tfs_replacement *follower)
+{
+    if (!tfs_blob_equal(tfs_beamng_table(save->doc), tfs_beamng_table(doc)))
+        tfs_beamng_sidecar_prepare(save->path, tfs_beamng_names_of(doc), follower);
+}
+
+/* The sidecar follows now what a killed process wrote; of that, the warnings are read again. */
+static int follow(struct tfs_save *save, struct tfs_error *err)
+{
+    const struct tfs_beamng_names names = tfs_beamng_names_of(save->doc);
+    struct tfs_error ignored = {0};
+
+    if (save->read_only != NULL || !tfs_beamng_sidecar_is_prepared(save->path, names) ||
+        tfs_beamng_sidecar_update(save->path, names, save->keeper, &ignored) < 0)
+        return 0;
+    return tfs_whole_file_reload(save, err);
+}
+
 /* What a killed process left of a new sidecar goes when the save is locked, as that of a new
  * terrain does. */
 static int ter_open(struct tfs_save *save, struct tfs_error *err)
 {
     if (tfs_whole_file_open(save, err) < 0)
         return err->code;
+    if (save->options.lock == TFS_LOCK_EXCLUSIVE && follow(save, err) < 0) {
+        tfs_doc_unref(save->doc);
+        save->doc = NULL;
+        tfs_whole_file_close(save);
+        return err->code;
+    }
     char *sidecar = tfs_beamng_sidecar_path(save->path); /* without memory the next mount sweeps */
     if (sidecar != NULL && save->options.lock == TFS_LOCK_EXCLUSIVE)
         tfs_file_remove_strays(sidecar);
@@ -372,6 +398,7 @@ static const struct tfs_file_codec codec = {
     .decode_file = ter_decode_file,
     .encode = ter_encode,
     .check = ter_check,
+    .committing = ter_committing,
     .committed = ter_committed,
 };
 
