@@ -106,7 +106,8 @@ print(err(os.fsync, fd))
     want cmp "$M/heightmap.png" "$D/now.png"
     want paint -fill black -draw 'point 20,20'
     shows_painted
-    down 3
+    # What changes something mends the file: the text that was refused is let go.
+    if cmp -s "$M/heightmap.png" "$D/now.png"; then down 3; else down; fi
     want "$TFS_BIN" check "$S"
 }
 
