@@ -1,7 +1,8 @@
 /*
- * git: tells git how to show saves. The configuration that makes `git diff`, `git log -p` and `git
- * blame` call `terrainfs diff --git` and `terrainfs text`, and the attributes that say for which
- * files; both are written by git's own rules, so that they can be undone with git alone.
+ * git: tells git how to show and merge saves. The configuration that makes `git diff`, `git log
+ * -p`, `git blame` and `git merge` call `terrainfs diff --git`, `text` and `merge`, and the
+ * attributes that say for which files; both are written by git's own rules, so that they can be
+ * undone with git alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,8 @@ static const struct {
     {"diff.terrain.textconv", "%s text --"},
     {"diff.terrain.cachetextconv", "true"},
     {"diff.terrain.xfuncname", "^chunk ([^ ]+)"},
+    {"merge.terrain.name", "voxels of terrain"},
+    {"merge.terrain.driver", "%s merge --path=%P -- %O %A %B"},
 };
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))

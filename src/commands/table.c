@@ -28,7 +28,8 @@ const struct tfs_command tfs_commands[] = {
      TFS_OPERANDS_SAVE, 1, TFS_CLI_ROWS},
     {"merge", "BASE OURS THEIRS [-o OUT]", "put into OURS, or OUT, what THEIRS changed since BASE",
      tfs_cli_merge, TFS_OPERANDS_OTHER, 3, TFS_CLI_CONFLICTS | TFS_CLI_PATH | TFS_CLI_OPERANDS},
-    {"git", "[SAVE]", "make git show saves as terrain", tfs_cli_git, TFS_OPERANDS_OTHER, 0,
+    {"git", "[SAVE]", "make git show and merge saves as terrain", tfs_cli_git, TFS_OPERANDS_OTHER,
+     0,
      TFS_CLI_ENABLE | TFS_CLI_DISABLE | TFS_CLI_STATUS | TFS_CLI_ATTRIBUTES | TFS_CLI_GLOBAL |
          TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS | TFS_CLI_PLAIN},
     {"undo", "SAVE", "bring back what the last mount or command changed; once more: redo",

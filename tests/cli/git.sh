@@ -33,6 +33,8 @@ run 0 "enable" git --enable
 says out '^\*\.cosmicreach diff=terrain merge=terrain$' "it prints the lines for .gitattributes"
 [ "$(git config diff.terrain.command)" = 'terrainfs diff --git --' ]
 ok "the program is called by its name where a shell finds it by that"
+[ "$(git config merge.terrain.driver)" = 'terrainfs merge --path=%P -- %O %A %B' ]
+ok "and so to merge"
 [ ! -e .gitattributes ]
 ok "it adds no lines by itself"
 printf '*.txt text' >.gitattributes

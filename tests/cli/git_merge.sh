@@ -22,8 +22,7 @@ start() {
     rm -rf repo
     mkdir repo
     git -C repo init -q -b main
-    git -C repo config diff.terrain.textconv "'$TFS' text"
-    git -C repo config merge.terrain.driver "'$TFS' merge --path=%P %O %A %B"
+    (cd repo && "$TFS" git --enable) >/dev/null
     echo "${1// /?} diff=terrain merge=terrain" >repo/.gitattributes
     cp "$2" "repo/$1"
     name=$1
