@@ -13,8 +13,9 @@
 
 /* Where the body of a chunk lies in the payload of its region. */
 struct tfs_cosmic_body_at {
+    uint64_t offset;
+    uint32_t size;
     uint32_t slot; /* of the table of FileVersion 0-3, whatever the version is */
-    uint32_t offset, size;
     uint64_t
         hash; /* of the body: tfs_chunk.own of a chunk that is fetched from here, so that what
                * another program left as it was is no change, and nothing else is taken for it */

@@ -125,8 +125,11 @@ static int slice(struct tfs_blob *payload, const struct tfs_cosmic_region_file *
 
     if (body == NULL || body->offset > payload->size || payload->size - body->offset < body->size)
         return fail_other(err);
-    return tfs_blob_slice(payload, (struct tfs_span){payload->data + body->offset, body->size},
-                          blob, err);
+    const struct tfs_span bytes = {payload->data + body->offset, body->size};
+    /* A file that was written into, without a trace in its times. */
+    if (tfs_checksum(bytes, chunk->tag) != chunk->own)
+        return fail_other(err);
+    return tfs_blob_slice(payload, bytes, blob, err);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

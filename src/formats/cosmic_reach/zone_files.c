@@ -96,7 +96,7 @@ static int keep_chunks(struct tfs_cosmic_region_file *file, const struct tfs_doc
             tfs_checksum(tfs_blob_span(chunk->blob), tfs_cosmic_chunk_version(chunk));
         file->bodies[i] = (struct tfs_cosmic_body_at){
             .slot = tfs_cosmic_table_slot(chunk->key),
-            .offset = whole == NULL ? 0 : (uint32_t)(chunk->blob->data - whole->data),
+            .offset = whole == NULL ? 0 : (uint64_t)(chunk->blob->data - whole->data),
             .size = (uint32_t)chunk->blob->size,
             .hash = hash};
         file->chunks[i] = (struct tfs_chunk){.key = chunk->key,

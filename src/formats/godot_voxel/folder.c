@@ -403,11 +403,30 @@ static int folder_probe(const struct tfs_probe *probe)
     return there ? TFS_BID_CERTAIN : TFS_BID_NONE;
 }
 
+/* regions/ and the levels in it are not saves, but the folder around them is. */
+static int folder_hint(const struct tfs_probe *probe, struct tfs_error *err)
+{
+    char *above = strdup(probe->path);
+
+    for (int floors = 0; above != NULL && floors < 2 && err->code == 0; floors++) {
+        char *folder = tfs_file_directory(above);
+        char *meta = folder == NULL ? NULL : tfs_godot_folder_meta_path(folder);
+        if (meta != NULL && access(meta, F_OK) == 0)
+            tfs_fail(err, -EINVAL, "lies in the region folder %s: give that one", folder);
+        free(meta);
+        free(above);
+        above = folder;
+    }
+    free(above);
+    return err->code;
+}
+
 const struct tfs_container tfs_godot_folder_container = {
     .format = "godot_voxel",
     .name = "region folder",
     .tree = &tfs_godot_region_tree,
     .probe = folder_probe,
+    .hint = folder_hint,
     .open = folder_open,
     .fetch = tfs_godot_folder_fetch,
     .commit = folder_commit,
