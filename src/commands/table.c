@@ -33,7 +33,7 @@ const struct tfs_command tfs_commands[] = {
      TFS_CLI_ENABLE | TFS_CLI_DISABLE | TFS_CLI_STATUS | TFS_CLI_ATTRIBUTES | TFS_CLI_GLOBAL |
          TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS | TFS_CLI_PLAIN},
     {"undo", "SAVE", "bring back what the last mount or command changed; once more: redo",
-     tfs_cli_undo, TFS_OPERANDS_SAVE, 1, TFS_CLI_LIST | TFS_CLI_DRY_RUN | TFS_CLI_FORCE},
+     tfs_cli_undo, TFS_OPERANDS_OTHER, 1, TFS_CLI_LIST | TFS_CLI_DRY_RUN | TFS_CLI_FORCE},
     {"upgrade", "SAVE", "bring a save of Godot Voxel Tools to the newest block version",
      tfs_cli_upgrade, TFS_OPERANDS_SAVE, 1, 0},
     {"sync", "MOUNTPOINT", "return when the save of a mount is on disk", tfs_cli_sync,

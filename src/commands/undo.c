@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/journal.h"
+#include "formats/parts.h"
 
 struct undo {
     struct tfs_cli *cli;
@@ -224,15 +225,98 @@ static enum tfs_status run(struct undo *u)
     return looks ? dry_run(u) : go_back(u);
 }
 
-enum tfs_status tfs_cli_undo(struct tfs_cli *cli)
+static enum tfs_status undo_save(struct tfs_cli *cli, const char *name)
 {
-    struct undo u = {.cli = cli,
-                     .name = cli->operands[0],
-                     .options = cli->options.undo,
-                     .list = TFS_GENERATIONS_NONE};
+    struct undo u = {
+        .cli = cli, .name = name, .options = cli->options.undo, .list = TFS_GENERATIONS_NONE};
     enum tfs_status status = run(&u);
 
     tfs_generations_release(&u.list);
     free(u.path);
+    return status;
+}
+
+/* ---- several saves in one folder ------------------------------------------------------------- */
+
+/* What would be brought back of a part. */
+struct part {
+    char *name; /* as for undo_save; NULL: there is nothing */
+    uint64_t run;
+    int64_t time;
+};
+
+static int look_at(struct tfs_cli *cli, const char *folder, const char *path, struct part *part,
+                   struct tfs_error *err)
+{
+    const struct tfs_generation *redo, *next;
+    struct tfs_generations list = TFS_GENERATIONS_NONE;
+    char *name = NULL, *real = NULL;
+
+    if (asprintf(&name, "%s/%s", folder, path) < 0) {
+        name = NULL;
+        return tfs_fail_memory(err);
+    }
+    real = realpath(name, NULL);
+    if (real == NULL)
+        tfs_fail_errno(err, "cannot be opened");
+    else if (tfs_undo_read(real, &cli->options.undo, &list, err) == 0 &&
+             (next = tfs_undo_next(&list, &redo)) != NULL) {
+        *part = (struct part){name, next->run, next->time};
+        name = NULL;
+    }
+    tfs_generations_release(&list);
+    free(real);
+    free(name);
+    return err->code;
+}
+
+/* Those that the last mount or command changed go together. */
+static enum tfs_status undo_parts(struct tfs_cli *cli, const struct part *parts, size_t count)
+{
+    const struct part *newest = NULL;
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].name != NULL && (newest == NULL || parts[i].time > newest->time))
+            newest = &parts[i];
+    if (newest == NULL)
+        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: no earlier version of it is kept",
+                           cli->operands[0]);
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].name != NULL &&
+            (&parts[i] == newest || (parts[i].run != 0 && parts[i].run == newest->run)))
+            status = tfs_status_worst(status, undo_save(cli, parts[i].name));
+    return status;
+}
+
+static enum tfs_status undo_folder(struct tfs_cli *cli, const struct tfs_parts *found)
+{
+    struct part *parts = calloc(found->count, sizeof(*parts));
+    struct tfs_error err = {0};
+    enum tfs_status status;
+
+    if (parts == NULL)
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory");
+    for (size_t i = 0; i < found->count && err.code == 0; i++)
+        look_at(cli, cli->operands[0], found->paths[i], &parts[i], &err);
+    status = err.code < 0 ? tfs_cli_report(cli, cli->operands[0], &err)
+                          : undo_parts(cli, parts, found->count);
+    for (size_t i = 0; i < found->count; i++)
+        free(parts[i].name);
+    free(parts);
+    return status;
+}
+
+/* What is no folder of several, or cannot be looked into, is a save. */
+enum tfs_status tfs_cli_undo(struct tfs_cli *cli)
+{
+    struct tfs_parts parts = {0};
+    struct tfs_error err = {0};
+    enum tfs_status status;
+
+    if (tfs_parts_find(cli->operands[0], cli->options.format, &parts, &err) == -ENOMEM)
+        return tfs_cli_report(cli, cli->operands[0], &err);
+    status = parts.count > 0 ? undo_folder(cli, &parts) : undo_save(cli, cli->operands[0]);
+    tfs_parts_release(&parts);
     return status;
 }

@@ -248,6 +248,31 @@ undone() {
     wants_not test -e "$(file 18 0)"
 }
 
+# The zones that the last mount changed, and no others.
+undone_together() {
+    local c
+    c=$(first_chunk 0 0)
+    up
+    want rm -r "$(zone mod/earth)/chunks/$c"
+    down
+    cp -Rp "$S" "$D/before"
+    up
+    want rm -r "$(zone)/chunks/$c"
+    down
+    want "$TFS_BIN" undo "$S"
+    want diff -r "$D/before" "$S"
+    up
+    rm -r "$(zone)/chunks/$c" "$(zone mod/earth)"/chunks/*
+    down
+    cp -Rp "$S" "$D/edited"
+    want "$TFS_BIN" undo "$S"
+    want diff -r "$D/before" "$S"
+    want "$TFS_BIN" undo "$S"
+    want diff -r "$D/edited" "$S"
+    want "$TFS_BIN" undo --list "$S"
+    want "$TFS_BIN" undo --dry-run "$S"
+}
+
 no_regions() {
     rm -r "$S/zones/base/earth/regions" "$S/zones/mod"
     up
@@ -327,6 +352,7 @@ try 'a damaged region costs its own area' damaged
 try 'what the game changes meanwhile is shown' from_outside
 try 'a zone and a region of it are written by one program at a time' locks
 try 'undo brings back what edits of a zone replaced' undone
+try 'undo of a world brings back the zones that were changed together' undone_together
 try 'a zone without regions gets its first' no_regions
 try 'folders around zones say what to give' folders_around
 try 'a region that is a link is left alone' linked

@@ -67,6 +67,7 @@ int tfs_undo_copy_file(int from, const struct stat *like, int directory, const c
 /* ---- manifests (manifest.c) ------------------------------------------------------------------ */
 
 void tfs_manifest_head(const struct tfs_generation *generation, struct tfs_buf *out);
+void tfs_manifest_run(uint64_t run, struct tfs_buf *out);
 void tfs_manifest_file(const struct tfs_undo_file *file, struct tfs_buf *out);
 /* Writes that the file with this number was replaced by one that is `left`. */
 int tfs_undo_note_left(int fd, size_t number, struct tfs_undo_mark left);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,6 +134,23 @@ static int write_manifest(struct undo *u, const struct tfs_buf *text, struct tfs
     return n == (ssize_t)text->size ? 0 : tfs_fail(err, -ENOSPC, "the disk is full");
 }
 
+static uint64_t run;
+
+static void draw_run(void)
+{
+    if (getrandom(&run, sizeof(run), 0) != sizeof(run))
+        run = 0;
+}
+
+/* Saves that one process changes belong together: those of a world. */
+static void add_run(struct tfs_buf *out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, draw_run);
+    tfs_manifest_run(run, out);
+}
+
 static int begin_new(struct undo *u, struct tfs_error *err)
 {
     struct tfs_buf head = {0};
@@ -151,6 +169,7 @@ static int begin_new(struct undo *u, struct tfs_error *err)
     if (u->now.save == NULL)
         return tfs_fail_memory(err);
     tfs_manifest_head(&u->now, &head);
+    add_run(&head);
     if (open_files(u, true, err) == 0)
         write_manifest(u, &head, err);
     tfs_buf_release(&head);
@@ -190,6 +209,7 @@ static bool may_join(const struct undo *u, const struct tfs_generation *generati
 static int join_last(struct undo *u, struct tfs_error *err)
 {
     struct tfs_generations list = TFS_GENERATIONS_NONE;
+    struct tfs_buf line = {0};
     int result = 0;
 
     if (u->options.when == TFS_UNDO_MOUNT)
@@ -201,7 +221,9 @@ static int join_last(struct undo *u, struct tfs_error *err)
         list.items[0] = (struct tfs_generation){0};
         u->bytes = tfs_generation_size(&u->now);
         u->begun = true;
-        result = open_files(u, false, err) < 0 ? err->code : 1;
+        add_run(&line);
+        result = open_files(u, false, err) < 0 || write_manifest(u, &line, err) < 0 ? err->code : 1;
+        tfs_buf_release(&line);
     }
     tfs_generations_release(&list);
     return result;

@@ -34,6 +34,11 @@ void tfs_manifest_head(const struct tfs_generation *generation, struct tfs_buf *
     tfs_buf_u8(out, '\n');
 }
 
+void tfs_manifest_run(uint64_t run, struct tfs_buf *out)
+{
+    tfs_buf_printf(out, "run %" PRIu64 "\n", run);
+}
+
 void tfs_manifest_file(const struct tfs_undo_file *file, struct tfs_buf *out)
 {
     const struct tfs_undo_mark *was = &file->was;
@@ -164,6 +169,8 @@ static int take_line(char *line, struct tfs_generation *generation, struct tfs_e
         return take_save(rest, generation, err);
     if (strcmp(line, "time") == 0)
         generation->time = strtoll(rest, NULL, 10);
+    else if (strcmp(line, "run") == 0)
+        generation->run = strtoull(rest, NULL, 10);
     else if (strcmp(line, "undoes") == 0)
         generation->undoes = (unsigned)strtoul(rest, NULL, 10);
     else

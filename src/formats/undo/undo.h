@@ -69,6 +69,7 @@ struct tfs_generation {
     enum tfs_undo_kind kind;
     int64_t time; /* when it began, seconds */
     unsigned undoes;
+    uint64_t run;    /* the process that made it, or that joined it last; 0: not known */
     char *save;      /* the path that the save had */
     char *directory; /* of its files; they have their paths below it */
     struct tfs_undo_file *files;
