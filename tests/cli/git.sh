@@ -120,6 +120,16 @@ says out '^@@ chunk .* @@ .* -1$' "with its rows"
 git commit -qm three || exit 3
 g log -p -M20% --ext-diff -1 && says out '^@@ chunk .* @@ .* -1$' "log --ext-diff, too"
 
+# Two branches edit one chunk: the driver that --enable wrote merges them.
+git checkout -qb mine && edit region_0_0_0.cosmicreach "$chunk" '6s/,[^,]*$/,base:mine/' && git commit -qam mine || exit 3
+git checkout -q main && edit region_0_0_0.cosmicreach "$chunk" '9s/,[^,]*$/,base:yours/' && git commit -qam yours || exit 3
+g merge -m both mine
+ok "git merge of edits in one chunk"
+"$TFS" cat region_0_0_0.cosmicreach "$chunk" >csv
+[ "$(grep -c 'base:mine$\|base:yours$' csv)" = 2 ]
+ok "has both"
+rm csv
+
 # --- what git calls
 git show HEAD:region_0_0_0.cosmicreach >"$top/xyz" && cp region_0_0_0.cosmicreach "$top/abc"
 edit "$top/abc" "$chunk" '3s/,[^,]*$/,base:tin/'

@@ -120,7 +120,11 @@ static int copy_range(const struct range *r, struct tfs_error *err)
         const uint64_t bottom = cy * v->side;
         const uint32_t from = first > bottom ? (uint32_t)(first - bottom) : 0;
         const uint32_t to = last < bottom + v->side ? (uint32_t)(last - bottom) + 1 : v->side;
-        for (uint64_t cz = 0; cz < v->chunks[1]; cz++)
+        /* Within one plane only some rows are in the range. */
+        const uint64_t stripe = v->side * r->row;
+        const uint64_t low = first == last ? r->begin % r->plane / stripe : 0;
+        const uint64_t high = first == last ? (r->end - 1) % r->plane / stripe : v->chunks[1] - 1;
+        for (uint64_t cz = low; cz <= high; cz++)
             if (copy_chunks(r, cy, cz, from, to, err) < 0)
                 return err->code;
     }

@@ -1,0 +1,176 @@
+/* volume: every range of the array is that of the whole, whichever chunks there are. */
+#include <string.h>
+
+#include "formats/arrays/volume.h"
+#include "unit.h"
+
+#define SIDE 2
+
+static struct tfs_doc *doc;
+static struct tfs_volume volume;
+static struct tfs_error err;
+static size_t looked; /* chunks that were asked for values */
+
+static const struct tfs_key keys[] = {
+    {0, -1, 5, 0}, {0, 1, 5, 0}, {0, 0, 5, 2}, {0, 0, 7, 1}, {1, 90, 90, 9}};
+
+/* A value that no other place has. */
+static uint16_t value_at(struct tfs_key key, uint32_t y, uint32_t z, uint32_t x)
+{
+    return (uint16_t)(1 + ((key.x + 1) * 1000 + key.y * 100 + key.z * 10) +
+                      (int)(4 * y + 2 * z + x));
+}
+
+static int layers(void *arg, const struct tfs_chunk *chunk, uint32_t from, uint32_t to,
+                  uint8_t *values, struct tfs_error *e)
+{
+    (void)arg, (void)e;
+    looked++;
+    for (uint32_t y = from; y < to; y++)
+        for (uint32_t z = 0; z < SIDE; z++)
+            for (uint32_t x = 0; x < SIDE; x++, values += 2) {
+                uint16_t value = value_at(chunk->key, y, z, x);
+                values[0] = (uint8_t)value;
+                values[1] = (uint8_t)(value >> 8);
+            }
+    return 0;
+}
+
+static void make(const struct tfs_key *of, size_t count)
+{
+    struct tfs_facts *facts;
+    struct tfs_doc *empty;
+    struct tfs_edit edit;
+
+    ck_assert_int_eq(tfs_facts_create(0, &facts, &err), 0);
+    ck_assert_int_eq(tfs_doc_create(facts, &empty, &err), 0);
+    ck_assert_int_eq(tfs_edit_open(empty, &edit, &err), 0);
+    for (size_t i = 0; i < count; i++) {
+        struct tfs_chunk chunk = {.key = of[i], .slot = TFS_SLOT_NONE};
+        ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
+    }
+    doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    tfs_doc_unref(empty);
+    tfs_facts_unref(facts);
+    volume = (struct tfs_volume){.doc = doc, .side = SIDE, .width = 2, .layers = layers};
+}
+
+static void teardown(void)
+{
+    tfs_doc_unref(doc);
+    doc = NULL;
+}
+
+static struct tfs_buf part(uint64_t offset, uint64_t size)
+{
+    struct tfs_buf out = {0};
+
+    ck_assert_int_eq(tfs_volume_part(&volume, offset, size, &out, &err), 0);
+    return out;
+}
+
+START_TEST(volume_spans_the_chunks_of_group_0)
+{
+    make(keys, 5);
+    ck_assert(tfs_volume_span(&volume));
+    ck_assert_uint_eq(volume.chunks[0], 3); /* y 5 to 7 */
+    ck_assert_uint_eq(volume.chunks[1], 3);
+    ck_assert_uint_eq(volume.chunks[2], 3);
+    ck_assert_uint_eq(tfs_volume_size(&volume), 128 + 6 * 6 * 6 * 2);
+}
+END_TEST
+
+START_TEST(volume_has_each_value_at_its_place)
+{
+    struct tfs_npy npy;
+    struct tfs_span values;
+
+    make(keys, 5);
+    ck_assert(tfs_volume_span(&volume));
+    struct tfs_buf whole = part(0, UINT64_MAX);
+    ck_assert_int_eq(tfs_npy_take(tfs_buf_span(&whole), &npy, &values, &err), 0);
+    size_t filled = 0;
+    for (uint64_t i = 0; i < 216; i++)
+        filled += tfs_npy_value(&npy, values, i / 36, i / 6 % 6, i % 6) != 0;
+    ck_assert_uint_eq(filled, 4 * 8);
+    for (size_t k = 0; k < 4; k++)
+        for (uint32_t i = 0; i < 8; i++) {
+            const uint32_t y = i / 4, z = i / 2 % 2, x = i % 2;
+            const uint64_t found =
+                tfs_npy_value(&npy, values, 2 * (uint64_t)(keys[k].y - 5) + y,
+                              2 * (uint64_t)keys[k].z + z, 2 * (uint64_t)(keys[k].x + 1) + x);
+            ck_assert_uint_eq(found, value_at(keys[k], y, z, x));
+        }
+    tfs_buf_release(&whole);
+}
+END_TEST
+
+START_TEST(volume_gives_every_range)
+{
+    make(keys, 5);
+    ck_assert(tfs_volume_span(&volume));
+    struct tfs_buf whole = part(0, UINT64_MAX);
+    ck_assert_uint_eq(whole.size, tfs_volume_size(&volume));
+    for (uint64_t offset = 0; offset <= whole.size; offset += 1 + offset % 3)
+        for (uint64_t size = 1; size < 200; size += 1 + size % 5) {
+            struct tfs_buf some = part(offset, size);
+            const uint64_t left = whole.size - offset;
+            ck_assert_uint_eq(some.size, size < left ? size : left);
+            ck_assert(some.size == 0 || memcmp(some.data, whole.data + offset, some.size) == 0);
+            tfs_buf_release(&some);
+        }
+    tfs_buf_release(&whole);
+}
+END_TEST
+
+START_TEST(volume_looks_only_into_chunks_that_a_range_touches)
+{
+    make(keys, 5);
+    ck_assert(tfs_volume_span(&volume));
+    looked = 0;
+    struct tfs_buf row = part(128 + 2 * 36 * 2, 36 * 2); /* a plane without chunks */
+    ck_assert_uint_eq(looked, 0);
+    tfs_buf_release(&row);
+    row = part(128, 2 * 6 * 2); /* two rows of the lowest plane, and a third chunk behind them */
+    ck_assert_uint_eq(looked, 2);
+    tfs_buf_release(&row);
+    looked = 0;
+    row = part(128 + 4 * 36 * 2, 12); /* a row of the highest layer, with one chunk elsewhere */
+    ck_assert_uint_eq(looked, 0);
+    tfs_buf_release(&row);
+}
+END_TEST
+
+START_TEST(volume_is_not_of_what_is_too_large_or_nothing)
+{
+    static const struct tfs_key far[] = {{0, INT32_MIN, 0, 0}, {0, INT32_MAX, 0, 0}};
+    static const struct tfs_key wide[] = {{0, 0, 0, 0}, {0, 99999, 99999, 99999}};
+
+    make(keys, 0);
+    ck_assert(!tfs_volume_span(&volume));
+    teardown();
+    make(far, 2);
+    ck_assert(!tfs_volume_span(&volume));
+    teardown();
+    make(wide, 2);
+    ck_assert(!tfs_volume_span(&volume));
+}
+END_TEST
+
+static Suite *volume_suite(void)
+{
+    Suite *suite = suite_create("volume");
+    TCase *tcase = tcase_create("volume");
+
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_test(tcase, volume_spans_the_chunks_of_group_0);
+    tcase_add_test(tcase, volume_has_each_value_at_its_place);
+    tcase_add_test(tcase, volume_gives_every_range);
+    tcase_add_test(tcase, volume_looks_only_into_chunks_that_a_range_touches);
+    tcase_add_test(tcase, volume_is_not_of_what_is_too_large_or_nothing);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(volume_suite)
