@@ -385,7 +385,7 @@ static Suite *suite(void)
     TCase *c = unit_case(s, "damage");
 
     tcase_add_checked_fixture(c, setup, scratch_teardown);
-    tcase_set_timeout(c, getenv("TFS_SWEEP") != NULL ? 3600 : 100);
+    tcase_set_timeout(c, getenv("TFS_SWEEP") != NULL ? 3600 : 400);
     tcase_add_loop_test(c, undamaged_save_does_what_is_asked_of_it, 0, small_save_count);
     tcase_add_loop_test(c, every_truncation_is_refused_or_shown_as_it_is, 0, small_save_count);
     tcase_add_loop_test(c, every_flipped_byte_is_refused_or_shown_as_it_is, 0, small_save_count);

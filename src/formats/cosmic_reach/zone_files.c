@@ -281,13 +281,13 @@ static int read_text(const char *path, struct stat *st, struct tfs_blob **text,
 static uint32_t find_version(struct tfs_span text)
 {
     static const char key[] = "\"latestRegionFileVersion\"";
-    const uint8_t *end = text.data + text.size;
     const uint8_t *at = text.size == 0 ? NULL : memmem(text.data, text.size, key, sizeof(key) - 1);
     uint32_t version = 0;
     bool digit = false;
 
     if (at == NULL)
         return TFS_COSMIC_VERSION_MAX;
+    const uint8_t *end = text.data + text.size;
     for (at += sizeof(key) - 1; at < end && memchr(": \t\r\n", *at, 5) != NULL; at++)
         continue;
     for (; at < end && *at >= '0' && *at <= '9' && version <= TFS_COSMIC_VERSION_MAX; at++) {
