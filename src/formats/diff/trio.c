@@ -128,7 +128,7 @@ int tfs_trio_open(struct tfs_trio *trio, const struct tfs_merge *merge, struct t
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static bool equal(const struct tfs_trio *t, int a, int b)
+static bool equal(const struct tfs_trio *t, enum tfs_merge_side a, enum tfs_merge_side b)
 {
     const uint32_t left = t->last[a], right = t->last[b];
 
@@ -174,7 +174,8 @@ static void add_change(struct tfs_trio *t, enum tfs_merge_side side, struct tfs_
 /* One side removed the chunk. What the other did to the base is lost with it, or the removal is. */
 static bool lost(const struct tfs_trio *t)
 {
-    const int kept = t->open[TFS_MERGE_OURS] != NULL ? TFS_MERGE_OURS : TFS_MERGE_THEIRS;
+    const enum tfs_merge_side kept =
+        t->open[TFS_MERGE_OURS] != NULL ? TFS_MERGE_OURS : TFS_MERGE_THEIRS;
 
     return !equal(t, TFS_MERGE_BASE, kept);
 }
