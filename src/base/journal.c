@@ -22,6 +22,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/print.h"
 
 /* docs/journal.md draws both heads. */
 #define MAGIC       "TFSJRNL\n"
@@ -64,7 +65,7 @@ static char *journal_path(const char *path)
     char *found = NULL;
 
     tfs_journal_name(path, name);
-    return asprintf(&found, "%.*s%s", directory, path, name) < 0 ? NULL : found;
+    return tfs_print(&found, "%.*s%s", directory, path, name) < 0 ? NULL : found;
 }
 
 /* ---- heads ----------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/print.h"
 
 void tfs_found_release(struct tfs_found_list *list)
 {
@@ -67,7 +68,7 @@ static enum tfs_status walk_name(struct walk *walk, const char *directory, const
 
     if (name[0] == '.')
         return TFS_STATUS_DONE;
-    if (asprintf(&path, "%s/%s", directory, name) < 0)
+    if (tfs_print(&path, "%s/%s", directory, name) < 0)
         return no_memory(walk->cli);
     return walk->entry(walk, name, path);
 }

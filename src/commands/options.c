@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "formats/chosen.h"
 
 #define COMMIT_MAX  86400
@@ -220,7 +221,7 @@ static char *absolute(const char *value)
 
     if (value[0] == '/')
         return strdup(value);
-    if (here != NULL && asprintf(&path, "%s/%s", here, value) < 0)
+    if (here != NULL && tfs_print(&path, "%s/%s", here, value) < 0)
         path = NULL;
     free(here);
     return path;

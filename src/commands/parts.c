@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "commands/cli.h"
 #include "formats/parts.h"
 
@@ -34,7 +35,7 @@ static char *join(const char *a, const char *b)
 {
     char *path = NULL;
 
-    return asprintf(&path, "%s/%s", a, b) < 0 ? NULL : path;
+    return tfs_print(&path, "%s/%s", a, b) < 0 ? NULL : path;
 }
 
 /* Runs the command with other operands, which are freed. */

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/journal.h"
+#include "base/print.h"
 #include "formats/parts.h"
 
 struct undo {
@@ -101,7 +102,7 @@ static enum tfs_status dry_run(struct undo *u)
         return tfs_cli_report(u->cli, u->name, &err);
     if (u->next->kind == TFS_UNDO_FOLDER)
         return compare_folders(u);
-    if (asprintf(&then, "%s/%s", u->next->directory, u->next->files[0].path) < 0)
+    if (tfs_print(&then, "%s/%s", u->next->directory, u->next->files[0].path) < 0)
         return tfs_cli_say(u->cli, TFS_STATUS_SYSTEM, "out of memory");
     enum tfs_status status = compare(u, u->path, then);
     free(then);
@@ -130,7 +131,7 @@ static enum tfs_status settle_journal(struct undo *u)
     enum tfs_status status = TFS_STATUS_DONE;
 
     tfs_journal_name(u->path, journal);
-    if (directory == NULL || asprintf(&path, "%s/%s", directory, journal) < 0) {
+    if (directory == NULL || tfs_print(&path, "%s/%s", directory, journal) < 0) {
         free(directory);
         return tfs_cli_say(u->cli, TFS_STATUS_SYSTEM, "out of memory");
     }
@@ -165,7 +166,7 @@ static int restore(struct undo *u, struct tfs_save *save, struct tfs_error *err)
         return tfs_fail(err, -EINVAL, "is no database, but what is kept of it is one");
     if (tfs_undo_may(u->path, &u->list, wants(u, TFS_CLI_FORCE), err) < 0)
         return err->code;
-    if (asprintf(&from, "%s/%s", u->next->directory, u->next->files[0].path) < 0)
+    if (tfs_print(&from, "%s/%s", u->next->directory, u->next->files[0].path) < 0)
         return tfs_fail_memory(err);
     save->container->restore(save, from, err);
     free(from);
@@ -252,7 +253,7 @@ static int look_at(struct tfs_cli *cli, const char *folder, const char *path, st
     struct tfs_generations list = TFS_GENERATIONS_NONE;
     char *name = NULL, *real = NULL;
 
-    if (asprintf(&name, "%s/%s", folder, path) < 0) {
+    if (tfs_print(&name, "%s/%s", folder, path) < 0) {
         name = NULL;
         return tfs_fail_memory(err);
     }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/print.h"
 #include "formats/doc.h"
 
 int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error *err)
@@ -93,7 +94,7 @@ int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note
     char *text = NULL;
 
     va_start(args, format);
-    int length = vasprintf(&text, format, args);
+    int length = tfs_print_args(&text, format, args);
     va_end(args);
     if (length < 0)
         return tfs_fail_memory(err);

@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/mounts.h"
+#include "base/print.h"
 
 #define STRAY ".terrainfs-"
 
@@ -126,7 +127,7 @@ int tfs_folder_remove_stray(const char *directory, const char *name, struct tfs_
 
     if (name[0] != '.' || mark == NULL)
         return 0;
-    if (asprintf(&path, "%s/%.*s", directory, (int)(mark - name) - 1, name + 1) < 0)
+    if (tfs_print(&path, "%s/%.*s", directory, (int)(mark - name) - 1, name + 1) < 0)
         return tfs_fail_memory(err);
     tfs_file_remove_strays(path);
     free(path);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "text/name.h"
 
 void tfs_info_line(struct tfs_buf *out, const char *key, const char *format, ...)
@@ -18,7 +19,7 @@ void tfs_info_line(struct tfs_buf *out, const char *key, const char *format, ...
     char *value = NULL;
 
     va_start(args, format);
-    int length = vasprintf(&value, format, args);
+    int length = tfs_print_args(&value, format, args);
     va_end(args);
     if (length < 0) {
         out->failed = true;

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/print.h"
 
 #define FILE_MAX (1 << 20)
 
@@ -44,7 +45,7 @@ int tfs_parts_read_file(const char *folder, const struct tfs_parts *parts, struc
     char *path = NULL;
 
     *bytes = NULL;
-    if (asprintf(&path, "%s/%s", folder, parts->file) < 0)
+    if (tfs_print(&path, "%s/%s", folder, parts->file) < 0)
         return tfs_fail_memory(err);
     if (tfs_file_open(path, false, &file, &why) == 0)
         tfs_file_read(&file, FILE_MAX, bytes, &why);

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/mounts.h"
+#include "base/print.h"
 
 #define TIMEOUT   3600.0
 #define LISTINGS  64u
@@ -546,10 +547,10 @@ static char *join_options(const struct tfs_fuse_options *options)
     if (options->max_read > 0)
         snprintf(max_read, sizeof(max_read), ",max_read=%u", options->max_read);
     if (source == NULL ||
-        asprintf(&joined, "subtype=%s,default_permissions,noexec,nosuid,nodev%s%s,fsname=%s%s%s",
-                 TFS_MOUNT_SUBTYPE, max_read, options->read_only ? ",ro" : "", source,
-                 options->fuse_options ? "," : "",
-                 options->fuse_options ? options->fuse_options : "") < 0)
+        tfs_print(&joined, "subtype=%s,default_permissions,noexec,nosuid,nodev%s%s,fsname=%s%s%s",
+                  TFS_MOUNT_SUBTYPE, max_read, options->read_only ? ",ro" : "", source,
+                  options->fuse_options ? "," : "",
+                  options->fuse_options ? options->fuse_options : "") < 0)
         joined = NULL;
     free(source);
     return joined;

@@ -31,6 +31,7 @@
 #endif
 
 #include "base/mounts.h"
+#include "base/print.h"
 #include "fs/fuse.h"
 #include "fs/recover.h"
 #include "commands/status.h"
@@ -226,7 +227,7 @@ static int open_parts(struct mounting *m, const struct tfs_parts *parts, struct 
         return tfs_fail_errno(err, "cannot be opened");
     for (size_t i = 0; i < parts->count && why.code == 0; i++) {
         char *path = NULL;
-        if (asprintf(&path, "%s/%s", m->source, parts->paths[i]) < 0)
+        if (tfs_print(&path, "%s/%s", m->source, parts->paths[i]) < 0)
             return tfs_fail_memory(err);
         open_part(m, path, parts->paths[i], &why);
         free(path);

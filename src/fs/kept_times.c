@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/print.h"
 
 #define MAGIC      "terrainfs times 1\n"
 #define MAGIC_SIZE (sizeof(MAGIC) - 1)
@@ -44,8 +45,8 @@ static char *state_path(const char *save)
 
     if (!has_state && (home == NULL || home[0] != '/'))
         return NULL;
-    if (asprintf(&path, "%s%s/terrainfs/times/%016" PRIx64 "%016" PRIx64, has_state ? state : home,
-                 has_state ? "" : "/.local/state", hash.high, hash.low) < 0)
+    if (tfs_print(&path, "%s%s/terrainfs/times/%016" PRIx64 "%016" PRIx64, has_state ? state : home,
+                  has_state ? "" : "/.local/state", hash.high, hash.low) < 0)
         return NULL;
     return path;
 }
@@ -268,7 +269,7 @@ static void replace(char *path, struct tfs_span text)
 {
     char *temporary;
 
-    if (asprintf(&temporary, "%s.%ld", path, (long)getpid()) < 0)
+    if (tfs_print(&temporary, "%s.%ld", path, (long)getpid()) < 0)
         return;
     make_directories(path);
     (void)unlink(temporary);

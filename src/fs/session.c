@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/print.h"
 #include "fs/ops.h"
 #include "formats/unsaved.h"
 
@@ -296,15 +297,15 @@ static char *say_left(struct tfs_session *s, bool refused_only, const char *dir,
     (void)tfs_quarantine_each(&s->quarantine, count_one, &count);
     if (dir == NULL)
         length =
-            asprintf(&said, "%s kept beside the save: %s",
-                     refused_only ? "refused texts could not be" : "edits could not be saved, nor",
-                     strerror(-result));
+            tfs_print(&said, "%s kept beside the save: %s",
+                      refused_only ? "refused texts could not be" : "edits could not be saved, nor",
+                      strerror(-result));
     else if (refused_only)
-        length = asprintf(&said, "%zu refused text%s kept in %s%s", count,
-                          count == 1 ? " is" : "s are", dir, incomplete);
+        length = tfs_print(&said, "%zu refused text%s kept in %s%s", count,
+                           count == 1 ? " is" : "s are", dir, incomplete);
     else
-        length = asprintf(&said, "not everything could be saved; what was not is in %s%s", dir,
-                          incomplete);
+        length = tfs_print(&said, "not everything could be saved; what was not is in %s%s", dir,
+                           incomplete);
     return length < 0 ? NULL : said;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "formats/cosmic_reach/zone.h"
 
 /* ---- looking at folders ---------------------------------------------------------------------- */
@@ -31,7 +32,7 @@ static int each_directory(const char *folder,
         char *path = NULL;
         if (entry->d_name[0] == '.')
             continue;
-        if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0) {
+        if (tfs_print(&path, "%s/%s", folder, entry->d_name) < 0) {
             result = -ENOMEM;
             break;
         }
@@ -48,7 +49,7 @@ static int has_file(const char *folder, const char *name)
 {
     char *path = NULL;
 
-    if (asprintf(&path, "%s/%s", folder, name) < 0)
+    if (tfs_print(&path, "%s/%s", folder, name) < 0)
         return -ENOMEM;
     int there = access(path, F_OK) == 0;
     free(path);
@@ -62,7 +63,7 @@ int tfs_cosmic_is_zone(const char *folder)
 
     if (status > 0)
         return 1;
-    if (asprintf(&path, "%s/regions", folder) < 0)
+    if (tfs_print(&path, "%s/regions", folder) < 0)
         return -ENOMEM;
     status = tfs_cosmic_holds_regions(path);
     free(path);
@@ -85,7 +86,7 @@ static int add_zone(void *arg, const char *path, const char *name)
 
     if (zone <= 0)
         return zone < 0 ? tfs_fail_memory(l->err) : 0;
-    if (asprintf(&part, "zones/%s/%s", l->space, name) < 0)
+    if (tfs_print(&part, "zones/%s/%s", l->space, name) < 0)
         return tfs_fail_memory(l->err);
     return tfs_parts_add(l->parts, part, l->err);
 }
@@ -106,7 +107,7 @@ int tfs_cosmic_world_parts(const char *folder, struct tfs_parts *parts, struct t
 
     if (zone != 0)
         return zone < 0 ? tfs_fail_memory(err) : 0;
-    if (asprintf(&zones, "%s/zones", folder) < 0)
+    if (tfs_print(&zones, "%s/zones", folder) < 0)
         return tfs_fail_memory(err);
     if (each_directory(zones, add_space, &l) < 0 && err->code == 0)
         tfs_fail_memory(err);

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/gzip.h"
 #include "formats/cosmic_reach/world.h"
@@ -227,7 +228,7 @@ static int lock_zone(const struct tfs_save *save, int *lock_fd, bool *is_parent,
                   strcmp(strrchr(save->path, '/'), "/regions") == 0;
     char *path = NULL;
 
-    if (asprintf(&path, "%s%s", save->path, within ? "" : "/regions") < 0)
+    if (tfs_print(&path, "%s%s", save->path, within ? "" : "/regions") < 0)
         return tfs_fail_memory(err);
     *is_parent = !within && access(path, F_OK) < 0;
     tfs_folder_lock(*is_parent ? save->path : path, lock, lock_fd, err);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/print.h"
+
 #include "formats/cosmic_reach/zone.h"
 
 #define INFO_MAX (1 << 20) /* bytes of a .json file that is looked at */
@@ -210,7 +212,7 @@ char *tfs_cosmic_zone_path(const struct tfs_cosmic_zone_index *index, struct tfs
     char *path = NULL;
 
     tfs_cosmic_region_name(region, name);
-    return asprintf(&path, "%s/%s", index->regions.path, name) < 0 ? NULL : path;
+    return tfs_print(&path, "%s/%s", index->regions.path, name) < 0 ? NULL : path;
 }
 
 int tfs_cosmic_holds_regions(const char *folder)
@@ -304,7 +306,7 @@ static int read_world(struct tfs_cosmic_zone_index *index, const char *zone, str
     struct stat st;
     char *path = NULL;
 
-    if (asprintf(&path, "%s/../../../" TFS_COSMIC_WORLD_INFO, zone) < 0)
+    if (tfs_print(&path, "%s/../../../" TFS_COSMIC_WORLD_INFO, zone) < 0)
         return tfs_fail_memory(err);
     if (read_text(path, &st, &text, err) == 0)
         index->latest_version = find_version(tfs_blob_span(text));
@@ -324,13 +326,13 @@ static int find_paths(const char *folder, struct tfs_cosmic_zone_index *index, c
     *zone = regions || named ? tfs_file_directory(folder) : strdup(folder);
     if (*zone == NULL)
         return tfs_fail_memory(err);
-    if (asprintf(&index->regions.path, "%s%s", folder, regions || named ? "" : "/regions") < 0) {
+    if (tfs_print(&index->regions.path, "%s%s", folder, regions || named ? "" : "/regions") < 0) {
         index->regions.path = NULL;
         return tfs_fail_memory(err);
     }
     if (regions && !named)
         return 0;
-    if (asprintf(&index->info_path, "%s/" TFS_COSMIC_ZONE_INFO, *zone) < 0) {
+    if (tfs_print(&index->info_path, "%s/" TFS_COSMIC_ZONE_INFO, *zone) < 0) {
         index->info_path = NULL;
         return tfs_fail_memory(err);
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/print.h"
 #include "formats/godot_voxel/folder.h"
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -19,14 +20,14 @@ char *tfs_godot_folder_meta_path(const char *folder)
 {
     char *path = NULL;
 
-    return asprintf(&path, "%s/" TFS_GODOT_META_NAME, folder) < 0 ? NULL : path;
+    return tfs_print(&path, "%s/" TFS_GODOT_META_NAME, folder) < 0 ? NULL : path;
 }
 
 char *tfs_godot_folder_level_path(const char *folder, uint32_t lod)
 {
     char *path = NULL;
 
-    return asprintf(&path, "%s/regions/lod%u", folder, lod) < 0 ? NULL : path;
+    return tfs_print(&path, "%s/regions/lod%u", folder, lod) < 0 ? NULL : path;
 }
 
 char *tfs_godot_folder_region_path(const char *folder, struct tfs_key key)
@@ -35,7 +36,7 @@ char *tfs_godot_folder_region_path(const char *folder, struct tfs_key key)
     char *path = NULL;
 
     tfs_godot_region_name(key, name);
-    return asprintf(&path, "%s/regions/lod%u/%s", folder, key.group, name) < 0 ? NULL : path;
+    return tfs_print(&path, "%s/regions/lod%u/%s", folder, key.group, name) < 0 ? NULL : path;
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -295,7 +296,7 @@ static int read_level(struct scan *scan, uint32_t lod, struct tfs_error *err)
 
 static int make_watches(const char *folder, struct tfs_godot_index *index, struct tfs_error *err)
 {
-    if (asprintf(&index->watches[0].path, "%s/regions", folder) < 0) {
+    if (tfs_print(&index->watches[0].path, "%s/regions", folder) < 0) {
         index->watches[0].path = NULL;
         return tfs_fail_memory(err);
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/print.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/region.h"
 #include "formats/godot_voxel/region_name.h"
@@ -88,7 +89,7 @@ static int read_meta(const char *path, struct tfs_godot_meta *meta, struct tfs_e
     char *name = NULL;
     int found = 0;
 
-    if (directory == NULL || asprintf(&name, "%s/../../" TFS_GODOT_META_NAME, directory) < 0) {
+    if (directory == NULL || tfs_print(&name, "%s/../../" TFS_GODOT_META_NAME, directory) < 0) {
         free(directory);
         return tfs_fail_memory(err);
     }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/print.h"
 #include "formats/database/rows.h"
 #include "formats/info.h"
 #include "formats/luanti/luanti.h"
@@ -183,7 +184,7 @@ static char *join(const char *directory, const char *name)
 {
     char *path = NULL;
 
-    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+    return tfs_print(&path, "%s/%s", directory, name) < 0 ? NULL : path;
 }
 
 /* The value of a line `KEY = VALUE`, the last one; false: there is none. */

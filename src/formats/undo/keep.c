@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/print.h"
 #include "formats/undo/disk.h"
 
 #define JOIN_SECONDS 600
@@ -532,8 +533,8 @@ int tfs_undo_copy(struct tfs_keeper *keeper, const char *path, const struct stat
     if (u == NULL || !u->options.databases || has_given_up(u))
         return 0;
     if (enter_file(u, path + u->root, tfs_undo_mark_of(now), &why) > 0) {
-        if (asprintf(&target, "%s/%u/" TFS_UNDO_FILES "/%s", u->place.own_path, u->now.number,
-                     path + u->root) < 0) {
+        if (tfs_print(&target, "%s/%u/" TFS_UNDO_FILES "/%s", u->place.own_path, u->now.number,
+                      path + u->root) < 0) {
             target = NULL;
             tfs_fail_memory(&why);
         } else if (copy(arg, target, &why) == 0 && chmod(target, now->st_mode & 0777) < 0) {

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/print.h"
 #include "formats/undo/disk.h"
 #include "text/name.h"
 
@@ -248,7 +249,7 @@ int tfs_generation_read(int own, const char *own_path, unsigned number,
     int result = read_bytes(directory, &bytes, &why);
     if (result == 0 && take_text(tfs_blob_span(bytes), &read, &why) == 0 &&
         read_left(directory, &read, &why) == 0 &&
-        asprintf(&read.directory, "%s/%s/" TFS_UNDO_FILES, own_path, name) < 0) {
+        tfs_print(&read.directory, "%s/%s/" TFS_UNDO_FILES, own_path, name) < 0) {
         read.directory = NULL;
         tfs_fail_memory(&why);
     }

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/print.h"
 #include "formats/undo/disk.h"
 
 #define NAME_KEPT 200 /* bytes of a save's name in that of its directory */
@@ -67,7 +68,7 @@ static int state_directory(const struct tfs_undo_options *options, char **path,
         *path = strdup(state);
     else if (home == NULL || home[0] != '/')
         return tfs_fail(err, -ENOENT, "there is no home");
-    else if (asprintf(path, "%s/.local/state", home) < 0)
+    else if (tfs_print(path, "%s/.local/state", home) < 0)
         *path = NULL;
     return *path == NULL ? tfs_fail_memory(err) : 0;
 }
@@ -342,7 +343,7 @@ char *tfs_undo_target(const char *save, const struct tfs_generation *generation,
     if (!folder && last != NULL && strcmp(last + 1, path) == 0)
         return strdup(save);
     directory = folder ? strdup(save) : tfs_file_directory(save);
-    if (directory != NULL && asprintf(&target, "%s/%s", directory, path) < 0)
+    if (directory != NULL && tfs_print(&target, "%s/%s", directory, path) < 0)
         target = NULL;
     free(directory);
     return target;
@@ -407,7 +408,7 @@ int tfs_undo_copy_file(int from, const struct stat *like, int directory, const c
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     char *part = NULL;
 
-    if (asprintf(&part, "%s" PART, to) < 0)
+    if (tfs_print(&part, "%s" PART, to) < 0)
         return tfs_fail_memory(err);
     (void)unlinkat(directory, part, 0);
     int fd = openat(directory, part, flags, 0600);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/print.h"
 #include "formats/undo/disk.h"
 
 struct tfs_undo_mark tfs_undo_mark_at(const char *path)
@@ -117,7 +118,7 @@ static int try_save(const char *path, const char *base_path, const char *name,
     int result = read_newest(list->own, &newest, err);
     if (result > 0) {
         bool ours = is_of_renamed(path, &newest);
-        if (ours && asprintf(&own_path, "%s/%s", base_path, name) < 0) {
+        if (ours && tfs_print(&own_path, "%s/%s", base_path, name) < 0) {
             own_path = NULL;
             tfs_fail_memory(err);
         } else if (ours) {
@@ -202,7 +203,7 @@ static int check_kept(const struct tfs_generation *generation, const struct tfs_
 
     if (was.ino == 0)
         return 0;
-    if (asprintf(&path, "%s/%s", generation->directory, file->path) < 0)
+    if (tfs_print(&path, "%s/%s", generation->directory, file->path) < 0)
         return tfs_fail_memory(err);
     if (lstat(path, &st) < 0)
         tfs_fail(err, -EBADMSG, "%s: its earlier version was not kept to the end", file->path);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/print.h"
+
 #include "formats/undo/disk.h"
 
 #define SPREAD    "compared"
@@ -37,7 +39,7 @@ static int put_files(const char *path, const struct tfs_generation *generation, 
     for (size_t i = 0; i < generation->count && err->code == 0; i++) {
         const char *name = generation->files[i].path;
         char *kept = NULL, *target = tfs_undo_target(path, generation, name);
-        if (asprintf(&kept, "%s/%s", generation->directory, name) < 0)
+        if (tfs_print(&kept, "%s/%s", generation->directory, name) < 0)
             kept = NULL;
         if (put_copy(target, now, name, err) == 0)
             put_copy(kept, then, name, err);
@@ -61,7 +63,7 @@ static int put_top(const char *path, int top, struct tfs_error *err)
         if (fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
             st.st_size > SMALL_MAX || fstatat(top, name, &there, AT_SYMLINK_NOFOLLOW) == 0)
             continue;
-        if (asprintf(&from, "%s/%s", path, name) < 0)
+        if (tfs_print(&from, "%s/%s", path, name) < 0)
             from = NULL;
         put_copy(from, top, name, err);
         free(from);
@@ -75,9 +77,9 @@ static int name_both(const struct tfs_generations *list, char **now, char **then
 {
     char *own = tfs_undo_path_of(list->own), *a = NULL, *b = NULL;
 
-    if (own != NULL && asprintf(&a, "%s/" SPREAD "/now", own) < 0)
+    if (own != NULL && tfs_print(&a, "%s/" SPREAD "/now", own) < 0)
         a = NULL;
-    if (a != NULL && asprintf(&b, "%s/" SPREAD "/then", own) < 0)
+    if (a != NULL && tfs_print(&b, "%s/" SPREAD "/then", own) < 0)
         b = NULL;
     free(own);
     if (b == NULL) {

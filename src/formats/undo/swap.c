@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mounts.h"
+#include "base/print.h"
 #include "formats/undo/disk.h"
 
 struct swap {
@@ -82,7 +83,7 @@ static int read_kept(const struct swap *s, const struct tfs_undo_file *file,
     struct tfs_file_handle kept;
     char *path = NULL;
 
-    if (asprintf(&path, "%s/%s", s->then->directory, file->path) < 0)
+    if (tfs_print(&path, "%s/%s", s->then->directory, file->path) < 0)
         return tfs_fail_memory(err);
     if (tfs_file_open(path, false, &kept, err) == 0) {
         if (tfs_file_read(&kept, tfs_undo_limits.bytes, bytes, err) == 0)
