@@ -56,7 +56,7 @@ judges_when_staging() {
     up -o commit=600
     same 'close' "$(py '
 fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
-os.write(fd, b"nonsense\n")
+os.write(fd, b"nonsense")
 print(err(os.close, fd))' "$M/chunks/$C/blocks.txt")" EBADMSG
     down 3
     want cmp "$PRISTINE" "$S"
