@@ -286,13 +286,13 @@ static int render(struct tfs_session *s, struct tfs_need *need)
 static void await_close(struct tfs_session *s, struct tfs_need *need)
 {
     const int64_t until = tfs_now_ms() + s->options.closing_ms;
-    const struct tfs_inode *inode;
 
     need->waited = true;
     pthread_mutex_lock(&s->lock);
-    while (is_closing(inode = tfs_inode_find(&s->inodes, need->closing)) &&
+    while (is_closing(tfs_inode_find(&s->inodes, need->closing)) &&
            tfs_cond_wait_until(&s->closed, &s->lock, until))
         ;
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, need->closing);
     if (inode != NULL && inode->draft != NULL)
         inode->draft->closing = false; /* a copy of the descriptor is open: do not wait again */
     pthread_mutex_unlock(&s->lock);
