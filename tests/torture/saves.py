@@ -32,13 +32,14 @@ class Kind:
     one commit."""
 
     def __init__(self, name, file, make, edits, whole=True, database=False, prepare=None, mount=True,
-                 command=None, named=None):
+                 command=None, named=None, finished=False):
         self.name, self.file, self.make, self.edits = name, file, make, edits
         self.whole = whole          # one file, which is the old or the new one
         self.database = database    # compared by what it says, after recovery
         self.prepare = prepare
         self.mount = mount          # the edit is one that the mount's programs make too
         self.command = command      # makes the edit, instead of `import`
+        self.finished = finished    # whoever opens it next for writing finishes what was begun
         self.named = named          # what `check` says of a save whose files do not belong together
 
     def create(self, tools, directory):
@@ -128,7 +129,7 @@ KINDS = [
     Kind('beamng-pair', 'level.ter',
          ['make_ter', '--size', '16', '--materials', '3', '--sidecar', '@'],
          [('palette.txt', rename_first)], whole=False,
-         named='listed other materials than the terrain'),
+         named='listed other materials than the terrain', finished=True),
 ]
 
 

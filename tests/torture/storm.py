@@ -12,6 +12,7 @@ Prints one line a kind, and its seed; the times of the kills are as random as th
 """
 import argparse
 import concurrent.futures
+import ctypes
 import errno
 import os
 import random
@@ -33,6 +34,7 @@ BIN = os.environ.get('TFS_BIN', os.path.join(ROOT, 'build', 'terrainfs'))
 TOOLS = os.environ.get('TFS_TOOLS', os.path.join(os.path.dirname(BIN), 'tools'))
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV, errno.EIO)
 PATIENCE = 120  # seconds after which something that must happen is said not to
+MNT_FORCE = 1
 HELD = 10  # seconds that a killed process may take to end
 JOURNAL = '.terrainfs-journal'
 SECOND_OPINION = 25  # kills between two readings by another program
@@ -451,7 +453,9 @@ class Storm:
             daemon.wait(HELD)
         except subprocess.TimeoutExpired:
             self.held += 1
-            subprocess.run(['umount', '-f', self.mount], stderr=subprocess.DEVNULL, check=False)
+            # By this very process: another one would have to close the files that are open in the mount first,
+            # and wait for the daemon with that.
+            ctypes.CDLL(None).umount2(os.fsencode(self.mount), MNT_FORCE)
             daemon.wait(PATIENCE)
 
     def unmount(self):
