@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,6 +225,8 @@ static const struct tfs_tree tree = {
     .chunk_changes = chunk_changes,
 };
 
+static pthread_mutex_t saved_lock = PTHREAD_MUTEX_INITIALIZER; /* save->doc, while it is written */
+
 static int toy_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
     happens(TOY_COMMIT);
@@ -231,10 +234,20 @@ static int toy_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_err
     if (fail != 0)
         return tfs_fail(err, fail, "the toy disk refuses");
     toy_disk.commits++;
+    pthread_mutex_lock(&saved_lock);
     struct tfs_doc *old = save->doc;
     save->doc = tfs_doc_ref(doc);
+    pthread_mutex_unlock(&saved_lock);
     tfs_doc_unref(old);
     return 0;
+}
+
+struct tfs_doc *toy_saved(struct tfs_save *save)
+{
+    pthread_mutex_lock(&saved_lock);
+    struct tfs_doc *doc = tfs_doc_ref(save->doc);
+    pthread_mutex_unlock(&saved_lock);
+    return doc;
 }
 
 static int toy_changed(struct tfs_save *save, struct tfs_error *err)

@@ -34,6 +34,9 @@ extern struct toy_disk toy_disk;
 /* A save with the chunks 0_0_0 "zero", 1_0_0 "one|note" and -2_3_4 "two". */
 struct tfs_save *toy_save_create(void);
 
+/* What was committed last: a reference. For threads other than that which commits. */
+struct tfs_doc *toy_saved(struct tfs_save *save);
+
 /* `doc` with one chunk set to `blob`: for what another program writes. */
 struct tfs_doc *toy_doc_with(struct tfs_doc *doc, int x, const char *blob);
 

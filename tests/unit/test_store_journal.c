@@ -108,7 +108,8 @@ static void print_journal(char *out, size_t size)
     if (found == 0)
         return;
     ck_assert_msg(found == 1, "%s", why.text);
-    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &why), 0);
+    struct tfs_doc *saved = toy_saved(save);
+    ck_assert_int_eq(tfs_edit_open(saved, &edit, &why), 0);
     for (size_t i = 0; i < text.count; i++)
         if (text.records[i].kind == TFS_JOURNAL_EDIT)
             ck_assert_int_eq(
@@ -122,6 +123,7 @@ static void print_journal(char *out, size_t size)
     }
     tfs_doc_unref(doc);
     tfs_edit_release(&edit);
+    tfs_doc_unref(saved);
     tfs_journal_text_release(&text);
 }
 
