@@ -92,6 +92,9 @@ struct tfs_keeper {
                   struct tfs_file_handle *old, struct tfs_error *err);
     /* The new file is there, with this identity; NULL: the file was removed. */
     void (*after)(struct tfs_keeper *keeper, const char *path, const struct stat *now);
+    /* `old` stays at its place after all. Nothing that was begun for it moves its ctime from here
+     * on; old->st is as it is. */
+    void (*failed)(struct tfs_keeper *keeper, struct tfs_file_handle *old);
 };
 
 struct tfs_replacement {

@@ -405,8 +405,13 @@ int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *fi
         fail_write(r, errno, err);
         goto out;
     }
-    if (check_old(r, file, err) < 0 || keep_old(r, file, err) < 0 || take_place(r, file, err) < 0)
+    if (check_old(r, file, err) < 0)
         goto out;
+    if (keep_old(r, file, err) < 0 || take_place(r, file, err) < 0) {
+        if (r->keeper != NULL)
+            r->keeper->failed(r->keeper, file);
+        goto out;
+    }
     int result = sync_directory(r->directory);
     if (r->keeper != NULL)
         r->keeper->after(r->keeper, r->path, &file->st);

@@ -507,6 +507,18 @@ static int before(struct tfs_keeper *keeper, const char *path, int directory,
     return conclude(u, &why, err);
 }
 
+/* A copy that takes the place of a link moves the ctime of the file that the link is to: that has
+ * to be over. */
+static void failed(struct tfs_keeper *keeper, struct tfs_file_handle *old)
+{
+    struct stat now;
+
+    tfs_undo_finish(keeper);
+    if (old->fd >= 0 && fstat(old->fd, &now) == 0 &&
+        tfs_undo_mark_same(tfs_undo_mark_of(&now), tfs_undo_mark_of(&old->st)))
+        old->st = now;
+}
+
 static void after(struct tfs_keeper *keeper, const char *path, const struct stat *now)
 {
     struct undo *u = undo_of(keeper);
@@ -559,7 +571,7 @@ int tfs_undo_open(const char *path, enum tfs_undo_kind kind, const struct tfs_un
         free(copy);
         return tfs_fail_memory(err);
     }
-    *u = (struct undo){.keeper = {before, after},
+    *u = (struct undo){.keeper = {before, after, failed},
                        .options = *options,
                        .kind = kind,
                        .path = copy,
