@@ -40,6 +40,18 @@ static const char *date_of(int64_t seconds, char text[32])
     return text;
 }
 
+/* The path of the save. What another program left there need not be one any more. */
+static int find_save(const struct tfs_cli *cli, const char *name, char **path,
+                     struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+
+    if (tfs_save_find(name, cli->options.format, path, &why) == 0)
+        return 0;
+    *path = why.code == -ENOMEM ? NULL : realpath(name, NULL);
+    return *path != NULL ? 0 : tfs_fail(err, why.code, "%s", why.text);
+}
+
 static enum tfs_status say_none(struct undo *u)
 {
     return tfs_cli_say(u->cli, TFS_STATUS_BAD, "%s: no earlier version of it is kept", u->name);
@@ -209,11 +221,8 @@ static enum tfs_status run(struct undo *u)
     enum tfs_status status = TFS_STATUS_DONE;
     const bool looks = wants(u, TFS_CLI_LIST) || wants(u, TFS_CLI_DRY_RUN);
 
-    u->path = realpath(u->name, NULL);
-    if (u->path == NULL) {
-        tfs_fail_errno(&err, "cannot be opened");
+    if (find_save(u->cli, u->name, &u->path, &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
-    }
     if (!looks)
         status = settle_journal(u);
     if (status)
@@ -257,11 +266,9 @@ static int look_at(struct tfs_cli *cli, const char *folder, const char *path, st
         name = NULL;
         return tfs_fail_memory(err);
     }
-    real = realpath(name, NULL);
-    if (real == NULL)
-        tfs_fail_errno(err, "cannot be opened");
-    else if (tfs_undo_read(real, &cli->options.undo, &list, err) == 0 &&
-             (next = tfs_undo_next(&list, &redo)) != NULL) {
+    if (find_save(cli, name, &real, err) == 0 &&
+        tfs_undo_read(real, &cli->options.undo, &list, err) == 0 &&
+        (next = tfs_undo_next(&list, &redo)) != NULL) {
         *part = (struct part){name, next->run, next->time};
         name = NULL;
     }

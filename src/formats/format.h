@@ -235,6 +235,10 @@ struct tfs_container {
     /* Of a folder that no format takes: fails with a sentence that says what to open instead, or
      * leaves err alone. NULL: nothing can be said. */
     int (*hint)(const struct tfs_probe *probe, struct tfs_error *err);
+    /* The save that such a path means, where it is another one than that: the folder around a
+     * file, a file in a folder. To be freed; NULL: the path is the save's. NULL for all of it: it
+     * always is. */
+    int (*locate)(const char *path, char **located, struct tfs_error *err);
 
     /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for
      * container, tree, path, name and options. After a failure nothing needs closing. */
@@ -315,6 +319,8 @@ struct tfs_save {
  * EINVAL: two fit equally (both are named), or `format` is unknown. */
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
                   struct tfs_save **save, struct tfs_error *err);
+/* The path of the save that it would open: absolute, links resolved; to be freed. */
+int tfs_save_find(const char *path, const char *format, char **found, struct tfs_error *err);
 void tfs_save_close(struct tfs_save *save);
 /* What it is called: by its options, or by its path. */
 const char *tfs_save_called(const struct tfs_save *save);

@@ -249,6 +249,32 @@ static int open_keeper(struct tfs_save *save, struct tfs_error *err)
     return tfs_undo_open(save->path, kind, &options, &save->keeper, err);
 }
 
+/* What tfs_save_open opens, and by which container; `name` is what the save is called, or NULL. */
+static int find(const char *path, const char *name, const char *format,
+                const struct tfs_container **container, char **found, struct tfs_error *err)
+{
+    char *real = realpath(path, NULL), *located = NULL;
+
+    if (real == NULL)
+        return tfs_fail_errno(err, "cannot be opened");
+    if (name == NULL)
+        name = strrchr(real, '/') + 1;
+    if (probe_path(real, name, format, container, err) == 0 && (*container)->locate != NULL)
+        (*container)->locate(real, &located, err);
+    if (err->code == 0)
+        *found = located != NULL ? located : real;
+    if (err->code < 0 || located != NULL)
+        free(real);
+    return err->code;
+}
+
+int tfs_save_find(const char *path, const char *format, char **found, struct tfs_error *err)
+{
+    const struct tfs_container *container;
+
+    return find(path, NULL, format, &container, found, err);
+}
+
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
                   struct tfs_save **save, struct tfs_error *err)
 {
@@ -259,14 +285,9 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     opened->options = *options;
     if (opened->options.inflate_limit == 0)
         opened->options.inflate_limit = TFS_INFLATE_LIMIT;
-    opened->path = realpath(path, NULL);
-    if (opened->path == NULL) {
-        tfs_fail_errno(err, "cannot be opened");
+    if (find(path, options->name, format, &opened->container, &opened->path, err) < 0)
         goto fail;
-    }
     opened->name = strrchr(opened->path, '/') + 1;
-    if (probe_path(opened->path, tfs_save_called(opened), format, &opened->container, err) < 0)
-        goto fail;
     opened->tree = opened->container->tree;
     if (tfs_chosen_check(opened->tree, options->views, err) < 0 || open_keeper(opened, err) < 0)
         goto fail;

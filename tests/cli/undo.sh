@@ -264,6 +264,23 @@ run 0 "redo of a folder" undo world
 diff -r world world.new >out
 ok "all its files are as edited"
 
+place=$(find tree/chunks -mindepth 2 -name voxels.csv -printf '%h\n' | head -n 1)
+place=${place#tree/}
+"$TFS" cat world "$place/voxels.csv" | sed '$d' >text
+run 0 "an edit of a folder by the name of its meta.vxrm" put world/meta.vxrm "$place/voxels.csv" <text
+run 0 "is taken back by the name of the folder" undo world
+diff -r world world.new >out
+ok "its files are as before"
+(
+    exec 8<world
+    flock 8
+    exec "$TFS" undo world/meta.vxrm >out 2>err
+)
+[ $? = 3 ]
+ok "a folder that is in use is not undone by the name of its meta.vxrm"
+diff -r world world.new >out
+ok "its files stay"
+
 "$TOOLS/make_voxel" stream world.sqlite 4 || exit 3
 dump() {
     python3 -S -c 'import sqlite3, sys
@@ -292,4 +309,29 @@ dump world.sqlite >three.sql
 run 3 "a database that another program changed" undo world.sqlite
 dump world.sqlite | cmp -s - three.sql
 ok "stays as it is"
+
+# in_map FILE KIND: a map of Luanti in FILE, whose world or database is `luanti`.
+in_map() {
+    dump "$1" >old.sql
+    "$TFS" cat luanti chunks/-1_-1_-1/voxels.csv | sed 's/default:chest,0/default:chest,3/' >text
+    run 0 "an edit of $2" put -o backup luanti chunks/-1_-1_-1/voxels.csv <text
+    dump "$1" >new.sql
+    differ old.sql new.sql "changes the map"
+    run 0 "--dry-run" undo --dry-run luanti
+    says out '^terrain: 1 chunk changed' "says how much"
+    run 0 "undo of $2" undo luanti
+    dump "$1" | cmp -s - old.sql
+    ok "the map is as before"
+    run 0 "redo, by the name of the map" undo "$1"
+    dump "$1" | cmp -s - new.sql
+    ok "the map is as edited"
+    rm -r luanti
+}
+"$TOOLS/make_luanti" world luanti 6 || exit 3
+in_map luanti/map.sqlite "a world of Luanti"
+"$TOOLS/make_luanti" world luanti 6 || exit 3
+mv luanti/map.sqlite m && ln -s ../m luanti/map.sqlite
+in_map m "a world whose map lies elsewhere"
+"$TOOLS/make_luanti" map luanti 6 || exit 3
+in_map luanti "a map of Luanti"
 done_testing

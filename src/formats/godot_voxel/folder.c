@@ -165,22 +165,16 @@ static bool exclusive(const struct tfs_save *save)
 }
 
 /* Whoever gives meta.vxrm means the folder around it. */
-static int find_folder(struct tfs_save *save, struct tfs_error *err)
+static int find_folder(const char *path, char **located, struct tfs_error *err)
 {
     struct stat st;
-    char *folder;
 
-    if (stat(save->path, &st) < 0)
+    if (stat(path, &st) < 0)
         return tfs_fail_errno(err, "cannot be examined");
     if (S_ISDIR(st.st_mode))
         return 0;
-    folder = tfs_file_directory(save->path);
-    if (folder == NULL)
-        return tfs_fail_memory(err);
-    free(save->path);
-    save->path = folder;
-    save->name = strrchr(folder, '/') + 1;
-    return 0;
+    *located = tfs_file_directory(path);
+    return *located == NULL ? tfs_fail_memory(err) : 0;
 }
 
 static int lock_folder(const struct tfs_save *save, int *lock_fd, struct tfs_error *err)
@@ -259,8 +253,7 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
     own->lock_fd = -1;
     own->reading = 1;
     pthread_mutex_init(&own->lock, NULL);
-    if (find_folder(save, err) < 0 || lock_folder(save, &own->lock_fd, err) < 0 ||
-        tfs_godot_cache_create(save, err) < 0 ||
+    if (lock_folder(save, &own->lock_fd, err) < 0 || tfs_godot_cache_create(save, err) < 0 ||
         tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
         (exclusive(save) && settle(save, &own->index, err) < 0) ||
         new_doc(&own->index, own->reading, &save->doc, err) < 0 ||
@@ -427,6 +420,7 @@ const struct tfs_container tfs_godot_folder_container = {
     .tree = &tfs_godot_region_tree,
     .probe = folder_probe,
     .hint = folder_hint,
+    .locate = find_folder,
     .open = folder_open,
     .fetch = tfs_godot_folder_fetch,
     .commit = folder_commit,

@@ -242,21 +242,21 @@ static int check_world(const char *world, struct tfs_error *err)
     return err->code;
 }
 
-/* Makes the save its map: from here on the world is only where that lies. */
-static int enter_world(struct tfs_save *save, struct tfs_error *err)
+/* The save is its map: the world is only where that lies. */
+static int find_map(const char *world, char **located, struct tfs_error *err)
 {
-    char *path = join(save->path, MAP_FILE), *resolved;
+    char *path;
 
+    if (check_world(world, err) < 0)
+        return err->code;
+    path = join(world, MAP_FILE);
     if (path == NULL)
         return tfs_fail_memory(err);
-    resolved = realpath(path, NULL);
+    *located = realpath(path, NULL);
+    if (*located == NULL)
+        tfs_fail(err, -errno, "its " MAP_FILE " cannot be opened: %s", strerror(errno));
     free(path);
-    if (resolved == NULL)
-        return tfs_fail(err, -errno, "its " MAP_FILE " cannot be opened: %s", strerror(errno));
-    free(save->path);
-    save->path = resolved;
-    save->name = strrchr(resolved, '/') + 1;
-    return 0;
+    return err->code;
 }
 
 /* ---- the containers -------------------------------------------------------------------------- */
@@ -333,13 +333,6 @@ static int world_probe(const struct tfs_probe *probe)
     return there ? TFS_BID_CERTAIN : TFS_BID_NONE;
 }
 
-static int world_open(struct tfs_save *save, struct tfs_error *err)
-{
-    if (check_world(save->path, err) < 0 || enter_world(save, err) < 0)
-        return err->code;
-    return map_open(save, err);
-}
-
 const struct tfs_container tfs_luanti_map_container = {
     .format = "luanti",
     .name = "map database",
@@ -353,6 +346,7 @@ const struct tfs_container tfs_luanti_map_container = {
     .reload = tfs_rows_reload,
     .close = map_close,
     .detects_conflicts = true,
+    .restore = tfs_rows_restore,
 };
 
 const struct tfs_container tfs_luanti_world_container = {
@@ -360,7 +354,8 @@ const struct tfs_container tfs_luanti_world_container = {
     .name = "world folder",
     .tree = &tfs_luanti_tree,
     .probe = world_probe,
-    .open = world_open,
+    .locate = find_map,
+    .open = map_open,
     .fetch = tfs_rows_fetch,
     .fetch_many = tfs_rows_fetch_many,
     .commit = tfs_rows_commit,
@@ -368,4 +363,5 @@ const struct tfs_container tfs_luanti_world_container = {
     .reload = tfs_rows_reload,
     .close = map_close,
     .detects_conflicts = true,
+    .restore = tfs_rows_restore,
 };
