@@ -28,7 +28,7 @@ static int memory_write(struct tfs_sink *sink, const void *data, size_t size, st
 
 struct opened {
     struct tfs_godot_region region;
-    struct tfs_godot_extent *extents;
+    struct tfs_extent *extents;
     struct tfs_span bytes;
 };
 
@@ -39,28 +39,16 @@ static bool open_region(struct tfs_span bytes, struct opened *opened)
     opened->bytes = bytes;
     opened->extents = NULL;
     if (tfs_godot_region_parse(bytes, &meta, &opened->region, &err) == 0 &&
-        opened->region.begin <= bytes.size &&
-        tfs_godot_region_entries(&opened->region) <= ENTRIES_MAX) {
-        opened->extents =
-            calloc(tfs_godot_region_entries(&opened->region), sizeof(*opened->extents));
-        REQUIRE(opened->extents != NULL);
-        if (tfs_godot_region_table(&opened->region, bytes, bytes.size, opened->extents, &err) == 0)
-            return true;
-        free(opened->extents);
-    }
+        opened->region.sectors.entries <= ENTRIES_MAX &&
+        tfs_sectors_read(&opened->region.sectors, bytes, bytes.size, &opened->extents, &err) == 0)
+        return true;
     REQUIRE(err.code == 0 || err.text[0] != '\0');
     return false;
 }
 
 static struct tfs_span sectors_of(const struct opened *opened, uint32_t index)
 {
-    struct tfs_godot_extent extent = opened->extents[index];
-
-    if (extent.count == 0)
-        return (struct tfs_span){0};
-    return (struct tfs_span){
-        opened->bytes.data + tfs_godot_extent_offset(&opened->region, extent),
-        (size_t)tfs_godot_extent_size(&opened->region, extent, opened->bytes.size)};
+    return tfs_extent_span(&opened->region.sectors, opened->extents[index], opened->bytes);
 }
 
 /* A sector that was not whole may have become so. */
@@ -77,7 +65,7 @@ static void check_entry(const struct opened *before, const struct opened *after,
     struct tfs_error err = {0};
 
     if (i == 0) {
-        REQUIRE(tfs_godot_region_block(sectors, &stored, &err) == 0);
+        REQUIRE(tfs_sectors_block(sectors, &stored, &err) == 0);
         REQUIRE(tfs_span_equal(stored, fresh));
     } else if (removed) {
         REQUIRE(sectors.size == 0);
@@ -90,18 +78,20 @@ static void check_entry(const struct opened *before, const struct opened *after,
 /* Entry 0 gets another block, the last one none. */
 static void check_write(const struct opened *before)
 {
-    const uint32_t entries = tfs_godot_region_entries(&before->region);
-    const struct tfs_span header = {before->bytes.data, before->region.table};
+    const uint32_t entries = before->region.sectors.entries;
+    const struct tfs_span header = {before->bytes.data, before->region.sectors.table};
     const struct tfs_span fresh = tfs_span_of("a block of some bytes");
-    const struct tfs_godot_change changes[] = {{0, fresh}, {entries - 1, {0}}};
+    const struct tfs_sectors_change changes[] = {{0, fresh}, {entries - 1, {0}}};
     struct memory_sink sink = {.sink = {memory_write}};
     struct opened after;
     struct tfs_error err = {0};
     size_t count = entries > 1 ? 2 : 1;
 
-    if (tfs_godot_region_write(&before->region, before->bytes, before->extents, header, changes,
-                               count, &sink.sink, &err) == 0) {
+    const struct tfs_sectors_file old = {&before->region.sectors, before->bytes, before->extents};
+    if (tfs_sectors_write(&old, header, changes, count, &sink.sink, &err) == 0) {
         REQUIRE(open_region(tfs_buf_span(&sink.out), &after));
+        const struct tfs_sectors_file written = {&after.region.sectors, after.bytes, after.extents};
+        REQUIRE(tfs_sectors_written(&old, &written, changes, count));
         for (uint32_t i = 0; i < entries; i++)
             check_entry(before, &after, i, fresh, i == entries - 1);
         free(after.extents);

@@ -414,21 +414,23 @@ START_TEST(region_is_not_written_with_a_block_of_256_sectors)
     static const uint8_t stored[256 * SECTOR];
     struct tfs_sink sink = {count_bytes};
     struct tfs_godot_region region;
-    struct tfs_godot_extent extents[4];
+    struct tfs_extent *extents;
     struct tfs_error err = {0};
     struct tfs_buf file;
 
     for (int more = 0; more < 2; more++) {
         const size_t size = 255 * SECTOR - 4 + (size_t)more;
-        const struct tfs_godot_change change = {3, {stored, size}};
+        const struct tfs_sectors_change change = {3, {stored, size}};
         make(&file, three_entries, three, COUNT(three));
         const struct tfs_span bytes = tfs_buf_span(&file);
         ck_assert_int_eq(tfs_godot_region_parse(bytes, NULL, &region, &err), 0);
-        ck_assert_int_eq(tfs_godot_region_table(&region, bytes, file.size, extents, &err), 0);
-        ck_assert_int_eq(tfs_godot_region_write(&region, bytes, extents,
-                                                (struct tfs_span){bytes.data, region.table},
-                                                &change, 1, &sink, &err),
-                         more ? -EFBIG : 0);
+        ck_assert_int_eq(tfs_sectors_read(&region.sectors, bytes, file.size, &extents, &err), 0);
+        const struct tfs_sectors_file old = {&region.sectors, bytes, extents};
+        ck_assert_int_eq(
+            tfs_sectors_write(&old, (struct tfs_span){bytes.data, region.sectors.table}, &change, 1,
+                              &sink, &err),
+            more ? -EFBIG : 0);
+        free(extents);
         tfs_buf_release(&file);
     }
 }

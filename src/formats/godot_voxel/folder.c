@@ -61,7 +61,7 @@ static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
 static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **facts,
                       struct tfs_error *err)
 {
-    const struct tfs_godot_region region = {.sector_size = meta->sector_size};
+    const struct tfs_godot_region region = {.sectors.size = meta->sector_size};
 
     if (tfs_facts_create(sizeof(struct folder_facts), facts, err) < 0)
         return err->code;
@@ -71,7 +71,7 @@ static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **fact
                                           .cubed = true,
                                           .po2 = meta->po2,
                                           .depths_fixed = true,
-                                          .stored_max = tfs_godot_region_stored_max(&region),
+                                          .stored_max = tfs_sectors_stored_max(&region.sectors),
                                           .cased = true,
                                           .low = {INT32_MIN, INT32_MIN, INT32_MIN},
                                           .high = {INT32_MAX, INT32_MAX, INT32_MAX},

@@ -13,7 +13,7 @@
 /* A block of a region file. */
 struct tfs_godot_slot {
     uint32_t index; /* in the table */
-    struct tfs_godot_extent extent;
+    struct tfs_extent extent;
 };
 
 struct tfs_godot_region_file {

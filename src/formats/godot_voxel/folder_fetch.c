@@ -129,9 +129,9 @@ static int locate_block(const struct tfs_godot_folder *own, struct tfs_key key,
         return tfs_fail(err, -ESTALE, "another program removed this block");
     source->region = region;
     source->st = file->file.st;
-    source->offset = tfs_godot_extent_offset(&file->region, slot->extent);
+    source->offset = tfs_extent_offset(&file->region.sectors, slot->extent);
     source->size =
-        tfs_godot_extent_size(&file->region, slot->extent, (uint64_t)file->file.st.st_size);
+        tfs_extent_size(&file->region.sectors, slot->extent, (uint64_t)file->file.st.st_size);
     return 0;
 }
 
@@ -225,18 +225,18 @@ static int read_block(const struct source *source, struct tfs_blob **stored, str
     struct tfs_buf bytes = {0};
     size_t most = (size_t)source->size;
 
-    if (most < TFS_GODOT_BLOCK_HEADER)
+    if (most < TFS_SECTORS_SIZE)
         return tfs_blob_copy((struct tfs_span){0}, stored, err);
-    if (read_some(source, TFS_GODOT_BLOCK_HEADER, most, &bytes, err) == 0) {
+    if (read_some(source, TFS_SECTORS_SIZE, most, &bytes, err) == 0) {
         struct tfs_cursor c = tfs_cursor_init(tfs_buf_span(&bytes));
         uint32_t claimed = tfs_take_u32le(&c);
-        if (claimed < most - TFS_GODOT_BLOCK_HEADER)
-            most = TFS_GODOT_BLOCK_HEADER + claimed;
+        if (claimed < most - TFS_SECTORS_SIZE)
+            most = TFS_SECTORS_SIZE + claimed;
         read_some(source, most, bytes.size > most ? bytes.size : most, &bytes, err);
     }
     if (err->code == 0) {
-        bytes.size = most - TFS_GODOT_BLOCK_HEADER;
-        memmove(bytes.data, bytes.data + TFS_GODOT_BLOCK_HEADER, bytes.size);
+        bytes.size = most - TFS_SECTORS_SIZE;
+        memmove(bytes.data, bytes.data + TFS_SECTORS_SIZE, bytes.size);
         tfs_blob_take(&bytes, stored, err);
     }
     tfs_buf_release(&bytes);

@@ -92,10 +92,10 @@ void tfs_godot_region_file_free(struct tfs_godot_region_file *file)
     free(file);
 }
 
-static int keep_slots(struct tfs_godot_region_file *file, const struct tfs_godot_extent *extents,
+static int keep_slots(struct tfs_godot_region_file *file, const struct tfs_extent *extents,
                       struct tfs_error *err)
 {
-    const uint32_t entries = tfs_godot_region_entries(&file->region);
+    const uint32_t entries = file->region.sectors.entries;
     size_t count = 0;
 
     for (uint32_t i = 0; i < entries; i++)
@@ -113,20 +113,16 @@ int tfs_godot_region_file_parse(struct tfs_span bytes, uint64_t size,
                                 const struct tfs_godot_meta *meta,
                                 struct tfs_godot_region_file *file, struct tfs_error *err)
 {
-    struct tfs_godot_extent *extents;
+    struct tfs_extent *extents;
 
     file->slots = NULL;
     file->count = 0;
     if (tfs_godot_region_parse(bytes, meta, &file->region, err) < 0 ||
         tfs_godot_region_agrees(&file->region, meta, err) < 0)
         return err->code;
-    if (file->region.begin > bytes.size)
-        return tfs_fail(err, -EBADMSG, "is cut off within its table");
-    extents = reallocarray(NULL, tfs_godot_region_entries(&file->region), sizeof(*extents));
-    if (extents == NULL)
-        return tfs_fail_memory(err);
-    if (tfs_godot_region_table(&file->region, bytes, size, extents, err) == 0)
-        keep_slots(file, extents, err);
+    if (tfs_sectors_read(&file->region.sectors, bytes, size, &extents, err) < 0)
+        return err->code;
+    keep_slots(file, extents, err);
     free(extents);
     return err->code;
 }

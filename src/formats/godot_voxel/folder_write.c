@@ -21,7 +21,7 @@ struct writer {
 
 /* A region being written. */
 struct region_job {
-    struct tfs_godot_change *changes;
+    struct tfs_sectors_change *changes;
     size_t count;
     char *path;
     struct tfs_file_handle old; /* fd -1: there is none yet */
@@ -40,7 +40,7 @@ static int make_changes(struct region_job *job, const struct tfs_folder_step *st
     for (size_t i = 0; i < count; i++) {
         const struct tfs_chunk *chunk = steps[i].chunk;
         struct tfs_span stored = tfs_blob_span(chunk == NULL ? NULL : chunk->blob);
-        job->changes[job->count++] = (struct tfs_godot_change){steps[i].index, stored};
+        job->changes[job->count++] = (struct tfs_sectors_change){steps[i].index, stored};
     }
     return 0;
 }
@@ -65,9 +65,8 @@ static void begin_new(const struct writer *w, struct region_job *job)
     region->po2 = meta->po2;
     region->x = region->y = region->z = UINT32_C(1) << meta->region_po2;
     memcpy(region->depths, meta->depths, sizeof(region->depths));
-    region->sector_size = meta->sector_size;
-    region->table = TFS_GODOT_REGION_HEADER_2;
-    region->begin = region->table + (size_t)4 * tfs_godot_region_entries(region);
+    region->sectors.size = meta->sector_size;
+    tfs_godot_region_place(region, TFS_GODOT_REGION_HEADER_2);
 }
 
 /* Opens and reads the old file, which must be the one that is known. */
@@ -120,25 +119,37 @@ static void put_header(const struct writer *w, const struct region_job *job, str
         tfs_buf_add_text(out, TFS_GODOT_REGION_MAGIC);
         tfs_buf_u8(out, TFS_GODOT_REGION_VERSION_MIN);
     } else {
-        tfs_buf_add(out, job->bytes->data, region->table);
+        tfs_buf_add(out, job->bytes->data, region->sectors.table);
     }
 }
 
-static int write_region(const struct writer *w, struct region_job *job, struct tfs_sink *sink,
+/* The file with all its extents, which are to be freed. */
+static int make_whole(const struct tfs_godot_region_file *file, const struct tfs_blob *bytes,
+                      struct tfs_extent **extents, struct tfs_sectors_file *whole,
+                      struct tfs_error *err)
+{
+    const struct tfs_sectors *sectors = &file->region.sectors;
+
+    *extents = calloc(sectors->entries, sizeof(**extents));
+    if (*extents == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < file->count; i++)
+        (*extents)[file->slots[i].index] = file->slots[i].extent;
+    *whole = (struct tfs_sectors_file){sectors, tfs_blob_span(bytes), *extents};
+    return 0;
+}
+
+static int write_region(const struct writer *w, const struct region_job *job, struct tfs_sink *sink,
                         struct tfs_error *err)
 {
-    const struct tfs_godot_region *region = &job->before.region;
-    struct tfs_godot_extent *extents = calloc(tfs_godot_region_entries(region), sizeof(*extents));
+    struct tfs_extent *extents = NULL;
+    struct tfs_sectors_file old;
     struct tfs_buf header = {0};
 
-    if (extents == NULL)
-        return tfs_fail_memory(err);
-    for (size_t i = 0; i < job->before.count; i++)
-        extents[job->before.slots[i].index] = job->before.slots[i].extent;
     put_header(w, job, &header);
-    if (tfs_buf_check(&header, err) == 0)
-        tfs_godot_region_write(region, tfs_blob_span(job->bytes), extents, tfs_buf_span(&header),
-                               job->changes, job->count, sink, err);
+    if (tfs_buf_check(&header, err) == 0 &&
+        make_whole(&job->before, job->bytes, &extents, &old, err) == 0)
+        tfs_sectors_write(&old, tfs_buf_span(&header), job->changes, job->count, sink, err);
     tfs_buf_release(&header);
     free(extents);
     return err->code;
@@ -146,51 +157,20 @@ static int write_region(const struct writer *w, struct region_job *job, struct t
 
 /* ---- verification ---------------------------------------------------------------------------- */
 
-/* The sectors of an entry; empty: it has none. */
-static struct tfs_span sectors_of(const struct tfs_godot_region_file *file, struct tfs_span bytes,
-                                  uint32_t index)
+static int check_blocks(const struct region_job *job, const struct tfs_blob *bytes,
+                        struct tfs_error *err)
 {
-    const struct tfs_godot_slot *slot = tfs_godot_region_file_slot(file, index);
+    struct tfs_extent *before = NULL, *after = NULL;
+    struct tfs_sectors_file old, written;
 
-    if (slot == NULL)
-        return (struct tfs_span){0};
-    return (struct tfs_span){
-        bytes.data + tfs_godot_extent_offset(&file->region, slot->extent),
-        (size_t)tfs_godot_extent_size(&file->region, slot->extent, bytes.size)};
-}
-
-static bool is_block(struct tfs_span sectors, struct tfs_span stored)
-{
-    struct tfs_error ignored = {0};
-    struct tfs_span found;
-
-    if (stored.data == NULL)
-        return sectors.size == 0;
-    return tfs_godot_region_block(sectors, &found, &ignored) == 0 && tfs_span_equal(found, stored);
-}
-
-/* Does `after` begin with all of `before`? A sector that was not whole may have become so. */
-static bool is_kept(struct tfs_span before, struct tfs_span after)
-{
-    return after.size >= before.size && (after.size > 0) == (before.size > 0) &&
-           (before.size == 0 || memcmp(before.data, after.data, before.size) == 0);
-}
-
-/* Is every block of the new file the old one, or the one that was to be written? */
-static bool is_as_meant(const struct region_job *job, struct tfs_span written)
-{
-    const uint32_t entries = tfs_godot_region_entries(&job->before.region);
-    size_t next = 0;
-
-    for (uint32_t i = 0; i < entries; i++) {
-        struct tfs_span before = sectors_of(&job->before, tfs_blob_span(job->bytes), i);
-        struct tfs_span after = sectors_of(job->after, written, i);
-        bool changed = next < job->count && job->changes[next].index == i;
-        if (changed ? !is_block(after, job->changes[next].stored) : !is_kept(before, after))
-            return false;
-        next += changed;
-    }
-    return true;
+    if (make_whole(&job->before, job->bytes, &before, &old, err) == 0 &&
+        make_whole(job->after, bytes, &after, &written, err) == 0 &&
+        !tfs_sectors_written(&old, &written, job->changes, job->count))
+        tfs_fail(err, -EIO,
+                 "the region does not read back as it was written: a block is another one");
+    free(before);
+    free(after);
+    return err->code;
 }
 
 static int verify(const struct writer *w, struct region_job *job, struct tfs_replacement *r,
@@ -206,9 +186,8 @@ static int verify(const struct writer *w, struct region_job *job, struct tfs_rep
                                     job->after, &why) < 0)
         tfs_fail(err, why.code == -ENOMEM ? why.code : -EIO,
                  "the region does not read back as it was written: %s", why.text);
-    else if (!is_as_meant(job, tfs_blob_span(written)))
-        tfs_fail(err, -EIO,
-                 "the region does not read back as it was written: a block is another one");
+    else
+        check_blocks(job, written, err);
     tfs_blob_unref(written);
     return err->code;
 }

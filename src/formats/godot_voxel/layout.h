@@ -74,8 +74,5 @@ enum tfs_godot_case_byte {
 #define TFS_GODOT_REGION_HAS_PALETTE 0xff
 #define TFS_GODOT_REGION_PO2_MAX     7 /* above, sides do not fit their byte */
 #define TFS_GODOT_REGION_SIDE_MAX    254
-#define TFS_GODOT_SECTORS_MAX        255
-#define TFS_GODOT_FIRST_SECTOR_MAX   UINT32_C(0xffffff)
-#define TFS_GODOT_BLOCK_HEADER       4 /* u32 size in front of a block in its sectors */
 
 #endif

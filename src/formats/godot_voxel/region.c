@@ -1,18 +1,13 @@
 /*
- * The bytes of a region file -> header and table.
+ * The bytes of a region file -> its header, and where its table is.
  *
  * Must not know chunks, folders or blocks. Nothing is allocated by a number of the file.
  */
 #include "formats/godot_voxel/region.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-
-uint32_t tfs_godot_region_entries(const struct tfs_godot_region *region)
-{
-    return region->x * region->y * region->z;
-}
 
 void tfs_godot_region_at(const struct tfs_godot_region *region, uint32_t index, uint32_t *x,
                          uint32_t *y, uint32_t *z)
@@ -28,9 +23,21 @@ uint32_t tfs_godot_region_index(const struct tfs_godot_region *region, uint32_t 
     return y + region->y * (x + region->x * z);
 }
 
-uint32_t tfs_godot_region_stored_max(const struct tfs_godot_region *region)
+/* struct tfs_sectors.name */
+static void name_entry(const struct tfs_sectors *sectors, uint32_t index,
+                       char name[TFS_SECTORS_NAME])
 {
-    return TFS_GODOT_SECTORS_MAX * region->sector_size - TFS_GODOT_BLOCK_HEADER;
+    uint32_t x, y, z;
+
+    tfs_godot_region_at((const struct tfs_godot_region *)sectors, index, &x, &y, &z);
+    snprintf(name, TFS_SECTORS_NAME, "block %u %u %u", x, y, z);
+}
+
+void tfs_godot_region_place(struct tfs_godot_region *region, size_t table)
+{
+    region->sectors.table = table;
+    region->sectors.entries = region->x * region->y * region->z;
+    region->sectors.name = name_entry;
 }
 
 /* ---- the header ------------------------------------------------------------------------------ */
@@ -40,7 +47,7 @@ static void take_meta(const struct tfs_godot_meta *meta, struct tfs_godot_region
     region->po2 = meta->po2;
     region->x = region->y = region->z = UINT32_C(1) << meta->region_po2;
     memcpy(region->depths, meta->depths, sizeof(region->depths));
-    region->sector_size = meta->sector_size;
+    region->sectors.size = meta->sector_size;
 }
 
 static int take_header(struct tfs_cursor *c, struct tfs_godot_region *region, struct tfs_error *err)
@@ -51,7 +58,7 @@ static int take_header(struct tfs_cursor *c, struct tfs_godot_region *region, st
     region->z = tfs_take_u8(c);
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
         region->depths[i] = tfs_take_u8(c);
-    region->sector_size = tfs_take_u16le(c);
+    region->sectors.size = tfs_take_u16le(c);
     uint8_t palette = tfs_take_u8(c);
     region->palette = palette == TFS_GODOT_REGION_HAS_PALETTE;
     if (region->palette)
@@ -79,7 +86,7 @@ static int check_header(const struct tfs_godot_region *region, struct tfs_error 
         if (region->depths[i] > TFS_GODOT_DEPTH_MAX)
             return tfs_fail(err, -EBADMSG, "has the unknown depth %u for channel %u",
                             region->depths[i], i);
-    if (region->sector_size == 0)
+    if (region->sectors.size == 0)
         return tfs_fail(err, -EBADMSG, "has sectors of 0 bytes");
     return 0;
 }
@@ -107,8 +114,7 @@ int tfs_godot_region_parse(struct tfs_span bytes, const struct tfs_godot_meta *m
         return err->code;
     if (check_header(&parsed, err) < 0)
         return err->code;
-    parsed.table = tfs_cursor_offset(&c);
-    parsed.begin = parsed.table + (size_t)4 * tfs_godot_region_entries(&parsed);
+    tfs_godot_region_place(&parsed, tfs_cursor_offset(&c));
     *region = parsed;
     return 0;
 }
@@ -132,8 +138,8 @@ int tfs_godot_region_agrees(const struct tfs_godot_region *region,
                         "says region size %u x %u x %u, but " TFS_GODOT_META_NAME
                         " says %u: the game ignores this region",
                         region->x, region->y, region->z, side);
-    if (region->sector_size != meta->sector_size)
-        return differ("sector_size", region->sector_size, meta->sector_size, err);
+    if (region->sectors.size != meta->sector_size)
+        return differ("sector_size", region->sectors.size, meta->sector_size, err);
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
         if (region->depths[i] != meta->depths[i])
             return differ("channel depth", region->depths[i], meta->depths[i], err);
@@ -149,103 +155,6 @@ void tfs_godot_region_header(const struct tfs_godot_region *region, struct tfs_b
     tfs_buf_u8(out, (uint8_t)region->y);
     tfs_buf_u8(out, (uint8_t)region->z);
     tfs_buf_add(out, region->depths, sizeof(region->depths));
-    tfs_buf_u16le(out, (uint16_t)region->sector_size);
+    tfs_buf_u16le(out, (uint16_t)region->sectors.size);
     tfs_buf_u8(out, 0);
-}
-
-/* ---- the table ------------------------------------------------------------------------------- */
-
-uint64_t tfs_godot_extent_offset(const struct tfs_godot_region *region,
-                                 struct tfs_godot_extent extent)
-{
-    return region->begin + (uint64_t)extent.first * region->sector_size;
-}
-
-/* The last sector of a file need not be padded. */
-uint64_t tfs_godot_extent_size(const struct tfs_godot_region *region,
-                               struct tfs_godot_extent extent, uint64_t file_size)
-{
-    uint64_t offset = tfs_godot_extent_offset(region, extent);
-    uint64_t size = (uint64_t)extent.count * region->sector_size;
-
-    if (offset >= file_size)
-        return 0;
-    return size < file_size - offset ? size : file_size - offset;
-}
-
-static int check_extent(const struct tfs_godot_region *region, uint32_t index,
-                        struct tfs_godot_extent extent, uint64_t file_size, struct tfs_error *err)
-{
-    uint32_t x, y, z;
-
-    tfs_godot_region_at(region, index, &x, &y, &z);
-    if (extent.count == 0)
-        return tfs_fail(err, -EBADMSG, "block %u %u %u, entry %u of the table, has no sectors", x,
-                        y, z, index);
-    /* All sectors but the last must be there, and of that one something. */
-    uint64_t least = (uint64_t)(extent.count - 1) * region->sector_size;
-    if (tfs_godot_extent_size(region, extent, file_size) <= least)
-        return tfs_fail(err, -EBADMSG,
-                        "block %u %u %u, entry %u of the table, lies behind the end of the file", x,
-                        y, z, index);
-    return 0;
-}
-
-static int compare_first(const void *a, const void *b)
-{
-    const struct tfs_godot_extent *left = a, *right = b;
-
-    return left->first < right->first ? -1 : left->first > right->first;
-}
-
-static int check_overlap(const struct tfs_godot_extent *extents, uint32_t entries,
-                         struct tfs_error *err)
-{
-    size_t count = 0;
-
-    for (uint32_t i = 0; i < entries; i++)
-        count += extents[i].count > 0;
-    struct tfs_godot_extent *sorted = reallocarray(NULL, count + 1, sizeof(*sorted));
-    if (sorted == NULL)
-        return tfs_fail_memory(err);
-    count = 0;
-    for (uint32_t i = 0; i < entries; i++)
-        if (extents[i].count > 0)
-            sorted[count++] = extents[i];
-    qsort(sorted, count, sizeof(*sorted), compare_first);
-    for (size_t i = 1; i < count && err->code == 0; i++)
-        if (sorted[i].first < sorted[i - 1].first + sorted[i - 1].count)
-            tfs_fail(err, -EBADMSG, "two blocks overlap in sector %u", sorted[i].first);
-    free(sorted);
-    return err->code;
-}
-
-int tfs_godot_region_table(const struct tfs_godot_region *region, struct tfs_span bytes,
-                           uint64_t size, struct tfs_godot_extent *extents, struct tfs_error *err)
-{
-    const uint32_t entries = tfs_godot_region_entries(region);
-    struct tfs_cursor c = tfs_cursor_init(bytes);
-
-    tfs_cursor_seek(&c, region->table);
-    if (tfs_cursor_left(&c) / 4 < entries)
-        return tfs_fail(err, -EBADMSG, "is cut off within its table");
-    for (uint32_t i = 0; i < entries; i++) {
-        uint32_t entry = tfs_take_u32le(&c);
-        extents[i] = (struct tfs_godot_extent){entry >> 8, entry & 0xff};
-        if (entry != 0 && check_extent(region, i, extents[i], size, err) < 0)
-            return err->code;
-    }
-    return check_overlap(extents, entries, err);
-}
-
-int tfs_godot_region_block(struct tfs_span sectors, struct tfs_span *stored, struct tfs_error *err)
-{
-    struct tfs_cursor c = tfs_cursor_init(sectors);
-    uint32_t size = tfs_take_u32le(&c);
-    struct tfs_span found = tfs_take(&c, size);
-
-    if (c.failed)
-        return tfs_fail(err, -EBADMSG, "its size, %u, is more than its sectors hold", size);
-    *stored = found;
-    return 0;
 }

@@ -42,7 +42,7 @@ static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
     tfs_info_line(out, "region version", "%u%s", region->version,
                   region->palette ? ", with a palette that nobody reads" : "");
     tfs_info_line(out, "region size", "%u x %u x %u blocks", region->x, region->y, region->z);
-    tfs_info_line(out, "sector size", "%u bytes", region->sector_size);
+    tfs_info_line(out, "sector size", "%u bytes", region->sectors.size);
     if (facts->named)
         tfs_info_line(out, "region origin", "block %d %d %d, from the file's name", facts->origin.x,
                       facts->origin.y, facts->origin.z);
@@ -129,7 +129,7 @@ static void set_rules(struct region_facts *facts)
                                             .cubed = true,
                                             .po2 = region->po2,
                                             .depths_fixed = true,
-                                            .stored_max = tfs_godot_region_stored_max(region),
+                                            .stored_max = tfs_sectors_stored_max(&region->sectors),
                                             .cased = true,
                                             .lods = 1,
                                             .upgrade = upgrade,
@@ -164,7 +164,7 @@ static int make_facts(struct tfs_save *save, struct tfs_span bytes, struct tfs_f
 struct reader {
     struct tfs_blob *bytes;
     const struct region_facts *facts;
-    struct tfs_godot_extent *extents;
+    struct tfs_extent *extents;
     struct tfs_edit edit;
 };
 
@@ -172,7 +172,7 @@ static int add_block(struct reader *r, uint32_t x, uint32_t y, uint32_t z, struc
 {
     const struct tfs_godot_region *region = &r->facts->region;
     const struct tfs_key origin = r->facts->origin;
-    struct tfs_godot_extent extent = r->extents[tfs_godot_region_index(region, x, y, z)];
+    struct tfs_extent extent = r->extents[tfs_godot_region_index(region, x, y, z)];
     struct tfs_chunk chunk = {
         .key = {0, origin.x + (int32_t)x, origin.y + (int32_t)y, origin.z + (int32_t)z},
         .slot = TFS_SLOT_NONE};
@@ -181,9 +181,8 @@ static int add_block(struct reader *r, uint32_t x, uint32_t y, uint32_t z, struc
 
     if (extent.count == 0)
         return 0;
-    sectors.data = r->bytes->data + tfs_godot_extent_offset(region, extent);
-    sectors.size = (size_t)tfs_godot_extent_size(region, extent, r->bytes->size);
-    if (tfs_godot_region_block(sectors, &stored, &why) < 0)
+    sectors = tfs_extent_span(&region->sectors, extent, tfs_blob_span(r->bytes));
+    if (tfs_sectors_block(sectors, &stored, &why) < 0)
         return tfs_fail(err, why.code, "block %u %u %u: %s", x, y, z, why.text);
     if (tfs_blob_slice(r->bytes, stored, &chunk.blob, err) == 0)
         tfs_edit_put(&r->edit, &chunk, err);
@@ -206,7 +205,7 @@ static int add_blocks(struct reader *r, struct tfs_error *err)
 
 static int add_header(struct reader *r, struct tfs_error *err)
 {
-    const struct tfs_span header = {r->bytes->data, r->facts->region.table};
+    const struct tfs_span header = {r->bytes->data, r->facts->region.sectors.table};
     struct tfs_blob *blob;
 
     if (tfs_blob_slice(r->bytes, header, &blob, err) < 0)
@@ -228,11 +227,11 @@ static int read_blocks(struct reader *r, struct tfs_doc *empty, struct tfs_doc *
 }
 
 /* The engine appends by the number of sectors in use: behind a hole it destroys what is there. */
-static int note_holes(struct tfs_facts *facts, const struct tfs_godot_extent *extents,
+static int note_holes(struct tfs_facts *facts, const struct tfs_extent *extents,
                       struct tfs_error *err)
 {
     const struct region_facts *own = facts->own;
-    uint32_t entries = tfs_godot_region_entries(&own->region);
+    const uint32_t entries = own->region.sectors.entries;
     uint64_t used = 0, end = 0;
 
     for (uint32_t i = 0; i < entries; i++) {
@@ -247,24 +246,6 @@ static int note_holes(struct tfs_facts *facts, const struct tfs_godot_extent *ex
                           (unsigned long long)(end - used));
 }
 
-static int read_extents(const struct region_facts *facts, struct tfs_span bytes,
-                        struct tfs_godot_extent **extents, struct tfs_error *err)
-{
-    const struct tfs_godot_region *region = &facts->region;
-    struct tfs_godot_extent *read;
-
-    if (region->begin > bytes.size)
-        return tfs_fail(err, -EBADMSG, "is cut off within its table");
-    read = reallocarray(NULL, tfs_godot_region_entries(region), sizeof(*read));
-    if (read == NULL)
-        return tfs_fail_memory(err);
-    if (tfs_godot_region_table(region, bytes, bytes.size, read, err) < 0)
-        free(read);
-    else
-        *extents = read;
-    return err->code;
-}
-
 static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
                          struct tfs_error *err)
 {
@@ -275,7 +256,8 @@ static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct t
     if (make_facts(save, tfs_blob_span(bytes), &facts, err) < 0)
         return err->code;
     r.facts = facts->own;
-    if (read_extents(r.facts, tfs_blob_span(bytes), &r.extents, err) == 0 &&
+    if (tfs_sectors_read(&r.facts->region.sectors, tfs_blob_span(bytes), bytes->size, &r.extents,
+                         err) == 0 &&
         note_holes(facts, r.extents, err) == 0 && tfs_doc_create(facts, &empty, err) == 0)
         read_blocks(&r, empty, doc, err);
     free(r.extents);
@@ -288,7 +270,7 @@ static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct t
 
 struct writer {
     const struct region_facts *facts;
-    struct tfs_godot_change *changes;
+    struct tfs_sectors_change *changes;
     size_t count;
     struct tfs_error *err;
 };
@@ -299,11 +281,11 @@ static int add_change(void *arg, const struct tfs_chunk *before, const struct tf
     const struct tfs_key key = after == NULL ? before->key : after->key;
     const struct tfs_key origin = w->facts->origin;
 
-    struct tfs_godot_change *changes = tfs_array_grow(w->changes, w->count, sizeof(*changes));
+    struct tfs_sectors_change *changes = tfs_array_grow(w->changes, w->count, sizeof(*changes));
     if (changes == NULL)
         return tfs_fail_memory(w->err);
     w->changes = changes;
-    w->changes[w->count++] = (struct tfs_godot_change){
+    w->changes[w->count++] = (struct tfs_sectors_change){
         .index = tfs_godot_region_index(&w->facts->region, (uint32_t)(key.x - origin.x),
                                         (uint32_t)(key.y - origin.y), (uint32_t)(key.z - origin.z)),
         .stored = after == NULL ? (struct tfs_span){0} : tfs_blob_span(after->blob)};
@@ -312,7 +294,7 @@ static int add_change(void *arg, const struct tfs_chunk *before, const struct tf
 
 static int compare_changes(const void *a, const void *b)
 {
-    const struct tfs_godot_change *left = a, *right = b;
+    const struct tfs_sectors_change *left = a, *right = b;
 
     return left->index < right->index ? -1 : left->index > right->index;
 }
@@ -332,19 +314,20 @@ static struct tfs_span file_of(const struct tfs_doc *doc)
 static int write_file(const struct tfs_doc *before, const struct tfs_doc *doc,
                       const struct writer *w, struct tfs_sink *sink, struct tfs_error *err)
 {
-    const struct tfs_godot_region *region = &facts_of(before)->region;
+    const struct tfs_sectors *sectors = &facts_of(before)->region.sectors;
     struct tfs_span bytes = file_of(before);
-    struct tfs_godot_extent *extents = NULL;
+    struct tfs_extent *extents = NULL;
 
     if (bytes.data == NULL) {
-        extents = calloc(tfs_godot_region_entries(region), sizeof(*extents));
+        extents = calloc(sectors->entries, sizeof(*extents));
         if (extents == NULL)
             return tfs_fail_memory(err);
-    } else if (read_extents(facts_of(before), bytes, &extents, err) < 0) {
+    } else if (tfs_sectors_read(sectors, bytes, bytes.size, &extents, err) < 0) {
         return err->code;
     }
-    tfs_godot_region_write(region, bytes, extents, tfs_blob_span(doc->parts[PART_HEADER]),
-                           w->changes, w->count, sink, err);
+    const struct tfs_sectors_file old = {sectors, bytes, extents};
+    tfs_sectors_write(&old, tfs_blob_span(doc->parts[PART_HEADER]), w->changes, w->count, sink,
+                      err);
     free(extents);
     return err->code;
 }
