@@ -28,19 +28,6 @@ struct samples {
     uint32_t count;
 };
 
-/* Of all tiles; those at an edge lack samples. */
-static struct tfs_voxel_size size(const struct tfs_doc *doc)
-{
-    (void)doc;
-    return (struct tfs_voxel_size){TFS_BEAMNG_TILE_SIDE, 1, TFS_BEAMNG_TILE_SIDE};
-}
-
-static struct tfs_voxel_size sides(const void *chunk)
-{
-    (void)chunk;
-    return size(NULL);
-}
-
 static void samples_close(void *chunk)
 {
     struct samples *s = chunk;
@@ -48,21 +35,18 @@ static void samples_close(void *chunk)
     tfs_blob_unref(s->blob);
     tfs_blob_unref(s->table);
     tfs_buf_release(&s->own);
-    free(s);
 }
 
 static int samples_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                        void **chunk, struct tfs_error *err)
+                        void *chunk, struct tfs_error *err)
 {
     const struct tfs_chunk *found = tfs_doc_find(doc, key);
     struct tfs_beamng_names names = tfs_beamng_names_of(doc);
+    struct samples *s = chunk;
 
     (void)save;
     if (found == NULL)
         return tfs_fail(err, -ENOENT, "there is no tile %d_0_%d", key.x, key.z);
-    struct samples *s = calloc(1, sizeof(*s));
-    if (s == NULL)
-        return tfs_fail_memory(err);
     s->key = key;
     s->layout = *tfs_beamng_layout_of(doc);
     s->tile = tfs_beamng_tile_of(&s->layout, key);
@@ -70,7 +54,6 @@ static int samples_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     s->table = tfs_blob_ref(tfs_beamng_table(doc));
     while (s->count < TFS_BEAMNG_HOLE && tfs_beamng_names_next(&names, &s->names[s->count]))
         s->count++;
-    *chunk = s;
     return 0;
 }
 
@@ -344,7 +327,7 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
 {
     void *opened;
 
-    if (samples_open(save, doc, chunk->key, &opened, err) < 0)
+    if (tfs_voxels_open(&tfs_beamng_compared, save, doc, chunk->key, &opened, err) < 0)
         return err->code;
     const struct samples *s = opened;
     const struct tfs_span blob = tfs_blob_span(s->blob);
@@ -355,19 +338,19 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
         tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(blob, &s->tile, plane));
     }
     sum_layers(s, tfs_beamng_tile_plane(blob, &s->tile, &tfs_beamng_layers), sum, err);
-    samples_close(opened);
+    tfs_voxels_close(&tfs_beamng_compared, opened);
     return err->code;
 }
 
 const struct tfs_voxels tfs_beamng_compared = {
-    .size = size,
+    .fixed = {TFS_BEAMNG_TILE_SIDE, 1, TFS_BEAMNG_TILE_SIDE},
+    .chunk_size = sizeof(struct samples),
     .open = samples_open,
     .close = samples_close,
     .store = samples_store,
     .take = samples_take,
     .fill = samples_fill,
     .clear = samples_clear,
-    .sides = sides,
     .print = print,
     .empty = empty,
     .height = height,

@@ -14,72 +14,37 @@
 #include "formats/picture/picture.h"
 #include "text/name.h"
 
-static struct tfs_voxel_size size(const struct tfs_doc *doc)
-{
-    (void)doc;
-    return (struct tfs_voxel_size){TFS_COSMIC_SIDE, TFS_COSMIC_SIDE, TFS_COSMIC_SIDE};
-}
-
 /* ---- from above ------------------------------------------------------------------------------ */
-
-/* A palette entry, looked at when a column first meets it. */
-struct look {
-    struct tfs_span name;
-    enum { LOOK_UNKNOWN, LOOK_AIR, LOOK_WATER, LOOK_SOLID } kind;
-    uint32_t colour;
-};
 
 /* Columns as far as the layers were read, from the highest down. */
 struct scan {
-    struct look *looks;
+    struct tfs_span *names;
+    struct tfs_sight *sights; /* of palette entries, which columns met */
     uint32_t count;
     struct tfs_column *columns;
     bool done[TFS_COSMIC_LAYER_VALUES];
     unsigned left; /* columns that are not done */
 };
 
-static int open_looks(const struct tfs_cosmic_blocks *blocks, struct scan *s, struct tfs_error *err)
+static int scan_open(struct scan *s, const struct tfs_cosmic_blocks *blocks, struct tfs_error *err)
 {
     struct tfs_cursor c = tfs_cursor_init(blocks->palette);
 
     s->count = blocks->count;
-    s->looks = calloc(s->count, sizeof(*s->looks));
-    if (s->looks == NULL)
+    s->names = calloc(s->count, sizeof(*s->names));
+    s->sights = calloc(s->count, sizeof(*s->sights));
+    if (s->names == NULL || s->sights == NULL)
         return tfs_fail_memory(err);
     for (uint32_t i = 0; i < s->count; i++)
-        s->looks[i].name = tfs_cosmic_name_take(&c);
+        s->names[i] = tfs_cosmic_name_take(&c);
     return 0;
 }
 
-static const struct look *look_at(struct scan *s, uint32_t id)
+static const struct tfs_sight *look_at(struct scan *s, uint32_t id)
 {
-    struct look *look = &s->looks[id];
-    bool water = false;
-
-    if (look->kind == LOOK_UNKNOWN) {
-        look->colour = tfs_colour_of_name(look->name, &water);
-        look->kind = tfs_cosmic_is_air(look->name) ? LOOK_AIR : water ? LOOK_WATER : LOOK_SOLID;
-    }
-    return look;
-}
-
-/* Adds the next voxel of a column, from above. */
-static void scan_voxel(struct scan *s, unsigned at, unsigned y, const struct look *look)
-{
-    struct tfs_column *column = &s->columns[at];
-
-    if (look->kind == LOOK_AIR && column->top == 0)
-        return;
-    if (column->top == 0) {
-        column->top = (uint16_t)(y + 1);
-        column->colour = look->colour;
-        column->bed = TFS_COLOUR_NONE;
-    } else if (look->kind == LOOK_SOLID) {
-        column->bed = look->colour;
-    }
-    column->water = (uint16_t)(column->water + (look->kind == LOOK_WATER));
-    s->done[at] = look->kind != LOOK_WATER;
-    s->left -= s->done[at];
+    if (s->sights[id].kind == TFS_SIGHT_UNKNOWN)
+        s->sights[id] = tfs_sight_of_name(s->names[id], tfs_cosmic_is_air(s->names[id]));
+    return &s->sights[id];
 }
 
 static int scan_layer(struct scan *s, const struct tfs_cosmic_layers *layers, unsigned y,
@@ -93,7 +58,8 @@ static int scan_layer(struct scan *s, const struct tfs_cosmic_layers *layers, un
             continue;
         if (ids[i] >= s->count)
             return tfs_fail(err, -EBADMSG, "layer %u has a palette index out of range", y);
-        scan_voxel(s, i, y, look_at(s, ids[i]));
+        s->done[i] = tfs_column_add(&s->columns[i], y, look_at(s, ids[i]));
+        s->left -= s->done[i];
     }
     return 0;
 }
@@ -110,15 +76,14 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
     if (status < 0)
         return status;
     /* Block data is the body's first section. */
-    if (tfs_cosmic_blocks_view(tfs_blob_span(bytes), &blocks, err) < 0 ||
-        open_looks(&blocks, &s, err) < 0) {
-        tfs_blob_unref(bytes);
-        return err->code;
+    if (tfs_cosmic_blocks_view(tfs_blob_span(bytes), &blocks, err) == 0 &&
+        scan_open(&s, &blocks, err) == 0) {
+        bool air = blocks.single && look_at(&s, 0)->kind == TFS_SIGHT_NOTHING;
+        for (unsigned y = TFS_COSMIC_LAYERS; y-- > 0 && s.left > 0 && !air && err->code == 0;)
+            scan_layer(&s, &blocks.layers, y, err);
     }
-    bool air = blocks.single && look_at(&s, 0)->kind == LOOK_AIR;
-    for (unsigned y = TFS_COSMIC_LAYERS; y-- > 0 && s.left > 0 && !air && err->code == 0;)
-        scan_layer(&s, &blocks.layers, y, err);
-    free(s.looks);
+    free(s.names);
+    free(s.sights);
     tfs_blob_unref(bytes);
     return err->code;
 }
@@ -128,21 +93,12 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
 static void change_close(void *chunk)
 {
     tfs_cosmic_change_close(chunk);
-    free(chunk);
 }
 
 static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       void **chunk, struct tfs_error *err)
+                       void *chunk, struct tfs_error *err)
 {
-    struct tfs_cosmic_change *c = malloc(sizeof(*c));
-
-    if (c == NULL)
-        return tfs_fail_memory(err);
-    if (tfs_cosmic_change_open(save, c, doc, key, err) < 0)
-        change_close(c);
-    else
-        *chunk = c;
-    return err->code;
+    return tfs_cosmic_change_open(save, chunk, doc, key, err);
 }
 
 static int change_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
@@ -187,12 +143,6 @@ static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *er
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
-
-static struct tfs_voxel_size change_sides(const void *chunk)
-{
-    (void)chunk;
-    return size(NULL);
-}
 
 static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
 {
@@ -284,15 +234,15 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
 }
 
 const struct tfs_voxels tfs_cosmic_pictures = {
-    .size = size,
+    .fixed = {TFS_COSMIC_SIDE, TFS_COSMIC_SIDE, TFS_COSMIC_SIDE},
     .columns = columns,
+    .chunk_size = sizeof(struct tfs_cosmic_change),
     .open = change_open,
     .close = change_close,
     .store = change_store,
     .take = change_take,
     .fill = change_fill,
     .clear = change_clear,
-    .sides = change_sides,
     .print = print,
     .empty = tfs_cosmic_is_air,
     .sum = sum,

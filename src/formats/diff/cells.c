@@ -125,7 +125,7 @@ void tfs_cells_close(struct tfs_cells *cells)
 {
     for (int i = 0; i < TFS_SIDES; i++)
         if (cells->open[i] != NULL)
-            cells->voxels->close(cells->open[i]);
+            tfs_voxels_close(cells->voxels, cells->open[i]);
     memset(cells->open, 0, sizeof(cells->open));
     memset(cells->has, 0, sizeof(cells->has));
 }
@@ -155,7 +155,7 @@ static int begin(struct tfs_cells *c, struct tfs_error *err)
 /* Takes the size of one side; the other one's must be the same. */
 static int join_size(struct tfs_cells *c, int side, struct tfs_error *err)
 {
-    struct tfs_voxel_size size = c->voxels->sides(c->open[side]);
+    struct tfs_voxel_size size = tfs_voxels_sides(c->voxels, c->open[side]);
 
     c->has[side] = size.x > 0;
     if (!c->has[side])
@@ -179,8 +179,8 @@ int tfs_cells_open(struct tfs_cells *cells, const struct tfs_side sides[TFS_SIDE
             continue;
         if (chunk->chunks[i]->flags & TFS_CHUNK_DAMAGED)
             return tfs_fail(err, -EBADMSG, "it is damaged");
-        if (cells->voxels->open(sides[i].save, sides[i].doc, chunk->key, &cells->open[i], err) <
-                0 ||
+        if (tfs_voxels_open(cells->voxels, sides[i].save, sides[i].doc, chunk->key, &cells->open[i],
+                            err) < 0 ||
             join_size(cells, i, err) < 0)
             return err->code;
     }

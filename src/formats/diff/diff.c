@@ -29,8 +29,8 @@ static int check_sizes(const struct tfs_side sides[TFS_SIDES], const struct tfs_
 {
     if (sides[TFS_BEFORE].doc->count == 0 || sides[TFS_AFTER].doc->count == 0)
         return 0;
-    struct tfs_voxel_size a = voxels->size(sides[TFS_BEFORE].doc);
-    struct tfs_voxel_size b = voxels->size(sides[TFS_AFTER].doc);
+    struct tfs_voxel_size a = tfs_voxels_size(voxels, sides[TFS_BEFORE].doc);
+    struct tfs_voxel_size b = tfs_voxels_size(voxels, sides[TFS_AFTER].doc);
     if (a.x == b.x && a.y == b.y && a.z == b.z)
         return 0;
     return tfs_fail(err, -EINVAL,

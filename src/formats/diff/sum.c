@@ -94,11 +94,11 @@ static int sum_voxels(struct tfs_voxel_sum *sum, const struct tfs_side *side,
 {
     struct taking taking = {.sum = sum};
 
-    if (sum->voxels->open(side->save, side->doc, chunk->key, &taking.chunk, err) < 0)
+    if (tfs_voxels_open(sum->voxels, side->save, side->doc, chunk->key, &taking.chunk, err) < 0)
         return err->code;
-    taking.size = sum->voxels->sides(taking.chunk);
+    taking.size = tfs_voxels_sides(sum->voxels, taking.chunk);
     take_all(&taking, err);
-    sum->voxels->close(taking.chunk);
+    tfs_voxels_close(sum->voxels, taking.chunk);
     tfs_words_release(&taking.names);
     tfs_buf_release(&taking.voxel);
     tfs_buf_release(&taking.name);

@@ -29,7 +29,7 @@ void tfs_trio_close(struct tfs_trio *trio)
 {
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         if (trio->open[i] != NULL)
-            trio->voxels->close(trio->open[i]);
+            tfs_voxels_close(trio->voxels, trio->open[i]);
     memset(trio->open, 0, sizeof(trio->open));
 }
 
@@ -97,7 +97,7 @@ static int begin(struct tfs_trio *t, struct tfs_error *err)
 /* Takes the size of one side; those of the others must be the same. */
 static int join_size(struct tfs_trio *t, int side, struct tfs_error *err)
 {
-    const struct tfs_voxel_size size = t->voxels->sides(t->open[side]);
+    const struct tfs_voxel_size size = tfs_voxels_sides(t->voxels, t->open[side]);
 
     t->has[side] = size.x > 0;
     if (!t->has[side])
@@ -119,8 +119,9 @@ int tfs_trio_open(struct tfs_trio *trio, const struct tfs_merge *merge, struct t
     trio->size = (struct tfs_voxel_size){0};
     for (int i = 0; i < TFS_MERGE_SIDES; i++) {
         const struct tfs_side *side = &merge->sides[i];
-        if (there[i] && (trio->voxels->open(side->save, side->doc, key, &trio->open[i], err) < 0 ||
-                         join_size(trio, i, err) < 0))
+        if (there[i] &&
+            (tfs_voxels_open(trio->voxels, side->save, side->doc, key, &trio->open[i], err) < 0 ||
+             join_size(trio, i, err) < 0))
             return err->code;
     }
     return begin(trio, err);
@@ -249,12 +250,12 @@ int tfs_trio_apply(struct tfs_trio *trio, const struct tfs_merge *merge, struct 
 
     if (tfs_trio_changes(trio, side) == 0)
         return 0;
-    if (trio->voxels->open(save, tfs_edit_doc(edit), trio->key, &chunk, err) < 0)
+    if (tfs_voxels_open(trio->voxels, save, tfs_edit_doc(edit), trio->key, &chunk, err) < 0)
         return err->code;
     for (size_t i = 0; i < tfs_trio_changes(trio, side) && err->code == 0; i++)
         put(trio, chunk, &changes[i], err);
     if (err->code == 0)
         trio->voxels->store(save, edit, chunk, err);
-    trio->voxels->close(chunk);
+    tfs_voxels_close(trio->voxels, chunk);
     return err->code;
 }

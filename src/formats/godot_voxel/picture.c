@@ -228,17 +228,17 @@ static void change_close(void *chunk)
         tfs_buf_release(&c->own[i]);
     tfs_buf_release(&c->blank);
     tfs_godot_view_unref(c->view);
-    free(c);
 }
 
-static int change_init(struct change *c, struct tfs_save *save, const struct tfs_doc *doc,
-                       struct tfs_key key, struct tfs_error *err)
+static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       void *chunk, struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+    const struct tfs_chunk *found = tfs_doc_find(doc, key);
+    struct change *c = chunk;
 
-    if (chunk == NULL)
+    if (found == NULL)
         return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
-    if (tfs_godot_view_make(save, doc, chunk, &c->view, err) < 0)
+    if (tfs_godot_view_make(save, doc, found, &c->view, err) < 0)
         return err->code;
     if (c->view->damage != NULL)
         return tfs_fail(err, -EBADMSG, "the block of chunk %d_%d_%d is damaged: %s", key.x, key.y,
@@ -247,21 +247,6 @@ static int change_init(struct change *c, struct tfs_save *save, const struct tfs
     c->block = c->view->block;
     c->rules = tfs_godot_rules(doc);
     tfs_godot_rules_sides(doc, c->sides);
-    return 0;
-}
-
-static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       void **chunk, struct tfs_error *err)
-{
-    struct change *c = calloc(1, sizeof(*c));
-
-    if (c == NULL)
-        return tfs_fail_memory(err);
-    if (change_init(c, save, doc, key, err) < 0) {
-        change_close(c);
-        return err->code;
-    }
-    *chunk = c;
     return 0;
 }
 
@@ -667,6 +652,7 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
 const struct tfs_voxels tfs_godot_pictures = {
     .size = size,
     .columns = columns,
+    .chunk_size = sizeof(struct change),
     .open = change_open,
     .close = change_close,
     .store = change_store,

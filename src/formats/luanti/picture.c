@@ -14,53 +14,20 @@
 #include "text/name.h"
 #include "text/table.h"
 
-static struct tfs_voxel_size size(const struct tfs_doc *doc)
-{
-    (void)doc;
-    return (struct tfs_voxel_size){TFS_LUANTI_SIDE, TFS_LUANTI_SIDE, TFS_LUANTI_SIDE};
-}
-
 /* ---- from above ------------------------------------------------------------------------------ */
 
-/* A name of the block, looked at when a column first meets it. */
-struct look {
-    enum { LOOK_UNKNOWN, LOOK_NOTHING, LOOK_WATER, LOOK_SOLID } kind;
-    uint32_t colour;
-};
-
-static const struct look *look_at(struct look *looks, const struct tfs_luanti_block *b, uint32_t id)
-{
-    struct look *look = &looks[id];
-    const struct tfs_span name = b->names[id].name;
-    bool water = false;
-
-    if (look->kind == LOOK_UNKNOWN) {
-        look->colour = tfs_colour_of_name(name, &water);
-        look->kind = tfs_luanti_is_air(name) || tfs_luanti_is_ignore(name) ? LOOK_NOTHING
-                     : water                                               ? LOOK_WATER
-                                                                           : LOOK_SOLID;
-    }
-    return look;
-}
-
 /* One column, from above down to what is neither air nor water. */
-static void scan_column(const struct tfs_luanti_block *b, struct look *looks, uint32_t at,
+static void scan_column(const struct tfs_luanti_block *b, struct tfs_sight *sights, uint32_t at,
                         struct tfs_column *column)
 {
     for (uint32_t y = TFS_LUANTI_SIDE; y-- > 0;) {
-        const struct look *look = look_at(looks, b, b->nodes[y << 8 | at]);
-        if (look->kind == LOOK_NOTHING && column->top == 0)
-            continue;
-        if (column->top == 0) {
-            column->top = (uint16_t)(y + 1);
-            column->colour = look->colour;
-            column->bed = TFS_COLOUR_NONE;
-        } else if (look->kind == LOOK_SOLID) {
-            column->bed = look->colour;
-        }
-        if (look->kind != LOOK_WATER)
+        const uint32_t id = b->nodes[y << 8 | at];
+        const struct tfs_span name = b->names[id].name;
+        if (sights[id].kind == TFS_SIGHT_UNKNOWN)
+            sights[id] =
+                tfs_sight_of_name(name, tfs_luanti_is_air(name) || tfs_luanti_is_ignore(name));
+        if (tfs_column_add(column, y, &sights[id]))
             return;
-        column->water++;
     }
 }
 
@@ -68,18 +35,18 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
                    struct tfs_column *out, struct tfs_error *err)
 {
     struct tfs_luanti_view *view;
-    struct look *looks = NULL;
+    struct tfs_sight *sights = NULL;
 
     (void)doc;
     if (tfs_luanti_view_make(save, chunk, &view, err) < 0)
         return err->code;
     if (view->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", view->damage);
-    else if ((looks = calloc(view->block.count, sizeof(*looks))) == NULL)
+    else if ((sights = calloc(view->block.count, sizeof(*sights))) == NULL)
         tfs_fail_memory(err);
-    for (uint32_t i = 0; looks != NULL && i < TFS_LUANTI_SIDE * TFS_LUANTI_SIDE; i++)
-        scan_column(&view->block, looks, i, &out[i]);
-    free(looks);
+    for (uint32_t i = 0; sights != NULL && i < TFS_LUANTI_SIDE * TFS_LUANTI_SIDE; i++)
+        scan_column(&view->block, sights, i, &out[i]);
+    free(sights);
     tfs_luanti_view_unref(view);
     return err->code;
 }
@@ -89,21 +56,12 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
 static void change_close(void *chunk)
 {
     tfs_luanti_change_close(chunk);
-    free(chunk);
 }
 
 static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       void **chunk, struct tfs_error *err)
+                       void *chunk, struct tfs_error *err)
 {
-    struct tfs_luanti_change *c = malloc(sizeof(*c));
-
-    if (c == NULL)
-        return tfs_fail_memory(err);
-    if (tfs_luanti_change_open(c, save, doc, key, err) < 0)
-        change_close(c);
-    else
-        *chunk = c;
-    return err->code;
+    return tfs_luanti_change_open(chunk, save, doc, key, err);
 }
 
 static int change_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
@@ -159,12 +117,6 @@ static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *er
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static struct tfs_voxel_size change_sides(const void *chunk)
-{
-    (void)chunk;
-    return size(NULL);
-}
-
 static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
 {
     tfs_name_print(out, name_of(voxel));
@@ -180,15 +132,15 @@ static bool empty(struct tfs_span voxel)
 }
 
 const struct tfs_voxels tfs_luanti_pictures = {
-    .size = size,
+    .fixed = {TFS_LUANTI_SIDE, TFS_LUANTI_SIDE, TFS_LUANTI_SIDE},
     .columns = columns,
+    .chunk_size = sizeof(struct tfs_luanti_change),
     .open = change_open,
     .close = change_close,
     .store = change_store,
     .take = change_take,
     .fill = change_fill,
     .clear = change_clear,
-    .sides = change_sides,
     .print = print,
     .empty = empty,
     .unit = "node",

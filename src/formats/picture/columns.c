@@ -93,7 +93,7 @@ bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
 
     if (!tfs_doc_bounds(doc, 0, &low, &high))
         return false;
-    struct tfs_voxel_size chunk = voxels->size(doc);
+    struct tfs_voxel_size chunk = tfs_voxels_size(voxels, doc);
     *box = (struct tfs_picture_box){
         .chunk = chunk,
         .low = low,

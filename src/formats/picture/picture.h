@@ -43,15 +43,19 @@ struct tfs_voxel_sum; /* formats/diff/sum.h */
 /* All chunks of group 0 have one size. A voxel that is carried from one place to another is a
  * string of bytes that only the game understands: equal voxels have equal bytes. */
 struct tfs_voxels {
+    struct tfs_voxel_size
+        fixed; /* of every chunk of the format; all 0: `size` and `sides` say it */
     struct tfs_voxel_size (*size)(const struct tfs_doc *doc);
 
     /* Fills columns[z * size.x + x], all zero before. Thread-safe. */
     int (*columns)(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                    struct tfs_column *columns, struct tfs_error *err);
 
-    /* A chunk decoded to be changed; `store` makes what it has become part of the edit, and nothing
-     * when it is what it was. */
-    int (*open)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key, void **chunk,
+    /* A chunk decoded to be changed, into `chunk_size` bytes that are 0 before. `close` comes after
+     * a failure, too. `store` makes what it has become part of the edit, and nothing when it is
+     * what it was. Others call tfs_voxels_open. */
+    size_t chunk_size;
+    int (*open)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key, void *chunk,
                 struct tfs_error *err);
     void (*close)(void *chunk);
     int (*store)(struct tfs_save *save, struct tfs_edit *edit, void *chunk, struct tfs_error *err);
@@ -71,8 +75,8 @@ struct tfs_voxels {
      * ones. */
     void (*make_full)(uint8_t *voxel);
 
-    /* For comparing (formats/diff/diff.h). How many voxels an opened chunk has along its sides,
-     * whatever its group; all 0: it has none. */
+    /* For comparing (formats/diff/diff.h), of a format without `fixed`. How many voxels an opened
+     * chunk has along its sides, whatever its group; all 0: it has none. */
     struct tfs_voxel_size (*sides)(const void *chunk);
     /* Appends what people call the voxel, printable and on one line: `Grass@76`. Voxels that print
      * the same are the same. Brief: what they are counted as, `Grass`. */
@@ -91,6 +95,14 @@ struct tfs_voxels {
     int (*sum)(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                struct tfs_voxel_sum *sum, struct tfs_error *err);
 };
+
+/* The chunk decoded, to be closed; and what `fixed`, `size` and `sides` say. */
+int tfs_voxels_open(const struct tfs_voxels *voxels, struct tfs_save *save,
+                    const struct tfs_doc *doc, struct tfs_key key, void **chunk,
+                    struct tfs_error *err);
+void tfs_voxels_close(const struct tfs_voxels *voxels, void *chunk);
+struct tfs_voxel_size tfs_voxels_size(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
+struct tfs_voxel_size tfs_voxels_sides(const struct tfs_voxels *voxels, const void *chunk);
 
 /* ---- what it gets ---------------------------------------------------------------------------- */
 
@@ -112,5 +124,17 @@ uint32_t tfs_colour_of_name(struct tfs_span name, bool *water);
 
 /* A colour for what has only a number or unknown words. */
 uint32_t tfs_colour_of_hash(struct tfs_span bytes);
+
+/* What is seen of a voxel with a name. All 0: nobody has looked at the name yet. */
+struct tfs_sight {
+    enum { TFS_SIGHT_UNKNOWN, TFS_SIGHT_NOTHING, TFS_SIGHT_WATER, TFS_SIGHT_SOLID } kind;
+    uint32_t colour;
+};
+
+struct tfs_sight tfs_sight_of_name(struct tfs_span name, bool nothing);
+
+/* Adds the next voxel of a column, from above; `y` is its height in the chunk. True: nothing is
+ * seen of those below. */
+bool tfs_column_add(struct tfs_column *column, uint32_t y, const struct tfs_sight *sight);
 
 #endif

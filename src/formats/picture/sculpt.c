@@ -220,12 +220,12 @@ static int take_tops_of(struct sculpt *s, struct tfs_key key)
             if (!holds_wanted_top(s, &patch, pixel))
                 continue;
             if (chunk == NULL &&
-                s->voxels->open(s->save, tfs_edit_doc(s->edit), key, &chunk, s->err) < 0)
+                tfs_voxels_open(s->voxels, s->save, tfs_edit_doc(s->edit), key, &chunk, s->err) < 0)
                 break;
             take_top(s, &patch, chunk, at, &bytes);
         }
     if (chunk != NULL)
-        s->voxels->close(chunk);
+        tfs_voxels_close(s->voxels, chunk);
     tfs_buf_release(&bytes);
     return s->err->code;
 }
@@ -442,12 +442,12 @@ static int change_chunk(struct sculpt *s, struct tfs_key key)
         return 0;
     if (need_chunk(s, &patch, &there) < 0 || !there)
         return s->err->code;
-    if (s->voxels->open(s->save, tfs_edit_doc(s->edit), key, &chunk, &inside) < 0)
+    if (tfs_voxels_open(s->voxels, s->save, tfs_edit_doc(s->edit), key, &chunk, &inside) < 0)
         return refuse_inside(s, first, &inside);
     if (change_columns(s, &patch, chunk) == 0 &&
         s->voxels->store(s->save, s->edit, chunk, &inside) < 0)
         refuse_inside(s, first, &inside);
-    s->voxels->close(chunk);
+    tfs_voxels_close(s->voxels, chunk);
     return s->err->code;
 }
 

@@ -136,22 +136,13 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
 static void change_close(void *chunk)
 {
     tfs_rbx_cells_release(chunk);
-    free(chunk);
 }
 
 static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       void **chunk, struct tfs_error *err)
+                       void *chunk, struct tfs_error *err)
 {
-    struct tfs_rbx_cells *c = calloc(1, sizeof(*c));
-
     (void)save;
-    if (c == NULL)
-        return tfs_fail_memory(err);
-    if (tfs_rbx_cells_open(doc, key, c, err) < 0)
-        free(c);
-    else
-        *chunk = c;
-    return err->code;
+    return tfs_rbx_cells_open(doc, key, chunk, err);
 }
 
 static int change_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
@@ -280,6 +271,7 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
 const struct tfs_voxels tfs_rbx_pictures = {
     .size = size,
     .columns = columns,
+    .chunk_size = sizeof(struct tfs_rbx_cells),
     .open = change_open,
     .close = change_close,
     .store = change_store,

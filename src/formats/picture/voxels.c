@@ -1,0 +1,66 @@
+/*
+ * What a game fills in -> what the others ask: chunks opened to be changed, their sizes, and
+ * columns of voxels seen from above.
+ */
+#include <stdlib.h>
+
+#include "formats/picture/picture.h"
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+int tfs_voxels_open(const struct tfs_voxels *voxels, struct tfs_save *save,
+                    const struct tfs_doc *doc, struct tfs_key key, void **chunk,
+                    struct tfs_error *err)
+{
+    void *opened = calloc(1, voxels->chunk_size);
+
+    if (opened == NULL)
+        return tfs_fail_memory(err);
+    if (voxels->open(save, doc, key, opened, err) < 0)
+        tfs_voxels_close(voxels, opened);
+    else
+        *chunk = opened;
+    return err->code;
+}
+
+void tfs_voxels_close(const struct tfs_voxels *voxels, void *chunk)
+{
+    voxels->close(chunk);
+    free(chunk);
+}
+
+struct tfs_voxel_size tfs_voxels_size(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
+{
+    return voxels->fixed.x == 0 ? voxels->size(doc) : voxels->fixed;
+}
+
+struct tfs_voxel_size tfs_voxels_sides(const struct tfs_voxels *voxels, const void *chunk)
+{
+    return voxels->fixed.x == 0 ? voxels->sides(chunk) : voxels->fixed;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+struct tfs_sight tfs_sight_of_name(struct tfs_span name, bool nothing)
+{
+    bool water = false;
+    struct tfs_sight sight = {.colour = tfs_colour_of_name(name, &water)};
+
+    sight.kind = nothing ? TFS_SIGHT_NOTHING : water ? TFS_SIGHT_WATER : TFS_SIGHT_SOLID;
+    return sight;
+}
+
+bool tfs_column_add(struct tfs_column *column, uint32_t y, const struct tfs_sight *sight)
+{
+    if (column->top == 0 && sight->kind == TFS_SIGHT_NOTHING)
+        return false;
+    if (column->top == 0) {
+        column->top = (uint16_t)(y + 1);
+        column->colour = sight->colour;
+        column->bed = TFS_COLOUR_NONE;
+    } else if (sight->kind == TFS_SIGHT_SOLID) {
+        column->bed = sight->colour;
+    }
+    column->water = (uint16_t)(column->water + (sight->kind == TFS_SIGHT_WATER));
+    return sight->kind != TFS_SIGHT_WATER;
+}
