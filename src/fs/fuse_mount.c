@@ -12,6 +12,7 @@
  */
 #include "fs/mount.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -160,6 +161,8 @@ static int find_mountpoint(struct mounting *m, struct tfs_error *err)
 
     m->about = m->mountpoint_name;
     m->mountpoint = realpath(m->mountpoint_name, NULL);
+    if (m->mountpoint == NULL && errno == ENOENT)
+        return tfs_fail(err, -ENOENT, "there is no such directory; mkdir makes the mount point");
     if (m->mountpoint == NULL)
         return tfs_fail_errno(err, "the mount point cannot be used");
     if (clear_mountpoint(m, err) < 0 || lock_mountpoint(m, err) < 0 || refuse_mounted(m, err) < 0)
@@ -171,18 +174,45 @@ static int find_mountpoint(struct mounting *m, struct tfs_error *err)
     return 0;
 }
 
-/* Mounted over its own save, the session could neither replace it nor be told from it. */
+/* Is `path` the directory, or in it? Both are absolute and have no links. */
+static bool lies_in(const char *path, const char *directory)
+{
+    size_t n = strlen(directory);
+
+    if (n > 0 && directory[n - 1] == '/')
+        n--;
+    return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* Mounted over its own save, the session could neither replace it nor be told from it. In a save
+ * that is a folder, the mount would be taken for a part of it. */
 static int refuse_inside(const struct mounting *m, struct tfs_error *err)
 {
-    size_t n = strlen(m->mountpoint);
-
-    if (n > 1 && m->mountpoint[n - 1] == '/')
-        n--;
-    bool inside = strncmp(m->source, m->mountpoint, n) == 0 &&
-                  (m->source[n] == '/' || m->source[n] == '\0' || n == 1);
-    if (inside)
+    if (lies_in(m->source, m->mountpoint))
         return tfs_fail(err, -EINVAL, "the mount point contains the save %s", m->source);
+    if (lies_in(m->mountpoint, m->source))
+        return tfs_fail(err, -EINVAL, "the mount point lies in the save %s", m->source);
     return 0;
+}
+
+/* What is in the directory cannot be seen for a while. */
+static void warn_of_hidden(const struct mounting *m)
+{
+    DIR *dir = opendir(m->mountpoint);
+    struct dirent *entry = NULL;
+    char text[TFS_ERROR_TEXT + PATH_MAX];
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL &&
+           (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0))
+        ;
+    if (dir != NULL)
+        closedir(dir);
+    if (entry == NULL)
+        return;
+    snprintf(text, sizeof(text),
+             "%s: the directory is not empty: what is in it is hidden until the save is unmounted",
+             m->mountpoint_name);
+    say(text);
 }
 
 /* Opens one save, and brings it to what its journal says. `part`: its path in the folder; "": it is
@@ -326,6 +356,12 @@ static int mount_session(struct mounting *m, struct tfs_error *err)
     struct tfs_mounted top;
 
     m->about = m->mountpoint_name;
+    if (access("/dev/fuse", R_OK | W_OK) < 0)
+        return tfs_fail(err, -errno,
+                        "cannot be mounted, because /dev/fuse cannot be used: %s; \"terrainfs "
+                        "export\" and \"terrainfs import\" work without it",
+                        strerror(errno));
+    warn_of_hidden(m);
     if (tfs_fuse_mount(m->fuse, m->mountpoint, err) < 0)
         return err->code;
     if (tfs_mounted_at(m->mountpoint, &top) == 1) {

@@ -163,6 +163,23 @@ mount_points() {
         same "status of a mount on $point" $? 3
         want grep -q "^terrainfs: $point: .*irectory" "$D/said"
     done
+    timeout 30 "$TFS_BIN" "$S" "$D/nosuch" 2>"$D/said" 9>&-
+    want grep -q "mkdir makes the mount point" "$D/said"
+}
+
+# A mount over files hides them, and says so; in a save that is a folder it would be a part of it.
+mount_points_in_use() {
+    mkdir -p "$D/used" "$D/zone/regions/here"
+    touch "$D/used/file"
+    mount_at "$S" "$D/used"
+    same 'status of a mount over files' $? 0
+    want grep -q "^terrainfs: $D/used: the directory is not empty" "$D/mount.err"
+    timeout 30 "$TFS_BIN" umount "$D/used"
+    want test -e "$D/used/file"
+    cp "$S" "$D/zone/regions/region_0_0_0.cosmicreach"
+    mount_at "$D/zone" "$D/zone/regions/here"
+    same 'status of a mount in its own save' $? 1
+    want grep -q "the mount point lies in the save" "$D/mount.err"
 }
 
 no_device() {
@@ -172,7 +189,7 @@ no_device() {
     unshare -m bash -c 'mount -t tmpfs none /dev && mknod /dev/null c 1 3 && "$1" "$2" "$3" 2>"$4"' - \
         "$TFS_BIN" "$S" "$M" "$D/mount.err" 9>&-
     same 'status of a mount without /dev/fuse' $? 3
-    want grep -q "^terrainfs: $M: .*device not found" "$D/mount.err"
+    want grep -q "^terrainfs: $M: .*/dev/fuse cannot be used: .*export" "$D/mount.err"
     want flock -n "$S" true
 }
 
@@ -448,6 +465,7 @@ try 'the same with an edit that is staged' runs_dry commit=3600
 try 'max_read' max_read
 try 'options that cannot work are named' options_that_cannot_work
 try 'mount points that are none' mount_points
+try 'mount points in use' mount_points_in_use
 try 'no /dev/fuse' no_device
 try 'mounted already: it says where' mounted_already
 try 'several begin at once' begin_at_once
