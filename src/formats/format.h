@@ -228,7 +228,10 @@ struct tfs_container {
 
     int (*probe)(const struct tfs_probe *probe); /* enum tfs_bid, or -ENOMEM */
     const char *endings; /* of such files' names, ".rbxl .rbxm", for sentences; NULL: none */
-    bool folder;         /* such saves are folders, never files */
+    /* Ends of the names of files that stand beside or in such a save, and the sentence that says
+     * what to give instead of one. NULL: there are none. */
+    const char *beside, *beside_text;
+    bool folder; /* such saves are folders, never files */
     /* Adds the saves that the folder holds, which is none itself (formats/parts.h). NULL: there are
      * no such folders. */
     int (*parts)(const char *folder, struct tfs_parts *parts, struct tfs_error *err);

@@ -12,54 +12,7 @@
 
 #include "formats/arrays/numbers.h"
 #include "formats/chosen.h"
-
-/* ---- which formats there are ----------------------------------------------------------------- */
-
-/* The known formats, each once, joined by ", ". The rows of a format stand together. */
-static void list_formats(struct tfs_buf *out)
-{
-    const char *last = "";
-
-    for (size_t i = 0; tfs_containers[i] != NULL; i++) {
-        if (strcmp(tfs_containers[i]->format, last) == 0)
-            continue;
-        tfs_buf_add_text(out, *last == '\0' ? "" : ", ");
-        tfs_buf_add_text(out, tfs_containers[i]->format);
-        last = tfs_containers[i]->format;
-    }
-    tfs_buf_u8(out, '\0');
-}
-
-/* A failure that ends with the list of formats. */
-static int fail_listing(struct tfs_error *err, int code, const char *begin, const char *what)
-{
-    struct tfs_buf list = {0};
-
-    list_formats(&list);
-    if (tfs_buf_check(&list, err) == 0)
-        tfs_fail(err, code, "%s%s (known formats: %s)", begin, what, (const char *)list.data);
-    tfs_buf_release(&list);
-    return err->code;
-}
-
-static bool wanted(const struct tfs_container *container, const char *format)
-{
-    return format == NULL || strcmp(container->format, format) == 0;
-}
-
-/* Does `name` end in one of the blank-separated `endings`? Case aside, as game files come. */
-static bool has_ending(const char *name, const char *endings)
-{
-    size_t length = strlen(name);
-
-    while (endings != NULL && *endings != '\0') {
-        size_t n = strcspn(endings, " ");
-        if (n > 0 && n < length && strncasecmp(name + length - n, endings, n) == 0)
-            return true;
-        endings += n + strspn(endings + n, " ");
-    }
-    return false;
-}
+#include "formats/stranger.h"
 
 /* ---- probing --------------------------------------------------------------------------------- */
 
@@ -105,41 +58,6 @@ static int probe_open(const char *path, const char *name, uint8_t *head, struct 
     return 0;
 }
 
-static bool is_lfs_pointer(struct tfs_span head)
-{
-    static const char begin[] = "version https://git-lfs.github.com/spec/";
-
-    return head.size > strlen(begin) && memcmp(head.data, begin, strlen(begin)) == 0;
-}
-
-/* Nobody bids: the most helpful thing that can be said. */
-static int fail_unknown(const struct tfs_probe *probe, const char *format, struct tfs_error *err)
-{
-    if (S_ISREG(probe->st.st_mode) && probe->head.size == 0)
-        return tfs_fail(err, -EBADMSG,
-                        "is empty: a save that was not written to its end; "
-                        "restore it from a backup");
-    if (is_lfs_pointer(probe->head))
-        return tfs_fail(err, -EBADMSG,
-                        "is a Git LFS pointer, the save itself is not here: git lfs pull brings "
-                        "it");
-    for (size_t i = 0; tfs_containers[i] != NULL; i++)
-        if (wanted(tfs_containers[i], format) &&
-            has_ending(probe->name, tfs_containers[i]->endings))
-            return tfs_fail(err, -EBADMSG,
-                            "is named like a save of %s, but its content is not that of one: it "
-                            "is damaged, or something else",
-                            tfs_containers[i]->format);
-    for (size_t i = 0; S_ISDIR(probe->st.st_mode) && tfs_containers[i] != NULL; i++)
-        if (wanted(tfs_containers[i], format) && tfs_containers[i]->hint != NULL &&
-            tfs_containers[i]->hint(probe, err) < 0)
-            return err->code;
-    if (format != NULL)
-        return tfs_fail(err, -EBADMSG, "is not a save of the format %s", format);
-    return fail_listing(err, -EBADMSG, "no format fits this ",
-                        S_ISDIR(probe->st.st_mode) ? "folder" : "file");
-}
-
 static int fail_equal(const struct tfs_container *a, const struct tfs_container *b,
                       struct tfs_error *err)
 {
@@ -158,7 +76,7 @@ static int choose(const struct tfs_probe *probe, const char *format,
     size_t known = 0;
 
     for (size_t i = 0; tfs_containers[i] != NULL; i++) {
-        if (!wanted(tfs_containers[i], format) ||
+        if (!tfs_container_is_of(tfs_containers[i], format) ||
             (tfs_containers[i]->folder && !S_ISDIR(probe->st.st_mode)))
             continue;
         int bid = tfs_containers[i]->probe(probe);
@@ -174,13 +92,13 @@ static int choose(const struct tfs_probe *probe, const char *format,
         }
     }
     if (format != NULL && known == 0)
-        return fail_listing(err, -EINVAL, "there is no format ", format);
+        return tfs_fail_format(format, err);
     if (equal != NULL)
         return fail_equal(best, equal, err);
     if (best == NULL && format != NULL && probe->head.size > 0)
         best = only;
     if (best == NULL)
-        return fail_unknown(probe, format, err);
+        return tfs_fail_stranger(probe, format, err);
     *chosen = best;
     return 0;
 }

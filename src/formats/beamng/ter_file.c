@@ -408,6 +408,10 @@ const struct tfs_container tfs_beamng_ter = {
     .tree = &tfs_beamng_tree,
     .probe = ter_probe,
     .endings = ENDING,
+    .beside = ".terrain.json",
+    .beside_text =
+        "says what the materials of a terrain are called; the terrain itself is the .ter "
+        "of the same name beside it: give that one",
     .open = ter_open,
     .commit = tfs_whole_file_commit,
     .changed = tfs_whole_file_changed,

@@ -1,0 +1,19 @@
+/*
+ * What no container takes -> the most helpful sentence that can be said about it.
+ */
+#ifndef TFS_FORMATS_STRANGER_H
+#define TFS_FORMATS_STRANGER_H
+
+#include "formats/format.h"
+
+/* Is it a container of this format? NULL: of any. */
+bool tfs_container_is_of(const struct tfs_container *container, const char *format);
+
+/* Fails: there is no format of that name, only these. */
+int tfs_fail_format(const char *format, struct tfs_error *err);
+
+/* Fails: says what the file or folder is, and what to open instead. `format`: the one that was
+ * asked for, or NULL. */
+int tfs_fail_stranger(const struct tfs_probe *probe, const char *format, struct tfs_error *err);
+
+#endif
