@@ -106,6 +106,10 @@ static void check_summary(struct check *check)
     snprintf(text, sizeof(text), "%zu chunks, %zu damaged, %zu %s", check->save->doc->count,
              check->damaged, check->warnings, check->warnings == 1 ? "warning" : "warnings");
     print_finding(check, check->save->container->format, text);
+    if (check->damaged > 0)
+        tfs_cli_say(check->cli, TFS_STATUS_DONE,
+                    "%s: a backup has it whole, or what \"terrainfs undo --list\" shows of it",
+                    check->path);
 }
 
 enum tfs_status tfs_cli_check(struct tfs_cli *cli)

@@ -5,12 +5,14 @@
  * fs/mount.h.
  */
 #include "commands/table.h"
+#include "formats/parts.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -189,6 +191,46 @@ static bool is_meant_as_command(const char *word)
            tfs_command_like(word) != NULL && access(word, F_OK) < 0;
 }
 
+/* ---- operands the other way round ------------------------------------------------------------ */
+
+static bool is_save(const struct tfs_cli *cli, const char *path)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_parts parts = {0};
+    char *found = NULL;
+    bool is = tfs_save_find(path, cli->options.format, &found, &ignored) == 0;
+
+    ignored = (struct tfs_error){0};
+    if (!is && tfs_parts_find(path, cli->options.format, &parts, &ignored) == 0) {
+        is = parts.count > 0;
+        tfs_parts_release(&parts);
+    }
+    free(found);
+    return is;
+}
+
+/* Of two operands, one of which is a save: is it the other one? */
+static bool is_swapped(const struct tfs_cli *cli, const struct tfs_command *command)
+{
+    const enum tfs_operands kind = command ? command->kind : TFS_OPERANDS_SAVE_DIR;
+    const int at = kind == TFS_OPERANDS_DIR_SAVE ? 1 : 0;
+
+    return cli->operand_count == 2 &&
+           (kind == TFS_OPERANDS_SAVE_PATH || kind == TFS_OPERANDS_SAVE_DIR || at == 1) &&
+           is_save(cli, cli->operands[1 - at]) && !is_save(cli, cli->operands[at]);
+}
+
+static enum tfs_status say_swapped(struct tfs_cli *cli, const struct tfs_command *command)
+{
+    const int at = command && command->kind == TFS_OPERANDS_DIR_SAVE ? 0 : 1;
+
+    return tfs_cli_say(cli, TFS_STATUS_USAGE,
+                       "%s is the save: the operands are the other way round, %s",
+                       cli->operands[at], command ? command->operands : "SAVE MOUNTPOINT");
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
 /* Somebody who wants to know what this is. */
 static enum tfs_status explain(struct tfs_cli *cli)
 {
@@ -238,12 +280,14 @@ static enum tfs_status run(struct tfs_cli *cli, const struct tfs_command *comman
                          command ? command->operands : "SAVE MOUNTPOINT");
     if (!takes_views(cli, command))
         return say_usage(cli, "-o views: this option is for a mount, export and import", "");
-    if (command)
-        return run_command(cli, command);
-    if (tfs_command_find(cli->operands[0]))
+    if (!command && tfs_command_find(cli->operands[0]))
         return say_usage(cli,
                          "a command goes before its options, a save of this name is written ./",
                          cli->operands[0]);
+    if (is_swapped(cli, command))
+        return say_swapped(cli, command);
+    if (command)
+        return run_command(cli, command);
     return (enum tfs_status)tfs_mount(&cli->options, cli->operands[0], cli->operands[1]);
 }
 

@@ -99,4 +99,32 @@ run 1 "a directory that is no save has status 1" info empty
 echo hello >text
 run 1 "a file of no format has status 1" info text
 says err '^text: ' "a file of no format is named"
+
+# What people give instead of a save: each is told what it is and what to do.
+stranger() {
+    run 1 "$1 has status 1" info "$1"
+    says err "^$1: $2" "$1 is told what it is"
+}
+gzip -c save >save.ter.gz
+stranger save.ter.gz 'is packed with gzip: gunzip it'
+printf 'PK\003\004xxxx' >mod.zip
+stranger mod.zip 'is a zip archive: unpack it'
+printf '\377\330\377\340' >photo.jpg
+stranger photo.jpg 'is a JPEG picture'
+printf '\211PNG\r\n\032\n' >heightmap.png
+stranger heightmap.png 'is a PNG picture, .*terrainfs put'
+echo '{}' >worldInfo.json
+stranger worldInfo.json 'lies in the folder of a world .*: give that one'
+echo '{}' >level.terrain.json
+stranger level.terrain.json '.*the \.ter of the same name beside it: give that one'
+echo hello >level.rbxm
+stranger level.rbxm 'is named like a save of roblox, .*terrainfs undo'
+: >nothing.rbxl
+stranger nothing.rbxl 'is empty'
+
+usage "a mount with swapped operands" 'save is the save: the operands are the other way round, SAVE MOUNTPOINT' empty save
+usage "export with swapped operands" 'the other way round, SAVE DIR' export empty save
+usage "import with swapped operands" 'the other way round, DIR SAVE' import save empty
+usage "cat with swapped operands" 'the other way round, SAVE PATH' cat info.txt save
+usage "put with swapped operands" 'the other way round, SAVE PATH' put info.txt save
 done_testing
