@@ -150,8 +150,7 @@ int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_e
     clone->count = base->count;
     clone->next_slot = base->next_slot;
     clone->facts = tfs_facts_ref(base->facts);
-    for (size_t i = 0; i < TFS_PARTS; i++)
-        clone->parts[i] = tfs_blob_ref(base->parts[i]);
+    clone->common = tfs_blob_ref(base->common);
     *doc = clone;
     return 0;
 }
@@ -169,8 +168,7 @@ void tfs_doc_unref(struct tfs_doc *doc)
         return;
     for (size_t i = 0; i < doc->page_count; i++)
         tfs_page_unref(doc->pages[i]);
-    for (size_t i = 0; i < TFS_PARTS; i++)
-        tfs_blob_unref(doc->parts[i]);
+    tfs_blob_unref(doc->common);
     tfs_facts_unref(doc->facts);
     free(atomic_load(&doc->bounds));
     free(doc->pages);

@@ -6,9 +6,10 @@
  * shared, so an edit costs what it touches. A failed edit is thrown away and leaves nothing half
  * done.
  *
- * What is not a chunk: `parts`, blobs of the whole save that files of the root show and change
- * (height planes, name tables; their meaning is the format's), and `facts`, what the container
- * learned when it read the file (kept for all documents that descend from that reading).
+ * What is not a chunk: `common`, one blob of the whole save that files of the root show and change
+ * (a table of names, a header; its meaning is the format's, which reads it through one function),
+ * and `facts`, what the container learned when it read the file (kept for all documents that
+ * descend from that reading).
  */
 #ifndef TFS_FORMATS_DOC_H
 #define TFS_FORMATS_DOC_H
@@ -100,8 +101,6 @@ int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note
 /* The first note of that kind, or NULL. */
 const char *tfs_facts_find(const struct tfs_facts *facts, enum tfs_note_kind kind);
 
-#define TFS_PARTS 16
-
 struct tfs_page;
 struct tfs_doc_bounds;
 
@@ -114,7 +113,7 @@ struct tfs_doc {
     size_t *page_first; /* index of the first chunk of each page, and count at the end */
     uint32_t next_slot;
     struct tfs_facts *facts;
-    struct tfs_blob *parts[TFS_PARTS];
+    struct tfs_blob *common;                 /* what belongs to no chunk; NULL: nothing */
     _Atomic(struct tfs_doc_bounds *) bounds; /* of group 0; NULL: nobody has asked for them yet */
 };
 
@@ -188,10 +187,10 @@ const struct tfs_doc *tfs_edit_doc(const struct tfs_edit *edit);
 int tfs_edit_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_error *err);
 /* ENOENT when there is no such chunk. */
 int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err);
-/* Sets parts[index]; NULL removes. Takes a reference. */
-void tfs_edit_part(struct tfs_edit *edit, unsigned index, struct tfs_blob *blob);
-/* Says that files of this chunk read differently now though its blob did not change (a tile of a
- * part). */
+/* Sets `common`; NULL removes. Takes a reference. */
+void tfs_edit_common(struct tfs_edit *edit, struct tfs_blob *blob);
+/* Says that files of this chunk read differently now though its blob did not change (a tile, when
+ * `common` did). */
 int tfs_edit_touch(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err);
 
 /* The new document (a reference; base itself when nothing changed). The edit stays to be

@@ -97,17 +97,16 @@ int tfs_edit_touch(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *
     return 0;
 }
 
-void tfs_edit_part(struct tfs_edit *edit, unsigned index, struct tfs_blob *blob)
+void tfs_edit_common(struct tfs_edit *edit, struct tfs_blob *blob)
 {
-    assert(index < TFS_PARTS);
-    assert_unfinished(edit);
+    struct tfs_doc *next = edit->next;
 
-    struct tfs_blob **part = &edit->next->parts[index];
-    if (tfs_blob_equal(*part, blob))
+    assert_unfinished(edit);
+    if (tfs_blob_equal(next->common, blob))
         return;
     tfs_blob_ref(blob);
-    tfs_blob_unref(*part);
-    *part = blob;
+    tfs_blob_unref(next->common);
+    next->common = blob;
     edit_changed(edit);
 }
 

@@ -13,6 +13,7 @@ enum chunk_flags {
 };
 
 #define CHUNK_HEAD  17 /* bytes of key and flags, at least */
+#define RESERVED    15 /* bytes at the end of a record, 0 */
 #define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_OWN)
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -74,16 +75,16 @@ static int put_change(void *arg, const struct tfs_chunk *before, const struct tf
     return 0;
 }
 
-static void put_parts(struct tfs_buf *out, const struct tfs_doc *before,
-                      const struct tfs_doc *after)
+static void put_common(struct tfs_buf *out, const struct tfs_doc *before,
+                       const struct tfs_doc *after)
 {
-    for (unsigned i = 0; i < TFS_PARTS; i++) {
-        struct tfs_blob *part = after->parts[i];
-        bool changed = part != before->parts[i] && !tfs_blob_equal(part, before->parts[i]);
-        tfs_buf_u8(out, !changed ? 0 : part == NULL ? 1 : 2);
-        if (changed && part != NULL)
-            put_blob(out, part);
-    }
+    static const uint8_t reserved[RESERVED];
+    bool changed = !tfs_blob_equal(after->common, before->common);
+
+    tfs_buf_u8(out, !changed ? 0 : after->common == NULL ? 1 : 2);
+    if (changed && after->common != NULL)
+        put_blob(out, after->common);
+    tfs_buf_add(out, reserved, sizeof(reserved));
 }
 
 int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
@@ -98,7 +99,7 @@ int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
         tfs_buf_u32le(out, (uint32_t)when.tv_nsec);
         tfs_buf_u32le(out, m.count);
         tfs_buf_add_span(out, tfs_buf_span(&chunks));
-        put_parts(out, before, after);
+        put_common(out, before, after);
         if (chunks.failed)
             tfs_fail_memory(err);
         tfs_buf_check(out, err);
@@ -125,9 +126,8 @@ uint64_t tfs_record_size(const struct tfs_doc *before, const struct tfs_doc *aft
     uint64_t size = 0;
 
     (void)tfs_doc_diff(before, after, add_size, &size);
-    for (unsigned i = 0; i < TFS_PARTS; i++)
-        if (after->parts[i] != NULL && after->parts[i] != before->parts[i])
-            size += after->parts[i]->size;
+    if (after->common != NULL && after->common != before->common)
+        size += after->common->size;
     return size;
 }
 
@@ -189,8 +189,8 @@ static int apply_chunk(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_b
     return err->code;
 }
 
-static int apply_part(struct tfs_edit *edit, unsigned index, struct tfs_cursor *c,
-                      struct tfs_blob *bytes, struct tfs_error *err)
+static int apply_common(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_blob *bytes,
+                        struct tfs_error *err)
 {
     struct tfs_blob *blob = NULL;
     unsigned how = tfs_take_u8(c);
@@ -200,8 +200,11 @@ static int apply_part(struct tfs_edit *edit, unsigned index, struct tfs_cursor *
     if (how == 2 && take_blob(c, bytes, &blob, err) < 0)
         return err->code;
     if (how != 0)
-        tfs_edit_part(edit, index, blob);
+        tfs_edit_common(edit, blob);
     tfs_blob_unref(blob);
+    for (unsigned i = 0; i < RESERVED; i++)
+        if (tfs_take_u8(c) != 0)
+            return fail_record(err);
     return 0;
 }
 
@@ -217,9 +220,8 @@ int tfs_record_apply(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_s
     for (uint32_t i = 0; i < count && !c.failed; i++)
         if (apply_chunk(edit, &c, bytes, err) < 0)
             return err->code;
-    for (unsigned i = 0; i < TFS_PARTS && !c.failed; i++)
-        if (apply_part(edit, i, &c, bytes, err) < 0)
-            return err->code;
+    if (apply_common(edit, &c, bytes, err) < 0)
+        return err->code;
     if (c.failed || tfs_cursor_left(&c) > 0)
         return fail_record(err);
     *when = made;

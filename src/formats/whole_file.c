@@ -23,6 +23,11 @@ struct whole_file {
     bool unsure;   /* the file is the new one, but its directory could not be made durable */
 };
 
+static struct whole_file *file_of(const struct tfs_save *save)
+{
+    return save->own;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 struct decoding {
@@ -142,7 +147,7 @@ fail:
 
 void tfs_whole_file_close(struct tfs_save *save)
 {
-    struct whole_file *own = save->own;
+    struct whole_file *own = file_of(save);
 
     close_files(own);
     free(own);
@@ -151,14 +156,14 @@ void tfs_whole_file_close(struct tfs_save *save)
 
 int tfs_whole_file_changed(struct tfs_save *save, struct tfs_error *err)
 {
-    const struct whole_file *own = save->own;
+    const struct whole_file *own = file_of(save);
 
     return tfs_file_changed(save->path, &own->file.st, err);
 }
 
 int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err)
 {
-    const struct whole_file *own = save->own;
+    const struct whole_file *own = file_of(save);
     struct tfs_hash found;
     struct stat now;
 
@@ -175,7 +180,7 @@ int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs
 /* The save holds `doc` now, in the open file `file`. Takes both over. */
 static void adopt(struct tfs_save *save, struct tfs_file_handle file, struct tfs_doc *doc)
 {
-    struct whole_file *own = save->own;
+    struct whole_file *own = file_of(save);
     struct tfs_doc *before = save->doc;
 
     own->file = file;
@@ -186,14 +191,14 @@ static void adopt(struct tfs_save *save, struct tfs_file_handle file, struct tfs
 
 bool tfs_whole_file_unsure(const struct tfs_save *save)
 {
-    const struct whole_file *own = save->own;
+    const struct whole_file *own = file_of(save);
 
     return own->unsure;
 }
 
 int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err)
 {
-    struct whole_file *own = save->own;
+    struct whole_file *own = file_of(save);
     struct tfs_file_handle file = own->file;
     struct tfs_doc *doc = NULL;
     struct stat now;
@@ -245,9 +250,8 @@ static int compare(const struct tfs_doc *intended, const struct tfs_doc *written
 {
     if (tfs_doc_diff(intended, written, differs, err) < 0)
         return err->code;
-    for (unsigned i = 0; i < TFS_PARTS; i++)
-        if (!tfs_blob_equal(intended->parts[i], written->parts[i]))
-            return tfs_fail(err, -EIO, "what belongs to the whole save is another thing (%u)", i);
+    if (!tfs_blob_equal(intended->common, written->common))
+        return tfs_fail(err, -EIO, "what belongs to the whole save is another thing");
     return 0;
 }
 
@@ -393,7 +397,7 @@ static int check_allowed(const struct tfs_save *save, struct tfs_error *err)
 
 int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
-    struct whole_file *own = save->own;
+    struct whole_file *own = file_of(save);
     const struct tfs_file_codec *codec = save->container->file;
     struct tfs_file_handle file = own->file;
     struct tfs_doc *adopted = NULL;
@@ -435,7 +439,7 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
 /* Copies the file that the save was read from, and reads it back. */
 static int copy_file(struct tfs_save *save, struct tfs_replacement *r, struct tfs_error *err)
 {
-    struct whole_file *own = save->own;
+    struct whole_file *own = file_of(save);
     struct tfs_blob *bytes = NULL, *written = NULL;
 
     if (tfs_file_read(&own->file, save->options.inflate_limit, &bytes, err) == 0 &&
@@ -463,7 +467,7 @@ static int fill_replacement(struct tfs_save *save, struct tfs_doc *doc, struct t
 int tfs_whole_file_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_save *over,
                          const char *path, struct tfs_error *err)
 {
-    struct whole_file *target = over == NULL ? NULL : over->own;
+    struct whole_file *target = over == NULL ? NULL : file_of(over);
     struct tfs_file_handle file = {.fd = -1};
     struct tfs_replacement r;
 

@@ -136,9 +136,7 @@ size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
 {
     struct difference d = {.save = save, .ours = ours, .prefix = prefix, .keep = keep, .arg = arg};
 
-    d.root = save->tree->fixed_chunks;
-    for (unsigned i = 0; i < TFS_PARTS; i++)
-        d.root = d.root || theirs->parts[i] != ours->parts[i];
+    d.root = save->tree->fixed_chunks || theirs->common != ours->common;
     tfs_changes_each(save, theirs, ours, keep_changed, &d);
     return d.lost;
 }

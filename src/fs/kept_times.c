@@ -143,9 +143,7 @@ static uint64_t seed_of(struct tfs_kept_times *kept, const struct tfs_doc *doc)
 {
     if (kept->version == doc->version && doc->version != 0)
         return kept->seed;
-    kept->seed = kept->program;
-    for (size_t i = 0; i < TFS_PARTS; i++)
-        kept->seed = tfs_checksum(tfs_blob_span(doc->parts[i]), kept->seed + i);
+    kept->seed = tfs_checksum(tfs_blob_span(doc->common), kept->program);
     kept->version = doc->version;
     return kept->seed;
 }

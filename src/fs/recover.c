@@ -162,18 +162,16 @@ static int check_chunk(void *arg, const struct tfs_chunk *before, const struct t
     return tree->chunk_check(save, c->r->doc, after->key, NULL, c->err);
 }
 
-/* The parts of a save are changed by edits, and never come or go. */
-static int check_parts(const struct recovery *r, struct tfs_error *err)
+/* What is common to a save is changed by edits, and never comes or goes. */
+static int check_common(const struct recovery *r, struct tfs_error *err)
 {
     const struct tfs_save *save = r->save;
+    const struct tfs_blob *before = save->doc->common, *after = r->doc->common;
 
-    for (unsigned i = 0; i < TFS_PARTS; i++) {
-        const struct tfs_blob *before = save->doc->parts[i], *after = r->doc->parts[i];
-        if (after != before &&
-            (before == NULL || after == NULL ||
-             (save->tree->fits != NULL && !save->tree->fits(r->doc, save->doc, NULL))))
-            return tfs_fail(err, -EBADMSG, "the journal does not fit the save");
-    }
+    if (after != before &&
+        (before == NULL || after == NULL ||
+         (save->tree->fits != NULL && !save->tree->fits(r->doc, save->doc, NULL))))
+        return tfs_fail(err, -EBADMSG, "the journal does not fit the save");
     return 0;
 }
 
@@ -183,7 +181,7 @@ static int check_doc(struct recovery *r, struct tfs_error *err)
     struct checking c = {r, err};
     struct tfs_doc *again = NULL;
 
-    if (check_parts(r, err) < 0 || tfs_doc_diff(r->save->doc, r->doc, check_chunk, &c) < 0 ||
+    if (check_common(r, err) < 0 || tfs_doc_diff(r->save->doc, r->doc, check_chunk, &c) < 0 ||
         r->doc->version == r->save->doc->version ||
         tfs_whole_file_again(r->save, r->doc, &again, err) < 0)
         return err->code;

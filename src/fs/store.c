@@ -236,11 +236,7 @@ static int differs(void *arg, const struct tfs_chunk *before, const struct tfs_c
 
 bool tfs_doc_same(const struct tfs_doc *a, const struct tfs_doc *b)
 {
-    bool same = tfs_doc_diff(a, b, differs, NULL) == 0;
-
-    for (unsigned i = 0; i < TFS_PARTS; i++)
-        same = same && tfs_blob_equal(a->parts[i], b->parts[i]);
-    return same;
+    return tfs_doc_diff(a, b, differs, NULL) == 0 && tfs_blob_equal(a->common, b->common);
 }
 
 struct undoing {
@@ -267,12 +263,9 @@ static int still_edited(void *arg, const struct tfs_chunk *before, const struct 
 
 static bool can_undo(struct tfs_store *store, const struct tfs_job *job)
 {
-    bool can = job->edited && tfs_doc_diff(job->before, job->after, still_edited, store) == 0;
-
-    for (unsigned i = 0; i < TFS_PARTS; i++)
-        can = can && (job->before->parts[i] == job->after->parts[i] ||
-                      job->after->parts[i] == store->shown->parts[i]);
-    return can;
+    return job->edited && tfs_doc_diff(job->before, job->after, still_edited, store) == 0 &&
+           (job->before->common == job->after->common ||
+            job->after->common == store->shown->common);
 }
 
 /* Back to the very document on disk, when it is the same again: nothing is unsaved then. */
@@ -298,10 +291,8 @@ void tfs_store_undo(struct tfs_store *store, struct tfs_job *job)
     if (!can_undo(store, job) || tfs_store_edit(store, &edit, &err) < 0)
         return;
     int result = tfs_doc_diff(job->before, job->after, undo_chunk, &u);
-    for (unsigned i = 0; i < TFS_PARTS; i++) {
-        if (job->before->parts[i] != job->after->parts[i])
-            tfs_edit_part(&edit, i, job->before->parts[i]);
-    }
+    if (job->before->common != job->after->common)
+        tfs_edit_common(&edit, job->before->common);
     if (result == 0)
         tfs_store_publish(store, or_saved(store, tfs_edit_finish(&edit)), NULL, false);
     job->undone = result == 0;

@@ -148,17 +148,15 @@ static int rebase_chunk(void *arg, const struct tfs_chunk *before, const struct 
     return tfs_edit_put(r->edit, after, r->err);
 }
 
-static int rebase_parts(struct rebasing *r, const struct tfs_doc *old)
+static int rebase_common(struct rebasing *r, const struct tfs_doc *old)
 {
     const struct tfs_doc *ours = r->store->shown;
 
-    for (unsigned i = 0; i < TFS_PARTS; i++) {
-        if (old->parts[i] == ours->parts[i])
-            continue;
-        if (!fits(r, NULL))
-            return fail_misfit(r->err);
-        tfs_edit_part(r->edit, i, ours->parts[i]);
-    }
+    if (old->common == ours->common)
+        return 0;
+    if (!fits(r, NULL))
+        return fail_misfit(r->err);
+    tfs_edit_common(r->edit, ours->common);
     return 0;
 }
 
@@ -175,7 +173,7 @@ static int rebase(struct tfs_store *store, const struct tfs_doc *old, struct tfs
     tfs_edit_keep_slots(&edit, store->key_count);
     result = tfs_doc_diff(old, store->shown, rebase_chunk, &r);
     if (result == 0)
-        result = rebase_parts(&r, old);
+        result = rebase_common(&r, old);
     if (result == 0)
         *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);

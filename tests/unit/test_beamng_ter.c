@@ -104,8 +104,7 @@ START_TEST(ter_name_of_255_bytes_has_the_long_length_and_one_of_254_the_short)
     ck_assert_uint_eq(found.size, _i == 0 ? 255 : 254);
     tfs_buf_u32le(&back, 1);
     tfs_beamng_name_add(&back, found, false);
-    ck_assert(
-        tfs_span_equal(tfs_buf_span(&back), tfs_blob_span(t.doc->parts[TFS_BEAMNG_PART_NAMES])));
+    ck_assert(tfs_span_equal(tfs_buf_span(&back), tfs_blob_span(t.doc->common)));
     tree_files_close(&t);
     tfs_buf_release(&back);
     maker_release(&b);

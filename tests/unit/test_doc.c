@@ -251,7 +251,7 @@ START_TEST(doc_unchanged_edit_gives_the_base)
 
     edit_open(doc, &edit);
     put(&edit, key_x(3), 3);
-    tfs_edit_part(&edit, 2, NULL);
+    tfs_edit_common(&edit, NULL);
     ck_assert_int_eq(tfs_edit_remove(&edit, key_x(10), &err), -ENOENT);
     reset();
     ck_assert(!edit.changed);
@@ -317,7 +317,7 @@ START_TEST(doc_every_state_has_a_version_of_its_own)
 }
 END_TEST
 
-START_TEST(doc_parts_are_replaced_and_kept_by_the_base)
+START_TEST(doc_common_blob_is_replaced_and_kept_by_the_base)
 {
     struct tfs_doc *doc = doc_empty();
     struct tfs_blob *blob = blob_of(1);
@@ -325,16 +325,14 @@ START_TEST(doc_parts_are_replaced_and_kept_by_the_base)
     struct tfs_edit edit;
 
     edit_open(doc, &edit);
-    tfs_edit_part(&edit, 0, blob);
+    tfs_edit_common(&edit, blob);
     struct tfs_doc *next = finish(&edit);
     edit_open(next, &edit);
-    tfs_edit_part(&edit, 0, other);
-    tfs_edit_part(&edit, TFS_PARTS - 1, other);
+    tfs_edit_common(&edit, other);
     struct tfs_doc *last = finish(&edit);
-    ck_assert_ptr_null(doc->parts[0]);
-    ck_assert_ptr_eq(next->parts[0], blob);
-    ck_assert_ptr_eq(last->parts[0], other);
-    ck_assert_ptr_eq(last->parts[TFS_PARTS - 1], other);
+    ck_assert_ptr_null(doc->common);
+    ck_assert_ptr_eq(next->common, blob);
+    ck_assert_ptr_eq(last->common, other);
     tfs_doc_unref(doc);
     tfs_doc_unref(next);
     tfs_doc_unref(last);
@@ -681,7 +679,7 @@ static Suite *doc_suite(void)
     tcase_add_test(edits, doc_touch_alone_is_a_change);
     tcase_add_test(edits, doc_touched_lists_puts_and_removals_in_order);
     tcase_add_test(edits, doc_every_state_has_a_version_of_its_own);
-    tcase_add_test(edits, doc_parts_are_replaced_and_kept_by_the_base);
+    tcase_add_test(edits, doc_common_blob_is_replaced_and_kept_by_the_base);
     tcase_add_test(edits, doc_slot_is_kept_by_a_replacement_and_a_move);
     tcase_add_test(edits, doc_slots_run_out_with_a_sentence);
     tcase_add_test(edits, doc_keep_slots_follows_coordinates);

@@ -408,7 +408,7 @@ static struct tfs_doc *edited(struct tfs_doc *doc)
     ck_assert_int_eq(tfs_edit_open(seven, &edit, &err), 0);
     ck_assert_int_eq(tfs_edit_remove(&edit, (struct tfs_key){.x = 1}, &err), 0);
     ck_assert_int_eq(tfs_blob_copy(tfs_span_of("names"), &part, &err), 0);
-    tfs_edit_part(&edit, 3, part);
+    tfs_edit_common(&edit, part);
     tfs_blob_unref(part);
     struct tfs_doc *made = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
@@ -429,11 +429,11 @@ START_TEST(record_leads_from_one_document_to_the_other_and_back)
     ck_assert_str_eq(toy_blob(again, 1), "");
     ck_assert_str_eq(toy_blob(again, 7), "seven");
     ck_assert_str_eq(toy_blob(again, -2), "two");
-    ck_assert(tfs_blob_equal(again->parts[3], after->parts[3]));
+    ck_assert(tfs_blob_equal(again->common, after->common));
     ck_assert_str_eq(toy_blob(returned, 0), "zero");
     ck_assert_str_eq(toy_blob(returned, 1), "one|note");
     ck_assert_str_eq(toy_blob(returned, 7), "");
-    ck_assert_ptr_null(returned->parts[3]);
+    ck_assert_ptr_null(returned->common);
     struct tfs_doc *docs[] = {before, after, made, again, returned};
     for (size_t i = 0; i < sizeof(docs) / sizeof(docs[0]); i++)
         tfs_doc_unref(docs[i]);

@@ -38,7 +38,7 @@ static struct tfs_doc *make_doc(int count, char letter, const char *names)
         tfs_blob_unref(chunk.blob);
     }
     ck_assert_int_eq(tfs_blob_copy(tfs_span_of(names), &part, &err), 0);
-    tfs_edit_part(&edit, 0, part);
+    tfs_edit_common(&edit, part);
     doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     tfs_blob_unref(part);

@@ -58,6 +58,8 @@ static void put_bytes(struct tfs_buf *record, struct tfs_span bytes)
     tfs_buf_add_span(record, bytes);
 }
 
+#define SLOTS 16 /* the first is of what is common, the others are reserved */
+
 static void begin_record(struct tfs_buf *record, uint32_t chunks)
 {
     tfs_buf_u64le(record, UINT64_C(4000000000));
@@ -68,7 +70,7 @@ static void begin_record(struct tfs_buf *record, uint32_t chunks)
 /* All parts as they are but `part`, which is `how`: 0 as it is, 1 absent, 2 `bytes`. */
 static void end_record(struct tfs_buf *record, unsigned part, uint8_t how, struct tfs_span bytes)
 {
-    for (unsigned i = 0; i < TFS_PARTS; i++) {
+    for (unsigned i = 0; i < SLOTS; i++) {
         tfs_buf_u8(record, i == part ? how : 0);
         if (i == part && how == 2)
             put_bytes(record, bytes);
@@ -231,9 +233,9 @@ static void try_parts(const struct tfs_doc *doc)
     struct tfs_buf record = {0};
     char what[64];
 
-    for (unsigned i = 0; i < TFS_PARTS; i++) {
+    for (unsigned i = 0; i < SLOTS; i++) {
         const struct tfs_span part =
-            doc->parts[i] != NULL ? tfs_blob_span(doc->parts[i]) : tfs_span_of("0123456789abcdef");
+            doc->common != NULL ? tfs_blob_span(doc->common) : tfs_span_of("0123456789abcdef");
         const size_t sizes[] = {0, 1, part.size / 2, part.size - 1, part.size};
         snprintf(what, sizeof(what), "part %u absent", i);
         begin_record(&record, 0);

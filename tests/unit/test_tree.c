@@ -8,9 +8,12 @@
 #include "unit.h"
 
 /*
- * The toy: a tag of 1 says that a chunk has lights/sky.txt, 2 that nobody knows now; parts[0]->size
- * is the number of masks in layers/ and parts[1] makes extra/corners.png and relief.png exist.
+ * The toy: a tag of 1 says that a chunk has lights/sky.txt, 2 that nobody knows now; the size of
+ * what is common is the number of masks in layers/, and CORNERS more make extra/corners.png and
+ * relief.png exist.
  */
+#define CORNERS 10
+
 static int sky_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     (void)save;
@@ -22,12 +25,12 @@ static int corners_exist(struct tfs_save *save, const struct tfs_doc *doc, struc
 {
     (void)save;
     (void)at;
-    return doc->parts[1] != NULL;
+    return tfs_blob_span(doc->common).size >= CORNERS;
 }
 
 static uint32_t mask_count(const struct tfs_doc *doc)
 {
-    return (uint32_t)tfs_blob_span(doc->parts[0]).size;
+    return (uint32_t)tfs_blob_span(doc->common).size % CORNERS;
 }
 
 static void mask_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
@@ -57,7 +60,7 @@ static const struct tfs_lens corners_lens = {.put = put_nothing, .exists = corne
 
 static uint32_t relief_count(const struct tfs_doc *doc)
 {
-    return doc->parts[1] != NULL;
+    return tfs_blob_span(doc->common).size >= CORNERS;
 }
 
 static const struct tfs_file root_files[] = {
@@ -126,17 +129,17 @@ static void make_doc(size_t count, unsigned masks, bool corners)
     ck_assert_int_eq(tfs_facts_create(0, &facts, &err), 0);
     ck_assert_int_eq(tfs_doc_create(facts, &empty, &err), 0);
     ck_assert_int_eq(tfs_edit_open(empty, &edit, &err), 0);
-    ck_assert_int_eq(
-        tfs_blob_copy((struct tfs_span){(const uint8_t *)"123456789", masks}, &blob, &err), 0);
+    ck_assert_int_eq(tfs_blob_copy((struct tfs_span){(const uint8_t *)"0123456789012345678",
+                                                     masks + (corners ? CORNERS : 0)},
+                                   &blob, &err),
+                     0);
     for (size_t i = 0; i < count; i++) {
         struct tfs_chunk chunk = chunks[i];
 
         chunk.blob = blob;
         ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
     }
-    tfs_edit_part(&edit, 0, blob);
-    if (corners)
-        tfs_edit_part(&edit, 1, blob);
+    tfs_edit_common(&edit, blob);
     doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     tfs_blob_unref(blob);

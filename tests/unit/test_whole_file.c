@@ -33,7 +33,7 @@ static int toy_add(struct tfs_edit *edit, struct tfs_facts *facts, const char *w
         return e->code;
     chunk.blob = blob;
     if (strcmp(word, "part") == 0)
-        tfs_edit_part(edit, 0, blob);
+        tfs_edit_common(edit, blob);
     else
         tfs_edit_put(edit, &chunk, e);
     tfs_blob_unref(blob);
@@ -92,9 +92,9 @@ static int toy_encode(struct tfs_save *save, const struct tfs_doc *doc, struct t
                        (const char *)chunk->blob->data,
                        blob_is(chunk->blob, "!longer") ? "er" : "");
     }
-    if (doc->parts[0] != NULL && !blob_is(doc->parts[0], "!lost"))
-        tfs_buf_printf(&out, "part %.*s\n", (int)doc->parts[0]->size,
-                       (const char *)doc->parts[0]->data);
+    if (doc->common != NULL && !blob_is(doc->common, "!lost"))
+        tfs_buf_printf(&out, "part %.*s\n", (int)doc->common->size,
+                       (const char *)doc->common->data);
     if (e->code == 0)
         tfs_sink_span(sink, tfs_buf_span(&out), e);
     tfs_buf_release(&out);
@@ -186,7 +186,7 @@ static struct tfs_doc *doc_with(int32_t x, const char *value)
     ck_assert_int_eq(tfs_blob_copy(tfs_span_of(value), &chunk.blob, &ignored), 0);
     ck_assert_int_eq(tfs_edit_open(save.doc, &edit, &ignored), 0);
     if (x < 0)
-        tfs_edit_part(&edit, 0, chunk.blob);
+        tfs_edit_common(&edit, chunk.blob);
     else
         ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &ignored), 0);
     tfs_blob_unref(chunk.blob);

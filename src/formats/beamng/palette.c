@@ -170,7 +170,7 @@ static int store(struct tfs_edit *edit, const struct parser *p, struct tfs_error
     tfs_buf_add_span(&table, tfs_buf_span(p->table));
     int result = tfs_blob_take(&table, &blob, err);
     if (result == 0) {
-        tfs_edit_part(edit, TFS_BEAMNG_PART_NAMES, blob);
+        tfs_edit_common(edit, blob);
         result = tfs_beamng_terrain_check_layout(edit, err);
     }
     tfs_blob_unref(blob);

@@ -283,7 +283,7 @@ static int merge_names(struct tfs_edit *edit, const struct tfs_doc *ours,
     tfs_buf_add_span(&merged, tfs_buf_span(&added));
     if (err->code == 0 && added.size > 0 && tfs_buf_check(&added, err) == 0 &&
         tfs_blob_take(&merged, &blob, err) == 0)
-        tfs_edit_part(edit, TFS_BEAMNG_PART_NAMES, blob);
+        tfs_edit_common(edit, blob);
     tfs_blob_unref(blob);
     tfs_buf_release(&merged);
     tfs_buf_release(&added);

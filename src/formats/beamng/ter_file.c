@@ -119,11 +119,16 @@ static int read_table(const struct tfs_beamng_file *file, const struct tfs_beamn
     return err->code;
 }
 
+static struct tfs_beamng_facts *facts_of(const struct tfs_facts *facts)
+{
+    return facts->own;
+}
+
 /* What the file beside it says. BeamNG writes one, Torque3D does not. */
 static int look_at_sidecar(struct tfs_save *save, struct tfs_facts *facts, struct tfs_span table,
                            struct tfs_error *err)
 {
-    struct tfs_beamng_facts *own = facts->own;
+    struct tfs_beamng_facts *own = facts_of(facts);
     enum tfs_beamng_sidecar_state state;
 
     if (tfs_beamng_sidecar_look(save->path, tfs_beamng_names_init(table, own->layout.nul), &state) <
@@ -158,7 +163,7 @@ static int make_facts(struct tfs_save *save, const struct tfs_beamng_layout *lay
 
     if (tfs_facts_create(sizeof(struct tfs_beamng_facts), &made, err) < 0)
         return err->code;
-    struct tfs_beamng_facts *own = made->own;
+    struct tfs_beamng_facts *own = facts_of(made);
     own->layout = *layout;
     if (look_at_sidecar(save, made, table, err) < 0) {
         tfs_facts_unref(made);
@@ -176,7 +181,7 @@ static int make_doc(const struct tfs_beamng_file *file, struct tfs_facts *facts,
 
     if (tfs_doc_create(facts, &empty, err) == 0 && tfs_edit_open(empty, &edit, err) == 0 &&
         add_tiles(file, tfs_beamng_layout_of(empty), &edit, err) == 0) {
-        tfs_edit_part(&edit, TFS_BEAMNG_PART_NAMES, table);
+        tfs_edit_common(&edit, table);
         *doc = tfs_edit_finish(&edit);
     }
     tfs_edit_release(&edit);

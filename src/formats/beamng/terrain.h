@@ -16,7 +16,6 @@
 #define TFS_BEAMNG_TILE_SIDE      64
 #define TFS_BEAMNG_TILE_SAMPLES   (TFS_BEAMNG_TILE_SIDE * TFS_BEAMNG_TILE_SIDE)
 #define TFS_BEAMNG_TILE_BYTES_MAX (TFS_BEAMNG_TILE_SAMPLES * 8)
-#define TFS_BEAMNG_PART_NAMES     0
 
 /* What is known of the sidecar (sidecar.h). */
 enum tfs_beamng_sidecar_state {
@@ -42,7 +41,7 @@ static inline struct tfs_beamng_facts *tfs_beamng_facts(const struct tfs_doc *do
 /* The name table as stored. */
 static inline struct tfs_blob *tfs_beamng_table(const struct tfs_doc *doc)
 {
-    return doc->parts[TFS_BEAMNG_PART_NAMES];
+    return doc->common;
 }
 
 /* Bytes a sample in the chunk's blob. */

@@ -137,6 +137,33 @@ static bool same_names(const struct tfs_cosmic_body *a, const struct tfs_cosmic_
            tfs_span_equal(left.palette, right.palette);
 }
 
+const struct tfs_chunk *tfs_cosmic_column_of(const struct tfs_doc *doc, struct tfs_key key)
+{
+    const struct tfs_chunk *chunk = NULL;
+    struct tfs_key at = key;
+
+    at.y -= at.y & (TFS_COSMIC_SIDE - 1);
+    for (int i = 0; i < TFS_COSMIC_SIDE && chunk == NULL; i++, at.y++)
+        chunk = tfs_doc_find(doc, at);
+    return chunk;
+}
+
+uint64_t tfs_cosmic_order_at(const struct tfs_doc *doc, struct tfs_key key, bool columns)
+{
+    const struct tfs_chunk *there = tfs_doc_find(doc, key);
+    uint64_t behind = 0;
+
+    if (there == NULL && columns)
+        there = tfs_cosmic_column_of(doc, key);
+    if (there != NULL)
+        return tfs_cosmic_chunk_order(there);
+    for (size_t i = 0; i < doc->count; i++) {
+        uint64_t order = tfs_cosmic_chunk_order(tfs_doc_at(doc, i));
+        behind = order >= behind ? order + 1 : behind;
+    }
+    return behind;
+}
+
 uint32_t tfs_cosmic_body_differs(const struct tfs_cosmic_body *a, const struct tfs_cosmic_body *b)
 {
     uint32_t bits = 0;
@@ -163,7 +190,7 @@ static uint32_t differs_from_fetched(const struct tfs_edit *edit,
         tfs_cosmic_body_split(bytes, tfs_cosmic_chunk_version(&chunk->in), &after, &ignored) < 0)
         return TFS_COSMIC_ALL_DIFFER;
     return tfs_cosmic_body_differs(&before, &after) |
-           (there->blob == NULL ? 0 : (uint32_t)there->own);
+           (there->blob == NULL ? 0 : tfs_cosmic_chunk_differs(there));
 }
 
 /* Takes the buffer's memory. */

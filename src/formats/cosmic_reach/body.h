@@ -43,6 +43,32 @@ static inline uint32_t tfs_cosmic_chunk_version(const struct tfs_chunk *chunk)
     return chunk->tag;
 }
 
+/* What tfs_chunk.own means here, each by one of these:
+ *   - in a region: the order of the chunk, or of its column, in the data;
+ *   - in a zone, unread: the hash of its body, so that what another program left as it was is no
+ *     change, and nothing else is taken for it;
+ *   - in a zone, edited: what differs from the body that was fetched (below). */
+static inline uint64_t tfs_cosmic_chunk_order(const struct tfs_chunk *chunk)
+{
+    return chunk->own;
+}
+
+static inline uint64_t tfs_cosmic_chunk_hash(const struct tfs_chunk *chunk)
+{
+    return chunk->own;
+}
+
+static inline uint32_t tfs_cosmic_chunk_differs(const struct tfs_chunk *chunk)
+{
+    return (uint32_t)chunk->own;
+}
+
+/* The order of a chunk at `key` in the data of a region: where it stands, else with its column
+ * (where the file knows `columns`), else behind all others. */
+uint64_t tfs_cosmic_order_at(const struct tfs_doc *doc, struct tfs_key key, bool columns);
+/* Some chunk of the column that `key` is in; NULL: there is none. */
+const struct tfs_chunk *tfs_cosmic_column_of(const struct tfs_doc *doc, struct tfs_key key);
+
 /* A chunk of a document with its bytes at hand, whether the document holds them or not. */
 struct tfs_cosmic_chunk {
     struct tfs_chunk in; /* as in the document; in.blob is a reference, in all of them */
@@ -57,8 +83,7 @@ int tfs_cosmic_chunk_fetch(struct tfs_save *save, const struct tfs_doc *doc, str
                            struct tfs_cosmic_chunk *chunk, struct tfs_error *err);
 void tfs_cosmic_chunk_close(struct tfs_cosmic_chunk *chunk); /* all 0 is legal */
 
-/* What differs between two bodies: a bit for each section, and one for the names in the palette. Of
- * chunks that a zone's edits made, tfs_chunk.own is what differs from the body that was fetched. */
+/* What differs between two bodies: a bit for each section, and one for the names in the palette. */
 #define TFS_COSMIC_NAMES_DIFFER (1U << TFS_COSMIC_SECTIONS)
 #define TFS_COSMIC_ALL_DIFFER   ((TFS_COSMIC_NAMES_DIFFER << 1) - 1)
 uint32_t tfs_cosmic_body_differs(const struct tfs_cosmic_body *a, const struct tfs_cosmic_body *b);

@@ -14,7 +14,7 @@
 
 uint32_t tfs_cosmic_zone_count(const struct tfs_doc *doc)
 {
-    return doc->parts[TFS_COSMIC_PART_ZONE_INFO] != NULL;
+    return tfs_cosmic_zone_info(doc) != NULL;
 }
 
 static int zone_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -24,7 +24,7 @@ static int zone_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     (void)at;
     if (tfs_cosmic_zone_count(doc) == 0)
         return tfs_fail(err, -ENOENT, "the zone has no " TFS_COSMIC_ZONE_INFO);
-    tfs_buf_add_span(out, tfs_blob_span(doc->parts[TFS_COSMIC_PART_ZONE_INFO]));
+    tfs_buf_add_span(out, tfs_blob_span(tfs_cosmic_zone_info(doc)));
     return tfs_buf_check(out, err);
 }
 
@@ -32,7 +32,7 @@ static int64_t zone_size(struct tfs_save *save, const struct tfs_doc *doc, struc
 {
     (void)save;
     (void)at;
-    return (int64_t)tfs_blob_span(doc->parts[TFS_COSMIC_PART_ZONE_INFO]).size;
+    return (int64_t)tfs_blob_span(tfs_cosmic_zone_info(doc)).size;
 }
 
 const struct tfs_lens tfs_cosmic_zone_lens = {.get = zone_get, .size = zone_size};

@@ -251,7 +251,7 @@ int tfs_cosmic_data_order(const struct tfs_doc *doc, bool columns, const struct 
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         uint32_t slot =
             columns ? tfs_cosmic_column_slot(chunk->key) : tfs_cosmic_table_slot(chunk->key);
-        orders[i] = (struct order){chunk->own, slot, chunk};
+        orders[i] = (struct order){tfs_cosmic_chunk_order(chunk), slot, chunk};
     }
     if (columns)
         join_columns(orders, doc->count);

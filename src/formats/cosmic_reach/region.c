@@ -145,7 +145,7 @@ static int reader_init(struct tfs_cosmic_reader *r, struct tfs_blob *bytes, stru
     int status = tfs_facts_create(sizeof(*r->own), &r->facts, err);
     if (status < 0)
         return status;
-    r->own = r->facts->own;
+    r->own = tfs_cosmic_facts_of(r->facts);
     r->extents = malloc(TFS_COSMIC_TABLE_SLOTS * sizeof(*r->extents));
     r->chunks = calloc(TFS_COSMIC_TABLE_SLOTS, sizeof(*r->chunks));
     return r->extents == NULL || r->chunks == NULL ? tfs_fail_memory(err) : 0;

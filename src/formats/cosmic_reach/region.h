@@ -23,9 +23,14 @@ struct tfs_cosmic_facts {
     struct tfs_key region;
 };
 
+static inline struct tfs_cosmic_facts *tfs_cosmic_facts_of(const struct tfs_facts *facts)
+{
+    return facts->own;
+}
+
 static inline const struct tfs_cosmic_facts *tfs_cosmic_facts(const struct tfs_doc *doc)
 {
-    return doc->facts->own;
+    return tfs_cosmic_facts_of(doc->facts);
 }
 
 /* A region file's bytes to a document, whose chunks are slices of them or of the payload. `path`

@@ -97,43 +97,23 @@ static const struct tfs_file root_files[ROOT_FILES] = {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* Some chunk of the column that `key` is in; NULL: there is none. */
-static const struct tfs_chunk *column_of(const struct tfs_doc *doc, struct tfs_key key)
+static bool has_columns(const struct tfs_doc *doc, struct tfs_key key)
 {
-    struct tfs_key at = key;
-    const struct tfs_chunk *chunk = NULL;
-    const int32_t bottom = key.y - (key.y & (TFS_COSMIC_SIDE - 1));
-
-    for (int32_t i = 0; i < TFS_COSMIC_SIDE && chunk == NULL; i++) {
-        at.y = bottom + i;
-        chunk = tfs_doc_find(doc, at);
-    }
-    return chunk;
+    return tfs_cosmic_version_at(doc, key) > TFS_COSMIC_VERSION_TABLE_MAX;
 }
 
-/* tfs_chunk.own of a new chunk. In a region: the order of one that comes behind all others in the
- * data, or with its column. In a zone: that all of it is new. */
-static uint64_t new_own(const struct tfs_doc *doc, const struct tfs_chunk *column)
+/* tfs_chunk.own of a new chunk. In a zone all of it is new. */
+static uint64_t new_own(const struct tfs_doc *doc, struct tfs_key key)
 {
-    uint64_t order = 0;
-
-    if (tfs_cosmic_facts(doc)->zone)
-        return TFS_COSMIC_ALL_DIFFER;
-    if (column != NULL)
-        return column->own;
-    for (size_t i = 0; i < doc->count; i++) {
-        uint64_t next = tfs_doc_at(doc, i)->own + 1;
-        order = next > order ? next : order;
-    }
-    return order;
+    return tfs_cosmic_facts(doc)->zone ? TFS_COSMIC_ALL_DIFFER
+                                       : tfs_cosmic_order_at(doc, key, has_columns(doc, key));
 }
 
 /* The column that a chunk at `key` would join; NULL: there is none, or the file knows no
  * columns. */
 static const struct tfs_chunk *column_to_join(const struct tfs_doc *doc, struct tfs_key key)
 {
-    return tfs_cosmic_version_at(doc, key) <= TFS_COSMIC_VERSION_TABLE_MAX ? NULL
-                                                                           : column_of(doc, key);
+    return has_columns(doc, key) ? tfs_cosmic_column_of(doc, key) : NULL;
 }
 
 static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
@@ -148,7 +128,7 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     if (tfs_cosmic_check_place(doc, key, err) < 0)
         return err->code;
     chunk.tag = column != NULL ? tfs_cosmic_chunk_version(column) : tfs_cosmic_version_at(doc, key);
-    chunk.own = new_own(doc, column);
+    chunk.own = new_own(doc, key);
     tfs_cosmic_body_empty(&body, tfs_cosmic_chunk_version(&chunk));
     if (tfs_blob_take(&body, &chunk.blob, err) == 0)
         tfs_edit_put(edit, &chunk, err);
@@ -162,11 +142,9 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
 static uint64_t moved_own(const struct tfs_doc *doc, struct tfs_key from, struct tfs_key to,
                           uint64_t own)
 {
-    const struct tfs_chunk *column = column_to_join(doc, to);
+    const bool alone = column_to_join(doc, to) == NULL && column_to_join(doc, from) == NULL;
 
-    if (tfs_cosmic_facts(doc)->zone || column != NULL || column_to_join(doc, from) != NULL)
-        return new_own(doc, column);
-    return own;
+    return alone && !tfs_cosmic_facts(doc)->zone ? own : new_own(doc, to);
 }
 
 /* The body that a chunk has once it is at `to`, where it has the version `version`. */
@@ -277,7 +255,7 @@ static uint32_t differs(const struct tfs_chunk *before, const struct tfs_chunk *
         tfs_cosmic_chunk_version(before) != tfs_cosmic_chunk_version(after))
         return TFS_COSMIC_ALL_DIFFER;
     if (before->blob == NULL && after->blob != NULL)
-        return (uint32_t)after->own;
+        return tfs_cosmic_chunk_differs(after);
     if (before->blob == NULL || after->blob == NULL || !split(before, &old) || !split(after, &new))
         return TFS_COSMIC_ALL_DIFFER;
     return tfs_cosmic_body_differs(&old, &new);

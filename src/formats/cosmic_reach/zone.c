@@ -95,6 +95,11 @@ static int note_region(struct tfs_facts *facts, const struct tfs_cosmic_region_f
     return 0;
 }
 
+static struct tfs_cosmic_zone_facts *facts_of(const struct tfs_facts *facts)
+{
+    return facts->own;
+}
+
 static int make_facts(const struct tfs_cosmic_zone_index *index, struct tfs_facts **facts,
                       struct tfs_error *err)
 {
@@ -102,7 +107,7 @@ static int make_facts(const struct tfs_cosmic_zone_index *index, struct tfs_fact
 
     if (tfs_facts_create(sizeof(struct tfs_cosmic_zone_facts), facts, err) < 0)
         return err->code;
-    struct tfs_cosmic_zone_facts *own = (*facts)->own;
+    struct tfs_cosmic_zone_facts *own = facts_of(*facts);
     (*facts)->release = facts_release;
     own->files = calloc(count + 1, sizeof(struct tfs_cosmic_region_file *));
     if (own->files == NULL)
@@ -195,7 +200,7 @@ static int make_doc(const struct tfs_doc *old, const struct tfs_cosmic_zone_inde
     if (make_facts(index, &facts, err) < 0 || tfs_doc_create(facts, &empty, err) < 0 ||
         tfs_edit_open(empty, &edit, err) < 0 || gather(&all, old, before, index, err) < 0)
         goto out;
-    tfs_edit_part(&edit, TFS_COSMIC_PART_ZONE_INFO, index->info);
+    tfs_edit_common(&edit, index->info);
     /* In key order every put goes to the end. */
     for (size_t i = 0; i < all.count && err->code == 0; i++) {
         tfs_edit_put(&edit, &all.chunks[i], err);
@@ -322,7 +327,7 @@ static int zone_open(struct tfs_save *save, struct tfs_error *err)
 
 static void zone_close(struct tfs_save *save)
 {
-    zone_free(save->own);
+    zone_free(tfs_cosmic_zone_of(save));
     save->own = NULL;
 }
 
@@ -341,7 +346,7 @@ static int check_path(const struct tfs_save *save, const struct tfs_cosmic_zone 
 
 static int zone_changed(struct tfs_save *save, struct tfs_error *err)
 {
-    struct tfs_cosmic_zone *own = save->own;
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
     struct tfs_error ignored = {0};
 
     (void)err;
@@ -396,7 +401,7 @@ static int read_again(struct tfs_save *save, struct tfs_cosmic_zone *own, struct
 
 static int zone_reload(struct tfs_save *save, struct tfs_error *err)
 {
-    struct tfs_cosmic_zone *own = save->own;
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
     struct tfs_doc *doc = NULL;
 
     pthread_mutex_lock(&own->lock);
@@ -417,7 +422,7 @@ static int zone_reload(struct tfs_save *save, struct tfs_error *err)
 
 static int zone_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
-    struct tfs_cosmic_zone *own = save->own;
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
     struct tfs_doc *reached = NULL;
 
     if (tfs_folder_check_allowed(save, err) < 0 || check_path(save, own, err) < 0)

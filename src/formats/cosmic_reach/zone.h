@@ -16,9 +16,7 @@ struct tfs_cosmic_body_at {
     uint64_t offset;
     uint32_t size;
     uint32_t slot; /* of the table of FileVersion 0-3, whatever the version is */
-    uint64_t
-        hash; /* of the body: tfs_chunk.own of a chunk that is fetched from here, so that what
-               * another program left as it was is no change, and nothing else is taken for it */
+    uint64_t hash; /* of the body: tfs_cosmic_chunk_hash of a chunk that is fetched from here */
 };
 
 /* What one region file says: made when it is read or written, never changed, shared. */
@@ -45,10 +43,18 @@ struct tfs_cosmic_zone_facts {
     size_t count;
 };
 
+/* The text of zoneInfo.json; NULL: there is none. */
+static inline struct tfs_blob *tfs_cosmic_zone_info(const struct tfs_doc *doc)
+{
+    return doc->common;
+}
+
 /* NULL: the document is that of one region. */
 static inline const struct tfs_cosmic_zone_facts *tfs_cosmic_zone_facts(const struct tfs_doc *doc)
 {
-    return tfs_cosmic_facts(doc)->zone ? doc->facts->own : NULL;
+    const struct tfs_cosmic_facts *facts = tfs_cosmic_facts(doc);
+
+    return facts->zone ? (const struct tfs_cosmic_zone_facts *)facts : NULL;
 }
 
 /* The region that holds a chunk, as it was read; NULL: there was none. */
@@ -69,9 +75,8 @@ const char *tfs_cosmic_layout_name(const struct tfs_cosmic_facts *own);
 /* The lines of info.txt about the regions of a zone. */
 void tfs_cosmic_zone_describe(struct tfs_buf *out, const struct tfs_doc *doc);
 
-#define TFS_COSMIC_ZONE_INFO      "zoneInfo.json"
-#define TFS_COSMIC_WORLD_INFO     "worldInfo.json"
-#define TFS_COSMIC_PART_ZONE_INFO 0 /* of documents: the text of zoneInfo.json */
+#define TFS_COSMIC_ZONE_INFO  "zoneInfo.json"
+#define TFS_COSMIC_WORLD_INFO "worldInfo.json"
 
 /* ---- the files (zone_files.c) ---------------------------------------------------------------- */
 
@@ -95,6 +100,11 @@ struct tfs_cosmic_zone {
     bool lock_is_parent;
     int folder_fd; /* the zone's folder, locked too where that is the save; -1: it is not */
 };
+
+static inline struct tfs_cosmic_zone *tfs_cosmic_zone_of(const struct tfs_save *save)
+{
+    return save->own;
+}
 
 /* Is there a region file in this folder: 1, 0 or negative errno? */
 int tfs_cosmic_holds_regions(const char *folder);

@@ -112,7 +112,7 @@ static int find_file(const struct tfs_cosmic_zone *own, const struct tfs_chunk *
         &own->index.files, tfs_cosmic_region_of(chunk->key));
     const struct tfs_cosmic_body_at *body = found == NULL ? NULL : find_body(found, chunk->key);
 
-    if (body == NULL || body->hash != chunk->own)
+    if (body == NULL || body->hash != tfs_cosmic_chunk_hash(chunk))
         return fail_other(err);
     *file = tfs_cosmic_region_file_ref(found);
     return 0;
@@ -127,7 +127,7 @@ static int slice(struct tfs_blob *payload, const struct tfs_cosmic_region_file *
         return fail_other(err);
     const struct tfs_span bytes = {payload->data + body->offset, body->size};
     /* A file that was written into, without a trace in its times. */
-    if (tfs_checksum(bytes, chunk->tag) != chunk->own)
+    if (tfs_checksum(bytes, chunk->tag) != tfs_cosmic_chunk_hash(chunk))
         return fail_other(err);
     return tfs_blob_slice(payload, bytes, blob, err);
 }
@@ -164,7 +164,7 @@ static int read_payload(const struct tfs_save *save, const char *path, const str
 static int fetch_payload(struct tfs_save *save, const struct tfs_cosmic_region_file *file,
                          bool locked, struct tfs_blob **payload, struct tfs_error *err)
 {
-    struct tfs_cosmic_zone *own = save->own;
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
     const uint64_t limit = save->options.memory > 0 ? save->options.memory : MEMORY_USUAL;
     const struct stat st = file->file.st;
     char *path = tfs_cosmic_zone_path(&own->index, file->file.key);
@@ -186,7 +186,7 @@ static int fetch_payload(struct tfs_save *save, const struct tfs_cosmic_region_f
 static int try_once(struct tfs_save *save, const struct tfs_chunk *chunk, bool locked,
                     struct tfs_blob **blob, struct tfs_error *err)
 {
-    struct tfs_cosmic_zone *own = save->own;
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
     struct tfs_cosmic_region_file *file = NULL;
     struct tfs_blob *payload = NULL;
 

@@ -27,7 +27,7 @@ struct job {
 
 static struct tfs_cosmic_zone *zone_of(const struct job *job)
 {
-    return job->save->own;
+    return tfs_cosmic_zone_of(job->save);
 }
 
 static void job_release(struct job *job)
@@ -52,7 +52,7 @@ static int begin_new(struct job *job, struct tfs_error *err)
 
     if (tfs_facts_create(sizeof(struct tfs_cosmic_facts), &facts, err) < 0)
         return err->code;
-    struct tfs_cosmic_facts *own = facts->own;
+    struct tfs_cosmic_facts *own = tfs_cosmic_facts_of(facts);
     *own = once == NULL || once->left_out ? zone->newest : once->facts;
     own->zone = false;
     own->named = true;
@@ -99,26 +99,6 @@ static int begin(struct job *job, struct tfs_error *err)
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* Where a chunk stands in the data: where it stood, else with its column, else behind all others,
- * among which it keeps the order of the table. */
-static uint64_t order_of(const struct tfs_doc *doc, struct tfs_key key, bool columns)
-{
-    const struct tfs_chunk *there = tfs_doc_find(doc, key);
-    struct tfs_key at = key;
-    uint64_t next = 0;
-
-    if (there != NULL)
-        return there->own;
-    at.y -= at.y & (TFS_COSMIC_SIDE - 1);
-    for (int i = 0; columns && i < TFS_COSMIC_SIDE; i++, at.y++)
-        if ((there = tfs_doc_find(doc, at)) != NULL)
-            return there->own;
-    for (size_t i = 0; i < doc->count; i++)
-        if (tfs_doc_at(doc, i)->own >= next)
-            next = tfs_doc_at(doc, i)->own + 1;
-    return next;
-}
-
 static int make_step(struct job *job, struct tfs_edit *edit, const struct tfs_folder_step *step,
                      struct tfs_error *err)
 {
@@ -135,7 +115,7 @@ static int make_step(struct job *job, struct tfs_edit *edit, const struct tfs_fo
     chunk.blob = bytes;
     chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
     chunk.slot = TFS_SLOT_NONE;
-    chunk.own = order_of(tfs_edit_doc(edit), chunk.key, columns);
+    chunk.own = tfs_cosmic_order_at(tfs_edit_doc(edit), chunk.key, columns);
     tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(bytes);
     return err->code;
@@ -360,7 +340,8 @@ int tfs_cosmic_zone_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs
     struct tfs_folder_commit commit;
 
     if (tfs_folder_commit_open(save, doc, &writer, &commit, err) == 0)
-        *reached = tfs_folder_commit_chunks(&commit) == 0 && write_unsure(save->own, &commit) == 0
+        *reached = tfs_folder_commit_chunks(&commit) == 0 &&
+                           write_unsure(tfs_cosmic_zone_of(save), &commit) == 0
                        ? tfs_doc_ref(doc)
                        : tfs_folder_commit_reached(&commit);
     tfs_folder_commit_close(&commit);

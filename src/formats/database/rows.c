@@ -268,7 +268,7 @@ static int check_writable(struct tfs_save *save, struct tfs_error *err)
 
 int tfs_rows_check_path(const struct tfs_save *save, struct tfs_error *err)
 {
-    const struct tfs_rows *own = save->own;
+    const struct tfs_rows *own = tfs_rows_of(save);
     struct stat now;
 
     if (lstat(save->path, &now) < 0)
@@ -351,7 +351,7 @@ int tfs_rows_open(struct tfs_save *save, const struct tfs_rows_schema *schema,
 /* Closing can write: SQLite brings its log into the file. That is ours, where all was ours. */
 void tfs_rows_close(struct tfs_save *save)
 {
-    struct tfs_rows *own = save->own;
+    struct tfs_rows *own = tfs_rows_of(save);
     struct tfs_error ignored = {0};
     uint32_t version = 0;
     const bool ours = save->keeper != NULL && !is_elsewhere(save) &&
@@ -374,7 +374,7 @@ void tfs_rows_close(struct tfs_save *save)
 
 int tfs_rows_changed(struct tfs_save *save, struct tfs_error *err)
 {
-    struct tfs_rows *own = save->own;
+    struct tfs_rows *own = tfs_rows_of(save);
     uint32_t version = 0;
 
     pthread_mutex_lock(&own->lock);
@@ -392,7 +392,7 @@ int tfs_rows_changed(struct tfs_save *save, struct tfs_error *err)
 
 void tfs_rows_stat(struct tfs_save *save)
 {
-    struct tfs_rows *own = save->own;
+    struct tfs_rows *own = tfs_rows_of(save);
     struct stat st;
 
     if (fstat(own->file.fd, &st) == 0)
@@ -463,7 +463,7 @@ static int read_again(struct tfs_save *save, struct tfs_rows *own, struct tfs_do
 
 int tfs_rows_reload(struct tfs_save *save, struct tfs_error *err)
 {
-    struct tfs_rows *own = save->own;
+    struct tfs_rows *own = tfs_rows_of(save);
     struct tfs_doc *doc = NULL;
 
     pthread_mutex_lock(&own->lock);

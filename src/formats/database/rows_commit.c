@@ -189,7 +189,7 @@ static int copy_to(void *arg, const char *target, struct tfs_error *err)
 /* For undo. The caller holds the lock. */
 static int keep(struct tfs_save *save, struct tfs_error *err)
 {
-    struct tfs_rows *own = save->own;
+    struct tfs_rows *own = tfs_rows_of(save);
     struct stat now;
 
     if (fstat(own->file.fd, &now) < 0)
@@ -206,7 +206,7 @@ static void tell_keeper(const struct tfs_save *save)
 /* What was kept is looked at as any other database first. */
 static int restore(struct tfs_save *save, const char *from, struct tfs_error *err)
 {
-    struct tfs_rows *own = save->own;
+    struct tfs_rows *own = tfs_rows_of(save);
     struct tfs_rows_layout layout;
     struct tfs_database kept;
 
@@ -225,7 +225,7 @@ static int restore(struct tfs_save *save, const char *from, struct tfs_error *er
 
 int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *err)
 {
-    struct tfs_rows *own = save->own;
+    struct tfs_rows *own = tfs_rows_of(save);
 
     if (check_allowed(save, err) < 0)
         return err->code;
@@ -237,7 +237,7 @@ int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *
 
 int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
-    struct writing w = {.save = save, .own = save->own, .doc = doc, .err = err};
+    struct writing w = {.save = save, .own = tfs_rows_of(save), .doc = doc, .err = err};
 
     if (check_allowed(save, err) < 0 || tfs_doc_diff(save->doc, doc, check_row, &w) < 0)
         return err->code;

@@ -138,7 +138,7 @@ static void fill_chunk(struct tfs_chunk *chunk, const struct tfs_row *row)
 size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                            struct tfs_error *err)
 {
-    struct tfs_rows *own = save->own;
+    struct tfs_rows *own = tfs_rows_of(save);
     size_t ready = 0, bytes = 0;
 
     pthread_mutex_lock(&own->lock);
@@ -160,7 +160,7 @@ size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size
 int tfs_rows_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
                    struct tfs_blob **extra, struct tfs_error *err)
 {
-    struct tfs_rows *own = save->own;
+    struct tfs_rows *own = tfs_rows_of(save);
     struct tfs_row row = {0};
 
     pthread_mutex_lock(&own->lock);

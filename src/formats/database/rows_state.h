@@ -40,6 +40,11 @@ struct tfs_rows {
     bool unsure; /* a transaction failed at its very end: it may be there, if not durably */
 };
 
+static inline struct tfs_rows *tfs_rows_of(const struct tfs_save *opened)
+{
+    return opened->own;
+}
+
 static inline bool tfs_rows_have_extra(const struct tfs_rows *own)
 {
     return own->schema->sql(&own->source.layout, TFS_ROWS_PUT_EXTRA) != NULL;

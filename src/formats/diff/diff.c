@@ -13,7 +13,7 @@
 
 struct tfs_diff {
     struct tfs_side sides[TFS_SIDES];
-    bool same_parts; /* equal bytes of chunks say the same */
+    bool same_common; /* equal bytes of chunks say the same */
     struct tfs_cells cells;
     struct tfs_fetched halves[TFS_SIDES][TFS_FETCH_WINDOW];
     size_t pairs;
@@ -39,14 +39,6 @@ static int check_sizes(const struct tfs_side sides[TFS_SIDES], const struct tfs_
                     a.x, a.y, a.z, b.x, b.y, b.z);
 }
 
-static bool same_parts(const struct tfs_side sides[TFS_SIDES])
-{
-    for (unsigned i = 0; i < TFS_PARTS; i++)
-        if (!tfs_blob_equal(sides[TFS_BEFORE].doc->parts[i], sides[TFS_AFTER].doc->parts[i]))
-            return false;
-    return true;
-}
-
 int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff,
                   struct tfs_error *err)
 {
@@ -64,7 +56,8 @@ int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff
         return tfs_fail_memory(err);
     memcpy(made->sides, sides, sizeof(made->sides));
     made->cells.voxels = voxels;
-    made->same_parts = voxels->merge_names == NULL || same_parts(sides);
+    made->same_common = voxels->merge_names == NULL ||
+                        tfs_blob_equal(sides[TFS_BEFORE].doc->common, sides[TFS_AFTER].doc->common);
     *diff = made;
     return 0;
 }
@@ -166,7 +159,7 @@ static int compare_pair(struct tfs_diff *diff, size_t i, struct tfs_diff_chunk *
     }
     if (chunk->kind != TFS_DIFF_CHANGED)
         return 1;
-    if (diff->same_parts && same_bytes(&before->chunk, &after->chunk))
+    if (diff->same_common && same_bytes(&before->chunk, &after->chunk))
         return 0;
     if (look_into(diff, chunk, err) < 0)
         return err->code;
@@ -216,7 +209,7 @@ static bool is_unread(const struct tfs_chunk *chunk)
 static bool same_for_sure(const struct tfs_diff *diff, const struct tfs_chunk *a,
                           const struct tfs_chunk *b)
 {
-    return diff->same_parts && (a == b || (!is_unread(a) && !is_unread(b) && same_bytes(a, b)));
+    return diff->same_common && (a == b || (!is_unread(a) && !is_unread(b) && same_bytes(a, b)));
 }
 
 /* Fills the window with the next pairs that are not the same bytes for sure. */

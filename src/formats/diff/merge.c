@@ -403,17 +403,14 @@ static int walk(struct merging *m, struct tfs_error *err)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static bool same_parts(const struct tfs_doc *a, const struct tfs_doc *b)
+static bool same_common(const struct tfs_doc *a, const struct tfs_doc *b)
 {
-    for (unsigned i = 0; i < TFS_PARTS && a != b; i++)
-        if (a == NULL || b == NULL || !tfs_blob_equal(a->parts[i], b->parts[i]))
-            return false;
-    return true;
+    return a == b || (a != NULL && b != NULL && tfs_blob_equal(a->common, b->common));
 }
 
 /* What belongs to the whole save. Without a way of the format's own, it is from the side that
  * changed it. */
-static int merge_parts(struct merging *m, struct tfs_error *err)
+static int merge_common(struct merging *m, struct tfs_error *err)
 {
     struct tfs_merge *merge = m->merge;
     const struct tfs_doc *base = merge->sides[TFS_MERGE_BASE].doc;
@@ -421,15 +418,14 @@ static int merge_parts(struct merging *m, struct tfs_error *err)
     const struct tfs_doc *theirs = merge->sides[TFS_MERGE_THEIRS].doc;
     const struct tfs_voxels *voxels = m->tree->voxels;
 
-    if (same_parts(ours, theirs))
+    if (same_common(ours, theirs))
         return 0;
-    merge->same[TFS_MERGE_OURS] = same_parts(base, theirs);
-    merge->same[TFS_MERGE_THEIRS] = same_parts(base, ours);
+    merge->same[TFS_MERGE_OURS] = same_common(base, theirs);
+    merge->same[TFS_MERGE_THEIRS] = same_common(base, ours);
     if (voxels->merge_names != NULL)
         return voxels->merge_names(m->edit, ours, theirs, err);
     if (merge->same[TFS_MERGE_THEIRS])
-        for (unsigned i = 0; i < TFS_PARTS; i++)
-            tfs_edit_part(m->edit, i, theirs->parts[i]);
+        tfs_edit_common(m->edit, theirs->common);
     return 0;
 }
 
@@ -460,13 +456,13 @@ int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_err
 
     merge->taken = merge->merged = merge->conflicts = 0;
     merge->same[TFS_MERGE_OURS] = merge->same[TFS_MERGE_THEIRS] = true;
-    if (check_sides(merge, err) < 0 || merge_parts(&m, err) < 0)
+    if (check_sides(merge, err) < 0 || merge_common(&m, err) < 0)
         return err->code;
     for (int i = 0; i < TFS_MERGE_SIDES; i++) {
         const struct tfs_doc *doc = merge->sides[i].doc;
-        m.fits[i] = !named || same_parts(doc, tfs_edit_doc(edit));
+        m.fits[i] = !named || same_common(doc, tfs_edit_doc(edit));
         for (int j = 0; j < TFS_MERGE_SIDES; j++)
-            m.plain[i][j] = !named || same_parts(doc, merge->sides[j].doc);
+            m.plain[i][j] = !named || same_common(doc, merge->sides[j].doc);
     }
     int result = walk(&m, err);
     tfs_trio_release(&m.trio);
@@ -480,8 +476,7 @@ int tfs_merge_take(struct tfs_merge *merge, struct tfs_edit *edit, enum tfs_merg
 {
     const struct tfs_doc *doc = merge->sides[side].doc;
 
-    for (unsigned i = 0; i < TFS_PARTS; i++)
-        tfs_edit_part(edit, i, doc->parts[i]);
+    tfs_edit_common(edit, doc->common);
     for (size_t i = 0; i < doc->count && err->code == 0; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         struct tfs_chunk copy = *chunk;

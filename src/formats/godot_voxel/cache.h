@@ -33,6 +33,11 @@ struct tfs_godot_cache {
     uint32_t summary_count;
 };
 
+static inline struct tfs_godot_cache *tfs_godot_cache_of(const struct tfs_save *save)
+{
+    return save->cache;
+}
+
 /* Forgets the summaries. */
 void tfs_godot_counts_clear(struct tfs_godot_cache *cache);
 

@@ -178,7 +178,7 @@ int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
                           struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg,
                           struct tfs_error *err)
 {
-    struct tfs_godot_cache *cache = save->cache;
+    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
     struct updating u = {save, doc, cache, err};
 
     *counts = (struct tfs_godot_counts){0};
@@ -204,7 +204,7 @@ int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
 int tfs_godot_newest_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,
                              struct tfs_error *err)
 {
-    struct tfs_godot_cache *cache = save->cache;
+    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
     struct updating u = {save, doc, cache, err};
     unsigned highest = 0;
 

@@ -28,11 +28,16 @@ struct folder_facts {
     struct tfs_godot_meta meta;
 };
 
+static struct folder_facts *facts_of(const struct tfs_facts *facts)
+{
+    return facts->own;
+}
+
 /* ---- documents ------------------------------------------------------------------------------- */
 
 static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
 {
-    const struct folder_facts *facts = doc->facts->own;
+    const struct folder_facts *facts = facts_of(doc->facts);
     const uint32_t side = UINT32_C(1) << facts->meta.region_po2;
 
     tfs_info_line(out, "meta version", "%u", facts->meta.version);
@@ -43,8 +48,8 @@ static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
 
 static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
 {
-    const struct folder_facts *facts = edit->base->facts->own;
-    const struct tfs_blob *text = edit->base->parts[TFS_GODOT_PART_META];
+    const struct folder_facts *facts = facts_of(edit->base->facts);
+    const struct tfs_blob *text = tfs_godot_meta_text(edit->base);
     struct tfs_blob *newer = NULL;
     struct tfs_buf out = {0};
 
@@ -52,7 +57,7 @@ static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
         return 0;
     if (tfs_godot_meta_upgrade(tfs_blob_span(text), &out, err) == 0 &&
         tfs_blob_take(&out, &newer, err) == 0)
-        tfs_edit_part(edit, TFS_GODOT_PART_META, newer);
+        tfs_edit_common(edit, newer);
     tfs_blob_unref(newer);
     tfs_buf_release(&out);
     return err->code;
@@ -65,7 +70,7 @@ static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **fact
 
     if (tfs_facts_create(sizeof(struct folder_facts), facts, err) < 0)
         return err->code;
-    struct folder_facts *own = (*facts)->own;
+    struct folder_facts *own = facts_of(*facts);
     own->meta = *meta;
     own->rules = (struct tfs_godot_rules){.container = "this folder",
                                           .cubed = true,
@@ -114,7 +119,7 @@ static int drop_blocks(struct tfs_edit *edit, const struct tfs_godot_region_file
 static int put_index(struct tfs_edit *edit, const struct tfs_godot_index *before,
                      const struct tfs_godot_index *after, uint64_t reading, struct tfs_error *err)
 {
-    tfs_edit_part(edit, TFS_GODOT_PART_META, after->meta_text);
+    tfs_edit_common(edit, after->meta_text);
     for (size_t i = 0; before != NULL && i < before->files.count && err->code == 0; i++) {
         const struct tfs_godot_region_file *file = tfs_godot_index_at(before, i);
         drop_blocks(edit, file, tfs_godot_index_find(after, file->file.key), err);
@@ -270,7 +275,7 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
 static void folder_close(struct tfs_save *save)
 {
     tfs_godot_cache_free(save);
-    folder_free(save->own);
+    folder_free(tfs_godot_folder_of(save));
     save->own = NULL;
 }
 
@@ -278,7 +283,7 @@ static void folder_close(struct tfs_save *save)
 
 static int folder_changed(struct tfs_save *save, struct tfs_error *err)
 {
-    struct tfs_godot_folder *own = save->own;
+    struct tfs_godot_folder *own = tfs_godot_folder_of(save);
     struct tfs_error ignored = {0};
 
     (void)err;
@@ -339,7 +344,7 @@ static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struc
 
 static int folder_reload(struct tfs_save *save, struct tfs_error *err)
 {
-    struct tfs_godot_folder *own = save->own;
+    struct tfs_godot_folder *own = tfs_godot_folder_of(save);
     struct tfs_doc *doc = NULL;
 
     pthread_mutex_lock(&own->lock);
@@ -359,14 +364,14 @@ static int folder_reload(struct tfs_save *save, struct tfs_error *err)
 
 static int folder_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
-    struct tfs_godot_folder *own = save->own;
+    struct tfs_godot_folder *own = tfs_godot_folder_of(save);
     struct tfs_doc *reached = NULL;
-    const struct tfs_blob *meta = save->doc->parts[TFS_GODOT_PART_META];
+    const struct tfs_blob *meta = tfs_godot_meta_text(save->doc);
 
     if (tfs_folder_check_allowed(save, err) < 0 ||
         tfs_folder_check(save->path, own->lock_fd, err) < 0)
         return err->code;
-    bool same_meta = tfs_blob_equal(meta, doc->parts[TFS_GODOT_PART_META]);
+    bool same_meta = tfs_blob_equal(meta, tfs_godot_meta_text(doc));
     tfs_godot_folder_write(save, doc, &reached, err);
     if (reached != NULL) {
         tfs_doc_unref(save->doc);

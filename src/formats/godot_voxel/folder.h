@@ -95,6 +95,11 @@ struct tfs_godot_folder {
     int lock_fd; /* the directory, with the flock */
 };
 
+static inline struct tfs_godot_folder *tfs_godot_folder_of(const struct tfs_save *save)
+{
+    return save->own;
+}
+
 /* tfs_container.fetch, tfs_godot_rules.palette. ESTALE: the region is not the file any
  * more that the index is about. */
 int tfs_godot_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
@@ -111,6 +116,10 @@ void tfs_godot_folder_forget(struct tfs_godot_folder *own);
 int tfs_godot_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,
                            struct tfs_error *err);
 
-#define TFS_GODOT_PART_META 0 /* of documents: the text of meta.vxrm */
+/* The text of meta.vxrm. */
+static inline struct tfs_blob *tfs_godot_meta_text(const struct tfs_doc *doc)
+{
+    return doc->common;
+}
 
 #endif

@@ -156,7 +156,7 @@ static int locate_palette(const struct tfs_godot_folder *own, struct tfs_key key
 static int source_open(struct tfs_save *save, locate_fn locate, struct tfs_key key, bool anew,
                        struct source *source, struct tfs_error *err)
 {
-    struct tfs_godot_folder *own = save->own;
+    struct tfs_godot_folder *own = tfs_godot_folder_of(save);
 
     source->opened = NULL;
     pthread_mutex_lock(&own->lock);

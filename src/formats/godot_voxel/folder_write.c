@@ -309,7 +309,7 @@ static int write_meta(const struct writer *w, struct tfs_folder_commit *commit,
         if (tfs_sink_span(&r.sink, tfs_blob_span(text), err) < 0)
             tfs_replacement_cancel(&r);
         else if (tfs_replacement_finish(&r, &file, err) == 0)
-            tfs_edit_part(&commit->reached, TFS_GODOT_PART_META, text);
+            tfs_edit_common(&commit->reached, text);
         /* Ours, also when only its directory could not be made durable; and a second name may have
          * moved the ctime of the old one. */
         w->own->index.meta_st = file.st;
@@ -321,9 +321,9 @@ static int write_meta(const struct writer *w, struct tfs_folder_commit *commit,
 
 static int write_all(struct writer *w, struct tfs_folder_commit *commit)
 {
-    struct tfs_blob *meta = commit->doc->parts[TFS_GODOT_PART_META];
+    struct tfs_blob *meta = tfs_godot_meta_text(commit->doc);
 
-    w->newer = !tfs_blob_equal(meta, w->save->doc->parts[TFS_GODOT_PART_META]);
+    w->newer = !tfs_blob_equal(meta, tfs_godot_meta_text(w->save->doc));
     if (tfs_folder_commit_chunks(commit) < 0 || write_others(w, commit) < 0)
         return commit->err->code;
     return w->newer ? write_meta(w, commit, meta) : 0;
@@ -332,7 +332,7 @@ static int write_all(struct writer *w, struct tfs_folder_commit *commit)
 int tfs_godot_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,
                            struct tfs_error *err)
 {
-    struct writer w = {.save = save, .own = save->own};
+    struct writer w = {.save = save, .own = tfs_godot_folder_of(save)};
     const struct tfs_folder_writer writer = {file_of, write_one, &w};
     struct tfs_folder_commit commit;
 

@@ -18,8 +18,6 @@
 #include "formats/info.h"
 #include "formats/whole_file.h"
 
-#define PART_HEADER 0 /* of documents: all bytes in front of the table */
-
 struct region_facts {
     struct tfs_godot_rules rules; /* first */
     struct tfs_godot_region region;
@@ -27,9 +25,20 @@ struct region_facts {
     bool named;            /* the file's name gives them */
 };
 
+static struct region_facts *own_of(const struct tfs_facts *facts)
+{
+    return facts->own;
+}
+
 static const struct region_facts *facts_of(const struct tfs_doc *doc)
 {
-    return doc->facts->own;
+    return own_of(doc->facts);
+}
+
+/* All bytes in front of the table. */
+static struct tfs_blob *header_of(const struct tfs_doc *doc)
+{
+    return doc->common;
 }
 
 /* ---- what the file is ------------------------------------------------------------------------ */
@@ -51,7 +60,7 @@ static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
 static int palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                    uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err)
 {
-    const struct tfs_span header = tfs_blob_span(doc->parts[PART_HEADER]);
+    const struct tfs_span header = tfs_blob_span(header_of(doc));
 
     (void)save;
     (void)key;
@@ -73,7 +82,7 @@ static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
         return 0;
     tfs_godot_region_header(region, &out);
     if (tfs_blob_take(&out, &header, err) == 0)
-        tfs_edit_part(edit, PART_HEADER, header);
+        tfs_edit_common(edit, header);
     tfs_blob_unref(header);
     tfs_buf_release(&out);
     return err->code;
@@ -150,7 +159,7 @@ static int make_facts(struct tfs_save *save, struct tfs_span bytes, struct tfs_f
     if (parse_header(save, bytes, &region, err) < 0 ||
         tfs_facts_create(sizeof(struct region_facts), facts, err) < 0)
         return err->code;
-    struct region_facts *own = (*facts)->own;
+    struct region_facts *own = own_of(*facts);
     struct tfs_key key;
     own->region = region;
     own->named = tfs_godot_region_name_parse(tfs_save_called(save), &key) &&
@@ -210,7 +219,7 @@ static int add_header(struct reader *r, struct tfs_error *err)
 
     if (tfs_blob_slice(r->bytes, header, &blob, err) < 0)
         return err->code;
-    tfs_edit_part(&r->edit, PART_HEADER, blob);
+    tfs_edit_common(&r->edit, blob);
     tfs_blob_unref(blob);
     return 0;
 }
@@ -230,7 +239,7 @@ static int read_blocks(struct reader *r, struct tfs_doc *empty, struct tfs_doc *
 static int note_holes(struct tfs_facts *facts, const struct tfs_extent *extents,
                       struct tfs_error *err)
 {
-    const struct region_facts *own = facts->own;
+    const struct region_facts *own = own_of(facts);
     const uint32_t entries = own->region.sectors.entries;
     uint64_t used = 0, end = 0;
 
@@ -255,7 +264,7 @@ static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct t
 
     if (make_facts(save, tfs_blob_span(bytes), &facts, err) < 0)
         return err->code;
-    r.facts = facts->own;
+    r.facts = own_of(facts);
     if (tfs_sectors_read(&r.facts->region.sectors, tfs_blob_span(bytes), bytes->size, &r.extents,
                          err) == 0 &&
         note_holes(facts, r.extents, err) == 0 && tfs_doc_create(facts, &empty, err) == 0)
@@ -326,8 +335,7 @@ static int write_file(const struct tfs_doc *before, const struct tfs_doc *doc,
         return err->code;
     }
     const struct tfs_sectors_file old = {sectors, bytes, extents};
-    tfs_sectors_write(&old, tfs_blob_span(doc->parts[PART_HEADER]), w->changes, w->count, sink,
-                      err);
+    tfs_sectors_write(&old, tfs_blob_span(header_of(doc)), w->changes, w->count, sink, err);
     free(extents);
     return err->code;
 }
@@ -380,7 +388,7 @@ static int is_change(void *arg, const struct tfs_chunk *before, const struct tfs
 static int region_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
     if (!tfs_whole_file_unsure(save) && tfs_doc_diff(save->doc, doc, is_change, NULL) == 0 &&
-        tfs_blob_equal(save->doc->parts[PART_HEADER], doc->parts[PART_HEADER]))
+        tfs_blob_equal(header_of(save->doc), header_of(doc)))
         return 0;
     return tfs_whole_file_commit(save, doc, err);
 }

@@ -116,6 +116,11 @@ static int add_chunk(struct tfs_doc *empty, struct tfs_blob *bytes, uint64_t own
     return err->code;
 }
 
+static struct tfs_godot_rules *rules_of(const struct tfs_facts *facts)
+{
+    return facts->own;
+}
+
 static int single_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
                          struct tfs_error *err)
 {
@@ -127,7 +132,7 @@ static int single_decode(struct tfs_save *save, struct tfs_blob *bytes, struct t
     if (check_block(bytes, &own, err) < 0 ||
         tfs_facts_create(sizeof(struct tfs_godot_rules), &facts, err) < 0)
         return err->code;
-    struct tfs_godot_rules *rules = facts->own;
+    struct tfs_godot_rules *rules = rules_of(facts);
     *rules = (struct tfs_godot_rules){.container = "this file", .lods = 1};
     if (tfs_doc_create(facts, &empty, err) == 0)
         add_chunk(empty, bytes, own, doc, err);

@@ -168,9 +168,14 @@ struct stream_facts {
     struct tfs_rows_layout layout;
 };
 
+static struct stream_facts *facts_of(const struct tfs_facts *facts)
+{
+    return facts->own;
+}
+
 static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
 {
-    const struct stream_facts *facts = doc->facts->own;
+    const struct stream_facts *facts = facts_of(doc->facts);
 
     tfs_info_line(out, "schema version", "%d", (int)facts->layout.number[NUMBER_SCHEMA]);
     tfs_info_line(out, "key format", "%s", tfs_godot_key_format_name(format_of(&facts->layout)));
@@ -184,7 +189,7 @@ static int make_facts(const struct tfs_rows_layout *layout, size_t others, struc
 
     if (tfs_facts_create(sizeof(struct stream_facts), facts, err) < 0)
         return err->code;
-    struct stream_facts *own = (*facts)->own;
+    struct stream_facts *own = facts_of(*facts);
     tfs_godot_key_bounds(format_of(layout), &low, &high);
     *own = (struct stream_facts){.rules = {.container = "this database",
                                            .cubed = true,

@@ -177,7 +177,7 @@ static int add_root_changes(void *arg, const struct tfs_chunk *before,
 }
 
 /* The same save read again may have other facts, which info.txt tells; where only regions have
- * palettes, those are in parts. */
+ * palettes, those are in what is common. */
 static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc *after)
 {
     const struct tfs_godot_rules *old = tfs_godot_rules(before), *new = tfs_godot_rules(after);
@@ -185,9 +185,8 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
 
     if (old->cubed != new->cubed || old->po2 != new->po2)
         return ALL_ROOT_FILES;
-    for (unsigned i = 0; i < TFS_PARTS; i++)
-        if (!tfs_blob_equal(before->parts[i], after->parts[i]))
-            return ALL_ROOT_FILES;
+    if (!tfs_blob_equal(before->common, after->common))
+        return ALL_ROOT_FILES;
     tfs_doc_diff(before, after, add_root_changes, &changes);
     return changes;
 }

@@ -135,7 +135,7 @@ int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct
                         struct tfs_godot_view **view, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
-    struct tfs_godot_cache *cache = save->cache;
+    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
 
     if (chunk == NULL)
         return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
@@ -166,7 +166,7 @@ int tfs_godot_cache_create(struct tfs_save *save, struct tfs_error *err)
 
 void tfs_godot_cache_clear(struct tfs_save *save)
 {
-    struct tfs_godot_cache *cache = save->cache;
+    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
 
     tfs_recent_clear(&cache->views);
     tfs_godot_counts_clear(cache);
@@ -174,7 +174,7 @@ void tfs_godot_cache_clear(struct tfs_save *save)
 
 void tfs_godot_cache_free(struct tfs_save *save)
 {
-    struct tfs_godot_cache *cache = save->cache;
+    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
 
     if (cache == NULL)
         return;

@@ -143,12 +143,17 @@ static int bind_key(const struct tfs_rows_layout *layout, sqlite3_stmt *statemen
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
+static struct tfs_rows_layout *layout_of(const struct tfs_facts *facts)
+{
+    return facts->own;
+}
+
 static int make_facts(const struct tfs_rows_layout *layout, size_t others, struct tfs_facts **facts,
                       struct tfs_error *err)
 {
     if (tfs_facts_create(sizeof(*layout), facts, err) < 0)
         return err->code;
-    *(struct tfs_rows_layout *)(*facts)->own = *layout;
+    *layout_of(*facts) = *layout;
     if (others > 0)
         tfs_facts_note(*facts, err, TFS_NOTE_WARNING,
                        "%zu row%s of the database cannot be reached by a coordinate: kept and not "
@@ -160,7 +165,7 @@ static int make_facts(const struct tfs_rows_layout *layout, size_t others, struc
 void tfs_luanti_map_describe(const struct tfs_doc *doc, struct tfs_buf *out)
 {
     tfs_info_line(out, "schema", "%s",
-                  has_axes(doc->facts->own) ? "x, y, z (since 5.12)" : "pos (before 5.12)");
+                  has_axes(layout_of(doc->facts)) ? "x, y, z (since 5.12)" : "pos (before 5.12)");
 }
 
 int tfs_luanti_map_coordinate(struct tfs_key key, struct tfs_error *err)

@@ -23,6 +23,11 @@ struct cache {
     unsigned orders[TFS_LUANTI_VERSION_MAX + 1];
 };
 
+static struct cache *cache_of(const struct tfs_save *save)
+{
+    return save->cache;
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static int keep_damage(struct tfs_luanti_view *view, struct tfs_error *why, struct tfs_error *err)
@@ -101,7 +106,7 @@ int tfs_luanti_view_open(struct tfs_save *save, const struct tfs_doc *doc, struc
                          struct tfs_luanti_view **view, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
-    struct cache *cache = save->cache;
+    struct cache *cache = cache_of(save);
 
     if (chunk == NULL)
         return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
@@ -141,7 +146,7 @@ int tfs_luanti_cache_create(struct tfs_save *save, struct tfs_error *err)
 
 void tfs_luanti_cache_free(struct tfs_save *save)
 {
-    struct cache *cache = save->cache;
+    struct cache *cache = cache_of(save);
 
     if (cache == NULL)
         return;
@@ -179,7 +184,7 @@ static int sample_orders(struct tfs_save *save, const struct tfs_doc *doc, uint8
 int tfs_luanti_view_order(struct tfs_save *save, const struct tfs_doc *doc, uint8_t version,
                           enum tfs_luanti_order *order, struct tfs_error *err)
 {
-    struct cache *cache = save->cache;
+    struct cache *cache = cache_of(save);
     unsigned orders;
 
     pthread_mutex_lock(&cache->lock);

@@ -133,6 +133,11 @@ static void forget_changes(struct tfs_rbx_source *source)
     source->changes = NULL;
 }
 
+static struct tfs_rbx_source *source_of(const struct tfs_facts *facts)
+{
+    return facts->own;
+}
+
 static void source_release(void *own)
 {
     struct tfs_rbx_source *source = own;
@@ -155,7 +160,7 @@ static void source_release(void *own)
 
 const struct tfs_rbx_source *tfs_rbx_source(const struct tfs_doc *doc)
 {
-    return doc->facts->own;
+    return source_of(doc->facts);
 }
 
 const struct tfs_rbx_group *tfs_rbx_group(const struct tfs_doc *doc, uint32_t group)
@@ -353,7 +358,7 @@ int tfs_rbx_decode(const struct tfs_rbx_kind *kind, struct tfs_save *save, struc
     if (tfs_facts_create(sizeof(struct tfs_rbx_source), &facts, err) < 0)
         return err->code;
 
-    struct tfs_rbx_source *source = facts->own;
+    struct tfs_rbx_source *source = source_of(facts);
     facts->release = source_release;
     source->kind = kind;
     source->file = tfs_blob_ref(bytes);
@@ -423,7 +428,7 @@ static int change_grid(const struct tfs_rbx_source *source, struct tfs_rbx_chang
 
 void tfs_rbx_derive(struct tfs_save *save, const struct tfs_save *other)
 {
-    struct tfs_rbx_source *source = save->doc->facts->own;
+    struct tfs_rbx_source *source = source_of(save->doc->facts);
 
     tfs_facts_unref(source->other);
     source->other = tfs_facts_ref(other->doc->facts);
@@ -433,7 +438,7 @@ void tfs_rbx_derive(struct tfs_save *save, const struct tfs_save *other)
 static struct tfs_span physics_of_other(const struct tfs_rbx_source *source,
                                         const struct tfs_rbx_index *now)
 {
-    const struct tfs_rbx_source *other = source->other == NULL ? NULL : source->other->own;
+    const struct tfs_rbx_source *other = source->other == NULL ? NULL : source_of(source->other);
 
     if (other == NULL || other->groups[0].physics == TFS_RBX_NONE ||
         other->groups[0].lock != TFS_RBX_OPEN || other->terrain.log2 != now->log2 ||
@@ -621,7 +626,7 @@ static int pass_doc(struct tfs_rbx_source *source, const struct tfs_doc *doc, ui
 int tfs_rbx_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
                    struct tfs_error *err)
 {
-    struct tfs_rbx_source *source = doc->facts->own;
+    struct tfs_rbx_source *source = source_of(doc->facts);
     const struct target to = {.sink = sink};
 
     return pass_doc(source, doc, save->options.inflate_limit, &to, err);
@@ -632,7 +637,7 @@ int tfs_rbx_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
 int tfs_rbx_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_readback *written,
                   struct tfs_error *err)
 {
-    struct tfs_rbx_source *source = doc->facts->own;
+    struct tfs_rbx_source *source = source_of(doc->facts);
     const struct target to = {.written = written};
 
     pass_doc(source, doc, save->options.inflate_limit, &to, err);
