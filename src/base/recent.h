@@ -1,6 +1,7 @@
 /*
  * The objects that were asked for last: what takes time to make and can be made again. Bounded by
- * their number and their bytes; the one that nobody asked for the longest time goes first.
+ * their number and their weights, which are bytes mostly; the one that nobody asked for the longest
+ * time goes first.
  *
  * Objects are reference-counted. Thread-safe, and calls nothing but the kind's functions under its
  * lock.
@@ -14,7 +15,7 @@
 
 struct tfs_recent_kind {
     bool (*is)(const void *object, const void *wanted); /* is it the one that somebody wants? */
-    size_t (*weight)(const void *object); /* bytes; the same for as long as it lives */
+    size_t (*weight)(const void *object); /* bytes, or 1; the same for as long as it lives */
     void (*ref)(void *object);
     void (*unref)(void *object);
 };
@@ -23,7 +24,7 @@ struct tfs_recent_kind {
 
 struct tfs_recent {
     const struct tfs_recent_kind *kind;
-    size_t limit; /* bytes */
+    size_t limit; /* of all weights */
     pthread_mutex_t lock;
     void *objects[TFS_RECENT_MAX]; /* the first was asked for last */
     unsigned count;

@@ -281,7 +281,7 @@ static int check_writable(struct tfs_save *save, const struct tfs_cosmic_zone *o
 
 static void zone_free(struct tfs_cosmic_zone *own)
 {
-    tfs_cosmic_zone_forget(own, NULL);
+    tfs_recent_release(&own->payloads);
     tfs_cosmic_zone_index_release(&own->index);
     if (own->lock_fd >= 0)
         close(own->lock_fd);
@@ -310,6 +310,7 @@ static int zone_open(struct tfs_save *save, struct tfs_error *err)
         return tfs_fail_memory(err);
     own->lock_fd = own->folder_fd = -1;
     pthread_mutex_init(&own->lock, NULL);
+    tfs_cosmic_zone_payloads_init(save, &own->payloads);
     if (lock_zone(save, &own->lock_fd, &own->lock_is_parent, err) < 0 ||
         tfs_cosmic_zone_index_read(save, NULL, exclusive(save), &own->index, err) < 0 ||
         lock_folder(save, own, err) < 0 ||
@@ -371,7 +372,7 @@ static int read_index(struct tfs_save *save, struct tfs_cosmic_zone *own, struct
     }
     drop_chunks(&index);
     tfs_cosmic_zone_index_release(&own->index);
-    tfs_cosmic_zone_forget(own, NULL);
+    tfs_recent_clear(&own->payloads);
     own->index = index;
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/recent.h"
 #include "formats/cosmic_reach/region.h"
 #include "formats/folder.h"
 
@@ -94,8 +95,7 @@ struct tfs_cosmic_zone_index {
 struct tfs_cosmic_zone {
     pthread_mutex_t lock; /* of what follows, but lock_fd */
     struct tfs_cosmic_zone_index index;
-    struct tfs_cosmic_payload *payloads[64]; /* inflated last; the first was asked for last */
-    size_t payload_count;
+    struct tfs_recent payloads; /* what was inflated last */
     int lock_fd; /* regions/, or the zone's folder while that is missing; with the flock */
     bool lock_is_parent;
     int folder_fd; /* the zone's folder, locked too where that is the save; -1: it is not */
@@ -132,8 +132,8 @@ int tfs_cosmic_region_file_make(struct tfs_key region, const struct stat *st,
 /* tfs_container.fetch. ESTALE: another program changed or removed the region. */
 int tfs_cosmic_zone_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
                           struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err);
-/* Payloads of a region (NULL: of all) are kept no longer. The caller holds the lock. */
-void tfs_cosmic_zone_forget(struct tfs_cosmic_zone *own, const struct tfs_key *region);
+/* Empty. */
+void tfs_cosmic_zone_payloads_init(struct tfs_save *save, struct tfs_recent *recent);
 
 /* ---- writing (zone_write.c) ------------------------------------------------------------------ */
 

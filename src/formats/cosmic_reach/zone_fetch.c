@@ -1,11 +1,10 @@
 /*
  * A chunk of a zone -> its body in the payload of its region, for several threads at once.
  *
- * Must not know documents, nor how regions change. Payloads that were inflated are kept up to a
- * number of bytes; the one that was not asked for the longest time goes first. A file is opened and
- * inflated without the lock, for that takes long; it counts only if it is still the file whose
- * bodies are known, and what is found to be another one is tried once more under the lock, where no
- * commit of ours comes in between.
+ * Must not know documents, nor how regions change. Payloads that were inflated last are kept
+ * (base/recent.h). A file is opened and inflated without the lock, for that takes long; it counts
+ * only if it is still the file whose bodies are known, and what is found to be another one is tried
+ * once more under the lock, where no commit of ours comes in between.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,71 +12,78 @@
 
 #include "formats/cosmic_reach/zone.h"
 
-#define MEMORY_USUAL (UINT64_C(64) << 20)
-
-struct tfs_cosmic_payload {
-    struct tfs_key region;
-    struct tfs_blob *bytes;
-};
-
-#define PAYLOADS (sizeof(((struct tfs_cosmic_zone *)0)->payloads) / sizeof(void *))
+#define MEMORY_USUAL ((size_t)64 << 20)
 
 /* ---- payloads that are kept ------------------------------------------------------------------ */
 
-static void payload_drop(struct tfs_cosmic_zone *own, size_t at)
-{
-    struct tfs_cosmic_payload *payload = own->payloads[at];
+struct payload {
+    atomic_uint refs;
+    struct tfs_cosmic_region_file *file; /* a reference: what was read again is another one */
+    struct tfs_blob *bytes;
+};
 
-    own->payload_count--;
-    memmove(&own->payloads[at], &own->payloads[at + 1],
-            (own->payload_count - at) * sizeof(struct tfs_cosmic_payload *));
+static bool payload_is(const void *payload, const void *file)
+{
+    return ((const struct payload *)payload)->file == file;
+}
+
+static size_t payload_weight(const void *payload)
+{
+    return ((const struct payload *)payload)->bytes->size;
+}
+
+static void payload_ref(void *payload)
+{
+    atomic_fetch_add_explicit(&((struct payload *)payload)->refs, 1, memory_order_relaxed);
+}
+
+static void payload_unref(void *object)
+{
+    struct payload *payload = object;
+
+    if (atomic_fetch_sub_explicit(&payload->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    tfs_cosmic_region_file_unref(payload->file);
     tfs_blob_unref(payload->bytes);
     free(payload);
 }
 
-void tfs_cosmic_zone_forget(struct tfs_cosmic_zone *own, const struct tfs_key *region)
+static const struct tfs_recent_kind payloads = {payload_is, payload_weight, payload_ref,
+                                                payload_unref};
+
+void tfs_cosmic_zone_payloads_init(struct tfs_save *save, struct tfs_recent *recent)
 {
-    for (size_t i = own->payload_count; i-- > 0;)
-        if (region == NULL || tfs_key_compare(own->payloads[i]->region, *region) == 0)
-            payload_drop(own, i);
+    tfs_recent_init(recent, &payloads,
+                    save->options.memory > 0 ? save->options.memory : MEMORY_USUAL);
 }
 
-static void put_first(struct tfs_cosmic_zone *own, struct tfs_cosmic_payload *payload, size_t at)
+/* A reference to the bytes; NULL: they are not kept. */
+static struct tfs_blob *payload_find(struct tfs_cosmic_zone *own,
+                                     const struct tfs_cosmic_region_file *file)
 {
-    memmove(&own->payloads[1], &own->payloads[0], at * sizeof(struct tfs_cosmic_payload *));
-    own->payloads[0] = payload;
+    struct payload *found = tfs_recent_find(&own->payloads, file);
+    struct tfs_blob *bytes = NULL;
+
+    if (found != NULL) {
+        bytes = tfs_blob_ref(found->bytes);
+        payload_unref(found);
+    }
+    return bytes;
 }
 
-static struct tfs_blob *payload_find(struct tfs_cosmic_zone *own, struct tfs_key region)
+/* Without memory it is not kept. */
+static void payload_keep(struct tfs_cosmic_zone *own, struct tfs_cosmic_region_file *file,
+                         struct tfs_blob *bytes)
 {
-    for (size_t i = 0; i < own->payload_count; i++)
-        if (tfs_key_compare(own->payloads[i]->region, region) == 0) {
-            put_first(own, own->payloads[i], i);
-            return own->payloads[0]->bytes;
-        }
-    return NULL;
-}
-
-/* Keeps it, and as many others as there is room for. Without memory it is not kept. */
-static void payload_keep(struct tfs_cosmic_zone *own, struct tfs_key region, struct tfs_blob *bytes,
-                         uint64_t limit)
-{
-    struct tfs_cosmic_payload *payload = malloc(sizeof(*payload));
-    uint64_t total = 0;
-    size_t keep = 1;
+    struct payload *payload = malloc(sizeof(*payload));
 
     if (payload == NULL)
         return;
-    tfs_cosmic_zone_forget(own, &region);
-    *payload = (struct tfs_cosmic_payload){region, tfs_blob_ref(bytes)};
-    if (own->payload_count == PAYLOADS)
-        payload_drop(own, PAYLOADS - 1);
-    put_first(own, payload, own->payload_count++);
-    total = bytes->size;
-    while (keep < own->payload_count && total + own->payloads[keep]->bytes->size <= limit)
-        total += own->payloads[keep++]->bytes->size;
-    while (own->payload_count > keep)
-        payload_drop(own, own->payload_count - 1);
+    atomic_init(&payload->refs, 1);
+    payload->file = tfs_cosmic_region_file_ref(file);
+    payload->bytes = tfs_blob_ref(bytes);
+    tfs_recent_add(&own->payloads, payload);
+    payload_unref(payload);
 }
 
 /* ---- one body -------------------------------------------------------------------------------- */
@@ -161,11 +167,10 @@ static int read_payload(const struct tfs_save *save, const char *path, const str
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
 /* The payload of that region, which is not kept; `locked`: the lock is held meanwhile too. */
-static int fetch_payload(struct tfs_save *save, const struct tfs_cosmic_region_file *file,
-                         bool locked, struct tfs_blob **payload, struct tfs_error *err)
+static int fetch_payload(struct tfs_save *save, struct tfs_cosmic_region_file *file, bool locked,
+                         struct tfs_blob **payload, struct tfs_error *err)
 {
     struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
-    const uint64_t limit = save->options.memory > 0 ? save->options.memory : MEMORY_USUAL;
     const struct stat st = file->file.st;
     char *path = tfs_cosmic_zone_path(&own->index, file->file.key);
 
@@ -179,7 +184,7 @@ static int fetch_payload(struct tfs_save *save, const struct tfs_cosmic_region_f
     free(path);
     /* A commit of ours may have replaced the file meanwhile. */
     if (err->code == 0 && tfs_folder_find(&own->index.files, file->file.key) == &file->file)
-        payload_keep(own, file->file.key, *payload, limit);
+        payload_keep(own, file, *payload);
     return err->code;
 }
 
@@ -192,10 +197,8 @@ static int try_once(struct tfs_save *save, const struct tfs_chunk *chunk, bool l
 
     pthread_mutex_lock(&own->lock);
     if (find_file(own, chunk, &file, err) == 0) {
-        payload = payload_find(own, file->file.key);
-        if (payload != NULL)
-            tfs_blob_ref(payload);
-        else
+        payload = payload_find(own, file);
+        if (payload == NULL)
             fetch_payload(save, file, locked, &payload, err);
     }
     pthread_mutex_unlock(&own->lock);

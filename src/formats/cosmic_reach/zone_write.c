@@ -185,7 +185,6 @@ static void know(struct job *job)
         tfs_cosmic_region_file_unref(known);
         job->known = NULL;
     }
-    tfs_cosmic_zone_forget(own, &job->region);
     if (job->made != NULL && tfs_folder_add(&own->index.files, &job->made->file, &ignored) == 0)
         job->made = NULL;
 }

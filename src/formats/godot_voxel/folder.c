@@ -231,7 +231,7 @@ static int check_writable(struct tfs_save *save, const struct tfs_godot_index *i
 static void folder_free(struct tfs_godot_folder *own)
 {
     tfs_godot_index_release(&own->index);
-    tfs_godot_folder_forget(own);
+    tfs_recent_release(&own->opened);
     if (own->lock_fd >= 0)
         close(own->lock_fd);
     pthread_mutex_destroy(&own->lock);
@@ -258,6 +258,7 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
     own->lock_fd = -1;
     own->reading = 1;
     pthread_mutex_init(&own->lock, NULL);
+    tfs_godot_folder_opened_init(&own->opened);
     if (lock_folder(save, &own->lock_fd, err) < 0 || tfs_godot_cache_create(save, err) < 0 ||
         tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
         (exclusive(save) && settle(save, &own->index, err) < 0) ||
@@ -314,7 +315,7 @@ static int read_index(struct tfs_save *save, struct tfs_godot_folder *own, struc
         return result;
     }
     tfs_godot_index_release(&own->index);
-    tfs_godot_folder_forget(own);
+    tfs_recent_clear(&own->opened);
     own->index = index;
     own->reading++;
     return 0;

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "base/recent.h"
 #include "formats/folder.h"
 #include "formats/godot_voxel/region.h"
 #include "formats/godot_voxel/region_name.h"
@@ -77,22 +78,12 @@ struct tfs_key tfs_godot_folder_region_of(const struct tfs_godot_meta *meta, str
 /* And back: the block of a slot. */
 struct tfs_key tfs_godot_folder_block(const struct tfs_godot_region_file *file, uint32_t index);
 
-#define TFS_GODOT_OPENED_MAX 16
-
-/* A region file that blocks are fetched from (folder_fetch.c). */
-struct tfs_godot_opened {
-    atomic_uint refs;
-    struct tfs_key key;
-    struct tfs_file_handle file;
-};
-
 struct tfs_godot_folder {
     pthread_mutex_t lock; /* of what follows, but lock_fd */
     struct tfs_godot_index index;
-    uint64_t reading; /* number of the last reading that found something new */
-    /* Fetched from last; the first was so most lately. NULL: none. */
-    struct tfs_godot_opened *opened[TFS_GODOT_OPENED_MAX];
-    int lock_fd; /* the directory, with the flock */
+    uint64_t reading;         /* number of the last reading that found something new */
+    struct tfs_recent opened; /* region files that were fetched from last */
+    int lock_fd;              /* the directory, with the flock */
 };
 
 static inline struct tfs_godot_folder *tfs_godot_folder_of(const struct tfs_save *save)
@@ -107,9 +98,8 @@ int tfs_godot_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
                            struct tfs_error *err);
 int tfs_godot_folder_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                              uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err);
-/* Files that are kept open are kept no longer: the index is about others now. The caller holds the
- * lock, or is alone. */
-void tfs_godot_folder_forget(struct tfs_godot_folder *own);
+/* Empty. What is in there is cleared when the index comes to be about other files. */
+void tfs_godot_folder_opened_init(struct tfs_recent *recent);
 
 /* Puts `doc` on disk (folder_write.c). *reached: the document that the disk holds afterwards, also
  * after a failure. */

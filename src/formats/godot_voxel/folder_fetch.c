@@ -16,20 +16,49 @@
 
 #include "formats/godot_voxel/folder.h"
 
+#define OPENED_MAX 16 /* files that are kept open */
+
 /* ---- open files ------------------------------------------------------------------------------ */
 
-static struct tfs_godot_opened *opened_ref(struct tfs_godot_opened *opened)
+/* A region file that blocks are fetched from. */
+struct opened {
+    atomic_uint refs;
+    struct tfs_key key;
+    struct tfs_file_handle file;
+};
+
+static bool opened_is(const void *opened, const void *key)
 {
-    atomic_fetch_add_explicit(&opened->refs, 1, memory_order_relaxed);
-    return opened;
+    return tfs_key_compare(((const struct opened *)opened)->key, *(const struct tfs_key *)key) == 0;
 }
 
-static void opened_unref(struct tfs_godot_opened *opened)
+static size_t opened_weight(const void *opened)
 {
+    (void)opened;
+    return 1;
+}
+
+static void opened_ref(void *opened)
+{
+    atomic_fetch_add_explicit(&((struct opened *)opened)->refs, 1, memory_order_relaxed);
+}
+
+static void opened_unref(void *object)
+{
+    struct opened *opened = object;
+
     if (opened == NULL || atomic_fetch_sub_explicit(&opened->refs, 1, memory_order_acq_rel) > 1)
         return;
     tfs_file_close(&opened->file);
     free(opened);
+}
+
+static const struct tfs_recent_kind opened_files = {opened_is, opened_weight, opened_ref,
+                                                    opened_unref};
+
+void tfs_godot_folder_opened_init(struct tfs_recent *recent)
+{
+    tfs_recent_init(recent, &opened_files, OPENED_MAX);
 }
 
 /* The index knows the region: that it is not there is no ENOENT, which means that there is no such
@@ -44,11 +73,11 @@ static int fail_gone(const struct tfs_save *save, struct tfs_error *err)
     return tfs_fail(err, -ESTALE, "another program removed the region of this chunk");
 }
 
-static int opened_make(const struct tfs_save *save, struct tfs_key key,
-                       struct tfs_godot_opened **opened, struct tfs_error *err)
+static int opened_make(const struct tfs_save *save, struct tfs_key key, struct opened **opened,
+                       struct tfs_error *err)
 {
     char *path = tfs_godot_folder_region_path(save->path, key);
-    struct tfs_godot_opened *made = calloc(1, sizeof(*made));
+    struct opened *made = calloc(1, sizeof(*made));
 
     if (path == NULL || made == NULL)
         tfs_fail_memory(err);
@@ -65,42 +94,6 @@ static int opened_make(const struct tfs_save *save, struct tfs_key key,
     return 0;
 }
 
-void tfs_godot_folder_forget(struct tfs_godot_folder *own)
-{
-    for (unsigned i = 0; i < TFS_GODOT_OPENED_MAX; i++) {
-        opened_unref(own->opened[i]);
-        own->opened[i] = NULL;
-    }
-}
-
-/* Puts the file, whose reference it takes, in front of the first `at` ones. */
-static void put_first(struct tfs_godot_folder *own, struct tfs_godot_opened *opened, unsigned at)
-{
-    memmove(&own->opened[1], &own->opened[0], at * sizeof(own->opened[0]));
-    own->opened[0] = opened;
-}
-
-/* One of the files that are kept open: a reference; NULL: it is none of them. */
-static struct tfs_godot_opened *find_opened(struct tfs_godot_folder *own, struct tfs_key key)
-{
-    for (unsigned i = 0; i < TFS_GODOT_OPENED_MAX && own->opened[i] != NULL; i++)
-        if (tfs_key_compare(own->opened[i]->key, key) == 0) {
-            put_first(own, own->opened[i], i);
-            return opened_ref(own->opened[0]);
-        }
-    return NULL;
-}
-
-/* Keeps the file open, instead of the one that was not asked for the longest time. */
-static void keep_opened(struct tfs_godot_folder *own, struct tfs_godot_opened *opened)
-{
-    pthread_mutex_lock(&own->lock);
-    struct tfs_godot_opened *oldest = own->opened[TFS_GODOT_OPENED_MAX - 1];
-    put_first(own, opened_ref(opened), TFS_GODOT_OPENED_MAX - 1);
-    pthread_mutex_unlock(&own->lock);
-    opened_unref(oldest);
-}
-
 /* ---- where to read --------------------------------------------------------------------------- */
 
 /* Bytes that are to be read, and the file that they are known to be in. */
@@ -108,7 +101,7 @@ struct source {
     struct tfs_key region;
     struct stat st;
     uint64_t offset, size;
-    struct tfs_godot_opened *opened; /* a reference */
+    struct opened *opened; /* a reference */
 };
 
 /* Sets all but `opened`. The caller holds the lock. ENOENT: there is no such thing, which is no
@@ -162,17 +155,17 @@ static int source_open(struct tfs_save *save, locate_fn locate, struct tfs_key k
     pthread_mutex_lock(&own->lock);
     int result = locate(own, key, source, err);
     if (result == 0 && anew) {
-        tfs_godot_folder_forget(own);
+        tfs_recent_clear(&own->opened);
         result = opened_make(save, source->region, &source->opened, err);
     } else if (result == 0) {
-        source->opened = find_opened(own, source->region);
+        source->opened = tfs_recent_find(&own->opened, &source->region);
     }
     pthread_mutex_unlock(&own->lock);
     if (result < 0 || source->opened != NULL)
         return result;
     if (opened_make(save, source->region, &source->opened, err) < 0)
         return err->code;
-    keep_opened(own, source->opened);
+    tfs_recent_add(&own->opened, source->opened);
     return 0;
 }
 

@@ -238,7 +238,7 @@ static int replace(struct writer *w, struct region_job *job, struct tfs_error *e
         know(w, job);
     else if (job->old.fd >= 0) /* a second name may have moved its ctime */
         tfs_godot_index_find(&w->own->index, job->before.file.key)->file.st = job->old.st;
-    tfs_godot_folder_forget(w->own);
+    tfs_recent_clear(&w->own->opened);
     pthread_mutex_unlock(&w->own->lock);
     return renamed ? 1 : err->code;
 }
