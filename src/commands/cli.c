@@ -107,6 +107,8 @@ static enum request apply_flag(struct tfs_cli *cli, const struct tfs_flag *flag)
     cli->restore = (cli->flags & TFS_CLI_RESTORE) != 0;
     if (flag->flag == TFS_CLI_PATH)
         cli->path = optarg;
+    if (flag->flag == TFS_CLI_PNG)
+        cli->png = optarg;
     if (flag->flag == TFS_CLI_CONFLICTS)
         return parse_conflicts(cli, optarg);
     return flag->flag == TFS_CLI_PREFER ? parse_prefer(cli, optarg) : REQUEST_RUN;

@@ -47,6 +47,7 @@ enum tfs_cli_flag {
     TFS_CLI_PLAIN = 0x400000,    /* it opens no save: no -o */
     TFS_CLI_CONFLICTS = 0x800000,
     TFS_CLI_PATH = 0x1000000,
+    TFS_CLI_PNG = 0x2000000,
 };
 
 /* import --prefer: which of two files decides that say different things of one chunk. */
@@ -66,6 +67,7 @@ struct tfs_cli {
     bool restore;   /* import --restore */
     enum tfs_prefer prefer;
     const char *path;      /* merge --path; NULL: none */
+    const char *png;       /* diff --png; NULL: no picture */
     const char *conflicts; /* merge --conflicts: ours, theirs or base; NULL: ours */
     bool again;            /* what is done was done before: what was said is not said again */
     char **operands;

@@ -31,15 +31,6 @@ bool tfs_differ_wants(const struct tfs_differ *d, unsigned flag)
     return (d->cli->flags & flag) != 0;
 }
 
-const char *tfs_differ_unit(const struct tfs_differ *d, uint64_t count)
-{
-    const char *unit = d->saves[TFS_BEFORE]->tree->voxels->unit;
-
-    if (unit == NULL)
-        return count == 1 ? "voxel" : "voxels";
-    return count == 1 ? "sample" : "samples";
-}
-
 /* ---- counting -------------------------------------------------------------------------------- */
 
 static void join_box(struct tfs_differ *d, const struct tfs_diff_box *box)
@@ -130,6 +121,9 @@ enum tfs_status tfs_differ_compare(struct tfs_differ *d)
         tfs_cli_say(d->cli, TROUBLE, "%s", err.text);
     else if (!d->printer.lost)
         tfs_printer_flush(&d->printer, true);
+    if (err.code == 0 && !d->printer.lost && d->cli->png != NULL &&
+        (tfs_differ_png(d, &err) < 0 || check_unchanged(d, &err) < 0))
+        tfs_cli_say(d->cli, TROUBLE, "%s", err.text);
     if (err.code < 0 || d->printer.lost)
         return TROUBLE;
     size_t unknown = tfs_diff_unknown(d->diff);
@@ -227,6 +221,8 @@ enum tfs_status tfs_cli_diff(struct tfs_cli *cli)
 {
     struct tfs_differ d;
 
+    if (cli->flags & TFS_CLI_GIT && cli->png != NULL)
+        return tfs_cli_say(cli, TROUBLE, "--png is one picture, and git compares many files");
     if (cli->flags & TFS_CLI_GIT)
         return tfs_cli_diff_git(cli);
     tfs_differ_init(&d, cli);

@@ -1,6 +1,6 @@
 /*
- * What the two ways to print a difference share: text for people and git (cli_diff_text.c), JSON
- * for programs (cli_diff_json.c).
+ * What the ways to show a difference share: text for people and git (diff_text.c), JSON for
+ * programs (diff_json.c); and the picture of --png (diff_png.c).
  */
 #ifndef TFS_COMMANDS_DIFF_H
 #define TFS_COMMANDS_DIFF_H
@@ -41,11 +41,12 @@ void tfs_differ_release(struct tfs_differ *d);
 
 /* Does the terrain differ? */
 bool tfs_differ_terrain(const struct tfs_differ *d);
-bool tfs_differ_wants(const struct tfs_differ *d, unsigned flag);        /* enum tfs_cli_flag */
-const char *tfs_differ_unit(const struct tfs_differ *d, uint64_t count); /* "voxel", "samples" */
+bool tfs_differ_wants(const struct tfs_differ *d, unsigned flag); /* enum tfs_cli_flag */
 
 /* Print the whole difference; 0 or a failure. */
 int tfs_differ_text(struct tfs_differ *d, struct tfs_error *err);
 int tfs_differ_json(struct tfs_differ *d, struct tfs_error *err);
+/* Draws it into the file of --png; 0 or a failure. */
+int tfs_differ_png(struct tfs_differ *d, struct tfs_error *err);
 
 #endif

@@ -24,12 +24,11 @@ static void print_summary(struct tfs_differ *d)
         tfs_printer_end(&d->printer);
         return;
     }
-    tfs_buf_printf(line,
-                   "terrain: %" PRIu64 " %s changed, %" PRIu64 " added, %" PRIu64
-                   " removed; %" PRIu64 " %s",
-                   d->chunks[TFS_DIFF_CHANGED],
-                   d->chunks[TFS_DIFF_CHANGED] == 1 ? "chunk" : "chunks", d->chunks[TFS_DIFF_ADDED],
-                   d->chunks[TFS_DIFF_REMOVED], d->voxels, tfs_differ_unit(d, d->voxels));
+    tfs_buf_printf(
+        line, "terrain: %" PRIu64 " %s changed, %" PRIu64 " added, %" PRIu64 " removed; ",
+        d->chunks[TFS_DIFF_CHANGED], d->chunks[TFS_DIFF_CHANGED] == 1 ? "chunk" : "chunks",
+        d->chunks[TFS_DIFF_ADDED], d->chunks[TFS_DIFF_REMOVED]);
+    tfs_printer_voxels(&d->printer, d->saves[TFS_BEFORE]->tree->voxels, d->voxels);
     if (d->has_box)
         tfs_buf_u8(line, ';');
     for (int i = 0; i < 3 && d->has_box; i++)
@@ -132,9 +131,10 @@ static void add_changes(struct tfs_differ *d, const struct tfs_diff_chunk *chunk
         tfs_buf_add_span(&d->printer.line, counts[i].name);
         tfs_buf_printf(&d->printer.line, " %+" PRId64, change);
     }
-    if (named == 0 && chunk->voxels > 0)
-        tfs_buf_printf(&d->printer.line, " %" PRIu64 " %s", chunk->voxels,
-                       tfs_differ_unit(d, chunk->voxels));
+    if (named == 0 && chunk->voxels > 0) {
+        tfs_buf_u8(&d->printer.line, ' ');
+        tfs_printer_voxels(&d->printer, d->saves[TFS_BEFORE]->tree->voxels, chunk->voxels);
+    }
 }
 
 static void print_head(struct tfs_differ *d, const struct tfs_diff_chunk *chunk)

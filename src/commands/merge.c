@@ -6,7 +6,6 @@
  * nothing is touched. It is an edit of the save whose scripts and parts it has.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,18 +13,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "commands/output.h"
 #include "commands/printer.h"
 #include "formats/diff/merge.h"
 #include "formats/whole_file.h"
 #include "text/table.h"
 
+#define CSV_HEADER "x,y,z,base,ours,theirs\n"
+
 /* A table of the voxels in conflict, of one group. */
 struct csv {
-    struct tfs_replacement file;
-    struct tfs_file_handle old; /* the table that was there before; fd -1: none was */
+    struct tfs_output file;
     bool open;
     uint32_t group;
-    struct tfs_buf line;
+    struct tfs_buf line, groups; /* of tables that were written: uint32_t, ascending */
 };
 
 struct merger {
@@ -44,24 +45,6 @@ static const char *const side_names[] = {"base", "ours", "theirs"};
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* The path with all links in its directory resolved. */
-static int resolve(const char *path, char out[2 * PATH_MAX], struct tfs_error *err)
-{
-    char *directory = tfs_file_directory(path);
-    char real[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-
-    if (directory == NULL)
-        return tfs_fail_memory(err);
-    if (realpath(directory, real) == NULL)
-        tfs_fail_errno(err, path);
-    else
-        snprintf(out, 2 * PATH_MAX, "%s/%s", strcmp(real, "/") == 0 ? "" : real,
-                 slash == NULL ? path : slash + 1);
-    free(directory);
-    return err->code;
-}
-
 /* What the result is called, where its conflicts are written. */
 static const char *path_of(const struct merger *m)
 {
@@ -72,55 +55,51 @@ static const char *path_of(const struct merger *m)
 
 /* ---- conflicts ------------------------------------------------------------------------------- */
 
+static const struct tfs_output_kind csv_kind = {
+    "a table of conflicts", {(const uint8_t *)CSV_HEADER, sizeof(CSV_HEADER) - 1}};
+
 static int csv_close(struct csv *csv, struct tfs_error *err)
 {
     if (!csv->open)
         return 0;
     csv->open = false;
-    tfs_replacement_finish(&csv->file, &csv->old, err);
-    if (csv->old.fd >= 0)
-        tfs_file_close(&csv->old);
-    return err->code;
+    return tfs_output_finish(&csv->file, err);
 }
 
 static void csv_cancel(struct csv *csv)
 {
-    if (csv->open) {
-        tfs_replacement_cancel(&csv->file);
-        if (csv->old.fd >= 0)
-            tfs_file_close(&csv->old);
-    }
+    if (csv->open)
+        tfs_output_cancel(&csv->file);
     tfs_buf_release(&csv->line);
+    tfs_buf_release(&csv->groups);
 }
 
 /* PATH.conflicts.csv; voxels of lods/1 are in PATH.conflicts.lods-1.csv. */
+static void csv_name(const struct merger *m, uint32_t group, char name[TFS_OUTPUT_PATH])
+{
+    const struct tfs_tree *tree = m->saves[TFS_MERGE_OURS]->tree;
+    char part[64] = "";
+
+    if (group > 0)
+        snprintf(part, sizeof(part), ".%s-%u", tree->group_dir, group - 1 + tree->group_label);
+    snprintf(name, TFS_OUTPUT_PATH, "%s.conflicts%s.csv", path_of(m), part);
+}
+
 static int csv_open(struct merger *m, uint32_t group)
 {
-    static const char header[] = "x,y,z,base,ours,theirs\n";
-    const struct tfs_tree *tree = m->saves[TFS_MERGE_OURS]->tree;
-    char part[64] = "", name[2 * PATH_MAX], path[2 * PATH_MAX];
+    char name[TFS_OUTPUT_PATH];
 
     if (csv_close(&m->csv, m->err) < 0)
         return m->err->code;
-    if (group > 0)
-        snprintf(part, sizeof(part), ".%s-%u", tree->group_dir, group - 1 + tree->group_label);
-    snprintf(name, sizeof(name), "%s.conflicts%s.csv", path_of(m), part);
-    if (resolve(name, path, m->err) < 0)
+    csv_name(m, group, name);
+    if (tfs_output_open(name, &csv_kind, &m->saves[TFS_MERGE_OURS]->st, &m->csv.file, m->err) < 0)
         return m->err->code;
-    m->csv.old.fd = -1;
-    bool there = access(path, F_OK) == 0;
-    if (there && tfs_file_open(path, true, &m->csv.old, m->err) < 0)
-        return m->err->code;
-    if (tfs_replacement_open(path, there ? &m->csv.old : NULL, &m->csv.file, m->err) < 0) {
-        if (there)
-            tfs_file_close(&m->csv.old);
-        return m->err->code;
-    }
     m->csv.open = true;
     m->csv.group = group;
-    if (!there && tfs_replacement_give(&m->csv.file, &m->saves[TFS_MERGE_OURS]->st, m->err) < 0)
+    tfs_buf_add(&m->csv.groups, &group, sizeof(group));
+    if (tfs_buf_check(&m->csv.groups, m->err) < 0)
         return m->err->code;
-    return tfs_sink_span(&m->csv.file.sink, tfs_span_of(header), m->err);
+    return tfs_sink_span(&m->csv.file.file.sink, csv_kind.begins, m->err);
 }
 
 static int add_voxel(void *arg, struct tfs_key key, const int64_t at[3],
@@ -142,7 +121,27 @@ static int add_voxel(void *arg, struct tfs_key key, const int64_t at[3],
     }
     if (tfs_buf_check(line, m->err) < 0)
         return m->err->code;
-    return tfs_sink_span(&m->csv.file.sink, tfs_buf_span(line), m->err);
+    return tfs_sink_span(&m->csv.file.file.sink, tfs_buf_span(line), m->err);
+}
+
+/* Removes the tables that an earlier merge left, of what is no conflict any more. */
+static int remove_tables(const struct merger *m, struct tfs_error *err)
+{
+    const struct tfs_save *ours = m->saves[TFS_MERGE_OURS];
+    const uint32_t groups = ours->tree->groups == NULL ? 1 : ours->tree->groups(ours->doc);
+    const struct tfs_span written = tfs_buf_span(&m->csv.groups);
+    char name[TFS_OUTPUT_PATH];
+    size_t at = 0;
+
+    for (uint32_t group = 0; group < groups && err->code == 0; group++) {
+        const bool kept =
+            at < written.size && memcmp(written.data + at, &group, sizeof(group)) == 0;
+        at += kept ? sizeof(group) : 0;
+        csv_name(m, group, name);
+        if (!kept)
+            tfs_output_remove(name, &csv_kind, err);
+    }
+    return err->code;
 }
 
 static int print_conflict(void *arg, const struct tfs_merge_conflict *conflict)
@@ -156,8 +155,8 @@ static int print_conflict(void *arg, const struct tfs_merge_conflict *conflict)
     if (conflict->what != NULL) {
         tfs_buf_printf(&p->line, ": %s", conflict->what);
     } else {
-        tfs_buf_printf(&p->line, ": %" PRIu64 " %s", conflict->voxels,
-                       conflict->voxels == 1 ? "voxel" : "voxels");
+        tfs_buf_add_text(&p->line, ": ");
+        tfs_printer_voxels(p, m->saves[TFS_MERGE_OURS]->tree->voxels, conflict->voxels);
         for (int i = 0; i < 3; i++)
             tfs_printer_range(p, axes[i], conflict->box.low[i], conflict->box.high[i]);
     }
@@ -231,10 +230,10 @@ static int write_doc(struct merger *m, enum tfs_merge_side side, struct tfs_doc 
                      struct tfs_error *err)
 {
     struct tfs_save *ours = m->saves[TFS_MERGE_OURS];
-    char path[2 * PATH_MAX];
+    char path[TFS_OUTPUT_PATH];
 
     if (m->output != NULL) {
-        if (resolve(m->output, path, err) == 0)
+        if (tfs_output_resolve(m->output, path, err) == 0)
             tfs_whole_file_write(m->saves[side], doc, NULL, path, err);
         return err->code;
     }
@@ -293,7 +292,7 @@ static int run(struct merger *m, struct tfs_error *err)
         return err->code;
     int result = tfs_merge_run(&m->merge, &edit, err);
     if (result == 0 && csv_close(&m->csv, err) == 0)
-        result = write_result(m, &edit, err);
+        result = write_result(m, &edit, err) == 0 ? remove_tables(m, err) : err->code;
     tfs_edit_release(&edit);
     return result != 0 ? result : err->code;
 }

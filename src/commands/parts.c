@@ -263,6 +263,11 @@ static enum tfs_status run_two(struct each *e, const struct tfs_parts *first,
 
     if (first->count == 0 && second->count == 0)
         return e->run(e->cli);
+    if (e->cli->png != NULL && (first->count > 1 || second->count > 1))
+        return tfs_cli_say(e->cli, TFS_STATUS_USAGE,
+                           "--png is one picture, and these are several saves: compare one, such "
+                           "as %s",
+                           first->count > 0 ? first->paths[0] : second->paths[0]);
     if (first->count > 0) {
         e->folder = e->operands[0];
         e->parts = first;

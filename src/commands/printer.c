@@ -56,6 +56,12 @@ void tfs_printer_range(struct tfs_printer *p, const char *axis, int64_t low, int
         tfs_buf_printf(&p->line, "..%" PRId64, high);
 }
 
+void tfs_printer_voxels(struct tfs_printer *p, const struct tfs_voxels *voxels, uint64_t count)
+{
+    tfs_buf_printf(&p->line, "%" PRIu64 " %s%s", count,
+                   voxels->unit != NULL ? voxels->unit : "voxel", count == 1 ? "" : "s");
+}
+
 void tfs_printer_row(struct tfs_printer *p, const struct tfs_diff_row *row, int side)
 {
     tfs_buf_printf(&p->line, "y=%" PRId64 " z=%" PRId64, row->y, row->z);

@@ -137,6 +137,29 @@ mv o.before old.o && mv result o && rm -f o.conflicts.csv && mv result.conflicts
 holds cosmic_reach "the result is in OUT, its conflicts beside it"
 merge 2 "an OUT that is there" b o.before t -o o
 says err 'o: it is there already' "is not overwritten"
+# A table that an earlier merge left.
+cp o.before o && cp o.conflicts.csv stale.csv
+take_table() { cp stale.csv o.conflicts.csv; }
+take_table && merge 0 "a merge without conflicts" b o b
+[ ! -e o.conflicts.csv ]
+ok "removes the table of the one before"
+echo 'mine: do not touch' >o.conflicts.csv
+merge 0 "a file of that name that is no table" b o b
+says o.conflicts.csv '^mine' "stays"
+merge 3 "also where there are conflicts" b o t
+says err 'o.conflicts.csv: it is there already, and is not a table of conflicts' "which cannot be told then"
+same o o.before "ours is as it was"
+rm o.conflicts.csv && echo precious >victim && ln -s victim o.conflicts.csv
+merge 3 "a link in its place" b o t
+says err 'o.conflicts.csv: it is there already, and is no file' "is not followed"
+same o o.before "ours is as it was"
+[ "$(cat victim)" = precious ]
+ok "what it leads to is as it was"
+rm o.conflicts.csv && cp stale.csv elsewhere && ln -s elsewhere o.conflicts.csv
+merge 0 "a link to a table" b o b
+[ -L o.conflicts.csv ] && [ -s elsewhere ]
+ok "is no table of this merge: both stay"
+rm o.conflicts.csv
 rm -f b.empty && : >b.empty
 for side in o t; do cp cosmic $side; done
 set_ o 2 base:gold && set_ t 2 base:iron

@@ -355,6 +355,7 @@ const struct tfs_voxels tfs_beamng_compared = {
     .empty = empty,
     .height = height,
     .unit = "sample",
+    .north_up = true,
     .merge_names = merge_names,
     .sum = sum,
 };

@@ -85,6 +85,7 @@ struct tfs_voxels {
     /* The height, of voxels that are samples of a surface. NULL: they are not. */
     uint32_t (*height)(struct tfs_span voxel);
     const char *unit; /* what one voxel is called; NULL: "voxel" */
+    bool north_up;    /* map.png has the greatest z at its top */
     /* For `merge`, of a format whose voxels have names of the whole save (parts): makes the edit,
      * which is one of `ours`, have the names of both. Numbers of ours keep their names. NULL: no
      * chunk means something else with other parts. */

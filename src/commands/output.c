@@ -1,0 +1,115 @@
+/*
+ * Bytes -> a new file, or one in the place of an older one of its kind.
+ *
+ * Must not know what is in it. A hostile repository may have put a link, or a file that matters,
+ * where the output goes: neither is touched.
+ */
+#include "commands/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BEGINS_MAX 64
+
+int tfs_output_resolve(const char *path, char out[TFS_OUTPUT_PATH], struct tfs_error *err)
+{
+    char *directory = tfs_file_directory(path);
+    char real[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+
+    if (directory == NULL)
+        return tfs_fail_memory(err);
+    if (realpath(directory, real) == NULL)
+        tfs_fail_errno(err, path);
+    else
+        snprintf(out, TFS_OUTPUT_PATH, "%s/%s", strcmp(real, "/") == 0 ? "" : real,
+                 slash == NULL ? path : slash + 1);
+    free(directory);
+    return err->code;
+}
+
+static bool is_kind(const struct tfs_file_handle *file, const struct tfs_output_kind *kind)
+{
+    uint8_t head[BEGINS_MAX];
+
+    return kind->begins.size <= sizeof(head) &&
+           pread(file->fd, head, kind->begins.size, 0) == (ssize_t)kind->begins.size &&
+           memcmp(head, kind->begins.data, kind->begins.size) == 0;
+}
+
+/* Opens what is there, under its lock: `old` has fd -1 when nothing is. */
+static int open_old(const char *path, const struct tfs_output_kind *kind,
+                    struct tfs_file_handle *old, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+    struct stat st;
+
+    old->fd = -1;
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT ? 0 : tfs_fail_errno(err, path);
+    if (!S_ISREG(st.st_mode))
+        return tfs_fail(err, -EEXIST, "%s: it is there already, and is no file", path);
+    if (tfs_file_open(path, true, old, &why) < 0)
+        return tfs_fail(err, why.code, "%s: %s", path, why.text);
+    if (is_kind(old, kind))
+        return 0;
+    tfs_file_close(old);
+    return tfs_fail(err, -EEXIST, "%s: it is there already, and is not %s", path, kind->name);
+}
+
+int tfs_output_open(const char *path, const struct tfs_output_kind *kind, const struct stat *like,
+                    struct tfs_output *out, struct tfs_error *err)
+{
+    char resolved[TFS_OUTPUT_PATH];
+    struct stat shared = *like;
+
+    *out = (struct tfs_output){.old = {.fd = -1}};
+    if (tfs_output_resolve(path, resolved, err) < 0 || open_old(resolved, kind, &out->old, err) < 0)
+        return err->code;
+    const bool there = out->old.fd >= 0;
+    if (tfs_replacement_open(resolved, there ? &out->old : NULL, &out->file, err) < 0) {
+        tfs_file_close(&out->old);
+        return err->code;
+    }
+    out->open = true;
+    shared.st_mode |= S_IWUSR;
+    if (!there && tfs_replacement_give(&out->file, &shared, err) < 0)
+        tfs_output_cancel(out);
+    return err->code;
+}
+
+int tfs_output_finish(struct tfs_output *out, struct tfs_error *err)
+{
+    out->open = false;
+    tfs_replacement_finish(&out->file, &out->old, err);
+    tfs_file_close(&out->old);
+    return err->code;
+}
+
+void tfs_output_cancel(struct tfs_output *out)
+{
+    if (!out->open)
+        return;
+    out->open = false;
+    tfs_replacement_cancel(&out->file);
+    tfs_file_close(&out->old);
+}
+
+int tfs_output_remove(const char *path, const struct tfs_output_kind *kind, struct tfs_error *err)
+{
+    struct tfs_file_handle old;
+    struct tfs_error why = {0};
+    char resolved[TFS_OUTPUT_PATH];
+
+    if (tfs_output_resolve(path, resolved, err) < 0)
+        return err->code;
+    if (open_old(resolved, kind, &old, &why) == 0 && old.fd >= 0) {
+        if (unlink(resolved) < 0)
+            tfs_fail_errno(err, path);
+        tfs_file_close(&old);
+    }
+    return err->code;
+}
