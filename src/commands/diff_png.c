@@ -345,7 +345,8 @@ static int draw(struct picture *p, struct tfs_error *err)
         if (p->rows[side] == NULL)
             return tfs_fail_memory(err);
     }
-    if (tfs_marks_make(p->d->diff, &p->area, voxels->size(p->d->docs[some]), &p->marks, err) < 0)
+    if (tfs_marks_make(p->d->diff, &p->area, tfs_voxels_size(voxels, p->d->docs[some]), &p->marks,
+                       err) < 0)
         return err->code;
     write_file(p, &p->d->saves[some]->st, err);
     tfs_marks_release(&p->marks);

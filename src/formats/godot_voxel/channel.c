@@ -112,18 +112,11 @@ void tfs_godot_array_set(struct tfs_godot_array *array, size_t i, uint64_t value
 
 uint64_t tfs_godot_get_bits(const uint8_t *bytes, unsigned depth)
 {
-    struct tfs_cursor c = tfs_cursor_init((struct tfs_span){bytes, (size_t)1 << depth});
+    uint64_t bits = bytes[0];
 
-    switch (depth) {
-    case 0:
-        return tfs_take_u8(&c);
-    case 1:
-        return tfs_take_u16le(&c);
-    case 2:
-        return tfs_take_u32le(&c);
-    default:
-        return tfs_take_u64le(&c);
-    }
+    for (unsigned i = 1; i < 1u << depth; i++)
+        bits |= (uint64_t)bytes[i] << 8 * i;
+    return bits;
 }
 
 /* As an int32_t in 32 bits. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/diff/sum.h"
 #include "formats/luanti/change.h"
 #include "formats/luanti/lenses.h"
 #include "formats/picture/picture.h"
@@ -131,6 +132,80 @@ static bool empty(struct tfs_span voxel)
     return tfs_luanti_is_air(name_of(voxel));
 }
 
+/* ---- summing up ------------------------------------------------------------------------------ */
+
+#define VOXEL_SUMMED 3 /* bytes: the number of its name, and param2 */
+
+/* Numbers of names in the order in which voxels have them first: names that stand in the table
+ * twice are one. */
+struct order {
+    struct tfs_words words;
+    uint32_t numbers[TFS_LUANTI_VOXELS]; /* of the table's names, + 1; 0: none yet */
+    uint32_t counts[TFS_LUANTI_VOXELS];  /* by number */
+};
+
+static int number_names(struct order *o, const struct tfs_luanti_block *b,
+                        struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    uint8_t *same = tfs_buf_reserve(&sum->same, (size_t)VOXEL_SUMMED * TFS_LUANTI_VOXELS);
+
+    if (same == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++, same += VOXEL_SUMMED) {
+        uint32_t *number = &o->numbers[b->nodes[i]];
+        if (*number == 0) {
+            if (tfs_words_add(&o->words, b->names[b->nodes[i]].name, number, err) < 0)
+                return err->code;
+            ++*number;
+        }
+        o->counts[*number - 1]++;
+        same[0] = (uint8_t)*number;
+        same[1] = (uint8_t)(*number >> 8);
+        same[2] = b->param2[i];
+    }
+    sum->same.size += (size_t)VOXEL_SUMMED * TFS_LUANTI_VOXELS;
+    return 0;
+}
+
+static int sum_names(const struct order *o, struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    struct tfs_buf voxel = {0};
+
+    for (uint32_t i = 0; i < o->words.count && err->code == 0; i++) {
+        const struct tfs_span name = tfs_words_at(&o->words, i);
+        tfs_buf_u32le(&sum->same, (uint32_t)name.size);
+        tfs_buf_add_span(&sum->same, name);
+        tfs_buf_clear(&voxel);
+        tfs_buf_u8(&voxel, 0);
+        tfs_buf_add_span(&voxel, name);
+        if (tfs_buf_check(&voxel, err) == 0)
+            tfs_voxel_sum_count(sum, tfs_buf_span(&voxel), o->counts[i], err);
+    }
+    tfs_buf_release(&voxel);
+    return err->code;
+}
+
+static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+               struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    struct tfs_luanti_view *view;
+    struct order *order;
+
+    /* The files of the chunk are read next: they find the view in the cache. */
+    if (tfs_luanti_view_need(save, doc, chunk->key, &view, err) < 0)
+        return err->code;
+    order = calloc(1, sizeof(*order));
+    if (order == NULL)
+        tfs_fail_memory(err);
+    else if (number_names(order, &view->block, sum, err) == 0)
+        sum_names(order, sum, err);
+    if (order != NULL)
+        tfs_words_release(&order->words);
+    free(order);
+    tfs_luanti_view_unref(view);
+    return err->code;
+}
+
 const struct tfs_voxels tfs_luanti_pictures = {
     .fixed = {TFS_LUANTI_SIDE, TFS_LUANTI_SIDE, TFS_LUANTI_SIDE},
     .columns = columns,
@@ -144,6 +219,7 @@ const struct tfs_voxels tfs_luanti_pictures = {
     .print = print,
     .empty = empty,
     .unit = "node",
+    .sum = sum,
 };
 
 uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc)
