@@ -124,6 +124,13 @@ class Bench:
         shutil.copytree(self.directory, path, ignore=shutil.ignore_patterns(f'*{saves.STRAY}*'))
         return path
 
+    def keep_all(self, name):
+        """A copy of its directory with whatever lies beside the save."""
+        path = os.path.join(self.work, name)
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(self.directory, path, copy_function=shutil.copy2)
+        return path
+
     def apart(self):
         """The same with the save in another place, which nobody looks at meanwhile."""
         other = copy.copy(self)

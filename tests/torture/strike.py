@@ -64,12 +64,12 @@ class Strike:
 
 
 class Call:
-    """A change, as recorded. Paths are relative to the directory."""
+    """A change, as recorded. Paths are relative to the directory; `end`: of its record in the log."""
 
-    def __init__(self, op, path, other, offset, result, error, flags, data):
+    def __init__(self, op, path, other, offset, result, error, flags, data, end):
         self.op, self.path, self.other = op, path, other
         self.offset, self.result, self.error, self.flags = offset, result, error, flags
-        self.data = data
+        self.data, self.end = data, end
 
     def __repr__(self):
         size = f' {len(self.data)} bytes at {self.offset}' if self.op == 'write' else ''
@@ -97,5 +97,5 @@ def read_log(path, directory):
         sizes = [path_size, other_size]
         path, other = name(), name()
         calls.append(Call(op.split(b'\0')[0].decode(), path, other, offset, result, error, flags,
-                          take(size)))
+                          take(size), at))
     return calls
