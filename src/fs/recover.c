@@ -175,19 +175,33 @@ static int check_common(const struct recovery *r, struct tfs_error *err)
     return 0;
 }
 
-/* What is shown, and written, is what the save reads as with the edits in it. */
 static int check_doc(struct recovery *r, struct tfs_error *err)
 {
     struct checking c = {r, err};
+
+    if (check_common(r, err) == 0)
+        tfs_doc_diff(r->save->doc, r->doc, check_chunk, &c);
+    return err->code;
+}
+
+static void drop_doc(struct recovery *r)
+{
+    tfs_doc_unref(r->doc);
+    r->doc = NULL;
+}
+
+/* What is shown, and made into files, is what the save reads as with the edits in it. A rewrite
+ * reads back what it wrote, and needs this only to tell why it failed. */
+static int read_again(struct recovery *r, struct tfs_error *err)
+{
     struct tfs_doc *again = NULL;
 
-    if (check_common(r, err) < 0 || tfs_doc_diff(r->save->doc, r->doc, check_chunk, &c) < 0 ||
-        r->doc->version == r->save->doc->version ||
-        tfs_whole_file_again(r->save, r->doc, &again, err) < 0)
-        return err->code;
-    tfs_doc_unref(r->doc);
+    if (r->doc == NULL || r->doc->version == r->save->doc->version)
+        return 0;
+    tfs_whole_file_again(r->save, r->doc, &again, err);
+    drop_doc(r);
     r->doc = again;
-    return 0;
+    return err->code;
 }
 
 /* Sets r->doc; a failure other than of memory says why the records do not fit. */
@@ -200,10 +214,8 @@ static int apply(struct recovery *r, struct tfs_error *err)
     if (apply_records(r, &edit, err) == 0)
         r->doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
-    if (err->code == 0 && check_doc(r, err) < 0) {
-        tfs_doc_unref(r->doc);
-        r->doc = NULL;
-    }
+    if (err->code == 0 && check_doc(r, err) < 0)
+        drop_doc(r);
     return err->code;
 }
 
@@ -305,21 +317,31 @@ static int show_in_memory(struct recovery *r)
     return 0;
 }
 
+/* The save could not be written: because of the edits, which are set aside then, or of the disk. */
+static int fail_write(struct recovery *r, const struct tfs_error *why, struct tfs_error *err)
+{
+    struct tfs_error misfit = {0};
+    char edits[64];
+
+    if (read_again(r, &misfit) == -EBADMSG)
+        return set_aside(r, misfit.text, err);
+    return tfs_fail(err, why->code, "%s could not be restored from its journal: %s",
+                    edits_of(r, edits), why->text);
+}
+
 static int write_into_save(struct recovery *r, struct tfs_error *err)
 {
     char edits[64], *directory = NULL;
     struct tfs_error why = {0};
 
     if (r->count > 0 && r->save->container->commit(r->save, r->doc, &why) < 0)
-        return tfs_fail(err, why.code, "%s could not be restored from its journal: %s",
-                        edits_of(r, edits), why.text);
+        return fail_write(r, &why, err);
     if (r->text.damaged == 0) {
         say(r, "%s were restored from its journal", edits_of(r, edits));
         return tfs_journal_remove(r->save->path, err);
     }
     /* What can be read is in the save; the file itself is kept for what cannot. */
-    tfs_doc_unref(r->doc);
-    r->doc = NULL;
+    drop_doc(r);
     if (store_aside(r, &directory) < 0)
         r->save->no_journal = true;
     else
@@ -335,7 +357,7 @@ static int write_into_save(struct recovery *r, struct tfs_error *err)
 
 static int bring_up_to_date(struct recovery *r, struct tfs_error *err)
 {
-    struct tfs_error misfit = {0};
+    struct tfs_error misfit = {0}, unread = {0};
     const char *why = stranger(r);
 
     if (apply(r, &misfit) == -ENOMEM)
@@ -344,6 +366,10 @@ static int bring_up_to_date(struct recovery *r, struct tfs_error *err)
         why = misfit.text;
     if (why == NULL && r->count > 0 && was_put_back(r))
         why = "the save was put back since";
+    if ((why != NULL || !may_write(r->save)) && read_again(r, &unread) == -ENOMEM)
+        return tfs_fail_memory(err);
+    if (why == NULL && unread.code != 0)
+        why = unread.text;
     if (holds_all(r)) {
         why = NULL;
         r->count = 0;
