@@ -1,0 +1,266 @@
+/*
+ * Any bytes as a journal beside a small save: records with good checksums that say anything, and
+ * journals that were cut or changed. Whatever it says,
+ *   whoever opens the save without the lock writes nothing, and shows one that its game could have
+ *   made,
+ *   whoever opens it with the lock finds the same, or what the save held; the save opens again, and
+ *   nothing but the save and what was set aside is left.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../lib/fuzz_saves.h"
+#include "../lib/lens_check.h"
+#include "base/journal.h"
+#include "fs/recover.h"
+#include "fs/store.h"
+#include "fuzz.h"
+
+#define RECORDS_MAX 8
+#define CHUNKS_MAX  6
+
+static const enum fuzz_save kinds[] = {
+    FUZZ_REGION_TABLE, FUZZ_REGION_COLUMNS, FUZZ_BLOB,     FUZZ_BINARY,
+    FUZZ_XML,          FUZZ_BLOCK,          FUZZ_VXR,      FUZZ_TER,
+    FUZZ_CORNERS,      FUZZ_COMMUNITY,      FUZZ_OLD_BLOCK};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static char path[FUZZ_PATH];
+static struct tfs_cursor in;
+static struct tfs_error err;
+static char notice[TFS_ERROR_TEXT];
+
+static struct tfs_save *open_save(enum tfs_lock lock)
+{
+    const struct tfs_open_options options = {.lock = lock, .inflate_limit = TFS_INFLATE_LIMIT};
+    struct tfs_save *save = NULL;
+
+    tfs_error_reset(&err);
+    if (tfs_save_open(path, NULL, &options, &save, &err) < 0) {
+        fprintf(stderr, "the save cannot be opened: %s\n", err.text);
+        abort();
+    }
+    return save;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* Bytes that are stored, as they are or with some of them replaced. */
+static void put_spliced(struct tfs_buf *out, struct tfs_span bytes)
+{
+    const size_t at = tfs_take_u16le(&in) % (bytes.size + 1), gone = tfs_take_u8(&in);
+    const size_t size = tfs_take_u8(&in), left = tfs_cursor_left(&in);
+    const struct tfs_span more = tfs_take(&in, size < left ? size : left);
+    const size_t rest = at + gone < bytes.size ? at + gone : bytes.size;
+
+    tfs_buf_u64le(out, at + more.size + bytes.size - rest);
+    if (at > 0)
+        tfs_buf_add(out, bytes.data, at);
+    tfs_buf_add_span(out, more);
+    if (rest < bytes.size)
+        tfs_buf_add(out, bytes.data + rest, bytes.size - rest);
+}
+
+/* Near a number that fits, mostly. */
+static int32_t take_near(int32_t number, unsigned how)
+{
+    const int32_t delta = (int8_t)tfs_take_u8(&in);
+
+    return how == 0   ? number
+           : how == 1 ? (int32_t)((uint32_t)number + (uint32_t)delta)
+                      : (int32_t)tfs_take_u32le(&in);
+}
+
+static void put_chunk(struct tfs_buf *out, const struct tfs_doc *doc)
+{
+    const struct tfs_chunk *chunk = tfs_doc_at(doc, tfs_take_u8(&in) % doc->count);
+    const unsigned how = tfs_take_u8(&in), flags = tfs_take_u8(&in);
+
+    tfs_buf_u32le(out, (uint32_t)take_near((int32_t)chunk->key.group, how >> 6));
+    tfs_buf_u32le(out, (uint32_t)take_near(chunk->key.x, how & 3));
+    tfs_buf_u32le(out, (uint32_t)take_near(chunk->key.y, how >> 2 & 3));
+    tfs_buf_u32le(out, (uint32_t)take_near(chunk->key.z, how >> 4 & 3));
+    tfs_buf_u8(out, (uint8_t)(flags < 128 ? 2 | (chunk->extra != NULL ? 4 : 0) | (flags & 8)
+                                          : flags & 15));
+    if (flags >= 128 && (flags & 15) == 1)
+        return;
+    tfs_buf_u32le(out, (uint32_t)take_near((int32_t)chunk->tag, flags >> 4 & 3));
+    tfs_buf_u32le(out, (flags & 64) != 0 ? tfs_take_u8(&in) : chunk->flags);
+    if ((flags & 8) != 0)
+        tfs_buf_u64le(out, chunk->own + (uint64_t)(int8_t)tfs_take_u8(&in));
+    put_spliced(out, tfs_blob_span(chunk->blob));
+    if (flags < 128 ? chunk->extra != NULL : (flags & 4) != 0)
+        put_spliced(
+            out, chunk->extra != NULL ? tfs_blob_span(chunk->extra) : tfs_blob_span(chunk->blob));
+}
+
+static void put_common(struct tfs_buf *out, const struct tfs_doc *doc)
+{
+    const unsigned how = tfs_take_u8(&in) % 4;
+
+    tfs_buf_u8(out, (uint8_t)how);
+    if (how == 2)
+        put_spliced(out, doc->common != NULL ? tfs_blob_span(doc->common) : (struct tfs_span){0});
+}
+
+/* One as an edit leaves it, or any bytes. */
+static void make_record(struct tfs_buf *out, const struct tfs_doc *doc)
+{
+    const unsigned how = tfs_take_u8(&in), chunks = how % (CHUNKS_MAX + 1);
+
+    if (how == 255) {
+        tfs_buf_add_span(out, tfs_take(&in, tfs_take_u8(&in) % (tfs_cursor_left(&in) + 1)));
+        return;
+    }
+    tfs_buf_u64le(out, (how & 128) != 0 ? 1 : UINT64_C(4000000000)); /* 1: it was put back since */
+    tfs_buf_u32le(out, 0);
+    tfs_buf_u32le(out, doc->count > 0 ? chunks : 0);
+    for (unsigned i = 0; i < chunks && doc->count > 0; i++)
+        put_chunk(out, doc);
+    put_common(out, doc);
+}
+
+/* ---- the journal ----------------------------------------------------------------------------- */
+
+static int journal_fd(int flags)
+{
+    char name[TFS_JOURNAL_NAME], whole[2 * FUZZ_PATH];
+
+    tfs_journal_name(path, name);
+    snprintf(whole, sizeof(whole), "%s/%s", fuzz_save_dir(), name);
+    return open(whole, flags);
+}
+
+static void append_more(struct tfs_journal *journal, const struct tfs_doc *doc,
+                        struct tfs_hash hash)
+{
+    for (unsigned i = 0, count = tfs_take_u8(&in) % RECORDS_MAX; i < count; i++) {
+        struct tfs_buf record = {0};
+        const unsigned what = tfs_take_u8(&in) % 8;
+        struct tfs_hash finished = hash;
+        finished.low += what & 1;
+        if (what < 5)
+            make_record(&record, doc);
+        if (what == 5)
+            REQUIRE(tfs_journal_append(journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &err) == 0);
+        else if (what > 5)
+            REQUIRE(tfs_journal_append_done(journal, finished, &err) == 0);
+        else
+            REQUIRE(tfs_journal_append(journal, TFS_JOURNAL_EDIT, tfs_buf_span(&record), &err) ==
+                    0);
+        tfs_buf_release(&record);
+    }
+}
+
+/* Cuts it, or changes bytes of it. */
+static void spoil(void)
+{
+    const int fd = journal_fd(O_RDWR);
+    const off_t size = lseek(fd, 0, SEEK_END);
+
+    REQUIRE(fd >= 0 && size > 0);
+    for (unsigned i = 0, count = tfs_take_u8(&in) % 4; i < count; i++) {
+        const uint8_t byte = tfs_take_u8(&in);
+        REQUIRE(pwrite(fd, &byte, 1, (off_t)tfs_take_u16le(&in) % size) == 1);
+    }
+    if ((tfs_take_u8(&in) & 3) == 3)
+        REQUIRE(ftruncate(fd, (off_t)tfs_take_u16le(&in) % size) == 0);
+    close(fd);
+}
+
+static void leave_journal(void)
+{
+    struct tfs_save *save = open_save(TFS_LOCK_NONE);
+    struct tfs_journal *journal = NULL;
+    struct tfs_buf record = {0};
+    struct tfs_hash hash;
+
+    REQUIRE(save->container->hash != NULL && save->container->hash(save, &hash, &err) == 0);
+    make_record(&record, save->doc);
+    struct tfs_hash begun = hash;
+    begun.low += tfs_take_u8(&in) == 255; /* another save's */
+    REQUIRE(tfs_journal_create(path, &save->st, begun, NULL, tfs_buf_span(&record), &journal,
+                               &err) == 0);
+    append_more(journal, save->doc, hash);
+    tfs_journal_close(journal);
+    tfs_buf_release(&record);
+    tfs_save_close(save);
+    spoil();
+}
+
+/* ---- what comes of it ------------------------------------------------------------------------ */
+
+/* A save with edits is looked at as a whole; one without is what was made. */
+static void check_shown(struct tfs_save *save)
+{
+    struct lens_check check;
+
+    lens_check_open(&check, save);
+    lens_check_unedited(&check);
+    lens_check_close(&check);
+}
+
+static struct tfs_save *recover(enum tfs_lock lock)
+{
+    struct tfs_save *save = open_save(lock);
+
+    if (tfs_recover(save, notice, &err) < 0) {
+        fprintf(stderr, "with its journal the save cannot be opened: %s\n", err.text);
+        abort();
+    }
+    return save;
+}
+
+static bool is_left(const char *what)
+{
+    DIR *dir = opendir(fuzz_save_dir());
+    bool found = false;
+
+    REQUIRE(dir != NULL);
+    for (struct dirent *e = readdir(dir); e != NULL; e = readdir(dir))
+        found = found || strstr(e->d_name, what) != NULL;
+    closedir(dir);
+    return found;
+}
+
+/* Whether edits were shown to one who may not write. */
+static bool read_only(struct tfs_save **reader)
+{
+    struct tfs_buf before = {0}, after = {0};
+
+    fuzz_save_read(path, &before);
+    *reader = recover(TFS_LOCK_NONE);
+    const bool shown = strstr(notice, " only in its journal yet") != NULL;
+    if (shown)
+        check_shown(*reader);
+    fuzz_save_read(path, &after);
+    REQUIRE(tfs_span_equal(tfs_buf_span(&before), tfs_buf_span(&after)));
+    REQUIRE(!is_left(".unsaved-"));
+    tfs_buf_release(&before);
+    tfs_buf_release(&after);
+    return shown;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct tfs_save *reader;
+
+    in = tfs_cursor_init((struct tfs_span){data, size});
+    fuzz_save_clear(fuzz_save_dir());
+    fuzz_save_make(kinds[tfs_take_u8(&in) % KINDS], fuzz_save_dir(), path);
+    leave_journal();
+    const bool shown = read_only(&reader);
+    struct tfs_save *save = recover(TFS_LOCK_EXCLUSIVE);
+    const bool written = strstr(notice, " restored from its journal") != NULL;
+    REQUIRE(!shown || (written && tfs_doc_same(reader->doc, save->doc)));
+    REQUIRE(save->no_journal || !is_left(".terrainfs-"));
+    tfs_save_close(reader);
+    tfs_save_close(save);
+    save = recover(TFS_LOCK_NONE);
+    if (written)
+        check_shown(save);
+    tfs_save_close(save);
+    return 0;
+}
