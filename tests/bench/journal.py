@@ -29,7 +29,7 @@ MB = 1000 * 1000
 
 
 def offset(delta):
-    """Roblox FORMAT.md, section 2: three i32, big-endian, interleaved."""
+    """src/formats/roblox/FORMAT.md, section 2: three i32, big-endian, interleaved."""
     return bytes(x for four in zip(*(struct.pack('>i', d) for d in delta)) for x in four)
 
 
