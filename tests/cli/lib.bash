@@ -12,7 +12,8 @@ umask 022
 
 work=$(mktemp -d)
 state=$(mktemp -d)
-export XDG_STATE_HOME=$state
+mkdir "$state/home"
+export HOME=$state/home XDG_STATE_HOME=$state
 trap 'chmod -R u+rwx "$work"; rm -rf "$work" "$state"' EXIT
 cd "$work" || exit 3
 count=0 failures=0

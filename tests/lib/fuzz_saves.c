@@ -240,12 +240,16 @@ static void remove_own_dir(void)
 
 const char *fuzz_save_dir(void)
 {
+    static char state[PATH_MAX + 8];
+
     if (own_dir[0] != '\0')
         return own_dir;
     const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
 
     snprintf(own_dir, sizeof(own_dir), "%s/terrainfs-fuzz-XXXXXX", base != NULL ? base : "/tmp");
     must(mkdtemp(own_dir) != NULL, own_dir);
+    snprintf(state, sizeof(state), "%s/.state", own_dir);
+    must(setenv("XDG_STATE_HOME", state, 1) == 0, state);
     atexit(remove_own_dir);
     return own_dir;
 }

@@ -33,7 +33,7 @@ enum fuzz_save {
 void fuzz_save_make(enum fuzz_save kind, const char *dir, char path[FUZZ_PATH]);
 
 /* A new directory for this process, on a file system in memory where there is one; removed with all
- * in it when the process exits. */
+ * in it when the process exits. What programs keep in the user's home goes below it. */
 const char *fuzz_save_dir(void);
 
 /* Makes or overwrites a file; reads one whole, into a buffer that is emptied first. */

@@ -2,7 +2,8 @@
  * A directory of its own for each test that needs files, and short ways to make and look at files.
  *
  * scratch_setup and scratch_teardown are a checked fixture; scratch_dir is the absolute path,
- * without symlinks. A test that fails leaves its directory for looking at.
+ * without symlinks. What programs keep in the user's home goes below it. A test that fails leaves
+ * its directory for looking at.
  */
 #ifndef TFS_TESTS_SCRATCH_H
 #define TFS_TESTS_SCRATCH_H
@@ -24,12 +25,14 @@ static char scratch_dir[PATH_MAX];
 static inline void scratch_setup(void)
 {
     const char *base = getenv("TMPDIR");
-    char name[PATH_MAX];
+    char name[PATH_MAX + 8];
 
     snprintf(name, sizeof(name), "%s/terrainfs-test-XXXXXX", base == NULL ? "/tmp" : base);
     ck_assert_ptr_nonnull(mkdtemp(name));
     ck_assert_ptr_nonnull(realpath(name, scratch_dir));
     ck_assert_int_eq(chmod(scratch_dir, 0755), 0);
+    snprintf(name, sizeof(name), "%s/.state", scratch_dir);
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", name, 1), 0);
 }
 
 static inline int scratch_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
