@@ -453,6 +453,37 @@ START_TEST(grid_refuses_with_sentence_and_place)
 }
 END_TEST
 
+/* Grids of digits are read by a loop of their own. */
+START_TEST(grid_of_digits_refuses_with_the_same_sentence_and_place)
+{
+    struct tfs_grid_rules rules = small;
+
+    rules.shape.width = 1;
+    check_bad(&bads[_i], &rules);
+}
+END_TEST
+
+START_TEST(grid_of_digits_reads_and_refuses_each_value_of_a_row)
+{
+    const struct tfs_grid_rules rules = {{3, 1, 1, TFS_GRID_DECIMAL, 1}, 5, "six is too much"};
+    static const char *const texts[] = {"4 5 0", "y=00 z=00 | 4 5 0", "4  5\t0", " 04 5 0 "};
+    struct tfs_error err = {0};
+    uint32_t values[3];
+
+    for (int i = 0; i < COUNT(texts); i++) {
+        ck_assert_int_eq(parse(texts[i], rules, values, NULL, &err), 0);
+        ck_assert(values[0] == 4 && values[1] == 5 && values[2] == 0);
+    }
+    for (unsigned bad = 0; bad < 3; bad++) {
+        char text[] = "0 1 2";
+        text[bad * 2] = '6';
+        tfs_error_reset(&err);
+        ck_assert_int_eq(parse(text, rules, values, NULL, &err), -EBADMSG);
+        ck_assert_uint_eq(err.column, bad * 2 + 1);
+    }
+}
+END_TEST
+
 static const struct bad signed_bads[] = {
     {"-13 0 0", 1, 1, "value -13 is out of range, the palette has 12 entries"},
     {"-12 12 0", 1, 5, "value 12 is out of range, the palette has 12 entries"},
@@ -564,6 +595,9 @@ static Suite *grid_suite(void)
     tcase_add_test(tcase, grid_begins_with_the_line_that_the_caller_took);
     tcase_add_test(tcase, grid_reads_hex_in_either_case);
     tcase_add_loop_test(tcase, grid_refuses_with_sentence_and_place, 0, COUNT(bads));
+    tcase_add_loop_test(tcase, grid_of_digits_refuses_with_the_same_sentence_and_place, 0,
+                        COUNT(bads));
+    tcase_add_test(tcase, grid_of_digits_reads_and_refuses_each_value_of_a_row);
     tcase_add_loop_test(tcase, grid_refuses_signed_values_out_of_range, 0, COUNT(signed_bads));
     tcase_add_loop_test(tcase, grid_refuses_what_is_no_real_number, 0, COUNT(real_bads));
     tcase_add_test(tcase, grid_takes_one_value_that_fills_the_word);

@@ -275,20 +275,36 @@ struct view {
     int32_t x;    /* of the first stack */
 };
 
+/* A row of chunks goes over millions of columns: without `packed`, which says how the face stores
+ * them, each of them asks. */
+static inline void add_face(const struct tfs_picture_box *box, const struct tfs_face *face,
+                            bool packed, uint32_t base, struct tfs_pixel *pixels, size_t width)
+{
+    const size_t step = packed ? 1 : face->step;
+    size_t column = 0;
+
+    for (uint32_t z = 0; z < box->chunk.z; z++, pixels += width)
+        for (uint32_t x = 0; x < box->chunk.x; x++, column += step) {
+            const uint16_t top = packed ? face->low_tops[column] : tfs_face_top(face, column);
+            const struct tfs_look *look =
+                packed ? tfs_face_nibble(face, column) : tfs_face_look(face, column);
+            if (top > 0)
+                add_column(&pixels[x], top, look, base);
+        }
+}
+
 static void add_entry(const struct tfs_picture_box *box, const struct entry *entry,
                       const struct view *view)
 {
     const struct tfs_face *face = entry->face;
-    uint32_t base = (uint32_t)(entry->key.y - box->low.y) * box->chunk.y;
-    size_t x0 = (size_t)((int64_t)entry->key.x - view->x) * box->chunk.x, column = 0;
+    const uint32_t base = (uint32_t)(entry->key.y - box->low.y) * box->chunk.y;
+    struct tfs_pixel *pixels =
+        view->pixels + (size_t)((int64_t)entry->key.x - view->x) * box->chunk.x;
 
-    for (uint32_t z = 0; z < box->chunk.z && face != NULL; z++)
-        for (uint32_t x = 0; x < box->chunk.x; x++, column += face->step) {
-            const uint16_t top = tfs_face_top(face, column);
-            if (top > 0)
-                add_column(&view->pixels[z * view->width + x0 + x], top,
-                           tfs_face_look(face, column), base);
-        }
+    if (face != NULL && face->nibbles && face->low_tops != NULL && face->step == 1)
+        add_face(box, face, true, base, pixels, view->width);
+    else if (face != NULL)
+        add_face(box, face, false, base, pixels, view->width);
 }
 
 /* The entries of a plot ascend by y, so what is above comes later. */

@@ -32,13 +32,19 @@ static inline uint16_t tfs_face_top(const struct tfs_face *face, size_t column)
     return face->low_tops != NULL ? face->low_tops[column] : face->tops[column];
 }
 
+/* The look of a column where `which` holds nibbles. */
+static inline const struct tfs_look *tfs_face_nibble(const struct tfs_face *face, size_t column)
+{
+    return &face->looks[face->which[column / 2] >> column % 2 * 4 & 0xf];
+}
+
 /* The look of a column that is not empty. */
 static inline const struct tfs_look *tfs_face_look(const struct tfs_face *face, size_t column)
 {
     if (face->which == NULL)
         return &face->looks[column];
     if (face->nibbles)
-        return &face->looks[face->which[column / 2] >> column % 2 * 4 & 0xf];
+        return tfs_face_nibble(face, column);
     return &face->looks[face->which[column]];
 }
 
