@@ -12,8 +12,10 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,6 +101,23 @@ static inline int scratch_count(void)
         count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     closedir(directory);
     return count;
+}
+
+/* A filesystem of our own that nobody else sees, in place of the directory `target`. */
+static inline bool scratch_mount(const char *target, const char *type, const char *options)
+{
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", target, type, 0, options) == 0;
+}
+
+static inline bool scratch_can_mount(void)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(scratch_mount("/mnt", "tmpfs", "size=4k") ? 0 : 1);
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 /* A child that runs `work` and lives on until scratch_child_end: what another process does

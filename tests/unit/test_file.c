@@ -535,16 +535,9 @@ START_TEST(replacement_over_the_file_size_limit_leaves_the_old_file)
 }
 END_TEST
 
-/* A filesystem of our own that nobody else sees, over the scratch directory. */
-static bool mount_private(const char *target, const char *type, const char *options)
-{
-    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-           mount("none", target, type, 0, options) == 0;
-}
-
 START_TEST(replacement_on_a_full_disk_leaves_the_old_file)
 {
-    ck_assert(mount_private(scratch_dir, "tmpfs", "size=400k"));
+    ck_assert(scratch_mount(scratch_dir, "tmpfs", "size=400k"));
     scratch_write("save", "old");
     assert_write_fails(-ENOSPC);
     ck_assert_int_eq(umount(scratch_dir), 0);
@@ -555,7 +548,7 @@ START_TEST(file_that_is_a_mount_point_is_not_writable)
 {
     scratch_write("save", "old");
     scratch_write("other", "x");
-    ck_assert(mount_private("/mnt", "tmpfs", "size=4k"));
+    ck_assert(scratch_mount("/mnt", "tmpfs", "size=4k"));
     ck_assert_int_eq(tfs_file_writable(scratch_path("save"), &err), 0);
     ck_assert_int_eq(mount(scratch_path("other"), scratch_path("save"), NULL, MS_BIND, NULL), 0);
     ck_assert_int_eq(tfs_file_writable(scratch_path("save"), &err), -EBUSY);
@@ -725,16 +718,6 @@ END_TEST
 
 /* ---- what the machine can do ----------------------------------------------------------------- */
 
-static bool can_mount(void)
-{
-    int status = -1;
-    pid_t pid = fork();
-
-    if (pid == 0)
-        _exit(mount_private("/mnt", "tmpfs", "size=4k") ? 0 : 1);
-    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
-}
-
 static bool can_acl(void)
 {
     char name[] = "/tmp/terrainfs-test-XXXXXX";
@@ -749,22 +732,13 @@ static bool can_acl(void)
     return can;
 }
 
-/* Adds the test where the machine allows it; else says that it was left out. */
-static void add_where(bool possible, TCase *tcase, const TTest *test, const char *needs)
-{
-    if (possible)
-        _tcase_add_test(tcase, test, 0, 0, 0, 1);
-    else
-        printf("ok - %s # skip needs %s\n", test->name, needs);
-}
-
 static Suite *file_suite(void)
 {
     Suite *suite = suite_create("file");
     TCase *reading = unit_case(suite, "reading");
     TCase *replacing = unit_case(suite, "replacing");
     const bool root = geteuid() == 0;
-    const bool mounts = root && can_mount();
+    const bool mounts = scratch_can_mount();
     const bool acls = can_acl();
 
     tcase_add_checked_fixture(reading, scratch_setup, scratch_teardown);
@@ -776,21 +750,22 @@ static Suite *file_suite(void)
     tcase_add_test(reading, file_whose_size_does_not_hold_is_being_written);
     tcase_add_test(reading, file_changed_sees_every_kind_of_change);
     tcase_add_test(reading, file_same_compares_each_part_of_the_identity);
-    add_where(root, reading, file_writable_tells_why_not, "root");
-    add_where(mounts, reading, file_that_is_a_mount_point_is_not_writable, "root and mount(2)");
+    unit_add_where(root, reading, file_writable_tells_why_not, 1, "root");
+    unit_add_where(mounts, reading, file_that_is_a_mount_point_is_not_writable, 1,
+                   "root and mount(2)");
     tcase_add_test(replacing, replacement_gives_the_new_content_under_the_same_lock);
     tcase_add_test(replacing, replacement_writes_pieces_of_every_size_in_order);
     tcase_add_test(replacing, replacement_keeps_the_mode);
-    add_where(root, replacing, replacement_keeps_the_owner_and_the_group, "root");
-    add_where(root, replacing, replacement_that_would_change_the_owner_is_refused, "root");
-    add_where(acls, replacing, replacement_keeps_attributes_and_the_acl, "ACLs");
-    add_where(acls, replacing, replacement_takes_no_acl_from_the_directory, "ACLs");
+    unit_add_where(root, replacing, replacement_keeps_the_owner_and_the_group, 1, "root");
+    unit_add_where(root, replacing, replacement_that_would_change_the_owner_is_refused, 1, "root");
+    unit_add_where(acls, replacing, replacement_keeps_attributes_and_the_acl, 1, "ACLs");
+    unit_add_where(acls, replacing, replacement_takes_no_acl_from_the_directory, 1, "ACLs");
     tcase_add_test(replacing, replacement_of_a_changed_file_is_stale_and_changes_nothing);
     tcase_add_test(replacing, replacement_is_not_led_elsewhere_by_a_link);
     tcase_add_test(replacing, replacement_is_not_led_elsewhere_by_a_directory_that_comes_and_goes);
     tcase_add_test(replacing, replacement_over_the_file_size_limit_leaves_the_old_file);
-    add_where(mounts, replacing, replacement_on_a_full_disk_leaves_the_old_file,
-              "root and mount(2)");
+    unit_add_where(mounts, replacing, replacement_on_a_full_disk_leaves_the_old_file, 1,
+                   "root and mount(2)");
     tcase_add_test(replacing, replacement_may_make_a_new_file_but_not_over_another);
     tcase_add_test(replacing, replacement_that_does_not_read_back_is_refused);
     tcase_add_test(replacing, replacement_reads_back_in_pieces_what_was_written);

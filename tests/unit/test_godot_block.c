@@ -340,11 +340,11 @@ static Suite *block_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, block_is_found_in_its_container, 0, COUNT(vectors));
     tcase_add_loop_test(tcase, block_is_encoded_as_it_was, 0, COUNT(vectors));
-    tcase_add_loop_test(tcase, sample_is_encoded_as_it_was, 0, (int)samples.gl_pathc);
+    unit_add_samples(tcase, sample_is_encoded_as_it_was, samples.gl_pathc, SAMPLES);
     tcase_add_loop_test(tcase, container_reads_back_every_kind, 0, TFS_GODOT_KINDS);
     tcase_add_test(tcase, container_1_with_a_little_endian_size_is_read);
-    if (samples.gl_pathc > 0)
-        tcase_add_test(tcase, dense_channel_of_equal_values_stays_dense);
+    unit_add_where(samples.gl_pathc > 0, tcase, dense_channel_of_equal_values_stays_dense, 1,
+                   SAMPLES);
     tcase_add_test(tcase, metadata_of_size_0_is_read_and_not_written);
     tcase_add_loop_test(tcase, damage_has_a_sentence, 0, COUNT(bads));
     tcase_add_loop_test(tcase, container_of_a_bomb_is_refused_by_what_it_begins_with,

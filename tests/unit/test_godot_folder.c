@@ -779,13 +779,13 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, folder_shows_the_blocks_of_all_regions);
     tcase_add_test(tcase, meta_itself_opens_the_folder);
     tcase_add_test(tcase, level_of_detail_is_a_group);
-    if (access(SAMPLES "engine_v4/world_region", R_OK) == 0)
-        tcase_add_test(tcase, real_folder_is_edited);
+    unit_add_where(access(SAMPLES "engine_v4/world_region", R_OK) == 0, tcase,
+                   real_folder_is_edited, 1, SAMPLES);
     tcase_add_test(tcase, edit_replaces_its_region_and_no_other);
     tcase_add_test(tcase, chunk_where_no_region_is_makes_one);
     tcase_add_test(tcase, folder_without_regions_gets_its_first);
-    if (geteuid() == 0)
-        tcase_add_test(tcase, who_is_not_root_adds_a_region_to_the_folder_of_another);
+    unit_add_where(geteuid() == 0, tcase, who_is_not_root_adds_a_region_to_the_folder_of_another, 1,
+                   "root");
     tcase_add_test(tcase, chunks_that_change_places_between_regions_arrive);
     tcase_add_test(tcase, failure_between_two_files_loses_nothing);
     tcase_add_test(tcase, region_that_another_made_meanwhile_is_kept_and_noticed);

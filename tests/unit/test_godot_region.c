@@ -742,7 +742,7 @@ static Suite *region_suite(void)
     tcase_add_test(tcase, damaged_block_shows_its_bytes_and_leaves_the_others_writable);
     tcase_add_loop_test(tcase, damaged_region_is_refused_with_a_sentence, 0, COUNT(damages));
     tcase_add_test(tcase, region_with_any_byte_changed_does_no_harm);
-    tcase_add_loop_test(tcase, sample_edited_keeps_all_other_blocks, 0, (int)samples.gl_pathc);
+    unit_add_samples(tcase, sample_edited_keeps_all_other_blocks, samples.gl_pathc, SAMPLES);
     tcase_add_test(tcase, large_region_survives_many_edits);
     tcase_add_test(tcase, version_2_is_read_beside_its_folder);
     return suite;

@@ -331,8 +331,8 @@ static Suite *saves_suite(void)
     glob(SAMPLES "*/world_region", GLOB_APPEND, NULL, &samples);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 120);
-    tcase_add_loop_test(tcase, sample_written_back_changes_nothing, 0, (int)samples.gl_pathc);
-    tcase_add_loop_test(tcase, sample_reads_as_it_was_written, 0, (int)samples.gl_pathc);
+    unit_add_samples(tcase, sample_written_back_changes_nothing, samples.gl_pathc, SAMPLES);
+    unit_add_samples(tcase, sample_reads_as_it_was_written, samples.gl_pathc, SAMPLES);
     tcase_add_loop_test(tcase, made_save_obeys_the_laws, 0, 7);
     tcase_add_test(tcase, chunk_copied_file_by_file_arrives);
     tcase_add_test(tcase, table_of_another_chunk_is_shifted_into_a_new_one_only);

@@ -897,11 +897,9 @@ static Suite *stream_suite(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, stream_of_every_key_format_is_edited, 0, 5);
-    if (samples) {
-        tcase_add_test(tcase, edit_writes_one_column_of_one_row);
-        tcase_add_test(tcase, instances_come_and_go);
-        tcase_add_test(tcase, row_without_voxels_gets_a_block_by_a_channel);
-    }
+    unit_add_where(samples, tcase, edit_writes_one_column_of_one_row, 1, SAMPLES);
+    unit_add_where(samples, tcase, instances_come_and_go, 1, SAMPLES);
+    unit_add_where(samples, tcase, row_without_voxels_gets_a_block_by_a_channel, 1, SAMPLES);
     tcase_add_loop_test(tcase, bytes_that_are_no_instances_are_refused, 0, COUNT(no_instances));
     tcase_add_loop_test(tcase, instances_of_either_byte_order_are_taken, 0, COUNT(good_instances));
     tcase_add_test(tcase, database_that_is_being_written_is_busy);

@@ -274,8 +274,8 @@ static Suite *upgrade_suite(void)
     TCase *tcase = unit_case(suite, "upgrade");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    if (access(SAMPLES "engine_v2/v2_meta_variants.blk", R_OK) == 0)
-        tcase_add_test(tcase, block_keeps_voxels_and_metadata);
+    unit_add_where(access(SAMPLES "engine_v2/v2_meta_variants.blk", R_OK) == 0, tcase,
+                   block_keeps_voxels_and_metadata, 1, SAMPLES);
     tcase_add_test(tcase, distances_mean_the_same_in_version_4);
     tcase_add_test(tcase, block_that_cannot_be_upgraded_is_told_and_stays);
     tcase_add_test(tcase, stream_is_upgraded_in_one_commit);

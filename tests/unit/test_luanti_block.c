@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../lib/godot_case.h"
 #include "../lib/luanti_maker.h"
@@ -325,8 +326,7 @@ START_TEST(every_real_block_comes_out_as_it_is_stored)
     sqlite3_stmt *rows = NULL;
     unsigned count = 0;
 
-    if (!luanti_sample(MAP, &map))
-        return;
+    ck_assert(luanti_sample(MAP, &map));
     ck_assert_int_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
     ck_assert_int_eq(sqlite3_deserialize(db, "main", map.data, (sqlite3_int64)map.size,
                                          (sqlite3_int64)map.size, SQLITE_DESERIALIZE_READONLY),
@@ -369,7 +369,8 @@ static Suite *make_suite(void)
     tcase_add_test(hostile, frame_that_inflates_without_end_is_told);
     tcase_add_checked_fixture(real, setup, teardown);
     tcase_set_timeout(real, 60);
-    tcase_add_test(real, every_real_block_comes_out_as_it_is_stored);
+    unit_add_where(access(MAP, R_OK) == 0, real, every_real_block_comes_out_as_it_is_stored, 1,
+                   MAP);
     return suite;
 }
 

@@ -319,6 +319,17 @@ static void leave_edit(int i, time_t when)
     tfs_buf_release(&record);
 }
 
+/* All but databases and folders, which are changed in place. */
+static bool has_journals(const struct small_save *save)
+{
+    static const char *const without[] = {"folder", "stream", "luanti", "luanti_world"};
+    bool has = true;
+
+    for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+        has = has && strcmp(save->name, without[i]) != 0;
+    return has;
+}
+
 static bool keeps_journals(int i)
 {
     kind = &small_saves[i];
@@ -381,8 +392,7 @@ START_TEST(journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_asid
 {
     struct tfs_buf journal = {0};
 
-    if (!keeps_journals(_i)) /* databases and folders */
-        return;
+    ck_assert(keeps_journals(_i));
     leave_edit(_i, UINT32_MAX);
     keep_copy(&journal);
     recover_as(TFS_LOCK_EXCLUSIVE);
@@ -422,8 +432,7 @@ static void shows_the_edit(struct tfs_save *save)
 
 START_TEST(reader_sees_an_edit_that_goes_from_the_journal_to_the_save_before_it_looks)
 {
-    if (!keeps_journals(_i))
-        return;
+    ck_assert(keeps_journals(_i));
     leave_edit(_i, UINT32_MAX);
     struct tfs_save *save = open_save(TFS_LOCK_NONE);
     let_save_follow();
@@ -525,11 +534,15 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, scratch_setup, scratch_teardown);
     tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, hostile_journals_do_no_harm, 0, small_save_count);
-    tcase_add_loop_test(c, journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside,
-                        0, small_save_count);
-    tcase_add_loop_test(c,
-                        reader_sees_an_edit_that_goes_from_the_journal_to_the_save_before_it_looks,
-                        0, small_save_count);
+    for (int i = 0; i < small_save_count; i++) {
+        if (!has_journals(&small_saves[i]))
+            continue;
+        tcase_add_loop_test(
+            c, journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside, i, i + 1);
+        tcase_add_loop_test(
+            c, reader_sees_an_edit_that_goes_from_the_journal_to_the_save_before_it_looks, i,
+            i + 1);
+    }
     tcase_add_test(c, reader_sees_an_edit_whose_journal_goes_while_it_is_opened);
     tcase_add_test(c, journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read);
     tcase_add_test(c, edits_of_a_save_whose_time_lies_in_the_future_are_restored);
