@@ -1,15 +1,11 @@
 /*
- * Any bytes as a database of Godot Voxel Tools. A first byte below 80: which columns and key format
- * it has, then rows as the bytes say; the others: a sound database with some of its bytes changed.
- * The bytes behind that are edits (tests/lib/edit_target.h).
- *   made: schema, version, block_size_po2, key format, number of rows, and for each
- *         key: kind and 10 bytes; block and instances: 0 NULL, 1 sound, else length and bytes
- *   changed: key format, number of changes, and those: place (2), byte
+ * Any bytes as a database of Godot Voxel Tools (tests/lib/database_target.h). The kinds are those
+ * of its keys. made: schema, version, block_size_po2, key format, number of rows, and for each key:
+ * kind and 10 bytes; block and instances: 0 NULL, 1 sound, else length and bytes
  */
-#include <sqlite3.h>
 #include <string.h>
 
-#include "../lib/edit_target.h"
+#include "../lib/database_target.h"
 #include "../lib/voxel_maker.h"
 #include "fuzz.h"
 
@@ -34,11 +30,6 @@ static const char *const schemas[] = {
     "CREATE TABLE blocks (loc INTEGER, vb BLOB, instances BLOB, PRIMARY KEY (loc, vb))",
 };
 #define SCHEMAS (sizeof(schemas) / sizeof(schemas[0]))
-
-static void run(sqlite3 *db, const char *sql)
-{
-    REQUIRE(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK);
-}
 
 static struct tfs_span sound_block(void)
 {
@@ -72,18 +63,6 @@ static void bind_key(sqlite3_stmt *insert, struct tfs_cursor *in)
     }
 }
 
-static void bind_value(sqlite3_stmt *insert, int column, struct tfs_cursor *in)
-{
-    uint8_t size = tfs_take_u8(in);
-    struct tfs_span bytes = size == 1 ? sound_block() : (struct tfs_span){0};
-
-    if (size > 1)
-        bytes = tfs_take(in, size < tfs_cursor_left(in) ? size : tfs_cursor_left(in));
-    if (size > 0)
-        sqlite3_bind_blob(insert, column, bytes.size > 0 ? (const void *)bytes.data : "",
-                          (int)bytes.size, SQLITE_TRANSIENT);
-}
-
 static void make_rows(sqlite3 *db, struct tfs_cursor *in)
 {
     unsigned rows = tfs_take_u8(in) % 8;
@@ -95,75 +74,38 @@ static void make_rows(sqlite3 *db, struct tfs_cursor *in)
         return;
     for (; rows > 0; rows--) {
         bind_key(insert, in);
-        bind_value(insert, 2, in);
-        bind_value(insert, 3, in);
-        (void)sqlite3_step(insert); /* what the schema does not take is not there */
-        sqlite3_reset(insert);
-        sqlite3_clear_bindings(insert);
+        database_bind(insert, 2, sound_block(), in);
+        database_bind(insert, 3, sound_block(), in);
+        database_insert(insert);
     }
     sqlite3_finalize(insert);
 }
 
-static void make_database(const char *path, struct tfs_cursor *in)
+static void fill(sqlite3 *db, struct tfs_cursor *in)
 {
     const char *schema = schemas[tfs_take_u8(in) % SCHEMAS];
     int version = (int8_t)tfs_take_u8(in), po2 = (int8_t)tfs_take_u8(in);
     int format = (int8_t)tfs_take_u8(in);
-    sqlite3 *db = NULL;
     char sql[200];
 
-    REQUIRE(sqlite3_open(path, &db) == SQLITE_OK);
-    run(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN");
-    run(db, schema);
+    database_run(db, schema);
     if (strstr(schema, "coordinate_format") != NULL)
         snprintf(sql, sizeof(sql), "INSERT INTO meta VALUES (%d, %d, %d)", version, po2, format);
     else
         snprintf(sql, sizeof(sql), "INSERT INTO meta VALUES (%d, %d)", version, po2);
-    run(db, sql);
+    database_run(db, sql);
     make_rows(db, in);
-    run(db, "COMMIT");
-    REQUIRE(sqlite3_close(db) == SQLITE_OK);
 }
 
-/* A sound stream of three blocks and that key format, made once. */
-static struct tfs_span sound_stream(unsigned format)
+static void make_sound(const char *path, unsigned format)
 {
-    static struct tfs_buf streams[5];
-    char path[FUZZ_PATH];
-
-    if (streams[format].size == 0) {
-        snprintf(path, sizeof(path), "%s/sound.sqlite", fuzz_save_dir());
-        voxel_stream(path, format, 3);
-        fuzz_save_read(path, &streams[format]);
-        remove(path);
-    }
-    return tfs_buf_span(&streams[format]);
-}
-
-static void change_database(const char *path, struct tfs_cursor *in)
-{
-    struct tfs_buf bytes = {0};
-
-    tfs_buf_add_span(&bytes, sound_stream(tfs_take_u8(in) % 5));
-    for (unsigned changes = tfs_take_u8(in); changes > 0 && tfs_cursor_left(in) >= 3; changes--) {
-        uint16_t at = tfs_take_u16le(in);
-        bytes.data[at % bytes.size] = tfs_take_u8(in);
-    }
-    fuzz_save_write(path, tfs_buf_span(&bytes));
-    tfs_buf_release(&bytes);
+    voxel_stream(path, format, 3);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct tfs_cursor in = tfs_cursor_init((struct tfs_span){data, size});
-    char path[FUZZ_PATH];
+    static const struct database_target streams = {"a.sqlite", fill, 5, make_sound};
 
-    fuzz_save_clear(fuzz_save_dir());
-    snprintf(path, sizeof(path), "%s/a.sqlite", fuzz_save_dir());
-    if (tfs_take_u8(&in) < 0x80)
-        make_database(path, &in);
-    else
-        change_database(path, &in);
-    strange_target(path, tfs_take(&in, tfs_cursor_left(&in)));
+    database_target(&streams, (struct tfs_span){data, size});
     return 0;
 }
