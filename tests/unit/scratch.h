@@ -37,6 +37,14 @@ static inline void scratch_setup(void)
     ck_assert_int_eq(setenv("XDG_STATE_HOME", name, 1), 0);
 }
 
+/* The same in memory, where there is such a place: for many small files, which are synced. */
+static inline void scratch_setup_in_memory(void)
+{
+    if (access("/dev/shm", W_OK) == 0)
+        ck_assert_int_eq(setenv("TMPDIR", "/dev/shm", 1), 0);
+    scratch_setup();
+}
+
 static inline int scratch_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)st;

@@ -27,14 +27,6 @@ static struct {
     unsigned opened, refused, edited;
 } t;
 
-static void setup(void)
-{
-    /* Many small files: in memory, where there is such a place. */
-    if (access("/dev/shm", W_OK) == 0)
-        ck_assert_int_eq(setenv("TMPDIR", "/dev/shm", 1), 0);
-    scratch_setup();
-}
-
 #define REQUIRE(property, ...)                                                                     \
     do {                                                                                           \
         if (!(property)) {                                                                         \
@@ -384,7 +376,7 @@ static Suite *suite(void)
     Suite *s = suite_create("flips");
     TCase *c = unit_case(s, "damage");
 
-    tcase_add_checked_fixture(c, setup, scratch_teardown);
+    tcase_add_checked_fixture(c, scratch_setup_in_memory, scratch_teardown);
     tcase_set_timeout(c, getenv("TFS_SWEEP") != NULL ? 3600 : 400);
     tcase_add_loop_test(c, undamaged_save_does_what_is_asked_of_it, 0, small_save_count);
     tcase_add_loop_test(c, every_truncation_is_refused_or_shown_as_it_is, 0, small_save_count);

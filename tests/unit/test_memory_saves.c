@@ -26,13 +26,6 @@ static struct {
     int (*change)(struct tfs_edit *edit, struct tfs_error *err);
 } t;
 
-static void setup(void)
-{
-    if (access("/dev/shm", W_OK) == 0)
-        ck_assert_int_eq(setenv("TMPDIR", "/dev/shm", 1), 0);
-    scratch_setup();
-}
-
 static void teardown(void)
 {
     struct tfs_buf *const bufs[] = {&t.out, &t.text, &t.old, &t.wanted, &t.seen};
@@ -568,7 +561,7 @@ static Suite *suite(void)
     Suite *s = suite_create("memory_saves");
     TCase *c = unit_case(s, "saves");
 
-    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_checked_fixture(c, scratch_setup_in_memory, teardown);
     tcase_set_timeout(c, getenv("TFS_SWEEP") != NULL ? 3600 : 100);
     tcase_add_loop_test(c, save_opens_or_says_that_there_is_no_memory, 0, small_save_count);
     tcase_add_loop_test(c, file_is_read_or_says_that_there_is_no_memory, 0, small_save_count);

@@ -531,7 +531,7 @@ static Suite *suite(void)
     Suite *s = suite_create("recover");
     TCase *c = unit_case(s, "journals");
 
-    tcase_add_checked_fixture(c, scratch_setup, scratch_teardown);
+    tcase_add_checked_fixture(c, scratch_setup_in_memory, scratch_teardown);
     tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, hostile_journals_do_no_harm, 0, small_save_count);
     for (int i = 0; i < small_save_count; i++) {
