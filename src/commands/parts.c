@@ -296,6 +296,7 @@ enum tfs_status tfs_cli_run_parts(struct tfs_cli *cli, tfs_command_fn run,
         (operands == TFS_OPERANDS_TWO && cli->operand_count > 1 &&
          tfs_parts_find(cli->operands[1], cli->options.format, &second, &err) < 0)) {
         status = tfs_cli_report(cli, cli->operands[at], &err);
+        status = operands == TFS_OPERANDS_TWO ? TFS_STATUS_USAGE : status; /* trouble */
     } else if (operands == TFS_OPERANDS_TWO) {
         status = run_two(&e, &parts, &second);
     } else {

@@ -11,7 +11,8 @@
 #include "commands/cli.h"
 #include "scratch.h"
 
-#define PATH (2 * PATH_MAX)
+#define PATH  (2 * PATH_MAX)
+#define WORDS 9
 
 static const char *const kinds[] = {"cosmic_7", "blob", "block_2", "folder", "stream", "ter"};
 #define KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
@@ -19,11 +20,15 @@ static const char *const kinds[] = {"cosmic_7", "blob", "block_2", "folder", "st
 static struct {
     const struct small_save *kind;
     char path[PATH], out[PATH]; /* the save, and the directory of export and import */
-    const char *argv[6];
+    char base[PATH];            /* the save as it was, for diff and merge */
+    char nothing[PATH];         /* an empty file */
+    const char *argv[WORDS];
     struct tfs_buf old, wanted, seen;
-    bool writes_out; /* export: what it makes is looked at */
-    bool imports;    /* the directory is there before, with an edit */
-    bool undoes;     /* the first edit was put before */
+    struct tfs_buf changed; /* the save alone, as it is to be in the end */
+    bool writes_out;        /* export, diff, merge: what it makes is looked at */
+    bool compares;          /* diff, merge: an edit was put before; 1 is a status of success */
+    bool imports;           /* the directory is there before, with an edit */
+    bool undoes;            /* the first edit was put before */
 } t;
 
 static void setup(void)
@@ -36,6 +41,7 @@ static void teardown(void)
     tfs_buf_release(&t.old);
     tfs_buf_release(&t.wanted);
     tfs_buf_release(&t.seen);
+    tfs_buf_release(&t.changed);
     scratch_teardown();
 }
 
@@ -46,6 +52,8 @@ static void start(int number)
             t.kind = &small_saves[i];
     snprintf(t.path, sizeof(t.path), "%s", scratch_path(t.kind->file));
     snprintf(t.out, sizeof(t.out), "%s", scratch_path("out"));
+    snprintf(t.base, sizeof(t.base), "%s/%s", scratch_path("base"), t.kind->file);
+    snprintf(t.nothing, sizeof(t.nothing), "%s", scratch_path("nothing"));
     ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_path("state"), 1), 0);
 }
 
@@ -54,7 +62,7 @@ static void start(int number)
 /* The status of the command; its output is in files, its input is the text of the first edit. */
 static int run(void)
 {
-    char *argv[6];
+    char *argv[WORDS];
     int argc = 0;
 
     for (; t.argv[argc] != NULL; argc++)
@@ -112,9 +120,9 @@ static const struct small_edit *literal(void)
 }
 
 /* Another command, with memory. */
-static void run_before(const char *const argv[6])
+static void run_before(const char *const argv[WORDS])
 {
-    const char *wanted[6];
+    const char *wanted[WORDS];
 
     memcpy(wanted, t.argv, sizeof(wanted));
     memcpy(t.argv, argv, sizeof(wanted));
@@ -127,15 +135,18 @@ static void run_before(const char *const argv[6])
 
 static void begin(void)
 {
-    const char *const put[6] = {"terrainfs", "put", "-obackup", t.path, literal()->path};
-    const char *const export[6] = {"terrainfs", "export", t.path, t.out};
+    const char *const put[WORDS] = {"terrainfs", "put", "-obackup", t.path, literal()->path};
+    const char *const export[WORDS] = {"terrainfs", "export", t.path, t.out};
     char file[200];
 
     ck_assert_int_eq(nftw(scratch_dir, scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
     ck_assert_int_eq(mkdir(scratch_dir, 0755), 0);
     t.kind->make(t.path);
     scratch_write("input", literal()->with);
-    if (t.undoes)
+    scratch_write("nothing", "");
+    ck_assert_int_eq(mkdir(scratch_path("base"), 0755), 0);
+    t.kind->make(t.base);
+    if (t.undoes || t.compares)
         run_before(put);
     if (t.imports) {
         run_before(export);
@@ -147,11 +158,15 @@ static void begin(void)
 
 static int act(struct tfs_error *err)
 {
+    const bool diffs = strcmp(t.argv[1], "diff") == 0;
     int status = run();
 
-    if (status == TFS_STATUS_DONE)
+    if (status == TFS_STATUS_DONE || (t.compares && status == TFS_STATUS_BAD))
         return 0;
-    return tfs_fail(err, status == TFS_STATUS_SYSTEM && said_something() ? -ENOMEM : -EBADMSG,
+    return tfs_fail(err,
+                    status == (diffs ? TFS_STATUS_USAGE : TFS_STATUS_SYSTEM) && said_something()
+                        ? -ENOMEM
+                        : -EBADMSG,
                     "status %d", status);
 }
 
@@ -175,12 +190,16 @@ static void end(int result)
     bool several = strcmp(t.kind->name, "folder") == 0;
     if (result < 0) {
         struct tfs_error err = {0};
-        show(&t.seen);
-        ck_assert_msg(t.writes_out || several || same(&t.seen, &t.old) || same(&t.seen, &t.wanted),
+        tfs_buf_clear(&t.seen);
+        small_save_bytes(t.path, &t.seen);
+        ck_assert_msg(several || same(&t.seen, &t.old) || same(&t.seen, &t.changed),
                       "%s: the save is neither old nor new", sweep_now());
         if (t.writes_out)
             (void)nftw(t.out, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
-        redirect_all();
+        if (t.compares)
+            begin(); /* what was written before it failed is another save to compare with */
+        else
+            redirect_all();
         int again = act(&err);
         redirect_back();
         ck_assert_msg(again == 0, "%s: again: %s: %s", sweep_now(), err.text, scratch_read("said"));
@@ -189,20 +208,31 @@ static void end(int result)
     ck_assert_msg(same(&t.seen, &t.wanted), "%s: it did something else", sweep_now());
 }
 
-static void sweep_command(const char *name, const char *first, const char *second)
+/* The words of a command line, after the command's name; NULL: no more. */
+static void sweep_words(const char *name, const char *const words[WORDS - 2])
 {
     struct tfs_error err = {0};
-    const char *argv[6] = {"terrainfs", name, first, second};
 
-    memcpy(t.argv, argv, sizeof(argv));
-    tfs_buf_clear(&t.wanted);
+    memset(t.argv, 0, sizeof(t.argv));
+    t.argv[0] = "terrainfs";
+    t.argv[1] = name;
+    for (int i = 0; i < WORDS - 3 && words[i] != NULL; i++)
+        t.argv[i + 2] = words[i];
+    tfs_buf_clear(&t.old);
+    tfs_buf_clear(&t.changed);
     begin();
-    show(&t.old);
+    small_save_bytes(t.path, &t.old);
     int result = act(&err);
     redirect_back();
     ck_assert_msg(result == 0, "%s: %s: %s", name, err.text, scratch_read("said"));
     show(&t.wanted);
+    small_save_bytes(t.path, &t.changed);
     sweep(name, &(struct sweep){begin, act, end});
+}
+
+static void sweep_command(const char *name, const char *first, const char *second)
+{
+    sweep_words(name, (const char *const[WORDS - 2]){first, second});
 }
 
 START_TEST(command_that_reads_does_so_or_fails_with_a_sentence)
@@ -233,6 +263,23 @@ START_TEST(command_that_writes_does_so_or_leaves_the_save)
 }
 END_TEST
 
+START_TEST(comparing_commands_do_so_or_leave_everything)
+{
+    start(_i);
+    t.writes_out = t.compares = true;
+    sweep_words("diff", (const char *const[WORDS - 2]){"--all-rows", t.base, t.path});
+    sweep_words("diff", (const char *const[WORDS - 2]){"--json", t.path, t.base});
+    sweep_words("diff", (const char *const[WORDS - 2]){"--stat", "--png", t.out, t.base, t.path});
+    snprintf(t.out, sizeof(t.out), "%s.conflicts.csv", scratch_path(t.kind->file));
+    /* Only they changed something, and take the edit back. */
+    sweep_words("merge", (const char *const[WORDS - 2]){t.path, t.path, t.base});
+    /* Without a base all that differs is a conflict, voxel by voxel. */
+    sweep_words("merge",
+                (const char *const[WORDS - 2]){"--conflicts=theirs", t.nothing, t.path, t.base});
+    sweep_tell(t.kind->name);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("memory_cli");
@@ -242,6 +289,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, getenv("TFS_SWEEP") != NULL ? 3600 : 100);
     tcase_add_loop_test(c, command_that_reads_does_so_or_fails_with_a_sentence, 0, KINDS);
     tcase_add_loop_test(c, command_that_writes_does_so_or_leaves_the_save, 0, KINDS);
+    tcase_add_loop_test(c, comparing_commands_do_so_or_leave_everything, 0, KINDS);
     return s;
 }
 
