@@ -176,10 +176,16 @@ static void print_end(struct merger *m)
     const size_t conflicts = m->merge.conflicts + m->rest_conflicts;
 
     if (m->rest_conflicts) {
-        tfs_buf_printf(&p->line,
-                       "conflict in the rest of the file: %s changed on both sides; ours "
-                       "stays",
-                       m->saves[TFS_MERGE_OURS]->container->rest_name);
+        const struct tfs_container *container = m->saves[TFS_MERGE_OURS]->container;
+        if (container->file != NULL)
+            tfs_buf_printf(&p->line,
+                           "conflict in the rest of the file: %s changed on both sides; ours stays",
+                           container->rest_name);
+        else
+            tfs_buf_printf(&p->line,
+                           "conflict in the rest of the save: %s changed, which a merge leaves as "
+                           "it is in a %s; ours stays",
+                           container->rest_name, container->name);
         tfs_printer_end(p);
     }
     tfs_buf_printf(&p->line,
@@ -191,7 +197,8 @@ static void print_end(struct merger *m)
 
 /* ---- the rest of a file ---------------------------------------------------------------------- */
 
-/* Scripts and parts are those of the side that changed them; without a base, ours. */
+/* Scripts and parts are those of the side that changed them; without a base, ours. Of a folder or
+ * database ours stay: its files are laid out as they say. */
 static int merge_rest(struct merger *m, struct tfs_error *err)
 {
     const struct tfs_container *container = m->saves[TFS_MERGE_OURS]->container;
@@ -212,7 +219,7 @@ static int merge_rest(struct merger *m, struct tfs_error *err)
     if (m->rest[TFS_MERGE_THEIRS] || (known[TFS_MERGE_BASE] && known[TFS_MERGE_THEIRS] &&
                                       rests[TFS_MERGE_THEIRS] == rests[TFS_MERGE_BASE]))
         return 0;
-    if (known[TFS_MERGE_THEIRS] && known[TFS_MERGE_BASE] &&
+    if (container->file != NULL && known[TFS_MERGE_THEIRS] && known[TFS_MERGE_BASE] &&
         rests[TFS_MERGE_OURS] == rests[TFS_MERGE_BASE]) {
         m->merge.carrier = TFS_MERGE_THEIRS;
         m->rest[TFS_MERGE_OURS] = false;

@@ -225,6 +225,46 @@ same out entity "their entities are there"
 ok "our light is there"
 shows o 2 base:gold "our block is there"
 
+# ---- the rest of a region, of a folder
+# palette FILE BYTE: the region has a palette of that byte, which no file of the tree shows.
+palette() {
+    python3 - "$1" "$2" <<'EOF'
+import sys
+data = open(sys.argv[1], 'rb').read()
+assert data[:5] == b'VXR_\3', data[:5]
+rest = data[20:] if data[19] == 0 else data[1044:]
+open(sys.argv[1], 'wb').write(data[:19] + b'\xff' + bytes([int(sys.argv[2])]) * 1024 + rest)
+EOF
+}
+take region.save
+palette t 7
+run 0 "the terrain of a region with a palette is the same" diff b t
+says out '^rest of the file: its header or palette changed$' "the palette is named"
+run 0 "text" text b
+grep '^rest' out >one
+run 0 "text of a palette" text t
+grep '^rest' out >two
+differ one two "has a line for it"
+mutate godot_voxel o 2 && cp o o.before
+merge 0 "our voxels, their palette" b o t
+terrain o o.before "the voxels are ours"
+"$TFS" text o | grep '^rest' >one
+same one two "the palette is theirs"
+take region.save
+palette o 8 && palette t 7
+merge 1 "palettes of both sides" b o t
+says out '^conflict in the rest of the file: its header or palette changed on both sides; ours stays$' "are a conflict"
+take folder.save
+echo >>t/meta.vxrm
+mutate godot_voxel t 3
+run 1 "meta.vxrm of a folder" diff b t
+says out '^rest of the file: meta.vxrm or palettes changed$' "is named"
+cp o/meta.vxrm meta && merge 1 "their meta.vxrm and voxels" b o t
+says out '^conflict in the rest of the save: meta.vxrm or palettes changed, which a merge leaves as it is in a region folder; ours stays$' "it is said"
+terrain o t "the voxels are merged"
+same o/meta.vxrm meta "meta.vxrm is ours"
+run 0 "it is whole" check o
+
 # ---- the rest of a place
 # script FILE: another script.
 script() {

@@ -409,7 +409,7 @@ static bool same_common(const struct tfs_doc *a, const struct tfs_doc *b)
 }
 
 /* What belongs to the whole save. Without a way of the format's own, it is from the side that
- * changed it. */
+ * changed it; of a folder or database, whose files are laid out as it says, it stays. */
 static int merge_common(struct merging *m, struct tfs_error *err)
 {
     struct tfs_merge *merge = m->merge;
@@ -424,7 +424,7 @@ static int merge_common(struct merging *m, struct tfs_error *err)
     merge->same[TFS_MERGE_THEIRS] = same_common(base, ours);
     if (voxels->merge_names != NULL)
         return voxels->merge_names(m->edit, ours, theirs, err);
-    if (merge->same[TFS_MERGE_THEIRS])
+    if (merge->same[TFS_MERGE_THEIRS] && merge->sides[TFS_MERGE_OURS].save->container->file != NULL)
         tfs_edit_common(m->edit, theirs->common);
     return 0;
 }

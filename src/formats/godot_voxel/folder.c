@@ -434,4 +434,6 @@ const struct tfs_container tfs_godot_folder_container = {
     .reload = folder_reload,
     .in_place = true,
     .close = folder_close,
+    .rest = tfs_godot_folder_rest,
+    .rest_name = "meta.vxrm or palettes",
 };

@@ -98,6 +98,8 @@ int tfs_godot_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
                            struct tfs_error *err);
 int tfs_godot_folder_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                              uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err);
+/* tfs_container.rest. */
+int tfs_godot_folder_rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
 /* Empty. What is in there is cleared when the index comes to be about other files. */
 void tfs_godot_folder_opened_init(struct tfs_recent *recent);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "formats/godot_voxel/folder.h"
 
 #define OPENED_MAX 16 /* files that are kept open */
@@ -292,6 +293,32 @@ int tfs_godot_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
 
     (void)extra;
     return fetch(save, &block, chunk->key, stored, err);
+}
+
+/* meta.vxrm, and palettes: of regions that come and go without one nothing changes. */
+int tfs_godot_folder_rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err)
+{
+    struct tfs_save *read = (struct tfs_save *)save;
+    const struct tfs_folder_files *files = &tfs_godot_folder_of(read)->index.files;
+    uint8_t colours[TFS_GODOT_REGION_PALETTE];
+
+    *checksum = tfs_checksum(tfs_blob_span(tfs_godot_meta_text(save->doc)), 0);
+    for (size_t i = 0; i < files->count; i++) {
+        const struct tfs_godot_region_file *file = (const void *)files->files[i];
+        const struct tfs_key key = file->file.key;
+        if (!file->region.palette)
+            continue;
+        const int found = tfs_godot_folder_palette(read, save->doc, tfs_godot_folder_block(file, 0),
+                                                   colours, err);
+        if (found < 0)
+            return found;
+        if (found == 0)
+            continue;
+        const uint64_t place =
+            tfs_checksum((struct tfs_span){(const uint8_t *)&key, sizeof(key)}, 0);
+        *checksum ^= tfs_checksum((struct tfs_span){colours, sizeof(colours)}, place);
+    }
+    return 0;
 }
 
 /* Nobody edits palettes, so that of the file is that of the document. */

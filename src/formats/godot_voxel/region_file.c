@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/print.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/region.h"
@@ -69,6 +70,14 @@ static int palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
         return 0;
     memcpy(colours, header.data + TFS_GODOT_REGION_HEADER_3, TFS_GODOT_REGION_PALETTE);
     return 1;
+}
+
+/* A palette, which no file of the tree shows; and what the header says of all blocks. */
+static int rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err)
+{
+    (void)err;
+    *checksum = tfs_checksum(tfs_blob_span(header_of(save->doc)), 0);
+    return 0;
 }
 
 /* Version 3, which says itself what version 2 leaves to meta.vxrm. */
@@ -418,5 +427,7 @@ const struct tfs_container tfs_godot_region_container = {
     .hash = tfs_whole_file_hash,
     .in_place = true,
     .close = region_close,
+    .rest = rest,
+    .rest_name = "its header or palette",
     .file = &codec,
 };

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "base/hash.h"
 #include "formats/database/rows.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/layout.h"
@@ -208,6 +209,17 @@ static int make_facts(const struct tfs_rows_layout *layout, size_t others, struc
     return err->code;
 }
 
+static int rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err)
+{
+    const struct tfs_rows_layout *layout = &facts_of(save->doc->facts)->layout;
+    const uint8_t numbers[] = {(uint8_t)layout->number[NUMBER_SCHEMA],
+                               (uint8_t)layout->number[NUMBER_FORMAT]};
+
+    (void)err;
+    *checksum = tfs_checksum((struct tfs_span){numbers, sizeof(numbers)}, 0);
+    return 0;
+}
+
 /* ---- the container --------------------------------------------------------------------------- */
 
 static const struct tfs_rows_schema schema = {.value_max = VALUE_MAX,
@@ -253,4 +265,6 @@ const struct tfs_container tfs_godot_stream_container = {
     .close = stream_close,
     .detects_conflicts = true,
     .restore = tfs_rows_restore,
+    .rest = rest,
+    .rest_name = "schema or key format",
 };
