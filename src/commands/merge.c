@@ -333,6 +333,18 @@ static bool is_nothing(const char *path)
     return stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || (S_ISREG(st.st_mode) && !st.st_size));
 }
 
+/* All three are called as the result is: the name of a region says where it lies. That of a folder
+ * says nothing. */
+static const char *name_of(const struct merger *m, const char *operand)
+{
+    const char *path = path_of(m), *slash = strrchr(path, '/');
+    struct stat st;
+
+    if (stat(operand, &st) == 0 && S_ISDIR(st.st_mode))
+        return NULL;
+    return slash == NULL ? path : slash + 1;
+}
+
 static enum tfs_status open_side(struct merger *m, enum tfs_merge_side side)
 {
     const bool writes = side == TFS_MERGE_OURS && m->output == NULL;
@@ -340,6 +352,7 @@ static enum tfs_status open_side(struct merger *m, enum tfs_merge_side side)
 
     if (side == TFS_MERGE_BASE && is_nothing(path))
         return TFS_STATUS_DONE;
+    m->cli->options.name = name_of(m, path);
     enum tfs_status status =
         tfs_cli_open(m->cli, path, writes ? TFS_LOCK_EXCLUSIVE : TFS_LOCK_NONE, &m->saves[side]);
     if (status || !writes)
@@ -361,13 +374,13 @@ static enum tfs_status check_output(struct merger *m)
     return TFS_STATUS_DONE;
 }
 
-/* All three are called as the result is: the name of a region says where it lies. */
 static enum tfs_status open_all(struct merger *m)
 {
-    const char *path = path_of(m), *slash = strrchr(path, '/');
     enum tfs_status status = TFS_STATUS_DONE;
 
-    m->cli->options.name = slash == NULL ? path : slash + 1;
+    /* git keeps every version, and the file that it gives has a passing name. */
+    if (m->cli->path != NULL)
+        m->cli->options.undo.when = TFS_UNDO_NEVER;
     for (int i = 0; i < TFS_MERGE_SIDES && !status; i++)
         status = open_side(m, (enum tfs_merge_side)i);
     return status ? status : check_output(m);

@@ -483,6 +483,7 @@ int tfs_whole_file_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_
         tfs_replacement_cancel(&r);
         return err->code;
     }
+    r.keeper = over != NULL ? over->keeper : NULL;
     tfs_replacement_finish(&r, &file, err);
     if (over != NULL)
         target->file = file;

@@ -160,6 +160,17 @@ merge 0 "a link to a table" b o b
 [ -L o.conflicts.csv ] && [ -s elsewhere ]
 ok "is no table of this merge: both stay"
 rm o.conflicts.csv
+for theirs in t disjoint; do
+    cp o.before o && cp t disjoint && [ $theirs = t ] && cp b o
+    [ $theirs = t ] || { cp b disjoint && set_ disjoint 5 base:tin; }
+    cp o was && merge 0 "a merge in place" b o $theirs
+    run 0 "is undone" undo o
+    same o was "ours is as it was before the merge"
+done
+cp o.before .merge_file_x1Y2z3
+mkdir -p sub && run 1 "a merge as git calls it" merge --path=sub/o b .merge_file_x1Y2z3 t
+run 1 "keeps nothing for undo" undo .merge_file_x1Y2z3
+says sub/o.conflicts.csv '^x,y,z,base,ours,theirs$' "its table lies beside the path"
 rm -f b.empty && : >b.empty
 for side in o t; do cp cosmic $side; done
 set_ o 2 base:gold && set_ t 2 base:iron
@@ -330,6 +341,34 @@ holds beamng "samples keep their names"
 "$TFS" cat o palette.txt >out
 says out "^$materials OursOnly$" "ours keeps its number"
 says out "^$((materials + 1)) TheirsOnly$" "theirs gets the next"
+
+# ---- worlds
+"$TOOLS/make_world" --regions 2 --chunks 40 world
+zone=zones/base/earth
+take world
+mutate_zone() { mutate cosmic_reach "$(find "$1" -name '*.cosmicreach' | sort | sed -n "$2p")" $3; }
+mutate_zone o 1 1 && mutate_zone t 1 2 && mutate_zone t 2 3
+"$TFS" merge b/$zone o/$zone t/$zone >said 2>err
+[ $? -lt 2 ] && says said '^merged: ' "a zone is merged, over all its regions"
+run 0 "it is whole" check o
+region=$(cd t && find . -name '*.cosmicreach' | sort | sed -n 2p)
+rm -rf o && cp -r b o
+merge 0 "a region that lies in a world" b/$region o/$region t/$region
+same o/$region t/$region "is merged as the file that it is"
+merge 1 "a world" b o t
+says err 'is a world of several saves; one of them is wanted here, such as its zones/' "is merged zone by zone"
+merge 1 "a world and a region" b o/$region t/$region
+says err '^b: is a world of several saves' "are no pair"
+"$TOOLS/make_luanti" world luanti 8
+take luanti
+for side in o t; do
+    n=3 && [ $side = o ] || n=9
+    "$TFS" cat $side chunks/-1_-1_-1/voxels.csv | sed ${n}d >csv2 && "$TFS" put $side chunks/-1_-1_-1/voxels.csv <csv2
+done
+merge 0 "worlds of Luanti" b o t
+says out '^merged: 0 chunks from theirs, 1 chunk voxel by voxel; 0 conflicts$' "are merged in place"
+run 1 "with both edits" diff --stat b o
+says out '; 2 nodes; ' "which diff counts as nodes"
 
 # ---- hostile
 take cosmic
