@@ -1,100 +1,16 @@
 #!/usr/bin/env bash
 # merge: two saves and the one they were made from, judged by decoders that know the formats without our code.
 . "$(dirname "$0")/lib.bash"
-
-tools=$ROOT/tests/tools
-
-# mutate FORMAT SAVE SEED
-mutate() { python3 "$tools/diff_rows.py" mutate "$1" "$2" "$3" "$TFS"; }
-
-# merge STATUS WHAT ARGUMENTS...: as run, of `merge`.
-merge() {
-    local status=$1 what=$2
-    shift 2
-    run "$status" "$what" merge "$@"
-}
-
-# holds FORMAT WHAT [PREFER]: o merged with t is what the judge says, and so are the conflicts.
-holds() {
-    python3 "$tools/merge_rows.py" "$1" "${base:-b}" o.before t o "${3:-ours}" o >out 2>&1
-    ok "$2"
-}
-
-# take SAVE: copies of it are b, o and t.
-take() {
-    rm -rf b o t o.before o.conflicts*
-    for copy in b o t; do
-        cp -r "$1" $copy
-        chmod -R u+w $copy
-    done
-}
-
-# terrain A B WHAT: the same terrain.
-terrain() { run 0 "$3" diff "$1" "$2"; }
-
-# laws FORMAT SAVE SEEDS...: of random mutations.
-laws() {
-    local kind=$1 save=$2 seed status
-    shift 2
-    for seed; do
-        take "$save"
-        mutate "$kind" o $seed
-        mutate "$kind" t $((seed + 50))
-        cp -r o x && cp -r t y && cp -r o o.before
-        merge 0 "$save $seed: nothing happened on their side" b o b
-        cmp -s o x || [ -d o ]
-        ok "ours keeps its bytes"
-        terrain o x "and its terrain"
-        rm -rf o && cp -r b o
-        merge 0 "$save $seed: nothing happened on our side" b o t
-        terrain o t "the result is theirs"
-        if [ -f o ] && ! head -c 6 o | grep -q SQLite; then
-            same o t "to the byte"
-        fi
-        rm -rf o && cp -r x o
-        "$TFS" merge b o t >said 2>err
-        status=$?
-        [ $status = 0 ] || [ $status = 1 ]
-        ok "$save $seed: both sides are merged"
-        holds "$kind" "every voxel is right"
-        grep -q '^conflict' said
-        [ $? = $((1 - status)) ]
-        ok "the status says whether there were conflicts"
-        cp -r o first
-        rm -rf o o.before o.conflicts* && cp -r y o && cp -r y o.before && rm -rf t && cp -r x t
-        "$TFS" merge --conflicts=theirs b o t >said 2>err
-        holds "$kind" "and with the sides changed" theirs
-        terrain o first "it is the same terrain"
-        rm -rf o o.before o.conflicts* && cp -r x o && cp -r x o.before && rm -rf t && cp -r y t
-        "$TFS" merge --conflicts=base b o t >said 2>err
-        holds "$kind" "and with the base where both changed" base
-        run 0 "it is whole" check o
-        rm -rf x y first
-    done
-}
+. "$ROOT/tests/cli/merge.bash"
 
 region cosmic --version 7 --chunks 4
-laws cosmic_reach cosmic 1 2
 region old --version 2 --chunks 3
-laws cosmic_reach old 3
-"$TOOLS/make_place" --kind binary --chunks 8 --log2 3 --regions 2 place.rbxl
-laws roblox place.rbxl 1 2
 "$TOOLS/make_place" --kind xml --chunks 4 --log2 4 model.rbxmx
-laws roblox model.rbxmx 1
 "$TOOLS/make_place" --kind raw --chunks 4 --log2 3 blob
-laws roblox blob 1
-"$TOOLS/make_voxel" block block.save 4 2>/dev/null
-laws godot_voxel block.save 1
 "$TOOLS/make_voxel" region region.save 4 3 2>/dev/null
-laws godot_voxel region.save 1 2
 "$TOOLS/make_voxel" folder folder.save 1 2>/dev/null
-laws godot_voxel folder.save 1
 "$TOOLS/make_voxel" stream stream.save 12 2>/dev/null
-laws godot_voxel stream.save 1
 "$TOOLS/make_ter" --size 100 --version 9 odd.ter
-laws beamng odd.ter 1
-"$TOOLS/make_ter" --size 128 --version 8 corners.ter
-laws beamng corners.ter 1
 
 # ---- both changed the same voxels
 chunk=$(judge chunks cosmic | awk 'NR == 1 { print $1 }')
