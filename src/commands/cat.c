@@ -31,6 +31,7 @@ static enum tfs_status open_and_print(struct tfs_cli *cli, const char *path)
     struct tfs_save *save;
 
     cli->options.views = TFS_VIEWS_EVERY;
+    cli->options.later = true;
     enum tfs_status status = tfs_cli_open(cli, cli->operands[0], TFS_LOCK_NONE, &save);
 
     if (status)

@@ -413,6 +413,7 @@ struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options
         .lock = lock,
         .upgrade = options->upgrade,
         .views = options->views,
+        .later = options->later,
         .undo = undo,
         .inflate_limit = options->inflate_limit,
         .name = options->name,

@@ -187,15 +187,32 @@ static bool cut_to_missing_chunk(struct tfs_save *save, char *path)
     return false;
 }
 
+/* Reads the chunks that the path may mean: those around the one that it names, else all. */
+static int read_chunks(struct tfs_save *save, const char *path, struct tfs_error *err)
+{
+    static const char chunks[] = "chunks/";
+    struct tfs_key key = {0};
+    char name[TFS_CHUNK_NAME];
+    const char *at = path + sizeof(chunks) - 1;
+
+    if (strncmp(path, chunks, sizeof(chunks) - 1) != 0)
+        return tfs_save_complete(save, NULL, err);
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "/"), at);
+    return tfs_chunk_name_parse(name, &key) ? tfs_save_complete(save, &key, err) : 0;
+}
+
 enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, const char *path,
                                   bool must_exist, struct tfs_node *node)
 {
     struct tfs_node found;
     char plain[PATH_MAX];
-    int result = plain_path(path, plain, sizeof(plain))
-                     ? tfs_tree_resolve(save, save->doc, plain, must_exist, &found)
-                     : -ENOENT;
+    struct tfs_error err = {0};
+    int result = plain_path(path, plain, sizeof(plain)) ? 0 : -ENOENT;
 
+    if (result == 0)
+        result = read_chunks(save, plain, &err);
+    if (result == 0)
+        result = tfs_tree_resolve(save, save->doc, plain, must_exist, &found);
     if (result == -ENOMEM)
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: out of memory", plain);
     if (result < 0 && result != -ENOENT && result != -ENOTDIR)

@@ -217,6 +217,8 @@ struct tfs_open_options {
                        * says */
     uint64_t memory;  /* bytes of what was computed that are kept; 0: the usual */
     unsigned views;   /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
+    bool later;       /* chunks may be lacking in the document until somebody asks for them
+                       * (tfs_save_complete); else all are there once the save is open */
 };
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)
@@ -246,6 +248,13 @@ struct tfs_container {
     /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for
      * container, tree, path, name and options. After a failure nothing needs closing. */
     int (*open)(struct tfs_save *save, struct tfs_error *err);
+    /* Of documents of a save opened with options.later: does `doc` lack what may be at that key;
+     * NULL: does it lack anything? NULL: they never do. */
+    bool (*lacks)(const struct tfs_doc *doc, const struct tfs_key *chunk);
+    /* Reads what save->doc lacks there, or more, into a document that takes its place: what it has
+     * stays, with its slots. What cannot be read any more is not there; so it fails for want of
+     * memory only. */
+    int (*complete)(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
     /* Fetches what the chunk says is unread (enum tfs_chunk_flags): a value that the save does not
      * have stays NULL, one that the chunk holds is left alone. Thread-safe. ESTALE: another program
      * changed the chunk since it was read. NULL: documents of this container hold everything. */
@@ -327,6 +336,12 @@ int tfs_save_find(const char *path, const char *format, char **found, struct tfs
 void tfs_save_close(struct tfs_save *save);
 /* What it is called: by its options, or by its path. */
 const char *tfs_save_called(const struct tfs_save *save);
+
+/* Does the document lack chunks that may be at that key; NULL: any? */
+bool tfs_save_lacks(const struct tfs_save *save, const struct tfs_doc *doc,
+                    const struct tfs_key *chunk);
+/* save->doc lacks them no more. */
+int tfs_save_complete(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
 
 /* The chunk's stored bytes, fetched where the document does not hold them: a reference. ENOENT: it
  * has none. */

@@ -193,6 +193,26 @@ int tfs_save_find(const char *path, const char *format, char **found, struct tfs
     return find(path, NULL, format, &container, found, err);
 }
 
+void tfs_save_close(struct tfs_save *save)
+{
+    if (save == NULL)
+        return;
+    save->container->close(save);
+    tfs_undo_close(save->keeper);
+    save_free(save);
+}
+
+bool tfs_save_lacks(const struct tfs_save *save, const struct tfs_doc *doc,
+                    const struct tfs_key *chunk)
+{
+    return save->container->lacks != NULL && save->container->lacks(doc, chunk);
+}
+
+int tfs_save_complete(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err)
+{
+    return tfs_save_lacks(save, save->doc, chunk) ? save->container->complete(save, chunk, err) : 0;
+}
+
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
                   struct tfs_save **save, struct tfs_error *err)
 {
@@ -213,20 +233,15 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
         tfs_undo_close(opened->keeper);
         goto fail;
     }
+    if (!options->later && tfs_save_complete(opened, NULL, err) < 0) {
+        tfs_save_close(opened);
+        return err->code;
+    }
     *save = opened;
     return 0;
 fail:
     save_free(opened);
     return err->code;
-}
-
-void tfs_save_close(struct tfs_save *save)
-{
-    if (save == NULL)
-        return;
-    save->container->close(save);
-    tfs_undo_close(save->keeper);
-    save_free(save);
 }
 
 int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,

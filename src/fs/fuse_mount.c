@@ -228,6 +228,7 @@ static int open_part(struct mounting *m, const char *path, const char *part, str
         .undo = m->options->undo,
         .inflate_limit = m->options->inflate_limit,
         .memory = m->options->cache_size > 0 ? m->options->cache_size : 1,
+        .later = true,
     };
 
     m->parts[m->part_count].path = strdup(part);

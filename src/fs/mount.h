@@ -20,6 +20,7 @@ struct tfs_mount_options {
     int commit_seconds; /* commit=N; 0: auto, or every close is a commit */
     const char *format; /* NULL: found by probing */
     const char *name;   /* of commands: what the save is called (struct tfs_open_options) */
+    bool later;         /* of commands: chunks may be read later (struct tfs_open_options) */
     uint64_t scratch_size;
     uint64_t cache_size; /* rendered files */
     uint64_t inflate_limit;

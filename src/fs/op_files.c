@@ -209,7 +209,7 @@ static int try_create(struct tfs_session *s, void *call, struct tfs_need *need)
     struct tfs_inode *inode = NULL;
 
     c->handle = NULL;
-    int result = tfs_entry_find(s, c->parent, c->name, &entry);
+    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
     if (result < 0)
         return result;
     bool fresh_name = entry.link == NULL && !entry.schema;

@@ -176,7 +176,7 @@ static void give_scratch(struct listing *l)
 }
 
 /* What is to be listed: 0 or negative. */
-static int find_directory(struct listing *l)
+static int find_directory(struct listing *l, struct tfs_need *need)
 {
     struct tfs_session *s = l->s;
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, l->id);
@@ -188,12 +188,27 @@ static int find_directory(struct listing *l)
     int result = tfs_ops_node(s, l->id, &l->dir);
     if (result < 0)
         return result;
-    const struct tfs_branch *branch = tfs_ops_branch(s, &l->dir);
+    struct tfs_branch *branch = tfs_ops_branch(s, &l->dir);
     if (branch != NULL && tfs_store_broken(branch->store) != 0)
         return -EIO;
     if (!tfs_node_is_directory(&l->dir))
         return -ENOTDIR;
-    return tfs_ops_check_visible(s, &l->dir);
+    result = branch == NULL ? 0 : tfs_ops_know_directory(need, branch, &l->dir);
+    return result < 0 ? result : tfs_ops_check_visible(s, &l->dir);
+}
+
+static int try_list(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct listing *l = call;
+    const uint64_t offset = l->offset;
+    int result = find_directory(l, need);
+
+    (void)s;
+    if (result == 0 && give_dots(l) && (!l->schema || offset >= SCRATCH || give_schema(l)))
+        give_scratch(l);
+    /* A listing without what cannot be found out would stay in caches as if it were whole. What was
+     * given before that is taken (its lookups are counted); the next call says it. */
+    return result == 0 && l->result < 0 && l->offset == offset ? l->result : result;
 }
 
 int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offset,
@@ -202,12 +217,5 @@ int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offs
     struct listing l = {
         .s = s, .id = id, .attributes = attributes, .offset = offset, .give = give, .arg = arg};
 
-    pthread_mutex_lock(&s->lock);
-    int result = find_directory(&l);
-    if (result == 0 && give_dots(&l) && (!l.schema || offset >= SCRATCH || give_schema(&l)))
-        give_scratch(&l);
-    pthread_mutex_unlock(&s->lock);
-    /* A listing without what cannot be found out would stay in caches as if it were whole. What was
-     * given before that is taken (its lookups are counted); the next call says it. */
-    return result == 0 && l.result < 0 && l.offset == offset ? l.result : result;
+    return tfs_ops_run(s, try_list, &l);
 }

@@ -55,13 +55,18 @@ static void find_above(struct tfs_session *s, const char *name, struct tfs_entry
     entry->visible = entry->schema;
 }
 
-static int find_in_tree(struct tfs_session *s, const char *name, struct tfs_entry *entry)
+static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char *name,
+                        struct tfs_entry *entry)
 {
     const struct tfs_branch *branch = entry->branch;
     uint32_t group;
     struct tfs_key key = {0};
-    int result = tfs_tree_lookup(branch->save, tfs_store_shown(branch->store), &entry->dir, name,
-                                 false, &entry->node);
+    int result = tfs_ops_know_name(need, entry->branch, &entry->dir, name);
+
+    if (result < 0)
+        return result;
+    result = tfs_tree_lookup(branch->save, tfs_store_shown(branch->store), &entry->dir, name, false,
+                             &entry->node);
 
     if (result < 0 && result != -ENOENT)
         return result;
@@ -82,7 +87,7 @@ static int find_in_tree(struct tfs_session *s, const char *name, struct tfs_entr
     return 0;
 }
 
-int tfs_entry_find(struct tfs_session *s, uint64_t parent, const char *name,
+int tfs_entry_find(struct tfs_session *s, struct tfs_need *need, uint64_t parent, const char *name,
                    struct tfs_entry *entry)
 {
     *entry = (struct tfs_entry){0};
@@ -95,7 +100,7 @@ int tfs_entry_find(struct tfs_session *s, uint64_t parent, const char *name,
     if (entry->link != NULL || entry->scratch_dir != NULL)
         return 0;
     if (entry->branch != NULL)
-        return find_in_tree(s, name, entry);
+        return find_in_tree(s, need, name, entry);
     find_above(s, name, entry);
     return 0;
 }
@@ -180,7 +185,7 @@ static int try_lookup(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct naming *c = call;
     struct tfs_entry entry;
-    int result = tfs_entry_find(s, c->parent, c->name, &entry);
+    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
 
     if (result < 0)
         return result;
@@ -294,7 +299,7 @@ static int try_unlink(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct naming *c = call;
     struct tfs_entry entry;
-    int result = tfs_entry_find(s, c->parent, c->name, &entry);
+    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
 
     if (result < 0)
         return result;
@@ -375,7 +380,7 @@ static int try_mkdir(struct tfs_session *s, void *call, struct tfs_need *need)
     struct tfs_entry entry;
 
     (void)need;
-    int result = tfs_entry_find(s, c->parent, c->name, &entry);
+    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
     if (result == 0 && tfs_entry_is_read_only(s, &entry))
         result = -EROFS;
     if (result < 0)
@@ -452,7 +457,7 @@ static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)
     struct tfs_entry entry;
 
     (void)need;
-    int result = tfs_entry_find(s, c->parent, c->name, &entry);
+    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
     if (result < 0)
         return result;
     if (entry.link != NULL)
@@ -488,7 +493,7 @@ static int try_symlink(struct tfs_session *s, void *call, struct tfs_need *need)
     struct tfs_entry entry;
 
     (void)need;
-    int result = tfs_entry_find(s, c->parent, c->name, &entry);
+    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
     if (result < 0)
         return result;
     if (entry.link != NULL || entry.visible)

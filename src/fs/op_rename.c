@@ -20,12 +20,12 @@ struct renaming {
     bool about_new;       /* it is about the new name */
 };
 
-static int find(struct tfs_session *s, struct renaming *r)
+static int find(struct tfs_session *s, struct tfs_need *need, struct renaming *r)
 {
-    int result = tfs_entry_find(s, r->parent, r->name, &r->from);
+    int result = tfs_entry_find(s, need, r->parent, r->name, &r->from);
 
     if (result == 0)
-        result = tfs_entry_find(s, r->new_parent, r->new_name, &r->to);
+        result = tfs_entry_find(s, need, r->new_parent, r->new_name, &r->to);
     if (result == 0 && r->from.link == NULL && !(r->from.schema && r->from.visible))
         result = -ENOENT;
     if (result == 0 && r->no_replace && (r->to.link != NULL || r->to.visible))
@@ -237,7 +237,7 @@ static int move_schema(struct tfs_session *s, struct renaming *r, struct tfs_nee
 static int try_rename(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct renaming *r = call;
-    int result = find(s, r);
+    int result = find(s, need, r);
 
     if (result < 0)
         return result;

@@ -68,8 +68,9 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
 
     pthread_mutex_lock(&s->lock);
     tfs_store_show(store, change);
-    tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
-    if (branch->save->tree->group_dir != NULL &&
+    if (!change->completed)
+        tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
+    if (!change->completed && branch->save->tree->group_dir != NULL &&
         change->before->version != change->after->version) {
         struct tfs_node root = TFS_NODE_ROOT;
         root.store = branch->number;

@@ -298,20 +298,30 @@ static void await_close(struct tfs_session *s, struct tfs_need *need)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Does what an attempt ended with. */
+static int provide(struct tfs_session *s, int wanted, struct tfs_need *need)
+{
+    if (wanted == TFS_NEEDS_BYTES)
+        return render(s, need);
+    if (wanted == TFS_NEEDS_CHUNKS)
+        return need->read_chunks(need);
+    await_close(s, need);
+    return 0;
+}
+
 int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
 {
     struct tfs_need need = {0};
     int result;
 
-    for (;;) {
+    do {
         pthread_mutex_lock(&s->lock);
         result = attempt(s, call, &need);
         pthread_mutex_unlock(&s->lock);
-        if (result == TFS_NEEDS_CLOSE)
-            await_close(s, &need);
-        else if (result != TFS_NEEDS_BYTES || (result = render(s, &need)) < 0)
+        if (result > TFS_NEEDS_BYTES)
             break;
-    }
+        result = provide(s, result, &need);
+    } while (result >= 0);
     tfs_blob_unref(need.blob);
     return result;
 }
@@ -341,6 +351,17 @@ static size_t count_directories(struct tfs_session *s, const struct tfs_node *di
     return count - (dir->slot == 0);
 }
 
+/* 1, as for other filesystems that do not count: not all of the directory is known yet. */
+static nlink_t count_links(struct tfs_session *s, const struct tfs_node *dir)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, dir);
+
+    if (branch != NULL && dir->scope == TFS_SCOPE_ROOT &&
+        tfs_save_lacks(branch->save, doc_of(branch), NULL))
+        return 1;
+    return (nlink_t)(2 + count_directories(s, dir));
+}
+
 /* Owner and permissions follow the save; a directory may be searched by those who may read. */
 static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct stat *st)
 {
@@ -357,7 +378,7 @@ static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct
     st->st_mode = mode | (directory ? S_IFDIR : S_IFREG);
     st->st_uid = save.st_uid;
     st->st_gid = save.st_gid;
-    st->st_nlink = directory ? (nlink_t)(2 + count_directories(s, node)) : 1;
+    st->st_nlink = directory ? count_links(s, node) : 1;
 }
 
 static int find_size(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,

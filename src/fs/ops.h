@@ -12,6 +12,7 @@
  *   op_rename.c   rename
  *   op_files.c    open, create, read, write, flush, release
  *   op_list.c     reading directories
+ *   op_chunks.c   chunks that are read when somebody asks for them
  *   op_sync.c     fsync, and saves that other programs changed
  *   session.c     opening, ending
  *
@@ -122,8 +123,9 @@ void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
 /* ---- attempts -------------------------------------------------------------------------------- */
 
 /* What attempts end with to be made again; not error numbers. */
-#define TFS_NEEDS_BYTES (-100001) /* `view` is to be rendered */
-#define TFS_NEEDS_CLOSE (-100002) /* a close of inode `closing` is awaited */
+#define TFS_NEEDS_BYTES  (-100001) /* `view` is to be rendered */
+#define TFS_NEEDS_CLOSE  (-100002) /* a close of inode `closing` is awaited */
+#define TFS_NEEDS_CHUNKS (-100003) /* chunks of `branch` are to be read */
 
 struct tfs_need {
     struct tfs_view view;  /* what is to be rendered; with a reference to the document */
@@ -131,6 +133,10 @@ struct tfs_need {
     struct tfs_blob *blob; /* rendered from view.id as of view.stamp */
     uint64_t closing;
     bool waited;
+    struct tfs_branch *branch;
+    struct tfs_key chunk; /* the one that may be there */
+    bool all_chunks;
+    int (*read_chunks)(const struct tfs_need *need); /* without the lock */
 };
 
 typedef int (*tfs_attempt_fn)(struct tfs_session *s, void *call, struct tfs_need *need);
@@ -208,6 +214,17 @@ void tfs_work_submit(struct tfs_work *work);
 /* Takes the lock. */
 void tfs_work_free(struct tfs_work *work);
 void tfs_reply_now(struct tfs_reply reply, int result);
+
+/* ---- op_chunks.c ----------------------------------------------------------------------------- */
+
+/* Does the shown document have the chunks that may be at `chunk`; NULL: all of them? 0 if it does;
+ * else TFS_NEEDS_CHUNKS. */
+int tfs_ops_know(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_key *chunk);
+/* The same of what a name in this directory of the schema may mean, and of the directory. */
+int tfs_ops_know_name(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_node *dir,
+                      const char *name);
+int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
+                           const struct tfs_node *dir);
 
 /* ---- op_edit.c, by the store's thread, without the lock -------------------------------------- */
 
@@ -287,9 +304,9 @@ struct tfs_entry {
     struct tfs_node node;
 };
 
-/* -ESTALE, -ENOTDIR, -ENAMETOOLONG for the directory or the name itself; else 0, *entry may be
- * empty. */
-int tfs_entry_find(struct tfs_session *s, uint64_t parent, const char *name,
+/* -ESTALE, -ENOTDIR, -ENAMETOOLONG for the directory or the name itself; TFS_NEEDS_CHUNKS; else 0,
+ * *entry may be empty. */
+int tfs_entry_find(struct tfs_session *s, struct tfs_need *need, uint64_t parent, const char *name,
                    struct tfs_entry *entry);
 /* May a scratch file be made here? 0, -EINVAL (a name reserved for chunks), -EROFS, -EPERM. */
 int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *entry,

@@ -391,6 +391,8 @@ int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_e
     notice[0] = '\0';
     if (save->container->hash != NULL)
         result = read_both(&r, err);
+    if (result > 0 && tfs_save_complete(save, NULL, err) < 0)
+        result = err->code;
     if (result > 0)
         result = bring_up_to_date(&r, err);
     tfs_journal_text_release(&r.text);

@@ -177,16 +177,26 @@ void tfs_store_show(struct tfs_store *store, const struct tfs_publication *chang
     tfs_doc_unref(change->before);
 }
 
-void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, const void *self, bool reread)
+static void publish(struct tfs_store *store, struct tfs_publication change)
 {
     /* The old one is the client's to compare with until it returns. */
-    struct tfs_publication change = {tfs_doc_ref(store->shown), doc, self, reread};
+    change.before = tfs_doc_ref(store->shown);
     if (store->client.publish != NULL)
         store->client.publish(store->client.arg, store, &change);
     else
         tfs_store_show(store, &change);
     tfs_doc_unref(change.before);
-    tfs_doc_unref(doc);
+    tfs_doc_unref(change.after);
+}
+
+void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, const void *self, bool reread)
+{
+    publish(store, (struct tfs_publication){.after = doc, .self = self, .reread = reread});
+}
+
+void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc)
+{
+    publish(store, (struct tfs_publication){.after = doc, .reread = true, .completed = true});
 }
 
 /* ---- edits ----------------------------------------------------------------------------------- */

@@ -66,6 +66,7 @@ struct tfs_publication {
     struct tfs_doc *before, *after;
     const void *self; /* as given to tfs_store_accept; NULL */
     bool reread;      /* `after` stands on what was read from disk: slots may mean other chunks */
+    bool completed;   /* `after` says what `before` does, and has chunks that were not read then */
 };
 
 /* What the store asks of its client and tells it; all called by its thread, all may be NULL. */
@@ -148,6 +149,9 @@ int tfs_store_edit(struct tfs_store *store, struct tfs_edit *edit, struct tfs_er
 /* Publishes what the edit made, and notes it in the job. */
 int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, const void *self,
                      struct tfs_job *job, struct tfs_error *err);
+/* What is shown has the chunks that may be at that key (NULL: all), which are read now if they were
+ * not. TFS_JOB_WAITS: not now. */
+int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, struct tfs_error *err);
 /* For the client's `publish`: from now on change->after is shown. */
 void tfs_store_show(struct tfs_store *store, const struct tfs_publication *change);
 

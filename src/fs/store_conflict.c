@@ -148,10 +148,8 @@ static int rebase_chunk(void *arg, const struct tfs_chunk *before, const struct 
     return tfs_edit_put(r->edit, after, r->err);
 }
 
-static int rebase_common(struct rebasing *r, const struct tfs_doc *old)
+static int rebase_common(struct rebasing *r, const struct tfs_doc *old, const struct tfs_doc *ours)
 {
-    const struct tfs_doc *ours = r->store->shown;
-
     if (old->common == ours->common)
         return 0;
     if (!fits(r, NULL))
@@ -160,9 +158,9 @@ static int rebase_common(struct rebasing *r, const struct tfs_doc *old)
     return 0;
 }
 
-/* The document that was read again, with what differs between `old` and ours. */
-static int rebase(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc **doc,
-                  struct tfs_error *err)
+/* The document that was read again, with what differs between `old` and `ours`. */
+static int rebase(struct tfs_store *store, const struct tfs_doc *old, const struct tfs_doc *ours,
+                  struct tfs_doc **doc, struct tfs_error *err)
 {
     struct tfs_edit edit;
     struct rebasing r = {store, &edit, err};
@@ -171,14 +169,14 @@ static int rebase(struct tfs_store *store, const struct tfs_doc *old, struct tfs
     if (result < 0)
         return result;
     tfs_edit_keep_slots(&edit, store->key_count);
-    result = tfs_doc_diff(old, store->shown, rebase_chunk, &r);
+    result = tfs_doc_diff(old, ours, rebase_chunk, &r);
     if (result == 0)
-        result = rebase_common(&r, old);
+        result = rebase_common(&r, old, ours);
     if (result == 0)
         *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     /* One that went and came again has another slot since, which is known. Nobody has seen *doc. */
-    if (result == 0 && tfs_doc_keep_slots(*doc, store->shown, err) < 0) {
+    if (result == 0 && tfs_doc_keep_slots(*doc, ours, err) < 0) {
         tfs_doc_unref(*doc);
         *doc = NULL;
         result = err->code;
@@ -196,7 +194,8 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
     if (store->shown == committed)
         return tfs_store_show_saved(store, err);
     store->unshown = true;
-    if (rebase(store, committed, &doc, err) < 0 || tfs_store_reserve(store, doc, err) < 0) {
+    if (rebase(store, committed, store->shown, &doc, err) < 0 ||
+        tfs_store_reserve(store, doc, err) < 0) {
         tfs_doc_unref(doc);
         return err->code;
     }
@@ -204,6 +203,65 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
     store->unshown = false;
     return 0;
 }
+
+/* ---- chunks that are read later -------------------------------------------------------------- */
+
+/* What `doc`, one of the store's, says beside `old`, on what is read now; nothing for NULL. */
+static int complete_doc(struct tfs_store *store, const struct tfs_doc *old,
+                        const struct tfs_doc *doc, struct tfs_doc **completed,
+                        struct tfs_error *err)
+{
+    if (doc != NULL && doc->version != old->version)
+        return rebase(store, old, doc, completed, err);
+    *completed = doc == NULL ? NULL : tfs_doc_ref(store->save->doc);
+    return 0;
+}
+
+/* All documents of the store get the same chunks: none of them is an edit. */
+static int complete_all(struct tfs_store *store, const struct tfs_doc *old, struct tfs_error *err)
+{
+    struct tfs_doc **const docs[] = {&store->journal_base, &store->journaled};
+    struct tfs_doc *shown = NULL, *completed[2] = {NULL, NULL};
+    int result = complete_doc(store, old, store->shown, &shown, err);
+
+    for (unsigned i = 0; i < 2 && result == 0; i++)
+        result = *docs[i] == store->shown ? (completed[i] = tfs_doc_ref(shown), 0)
+                                          : complete_doc(store, old, *docs[i], &completed[i], err);
+    if (result == 0)
+        result = tfs_store_reserve(store, shown, err);
+    for (unsigned i = 0; i < 2; i++) {
+        tfs_doc_unref(result == 0 ? *docs[i] : completed[i]);
+        *docs[i] = result == 0 ? completed[i] : *docs[i];
+    }
+    if (result == 0)
+        tfs_store_publish_completed(store, tfs_doc_ref(shown));
+    tfs_doc_unref(shown);
+    return result;
+}
+
+int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, struct tfs_error *err)
+{
+    if (!tfs_save_lacks(store->save, store->shown, chunk))
+        return 0;
+    if (store->unshown || tfs_store_is_rewriting(store))
+        return TFS_JOB_WAITS;
+    pthread_mutex_lock(&store->io);
+    struct tfs_doc *old = tfs_doc_ref(store->saved);
+    /* Slots that edits gave out since must not be given to other chunks. */
+    int result = tfs_doc_reserve_slots(&store->save->doc, store->key_count, err);
+    if (result == 0)
+        result = tfs_save_complete(store->save, chunk, err);
+    if (result == 0) {
+        store->unshown = true;
+        result = complete_all(store, old, err);
+        store->unshown = result < 0;
+    }
+    tfs_doc_unref(old);
+    pthread_mutex_unlock(&store->io);
+    return result;
+}
+
+/* ---- ways out -------------------------------------------------------------------------------- */
 
 /* Our edits are set aside, and what was read again is to be shown. */
 static int overrule(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc **doc)
@@ -231,7 +289,7 @@ static int take_mine(struct tfs_store *store, struct tfs_error *err)
     if (!read && result != -ENOMEM)
         result = err->code = -EIO; /* nothing is wrong with what the caller wrote */
     if (read)
-        result = rebase(store, old, &doc, err);
+        result = rebase(store, old, store->shown, &doc, err);
     if (read && result < 0 && result != -ENOMEM && overrule(store, old, &doc) < 0)
         result = -ENOMEM;
     if (doc != NULL && tfs_store_reserve(store, doc, &memory) < 0) {

@@ -95,6 +95,8 @@ bool tfs_store_differs(const struct tfs_store *store); /* tfs_store_unsaved, by 
 int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err);
 /* Shows `doc` (takes the reference), for which there is room. */
 void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, const void *self, bool reread);
+/* The same of one that says what the shown one does, and more. */
+void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc);
 /* Takes an edit back whose commit failed; it stays where later edits stand on it. */
 void tfs_store_undo(struct tfs_store *store, struct tfs_job *job);
 void tfs_store_log(struct tfs_store *store, const struct tfs_error *err);

@@ -505,7 +505,8 @@ int tfs_store_open(struct tfs_save *save, const struct tfs_store_options *option
     tfs_store_journal_watch(store);
     store->shown = tfs_doc_ref(save->doc);
     store->saved = tfs_doc_ref(save->doc);
-    const struct tfs_publication first = {tfs_doc_ref(store->shown), store->shown, NULL, true};
+    const struct tfs_publication first = {
+        .before = tfs_doc_ref(store->shown), .after = store->shown, .reread = true};
     int result = tfs_store_reserve(store, save->doc, err);
     if (result == 0)
         tfs_store_show(store, &first);

@@ -311,33 +311,69 @@ linked() {
     want region check "$D/out/secret"
 }
 
-# Killed between the two region files of a move: the chunk is in both, never in none.
-cut_between() {
-    local c to point both=0 none=0
-    c=$(first_chunk 0 0) to=-30_2_-30
-    for point in 1 2 3 4 5 6 7 8; do
-        rm -rf "$S" && cp -Rp "$PRISTINE" "$S"
-        up -o commit=600
-        mv "$(zone)/chunks/$c" "$(zone)/chunks/$to"
-        ( sync "$(zone)/info.txt" ) &
-        sleep "0.00$point"
-        kill -9 "$(server)"
-        wait
-        umount -l "$M" 2>/dev/null || fusermount3 -u -z "$M"
-        for f in "$S"/zones/base/earth/regions/*.cosmicreach; do
-            want region check "$f"
-        done
-        "$TFS_BIN" export "$S/zones/base/earth" "$D/e$point" >/dev/null 2>&1
-        [ -e "$D/e$point/chunks/$c" ] || [ -e "$D/e$point/chunks/$to" ] || none=$((none + 1))
-        [ -e "$D/e$point/chunks/$c" ] && [ -e "$D/e$point/chunks/$to" ] && both=$((both + 1))
-    done
-    same 'moves that lost a chunk' $none 0
-    echo "in both: $both"
+# Edits wait, of regions that were read one after another, when all others are read.
+read_later() {
+    local before c
+    before=$(identities)
+    up -o commit=600
+    c=$(first_chunk 0 0)
+    want cat "$(zone)/chunks/$c/voxels.csv" >/dev/null
+    wants_not ls "$(zone)/chunks/999_0_0"
+    same 'links of a directory that was not read' "$(stat -c %h "$(zone)/chunks")" 1
+    want rm -r "$(zone)/chunks/$c"
+    want mkdir "$(zone)/chunks/-30_2_-30"
+    same 'chunks' "$(find "$(zone)/chunks" -mindepth 1 -maxdepth 1 | wc -l)" 192
+    same 'chunks' "$(sed -n 's/^chunks: //p' "$(zone)/info.txt")" 192
+    wants_not ls "$(zone)/chunks/$c"
+    down
+    same 'files that changed' "$(others "$before")" \
+        'region_-2_0_-2.cosmicreach region_0_0_0.cosmicreach'
 }
 
-# The process that serves $M.
-server() {
-    pgrep -f -- "$S $M\$"
+# A read-only copy of a real world would be no test of writing: so a copy.
+real_world() {
+    local real before c
+    real=$(cd "$(dirname "$0")/../.." && realpath -e ../shared/samples/cosmic_reach/server-world-1 2>/dev/null)
+    [ -n "$real" ] || { skip 'no samples'; return; }
+    rm -rf "$S" && cp -Rp "$real" "$S" && chmod -R u+w "$S"
+    before=$(identities)
+    up
+    c=$(cd "$M" && find zones -path '*/chunks/*/voxels.csv' -size +8k | LC_ALL=C sort | head -n 1)
+    want [ -n "$c" ]
+    want sed -i '2s/,[^,]*$/,base:gold_block/' "$M/$c"
+    want grep -q gold_block "$M/$c"
+    down
+    same 'region files that changed' "$(others "$before" | wc -w)" 1
+    want "$TFS_BIN" check "$S" >/dev/null
+}
+
+# Killed right before the N-th change of the disk, for each N: the chunk is in one of the two regions of a move, or in
+# both, never in none; and each region file is whole.
+cut_between() {
+    local c to=-30_2_-30 strike=$BUILD/torture/strike.so n=0 both=0 status=137 zone=$S/zones/base/earth
+    LD_PRELOAD=$strike "$TFS_BIN" --version >/dev/null 2>&1 || { skip 'nothing can be preloaded'; return; }
+    c=$(first_chunk 0 0)
+    find "$zone/regions" -type f ! -name region_0_0_0.cosmicreach ! -name region_-2_0_-2.cosmicreach -delete
+    cp -Rp "$zone" "$D/two"
+    want "$TFS_BIN" export -o views=raw "$zone" "$D/tree"
+    want mv "$D/tree/chunks/$c" "$D/tree/chunks/$to"
+    while [ $status = 137 ] && [ $n -lt 500 ]; do
+        n=$((n + 1))
+        rm -rf "$zone" && cp -Rp "$D/two" "$zone"
+        python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("=8I256x", 2, int(sys.argv[1]), 0, 1, 0, 0, 0, 0))' \
+            $n >"$D/control"
+        STRIKE_DIR=$(realpath "$zone") STRIKE_CONTROL=$D/control LD_PRELOAD=$strike \
+            "$TFS_BIN" import --delete -o backup=no "$D/tree" "$zone" >"$D/out" 2>&1
+        status=$?
+        for f in "$zone"/regions/*.cosmicreach; do
+            want region check "$f"
+        done
+        "$TFS_BIN" export -o views=raw "$zone" "$D/e$n" >/dev/null 2>&1
+        [ -e "$D/e$n/chunks/$c" ] || [ -e "$D/e$n/chunks/$to" ] || note "cut $n lost the chunk"
+        [ -e "$D/e$n/chunks/$c" ] && [ -e "$D/e$n/chunks/$to" ] && both=$((both + 1))
+    done
+    same "status of an import without a cut ($(cat "$D/out"))" $status 0
+    echo "$n cuts, in both: $both"
 }
 
 try 'a world shows each of its zones, and the game'\''s own files beside them' shows_all
@@ -357,4 +393,6 @@ try 'a zone without regions gets its first' no_regions
 try 'folders around zones say what to give' folders_around
 try 'a region that is a link is left alone' linked
 try 'a move that is cut between two region files loses no chunk' cut_between
+try 'regions are read when somebody asks for them' read_later
+try 'a real world is edited in one of its regions' real_world
 finish

@@ -743,17 +743,180 @@ START_TEST(random_edits_give_what_a_model_says)
 }
 END_TEST
 
+/* ---- regions that are read later ------------------------------------------------------------- */
+
+/* The zone of make_zone, of which only the first bytes of each region are looked at. */
+static void open_later(void)
+{
+    const struct tfs_open_options options = {.lock = TFS_LOCK_EXCLUSIVE, .later = true};
+
+    tfs_save_close(save);
+    save = NULL;
+    ck_assert_msg(tfs_save_open(scratch_path("zone"), NULL, &options, &save, &err) == 0, "%s",
+                  err.text);
+}
+
+static void make_later(void)
+{
+    make_region(7, -1, 0, 0);
+    make_region(2, 0, 0, 0);
+    open_later();
+}
+
+static bool lacks(int x, int y, int z)
+{
+    const struct tfs_key key = {0, x, y, z};
+
+    return tfs_save_lacks(save, save->doc, &key);
+}
+
+static void complete(int x, int y, int z)
+{
+    const struct tfs_key key = {0, x, y, z};
+
+    ck_assert_msg(tfs_save_complete(save, &key, &err) == 0, "%s", err.text);
+    ck_assert(!lacks(x, y, z));
+}
+
+static void complete_all(void)
+{
+    ck_assert_msg(tfs_save_complete(save, NULL, &err) == 0, "%s", err.text);
+    ck_assert(!tfs_save_lacks(save, save->doc, NULL));
+}
+
+START_TEST(region_is_read_when_a_chunk_in_its_area_is_asked_for)
+{
+    const struct tfs_key left = {0, -3, 1, 2}, right = {0, 3, 1, 2};
+
+    make_later();
+    ck_assert_uint_eq(save->doc->count, 0);
+    ck_assert(lacks(-3, 1, 2) && lacks(3, 1, 2) && !lacks(40, 0, 0));
+    ck_assert_uint_eq(tfs_cosmic_version_at(save->doc, left), 7);
+    ck_assert_uint_eq(tfs_cosmic_version_at(save->doc, right), 2);
+    complete(-3, 1, 2);
+    ck_assert_uint_eq(save->doc->count, 2);
+    ck_assert(has(-16, 0, 0) && has(-16, 1, 0) && lacks(3, 1, 2));
+    const uint32_t slot = tfs_doc_at(save->doc, 0)->slot;
+    complete_all();
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert_uint_eq(tfs_doc_at(save->doc, 0)->slot, slot);
+    ck_assert_str_eq(text_of("palette.txt"), "base:r_-1_0_0\nbase:r_0_0_0\n");
+}
+END_TEST
+
+START_TEST(document_that_lacks_nothing_is_not_read_again)
+{
+    make_later();
+    complete_all();
+    const uint64_t version = save->doc->version;
+    complete_all();
+    complete(-3, 1, 2);
+    ck_assert_uint_eq(save->doc->version, version);
+}
+END_TEST
+
+START_TEST(edit_does_not_read_the_other_regions)
+{
+    make_later();
+    const ino_t other = inode_of(0, 0, 0);
+    complete(-16, 0, 0);
+    ck_assert_int_eq(put_text("chunks/-16_0_0/palette.txt", "0 base:gold_block\n"), 0);
+    ck_assert(lacks(0, 0, 0) && !changed());
+    ck_assert_uint_eq(inode_of(0, 0, 0), other);
+    complete_all();
+    ck_assert_str_eq(text_of("chunks/-16_0_0/palette.txt"), "0 base:gold_block\n");
+    ck_assert_str_eq(text_of("chunks/0_0_0/palette.txt"), "0 base:r_0_0_0\n");
+}
+END_TEST
+
+START_TEST(region_removed_before_it_was_read_has_no_chunks)
+{
+    make_later();
+    ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+    complete_all();
+    ck_assert_uint_eq(save->doc->count, 2);
+    ck_assert(!has(0, 0, 0) && changed());
+    reload();
+    ck_assert(!changed());
+    ck_assert_uint_eq(save->doc->count, 2);
+    ck_assert_int_eq(create(0, 0, 0), 0);
+    ck_assert(exists(0, 0, 0));
+}
+END_TEST
+
+START_TEST(region_changed_before_it_was_read_shows_what_it_is_then)
+{
+    make_later();
+    make_region(7, 5, 0, 0);
+    ck_assert_int_eq(rename(scratch_path(region_name(REGIONS, 5, 0, 0)),
+                            scratch_path("zone/regions/region_0_0_1.cosmicreach")),
+                     0);
+    make_region(7, 0, 0, 0);
+    complete(0, 0, 0);
+    ck_assert_uint_eq(tfs_cosmic_version_at(save->doc, (struct tfs_key){0, 0, 0, 0}), 7);
+    ck_assert_str_eq(text_of("chunks/0_1_0/palette.txt"), "0 base:r_0_0_0\n");
+    ck_assert(changed()); /* one more is there */
+    reload();
+    ck_assert(!changed() && lacks(-16, 0, 0) && lacks(0, 0, 16) && !lacks(0, 0, 0));
+}
+END_TEST
+
+START_TEST(zone_of_which_all_is_known_stays_so)
+{
+    make_later();
+    complete_all();
+    make_region(7, 0, 0, 1);
+    ck_assert(changed());
+    reload();
+    ck_assert(!tfs_save_lacks(save, save->doc, NULL));
+    ck_assert(has(0, 0, 16));
+}
+END_TEST
+
+START_TEST(damage_in_a_region_is_found_when_it_is_read)
+{
+    struct maker_bytes bytes = {0};
+
+    maker_add(&bytes, "\xff\xec\xce\xac\0\0\0\7\0\0\0\2nothing", 19);
+    make_region(7, -1, 0, 0);
+    write_bytes(region_name(REGIONS, 0, 0, 0), &bytes);
+    maker_release(&bytes);
+    open_later();
+    ck_assert_ptr_null(tfs_facts_find(save->doc->facts, TFS_NOTE_DAMAGED));
+    complete(-16, 0, 0);
+    ck_assert_ptr_null(tfs_facts_find(save->doc->facts, TFS_NOTE_DAMAGED));
+    ck_assert(tfs_cosmic_check_place(save->doc, (struct tfs_key){0, 0, 0, 0}, &err) == 0);
+    complete_all();
+    const char *note = tfs_facts_find(save->doc->facts, TFS_NOTE_DAMAGED);
+    ck_assert_ptr_nonnull(note);
+    ck_assert_ptr_nonnull(strstr(note, "region_0_0_0.cosmicreach: is left out: offset"));
+    ck_assert_int_eq(tfs_cosmic_check_place(save->doc, (struct tfs_key){0, 0, 0, 0}, &err), -EROFS);
+    ck_assert(has(-16, 0, 0));
+}
+END_TEST
+
+START_TEST(bad_first_bytes_of_a_region_are_found_at_once)
+{
+    make_region(7, -1, 0, 0);
+    scratch_write("zone/regions/region_0_0_0.cosmicreach", "no region");
+    open_later();
+    ck_assert_ptr_nonnull(tfs_facts_find(save->doc->facts, TFS_NOTE_DAMAGED));
+    ck_assert(!lacks(0, 0, 0));
+}
+END_TEST
+
 static Suite *zone_suite(void)
 {
     Suite *suite = suite_create("cosmic_zone");
     TCase *shows = unit_case(suite, "shows"), *writes = unit_case(suite, "writes"),
           *damage = unit_case(suite, "damage"), *others = unit_case(suite, "others"),
-          *random = unit_case(suite, "random");
+          *later = unit_case(suite, "later"), *random = unit_case(suite, "random");
 
     tcase_add_checked_fixture(shows, setup, teardown);
     tcase_add_checked_fixture(writes, setup, teardown);
     tcase_add_checked_fixture(damage, setup, teardown);
     tcase_add_checked_fixture(others, setup, teardown);
+    tcase_add_checked_fixture(later, setup, teardown);
     tcase_add_checked_fixture(random, setup, teardown);
     tcase_add_test(shows, zone_shows_the_chunks_of_all_regions);
     tcase_add_test(shows, no_document_holds_the_bytes_of_a_zone);
@@ -779,6 +942,14 @@ static Suite *zone_suite(void)
     tcase_add_test(others, chunk_of_an_old_document_is_never_another_one);
     tcase_add_test(others, zone_and_region_exclude_each_other);
     tcase_add_test(others, strays_of_a_killed_process_are_removed);
+    tcase_add_test(later, region_is_read_when_a_chunk_in_its_area_is_asked_for);
+    tcase_add_test(later, document_that_lacks_nothing_is_not_read_again);
+    tcase_add_test(later, edit_does_not_read_the_other_regions);
+    tcase_add_test(later, region_removed_before_it_was_read_has_no_chunks);
+    tcase_add_test(later, region_changed_before_it_was_read_shows_what_it_is_then);
+    tcase_add_test(later, zone_of_which_all_is_known_stays_so);
+    tcase_add_test(later, damage_in_a_region_is_found_when_it_is_read);
+    tcase_add_test(later, bad_first_bytes_of_a_region_are_found_at_once);
     tcase_set_timeout(random, 240);
     tcase_add_test(random, random_edits_give_what_a_model_says);
     return suite;

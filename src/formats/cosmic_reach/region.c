@@ -39,7 +39,8 @@ static int check_version(int32_t version, uint32_t compression, struct tfs_error
     return 0;
 }
 
-static int read_header(struct tfs_span bytes, struct tfs_cosmic_facts *own, struct tfs_error *err)
+int tfs_cosmic_region_look(struct tfs_span bytes, struct tfs_cosmic_facts *own,
+                           struct tfs_error *err)
 {
     struct tfs_cursor c = tfs_cursor_init(bytes);
     struct tfs_span magic = tfs_take(&c, TFS_COSMIC_MAGIC_SIZE);
@@ -166,7 +167,8 @@ int tfs_cosmic_region_decode(const char *path, uint64_t limit, struct tfs_blob *
 {
     struct tfs_cosmic_reader r;
 
-    if (reader_init(&r, bytes, err) < 0 || read_header(tfs_blob_span(bytes), r.own, err) < 0)
+    if (reader_init(&r, bytes, err) < 0 ||
+        tfs_cosmic_region_look(tfs_blob_span(bytes), r.own, err) < 0)
         goto out;
     tfs_cosmic_region_named(r.own, path);
     if (read_layout(&r, limit > 0 ? limit : TFS_INFLATE_LIMIT, err) < 0)
@@ -190,7 +192,8 @@ int tfs_cosmic_region_payload(struct tfs_blob *bytes, uint64_t limit, struct tfs
 {
     struct tfs_cosmic_reader r;
 
-    if (reader_init(&r, bytes, err) == 0 && read_header(tfs_blob_span(bytes), r.own, err) == 0 &&
+    if (reader_init(&r, bytes, err) == 0 &&
+        tfs_cosmic_region_look(tfs_blob_span(bytes), r.own, err) == 0 &&
         (r.own->compression == TFS_COSMIC_STORED || inflate_payload(&r, limit, err) == 0))
         *payload = tfs_blob_ref(r.bytes);
     reader_release(&r);

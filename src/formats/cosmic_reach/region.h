@@ -37,6 +37,9 @@ static inline const struct tfs_cosmic_facts *tfs_cosmic_facts(const struct tfs_d
  * gives the region by its name. */
 int tfs_cosmic_region_decode(const char *path, uint64_t limit, struct tfs_blob *bytes,
                              struct tfs_doc **doc, struct tfs_error *err);
+/* What the first bytes of a region file say: version and compression. */
+int tfs_cosmic_region_look(struct tfs_span head, struct tfs_cosmic_facts *own,
+                           struct tfs_error *err);
 /* The bytes that chunks of a region are slices of, of a file that was decoded before. */
 int tfs_cosmic_region_payload(struct tfs_blob *bytes, uint64_t limit, struct tfs_blob **payload,
                               struct tfs_error *err);

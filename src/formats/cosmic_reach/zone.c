@@ -3,7 +3,8 @@
  *
  * Must not know bodies, nor how they are fetched (zone_fetch.c) and regions written (zone_write.c).
  * Invariants:
- *   1. own->index is what the files on disk say, and save->doc has a chunk for each of theirs;
+ *   1. own->index is what the files on disk say, and save->doc has a chunk for each of those that
+ *      were read;
  *   2. a chunk of the document holds what this mount wrote, or is fetched from its region, by the
  *      hash of its body: so nothing else is taken for it;
  *   3. a region that cannot be read shows nothing, and one with any fault is not written; the
@@ -22,6 +23,8 @@
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/gzip.h"
 #include "formats/cosmic_reach/world.h"
+
+#define READ_ONE_BY_ONE 64 /* regions */
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
@@ -116,6 +119,7 @@ static int make_facts(const struct tfs_cosmic_zone_index *index, struct tfs_fact
         own->files[i] =
             tfs_cosmic_region_file_ref((struct tfs_cosmic_region_file *)index->files.files[i]);
         own->count++;
+        own->unread += own->files[i]->unread;
         if (note_region(*facts, own->files[i], err) < 0)
             return err->code;
     }
@@ -128,7 +132,8 @@ static int make_facts(const struct tfs_cosmic_zone_index *index, struct tfs_fact
 /* Chunks of a document that is being made. */
 struct chunks {
     struct tfs_chunk *chunks; /* without references */
-    size_t count, room;
+    size_t count;
+    uint32_t next_slot;
 };
 
 static int compare_chunks(const void *a, const void *b)
@@ -158,15 +163,36 @@ static void add_old(struct chunks *all, const struct tfs_doc *old,
     }
 }
 
-/* All chunks that the files of the index have. */
+/* Chunks of a region that was read. Directories are listed by slots: so whoever walks through them
+ * meets one region after the other, and each is inflated once. */
+static void add_new(struct chunks *all, const struct tfs_doc *old,
+                    const struct tfs_cosmic_region_file *file)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        const struct tfs_cosmic_body_at *body = &file->bodies[i];
+        const struct tfs_key key = tfs_cosmic_table_key(file->file.key, body->slot);
+        const struct tfs_chunk *was = old == NULL ? NULL : tfs_doc_find(old, key);
+        all->chunks[all->count++] =
+            (struct tfs_chunk){.key = key,
+                               .slot = was != NULL ? was->slot : all->next_slot++,
+                               .flags = body->flags | (uint32_t)TFS_CHUNK_UNREAD,
+                               .tag = body->version,
+                               .own = body->hash};
+    }
+}
+
+/* All chunks that the files of the index have, as far as they were read. */
 static int gather(struct chunks *all, const struct tfs_doc *old,
                   const struct tfs_cosmic_zone_index *before,
                   const struct tfs_cosmic_zone_index *index, struct tfs_error *err)
 {
-    all->room = old == NULL ? 1 : old->count + 1;
+    size_t room = old == NULL ? 1 : old->count + 1;
+
     for (size_t i = 0; i < index->files.count; i++)
-        all->room += ((struct tfs_cosmic_region_file *)index->files.files[i])->count;
-    all->chunks = reallocarray(NULL, all->room, sizeof(*all->chunks));
+        room += ((struct tfs_cosmic_region_file *)index->files.files[i])->count;
+    if (room >= TFS_SLOT_NONE - all->next_slot)
+        return tfs_fail(err, -EFBIG, "more chunks came and went than one mount can tell apart");
+    all->chunks = reallocarray(NULL, room, sizeof(*all->chunks));
     if (all->chunks == NULL)
         return tfs_fail_memory(err);
     if (old != NULL)
@@ -174,20 +200,15 @@ static int gather(struct chunks *all, const struct tfs_doc *old,
     for (size_t i = 0; i < index->files.count; i++) {
         const struct tfs_cosmic_region_file *file =
             (struct tfs_cosmic_region_file *)index->files.files[i];
-        if (is_known(file, before) || file->chunks == NULL)
-            continue;
-        memcpy(all->chunks + all->count, file->chunks, file->count * sizeof(*file->chunks));
-        all->count += file->count;
+        if (!is_known(file, before))
+            add_new(all, old, file);
     }
-    /* Directories are listed by slots: so whoever walks through them meets one region after the
-     * other, and each is inflated once. */
-    for (size_t i = 0; i < all->count; i++)
-        all->chunks[i].slot = (uint32_t)i;
     qsort(all->chunks, all->count, sizeof(*all->chunks), compare_chunks);
     return 0;
 }
 
-/* The document of an index; `old` is that of `before`, NULL: nothing is known. */
+/* The document of an index; `old` is that of `before`, NULL: nothing is known. Chunks that `old`
+ * has keep their slots. */
 static int make_doc(const struct tfs_doc *old, const struct tfs_cosmic_zone_index *before,
                     const struct tfs_cosmic_zone_index *index, struct tfs_doc **doc,
                     struct tfs_error *err)
@@ -195,20 +216,18 @@ static int make_doc(const struct tfs_doc *old, const struct tfs_cosmic_zone_inde
     struct tfs_facts *facts = NULL;
     struct tfs_doc *empty = NULL;
     struct tfs_edit edit = {0};
-    struct chunks all = {0};
+    struct chunks all = {.next_slot = old == NULL ? 0 : old->next_slot};
 
     if (make_facts(index, &facts, err) < 0 || tfs_doc_create(facts, &empty, err) < 0 ||
+        tfs_doc_reserve_slots(&empty, all.next_slot, err) < 0 ||
         tfs_edit_open(empty, &edit, err) < 0 || gather(&all, old, before, index, err) < 0)
         goto out;
     tfs_edit_common(&edit, index->info);
     /* In key order every put goes to the end. */
-    for (size_t i = 0; i < all.count && err->code == 0; i++) {
+    for (size_t i = 0; i < all.count && err->code == 0; i++)
         tfs_edit_put(&edit, &all.chunks[i], err);
-    }
     if (err->code == 0)
         *doc = tfs_edit_finish(&edit);
-    if (err->code == 0 && old != NULL)
-        tfs_doc_keep_slots(*doc, old, err);
 out:
     free(all.chunks);
     tfs_edit_release(&edit);
@@ -291,17 +310,6 @@ static void zone_free(struct tfs_cosmic_zone *own)
     free(own);
 }
 
-/* The chunks that a document has now are not needed in the records. */
-static void drop_chunks(struct tfs_cosmic_zone_index *index)
-{
-    for (size_t i = 0; i < index->files.count; i++) {
-        struct tfs_cosmic_region_file *file =
-            (struct tfs_cosmic_region_file *)index->files.files[i];
-        free(file->chunks);
-        file->chunks = NULL;
-    }
-}
-
 static int zone_open(struct tfs_save *save, struct tfs_error *err)
 {
     struct tfs_cosmic_zone *own = calloc(1, sizeof(*own));
@@ -319,7 +327,6 @@ static int zone_open(struct tfs_save *save, struct tfs_error *err)
         zone_free(own);
         return err->code;
     }
-    drop_chunks(&own->index);
     check_writable(save, own);
     save->own = own;
     set_stat(save, own);
@@ -330,6 +337,56 @@ static void zone_close(struct tfs_save *save)
 {
     zone_free(tfs_cosmic_zone_of(save));
     save->own = NULL;
+}
+
+/* ---- chunks that are read later -------------------------------------------------------------- */
+
+static bool zone_lacks(const struct tfs_doc *doc, const struct tfs_key *chunk)
+{
+    const struct tfs_cosmic_zone_facts *own = tfs_cosmic_zone_facts(doc);
+
+    if (own->unread == 0 || chunk == NULL)
+        return own->unread > 0;
+    const struct tfs_cosmic_region_file *file = tfs_cosmic_zone_region(own, *chunk);
+    return file != NULL && file->unread;
+}
+
+/* The region to read; NULL: all. Each time the whole list of chunks is made again, so whoever asks
+ * for one region after the other gets all of them at some time. */
+static const struct tfs_key *choose_region(const struct tfs_cosmic_zone_facts *own,
+                                           const struct tfs_key *chunk, struct tfs_key *region)
+{
+    if (chunk == NULL || own->count - own->unread >= READ_ONE_BY_ONE)
+        return NULL;
+    *region = tfs_cosmic_region_of(*chunk);
+    return region;
+}
+
+static int zone_complete(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err)
+{
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
+    struct tfs_cosmic_zone_index now = own->index;
+    struct tfs_doc *doc = NULL;
+    struct tfs_key region;
+
+    if (!zone_lacks(save->doc, chunk))
+        return 0;
+    const struct tfs_key *wanted = choose_region(tfs_cosmic_zone_facts(save->doc), chunk, &region);
+    /* Nobody else changes the index: only what is fetched meanwhile looks at it, under the lock. */
+    if (tfs_cosmic_zone_read_files(save, &own->index, wanted, &now.files, err) < 0)
+        return err->code;
+    if (make_doc(save->doc, &own->index, &now, &doc, err) < 0) {
+        tfs_cosmic_zone_files_release(&now.files);
+        return err->code;
+    }
+    pthread_mutex_lock(&own->lock);
+    struct tfs_folder_files before = own->index.files;
+    own->index.files = now.files;
+    pthread_mutex_unlock(&own->lock);
+    tfs_cosmic_zone_files_release(&before);
+    tfs_doc_unref(save->doc);
+    save->doc = doc;
+    return 0;
 }
 
 /* ---- outside changes ------------------------------------------------------------------------- */
@@ -370,7 +427,6 @@ static int read_index(struct tfs_save *save, struct tfs_cosmic_zone *own, struct
         tfs_cosmic_zone_index_release(&index);
         return err->code;
     }
-    drop_chunks(&index);
     tfs_cosmic_zone_index_release(&own->index);
     tfs_recent_clear(&own->payloads);
     own->index = index;
@@ -458,6 +514,8 @@ const struct tfs_container tfs_cosmic_reach_zone = {
                    "the folder around it: give that one",
     .folder = true,
     .open = zone_open,
+    .lacks = zone_lacks,
+    .complete = zone_complete,
     .fetch = tfs_cosmic_zone_fetch,
     .commit = zone_commit,
     .changed = zone_changed,

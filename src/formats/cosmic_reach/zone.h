@@ -15,22 +15,24 @@
 /* Where the body of a chunk lies in the payload of its region. */
 struct tfs_cosmic_body_at {
     uint64_t offset;
-    uint32_t size;
-    uint32_t slot; /* of the table of FileVersion 0-3, whatever the version is */
     uint64_t hash; /* of the body: tfs_cosmic_chunk_hash of a chunk that is fetched from here */
+    uint32_t size;
+    uint32_t version; /* of the chunk */
+    uint16_t slot;    /* of the table of FileVersion 0-3, whatever the version is */
+    uint16_t flags;   /* of the chunk */
 };
 
-/* What one region file says: made when it is read or written, never changed, shared. */
+/* What one region file says: made when it is looked at, read or written, never changed, shared. */
 struct tfs_cosmic_region_file {
     struct tfs_folder_file file; /* first */
     atomic_uint refs;
     struct tfs_cosmic_facts facts; /* not of one that is left out */
+    bool unread;                   /* only its first bytes were: what is in it is not known yet */
     bool left_out;                 /* it cannot be read at all, and shows nothing */
     char *refusal;                 /* why it cannot be written; NULL: it can */
     struct tfs_note *notes;        /* what decoding it told, beside that */
     size_t note_count;
     struct tfs_cosmic_body_at *bodies; /* by slot */
-    struct tfs_chunk *chunks; /* those of the bodies, without bytes; until a document has them */
     size_t count;
 };
 
@@ -42,6 +44,7 @@ struct tfs_cosmic_zone_facts {
     struct tfs_cosmic_facts newest; /* first: of which a new region takes version and compression */
     struct tfs_cosmic_region_file **files; /* by key */
     size_t count;
+    size_t unread; /* of them: the document lacks their chunks */
 };
 
 /* The text of zoneInfo.json; NULL: there is none. */
@@ -109,11 +112,18 @@ static inline struct tfs_cosmic_zone *tfs_cosmic_zone_of(const struct tfs_save *
 /* Is there a region file in this folder: 1, 0 or negative errno? */
 int tfs_cosmic_holds_regions(const char *folder);
 
-/* Reads the folder at `path`, which is that of a zone or of regions. Files of `before` (NULL: none)
- * that did not change are taken from there. `strays`: removes what a killed process left. */
+/* Looks at the folder at `path`, which is that of a zone or of regions. Files of `before` (NULL:
+ * none) that did not change are taken from there; those that were read are read again. `strays`:
+ * removes what a killed process left. */
 int tfs_cosmic_zone_index_read(struct tfs_save *save, const struct tfs_cosmic_zone_index *before,
                                bool strays, struct tfs_cosmic_zone_index *index,
                                struct tfs_error *err);
+/* The files of the index with those read that were not, as they are now: of one region, of all for
+ * NULL, by several threads then. *files: to be released. */
+int tfs_cosmic_zone_read_files(struct tfs_save *save, const struct tfs_cosmic_zone_index *index,
+                               const struct tfs_key *region, struct tfs_folder_files *files,
+                               struct tfs_error *err);
+void tfs_cosmic_zone_files_release(struct tfs_folder_files *files);
 void tfs_cosmic_zone_index_release(struct tfs_cosmic_zone_index *index);
 /* Did a file or the folder change since it was read? */
 bool tfs_cosmic_zone_index_changed(struct tfs_cosmic_zone_index *index);
@@ -122,6 +132,13 @@ void tfs_cosmic_zone_index_watch(struct tfs_cosmic_zone_index *index);
 /* The path of a region's file; to be freed. NULL without memory. */
 char *tfs_cosmic_zone_path(const struct tfs_cosmic_zone_index *index, struct tfs_key region);
 
+/* ---- one file, or all (zone_read.c) ---------------------------------------------------------- */
+
+/* A record of the file at `path`, which is there: of all that it says, or of its first bytes. What
+ * is wrong with one region costs that region only, so only want of memory is a failure. */
+int tfs_cosmic_region_file_open(const struct tfs_save *save, struct tfs_key region,
+                                const char *path, const struct stat *st, bool whole,
+                                struct tfs_cosmic_region_file **file, struct tfs_error *err);
 /* A record of the region whose document was just decoded from the file with that identity. */
 int tfs_cosmic_region_file_make(struct tfs_key region, const struct stat *st,
                                 const struct tfs_doc *doc, struct tfs_cosmic_region_file **file,

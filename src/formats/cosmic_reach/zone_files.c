@@ -1,8 +1,8 @@
 /*
  * The files of a zone -> which chunks lie where in them.
  *
- * Must not know documents of the zone, nor how bytes are fetched. Regions are decoded one after
- * another, and let go of: what stays is a record of each.
+ * Must not know documents of the zone, nor how bytes are fetched. Of the files of the folder only
+ * the first bytes are looked at (zone_read.c reads them): what stays is a record of each.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,120 +17,7 @@
 
 #define INFO_MAX (1 << 20) /* bytes of a .json file that is looked at */
 
-/* ---- one region ------------------------------------------------------------------------------ */
-
-struct tfs_cosmic_region_file *tfs_cosmic_region_file_ref(struct tfs_cosmic_region_file *file)
-{
-    atomic_fetch_add_explicit(&file->refs, 1, memory_order_relaxed);
-    return file;
-}
-
-void tfs_cosmic_region_file_unref(struct tfs_cosmic_region_file *file)
-{
-    if (file == NULL || atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) > 1)
-        return;
-    for (size_t i = 0; i < file->note_count; i++)
-        free(file->notes[i].text);
-    free(file->notes);
-    free(file->refusal);
-    free(file->bodies);
-    free(file->chunks);
-    free(file);
-}
-
-static struct tfs_cosmic_region_file *file_create(struct tfs_key region, const struct stat *st)
-{
-    struct tfs_cosmic_region_file *file = calloc(1, sizeof(*file));
-
-    if (file == NULL)
-        return NULL;
-    atomic_init(&file->refs, 1);
-    file->file.key = region;
-    file->file.st = *st;
-    return file;
-}
-
-/* The first reason not to write it stays. */
-static int refuse(struct tfs_cosmic_region_file *file, const char *why, struct tfs_error *err)
-{
-    if (file->refusal == NULL)
-        file->refusal = strdup(why);
-    return file->refusal == NULL ? tfs_fail_memory(err) : 0;
-}
-
-static int keep_notes(struct tfs_cosmic_region_file *file, const struct tfs_facts *facts,
-                      struct tfs_error *err)
-{
-    file->notes = calloc(facts->note_count + 1, sizeof(*file->notes));
-    if (file->notes == NULL)
-        return tfs_fail_memory(err);
-    for (size_t i = 0; i < facts->note_count; i++) {
-        const struct tfs_note *note = &facts->notes[i];
-        if (note->kind != TFS_NOTE_WARNING && refuse(file, note->text, err) < 0)
-            return err->code;
-        file->notes[i] = (struct tfs_note){note->kind, strdup(note->text)};
-        if (file->notes[i].text == NULL)
-            return tfs_fail_memory(err);
-        file->note_count++;
-    }
-    return 0;
-}
-
-static int compare_bodies(const void *a, const void *b)
-{
-    const struct tfs_cosmic_body_at *left = a, *right = b;
-
-    return (left->slot > right->slot) - (left->slot < right->slot);
-}
-
-/* The chunks of the document, which are slices of one blob. */
-static int keep_chunks(struct tfs_cosmic_region_file *file, const struct tfs_doc *doc,
-                       struct tfs_error *err)
-{
-    file->bodies = reallocarray(NULL, doc->count + 1, sizeof(*file->bodies));
-    file->chunks = reallocarray(NULL, doc->count + 1, sizeof(*file->chunks));
-    if (file->bodies == NULL || file->chunks == NULL)
-        return tfs_fail_memory(err);
-    for (size_t i = 0; i < doc->count; i++) {
-        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        const struct tfs_blob *whole = chunk->blob->parent;
-        const uint64_t hash =
-            tfs_checksum(tfs_blob_span(chunk->blob), tfs_cosmic_chunk_version(chunk));
-        file->bodies[i] = (struct tfs_cosmic_body_at){
-            .slot = tfs_cosmic_table_slot(chunk->key),
-            .offset = whole == NULL ? 0 : (uint64_t)(chunk->blob->data - whole->data),
-            .size = (uint32_t)chunk->blob->size,
-            .hash = hash};
-        file->chunks[i] = (struct tfs_chunk){.key = chunk->key,
-                                             .slot = TFS_SLOT_NONE,
-                                             .flags = chunk->flags | TFS_CHUNK_UNREAD,
-                                             .tag = tfs_cosmic_chunk_version(chunk),
-                                             .own = hash};
-        file->count++;
-    }
-    if (file->count > 0)
-        qsort(file->bodies, file->count, sizeof(*file->bodies), compare_bodies);
-    return 0;
-}
-
-int tfs_cosmic_region_file_make(struct tfs_key region, const struct stat *st,
-                                const struct tfs_doc *doc, struct tfs_cosmic_region_file **file,
-                                struct tfs_error *err)
-{
-    struct tfs_cosmic_region_file *made = file_create(region, st);
-
-    if (made == NULL)
-        return tfs_fail_memory(err);
-    made->facts = *tfs_cosmic_facts(doc);
-    if (keep_notes(made, doc->facts, err) < 0 || keep_chunks(made, doc, err) < 0) {
-        tfs_cosmic_region_file_unref(made);
-        return err->code;
-    }
-    *file = made;
-    return 0;
-}
-
-/* ---- reading a region ------------------------------------------------------------------------ */
+/* ---- looking at a region --------------------------------------------------------------------- */
 
 struct scan {
     struct tfs_save *save;
@@ -139,47 +26,16 @@ struct scan {
     struct tfs_cosmic_zone_index *index;
 };
 
-/* Opens the file and decodes it; *st is the identity that was read. */
-static int decode(const struct scan *scan, const char *path, struct stat *st, struct tfs_doc **doc,
-                  struct tfs_error *why)
+/* What somebody has seen is read again when it changed, and so is what comes to a zone of which all
+ * is known. */
+static bool must_read(const struct scan *scan, const struct tfs_folder_file *known)
 {
-    const uint64_t limit = scan->save->options.inflate_limit;
-    struct tfs_file_handle file = {.fd = -1};
-    struct tfs_blob *bytes = NULL;
-
-    if (S_ISLNK(st->st_mode))
-        return tfs_fail(why, -ELOOP, "it is a link, and links lead out of the zone");
-    if (!S_ISREG(st->st_mode))
-        return tfs_fail(why, -EINVAL, "it is not a file");
-    if (tfs_file_open(path, false, &file, why) == 0 &&
-        tfs_file_read(&file, limit, &bytes, why) == 0) {
-        *st = file.st;
-        tfs_cosmic_region_decode(path, limit, bytes, doc, why);
-    }
-    tfs_blob_unref(bytes);
-    tfs_file_close(&file);
-    return why->code;
-}
-
-/* What is wrong with one region costs that region only: so only want of memory is a failure. */
-static int make_file(const struct scan *scan, struct tfs_key region, const char *path,
-                     struct stat *st, struct tfs_cosmic_region_file **file, struct tfs_error *err)
-{
-    struct tfs_doc *doc = NULL;
-    struct tfs_error why = {0};
-
-    if (decode(scan, path, st, &doc, &why) == 0) {
-        tfs_cosmic_region_file_make(region, st, doc, file, err);
-        tfs_doc_unref(doc);
-        if (err->code == 0 && tfs_file_writable(path, &why) < 0 && why.code != -ENOMEM)
-            refuse(*file, why.text, err);
-    } else if (why.code != -ENOMEM) {
-        *file = file_create(region, st);
-        if (*file == NULL || refuse(*file, why.text, err) < 0)
-            return tfs_fail_memory(err);
-        (*file)->left_out = true;
-    }
-    return why.code == -ENOMEM ? tfs_fail_memory(err) : err->code;
+    if (known != NULL)
+        return !((const struct tfs_cosmic_region_file *)known)->unread;
+    for (size_t i = 0; scan->before != NULL && i < scan->before->files.count; i++)
+        if (((const struct tfs_cosmic_region_file *)scan->before->files.files[i])->unread)
+            return false;
+    return scan->before != NULL;
 }
 
 static int read_region(const struct scan *scan, struct tfs_key region, struct tfs_error *err)
@@ -196,7 +52,8 @@ static int read_region(const struct scan *scan, struct tfs_key region, struct tf
     if (known != NULL && tfs_file_same(&known->st, &st))
         file = tfs_cosmic_region_file_ref((struct tfs_cosmic_region_file *)known);
     else if (st.st_ino != 0)
-        make_file(scan, region, path, &st, &file, err);
+        tfs_cosmic_region_file_open(scan->save, region, path, &st, must_read(scan, known), &file,
+                                    err);
     free(path);
     if (err->code < 0 || file == NULL || tfs_folder_add(&scan->index->files, &file->file, err) == 0)
         return err->code;
@@ -365,9 +222,7 @@ int tfs_cosmic_zone_index_read(struct tfs_save *save, const struct tfs_cosmic_zo
 
 void tfs_cosmic_zone_index_release(struct tfs_cosmic_zone_index *index)
 {
-    for (size_t i = 0; i < index->files.count; i++)
-        tfs_cosmic_region_file_unref((struct tfs_cosmic_region_file *)index->files.files[i]);
-    free(index->files.files);
+    tfs_cosmic_zone_files_release(&index->files);
     free(index->regions.path);
     free(index->info_path);
     tfs_blob_unref(index->info);

@@ -1,0 +1,124 @@
+/*
+ * Chunks that the shown document lacks, because nobody asked for them yet -> a document that has
+ * them. A verb that needs them ends with TFS_NEEDS_CHUNKS; the store's thread reads them, and the
+ * verb is tried again.
+ */
+#include <errno.h>
+#include <semaphore.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "fs/ops.h"
+
+#define AGAIN_MS 10 /* until a rewrite of the save that is under way is asked for its end */
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct chunks_work {
+    struct tfs_work work;
+    struct tfs_key chunk;
+    bool all;
+};
+
+static int apply_read(struct tfs_job *job, bool last)
+{
+    const struct chunks_work *w = (struct chunks_work *)job;
+    struct tfs_store *store = w->work.branch->store;
+    struct tfs_error err = {0};
+    int result = tfs_store_complete(store, w->all ? NULL : &w->chunk, &err);
+
+    if (result == TFS_JOB_WAITS && last)
+        return -EIO;
+    if (result == TFS_JOB_WAITS)
+        job->until = tfs_now_ms() + AGAIN_MS;
+    else if (result < 0)
+        tfs_ops_log(w->work.branch->session, &err, w->work.branch->save->name);
+    return result;
+}
+
+static const struct tfs_job_kind read_chunks = {.apply = apply_read};
+
+/* Who waits for the answer. */
+struct waiting {
+    sem_t done;
+    int result;
+};
+
+static void end_waiting(void *arg, int result, const struct tfs_attr *attr)
+{
+    struct waiting *w = arg;
+
+    (void)attr;
+    w->result = result;
+    sem_post(&w->done);
+}
+
+/* Has them read by the store's thread, and waits for it. */
+static int read_and_wait(const struct tfs_need *need)
+{
+    struct waiting waiting = {.result = 0};
+    struct chunks_work *w = tfs_work_create(sizeof(*w), &read_chunks, need->branch, NULL,
+                                            (struct tfs_reply){end_waiting, &waiting});
+
+    if (w == NULL)
+        return -ENOMEM;
+    sem_init(&waiting.done, 0, 0);
+    w->chunk = need->chunk;
+    w->all = need->all_chunks;
+    w->work.urgent = true;
+    tfs_work_submit(&w->work);
+    while (sem_wait(&waiting.done) < 0)
+        continue;
+    sem_destroy(&waiting.done);
+    return waiting.result;
+}
+
+/* ---- what is needed -------------------------------------------------------------------------- */
+
+int tfs_ops_know(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_key *chunk)
+{
+    if (!tfs_save_lacks(branch->save, tfs_store_shown(branch->store), chunk))
+        return 0;
+    need->read_chunks = read_and_wait;
+    need->branch = branch;
+    need->all_chunks = chunk == NULL;
+    need->chunk = chunk == NULL ? (struct tfs_key){0} : *chunk;
+    return TFS_NEEDS_CHUNKS;
+}
+
+/* Is it the first part of a path of the schema? */
+static bool is_root_name(const struct tfs_tree *tree, const char *name)
+{
+    const size_t length = strlen(name);
+    bool found = false;
+
+    for (unsigned i = 0; i < tree->root_count && !found; i++) {
+        const char *path = tree->root_files[i].path;
+        found = strncmp(path, name, length) == 0 && (path[length] == '\0' || path[length] == '/');
+    }
+    return found;
+}
+
+/* What files of the root show, and whether they are there, is of all chunks. */
+int tfs_ops_know_name(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_node *dir,
+                      const char *name)
+{
+    struct tfs_key key = {0};
+    uint32_t group;
+
+    if (tfs_node_holds_chunks(dir, &group)) {
+        if (!tfs_chunk_name_parse(name, &key))
+            return 0;
+        key.group = group;
+        return tfs_ops_know(need, branch, &key);
+    }
+    if (dir->scope != TFS_SCOPE_ROOT || !is_root_name(branch->save->tree, name))
+        return 0;
+    return tfs_ops_know(need, branch, NULL);
+}
+
+int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
+                           const struct tfs_node *dir)
+{
+    return dir->scope == TFS_SCOPE_ROOT ? tfs_ops_know(need, branch, NULL) : 0;
+}
