@@ -271,6 +271,9 @@ struct tfs_container {
     /* Has the save changed on disk since it was read or committed? 1 yes, 0 no, or negative.
      * Cheap. */
     int (*changed)(struct tfs_save *save, struct tfs_error *err);
+    /* Of a save that changed on disk: did other programs change anything of what `doc`, an edit of
+     * save->doc, changes? False: only the rest of it, and both can stay. NULL: nobody knows. */
+    bool (*disputed)(struct tfs_save *save, const struct tfs_doc *doc);
     /* Reads it again into save->doc; slots of chunks that are still there are kept. */
     int (*reload)(struct tfs_save *save, struct tfs_error *err);
     /* The hash of what the save holds, as it was read or committed; ESTALE when another program

@@ -331,10 +331,25 @@ static int yield_to_theirs(struct tfs_store *store, struct tfs_error *err)
     return result;
 }
 
+/* Changed others only what our edits leave alone? What is being written is for what the file was
+ * before, so nobody may be at that. */
+static bool is_undisputed(struct tfs_store *store)
+{
+    const struct tfs_container *container = store->save->container;
+
+    return container->disputed != NULL && store->broken == 0 && !store->unshown &&
+           tfs_store_differs(store) &&
+           !(store->client.is_editing != NULL &&
+             store->client.is_editing(store->client.arg, store)) &&
+           !container->disputed(store->save, store->shown);
+}
+
 static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
 {
     if (!editing)
         return take_theirs(store, err);
+    if (is_undisputed(store))
+        return take_mine(store, err);
     switch (store->options.conflict) {
     case TFS_CONFLICT_ASK:
         return tfs_fail(err, -ESTALE, "%s", conflict_sentence);

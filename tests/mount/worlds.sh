@@ -213,6 +213,27 @@ from_outside() {
     wants_not test -e "$(file -1 0)"
 }
 
+# The game changes one region while edits of another one wait: that is no conflict; of the same one it is.
+conflicts() {
+    local c v d
+    c=$(first_chunk 0 0) v=$(voxel_of "$c") d=$(first_chunk -1 -1)
+    mkdir "$D/game" && cp "$(file -1 -1)" "$D/game/"
+    mount_at "$D/game/region_-1_0_-1.cosmicreach" "$D/gmnt"
+    echo "$(voxel_of "$d"),base:from_the_game" >>"$D/gmnt/chunks/$d/voxels.csv"
+    unmount "$D/gmnt"
+    up -o commit=600
+    want cat "$(zone)/chunks/$d/voxels.csv" >/dev/null
+    echo "$v,base:gold_block" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit'
+    mv "$D/game/region_-1_0_-1.cosmicreach" "$(file -1 -1)"
+    want sync "$(zone)/info.txt"
+    want shown "$d" '.* base:from_the_game'
+    same 'our block' "$(region block "$(file 0 0)" ${v//,/ })" base:gold_block
+    echo "$v,base:coal" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit'
+    cp -p "$(file 0 0)" "$D/same" && cp "$D/same" "$(file 0 0)"
+    wants_not sync "$(zone)/info.txt"
+    down 3
+}
+
 locks() {
     up
     mount_at "$(file 0 0)" "$D/second"
@@ -386,6 +407,7 @@ try 'rsync makes one zone like another' rsyncs
 try 'git sees the chunks that changed, and import takes them back' gits
 try 'a damaged region costs its own area' damaged
 try 'what the game changes meanwhile is shown' from_outside
+try 'a region that the game changes is a conflict with edits of it, and of no other one' conflicts
 try 'a zone and a region of it are written by one program at a time' locks
 try 'undo brings back what edits of a zone replaced' undone
 try 'undo of a world brings back the zones that were changed together' undone_together

@@ -368,6 +368,24 @@ START_TEST(chunk_with_entities_does_not_move_to_version_0)
 }
 END_TEST
 
+START_TEST(entities_that_are_not_understood_are_warned_of)
+{
+    struct tfs_error warning = {0};
+
+    make_zone();
+    ck_assert_int_eq(put_text("chunks/-16_0_0/entities.bin", "furnace"), 0);
+    ck_assert_int_eq(
+        save->tree->chunk_check(save, save->doc, (struct tfs_key){0, -16, 0, 0}, &warning, &err),
+        0);
+    ck_assert_ptr_nonnull(strstr(warning.text, "not understood to their last byte"));
+    tfs_error_reset(&warning);
+    ck_assert_int_eq(
+        save->tree->chunk_check(save, save->doc, (struct tfs_key){0, -16, 1, 0}, &warning, &err),
+        0);
+    ck_assert_int_eq(warning.code, 0);
+}
+END_TEST
+
 START_TEST(chunk_farther_out_than_any_block_is_refused)
 {
     make_zone();
@@ -929,6 +947,7 @@ static Suite *zone_suite(void)
     tcase_add_test(writes, region_comes_with_its_first_chunk_and_goes_with_its_last);
     tcase_add_test(writes, chunk_that_moves_to_another_version_is_converted);
     tcase_add_test(writes, chunk_with_entities_does_not_move_to_version_0);
+    tcase_add_test(writes, entities_that_are_not_understood_are_warned_of);
     tcase_add_test(writes, chunk_farther_out_than_any_block_is_refused);
     tcase_add_loop_test(damage, bad_region_costs_its_own_area_only, 0, 3);
     tcase_add_test(damage, region_with_a_fault_is_shown_but_not_written);

@@ -383,3 +383,13 @@ int tfs_cosmic_crbin_chunk(struct tfs_span bytes, struct tfs_key *chunk, struct 
     *chunk = r.chunk;
     return status == 1 ? r.entities > 0 : status;
 }
+
+int tfs_cosmic_crbin_check(struct tfs_span bytes, struct tfs_error *err)
+{
+    static const int64_t nowhere[3] = {0, 0, 0};
+    struct tfs_buf same = {0};
+    int status = tfs_cosmic_crbin_shift(bytes, nowhere, &same, err);
+
+    tfs_buf_release(&same);
+    return status;
+}

@@ -13,6 +13,9 @@
 int tfs_cosmic_crbin_shift(struct tfs_span bytes, const int64_t by[3], struct tfs_buf *out,
                            struct tfs_error *err);
 
+/* Are the bytes understood to their last one, and so go along with their chunk: 1 or 0? -ENOMEM. */
+int tfs_cosmic_crbin_check(struct tfs_span bytes, struct tfs_error *err);
+
 /* The chunk that all block entities lie in: 1; 0 when there is not one such chunk, or the bytes are
  * not understood. -ENOMEM. */
 int tfs_cosmic_crbin_chunk(struct tfs_span bytes, struct tfs_key *chunk, struct tfs_error *err);

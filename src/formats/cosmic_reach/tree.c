@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/cosmic_reach/cosmic_reach.h"
+#include "formats/cosmic_reach/crbin.h"
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/zone.h"
 #include "formats/picture/picture.h"
@@ -201,16 +202,32 @@ static int chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     return tfs_edit_remove(edit, key, err);
 }
 
+/* Block entities that stay where they are when their chunk moves. */
+static int check_entities(const struct tfs_cosmic_body *body, struct tfs_error *warning,
+                          struct tfs_error *err)
+{
+    struct tfs_span bytes;
+
+    if (!tfs_cosmic_entities_of(body, &bytes))
+        return 0;
+    int understood = tfs_cosmic_crbin_check(bytes, err);
+    if (understood == 0)
+        tfs_fail(warning, -ENOTSUP,
+                 "its block entities are not understood to their last byte: they keep their "
+                 "coordinates when the chunk is moved or copied");
+    return understood < 0 ? understood : 0;
+}
+
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                        struct tfs_error *warning, struct tfs_error *err)
 {
     struct tfs_cosmic_chunk chunk;
 
-    (void)warning;
     int status = tfs_cosmic_chunk_open(save, doc, key, &chunk, err);
     if (status < 0)
         return status;
-    tfs_cosmic_body_check(&chunk.body, chunk.in.blob->data, err);
+    if (tfs_cosmic_body_check(&chunk.body, chunk.in.blob->data, err) == 0 && warning != NULL)
+        check_entities(&chunk.body, warning, err);
     tfs_cosmic_chunk_close(&chunk);
     return err->code;
 }

@@ -415,6 +415,41 @@ static int zone_changed(struct tfs_save *save, struct tfs_error *err)
     return changed;
 }
 
+struct dispute {
+    const struct tfs_cosmic_zone *own;
+    struct tfs_key last; /* region that was looked at; group UINT32_MAX: none */
+};
+
+/* Was the region of a chunk that we change changed by others? 1 or 0; 1 when that is not known. */
+static int is_disputed(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    static const struct stat absent;
+    struct dispute *d = arg;
+    const struct tfs_key region = tfs_cosmic_region_of(after != NULL ? after->key : before->key);
+
+    if (tfs_key_compare(region, d->last) == 0)
+        return 0;
+    d->last = region;
+    const struct tfs_folder_file *known = tfs_folder_find(&d->own->index.files, region);
+    char *path = tfs_cosmic_zone_path(&d->own->index, region);
+    bool other = path == NULL || tfs_folder_is_other(path, known != NULL ? &known->st : &absent);
+    free(path);
+    return other;
+}
+
+static bool zone_disputed(struct tfs_save *save, const struct tfs_doc *doc)
+{
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
+    struct dispute dispute = {own, {.group = UINT32_MAX}};
+    struct tfs_error ignored = {0};
+
+    pthread_mutex_lock(&own->lock);
+    bool disputed = check_path(save, own, &ignored) < 0 ||
+                    tfs_doc_diff(save->doc, doc, is_disputed, &dispute) != 0;
+    pthread_mutex_unlock(&own->lock);
+    return disputed;
+}
+
 /* Reads the folder again; what did not change keeps its record and its chunks. */
 static int read_index(struct tfs_save *save, struct tfs_cosmic_zone *own, struct tfs_doc **doc,
                       struct tfs_error *err)
@@ -519,6 +554,7 @@ const struct tfs_container tfs_cosmic_reach_zone = {
     .fetch = tfs_cosmic_zone_fetch,
     .commit = zone_commit,
     .changed = zone_changed,
+    .disputed = zone_disputed,
     .reload = zone_reload,
     .close = zone_close,
 };
