@@ -19,10 +19,9 @@ struct request {
 
 static int usage(void)
 {
-    fputs(
-        "usage: make_world [--version 0-7] [--mixed] [--plain] [--regions 0-100000] [--chunks 0-4096] "
-        "[--seed N] DIR\n",
-        stderr);
+    fputs("usage: make_world [--version 0-7] [--mixed] [--plain] [--regions 0-100000] "
+          "[--chunks 0-4096] [--seed N] DIR\n",
+          stderr);
     return 2;
 }
 
