@@ -65,7 +65,7 @@ static void make_plain(struct maker_region *r, unsigned chunks)
         const int column = (int)(i / height), y = (int)(i % height);
         struct maker_chunk *chunk = maker_region_add(r, column / 16, y, column % 16);
         maker_single(&chunk->body,
-                     i % height == height - 1 ? "base:air[default]" : "base:stone_gabbro[default]");
+                     i % height > 0 ? "base:air[default]" : "base:stone_gabbro[default]");
         maker_sky(&chunk->body, NULL);
         maker_u8(&chunk->body, 1);
         if (r->version > 0)
