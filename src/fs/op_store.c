@@ -176,7 +176,7 @@ static int store_aside(struct aside *a)
     const struct tfs_save *save = a->branch->save;
 
     if (a->branch->aside == a->ours->version)
-        return 0; /* and it could not be shown then that they gave way */
+        return 0; /* and what took their place could not be shown then */
     const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
     struct tfs_session *s = a->branch->session;
     pthread_mutex_lock(&s->lock);

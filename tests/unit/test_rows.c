@@ -76,13 +76,11 @@ static int bind_key(const struct tfs_rows_layout *layout, sqlite3_stmt *statemen
     return result == SQLITE_OK ? sqlite3_bind_int64(statement, 2, key.z) : result;
 }
 
-static int make_facts(const struct tfs_rows_layout *layout, size_t others, struct tfs_facts **facts,
+static int make_facts(const struct tfs_rows_layout *layout, struct tfs_facts **facts,
                       struct tfs_error *err)
 {
     (void)layout;
-    if (tfs_facts_create(0, facts, err) == 0 && others > 0)
-        tfs_facts_note(*facts, err, TFS_NOTE_WARNING, "%zu others", others);
-    return err->code;
+    return tfs_facts_create(0, facts, err);
 }
 
 static const struct tfs_rows_schema schema = {.value_max = 1000,
@@ -342,7 +340,9 @@ START_TEST(row_whose_key_is_none_is_counted_and_kept)
     run_and_close(PACKED PACKED_ROWS "INSERT INTO tiles VALUES (-1, 'a'), (256, 'b')");
     must_open();
     ck_assert_uint_eq(save->doc->count, 3);
-    ck_assert_str_eq(tfs_facts_find(save->doc->facts, TFS_NOTE_WARNING), "2 others");
+    ck_assert_str_eq(
+        tfs_facts_find(save->doc->facts, TFS_NOTE_WARNING),
+        "2 rows of the database cannot be reached by a coordinate: kept and not shown");
     ck_assert_int_eq(COMMIT({left, NULL, NULL}), 0);
     ck_assert_str_eq(ask("SELECT count(*) FROM tiles"), "4");
     ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 256"), "b");

@@ -160,6 +160,16 @@ static void count_reading(struct tfs_rows *own, const struct index *index)
     own->seen = index->version;
 }
 
+/* Rows whose key is none. */
+static int note_others(struct tfs_facts *facts, size_t others, struct tfs_error *err)
+{
+    return others == 0 ? 0
+                       : tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                                        "%zu row%s of the database cannot be reached by a "
+                                        "coordinate: kept and not shown",
+                                        others, others == 1 ? "" : "s");
+}
+
 /* Reads all keys into a new document, in a snapshot. The caller holds the lock, or is alone. */
 static int read_doc(struct tfs_rows *own, struct tfs_doc **doc, struct tfs_error *err)
 {
@@ -167,8 +177,8 @@ static int read_doc(struct tfs_rows *own, struct tfs_doc **doc, struct tfs_error
     struct index index;
 
     if (read_index(own, &index, err) == 0 &&
-        own->schema->facts(&own->source.layout, index.others, &facts, err) == 0 &&
-        make_doc(own, facts, &index, doc, err) == 0)
+        own->schema->facts(&own->source.layout, &facts, err) == 0 &&
+        note_others(facts, index.others, err) == 0 && make_doc(own, facts, &index, doc, err) == 0)
         count_reading(own, &index);
     tfs_facts_unref(facts);
     free(index.keys);

@@ -56,8 +56,8 @@ struct tfs_rows_schema {
     /* Binds a key; what SQLite answers. *count: of parameters. */
     int (*bind)(const struct tfs_rows_layout *layout, sqlite3_stmt *statement, struct tfs_key key,
                 int *count);
-    /* The facts of documents. `others`: rows whose key is none. */
-    int (*facts)(const struct tfs_rows_layout *layout, size_t others, struct tfs_facts **facts,
+    /* The facts of documents. */
+    int (*facts)(const struct tfs_rows_layout *layout, struct tfs_facts **facts,
                  struct tfs_error *err);
 };
 

@@ -47,7 +47,7 @@ int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64
 
 /* ---- voxel by voxel -------------------------------------------------------------------------- */
 
-struct taking {
+struct counting {
     struct tfs_voxel_sum *sum;
     void *chunk;
     struct tfs_voxel_size size;
@@ -55,7 +55,7 @@ struct taking {
     struct tfs_buf voxel, name;
 };
 
-static int take_voxel(struct taking *t, struct tfs_stretch at, struct tfs_error *err)
+static int take_voxel(struct counting *t, struct tfs_stretch at, struct tfs_error *err)
 {
     const struct tfs_voxels *voxels = t->sum->voxels;
     uint32_t number;
@@ -74,7 +74,7 @@ static int take_voxel(struct taking *t, struct tfs_stretch at, struct tfs_error 
     return voxel.size > 0 ? tfs_voxel_sum_count(t->sum, voxel, 1, err) : 0;
 }
 
-static int take_all(struct taking *t, struct tfs_error *err)
+static int take_all(struct counting *t, struct tfs_error *err)
 {
     for (uint32_t y = 0; y < t->size.y; y++)
         for (uint32_t z = 0; z < t->size.z; z++)
@@ -92,16 +92,16 @@ static int take_all(struct taking *t, struct tfs_error *err)
 static int sum_voxels(struct tfs_voxel_sum *sum, const struct tfs_side *side,
                       const struct tfs_chunk *chunk, struct tfs_error *err)
 {
-    struct taking taking = {.sum = sum};
+    struct counting counting = {.sum = sum};
 
-    if (tfs_voxels_open(sum->voxels, side->save, side->doc, chunk->key, &taking.chunk, err) < 0)
+    if (tfs_voxels_open(sum->voxels, side->save, side->doc, chunk->key, &counting.chunk, err) < 0)
         return err->code;
-    taking.size = tfs_voxels_sides(sum->voxels, taking.chunk);
-    take_all(&taking, err);
-    tfs_voxels_close(sum->voxels, taking.chunk);
-    tfs_words_release(&taking.names);
-    tfs_buf_release(&taking.voxel);
-    tfs_buf_release(&taking.name);
+    counting.size = tfs_voxels_sides(sum->voxels, counting.chunk);
+    take_all(&counting, err);
+    tfs_voxels_close(sum->voxels, counting.chunk);
+    tfs_words_release(&counting.names);
+    tfs_buf_release(&counting.voxel);
+    tfs_buf_release(&counting.name);
     return err->code;
 }
 

@@ -183,7 +183,7 @@ static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
     tfs_info_line(out, "coordinates", "%d to %d", facts->rules.low[0], facts->rules.high[0]);
 }
 
-static int make_facts(const struct tfs_rows_layout *layout, size_t others, struct tfs_facts **facts,
+static int make_facts(const struct tfs_rows_layout *layout, struct tfs_facts **facts,
                       struct tfs_error *err)
 {
     int32_t low, high;
@@ -201,12 +201,7 @@ static int make_facts(const struct tfs_rows_layout *layout, size_t others, struc
                                            .lods = TFS_GODOT_LODS,
                                            .describe = describe},
                                  .layout = *layout};
-    if (others > 0)
-        tfs_facts_note(*facts, err, TFS_NOTE_WARNING,
-                       "%zu row%s of the database cannot be reached by a coordinate: kept and not "
-                       "shown",
-                       others, others == 1 ? "" : "s");
-    return err->code;
+    return 0;
 }
 
 static int rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err)

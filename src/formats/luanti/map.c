@@ -148,18 +148,13 @@ static struct tfs_rows_layout *layout_of(const struct tfs_facts *facts)
     return facts->own;
 }
 
-static int make_facts(const struct tfs_rows_layout *layout, size_t others, struct tfs_facts **facts,
+static int make_facts(const struct tfs_rows_layout *layout, struct tfs_facts **facts,
                       struct tfs_error *err)
 {
     if (tfs_facts_create(sizeof(*layout), facts, err) < 0)
         return err->code;
     *layout_of(*facts) = *layout;
-    if (others > 0)
-        tfs_facts_note(*facts, err, TFS_NOTE_WARNING,
-                       "%zu row%s of the database cannot be reached by a coordinate: kept and not "
-                       "shown",
-                       others, others == 1 ? "" : "s");
-    return err->code;
+    return 0;
 }
 
 void tfs_luanti_map_describe(const struct tfs_doc *doc, struct tfs_buf *out)
