@@ -1,6 +1,6 @@
 /*
- * The kernel's side of a session: mounting, the loop, and translating requests. fs/fuse.c is the
- * only file that includes libfuse.
+ * The kernel's side of a session: mounting, the loop, and translating requests. Only fs/fuse.c and
+ * fs/fuse_requests.c include libfuse.
  */
 #ifndef TFS_FS_FUSE_H
 #define TFS_FS_FUSE_H
