@@ -166,46 +166,58 @@ static int read_payload(const struct tfs_save *save, const char *path, const str
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
-/* The payload of that region, which is not kept; `locked`: the lock is held meanwhile too. */
-static int fetch_payload(struct tfs_save *save, struct tfs_cosmic_region_file *file, bool locked,
-                         struct tfs_blob **payload, struct tfs_error *err)
-{
-    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
-    const struct stat st = file->file.st;
-    char *path = tfs_cosmic_zone_path(&own->index, file->file.key);
+/* The region of a chunk as it was known under the lock. */
+struct source {
+    struct tfs_cosmic_region_file *file; /* a reference */
+    struct tfs_blob *payload;            /* a reference; NULL: not kept, but to be read */
+    char *path;                          /* then */
+    struct stat st;
+};
 
-    if (path == NULL)
-        return tfs_fail_memory(err);
-    if (!locked)
-        pthread_mutex_unlock(&own->lock);
-    read_payload(save, path, &st, payload, err);
-    if (!locked)
-        pthread_mutex_lock(&own->lock);
-    free(path);
-    /* A commit of ours may have replaced the file meanwhile. */
-    if (err->code == 0 && tfs_folder_find(&own->index.files, file->file.key) == &file->file)
-        payload_keep(own, file, *payload);
+static void source_release(struct source *source)
+{
+    tfs_cosmic_region_file_unref(source->file);
+    tfs_blob_unref(source->payload);
+    free(source->path);
+}
+
+/* The caller holds the lock. */
+static int source_find(struct tfs_cosmic_zone *own, const struct tfs_chunk *chunk,
+                       struct source *source, struct tfs_error *err)
+{
+    if (find_file(own, chunk, &source->file, err) < 0)
+        return err->code;
+    source->payload = payload_find(own, source->file);
+    if (source->payload != NULL)
+        return 0;
+    source->st = source->file->file.st;
+    source->path = tfs_cosmic_zone_path(&own->index, source->file->file.key);
+    return source->path == NULL ? tfs_fail_memory(err) : 0;
+}
+
+/* Needs no lock: what was read is kept for that record of the file, whatever became of it. */
+static int source_read(struct tfs_save *save, struct source *source, struct tfs_error *err)
+{
+    if (source->payload == NULL &&
+        read_payload(save, source->path, &source->st, &source->payload, err) == 0)
+        payload_keep(tfs_cosmic_zone_of(save), source->file, source->payload);
     return err->code;
 }
 
+/* `locked`: it is read under the lock, too. */
 static int try_once(struct tfs_save *save, const struct tfs_chunk *chunk, bool locked,
                     struct tfs_blob **blob, struct tfs_error *err)
 {
     struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
-    struct tfs_cosmic_region_file *file = NULL;
-    struct tfs_blob *payload = NULL;
+    struct source source = {0};
 
     pthread_mutex_lock(&own->lock);
-    if (find_file(own, chunk, &file, err) == 0) {
-        payload = payload_find(own, file);
-        if (payload == NULL)
-            fetch_payload(save, file, locked, &payload, err);
-    }
+    if (source_find(own, chunk, &source, err) == 0 && locked)
+        source_read(save, &source, err);
     pthread_mutex_unlock(&own->lock);
-    if (err->code == 0)
-        slice(payload, file, chunk, blob, err);
-    tfs_blob_unref(payload);
-    tfs_cosmic_region_file_unref(file);
+    if (err->code == 0 && source_read(save, &source, err) == 0)
+        slice(source.payload, source.file, chunk, blob, err);
+    source_release(&source);
     return err->code;
 }
 
