@@ -19,7 +19,7 @@
 /* Columns as far as the layers were read, from the highest down. */
 struct scan {
     struct tfs_span *names;
-    struct tfs_sight *sights; /* of palette entries, which columns met */
+    struct tfs_name_look *looks; /* of palette entries, which columns met */
     uint32_t count;
     struct tfs_column *columns;
     bool done[TFS_COSMIC_LAYER_VALUES];
@@ -32,19 +32,19 @@ static int scan_open(struct scan *s, const struct tfs_cosmic_blocks *blocks, str
 
     s->count = blocks->count;
     s->names = calloc(s->count, sizeof(*s->names));
-    s->sights = calloc(s->count, sizeof(*s->sights));
-    if (s->names == NULL || s->sights == NULL)
+    s->looks = calloc(s->count, sizeof(*s->looks));
+    if (s->names == NULL || s->looks == NULL)
         return tfs_fail_memory(err);
     for (uint32_t i = 0; i < s->count; i++)
         s->names[i] = tfs_cosmic_name_take(&c);
     return 0;
 }
 
-static const struct tfs_sight *look_at(struct scan *s, uint32_t id)
+static const struct tfs_name_look *look_at(struct scan *s, uint32_t id)
 {
-    if (s->sights[id].kind == TFS_SIGHT_UNKNOWN)
-        s->sights[id] = tfs_sight_of_name(s->names[id], tfs_cosmic_is_air(s->names[id]));
-    return &s->sights[id];
+    if (s->looks[id].kind == TFS_LOOK_UNKNOWN)
+        s->looks[id] = tfs_name_look(s->names[id], tfs_cosmic_is_air(s->names[id]));
+    return &s->looks[id];
 }
 
 static int scan_layer(struct scan *s, const struct tfs_cosmic_layers *layers, unsigned y,
@@ -78,12 +78,12 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
     /* Block data is the body's first section. */
     if (tfs_cosmic_blocks_view(tfs_blob_span(bytes), &blocks, err) == 0 &&
         scan_open(&s, &blocks, err) == 0) {
-        bool air = blocks.single && look_at(&s, 0)->kind == TFS_SIGHT_NOTHING;
+        bool air = blocks.single && look_at(&s, 0)->kind == TFS_LOOK_NOTHING;
         for (unsigned y = TFS_COSMIC_LAYERS; y-- > 0 && s.left > 0 && !air && err->code == 0;)
             scan_layer(&s, &blocks.layers, y, err);
     }
     free(s.names);
-    free(s.sights);
+    free(s.looks);
     tfs_blob_unref(bytes);
     return err->code;
 }

@@ -18,16 +18,15 @@
 /* ---- from above ------------------------------------------------------------------------------ */
 
 /* One column, from above down to what is neither air nor water. */
-static void scan_column(const struct tfs_luanti_block *b, struct tfs_sight *sights, uint32_t at,
+static void scan_column(const struct tfs_luanti_block *b, struct tfs_name_look *looks, uint32_t at,
                         struct tfs_column *column)
 {
     for (uint32_t y = TFS_LUANTI_SIDE; y-- > 0;) {
         const uint32_t id = b->nodes[y << 8 | at];
         const struct tfs_span name = b->names[id].name;
-        if (sights[id].kind == TFS_SIGHT_UNKNOWN)
-            sights[id] =
-                tfs_sight_of_name(name, tfs_luanti_is_air(name) || tfs_luanti_is_ignore(name));
-        if (tfs_column_add(column, y, &sights[id]))
+        if (looks[id].kind == TFS_LOOK_UNKNOWN)
+            looks[id] = tfs_name_look(name, tfs_luanti_is_air(name) || tfs_luanti_is_ignore(name));
+        if (tfs_column_add(column, y, &looks[id]))
             return;
     }
 }
@@ -36,18 +35,18 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
                    struct tfs_column *out, struct tfs_error *err)
 {
     struct tfs_luanti_view *view;
-    struct tfs_sight *sights = NULL;
+    struct tfs_name_look *looks = NULL;
 
     (void)doc;
     if (tfs_luanti_view_make(save, chunk, &view, err) < 0)
         return err->code;
     if (view->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", view->damage);
-    else if ((sights = calloc(view->block.count, sizeof(*sights))) == NULL)
+    else if ((looks = calloc(view->block.count, sizeof(*looks))) == NULL)
         tfs_fail_memory(err);
-    for (uint32_t i = 0; sights != NULL && i < TFS_LUANTI_SIDE * TFS_LUANTI_SIDE; i++)
-        scan_column(&view->block, sights, i, &out[i]);
-    free(sights);
+    for (uint32_t i = 0; looks != NULL && i < TFS_LUANTI_SIDE * TFS_LUANTI_SIDE; i++)
+        scan_column(&view->block, looks, i, &out[i]);
+    free(looks);
     tfs_luanti_view_unref(view);
     return err->code;
 }

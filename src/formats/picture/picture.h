@@ -127,15 +127,15 @@ uint32_t tfs_colour_of_name(struct tfs_span name, bool *water);
 uint32_t tfs_colour_of_hash(struct tfs_span bytes);
 
 /* What is seen of a voxel with a name. All 0: nobody has looked at the name yet. */
-struct tfs_sight {
-    enum { TFS_SIGHT_UNKNOWN, TFS_SIGHT_NOTHING, TFS_SIGHT_WATER, TFS_SIGHT_SOLID } kind;
+struct tfs_name_look {
+    enum { TFS_LOOK_UNKNOWN, TFS_LOOK_NOTHING, TFS_LOOK_WATER, TFS_LOOK_SOLID } kind;
     uint32_t colour;
 };
 
-struct tfs_sight tfs_sight_of_name(struct tfs_span name, bool nothing);
+struct tfs_name_look tfs_name_look(struct tfs_span name, bool nothing);
 
 /* Adds the next voxel of a column, from above; `y` is its height in the chunk. True: nothing is
  * seen of those below. */
-bool tfs_column_add(struct tfs_column *column, uint32_t y, const struct tfs_sight *sight);
+bool tfs_column_add(struct tfs_column *column, uint32_t y, const struct tfs_name_look *look);
 
 #endif

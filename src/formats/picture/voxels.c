@@ -41,26 +41,26 @@ struct tfs_voxel_size tfs_voxels_sides(const struct tfs_voxels *voxels, const vo
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-struct tfs_sight tfs_sight_of_name(struct tfs_span name, bool nothing)
+struct tfs_name_look tfs_name_look(struct tfs_span name, bool nothing)
 {
     bool water = false;
-    struct tfs_sight sight = {.colour = tfs_colour_of_name(name, &water)};
+    struct tfs_name_look look = {.colour = tfs_colour_of_name(name, &water)};
 
-    sight.kind = nothing ? TFS_SIGHT_NOTHING : water ? TFS_SIGHT_WATER : TFS_SIGHT_SOLID;
-    return sight;
+    look.kind = nothing ? TFS_LOOK_NOTHING : water ? TFS_LOOK_WATER : TFS_LOOK_SOLID;
+    return look;
 }
 
-bool tfs_column_add(struct tfs_column *column, uint32_t y, const struct tfs_sight *sight)
+bool tfs_column_add(struct tfs_column *column, uint32_t y, const struct tfs_name_look *look)
 {
-    if (column->top == 0 && sight->kind == TFS_SIGHT_NOTHING)
+    if (column->top == 0 && look->kind == TFS_LOOK_NOTHING)
         return false;
     if (column->top == 0) {
         column->top = (uint16_t)(y + 1);
-        column->colour = sight->colour;
+        column->colour = look->colour;
         column->bed = TFS_COLOUR_NONE;
-    } else if (sight->kind == TFS_SIGHT_SOLID) {
-        column->bed = sight->colour;
+    } else if (look->kind == TFS_LOOK_SOLID) {
+        column->bed = look->colour;
     }
-    column->water = (uint16_t)(column->water + (sight->kind == TFS_SIGHT_WATER));
-    return sight->kind != TFS_SIGHT_WATER;
+    column->water = (uint16_t)(column->water + (look->kind == TFS_LOOK_WATER));
+    return look->kind != TFS_LOOK_WATER;
 }
