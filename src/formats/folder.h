@@ -77,7 +77,8 @@ struct tfs_folder_files {
 
 /* NULL: none is known. */
 struct tfs_folder_file *tfs_folder_find(const struct tfs_folder_files *files, struct tfs_key key);
-/* Makes sure that the next tfs_folder_add needs no memory. */
+/* Makes sure that the next tfs_folder_add needs no memory. Like that one, nobody may read the list
+ * meanwhile: the caller holds the lock of who does. */
 int tfs_folder_reserve(struct tfs_folder_files *files, struct tfs_error *err);
 /* Adds the file in its place; `file` belongs to the list from then on. */
 int tfs_folder_add(struct tfs_folder_files *files, struct tfs_folder_file *file,

@@ -215,6 +215,15 @@ static int make_folder(const struct job *job, struct tfs_error *err)
     return 0;
 }
 
+/* The list may move in memory meanwhile, and others read it. */
+static int reserve(struct tfs_cosmic_zone *own, struct tfs_error *err)
+{
+    pthread_mutex_lock(&own->lock);
+    tfs_folder_reserve(&own->index.files, err);
+    pthread_mutex_unlock(&own->lock);
+    return err->code;
+}
+
 static int replace(struct job *job, struct tfs_error *err)
 {
     struct tfs_cosmic_zone *own = zone_of(job);
@@ -225,7 +234,7 @@ static int replace(struct job *job, struct tfs_error *err)
         return err->code;
     if ((job->old.fd < 0 && tfs_replacement_give(&r, &job->save->st, err) < 0) ||
         tfs_cosmic_region_encode(job->after, &r.sink, err) < 0 || verify(job, &r, err) < 0 ||
-        tfs_folder_reserve(&own->index.files, err) < 0) {
+        reserve(own, err) < 0) {
         tfs_replacement_cancel(&r);
         return err->code;
     }

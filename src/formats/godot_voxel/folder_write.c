@@ -211,6 +211,16 @@ static void know(struct writer *w, struct region_job *job)
     }
 }
 
+/* What is to be known of the new file behind the rename finds its place before. The list may move
+ * in memory meanwhile, and others read it. */
+static int reserve(struct writer *w, struct tfs_error *err)
+{
+    pthread_mutex_lock(&w->own->lock);
+    tfs_folder_reserve(&w->own->index.files, err);
+    pthread_mutex_unlock(&w->own->lock);
+    return err->code;
+}
+
 static int replace(struct writer *w, struct region_job *job, struct tfs_error *err)
 {
     struct tfs_replacement r;
@@ -218,16 +228,12 @@ static int replace(struct writer *w, struct region_job *job, struct tfs_error *e
     if (tfs_replacement_open(job->path, job->old.fd < 0 ? NULL : &job->old, &r, err) < 0)
         return err->code;
     if ((job->old.fd < 0 && tfs_replacement_give(&r, &w->own->index.meta_st, err) < 0) ||
-        write_region(w, job, &r.sink, err) < 0 || verify(w, job, &r, err) < 0) {
+        write_region(w, job, &r.sink, err) < 0 || verify(w, job, &r, err) < 0 ||
+        reserve(w, err) < 0) {
         tfs_replacement_cancel(&r);
         return err->code;
     }
     const int written = r.fd;
-    /* What is to be known of the new file behind the rename finds its place before. */
-    if (tfs_folder_reserve(&w->own->index.files, err) < 0) {
-        tfs_replacement_cancel(&r);
-        return err->code;
-    }
     /* Nobody fetches a block between the rename and the new table. */
     pthread_mutex_lock(&w->own->lock);
     r.keeper = w->save->keeper;
