@@ -5,32 +5,7 @@
 #include <string.h>
 
 #include "commands/diff.h"
-#include "text/name.h"
-
-/* A string. Names come printable but may turn the direction of text: they are escaped as in
- * sentences. */
-static void add_string(struct tfs_buf *out, struct tfs_span text)
-{
-    struct tfs_buf plain = {0}, escaped = {0};
-    const size_t room = TFS_SENTENCE_GROWS * text.size + 1;
-
-    tfs_buf_add_span(&plain, text);
-    tfs_buf_u8(&plain, '\0');
-    char *at = (char *)tfs_buf_reserve(&escaped, room);
-    if (plain.failed || at == NULL) {
-        out->failed = true;
-    } else {
-        tfs_buf_u8(out, '"');
-        for (const char *c = tfs_sentence_print((const char *)plain.data, at, room); *c; c++) {
-            if (*c == '"' || *c == '\\')
-                tfs_buf_u8(out, '\\');
-            tfs_buf_u8(out, (uint8_t)*c);
-        }
-        tfs_buf_u8(out, '"');
-    }
-    tfs_buf_release(&plain);
-    tfs_buf_release(&escaped);
-}
+#include "commands/json.h"
 
 static void add_files(struct tfs_buf *out, uint32_t bits, const struct tfs_file *files,
                       unsigned count)
@@ -41,7 +16,7 @@ static void add_files(struct tfs_buf *out, uint32_t bits, const struct tfs_file 
     for (unsigned i = 0; i < count; i++)
         if (bits & UINT32_C(1) << i) {
             tfs_buf_add_text(out, comma);
-            add_string(out, tfs_span_of(files[i].path));
+            tfs_json_string(out, tfs_span_of(files[i].path));
             comma = ",";
         }
     tfs_buf_u8(out, ']');
@@ -68,7 +43,7 @@ static void add_counts(struct tfs_differ *d)
     tfs_buf_add_text(&d->printer.out, ",\"counts\":{");
     for (size_t i = 0; i < count; i++) {
         tfs_buf_add_text(&d->printer.out, i > 0 ? "," : "");
-        add_string(&d->printer.out, counts[i].name);
+        tfs_json_string(&d->printer.out, counts[i].name);
         tfs_buf_printf(&d->printer.out, ":[%" PRIu64 ",%" PRIu64 "]", counts[i].voxels[TFS_BEFORE],
                        counts[i].voxels[TFS_AFTER]);
     }
@@ -91,7 +66,7 @@ static void add_runs(struct tfs_buf *out, const struct tfs_diff_run *runs, size_
     for (size_t i = 0; i < count; i++) {
         tfs_buf_printf(out, "%s[%" PRId64 ",%" PRId64 ",", i > 0 ? "," : "", runs[i].from,
                        runs[i].to);
-        add_string(out, runs[i].name);
+        tfs_json_string(out, runs[i].name);
         tfs_buf_u8(out, ']');
     }
 }
@@ -137,7 +112,7 @@ static int add_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *ch
     add_head(d, chunk);
     if (chunk->why[0] != '\0') {
         tfs_buf_add_text(&d->printer.out, ",\"unreadable\":");
-        add_string(&d->printer.out, tfs_span_of(chunk->why));
+        tfs_json_string(&d->printer.out, tfs_span_of(chunk->why));
     } else {
         tfs_buf_printf(&d->printer.out, ",\"voxels\":%" PRIu64, chunk->voxels);
         if (chunk->voxels > 0)
