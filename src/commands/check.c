@@ -1,8 +1,9 @@
 /*
- * check: every chunk of a save is decoded; what is damaged, unusual or read-only is printed.
- * Nothing here writes to the save or locks it.
+ * check: every chunk of a save is decoded; what is damaged, unusual or read-only is printed, as
+ * lines or as one JSON object. Nothing here writes to the save or locks it.
  */
 #include "commands/cli.h"
+#include "commands/json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +13,8 @@ struct check {
     const char *path;
     struct tfs_save *save;
     size_t damaged, warnings;
+    bool json;
+    struct tfs_buf findings; /* of JSON: the members of an array */
     enum tfs_status status;
 };
 
@@ -24,11 +27,22 @@ static void no_memory(struct check *check)
     check->status = tfs_cli_report(check->cli, check->path, &err);
 }
 
-/* One finding on the standard output. */
+static void add_finding(struct check *check, const char *kind, const char *text)
+{
+    tfs_buf_printf(&check->findings,
+                   "%s{\"kind\":\"%s\",\"text\":", check->findings.size > 0 ? "," : "", kind);
+    tfs_json_string(&check->findings, tfs_span_of(text));
+    tfs_buf_u8(&check->findings, '}');
+}
+
+/* One finding on the standard output, now or at the end. */
 static void print_finding(struct check *check, const char *kind, const char *text)
 {
-    check->status = tfs_status_worst(
-        check->status, tfs_cli_print_line(check->cli, "%s: %s: %s", check->path, kind, text));
+    if (check->json)
+        add_finding(check, kind, text);
+    else
+        check->status = tfs_status_worst(
+            check->status, tfs_cli_print_line(check->cli, "%s: %s: %s", check->path, kind, text));
 }
 
 static void check_notes(struct check *check)
@@ -99,13 +113,42 @@ static void check_chunks(struct check *check)
     tfs_progress_end(check->cli);
 }
 
-static void check_summary(struct check *check)
+static void print_object(struct check *check)
+{
+    struct tfs_buf out = {0};
+
+    tfs_buf_add_text(&out, "{\"save\":");
+    tfs_json_string(&out, tfs_span_of(check->path));
+    tfs_buf_printf(&out,
+                   ",\"format\":\"%s\",\"chunks\":%zu,\"damaged\":%zu,\"warnings\":%zu,"
+                   "\"findings\":[",
+                   check->save->container->format, check->save->doc->count, check->damaged,
+                   check->warnings);
+    tfs_buf_add_span(&out, tfs_buf_span(&check->findings));
+    tfs_buf_add_text(&out, "]}\n");
+    if (out.failed || check->findings.failed)
+        no_memory(check);
+    else
+        check->status =
+            tfs_status_worst(check->status, tfs_cli_print(check->cli, tfs_buf_span(&out)));
+    tfs_buf_release(&out);
+}
+
+static void print_summary(struct check *check)
 {
     char text[160];
 
     snprintf(text, sizeof(text), "%zu chunks, %zu damaged, %zu %s", check->save->doc->count,
              check->damaged, check->warnings, check->warnings == 1 ? "warning" : "warnings");
     print_finding(check, check->save->container->format, text);
+}
+
+static void check_summary(struct check *check)
+{
+    if (check->json)
+        print_object(check);
+    else
+        print_summary(check);
     if (check->damaged > 0)
         tfs_cli_say(check->cli, TFS_STATUS_DONE,
                     "%s: a backup has it whole, or what \"terrainfs undo --list\" shows of it",
@@ -114,7 +157,8 @@ static void check_summary(struct check *check)
 
 enum tfs_status tfs_cli_check(struct tfs_cli *cli)
 {
-    struct check check = {.cli = cli, .path = cli->operands[0]};
+    struct check check = {
+        .cli = cli, .path = cli->operands[0], .json = (cli->flags & TFS_CLI_JSON) != 0};
 
     check.status = tfs_cli_open(cli, check.path, TFS_LOCK_NONE, &check.save);
     if (check.status)
@@ -125,6 +169,7 @@ enum tfs_status tfs_cli_check(struct tfs_cli *cli)
         check.status = tfs_status_worst(check.status, TFS_STATUS_BAD);
     if (check.status != TFS_STATUS_SYSTEM)
         check_summary(&check);
+    tfs_buf_release(&check.findings);
     tfs_save_close(check.save);
     return check.status;
 }

@@ -183,7 +183,8 @@ static bool counts_itself(const struct tfs_cli *cli, const struct tfs_command *c
 {
     return command != NULL &&
            ((command->flags & TFS_CLI_OPERANDS) != 0 || (cli->flags & TFS_CLI_GIT) != 0 ||
-            ((command->flags & TFS_CLI_MANY) != 0 && count > 0));
+            ((command->flags & TFS_CLI_MANY) != 0 && count > 0) ||
+            ((command->flags & TFS_CLI_MORE) != 0 && count > command->operand_count));
 }
 
 /* A word that is nearly a command, and no file. */
@@ -218,7 +219,8 @@ static bool is_swapped(const struct tfs_cli *cli, const struct tfs_command *comm
     const int at = kind == TFS_OPERANDS_DIR_SAVE ? 1 : 0;
 
     return cli->operand_count == 2 &&
-           (kind == TFS_OPERANDS_SAVE_PATH || kind == TFS_OPERANDS_SAVE_DIR || at == 1) &&
+           (kind == TFS_OPERANDS_SAVE_PATH || kind == TFS_OPERANDS_SAVE_PATHS ||
+            kind == TFS_OPERANDS_SAVE_DIR || at == 1) &&
            is_save(cli, cli->operands[1 - at]) && !is_save(cli, cli->operands[at]);
 }
 

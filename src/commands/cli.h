@@ -48,6 +48,7 @@ enum tfs_cli_flag {
     TFS_CLI_CONFLICTS = 0x800000,
     TFS_CLI_PATH = 0x1000000,
     TFS_CLI_PNG = 0x2000000,
+    TFS_CLI_MORE = 0x4000000, /* it takes further operands of the last kind */
 };
 
 /* import --prefer: which of two files decides that say different things of one chunk. */
@@ -83,6 +84,7 @@ enum tfs_operands {
     TFS_OPERANDS_OTHER,
     TFS_OPERANDS_SAVE,
     TFS_OPERANDS_SAVE_PATH,
+    TFS_OPERANDS_SAVE_PATHS, /* patterns of shells, too */
     TFS_OPERANDS_SAVE_DIR,
     TFS_OPERANDS_DIR_SAVE,
     TFS_OPERANDS_TWO, /* to be compared */

@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +49,12 @@ static enum tfs_status run_with(const struct each *e, char *first, char *second)
     if (first == NULL || second == NULL) {
         status = no_memory(e->cli);
     } else {
+        const int count = e->cli->operand_count;
         e->cli->operands = operands;
+        e->cli->operand_count = 2;
         status = e->run(e->cli);
         e->cli->operands = e->operands;
+        e->cli->operand_count = count;
     }
     free(first);
     free(second);
@@ -64,7 +69,8 @@ static enum tfs_status run_each(const struct each *e)
 
     for (size_t i = 0; i < e->parts->count; i++) {
         const char *part = e->parts->paths[i];
-        status = tfs_status_worst(status, tfs_cli_print_line(e->cli, "save: %s", part));
+        if ((e->cli->flags & TFS_CLI_JSON) == 0)
+            status = tfs_status_worst(status, tfs_cli_print_line(e->cli, "save: %s", part));
         status = tfs_status_worst(status, run_with(e, join(e->folder, part), strdup("")));
     }
     return status;
@@ -72,14 +78,34 @@ static enum tfs_status run_each(const struct each *e)
 
 /* ---- SAVE PATH ------------------------------------------------------------------------------- */
 
-/* What follows `part` in a path as users type it; NULL: it does not begin so. */
-static const char *behind(const char *path, const char *part)
+/* Does the component of a path mean the component of a part? `pattern`: it may be one. */
+static bool means(const char *path, size_t length, const char *part, size_t part_length,
+                  bool pattern)
 {
-    const size_t length = strlen(part);
+    char wanted[NAME_MAX + 1], name[NAME_MAX + 1];
 
+    if (length > NAME_MAX || part_length > NAME_MAX)
+        return false;
+    snprintf(wanted, sizeof(wanted), "%.*s", (int)length, path);
+    snprintf(name, sizeof(name), "%.*s", (int)part_length, part);
+    return strcmp(wanted, name) == 0 ||
+           (pattern && fnmatch(wanted, name, FNM_PERIOD | FNM_NOESCAPE) == 0);
+}
+
+/* What follows `part` in a path as users type it; NULL: it does not begin so. */
+static const char *behind(const char *path, const char *part, bool pattern)
+{
     while (path[0] == '/' || (path[0] == '.' && path[1] == '/'))
         path++;
-    return strncmp(path, part, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
+    for (;;) {
+        const size_t length = strcspn(path, "/"), part_length = strcspn(part, "/");
+        if (path[length] == '\0' || !means(path, length, part, part_length, pattern))
+            return NULL;
+        path += length + 1;
+        if (part[part_length] == '\0')
+            return path;
+        part += part_length + 1;
+    }
 }
 
 static enum tfs_status print_file(const struct each *e)
@@ -97,20 +123,34 @@ static enum tfs_status print_file(const struct each *e)
     return status;
 }
 
-static enum tfs_status run_on_path(const struct each *e)
+/* What is to be done with one path, which may be a pattern; one that is written needs one save. */
+static enum tfs_status run_on_path(const struct each *e, const char *path, bool write)
 {
-    const char *path = e->operands[1];
+    enum tfs_status status = TFS_STATUS_DONE;
+    size_t found = 0;
 
     for (size_t i = 0; i < e->parts->count; i++) {
-        const char *rest = behind(path, e->parts->paths[i]);
-        if (rest != NULL)
-            return run_with(e, join(e->folder, e->parts->paths[i]), strdup(rest));
+        const char *rest = behind(path, e->parts->paths[i], !write);
+        if (rest == NULL)
+            continue;
+        found++;
+        status = tfs_status_worst(status,
+                                  run_with(e, join(e->folder, e->parts->paths[i]), strdup(rest)));
     }
+    if (found > 0)
+        return status;
     if (e->parts->file == NULL || strcmp(path, e->parts->file) != 0)
         return tfs_cli_say(e->cli, TFS_STATUS_BAD, "%s: the save has no such file", path);
-    if (strcmp(e->cli->command, "cat") == 0)
-        return print_file(e);
-    return tfs_cli_say(e->cli, TFS_STATUS_BAD, "%s: it is read-only", path);
+    return write ? tfs_cli_say(e->cli, TFS_STATUS_BAD, "%s: it is read-only", path) : print_file(e);
+}
+
+static enum tfs_status run_on_paths(const struct each *e)
+{
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    for (int i = 1; i < e->cli->operand_count; i++)
+        status = tfs_status_worst(status, run_on_path(e, e->operands[i], false));
+    return status;
 }
 
 /* ---- SAVE DIR -------------------------------------------------------------------------------- */
@@ -244,7 +284,9 @@ static enum tfs_status run_parts(const struct each *e, enum tfs_operands operand
     case TFS_OPERANDS_SAVE:
         return run_each(e);
     case TFS_OPERANDS_SAVE_PATH:
-        return run_on_path(e);
+        return run_on_path(e, e->operands[1], true);
+    case TFS_OPERANDS_SAVE_PATHS:
+        return run_on_paths(e);
     case TFS_OPERANDS_SAVE_DIR:
         return run_export(e);
     case TFS_OPERANDS_DIR_SAVE:

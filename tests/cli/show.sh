@@ -30,6 +30,41 @@ says err 'nosuch.txt: the save has no such file' "cat of an unknown name says so
 run 1 "cat of an absent chunk fails" cat save chunks/15_15_15/raw.bin
 says err 'chunks/15_15_15: the save has no such chunk' "cat of an absent chunk names the chunk"
 run 1 "cat of nothing below a file" cat save info.txt/x
+run 0 "cat of several files succeeds" cat save info.txt palette.txt
+{ "$TFS" cat save info.txt; "$TFS" cat save palette.txt; } >wanted
+same out wanted "they come one behind the other"
+run 0 "cat of a pattern succeeds" cat save './chunks/*/raw.bin'
+for name in $("$TFS" export save tree && ls tree/chunks); do cat "tree/chunks/$name/raw.bin"; done | wc -c >size
+[ "$(wc -c <out)" = "$(cat size)" ]
+ok "the pattern means the files of all chunks"
+run 0 "a pattern of several components" cat save 'chunks/*/lights/*.txt'
+for directory in tree/chunks/*; do cat "$directory"/lights/*.txt; done | wc -c >size
+[ "$(wc -c <out)" = "$(cat size)" ]
+ok "it means what a shell finds in an export"
+run 1 "a pattern that fits nothing has status 1" cat save 'chunks/q*/raw.bin' info.txt
+says err 'q\*/raw.bin: the save has no file like this' "it says so"
+says out '^format:' "the others are printed all the same"
+run 1 "a pattern that fits directories only" cat save 'chunks/*'
+run 1 "a pattern that is too long" cat save "$(printf '%0300d' 0)*"
+
+run 0 "info --json succeeds" info --json save
+"$TFS" info save >lines
+python3 - <<'END'
+import json
+found = json.load(open('out'))
+lines = [line.rstrip('\n').split(': ', 1) for line in open('lines')]
+assert found.pop('save') == 'save' and found.pop('warning') == [] and found.pop('damaged') == []
+assert list(found) == [key for key, value in lines if key not in ('damaged', 'warning')]
+assert all(str(found[key]) == value for key, value in lines) and found['chunks'] == 12
+END
+ok "info --json says what info says"
+run 0 "check --json succeeds" check --json save
+[ "$(cat out)" = '{"save":"save","format":"cosmic_reach","chunks":12,"damaged":0,"warnings":0,"findings":[]}' ]
+ok "check --json prints one object"
+cp save 'a"b\'
+run 0 "info --json of a name with quotes" info --json 'a"b\' save
+python3 -c 'import json; assert [json.loads(l)["save"] for l in open("out")] == ["a\"b\\", "save"]'
+ok "several saves are an object a line, and names are escaped"
 same save before "nothing was written"
 
 if [ -w /dev/full ]; then
@@ -68,6 +103,9 @@ END
 run 1 "check of a damaged save has status 1" check damaged
 says out '^damaged: damaged: ' "check names what is damaged"
 says out '3 chunks, 1 damaged' "check counts what is damaged"
+run 1 "check --json of a damaged save has status 1" check --json damaged
+python3 -c 'import json; f = json.load(open("out")); assert f["damaged"] == 1 and f["findings"][0]["kind"] == "damaged"'
+ok "check --json names what is damaged"
 run 0 "info of a damaged save succeeds" info damaged
 says out '^damaged: ' "info names what is damaged"
 head -c 20 table >short

@@ -60,7 +60,7 @@ says out '^save2: ' "the others are checked all the same"
 usage "no operand" 'missing operand: SAVE MOUNTPOINT'
 usage "a single operand" 'missing operand: SAVE MOUNTPOINT' save
 usage "a command without operand" 'missing operand: SAVE DIR' export save
-usage "an operand too many" 'too many operands: SAVE PATH$' cat save palette.txt more
+usage "an operand too many" 'too many operands: SAVE PATH$' put save palette.txt more
 usage "a word that is nearly a command" 'neither a command nor a save chekc; did you mean check' chekc save
 usage "a word that is nearly an option" 'no such option here: --forze; did you mean --force' undo --forze save
 usage "a command that there is not, with help" 'there is no command unod; did you mean undo' help unod

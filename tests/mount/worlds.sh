@@ -303,6 +303,19 @@ no_regions() {
     down
 }
 
+# A pattern may mean files of several zones; what is written has one name.
+patterns() {
+    "$TFS_BIN" cat "$S" 'zones/*/*/info.txt' >"$D/out"
+    same 'status of cat' $? 0
+    same 'zones whose info.txt is printed' "$(grep -c '^format: cosmic_reach' "$D/out")" \
+        "$(find "$S/zones" -mindepth 2 -maxdepth 2 -type d | wc -l)"
+    "$TFS_BIN" info --json "$S" >"$D/out"
+    same 'objects of info --json' "$(grep -c '^{"save":"[^"]*/zones/' "$D/out")" "$(wc -l <"$D/out")"
+    "$TFS_BIN" cat "$S" zones/base/earth/palette.txt | "$TFS_BIN" put "$S" 'zones/*/earth/palette.txt' 2>"$D/said"
+    same 'status of put with a pattern' "${PIPESTATUS[1]}" 1
+    want grep -q 'the save has no such file' "$D/said"
+}
+
 around() {
     local what=$1 wanted=$2
     "$TFS_BIN" info "$what" >"$D/out" 2>&1
@@ -412,6 +425,7 @@ try 'a zone and a region of it are written by one program at a time' locks
 try 'undo brings back what edits of a zone replaced' undone
 try 'undo of a world brings back the zones that were changed together' undone_together
 try 'a zone without regions gets its first' no_regions
+try 'a pattern prints files of all zones' patterns
 try 'folders around zones say what to give' folders_around
 try 'a region that is a link is left alone' linked
 try 'a move that is cut between two region files loses no chunk' cut_between
