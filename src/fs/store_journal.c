@@ -54,11 +54,13 @@ size_t tfs_store_journal_edits(struct tfs_store *store)
     return edits;
 }
 
-/* `journal` takes the place of the one there was. */
+/* `journal` takes the place of the one there was. It was made with the mark of a rewrite under way.
+ */
 static void set_journal(struct tfs_store *store, struct tfs_journal *journal)
 {
     tfs_journal_close(store->journal);
     store->journal = journal;
+    store->holds_mark = store->marked.begun;
 }
 
 static void let_go(struct tfs_store *store)
@@ -219,7 +221,7 @@ static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
     pthread_mutex_lock(&store->journal_lock);
     store->marked.done = true;
     store->marked.finished = hash;
-    if (store->journal != NULL && !tfs_journal_broken(store->journal) &&
+    if (store->journal != NULL && store->holds_mark && !tfs_journal_broken(store->journal) &&
         tfs_journal_append_done(store->journal, hash, &ignored) == 0)
         (void)tfs_journal_sync(store->journal, &ignored);
     pthread_mutex_unlock(&store->journal_lock);
@@ -233,12 +235,13 @@ void tfs_store_journal_mark(struct tfs_store *store)
     if (!tfs_store_journals(store))
         return;
     (void)find_hash(store, &ignored);
-    const bool marks = goes_on(store);
     pthread_mutex_lock(&store->journal_lock);
     store->marked = (struct tfs_journal_mark){.begun = true};
-    /* Without it more edits than needed are applied after a crash, which does no harm. */
-    if (marks)
-        (void)tfs_journal_append(store->journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored);
+    /* Also one that belongs to the save before this one. Without the mark it does not hear of the
+     * new save either: edits would be applied to it that it holds, on top of later ones. */
+    store->holds_mark =
+        store->journal != NULL &&
+        tfs_journal_append(store->journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0;
     pthread_mutex_unlock(&store->journal_lock);
     store->journal_marked = store->journal_edits;
 }

@@ -548,6 +548,41 @@ START_TEST(journal_knows_what_a_rewrite_holds_and_what_came_behind_its_mark)
 }
 END_TEST
 
+static void finish_second_and_look(void)
+{
+    static const struct tfs_hash second = {7, 8, 10};
+    struct tfs_error why = {0};
+
+    ck_assert_int_eq(save->rewrite.finished(save->rewrite.arg, second, &why), 0);
+    lacks_new = lacking(second);
+}
+
+static void finish_with_a_small_and_a_large_edit(void)
+{
+    finish_and_edit();
+    submit(&during[1]);
+    toy_disk.during[TOY_COMMIT] = finish_second_and_look;
+}
+
+/* The small one is in the journal of the rewrite before. Once more on top of the large one it would
+ * take that back, or bring a chunk that was moved to two places. */
+START_TEST(rewrite_right_behind_another_knows_what_it_holds)
+{
+    static char large[251];
+
+    memset(large, 'x', 250);
+    start_auto();
+    during[0] = (struct set_job){.x = 1, .blob = "b"};
+    during[1] = (struct set_job){.x = 1, .blob = large};
+    toy_disk.during[TOY_COMMIT] = finish_with_a_small_and_a_large_edit;
+    ck_assert_int_eq(set_chunk(0, "a").result, 0);
+    ck_assert_int_eq(answer_of(&during[1]), 0);
+    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_uint_eq(lacks_new, 0);
+    ck_assert_str_eq(during[1].journal, "none");
+}
+END_TEST
+
 /* Such as a region file of Godot: what is saved is what was read back. */
 static int commit_and_read_back(struct tfs_save *of, struct tfs_doc *doc, struct tfs_error *why)
 {
@@ -659,6 +694,7 @@ static Suite *suite(void)
     tcase_add_test(c, rewrite_that_fails_takes_nothing_back_that_the_journal_took);
     tcase_add_test(c, journal_made_during_a_rewrite_belongs_to_the_old_save_and_to_the_new_one);
     tcase_add_test(c, journal_knows_what_a_rewrite_holds_and_what_came_behind_its_mark);
+    tcase_add_test(c, rewrite_right_behind_another_knows_what_it_holds);
     tcase_add_test(c, rewrite_that_is_read_back_leaves_a_chunk_made_meanwhile_its_slot);
     tcase_add_test(c, journal_that_cannot_be_emptied_grows_no_further_than_what_is_unsaved);
     return s;
