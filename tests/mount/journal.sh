@@ -226,6 +226,76 @@ print(err(os.close, fd))' "$M/chunks/$C/voxels.csv" "$V,base:full
     block_is "$V" base:full
 }
 
+# vfat_disk [COMMAND...]: the save lies on a file system like vfat from here on; the command comes before it, on the same.
+vfat_disk() {
+    local so
+    so=$(dirname "$TFS_TOOLS")/torture/vfat.so
+    [ -e "$so" ] || { skip "no $so"; return 1; }
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return 1; }
+    mkdir "$D/disk"
+    mount -t tmpfs -o size=8m none "$D/disk" 2>/dev/null || { skip 'no tmpfs here'; return 1; }
+    mv "$S" "$D/disk/" && S=$D/disk/$SAVE_NAME
+    export VFAT_DIR=$D/disk LD_PRELOAD=$so
+}
+
+no_vfat() {
+    unset VFAT_DIR LD_PRELOAD
+}
+
+# A file system without hard links, owners and exact times: bursts, a kill, undo; the state directory beside or elsewhere.
+vfat() {
+    vfat_disk || return
+    [ "$1" = elsewhere ] || export XDG_STATE_HOME=$D/disk/state
+    up
+    for name in base:one base:two base:three; do
+        edit $name
+    done
+    want "$TFS_BIN" sync "$M"
+    down
+    foreground
+    edit base:four
+    edit base:five
+    murder
+    want [ -s "$D/disk/.$SAVE_NAME.terrainfs-journal" ]
+    want shows base:five
+    up
+    want grep -q 'were restored from its journal' "$D/mount.err"
+    down
+    want shows base:five
+    want "$TFS_BIN" undo "$S"
+    want shows base:three
+    no_vfat
+    export XDG_STATE_HOME=$T/state
+    same 'beside the save' "$(find "$D/disk" -mindepth 1 -maxdepth 1 ! -name state -printf '%f')" "$SAVE_NAME"
+}
+
+# A read-only file system: what is in the journal shows, and neither save nor journal changes.
+read_only_disk() {
+    local disk before
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    disk=$D/disk
+    mkdir "$disk"
+    mount -t tmpfs -o size=8m none "$disk" 2>/dev/null || { skip 'no tmpfs here'; return; }
+    mv "$S" "$disk/" && S=$disk/$SAVE_NAME
+    foreground
+    edit base:one
+    murder
+    before=$(md5sum "$disk"/.*-journal "$S")
+    want mount -o remount,ro "$disk"
+    want shows base:one
+    up
+    want grep -q '1 edit until .* only in its journal yet' "$D/mount.err"
+    want grep -qxF "$V,base:one" "$M/chunks/$C/voxels.csv"
+    wants_not edit base:two
+    down
+    same 'save and journal' "$(md5sum "$disk"/.*-journal "$S")" "$before"
+    want mount -o remount,rw "$disk"
+    up
+    down
+    wants_not [ -e "$disk/.$SAVE_NAME.terrainfs-journal" ]
+    block_is "$V" base:one
+}
+
 try 'edits survive a kill' edits_survive_a_kill
 try 'chunk directories made, moved and removed survive a kill' directories_survive_a_kill
 try 'the journal goes when the save has followed' goes_with_the_save
@@ -240,4 +310,7 @@ try 'a link with the name of a journal' foreign make_link
 try 'a directory with the name of a journal' foreign mkdir
 try 'a journal that everybody may write' foreign make_wide
 try 'a full disk: the close fails and the edit waits' no_room_for_the_journal
+try 'vfat: no hard links, owners and exact times; the state directory is elsewhere' vfat elsewhere
+try 'vfat: no hard links, owners and exact times; the state directory is on it' vfat here
+try 'a file system that became read-only: a journal shows, and stays' read_only_disk
 finish
