@@ -3,7 +3,6 @@
  * There are no hard links, no owners, modes or attributes that could be set, and times of
  * modification are even seconds. Where vfat can be mounted nobody needs this.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
