@@ -17,6 +17,7 @@ enum tfs_journal_kind {
     TFS_JOURNAL_EDIT = 1, /* an accepted edit */
     TFS_JOURNAL_MARK = 2, /* a rewrite of the save begins: it holds all edits before this record */
     TFS_JOURNAL_DONE = 3, /* the hash of what that rewrite made; stands behind its mark */
+    TFS_JOURNAL_FILE = 4, /* the same of one file of several */
 };
 
 struct tfs_journal;

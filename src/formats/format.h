@@ -223,6 +223,22 @@ struct tfs_open_options {
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)
 
+/* What the journal of a save of several files has to know of them (docs/journal.md, section 5). */
+struct tfs_journal_files {
+    /* Where the journal of the save at `path` lies: beside this path, which is `name` in the
+     * directory that no other program may write meanwhile; to be freed. NULL: no memory. */
+    char *(*beside)(const char *path);
+    /* The file that holds a chunk. */
+    struct tfs_key (*file_of)(const struct tfs_save *save, struct tfs_key chunk);
+    /* The hash of what a file holds, as it was read or written; all 0: there is no such file.
+     * ESTALE: another program changed it since. */
+    int (*hash)(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
+                struct tfs_error *err);
+    /* This process made or removed the journal, which is no change of the save. NULL: it never
+     * looks like one. */
+    void (*touched)(struct tfs_save *save);
+};
+
 struct tfs_container {
     const char *format; /* folder name, `-o format=`: "cosmic_reach" */
     const char *name;   /* "region file" */
@@ -277,9 +293,11 @@ struct tfs_container {
     /* Reads it again into save->doc; slots of chunks that are still there are kept. */
     int (*reload)(struct tfs_save *save, struct tfs_error *err);
     /* The hash of what the save holds, as it was read or committed; ESTALE when another program
-     * changed it since. NULL: a commit is a transaction, or writes several files: edits of such a
-     * save are not kept in a journal. */
+     * changed it since. NULL: it is not one file. */
     int (*hash)(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err);
+    /* The same of a save of several files. With neither, edits are not kept in a journal: a commit
+     * is a transaction. */
+    const struct tfs_journal_files *journal;
     void (*close)(struct tfs_save *save); /* frees save->own; save->doc goes by itself */
 
     /* `commit` compares only what it is about to change with what other programs changed meanwhile,
@@ -306,7 +324,10 @@ struct tfs_container {
  * place; a failure ends the commit. NULL: nobody does. */
 struct tfs_rewrite {
     int (*finished)(void *arg, struct tfs_hash hash, struct tfs_error *err);
-    void *arg;
+    /* The same of one of several files; hash: all 0 when the file is to be removed. `whole`: it has
+     * all that the document says of it, and not only what it gains. */
+    void (*wrote)(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole);
+    void *arg; /* of both */
 };
 
 /* An opened save. */
@@ -322,7 +343,7 @@ struct tfs_save {
     const char *_Atomic read_only;
     struct tfs_sentence *sentences; /* those that read_only ever was */
     struct tfs_doc *doc;            /* what is on disk */
-    struct tfs_rewrite rewrite;     /* for containers with `hash` */
+    struct tfs_rewrite rewrite;     /* for containers with `hash` or `journal` */
     struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */
     struct tfs_numbers *_Atomic numbers; /* formats/arrays/numbers.h; NULL: nobody asked */

@@ -4,6 +4,10 @@
 #include "formats/journal.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
 
 enum chunk_flags {
     CHUNK_REMOVED = 1,
@@ -12,9 +16,17 @@ enum chunk_flags {
     CHUNK_OWN = 8,
 };
 
+#define FILE_SIZE   40 /* bytes of a file in a record: key and hash */
 #define CHUNK_HEAD  17 /* bytes of key and flags, at least */
 #define RESERVED    15 /* bytes at the end of a record, 0 */
 #define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_OWN)
+
+char *tfs_journal_beside(const struct tfs_save *save)
+{
+    const struct tfs_journal_files *files = save->container->journal;
+
+    return files != NULL ? files->beside(save->path) : strdup(save->path);
+}
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -22,6 +34,8 @@ struct maker {
     struct tfs_save *save;
     struct tfs_buf *out;
     uint32_t count;
+    struct tfs_key *files; /* that hold the chunks, ascending, each once; of several files only */
+    size_t file_count;
     struct tfs_error *err;
 };
 
@@ -39,12 +53,20 @@ static void put_key(struct tfs_buf *out, struct tfs_key key)
     tfs_buf_u32le(out, (uint32_t)key.z);
 }
 
+static void put_hash(struct tfs_buf *out, struct tfs_hash hash)
+{
+    tfs_buf_u64le(out, hash.size);
+    tfs_buf_u64le(out, hash.low);
+    tfs_buf_u64le(out, hash.high);
+}
+
 /* The format's own number is written only where the edit changed it: a rewrite may number the other
  * chunks anew. */
 static int put_stored(struct maker *m, const struct tfs_chunk *before,
                       const struct tfs_chunk *chunk)
 {
-    const bool renumbered = before == NULL || before->own != chunk->own;
+    const bool renumbered =
+        before == NULL || before->own != chunk->own || m->save->container->journal != NULL;
     struct tfs_blob *blob = NULL;
 
     if (tfs_chunk_load(m->save, chunk, &blob, m->err) < 0)
@@ -63,11 +85,33 @@ static int put_stored(struct maker *m, const struct tfs_chunk *before,
     return 0;
 }
 
+static int note_file(struct maker *m, struct tfs_key chunk)
+{
+    const struct tfs_key key = m->save->container->journal->file_of(m->save, chunk);
+    struct tfs_key *files = tfs_array_grow(m->files, m->file_count, sizeof(*files));
+    size_t at = m->file_count;
+
+    if (files == NULL)
+        return tfs_fail_memory(m->err);
+    m->files = files;
+    while (at > 0 && tfs_key_compare(files[at - 1], key) > 0)
+        at--;
+    if (at > 0 && tfs_key_compare(files[at - 1], key) == 0)
+        return 0;
+    memmove(files + at + 1, files + at, (m->file_count - at) * sizeof(*files));
+    files[at] = key;
+    m->file_count++;
+    return 0;
+}
+
 static int put_change(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     struct maker *m = arg;
 
     m->count++;
+    if (m->save->container->journal != NULL &&
+        note_file(m, after != NULL ? after->key : before->key) < 0)
+        return m->err->code;
     if (after != NULL)
         return put_stored(m, before, after);
     put_key(m->out, before->key);
@@ -87,6 +131,33 @@ static void put_common(struct tfs_buf *out, const struct tfs_doc *before,
     tfs_buf_add(out, reserved, sizeof(reserved));
 }
 
+/* The files that change, with the hashes of what they hold now. */
+static int put_files(const struct maker *m, struct tfs_buf *out)
+{
+    const struct tfs_container *container = m->save->container;
+
+    if (container->journal == NULL)
+        return 0;
+    tfs_buf_u32le(out, (uint32_t)m->file_count);
+    for (size_t i = 0; i < m->file_count; i++) {
+        struct tfs_hash hash = {0};
+        if (container->journal->hash(m->save, m->files[i], &hash, m->err) < 0)
+            return m->err->code;
+        put_key(out, m->files[i]);
+        put_hash(out, hash);
+    }
+    return 0;
+}
+
+/* Files that hold no chunks are not named by records. */
+static int check_common(const struct tfs_save *save, const struct tfs_doc *before,
+                        const struct tfs_doc *after, struct tfs_error *err)
+{
+    if (save->container->journal == NULL || tfs_blob_equal(before->common, after->common))
+        return 0;
+    return tfs_fail(err, -ENOTSUP, "the journal takes chunks only");
+}
+
 int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
                     const struct tfs_doc *after, struct timespec when, struct tfs_buf *out,
                     struct tfs_error *err)
@@ -94,7 +165,8 @@ int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
     struct tfs_buf chunks = {0};
     struct maker m = {.save = save, .out = &chunks, .err = err};
 
-    if (tfs_doc_diff(before, after, put_change, &m) == 0) {
+    if (check_common(save, before, after, err) == 0 &&
+        tfs_doc_diff(before, after, put_change, &m) == 0 && put_files(&m, out) == 0) {
         tfs_buf_u64le(out, (uint64_t)when.tv_sec);
         tfs_buf_u32le(out, (uint32_t)when.tv_nsec);
         tfs_buf_u32le(out, m.count);
@@ -105,6 +177,7 @@ int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
         tfs_buf_check(out, err);
     }
     tfs_buf_release(&chunks);
+    free(m.files);
     return err->code;
 }
 
@@ -163,7 +236,7 @@ static int remove_chunk(struct tfs_edit *edit, struct tfs_key key, struct tfs_er
 }
 
 static int apply_chunk(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_blob *bytes,
-                       struct tfs_error *err)
+                       const struct tfs_record_filter *filter, struct tfs_error *err)
 {
     struct tfs_chunk chunk = {.key = take_key(c), .slot = TFS_SLOT_NONE};
     const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(edit), chunk.key);
@@ -171,18 +244,19 @@ static int apply_chunk(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_b
 
     if (c->failed || (flags & ~(unsigned)CHUNK_FLAGS) != 0)
         return fail_record(err);
+    const bool taken = filter == NULL || filter->takes(filter->arg, chunk.key);
     if (flags == CHUNK_REMOVED)
-        return remove_chunk(edit, chunk.key, err);
+        return taken ? remove_chunk(edit, chunk.key, err) : 0;
     if ((flags & CHUNK_REMOVED) != 0 || (flags & CHUNK_BLOB) == 0 ||
-        (old == NULL && (flags & CHUNK_OWN) == 0))
+        (old == NULL && taken && (flags & CHUNK_OWN) == 0))
         return fail_record(err);
     chunk.tag = tfs_take_u32le(c);
     chunk.flags = tfs_take_u32le(c);
     if ((chunk.flags & TFS_CHUNK_UNREAD_ALL) != 0)
         return fail_record(err);
-    chunk.own = (flags & CHUNK_OWN) != 0 ? tfs_take_u64le(c) : old->own;
+    chunk.own = (flags & CHUNK_OWN) != 0 ? tfs_take_u64le(c) : old != NULL ? old->own : 0;
     if (take_blob(c, bytes, &chunk.blob, err) == 0 &&
-        ((flags & CHUNK_EXTRA) == 0 || take_blob(c, bytes, &chunk.extra, err) == 0))
+        ((flags & CHUNK_EXTRA) == 0 || take_blob(c, bytes, &chunk.extra, err) == 0) && taken)
         tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(chunk.blob);
     tfs_blob_unref(chunk.extra);
@@ -211,6 +285,13 @@ static int apply_common(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_
 int tfs_record_apply(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_span record,
                      struct timespec *when, struct tfs_error *err)
 {
+    return tfs_record_apply_some(edit, bytes, record, NULL, when, err);
+}
+
+int tfs_record_apply_some(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_span record,
+                          const struct tfs_record_filter *filter, struct timespec *when,
+                          struct tfs_error *err)
+{
     struct tfs_cursor c = tfs_cursor_init(record);
     struct timespec made = {.tv_sec = (time_t)tfs_take_u64le(&c)};
     uint32_t count;
@@ -218,7 +299,7 @@ int tfs_record_apply(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_s
     made.tv_nsec = (long)tfs_take_u32le(&c);
     count = tfs_take_u32le(&c);
     for (uint32_t i = 0; i < count && !c.failed; i++)
-        if (apply_chunk(edit, &c, bytes, err) < 0)
+        if (apply_chunk(edit, &c, bytes, filter, err) < 0)
             return err->code;
     if (apply_common(edit, &c, bytes, err) < 0)
         return err->code;
@@ -226,4 +307,90 @@ int tfs_record_apply(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_s
         return fail_record(err);
     *when = made;
     return 0;
+}
+
+/* ---- saves of several files ------------------------------------------------------------------ */
+
+static struct tfs_record_file take_file(struct tfs_cursor *c)
+{
+    struct tfs_record_file file = {.key = take_key(c)};
+
+    file.hash.size = tfs_take_u64le(c);
+    file.hash.low = tfs_take_u64le(c);
+    file.hash.high = tfs_take_u64le(c);
+    return file;
+}
+
+int tfs_record_files(struct tfs_span *record, struct tfs_record_file **files, size_t *count,
+                     struct tfs_error *err)
+{
+    struct tfs_cursor c = tfs_cursor_init(*record);
+    const uint32_t named = tfs_take_u32le(&c);
+
+    if (c.failed || named > tfs_cursor_left(&c) / FILE_SIZE)
+        return fail_record(err);
+    struct tfs_record_file *taken = reallocarray(NULL, (size_t)named + 1, sizeof(*taken));
+    if (taken == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < named; i++)
+        taken[i] = take_file(&c);
+    *files = taken;
+    *count = named;
+    *record = (struct tfs_span){c.at, tfs_cursor_left(&c)};
+    return 0;
+}
+
+int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole,
+                     struct tfs_error *err)
+{
+    struct tfs_buf payload = {0};
+
+    put_key(&payload, file.key);
+    put_hash(&payload, file.hash);
+    tfs_buf_u8(&payload, whole);
+    if (tfs_buf_check(&payload, err) == 0 &&
+        tfs_journal_append(journal, TFS_JOURNAL_FILE, tfs_buf_span(&payload), err) == 0)
+        tfs_journal_sync(journal, err);
+    tfs_buf_release(&payload);
+    return err->code;
+}
+
+int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file, bool *whole)
+{
+    struct tfs_cursor c = tfs_cursor_init(payload);
+    const struct tfs_record_file taken = take_file(&c);
+    const unsigned flag = tfs_take_u8(&c);
+
+    if (c.failed || flag > 1 || tfs_cursor_left(&c) > 0)
+        return -EBADMSG;
+    *file = taken;
+    *whole = flag;
+    return 0;
+}
+
+struct finding {
+    const struct tfs_save *save;
+    struct tfs_key first;
+    bool found;
+};
+
+static int find_second(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct finding *f = arg;
+    const struct tfs_key key =
+        f->save->container->journal->file_of(f->save, (after != NULL ? after : before)->key);
+
+    if (f->found)
+        return tfs_key_compare(key, f->first) != 0;
+    f->first = key;
+    f->found = true;
+    return 0;
+}
+
+bool tfs_journal_files_many(const struct tfs_save *save, const struct tfs_doc *before,
+                            const struct tfs_doc *after)
+{
+    struct finding f = {.save = save};
+
+    return save->container->journal != NULL && tfs_doc_diff(before, after, find_second, &f) != 0;
 }

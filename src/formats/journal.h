@@ -11,8 +11,12 @@
 #include "base/journal.h"
 #include "formats/format.h"
 
+/* The path beside which the journal of a save lies; to be freed. NULL: no memory. */
+char *tfs_journal_beside(const struct tfs_save *save);
+
 /* Appends the record that leads from `before` to `after`, made at `when`; nothing when they are the
- * same. */
+ * same. Of a save of several files it names those that change and their hashes, and fails where
+ * anything but chunks changed. */
 int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
                     const struct tfs_doc *after, struct timespec when, struct tfs_buf *out,
                     struct tfs_error *err);
@@ -24,5 +28,37 @@ uint64_t tfs_record_size(const struct tfs_doc *before, const struct tfs_doc *aft
  * `record` lies. EBADMSG: it is no record. */
 int tfs_record_apply(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_span record,
                      struct timespec *when, struct tfs_error *err);
+
+/* Which of the chunks of a record are applied. */
+struct tfs_record_filter {
+    bool (*takes)(void *arg, struct tfs_key chunk);
+    void *arg;
+};
+
+/* The same of some of its chunks; NULL: of all. */
+int tfs_record_apply_some(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_span record,
+                          const struct tfs_record_filter *filter, struct timespec *when,
+                          struct tfs_error *err);
+
+/* ---- saves of several files ------------------------------------------------------------------ */
+
+/* What a record says of a file: the edit changes what it held when the record was made. */
+struct tfs_record_file {
+    struct tfs_key key;
+    struct tfs_hash hash; /* all 0: there was none */
+};
+
+/* The files that an EDIT of such a save names, to be freed; *record: what follows them. */
+int tfs_record_files(struct tfs_span *record, struct tfs_record_file **files, size_t *count,
+                     struct tfs_error *err);
+
+/* A FILE: this is written now, and is about to take its place. */
+int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole,
+                     struct tfs_error *err);
+int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file, bool *whole);
+
+/* Do two documents differ in more than one file? */
+bool tfs_journal_files_many(const struct tfs_save *save, const struct tfs_doc *before,
+                            const struct tfs_doc *after);
 
 #endif

@@ -8,23 +8,51 @@
  *   2. the journal belongs to the document `journal_base`: when another one is saved, it is removed
  * or replaced by one that belongs to that;
  *   3. while the save is rewritten, the journal knows the hash of the new one before it takes the
- *      place of the old one: a crash at any moment leaves either save, and the edits that it lacks.
+ *      place of the old one: a crash at any moment leaves either save, and the edits that it lacks;
+ *   4. before more than one file of a save is written, the journal holds all of it.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "formats/journal.h"
 #include "fs/store_state.h"
 
 #define PART         4                    /* of the save: a record that is larger is not worth it */
+#define LARGE        (UINT64_C(16) << 20) /* the same of a save of several files */
 #define JOURNAL_FULL (UINT64_C(64) << 20) /* the save should follow, and old records go */
 
-bool tfs_store_journals(const struct tfs_store *store)
+/* Can there be a journal? */
+static bool is_possible(const struct tfs_store *store)
 {
     const struct tfs_save *save = store->save;
 
-    return (store->options.commit_auto || store->options.commit_seconds > 0) &&
-           !store->options.read_only && save->container->hash != NULL && !save->no_journal;
+    return !store->options.read_only && !save->no_journal &&
+           (save->container->hash != NULL || save->container->journal != NULL);
+}
+
+bool tfs_store_journals(const struct tfs_store *store)
+{
+    return (store->options.commit_auto || store->options.commit_seconds > 0) && is_possible(store);
+}
+
+/* A journal that comes or goes among the files of a save is no change by others: so nobody looks
+ * at them meanwhile. */
+static void begin_touching(struct tfs_store *store)
+{
+    if (store->save->container->journal != NULL)
+        pthread_mutex_lock(&store->io);
+}
+
+static void end_touching(struct tfs_store *store)
+{
+    const struct tfs_journal_files *files = store->save->container->journal;
+
+    if (files == NULL)
+        return;
+    if (files->touched != NULL)
+        files->touched(store->save);
+    pthread_mutex_unlock(&store->io);
 }
 
 static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct tfs_doc *doc)
@@ -131,10 +159,11 @@ static int append(struct tfs_store *store, struct tfs_error *err)
     return err->code;
 }
 
-/* The hash of what is saved. While the save is rewritten it must be known. */
+/* The hash of what is saved. While the save is rewritten it must be known. Of several files it is
+ * in the records. */
 static int find_hash(struct tfs_store *store, struct tfs_error *err)
 {
-    if (store->hash_version == store->saved->version)
+    if (store->hash_version == store->saved->version || store->save->container->hash == NULL)
         return 0;
     if (tfs_store_is_rewriting(store))
         return tfs_fail(err, -EBUSY, "no journal can be made while the save is written");
@@ -153,13 +182,19 @@ static int begin(struct tfs_store *store, struct tfs_error *err)
     struct tfs_journal *journal = NULL;
     struct tfs_buf record = {0};
 
+    if (store->journal_beside == NULL)
+        store->journal_beside = tfs_journal_beside(store->save);
+    if (store->journal_beside == NULL)
+        return tfs_fail_memory(err);
     if (make_record(store, store->saved, &record, err) == 0 && find_hash(store, err) == 0) {
         store->journal_unsure = true;
+        begin_touching(store);
         pthread_mutex_lock(&store->journal_lock);
-        if (tfs_journal_create(store->save->path, &store->st, store->hash, &store->marked,
+        if (tfs_journal_create(store->journal_beside, &store->st, store->hash, &store->marked,
                                tfs_buf_span(&record), &journal, err) == 0)
             set_journal(store, journal);
         pthread_mutex_unlock(&store->journal_lock);
+        end_touching(store);
     }
     tfs_buf_release(&record);
     if (journal == NULL)
@@ -199,8 +234,18 @@ int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err)
 bool tfs_store_journal_is_too_much(struct tfs_store *store)
 {
     const struct tfs_doc *from = goes_on(store) ? store->journaled : store->saved;
+    const bool files = store->save->container->journal != NULL;
 
-    return tfs_record_size(from, store->shown) > (uint64_t)store->st.st_size / PART;
+    return tfs_record_size(from, store->shown) >
+           (files ? LARGE : (uint64_t)store->st.st_size / PART);
+}
+
+void tfs_store_journal_cover(struct tfs_store *store)
+{
+    struct tfs_error ignored = {0};
+
+    if (is_possible(store) && tfs_journal_files_many(store->save, store->saved, store->shown))
+        (void)tfs_store_journal_add(store, &ignored);
 }
 
 bool tfs_store_journal_is_full(struct tfs_store *store)
@@ -228,11 +273,24 @@ static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
     return 0;
 }
 
+/* The same of one of several files. */
+static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
+{
+    struct tfs_store *store = arg;
+    struct tfs_error ignored = {0};
+
+    pthread_mutex_lock(&store->journal_lock);
+    if (store->journal != NULL && !tfs_journal_broken(store->journal))
+        (void)tfs_record_wrote(store->journal, (struct tfs_record_file){file, hash}, whole,
+                               &ignored);
+    pthread_mutex_unlock(&store->journal_lock);
+}
+
 void tfs_store_journal_mark(struct tfs_store *store)
 {
     struct tfs_error ignored = {0};
 
-    if (!tfs_store_journals(store))
+    if (!is_possible(store))
         return;
     (void)find_hash(store, &ignored);
     pthread_mutex_lock(&store->journal_lock);
@@ -260,7 +318,17 @@ void tfs_store_journal_unmark(struct tfs_store *store, bool saved)
 
 void tfs_store_journal_watch(struct tfs_store *store)
 {
-    store->save->rewrite = (struct tfs_rewrite){on_finished, store};
+    store->save->rewrite = (struct tfs_rewrite){on_finished, on_wrote, store};
+}
+
+static int remove_journal(struct tfs_store *store, struct tfs_error *err)
+{
+    if (store->journal_beside == NULL)
+        return 0;
+    begin_touching(store);
+    int result = tfs_journal_remove(store->journal_beside, err);
+    end_touching(store);
+    return result;
 }
 
 void tfs_store_journal_settle(struct tfs_store *store)
@@ -278,7 +346,7 @@ void tfs_store_journal_settle(struct tfs_store *store)
     }
     if (tfs_store_differs(store) || store->unshown)
         return;
-    int result = tfs_journal_remove(store->save->path, &err);
+    int result = remove_journal(store, &err);
     if (result == -ENOMEM)
         return; /* tried again with the next batch, and at the end */
     if (result < 0)
@@ -291,7 +359,7 @@ void tfs_store_journal_take_back(struct tfs_store *store)
 {
     struct tfs_error err = {0};
 
-    if (tfs_store_journals(store) && (store->journal != NULL || store->journal_unsure) &&
+    if (is_possible(store) && (store->journal != NULL || store->journal_unsure) &&
         tfs_store_differs(store) && tfs_store_journal_add(store, &err) < 0)
         tfs_store_log(store, &err);
 }
@@ -300,4 +368,5 @@ void tfs_store_journal_close(struct tfs_store *store)
 {
     tfs_store_journal_settle(store);
     let_go(store);
+    free(store->journal_beside);
 }

@@ -76,6 +76,7 @@ struct tfs_store {
     struct tfs_rewrite_work rewrite;
     struct tfs_job *in_rewrite;               /* jobs that wait for the rewrite under way */
     struct tfs_job *after;                    /* and for the next one */
+    char *journal_beside;                     /* where it lies; NULL: there was none yet */
     struct tfs_doc *journal_base, *journaled; /* set with `journal` */
     uint64_t journal_begun;                   /* its size when it was made */
     bool journal_unsure;   /* what has its name may hold more than was accepted */
@@ -131,6 +132,9 @@ bool tfs_store_journal_is_too_much(struct tfs_store *store);
 bool tfs_store_journal_is_full(struct tfs_store *store);
 /* The journal hears of every rewrite of the save from now on. */
 void tfs_store_journal_watch(struct tfs_store *store);
+/* Before a rewrite in any mode: where that changes more than one file, the journal holds it first,
+ * if there can be one. */
+void tfs_store_journal_cover(struct tfs_store *store);
 /* A rewrite of what is shown begins, has ended. */
 void tfs_store_journal_mark(struct tfs_store *store);
 void tfs_store_journal_unmark(struct tfs_store *store, bool saved);

@@ -21,10 +21,10 @@
  *      opened or read again. One that fails in its last sync does not move it;
  *   2. everything shown and not in `saved` is unsaved;
  *   3. FLUSH of a handle that wrote, truncate(2), RENAME, MKDIR and RMDIR are answered 0 only with
- *      what was shown then in the save, or in the journal and that synced (commit=N of a save that
- *      has no journal: once the edit is accepted). FSYNC is answered 0 only with it in the save, of
- *      any handle and in every mode. A rewrite that failed answers all who waited for it, and the
- *      next one who asks tries again;
+ *      what was shown then in the save, or in the journal and that synced. A save without a journal
+ *      is written in every mode. FSYNC is answered 0 only with it in the save, of any handle and in
+ *      every mode. A rewrite that failed answers all who waited for it, and the next one who asks
+ *      tries again;
  *   4. the journal goes only after the rewrite that saved its edits succeeded to its very end;
  *   5. only a document that its writer ended is checked: at FLUSH, FSYNC, truncate(2) or RENAME, or
  *      when its last writer is gone.
@@ -58,18 +58,17 @@ void tfs_store_wake(struct tfs_store *store)
 enum route {
     TO_SAVE,    /* into the save itself */
     TO_JOURNAL, /* into the journal; the save follows */
-    STAGED,     /* nowhere: commit=N, and there is no journal for such a save */
 };
 
 /* `waited`: the save lacks edits of before. */
 static enum route choose_route(struct tfs_store *store, bool waited)
 {
-    if (store->save->no_journal)
-        return TO_SAVE; /* there should be a journal and cannot be one */
+    if (!tfs_store_journals(store))
+        return TO_SAVE;
     if (store->options.commit_seconds > 0)
-        return tfs_store_journals(store) ? TO_JOURNAL : STAGED;
+        return TO_JOURNAL;
     /* Until a conflict is settled every close hears of it. */
-    if (!tfs_store_journals(store) || store->conflict || tfs_store_journal_is_too_much(store))
+    if (store->conflict || tfs_store_journal_is_too_much(store))
         return TO_SAVE;
     return waited || tfs_pace_is_burst(&store->pace, tfs_store_now(store)) ? TO_JOURNAL : TO_SAVE;
 }
@@ -176,6 +175,7 @@ static void begin_rewrite(struct tfs_store *store, struct tfs_job **done)
         finish_rewrite(store, result, &err, done);
         return;
     }
+    tfs_store_journal_cover(store);
     tfs_store_rewrite_begin(store);
     if (tfs_store_rewrite_has_ended(store))
         end_rewrite(store, done);

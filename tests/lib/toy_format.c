@@ -6,6 +6,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/journal.h"
+#include "base/print.h"
 
 struct toy_disk toy_disk;
 
@@ -272,15 +276,65 @@ static int toy_reload(struct tfs_save *save, struct tfs_error *err)
     return 0;
 }
 
-static void toy_close(struct tfs_save *save)
+/* ---- the journal: each store has its own, in memory where that can be ------------------------ */
+
+static _Atomic int toys, journals;
+
+static char *journal_beside(int number)
+{
+    const char *directory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    char *path = NULL;
+
+    return tfs_print(&path, "%s/toy-%d-%d", directory, (int)getpid(), number) < 0 ? NULL : path;
+}
+
+static char *toy_beside(const char *path)
+{
+    (void)path;
+    return journal_beside(journals++);
+}
+
+static struct tfs_key toy_file_of(const struct tfs_save *save, struct tfs_key chunk)
 {
     (void)save;
+    (void)chunk;
+    return (struct tfs_key){0};
+}
+
+static int toy_file_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
+                         struct tfs_error *err)
+{
+    (void)save;
+    (void)file;
+    (void)err;
+    *hash = (struct tfs_hash){1, 2, 3};
+    return 0;
+}
+
+static const struct tfs_journal_files journal_files = {
+    .beside = toy_beside, .file_of = toy_file_of, .hash = toy_file_hash};
+
+static void toy_close(struct tfs_save *save)
+{
+    struct tfs_error ignored = {0};
+
+    (void)save;
+    if (--toys > 0)
+        return;
+    for (int i = 0; i < journals; i++) {
+        char *path = journal_beside(i);
+        if (path != NULL)
+            (void)tfs_journal_remove(path, &ignored);
+        free(path);
+    }
+    journals = 0;
 }
 
 static const struct tfs_container container = {
     .format = "toy",
     .name = "toy",
     .tree = &tree,
+    .journal = &journal_files,
     .commit = toy_commit,
     .changed = toy_changed,
     .reload = toy_reload,
@@ -333,6 +387,9 @@ struct tfs_save *toy_save_create(void)
     save->path = strdup("/tmp/toy.save");
     save->name = "toy.save";
     save->st.st_mode = S_IFREG | 0644;
+    save->st.st_uid = geteuid();
+    save->st.st_gid = getegid();
+    toys++;
     toy_disk = (struct toy_disk){0};
     return save;
 }

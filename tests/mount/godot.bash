@@ -201,17 +201,20 @@ y=00 z=00 | 1 2 3
     differs ''
 }
 
-staged() {
-    up -o commit=600
-    want sh -c "echo 'fill 3' >'$M/chunks/$C/channels/data5.txt'"
-    same 'seen' "$(sed -n 2p "$M/chunks/$C/channels/data5.txt")" 'fill 3'
-    differs_on_disk ''
-    want sync "$M/chunks/$C/channels/data5.txt"
-    differs_on_disk "changed $C data5"
-    want sh -c "echo 'fill 4' >'$M/chunks/$C/channels/data6.txt'"
-    differs_on_disk "changed $C data5"
-    down
-    differs_on_disk "changed $C data5 data6"
+# What close() accepted is there after a kill at once, whatever the mode is.
+survives_a_kill() {
+    local mode
+    for mode in auto close 600; do
+        rm -rf "$S" && cp -Rp "$PRISTINE" "$S"
+        killable "commit=$mode"
+        want sh -c "echo 'fill 3' >'$M/chunks/$C/channels/data5.txt'"
+        want sh -c "echo 'fill 4' >'$M/chunks/$C/channels/data6.txt'"
+        murder
+        up
+        same "edits with commit=$mode" "$(sed -sn 2p "$M/chunks/$C"/channels/data[56].txt | paste -sd ,)" 'fill 3,fill 4'
+        down
+        differs_on_disk "changed $C data5 data6"
+    done
 }
 
 # Chunks removed, copied, moved, made, all where the save can hold them.
@@ -428,7 +431,7 @@ edits() {
     try "$1: a Python script" python_script
     try "$1: vim and git" editors
     try "$1: what cannot be is refused" refused
-    try "$1: staged" staged
+    try "$1: what was accepted survives a kill" survives_a_kill
     try "$1: away for a moment" away
 }
 

@@ -132,39 +132,9 @@ gone() {
     [ ! -e "$1" ] || { sync "$M/info.txt"; false; }
 }
 
-# conflict OPTION WANTED-OF-FSYNC: an edit waits, and the game changes that row.
+# conflict OPTION WANTED-OF-CLOSE: the game changes a row between the write of an edit and its close.
 conflict() {
     up -o "commit=600,conflict=$1"
-    want sh -c "echo 'fill 9' >'$M/chunks/$C/channels/data5.txt'"
-    sql "$S" "UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = $(key $C2)) WHERE loc = $(key $C)"
-    cp "$S" "$D/theirs"
-    same 'fsync' "$(py 'print(err(lambda: os.fsync(os.open(a[0], os.O_RDONLY))))' \
-        "$M/chunks/$C/channels/data5.txt")" "$2"
-}
-
-conflict_ask() {
-    conflict ask ESTALE
-    down 3
-    want cmp "$S" "$D/theirs"
-    want grep -rq '^fill 9$' "$D"/*.unsaved-*/
-}
-
-conflict_theirs() {
-    conflict theirs ESTALE
-    same 'reads' "$(sed -n 2p "$M/chunks/$C/channels/data5.txt")" 'fill 0'
-    down 3
-    want cmp "$S" "$D/theirs"
-}
-
-conflict_mine() {
-    conflict mine ok
-    down
-    differs "changed $C data5"
-}
-
-# close says 0 only of what is in the database.
-conflict_theirs_at_close() {
-    up -o conflict=theirs
     same 'close' "$(py '
 import sqlite3
 fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
@@ -176,11 +146,28 @@ db.close()
 open(a[3], "wb").write(get(a[1]))
 print(err(os.close, fd))' "$M/chunks/$C/channels/data5.txt" "$S" \
         "UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = $(key $C2)) WHERE loc = $(key $C)" \
-        "$D/theirs")" ESTALE
+        "$D/theirs")" "$2"
+}
+
+conflict_ask() {
+    conflict ask ESTALE
+    down 3
+    want cmp "$S" "$D/theirs"
+    want grep -rq '^fill 9$' "$D"/*.unsaved-*/
+}
+
+conflict_theirs() {
+    conflict theirs ESTALE
     want soon grep -qx 'fill 0' "$M/chunks/$C/channels/data5.txt"
     want grep -qx 'fill 9' "$M/.terrainfs/rejected/chunks/$C/channels/data5.txt"
     down 3
     want cmp "$S" "$D/theirs"
+}
+
+conflict_mine() {
+    conflict mine ok
+    down
+    differs "changed $C data5"
 }
 
 # Another row is nobody's conflict.
@@ -244,7 +231,6 @@ try 'database: changed by others' changed_outside
 try 'database: another row changed by others' beside_the_game
 try 'database: conflict=ask' conflict_ask
 try 'database: conflict=theirs' conflict_theirs
-try 'database: conflict=theirs at a close' conflict_theirs_at_close
 try 'database: conflict=mine' conflict_mine
 try 'database: blocks of another size' misfits
 try 'database: a damaged block' damaged damage_database

@@ -16,18 +16,9 @@ journal() {
     printf '%s\n' "$D/.$SAVE_NAME.terrainfs-journal"
 }
 
-# Mounts in the foreground with what is left staged for ten minutes, and kills it when told.
+# Mounts in the foreground; what is accepted waits in the journal for ten minutes.
 foreground() {
-    mkdir -p "$M"
-    "$TFS_BIN" -f -o commit=600 "$@" "$S" "$M" >"$D/daemon.out" 2>&1 9>&- &
-    pid=$!
-    want soon mountpoint -q "$M"
-}
-
-murder() {
-    kill -KILL "$pid"
-    wait "$pid"
-    fusermount3 -u -z "$M" 2>/dev/null || umount -l "$M"
+    killable commit=600
 }
 
 # A killed mount with the edits $@ in its journal, and a save as it was.
@@ -129,7 +120,7 @@ no_journal() {
 edits_that_gave_way_survive_a_kill() {
     cp "$PRISTINE" "$D/other"
     want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
-    foreground -o conflict=theirs
+    killable commit=600,conflict=theirs
     edit base:one
     cp "$D/other" "$S"
     want soon grep -qF "$V,base:one" "$M/.terrainfs/rejected/chunks/$C/voxels.csv"

@@ -210,6 +210,20 @@ small_disk() {
 
 # ---- the save -----------------------------------------------------------------------------------------
 
+# killable [OPTIONS]: mounts in the foreground, to be killed by murder.
+killable() {
+    mkdir -p "$M"
+    "$TFS_BIN" -f ${1:+-o "$1"} "$S" "$M" >"$D/daemon.out" 2>&1 9>&- &
+    daemon_pid=$!
+    want soon mountpoint -q "$M"
+}
+
+murder() {
+    kill -KILL "$daemon_pid"
+    wait "$daemon_pid"
+    fusermount3 -u -z "$M" 2>/dev/null || umount -l "$M"
+}
+
 # settle [MOUNTPOINT...]: the saves of the mounts hold what was accepted. With commit=auto, after a burst, they
 # need not before.
 settle() {

@@ -364,6 +364,23 @@ read_later() {
         'region_-2_0_-2.cosmicreach region_0_0_0.cosmicreach'
 }
 
+# What close() accepted is there after a kill at once, whatever the mode is.
+survives_a_kill() {
+    local mode c1 c2
+    c1=$(first_chunk 0 0) c2=$(first_chunk -1 -1)
+    for mode in auto close 600; do
+        rm -rf "$S" && cp -Rp "$PRISTINE" "$S"
+        killable "commit=$mode"
+        echo "$(voxel_of "$c1"),base:one" >>"$(zone)/chunks/$c1/voxels.csv"
+        echo "$(voxel_of "$c2"),base:two" >>"$(zone)/chunks/$c2/voxels.csv"
+        murder
+        up
+        want grep -qxFe "$(voxel_of "$c1"),base:one" "$(zone)/chunks/$c1/voxels.csv"
+        want grep -qxFe "$(voxel_of "$c2"),base:two" "$(zone)/chunks/$c2/voxels.csv"
+        down
+    done
+}
+
 # A read-only copy of a real world would be no test of writing: so a copy.
 real_world() {
     local real before c
@@ -428,6 +445,7 @@ try 'a zone without regions gets its first' no_regions
 try 'a pattern prints files of all zones' patterns
 try 'folders around zones say what to give' folders_around
 try 'a region that is a link is left alone' linked
+try 'what was accepted survives a kill' survives_a_kill
 try 'a move that is cut between two region files loses no chunk' cut_between
 try 'regions are read when somebody asks for them' read_later
 try 'a real world is edited in one of its regions' real_world

@@ -37,6 +37,7 @@ PATIENCE = 120  # seconds after which something that must happen is said not to
 MNT_FORCE = 1
 HELD = 10  # seconds that a killed process may take to end
 JOURNAL = '.terrainfs-journal'
+MODES = 'auto', 'auto', 'close', '1', '600'
 SECOND_OPINION = 25  # kills between two readings by another program
 
 
@@ -411,7 +412,7 @@ class Storm:
     def live(self, wanted, delay, cut_short):
         self.killed, self.errors = False, []
         self.enough.clear()
-        mode = 'commit=' + self.r.choice(self.modes())
+        mode = 'commit=' + self.r.choice(MODES)
         daemon = subprocess.Popen([BIN, '-f', '-o', mode, self.save, self.mount], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
@@ -432,11 +433,6 @@ class Storm:
         left = [name for name in all_names(self.saves) if name not in self.names]
         self.torn += any('.terrainfs-' in name and not name.endswith(JOURNAL) for name in left)
         self.journals += any(name.endswith(JOURNAL) for name in left)
-
-    # With commit=N, saves that have no journal say 0 before they are written.
-    def modes(self):
-        own = self.kind.file.endswith('.sqlite') or os.path.isdir(self.save)
-        return ['auto', 'close'] if own else ['auto', 'auto', 'close', '1', '600']
 
     def ready(self, daemon):
         before = os.stat(self.top).st_dev

@@ -1167,6 +1167,7 @@ START_TEST(session_close_waits_for_the_journal_that_another_close_writes)
     ck_assert_int_gt(asprintf(&save->path, "%s/toy.save", directory), 0);
     journaling = *save->container;
     journaling.hash = hash_while_another_closes;
+    journaling.journal = NULL;
     save->container = &journaling;
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
@@ -1203,6 +1204,7 @@ START_TEST(session_close_hears_that_neither_journal_nor_save_can_be_written)
     save->path = strdup("/dev/null/toy.save");
     journaling = *save->container;
     journaling.hash = hash_of_nothing;
+    journaling.journal = NULL;
     save->container = &journaling;
     toy_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "later"), -ENOSPC);

@@ -152,6 +152,7 @@ static void give_journal(void)
 {
     journaling = *save->container;
     journaling.hash = toy_hash;
+    journaling.journal = NULL;
     save->container = &journaling;
     free(save->path);
     save->path = strdup(scratch_path("toy.save"));

@@ -159,6 +159,7 @@ static void start(struct tfs_store_options options)
     save = toy_save_create();
     journaling = *save->container;
     journaling.hash = toy_hash;
+    journaling.journal = NULL;
     toy_commit = journaling.commit;
     save->container = &journaling;
     free(save->path);

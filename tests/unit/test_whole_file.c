@@ -334,7 +334,7 @@ START_TEST(whole_file_tells_the_hash_of_the_new_file_while_the_old_one_is_in_pla
     struct tfs_hash hash;
 
     open_with("TOY\n1 a\n");
-    save.rewrite = (struct tfs_rewrite){tell, NULL};
+    save.rewrite = (struct tfs_rewrite){.finished = tell, .arg = NULL};
     ck_assert_int_eq(commit_with(1, "b"), 0);
     ck_assert_str_eq(held, "TOY\n1 a\n");
     free(held);
@@ -350,7 +350,7 @@ END_TEST
 START_TEST(whole_file_is_not_replaced_when_its_journal_cannot_be_told)
 {
     open_with("TOY\n1 a\n");
-    save.rewrite = (struct tfs_rewrite){tell, NULL};
+    save.rewrite = (struct tfs_rewrite){.finished = tell, .arg = NULL};
     tell_code = -ENOSPC;
     ck_assert_int_eq(commit_with(1, "b"), -ENOSPC);
     ck_assert_str_eq(err.text, "the journal is full");
