@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mounts.h"
+#include "formats/journal.h"
 #include "fs/recover.h"
 #include "text/name.h"
 
@@ -126,7 +127,7 @@ enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path, const st
 
 int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
-    return doc->version == save->doc->version ? 0 : save->container->commit(save, doc, err);
+    return doc->version == save->doc->version ? 0 : tfs_journal_commit(save, doc, false, err);
 }
 
 void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *save)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/journal.h"
+#include "formats/journal.h"
 #include "base/print.h"
 #include "formats/parts.h"
 
@@ -137,25 +137,20 @@ static enum tfs_status say_done(struct undo *u, size_t files)
 /* Edits that only the journal holds belong to what is undone. */
 static enum tfs_status settle_journal(struct undo *u)
 {
-    char journal[TFS_JOURNAL_NAME], *directory = tfs_file_directory(u->path), *path = NULL;
+    struct tfs_error err = {0};
     struct tfs_save *save;
-    struct stat st;
     enum tfs_status status = TFS_STATUS_DONE;
+    int there = tfs_journal_exists(u->path, &err);
 
-    tfs_journal_name(u->path, journal);
-    if (directory == NULL || tfs_print(&path, "%s/%s", directory, journal) < 0) {
-        free(directory);
-        return tfs_cli_say(u->cli, TFS_STATUS_SYSTEM, "out of memory");
-    }
-    if (lstat(path, &st) == 0) {
+    if (there < 0)
+        return tfs_cli_report(u->cli, u->name, &err);
+    if (there > 0) {
         if (u->cli->options.undo.when != TFS_UNDO_NEVER)
             u->cli->options.undo.when = TFS_UNDO_JOIN;
         status = tfs_cli_open(u->cli, u->name, TFS_LOCK_EXCLUSIVE, &save);
         if (!status)
             tfs_cli_close(u->cli, u->name, save);
     }
-    free(directory);
-    free(path);
     return status;
 }
 

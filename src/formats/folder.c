@@ -244,6 +244,32 @@ int tfs_folder_add(struct tfs_folder_files *files, struct tfs_folder_file *file,
     return 0;
 }
 
+static int fail_changed(struct tfs_error *err)
+{
+    tfs_error_reset(err);
+    return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
+}
+
+int tfs_folder_hash(const char *path, const struct stat *st, struct tfs_hash *hash,
+                    struct tfs_error *err)
+{
+    struct tfs_file_handle file = {.fd = -1};
+    struct tfs_hash found;
+    struct stat now;
+
+    int result = tfs_file_open(path, false, &file, err);
+    if (result == -ENOENT || (result == 0 && !tfs_file_same(&file.st, st)))
+        result = fail_changed(err);
+    if (result == 0)
+        result = tfs_hash_file(file.fd, &found, err);
+    if (result == 0 && (fstat(file.fd, &now) < 0 || !tfs_file_same(&now, st)))
+        result = fail_changed(err);
+    tfs_file_close(&file);
+    if (result == 0)
+        *hash = found;
+    return result;
+}
+
 void tfs_folder_remove(struct tfs_folder_files *files, struct tfs_folder_file *file)
 {
     size_t at = locate(files, file->key);

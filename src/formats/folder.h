@@ -67,7 +67,13 @@ struct tfs_folder_file {
     struct tfs_key key; /* of the region; group: level of detail */
     struct stat st;     /* of the file that the rest was read from */
     bool unsure;        /* we replaced it, but its directory could not be made durable */
+    bool hashed;        /* `hash` is that of what it holds */
+    struct tfs_hash hash;
 };
+
+/* The hash of the file at `path`, which must be the one of that identity, else ESTALE. */
+int tfs_folder_hash(const char *path, const struct stat *st, struct tfs_hash *hash,
+                    struct tfs_error *err);
 
 /* Files by key. */
 struct tfs_folder_files {
@@ -107,9 +113,10 @@ struct tfs_folder_writer {
     /* The file that holds a chunk, and the chunk's number in it. */
     struct tfs_key (*file_of)(void *arg, struct tfs_key chunk, uint32_t *index);
     /* Makes these steps in one file, replaced or made or removed as a whole, and read back before.
-     * 1: the disk has it, also where making that durable failed (err); negative: it has not. */
+     * 1: the disk has it, also where making that durable failed (err); negative: it has not.
+     * `whole`: no step of this file comes later, which is for save->rewrite.wrote. */
     int (*write)(void *arg, struct tfs_key file, const struct tfs_folder_step *steps, size_t count,
-                 struct tfs_error *err);
+                 bool whole, struct tfs_error *err);
     void *arg;
 };
 
@@ -128,6 +135,11 @@ struct tfs_folder_commit {
     struct tfs_edit reached; /* what the disk holds */
     struct tfs_error *err;
 };
+
+/* What took the place of a file, or is about to (all 0: nothing), is told to whoever keeps a
+ * journal. */
+void tfs_folder_wrote(const struct tfs_save *save, struct tfs_key file, struct tfs_hash hash,
+                      bool whole);
 
 /* Finds what differs between save->doc and `doc`, and checks each such chunk. To be closed after a
  * failure too. */

@@ -60,6 +60,13 @@ struct tfs_doc *tfs_folder_commit_reached(struct tfs_folder_commit *commit)
     return commit->reached.base == NULL ? NULL : tfs_edit_finish(&commit->reached);
 }
 
+void tfs_folder_wrote(const struct tfs_save *save, struct tfs_key file, struct tfs_hash hash,
+                      bool whole)
+{
+    if (save->rewrite.wrote != NULL)
+        save->rewrite.wrote(save->rewrite.arg, file, hash, whole);
+}
+
 /* ---- one file -------------------------------------------------------------------------------- */
 
 /* The end of the run of steps of one file. */
@@ -88,13 +95,13 @@ static int look_ahead(struct tfs_folder_commit *c, const struct tfs_folder_step 
 
 /* Writes one file with these steps. */
 static int write_file(struct tfs_folder_commit *c, struct tfs_key file,
-                      const struct tfs_folder_step *steps, size_t count)
+                      const struct tfs_folder_step *steps, size_t count, bool whole)
 {
     struct tfs_edit ahead = {0};
     int result = look_ahead(c, steps, count, &ahead);
 
     if (result == 0)
-        result = c->writer->write(c->writer->arg, file, steps, count, c->err);
+        result = c->writer->write(c->writer->arg, file, steps, count, whole, c->err);
     if (result <= 0) {
         tfs_edit_release(&ahead);
         return c->err->code;
@@ -108,21 +115,23 @@ static int write_file(struct tfs_folder_commit *c, struct tfs_key file,
 static int write_run(struct tfs_folder_commit *c, size_t begin, size_t end, bool gains, bool losses)
 {
     struct tfs_folder_step *now = reallocarray(NULL, end - begin, sizeof(*now));
-    size_t count = 0;
+    size_t count = 0, later = 0;
 
     if (now == NULL)
         return tfs_fail_memory(c->err);
-    for (size_t i = begin; i < end; i++)
+    for (size_t i = begin; i < end; i++) {
         if (c->steps[i].chunk != NULL ? gains : losses)
             now[count++] = c->steps[i];
-    int result = count == 0 ? 0 : write_file(c, now[0].file, now, count);
+        later += c->steps[i].chunk == NULL && !losses;
+    }
+    int result = count == 0 ? 0 : write_file(c, now[0].file, now, count, later == 0);
     free(now);
     return result;
 }
 
 int tfs_folder_commit_file(struct tfs_folder_commit *commit, struct tfs_key file)
 {
-    return write_file(commit, file, NULL, 0);
+    return write_file(commit, file, NULL, 0, true);
 }
 
 /* ---- all files ------------------------------------------------------------------------------- */

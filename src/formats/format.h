@@ -223,16 +223,16 @@ struct tfs_open_options {
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)
 
-/* What the journal of a save of several files has to know of them (docs/journal.md, section 5). */
+/* What the journal of a save of several files has to know of them (docs/journal.md, section 4). */
 struct tfs_journal_files {
     /* Where the journal of the save at `path` lies: beside this path, which is `name` in the
      * directory that no other program may write meanwhile; to be freed. NULL: no memory. */
     char *(*beside)(const char *path);
     /* The file that holds a chunk. */
     struct tfs_key (*file_of)(const struct tfs_save *save, struct tfs_key chunk);
-    /* The hash of what a file holds, as it was read or written; all 0: there is no such file.
-     * ESTALE: another program changed it since. */
-    int (*hash)(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
+    /* The hash of what a file holds, as it was read or written, and its identity; both all 0: there
+     * is no such file. ESTALE: another program changed it since. */
+    int (*hash)(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash, struct stat *st,
                 struct tfs_error *err);
     /* This process made or removed the journal, which is no change of the save. NULL: it never
      * looks like one. */

@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/array.h"
+#include "base/file.h"
+#include "base/print.h"
 
 enum chunk_flags {
     CHUNK_REMOVED = 1,
@@ -141,7 +144,8 @@ static int put_files(const struct maker *m, struct tfs_buf *out)
     tfs_buf_u32le(out, (uint32_t)m->file_count);
     for (size_t i = 0; i < m->file_count; i++) {
         struct tfs_hash hash = {0};
-        if (container->journal->hash(m->save, m->files[i], &hash, m->err) < 0)
+        struct stat st;
+        if (container->journal->hash(m->save, m->files[i], &hash, &st, m->err) < 0)
             return m->err->code;
         put_key(out, m->files[i]);
         put_hash(out, hash);
@@ -393,4 +397,109 @@ bool tfs_journal_files_many(const struct tfs_save *save, const struct tfs_doc *b
     struct finding f = {.save = save};
 
     return save->container->journal != NULL && tfs_doc_diff(before, after, find_second, &f) != 0;
+}
+
+/* ---- one commit ------------------------------------------------------------------------------ */
+
+static void touched(struct tfs_save *save)
+{
+    const struct tfs_journal_files *files = save->container->journal;
+
+    if (files != NULL && files->touched != NULL)
+        files->touched(save);
+}
+
+int tfs_journal_drop(struct tfs_save *save, struct tfs_error *err)
+{
+    char *beside = tfs_journal_beside(save);
+
+    if (beside == NULL)
+        return tfs_fail_memory(err);
+    tfs_journal_remove(beside, err);
+    touched(save);
+    free(beside);
+    return err->code;
+}
+
+static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
+{
+    struct tfs_journal *journal = arg;
+    struct tfs_error ignored = {0};
+
+    if (!tfs_journal_broken(journal))
+        (void)tfs_record_wrote(journal, (struct tfs_record_file){file, hash}, whole, &ignored);
+}
+
+/* A journal with this commit as its only edit, which takes the place of one that is there. */
+static int make_journal(struct tfs_save *save, const struct tfs_doc *doc,
+                        struct tfs_journal **journal, struct tfs_error *err)
+{
+    char *beside = tfs_journal_beside(save);
+    struct tfs_buf record = {0};
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (beside == NULL)
+        tfs_fail_memory(err);
+    else if (tfs_record_make(save, save->doc, doc, now, &record, err) == 0 &&
+             tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL,
+                                tfs_buf_span(&record), journal, err) == 0)
+        (void)tfs_journal_append(*journal, TFS_JOURNAL_MARK, (struct tfs_span){0},
+                                 &(struct tfs_error){0});
+    touched(save);
+    tfs_buf_release(&record);
+    free(beside);
+    return err->code;
+}
+
+int tfs_journal_commit(struct tfs_save *save, struct tfs_doc *doc, bool keep, struct tfs_error *err)
+{
+    const struct tfs_rewrite before = save->rewrite;
+    struct tfs_journal *journal = NULL;
+    struct tfs_error why = {0};
+
+    if (tfs_journal_files_many(save, save->doc, doc) && !save->no_journal &&
+        save->read_only == NULL && make_journal(save, doc, &journal, &why) < 0 && keep)
+        return tfs_fail(err, why.code, "%s", why.text);
+    if (journal != NULL)
+        save->rewrite = (struct tfs_rewrite){.wrote = on_wrote, .arg = journal};
+    const int result = save->container->commit(save, doc, err);
+    save->rewrite = before;
+    tfs_journal_close(journal);
+    tfs_error_reset(&why);
+    if (journal != NULL && (result == 0 || !keep) && tfs_journal_drop(save, &why) < 0 &&
+        result == 0)
+        return tfs_fail(err, why.code, "%s", why.text);
+    return result;
+}
+
+/* ---- of a save that is not open -------------------------------------------------------------- */
+
+static int has_journal(char *beside, struct tfs_error *err)
+{
+    char name[TFS_JOURNAL_NAME], *directory = beside == NULL ? NULL : tfs_file_directory(beside);
+    char *path = NULL;
+    struct stat st;
+    int found = 0;
+
+    if (directory != NULL)
+        tfs_journal_name(beside, name);
+    if (directory == NULL || tfs_print(&path, "%s/%s", directory, name) < 0)
+        tfs_fail_memory(err);
+    else
+        found = lstat(path, &st) == 0;
+    free(directory);
+    free(path);
+    free(beside);
+    return err->code < 0 ? err->code : found;
+}
+
+int tfs_journal_exists(const char *path, struct tfs_error *err)
+{
+    int found = has_journal(strdup(path), err);
+
+    for (size_t i = 0; tfs_containers[i] != NULL && found == 0; i++)
+        if (tfs_containers[i]->journal != NULL)
+            found = has_journal(tfs_containers[i]->journal->beside(path), err);
+    return found;
 }

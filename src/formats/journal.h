@@ -57,6 +57,18 @@ int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, b
                      struct tfs_error *err);
 int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file, bool *whole);
 
+/* Commits `doc` for one who keeps no journal. Where that changes several files, they are first one
+ * record of a journal, so that a crash leaves all of it to be done by whoever opens the save next,
+ * or nothing. `keep`: after a failure too; else what was written of it stays, and the rest not. */
+int tfs_journal_commit(struct tfs_save *save, struct tfs_doc *doc, bool keep,
+                       struct tfs_error *err);
+
+/* Is there a journal of the save at `path`, which is not open, by the name of it in any format? */
+int tfs_journal_exists(const char *path, struct tfs_error *err);
+
+/* Removes the journal of the save, durably. */
+int tfs_journal_drop(struct tfs_save *save, struct tfs_error *err);
+
 /* Do two documents differ in more than one file? */
 bool tfs_journal_files_many(const struct tfs_save *save, const struct tfs_doc *before,
                             const struct tfs_doc *after);

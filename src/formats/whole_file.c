@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/journal.h"
+#include "base/print.h"
 #include "formats/folder.h"
 
 struct whole_file {
@@ -64,6 +65,27 @@ static int read_doc(struct tfs_save *save, struct tfs_file_handle *file, struct 
     return err->code;
 }
 
+/* Edits of the folder that no file of it holds yet would be set aside behind one that is written
+ * alone. */
+static int check_folder(const struct tfs_save *save, struct tfs_error *why)
+{
+    const char *called = save->container->file->folder_journal;
+    char *folder = called == NULL ? NULL : tfs_file_directory(save->path), *path = NULL;
+    char name[TFS_JOURNAL_NAME];
+    struct stat st;
+
+    if (called == NULL)
+        return 0;
+    tfs_journal_name(called, name);
+    if (folder == NULL || tfs_print(&path, "%s/%s", folder, name) < 0)
+        tfs_fail_memory(why);
+    else if (lstat(path, &st) == 0)
+        tfs_fail(why, -EROFS, "edits of its folder wait in %s: open %s first", name, folder);
+    free(folder);
+    free(path);
+    return why->code;
+}
+
 /* What is read-only about a save shows in info.txt, so it does not depend on how it was opened. */
 static int check_writable(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_error *err)
 {
@@ -77,7 +99,7 @@ static int check_writable(struct tfs_save *save, const struct tfs_doc *doc, stru
         tfs_fail(&why, -EROFS, "%s", refusal);
     else if (damage != NULL)
         tfs_fail(&why, -EROFS, "it is damaged: %s", damage);
-    if (tfs_file_writable(save->path, &why) == -ENOMEM)
+    if (tfs_file_writable(save->path, &why) == -ENOMEM || check_folder(save, &why) == -ENOMEM)
         return tfs_fail_memory(err);
     tfs_save_set_read_only(save, &why);
     return 0;

@@ -44,6 +44,9 @@ struct tfs_file_codec {
     /* Its folder may be a save too (formats/folder.h): whoever writes one of these files holds the
      * folder locked together with others who do, but not with one who writes the folder. */
     bool shares_folder;
+    /* With it: what the journal of the folder is called after. While there is one, its edits wait
+     * for the folder to be opened, and none of its files is written alone. */
+    const char *folder_journal;
 };
 
 /* For the functions of struct tfs_container of the same names. */

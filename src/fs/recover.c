@@ -12,6 +12,7 @@
 #include "formats/unsaved.h"
 #include "formats/whole_file.h"
 #include "fs/quarantine.h"
+#include "fs/recover_files.h"
 #include "fs/store.h"
 
 #define TRIES    50
@@ -19,12 +20,19 @@
 
 struct recovery {
     struct tfs_save *save;
+    char *beside; /* where the journal lies */
     struct tfs_journal_text text;
-    struct tfs_hash hash; /* of what the save holds */
-    size_t first;         /* record that the save lacks */
-    size_t count;         /* edits from there on */
-    struct timespec last; /* when the last one was made */
-    struct tfs_doc *doc;  /* the save with them; NULL: they do not fit it */
+    struct tfs_hash hash;           /* of what the save holds, if it is one file */
+    struct tfs_recover_files files; /* else */
+    size_t first;                   /* record that the save lacks */
+    size_t count;                   /* edits from there on */
+    struct timespec last;           /* when the last one was made */
+    struct tfs_doc *doc;            /* the save with them; NULL: they do not fit it */
+    /* The same of edits of files that another program changed; NULL: there are none, or they do
+     * not fit. */
+    struct tfs_doc *theirs;
+    size_t theirs_count;
+    bool misfit;
     char *notice;
 };
 
@@ -75,7 +83,7 @@ static bool is_foreign(int code)
 static int read_journal(struct recovery *r, struct tfs_error *err)
 {
     struct tfs_error why = {0};
-    int result = tfs_journal_read(r->save->path, &r->save->st, TFS_JOURNAL_MAX, &r->text, &why);
+    int result = tfs_journal_read(r->beside, &r->save->st, TFS_JOURNAL_MAX, &r->text, &why);
 
     if (result >= 0 || result == -EAGAIN)
         return result;
@@ -84,6 +92,14 @@ static int read_journal(struct recovery *r, struct tfs_error *err)
     r->save->no_journal = true;
     say(r, "warning: %s", why.text);
     return 0;
+}
+
+/* A journal that is none of several files is judged with its records. */
+static void look_at_files(struct recovery *r, struct tfs_error *err)
+{
+    tfs_recover_files_release(&r->files);
+    if (tfs_recover_files_read(r->save, &r->text, &r->files, err) == -EBADMSG)
+        tfs_error_reset(err);
 }
 
 /* Is the save still what was read, beside this journal or none? 1, 0 or negative. */
@@ -96,9 +112,13 @@ static int is_settled(struct recovery *r, bool journal, struct tfs_error *err)
         return container->reload(r->save, err) < 0 ? err->code : 0;
     if (!journal)
         return 1;
-    if (container->hash(r->save, &r->hash, &changed) < 0 && changed.code != -ESTALE)
+    if (container->hash != NULL)
+        container->hash(r->save, &r->hash, &changed);
+    else
+        look_at_files(r, &changed);
+    if (changed.code < 0 && changed.code != -ESTALE)
         return tfs_fail(err, changed.code, "%s", changed.text);
-    return changed.code == 0 && tfs_journal_current(r->save->path, &r->text);
+    return changed.code == 0 && tfs_journal_current(r->beside, &r->text);
 }
 
 /* Reads journal and save until both are of one moment: whoever has the lock may be changing them.
@@ -261,7 +281,7 @@ static int set_aside(struct recovery *r, const char *why, struct tfs_error *err)
     if (store_aside(r, &directory) < 0) {
         r->save->no_journal = true;
         say(r, "warning: the journal beside it is not used, and could not be set aside: %s", why);
-    } else if (tfs_journal_remove(r->save->path, err) == 0) {
+    } else if (tfs_journal_drop(r->save, err) == 0) {
         say(r, "warning: %s were not restored, for %s; they are in %s", edits_of(r, edits), why,
             directory);
     }
@@ -338,14 +358,14 @@ static int write_into_save(struct recovery *r, struct tfs_error *err)
         return fail_write(r, &why, err);
     if (r->text.damaged == 0) {
         say(r, "%s were restored from its journal", edits_of(r, edits));
-        return tfs_journal_remove(r->save->path, err);
+        return tfs_journal_drop(r->save, err);
     }
     /* What can be read is in the save; the file itself is kept for what cannot. */
     drop_doc(r);
     if (store_aside(r, &directory) < 0)
         r->save->no_journal = true;
     else
-        tfs_journal_remove(r->save->path, err);
+        tfs_journal_drop(r->save, err);
     say(r,
         "warning: its journal is damaged at offset %ju: %s were restored, what follows is lost; "
         "the journal is in %s",
@@ -380,7 +400,246 @@ static int bring_up_to_date(struct recovery *r, struct tfs_error *err)
         return show_in_memory(r);
     if (r->count > 0 || r->text.damaged > 0)
         return write_into_save(r, err);
-    return tfs_journal_remove(r->save->path, err);
+    return tfs_journal_drop(r->save, err);
+}
+
+/* ---- saves of several files ------------------------------------------------------------------ */
+
+/* Which chunks of one record are taken: those in files that are ours and lack it, or those in files
+ * of others. */
+struct choice {
+    const struct recovery *r;
+    size_t record;
+    bool theirs;
+    bool some, unnamed;
+};
+
+static bool takes(void *arg, struct tfs_key chunk)
+{
+    struct choice *c = arg;
+    const struct tfs_save *save = c->r->save;
+    const struct tfs_recover_file *file =
+        tfs_recover_files_find(&c->r->files, save->container->journal->file_of(save, chunk));
+
+    c->unnamed = c->unnamed || file == NULL;
+    const bool taken =
+        file != NULL && (c->theirs ? !file->ours : file->ours && c->record >= file->first);
+    c->some = c->some || taken;
+    return taken;
+}
+
+/* One record of several files: what it names was read before. */
+static int apply_named(struct recovery *r, struct tfs_edit *edit, struct choice *c,
+                       struct tfs_error *err)
+{
+    const struct tfs_record_filter filter = {takes, c};
+    struct tfs_span payload = r->text.records[c->record].payload;
+    struct tfs_record_file *named = NULL;
+    size_t count;
+
+    if (tfs_record_files(&payload, &named, &count, err) < 0)
+        return err->code;
+    free(named);
+    c->some = false;
+    if (tfs_record_apply_some(edit, r->text.bytes, payload, &filter, &r->last, err) == 0 &&
+        c->unnamed)
+        tfs_fail(err, -EBADMSG, "a record of the journal does not name the file of a chunk");
+    return err->code;
+}
+
+struct sifting {
+    const struct recovery *r;
+    struct tfs_edit *edit;
+    struct tfs_error *err;
+};
+
+/* Does the save hold this chunk already? One that cannot be read is another one. */
+static bool holds(const struct recovery *r, const struct tfs_chunk *before,
+                  const struct tfs_chunk *after, struct tfs_error *err)
+{
+    struct tfs_blob *blob = NULL;
+    struct tfs_error why = {0};
+    bool same = false;
+
+    if (before == NULL || after == NULL || before->tag != after->tag ||
+        (before->flags & ~(uint32_t)TFS_CHUNK_UNREAD_ALL) != after->flags || after->extra != NULL)
+        return false;
+    if (tfs_chunk_load(r->save, before, &blob, &why) == 0)
+        same = tfs_blob_equal(blob, after->blob);
+    else if (why.code == -ENOMEM)
+        tfs_fail_memory(err);
+    tfs_blob_unref(blob);
+    return same;
+}
+
+static int sift_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct sifting *s = arg;
+
+    if (holds(s->r, before, after, s->err) || s->err->code < 0)
+        return s->err->code;
+    return after == NULL ? tfs_edit_remove(s->edit, before->key, s->err)
+                         : tfs_edit_put(s->edit, after, s->err);
+}
+
+/* The save's document, with what `made` says otherwise: bytes that are the same are the save's. */
+static int sift(const struct recovery *r, struct tfs_doc *made, struct tfs_doc **doc,
+                struct tfs_error *err)
+{
+    struct tfs_edit edit;
+    const struct sifting s = {r, &edit, err};
+
+    if (tfs_edit_open(r->save->doc, &edit, err) < 0)
+        return err->code;
+    if (tfs_doc_diff(r->save->doc, made, sift_chunk, (void *)&s) == 0)
+        *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return err->code;
+}
+
+/* The same checks as of a save that is one file; here a commit reads back each that it writes. */
+static int check_files(struct recovery *r, struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct tfs_doc *before = r->doc;
+    struct checking c = {r, err};
+
+    r->doc = doc;
+    if (doc->common != r->save->doc->common)
+        tfs_fail(err, -EBADMSG, "the journal does not fit the save");
+    else
+        tfs_doc_diff(r->save->doc, doc, check_chunk, &c);
+    r->doc = before;
+    return err->code;
+}
+
+/* *doc: the save with the edits of our files, or of theirs; *count: of how many records. */
+static int apply_files(struct recovery *r, bool theirs, struct tfs_doc **doc, size_t *count,
+                       struct tfs_error *err)
+{
+    struct choice c = {.r = r, .theirs = theirs};
+    struct tfs_doc *made = NULL, *sifted = NULL;
+    struct tfs_edit edit;
+
+    if (tfs_edit_open(r->save->doc, &edit, err) < 0)
+        return err->code;
+    for (; c.record < r->text.count && err->code == 0; c.record++)
+        if (r->text.records[c.record].kind == TFS_JOURNAL_EDIT &&
+            apply_named(r, &edit, &c, err) == 0)
+            *count += c.some;
+    if (err->code == 0)
+        made = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    if (made != NULL && sift(r, made, &sifted, err) == 0 && check_files(r, sifted, err) == 0) {
+        *doc = sifted;
+        sifted = NULL;
+    }
+    tfs_doc_unref(made);
+    tfs_doc_unref(sifted);
+    return err->code;
+}
+
+static bool says_more(const struct recovery *r, const struct tfs_doc *doc)
+{
+    return doc != NULL && doc->version != r->save->doc->version;
+}
+
+static const char others_wrote[] = "another program changed files of the save since";
+
+/* The edits of files that are not ours any more, and a journal that is damaged, go to a directory
+ * of their own, before anything takes the journal's place. */
+static int set_theirs_aside(struct recovery *r, char **directory)
+{
+    struct tfs_doc *ours = r->doc;
+
+    r->doc = r->theirs;
+    int result = store_aside(r, directory);
+    r->doc = ours;
+    return result;
+}
+
+static int write_files(struct recovery *r, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+    char edits[64];
+
+    if (says_more(r, r->doc) && tfs_journal_commit(r->save, r->doc, true, &why) < 0)
+        return tfs_fail(err, why.code, "%s could not be restored from its journal: %s",
+                        edits_of(r, edits), why.text);
+    return tfs_journal_drop(r->save, err);
+}
+
+static int restore_files(struct recovery *r, struct tfs_error *err)
+{
+    const bool theirs = says_more(r, r->theirs) || r->misfit, ours = says_more(r, r->doc);
+    char edits[64], *directory = NULL;
+
+    if ((theirs || r->text.damaged > 0) && set_theirs_aside(r, &directory) < 0) {
+        r->save->no_journal = true;
+        say(r, "warning: its journal is not used, and could not be set aside");
+    } else if (write_files(r, err) == 0 && r->text.damaged > 0) {
+        say(r,
+            "warning: its journal is damaged at offset %ju: %s were restored, what follows is "
+            "lost; the journal is in %s",
+            (uintmax_t)r->text.damaged, edits_of(r, edits), directory);
+    } else if (err->code == 0 && theirs) {
+        say(r, "warning: %s%s of %zu edit%s %s, and they are in %s", ours ? edits_of(r, edits) : "",
+            ours ? " were restored from its journal;" : "parts", r->theirs_count,
+            r->theirs_count == 1 ? "" : "s",
+            "were not restored, for another program changed files of the save since", directory);
+    } else if (err->code == 0 && ours) {
+        say(r, "%s were restored from its journal", edits_of(r, edits));
+    }
+    free(directory);
+    return err->code;
+}
+
+static int show_files(struct recovery *r)
+{
+    const bool theirs = says_more(r, r->theirs) || r->misfit, ours = says_more(r, r->doc);
+    char edits[64];
+
+    if (ours) {
+        tfs_doc_unref(r->save->doc);
+        r->save->doc = tfs_doc_ref(r->doc);
+    }
+    if (r->text.damaged > 0)
+        say(r, "warning: its journal is damaged at offset %ju, what follows is not shown",
+            (uintmax_t)r->text.damaged);
+    else if (ours)
+        say(r, "%s are only in its journal yet%s%s", edits_of(r, edits),
+            theirs ? "; others are not shown, for " : "", theirs ? others_wrote : "");
+    else if (theirs)
+        say(r, "warning: its journal is not used: %s", others_wrote);
+    return 0;
+}
+
+static int bring_files_up_to_date(struct recovery *r, struct tfs_error *err)
+{
+    struct tfs_error misfit = {0};
+
+    r->misfit = apply_files(r, true, &r->theirs, &r->theirs_count, &misfit) < 0;
+    if (misfit.code != -ENOMEM) {
+        tfs_error_reset(&misfit);
+        apply_files(r, false, &r->doc, &r->count, &misfit);
+    }
+    if (misfit.code == -ENOMEM)
+        return tfs_fail_memory(err);
+    if (misfit.code < 0) {
+        tfs_doc_unref(r->doc);
+        r->doc = NULL;
+        return set_aside(r, misfit.text, err);
+    }
+    return may_write(r->save) ? restore_files(r, err) : show_files(r);
+}
+
+static int recover(struct recovery *r, struct tfs_error *err)
+{
+    int result = read_both(r, err);
+
+    if (result <= 0 || tfs_save_complete(r->save, NULL, err) < 0)
+        return result <= 0 ? result : err->code;
+    return r->save->container->hash != NULL ? bring_up_to_date(r, err)
+                                            : bring_files_up_to_date(r, err);
 }
 
 int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_error *err)
@@ -389,13 +648,14 @@ int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_e
     int result = 0;
 
     notice[0] = '\0';
-    if (save->container->hash != NULL)
-        result = read_both(&r, err);
-    if (result > 0 && tfs_save_complete(save, NULL, err) < 0)
-        result = err->code;
-    if (result > 0)
-        result = bring_up_to_date(&r, err);
+    if (save->container->hash == NULL && save->container->journal == NULL)
+        return 0;
+    r.beside = tfs_journal_beside(save);
+    result = r.beside == NULL ? tfs_fail_memory(err) : recover(&r, err);
     tfs_journal_text_release(&r.text);
+    tfs_recover_files_release(&r.files);
     tfs_doc_unref(r.doc);
+    tfs_doc_unref(r.theirs);
+    free(r.beside);
     return result;
 }

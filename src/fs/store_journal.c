@@ -36,23 +36,20 @@ bool tfs_store_journals(const struct tfs_store *store)
     return (store->options.commit_auto || store->options.commit_seconds > 0) && is_possible(store);
 }
 
-/* A journal that comes or goes among the files of a save is no change by others: so nobody looks
- * at them meanwhile. */
-static void begin_touching(struct tfs_store *store)
-{
-    if (store->save->container->journal != NULL)
-        pthread_mutex_lock(&store->io);
-}
-
-static void end_touching(struct tfs_store *store)
+/* A journal that came or went among the files of a save is no change by others. Nobody looks at
+ * them meanwhile: the caller holds `io`, if there are several. */
+static void touched(const struct tfs_store *store)
 {
     const struct tfs_journal_files *files = store->save->container->journal;
 
-    if (files == NULL)
-        return;
-    if (files->touched != NULL)
+    if (files != NULL && files->touched != NULL)
         files->touched(store->save);
-    pthread_mutex_unlock(&store->io);
+}
+
+/* Of one file, `io` may be the writer's meanwhile. */
+static bool has_files(const struct tfs_store *store)
+{
+    return store->save->container->journal != NULL;
 }
 
 static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct tfs_doc *doc)
@@ -82,8 +79,8 @@ size_t tfs_store_journal_edits(struct tfs_store *store)
     return edits;
 }
 
-/* `journal` takes the place of the one there was. It was made with the mark of a rewrite under way.
- */
+/* `journal` takes the place of the one there was. It was made with the mark of a rewrite under
+ * way. */
 static void set_journal(struct tfs_store *store, struct tfs_journal *journal)
 {
     tfs_journal_close(store->journal);
@@ -188,13 +185,16 @@ static int begin(struct tfs_store *store, struct tfs_error *err)
         return tfs_fail_memory(err);
     if (make_record(store, store->saved, &record, err) == 0 && find_hash(store, err) == 0) {
         store->journal_unsure = true;
-        begin_touching(store);
+        if (has_files(store))
+            pthread_mutex_lock(&store->io);
         pthread_mutex_lock(&store->journal_lock);
         if (tfs_journal_create(store->journal_beside, &store->st, store->hash, &store->marked,
                                tfs_buf_span(&record), &journal, err) == 0)
             set_journal(store, journal);
         pthread_mutex_unlock(&store->journal_lock);
-        end_touching(store);
+        touched(store);
+        if (has_files(store))
+            pthread_mutex_unlock(&store->io);
     }
     tfs_buf_release(&record);
     if (journal == NULL)
@@ -234,10 +234,9 @@ int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err)
 bool tfs_store_journal_is_too_much(struct tfs_store *store)
 {
     const struct tfs_doc *from = goes_on(store) ? store->journaled : store->saved;
-    const bool files = store->save->container->journal != NULL;
 
     return tfs_record_size(from, store->shown) >
-           (files ? LARGE : (uint64_t)store->st.st_size / PART);
+           (has_files(store) ? LARGE : (uint64_t)store->st.st_size / PART);
 }
 
 void tfs_store_journal_cover(struct tfs_store *store)
@@ -281,8 +280,8 @@ static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool 
 
     pthread_mutex_lock(&store->journal_lock);
     if (store->journal != NULL && !tfs_journal_broken(store->journal))
-        (void)tfs_record_wrote(store->journal, (struct tfs_record_file){file, hash}, whole,
-                               &ignored);
+        (void)tfs_record_wrote(store->journal, (struct tfs_record_file){file, hash},
+                               whole && store->holds_mark, &ignored);
     pthread_mutex_unlock(&store->journal_lock);
 }
 
@@ -325,9 +324,12 @@ static int remove_journal(struct tfs_store *store, struct tfs_error *err)
 {
     if (store->journal_beside == NULL)
         return 0;
-    begin_touching(store);
+    if (has_files(store))
+        pthread_mutex_lock(&store->io);
     int result = tfs_journal_remove(store->journal_beside, err);
-    end_touching(store);
+    touched(store);
+    if (has_files(store))
+        pthread_mutex_unlock(&store->io);
     return result;
 }
 

@@ -42,11 +42,12 @@ static struct tfs_key file_of(void *arg, struct tfs_key chunk, uint32_t *index)
 }
 
 static int write_file(void *arg, struct tfs_key file, const struct tfs_folder_step *steps,
-                      size_t count, struct tfs_error *error)
+                      size_t count, bool whole, struct tfs_error *error)
 {
     size_t used = strlen(disk.log);
 
     (void)arg;
+    (void)whole;
     if (file.x == disk.fail_at && !disk.renamed)
         return tfs_fail(error, -ENOSPC, "the disk is full");
     used += (size_t)snprintf(disk.log + used, sizeof(disk.log) - used, "%d:", file.x);

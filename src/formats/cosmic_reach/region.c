@@ -10,6 +10,7 @@
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/gzip.h"
 #include "formats/cosmic_reach/region.h"
+#include "formats/cosmic_reach/zone.h"
 #include "formats/whole_file.h"
 
 #define GZIP_FLAGS_AT 3 /* of a gzip header */
@@ -253,6 +254,7 @@ static const struct tfs_file_codec region_codec = {
     .decode = region_decode,
     .encode = region_encode,
     .shares_folder = true,
+    .folder_journal = TFS_COSMIC_ZONE_JOURNAL,
 };
 
 const struct tfs_container tfs_cosmic_reach_region = {

@@ -23,6 +23,7 @@
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/gzip.h"
 #include "formats/cosmic_reach/world.h"
+#include "formats/journal.h"
 
 #define READ_ONE_BY_ONE 64 /* regions */
 
@@ -310,6 +311,16 @@ static void zone_free(struct tfs_cosmic_zone *own)
     free(own);
 }
 
+/* What a killed process left when it made a journal. */
+static void remove_strays(const struct tfs_save *save)
+{
+    char *journal = exclusive(save) ? tfs_journal_beside(save) : NULL;
+
+    if (journal != NULL)
+        tfs_journal_remove_strays(journal);
+    free(journal);
+}
+
 static int zone_open(struct tfs_save *save, struct tfs_error *err)
 {
     struct tfs_cosmic_zone *own = calloc(1, sizeof(*own));
@@ -319,7 +330,9 @@ static int zone_open(struct tfs_save *save, struct tfs_error *err)
     own->lock_fd = own->folder_fd = -1;
     pthread_mutex_init(&own->lock, NULL);
     tfs_cosmic_zone_payloads_init(save, &own->payloads);
-    if (lock_zone(save, &own->lock_fd, &own->lock_is_parent, err) < 0 ||
+    if (lock_zone(save, &own->lock_fd, &own->lock_is_parent, err) == 0)
+        remove_strays(save);
+    if (err->code < 0 ||
         tfs_cosmic_zone_index_read(save, NULL, exclusive(save), &own->index, err) < 0 ||
         lock_folder(save, own, err) < 0 ||
         (exclusive(save) && tfs_directory_settle(own->index.regions.path, err) < 0) ||
@@ -552,6 +565,7 @@ const struct tfs_container tfs_cosmic_reach_zone = {
     .lacks = zone_lacks,
     .complete = zone_complete,
     .fetch = tfs_cosmic_zone_fetch,
+    .journal = &tfs_cosmic_zone_journal,
     .commit = zone_commit,
     .changed = zone_changed,
     .disputed = zone_disputed,

@@ -144,6 +144,12 @@ int tfs_cosmic_region_file_make(struct tfs_key region, const struct stat *st,
                                 const struct tfs_doc *doc, struct tfs_cosmic_region_file **file,
                                 struct tfs_error *err);
 
+/* ---- the journal (zone_journal.c) ------------------------------------------------------------ */
+
+#define TFS_COSMIC_ZONE_JOURNAL "zone" /* what it is the journal of, in the folder of regions */
+
+extern const struct tfs_journal_files tfs_cosmic_zone_journal;
+
 /* ---- bytes of chunks (zone_fetch.c) ---------------------------------------------------------- */
 
 /* tfs_container.fetch. ESTALE: another program changed or removed the region. */

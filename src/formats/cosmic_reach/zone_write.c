@@ -23,6 +23,7 @@ struct job {
     struct tfs_file_handle old;                 /* fd -1: there is none */
     struct tfs_doc *before, *after;             /* of this region alone */
     struct tfs_cosmic_region_file *made;        /* what is known of the new file */
+    bool whole;                                 /* no change of it comes later */
 };
 
 static struct tfs_cosmic_zone *zone_of(const struct job *job)
@@ -161,6 +162,10 @@ static int verify(struct job *job, struct tfs_replacement *r, struct tfs_error *
                                  &why) == 0 &&
         tfs_doc_diff(job->after, written, differs, &why) == 0)
         tfs_cosmic_region_file_make(job->region, &job->old.st, written, &job->made, &why);
+    if (why.code == 0) {
+        job->made->file.hash = tfs_hash_of(tfs_blob_span(bytes));
+        job->made->file.hashed = true;
+    }
     if (why.code < 0)
         tfs_fail(err, why.code == -ENOMEM ? why.code : -EIO,
                  "the region does not read back as it was written: %s", why.text);
@@ -239,6 +244,7 @@ static int replace(struct job *job, struct tfs_error *err)
         return err->code;
     }
     const int written = r.fd;
+    tfs_folder_wrote(job->save, job->region, job->made->file.hash, job->whole);
     /* Nobody fetches a chunk between the rename and what is known of the new file. */
     pthread_mutex_lock(&own->lock);
     r.keeper = job->save->keeper;
@@ -283,6 +289,7 @@ static int remove_file(struct job *job, struct tfs_error *err)
         return 1;
     if (tfs_folder_is_other(job->path, &job->known->file.st))
         return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
+    tfs_folder_wrote(job->save, job->region, (struct tfs_hash){0}, job->whole);
     pthread_mutex_lock(&own->lock);
     const bool removed = unlink_kept(job, err) == 0;
     if (removed)
@@ -297,9 +304,9 @@ static int remove_file(struct job *job, struct tfs_error *err)
 
 /* tfs_folder_writer.write */
 static int write_region(void *arg, struct tfs_key region, const struct tfs_folder_step *steps,
-                        size_t count, struct tfs_error *err)
+                        size_t count, bool whole, struct tfs_error *err)
 {
-    struct job job = {.save = arg, .region = region, .old.fd = -1};
+    struct job job = {.save = arg, .region = region, .old.fd = -1, .whole = whole};
     struct tfs_cosmic_zone *own = zone_of(&job);
     struct tfs_error why = {0};
     char name[TFS_COSMIC_REGION_NAME];

@@ -22,6 +22,7 @@
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/view.h"
 #include "formats/info.h"
+#include "formats/journal.h"
 
 struct folder_facts {
     struct tfs_godot_rules rules; /* first */
@@ -249,6 +250,16 @@ static int settle(const struct tfs_save *save, const struct tfs_godot_index *ind
     return result;
 }
 
+/* What a killed process left when it made a journal. */
+static void remove_strays(const struct tfs_save *save)
+{
+    char *journal = exclusive(save) ? tfs_journal_beside(save) : NULL;
+
+    if (journal != NULL)
+        tfs_journal_remove_strays(journal);
+    free(journal);
+}
+
 static int folder_open(struct tfs_save *save, struct tfs_error *err)
 {
     struct tfs_godot_folder *own = calloc(1, sizeof(*own));
@@ -259,7 +270,9 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
     own->reading = 1;
     pthread_mutex_init(&own->lock, NULL);
     tfs_godot_folder_opened_init(&own->opened);
-    if (lock_folder(save, &own->lock_fd, err) < 0 || tfs_godot_cache_create(save, err) < 0 ||
+    if (lock_folder(save, &own->lock_fd, err) == 0)
+        remove_strays(save);
+    if (err->code < 0 || tfs_godot_cache_create(save, err) < 0 ||
         tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
         (exclusive(save) && settle(save, &own->index, err) < 0) ||
         new_doc(&own->index, own->reading, &save->doc, err) < 0 ||
@@ -429,6 +442,7 @@ const struct tfs_container tfs_godot_folder_container = {
     .locate = find_folder,
     .open = folder_open,
     .fetch = tfs_godot_folder_fetch,
+    .journal = &tfs_godot_folder_journal,
     .commit = folder_commit,
     .changed = folder_changed,
     .reload = folder_reload,

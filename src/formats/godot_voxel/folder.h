@@ -105,6 +105,7 @@ void tfs_godot_folder_opened_init(struct tfs_recent *recent);
 
 /* Puts `doc` on disk (folder_write.c). *reached: the document that the disk holds afterwards, also
  * after a failure. */
+extern const struct tfs_journal_files tfs_godot_folder_journal; /* folder_journal.c */
 int tfs_godot_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,
                            struct tfs_error *err);
 

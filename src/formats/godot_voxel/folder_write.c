@@ -28,6 +28,7 @@ struct region_job {
     struct tfs_blob *bytes;     /* the old file */
     struct tfs_godot_region_file before;
     struct tfs_godot_region_file *after; /* allocated: the index takes it over */
+    bool whole;                          /* no change of it comes later */
 };
 
 static int make_changes(struct region_job *job, const struct tfs_folder_step *steps, size_t count,
@@ -182,6 +183,8 @@ static int verify(const struct writer *w, struct region_job *job, struct tfs_rep
     if (tfs_replacement_read(r, &written, err) < 0)
         return err->code;
     job->after->file.key = job->before.file.key;
+    job->after->file.hash = tfs_hash_of(tfs_blob_span(written));
+    job->after->file.hashed = true;
     if (tfs_godot_region_file_parse(tfs_blob_span(written), written->size, &w->own->index.meta,
                                     job->after, &why) < 0)
         tfs_fail(err, why.code == -ENOMEM ? why.code : -EIO,
@@ -234,6 +237,7 @@ static int replace(struct writer *w, struct region_job *job, struct tfs_error *e
         return err->code;
     }
     const int written = r.fd;
+    tfs_folder_wrote(w->save, job->before.file.key, job->after->file.hash, job->whole);
     /* Nobody fetches a block between the rename and the new table. */
     pthread_mutex_lock(&w->own->lock);
     r.keeper = w->save->keeper;
@@ -251,10 +255,10 @@ static int replace(struct writer *w, struct region_job *job, struct tfs_error *e
 
 /* tfs_folder_writer.write */
 static int write_one(void *arg, struct tfs_key key, const struct tfs_folder_step *steps,
-                     size_t count, struct tfs_error *err)
+                     size_t count, bool whole, struct tfs_error *err)
 {
     struct writer *w = arg;
-    struct region_job job = {.old.fd = -1, .before.file.key = key};
+    struct region_job job = {.old.fd = -1, .before.file.key = key, .whole = whole};
     struct tfs_error why = {0};
     char name[TFS_GODOT_REGION_NAME];
     int result = make_changes(&job, steps, count, &why);

@@ -1,0 +1,205 @@
+/*
+ * The files that a journal names: see recover_files.h.
+ *
+ * A journal is not trusted: what it names is counted before room is made for it, and is only ever
+ * compared with what the save itself knows of its files.
+ */
+#include "fs/recover_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define FILES_MAX ((size_t)1 << 20)
+
+/* ---- which there are ------------------------------------------------------------------------- */
+
+static int add_file(struct tfs_recover_files *files, struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_recover_file *grown = tfs_array_grow(files->files, files->count, sizeof(*grown));
+
+    if (grown == NULL)
+        return tfs_fail_memory(err);
+    files->files = grown;
+    if (files->count == FILES_MAX)
+        return tfs_fail(err, -EBADMSG, "the journal names more files than a save has");
+    grown[files->count++] = (struct tfs_recover_file){.key = key};
+    return 0;
+}
+
+/* Those of one record are in order, each once: so most are no news. */
+static int add_named(struct tfs_recover_files *files, struct tfs_span payload,
+                     struct tfs_error *err)
+{
+    struct tfs_record_file *named = NULL;
+    size_t count = 0;
+
+    if (tfs_record_files(&payload, &named, &count, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < count && err->code == 0; i++)
+        add_file(files, named[i].key, err);
+    free(named);
+    return err->code;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    const struct tfs_recover_file *left = a, *right = b;
+
+    return tfs_key_compare(left->key, right->key);
+}
+
+/* Sorts them, each once. */
+static void settle_list(struct tfs_recover_files *files)
+{
+    size_t kept = 0;
+
+    if (files->count > 0)
+        qsort(files->files, files->count, sizeof(*files->files), compare_files);
+    for (size_t i = 0; i < files->count; i++)
+        if (kept == 0 || compare_files(&files->files[kept - 1], &files->files[i]) != 0)
+            files->files[kept++] = files->files[i];
+    files->count = kept;
+}
+
+static int list_files(const struct tfs_journal_text *text, struct tfs_recover_files *files,
+                      struct tfs_error *err)
+{
+    for (size_t i = 0; i < text->count && err->code == 0; i++)
+        if (text->records[i].kind == TFS_JOURNAL_EDIT)
+            add_named(files, text->records[i].payload, err);
+    settle_list(files);
+    return err->code;
+}
+
+/* ---- what they hold -------------------------------------------------------------------------- */
+
+/* One that cannot be read holds nothing that the journal knows. */
+static int look_at_files(struct tfs_save *save, struct tfs_recover_files *files,
+                         struct tfs_error *err)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        struct tfs_recover_file *file = &files->files[i];
+        struct tfs_error why = {0};
+        int result = save->container->journal->hash(save, file->key, &file->now, &file->st, &why);
+        if (result == -ESTALE || result == -ENOMEM)
+            return tfs_fail(err, result, "%s", why.text);
+        if (result < 0)
+            file->now = (struct tfs_hash){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    }
+    return 0;
+}
+
+static struct tfs_recover_file *find(const struct tfs_recover_files *files, struct tfs_key key)
+{
+    const struct tfs_recover_file wanted = {.key = key};
+
+    return files->count == 0
+               ? NULL
+               : bsearch(&wanted, files->files, files->count, sizeof(wanted), compare_files);
+}
+
+const struct tfs_recover_file *tfs_recover_files_find(const struct tfs_recover_files *files,
+                                                      struct tfs_key key)
+{
+    return find(files, key);
+}
+
+/* ---- what the records say of them ------------------------------------------------------------ */
+
+static int judge_edit(struct tfs_recover_files *files, struct tfs_span payload,
+                      struct tfs_error *err)
+{
+    struct tfs_record_file *named = NULL;
+    size_t count = 0;
+
+    if (tfs_record_files(&payload, &named, &count, err) < 0)
+        return err->code;
+    struct tfs_cursor c = tfs_cursor_init(payload);
+    struct timespec made = {.tv_sec = (time_t)tfs_take_u64le(&c)};
+    made.tv_nsec = (long)tfs_take_u32le(&c);
+    for (size_t i = 0; i < count; i++) {
+        struct tfs_recover_file *file = find(files, named[i].key);
+        const bool same = tfs_hash_equal(file->now, named[i].hash);
+        file->begun = file->begun || (same && !file->named);
+        file->ours = file->ours || same;
+        file->named = true;
+        file->last = made;
+    }
+    free(named);
+    return 0;
+}
+
+/* A file that was written holds all edits before the mark of that rewrite. */
+static void judge_wrote(struct tfs_recover_files *files, struct tfs_span payload, size_t mark)
+{
+    struct tfs_record_file wrote;
+    bool whole;
+
+    if (tfs_record_wrote_take(payload, &wrote, &whole) < 0)
+        return;
+    struct tfs_recover_file *file = find(files, wrote.key);
+    if (file == NULL || !tfs_hash_equal(file->now, wrote.hash))
+        return;
+    file->ours = true;
+    file->begun = false;
+    if (whole)
+        file->first = mark;
+}
+
+static bool is_newer(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+/* A backup that somebody put back holds what the journal began with, and was written after its last
+ * edit. */
+static void yield_to_backups(struct tfs_recover_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        struct tfs_recover_file *file = &files->files[i];
+        if (file->begun && is_newer(file->st.st_mtim, file->last) &&
+            is_newer(file->st.st_ctim, file->last))
+            file->ours = false;
+    }
+}
+
+static int judge(const struct tfs_journal_text *text, struct tfs_recover_files *files,
+                 struct tfs_error *err)
+{
+    size_t mark = 0;
+
+    for (size_t i = 0; i < text->count && err->code == 0; i++) {
+        const struct tfs_journal_record *record = &text->records[i];
+        if (record->kind == TFS_JOURNAL_MARK)
+            mark = i + 1;
+        else if (record->kind == TFS_JOURNAL_EDIT)
+            judge_edit(files, record->payload, err);
+        else if (record->kind == TFS_JOURNAL_FILE)
+            judge_wrote(files, record->payload, mark);
+    }
+    yield_to_backups(files);
+    return err->code;
+}
+
+int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text *text,
+                           struct tfs_recover_files *files, struct tfs_error *err)
+{
+    struct tfs_recover_files read = {0};
+
+    if (list_files(text, &read, err) == 0 && look_at_files(save, &read, err) == 0)
+        judge(text, &read, err);
+    if (err->code < 0)
+        tfs_recover_files_release(&read);
+    else
+        *files = read;
+    return err->code;
+}
+
+void tfs_recover_files_release(struct tfs_recover_files *files)
+{
+    free(files->files);
+    *files = (struct tfs_recover_files){0};
+}

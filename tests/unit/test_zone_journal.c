@@ -1,0 +1,520 @@
+/*
+ * The journal of saves of several files, on zones of Cosmic Reach: what a kill at any step leaves,
+ * and what comes of it when another program wrote meanwhile.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "../lib/region_maker.h"
+#include "formats/journal.h"
+#include "fs/recover.h"
+#include "fs/store.h"
+#include "fs/tree.h"
+#include "scratch.h"
+
+#define REGIONS "zone/regions/"
+#define JOURNAL REGIONS ".zone.terrainfs-journal"
+
+static struct tfs_save *save;
+static struct tfs_error err;
+static char notice[TFS_ERROR_TEXT];
+
+/* ---- kills ----------------------------------------------------------------------------------- */
+
+static int steps_left = -1; /* calls that change the disk until this process ends; -1: it stays */
+
+static void step(void)
+{
+    if (steps_left >= 0 && steps_left-- == 0)
+        _exit(9);
+}
+
+/* These take the place of the C library's, for the whole program. */
+int fdatasync(int fd)
+{
+    step();
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+int fsync(int fd)
+{
+    step();
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int renameat(int from, const char *old, int to, const char *new)
+{
+    step();
+    int result = (int)syscall(SYS_renameat2, from, old, to, new, 0);
+    step();
+    return result;
+}
+
+int rename(const char *old, const char *new)
+{
+    return renameat(AT_FDCWD, old, AT_FDCWD, new);
+}
+
+int unlink(const char *path)
+{
+    step();
+    int result = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    step();
+    return result;
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+    step();
+    return (ssize_t)syscall(SYS_pwrite64, fd, bytes, size, at);
+}
+
+/* ---- the zone -------------------------------------------------------------------------------- */
+
+static const char *region_name(int x)
+{
+    static char names[4][128];
+    static unsigned turn;
+    char *name = names[turn++ % 4];
+
+    snprintf(name, sizeof(names[0]), REGIONS "region_%d_0_0.cosmicreach", x);
+    return name;
+}
+
+static void add_chunk(struct maker_region *region, int x, int y, int z, const char *block)
+{
+    struct maker_chunk *chunk = maker_region_add(region, x, y, z);
+
+    maker_single(&chunk->body, block);
+    maker_sky(&chunk->body, NULL);
+    maker_u8(&chunk->body, 1);
+    maker_u8(&chunk->body, 0);
+}
+
+/* A region with two chunks of one block. */
+static void make_region(int x, const char *block)
+{
+    struct maker_region region = maker_region_init(7);
+    struct maker_bytes bytes = {0};
+
+    add_chunk(&region, 16 * x, 0, 0, block);
+    add_chunk(&region, 16 * x, 1, 0, block);
+    maker_region_write(&region, &bytes);
+    FILE *file = fopen(scratch_path(region_name(x)), "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes.data, 1, bytes.size, file), bytes.size);
+    ck_assert_int_eq(fclose(file), 0);
+    maker_release(&bytes);
+    maker_region_release(&region);
+}
+
+static void make_zone(void)
+{
+    ck_assert_int_eq(nftw(scratch_dir, scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+    ck_assert_int_eq(mkdir(scratch_dir, 0755), 0);
+    ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
+    ck_assert_int_eq(mkdir(scratch_path("zone/regions"), 0755), 0);
+    scratch_write("zone/zoneInfo.json", "{\"zoneId\": \"base:earth\"}");
+    make_region(-1, "base:left");
+    make_region(0, "base:right");
+}
+
+static void setup(void)
+{
+    scratch_setup();
+    make_zone();
+    save = NULL;
+}
+
+static void close_save(void)
+{
+    tfs_save_close(save);
+    save = NULL;
+}
+
+static void teardown(void)
+{
+    close_save();
+    scratch_teardown();
+}
+
+static void open_only(const char *name, enum tfs_lock lock)
+{
+    const struct tfs_open_options options = {.lock = lock};
+
+    close_save();
+    tfs_error_reset(&err);
+    ck_assert_msg(tfs_save_open(scratch_path(name), NULL, &options, &save, &err) == 0, "%s",
+                  err.text);
+}
+
+static void open_zone(enum tfs_lock lock)
+{
+    open_only("zone", lock);
+    ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s", err.text);
+}
+
+static bool exists(const char *name)
+{
+    return access(scratch_path(name), F_OK) == 0;
+}
+
+static bool is_aside(void)
+{
+    DIR *directory = opendir(scratch_dir);
+    bool found = false;
+
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        found = found || strstr(entry->d_name, ".unsaved-") != NULL;
+    closedir(directory);
+    return found;
+}
+
+/* ---- the edit -------------------------------------------------------------------------------- */
+
+static struct tfs_edit edit;
+
+static void put_text(const char *path, const char *text)
+{
+    struct tfs_node node;
+    struct tfs_put put = {0};
+
+    ck_assert_int_eq(tfs_tree_resolve(save, save->doc, path, false, &node), 0);
+    ck_assert_msg(tfs_node_file(save, &node)
+                          ->lens->put(save, &edit, tfs_node_at(save, &node), tfs_span_of(text),
+                                      &put, &err) == 0,
+                  "%s", err.text);
+}
+
+/* Both regions change, and a chunk goes from one to the other. */
+static struct tfs_doc *edited(void)
+{
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
+    put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,1,2,base:gold\n");
+    ck_assert_int_eq(save->tree->chunk_move(save, &edit, (struct tfs_key){0, -16, 1, 0},
+                                            (struct tfs_key){0, 3, 1, 3}, &err),
+                     0);
+    struct tfs_doc *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return doc;
+}
+
+static void commit_edited(void)
+{
+    struct tfs_doc *doc = edited();
+
+    ck_assert_msg(tfs_journal_commit(save, doc, false, &err) == 0, "%s", err.text);
+    tfs_doc_unref(doc);
+}
+
+static bool is_gold(const char *path)
+{
+    struct tfs_node node;
+    struct tfs_buf text = {0};
+
+    ck_assert_int_eq(tfs_tree_resolve(save, save->doc, path, false, &node), 0);
+    ck_assert_msg(tfs_node_file(save, &node)
+                          ->lens->get(save, save->doc, tfs_node_at(save, &node), &text, &err) == 0,
+                  "%s", err.text);
+    tfs_buf_u8(&text, 0);
+    bool gold = strstr((const char *)text.data, "base:gold") != NULL;
+    tfs_buf_release(&text);
+    return gold;
+}
+
+static bool has(int x, int y, int z)
+{
+    return tfs_doc_find(save->doc, (struct tfs_key){0, x, y, z}) != NULL;
+}
+
+/* What of the edit the save shows: a bit for each of its four marks. */
+static unsigned shown(void)
+{
+    return (unsigned)is_gold("chunks/-16_0_0/voxels.csv") |
+           (unsigned)is_gold("chunks/0_0_0/voxels.csv") << 1 | (unsigned)!has(-16, 1, 0) << 2 |
+           (unsigned)has(3, 1, 3) << 3;
+}
+
+#define LEFT  (1U | 4U) /* the marks in region -1 */
+#define RIGHT (2U | 8U)
+#define ALL   (LEFT | RIGHT)
+
+/* A process that does this and is killed at its n-th step; false: it came to its end before. */
+static bool killed(void (*act)(void), int n)
+{
+    int status;
+
+    close_save();
+    pid_t child = fork();
+    if (child == 0) {
+        steps_left = n;
+        act();
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && (WEXITSTATUS(status) == 9 || WEXITSTATUS(status) == 0));
+    return WEXITSTATUS(status) == 9;
+}
+
+static void act_commit(void)
+{
+    const int steps = steps_left;
+
+    steps_left = -1;
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    steps_left = steps;
+    commit_edited();
+}
+
+static void act_recover(void)
+{
+    open_zone(TFS_LOCK_EXCLUSIVE);
+}
+
+START_TEST(zone_edit_of_several_regions_is_all_or_nothing_at_every_step)
+{
+    unsigned before = 0;
+    int n = 0;
+
+    for (; killed(act_commit, n); n++) {
+        open_zone(TFS_LOCK_NONE);
+        const unsigned read = shown();
+        ck_assert_msg(read == 0 || read == ALL, "step %d: a reader sees %x", n, read);
+        ck_assert_msg(read >= before, "step %d: it was accepted before", n);
+        before = read;
+        if (killed(act_recover, n % 13)) {
+            open_zone(TFS_LOCK_NONE);
+            ck_assert_msg(shown() == read, "step %d: a killed recovery leaves %x", n, shown());
+        }
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_msg(shown() == read, "step %d: %x, not %x: %s", n, shown(), read, notice);
+        open_only("zone", TFS_LOCK_NONE);
+        ck_assert_uint_eq(shown(), read);
+        ck_assert(!exists(JOURNAL) && !is_aside());
+        make_zone();
+    }
+    ck_assert_int_gt(n, 10);
+    ck_assert_uint_eq(before, ALL);
+    open_only("zone", TFS_LOCK_NONE);
+    ck_assert_uint_eq(shown(), ALL);
+    ck_assert(!exists(JOURNAL));
+}
+END_TEST
+
+/* A zone whose journal has the edit, and whose regions have not. */
+static void leave_journal(void)
+{
+    for (int n = 0; !exists(JOURNAL); n++) {
+        make_zone();
+        ck_assert(killed(act_commit, n));
+    }
+}
+
+START_TEST(zone_journal_that_is_torn_or_damaged_anywhere_gives_all_or_nothing)
+{
+    struct stat st;
+    uint8_t byte;
+
+    leave_journal();
+    ck_assert_int_eq(stat(scratch_path(JOURNAL), &st), 0);
+    for (off_t size = st.st_size - 1; size >= 0; size -= 1 + size / 40) {
+        ck_assert_int_eq(truncate(scratch_path(JOURNAL), size), 0);
+        open_zone(TFS_LOCK_NONE);
+        ck_assert_uint_eq(shown(), 0);
+    }
+    for (off_t at = 0; at < st.st_size; at += 1 + st.st_size / 40) {
+        make_zone();
+        leave_journal();
+        int fd = open(scratch_path(JOURNAL), O_RDWR);
+        ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
+        byte ^= 0x41;
+        ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
+        close(fd);
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_msg(shown() == 0 || shown() == ALL, "byte %jd: %x", (intmax_t)at, shown());
+    }
+}
+END_TEST
+
+START_TEST(region_that_the_game_changed_keeps_its_edits_out_and_the_others_get_theirs)
+{
+    leave_journal();
+    make_region(-1, "base:changed_by_the_game");
+    open_zone(TFS_LOCK_NONE);
+    ck_assert_uint_eq(shown(), RIGHT);
+    ck_assert_ptr_nonnull(strstr(notice, "are only in its journal yet"));
+    ck_assert_ptr_nonnull(strstr(notice, "another program changed"));
+    ck_assert(exists(JOURNAL));
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert_uint_eq(shown(), RIGHT);
+    ck_assert_ptr_nonnull(strstr(notice, "were restored"));
+    ck_assert(!exists(JOURNAL) && is_aside());
+    open_only("zone", TFS_LOCK_NONE);
+    ck_assert_uint_eq(shown(), RIGHT);
+}
+END_TEST
+
+START_TEST(region_that_the_game_damaged_or_removed_keeps_its_edits_out)
+{
+    leave_journal();
+    if (_i == 0)
+        scratch_write(region_name(-1), "not a region any more");
+    else
+        ck_assert_int_eq(remove(scratch_path(region_name(-1))), 0);
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert(is_gold("chunks/0_0_0/voxels.csv") && has(3, 1, 3));
+    ck_assert(!exists(JOURNAL) && is_aside());
+}
+END_TEST
+
+START_TEST(region_that_was_put_back_keeps_its_edits_out)
+{
+    struct timespec later[2];
+
+    leave_journal();
+    clock_gettime(CLOCK_REALTIME, &later[0]);
+    later[0].tv_sec += 5;
+    later[1] = later[0];
+    /* Its bytes, written again later: a backup. */
+    make_region(-1, "base:left");
+    ck_assert_int_eq(utimensat(AT_FDCWD, scratch_path(region_name(-1)), later, 0), 0);
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert_uint_eq(shown(), RIGHT);
+    ck_assert(is_aside());
+}
+END_TEST
+
+START_TEST(one_region_of_a_zone_with_a_journal_is_not_written_alone)
+{
+    leave_journal();
+    open_only(region_name(0), TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_nonnull(save->read_only);
+    ck_assert_ptr_nonnull(strstr(save->read_only, "edits of its folder wait in"));
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    open_only(region_name(0), TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_null((void *)save->read_only);
+}
+END_TEST
+
+START_TEST(journal_of_a_zone_that_cannot_be_written_stays_and_is_shown)
+{
+    leave_journal();
+    open_only("zone", TFS_LOCK_EXCLUSIVE);
+    tfs_save_set_read_only(save, &(struct tfs_error){.code = -EROFS, .text = "it is read-only"});
+    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
+    ck_assert_uint_eq(shown(), ALL);
+    ck_assert(exists(JOURNAL));
+}
+END_TEST
+
+START_TEST(file_with_the_name_of_a_zone_journal_that_is_none_is_named_and_left_alone)
+{
+    scratch_write(JOURNAL, "somebody's own");
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert(save->no_journal);
+    ck_assert_ptr_nonnull(strstr(notice, "warning"));
+    commit_edited();
+    ck_assert_uint_eq(shown(), ALL);
+    ck_assert(exists(JOURNAL));
+}
+END_TEST
+
+/* ---- the store ------------------------------------------------------------------------------- */
+
+static struct tfs_store *store;
+
+static int apply_set(struct tfs_job *job, bool last)
+{
+    (void)last;
+    ck_assert_int_eq(tfs_store_edit(store, &edit, &err), 0);
+    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
+    put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,1,2,base:gold\n");
+    ck_assert_int_eq(save->tree->chunk_move(save, &edit, (struct tfs_key){0, -16, 1, 0},
+                                            (struct tfs_key){0, 3, 1, 3}, &err),
+                     0);
+    int result = tfs_store_accept(store, &edit, NULL, job, &err);
+    tfs_edit_release(&edit);
+    return result;
+}
+
+static const struct tfs_job_kind set_kind = {.apply = apply_set};
+
+/* The answer is the acknowledgement, told by what the process leaves. */
+static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+{
+    (void)arg;
+    (void)of;
+    if (jobs != NULL && jobs->result == 0)
+        (void)syscall(SYS_openat, AT_FDCWD, scratch_path("accepted"), O_CREAT | O_WRONLY, 0644);
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next)
+        tfs_job_release(job);
+}
+
+static unsigned mode; /* of act_store: 0 auto, 1 close, 600 */
+
+static void act_store(void)
+{
+    const struct tfs_store_options options = {.commit_auto = mode == 0,
+                                              .commit_seconds = mode > 1 ? mode : 0};
+    const struct tfs_store_client client = {.answer = on_answer};
+    static struct tfs_job job = {.kind = &set_kind, .saves = true};
+    const int steps = steps_left;
+
+    steps_left = -1;
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
+    steps_left = steps;
+    tfs_store_submit(store, &job);
+    ck_assert_int_eq(tfs_store_start(store), 0);
+    tfs_store_stop(store);
+}
+
+START_TEST(zone_keeps_what_was_accepted_and_all_of_it_at_every_step_in_every_mode)
+{
+    static const unsigned modes[] = {0, 1, 600};
+    int n = 0;
+
+    mode = modes[_i];
+    for (; killed(act_store, n); n++) {
+        const bool accepted = exists("accepted");
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_msg(shown() == ALL || (shown() == 0 && !accepted), "step %d: %x, accepted: %d", n,
+                      shown(), accepted);
+        ck_assert(!exists(JOURNAL) && !is_aside());
+        make_zone();
+    }
+    ck_assert_int_gt(n, 10);
+    open_only("zone", TFS_LOCK_NONE);
+    ck_assert_uint_eq(shown(), ALL);
+    ck_assert(!exists(JOURNAL));
+}
+END_TEST
+
+static Suite *zone_journal_suite(void)
+{
+    Suite *suite = suite_create("zone_journal");
+    TCase *tcase = tcase_create("journal");
+
+    suite_add_tcase(suite, tcase);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, zone_edit_of_several_regions_is_all_or_nothing_at_every_step);
+    tcase_add_test(tcase, zone_journal_that_is_torn_or_damaged_anywhere_gives_all_or_nothing);
+    tcase_add_test(tcase,
+                   region_that_the_game_changed_keeps_its_edits_out_and_the_others_get_theirs);
+    tcase_add_loop_test(tcase, region_that_the_game_damaged_or_removed_keeps_its_edits_out, 0, 2);
+    tcase_add_test(tcase, region_that_was_put_back_keeps_its_edits_out);
+    tcase_add_test(tcase, one_region_of_a_zone_with_a_journal_is_not_written_alone);
+    tcase_add_test(tcase, journal_of_a_zone_that_cannot_be_written_stays_and_is_shown);
+    tcase_add_test(tcase,
+                   file_with_the_name_of_a_zone_journal_that_is_none_is_named_and_left_alone);
+    tcase_add_loop_test(
+        tcase, zone_keeps_what_was_accepted_and_all_of_it_at_every_step_in_every_mode, 0, 3);
+    return suite;
+}
+
+UNIT_MAIN(zone_journal_suite)
