@@ -371,9 +371,9 @@ levels_killed() {
     want cp -r "$D/there/lods/1/chunks/0_0_0" "$M/lods/1/chunks/"
     kill -KILL "$pid"
     soon fusermount3 -u "$M"
+    up
     same 'what is on disk' "$(voxel diff "$PRISTINE" "$S")" 'added lods/1/0_0_0'
     want cmp <(voxel raw "$S" lods/1/0_0_0) <(voxel raw "$D/levels" lods/1/0_0_0)
-    up
     same 'levels' "$(cd "$M" && find lods -maxdepth 3 | sort | paste -sd ' ')" \
         'lods lods/1 lods/1/chunks lods/1/chunks/0_0_0'
     want cp -r "$D/there/lods" "$M/"
