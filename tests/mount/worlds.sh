@@ -110,6 +110,7 @@ comes_and_goes() {
     want region check "$(file 6 0)"
     before=$(identities)
     want rm -r "$(zone)/chunks/100_0_0"
+    settle # right behind another edit, it went to the journal
     wants_not test -e "$(file 6 0)"
     same 'others' "$(others "$before")" region_6_0_0.cosmicreach
     wants_not test -e "$(zone)/chunks/100_0_0"
