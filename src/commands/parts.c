@@ -68,10 +68,10 @@ static enum tfs_status run_each(const struct each *e)
     enum tfs_status status = TFS_STATUS_DONE;
 
     for (size_t i = 0; i < e->parts->count; i++) {
-        const char *part = e->parts->paths[i];
+        const struct tfs_part *part = &e->parts->items[i];
         if ((e->cli->flags & TFS_CLI_JSON) == 0)
-            status = tfs_status_worst(status, tfs_cli_print_line(e->cli, "save: %s", part));
-        status = tfs_status_worst(status, run_with(e, join(e->folder, part), strdup("")));
+            status = tfs_status_worst(status, tfs_cli_print_line(e->cli, "save: %s", part->path));
+        status = tfs_status_worst(status, run_with(e, strdup(part->save), strdup("")));
     }
     return status;
 }
@@ -130,12 +130,12 @@ static enum tfs_status run_on_path(const struct each *e, const char *path, bool 
     size_t found = 0;
 
     for (size_t i = 0; i < e->parts->count; i++) {
-        const char *rest = behind(path, e->parts->paths[i], !write);
+        const struct tfs_part *part = &e->parts->items[i];
+        const char *rest = behind(path, part->path, !write);
         if (rest == NULL)
             continue;
         found++;
-        status = tfs_status_worst(status,
-                                  run_with(e, join(e->folder, e->parts->paths[i]), strdup(rest)));
+        status = tfs_status_worst(status, run_with(e, strdup(part->save), strdup(rest)));
     }
     if (found > 0)
         return status;
@@ -207,10 +207,10 @@ static enum tfs_status run_export(const struct each *e)
         return status;
     /* One that is damaged is exported as far as it can be read, and so are the others. */
     for (size_t i = 0; i < e->parts->count && status != TFS_STATUS_SYSTEM; i++) {
-        const char *part = e->parts->paths[i];
-        enum tfs_status made = make_above(e, target, part);
+        const struct tfs_part *part = &e->parts->items[i];
+        enum tfs_status made = make_above(e, target, part->path);
         if (made == TFS_STATUS_DONE)
-            made = run_with(e, join(e->folder, part), join(target, part));
+            made = run_with(e, strdup(part->save), join(target, part->path));
         status = tfs_status_worst(status, made);
     }
     if (status != TFS_STATUS_SYSTEM && e->parts->file != NULL)
@@ -226,8 +226,8 @@ static enum tfs_status run_import(const struct each *e)
     size_t found = 0;
 
     for (size_t i = 0; i < e->parts->count; i++) {
-        const char *part = e->parts->paths[i];
-        char *from = join(e->operands[0], part);
+        const struct tfs_part *part = &e->parts->items[i];
+        char *from = join(e->operands[0], part->path);
         if (from == NULL)
             return no_memory(e->cli);
         if (access(from, F_OK) < 0) {
@@ -235,13 +235,13 @@ static enum tfs_status run_import(const struct each *e)
             continue;
         }
         found++;
-        status = tfs_status_worst(status, run_with(e, from, join(e->folder, part)));
+        status = tfs_status_worst(status, run_with(e, from, strdup(part->save)));
     }
     if (found > 0)
         return status;
     return tfs_cli_say(e->cli, TFS_STATUS_BAD,
                        "%s: it has none of the saves of %s, such as %s: nothing was taken",
-                       e->operands[0], e->folder, e->parts->paths[0]);
+                       e->operands[0], e->folder, e->parts->items[0].path);
 }
 
 /* ---- A B ------------------------------------------------------------------------------------- */
@@ -253,16 +253,28 @@ static enum tfs_status say_only(const struct each *e, const char *folder, const 
     return status == TFS_STATUS_DONE ? TFS_STATUS_BAD : TFS_STATUS_USAGE;
 }
 
+/* The save of the same path on the other side, to be freed; what is no folder of several has it
+ * below itself. */
+static char *find_other(const struct tfs_parts *others, const char *folder, const char *path)
+{
+    for (size_t i = 0; i < others->count; i++)
+        if (strcmp(others->items[i].path, path) == 0)
+            return strdup(others->items[i].save);
+    return join(folder, path);
+}
+
 /* Compares the saves of the folder with what stands at the same paths on the other side. */
-static enum tfs_status diff_side(const struct each *e, bool second, bool compare)
+static enum tfs_status diff_side(const struct each *e, const struct tfs_parts *others, bool second,
+                                 bool compare)
 {
     const char *other = e->operands[second ? 0 : 1];
     enum tfs_status worst = TFS_STATUS_DONE, status;
 
     for (size_t i = 0; i < e->parts->count; i++) {
-        char *mine = join(e->folder, e->parts->paths[i]), *its = join(other, e->parts->paths[i]);
+        const char *path = e->parts->items[i].path;
+        char *mine = strdup(e->parts->items[i].save), *its = find_other(others, other, path);
         if (mine != NULL && its != NULL && access(its, F_OK) < 0) {
-            status = say_only(e, e->folder, e->parts->paths[i]);
+            status = say_only(e, e->folder, path);
         } else if (compare) {
             status = second ? run_with(e, its, mine) : run_with(e, mine, its);
             mine = its = NULL;
@@ -309,16 +321,16 @@ static enum tfs_status run_two(struct each *e, const struct tfs_parts *first,
         return tfs_cli_say(e->cli, TFS_STATUS_USAGE,
                            "--png is one picture, and these are several saves: compare one, such "
                            "as %s",
-                           first->count > 0 ? first->paths[0] : second->paths[0]);
+                           first->count > 0 ? first->items[0].path : second->items[0].path);
     if (first->count > 0) {
         e->folder = e->operands[0];
         e->parts = first;
-        status = diff_side(e, false, true);
+        status = diff_side(e, second, false, true);
     }
     if (second->count > 0) {
         e->folder = e->operands[1];
         e->parts = second;
-        other = diff_side(e, true, first->count == 0);
+        other = diff_side(e, first, true, first->count == 0);
     }
     return status > other ? status : other;
 }

@@ -250,17 +250,14 @@ struct part {
     int64_t time;
 };
 
-static int look_at(struct tfs_cli *cli, const char *folder, const char *path, struct part *part,
-                   struct tfs_error *err)
+static int look_at(struct tfs_cli *cli, const char *save, struct part *part, struct tfs_error *err)
 {
     const struct tfs_generation *redo, *next;
     struct tfs_generations list = TFS_GENERATIONS_NONE;
-    char *name = NULL, *real = NULL;
+    char *name = strdup(save), *real = NULL;
 
-    if (tfs_print(&name, "%s/%s", folder, path) < 0) {
-        name = NULL;
+    if (name == NULL)
         return tfs_fail_memory(err);
-    }
     if (find_save(cli, name, &real, err) == 0 &&
         tfs_undo_read(real, &cli->options.undo, &list, err) == 0 &&
         (next = tfs_undo_next(&list, &redo)) != NULL) {
@@ -301,7 +298,7 @@ static enum tfs_status undo_folder(struct tfs_cli *cli, const struct tfs_parts *
     if (parts == NULL)
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory");
     for (size_t i = 0; i < found->count && err.code == 0; i++)
-        look_at(cli, cli->operands[0], found->paths[i], &parts[i], &err);
+        look_at(cli, found->items[i].save, &parts[i], &err);
     status = err.code < 0 ? tfs_cli_report(cli, cli->operands[0], &err)
                           : undo_parts(cli, parts, found->count);
     for (size_t i = 0; i < found->count; i++)

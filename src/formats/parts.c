@@ -16,24 +16,29 @@
 
 #define FILE_MAX (1 << 20)
 
-int tfs_parts_add(struct tfs_parts *parts, char *path, struct tfs_error *err)
+int tfs_parts_add(struct tfs_parts *parts, char *path, char *save, struct tfs_error *err)
 {
-    char **paths = path == NULL ? NULL : tfs_array_grow(parts->paths, parts->count, sizeof(char *));
+    struct tfs_part *items = path == NULL || save == NULL
+                                 ? NULL
+                                 : tfs_array_grow(parts->items, parts->count, sizeof(*items));
 
-    if (paths == NULL) {
+    if (items == NULL) {
         free(path);
+        free(save);
         return tfs_fail_memory(err);
     }
-    parts->paths = paths;
-    parts->paths[parts->count++] = path;
+    parts->items = items;
+    parts->items[parts->count++] = (struct tfs_part){path, save};
     return 0;
 }
 
 void tfs_parts_release(struct tfs_parts *parts)
 {
-    for (size_t i = 0; i < parts->count; i++)
-        free(parts->paths[i]);
-    free(parts->paths);
+    for (size_t i = 0; i < parts->count; i++) {
+        free(parts->items[i].path);
+        free(parts->items[i].save);
+    }
+    free(parts->items);
     *parts = (struct tfs_parts){0};
 }
 
@@ -56,7 +61,7 @@ int tfs_parts_read_file(const char *folder, const struct tfs_parts *parts, struc
 
 static int compare_paths(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strcmp(((const struct tfs_part *)a)->path, ((const struct tfs_part *)b)->path);
 }
 
 int tfs_parts_find(const char *path, const char *format, struct tfs_parts *parts,
@@ -76,7 +81,7 @@ int tfs_parts_find(const char *path, const char *format, struct tfs_parts *parts
         }
     }
     if (found.count > 0)
-        qsort(found.paths, found.count, sizeof(char *), compare_paths);
+        qsort(found.items, found.count, sizeof(*found.items), compare_paths);
     *parts = found;
     return 0;
 }

@@ -6,9 +6,14 @@
 
 #include "formats/format.h"
 
+struct tfs_part {
+    char *path; /* where it is shown: "zones/base/earth" */
+    char *save; /* where it lies: a path to be opened */
+};
+
 /* The saves that a folder holds. */
 struct tfs_parts {
-    char **paths; /* below the folder, "zones/base/earth"; sorted, none the beginning of another */
+    struct tfs_part *items; /* sorted by path, which is none the beginning of another */
     size_t count;
     const char *file; /* a file of the folder that is shown beside them, as it is; NULL: none */
 };
@@ -23,7 +28,7 @@ void tfs_parts_release(struct tfs_parts *parts);
 int tfs_parts_read_file(const char *folder, const struct tfs_parts *parts, struct tfs_blob **bytes,
                         struct tfs_error *err);
 
-/* For containers: adds a save. Takes `path` over, also on failure. */
-int tfs_parts_add(struct tfs_parts *parts, char *path, struct tfs_error *err);
+/* For containers: adds a save. Takes `path` and `save` over, also on failure; NULL: no memory. */
+int tfs_parts_add(struct tfs_parts *parts, char *path, char *save, struct tfs_error *err);
 
 #endif

@@ -11,6 +11,7 @@
 /* clang-format off: one row a container */
 const struct tfs_container *const tfs_containers[] = {
     &tfs_beamng_ter,
+    &tfs_beamng_level,
     &tfs_cosmic_reach_region,
     &tfs_cosmic_reach_zone,
     &tfs_rbx_blob_container,

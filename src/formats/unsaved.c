@@ -15,6 +15,18 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/print.h"
+
+struct tfs_unsaved_for tfs_unsaved_whose(const struct tfs_save *save)
+{
+    return (struct tfs_unsaved_for){
+        .path = save->path,
+        .name = save->name,
+        .uid = save->st.st_uid,
+        .gid = save->st.st_gid,
+        .elsewhere = save->container->shipped != NULL && save->container->shipped(save),
+    };
+}
 
 /* It is made, filled and removed by descriptors: whoever else may write beside the save can put
  * links and other directories in its place at any moment. */
@@ -54,11 +66,13 @@ static int open_made(int parent, const char *name)
     return -EPERM;
 }
 
-/* Opens a directory that an earlier call made beside the save. */
+static char *state_directory(void);
+
+/* Opens a directory that an earlier call made at the place that comes first. */
 static int open_again(struct tfs_unsaved *u, const char *directory)
 {
     const char *slash = strrchr(directory, '/');
-    char *parent = tfs_file_directory(u->save->path);
+    char *parent = u->save->elsewhere ? state_directory() : tfs_file_directory(u->save->path);
     struct stat st;
 
     if (parent != NULL && (strncmp(parent, directory, (size_t)(slash - directory)) != 0 ||
@@ -225,25 +239,33 @@ static int store_beside(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
     return result;
 }
 
-/* Where programs keep their state: a disk that is full for the save is full for what is beside
- * it. */
-static int store_in_state(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
+/* Where programs keep their state; NULL without memory. */
+static char *state_directory(void)
 {
-    char parent[PATH_MAX];
     const char *state = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
+    char *path = NULL;
     int n = state != NULL && state[0] == '/'
-                ? snprintf(parent, sizeof(parent), "%s/terrainfs", state)
-                : snprintf(parent, sizeof(parent), "%s/.local/state/terrainfs",
-                           home ? home : "/var/tmp");
+                ? tfs_print(&path, "%s/terrainfs", state)
+                : tfs_print(&path, "%s/.local/state/terrainfs", home ? home : "/var/tmp");
 
-    if (n < 0 || (size_t)n >= sizeof(parent))
-        return -ENAMETOOLONG;
-    int result = make_path(parent);
-    if (result < 0)
-        return result;
-    u->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return u->parent < 0 ? -errno : store_in(u, parent, fill, arg);
+    return n < 0 ? NULL : path;
+}
+
+/* A disk that is full for the save is full for what is beside it. */
+static int store_in_state(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
+{
+    char *parent = state_directory();
+    int result = parent == NULL                       ? -ENOMEM
+                 : strlen(parent) >= (size_t)PATH_MAX ? -ENAMETOOLONG
+                                                      : make_path(parent);
+
+    if (result == 0) {
+        u->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        result = u->parent < 0 ? -errno : store_in(u, parent, fill, arg);
+    }
+    free(parent);
+    return result;
 }
 
 /* Everything in the directory. */
@@ -300,6 +322,8 @@ static bool store_again(const struct tfs_unsaved_for *save, tfs_unsaved_fill fil
     return stored;
 }
 
+typedef int (*store_fn)(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg);
+
 int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
                       char **directory)
 {
@@ -308,24 +332,26 @@ int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill,
     free(*directory);
     *directory = NULL;
 
-    struct tfs_unsaved beside = {.save = save, .parent = -1, .fd = -1};
-    struct tfs_unsaved state = {.save = save, .parent = -1, .fd = -1};
-    const struct tfs_unsaved *used = &beside;
-    int result = store_beside(&beside, fill, arg);
+    struct tfs_unsaved first = {.save = save, .parent = -1, .fd = -1};
+    struct tfs_unsaved second = {.save = save, .parent = -1, .fd = -1};
+    const struct tfs_unsaved *used = &first;
+    store_fn places[] = {save->elsewhere ? store_in_state : store_beside,
+                         save->elsewhere ? store_beside : store_in_state};
+    int result = places[0](&first, fill, arg);
 
     if (result < 0) {
-        int elsewhere = store_in_state(&state, fill, arg);
-        if (elsewhere == 0 || beside.kept == 0)
-            unsaved_remove(&beside);
-        if (elsewhere < 0 && state.kept == 0)
-            unsaved_remove(&state);
-        if (beside.fd < 0) {
-            used = &state;
+        int elsewhere = places[1](&second, fill, arg);
+        if (elsewhere == 0 || first.kept == 0)
+            unsaved_remove(&first);
+        if (elsewhere < 0 && second.kept == 0)
+            unsaved_remove(&second);
+        if (first.fd < 0) {
+            used = &second;
             result = elsewhere;
         }
     }
     *directory = used->fd >= 0 ? strdup(used->directory) : NULL;
-    unsaved_close(&beside);
-    unsaved_close(&state);
+    unsaved_close(&first);
+    unsaved_close(&second);
     return result;
 }

@@ -1,13 +1,13 @@
 /*
- * What could not be saved -> the directory NAME.unsaved-DATE/ beside the save, or where programs
- * keep their state when there is no room beside it.
+ * What could not be saved -> the directory NAME.unsaved-DATE/ beside the save; or where programs
+ * keep their state, when there is no room beside it or what is there is given to others.
  */
 #ifndef TFS_FORMATS_UNSAVED_H
 #define TFS_FORMATS_UNSAVED_H
 
 #include <sys/types.h>
 
-#include "base/buf.h"
+#include "formats/format.h"
 
 struct tfs_unsaved; /* a directory being filled */
 
@@ -17,7 +17,10 @@ struct tfs_unsaved_for {
     const char *name; /* its last component */
     uid_t uid;        /* its owner, who may read what root keeps */
     gid_t gid;
+    bool elsewhere; /* beside the save only where there is no other place (tfs_container.shipped) */
 };
+
+struct tfs_unsaved_for tfs_unsaved_whose(const struct tfs_save *save);
 
 /* Stores one file under a path of the tree, or below `later/` where that is taken by what an
  * earlier call stored: 0 or negative. */
@@ -28,7 +31,7 @@ int tfs_unsaved_add(struct tfs_unsaved *unsaved, const char *path, struct tfs_sp
 typedef size_t (*tfs_unsaved_fill)(void *arg, struct tfs_unsaved *unsaved);
 
 /* 0, or negative when not all of it is there. *directory: where it is, malloc'ed; NULL: nowhere.
- * One that an earlier call gave back is filled further if it is beside the save. */
+ * One that an earlier call gave back is filled further if it is at the place that comes first. */
 int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
                       char **directory);
 

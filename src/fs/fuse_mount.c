@@ -192,6 +192,10 @@ static int refuse_inside(const struct mounting *m, struct tfs_error *err)
         return tfs_fail(err, -EINVAL, "the mount point contains the save %s", m->source);
     if (lies_in(m->mountpoint, m->source))
         return tfs_fail(err, -EINVAL, "the mount point lies in the save %s", m->source);
+    for (size_t i = 0; i < m->part_count; i++)
+        if (lies_in(m->parts[i].save->path, m->mountpoint))
+            return tfs_fail(err, -EINVAL, "the mount point contains the save %s",
+                            m->parts[i].save->path);
     return 0;
 }
 
@@ -257,13 +261,9 @@ static int open_parts(struct mounting *m, const struct tfs_parts *parts, struct 
     if (m->source == NULL)
         return tfs_fail_errno(err, "cannot be opened");
     for (size_t i = 0; i < parts->count && why.code == 0; i++) {
-        char *path = NULL;
-        if (tfs_print(&path, "%s/%s", m->source, parts->paths[i]) < 0)
-            return tfs_fail_memory(err);
-        open_part(m, path, parts->paths[i], &why);
-        free(path);
+        open_part(m, parts->items[i].save, parts->items[i].path, &why);
         if (why.code < 0)
-            tfs_fail(err, why.code, "%s: %s", parts->paths[i], why.text);
+            tfs_fail(err, why.code, "%s: %s", parts->items[i].path, why.text);
     }
     m->file_name = parts->file;
     return err->code < 0 || parts->file == NULL

@@ -177,7 +177,7 @@ static int store_aside(struct aside *a)
 
     if (a->branch->aside == a->ours->version)
         return 0; /* and what took their place could not be shown then */
-    const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
+    const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
     struct tfs_session *s = a->branch->session;
     pthread_mutex_lock(&s->lock);
     char *directory = s->aside;

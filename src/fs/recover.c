@@ -263,7 +263,7 @@ static size_t fill(void *arg, struct tfs_unsaved *unsaved)
 static int store_aside(struct recovery *r, char **directory)
 {
     const struct tfs_save *save = r->save;
-    const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
+    const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
 
     return tfs_unsaved_store(&whose, fill, r, directory);
 }

@@ -312,7 +312,7 @@ static char *say_left(struct tfs_session *s, bool refused_only, const char *dir,
 static void store_unsaved(struct tfs_session *s, bool refused_only)
 {
     const struct tfs_save *save = s->branches[0].save;
-    const struct tfs_unsaved_for whose = {save->path, save->name, save->st.st_uid, save->st.st_gid};
+    const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
     char *dir = s->aside;
 
     s->aside = NULL;

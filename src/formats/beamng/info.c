@@ -94,12 +94,43 @@ static void add_layout(const struct tfs_beamng_layout *layout, struct tfs_buf *o
         tfs_info_line(out, "pictures", "none above %d samples a side", TFS_PNG_SIDE_MAX);
 }
 
+static void add_metres(const struct survey *s, const struct tfs_beamng_ground *ground,
+                       struct tfs_buf *out)
+{
+    if (ground->scaled)
+        tfs_info_line(out, "metres", "%.3f to %.3f", ground->low + s->low * ground->metres,
+                      ground->low + s->high * ground->metres);
+}
+
+/* Where it lies in its level. */
+static void add_ground(const struct tfs_beamng_ground *ground, struct tfs_buf *out)
+{
+    char x[TFS_BEAMNG_NUMBER_ROOM], y[TFS_BEAMNG_NUMBER_ROOM], z[TFS_BEAMNG_NUMBER_ROOM];
+
+    if (ground->level[0] == '\0')
+        return;
+    tfs_info_line(out, "level", "%s", ground->level);
+    tfs_info_line(out, "terrain-block", "%s",
+                  !ground->live      ? "none"
+                  : ground->block[0] ? ground->block
+                                     : "one without a name");
+    if (ground->placed)
+        tfs_info_line(out, "position", "%s %s %s", tfs_beamng_number(ground->position[0], x),
+                      tfs_beamng_number(ground->position[1], y),
+                      tfs_beamng_number(ground->position[2], z));
+    if (ground->live)
+        tfs_info_line(out, "square-size", "%s metres", tfs_beamng_number(ground->square, x));
+    if (ground->height > 0)
+        tfs_info_line(out, "max-height", "%s metres", tfs_beamng_number(ground->height, x));
+}
+
 static int add_survey(const struct survey *s, const struct tfs_doc *doc, struct tfs_buf *out,
                       struct tfs_error *err)
 {
     uint32_t materials = tfs_beamng_name_count(doc);
 
     tfs_info_line(out, "heights", "%u to %u", s->low, s->high);
+    add_metres(s, &tfs_beamng_facts(doc)->ground, out);
     tfs_info_line(out, "height-unit", "%s",
                   s->terrain.layout.version == 7 ? "1/32 metre" : "maxHeight / 65535 metres");
     tfs_info_line(out, "materials", "%" PRIu32, materials);
@@ -124,6 +155,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
         survey_samples(&s, row);
         tfs_info_begin(out, save, doc);
         add_layout(layout, out);
+        add_ground(&tfs_beamng_facts(doc)->ground, out);
         result = add_survey(&s, doc, out, err);
     }
     if (result == 0) {

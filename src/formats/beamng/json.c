@@ -1,5 +1,5 @@
 /*
- * JSON text -> where a list of strings lies in it, and its strings.
+ * JSON text -> where a list of strings lies in it, and its strings; the members of an object.
  *
  * Must not know what the text is about. A library would build a tree, and say nothing of where the
  * list lies or how it is spelt; here every other byte must stay. Nothing is allocated while
@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "text/float.h"
 #include "text/name.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
@@ -195,18 +196,42 @@ static bool find_member(struct tfs_cursor *in, const char *key, struct member *f
     return take(in, '}');
 }
 
-int tfs_beamng_json_find_strings(struct tfs_span text, const char *key, struct tfs_span *array)
+/* The member of an object that is all of the text: 1, 0 (it is no such object, then *object is
+ * false, or has no such member) or -ENOMEM. */
+static int find_in(struct tfs_span text, const char *key, struct member *found, bool *object)
 {
     struct tfs_cursor in = tfs_cursor_init(text);
-    struct member found = {0};
 
+    *found = (struct member){0};
     take_space(&in);
-    if (!take(&in, '{') || !find_member(&in, key, &found))
-        return 0;
+    *object = take(&in, '{') && find_member(&in, key, found);
     take_space(&in);
-    if (found.no_memory)
+    *object = *object && tfs_cursor_left(&in) == 0;
+    if (found->no_memory)
         return -ENOMEM;
-    if (tfs_cursor_left(&in) > 0 || found.count != 1 || found.value.data[0] != '[')
+    return *object && found->count > 0;
+}
+
+int tfs_beamng_json_find(struct tfs_span text, const char *key, struct tfs_span *value)
+{
+    struct member found;
+    bool object;
+    int there = find_in(text, key, &found, &object);
+
+    if (there > 0)
+        *value = found.value;
+    return there < 0 || object ? there : -EBADMSG;
+}
+
+int tfs_beamng_json_find_strings(struct tfs_span text, const char *key, struct tfs_span *array)
+{
+    struct member found;
+    bool object;
+    int there = find_in(text, key, &found, &object);
+
+    if (there <= 0)
+        return there;
+    if (found.count != 1 || found.value.data[0] != '[')
         return 0;
 
     struct tfs_beamng_json_strings strings = tfs_beamng_json_strings_init(found.value);
@@ -245,6 +270,62 @@ bool tfs_beamng_json_strings_next(struct tfs_beamng_json_strings *strings)
         return true;
     in->failed = true;
     return false;
+}
+
+/* ---- numbers and texts ----------------------------------------------------------------------- */
+
+static bool is_string(struct tfs_span value)
+{
+    return value.size >= 2 && value.data[0] == '"';
+}
+
+static struct tfs_span within(struct tfs_span value)
+{
+    return (struct tfs_span){value.data + 1, value.size - 2};
+}
+
+/* The bytes between, and blanks or commas behind a number. */
+static bool take_between(struct tfs_cursor *in)
+{
+    return take_one_of(in, ", \t\r\n");
+}
+
+bool tfs_beamng_json_numbers(struct tfs_span value, double *numbers, size_t count)
+{
+    const bool list = value.size >= 2 && value.data[0] == '[';
+    struct tfs_cursor in = tfs_cursor_init(is_string(value) || list ? within(value) : value);
+    uint64_t bits;
+
+    for (size_t i = 0; i < count; i++) {
+        while (take_between(&in))
+            ;
+        const uint8_t *begin = in.at;
+        if (!skip_number(&in) || tfs_float64_parse(begin, in.at, &bits) != in.at)
+            return false;
+        memcpy(&numbers[i], &bits, sizeof(bits));
+    }
+    while (take_between(&in))
+        ;
+    return tfs_cursor_left(&in) == 0;
+}
+
+int tfs_beamng_json_text(struct tfs_span value, char **text)
+{
+    struct tfs_buf out = {0};
+
+    *text = NULL;
+    if (!is_string(value))
+        return 0;
+    tfs_beamng_json_decode(&out, within(value));
+    tfs_buf_u8(&out, 0);
+    const bool whole = !out.failed && strlen((const char *)out.data) + 1 == out.size;
+    bool failed = out.failed;
+    if (whole) {
+        *text = strdup((const char *)out.data);
+        failed = *text == NULL;
+    }
+    tfs_buf_release(&out);
+    return failed ? -ENOMEM : whole;
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * JSON, as far as it takes to find one list of strings: values are skipped, not built.
+ * JSON, as far as it takes to find a member of an object: values are skipped, not built.
  */
 #ifndef TFS_FORMATS_BEAMNG_JSON_H
 #define TFS_FORMATS_BEAMNG_JSON_H
@@ -12,6 +12,14 @@
  * (RFC 8259, nested deeper than TFS_BEAMNG_JSON_NESTING), not an object, has no such member or
  * several, or its value is not an array of strings. -ENOMEM. */
 int tfs_beamng_json_find_strings(struct tfs_span text, const char *key, struct tfs_span *array);
+
+/* The value of the member `key` of the object that is all of `text`, the last one of several: 1.
+ * 0: it has none. -EBADMSG: the text is no such object. -ENOMEM. */
+int tfs_beamng_json_find(struct tfs_span text, const char *key, struct tfs_span *value);
+/* A number, or a list of `count` numbers; also as a string, "-512 -512 0". */
+bool tfs_beamng_json_numbers(struct tfs_span value, double *numbers, size_t count);
+/* The bytes of a string, to be freed: 1. 0: it is none, or has a byte 0. -ENOMEM. */
+int tfs_beamng_json_text(struct tfs_span value, char **text);
 
 /* A walk over the strings of such an array. `before` is the white space before the element, `text`
  * what is between its quotes; at the end (false) `before` is the white space before the bracket. */

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "formats/beamng/beamng.h"
+#include "formats/beamng/level_folder.h"
 #include "formats/beamng/sidecar.h"
 #include "formats/whole_file.h"
 
@@ -165,7 +166,8 @@ static int make_facts(struct tfs_save *save, const struct tfs_beamng_layout *lay
         return err->code;
     struct tfs_beamng_facts *own = facts_of(made);
     own->layout = *layout;
-    if (look_at_sidecar(save, made, table, err) < 0) {
+    if (tfs_beamng_ground_look(save->path, layout->version, made, &own->ground, err) < 0 ||
+        look_at_sidecar(save, made, table, err) < 0) {
         tfs_facts_unref(made);
         return err->code;
     }
@@ -398,6 +400,12 @@ static int ter_probe(const struct tfs_probe *probe)
     return named ? TFS_BID_LOW : TFS_BID_NONE;
 }
 
+/* Levels are packed and given to others. */
+static bool ter_shipped(const struct tfs_save *save)
+{
+    return tfs_beamng_facts(save->doc)->ground.level[0] != '\0';
+}
+
 static const struct tfs_file_codec codec = {
     .decode = ter_decode,
     .decode_file = ter_decode_file,
@@ -423,5 +431,25 @@ const struct tfs_container tfs_beamng_ter = {
     .reload = tfs_whole_file_reload,
     .hash = tfs_whole_file_hash,
     .close = tfs_whole_file_close,
+    .shipped = ter_shipped,
+    .file = &codec,
+};
+
+const struct tfs_container tfs_beamng_level = {
+    .format = "beamng",
+    .name = "level folder",
+    .tree = &tfs_beamng_tree,
+    .folder = true,
+    .probe = tfs_beamng_level_probe,
+    .locate = tfs_beamng_level_locate,
+    .parts = tfs_beamng_level_parts,
+    .hint = tfs_beamng_level_hint,
+    .open = ter_open,
+    .commit = tfs_whole_file_commit,
+    .changed = tfs_whole_file_changed,
+    .reload = tfs_whole_file_reload,
+    .hash = tfs_whole_file_hash,
+    .close = tfs_whole_file_close,
+    .shipped = ter_shipped,
     .file = &codec,
 };

@@ -10,6 +10,7 @@
 #ifndef TFS_FORMATS_BEAMNG_TERRAIN_H
 #define TFS_FORMATS_BEAMNG_TERRAIN_H
 
+#include "formats/beamng/ground.h"
 #include "formats/beamng/ter.h"
 #include "formats/format.h"
 
@@ -28,6 +29,7 @@ enum tfs_beamng_sidecar_state {
 /* What a file says beside its samples: facts->own of its documents, by tfs_beamng_facts(). */
 struct tfs_beamng_facts {
     struct tfs_beamng_layout layout;
+    struct tfs_beamng_ground ground;
     atomic_int sidecar; /* enum tfs_beamng_sidecar_state, as of the last reading or commit */
     bool sidecar_stale; /* the last commit could not write it */
 };

@@ -142,6 +142,9 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
 
     if (tfs_beamng_layout_of(before)->side != tfs_beamng_layout_of(after)->side)
         return UINT32_MAX;
+    if (!tfs_beamng_ground_same(&tfs_beamng_facts(before)->ground,
+                                &tfs_beamng_facts(after)->ground))
+        files |= UINT32_C(1) << HEIGHTMAP;
     (void)tfs_doc_diff(before, after, collect, &differs);
     if ((differs & HEIGHTS_DIFFER) != 0)
         files |= heights;

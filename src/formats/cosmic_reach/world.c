@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/print.h"
+#include "formats/advice.h"
 #include "formats/cosmic_reach/zone.h"
 
 /* ---- looking at folders ---------------------------------------------------------------------- */
@@ -82,13 +83,13 @@ static int add_zone(void *arg, const char *path, const char *name)
 {
     struct listing *l = arg;
     char *part = NULL;
-    int zone = tfs_cosmic_is_zone(path);
+    const int zone = tfs_cosmic_is_zone(path);
 
     if (zone <= 0)
         return zone < 0 ? tfs_fail_memory(l->err) : 0;
     if (tfs_print(&part, "zones/%s/%s", l->space, name) < 0)
         return tfs_fail_memory(l->err);
-    return tfs_parts_add(l->parts, part, l->err);
+    return tfs_parts_add(l->parts, part, strdup(path), l->err);
 }
 
 static int add_space(void *arg, const char *path, const char *name)
@@ -121,26 +122,6 @@ int tfs_cosmic_world_parts(const char *folder, struct tfs_parts *parts, struct t
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
-/* The first of some folders by name. */
-struct first {
-    char *name;
-    int (*is_meant)(const char *folder);
-};
-
-static int find_first(void *arg, const char *path, const char *name)
-{
-    struct first *first = arg;
-
-    if (first->name != NULL && strcmp(first->name, name) < 0)
-        return 0;
-    int meant = first->is_meant(path);
-    if (meant <= 0)
-        return meant;
-    free(first->name);
-    first->name = strdup(name);
-    return first->name == NULL ? -ENOMEM : 0;
-}
-
 static int is_world(const char *folder)
 {
     struct tfs_parts parts = {0};
@@ -154,49 +135,26 @@ static int is_world(const char *folder)
 
 static int has_zones(const char *folder)
 {
-    struct first zone = {.is_meant = tfs_cosmic_is_zone};
-    int status = each_directory(folder, find_first, &zone);
-    bool found = zone.name != NULL;
+    struct tfs_first zone;
+    int status = tfs_first_find(folder, S_IFDIR, tfs_cosmic_is_zone, &zone);
 
     free(zone.name);
-    return status < 0 ? status : found;
-}
-
-/* One sentence about a folder that holds such folders: 1 when it was said. */
-static int advise(const char *folder, int (*is_meant)(const char *folder), const char *text,
-                  struct tfs_error *err)
-{
-    struct first first = {.is_meant = is_meant};
-
-    if (each_directory(folder, find_first, &first) < 0) {
-        free(first.name);
-        return tfs_fail_memory(err);
-    }
-    if (first.name == NULL)
-        return 0;
-    tfs_fail(err, -EINVAL, text, first.name);
-    free(first.name);
-    return 1;
+    return status < 0 ? status : zone.count > 0;
 }
 
 int tfs_cosmic_world_hint(const struct tfs_probe *probe, struct tfs_error *err)
 {
     struct tfs_parts parts = {0};
-    int status = tfs_cosmic_world_parts(probe->path, &parts, err);
 
-    if (status == 0 && parts.count > 0)
-        status = tfs_fail(err, -EINVAL,
-                          "is a world of several saves; one of them is wanted here, such as its %s",
-                          parts.paths[0]);
+    if (tfs_cosmic_world_parts(probe->path, &parts, err) == 0 && parts.count > 0)
+        tfs_fail(err, -EINVAL,
+                 "is a world of several saves; one of them is wanted here, such as its %s",
+                 parts.items[0].path);
     tfs_parts_release(&parts);
-    if (status == 0)
-        status =
-            advise(probe->path, is_world, "holds worlds: give one of them, such as its %s", err);
-    if (status == 0)
-        status = advise(probe->path, tfs_cosmic_is_zone,
-                        "holds zones of a world: give the world, or one zone, such as its %s", err);
-    if (status == 0)
-        status = advise(probe->path, has_zones,
-                        "holds zones of a world: give the world, or one zone in its %s", err);
-    return err->code;
+    tfs_advise(probe->path, S_IFDIR, is_world, "holds worlds: give one of them, such as its %s",
+               err);
+    tfs_advise(probe->path, S_IFDIR, tfs_cosmic_is_zone,
+               "holds zones of a world: give the world, or one zone, such as its %s", err);
+    return tfs_advise(probe->path, S_IFDIR, has_zones,
+                      "holds zones of a world: give the world, or one zone in its %s", err);
 }

@@ -4,6 +4,7 @@
  *
  * Must not know what blocks hold, nor how rows are fetched and changed.
  */
+#include "formats/advice.h"
 #include "formats/luanti/map.h"
 
 #include <errno.h>
@@ -318,19 +319,30 @@ static int map_open(struct tfs_save *save, struct tfs_error *err)
     return err->code;
 }
 
-static int world_probe(const struct tfs_probe *probe)
+/* 1, 0 or -ENOMEM. */
+static int is_world(const char *folder)
 {
     struct stat st;
-    char *path;
+    char *path = join(folder, WORLD_FILE);
 
-    if (!S_ISDIR(probe->st.st_mode))
-        return TFS_BID_NONE;
-    path = join(probe->path, WORLD_FILE);
     if (path == NULL)
         return -ENOMEM;
     const bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
     free(path);
-    return there ? TFS_BID_CERTAIN : TFS_BID_NONE;
+    return there;
+}
+
+static int world_probe(const struct tfs_probe *probe)
+{
+    int is = S_ISDIR(probe->st.st_mode) ? is_world(probe->path) : 0;
+
+    return is > 0 ? TFS_BID_CERTAIN : is;
+}
+
+static int world_hint(const struct tfs_probe *probe, struct tfs_error *err)
+{
+    return tfs_advise(probe->path, S_IFDIR, is_world,
+                      "holds worlds: give one of them, such as its %s", err);
 }
 
 const struct tfs_container tfs_luanti_map_container = {
@@ -354,6 +366,7 @@ const struct tfs_container tfs_luanti_world_container = {
     .name = "world folder",
     .tree = &tfs_luanti_tree,
     .probe = world_probe,
+    .hint = world_hint,
     .locate = find_map,
     .open = map_open,
     .fetch = tfs_rows_fetch,

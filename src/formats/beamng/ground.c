@@ -1,0 +1,109 @@
+/*
+ * The level around a terrain -> position and scale of the terrain.
+ *
+ * Must not know the tree. Torque3D's heights are in units of 1/32 metre, whatever its level says.
+ */
+#include "formats/beamng/ground.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/beamng/level.h"
+#include "text/float.h"
+
+#define HIGHEST      65535.0
+#define TORQUE3D     7
+#define TORQUE_METRE 32.0
+
+const char *tfs_beamng_number(double value, char text[TFS_BEAMNG_NUMBER_ROOM])
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    text[tfs_float64_print((uint8_t *)text, bits)] = '\0';
+    return text;
+}
+
+bool tfs_beamng_ground_same(const struct tfs_beamng_ground *a, const struct tfs_beamng_ground *b)
+{
+    return strcmp(a->level, b->level) == 0 && strcmp(a->block, b->block) == 0 &&
+           a->live == b->live && a->placed == b->placed && a->scaled == b->scaled &&
+           memcmp(a->position, b->position, sizeof(a->position)) == 0 &&
+           memcmp(&a->square, &b->square, sizeof(a->square)) == 0 &&
+           memcmp(&a->height, &b->height, sizeof(a->height)) == 0;
+}
+
+static void take_block(const struct tfs_beamng_block *block, unsigned version,
+                       struct tfs_beamng_ground *ground)
+{
+    ground->live = true;
+    if (block->name != NULL)
+        snprintf(ground->block, sizeof(ground->block), "%s", block->name);
+    ground->placed = block->placed;
+    memcpy(ground->position, block->position, sizeof(ground->position));
+    ground->square = block->square;
+    ground->height = block->height;
+    ground->scaled = block->placed && (version == TORQUE3D || block->height > 0);
+    ground->low = block->position[2];
+    ground->metres = version == TORQUE3D ? 1 / TORQUE_METRE : block->height / HIGHEST;
+}
+
+/* What a level says of this terrain, as notes. */
+static int note(const struct tfs_beamng_level *level, const struct tfs_beamng_live *live,
+                struct tfs_facts *facts, struct tfs_error *err)
+{
+    if (live == NULL)
+        return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                              "no TerrainBlock of the level shows this terrain: the game does not "
+                              "load it, and its heights in metres are not known");
+    if (live->blocks > 1 &&
+        tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                       "%zu TerrainBlock objects of the level show this terrain; position and "
+                       "scale are those of the first",
+                       live->blocks) < 0)
+        return err->code;
+    if (level->why != NULL &&
+        tfs_facts_note(facts, err, TFS_NOTE_WARNING, "of the level: %s", level->why) < 0)
+        return err->code;
+    return 0;
+}
+
+static int look(struct tfs_beamng_level *level, const char *path, unsigned version,
+                struct tfs_facts *facts, struct tfs_beamng_ground *ground, struct tfs_error *err)
+{
+    const struct tfs_beamng_live *live = NULL;
+
+    for (size_t i = 0; i < level->count; i++)
+        if (strcmp(level->live[i].path, path) == 0)
+            live = &level->live[i];
+    snprintf(ground->level, sizeof(ground->level), "%s", strrchr(level->path, '/') + 1);
+    if (live != NULL)
+        take_block(&live->block, version, ground);
+    if (level->unread > 0 &&
+        tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                       "%zu lines or files of the level's items.level.json that should tell of a "
+                       "TerrainBlock cannot be read",
+                       level->unread) < 0)
+        return err->code;
+    return note(level, live, facts, err);
+}
+
+int tfs_beamng_ground_look(const char *path, unsigned version, struct tfs_facts *facts,
+                           struct tfs_beamng_ground *ground, struct tfs_error *err)
+{
+    struct tfs_beamng_level level = {0};
+    char *folder = NULL;
+
+    *ground = (struct tfs_beamng_ground){0};
+    if (path == NULL || path[0] != '/')
+        return 0;
+    if (tfs_beamng_level_around(path, &folder) < 0 ||
+        (folder != NULL && tfs_beamng_level_read(folder, &level) < 0))
+        tfs_fail_memory(err);
+    else if (folder != NULL)
+        look(&level, path, version, facts, ground, err);
+    tfs_beamng_level_release(&level);
+    free(folder);
+    return err->code;
+}

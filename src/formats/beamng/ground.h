@@ -1,0 +1,33 @@
+/*
+ * Where a terrain lies in its level, and what its numbers are in metres (FORMAT.md, section 7).
+ */
+#ifndef TFS_FORMATS_BEAMNG_GROUND_H
+#define TFS_FORMATS_BEAMNG_GROUND_H
+
+#include "formats/doc.h"
+
+#define TFS_BEAMNG_NAME_ROOM 256
+
+struct tfs_beamng_ground {
+    char level[TFS_BEAMNG_NAME_ROOM]; /* the name of its folder; "": the terrain is in none */
+    char block[TFS_BEAMNG_NAME_ROOM]; /* the name of the TerrainBlock; "": it has none */
+    bool live;                        /* a TerrainBlock shows it; else nothing below is known */
+    bool placed, scaled;              /* position is known; and what a height is in metres */
+    double position[3];
+    double square;      /* metres between two samples */
+    double height;      /* maxHeight; 0: not known */
+    double low, metres; /* scaled: a number is low + number * metres */
+};
+
+/* What the level around the file at `path` says of it, with warnings for `facts`. 0 or -ENOMEM with
+ * sentence; a level that cannot be read says nothing. */
+int tfs_beamng_ground_look(const char *path, unsigned version, struct tfs_facts *facts,
+                           struct tfs_beamng_ground *ground, struct tfs_error *err);
+
+bool tfs_beamng_ground_same(const struct tfs_beamng_ground *a, const struct tfs_beamng_ground *b);
+
+/* The shortest decimal of a number, and its end. */
+#define TFS_BEAMNG_NUMBER_ROOM 32
+const char *tfs_beamng_number(double value, char text[TFS_BEAMNG_NUMBER_ROOM]);
+
+#endif
