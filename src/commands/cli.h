@@ -49,6 +49,7 @@ enum tfs_cli_flag {
     TFS_CLI_PATH = 0x1000000,
     TFS_CLI_PNG = 0x2000000,
     TFS_CLI_MORE = 0x4000000, /* it takes further operands of the last kind */
+    TFS_CLI_GDAL = 0x8000000,
 };
 
 /* import --prefer: which of two files decides that say different things of one chunk. */

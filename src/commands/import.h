@@ -22,6 +22,7 @@ struct tfs_found {
     struct tfs_node node;
     char *path;    /* to be opened, and for sentences */
     bool left_out; /* it contradicts another one: nothing of it is taken */
+    bool foreign;  /* an editor of the game gave it its name: it says all there is, not edits */
     bool in_sync;  /* a chunk whose raw.bin reads like the save */
     bool taken;    /* a file of the root: what it says has to be true in the end */
 };
@@ -82,6 +83,7 @@ struct tfs_import {
     bool other_pictures; /* a picture that nobody can edit is not the one that was exported: those
                           * beside it came from elsewhere, too */
     bool again;          /* a file that was taken has to be left out: take everything anew */
+    bool warned;         /* what was decided between files that are judged together was said */
     struct tfs_buf text; /* a file of the save, to compare */
 };
 

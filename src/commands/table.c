@@ -10,7 +10,7 @@
 
 const struct tfs_command tfs_commands[] = {
     {"info", "SAVE...", "print what the save is: format, version, chunks, bounds", tfs_cli_info,
-     TFS_OPERANDS_SAVE, 1, TFS_CLI_MANY | TFS_CLI_JSON},
+     TFS_OPERANDS_SAVE, 1, TFS_CLI_MANY | TFS_CLI_JSON | TFS_CLI_GDAL},
     {"check", "SAVE...", "decode every chunk; print what is damaged, unusual or read-only",
      tfs_cli_check, TFS_OPERANDS_SAVE, 1, TFS_CLI_MANY | TFS_CLI_JSON},
     {"export", "SAVE DIR", "write the whole tree to DIR, which must not exist or be empty",
@@ -53,6 +53,8 @@ const struct tfs_flag tfs_flags[] = {
     {"restore", NULL, "take what differs from the save, edited or not", TFS_CLI_RESTORE},
     {"prefer", "WHAT", "which files decide a contradiction: voxels, grids, raw or pictures",
      TFS_CLI_PREFER},
+    {"gdal", NULL, "options of gdal_translate for heightmap.png of a level, in metres",
+     TFS_CLI_GDAL},
     {"stat", NULL, "the summary alone", TFS_CLI_STAT},
     {"all-rows", NULL, "every voxel that differs", TFS_CLI_ALL_ROWS},
     {"json", NULL, "for programs", TFS_CLI_JSON},

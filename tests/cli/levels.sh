@@ -87,6 +87,35 @@ says err '1 file taken' "takes what was edited"
 run 0 "diff of a level and its terrain" diff mod/levels/demo mod/levels/demo/theTerrain.ter
 run 0 "check of a level" check mod
 
+# ---- metres ---------------------------------------------------------------------------------------------
+
+fresh
+run 0 "info --gdal prints options" info --gdal mod
+echo '-of GTiff -ot Float32 -scale 0 65535 -10.5 489.5 -a_ullr -129 127 127 -129' >wanted
+same wanted out "for pixels around the samples"
+if command -v gdal_translate >/dev/null; then
+    "$TFS" cat mod heightmap.png >h.png
+    # shellcheck disable=SC2046 # options
+    gdal_translate -q $("$TFS" info --gdal mod) h.png h.tif && gdalinfo -mm h.tif >tif
+    metres=$("$TFS" info mod | sed -n 's/^metres: \(.*\) to \(.*\)/\1,\2/p')
+    grep -q "Min/Max=$metres" tif
+    ok "GDAL makes the same metres of it"
+    rm -f h.png h.tif
+else
+    skip "GDAL makes the same metres of it" "no gdal_translate"
+fi
+cp mod/levels/demo/theTerrain.ter alone.ter
+run 1 "--gdal of a terrain without level" info --gdal alone.ter
+says err 'its position and height in metres are not known' "says why not"
+"$TOOLS/make_region" --chunks 1 some.cosmicreach
+run 1 "--gdal of another game" info --gdal some.cosmicreach
+"$TFS" cat mod heightmap.png >ours.png
+"$TFS" put alone.ter heightmap.png <ours.png
+ok "a terrain without level takes a height map with texts"
+sed -i 's/"maxHeight":500/"maxHeight":512/' mod/levels/demo/$items
+run 1 "a height map of another scale" put mod heightmap.png <ours.png
+says err 'the picture says that it is of a terrain with max-height 500, this one has 512' "is refused with both"
+
 # ---- several terrains -----------------------------------------------------------------------------------
 
 fresh --terrains 3

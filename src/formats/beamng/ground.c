@@ -5,6 +5,7 @@
  */
 #include "formats/beamng/ground.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,38 @@ bool tfs_beamng_ground_same(const struct tfs_beamng_ground *a, const struct tfs_
            memcmp(a->position, b->position, sizeof(a->position)) == 0 &&
            memcmp(&a->square, &b->square, sizeof(a->square)) == 0 &&
            memcmp(&a->height, &b->height, sizeof(a->height)) == 0;
+}
+
+static void add_text(struct tfs_beamng_texts *texts, bool counts, const char *key,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void add_text(struct tfs_beamng_texts *texts, bool counts, const char *key,
+                     const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(texts->items[texts->count].value, TFS_BEAMNG_TEXT_ROOM, format, args);
+    va_end(args);
+    texts->items[texts->count].key = key;
+    texts->items[texts->count++].counts = counts;
+}
+
+void tfs_beamng_ground_texts(const struct tfs_beamng_ground *ground, struct tfs_beamng_texts *texts)
+{
+    char a[TFS_BEAMNG_NUMBER_ROOM], b[TFS_BEAMNG_NUMBER_ROOM], c[TFS_BEAMNG_NUMBER_ROOM];
+
+    *texts = (struct tfs_beamng_texts){0};
+    if (ground->placed)
+        add_text(texts, true, "position", "%s %s %s", tfs_beamng_number(ground->position[0], a),
+                 tfs_beamng_number(ground->position[1], b),
+                 tfs_beamng_number(ground->position[2], c));
+    if (ground->live)
+        add_text(texts, true, "square-size", "%s", tfs_beamng_number(ground->square, a));
+    if (ground->height > 0)
+        add_text(texts, true, "max-height", "%s", tfs_beamng_number(ground->height, a));
+    if (ground->scaled)
+        add_text(texts, false, "metres", "0 is %s, 65535 is %s", tfs_beamng_number(ground->low, a),
+                 tfs_beamng_number(ground->low + HIGHEST * ground->metres, b));
 }
 
 static void take_block(const struct tfs_beamng_block *block, unsigned version,

@@ -24,6 +24,21 @@ struct tfs_beamng_ground {
 int tfs_beamng_ground_look(const char *path, unsigned version, struct tfs_facts *facts,
                            struct tfs_beamng_ground *ground, struct tfs_error *err);
 
+/* What a height map says of it in its texts, and what has to be the same in one that is written. */
+#define TFS_BEAMNG_TEXTS     4
+#define TFS_BEAMNG_TEXT_ROOM 96
+struct tfs_beamng_texts {
+    struct {
+        const char *key;
+        char value[TFS_BEAMNG_TEXT_ROOM];
+        bool counts; /* else it is for looking */
+    } items[TFS_BEAMNG_TEXTS];
+    size_t count;
+};
+
+void tfs_beamng_ground_texts(const struct tfs_beamng_ground *ground,
+                             struct tfs_beamng_texts *texts);
+
 bool tfs_beamng_ground_same(const struct tfs_beamng_ground *a, const struct tfs_beamng_ground *b);
 
 /* The shortest decimal of a number, and its end. */

@@ -3,6 +3,7 @@
  */
 #include "formats/info.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -165,6 +166,36 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     tfs_beamng_terrain_release(&s.terrain);
     free(row);
     return result;
+}
+
+/* Samples are points, and pixels are squares around them. */
+int tfs_beamng_gdal(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_buf *out,
+                    struct tfs_error *err)
+{
+    const struct tfs_beamng_ground *g = &tfs_beamng_facts(doc)->ground;
+    const uint32_t side = tfs_beamng_layout_of(doc)->side;
+    const double half = g->square / 2, length = (side - 1) * g->square;
+    const double numbers[] = {g->low,
+                              g->low + UINT16_MAX * g->metres,
+                              g->position[0] - half,
+                              g->position[1] + length + half,
+                              g->position[0] + length + half,
+                              g->position[1] - half};
+    char text[TFS_BEAMNG_NUMBER_ROOM];
+
+    (void)save;
+    if (!g->scaled)
+        return tfs_fail(err, -EINVAL,
+                        "its position and height in metres are not known: a TerrainBlock of the "
+                        "level around it has to say them");
+    if (side > TFS_PNG_SIDE_MAX)
+        return tfs_fail(err, -EINVAL, "there is no heightmap.png above %d samples a side",
+                        TFS_PNG_SIDE_MAX);
+    tfs_buf_add_text(out, "-of GTiff -ot Float32 -scale 0 65535");
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        tfs_buf_printf(out, "%s %s", i == 2 ? " -a_ullr" : "", tfs_beamng_number(numbers[i], text));
+    tfs_buf_u8(out, '\n');
+    return tfs_buf_check(out, err);
 }
 
 const struct tfs_lens tfs_beamng_info_lens = {.get = info_get};

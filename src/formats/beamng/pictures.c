@@ -9,9 +9,8 @@
 
 #include "formats/beamng/layers.h"
 #include "formats/beamng/lenses.h"
+#include "formats/beamng/masks.h"
 #include "image/png.h"
-
-#define BRUSH 128 /* a grey from here on is white */
 
 /* What one picture shows. Of a family: as `member` says. */
 struct picture {
@@ -49,6 +48,29 @@ static struct tfs_png_shape shape_of(const struct tfs_doc *doc, const struct pic
     uint32_t side = tfs_beamng_layout_of(doc)->side;
 
     return (struct tfs_png_shape){.width = side, .height = side, .type = picture->type};
+}
+
+/* What a picture that is shown says in its texts. */
+struct labels {
+    struct tfs_beamng_texts said;
+    struct tfs_png_text texts[TFS_BEAMNG_TEXTS];
+};
+
+/* The same shape with the texts, of a height map. */
+static struct tfs_png_shape label(const struct tfs_doc *doc, const struct picture *picture,
+                                  struct labels *labels)
+{
+    struct tfs_png_shape shape = shape_of(doc, picture);
+
+    if (picture->plane != &tfs_beamng_heights)
+        return shape;
+    tfs_beamng_ground_texts(&tfs_beamng_facts(doc)->ground, &labels->said);
+    for (size_t i = 0; i < labels->said.count; i++)
+        labels->texts[i] =
+            (struct tfs_png_text){labels->said.items[i].key, labels->said.items[i].value};
+    shape.texts = labels->texts;
+    shape.text_count = labels->said.count;
+    return shape;
 }
 
 /* Little-endian samples to big-endian ones, and back: four at a time. */
@@ -93,7 +115,8 @@ static int picture_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
                        struct tfs_buf *out, struct tfs_error *err)
 {
     struct showing s = {.picture = picture_of(doc, at)};
-    struct tfs_png_shape shape = shape_of(doc, &s.picture);
+    struct labels labels;
+    struct tfs_png_shape shape = label(doc, &s.picture, &labels);
 
     (void)save;
     if (tfs_beamng_terrain_init(doc, &s.terrain, err) < 0)
@@ -106,7 +129,8 @@ static int picture_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
 static int64_t picture_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     struct picture picture = picture_of(doc, at);
-    struct tfs_png_shape shape = shape_of(doc, &picture);
+    struct labels labels;
+    struct tfs_png_shape shape = label(doc, &picture, &labels);
 
     (void)save;
     return (int64_t)tfs_png_size(&shape);
@@ -229,6 +253,25 @@ static int check_depth(struct picture_edit *t)
         t->depth, i / 2 % t->side, i / 2 / t->side);
 }
 
+/* A picture that says that it was made for another place or scale: its numbers are other heights
+ * there. */
+static int check_texts(const struct tfs_doc *doc, struct tfs_span png, struct tfs_error *err)
+{
+    struct tfs_beamng_texts ours;
+    struct tfs_span theirs;
+
+    tfs_beamng_ground_texts(&tfs_beamng_facts(doc)->ground, &ours);
+    for (size_t i = 0; i < ours.count && err->code == 0; i++)
+        if (ours.items[i].counts && tfs_png_text_find(png, ours.items[i].key, &theirs) &&
+            !tfs_span_equal(theirs, tfs_span_of(ours.items[i].value)))
+            tfs_fail(err, -EBADMSG,
+                     "the picture says that it is of a terrain with %s %.*s, this one has %s: "
+                     "without its texts (convert -strip) its numbers are taken as they are",
+                     ours.items[i].key, theirs.size < 60 ? (int)theirs.size : 60,
+                     (const char *)theirs.data, ours.items[i].value);
+    return err->code;
+}
+
 static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                          struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
@@ -236,6 +279,8 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
     int result = picture_edit_init(&t, edit, at, text, err);
 
     (void)save;
+    if (result == 0)
+        result = check_texts(t.doc, text, err);
     if (result == 0)
         result = check_depth(&t);
     if (result == 0)
@@ -291,8 +336,9 @@ const struct tfs_lens tfs_beamng_layers_picture_lens = {
 static int paint(struct picture_edit *t, uint8_t layer, const uint8_t *before)
 {
     for (size_t i = 0; i < t->samples.size; i++) {
-        bool white = t->samples.data[i] >= BRUSH;
-        if (white == (t->layers.data[i] == layer) || (before && white == (before[i] >= BRUSH)))
+        bool white = t->samples.data[i] >= TFS_BEAMNG_BRUSH;
+        if (white == (t->layers.data[i] == layer) ||
+            (before && white == (before[i] >= TFS_BEAMNG_BRUSH)))
             continue;
         if (!white && layer == 0)
             return fail_pixel(t, i,
@@ -322,10 +368,50 @@ static int mask_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
     return picture_edit_finish(&t, result);
 }
 
-const struct tfs_lens tfs_beamng_mask_lens = {
-    .param = &masks_picture, .get = picture_get, .put = mask_put, .size = picture_size};
-const struct tfs_lens tfs_beamng_holes_lens = {
-    .param = &holes_picture, .get = picture_get, .put = mask_put, .size = picture_size};
+/* The samples of a picture of masks. */
+static int read_mask(const struct tfs_doc *doc, const struct picture *picture, struct tfs_span png,
+                     struct tfs_buf *samples, struct tfs_error *err)
+{
+    const struct tfs_png_shape shape = shape_of(doc, picture);
+    unsigned depth;
+
+    return tfs_png_read(png, &shape, samples, &depth, err);
+}
+
+static int mask_gather(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                       struct tfs_span text, struct tfs_span original, struct tfs_buf *gathered,
+                       struct tfs_error *err)
+{
+    const struct picture picture = picture_of(doc, at);
+    struct tfs_buf now = {0}, before = {0}, layers = {0};
+
+    (void)save;
+    if (read_mask(doc, &picture, text, &now, err) == 0 &&
+        (original.size == 0 || read_mask(doc, &picture, original, &before, err) == 0) &&
+        read_plane(doc, &tfs_beamng_layers, &layers, err) == 0) {
+        const struct tfs_beamng_mask mask = {.layer = picture.layer,
+                                             .count = now.size,
+                                             .now = now.data,
+                                             .before = before.data,
+                                             .layers = layers.data};
+        tfs_beamng_masks_gather(&mask, gathered, err);
+    }
+    tfs_buf_release(&now);
+    tfs_buf_release(&before);
+    tfs_buf_release(&layers);
+    return err->code;
+}
+
+const struct tfs_lens tfs_beamng_mask_lens = {.param = &masks_picture,
+                                              .get = picture_get,
+                                              .put = mask_put,
+                                              .size = picture_size,
+                                              .gather = mask_gather};
+const struct tfs_lens tfs_beamng_holes_lens = {.param = &holes_picture,
+                                               .get = picture_get,
+                                               .put = mask_put,
+                                               .size = picture_size,
+                                               .gather = mask_gather};
 
 /* ---- extra planes ---------------------------------------------------------------------------- */
 
