@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "formats/page.h"
 
 static atomic_uint_fast64_t last_version;
@@ -104,9 +105,22 @@ struct tfs_doc_bounds {
     struct tfs_key low, high;
 };
 
+struct tfs_doc_areas {
+    size_t count;
+    struct tfs_key *keys;
+};
+
+static void areas_free(struct tfs_doc_areas *areas)
+{
+    if (areas != NULL)
+        free(areas->keys);
+    free(areas);
+}
+
 void tfs_doc_stamp(struct tfs_doc *doc)
 {
     free(atomic_exchange(&doc->bounds, NULL));
+    areas_free(atomic_exchange(&doc->areas, NULL));
     doc->version = atomic_fetch_add_explicit(&last_version, 1, memory_order_relaxed) + 1;
 }
 
@@ -171,6 +185,7 @@ void tfs_doc_unref(struct tfs_doc *doc)
     tfs_blob_unref(doc->common);
     tfs_facts_unref(doc->facts);
     free(atomic_load(&doc->bounds));
+    areas_free(atomic_load(&doc->areas));
     free(doc->pages);
     free(doc->page_first);
     free(doc);
@@ -343,6 +358,74 @@ bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *l
         keep_bounds((struct tfs_doc *)doc, *low, *high);
     return true;
 }
+
+/* ---- areas ----------------------------------------------------------------------------------- */
+
+static int32_t floor_div(int32_t at, int32_t by)
+{
+    return at / by - (at % by < 0);
+}
+
+static int compare_areas(const void *a, const void *b)
+{
+    return tfs_key_compare(*(const struct tfs_key *)a, *(const struct tfs_key *)b);
+}
+
+/* Sorted, each once. */
+static void settle_areas(struct tfs_doc_areas *areas)
+{
+    size_t count = 0;
+
+    if (areas->count > 0)
+        qsort(areas->keys, areas->count, sizeof(*areas->keys), compare_areas);
+    for (size_t i = 0; i < areas->count; i++)
+        if (count == 0 || tfs_key_compare(areas->keys[count - 1], areas->keys[i]) != 0)
+            areas->keys[count++] = areas->keys[i];
+    areas->count = count;
+}
+
+/* Chunks that follow one another mostly lie in one area. */
+static struct tfs_doc_areas *find_areas(const struct tfs_doc *doc, int32_t x, int32_t z)
+{
+    struct tfs_doc_areas *areas = calloc(1, sizeof(*areas));
+    struct walk w = {.doc = doc};
+    size_t count = tfs_doc_group_count(doc, 0);
+
+    for (; areas != NULL && count > 0; count--, walk_step(&w)) {
+        const struct tfs_key key = walk_chunk(&w)->key;
+        const struct tfs_key area = {0, floor_div(key.x, x), 0, floor_div(key.z, z)};
+        if (areas->count > 0 && tfs_key_compare(areas->keys[areas->count - 1], area) == 0)
+            continue;
+        struct tfs_key *keys = tfs_array_grow(areas->keys, areas->count, sizeof(*keys));
+        if (keys == NULL) {
+            areas_free(areas);
+            return NULL;
+        }
+        areas->keys = keys;
+        keys[areas->count++] = area;
+    }
+    if (areas != NULL)
+        settle_areas(areas);
+    return areas;
+}
+
+const struct tfs_key *tfs_doc_areas(const struct tfs_doc *doc, int32_t x, int32_t z, size_t *count)
+{
+    struct tfs_doc_areas *areas = atomic_load(&doc->areas), *there = NULL;
+
+    if (areas == NULL) {
+        areas = find_areas(doc, x, z);
+        if (areas != NULL &&
+            !atomic_compare_exchange_strong(&((struct tfs_doc *)doc)->areas, &there, areas)) {
+            areas_free(areas);
+            areas = there;
+        }
+    }
+    *count = areas == NULL ? 0 : areas->count;
+    return areas == NULL ? NULL : areas->keys;
+}
+
+/* ---- what differs ---------------------------------------------------------------------------- */
 
 /* Both walks stand at the beginning of a page that the documents share. Two walks in key order
  * always reach such a page together, however the pages before it differ. */

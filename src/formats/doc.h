@@ -103,6 +103,7 @@ const char *tfs_facts_find(const struct tfs_facts *facts, enum tfs_note_kind kin
 
 struct tfs_page;
 struct tfs_doc_bounds;
+struct tfs_doc_areas;
 
 struct tfs_doc {
     atomic_uint refs;
@@ -115,6 +116,7 @@ struct tfs_doc {
     struct tfs_facts *facts;
     struct tfs_blob *common;                 /* what belongs to no chunk; NULL: nothing */
     _Atomic(struct tfs_doc_bounds *) bounds; /* of group 0; NULL: nobody has asked for them yet */
+    _Atomic(struct tfs_doc_areas *) areas;   /* the same */
 };
 
 /* An empty document; takes a reference to facts. */
@@ -136,6 +138,11 @@ size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group);
  * found once. */
 bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
                     struct tfs_key *high);
+
+/* Where chunks of group 0 lie, in areas of x * z stacks of chunks, from coordinate 0 on: an area's
+ * x and z, ascending by z, then x. Found once; whoever asks for one document says the same x and z.
+ * NULL, with *count 0: there are none, or there is no memory. */
+const struct tfs_key *tfs_doc_areas(const struct tfs_doc *doc, int32_t x, int32_t z, size_t *count);
 
 /* Calls `changed` for every key whose chunk differs between the two (NULL = absent on that side),
  * in key order, skipping shared pages. "Differs": another blob, extra, tag or flags. Returns the

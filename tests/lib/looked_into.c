@@ -29,8 +29,8 @@ size_t looked_into(struct tfs_save *save, const struct tfs_doc *doc)
     counting.voxels = &voxels;
     save->tree = &counting;
     atomic_store(&looks, 0);
-    ck_assert_int_eq(tfs_columns_lock(save, doc, &columns, &err), 0);
     ck_assert(tfs_picture_box(&voxels, doc, &box));
+    ck_assert_int_eq(tfs_columns_lock(save, doc, &box, &columns, &err), 0);
     ck_assert_int_eq(tfs_columns_rows(columns, 0, tfs_picture_rows(&box), &err), 0);
     tfs_columns_unlock(columns);
     save->tree = tree;

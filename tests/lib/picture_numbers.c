@@ -8,17 +8,14 @@
 uint32_t width, depth;
 uint16_t heights[HEIGHTS_MAX];
 
-void height_picture_read(const struct tfs_save *save, const struct tfs_doc *doc,
-                         struct tfs_span png)
+void height_tile_read(struct tfs_span png, uint32_t columns_x, uint32_t columns_z)
 {
-    struct tfs_picture_box box;
     struct tfs_buf samples = {0};
     struct tfs_error err = {0};
     unsigned bits;
 
-    ck_assert(tfs_picture_box(save->tree->voxels, doc, &box));
-    width = (uint32_t)box.sx;
-    depth = (uint32_t)box.sz;
+    width = columns_x;
+    depth = columns_z;
     const struct tfs_png_shape shape = {.width = width, .height = depth, .type = TFS_PNG_GREY16};
     ck_assert_msg(tfs_png_read(png, &shape, &samples, &bits, &err) == 0, "%s", err.text);
     ck_assert_uint_eq(bits, 16);
@@ -26,6 +23,15 @@ void height_picture_read(const struct tfs_save *save, const struct tfs_doc *doc,
     for (size_t i = 0; i < samples.size / 2; i++)
         heights[i] = (uint16_t)(samples.data[2 * i] << 8 | samples.data[2 * i + 1]);
     tfs_buf_release(&samples);
+}
+
+void height_picture_read(const struct tfs_save *save, const struct tfs_doc *doc,
+                         struct tfs_span png)
+{
+    struct tfs_picture_box box;
+
+    ck_assert(tfs_picture_box(save->tree->voxels, doc, &box));
+    height_tile_read(png, (uint32_t)box.sx, (uint32_t)box.sz);
 }
 
 void height_row(void *arg, uint32_t row, uint8_t *samples)

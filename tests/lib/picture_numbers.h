@@ -16,6 +16,8 @@ extern uint16_t heights[HEIGHTS_MAX]; /* heights[z * width + x] */
 /* Reads the picture of `doc` from its bytes. */
 void height_picture_read(const struct tfs_save *save, const struct tfs_doc *doc,
                          struct tfs_span png);
+/* The same of one with so many columns. */
+void height_tile_read(struct tfs_span png, uint32_t columns_x, uint32_t columns_z);
 /* Appends the picture as PNG, grey of 8 or 16 bits. */
 void height_picture_write(enum tfs_png_type type, struct tfs_buf *png);
 /* Its rows, for tfs_png_write with the shape (tfs_png_shape) as `arg`. */

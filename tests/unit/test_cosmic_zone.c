@@ -227,6 +227,21 @@ START_TEST(no_document_holds_the_bytes_of_a_zone)
 }
 END_TEST
 
+START_TEST(zone_has_a_tile_for_each_region_column)
+{
+    struct tfs_node node;
+
+    make_zone();
+    find("heightmap.png");
+    find("heightmaps/-1_0.png");
+    find("maps/0_0.png");
+    ck_assert_int_ne(tfs_tree_resolve(save, save->doc, "heightmaps/1_0.png", false, &node), 0);
+    (void)text_of("maps/-1_0.png");
+    ck_assert_int_eq(create(16, 0, 0), 0);
+    find("heightmaps/1_0.png");
+}
+END_TEST
+
 START_TEST(folder_of_regions_is_the_zone_too)
 {
     static const char *const names[] = {"zone/regions", "any"};
@@ -938,6 +953,7 @@ static Suite *zone_suite(void)
     tcase_add_checked_fixture(random, setup, teardown);
     tcase_add_test(shows, zone_shows_the_chunks_of_all_regions);
     tcase_add_test(shows, no_document_holds_the_bytes_of_a_zone);
+    tcase_add_test(shows, zone_has_a_tile_for_each_region_column);
     tcase_add_loop_test(shows, folder_of_regions_is_the_zone_too, 0, 2);
     tcase_add_test(shows, zone_without_regions_is_empty_and_gets_its_first);
     tcase_add_test(shows, new_region_has_the_version_that_the_world_says);

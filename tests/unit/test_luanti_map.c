@@ -10,6 +10,8 @@
 #include "../lib/godot_case.h"
 #include "../lib/lens_check.h"
 #include "../lib/luanti_maker.h"
+#include "../lib/picture_numbers.h"
+#include "fs/tree.h"
 #include "scratch.h"
 
 static struct godot_case c;
@@ -217,6 +219,119 @@ START_TEST(new_chunk_is_air_of_the_highest_version)
     ck_assert_ptr_null(godot_get(&c, far, "objects.txt").data);
     put(far, "objects.txt", "7 1 2 3 00\n");
     ck_assert(godot_holds(&c, far, "state.txt", "timestamp 0\n"));
+}
+END_TEST
+
+/* ---- pictures -------------------------------------------------------------------------------- */
+
+static struct tfs_node find_file(const char *path)
+{
+    struct tfs_node node;
+
+    ck_assert_msg(tfs_tree_resolve(c.save, c.doc, path, false, &node) == 0, "%s", path);
+    return node;
+}
+
+/* The heights of a picture; `edge` 0: of the whole map, else of a tile. */
+static void read_heights_of(const char *path, uint32_t edge)
+{
+    const struct tfs_node node = find_file(path);
+    struct tfs_buf png = {0};
+
+    tfs_error_reset(&c.err);
+    ck_assert_msg(tfs_node_file(c.save, &node)
+                          ->lens->get(c.save, c.doc, tfs_node_at(c.save, &node), &png, &c.err) == 0,
+                  "%s", c.err.text);
+    if (edge == 0)
+        height_picture_read(c.save, c.doc, tfs_buf_span(&png));
+    else
+        height_tile_read(tfs_buf_span(&png), edge, edge);
+    tfs_buf_release(&png);
+}
+
+static int put_heights(const char *path)
+{
+    const struct tfs_node node = find_file(path);
+    struct tfs_put put_as = {0};
+    struct tfs_buf png = {0};
+    struct tfs_doc *after = NULL;
+
+    tfs_error_reset(&c.err);
+    height_picture_write(TFS_PNG_GREY16, &png);
+    const int status =
+        tfs_node_apply(c.save, c.doc, &node, tfs_buf_span(&png), &put_as, &after, &c.err);
+    if (status == 0) {
+        tfs_doc_unref(c.doc);
+        c.doc = after;
+    }
+    tfs_buf_release(&png);
+    return status;
+}
+
+/* One node in the south-west corner of the first chunk, one in the north-east of the second. */
+static void open_two_nodes(void)
+{
+    open_map(true, 29);
+    put(first, "voxels.csv", "x,y,z,node,param2\n-16,-10,-16,a:b,3\n");
+    put(second, "voxels.csv", "x,y,z,node,param2\n15,-16,-1,c:d,0\n");
+}
+
+START_TEST(north_is_up_in_pictures)
+{
+    open_two_nodes();
+    read_heights_of("heightmap.png", 0);
+    ck_assert_uint_eq(width, 32);
+    ck_assert_uint_eq(depth, 16);
+    ck_assert_uint_eq(heights[15 * 32], 7);
+    ck_assert_uint_eq(heights[31], 1);
+    ck_assert(
+        godot_holds(&c, GODOT_ROOT, "info.txt",
+                    "picture origin: x -16 z -1 is pixel 0,0, z grows upward: north is up\n"));
+}
+END_TEST
+
+START_TEST(picture_with_north_up_is_sculpted_where_it_shows)
+{
+    open_two_nodes();
+    read_heights_of("heightmap.png", 0);
+    heights[15 * 32] = 6;
+    heights[31] = 3;
+    ck_assert_msg(put_heights("heightmap.png") == 0, "%s", c.err.text);
+    SHOWS(first, "voxels.csv", "x,y,z,node,param2\n");
+    SHOWS(second, "voxels.csv",
+          "x,y,z,node,param2\n15,-16,-1,c:d,0\n15,-15,-1,c:d,0\n15,-14,-1,c:d,0\n");
+    read_heights_of("heightmap.png", 0);
+    heights[15 * 32 + 31] = 60000;
+    ck_assert_int_lt(put_heights("heightmap.png"), 0);
+    ck_assert_ptr_nonnull(strstr(c.err.text, "pixel 31,15"));
+}
+END_TEST
+
+START_TEST(map_too_wide_for_a_picture_has_tiles)
+{
+    const struct tfs_key east = {0, 600, -1, 0};
+    struct tfs_node node;
+
+    open_two_nodes();
+    ck_assert_int_ne(tfs_tree_resolve(c.save, c.doc, "heightmaps/0_-1.png", false, &node), 0);
+    ck_assert_int_eq(godot_create(&c, east), 0);
+    put(east, "voxels.csv", "x,y,z,node,param2\n9600,-12,0,e:f,0\n");
+    ck_assert_int_ne(tfs_tree_resolve(c.save, c.doc, "heightmap.png", false, &node), 0);
+    ck_assert_int_ne(tfs_tree_resolve(c.save, c.doc, "heightmaps/1_-1.png", false, &node), 0);
+    find_file("maps/37_0.png");
+    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "picture tiles: 3 in heightmaps and maps"));
+
+    read_heights_of("heightmaps/-1_-1.png", 256);
+    ck_assert_uint_eq(heights[15 * 256 + 240], 7);
+    read_heights_of("heightmaps/0_-1.png", 256);
+    ck_assert_uint_eq(heights[15], 1);
+    ck_assert_uint_eq(heights[15 * 256 + 240], 0);
+    heights[15] = 20;
+    ck_assert_msg(put_heights("heightmaps/0_-1.png") == 0, "%s", c.err.text);
+    ck_assert_ptr_nonnull(tfs_doc_find(c.doc, ((struct tfs_key){0, 0, 0, -1})));
+    ck_assert(godot_holds(&c, ((struct tfs_key){0, 0, 0, -1}), "voxels.csv", "15,3,-1,c:d,0\n"));
+    read_heights_of("heightmaps/37_0.png", 256);
+    ck_assert_uint_eq(heights[255 * 256 + 128], 5);
 }
 END_TEST
 
@@ -442,6 +557,9 @@ static Suite *make_suite(void)
     tcase_add_test(files, two_names_become_one);
     tcase_add_loop_test(files, moved_chunk_takes_its_objects_along, 0, 2);
     tcase_add_test(files, copy_by_raw_bin_has_its_objects_where_it_is);
+    tcase_add_test(files, north_is_up_in_pictures);
+    tcase_add_test(files, picture_with_north_up_is_sculpted_where_it_shows);
+    tcase_add_test(files, map_too_wide_for_a_picture_has_tiles);
     tcase_add_loop_test(files, new_chunk_is_air_of_the_highest_version, 22, 30);
     tcase_add_checked_fixture(refusals, scratch_setup, teardown);
     tcase_add_loop_test(refusals, what_cannot_be_stored_is_refused_with_its_place, 0,

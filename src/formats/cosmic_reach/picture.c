@@ -10,6 +10,7 @@
 
 #include "formats/cosmic_reach/change.h"
 #include "formats/cosmic_reach/names.h"
+#include "formats/cosmic_reach/region.h"
 #include "formats/diff/sum.h"
 #include "formats/picture/picture.h"
 #include "text/name.h"
@@ -251,4 +252,14 @@ const struct tfs_voxels tfs_cosmic_pictures = {
 uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc)
 {
     return tfs_picture_count(&tfs_cosmic_pictures, doc);
+}
+
+uint32_t tfs_cosmic_tile_count(const struct tfs_doc *doc)
+{
+    return tfs_cosmic_facts(doc)->zone ? tfs_picture_tiles(&tfs_cosmic_pictures, doc) : 0;
+}
+
+void tfs_cosmic_tile_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
+{
+    tfs_picture_tile_name(&tfs_cosmic_pictures, doc, member, out);
 }

@@ -63,6 +63,8 @@ enum root_file {
     ROOT_ARRAY_INFO,
     ROOT_REGION_FILES,
     ROOT_ZONE = ROOT_REGION_FILES, /* of zones only, from here on */
+    ROOT_HEIGHTMAPS,
+    ROOT_MAPS,
     ROOT_FILES
 };
 
@@ -94,6 +96,16 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_ZONE] = {.path = TFS_COSMIC_ZONE_INFO,
                    .lens = &tfs_cosmic_zone_lens,
                    .count = tfs_cosmic_zone_count},
+    [ROOT_HEIGHTMAPS] = {.path = "heightmaps/",
+                         .flags = TFS_FILE_LATE,
+                         .lens = &tfs_heightmap_tile_lens,
+                         .count = tfs_cosmic_tile_count,
+                         .family_name = tfs_cosmic_tile_name},
+    [ROOT_MAPS] = {.path = "maps/",
+                   .flags = TFS_FILE_LATE,
+                   .lens = &tfs_map_tile_lens,
+                   .count = tfs_cosmic_tile_count,
+                   .family_name = tfs_cosmic_tile_name},
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
@@ -312,7 +324,8 @@ static int add_root_changes(void *arg, const struct tfs_chunk *before,
     if ((bits & TFS_COSMIC_NAMES_DIFFER) != 0)
         *changes |= BIT(ROOT_NAMES) | BIT(ROOT_ARRAY_NAMES);
     if ((bits & 1U << TFS_COSMIC_SECTION_BLOCKS) != 0)
-        *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP) | BIT(ROOT_ARRAY);
+        *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP) | BIT(ROOT_HEIGHTMAPS) | BIT(ROOT_MAPS) |
+                    BIT(ROOT_ARRAY);
     return *changes == ALL_ROOT_FILES;
 }
 

@@ -54,7 +54,7 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                          .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS | TFS_VIEWS_RAW},
 };
 
-enum root_file { ROOT_INFO, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
+enum root_file { ROOT_INFO, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_HEIGHTMAPS, ROOT_MAPS, ROOT_FILES };
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_godot_info_lens},
@@ -66,6 +66,16 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                   .flags = TFS_FILE_LATE,
                   .lens = &tfs_map_lens,
                   .count = tfs_godot_picture_count},
+    [ROOT_HEIGHTMAPS] = {.path = "heightmaps/",
+                         .flags = TFS_FILE_LATE,
+                         .lens = &tfs_heightmap_tile_lens,
+                         .count = tfs_godot_tile_count,
+                         .family_name = tfs_godot_tile_name},
+    [ROOT_MAPS] = {.path = "maps/",
+                   .flags = TFS_FILE_LATE,
+                   .lens = &tfs_map_tile_lens,
+                   .count = tfs_godot_tile_count,
+                   .family_name = tfs_godot_tile_name},
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

@@ -207,6 +207,7 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
 
 const struct tfs_voxels tfs_luanti_pictures = {
     .fixed = {TFS_LUANTI_SIDE, TFS_LUANTI_SIDE, TFS_LUANTI_SIDE},
+    .north_up = true,
     .columns = columns,
     .chunk_size = sizeof(struct tfs_luanti_change),
     .open = change_open,
@@ -224,4 +225,14 @@ const struct tfs_voxels tfs_luanti_pictures = {
 uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc)
 {
     return tfs_picture_count(&tfs_luanti_pictures, doc);
+}
+
+uint32_t tfs_luanti_tile_count(const struct tfs_doc *doc)
+{
+    return tfs_picture_tiles_if_wide(&tfs_luanti_pictures, doc);
+}
+
+void tfs_luanti_tile_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
+{
+    tfs_picture_tile_name(&tfs_luanti_pictures, doc, member, out);
 }

@@ -65,7 +65,15 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
 };
 
-enum root_file { ROOT_INFO, ROOT_NAMES, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
+enum root_file {
+    ROOT_INFO,
+    ROOT_NAMES,
+    ROOT_HEIGHTMAP,
+    ROOT_MAP,
+    ROOT_HEIGHTMAPS,
+    ROOT_MAPS,
+    ROOT_FILES
+};
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_luanti_info_lens},
@@ -80,6 +88,16 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                   .flags = TFS_FILE_LATE,
                   .lens = &tfs_map_lens,
                   .count = tfs_luanti_picture_count},
+    [ROOT_HEIGHTMAPS] = {.path = "heightmaps/",
+                         .flags = TFS_FILE_LATE,
+                         .lens = &tfs_heightmap_tile_lens,
+                         .count = tfs_luanti_tile_count,
+                         .family_name = tfs_luanti_tile_name},
+    [ROOT_MAPS] = {.path = "maps/",
+                   .flags = TFS_FILE_LATE,
+                   .lens = &tfs_map_tile_lens,
+                   .count = tfs_luanti_tile_count,
+                   .family_name = tfs_luanti_tile_name},
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

@@ -58,6 +58,7 @@ struct plot {
 
 struct sums {
     uint64_t version; /* of the document */
+    struct tfs_key low;
     uint32_t count;
     struct tfs_block_sum *sums;
 };
@@ -67,9 +68,10 @@ struct tfs_columns {
     pthread_mutex_t lock;
     struct tfs_save *save; /* of who has locked it, as is `doc` */
     const struct tfs_doc *doc;
-    uint64_t version; /* of the document that box and layers are those of; 0: none */
-    struct tfs_picture_box box;
-    int32_t *layers; /* y of chunks that there are, ascending */
+    uint64_t version;            /* of the document that box and layers are those of; 0: none */
+    struct tfs_picture_box box;  /* of the plots */
+    struct tfs_picture_box part; /* that is asked about; what is not in the box is empty */
+    int32_t *layers;             /* y of chunks that there are, ascending */
     size_t layer_count;
     struct plot **plots; /* row after row; NULL: nothing is known */
     size_t plots_a_row;
@@ -103,6 +105,7 @@ bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
         .sx = side(low.x, high.x, chunk.x),
         .sy = side(low.y, high.y, chunk.y),
         .sz = side(low.z, high.z, chunk.z),
+        .north_up = voxels->north_up,
     };
     return true;
 }
@@ -271,26 +274,29 @@ static void add_column(struct tfs_pixel *pixel, uint16_t top, const struct tfs_l
 /* One row of chunks, or a part of it. */
 struct view {
     struct tfs_pixel *pixels;
-    size_t width; /* pixels in a row */
-    int32_t x;    /* of the first stack */
+    size_t width;  /* pixels in a row */
+    int32_t x;     /* of the first stack */
+    bool north_up; /* rows of pixels are */
 };
 
 /* A row of chunks goes over millions of columns: without `packed`, which says how the face stores
- * them, each of them asks. */
+ * them, each of them asks. `next` is how far behind a row of pixels that of the next z is. */
 static inline void add_face(const struct tfs_picture_box *box, const struct tfs_face *face,
-                            bool packed, uint32_t base, struct tfs_pixel *pixels, size_t width)
+                            bool packed, uint32_t base, struct tfs_pixel *pixels, ptrdiff_t next)
 {
     const size_t step = packed ? 1 : face->step;
     size_t column = 0;
 
-    for (uint32_t z = 0; z < box->chunk.z; z++, pixels += width)
+    for (uint32_t z = 0; z < box->chunk.z; z++) {
+        struct tfs_pixel *row = pixels + (ptrdiff_t)z * next;
         for (uint32_t x = 0; x < box->chunk.x; x++, column += step) {
             const uint16_t top = packed ? face->low_tops[column] : tfs_face_top(face, column);
             const struct tfs_look *look =
                 packed ? tfs_face_nibble(face, column) : tfs_face_look(face, column);
             if (top > 0)
-                add_column(&pixels[x], top, look, base);
+                add_column(&row[x], top, look, base);
         }
+    }
 }
 
 static void add_entry(const struct tfs_picture_box *box, const struct entry *entry,
@@ -298,13 +304,18 @@ static void add_entry(const struct tfs_picture_box *box, const struct entry *ent
 {
     const struct tfs_face *face = entry->face;
     const uint32_t base = (uint32_t)(entry->key.y - box->low.y) * box->chunk.y;
-    struct tfs_pixel *pixels =
-        view->pixels + (size_t)((int64_t)entry->key.x - view->x) * box->chunk.x;
+    const int64_t stack = (int64_t)entry->key.x - view->x;
+    const size_t x = (size_t)stack * box->chunk.x;
+    const ptrdiff_t next = view->north_up ? -(ptrdiff_t)view->width : (ptrdiff_t)view->width;
 
-    if (face != NULL && face->nibbles && face->low_tops != NULL && face->step == 1)
-        add_face(box, face, true, base, pixels, view->width);
-    else if (face != NULL)
-        add_face(box, face, false, base, pixels, view->width);
+    if (face == NULL || stack < 0 || x >= view->width)
+        return;
+    struct tfs_pixel *pixels =
+        view->pixels + x + (view->north_up ? (box->chunk.z - 1) * view->width : 0);
+    if (face->nibbles && face->low_tops != NULL && face->step == 1)
+        add_face(box, face, true, base, pixels, next);
+    else
+        add_face(box, face, false, base, pixels, next);
 }
 
 /* The entries of a plot ascend by y, so what is above comes later. */
@@ -459,7 +470,8 @@ static int compute_plot(struct worker *w, const struct task *task)
 static void find_range(struct worker *w, const struct task *task)
 {
     const struct tfs_picture_box *box = &w->all->columns->box;
-    const struct view view = {w->pixels, stacks_of(task->site) * box->chunk.x, task->site.first};
+    const struct view view = {w->pixels, stacks_of(task->site) * box->chunk.x, task->site.first,
+                              false};
     const size_t count = view.width * box->chunk.z;
     struct range range = {UINT32_MAX, 0};
 
@@ -647,11 +659,31 @@ static struct plot *plot_at(struct tfs_columns *c, size_t i)
     return c->plots[i];
 }
 
-static int prepare_all(struct computing *all, size_t first, size_t end, struct tfs_error *err)
+/* The plots that show a row of the part: [*first, *end), none where it reaches out of the box. */
+static void plots_of(const struct tfs_columns *c, uint32_t row, size_t *first, size_t *end)
+{
+    const struct tfs_picture_box *part = &c->part;
+    const uint32_t rows = tfs_picture_rows(part);
+    const int64_t z = (int64_t)part->low.z + (part->north_up ? rows - 1 - row : row);
+    const int64_t origin = plot_number(c->box.low.x);
+    int64_t left = plot_number(part->low.x) - origin, right = plot_number(high_x(part)) - origin;
+    const size_t start = (size_t)(z - c->box.low.z) * c->plots_a_row;
+
+    *first = *end = 0;
+    left = left > 0 ? left : 0;
+    right = right < (int64_t)c->plots_a_row ? right : (int64_t)c->plots_a_row - 1;
+    if (z < c->box.low.z || z - c->box.low.z >= tfs_picture_rows(&c->box) || left > right)
+        return;
+    *first = start + (size_t)left;
+    *end = start + (size_t)right + 1;
+}
+
+static int prepare_row(struct computing *all, uint32_t row, struct tfs_error *err)
 {
     struct tfs_columns *c = all->columns;
+    size_t i, end;
 
-    for (size_t i = first; i < end; i++) {
+    for (plots_of(c, row, &i, &end); i < end; i++) {
         struct plot *plot = plot_at(c, i);
         if (plot == NULL)
             return tfs_fail_memory(err);
@@ -688,7 +720,9 @@ int tfs_columns_rows(struct tfs_columns *c, uint32_t first, uint32_t end, struct
     if (all.tasks == NULL)
         return tfs_fail_memory(err);
     c->clock++;
-    if (prepare_all(&all, first * c->plots_a_row, end * c->plots_a_row, err) == 0) {
+    for (uint32_t row = first; row < end && err->code == 0; row++)
+        prepare_row(&all, row, err);
+    if (err->code == 0) {
         evict(c, c->clock);
         if (all.count > 0)
             compute_all(&all, err);
@@ -700,29 +734,32 @@ int tfs_columns_rows(struct tfs_columns *c, uint32_t first, uint32_t end, struct
 
 uint32_t tfs_columns_step(const struct tfs_columns *c)
 {
-    const size_t row = (size_t)c->box.sx * c->box.chunk.z * COLUMN_BYTES;
+    const size_t row = (size_t)c->part.sx * c->part.chunk.z * COLUMN_BYTES;
     const size_t rows = c->limit / row;
 
-    return rows < 1                           ? 1
-           : rows < tfs_picture_rows(&c->box) ? (uint32_t)rows
-                                              : tfs_picture_rows(&c->box);
+    return rows < 1                            ? 1
+           : rows < tfs_picture_rows(&c->part) ? (uint32_t)rows
+                                               : tfs_picture_rows(&c->part);
 }
 
 void tfs_columns_strip(const struct tfs_columns *c, uint32_t row, struct tfs_pixel *pixels)
 {
-    const struct view view = {pixels, (size_t)c->box.sx, c->box.low.x};
+    const struct view view = {pixels, (size_t)c->part.sx, c->part.low.x, c->part.north_up};
+    size_t i, end;
 
     memset(pixels, 0, view.width * c->box.chunk.z * sizeof(*pixels));
-    for (size_t i = 0; i < c->plots_a_row; i++)
-        add_plot(&c->box, c->plots[row * c->plots_a_row + i], &view);
+    for (plots_of(c, row, &i, &end); i < end; i++)
+        add_plot(&c->box, c->plots[i], &view);
 }
 
 /* ---- heights --------------------------------------------------------------------------------- */
 
 static bool has_range(const struct tfs_columns *c, uint32_t row)
 {
-    for (size_t i = 0; i < c->plots_a_row; i++) {
-        const struct plot *plot = c->plots[row * c->plots_a_row + i];
+    size_t i, end;
+
+    for (plots_of(c, row, &i, &end); i < end; i++) {
+        const struct plot *plot = c->plots[i];
         if (plot == NULL || plot->version != c->version)
             return false;
     }
@@ -731,7 +768,7 @@ static bool has_range(const struct tfs_columns *c, uint32_t row)
 
 int tfs_columns_range(struct tfs_columns *c, uint32_t *low, uint32_t *high, struct tfs_error *err)
 {
-    const uint32_t rows = tfs_picture_rows(&c->box), step = tfs_columns_step(c);
+    const uint32_t rows = tfs_picture_rows(&c->part), step = tfs_columns_step(c);
     struct range range = {UINT32_MAX, 0};
 
     for (uint32_t row = 0, end; row < rows; row = end) {
@@ -741,7 +778,7 @@ int tfs_columns_range(struct tfs_columns *c, uint32_t *low, uint32_t *high, stru
             return err->code;
         end += end == row;
     }
-    for (size_t i = 0; i < rows * c->plots_a_row; i++) {
+    for (size_t i = 0; i < plot_count(c); i++) {
         const struct range of = c->plots[i]->range;
         range.low = of.low < range.low ? of.low : range.low;
         range.high = of.high > range.high ? of.high : range.high;
@@ -772,6 +809,12 @@ static int list_layers(struct tfs_columns *c, const struct tfs_doc *doc, struct 
     return 0;
 }
 
+static bool same_place(const struct tfs_picture_box *a, const struct tfs_picture_box *b)
+{
+    return tfs_key_compare(a->low, b->low) == 0 && a->sx == b->sx && a->sy == b->sy &&
+           a->sz == b->sz;
+}
+
 static bool same_chunks(const struct tfs_picture_box *a, const struct tfs_picture_box *b)
 {
     return a->chunk.x == b->chunk.x && a->chunk.y == b->chunk.y && a->chunk.z == b->chunk.z;
@@ -784,6 +827,7 @@ static int lay_out(struct tfs_columns *c, const struct tfs_picture_box *box, str
     const int32_t first = plot_number(box->low.x);
     const size_t plots_a_row = (size_t)((int64_t)plot_number(high_x(box)) - first + 1);
     const uint32_t rows = tfs_picture_rows(box);
+    const bool same_box = same_place(box, &c->box);
     struct plot **plots = calloc(rows * plots_a_row, sizeof(struct plot *));
 
     if (plots == NULL)
@@ -794,6 +838,9 @@ static int lay_out(struct tfs_columns *c, const struct tfs_picture_box *box, str
         if (!same_chunks(box, &c->box) || z < 0 || z >= rows || x < 0 || x >= (int64_t)plots_a_row)
             continue;
         plots[(size_t)z * plots_a_row + (size_t)x] = c->plots[i];
+        /* Other stacks may lie in the box, and heights count from another bottom. */
+        if (!same_box && c->plots[i] != NULL)
+            c->plots[i]->version = 0;
         c->plots[i] = NULL;
     }
     plots_free(c);
@@ -803,25 +850,33 @@ static int lay_out(struct tfs_columns *c, const struct tfs_picture_box *box, str
     return 0;
 }
 
+/* Plots are laid out over the whole document, or over what is asked for where that is too wide. */
 static int set_document(struct tfs_columns *c, struct tfs_save *save, const struct tfs_doc *doc,
-                        struct tfs_error *err)
+                        const struct tfs_picture_box *part, struct tfs_error *err)
 {
-    struct tfs_picture_box box;
+    struct tfs_picture_box box = *part;
 
     c->save = save;
     c->doc = doc;
+    c->part = *part;
     c->limit = save->options.memory > 0 ? (size_t)save->options.memory : MEMORY_USUAL;
-    if (c->version == doc->version)
+    tfs_picture_box(save->tree->voxels, doc, &box);
+    if (!tfs_picture_box_fits(&box)) {
+        box.low = (struct tfs_key){0, part->low.x, box.low.y, part->low.z};
+        box.sx = part->sx;
+        box.sz = part->sz;
+    }
+    if (c->version == doc->version && same_place(&box, &c->box))
         return 0;
     c->version = 0;
-    tfs_picture_box(save->tree->voxels, doc, &box);
     if (list_layers(c, doc, err) < 0 || lay_out(c, &box, err) < 0)
         return err->code;
     c->version = doc->version;
     return 0;
 }
 
-int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_columns **columns,
+int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc,
+                     const struct tfs_picture_box *box, struct tfs_columns **columns,
                      struct tfs_error *err)
 {
     struct tfs_columns *c = columns_of(doc->facts);
@@ -829,7 +884,7 @@ int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     if (c == NULL)
         return tfs_fail_memory(err);
     pthread_mutex_lock(&c->lock);
-    if (set_document(c, save, doc, err) < 0) {
+    if (set_document(c, save, doc, box, err) < 0) {
         pthread_mutex_unlock(&c->lock);
         return err->code;
     }
@@ -847,10 +902,11 @@ struct tfs_block_sum *tfs_columns_sums(struct tfs_columns *c, unsigned picture, 
 {
     struct sums *sums = &c->sums[picture];
 
-    if (sums->version == c->version && sums->count == count)
+    if (sums->version == c->version && sums->count == count &&
+        tfs_key_compare(sums->low, c->part.low) == 0)
         return sums->sums;
     free(sums->sums);
-    *sums = (struct sums){c->version, count, calloc(count, sizeof(*sums->sums))};
+    *sums = (struct sums){c->version, c->part.low, count, calloc(count, sizeof(*sums->sums))};
     sums->version = sums->sums == NULL ? 0 : c->version;
     return sums->sums;
 }

@@ -17,14 +17,28 @@ struct tfs_picture_box {
     struct tfs_key low;  /* the chunk at its lowest corner */
     int64_t x, y, z;     /* the voxel there */
     uint64_t sx, sy, sz; /* sizes */
+    bool north_up;       /* tfs_voxels.north_up */
 };
+
+/* The row of pixels that shows the voxels at `z`, counted from box.z; and back. */
+static inline uint64_t tfs_picture_row(const struct tfs_picture_box *box, uint64_t z)
+{
+    return box->north_up ? box->sz - 1 - z : z;
+}
 
 /* False without chunks. */
 bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
                      struct tfs_picture_box *box);
 /* Is it a box that there are pictures of? */
 bool tfs_picture_box_fits(const struct tfs_picture_box *box);
-/* Rows of chunks in the box. */
+/* The same of a tile of the pictures: number `member` of tfs_picture_tiles. False: there is no such
+ * tile. */
+bool tfs_picture_tile(const struct tfs_voxels *voxels, const struct tfs_doc *doc, uint32_t member,
+                      struct tfs_picture_box *box);
+/* What a picture of the file shows: all, or the tile that it is. ENOENT. */
+int tfs_picture_shown(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                      struct tfs_picture_box *box, struct tfs_error *err);
+/* Rows of chunks in the box: those of pictures, from above. */
 uint32_t tfs_picture_rows(const struct tfs_picture_box *box);
 
 /* One column of the box. */
@@ -40,8 +54,11 @@ struct tfs_columns;
  * TFS_PNG_THREADS_MAX. */
 unsigned tfs_picture_threads(const struct tfs_picture_box *box);
 
-/* The columns of `doc`, whose box must fit. Until tfs_columns_unlock all others wait. */
-int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_columns **columns,
+/* The columns of `doc` in a box that fits, of which the rows below are. Heights count from the
+ * bottom of the document's own box, which is at most as high as pictures can tell. Until
+ * tfs_columns_unlock all others wait. */
+int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc,
+                     const struct tfs_picture_box *box, struct tfs_columns **columns,
                      struct tfs_error *err);
 void tfs_columns_unlock(struct tfs_columns *columns);
 
@@ -59,12 +76,13 @@ int tfs_columns_rows(struct tfs_columns *columns, uint32_t first, uint32_t end,
  * box.chunk.z. */
 void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct tfs_pixel *pixels);
 
-/* The lowest and the highest of all heights that are not 0; low is above high where all are 0. */
+/* The lowest and the highest of all heights that are not 0; low is above high where all are 0. The
+ * box is that of the document. */
 int tfs_columns_range(struct tfs_columns *columns, uint32_t *low, uint32_t *high,
                       struct tfs_error *err);
 
 /* Checksums of the blocks of the document's pictures, as far as they are known: number 0 and 1 for
- * two pictures of `count` blocks each. NULL: no memory. */
+ * two pictures of the box, of `count` blocks each. NULL: no memory. */
 struct tfs_block_sum {
     struct tfs_png_sum sum;
     bool known;

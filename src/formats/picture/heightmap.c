@@ -13,6 +13,12 @@
 #include "formats/picture/draw.h"
 #include "formats/picture/sculpt.h"
 
+/* z of the uppermost row of pixels. */
+static int64_t origin_z(const struct tfs_picture_box *box)
+{
+    return box->z + (int64_t)tfs_picture_row(box, 0);
+}
+
 /* ---- what there is --------------------------------------------------------------------------- */
 
 uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
@@ -23,7 +29,7 @@ uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc
 }
 
 void tfs_picture_info(struct tfs_buf *out, const struct tfs_voxels *voxels,
-                      const struct tfs_doc *doc)
+                      const struct tfs_doc *doc, uint32_t tiles)
 {
     struct tfs_picture_box box;
 
@@ -31,16 +37,24 @@ void tfs_picture_info(struct tfs_buf *out, const struct tfs_voxels *voxels,
         tfs_info_line(out, "pictures", "none, because there are no chunks");
         return;
     }
-    if (!tfs_picture_box_fits(&box)) {
+    if (!tfs_picture_box_fits(&box))
         tfs_info_line(out, "pictures",
-                      "none, because the save is %" PRIu64 " x %" PRIu64 " voxels and %" PRIu64
+                      "%s, because the save is %" PRIu64 " x %" PRIu64 " voxels and %" PRIu64
                       " high; they end at %d x %d and %d",
-                      box.sx, box.sz, box.sy, TFS_PNG_SIDE_MAX, TFS_PNG_SIDE_MAX,
-                      TFS_PICTURE_HEIGHT_MAX);
+                      tiles > 0 ? "tiles" : "none", box.sx, box.sz, box.sy, TFS_PNG_SIDE_MAX,
+                      TFS_PNG_SIDE_MAX, TFS_PICTURE_HEIGHT_MAX);
+    else
+        tfs_info_line(out, "pictures", "%" PRIu64 " x %" PRIu64 " pixels", box.sx, box.sz);
+    if (tiles > 0)
+        tfs_info_line(out, "picture tiles",
+                      "%u in heightmaps and maps; X_Z.png begins at x %d * X "
+                      "and z %d * Z",
+                      tiles, TFS_PICTURE_TILE, TFS_PICTURE_TILE);
+    if (box.sy > TFS_PICTURE_HEIGHT_MAX)
         return;
-    }
-    tfs_info_line(out, "pictures", "%" PRIu64 " x %" PRIu64 " pixels", box.sx, box.sz);
-    tfs_info_line(out, "picture origin", "x %" PRId64 " z %" PRId64 " is pixel 0,0", box.x, box.z);
+    if (tfs_picture_box_fits(&box))
+        tfs_info_line(out, "picture origin", "x %" PRId64 " z %" PRId64 " is pixel 0,0%s", box.x,
+                      origin_z(&box), box.north_up ? ", z grows upward: north is up" : "");
     tfs_info_line(out, "picture bottom", "y %" PRId64 ": a height of 1 has its voxel there", box.y);
 }
 
@@ -57,12 +71,13 @@ struct form {
     char origin[TEXT_ROOM], bottom[TEXT_ROOM];
 };
 
-static int form_init(const struct tfs_save *save, const struct tfs_doc *doc, struct form *form,
-                     struct tfs_error *err)
+static int form_init(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct form *form, struct tfs_error *err)
 {
-    if (!tfs_picture_box(save->tree->voxels, doc, &form->box) || !tfs_picture_box_fits(&form->box))
-        return tfs_fail(err, -ENOENT, "there is no picture of this save, info.txt says why");
-    snprintf(form->origin, sizeof(form->origin), "%" PRId64 " %" PRId64, form->box.x, form->box.z);
+    if (tfs_picture_shown(save, doc, at, &form->box, err) < 0)
+        return err->code;
+    snprintf(form->origin, sizeof(form->origin), "%" PRId64 " %" PRId64, form->box.x,
+             origin_z(&form->box));
     snprintf(form->bottom, sizeof(form->bottom), "%" PRId64, form->box.y);
     form->texts[0] = (struct tfs_png_text){"origin", form->origin};
     form->texts[1] = (struct tfs_png_text){"bottom", form->bottom};
@@ -129,10 +144,9 @@ static int heightmap_part(struct tfs_save *save, const struct tfs_doc *doc, stru
     struct tfs_columns *columns;
     struct form form;
 
-    (void)at;
-    if (form_init(save, doc, &form, err) < 0)
+    if (form_init(save, doc, at, &form, err) < 0)
         return err->code;
-    if (tfs_columns_lock(save, doc, &columns, err) == 0) {
+    if (tfs_columns_lock(save, doc, &form.box, &columns, err) == 0) {
         draw(&form, columns, offset, size, out, err);
         tfs_columns_unlock(columns);
     }
@@ -150,9 +164,8 @@ static int64_t heightmap_size(struct tfs_save *save, const struct tfs_doc *doc, 
     struct form form;
     struct tfs_error ignored = {0};
 
-    (void)at;
-    return form_init(save, doc, &form, &ignored) < 0 ? ignored.code
-                                                     : (int64_t)tfs_png_size(&form.shape);
+    return form_init(save, doc, at, &form, &ignored) < 0 ? ignored.code
+                                                         : (int64_t)tfs_png_size(&form.shape);
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
@@ -161,13 +174,13 @@ static int64_t heightmap_size(struct tfs_save *save, const struct tfs_doc *doc, 
 
 /* The bounds that a picture was made for. */
 struct bounds {
-    int64_t x, z, y;
+    int64_t x, z, y; /* of pixel 0,0, and of the bottom */
     uint32_t width, height;
 };
 
 static struct bounds bounds_of(const struct form *form)
 {
-    return (struct bounds){form->box.x, form->box.z, form->box.y, form->shape.width,
+    return (struct bounds){form->box.x, origin_z(&form->box), form->box.y, form->shape.width,
                            form->shape.height};
 }
 
@@ -246,7 +259,10 @@ static int move_to(struct form *form, struct tfs_span original, struct tfs_error
     struct tfs_picture_box *box = &form->box;
     struct bounds b = bounds_of(form);
 
-    if (!bounds_said(original, &b) || b.width == 0 || b.height == 0 || b.width > TFS_PNG_SIDE_MAX ||
+    if (!bounds_said(original, &b))
+        b.width = 0;
+    b.z -= box->north_up ? (int64_t)b.height - 1 : 0;
+    if (b.width == 0 || b.height == 0 || b.width > TFS_PNG_SIDE_MAX ||
         b.height > TFS_PNG_SIDE_MAX || b.width % box->chunk.x != 0 ||
         b.height % box->chunk.z != 0 || !chunk_at(b.x, box->chunk.x, &box->low.x) ||
         !chunk_at(b.y, box->chunk.y, &box->low.y) || !chunk_at(b.z, box->chunk.z, &box->low.z) ||
@@ -262,39 +278,28 @@ static int move_to(struct form *form, struct tfs_span original, struct tfs_error
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-/* A row of pixels of the columns of one document, and where they lie in another box. */
-struct strip {
-    const struct tfs_picture_box *from, *to;
-    struct tfs_pixel *pixels;
-};
-
-/* The height of a column of `from`, measured from the bottom of `to`. */
-static uint16_t carry_height(const struct strip *s, uint16_t height)
+/* A height above one bottom as one above another, which lies `up` lower. */
+static uint16_t carry_height(int64_t up, uint16_t height)
 {
-    int64_t top = s->from->y - s->to->y + height;
+    const int64_t top = up + height;
 
     if (height == 0 || top <= 0)
         return 0;
     return top < UINT16_MAX ? (uint16_t)top : UINT16_MAX;
 }
 
-/* Copies the heights of a row of chunks to where they lie in the other box. */
-static void carry_strip(const struct strip *s, uint32_t row, uint16_t *heights)
+static void carry_strip(const struct tfs_picture_box *box, int64_t up, uint32_t strip,
+                        const struct tfs_pixel *pixels, uint16_t *heights)
 {
-    for (uint32_t within = 0; within < s->from->chunk.z; within++) {
-        int64_t z = s->from->z - s->to->z + (int64_t)row * s->from->chunk.z + within;
-        if (z < 0 || z >= (int64_t)s->to->sz)
-            continue;
-        for (uint64_t i = 0; i < s->from->sx; i++) {
-            int64_t x = s->from->x - s->to->x + (int64_t)i;
-            if (x >= 0 && x < (int64_t)s->to->sx)
-                heights[(uint64_t)z * s->to->sx + (uint64_t)x] =
-                    carry_height(s, s->pixels[within * s->from->sx + i].height);
-        }
+    for (uint32_t within = 0; within < box->chunk.z; within++) {
+        const uint64_t z = tfs_picture_row(box, (uint64_t)strip * box->chunk.z + within);
+        for (uint64_t x = 0; x < box->sx; x++)
+            heights[z * box->sx + x] = carry_height(up, pixels[within * box->sx + x].height);
     }
 }
 
-/* The heights of a document in host order, measured in `box`; 0 outside its own bounds. */
+/* The heights of a document in `box` and above its bottom; 0 outside its own bounds. Rows ascend by
+ * z, as of all heights here that are not pixels. */
 static int read_heights(struct tfs_save *save, const struct tfs_doc *doc,
                         const struct tfs_picture_box *box, uint16_t *heights, struct tfs_error *err)
 {
@@ -304,20 +309,19 @@ static int read_heights(struct tfs_save *save, const struct tfs_doc *doc,
     memset(heights, 0, (size_t)(box->sx * box->sz) * sizeof(*heights));
     if (!tfs_picture_box(save->tree->voxels, doc, &own))
         return 0;
-    if (!tfs_picture_box_fits(&own))
-        return tfs_fail(err, -EFBIG, "the save is larger than a picture can tell");
-    struct tfs_pixel *pixels = calloc((size_t)own.sx * own.chunk.z, sizeof(*pixels));
-    const struct strip strip = {&own, box, pixels};
+    if (own.sy > TFS_PICTURE_HEIGHT_MAX)
+        return tfs_fail(err, -EFBIG, "the save is higher than a picture can tell");
+    struct tfs_pixel *pixels = calloc((size_t)box->sx * box->chunk.z, sizeof(*pixels));
     if (pixels == NULL)
         return tfs_fail_memory(err);
-    if (tfs_columns_lock(save, doc, &columns, err) == 0) {
-        const uint32_t rows = tfs_picture_rows(&own), step = tfs_columns_step(columns);
+    if (tfs_columns_lock(save, doc, box, &columns, err) == 0) {
+        const uint32_t rows = tfs_picture_rows(box), step = tfs_columns_step(columns);
         for (uint32_t row = 0; row < rows && err->code == 0; row++) {
             const uint32_t end = rows - row < step ? rows : row + step;
             if (row % step == 0 && tfs_columns_rows(columns, row, end, err) < 0)
                 break;
             tfs_columns_strip(columns, row, pixels);
-            carry_strip(&strip, row, heights);
+            carry_strip(box, own.y - box->y, row, pixels, heights);
         }
         tfs_columns_unlock(columns);
     }
@@ -339,7 +343,7 @@ static int check_depth(const struct tfs_picture_box *box, const uint16_t *height
                             "the picture has %u bits a pixel, the heights of the save need 16 "
                             "(pixel %zu,%zu does): save it as 16-bit grey; ImageMagick keeps 16 "
                             "bits with -depth 16 -define png:bit-depth=16",
-                            depth, i % (size_t)box->sx, i / (size_t)box->sx);
+                            depth, i % (size_t)box->sx, (size_t)tfs_picture_row(box, i / box->sx));
     return 0;
 }
 
@@ -347,11 +351,13 @@ static int check_depth(const struct tfs_picture_box *box, const uint16_t *height
 static int read_picture(const struct form *form, struct tfs_span png, uint16_t *heights,
                         unsigned *depth, struct tfs_error *err)
 {
+    const uint64_t width = form->box.sx;
     struct tfs_buf samples = {0};
 
     if (tfs_png_read(png, &form->shape, &samples, depth, err) == 0)
-        for (size_t i = 0; i < samples.size / 2; i++)
-            heights[i] = (uint16_t)(samples.data[2 * i] << 8 | samples.data[2 * i + 1]);
+        for (uint64_t i = 0; i < samples.size / 2; i++)
+            heights[tfs_picture_row(&form->box, i / width) * width + i % width] =
+                (uint16_t)(samples.data[2 * i] << 8 | samples.data[2 * i + 1]);
     tfs_buf_release(&samples);
     return err->code;
 }
@@ -400,9 +406,8 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
     struct heights h = {0};
     unsigned depth;
 
-    (void)at;
-    if (form_init(save, doc, &form, err) < 0 || (moved && move_to(&form, put->original, err) < 0) ||
-        check_bounds(&form, text, err) < 0)
+    if (form_init(save, doc, at, &form, err) < 0 ||
+        (moved && move_to(&form, put->original, err) < 0) || check_bounds(&form, text, err) < 0)
         return err->code;
     if (heights_init(&h, &form, moved, err) == 0 &&
         read_picture(&form, text, h.after, &depth, err) == 0 &&
@@ -414,9 +419,11 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
     return err->code;
 }
 
-const struct tfs_lens tfs_heightmap_lens = {
-    .get = heightmap_get,
-    .get_part = heightmap_part,
-    .put = heightmap_put,
-    .size = heightmap_size,
-};
+#define HEIGHTMAP_LENS(tile)                                                                       \
+    {                                                                                              \
+        .param = (tile), .get = heightmap_get, .get_part = heightmap_part, .put = heightmap_put,   \
+        .size = heightmap_size,                                                                    \
+    }
+
+const struct tfs_lens tfs_heightmap_lens = HEIGHTMAP_LENS(NULL);
+const struct tfs_lens tfs_heightmap_tile_lens = HEIGHTMAP_LENS("tile");

@@ -182,12 +182,15 @@ static int map_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 {
     struct map map = {.columns = NULL};
 
-    (void)at;
-    if (!tfs_picture_box(save->tree->voxels, doc, &map.box) || !tfs_picture_box_fits(&map.box))
-        return tfs_fail(err, -ENOENT, "there is no picture of this save, info.txt says why");
-    if (tfs_columns_lock(save, doc, &map.columns, err) == 0) {
-        if (tfs_columns_range(map.columns, &map.low, &map.high, err) == 0 &&
-            make_tones(&map, err) == 0)
+    if (tfs_picture_shown(save, doc, at, &map.box, err) < 0)
+        return err->code;
+    map.low = 1;
+    map.high = (uint32_t)map.box.sy;
+    if (tfs_columns_lock(save, doc, &map.box, &map.columns, err) == 0) {
+        /* Tiles lie beside each other, and none should need all others. */
+        if (at.param == NULL)
+            tfs_columns_range(map.columns, &map.low, &map.high, err);
+        if (err->code == 0 && make_tones(&map, err) == 0)
             draw(&map, offset, size, out, err);
         tfs_columns_unlock(map.columns);
     }
@@ -204,12 +207,18 @@ static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
 static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     struct tfs_picture_box box;
+    struct tfs_error ignored = {0};
 
-    (void)at;
-    if (!tfs_picture_box(save->tree->voxels, doc, &box) || !tfs_picture_box_fits(&box))
-        return -ENOENT;
+    if (tfs_picture_shown(save, doc, at, &box, &ignored) < 0)
+        return ignored.code;
     struct tfs_png_shape shape = map_shape(&box);
     return (int64_t)tfs_png_size(&shape);
 }
 
-const struct tfs_lens tfs_map_lens = {.get = map_get, .get_part = map_part, .size = map_size};
+#define MAP_LENS(tile)                                                                             \
+    {                                                                                              \
+        .param = (tile), .get = map_get, .get_part = map_part, .size = map_size                    \
+    }
+
+const struct tfs_lens tfs_map_lens = MAP_LENS(NULL);
+const struct tfs_lens tfs_map_tile_lens = MAP_LENS("tile");

@@ -3,12 +3,14 @@
  * A game without these pictures fills in what comparing needs alone: size, open, close, take and
  * the last ones.
  *
- * A picture shows the chunks of group 0 from above, x to the right, z down, one pixel a column of
- * voxels, over the bounds of the chunks that exist. The height of a column is the number of voxels
- * from the bottom of these bounds to above its highest voxel that is not empty; 0: all are empty.
+ * A picture shows the chunks of group 0 from above, x to the right, z down (up where that is
+ * north), one pixel a column of voxels, over the bounds of the chunks that exist. The height of a
+ * column is the number of voxels from the bottom of these bounds to above its highest voxel that is
+ * not empty; 0: all are empty.
  *
  * A game sets tfs_tree.voxels and has two rows in its root files, counted by tfs_picture_count:
  *   {.path = "heightmap.png", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_lens, .count = ...}
+ * and two families, `heightmaps/` and `maps/`, of tiles, named by tfs_picture_tile_name.
  */
 #ifndef TFS_FORMATS_PICTURE_PICTURE_H
 #define TFS_FORMATS_PICTURE_PICTURE_H
@@ -46,6 +48,7 @@ struct tfs_voxels {
     struct tfs_voxel_size
         fixed; /* of every chunk of the format; all 0: `size` and `sides` say it */
     struct tfs_voxel_size (*size)(const struct tfs_doc *doc);
+    bool north_up; /* z grows to the north: pictures have the greatest z at their top */
 
     /* Fills columns[z * size.x + x], all zero before. Thread-safe. */
     int (*columns)(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
@@ -85,7 +88,6 @@ struct tfs_voxels {
     /* The height, of voxels that are samples of a surface. NULL: they are not. */
     uint32_t (*height)(struct tfs_span voxel);
     const char *unit; /* what one voxel is called; NULL: "voxel" */
-    bool north_up;    /* map.png has the greatest z at its top */
     /* For `merge`, of a format whose voxels have names of the whole save (parts): makes the edit,
      * which is one of `ours`, have the names of both. Numbers of ours keep their names. NULL: no
      * chunk means something else with other parts. */
@@ -109,13 +111,26 @@ struct tfs_voxel_size tfs_voxels_sides(const struct tfs_voxels *voxels, const vo
 
 extern const struct tfs_lens tfs_heightmap_lens;
 extern const struct tfs_lens tfs_map_lens;
+extern const struct tfs_lens tfs_heightmap_tile_lens;
+extern const struct tfs_lens tfs_map_tile_lens;
+
+/* Tiles show 256 x 256 columns each, or as many as whole chunks have up to that: RX_RZ.png those
+ * from x = RX * 256 and z = RZ * 256 on. There is one wherever there are chunks. */
+#define TFS_PICTURE_TILE 256
+/* How many; 0 above 65,535 high. */
+uint32_t tfs_picture_tiles(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
+/* The same, but 0 where one picture shows all. */
+uint32_t tfs_picture_tiles_if_wide(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
+void tfs_picture_tile_name(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
+                           uint32_t member, struct tfs_buf *out);
 
 /* 1 where there are pictures; 0 without chunks, above 8,192 pixels a side or 65,535 high. */
 uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
 
-/* The lines of info.txt: size, origin and bottom, or why there are no pictures. */
+/* The lines of info.txt: size, origin and bottom, or why there are no pictures. `tiles`: how
+ * many. */
 void tfs_picture_info(struct tfs_buf *out, const struct tfs_voxels *voxels,
-                      const struct tfs_doc *doc);
+                      const struct tfs_doc *doc, uint32_t tiles);
 
 /* ---- colours --------------------------------------------------------------------------------- */
 

@@ -290,9 +290,10 @@ static uint32_t most_common_of_all(const struct sculpt *s)
 
 static int refuse(struct sculpt *s, size_t pixel, const char *why)
 {
-    size_t width = (size_t)s->box->sx;
+    const size_t width = (size_t)s->box->sx;
 
-    return tfs_fail(s->err, -EBADMSG, "pixel %zu,%zu: %s", pixel % width, pixel / width, why);
+    return tfs_fail(s->err, -EBADMSG, "pixel %zu,%zu: %s", pixel % width,
+                    (size_t)tfs_picture_row(s->box, pixel / width), why);
 }
 
 /* The same for what the game says, where it is about the picture at all. */

@@ -36,7 +36,15 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_WATER] = {.path = "water.txt", .lens = &tfs_rbx_water_lens, .views = TFS_VIEWS_GRIDS},
 };
 
-enum root_file { ROOT_INFO, ROOT_PALETTE, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_FILES };
+enum root_file {
+    ROOT_INFO,
+    ROOT_PALETTE,
+    ROOT_HEIGHTMAP,
+    ROOT_MAP,
+    ROOT_HEIGHTMAPS,
+    ROOT_MAPS,
+    ROOT_FILES
+};
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_rbx_info_lens},
@@ -49,6 +57,16 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                   .flags = TFS_FILE_LATE,
                   .lens = &tfs_map_lens,
                   .count = tfs_rbx_picture_count},
+    [ROOT_HEIGHTMAPS] = {.path = "heightmaps/",
+                         .flags = TFS_FILE_LATE,
+                         .lens = &tfs_heightmap_tile_lens,
+                         .count = tfs_rbx_tile_count,
+                         .family_name = tfs_rbx_tile_name},
+    [ROOT_MAPS] = {.path = "maps/",
+                   .flags = TFS_FILE_LATE,
+                   .lens = &tfs_map_tile_lens,
+                   .count = tfs_rbx_tile_count,
+                   .family_name = tfs_rbx_tile_name},
 };
 
 static uint32_t groups(const struct tfs_doc *doc)
@@ -155,6 +173,7 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
 
 #define BIT(file)       (UINT32_C(1) << (file))
 #define ALL_CHUNK_FILES (BIT(CHUNK_FILES) - 1)
+#define PICTURES        (BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP) | BIT(ROOT_HEIGHTMAPS) | BIT(ROOT_MAPS))
 
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
@@ -177,14 +196,14 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
 static int add_root_changes(void *arg, const struct tfs_chunk *before,
                             const struct tfs_chunk *after)
 {
-    const uint32_t all = BIT(ROOT_INFO) | BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP);
+    const uint32_t all = BIT(ROOT_INFO) | PICTURES;
     uint32_t *changes = arg;
     uint32_t group = before != NULL ? before->key.group : after->key.group;
 
     if (before == NULL || after == NULL || before->blob->size != after->blob->size)
         *changes |= BIT(ROOT_INFO);
     if (group == 0)
-        *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP);
+        *changes |= PICTURES;
     return *changes == all;
 }
 
@@ -193,7 +212,7 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     uint32_t changes = 0;
 
     if (before->facts != after->facts)
-        return BIT(ROOT_INFO) | BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP);
+        return BIT(ROOT_INFO) | PICTURES;
     tfs_doc_diff(before, after, add_root_changes, &changes);
     return changes;
 }
