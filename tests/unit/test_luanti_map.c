@@ -222,6 +222,41 @@ START_TEST(new_chunk_is_air_of_the_highest_version)
 }
 END_TEST
 
+/* ---- names of the map ------------------------------------------------------------------------ */
+
+static const struct tfs_container *real;
+static size_t fetches;
+
+static int count_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
+                       struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
+{
+    fetches++;
+    return real->fetch(save, chunk, stored, extra, err);
+}
+
+START_TEST(names_are_asked_of_each_chunk_once)
+{
+    open_map(true, 29);
+    struct tfs_container counting = *(real = c.save->container);
+    counting.fetch = count_fetch;
+    c.save->container = &counting;
+    fetches = 0;
+    SHOWS(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");
+    ck_assert_uint_eq(fetches, 2);
+    SHOWS(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");
+    ck_assert_uint_eq(fetches, 2);
+    put(second, "voxels.csv", "x,y,z,node,param2\n15,-16,-1,c:d,0\n");
+    fetches = 0;
+    SHOWS(GODOT_ROOT, "palette.txt", "air\nc:d\ndefault:chest\ndefault:dirt\ndefault:stone\n");
+    ck_assert_uint_eq(fetches, 0);
+    put(GODOT_ROOT, "palette.txt", "air\nc:d\ne:f\ndefault:dirt\ndefault:stone\n");
+    SHOWS(GODOT_ROOT, "palette.txt", "air\nc:d\ndefault:dirt\ndefault:stone\ne:f\n");
+    ck_assert_int_eq(godot_delete(&c, first), 0);
+    SHOWS(GODOT_ROOT, "palette.txt", "air\nc:d\n");
+    c.save->container = real;
+}
+END_TEST
+
 /* ---- pictures -------------------------------------------------------------------------------- */
 
 static struct tfs_node find_file(const char *path)
@@ -557,6 +592,7 @@ static Suite *make_suite(void)
     tcase_add_test(files, two_names_become_one);
     tcase_add_loop_test(files, moved_chunk_takes_its_objects_along, 0, 2);
     tcase_add_test(files, copy_by_raw_bin_has_its_objects_where_it_is);
+    tcase_add_test(files, names_are_asked_of_each_chunk_once);
     tcase_add_test(files, north_is_up_in_pictures);
     tcase_add_test(files, picture_with_north_up_is_sculpted_where_it_shows);
     tcase_add_test(files, map_too_wide_for_a_picture_has_tiles);

@@ -13,6 +13,7 @@
 #include "formats/luanti/change.h"
 #include "formats/luanti/lenses.h"
 #include "formats/luanti/map.h"
+#include "formats/luanti/names.h"
 #include "formats/picture/picture.h"
 #include "text/name.h"
 
@@ -92,35 +93,40 @@ static int list_add(struct list *list, struct tfs_span name, struct tfs_error *e
                                                                               : 0;
 }
 
-static int list_add_chunk(struct tfs_save *save, const struct tfs_chunk *chunk, struct list *list,
-                          struct tfs_error *err)
-{
-    struct tfs_luanti_view *view;
-
-    if (tfs_luanti_view_make(save, chunk, &view, err) < 0)
-        return err->code;
-    for (uint32_t i = 0; view->damage == NULL && i < view->block.count; i++)
-        if (list_add(list, view->block.names[i].name, err) < 0)
-            break;
-    tfs_luanti_view_unref(view);
-    return err->code;
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return tfs_span_compare(*(const struct tfs_span *)a, *(const struct tfs_span *)b);
+}
+
+/* Names that several chunks have are looked at once. */
+static int add_names(struct list *list, uint64_t question, struct tfs_luanti_names *names,
+                     struct tfs_error *err)
+{
+    if (names->met == question)
+        return 0;
+    names->met = question;
+    for (uint32_t i = 0; i < names->count; i++)
+        if (list_add(list, names->names[i], err) < 0)
+            return err->code;
+    return 0;
 }
 
 /* Sorted; to be released after a failure too. From here on list_find is no good. */
 static int list_make(struct tfs_save *save, const struct tfs_doc *doc, struct list *list,
                      struct tfs_error *err)
 {
-    for (size_t i = 0; i < doc->count; i++)
-        if (list_add_chunk(save, tfs_doc_at(doc, i), list, err) < 0)
-            return err->code;
-    if (list->count > 0)
+    struct tfs_luanti_memory *memory = tfs_luanti_view_memory(save);
+    struct tfs_luanti_names *names;
+
+    pthread_mutex_lock(&memory->lock);
+    memory->question++;
+    for (size_t i = 0; i < doc->count && err->code == 0; i++)
+        if (tfs_luanti_names_of(memory, save, tfs_doc_at(doc, i), &names, err) == 0)
+            add_names(list, memory->question, names, err);
+    pthread_mutex_unlock(&memory->lock);
+    if (err->code == 0 && list->count > 0)
         qsort(list->names, list->count, sizeof(*list->names), compare_names);
-    return 0;
+    return err->code;
 }
 
 static int names_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -220,30 +226,34 @@ static int rename_nodes(const struct renaming *r, struct tfs_luanti_change *chan
     return err->code;
 }
 
-/* Has the block a name that gets another one? */
-static bool is_renamed(const struct renaming *r, const struct tfs_luanti_block *b)
+/* Has the chunk a name that gets another one? */
+static int is_renamed(const struct renaming *r, struct tfs_save *save,
+                      const struct tfs_chunk *chunk, bool *renamed, struct tfs_error *err)
 {
-    for (uint32_t i = 0; i < b->count; i++)
-        if (!tfs_span_equal(new_name(r, b->names[i].name), b->names[i].name))
-            return true;
-    return false;
+    struct tfs_luanti_memory *memory = tfs_luanti_view_memory(save);
+    struct tfs_luanti_names *names;
+
+    *renamed = false;
+    pthread_mutex_lock(&memory->lock);
+    if (tfs_luanti_names_of(memory, save, chunk, &names, err) == 0)
+        for (uint32_t i = 0; i < names->count && !*renamed; i++)
+            *renamed = !tfs_span_equal(new_name(r, names->names[i]), names->names[i]);
+    pthread_mutex_unlock(&memory->lock);
+    return err->code;
 }
 
 static int rename_chunk(const struct renaming *r, struct tfs_save *save, struct tfs_edit *edit,
                         const struct tfs_chunk *chunk, struct tfs_error *err)
 {
-    struct tfs_luanti_view *view;
     struct tfs_luanti_change change;
+    bool renamed;
 
-    if (tfs_luanti_view_make(save, chunk, &view, err) < 0)
+    if (is_renamed(r, save, chunk, &renamed, err) < 0 || !renamed)
         return err->code;
-    if (view->damage == NULL && is_renamed(r, &view->block)) {
-        if (tfs_luanti_change_open(&change, save, tfs_edit_doc(edit), chunk->key, err) == 0 &&
-            rename_nodes(r, &change, err) == 0)
-            tfs_luanti_change_store(edit, &change, err);
-        tfs_luanti_change_close(&change);
-    }
-    tfs_luanti_view_unref(view);
+    if (tfs_luanti_change_open(&change, save, tfs_edit_doc(edit), chunk->key, err) == 0 &&
+        rename_nodes(r, &change, err) == 0)
+        tfs_luanti_change_store(edit, &change, err);
+    tfs_luanti_change_close(&change);
     return err->code;
 }
 

@@ -12,12 +12,14 @@
 #include <string.h>
 
 #include "base/recent.h"
+#include "formats/luanti/names.h"
 
 #define CACHE_BYTES ((size_t)32 << 20)
 #define SAMPLE      64 /* blocks that are looked into to find an order */
 
 struct cache {
     struct tfs_recent views;
+    struct tfs_luanti_memory names;
     pthread_mutex_t lock; /* of what follows */
     /* By version; 0: not found out yet, else the order + 1. */
     unsigned orders[TFS_LUANTI_VERSION_MAX + 1];
@@ -139,6 +141,7 @@ int tfs_luanti_cache_create(struct tfs_save *save, struct tfs_error *err)
     if (cache == NULL)
         return tfs_fail_memory(err);
     tfs_recent_init(&cache->views, &views, CACHE_BYTES);
+    tfs_luanti_memory_init(&cache->names);
     pthread_mutex_init(&cache->lock, NULL);
     save->cache = cache;
     return 0;
@@ -151,9 +154,15 @@ void tfs_luanti_cache_free(struct tfs_save *save)
     if (cache == NULL)
         return;
     tfs_recent_release(&cache->views);
+    tfs_luanti_memory_release(&cache->names);
     pthread_mutex_destroy(&cache->lock);
     free(cache);
     save->cache = NULL;
+}
+
+struct tfs_luanti_memory *tfs_luanti_view_memory(struct tfs_save *save)
+{
+    return &((struct cache *)save->cache)->names;
 }
 
 /* ---- the order of names ---------------------------------------------------------------------- */

@@ -42,6 +42,9 @@ int tfs_luanti_view_store(struct tfs_edit *edit, const struct tfs_luanti_view *v
 int tfs_luanti_view_put(struct tfs_edit *edit, const struct tfs_luanti_view *view,
                         struct tfs_span bytes, struct tfs_error *err);
 
+/* What is remembered of names (names.h). */
+struct tfs_luanti_memory *tfs_luanti_view_memory(struct tfs_save *save);
+
 /* The cache of a save (save->cache): created when the save is opened. */
 int tfs_luanti_cache_create(struct tfs_save *save, struct tfs_error *err);
 void tfs_luanti_cache_free(struct tfs_save *save);

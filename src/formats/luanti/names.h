@@ -1,0 +1,43 @@
+/*
+ * Which names the nodes of each chunk have, remembered from one question to the next: of chunks
+ * that are as they were nothing is fetched and decoded again.
+ *
+ * Memory: 16 bytes a chunk and TFS_LUANTI_NAMES_MAX for names, of which equal ones of several
+ * chunks are kept once.
+ */
+#ifndef TFS_FORMATS_LUANTI_NAMES_H
+#define TFS_FORMATS_LUANTI_NAMES_H
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "formats/format.h"
+
+#define TFS_LUANTI_NAMES_MAX ((size_t)16 << 20)
+
+/* The names of a chunk. */
+struct tfs_luanti_names {
+    uint64_t met; /* the caller's: 0, or the last number that it gave to this */
+    uint32_t count;
+    struct tfs_span names[];
+};
+
+struct tfs_luanti_memory {
+    pthread_mutex_t lock;
+    struct tfs_luanti_seen *chunks; /* by slot */
+    uint32_t chunk_count;
+    struct tfs_map known; /* checksum of names -> the names */
+    size_t bytes;         /* of the names */
+    uint64_t question;
+};
+
+void tfs_luanti_memory_init(struct tfs_luanti_memory *memory);
+void tfs_luanti_memory_release(struct tfs_luanti_memory *memory);
+
+/* The names of the chunk's nodes, none where it is damaged; good until the next call. The caller
+ * holds the lock. */
+int tfs_luanti_names_of(struct tfs_luanti_memory *memory, struct tfs_save *save,
+                        const struct tfs_chunk *chunk, struct tfs_luanti_names **names,
+                        struct tfs_error *err);
+
+#endif
