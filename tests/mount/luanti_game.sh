@@ -157,7 +157,7 @@ roots() {
     sed -i 's/judge:stone/judge:water/; s/judge:sign/gone:sign/' "$M/palette.txt"
     sync "$M/palette.txt"
     want grep -q gone:sign "$M/chunks/1_-1_0/palette.txt"
-    want paint \( -size 5x3 'xc:#000500050005' \) -geometry +60+60 -compose plus -composite
+    want paint \( -size 5x3 'xc:#000500050005' \) -gravity SouthWest -geometry +60+60 -compose plus -composite
     shows_painted
     want grep -q '^14,9,13,judge:' "$M/chunks/0_0_0/voxels.csv"
     down

@@ -126,6 +126,8 @@ KINDS = [
          voxels('-49_-1_-50', '-47_-1_-50'), database=True),
     Kind('godot-stream-wal', 'world.sqlite', ['make_voxel', 'stream', '@', '4'],
          voxels('-49_-1_-50', '-47_-1_-50'), database=True, prepare=write_ahead),
+    Kind('luanti-map', 'map.sqlite', ['make_luanti', 'map', '@', '4', '25'],
+         voxels('-1_-1_-1', '0_-1_-1'), database=True),
     Kind('beamng-pair', 'level.ter',
          ['make_ter', '--size', '16', '--materials', '3', '--sidecar', '@'],
          [('palette.txt', rename_first)], whole=False,

@@ -278,6 +278,7 @@ class Kind:
     def __init__(self, name, file, make, edge=0, values=(), columns=1, free=None):
         self.name, self.file, self.make = name, file, make
         self.edge, self.values, self.columns, self.free = edge, values, columns, free
+        self.database = file if file.endswith('.sqlite') else 'world/map.sqlite' if name == 'luanti world' else None
 
     def editors(self, r, save):
         """Who edits, one a thread, and a file that nobody touches."""
@@ -309,6 +310,11 @@ def godot(name, file, kind, count, free=None):
                 16, [b'%d,%d' % (n, 3 * n) for n in range(1, 99, 5)], 2, free)
 
 
+def luanti(name, file, kind, version):
+    return Kind('luanti ' + name, file, lambda p: tool('make_luanti', kind, p, '4', version),
+                16, [b'mod:node%d,%d' % (n, 3 * n) for n in range(1, 80, 5)], 2, '5_5_5')
+
+
 KINDS = [
     cosmic(3), cosmic(5), cosmic(7),
     roblox('blob', 'terrain.bin', '--kind', 'raw'),
@@ -319,6 +325,8 @@ KINDS = [
     godot('region', 'r.0.0.0.vxr', 'region', '2', '1_0_0'),
     godot('folder', 'world', 'folder', '2'),
     godot('SQLite', 'world.sqlite', 'stream', '12', '5_5_5'),
+    luanti('map', 'map.sqlite', 'map', '25'),
+    luanti('world', 'world', 'world', '29'),
     Kind('beamng .ter and sidecar', 'level.ter',
          lambda p: tool('make_ter', '--size', '128', '--sidecar', p)),
 ]
@@ -370,6 +378,8 @@ def second_opinion(save, editors):
             editor.compare(terrain, None)
     elif name.endswith('.sqlite'):
         check_database(save)
+    elif os.path.exists(save + '/map.sqlite'):
+        check_database(save + '/map.sqlite')
 
 
 # ---- one save, its mounts and its kills -------------------------------------------------------------------------
@@ -472,8 +482,7 @@ class Storm:
 
     # The companions of a database belong to SQLite.
     def may_be_there(self, name):
-        return name in [self.kind.file + end for end in ('-wal', '-shm', '-journal')] and \
-            self.kind.file.endswith('.sqlite')
+        return self.kind.database and name in [self.kind.database + end for end in ('-wal', '-shm', '-journal')]
 
     def write_until_killed(self, daemon, wanted, delay):
         self.left = wanted

@@ -162,7 +162,7 @@ void tfs_luanti_cache_free(struct tfs_save *save)
 
 struct tfs_luanti_memory *tfs_luanti_view_memory(struct tfs_save *save)
 {
-    return &((struct cache *)save->cache)->names;
+    return &cache_of(save)->names;
 }
 
 /* ---- the order of names ---------------------------------------------------------------------- */

@@ -173,8 +173,8 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
 
 #define BIT(file)       (UINT32_C(1) << (file))
 #define ALL_CHUNK_FILES (BIT(CHUNK_FILES) - 1)
-#define PICTURES        (BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP) | BIT(ROOT_HEIGHTMAPS) | BIT(ROOT_MAPS))
-
+#define MAPS            (BIT(ROOT_MAP) | BIT(ROOT_MAPS))
+#define PICTURES        (BIT(ROOT_HEIGHTMAP) | BIT(ROOT_HEIGHTMAPS) | MAPS)
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     if (before == NULL || after == NULL ||
