@@ -36,10 +36,12 @@ class Map:
         run = lambda *words: subprocess.run([program, *words], check=True, capture_output=True).stdout
         self.picture = Colours(run('cat', save, 'map.png'))
         info = run('info', save).decode()
-        self.north_up = 'format: beamng' in info
+        self.north_up = 'format: beamng' in info or 'format: luanti' in info
         origin = re.search(r'^picture origin: x (-?\d+) z (-?\d+)', info, re.M)
         self.x, self.z = (int(origin[1]), int(origin[2])) if origin else (0, 0)
         self.width, self.height = self.picture.width, self.picture.height
+        if origin and self.north_up:  # the origin is pixel 0,0, which is the north-west corner
+            self.z -= self.height - 1
 
     def at(self, x, z):
         x, z = x - self.x, z - self.z
