@@ -33,7 +33,8 @@ def cut_import(bench, states, mode, counts):
         status, said = bench.edit()
         bench.strike.stop()
         fired, where = bench.strike.fired, f'before call {n}, {bench.strike.what}'
-        problem, state = bench.after_crash(states, saves.GOOD if fired else ('new',))
+        may = ('old', 'new') if bench.kind.database else saves.GOOD
+        problem, state = bench.after_crash(states, may if fired else ('new',))
         if not fired:
             if status != 0:
                 counts.problems.append(f'not cut, but it ends with {status}: {said}')

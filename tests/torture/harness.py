@@ -98,14 +98,16 @@ class Bench:
             old = self.cat(path)
             self.texts[path] = (old, edit(old))
         self.sources = [self._tree('was', 0), self._tree('edit', 1)]
+        self.first = self._tree('first', 1, 1)
         self.nothing = os.path.join(self.work, 'nothing')
         os.mkdir(self.nothing)
         with open(os.path.join(self.nothing, 'info.txt'), 'w', encoding='utf-8'):
             pass
 
-    def _tree(self, name, which):
+    def _tree(self, name, which, most=None):
         top = os.path.join(self.work, name)
-        for path, texts in self.texts.items():
+        os.makedirs(top)
+        for path, texts in list(self.texts.items())[:most]:
             if texts[which] is None:
                 continue
             os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
@@ -162,6 +164,11 @@ class Bench:
 
     def record_edit(self):
         """Runs the edit on a fresh save. The states, and the calls it makes."""
+        first = None
+        if self.kind.database:
+            self.fresh()
+            self.run('import', self.first, self.save, struck=False)
+            first = self.keep('after-first')
         self.fresh()
         self.strike.order(COUNT, record=True)
         status, said = self.edit()
@@ -169,10 +176,10 @@ class Bench:
         if status != 0:
             raise RuntimeError(f'{self.kind.name}: the edit fails by itself: {said}')
         self.texts = {path: (old, self.cat(path)) for path, (old, _) in self.texts.items()}
-        return saves.States(self.kind, self.pristine, self.keep('new')), self.strike.log()
+        return saves.States(self.kind, self.pristine, self.keep('new'), first), self.strike.log()
 
-    def after_crash(self, states, wanted=saves.GOOD):
-        """What is wrong with the save; '' if nothing is. And its state."""
+    def after_crash(self, states, wanted=saves.GOOD, atomic=False):
+        """What is wrong with the save; '' if nothing is. And its state. `atomic`: all was one edit."""
         state = states.judge(self.directory)
         if state not in wanted:
             return f'wanted {" or ".join(wanted)}, found: {state}', state
@@ -184,18 +191,25 @@ class Bench:
         status, said = self.open_again()
         if status != 0:
             return f'the next mount fails with {status}: {said}', state
-        return self.after_mount(states, state), state
+        return self.after_mount(states, state, atomic), state
 
-    def after_mount(self, states, state):
+    def may_become(self, state, atomic):
+        """What whoever opens a save in that state next makes of it."""
+        if self.kind.journal:
+            return {'old': ('old', 'new') if atomic else saves.GOOD,
+                    'between': ('new',) if atomic else ('between', 'new'), 'new': ('new',)}[state]
+        return (state, 'new') if state == 'between' and self.kind.finished else (state,)
+
+    def after_mount(self, states, state, atomic=False):
         strays = saves.strays_of(self.directory)
         if strays:
             return f'left behind: {strays}'
         now = states.judge(self.directory)
-        if now != state and not (state == 'between' and now == 'new' and self.kind.finished):
+        if now not in self.may_become(state, atomic):
             return f'the next mount made another state of {state}: {now}'
         for path, (old, new) in self.texts.items():
             text = self.cat(path)
-            wanted = {'old': [old], 'new': [new], 'between': [old, new]}[state]
+            wanted = {'old': [old], 'new': [new], 'between': [old, new]}[now]
             if text not in wanted:
                 return f'{path} does not read as it should'
         return ''
@@ -255,7 +269,7 @@ class Mount:
 
 
 def options_of(bench):
-    """Several files are one commit when they are staged."""
+    """Several edits are one rewrite when the journal holds them; of a database each is a transaction."""
     return [] if len(bench.texts) == 1 else ['-o', 'commit=3600']
 
 

@@ -32,7 +32,7 @@ class Kind:
     one commit."""
 
     def __init__(self, name, file, make, edits, whole=True, database=False, prepare=None, mount=True,
-                 command=None, named=None, finished=False):
+                 command=None, named=None, finished=False, journal=False):
         self.name, self.file, self.make, self.edits = name, file, make, edits
         self.whole = whole          # one file, which is the old or the new one
         self.database = database    # compared by what it says, after recovery
@@ -40,6 +40,7 @@ class Kind:
         self.mount = mount          # the edit is one that the mount's programs make too
         self.command = command      # makes the edit, instead of `import`
         self.finished = finished    # whoever opens it next for writing finishes what was begun
+        self.journal = journal      # several files with one journal, which that one finishes
         self.named = named          # what `check` says of a save whose files do not belong together
 
     def create(self, tools, directory):
@@ -113,10 +114,10 @@ KINDS = [
     Kind('godot-block', 'block.vxb', ['make_voxel', 'block', '@'], voxels('0_0_0')),
     Kind('godot-region', 'r.0.0.0.vxr', ['make_voxel', 'region', '@', '2'], voxels('1_0_0')),
     Kind('godot-folder', 'world', ['make_voxel', 'folder', '@', '2'], voxels('3_0_2', '5_1_1'),
-         whole=False),
+         whole=False, journal=True),
     Kind('cosmic-zone', 'zone',
          ['make_world', '--regions', '2', '--chunks', '2', '@'], voxels('-16_0_-16', '0_0_-16'), whole=False,
-         prepare=zone_alone),
+         journal=True, prepare=zone_alone),
     Kind('godot-folder-first', 'world', ['make_voxel', 'folder', '@', '0'],
          [('chunks/0_0_0/channels/type.txt', all_of_type)], whole=False, mount=False,
          prepare=without_regions),
@@ -168,9 +169,10 @@ def dump_of(directory, name):
 class States:
     """The save before and after the edit; judges what is found later."""
 
-    def __init__(self, kind, old, new):
+    def __init__(self, kind, old, new, first=None):
         self.kind = kind
         self.old, self.new = self._look(old), self._look(new)
+        self.first = first and self._look(first)  # of several edits of a database, each is a transaction
         if self.old == self.new:
             raise ValueError(f'{kind.name}: the edit changes nothing')
 
@@ -178,7 +180,7 @@ class States:
         return dump_of(directory, self.kind.file) if self.kind.database else files_of(directory)
 
     def judge(self, directory):
-        """'old', 'new', 'between' (a save of several files, each of them whole), or what is wrong."""
+        """'old', 'new', 'between' (each file, or transaction, is old or new), or what is wrong."""
         try:
             found = self._look(directory)
         except sqlite3.Error as e:
@@ -187,6 +189,8 @@ class States:
             return 'old'
         if found == self.new:
             return 'new'
+        if found == self.first:
+            return 'between'
         if self.kind.database:
             return 'the database says neither the old nor the new'
         for name in sorted(set(found) | set(self.old) | set(self.new)):
