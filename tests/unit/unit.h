@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* For a test that says nothing else. Those of check, 4, are too few on a machine with much to do.
- */
+/* For a test that says nothing else. Those of check, 4, are too few on a machine with much to
+ * do. */
 #define UNIT_SECONDS "60"
 
 #define UNIT_MAIN(make_suite)                                                                      \

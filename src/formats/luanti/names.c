@@ -105,13 +105,14 @@ static struct tfs_luanti_names *copy_names(const struct tfs_luanti_name *names, 
 }
 
 /* Remembers the names, or finds that others have them too. Names of one checksum that are not the
- * same are kept instead of those. */
-static int keep(struct tfs_luanti_memory *m, const struct tfs_luanti_block *block,
+ * same are kept instead of those. What could be read of a damaged block has no names. */
+static int keep(struct tfs_luanti_memory *m, const struct tfs_luanti_view *view,
                 struct tfs_luanti_names **names, struct tfs_error *err)
 {
+    const uint32_t count = view->damage == NULL ? view->block.count : 0;
     uint64_t sum;
     size_t size;
-    struct tfs_luanti_names *made = copy_names(block->names, block->count, &sum, &size);
+    struct tfs_luanti_names *made = copy_names(view->block.names, count, &sum, &size);
 
     if (made == NULL)
         return tfs_fail_memory(err);
@@ -146,8 +147,7 @@ int tfs_luanti_names_of(struct tfs_luanti_memory *m, struct tfs_save *save,
     }
     if (tfs_luanti_view_make(save, chunk, &view, err) < 0)
         return err->code;
-    if (keep(m, &view->block, &found, err) == 0 &&
-        (view->unread || reserve(m, chunk->slot, err) == 0)) {
+    if (keep(m, view, &found, err) == 0 && (view->unread || reserve(m, chunk->slot, err) == 0)) {
         if (!view->unread)
             m->chunks[chunk->slot] = (struct tfs_luanti_seen){what, found};
         *names = found;
