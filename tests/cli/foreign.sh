@@ -19,7 +19,7 @@ run 0 "check of such a save succeeds" check "save$evil"
 says out "^save$shown: cosmic_reach: 3 chunks" "check shows the name escaped"
 clean check
 run 1 "cat of such a path fails" cat save "chunks/x$evil"
-says err "chunks/x$shown: the save has no such file" "cat shows the path escaped"
+says err "chunks/x$shown: the save has no file like this" "cat shows the path escaped"
 clean cat
 run 3 "info of such a name that is not there" info "nosuch$evil"
 clean info

@@ -147,7 +147,7 @@ START_TEST(save_that_no_container_takes_is_refused_with_a_sentence)
          "no format fits this file (known formats: apple, pear, quince, folder)"},
         {"x.APPLE", "z", NULL, -EBADMSG,
          "is named like a save of apple, but its content is not that of one: it is damaged, or "
-         "something else"},
+         "something else; a backup or terrainfs undo may have it whole"},
         {"x.pear", "", NULL, -EBADMSG,
          "is empty: a save that was not written to its end; restore it from a backup"},
         {"x.pear", "", "pear", -EBADMSG,

@@ -102,8 +102,8 @@ int tfs_beamng_masks_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
     }
     if (tfs_beamng_layers_put(edit, layers.data, err) == 0 &&
         tfs_beamng_terrain_check_layout(edit, err) == 0 && twice > 0)
-        tfs_fail(warning, -EEXIST,
-                 "%zu pixels became white in several masks: the highest number has them", twice);
+        tfs_fail(warning, -EEXIST, "%zu %s white in several masks: the highest number has %s",
+                 twice, twice == 1 ? "pixel became" : "pixels became", twice == 1 ? "it" : "them");
 out:
     tfs_beamng_terrain_release(&terrain);
     tfs_buf_release(&layers);
