@@ -140,11 +140,12 @@ static bool same_names(const struct tfs_cosmic_body *a, const struct tfs_cosmic_
 const struct tfs_chunk *tfs_cosmic_column_of(const struct tfs_doc *doc, struct tfs_key key)
 {
     const struct tfs_chunk *chunk = NULL;
-    struct tfs_key at = key;
+    const int32_t lowest = key.y - (key.y & (TFS_COSMIC_SIDE - 1));
 
-    at.y -= at.y & (TFS_COSMIC_SIDE - 1);
-    for (int i = 0; i < TFS_COSMIC_SIDE && chunk == NULL; i++, at.y++)
-        chunk = tfs_doc_find(doc, at);
+    for (int32_t i = 0; i < TFS_COSMIC_SIDE && chunk == NULL; i++) {
+        key.y = lowest + i;
+        chunk = tfs_doc_find(doc, key);
+    }
     return chunk;
 }
 
