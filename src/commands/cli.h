@@ -50,6 +50,7 @@ enum tfs_cli_flag {
     TFS_CLI_PNG = 0x2000000,
     TFS_CLI_MORE = 0x4000000, /* it takes further operands of the last kind */
     TFS_CLI_GDAL = 0x8000000,
+    TFS_CLI_NAMES = 0x10000000, /* it takes -o strict-names */
 };
 
 /* import --prefer: which of two files decides that say different things of one chunk. */
@@ -152,6 +153,11 @@ void tfs_cli_close(struct tfs_cli *cli, const char *path, struct tfs_save *save)
 /* DONE when the save can be committed; otherwise says why not. */
 enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path,
                                  const struct tfs_save *save);
+
+/* Says which names of `doc`, which save->doc is to become, are new to the save; refused with -o
+ * strict-names. */
+int tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_save *save,
+                       struct tfs_doc *doc, struct tfs_error *err);
 
 /* Writes the document into the save, unless the save holds it already. */
 int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);

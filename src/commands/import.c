@@ -197,6 +197,9 @@ static void commit(struct tfs_import *im, const char *path)
 
     if (im->doc->version == im->base->version) {
         end_unchanged(im);
+    } else if (tfs_cli_tell_names(im->cli, path, im->save, im->doc, &err) < 0) {
+        im->status = tfs_cli_report(im->cli, path, &err);
+        tfs_cli_say(im->cli, im->status, "nothing was written");
     } else if (im->save->container->commit(im->save, im->doc, &err)) {
         im->status = tfs_cli_report(im->cli, path, &err);
     } else {

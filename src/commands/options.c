@@ -115,6 +115,13 @@ static int set_upgrade(struct tfs_mount_options *o, const char *value, struct tf
     return 0;
 }
 
+static int set_strict_names(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    (void)value, (void)err;
+    o->strict_names = true;
+    return 0;
+}
+
 static int set_commit(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
 {
     uint64_t seconds = 0;
@@ -264,6 +271,8 @@ static const struct own_option {
      "three without overlaps; arrays (a mount, export and import)"},
     {"backup", MAYBE_VALUE, false, set_backup, "backup[=DIR|no]",
      "what is kept for undo: databases too; in DIR; nothing"},
+    {"strict-names", NO_VALUE, false, set_strict_names, "strict-names",
+     "refuse names of voxels that the save did not have"},
     {"ro", NO_VALUE, true, set_ro, "ro", "read-only"},
     {"rw", NO_VALUE, true, set_rw, "rw", "for reading and writing (default)"},
     {"commit", VALUE, true, set_commit, "commit=WHEN",
@@ -412,6 +421,7 @@ struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options
     return (struct tfs_open_options){
         .lock = lock,
         .upgrade = options->upgrade,
+        .strict_names = options->strict_names,
         .views = options->views,
         .later = options->later,
         .undo = undo,

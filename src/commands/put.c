@@ -33,13 +33,14 @@ static int read_input(struct tfs_buf *input, struct tfs_error *err)
 
 /* Puts the text and commits. */
 static int put_text(struct tfs_cli *cli, struct tfs_save *save, const struct tfs_node *node,
-                    struct tfs_span text, struct tfs_error *err)
+                    const char *path, struct tfs_span text, struct tfs_error *err)
 {
     struct tfs_put put = {.options = cli->options.upgrade ? TFS_PUT_UPGRADE : 0};
     struct tfs_doc *doc;
 
     if (tfs_node_apply(save, save->doc, node, text, &put, &doc, err) == 0) {
-        tfs_cli_commit(save, doc, err);
+        if (tfs_cli_tell_names(cli, path, save, doc, err) == 0)
+            tfs_cli_commit(save, doc, err);
         tfs_doc_unref(doc);
     }
     return err->code;
@@ -57,7 +58,7 @@ static enum tfs_status put_file(struct tfs_cli *cli, struct tfs_save *save, cons
         return status;
     if (!tfs_node_writable(save, save->doc, &node))
         return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: this file is read-only", path);
-    if (read_input(&input, &err) || put_text(cli, save, &node, tfs_buf_span(&input), &err))
+    if (read_input(&input, &err) || put_text(cli, save, &node, path, tfs_buf_span(&input), &err))
         status = tfs_cli_report(cli, path, &err);
     tfs_buf_release(&input);
     return status;
@@ -68,7 +69,7 @@ enum tfs_status tfs_cli_put(struct tfs_cli *cli)
     struct tfs_save *save;
 
     cli->options.views = TFS_VIEWS_EVERY;
-    cli->options.later = true;
+    cli->options.later = !cli->options.strict_names; /* which asks for every name */
     enum tfs_status status = tfs_cli_open(cli, cli->operands[0], TFS_LOCK_EXCLUSIVE, &save);
 
     if (status)

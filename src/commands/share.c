@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/mounts.h"
 #include "formats/journal.h"
+#include "formats/new_names.h"
 #include "fs/recover.h"
 #include "text/name.h"
 
@@ -123,6 +124,21 @@ enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path, const st
         return TFS_STATUS_DONE;
     return tfs_cli_say(cli, bad ? TFS_STATUS_BAD : TFS_STATUS_SYSTEM,
                        "%s: it cannot be written: %s", path, save->read_only);
+}
+
+int tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_save *save,
+                       struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct tfs_buf names = {0};
+
+    if (tfs_new_names_find(save, save->doc, doc, &names, err) == 0 && names.size > 0) {
+        tfs_buf_u8(&names, 0);
+        if (tfs_buf_check(&names, err) == 0)
+            tfs_cli_say(cli, TFS_STATUS_DONE, "%s: " TFS_NEW_NAMES_TEXT, path,
+                        (const char *)names.data);
+    }
+    tfs_buf_release(&names);
+    return err->code;
 }
 
 int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)

@@ -165,6 +165,7 @@ int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_e
     clone->next_slot = base->next_slot;
     clone->facts = tfs_facts_ref(base->facts);
     clone->common = tfs_blob_ref(base->common);
+    clone->new_names = tfs_blob_ref(base->new_names);
     *doc = clone;
     return 0;
 }
@@ -183,6 +184,7 @@ void tfs_doc_unref(struct tfs_doc *doc)
     for (size_t i = 0; i < doc->page_count; i++)
         tfs_page_unref(doc->pages[i]);
     tfs_blob_unref(doc->common);
+    tfs_blob_unref(doc->new_names);
     tfs_facts_unref(doc->facts);
     free(atomic_load(&doc->bounds));
     areas_free(atomic_load(&doc->areas));

@@ -115,6 +115,7 @@ struct tfs_doc {
     uint32_t next_slot;
     struct tfs_facts *facts;
     struct tfs_blob *common;                 /* what belongs to no chunk; NULL: nothing */
+    struct tfs_blob *new_names;              /* formats/new_names.h; NULL: there are none */
     _Atomic(struct tfs_doc_bounds *) bounds; /* of group 0; NULL: nobody has asked for them yet */
     _Atomic(struct tfs_doc_areas *) areas;   /* the same */
 };

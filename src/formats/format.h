@@ -155,6 +155,9 @@ struct tfs_foreign {
 /* Tells why a chunk stays as it is. */
 typedef void (*tfs_refused_fn)(void *arg, const struct tfs_chunk *chunk, const char *why);
 
+/* Takes a name, which is good until it returns; a failure ends the giving. */
+typedef int (*tfs_name_fn)(void *arg, struct tfs_span name, struct tfs_error *err);
+
 /* The names that saves of a format have. The order of `files` arrays is the order in which `import`
  * applies them and in which directories list them: raw.bin first in chunk_files. */
 struct tfs_tree {
@@ -199,6 +202,11 @@ struct tfs_tree {
      * bring. */
     int (*upgrade)(struct tfs_save *save, struct tfs_edit *edit, tfs_refused_fn refused, void *arg,
                    size_t *count, struct tfs_error *err);
+
+    /* Gives the names that the chunk's voxels may have, but for those of air. What cannot be read
+     * has none. NULL: voxels have numbers, or names of a list that the save has as a whole. */
+    int (*chunk_names)(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
+                       void *arg, struct tfs_error *err);
 
     /* For conflict=mine and for journals: may a chunk of `ours`, put or removed there, be put or
      * removed in `theirs`, which was read from the save as it is now? Key and tag may be any. NULL
@@ -245,12 +253,13 @@ struct tfs_open_options {
     bool upgrade;                 /* -o upgrade */
     struct tfs_undo_options undo; /* whether what is replaced is kept; with the lock only */
     uint64_t inflate_limit;       /* cap for one inflated payload, bytes */
-    const char *name; /* what the save is called, where its path does not say it; NULL: as that
-                       * says */
-    uint64_t memory;  /* bytes of what was computed that are kept; 0: the usual */
-    unsigned views;   /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
-    bool later;       /* chunks may be lacking in the document until somebody asks for them
-                       * (tfs_save_complete); else all are there once the save is open */
+    const char *name;  /* what the save is called, where its path does not say it; NULL: as that
+                        * says */
+    uint64_t memory;   /* bytes of what was computed that are kept; 0: the usual */
+    unsigned views;    /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
+    bool strict_names; /* -o strict-names: names that the save lacks are rejected */
+    bool later;        /* chunks may be lacking in the document until somebody asks for them
+                        * (tfs_save_complete); else all are there once the save is open */
 };
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)
@@ -382,6 +391,7 @@ struct tfs_save {
     struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */
     struct tfs_numbers *_Atomic numbers; /* formats/arrays/numbers.h; NULL: nobody asked */
+    struct tfs_known_names *known_names; /* formats/new_names.h; NULL: the same */
     void *own;                           /* the container's */
     void *cache; /* the format's, for its lenses; it has a lock of its own */
 };

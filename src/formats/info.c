@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/print.h"
+#include "formats/new_names.h"
 #include "text/name.h"
 
 void tfs_info_line(struct tfs_buf *out, const char *key, const char *format, ...)
@@ -65,4 +66,5 @@ void tfs_info_end(struct tfs_buf *out, const struct tfs_save *save, const struct
     tfs_info_line(out, "read-only", "%s", why == NULL ? "no" : why);
     add_notes(out, doc->facts, TFS_NOTE_DAMAGED, "damaged");
     add_notes(out, doc->facts, TFS_NOTE_WARNING, "warning");
+    tfs_new_names_info(out, doc);
 }

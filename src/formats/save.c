@@ -12,6 +12,7 @@
 
 #include "formats/arrays/numbers.h"
 #include "formats/chosen.h"
+#include "formats/new_names.h"
 #include "formats/stranger.h"
 
 /* ---- probing --------------------------------------------------------------------------------- */
@@ -145,6 +146,7 @@ static void save_free(struct tfs_save *save)
 {
     tfs_save_reasons_release(save);
     tfs_numbers_free(save->numbers);
+    tfs_known_names_free(save->known_names);
     tfs_doc_unref(save->doc);
     free(save->path);
     free(save);

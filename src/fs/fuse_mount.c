@@ -232,7 +232,8 @@ static int open_part(struct mounting *m, const char *path, const char *part, str
         .undo = m->options->undo,
         .inflate_limit = m->options->inflate_limit,
         .memory = m->options->cache_size > 0 ? m->options->cache_size : 1,
-        .later = true,
+        .strict_names = m->options->strict_names,
+        .later = !m->options->strict_names, /* which asks for every name */
     };
 
     m->parts[m->part_count].path = strdup(part);

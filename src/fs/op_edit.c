@@ -187,6 +187,20 @@ static int remove_uncreated(const struct tfs_branch *branch, struct tfs_edit *ed
     return 0;
 }
 
+/* Says which names the save had not. */
+static void tell_new_names(struct tfs_work *work, const struct tfs_node *node)
+{
+    struct tfs_buf *names = &work->job.new_names;
+    struct tfs_error told = {0};
+
+    tfs_buf_u8(names, 0);
+    if (names->size > 1 && !names->failed) {
+        tfs_fail(&told, -EBADMSG, TFS_NEW_NAMES_TEXT, (const char *)names->data);
+        tfs_ops_log_node(work->branch->session, &told, node);
+    }
+    tfs_buf_release(names);
+}
+
 static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *node,
                      struct tfs_span text, const struct tfs_fresh *fresh, struct tfs_error *err)
 {
@@ -206,6 +220,8 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
         result = tfs_blob_copy(text, &waits, err);
     if (result == 0)
         result = tfs_store_accept(branch->store, edit, node, &work->job, err);
+    if (result == 0)
+        tell_new_names(work, node);
     if (result == 0 && fresh != NULL)
         accepted_in_fresh(branch, node, waits, done);
     else

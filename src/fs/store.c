@@ -215,7 +215,9 @@ int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, const void 
 {
     struct tfs_doc *doc = tfs_edit_finish(edit);
 
-    if (doc->version == store->shown->version || tfs_store_reserve(store, doc, err) < 0) {
+    if (doc->version == store->shown->version ||
+        tfs_new_names_find(store->save, store->shown, doc, &job->new_names, err) < 0 ||
+        tfs_store_reserve(store, doc, err) < 0) {
         tfs_doc_unref(doc);
         return err->code;
     }
@@ -232,6 +234,7 @@ void tfs_job_release(struct tfs_job *job)
 {
     tfs_doc_unref(job->before);
     tfs_doc_unref(job->after);
+    tfs_buf_release(&job->new_names);
 }
 
 /* ---- taking an edit back --------------------------------------------------------------------- */
@@ -287,6 +290,19 @@ static struct tfs_doc *or_saved(struct tfs_store *store, struct tfs_doc *doc)
     return tfs_doc_ref(store->saved);
 }
 
+/* What the edit made. Names that go with it may stay listed where there is no memory. */
+static struct tfs_doc *recount(struct tfs_store *store, struct tfs_edit *edit)
+{
+    struct tfs_doc *doc = tfs_edit_finish(edit);
+    struct tfs_error ignored = {0};
+    struct tfs_buf names = {0};
+
+    if (doc != store->shown)
+        tfs_new_names_find(store->save, store->shown, doc, &names, &ignored);
+    tfs_buf_release(&names);
+    return doc;
+}
+
 void tfs_store_undo(struct tfs_store *store, struct tfs_job *job)
 {
     struct tfs_edit edit;
@@ -304,7 +320,7 @@ void tfs_store_undo(struct tfs_store *store, struct tfs_job *job)
     if (job->before->common != job->after->common)
         tfs_edit_common(&edit, job->before->common);
     if (result == 0)
-        tfs_store_publish(store, or_saved(store, tfs_edit_finish(&edit)), NULL, false);
+        tfs_store_publish(store, or_saved(store, recount(store, &edit)), NULL, false);
     job->undone = result == 0;
     tfs_edit_release(&edit);
 }

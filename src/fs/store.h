@@ -16,7 +16,7 @@
 #ifndef TFS_FS_STORE_H
 #define TFS_FS_STORE_H
 
-#include "formats/format.h"
+#include "formats/new_names.h"
 
 /* What happens to pending edits when the save changed on disk meanwhile. */
 enum tfs_conflict {
@@ -54,6 +54,7 @@ struct tfs_job {
     bool edited;                    /* the shown document changed */
     bool undone;                    /* and was taken back */
     struct tfs_doc *before, *after; /* if edited */
+    struct tfs_buf new_names;       /* printed: formats/new_names.h */
 };
 
 /* Lets go of the documents. */

@@ -62,8 +62,9 @@ void tfs_cosmic_name_list_close(struct tfs_cosmic_name_list *list)
     tfs_cosmic_names_release(&list->known);
 }
 
-static int list_add(struct tfs_cosmic_name_list *list, struct tfs_span name, struct tfs_error *err)
+static int list_add(void *arg, struct tfs_span name, struct tfs_error *err)
 {
+    struct tfs_cosmic_name_list *list = arg;
     uint32_t found;
 
     if (name.size == 0 || tfs_cosmic_names_find(&list->known, name, &found))
@@ -87,8 +88,8 @@ static int list_add(struct tfs_cosmic_name_list *list, struct tfs_span name, str
     return 0;
 }
 
-static int list_add_palette(struct tfs_cosmic_name_list *list, struct tfs_span body,
-                            struct tfs_error *err)
+static int add_palette(struct tfs_span body, bool air, tfs_name_fn add, void *arg,
+                       struct tfs_error *err)
 {
     struct tfs_cosmic_blocks blocks;
 
@@ -96,14 +97,16 @@ static int list_add_palette(struct tfs_cosmic_name_list *list, struct tfs_span b
         return err->code;
 
     struct tfs_cursor c = tfs_cursor_init(blocks.palette);
-    for (uint32_t i = 0; i < blocks.count; i++)
-        if (list_add(list, tfs_cosmic_name_take(&c), err) < 0)
+    for (uint32_t i = 0; i < blocks.count; i++) {
+        const struct tfs_span name = tfs_cosmic_name_take(&c);
+        if ((air || !tfs_cosmic_is_air(name)) && add(arg, name, err) < 0)
             return err->code;
+    }
     return 0;
 }
 
-static int list_add_chunk(struct tfs_cosmic_name_list *list, struct tfs_save *save,
-                          const struct tfs_chunk *chunk, struct tfs_error *err)
+static int add_chunk(struct tfs_save *save, const struct tfs_chunk *chunk, bool air,
+                     tfs_name_fn add, void *arg, struct tfs_error *err)
 {
     struct tfs_blob *bytes = NULL;
 
@@ -111,9 +114,15 @@ static int list_add_chunk(struct tfs_cosmic_name_list *list, struct tfs_save *sa
         return 0;
     int status = tfs_chunk_load(save, chunk, &bytes, err);
     if (status == 0)
-        status = list_add_palette(list, tfs_blob_span(bytes), err);
+        status = add_palette(tfs_blob_span(bytes), air, add, arg, err);
     tfs_blob_unref(bytes);
     return status;
+}
+
+int tfs_cosmic_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
+                           void *arg, struct tfs_error *err)
+{
+    return add_chunk(save, chunk, false, each, arg, err);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -126,7 +135,7 @@ int tfs_cosmic_name_list_open(struct tfs_cosmic_name_list *list, struct tfs_save
 {
     *list = (struct tfs_cosmic_name_list){0};
     for (size_t i = 0; i < doc->count; i++) {
-        int status = list_add_chunk(list, save, tfs_doc_at(doc, i), err);
+        int status = add_chunk(save, tfs_doc_at(doc, i), true, list_add, list, err);
         if (status < 0) {
             tfs_cosmic_name_list_close(list);
             *list = (struct tfs_cosmic_name_list){0};

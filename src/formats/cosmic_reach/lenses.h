@@ -39,6 +39,10 @@ int tfs_cosmic_name_list_open(struct tfs_cosmic_name_list *list, struct tfs_save
                               const struct tfs_doc *doc, struct tfs_error *err);
 void tfs_cosmic_name_list_close(struct tfs_cosmic_name_list *list);
 
+/* tfs_tree.chunk_names. */
+int tfs_cosmic_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
+                           void *arg, struct tfs_error *err);
+
 extern const struct tfs_voxels tfs_cosmic_pictures; /* heightmap.png, map.png */
 uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc);
 uint32_t tfs_cosmic_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */

@@ -336,6 +336,8 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     if (before->facts != after->facts)
         return ALL_ROOT_FILES;
     tfs_doc_diff(before, after, add_root_changes, &changes);
+    if (before->new_names != after->new_names)
+        changes |= BIT(ROOT_INFO);
     return changes;
 }
 
@@ -344,7 +346,8 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
         .root_files = root_files, .root_count = (files), .chunk_files = chunk_files,               \
         .chunk_count = CHUNK_FILES, .voxels = &tfs_cosmic_pictures, .chunk_create = chunk_create,  \
         .chunk_remove = chunk_remove, .chunk_move = chunk_move, .chunk_check = chunk_check,        \
-        .fits = fits, .chunk_changes = chunk_changes, .root_changes = root_changes                 \
+        .chunk_names = tfs_cosmic_chunk_names, .fits = fits, .chunk_changes = chunk_changes,       \
+        .root_changes = root_changes                                                               \
     }
 
 const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES);

@@ -66,6 +66,15 @@ static int grow(struct tfs_words *words, struct tfs_error *err)
     return 0;
 }
 
+bool tfs_words_find(const struct tfs_words *words, struct tfs_span word, uint32_t *number)
+{
+    const uint32_t found = words->count > 0 ? words->table[find_slot(words, word)] : 0;
+
+    if (found > 0)
+        *number = found - 1;
+    return found > 0;
+}
+
 int tfs_words_add(struct tfs_words *words, struct tfs_span word, uint32_t *number,
                   struct tfs_error *err)
 {

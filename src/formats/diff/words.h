@@ -25,6 +25,9 @@ void tfs_words_clear(struct tfs_words *words); /* forgets the words, keeps the m
 int tfs_words_add(struct tfs_words *words, struct tfs_span word, uint32_t *number,
                   struct tfs_error *err);
 
+/* Is it there? */
+bool tfs_words_find(const struct tfs_words *words, struct tfs_span word, uint32_t *number);
+
 /* Valid until the next word is added. */
 struct tfs_span tfs_words_at(const struct tfs_words *words, uint32_t number);
 

@@ -129,6 +129,21 @@ static int list_make(struct tfs_save *save, const struct tfs_doc *doc, struct li
     return err->code;
 }
 
+int tfs_luanti_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
+                           void *arg, struct tfs_error *err)
+{
+    struct tfs_luanti_memory *memory = tfs_luanti_view_memory(save);
+    struct tfs_luanti_names *names;
+
+    pthread_mutex_lock(&memory->lock);
+    if (tfs_luanti_names_of(memory, save, chunk, &names, err) == 0)
+        for (uint32_t i = 0; i < names->count && err->code == 0; i++)
+            if (!tfs_luanti_is_air(names->names[i]))
+                each(arg, names->names[i], err);
+    pthread_mutex_unlock(&memory->lock);
+    return err->code;
+}
+
 static int names_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      struct tfs_buf *out, struct tfs_error *err)
 {

@@ -21,6 +21,10 @@ extern const struct tfs_lens tfs_luanti_objects_lens;
 extern const struct tfs_lens tfs_luanti_info_lens;
 extern const struct tfs_lens tfs_luanti_names_lens; /* palette.txt of the root */
 
+/* tfs_tree.chunk_names. */
+int tfs_luanti_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
+                           void *arg, struct tfs_error *err);
+
 extern const struct tfs_voxels tfs_luanti_pictures; /* heightmap.png, map.png */
 uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc);
 uint32_t tfs_luanti_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */

@@ -249,5 +249,6 @@ const struct tfs_tree tfs_luanti_tree = {
     .chunk_move = chunk_move,
     .chunk_damaged = chunk_damaged,
     .chunk_check = chunk_check,
+    .chunk_names = tfs_luanti_chunk_names,
     .fits = fits,
 };

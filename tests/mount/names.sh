@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Names that the save did not have: told, listed as long as a chunk has them, refused where that is wanted.
+. "$(dirname "$0")/lib.sh"
+
+# The file with another name for $B.
+with_name() {
+    sed "s/,$B\$/,$1/" "$M/chunks/$C/voxels.csv" >"$D/new.csv"
+    cat "$D/new.csv" >"$M/chunks/$C/voxels.csv"
+}
+
+told() {
+    up
+    with_name base:gold_blokc
+    logged "^chunks/$C/voxels.csv: warning: names new to the save: base:gold_blokc$"
+    want grep -qx 'names-new: base:gold_blokc' "$M/info.txt"
+    want cp -r "$M/chunks/$C" "$M/chunks/15_15_15"
+    same 'lines in the log' "$(wc -l <"$M/.terrainfs/errors.log")" 1
+    down
+    "$TFS_BIN" cat "$S" palette.txt | grep -qx base:gold_blokc || note 'the name is not in the save'
+    up
+    wants_not grep -q names-new "$M/info.txt"
+    down
+}
+
+known_ones_are_not_told() {
+    local name
+    up
+    name=$(grep -vxF "$B" "$M/palette.txt" | tail -1)
+    with_name "$name"
+    want grep -qF ",$name" "$M/chunks/$C/voxels.csv"
+    wants_not [ -s "$M/.terrainfs/errors.log" ]
+    wants_not grep -q names-new "$M/info.txt"
+    down
+}
+
+gone_with_their_chunks() {
+    up
+    with_name base:gold_blokc
+    want cp -r "$M/chunks/$C" "$M/chunks/15_15_15"
+    want rm -r "$M/chunks/$C"
+    want grep -qx 'names-new: base:gold_blokc' "$M/info.txt"
+    want rm -r "$M/chunks/15_15_15"
+    wants_not grep -q names-new "$M/info.txt"
+    down
+}
+
+refused() {
+    up -o strict-names
+    with_name base:gold_blokc 2>"$D/said"
+    want grep -q 'Bad message' "$D/said"
+    logged "^chunks/$C/voxels.csv: base:gold_blokc: the save has no such name"
+    wants_not grep -q names-new "$M/info.txt"
+    down 3
+    want cmp "$PRISTINE" "$S"
+}
+
+try 'a name that is new to the save is told once, and listed' told
+try 'names that the save has are not told' known_ones_are_not_told
+try 'a new name is listed as long as a chunk has it' gone_with_their_chunks
+try 'strict-names refuses new names' refused
+finish
