@@ -193,7 +193,9 @@ down() {
 
 unmount() {
     timeout 60 "$TFS_BIN" umount "$1" 2>"$D/umount.err"
-    same "status of umount" $? "${2:-0}"
+    local status=$?
+    same "status of umount" $status "${2:-0}"
+    [ $status = "${2:-0}" ] || note "umount said: $(cat "$D/umount.err")"
     ! mountpoint -q "$1" || note "still mounted: $1"
 }
 
