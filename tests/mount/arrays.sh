@@ -184,6 +184,46 @@ without_a_mount() {
     want cmp "$PRISTINE" "$S"
 }
 
+# Light as lights/*.txt shows it; where a chunk stores none there is 0, and a value makes it store some.
+lights() {
+    up -o views=all+arrays
+    numpy 'sky, light = f"{m}/arrays/sky.npy", f"{m}/arrays/light.npy"
+a, b = np.load(sky), np.load(light)
+check(a.dtype == np.uint8 and b.dtype == np.uint16 and a.shape == b.shape == np.load(whole).shape)
+def of(chunk):
+    o = at(*(16 * int(n) for n in chunk.split("_")))
+    return tuple(slice(i, i + 16) for i in o)
+def text(path, base):
+    lines = [l for l in open(path) if l.strip() and l[0] != "#"]
+    if lines[0].startswith("fill"):
+        return np.full((16, 16, 16), int(lines[0].split()[1], base))
+    return np.array([[int(n, base) for n in l.split("|")[1].split()] for l in lines]).reshape(16, 16, 16)
+for chunk in os.listdir(f"{m}/chunks"):
+    for name, array, base in ("sky", a, 10), ("block", b, 16):
+        path = f"{m}/chunks/{chunk}/lights/{name}.txt"
+        expected = text(path, base) if os.path.exists(path) else 0
+        check((array[of(chunk)] == expected).all())
+    check((np.load(f"{m}/chunks/{chunk}/arrays/sky.npy") == a[of(chunk)]).all())
+    check((np.load(f"{m}/chunks/{chunk}/arrays/light.npy") == b[of(chunk)]).all())
+np.save(sky, a); np.save(light, b)'
+    want "$TFS_BIN" sync "$M"
+    want cmp "$PRISTINE" "$S"
+    rm -f "$M/chunks/$C/lights/block.txt"
+    want sync "$M/chunks/$C"
+    numpy 'w = np.load(f"{m}/arrays/light.npy", mmap_mode="r+")
+w[at(x, y, z)] = 0xf80
+w.flush()
+check("f80" in open(f"{m}/chunks/{c}/lights/block.txt").read())
+w[at(x, y, z)] = 0x1000
+check(err(w.flush) == "EBADMSG")'
+    logged 'arrays/light.npy: \[[0-9]+,[0-9]+,[0-9]+\] is 4096, light goes up to 4095'
+    numpy 'a = np.load(f"{m}/chunks/{c}/arrays/sky.npy"); a[15, 0, 15] = 16
+check(err(np.save, f"{m}/chunks/{c}/arrays/sky.npy", a) == "EBADMSG")
+np.save(f"{m}/arrays/light.npy", np.load(f"{m}/arrays/light.npy"))'
+    logged "chunks/$C/arrays/sky.npy: \\[15,0,15\\] is 16, light goes up to 15"
+    down 3
+}
+
 missing() {
     skip 'NumPy is not installed'
 }
@@ -199,6 +239,7 @@ if [ -n "$NUMPY" ]; then
     try 'the array of a chunk' writes_a_chunk
     try 'edits through a text in between' keeps_edits_of_others
     try 'numbers stay' keeps_numbers
+    try 'light' lights
     try 'chunks are made where they lack' makes_chunks
     try 'arrays that cannot be taken' refuses
 else

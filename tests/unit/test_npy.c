@@ -74,10 +74,52 @@ START_TEST(npy_reads_other_orders)
     ck_assert_int_eq(take(), 0);
     ck_assert_uint_eq(npy.dimensions, 1);
     ck_assert_uint_eq(tfs_npy_value(&npy, values, 0, 0, 127), 127);
-    ck_assert_uint_eq(tfs_npy_value(&npy, values, 0, 0, 128), UINT64_MAX);
+    ck_assert_uint_eq(tfs_npy_value(&npy, values, 0, 0, 128), (uint64_t)-128);
     make(3, "{'descr': '<u8', 'fortran_order': False, 'shape': (), }", 8);
     ck_assert_int_eq(take(), 0);
     ck_assert_uint_eq(tfs_npy_value(&npy, values, 0, 0, 0), UINT64_C(0x0706050403020100));
+}
+END_TEST
+
+/* What a row of one value becomes as a value of that kind; -1: it does not fit. */
+static int row_of(const char *type, size_t width, uint64_t value, char kind, unsigned as_width,
+                  uint64_t *out)
+{
+    const struct tfs_npy as = {.kind = kind, .width = as_width};
+    const uint64_t at[3] = {0, 0, 0};
+    uint64_t wrong = 9;
+    uint8_t row[8] = {0};
+    char head[80];
+
+    snprintf(head, sizeof(head), "{'descr': '%s', 'fortran_order': False, 'shape': (1,), }", type);
+    make(1, head, width);
+    for (size_t i = 0; i < width; i++)
+        file.data[file.size - width + i] = (uint8_t)(value >> 8 * i);
+    ck_assert_int_eq(take(), 0);
+    if (!tfs_npy_row(&npy, values, &as, at, 1, row, &wrong)) {
+        ck_assert_uint_eq(wrong, 0);
+        return -1;
+    }
+    *out = 0;
+    for (unsigned i = 0; i < 8; i++)
+        *out |= (uint64_t)row[i] << 8 * i;
+    return 0;
+}
+
+START_TEST(npy_takes_whole_numbers_of_any_width_that_fit)
+{
+    uint64_t out;
+
+    ck_assert(row_of("<i8", 8, 65535, 'u', 2, &out) == 0 && out == 65535);
+    ck_assert_int_eq(row_of("<i8", 8, 65536, 'u', 2, &out), -1);
+    ck_assert_int_eq(row_of("|i1", 1, 0xff, 'u', 2, &out), -1);
+    ck_assert_int_eq(row_of("<i8", 8, UINT64_MAX, 'u', 8, &out), -1);
+    ck_assert(row_of("<u8", 8, UINT64_MAX, 'u', 8, &out) == 0 && out == UINT64_MAX);
+    ck_assert(row_of("|i1", 1, 0xff, 'i', 2, &out) == 0 && out == 0xffff);
+    ck_assert(row_of("<i8", 8, (uint64_t)-32768, 'i', 2, &out) == 0 && out == 0x8000);
+    ck_assert_int_eq(row_of("<i8", 8, (uint64_t)-32769, 'i', 2, &out), -1);
+    ck_assert_int_eq(row_of("<u2", 2, 0x8000, 'i', 2, &out), -1);
+    ck_assert(row_of("<f4", 4, 0x3f800000, 'f', 4, &out) == 0 && out == 0x3f800000);
 }
 END_TEST
 
@@ -149,6 +191,7 @@ static Suite *npy_suite(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, npy_reads_what_it_prints);
     tcase_add_test(tcase, npy_reads_other_orders);
+    tcase_add_test(tcase, npy_takes_whole_numbers_of_any_width_that_fit);
     tcase_add_loop_test(tcase, npy_refuses_what_is_no_array, 0,
                         (int)(sizeof(bad) / sizeof(bad[0])));
     tcase_add_test(tcase, npy_refuses_every_beginning_of_a_file);

@@ -227,8 +227,10 @@ int tfs_npy_expect(const struct tfs_npy *npy, const struct tfs_npy *expected, st
 {
     char got[70], wanted[70], type[8], other[8];
 
+    const bool same_kind = expected->kind == 'f' ? npy->kind == 'f' && npy->width == expected->width
+                                                 : npy->kind == 'u' || npy->kind == 'i';
     if (memcmp(npy->shape, expected->shape, sizeof(npy->shape)) == 0 &&
-        npy->dimensions == expected->dimensions && (npy->kind == 'u' || npy->kind == 'i'))
+        npy->dimensions == expected->dimensions && same_kind)
         return 0;
     print_shape(npy, got, sizeof(got));
     print_shape(expected, wanted, sizeof(wanted));
@@ -240,18 +242,61 @@ int tfs_npy_expect(const struct tfs_npy *npy, const struct tfs_npy *expected, st
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-uint64_t tfs_npy_value(const struct tfs_npy *npy, struct tfs_span values, uint64_t y, uint64_t z,
-                       uint64_t x)
+/* Where the value lies. */
+static const uint8_t *find_value(const struct tfs_npy *npy, struct tfs_span values, uint64_t y,
+                                 uint64_t z, uint64_t x)
 {
     const uint64_t *shape = npy->shape;
     const uint64_t index =
         npy->fortran ? (x * shape[1] + z) * shape[0] + y : (y * shape[1] + z) * shape[2] + x;
-    const uint8_t *at = values.data + index * npy->width;
+
+    return values.data + index * npy->width;
+}
+
+uint64_t tfs_npy_value(const struct tfs_npy *npy, struct tfs_span values, uint64_t y, uint64_t z,
+                       uint64_t x)
+{
+    const uint8_t *at = find_value(npy, values, y, z, x);
+    const unsigned above = 64 - 8 * npy->width;
     uint64_t value = 0;
 
     for (unsigned i = 0; i < npy->width; i++)
         value = value << 8 | at[npy->big ? i : npy->width - 1 - i];
-    if (npy->kind == 'i' && (value >> (8 * npy->width - 1) & 1) != 0)
-        return UINT64_MAX;
+    if (npy->kind == 'i')
+        return (uint64_t)((int64_t)(value << above) >> above);
     return value;
+}
+
+/* Can a value of `npy` be one of `as`? */
+static bool fits(const struct tfs_npy *npy, const struct tfs_npy *as, uint64_t value)
+{
+    const unsigned bits = 8 * as->width;
+
+    if (as->kind == 'f')
+        return true;
+    if (npy->kind == 'i' && (int64_t)value < 0)
+        return as->kind == 'i' && (int64_t)value >> (bits - 1) == -1;
+    return value >> (bits - 1) >> (as->kind == 'i' ? 0 : 1) == 0;
+}
+
+bool tfs_npy_row(const struct tfs_npy *npy, struct tfs_span values, const struct tfs_npy *as,
+                 const uint64_t at[3], uint32_t count, uint8_t *out, uint64_t *bad)
+{
+    const bool alike = npy->kind == as->kind && npy->width == as->width && !npy->fortran &&
+                       (!npy->big || npy->width == 1);
+
+    if (alike) {
+        memcpy(out, find_value(npy, values, at[0], at[1], at[2]), (size_t)count * as->width);
+        return true;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t value = tfs_npy_value(npy, values, at[0], at[1], at[2] + i);
+        if (!fits(npy, as, value)) {
+            *bad = at[2] + i;
+            return false;
+        }
+        for (unsigned b = 0; b < as->width; b++, value >>= 8)
+            *out++ = (uint8_t)value;
+    }
+    return true;
 }

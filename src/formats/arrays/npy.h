@@ -31,13 +31,19 @@ void tfs_npy_print(const struct tfs_npy *npy, struct tfs_buf *out);
 int tfs_npy_take(struct tfs_span file, struct tfs_npy *npy, struct tfs_span *values,
                  struct tfs_error *err);
 
-/* Is the array of `shape`, and are its values whole numbers? EBADMSG says what is expected. */
+/* Is the array of the expected shape, and are its values such numbers: whole ones of any width, or
+ * floating point of the same? EBADMSG says what is expected. */
 int tfs_npy_expect(const struct tfs_npy *npy, const struct tfs_npy *expected,
                    struct tfs_error *err);
 
-/* The value at [y, z, x] of an array of whole numbers; negative numbers become greater than any
- * that is legal. The indices are inside the shape. */
+/* The value at [y, z, x], by its bits: a negative number has its sign in all bits above it. The
+ * indices are inside the shape. */
 uint64_t tfs_npy_value(const struct tfs_npy *npy, struct tfs_span values, uint64_t y, uint64_t z,
                        uint64_t x);
+
+/* The `count` values from [y, z, x] on, along x, as `as` has them, little-endian. False: one does
+ * not fit, which is the x of `*bad`. */
+bool tfs_npy_row(const struct tfs_npy *npy, struct tfs_span values, const struct tfs_npy *as,
+                 const uint64_t at[3], uint32_t count, uint8_t *out, uint64_t *bad);
 
 #endif

@@ -25,9 +25,15 @@ bool tfs_volume_span(struct tfs_volume *v)
     return true;
 }
 
+void tfs_volume_span_chunk(struct tfs_volume *v, struct tfs_key key)
+{
+    v->low = key;
+    v->chunks[0] = v->chunks[1] = v->chunks[2] = 1;
+}
+
 struct tfs_npy tfs_volume_npy(const struct tfs_volume *v)
 {
-    struct tfs_npy npy = {.kind = 'u', .width = v->width, .dimensions = 3};
+    struct tfs_npy npy = {.kind = v->kind, .width = v->width, .dimensions = 3};
 
     for (unsigned i = 0; i < 3; i++)
         npy.shape[i] = (uint64_t)v->chunks[i] * v->side;
@@ -101,9 +107,11 @@ static int copy_chunks(const struct range *r, uint64_t cy, uint64_t cz, uint32_t
     size_t at = tfs_doc_lower_bound(v->doc, key);
     for (; at < v->doc->count; at++) {
         const struct tfs_chunk *chunk = tfs_doc_at(v->doc, at);
-        if (chunk->key.group != 0 || chunk->key.y != key.y || chunk->key.z != key.z)
+        const uint64_t cx = (uint64_t)((int64_t)chunk->key.x - v->low.x);
+        if (chunk->key.group != key.group || chunk->key.y != key.y || chunk->key.z != key.z ||
+            cx >= v->chunks[2])
             break;
-        const uint64_t place[3] = {cy, cz, (uint64_t)((int64_t)chunk->key.x - v->low.x)};
+        const uint64_t place[3] = {cy, cz, cx};
         if ((chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
             copy_chunk(r, chunk, place, from, to, err) < 0)
             return err->code;

@@ -20,6 +20,7 @@ struct tfs_volume {
     struct tfs_key low; /* the first chunk along each axis */
     uint32_t chunks[3]; /* y, z, x */
     uint32_t side;      /* values a side of a chunk */
+    char kind;          /* as of struct tfs_npy */
     unsigned width;     /* bytes a value */
     tfs_layers_fn layers;
     void *arg;
@@ -27,6 +28,8 @@ struct tfs_volume {
 
 /* Over all chunks of group 0: sets low and chunks. False: there are none, or it is too large. */
 bool tfs_volume_span(struct tfs_volume *volume);
+/* Over one chunk. */
+void tfs_volume_span_chunk(struct tfs_volume *volume, struct tfs_key key);
 /* The head of its file, and the file's size. */
 struct tfs_npy tfs_volume_npy(const struct tfs_volume *volume);
 uint64_t tfs_volume_size(const struct tfs_volume *volume);

@@ -135,22 +135,58 @@ static int light_store(const struct light_file *file, struct tfs_edit *edit,
     return err->code;
 }
 
+static int store_at(const struct light_file *file, struct tfs_save *save, struct tfs_edit *edit,
+                    struct tfs_key key, const uint32_t *values, struct tfs_error *err)
+{
+    struct tfs_cosmic_chunk chunk;
+
+    if (tfs_cosmic_chunk_open(save, tfs_edit_doc(edit), key, &chunk, err) < 0)
+        return err->code;
+    light_store(file, edit, &chunk, values, err);
+    tfs_cosmic_chunk_close(&chunk);
+    return err->code;
+}
+
+int tfs_cosmic_light_values(struct tfs_span bytes, uint32_t version, const struct tfs_lens *lens,
+                            uint32_t values[TFS_COSMIC_VALUES], struct tfs_error *err)
+{
+    struct tfs_cosmic_body body;
+    struct tfs_cosmic_light light;
+
+    if (tfs_cosmic_body_split(bytes, version, &body, err) < 0 ||
+        light_view(lens->param, &body, &light, err) < 0)
+        return err->code;
+    if (light.present)
+        light_values(lens->param, &light, values);
+    return light.present;
+}
+
+uint32_t tfs_cosmic_light_highest(const struct tfs_lens *lens)
+{
+    const struct light_file *file = lens->param;
+
+    return file->mask;
+}
+
+int tfs_cosmic_light_write(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                           const struct tfs_lens *lens, const uint32_t values[TFS_COSMIC_VALUES],
+                           struct tfs_error *err)
+{
+    return store_at(lens->param, save, edit, key, values, err);
+}
+
 static int light_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     const struct light_file *file = at.param;
-    struct tfs_cosmic_chunk chunk;
     struct tfs_lines lines;
     uint32_t values[TFS_COSMIC_VALUES];
 
     (void)put;
     if (tfs_lines_init(&lines, text, err) < 0 ||
-        tfs_grid_parse(&lines, NULL, &file->rules, values, NULL, err) < 0 ||
-        tfs_cosmic_chunk_open(save, tfs_edit_doc(edit), at.key, &chunk, err) < 0)
+        tfs_grid_parse(&lines, NULL, &file->rules, values, NULL, err) < 0)
         return err->code;
-    light_store(file, edit, &chunk, values, err);
-    tfs_cosmic_chunk_close(&chunk);
-    return err->code;
+    return store_at(file, save, edit, at.key, values, err);
 }
 
 /* NONE is the type 1 in both sections. */

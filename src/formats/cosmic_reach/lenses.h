@@ -23,10 +23,24 @@ extern const struct tfs_lens tfs_cosmic_names_lens; /* palette.txt of the root *
 
 /* In arrays/, of a chunk and of the save. */
 extern const struct tfs_lens tfs_cosmic_chunk_array_lens;
+extern const struct tfs_lens tfs_cosmic_chunk_sky_array_lens;
+extern const struct tfs_lens tfs_cosmic_chunk_light_array_lens;
 extern const struct tfs_lens tfs_cosmic_array_lens;
+extern const struct tfs_lens tfs_cosmic_sky_array_lens;
+extern const struct tfs_lens tfs_cosmic_light_array_lens;
 extern const struct tfs_lens tfs_cosmic_array_palette_lens;
 extern const struct tfs_lens tfs_cosmic_array_info_lens;
 uint32_t tfs_cosmic_array_count(const struct tfs_doc *doc);
+
+/* The values that lights/sky.txt or lights/block.txt, whose lens is given, shows of a chunk body:
+ * 1; 0: it stores none. EBADMSG. */
+int tfs_cosmic_light_values(struct tfs_span bytes, uint32_t version, const struct tfs_lens *lens,
+                            uint32_t values[TFS_COSMIC_VALUES], struct tfs_error *err);
+uint32_t tfs_cosmic_light_highest(const struct tfs_lens *lens);
+/* Makes the edit say them. None may be above the highest. */
+int tfs_cosmic_light_write(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                           const struct tfs_lens *lens, const uint32_t values[TFS_COSMIC_VALUES],
+                           struct tfs_error *err);
 
 /* The distinct names of a document, sorted by bytes. The empty name has no line and is left out. */
 struct tfs_cosmic_name_list {

@@ -21,6 +21,8 @@ enum chunk_file {
     CHUNK_LIGHT,
     CHUNK_ENTITIES,
     CHUNK_ARRAY,
+    CHUNK_SKY_ARRAY,
+    CHUNK_LIGHT_ARRAY,
     CHUNK_FILES
 };
 
@@ -51,6 +53,12 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_ARRAY] = {.path = "arrays/blocks.npy",
                      .lens = &tfs_cosmic_chunk_array_lens,
                      .views = TFS_VIEWS_ARRAYS},
+    [CHUNK_SKY_ARRAY] = {.path = "arrays/sky.npy",
+                         .lens = &tfs_cosmic_chunk_sky_array_lens,
+                         .views = TFS_VIEWS_ARRAYS},
+    [CHUNK_LIGHT_ARRAY] = {.path = "arrays/light.npy",
+                           .lens = &tfs_cosmic_chunk_light_array_lens,
+                           .views = TFS_VIEWS_ARRAYS},
 };
 
 enum root_file {
@@ -59,6 +67,8 @@ enum root_file {
     ROOT_HEIGHTMAP,
     ROOT_MAP,
     ROOT_ARRAY,
+    ROOT_SKY_ARRAY,
+    ROOT_LIGHT_ARRAY,
     ROOT_ARRAY_NAMES,
     ROOT_ARRAY_INFO,
     ROOT_REGION_FILES,
@@ -86,6 +96,16 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                     .lens = &tfs_cosmic_array_lens,
                     .count = tfs_cosmic_array_count,
                     .views = TFS_VIEWS_ARRAYS},
+    [ROOT_SKY_ARRAY] = {.path = "arrays/sky.npy",
+                        .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,
+                        .lens = &tfs_cosmic_sky_array_lens,
+                        .count = tfs_cosmic_array_count,
+                        .views = TFS_VIEWS_ARRAYS},
+    [ROOT_LIGHT_ARRAY] = {.path = "arrays/light.npy",
+                          .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,
+                          .lens = &tfs_cosmic_light_array_lens,
+                          .count = tfs_cosmic_array_count,
+                          .views = TFS_VIEWS_ARRAYS},
     [ROOT_ARRAY_NAMES] = {.path = "arrays/palette.txt",
                           .lens = &tfs_cosmic_array_palette_lens,
                           .views = TFS_VIEWS_ARRAYS},
@@ -295,8 +315,8 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
     static const uint32_t files[TFS_COSMIC_SECTIONS] = {
         [TFS_COSMIC_SECTION_BLOCKS] =
             BIT(CHUNK_VOXELS) | BIT(CHUNK_PALETTE) | BIT(CHUNK_BLOCKS) | BIT(CHUNK_ARRAY),
-        [TFS_COSMIC_SECTION_SKY] = BIT(CHUNK_SKY),
-        [TFS_COSMIC_SECTION_LIGHT] = BIT(CHUNK_LIGHT),
+        [TFS_COSMIC_SECTION_SKY] = BIT(CHUNK_SKY) | BIT(CHUNK_SKY_ARRAY),
+        [TFS_COSMIC_SECTION_LIGHT] = BIT(CHUNK_LIGHT) | BIT(CHUNK_LIGHT_ARRAY),
         [TFS_COSMIC_SECTION_ENTITIES] = BIT(CHUNK_ENTITIES),
     };
     const uint32_t bits = differs(before, after);
@@ -326,6 +346,10 @@ static int add_root_changes(void *arg, const struct tfs_chunk *before,
     if ((bits & 1U << TFS_COSMIC_SECTION_BLOCKS) != 0)
         *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP) | BIT(ROOT_HEIGHTMAPS) | BIT(ROOT_MAPS) |
                     BIT(ROOT_ARRAY);
+    if ((bits & 1U << TFS_COSMIC_SECTION_SKY) != 0)
+        *changes |= BIT(ROOT_SKY_ARRAY);
+    if ((bits & 1U << TFS_COSMIC_SECTION_LIGHT) != 0)
+        *changes |= BIT(ROOT_LIGHT_ARRAY);
     return *changes == ALL_ROOT_FILES;
 }
 

@@ -1,0 +1,323 @@
+/*
+ * Values of voxels <-> arrays/NAME.npy: see array.h. Of a chunk it is a volume of one chunk.
+ */
+#include "formats/arrays/array.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A whole array that is in memory at once: for commands, and to be written. */
+#define WHOLE_MAX ((uint64_t)1 << 30)
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+static int read_layers(void *arg, const struct tfs_chunk *chunk, uint32_t from, uint32_t to,
+                       uint8_t *values, struct tfs_error *err)
+{
+    const struct tfs_array_view *view = arg;
+
+    return view->array->read(view, chunk, from, to, values, err);
+}
+
+static int open_view(struct tfs_array_view *view, struct tfs_save *save, const struct tfs_doc *doc,
+                     const struct tfs_array *array, const struct tfs_chunk *chunk,
+                     struct tfs_error *err)
+{
+    *view = (struct tfs_array_view){
+        .save = save,
+        .doc = doc,
+        .array = array,
+        .chunk = chunk,
+        .volume = {.doc = doc,
+                   .kind = array->kind,
+                   .width = array->width,
+                   .side = array->side,
+                   .layers = read_layers},
+    };
+    view->volume.arg = view;
+    return array->form == NULL ? 0 : array->form(view, err);
+}
+
+static int open_whole(struct tfs_array_view *view, struct tfs_save *save, const struct tfs_doc *doc,
+                      struct tfs_at at, struct tfs_error *err)
+{
+    if (open_view(view, save, doc, at.param, NULL, err) == 0 && !tfs_volume_span(&view->volume))
+        tfs_fail(err, -ENOENT, "there are no chunks, or too many for an array");
+    return err->code;
+}
+
+static int open_chunk(struct tfs_array_view *view, struct tfs_save *save, const struct tfs_doc *doc,
+                      struct tfs_at at, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, at.key);
+
+    if (chunk == NULL)
+        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", at.key.x, at.key.y, at.key.z);
+    if (open_view(view, save, doc, at.param, chunk, err) == 0)
+        tfs_volume_span_chunk(&view->volume, at.key);
+    return err->code;
+}
+
+/* ---- get ------------------------------------------------------------------------------------- */
+
+int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_array_view view;
+
+    return open_whole(&view, save, doc, at, &ignored) < 0 ? ignored.code
+                                                          : (int64_t)tfs_volume_size(&view.volume);
+}
+
+int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_array_view view;
+
+    return open_chunk(&view, save, doc, at, &ignored) < 0 ? ignored.code
+                                                          : (int64_t)tfs_volume_size(&view.volume);
+}
+
+int tfs_array_whole_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                         uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_array_view view;
+
+    if (open_whole(&view, save, doc, at, err) < 0)
+        return err->code;
+    return tfs_volume_part(&view.volume, offset, size, out, err);
+}
+
+int tfs_array_whole_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                        struct tfs_buf *out, struct tfs_error *err)
+{
+    const int64_t size = tfs_array_whole_size(save, doc, at);
+
+    if (size > (int64_t)WHOLE_MAX)
+        return tfs_fail(err, -EFBIG, "the array has %" PRId64 " bytes: read parts of it in a mount",
+                        size);
+    return tfs_array_whole_part(save, doc, at, 0, WHOLE_MAX, out, err);
+}
+
+int tfs_array_chunk_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                        struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_array_view view;
+
+    if (open_chunk(&view, save, doc, at, err) < 0)
+        return err->code;
+    return tfs_volume_part(&view.volume, 0, WHOLE_MAX, out, err);
+}
+
+/* ---- put ------------------------------------------------------------------------------------- */
+
+/* A file and what it was made from, to be compared chunk by chunk. */
+struct text {
+    const struct tfs_array_view *view;
+    struct tfs_npy expected, npy, old_npy;
+    struct tfs_span values, old; /* old: empty when that is not known */
+    uint8_t *now, *wanted;       /* of the chunk at hand */
+    uint8_t *row;                /* of `old` */
+};
+
+static int print_refusal(struct tfs_error *err, char kind, const uint64_t at[3], uint64_t value,
+                         const char *why)
+{
+    char number[32];
+
+    snprintf(number, sizeof(number), kind == 'u' ? "%" PRIu64 : "%" PRId64, value);
+    return tfs_fail(err, -EBADMSG, "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "] is %s, %s", at[0], at[1],
+                    at[2], number, why);
+}
+
+int tfs_array_refuse(const struct tfs_array_change *change, size_t i, struct tfs_error *err,
+                     const char *format, ...)
+{
+    const struct tfs_volume *v = &change->view->volume;
+    const uint64_t at[3] = {change->origin[0] + i / v->side / v->side,
+                            change->origin[1] + i / v->side % v->side,
+                            change->origin[2] + i % v->side};
+    char why[160];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, sizeof(why), format, arguments);
+    va_end(arguments);
+    return print_refusal(err, v->kind, at, tfs_array_value(change->wanted, v->width, i), why);
+}
+
+/* One row along x of what is wanted, where *wanted is what is now. */
+static int take_row(const struct text *t, const uint64_t at[3], uint8_t *wanted,
+                    struct tfs_error *err)
+{
+    const uint32_t side = t->view->volume.side;
+    const unsigned width = t->view->volume.width;
+    uint64_t bad = at[2];
+
+    if (t->old.size == 0) {
+        if (tfs_npy_row(&t->npy, t->values, &t->expected, at, side, wanted, &bad))
+            return 0;
+    } else if (tfs_npy_row(&t->npy, t->values, &t->expected, at, side, t->row, &bad)) {
+        uint8_t *old = t->row + (size_t)side * width;
+        if (!tfs_npy_row(&t->old_npy, t->old, &t->expected, at, side, old, &bad))
+            return tfs_fail(err, -ESTALE, "the array is not the one that was read");
+        for (size_t i = 0; i < (size_t)side * width; i += width)
+            if (memcmp(t->row + i, old + i, width) != 0)
+                memcpy(wanted + i, t->row + i, width);
+        return 0;
+    }
+    const uint64_t place[3] = {at[0], at[1], bad};
+    char why[64];
+    snprintf(why, sizeof(why), "which %s%u cannot hold", t->expected.kind == 'i' ? "int" : "uint",
+             8 * width);
+    return print_refusal(err, t->npy.kind, place,
+                         tfs_npy_value(&t->npy, t->values, at[0], at[1], bad), why);
+}
+
+/* What the text says of a chunk, into t->wanted. */
+static int take_chunk(const struct text *t, const uint64_t origin[3], struct tfs_error *err)
+{
+    const uint64_t side = t->view->volume.side;
+    uint8_t *wanted = t->wanted;
+
+    for (uint64_t y = 0; y < side; y++)
+        for (uint64_t z = 0; z < side; z++, wanted += side * t->view->volume.width) {
+            const uint64_t at[3] = {origin[0] + y, origin[1] + z, origin[2]};
+            if (take_row(t, at, wanted, err) < 0)
+                return err->code;
+        }
+    return 0;
+}
+
+/* A chunk that lacks is made where the text has something in it. */
+static int put_chunk(const struct text *t, struct tfs_edit *edit, const uint64_t at[3],
+                     struct tfs_error *err)
+{
+    const struct tfs_array_view *view = t->view;
+    const uint64_t side = view->volume.side, origin[3] = {at[0] * side, at[1] * side, at[2] * side};
+    const size_t count = (size_t)(side * side * side), size = count * view->volume.width;
+    struct tfs_key key = view->volume.low;
+
+    key.y += (int32_t)at[0];
+    key.z += (int32_t)at[1];
+    key.x += (int32_t)at[2];
+    const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), key);
+    memset(t->now, 0, size);
+    if (chunk != NULL && (chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
+        view->array->read(view, chunk, 0, (uint32_t)side, t->now, err) < 0)
+        return err->code;
+    memcpy(t->wanted, t->now, size);
+    if (take_chunk(t, origin, err) < 0 || memcmp(t->now, t->wanted, size) == 0)
+        return err->code;
+    if (chunk == NULL && view->save->tree->chunk_create(view->save, edit, key, err) < 0)
+        return err->code;
+    const struct tfs_array_change change = {view, edit, key, origin, count, t->now, t->wanted};
+    return view->array->write(&change, err);
+}
+
+static int put_chunks(const struct text *t, struct tfs_edit *edit, struct tfs_error *err)
+{
+    const uint32_t *chunks = t->view->volume.chunks;
+    uint64_t at[3];
+
+    for (at[0] = 0; at[0] < chunks[0]; at[0]++)
+        for (at[1] = 0; at[1] < chunks[1]; at[1]++)
+            for (at[2] = 0; at[2] < chunks[2]; at[2]++)
+                if (put_chunk(t, edit, at, err) < 0)
+                    return err->code;
+    return 0;
+}
+
+static int open_text(struct text *t, struct tfs_span text, struct tfs_span original,
+                     struct tfs_error *err)
+{
+    const struct tfs_volume *v = &t->view->volume;
+    const size_t row = (size_t)v->side * v->width;
+    struct tfs_error ignored = {0};
+
+    t->expected = tfs_volume_npy(v);
+    if (tfs_npy_take(text, &t->npy, &t->values, err) < 0 ||
+        tfs_npy_expect(&t->npy, &t->expected, err) < 0)
+        return err->code;
+    if (original.size > 0 && (tfs_npy_take(original, &t->old_npy, &t->old, &ignored) < 0 ||
+                              tfs_npy_expect(&t->old_npy, &t->expected, &ignored) < 0))
+        return tfs_fail(err, -ESTALE, "the array has another shape since this one was read");
+    t->now = malloc(2 * v->side * v->side * row);
+    t->row = malloc(2 * row);
+    if (t->now == NULL || t->row == NULL)
+        return tfs_fail_memory(err);
+    t->wanted = t->now + v->side * v->side * row;
+    return 0;
+}
+
+static int put_view(const struct tfs_array_view *view, struct tfs_edit *edit, struct tfs_span text,
+                    const struct tfs_put *put, struct tfs_error *err)
+{
+    struct text t = {.view = view};
+
+    if (open_text(&t, text, put->original, err) == 0)
+        put_chunks(&t, edit, err);
+    free(t.now);
+    free(t.row);
+    return err->code;
+}
+
+int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct tfs_array_view view;
+
+    if (open_whole(&view, save, edit->base, at, err) < 0)
+        return err->code;
+    return put_view(&view, edit, text, put, err);
+}
+
+int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct tfs_array_view view;
+
+    if (open_chunk(&view, save, tfs_edit_doc(edit), at, err) < 0)
+        return err->code;
+    return put_view(&view, edit, text, put, err);
+}
+
+/* ---- arrays/info.txt ------------------------------------------------------------------------- */
+
+uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t side, unsigned width)
+{
+    struct tfs_volume volume = {.doc = doc, .side = side, .width = width};
+
+    return tfs_volume_span(&volume);
+}
+
+int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
+                    const struct tfs_array *const *arrays, size_t count, struct tfs_buf *out,
+                    struct tfs_error *err)
+{
+    struct tfs_array_view view;
+
+    for (size_t i = 0; i < count; i++) {
+        if (open_whole(&view, save, doc, (struct tfs_at){.param = arrays[i]}, err) < 0)
+            return err->code;
+        const struct tfs_npy npy = tfs_volume_npy(&view.volume);
+        const struct tfs_key low = view.volume.low;
+        const int64_t side = view.volume.side;
+        if (i == 0)
+            tfs_buf_printf(out,
+                           "axes: y z x\nshape: %" PRIu64 " %" PRIu64 " %" PRIu64
+                           "\norigin: %" PRId64 " %" PRId64 " %" PRId64 "\n",
+                           npy.shape[0], npy.shape[1], npy.shape[2], side * low.y, side * low.z,
+                           side * low.x);
+        tfs_buf_printf(out, "%s: %s%u: %s\n", arrays[i]->file,
+                       npy.kind == 'u'   ? "uint"
+                       : npy.kind == 'i' ? "int"
+                                         : "float",
+                       8 * npy.width, arrays[i]->about);
+    }
+    return tfs_buf_check(out, err);
+}

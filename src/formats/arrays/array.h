@@ -1,0 +1,119 @@
+/*
+ * arrays/NAME.npy: one number of each voxel, of a chunk and of the whole save. A game says what the
+ * number is; here are the lenses that show it and take it back.
+ *
+ * Of a text that began with what the file showed, only values that differ from that are edits
+ * (tfs_put.original). Where the save has no chunk the values are 0; a chunk is made where a value
+ * is not.
+ */
+#ifndef TFS_FORMATS_ARRAYS_ARRAY_H
+#define TFS_FORMATS_ARRAYS_ARRAY_H
+
+#include <string.h>
+
+#include "formats/arrays/volume.h"
+#include "formats/format.h"
+
+struct tfs_array;
+
+/* An array of a document. */
+struct tfs_array_view {
+    struct tfs_save *save;
+    const struct tfs_doc *doc;
+    const struct tfs_array *array;
+    const struct tfs_chunk *chunk; /* NULL: of the whole save */
+    struct tfs_volume volume;
+};
+
+/* Other values for one chunk. */
+struct tfs_array_change {
+    const struct tfs_array_view *view;
+    struct tfs_edit *edit;
+    struct tfs_key key;
+    const uint64_t *origin; /* the index of the first value, y, z, x */
+    size_t count;           /* of the values */
+    const uint8_t *now;     /* as `read` gives them; of a new chunk all 0 */
+    const uint8_t *wanted;  /* the same, and different somewhere */
+};
+
+struct tfs_array {
+    const char *file;  /* "blocks.npy" */
+    const char *about; /* what the numbers are, for arrays/info.txt */
+    char kind;         /* as of struct tfs_npy; of all values, in every chunk */
+    unsigned width;
+    uint32_t side; /* voxels a side of a chunk */
+    /* Sets kind, width and side of the view's volume. EBADMSG with a sentence. NULL: they are those
+     * above. */
+    int (*form)(struct tfs_array_view *view, struct tfs_error *err);
+    /* As tfs_layers_fn. */
+    int (*read)(const struct tfs_array_view *view, const struct tfs_chunk *chunk, uint32_t from,
+                uint32_t to, uint8_t *values, struct tfs_error *err);
+    /* Makes the edit say what is wanted where that differs from what is now. */
+    int (*write)(const struct tfs_array_change *change, struct tfs_error *err);
+    const void *param; /* the game's */
+};
+
+static inline uint64_t tfs_array_value(const uint8_t *values, unsigned width, size_t i)
+{
+    uint64_t value = 0;
+
+    for (unsigned b = width; b-- > 0;)
+        value = value << 8 | values[i * width + b];
+    return value;
+}
+
+static inline void tfs_array_set(uint8_t *values, unsigned width, size_t i, uint64_t value)
+{
+    for (unsigned b = 0; b < width; b++, value >>= 8)
+        values[i * width + b] = (uint8_t)value;
+}
+
+/* Is value number `i` another one? */
+static inline bool tfs_array_differs(const struct tfs_array_change *change, size_t i)
+{
+    const unsigned width = change->view->volume.width;
+
+    return memcmp(change->now + i * width, change->wanted + i * width, width) != 0;
+}
+
+/* Fails with "[Y,Z,X] is VALUE, " and the sentence. */
+int tfs_array_refuse(const struct tfs_array_change *change, size_t i, struct tfs_error *err,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Can the save's array be shown: 1 or 0, for tfs_file.count? `side` and `width`: of a chunk and of
+ * the widest array. */
+uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t side, unsigned width);
+
+/* Appends the lines of arrays/info.txt. */
+int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
+                    const struct tfs_array *const *arrays, size_t count, struct tfs_buf *out,
+                    struct tfs_error *err);
+
+int tfs_array_chunk_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                        struct tfs_buf *out, struct tfs_error *err);
+int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
+int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+
+int tfs_array_whole_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                        struct tfs_buf *out, struct tfs_error *err);
+int tfs_array_whole_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                         uint64_t offset, uint64_t size, struct tfs_buf *out,
+                         struct tfs_error *err);
+int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
+int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+
+#define TFS_ARRAY_CHUNK_LENS(array)                                                                \
+    {                                                                                              \
+        .param = (array), .get = tfs_array_chunk_get, .put = tfs_array_chunk_put,                  \
+        .size = tfs_array_chunk_size                                                               \
+    }
+
+#define TFS_ARRAY_WHOLE_LENS(array)                                                                \
+    {                                                                                              \
+        .param = (array), .get = tfs_array_whole_get, .get_part = tfs_array_whole_part,            \
+        .put = tfs_array_whole_put, .size = tfs_array_whole_size                                   \
+    }
+
+#endif
