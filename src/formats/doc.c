@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "formats/areas.h"
 #include "formats/page.h"
 
 static atomic_uint_fast64_t last_version;
@@ -105,22 +105,10 @@ struct tfs_doc_bounds {
     struct tfs_key low, high;
 };
 
-struct tfs_doc_areas {
-    size_t count;
-    struct tfs_key *keys;
-};
-
-static void areas_free(struct tfs_doc_areas *areas)
-{
-    if (areas != NULL)
-        free(areas->keys);
-    free(areas);
-}
-
 void tfs_doc_stamp(struct tfs_doc *doc)
 {
     free(atomic_exchange(&doc->bounds, NULL));
-    areas_free(atomic_exchange(&doc->areas, NULL));
+    tfs_doc_areas_free(atomic_exchange(&doc->areas, NULL));
     doc->version = atomic_fetch_add_explicit(&last_version, 1, memory_order_relaxed) + 1;
 }
 
@@ -145,9 +133,17 @@ static int doc_alloc(size_t pages, struct tfs_doc **doc, struct tfs_error *err)
 
 int tfs_doc_create(struct tfs_facts *facts, struct tfs_doc **doc, struct tfs_error *err)
 {
-    if (doc_alloc(0, doc, err) < 0)
+    struct tfs_doc *created = NULL;
+
+    if (doc_alloc(0, &created, err) < 0)
         return err->code;
-    (*doc)->facts = tfs_facts_ref(facts);
+    created->area_numbers = tfs_area_numbers_create();
+    if (created->area_numbers == NULL) {
+        tfs_doc_unref(created);
+        return tfs_fail_memory(err);
+    }
+    created->facts = tfs_facts_ref(facts);
+    *doc = created;
     return 0;
 }
 
@@ -166,6 +162,7 @@ int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_e
     clone->facts = tfs_facts_ref(base->facts);
     clone->common = tfs_blob_ref(base->common);
     clone->new_names = tfs_blob_ref(base->new_names);
+    clone->area_numbers = tfs_area_numbers_ref(base->area_numbers);
     *doc = clone;
     return 0;
 }
@@ -186,8 +183,9 @@ void tfs_doc_unref(struct tfs_doc *doc)
     tfs_blob_unref(doc->common);
     tfs_blob_unref(doc->new_names);
     tfs_facts_unref(doc->facts);
+    tfs_area_numbers_unref(doc->area_numbers);
     free(atomic_load(&doc->bounds));
-    areas_free(atomic_load(&doc->areas));
+    tfs_doc_areas_free(atomic_load(&doc->areas));
     free(doc->pages);
     free(doc->page_first);
     free(doc);
@@ -361,72 +359,6 @@ bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *l
     return true;
 }
 
-/* ---- areas ----------------------------------------------------------------------------------- */
-
-static int32_t floor_div(int32_t at, int32_t by)
-{
-    return at / by - (at % by < 0);
-}
-
-static int compare_areas(const void *a, const void *b)
-{
-    return tfs_key_compare(*(const struct tfs_key *)a, *(const struct tfs_key *)b);
-}
-
-/* Sorted, each once. */
-static void settle_areas(struct tfs_doc_areas *areas)
-{
-    size_t count = 0;
-
-    if (areas->count > 0)
-        qsort(areas->keys, areas->count, sizeof(*areas->keys), compare_areas);
-    for (size_t i = 0; i < areas->count; i++)
-        if (count == 0 || tfs_key_compare(areas->keys[count - 1], areas->keys[i]) != 0)
-            areas->keys[count++] = areas->keys[i];
-    areas->count = count;
-}
-
-/* Chunks that follow one another mostly lie in one area. */
-static struct tfs_doc_areas *find_areas(const struct tfs_doc *doc, int32_t x, int32_t z)
-{
-    struct tfs_doc_areas *areas = calloc(1, sizeof(*areas));
-    struct walk w = {.doc = doc};
-    size_t count = tfs_doc_group_count(doc, 0);
-
-    for (; areas != NULL && count > 0; count--, walk_step(&w)) {
-        const struct tfs_key key = walk_chunk(&w)->key;
-        const struct tfs_key area = {0, floor_div(key.x, x), 0, floor_div(key.z, z)};
-        if (areas->count > 0 && tfs_key_compare(areas->keys[areas->count - 1], area) == 0)
-            continue;
-        struct tfs_key *keys = tfs_array_grow(areas->keys, areas->count, sizeof(*keys));
-        if (keys == NULL) {
-            areas_free(areas);
-            return NULL;
-        }
-        areas->keys = keys;
-        keys[areas->count++] = area;
-    }
-    if (areas != NULL)
-        settle_areas(areas);
-    return areas;
-}
-
-const struct tfs_key *tfs_doc_areas(const struct tfs_doc *doc, int32_t x, int32_t z, size_t *count)
-{
-    struct tfs_doc_areas *areas = atomic_load(&doc->areas), *there = NULL;
-
-    if (areas == NULL) {
-        areas = find_areas(doc, x, z);
-        if (areas != NULL &&
-            !atomic_compare_exchange_strong(&((struct tfs_doc *)doc)->areas, &there, areas)) {
-            areas_free(areas);
-            areas = there;
-        }
-    }
-    *count = areas == NULL ? 0 : areas->count;
-    return areas == NULL ? NULL : areas->keys;
-}
-
 /* ---- what differs ---------------------------------------------------------------------------- */
 
 /* Both walks stand at the beginning of a page that the documents share. Two walks in key order
@@ -482,6 +414,15 @@ static uint32_t walk_slot(struct walk *old, struct tfs_key key)
     return chunk != NULL && tfs_key_compare(chunk->key, key) == 0 ? chunk->slot : TFS_SLOT_NONE;
 }
 
+void tfs_doc_keep_areas(struct tfs_doc *doc, const struct tfs_doc *old)
+{
+    struct tfs_area_numbers *own = doc->area_numbers;
+
+    doc->area_numbers = tfs_area_numbers_ref(old->area_numbers);
+    tfs_area_numbers_unref(own);
+    tfs_doc_areas_free(atomic_exchange(&doc->areas, NULL));
+}
+
 int tfs_doc_keep_slots(struct tfs_doc *doc, const struct tfs_doc *old, struct tfs_error *err)
 {
     struct walk walk = {.doc = old};
@@ -499,6 +440,7 @@ int tfs_doc_keep_slots(struct tfs_doc *doc, const struct tfs_doc *old, struct tf
         }
     }
     doc->next_slot = next;
+    tfs_doc_keep_areas(doc, old);
     tfs_doc_stamp(doc);
     return 0;
 }

@@ -103,7 +103,8 @@ const char *tfs_facts_find(const struct tfs_facts *facts, enum tfs_note_kind kin
 
 struct tfs_page;
 struct tfs_doc_bounds;
-struct tfs_doc_areas;
+struct tfs_doc_areas; /* formats/areas.h */
+struct tfs_area_numbers;
 
 struct tfs_doc {
     atomic_uint refs;
@@ -118,6 +119,7 @@ struct tfs_doc {
     struct tfs_blob *new_names;              /* formats/new_names.h; NULL: there are none */
     _Atomic(struct tfs_doc_bounds *) bounds; /* of group 0; NULL: nobody has asked for them yet */
     _Atomic(struct tfs_doc_areas *) areas;   /* the same */
+    struct tfs_area_numbers *area_numbers;   /* of all documents of the save */
 };
 
 /* An empty document; takes a reference to facts. */
@@ -140,11 +142,6 @@ size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group);
 bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
                     struct tfs_key *high);
 
-/* Where chunks of group 0 lie, in areas of x * z stacks of chunks, from coordinate 0 on: an area's
- * x and z, ascending by z, then x. Found once; whoever asks for one document says the same x and z.
- * NULL, with *count 0: there are none, or there is no memory. */
-const struct tfs_key *tfs_doc_areas(const struct tfs_doc *doc, int32_t x, int32_t z, size_t *count);
-
 /* Calls `changed` for every key whose chunk differs between the two (NULL = absent on that side),
  * in key order, skipping shared pages. "Differs": another blob, extra, tag or flags. Returns the
  * first non-zero value of `changed`. */
@@ -164,6 +161,8 @@ bool tfs_chunk_is(const struct tfs_chunk *made, const struct tfs_chunk *chunk);
 /* Gives `doc` (just decoded, not shared yet) the slots of `old` where a coordinate was there
  * before, and slots unused in `old` to the rest: node ids survive a reload. */
 int tfs_doc_keep_slots(struct tfs_doc *doc, const struct tfs_doc *old, struct tfs_error *err);
+/* The same of the numbers of areas (formats/areas.h), which tfs_doc_keep_slots does too. */
+void tfs_doc_keep_areas(struct tfs_doc *doc, const struct tfs_doc *old);
 
 /* An equal document whose descendants give out no slot below `first`: *doc itself, or one that
  * takes its place. */

@@ -118,17 +118,33 @@ enum tfs_file_views {
     TFS_VIEWS_EVERY = 32,  /* every file: for commands that are told a path */
 };
 
+struct tfs_tree;
+
+/* A set of files whose names depend on the document. Members are numbered from 0 on; a number means
+ * one file as long as a save is open, so where they come and go lens->exists says which there
+ * are. */
+struct tfs_family {
+    /* Appends the name of a member that exists. */
+    void (*name)(const struct tfs_tree *tree, const struct tfs_doc *doc, uint32_t member,
+                 struct tfs_buf *out);
+    /* The member of that name, or false. NULL: each is asked for its name. */
+    bool (*find)(const struct tfs_tree *tree, const struct tfs_doc *doc, const char *name,
+                 uint32_t *member);
+    /* Sets changed[m], all false before, of members below `count` that read differently. False:
+     * all may. NULL: nobody knows. */
+    bool (*changes)(const struct tfs_tree *tree, const struct tfs_doc *before,
+                    const struct tfs_doc *after, uint32_t count, bool *changed);
+};
+
 /* One name of the schema. `path` is below the chunk's directory or the root, with at most one
- * directory: "blocks.txt", "lights/sky.txt". A family is a set of files whose names depend on the
- * document: `path` is then "layers/" and family_name gives the names of its members. `count` says
- * how many members the document has; of any other file 1 or 0, whether it is there. */
+ * directory: "blocks.txt", "lights/sky.txt"; of a family the directory, "layers/". `count` says
+ * what the numbers of its members are below; of any other file 1 or 0, whether it is there. */
 struct tfs_file {
     const char *path;
     unsigned flags;
     const struct tfs_lens *lens;
     uint32_t (*count)(const struct tfs_doc *doc); /* NULL: 1 */
-    /* NULL: no family. */
-    void (*family_name)(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
+    const struct tfs_family *family;              /* NULL: it is none */
     /* Does voxels.csv say what this file says: 1 or 0, negative as for `exists`? Then
      * TFS_VIEWS_VOXELS does not show it, but it can be created. NULL: it never does. */
     int (*in_table)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct walk {
     struct tfs_save *save;
@@ -36,20 +37,40 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
     return 0;
 }
 
+/* Which of `count` members of a family read differently: to be freed. NULL: all may. */
+static bool *find_members(const struct walk *w, const struct tfs_file *file, uint32_t count)
+{
+    bool *changed = NULL;
+
+    if (w->before != w->after && file->family != NULL && file->family->changes != NULL)
+        changed = calloc((size_t)count + 1, sizeof(*changed));
+    if (changed == NULL ||
+        file->family->changes(w->save->tree, w->before, w->after, count, changed))
+        return changed;
+    free(changed);
+    return NULL;
+}
+
 static void changed_root_file(const struct walk *w, unsigned i)
 {
     const struct tfs_file *file = &w->save->tree->root_files[i];
-    uint32_t members = 1;
+    uint32_t before = 1, after = 1;
+    bool *changed = NULL;
 
     if (file->count != NULL) {
-        uint32_t before = file->count(w->before);
-        members = file->count(w->after);
-        members = members > before ? members : before;
+        before = file->count(w->before);
+        after = file->count(w->after);
     }
+    const uint32_t members = after > before ? after : before;
+    /* What was not there before may have changed while it was not. */
+    if (before > 0 && after > 0)
+        changed = find_members(w, file, members);
     for (uint32_t m = 0; m < members; m++) {
         const struct tfs_node node = {.file = (int)i, .member = m};
-        w->changed(w->arg, &node, TFS_CHANGED_FILE);
+        if (changed == NULL || changed[m])
+            w->changed(w->arg, &node, TFS_CHANGED_FILE);
     }
+    free(changed);
 }
 
 void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,

@@ -142,15 +142,25 @@ static void accepted_in_fresh(const struct tfs_branch *branch, const struct tfs_
     tfs_blob_unref(waits);
 }
 
-/* Is the chunk deleted since, or the family become smaller? */
+/* Did the family lose this member? */
+static bool is_no_member(const struct tfs_branch *branch, const struct tfs_doc *doc,
+                         const struct tfs_node *node)
+{
+    const struct tfs_file *file = tfs_node_file(branch->save, node);
+
+    return file->count != NULL &&
+           (node->member >= file->count(doc) ||
+            (file->family != NULL && tfs_node_exists(branch->save, doc, node) == 0));
+}
+
+/* Is the chunk deleted since, or the file no more? */
 static bool is_gone(const struct tfs_branch *branch, const struct tfs_node *node)
 {
     const struct tfs_doc *doc = tfs_store_shown(branch->store);
-    const struct tfs_file *file = tfs_node_file(branch->save, node);
     const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
 
     return (node->scope == TFS_SCOPE_CHUNK && (chunk == NULL || chunk->slot != node->slot)) ||
-           (file->count != NULL && node->member >= file->count(doc));
+           is_no_member(branch, doc, node);
 }
 
 /* Does the tree show no stored bytes, which would say what else is in a new chunk? */

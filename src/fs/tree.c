@@ -314,11 +314,13 @@ int tfs_node_apply(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void file_name(const struct tfs_doc *doc, const struct tfs_file *file, uint32_t member,
-                      struct tfs_buf *out)
+static void file_name(const struct tfs_save *save, const struct tfs_doc *doc,
+                      const struct tfs_node *node, struct tfs_buf *out)
 {
-    if (file->family_name)
-        file->family_name(doc, member, out);
+    const struct tfs_file *file = tfs_node_file(save, node);
+
+    if (file->family)
+        file->family->name(save->tree, doc, node->member, out);
     else
         tfs_buf_add_text(out, tfs_schema_file_name(file));
 }
@@ -347,7 +349,7 @@ void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
     struct tfs_schema schema = schema_of(save, node->scope);
 
     if (node->file >= 0)
-        file_name(doc, tfs_node_file(save, node), node->member, out);
+        file_name(save, doc, node, out);
     else if (node->directory == TFS_DIR_TOP)
         top_name(save, node, out);
     else if (node->directory == TFS_DIR_CHUNKS)
@@ -405,16 +407,18 @@ void tfs_tree_path(const struct tfs_save *save, const struct tfs_doc *doc,
 /* ---- lookup ---------------------------------------------------------------------------------- */
 
 /* 1, 0 or -ENOMEM, as the next one. */
-static int lookup_member(const struct tfs_doc *doc, const struct tfs_file *file, const char *name,
-                         uint32_t *member)
+static int lookup_member(const struct tfs_save *save, const struct tfs_doc *doc,
+                         const struct tfs_file *file, const char *name, uint32_t *member)
 {
-    uint32_t count = member_count(doc, file);
+    const uint32_t count = member_count(doc, file);
     struct tfs_buf text = {0};
     bool found = false;
 
+    if (file->family->find)
+        return file->family->find(save->tree, doc, name, member) && *member < count;
     for (uint32_t i = 0; i < count && !found; i++) {
         tfs_buf_clear(&text);
-        file->family_name(doc, i, &text);
+        file->family->name(save->tree, doc, i, &text);
         found = tfs_span_equal(tfs_buf_span(&text), tfs_span_of(name));
         *member = i;
     }
@@ -435,9 +439,9 @@ static int lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
 
         if (!tfs_schema_lies_in(schema, dir->directory, first, i))
             continue;
-        int same = file->family_name ? lookup_member(doc, file, name, &member)
-                                     : strcmp(tfs_schema_file_name(file), name) == 0 &&
-                                           member_count(doc, file) > 0;
+        int same = file->family ? lookup_member(save, doc, file, name, &member)
+                                : strcmp(tfs_schema_file_name(file), name) == 0 &&
+                                      member_count(doc, file) > 0;
         if (same == 0)
             continue;
         *node = tfs_node_sibling_file(dir, i, member);

@@ -121,9 +121,9 @@ static bool is_called(struct godot_case *c, const struct tfs_file *file, const c
 {
     struct tfs_buf found = {0};
 
-    if (file->family_name == NULL)
+    if (file->family == NULL)
         return strcmp(file->path, name) == 0;
-    file->family_name(c->doc, 0, &found);
+    file->family->name(c->save->tree, c->doc, 0, &found);
     bool same = tfs_span_equal(tfs_buf_span(&found), tfs_span_of(name));
     tfs_buf_release(&found);
     return same;

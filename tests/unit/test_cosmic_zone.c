@@ -242,6 +242,31 @@ START_TEST(zone_has_a_tile_for_each_region_column)
 }
 END_TEST
 
+static uint32_t member_of(const char *path)
+{
+    return find(path).member;
+}
+
+/* A chunk that comes below all others in the order of tiles, and a reading of the folder anew. */
+START_TEST(tile_keeps_its_number_while_others_come_and_go)
+{
+    make_zone();
+    const uint32_t left = member_of("maps/-1_0.png"), right = member_of("maps/0_0.png");
+    ck_assert_int_eq(create(-100, 0, -100), 0);
+    const uint32_t far = member_of("maps/-7_-7.png");
+    ck_assert_uint_eq(member_of("maps/-1_0.png"), left);
+    make_region(7, -3, 0, -3);
+    reload();
+    ck_assert_uint_eq(member_of("maps/0_0.png"), right);
+    ck_assert_uint_eq(member_of("maps/-7_-7.png"), far);
+    ck_assert_uint_eq(member_of("maps/-3_-3.png"), 3);
+    ck_assert_int_eq(drop(-100, 0, -100), 0);
+    ck_assert_ptr_nonnull(strstr(text_of("info.txt"), "picture tiles: 3 in"));
+    ck_assert_int_eq(create(-100, 0, -100), 0);
+    ck_assert_uint_eq(member_of("maps/-7_-7.png"), far);
+}
+END_TEST
+
 START_TEST(folder_of_regions_is_the_zone_too)
 {
     static const char *const names[] = {"zone/regions", "any"};
@@ -954,6 +979,7 @@ static Suite *zone_suite(void)
     tcase_add_test(shows, zone_shows_the_chunks_of_all_regions);
     tcase_add_test(shows, no_document_holds_the_bytes_of_a_zone);
     tcase_add_test(shows, zone_has_a_tile_for_each_region_column);
+    tcase_add_test(shows, tile_keeps_its_number_while_others_come_and_go);
     tcase_add_loop_test(shows, folder_of_regions_is_the_zone_too, 0, 2);
     tcase_add_test(shows, zone_without_regions_is_empty_and_gets_its_first);
     tcase_add_test(shows, new_region_has_the_version_that_the_world_says);

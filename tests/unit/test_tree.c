@@ -33,9 +33,10 @@ static uint32_t mask_count(const struct tfs_doc *doc)
     return (uint32_t)tfs_blob_span(doc->common).size % CORNERS;
 }
 
-static void mask_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
+static void mask_name(const struct tfs_tree *tree, const struct tfs_doc *doc, uint32_t member,
+                      struct tfs_buf *out)
 {
-    (void)doc;
+    (void)tree, (void)doc;
     tfs_buf_printf(out, "%02u_mask.png", member);
 }
 
@@ -53,6 +54,7 @@ static int sdf_in_table(struct tfs_save *s, const struct tfs_doc *d, struct tfs_
     return tfs_doc_find(d, at.key)->tag == 1;
 }
 
+static const struct tfs_family mask_family = {.name = mask_name};
 static const struct tfs_lens read_only_lens = {.put = NULL};
 static const struct tfs_lens plain_lens = {.put = put_nothing};
 static const struct tfs_lens sky_lens = {.put = put_nothing, .exists = sky_exists};
@@ -65,7 +67,7 @@ static uint32_t relief_count(const struct tfs_doc *doc)
 
 static const struct tfs_file root_files[] = {
     {.path = "info.txt", .lens = &read_only_lens},
-    {.path = "layers/", .lens = &plain_lens, .count = mask_count, .family_name = mask_name},
+    {.path = "layers/", .lens = &plain_lens, .count = mask_count, .family = &mask_family},
     {.path = "palette.txt", .lens = &plain_lens, .views = TFS_VIEWS_VOXELS},
     {.path = "extra/corners.png", .flags = TFS_FILE_OPTIONAL, .lens = &corners_lens},
     {.path = "relief.png", .lens = &plain_lens, .count = relief_count},

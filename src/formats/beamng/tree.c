@@ -33,11 +33,22 @@ static uint32_t extra_count(const struct tfs_doc *doc)
     return has_pictures(doc) ? tfs_beamng_extra_count(tfs_beamng_layout_of(doc)) : 0;
 }
 
-static void extra_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
+static void mask_name(const struct tfs_tree *tree, const struct tfs_doc *doc, uint32_t member,
+                      struct tfs_buf *out)
 {
+    (void)tree;
+    tfs_beamng_mask_name(doc, member, out);
+}
+
+static void extra_name(const struct tfs_tree *tree, const struct tfs_doc *doc, uint32_t member,
+                       struct tfs_buf *out)
+{
+    (void)tree;
     tfs_buf_add_text(out, tfs_beamng_extra_plane(tfs_beamng_layout_of(doc), member)->name);
     tfs_buf_add_text(out, ".png");
 }
+
+static const struct tfs_family masks = {.name = mask_name}, extras = {.name = extra_name};
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -67,13 +78,13 @@ static const struct tfs_file root_files[ROOT_COUNT] = {
                .flags = TFS_FILE_LATE | TFS_FILE_TOGETHER,
                .lens = &tfs_beamng_mask_lens,
                .count = mask_count,
-               .family_name = tfs_beamng_mask_name},
+               .family = &masks},
     [EXTRA] = {.path = "extra/",
                .flags = TFS_FILE_LATE,
                .lens = &tfs_beamng_extra_lens,
                .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS,
                .count = extra_count,
-               .family_name = extra_name},
+               .family = &extras},
     [MAP] = {.path = "map.png",
              .flags = TFS_FILE_LATE,
              .lens = &tfs_beamng_map_lens,

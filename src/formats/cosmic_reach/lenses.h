@@ -60,7 +60,6 @@ int tfs_cosmic_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk,
 extern const struct tfs_voxels tfs_cosmic_pictures; /* heightmap.png, map.png */
 uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc);
 uint32_t tfs_cosmic_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
-void tfs_cosmic_tile_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
 
 /* A chunk and its block data. */
 struct tfs_cosmic_view {

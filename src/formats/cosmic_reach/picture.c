@@ -258,8 +258,3 @@ uint32_t tfs_cosmic_tile_count(const struct tfs_doc *doc)
 {
     return tfs_cosmic_facts(doc)->zone ? tfs_picture_tiles(&tfs_cosmic_pictures, doc) : 0;
 }
-
-void tfs_cosmic_tile_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
-{
-    tfs_picture_tile_name(&tfs_cosmic_pictures, doc, member, out);
-}

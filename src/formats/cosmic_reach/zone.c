@@ -219,8 +219,11 @@ static int make_doc(const struct tfs_doc *old, const struct tfs_cosmic_zone_inde
     struct tfs_edit edit = {0};
     struct chunks all = {.next_slot = old == NULL ? 0 : old->next_slot};
 
-    if (make_facts(index, &facts, err) < 0 || tfs_doc_create(facts, &empty, err) < 0 ||
-        tfs_doc_reserve_slots(&empty, all.next_slot, err) < 0 ||
+    if (make_facts(index, &facts, err) < 0 || tfs_doc_create(facts, &empty, err) < 0)
+        goto out;
+    if (old != NULL)
+        tfs_doc_keep_areas(empty, old);
+    if (tfs_doc_reserve_slots(&empty, all.next_slot, err) < 0 ||
         tfs_edit_open(empty, &edit, err) < 0 || gather(&all, old, before, index, err) < 0)
         goto out;
     tfs_edit_common(&edit, index->info);

@@ -17,7 +17,6 @@ extern const struct tfs_lens tfs_godot_instances_lens;
 extern const struct tfs_voxels tfs_godot_pictures;
 uint32_t tfs_godot_picture_count(const struct tfs_doc *doc);
 uint32_t tfs_godot_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
-void tfs_godot_tile_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
 
 /* Of every file that only a chunk with voxels has: tfs_lens.exists. */
 int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);

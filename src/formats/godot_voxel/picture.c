@@ -675,8 +675,3 @@ uint32_t tfs_godot_tile_count(const struct tfs_doc *doc)
 {
     return tfs_picture_tiles_if_wide(&tfs_godot_pictures, doc);
 }
-
-void tfs_godot_tile_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
-{
-    tfs_picture_tile_name(&tfs_godot_pictures, doc, member, out);
-}

@@ -28,7 +28,6 @@ int tfs_luanti_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk,
 extern const struct tfs_voxels tfs_luanti_pictures; /* heightmap.png, map.png */
 uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc);
 uint32_t tfs_luanti_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
-void tfs_luanti_tile_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
 
 /* Reads a name that a text gives; EBADMSG at `line` when it cannot be written. */
 int tfs_luanti_name_take(const struct tfs_line *line, struct tfs_buf *bytes, struct tfs_error *err);

@@ -231,8 +231,3 @@ uint32_t tfs_luanti_tile_count(const struct tfs_doc *doc)
 {
     return tfs_picture_tiles_if_wide(&tfs_luanti_pictures, doc);
 }
-
-void tfs_luanti_tile_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out)
-{
-    tfs_picture_tile_name(&tfs_luanti_pictures, doc, member, out);
-}

@@ -35,6 +35,10 @@ bool tfs_picture_box_fits(const struct tfs_picture_box *box);
  * tile. */
 bool tfs_picture_tile(const struct tfs_voxels *voxels, const struct tfs_doc *doc, uint32_t member,
                       struct tfs_picture_box *box);
+/* tfs_lens.exists of tiles. */
+int tfs_picture_tile_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+/* How many tiles there are. */
+size_t tfs_picture_tiles_there(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
 /* What a picture of the file shows: all, or the tile that it is. ENOENT. */
 int tfs_picture_shown(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                       struct tfs_picture_box *box, struct tfs_error *err);

@@ -29,7 +29,7 @@ uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc
 }
 
 void tfs_picture_info(struct tfs_buf *out, const struct tfs_voxels *voxels,
-                      const struct tfs_doc *doc, uint32_t tiles)
+                      const struct tfs_doc *doc, bool tiled)
 {
     struct tfs_picture_box box;
 
@@ -41,15 +41,15 @@ void tfs_picture_info(struct tfs_buf *out, const struct tfs_voxels *voxels,
         tfs_info_line(out, "pictures",
                       "%s, because the save is %" PRIu64 " x %" PRIu64 " voxels and %" PRIu64
                       " high; they end at %d x %d and %d",
-                      tiles > 0 ? "tiles" : "none", box.sx, box.sz, box.sy, TFS_PNG_SIDE_MAX,
+                      tiled ? "tiles" : "none", box.sx, box.sz, box.sy, TFS_PNG_SIDE_MAX,
                       TFS_PNG_SIDE_MAX, TFS_PICTURE_HEIGHT_MAX);
     else
         tfs_info_line(out, "pictures", "%" PRIu64 " x %" PRIu64 " pixels", box.sx, box.sz);
-    if (tiles > 0)
+    if (tiled)
         tfs_info_line(out, "picture tiles",
-                      "%u in heightmaps and maps; X_Z.png begins at x %d * X "
+                      "%zu in heightmaps and maps; X_Z.png begins at x %d * X "
                       "and z %d * Z",
-                      tiles, TFS_PICTURE_TILE, TFS_PICTURE_TILE);
+                      tfs_picture_tiles_there(voxels, doc), TFS_PICTURE_TILE, TFS_PICTURE_TILE);
     if (box.sy > TFS_PICTURE_HEIGHT_MAX)
         return;
     if (tfs_picture_box_fits(&box))
@@ -419,11 +419,11 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
     return err->code;
 }
 
-#define HEIGHTMAP_LENS(tile)                                                                       \
+#define HEIGHTMAP_LENS(tile, there)                                                                \
     {                                                                                              \
         .param = (tile), .get = heightmap_get, .get_part = heightmap_part, .put = heightmap_put,   \
-        .size = heightmap_size,                                                                    \
+        .size = heightmap_size, .exists = (there)                                                  \
     }
 
-const struct tfs_lens tfs_heightmap_lens = HEIGHTMAP_LENS(NULL);
-const struct tfs_lens tfs_heightmap_tile_lens = HEIGHTMAP_LENS("tile");
+const struct tfs_lens tfs_heightmap_lens = HEIGHTMAP_LENS(NULL, NULL);
+const struct tfs_lens tfs_heightmap_tile_lens = HEIGHTMAP_LENS("tile", tfs_picture_tile_exists);

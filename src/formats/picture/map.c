@@ -215,10 +215,10 @@ static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct
     return (int64_t)tfs_png_size(&shape);
 }
 
-#define MAP_LENS(tile)                                                                             \
+#define MAP_LENS(tile, there)                                                                      \
     {                                                                                              \
-        .param = (tile), .get = map_get, .get_part = map_part, .size = map_size                    \
+        .param = (tile), .get = map_get, .get_part = map_part, .size = map_size, .exists = (there) \
     }
 
-const struct tfs_lens tfs_map_lens = MAP_LENS(NULL);
-const struct tfs_lens tfs_map_tile_lens = MAP_LENS("tile");
+const struct tfs_lens tfs_map_lens = MAP_LENS(NULL, NULL);
+const struct tfs_lens tfs_map_tile_lens = MAP_LENS("tile", tfs_picture_tile_exists);

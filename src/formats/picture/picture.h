@@ -10,7 +10,7 @@
  *
  * A game sets tfs_tree.voxels and has two rows in its root files, counted by tfs_picture_count:
  *   {.path = "heightmap.png", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_lens, .count = ...}
- * and two families, `heightmaps/` and `maps/`, of tiles, named by tfs_picture_tile_name.
+ * and two families, `heightmaps/` and `maps/`, of tiles, tfs_heightmap_tiles and tfs_map_tiles.
  */
 #ifndef TFS_FORMATS_PICTURE_PICTURE_H
 #define TFS_FORMATS_PICTURE_PICTURE_H
@@ -117,20 +117,19 @@ extern const struct tfs_lens tfs_map_tile_lens;
 /* Tiles show 256 x 256 columns each, or as many as whole chunks have up to that: RX_RZ.png those
  * from x = RX * 256 and z = RZ * 256 on. There is one wherever there are chunks. */
 #define TFS_PICTURE_TILE 256
-/* How many; 0 above 65,535 high. */
+/* What their numbers are below (tfs_file.count); 0 above 65,535 high. */
 uint32_t tfs_picture_tiles(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
 /* The same, but 0 where one picture shows all. */
 uint32_t tfs_picture_tiles_if_wide(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
-void tfs_picture_tile_name(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
-                           uint32_t member, struct tfs_buf *out);
+extern const struct tfs_family tfs_heightmap_tiles, tfs_map_tiles;
 
 /* 1 where there are pictures; 0 without chunks, above 8,192 pixels a side or 65,535 high. */
 uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
 
-/* The lines of info.txt: size, origin and bottom, or why there are no pictures. `tiles`: how
- * many. */
+/* The lines of info.txt: size, origin and bottom, or why there are no pictures. `tiled`: there
+ * are tiles. */
 void tfs_picture_info(struct tfs_buf *out, const struct tfs_voxels *voxels,
-                      const struct tfs_doc *doc, uint32_t tiles);
+                      const struct tfs_doc *doc, bool tiled);
 
 /* ---- colours --------------------------------------------------------------------------------- */
 

@@ -1,10 +1,13 @@
 /*
- * Areas of a document -> boxes of tiles, and their names.
+ * Areas of a document -> boxes of tiles, their names, and which of them read differently.
  *
  * Must not know what pictures show.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "formats/areas.h"
 #include "formats/picture/columns.h"
 
 /* Chunks along a side of a tile: a power of two, so that tiles end where coordinates do. */
@@ -17,23 +20,28 @@ static int32_t chunks_a_tile(uint32_t edge)
     return count;
 }
 
-static const struct tfs_key *tiles_of(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
-                                      size_t *count)
+/* NULL: there is no memory. */
+static const struct tfs_doc_areas *tiles_of(const struct tfs_voxels *voxels,
+                                            const struct tfs_doc *doc)
 {
     const struct tfs_voxel_size chunk = tfs_voxels_size(voxels, doc);
 
-    return tfs_doc_areas(doc, chunks_a_tile(chunk.x), chunks_a_tile(chunk.z), count);
+    return tfs_doc_areas(doc, chunks_a_tile(chunk.x), chunks_a_tile(chunk.z));
+}
+
+static bool are_there(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
+{
+    struct tfs_picture_box box;
+
+    return tfs_picture_box(voxels, doc, &box) && box.sy <= TFS_PICTURE_HEIGHT_MAX &&
+           box.chunk.x <= TFS_PNG_SIDE_MAX && box.chunk.z <= TFS_PNG_SIDE_MAX;
 }
 
 uint32_t tfs_picture_tiles(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
 {
-    struct tfs_picture_box box;
-    size_t count = 0;
+    const struct tfs_doc_areas *tiles = are_there(voxels, doc) ? tiles_of(voxels, doc) : NULL;
 
-    if (tfs_picture_box(voxels, doc, &box) && box.sy <= TFS_PICTURE_HEIGHT_MAX &&
-        box.chunk.x <= TFS_PNG_SIDE_MAX && box.chunk.z <= TFS_PNG_SIDE_MAX)
-        tiles_of(voxels, doc, &count);
-    return count > UINT32_MAX ? 0 : (uint32_t)count;
+    return tiles == NULL ? 0 : tiles->end;
 }
 
 uint32_t tfs_picture_tiles_if_wide(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
@@ -41,32 +49,75 @@ uint32_t tfs_picture_tiles_if_wide(const struct tfs_voxels *voxels, const struct
     return tfs_picture_count(voxels, doc) > 0 ? 0 : tfs_picture_tiles(voxels, doc);
 }
 
-void tfs_picture_tile_name(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
-                           uint32_t member, struct tfs_buf *out)
+size_t tfs_picture_tiles_there(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
 {
-    size_t count;
-    const struct tfs_key *tiles = tiles_of(voxels, doc, &count);
+    const struct tfs_doc_areas *tiles = tiles_of(voxels, doc);
 
-    if (member < count)
-        tfs_buf_printf(out, "%d_%d.png", tiles[member].x, tiles[member].z);
+    return tiles == NULL ? 0 : tiles->count;
 }
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* The tile of that number; false: there is none. */
+static bool tile_at(const struct tfs_voxels *voxels, const struct tfs_doc *doc, uint32_t member,
+                    struct tfs_key *tile)
+{
+    const struct tfs_doc_areas *tiles = tiles_of(voxels, doc);
+
+    if (tiles == NULL || member >= tiles->end || tiles->keys[member].group != 0)
+        return false;
+    *tile = tiles->keys[member];
+    return true;
+}
+
+static void tile_name(const struct tfs_tree *tree, const struct tfs_doc *doc, uint32_t member,
+                      struct tfs_buf *out)
+{
+    struct tfs_key tile;
+
+    if (tile_at(tree->voxels, doc, member, &tile))
+        tfs_buf_printf(out, "%d_%d.png", tile.x, tile.z);
+}
+
+/* What is no name as tile_name prints it may be read as one. */
+static bool tile_find(const struct tfs_tree *tree, const struct tfs_doc *doc, const char *name,
+                      uint32_t *member)
+{
+    const struct tfs_doc_areas *tiles = tiles_of(tree->voxels, doc);
+    struct tfs_key tile = {0};
+    char again[2 * sizeof("-2147483648_")];
+
+    if (tiles == NULL || sscanf(name, "%9d_%9d.png", &tile.x, &tile.z) != 2)
+        return false;
+    snprintf(again, sizeof(again), "%d_%d.png", tile.x, tile.z);
+    return strcmp(name, again) == 0 && tfs_doc_areas_find(tiles, tile, member);
+}
+
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 bool tfs_picture_tile(const struct tfs_voxels *voxels, const struct tfs_doc *doc, uint32_t member,
                       struct tfs_picture_box *box)
 {
-    size_t count;
-    const struct tfs_key *tiles = tiles_of(voxels, doc, &count);
+    struct tfs_key tile;
 
-    if (member >= count || !tfs_picture_box(voxels, doc, box) || box->sy > TFS_PICTURE_HEIGHT_MAX)
+    if (!tile_at(voxels, doc, member, &tile) || !tfs_picture_box(voxels, doc, box) ||
+        box->sy > TFS_PICTURE_HEIGHT_MAX)
         return false;
     const int32_t x = chunks_a_tile(box->chunk.x), z = chunks_a_tile(box->chunk.z);
-    box->low.x = tiles[member].x * x;
-    box->low.z = tiles[member].z * z;
+    box->low.x = tile.x * x;
+    box->low.z = tile.z * z;
     box->x = (int64_t)box->low.x * box->chunk.x;
     box->z = (int64_t)box->low.z * box->chunk.z;
     box->sx = (uint64_t)x * box->chunk.x;
     box->sz = (uint64_t)z * box->chunk.z;
     return tfs_picture_box_fits(box);
+}
+
+int tfs_picture_tile_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_key tile;
+
+    return tile_at(save->tree->voxels, doc, at.member, &tile);
 }
 
 int tfs_picture_shown(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -79,3 +130,71 @@ int tfs_picture_shown(struct tfs_save *save, const struct tfs_doc *doc, struct t
         return 0;
     return tfs_fail(err, -ENOENT, "there is no picture of this save, info.txt says why");
 }
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* Tiles that are found changed, of which chunks lie in either document. */
+struct changes {
+    const struct tfs_doc_areas *before, *after;
+    int32_t x, z; /* chunks along their sides */
+    uint32_t count;
+    bool *changed;
+};
+
+static int chunk_changed(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct changes *c = arg;
+    const struct tfs_key key = after != NULL ? after->key : before->key;
+    const struct tfs_key tile = tfs_area_of(key, c->x, c->z);
+    uint32_t number;
+
+    if (key.group == 0 && tfs_doc_areas_find(after != NULL ? c->after : c->before, tile, &number) &&
+        number < c->count)
+        c->changed[number] = true;
+    return 0;
+}
+
+/* Tiles with a chunk that changed. The caller knows that nothing else changed them. */
+static bool find_changes(const struct tfs_voxels *voxels, const struct tfs_doc *before,
+                         const struct tfs_doc *after, uint32_t count, bool *changed)
+{
+    const struct tfs_voxel_size chunk = tfs_voxels_size(voxels, after);
+    struct changes changes = {.before = tiles_of(voxels, before),
+                              .after = tiles_of(voxels, after),
+                              .x = chunks_a_tile(chunk.x),
+                              .z = chunks_a_tile(chunk.z),
+                              .count = count,
+                              .changed = changed};
+
+    if (changes.before == NULL || changes.after == NULL)
+        return false;
+    tfs_doc_diff(before, after, chunk_changed, &changes);
+    return true;
+}
+
+/* Heights count from the bottom of the save, and so does what shades the ground. */
+static bool same_height(const struct tfs_voxels *voxels, const struct tfs_doc *before,
+                        const struct tfs_doc *after, bool top)
+{
+    struct tfs_picture_box a, b;
+
+    return tfs_picture_box(voxels, before, &a) && tfs_picture_box(voxels, after, &b) &&
+           a.y == b.y && (!top || a.sy == b.sy);
+}
+
+static bool heights_change(const struct tfs_tree *tree, const struct tfs_doc *before,
+                           const struct tfs_doc *after, uint32_t count, bool *changed)
+{
+    return same_height(tree->voxels, before, after, false) &&
+           find_changes(tree->voxels, before, after, count, changed);
+}
+
+static bool maps_change(const struct tfs_tree *tree, const struct tfs_doc *before,
+                        const struct tfs_doc *after, uint32_t count, bool *changed)
+{
+    return same_height(tree->voxels, before, after, true) &&
+           find_changes(tree->voxels, before, after, count, changed);
+}
+
+const struct tfs_family tfs_heightmap_tiles = {tile_name, tile_find, heights_change};
+const struct tfs_family tfs_map_tiles = {tile_name, tile_find, maps_change};

@@ -29,7 +29,7 @@ static void add_terrain(struct tfs_buf *out, const struct tfs_doc *doc)
 {
     const struct tfs_rbx_group *terrain = tfs_rbx_group(doc, 0);
 
-    tfs_picture_info(out, &tfs_rbx_pictures, doc, tfs_rbx_tile_count(doc));
+    tfs_picture_info(out, &tfs_rbx_pictures, doc, tfs_rbx_tile_count(doc) > 0);
     if (terrain->grid == TFS_RBX_NONE)
         return;
     tfs_info_line(out, "edge", "%" PRIu32 " voxels a chunk, 4 studs a voxel",

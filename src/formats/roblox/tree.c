@@ -61,12 +61,12 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                          .flags = TFS_FILE_LATE,
                          .lens = &tfs_heightmap_tile_lens,
                          .count = tfs_rbx_tile_count,
-                         .family_name = tfs_rbx_tile_name},
+                         .family = &tfs_heightmap_tiles},
     [ROOT_MAPS] = {.path = "maps/",
                    .flags = TFS_FILE_LATE,
                    .lens = &tfs_map_tile_lens,
                    .count = tfs_rbx_tile_count,
-                   .family_name = tfs_rbx_tile_name},
+                   .family = &tfs_map_tiles},
 };
 
 static uint32_t groups(const struct tfs_doc *doc)
