@@ -68,6 +68,45 @@ START_TEST(formats_count_as_many_voxels_as_there_are)
 }
 END_TEST
 
+static const struct tfs_container *counted;
+static size_t fetches;
+
+static int count_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
+                       struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
+{
+    fetches++;
+    return counted->fetch(save, chunk, stored, extra, err);
+}
+
+/* `text` walks over chunks whose bytes it has: to read a database again takes the most time. */
+START_TEST(chunks_that_were_fetched_are_summed_up_without_another_look_at_the_save)
+{
+    const struct small_save *kind = &small_saves[_i];
+    struct tfs_voxel_sum sum = {0};
+    struct tfs_error err = {0};
+
+    kind->make(scratch_path(kind->file));
+    struct tfs_save *save = open_save(scratch_path(kind->file), TFS_LOCK_NONE);
+    const struct tfs_side side = {save, save->doc};
+    struct tfs_container container = *save->container;
+    counted = save->container;
+    container.fetch = count_fetch;
+    for (size_t i = 0; i < save->doc->count; i++) {
+        struct tfs_fetched fetched = {0};
+        tfs_fetched_take(&fetched, tfs_doc_at(save->doc, i));
+        ck_assert_int_eq(tfs_fetch(&side, &fetched, 1, &err), 0);
+        save->container = &container;
+        fetches = 0;
+        ck_assert_int_eq(tfs_voxel_sum_make(&sum, &side, &fetched.chunk, &err), 0);
+        ck_assert_uint_eq(fetches, 0);
+        save->container = counted;
+        tfs_fetched_release(&fetched);
+    }
+    tfs_voxel_sum_release(&sum);
+    tfs_save_close(save);
+}
+END_TEST
+
 static int note_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *chunk)
 {
     struct tfs_key *keys = arg;
@@ -227,6 +266,9 @@ static Suite *make_suite(void)
     tcase_add_checked_fixture(sums, scratch_setup, scratch_teardown);
     tcase_set_timeout(sums, 60);
     tcase_add_loop_test(sums, formats_count_as_many_voxels_as_there_are, 0, small_save_count);
+    tcase_add_loop_test(sums,
+                        chunks_that_were_fetched_are_summed_up_without_another_look_at_the_save, 0,
+                        small_save_count);
     tcase_add_loop_test(sums, checksums_differ_where_a_comparison_finds_a_difference, 0,
                         small_save_count);
     tcase_add_test(sums, records_split_otherwise_have_the_same_checksum);

@@ -114,7 +114,7 @@ static int add_files(struct tfs_voxel_sum *sum, const struct tfs_side *side, str
 
     for (unsigned i = 0; i < tree->chunk_count; i++) {
         bool there;
-        if ((tree->chunk_files[i].flags & TFS_FILE_APART) == 0)
+        if ((tree->chunk_files[i].flags & (TFS_FILE_APART | TFS_FILE_SUMMED)) != TFS_FILE_APART)
             continue;
         if (tfs_side_read(side, &tree->chunk_files[i], key, &sum->text, &there, err) < 0)
             return err->code;

@@ -110,15 +110,6 @@ void tfs_godot_array_set(struct tfs_godot_array *array, size_t i, uint64_t value
 
 /* ---- stored values --------------------------------------------------------------------------- */
 
-uint64_t tfs_godot_get_bits(const uint8_t *bytes, unsigned depth)
-{
-    uint64_t bits = bytes[0];
-
-    for (unsigned i = 1; i < 1u << depth; i++)
-        bits |= (uint64_t)bytes[i] << 8 * i;
-    return bits;
-}
-
 /* As an int32_t in 32 bits. */
 static uint32_t widen(uint64_t bits, unsigned depth)
 {

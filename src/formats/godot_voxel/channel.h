@@ -15,8 +15,16 @@ extern const char *const tfs_godot_channel_names[TFS_GODOT_CHANNELS];
 /* The bits of a voxel that nobody wrote. */
 uint64_t tfs_godot_empty_value(unsigned channel, unsigned version, unsigned depth);
 
-/* One stored value of 1 << depth bytes. */
-uint64_t tfs_godot_get_bits(const uint8_t *bytes, unsigned depth);
+/* One stored value of 1 << size_log bytes, which is its depth. */
+static inline uint64_t tfs_godot_get_bits(const uint8_t *bytes, unsigned size_log)
+{
+    uint64_t bits = bytes[0];
+
+    for (unsigned i = 1; i < 1u << size_log; i++)
+        bits |= (uint64_t)bytes[i] << 8 * i;
+    return bits;
+}
+
 void tfs_godot_set_bits(uint8_t *bytes, uint64_t bits, unsigned depth);
 
 /* How values of a channel stand in text, and which are allowed. */

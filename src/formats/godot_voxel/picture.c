@@ -527,7 +527,8 @@ struct bin {
     size_t voxel; /* one of them */
 };
 
-#define BINS 64
+#define BINS_LOG 9
+#define BINS     (1u << BINS_LOG)
 
 struct bins {
     const struct tfs_godot_block *block;
@@ -548,7 +549,8 @@ static int bin_empty(struct bins *bins, struct bin *bin, struct tfs_error *err)
 static int bin_add(struct bins *bins, unsigned channel, uint64_t value, size_t voxel,
                    struct tfs_error *err)
 {
-    struct bin *bin = &bins->bins[(value * SOLID + channel) % BINS];
+    const uint64_t spread = (value * SOLID + channel) * UINT64_C(0x9e3779b97f4a7c15);
+    struct bin *bin = &bins->bins[spread >> (64 - BINS_LOG)];
 
     if (bin->voxels > 0 && (bin->value != value || bin->channel != channel) &&
         bin_empty(bins, bin, err) < 0)
@@ -631,7 +633,7 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
     struct bins bins = {.sum = sum};
     struct tfs_godot_view *view;
 
-    if (tfs_godot_view_make(save, doc, chunk, &view, err) < 0)
+    if (tfs_godot_view_keep(save, doc, chunk, &view, err) < 0)
         return err->code;
     if (view->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", view->damage);

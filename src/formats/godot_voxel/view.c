@@ -131,23 +131,44 @@ static bool is_whole(const struct tfs_godot_view *view)
     return view->unread == 0 && (view->damage == NULL || view->stored != NULL);
 }
 
-int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                        struct tfs_godot_view **view, struct tfs_error *err)
+/* The view is made of another chunk with the same content. */
+static void set_chunk(struct tfs_godot_view *view, const struct tfs_chunk *chunk)
 {
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
-    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
+    tfs_blob_ref(chunk->blob);
+    tfs_blob_ref(chunk->extra);
+    tfs_blob_unref(view->chunk.blob);
+    tfs_blob_unref(view->chunk.extra);
+    view->chunk = *chunk;
+}
 
-    if (chunk == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
+int tfs_godot_view_keep(struct tfs_save *save, const struct tfs_doc *doc,
+                        const struct tfs_chunk *fetched, struct tfs_godot_view **view,
+                        struct tfs_error *err)
+{
+    const struct tfs_chunk *stored = tfs_doc_find(doc, fetched->key);
+    const struct tfs_chunk *chunk = stored != NULL ? stored : fetched;
+    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
     struct tfs_godot_view *found = tfs_recent_find(&cache->views, chunk);
+
     if (found == NULL) {
-        if (tfs_godot_view_make(save, doc, chunk, &found, err) < 0)
+        if (tfs_godot_view_make(save, doc, fetched, &found, err) < 0)
             return err->code;
+        set_chunk(found, chunk);
         if (is_whole(found))
             tfs_recent_add(&cache->views, found);
     }
     *view = found;
     return 0;
+}
+
+int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                        struct tfs_godot_view **view, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+
+    if (chunk == NULL)
+        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
+    return tfs_godot_view_keep(save, doc, chunk, view, err);
 }
 
 /* ---- the memory's life ----------------------------------------------------------------------- */

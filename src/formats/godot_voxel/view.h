@@ -24,6 +24,11 @@ struct tfs_godot_view {
  * block, only the instances may be missing (`unread`). ENOENT: there is no such chunk. */
 int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                         struct tfs_godot_view **view, struct tfs_error *err);
+/* The same of a chunk whose bytes a walk has fetched: the files of the chunk, which are read next,
+ * find the view in the cache. */
+int tfs_godot_view_keep(struct tfs_save *save, const struct tfs_doc *doc,
+                        const struct tfs_chunk *fetched, struct tfs_godot_view **view,
+                        struct tfs_error *err);
 /* The same without the cache, for walks over a whole save. */
 int tfs_godot_view_make(struct tfs_save *save, const struct tfs_doc *doc,
                         const struct tfs_chunk *chunk, struct tfs_godot_view **view,

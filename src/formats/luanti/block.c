@@ -240,64 +240,98 @@ static int read_names(struct reading *r)
     return 0;
 }
 
-/* The ids of all voxels in the stored order, and what then is left of param2. */
-static void read_ids(struct tfs_luanti_block *b, uint16_t *ids)
+/* Ids of one byte borrow four bits of param2. */
+static void read_short_ids(const uint8_t *param0, uint16_t *ids, uint8_t *param2)
+{
+    for (uint32_t x = 0; x < TFS_LUANTI_SIDE; x++) {
+        ids[x] = param0[x];
+        if (param0[x] < SHORT_IDS)
+            continue;
+        ids[x] = (uint16_t)(param0[x] << 4 | param2[x] >> 4);
+        param2[x] &= 0xf;
+    }
+}
+
+/* The ids of a row of voxels along x, the first of which has the stored place `first`; its other
+ * values go to the block. */
+static void read_row(struct tfs_luanti_block *b, uint32_t first, uint16_t ids[TFS_LUANTI_SIDE])
 {
     const uint8_t *param0 = b->sections[TFS_LUANTI_NODES].data;
     const uint8_t *param1 = param0 + (size_t)TFS_LUANTI_VOXELS * b->width;
+    const uint32_t to = tfs_luanti_place(first);
 
-    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++) {
-        const uint32_t voxel = tfs_luanti_place(i);
-        uint8_t param2 = param1[TFS_LUANTI_VOXELS + i];
-        ids[i] = b->width == 1 ? param0[i] : (uint16_t)(param0[2 * i] << 8 | param0[2 * i + 1]);
-        if (b->width == 1 && ids[i] >= SHORT_IDS) {
-            ids[i] = (uint16_t)(ids[i] << 4 | param2 >> 4);
-            param2 &= 0xf;
-        }
-        b->param1[voxel] = param1[i];
-        b->param2[voxel] = param2;
-    }
+    memcpy(b->param1 + to, param1 + first, TFS_LUANTI_SIDE);
+    memcpy(b->param2 + to, param1 + TFS_LUANTI_VOXELS + first, TFS_LUANTI_SIDE);
+    param0 += (size_t)first * b->width;
+    if (b->width == 1)
+        read_short_ids(param0, ids, b->param2 + to);
+    for (uint32_t x = 0; b->width == 2 && x < TFS_LUANTI_SIDE; x++)
+        ids[x] = (uint16_t)(param0[2 * x] << 8 | param0[2 * x + 1]);
 }
 
 /* Leaves out the names that no voxel has. */
 static void drop_unused(struct tfs_luanti_block *b, uint32_t *to)
 {
+    const uint32_t all = b->count;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++)
-        to[b->nodes[i]] = 1;
-    for (uint32_t i = 0; i < b->count; i++)
+    for (uint32_t i = 0; i < all; i++)
         if (to[i] != 0) {
             to[i] = count;
             b->names[count++] = b->names[i];
         }
-    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++)
-        b->nodes[i] = to[b->nodes[i]];
     b->count = count;
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS && count < all; i++)
+        b->nodes[i] = to[b->nodes[i]];
+}
+
+/* Where the name of each id stands, and which names voxels have. */
+struct lookup {
+    uint32_t ids;     /* the highest + 1 */
+    uint32_t *places; /* by id, + 1; 0: no name has it */
+    uint32_t *used;   /* by place: not 0 */
+};
+
+static int lookup_open(struct lookup *l, const struct tfs_luanti_block *b, struct tfs_error *err)
+{
+    l->ids = b->count == 0 ? 0 : b->names[b->count - 1].id + UINT32_C(1);
+    l->places = calloc(l->ids + (size_t)1, sizeof(*l->places));
+    l->used = calloc(b->count + (size_t)1, sizeof(*l->used));
+    if (l->places == NULL || l->used == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < b->count; i++)
+        l->places[b->names[i].id] = i + 1;
+    return 0;
+}
+
+static int name_row(struct reading *r, const struct lookup *l, uint32_t first)
+{
+    uint16_t ids[TFS_LUANTI_SIDE];
+    uint32_t *nodes = r->block->nodes + tfs_luanti_place(first);
+
+    read_row(r->block, first, ids);
+    for (uint32_t x = 0; x < TFS_LUANTI_SIDE; x++) {
+        const uint32_t place = ids[x] < l->ids ? l->places[ids[x]] : 0;
+        if (place == 0)
+            return tfs_fail(r->err, -EBADMSG, "node %u has the number %u, which has no name",
+                            first + x, ids[x]);
+        nodes[x] = place - 1;
+        l->used[place - 1] = 1;
+    }
+    return 0;
 }
 
 static int read_voxels(struct reading *r)
 {
-    struct tfs_luanti_block *b = r->block;
-    uint16_t ids[TFS_LUANTI_VOXELS];
-    const struct tfs_luanti_name *name = b->names;
-    uint32_t *to = calloc(b->count + (size_t)1, sizeof(*to));
+    struct lookup lookup;
 
-    if (to == NULL)
-        return tfs_fail_memory(r->err);
-    read_ids(b, ids);
-    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS && name != NULL; i++) {
-        const struct tfs_luanti_name wanted = {.id = ids[i]};
-        if (b->count == 0 || name->id != ids[i])
-            name = bsearch(&wanted, b->names, b->count, sizeof(*name), compare_ids);
-        if (name == NULL)
-            tfs_fail(r->err, -EBADMSG, "node %u has the number %u, which has no name", i, ids[i]);
-        else
-            b->nodes[tfs_luanti_place(i)] = (uint32_t)(name - b->names);
-    }
-    if (name != NULL)
-        drop_unused(b, to);
-    free(to);
+    lookup_open(&lookup, r->block, r->err);
+    for (uint32_t at = 0; at < TFS_LUANTI_VOXELS && r->err->code == 0; at += TFS_LUANTI_SIDE)
+        name_row(r, &lookup, at);
+    if (r->err->code == 0)
+        drop_unused(r->block, lookup.used);
+    free(lookup.places);
+    free(lookup.used);
     return r->err->code;
 }
 
@@ -308,7 +342,7 @@ int tfs_luanti_block_open(struct tfs_span blob, struct tfs_luanti_block *block,
 {
     struct reading r = {block, tfs_cursor_init(blob), err};
 
-    memset(block, 0, sizeof(*block));
+    memset(block, 0, offsetof(struct tfs_luanti_block, nodes));
     block->version = tfs_take_u8(&r.c);
     if (blob.size == 0)
         tfs_fail(err, -EBADMSG, "offset 0: the block has no bytes");

@@ -4,8 +4,10 @@
  *
  * `ignore` stands for what was not generated: nothing is seen of it.
  */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/diff/sum.h"
 #include "formats/luanti/change.h"
@@ -133,24 +135,20 @@ static bool empty(struct tfs_span voxel)
 
 /* ---- summing up ------------------------------------------------------------------------------ */
 
-#define VOXEL_SUMMED 3 /* bytes: the number of its name, and param2 */
-
 /* Numbers of names in the order in which voxels have them first: names that stand in the table
  * twice are one. */
 struct order {
     struct tfs_words words;
-    uint32_t numbers[TFS_LUANTI_VOXELS]; /* of the table's names, + 1; 0: none yet */
-    uint32_t counts[TFS_LUANTI_VOXELS];  /* by number */
+    uint32_t *numbers; /* of the table's names, + 1; 0: none yet */
+    uint32_t *counts;  /* by number */
+    uint16_t same[TFS_LUANTI_VOXELS];
 };
 
+/* For each voxel the number of its name. */
 static int number_names(struct order *o, const struct tfs_luanti_block *b,
                         struct tfs_voxel_sum *sum, struct tfs_error *err)
 {
-    uint8_t *same = tfs_buf_reserve(&sum->same, (size_t)VOXEL_SUMMED * TFS_LUANTI_VOXELS);
-
-    if (same == NULL)
-        return tfs_fail_memory(err);
-    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++, same += VOXEL_SUMMED) {
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++) {
         uint32_t *number = &o->numbers[b->nodes[i]];
         if (*number == 0) {
             if (tfs_words_add(&o->words, b->names[b->nodes[i]].name, number, err) < 0)
@@ -158,11 +156,9 @@ static int number_names(struct order *o, const struct tfs_luanti_block *b,
             ++*number;
         }
         o->counts[*number - 1]++;
-        same[0] = (uint8_t)*number;
-        same[1] = (uint8_t)(*number >> 8);
-        same[2] = b->param2[i];
+        o->same[i] = htole16((uint16_t)*number);
     }
-    sum->same.size += (size_t)VOXEL_SUMMED * TFS_LUANTI_VOXELS;
+    tfs_buf_add(&sum->same, o->same, sizeof(o->same));
     return 0;
 }
 
@@ -188,19 +184,24 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
                struct tfs_voxel_sum *sum, struct tfs_error *err)
 {
     struct tfs_luanti_view *view;
-    struct order *order;
+    struct order order;
 
-    /* The files of the chunk are read next: they find the view in the cache. */
-    if (tfs_luanti_view_need(save, doc, chunk->key, &view, err) < 0)
+    if (tfs_luanti_view_keep(save, doc, chunk, &view, err) < 0)
         return err->code;
-    order = calloc(1, sizeof(*order));
-    if (order == NULL)
+    memset(&order.words, 0, sizeof(order.words));
+    order.numbers = calloc(view->block.count, sizeof(*order.numbers));
+    order.counts = calloc(view->block.count, sizeof(*order.counts));
+    if (view->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", view->damage);
+    else if (order.numbers == NULL || order.counts == NULL)
         tfs_fail_memory(err);
-    else if (number_names(order, &view->block, sum, err) == 0)
-        sum_names(order, sum, err);
-    if (order != NULL)
-        tfs_words_release(&order->words);
-    free(order);
+    else if (number_names(&order, &view->block, sum, err) == 0)
+        sum_names(&order, sum, err);
+    tfs_buf_add(&sum->same, view->block.param2, sizeof(view->block.param2));
+    tfs_buf_add(&sum->same, view->block.param1, sizeof(view->block.param1)); /* param1.txt */
+    tfs_words_release(&order.words);
+    free(order.numbers);
+    free(order.counts);
     tfs_luanti_view_unref(view);
     return err->code;
 }

@@ -44,7 +44,7 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                       .lens = &tfs_luanti_param2_lens,
                       .views = TFS_VIEWS_GRIDS},
     [CHUNK_PARAM1] = {.path = "param1.txt",
-                      .flags = TFS_FILE_APART,
+                      .flags = TFS_FILE_APART | TFS_FILE_SUMMED,
                       .lens = &tfs_luanti_param1_lens,
                       .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
     [CHUNK_METADATA] = {.path = "metadata.txt",

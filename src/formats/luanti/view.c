@@ -104,23 +104,36 @@ static void object_unref(void *view)
 
 static const struct tfs_recent_kind views = {is_of, weight, object_ref, object_unref};
 
-int tfs_luanti_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                         struct tfs_luanti_view **view, struct tfs_error *err)
+int tfs_luanti_view_keep(struct tfs_save *save, const struct tfs_doc *doc,
+                         const struct tfs_chunk *fetched, struct tfs_luanti_view **view,
+                         struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+    const struct tfs_chunk *stored = tfs_doc_find(doc, fetched->key);
+    const struct tfs_chunk *chunk = stored != NULL ? stored : fetched;
     struct cache *cache = cache_of(save);
-
-    if (chunk == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
     struct tfs_luanti_view *found = tfs_recent_find(&cache->views, chunk);
+
     if (found == NULL) {
-        if (tfs_luanti_view_make(save, chunk, &found, err) < 0)
+        if (tfs_luanti_view_make(save, fetched, &found, err) < 0)
             return err->code;
+        tfs_blob_unref(found->chunk.blob);
+        found->chunk = *chunk;
+        tfs_blob_ref(chunk->blob);
         if (!found->unread)
             tfs_recent_add(&cache->views, found);
     }
     *view = found;
     return 0;
+}
+
+int tfs_luanti_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                         struct tfs_luanti_view **view, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+
+    if (chunk == NULL)
+        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
+    return tfs_luanti_view_keep(save, doc, chunk, view, err);
 }
 
 int tfs_luanti_view_need(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,

@@ -22,6 +22,11 @@ struct tfs_luanti_view {
  * chunk. */
 int tfs_luanti_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                          struct tfs_luanti_view **view, struct tfs_error *err);
+/* The same of a chunk whose bytes a walk has fetched: the files of the chunk, which are read next,
+ * find the view in the cache. */
+int tfs_luanti_view_keep(struct tfs_save *save, const struct tfs_doc *doc,
+                         const struct tfs_chunk *fetched, struct tfs_luanti_view **view,
+                         struct tfs_error *err);
 /* The same of a chunk, without the cache, for walks over a whole save. */
 int tfs_luanti_view_make(struct tfs_save *save, const struct tfs_chunk *chunk,
                          struct tfs_luanti_view **view, struct tfs_error *err);
