@@ -265,6 +265,22 @@ START_TEST(frame_that_inflates_without_end_is_told)
 }
 END_TEST
 
+/* Nodes have one size: what is longer is not looked through. */
+START_TEST(nodes_that_inflate_without_end_are_told_early)
+{
+    static const uint8_t head[] = {0, 0xff, 0xff, 2, 2};
+    struct tfs_buf nodes = {0}, blob = {0};
+    const struct tfs_span none = {0};
+
+    tfs_buf_resize(&nodes, (size_t)1 << 20);
+    luanti_pack(&blob, 28, (struct tfs_span){head, sizeof(head)}, tfs_buf_span(&nodes), none, none);
+    ck_assert_int_eq(tfs_luanti_block_open(tfs_buf_span(&blob), &block, &err), -EBADMSG);
+    ck_assert_str_eq(err.text, "more than 16384 bytes inflated, at most that is read");
+    tfs_buf_release(&nodes);
+    tfs_buf_release(&blob);
+}
+END_TEST
+
 /* ---- real blocks ----------------------------------------------------------------------------- */
 
 #define MAP "../shared/samples/luanti/mesecons.sqlite.gz"
@@ -367,6 +383,7 @@ static Suite *make_suite(void)
     tcase_add_loop_test(hostile, table_of_names_is_read_or_told, 0,
                         (int)(sizeof(tables) / sizeof(tables[0])));
     tcase_add_test(hostile, frame_that_inflates_without_end_is_told);
+    tcase_add_test(hostile, nodes_that_inflate_without_end_are_told_early);
     tcase_add_checked_fixture(real, setup, teardown);
     tcase_set_timeout(real, 60);
     unit_add_where(access(MAP, R_OK) == 0, real, every_real_block_comes_out_as_it_is_stored, 1,

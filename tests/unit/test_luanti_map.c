@@ -490,11 +490,18 @@ END_TEST
 static const struct {
     const char *sql, *sentence;
 } schemas[] = {
-    {"CREATE TABLE blocks (pos INT, data BLOB)", "its column pos is not in the primary key"},
-    {"CREATE TABLE blocks (x INT, y INT, z INT, data BLOB, PRIMARY KEY (x, z))",
-     "its column y is not in the primary key"},
-    {"CREATE TABLE blocks (data BLOB PRIMARY KEY)", "its table blocks has no column pos"},
-    {"CREATE TABLE blocks (z INT PRIMARY KEY, data BLOB)", "its table blocks has no column x"},
+    {"CREATE TABLE blocks (pos INT, data BLOB)", "of whole numbers: pos"},
+    {"CREATE TABLE blocks (data BLOB PRIMARY KEY)", "of whole numbers: pos"},
+    {"CREATE TABLE blocks (x INT, y INT, z INT, data BLOB, PRIMARY KEY (x, z))", "numbers: x y z"},
+    {"CREATE TABLE blocks (z INT PRIMARY KEY, data BLOB)", "of whole numbers: x y z"},
+    /* Several rows of one block: removing it would remove all of them. */
+    {"CREATE TABLE blocks (pos INT, more INT, data BLOB, PRIMARY KEY (pos, more))", "numbers: pos"},
+    /* The block 0 would be the text '0'. */
+    {"CREATE TABLE blocks (pos TEXT PRIMARY KEY, data BLOB)", "of whole numbers: pos"},
+    {"CREATE TABLE blocks (x INT, y REAL, z INT, data BLOB, PRIMARY KEY (x, z, y))", "x y z"},
+    /* A copy of a block would remove the block. */
+    {"CREATE TABLE blocks (pos INT PRIMARY KEY, data BLOB UNIQUE ON CONFLICT REPLACE)", "only key"},
+    {"CREATE TABLE blocks (pos INT, data BLOB GENERATED ALWAYS AS (pos))", "whole numbers: pos"},
 };
 
 START_TEST(strange_table_is_refused)
@@ -527,7 +534,13 @@ static const struct {
 } worlds[] = {
     {"gameid = minetest\nbackend = sqlite3\n", 0, ""},
     {"gameid = minetest\n", 0, ""},
+    {"backend = redis\nbackend = sqlite3 \r\n", 0, ""},
+    {"backends = redis\nmy backend = redis\nbackend\n", 0, ""},
     {"backend = leveldb\n", -ENOTSUP, "--migrate sqlite3` brings it there"},
+    {"backend=leveldb\n", -ENOTSUP, "its map is kept in leveldb"},
+    {"\tbackend\t=leveldb", -ENOTSUP, "its map is kept in leveldb"},
+    {"blocksize=8\n", -ENOTSUP, "8 nodes a side, only 16"},
+    {"gameid = \xff\nbackend = leveldb\n", -EBADMSG, "its world.mt, line 1: byte ff is not UTF-8"},
     {"backend = sqlite3\nblocksize = 32\n", -ENOTSUP, "32 nodes a side, only 16"},
 };
 
@@ -539,6 +552,24 @@ START_TEST(world_folder_is_opened_by_its_settings)
     ck_assert_msg(strstr(c.err.text, worlds[_i].sentence) != NULL, "%s", c.err.text);
     if (worlds[_i].code == 0)
         ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "container: world folder\n"));
+}
+END_TEST
+
+START_TEST(world_of_links_is_opened)
+{
+    luanti_world(scratch_path("world"), true, 29, 2);
+    const char *const files[] = {"world.mt", "map.sqlite"};
+    for (unsigned i = 0; i < 2; i++) {
+        char path[32];
+        snprintf(path, sizeof(path), "world/%s", files[i]);
+        char *from = strdup(scratch_path(path));
+        ck_assert_int_eq(rename(from, scratch_path(files[i])), 0);
+        snprintf(path, sizeof(path), "../%s", files[i]);
+        ck_assert_int_eq(symlink(path, from), 0);
+        free(from);
+    }
+    ck_assert_msg(godot_open(&c, scratch_path("world")) == 0, "%s", c.err.text);
+    ck_assert_uint_eq(c.doc->count, 2);
 }
 END_TEST
 
@@ -609,6 +640,7 @@ static Suite *make_suite(void)
     tcase_add_loop_test(saves, strange_table_is_refused, 0, COUNT(schemas));
     tcase_add_test(saves, value_of_another_type_is_a_damaged_chunk);
     tcase_add_loop_test(saves, world_folder_is_opened_by_its_settings, 0, COUNT(worlds));
+    tcase_add_test(saves, world_of_links_is_opened);
     tcase_add_test(saves, world_without_a_map_is_refused);
     unit_add_where(access(MAP, R_OK) == 0, saves, real_map_obeys_the_laws, 1, MAP);
     return suite;

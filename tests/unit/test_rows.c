@@ -441,6 +441,18 @@ START_TEST(rows_come_change_and_go_in_one_transaction)
 }
 END_TEST
 
+/* The text '136' is no key, and yet what a new row of the chunk would replace. */
+START_TEST(new_chunk_replaces_no_row_that_is_not_shown)
+{
+    run_and_close("CREATE TABLE tiles (pos TEXT PRIMARY KEY, data BLOB);" PACKED_ROWS);
+    must_open();
+    ck_assert_uint_eq(save->doc->count, 0);
+    ck_assert_int_eq(COMMIT({middle, "new", NULL}), -EIO);
+    ck_assert_ptr_nonnull(strstr(err.text, "has a row for chunk 0_0_0 already"));
+    ck_assert_str_eq(ask("SELECT group_concat(data) FROM tiles"), "left,middle,right");
+}
+END_TEST
+
 START_TEST(second_value_is_written_alone)
 {
     run_and_close(WIDE WIDE_ROWS);
@@ -865,6 +877,7 @@ static Suite *rows_suite(void)
     tcase_add_test(tcase, value_that_is_too_long_is_not_read);
     tcase_add_test(tcase, only_the_first_reader_of_a_locked_database_waits);
     tcase_add_loop_test(tcase, rows_come_change_and_go_in_one_transaction, 0, 2);
+    tcase_add_test(tcase, new_chunk_replaces_no_row_that_is_not_shown);
     tcase_add_test(tcase, second_value_is_written_alone);
     tcase_add_test(tcase, chunk_that_does_not_pass_its_check_leaves_all_rows);
     tcase_add_test(tcase, database_that_was_opened_for_reading_is_not_written);

@@ -57,6 +57,10 @@ static int check_unchanged(const struct writing *w, const struct tfs_chunk *befo
     tfs_row_release(&row);
     if (same)
         return 0;
+    if (!w->foreign)
+        return tfs_fail(w->err, -EIO,
+                        "the database has a row for chunk %d_%d_%d already, which cannot be read",
+                        key.x, key.y, key.z);
     return tfs_fail(w->err, -ESTALE, "another program changed chunk %d_%d_%d since it was read",
                     key.x, key.y, key.z);
 }
@@ -96,7 +100,10 @@ static int write_row(void *arg, const struct tfs_chunk *before, const struct tfs
 {
     const struct writing *w = arg;
 
-    if (w->foreign && check_unchanged(w, before, after) < 0)
+    /* A row whose key is none, such as the text '5', may be the one that a new row would replace;
+     * but our own last commit may have left it there. */
+    if ((w->foreign || (before == NULL && !w->own->unsure)) &&
+        check_unchanged(w, before, after) < 0)
         return w->err->code;
     if (after == NULL)
         return run(w->own, TFS_ROWS_REMOVE, before->key, false, NULL, w->err);

@@ -24,20 +24,20 @@
 
 /* ---- inflating ------------------------------------------------------------------------------- */
 
-/* Room for the next step; NULL: no memory, or too much. */
-static uint8_t *next_step(struct tfs_buf *out, struct tfs_error *err)
+/* Room for the next step; NULL: no memory, or more than `max` bytes already. */
+static uint8_t *next_step(struct tfs_buf *out, size_t max, struct tfs_error *err)
 {
     uint8_t *room = tfs_buf_reserve(out, STEP);
 
     if (room == NULL)
         tfs_fail_memory(err);
-    else if (out->size > INFLATE_MAX)
-        tfs_fail(err, -EBADMSG, "more than %zu bytes inflated, at most that is read", INFLATE_MAX);
+    else if (out->size > max)
+        tfs_fail(err, -EBADMSG, "more than %zu bytes inflated, at most that is read", max);
     return err->code < 0 ? NULL : room;
 }
 
 /* One zlib stream off the front of `c`; *stream is where it lies. */
-static int inflate_stream(struct tfs_cursor *c, const char *what, struct tfs_buf *out,
+static int inflate_stream(struct tfs_cursor *c, const char *what, size_t max, struct tfs_buf *out,
                           struct tfs_span *stream, struct tfs_error *err)
 {
     const size_t offset = tfs_cursor_offset(c), left = tfs_cursor_left(c);
@@ -47,7 +47,7 @@ static int inflate_stream(struct tfs_cursor *c, const char *what, struct tfs_buf
     if (inflateInit(&z) != Z_OK)
         return tfs_fail_memory(err);
     while (state == Z_OK) {
-        uint8_t *const room = next_step(out, err);
+        uint8_t *const room = next_step(out, max, err);
         if (room == NULL)
             break;
         z.next_out = room;
@@ -74,7 +74,7 @@ static int inflate_frame(struct tfs_span frame, struct tfs_buf *out, struct tfs_
         return tfs_fail_memory(err);
     ZSTD_DCtx_setParameter(zstd, ZSTD_d_windowLogMax, WINDOW_LOG);
     while (hint != 0 && !ZSTD_isError(hint)) {
-        uint8_t *room = next_step(out, err);
+        uint8_t *room = next_step(out, INFLATE_MAX, err);
         if (room == NULL)
             break;
         ZSTD_outBuffer step = {room, STEP, 0};
@@ -159,12 +159,14 @@ static int take_streams(struct reading *r)
 {
     struct tfs_luanti_block *b = r->block;
 
-    if (inflate_stream(&r->c, "nodes", &b->memory, &b->streams[TFS_LUANTI_NODES], r->err) < 0)
+    if (inflate_stream(&r->c, "nodes", nodes_size(b), &b->memory, &b->streams[TFS_LUANTI_NODES],
+                       r->err) < 0)
         return r->err->code;
     if (b->memory.size != nodes_size(b))
         return tfs_fail(r->err, -EBADMSG, "the nodes inflate to %zu bytes, %zu are right",
                         b->memory.size, nodes_size(b));
-    if (inflate_stream(&r->c, "metadata", &b->memory, &b->streams[TFS_LUANTI_METADATA], r->err) < 0)
+    if (inflate_stream(&r->c, "metadata", INFLATE_MAX, &b->memory, &b->streams[TFS_LUANTI_METADATA],
+                       r->err) < 0)
         return r->err->code;
 
     struct tfs_span metadata = {b->memory.data + nodes_size(b), b->memory.size - nodes_size(b)};

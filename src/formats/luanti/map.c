@@ -40,27 +40,30 @@ static bool has_axes(const struct tfs_rows_layout *layout)
     return layout->number[NUMBER_AXES] != 0;
 }
 
-/* The columns are there, and all of them in the primary key. */
-static int need_key(struct tfs_database *db, const char *const *columns, unsigned count,
-                    struct tfs_error *err)
+/* The primary key is these columns, sorted, and they hold whole numbers: a number would become a
+ * text in another one. A second unique index could remove rows that nobody named. */
+static int need_key(struct tfs_database *db, const char *columns, struct tfs_error *err)
 {
-    for (unsigned i = 0; i < count; i++) {
-        bool primary = false;
-        if (tfs_database_need_column(db, what, "blocks", columns[i], err) < 0)
-            return err->code;
-        if (tfs_database_has_column(db, "blocks", columns[i], &primary) < 0)
-            return tfs_fail_memory(err);
-        if (!primary)
-            return tfs_fail(err, -EBADMSG, "its column %s is not in the primary key of blocks",
-                            columns[i]);
+    static const char sql[] =
+        "SELECT group_concat(name, ' '), min(type LIKE '%int%') AND NOT EXISTS (SELECT 1 FROM "
+        "pragma_index_list('blocks') WHERE \"unique\" AND origin <> 'pk') FROM (SELECT lower(name) "
+        "AS name, type FROM pragma_table_info('blocks') WHERE pk > 0 ORDER BY 1)";
+    sqlite3_stmt *statement = NULL;
+
+    if (tfs_database_prepare(db, sql, &statement, err) == 0 &&
+        tfs_database_step(db, statement, SQLITE_OK, err) == 1) {
+        const char *key = (const char *)sqlite3_column_text(statement, 0);
+        if (key == NULL || strcmp(key, columns) != 0 || sqlite3_column_int(statement, 1) != 1)
+            tfs_fail(err, -EBADMSG,
+                     "the only key of its table blocks must be PRIMARY KEY, of whole numbers: %s",
+                     columns);
     }
-    return 0;
+    sqlite3_finalize(statement);
+    return err->code;
 }
 
 static int look(struct tfs_database *db, struct tfs_rows_layout *layout, struct tfs_error *err)
 {
-    static const char *const axes[] = {"x", "y", "z"}, *const number[] = {"pos"};
-
     if (tfs_database_need_table(db, what, "blocks", err) < 0 ||
         tfs_database_need_column(db, what, "blocks", "data", err) < 0)
         return err->code;
@@ -68,7 +71,7 @@ static int look(struct tfs_database *db, struct tfs_rows_layout *layout, struct 
     if (apart < 0)
         return tfs_fail_memory(err);
     layout->number[NUMBER_AXES] = apart;
-    return apart == 1 ? need_key(db, axes, 3, err) : need_key(db, number, 1, err);
+    return need_key(db, apart == 1 ? "x y z" : "pos", err);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -188,20 +191,24 @@ static char *join(const char *directory, const char *name)
     return tfs_print(&path, "%s/%s", directory, name) < 0 ? NULL : path;
 }
 
-/* The value of a line `KEY = VALUE`, the last one; false: there is none. */
-static bool find_setting(struct tfs_span text, const char *key, struct tfs_span *value)
+/* The value of a line `KEY = VALUE`, the last one; false: there is none. Blanks are as one
+ * likes. */
+static bool find_setting(struct tfs_lines lines, const char *key, struct tfs_span *value)
 {
-    struct tfs_lines lines;
     struct tfs_line line, word;
-    struct tfs_error ignored = {0};
     bool found = false;
 
-    if (tfs_lines_init(&lines, text, &ignored) < 0)
-        return false;
     while (tfs_lines_next(&lines, &line)) {
-        if (!tfs_line_word(&line, &word) || !tfs_span_equal(word.text, tfs_span_of(key)) ||
-            !tfs_line_word(&line, &word) || !tfs_span_equal(word.text, tfs_span_of("=")))
+        const uint8_t *sign = memchr(line.text.data, '=', line.text.size);
+        if (sign == NULL)
             continue;
+        struct tfs_line name = line;
+        name.text.size = (size_t)(sign - line.text.data);
+        tfs_line_skip(&line, name.text.size + 1);
+        if (!tfs_line_word(&name, &word) || name.text.size > 0 ||
+            !tfs_span_equal(word.text, tfs_span_of(key)))
+            continue;
+        tfs_line_skip_blanks(&line);
         *value = line.text;
         found = true;
     }
@@ -212,14 +219,19 @@ static bool find_setting(struct tfs_span text, const char *key, struct tfs_span 
 static int check_settings(struct tfs_span text, const char *path, struct tfs_error *err)
 {
     struct tfs_span value;
+    struct tfs_lines lines;
+    struct tfs_error inside = {0};
     char quoted[TFS_QUOTED];
 
-    if (find_setting(text, "backend", &value) && !tfs_span_equal(value, tfs_span_of("sqlite3")))
+    if (tfs_lines_init(&lines, text, &inside) < 0)
+        return tfs_fail(err, inside.code, "its " WORLD_FILE ", line %u: %s", inside.line,
+                        inside.text);
+    if (find_setting(lines, "backend", &value) && !tfs_span_equal(value, tfs_span_of("sqlite3")))
         return tfs_fail(err, -ENOTSUP,
                         "its map is kept in %s, only sqlite3 can be read: `minetestserver --world "
                         "%s --migrate sqlite3` brings it there",
                         tfs_name_quote(value, quoted), path);
-    if (find_setting(text, "blocksize", &value) && !tfs_span_equal(value, tfs_span_of("16")))
+    if (find_setting(lines, "blocksize", &value) && !tfs_span_equal(value, tfs_span_of("16")))
         return tfs_fail(err, -ENOTSUP, "its blocks have %s nodes a side, only 16 are supported",
                         tfs_name_quote(value, quoted));
     return 0;
@@ -229,16 +241,19 @@ static int check_world(const char *world, struct tfs_error *err)
 {
     struct tfs_file_handle file;
     struct tfs_blob *text = NULL;
-    char *path = join(world, WORLD_FILE);
+    char *link = join(world, WORLD_FILE), *path = link == NULL ? NULL : realpath(link, NULL);
 
-    if (path == NULL)
+    if (link == NULL)
         return tfs_fail_memory(err);
-    if (tfs_file_open(path, false, &file, err) == 0) {
+    if (path == NULL)
+        tfs_fail_errno(err, "its " WORLD_FILE " cannot be opened");
+    else if (tfs_file_open(path, false, &file, err) == 0) {
         if (tfs_file_read(&file, WORLD_FILE_MAX, &text, err) == 0)
             check_settings(tfs_blob_span(text), world, err);
         tfs_file_close(&file);
     }
     tfs_blob_unref(text);
+    free(link);
     free(path);
     return err->code;
 }
