@@ -6,7 +6,7 @@
  * block holds as many whole rows as fit, so rows are rendered straight into the file, where several
  * threads can do it at once; the checksums of their parts make that of the whole:
  *
- *   signature · IHDR · tEXt... · IDAT (78 01 · blocks · adler32) · IEND
+ *   signature · IHDR · PLTE of INDEX8 · tEXt... · IDAT (78 01 · blocks · adler32) · IEND
  *   block: final · u16le length · u16le ~length · rows of (filter 00 · samples)
  *
  * Reading is png_read.c.
@@ -24,6 +24,7 @@
 #define SIGNATURE_SIZE 8
 #define CHUNK_FRAME    12 /* length, type, CRC */
 #define IHDR_SIZE      13
+#define PLTE_SIZE      (TFS_PNG_COLOURS * 3)
 #define ZLIB_BEGIN     "\x78\x01" /* deflate, a window of 32 KiB; the fastest level */
 #define ZLIB_HEADER    2
 #define ZLIB_TRAILER   4
@@ -36,10 +37,8 @@ _Static_assert(1 + TFS_PNG_SIDE_MAX * 4 <= BLOCK_MAX, "a row must fit one stored
 static const struct {
     uint8_t depth, colour, bytes;
 } types[] = {
-    [TFS_PNG_GREY8] = {8, 0, 1},
-    [TFS_PNG_GREY16] = {16, 0, 2},
-    [TFS_PNG_RGB8] = {8, 2, 3},
-    [TFS_PNG_RGBA8] = {8, 6, 4},
+    [TFS_PNG_GREY8] = {8, 0, 1}, [TFS_PNG_GREY16] = {16, 0, 2}, [TFS_PNG_RGB8] = {8, 2, 3},
+    [TFS_PNG_RGBA8] = {8, 6, 4}, [TFS_PNG_INDEX8] = {8, 3, 1},
 };
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
@@ -59,6 +58,8 @@ static uint64_t head_size(const struct tfs_png_shape *shape)
 {
     uint64_t size = SIGNATURE_SIZE + CHUNK_FRAME + IHDR_SIZE;
 
+    if (shape->type == TFS_PNG_INDEX8)
+        size += CHUNK_FRAME + PLTE_SIZE;
     for (size_t i = 0; i < shape->text_count; i++)
         size += CHUNK_FRAME + text_size(&shape->texts[i]);
     return size;
@@ -111,6 +112,32 @@ uint64_t tfs_png_row_offset(const struct tfs_png_shape *shape, uint32_t row)
            (uint64_t)(row % rows) * (1 + tfs_png_row_size(shape)) + 1;
 }
 
+/* ---- colours of numbers ---------------------------------------------------------------------- */
+
+/* Around the wheel in steps that keep neighbours apart; one channel is the strongest, one the
+ * weakest. */
+uint32_t tfs_png_colour(uint8_t number)
+{
+    const uint32_t hue = (number * 97U & 255) * 6, part = hue & 255;
+    const uint32_t top = 255U - number % 3U * 56U, low = top / 6;
+    const uint32_t rise = low + (top - low) * part / 255, fall = low + (top - low) - (rise - low);
+
+    switch (hue >> 8) {
+    case 0:
+        return top << 16 | rise << 8 | low;
+    case 1:
+        return fall << 16 | top << 8 | low;
+    case 2:
+        return low << 16 | top << 8 | rise;
+    case 3:
+        return low << 16 | fall << 8 | top;
+    case 4:
+        return rise << 16 | low << 8 | top;
+    default:
+        return top << 16 | low << 8 | fall;
+    }
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Begins a chunk of `size` bytes; returns where its CRC begins. */
@@ -130,6 +157,16 @@ static void chunk_end(struct tfs_buf *out, size_t begin)
     tfs_buf_u32be(out, crc);
 }
 
+static void write_palette(struct tfs_buf *out)
+{
+    size_t begin = chunk_begin(out, "PLTE", PLTE_SIZE);
+
+    for (unsigned i = 0; i < TFS_PNG_COLOURS; i++)
+        for (int shift = 16; shift >= 0; shift -= 8)
+            tfs_buf_u8(out, (uint8_t)(tfs_png_colour((uint8_t)i) >> shift));
+    chunk_end(out, begin);
+}
+
 void tfs_png_write_head(const struct tfs_png_shape *shape, struct tfs_buf *out)
 {
     tfs_buf_add(out, SIGNATURE, SIGNATURE_SIZE);
@@ -141,6 +178,8 @@ void tfs_png_write_head(const struct tfs_png_shape *shape, struct tfs_buf *out)
     tfs_buf_u8(out, types[shape->type].colour);
     tfs_buf_add(out, "\0\0", 3); /* deflate, the standard filters, not interlaced */
     chunk_end(out, begin);
+    if (shape->type == TFS_PNG_INDEX8)
+        write_palette(out);
 
     for (size_t i = 0; i < shape->text_count; i++) {
         const struct tfs_png_text *text = &shape->texts[i];

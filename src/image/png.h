@@ -16,7 +16,13 @@
 /* The greatest width and height: there are no pictures above (docs/semantics.md, section 1.6). */
 #define TFS_PNG_SIDE_MAX 8192
 
-enum tfs_png_type { TFS_PNG_GREY8, TFS_PNG_GREY16, TFS_PNG_RGB8, TFS_PNG_RGBA8 };
+/* INDEX8: numbers up to 255, each shown in a colour of its own. */
+enum tfs_png_type { TFS_PNG_GREY8, TFS_PNG_GREY16, TFS_PNG_RGB8, TFS_PNG_RGBA8, TFS_PNG_INDEX8 };
+
+#define TFS_PNG_COLOURS 256
+
+/* 0xRRGGBB of a number: no two have the same, and none is grey. */
+uint32_t tfs_png_colour(uint8_t number);
 
 /* A tEXt chunk: a keyword of 1 to 79 characters and a value, both ASCII. */
 struct tfs_png_text {
@@ -89,6 +95,10 @@ void tfs_png_write_tail(const struct tfs_png_shape *shape, const struct tfs_png_
 /* Appends the picture's samples to `samples`, converted to shape->type (not RGB8), row by row.
  * *depth is the number of bits a sample that the picture has (8 for palettes): an 8-bit picture
  * gives 16-bit samples that are multiples of 257, which not every caller takes.
+ *
+ * INDEX8: a pixel in the colour of a number is that number, a grey one its value, whatever kind of
+ * PNG it is; in a palette without any of these colours and not of greys alone the index is the
+ * number.
  *
  * EBADMSG: not a PNG, damaged, of another size than shape->width and height, or a pixel that does
  * not convert: not grey, not opaque, 16 bits where only 8 fit. RGBA8 takes alpha as a value like

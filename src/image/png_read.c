@@ -37,6 +37,9 @@ struct reader {
     bool straight;     /* what libpng gives is what is wanted */
 
     bool indexed;
+    bool by_index;                     /* a palette of colours of others */
+    uint32_t numbers[TFS_PNG_COLOURS]; /* INDEX8: their colours */
+    unsigned last;                     /* the number that was met last */
     bool palette_alpha;
     uint32_t colours;
     uint8_t palette[PALETTE_MAX][CHANNELS];
@@ -150,6 +153,7 @@ static bool gives_wanted(const struct reader *r)
 {
     switch (r->shape->type) {
     case TFS_PNG_GREY8:
+    case TFS_PNG_INDEX8:
         return !r->indexed && r->channels == 1 && !r->wide;
     case TFS_PNG_GREY16:
         return r->channels == 1 && r->wide;
@@ -159,6 +163,33 @@ static bool gives_wanted(const struct reader *r)
         break;
     }
     return false;
+}
+
+/* The number that is shown in this colour; negative: none is. */
+static int number_of(struct reader *r, const unsigned pixel[CHANNELS])
+{
+    const uint32_t colour = (uint32_t)(pixel[RED] << 16 | pixel[GREEN] << 8 | pixel[BLUE]);
+
+    if (r->numbers[r->last] == colour)
+        return (int)r->last;
+    for (r->last = 0; r->last < TFS_PNG_COLOURS - 1 && r->numbers[r->last] != colour;)
+        r->last++;
+    return r->numbers[r->last] == colour ? (int)r->last : -1;
+}
+
+/* Is it a palette of colours that are neither ours nor grey? */
+static bool is_of_others(struct reader *r)
+{
+    bool coloured = false;
+
+    for (uint32_t i = 0; i < r->colours; i++) {
+        const uint8_t *p = r->palette[i];
+        const unsigned pixel[CHANNELS] = {p[RED], p[GREEN], p[BLUE], p[ALPHA]};
+        if (number_of(r, pixel) >= 0)
+            return false;
+        coloured = coloured || p[RED] != p[GREEN] || p[RED] != p[BLUE];
+    }
+    return coloured;
 }
 
 static int check_alpha(struct reader *r)
@@ -199,6 +230,9 @@ static int read_header(struct reader *r)
     r->wide = png_get_bit_depth(r->png, r->info) == 16;
     r->row_size = png_get_rowbytes(r->png, r->info);
     r->straight = gives_wanted(r);
+    for (unsigned i = 0; i < TFS_PNG_COLOURS; i++)
+        r->numbers[i] = tfs_png_colour((uint8_t)i);
+    r->by_index = r->indexed && r->shape->type == TFS_PNG_INDEX8 && is_of_others(r);
     return check_alpha(r);
 }
 
@@ -254,6 +288,27 @@ static int narrow(struct reader *r, uint32_t x, uint32_t y, unsigned *pixel, uns
     return 0;
 }
 
+/* A pixel in the colour of a number: 1, and *out is that. 0: it may be a grey one. */
+static int take_number(struct reader *r, const uint8_t *row, uint32_t x, uint32_t y,
+                       unsigned *pixel, uint8_t *out)
+{
+    if (pixel[RED] == pixel[GREEN] && pixel[RED] == pixel[BLUE] && !r->by_index)
+        return 0;
+    if (narrow(r, x, y, pixel, CHANNELS) < 0)
+        return r->err->code;
+    const int number = r->by_index ? row[x] : number_of(r, pixel);
+    if (number < 0)
+        return tfs_fail(r->err, -EBADMSG,
+                        "pixel %u,%u has a colour that no number is shown in: red %u, green %u, "
+                        "blue %u (paint without soft edges)",
+                        x, y, pixel[RED], pixel[GREEN], pixel[BLUE]);
+    *out = (uint8_t)number;
+    return pixel[ALPHA] == UINT8_MAX
+               ? 1
+               : tfs_fail(r->err, -EBADMSG, "pixel %u,%u is not opaque: alpha %u of 255", x, y,
+                          pixel[ALPHA]);
+}
+
 /* One pixel as the wanted samples. */
 static int convert_pixel(struct reader *r, const uint8_t *row, uint32_t x, uint32_t y, uint8_t *out)
 {
@@ -262,6 +317,8 @@ static int convert_pixel(struct reader *r, const uint8_t *row, uint32_t x, uint3
     if (!fetch(r, row, x, pixel))
         return tfs_fail(r->err, -EBADMSG, "pixel %u,%u has colour %u of a palette of %u", x, y,
                         row[x], r->colours);
+    if (r->shape->type == TFS_PNG_INDEX8 && take_number(r, row, x, y, pixel, out) != 0)
+        return r->err->code;
     if (r->shape->type == TFS_PNG_RGBA8) {
         if (narrow(r, x, y, pixel, CHANNELS) < 0)
             return r->err->code;

@@ -424,6 +424,7 @@ static bool picture_read(struct lens_check *c, const struct tfs_node *node, stru
         p->shape.width = u32_at(png.data + 16);
         p->shape.height = u32_at(png.data + 20);
         p->shape.type = png.data[25] == 6    ? TFS_PNG_RGBA8
+                        : png.data[25] == 3  ? TFS_PNG_INDEX8
                         : png.data[24] == 16 ? TFS_PNG_GREY16
                                              : TFS_PNG_GREY8;
         REQUIRE(tfs_png_read(tfs_buf_span(&png), &p->shape, &p->samples, &depth, &err) == 0);
@@ -444,7 +445,7 @@ static void picture_row(void *arg, uint32_t row, uint8_t *samples)
 static void check_other_pixels(struct lens_check *c, const struct tfs_node *node,
                                const struct picture *before, const struct picture *wanted)
 {
-    const size_t bytes = before->shape.type == TFS_PNG_GREY8 ? 1 : 2;
+    const size_t bytes = before->shape.type == TFS_PNG_GREY16 ? 2 : 1;
     struct picture after;
 
     REQUIRE(picture_read(c, node, &after));

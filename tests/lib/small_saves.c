@@ -371,6 +371,7 @@ static void lower_pixel(struct tfs_buf *png)
     struct tfs_png_shape shape = {.width = big_endian(png->data + 16),
                                   .height = big_endian(png->data + 20),
                                   .type = png->data[25] == 6    ? TFS_PNG_RGBA8
+                                          : png->data[25] == 3  ? TFS_PNG_INDEX8
                                           : png->data[24] == 16 ? TFS_PNG_GREY16
                                                                 : TFS_PNG_GREY8};
     struct tfs_buf samples = {0};

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Reads and edits grey PNG pictures, apart from the C code and from image editors.
+"""Reads and edits grey and indexed PNG pictures, apart from the C code and from image editors.
 
   png.py pixel FILE X Y            its value
   png.py texts FILE                the tEXt chunks, KEY VALUE a line
   png.py edit FILE [--strip] [X Y VALUE]...
                                    writes it anew, compressed, with other values; --strip: without its texts
 
-Grey, 8 or 16 bits, not interlaced, filter 0: what terrainfs writes. Uses struct and zlib alone.
+Grey, 8 or 16 bits, or indexed, not interlaced, filter 0: what terrainfs writes. Uses struct and zlib alone.
 """
 import struct
 import sys
@@ -34,8 +34,8 @@ class Picture:
         with open(path, 'rb') as f:
             self.parts = list(parts(f.read()))
         self.width, self.height, depth, colour = struct.unpack('>IIBB', self.parts[0][1][:10])
-        if colour != 0 or depth not in (8, 16):
-            sys.exit(f'{path}: not grey of 8 or 16 bits')
+        if colour not in (0, 3) or depth not in (8, 16):
+            sys.exit(f'{path}: neither grey nor indexed')
         self.bytes = depth // 8
         self.rows = bytearray(zlib.decompress(b''.join(d for k, d in self.parts if k == b'IDAT')))
 

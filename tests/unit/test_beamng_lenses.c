@@ -107,6 +107,8 @@ static enum tfs_png_type type_of(const char *path)
 {
     if (strcmp(path, "heightmap.png") == 0)
         return TFS_PNG_GREY16;
+    if (strcmp(path, "layers.png") == 0)
+        return TFS_PNG_INDEX8;
     return strcmp(path, "extra/corners.png") == 0 ? TFS_PNG_RGBA8 : TFS_PNG_GREY8;
 }
 

@@ -193,6 +193,7 @@ static void try_pictures(const struct tfs_node *node, struct tfs_buf *png)
     struct picture p = {.shape = {.width = big_endian(png->data + 16),
                                   .height = big_endian(png->data + 20),
                                   .type = png->data[25] == 6    ? TFS_PNG_RGBA8
+                                          : png->data[25] == 3  ? TFS_PNG_INDEX8
                                           : png->data[24] == 16 ? TFS_PNG_GREY16
                                                                 : TFS_PNG_GREY8}};
     const size_t step = tfs_png_row_size(&p.shape) / p.shape.width;

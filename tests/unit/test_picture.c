@@ -752,7 +752,8 @@ START_TEST(pictures_change_with_blocks_and_not_with_light)
     ck_assert_int_eq(put_pixel(3, 1, 16), 0);
     uint32_t changes = tree->root_changes(before, t.doc), pictures = 0;
     for (unsigned i = 0; i < tree->root_count; i++)
-        if (tree->root_files[i].flags & TFS_FILE_LATE)
+        if (strstr(tree->root_files[i].path, ".png") ||
+            strstr(tree->root_files[i].path, "blocks.npy"))
             pictures |= UINT32_C(1) << i;
     ck_assert_uint_eq(changes & ((UINT32_C(1) << tree->root_count) - 1), pictures);
     tfs_doc_unref(before);
@@ -906,6 +907,57 @@ START_TEST(the_map_cannot_be_written)
 }
 END_TEST
 
+/* ---- heightmap-view.png ---------------------------------------------------------------------- */
+
+static void check_view(const char *low, const char *high, const uint8_t *shades, size_t count)
+{
+    struct tfs_png_shape shape = {.type = TFS_PNG_GREY8};
+    struct tfs_buf png = {0}, samples = {0};
+    struct tfs_error err = {0};
+    struct tfs_span said;
+    unsigned bits;
+
+    ck_assert_int_eq(tree_files_get(&t, "heightmap-view.png", &png), 0);
+    ck_assert(tfs_png_sides(tfs_buf_span(&png), &shape.width, &shape.height));
+    ck_assert_int_eq(tfs_png_read(tfs_buf_span(&png), &shape, &samples, &bits, &err), 0);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_uint_eq(samples.data[i], shades[i]);
+    ck_assert(tfs_png_text_find(tfs_buf_span(&png), "low", &said));
+    ck_assert(tfs_span_equal(said, tfs_span_of(low)));
+    ck_assert(tfs_png_text_find(tfs_buf_span(&png), "high", &said));
+    ck_assert(tfs_span_equal(said, tfs_span_of(high)));
+    tfs_buf_release(&samples);
+    tfs_buf_release(&png);
+}
+
+START_TEST(the_view_of_heights_goes_from_black_to_white)
+{
+    static const uint8_t shades[] = {1, 0, 128, 255, 0};
+
+    open_chunk(BLOCKS("0,2,0 a:b", "2,7,0 a:b", "3,12,0 a:b"));
+    check_view("00003", "00013", shades, 5);
+    ck_assert(!tree_files_writable(&t, "heightmap-view.png"));
+}
+END_TEST
+
+START_TEST(the_view_of_one_height_is_white)
+{
+    static const uint8_t shades[] = {0, 255, 0};
+
+    open_chunk(BLOCKS("1,5,0 a:b"));
+    check_view("00006", "00006", shades, 3);
+}
+END_TEST
+
+START_TEST(the_view_of_empty_columns_is_black)
+{
+    static const uint8_t shades[] = {0, 0};
+
+    open_chunk(BLOCKS("0,0,0 base:air"));
+    check_view("00000", "00000", shades, 2);
+}
+END_TEST
+
 /* ---------------------------------------------------------------------------------------------- */
 
 #define LOOP(tests, rows, function)                                                                \
@@ -972,6 +1024,9 @@ static Suite *picture_suite(void)
     tcase_add_test(map, the_map_is_lit_from_the_north_west);
     tcase_add_test(map, deep_water_is_darker_than_shallow_across_chunks);
     tcase_add_test(map, the_map_cannot_be_written);
+    tcase_add_test(map, the_view_of_heights_goes_from_black_to_white);
+    tcase_add_test(map, the_view_of_one_height_is_white);
+    tcase_add_test(map, the_view_of_empty_columns_is_black);
     return suite;
 }
 

@@ -226,6 +226,7 @@ START_TEST(png_size_is_a_formula_and_what_is_written_reads_back)
     /* 65535 bytes a block: 255 rows of 256, 2 rows of 32767, one row of 32769. */
     static const struct tfs_png_shape shapes[] = {
         {1, 1, TFS_PNG_GREY8, NULL, 0},      {1, 1, TFS_PNG_GREY16, NULL, 0},
+        {9, 9, TFS_PNG_INDEX8, NULL, 0},     {255, 300, TFS_PNG_INDEX8, NULL, 0},
         {3, 2, TFS_PNG_RGBA8, NULL, 0},      {5, 7, TFS_PNG_RGB8, NULL, 0},
         {255, 255, TFS_PNG_GREY8, NULL, 0},  {255, 256, TFS_PNG_GREY8, NULL, 0},
         {255, 511, TFS_PNG_GREY8, NULL, 0},  {8192, 1, TFS_PNG_RGBA8, NULL, 0},
@@ -465,6 +466,52 @@ static const struct conversion conversions[] = {
      NULL,
      {0, 0, 0, 9, 9, 8, 8, 255},
      8},
+    {"coloured palette of others to numbers",
+     INDEX,
+     8,
+     TRNS_NONE,
+     {1, 3},
+     TFS_PNG_INDEX8,
+     NULL,
+     {1, 3},
+     8},
+    {"colour beyond the palette of others",
+     INDEX,
+     8,
+     TRNS_NONE,
+     {1, 4},
+     TFS_PNG_INDEX8,
+     "pixel 1,1 has colour 4 of a palette of 4",
+     {0},
+     0},
+    {"RGB in colours of numbers, and grey", /* that of number 0 */
+     RGB,
+     8,
+     TRNS_NONE,
+     {255, 42, 42, 6, 6, 6},
+     TFS_PNG_INDEX8,
+     NULL,
+     {0, 6},
+     8},
+    {"RGB between colours of numbers",
+     RGB,
+     8,
+     TRNS_NONE,
+     {6, 6, 6, 254, 42, 42},
+     TFS_PNG_INDEX8,
+     "pixel 1,1 has a colour that no number is shown in: red 254, green 42, blue 42",
+     {0},
+     0},
+    {"grey to numbers", GREY, 8, TRNS_NONE, {3, 200}, TFS_PNG_INDEX8, NULL, {3, 200}, 8},
+    {"RGBA of numbers that is not opaque",
+     RGBA,
+     8,
+     TRNS_NONE,
+     {6, 6, 6, 255, 255, 42, 42, 9},
+     TFS_PNG_INDEX8,
+     "pixel 1,1 is not opaque: alpha 9 of 255",
+     {0},
+     0},
     {"RGB to RGBA",
      RGB,
      8,
@@ -550,6 +597,18 @@ START_TEST(png_interlaced_of_many_rows_is_read_in_order)
     ck_assert_int_eq(memcmp(samples.data, rows, sizeof(rows)), 0);
     tfs_buf_release(&png);
     tfs_buf_release(&samples);
+}
+END_TEST
+
+START_TEST(png_colours_of_numbers_differ_and_none_is_grey)
+{
+    for (unsigned i = 0; i < TFS_PNG_COLOURS; i++) {
+        const uint32_t colour = tfs_png_colour((uint8_t)i);
+        ck_assert_uint_lt(colour, 1U << 24);
+        ck_assert(colour >> 16 != (colour >> 8 & 255) || (colour & 255) != colour >> 16);
+        for (unsigned j = 0; j < i; j++)
+            ck_assert_uint_ne(colour, tfs_png_colour((uint8_t)j));
+    }
 }
 END_TEST
 
@@ -787,6 +846,7 @@ static Suite *suite(void)
     tcase_add_test(t, png_texts_and_profiles_that_would_inflate_without_end_are_skipped);
     tcase_add_test(t, png_that_inflates_to_more_than_its_pixels_costs_no_more_than_they);
     tcase_add_test(t, png_cut_anywhere_is_refused);
+    tcase_add_test(t, png_colours_of_numbers_differ_and_none_is_grey);
     tcase_add_test(t, png_with_one_wrong_byte_is_refused);
     tcase_add_loop_test(t, png_refuses_what_is_no_png, 0, 4);
     return s;

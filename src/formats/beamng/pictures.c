@@ -23,7 +23,7 @@ struct picture {
 
 static const struct picture heights_picture = {.plane = &tfs_beamng_heights,
                                                .type = TFS_PNG_GREY16};
-static const struct picture layers_picture = {.plane = &tfs_beamng_layers, .type = TFS_PNG_GREY8};
+static const struct picture layers_picture = {.plane = &tfs_beamng_layers, .type = TFS_PNG_INDEX8};
 static const struct picture holes_picture = {
     .plane = &tfs_beamng_layers, .type = TFS_PNG_GREY8, .mask = true, .layer = TFS_BEAMNG_HOLE};
 static const struct picture masks_picture = {

@@ -65,6 +65,7 @@ enum root_file {
     ROOT_INFO,
     ROOT_NAMES,
     ROOT_HEIGHTMAP,
+    ROOT_VIEW,
     ROOT_MAP,
     ROOT_ARRAY,
     ROOT_SKY_ARRAY,
@@ -87,6 +88,9 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                         .flags = TFS_FILE_LATE,
                         .lens = &tfs_heightmap_lens,
                         .count = tfs_cosmic_picture_count},
+    [ROOT_VIEW] = {.path = "heightmap-view.png",
+                   .lens = &tfs_heightmap_view_lens,
+                   .count = tfs_cosmic_picture_count},
     [ROOT_MAP] = {.path = "map.png",
                   .flags = TFS_FILE_LATE,
                   .lens = &tfs_map_lens,
@@ -344,8 +348,8 @@ static int add_root_changes(void *arg, const struct tfs_chunk *before,
     if ((bits & TFS_COSMIC_NAMES_DIFFER) != 0)
         *changes |= BIT(ROOT_NAMES) | BIT(ROOT_ARRAY_NAMES);
     if ((bits & 1U << TFS_COSMIC_SECTION_BLOCKS) != 0)
-        *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_MAP) | BIT(ROOT_HEIGHTMAPS) | BIT(ROOT_MAPS) |
-                    BIT(ROOT_ARRAY);
+        *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_VIEW) | BIT(ROOT_MAP) | BIT(ROOT_HEIGHTMAPS) |
+                    BIT(ROOT_MAPS) | BIT(ROOT_ARRAY);
     if ((bits & 1U << TFS_COSMIC_SECTION_SKY) != 0)
         *changes |= BIT(ROOT_SKY_ARRAY);
     if ((bits & 1U << TFS_COSMIC_SECTION_LIGHT) != 0)

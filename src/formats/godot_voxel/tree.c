@@ -54,7 +54,15 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                          .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS | TFS_VIEWS_RAW},
 };
 
-enum root_file { ROOT_INFO, ROOT_HEIGHTMAP, ROOT_MAP, ROOT_HEIGHTMAPS, ROOT_MAPS, ROOT_FILES };
+enum root_file {
+    ROOT_INFO,
+    ROOT_HEIGHTMAP,
+    ROOT_VIEW,
+    ROOT_MAP,
+    ROOT_HEIGHTMAPS,
+    ROOT_MAPS,
+    ROOT_FILES
+};
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_godot_info_lens},
@@ -62,6 +70,9 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                         .flags = TFS_FILE_LATE,
                         .lens = &tfs_heightmap_lens,
                         .count = tfs_godot_picture_count},
+    [ROOT_VIEW] = {.path = "heightmap-view.png",
+                   .lens = &tfs_heightmap_view_lens,
+                   .count = tfs_godot_picture_count},
     [ROOT_MAP] = {.path = "map.png",
                   .flags = TFS_FILE_LATE,
                   .lens = &tfs_map_lens,

@@ -25,7 +25,7 @@
 #define PIXELS_A_THREAD 32768
 #define BATCH_MAX       16 /* chunks that are fetched in one go */
 #define PLOT_WIDTH      32 /* stacks; all of one row, from a multiple of it on */
-#define PICTURES        2
+#define PICTURES        3
 #define MEMORY_USUAL    ((size_t)8 << 20)
 #define COLUMN_BYTES    4 /* about what a column takes, packed */
 

@@ -85,8 +85,8 @@ void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct t
 int tfs_columns_range(struct tfs_columns *columns, uint32_t *low, uint32_t *high,
                       struct tfs_error *err);
 
-/* Checksums of the blocks of the document's pictures, as far as they are known: number 0 and 1 for
- * two pictures of the box, of `count` blocks each. NULL: no memory. */
+/* Checksums of the blocks of the document's pictures, as far as they are known: numbers 0 to 2 for
+ * three pictures of the box, of `count` blocks each. NULL: no memory. */
 struct tfs_block_sum {
     struct tfs_png_sum sum;
     bool known;

@@ -8,7 +8,7 @@
  * column is the number of voxels from the bottom of these bounds to above its highest voxel that is
  * not empty; 0: all are empty.
  *
- * A game sets tfs_tree.voxels and has two rows in its root files, counted by tfs_picture_count:
+ * A game sets tfs_tree.voxels and has these rows in its root files, counted by tfs_picture_count:
  *   {.path = "heightmap.png", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_lens, .count = ...}
  * and two families, `heightmaps/` and `maps/`, of tiles, tfs_heightmap_tiles and tfs_map_tiles.
  */
@@ -110,6 +110,7 @@ struct tfs_voxel_size tfs_voxels_sides(const struct tfs_voxels *voxels, const vo
 /* ---- what it gets ---------------------------------------------------------------------------- */
 
 extern const struct tfs_lens tfs_heightmap_lens;
+extern const struct tfs_lens tfs_heightmap_view_lens; /* heightmap-view.png */
 extern const struct tfs_lens tfs_map_lens;
 extern const struct tfs_lens tfs_heightmap_tile_lens;
 extern const struct tfs_lens tfs_map_tile_lens;

@@ -40,6 +40,7 @@ enum root_file {
     ROOT_INFO,
     ROOT_PALETTE,
     ROOT_HEIGHTMAP,
+    ROOT_VIEW,
     ROOT_MAP,
     ROOT_HEIGHTMAPS,
     ROOT_MAPS,
@@ -53,6 +54,9 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                         .flags = TFS_FILE_LATE,
                         .lens = &tfs_heightmap_lens,
                         .count = tfs_rbx_picture_count},
+    [ROOT_VIEW] = {.path = "heightmap-view.png",
+                   .lens = &tfs_heightmap_view_lens,
+                   .count = tfs_rbx_picture_count},
     [ROOT_MAP] = {.path = "map.png",
                   .flags = TFS_FILE_LATE,
                   .lens = &tfs_map_lens,
@@ -174,7 +178,7 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
 #define BIT(file)       (UINT32_C(1) << (file))
 #define ALL_CHUNK_FILES (BIT(CHUNK_FILES) - 1)
 #define MAPS            (BIT(ROOT_MAP) | BIT(ROOT_MAPS))
-#define PICTURES        (BIT(ROOT_HEIGHTMAP) | BIT(ROOT_HEIGHTMAPS) | MAPS)
+#define PICTURES        (BIT(ROOT_HEIGHTMAP) | BIT(ROOT_VIEW) | BIT(ROOT_HEIGHTMAPS) | MAPS)
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     if (before == NULL || after == NULL ||
