@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The real regions of a world: each mounts, reads the same twice, keeps every byte when nothing was edited,
-# and after an edit of one block every other chunk's bytes are the same.
+# and after an edit of one block every other chunk's bytes are the same. Under a sanitizer, every fourth of them.
 . "$(dirname "$0")/lib.sh"
 
 regions=$SAMPLES/server-world-1/zones/base/earth/regions
@@ -38,10 +38,10 @@ missing() {
 }
 
 if [ -d "$regions" ]; then
-    pristine=$PRISTINE
-    for file in "$regions"/*.cosmicreach; do
+    pristine=$PRISTINE step=${TFS_TEST_SANITIZED:+4} files=("$regions"/*.cosmicreach)
+    for ((i = 0; i < ${#files[@]}; i += ${step:-1})); do
         PRISTINE=$pristine
-        try "${file##*/}" sample "$file"
+        try "${files[i]##*/}" sample "${files[i]}"
     done
 else
     try 'real regions' missing
