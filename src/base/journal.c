@@ -436,20 +436,20 @@ static int parse(struct tfs_journal_text *text, struct tfs_error *err)
     const struct tfs_span bytes = tfs_blob_span(text->bytes);
     struct tfs_cursor c = tfs_cursor_init(bytes);
     struct tfs_journal_record record;
-    uint64_t seed = 0;
 
-    if (take_head(&c, &text->save, &seed, err) < 0)
+    if (take_head(&c, &text->save, &text->seed, err) < 0)
         return err->code;
-    while (tfs_cursor_left(&c) > 0) {
-        uint64_t at = tfs_cursor_offset(&c);
-        if (!take_record(&c, seed, false, &record)) {
-            text->damaged = records_follow(bytes, seed, at) ? at : 0;
+    for (;;) {
+        text->end = tfs_cursor_offset(&c);
+        if (tfs_cursor_left(&c) == 0)
+            return 0;
+        if (!take_record(&c, text->seed, false, &record)) {
+            text->damaged = records_follow(bytes, text->seed, text->end) ? text->end : 0;
             return 0;
         }
         if (add_record(text, &record, err) < 0)
             return err->code;
     }
-    return 0;
 }
 
 static int read_file(const char *name, const struct stat *save, uint64_t limit,
@@ -507,11 +507,12 @@ static bool has_head(const char *name, const struct tfs_blob *bytes)
     return same;
 }
 
-bool tfs_journal_current(const char *path, const struct tfs_journal_text *text)
+bool tfs_journal_current(const char *path, const struct tfs_journal_text *text, bool same)
 {
     char *name = journal_path(path);
     struct stat st;
-    bool current = name != NULL && lstat(name, &st) == 0 && st.st_size >= text->st.st_size &&
+    bool current = name != NULL && lstat(name, &st) == 0 &&
+                   (same ? st.st_size == text->st.st_size : st.st_size >= text->st.st_size) &&
                    has_head(name, text->bytes);
 
     free(name);
@@ -541,4 +542,37 @@ bool tfs_journal_first(const struct tfs_journal_text *text, struct tfs_hash save
         }
     }
     return found;
+}
+
+/* ---- going on -------------------------------------------------------------------------------- */
+
+int tfs_journal_reopen(const char *path, const struct tfs_journal_text *text,
+                       struct tfs_journal **journal, struct tfs_error *err)
+{
+    struct tfs_journal *made = calloc(1, sizeof(*made));
+    char *name = journal_path(path);
+
+    if (made == NULL || name == NULL) {
+        tfs_fail_memory(err);
+        goto out;
+    }
+    made->file.fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (made->file.fd < 0 || fstat(made->file.fd, &made->file.st) < 0)
+        tfs_fail_errno(err, "the journal cannot be opened");
+    else if (!tfs_file_same(&made->file.st, &text->st))
+        tfs_fail(err, -ESTALE, "the journal was changed by another program");
+    else if (ftruncate(made->file.fd, (off_t)text->end) < 0)
+        tfs_fail_errno(err, "the journal cannot be written");
+    if (err->code < 0) {
+        tfs_file_close(&made->file);
+        goto out;
+    }
+    made->seed = text->seed;
+    made->size = made->durable = text->end;
+    *journal = made;
+    made = NULL;
+out:
+    free(name);
+    free(made);
+    return err->code;
 }

@@ -85,6 +85,8 @@ struct tfs_journal_text {
     struct tfs_journal_record *records; /* all that are whole; payloads lie in bytes */
     size_t count;
     uint64_t damaged; /* offset of a record that does not read though others follow; 0: none */
+    uint64_t seed;
+    uint64_t end; /* of the last whole record */
     struct stat st;
 };
 
@@ -96,12 +98,17 @@ int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
                      struct tfs_journal_text *text, struct tfs_error *err);
 void tfs_journal_text_release(struct tfs_journal_text *text);
 
-/* Is the journal of `path` still the one that was read? It may have become longer: what was read
- * was all of it at that moment. */
-bool tfs_journal_current(const char *path, const struct tfs_journal_text *text);
+/* Is the journal of `path` still the one that was read? `same`: and is it as it was? Else it may
+ * have become longer: what was read was all of it at that moment. */
+bool tfs_journal_current(const char *path, const struct tfs_journal_text *text, bool same);
 
 /* Which records a save with this content lacks: *first of those to be applied. False: the save is
  * neither what the journal began with nor what one of its rewrites made. */
 bool tfs_journal_first(const struct tfs_journal_text *text, struct tfs_hash save, size_t *first);
+
+/* Goes on with the journal that was read, behind its last whole record: what follows that is cut
+ * off. To be called under the lock of `path`. ESTALE: another one has its name by now. */
+int tfs_journal_reopen(const char *path, const struct tfs_journal_text *text,
+                       struct tfs_journal **journal, struct tfs_error *err);
 
 #endif

@@ -200,7 +200,7 @@ static void commit(struct tfs_import *im, const char *path)
     } else if (tfs_cli_tell_names(im->cli, path, im->save, im->doc, &err) < 0) {
         im->status = tfs_cli_report(im->cli, path, &err);
         tfs_cli_say(im->cli, im->status, "nothing was written");
-    } else if (im->save->container->commit(im->save, im->doc, &err)) {
+    } else if (tfs_cli_commit(im->save, im->doc, &err) < 0) {
         im->status = tfs_cli_report(im->cli, path, &err);
     } else {
         tfs_cli_say(im->cli, TFS_STATUS_DONE, "%zu %s taken, %zu added, %zu removed", c->files,

@@ -246,7 +246,7 @@ static int write_doc(struct merger *m, enum tfs_merge_side side, struct tfs_doc 
     }
     if (side != TFS_MERGE_OURS)
         return tfs_whole_file_write(m->saves[side], doc, ours, NULL, err);
-    return doc->version == ours->doc->version ? 0 : ours->container->commit(ours, doc, err);
+    return tfs_cli_commit(ours, doc, err);
 }
 
 /* Theirs, to the byte. Files beside a save follow a commit of it alone. */

@@ -143,7 +143,7 @@ int tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_save *s
 
 int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
-    return doc->version == save->doc->version ? 0 : tfs_journal_commit(save, doc, false, err);
+    return doc->version == save->doc->version ? 0 : tfs_journal_commit(save, doc, err);
 }
 
 void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *save)

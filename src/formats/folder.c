@@ -250,24 +250,56 @@ static int fail_changed(struct tfs_error *err)
     return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
 }
 
-int tfs_folder_hash(const char *path, const struct stat *st, struct tfs_hash *hash,
-                    struct tfs_error *err)
+static int hash_file(const char *path, struct tfs_folder_file *known, struct tfs_error *err)
 {
     struct tfs_file_handle file = {.fd = -1};
     struct tfs_hash found;
     struct stat now;
 
     int result = tfs_file_open(path, false, &file, err);
-    if (result == -ENOENT || (result == 0 && !tfs_file_same(&file.st, st)))
+    if (result == -ENOENT || (result == 0 && !tfs_file_same(&file.st, &known->st)))
         result = fail_changed(err);
     if (result == 0)
         result = tfs_hash_file(file.fd, &found, err);
-    if (result == 0 && (fstat(file.fd, &now) < 0 || !tfs_file_same(&now, st)))
+    if (result == 0 && (fstat(file.fd, &now) < 0 || !tfs_file_same(&now, &known->st)))
         result = fail_changed(err);
     tfs_file_close(&file);
     if (result == 0)
-        *hash = found;
+        known->hash = found;
     return result;
+}
+
+/* The next who asks need not read the file. */
+static void remember(struct tfs_folder_files *files, pthread_mutex_t *lock,
+                     const struct tfs_folder_file *file)
+{
+    pthread_mutex_lock(lock);
+    struct tfs_folder_file *known = tfs_folder_find(files, file->key);
+    if (known != NULL && tfs_file_same(&known->st, &file->st)) {
+        known->hash = file->hash;
+        known->hashed = true;
+    }
+    pthread_mutex_unlock(lock);
+}
+
+int tfs_folder_hash(struct tfs_folder_files *files, pthread_mutex_t *lock, struct tfs_key key,
+                    const char *path, struct tfs_hash *hash, struct stat *st, struct tfs_error *err)
+{
+    struct tfs_folder_file file = {.key = key};
+
+    pthread_mutex_lock(lock);
+    const struct tfs_folder_file *known = tfs_folder_find(files, key);
+    if (known != NULL)
+        file = *known;
+    pthread_mutex_unlock(lock);
+    if (known != NULL && !file.hashed) {
+        if (hash_file(path, &file, err) < 0)
+            return err->code;
+        remember(files, lock, &file);
+    }
+    *hash = file.hash;
+    *st = file.st;
+    return 0;
 }
 
 void tfs_folder_remove(struct tfs_folder_files *files, struct tfs_folder_file *file)

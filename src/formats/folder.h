@@ -8,6 +8,8 @@
 #ifndef TFS_FORMATS_FOLDER_H
 #define TFS_FORMATS_FOLDER_H
 
+#include <pthread.h>
+
 #include "base/file.h"
 #include "formats/format.h"
 
@@ -71,15 +73,17 @@ struct tfs_folder_file {
     struct tfs_hash hash;
 };
 
-/* The hash of the file at `path`, which must be the one of that identity, else ESTALE. */
-int tfs_folder_hash(const char *path, const struct stat *st, struct tfs_hash *hash,
-                    struct tfs_error *err);
-
 /* Files by key. */
 struct tfs_folder_files {
     struct tfs_folder_file **files;
     size_t count;
 };
+
+/* The hash of what the file `key` at `path` holds, and its identity, as it is known; both all 0:
+ * none is. It is read once. `lock` guards the list. ESTALE: the file is another one by now. */
+int tfs_folder_hash(struct tfs_folder_files *files, pthread_mutex_t *lock, struct tfs_key key,
+                    const char *path, struct tfs_hash *hash, struct stat *st,
+                    struct tfs_error *err);
 
 /* NULL: none is known. */
 struct tfs_folder_file *tfs_folder_find(const struct tfs_folder_files *files, struct tfs_key key);

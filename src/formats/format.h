@@ -288,10 +288,12 @@ struct tfs_journal_files {
     char *(*beside)(const char *path);
     /* The file that holds a chunk. */
     struct tfs_key (*file_of)(const struct tfs_save *save, struct tfs_key chunk);
-    /* The hash of what a file holds, as it was read or written, and its identity; both all 0: there
-     * is no such file. ESTALE: another program changed it since. */
-    int (*hash)(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash, struct stat *st,
-                struct tfs_error *err);
+    /* Where that file is, or would be; to be freed. NULL: no memory. */
+    char *(*path)(const struct tfs_save *save, struct tfs_key file);
+    /* The hash of what it holds, as it was read or written, and its identity; both all 0: there is
+     * no such file. ESTALE: another program changed it since. */
+    int (*hash)(struct tfs_save *save, struct tfs_key file, const char *path, struct tfs_hash *hash,
+                struct stat *st, struct tfs_error *err);
     /* This process made or removed the journal, which is no change of the save. NULL: it never
      * looks like one. */
     void (*touched)(struct tfs_save *save);

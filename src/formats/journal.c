@@ -31,6 +31,18 @@ char *tfs_journal_beside(const struct tfs_save *save)
     return files != NULL ? files->beside(save->path) : strdup(save->path);
 }
 
+int tfs_journal_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
+                     struct stat *st, struct tfs_error *err)
+{
+    const struct tfs_journal_files *files = save->container->journal;
+    char *path = files->path(save, file);
+    const int result =
+        path == NULL ? tfs_fail_memory(err) : files->hash(save, file, path, hash, st, err);
+
+    free(path);
+    return result;
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 struct maker {
@@ -145,7 +157,7 @@ static int put_files(const struct maker *m, struct tfs_buf *out)
     for (size_t i = 0; i < m->file_count; i++) {
         struct tfs_hash hash = {0};
         struct stat st;
-        if (container->journal->hash(m->save, m->files[i], &hash, &st, m->err) < 0)
+        if (tfs_journal_hash(m->save, m->files[i], &hash, &st, m->err) < 0)
             return m->err->code;
         put_key(out, m->files[i]);
         put_hash(out, hash);
@@ -409,68 +421,92 @@ static void touched(struct tfs_save *save)
         files->touched(save);
 }
 
-int tfs_journal_drop(struct tfs_save *save, struct tfs_error *err)
+int tfs_journal_drop(struct tfs_save *save, const char *beside, struct tfs_error *err)
 {
-    char *beside = tfs_journal_beside(save);
-
-    if (beside == NULL)
-        return tfs_fail_memory(err);
     tfs_journal_remove(beside, err);
     touched(save);
-    free(beside);
     return err->code;
 }
 
+/* Who keeps the journal of one commit. */
+struct commit_journal {
+    struct tfs_journal *journal; /* NULL: there is none */
+    bool marked;
+};
+
 static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
 {
-    struct tfs_journal *journal = arg;
+    const struct commit_journal *c = arg;
     struct tfs_error ignored = {0};
 
-    if (!tfs_journal_broken(journal))
-        (void)tfs_record_wrote(journal, (struct tfs_record_file){file, hash}, whole, &ignored);
+    if (!tfs_journal_broken(c->journal))
+        (void)tfs_record_wrote(c->journal, (struct tfs_record_file){file, hash}, whole && c->marked,
+                               &ignored);
+}
+
+/* With the mark of a rewrite, where that can be had, and what each file is about to be. */
+static int commit_by(struct tfs_save *save, struct tfs_doc *doc, struct tfs_journal *journal,
+                     struct tfs_error *err)
+{
+    const struct tfs_rewrite before = save->rewrite;
+    struct commit_journal c = {.journal = journal};
+    struct tfs_error ignored = {0};
+
+    if (journal != NULL) {
+        c.marked =
+            tfs_journal_append(journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0;
+        save->rewrite = (struct tfs_rewrite){.wrote = on_wrote, .arg = &c};
+    }
+    const int result = save->container->commit(save, doc, err);
+    save->rewrite = before;
+    tfs_journal_close(journal);
+    return result;
 }
 
 /* A journal with this commit as its only edit, which takes the place of one that is there. */
-static int make_journal(struct tfs_save *save, const struct tfs_doc *doc,
+static int make_journal(struct tfs_save *save, const char *beside, const struct tfs_doc *doc,
                         struct tfs_journal **journal, struct tfs_error *err)
 {
-    char *beside = tfs_journal_beside(save);
     struct tfs_buf record = {0};
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    if (beside == NULL)
-        tfs_fail_memory(err);
-    else if (tfs_record_make(save, save->doc, doc, now, &record, err) == 0 &&
-             tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL,
-                                tfs_buf_span(&record), journal, err) == 0)
-        (void)tfs_journal_append(*journal, TFS_JOURNAL_MARK, (struct tfs_span){0},
-                                 &(struct tfs_error){0});
+    if (tfs_record_make(save, save->doc, doc, now, &record, err) == 0)
+        tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL, tfs_buf_span(&record),
+                           journal, err);
     touched(save);
     tfs_buf_release(&record);
+    return err->code;
+}
+
+int tfs_journal_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct tfs_journal *journal = NULL;
+    struct tfs_error why = {0};
+    char *beside = NULL;
+
+    if (tfs_journal_files_many(save, save->doc, doc) && !save->no_journal &&
+        save->read_only == NULL && (beside = tfs_journal_beside(save)) != NULL)
+        (void)make_journal(save, beside, doc, &journal, &why);
+    tfs_error_reset(&why);
+    const bool journals = journal != NULL;
+    const int result = commit_by(save, doc, journal, err);
+    if (journals && tfs_journal_drop(save, beside, &why) < 0 && result == 0)
+        tfs_fail(err, why.code, "%s", why.text);
     free(beside);
     return err->code;
 }
 
-int tfs_journal_commit(struct tfs_save *save, struct tfs_doc *doc, bool keep, struct tfs_error *err)
+int tfs_journal_restore(struct tfs_save *save, const char *beside,
+                        const struct tfs_journal_text *text, struct tfs_doc *doc,
+                        struct tfs_error *err)
 {
-    const struct tfs_rewrite before = save->rewrite;
     struct tfs_journal *journal = NULL;
-    struct tfs_error why = {0};
 
-    if (tfs_journal_files_many(save, save->doc, doc) && !save->no_journal &&
-        save->read_only == NULL && make_journal(save, doc, &journal, &why) < 0 && keep)
-        return tfs_fail(err, why.code, "%s", why.text);
-    if (journal != NULL)
-        save->rewrite = (struct tfs_rewrite){.wrote = on_wrote, .arg = journal};
-    const int result = save->container->commit(save, doc, err);
-    save->rewrite = before;
-    tfs_journal_close(journal);
-    tfs_error_reset(&why);
-    if (journal != NULL && (result == 0 || !keep) && tfs_journal_drop(save, &why) < 0 &&
-        result == 0)
-        return tfs_fail(err, why.code, "%s", why.text);
-    return result;
+    if (tfs_journal_reopen(beside, text, &journal, err) < 0 ||
+        commit_by(save, doc, journal, err) < 0)
+        return err->code;
+    return tfs_journal_drop(save, beside, err);
 }
 
 /* ---- of a save that is not open -------------------------------------------------------------- */

@@ -59,15 +59,24 @@ int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file,
 
 /* Commits `doc` for one who keeps no journal. Where that changes several files, they are first one
  * record of a journal, so that a crash leaves all of it to be done by whoever opens the save next,
- * or nothing. `keep`: after a failure too; else what was written of it stays, and the rest not. */
-int tfs_journal_commit(struct tfs_save *save, struct tfs_doc *doc, bool keep,
-                       struct tfs_error *err);
+ * or nothing. After a failure what was written of it stays, and the rest not. */
+int tfs_journal_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
+
+/* Commits `doc`, which the journal `text` beside that path has made of the save, and removes the
+ * journal. It hears of each file first, and stays after a failure. */
+int tfs_journal_restore(struct tfs_save *save, const char *beside,
+                        const struct tfs_journal_text *text, struct tfs_doc *doc,
+                        struct tfs_error *err);
 
 /* Is there a journal of the save at `path`, which is not open, by the name of it in any format? */
 int tfs_journal_exists(const char *path, struct tfs_error *err);
 
-/* Removes the journal of the save, durably. */
-int tfs_journal_drop(struct tfs_save *save, struct tfs_error *err);
+/* Removes the journal of the save, which lies beside that path, durably. */
+int tfs_journal_drop(struct tfs_save *save, const char *beside, struct tfs_error *err);
+
+/* The hash and the identity of a file of the save: tfs_journal_files.hash. */
+int tfs_journal_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
+                     struct stat *st, struct tfs_error *err);
 
 /* Do two documents differ in more than one file? */
 bool tfs_journal_files_many(const struct tfs_save *save, const struct tfs_doc *before,

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "formats/journal.h"
+#include "formats/undo/undo.h"
 #include "formats/unsaved.h"
 #include "formats/whole_file.h"
 #include "fs/quarantine.h"
@@ -118,7 +119,8 @@ static int is_settled(struct recovery *r, bool journal, struct tfs_error *err)
         look_at_files(r, &changed);
     if (changed.code < 0 && changed.code != -ESTALE)
         return tfs_fail(err, changed.code, "%s", changed.text);
-    return changed.code == 0 && tfs_journal_current(r->beside, &r->text);
+    return changed.code == 0 &&
+           tfs_journal_current(r->beside, &r->text, tfs_recover_files_strange(&r->files));
 }
 
 /* Reads journal and save until both are of one moment: whoever has the lock may be changing them.
@@ -129,6 +131,8 @@ static int read_both(struct recovery *r, struct tfs_error *err)
 
     for (int i = 0; i < TRIES; i++) {
         int found = read_journal(r, err);
+        if (found > 0 && tfs_save_complete(r->save, NULL, err) < 0)
+            return err->code;
         int settled = found == -EAGAIN ? 0 : found < 0 ? found : is_settled(r, found > 0, err);
         if (settled != 0)
             return settled < 0 ? settled : found;
@@ -281,7 +285,7 @@ static int set_aside(struct recovery *r, const char *why, struct tfs_error *err)
     if (store_aside(r, &directory) < 0) {
         r->save->no_journal = true;
         say(r, "warning: the journal beside it is not used, and could not be set aside: %s", why);
-    } else if (tfs_journal_drop(r->save, err) == 0) {
+    } else if (tfs_journal_drop(r->save, r->beside, err) == 0) {
         say(r, "warning: %s were not restored, for %s; they are in %s", edits_of(r, edits), why,
             directory);
     }
@@ -358,14 +362,14 @@ static int write_into_save(struct recovery *r, struct tfs_error *err)
         return fail_write(r, &why, err);
     if (r->text.damaged == 0) {
         say(r, "%s were restored from its journal", edits_of(r, edits));
-        return tfs_journal_drop(r->save, err);
+        return tfs_journal_drop(r->save, r->beside, err);
     }
     /* What can be read is in the save; the file itself is kept for what cannot. */
     drop_doc(r);
     if (store_aside(r, &directory) < 0)
         r->save->no_journal = true;
     else
-        tfs_journal_drop(r->save, err);
+        tfs_journal_drop(r->save, r->beside, err);
     say(r,
         "warning: its journal is damaged at offset %ju: %s were restored, what follows is lost; "
         "the journal is in %s",
@@ -400,7 +404,7 @@ static int bring_up_to_date(struct recovery *r, struct tfs_error *err)
         return show_in_memory(r);
     if (r->count > 0 || r->text.damaged > 0)
         return write_into_save(r, err);
-    return tfs_journal_drop(r->save, err);
+    return tfs_journal_drop(r->save, r->beside, err);
 }
 
 /* ---- saves of several files ------------------------------------------------------------------ */
@@ -557,36 +561,80 @@ static int set_theirs_aside(struct recovery *r, char **directory)
     return result;
 }
 
+/* Where a commit was cut, what follows belongs to the generation that it had begun. */
+static int resume_undo(struct recovery *r, struct tfs_error *err)
+{
+    struct tfs_undo_wrote *wrote = calloc(r->files.count + 1, sizeof(*wrote));
+    size_t count = 0;
+
+    if (wrote == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < r->files.count && err->code == 0; i++) {
+        const struct tfs_recover_file *file = &r->files.files[i];
+        if (!file->wrote)
+            continue;
+        wrote[count] = (struct tfs_undo_wrote){
+            r->save->container->journal->path(r->save, file->key), file->st};
+        if (wrote[count++].path == NULL)
+            tfs_fail_memory(err);
+    }
+    if (err->code == 0)
+        tfs_undo_resume(r->save->keeper, wrote, count);
+    for (size_t i = 0; i < count; i++)
+        free(wrote[i].path);
+    free(wrote);
+    return err->code;
+}
+
+/* Do the edits themselves keep the save from being written? */
+static bool is_misfit(int code)
+{
+    return code == -EBADMSG || code == -EROFS || code == -EINVAL || code == -EFBIG ||
+           code == -ENOTSUP;
+}
+
+/* 1: they could not be written, and were set aside. */
 static int write_files(struct recovery *r, struct tfs_error *err)
 {
     struct tfs_error why = {0};
     char edits[64];
 
-    if (says_more(r, r->doc) && tfs_journal_commit(r->save, r->doc, true, &why) < 0)
+    if (resume_undo(r, err) < 0)
+        return err->code;
+    if (says_more(r, r->doc))
+        tfs_journal_restore(r->save, r->beside, &r->text, r->doc, &why);
+    tfs_undo_leave(r->save->keeper);
+    if (is_misfit(why.code))
+        return set_aside(r, why.text, err) < 0 ? err->code : 1;
+    if (why.code < 0)
         return tfs_fail(err, why.code, "%s could not be restored from its journal: %s",
                         edits_of(r, edits), why.text);
-    return tfs_journal_drop(r->save, err);
+    return tfs_journal_drop(r->save, r->beside, err);
 }
 
 static int restore_files(struct recovery *r, struct tfs_error *err)
 {
     const bool theirs = says_more(r, r->theirs) || r->misfit, ours = says_more(r, r->doc);
     char edits[64], *directory = NULL;
+    int written = 1;
 
     if ((theirs || r->text.damaged > 0) && set_theirs_aside(r, &directory) < 0) {
         r->save->no_journal = true;
         say(r, "warning: its journal is not used, and could not be set aside");
-    } else if (write_files(r, err) == 0 && r->text.damaged > 0) {
+    } else {
+        written = write_files(r, err);
+    }
+    if (written == 0 && r->text.damaged > 0) {
         say(r,
             "warning: its journal is damaged at offset %ju: %s were restored, what follows is "
             "lost; the journal is in %s",
             (uintmax_t)r->text.damaged, edits_of(r, edits), directory);
-    } else if (err->code == 0 && theirs) {
+    } else if (written == 0 && theirs) {
         say(r, "warning: %s%s of %zu edit%s %s, and they are in %s", ours ? edits_of(r, edits) : "",
             ours ? " were restored from its journal;" : "parts", r->theirs_count,
             r->theirs_count == 1 ? "" : "s",
             "were not restored, for another program changed files of the save since", directory);
-    } else if (err->code == 0 && ours) {
+    } else if (written == 0 && ours) {
         say(r, "%s were restored from its journal", edits_of(r, edits));
     }
     free(directory);
@@ -636,8 +684,8 @@ static int recover(struct recovery *r, struct tfs_error *err)
 {
     int result = read_both(r, err);
 
-    if (result <= 0 || tfs_save_complete(r->save, NULL, err) < 0)
-        return result <= 0 ? result : err->code;
+    if (result <= 0)
+        return result;
     return r->save->container->hash != NULL ? bring_up_to_date(r, err)
                                             : bring_files_up_to_date(r, err);
 }

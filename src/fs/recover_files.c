@@ -23,13 +23,10 @@ static int add_file(struct tfs_recover_files *files, struct tfs_key key, struct 
     if (grown == NULL)
         return tfs_fail_memory(err);
     files->files = grown;
-    if (files->count == FILES_MAX)
-        return tfs_fail(err, -EBADMSG, "the journal names more files than a save has");
     grown[files->count++] = (struct tfs_recover_file){.key = key};
     return 0;
 }
 
-/* Those of one record are in order, each once: so most are no news. */
 static int add_named(struct tfs_recover_files *files, struct tfs_span payload,
                      struct tfs_error *err)
 {
@@ -64,12 +61,22 @@ static void settle_list(struct tfs_recover_files *files)
     files->count = kept;
 }
 
+/* Records name the same files again and again: the list is settled whenever it has doubled. */
 static int list_files(const struct tfs_journal_text *text, struct tfs_recover_files *files,
                       struct tfs_error *err)
 {
-    for (size_t i = 0; i < text->count && err->code == 0; i++)
+    size_t settled = 0;
+
+    for (size_t i = 0; i < text->count && err->code == 0; i++) {
         if (text->records[i].kind == TFS_JOURNAL_EDIT)
             add_named(files, text->records[i].payload, err);
+        if (files->count / 2 > settled) {
+            settle_list(files);
+            settled = files->count;
+        }
+        if (settled > FILES_MAX)
+            tfs_fail(err, -EBADMSG, "the journal names more files than a save has");
+    }
     settle_list(files);
     return err->code;
 }
@@ -83,11 +90,10 @@ static int look_at_files(struct tfs_save *save, struct tfs_recover_files *files,
     for (size_t i = 0; i < files->count; i++) {
         struct tfs_recover_file *file = &files->files[i];
         struct tfs_error why = {0};
-        int result = save->container->journal->hash(save, file->key, &file->now, &file->st, &why);
+        int result = tfs_journal_hash(save, file->key, &file->now, &file->st, &why);
         if (result == -ESTALE || result == -ENOMEM)
             return tfs_fail(err, result, "%s", why.text);
-        if (result < 0)
-            file->now = (struct tfs_hash){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+        file->unknown = result < 0;
     }
     return 0;
 }
@@ -109,6 +115,11 @@ const struct tfs_recover_file *tfs_recover_files_find(const struct tfs_recover_f
 
 /* ---- what the records say of them ------------------------------------------------------------ */
 
+static bool holds(const struct tfs_recover_file *file, struct tfs_hash hash)
+{
+    return !file->unknown && tfs_hash_equal(file->now, hash);
+}
+
 static int judge_edit(struct tfs_recover_files *files, struct tfs_span payload,
                       struct tfs_error *err)
 {
@@ -122,7 +133,7 @@ static int judge_edit(struct tfs_recover_files *files, struct tfs_span payload,
     made.tv_nsec = (long)tfs_take_u32le(&c);
     for (size_t i = 0; i < count; i++) {
         struct tfs_recover_file *file = find(files, named[i].key);
-        const bool same = tfs_hash_equal(file->now, named[i].hash);
+        const bool same = holds(file, named[i].hash);
         file->begun = file->begun || (same && !file->named);
         file->ours = file->ours || same;
         file->named = true;
@@ -141,9 +152,9 @@ static void judge_wrote(struct tfs_recover_files *files, struct tfs_span payload
     if (tfs_record_wrote_take(payload, &wrote, &whole) < 0)
         return;
     struct tfs_recover_file *file = find(files, wrote.key);
-    if (file == NULL || !tfs_hash_equal(file->now, wrote.hash))
+    if (file == NULL || !holds(file, wrote.hash))
         return;
-    file->ours = true;
+    file->ours = file->wrote = true;
     file->begun = false;
     if (whole)
         file->first = mark;
@@ -196,6 +207,15 @@ int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text 
     else
         *files = read;
     return err->code;
+}
+
+bool tfs_recover_files_strange(const struct tfs_recover_files *files)
+{
+    bool strange = false;
+
+    for (size_t i = 0; i < files->count; i++)
+        strange = strange || !files->files[i].ours;
+    return strange;
 }
 
 void tfs_recover_files_release(struct tfs_recover_files *files)

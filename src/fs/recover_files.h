@@ -13,8 +13,10 @@
 struct tfs_recover_file {
     struct tfs_key key;
     struct tfs_hash now;
+    bool unknown;   /* it cannot be read */
     struct stat st; /* all 0: there is no such file */
     bool ours;
+    bool wrote;           /* and that was said by a rewrite */
     bool begun;           /* it holds what the journal began with */
     bool named;           /* a record was looked at that changes it */
     size_t first;         /* record from which on it lacks edits */
@@ -32,6 +34,8 @@ int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text 
 /* NULL: the journal does not name it. */
 const struct tfs_recover_file *tfs_recover_files_find(const struct tfs_recover_files *files,
                                                       struct tfs_key key);
+/* Is one of them none of ours? What a longer journal says may make it ours. */
+bool tfs_recover_files_strange(const struct tfs_recover_files *files);
 void tfs_recover_files_release(struct tfs_recover_files *files);
 
 #endif

@@ -301,10 +301,17 @@ static struct tfs_key toy_file_of(const struct tfs_save *save, struct tfs_key ch
     return (struct tfs_key){0};
 }
 
-static int toy_file_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
-                         struct stat *st, struct tfs_error *err)
+static char *toy_file_path(const struct tfs_save *save, struct tfs_key file)
 {
     (void)file;
+    return strdup(save->path);
+}
+
+static int toy_file_hash(struct tfs_save *save, struct tfs_key file, const char *path,
+                         struct tfs_hash *hash, struct stat *st, struct tfs_error *err)
+{
+    (void)file;
+    (void)path;
     (void)err;
     *st = save->st;
     *hash = (struct tfs_hash){1, 2, 3};
@@ -312,7 +319,7 @@ static int toy_file_hash(struct tfs_save *save, struct tfs_key file, struct tfs_
 }
 
 static const struct tfs_journal_files journal_files = {
-    .beside = toy_beside, .file_of = toy_file_of, .hash = toy_file_hash};
+    .beside = toy_beside, .file_of = toy_file_of, .path = toy_file_path, .hash = toy_file_hash};
 
 static void toy_close(struct tfs_save *save)
 {

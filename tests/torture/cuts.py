@@ -34,7 +34,7 @@ def cut_import(bench, states, mode, counts):
         bench.strike.stop()
         fired, where = bench.strike.fired, f'before call {n}, {bench.strike.what}'
         may = ('old', 'new') if bench.kind.database else saves.GOOD
-        problem, state = bench.after_crash(states, may if fired else ('new',))
+        problem, state = bench.after_crash(states, may if fired else ('new',), atomic=True)
         if not fired:
             if status != 0:
                 counts.problems.append(f'not cut, but it ends with {status}: {said}')

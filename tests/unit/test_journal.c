@@ -136,13 +136,13 @@ START_TEST(journal_that_was_read_is_current_while_it_only_grows)
 
     ck_assert_int_eq(read_journal(&text), 1);
     append(journal, TFS_JOURNAL_EDIT, "second");
-    ck_assert(tfs_journal_current(scratch_path("save"), &text));
+    ck_assert(tfs_journal_current(scratch_path("save"), &text, false));
     tfs_journal_close(journal);
     journal = create("another");
     append(journal, TFS_JOURNAL_EDIT, "and one more, longer than the two of before");
-    ck_assert(!tfs_journal_current(scratch_path("save"), &text));
+    ck_assert(!tfs_journal_current(scratch_path("save"), &text, false));
     ck_assert_int_eq(tfs_journal_remove(scratch_path("save"), &err), 0);
-    ck_assert(!tfs_journal_current(scratch_path("save"), &text));
+    ck_assert(!tfs_journal_current(scratch_path("save"), &text, false));
     tfs_journal_close(journal);
     tfs_journal_text_release(&text);
 }
@@ -477,6 +477,31 @@ START_TEST(record_with_any_byte_missing_is_refused)
 }
 END_TEST
 
+START_TEST(journal_that_is_reopened_goes_on_behind_its_last_whole_record)
+{
+    struct tfs_journal *journal = create("first");
+    struct tfs_journal_text text;
+
+    append(journal, TFS_JOURNAL_EDIT, "torn");
+    const uint64_t size = tfs_journal_size(journal);
+    tfs_journal_close(journal);
+    ck_assert_int_eq(truncate(scratch_path(".save.terrainfs-journal"), (off_t)size - 1), 0);
+    ck_assert_int_eq(read_journal(&text), 1);
+    ck_assert_uint_eq(text.count, 1);
+    ck_assert_int_eq(tfs_journal_reopen(scratch_path("save"), &text, &journal, &err), 0);
+    append(journal, TFS_JOURNAL_EDIT, "second");
+    tfs_journal_close(journal);
+    /* What was read is not what is there any more. */
+    ck_assert_int_eq(tfs_journal_reopen(scratch_path("save"), &text, &journal, &err), -ESTALE);
+    tfs_error_reset(&err);
+    tfs_journal_text_release(&text);
+    ck_assert_int_eq(read_journal(&text), 1);
+    ck_assert_uint_eq(text.count, 2);
+    ck_assert(tfs_span_equal(text.records[1].payload, tfs_span_of("second")));
+    tfs_journal_text_release(&text);
+}
+END_TEST
+
 static Suite *journal_suite(void)
 {
     Suite *suite = suite_create("journal");
@@ -486,6 +511,7 @@ static Suite *journal_suite(void)
     tcase_add_checked_fixture(file, journal_setup, scratch_teardown);
     tcase_add_test(file, journal_gives_back_what_was_appended);
     tcase_add_test(file, journal_has_the_permissions_of_its_save);
+    tcase_add_test(file, journal_that_is_reopened_goes_on_behind_its_last_whole_record);
     tcase_add_test(file, journal_that_was_read_is_current_while_it_only_grows);
     tcase_add_test(file, journal_takes_the_place_of_an_older_one);
     tcase_add_test(file, journal_does_not_replace_what_is_no_file);

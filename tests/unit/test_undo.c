@@ -329,6 +329,149 @@ START_TEST(line_that_was_not_written_to_its_end_is_left_out)
 }
 END_TEST
 
+/* ---- commits that were cut ------------------------------------------------------------------- */
+
+static struct tfs_keeper *open_folder(void)
+{
+    struct tfs_error err = {0};
+    struct tfs_keeper *keeper = NULL;
+
+    ck_assert_int_eq(tfs_undo_open(scratch_path("zone"), TFS_UNDO_FOLDER, &options, &keeper, &err),
+                     0);
+    return keeper;
+}
+
+/* As far as a commit came that was killed. */
+enum cut { BEFORE_LINK, BEFORE_RENAME, BEFORE_LEFT };
+
+static int no_link(struct tfs_keeper *keeper, const char *path)
+{
+    struct tfs_error err = {0};
+    struct tfs_file_handle file;
+
+    ck_assert_int_eq(tfs_file_open(path, false, &file, &err), 0);
+    int directory = open(scratch_path("zone"), O_RDONLY | O_DIRECTORY);
+    int result = keeper->before(keeper, path, directory, &file, &err);
+    close(directory);
+    tfs_file_close(&file);
+    return result;
+}
+
+/* A folder of two files, of which a commit wrote `a` and came to `cut` with `b`. */
+static void cut_commit(enum cut cut)
+{
+    char link[PATH_MAX];
+
+    ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
+    scratch_write("zone/a", "old a");
+    scratch_write("zone/b", "old b");
+    struct tfs_keeper *keeper = open_folder();
+    commit(keeper, "zone/a", "new a");
+    ck_assert_int_eq(no_link(keeper, scratch_path("zone/b")), 0);
+    tfs_undo_close(keeper);
+    snprintf(link, sizeof(link), "%s", place_of("zone", "files/b"));
+    if (cut == BEFORE_LINK)
+        ck_assert_int_eq(unlink(link), 0);
+    if (cut == BEFORE_LEFT) {
+        scratch_write("zone/.new", "new b");
+        ck_assert_int_eq(rename(scratch_path("zone/.new"), scratch_path("zone/b")), 0);
+    }
+}
+
+static void resume(struct tfs_keeper *keeper, const char *name)
+{
+    struct tfs_undo_wrote wrote = {.path = strdup(scratch_path(name))};
+
+    ck_assert_int_eq(stat(wrote.path, &wrote.st), 0);
+    tfs_undo_resume(keeper, &wrote, 1);
+    free(wrote.path);
+}
+
+START_TEST(commit_that_was_cut_and_is_brought_to_its_end_is_undone_as_a_whole)
+{
+    char notice[TFS_ERROR_TEXT];
+
+    cut_commit((enum cut)_i);
+    struct tfs_keeper *keeper = open_folder();
+    resume(keeper, _i == BEFORE_LEFT ? "zone/b" : "zone/a");
+    if (_i != BEFORE_LEFT)
+        commit(keeper, "zone/b", "new b");
+    tfs_undo_leave(keeper);
+    ck_assert(!tfs_undo_notice(keeper, notice));
+    tfs_undo_close(keeper);
+    ck_assert_uint_eq(count_of("zone"), 1);
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "old a");
+    ck_assert_str_eq(scratch_read("zone/b"), "old b");
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "new a");
+    ck_assert_str_eq(scratch_read("zone/b"), "new b");
+}
+END_TEST
+
+START_TEST(edits_behind_a_commit_that_was_cut_have_a_generation_of_their_own)
+{
+    cut_commit(BEFORE_RENAME);
+    struct tfs_keeper *keeper = open_folder();
+    resume(keeper, "zone/a");
+    commit(keeper, "zone/b", "new b");
+    tfs_undo_leave(keeper);
+    commit(keeper, "zone/b", "newer b");
+    tfs_undo_close(keeper);
+    ck_assert_uint_eq(count_of("zone"), 2);
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "new a");
+    ck_assert_str_eq(scratch_read("zone/b"), "new b");
+}
+END_TEST
+
+/* 0: the generation is gone; 1: another program changed a file of it. */
+START_TEST(half_of_a_commit_whose_generation_is_of_no_use_is_not_kept)
+{
+    char notice[TFS_ERROR_TEXT];
+
+    cut_commit(BEFORE_RENAME);
+    if (_i == 0)
+        ck_assert_int_eq(nftw(scratch_path("state"), scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+    struct tfs_keeper *keeper = open_folder();
+    if (_i == 1) {
+        scratch_write("zone/b", "another program's");
+        resume(keeper, "zone/a");
+    } else {
+        resume(keeper, "zone/a");
+        commit(keeper, "zone/b", "new b");
+    }
+    tfs_undo_leave(keeper);
+    ck_assert(tfs_undo_notice(keeper, notice));
+    ck_assert_uint_eq(count_of("zone"), (size_t)_i);
+    commit(keeper, "zone/b", "newer b");
+    tfs_undo_close(keeper);
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/b"), _i == 0 ? "new b" : "another program's");
+    ck_assert_str_eq(scratch_read("zone/a"), "new a");
+}
+END_TEST
+
+START_TEST(line_that_was_not_written_to_its_end_is_not_completed_by_the_next)
+{
+    char path[PATH_MAX];
+
+    cut_commit(BEFORE_RENAME);
+    snprintf(path, sizeof(path), "%s", place_of("zone", TFS_UNDO_MANIFEST));
+    int fd = open(path, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write(fd, "file 1 2 3 4 c", 14), 14);
+    close(fd);
+    struct tfs_keeper *keeper = open_folder();
+    resume(keeper, "zone/a");
+    commit(keeper, "zone/b", "new b");
+    tfs_undo_leave(keeper);
+    tfs_undo_close(keeper);
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "old a");
+    ck_assert_str_eq(scratch_read("zone/b"), "old b");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("undo");
@@ -351,6 +494,13 @@ static Suite *suite(void)
     tcase_add_test(c, list_with_any_byte_changed_or_cut_puts_nothing_elsewhere);
     tcase_add_test(c, list_that_leads_out_of_the_save_is_none);
     tcase_add_test(c, line_that_was_not_written_to_its_end_is_left_out);
+    c = unit_case(s, "commits that were cut");
+    tcase_add_checked_fixture(c, setup, scratch_teardown);
+    tcase_add_loop_test(c, commit_that_was_cut_and_is_brought_to_its_end_is_undone_as_a_whole,
+                        BEFORE_LINK, BEFORE_LEFT + 1);
+    tcase_add_test(c, edits_behind_a_commit_that_was_cut_have_a_generation_of_their_own);
+    tcase_add_loop_test(c, half_of_a_commit_whose_generation_is_of_no_use_is_not_kept, 0, 2);
+    tcase_add_test(c, line_that_was_not_written_to_its_end_is_not_completed_by_the_next);
     return s;
 }
 

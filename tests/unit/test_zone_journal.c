@@ -207,7 +207,7 @@ static void commit_edited(void)
 {
     struct tfs_doc *doc = edited();
 
-    ck_assert_msg(tfs_journal_commit(save, doc, false, &err) == 0, "%s", err.text);
+    ck_assert_msg(tfs_journal_commit(save, doc, &err) == 0, "%s", err.text);
     tfs_doc_unref(doc);
 }
 

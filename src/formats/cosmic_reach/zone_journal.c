@@ -3,8 +3,6 @@
  *
  * Must not know records, nor documents.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/print.h"
@@ -29,50 +27,22 @@ static struct tfs_key file_of(const struct tfs_save *save, struct tfs_key chunk)
     return tfs_cosmic_region_of(chunk);
 }
 
-/* What is known of the region: 1; 0: there is none. */
-static int look_up(struct tfs_cosmic_zone *own, struct tfs_key region, struct tfs_folder_file *file,
-                   char **path, struct tfs_error *err)
+static char *path_of(const struct tfs_save *save, struct tfs_key region)
 {
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
+
     pthread_mutex_lock(&own->lock);
-    const struct tfs_folder_file *known = tfs_folder_find(&own->index.files, region);
-    if (known != NULL)
-        *file = *known;
-    if (known != NULL && ((const struct tfs_cosmic_region_file *)known)->left_out)
-        tfs_fail(err, -EIO, "it cannot be read");
-    *path = known == NULL ? NULL : tfs_cosmic_zone_path(&own->index, region);
+    char *path = tfs_cosmic_zone_path(&own->index, region);
     pthread_mutex_unlock(&own->lock);
-    if (known != NULL && *path == NULL)
-        tfs_fail_memory(err);
-    return err->code < 0 ? err->code : known != NULL;
+    return path;
 }
 
-/* The next who asks need not read the file. */
-static void remember(struct tfs_cosmic_zone *own, const struct tfs_folder_file *file)
+static int hash_of(struct tfs_save *save, struct tfs_key region, const char *path,
+                   struct tfs_hash *hash, struct stat *st, struct tfs_error *err)
 {
-    pthread_mutex_lock(&own->lock);
-    struct tfs_folder_file *known = tfs_folder_find(&own->index.files, file->key);
-    if (known != NULL && tfs_file_same(&known->st, &file->st)) {
-        known->hash = file->hash;
-        known->hashed = true;
-    }
-    pthread_mutex_unlock(&own->lock);
-}
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
 
-static int hash_of(struct tfs_save *save, struct tfs_key region, struct tfs_hash *hash,
-                   struct stat *st, struct tfs_error *err)
-{
-    struct tfs_folder_file file = {.key = region};
-    char *path = NULL;
-    int there = look_up(tfs_cosmic_zone_of(save), region, &file, &path, err);
-
-    if (there > 0 && !file.hashed && tfs_folder_hash(path, &file.st, &file.hash, err) == 0)
-        remember(tfs_cosmic_zone_of(save), &file);
-    free(path);
-    if (err->code < 0)
-        return err->code;
-    *hash = file.hash;
-    *st = file.st;
-    return 0;
+    return tfs_folder_hash(&own->index.files, &own->lock, region, path, hash, st, err);
 }
 
 static void touched(struct tfs_save *save)
@@ -85,4 +55,4 @@ static void touched(struct tfs_save *save)
 }
 
 const struct tfs_journal_files tfs_cosmic_zone_journal = {
-    .beside = beside, .file_of = file_of, .hash = hash_of, .touched = touched};
+    .beside = beside, .file_of = file_of, .path = path_of, .hash = hash_of, .touched = touched};

@@ -50,6 +50,7 @@ struct undo {
     pthread_mutex_t lock;
     struct pending *queue, **queue_end;
     bool given_up, dirty;
+    bool resumed; /* what is kept now is of a commit that was cut */
     char notice[TFS_ERROR_TEXT];
 
     pthread_t thread;
@@ -106,9 +107,20 @@ static bool has_given_up(struct undo *u)
     return given_up;
 }
 
+/* A last line that was not written to its end is none: what is appended must not complete it. */
+static int cut_torn_line(int manifest)
+{
+    const off_t end = lseek(manifest, 0, SEEK_END);
+    off_t at = end;
+
+    for (char c = 0; at > 0 && pread(manifest, &c, 1, at - 1) == 1 && c != '\n';)
+        at--;
+    return at == end ? 0 : ftruncate(manifest, at);
+}
+
 static int open_files(struct undo *u, bool make, struct tfs_error *err)
 {
-    const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT | O_EXCL : O_APPEND);
+    const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT | O_EXCL : O_APPEND);
     char name[16];
 
     snprintf(name, sizeof(name), "%u", u->now.number);
@@ -120,7 +132,7 @@ static int open_files(struct undo *u, bool make, struct tfs_error *err)
     u->manifest = openat(u->directory, TFS_UNDO_MANIFEST, flags, 0600);
     u->left =
         openat(u->directory, TFS_UNDO_LEFT, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (u->manifest < 0 || u->left < 0)
+    if (u->manifest < 0 || u->left < 0 || (!make && cut_torn_line(u->manifest) < 0))
         return tfs_fail_errno(err, "the list of files cannot be made");
     return 0;
 }
@@ -179,21 +191,44 @@ static int begin_new(struct undo *u, struct tfs_error *err)
 
 /* ---- joining the last one -------------------------------------------------------------------- */
 
-/* Is every file at its place what we left there? */
-static bool is_as_left(const struct undo *u, const struct tfs_generation *generation)
+/* What a commit that was cut wrote; count 0: none was. */
+struct cut {
+    const struct tfs_undo_wrote *wrote;
+    size_t count;
+};
+
+static const struct tfs_undo_wrote *find_wrote(const struct undo *u, const struct cut *cut,
+                                               const char *path)
 {
+    for (size_t i = 0; i < cut->count; i++)
+        if (strcmp(cut->wrote[i].path + u->root, path) == 0)
+            return &cut->wrote[i];
+    return NULL;
+}
+
+/* Is every file at its place what we left there, and is there each that was written? */
+static bool is_as_left(const struct undo *u, const struct tfs_generation *generation,
+                       const struct cut *cut)
+{
+    size_t written = 0;
+
     for (size_t i = 0; i < generation->count; i++) {
         const struct tfs_undo_file *file = &generation->files[i];
+        const struct tfs_undo_wrote *wrote = find_wrote(u, cut, file->path);
         char *path = tfs_undo_target(u->path, generation, file->path);
         struct tfs_undo_mark now = tfs_undo_mark_at(path);
         free(path);
-        if (!tfs_undo_mark_same(now, file->replaced ? file->left : file->was))
+        written += wrote != NULL;
+        if (!tfs_undo_mark_same(now, wrote != NULL    ? tfs_undo_mark_of(&wrote->st)
+                                     : file->replaced ? file->left
+                                                      : file->was))
             return false;
     }
-    return true;
+    return written == cut->count;
 }
 
-static bool may_join(const struct undo *u, const struct tfs_generation *generation)
+static bool may_join(const struct undo *u, const struct tfs_generation *generation,
+                     const struct cut *cut)
 {
     const int64_t now = time(NULL);
     const bool young = generation->time <= now && now - generation->time < JOIN_SECONDS;
@@ -201,23 +236,26 @@ static bool may_join(const struct undo *u, const struct tfs_generation *generati
 
     if (u->options.when == TFS_UNDO_REDO)
         return generation->undoes == u->options.undoes;
-    return (u->options.when == TFS_UNDO_JOIN || (u->options.when == TFS_UNDO_COMMAND && young)) &&
-           generation->kind == u->kind && generation->undoes == 0 && is_as_left(u, generation) &&
+    return (u->options.when == TFS_UNDO_JOIN || cut->count > 0 ||
+            (u->options.when == TFS_UNDO_COMMAND && young)) &&
+           generation->kind == u->kind && generation->undoes == 0 &&
+           is_as_left(u, generation, cut) &&
            tfs_undo_check(u->path, generation, NULL, true, &ignored) == 0;
 }
 
 /* 1: joined, 0: there is none to join. */
-static int join_last(struct undo *u, struct tfs_error *err)
+static int join_last(struct undo *u, const struct cut *cut, struct tfs_error *err)
 {
     struct tfs_generations list = TFS_GENERATIONS_NONE;
     struct tfs_buf line = {0};
     int result = 0;
 
-    if (u->options.when == TFS_UNDO_MOUNT)
+    if (u->options.when == TFS_UNDO_MOUNT && cut->count == 0)
         return 0;
     if (tfs_undo_read(u->path, &u->options, &list, err) < 0)
         return err->code;
-    if (list.count > 0 && strcmp(list.items[0].save, u->path) == 0 && may_join(u, &list.items[0])) {
+    if (list.count > 0 && strcmp(list.items[0].save, u->path) == 0 &&
+        may_join(u, &list.items[0], cut)) {
         u->now = list.items[0];
         list.items[0] = (struct tfs_generation){0};
         u->bytes = tfs_generation_size(&u->now);
@@ -230,12 +268,34 @@ static int join_last(struct undo *u, struct tfs_error *err)
     return result;
 }
 
+static int open_place(struct undo *u, struct tfs_error *err)
+{
+    if (u->place.own >= 0)
+        return 0;
+    return tfs_undo_place_open(u->path, &u->options, true, &u->place, err) < 0 ? err->code : 0;
+}
+
 static int begin(struct undo *u, struct tfs_error *err)
 {
-    if (u->place.own < 0 && tfs_undo_place_open(u->path, &u->options, true, &u->place, err) < 0)
+    const struct cut none = {0};
+
+    if (open_place(u, err) < 0)
         return err->code;
-    int joined = join_last(u, err);
+    int joined = join_last(u, &none, err);
     return joined == 0 ? begin_new(u, err) : joined < 0 ? joined : 0;
+}
+
+/* Each file that was written is left as it is now. */
+static void note_cut(struct undo *u, const struct cut *cut)
+{
+    for (size_t i = 0; i < u->now.count; i++) {
+        struct tfs_undo_file *file = &u->now.files[i];
+        const struct tfs_undo_wrote *wrote = find_wrote(u, cut, file->path);
+        if (wrote == NULL)
+            continue;
+        file->left = tfs_undo_mark_of(&wrote->st);
+        file->replaced = tfs_undo_note_left(u->left, i, file->left) == 0;
+    }
 }
 
 /* ---- copies, made later ---------------------------------------------------------------------- */
@@ -476,6 +536,17 @@ static int enter_file(struct undo *u, const char *path, struct tfs_undo_mark was
     return 1;
 }
 
+/* Did whoever wrote the line of the manifest not come to the link? The file is still there. */
+static bool was_cut(const struct undo *u, const char *rel)
+{
+    struct stat st;
+    size_t number;
+    const struct tfs_undo_file *file = find_file(u, rel, &number);
+
+    return file != NULL && !file->replaced && file->was.ino != 0 &&
+           fstatat(u->files, rel, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
 /* Whatever fails keeps nothing from being written, unless `undo` itself asks. */
 static int conclude(struct undo *u, const struct tfs_error *why, struct tfs_error *err)
 {
@@ -498,7 +569,7 @@ static int before(struct tfs_keeper *keeper, const char *path, int directory,
         return 0;
     if (old->fd >= 0)
         was = tfs_undo_mark_of(&old->st);
-    if (enter_file(u, path + u->root, was, &why) > 0) {
+    if (enter_file(u, path + u->root, was, &why) > 0 || was_cut(u, path + u->root)) {
         keep_file(u, path, directory, old, &why);
         pthread_mutex_lock(&u->lock);
         u->dirty = true;
@@ -533,6 +604,40 @@ static void after(struct tfs_keeper *keeper, const char *path, const struct stat
     file->left = left;
     file->replaced = tfs_undo_note_left(u->left, number, left) == 0;
     start_work(u);
+}
+
+void tfs_undo_resume(struct tfs_keeper *keeper, const struct tfs_undo_wrote *wrote, size_t count)
+{
+    struct undo *u = undo_of(keeper);
+    const struct cut cut = {wrote, count};
+    struct tfs_error why = {0};
+
+    if (u == NULL || count == 0)
+        return;
+    u->resumed = true;
+    int joined = open_place(u, &why);
+    if (joined == 0)
+        joined = join_last(u, &cut, &why);
+    if (joined > 0) {
+        note_cut(u, &cut);
+        return;
+    }
+    if (joined == 0)
+        tfs_fail(&why, -ENOENT, "a commit that was cut kept nothing that can be used");
+    give_up(u, &why);
+}
+
+void tfs_undo_leave(struct tfs_keeper *keeper)
+{
+    struct undo *u = undo_of(keeper);
+
+    if (u == NULL || !u->resumed)
+        return;
+    tfs_undo_finish(keeper);
+    close_generation(u);
+    pthread_mutex_lock(&u->lock);
+    u->given_up = u->resumed = false;
+    pthread_mutex_unlock(&u->lock);
 }
 
 int tfs_undo_copy(struct tfs_keeper *keeper, const char *path, const struct stat *now,

@@ -38,6 +38,19 @@ void tfs_undo_finish(struct tfs_keeper *keeper);
 /* Finishes and frees it. To be called when the save is closed. */
 void tfs_undo_close(struct tfs_keeper *keeper);
 
+/* A file that a commit put in its place before it was cut. */
+struct tfs_undo_wrote {
+    char *path;
+    struct stat st; /* all 0: it removed the file */
+};
+
+/* Such a commit is about to be brought to its end: what that replaces enters the generation which
+ * it had begun. Where that cannot be, it is kept nowhere: half of a commit must not come back.
+ * count 0: none was cut. */
+void tfs_undo_resume(struct tfs_keeper *keeper, const struct tfs_undo_wrote *wrote, size_t count);
+/* That is done: the next commit enters a generation as if nothing had been kept yet. */
+void tfs_undo_leave(struct tfs_keeper *keeper);
+
 /* Once a sentence why the version before the edits is not kept: whether there is one. */
 bool tfs_undo_notice(struct tfs_keeper *keeper, char notice[TFS_ERROR_TEXT]);
 
