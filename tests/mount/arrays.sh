@@ -2,41 +2,19 @@
 # arrays/: volumes of a chunk and of the save, as NumPy reads, maps and writes them.
 . "$(dirname "$0")/lib.sh"
 
-for NUMPY in python3 /usr/bin/python3 ''; do
-    [ -z "$NUMPY" ] || ! "$NUMPY" -c 'import numpy' 2>/dev/null || break
-done
+. "$(dirname "$0")/numpy.bash"
 
-# numpy CODE: with the mount as m, the chunk $C as c and the voxel $V; what `check` gets has to be true.
-numpy() {
-    "$NUMPY" - "$M" "$C" "$V" "$B" <<EOF || note "numpy (line ${BASH_LINENO[0]}): $(tail -n 2 "$D/py.err")"
-import csv, errno, glob, io, os, sys
-import numpy as np
-m, c, v, b = sys.argv[1:]
-sys.stderr = open('$D/py.err', 'w')
+# blocks CODE: with the chunk $C as c and the voxel $V.
+blocks() {
+    numpy "c, v, b = w
 x, y, z = map(int, v.split(','))
 whole, chunk = f'{m}/arrays/blocks.npy', f'{m}/chunks/{c}/arrays/blocks.npy'
-def names():
-    return [line.rstrip('\n').split(' ', 1)[1] for line in open(f'{m}/arrays/palette.txt')]
-def info(key):
-    return [int(n) for line in open(f'{m}/arrays/info.txt') if line.startswith(key + ':') for n in line.split()[1:]]
-def at(x, y, z):
-    o = info('origin')
-    return y - o[0], z - o[1], x - o[2]
-def err(f, *args):
-    try:
-        f(*args)
-    except OSError as e:
-        return errno.errorcode[e.errno]
-    return 'ok'
-def check(wanted):
-    assert wanted
-$1
-EOF
+$1" "$C" "$V" "$B"
 }
 
 reads() {
     up -o "views=$1"
-    numpy 'a, palette = np.load(whole), names()
+    blocks 'a, palette = np.load(whole), names()
 check(a.dtype == np.uint16 and a.ndim == 3 and list(a.shape) == info("shape"))
 check((np.load(whole, mmap_mode="r") == a).all())
 check(palette[0] == "base:air" and len(set(palette)) == len(palette))
@@ -53,7 +31,7 @@ cx, cy, cz = (16 * int(n) for n in c.split("_"))
 o = at(cx, cy, cz)
 part = a[o[0]:o[0] + 16, o[1]:o[1] + 16, o[2]:o[2] + 16]
 check(len({(i, j) for i, j in zip(k.ravel(), part.ravel())}) == len(np.unique(k)))'
-    [ "$1" = arrays ] || numpy 'a, palette, voxels = np.load(whole), names(), 0
+    [ "$1" = arrays ] || blocks 'a, palette, voxels = np.load(whole), names(), 0
 for file in glob.glob(f"{m}/chunks/*/voxels.csv"):
     for row in csv.DictReader(open(file)):
         check(palette[a[at(int(row["x"]), int(row["y"]), int(row["z"]))]] == row["block"])
@@ -74,7 +52,7 @@ hidden() {
 # Writing back what was read leaves every byte as it was.
 gives_back() {
     up -o views=arrays
-    numpy 'a = np.load(whole); np.save(whole, a); np.save(chunk, np.load(chunk))
+    blocks 'a = np.load(whole); np.save(whole, a); np.save(chunk, np.load(chunk))
 np.save(whole, np.asfortranarray(a)); np.save(whole, a.astype(">i8"))
 w = np.load(whole, mmap_mode="r+"); w[:] = w; w.flush()'
     down
@@ -83,7 +61,7 @@ w = np.load(whole, mmap_mode="r+"); w[:] = w; w.flush()'
 
 maps() {
     up -o views=all+arrays
-    numpy 'a = np.load(whole)
+    blocks 'a = np.load(whole)
 n = names().index("base:stone_gabbro")
 w = np.load(whole, mmap_mode="r+")
 w[at(x, y, z)] = n
@@ -97,12 +75,12 @@ check(np.count_nonzero(np.load(whole) != a) == 1)'
 
 writes_a_chunk() {
     up -o views=all+arrays
-    numpy 'k = np.load(chunk)
+    blocks 'k = np.load(chunk)
 k[:, 3, :] = 0
 np.save(chunk, k)
 check((np.load(chunk) == k).all())'
     changes "changed $C blocks"
-    numpy 'k = np.load(chunk)
+    blocks 'k = np.load(chunk)
 k[12, 0, 3] = 900
 check(err(np.save, chunk, k) == "EBADMSG")'
     logged "chunks/$C/arrays/blocks.npy: \[12,0,3\] is 900, the palette has [0-9]+ lines"
@@ -112,7 +90,7 @@ check(err(np.save, chunk, k) == "EBADMSG")'
 # A page that a mapping writes holds its neighbours as they were: they do not undo what others did since.
 keeps_edits_of_others() {
     up -o views=all+arrays
-    numpy 'w = np.load(whole, mmap_mode="r+")
+    blocks 'w = np.load(whole, mmap_mode="r+")
 n = names().index("base:stone_gabbro")
 i = at(x, y, z)
 j = (i[0], i[1], i[2] ^ 1)
@@ -130,7 +108,7 @@ check(names()[a[i]] == "base:coal" and a[j] == n)'
 # A number that was given stays, whatever names come and go.
 keeps_numbers() {
     up -o views=all+arrays
-    numpy 'before = names()
+    blocks 'before = names()
 open(f"{m}/chunks/{c}/voxels.csv", "a").write(f"{v},aaa:first\n")
 after = names()
 check(after[:len(before)] == before and after[len(before):] == ["aaa:first"])
@@ -144,7 +122,7 @@ check(names() == after)'
 makes_chunks() {
     up -o views=all+arrays
     want rm -r "$M/chunks/1_2_0"
-    numpy 'w = np.load(whole, mmap_mode="r+")
+    blocks 'w = np.load(whole, mmap_mode="r+")
 w[at(20, 40, 3)] = 1
 w.flush()
 check(os.path.exists(f"{m}/chunks/1_2_0"))'
@@ -154,7 +132,7 @@ check(os.path.exists(f"{m}/chunks/1_2_0"))'
 
 refuses() {
     up -o views=arrays
-    numpy 'a = np.load(whole)
+    blocks 'a = np.load(whole)
 check(err(np.save, whole, a[1:]) == "EBADMSG")
 check(err(np.save, whole, a.astype(float)) == "EBADMSG")
 check(err(open(whole, "wb").write, b"x") in ("ok", "EBADMSG"))
@@ -187,37 +165,29 @@ without_a_mount() {
 # Light as lights/*.txt shows it; where a chunk stores none there is 0, and a value makes it store some.
 lights() {
     up -o views=all+arrays
-    numpy 'sky, light = f"{m}/arrays/sky.npy", f"{m}/arrays/light.npy"
+    blocks 'sky, light = f"{m}/arrays/sky.npy", f"{m}/arrays/light.npy"
 a, b = np.load(sky), np.load(light)
 check(a.dtype == np.uint8 and b.dtype == np.uint16 and a.shape == b.shape == np.load(whole).shape)
-def of(chunk):
-    o = at(*(16 * int(n) for n in chunk.split("_")))
-    return tuple(slice(i, i + 16) for i in o)
-def text(path, base):
-    lines = [l for l in open(path) if l.strip() and l[0] != "#"]
-    if lines[0].startswith("fill"):
-        return np.full((16, 16, 16), int(lines[0].split()[1], base))
-    return np.array([[int(n, base) for n in l.split("|")[1].split()] for l in lines]).reshape(16, 16, 16)
 for chunk in os.listdir(f"{m}/chunks"):
     for name, array, base in ("sky", a, 10), ("block", b, 16):
         path = f"{m}/chunks/{chunk}/lights/{name}.txt"
-        expected = text(path, base) if os.path.exists(path) else 0
-        check((array[of(chunk)] == expected).all())
-    check((np.load(f"{m}/chunks/{chunk}/arrays/sky.npy") == a[of(chunk)]).all())
-    check((np.load(f"{m}/chunks/{chunk}/arrays/light.npy") == b[of(chunk)]).all())
+        expected = grid(path, 16, base) if os.path.exists(path) else 0
+        check((array[of(chunk, 16)] == expected).all())
+    check((np.load(f"{m}/chunks/{chunk}/arrays/sky.npy") == a[of(chunk, 16)]).all())
+    check((np.load(f"{m}/chunks/{chunk}/arrays/light.npy") == b[of(chunk, 16)]).all())
 np.save(sky, a); np.save(light, b)'
     want "$TFS_BIN" sync "$M"
     want cmp "$PRISTINE" "$S"
     rm -f "$M/chunks/$C/lights/block.txt"
     want sync "$M/chunks/$C"
-    numpy 'w = np.load(f"{m}/arrays/light.npy", mmap_mode="r+")
+    blocks 'w = np.load(f"{m}/arrays/light.npy", mmap_mode="r+")
 w[at(x, y, z)] = 0xf80
 w.flush()
 check("f80" in open(f"{m}/chunks/{c}/lights/block.txt").read())
 w[at(x, y, z)] = 0x1000
 check(err(w.flush) == "EBADMSG")'
     logged 'arrays/light.npy: \[[0-9]+,[0-9]+,[0-9]+\] is 4096, light goes up to 4095'
-    numpy 'a = np.load(f"{m}/chunks/{c}/arrays/sky.npy"); a[15, 0, 15] = 16
+    blocks 'a = np.load(f"{m}/chunks/{c}/arrays/sky.npy"); a[15, 0, 15] = 16
 check(err(np.save, f"{m}/chunks/{c}/arrays/sky.npy", a) == "EBADMSG")
 np.save(f"{m}/arrays/light.npy", np.load(f"{m}/arrays/light.npy"))'
     logged "chunks/$C/arrays/sky.npy: \\[15,0,15\\] is 16, light goes up to 15"

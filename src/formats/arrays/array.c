@@ -296,13 +296,13 @@ uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t side, unsigned wid
 }
 
 int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
-                    const struct tfs_array *const *arrays, size_t count, struct tfs_buf *out,
+                    const struct tfs_array *arrays, size_t count, struct tfs_buf *out,
                     struct tfs_error *err)
 {
     struct tfs_array_view view;
 
     for (size_t i = 0; i < count; i++) {
-        if (open_whole(&view, save, doc, (struct tfs_at){.param = arrays[i]}, err) < 0)
+        if (open_whole(&view, save, doc, (struct tfs_at){.param = &arrays[i]}, err) < 0)
             return err->code;
         const struct tfs_npy npy = tfs_volume_npy(&view.volume);
         const struct tfs_key low = view.volume.low;
@@ -313,11 +313,11 @@ int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
                            "\norigin: %" PRId64 " %" PRId64 " %" PRId64 "\n",
                            npy.shape[0], npy.shape[1], npy.shape[2], side * low.y, side * low.z,
                            side * low.x);
-        tfs_buf_printf(out, "%s: %s%u: %s\n", arrays[i]->file,
+        tfs_buf_printf(out, "%s: %s%u: %s\n", arrays[i].file,
                        npy.kind == 'u'   ? "uint"
                        : npy.kind == 'i' ? "int"
                                          : "float",
-                       8 * npy.width, arrays[i]->about);
+                       8 * npy.width, arrays[i].about);
     }
     return tfs_buf_check(out, err);
 }

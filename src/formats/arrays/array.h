@@ -86,7 +86,7 @@ uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t side, unsigned wid
 
 /* Appends the lines of arrays/info.txt. */
 int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
-                    const struct tfs_array *const *arrays, size_t count, struct tfs_buf *out,
+                    const struct tfs_array *arrays, size_t count, struct tfs_buf *out,
                     struct tfs_error *err);
 
 int tfs_array_chunk_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,

@@ -255,44 +255,40 @@ static const struct tfs_array entries = {
     .write = write_blocks,
 };
 
-static const struct tfs_array blocks = {
-    .file = "blocks.npy",
-    .about = "the numbers are those of arrays/palette.txt, 0 is empty",
-    .kind = 'u',
-    .width = WIDTH,
-    .side = SIDE,
-    .read = read_numbers,
-    .write = write_numbers,
-};
+enum { BLOCKS, SKY, LIGHT, ARRAYS };
 
-static const struct tfs_array sky = {
-    .file = "sky.npy",
-    .about = "sky light, 0 to 15",
-    .kind = 'u',
-    .width = 1,
-    .side = SIDE,
-    .read = read_light,
-    .write = write_light,
-    .param = &tfs_cosmic_sky_lens,
-};
-
-static const struct tfs_array light = {
-    .file = "light.npy",
-    .about = "block light, 0x000 to 0xfff: red, green, blue",
-    .kind = 'u',
-    .width = 2,
-    .side = SIDE,
-    .read = read_light,
-    .write = write_light,
-    .param = &tfs_cosmic_light_lens,
+static const struct tfs_array arrays[ARRAYS] = {
+    [BLOCKS] = {.file = "blocks.npy",
+                .about = "the numbers are those of arrays/palette.txt, 0 is empty",
+                .kind = 'u',
+                .width = WIDTH,
+                .side = SIDE,
+                .read = read_numbers,
+                .write = write_numbers},
+    [SKY] = {.file = "sky.npy",
+             .about = "sky light, 0 to 15",
+             .kind = 'u',
+             .width = 1,
+             .side = SIDE,
+             .read = read_light,
+             .write = write_light,
+             .param = &tfs_cosmic_sky_lens},
+    [LIGHT] = {.file = "light.npy",
+               .about = "block light, 0x000 to 0xfff: red, green, blue",
+               .kind = 'u',
+               .width = 2,
+               .side = SIDE,
+               .read = read_light,
+               .write = write_light,
+               .param = &tfs_cosmic_light_lens},
 };
 
 const struct tfs_lens tfs_cosmic_chunk_array_lens = TFS_ARRAY_CHUNK_LENS(&entries);
-const struct tfs_lens tfs_cosmic_chunk_sky_array_lens = TFS_ARRAY_CHUNK_LENS(&sky);
-const struct tfs_lens tfs_cosmic_chunk_light_array_lens = TFS_ARRAY_CHUNK_LENS(&light);
-const struct tfs_lens tfs_cosmic_array_lens = TFS_ARRAY_WHOLE_LENS(&blocks);
-const struct tfs_lens tfs_cosmic_sky_array_lens = TFS_ARRAY_WHOLE_LENS(&sky);
-const struct tfs_lens tfs_cosmic_light_array_lens = TFS_ARRAY_WHOLE_LENS(&light);
+const struct tfs_lens tfs_cosmic_chunk_sky_array_lens = TFS_ARRAY_CHUNK_LENS(&arrays[SKY]);
+const struct tfs_lens tfs_cosmic_chunk_light_array_lens = TFS_ARRAY_CHUNK_LENS(&arrays[LIGHT]);
+const struct tfs_lens tfs_cosmic_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[BLOCKS]);
+const struct tfs_lens tfs_cosmic_sky_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[SKY]);
+const struct tfs_lens tfs_cosmic_light_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[LIGHT]);
 
 uint32_t tfs_cosmic_array_count(const struct tfs_doc *doc)
 {
@@ -302,10 +298,8 @@ uint32_t tfs_cosmic_array_count(const struct tfs_doc *doc)
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    static const struct tfs_array *const arrays[] = {&blocks, &sky, &light};
-
     (void)at;
-    return tfs_arrays_info(save, doc, arrays, 3, out, err);
+    return tfs_arrays_info(save, doc, arrays, ARRAYS, out, err);
 }
 
 const struct tfs_lens tfs_cosmic_array_info_lens = {.get = info_get};

@@ -1,8 +1,7 @@
 /*
  * materials.txt, occupancy.txt, water.txt: one attribute of every cell <-> a grid of numbers.
  *
- * The three belong together: what a written value does to the other two, and which are refused, is
- * here (FORMAT.md, section 6). A cell whose value in the file did not change is neither
+ * The three belong together (attribute.h). A cell whose value in the file did not change is neither
  * changed nor checked, so odd values that are stored stay as they are.
  */
 #include <errno.h>
@@ -10,92 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/roblox/attribute.h"
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/material.h"
 #include "formats/roblox/summary.h"
 #include "text/grid.h"
 
-struct attribute {
-    const char *name;
-    const char *out_of_range;
-    unsigned shift; /* of its byte in a cell */
-    uint32_t width, high;
-    bool legend; /* names of the values stand in comments */
-    /* Gives the cell a value that it does not have; false: it cannot have it. */
-    bool (*apply)(uint32_t *cell, uint32_t value);
-};
-
-static uint32_t value_of(const struct attribute *a, uint32_t cell)
-{
-    return cell >> a->shift & 0xff;
-}
-
-/* ---- what a value means ---------------------------------------------------------------------- */
-
-static bool apply_material(uint32_t *cell, uint32_t material)
-{
-    uint32_t water = material == TFS_RBX_WATER ? 0 : tfs_rbx_cell_water(*cell);
-
-    if (material == TFS_RBX_AIR)
-        *cell = TFS_RBX_EMPTY;
-    else if (tfs_rbx_cell_material(*cell) == TFS_RBX_AIR)
-        *cell = tfs_rbx_cell(material, 255, 0);
-    else
-        *cell = tfs_rbx_cell(material, tfs_rbx_cell_occupancy(*cell), water);
-    return true;
-}
-
-static bool apply_occupancy(uint32_t *cell, uint32_t occupancy)
-{
-    uint32_t material = tfs_rbx_cell_material(*cell);
-    uint32_t water = occupancy == 255 ? 0 : tfs_rbx_cell_water(*cell);
-
-    if (material == TFS_RBX_AIR && occupancy != 0)
-        return false;
-    *cell = tfs_rbx_cell(material, occupancy, water);
-    return true;
-}
-
-static bool apply_water(uint32_t *cell, uint32_t water)
-{
-    uint32_t material = tfs_rbx_cell_material(*cell);
-    uint32_t occupancy = tfs_rbx_cell_occupancy(*cell);
-
-    if (water != 0 && (material < TFS_RBX_FIRST_SOLID || occupancy == 255))
-        return false;
-    *cell = tfs_rbx_cell(material, occupancy, water);
-    return true;
-}
-
-static const struct attribute materials = {
-    .name = "material",
-    .out_of_range = "materials are 0 to 63",
-    .shift = 0,
-    .width = 2,
-    .high = TFS_RBX_MATERIALS - 1,
-    .legend = true,
-    .apply = apply_material,
-};
-
-static const struct attribute occupancy = {
-    .name = "occupancy",
-    .out_of_range = "occupancy is 0 to 255",
-    .shift = 8,
-    .width = 3,
-    .high = 255,
-    .apply = apply_occupancy,
-};
-
-static const struct attribute water = {
-    .name = "water",
-    .out_of_range = "water is 0 to 255",
-    .shift = 16,
-    .width = 3,
-    .high = 255,
-    .apply = apply_water,
-};
-
-static struct tfs_grid_shape shape_of(const struct attribute *a, uint32_t log2)
+static struct tfs_grid_shape shape_of(const struct tfs_rbx_attribute *a, uint32_t log2)
 {
     const uint32_t edge = tfs_rbx_edge(log2);
 
@@ -104,9 +24,9 @@ static struct tfs_grid_shape shape_of(const struct attribute *a, uint32_t log2)
 
 /* ---- get ------------------------------------------------------------------------------------- */
 
-static bool is_uniform(const struct attribute *a, const struct tfs_rbx_summary *s)
+static bool is_uniform(const struct tfs_rbx_attribute *a, const struct tfs_rbx_summary *s)
 {
-    return value_of(a, s->varies) == 0;
+    return tfs_rbx_attribute_of(a, s->varies) == 0;
 }
 
 /* `# 2 Grass` for each material that occurs, so that it can be searched for, and an empty line. */
@@ -123,24 +43,25 @@ static void print_legend(struct tfs_buf *out, uint64_t present)
     tfs_buf_u8(out, '\n');
 }
 
-static void print_head(struct tfs_buf *out, const struct attribute *a,
+static void print_head(struct tfs_buf *out, const struct tfs_rbx_attribute *a,
                        const struct tfs_rbx_summary *s)
 {
     if (a->legend)
         print_legend(out, s->materials);
 }
 
-static uint64_t rows_size(const struct attribute *a, const struct tfs_rbx_summary *s, uint32_t log2)
+static uint64_t rows_size(const struct tfs_rbx_attribute *a, const struct tfs_rbx_summary *s,
+                          uint32_t log2)
 {
     const struct tfs_grid_shape shape = shape_of(a, log2);
 
-    return is_uniform(a, s) ? tfs_grid_fill_size(&shape, value_of(a, s->first))
+    return is_uniform(a, s) ? tfs_grid_fill_size(&shape, tfs_rbx_attribute_of(a, s->first))
                             : tfs_grid_rows_size(&shape);
 }
 
 /* The values of a chunk, along its records. */
 struct values {
-    const struct attribute *attribute;
+    const struct tfs_rbx_attribute *attribute;
     struct tfs_cursor records;
     struct tfs_rbx_run ahead; /* the record that ended the run before; count 0: none yet */
 };
@@ -153,18 +74,18 @@ static void next_values(void *arg, struct tfs_grid_run *next)
 
     if (run.count == 0 && !tfs_rbx_run_take(&v->records, &run))
         run = (struct tfs_rbx_run){TFS_RBX_EMPTY, UINT32_MAX};
-    *next = (struct tfs_grid_run){value_of(v->attribute, run.cell), run.count};
+    *next = (struct tfs_grid_run){tfs_rbx_attribute_of(v->attribute, run.cell), run.count};
     v->ahead.count = 0;
     while (tfs_cursor_left(&v->records) > 0 && tfs_rbx_run_take(&v->records, &v->ahead)) {
-        if (value_of(v->attribute, v->ahead.cell) != next->value)
+        if (tfs_rbx_attribute_of(v->attribute, v->ahead.cell) != next->value)
             return;
         next->count += v->ahead.count;
         v->ahead.count = 0;
     }
 }
 
-static int print_rows(struct tfs_buf *out, const struct attribute *a, const struct tfs_chunk *chunk,
-                      struct tfs_error *err)
+static int print_rows(struct tfs_buf *out, const struct tfs_rbx_attribute *a,
+                      const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_grid_shape shape = shape_of(a, tfs_rbx_chunk_log2(chunk));
     struct values v = {a, tfs_cursor_init(tfs_blob_span(chunk->blob)), {0}};
@@ -178,7 +99,7 @@ static int print_rows(struct tfs_buf *out, const struct attribute *a, const stru
 static int grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    const struct attribute *a = at.param;
+    const struct tfs_rbx_attribute *a = at.param;
     const struct tfs_chunk *chunk;
 
     (void)save;
@@ -192,13 +113,13 @@ static int grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     print_head(out, a, &s);
     if (!is_uniform(a, &s))
         return print_rows(out, a, chunk, err);
-    tfs_grid_print_fill(out, &shape, value_of(a, s.first));
+    tfs_grid_print_fill(out, &shape, tfs_rbx_attribute_of(a, s.first));
     return tfs_buf_check(out, err);
 }
 
 static int64_t grid_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    const struct attribute *a = at.param;
+    const struct tfs_rbx_attribute *a = at.param;
     const struct tfs_chunk *chunk;
     struct tfs_error ignored = {0};
     struct tfs_buf head = {0};
@@ -245,30 +166,26 @@ static struct tfs_line find_value(struct tfs_span text, const struct tfs_grid_sh
     return word;
 }
 
-static int refuse(const struct attribute *a, const struct tfs_rbx_cells *c, size_t cell,
+static int refuse(const struct tfs_rbx_attribute *a, const struct tfs_rbx_cells *c, size_t cell,
                   uint32_t value, struct tfs_span text, struct tfs_error *err)
 {
     const struct tfs_grid_shape shape = shape_of(a, tfs_rbx_chunk_log2(&c->chunk));
     const struct tfs_line place = find_value(text, &shape, cell);
     const struct tfs_rbx_voxel at = tfs_rbx_voxel_of(c, cell);
-    const uint32_t material = tfs_rbx_cell_material(c->cells[cell]);
-    const char *why = material == TFS_RBX_AIR ? "Air; give the cell a material first"
-                      : material == TFS_RBX_WATER
-                          ? "Water, which has no room for more"
-                          : "a cell of occupancy 255; lower the occupancy first";
 
     return tfs_fail_line(err, &place,
                          "voxel %" PRId64 ",%" PRId64 ",%" PRId64 ": %s %" PRIu32 " for %s", at.x,
-                         at.y, at.z, a->name, value, why);
+                         at.y, at.z, a->name, value, tfs_rbx_attribute_refusal(c->cells[cell]));
 }
 
 /* Gives the cells their new values. In a new chunk, what does not fit waits for the file that makes
  * it fit. */
-static int apply_values(const struct attribute *a, struct tfs_rbx_cells *c, const uint32_t *values,
-                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+static int apply_values(const struct tfs_rbx_attribute *a, struct tfs_rbx_cells *c,
+                        const uint32_t *values, struct tfs_span text, struct tfs_put *put,
+                        struct tfs_error *err)
 {
     for (size_t i = 0; i < c->count; i++) {
-        if (values[i] == value_of(a, c->cells[i]) || a->apply(&c->cells[i], values[i]))
+        if (values[i] == tfs_rbx_attribute_of(a, c->cells[i]) || a->apply(&c->cells[i], values[i]))
             continue;
         if (!put->fresh)
             return refuse(a, c, i, values[i], text, err);
@@ -277,7 +194,7 @@ static int apply_values(const struct attribute *a, struct tfs_rbx_cells *c, cons
     return 0;
 }
 
-static int parse_values(const struct attribute *a, uint32_t log2, struct tfs_span text,
+static int parse_values(const struct tfs_rbx_attribute *a, uint32_t log2, struct tfs_span text,
                         uint32_t *values, struct tfs_error *err)
 {
     struct tfs_lines lines;
@@ -291,7 +208,7 @@ static int parse_values(const struct attribute *a, uint32_t log2, struct tfs_spa
 static int grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    const struct attribute *a = at.param;
+    const struct tfs_rbx_attribute *a = at.param;
     struct tfs_rbx_cells c;
 
     (void)save;
@@ -316,6 +233,6 @@ static int grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
         .param = (attribute), .get = grid_get, .put = grid_put, .size = grid_size                  \
     }
 
-const struct tfs_lens tfs_rbx_materials_lens = GRID_LENS(&materials);
-const struct tfs_lens tfs_rbx_occupancy_lens = GRID_LENS(&occupancy);
-const struct tfs_lens tfs_rbx_water_lens = GRID_LENS(&water);
+const struct tfs_lens tfs_rbx_materials_lens = GRID_LENS(&tfs_rbx_material);
+const struct tfs_lens tfs_rbx_occupancy_lens = GRID_LENS(&tfs_rbx_occupancy);
+const struct tfs_lens tfs_rbx_water_lens = GRID_LENS(&tfs_rbx_water);

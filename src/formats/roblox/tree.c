@@ -16,8 +16,14 @@ enum chunk_file {
     CHUNK_MATERIALS,
     CHUNK_OCCUPANCY,
     CHUNK_WATER,
-    CHUNK_FILES
+    CHUNK_ARRAYS,
+    CHUNK_FILES = CHUNK_ARRAYS + 3
 };
+
+#define CHUNK_ARRAY(name, number)                                                                  \
+    {                                                                                              \
+        .path = (name), .lens = &tfs_rbx_chunk_array_lenses[number], .views = TFS_VIEWS_ARRAYS     \
+    }
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_RAW] = {.path = "raw.bin",
@@ -34,6 +40,9 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                          .lens = &tfs_rbx_occupancy_lens,
                          .views = TFS_VIEWS_GRIDS},
     [CHUNK_WATER] = {.path = "water.txt", .lens = &tfs_rbx_water_lens, .views = TFS_VIEWS_GRIDS},
+    [CHUNK_ARRAYS] = CHUNK_ARRAY("arrays/materials.npy", 0),
+    CHUNK_ARRAY("arrays/occupancy.npy", 1),
+    CHUNK_ARRAY("arrays/water.npy", 2),
 };
 
 enum root_file {
@@ -44,8 +53,17 @@ enum root_file {
     ROOT_MAP,
     ROOT_HEIGHTMAPS,
     ROOT_MAPS,
+    ROOT_ARRAYS,
+    ROOT_ARRAY_INFO = ROOT_ARRAYS + 3,
     ROOT_FILES
 };
+
+#define ROOT_ARRAY(name, number)                                                                   \
+    {                                                                                              \
+        .path = (name), .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,                                 \
+        .lens = &tfs_rbx_array_lenses[number], .count = tfs_rbx_array_count,                       \
+        .views = TFS_VIEWS_ARRAYS                                                                  \
+    }
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_rbx_info_lens},
@@ -71,6 +89,13 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                    .lens = &tfs_map_tile_lens,
                    .count = tfs_rbx_tile_count,
                    .family = &tfs_map_tiles},
+    [ROOT_ARRAYS] = ROOT_ARRAY("arrays/materials.npy", 0),
+    ROOT_ARRAY("arrays/occupancy.npy", 1),
+    ROOT_ARRAY("arrays/water.npy", 2),
+    [ROOT_ARRAY_INFO] = {.path = "arrays/info.txt",
+                         .lens = &tfs_rbx_array_info_lens,
+                         .count = tfs_rbx_array_count,
+                         .views = TFS_VIEWS_ARRAYS},
 };
 
 static uint32_t groups(const struct tfs_doc *doc)
@@ -179,6 +204,10 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
 #define ALL_CHUNK_FILES (BIT(CHUNK_FILES) - 1)
 #define MAPS            (BIT(ROOT_MAP) | BIT(ROOT_MAPS))
 #define PICTURES        (BIT(ROOT_HEIGHTMAP) | BIT(ROOT_VIEW) | BIT(ROOT_HEIGHTMAPS) | MAPS)
+#define ARRAYS(first)   (UINT32_C(7) << (first))
+/* What the root shows of voxels. */
+#define VOXELS (PICTURES | ARRAYS(ROOT_ARRAYS))
+
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     if (before == NULL || after == NULL ||
@@ -193,21 +222,23 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
            (differs != 0 ? BIT(CHUNK_VOXELS) : 0) |
            (differs & TFS_RBX_DIFFERS_MATERIAL ? BIT(CHUNK_MATERIALS) : 0) |
            (differs & TFS_RBX_DIFFERS_OCCUPANCY ? BIT(CHUNK_OCCUPANCY) : 0) |
-           (differs & TFS_RBX_DIFFERS_WATER ? BIT(CHUNK_WATER) : 0);
+           (differs & TFS_RBX_DIFFERS_WATER ? BIT(CHUNK_WATER) : 0) |
+           (differs != 0 ? ARRAYS(CHUNK_ARRAYS) : 0);
 }
 
-/* info.txt says how many chunks there are, where, and how many bytes; pictures show the Terrain. */
+/* info.txt says how many chunks there are, where, and how many bytes; pictures and arrays show the
+ * Terrain. */
 static int add_root_changes(void *arg, const struct tfs_chunk *before,
                             const struct tfs_chunk *after)
 {
-    const uint32_t all = BIT(ROOT_INFO) | PICTURES;
+    const uint32_t all = BIT(ROOT_INFO) | BIT(ROOT_ARRAY_INFO) | VOXELS;
     uint32_t *changes = arg;
     uint32_t group = before != NULL ? before->key.group : after->key.group;
 
     if (before == NULL || after == NULL || before->blob->size != after->blob->size)
-        *changes |= BIT(ROOT_INFO);
+        *changes |= BIT(ROOT_INFO) | BIT(ROOT_ARRAY_INFO);
     if (group == 0)
-        *changes |= PICTURES;
+        *changes |= VOXELS;
     return *changes == all;
 }
 
@@ -216,7 +247,7 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     uint32_t changes = 0;
 
     if (before->facts != after->facts)
-        return BIT(ROOT_INFO) | PICTURES;
+        return BIT(ROOT_INFO) | BIT(ROOT_ARRAY_INFO) | VOXELS;
     tfs_doc_diff(before, after, add_root_changes, &changes);
     return changes;
 }
