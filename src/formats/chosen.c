@@ -74,10 +74,10 @@ bool tfs_file_completes_table(const struct tfs_file *file, unsigned views)
            (file->views & views) == TFS_VIEWS_VOXELS;
 }
 
-static bool has_any(const struct tfs_tree *tree, unsigned bit)
+static bool has_any(const struct tfs_file *files, unsigned count, unsigned bit)
 {
-    for (unsigned i = 0; i < tree->chunk_count; i++)
-        if ((tree->chunk_files[i].views & bit) != 0)
+    for (unsigned i = 0; i < count; i++)
+        if ((files[i].views & bit) != 0)
             return true;
     return false;
 }
@@ -86,7 +86,8 @@ int tfs_chosen_check(const struct tfs_tree *tree, unsigned views, struct tfs_err
 {
     for (size_t i = 0; i < SETS; i++)
         if ((views & sets[i].bit) != 0 && sets[i].bit != TFS_VIEWS_ALL &&
-            !has_any(tree, sets[i].bit))
+            !has_any(tree->chunk_files, tree->chunk_count, sets[i].bit) &&
+            !has_any(tree->root_files, tree->root_count, sets[i].bit))
             return tfs_fail(err, -EINVAL, "views=%s: this save has no such files", sets[i].name);
     return 0;
 }

@@ -23,6 +23,10 @@ extern const struct tfs_lens tfs_beamng_heightmap_lens, tfs_beamng_layers_pictur
 extern const struct tfs_lens tfs_beamng_mask_lens;  /* of material `member` */
 extern const struct tfs_lens tfs_beamng_extra_lens; /* of extra plane `member` */
 
+/* arrays.c */
+extern const struct tfs_lens tfs_beamng_heights_array_lens, tfs_beamng_layers_array_lens,
+    tfs_beamng_array_info_lens;
+
 /* map.c */
 extern const struct tfs_lens tfs_beamng_map_lens;
 

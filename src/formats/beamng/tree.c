@@ -52,7 +52,20 @@ static const struct tfs_family masks = {.name = mask_name}, extras = {.name = ex
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-enum { INFO, PALETTE, HEIGHTMAP, LAYERS, HOLES, MASKS, EXTRA, MAP, ROOT_COUNT };
+enum {
+    INFO,
+    PALETTE,
+    HEIGHTMAP,
+    LAYERS,
+    HOLES,
+    MASKS,
+    EXTRA,
+    MAP,
+    HEIGHTS_ARRAY,
+    LAYERS_ARRAY,
+    ARRAY_INFO,
+    ROOT_COUNT
+};
 
 /* In the order of import: new materials are there before they are painted, and corners made by hand
  * come last. */
@@ -89,6 +102,17 @@ static const struct tfs_file root_files[ROOT_COUNT] = {
              .flags = TFS_FILE_LATE,
              .lens = &tfs_beamng_map_lens,
              .count = picture_count},
+    [HEIGHTS_ARRAY] = {.path = "arrays/heights.npy",
+                       .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,
+                       .lens = &tfs_beamng_heights_array_lens,
+                       .views = TFS_VIEWS_ARRAYS},
+    [LAYERS_ARRAY] = {.path = "arrays/layers.npy",
+                      .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,
+                      .lens = &tfs_beamng_layers_array_lens,
+                      .views = TFS_VIEWS_ARRAYS},
+    [ARRAY_INFO] = {.path = "arrays/info.txt",
+                    .lens = &tfs_beamng_array_info_lens,
+                    .views = TFS_VIEWS_ARRAYS},
 };
 
 enum { HEIGHTS_TEXT, LAYERS_TEXT, CHUNK_COUNT };
@@ -146,9 +170,11 @@ static int collect(void *arg, const struct tfs_chunk *before, const struct tfs_c
 
 static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc *after)
 {
-    static const uint32_t heights = UINT32_C(1) << HEIGHTMAP | UINT32_C(1) << MAP;
-    static const uint32_t layers =
-        UINT32_C(1) << LAYERS | UINT32_C(1) << HOLES | UINT32_C(1) << MASKS | UINT32_C(1) << MAP;
+    static const uint32_t heights =
+        UINT32_C(1) << HEIGHTMAP | UINT32_C(1) << MAP | UINT32_C(1) << HEIGHTS_ARRAY;
+    static const uint32_t layers = UINT32_C(1) << LAYERS | UINT32_C(1) << HOLES |
+                                   UINT32_C(1) << MASKS | UINT32_C(1) << MAP |
+                                   UINT32_C(1) << LAYERS_ARRAY;
     static const uint32_t names = UINT32_C(1) << PALETTE | UINT32_C(1) << MASKS;
     uint32_t files = UINT32_C(1) << INFO;
     unsigned differs = 0;

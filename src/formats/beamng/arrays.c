@@ -1,0 +1,201 @@
+/*
+ * arrays/heights.npy and layers.npy <-> planes of samples, as numbers [z, x], north up as in the
+ * pictures: row r is row side-1-r of the file.
+ *
+ * Must not know where tiles lie.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/arrays/npy.h"
+#include "formats/beamng/layers.h"
+#include "formats/beamng/lenses.h"
+
+static struct tfs_npy npy_of(const struct tfs_doc *doc, const struct tfs_beamng_plane *plane)
+{
+    const uint32_t side = tfs_beamng_layout_of(doc)->side;
+
+    return (struct tfs_npy){
+        .kind = 'u', .width = plane->bytes, .shape = {1, side, side}, .dimensions = 2};
+}
+
+static int64_t array_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    const struct tfs_npy npy = npy_of(doc, at.param);
+
+    (void)save;
+    return TFS_NPY_HEAD + (int64_t)(npy.shape[1] * npy.shape[2] * npy.width);
+}
+
+/* ---- showing --------------------------------------------------------------------------------- */
+
+/* Appends the bytes of the values from `begin` to `end`. */
+static int add_rows(const struct tfs_doc *doc, const struct tfs_beamng_plane *plane, uint64_t begin,
+                    uint64_t end, struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_beamng_terrain terrain;
+
+    if (tfs_beamng_terrain_init(doc, &terrain, err) < 0)
+        return err->code;
+    const uint32_t side = terrain.layout.side;
+    const uint64_t size = (uint64_t)side * plane->bytes;
+    uint8_t *row = malloc(size);
+    if (row == NULL)
+        tfs_fail_memory(err);
+    for (uint64_t at = begin; row != NULL && at < end;) {
+        const uint64_t first = at % size, left = size - first;
+        const uint64_t part = left < end - at ? left : end - at;
+        tfs_beamng_terrain_row(&terrain, plane, side - 1 - (uint32_t)(at / size), row);
+        tfs_buf_add(out, row + first, (size_t)part);
+        at += part;
+    }
+    free(row);
+    tfs_beamng_terrain_release(&terrain);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
+}
+
+static int array_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                      uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
+{
+    const uint64_t whole = (uint64_t)array_size(save, doc, at);
+    const struct tfs_npy npy = npy_of(doc, at.param);
+    struct tfs_buf head = {0};
+
+    if (offset >= whole)
+        return 0;
+    const uint64_t end = size < whole - offset ? offset + size : whole;
+    if (offset < TFS_NPY_HEAD) {
+        tfs_npy_print(&npy, &head);
+        if (tfs_buf_check(&head, err) == 0)
+            tfs_buf_add(out, head.data + offset,
+                        (size_t)((end < TFS_NPY_HEAD ? end : TFS_NPY_HEAD) - offset));
+        tfs_buf_release(&head);
+        offset = TFS_NPY_HEAD;
+    }
+    if (err->code < 0 || offset >= end)
+        return err->code < 0 ? err->code : tfs_buf_check(out, err);
+    return add_rows(doc, at.param, offset - TFS_NPY_HEAD, end - TFS_NPY_HEAD, out, err);
+}
+
+static int array_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    return array_part(save, doc, at, 0, UINT64_MAX, out, err);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Appends the plane that the text says. */
+static int take_values(struct tfs_span text, const struct tfs_npy *expected, struct tfs_buf *out,
+                       struct tfs_error *err)
+{
+    const size_t row = (size_t)expected->shape[2] * expected->width;
+    struct tfs_span values;
+    struct tfs_npy npy;
+    uint64_t bad = 0;
+
+    if (tfs_npy_take(text, &npy, &values, err) < 0 || tfs_npy_expect(&npy, expected, err) < 0)
+        return err->code;
+    uint8_t *to = tfs_buf_reserve(out, row * expected->shape[1]);
+    for (uint64_t z = 0; to != NULL && z < expected->shape[1]; z++, to += row) {
+        const uint64_t at[3] = {0, z, 0};
+        if (!tfs_npy_row(&npy, values, expected, at, (uint32_t)expected->shape[2], to, &bad))
+            return tfs_fail(
+                err, -EBADMSG, "[%" PRIu64 ",%" PRIu64 "] is %" PRId64 ", which uint%u cannot hold",
+                z, bad, (int64_t)tfs_npy_value(&npy, values, 0, z, bad), 8 * expected->width);
+        out->size += row;
+    }
+    return tfs_buf_check(out, err);
+}
+
+/* Of the values those stay as they are now that are what they were in the array that the text was
+ * made from. */
+static int keep_unchanged(struct tfs_buf *values, const struct tfs_npy *expected,
+                          struct tfs_span original, const struct tfs_buf *now,
+                          struct tfs_error *err)
+{
+    struct tfs_buf before = {0};
+    const unsigned width = expected->width;
+
+    if (original.size > 0 && take_values(original, expected, &before, err) == 0)
+        for (size_t i = 0; i < values->size; i += width)
+            if (memcmp(values->data + i, before.data + i, width) == 0)
+                memcpy(values->data + i, now->data + i, width);
+    tfs_buf_release(&before);
+    return err->code;
+}
+
+static int check_layers(const struct tfs_doc *doc, const struct tfs_buf *values,
+                        const struct tfs_buf *now, struct tfs_error *err)
+{
+    const uint32_t side = tfs_beamng_layout_of(doc)->side;
+    const uint32_t materials = tfs_beamng_name_count(doc);
+
+    for (size_t i = 0; i < values->size; i++)
+        if (!tfs_beamng_layer_allowed(now->data[i], values->data[i], materials))
+            return tfs_fail(err, -EBADMSG,
+                            "[%zu,%zu] is %u, but there are %" PRIu32 " materials (255 is a hole)",
+                            i / side, i % side, values->data[i], materials);
+    return 0;
+}
+
+static int store(struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
+                 const struct tfs_buf *values, const struct tfs_buf *now, struct tfs_error *err)
+{
+    if (plane == &tfs_beamng_heights)
+        return tfs_beamng_terrain_put(edit, plane, values->data, err);
+    if (check_layers(tfs_edit_doc(edit), values, now, err) < 0)
+        return err->code;
+    return tfs_beamng_layers_put(edit, values->data, err);
+}
+
+static int array_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    const struct tfs_doc *doc = tfs_edit_doc(edit);
+    const struct tfs_npy expected = npy_of(doc, at.param);
+    struct tfs_buf values = {0}, now = {0};
+    struct tfs_beamng_terrain terrain;
+
+    (void)save;
+    if (take_values(text, &expected, &values, err) == 0 &&
+        tfs_beamng_terrain_init(doc, &terrain, err) == 0) {
+        tfs_beamng_terrain_picture(&terrain, at.param, &now, err);
+        tfs_beamng_terrain_release(&terrain);
+    }
+    if (err->code == 0 && keep_unchanged(&values, &expected, put->original, &now, err) == 0 &&
+        store(edit, at.param, &values, &now, err) == 0)
+        tfs_beamng_terrain_check_layout(edit, err);
+    tfs_buf_release(&values);
+    tfs_buf_release(&now);
+    return err->code;
+}
+
+#define ARRAY_LENS(plane)                                                                          \
+    {                                                                                              \
+        .param = (plane), .get = array_get, .get_part = array_part, .put = array_put,              \
+        .size = array_size                                                                         \
+    }
+
+const struct tfs_lens tfs_beamng_heights_array_lens = ARRAY_LENS(&tfs_beamng_heights);
+const struct tfs_lens tfs_beamng_layers_array_lens = ARRAY_LENS(&tfs_beamng_layers);
+
+/* ---- arrays/info.txt ------------------------------------------------------------------------- */
+
+static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    const uint32_t side = tfs_beamng_layout_of(doc)->side;
+
+    (void)save, (void)at;
+    tfs_buf_printf(out,
+                   "axes: z x, the north row first\nshape: %" PRIu32 " %" PRIu32
+                   "\nheights.npy: uint16: as in heightmap.png\n"
+                   "layers.npy: uint8: the numbers of palette.txt, 255 is a hole\n",
+                   side, side);
+    return tfs_buf_check(out, err);
+}
+
+const struct tfs_lens tfs_beamng_array_info_lens = {.get = info_get};

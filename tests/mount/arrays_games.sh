@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# arrays/ of the games whose numbers are their own: what NumPy reads is what the texts show, writing it back leaves
+# every byte, and an edit is the one that a text would have made.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/numpy.bash"
+
+mkdir -p "$T/pristine"
+
+# saves NAME TOOL [OPTION...]: the pristine save of the following tests.
+saves() {
+    SAVE_NAME=$1
+    PRISTINE=$T/pristine/$1
+    "$TFS_TOOLS/$2" "${@:3}" "$PRISTINE" || bail "cannot make $SAVE_NAME"
+}
+
+# gives_back ARRAY...
+gives_back() {
+    up -o views=arrays
+    numpy 'for name in w:
+    a = np.load(f"{m}/arrays/{name}")
+    np.save(f"{m}/arrays/{name}", np.asfortranarray(a))
+    if a.dtype.kind != "f":
+        np.save(f"{m}/arrays/{name}", a.astype(">i8"))
+    k = np.load(f"{m}/arrays/{name}", mmap_mode="r+"); k[:] = k; k.flush()' "$@"
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
+# ---- Roblox ---------------------------------------------------------------------------------------------
+
+roblox_reads() {
+    up -o views=all+arrays
+    numpy 'for name in "materials", "occupancy", "water":
+    a = np.load(f"{m}/arrays/{name}.npy")
+    check(a.dtype == np.uint8 and list(a.shape) == info("shape"))
+    filled = 0
+    for chunk in os.listdir(f"{m}/chunks"):
+        g = grid(f"{m}/chunks/{chunk}/{name}.txt", 32)
+        check((a[of(chunk, 32)] == g).all())
+        check((np.load(f"{m}/chunks/{chunk}/arrays/{name}.npy") == g).all())
+        filled += np.count_nonzero(g)
+    check(filled == np.count_nonzero(a))'
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
+# As in the texts: air gets an occupancy with its material, and loses it.
+roblox_writes() {
+    up -o views=all+arrays
+    numpy 'k = np.load(f"{m}/arrays/materials.npy", mmap_mode="r+")
+i = tuple(np.argwhere(k == 0)[0])
+j = tuple(np.argwhere(k > 2)[0])
+k[i] = 2
+k[j] = 0
+k.flush()
+occupancy = np.load(f"{m}/arrays/occupancy.npy")
+check(occupancy[i] == 255 and occupancy[j] == 0)
+chunk = os.listdir(f"{m}/chunks")[0]
+path = f"{m}/chunks/{chunk}/arrays/occupancy.npy"
+o = np.load(path)
+t = np.load(f"{m}/chunks/{chunk}/arrays/materials.npy")
+o[t > 2] = 77
+np.save(path, o)
+check((grid(f"{m}/chunks/{chunk}/occupancy.txt", 32)[t > 2] == 77).all())
+i = tuple(np.argwhere(t == 0)[0])
+o[i] = 5
+check(err(np.save, path, o) == "EBADMSG")
+t[i] = 64
+check(err(np.save, f"{m}/chunks/{chunk}/arrays/materials.npy", t) == "EBADMSG")'
+    logged 'arrays/occupancy.npy: \[[0-9]+,[0-9]+,[0-9]+\] is 5, occupancy for Air; give the cell a material first'
+    logged 'arrays/materials.npy: \[[0-9]+,[0-9]+,[0-9]+\] is 64, materials are 0 to 63'
+    down 3
+    want "$TFS_BIN" check "$S"
+}
+
+# ---- BeamNG ---------------------------------------------------------------------------------------------
+
+beamng_reads() {
+    up -o views=all+arrays
+    numpy 'h, l = np.load(f"{m}/arrays/heights.npy", mmap_mode="r"), np.load(f"{m}/arrays/layers.npy")
+check(h.dtype == np.uint16 and l.dtype == np.uint8 and list(h.shape) == list(l.shape) == info("shape"))
+n = h.shape[0]
+for tile in os.listdir(f"{m}/chunks"):
+    X, _, Z = map(int, tile.split("_"))
+    for name, a in ("heights", h), ("layers", l):
+        rows = [t for t in open(f"{m}/chunks/{tile}/{name}.txt") if "|" in t]
+        t = np.array([[int(v) for v in r.split("|")[1].split()] for r in rows])
+        z, x = 64 * Z, 64 * X
+        check((np.flipud(a)[z:z + t.shape[0], x:x + t.shape[1]] == t).all())
+f = open(f"{m}/arrays/heights.npy", "rb", buffering=0)
+whole = f.read()
+for start, size in (0, 5), (120, 20), (128 + 2 * n - 1, 3), (len(whole) - 3, 10), (9999, 8192):
+    f.seek(start)
+    check(f.read(size) == whole[start:start + size])'
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
+beamng_writes() {
+    up -o views=all+arrays
+    numpy 'h = np.load(f"{m}/arrays/heights.npy", mmap_mode="r+")
+before = h.copy()
+h[3:9, 50:90] += 5
+h.flush()
+check(np.count_nonzero(np.load(f"{m}/arrays/heights.npy") != before) == 240)
+l = np.load(f"{m}/arrays/layers.npy")
+l[0, 0] = 255
+np.save(f"{m}/arrays/layers.npy", l)
+l[7, 9] = 254
+check(err(np.save, f"{m}/arrays/layers.npy", l) == "EBADMSG")
+check(err(np.save, f"{m}/arrays/heights.npy", before[1:]) == "EBADMSG")
+check(err(np.save, f"{m}/arrays/heights.npy", before.astype(int) + 65536) == "EBADMSG")'
+    logged 'arrays/layers.npy: \[7,9\] is 254, but there are [0-9]+ materials \(255 is a hole\)'
+    logged 'arrays/heights.npy: the array is <u2 of shape \([0-9]+, 200\), it has to be <u2 of shape \(200, 200\)'
+    logged 'arrays/heights.npy: \[0,0\] is [0-9]+, which uint16 cannot hold'
+    down 3
+    same 'what differs in the save' "$("$PYTHON" -S "$ROOT/tests/tools/ter.py" diff "$PRISTINE" "$S")" \
+        'heights 240 layers 1 extra 0 names 0'
+}
+
+# ---------------------------------------------------------------------------------------------------------
+
+missing() {
+    skip 'NumPy is not installed'
+}
+
+if [ -z "$NUMPY" ]; then
+    try 'NumPy' missing
+    finish
+fi
+for kind in raw binary xml; do
+    name=terrain.$kind
+    saves "$name" make_place --kind $kind
+    try "Roblox, $kind: arrays are what the grids are" roblox_reads
+    try "Roblox, $kind: writing back what was read" gives_back materials.npy occupancy.npy water.npy
+    try "Roblox, $kind: edits" roblox_writes
+done
+saves terrain.ter make_ter --version 9 --size 200 --seed 9
+try 'BeamNG: arrays are what the tiles are' beamng_reads
+try 'BeamNG: writing back what was read' gives_back heights.npy layers.npy
+try 'BeamNG: edits' beamng_writes
+finish
