@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/print.h"
@@ -35,7 +36,8 @@ void tfs_options_release(struct tfs_mount_options *options)
 {
     free(options->fuse_options);
     free(options->backup);
-    options->fuse_options = options->backup = NULL;
+    free(options->unsaved);
+    options->fuse_options = options->backup = options->unsaved = NULL;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -105,6 +107,13 @@ static int set_rw(struct tfs_mount_options *o, const char *value, struct tfs_err
 {
     (void)value, (void)err;
     o->read_only = false;
+    return 0;
+}
+
+static int set_remount(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    (void)value, (void)err;
+    o->remount = true;
     return 0;
 }
 
@@ -249,6 +258,20 @@ static int set_backup(struct tfs_mount_options *o, const char *value, struct tfs
     return 0;
 }
 
+static int set_unsaved(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    char *path = absolute(value);
+    struct stat st;
+
+    if (path == NULL)
+        return tfs_fail_memory(err);
+    free(o->unsaved);
+    o->unsaved = path;
+    if (value[0] == '\0' || stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return tfs_fail(err, -EINVAL, "unsaved=%s: there is no such directory", value);
+    return 0;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 enum takes { NO_VALUE, VALUE, MAYBE_VALUE };
@@ -273,7 +296,10 @@ static const struct own_option {
      "what is kept for undo: databases too; in DIR; nothing"},
     {"strict-names", NO_VALUE, false, set_strict_names, "strict-names",
      "refuse names of voxels that the save did not have"},
+    {"unsaved", VALUE, false, set_unsaved, "unsaved=DIR",
+     "where to keep what could not be saved (beside the save)"},
     {"ro", NO_VALUE, true, set_ro, "ro", "read-only"},
+    {"remount", NO_VALUE, true, set_remount, "remount,ro", "make a mount read-only"},
     {"rw", NO_VALUE, true, set_rw, "rw", "for reading and writing (default)"},
     {"commit", VALUE, true, set_commit, "commit=WHEN",
      "close: close() returns when the save is on disk;\n"
@@ -313,8 +339,9 @@ static const struct own_option *find_option(const char *name, size_t length)
 /* What stands in fstab for others than the mount itself. */
 static bool is_for_others(const char *word)
 {
-    static const char *const names[] = {"defaults", "auto",  "noauto", "user",    "nouser", "users",
-                                        "owner",    "group", "nofail", "_netdev", "comment"};
+    static const char *const names[] = {"defaults", "auto",    "noauto",  "user",
+                                        "nouser",   "users",   "owner",   "group",
+                                        "nofail",   "_netdev", "comment", "relatime"};
     const size_t length = strcspn(word, "=");
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -323,7 +350,13 @@ static bool is_for_others(const char *word)
     return strncmp(word, "x-", 2) == 0;
 }
 
-/* What libfuse would take, but cannot work here. */
+#define OWNER      "owner and mode are those of the save, so that nobody sees more than in the file"
+#define KEPT       "what the kernel keeps is thrown away when it changes, that is not to be chosen"
+#define THREADS    "threads=N says how many requests are served at once"
+#define READ_TIMES "when a file was read is not noted"
+#define USER       "mount as that user (in fstab: user)"
+
+/* What mount(8), mount.fuse3(8) or libfuse know, but cannot work here. */
 static const struct {
     const char *name;
     const char *why;
@@ -331,6 +364,26 @@ static const struct {
     {"blkdev", "a save is no block device"},
     {"blksize", "a save is no block device"},
     {"subtype", "mounts of terrainfs are told by it"},
+    {"uid", OWNER},
+    {"gid", OWNER},
+    {"umask", OWNER},
+    {"kernel_cache", KEPT},
+    {"auto_cache", KEPT},
+    {"noauto_cache", KEPT},
+    {"direct_io", KEPT},
+    {"attr_timeout", KEPT},
+    {"ac_attr_timeout", KEPT},
+    {"entry_timeout", KEPT},
+    {"negative_timeout", KEPT},
+    {"clone_fd", THREADS},
+    {"max_threads", THREADS},
+    {"max_idle_threads", THREADS},
+    {"norelatime", READ_TIMES},
+    {"strictatime", READ_TIMES},
+    {"lazytime", READ_TIMES},
+    {"drop_privileges", USER},
+    {"setuid", USER},
+    {"nonempty", "what is in the directory is hidden, and a line says so"},
 };
 
 static int check_foreign(const char *word, struct tfs_error *err)
@@ -422,6 +475,7 @@ struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options
         .lock = lock,
         .upgrade = options->upgrade,
         .strict_names = options->strict_names,
+        .unsaved = options->unsaved,
         .views = options->views,
         .later = options->later,
         .undo = undo,

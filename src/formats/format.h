@@ -270,10 +270,12 @@ struct tfs_open_options {
     bool upgrade;                 /* -o upgrade */
     struct tfs_undo_options undo; /* whether what is replaced is kept; with the lock only */
     uint64_t inflate_limit;       /* cap for one inflated payload, bytes */
-    const char *name;  /* what the save is called, where its path does not say it; NULL: as that
-                        * says */
-    uint64_t memory;   /* bytes of what was computed that are kept; 0: the usual */
-    unsigned views;    /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
+    const char *name; /* what the save is called, where its path does not say it; NULL: as that
+                       * says */
+    uint64_t memory;  /* bytes of what was computed that are kept; 0: the usual */
+    unsigned views;   /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
+    const char
+        *unsaved;      /* -o unsaved=: where to keep what cannot be saved; NULL: beside the save */
     bool strict_names; /* -o strict-names: names that the save lacks are rejected */
     bool later;        /* chunks may be lacking in the document until somebody asks for them
                         * (tfs_save_complete); else all are there once the save is open */

@@ -24,6 +24,7 @@ struct tfs_unsaved_for tfs_unsaved_whose(const struct tfs_save *save)
         .name = save->name,
         .uid = save->st.st_uid,
         .gid = save->st.st_gid,
+        .directory = save->options.unsaved,
         .elsewhere = save->container->shipped != NULL && save->container->shipped(save),
     };
 }
@@ -68,11 +69,19 @@ static int open_made(int parent, const char *name)
 
 static char *state_directory(void);
 
+/* The place that comes first; NULL without memory. */
+static char *first_parent(const struct tfs_unsaved_for *save)
+{
+    if (save->directory != NULL)
+        return strdup(save->directory);
+    return save->elsewhere ? state_directory() : tfs_file_directory(save->path);
+}
+
 /* Opens a directory that an earlier call made at the place that comes first. */
 static int open_again(struct tfs_unsaved *u, const char *directory)
 {
     const char *slash = strrchr(directory, '/');
-    char *parent = u->save->elsewhere ? state_directory() : tfs_file_directory(u->save->path);
+    char *parent = first_parent(u->save);
     struct stat st;
 
     if (parent != NULL && (strncmp(parent, directory, (size_t)(slash - directory)) != 0 ||
@@ -227,9 +236,11 @@ static int store_in(struct tfs_unsaved *u, const char *parent, tfs_unsaved_fill 
     return fill_open(u, fill, arg);
 }
 
+/* In the directory that the user named, or beside the save. */
 static int store_beside(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
 {
-    char *parent = tfs_file_directory(u->save->path);
+    char *parent =
+        u->save->directory != NULL ? strdup(u->save->directory) : tfs_file_directory(u->save->path);
 
     if (parent == NULL)
         return -ENOMEM;
@@ -335,8 +346,9 @@ int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill,
     struct tfs_unsaved first = {.save = save, .parent = -1, .fd = -1};
     struct tfs_unsaved second = {.save = save, .parent = -1, .fd = -1};
     const struct tfs_unsaved *used = &first;
-    store_fn places[] = {save->elsewhere ? store_in_state : store_beside,
-                         save->elsewhere ? store_beside : store_in_state};
+    const bool state_first = save->elsewhere && save->directory == NULL;
+    store_fn places[] = {state_first ? store_in_state : store_beside,
+                         state_first ? store_beside : store_in_state};
     int result = places[0](&first, fill, arg);
 
     if (result < 0) {

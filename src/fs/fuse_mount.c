@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -233,6 +234,7 @@ static int open_part(struct mounting *m, const char *path, const char *part, str
         .inflate_limit = m->options->inflate_limit,
         .memory = m->options->cache_size > 0 ? m->options->cache_size : 1,
         .strict_names = m->options->strict_names,
+        .unsaved = m->options->unsaved,
         .later = !m->options->strict_names, /* which asks for every name */
     };
 
@@ -591,8 +593,38 @@ static int await_child(pid_t child, int ready, const char *mountpoint_name)
     return n == 1 ? status : clear_up(child, mountpoint_name);
 }
 
+/* The kernel refuses it while a file is open for writing. */
+static int remount(const struct tfs_mount_options *options, const char *mountpoint)
+{
+    const unsigned long flags = MS_REMOUNT | MS_RDONLY | MS_NOEXEC | MS_NOSUID | MS_NODEV;
+    struct tfs_error err = {0};
+    struct tfs_mounted top;
+    char *path = realpath(mountpoint, NULL);
+
+    if (!options->read_only) {
+        tfs_fail(&err, -EINVAL, "only remount,ro can be done: unmount, and mount as you want it");
+    } else if (path == NULL) {
+        tfs_fail_errno(&err, "cannot be found");
+    } else if (tfs_mounted_at(path, &top) <= 0) {
+        tfs_fail(&err, -ENOENT, "this is not a mount of terrainfs");
+    } else {
+        if (!tfs_mounted_is_ours(&top))
+            tfs_fail(&err, -ENOENT, "this is not a mount of terrainfs");
+        else if (mount("none", path, NULL, flags, NULL) < 0)
+            tfs_fail_errno(&err, "cannot be made read-only");
+        tfs_mounted_release(&top);
+    }
+    free(path);
+    return err.code == 0         ? TFS_STATUS_DONE
+           : err.code == -EINVAL ? (complain(&err, mountpoint), TFS_STATUS_USAGE)
+                                 : complain(&err, mountpoint);
+}
+
 int tfs_mount(const struct tfs_mount_options *options, const char *save, const char *mountpoint)
 {
+    if (options->remount)
+        return remount(options, mountpoint);
+
     struct mounting m = {.options = options,
                          .save_name = save,
                          .mountpoint_name = mountpoint,

@@ -151,6 +151,12 @@ static void on_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, co
     reply_entry(req, result, &attr);
 }
 
+static void on_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+    (void)ino;
+    fuse_reply_err(req, -tfs_session_link(session_of(req), parent, name));
+}
+
 static void on_readlink(fuse_req_t req, fuse_ino_t ino)
 {
     char *target = NULL;
@@ -470,6 +476,7 @@ const struct fuse_lowlevel_ops tfs_fuse_operations = {
     .unlink = on_unlink,
     .rmdir = on_rmdir,
     .symlink = on_symlink,
+    .link = on_link,
     .rename = on_rename,
     .open = on_open,
     .create = on_create,

@@ -14,6 +14,7 @@ struct tfs_mount_options {
     bool foreground; /* -f */
     bool debug;      /* -d; it stays in the foreground too */
     bool read_only;  /* -o ro */
+    bool remount;    /* an existing mount is made read-only, and nothing is mounted */
     unsigned views;  /* enum tfs_file_views; 0: all */
     bool upgrade;
     bool strict_names;
@@ -30,6 +31,7 @@ struct tfs_mount_options {
     enum tfs_conflict conflict;
     struct tfs_undo_options undo; /* what is replaced is kept; -o backup */
     char *backup;                 /* undo.directory, or NULL */
+    char *unsaved;                /* struct tfs_open_options */
     char *fuse_options; /* all that is not ours, joined by commas, for libfuse and mount; or NULL */
 };
 

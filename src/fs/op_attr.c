@@ -41,7 +41,9 @@ int tfs_session_getattr(struct tfs_session *s, uint64_t id, struct tfs_attr *att
 
 int tfs_session_statfs(struct tfs_session *s, struct statvfs *st)
 {
-    /* What there is room for is scratch; an edit of the save takes room where the save lies. */
+    /* An edit of the save takes room where the save lies. */
+    if (statvfs(s->branches[0].save->path, st) == 0)
+        return 0;
     pthread_mutex_lock(&s->lock);
     uint64_t left = tfs_scratch_left(&s->overlay), limit = s->overlay.limit;
     pthread_mutex_unlock(&s->lock);

@@ -621,6 +621,8 @@ static const char *sentence_of(int result)
     switch (result) {
     case -EPERM:
         return "this name is a fixed one of the tree: it is not made, moved or removed";
+    case -EMLINK:
+        return "a file has one name here: copy it, or make a symbolic link to it";
     case -EACCES:
         return "this file is for reading only";
     case -EROFS:

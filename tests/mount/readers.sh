@@ -243,7 +243,7 @@ filesystem_facts() {
     up
     want df "$M"
     same 'longest name' "$(stat -f -c %l "$M")" 255
-    want [ "$(stat -f -c %S "$M")" -gt 0 ]
+    same 'room, of the file system of the save' "$(stat -f -c '%b %S %c' "$M")" "$(stat -f -c '%b %S %c' "$S")"
     same 'options' "$(findmnt -n -o OPTIONS --mountpoint "$M" | tr , '\n' |
         grep -cx -e nosuid -e nodev -e noexec -e default_permissions)" 4
     one_of 'getxattr' "$(py 'print(err(os.getxattr, a[0], "user.x"))' "$M/info.txt")" ENOTSUP EOPNOTSUPP

@@ -313,6 +313,15 @@ state_directory() {
     want cmp "$PRISTINE" "$S"
 }
 
+kept_in_a_directory_that_was_named() {
+    mkdir "$D/kept"
+    up -o unsaved="$D/kept"
+    printf '%b' "$BAD" >"$M/chunks/$C/blocks.txt"
+    down 3
+    want cmp "$(find "$D/kept" -name blocks.txt)" <(printf '%b' "$BAD")
+    same 'beside the save' "$(find "$D" -maxdepth 1 -name '*.unsaved-*')" ''
+}
+
 try 'refused at close' refuses_at_close
 try 'refused at fsync' refuses_at_fsync
 try 'refused at rename' refuses_at_rename
@@ -330,4 +339,5 @@ try 'rejected bytes, mended and written' rejected_can_be_read_and_listed
 try 'a document that is too large' too_large
 try 'foreign names in what is said' foreign_names
 try 'unsaved bytes below XDG_STATE_HOME' state_directory
+try 'unsaved=DIR keeps refused texts in DIR' kept_in_a_directory_that_was_named
 finish

@@ -387,6 +387,22 @@ print("0_9_0" in os.listdir(a[1]), "0_10_0" in os.listdir(a[1]))' "$M/chunks/$C"
     down
 }
 
+# What a desktop does when a file is thrown away.
+trash() {
+    command -v gio >"$D/gio" || { skip 'no gio here'; return; }
+    up
+    echo text >"$M/notes.txt"
+    want gio trash "$M/notes.txt"
+    wants_not [ -e "$M/notes.txt" ]
+    wants_not gio trash "$M/info.txt"
+    wants_not gio trash "$M/chunks/$C"
+    want grep -q . "$M/chunks/$C/voxels.csv" "$M/info.txt"
+    want gio trash "$M/chunks/$C/voxels.csv"
+    soon [ -e "$M/chunks/$C/voxels.csv" ]
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
 try 'scratch files' ordinary_files
 try 'scratch directories' ordinary_directories
 try 'symlinks' symlinks
@@ -411,4 +427,5 @@ try 'entities.bin' entities_come_and_go
 try 'views agree when close comes back' views_agree
 try 'open handles see the edit' open_handles_see_it
 try 'listings see the edit' listings_see_it
+try 'gio trash' trash
 finish

@@ -146,10 +146,34 @@ max_read() {
 
 options_that_cannot_work() {
     local option
-    for option in blkdev blksize=512 subtype=sshfs nonsense fd=3 nonempty max_read=100; do
+    for option in blkdev blksize=512 subtype=sshfs nonsense fd=3 nonempty max_read=100 uid=0 gid=0 umask=0 \
+        kernel_cache attr_timeout=1 entry_timeout=1 clone_fd drop_privileges strictatime remount unsaved=/none; do
         refused 2 "${option%%=*}" -o "$option"
     done
     refused 3 'Invalid argument' -o fsname=
+}
+
+options_of_fstab() {
+    up -o relatime,noauto,user,nofail,_netdev,x-gvfs-show
+    down
+}
+
+made_read_only() {
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    up
+    exec 7>>"$M/chunks/$C/voxels.csv"
+    timeout 30 "$TFS_BIN" -o remount,ro "$S" "$M" 2>"$D/said"
+    same 'while a file is open for writing' $? 3
+    exec 7>&-
+    timeout 30 "$TFS_BIN" -o remount,rw "$S" "$M" 2>"$D/said"
+    same 'other than ro' $? 2
+    want timeout 30 "$TFS_BIN" -o remount,ro "$S" "$M"
+    same 'write' "$(py 'print(err(os.open, a[0], os.O_WRONLY))' "$M/chunks/$C/voxels.csv")" EROFS
+    want grep -q . "$M/chunks/$C/voxels.csv"
+    down
+    want cmp "$PRISTINE" "$S"
+    timeout 30 "$TFS_BIN" -o remount,ro "$S" "$M" 2>"$D/said"
+    same 'without a mount' $? 3
 }
 
 # ---- the mount point -----------------------------------------------------------------------------------
@@ -464,6 +488,8 @@ try 'no descriptor and no memory any more' runs_dry commit=close
 try 'the same with an edit that is staged' runs_dry commit=3600
 try 'max_read' max_read
 try 'options that cannot work are named' options_that_cannot_work
+try 'options that stand in fstab for others' options_of_fstab
+try 'remount,ro makes a mount read-only' made_read_only
 try 'mount points that are none' mount_points
 try 'mount points in use' mount_points_in_use
 try 'no /dev/fuse' no_device
