@@ -234,11 +234,21 @@ static int count_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
     return real->fetch(save, chunk, stored, extra, err);
 }
 
+static size_t count_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                         struct tfs_error *err)
+{
+    const size_t ready = real->fetch_many(save, chunks, count, err);
+
+    fetches += ready;
+    return ready;
+}
+
 START_TEST(names_are_asked_of_each_chunk_once)
 {
     open_map(true, 29);
     struct tfs_container counting = *(real = c.save->container);
     counting.fetch = count_fetch;
+    counting.fetch_many = count_many;
     c.save->container = &counting;
     fetches = 0;
     SHOWS(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");

@@ -7,6 +7,7 @@
 #include "formats/luanti/block.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,65 @@
 #define STEP        ((size_t)32 << 10)
 #define WINDOW_LOG  23   /* of a frame; the engine's levels need 22 at most */
 #define SHORT_IDS   0x80 /* of one byte: from here on four bits of param2 belong to them */
+
+/* ---- Zstandard ------------------------------------------------------------------------------- */
+
+/* What a thread needs for frames takes longer to make than a block takes: it is kept. */
+struct contexts {
+    ZSTD_DCtx *inflate;
+    ZSTD_CCtx *deflate;
+};
+
+static pthread_once_t contexts_once = PTHREAD_ONCE_INIT;
+static pthread_key_t contexts_key;
+static bool contexts_kept;
+
+static void contexts_free(void *contexts)
+{
+    struct contexts *c = contexts;
+
+    ZSTD_freeDCtx(c->inflate);
+    ZSTD_freeCCtx(c->deflate);
+    free(c);
+}
+
+static void make_key(void)
+{
+    contexts_kept = pthread_key_create(&contexts_key, contexts_free) == 0;
+}
+
+/* Those of the thread; NULL: no memory. */
+static struct contexts *contexts(void)
+{
+    pthread_once(&contexts_once, make_key);
+    struct contexts *c = contexts_kept ? pthread_getspecific(contexts_key) : NULL;
+    if (c != NULL || !contexts_kept)
+        return c;
+    c = calloc(1, sizeof(*c));
+    if (c != NULL && pthread_setspecific(contexts_key, c) != 0) {
+        free(c);
+        c = NULL;
+    }
+    return c;
+}
+
+static ZSTD_DCtx *inflate_context(void)
+{
+    struct contexts *c = contexts();
+
+    if (c != NULL && c->inflate == NULL)
+        c->inflate = ZSTD_createDCtx();
+    return c == NULL ? NULL : c->inflate;
+}
+
+static ZSTD_CCtx *deflate_context(void)
+{
+    struct contexts *c = contexts();
+
+    if (c != NULL && c->deflate == NULL)
+        c->deflate = ZSTD_createCCtx();
+    return c == NULL ? NULL : c->deflate;
+}
 
 /* ---- inflating ------------------------------------------------------------------------------- */
 
@@ -66,12 +126,13 @@ static int inflate_stream(struct tfs_cursor *c, const char *what, size_t max, st
 /* The frame that the rest of the blob is. */
 static int inflate_frame(struct tfs_span frame, struct tfs_buf *out, struct tfs_error *err)
 {
-    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+    ZSTD_DCtx *zstd = inflate_context();
     ZSTD_inBuffer in = {frame.data, frame.size, 0};
     size_t hint = 1;
 
     if (zstd == NULL)
         return tfs_fail_memory(err);
+    ZSTD_DCtx_reset(zstd, ZSTD_reset_session_only);
     ZSTD_DCtx_setParameter(zstd, ZSTD_d_windowLogMax, WINDOW_LOG);
     while (hint != 0 && !ZSTD_isError(hint)) {
         uint8_t *room = next_step(out, INFLATE_MAX, err);
@@ -83,7 +144,6 @@ static int inflate_frame(struct tfs_span frame, struct tfs_buf *out, struct tfs_
         if (step.pos == 0 && in.pos == in.size && hint != 0)
             break;
     }
-    ZSTD_freeDCtx(zstd);
     if (ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation)
         tfs_fail_memory(err);
     else if (hint != 0 || in.pos != in.size)
@@ -242,105 +302,82 @@ static int read_names(struct reading *r)
     return 0;
 }
 
-/* Ids of one byte borrow four bits of param2. */
-static void read_short_ids(const uint8_t *param0, uint16_t *ids, uint8_t *param2)
+/* The id of a node in the stored order. One of a byte may take four bits of param2. */
+static uint32_t id_at(const struct tfs_luanti_block *b, const uint8_t *param0, uint32_t i)
 {
-    for (uint32_t x = 0; x < TFS_LUANTI_SIDE; x++) {
-        ids[x] = param0[x];
-        if (param0[x] < SHORT_IDS)
-            continue;
-        ids[x] = (uint16_t)(param0[x] << 4 | param2[x] >> 4);
-        param2[x] &= 0xf;
-    }
+    if (b->width == 2)
+        return (uint32_t)param0[2 * i] << 8 | param0[2 * i + 1];
+    return param0[i] < SHORT_IDS
+               ? param0[i]
+               : (uint32_t)param0[i] << 4 | param0[2 * TFS_LUANTI_VOXELS + i] >> 4;
 }
 
-/* The ids of a row of voxels along x, the first of which has the stored place `first`; its other
- * values go to the block. */
-static void read_row(struct tfs_luanti_block *b, uint32_t first, uint16_t ids[TFS_LUANTI_SIDE])
+/* Which names nodes have, by their ids: the index of each + 1 where none is lacking. Ids above
+ * `last` have no name. */
+static int find_used(struct reading *r, uint32_t *index, uint32_t last)
 {
+    struct tfs_luanti_block *b = r->block;
     const uint8_t *param0 = b->sections[TFS_LUANTI_NODES].data;
-    const uint8_t *param1 = param0 + (size_t)TFS_LUANTI_VOXELS * b->width;
-    const uint32_t to = tfs_luanti_place(first);
+    uint32_t count = 0, id, before = UINT32_MAX;
 
-    memcpy(b->param1 + to, param1 + first, TFS_LUANTI_SIDE);
-    memcpy(b->param2 + to, param1 + TFS_LUANTI_VOXELS + first, TFS_LUANTI_SIDE);
-    param0 += (size_t)first * b->width;
-    if (b->width == 1)
-        read_short_ids(param0, ids, b->param2 + to);
-    for (uint32_t x = 0; b->width == 2 && x < TFS_LUANTI_SIDE; x++)
-        ids[x] = (uint16_t)(param0[2 * x] << 8 | param0[2 * x + 1]);
-}
-
-/* Leaves out the names that no voxel has. */
-static void drop_unused(struct tfs_luanti_block *b, uint32_t *to)
-{
-    const uint32_t all = b->count;
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < all; i++)
-        if (to[i] != 0) {
-            to[i] = count;
+    for (uint32_t i = 0; i < b->count; i++)
+        index[b->names[i].id] = 1;
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++, before = id) {
+        id = id_at(b, param0, i);
+        if (id == before)
+            continue;
+        if (id > last || index[id] == 0)
+            return tfs_fail(r->err, -EBADMSG, "node %u has the number %u, which has no name", i,
+                            id);
+        index[id] = 2;
+    }
+    for (uint32_t i = 0; i < b->count; i++)
+        if (index[b->names[i].id] == 2) {
+            index[b->names[i].id] = count + 1;
             b->names[count++] = b->names[i];
         }
     b->count = count;
-    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS && count < all; i++)
-        b->nodes[i] = to[b->nodes[i]];
-}
-
-/* Where the name of each id stands, and which names voxels have. */
-struct lookup {
-    uint32_t ids;     /* the highest + 1 */
-    uint32_t *places; /* by id, + 1; 0: no name has it */
-    uint32_t *used;   /* by place: not 0 */
-};
-
-static int lookup_open(struct lookup *l, const struct tfs_luanti_block *b, struct tfs_error *err)
-{
-    l->ids = b->count == 0 ? 0 : b->names[b->count - 1].id + UINT32_C(1);
-    l->places = calloc(l->ids + (size_t)1, sizeof(*l->places));
-    l->used = calloc(b->count + (size_t)1, sizeof(*l->used));
-    if (l->places == NULL || l->used == NULL)
-        return tfs_fail_memory(err);
-    for (uint32_t i = 0; i < b->count; i++)
-        l->places[b->names[i].id] = i + 1;
     return 0;
 }
 
-static int name_row(struct reading *r, const struct lookup *l, uint32_t first)
+/* Rows along x lie together in both orders. */
+static void read_voxels(struct tfs_luanti_block *b, const uint32_t *index)
 {
-    uint16_t ids[TFS_LUANTI_SIDE];
-    uint32_t *nodes = r->block->nodes + tfs_luanti_place(first);
+    const uint8_t *param0 = b->sections[TFS_LUANTI_NODES].data;
+    const uint8_t *param1 = param0 + (size_t)TFS_LUANTI_VOXELS * b->width;
+    const uint8_t *param2 = param1 + TFS_LUANTI_VOXELS;
 
-    read_row(r->block, first, ids);
-    for (uint32_t x = 0; x < TFS_LUANTI_SIDE; x++) {
-        const uint32_t place = ids[x] < l->ids ? l->places[ids[x]] : 0;
-        if (place == 0)
-            return tfs_fail(r->err, -EBADMSG, "node %u has the number %u, which has no name",
-                            first + x, ids[x]);
-        nodes[x] = place - 1;
-        l->used[place - 1] = 1;
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i += TFS_LUANTI_SIDE) {
+        const uint32_t row = tfs_luanti_place(i);
+        memcpy(b->param1 + row, param1 + i, TFS_LUANTI_SIDE);
+        memcpy(b->param2 + row, param2 + i, TFS_LUANTI_SIDE);
+        for (uint32_t x = 0; x < TFS_LUANTI_SIDE; x++) {
+            b->nodes[row + x] = index[id_at(b, param0, i + x)] - 1;
+            if (b->width == 1 && param0[i + x] >= SHORT_IDS)
+                b->param2[row + x] &= 0xf;
+        }
     }
-    return 0;
 }
 
-static int read_voxels(struct reading *r)
+/* The names that nodes have, and with `voxels` the nodes. */
+static int read_nodes(struct reading *r, bool voxels)
 {
-    struct lookup lookup;
+    struct tfs_luanti_block *b = r->block;
+    const uint32_t last = b->count == 0 ? 0 : b->names[b->count - 1].id;
+    uint32_t *index = calloc(last + (size_t)1, sizeof(*index));
 
-    lookup_open(&lookup, r->block, r->err);
-    for (uint32_t at = 0; at < TFS_LUANTI_VOXELS && r->err->code == 0; at += TFS_LUANTI_SIDE)
-        name_row(r, &lookup, at);
-    if (r->err->code == 0)
-        drop_unused(r->block, lookup.used);
-    free(lookup.places);
-    free(lookup.used);
+    if (index == NULL)
+        return tfs_fail_memory(r->err);
+    if (find_used(r, index, last) == 0 && voxels)
+        read_voxels(b, index);
+    free(index);
     return r->err->code;
 }
 
 /* ---- the block ------------------------------------------------------------------------------- */
 
-int tfs_luanti_block_open(struct tfs_span blob, struct tfs_luanti_block *block,
-                          struct tfs_error *err)
+static int block_open(struct tfs_span blob, bool voxels, struct tfs_luanti_block *block,
+                      struct tfs_error *err)
 {
     struct reading r = {block, tfs_cursor_init(blob), err};
 
@@ -361,10 +398,22 @@ int tfs_luanti_block_open(struct tfs_span blob, struct tfs_luanti_block *block,
         tfs_fail(err, -EBADMSG, "offset %zu: %zu bytes behind the block", tfs_cursor_offset(&r.c),
                  tfs_cursor_left(&r.c));
     if (err->code == 0 && read_names(&r) == 0)
-        read_voxels(&r);
+        read_nodes(&r, voxels);
     if (err->code < 0)
         tfs_luanti_block_release(block);
     return err->code;
+}
+
+int tfs_luanti_block_open(struct tfs_span blob, struct tfs_luanti_block *block,
+                          struct tfs_error *err)
+{
+    return block_open(blob, true, block, err);
+}
+
+int tfs_luanti_names_open(struct tfs_span blob, struct tfs_luanti_block *block,
+                          struct tfs_error *err)
+{
+    return block_open(blob, false, block, err);
 }
 
 void tfs_luanti_block_release(struct tfs_luanti_block *block)
@@ -391,18 +440,17 @@ static void deflate_stream(struct tfs_span bytes, struct tfs_buf *out, struct tf
 /* As the engine does it: a stream of unknown length, so the frame does not say how long it is. */
 static void deflate_frame(struct tfs_span bytes, struct tfs_buf *out, struct tfs_error *err)
 {
-    ZSTD_CStream *zstd = ZSTD_createCStream();
+    ZSTD_CCtx *zstd = deflate_context();
     const size_t bound = ZSTD_compressBound(bytes.size);
     uint8_t *room = tfs_buf_reserve(out, bound);
     ZSTD_inBuffer in = {bytes.data, bytes.size, 0};
     ZSTD_outBuffer step = {room, bound, 0};
 
-    size_t left = zstd == NULL || room == NULL ? 0 : ZSTD_initCStream(zstd, 0);
-
     if (zstd == NULL || room == NULL) {
         tfs_fail_memory(err);
-        goto out;
+        return;
     }
+    size_t left = ZSTD_initCStream(zstd, 0);
     if (!ZSTD_isError(left))
         left = ZSTD_compressStream(zstd, &step, &in);
     if (!ZSTD_isError(left))
@@ -413,8 +461,6 @@ static void deflate_frame(struct tfs_span bytes, struct tfs_buf *out, struct tfs
         tfs_fail(err, -EIO, "Zstandard could not compress %zu bytes", bytes.size);
     else
         out->size += step.pos;
-out:
-    ZSTD_freeCStream(zstd);
 }
 
 static void add_stream(const struct tfs_luanti_block *b, enum tfs_luanti_section section,

@@ -75,6 +75,9 @@ static inline uint32_t tfs_luanti_place(uint32_t voxel)
  * only. */
 int tfs_luanti_block_open(struct tfs_span blob, struct tfs_luanti_block *block,
                           struct tfs_error *err);
+/* The same for who asks for names: `nodes`, `param1` and `param2` are not set. */
+int tfs_luanti_names_open(struct tfs_span blob, struct tfs_luanti_block *block,
+                          struct tfs_error *err);
 void tfs_luanti_block_release(struct tfs_luanti_block *block);
 
 /* Appends the blob of the block's fields and sections; streams that are there are taken as they

@@ -120,9 +120,11 @@ static int list_make(struct tfs_save *save, const struct tfs_doc *doc, struct li
 
     pthread_mutex_lock(&memory->lock);
     memory->question++;
-    for (size_t i = 0; i < doc->count && err->code == 0; i++)
+    for (size_t i = 0; i < doc->count && err->code == 0; i++) {
+        tfs_luanti_names_prepare(memory, save, doc, i);
         if (tfs_luanti_names_of(memory, save, tfs_doc_at(doc, i), &names, err) == 0)
             add_names(list, memory->question, names, err);
+    }
     pthread_mutex_unlock(&memory->lock);
     if (err->code == 0 && list->count > 0)
         qsort(list->names, list->count, sizeof(*list->names), compare_names);

@@ -6,11 +6,12 @@
  */
 #include "formats/luanti/names.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "formats/luanti/view.h"
+#include "formats/luanti/block.h"
 
 #define HELD (UINT64_C(1) << 63) /* the rest is a checksum, no own number */
 
@@ -106,13 +107,12 @@ static struct tfs_luanti_names *copy_names(const struct tfs_luanti_name *names, 
 
 /* Remembers the names, or finds that others have them too. Names of one checksum that are not the
  * same are kept instead of those. What could be read of a damaged block has no names. */
-static int keep(struct tfs_luanti_memory *m, const struct tfs_luanti_view *view,
+static int keep(struct tfs_luanti_memory *m, const struct tfs_luanti_block *block,
                 struct tfs_luanti_names **names, struct tfs_error *err)
 {
-    const uint32_t count = view->damage == NULL ? view->block.count : 0;
     uint64_t sum;
     size_t size;
-    struct tfs_luanti_names *made = copy_names(view->block.names, count, &sum, &size);
+    struct tfs_luanti_names *made = copy_names(block->names, block->count, &sum, &size);
 
     if (made == NULL)
         return tfs_fail_memory(err);
@@ -132,26 +132,92 @@ static int keep(struct tfs_luanti_memory *m, const struct tfs_luanti_view *view,
     return 0;
 }
 
+static bool is_damage(const struct tfs_error *why)
+{
+    return why->code == -EBADMSG || why->code == -EFBIG || why->code == -ENOTSUP;
+}
+
+/* What is remembered of the chunk; NULL: nothing. */
+static struct tfs_luanti_names *find(const struct tfs_luanti_memory *m,
+                                     const struct tfs_chunk *chunk)
+{
+    if (chunk->slot >= m->chunk_count || m->chunks[chunk->slot].what != what_of(chunk))
+        return NULL;
+    return m->chunks[chunk->slot].names;
+}
+
+/* Decodes and remembers; `bytes` are the chunk's, or `why` says why there are none. What cannot be
+ * fetched now is not remembered: the next time it may be there. */
+static int learn(struct tfs_luanti_memory *m, const struct tfs_chunk *chunk, struct tfs_span bytes,
+                 const struct tfs_error *why, struct tfs_luanti_names **names,
+                 struct tfs_error *err)
+{
+    struct tfs_luanti_block *block = calloc(1, sizeof(*block));
+    struct tfs_error inside = {0};
+
+    if (block == NULL)
+        return tfs_fail_memory(err);
+    if (why->code == 0 && tfs_luanti_names_open(bytes, block, &inside) < 0)
+        *block = (struct tfs_luanti_block){0};
+    if (inside.code < 0 && !is_damage(&inside))
+        tfs_fail(err, inside.code, "%s", inside.text);
+    else if (keep(m, block, names, err) == 0 && why->code == 0 && reserve(m, chunk->slot, err) == 0)
+        m->chunks[chunk->slot] = (struct tfs_luanti_seen){what_of(chunk), *names};
+    tfs_luanti_block_release(block);
+    free(block);
+    return err->code;
+}
+
+#define MANY 256 /* chunks that are fetched in one go */
+
+void tfs_luanti_names_prepare(struct tfs_luanti_memory *m, struct tfs_save *save,
+                              const struct tfs_doc *doc, size_t from)
+{
+    struct tfs_chunk chunks[MANY];
+    struct tfs_luanti_names *names;
+    struct tfs_error ignored = {0};
+    const struct tfs_error none = {0};
+    size_t count = 0, ready;
+
+    if (from % MANY != 0)
+        return;
+    for (size_t i = from; i < doc->count && i < from + MANY; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
+        if (tfs_chunk_is_unread(chunk, false) && find(m, chunk) == NULL)
+            chunks[count++] = *chunk;
+    }
+    for (ready = 0; ready < count && ignored.code == 0;) {
+        const size_t begin = ready;
+        ready += tfs_chunks_fetch(save, chunks + begin, count - begin, &ignored);
+        for (size_t i = begin; i < ready; i++) {
+            /* The chunk is told by what the document holds of it. */
+            struct tfs_chunk unread = chunks[i];
+            unread.blob = NULL;
+            unread.flags |= TFS_CHUNK_UNREAD;
+            learn(m, &unread, tfs_blob_span(chunks[i].blob), &none, &names, &ignored);
+            tfs_blob_unref(chunks[i].blob);
+        }
+    }
+}
+
 int tfs_luanti_names_of(struct tfs_luanti_memory *m, struct tfs_save *save,
                         const struct tfs_chunk *chunk, struct tfs_luanti_names **names,
                         struct tfs_error *err)
 {
-    const uint64_t what = what_of(chunk);
-    struct tfs_luanti_names *found = NULL;
-    struct tfs_luanti_view *view;
+    struct tfs_blob *stored = NULL, *extra = NULL;
+    struct tfs_error why = {0};
 
-    if (chunk->slot < m->chunk_count && m->chunks[chunk->slot].names != NULL &&
-        m->chunks[chunk->slot].what == what) {
-        *names = m->chunks[chunk->slot].names;
+    *names = find(m, chunk);
+    if (*names != NULL)
         return 0;
-    }
-    if (tfs_luanti_view_make(save, chunk, &view, err) < 0)
-        return err->code;
-    if (keep(m, view, &found, err) == 0 && (view->unread || reserve(m, chunk->slot, err) == 0)) {
-        if (!view->unread)
-            m->chunks[chunk->slot] = (struct tfs_luanti_seen){what, found};
-        *names = found;
-    }
-    tfs_luanti_view_unref(view);
+    if (tfs_chunk_is_unread(chunk, false))
+        save->container->fetch(save, chunk, &stored, &extra, &why);
+    else
+        stored = tfs_blob_ref(chunk->blob);
+    if (why.code < 0 && !is_damage(&why))
+        tfs_fail(err, why.code, "%s", why.text);
+    else
+        learn(m, chunk, tfs_blob_span(stored), &why, names, err);
+    tfs_blob_unref(stored);
     return err->code;
 }
