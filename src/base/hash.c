@@ -50,10 +50,12 @@ void tfs_hasher_release(struct tfs_hasher *hasher)
     *hasher = (struct tfs_hasher){0};
 }
 
-static int hash_steps(int fd, struct tfs_hasher *hasher, uint8_t *buffer, struct tfs_error *err)
+static int hash_steps(int fd, uint64_t limit, struct tfs_hasher *hasher, uint8_t *buffer,
+                      struct tfs_error *err)
 {
-    for (;;) {
-        ssize_t got = pread(fd, buffer, STEP, (off_t)hasher->size);
+    while (hasher->size < limit) {
+        const uint64_t left = limit - hasher->size;
+        ssize_t got = pread(fd, buffer, left < STEP ? (size_t)left : STEP, (off_t)hasher->size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -62,20 +64,26 @@ static int hash_steps(int fd, struct tfs_hasher *hasher, uint8_t *buffer, struct
             return 0;
         tfs_hasher_add(hasher, (struct tfs_span){buffer, (size_t)got});
     }
+    return 0;
 }
 
-int tfs_hash_file(int fd, struct tfs_hash *hash, struct tfs_error *err)
+int tfs_hash_first(int fd, uint64_t limit, struct tfs_hash *hash, struct tfs_error *err)
 {
     struct tfs_hasher hasher = {0};
     uint8_t *buffer = malloc(STEP);
 
     if (buffer == NULL)
         return tfs_fail_memory(err);
-    if (tfs_hasher_init(&hasher, err) == 0 && hash_steps(fd, &hasher, buffer, err) == 0)
+    if (tfs_hasher_init(&hasher, err) == 0 && hash_steps(fd, limit, &hasher, buffer, err) == 0)
         *hash = tfs_hasher_end(&hasher);
     tfs_hasher_release(&hasher);
     free(buffer);
     return err->code;
+}
+
+int tfs_hash_file(int fd, struct tfs_hash *hash, struct tfs_error *err)
+{
+    return tfs_hash_first(fd, UINT64_MAX, hash, err);
 }
 
 uint64_t tfs_checksum(struct tfs_span bytes, uint64_t seed)

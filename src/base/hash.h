@@ -30,6 +30,8 @@ void tfs_hasher_release(struct tfs_hasher *hasher);
 
 /* Of what `fd` holds from its first to its last byte; its offset stays where it is. */
 int tfs_hash_file(int fd, struct tfs_hash *hash, struct tfs_error *err);
+/* Of its first bytes, at most `limit`. */
+int tfs_hash_first(int fd, uint64_t limit, struct tfs_hash *hash, struct tfs_error *err);
 
 /* XXH3 of 64 bits: a checksum of a few bytes. The same bytes under another seed have another
  * one. */

@@ -362,6 +362,10 @@ static enum tfs_status open_side(struct merger *m, enum tfs_merge_side side)
 
 static enum tfs_status check_output(struct merger *m)
 {
+    char path[TFS_OUTPUT_PATH];
+    struct tfs_error err = {0};
+    struct stat st;
+
     if (m->output == NULL)
         return TFS_STATUS_DONE;
     if (m->saves[TFS_MERGE_OURS]->container->file == NULL)
@@ -369,8 +373,10 @@ static enum tfs_status check_output(struct merger *m)
                            "-o OUT is for saves that are one file; this one is a %s: copy it, and "
                            "merge into the copy without -o",
                            m->saves[TFS_MERGE_OURS]->container->name);
-    if (access(m->output, F_OK) == 0)
+    if (lstat(m->output, &st) == 0)
         return tfs_cli_say(m->cli, TFS_STATUS_USAGE, "%s: it is there already", m->output);
+    if (tfs_output_resolve(m->output, path, &err) < 0)
+        return tfs_cli_say(m->cli, TFS_STATUS_USAGE, "%s", err.text);
     return TFS_STATUS_DONE;
 }
 

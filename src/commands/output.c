@@ -12,21 +12,48 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mounts.h"
+
 #define BEGINS_MAX 64
+
+/* A file that comes into being in a mount of ours is scratch, and gone with the mount. */
+static int check_lasting(const char *path, const char *directory, struct tfs_error *err)
+{
+    char at[PATH_MAX];
+    struct tfs_mounted mount;
+    int found = 0;
+
+    snprintf(at, sizeof(at), "%s", directory);
+    while (found == 0 && at[0] != '\0') {
+        found = tfs_mounted_at(at, &mount);
+        *strrchr(at, '/') = '\0';
+    }
+    if (found <= 0)
+        return found < 0 ? tfs_fail_memory(err) : 0;
+    if (tfs_mounted_is_ours(&mount))
+        tfs_fail(err, -EINVAL,
+                 "%s: this is in a mount of terrainfs, where a new file is lost at its end: name a "
+                 "place outside",
+                 path);
+    tfs_mounted_release(&mount);
+    return err->code;
+}
 
 int tfs_output_resolve(const char *path, char out[TFS_OUTPUT_PATH], struct tfs_error *err)
 {
     char *directory = tfs_file_directory(path);
     char real[PATH_MAX];
     const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
 
     if (directory == NULL)
         return tfs_fail_memory(err);
-    if (realpath(directory, real) == NULL)
+    if (*name == '\0')
+        tfs_fail(err, -EINVAL, "%s: a name of a file is missing", path);
+    else if (realpath(directory, real) == NULL)
         tfs_fail_errno(err, path);
-    else
-        snprintf(out, TFS_OUTPUT_PATH, "%s/%s", strcmp(real, "/") == 0 ? "" : real,
-                 slash == NULL ? path : slash + 1);
+    else if (check_lasting(path, real, err) == 0)
+        snprintf(out, TFS_OUTPUT_PATH, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
     free(directory);
     return err->code;
 }

@@ -53,6 +53,14 @@ mv o.before old.o && mv result o && rm -f o.conflicts.csv && mv result.conflicts
 holds cosmic_reach "the result is in OUT, its conflicts beside it"
 merge 2 "an OUT that is there" b o.before t -o o
 says err 'o: it is there already' "is not overwritten"
+ln -s nowhere dangling
+merge 2 "an OUT that is a link to nothing" b o.before t -o dangling
+[ ! -e nowhere ] && [ ! -e dangling.conflicts.csv ]
+ok "is not followed"
+merge 2 "an OUT without a name" b o.before t -o ''
+merge 2 "an OUT in a directory that is not there" b o.before t -o nowhere/o
+[ "$(cat err)" = 'terrainfs: nowhere/o: No such file or directory' ]
+ok "names it once"
 # A table that an earlier merge left.
 cp o.before o && cp o.conflicts.csv stale.csv
 take_table() { cp stale.csv o.conflicts.csv; }

@@ -84,6 +84,14 @@ python3 - <<'EOF'
 head = b'<roblox xmlns:xmime="http://www.w3.org/2005/05/xmlmime" version="4">'
 open('bare.rbxmx', 'wb').write(head + b'<Item class="Part" referent="RBX0"><Properties></Properties></Item></roblox>')
 EOF
+timeout 60 "$TFS" text /dev/zero >out 2>err
+ok "a device without an end is not read to it"
+says out '^this file is neither a file nor a folder' "and is a sentence"
+printf a >vast && truncate -s 8T vast 2>/dev/null || truncate -s 1T vast
+timeout 120 "$TFS" text vast >out 2>err
+ok "a file of terabytes is not read to its end"
+says out '^[0-9]{13} bytes #' "its size is told"
+rm vast
 run 0 "a model without terrain" text bare.rbxmx
 says out '^no terrain: ' "says that it has none"
 says out '^rest of the file: ' "and tells of the rest"

@@ -363,6 +363,23 @@ mount_point_with_the_save() {
     unmount "$D/in/deep/mnt"
 }
 
+# A new file in a mount is scratch: what a command leaves there would be gone with status 0.
+outputs_in_a_mount() {
+    local out
+    mkdir -p "$D/a" && cp "$PRISTINE" "$D/a/$SAVE_NAME"
+    up
+    for out in "$M/out" "$M/chunks/out" "$M/chunks/$C/out"; do
+        "$TFS_BIN" merge "$D/a/$SAVE_NAME" "$D/a/$SAVE_NAME" "$D/a/$SAVE_NAME" -o "$out" 2>"$D/err"
+        same "merge -o $out" $? 2
+        want grep -q 'is in a mount of terrainfs' "$D/err"
+        "$TFS_BIN" diff --png "$out" "$PRISTINE" "$D/a/$SAVE_NAME" >"$D/out" 2>"$D/err"
+        same "diff --png $out" $? 2
+        want grep -q 'is in a mount of terrainfs' "$D/err"
+        wants_not test -e "$out"
+    done
+    down
+}
+
 try 'replaced by rename: reloads' reloads mv
 try 'overwritten: reloads' reloads cp
 try 'a conflict is told' conflict_ask
@@ -377,6 +394,7 @@ try 'a save behind a symlink' through_a_symlink
 try 'a save on a read-only file system' on_a_read_only_filesystem
 try 'a save of somebody else' as_another_user
 try 'a save of an ordinary user' as_its_owner
+try 'what commands write is not lost in a mount' outputs_in_a_mount
 try 'a damaged chunk' damaged_chunk
 try 'a damaged chunk in a column' damaged_column
 try 'saves that are refused' bad_saves
