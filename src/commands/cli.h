@@ -75,7 +75,8 @@ struct tfs_cli {
     bool again;            /* what is done was done before: what was said is not said again */
     char **operands;
     int operand_count;
-    bool many; /* the command is run for several operands */
+    bool many;   /* the command is run for several operands */
+    bool unread; /* nobody reads the standard output any more */
     struct tfs_progress progress;
 };
 

@@ -4,8 +4,8 @@
  *
  *   PATH OLD-FILE OLD-HEX OLD-MODE NEW-FILE NEW-HEX NEW-MODE [NEW-PATH WHAT]     or, unmerged: PATH
  *
- * The status is 0 whether something differs or not, and for files that are no saves, too: git ends
- * its whole run when an external diff fails.
+ * The status is 0 whether something differs or not, for files that are no saves, and when a pager
+ * was quit: git ends its whole run, and says so, when an external diff fails.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -160,5 +160,7 @@ enum tfs_status tfs_cli_diff_git(struct tfs_cli *cli)
                            "not %d",
                            cli->operand_count);
     enum tfs_status status = print_head(cli, cli->operands);
-    return status ? status : compare(cli);
+    if (!status)
+        status = compare(cli);
+    return cli->unread ? TFS_STATUS_DONE : status;
 }

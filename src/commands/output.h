@@ -23,8 +23,8 @@ struct tfs_output {
 
 #define TFS_OUTPUT_PATH (2 * PATH_MAX)
 
-/* The path with all links in its directory resolved. The sentence of a failure names the path; EINVAL:
- * it would not last, or names no file. */
+/* The path with all links in its directory resolved. The sentence of a failure names the path;
+ * EINVAL: it would not last, or names no file. */
 int tfs_output_resolve(const char *path, char out[TFS_OUTPUT_PATH], struct tfs_error *err);
 
 /* A new file is for those who may read `like`. EEXIST: something else is there; a link is, too. */

@@ -64,6 +64,9 @@ enum tfs_status tfs_cli_print(struct tfs_cli *cli, struct tfs_span span)
 
         if (n < 0 && errno == EINTR)
             continue;
+        cli->unread = n < 0 && errno == EPIPE;
+        if (cli->unread && cli->flags & TFS_CLI_GIT)
+            return TFS_STATUS_SYSTEM;
         if (n < 0)
             return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "standard output: %s", strerror(errno));
         done += (size_t)n;

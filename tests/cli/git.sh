@@ -130,6 +130,18 @@ ok "git merge of edits in one chunk"
 ok "has both"
 rm csv
 
+# Names that mean something to a shell.
+for name in "-dash's \"\$(touch pwned)\"; &.rbxm" $'new\nline.rbxm'; do
+    "$TOOLS/make_place" --kind binary --chunks 3 ./"$name" && git add ./"$name" && git commit -qm odd || exit 3
+    git checkout -q -b "odd${#name}" && edit ./"$name" "$rows" '5d' && git commit -qam mine && git checkout -q main
+    edit ./"$name" "$rows" '9d'
+    g diff -- ./"$name" && says out '^@@ chunk .* @@ .* -1$' "an odd name is diffed"
+    git commit -qam yours && g merge -m both "odd${#name}" && g diff HEAD^2 -- ./"$name"
+    says out '; 1 voxel; ' "and merged"
+    [ ! -e pwned ]
+    ok "and no more"
+done
+
 # --- what git calls
 git show HEAD:region_0_0_0.cosmicreach >"$top/xyz" && cp region_0_0_0.cosmicreach "$top/abc"
 edit "$top/abc" "$chunk" '3s/,[^,]*$/,base:tin/'
@@ -145,6 +157,19 @@ says out '^a/x: no format fits' "is named in the diff"
 run 0 "a path with a newline" diff --git -- $'a\nb' "$top/xyz" 0 100644 "$top/abc" 0 100644
 says out '^diff --git a/a\\nb b/a\\nb$' "stays one line"
 run 2 "another number of arguments" diff --git -- a b c
+# A pager that was quit before the diff came.
+mkfifo "$top/pager"
+: <"$top/pager" &
+exec 3>"$top/pager"
+wait $!
+"$TFS" diff --git -- x "$top/xyz" 0 100644 "$top/abc" 0 100644 >&3 2>err && [ ! -s err ]
+ok "a pager that was quit is no failure, which git would end with"
+exec 3>&-
+[ ! -w /dev/full ] || {
+    "$TFS" diff --git -- x "$top/xyz" 0 100644 "$top/abc" 0 100644 >/dev/full 2>err
+    [ $? = 3 ]
+    ok "a full disk is one"
+}
 
 # --- a mount or an export in git
 run 0 "what not to add of a tree" git --exclude region_0_0_0.cosmicreach
