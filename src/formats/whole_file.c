@@ -65,19 +65,25 @@ static int read_doc(struct tfs_save *save, struct tfs_file_handle *file, struct 
     return err->code;
 }
 
+static int find_folder(const struct tfs_save *save, char **folder, struct tfs_error *err)
+{
+    const struct tfs_file_codec *codec = save->container->file;
+
+    return codec->folder == NULL ? 0 : codec->folder(save->path, folder, err);
+}
+
 /* Edits of the folder that no file of it holds yet would be set aside behind one that is written
  * alone. */
 static int check_folder(const struct tfs_save *save, struct tfs_error *why)
 {
-    const char *called = save->container->file->folder_journal;
-    char *folder = called == NULL ? NULL : tfs_file_directory(save->path), *path = NULL;
+    char *folder = NULL, *path = NULL;
     char name[TFS_JOURNAL_NAME];
     struct stat st;
 
-    if (called == NULL)
-        return 0;
-    tfs_journal_name(called, name);
-    if (folder == NULL || tfs_print(&path, "%s/%s", folder, name) < 0)
+    if (find_folder(save, &folder, why) <= 0)
+        return why->code;
+    tfs_journal_name(save->container->file->folder_journal, name);
+    if (tfs_print(&path, "%s/%s", folder, name) < 0)
         tfs_fail_memory(why);
     else if (lstat(path, &st) == 0)
         tfs_fail(why, -EROFS, "edits of its folder wait in %s: open %s first", name, folder);
@@ -121,13 +127,10 @@ static void remove_strays(const char *path)
 static int share_folder(const struct tfs_save *save, int *fd, struct tfs_error *err)
 {
     struct tfs_error why = {0};
-    char *folder;
+    char *folder = NULL;
 
-    if (!save->container->file->shares_folder || !exclusive(save))
-        return 0;
-    folder = tfs_file_directory(save->path);
-    if (folder == NULL)
-        return tfs_fail_memory(err);
+    if (!exclusive(save) || find_folder(save, &folder, err) <= 0)
+        return err->code;
     tfs_folder_lock(folder, TFS_FOLDER_SHARED, fd, &why);
     free(folder);
     if (why.code != -EWOULDBLOCK)

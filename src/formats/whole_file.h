@@ -41,9 +41,10 @@ struct tfs_file_codec {
     /* After a commit save->doc is the document as it was read back, not the one that was given: for
      * formats whose encode looks at where save->doc lies in the file. */
     bool rereads;
-    /* Its folder may be a save too (formats/folder.h): whoever writes one of these files holds the
-     * folder locked together with others who do, but not with one who writes the folder. */
-    bool shares_folder;
+    /* *folder, to be freed: what holds the file at `path` and may be a save too (formats/folder.h);
+     * 1, or 0: there is none. Whoever writes one of these files holds the folder locked together
+     * with others who do, but not with one who writes the folder. NULL: there never is one. */
+    int (*folder)(const char *path, char **folder, struct tfs_error *err);
     /* With it: what the journal of the folder is called after. While there is one, its edits wait
      * for the folder to be opened, and none of its files is written alone. */
     const char *folder_journal;

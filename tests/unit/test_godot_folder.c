@@ -474,6 +474,44 @@ START_TEST(folder_is_locked_against_a_second_mount)
 }
 END_TEST
 
+#define REGION "world/regions/lod0/r.0.0.0.vxr"
+
+START_TEST(folder_and_one_region_of_it_are_not_written_at_the_same_time)
+{
+    struct godot_case region;
+
+    make_world();
+    ck_assert_int_eq(godot_open(&region, scratch_path(REGION)), -EWOULDBLOCK);
+    ck_assert_int_eq(godot_open_as(&region, scratch_path(REGION), NULL, TFS_LOCK_NONE), 0);
+    godot_close(&region);
+    godot_close(&c);
+    ck_assert_int_eq(godot_open(&region, scratch_path(REGION)), 0);
+    ck_assert_int_eq(godot_open(&c, world()), -EWOULDBLOCK);
+    godot_close(&region);
+    must_open();
+}
+END_TEST
+
+START_TEST(one_region_of_a_folder_with_a_journal_is_not_written_alone)
+{
+    struct godot_case region;
+
+    make_world();
+    godot_close(&c);
+    scratch_write("world/.meta.vxrm.terrainfs-journal", "edits");
+    ck_assert_int_eq(godot_open(&region, scratch_path(REGION)), 0);
+    ck_assert_ptr_nonnull(region.save->read_only);
+    ck_assert_ptr_nonnull(strstr(
+        region.save->read_only, "edits of its folder wait in .meta.vxrm.terrainfs-journal: open "));
+    godot_close(&region);
+    ck_assert_int_eq(unlink(scratch_path("world/.meta.vxrm.terrainfs-journal")), 0);
+    ck_assert_int_eq(godot_open(&region, scratch_path(REGION)), 0);
+    ck_assert_ptr_null((void *)region.save->read_only);
+    godot_close(&region);
+    must_open();
+}
+END_TEST
+
 START_TEST(strays_of_a_killed_process_are_removed)
 {
     voxel_folder(world(), 1);
@@ -794,6 +832,8 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, region_that_others_changed_is_a_conflict);
     tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);
     tcase_add_test(tcase, folder_is_locked_against_a_second_mount);
+    tcase_add_test(tcase, folder_and_one_region_of_it_are_not_written_at_the_same_time);
+    tcase_add_test(tcase, one_region_of_a_folder_with_a_journal_is_not_written_alone);
     tcase_add_test(tcase, link_among_the_directories_refuses_the_folder);
     tcase_add_test(tcase, strays_of_a_killed_process_are_removed);
     tcase_add_loop_test(tcase, region_that_disagrees_with_meta_refuses_the_folder, 0,

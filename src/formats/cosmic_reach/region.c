@@ -250,10 +250,16 @@ static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struc
     return tfs_cosmic_region_encode(doc, sink, err);
 }
 
+static int region_folder(const char *path, char **folder, struct tfs_error *err)
+{
+    *folder = tfs_file_directory(path);
+    return *folder == NULL ? tfs_fail_memory(err) : 1;
+}
+
 static const struct tfs_file_codec region_codec = {
     .decode = region_decode,
     .encode = region_encode,
-    .shares_folder = true,
+    .folder = region_folder,
     .folder_journal = TFS_COSMIC_ZONE_JOURNAL,
 };
 

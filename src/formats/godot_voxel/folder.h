@@ -40,6 +40,8 @@ struct tfs_godot_index {
 /* Paths of the folder's files; to be freed. NULL without memory. */
 char *tfs_godot_folder_meta_path(const char *folder);
 char *tfs_godot_folder_level_path(const char *folder, uint32_t lod);
+/* *folder, to be freed: what holds regions/lod0/FILE and has a meta.vxrm; 1, or 0: none does. */
+int tfs_godot_folder_around(const char *region, char **folder, struct tfs_error *err);
 char *tfs_godot_folder_region_path(const char *folder, struct tfs_key key);
 
 /* Reads meta.vxrm, and header and table of every region. Sentences begin with the file's path below

@@ -39,6 +39,29 @@ char *tfs_godot_folder_region_path(const char *folder, struct tfs_key key)
     return tfs_print(&path, "%s/regions/lod%u/%s", folder, key.group, name) < 0 ? NULL : path;
 }
 
+int tfs_godot_folder_around(const char *region, char **folder, struct tfs_error *err)
+{
+    char *above = strdup(region);
+
+    for (int floors = 0; above != NULL && floors < 3; floors++) {
+        char *directory = tfs_file_directory(above);
+        free(above);
+        above = directory;
+    }
+    char *meta = above == NULL ? NULL : tfs_godot_folder_meta_path(above);
+    if (meta == NULL) {
+        free(above);
+        return tfs_fail_memory(err);
+    }
+    const bool there = access(meta, F_OK) == 0;
+    free(meta);
+    if (there)
+        *folder = above;
+    else
+        free(above);
+    return there;
+}
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Division that rounds down, by a power of two. */

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/print.h"
+#include "formats/godot_voxel/folder.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/region.h"
 #include "formats/godot_voxel/region_name.h"
@@ -363,8 +364,11 @@ static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struc
     return err->code;
 }
 
-static const struct tfs_file_codec codec = {
-    .decode = region_decode, .encode = region_encode, .rereads = true};
+static const struct tfs_file_codec codec = {.decode = region_decode,
+                                            .encode = region_encode,
+                                            .rereads = true,
+                                            .folder = tfs_godot_folder_around,
+                                            .folder_journal = TFS_GODOT_META_NAME};
 
 /* ---- the container --------------------------------------------------------------------------- */
 
