@@ -507,12 +507,11 @@ static bool has_head(const char *name, const struct tfs_blob *bytes)
     return same;
 }
 
-bool tfs_journal_current(const char *path, const struct tfs_journal_text *text, bool same)
+bool tfs_journal_current(const char *path, const struct tfs_journal_text *text)
 {
     char *name = journal_path(path);
     struct stat st;
-    bool current = name != NULL && lstat(name, &st) == 0 &&
-                   (same ? st.st_size == text->st.st_size : st.st_size >= text->st.st_size) &&
+    bool current = name != NULL && lstat(name, &st) == 0 && st.st_size >= text->st.st_size &&
                    has_head(name, text->bytes);
 
     free(name);

@@ -98,9 +98,9 @@ int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
                      struct tfs_journal_text *text, struct tfs_error *err);
 void tfs_journal_text_release(struct tfs_journal_text *text);
 
-/* Is the journal of `path` still the one that was read? `same`: and is it as it was? Else it may
- * have become longer: what was read was all of it at that moment. */
-bool tfs_journal_current(const char *path, const struct tfs_journal_text *text, bool same);
+/* Is the journal of `path` still the one that was read? It may have become longer: what was read
+ * was all of it at that moment. */
+bool tfs_journal_current(const char *path, const struct tfs_journal_text *text);
 
 /* Which records a save with this content lacks: *first of those to be applied. False: the save is
  * neither what the journal began with nor what one of its rewrites made. */

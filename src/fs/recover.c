@@ -119,8 +119,7 @@ static int is_settled(struct recovery *r, bool journal, struct tfs_error *err)
         look_at_files(r, &changed);
     if (changed.code < 0 && changed.code != -ESTALE)
         return tfs_fail(err, changed.code, "%s", changed.text);
-    return changed.code == 0 &&
-           tfs_journal_current(r->beside, &r->text, tfs_recover_files_strange(&r->files));
+    return changed.code == 0 && tfs_journal_current(r->beside, &r->text);
 }
 
 /* Reads journal and save until both are of one moment: whoever has the lock may be changing them.
@@ -162,12 +161,14 @@ struct checking {
     struct tfs_error *err;
 };
 
-/* A save whose chunks are fixed has no others; and what is damaged cannot be written. */
-static bool is_possible(const struct tfs_tree *tree, const struct tfs_chunk *before,
+/* A save whose chunks are fixed has no others, chunks in files of a folder have no second value;
+ * and what is damaged cannot be written. */
+static bool is_possible(const struct tfs_save *save, const struct tfs_chunk *before,
                         const struct tfs_chunk *after)
 {
-    return !(tree->fixed_chunks && (before == NULL || after == NULL)) &&
-           (after == NULL || after->flags == 0);
+    return !(save->tree->fixed_chunks && (before == NULL || after == NULL)) &&
+           (after == NULL ||
+            (after->flags == 0 && (save->container->journal == NULL || after->extra == NULL)));
 }
 
 /* A journal is not trusted with more than a user's text: what it makes must fit the save and
@@ -178,7 +179,7 @@ static int check_chunk(void *arg, const struct tfs_chunk *before, const struct t
     struct tfs_save *save = c->r->save;
     const struct tfs_tree *tree = save->tree;
 
-    if (!is_possible(tree, before, after) ||
+    if (!is_possible(save, before, after) ||
         (tree->fits != NULL && !tree->fits(c->r->doc, save->doc, after != NULL ? after : before)))
         return tfs_fail(c->err, -EBADMSG, "a chunk of the journal does not fit the save");
     if (after == NULL || tree->chunk_check == NULL)
@@ -589,8 +590,7 @@ static int resume_undo(struct recovery *r, struct tfs_error *err)
 /* Do the edits themselves keep the save from being written? */
 static bool is_misfit(int code)
 {
-    return code == -EBADMSG || code == -EROFS || code == -EINVAL || code == -EFBIG ||
-           code == -ENOTSUP;
+    return code == -EBADMSG || code == -EINVAL || code == -ENOTSUP;
 }
 
 /* 1: they could not be written, and were set aside. */

@@ -209,15 +209,6 @@ int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text 
     return err->code;
 }
 
-bool tfs_recover_files_strange(const struct tfs_recover_files *files)
-{
-    bool strange = false;
-
-    for (size_t i = 0; i < files->count; i++)
-        strange = strange || !files->files[i].ours;
-    return strange;
-}
-
 void tfs_recover_files_release(struct tfs_recover_files *files)
 {
     free(files->files);

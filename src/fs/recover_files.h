@@ -34,8 +34,6 @@ int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text 
 /* NULL: the journal does not name it. */
 const struct tfs_recover_file *tfs_recover_files_find(const struct tfs_recover_files *files,
                                                       struct tfs_key key);
-/* Is one of them none of ours? What a longer journal says may make it ours. */
-bool tfs_recover_files_strange(const struct tfs_recover_files *files);
 void tfs_recover_files_release(struct tfs_recover_files *files);
 
 #endif

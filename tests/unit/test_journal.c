@@ -136,13 +136,13 @@ START_TEST(journal_that_was_read_is_current_while_it_only_grows)
 
     ck_assert_int_eq(read_journal(&text), 1);
     append(journal, TFS_JOURNAL_EDIT, "second");
-    ck_assert(tfs_journal_current(scratch_path("save"), &text, false));
+    ck_assert(tfs_journal_current(scratch_path("save"), &text));
     tfs_journal_close(journal);
     journal = create("another");
     append(journal, TFS_JOURNAL_EDIT, "and one more, longer than the two of before");
-    ck_assert(!tfs_journal_current(scratch_path("save"), &text, false));
+    ck_assert(!tfs_journal_current(scratch_path("save"), &text));
     ck_assert_int_eq(tfs_journal_remove(scratch_path("save"), &err), 0);
-    ck_assert(!tfs_journal_current(scratch_path("save"), &text, false));
+    ck_assert(!tfs_journal_current(scratch_path("save"), &text));
     tfs_journal_close(journal);
     tfs_journal_text_release(&text);
 }

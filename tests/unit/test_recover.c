@@ -3,7 +3,9 @@
  * shown and written as one that its game could have made, or the journal is set aside.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "../lib/lens_check.h"
@@ -21,7 +23,24 @@ static char path[PATH];
 static char notice[TFS_ERROR_TEXT];
 static const struct small_save *kind;
 
-/* Journals are of containers that are one file. */
+/* A zone of the region of another kind. */
+static void make_zone(const char *folder)
+{
+    char region[PATH + 64];
+
+    ck_assert_int_eq(mkdir(folder, 0755), 0);
+    snprintf(region, sizeof(region), "%s/zoneInfo.json", folder);
+    ck_assert_int_eq(close(open(region, O_CREAT | O_WRONLY, 0644)), 0);
+    snprintf(region, sizeof(region), "%s/regions", folder);
+    ck_assert_int_eq(mkdir(region, 0755), 0);
+    snprintf(region, sizeof(region), "%s/regions/region_0_0_0.cosmicreach", folder);
+    for (int i = 0; i < small_save_count; i++)
+        if (strcmp(small_saves[i].name, "cosmic_7") == 0)
+            small_saves[i].make(region);
+}
+
+static const struct small_save zone = {.name = "zone", .file = "zone", .make = make_zone};
+
 static struct tfs_save *open_save(enum tfs_lock lock)
 {
     struct tfs_open_options options = {.lock = lock, .inflate_limit = TFS_INFLATE_LIMIT};
@@ -39,15 +58,59 @@ static void make(void)
     kind->make(path);
 }
 
-static void leave_journal(struct tfs_save *save, struct tfs_span record)
+/* Keys that the record has, whose files it names where there are several. */
+static struct tfs_key keys[4096];
+static size_t key_count;
+
+static void put_files(struct tfs_save *save, struct tfs_buf *record)
+{
+    struct stat st;
+
+    tfs_buf_u32le(record, (uint32_t)key_count);
+    for (size_t i = 0; i < key_count; i++) {
+        struct tfs_key file = save->container->journal->file_of(save, keys[i]);
+        struct tfs_hash hash;
+        ck_assert_int_eq(tfs_journal_hash(save, file, &hash, &st, &err), 0);
+        tfs_buf_u32le(record, file.group);
+        tfs_buf_u32le(record, (uint32_t)file.x);
+        tfs_buf_u32le(record, (uint32_t)file.y);
+        tfs_buf_u32le(record, (uint32_t)file.z);
+        tfs_buf_u64le(record, hash.size);
+        tfs_buf_u64le(record, hash.low);
+        tfs_buf_u64le(record, hash.high);
+    }
+}
+
+static void leave_bytes(struct tfs_save *save, struct tfs_hash hash, struct tfs_span record)
 {
     struct tfs_journal *journal = NULL;
-    struct tfs_hash hash;
+    char *beside = tfs_journal_beside(save);
 
-    ck_assert_int_eq(save->container->hash(save, &hash, &err), 0);
-    ck_assert_msg(tfs_journal_create(path, &save->st, hash, NULL, record, &journal, &err) == 0,
+    ck_assert_msg(tfs_journal_create(beside, &save->st, hash, NULL, record, &journal, &err) == 0,
                   "%s", err.text);
     tfs_journal_close(journal);
+    free(beside);
+}
+
+/* As tfs_record_make makes it. */
+static void leave_record(struct tfs_save *save, struct tfs_span record)
+{
+    struct tfs_hash hash = {0};
+
+    if (save->container->hash != NULL)
+        ck_assert_int_eq(save->container->hash(save, &hash, &err), 0);
+    leave_bytes(save, hash, record);
+}
+
+static void leave_journal(struct tfs_save *save, struct tfs_span record)
+{
+    struct tfs_buf named = {0};
+
+    if (save->container->journal != NULL)
+        put_files(save, &named);
+    tfs_buf_add_span(&named, record);
+    leave_record(save, tfs_buf_span(&named));
+    tfs_buf_release(&named);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -62,6 +125,7 @@ static void put_bytes(struct tfs_buf *record, struct tfs_span bytes)
 
 static void begin_record(struct tfs_buf *record, uint32_t chunks)
 {
+    key_count = 0;
     tfs_buf_u64le(record, UINT64_C(4000000000));
     tfs_buf_u32le(record, 0);
     tfs_buf_u32le(record, chunks);
@@ -79,6 +143,8 @@ static void end_record(struct tfs_buf *record, unsigned part, uint8_t how, struc
 
 static void put_key(struct tfs_buf *record, struct tfs_key key)
 {
+    ck_assert_uint_lt(key_count, sizeof(keys) / sizeof(keys[0]));
+    keys[key_count++] = key;
     tfs_buf_u32le(record, key.group);
     tfs_buf_u32le(record, (uint32_t)key.x);
     tfs_buf_u32le(record, (uint32_t)key.y);
@@ -107,18 +173,15 @@ static void check_shown(struct tfs_save *save)
 
     lens_check_open(&check, save);
     lens_check_unedited(&check);
-    if (written) /* else some encode by what is on disk */
+    /* Else some encode by what is on disk. */
+    if (written && save->container->file != NULL)
         lens_check_encoding(&check);
     lens_check_close(&check);
 }
 
-static void try_record(struct tfs_buf *record, const char *what)
+/* Whoever reads, and then whoever writes the save that has a journal. */
+static void try_journal(struct tfs_save *save, const char *what)
 {
-    if (getenv("TFS_TEST_VERBOSE") != NULL)
-        fprintf(stderr, "%s: %s\n", kind->name, what);
-    make();
-    struct tfs_save *save = open_save(TFS_LOCK_NONE);
-    leave_journal(save, tfs_buf_span(record));
     ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s: %s: %s", kind->name, what, err.text);
     check_shown(save);
     tfs_save_close(save);
@@ -130,6 +193,16 @@ static void try_record(struct tfs_buf *record, const char *what)
     save = open_save(TFS_LOCK_NONE);
     check_shown(save);
     tfs_save_close(save);
+}
+
+static void try_record(struct tfs_buf *record, const char *what)
+{
+    if (getenv("TFS_TEST_VERBOSE") != NULL)
+        fprintf(stderr, "%s: %s\n", kind->name, what);
+    make();
+    struct tfs_save *save = open_save(TFS_LOCK_NONE);
+    leave_journal(save, tfs_buf_span(record));
+    try_journal(save, what);
     tfs_buf_release(record);
 }
 
@@ -250,24 +323,67 @@ static void try_parts(const struct tfs_doc *doc)
     }
 }
 
+/* Records of several files that say of these what is not so. */
+static void try_files(const struct tfs_chunk *first)
+{
+    static const uint32_t counts[] = {0, 1, 2, 1000000000, UINT32_MAX};
+    static const uint64_t hashes[] = {0, 1, UINT64_MAX};
+    struct tfs_buf record = {0}, chunk = {0};
+    char what[64];
+
+    begin_record(&chunk, 1);
+    put_chunk(&chunk, first, tfs_blob_span(first->blob), NULL);
+    end_record(&chunk, 0, 0, (struct tfs_span){0});
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        for (size_t k = 0; k < sizeof(hashes) / sizeof(hashes[0]); k++) {
+            make();
+            struct tfs_save *save = open_save(TFS_LOCK_NONE);
+            put_files(save, &record);
+            for (unsigned b = 0; b < 4; b++)
+                record.data[b] = (uint8_t)(counts[i] >> 8 * b);
+            if (hashes[k] != 1) /* 1: as it is */
+                memset(record.data + record.size - 24, (int)(uint8_t)hashes[k], 24);
+            if (counts[i] == 2 && tfs_buf_reserve(&record, record.size) != NULL)
+                tfs_buf_add(&record, record.data + 4, record.size - 4);
+            tfs_buf_add_span(&record, tfs_buf_span(&chunk));
+            leave_bytes(save, (struct tfs_hash){0}, tfs_buf_span(&record));
+            snprintf(what, sizeof(what), "%u files, hash %jx", counts[i], (uintmax_t)hashes[k]);
+            try_journal(save, what);
+            tfs_buf_release(&record);
+        }
+    tfs_buf_release(&chunk);
+}
+
+static void try_all(struct tfs_save *save)
+{
+    struct tfs_doc *doc = tfs_doc_ref(save->doc);
+    struct tfs_chunk first = *tfs_doc_at(doc, 0);
+    const bool several = save->container->journal != NULL;
+
+    ck_assert_int_eq(tfs_chunk_load(save, tfs_doc_at(doc, 0), &first.blob, &err), 0);
+    first.flags &= ~(uint32_t)TFS_CHUNK_UNREAD_ALL;
+    tfs_save_close(save);
+    try_places(&first);
+    try_bytes(&first);
+    try_numbers(&first);
+    try_removed(doc);
+    try_parts(doc);
+    if (several)
+        try_files(&first);
+    tfs_blob_unref(first.blob);
+    tfs_doc_unref(doc);
+}
+
 START_TEST(hostile_journals_do_no_harm)
 {
-    kind = &small_saves[_i];
+    kind = _i < small_save_count ? &small_saves[_i] : &zone;
     snprintf(path, sizeof(path), "%s", scratch_path(kind->file));
     make();
     struct tfs_save *save = open_save(TFS_LOCK_NONE);
-    struct tfs_doc *doc = tfs_doc_ref(save->doc);
-    const bool journals = save->container->hash != NULL;
-    tfs_save_close(save);
-    if (journals) {
-        const struct tfs_chunk *first = tfs_doc_at(doc, 0);
-        try_places(first);
-        try_bytes(first);
-        try_numbers(first);
-        try_removed(doc);
-        try_parts(doc);
-    }
-    tfs_doc_unref(doc);
+    if (save->container->hash != NULL || save->container->journal != NULL)
+        try_all(save);
+    else
+        tfs_save_close(save);
 }
 END_TEST
 
@@ -300,7 +416,7 @@ static void make_record(time_t when, struct tfs_buf *record)
     doc = tfs_edit_finish(&edit);
     ck_assert_int_eq(
         tfs_record_make(save, save->doc, doc, (struct timespec){.tv_sec = when}, record, &err), 0);
-    leave_journal(save, tfs_buf_span(record));
+    leave_record(save, tfs_buf_span(record));
     tfs_edit_release(&edit);
     tfs_doc_unref(doc);
     tfs_buf_release(&text);
@@ -319,7 +435,7 @@ static void leave_edit(int i, time_t when)
     tfs_buf_release(&record);
 }
 
-/* All but databases and folders, which are changed in place. */
+/* All but databases and folders, whose journal is elsewhere. */
 static bool has_journals(const struct small_save *save)
 {
     static const char *const without[] = {"folder", "stream", "luanti", "luanti_world"};
@@ -526,6 +642,39 @@ START_TEST(journal_of_a_save_that_cannot_be_written_stays)
 }
 END_TEST
 
+/* The file size limit stands for a disk that is full: writing the save fails, nothing else. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+
+    ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+START_TEST(edits_stay_in_the_journal_when_the_save_cannot_be_written)
+{
+    struct tfs_buf before = {0}, after = {0};
+
+    leave_edit(_i, UINT32_MAX);
+    small_save_bytes(path, &before);
+    struct tfs_save *save = open_save(TFS_LOCK_EXCLUSIVE);
+    limit_files(8);
+    ck_assert_int_lt(tfs_recover(save, notice, &err), 0);
+    limit_files(RLIM_INFINITY);
+    ck_assert_ptr_nonnull(strstr(err.text, "1 edit until"));
+    ck_assert_ptr_nonnull(strstr(err.text, "could not be restored from its journal"));
+    tfs_save_close(save);
+    small_save_bytes(path, &after);
+    ck_assert(tfs_span_equal(tfs_buf_span(&before), tfs_buf_span(&after)));
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_nonnull(strstr(notice, "were restored from its journal"));
+    tfs_buf_release(&before);
+    tfs_buf_release(&after);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("recover");
@@ -533,8 +682,11 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(c, scratch_setup_in_memory, scratch_teardown);
     tcase_set_timeout(c, 300);
-    tcase_add_loop_test(c, hostile_journals_do_no_harm, 0, small_save_count);
+    tcase_add_loop_test(c, hostile_journals_do_no_harm, 0, small_save_count + 1);
     for (int i = 0; i < small_save_count; i++) {
+        if (has_journals(&small_saves[i]) || strcmp(small_saves[i].name, "folder") == 0)
+            tcase_add_loop_test(c, edits_stay_in_the_journal_when_the_save_cannot_be_written, i,
+                                i + 1);
         if (!has_journals(&small_saves[i]))
             continue;
         tcase_add_loop_test(

@@ -3,6 +3,7 @@
  * and what comes of it when another program wrote meanwhile.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -423,6 +424,146 @@ START_TEST(file_with_the_name_of_a_zone_journal_that_is_none_is_named_and_left_a
 }
 END_TEST
 
+static void move(const char *from, const char *to)
+{
+    char old[PATH_MAX];
+
+    snprintf(old, sizeof(old), "%s", scratch_path(from));
+    ck_assert_int_eq(rename(old, scratch_path(to)), 0);
+}
+
+START_TEST(journal_of_another_zone_is_set_aside_whatever_the_zone_holds)
+{
+    leave_journal();
+    move(JOURNAL, "journal");
+    make_region(-1, "base:sand");
+    make_region(0, "base:sand");
+    move("journal", JOURNAL);
+    open_zone(TFS_LOCK_NONE);
+    ck_assert_uint_eq(shown(), 0);
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert_uint_eq(shown(), 0);
+    ck_assert(!exists(JOURNAL) && is_aside());
+}
+END_TEST
+
+START_TEST(zone_journal_with_two_names_or_open_to_more_users_is_named_and_left_alone)
+{
+    char second[PATH_MAX];
+
+    leave_journal();
+    snprintf(second, sizeof(second), "%s", scratch_path("second"));
+    if (_i == 0)
+        ck_assert_int_eq(link(scratch_path(JOURNAL), second), 0);
+    else
+        ck_assert_int_eq(chmod(scratch_path(JOURNAL), 0666), 0);
+    for (int i = 0; i < 2; i++) {
+        open_zone(i == 0 ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE);
+        ck_assert_uint_eq(shown(), 0);
+        ck_assert_ptr_nonnull(strstr(notice, "so it is not used"));
+        ck_assert(exists(JOURNAL) && !is_aside());
+    }
+}
+END_TEST
+
+START_TEST(region_that_is_away_comes_back_with_its_edits_while_nobody_may_write)
+{
+    leave_journal();
+    move(region_name(-1), "away");
+    open_zone(TFS_LOCK_NONE);
+    ck_assert(is_gold("chunks/0_0_0/voxels.csv") && has(3, 1, 3));
+    ck_assert_ptr_nonnull(strstr(notice, "another program changed"));
+    move("away", region_name(-1));
+    open_zone(TFS_LOCK_NONE);
+    ck_assert_uint_eq(shown(), ALL);
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert_uint_eq(shown(), ALL);
+    ck_assert(!is_aside());
+}
+END_TEST
+
+START_TEST(link_in_the_place_of_a_region_gets_no_edits)
+{
+    struct stat before, after;
+
+    leave_journal();
+    move(region_name(-1), "elsewhere");
+    ck_assert_int_eq(symlink(scratch_path("elsewhere"), scratch_path(region_name(-1))), 0);
+    ck_assert_int_eq(stat(scratch_path("elsewhere"), &before), 0);
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert(is_gold("chunks/0_0_0/voxels.csv"));
+    ck_assert_int_eq(stat(scratch_path("elsewhere"), &after), 0);
+    ck_assert(before.st_ino == after.st_ino && before.st_size == after.st_size);
+    ck_assert_int_eq(lstat(scratch_path(region_name(-1)), &after), 0);
+    ck_assert(S_ISLNK(after.st_mode));
+    ck_assert(!exists(JOURNAL) && is_aside());
+}
+END_TEST
+
+/* Where the folder of regions has another name, it is no zone any more without a region. */
+START_TEST(journal_goes_with_the_last_region_of_a_folder)
+{
+    struct tfs_doc *doc;
+
+    move("zone/regions", "folder");
+    open_only("folder", TFS_LOCK_EXCLUSIVE);
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(
+            tfs_edit_remove(&edit, (struct tfs_key){0, i < 2 ? -16 : 0, i % 2, 0}, &err), 0);
+    doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    ck_assert_msg(tfs_journal_commit(save, doc, &err) == 0, "%s", err.text);
+    tfs_doc_unref(doc);
+    close_save();
+    ck_assert_int_eq(rmdir(scratch_path("folder")), 0);
+}
+END_TEST
+
+/* ---- who reads while another one writes ------------------------------------------------------ */
+
+static atomic_int writer_steps = -1; /* after which a writer ends that begins with the next look */
+
+/* Takes the place of the C library's, for the whole program. */
+int lstat(const char *name, struct stat *st)
+{
+    const int steps = strstr(name, "/region_") == NULL ? -1 : atomic_exchange(&writer_steps, -1);
+
+    if (steps >= 0) {
+        const pid_t child = fork();
+        if (child == 0) {
+            save = NULL;
+            steps_left = steps;
+            act_recover();
+            _exit(0);
+        }
+        ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    }
+    return fstatat(AT_FDCWD, name, st, AT_SYMLINK_NOFOLLOW);
+}
+
+START_TEST(reader_shows_all_of_an_edit_while_it_goes_into_the_regions)
+{
+    const struct tfs_open_options later = {.lock = TFS_LOCK_NONE, .later = true};
+    unsigned written = 0;
+
+    for (int n = 0; n < 24; n++) {
+        make_zone();
+        leave_journal();
+        close_save();
+        ck_assert_int_eq(tfs_save_open(scratch_path("zone"), NULL, &later, &save, &err), 0);
+        atomic_store(&writer_steps, n);
+        ck_assert_msg(tfs_recover(save, notice, &err) == 0, "step %d: %s", n, err.text);
+        ck_assert_int_eq(tfs_save_complete(save, NULL, &err), 0);
+        ck_assert_msg(shown() == ALL, "step %d: %x: %s", n, shown(), notice);
+        ck_assert_ptr_null(strstr(notice, "another program"));
+        open_only("zone", TFS_LOCK_NONE);
+        written |= shown();
+    }
+    ck_assert_uint_eq(written, ALL); /* or it was not cut between two regions */
+}
+END_TEST
+
 /* ---- the store ------------------------------------------------------------------------------- */
 
 static struct tfs_store *store;
@@ -509,6 +650,13 @@ static Suite *zone_journal_suite(void)
     tcase_add_loop_test(tcase, region_that_the_game_damaged_or_removed_keeps_its_edits_out, 0, 2);
     tcase_add_test(tcase, region_that_was_put_back_keeps_its_edits_out);
     tcase_add_test(tcase, one_region_of_a_zone_with_a_journal_is_not_written_alone);
+    tcase_add_test(tcase, journal_of_another_zone_is_set_aside_whatever_the_zone_holds);
+    tcase_add_loop_test(
+        tcase, zone_journal_with_two_names_or_open_to_more_users_is_named_and_left_alone, 0, 2);
+    tcase_add_test(tcase, region_that_is_away_comes_back_with_its_edits_while_nobody_may_write);
+    tcase_add_test(tcase, link_in_the_place_of_a_region_gets_no_edits);
+    tcase_add_test(tcase, journal_goes_with_the_last_region_of_a_folder);
+    tcase_add_test(tcase, reader_shows_all_of_an_edit_while_it_goes_into_the_regions);
     tcase_add_test(tcase, journal_of_a_zone_that_cannot_be_written_stays_and_is_shown);
     tcase_add_test(tcase,
                    file_with_the_name_of_a_zone_journal_that_is_none_is_named_and_left_alone);
