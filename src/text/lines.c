@@ -181,3 +181,13 @@ int tfs_fail_line(struct tfs_error *err, const struct tfs_line *line, const char
     va_end(args);
     return result;
 }
+
+int tfs_line_name(const struct tfs_line *line, struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_error inside = {0};
+
+    if (tfs_name_parse(out, line->text, &inside) < 0)
+        return tfs_fail_at(err, inside.code, line->number, line->column + inside.column - 1, "%s",
+                           inside.text);
+    return tfs_buf_check(out, err);
+}

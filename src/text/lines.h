@@ -7,7 +7,7 @@
 #ifndef TFS_TEXT_LINES_H
 #define TFS_TEXT_LINES_H
 
-#include "base/bytes.h"
+#include "base/buf.h"
 #include "base/error.h"
 
 struct tfs_lines {
@@ -45,6 +45,9 @@ bool tfs_line_word(struct tfs_line *line, struct tfs_line *word);
  * `word` must be the number. */
 int tfs_line_number(const struct tfs_line *word, const char *what, int64_t low, int64_t high,
                     int64_t *value, struct tfs_error *err);
+
+/* Appends the name that the whole of `line` prints (text/name.h). */
+int tfs_line_name(const struct tfs_line *line, struct tfs_buf *out, struct tfs_error *err);
 
 /* A failure at the first byte of `line`. */
 int tfs_fail_line(struct tfs_error *err, const struct tfs_line *line, const char *format, ...)

@@ -12,6 +12,7 @@
 
 #include "formats/arrays/array.h"
 #include "formats/arrays/numbers.h"
+#include "formats/renaming.h"
 #include "formats/cosmic_reach/change.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "text/name.h"
@@ -91,17 +92,17 @@ static int number_of(struct tfs_numbers *numbers, struct tfs_span name, uint32_t
 static int open_numbers(struct tfs_save *save, const struct tfs_doc *doc,
                         struct tfs_numbers **numbers, struct tfs_error *err)
 {
-    struct tfs_cosmic_name_list list;
+    struct tfs_name_list list = {0};
     uint32_t ignored;
 
     if (tfs_numbers_of(save, tfs_span_of(EMPTY), numbers, err) < 0 ||
         tfs_numbers_are_known(*numbers, doc->version))
         return err->code;
-    if (tfs_cosmic_name_list_open(&list, save, doc, err) < 0)
-        return err->code;
-    for (size_t i = 0; i < list.count && err->code == 0; i++)
-        number_of(*numbers, list.names[i], &ignored, err);
-    tfs_cosmic_name_list_close(&list);
+    if (tfs_cosmic_names_each(save, doc, tfs_name_list_add, &list, err) == 0 &&
+        tfs_name_list_sort(&list, err) == 0)
+        for (uint32_t i = 0; i < list.words.count && err->code == 0; i++)
+            number_of(*numbers, tfs_name_list_at(&list, i), &ignored, err);
+    tfs_name_list_release(&list);
     if (err->code == 0)
         tfs_numbers_know(*numbers, doc->version);
     return err->code;

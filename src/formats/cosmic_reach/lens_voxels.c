@@ -147,13 +147,8 @@ struct brought {
 static int take_name(struct brought *b, struct tfs_cosmic_change *change,
                      const struct tfs_line *field, uint32_t *number, struct tfs_error *err)
 {
-    struct tfs_error inside = {0};
-
     tfs_buf_clear(&b->name);
-    if (tfs_name_parse(&b->name, field->text, &inside) < 0)
-        return tfs_fail_at(err, inside.code, field->number, field->column + inside.column - 1, "%s",
-                           inside.text);
-    if (tfs_buf_check(&b->name, err) < 0)
+    if (tfs_line_name(field, &b->name, err) < 0)
         return err->code;
 
     struct tfs_span name = tfs_buf_span(&b->name);

@@ -42,16 +42,9 @@ int tfs_cosmic_light_write(struct tfs_save *save, struct tfs_edit *edit, struct 
                            const struct tfs_lens *lens, const uint32_t values[TFS_COSMIC_VALUES],
                            struct tfs_error *err);
 
-/* The distinct names of a document, sorted by bytes. The empty name has no line and is left out. */
-struct tfs_cosmic_name_list {
-    struct tfs_span *names; /* each allocated by itself */
-    size_t count;
-    struct tfs_cosmic_names known;
-};
-
-int tfs_cosmic_name_list_open(struct tfs_cosmic_name_list *list, struct tfs_save *save,
-                              const struct tfs_doc *doc, struct tfs_error *err);
-void tfs_cosmic_name_list_close(struct tfs_cosmic_name_list *list);
+/* Gives the names in all palettes, some more than once. */
+int tfs_cosmic_names_each(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each,
+                          void *arg, struct tfs_error *err);
 
 /* tfs_tree.chunk_names. */
 int tfs_cosmic_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "formats/cosmic_reach/lenses.h"
+#include "formats/renaming.h"
 #include "text/decimal.h"
 #include "text/name.h"
 #include "text/table.h"
@@ -71,12 +72,9 @@ bool tfs_cosmic_palette_equal(const struct tfs_cosmic_blocks *blocks, const stru
 
 int tfs_cosmic_name_check(struct tfs_span name, const struct tfs_line *line, struct tfs_error *err)
 {
-    if (name.size == 0)
-        return tfs_fail_line(err, line, "a block needs a name");
-    if (name.size > TFS_COSMIC_NAME_MAX)
-        return tfs_fail_line(err, line, "a name of %zu bytes, at most %d are possible", name.size,
-                             TFS_COSMIC_NAME_MAX);
-    return 0;
+    static const struct tfs_name_rules rules = {"block", TFS_COSMIC_NAME_MAX};
+
+    return tfs_name_check(&rules, name, line, err);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -116,15 +114,13 @@ int tfs_cosmic_palette_text_add(struct tfs_cosmic_palette_text *text, struct tfs
         return tfs_fail_line(err, &word, "the index %u was given in line %u already",
                              (unsigned)index, entry->line);
     size_t at = text->bytes.size;
-    struct tfs_error inside = {0};
-    if (tfs_name_parse(&text->bytes, line.text, &inside) < 0)
-        return tfs_fail_at(err, inside.code, line.number, line.column + inside.column - 1, "%s",
-                           inside.text);
+    if (tfs_line_name(&line, &text->bytes, err) < 0)
+        return err->code;
     *entry = (struct tfs_cosmic_palette_entry){at, text->bytes.size - at, line.number};
     text->given++;
     if (index >= text->count)
         text->count = (uint32_t)index + 1;
-    return tfs_buf_check(&text->bytes, err);
+    return 0;
 }
 
 /* Names that were there before may be as odd as they are. */

@@ -11,6 +11,7 @@
 
 #include "formats/luanti/change.h"
 #include "formats/luanti/lenses.h"
+#include "formats/renaming.h"
 #include "text/decimal.h"
 #include "text/grid.h"
 #include "text/name.h"
@@ -51,24 +52,11 @@ static struct tfs_span palette_name(const struct palette *p, uint32_t index)
     return (struct tfs_span){entry->size == 0 ? NULL : p->bytes.data + entry->at, entry->size};
 }
 
-int tfs_luanti_name_take(const struct tfs_line *line, struct tfs_buf *bytes, struct tfs_error *err)
-{
-    struct tfs_error inside = {0};
-
-    if (tfs_name_parse(bytes, line->text, &inside) < 0)
-        return tfs_fail_at(err, inside.code, line->number, line->column + inside.column - 1, "%s",
-                           inside.text);
-    return tfs_buf_check(bytes, err);
-}
-
 int tfs_luanti_name_check(struct tfs_span name, const struct tfs_line *line, struct tfs_error *err)
 {
-    if (name.size == 0)
-        return tfs_fail_line(err, line, "a node needs a name");
-    if (name.size > TFS_LUANTI_NAME_MAX)
-        return tfs_fail_line(err, line, "a name of %zu bytes, at most %d are possible", name.size,
-                             TFS_LUANTI_NAME_MAX);
-    return 0;
+    static const struct tfs_name_rules rules = {"node", TFS_LUANTI_NAME_MAX};
+
+    return tfs_name_check(&rules, name, line, err);
 }
 
 /* One line `INDEX NAME`. */
@@ -86,7 +74,7 @@ static int palette_add(struct palette *p, struct tfs_line line, struct tfs_error
         return tfs_fail_line(err, &word, "the index %u was given in line %u already",
                              (unsigned)index, entry->line);
     *entry = (struct entry){.at = p->bytes.size, .line = line.number};
-    if (tfs_luanti_name_take(&line, &p->bytes, err) < 0)
+    if (tfs_line_name(&line, &p->bytes, err) < 0)
         return err->code;
     entry->size = p->bytes.size - entry->at;
     p->count = index >= p->count ? (uint32_t)index + 1 : p->count;

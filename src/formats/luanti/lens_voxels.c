@@ -118,7 +118,7 @@ static int take_name(struct brought *b, struct tfs_luanti_change *change,
                      const struct tfs_line *field, uint32_t *number, struct tfs_error *err)
 {
     tfs_buf_clear(&b->name);
-    if (tfs_luanti_name_take(field, &b->name, err) < 0)
+    if (tfs_line_name(field, &b->name, err) < 0)
         return err->code;
 
     /* A name is never longer than its print, so all of them fit where the text fits. */

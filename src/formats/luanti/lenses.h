@@ -29,8 +29,7 @@ extern const struct tfs_voxels tfs_luanti_pictures; /* heightmap.png, map.png */
 uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc);
 uint32_t tfs_luanti_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
 
-/* Reads a name that a text gives; EBADMSG at `line` when it cannot be written. */
-int tfs_luanti_name_take(const struct tfs_line *line, struct tfs_buf *bytes, struct tfs_error *err);
+/* Can the name be written? EBADMSG at `line`. */
 int tfs_luanti_name_check(struct tfs_span name, const struct tfs_line *line, struct tfs_error *err);
 
 #endif

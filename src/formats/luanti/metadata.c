@@ -241,14 +241,10 @@ struct lines_text {
 /* The rest of the line, unescaped: where it lies. */
 static int take_words(struct lines_text *t, const struct tfs_line *line, size_t *at, size_t *size)
 {
-    struct tfs_error inside = {0};
-
     *at = t->bytes.size;
-    if (tfs_name_parse(&t->bytes, line->text, &inside) < 0)
-        return tfs_fail_at(t->err, inside.code, line->number, line->column + inside.column - 1,
-                           "%s", inside.text);
-    *size = t->bytes.size - *at;
-    return tfs_buf_check(&t->bytes, t->err);
+    if (tfs_line_name(line, &t->bytes, t->err) == 0)
+        *size = t->bytes.size - *at;
+    return t->err->code;
 }
 
 static bool is_word(const struct tfs_line *word, const char *text)

@@ -1,0 +1,176 @@
+/*
+ * The names of a save <-> a line each, and the names that the lines give instead.
+ *
+ * Must not know chunks.
+ */
+#include "formats/renaming.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "text/name.h"
+
+/* ---- lists of names -------------------------------------------------------------------------- */
+
+int tfs_name_list_add(void *list, struct tfs_span name, struct tfs_error *err)
+{
+    uint32_t ignored;
+
+    return name.size == 0
+               ? 0
+               : tfs_words_add(&((struct tfs_name_list *)list)->words, name, &ignored, err);
+}
+
+static int compare_names(const void *a, const void *b, void *words)
+{
+    return tfs_span_compare(tfs_words_at(words, *(const uint32_t *)a),
+                            tfs_words_at(words, *(const uint32_t *)b));
+}
+
+int tfs_name_list_sort(struct tfs_name_list *list, struct tfs_error *err)
+{
+    const uint32_t count = list->words.count;
+
+    free(list->order);
+    list->order = calloc(count + (size_t)1, sizeof(*list->order));
+    if (list->order == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < count; i++)
+        list->order[i] = i;
+    qsort_r(list->order, count, sizeof(*list->order), compare_names, &list->words);
+    return 0;
+}
+
+void tfs_name_list_release(struct tfs_name_list *list)
+{
+    tfs_words_release(&list->words);
+    free(list->order);
+}
+
+int tfs_name_check(const struct tfs_name_rules *rules, struct tfs_span name,
+                   const struct tfs_line *line, struct tfs_error *err)
+{
+    if (name.size == 0)
+        return tfs_fail_line(err, line, "a %s needs a name", rules->unit);
+    if (name.size > rules->max)
+        return tfs_fail_line(err, line, "a name of %zu bytes, at most %zu are possible", name.size,
+                             rules->max);
+    return 0;
+}
+
+/* ---- the lens -------------------------------------------------------------------------------- */
+
+static const struct tfs_renaming_kind *kind_of(struct tfs_at at)
+{
+    return at.param;
+}
+
+int tfs_renaming_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_name_list list = {0};
+
+    if (kind_of(at)->names(save, doc, tfs_name_list_add, &list, err) == 0 &&
+        tfs_name_list_sort(&list, err) == 0)
+        for (uint32_t i = 0; i < list.words.count; i++) {
+            tfs_name_print(out, tfs_name_list_at(&list, i));
+            tfs_buf_u8(out, '\n');
+        }
+    tfs_name_list_release(&list);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
+}
+
+/* Line n of a text is the new name of the n-th old one. */
+struct tfs_renaming {
+    const struct tfs_name_rules *rules;
+    struct tfs_name_list old;
+    struct tfs_buf bytes;   /* of the new names */
+    struct tfs_word *names; /* where they are, by the old word's number */
+    uint32_t count;         /* lines so far */
+    bool renames;           /* a new name is another one than the old */
+};
+
+struct tfs_span tfs_renaming_of(const struct tfs_renaming *r, struct tfs_span name)
+{
+    uint32_t old;
+
+    return tfs_words_find(&r->old.words, name, &old)
+               ? (struct tfs_span){r->bytes.data + r->names[old].at, r->names[old].size}
+               : name;
+}
+
+static int add_line(struct tfs_renaming *r, const struct tfs_line *line, struct tfs_error *err)
+{
+    const size_t at = r->bytes.size;
+
+    if (r->count == r->old.words.count)
+        return tfs_fail_line(err, line,
+                             "more than the %u names of the save: a line renames a %s, none can be "
+                             "added here",
+                             r->count, r->rules->unit);
+    if (tfs_line_name(line, &r->bytes, err) < 0)
+        return err->code;
+    const struct tfs_span name = {r->bytes.data + at, r->bytes.size - at};
+    r->names[r->old.order[r->count]] = (struct tfs_word){at, name.size};
+    if (tfs_span_equal(name, tfs_name_list_at(&r->old, r->count++)))
+        return 0;
+    r->renames = true;
+    return tfs_name_check(r->rules, name, line, err);
+}
+
+static int read_lines(struct tfs_renaming *r, struct tfs_span text, struct tfs_error *err)
+{
+    struct tfs_lines lines;
+    struct tfs_line line;
+
+    r->names = calloc(r->old.words.count + (size_t)1, sizeof(*r->names));
+    if (r->names == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_lines_init(&lines, text, err) < 0)
+        return err->code;
+    while (tfs_lines_next(&lines, &line))
+        if (add_line(r, &line, err) < 0)
+            return err->code;
+    return r->count == r->old.words.count
+               ? 0
+               : tfs_fail(err, -EBADMSG,
+                          "%u names, but the save has %u: a line renames a %s, none can be removed "
+                          "here",
+                          r->count, r->old.words.count, r->rules->unit);
+}
+
+/* The names that a text was made from. */
+static int read_names(struct tfs_name_list *list, struct tfs_span text, struct tfs_error *err)
+{
+    struct tfs_buf name = {0};
+    struct tfs_lines lines;
+    struct tfs_line line;
+
+    if (tfs_lines_init(&lines, text, err) == 0)
+        while (err->code == 0 && tfs_lines_next(&lines, &line)) {
+            tfs_buf_clear(&name);
+            if (tfs_line_name(&line, &name, err) == 0)
+                tfs_name_list_add(list, tfs_buf_span(&name), err);
+        }
+    tfs_buf_release(&name);
+    return err->code;
+}
+
+int tfs_renaming_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct tfs_renaming r = {.rules = &kind_of(at)->rules};
+
+    if (put->original.size > 0)
+        read_names(&r.old, put->original, err);
+    else
+        kind_of(at)->names(save, tfs_edit_doc(edit), tfs_name_list_add, &r.old, err);
+    if (err->code == 0 && tfs_name_list_sort(&r.old, err) == 0 && read_lines(&r, text, err) == 0 &&
+        r.renames)
+        for (size_t i = 0; i < tfs_edit_doc(edit)->count && err->code == 0; i++)
+            kind_of(at)->rename(save, edit, tfs_doc_at(tfs_edit_doc(edit), i), &r, err);
+    tfs_name_list_release(&r.old);
+    tfs_buf_release(&r.bytes);
+    free(r.names);
+    return err->code;
+}
