@@ -12,6 +12,7 @@
 
 #include <zlib.h>
 
+#include "../lib/changed_files.h"
 #include "../lib/place_maker.h"
 #include "../lib/ter_maker.h"
 #include "../lib/tree_files.h"
@@ -1015,13 +1016,13 @@ static int note_chunk(void *arg, const struct tfs_chunk *before, const struct tf
     return 0;
 }
 
-/* The root files that may read differently now, by their place in the tree. */
-static uint32_t root_changes(const struct tree_files *t, const struct tfs_doc *before,
-                             struct changed *c)
+/* The root files that may read differently now. */
+static const char *root_changes(const struct tree_files *t, const struct tfs_doc *before,
+                                struct changed *c)
 {
     *c = (struct changed){.tree = t->save.tree};
     (void)tfs_doc_diff(before, t->doc, note_chunk, c);
-    return t->save.tree->root_changes(before, t->doc);
+    return changed_root_files(c->tree, c->tree->root_changes(before, t->doc));
 }
 
 START_TEST(change_of_heights_concerns_one_tile_and_no_layer)
@@ -1032,20 +1033,21 @@ START_TEST(change_of_heights_concerns_one_tile_and_no_layer)
     open_world(&t, (struct ter_world){8, TER_CORNERS, false, 130, 3, 4});
     struct tfs_doc *before = tfs_doc_ref(t.doc);
     put_text(&t, "chunks/1_0_1/heights.txt", "fill 7");
-    ck_assert_uint_eq(root_changes(&t, before, &c), 1u << 0 | 1u << 2 | 1u << 7);
+    ck_assert_str_eq(root_changes(&t, before, &c),
+                     "info.txt heightmap.png map.png arrays/heights.npy");
     ck_assert_uint_eq(c.chunks, 1);
     ck_assert_uint_eq(c.files, 1u << 0);
     tfs_doc_unref(before);
     before = tfs_doc_ref(t.doc);
     put_text(&t, "chunks/1_0_1/layers.txt", "fill 3");
-    ck_assert_uint_eq(root_changes(&t, before, &c),
-                      1u << 0 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7);
+    ck_assert_str_eq(root_changes(&t, before, &c),
+                     "info.txt layers.png holes.png layers/ extra/ map.png arrays/layers.npy");
     ck_assert_uint_eq(c.files, 1u << 1);
     ck_assert_uint_eq(c.chunks, 4); /* the corners of its neighbours in the west and south, too */
     tfs_doc_unref(before);
     before = tfs_doc_ref(t.doc);
     put_text(&t, "palette.txt", "0 a\n1 b\n2 c\n3 d\n4 e\n");
-    ck_assert_uint_eq(root_changes(&t, before, &c), 1u << 0 | 1u << 1 | 1u << 5);
+    ck_assert_str_eq(root_changes(&t, before, &c), "info.txt palette.txt layers/");
     ck_assert_uint_eq(c.chunks, 0);
     tfs_doc_unref(before);
     tree_files_close(&t);

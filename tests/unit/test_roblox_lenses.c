@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../lib/changed_files.h"
 #include "../lib/place_case.h"
 #include "formats/roblox/material.h"
 #include "unit.h"
@@ -610,16 +611,22 @@ END_TEST
 
 /* ---- what else reads differently ------------------------------------------------------------- */
 
+#define ARRAYS "arrays/materials.npy arrays/occupancy.npy arrays/water.npy"
+
 START_TEST(changes_name_the_files_that_read_differently)
 {
     static const struct {
         const struct tfs_lens *lens;
         const char *text;
-        uint32_t files; /* raw, voxels, materials, occupancy, water */
+        const char *files;
     } cases[] = {
-        {&tfs_rbx_materials_lens, "fill 3", 0x07},   {&tfs_rbx_occupancy_lens, "fill 41", 0x0b},
-        {&tfs_rbx_occupancy_lens, "fill 255", 0x1b}, {&tfs_rbx_water_lens, "fill 0", 0x13},
-        {&tfs_rbx_materials_lens, "fill 0", 0x1f},   {&tfs_rbx_raw_lens, "\xc2\x28\x01\x09", 0x00},
+        {&tfs_rbx_materials_lens, "fill 3", "raw.bin voxels.csv materials.txt " ARRAYS},
+        {&tfs_rbx_occupancy_lens, "fill 41", "raw.bin voxels.csv occupancy.txt " ARRAYS},
+        {&tfs_rbx_occupancy_lens, "fill 255", "raw.bin voxels.csv occupancy.txt water.txt " ARRAYS},
+        {&tfs_rbx_water_lens, "fill 0", "raw.bin voxels.csv water.txt " ARRAYS},
+        {&tfs_rbx_materials_lens, "fill 0",
+         "raw.bin voxels.csv materials.txt occupancy.txt water.txt " ARRAYS},
+        {&tfs_rbx_raw_lens, "\xc2\x28\x01\x09", ""},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         struct place_case c;
@@ -627,8 +634,9 @@ START_TEST(changes_name_the_files_that_read_differently)
         open_cell(&c, CELL(GRASS, 40, 9));
         struct tfs_doc *before = tfs_doc_ref(c.doc);
         place_write(&c, cases[i].lens, origin, cases[i].text, &err);
-        ck_assert_uint_eq(tfs_rbx_tree.chunk_changes(tfs_doc_at(before, 0), tfs_doc_at(c.doc, 0)),
-                          cases[i].files);
+        const uint32_t changes =
+            tfs_rbx_tree.chunk_changes(tfs_doc_at(before, 0), tfs_doc_at(c.doc, 0));
+        ck_assert_str_eq(changed_chunk_files(&tfs_rbx_tree, changes), cases[i].files);
         tfs_doc_unref(before);
         place_close(&c);
     }
