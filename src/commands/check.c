@@ -147,7 +147,7 @@ static void check_summary(struct check *check)
 {
     if (check->json)
         print_object(check);
-    else
+    else if ((check->cli->flags & TFS_CLI_QUIET) == 0)
         print_summary(check);
     if (check->damaged > 0)
         tfs_cli_say(check->cli, TFS_STATUS_DONE,

@@ -114,6 +114,16 @@ static enum request apply_flag(struct tfs_cli *cli, const struct tfs_flag *flag)
     return flag->flag == TFS_CLI_PREFER ? parse_prefer(cli, optarg) : REQUEST_RUN;
 }
 
+/* What getopt answers for the long name of a flag. */
+static int flag_option(unsigned flag)
+{
+    int i = 0;
+
+    while (tfs_flags[i].flag != flag)
+        i++;
+    return OPTION_FLAG + i;
+}
+
 static enum request apply_option(struct tfs_cli *cli, const struct tfs_command *command,
                                  char **argv, int option)
 {
@@ -126,6 +136,9 @@ static enum request apply_option(struct tfs_cli *cli, const struct tfs_command *
     case 'd':
         cli->options.debug = true;
         return REQUEST_RUN;
+    case 'r':
+        option = flag_option(TFS_CLI_RECURSIVE);
+        break;
     case 'h':
         return REQUEST_HELP;
     case 'V':
@@ -144,7 +157,8 @@ static enum request apply_option(struct tfs_cli *cli, const struct tfs_command *
 static enum request parse_options(struct tfs_cli *cli, const struct tfs_command *command, int argc,
                                   char **argv)
 {
-    const char *letters = command ? "+:o:hV" : ":o:fdhV";
+    const bool walks = command != NULL && (command->flags & TFS_CLI_RECURSIVE) != 0;
+    const char *letters = walks ? "+:o:hVr" : command != NULL ? "+:o:hV" : ":o:fdhV";
     struct option long_options[LONG_MAX];
     enum request request = REQUEST_RUN;
     int option;
@@ -172,9 +186,11 @@ static enum tfs_status run_command(struct tfs_cli *cli, const struct tfs_command
         (cli->flags & TFS_CLI_GIT) != 0 ? TFS_OPERANDS_OTHER : command->kind;
     if ((command->flags & TFS_CLI_MANY) == 0)
         return tfs_cli_run_parts(cli, command->run, kind);
-    cli->many = cli->operand_count > 1;
+    const bool walks = (cli->flags & TFS_CLI_RECURSIVE) != 0;
+    cli->many = cli->operand_count > 1 || walks;
     for (; cli->operand_count > 0; cli->operand_count--, cli->operands++)
-        status = tfs_status_worst(status, tfs_cli_run_parts(cli, command->run, kind));
+        status = tfs_status_worst(status, walks ? tfs_cli_walk(cli, command, *cli->operands)
+                                                : tfs_cli_run_parts(cli, command->run, kind));
     return status;
 }
 

@@ -12,13 +12,14 @@
 #include "commands/options.h"
 #include "commands/status.h"
 
-/* "import: 120 of 5601 chunks" on stderr, when that is a terminal and the work is long. */
+/* "import: 120 of 5601 chunks, 80 a second, 1:08 left" on stderr, when that is a terminal and the
+ * work is long. */
 struct tfs_progress {
     bool on;
     bool visible;
     const char *unit;
     size_t done, total;
-    int64_t shown_at; /* milliseconds of the monotonic clock */
+    int64_t began_at, shown_at; /* milliseconds of the monotonic clock */
 };
 
 /* Options of commands (table.c); and how a command takes its operands and -o views=. */
@@ -34,6 +35,7 @@ enum tfs_cli_flag {
     TFS_CLI_DELETE = 256,
     TFS_CLI_RESTORE = 512,
     TFS_CLI_PREFER = 1024,
+    TFS_CLI_QUIET = 2048,
     TFS_CLI_VIEWS = 0x1000,
     TFS_CLI_GIT = 0x2000, /* diff: the operands of git */
     TFS_CLI_ENABLE = 0x4000,
@@ -51,6 +53,7 @@ enum tfs_cli_flag {
     TFS_CLI_MORE = 0x4000000, /* it takes further operands of the last kind */
     TFS_CLI_GDAL = 0x8000000,
     TFS_CLI_NAMES = 0x10000000, /* it takes -o strict-names */
+    TFS_CLI_RECURSIVE = 0x20000000,
 };
 
 /* import --prefer: which of two files decides that say different things of one chunk. */
@@ -102,6 +105,10 @@ enum tfs_status tfs_cli_make_target(struct tfs_cli *cli, const char *path, mode_
 
 struct tfs_command; /* table.h */
 
+/* Runs the command on every save below `path`, or on the one that it is (walk.c). */
+enum tfs_status tfs_cli_walk(struct tfs_cli *cli, const struct tfs_command *command,
+                             const char *path);
+
 /* What there is; and what a command does and takes, on the standard output. */
 enum tfs_status tfs_help_all(struct tfs_cli *cli);
 enum tfs_status tfs_help_command(struct tfs_cli *cli, const struct tfs_command *command);
@@ -140,6 +147,10 @@ enum tfs_status tfs_cli_umount(struct tfs_cli *cli);
 enum tfs_status tfs_cli_say(struct tfs_cli *cli, enum tfs_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same, but for --quiet. */
+void tfs_cli_tell(struct tfs_cli *cli, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* The failure on stderr as "path:line:column: sentence"; its status. */
 enum tfs_status tfs_cli_report(struct tfs_cli *cli, const char *path, const struct tfs_error *err);
 
@@ -176,12 +187,18 @@ enum tfs_status tfs_cli_print(struct tfs_cli *cli, struct tfs_span span);
 enum tfs_status tfs_cli_print_line(struct tfs_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Ends the object of JSON that was gathered, and prints it; releases it. The worst of the status
+ * given and what came of that. */
+enum tfs_status tfs_cli_print_object(struct tfs_cli *cli, struct tfs_buf *object,
+                                     enum tfs_status status);
+
 /* --prefer: its values by enum tfs_prefer, and one of them from its name. */
 extern const char *const tfs_prefer_names[];
 bool tfs_prefer_parse(const char *name, enum tfs_prefer *prefer);
 
 void tfs_progress_begin(struct tfs_cli *cli, const char *unit, size_t total);
 void tfs_progress_step(struct tfs_cli *cli);
+void tfs_progress_at(struct tfs_cli *cli, size_t done);
 void tfs_progress_end(struct tfs_cli *cli);
 
 /* Resolves a path as users type it (leading, trailing and double slashes, `./`) to a file of the

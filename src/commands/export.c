@@ -5,6 +5,7 @@
  * there already is opened or followed.
  */
 #include "commands/cli.h"
+#include "commands/json.h"
 #include "commands/manifest.h"
 
 #include <dirent.h>
@@ -23,6 +24,7 @@ struct exporter {
     struct tfs_buf data; /* of the file at hand */
     struct tfs_manifest_writer manifest;
     mode_t file_mode, directory_mode;
+    size_t files; /* that were written */
     enum tfs_status status;
 };
 
@@ -139,6 +141,7 @@ static enum tfs_status export_file(struct exporter *ex, int directory, const str
     failed = write_all(fd, tfs_buf_span(&ex->data)) ? errno : 0;
     if (close(fd) && !failed)
         failed = errno;
+    ex->files += failed == 0;
     return failed ? stop(ex, path, strerror(failed)) : list_file(ex, node, path);
 }
 
@@ -248,6 +251,20 @@ static void export_tree(struct exporter *ex)
     close(fd);
 }
 
+/* --json. */
+static enum tfs_status print_object(const struct exporter *ex)
+{
+    struct tfs_buf out = {0};
+
+    tfs_json_text(&out, "save", ex->cli->operands[0]);
+    tfs_json_text(&out, "dir", ex->target);
+    tfs_json_text(&out, "format", ex->save->container->format);
+    tfs_json_number(&out, "chunks", ex->save->doc->count);
+    tfs_json_number(&out, "files", ex->files);
+    tfs_json_number(&out, "status", ex->status);
+    return tfs_cli_print_object(ex->cli, &out, ex->status);
+}
+
 enum tfs_status tfs_cli_export(struct tfs_cli *cli)
 {
     struct exporter ex = {.cli = cli, .target = cli->operands[1]};
@@ -259,6 +276,8 @@ enum tfs_status tfs_cli_export(struct tfs_cli *cli)
     ex.file_mode = (ex.save->st.st_mode & 0666) | S_IRUSR | S_IWUSR;
     ex.directory_mode = ex.file_mode | (ex.file_mode & 0444) >> 2;
     export_tree(&ex);
+    if ((cli->flags & TFS_CLI_JSON) != 0)
+        ex.status = print_object(&ex);
     tfs_buf_release(&ex.data);
     tfs_save_close(ex.save);
     return ex.status;

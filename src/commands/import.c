@@ -8,6 +8,7 @@
  * each other are left out, with the chunk that they are about.
  */
 #include "commands/import.h"
+#include "commands/json.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -185,9 +186,9 @@ static void end_unchanged(struct tfs_import *im)
     else if (say_untouched(im, TFS_STATUS_BAD))
         im->status = TFS_STATUS_BAD;
     else if (im->counts.outdated)
-        tfs_cli_say(im->cli, TFS_STATUS_DONE, "the save shows every edit already");
+        tfs_cli_tell(im->cli, "the save shows every edit already");
     else
-        tfs_cli_say(im->cli, TFS_STATUS_DONE, "nothing differs from the save");
+        tfs_cli_tell(im->cli, "nothing differs from the save");
 }
 
 static void commit(struct tfs_import *im, const char *path)
@@ -203,8 +204,9 @@ static void commit(struct tfs_import *im, const char *path)
     } else if (tfs_cli_commit(im->save, im->doc, &err) < 0) {
         im->status = tfs_cli_report(im->cli, path, &err);
     } else {
-        tfs_cli_say(im->cli, TFS_STATUS_DONE, "%zu %s taken, %zu added, %zu removed", c->files,
-                    plural(c->files, "file", "files"), c->added, c->removed);
+        im->written = true;
+        tfs_cli_tell(im->cli, "%zu %s taken, %zu added, %zu removed", c->files,
+                     plural(c->files, "file", "files"), c->added, c->removed);
         say_untouched(im, TFS_STATUS_DONE);
         im->status = im->contradictions ? TFS_STATUS_BAD : TFS_STATUS_DONE;
     }
@@ -235,6 +237,26 @@ static void import_release(struct tfs_import *im)
     tfs_found_release(&im->root);
 }
 
+/* --json. */
+static enum tfs_status print_object(const struct tfs_import *im)
+{
+    const struct tfs_import_counts *c = &im->counts;
+    struct tfs_buf out = {0};
+
+    tfs_json_text(&out, "dir", im->dir);
+    tfs_json_text(&out, "save", im->cli->operands[1]);
+    tfs_json_text(&out, "format", im->save->container->format);
+    tfs_json_bool(&out, "written", im->written);
+    tfs_json_number(&out, "files", im->written ? c->files : 0);
+    tfs_json_number(&out, "added", im->written ? c->added : 0);
+    tfs_json_number(&out, "removed", im->written ? c->removed : 0);
+    tfs_json_number(&out, "untouched", c->untouched);
+    tfs_json_number(&out, "gained", c->gained);
+    tfs_json_number(&out, "contradictions", im->contradictions);
+    tfs_json_number(&out, "status", im->status);
+    return tfs_cli_print_object(im->cli, &out, im->status);
+}
+
 static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save, unsigned views)
 {
     struct tfs_import im = {.cli = cli, .save = save, .dir = cli->operands[0], .views = views};
@@ -248,6 +270,8 @@ static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save, u
         tfs_cli_say(cli, im.status, "nothing was written");
     else
         commit(&im, cli->operands[1]);
+    if ((cli->flags & TFS_CLI_JSON) != 0)
+        im.status = print_object(&im);
     import_release(&im);
     return im.status;
 }

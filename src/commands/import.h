@@ -78,6 +78,7 @@ struct tfs_import {
     enum tfs_status status;
     struct tfs_import_counts counts;
     size_t contradictions;
+    bool written;        /* the save has what was taken */
     bool reading;        /* of two views that contradict each other the edited one is true */
     bool edited;         /* somebody touched a file since the export */
     bool other_pictures; /* a picture that nobody can edit is not the one that was exported: those

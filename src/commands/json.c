@@ -27,3 +27,26 @@ void tfs_json_string(struct tfs_buf *out, struct tfs_span text)
     tfs_buf_release(&plain);
     tfs_buf_release(&escaped);
 }
+
+static void add_key(struct tfs_buf *out, const char *key)
+{
+    tfs_buf_printf(out, "%c\"%s\":", out->size == 0 ? '{' : ',', key);
+}
+
+void tfs_json_text(struct tfs_buf *out, const char *key, const char *text)
+{
+    add_key(out, key);
+    tfs_json_string(out, tfs_span_of(text));
+}
+
+void tfs_json_number(struct tfs_buf *out, const char *key, size_t number)
+{
+    add_key(out, key);
+    tfs_buf_printf(out, "%zu", number);
+}
+
+void tfs_json_bool(struct tfs_buf *out, const char *key, bool value)
+{
+    add_key(out, key);
+    tfs_buf_add_text(out, value ? "true" : "false");
+}

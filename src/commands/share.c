@@ -6,6 +6,7 @@
 #include "commands/cli.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,6 +44,19 @@ enum tfs_status tfs_cli_say(struct tfs_cli *cli, enum tfs_status status, const c
     va_end(args);
     fprintf(stderr, "terrainfs: %s\n", tfs_sentence_print(text, line, sizeof(line)));
     return status;
+}
+
+void tfs_cli_tell(struct tfs_cli *cli, const char *format, ...)
+{
+    char text[SENTENCE];
+    va_list args;
+
+    if ((cli->flags & TFS_CLI_QUIET) != 0)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    tfs_cli_say(cli, TFS_STATUS_DONE, "%s", text);
 }
 
 enum tfs_status tfs_cli_report(struct tfs_cli *cli, const char *path, const struct tfs_error *err)
@@ -86,19 +100,43 @@ enum tfs_status tfs_cli_print_line(struct tfs_cli *cli, const char *format, ...)
     return tfs_cli_print(cli, tfs_span_of(strcat(line, "\n")));
 }
 
+enum tfs_status tfs_cli_print_object(struct tfs_cli *cli, struct tfs_buf *object,
+                                     enum tfs_status status)
+{
+    tfs_buf_add_text(object, "}\n");
+    const enum tfs_status printed = object->failed
+                                        ? tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory")
+                                        : tfs_cli_print(cli, tfs_buf_span(object));
+    tfs_buf_release(object);
+    return tfs_status_worst(status, printed);
+}
+
 /* ---- saves ----------------------------------------------------------------------------------- */
+
+/* struct tfs_open_options.step. */
+static void on_step(void *arg, const char *unit, size_t done, size_t total)
+{
+    struct tfs_cli *cli = arg;
+
+    if (done == 0)
+        tfs_progress_begin(cli, unit, total);
+    tfs_progress_at(cli, done);
+}
 
 enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
                              struct tfs_save **save)
 {
     struct tfs_open_options options = tfs_options_open(&cli->options, lock);
     struct tfs_error err = {0};
-
     char notice[TFS_ERROR_TEXT];
 
+    options.step = on_step;
+    options.step_arg = cli;
     if (tfs_save_open(path, cli->options.format, &options, save, &err) < 0)
         return tfs_cli_report(cli, path, &err);
-    if (tfs_recover(*save, notice, &err) < 0) {
+    const int recovered = tfs_recover(*save, notice, &err);
+    tfs_progress_end(cli);
+    if (recovered < 0) {
         tfs_save_close(*save);
         *save = NULL;
         return tfs_cli_report(cli, path, &err);
@@ -272,29 +310,49 @@ bool tfs_prefer_parse(const char *name, enum tfs_prefer *prefer)
 
 void tfs_progress_begin(struct tfs_cli *cli, const char *unit, size_t total)
 {
+    const int64_t now = tfs_now_ms();
+
     cli->progress = (struct tfs_progress){
-        .on = isatty(STDERR_FILENO) == 1,
+        .on = isatty(STDERR_FILENO) == 1 && (cli->flags & TFS_CLI_QUIET) == 0,
         .unit = unit,
         .total = total,
-        .shown_at = tfs_now_ms() + PROGRESS_FIRST - PROGRESS_EVERY,
+        .began_at = now,
+        .shown_at = now + PROGRESS_FIRST - PROGRESS_EVERY,
     };
+}
+
+static void show_progress(struct tfs_cli *cli, int64_t now)
+{
+    struct tfs_progress *p = &cli->progress;
+    const uint64_t took = (uint64_t)(now - p->began_at) + 1;
+    const uint64_t rate = (uint64_t)p->done * 1000 / took;
+    const size_t more = p->total > p->done ? p->total - p->done : 0;
+
+    p->shown_at = now;
+    p->visible = true;
+    fprintf(stderr, "\r%s: %zu of %zu %s", cli->command, p->done, p->total, p->unit);
+    if (rate > 0)
+        fprintf(stderr, ", %" PRIu64 " a second, %zu:%02zu left", rate, more / rate / 60,
+                more / rate % 60);
+    fputs("\033[K", stderr);
+    fflush(stderr);
+}
+
+void tfs_progress_at(struct tfs_cli *cli, size_t done)
+{
+    struct tfs_progress *p = &cli->progress;
+
+    p->done = done;
+    if (!p->on)
+        return;
+    const int64_t now = tfs_now_ms();
+    if (now - p->shown_at >= PROGRESS_EVERY)
+        show_progress(cli, now);
 }
 
 void tfs_progress_step(struct tfs_cli *cli)
 {
-    struct tfs_progress *p = &cli->progress;
-    int64_t now;
-
-    p->done++;
-    if (!p->on)
-        return;
-    now = tfs_now_ms();
-    if (now - p->shown_at < PROGRESS_EVERY)
-        return;
-    p->shown_at = now;
-    p->visible = true;
-    fprintf(stderr, "\r%s: %zu of %zu %s\033[K", cli->command, p->done, p->total, p->unit);
-    fflush(stderr);
+    tfs_progress_at(cli, cli->progress.done + 1);
 }
 
 void tfs_progress_end(struct tfs_cli *cli)

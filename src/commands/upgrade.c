@@ -38,6 +38,7 @@ static int upgrade(struct upgrade *up, size_t *count, struct tfs_error *err)
     if (result)
         return result;
     result = save->tree->upgrade(save, &edit, say_refused, up, count, err);
+    tfs_progress_end(up->cli);
     if (!result) {
         struct tfs_doc *doc = tfs_edit_finish(&edit);
 
@@ -63,9 +64,9 @@ static enum tfs_status upgrade_save(struct tfs_cli *cli, struct tfs_save *save, 
         return status;
     if (upgrade(&up, &count, &err))
         return tfs_cli_report(cli, path, &err);
-    return tfs_cli_say(cli, up.refused ? TFS_STATUS_BAD : TFS_STATUS_DONE,
-                       "%s: %zu chunk%s upgraded, %zu left as they were", path, count,
-                       count == 1 ? "" : "s", up.refused);
+    tfs_cli_tell(cli, "%s: %zu chunk%s upgraded, %zu left as they were", path, count,
+                 count == 1 ? "" : "s", up.refused);
+    return up.refused ? TFS_STATUS_BAD : TFS_STATUS_DONE;
 }
 
 enum tfs_status tfs_cli_upgrade(struct tfs_cli *cli)

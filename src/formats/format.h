@@ -277,8 +277,11 @@ struct tfs_open_options {
     const char
         *unsaved;      /* -o unsaved=: where to keep what cannot be saved; NULL: beside the save */
     bool strict_names; /* -o strict-names: names that the save lacks are rejected */
-    bool later;        /* chunks may be lacking in the document until somebody asks for them
-                        * (tfs_save_complete); else all are there once the save is open */
+    /* Hears of long work: so many of `total` are done, from 0 on. NULL: nobody does. */
+    void (*step)(void *arg, const char *unit, size_t done, size_t total);
+    void *step_arg;
+    bool later; /* chunks may be lacking in the document until somebody asks for them
+                 * (tfs_save_complete); else all are there once the save is open */
 };
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)
@@ -416,6 +419,13 @@ struct tfs_save {
     void *own;                           /* the container's */
     void *cache; /* the format's, for its lenses; it has a lock of its own */
 };
+
+static inline void tfs_save_step(const struct tfs_save *save, const char *unit, size_t done,
+                                 size_t total)
+{
+    if (save->options.step != NULL)
+        save->options.step(save->options.step_arg, unit, done, total);
+}
 
 /* Finds the container that bids most (or of `format`, may be NULL), opens. EBADMSG: no format fits;
  * EINVAL: two fit equally (both are named), or `format` is unknown. */

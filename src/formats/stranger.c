@@ -56,6 +56,14 @@ static bool has_ending(const char *name, const char *endings)
     return false;
 }
 
+bool tfs_stranger_named(const char *path)
+{
+    for (size_t i = 0; tfs_containers[i] != NULL; i++)
+        if (has_ending(path, tfs_containers[i]->endings))
+            return true;
+    return false;
+}
+
 int tfs_fail_format(const char *format, struct tfs_error *err)
 {
     return fail_listing(err, -EINVAL, "there is no format ", format);

@@ -12,6 +12,9 @@ bool tfs_container_is_of(const struct tfs_container *container, const char *form
 /* Fails: there is no format of that name, only these. */
 int tfs_fail_format(const char *format, struct tfs_error *err);
 
+/* Does the path end as the names of saves do? */
+bool tfs_stranger_named(const char *path);
+
 /* Fails: says what the file or folder is, and what to open instead. `format`: the one that was
  * asked for, or NULL. */
 int tfs_fail_stranger(const struct tfs_probe *probe, const char *format, struct tfs_error *err);

@@ -147,6 +147,7 @@ static int apply_records(struct recovery *r, struct tfs_edit *edit, struct tfs_e
 {
     for (size_t i = r->first; i < r->text.count; i++) {
         const struct tfs_journal_record *record = &r->text.records[i];
+        tfs_save_step(r->save, "records of the journal", i - r->first, r->text.count - r->first);
         if (record->kind != TFS_JOURNAL_EDIT)
             continue;
         if (tfs_record_apply(edit, r->text.bytes, record->payload, &r->last, err) < 0)

@@ -91,6 +91,9 @@ static void add_layout(const struct tfs_beamng_layout *layout, struct tfs_buf *o
     tfs_info_line(out, "layout", "%s", tfs_beamng_layout_name(layout));
     tfs_info_line(out, "name-terminator", "%s", layout->nul ? "00" : "none");
     tfs_info_line(out, "size", "%" PRIu32 " x %" PRIu32 " samples", layout->side, layout->side);
+    tfs_info_line(
+        out, "orientation", "pictures have north up, texts and the file begin in the south%s",
+        layout->version == 7 ? "; pictures of Torque3D's editor are south up and stretched" : "");
     if (layout->side > TFS_PNG_SIDE_MAX)
         tfs_info_line(out, "pictures", "none above %d samples a side", TFS_PNG_SIDE_MAX);
 }

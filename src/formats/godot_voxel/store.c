@@ -288,6 +288,7 @@ int tfs_godot_save_upgrade(struct tfs_save *save, struct tfs_edit *edit, tfs_ref
     *count = 0;
     for (size_t i = 0; i < edit->base->count; i++) {
         struct tfs_godot_view *view;
+        tfs_save_step(save, "chunks", i, edit->base->count);
         if (tfs_godot_view_make(save, edit->base, tfs_doc_at(edit->base, i), &view, err) < 0)
             return err->code;
         int result = upgrade_chunk(edit, view, refused, arg, count, err);

@@ -1,0 +1,185 @@
+/*
+ * --recursive: a directory -> the saves in it, each of which a command is run on.
+ *
+ * A folder that is a save is not entered. Links are not followed, names that begin with a dot are
+ * left out. What is no save is passed over, unless its name is that of one.
+ */
+#include "commands/table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/print.h"
+#include "formats/parts.h"
+#include "formats/stranger.h"
+
+#define DEPTH_MAX 64
+
+struct walk {
+    struct tfs_cli *cli;
+    const struct tfs_command *command;
+    size_t found;
+    enum tfs_status status;
+};
+
+/* 1: it is a save, or holds several; 0: it is none; or negative. */
+static int look_at(const struct walk *w, const char *path, bool directory, struct tfs_error *err)
+{
+    struct tfs_error none = {0};
+    struct tfs_parts parts = {0};
+    char *found = NULL;
+    size_t count = 0;
+
+    if (tfs_parts_find(path, w->cli->options.format, &parts, &none) == 0) {
+        count = parts.count;
+        tfs_parts_release(&parts);
+    }
+    if (count > 0)
+        return 1;
+    none = (struct tfs_error){0};
+    const int result = tfs_save_find(path, w->cli->options.format, &found, &none);
+    free(found);
+    if (result == 0 || none.code == -EBADMSG || none.code == -ENOTSUP ||
+        (directory && tfs_status_of(none.code) != TFS_STATUS_SYSTEM))
+        return result == 0;
+    *err = none;
+    return none.code;
+}
+
+static void run(struct walk *w, char *path)
+{
+    char **operands = w->cli->operands;
+    const int count = w->cli->operand_count;
+
+    w->found++;
+    w->cli->operands = &path;
+    w->cli->operand_count = 1;
+    w->status =
+        tfs_status_worst(w->status, tfs_cli_run_parts(w->cli, w->command->run, w->command->kind));
+    w->cli->operands = operands;
+    w->cli->operand_count = count;
+}
+
+static void fail(struct walk *w, const char *path, const struct tfs_error *err)
+{
+    w->status = tfs_status_worst(w->status, tfs_cli_report(w->cli, path, err));
+}
+
+static void fail_errno(struct walk *w, const char *path)
+{
+    struct tfs_error err = {0};
+
+    tfs_fail(&err, -errno, "%s", strerror(errno));
+    fail(w, path, &err);
+}
+
+/* ---- directories ----------------------------------------------------------------------------- */
+
+struct names {
+    char **items;
+    size_t count;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void names_release(struct names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->items[i]);
+    free(names->items);
+}
+
+static bool add_name(struct names *names, const char *path, const char *name)
+{
+    char **items = tfs_array_grow(names->items, names->count, sizeof(*items));
+
+    if (items == NULL)
+        return false;
+    names->items = items;
+    if (tfs_print(&items[names->count], "%s/%s", path, name) < 0)
+        return false;
+    names->count++;
+    return true;
+}
+
+/* Sorted. */
+static bool read_names(struct walk *w, const char *path, struct names *names)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    bool memory = true;
+
+    if (dir == NULL) {
+        fail_errno(w, path);
+        return false;
+    }
+    while (memory && (entry = readdir(dir)) != NULL)
+        memory = entry->d_name[0] == '.' || add_name(names, path, entry->d_name);
+    closedir(dir);
+    if (!memory)
+        w->status = tfs_cli_say(w->cli, TFS_STATUS_SYSTEM, "out of memory");
+    else if (names->count > 0)
+        qsort(names->items, names->count, sizeof(*names->items), compare_names);
+    return memory;
+}
+
+static void visit(struct walk *w, char *path, unsigned depth);
+
+static void enter(struct walk *w, const char *path, unsigned depth)
+{
+    struct names names = {0};
+
+    if (depth == DEPTH_MAX)
+        w->status = tfs_status_worst(
+            w->status, tfs_cli_say(w->cli, TFS_STATUS_BAD, "%s: more than %d directories deep",
+                                   path, DEPTH_MAX));
+    else if (read_names(w, path, &names))
+        for (size_t i = 0; i < names.count; i++)
+            visit(w, names.items[i], depth + 1);
+    names_release(&names);
+}
+
+static void visit(struct walk *w, char *path, unsigned depth)
+{
+    struct tfs_error err = {0};
+    struct stat st;
+
+    if ((depth == 0 ? stat(path, &st) : lstat(path, &st)) < 0) {
+        fail_errno(w, path);
+        return;
+    }
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+        return;
+    const int is = look_at(w, path, S_ISDIR(st.st_mode), &err);
+    /* What is named as a save, or was named by the user, says itself why it is none. */
+    if (is > 0 || (is == 0 && S_ISREG(st.st_mode) && (depth == 0 || tfs_stranger_named(path))))
+        run(w, path);
+    else if (is < 0)
+        fail(w, path, &err);
+    else if (S_ISDIR(st.st_mode))
+        enter(w, path, depth);
+}
+
+enum tfs_status tfs_cli_walk(struct tfs_cli *cli, const struct tfs_command *command,
+                             const char *path)
+{
+    struct walk w = {.cli = cli, .command = command};
+    char *copy = strdup(path);
+
+    if (copy == NULL)
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory");
+    for (size_t n = strlen(copy); n > 1 && copy[n - 1] == '/';)
+        copy[--n] = '\0';
+    visit(&w, copy, 0);
+    free(copy);
+    if (w.found == 0 && w.status == TFS_STATUS_DONE)
+        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: there is no save in this directory", path);
+    return w.status;
+}

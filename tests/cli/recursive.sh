@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# check and info of directories; --quiet, --json and progress of commands that take long.
+. "$(dirname "$0")/lib.bash"
+
+mkdir -p all/deep/er all/.hidden all/empty
+"$TOOLS/make_place" --kind binary all/place.rbxl
+"$TOOLS/make_place" --kind binary all/.hidden/place.rbxl
+"$TOOLS/make_ter" --size 64 --sidecar all/deep/theTerrain.ter
+"$TOOLS/make_luanti" world all/deep/world
+region all/deep/er/region_0_0_0.cosmicreach --version 4 --chunks 2
+echo text >all/deep/notes.txt
+ln -s ../place.rbxl all/deep/link.rbxl
+
+run 0 "check -r of a directory" check -r all
+[ "$(grep -c ' chunks, 0 damaged, ' out)" = 4 ]
+ok "every save is checked once"
+says out '^all/deep/theTerrain.ter: beamng: ' "it is named by its path"
+run 0 "info -r of a directory" info -r all
+[ "$(sed -n 's/^save: //p' out | paste -sd ' ')" = \
+    "all/deep/er all/deep/theTerrain.ter all/deep/world all/place.rbxl" ]
+ok "info names each, in order; a folder that is a save is one"
+run 0 "--recursive is -r, and --json goes with it" check --recursive --json all
+python3 -S -c 'import json, sys
+saves = [json.loads(line) for line in open("out")]
+sys.exit(len(saves) != 4 or any(s["damaged"] for s in saves))'
+ok "each is an object"
+run 0 "several operands, files among them" check -r all/deep/ all/place.rbxl
+run 0 "--quiet prints findings alone" check -r --quiet all/deep/theTerrain.ter all/place.rbxl
+[ ! -s out ] && [ ! -s err ]
+ok "there are none"
+
+run 1 "a directory without a save" check -r all/empty
+says err 'all/empty: there is no save in this directory' "is named"
+run 1 "a file that is no save" check -r all/deep/notes.txt
+run 3 "a directory that is not there" check -r none
+run 2 "only check and info walk" export -r all dir
+says err 'no such option here: -r' "which is said"
+run 2 "neither does a mount" -r all dir
+printf 'short' >all/deep/broken.ter
+run 1 "what is named as a save and is none fails" check -r all
+says err 'all/deep/broken.ter: ' "by its name"
+rm all/deep/broken.ter
+truncate -s 100 all/deep/theTerrain.ter
+"$TFS" check -r all >out 2>err
+[ $? = 1 ] && [ "$(grep -c ' chunks, 0 damaged, ' out)" = 3 ]
+ok "one that is damaged does not keep the others from being checked"
+if [ "$(id -u)" != 0 ]; then
+    chmod 0 all/deep
+    run 3 "a directory that cannot be read" check -r all
+    chmod 755 all/deep
+fi
+
+# ---- export and import for programs -------------------------------------------------------------------
+
+# keys WANTED...: the object in out has these and no others.
+keys() {
+    python3 -S -c 'import json, sys
+print(*json.loads(open("out").read()))' >keys && [ "$(<keys)" = "$*" ]
+}
+
+# value KEY
+value() {
+    python3 -S -c 'import json, sys
+print(json.dumps(json.loads(open("out").read())[sys.argv[1]]))' "$1"
+}
+
+region save --chunks 3
+run 0 "export --json" export --json save 'a "dir"'
+keys save dir format chunks files status
+ok "it has the members of the manual"
+[ "$(value files)" = "$(find 'a "dir"' -path '*/.terrainfs' -prune -o -type f -print | wc -l)" ] &&
+    [ "$(value dir)" = '"a \"dir\""' ] && [ "$(value chunks)" = 3 ]
+ok "they are true"
+run 0 "import --json of what nobody touched" import --json 'a "dir"' save
+keys dir save format written files added removed untouched gained contradictions status
+ok "it has the members of the manual"
+[ "$(value written)" = false ]
+ok "nothing was written"
+chunk=$(judge chunks save | awk 'NR == 1 { print $1 }')
+rm -r 'a "dir"'/chunks/"$chunk"
+run 0 "import --json --delete" import --json --delete 'a "dir"' save
+[ "$(value written) $(value removed) $(value status)" = "true 1 0" ]
+ok "what was removed is counted"
+cp save before
+echo 'fill 3' >'a "dir"'/palette.txt
+run 1 "import --json that is refused" import --json 'a "dir"' save
+[ "$(value written) $(value status)" = "false 1" ] && cmp -s save before
+ok "it says so"
+rm -r 'a "dir"'
+run 0 "export --quiet" export --quiet save dir
+[ ! -s out ] && [ ! -s err ]
+ok "it says nothing"
+run 0 "import --quiet" import --quiet dir save
+[ ! -s out ] && [ ! -s err ]
+ok "neither does import"
+
+# ---- progress -----------------------------------------------------------------------------------------
+
+# Short work shows nothing, and how long this takes depends on the machine.
+region large --version 0 --chunks 600
+if command -v script >/dev/null; then
+    COLUMNS=200 script -qefc "\"$TFS\" export large shown" /dev/null >shown.out 2>err
+    ok "export on a terminal"
+    if [ "$(tr '\r' '\n' <shown.out | grep -c 'export: ')" = 0 ]; then
+        skip "progress has a rate and the time that is left" "it was over before"
+    else
+        tr '\r' '\n' <shown.out | grep -Eq 'export: [0-9]+ of 600 chunks, [0-9]+ a second, [0-9]+:[0-9][0-9] left'
+        ok "progress has a rate and the time that is left"
+    fi
+    script -qefc "\"$TFS\" check --quiet large" /dev/null >quiet.out 2>err
+    [ ! -s quiet.out ]
+    ok "--quiet shows none"
+fi
+run 0 "check with its errors in a file" check large
+[ ! -s err ]
+ok "shows none where nobody looks"
+done_testing
