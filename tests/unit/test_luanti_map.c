@@ -440,6 +440,20 @@ START_TEST(block_of_an_early_version_takes_no_private_metadata_and_no_timer)
 }
 END_TEST
 
+/* As the server keeps them: what ends first is first, and of what ends together the order is kept.
+ */
+START_TEST(timers_that_end_together_keep_the_order_of_their_lines)
+{
+    open_map(true, 29);
+    ck_assert_int_eq(
+        godot_put_text(&c, first, "timers.txt",
+                       "9 0 0 5 1\n3 0 0 4 0\n7 0 0 6 2\n1 0 0 9 8\n5 0 0 4 0\n2 0 0 4.5 0.5\n"),
+        0);
+    SHOWS(first, "timers.txt",
+          "1 0 0 9 8\n9 0 0 5 1\n3 0 0 4 0\n7 0 0 6 2\n5 0 0 4 0\n2 0 0 4.5 0.5\n");
+}
+END_TEST
+
 START_TEST(chunk_outside_the_world_is_refused)
 {
     const struct tfs_key outside = {0, 0, 1938, 0};
@@ -642,6 +656,7 @@ static Suite *make_suite(void)
     tcase_add_loop_test(refusals, what_cannot_be_stored_is_refused_with_its_place, 0,
                         COUNT(refused));
     tcase_add_test(refusals, block_of_an_early_version_takes_no_private_metadata_and_no_timer);
+    tcase_add_test(refusals, timers_that_end_together_keep_the_order_of_their_lines);
     tcase_add_test(refusals, chunk_outside_the_world_is_refused);
     tcase_add_checked_fixture(saves, scratch_setup, teardown);
     tcase_set_timeout(saves, 60);
