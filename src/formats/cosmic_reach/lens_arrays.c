@@ -67,7 +67,8 @@ static int write_blocks(const struct tfs_array_change *change, struct tfs_error 
         return err->code;
     if (tfs_cosmic_blocks_decode(&view.blocks, &old, err) == 0 &&
         take_entries(change, old->count, ids, err) == 0) {
-        tfs_cosmic_blocks_encode(&section, old->names, old->count, ids, view.chunk.in.tag);
+        tfs_cosmic_blocks_encode(&section, old->names, old->count, ids,
+                                 tfs_cosmic_chunk_version(&view.chunk.in));
         tfs_cosmic_section_put(change->edit, &view.chunk, TFS_COSMIC_SECTION_BLOCKS, &section, err);
     }
     tfs_buf_release(&section);

@@ -133,7 +133,7 @@ static int slice(struct tfs_blob *payload, const struct tfs_cosmic_region_file *
         return fail_other(err);
     const struct tfs_span bytes = {payload->data + body->offset, body->size};
     /* A file that was written into, without a trace in its times. */
-    if (tfs_checksum(bytes, chunk->tag) != tfs_cosmic_chunk_hash(chunk))
+    if (tfs_checksum(bytes, tfs_cosmic_chunk_version(chunk)) != tfs_cosmic_chunk_hash(chunk))
         return fail_other(err);
     return tfs_blob_slice(payload, bytes, blob, err);
 }

@@ -27,6 +27,12 @@
 #include "formats/database/database.h"
 #include "formats/format.h"
 
+/* The number of the reading that found the row of a chunk. */
+static inline uint64_t tfs_rows_reading(const struct tfs_chunk *chunk)
+{
+    return chunk->own;
+}
+
 /* Parameters of a key are ?1 and those behind it; the value is the one behind them. */
 enum tfs_rows_statement {
     TFS_ROWS_KEYS,      /* gives the columns of all keys, in any order */

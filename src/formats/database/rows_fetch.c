@@ -37,7 +37,8 @@ static struct tfs_row_print print_of(const struct tfs_row *row, uint64_t reading
 static const struct tfs_row_print *find_print(const struct tfs_rows *own,
                                               const struct tfs_chunk *chunk)
 {
-    if (chunk->slot >= own->print_count || own->prints[chunk->slot].reading != chunk->own)
+    if (chunk->slot >= own->print_count ||
+        own->prints[chunk->slot].reading != tfs_rows_reading(chunk))
         return NULL;
     return &own->prints[chunk->slot];
 }
@@ -59,8 +60,8 @@ static int add_print(struct tfs_rows *own, const struct tfs_chunk *chunk, const 
         own->prints = more;
         own->print_count = count;
     }
-    if (own->prints[chunk->slot].reading != chunk->own)
-        own->prints[chunk->slot] = print_of(row, chunk->own);
+    if (own->prints[chunk->slot].reading != tfs_rows_reading(chunk))
+        own->prints[chunk->slot] = print_of(row, tfs_rows_reading(chunk));
     return 0;
 }
 

@@ -48,7 +48,7 @@ bool tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *their
            memcmp(a->high, b->high, sizeof(a->high)) == 0;
 }
 
-uint64_t tfs_godot_own_of_size(const struct tfs_godot_block *block)
+uint64_t tfs_godot_sides_of(const struct tfs_godot_block *block)
 {
     return block->x | (uint64_t)block->y << 16 | (uint64_t)block->z << 32;
 }
@@ -56,7 +56,7 @@ uint64_t tfs_godot_own_of_size(const struct tfs_godot_block *block)
 void tfs_godot_rules_sides(const struct tfs_doc *doc, uint32_t sides[3])
 {
     const struct tfs_godot_rules *rules = tfs_godot_rules(doc);
-    const uint64_t own = rules->cubed ? 0 : tfs_doc_at(doc, 0)->own;
+    const uint64_t own = rules->cubed ? 0 : tfs_godot_chunk_sides(tfs_doc_at(doc, 0));
 
     for (unsigned i = 0; i < 3; i++)
         sides[i] = rules->cubed ? UINT32_C(1) << rules->po2 : own >> 16 * i & 0xffff;

@@ -37,9 +37,14 @@ static inline const struct tfs_godot_rules *tfs_godot_rules(const struct tfs_doc
     return doc->facts->own;
 }
 
-/* Where blocks have no size in common, tfs_chunk.own is the size of the chunk's block: 16 bits
- * each, x lowest. */
-uint64_t tfs_godot_own_of_size(const struct tfs_godot_block *block);
+/* The sides of a block in one number, 16 bits each, x lowest. */
+uint64_t tfs_godot_sides_of(const struct tfs_godot_block *block);
+/* The same of a chunk's block, known without decoding it: only where blocks have no size in common.
+ */
+static inline uint64_t tfs_godot_chunk_sides(const struct tfs_chunk *chunk)
+{
+    return chunk->own;
+}
 /* The size of the document's blocks along x, y, z. */
 void tfs_godot_rules_sides(const struct tfs_doc *doc, uint32_t sides[3]);
 

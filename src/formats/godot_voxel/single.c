@@ -97,7 +97,7 @@ static int check_block(struct tfs_blob *bytes, uint64_t *own, struct tfs_error *
                         "databases of Godot 3 are");
     if (tfs_godot_block_open(bytes, &block, err) < 0)
         return err->code;
-    *own = tfs_godot_own_of_size(&block);
+    *own = tfs_godot_sides_of(&block);
     tfs_godot_block_release(&block);
     return 0;
 }

@@ -99,7 +99,7 @@ static int put_stored(struct tfs_edit *edit, const struct tfs_godot_view *view,
     if (tfs_godot_rules_stored(rules, stored->size, err) < 0)
         return err->code;
     if (!rules->cubed)
-        chunk.own = tfs_godot_own_of_size(block);
+        chunk.own = tfs_godot_sides_of(block);
     chunk.blob = stored;
     chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
     return tfs_edit_put(edit, &chunk, err);

@@ -124,7 +124,8 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
         return err->code;
     if (view->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", view->damage);
-    else if (!tfs_godot_rules(doc)->cubed && chunk->own != tfs_godot_own_of_size(&view->block))
+    else if (!tfs_godot_rules(doc)->cubed &&
+             tfs_godot_chunk_sides(chunk) != tfs_godot_sides_of(&view->block))
         tfs_fail(err, -EBADMSG, "the block has another size than the chunk says");
     else if (view->extra != NULL)
         tfs_godot_instances_check(view->extra, err);
@@ -134,7 +135,13 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
     return err->code;
 }
 
-/* What neither side holds may have changed: then its own number did. */
+/* Of an unread chunk: the reading that found it. */
+static uint64_t reading_of(const struct tfs_chunk *chunk)
+{
+    return chunk->own;
+}
+
+/* What neither side holds may have changed: then another reading found it. */
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     const uint32_t instances = UINT32_C(1) << CHUNK_INSTANCES;
@@ -142,7 +149,7 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
 
     if (before == NULL || after == NULL)
         return UINT32_MAX;
-    bool moved = before->own != after->own;
+    bool moved = reading_of(before) != reading_of(after);
     if (!tfs_blob_equal(before->blob, after->blob) ||
         tfs_chunk_is_unread(before, false) != tfs_chunk_is_unread(after, false) ||
         (moved && tfs_chunk_is_unread(after, false)))

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "formats/database/rows.h"
 #include "formats/luanti/block.h"
 
 #define HELD (UINT64_C(1) << 63) /* the rest is a checksum, no own number */
@@ -52,7 +53,8 @@ static uint64_t what_of(const struct tfs_chunk *chunk)
 {
     const struct tfs_span held = tfs_blob_span(chunk->blob);
 
-    return tfs_chunk_is_unread(chunk, false) ? chunk->own : HELD | tfs_checksum(held, held.size);
+    return tfs_chunk_is_unread(chunk, false) ? tfs_rows_reading(chunk)
+                                             : HELD | tfs_checksum(held, held.size);
 }
 
 /* Room for the slot. */

@@ -127,13 +127,18 @@ const char *tfs_rbx_locked(const struct tfs_doc *doc, uint32_t group);
 #define TFS_RBX_GROUP_NAME 48
 void tfs_rbx_group_name(uint32_t group, char name[TFS_RBX_GROUP_NAME]);
 
-/* struct tfs_chunk.own of a chunk that was not in the file: where the order of positions has
- * it. Others: their number in the value. */
+/* Of a chunk that was not in the file: its place follows from the order of positions. */
 #define TFS_RBX_ORDER_NEW UINT64_MAX
+
+/* The number of a chunk in the value that was read, or TFS_RBX_ORDER_NEW. */
+static inline uint64_t tfs_rbx_chunk_order(const struct tfs_chunk *chunk)
+{
+    return chunk->own;
+}
 
 static inline bool tfs_rbx_chunk_is_new(const struct tfs_chunk *chunk)
 {
-    return chunk->own == TFS_RBX_ORDER_NEW;
+    return tfs_rbx_chunk_order(chunk) == TFS_RBX_ORDER_NEW;
 }
 
 /* A value as it was read. */

@@ -27,8 +27,9 @@ static int compare_order(const void *a, const void *b)
 {
     const struct tfs_chunk *const *left = a;
     const struct tfs_chunk *const *right = b;
+    const uint64_t x = tfs_rbx_chunk_order(*left), y = tfs_rbx_chunk_order(*right);
 
-    return ((*left)->own > (*right)->own) - ((*left)->own < (*right)->own);
+    return (x > y) - (x < y);
 }
 
 /* A value on the way: where it was read from, and what it will be. */
