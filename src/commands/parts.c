@@ -4,6 +4,7 @@
  * Must not know what a command does, only where its operands name saves, directories and files of
  * the tree. What the folder shows beside its saves is read-only.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -220,6 +222,71 @@ static enum tfs_status run_export(const struct each *e)
 
 /* ---- DIR SAVE -------------------------------------------------------------------------------- */
 
+/* Is the file one that an editor exported of a save called so: `NAME_heightmap.png`? */
+static bool is_export_of(const char *file, const char *name)
+{
+    const size_t length = strlen(name);
+
+    return strncasecmp(file, name, length) == 0 && file[length] == '_';
+}
+
+static const char *last_name(const struct tfs_part *part)
+{
+    const char *slash = strrchr(part->path, '/');
+
+    return slash == NULL ? part->path : slash + 1;
+}
+
+/* The save that a file is an export of: that with the longest name. NULL: none. */
+static const struct tfs_part *exported_from(const struct each *e, const char *file)
+{
+    const struct tfs_part *found = NULL;
+
+    for (size_t i = 0; i < e->parts->count; i++) {
+        const struct tfs_part *part = &e->parts->items[i];
+        if (is_export_of(file, last_name(part)) &&
+            (found == NULL || strlen(last_name(part)) > strlen(last_name(found))))
+            found = part;
+    }
+    return found;
+}
+
+/* Looks at DIR for exports: found[0] and found[1] are the first two saves that it has files of. */
+static void find_exports(const struct each *e, const struct tfs_part *found[2])
+{
+    DIR *directory = opendir(e->operands[0]);
+    struct dirent *entry;
+
+    found[0] = found[1] = NULL;
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        const struct tfs_part *part = exported_from(e, entry->d_name);
+        if (part == NULL || part == found[0])
+            continue;
+        found[found[0] != NULL] = part;
+    }
+    if (directory != NULL)
+        closedir(directory);
+}
+
+/* DIR has no directory of any of the saves: it may be what an editor exported of one. */
+static enum tfs_status import_export(const struct each *e)
+{
+    const struct tfs_part *found[2];
+
+    find_exports(e, found);
+    if (found[0] == NULL)
+        return tfs_cli_say(e->cli, TFS_STATUS_BAD,
+                           "%s: it has nothing of the saves of %s: nothing was taken. What is "
+                           "meant for one of them belongs into a directory such as its %s",
+                           e->operands[0], e->folder, e->parts->items[0].path);
+    if (found[1] != NULL)
+        return tfs_cli_say(e->cli, TFS_STATUS_BAD,
+                           "%s: it has files of several saves of %s: nothing was taken. Put each "
+                           "set into a directory of its own, such as its %s and %s",
+                           e->operands[0], e->folder, found[0]->path, found[1]->path);
+    return run_with(e, strdup(e->operands[0]), strdup(found[0]->save));
+}
+
 static enum tfs_status run_import(const struct each *e)
 {
     enum tfs_status status = TFS_STATUS_DONE;
@@ -237,11 +304,7 @@ static enum tfs_status run_import(const struct each *e)
         found++;
         status = tfs_status_worst(status, run_with(e, from, strdup(part->save)));
     }
-    if (found > 0)
-        return status;
-    return tfs_cli_say(e->cli, TFS_STATUS_BAD,
-                       "%s: it has none of the saves of %s, such as %s: nothing was taken",
-                       e->operands[0], e->folder, e->parts->items[0].path);
+    return found > 0 ? status : import_export(e);
 }
 
 /* ---- A B ------------------------------------------------------------------------------------- */

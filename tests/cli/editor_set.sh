@@ -110,6 +110,54 @@ run 0 "import of two edited masks" import out.d demo
 ok "all of layer 0 became another"
 rm -r out.d
 
+# ---- levels with several terrains -----------------------------------------------------------------------
+
+# rename_set NAME: the set is one of that terrain.
+rename_set() {
+    local f
+    for f in set/theTerrain_*; do
+        mv "$f" "set/$1_${f#set/theTerrain_}"
+    done
+}
+
+fresh
+rm -r demo
+"$TOOLS/make_level" --size 64 --seed 5 --terrains 3 demo
+cp set/theTerrain_heightmap.png first.png
+"$TFS" cat demo terrains/theTerrain2/heightmap.png >set/theTerrain_heightmap.png
+for f in holes:holemap layers/00_Grass:layerMap_0_Grass; do
+    "$TFS" cat demo "terrains/theTerrain2/${f%:*}.png" >"set/theTerrain_${f#*:}.png"
+done
+rm set/theTerrain_layerMap_[1-9]*
+rename_set theTerrain2
+convert set/theTerrain2_heightmap.png -evaluate add 100 -define png:bit-depth=16 h.png && mv h.png set/theTerrain2_heightmap.png
+cksum demo/*.ter >before
+run 0 "a set of one of several terrains" import set demo
+cksum demo/*.ter | diff before - | grep '^>' >out
+[ "$(wc -l <out)" = 1 ] && grep -q theTerrain2.ter out
+ok "is taken by the terrain that its name begins with"
+cp first.png set/theTerrain_heightmap.png
+cksum demo/*.ter >before
+run 1 "sets of two terrains" import set demo
+says err 'it has files of several saves of demo: nothing was taken. Put each set into .* terrains/theTerrain.* and terrains/theTerrain' \
+    "are told to be put apart"
+mkdir -p apart/terrains/theTerrain
+cp set/theTerrain_heightmap.png apart/terrains/theTerrain
+convert apart/terrains/theTerrain/theTerrain_heightmap.png -evaluate add 50 -define png:bit-depth=16 h.png &&
+    mv h.png apart/terrains/theTerrain/theTerrain_heightmap.png
+rm set/theTerrain_heightmap.png
+cksum demo/*.ter | cmp -s before -
+ok "nothing was written"
+run 0 "a set in terrains/NAME" import apart demo
+cksum demo/*.ter | diff before - | grep '^>' >out
+[ "$(wc -l <out)" = 1 ] && grep -q 'theTerrain.ter' out
+ok "is taken by that terrain"
+mkdir -p none && cp first.png none/other_heightmap.png
+run 1 "a set of none of them" import none demo
+says err 'it has nothing of the saves of demo: nothing was taken. What is meant for one .* such as its terrains/theTerrain' \
+    "is told where it belongs"
+rm -r apart none before first.png
+
 # ---- sets that do not fit -------------------------------------------------------------------------------
 
 fresh

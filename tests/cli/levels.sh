@@ -311,6 +311,16 @@ says err 'holds mods with levels: give one of them, such as its mod' "names one"
 mkdir bare && cp unpacked/mod/levels/demo/theTerrain.ter bare
 run 1 "a folder of terrains" info bare
 says err 'holds terrains: give one of them, such as its theTerrain.ter' "names one"
+echo 'new SimGroup(MissionGroup) {};' >bare/old.mis
+run 1 "an older level" info bare
+says err '^bare: is a level that has its objects in old.mis, as older ones have; they are not read: give its terrain itself, such as its theTerrain.ter' \
+    "is told what is missing"
+run 1 "a file of its objects" info bare/old.mis
+says err 'lists objects of a level; the terrain itself is the .ter' "is told what to give"
+mv bare/old.mis bare/main.level.json
+rm bare/*.ter
+run 1 "an older level without a terrain" info bare
+says err 'has its objects in main.level.json, as older ones have; they are not read, and it has no .ter' "is told, too"
 run 0 "-o format=beamng of a level" info -o format=beamng unpacked/mod
 run 1 "-o format= of another game" info -o format=luanti unpacked/mod
 

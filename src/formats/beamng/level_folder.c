@@ -17,8 +17,10 @@
 #include "formats/advice.h"
 #include "formats/beamng/level.h"
 
-#define LEVELS  "levels"
-#define TERRAIN ".ter"
+#define LEVELS      "levels"
+#define TERRAIN     ".ter"
+#define MISSION     ".mis"
+#define OLD_OBJECTS "main.level.json"
 
 /* ---- which level ----------------------------------------------------------------------------- */
 
@@ -175,6 +177,39 @@ static int is_terrain(const char *path)
     return length > ending && strcasecmp(path + length - ending, TERRAIN) == 0;
 }
 
+/* What older levels, and Torque3D's, keep their objects in. */
+static int is_mission(const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+    const size_t length = strlen(name), ending = strlen(MISSION);
+
+    return strcasecmp(name, OLD_OBJECTS) == 0 ||
+           (length > ending && strcasecmp(name + length - ending, MISSION) == 0);
+}
+
+/* Of a level whose objects are not read. */
+static int advise_old(const char *folder, struct tfs_error *err)
+{
+    struct tfs_first mission = {0}, terrain = {0};
+
+    if (tfs_first_find(folder, S_IFREG, is_mission, &mission) < 0 ||
+        tfs_first_find(folder, S_IFREG, is_terrain, &terrain) < 0)
+        tfs_fail_memory(err);
+    else if (mission.name != NULL && terrain.name != NULL)
+        tfs_fail(err, -EINVAL,
+                 "is a level that has its objects in %s, as older ones have; they are not read: "
+                 "give its terrain itself, such as its %s",
+                 mission.name, terrain.name);
+    else if (mission.name != NULL)
+        tfs_fail(err, -EINVAL,
+                 "is a level that has its objects in %s, as older ones have; they are not read, "
+                 "and it has no .ter beside that: give its terrain itself",
+                 mission.name);
+    free(mission.name);
+    free(terrain.name);
+    return err->code;
+}
+
 int tfs_beamng_level_hint(const struct tfs_probe *probe, struct tfs_error *err)
 {
     char *levels = NULL;
@@ -187,6 +222,8 @@ int tfs_beamng_level_hint(const struct tfs_probe *probe, struct tfs_error *err)
                err);
     tfs_advise(probe->path, S_IFDIR, has_levels,
                "holds mods with levels: give one of them, such as its %s", err);
+    if (err->code == 0)
+        advise_old(probe->path, err);
     tfs_advise(probe->path, S_IFREG, is_terrain, "holds terrains: give one of them, such as its %s",
                err);
     free(levels);
