@@ -23,6 +23,16 @@ const char *tfs_cosmic_layout_name(const struct tfs_cosmic_facts *own)
     return own->compression == TFS_COSMIC_GZIP ? "columns, gzip" : "columns, not compressed";
 }
 
+static void add_odd(struct tfs_buf *out, const struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct tfs_cosmic_odd odd;
+
+    if (tfs_cosmic_facts(doc)->zone)
+        tfs_cosmic_zone_describe_odd(out, doc);
+    else if (tfs_cosmic_odd_find(doc, &odd, err) == 0)
+        tfs_cosmic_odd_print(&odd, "", out);
+}
+
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
@@ -45,7 +55,8 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                   "is kept as stored and not recomputed when blocks change; whether the game "
                   "repairs it is not known");
     tfs_info_end(out, save, doc);
-    return tfs_buf_check(out, err);
+    add_odd(out, doc, err);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
 const struct tfs_lens tfs_cosmic_info_lens = {.get = info_get};

@@ -5,6 +5,7 @@
  * Must not know files: what is told follows from the document alone.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/zone.h"
@@ -81,5 +82,17 @@ void tfs_cosmic_zone_describe(struct tfs_buf *out, const struct tfs_doc *doc)
             continue;
         tfs_cosmic_region_name(own->files[i]->file.key, name);
         tfs_info_line(out, "read-only region", "%s: %s", name, own->files[i]->refusal);
+    }
+}
+
+void tfs_cosmic_zone_describe_odd(struct tfs_buf *out, const struct tfs_doc *doc)
+{
+    const struct tfs_cosmic_zone_facts *own = tfs_cosmic_zone_facts(doc);
+    char where[TFS_COSMIC_REGION_NAME + 2];
+
+    for (size_t i = 0; i < own->count; i++) {
+        tfs_cosmic_region_name(own->files[i]->file.key, where);
+        strcat(where, ": ");
+        tfs_cosmic_odd_print(&own->files[i]->odd, where, out);
     }
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "formats/cosmic_reach/cosmic_reach.h"
-#include "formats/cosmic_reach/crbin.h"
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/zone.h"
 #include "formats/picture/picture.h"
@@ -242,11 +241,8 @@ static int chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs
 static int check_entities(const struct tfs_cosmic_body *body, struct tfs_error *warning,
                           struct tfs_error *err)
 {
-    struct tfs_span bytes;
+    const int understood = tfs_cosmic_entities_check(body, err);
 
-    if (!tfs_cosmic_entities_of(body, &bytes))
-        return 0;
-    int understood = tfs_cosmic_crbin_check(bytes, err);
     if (understood == 0)
         tfs_fail(warning, -ENOTSUP,
                  "its block entities are not understood to their last byte: they keep their "
@@ -347,6 +343,8 @@ static int add_root_changes(void *arg, const struct tfs_chunk *before,
         *changes = ALL_ROOT_FILES;
     if ((bits & TFS_COSMIC_NAMES_DIFFER) != 0)
         *changes |= BIT(ROOT_NAMES) | BIT(ROOT_ARRAY_NAMES);
+    if ((bits & 1U << TFS_COSMIC_SECTION_ENTITIES) != 0)
+        *changes |= BIT(ROOT_INFO);
     if ((bits & 1U << TFS_COSMIC_SECTION_BLOCKS) != 0)
         *changes |= BIT(ROOT_HEIGHTMAP) | BIT(ROOT_VIEW) | BIT(ROOT_MAP) | BIT(ROOT_HEIGHTMAPS) |
                     BIT(ROOT_MAPS) | BIT(ROOT_ARRAY);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/recent.h"
+#include "formats/cosmic_reach/entities.h"
 #include "formats/cosmic_reach/region.h"
 #include "formats/folder.h"
 
@@ -32,6 +33,7 @@ struct tfs_cosmic_region_file {
     char *refusal;                 /* why it cannot be written; NULL: it can */
     struct tfs_note *notes;        /* what decoding it told, beside that */
     size_t note_count;
+    struct tfs_cosmic_odd odd;
     struct tfs_cosmic_body_at *bodies; /* by slot */
     size_t count;
 };
@@ -78,6 +80,8 @@ void tfs_cosmic_region_name(struct tfs_key region, char name[TFS_COSMIC_REGION_N
 const char *tfs_cosmic_layout_name(const struct tfs_cosmic_facts *own);
 /* The lines of info.txt about the regions of a zone. */
 void tfs_cosmic_zone_describe(struct tfs_buf *out, const struct tfs_doc *doc);
+/* The same about their block entities, as the regions were read or written last. */
+void tfs_cosmic_zone_describe_odd(struct tfs_buf *out, const struct tfs_doc *doc);
 
 #define TFS_COSMIC_ZONE_INFO  "zoneInfo.json"
 #define TFS_COSMIC_WORLD_INFO "worldInfo.json"

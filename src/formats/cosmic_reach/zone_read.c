@@ -114,7 +114,8 @@ int tfs_cosmic_region_file_make(struct tfs_key region, const struct stat *st,
     if (made == NULL)
         return tfs_fail_memory(err);
     made->facts = *tfs_cosmic_facts(doc);
-    if (keep_notes(made, doc->facts, err) < 0 || keep_bodies(made, doc, err) < 0) {
+    if (keep_notes(made, doc->facts, err) < 0 || keep_bodies(made, doc, err) < 0 ||
+        tfs_cosmic_odd_find(doc, &made->odd, err) < 0) {
         tfs_cosmic_region_file_unref(made);
         return err->code;
     }
