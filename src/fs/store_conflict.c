@@ -3,6 +3,7 @@
  * ways out of a conflict when something would be. Run by the store's thread only.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "fs/store_state.h"
 
@@ -35,13 +36,49 @@ static int set_aside(struct tfs_store *store, const struct tfs_doc *theirs)
     return store->client.set_aside(store->client.arg, store, theirs, store->shown);
 }
 
+#define TOLD_MAX 20 /* lines about damage at a time */
+
+static bool has_note(const struct tfs_facts *facts, const char *text)
+{
+    for (size_t i = 0; facts != NULL && i < facts->note_count; i++)
+        if (strcmp(facts->notes[i].text, text) == 0)
+            return true;
+    return false;
+}
+
+/* Damage that was not known when `before` was read. All of it stands in info.txt. */
+static void tell_damage(struct tfs_store *store, const struct tfs_facts *before)
+{
+    const struct tfs_facts *now = store->save->doc->facts;
+    struct tfs_error line = {0};
+    size_t found = 0;
+
+    for (size_t i = 0; now != NULL && now != before && i < now->note_count; i++) {
+        if (now->notes[i].kind != TFS_NOTE_DAMAGED || has_note(before, now->notes[i].text) ||
+            ++found > TOLD_MAX)
+            continue;
+        tfs_error_reset(&line);
+        tfs_fail(&line, -EBADMSG, "damaged: %s", now->notes[i].text);
+        tfs_store_log(store, &line);
+    }
+    if (found <= TOLD_MAX)
+        return;
+    tfs_error_reset(&line);
+    tfs_fail(&line, -EBADMSG, "damaged: %zu more, which info.txt names", found - TOLD_MAX);
+    tfs_store_log(store, &line);
+}
+
 /* 1: it can be read again, having been broken. */
 static int reload(struct tfs_store *store, struct tfs_error *err)
 {
     /* Slots that edits gave out since must not be given to other chunks. */
+    struct tfs_facts *before = tfs_facts_ref(store->save->doc->facts);
     int result = tfs_doc_reserve_slots(&store->save->doc, store->key_count, err);
     if (result == 0)
         result = store->save->container->reload(store->save, err);
+    if (result == 0)
+        tell_damage(store, before);
+    tfs_facts_unref(before);
     bool was_broken = store->broken != 0;
     if (result != -ENOMEM)
         store->broken = result;
@@ -252,6 +289,7 @@ int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, str
     if (result == 0)
         result = tfs_save_complete(store->save, chunk, err);
     if (result == 0) {
+        tell_damage(store, old->facts);
         store->unshown = true;
         result = complete_all(store, old, err);
         store->unshown = result < 0;

@@ -382,6 +382,45 @@ survives_a_kill() {
     done
 }
 
+# Damage that is found when a region is read, long after the mount, stands in the log as in info.txt; once.
+found_late() {
+    local c f
+    c=$(first_chunk 1 1)
+    f=$(file 1 1)
+    truncate -s $(($(stat -c %s "$f") - 20)) "$f"
+    up
+    wants_not grep -q region_1_0_1 "$M/.terrainfs/errors.log"
+    ls "$(zone)/chunks/$c" >/dev/null 2>&1
+    logged 'damaged: region_1_0_1.cosmicreach: '
+    ls "$(zone)/chunks" >/dev/null
+    want grep -q '^damaged: region_1_0_1' "$(zone)/info.txt"
+    same 'lines in the log' "$(grep -c region_1_0_1 "$M/.terrainfs/errors.log")" 1
+    cp "$(file 0 1)" "$D/bad" && truncate -s 30 "$D/bad" && mv "$D/bad" "$(file 0 1)"
+    want soon grep -q '^damaged: region_0_0_1' "$(zone)/info.txt"
+    logged 'damaged: region_0_0_1.cosmicreach: '
+    down
+}
+
+# A region that became one of a version that nobody knows yet, while edits of it waited.
+newer_version() {
+    local c v mode
+    c=$(first_chunk 0 0) v=$(voxel_of "$c")
+    for mode in ask mine theirs; do
+        rm -rf "$S" && cp -Rp "$PRISTINE" "$S"
+        up -o "commit=600,conflict=$mode"
+        echo "$v,base:gold_block" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit'
+        { head -c 4 "$(file 0 0)"; printf '\0\0\0\143'; tail -c +9 "$(file 0 0)"; } >"$D/newer"
+        cp "$D/newer" "$D/copy" && mv "$D/copy" "$(file 0 0)"
+        same "sync with conflict=$mode" "$(py 'print(err(lambda: os.fsync(os.open(a[0], os.O_RDONLY))))' "$(zone)/info.txt")" ESTALE
+        logged 'changed by another program'
+        want cmp "$(file 0 0)" "$D/newer"
+        down 3
+        want cmp "$(file 0 0)" "$D/newer"
+        grep -rqF "$v,base:gold_block" "$S" "$XDG_STATE_HOME" --include=voxels.csv || note "the edit is lost: $mode"
+        find "$S" "$XDG_STATE_HOME" -depth -name '*unsaved*' -exec rm -r {} +
+    done
+}
+
 # A read-only copy of a real world would be no test of writing: so a copy.
 real_world() {
     local real before c
@@ -450,4 +489,6 @@ try 'what was accepted survives a kill' survives_a_kill
 try 'a move that is cut between two region files loses no chunk' cut_between
 try 'regions are read when somebody asks for them' read_later
 try 'a real world is edited in one of its regions' real_world
+try 'damage that is found late is logged' found_late
+try 'a region that became a newer version is a conflict, and nothing is lost' newer_version
 finish
