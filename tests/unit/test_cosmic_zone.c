@@ -267,6 +267,16 @@ START_TEST(tile_keeps_its_number_while_others_come_and_go)
 }
 END_TEST
 
+START_TEST(tile_at_the_end_of_the_world_is_found_by_its_name)
+{
+    make_region(2, -134217728, 0, 0);
+    make_region(2, 134217727, 0, 134217727);
+    must_open("zone");
+    find("heightmaps/-134217728_0.png");
+    find("maps/134217727_134217727.png");
+}
+END_TEST
+
 START_TEST(folder_of_regions_is_the_zone_too)
 {
     static const char *const names[] = {"zone/regions", "any"};
@@ -979,6 +989,7 @@ static Suite *zone_suite(void)
     tcase_add_test(shows, zone_shows_the_chunks_of_all_regions);
     tcase_add_test(shows, no_document_holds_the_bytes_of_a_zone);
     tcase_add_test(shows, zone_has_a_tile_for_each_region_column);
+    tcase_add_test(shows, tile_at_the_end_of_the_world_is_found_by_its_name);
     tcase_add_test(shows, tile_keeps_its_number_while_others_come_and_go);
     tcase_add_loop_test(shows, folder_of_regions_is_the_zone_too, 0, 2);
     tcase_add_test(shows, zone_without_regions_is_empty_and_gets_its_first);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/areas.h"
@@ -79,16 +80,27 @@ static void tile_name(const struct tfs_tree *tree, const struct tfs_doc *doc, ui
         tfs_buf_printf(out, "%d_%d.png", tile.x, tile.z);
 }
 
-/* What is no name as tile_name prints it may be read as one. */
+/* What follows a number; NULL: there is none of a coordinate. */
+static const char *take_coordinate(const char *text, int32_t *value)
+{
+    char *end;
+    const long number = strtol(text, &end, 10);
+
+    *value = (int32_t)number;
+    return end == text || number < INT32_MIN || number > INT32_MAX ? NULL : end;
+}
+
 static bool tile_find(const struct tfs_tree *tree, const struct tfs_doc *doc, const char *name,
                       uint32_t *member)
 {
     const struct tfs_doc_areas *tiles = tiles_of(tree->voxels, doc);
     struct tfs_key tile = {0};
-    char again[2 * sizeof("-2147483648_")];
+    char again[40];
+    const char *end = take_coordinate(name, &tile.x);
 
-    if (tiles == NULL || sscanf(name, "%9d_%9d.png", &tile.x, &tile.z) != 2)
+    if (tiles == NULL || end == NULL || *end != '_' || take_coordinate(end + 1, &tile.z) == NULL)
         return false;
+    /* Printed again it must be the same: so +1, 01 and -0 are no names of tiles. */
     snprintf(again, sizeof(again), "%d_%d.png", tile.x, tile.z);
     return strcmp(name, again) == 0 && tfs_doc_areas_find(tiles, tile, member);
 }
