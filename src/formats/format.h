@@ -176,7 +176,8 @@ typedef void (*tfs_refused_fn)(void *arg, const struct tfs_chunk *chunk, const c
 typedef int (*tfs_name_fn)(void *arg, struct tfs_span name, struct tfs_error *err);
 
 /* The names that saves of a format have. The order of `files` arrays is the order in which `import`
- * applies them and in which directories list them: raw.bin first in chunk_files. */
+ * applies them and in which directories list them: raw.bin first in chunk_files. Files of one
+ * directory follow one another. */
 struct tfs_tree {
     const struct tfs_file *root_files;
     unsigned root_count;

@@ -30,15 +30,11 @@ bool tfs_schema_same_directory(const struct tfs_file *a, const struct tfs_file *
     return tfs_span_equal(left, right);
 }
 
-/* Is files[i] the first file of its subdirectory? */
+/* Is files[i] the first file of its subdirectory? Those of one follow one another. */
 static bool opens_directory(struct tfs_schema schema, unsigned i)
 {
-    if (tfs_schema_directory_name(&schema.files[i]).size == 0)
-        return false;
-    for (unsigned j = 0; j < i; j++)
-        if (tfs_schema_same_directory(&schema.files[i], &schema.files[j]))
-            return false;
-    return true;
+    return tfs_schema_directory_name(&schema.files[i]).size > 0 &&
+           (i == 0 || !tfs_schema_same_directory(&schema.files[i], &schema.files[i - 1]));
 }
 
 unsigned tfs_schema_directory_first(struct tfs_schema schema, unsigned directory)
@@ -59,13 +55,9 @@ unsigned tfs_schema_file_directory(struct tfs_schema schema, unsigned file)
 
     if (tfs_schema_directory_name(&schema.files[file]).size == 0)
         return TFS_DIR_TOP;
-    for (unsigned i = 0; i < file; i++) {
-        if (tfs_schema_same_directory(&schema.files[i], &schema.files[file]))
-            return tfs_schema_file_directory(schema, i);
-        if (opens_directory(schema, i))
-            directory++;
-    }
-    return directory;
+    for (unsigned i = 0; i < file; i++)
+        directory += opens_directory(schema, i);
+    return opens_directory(schema, file) ? directory : directory - 1;
 }
 
 bool tfs_schema_lies_in(struct tfs_schema schema, unsigned directory, unsigned first, unsigned i)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fs/schema.h"
 #include "fs/tree.h"
 #include "unit.h"
 
@@ -75,11 +76,11 @@ static const struct tfs_file root_files[] = {
 
 static const struct tfs_file chunk_files[] = {
     {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &plain_lens, .views = TFS_VIEWS_RAW},
+    {.path = "blocks.txt", .lens = &plain_lens, .views = TFS_VIEWS_GRIDS},
     {.path = "lights/sky.txt",
      .flags = TFS_FILE_OPTIONAL,
      .lens = &sky_lens,
      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    {.path = "blocks.txt", .lens = &plain_lens, .views = TFS_VIEWS_GRIDS},
     {.path = "lights/block.txt", .flags = TFS_FILE_OPTIONAL, .lens = &sky_lens},
     {.path = "channels/sdf.txt",
      .lens = &plain_lens,
@@ -664,6 +665,26 @@ static void add_node_tests(TCase *tcase)
     tcase_add_test(tcase, tree_knows_directories_of_chunks);
 }
 
+/* Does a directory of the schema begin only once? */
+static void check_directories(const struct tfs_file *files, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        for (unsigned j = 0; j + 1 < i && !tfs_schema_same_directory(&files[i], &files[i - 1]); j++)
+            ck_assert_msg(tfs_schema_directory_name(&files[i]).size == 0 ||
+                              !tfs_schema_same_directory(&files[i], &files[j]),
+                          "%s", files[i].path);
+}
+
+START_TEST(schema_of_every_format_has_the_files_of_a_directory_together)
+{
+    for (size_t i = 0; tfs_containers[i] != NULL; i++) {
+        const struct tfs_tree *tree = tfs_containers[i]->tree;
+        check_directories(tree->root_files, tree->root_count);
+        check_directories(tree->chunk_files, tree->chunk_count);
+    }
+}
+END_TEST
+
 static Suite *tree_suite(void)
 {
     Suite *suite = suite_create("tree");
@@ -675,6 +696,7 @@ static Suite *tree_suite(void)
     tcase_add_checked_fixture(ids, setup, teardown);
     add_listing_tests(listings);
     add_node_tests(nodes);
+    tcase_add_test(names, schema_of_every_format_has_the_files_of_a_directory_together);
     tcase_add_test(ids, tree_ids_are_distinct_and_lead_back);
     tcase_add_test(ids, tree_gives_raw_the_lowest_id_of_a_chunks_files);
     tcase_add_test(ids, tree_ids_hold_members_beyond_the_low_bits);
