@@ -47,17 +47,6 @@ void tfs_name_list_release(struct tfs_name_list *list)
     free(list->order);
 }
 
-int tfs_name_check(const struct tfs_name_rules *rules, struct tfs_span name,
-                   const struct tfs_line *line, struct tfs_error *err)
-{
-    if (name.size == 0)
-        return tfs_fail_line(err, line, "a %s needs a name", rules->unit);
-    if (name.size > rules->max)
-        return tfs_fail_line(err, line, "a name of %zu bytes, at most %zu are possible", name.size,
-                             rules->max);
-    return 0;
-}
-
 /* ---- the lens -------------------------------------------------------------------------------- */
 
 static const struct tfs_renaming_kind *kind_of(struct tfs_at at)

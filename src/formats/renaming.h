@@ -7,7 +7,7 @@
 
 #include "formats/diff/words.h"
 #include "formats/format.h"
-#include "text/lines.h"
+#include "formats/palette.h"
 
 /* Distinct names, sorted by bytes. Zero-initialised = empty; to be released after a failure too. */
 struct tfs_name_list {
@@ -24,16 +24,6 @@ static inline struct tfs_span tfs_name_list_at(const struct tfs_name_list *list,
 {
     return tfs_words_at(&list->words, list->order[i]);
 }
-
-/* What names a game can write. */
-struct tfs_name_rules {
-    const char *unit; /* what has a name: "block" */
-    size_t max;       /* bytes of one */
-};
-
-/* Can this name be written: is it neither empty nor too long? EBADMSG at `line`. */
-int tfs_name_check(const struct tfs_name_rules *rules, struct tfs_span name,
-                   const struct tfs_line *line, struct tfs_error *err);
 
 struct tfs_renaming;
 

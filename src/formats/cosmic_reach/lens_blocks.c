@@ -4,14 +4,14 @@
  * Must not know light, entities or containers.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/cosmic_reach/lenses.h"
 #include "text/decimal.h"
 
-#define KEYWORD "palette "
+static const struct tfs_palette no_palette = {.rules = TFS_COSMIC_NAME_RULES,
+                                              .max = TFS_COSMIC_PALETTE_MAX};
 
 static struct tfs_grid_shape shape_of(uint32_t count)
 {
@@ -36,7 +36,7 @@ static int blocks_get(struct tfs_save *save, const struct tfs_doc *doc, struct t
         return err->code;
 
     struct tfs_grid_shape shape = shape_of(view.blocks.count);
-    tfs_cosmic_palette_print(out, KEYWORD, view.blocks.palette, view.blocks.count);
+    tfs_cosmic_palette_print(out, TFS_PALETTE_KEYWORD, view.blocks.palette, view.blocks.count);
     if (tfs_cosmic_layers_uniform(&view.blocks.layers, UINT32_MAX, &id)) {
         tfs_grid_print_fill(out, &shape, id);
     } else {
@@ -59,7 +59,7 @@ static int64_t blocks_size(struct tfs_save *save, const struct tfs_doc *doc, str
 
     struct tfs_grid_shape shape = shape_of(view.blocks.count);
     uint64_t size =
-        tfs_cosmic_palette_size(sizeof(KEYWORD) - 1, view.blocks.palette, view.blocks.count);
+        tfs_cosmic_palette_size(TFS_PALETTE_KEYWORD, view.blocks.palette, view.blocks.count);
     if (tfs_cosmic_layers_uniform(&view.blocks.layers, UINT32_MAX, &id))
         size += tfs_grid_fill_size(&shape, id);
     else
@@ -68,53 +68,8 @@ static int64_t blocks_size(struct tfs_save *save, const struct tfs_doc *doc, str
     return (int64_t)size;
 }
 
-static bool is_keyword(struct tfs_line word)
-{
-    return word.text.size == sizeof(KEYWORD) - 2 &&
-           memcmp(word.text.data, KEYWORD, sizeof(KEYWORD) - 2) == 0;
-}
-
-/* The palette lines; *first is the line behind them. */
-static int parse_header(struct tfs_lines *lines, const struct tfs_cosmic_blocks *old,
-                        struct tfs_cosmic_palette_text *palette, struct tfs_line *first,
-                        struct tfs_error *err)
-{
-    while (tfs_lines_next(lines, first)) {
-        struct tfs_line line = *first, word;
-        if (!tfs_line_word(&line, &word) || !is_keyword(word))
-            return tfs_cosmic_palette_text_finish(palette, old, err);
-        if (tfs_cosmic_palette_text_add(palette, line, err) < 0)
-            return err->code;
-    }
-    if (tfs_cosmic_palette_text_finish(palette, old, err) < 0)
-        return err->code;
-    return tfs_fail(err, -EBADMSG, "the text ends behind the palette, without rows or `fill`");
-}
-
-static int parse_blocks(struct tfs_span text, const struct tfs_cosmic_blocks *old,
-                        struct tfs_cosmic_palette_text *palette, uint32_t *ids,
-                        struct tfs_error *err)
-{
-    struct tfs_lines lines;
-    struct tfs_line first;
-    char range[64];
-
-    if (tfs_lines_init(&lines, text, err) < 0 ||
-        parse_header(&lines, old, palette, &first, err) < 0)
-        return err->code;
-    snprintf(range, sizeof(range), "the palette has %u %s", palette->count,
-             palette->count == 1 ? "entry" : "entries");
-
-    struct tfs_grid_rules rules = {
-        .shape = shape_of(palette->count),
-        .high = palette->count - 1,
-        .out_of_range = range,
-    };
-    return tfs_grid_parse(&lines, &first, &rules, ids, NULL, err);
-}
-
-static bool blocks_same(const struct tfs_cosmic_view *view,
-                        const struct tfs_cosmic_palette_text *palette, const uint32_t *ids)
+static bool blocks_same(const struct tfs_cosmic_view *view, const struct tfs_palette *palette,
+                        const uint32_t *ids)
 {
     uint32_t before[TFS_COSMIC_VALUES];
 
@@ -128,22 +83,23 @@ static int blocks_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct tfs_cosmic_view view = {0};
-    struct tfs_cosmic_palette_text *palette = NULL;
+    struct tfs_palette palette = no_palette;
     uint32_t ids[TFS_COSMIC_VALUES];
     struct tfs_buf section = {0};
 
     (void)put;
     if (tfs_cosmic_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0 ||
-        tfs_cosmic_palette_text_open(&palette, err) < 0 ||
-        parse_blocks(text, &view.blocks, palette, ids, err) < 0 || blocks_same(&view, palette, ids))
+        tfs_palette_read_grid(&palette, text, TFS_COSMIC_SIDE, tfs_cosmic_palette_had, &view.blocks,
+                              ids, err) < 0 ||
+        blocks_same(&view, &palette, ids))
         goto out;
-    tfs_cosmic_blocks_encode(&section, palette->names, palette->count, ids,
+    tfs_cosmic_blocks_encode(&section, palette.names, palette.count, ids,
                              tfs_cosmic_chunk_version(&view.chunk.in));
     tfs_cosmic_section_put(edit, &view.chunk, TFS_COSMIC_SECTION_BLOCKS, &section, err);
 out:
     tfs_cosmic_view_close(&view);
     tfs_buf_release(&section);
-    tfs_cosmic_palette_text_close(palette);
+    tfs_palette_release(&palette);
     return err->code;
 }
 
@@ -174,7 +130,7 @@ static int64_t palette_size(struct tfs_save *save, const struct tfs_doc *doc, st
 
     if (tfs_cosmic_view_open(save, doc, at.key, &view, &ignored) < 0)
         return ignored.code;
-    uint64_t size = tfs_cosmic_palette_size(0, view.blocks.palette, view.blocks.count);
+    uint64_t size = tfs_cosmic_palette_size("", view.blocks.palette, view.blocks.count);
     tfs_cosmic_view_close(&view);
     return (int64_t)size;
 }
@@ -195,7 +151,7 @@ static int check_uses(const struct tfs_cosmic_blocks *blocks, uint32_t count, st
 }
 
 static int palette_store(struct tfs_edit *edit, const struct tfs_cosmic_view *view,
-                         const struct tfs_cosmic_palette_text *palette, struct tfs_error *err)
+                         const struct tfs_palette *palette, struct tfs_error *err)
 {
     struct tfs_buf section = {0};
 
@@ -212,22 +168,14 @@ static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct tfs_cosmic_view view = {0};
-    struct tfs_cosmic_palette_text *palette = NULL;
-    struct tfs_lines lines;
-    struct tfs_line line;
+    struct tfs_palette palette = no_palette;
 
     (void)put;
-    if (tfs_cosmic_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0 ||
-        tfs_lines_init(&lines, text, err) < 0 || tfs_cosmic_palette_text_open(&palette, err) < 0)
-        goto out;
-    while (tfs_lines_next(&lines, &line))
-        if (tfs_cosmic_palette_text_add(palette, line, err) < 0)
-            goto out;
-    if (tfs_cosmic_palette_text_finish(palette, &view.blocks, err) == 0)
-        palette_store(edit, &view, palette, err);
-out:
+    if (tfs_cosmic_view_open(save, tfs_edit_doc(edit), at.key, &view, err) == 0 &&
+        tfs_palette_read(&palette, text, tfs_cosmic_palette_had, &view.blocks, err) == 0)
+        palette_store(edit, &view, &palette, err);
     tfs_cosmic_view_close(&view);
-    tfs_cosmic_palette_text_close(palette);
+    tfs_palette_release(&palette);
     return err->code;
 }
 

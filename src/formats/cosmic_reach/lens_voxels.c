@@ -147,6 +147,8 @@ struct brought {
 static int take_name(struct brought *b, struct tfs_cosmic_change *change,
                      const struct tfs_line *field, uint32_t *number, struct tfs_error *err)
 {
+    static const struct tfs_name_rules rules = TFS_COSMIC_NAME_RULES;
+
     tfs_buf_clear(&b->name);
     if (tfs_line_name(field, &b->name, err) < 0)
         return err->code;
@@ -154,7 +156,7 @@ static int take_name(struct brought *b, struct tfs_cosmic_change *change,
     struct tfs_span name = tfs_buf_span(&b->name);
     if (tfs_cosmic_names_find(&change->numbers, name, number))
         return 0;
-    if (tfs_cosmic_name_check(name, field, err) < 0)
+    if (tfs_name_check(&rules, name, field, err) < 0)
         return err->code;
     /* A name is never longer than its print, so all of them fit where the text fits. */
     uint8_t *copy = b->bytes + b->used;

@@ -6,6 +6,7 @@
 
 #include "formats/cosmic_reach/body.h"
 #include "formats/cosmic_reach/names.h"
+#include "formats/palette.h"
 #include "text/grid.h"
 #include "text/lines.h"
 
@@ -68,31 +69,15 @@ void tfs_cosmic_view_close(struct tfs_cosmic_view *view); /* all 0 is legal */
 /* Lines `PREFIX INDEX NAME` of a palette, and their number of bytes. `prefix` has its own blank. */
 void tfs_cosmic_palette_print(struct tfs_buf *out, const char *prefix, struct tfs_span palette,
                               uint32_t count);
-uint64_t tfs_cosmic_palette_size(size_t prefix, struct tfs_span palette, uint32_t count);
+uint64_t tfs_cosmic_palette_size(const char *prefix, struct tfs_span palette, uint32_t count);
 
-/* A palette that a text gives, by lines in any order. */
-struct tfs_cosmic_palette_text {
-    uint32_t count; /* highest index + 1 */
-    uint32_t given; /* lines */
-    struct tfs_buf bytes;
-    struct tfs_span *names; /* set by _finish */
-    struct tfs_cosmic_palette_entry {
-        size_t at, size; /* in bytes */
-        uint32_t line;   /* 0: not given */
-    } entries[TFS_COSMIC_PALETTE_MAX];
-};
+#define TFS_COSMIC_NAME_RULES                                                                      \
+    {                                                                                              \
+        "block", TFS_COSMIC_NAME_MAX                                                               \
+    }
 
-int tfs_cosmic_palette_text_open(struct tfs_cosmic_palette_text **text, struct tfs_error *err);
-void tfs_cosmic_palette_text_close(struct tfs_cosmic_palette_text *text); /* NULL is legal */
-/* One line `INDEX NAME`. */
-int tfs_cosmic_palette_text_add(struct tfs_cosmic_palette_text *text, struct tfs_line line,
-                                struct tfs_error *err);
-/* No index may lack; a name that `old` does not have must be one that can be written. */
-int tfs_cosmic_palette_text_finish(struct tfs_cosmic_palette_text *text,
-                                   const struct tfs_cosmic_blocks *old, struct tfs_error *err);
-
-/* Can this name be written: is it neither empty nor too long? EBADMSG at `line`. */
-int tfs_cosmic_name_check(struct tfs_span name, const struct tfs_line *line, struct tfs_error *err);
+/* Has the palette of `blocks`, a struct tfs_cosmic_blocks, the name? A tfs_palette_had_fn. */
+bool tfs_cosmic_palette_had(const void *blocks, struct tfs_span name);
 
 /* Are these the names of the palette, in that order? */
 bool tfs_cosmic_palette_equal(const struct tfs_cosmic_blocks *blocks, const struct tfs_span *names,

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/hash.h"
 #include "formats/luanti/lists.h"
 
 #define NO_NUMBER   UINT32_MAX
@@ -18,127 +16,19 @@
 
 /* ---- names and numbers ----------------------------------------------------------------------- */
 
-static uint32_t old_count(const struct tfs_luanti_change *c)
+static int number_names(struct tfs_luanti_change *c, struct tfs_error *err)
 {
-    return c->view->block.count;
-}
+    const struct tfs_luanti_block *b = &c->view->block;
 
-struct tfs_span tfs_luanti_change_name(const struct tfs_luanti_change *c, uint32_t id)
-{
-    return id < old_count(c) ? c->view->block.names[id].name : c->added[id - old_count(c)];
-}
-
-/* The number of a name that has one; NO_NUMBER: it has none. Names of one checksum are looked for
- * one by one. */
-static uint32_t find_number(const struct tfs_luanti_change *c, struct tfs_span name, uint64_t sum)
-{
-    const uintptr_t known = (uintptr_t)tfs_map_find(&c->known, sum);
-
-    if (known == 0 || tfs_span_equal(tfs_luanti_change_name(c, (uint32_t)(known - 1)), name))
-        return (uint32_t)(known - 1);
-    for (uint32_t i = 0; i < old_count(c) + c->added_count; i++)
-        if (tfs_span_equal(tfs_luanti_change_name(c, i), name))
-            return i;
-    return NO_NUMBER;
-}
-
-static uint64_t sum_of(struct tfs_span name)
-{
-    return tfs_checksum(name, 0) | 1;
-}
-
-static int remember(struct tfs_luanti_change *c, uint64_t sum, uint32_t number,
-                    struct tfs_error *err)
-{
-    if (tfs_map_find(&c->known, sum) != NULL)
-        return 0;
-    return tfs_map_set(&c->known, sum, (void *)(uintptr_t)(number + UINT64_C(1))) < 0
-               ? tfs_fail_memory(err)
-               : 0;
-}
-
-int tfs_luanti_change_number(struct tfs_luanti_change *c, struct tfs_span name, uint32_t *number,
-                             struct tfs_error *err)
-{
-    const uint64_t sum = sum_of(name);
-    uint32_t found = find_number(c, name, sum);
-
-    if (found == NO_NUMBER) {
-        struct tfs_span *added = tfs_array_grow(c->added, c->added_count, sizeof(*added));
-        if (added == NULL)
-            return tfs_fail_memory(err);
-        c->added = added;
-        found = old_count(c) + (uint32_t)c->added_count;
-        if (remember(c, sum, found, err) < 0)
-            return err->code;
-        c->added[c->added_count++] = name;
-    }
-    *number = found;
-    return 0;
-}
-
-static int number_old_names(struct tfs_luanti_change *c, struct tfs_error *err)
-{
-    c->numbers = calloc(old_count(c) + 1, sizeof(*c->numbers));
+    c->numbers = calloc(b->count + 1, sizeof(*c->numbers));
     if (c->numbers == NULL)
         return tfs_fail_memory(err);
-    for (uint32_t i = 0; i < old_count(c) && err->code == 0; i++) {
-        const struct tfs_span name = tfs_luanti_change_name(c, i);
-        const uint64_t sum = sum_of(name);
-        const uint32_t found = find_number(c, name, sum);
-        c->numbers[i] = found < i ? found : i;
-        remember(c, sum, i, err);
-    }
+    for (uint32_t i = 0; i < b->count; i++)
+        if (tfs_words_add(&c->names, b->names[i].name, &c->numbers[i], err) < 0)
+            return err->code;
+    tfs_words_add(&c->names, tfs_span_of("air"), &c->air, err);
+    c->had = c->names.count;
     return err->code;
-}
-
-int tfs_luanti_change_open(struct tfs_luanti_change *c, struct tfs_save *save,
-                           const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
-{
-    memset(c, 0, sizeof(*c));
-    c->save = save;
-    if (tfs_luanti_view_need(save, doc, key, &c->view, err) < 0 || number_old_names(c, err) < 0 ||
-        tfs_luanti_change_number(c, tfs_span_of("air"), &c->air, err) < 0)
-        return err->code;
-    memcpy(c->ids, c->view->block.nodes, sizeof(c->ids));
-    memcpy(c->param1, c->view->block.param1, sizeof(c->param1));
-    memcpy(c->param2, c->view->block.param2, sizeof(c->param2));
-    return 0;
-}
-
-void tfs_luanti_change_close(struct tfs_luanti_change *c)
-{
-    tfs_luanti_view_unref(c->view);
-    tfs_map_release(&c->known);
-    free(c->numbers);
-    free(c->added);
-}
-
-/* ---- voxels ---------------------------------------------------------------------------------- */
-
-static uint32_t number_of(const struct tfs_luanti_change *c, uint32_t id)
-{
-    return id < old_count(c) ? c->numbers[id] : id;
-}
-
-bool tfs_luanti_change_is(const struct tfs_luanti_change *c, uint32_t voxel, uint32_t number)
-{
-    return number_of(c, c->ids[voxel]) == number;
-}
-
-void tfs_luanti_change_set(struct tfs_luanti_change *c, uint32_t voxel, uint32_t number)
-{
-    const uint32_t own = c->view->block.nodes[voxel];
-
-    c->ids[voxel] = c->numbers[own] == number ? own : number;
-}
-
-void tfs_luanti_change_clear(struct tfs_luanti_change *c, uint32_t voxel)
-{
-    if (tfs_luanti_change_is(c, voxel, c->air))
-        return;
-    tfs_luanti_change_set(c, voxel, c->air);
-    c->param2[voxel] = 0;
 }
 
 /* The number of the name that the voxel had. */
@@ -147,10 +37,49 @@ static uint32_t old_number(const struct tfs_luanti_change *c, uint32_t voxel)
     return c->numbers[c->view->block.nodes[voxel]];
 }
 
+int tfs_luanti_change_open(struct tfs_luanti_change *c, struct tfs_save *save,
+                           const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
+{
+    memset(c, 0, sizeof(*c));
+    c->save = save;
+    if (tfs_luanti_view_need(save, doc, key, &c->view, err) < 0 || number_names(c, err) < 0)
+        return err->code;
+    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++)
+        c->ids[i] = old_number(c, i);
+    memcpy(c->param1, c->view->block.param1, sizeof(c->param1));
+    memcpy(c->param2, c->view->block.param2, sizeof(c->param2));
+    return 0;
+}
+
+void tfs_luanti_change_close(struct tfs_luanti_change *c)
+{
+    tfs_luanti_view_unref(c->view);
+    tfs_words_release(&c->names);
+    free(c->numbers);
+}
+
+bool tfs_luanti_change_had(const void *change, struct tfs_span name)
+{
+    const struct tfs_luanti_change *c = change;
+    uint32_t number;
+
+    return tfs_words_find(&c->names, name, &number) && number < c->had;
+}
+
+/* ---- voxels ---------------------------------------------------------------------------------- */
+
+void tfs_luanti_change_clear(struct tfs_luanti_change *c, uint32_t voxel)
+{
+    if (c->ids[voxel] == c->air)
+        return;
+    c->ids[voxel] = c->air;
+    c->param2[voxel] = 0;
+}
+
 static bool names_differ(const struct tfs_luanti_change *c)
 {
     for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++)
-        if (!tfs_luanti_change_is(c, i, old_number(c, i)))
+        if (c->ids[i] != old_number(c, i))
             return true;
     return false;
 }
@@ -187,7 +116,7 @@ static bool light_air(struct tfs_luanti_change *c)
     bool changed = false;
 
     for (uint32_t i = TFS_LUANTI_VOXELS; i-- > 0;) {
-        const bool air = tfs_luanti_change_is(c, i, c->air);
+        const bool air = c->ids[i] == c->air;
         if (air == (old_number(c, i) == c->air))
             continue;
         changed = true;
@@ -213,7 +142,7 @@ static void number_table(const struct tfs_luanti_change *c, struct table *t)
 {
     for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++) {
         const uint32_t voxel = tfs_luanti_place(i);
-        const uint32_t number = number_of(c, c->ids[voxel]);
+        const uint32_t number = c->ids[voxel];
         if (t->numbers[number] == NO_NUMBER) {
             t->numbers[number] = t->count;
             t->names[t->count++] = number;
@@ -230,8 +159,10 @@ static void list_as_stored(const struct tfs_luanti_change *c, struct table *t)
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < b->stored; i++) {
-        const uint32_t number = find_number(c, b->order[i].name, sum_of(b->order[i].name));
-        const uint32_t id = number == NO_NUMBER ? NO_NUMBER : t->numbers[number];
+        uint32_t number;
+        if (!tfs_words_find(&c->names, b->order[i].name, &number))
+            continue;
+        const uint32_t id = t->numbers[number];
         if (id == NO_NUMBER || listed[id])
             continue;
         listed[id] = true;
@@ -258,7 +189,7 @@ static void encode_names(const struct tfs_luanti_change *c, const struct table *
 static int make_table(const struct tfs_luanti_change *c, const struct tfs_doc *doc, struct table *t,
                       struct tfs_error *err)
 {
-    const size_t total = old_count(c) + c->added_count;
+    const size_t total = c->names.count;
     enum tfs_luanti_order order;
 
     t->count = 0;

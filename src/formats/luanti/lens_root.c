@@ -99,9 +99,9 @@ static int rename_nodes(const struct tfs_renaming *r, struct tfs_luanti_change *
     if (numbers == NULL)
         return tfs_fail_memory(err);
     for (uint32_t i = 0; i < b->count && err->code == 0; i++)
-        tfs_luanti_change_number(change, tfs_renaming_of(r, b->names[i].name), &numbers[i], err);
+        tfs_words_add(&change->names, tfs_renaming_of(r, b->names[i].name), &numbers[i], err);
     for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++)
-        tfs_luanti_change_set(change, i, numbers[b->nodes[i]]);
+        change->ids[i] = numbers[b->nodes[i]];
     change->keeps_light = true;
     free(numbers);
     return err->code;
@@ -121,8 +121,7 @@ static int rename_chunk(struct tfs_save *save, struct tfs_edit *edit, const stru
     return err->code;
 }
 
-static const struct tfs_renaming_kind names = {
-    {"node", TFS_LUANTI_NAME_MAX}, all_names, rename_chunk};
+static const struct tfs_renaming_kind names = {TFS_LUANTI_NAME_RULES, all_names, rename_chunk};
 
 const struct tfs_lens tfs_luanti_names_lens = {
     .param = &names, .get = tfs_renaming_get, .put = tfs_renaming_put};

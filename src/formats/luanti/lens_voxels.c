@@ -106,31 +106,19 @@ static int voxels_get(struct tfs_save *save, const struct tfs_doc *doc, struct t
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-/* The names that a text brings, which the change refers to. */
-struct brought {
-    uint8_t *bytes;
-    size_t used;
-    struct tfs_buf name; /* of one field */
-};
-
 /* The number of the name that a field prints. */
-static int take_name(struct brought *b, struct tfs_luanti_change *change,
+static int take_name(struct tfs_buf *name, struct tfs_luanti_change *change,
                      const struct tfs_line *field, uint32_t *number, struct tfs_error *err)
 {
-    tfs_buf_clear(&b->name);
-    if (tfs_line_name(field, &b->name, err) < 0)
-        return err->code;
+    static const struct tfs_name_rules rules = TFS_LUANTI_NAME_RULES;
 
-    /* A name is never longer than its print, so all of them fit where the text fits. */
-    struct tfs_span name = {b->bytes + b->used, b->name.size};
-    if (name.size > 0)
-        memcpy(b->bytes + b->used, b->name.data, name.size);
-    if (tfs_luanti_change_number(change, name, number, err) < 0)
+    tfs_buf_clear(name);
+    if (tfs_line_name(field, name, err) < 0 ||
+        tfs_words_find(&change->names, tfs_buf_span(name), number))
         return err->code;
-    if (*number < change->view->block.count)
-        return 0;
-    b->used += name.size;
-    return tfs_luanti_name_check(name, field, err);
+    return tfs_name_check(&rules, tfs_buf_span(name), field, err) < 0
+               ? err->code
+               : tfs_words_add(&change->names, tfs_buf_span(name), number, err);
 }
 
 static int take_param2(const struct tfs_line *field, uint8_t *param2, struct tfs_error *err)
@@ -145,7 +133,7 @@ static int take_param2(const struct tfs_line *field, uint8_t *param2, struct tfs
 
 /* Gives the voxels that have a line their nodes: 0 at the end. */
 static int read_lines(struct tfs_voxel_reader *r, struct tfs_luanti_change *change,
-                      struct brought *b, bool there[TFS_LUANTI_VOXELS], struct tfs_error *err)
+                      struct tfs_buf *name, bool there[TFS_LUANTI_VOXELS], struct tfs_error *err)
 {
     struct tfs_voxel_row row;
     uint32_t number = 0;
@@ -153,10 +141,10 @@ static int read_lines(struct tfs_voxel_reader *r, struct tfs_luanti_change *chan
     int got;
 
     while ((got = tfs_voxel_reader_next(r, &row, err)) == 1) {
-        if (!row.again && (take_name(b, change, &row.fields[NODE], &number, err) < 0 ||
+        if (!row.again && (take_name(name, change, &row.fields[NODE], &number, err) < 0 ||
                            take_param2(&row.fields[PARAM2], &param2, err) < 0))
             return err->code;
-        tfs_luanti_change_set(change, (uint32_t)row.voxel, number);
+        change->ids[row.voxel] = number;
         change->param2[row.voxel] = param2;
         there[row.voxel] = true;
     }
@@ -164,11 +152,11 @@ static int read_lines(struct tfs_voxel_reader *r, struct tfs_luanti_change *chan
 }
 
 static int put_lines(struct tfs_voxel_reader *r, struct tfs_luanti_change *change,
-                     struct brought *b, struct tfs_error *err)
+                     struct tfs_buf *name, struct tfs_error *err)
 {
     bool there[TFS_LUANTI_VOXELS] = {false};
 
-    if (read_lines(r, change, b, there, err) < 0)
+    if (read_lines(r, change, name, there, err) < 0)
         return err->code;
     for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++)
         if (!there[i])
@@ -182,16 +170,13 @@ static int voxels_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
     const struct tfs_voxel_box box = box_of(at.key);
     struct tfs_voxel_reader r = {0};
     struct tfs_luanti_change change;
-    struct brought b = {.bytes = malloc(text.size + 1)};
+    struct tfs_buf name = {0};
 
-    if (b.bytes == NULL)
-        return tfs_fail_memory(err);
     if (tfs_luanti_change_open(&change, save, tfs_edit_doc(edit), at.key, err) == 0 &&
         tfs_voxel_reader_open(&r, &columns, &box, edit, put->fresh, text, err) == 0)
-        put_lines(&r, &change, &b, err);
+        put_lines(&r, &change, &name, err);
     tfs_luanti_change_close(&change);
-    tfs_buf_release(&b.name);
-    free(b.bytes);
+    tfs_buf_release(&name);
     return tfs_voxel_reader_close(&r, err);
 }
 

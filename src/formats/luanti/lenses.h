@@ -6,7 +6,7 @@
 
 #include "formats/format.h"
 #include "formats/luanti/block.h"
-#include "text/lines.h"
+#include "formats/palette.h"
 
 extern const struct tfs_lens tfs_luanti_raw_lens;
 extern const struct tfs_lens tfs_luanti_state_lens;
@@ -29,7 +29,9 @@ extern const struct tfs_voxels tfs_luanti_pictures; /* heightmap.png, map.png */
 uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc);
 uint32_t tfs_luanti_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
 
-/* Can the name be written? EBADMSG at `line`. */
-int tfs_luanti_name_check(struct tfs_span name, const struct tfs_line *line, struct tfs_error *err);
+#define TFS_LUANTI_NAME_RULES                                                                      \
+    {                                                                                              \
+        "node", UINT16_MAX                                                                         \
+    }
 
 #endif

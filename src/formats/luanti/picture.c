@@ -100,10 +100,10 @@ static int change_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel
     struct tfs_luanti_change *c = chunk;
     uint32_t number;
 
-    if (tfs_luanti_change_number(c, name_of(voxel), &number, err) < 0)
+    if (tfs_words_add(&c->names, name_of(voxel), &number, err) < 0)
         return err->code;
     for (uint32_t y = at.from; y < at.to; y++) {
-        tfs_luanti_change_set(c, index_of(at, y), number);
+        c->ids[index_of(at, y)] = number;
         c->param2[index_of(at, y)] = voxel.data[0];
     }
     return 0;
