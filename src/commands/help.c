@@ -67,12 +67,12 @@ static void print_flag_of_all(struct tfs_buf *out, const struct tfs_flag *flag)
     print_flag(out, flag, names);
 }
 
-static void print_values(struct tfs_buf *out, bool of_mounts)
+static void print_values(struct tfs_buf *out, bool of_mounts, unsigned flags)
 {
     struct tfs_option_help help;
 
     for (size_t i = 0; tfs_option_help(i, &help); i++)
-        if (help.mount_only == of_mounts)
+        if (help.mount_only == of_mounts && (help.flag == 0 || (flags & help.flag) != 0))
             print_row(out, help.spelling, help.summary);
 }
 
@@ -110,9 +110,9 @@ enum tfs_status tfs_help_all(struct tfs_cli *cli)
     print_row(&out, "-V, --version", "name and version");
     tfs_buf_add_text(&out, "\nOPTIONS, separated by commas (SIZE is a number with K, M or G behind "
                            "it):\n");
-    print_values(&out, false);
+    print_values(&out, false, ~0U);
     tfs_buf_add_text(&out, "and for a mount only, beside those of mount(8) and FUSE:\n");
-    print_values(&out, true);
+    print_values(&out, true, ~0U);
     tfs_buf_add_text(&out, ending);
     return print_and_release(cli, &out);
 }
@@ -135,7 +135,7 @@ enum tfs_status tfs_help_command(struct tfs_cli *cli, const struct tfs_command *
             print_flag(&out, flag, "");
     if (!plain) {
         tfs_buf_add_text(&out, "\nOPTIONS, separated by commas:\n");
-        print_values(&out, false);
+        print_values(&out, false, command->flags);
     }
     tfs_buf_add_text(&out, "\nThe manual, terrainfs(1), says more.\n");
     return print_and_release(cli, &out);

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/print.h"
+#include "commands/cli.h"
 #include "formats/chosen.h"
+#include "fs/desktop.h"
 
 #define COMMIT_MAX  86400
 #define THREADS_MAX 256
@@ -115,6 +117,16 @@ static int set_remount(struct tfs_mount_options *o, const char *value, struct tf
     (void)value, (void)err;
     o->remount = true;
     return 0;
+}
+
+static int set_notify(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
+{
+    (void)value;
+    o->notify = true;
+    return tfs_desktop_is_there() ? 0
+                                  : tfs_fail(err, -EINVAL,
+                                             "notify: notify-send is not installed, which shows it "
+                                             "(often in the package libnotify-bin)");
 }
 
 static int set_upgrade(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
@@ -283,39 +295,45 @@ static const struct own_option {
     set_fn set;
     const char *spelling; /* for people */
     const char *summary;
+    unsigned flag; /* as in struct tfs_option_help */
 } own_options[] = {
-    {"format", VALUE, false, set_format, "format=NAME", "do not guess the format, it is NAME"},
+    {"format", VALUE, false, set_format, "format=NAME", "do not guess the format, it is NAME", 0},
     {"inflate", VALUE, false, set_inflate, "inflate=SIZE",
-     "largest payload that is decompressed (1G)"},
+     "largest payload that is decompressed (1G)", 0},
     {"upgrade", NO_VALUE, false, set_upgrade, "upgrade",
-     "what is written gets the newest version of the save's format"},
+     "what is written gets the newest version of the save's format", 0},
     {"views", VALUE, false, set_views, "views=A+B",
      "which files: all (default), voxels, grids or raw, the last\n"
-     "three without overlaps; arrays (a mount, export and import)"},
+     "three without overlaps; arrays (a mount, export and import)",
+     TFS_CLI_VIEWS},
     {"backup", MAYBE_VALUE, false, set_backup, "backup[=DIR|no]",
-     "what is kept for undo: databases too; in DIR; nothing"},
+     "what is kept for undo: databases too; in DIR; nothing", 0},
     {"strict-names", NO_VALUE, false, set_strict_names, "strict-names",
-     "refuse names of voxels that the save did not have"},
+     "refuse names of voxels that the save did not have", TFS_CLI_NAMES},
     {"unsaved", VALUE, false, set_unsaved, "unsaved=DIR",
-     "where to keep what could not be saved (beside the save)"},
-    {"ro", NO_VALUE, true, set_ro, "ro", "read-only"},
-    {"remount", NO_VALUE, true, set_remount, "remount,ro", "make a mount read-only"},
-    {"rw", NO_VALUE, true, set_rw, "rw", "for reading and writing (default)"},
+     "where to keep what could not be saved (beside the save)", 0},
+    {"ro", NO_VALUE, true, set_ro, "ro", "read-only", 0},
+    {"notify", NO_VALUE, true, set_notify, "notify",
+     "show on the desktop what is refused (by notify-send)", 0},
+    {"remount", NO_VALUE, true, set_remount, "remount,ro", "make a mount read-only", 0},
+    {"rw", NO_VALUE, true, set_rw, "rw", "for reading and writing (default)", 0},
     {"commit", VALUE, true, set_commit, "commit=WHEN",
      "close: close() returns when the save is on disk;\n"
      "N: when a journal has the edit, and the save follows in N seconds;\n"
-     "auto (default): the first, or the second in a burst of edits"},
+     "auto (default): the first, or the second in a burst of edits",
+     0},
     {"conflict", VALUE, true, set_conflict, "conflict=WHAT",
      "the save changed under pending edits: ask (default: ESTALE,\n"
-     "nothing is written), theirs, mine"},
+     "nothing is written), theirs, mine",
+     0},
     {"scratch", VALUE, true, set_scratch, "scratch=SIZE",
-     "room for files that are not part of the save (64M)"},
+     "room for files that are not part of the save (64M)", 0},
     {"cache", VALUE, true, set_cache, "cache=SIZE",
-     "memory for rendered files, as much for pictures (8M)"},
+     "memory for rendered files, as much for pictures (8M)", 0},
     {"threads", VALUE, true, set_threads, "threads=N",
-     "requests served at once (0: one for each CPU, default)"},
+     "requests served at once (0: one for each CPU, default)", 0},
     {"max_read", VALUE, true, set_max_read, "max_read=N",
-     "bytes that one read request asks for at most, from 4096"},
+     "bytes that one read request asks for at most, from 4096", 0},
 };
 
 bool tfs_option_help(size_t number, struct tfs_option_help *help)
@@ -323,8 +341,8 @@ bool tfs_option_help(size_t number, struct tfs_option_help *help)
     if (number >= sizeof(own_options) / sizeof(own_options[0]))
         return false;
     const struct own_option *option = &own_options[number];
-    *help = (struct tfs_option_help){option->name, option->spelling, option->summary,
-                                     option->takes == VALUE, option->mount_only};
+    *help = (struct tfs_option_help){option->name,           option->spelling,   option->summary,
+                                     option->takes == VALUE, option->mount_only, option->flag};
     return true;
 }
 

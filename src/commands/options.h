@@ -12,6 +12,7 @@
 struct tfs_option_help {
     const char *name, *spelling, *summary;
     bool needs_value, mount_only;
+    unsigned flag; /* of the commands that take it, enum tfs_cli_flag; 0: of any */
 };
 
 /* Of the option with that number, from 0; false: there are no more. */

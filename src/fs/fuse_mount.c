@@ -34,6 +34,7 @@
 
 #include "base/mounts.h"
 #include "base/print.h"
+#include "fs/desktop.h"
 #include "fs/fuse.h"
 #include "fs/recover.h"
 #include "commands/status.h"
@@ -74,6 +75,8 @@ static void on_message(void *arg, const char *line)
         syslog(LOG_WARNING, "%s", line);
     else
         fprintf(stderr, "terrainfs: %s\n", line);
+    if (m->options->notify)
+        tfs_desktop_tell(line);
 }
 
 /* Before there is a session, whose messages are lines already. */

@@ -127,4 +127,10 @@ usage "export with swapped operands" 'the other way round, SAVE DIR' export empt
 usage "import with swapped operands" 'the other way round, DIR SAVE' import save empty
 usage "cat with swapped operands" 'the other way round, SAVE PATH' cat info.txt save
 usage "put with swapped operands" 'the other way round, SAVE PATH' put info.txt save
+
+BUILD=$(dirname "$TFS") "$ROOT/scripts/sample" made >out 2>err && "$TFS" check -r made >out 2>err
+ok "make sample makes saves that are good"
+BUILD=$(dirname "$TFS") "$ROOT/scripts/sample" made >out 2>err
+[ $? = 2 ]
+ok "it takes no directory that is not empty"
 done_testing

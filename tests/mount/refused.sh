@@ -313,6 +313,22 @@ state_directory() {
     want cmp "$PRISTINE" "$S"
 }
 
+# A program of the name that writes down what it is told.
+shown_on_the_desktop() {
+    mkdir "$D/bin"
+    printf '#!/bin/sh\nshift 3\nprintf "%%s\\n" "$*" >>"%s/told"\n' "$D" >"$D/bin/notify-send"
+    chmod +x "$D/bin/notify-send"
+    PATH=$D/bin:$PATH up -o notify
+    echo 'a,b' >>"$M/chunks/$C/voxels.csv"
+    soon grep -qE "^terrainfs chunks/$C/voxels.csv:[0-9]+:1: .*has 2 fields" "$D/told"
+    down 3
+    if ! command -v notify-send >/dev/null; then
+        mount_at "$S" "$M" -o notify
+        same 'without the program' $? 2
+        want grep -q 'notify-send is not installed' "$D/mount.err"
+    fi
+}
+
 kept_in_a_directory_that_was_named() {
     mkdir "$D/kept"
     up -o unsaved="$D/kept"
@@ -340,4 +356,5 @@ try 'a document that is too large' too_large
 try 'foreign names in what is said' foreign_names
 try 'unsaved bytes below XDG_STATE_HOME' state_directory
 try 'unsaved=DIR keeps refused texts in DIR' kept_in_a_directory_that_was_named
+try '-o notify shows refusals on the desktop' shown_on_the_desktop
 finish
