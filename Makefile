@@ -19,6 +19,7 @@ MOUNTDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
 VERSION := $(shell cat VERSION)
 WERROR ?= 0
 FUZZ_SECONDS ?= 30
+SAMPLE ?= sample
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
 ifneq ($(filter 1 yes,$(WERROR)),)
@@ -29,7 +30,7 @@ ASAN := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitiz
 TSAN := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 
 # ---- the libraries: asked once, and only by goals that compile -----------------------------------
-GOALS_WITHOUT_LIBS := help clean lint format check torture mutate demo asan tsan fuzz dist man uninstall
+GOALS_WITHOUT_LIBS := help clean lint format check torture mutate demo sample asan tsan fuzz dist man uninstall
 ifneq ($(filter-out $(GOALS_WITHOUT_LIBS),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PKGS); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
 ifneq ($(MISSING),)
@@ -63,7 +64,7 @@ PROGRAM := $(BUILD)/terrainfs
 FUZZ_MAIN ?= $(BUILD)/obj/tests/fuzz/replay.o
 SUB := $(MAKE) --no-print-directory
 
-.PHONY: all tests check torture mutate run-tests asan tsan lint format tidy fuzz bench demo install uninstall dist man completions clean help
+.PHONY: all tests check torture mutate run-tests asan tsan lint format tidy fuzz bench demo sample install uninstall dist man completions clean help
 .SECONDARY:
 
 all: $(PROGRAM) $(LIB) ## the program build/terrainfs and its library
@@ -174,21 +175,36 @@ demo: ## mounts a small save, edits it with sed and echo, shows what changed
 	+@$(SUB) -s all $(BUILD)/tools/make_region
 	@BUILD=$(BUILD) scripts/demo
 
+sample: ## small saves of every game in SAMPLE (sample), for the commands of the guides
+	@scripts/install-deps
+	+@$(SUB) -s all $(patsubst %,$(BUILD)/tools/make_%,region place ter level voxel luanti)
+	@BUILD=$(BUILD) scripts/sample '$(SAMPLE)'
+
 # ---- installing ----------------------------------------------------------------------------------
-MAN := $(BUILD)/man/terrainfs.1
+COMMANDS := $(shell sed -n '/tfs_commands\[\]/,/^};/s/^    {"\([a-z]*\)".*/\1/p' src/commands/table.c)
+# That of the version.
+MAN_DATE = $(shell LC_ALL=C date -u -d "$$(sed -n 's/^ -- .*>  //p' debian/changelog | head -n 1)" +%F)
+MAN_COMMANDS := $(COMMANDS:%=$(BUILD)/man/terrainfs-%.1)
+MAN := $(BUILD)/man/terrainfs.1 $(MAN_COMMANDS)
 COMPLETIONS := $(patsubst %,$(BUILD)/completions/%,bash zsh fish)
 # What install puts there: file, mode and place.
-INSTALLED := $(BINDIR)/terrainfs $(BINDIR)/terrainfs-open $(MANDIR)/man1/terrainfs.1 \
+INSTALLED := $(BINDIR)/terrainfs $(BINDIR)/terrainfs-open \
+	$(patsubst $(BUILD)/man/%,$(MANDIR)/man1/%,$(MAN)) \
 	$(BASHDIR)/terrainfs $(ZSHDIR)/_terrainfs $(FISHDIR)/terrainfs.fish $(MIMEDIR)/terrainfs.xml \
 	$(APPDIR)/terrainfs.desktop $(MOUNTDIR)/mount.terrainfs $(MOUNTDIR)/mount.fuse.terrainfs
 
-man: $(MAN) ## the manual, with the version in it
+man: $(MAN) ## the manual and a page for each command
 
 completions: $(COMPLETIONS)
 
-$(MAN): terrainfs.1 VERSION
+$(MAN_COMMANDS): $(BUILD)/man/terrainfs-%.1: terrainfs.1 VERSION scripts/man-page $(PROGRAM)
 	@mkdir -p $(@D)
-	sed 's/@VERSION@/$(VERSION)/' terrainfs.1 >$@
+	scripts/man-page $* "$$($(PROGRAM) help $* | sed -n 's/^  $*  *//p')" $(VERSION) \
+		$(MAN_DATE) <terrainfs.1 >$@
+
+$(BUILD)/man/terrainfs.1: terrainfs.1 VERSION
+	@mkdir -p $(@D)
+	sed 's/@VERSION@/$(VERSION)/; s/@DATE@/$(MAN_DATE)/' terrainfs.1 >$@
 
 $(COMPLETIONS): $(BUILD)/completions/%: $(PROGRAM)
 	@mkdir -p $(@D)
@@ -198,7 +214,7 @@ install: all $(MAN) $(COMPLETIONS) ## to DESTDIR and PREFIX (/usr/local)
 	install -d $(foreach file,$(INSTALLED),'$(DESTDIR)$(dir $(file))')
 	install -m 755 $(PROGRAM) '$(DESTDIR)$(BINDIR)/terrainfs'
 	install -m 755 share/terrainfs-open '$(DESTDIR)$(BINDIR)/terrainfs-open'
-	install -m 644 $(MAN) '$(DESTDIR)$(MANDIR)/man1/terrainfs.1'
+	install -m 644 $(MAN) '$(DESTDIR)$(MANDIR)/man1/'
 	install -m 644 $(BUILD)/completions/bash '$(DESTDIR)$(BASHDIR)/terrainfs'
 	install -m 644 $(BUILD)/completions/zsh '$(DESTDIR)$(ZSHDIR)/_terrainfs'
 	install -m 644 $(BUILD)/completions/fish '$(DESTDIR)$(FISHDIR)/terrainfs.fish'

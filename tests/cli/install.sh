@@ -27,6 +27,18 @@ done
 ok "the program runs"
 grep -Fq "\"terrainfs $(cat "$ROOT/VERSION")\"" root/usr/share/man/man1/terrainfs.1
 ok "the manual has the version"
+for command in info check export import cat put diff text merge git undo upgrade sync umount help completion; do
+    grep -q "^terrainfs.-$command .- ." "root/usr/share/man/man1/terrainfs-$command.1" ||
+        echo "no page of $command"
+done >out
+[ ! -s out ] && [ "$(find root/usr/share/man -type f | wc -l)" = 17 ]
+ok "every command has a page"
+for page in root/usr/share/man/man1/*; do
+    ! command -v man >/dev/null || { LC_ALL=C.UTF-8 man --warnings -l "$page" >/dev/null; } 2>&1
+    ! command -v mandoc >/dev/null || mandoc -T lint -W warning "$page"
+done >out 2>&1
+[ ! -s out ]
+ok "the pages have no warnings of man and mandoc"
 bash -n root/usr/share/bash-completion/completions/terrainfs
 ok "the completions are for bash"
 python3 -S -c 'import sys, xml.dom.minidom
