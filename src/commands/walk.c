@@ -2,7 +2,8 @@
  * --recursive: a directory -> the saves in it, each of which a command is run on.
  *
  * A folder that is a save is not entered. Links are not followed, names that begin with a dot are
- * left out. What is no save is passed over, unless its name is that of one.
+ * left out; so are mounts of ours and trees that `export` wrote, which show a save. What is no save
+ * is passed over, unless its name is that of one.
  */
 #include "commands/table.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/print.h"
@@ -130,6 +132,17 @@ static bool read_names(struct walk *w, const char *path, struct names *names)
     return memory;
 }
 
+/* A mount of ours or an exported tree: both have this directory. */
+static bool shows_save(const char *path)
+{
+    char *control = NULL;
+    const bool shows =
+        tfs_print(&control, "%s/.terrainfs", path) >= 0 && access(control, F_OK) == 0;
+
+    free(control);
+    return shows;
+}
+
 static void visit(struct walk *w, char *path, unsigned depth);
 
 static void enter(struct walk *w, const char *path, unsigned depth)
@@ -163,7 +176,7 @@ static void visit(struct walk *w, char *path, unsigned depth)
         run(w, path);
     else if (is < 0)
         fail(w, path, &err);
-    else if (S_ISDIR(st.st_mode))
+    else if (S_ISDIR(st.st_mode) && !shows_save(path))
         enter(w, path, depth);
 }
 

@@ -29,6 +29,12 @@ run 0 "--quiet prints findings alone" check -r --quiet all/deep/theTerrain.ter a
 [ ! -s out ] && [ ! -s err ]
 ok "there are none"
 
+region chunked --chunks 3
+run 0 "an exported tree beside them" export chunked all/tree
+run 0 "is no place to look for saves" check -r all
+[ "$(grep -c ' chunks, 0 damaged, ' out)" = 4 ]
+ok "and holds none"
+
 run 1 "a directory without a save" check -r all/empty
 says err 'all/empty: there is no save in this directory' "is named"
 run 1 "a file that is no save" check -r all/deep/notes.txt
