@@ -176,6 +176,33 @@ made_read_only() {
     same 'without a mount' $? 3
 }
 
+# By mount(8), which looks for its helpers in /sbin: in a place of our own there.
+by_mount() {
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
+    unshare -m true 2>/dev/null || { skip 'no mount namespaces here'; return; }
+    mkdir "$M"
+    echo "$S $M terrainfs noauto,user,relatime,commit=5 0 0" >"$D/fstab"
+    cat >"$D/script" <<'END'
+set -e
+mount -t tmpfs none "$(realpath /sbin)"
+ln -s "$1" /sbin/mount.terrainfs
+ln -s "$1" /sbin/mount.fuse.terrainfs
+mount -t terrainfs -o commit=close,nofail "$2" "$3"
+[ "$(findmnt -n -o FSTYPE --mountpoint "$3")" = fuse.terrainfs ]
+mount -o remount,ro "$3"
+findmnt -n -o OPTIONS --mountpoint "$3" | grep -q '^ro,'
+! mount -o remount,rw "$3"
+umount "$3"
+mount -T "$4" "$3"
+[ -f "$3/info.txt" ]
+umount "$3"
+! mount -t terrainfs -o uid=5 "$2" "$3"
+! mount -t terrainfs -o nonsense "$2" "$3"
+END
+    want timeout 60 unshare -m bash "$D/script" "$TFS_BIN" "$S" "$M" "$D/fstab"
+    want cmp "$PRISTINE" "$S"
+}
+
 # ---- the mount point -----------------------------------------------------------------------------------
 
 mount_points() {
@@ -489,6 +516,7 @@ try 'the same with an edit that is staged' runs_dry commit=3600
 try 'max_read' max_read
 try 'options that cannot work are named' options_that_cannot_work
 try 'options that stand in fstab for others' options_of_fstab
+try 'mount(8), fstab, remount' by_mount
 try 'remount,ro makes a mount read-only' made_read_only
 try 'mount points that are none' mount_points
 try 'mount points in use' mount_points_in_use
