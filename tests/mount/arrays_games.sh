@@ -118,6 +118,74 @@ check(err(np.save, f"{m}/arrays/heights.npy", before.astype(int) + 65536) == "EB
         'heights 240 layers 1 extra 0 names 0'
 }
 
+# ---- Godot ----------------------------------------------------------------------------------------------
+
+CHANNELS='type sdf color indices weights data5 data6 data7'
+
+# Each chunk's array, and its part of the array of the save, are what the texts show.
+godot_reads() {
+    up -o views=all+arrays
+    numpy 'for chunk in glob.glob(f"{m}/chunks/*") + glob.glob(f"{m}/lods/*/chunks/*"):
+    if not os.path.exists(f"{chunk}/voxels.csv"):
+        check(not os.path.exists(f"{chunk}/arrays"))
+        continue
+    for name in w:
+        lines = open(f"{chunk}/channels/{name}.txt").read().split("\n")
+        depth = int(lines[0].split()[1])
+        a = np.load(f"{chunk}/arrays/{name}.npy")
+        check(8 * a.dtype.itemsize == depth)
+        number = float if a.dtype.kind == "f" else int
+        if lines[1].startswith("fill"):
+            check((a == a.dtype.type(number(lines[1].split()[1]))).all())
+        else:
+            rows = [[number(v) for v in l.split("|")[1].split()] for l in lines if "|" in l]
+            check((np.array(rows, a.dtype).reshape(a.shape) == a).all())
+        if "/lods/" in chunk or not os.path.exists(f"{m}/arrays/{name}.npy"):
+            continue
+        whole = np.load(f"{m}/arrays/{name}.npy", mmap_mode="r")
+        X, Y, Z = map(int, os.path.basename(chunk).split("_"))
+        o = info("origin")
+        i = tuple(slice(c * n - low, c * n - low + n) for c, n, low in zip((Y, Z, X), a.shape, o))
+        check((whole[i] == a).all())' $CHANNELS
+    down
+    want diff -r "$PRISTINE" "$S"
+}
+
+godot_gives_back() {
+    up -o views=arrays
+    numpy 'for path in glob.glob(f"{m}/arrays/*.npy") + glob.glob(f"{m}/chunks/*/arrays/*.npy"):
+    a = np.load(path)
+    np.save(path, np.asfortranarray(a))
+    np.save(path, a.astype(a.dtype.newbyteorder(">")))'
+    down
+    want diff -r "$PRISTINE" "$S"
+}
+
+# An edit is one of its chunk and channel; a float is taken as its bits, a number that does not fit is refused.
+godot_writes() {
+    up -o views=all+arrays
+    numpy 'chunk = sorted(c for c in os.listdir(f"{m}/chunks") if os.path.exists(f"{m}/chunks/{c}/voxels.csv"))[0]
+for name in w:
+    path = f"{m}/chunks/{chunk}/arrays/{name}.npy"
+    a = np.load(path)
+    before = {n: np.load(f"{m}/chunks/{chunk}/arrays/{n}.npy") for n in w}
+    a[0, -1, 0] = -3 if a.dtype.kind in "if" else 7
+    np.save(path, a)
+    check((np.load(path) == a).all())
+    check(all((np.load(f"{m}/chunks/{chunk}/arrays/{n}.npy") == b).all() for n, b in before.items() if n != name))
+    if a.dtype.kind == "u" and a.itemsize < 8:
+        check(err(np.save, path, a.astype(np.int64) - 9999) == "EBADMSG")
+    elif a.dtype.kind == "f":
+        check(err(np.save, path, a.astype(int)) == "EBADMSG")
+whole = np.load(f"{m}/arrays/type.npy", mmap_mode="r+")
+before = whole.copy()
+whole[-1, -1, -1] += 1
+whole.flush()
+check(np.count_nonzero(np.load(f"{m}/arrays/type.npy") != before) == 1)' $CHANNELS
+    down 3
+    want "$TFS_BIN" check "$S"
+}
+
 # ---------------------------------------------------------------------------------------------------------
 
 missing() {
@@ -139,4 +207,20 @@ saves terrain.ter make_ter --version 9 --size 200 --seed 9
 try 'BeamNG: arrays are what the tiles are' beamng_reads
 try 'BeamNG: writing back what was read' gives_back heights.npy layers.npy
 try 'BeamNG: edits' beamng_writes
+
+# godot NAME KIND [N [M]]
+godot() {
+    SAVE_NAME=$1
+    PRISTINE=$T/pristine/$1
+    "$TFS_TOOLS/make_voxel" "$2" "$PRISTINE" "${@:3}" || bail "cannot make $1"
+    try "Godot, $1: arrays are what the texts are" godot_reads
+    try "Godot, $1: writing back what was read" godot_gives_back
+    try "Godot, $1: edits" godot_writes
+}
+
+godot block.blk block
+godot old.blk block 2
+godot world.vxr region 2
+godot folder folder 2
+godot stream.sqlite stream 30 2
 finish

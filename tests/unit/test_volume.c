@@ -53,8 +53,8 @@ static void make(const struct tfs_key *of, size_t count)
     tfs_edit_release(&edit);
     tfs_doc_unref(empty);
     tfs_facts_unref(facts);
-    volume =
-        (struct tfs_volume){.doc = doc, .kind = 'u', .side = SIDE, .width = 2, .layers = layers};
+    volume = (struct tfs_volume){
+        .doc = doc, .kind = 'u', .sides = {SIDE, SIDE, SIDE}, .width = 2, .layers = layers};
 }
 
 static void teardown(void)

@@ -35,7 +35,7 @@ static int open_view(struct tfs_array_view *view, struct tfs_save *save, const s
         .volume = {.doc = doc,
                    .kind = array->kind,
                    .width = array->width,
-                   .side = array->side,
+                   .sides = {array->side, array->side, array->side},
                    .layers = read_layers},
     };
     view->volume.arg = view;
@@ -122,6 +122,7 @@ struct text {
     struct tfs_span values, old; /* old: empty when that is not known */
     uint8_t *now, *wanted;       /* of the chunk at hand */
     uint8_t *row;                /* of `old` */
+    unsigned options;
 };
 
 static int print_refusal(struct tfs_error *err, char kind, const uint64_t at[3], uint64_t value,
@@ -138,9 +139,9 @@ int tfs_array_refuse(const struct tfs_array_change *change, size_t i, struct tfs
                      const char *format, ...)
 {
     const struct tfs_volume *v = &change->view->volume;
-    const uint64_t at[3] = {change->origin[0] + i / v->side / v->side,
-                            change->origin[1] + i / v->side % v->side,
-                            change->origin[2] + i % v->side};
+    const uint64_t at[3] = {change->origin[0] + i / v->sides[2] / v->sides[1],
+                            change->origin[1] + i / v->sides[2] % v->sides[1],
+                            change->origin[2] + i % v->sides[2]};
     char why[160];
     va_list arguments;
 
@@ -154,7 +155,7 @@ int tfs_array_refuse(const struct tfs_array_change *change, size_t i, struct tfs
 static int take_row(const struct text *t, const uint64_t at[3], uint8_t *wanted,
                     struct tfs_error *err)
 {
-    const uint32_t side = t->view->volume.side;
+    const uint32_t side = t->view->volume.sides[2];
     const unsigned width = t->view->volume.width;
     uint64_t bad = at[2];
 
@@ -181,11 +182,11 @@ static int take_row(const struct text *t, const uint64_t at[3], uint8_t *wanted,
 /* What the text says of a chunk, into t->wanted. */
 static int take_chunk(const struct text *t, const uint64_t origin[3], struct tfs_error *err)
 {
-    const uint64_t side = t->view->volume.side;
+    const struct tfs_volume *v = &t->view->volume;
     uint8_t *wanted = t->wanted;
 
-    for (uint64_t y = 0; y < side; y++)
-        for (uint64_t z = 0; z < side; z++, wanted += side * t->view->volume.width) {
+    for (uint64_t y = 0; y < v->sides[0]; y++)
+        for (uint64_t z = 0; z < v->sides[1]; z++, wanted += (size_t)v->sides[2] * v->width) {
             const uint64_t at[3] = {origin[0] + y, origin[1] + z, origin[2]};
             if (take_row(t, at, wanted, err) < 0)
                 return err->code;
@@ -193,29 +194,38 @@ static int take_chunk(const struct text *t, const uint64_t origin[3], struct tfs
     return 0;
 }
 
+/* Values of a chunk. */
+static size_t values_of(const struct tfs_volume *v)
+{
+    return (size_t)v->sides[0] * v->sides[1] * v->sides[2];
+}
+
 /* A chunk that lacks is made where the text has something in it. */
 static int put_chunk(const struct text *t, struct tfs_edit *edit, const uint64_t at[3],
                      struct tfs_error *err)
 {
     const struct tfs_array_view *view = t->view;
-    const uint64_t side = view->volume.side, origin[3] = {at[0] * side, at[1] * side, at[2] * side};
-    const size_t count = (size_t)(side * side * side), size = count * view->volume.width;
-    struct tfs_key key = view->volume.low;
+    const struct tfs_volume *v = &view->volume;
+    const uint64_t origin[3] = {at[0] * v->sides[0], at[1] * v->sides[1], at[2] * v->sides[2]};
+    const size_t count = values_of(v);
+    struct tfs_key key = v->low;
 
     key.y += (int32_t)at[0];
     key.z += (int32_t)at[1];
     key.x += (int32_t)at[2];
     const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), key);
-    memset(t->now, 0, size);
+    for (size_t i = 0; i < count; i++)
+        tfs_array_set(t->now, v->width, i, chunk == NULL ? v->empty : 0);
     if (chunk != NULL && (chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
-        view->array->read(view, chunk, 0, (uint32_t)side, t->now, err) < 0)
+        view->array->read(view, chunk, 0, v->sides[0], t->now, err) < 0)
         return err->code;
-    memcpy(t->wanted, t->now, size);
-    if (take_chunk(t, origin, err) < 0 || memcmp(t->now, t->wanted, size) == 0)
+    memcpy(t->wanted, t->now, count * v->width);
+    if (take_chunk(t, origin, err) < 0 || memcmp(t->now, t->wanted, count * v->width) == 0)
         return err->code;
     if (chunk == NULL && view->save->tree->chunk_create(view->save, edit, key, err) < 0)
         return err->code;
-    const struct tfs_array_change change = {view, edit, key, origin, count, t->now, t->wanted};
+    const struct tfs_array_change change = {view,   edit,  t->options, key,
+                                            origin, count, t->now,     t->wanted};
     return view->array->write(&change, err);
 }
 
@@ -236,7 +246,8 @@ static int open_text(struct text *t, struct tfs_span text, struct tfs_span origi
                      struct tfs_error *err)
 {
     const struct tfs_volume *v = &t->view->volume;
-    const size_t row = (size_t)v->side * v->width;
+    const size_t row = (size_t)v->sides[2] * v->width;
+    const size_t size = values_of(v) * v->width;
     struct tfs_error ignored = {0};
 
     t->expected = tfs_volume_npy(v);
@@ -246,18 +257,18 @@ static int open_text(struct text *t, struct tfs_span text, struct tfs_span origi
     if (original.size > 0 && (tfs_npy_take(original, &t->old_npy, &t->old, &ignored) < 0 ||
                               tfs_npy_expect(&t->old_npy, &t->expected, &ignored) < 0))
         return tfs_fail(err, -ESTALE, "the array has another shape since this one was read");
-    t->now = malloc(2 * v->side * v->side * row);
+    t->now = malloc(2 * size);
     t->row = malloc(2 * row);
     if (t->now == NULL || t->row == NULL)
         return tfs_fail_memory(err);
-    t->wanted = t->now + v->side * v->side * row;
+    t->wanted = t->now + size;
     return 0;
 }
 
 static int put_view(const struct tfs_array_view *view, struct tfs_edit *edit, struct tfs_span text,
                     const struct tfs_put *put, struct tfs_error *err)
 {
-    struct text t = {.view = view};
+    struct text t = {.view = view, .options = put->options};
 
     if (open_text(&t, text, put->original, err) == 0)
         put_chunks(&t, edit, err);
@@ -290,7 +301,7 @@ int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
 
 uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t side, unsigned width)
 {
-    struct tfs_volume volume = {.doc = doc, .side = side, .width = width};
+    struct tfs_volume volume = {.doc = doc, .sides = {side, side, side}, .width = width};
 
     return tfs_volume_span(&volume);
 }
@@ -306,13 +317,13 @@ int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
             return err->code;
         const struct tfs_npy npy = tfs_volume_npy(&view.volume);
         const struct tfs_key low = view.volume.low;
-        const int64_t side = view.volume.side;
+        const uint32_t *sides = view.volume.sides;
         if (i == 0)
             tfs_buf_printf(out,
                            "axes: y z x\nshape: %" PRIu64 " %" PRIu64 " %" PRIu64
                            "\norigin: %" PRId64 " %" PRId64 " %" PRId64 "\n",
-                           npy.shape[0], npy.shape[1], npy.shape[2], side * low.y, side * low.z,
-                           side * low.x);
+                           npy.shape[0], npy.shape[1], npy.shape[2], (int64_t)low.y * sides[0],
+                           (int64_t)low.z * sides[1], (int64_t)low.x * sides[2]);
         tfs_buf_printf(out, "%s: %s%u: %s\n", arrays[i].file,
                        npy.kind == 'u'   ? "uint"
                        : npy.kind == 'i' ? "int"

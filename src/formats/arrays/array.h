@@ -3,8 +3,8 @@
  * number is; here are the lenses that show it and take it back.
  *
  * Of a text that began with what the file showed, only values that differ from that are edits
- * (tfs_put.original). Where the save has no chunk the values are 0; a chunk is made where a value
- * is not.
+ * (tfs_put.original). Where the save has no chunk the values are empty ones; a chunk is made where
+ * a value is not.
  */
 #ifndef TFS_FORMATS_ARRAYS_ARRAY_H
 #define TFS_FORMATS_ARRAYS_ARRAY_H
@@ -29,10 +29,11 @@ struct tfs_array_view {
 struct tfs_array_change {
     const struct tfs_array_view *view;
     struct tfs_edit *edit;
+    unsigned options; /* tfs_put.options */
     struct tfs_key key;
     const uint64_t *origin; /* the index of the first value, y, z, x */
     size_t count;           /* of the values */
-    const uint8_t *now;     /* as `read` gives them; of a new chunk all 0 */
+    const uint8_t *now;     /* as `read` gives them; of a new chunk all empty */
     const uint8_t *wanted;  /* the same, and different somewhere */
 };
 
@@ -42,8 +43,8 @@ struct tfs_array {
     char kind;         /* as of struct tfs_npy; of all values, in every chunk */
     unsigned width;
     uint32_t side; /* voxels a side of a chunk */
-    /* Sets kind, width and side of the view's volume. EBADMSG with a sentence. NULL: they are those
-     * above. */
+    /* Sets kind, width, sides and empty of the view's volume. EBADMSG with a sentence. NULL: they
+     * are those above, and empty is 0. */
     int (*form)(struct tfs_array_view *view, struct tfs_error *err);
     /* As tfs_layers_fn. */
     int (*read)(const struct tfs_array_view *view, const struct tfs_chunk *chunk, uint32_t from,

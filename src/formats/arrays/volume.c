@@ -12,15 +12,15 @@ bool tfs_volume_span(struct tfs_volume *v)
 
     if (!tfs_doc_bounds(v->doc, 0, &v->low, &high))
         return false;
-    const int64_t sides[3] = {(int64_t)high.y - v->low.y + 1, (int64_t)high.z - v->low.z + 1,
-                              (int64_t)high.x - v->low.x + 1};
+    const int64_t counts[3] = {(int64_t)high.y - v->low.y + 1, (int64_t)high.z - v->low.z + 1,
+                               (int64_t)high.x - v->low.x + 1};
     uint64_t bytes = v->width;
     for (unsigned i = 0; i < 3; i++) {
-        if (sides[i] > UINT32_MAX / v->side ||
-            __builtin_mul_overflow(bytes, (uint64_t)sides[i] * v->side, &bytes) ||
+        if (counts[i] > UINT32_MAX / v->sides[i] ||
+            __builtin_mul_overflow(bytes, (uint64_t)counts[i] * v->sides[i], &bytes) ||
             bytes > TFS_VOLUME_MAX)
             return false;
-        v->chunks[i] = (uint32_t)sides[i];
+        v->chunks[i] = (uint32_t)counts[i];
     }
     return true;
 }
@@ -36,7 +36,7 @@ struct tfs_npy tfs_volume_npy(const struct tfs_volume *v)
     struct tfs_npy npy = {.kind = v->kind, .width = v->width, .dimensions = 3};
 
     for (unsigned i = 0; i < 3; i++)
-        npy.shape[i] = (uint64_t)v->chunks[i] * v->side;
+        npy.shape[i] = (uint64_t)v->chunks[i] * v->sides[i];
     return npy;
 }
 
@@ -45,7 +45,7 @@ uint64_t tfs_volume_size(const struct tfs_volume *v)
     uint64_t size = v->width;
 
     for (unsigned i = 0; i < 3; i++)
-        size *= (uint64_t)v->chunks[i] * v->side;
+        size *= (uint64_t)v->chunks[i] * v->sides[i];
     return TFS_NPY_HEAD + size;
 }
 
@@ -57,6 +57,17 @@ struct range {
     uint8_t *out;
     uint8_t *layers; /* of one chunk */
 };
+
+/* Bytes of a row along x of one chunk, and of one of its layers. */
+static uint64_t row_of(const struct tfs_volume *v)
+{
+    return (uint64_t)v->sides[2] * v->width;
+}
+
+static uint64_t layer_of(const struct tfs_volume *v)
+{
+    return v->sides[1] * row_of(v);
+}
 
 /* Copies what the range has of a row of a chunk: `bytes` of them, at `at` in the array. */
 static void copy_row(const struct range *r, uint64_t at, const uint8_t *row, uint64_t bytes)
@@ -71,7 +82,7 @@ static void copy_row(const struct range *r, uint64_t at, const uint8_t *row, uin
 /* Where the rows of a chunk are: the first of layer `y`, in bytes of the array. */
 static uint64_t place_of(const struct range *r, uint64_t y, uint64_t z, uint64_t x)
 {
-    return y * r->plane + z * r->v->side * r->row + x * r->v->side * r->v->width;
+    return y * r->plane + z * r->v->sides[1] * r->row + x * row_of(r->v);
 }
 
 /* Copies layers `from` to `to` of the chunk whose place along y, z, x is given. */
@@ -79,15 +90,16 @@ static int copy_chunk(const struct range *r, const struct tfs_chunk *chunk, cons
                       uint32_t from, uint32_t to, struct tfs_error *err)
 {
     const struct tfs_volume *v = r->v;
-    const size_t row = (size_t)v->side * v->width;
+    const uint64_t row = row_of(v);
 
-    memset(r->layers, 0, (size_t)(to - from) * v->side * row);
+    memset(r->layers, 0, (size_t)((to - from) * layer_of(v)));
     if (v->layers(v->arg, chunk, from, to, r->layers, err) < 0)
         return err->code;
     const uint8_t *values = r->layers;
     for (uint32_t y = from; y < to; y++)
-        for (uint32_t z = 0; z < v->side; z++, values += row)
-            copy_row(r, place_of(r, at[0] * v->side + y, at[1], at[2]) + z * r->row, values, row);
+        for (uint32_t z = 0; z < v->sides[1]; z++, values += row)
+            copy_row(r, place_of(r, at[0] * v->sides[0] + y, at[1], at[2]) + z * r->row, values,
+                     row);
     return 0;
 }
 
@@ -96,8 +108,8 @@ static int copy_chunks(const struct range *r, uint64_t cy, uint64_t cz, uint32_t
                        struct tfs_error *err)
 {
     const struct tfs_volume *v = r->v;
-    const uint64_t first = place_of(r, cy * v->side + from, cz, 0);
-    const uint64_t behind = place_of(r, cy * v->side + to - 1, cz + 1, 0);
+    const uint64_t first = place_of(r, cy * v->sides[0] + from, cz, 0);
+    const uint64_t behind = place_of(r, cy * v->sides[0] + to - 1, cz + 1, 0);
     struct tfs_key key = v->low;
 
     if (behind <= r->begin || first >= r->end)
@@ -122,14 +134,15 @@ static int copy_chunks(const struct range *r, uint64_t cy, uint64_t cz, uint32_t
 static int copy_range(const struct range *r, struct tfs_error *err)
 {
     const struct tfs_volume *v = r->v;
+    const uint64_t side = v->sides[0];
     const uint64_t first = r->begin / r->plane, last = (r->end - 1) / r->plane;
 
-    for (uint64_t cy = first / v->side; cy <= last / v->side; cy++) {
-        const uint64_t bottom = cy * v->side;
+    for (uint64_t cy = first / side; cy <= last / side; cy++) {
+        const uint64_t bottom = cy * side;
         const uint32_t from = first > bottom ? (uint32_t)(first - bottom) : 0;
-        const uint32_t to = last < bottom + v->side ? (uint32_t)(last - bottom) + 1 : v->side;
+        const uint32_t to = (uint32_t)(last < bottom + side ? last - bottom + 1 : side);
         /* Within one plane only some rows are in the range. */
-        const uint64_t stripe = v->side * r->row;
+        const uint64_t stripe = v->sides[1] * r->row;
         const uint64_t low = first == last ? r->begin % r->plane / stripe : 0;
         const uint64_t high = first == last ? (r->end - 1) % r->plane / stripe : v->chunks[1] - 1;
         for (uint64_t cz = low; cz <= high; cz++)
@@ -146,15 +159,17 @@ static int add_values(const struct tfs_volume *v, uint64_t begin, uint64_t end, 
     struct range r = {.v = v, .begin = begin, .end = end};
     const size_t size = (size_t)(end - begin);
 
-    r.row = (uint64_t)v->chunks[2] * v->side * v->width;
-    r.plane = (uint64_t)v->chunks[1] * v->side * r.row;
-    r.layers = malloc((size_t)v->side * v->side * v->side * v->width);
+    r.row = v->chunks[2] * row_of(v);
+    r.plane = (uint64_t)v->chunks[1] * v->sides[1] * r.row;
+    r.layers = malloc((size_t)(v->sides[0] * layer_of(v)));
     r.out = tfs_buf_reserve(out, size);
     if (r.layers == NULL || r.out == NULL) {
         free(r.layers);
         return tfs_fail_memory(err);
     }
     memset(r.out, 0, size);
+    for (size_t i = 0; v->empty != 0 && i < size; i++)
+        r.out[i] = (uint8_t)(v->empty >> 8 * ((begin + i) % v->width));
     if (copy_range(&r, err) == 0)
         out->size += size;
     free(r.layers);

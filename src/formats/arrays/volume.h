@@ -11,7 +11,7 @@
 #define TFS_VOLUME_MAX (UINT64_C(1) << 40) /* bytes; a larger one is not shown */
 
 /* The values of some layers of a chunk, [y][z][x], little-endian, `to` - `from` layers from `from`
- * on; they are zero before. What the chunk lacks stays zero. */
+ * on. They are zero before. */
 typedef int (*tfs_layers_fn)(void *arg, const struct tfs_chunk *chunk, uint32_t from, uint32_t to,
                              uint8_t *values, struct tfs_error *err);
 
@@ -19,9 +19,10 @@ struct tfs_volume {
     const struct tfs_doc *doc;
     struct tfs_key low; /* the first chunk along each axis */
     uint32_t chunks[3]; /* y, z, x */
-    uint32_t side;      /* values a side of a chunk */
+    uint32_t sides[3];  /* values a side of a chunk: y, z, x */
     char kind;          /* as of struct tfs_npy */
     unsigned width;     /* bytes a value */
+    uint64_t empty;     /* the value where there is no chunk */
     tfs_layers_fn layers;
     void *arg;
 };

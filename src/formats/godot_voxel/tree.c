@@ -18,7 +18,8 @@ enum chunk_file {
     CHUNK_VOXELS,
     CHUNK_CHANNEL,
     CHUNK_METADATA = CHUNK_CHANNEL + TFS_GODOT_CHANNELS,
-    CHUNK_INSTANCES, /* of streams only */
+    CHUNK_ARRAY,
+    CHUNK_INSTANCES = CHUNK_ARRAY + TFS_GODOT_CHANNELS, /* of streams only */
     CHUNK_FILES
 };
 
@@ -26,6 +27,12 @@ enum chunk_file {
     {                                                                                              \
         .path = "channels/" name ".txt", .lens = &tfs_godot_channel_lenses[number],                \
         .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS, .in_table = tfs_godot_channel_in_table        \
+    }
+
+#define CHUNK_ARRAY(name, number)                                                                  \
+    {                                                                                              \
+        .path = "arrays/" name ".npy", .lens = &tfs_godot_chunk_array_lenses[number],              \
+        .views = TFS_VIEWS_ARRAYS                                                                  \
     }
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
@@ -48,6 +55,14 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                         .flags = TFS_FILE_APART,
                         .lens = &tfs_godot_metadata_lens,
                         .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [CHUNK_ARRAY] = CHUNK_ARRAY("type", 0),
+    CHUNK_ARRAY("sdf", 1),
+    CHUNK_ARRAY("color", 2),
+    CHUNK_ARRAY("indices", 3),
+    CHUNK_ARRAY("weights", 4),
+    CHUNK_ARRAY("data5", 5),
+    CHUNK_ARRAY("data6", 6),
+    CHUNK_ARRAY("data7", 7),
     [CHUNK_INSTANCES] = {.path = "instances.bin",
                          .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
                          .lens = &tfs_godot_instances_lens,
@@ -61,8 +76,17 @@ enum root_file {
     ROOT_MAP,
     ROOT_HEIGHTMAPS,
     ROOT_MAPS,
+    ROOT_ARRAY,
+    ROOT_ARRAY_INFO = ROOT_ARRAY + TFS_GODOT_CHANNELS,
     ROOT_FILES
 };
+
+#define ROOT_ARRAY(name, number)                                                                   \
+    {                                                                                              \
+        .path = "arrays/" name ".npy", .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,                  \
+        .lens = &tfs_godot_array_lenses[number], .count = tfs_godot_array_count,                   \
+        .views = TFS_VIEWS_ARRAYS                                                                  \
+    }
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_godot_info_lens},
@@ -87,6 +111,18 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                    .lens = &tfs_map_tile_lens,
                    .count = tfs_godot_tile_count,
                    .family = &tfs_map_tiles},
+    [ROOT_ARRAY] = ROOT_ARRAY("type", 0),
+    ROOT_ARRAY("sdf", 1),
+    ROOT_ARRAY("color", 2),
+    ROOT_ARRAY("indices", 3),
+    ROOT_ARRAY("weights", 4),
+    ROOT_ARRAY("data5", 5),
+    ROOT_ARRAY("data6", 6),
+    ROOT_ARRAY("data7", 7),
+    [ROOT_ARRAY_INFO] = {.path = "arrays/info.txt",
+                         .lens = &tfs_godot_array_info_lens,
+                         .count = tfs_godot_array_count,
+                         .views = TFS_VIEWS_ARRAYS},
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

@@ -12,16 +12,18 @@
 
 static int set_side(struct tfs_array_view *view, struct tfs_error *err)
 {
+    const uint32_t edge = tfs_rbx_edge(view->chunk != NULL ? tfs_rbx_chunk_log2(view->chunk)
+                                                           : tfs_rbx_group(view->doc, 0)->log2);
+
     (void)err;
-    view->volume.side = tfs_rbx_edge(view->chunk != NULL ? tfs_rbx_chunk_log2(view->chunk)
-                                                         : tfs_rbx_group(view->doc, 0)->log2);
+    view->volume.sides[0] = view->volume.sides[1] = view->volume.sides[2] = edge;
     return 0;
 }
 
 static int read_cells(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
                       uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err)
 {
-    const size_t layer = (size_t)view->volume.side * view->volume.side;
+    const size_t layer = (size_t)view->volume.sides[1] * view->volume.sides[2];
     const size_t begin = from * layer, end = to * layer;
     struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(chunk->blob));
     struct tfs_rbx_run run;
