@@ -1,0 +1,439 @@
+/*
+ * Names on the toy format: removing, renaming, backups of editors, and which id means which file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scratch.h"
+#include "session_case.h"
+
+/* ---- removing and renaming ------------------------------------------------------------------- */
+
+START_TEST(session_unlinked_file_shows_again_after_two_seconds)
+{
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
+    ck_assert(!exists("chunks/0_0_0/text.txt"));
+    ck_assert_str_eq(list("chunks/0_0_0"), ". .. raw.bin part ");
+    ck_assert(comes(exists, "chunks/0_0_0/text.txt"));
+    ck_assert_int_eq(toy_disk.commits, 0);
+}
+END_TEST
+
+START_TEST(session_unlinked_file_can_be_created_again)
+{
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "again"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "again");
+}
+END_TEST
+
+START_TEST(session_reader_of_an_unlinked_file_keeps_its_bytes)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "other"), 0);
+    ck_assert_str_eq(text_of_handle(handle, attr.id), "zero");
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "other");
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "other");
+}
+END_TEST
+
+START_TEST(session_removed_optional_file_is_stored_as_absent)
+{
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one");
+    ck_assert_int_eq(put("chunks/1_0_0/part/note.txt", "back"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one|back");
+}
+END_TEST
+
+START_TEST(session_lists_an_optional_file_from_its_creation_on)
+{
+    ck_assert_str_eq(list("chunks/0_0_0/part"), ". .. ");
+    struct tfs_handle *handle = open_path("chunks/0_0_0/part/note.txt", O_WRONLY);
+    ck_assert_str_eq(list("chunks/0_0_0/part"), ". .. note.txt ");
+    ck_assert_int_eq(remove_directory("chunks/0_0_0/part"), -ENOTEMPTY);
+    ck_assert_int_eq(write_text(handle, 0, "new"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(list("chunks/0_0_0/part"), ". .. note.txt ");
+    ck_assert_str_eq(toy_blob(save->doc, 0), "zero|new");
+}
+END_TEST
+
+START_TEST(session_fsync_of_a_directory_hears_that_a_removal_is_refused)
+{
+    ck_assert_int_eq(put("chunks/1_0_0/part/note.txt", "?"), 0);
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
+    ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(messages, "chunks/1_0_0/part/note.txt: this note stays"));
+    ck_assert_str_eq(cat("chunks/1_0_0/part/note.txt"), "?");
+    ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), 0);
+}
+END_TEST
+
+START_TEST(session_read_only_files_refuse)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle;
+    bool keep;
+    ck_assert_int_eq(look("all.txt", &attr), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_WRONLY, 1, &handle, &keep), -EACCES);
+    ck_assert_int_eq(unlink_path("all.txt"), -EPERM);
+    ck_assert_int_eq(attr.st.st_mode & 0222, 0);
+}
+END_TEST
+
+static int open_status(const char *path, int flags)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle;
+    bool keep;
+    ck_assert_int_eq(look(path, &attr), 0);
+    int result = tfs_session_open_file(session, attr.id, flags, 1, &handle, &keep);
+    if (result == 0)
+        tfs_session_release(session, handle);
+    return result;
+}
+
+static int create_status(const char *path, int flags)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle;
+    const char *name;
+    uint64_t parent = parent_of(path, &name);
+    int result =
+        tfs_session_create(session, parent, name, 0644, 0, 0, flags | O_CREAT, &handle, &attr);
+    if (result == 0)
+        tfs_session_release(session, handle);
+    return result;
+}
+
+static int truncate_status(const char *path)
+{
+    struct answer a;
+    struct tfs_attr attr;
+    ck_assert_int_eq(look(path, &attr), 0);
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, NULL, &(struct stat){.st_size = 1}, TFS_SET_SIZE,
+                        REPLY(&a));
+    return answer_wait(&a);
+}
+
+/* A file that is read-only says EACCES, whatever may be written beside it. */
+START_TEST(session_read_only_file_says_eacces_to_whoever_writes)
+{
+    ck_assert_int_eq(put("s", "scratch"), 0);
+    ck_assert_int_eq(open_status("all.txt", O_RDONLY), 0);
+    ck_assert_int_eq(open_status("all.txt", O_RDWR), -EACCES);
+    ck_assert_int_eq(open_status("all.txt", O_RDONLY | O_TRUNC), -EACCES);
+    ck_assert_int_eq(create_status("all.txt", O_WRONLY), -EACCES);
+    ck_assert_int_eq(truncate_status("all.txt"), -EACCES);
+    ck_assert_int_eq(rename_path("s", "all.txt"), -EACCES);
+    ck_assert_int_eq(rename_path("all.txt", "s2"), -EPERM);
+    ck_assert_int_eq(open_status(".terrainfs/status", O_WRONLY), -EACCES);
+}
+END_TEST
+
+/* A mount that is read-only says EROFS, and first. */
+START_TEST(session_read_only_mount_says_erofs_to_whoever_writes)
+{
+    struct tfs_attr attr;
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.read_only = true});
+    static const char *const paths[] = {"chunks/0_0_0/text.txt", "all.txt"};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(open_status(paths[i], O_RDONLY), 0);
+        ck_assert_int_eq(open_status(paths[i], O_WRONLY), -EROFS);
+        ck_assert_int_eq(open_status(paths[i], O_RDONLY | O_TRUNC), -EROFS);
+        ck_assert_int_eq(create_status(paths[i], O_WRONLY), -EROFS);
+        ck_assert_int_eq(truncate_status(paths[i]), -EROFS);
+        ck_assert_int_eq(unlink_path(paths[i]), -EROFS);
+        ck_assert_int_eq(rename_path(paths[i], "chunks/1_0_0/text.txt"), -EROFS);
+    }
+    ck_assert_int_eq(create_status("chunks/0_0_0/part/note.txt", O_WRONLY), -EROFS);
+    ck_assert_int_eq(create_status("scratch", O_WRONLY), -EROFS);
+    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), -EROFS);
+    ck_assert_int_eq(make_directory("scratch", &attr), -EROFS);
+    ck_assert_int_eq(remove_directory("chunks/0_0_0"), -EROFS);
+    ck_assert_int_eq(rename_path("chunks/0_0_0", "chunks/5_0_0"), -EROFS);
+    ck_assert_int_eq(open_status(".terrainfs/status", O_WRONLY), -EACCES);
+    ck_assert_int_eq(toy_disk.commits, 0);
+}
+END_TEST
+
+START_TEST(session_rename_of_a_scratch_file_is_an_edit)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(put("chunks/0_0_0/.tmp", "FRESH"), 0);
+    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "fresh");
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "fresh");
+    ck_assert(!exists("chunks/0_0_0/.tmp"));
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 5);
+}
+END_TEST
+
+/* As rsync -t does. */
+START_TEST(session_rename_takes_the_times_of_the_scratch_file_along)
+{
+    const struct stat times = {.st_atim = {.tv_sec = 1000, .tv_nsec = 1},
+                               .st_mtim = {.tv_sec = 2000, .tv_nsec = 2}};
+    struct tfs_attr attr;
+    struct answer a;
+    ck_assert_int_eq(put("t", "timed"), 0);
+    ck_assert_int_eq(look("t", &attr), 0);
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, NULL, &times, TFS_SET_ATIME | TFS_SET_MTIME, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), 0);
+    ck_assert_int_eq(rename_path("t", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    ck_assert_int_eq(attr.st.st_mtim.tv_sec, 2000);
+    ck_assert_int_eq(attr.st.st_mtim.tv_nsec, 2);
+    ck_assert_int_eq(attr.st.st_atim.tv_sec, 1000);
+    ck_assert_int_gt(attr.st.st_ctim.tv_sec, 2000);
+}
+END_TEST
+
+START_TEST(session_refused_rename_leaves_the_scratch_file)
+{
+    ck_assert_int_eq(put("chunks/0_0_0/.tmp", "b4d"), 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), -EBADMSG);
+    ck_assert_str_eq(cat("chunks/0_0_0/.tmp"), "b4d");
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
+}
+END_TEST
+
+START_TEST(session_backup_and_new_file_as_vim_writes)
+{
+    struct tfs_attr before, after;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &before), 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/0_0_0/text.txt~"), 0);
+    ck_assert(!exists("chunks/0_0_0/text.txt"));
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "edited"), 0);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt~"), "zero");
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt~"), 0);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "edited");
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &after), 0);
+    ck_assert_uint_ne(after.id, before.id);
+    ck_assert_uint_eq(after.st.st_ino, before.st.st_ino);
+}
+END_TEST
+
+START_TEST(session_schema_file_moved_onto_another_is_validated)
+{
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/1_0_0/text.txt"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "zero|note");
+    ck_assert(!exists("chunks/0_0_0/text.txt"));
+    ck_assert(comes(exists, "chunks/0_0_0/text.txt"));
+}
+END_TEST
+
+/* ---- ids and names --------------------------------------------------------------------------- */
+
+START_TEST(session_id_of_a_moved_file_never_means_the_file_it_was)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    uint64_t moved = attr.id; /* what the kernel calls chunks/1_0_0/text.txt from now on */
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/1_0_0/text.txt"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    ck_assert_uint_ne(attr.id, moved);
+    ck_assert_int_eq(tfs_session_getattr(session, moved, &attr), -ESTALE);
+}
+END_TEST
+
+START_TEST(session_id_of_a_removed_backup_means_nothing)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    uint64_t moved = attr.id;
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/0_0_0/backup"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/backup"), 0);
+    ck_assert_int_eq(tfs_session_getattr(session, moved, &attr), -ESTALE);
+}
+END_TEST
+
+START_TEST(session_removal_of_an_optional_file_moves_with_its_chunk)
+{
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
+    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), 0);
+    ck_assert_int_eq(sync_directory("chunks/9_0_0/part"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 9), "one");
+}
+END_TEST
+
+START_TEST(session_full_scratch_leaves_a_file_that_was_to_be_moved_away)
+{
+    static char text[2000];
+    memset(text, 'x', sizeof(text) - 1);
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.scratch_limit = 3000});
+    ck_assert_int_eq(put("big", text), 0);
+    ck_assert_int_eq(put("old", "old"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", text), 0);
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
+    ck_assert_int_eq(write_text(handle, 0, "abc"), 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "old"), -ENOSPC);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat("old"), "old");
+    ck_assert_int_eq(strncmp(cat("chunks/0_0_0/text.txt"), "abcx", 4), 0);
+}
+END_TEST
+
+START_TEST(session_removed_file_that_stays_open_has_a_cap)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR);
+    ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(write_text(handle, UINT64_C(1) << 28, "x"), -EFBIG);
+    ck_assert_int_eq(write_text(handle, 4, "x"), 0);
+    tfs_session_release(session, handle);
+}
+END_TEST
+
+START_TEST(session_undone_operation_leaves_nothing_unsaved)
+{
+    struct tfs_attr attr;
+    toy_disk.fail = -ENOSPC;
+    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), -ENOSPC);
+    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/6_0_0"), -ENOSPC);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
+static struct answer first_made, second_made;
+
+static void ask_for_directory(const char *path, struct answer *a)
+{
+    const char *name;
+    uint64_t parent = parent_of(path, &name);
+    answer_init(a);
+    tfs_session_mkdir(session, parent, name, 0755, 0, 0, REPLY(a));
+}
+
+/* Both wait for what is under way, and share the next commit. */
+static void make_two_directories(void)
+{
+    ask_for_directory("chunks/5_0_0", &first_made);
+    ask_for_directory("chunks/6_0_0", &second_made);
+}
+
+static void make_two_directories_on_a_full_disk(void)
+{
+    make_two_directories();
+    toy_disk.fail = -ENOSPC;
+}
+
+START_TEST(session_operations_that_fail_together_leave_nothing_unsaved)
+{
+    toy_disk.during[TOY_PUT] = make_two_directories_on_a_full_disk;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "zero"), 0); /* what it says already */
+    ck_assert_int_eq(answer_wait(&first_made), -ENOSPC);
+    ck_assert_int_eq(answer_wait(&second_made), -ENOSPC);
+    toy_disk.fail = 0;
+    ck_assert_str_eq(list("chunks"), ". .. 0_0_0 1_0_0 -2_3_4 ");
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+    ck_assert_int_eq(toy_disk.commits, 0);
+}
+END_TEST
+
+START_TEST(session_operations_that_come_together_share_a_commit)
+{
+    toy_disk.during[TOY_COMMIT] = make_two_directories;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "before"), 0);
+    ck_assert_int_eq(answer_wait(&first_made), 0);
+    ck_assert_int_eq(answer_wait(&second_made), 0);
+    ck_assert_int_eq(toy_disk.commits, 2);
+}
+END_TEST
+
+START_TEST(session_chunk_made_by_both_sides_is_there_after_a_reload)
+{
+    struct tfs_attr attr;
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 60});
+    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), 0);
+    outside_change(5, "empty");
+    ck_assert_int_eq(sync_directory("chunks"), -ESTALE);
+    ck_assert_str_eq(list("chunks"), ". .. 0_0_0 1_0_0 -2_3_4 5_0_0 ");
+    ck_assert_str_eq(cat("chunks/5_0_0/raw.bin"), "empty");
+}
+END_TEST
+
+START_TEST(session_move_onto_a_chunk_that_came_from_outside_is_refused)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS});
+    outside_change(9, "theirs");
+    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), -EEXIST);
+    ck_assert_str_eq(cat("chunks/9_0_0/text.txt"), "theirs");
+    ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "one");
+}
+END_TEST
+
+START_TEST(session_worker_rests_when_staged_edits_gave_way)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 1});
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
+    outside_change(0, "theirs");
+    ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
+    usleep(1200000); /* past the deadline of the edit that is no more */
+    int before = toy_disk.looks;
+    usleep(300000);
+    ck_assert_int_lt(toy_disk.looks - before, 50);
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------------------- */
+
+static const TTest *const *const tests[] = {
+    &session_unlinked_file_shows_again_after_two_seconds,
+    &session_unlinked_file_can_be_created_again,
+    &session_reader_of_an_unlinked_file_keeps_its_bytes,
+    &session_removed_optional_file_is_stored_as_absent,
+    &session_lists_an_optional_file_from_its_creation_on,
+    &session_fsync_of_a_directory_hears_that_a_removal_is_refused,
+    &session_read_only_files_refuse,
+    &session_read_only_file_says_eacces_to_whoever_writes,
+    &session_read_only_mount_says_erofs_to_whoever_writes,
+    &session_rename_of_a_scratch_file_is_an_edit,
+    &session_rename_takes_the_times_of_the_scratch_file_along,
+    &session_refused_rename_leaves_the_scratch_file,
+    &session_backup_and_new_file_as_vim_writes,
+    &session_schema_file_moved_onto_another_is_validated,
+    &session_id_of_a_moved_file_never_means_the_file_it_was,
+    &session_id_of_a_removed_backup_means_nothing,
+    &session_removal_of_an_optional_file_moves_with_its_chunk,
+    &session_full_scratch_leaves_a_file_that_was_to_be_moved_away,
+    &session_removed_file_that_stays_open_has_a_cap,
+    &session_undone_operation_leaves_nothing_unsaved,
+    &session_operations_that_fail_together_leave_nothing_unsaved,
+    &session_operations_that_come_together_share_a_commit,
+    &session_chunk_made_by_both_sides_is_there_after_a_reload,
+    &session_move_onto_a_chunk_that_came_from_outside_is_refused,
+    &session_worker_rests_when_staged_edits_gave_way,
+};
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("session names");
+
+    session_case(s, tests, sizeof(tests) / sizeof(tests[0]));
+    return s;
+}
+
+UNIT_MAIN(suite)
