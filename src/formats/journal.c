@@ -31,6 +31,16 @@ char *tfs_journal_beside(const struct tfs_save *save)
     return files != NULL ? files->beside(save->path) : strdup(save->path);
 }
 
+void tfs_journal_tidy(const struct tfs_save *save)
+{
+    const bool locked = save->options.lock == TFS_LOCK_EXCLUSIVE;
+    char *beside = locked ? tfs_journal_beside(save) : NULL;
+
+    if (beside != NULL)
+        tfs_journal_remove_strays(beside);
+    free(beside);
+}
+
 int tfs_journal_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
                      struct stat *st, struct tfs_error *err)
 {

@@ -14,6 +14,10 @@
 /* The path beside which the journal of a save lies; to be freed. NULL: no memory. */
 char *tfs_journal_beside(const struct tfs_save *save);
 
+/* Removes what a killed process left when it made the journal of a save of several files; nothing
+ * unless the save is locked. */
+void tfs_journal_tidy(const struct tfs_save *save);
+
 /* Appends the record that leads from `before` to `after`, made at `when`; nothing when they are the
  * same. Of a save of several files it names those that change and their hashes, and fails where
  * anything but chunks changed. */

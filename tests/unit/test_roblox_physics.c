@@ -195,17 +195,23 @@ static struct maker_bytes sparse_grid(uint64_t seed, uint32_t log2)
     return grid;
 }
 
-START_TEST(physics_is_what_the_slow_way_finds)
+static void check_slowly(const struct maker_bytes *grid)
 {
-    struct maker_bytes grid = sparse_grid((uint64_t)_i, (uint32_t)_i % 7);
     struct maker_bytes wanted = {0};
-    struct tfs_buf out = physics_of(&grid);
+    struct tfs_buf out = physics_of(grid);
 
-    slow_physics(&grid, &wanted);
+    slow_physics(grid, &wanted);
     ck_assert_uint_eq(out.size, wanted.size);
     ck_assert_mem_eq(out.data, wanted.data, wanted.size);
     tfs_buf_release(&out);
     maker_release(&wanted);
+}
+
+START_TEST(physics_is_what_the_slow_way_finds)
+{
+    struct maker_bytes grid = sparse_grid((uint64_t)_i, (uint32_t)_i % 7);
+
+    check_slowly(&grid);
     maker_release(&grid);
 }
 END_TEST
@@ -214,18 +220,25 @@ START_TEST(physics_of_a_landscape_is_what_the_slow_way_finds)
 {
     struct place_world world = {.seed = 7, .chunks = 6, .log2 = 5};
     struct maker_bytes grid = {0};
-    struct maker_bytes wanted = {0};
 
     place_grid(&grid, &world);
-    struct tfs_buf out = physics_of(&grid);
-    slow_physics(&grid, &wanted);
-    ck_assert_uint_eq(out.size, wanted.size);
-    ck_assert_mem_eq(out.data, wanted.data, wanted.size);
-    tfs_buf_release(&out);
-    maker_release(&wanted);
+    check_slowly(&grid);
     maker_release(&grid);
 }
 END_TEST
+
+/* With the memory of an earlier terrain the same is found as without. */
+static void check_remembered(const struct tfs_rbx_index *now, struct tfs_rbx_physics_memory *memory)
+{
+    struct tfs_buf found = {0}, remembered = {0};
+    struct tfs_error err = {0};
+
+    ck_assert_int_eq(tfs_rbx_physics_encode(now, NULL, &found, &err), 0);
+    ck_assert_int_eq(tfs_rbx_physics_encode(now, memory, &remembered, &err), 0);
+    ck_assert(tfs_span_equal(tfs_buf_span(&found), tfs_buf_span(&remembered)));
+    tfs_buf_release(&found);
+    tfs_buf_release(&remembered);
+}
 
 /* Chunk i of the landscape gets the records of chunk i + 1, as if it had been edited. */
 START_TEST(physics_remembered_is_as_physics_found)
@@ -241,15 +254,9 @@ START_TEST(physics_remembered_is_as_physics_found)
     for (size_t i = 0; i < terrain.count; i++) {
         struct tfs_rbx_entry entries[8];
         struct tfs_rbx_index now = {terrain.log2, true, terrain.count - 1, entries};
-        struct tfs_buf found = {0};
-        struct tfs_buf remembered = {0};
         memcpy(entries, terrain.entries, terrain.count * sizeof(*entries));
         entries[i].records = terrain.entries[(i + 1) % terrain.count].records;
-        ck_assert_int_eq(tfs_rbx_physics_encode(&now, NULL, &found, &err), 0);
-        ck_assert_int_eq(tfs_rbx_physics_encode(&now, &memory, &remembered, &err), 0);
-        ck_assert(tfs_span_equal(tfs_buf_span(&found), tfs_buf_span(&remembered)));
-        tfs_buf_release(&found);
-        tfs_buf_release(&remembered);
+        check_remembered(&now, &memory);
     }
     tfs_rbx_physics_memory_release(&memory);
     tfs_rbx_index_release(&terrain);
@@ -272,16 +279,10 @@ START_TEST(physics_remembered_follows_few_and_many_edits)
     for (size_t edited = 0; edited <= terrain.count; edited += 10) {
         struct tfs_rbx_entry entries[80];
         struct tfs_rbx_index now = {terrain.log2, true, terrain.count, entries};
-        struct tfs_buf found = {0};
-        struct tfs_buf remembered = {0};
         memcpy(entries, terrain.entries, sizeof(entries));
         for (size_t i = 0; i < edited; i++)
             entries[i].records = terrain.entries[(i * 7 + 3) % terrain.count].records;
-        ck_assert_int_eq(tfs_rbx_physics_encode(&now, NULL, &found, &err), 0);
-        ck_assert_int_eq(tfs_rbx_physics_encode(&now, &memory, &remembered, &err), 0);
-        ck_assert(tfs_span_equal(tfs_buf_span(&found), tfs_buf_span(&remembered)));
-        tfs_buf_release(&found);
-        tfs_buf_release(&remembered);
+        check_remembered(&now, &memory);
     }
     tfs_rbx_physics_memory_release(&memory);
     tfs_rbx_index_release(&terrain);

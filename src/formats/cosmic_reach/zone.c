@@ -314,16 +314,6 @@ static void zone_free(struct tfs_cosmic_zone *own)
     free(own);
 }
 
-/* What a killed process left when it made a journal. */
-static void remove_strays(const struct tfs_save *save)
-{
-    char *journal = exclusive(save) ? tfs_journal_beside(save) : NULL;
-
-    if (journal != NULL)
-        tfs_journal_remove_strays(journal);
-    free(journal);
-}
-
 static int zone_open(struct tfs_save *save, struct tfs_error *err)
 {
     struct tfs_cosmic_zone *own = calloc(1, sizeof(*own));
@@ -334,7 +324,7 @@ static int zone_open(struct tfs_save *save, struct tfs_error *err)
     pthread_mutex_init(&own->lock, NULL);
     tfs_cosmic_zone_payloads_init(save, &own->payloads);
     if (lock_zone(save, &own->lock_fd, &own->lock_is_parent, err) == 0)
-        remove_strays(save);
+        tfs_journal_tidy(save);
     if (err->code < 0 ||
         tfs_cosmic_zone_index_read(save, NULL, exclusive(save), &own->index, err) < 0 ||
         lock_folder(save, own, err) < 0 ||

@@ -250,16 +250,6 @@ static int settle(const struct tfs_save *save, const struct tfs_godot_index *ind
     return result;
 }
 
-/* What a killed process left when it made a journal. */
-static void remove_strays(const struct tfs_save *save)
-{
-    char *journal = exclusive(save) ? tfs_journal_beside(save) : NULL;
-
-    if (journal != NULL)
-        tfs_journal_remove_strays(journal);
-    free(journal);
-}
-
 static int folder_open(struct tfs_save *save, struct tfs_error *err)
 {
     struct tfs_godot_folder *own = calloc(1, sizeof(*own));
@@ -271,7 +261,7 @@ static int folder_open(struct tfs_save *save, struct tfs_error *err)
     pthread_mutex_init(&own->lock, NULL);
     tfs_godot_folder_opened_init(&own->opened);
     if (lock_folder(save, &own->lock_fd, err) == 0)
-        remove_strays(save);
+        tfs_journal_tidy(save);
     if (err->code < 0 || tfs_godot_cache_create(save, err) < 0 ||
         tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
         (exclusive(save) && settle(save, &own->index, err) < 0) ||
