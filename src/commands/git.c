@@ -34,8 +34,6 @@ static const struct {
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
-static const char *const sections[] = {"diff.terrain", "merge.terrain"};
-
 struct gitter {
     struct tfs_cli *cli;
     const char *scope; /* --local, --global */
@@ -173,26 +171,74 @@ static bool write_setting(struct gitter *g, const char *key, const char *value)
     return status == 0;
 }
 
-/* Whatever scope it comes from. */
+/* git prints the values of a key, whatever scope they come from, or of g->scope. 0, or 1: it has
+ * none; else it was said why not. */
+static int get_values(struct gitter *g, const char *scope, const char *key)
+{
+    const char *const here[] = {"config", scope, "--get-all", key, NULL};
+    const char *const anywhere[] = {"config", "--get", key, NULL};
+    int status = run(g, false, scope != NULL ? here : anywhere);
+
+    if (status > 1)
+        g->status = tfs_cli_say(g->cli, TFS_STATUS_SYSTEM, "git cannot tell %s", key);
+    return status;
+}
+
 static bool is_set(struct gitter *g, const char *key, const char *value)
 {
-    const char *const words[] = {"config", "--get", key, NULL};
-
-    if (run(g, true, words) != 0)
+    if (get_values(g, NULL, key) != 0)
         return false;
     const char *text = first_line(g);
     return text != NULL && strcmp(text, value) == 0;
 }
 
+/* Did --enable write the value, perhaps as a program that lay elsewhere? */
+static bool is_ours(const char *value, const char *setting)
+{
+    const char *place = strstr(setting, "%s"), *program = strstr(value, "terrainfs");
+
+    if (place == NULL)
+        return strcmp(value, setting) == 0;
+    const size_t size = strlen(value), behind = strlen(place + 2);
+    return program != NULL && size >= behind && strcmp(value + size - behind, place + 2) == 0;
+}
+
+/* Are the lines that git printed all ours? */
+static bool all_ours(struct gitter *g, const char *setting)
+{
+    bool ours = true;
+
+    tfs_buf_u8(&g->out, 0);
+    for (char *line = (char *)g->out.data; !g->out.failed && ours && *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+        const bool more = line[length] == '\n';
+        line[length] = '\0';
+        ours = is_ours(line, setting);
+        line += length + more;
+    }
+    return ours;
+}
+
+/* Takes away what --enable wrote. What somebody wrote since stays. */
 static void disable(struct gitter *g)
 {
-    size_t removed = 0;
+    size_t removed = 0, kept = 0;
 
-    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && !g->status; i++) {
-        const char *const words[] = {"config", g->scope, "--remove-section", sections[i], NULL};
-        removed += run(g, true, words) == 0;
+    for (size_t i = 0; i < SETTINGS && !g->status; i++) {
+        const char *key = settings[i].key;
+        const char *const words[] = {"config", g->scope, "--unset-all", key, NULL};
+        if (get_values(g, g->scope, key) != 0)
+            continue;
+        if (!all_ours(g, settings[i].value)) {
+            tfs_cli_say(g->cli, TFS_STATUS_DONE, "%s stays: it is not what --enable wrote", key);
+            kept++;
+        } else if (run(g, false, words) == 0) {
+            removed++;
+        } else if (!g->status) {
+            g->status = tfs_cli_say(g->cli, TFS_STATUS_SYSTEM, "git did not take %s away", key);
+        }
     }
-    if (!g->status && removed == 0)
+    if (!g->status && removed + kept == 0)
         g->status =
             tfs_cli_say(g->cli, TFS_STATUS_BAD, "nothing of terrainfs is in this configuration");
 }
@@ -333,7 +379,9 @@ static void add_attributes(struct gitter *g)
         result = -errno;
     if (result < 0)
         g->status = tfs_cli_say(g->cli, TFS_STATUS_SYSTEM, "%s: %s", (const char *)path.data,
-                                strerror(-result));
+                                result == -ELOOP    ? "a symbolic link, which git does not follow"
+                                : result == -EINVAL ? "it is no file"
+                                                    : strerror(-result));
 out:
     tfs_buf_release(&path);
     tfs_buf_release(&there);

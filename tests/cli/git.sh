@@ -51,6 +51,26 @@ git config --get-regexp terrain >out
 [ ! -s out ]
 ok "leaves nothing in the configuration"
 run 1 "disable again" git --disable
+run 0 "enabled by a program that lay elsewhere" git --enable
+git config diff.terrain.textconv "'/old place/terrainfs' text --"
+git config merge.terrain.name mine && git config diff.terrain.binary true
+run 0 "disable what somebody changed since" git --disable
+says err 'merge.terrain.name stays' "it stays, and is named"
+[ "$(git config --get-regexp terrain | sort)" = $'diff.terrain.binary true\nmerge.terrain.name mine' ]
+ok "the rest is gone"
+git config --remove-section diff.terrain && git config --remove-section merge.terrain
+run 0 "enable once more" git --enable
+touch .git/config.lock
+run 3 "disable while another git writes the configuration" git --disable
+says err 'git did not take .* away' "is no success"
+rm .git/config.lock && cp .git/config "$top/config" && echo '[broken' >>.git/config
+run 3 "the status of a broken configuration" git --status
+run 3 "disable in it" git --disable
+cp "$top/config" .git/config && run 0 "disable in the mended one" git --disable
+mv .gitattributes before && ln -s before .gitattributes
+run 3 "attributes behind a link" git --attributes
+says err 'symbolic link, which git does not follow' "are told why not"
+mv before .gitattributes
 run 0 "enable for the user" git --enable --global --attributes
 [ -z "$(git config --local --get-regexp terrain)" ] && says "$HOME/.config/git/attributes" 'rbxl diff=terrain' "goes to the user's files"
 run 0 "enabled by that" git --status
