@@ -9,6 +9,7 @@
  */
 #include "commands/import.h"
 #include "commands/json.h"
+#include "formats/chosen.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -100,6 +101,40 @@ static enum tfs_status read_manifest(struct tfs_import *im)
     return im->status;
 }
 
+/* Has the chunk's directory raw.bin, and no file that overlaps it? */
+static enum tfs_status look_for_raw(struct tfs_import *im, const struct tfs_found *chunk, bool *raw)
+{
+    struct tfs_cli quiet = *im->cli;
+    struct tfs_found_list files = {0};
+
+    quiet.again = true;
+    enum tfs_status status =
+        tfs_found_scan(&quiet, im->save, im->base, &chunk->node, chunk->path, &files);
+    *raw = files.count > 0;
+    for (size_t i = 0; i < files.count && *raw; i++) {
+        const struct tfs_file *file = tfs_node_file(im->save, &files.items[i].node);
+        *raw = file != NULL && tfs_file_is_chosen(file, TFS_VIEWS_RAW);
+    }
+    tfs_found_release(&files);
+    return status;
+}
+
+/* git does not keep the manifest. A tree of raw.bin alone is one of views=raw: what else a chunk
+ * has is in there, and not missing. */
+static enum tfs_status recognise_raw(struct tfs_import *im)
+{
+    bool raw = im->views == 0 && im->chunks.count > 0;
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    for (size_t i = 0; i < im->root.count && raw; i++)
+        raw = tfs_node_is_directory(&im->root.items[i].node);
+    for (size_t i = 0; i < im->chunks.count && raw && !status; i++)
+        status = look_for_raw(im, &im->chunks.items[i], &raw);
+    if (raw)
+        im->views = TFS_VIEWS_RAW;
+    return status;
+}
+
 static enum tfs_status gather(struct tfs_import *im)
 {
     const struct tfs_node top = TFS_NODE_ROOT;
@@ -113,7 +148,7 @@ static enum tfs_status gather(struct tfs_import *im)
         if (tfs_node_is_directory(&im->root.items[i].node))
             status = gather_chunks(im, &im->root.items[i]);
     tfs_found_sort_chunks(&im->chunks);
-    return status;
+    return status ? status : recognise_raw(im);
 }
 
 /* ---- taking it ------------------------------------------------------------------------------- */
