@@ -292,6 +292,9 @@ static enum tfs_status print_object(const struct tfs_import *im)
     return tfs_cli_print_object(im->cli, &out, im->status);
 }
 
+/* The save has every name, whatever DIR has. */
+#define ANY_TREE (TFS_VIEWS_ALL | TFS_VIEWS_VOXELS)
+
 static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save, unsigned views)
 {
     struct tfs_import im = {.cli = cli, .save = save, .dir = cli->operands[0], .views = views};
@@ -317,6 +320,7 @@ enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, cons
     struct tfs_cli as_import = *cli;
     struct tfs_import im = {.cli = &as_import, .save = save, .dir = dir, .reading = true};
 
+    save->options.views = ANY_TREE;
     as_import.remove = as_import.restore = true;
     import_init(&im);
     if (im.contradictions)
@@ -332,7 +336,7 @@ enum tfs_status tfs_cli_import(struct tfs_cli *cli)
     const unsigned views = cli->options.views;
     struct tfs_save *save;
 
-    cli->options.views = TFS_VIEWS_ALL; /* the save has every name, whatever DIR has */
+    cli->options.views = ANY_TREE;
     enum tfs_status status = tfs_cli_open(cli, cli->operands[1], TFS_LOCK_EXCLUSIVE, &save);
     if (status)
         return status;

@@ -65,7 +65,8 @@ bool tfs_chosen_all(unsigned views)
 bool tfs_file_is_chosen(const struct tfs_file *file, unsigned views)
 {
     return ((file->views | TFS_VIEWS_EVERY) & views) != 0 ||
-           (tfs_chosen_all(views) && (file->views & TFS_VIEWS_ARRAYS) == 0);
+           (tfs_chosen_all(views) && (file->views & TFS_VIEWS_ARRAYS) == 0 &&
+            (file->flags & TFS_FILE_SPARE) == 0);
 }
 
 bool tfs_file_completes_table(const struct tfs_file *file, unsigned views)

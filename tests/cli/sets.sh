@@ -61,6 +61,41 @@ for views in voxels grids raw; do
 done
 rm -rf base dir
 
+# Depths that are not those of a new block: voxels.csv has no place for them.
+"$TOOLS/make_voxel" stream usual 3 && cp usual deep || exit 3
+chunk=$("$TFS" text usual | sed -n '2s/^chunk \([^ ]*\).*/chunks\/\1/p')
+deepen() {
+    "$TFS" cat deep "$chunk/channels/$1.txt" | sed "1s/.*/depth $2/" | "$TFS" put deep "$chunk/channels/$1.txt"
+}
+deepen type 8 && deepen sdf 32 && deepen color 32 || exit 3
+"$TFS" export -o views=voxels deep dir && "$TFS" export -o views=voxels usual shallow && "$TFS" export deep all || exit 3
+[ "$(cat dir/chunks/*/depths.txt)" = $'type 8\nsdf 32\ncolor 32' ]
+ok "depths are a file of the one chunk that has such"
+[ -z "$(find all -name depths.txt)" ]
+ok "not where the channels are shown"
+cp usual save
+run 1 "diff of another depth" diff --stat deep shallow
+run 0 "import into a save with the usual depths" import --restore --delete dir save
+run 0 "diff finds nothing, depths included" diff deep save
+run 0 "import of the usual ones" import --restore --delete shallow save
+run 0 "diff finds nothing then" diff usual save
+rm -r dir/.terrainfs shallow/.terrainfs "shallow/$chunk"
+run 0 "the chunk is removed" import -o views=voxels --delete shallow save
+run 0 "and comes from a clone of the tree" import dir save
+run 0 "with its depths" diff deep save
+run 0 "diff with the clone" diff deep dir
+cp usual save
+run 1 "a depth in which values do not fit" put save "$chunk/depths.txt" <<<'sdf 8'
+says err 'sdf has the value -?[0-9]*, which does not fit into 8 bits: change it first' "is refused with one of them"
+run 1 "no channel" put save "$chunk/depths.txt" <<<'height 8'
+run 1 "a channel twice" put save "$chunk/depths.txt" <<<$'type 8\ntype 8'
+run 1 "no depth" put save "$chunk/depths.txt" <<<'type 9'
+same usual save "nothing was written"
+"$TOOLS/make_voxel" region base 2 || exit 3
+"$TFS" export -o views=voxels base regions && [ -z "$(find regions -name depths.txt)" ]
+ok "a region fixes its depths: no file says them"
+rm -rf base dir all shallow regions save
+
 "$TOOLS/make_place" --kind binary --log2 4 --chunks 6 base || exit 3
 for views in voxels grids raw; do
     round Roblox $views

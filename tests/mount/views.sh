@@ -209,6 +209,37 @@ channels_come_and_go() {
     terrain_is "$D/two"
 }
 
+# What git checks out has the depths of its commit, and finds its files as it wrote them.
+depths_are_checked_out() {
+    local chunk name
+    game make_voxel stream SAVE 3
+    up -o views=voxels
+    want on_git init -q -b main
+    want on_git add -A
+    want on_git commit -qm usual
+    chunk=$(echo "$M"/chunks/*_-50 | cut -d ' ' -f 1)
+    wants_not [ -e "$chunk/depths.txt" ]
+    printf 'type 8\nsdf 32\n' >"$chunk/depths.txt"
+    same 'depths' "$(cat "$chunk/depths.txt")" $'type 8\nsdf 32'
+    want on_git add -A
+    want on_git commit -qm deep
+    want sync "$M"
+    cp "$S" "$D/deep"
+    want on_git checkout -q main~1
+    same 'status' "$(on_git status --porcelain)" ''
+    want sync "$M"
+    terrain_is "$other"
+    want on_git checkout -q main
+    same 'status' "$(on_git status --porcelain)" ''
+    down
+    terrain_is "$D/deep"
+    up
+    name=${chunk##*/}
+    wants_not [ -e "$M/chunks/$name/depths.txt" ]
+    wants_not cp "$D/deep" "$M/chunks/$name/depths.txt"
+    down
+}
+
 other_game() {
     game "${@:2}"
     up -o "views=$1"
@@ -263,6 +294,7 @@ try 'a chunk without light is unpacked without light' keeps_absent_light
 try 'mkdir' makes
 try 'a directory just made is complete without what is left out' completes
 try 'Godot: channels come and go with columns' channels_come_and_go
+try 'Godot: depths are checked out' depths_are_checked_out
 for view in voxels grids raw; do
     try "Godot: $view: tar x" other_game $view make_voxel stream SAVE 12
     try "Roblox: $view: tar x" other_game $view make_place --kind binary --log2 4 --chunks 6 SAVE

@@ -99,16 +99,11 @@ static int64_t channel_size(struct tfs_save *save, const struct tfs_doc *doc, st
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-/* Takes the line `depth N`, if `line` is one: 1; else 0. */
-static int take_depth(struct tfs_line line, unsigned *depth, struct tfs_error *err)
+int tfs_godot_depth_take(struct tfs_line line, unsigned *depth, struct tfs_error *err)
 {
     struct tfs_line word = line;
     int64_t bits;
 
-    tfs_line_word(&line, &word);
-    if (!tfs_span_equal(word.text, tfs_span_of("depth")))
-        return 0;
-    word = line;
     if (!tfs_line_word(&line, &word))
         word.text.size = 0;
     if (tfs_line_number(&word, "depth", 8, 64, &bits, err) < 0)
@@ -118,10 +113,21 @@ static int take_depth(struct tfs_line line, unsigned *depth, struct tfs_error *e
     for (unsigned d = 0; d <= TFS_GODOT_DEPTH_MAX; d++) {
         if (bits == INT64_C(8) << d) {
             *depth = d;
-            return 1;
+            return 0;
         }
     }
     return tfs_fail_line(err, &word, "the depth is 8, 16, 32 or 64");
+}
+
+/* Takes the line `depth N`, if `line` is one: 1; else 0. */
+static int take_depth(struct tfs_line line, unsigned *depth, struct tfs_error *err)
+{
+    struct tfs_line word = line;
+
+    tfs_line_word(&line, &word);
+    if (!tfs_span_equal(word.text, tfs_span_of("depth")))
+        return 0;
+    return tfs_godot_depth_take(line, depth, err) < 0 ? err->code : 1;
 }
 
 static int check_depth(const struct tfs_godot_rules *rules, const struct tfs_line *line,

@@ -434,8 +434,6 @@ static struct tfs_voxel_size change_sides(const void *chunk)
     return (struct tfs_voxel_size){c->block.x, c->block.y, c->block.z};
 }
 
-static const uint8_t usual_depths[TFS_GODOT_CHANNELS] = {1, 1, 0, 1, 1, 0, 0, 0};
-
 /* A block that has what a voxel says of its own one. */
 static struct tfs_godot_block block_of(struct tfs_span voxel)
 {
@@ -505,13 +503,13 @@ static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
     }
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
         const unsigned depth = block.channels[i].depth;
-        if (depth == usual_depths[i] &&
+        if (depth == tfs_godot_usual_depths[i] &&
             voxel_value(voxel, i) == tfs_godot_empty_value(i, block.version, depth))
             continue;
         if (out->size > begin)
             tfs_buf_u8(out, ' ');
         print_value(&block, i, out);
-        if (depth != usual_depths[i])
+        if (depth != tfs_godot_usual_depths[i])
             tfs_buf_printf(out, "/%u", 8U << depth);
     }
     if (out->size == begin)
@@ -616,7 +614,7 @@ static void add_channel(const struct tfs_godot_block *block, unsigned channel, s
     const struct tfs_godot_values *values = &block->channels[channel];
     const bool one = all_equal(values);
 
-    if (one && values->depth == usual_depths[channel] &&
+    if (one && values->depth == tfs_godot_usual_depths[channel] &&
         tfs_godot_get_bits(values->bytes.data, values->depth) ==
             tfs_godot_empty_value(channel, block->version, values->depth))
         return;

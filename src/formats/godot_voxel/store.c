@@ -12,16 +12,16 @@
 
 /* ---- new blocks ------------------------------------------------------------------------------ */
 
+const uint8_t tfs_godot_usual_depths[TFS_GODOT_CHANNELS] = {1, 1, 0, 1, 1, 0, 0, 0};
+
 void tfs_godot_block_blank(struct tfs_buf *out, unsigned version, const uint32_t size[3],
                            const uint8_t depths[TFS_GODOT_CHANNELS])
 {
-    static const uint8_t engine_depths[TFS_GODOT_CHANNELS] = {1, 1, 0, 1, 1, 0, 0, 0};
-
     tfs_buf_u8(out, (uint8_t)version);
     for (unsigned i = 0; i < 3; i++)
         tfs_buf_u16le(out, (uint16_t)size[i]);
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
-        unsigned depth = depths == NULL ? engine_depths[i] : depths[i];
+        unsigned depth = depths == NULL ? tfs_godot_usual_depths[i] : depths[i];
         tfs_buf_u8(out, (uint8_t)(TFS_GODOT_UNIFORM | depth << 4));
         tfs_godot_put_bits(out, tfs_godot_empty_value(i, version, depth), depth);
     }

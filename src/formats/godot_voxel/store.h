@@ -7,6 +7,9 @@
 
 #include "formats/godot_voxel/view.h"
 
+/* Those of the engine's new blocks. */
+extern const uint8_t tfs_godot_usual_depths[TFS_GODOT_CHANNELS];
+
 /* Appends BlockData of a new block: all channels UNIFORM with their empty values. `depths` NULL:
  * the engine's defaults. */
 void tfs_godot_block_blank(struct tfs_buf *out, unsigned version, const uint32_t size[3],

@@ -15,6 +15,7 @@
 /* raw.bin says everything, and comes first; voxels.csv says all channels, before one alone. */
 enum chunk_file {
     CHUNK_RAW,
+    CHUNK_DEPTHS, /* before the values */
     CHUNK_VOXELS,
     CHUNK_CHANNEL,
     CHUNK_METADATA = CHUNK_CHANNEL + TFS_GODOT_CHANNELS,
@@ -40,6 +41,10 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                    .flags = TFS_FILE_RAW,
                    .lens = &tfs_godot_raw_lens,
                    .views = TFS_VIEWS_RAW},
+    [CHUNK_DEPTHS] = {.path = "depths.txt",
+                      .flags = TFS_FILE_OPTIONAL | TFS_FILE_SPARE,
+                      .lens = &tfs_godot_depths_lens,
+                      .views = TFS_VIEWS_VOXELS},
     [CHUNK_VOXELS] = {.path = "voxels.csv",
                       .lens = &tfs_godot_voxels_lens,
                       .views = TFS_VIEWS_VOXELS},
