@@ -9,18 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-
 /* ---- names and numbers ----------------------------------------------------------------------- */
 
 static int number_palette(struct tfs_cosmic_change *c, struct tfs_error *err)
 {
     c->first = malloc(c->old->count * sizeof(*c->first));
-    if (c->first == NULL)
+    c->entry = malloc(c->old->count * sizeof(*c->entry));
+    if (c->first == NULL || c->entry == NULL)
         return tfs_fail_memory(err);
     for (uint32_t i = 0; i < c->old->count; i++) {
-        if (tfs_cosmic_names_add(&c->numbers, c->old->names[i], i, &c->first[i], err) < 0)
+        uint32_t word;
+        if (tfs_words_add(&c->names, c->old->names[i], &word, err) < 0)
             return err->code;
+        if (word == c->had)
+            c->entry[c->had++] = i;
+        c->first[i] = c->entry[word];
         if (!c->has_air && tfs_cosmic_is_air(c->old->names[i])) {
             c->has_air = true;
             c->air = i;
@@ -46,29 +49,40 @@ void tfs_cosmic_change_close(struct tfs_cosmic_change *c)
     tfs_cosmic_view_close(&c->view);
     free(c->old);
     free(c->first);
-    free(c->added);
-    tfs_cosmic_names_release(&c->numbers);
+    free(c->entry);
+    tfs_words_release(&c->names);
 }
 
 struct tfs_span tfs_cosmic_change_name(const struct tfs_cosmic_change *c, uint32_t id)
 {
-    return id < c->old->count ? c->old->names[id] : c->added[id - c->old->count];
+    return id < c->old->count ? c->old->names[id]
+                              : tfs_words_at(&c->names, id - c->old->count + c->had);
+}
+
+static uint32_t number_of_word(const struct tfs_cosmic_change *c, uint32_t word)
+{
+    return word < c->had ? c->entry[word] : c->old->count + word - c->had;
+}
+
+bool tfs_cosmic_change_find(const struct tfs_cosmic_change *c, struct tfs_span name,
+                            uint32_t *number)
+{
+    uint32_t word;
+    const bool found = tfs_words_find(&c->names, name, &word);
+
+    if (found)
+        *number = number_of_word(c, word);
+    return found;
 }
 
 int tfs_cosmic_change_number(struct tfs_cosmic_change *c, struct tfs_span name, uint32_t *number,
                              struct tfs_error *err)
 {
-    const uint32_t next = c->old->count + (uint32_t)c->added_count;
-    struct tfs_span *added = tfs_array_grow(c->added, c->added_count, sizeof(*added));
+    uint32_t word;
 
-    if (added == NULL)
-        return tfs_fail_memory(err);
-    c->added = added;
-    if (tfs_cosmic_names_add(&c->numbers, name, next, number, err) < 0)
-        return err->code;
-    if (*number == next)
-        c->added[c->added_count++] = name;
-    return 0;
+    if (tfs_words_add(&c->names, name, &word, err) == 0)
+        *number = number_of_word(c, word);
+    return err->code;
 }
 
 /* ---- voxels ---------------------------------------------------------------------------------- */
@@ -133,8 +147,8 @@ static void renumber(const struct tfs_cosmic_change *c, const bool *before, cons
         r->to[i] = r->count;
         r->names[r->count++] = c->old->names[i];
     }
-    for (size_t i = c->old->count; i < c->old->count + c->added_count; i++)
-        r->to[i] = UINT32_MAX;
+    for (uint32_t i = c->had; i < c->names.count; i++)
+        r->to[number_of_word(c, i)] = UINT32_MAX;
     for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++) {
         uint32_t id = c->ids[i];
         if (r->to[id] != UINT32_MAX)
@@ -147,7 +161,7 @@ static void renumber(const struct tfs_cosmic_change *c, const bool *before, cons
 static int encode_change(const struct tfs_cosmic_change *c, struct tfs_buf *section,
                          struct tfs_error *err)
 {
-    size_t total = c->old->count + c->added_count;
+    size_t total = c->old->count + (c->names.count - c->had);
     struct renumbering r = {
         .names = calloc(total, sizeof(*r.names)),
         .to = calloc(total, sizeof(*r.to)),

@@ -5,18 +5,19 @@
 #define TFS_FORMATS_COSMIC_REACH_CHANGE_H
 
 #include "formats/cosmic_reach/lenses.h"
-#include "formats/cosmic_reach/names.h"
+#include "formats/diff/words.h"
 
 /* A chunk whose voxels change by numbers: below the count of the old palette its entries, from
- * there on `added`. A name has one number: that of the first entry that is called so. */
+ * there on names that it did not have. A name has one number: that of the first entry that is
+ * called so. */
 struct tfs_cosmic_change {
     struct tfs_cosmic_view view;
     struct tfs_cosmic_values *old;
     uint32_t ids[TFS_COSMIC_VALUES]; /* in grid order: each old voxel's own entry, or a number */
     uint32_t *first;                 /* of each old entry: the number of its name */
-    struct tfs_cosmic_names numbers; /* of names */
-    struct tfs_span *added;
-    size_t added_count;
+    struct tfs_words names;          /* distinct ones; of the old palette those below `had` */
+    uint32_t *entry;                 /* of the latter: the first entry that is called so */
+    uint32_t had;
     uint32_t air;
     bool has_air;
 };
@@ -26,9 +27,12 @@ int tfs_cosmic_change_open(struct tfs_save *save, struct tfs_cosmic_change *chan
                            const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err);
 void tfs_cosmic_change_close(struct tfs_cosmic_change *change);
 
-/* The name behind a number or an entry. */
+/* The name behind a number or an entry, until another name is added. */
 struct tfs_span tfs_cosmic_change_name(const struct tfs_cosmic_change *change, uint32_t id);
-/* The number of a name, which must outlive the change. */
+/* The number of a name; is there one? */
+bool tfs_cosmic_change_find(const struct tfs_cosmic_change *change, struct tfs_span name,
+                            uint32_t *number);
+/* The same, and gives it one. */
 int tfs_cosmic_change_number(struct tfs_cosmic_change *change, struct tfs_span name,
                              uint32_t *number, struct tfs_error *err);
 

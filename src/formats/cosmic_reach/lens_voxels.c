@@ -136,45 +136,31 @@ static int64_t voxels_size(struct tfs_save *save, const struct tfs_doc *doc, str
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-/* The names that a text brings, which the change refers to. */
-struct brought {
-    uint8_t *bytes;
-    size_t used;
-    struct tfs_buf name; /* of one field */
-};
-
 /* The number of the name that a field prints. */
-static int take_name(struct brought *b, struct tfs_cosmic_change *change,
+static int take_name(struct tfs_buf *name, struct tfs_cosmic_change *change,
                      const struct tfs_line *field, uint32_t *number, struct tfs_error *err)
 {
     static const struct tfs_name_rules rules = TFS_COSMIC_NAME_RULES;
 
-    tfs_buf_clear(&b->name);
-    if (tfs_line_name(field, &b->name, err) < 0)
+    tfs_buf_clear(name);
+    if (tfs_line_name(field, name, err) < 0 ||
+        tfs_cosmic_change_find(change, tfs_buf_span(name), number))
         return err->code;
-
-    struct tfs_span name = tfs_buf_span(&b->name);
-    if (tfs_cosmic_names_find(&change->numbers, name, number))
-        return 0;
-    if (tfs_name_check(&rules, name, field, err) < 0)
-        return err->code;
-    /* A name is never longer than its print, so all of them fit where the text fits. */
-    uint8_t *copy = b->bytes + b->used;
-    memcpy(copy, name.data, name.size);
-    b->used += name.size;
-    return tfs_cosmic_change_number(change, (struct tfs_span){copy, name.size}, number, err);
+    return tfs_name_check(&rules, tfs_buf_span(name), field, err) < 0
+               ? err->code
+               : tfs_cosmic_change_number(change, tfs_buf_span(name), number, err);
 }
 
 /* Gives the voxels that have a line their names: 0 at the end. */
 static int read_lines(struct tfs_voxel_reader *r, struct tfs_cosmic_change *change,
-                      struct brought *b, bool there[TFS_COSMIC_VALUES], struct tfs_error *err)
+                      struct tfs_buf *name, bool there[TFS_COSMIC_VALUES], struct tfs_error *err)
 {
     struct tfs_voxel_row row;
     uint32_t number = 0;
     int got;
 
     while ((got = tfs_voxel_reader_next(r, &row, err)) == 1) {
-        if (!row.again && take_name(b, change, &row.fields[0], &number, err) < 0)
+        if (!row.again && take_name(name, change, &row.fields[0], &number, err) < 0)
             return err->code;
         tfs_cosmic_change_set(change, row.voxel, number);
         there[row.voxel] = true;
@@ -183,11 +169,11 @@ static int read_lines(struct tfs_voxel_reader *r, struct tfs_cosmic_change *chan
 }
 
 static int put_lines(struct tfs_voxel_reader *r, struct tfs_cosmic_change *change,
-                     struct brought *b, struct tfs_error *err)
+                     struct tfs_buf *name, struct tfs_error *err)
 {
     bool there[TFS_COSMIC_VALUES] = {false};
 
-    if (read_lines(r, change, b, there, err) < 0)
+    if (read_lines(r, change, name, there, err) < 0)
         return err->code;
     for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++)
         if (!there[i] && tfs_cosmic_change_clear(change, i, err) < 0)
@@ -201,19 +187,15 @@ static int voxels_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
     const struct tfs_voxel_box box = box_of(at.key);
     struct tfs_voxel_reader r = {0};
     struct tfs_cosmic_change *change = calloc(1, sizeof(*change));
-    struct brought b = {.bytes = malloc(text.size + 1)};
+    struct tfs_buf name = {0};
 
-    if (change == NULL || b.bytes == NULL) {
-        free(change);
-        free(b.bytes);
+    if (change == NULL)
         return tfs_fail_memory(err);
-    }
     if (tfs_cosmic_change_open(save, change, tfs_edit_doc(edit), at.key, err) == 0 &&
         tfs_voxel_reader_open(&r, &columns, &box, edit, put->fresh, text, err) == 0)
-        put_lines(&r, change, &b, err);
+        put_lines(&r, change, &name, err);
     tfs_cosmic_change_close(change);
-    tfs_buf_release(&b.name);
-    free(b.bytes);
+    tfs_buf_release(&name);
     free(change);
     return tfs_voxel_reader_close(&r, err);
 }

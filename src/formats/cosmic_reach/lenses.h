@@ -5,7 +5,6 @@
 #define TFS_FORMATS_COSMIC_REACH_LENSES_H
 
 #include "formats/cosmic_reach/body.h"
-#include "formats/cosmic_reach/names.h"
 #include "formats/palette.h"
 #include "text/grid.h"
 #include "text/lines.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "formats/cosmic_reach/change.h"
-#include "formats/cosmic_reach/names.h"
 #include "formats/cosmic_reach/region.h"
 #include "formats/diff/sum.h"
 #include "formats/picture/picture.h"
@@ -153,83 +152,19 @@ static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
 
 /* ---- in short -------------------------------------------------------------------------------- */
 
-/* The names of a palette by the order in which voxels come to have them. */
-struct order {
-    struct tfs_cosmic_names names;
-    uint32_t *first;  /* of each entry: the first one of its name */
-    uint32_t *number; /* of such an entry, from 1; 0: no voxel had it so far */
-    uint64_t *counts;
-    uint32_t *met; /* entries in that order */
-    uint32_t count;
-};
-
-static void order_release(struct order *o)
-{
-    tfs_cosmic_names_release(&o->names);
-    free(o->first);
-    free(o->number);
-    free(o->counts);
-    free(o->met);
-}
-
-static int order_open(struct order *o, const struct tfs_cosmic_values *values,
-                      struct tfs_error *err)
-{
-    o->first = malloc(values->count * sizeof(*o->first));
-    o->number = calloc(values->count, sizeof(*o->number));
-    o->counts = calloc(values->count, sizeof(*o->counts));
-    o->met = malloc(values->count * sizeof(*o->met));
-    if (o->first == NULL || o->number == NULL || o->counts == NULL || o->met == NULL)
-        return tfs_fail_memory(err);
-    for (uint32_t i = 0; i < values->count; i++)
-        if (tfs_cosmic_names_add(&o->names, values->names[i], i, &o->first[i], err) < 0)
-            return err->code;
-    return 0;
-}
-
-/* Palettes of another order, or with names that no voxel has, are the same. */
-static int sum_values(const struct tfs_cosmic_values *values, struct order *o,
-                      struct tfs_voxel_sum *sum, struct tfs_error *err)
-{
-    uint8_t *same = tfs_buf_reserve(&sum->same, 2 * TFS_COSMIC_VALUES);
-
-    if (same == NULL)
-        return tfs_fail_memory(err);
-    for (unsigned i = 0; i < TFS_COSMIC_VALUES; i++) {
-        uint32_t entry = o->first[values->ids[i]];
-        if (o->number[entry] == 0) {
-            o->met[o->count++] = entry;
-            o->number[entry] = o->count;
-        }
-        o->counts[entry]++;
-        same[2 * i] = (uint8_t)o->number[entry];
-        same[2 * i + 1] = (uint8_t)(o->number[entry] >> 8);
-    }
-    sum->same.size += 2 * TFS_COSMIC_VALUES;
-    for (uint32_t i = 0; i < o->count && err->code == 0; i++) {
-        const struct tfs_span name = values->names[o->met[i]];
-        tfs_buf_u32le(&sum->same, (uint32_t)name.size);
-        tfs_buf_add_span(&sum->same, name);
-        tfs_voxel_sum_count(sum, name, o->counts[o->met[i]], err);
-    }
-    return err->code;
-}
-
 static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                struct tfs_voxel_sum *sum, struct tfs_error *err)
 {
     struct tfs_cosmic_blocks blocks;
     struct tfs_cosmic_values *values;
-    struct order order = {0};
 
     (void)save;
     (void)doc;
     if (tfs_cosmic_blocks_view(tfs_blob_span(chunk->blob), &blocks, err) < 0 ||
         tfs_cosmic_blocks_decode(&blocks, &values, err) < 0)
         return err->code;
-    if (order_open(&order, values, err) == 0)
-        sum_values(values, &order, sum, err);
-    order_release(&order);
+    tfs_voxel_sum_names(sum, values->ids, TFS_COSMIC_VALUES, values->names, values->count,
+                        (struct tfs_span){0}, err);
     free(values);
     return err->code;
 }

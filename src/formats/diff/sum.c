@@ -45,6 +45,74 @@ int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64
     return 0;
 }
 
+/* ---- voxels with names ----------------------------------------------------------------------- */
+
+/* Names by the order in which voxels come to have them. */
+struct met {
+    struct tfs_words words;
+    uint32_t *numbers; /* of entries, + 1; 0: no voxel had it so far */
+    uint32_t *counts;  /* by number */
+};
+
+/* For each voxel the number of its name. */
+static int number_voxels(struct met *met, const uint32_t *entries, uint32_t voxels,
+                         const struct tfs_span *names, struct tfs_buf *out, struct tfs_error *err)
+{
+    uint8_t *at = tfs_buf_reserve(out, 2 * (size_t)voxels);
+
+    if (at == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < voxels; i++) {
+        uint32_t *number = &met->numbers[entries[i]];
+        if (*number == 0) {
+            if (tfs_words_add(&met->words, names[entries[i]], number, err) < 0)
+                return err->code;
+            ++*number;
+        }
+        met->counts[*number - 1]++;
+        at[2 * (size_t)i] = (uint8_t)*number;
+        at[2 * (size_t)i + 1] = (uint8_t)(*number >> 8);
+    }
+    out->size += 2 * (size_t)voxels;
+    return 0;
+}
+
+static int count_names(const struct met *met, struct tfs_span front, struct tfs_voxel_sum *sum,
+                       struct tfs_error *err)
+{
+    struct tfs_buf voxel = {0};
+
+    for (uint32_t i = 0; i < met->words.count && err->code == 0; i++) {
+        const struct tfs_span name = tfs_words_at(&met->words, i);
+        tfs_buf_u32le(&sum->same, (uint32_t)name.size);
+        tfs_buf_add_span(&sum->same, name);
+        tfs_buf_clear(&voxel);
+        tfs_buf_add_span(&voxel, front);
+        tfs_buf_add_span(&voxel, name);
+        if (tfs_buf_check(&voxel, err) == 0)
+            tfs_voxel_sum_count(sum, tfs_buf_span(&voxel), met->counts[i], err);
+    }
+    tfs_buf_release(&voxel);
+    return err->code;
+}
+
+int tfs_voxel_sum_names(struct tfs_voxel_sum *sum, const uint32_t *entries, uint32_t voxels,
+                        const struct tfs_span *names, uint32_t count, struct tfs_span front,
+                        struct tfs_error *err)
+{
+    struct met met = {.numbers = calloc(count + (size_t)1, sizeof(*met.numbers)),
+                      .counts = calloc(count + (size_t)1, sizeof(*met.counts))};
+
+    if (met.numbers == NULL || met.counts == NULL)
+        tfs_fail_memory(err);
+    else if (number_voxels(&met, entries, voxels, names, &sum->same, err) == 0)
+        count_names(&met, front, sum, err);
+    tfs_words_release(&met.words);
+    free(met.numbers);
+    free(met.counts);
+    return err->code;
+}
+
 /* ---- voxel by voxel -------------------------------------------------------------------------- */
 
 struct counting {

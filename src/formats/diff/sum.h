@@ -34,6 +34,13 @@ void tfs_voxel_sum_release(struct tfs_voxel_sum *sum);
 int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64_t voxels,
                         struct tfs_error *err);
 
+/* For the format: the chunk's voxels have the names of these entries, and nothing else is to be
+ * told of their names. Entries of one name are one, in whatever order they stand. `front`: what a
+ * voxel has in front of its name. */
+int tfs_voxel_sum_names(struct tfs_voxel_sum *sum, const uint32_t *entries, uint32_t voxels,
+                        const struct tfs_span *names, uint32_t count, struct tfs_span front,
+                        struct tfs_error *err);
+
 /* Sums up a chunk whose bytes are there (tfs_fetch). EBADMSG: it does not decode. */
 int tfs_voxel_sum_make(struct tfs_voxel_sum *sum, const struct tfs_side *side,
                        const struct tfs_chunk *chunk, struct tfs_error *err);

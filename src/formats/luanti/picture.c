@@ -4,7 +4,6 @@
  *
  * `ignore` stands for what was not generated: nothing is seen of it.
  */
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,48 +134,21 @@ static bool empty(struct tfs_span voxel)
 
 /* ---- summing up ------------------------------------------------------------------------------ */
 
-/* Numbers of names in the order in which voxels have them first: names that stand in the table
- * twice are one. */
-struct order {
-    struct tfs_words words;
-    uint32_t *numbers; /* of the table's names, + 1; 0: none yet */
-    uint32_t *counts;  /* by number */
-    uint16_t same[TFS_LUANTI_VOXELS];
-};
-
-/* For each voxel the number of its name. */
-static int number_names(struct order *o, const struct tfs_luanti_block *b,
-                        struct tfs_voxel_sum *sum, struct tfs_error *err)
+static int sum_block(const struct tfs_luanti_block *b, struct tfs_voxel_sum *sum,
+                     struct tfs_error *err)
 {
-    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++) {
-        uint32_t *number = &o->numbers[b->nodes[i]];
-        if (*number == 0) {
-            if (tfs_words_add(&o->words, b->names[b->nodes[i]].name, number, err) < 0)
-                return err->code;
-            ++*number;
-        }
-        o->counts[*number - 1]++;
-        o->same[i] = htole16((uint16_t)*number);
-    }
-    tfs_buf_add(&sum->same, o->same, sizeof(o->same));
-    return 0;
-}
+    static const uint8_t no_param2;
+    struct tfs_span *names = calloc(b->count, sizeof(*names));
 
-static int sum_names(const struct order *o, struct tfs_voxel_sum *sum, struct tfs_error *err)
-{
-    struct tfs_buf voxel = {0};
-
-    for (uint32_t i = 0; i < o->words.count && err->code == 0; i++) {
-        const struct tfs_span name = tfs_words_at(&o->words, i);
-        tfs_buf_u32le(&sum->same, (uint32_t)name.size);
-        tfs_buf_add_span(&sum->same, name);
-        tfs_buf_clear(&voxel);
-        tfs_buf_u8(&voxel, 0);
-        tfs_buf_add_span(&voxel, name);
-        if (tfs_buf_check(&voxel, err) == 0)
-            tfs_voxel_sum_count(sum, tfs_buf_span(&voxel), o->counts[i], err);
-    }
-    tfs_buf_release(&voxel);
+    if (names == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < b->count; i++)
+        names[i] = b->names[i].name;
+    tfs_voxel_sum_names(sum, b->nodes, TFS_LUANTI_VOXELS, names, b->count,
+                        (struct tfs_span){&no_param2, 1}, err);
+    tfs_buf_add(&sum->same, b->param2, sizeof(b->param2));
+    tfs_buf_add(&sum->same, b->param1, sizeof(b->param1)); /* param1.txt */
+    free(names);
     return err->code;
 }
 
@@ -184,24 +156,13 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
                struct tfs_voxel_sum *sum, struct tfs_error *err)
 {
     struct tfs_luanti_view *view;
-    struct order order;
 
     if (tfs_luanti_view_keep(save, doc, chunk, &view, err) < 0)
         return err->code;
-    memset(&order.words, 0, sizeof(order.words));
-    order.numbers = calloc(view->block.count, sizeof(*order.numbers));
-    order.counts = calloc(view->block.count, sizeof(*order.counts));
     if (view->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", view->damage);
-    else if (order.numbers == NULL || order.counts == NULL)
-        tfs_fail_memory(err);
-    else if (number_names(&order, &view->block, sum, err) == 0)
-        sum_names(&order, sum, err);
-    tfs_buf_add(&sum->same, view->block.param2, sizeof(view->block.param2));
-    tfs_buf_add(&sum->same, view->block.param1, sizeof(view->block.param1)); /* param1.txt */
-    tfs_words_release(&order.words);
-    free(order.numbers);
-    free(order.counts);
+    else
+        sum_block(&view->block, sum, err);
     tfs_luanti_view_unref(view);
     return err->code;
 }
