@@ -17,8 +17,9 @@
 #include "commands/git_run.h"
 #include "formats/chosen.h"
 
-#define FILE_MAX   ((size_t)1 << 20) /* bytes of a .gitattributes that is read */
-#define ATTRIBUTES " diff=terrain merge=terrain"
+#define FILE_MAX ((size_t)1 << 20) /* bytes of a .gitattributes that is read */
+/* -text: git changes no line end of a save that is a text (core.autocrlf). */
+#define ATTRIBUTES " -text diff=terrain merge=terrain"
 
 /* The configuration. `%s` is the program. */
 static const struct {

@@ -30,7 +30,7 @@ run 1 "it is not enabled at first" git --status
 says out '^not enabled$' "it is said"
 says out '^\*\.rbxm: no attribute$' "no ending has the attribute"
 run 0 "enable" git --enable
-says out '^\*\.cosmicreach diff=terrain merge=terrain$' "it prints the lines for .gitattributes"
+says out '^\*\.cosmicreach -text diff=terrain merge=terrain$' "it prints the lines for .gitattributes"
 [ "$(git config diff.terrain.command)" = 'terrainfs diff --git --' ]
 ok "the program is called by its name where a shell finds it by that"
 [ "$(git config merge.terrain.driver)" = 'terrainfs merge --path=%P -- %O %A %B' ]
@@ -40,7 +40,7 @@ ok "it adds no lines by itself"
 printf '*.txt text' >.gitattributes
 run 0 "attributes" git --attributes
 says .gitattributes '^\*\.txt text$' "the lines that were there stay lines"
-says .gitattributes '^\*\.vxr diff=terrain merge=terrain$' "the others are added"
+says .gitattributes '^\*\.vxr -text diff=terrain merge=terrain$' "the others are added"
 cp .gitattributes before
 run 0 "attributes again" git --attributes
 same .gitattributes before "add nothing twice"
@@ -72,7 +72,7 @@ run 3 "attributes behind a link" git --attributes
 says err 'symbolic link, which git does not follow' "are told why not"
 mv before .gitattributes
 run 0 "enable for the user" git --enable --global --attributes
-[ -z "$(git config --local --get-regexp terrain)" ] && says "$HOME/.config/git/attributes" 'rbxl diff=terrain' "goes to the user's files"
+[ -z "$(git config --local --get-regexp terrain)" ] && says "$HOME/.config/git/attributes" 'rbxl -text diff=terrain' "goes to the user's files"
 run 0 "enabled by that" git --status
 run 0 "disable for the user" git --disable --global
 run 2 "two verbs" git --enable --disable
@@ -190,6 +190,31 @@ exec 3>&-
     [ $? = 3 ]
     ok "a full disk is one"
 }
+
+# --- line ends, and mergetool, as the guide says it
+run 0 "attributes for saves that are texts" git --attributes
+"$TOOLS/make_place" --kind xml --chunks 3 text.rbxlx && cp text.rbxlx kept && git add -A && git commit -qm text || exit 3
+git config core.autocrlf true && rm text.rbxlx && git checkout -q text.rbxlx
+same text.rbxlx kept "git gives a save its line ends as they were"
+git config --unset core.autocrlf
+git checkout -q -b left && edit region_0_0_0.cosmicreach "$chunk" '4s/,[^,]*$/,base:left/' && git commit -qam left &&
+    git checkout -q main && edit region_0_0_0.cosmicreach "$chunk" '4s/,[^,]*$/,base:right/' && git commit -qam right || exit 3
+# shellcheck disable=SC2016
+git config mergetool.terrain.cmd \
+    'cp "$LOCAL" "$MERGED" && terrainfs merge --conflicts=theirs -- "$BASE" "$MERGED" "$REMOTE" || [ $? = 1 ]'
+git config mergetool.terrain.trustExitCode true
+! g merge left && [ -s region_0_0_0.cosmicreach.conflicts.csv ]
+ok "git stops at a conflict"
+g mergetool -y --tool=terrain </dev/null
+ok "mergetool takes the other side"
+"$TFS" cat region_0_0_0.cosmicreach "$chunk" | grep -q 'base:left$'
+ok "where they conflict"
+git add -A && git commit -qm resolved || exit 3
+edit region_0_0_0.cosmicreach "$chunk" '5s/,[^,]*$/,base:patch/' && cp region_0_0_0.cosmicreach patched
+git diff --binary --no-ext-diff --no-textconv >"$top/patch" && git checkout -q region_0_0_0.cosmicreach &&
+    g apply "$top/patch" && cmp -s region_0_0_0.cosmicreach patched
+ok "a patch with the bytes of a save is applied"
+git checkout -q region_0_0_0.cosmicreach && rm -f patched kept ./*.orig
 
 # --- a mount or an export in git
 run 0 "what not to add of a tree" git --exclude region_0_0_0.cosmicreach
