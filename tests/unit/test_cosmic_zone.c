@@ -1,8 +1,11 @@
 /* formats/cosmic_reach: all regions of a folder as one save. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../lib/region_maker.h"
@@ -345,6 +348,39 @@ START_TEST(one_voxel_rewrites_one_region)
 }
 END_TEST
 
+static bool disk_errs; /* what is written says something else, which reads as well */
+
+/* Takes the place of the C library's, for the whole program. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+    uint8_t *copy = disk_errs && size > 0 ? malloc(size) : NULL;
+    ssize_t written;
+
+    if (copy == NULL)
+        return syscall(SYS_write, fd, data, size);
+    memcpy(copy, data, size);
+    uint8_t *name = memmem(copy, size, "base:new", 8);
+    if (name != NULL)
+        name[7] = 'W';
+    written = syscall(SYS_write, fd, copy, size);
+    free(copy);
+    return written;
+}
+
+START_TEST(region_that_the_disk_wrote_otherwise_does_not_take_its_place)
+{
+    make_zone();
+    const ino_t before = inode_of(0, 0, 0);
+    disk_errs = true;
+    ck_assert_int_eq(put_text("chunks/0_1_0/palette.txt", "0 base:new\n"), -EIO);
+    disk_errs = false;
+    ck_assert_ptr_nonnull(strstr(err.text, "chunk 0_1_0 is another one"));
+    ck_assert_uint_eq(inode_of(0, 0, 0), before);
+    tfs_error_reset(&err);
+    ck_assert_int_eq(put_text("chunks/0_1_0/palette.txt", "0 base:new\n"), 0);
+}
+END_TEST
+
 START_TEST(what_is_written_back_changes_no_region)
 {
     make_zone();
@@ -584,6 +620,50 @@ START_TEST(region_that_another_program_changed_is_not_overwritten)
     ck_assert_ptr_nonnull(strstr(err.text, "region_0_0_0.cosmicreach: was changed by another"));
     ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
     ck_assert_int_eq(create(3, 3, 3), -ESTALE);
+}
+END_TEST
+
+static struct stat frozen; /* whose times do not move; st_ino 0: none */
+
+static int freeze(int result, struct stat *st)
+{
+    if (result == 0 && frozen.st_ino != 0 && st->st_ino == frozen.st_ino) {
+        st->st_mtim = frozen.st_mtim;
+        st->st_ctim = frozen.st_ctim;
+    }
+    return result;
+}
+
+/* These take the place of the C library's, for the whole program. */
+int fstat(int fd, struct stat *st)
+{
+    return freeze(fstatat(fd, "", st, AT_EMPTY_PATH), st);
+}
+
+int lstat(const char *name, struct stat *st)
+{
+    return freeze(fstatat(AT_FDCWD, name, st, AT_SYMLINK_NOFOLLOW), st);
+}
+
+/* Clocks tick slowly: what another program writes right behind a read leaves no trace in times. */
+START_TEST(bytes_that_another_program_wrote_into_a_region_are_not_a_chunk_that_was_read)
+{
+    const char *path = scratch_path(region_name(REGIONS, 0, 0, 0));
+    struct tfs_blob *blob = NULL;
+    static uint8_t bytes[1 << 16];
+
+    make_zone();
+    ck_assert_int_eq(stat(path, &frozen), 0);
+    int fd = open(path, O_RDWR);
+    ssize_t size = pread(fd, bytes, sizeof(bytes), 0);
+    uint8_t *name = memmem(bytes, (size_t)size, "base:r_0_0_0", 12);
+    ck_assert_ptr_nonnull(name);
+    ck_assert_int_eq(pwrite(fd, "x", 1, name + 5 - bytes), 1);
+    close(fd);
+    ck_assert(!changed());
+    ck_assert_int_eq(
+        tfs_chunk_load(save, tfs_doc_find(save->doc, (struct tfs_key){0}), &blob, &err), -ESTALE);
+    frozen.st_ino = 0;
 }
 END_TEST
 
@@ -995,6 +1075,7 @@ static Suite *zone_suite(void)
     tcase_add_test(shows, zone_without_regions_is_empty_and_gets_its_first);
     tcase_add_test(shows, new_region_has_the_version_that_the_world_says);
     tcase_add_test(writes, one_voxel_rewrites_one_region);
+    tcase_add_test(writes, region_that_the_disk_wrote_otherwise_does_not_take_its_place);
     tcase_add_test(writes, what_is_written_back_changes_no_region);
     tcase_add_test(writes, block_is_renamed_in_all_regions);
     tcase_add_test(writes, region_comes_with_its_first_chunk_and_goes_with_its_last);
@@ -1010,6 +1091,8 @@ static Suite *zone_suite(void)
     tcase_add_test(others, regions_that_come_and_go_are_read_again);
     tcase_add_test(others, chunk_that_another_program_left_alone_is_the_same_chunk);
     tcase_add_test(others, region_that_another_program_changed_is_not_overwritten);
+    tcase_add_test(others,
+                   bytes_that_another_program_wrote_into_a_region_are_not_a_chunk_that_was_read);
     tcase_add_test(others, bytes_of_a_region_that_is_gone_are_stale);
     tcase_add_test(others, chunk_of_an_old_document_is_never_another_one);
     tcase_add_test(others, zone_and_region_exclude_each_other);

@@ -452,6 +452,16 @@ START_TEST(half_of_a_commit_whose_generation_is_of_no_use_is_not_kept)
 }
 END_TEST
 
+START_TEST(file_whose_replacement_was_not_noted_comes_back_when_forced)
+{
+    cut_commit(BEFORE_LEFT);
+    ck_assert_int_eq(undo("zone", false), -ESTALE);
+    ck_assert_int_eq(undo("zone", true), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "old a");
+    ck_assert_str_eq(scratch_read("zone/b"), "old b");
+}
+END_TEST
+
 START_TEST(line_that_was_not_written_to_its_end_is_not_completed_by_the_next)
 {
     char path[PATH_MAX];
@@ -500,6 +510,7 @@ static Suite *suite(void)
                         BEFORE_LINK, BEFORE_LEFT + 1);
     tcase_add_test(c, edits_behind_a_commit_that_was_cut_have_a_generation_of_their_own);
     tcase_add_loop_test(c, half_of_a_commit_whose_generation_is_of_no_use_is_not_kept, 0, 2);
+    tcase_add_test(c, file_whose_replacement_was_not_noted_comes_back_when_forced);
     tcase_add_test(c, line_that_was_not_written_to_its_end_is_not_completed_by_the_next);
     return s;
 }
