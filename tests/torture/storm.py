@@ -257,6 +257,29 @@ class Chunk:
             self.slot.set(True, lambda: os.mkdir(path))
 
 
+class Moved:
+    """A chunk that moves from one region to another and back: an edit of two files."""
+
+    def __init__(self, names):
+        self.files, self.slot = ['chunks/' + name for name in names], None
+        self.file = self.files[0]
+
+    def judge(self, mount):
+        seen = tuple(os.path.isdir(os.path.join(mount, file)) for file in self.files)
+        self.slot = self.slot or Slot(seen)
+        self.slot.judge(seen, ' and '.join(self.files))
+        if sum(seen) != 1:
+            raise Wrong('%s are there: %r' % (' and '.join(self.files), seen))
+
+    def compare(self, *_):
+        pass
+
+    def edit(self, _, mount):
+        (seen,) = self.slot.known
+        paths = [os.path.join(mount, self.files[i]) for i in (not seen[0], seen[0])]
+        self.slot.set(seen[::-1], lambda: os.rename(*paths))
+
+
 # ---- kinds of saves -------------------------------------------------------------------------------------------
 
 def tool(*args):
@@ -275,8 +298,9 @@ def chunk_names(save):
 class Kind:
     """How a save is made, edited, and read by somebody else."""
 
-    def __init__(self, name, file, make, edge=0, values=(), columns=1, free=None):
+    def __init__(self, name, file, make, edge=0, values=(), columns=1, free=None, moved=None, comes=None):
         self.name, self.file, self.make = name, file, make
+        self.moved, self.comes = moved, comes  # between two regions; a file that is not always there
         self.edge, self.values, self.columns, self.free = edge, values, columns, free
         self.database = file if file.endswith('.sqlite') else 'world/map.sqlite' if name == 'luanti world' else None
 
@@ -290,7 +314,7 @@ class Kind:
         editors = [Voxels(r, name, self.edge, self.values, self.columns) for name in names[:3]]
         if self.name.startswith('cosmic'):
             editors[-1] = Lights(names[0])
-        return editors + ([Chunk(self.free)] if self.free else []), still
+        return editors + ([Chunk(self.free)] if self.free else []) + ([Moved(self.moved)] if self.moved else []), still
 
 
 def cosmic(version):
@@ -299,15 +323,22 @@ def cosmic(version):
                 16, [b'base:storm_%d' % n for n in range(30)], free='2_3_1')
 
 
+def zone(path):
+    """Two regions of four chunks each."""
+    tool('make_world', '--regions', '2', '--chunks', '4', path + '.world')
+    os.rename(path + '.world/zones/base/earth', path)
+    shutil.rmtree(path + '.world')
+
+
 def roblox(name, file, *options):
     return Kind('roblox ' + name, file,
                 lambda p: tool('make_place', *options, '--log2', '3', '--chunks', '3', p),
                 8, [b'%s,%d,0' % (m, n) for m in (b'Rock', b'Sand') for n in range(1, 255, 7)], 3, '5_4_3')
 
 
-def godot(name, file, kind, count, free=None):
+def godot(name, file, kind, count, free=None, moved=None):
     return Kind('godot_voxel ' + name, file, lambda p: tool('make_voxel', kind, p, count),
-                16, [b'%d,%d' % (n, 3 * n) for n in range(1, 99, 5)], 2, free)
+                16, [b'%d,%d' % (n, 3 * n) for n in range(1, 99, 5)], 2, free, moved)
 
 
 def luanti(name, file, kind, version):
@@ -315,15 +346,18 @@ def luanti(name, file, kind, version):
                 16, [b'mod:node%d,%d' % (n, 3 * n) for n in range(1, 80, 5)], 2, '5_5_5')
 
 
+ZONE_MOVED = ('0_1_-16', '40_1_40')
 KINDS = [
     cosmic(3), cosmic(5), cosmic(7),
+    Kind('cosmic_reach zone', 'zone', zone, 16, [b'base:storm_%d' % n for n in range(30)], moved=ZONE_MOVED,
+         comes='zone/regions/region_2_0_2.cosmicreach'),
     roblox('blob', 'terrain.bin', '--kind', 'raw'),
     roblox('binary, LZ4', 'place.rbxl', '--kind', 'binary'),
     roblox('binary, Zstandard', 'model.rbxm', '--kind', 'binary', '--coding', 'zstd'),
     roblox('XML', 'place.rbxlx', '--kind', 'xml'),
     godot('block', 'block.bin', 'block', '4'),
     godot('region', 'r.0.0.0.vxr', 'region', '2', '1_0_0'),
-    godot('folder', 'world', 'folder', '2'),
+    godot('folder', 'world', 'folder', '2', moved=('6_1_1', '1_3_1')),
     godot('SQLite', 'world.sqlite', 'stream', '12', '5_5_5'),
     luanti('map', 'map.sqlite', 'map', '25'),
     luanti('world', 'world', 'world', '29'),
@@ -332,8 +366,10 @@ KINDS = [
 ]
 
 
-def cosmic_voxel(save):
-    chunks = region_reader.Region(save).chunks
+def cosmic_voxel(*regions):
+    chunks = {}
+    for region in regions:
+        chunks.update(region_reader.Region(region).chunks)
 
     def at(x, y, z):
         name = chunks[x // 16, y // 16, z // 16].block(x, y, z)
@@ -366,6 +402,11 @@ def second_opinion(save, editors):
     name = os.path.basename(save)
     if name.endswith('.cosmicreach'):
         at = cosmic_voxel(save)
+        for editor in editors:
+            editor.compare(lambda *place: at(*place), lambda value: value)
+    elif name == 'zone':
+        regions = [os.path.join(save, 'regions', region) for region in os.listdir(save + '/regions')]
+        at = cosmic_voxel(*regions)
         for editor in editors:
             editor.compare(lambda *place: at(*place), lambda value: value)
     elif name.startswith(('place', 'model', 'terrain')):
@@ -482,7 +523,7 @@ class Storm:
 
     # The companions of a database belong to SQLite.
     def may_be_there(self, name):
-        return self.kind.database and name in [self.kind.database + end for end in ('-wal', '-shm', '-journal')]
+        return name == self.kind.comes or self.kind.database and name in [self.kind.database + end for end in ('-wal', '-shm', '-journal')]
 
     def write_until_killed(self, daemon, wanted, delay):
         self.left = wanted
@@ -558,7 +599,7 @@ class Storm:
             self.judge()
         finally:
             status = subprocess.run([BIN, 'umount', self.mount], check=False).returncode
-        if status or all_names(self.saves) != self.names:
+        if status or [name for name in all_names(self.saves) if name != self.kind.comes] != self.names:
             raise Wrong('umount: status %d, there is %s' % (status, all_names(self.saves)))
         second_opinion(self.save, self.editors)
 
