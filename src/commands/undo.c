@@ -135,21 +135,21 @@ static enum tfs_status say_done(struct undo *u, size_t files)
 }
 
 /* Edits that only the journal holds belong to what is undone. */
-static enum tfs_status settle_journal(struct undo *u)
+static enum tfs_status settle_journal(struct tfs_cli *cli, const char *name, const char *path)
 {
     struct tfs_error err = {0};
     struct tfs_save *save;
     enum tfs_status status = TFS_STATUS_DONE;
-    int there = tfs_journal_exists(u->path, &err);
+    int there = tfs_journal_exists(path, &err);
 
     if (there < 0)
-        return tfs_cli_report(u->cli, u->name, &err);
+        return tfs_cli_report(cli, name, &err);
     if (there > 0) {
-        if (u->cli->options.undo.when != TFS_UNDO_NEVER)
-            u->cli->options.undo.when = TFS_UNDO_JOIN;
-        status = tfs_cli_open(u->cli, u->name, TFS_LOCK_EXCLUSIVE, &save);
+        if (cli->options.undo.when != TFS_UNDO_NEVER)
+            cli->options.undo.when = TFS_UNDO_JOIN;
+        status = tfs_cli_open(cli, name, TFS_LOCK_EXCLUSIVE, &save);
         if (!status)
-            tfs_cli_close(u->cli, u->name, save);
+            tfs_cli_close(cli, name, save);
     }
     return status;
 }
@@ -219,7 +219,7 @@ static enum tfs_status run(struct undo *u)
     if (find_save(u->cli, u->name, &u->path, &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
     if (!looks)
-        status = settle_journal(u);
+        status = settle_journal(u->cli, u->name, u->path);
     if (status)
         return status;
     if (tfs_undo_read(u->path, &u->options, &u->list, &err) < 0)
@@ -270,6 +270,22 @@ static int look_at(struct tfs_cli *cli, const char *save, struct part *part, str
     return err->code;
 }
 
+/* Before anybody asks which of them was changed last. */
+static enum tfs_status settle_journals(struct tfs_cli *cli, const struct tfs_parts *found)
+{
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    for (size_t i = 0; i < found->count && !status; i++) {
+        struct tfs_error err = {0};
+        char *real = NULL;
+        status = find_save(cli, found->items[i].save, &real, &err) < 0
+                     ? tfs_cli_report(cli, found->items[i].save, &err)
+                     : settle_journal(cli, found->items[i].save, real);
+        free(real);
+    }
+    return status;
+}
+
 /* Those that the last mount or command changed go together. */
 static enum tfs_status undo_parts(struct tfs_cli *cli, const struct part *parts, size_t count)
 {
@@ -291,10 +307,13 @@ static enum tfs_status undo_parts(struct tfs_cli *cli, const struct part *parts,
 
 static enum tfs_status undo_folder(struct tfs_cli *cli, const struct tfs_parts *found)
 {
-    struct part *parts = calloc(found->count, sizeof(*parts));
+    const bool looks = (cli->flags & (TFS_CLI_LIST | TFS_CLI_DRY_RUN)) != 0;
+    enum tfs_status status = looks ? TFS_STATUS_DONE : settle_journals(cli, found);
     struct tfs_error err = {0};
-    enum tfs_status status;
 
+    if (status)
+        return status;
+    struct part *parts = calloc(found->count, sizeof(*parts));
     if (parts == NULL)
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory");
     for (size_t i = 0; i < found->count && err.code == 0; i++)

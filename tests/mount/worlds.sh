@@ -382,6 +382,27 @@ survives_a_kill() {
     done
 }
 
+# What only journals of zones hold is undone, too, of all zones together, though no zone has an earlier version yet.
+undone_behind_a_kill() {
+    local c name
+    c=$(first_chunk 0 0)
+    rm -rf "$XDG_STATE_HOME"
+    killable commit=600
+    for name in base/earth mod/earth; do
+        echo "$(voxel_of "$c"),base:one" >>"$(zone "$name")/chunks/$c/voxels.csv"
+        want mv "$(zone "$name")/chunks/$c" "$(zone "$name")/chunks/300_0_0"
+    done
+    murder
+    "$TFS_BIN" undo --list "$S" >"$D/list" 2>&1
+    want diff -r -x '.zone.*' "$PRISTINE" "$S"
+    want "$TFS_BIN" undo "$S"
+    want diff -r "$PRISTINE" "$S"
+    want "$TFS_BIN" undo "$S"
+    for name in base/earth mod/earth; do
+        want grep -q base:one <("$TFS_BIN" cat "$S/zones/$name" chunks/300_0_0/palette.txt)
+    done
+}
+
 # Damage that is found when a region is read, long after the mount, stands in the log as in info.txt; once.
 found_late() {
     local c f
@@ -486,6 +507,7 @@ try 'a pattern prints files of all zones' patterns
 try 'folders around zones say what to give' folders_around
 try 'a region that is a link is left alone' linked
 try 'what was accepted survives a kill' survives_a_kill
+try 'what a kill left in journals is undone' undone_behind_a_kill
 try 'a move that is cut between two region files loses no chunk' cut_between
 try 'regions are read when somebody asks for them' read_later
 try 'a real world is edited in one of its regions' real_world

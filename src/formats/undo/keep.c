@@ -260,7 +260,9 @@ static int join_last(struct undo *u, const struct cut *cut, struct tfs_error *er
         list.items[0] = (struct tfs_generation){0};
         u->bytes = tfs_generation_size(&u->now);
         u->begun = true;
-        add_run(&line);
+        /* Who ends what another process began is none of those that belong together. */
+        if (u->options.when != TFS_UNDO_JOIN && cut->count == 0)
+            add_run(&line);
         result = open_files(u, false, err) < 0 || write_manifest(u, &line, err) < 0 ? err->code : 1;
         tfs_buf_release(&line);
     }
