@@ -30,8 +30,7 @@ bool tfs_schema_same_directory(const struct tfs_file *a, const struct tfs_file *
     return tfs_span_equal(left, right);
 }
 
-/* Is files[i] the first file of its subdirectory? Those of one follow one another. */
-static bool opens_directory(struct tfs_schema schema, unsigned i)
+bool tfs_schema_opens_directory(struct tfs_schema schema, unsigned i)
 {
     return tfs_schema_directory_name(&schema.files[i]).size > 0 &&
            (i == 0 || !tfs_schema_same_directory(&schema.files[i], &schema.files[i - 1]));
@@ -44,7 +43,7 @@ unsigned tfs_schema_directory_first(struct tfs_schema schema, unsigned directory
     if (directory < TFS_DIR_SUB)
         return schema.count;
     for (unsigned i = 0; i < schema.count; i++)
-        if (opens_directory(schema, i) && left-- == 0)
+        if (tfs_schema_opens_directory(schema, i) && left-- == 0)
             return i;
     return schema.count;
 }
@@ -56,8 +55,8 @@ unsigned tfs_schema_file_directory(struct tfs_schema schema, unsigned file)
     if (tfs_schema_directory_name(&schema.files[file]).size == 0)
         return TFS_DIR_TOP;
     for (unsigned i = 0; i < file; i++)
-        directory += opens_directory(schema, i);
-    return opens_directory(schema, file) ? directory : directory - 1;
+        directory += tfs_schema_opens_directory(schema, i);
+    return tfs_schema_opens_directory(schema, file) ? directory : directory - 1;
 }
 
 bool tfs_schema_lies_in(struct tfs_schema schema, unsigned directory, unsigned first, unsigned i)
@@ -73,6 +72,6 @@ unsigned tfs_schema_directory_count(struct tfs_schema schema)
     unsigned count = 0;
 
     for (unsigned i = 0; i < schema.count; i++)
-        count += opens_directory(schema, i);
+        count += tfs_schema_opens_directory(schema, i);
     return count;
 }

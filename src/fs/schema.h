@@ -20,6 +20,8 @@ struct tfs_span tfs_schema_directory_name(const struct tfs_file *file);
 const char *tfs_schema_file_name(const struct tfs_file *file);
 bool tfs_schema_same_directory(const struct tfs_file *a, const struct tfs_file *b);
 
+/* Is files[i] the first file of its subdirectory? Those of one follow one another. */
+bool tfs_schema_opens_directory(struct tfs_schema schema, unsigned i);
 /* How many subdirectories the files have. */
 unsigned tfs_schema_directory_count(struct tfs_schema schema);
 /* The first file of the subdirectory `directory` (TFS_DIR_SUB + i); count when it is none. */

@@ -709,19 +709,38 @@ int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
     return entry_in_store(save, doc, dir, true, index, next, node);
 }
 
-/* Directories in a top directory; `dir` exists. A listing of chunks asks this of every chunk, so
- * damage that only a look into the chunk would find does not count. */
+/* Directories in the top directory of the root or of a group; `dir` exists. */
 static size_t count_directories(struct tfs_save *save, const struct tfs_doc *doc,
                                 const struct tfs_node *dir)
 {
-    bool damaged = is_marked_damaged(doc, dir);
     unsigned end = TFS_DIR_SUB + tfs_schema_directory_count(schema_of(save, dir->scope));
     size_t count = 0;
 
     for (unsigned directory = TFS_DIR_CHUNKS; directory < end; directory++) {
         struct tfs_node node = tfs_node_sibling_directory(dir, directory);
 
-        count += directory_exists(save, doc, &node, damaged) == 1;
+        count += directory_exists(save, doc, &node, false) == 1;
+    }
+    return count;
+}
+
+/* The same of a chunk, which is there: those with a file that was chosen. A listing of chunks asks
+ * this of every chunk, so damage that only a look into the chunk would find does not count. */
+static size_t count_directories_of_chunk(const struct tfs_save *save)
+{
+    struct tfs_schema schema = schema_of(save, TFS_SCOPE_CHUNK);
+    bool counts = false;
+    size_t count = 0;
+
+    for (unsigned i = 0; i < schema.count; i++) {
+        if (tfs_schema_opens_directory(schema, i))
+            counts = true;
+        else if (tfs_schema_directory_name(&schema.files[i]).size == 0)
+            counts = false;
+        if (counts && is_chosen(save, &schema.files[i])) {
+            count++;
+            counts = false;
+        }
     }
     return count;
 }
@@ -731,6 +750,12 @@ size_t tfs_tree_subdirectories(struct tfs_save *save, const struct tfs_doc *doc,
 {
     uint32_t group;
 
+    if (tfs_node_is_chunk(dir)) {
+        const struct tfs_chunk *chunk = tfs_doc_find(doc, dir->key);
+        const bool shows =
+            chunk != NULL && chunk->slot == dir->slot && (chunk->flags & TFS_CHUNK_DAMAGED) == 0;
+        return shows ? count_directories_of_chunk(save) : 0;
+    }
     if (dir->file >= 0 || !scope_exists(save, doc, dir))
         return 0;
     if (tfs_node_holds_chunks(dir, &group))
