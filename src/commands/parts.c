@@ -20,6 +20,8 @@
 #include "commands/cli.h"
 #include "formats/parts.h"
 
+#define PICTURE ".png" /* what editors export */
+
 /* The command for the saves of a folder. */
 struct each {
     struct tfs_cli *cli;
@@ -225,9 +227,10 @@ static enum tfs_status run_export(const struct each *e)
 /* Is the file one that an editor exported of a save called so: `NAME_heightmap.png`? */
 static bool is_export_of(const char *file, const char *name)
 {
-    const size_t length = strlen(name);
+    const size_t length = strlen(name), all = strlen(file), ending = strlen(PICTURE);
 
-    return strncasecmp(file, name, length) == 0 && file[length] == '_';
+    return strncasecmp(file, name, length) == 0 && file[length] == '_' && all > ending &&
+           strcasecmp(file + all - ending, PICTURE) == 0;
 }
 
 static const char *last_name(const struct tfs_part *part)
@@ -237,18 +240,30 @@ static const char *last_name(const struct tfs_part *part)
     return slash == NULL ? part->path : slash + 1;
 }
 
-/* The save that a file is an export of: that with the longest name. NULL: none. */
-static const struct tfs_part *exported_from(const struct each *e, const char *file)
+/* The length of the longest name that a file is an export of; 0: there is none. */
+static size_t exported_from(const struct each *e, const char *file)
 {
-    const struct tfs_part *found = NULL;
+    size_t longest = 0;
 
     for (size_t i = 0; i < e->parts->count; i++) {
-        const struct tfs_part *part = &e->parts->items[i];
-        if (is_export_of(file, last_name(part)) &&
-            (found == NULL || strlen(last_name(part)) > strlen(last_name(found))))
-            found = part;
+        const char *name = last_name(&e->parts->items[i]);
+        if (is_export_of(file, name) && strlen(name) > longest)
+            longest = strlen(name);
     }
-    return found;
+    return longest;
+}
+
+/* Adds the saves that a file may be an export of: several, where several have one name. */
+static void add_exported(const struct each *e, const char *file, const struct tfs_part *found[2])
+{
+    const size_t length = exported_from(e, file);
+
+    for (size_t i = 0; i < e->parts->count && length > 0; i++) {
+        const struct tfs_part *part = &e->parts->items[i];
+        if (strlen(last_name(part)) == length && is_export_of(file, last_name(part)) &&
+            part != found[0])
+            found[found[0] != NULL] = part;
+    }
 }
 
 /* Looks at DIR for exports: found[0] and found[1] are the first two saves that it has files of. */
@@ -258,14 +273,20 @@ static void find_exports(const struct each *e, const struct tfs_part *found[2])
     struct dirent *entry;
 
     found[0] = found[1] = NULL;
-    while (directory != NULL && (entry = readdir(directory)) != NULL) {
-        const struct tfs_part *part = exported_from(e, entry->d_name);
-        if (part == NULL || part == found[0])
-            continue;
-        found[found[0] != NULL] = part;
-    }
+    while (directory != NULL && (entry = readdir(directory)) != NULL)
+        add_exported(e, entry->d_name, found);
     if (directory != NULL)
         closedir(directory);
+}
+
+/* Is DIR the tree of one save, of which nobody knows which? */
+static bool is_tree(const struct each *e)
+{
+    char *chunks = join(e->operands[0], "chunks");
+    const bool is = chunks == NULL || access(chunks, F_OK) == 0;
+
+    free(chunks);
+    return is;
 }
 
 /* DIR has no directory of any of the saves: it may be what an editor exported of one. */
@@ -274,7 +295,7 @@ static enum tfs_status import_export(const struct each *e)
     const struct tfs_part *found[2];
 
     find_exports(e, found);
-    if (found[0] == NULL)
+    if (found[0] == NULL || is_tree(e))
         return tfs_cli_say(e->cli, TFS_STATUS_BAD,
                            "%s: it has nothing of the saves of %s: nothing was taken. What is "
                            "meant for one of them belongs into a directory such as its %s",

@@ -156,6 +156,14 @@ mkdir -p none && cp first.png none/other_heightmap.png
 run 1 "a set of none of them" import none demo
 says err 'it has nothing of the saves of demo: nothing was taken. What is meant for one .* such as its terrains/theTerrain' \
     "is told where it belongs"
+mkdir none/chunks && mv none/other_heightmap.png none/theTerrain2_heightmap.png
+run 1 "the tree of one save, with such a picture" import none demo
+says err 'it has nothing of the saves of demo: nothing was taken' "is none of an editor"
+"$TOOLS/make_world" --regions 1 --chunks 2 world && cp -r world/zones/base world/zones/mod
+mkdir pictures && cp first.png pictures/earth_heightmap.png
+run 1 "a picture of one of two zones that have one name" import pictures world
+says err 'it has files of several saves of world: nothing was taken' "is refused"
+rm -r world pictures
 rm -r apart none before first.png
 
 # ---- sets that do not fit -------------------------------------------------------------------------------
@@ -168,6 +176,9 @@ fresh
 mv set/theTerrain_layerMap_2_Rock.png set/theTerrain_layerMap_7_Rock.png
 run 1 "a mask of a material that is not there" import set demo
 says err 'is the mask of material 7, but the terrain has 6' "says how many there are"
+mv set/theTerrain_layerMap_7_Rock.png set/theTerrain_layerMap_4294967297_Rock.png
+run 1 "a mask of a number beyond all" import set demo
+says err 'is the mask of material 4294967297, but the terrain has 6' "names it as it is"
 fresh
 sed -i 's/"heightScale":500/"heightScale":512/' set/*.json
 run 1 "another height scale" import set demo

@@ -90,9 +90,10 @@ static int find_mask(const struct tfs_doc *doc, const char *name, struct tfs_buf
     const size_t length = strlen(material) - strlen(PICTURE);
     if (number >= TFS_BEAMNG_HOLE || !name_of(doc, number, &called))
         return tfs_fail(err, -EBADMSG,
-                        "is the mask of material %u, but the terrain has %u: add it to "
+                        "is the mask of material %.*s, but the terrain has %u: add it to "
                         "palette.txt first",
-                        number, tfs_beamng_name_count(doc));
+                        (int)strspn(behind_layer(name), "0123456789"), behind_layer(name),
+                        tfs_beamng_name_count(doc));
     if (!could_be_called(called, material, length))
         return tfs_fail(err, -EBADMSG,
                         "is the mask of material %u, %.*s, but that is %.*s in the terrain: give "
