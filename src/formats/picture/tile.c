@@ -184,14 +184,15 @@ static bool find_changes(const struct tfs_voxels *voxels, const struct tfs_doc *
     return true;
 }
 
-/* Heights count from the bottom of the save, and so does what shades the ground. */
+/* Heights count from the bottom of the save, and so does what shades the ground. Chunks of another
+ * size make other tiles. */
 static bool same_height(const struct tfs_voxels *voxels, const struct tfs_doc *before,
                         const struct tfs_doc *after, bool top)
 {
     struct tfs_picture_box a, b;
 
     return tfs_picture_box(voxels, before, &a) && tfs_picture_box(voxels, after, &b) &&
-           a.y == b.y && (!top || a.sy == b.sy);
+           a.chunk.x == b.chunk.x && a.chunk.z == b.chunk.z && a.y == b.y && (!top || a.sy == b.sy);
 }
 
 static bool heights_change(const struct tfs_tree *tree, const struct tfs_doc *before,
