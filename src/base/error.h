@@ -8,8 +8,9 @@
  * Codes: EBADMSG damaged or rejected content, ENOTSUP a version we do not know,
  * EFBIG over a cap, EINVAL misuse by the user, EIO the disk, ENOMEM.
  *
- * A sentence is in the user's terms, without full stop, without the file's name: whoever knows the
- * path prints it in front (tfs_error_format). Text parsers set line and column (from 1; 0 = none).
+ * A sentence is in the user's terms, without full stop, without the file's name: a caller that
+ * knows the path prints it in front (tfs_error_format). Text parsers set line and column (from 1; 0
+ * = none).
  */
 #ifndef TFS_BASE_ERROR_H
 #define TFS_BASE_ERROR_H

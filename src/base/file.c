@@ -257,7 +257,7 @@ int tfs_file_give(int fd, const struct stat *like)
     return errno == EPERM && geteuid() != 0 ? 0 : -errno;
 }
 
-/* The new file must belong to whom the old one belonged; only root can give files away. */
+/* The new file must have the owner of the old one; only root can give files away. */
 static int check_owner(const struct stat *file, const struct stat *directory, struct tfs_error *err)
 {
     if (geteuid() == 0)

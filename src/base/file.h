@@ -25,7 +25,7 @@ int tfs_sink_span(struct tfs_sink *sink, struct tfs_span span, struct tfs_error 
 /* A file of a save that is open: fd holds the flock, if one was asked for. */
 struct tfs_file_handle {
     int fd;
-    struct stat st; /* as of the last open, read or replacement: its identity */
+    struct stat st; /* at the last open, read or replacement: its identity */
 };
 
 /* Opens `path` for reading. `exclusive`: takes the flock without waiting (EWOULDBLOCK: "... is
@@ -58,16 +58,16 @@ char *tfs_file_directory(const char *path);
  * errno on failure; ELOOP: there is a link. */
 int tfs_directory_open(const char *path);
 
-/* Gives what is open in `fd` to the owner and group of another, as far as one may: who is not root
- * keeps what he made. 0 or negative errno. */
+/* Gives what is open in `fd` to the owner and group of another, as far as one may: a user other
+ * than root keeps what it made. 0 or negative errno. */
 int tfs_file_give(int fd, const struct stat *like);
 
 /* Is `path` no longer the file with this identity (dev, ino, size, mtime, ctime)? 1, 0 or negative.
  * A missing file is 1. */
 int tfs_file_changed(const char *path, const struct stat *st, struct tfs_error *err);
 
-/* Can a replacement be made: are the directory and the file writable, can the new file belong to
- * whom the old one belongs? 0 or negative, with a sentence that calls the file "it". */
+/* Can a replacement be made: are the directory and the file writable, can the new file have the
+ * owner of the old one? 0 or negative, with a sentence that calls the file "it". */
 int tfs_file_writable(const char *path, struct tfs_error *err);
 
 /* Removes temp files of `path` that a killed process left: `.NAME.terrainfs-` and six letters or
@@ -76,14 +76,14 @@ void tfs_file_remove_strays(const char *path);
 /* Is there one of which `is`, which may read it, says so? */
 bool tfs_file_find_stray(const char *path, bool (*is)(void *arg, int fd), void *arg);
 
-/* Makes the name `path` durable. Somebody who was killed right after a rename, or whose last sync
- * failed, leaves a file that is there but that a power cut can still take back; from now on it
- * cannot. To be called under the lock of `path`. EIO. */
+/* Makes the name `path` durable. A program that was killed right after a rename, or whose last sync
+ * failed, leaves a file that is there but that a power cut can still undo; from now on it cannot.
+ * To be called under the lock of `path`. EIO. */
 int tfs_file_settle(const char *path, struct tfs_error *err);
 /* The same for all names in a directory; one that is not there has none. */
 int tfs_directory_settle(const char *path, struct tfs_error *err);
 
-/* Whoever keeps the files that are replaced. */
+/* The keeper of files that are replaced. */
 struct tfs_keeper {
     /* Right before the rename: `old` (fd -1: there is none) is at `path`, in `directory`. May give
      * it a second name; its ctime moves then, and old->st with it. A failure ends the
@@ -112,8 +112,8 @@ struct tfs_replacement {
 
 /* Starts replacing the file `path` whose open handle is `old` (NULL: a file that must not exist
  * yet; it is its maker's alone until it is given). An owner, group, ACL or attribute that the new
- * file cannot get is a failure: a save never changes hands. Whoever writes ignores SIGXFSZ, so that
- * a file size limit is EFBIG here. */
+ * file cannot get is a failure: a save never changes hands. A writer ignores SIGXFSZ, so that a
+ * file size limit is EFBIG here. */
 int tfs_replacement_open(const char *path, const struct tfs_file_handle *old,
                          struct tfs_replacement *r, struct tfs_error *err);
 /* Gives a file that was not there yet the owner and group of another, as tfs_file_give does, and

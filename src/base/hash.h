@@ -1,7 +1,8 @@
 /*
  * The hash that tells one state of a file from another: XXH3 of 128 bits, and the size.
  *
- * It finds accidents, not attacks: whoever can make a file with the hash of another can write both.
+ * It finds accidents, not attacks: a user that can make a file with the hash of another can write
+ * both.
  */
 #ifndef TFS_BASE_HASH_H
 #define TFS_BASE_HASH_H

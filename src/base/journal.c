@@ -347,7 +347,7 @@ int tfs_journal_remove(const char *path, struct tfs_error *err)
 
 void tfs_journal_remove_strays(const char *path)
 {
-    char *name = journal_path(path); /* without memory the next one who opens it does this */
+    char *name = journal_path(path); /* without memory the next program that opens it does this */
 
     if (name != NULL)
         tfs_file_remove_strays(name);
@@ -361,7 +361,7 @@ static int fail_replaced(struct tfs_error *err)
     return tfs_fail(err, -EAGAIN, "the journal is being replaced by another program");
 }
 
-/* May what is in this file be believed, and shown to whoever may read the save? */
+/* May what is in this file be believed, and shown to every user that may read the save? */
 static int check_trust(const struct stat *st, const struct stat *save, struct tfs_error *err)
 {
     if (st->st_nlink == 0)

@@ -10,7 +10,7 @@
  *   5. it gets the mode of the old file;
  *   6. fdatasync of the temp file: from here on a power cut cannot leave a name without its bytes;
  *   7. the name has still the old file that was read, or none;
- *      Whoever keeps old files gives it a second name now;
+ *      The keeper of old files gives it a second name now;
  *   8. rename: from here on every reader meets the new file;
  *   9. fsync of the directory: from here on a power cut cannot bring the old file back;
  *  10. success is returned, and only then may anybody be told that an edit is saved
@@ -20,7 +20,7 @@
  *   a. until 8 the old file is not touched; after it, nothing of the old one is used;
  *   b. a failure in 1 to 8 leaves the old file, and no temp file; a failure in 9 leaves the new one
  *      and returns EIO. A sync that failed is not asked again, because the kernel reports lost
- *      writes once: whoever tries again writes another temp file and begins at 1;
+ *      writes once: another attempt writes another temp file and begins at 1;
  *   c. a process that ends between 8 and 9 leaves a new file that is not durable. The next one that
  *      opens the save for writing syncs the directory before it shows anything (tfs_file_settle);
  *   d. at no instant can another process lock the new file, or take it for a stray;
@@ -341,7 +341,7 @@ static int rename_new(const struct tfs_replacement *r, const char *name)
 }
 
 /* The rename; then `file` is the new file's handle. The rename changes ctime and nothing else: what
- * differs more was already changed by somebody, whom the identity from before will show. */
+ * differs more was already changed by another program, which the identity from before will show. */
 static int take_place(struct tfs_replacement *r, struct tfs_file_handle *file,
                       struct tfs_error *err)
 {

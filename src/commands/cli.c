@@ -251,7 +251,7 @@ static enum tfs_status say_swapped(struct tfs_cli *cli, const struct tfs_command
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Somebody who wants to know what this is. */
+/* A user that wants to know what this is. */
 static enum tfs_status explain(struct tfs_cli *cli)
 {
     tfs_cli_say(cli, TFS_STATUS_USAGE, "missing operand: SAVE MOUNTPOINT");

@@ -27,7 +27,8 @@ struct tfs_output {
  * EINVAL: it would not last, or names no file. */
 int tfs_output_resolve(const char *path, char out[TFS_OUTPUT_PATH], struct tfs_error *err);
 
-/* A new file is for those who may read `like`. EEXIST: something else is there; a link is, too. */
+/* A new file may be read by those that may read `like`. EEXIST: something else is there; a link is,
+ * too. */
 int tfs_output_open(const char *path, const struct tfs_output_kind *kind, const struct stat *like,
                     struct tfs_output *out, struct tfs_error *err);
 int tfs_output_finish(struct tfs_output *out, struct tfs_error *err);

@@ -164,7 +164,7 @@ static enum tfs_status swap_files(struct undo *u)
     return say_done(u, files);
 }
 
-/* Within the save itself: who has it open sees one transaction. */
+/* Within the save itself: a program that has it open sees one transaction. */
 static int restore(struct undo *u, struct tfs_save *save, struct tfs_error *err)
 {
     char *from = NULL;

@@ -22,7 +22,7 @@ struct tfs_doc_areas {
     uint32_t end;           /* above all numbers */
 };
 
-/* Areas of x * z stacks of chunks of group 0, from coordinate 0 on. Found once; whoever asks for a
+/* Areas of x * z stacks of chunks of group 0, from coordinate 0 on. Found once; every caller with a
  * document of one save says the same x and z. NULL: no memory. Valid as long as the document. */
 const struct tfs_doc_areas *tfs_doc_areas(const struct tfs_doc *doc, int32_t x, int32_t z);
 void tfs_doc_areas_free(struct tfs_doc_areas *areas);

@@ -65,7 +65,7 @@ struct tfs_note {
 };
 
 /* The head of a struct with what was computed from the chunks of a save and can be computed again
- * (formats/picture/columns.c). Several facts may hold it; the last that lets go of it calls
+ * (formats/picture/columns.c). Several facts may hold it; the last reference that goes calls
  * `release`. */
 struct tfs_shared_cache {
     atomic_uint refs;
@@ -80,7 +80,7 @@ struct tfs_facts {
     struct tfs_note *notes;
     size_t note_count;
     void *own;                  /* the format's own struct, freed by free() */
-    void (*release)(void *own); /* lets go of what own refers to, before; NULL: nothing */
+    void (*release)(void *own); /* releases what own refers to, before; NULL: nothing */
     _Atomic(struct tfs_shared_cache *)
         cache; /* set by the first lens that needs it; NULL: not yet */
 };

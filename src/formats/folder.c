@@ -67,7 +67,7 @@ int tfs_folder_check_allowed(const struct tfs_save *save, struct tfs_error *err)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* A directory that root makes belongs to whom the save belongs to. By now its name may be that of
+/* A directory that root makes belongs to the owner of the save. By now its name may be that of
  * another one, which is not ours to give. */
 static int give_directory(int parent, const char *name, const struct stat *like)
 {
@@ -269,7 +269,7 @@ static int hash_file(const char *path, struct tfs_folder_file *known, struct tfs
     return result;
 }
 
-/* The next who asks need not read the file. */
+/* The next caller need not read the file. */
 static void remember(struct tfs_folder_files *files, pthread_mutex_t *lock,
                      const struct tfs_folder_file *file)
 {

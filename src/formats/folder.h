@@ -18,8 +18,8 @@
 /* How a directory is locked; another program that wants what excludes it fails with EWOULDBLOCK. */
 enum tfs_folder_lock {
     TFS_FOLDER_UNLOCKED,
-    TFS_FOLDER_SHARED,    /* by who writes one of its files */
-    TFS_FOLDER_EXCLUSIVE, /* by who writes all of them */
+    TFS_FOLDER_SHARED,    /* by a program that writes one of its files */
+    TFS_FOLDER_EXCLUSIVE, /* by a program that writes all of them */
 };
 
 /* *fd: the directory `path`, to which no link may lead, with that lock. No file is created. */

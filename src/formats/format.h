@@ -391,7 +391,7 @@ struct tfs_container {
     const struct tfs_file_codec *file; /* containers that are one file: formats/whole_file.h */
 };
 
-/* Whoever keeps a journal hears what a rewrite of the save made before it takes the old one's
+/* The keeper of a journal hears what a rewrite of the save made before it takes the old one's
  * place; a failure ends the commit. NULL: nobody does. */
 struct tfs_rewrite {
     int (*finished)(void *arg, struct tfs_hash hash, struct tfs_error *err);

@@ -85,8 +85,8 @@ static void put_hash(struct tfs_buf *out, struct tfs_hash hash)
     tfs_buf_u64le(out, hash.high);
 }
 
-/* The format's own number is written only where the edit changed it: a rewrite may number the other
- * chunks anew. */
+/* The format's own number is written only where the edit changed it: a rewrite may give the other
+ * chunks other numbers. */
 static int put_stored(struct maker *m, const struct tfs_chunk *before,
                       const struct tfs_chunk *chunk)
 {
@@ -438,7 +438,7 @@ int tfs_journal_drop(struct tfs_save *save, const char *beside, struct tfs_error
     return err->code;
 }
 
-/* Who keeps the journal of one commit. */
+/* The keeper of the journal of one commit. */
 struct commit_journal {
     struct tfs_journal *journal; /* NULL: there is none */
     bool marked;

@@ -61,9 +61,10 @@ int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, b
                      struct tfs_error *err);
 int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file, bool *whole);
 
-/* Commits `doc` for one who keeps no journal. Where that changes several files, they are first one
- * record of a journal, so that a crash leaves all of it to be done by whoever opens the save next,
- * or nothing. After a failure what was written of it stays, and the rest not. */
+/* Commits `doc` for a caller that keeps no journal. Where that changes several files, they are
+ * first one record of a journal, so that a crash leaves all of it to be done by the next program
+ * that opens the save, or nothing. After a failure what was written of it stays, and the rest not.
+ */
 int tfs_journal_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
 
 /* Commits `doc`, which the journal `text` beside that path has made of the save, and removes the

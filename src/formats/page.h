@@ -42,7 +42,7 @@ int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_e
 /* Makes page `index` of a document under construction its own, by copying it where it is shared. */
 int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err);
 
-/* A new version: whoever remembers something about the old one must not take it for this. */
+/* A new version: a cache of the old one must not take it for this. */
 void tfs_doc_stamp(struct tfs_doc *doc);
 
 #endif

@@ -152,7 +152,7 @@ static void save_free(struct tfs_save *save)
     free(save);
 }
 
-/* Whoever may write keeps what he replaces. */
+/* A program that may write keeps what it replaces. */
 static int open_keeper(struct tfs_save *save, struct tfs_error *err)
 {
     struct tfs_undo_options options = save->options.undo;

@@ -29,8 +29,8 @@ struct tfs_unsaved_for tfs_unsaved_whose(const struct tfs_save *save)
     };
 }
 
-/* It is made, filled and removed by descriptors: whoever else may write beside the save can put
- * links and other directories in its place at any moment. */
+/* It is made, filled and removed by descriptors: any other user that may write beside the save can
+ * put links and other directories in its place at any moment. */
 struct tfs_unsaved {
     const struct tfs_unsaved_for *save;
     char directory[PATH_MAX + NAME_MAX + 2]; /* for people */

@@ -228,8 +228,8 @@ int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err)
     struct tfs_doc *doc = NULL;
     struct stat now;
 
-    /* Somebody who replaced the file left our lock on one that is no longer there. Somebody who
-     * wrote into it did not, and locking it a second time would only meet ourselves. */
+    /* A program that replaced the file left our lock on one that is no longer there. A program that
+     * wrote into it did not, and a second lock would only meet the first. */
     bool replaced =
         lstat(save->path, &now) < 0 || now.st_dev != file.st.st_dev || now.st_ino != file.st.st_ino;
     if (replaced && tfs_file_open(save->path, exclusive(save), &file, err) < 0)
@@ -389,7 +389,7 @@ static int verify_checked(struct tfs_save *save, struct tfs_doc *doc, struct tfs
 }
 
 /* Reads the temp file back: all chunks must be the intended ones, and those that differ from what
- * the save holds now must decode. Whoever keeps a journal is told of them. *adopted: what the save
+ * the save holds now must decode. The keeper of a journal is told of them. *adopted: what the save
  * holds from then on. */
 static int verify(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
                   struct tfs_doc **adopted, struct tfs_error *err)
@@ -441,7 +441,7 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
     r.keeper = save->keeper;
     tfs_replacement_finish(&r, &file, err);
     /* With a handle of the new file the rename happened, even if what came after it failed: the
-     * save holds the new document then, what follows it follows, and whoever asked hears of the
+     * save holds the new document then, what follows it follows, and the caller hears of the
      * failure. */
     if (file.fd != written) {
         own->file.st = file.st; /* a second name may have moved its ctime */

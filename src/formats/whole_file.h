@@ -42,8 +42,9 @@ struct tfs_file_codec {
      * formats whose encode looks at where save->doc lies in the file. */
     bool rereads;
     /* *folder, to be freed: what holds the file at `path` and may be a save too (formats/folder.h);
-     * 1, or 0: there is none. Whoever writes one of these files holds the folder locked together
-     * with others who do, but not with one who writes the folder. NULL: there never is one. */
+     * 1, or 0: there is none. A program that writes one of these files shares the lock of the
+     * folder with others that do, but not with one that writes the folder. NULL: there never is
+     * one. */
     int (*folder)(const char *path, char **folder, struct tfs_error *err);
     /* With it: what the journal of the folder is called after. While there is one, its edits wait
      * for the folder to be opened, and none of its files is written alone. */

@@ -40,7 +40,7 @@ struct tfs_draft {
     struct tfs_blob *original; /* of a file with TFS_FILE_OVERLAY: the text that these bytes began
                                 * as, or that was accepted last; NULL: they began as none */
     bool ordered;     /* what it held at first and what was written since stand in this order: lines
-                       * that are complete are final. For whoever writes, who says so */
+                       * that are complete are final. For a writer, which says so */
     uint64_t scanned; /* bytes that were looked at while it was written */
     bool told;        /* these very bytes were rejected, and the log says so */
     bool quarantined; /* bytes of the handles open for writing are in rejected/ */

@@ -3,7 +3,7 @@
  * not survive a fork), does everything that can fail in the child, and returns the child's true
  * status.
  *
- * Parent and child. Who sees the parent fail finds nothing mounted:
+ * Parent and child. When the parent fails, nothing is mounted:
  *   1. the child tells its status through a pipe when it serves, or when it has taken back all that
  *      it did; its sentence is on stderr before that;
  *   2. a child that dies before leaves at most a dead mount, which the parent takes away;
@@ -140,8 +140,8 @@ static void unlock_mountpoint(struct mounting *m)
     m->locked = -1;
 }
 
-/* Over other mounts we mount as every file system does, but not over a live one of ours: whoever
- * does that has forgotten it. */
+/* Over other mounts we mount as every file system does, but not over a live one of ours: a user
+ * that does that has forgotten it. */
 static int refuse_mounted(const struct mounting *m, struct tfs_error *err)
 {
     struct tfs_mounted top;

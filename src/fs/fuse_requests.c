@@ -2,15 +2,15 @@
  * libfuse's low-level requests to session calls and back. No decision about files is made here:
  * only how long the kernel may cache what it is told.
  *
- * Names and attributes live for TIMEOUT: whatever the session changes on its own account it
- * invalidates first (tfs_fuse_invalidate), and a name that vanished answers ESTALE, upon which the
- * kernel looks it up anew. Names that are absent are never cached. Directories are not opened at
- * all (offsets are stable), nor are files of a read-only mount.
+ * Names and attributes live for TIMEOUT: what the session changes by itself it invalidates first
+ * (tfs_fuse_invalidate), and a name that vanished answers ESTALE, and the kernel looks it up again.
+ * Names that are absent are never cached. Directories are not opened at all (offsets are stable),
+ * nor are files of a read-only mount.
  *
  * What a listing says of an entry stays in the kernel as an inode of 1 KiB, which costs 2 us at the
  * unmount. A walk by names (find) would leave millions of them, of files that nobody looked at. So
- * a listing gives the attributes of files only after somebody looked at a file; who walks and looks
- * at every file asks for those of one directory in LISTINGS by their names.
+ * a listing gives the attributes of files only after somebody looked at a file; a program that
+ * walks and looks at every file asks for those of one directory in LISTINGS by their names.
  */
 #include "fs/fuse_requests.h"
 

@@ -88,7 +88,7 @@ struct tfs_handle {
     bool writer;
     bool append;
     bool wrote;            /* since it was opened */
-    struct tfs_blob *blob; /* rendered content, as of stamp */
+    struct tfs_blob *blob; /* rendered content at that stamp */
     uint64_t stamp;
 };
 

@@ -262,7 +262,7 @@ static size_t merge(const struct tfs_kept_times *kept, const struct tfs_kept_not
     return count;
 }
 
-/* Old or new, for whoever reads it. It is not synced: losing it costs reading again. */
+/* A reader finds the old file or the new one. It is not synced: losing it costs reading again. */
 static void replace(char *path, struct tfs_span text)
 {
     char *temporary;

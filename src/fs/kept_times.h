@@ -2,8 +2,8 @@
  * Times that outlive a mount. git and rsync believe that a file is as it was when its times are, so
  * that after a remount, where every time is the save's, they read the whole tree again. For each
  * chunk that somebody looked at, the end of a mount notes a checksum of its stored bytes and its
- * times; the next mount gives them to a chunk that still has those bytes, whoever wrote the save
- * meanwhile.
+ * times; the next mount gives them to a chunk that still has those bytes, whatever program wrote
+ * the save meanwhile.
  *
  *   $XDG_STATE_HOME/terrainfs/times/HASH-OF-THE-SAVE'S-PATH
  *     "terrainfs times 1\n"
@@ -50,7 +50,7 @@ bool tfs_kept_times_find(struct tfs_kept_times *kept, struct tfs_save *save,
                          const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                          struct timespec *mtime, struct timespec *ctime);
 
-/* Notes the times of a chunk as of now; those noted before stay until tfs_kept_times_write, which
+/* Notes the present times of a chunk; those noted before stay until tfs_kept_times_write, which
  * puts both into the state file. Without memory, or beyond TFS_KEPT_TIMES_MAX, it is not noted. */
 struct tfs_kept_notes {
     struct tfs_kept_time *items;

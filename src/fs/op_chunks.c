@@ -38,7 +38,7 @@ static int apply_read(struct tfs_job *job, bool last)
 
 static const struct tfs_job_kind read_chunks = {.apply = apply_read};
 
-/* Who waits for the answer. */
+/* What waits for the answer. */
 struct waiting {
     sem_t done;
     int result;

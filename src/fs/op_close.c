@@ -34,7 +34,7 @@ static bool waits_for_part(struct tfs_flush_work *flush)
     if (!flush->patient || draft == NULL || draft->part_until <= now ||
         draft->part_by == flush->caller)
         return false;
-    /* Whoever writes on and on in such parts does not hold it up for ever. */
+    /* A writer that goes on in such parts does not hold it up for ever. */
     if (flush->patience_end == 0)
         flush->patience_end = now + s->options.part_ms;
     if (now >= flush->patience_end)
@@ -72,8 +72,8 @@ static struct tfs_blob *bytes_to_check(const struct tfs_inode *inode, bool last,
 }
 
 /* Rejected bytes are put aside when the rejection is told, not only when the last handle is gone:
- * the kernel sends that news after close(2) has returned, and who reads the error looks for the
- * bytes at once. */
+ * the kernel sends that news after close(2) has returned, and a program that reads the error looks
+ * for the bytes at once. */
 static int put_aside(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_draft *draft = inode->draft;
@@ -323,7 +323,8 @@ const struct tfs_job_kind tfs_truncate = {apply_truncate, settle_truncate};
 /* ---- renaming onto a file of the schema ------------------------------------------------------ */
 
 /* From before the new text is accepted until its file has the name, the old file shows what it
- * showed: to who has it open, and to who opens it meanwhile. It gets a draft, which is CLEAN. */
+ * showed: to programs that have it open, and to those that open it meanwhile. It gets a draft,
+ * which is CLEAN. */
 static int try_keep_shown(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct tfs_rename_work *work = call;
@@ -419,8 +420,8 @@ static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *wo
         result = m->draft != NULL ? 0 : -ENOMEM;
     }
     if (result == 0 && m->old != NULL) {
-        /* Who has it open goes on with what it showed, as does who has looked it up and is about to
-         * open it. */
+        /* A program that has it open, or has looked it up and is about to open it, goes on with
+         * what it showed. */
         bool known = m->old->handles > 0 || m->old->lookups > 0;
         unsigned flags = TFS_SCRATCH_UNCAPPED | (known ? TFS_SCRATCH_REPLACED : 0);
         result = tfs_ops_prepare_orphan(s, m->old, flags, (struct tfs_span){0}, &m->orphan);

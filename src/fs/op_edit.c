@@ -37,7 +37,7 @@ static void cancel_removal(struct tfs_session *s, const struct tfs_node *node)
 
 /* An accepted edit of a chunk takes the unlinked optional files of that chunk along, so that the
  * save never holds the edit without the removal that came before it. Other chunks do not: a program
- * that unlinks a file to create it anew must be able to take its time. A removal that the format
+ * that unlinks a file to create it again must be able to take its time. A removal that the format
  * rejects does not hold up the edit; it stays, and its own end says why. `self` is a file of the
  * chunk, whose own name comes back with the edit, or its directory. 0 or -ENOMEM. */
 static int take_removals(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *self)

@@ -28,7 +28,7 @@ struct tfs_scan {
 /* Takes what is to be looked at. Nothing, where later bytes can still change these lines, where the
  * directory is new and its texts wait for others, and of long texts. */
 void tfs_scan_begin(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan *scan);
-/* 0, or -EBADMSG: then the draft is poisoned. Takes the lock; lets go of what it looked at. */
+/* 0, or -EBADMSG: then the draft is poisoned. Takes the lock; releases what it looked at. */
 int tfs_scan_end(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan *scan);
 int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                       uint64_t size);

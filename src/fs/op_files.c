@@ -134,8 +134,8 @@ struct creating {
 };
 
 /* `mkdir chunks/X; echo ... >> chunks/X/voxels.csv`: the file is in the new chunk and is only
- * hidden for those who copy, with O_EXCL. Who neither asks for that nor cuts it off gets what it
- * holds. */
+ * hidden for those who copy, with O_EXCL. A program that asks for neither gets what the file holds.
+ */
 static bool starts_from_text(struct tfs_session *s, const struct creating *c,
                              const struct tfs_node *node)
 {
@@ -364,10 +364,11 @@ static void end_part(struct tfs_session *s, const struct tfs_inode *inode)
     tfs_store_wake(tfs_ops_branch(s, &inode->node)->store);
 }
 
-/* The kernel splits a write(2), mostly at the end of a page of which it holds only a part. Whoever
- * closes the file between the two has written nothing wrong: his bytes are checked with the whole
- * of it. The kernel lets nobody else write, cut or sync the file between the parts, so that the
- * next write is the rest, whoever it is by, and only a FLUSH can come in between. */
+/* The kernel splits a write(2), mostly at the end of a page of which it holds only a part. A
+ * program that closes the file between the two has written nothing wrong: his bytes are checked
+ * with the whole of it. The kernel lets nobody else write, cut or sync the file between the parts,
+ * so that the next write is the rest, whichever program makes it, and only a FLUSH can come in
+ * between. */
 static void note_part(struct tfs_session *s, const struct tfs_inode *inode, pid_t caller,
                       uint64_t end)
 {
@@ -398,7 +399,7 @@ static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inod
 {
     struct tfs_buf *buf = inode->scratch != NULL ? &inode->scratch->bytes : &inode->draft->bytes;
     uint64_t offset = w->offset;
-    /* Where an append goes is for us to say: the kernel knows the size only as of its last look. If
+    /* Where an append goes is for us to say: the kernel knows the size that it last asked for. If
      * it was wrong, so is what it cached. */
     if (w->handle->append && !w->from_cache) {
         w->stale = offset != buf->size;

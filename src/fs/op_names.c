@@ -241,7 +241,7 @@ static int unlink_scratch(struct tfs_session *s, struct tfs_link *link)
     return 0;
 }
 
-/* What who has the file open goes on with; NULL: nobody has. */
+/* What a program that has the file open goes on with; NULL: nobody has. */
 static int make_orphan(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                        struct tfs_scratch **orphan)
 {

@@ -249,7 +249,7 @@ int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_
     return TFS_NEEDS_BYTES;
 }
 
-/* Is the last close on its way, or is what it left being checked? */
+/* Has the last close begun without an answer yet, or is what it left being checked? */
 static bool is_closing(const struct tfs_inode *inode)
 {
     const struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
@@ -281,8 +281,8 @@ static int render(struct tfs_session *s, struct tfs_need *need)
     return result;
 }
 
-/* Waits a moment for a close that is on its way, so that what is seen behind it is what the file
- * shows then: the canonical text, or what was accepted before. */
+/* Waits a moment for a close that has begun, so that the caller sees what the file shows after it:
+ * the canonical text, or what was accepted before. */
 static void await_close(struct tfs_session *s, struct tfs_need *need)
 {
     const int64_t until = tfs_now_ms() + s->options.closing_ms;

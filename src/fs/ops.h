@@ -46,7 +46,7 @@
 /* A file of more bytes than this cannot be written a part of. */
 #define TFS_DRAFT_WHOLE_MAX (UINT64_C(512) << 20)
 
-/* Who was told ESTALE for which file, and comes back at once. */
+/* Which caller was told ESTALE for which file, and comes back at once. */
 struct tfs_retry {
     uint64_t file; /* computed id of a file of the schema, which others may have replaced since */
     pid_t caller;
@@ -155,7 +155,7 @@ int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct 
  * reference; 0: it is remembered as one. */
 int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                  uint64_t offset, uint64_t size, struct tfs_blob **blob);
-/* Is a close of this file on its way, that would show other bytes? Waits a moment, once. */
+/* Has a close of this file begun that will make it show other bytes? Waits a moment, once. */
 int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
 
 /* ---- attributes ------------------------------------------------------------------------------ */
@@ -205,7 +205,7 @@ struct tfs_work {
     struct tfs_blob *original; /* what the text of a draft began as; NULL: nothing, or not known */
     bool has_attr;
     struct tfs_attr attr;
-    void (*release)(struct tfs_work *work); /* lets go of what the kind holds; NULL: nothing */
+    void (*release)(struct tfs_work *work); /* releases what the kind holds; NULL: nothing */
 };
 
 /* `size` bytes, the rest is zero; NULL without memory. */

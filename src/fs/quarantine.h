@@ -21,11 +21,11 @@ struct tfs_quarantine {
     struct tfs_inodes *inodes;
     struct tfs_views *views; /* for times */
     struct tfs_notify *notify;
-    struct stat st; /* owner and mode of the save, as of its opening */
+    struct stat st; /* owner and mode of the save when it was opened */
     uint64_t limit;
     struct tfs_inode *control, *log, *status, *rejected;
     bool edits;     /* edits that were accepted and had to be set aside are among them */
-    size_t dropped; /* rejected texts that were let go for newer ones */
+    size_t dropped; /* rejected texts that were removed for newer ones */
 };
 
 /* Makes .terrainfs: 0 or -ENOMEM. The members above `control` are set. */

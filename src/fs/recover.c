@@ -122,8 +122,8 @@ static int is_settled(struct recovery *r, bool journal, struct tfs_error *err)
     return changed.code == 0 && tfs_journal_current(r->beside, &r->text);
 }
 
-/* Reads journal and save until both are of one moment: whoever has the lock may be changing them.
- * 1; 0 when there is no journal. */
+/* Reads journal and save until both are of one moment: the program that has the lock may be
+ * changing them. 1; 0 when there is no journal. */
 static int read_both(struct recovery *r, struct tfs_error *err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
@@ -319,8 +319,8 @@ static bool was_put_back(const struct recovery *r)
            is_newer(r->save->st.st_ctim, r->last);
 }
 
-/* The save holds the edits already: whoever wrote them into it could not remove the journal, or was
- * killed before. */
+/* The save holds the edits already: the program that wrote them into the save could not remove the
+ * journal, or was killed before. */
 static bool holds_all(const struct recovery *r)
 {
     return r->doc != NULL && tfs_doc_same(r->save->doc, r->doc);

@@ -34,7 +34,7 @@ struct tfs_session_options {
     unsigned put_options; /* enum tfs_put_options */
     unsigned linger_ms;   /* how long removed and hidden names stay away; 0: two seconds */
     unsigned part_ms;     /* how long a close waits for the rest of another's write; 0: 100 */
-    unsigned closing_ms;  /* how long who opens a file waits for a close on its way; 0: 100 */
+    unsigned closing_ms;  /* how long an open waits for a close that has begun; 0: 100 */
     bool keep_times;      /* fs/kept_times.h */
     int exit_fd;          /* shown in .terrainfs/status as `exit`, -1: none */
 };

@@ -9,9 +9,9 @@
  * Knows no inode, no name and no FUSE: what follows from another document being shown is its
  * client's.
  *
- * A document that was published never changes: whoever has a reference may read it without a lock.
- * Only the store's thread publishes. No lock of the store is held while the client is called, but
- * for the one of the save, which no call of this interface waits for.
+ * A document that was published never changes: a caller with a reference may read it without a
+ * lock. Only the store's thread publishes. No lock of the store is held while the client is called,
+ * but for the one of the save, which no call of this interface waits for.
  */
 #ifndef TFS_FS_STORE_H
 #define TFS_FS_STORE_H
@@ -47,7 +47,7 @@ struct tfs_job {
     struct tfs_job *next;
     const struct tfs_job_kind *kind;
     bool barrier;  /* the save must be on disk, whatever the commit mode is */
-    bool saves;    /* a commit at close is its business, whoever made the edit */
+    bool saves;    /* a commit at close is its business, whatever made the edit */
     bool undo;     /* a failed commit takes the edit back: the operation failed */
     int64_t until; /* monotonic ms: it waits; 0: it does not */
     int result;

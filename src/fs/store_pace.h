@@ -33,7 +33,7 @@ bool tfs_pace_is_burst(const struct tfs_pace *pace, int64_t now);
 
 /* Edits were accepted; `wait`: the save lacks them. */
 void tfs_pace_edit(struct tfs_pace *pace, int64_t now, bool wait);
-/* The save is being written: what is accepted from now on waits anew. */
+/* The save is being written: what is accepted from now on waits from the beginning. */
 void tfs_pace_begin(struct tfs_pace *pace);
 /* It was, and that took so long. */
 void tfs_pace_end(struct tfs_pace *pace, int64_t took_ms);

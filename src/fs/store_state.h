@@ -56,7 +56,7 @@ struct tfs_store {
     struct tfs_doc *shown, *saved;
     struct tfs_key *keys; /* slot -> coordinate; group UINT32_MAX: gone */
     uint32_t key_count;
-    struct stat st; /* of the save, as of the last reading or commit */
+    struct stat st; /* of the save, at the last reading or commit */
     uint64_t commits;
     size_t journal_edits; /* that only the journal holds */
     struct tfs_job *queue, **queue_end;

@@ -13,9 +13,8 @@
  *   a barrier              -                             after a rewrite of all that is shown
  *
  * `in_rewrite` waits for the rewrite under way, `after` for the next one, which begins when that
- * has ended: so all who come together share one.
- *
- * What "saved" means, whoever asks:
+ * has ended: so all callers that come together share one.
+ * What "saved" means, for every caller:
  *   1. `saved` is the document of the last rewrite that succeeded to its very end (base/replace.c
  *      step 10, or COMMIT of a database with synchronous=EXTRA), or what was read when the save was
  *      opened or read again. One that fails in its last sync does not move it;
@@ -23,7 +22,7 @@
  *   3. FLUSH of a handle that wrote, truncate(2), RENAME, MKDIR and RMDIR are answered 0 only with
  *      what was shown then in the save, or in the journal and that synced. A save without a journal
  *      is written in every mode. FSYNC is answered 0 only with it in the save, of any handle and in
- *      every mode. A rewrite that failed answers all who waited for it, and the next one who asks
+ *      every mode. A rewrite that failed answers all that waited for it, and the next caller
  *      tries again;
  *   4. the journal goes only after the rewrite that saved its edits succeeded to its very end;
  *   5. only a document that its writer ended is checked: at FLUSH, FSYNC, truncate(2) or RENAME, or
@@ -94,7 +93,7 @@ static void note_failure(struct tfs_store *store, int result, const struct tfs_e
     tfs_pace_failed(&store->pace, tfs_store_now(store));
 }
 
-/* What those are told who asked for the save, and those who made edits. */
+/* The answers for callers that asked for the save, and for those that made edits. */
 struct durability {
     int saved, accepted;
 };
@@ -123,8 +122,8 @@ static void append_job(struct tfs_job **list, struct tfs_job *job)
     *list = job;
 }
 
-/* A rewrite has come to its end, or none could be begun: so much for those who waited for it. What
- * the save could not take is durable where the journal takes it. */
+/* A rewrite has come to its end, or none could be begun: this answers those that waited for it.
+ * What the save could not take is durable where the journal takes it. */
 static void finish_rewrite(struct tfs_store *store, int result, const struct tfs_error *why,
                            struct tfs_job **done)
 {
@@ -163,7 +162,7 @@ static void end_rewrite(struct tfs_store *store, struct tfs_job **done)
     finish_rewrite(store, result, &err, done);
 }
 
-/* Begins to bring the save up to date, for all who wait for that. */
+/* Begins to bring the save up to date, for all that wait for it. */
 static void begin_rewrite(struct tfs_store *store, struct tfs_job **done)
 {
     struct tfs_error err = {0};
@@ -193,8 +192,8 @@ static bool is_rewrite_due(struct tfs_store *store)
     return deadline != 0 && deadline <= tfs_store_now(store);
 }
 
-/* Whoever needs the save waits for it; all else that was accepted is durable in the journal, or not
- * at all. */
+/* A caller that needs the save waits for it; all else that was accepted is durable in the journal,
+ * or not at all. */
 static void accept_job(struct tfs_store *store, struct tfs_job *job, enum route route, int journal,
                        struct tfs_job **done)
 {

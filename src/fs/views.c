@@ -136,7 +136,7 @@ static struct change *change_of(struct tfs_views *views, uint64_t id)
 }
 
 /* NULL: it did not change since the save was read, or (base_stamp is not 0 then) nothing is known.
- * Who only looks makes nobody forget. */
+ * A reader alone makes no cache forget. */
 static struct change *known_change(struct tfs_views *views, uint64_t id)
 {
     if (views->base_stamp == 0 || views->changes.count >= views->changes_limit)
@@ -344,7 +344,7 @@ int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *siz
     pthread_mutex_unlock(&views->lock);
     if (known)
         return 0;
-    /* Whoever has it open may ask after its chunk, or its section, is gone. */
+    /* A program that has it open may ask after its chunk, or its section, is gone. */
     int exists = tfs_node_exists(view->save, view->doc, &view->node);
     if (exists <= 0)
         return exists < 0 ? exists : -ESTALE;

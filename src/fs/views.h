@@ -81,7 +81,7 @@ void tfs_views_restamp_all(struct tfs_views *views);
 /* Now; two calls never give the same time: git and rsync tell versions apart by it. */
 struct timespec tfs_views_now(struct tfs_views *views);
 void tfs_views_times(struct tfs_views *views, uint64_t id, struct tfs_times *times);
-/* The same, for one to whom the size of now is given out. */
+/* The same, for a caller that is given the present size. */
 void tfs_views_tell(struct tfs_views *views, uint64_t id, struct tfs_times *times);
 /* NULL: stays. ctime is now. 0 or -ENOMEM. */
 int tfs_views_set_times(struct tfs_views *views, uint64_t id, const struct timespec *atime,
@@ -106,7 +106,7 @@ struct tfs_view {
 /* Without rendering: 0, -EAGAIN when it takes that, -ESTALE when the file is not there. Sets
  * view->stamp. */
 int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *size);
-/* Rendered bytes as of now: a reference, or NULL; and the stamp of now. */
+/* The rendered bytes of the present stamp: a reference, or NULL; and the stamp of now. */
 struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t *stamp);
 /* Renders, and remembers bytes and size if the stamp is still the same. */
 int tfs_views_render(struct tfs_views *views, const struct tfs_view *view, struct tfs_blob **blob,

@@ -107,7 +107,7 @@ void tfs_png_write_tail(const struct tfs_png_shape *shape, const struct tfs_png_
 int tfs_png_read(struct tfs_span png, const struct tfs_png_shape *shape, struct tfs_buf *samples,
                  unsigned *depth, struct tfs_error *err);
 
-/* What the file says about itself, be it damaged or not. False: nothing. */
+/* What the file says about itself, also where it is damaged. False: nothing. */
 bool tfs_png_sides(struct tfs_span png, uint32_t *width, uint32_t *height);
 /* The value of a tEXt chunk; it lies in `png`. False: there is none of that key. */
 bool tfs_png_text_find(struct tfs_span png, const char *key, struct tfs_span *value);

@@ -1,8 +1,8 @@
 /*
  * What a PNG says about its picture without being decoded: size and texts.
  *
- * Must not know what texts mean. Nothing is allocated, and checksums are not looked at: who decodes
- * the picture does that.
+ * Must not know what texts mean. Nothing is allocated, and checksums are not looked at: the decoder
+ * of the picture does that.
  */
 #include <string.h>
 

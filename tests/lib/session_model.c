@@ -32,7 +32,7 @@ struct chunk {
     bool alive;
     int x;
     char blob[TEXT];
-    bool removed[FILES]; /* tombstones */
+    bool removed[FILES]; /* whiteouts */
     bool unlinked;       /* that of the note is not of a note that was renamed away */
     bool part_removed;
     bool hidden; /* just made: what was not created is absent */

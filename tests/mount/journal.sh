@@ -117,7 +117,7 @@ no_journal() {
 }
 
 # What was accepted is not only in memory when the journal goes.
-edits_that_gave_way_survive_a_kill() {
+edits_set_aside_survive_a_kill() {
     cp "$PRISTINE" "$D/other"
     want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
     killable commit=600,conflict=theirs
@@ -292,7 +292,7 @@ try 'chunk directories made, moved and removed survive a kill' directories_survi
 try 'the journal goes when the save has followed' goes_with_the_save
 try 'put restores what a killed mount left' import_restores_first
 try 'another program wrote: nothing is overwritten, the edits are set aside' another_program_wrote
-try 'edits set aside by conflict=theirs survive a kill' edits_that_gave_way_survive_a_kill
+try 'edits set aside by conflict=theirs survive a kill' edits_set_aside_survive_a_kill
 try 'a save that was put back stays, the edits are set aside' put_back_on_purpose
 try 'a torn end was never accepted' torn_end
 try 'damage is said, what is before it is restored' damaged_middle

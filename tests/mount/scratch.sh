@@ -186,7 +186,7 @@ long_names() {
     down
 }
 
-# ---- tombstones ---------------------------------------------------------------------------------------
+# ---- whiteouts ----------------------------------------------------------------------------------------
 
 # ENOENT at once (unless the machine slept for two seconds), and back after a while.
 comes_back() {

@@ -117,7 +117,7 @@ sums() {
     grep -v '^names-new: ' "$1/info.txt"
 }
 
-# Tombstones end and directories just made show their files two seconds after the last touch; the kernel hears
+# Whiteouts end and directories just made show their files two seconds after the last touch; the kernel hears
 # of it a moment later.
 settled() {
     [ "$(sed -n 's/^hidden: //p' "$M/.terrainfs/status")" = 0 ] || return

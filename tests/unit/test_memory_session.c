@@ -116,7 +116,7 @@ struct script {
     int (*steps[16])(void);
     enum tfs_conflict conflict;
     bool staged; /* closes do not commit */
-    bool theirs; /* our edit gives way, and is kept beside the save */
+    bool theirs; /* our edit is set aside, and kept beside the save */
     bool one;    /* only for saves that are one file */
 };
 

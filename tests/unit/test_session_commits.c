@@ -144,7 +144,7 @@ START_TEST(session_theirs_reloads_and_keeps_our_bytes_aside)
 END_TEST
 
 /* The worker looks by itself, too: what close said 0 of is told by the next barrier, once. */
-START_TEST(session_fsync_tells_of_staged_edits_that_gave_way)
+START_TEST(session_fsync_tells_of_staged_edits_that_were_set_aside)
 {
     tfs_session_close(session);
     open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 60});
@@ -172,7 +172,7 @@ START_TEST(session_mine_puts_our_chunks_onto_the_new_save)
 END_TEST
 
 /* Found by fuzz_session_saves: tiles of one size were put onto a terrain of another. */
-START_TEST(session_mine_gives_way_where_our_chunks_do_not_fit)
+START_TEST(session_mine_sets_edits_aside_that_do_not_fit)
 {
     tfs_session_close(session);
     open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_MINE, .commit_seconds = 60});
@@ -232,9 +232,9 @@ static const TTest *const *const tests[] = {
     &session_reloads_a_changed_save_without_edits,
     &session_asks_when_the_save_changed_under_an_edit,
     &session_theirs_reloads_and_keeps_our_bytes_aside,
-    &session_fsync_tells_of_staged_edits_that_gave_way,
+    &session_fsync_tells_of_staged_edits_that_were_set_aside,
     &session_mine_puts_our_chunks_onto_the_new_save,
-    &session_mine_gives_way_where_our_chunks_do_not_fit,
+    &session_mine_sets_edits_aside_that_do_not_fit,
     &session_mine_waits_for_a_broken_save_to_be_good_again,
     &session_broken_save_gives_eio_until_it_is_good_again,
 };

@@ -384,7 +384,7 @@ START_TEST(session_move_onto_a_chunk_that_came_from_outside_is_refused)
 }
 END_TEST
 
-START_TEST(session_worker_rests_when_staged_edits_gave_way)
+START_TEST(session_worker_rests_when_staged_edits_were_set_aside)
 {
     tfs_session_close(session);
     open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 1});
@@ -425,7 +425,7 @@ static const TTest *const *const tests[] = {
     &session_operations_that_come_together_share_a_commit,
     &session_chunk_made_by_both_sides_is_there_after_a_reload,
     &session_move_onto_a_chunk_that_came_from_outside_is_refused,
-    &session_worker_rests_when_staged_edits_gave_way,
+    &session_worker_rests_when_staged_edits_were_set_aside,
 };
 
 static Suite *suite(void)

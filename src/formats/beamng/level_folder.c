@@ -57,7 +57,7 @@ static int find_level(const char *folder, char **level)
     return result == 0 && *level == NULL ? tfs_beamng_level_around(folder, level) : result;
 }
 
-/* Whoever asks for a folder in a level may mean something else that is in it. */
+/* A user that names a folder in a level may mean something else that is in it. */
 int tfs_beamng_level_probe(const struct tfs_probe *probe)
 {
     char *level = NULL;

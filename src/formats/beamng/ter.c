@@ -222,7 +222,7 @@ static uint8_t own_extra(uint8_t version)
     return version == 8 ? EXTRA_CORNERS : 0;
 }
 
-/* Nothing fits: what the size is nearest to, for who wants to mend the file. */
+/* Nothing fits: what the size is nearest to, for a user that wants to mend the file. */
 static int fail_fit(const struct tfs_beamng_layout *layout, uint64_t size, struct tfs_error *err)
 {
     uint64_t like = (size - TFS_BEAMNG_HEADER - TABLE_MIN) / tfs_beamng_samples(layout);

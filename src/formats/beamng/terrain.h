@@ -30,7 +30,7 @@ enum tfs_beamng_sidecar_state {
 struct tfs_beamng_facts {
     struct tfs_beamng_layout layout;
     struct tfs_beamng_ground ground;
-    atomic_int sidecar; /* enum tfs_beamng_sidecar_state, as of the last reading or commit */
+    atomic_int sidecar; /* enum tfs_beamng_sidecar_state, at the last reading or commit */
     bool sidecar_stale; /* the last commit could not write it */
 };
 
@@ -111,8 +111,8 @@ int tfs_beamng_tile_put(struct tfs_edit *edit, struct tfs_key key,
 int tfs_beamng_terrain_put(struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
                            const uint8_t *picture, struct tfs_error *err);
 
-/* To be called at the end of every put: EBADMSG when the file would be read as of another layout.
- * (Looked at only for terrains of one tile, where that can happen by chance.) */
+/* To be called at the end of every put: EBADMSG when the file would be read as one of another
+ * layout. (Looked at only for terrains of one tile, where that can happen by chance.) */
 int tfs_beamng_terrain_check_layout(const struct tfs_edit *edit, struct tfs_error *err);
 
 #endif

@@ -211,7 +211,7 @@ static void add_layer(struct tfs_buf *out, const uint32_t *ids, uint32_t version
     }
 }
 
-/* One name in all voxels, be it under several indices. */
+/* One name in all voxels, possibly under several indices. */
 static bool one_name(const struct tfs_span *names, const uint32_t *ids)
 {
     for (unsigned i = 1; i < TFS_COSMIC_VALUES; i++)

@@ -164,8 +164,8 @@ static void add_old(struct chunks *all, const struct tfs_doc *old,
     }
 }
 
-/* Chunks of a region that was read. Directories are listed by slots: so whoever walks through them
- * meets one region after the other, and each is inflated once. */
+/* Chunks of a region that was read. Directories are listed by slots: so a walk through them meets
+ * one region after the other, and each is inflated once. */
 static void add_new(struct chunks *all, const struct tfs_doc *old,
                     const struct tfs_cosmic_region_file *file)
 {
@@ -357,8 +357,8 @@ static bool zone_lacks(const struct tfs_doc *doc, const struct tfs_key *chunk)
     return file != NULL && file->unread;
 }
 
-/* The region to read; NULL: all. Each time the whole list of chunks is made again, so whoever asks
- * for one region after the other gets all of them at some time. */
+/* The region to read; NULL: all. Each time the whole list of chunks is made again, so a caller that
+ * asks for one region after the other gets all of them in the end. */
 static const struct tfs_key *choose_region(const struct tfs_cosmic_zone_facts *own,
                                            const struct tfs_key *chunk, struct tfs_key *region)
 {
@@ -475,7 +475,7 @@ static int read_index(struct tfs_save *save, struct tfs_cosmic_zone *own, struct
 }
 
 /* The same with the lock: a folder in the place of ours is locked before it is read, and ours is
- * let go of after that. */
+ * released after that. */
 static int read_again(struct tfs_save *save, struct tfs_cosmic_zone *own, struct tfs_doc **doc,
                       struct tfs_error *err)
 {

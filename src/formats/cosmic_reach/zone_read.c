@@ -2,8 +2,8 @@
  * One region file of a zone, or all -> records of what is in them.
  *
  * Must not know documents of the zone, nor what stands beside the regions. A region is decoded and
- * let go of: what stays is a record of where its bodies lie. All regions are read by as many
- * threads as there are processors, each with one region at a time: so much memory it takes.
+ * released: what stays is a record of where its bodies lie. All regions are read by as many threads
+ * as there are processors, each with one region at a time: so much memory it takes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -219,7 +219,7 @@ static bool is_wanted(const struct reading *r, const struct tfs_cosmic_region_fi
     return file->unread && (r->region == NULL || tfs_key_compare(file->file.key, *r->region) == 0);
 }
 
-/* As it is now: whoever changed it since it was looked at was not too late. */
+/* As it is now: a change since it was looked at did not come too late. */
 static int read_file(const struct reading *r, struct tfs_key region,
                      struct tfs_cosmic_region_file **file, struct tfs_error *err)
 {

@@ -71,8 +71,8 @@ static int begin_old(struct job *job, struct tfs_error *err)
 
     if (job->known->refusal != NULL)
         return tfs_fail(err, -EROFS, "it cannot be written: %s", job->known->refusal);
-    /* Whoever writes one region alone has locked the folder for that, which we have: so the file
-     * is free, but for programs that are no terrainfs. */
+    /* A program that writes one region alone locks the folder for that, and we have that lock: so
+     * the file is free, but for programs that are no terrainfs. */
     if (tfs_file_open(job->path, false, &job->old, err) == -ENOENT) {
         tfs_error_reset(err);
         return tfs_fail(err, -ESTALE, "was removed by another program since it was read");

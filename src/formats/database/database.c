@@ -40,7 +40,7 @@ static int code_of(int result)
     }
 }
 
-/* Who walks through a thousand rows of a database that is held locked waits for one of them. */
+/* A walk through a thousand rows of a database that is held locked waits for one of them. */
 static void set_held(struct tfs_database *db, bool held)
 {
     if (db->held != held)
@@ -126,9 +126,8 @@ static int open_once(const char *path, int how, int value_max, struct tfs_databa
 }
 
 /* What a killed program left half done can only be read once SQLite has taken it back, or carried
- * it over from the log: as every reader of such a database does, whoever wants to read it opens it
- * once for writing. Whether that is allowed, and that nobody is still at it, is SQLite's to find
- * out. */
+ * it over from the log: a reader opens it once for writing, as every reader of such a database
+ * does. Whether that is allowed, and that nobody is still at it, is SQLite's to find out. */
 int tfs_database_open(const char *path, bool writable, int value_max, struct tfs_database *db,
                       struct tfs_error *err)
 {

@@ -70,7 +70,7 @@ int tfs_database_prepare(struct tfs_database *db, const char *sql, sqlite3_stmt 
  * none. `bound`: what SQLite answered when they were bound. */
 int tfs_database_step(struct tfs_database *db, sqlite3_stmt *statement, int bound,
                       struct tfs_error *err);
-/* Makes the statement ready for another run, and lets go of what it held. */
+/* Makes the statement ready for another run, and releases what it held. */
 void tfs_database_reset(sqlite3_stmt *statement);
 /* The bytes of a column; *value is left alone where it is NULL. A value of another type than the
  * game writes is its bytes all the same. */

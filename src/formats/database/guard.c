@@ -3,7 +3,7 @@
  *
  * A journal can name a "super-journal", which belongs to a change of several databases at once. To
  * take back such a change SQLite reads that file, and removes it when it knows no other database:
- * whoever makes up a journal can so have any file removed. No game writes one; nobody opens it.
+ * with a made-up journal any file could be removed. No game writes one; nobody opens it.
  *
  * Journal and log are found by the name that the database was opened by. When it was moved away and
  * another one is at that name, they are the other's: played back into ours they would destroy it.

@@ -396,7 +396,7 @@ int tfs_rows_changed(struct tfs_save *save, struct tfs_error *err)
     if (result == 0)
         result = version != own->seen;
     pthread_mutex_unlock(&own->lock);
-    /* Who is just writing has not written yet. */
+    /* A program that is writing now has not written yet. */
     return result == -EBUSY ? 0 : result;
 }
 

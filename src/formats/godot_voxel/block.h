@@ -2,8 +2,8 @@
  * BlockData, versions 2, 3 and 4: eight channels of values and metadata, as they are stored
  * (FORMAT.md, section 3).
  *
- * A block is a view: its spans lie in `data`, or, while it is being changed, in bytes of whoever
- * changes it. Values stay in stored order, little-endian: index y + size_y * (x + size_x * z).
+ * A block is a view: its spans lie in `data`, or, while it is being changed, in bytes of the caller
+ * that changes it. Values stay in stored order, little-endian: index y + size_y * (x + size_x * z).
  */
 #ifndef TFS_FORMATS_GODOT_VOXEL_BLOCK_H
 #define TFS_FORMATS_GODOT_VOXEL_BLOCK_H

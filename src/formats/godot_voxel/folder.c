@@ -7,8 +7,8 @@
  *   2. a chunk of the document holds what this mount wrote, or is lazy: fetched by its coordinate
  *      from the region as it is then. tfs_chunk.own is the number of the reading that found its
  *      region new or changed by others, so nothing remembered is taken for new;
- *   3. the folder itself is locked, its files are not: whoever writes in a folder is one. Nothing
- * is written while the path is that of another folder, which is locked before it is read.
+ *   3. the folder itself is locked, its files are not: a folder has one writer. Nothing is written
+ *      while the path is that of another folder, which is locked before it is read.
  */
 #include "formats/godot_voxel/folder.h"
 
@@ -170,7 +170,7 @@ static bool exclusive(const struct tfs_save *save)
     return save->options.lock == TFS_LOCK_EXCLUSIVE;
 }
 
-/* Whoever gives meta.vxrm means the folder around it. */
+/* A user that gives meta.vxrm means the folder around it. */
 static int find_folder(const char *path, char **located, struct tfs_error *err)
 {
     struct stat st;
@@ -325,7 +325,7 @@ static int read_index(struct tfs_save *save, struct tfs_godot_folder *own, struc
 }
 
 /* The same with the lock: a folder in the place of ours is locked before it is read, and ours is
- * let go of after that. */
+ * released after that. */
 static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_doc **doc,
                       struct tfs_error *err)
 {

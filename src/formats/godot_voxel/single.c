@@ -15,7 +15,7 @@
 /* Compressed bytes and header of the largest block that is read. */
 #define FILE_MAX (TFS_GODOT_DATA_MAX + TFS_GODOT_DATA_MAX / 128 + 1024)
 
-/* Of what was a block once: whoever knows the file better may have it. */
+/* Of what was a block once: a container that knows the file better may have it. */
 #define BID_DAMAGED 1
 
 static const struct tfs_key only_key;

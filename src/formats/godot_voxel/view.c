@@ -1,5 +1,5 @@
 /*
- * A chunk of a document -> its decoded block and instances, from a small memory or made anew.
+ * A chunk of a document -> its decoded block and instances, from a small cache or decoded now.
  *
  * Must not know which container it is, nor what files show.
  */

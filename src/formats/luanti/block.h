@@ -52,8 +52,8 @@ struct tfs_luanti_block {
     uint16_t lighting; /* 0xffff where the version has none */
     uint32_t timestamp;
     struct tfs_span sections[TFS_LUANTI_SECTIONS]; /* not compressed */
-    /* The streams of NODES and METADATA as they are stored, versions 22 to 28. Whoever sets another
-     * section empties its stream. */
+    /* The streams of NODES and METADATA as they are stored, versions 22 to 28. A caller that sets
+     * another section empties its stream. */
     struct tfs_span streams[TFS_LUANTI_METADATA + 1];
 
     struct tfs_buf memory;             /* of what was inflated */
@@ -75,7 +75,7 @@ static inline uint32_t tfs_luanti_place(uint32_t voxel)
  * only. */
 int tfs_luanti_block_open(struct tfs_span blob, struct tfs_luanti_block *block,
                           struct tfs_error *err);
-/* The same for who asks for names: `nodes`, `param1` and `param2` are not set. */
+/* The same for a caller that asks for names: `nodes`, `param1` and `param2` are not set. */
 int tfs_luanti_names_open(struct tfs_span blob, struct tfs_luanti_block *block,
                           struct tfs_error *err);
 void tfs_luanti_block_release(struct tfs_luanti_block *block);

@@ -246,7 +246,7 @@ static int take_lighting(const struct tfs_line *word, struct tfs_luanti_block *b
     return 0;
 }
 
-/* A block made anew has the version of this world, whatever the text says of another one. */
+/* A new block has the version of this world, whatever the text says of another one. */
 static int take_version(const struct tfs_line *word, const struct tfs_luanti_block *b, bool fresh,
                         struct tfs_error *err)
 {

@@ -25,7 +25,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     tfs_picture_info(out, &tfs_luanti_pictures, doc, tfs_luanti_tile_count(doc) > 0);
     tfs_info_line(out, "light",
                   "new air takes the light beside it, all else is kept as stored; `/fixlight` in "
-                  "the game computes it anew");
+                  "the game computes it again");
     tfs_info_line(out, "running server",
                   "keeps blocks in memory and writes them over edits: stop it before editing what "
                   "players are near");

@@ -35,7 +35,8 @@ void tfs_luanti_memory_init(struct tfs_luanti_memory *memory);
 void tfs_luanti_memory_release(struct tfs_luanti_memory *memory);
 
 /* Fetches what is not remembered of the chunks from there on, many at once, when `from` is the
- * first of so many: for who asks for the names of one after another. The caller holds the lock. */
+ * first of so many: for a caller that asks for the names of one after another. The caller holds the
+ * lock. */
 void tfs_luanti_names_prepare(struct tfs_luanti_memory *memory, struct tfs_save *save,
                               const struct tfs_doc *doc, size_t from);
 /* The names of the chunk's nodes, none where it is damaged; good until the next call. The caller

@@ -3,7 +3,7 @@
  * another, and which tables give the order that is stored.
  *
  * Keys are their own hashes and fewer than the buckets, so each has a bucket of its own and goes to
- * the front of the list; growing puts each to the front anew, which turns the list round.
+ * the front of the list; growing puts each to the front again, which turns the list round.
  */
 #include "formats/luanti/order.h"
 

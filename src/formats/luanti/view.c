@@ -1,5 +1,5 @@
 /*
- * A chunk of a document -> its decoded block, from a small memory or made anew; a changed block ->
+ * A chunk of a document -> its decoded block, from a small cache or decoded now; a changed block ->
  * the edit.
  *
  * Must not know what files show.

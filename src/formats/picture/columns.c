@@ -7,7 +7,7 @@
  * first that nothing can be seen through are looked into: most of a world lies below.
  *
  * What was found stays with the facts of the save, by coordinate, as long as the chunk keeps its
- * bytes and there is room: the plots that were not asked for longest are let go first.
+ * bytes and there is room: the plots that were not asked for longest are dropped first.
  */
 #include "formats/picture/columns.h"
 

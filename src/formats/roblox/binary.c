@@ -1,5 +1,5 @@
 /*
- * A binary place or model (.rbxl, .rbxm) -> where its terrain is; and a PROP chunk written anew.
+ * A binary place or model (.rbxl, .rbxm) -> where its terrain is; and a rewritten PROP chunk.
  *
  * Layout (FORMAT.md): a head, then chunks `name, packed size, size, reserved, payload`. INST gives
  * classes their ids and says how many instances there are, PROP holds one property of all instances

@@ -36,7 +36,7 @@ static void add_terrain(struct tfs_buf *out, const struct tfs_doc *doc)
                   tfs_rbx_edge(terrain->log2));
     tfs_info_line(out, "smoothgrid", "%" PRIu64 " bytes", value_size(doc, 0));
     if (terrain->physics != TFS_RBX_NONE)
-        tfs_info_line(out, "physicsgrid", "made anew when voxels change");
+        tfs_info_line(out, "physicsgrid", "computed again when voxels change");
 }
 
 static void add_regions(struct tfs_buf *out, const struct tfs_doc *doc)

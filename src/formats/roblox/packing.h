@@ -2,7 +2,7 @@
  * The payload of a chunk of a binary place: stored, one raw LZ4 block, or one Zstandard frame
  * (FORMAT.md, section 4).
  *
- * The kind is told by the bytes, and a payload that is written anew keeps it. What is packed here
+ * The kind is told by the bytes, and a rewritten payload keeps it. What is packed here
  * is byte for byte what the engine packs, with the library versions that were compared.
  */
 #ifndef TFS_FORMATS_ROBLOX_PACKING_H

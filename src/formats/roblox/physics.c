@@ -325,7 +325,7 @@ static int mark_chunks(struct marks *marks, const struct tfs_rbx_index *index,
 
 /* ---- a few chunks that differ ---------------------------------------------------------------- */
 
-/* With more of them all marks are joined anew. */
+/* With more of them all marks are joined again. */
 #define DIFFERENT_MAX 64
 #define NEIGHBOURS    27
 

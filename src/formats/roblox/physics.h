@@ -1,6 +1,6 @@
 /*
  * PhysicsGrid: which regions of 8x8x8 voxels are near something solid or wet (FORMAT.md,
- * section 3). It is derived from the voxels, and only ever made anew, never read.
+ * section 3). It is derived from the voxels; it is computed and never read.
  */
 #ifndef TFS_FORMATS_ROBLOX_PHYSICS_H
 #define TFS_FORMATS_ROBLOX_PHYSICS_H

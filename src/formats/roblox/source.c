@@ -1,6 +1,6 @@
 /*
  * A file that holds terrain, with what a container found in it -> a document; and a document -> the
- * file with the values that differ written anew.
+ * file with the values that differ rewritten.
  *
  * Must not know how a container marks or packs values, nor what users may make of voxels.
  */
@@ -103,7 +103,7 @@ int tfs_rbx_note_terrains(struct tfs_facts *facts, uint32_t terrains, struct tfs
                           terrains);
 }
 
-/* What is written anew. Its pieces are those of the document with this version. */
+/* What is rewritten. Its pieces are those of the document with this version. */
 struct tfs_rbx_changes {
     uint64_t version;
     uint32_t count;                /* of values */

@@ -1,7 +1,7 @@
 /*
  * A file that holds terrain, as it was read: its bytes, where in them the values of Terrain and
- * TerrainRegions stand, and how to write such a value anew. All three containers are this to the
- * rest; what differs is who finds the values (scan) and how a place of the file is written
+ * TerrainRegions stand, and how to rewrite such a value. All three containers are this to the
+ * rest; what differs is how values are found (scan) and how a place of the file is written
  * (rewrite).
  *
  * Groups of a document: 0 is the (first) Terrain, N + 1 the N-th TerrainRegion of the file.
@@ -30,13 +30,13 @@ struct tfs_rbx_value {
     size_t at, size; /* in the bodies */
 };
 
-/* A stretch of the file that is written anew when one of its values changes. */
+/* A stretch of the file that is rewritten when one of its values changes. */
 struct tfs_rbx_holder {
     size_t at, size;           /* in the file */
     size_t body_at, body_size; /* in the bodies: what the stretch says, inflated */
     uint32_t coding;           /* the container's own: how the stretch is coded */
     uint32_t first, count;     /* its values, which ascend in the bodies */
-    /* Encoding's own, as in struct tfs_rbx_source: of a block of LZ4, and how it was written anew;
+    /* Encoding's own, as in struct tfs_rbx_source: of a block of LZ4, and how it was rewritten;
      * no parts: as a whole. */
     struct tfs_rbx_block_index index;
     struct tfs_rbx_splice splice;
@@ -59,7 +59,7 @@ struct tfs_rbx_group {
 };
 
 struct tfs_rbx_source;
-struct tfs_rbx_changes; /* what of a file is written anew for one document */
+struct tfs_rbx_changes; /* what of a file is rewritten for one document */
 
 /* What a container is, beside the tree. */
 struct tfs_rbx_kind {

@@ -20,7 +20,7 @@
 #define REACH     65535          /* of a match, backwards */
 #define SURE      (REACH + 1024) /* so long the same sequences: the same is remembered */
 #define WARM_UP   (4u << 16)     /* so long before a difference the packer begins */
-#define WORTH     (8u << 16)     /* stretches that are shorter are packed anew */
+#define WORTH     (8u << 16)     /* stretches that are shorter are packed again */
 #define AHEAD     (1u << 20)     /* what the packer can look at */
 #define APART     (1u << 16)     /* places of an index */
 #define SMALL     (1u << 20)     /* payloads that are packed as a whole */

@@ -3,7 +3,7 @@
  * of sequences of the old one and of few new ones (FORMAT.md, section 4.1).
  *
  * The block is byte for byte what LZ4_compress_default makes of the whole payload, if it made the
- * old one, too; else it is made anew. Only what is near a difference is packed, so that an edit
+ * old one, too; else it is computed. Only what is near a difference is packed, so that an edit
  * costs what it changes.
  */
 #ifndef TFS_FORMATS_ROBLOX_SPLICE_H

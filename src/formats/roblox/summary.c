@@ -1,5 +1,5 @@
 /*
- * Records of a chunk -> its summary, made anew or remembered.
+ * Records of a chunk -> its summary, computed or remembered.
  *
  * Must not know what the files look like. A document never changes under its version, so version
  * and coordinate say which chunk it was; nothing of the document is held.

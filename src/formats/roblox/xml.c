@@ -1,5 +1,5 @@
 /*
- * An XML place or model (.rbxlx, .rbxmx) -> where its terrain is; and a value written anew.
+ * An XML place or model (.rbxlx, .rbxmx) -> where its terrain is; and a rewritten value.
  *
  * A value is the text of `<BinaryString name="SmoothGrid">` right under the Properties of an Item
  * of class Terrain or TerrainRegion. Whatever else looks like one, in a script or below another

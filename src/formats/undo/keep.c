@@ -397,7 +397,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Whoever commits does not wait for it; but where no thread can be had, for the copies. */
+/* A commit does not wait for it; but where no thread can be had, for the copies. */
 static void start_work(struct undo *u)
 {
     pthread_mutex_lock(&u->lock);
@@ -538,7 +538,8 @@ static int enter_file(struct undo *u, const char *path, struct tfs_undo_mark was
     return 1;
 }
 
-/* Did whoever wrote the line of the manifest not come to the link? The file is still there. */
+/* Was the program that wrote the line of the manifest killed before it made the link? The file is
+ * still there. */
 static bool was_cut(const struct undo *u, const char *rel)
 {
     struct stat st;

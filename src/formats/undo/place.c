@@ -186,7 +186,7 @@ static bool is_absent(int code)
     return code == -ENOENT || code == -EROFS || code == -EACCES || code == -ENOTDIR;
 }
 
-/* Beside the save only where there is no home; who looks for generations looks there last. */
+/* Beside the save only where there is no home; a search for generations looks there last. */
 static int open_some(const char *path, const struct tfs_undo_options *options, bool make,
                      struct tfs_undo_place *place, struct tfs_error *err)
 {

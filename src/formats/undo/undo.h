@@ -131,7 +131,7 @@ int tfs_undo_may(const char *path, const struct tfs_generations *list, bool forc
 void tfs_undo_forget(const struct tfs_generations *list);
 
 /* Makes two folders with the files of that generation of a folder, as they are now and as
- * they were then, and with the small files at its top: whoever compares the two finds what differs
+ * they were then, and with the small files at its top: a comparison of the two finds what differs
  * between the whole folders. *now and *then: their paths, to be freed, after tfs_undo_clear. */
 int tfs_undo_spread(const char *path, const struct tfs_generations *list, char **now, char **then,
                     struct tfs_error *err);
