@@ -150,7 +150,21 @@ struct tfs_name_look {
 struct tfs_name_look tfs_name_look(struct tfs_span name, bool nothing);
 
 /* Adds the next voxel of a column, from above; `y` is its height in the chunk. True: nothing is
- * seen of those below. */
-bool tfs_column_add(struct tfs_column *column, uint32_t y, const struct tfs_name_look *look);
+ * seen of those below. Called for each voxel: a call would cost a tenth of a picture. */
+static inline bool tfs_column_add(struct tfs_column *column, uint32_t y,
+                                  const struct tfs_name_look *look)
+{
+    if (column->top == 0 && look->kind == TFS_LOOK_NOTHING)
+        return false;
+    if (column->top == 0) {
+        column->top = (uint16_t)(y + 1);
+        column->colour = look->colour;
+        column->bed = TFS_COLOUR_NONE;
+    } else if (look->kind == TFS_LOOK_SOLID) {
+        column->bed = look->colour;
+    }
+    column->water = (uint16_t)(column->water + (look->kind == TFS_LOOK_WATER));
+    return look->kind != TFS_LOOK_WATER;
+}
 
 #endif
