@@ -86,4 +86,10 @@ int tfs_rows_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct 
 size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                            struct tfs_error *err);
 
+/* Those that a container has as they are. */
+#define TFS_ROWS_FUNCTIONS                                                                         \
+    .fetch = tfs_rows_fetch, .fetch_many = tfs_rows_fetch_many, .commit = tfs_rows_commit,         \
+    .changed = tfs_rows_changed, .reload = tfs_rows_reload, .restore = tfs_rows_restore,           \
+    .detects_conflicts = true
+
 #endif

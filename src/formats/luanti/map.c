@@ -366,14 +366,8 @@ const struct tfs_container tfs_luanti_map_container = {
     .tree = &tfs_luanti_tree,
     .probe = map_probe,
     .open = map_open,
-    .fetch = tfs_rows_fetch,
-    .fetch_many = tfs_rows_fetch_many,
-    .commit = tfs_rows_commit,
-    .changed = tfs_rows_changed,
-    .reload = tfs_rows_reload,
     .close = map_close,
-    .detects_conflicts = true,
-    .restore = tfs_rows_restore,
+    TFS_ROWS_FUNCTIONS,
 };
 
 const struct tfs_container tfs_luanti_world_container = {
@@ -384,12 +378,6 @@ const struct tfs_container tfs_luanti_world_container = {
     .hint = world_hint,
     .locate = find_map,
     .open = map_open,
-    .fetch = tfs_rows_fetch,
-    .fetch_many = tfs_rows_fetch_many,
-    .commit = tfs_rows_commit,
-    .changed = tfs_rows_changed,
-    .reload = tfs_rows_reload,
     .close = map_close,
-    .detects_conflicts = true,
-    .restore = tfs_rows_restore,
+    TFS_ROWS_FUNCTIONS,
 };

@@ -167,4 +167,30 @@ static inline bool tfs_column_add(struct tfs_column *column, uint32_t y,
     return look->kind != TFS_LOOK_WATER;
 }
 
+/* The files of the root with pictures, for the table of a game; `pictures` and `tiles` are its
+ * tfs_file.count. */
+#define TFS_HEIGHTMAP_FILE(pictures)                                                               \
+    {                                                                                              \
+        .path = "heightmap.png", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_lens,              \
+        .count = (pictures)                                                                        \
+    }
+#define TFS_HEIGHTMAP_VIEW_FILE(pictures)                                                          \
+    {                                                                                              \
+        .path = "heightmap-view.png", .lens = &tfs_heightmap_view_lens, .count = (pictures)        \
+    }
+#define TFS_MAP_FILE(pictures)                                                                     \
+    {                                                                                              \
+        .path = "map.png", .flags = TFS_FILE_LATE, .lens = &tfs_map_lens, .count = (pictures)      \
+    }
+#define TFS_HEIGHTMAP_TILES(tiles)                                                                 \
+    {                                                                                              \
+        .path = "heightmaps/", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_tile_lens,           \
+        .count = (tiles), .family = &tfs_heightmap_tiles                                           \
+    }
+#define TFS_MAP_TILES(tiles)                                                                       \
+    {                                                                                              \
+        .path = "maps/", .flags = TFS_FILE_LATE, .lens = &tfs_map_tile_lens, .count = (tiles),     \
+        .family = &tfs_map_tiles                                                                   \
+    }
+
 #endif
