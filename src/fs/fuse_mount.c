@@ -159,6 +159,27 @@ static int refuse_mounted(const struct mounting *m, struct tfs_error *err)
     return err->code;
 }
 
+/* Is `path` the directory, or in it? Both are absolute and have no links. */
+static bool lies_in(const char *path, const char *directory)
+{
+    size_t n = strlen(directory);
+
+    if (n > 0 && directory[n - 1] == '/')
+        n--;
+    return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* Said before the mount point is locked, which a save in it would take for another program's. */
+static int refuse_around(const struct mounting *m, struct tfs_error *err)
+{
+    char *save = realpath(m->save_name, NULL);
+
+    if (save != NULL && lies_in(save, m->mountpoint))
+        tfs_fail(err, -EINVAL, "the mount point contains the save %s", save);
+    free(save);
+    return err->code;
+}
+
 static int find_mountpoint(struct mounting *m, struct tfs_error *err)
 {
     struct stat st;
@@ -169,23 +190,14 @@ static int find_mountpoint(struct mounting *m, struct tfs_error *err)
         return tfs_fail(err, -ENOENT, "there is no such directory; mkdir makes the mount point");
     if (m->mountpoint == NULL)
         return tfs_fail_errno(err, "the mount point cannot be used");
-    if (clear_mountpoint(m, err) < 0 || lock_mountpoint(m, err) < 0 || refuse_mounted(m, err) < 0)
+    if (clear_mountpoint(m, err) < 0 || refuse_around(m, err) < 0 || lock_mountpoint(m, err) < 0 ||
+        refuse_mounted(m, err) < 0)
         return err->code;
     if (stat(m->mountpoint, &st) < 0)
         return tfs_fail_errno(err, "the mount point cannot be used");
     if (!S_ISDIR(st.st_mode))
         return tfs_fail(err, -ENOTDIR, "the mount point is not a directory");
     return 0;
-}
-
-/* Is `path` the directory, or in it? Both are absolute and have no links. */
-static bool lies_in(const char *path, const char *directory)
-{
-    size_t n = strlen(directory);
-
-    if (n > 0 && directory[n - 1] == '/')
-        n--;
-    return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
 /* Mounted over its own save, the session could neither replace it nor be told from it. In a save

@@ -163,7 +163,8 @@ static void give_scratch(struct listing *l)
     const struct tfs_link *link;
 
     for (; (link = tfs_link_from(&s->overlay, l->id, from)) != NULL; from = link->serial + 1) {
-        if (link->scratch == s->quarantine.control->scratch)
+        if (link->scratch == s->quarantine.control->scratch &&
+            !tfs_quarantine_has_lines(&s->quarantine))
             continue;
         struct tfs_dirent entry = {.name = link->name, .next = SCRATCH + link->serial + 1};
         struct tfs_inode *inode = tfs_inode_find(&s->inodes, link->scratch->id);

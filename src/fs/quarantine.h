@@ -36,6 +36,8 @@ int tfs_quarantine_add_file(struct tfs_quarantine *q, const char *name, struct t
 /* A line for errors.log, without control characters; the time is added. Editors take a line as
  * file:line:column: sentence, so the time comes last. */
 void tfs_quarantine_log(struct tfs_quarantine *quarantine, const char *line);
+/* Is there any? Then .terrainfs is listed. */
+bool tfs_quarantine_has_lines(const struct tfs_quarantine *quarantine);
 
 /* Puts a rejected document aside: 0, or -ENOMEM and nothing is. Older ones go when there is no
  * room: the log says which. */

@@ -349,6 +349,7 @@ mount_point_with_the_save() {
     cp -p "$S" "$D/in/deep/"
     mount_at "$D/in/deep/$SAVE_NAME" "$D/in/deep"
     one_of 'its own directory' $? 1 2 3
+    want grep -q 'the mount point contains the save' "$D/mount.err"
     mount_at "$D/in/deep/$SAVE_NAME" "$D/in"
     one_of 'a directory above' $? 1 2 3
     want grep -q . "$D/mount.err"

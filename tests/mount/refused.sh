@@ -246,7 +246,7 @@ rejected_can_be_read_and_listed() {
     wants_not cp "$D/bad" "$M/$P"
     left "$BAD" "$BAD_AT"
     same 'listing' "$(cd "$M/.terrainfs/rejected" && find . -type f)" "./$P"
-    wants_not grep -q rejected <(find "$M" -name rejected)
+    want grep -q rejected <(find "$M" -name rejected)
     want cp "$M/.terrainfs/rejected/$P" "$D/again"
     sed -i 's/300/1/' "$D/again"
     want cp "$D/again" "$M/$P"
@@ -313,6 +313,19 @@ state_directory() {
     want cmp "$PRISTINE" "$S"
 }
 
+# Who looks finds where it is said.
+listed_when_there_is_something() {
+    up
+    wants_not grep -qx '\.terrainfs' <(ls -A "$M")
+    echo 'a,b' >>"$M/chunks/$C/voxels.csv"
+    want grep -qx '\.terrainfs' <(ls -A "$M")
+    want rm -r "$M/.terrainfs/rejected/chunks"
+    want grep -q 'has 2 fields' "$M/.terrainfs/errors.log"
+    want git --git-dir="$D/git" --work-tree="$M" init -q
+    same 'what git sees of it' "$(git --git-dir="$D/git" --work-tree="$M" status --porcelain | grep -F .terrainfs)" ''
+    down
+}
+
 # A program of the name that writes down what it is told.
 shown_on_the_desktop() {
     mkdir "$D/bin"
@@ -356,5 +369,6 @@ try 'a document that is too large' too_large
 try 'foreign names in what is said' foreign_names
 try 'unsaved bytes below XDG_STATE_HOME' state_directory
 try 'unsaved=DIR keeps refused texts in DIR' kept_in_a_directory_that_was_named
+try '.terrainfs is listed when errors.log has a line' listed_when_there_is_something
 try '-o notify shows refusals on the desktop' shown_on_the_desktop
 finish

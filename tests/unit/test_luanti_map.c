@@ -441,8 +441,8 @@ START_TEST(block_of_an_early_version_takes_no_private_metadata_and_no_timer)
 }
 END_TEST
 
-/* As the server keeps them: what ends first is first, and of what ends together the order is kept.
- */
+/* As the server keeps them: what ends first is first, and of what ends together the order is
+ * kept. */
 START_TEST(timers_that_end_together_keep_the_order_of_their_lines)
 {
     open_map(true, 29);

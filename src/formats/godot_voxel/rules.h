@@ -39,8 +39,8 @@ static inline const struct tfs_godot_rules *tfs_godot_rules(const struct tfs_doc
 
 /* The sides of a block in one number, 16 bits each, x lowest. */
 uint64_t tfs_godot_sides_of(const struct tfs_godot_block *block);
-/* The same of a chunk's block, known without decoding it: only where blocks have no size in common.
- */
+/* The same of a chunk's block, known without decoding it: only where blocks have no size in
+ * common. */
 static inline uint64_t tfs_godot_chunk_sides(const struct tfs_chunk *chunk)
 {
     return chunk->own;
