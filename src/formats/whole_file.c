@@ -377,8 +377,10 @@ static int verify_checked(struct tfs_save *save, struct tfs_doc *doc, struct tfs
     struct tfs_readback written;
     struct tfs_error why = {0};
 
-    if (tfs_replacement_readback(r, &written, &why) == 0 &&
-        save->container->file->check(save, doc, &written, &why) == 0 &&
+    /* The last bytes are written here: a full disk is no fault of what was written. */
+    if (tfs_replacement_readback(r, &written, err) < 0)
+        return err->code;
+    if (save->container->file->check(save, doc, &written, &why) == 0 &&
         tfs_readback_end(&written, hash, &why) == 0)
         check_chunks(save, doc, &why);
     tfs_readback_release(&written);

@@ -294,6 +294,53 @@ says out '^merged: 0 chunks from theirs, 1 chunk voxel by voxel; 0 conflicts$' "
 run 1 "with both edits" diff --stat b o
 says out '; 2 nodes; ' "which diff counts as nodes"
 
+# ---- conflicts of samples and nodes
+take luanti
+for side in o t; do
+    "$TFS" cat $side chunks/-1_-1_-1/voxels.csv | sed "3s/,[^,]*,\([0-9]*\)\$/,default:$side,\1/" >csv2
+    "$TFS" put $side chunks/-1_-1_-1/voxels.csv <csv2 2>/dev/null || exit 3
+done
+merge 1 "both changed a node" b o t
+says out '^conflict in chunk -1_-1_-1: 1 node, x .*; ours stays$' "it is told as one"
+says o.conflicts.csv ',default:[a-z_]*,default:o,default:t$' "with what all three have"
+"$TFS" cat o chunks/-1_-1_-1/voxels.csv | grep -q ',default:o,'
+ok "ours stays"
+merge 1 "and --conflicts=theirs" --conflicts=theirs b o t
+"$TFS" cat o chunks/-1_-1_-1/voxels.csv | grep -q ',default:t,'
+ok "takes theirs"
+take odd.ter
+for side in o t; do
+    height=111 && [ $side = o ] || height=222
+    "$TFS" cat $side chunks/0_0_0/heights.txt | sed "/z=03/s/| *[0-9]*/| $height/" | "$TFS" put $side chunks/0_0_0/heights.txt || exit 3
+done
+cp o o.before
+merge 1 "both changed a sample" b o t
+says out '^conflict in chunk 0_0_0: 1 sample, x 0 y 0 z 3; ours stays$' "it is told as one"
+says o.conflicts.csv '^0,0,3,.* h=[0-9]*,.* h=111,.* h=222$' "with the heights of all three"
+holds beamng "the judge says so"
+
+# ---- chunks as far out as numbers go
+take blob
+python3 - <<'EOF'
+far = (2 ** 31 - 1, -2 ** 31, 2 ** 31 - 1)
+words = [v.to_bytes(4, 'big', signed=True) for v in far]
+for name in 'bot':
+    data = bytearray(open(name, 'rb').read())
+    data[2:14] = bytes(words[i][j] for j in range(4) for i in range(3))
+    open(name, 'wb').write(data)
+EOF
+"$TFS" text b >out
+says out '^chunk 2147483647_-2147483648_2147483647 ' "there is such a chunk"
+merge 0 "saves that have it" b o t
+merge 0 "and one that was there stays" blob o blob
+same o b "as it is"
+cp blob o && merge 1 "a chunk where the engine has none is not added" blob o t
+same o blob "ours is as it was"
+run 1 "diff tells it" diff blob b
+run 2 "a picture of billions of columns" diff --png far.png blob b
+[ ! -e far.png ]
+ok "is none"
+
 # ---- hostile
 take cosmic
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 5\n' 7 >pointer
@@ -335,6 +382,23 @@ cp old o && chmod 444 o && chmod 555 . && [ ! -w . ] && {
     merge 3 "a folder that cannot be written" old o old
 }
 chmod 755 . && chmod 644 o
+mkdir disk
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k none disk 2>/dev/null; then
+    rm -rf b t && "$TOOLS/make_place" --kind binary --chunks 6 b && cp b t && cp b disk/o || exit 3
+    csv=chunks/$("$TFS" text t | sed -n '1s/^chunk \([^ ]*\).*/\1/p')/voxels.csv
+    "$TFS" cat t "$csv" | sed 3d >csv2 && "$TFS" put t "$csv" <csv2
+    "$TFS" cat b "$csv" | sed 5d >csv2 && "$TFS" put disk/o "$csv" <csv2
+    cp disk/o o.before
+    head -c 1M /dev/zero >disk/fill 2>/dev/null
+    merge 3 "a full disk" b disk/o t
+    says err 'No space left on device' "is told"
+    same disk/o o.before "ours is as it was"
+    ! grep -q 'read back' err
+    ok "as that alone"
+    umount disk
+else
+    skip "a full disk" "no small file system can be made"
+fi
 if [ -w /dev/full ]; then
     take cosmic
     set_ t 2 base:gold
