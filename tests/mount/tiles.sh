@@ -158,10 +158,53 @@ odd_names() {
     down
 }
 
+# A folder of Godot and a place of Roblox that became too wide for one picture: a copy of chunk $1 goes to $2, which is
+# in tile $3; $4 is another one.
+wide() {
+    local chunk=$1 to=$2 tile=$3 other=$4 before x z h
+    up
+    wants_not test -e "$M/heightmaps"
+    want cp -r "$M/chunks/$chunk" "$M/chunks/$to"
+    wants_not test -e "$M/heightmap.png"
+    want test -f "$M/maps/$tile.png"
+    cp "$M/heightmaps/$tile.png" "$D/tile.png"
+    before=$(stat -c '%n %y' "$M/heightmaps/$other.png" "$M/maps/$other.png")
+    read -r x z h < <("$PYTHON" -S -c '
+import sys
+sys.path.insert(0, sys.argv[1])
+from png import Picture
+p = Picture(sys.argv[2])
+print(*next((x, z, p.get(x, z)) for z in range(p.height) for x in range(p.width) if p.get(x, z) > 0))
+' "$ROOT/tests/tools" "$D/tile.png")
+    want png edit "$D/tile.png" "$x" "$z" $((h + 1))
+    want cp "$D/tile.png" "$M/heightmaps/$tile.png"
+    same 'height' "$(png pixel "$M/heightmaps/$tile.png" "$x" "$z")" $((h + 1))
+    same 'the other tile' "$(stat -c '%n %y' "$M/heightmaps/$other.png" "$M/maps/$other.png")" "$before"
+    want rm -r "$M/chunks/${to%%_*}"_* # raising may have made one above it
+    want test -f "$M/heightmap.png"
+    wants_not test -e "$M/maps"
+    down
+    want "$TFS_BIN" check "$S" >/dev/null
+}
+
+wide_folder() {
+    rm -r "$S"
+    "$TFS_TOOLS/make_voxel" folder "$S" 1
+    wide 0_0_0 700_0_-3 43_-1 0_0
+}
+
+wide_place() {
+    rm -r "$S"
+    "$TFS_TOOLS/make_place" --kind binary --chunks 4 "$S"
+    wide -1_-1_-1 300_-1_330 37_41 -1_-1
+}
+
 try 'an edit changes the times of the tiles of its columns alone' edits_of_one_tile
 try 'tiles are sculpted by a program, also at their borders' sculpted
 try 'an open tile stays the same while others come and go' stays_the_same
 try 'a tile of before the bottom moved, or of another place, is refused' bottom_moves
 try 'two tiles at once, and a copy of them all' two_at_once
 try 'names that are no tiles' odd_names
+try 'a wide folder of Godot has tiles' wide_folder
+try 'a wide place of Roblox has tiles' wide_place
 finish
