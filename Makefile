@@ -14,6 +14,7 @@ ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 MIMEDIR ?= $(PREFIX)/share/mime/packages
 APPDIR ?= $(PREFIX)/share/applications
+PYTHONDIR ?= $(PREFIX)/lib/python3/dist-packages
 # Where mount(8) looks for the helpers of types, whatever PREFIX is; not for a PREFIX of one's own.
 MOUNTDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
 VERSION := $(shell cat VERSION)
@@ -191,7 +192,7 @@ COMPLETIONS := $(patsubst %,$(BUILD)/completions/%,bash zsh fish)
 INSTALLED := $(BINDIR)/terrainfs $(BINDIR)/terrainfs-open \
 	$(patsubst $(BUILD)/man/%,$(MANDIR)/man1/%,$(MAN)) \
 	$(BASHDIR)/terrainfs $(ZSHDIR)/_terrainfs $(FISHDIR)/terrainfs.fish $(MIMEDIR)/terrainfs.xml \
-	$(APPDIR)/terrainfs.desktop $(MOUNTDIR)/mount.terrainfs $(MOUNTDIR)/mount.fuse.terrainfs
+	$(APPDIR)/terrainfs.desktop $(PYTHONDIR)/terrainfs.py $(MOUNTDIR)/mount.terrainfs $(MOUNTDIR)/mount.fuse.terrainfs
 
 man: $(MAN) ## the manual and a page for each command
 
@@ -220,6 +221,7 @@ install: all $(MAN) $(COMPLETIONS) ## to DESTDIR and PREFIX (/usr/local)
 	install -m 644 $(BUILD)/completions/fish '$(DESTDIR)$(FISHDIR)/terrainfs.fish'
 	install -m 644 share/terrainfs.xml '$(DESTDIR)$(MIMEDIR)/terrainfs.xml'
 	install -m 644 share/terrainfs.desktop '$(DESTDIR)$(APPDIR)/terrainfs.desktop'
+	install -m 644 share/terrainfs.py '$(DESTDIR)$(PYTHONDIR)/terrainfs.py'
 	ln -sf '$(BINDIR)/terrainfs' '$(DESTDIR)$(MOUNTDIR)/mount.terrainfs'
 	ln -sf '$(BINDIR)/terrainfs' '$(DESTDIR)$(MOUNTDIR)/mount.fuse.terrainfs'
 

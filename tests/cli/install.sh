@@ -13,7 +13,7 @@ install_to() {
 install_to install PREFIX=/usr
 ok "make install"
 find root -type f -o -type l | sort >installed
-for file in bin/terrainfs bin/terrainfs-open share/man/man1/terrainfs.1 share/zsh/site-functions/_terrainfs \
+for file in bin/terrainfs bin/terrainfs-open lib/python3/dist-packages/terrainfs.py share/man/man1/terrainfs.1 share/zsh/site-functions/_terrainfs \
     share/bash-completion/completions/terrainfs share/fish/vendor_completions.d/terrainfs.fish \
     share/mime/packages/terrainfs.xml share/applications/terrainfs.desktop; do
     [ -f "root/usr/$file" ]

@@ -1,0 +1,231 @@
+"""Terrain saves as NumPy arrays: the program terrainfs from Python.
+
+    import terrainfs
+    with terrainfs.open('region_0_0_0.cosmicreach', 'r+') as t:
+        print(t.arrays, t.origin)               # ['blocks', 'sky', 'light'], of [0, 0, 0]: y, z, x
+        stone = t.number('base:stone_gabbro')   # arrays hold numbers; t.names[stone] is the name
+        t.blocks[20:24, 4:12, 4:12] = stone     # y, z, x
+    # here the save has it, or terrainfs.Error said why not
+
+open() reads the arrays that are asked for into memory, and needs no FUSE. What was changed is written when the
+block ends, one array after the other, and nothing of it after an exception. mount() has the same attributes over a
+mount of its own: arrays are mapped and not read, so they may be larger than memory, and what is assigned may be in
+the save before the block ends.
+
+Needs NumPy and the program, which is looked for in $TERRAINFS and on the PATH.
+"""
+import contextlib
+import gc
+import io
+import os
+import re
+import subprocess
+import tempfile
+
+import numpy
+
+__all__ = ['Error', 'Terrain', 'mount', 'open']
+
+
+class Error(Exception):
+    """What the program said."""
+
+
+def _run(*words, data=None):
+    program = os.environ.get('TERRAINFS', 'terrainfs')
+    try:
+        done = subprocess.run([program, *words], input=data, stdin=None if data is not None else subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    except FileNotFoundError:
+        raise Error(f'the program {program} is not there: install it, or name it in $TERRAINFS') from None
+    if done.returncode != 0:
+        raise Error(done.stderr.decode(errors='replace').strip() or f'{program} ended with {done.returncode}')
+    return done.stdout
+
+
+def _names(palette):
+    """The lines `NUMBER NAME` of arrays/palette.txt."""
+    return [line.split(' ', 1)[1] for line in palette.decode('utf-8', 'surrogateescape').splitlines()]
+
+
+class Terrain:
+    """Arrays are attributes: t.blocks, t.materials, t.sdf, t.heights, ..."""
+
+    def __init__(self, read, writable):
+        self._read = read
+        self._writable = writable
+        self._loaded = {}
+        about = read('arrays/info.txt').decode()
+        self.arrays = re.findall(r'^(\w+)\.npy: ', about, re.M)
+        self.origin = self._numbers(about, 'origin')
+        self.shape = self._numbers(about, 'shape')
+        self._palette = _names(read('arrays/palette.txt')) if 'arrays/palette.txt' in about else None
+
+    @staticmethod
+    def _numbers(about, key):
+        found = re.search(rf'^{key}: (.*)$', about, re.M)
+        return tuple(int(n) for n in found[1].split()) if found else None
+
+    @property
+    def names(self):
+        """The names of the numbers in `blocks`; None where numbers are the game's own."""
+        return self._palette
+
+    def number(self, name):
+        """The number of a name that the save has."""
+        if self._palette is None or name not in self._palette:
+            raise Error(f'the save has no block called {name}; put one there by voxels.csv first')
+        return self._palette.index(name)
+
+    def __getattr__(self, name):
+        if name.startswith('_') or name not in self.arrays:
+            raise AttributeError(f'no array {name}; there are {", ".join(self.arrays)}')
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    def __setattr__(self, name, value):
+        if not name.startswith('_') and name in self.__dict__.get('arrays', ()):
+            getattr(self, name)[...] = value
+        else:
+            super().__setattr__(name, value)
+
+    def _load(self, name):
+        raise NotImplementedError
+
+
+class _InMemory(Terrain):
+    def __init__(self, save, path, writable):
+        self._save = save
+        self._path = path
+        self._before = {}
+        super().__init__(lambda file: _run('cat', save, path + file), writable)
+
+    def _load(self, name):
+        array = numpy.load(io.BytesIO(self._read(f'arrays/{name}.npy')))
+        if self._writable:
+            self._before[name] = array.copy()
+        else:
+            array.flags.writeable = False
+        return array
+
+    def _numbered(self, values):
+        """Numbers of blocks as they are now: names may have come and gone since the array was read."""
+        now = _names(self._read('arrays/palette.txt'))
+        if now == self._palette:
+            return values
+        numbers = numpy.zeros(len(self._palette), values.dtype)
+        for number in numpy.unique(values):
+            if number >= len(self._palette):
+                raise Error(f'blocks: {number} is no number, there are {len(self._palette)} names')
+            if self._palette[number] not in now:
+                raise Error(f'blocks: the save has no block called {self._palette[number]} any more')
+            numbers[number] = now.index(self._palette[number])
+        return numbers[values]
+
+    def _write(self):
+        """Only what was assigned: what others changed in the save meanwhile stays."""
+        for name, before in self._before.items():
+            array = self._loaded[name]
+            changed = array.view(f'V{array.itemsize}') != before.view(f'V{before.itemsize}')
+            if not changed.any():
+                continue
+            now = numpy.load(io.BytesIO(self._read(f'arrays/{name}.npy')))
+            if now.shape != array.shape or now.dtype != array.dtype:
+                raise Error(f'{name}: the save has other bounds since the array was read')
+            values = array[changed]
+            now[changed] = self._numbered(values) if name == 'blocks' and self._palette is not None else values
+            file = io.BytesIO()
+            numpy.save(file, now)
+            _run('put', self._save, f'{self._path}arrays/{name}.npy', data=file.getvalue())
+
+
+class _Mounted(Terrain):
+    def __init__(self, root, writable):
+        self._root = root
+        super().__init__(self._read_file, writable)
+
+    def _read_file(self, file):
+        with io.open(os.path.join(self._root, file), 'rb') as f:
+            return f.read()
+
+    def _load(self, name):
+        return numpy.load(os.path.join(self._root, f'arrays/{name}.npy'), mmap_mode='r+' if self._writable else 'r')
+
+    def _flush(self):
+        """Puts what was assigned into the save: None, or why that cannot be."""
+        for name, array in self._loaded.items():
+            try:
+                array.flush()
+            except OSError as e:
+                return self._why(name, e)
+        return None
+
+    def _why(self, name, error):
+        root = self._root
+        while not os.path.exists(os.path.join(root, '.terrainfs/errors.log')) and len(root) > 1:
+            root = os.path.dirname(root)
+        try:
+            with io.open(os.path.join(root, '.terrainfs/errors.log'), encoding='utf-8', errors='replace') as log:
+                return [line.strip() for line in log if f'arrays/{name}.npy: ' in line][-1]
+        except (OSError, IndexError):
+            return f'{name}: {error.strerror}'
+
+
+def _check_mode(mode):
+    if mode not in ('r', 'r+'):
+        raise ValueError("the mode is 'r' or 'r+'")
+    return mode == 'r+'
+
+
+def _folder(path):
+    return path.rstrip('/') + '/' if path else ''
+
+
+@contextlib.contextmanager
+def open(save, mode='r', path=''):  # pylint: disable=redefined-builtin
+    """The arrays of a save in memory. `path`: of a world, the zone: 'zones/base/earth'."""
+    terrain = _InMemory(os.fspath(save), _folder(path), _check_mode(mode))
+    yield terrain
+    terrain._write()
+
+
+def _unmount(point):
+    """Ends the mount; one whose arrays somebody still has ends with them."""
+    try:
+        _run('umount', point)
+    except Error:
+        if not os.path.ismount(point):
+            raise
+    finally:
+        if os.path.ismount(point):
+            for detach in (['fusermount3', '-u', '-z', point], ['umount', '-l', point]):
+                if os.path.ismount(point):
+                    subprocess.run(detach, stderr=subprocess.DEVNULL, check=False)
+        os.rmdir(point)  # never more than that: what lies below a mount is the save
+
+
+@contextlib.contextmanager
+def mount(save, mode='r', path=''):
+    """The same over a mount, without reading what is not looked at. Arrays end with the block."""
+    writable = _check_mode(mode)
+    point = tempfile.mkdtemp(prefix='terrainfs-')
+    try:
+        _run('-o', 'views=arrays' if writable else 'views=arrays,ro', os.fspath(save), point)
+    except Error:
+        os.rmdir(point)
+        raise
+    why = None
+    terrain = _Mounted(os.path.join(point, _folder(path).rstrip('/')), writable)
+    try:
+        yield terrain
+        why = terrain._flush() if writable else None
+    finally:
+        terrain._loaded.clear()
+        gc.collect()
+        try:
+            _unmount(point)
+        except Error as e:
+            why = why or str(e)
+    if why is not None:
+        raise Error(why)

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# terrainfs.py: arrays of a save in Python, in memory and over a mount; what was assigned is in the save.
+. "$(dirname "$0")/lib.bash"
+
+for NUMPY in python3 /usr/bin/python3 ''; do
+    [ -z "$NUMPY" ] || ! "$NUMPY" -c 'import numpy' 2>/dev/null || break
+done
+[ -n "$NUMPY" ] || { echo '1..0 # skip NumPy is not installed'; exit 0; }
+
+# python TITLE CODE: what `check` gets has to be true.
+python() {
+    TERRAINFS=$TFS PYTHONPATH=$ROOT/share PYTHONDONTWRITEBYTECODE=1 "$NUMPY" - <<EOF >out 2>err
+import numpy as np
+import terrainfs
+def check(wanted):
+    assert wanted
+def says(f):
+    try:
+        f()
+    except terrainfs.Error as e:
+        return str(e)
+def edit(open, f, save='save'):
+    with open(save, 'r+') as t:
+        f(t)
+$2
+EOF
+    ok "$1"
+}
+
+region base --kind demo
+cp base save
+for how in open mount; do
+    [ $how = open ] || [ -w /dev/fuse ] || continue
+    python "$how: reads" "
+with terrainfs.$how('save') as t:
+    check(t.arrays == ['blocks', 'sky', 'light'] and t.names[0] == 'base:air')
+    check(t.blocks.shape == t.shape and t.blocks.dtype == np.uint16 and len(t.origin) == 3)
+    check(not t.blocks.flags.writeable)
+    check(not hasattr(t, 'materials'))
+    check(t.names[t.number(t.names[2])] == t.names[2])"
+    same save base "$how: reading leaves every byte"
+    python "$how: writes" "
+def f(t):
+    t.blocks[0:2, 0:3, 0:4] = t.number(t.names[1])
+edit(terrainfs.$how, f)
+with terrainfs.$how('save') as t:
+    check((t.blocks[0:2, 0:3, 0:4] == 1).all())"
+    ! cmp -s save base
+    ok "$how: the save has it"
+    run 0 "$how: the save is whole" check save
+    cp base save
+    python "$how: a number without a name is refused with its place" "
+def f(t):
+    t.blocks[1, 2, 3] = 60000
+check('[1,2,3] is 60000' in says(lambda: edit(terrainfs.$how, f)))"
+    same save base "$how: nothing of it is in the save"
+    python "$how: an array is assigned as a whole" "
+def f(t):
+    t.light = t.light
+edit(terrainfs.$how, f)"
+    same save base "$how: which changes nothing"
+done
+
+python 'an exception in the block leaves the save alone' "
+def f(t):
+    t.blocks[0, 0, 0] = 1
+    raise KeyError
+try:
+    edit(terrainfs.open, f)
+    check(False)
+except KeyError:
+    pass"
+same save base 'every byte of it'
+python 'what came meanwhile stays, and names that came do not move the numbers' "
+import subprocess, os
+def f(t):
+    t.blocks[0, 0, 0] = 2
+    f.name = t.names[2]
+    y, z, x = t.origin
+    chunk = f'chunks/{x // 16}_{y // 16}_{z // 16}/voxels.csv'
+    text = subprocess.run([os.environ['TERRAINFS'], 'cat', 'save', chunk], stdout=subprocess.PIPE, check=True).stdout
+    text += f'{x + 1},{y},{z},aaa:first\n'.encode()
+    subprocess.run([os.environ['TERRAINFS'], 'put', 'save', chunk], input=text, check=True)
+edit(terrainfs.open, f)
+with terrainfs.open('save') as t:
+    check(t.names[t.blocks[0, 0, 0]] == f.name and t.names[t.blocks[0, 0, 1]] == 'aaa:first')"
+python 'an array that is kept can still be read' "
+with terrainfs.mount('save') as t:
+    kept = t.blocks
+    first = int(kept[0, 0, 0])
+check(kept[0, 0, 0] == first)"
+python 'a save that is none says so' "
+check('nothing' in says(lambda: edit(terrainfs.open, lambda t: None, 'nothing')))"
+TFS=/nowhere/terrainfs python 'a program that is not there is named' "
+check('/nowhere/terrainfs' in says(lambda: edit(terrainfs.open, lambda t: None)))"
+done_testing
