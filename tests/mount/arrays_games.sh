@@ -186,6 +186,60 @@ check(np.count_nonzero(np.load(f"{m}/arrays/type.npy") != before) == 1)' $CHANNE
     want "$TFS_BIN" check "$S"
 }
 
+# ---- Luanti ---------------------------------------------------------------------------------------------
+
+luanti_reads() {
+    up -o views=all+arrays
+    numpy 'def palette(path):
+    return [line.rstrip("\n").split(" ", 1)[1] for line in open(path)]
+all = names()
+check(all[0] == "air" and len(set(all)) == len(all))
+blocks, param1, param2 = (np.load(f"{m}/arrays/{n}.npy") for n in ("blocks", "param1", "param2"))
+check(blocks.dtype == np.uint16 and param1.dtype == param2.dtype == np.uint8)
+chunks = [c for c in os.listdir(f"{m}/chunks") if os.path.exists(f"{m}/chunks/{c}/blocks.txt")]
+check(len(chunks) > 2)
+for chunk in chunks:
+    d = f"{m}/chunks/{chunk}"
+    own, g = palette(f"{d}/palette.txt"), grid(f"{d}/blocks.txt", 16)
+    check((np.load(f"{d}/arrays/blocks.npy") == g).all())
+    check((blocks[of(chunk, 16)] == np.array([all.index(n) for n in own])[g]).all())
+    for name, a, base in ("param1", param1, 16), ("param2", param2, 10):
+        g = grid(f"{d}/{name}.txt", 16, base)
+        check((np.load(f"{d}/arrays/{name}.npy") == g).all())
+        check((a[of(chunk, 16)] == g).all())'
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
+luanti_writes() {
+    up -o views=all+arrays
+    numpy 'w = np.load(f"{m}/arrays/blocks.npy", mmap_mode="r+")
+all = names()
+i = tuple(np.argwhere(w > 0)[0])
+new = next(n for n in range(1, len(all)) if n != w[i])
+before = w.copy()
+w[i] = new
+w.flush()
+check(np.count_nonzero(np.load(f"{m}/arrays/blocks.npy") != before) == 1)
+y, z, x = (int(a) + b for a, b in zip(i, info("origin")))
+d = f"{m}/chunks/{x // 16}_{y // 16}_{z // 16}"
+check(any(l.startswith(f"{x},{y},{z},{all[new]},") for l in open(f"{d}/voxels.csv")))
+p = np.load(f"{d}/arrays/param2.npy")
+p[y % 16, z % 16, x % 16] = 77
+np.save(f"{d}/arrays/param2.npy", p)
+check(any(l.rstrip() == f"{x},{y},{z},{all[new]},77" for l in open(f"{d}/voxels.csv")))
+k = np.load(f"{d}/arrays/blocks.npy")
+k[1, 2, 3] = 900
+check(err(np.save, f"{d}/arrays/blocks.npy", k) == "EBADMSG")
+a = np.load(f"{m}/arrays/blocks.npy")
+a[0, 0, 0] = 60000
+check(err(np.save, f"{m}/arrays/blocks.npy", a) == "EBADMSG")'
+    logged 'arrays/blocks.npy: \[1,2,3\] is 900, the palette has [0-9]+ lines'
+    logged 'arrays/blocks.npy: \[0,0,0\] is 60000, arrays/palette.txt has [0-9]+ lines'
+    down 3
+    want "$TFS_BIN" check "$S"
+}
+
 # ---------------------------------------------------------------------------------------------------------
 
 missing() {
@@ -223,4 +277,11 @@ godot old.blk block 2
 godot world.vxr region 2
 godot folder folder 2
 godot stream.sqlite stream 30 2
+
+SAVE_NAME=map.sqlite
+PRISTINE=$T/pristine/$SAVE_NAME
+"$TFS_TOOLS/make_luanti" map "$PRISTINE" 4 || bail 'cannot make a map'
+try 'Luanti: arrays are what the texts are' luanti_reads
+try 'Luanti: writing back what was read' gives_back blocks.npy param1.npy param2.npy
+try 'Luanti: edits' luanti_writes
 finish

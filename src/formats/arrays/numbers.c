@@ -4,17 +4,20 @@
 #include "formats/arrays/numbers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "formats/format.h"
+#include "formats/renaming.h"
+#include "text/name.h"
 
 #define KNOWN 8 /* documents whose names are known to be numbered */
 
 struct tfs_numbers {
+    const struct tfs_numbering *numbering;
     pthread_mutex_t lock;
     struct tfs_span *names; /* each allocated by itself */
     uint32_t count;
@@ -86,6 +89,9 @@ static int append(struct tfs_numbers *numbers, struct tfs_span name)
 int tfs_numbers_add(struct tfs_numbers *numbers, struct tfs_span name, uint32_t *number,
                     struct tfs_error *err)
 {
+    *number = 0;
+    if (numbers->numbering->is_empty(name))
+        return 0;
     pthread_mutex_lock(&numbers->lock);
     int result = 0;
     uint32_t found = numbers->capacity > 0 ? *cell_of(numbers, name) : 0;
@@ -117,7 +123,10 @@ uint32_t tfs_numbers_count(struct tfs_numbers *numbers)
     return count;
 }
 
-bool tfs_numbers_are_known(struct tfs_numbers *numbers, uint64_t version)
+/* ---- those of a save ------------------------------------------------------------------------- */
+
+/* Have all names of the document of that version a number? */
+static bool are_known(struct tfs_numbers *numbers, uint64_t version)
 {
     bool known = false;
 
@@ -128,26 +137,28 @@ bool tfs_numbers_are_known(struct tfs_numbers *numbers, uint64_t version)
     return known;
 }
 
-void tfs_numbers_know(struct tfs_numbers *numbers, uint64_t version)
+static void know(struct tfs_numbers *numbers, uint64_t version)
 {
     pthread_mutex_lock(&numbers->lock);
     numbers->known[numbers->next++ % KNOWN] = version;
     pthread_mutex_unlock(&numbers->lock);
 }
 
-int tfs_numbers_of(struct tfs_save *save, struct tfs_span empty, struct tfs_numbers **numbers,
-                   struct tfs_error *err)
+/* Makes them when they are first asked for. */
+static int numbers_of(struct tfs_save *save, const struct tfs_numbering *numbering,
+                      struct tfs_numbers **numbers, struct tfs_error *err)
 {
     struct tfs_numbers *there = atomic_load(&save->numbers), *made;
-    uint32_t zero;
 
     if (there == NULL) {
         made = calloc(1, sizeof(*made));
         if (made == NULL)
             return tfs_fail_memory(err);
+        made->numbering = numbering;
         pthread_mutex_init(&made->lock, NULL);
-        if (tfs_numbers_add(made, empty, &zero, err) < 0 ||
-            !atomic_compare_exchange_strong(&save->numbers, &there, made))
+        if (append(made, tfs_span_of(numbering->empty)) < 0)
+            tfs_fail_memory(err);
+        if (err->code < 0 || !atomic_compare_exchange_strong(&save->numbers, &there, made))
             tfs_numbers_free(made);
         else
             there = made;
@@ -155,4 +166,39 @@ int tfs_numbers_of(struct tfs_save *save, struct tfs_span empty, struct tfs_numb
     if (err->code == 0)
         *numbers = there;
     return err->code;
+}
+
+int tfs_numbers_open(struct tfs_save *save, const struct tfs_doc *doc,
+                     const struct tfs_numbering *numbering, struct tfs_numbers **numbers,
+                     struct tfs_error *err)
+{
+    struct tfs_name_list list = {0};
+    uint32_t ignored;
+
+    if (numbers_of(save, numbering, numbers, err) < 0 || are_known(*numbers, doc->version))
+        return err->code;
+    if (numbering->names(save, doc, tfs_name_list_add, &list, err) == 0 &&
+        tfs_name_list_sort(&list, err) == 0)
+        for (uint32_t i = 0; i < list.words.count && err->code == 0; i++)
+            tfs_numbers_add(*numbers, tfs_name_list_at(&list, i), &ignored, err);
+    tfs_name_list_release(&list);
+    if (err->code == 0)
+        know(*numbers, doc->version);
+    return err->code;
+}
+
+int tfs_numbers_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_numbers *numbers;
+    struct tfs_span name;
+
+    if (tfs_numbers_open(save, doc, at.param, &numbers, err) < 0)
+        return err->code;
+    for (uint32_t i = 0; tfs_numbers_name(numbers, i, &name); i++) {
+        tfs_buf_printf(out, "%" PRIu32 " ", i);
+        tfs_name_print(out, name);
+        tfs_buf_u8(out, '\n');
+    }
+    return tfs_buf_check(out, err);
 }

@@ -8,27 +8,38 @@
 #ifndef TFS_FORMATS_ARRAYS_NUMBERS_H
 #define TFS_FORMATS_ARRAYS_NUMBERS_H
 
-#include "base/buf.h"
+#include "formats/format.h"
 
-struct tfs_save;
 struct tfs_numbers;
 
 #define TFS_NUMBERS_MAX 65536
 
-/* Those of a save, made when they are first asked for, with `empty` as number 0. */
-int tfs_numbers_of(struct tfs_save *save, struct tfs_span empty, struct tfs_numbers **numbers,
-                   struct tfs_error *err);
+/* What a game says of its names. */
+struct tfs_numbering {
+    const char *empty; /* how number 0 is printed */
+    bool (*is_empty)(struct tfs_span name);
+    /* As tfs_renaming_kind.names. */
+    int (*names)(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each, void *arg,
+                 struct tfs_error *err);
+};
+
+/* The numbers of the save. All names of `doc` have one then; those that had none got theirs in
+ * their order. */
+int tfs_numbers_open(struct tfs_save *save, const struct tfs_doc *doc,
+                     const struct tfs_numbering *numbering, struct tfs_numbers **numbers,
+                     struct tfs_error *err);
 void tfs_numbers_free(struct tfs_numbers *numbers); /* NULL is legal */
 
-/* The number of a name, which is a new one where it has none. EFBIG when there are no more. */
+/* arrays/palette.txt, of a lens whose param is the numbering. */
+int tfs_numbers_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err);
+
+/* The number of a name, which is a new one where it has none; 0 of what is empty. EFBIG when there
+ * are no more. */
 int tfs_numbers_add(struct tfs_numbers *numbers, struct tfs_span name, uint32_t *number,
                     struct tfs_error *err);
 /* The name, valid as long as the numbers; false: no name has the number. */
 bool tfs_numbers_name(struct tfs_numbers *numbers, uint64_t number, struct tfs_span *name);
 uint32_t tfs_numbers_count(struct tfs_numbers *numbers);
-
-/* Have all names of the document of that version a number? tfs_numbers_know says that they have. */
-bool tfs_numbers_are_known(struct tfs_numbers *numbers, uint64_t version);
-void tfs_numbers_know(struct tfs_numbers *numbers, uint64_t version);
 
 #endif

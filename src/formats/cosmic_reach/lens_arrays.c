@@ -15,10 +15,8 @@
 #include "formats/renaming.h"
 #include "formats/cosmic_reach/change.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
-#include "text/name.h"
 
 #define WIDTH     2
-#define EMPTY     "base:air"
 #define NO_NUMBER UINT32_MAX
 
 /* ---- blocks of a chunk ----------------------------------------------------------------------- */
@@ -77,39 +75,13 @@ static int write_blocks(const struct tfs_array_change *change, struct tfs_error 
     return err->code;
 }
 
-/* ---- numbers of the save --------------------------------------------------------------------- */
-
-static int number_of(struct tfs_numbers *numbers, struct tfs_span name, uint32_t *number,
-                     struct tfs_error *err)
-{
-    if (tfs_cosmic_is_air(name)) {
-        *number = 0;
-        return 0;
-    }
-    return tfs_numbers_add(numbers, name, number, err);
-}
-
-/* All names of the document have numbers then, those that are new in their order. */
-static int open_numbers(struct tfs_save *save, const struct tfs_doc *doc,
-                        struct tfs_numbers **numbers, struct tfs_error *err)
-{
-    struct tfs_name_list list = {0};
-    uint32_t ignored;
-
-    if (tfs_numbers_of(save, tfs_span_of(EMPTY), numbers, err) < 0 ||
-        tfs_numbers_are_known(*numbers, doc->version))
-        return err->code;
-    if (tfs_cosmic_names_each(save, doc, tfs_name_list_add, &list, err) == 0 &&
-        tfs_name_list_sort(&list, err) == 0)
-        for (uint32_t i = 0; i < list.words.count && err->code == 0; i++)
-            number_of(*numbers, tfs_name_list_at(&list, i), &ignored, err);
-    tfs_name_list_release(&list);
-    if (err->code == 0)
-        tfs_numbers_know(*numbers, doc->version);
-    return err->code;
-}
-
 /* ---- blocks of the save ---------------------------------------------------------------------- */
+
+static const struct tfs_numbering numbering = {
+    .empty = "base:air",
+    .is_empty = tfs_cosmic_is_air,
+    .names = tfs_cosmic_names_each,
+};
 
 /* The numbers of a palette's entries, each asked for when a voxel has it. */
 static int map_value(struct tfs_numbers *numbers, const struct tfs_cosmic_blocks *blocks,
@@ -122,7 +94,7 @@ static int map_value(struct tfs_numbers *numbers, const struct tfs_cosmic_blocks
         return tfs_fail(err, -EBADMSG, "a palette index is out of range");
     for (uint32_t i = 0; i <= id; i++)
         name = tfs_cosmic_name_take(&c);
-    return number_of(numbers, name, &map[id], err);
+    return tfs_numbers_add(numbers, name, &map[id], err);
 }
 
 static int map_layers(struct tfs_numbers *numbers, const struct tfs_cosmic_blocks *blocks,
@@ -151,7 +123,7 @@ static int read_numbers(const struct tfs_array_view *view, const struct tfs_chun
     struct tfs_numbers *numbers;
     struct tfs_blob *bytes = NULL;
 
-    if (open_numbers(view->save, view->doc, &numbers, err) < 0 ||
+    if (tfs_numbers_open(view->save, view->doc, &numbering, &numbers, err) < 0 ||
         tfs_chunk_load(view->save, chunk, &bytes, err) < 0)
         return err->code;
     if (tfs_cosmic_blocks_view(tfs_blob_span(bytes), &blocks, err) == 0) {
@@ -192,7 +164,7 @@ static int write_numbers(const struct tfs_array_change *change, struct tfs_error
 
     if (blocks == NULL)
         return tfs_fail_memory(err);
-    if (open_numbers(change->view->save, change->view->doc, &numbers, err) == 0 &&
+    if (tfs_numbers_open(change->view->save, change->view->doc, &numbering, &numbers, err) == 0 &&
         tfs_cosmic_change_open(change->view->save, blocks, tfs_edit_doc(change->edit), change->key,
                                err) == 0) {
         for (uint32_t i = 0; i < TFS_COSMIC_VALUES && err->code == 0; i++)
@@ -306,23 +278,4 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 
 const struct tfs_lens tfs_cosmic_array_info_lens = {.get = info_get};
 
-/* ---- arrays/palette.txt ---------------------------------------------------------------------- */
-
-static int palette_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                       struct tfs_buf *out, struct tfs_error *err)
-{
-    struct tfs_numbers *numbers;
-    struct tfs_span name;
-
-    (void)at;
-    if (open_numbers(save, doc, &numbers, err) < 0)
-        return err->code;
-    for (uint32_t i = 0; tfs_numbers_name(numbers, i, &name); i++) {
-        tfs_buf_printf(out, "%" PRIu32 " ", i);
-        tfs_name_print(out, name);
-        tfs_buf_u8(out, '\n');
-    }
-    return tfs_buf_check(out, err);
-}
-
-const struct tfs_lens tfs_cosmic_array_palette_lens = {.get = palette_get};
+const struct tfs_lens tfs_cosmic_array_palette_lens = {.param = &numbering, .get = tfs_numbers_get};

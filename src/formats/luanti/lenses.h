@@ -21,6 +21,14 @@ extern const struct tfs_lens tfs_luanti_objects_lens;
 extern const struct tfs_lens tfs_luanti_info_lens;
 extern const struct tfs_lens tfs_luanti_names_lens; /* palette.txt of the root */
 
+/* In arrays/, of a chunk and of the save: blocks, param1, param2. */
+extern const struct tfs_lens tfs_luanti_chunk_array_lenses[3];
+extern const struct tfs_lens tfs_luanti_array_lenses[3];
+extern const struct tfs_lens tfs_luanti_array_palette_lens;
+extern const struct tfs_lens tfs_luanti_array_info_lens;
+uint32_t tfs_luanti_array_count(const struct tfs_doc *doc);
+extern const struct tfs_numbering tfs_luanti_numbering;
+
 /* tfs_tree.chunk_names. */
 int tfs_luanti_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
                            void *arg, struct tfs_error *err);

@@ -25,8 +25,14 @@ enum chunk_file {
     CHUNK_TIMERS,
     CHUNK_OBJECTS,
     CHUNK_STATE,
-    CHUNK_FILES
+    CHUNK_ARRAYS,
+    CHUNK_FILES = CHUNK_ARRAYS + 3
 };
+
+#define CHUNK_ARRAY(name, number)                                                                  \
+    {                                                                                              \
+        .path = (name), .lens = &tfs_luanti_chunk_array_lenses[number], .views = TFS_VIEWS_ARRAYS  \
+    }
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_RAW] = {.path = "raw.bin",
@@ -63,6 +69,9 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
                      .flags = TFS_FILE_APART,
                      .lens = &tfs_luanti_state_lens,
                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [CHUNK_ARRAYS] = CHUNK_ARRAY("arrays/blocks.npy", 0),
+    CHUNK_ARRAY("arrays/param1.npy", 1),
+    CHUNK_ARRAY("arrays/param2.npy", 2),
 };
 
 enum root_file {
@@ -73,8 +82,18 @@ enum root_file {
     ROOT_MAP,
     ROOT_HEIGHTMAPS,
     ROOT_MAPS,
+    ROOT_ARRAYS,
+    ROOT_ARRAY_NAMES = ROOT_ARRAYS + 3,
+    ROOT_ARRAY_INFO,
     ROOT_FILES
 };
+
+#define ROOT_ARRAY(name, number)                                                                   \
+    {                                                                                              \
+        .path = (name), .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,                                 \
+        .lens = &tfs_luanti_array_lenses[number], .count = tfs_luanti_array_count,                 \
+        .views = TFS_VIEWS_ARRAYS                                                                  \
+    }
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_luanti_info_lens},
@@ -86,6 +105,16 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_MAP] = TFS_MAP_FILE(tfs_luanti_picture_count),
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES(tfs_luanti_tile_count),
     [ROOT_MAPS] = TFS_MAP_TILES(tfs_luanti_tile_count),
+    [ROOT_ARRAYS] = ROOT_ARRAY("arrays/blocks.npy", 0),
+    ROOT_ARRAY("arrays/param1.npy", 1),
+    ROOT_ARRAY("arrays/param2.npy", 2),
+    [ROOT_ARRAY_NAMES] = {.path = "arrays/palette.txt",
+                          .lens = &tfs_luanti_array_palette_lens,
+                          .views = TFS_VIEWS_ARRAYS},
+    [ROOT_ARRAY_INFO] = {.path = "arrays/info.txt",
+                         .lens = &tfs_luanti_array_info_lens,
+                         .count = tfs_luanti_array_count,
+                         .views = TFS_VIEWS_ARRAYS},
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
