@@ -8,11 +8,14 @@
 
 #include "commands/cli.h"
 
-/* A save that was opened in the place of a closed standard stream would get our messages. */
+/* A save that was opened in the place of a closed standard stream would get our messages. What is
+ * printed to a standard output that is closed fails, as it would without this. */
 static bool open_streams(void)
 {
+    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
             return false;
     return true;
 }

@@ -84,6 +84,13 @@ if [ -w /dev/full ]; then
         says err 'standard output: No space left on device' "$command to a full disk says why"
     done
 fi
+for command in "info save" "check save" "cat save info.txt" "text save" "info --json save" "--help"; do
+    # shellcheck disable=SC2086
+    "$TFS" $command >&- 2>err
+    [ $? = 3 ]
+    ok "$command to a closed output has status 3"
+    says err 'standard output: Bad file descriptor' "$command to a closed output says why"
+done
 # The reader is gone before the writer begins.
 mkfifo pipe
 (exec 3<>pipe 4>pipe 3>&-; "$TFS" info save >&4 2>err; echo $? >status)
