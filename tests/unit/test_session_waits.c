@@ -43,8 +43,7 @@ START_TEST(session_flush_waits_for_a_validation_under_way)
 }
 END_TEST
 
-/* ---- on the way to a journal ------------------------------------------------------------------
- */
+/* ---- on the way to a journal ----------------------------------------------------------------- */
 
 static bool answered_early;
 
