@@ -26,12 +26,16 @@ int tfs_readback_init(struct tfs_readback *r, int fd, uint64_t size, struct tfs_
 
     *r = (struct tfs_readback){.fd = fd, .size = size, .buffer = malloc(STEP)};
     if (r->buffer == NULL)
-        return tfs_fail_memory(err);
-    if (fstat(fd, &st) < 0)
-        return tfs_fail_errno(err, "cannot be examined");
-    if ((uint64_t)st.st_size != size)
-        return tfs_readback_fail(r, err);
-    return tfs_hasher_init(&r->hasher, err);
+        tfs_fail_memory(err);
+    else if (fstat(fd, &st) < 0)
+        tfs_fail_errno(err, "cannot be examined");
+    else if ((uint64_t)st.st_size != size)
+        tfs_readback_fail(r, err);
+    else
+        tfs_hasher_init(&r->hasher, err);
+    if (err->code < 0)
+        tfs_readback_release(r);
+    return err->code;
 }
 
 void tfs_readback_release(struct tfs_readback *r)

@@ -18,7 +18,7 @@ struct tfs_readback {
     struct tfs_hasher hasher;
 };
 
-/* From the first byte of the file in `fd`, which must have `size` of them. To be released, also
+/* From the first byte of the file in `fd`, which must have `size` of them. Nothing needs releasing
  * after a failure. */
 int tfs_readback_init(struct tfs_readback *r, int fd, uint64_t size, struct tfs_error *err);
 void tfs_readback_release(struct tfs_readback *r);
