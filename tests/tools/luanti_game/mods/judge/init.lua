@@ -213,9 +213,18 @@ function commands.build(numbers, done)
     core.set_node(at(9, 5, 3), {name = "judge:clock"})
     core.get_node_timer(at(9, 5, 3)):set(90.5, 1.25)
     core.forceload_block(low, true)
-    core.add_entity(at(2, 8, 2), "judge:thing", "first")
-    core.add_entity(vector.add(at(4, 8, 2), 0.25), "judge:thing", "second")
-    done()
+    -- A block that is saved before it was ever active has no time, and the game forgets the objects of such a one
+    -- when it becomes active.
+    local function populate()
+        if not core.compare_block_status(low, "active") then
+            core.after(0, populate)
+            return
+        end
+        core.add_entity(at(2, 8, 2), "judge:thing", "first")
+        core.add_entity(vector.add(at(4, 8, 2), 0.25), "judge:thing", "second")
+        done()
+    end
+    populate()
 end
 
 local function run(lines)
