@@ -285,14 +285,17 @@ int tfs_cosmic_zone_read_files(struct tfs_save *save, const struct tfs_cosmic_zo
     struct tfs_folder_files read = {.files = NULL};
 
     r.files = calloc(index->files.count + 1, sizeof(struct tfs_cosmic_region_file *));
-    read.files = calloc(index->files.count + 1, sizeof(struct tfs_folder_file *));
-    if (r.files == NULL || read.files == NULL)
+    if (r.files == NULL)
         r.failed = true;
     else
         read_in_threads(&r);
-    for (size_t i = 0; r.files != NULL && read.files != NULL && i < index->files.count; i++)
-        if (r.files[i] != NULL)
-            read.files[read.count++] = &r.files[i]->file;
+    for (size_t i = 0; r.files != NULL && i < index->files.count; i++) {
+        struct tfs_cosmic_region_file *file = r.files[i];
+        if (file == NULL || (!r.failed && tfs_folder_add(&read, &file->file, err) == 0))
+            continue;
+        tfs_cosmic_region_file_unref(file);
+        r.failed = true;
+    }
     free(r.files);
     if (r.failed) {
         tfs_cosmic_zone_files_release(&read);
