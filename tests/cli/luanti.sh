@@ -55,6 +55,17 @@ says out 'mod:rock' "and the new name"
 run 0 "text of a world" text base
 says out 'default:chest' "has its nodes"
 
+# Chunks of the same bytes are summed up once; objects have places, which are other ones in each chunk.
+cp -r base twins
+"$TFS" cat base $C/raw.bin | "$TFS" put twins chunks/0_-1_-1/raw.bin
+"$TFS" cat twins $C/objects.txt | cmp -s - <("$TFS" cat twins chunks/0_-1_-1/objects.txt)
+[ $? = 1 ]
+ok "two chunks of the same bytes show their objects otherwise"
+"$TFS" text twins | grep '^chunk 0_-1_-1 ' >beside
+"$TFS" put twins $C/voxels.csv < <("$TFS" cat twins $C/voxels.csv | sed 2d)
+"$TFS" text twins | grep '^chunk 0_-1_-1 ' >alone
+same beside alone "the line of a chunk does not depend on the one beside it"
+
 # ---- what an independent decoder says
 "$TFS" export base tree >out 2>err
 luanti tree tree -1_-1_-1 0_-1_-1 4_-1_-1 >a

@@ -15,6 +15,8 @@ void tfs_voxel_sum_release(struct tfs_voxel_sum *sum)
     tfs_words_release(&sum->names);
     tfs_buf_release(&sum->same);
     tfs_buf_release(&sum->text);
+    tfs_blob_unref(sum->made.blob);
+    tfs_blob_unref(sum->made.extra);
     free(sum->counts);
     *sum = (struct tfs_voxel_sum){0};
 }
@@ -186,10 +188,31 @@ static int add_files(struct tfs_voxel_sum *sum, const struct tfs_side *side, str
             continue;
         if (tfs_side_read(side, &tree->chunk_files[i], key, &sum->text, &there, err) < 0)
             return err->code;
-        if (there)
-            sum->checksum = tfs_checksum(tfs_buf_span(&sum->text), sum->checksum + i + 1);
+        if (!there)
+            continue;
+        sum->checksum = tfs_checksum(tfs_buf_span(&sum->text), sum->checksum + i + 1);
+        sum->placed |= (tree->chunk_files[i].flags & TFS_FILE_OPTIONAL) != 0;
     }
     return 0;
+}
+
+/* Maps have many chunks of the same bytes beside each other. They say the same, but for optional
+ * files, whose texts may tell where a chunk lies. */
+static bool is_made(const struct tfs_voxel_sum *sum, const struct tfs_side *side,
+                    const struct tfs_chunk *chunk)
+{
+    return sum->made_doc == side->doc && !sum->placed && tfs_chunk_same(&sum->made, chunk);
+}
+
+static void set_made(struct tfs_voxel_sum *sum, const struct tfs_side *side,
+                     const struct tfs_chunk *chunk)
+{
+    tfs_blob_unref(sum->made.blob);
+    tfs_blob_unref(sum->made.extra);
+    sum->made = *chunk;
+    sum->made_doc = side->doc;
+    tfs_blob_ref(chunk->blob);
+    tfs_blob_ref(chunk->extra);
 }
 
 static int compare_counts(const void *a, const void *b)
@@ -203,7 +226,11 @@ int tfs_voxel_sum_make(struct tfs_voxel_sum *sum, const struct tfs_side *side,
 {
     const struct tfs_voxels *voxels = side->save->tree->voxels;
 
+    if (is_made(sum, side, chunk))
+        return 0;
     sum->voxels = voxels;
+    sum->made_doc = NULL;
+    sum->placed = false;
     sum->count = 0;
     tfs_words_clear(&sum->names);
     tfs_buf_clear(&sum->same);
@@ -218,7 +245,9 @@ int tfs_voxel_sum_make(struct tfs_voxel_sum *sum, const struct tfs_side *side,
         sum->counts[i].name = tfs_words_at(&sum->names, (uint32_t)i);
     if (sum->count > 0)
         qsort(sum->counts, sum->count, sizeof(*sum->counts), compare_counts);
-    return add_files(sum, side, chunk->key, err);
+    if (add_files(sum, side, chunk->key, err) == 0)
+        set_made(sum, side, chunk);
+    return err->code;
 }
 
 uint64_t tfs_chunk_checksum(const struct tfs_chunk *chunk)

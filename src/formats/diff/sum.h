@@ -26,6 +26,9 @@ struct tfs_voxel_sum {
     struct tfs_words names;
     uint32_t capacity; /* of counts */
     struct tfs_buf text;
+    struct tfs_chunk made; /* what all this is of, in `made_doc`; NULL: nothing */
+    const struct tfs_doc *made_doc;
+    bool placed; /* it has a file that not every chunk has */
 };
 
 void tfs_voxel_sum_release(struct tfs_voxel_sum *sum);

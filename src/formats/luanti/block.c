@@ -312,18 +312,25 @@ static uint32_t id_at(const struct tfs_luanti_block *b, const uint8_t *param0, u
                : (uint32_t)param0[i] << 4 | param0[2 * TFS_LUANTI_VOXELS + i] >> 4;
 }
 
-/* Which names nodes have, by their ids: the index of each + 1 where none is lacking. Ids above
- * `last` have no name. */
-static int find_used(struct reading *r, uint32_t *index, uint32_t last)
+/* Are the nodes of the row at i those of the row in front of it? Then nothing more is to be found
+ * out about them: most rows of most blocks are like that. */
+static bool is_row_again(const struct tfs_luanti_block *b, uint32_t i)
 {
-    struct tfs_luanti_block *b = r->block;
     const uint8_t *param0 = b->sections[TFS_LUANTI_NODES].data;
-    uint32_t count = 0, id, before = UINT32_MAX;
 
-    for (uint32_t i = 0; i < b->count; i++)
-        index[b->names[i].id] = 1;
-    for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++, before = id) {
-        id = id_at(b, param0, i);
+    return i > 0 && b->width == 2 &&
+           memcmp(param0 + 2 * (size_t)i, param0 + 2 * (size_t)(i - TFS_LUANTI_SIDE),
+                  2 * (size_t)TFS_LUANTI_SIDE) == 0;
+}
+
+/* Marks the ids of a row: each must have a name. */
+static int use_row(struct reading *r, uint32_t *index, uint32_t last, uint32_t row)
+{
+    const uint8_t *param0 = r->block->sections[TFS_LUANTI_NODES].data;
+    uint32_t before = UINT32_MAX, id;
+
+    for (uint32_t i = row; i < row + TFS_LUANTI_SIDE; i++, before = id) {
+        id = id_at(r->block, param0, i);
         if (id == before)
             continue;
         if (id > last || index[id] == 0)
@@ -331,6 +338,21 @@ static int find_used(struct reading *r, uint32_t *index, uint32_t last)
                             id);
         index[id] = 2;
     }
+    return 0;
+}
+
+/* Which names nodes have, by their ids: the index of each + 1 where none is lacking. Ids above
+ * `last` have no name. */
+static int find_used(struct reading *r, uint32_t *index, uint32_t last)
+{
+    struct tfs_luanti_block *b = r->block;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < b->count; i++)
+        index[b->names[i].id] = 1;
+    for (uint32_t row = 0; row < TFS_LUANTI_VOXELS; row += TFS_LUANTI_SIDE)
+        if (!is_row_again(b, row) && use_row(r, index, last, row) < 0)
+            return r->err->code;
     for (uint32_t i = 0; i < b->count; i++)
         if (index[b->names[i].id] == 2) {
             index[b->names[i].id] = count + 1;
@@ -351,6 +373,11 @@ static void read_voxels(struct tfs_luanti_block *b, const uint32_t *index)
         const uint32_t row = tfs_luanti_place(i);
         memcpy(b->param1 + row, param1 + i, TFS_LUANTI_SIDE);
         memcpy(b->param2 + row, param2 + i, TFS_LUANTI_SIDE);
+        if (is_row_again(b, i)) {
+            memcpy(b->nodes + row, b->nodes + tfs_luanti_place(i - TFS_LUANTI_SIDE),
+                   TFS_LUANTI_SIDE * sizeof(*b->nodes));
+            continue;
+        }
         for (uint32_t x = 0; x < TFS_LUANTI_SIDE; x++) {
             b->nodes[row + x] = index[id_at(b, param0, i + x)] - 1;
             if (b->width == 1 && param0[i + x] >= SHORT_IDS)
