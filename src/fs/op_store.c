@@ -66,6 +66,8 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
     struct tfs_session *s = branch->session;
     struct publishing p = {branch, change->self};
 
+    if (!change->reread)
+        tfs_ops_keep_past(branch, change);
     pthread_mutex_lock(&s->lock);
     tfs_store_show(store, change);
     if (!change->completed)

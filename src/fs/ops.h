@@ -227,6 +227,12 @@ int tfs_ops_know_name(struct tfs_need *need, struct tfs_branch *branch, const st
 int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
                            const struct tfs_node *dir);
 
+/* ---- op_past.c, by the store's thread -------------------------------------------------------- */
+
+/* Before another document is shown: those of before that open files go on with get the bytes that
+ * it takes from the save. Takes the lock. */
+void tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change);
+
 /* ---- op_edit.c, by the store's thread, without the lock -------------------------------------- */
 
 /* Puts `text` for `node` on the shown document. */
