@@ -94,11 +94,11 @@ struct tfs_inode *tfs_inode_make_scratch(struct tfs_inodes *inodes, enum tfs_scr
     return inode;
 }
 
-uint64_t tfs_inode_known_id(const struct tfs_inodes *inodes, const struct tfs_node *node)
+uint64_t tfs_inode_known_id(const struct tfs_inodes *inodes, uint64_t computed)
 {
-    const struct tfs_inode *inode = tfs_inode_of(inodes, node);
+    const struct tfs_inode *inode = tfs_map_find(&inodes->files, computed);
 
-    return inode != NULL ? inode->id : tfs_node_id(node);
+    return inode != NULL ? inode->id : computed;
 }
 
 uint64_t tfs_inode_id(struct tfs_inodes *inodes, const struct tfs_node *node)

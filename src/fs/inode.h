@@ -59,8 +59,8 @@ struct tfs_inode *tfs_inode_make(struct tfs_inodes *inodes, const struct tfs_nod
 /* A scratch file without a name; NULL without memory. */
 struct tfs_inode *tfs_inode_make_scratch(struct tfs_inodes *inodes, enum tfs_scratch_kind kind,
                                          unsigned flags);
-/* The id under which the node is known, if it is known to anyone. */
-uint64_t tfs_inode_known_id(const struct tfs_inodes *inodes, const struct tfs_node *node);
+/* The id under which a node is known, if it is known to anyone. */
+uint64_t tfs_inode_known_id(const struct tfs_inodes *inodes, uint64_t computed);
 /* The id to give out for this node, which may make an inode; 0 without memory. */
 uint64_t tfs_inode_id(struct tfs_inodes *inodes, const struct tfs_node *node);
 /* Frees the inode when nothing refers to it any more. */

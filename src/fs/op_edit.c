@@ -229,7 +229,7 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
     if (result == 0 && fresh != NULL && put.waits)
         result = tfs_blob_copy(text, &waits, err);
     if (result == 0)
-        result = tfs_store_accept(branch->store, edit, node, &work->job, err);
+        result = tfs_store_accept(branch->store, edit, tfs_node_id(node), &work->job, err);
     if (result == 0)
         tell_new_names(work, node);
     if (result == 0 && fresh != NULL)
@@ -277,7 +277,7 @@ static int change_chunk(struct tfs_chunk_work *work, change_fn change, struct tf
         return result;
     result = change(work, &edit, err);
     if (result == 0)
-        result = tfs_store_accept(store, &edit, NULL, &work->work.job, err);
+        result = tfs_store_accept(store, &edit, 0, &work->work.job, err);
     tfs_edit_release(&edit);
     return result;
 }
@@ -422,7 +422,7 @@ static int store_absent(struct tfs_end_work *work, struct tfs_error *err)
     else if (exists < 0)
         result = tfs_fail(err, exists, "cannot be removed now, its chunk cannot be looked into");
     if (result == 0)
-        result = tfs_store_accept(branch->store, &edit, NULL, &work->work.job, err);
+        result = tfs_store_accept(branch->store, &edit, 0, &work->work.job, err);
     tfs_edit_release(&edit);
     return result;
 }

@@ -14,25 +14,31 @@
 
 struct publishing {
     struct tfs_branch *branch;
-    const struct tfs_node *self; /* keeps its times: they moved when it was written */
+    uint64_t self; /* keeps its times: they moved when it was written */
 };
 
-static void stale_node(struct tfs_branch *branch, const struct tfs_node *node)
+static void stale_id(struct tfs_branch *branch, uint64_t computed)
 {
     struct tfs_session *s = branch->session;
 
-    tfs_notify_stale(s->notify, tfs_inode_known_id(&s->inodes, node));
+    tfs_notify_stale(s->notify, tfs_inode_known_id(&s->inodes, computed));
+}
+
+static void stale_node(struct tfs_branch *branch, const struct tfs_node *node)
+{
+    stale_id(branch, tfs_node_id(node));
 }
 
 static void file_changed(const struct publishing *p, const struct tfs_node *node)
 {
     struct tfs_session *s = p->branch->session;
+    const uint64_t id = tfs_node_id(node);
 
-    if (p->self != NULL && tfs_node_same(p->self, node)) {
-        tfs_views_restamp(&s->views, tfs_node_id(node));
+    if (id == p->self) {
+        tfs_views_restamp(&s->views, id);
     } else {
-        tfs_views_bump(&s->views, tfs_node_id(node));
-        stale_node(p->branch, node);
+        tfs_views_bump(&s->views, id);
+        stale_id(p->branch, id);
     }
     if (tfs_comes_and_goes(tfs_node_file(p->branch->save, node))) {
         struct tfs_node dir = tfs_ops_parent(s, node);

@@ -87,22 +87,9 @@ int64_t tfs_store_now(const struct tfs_store *store)
     return store->options.now != NULL ? store->options.now() : tfs_now_ms();
 }
 
-static enum tfs_rewrite_state rewrite_state(struct tfs_store *store)
+bool tfs_store_is_rewriting(const struct tfs_store *store)
 {
-    pthread_mutex_lock(&store->lock);
-    enum tfs_rewrite_state state = store->rewrite.state;
-    pthread_mutex_unlock(&store->lock);
-    return state;
-}
-
-bool tfs_store_is_rewriting(struct tfs_store *store)
-{
-    return rewrite_state(store) != TFS_REWRITE_RESTS;
-}
-
-bool tfs_store_rewrite_has_ended(struct tfs_store *store)
-{
-    return rewrite_state(store) == TFS_REWRITE_ENDED;
+    return store->rewrite.doc != NULL;
 }
 
 /* ---- publishing ------------------------------------------------------------------------------ */
@@ -189,9 +176,9 @@ static void publish(struct tfs_store *store, struct tfs_publication change)
     tfs_doc_unref(change.after);
 }
 
-void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, const void *self, bool reread)
+void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread)
 {
-    publish(store, (struct tfs_publication){.after = doc, .self = self, .reread = reread});
+    publish(store, (struct tfs_publication){.after = doc, .reread = reread});
 }
 
 void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc)
@@ -210,7 +197,7 @@ int tfs_store_edit(struct tfs_store *store, struct tfs_edit *edit, struct tfs_er
     return result;
 }
 
-int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, const void *self,
+int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, uint64_t self,
                      struct tfs_job *job, struct tfs_error *err)
 {
     struct tfs_doc *doc = tfs_edit_finish(edit);
@@ -226,7 +213,7 @@ int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, const void 
         job->before = tfs_doc_ref(store->shown);
     tfs_doc_unref(job->after);
     job->after = tfs_doc_ref(doc);
-    tfs_store_publish(store, doc, self, false);
+    publish(store, (struct tfs_publication){.after = doc, .self = self});
     return 0;
 }
 
@@ -310,7 +297,7 @@ void tfs_store_undo(struct tfs_store *store, struct tfs_job *job)
     struct undoing u = {&edit, &err};
     /* With nothing on top of it the document before is at hand, which needs no memory. */
     if (job->edited && job->after == store->shown) {
-        tfs_store_publish(store, tfs_doc_ref(job->before), NULL, false);
+        tfs_store_publish(store, tfs_doc_ref(job->before), false);
         job->undone = true;
         return;
     }
@@ -320,7 +307,7 @@ void tfs_store_undo(struct tfs_store *store, struct tfs_job *job)
     if (job->before->common != job->after->common)
         tfs_edit_common(&edit, job->before->common);
     if (result == 0)
-        tfs_store_publish(store, or_saved(store, recount(store, &edit)), NULL, false);
+        tfs_store_publish(store, or_saved(store, recount(store, &edit)), false);
     job->undone = result == 0;
     tfs_edit_release(&edit);
 }

@@ -65,9 +65,9 @@ void tfs_job_release(struct tfs_job *job);
 /* Another document is to be shown. */
 struct tfs_publication {
     struct tfs_doc *before, *after;
-    const void *self; /* as given to tfs_store_accept; NULL */
-    bool reread;      /* `after` stands on what was read from disk: slots may mean other chunks */
-    bool completed;   /* `after` says what `before` does, and has chunks that were not read then */
+    uint64_t self;  /* as given to tfs_store_accept; 0: none */
+    bool reread;    /* `after` stands on what was read from disk: slots may mean other chunks */
+    bool completed; /* `after` says what `before` does, and has chunks that were not read then */
 };
 
 /* What the store asks of its client and tells it; all called by its thread, all may be NULL. */
@@ -148,7 +148,7 @@ struct tfs_doc *tfs_store_saved(const struct tfs_store *store);
 /* An edit of the shown document. Slots that were ever given out are not given again. */
 int tfs_store_edit(struct tfs_store *store, struct tfs_edit *edit, struct tfs_error *err);
 /* Publishes what the edit made, and notes it in the job. */
-int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, const void *self,
+int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, uint64_t self,
                      struct tfs_job *job, struct tfs_error *err);
 /* What is shown has the chunks that may be at that key (NULL: all), which are read now if they were
  * not. TFS_JOB_WAITS: not now. */

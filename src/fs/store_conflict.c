@@ -95,7 +95,7 @@ int tfs_store_show_saved(struct tfs_store *store, struct tfs_error *err)
     store->unshown = true;
     if (tfs_store_reserve(store, store->save->doc, err) < 0)
         return err->code;
-    tfs_store_publish(store, tfs_doc_ref(store->save->doc), NULL, true);
+    tfs_store_publish(store, tfs_doc_ref(store->save->doc), true);
     store->unshown = false;
     return 0;
 }
@@ -236,7 +236,7 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
         tfs_doc_unref(doc);
         return err->code;
     }
-    tfs_store_publish(store, doc, NULL, true);
+    tfs_store_publish(store, doc, true);
     store->unshown = false;
     return 0;
 }
@@ -333,7 +333,7 @@ static int take_mine(struct tfs_store *store, struct tfs_error *err)
     if (doc != NULL && tfs_store_reserve(store, doc, &memory) < 0) {
         result = -ENOMEM;
     } else if (doc != NULL && result != -ENOMEM) {
-        tfs_store_publish(store, tfs_doc_ref(doc), NULL, true);
+        tfs_store_publish(store, tfs_doc_ref(doc), true);
         store->unshown = false;
     }
     if (result == -ENOMEM) {

@@ -83,8 +83,8 @@ void tfs_store_rewrite_begin(struct tfs_store *store)
 {
     struct tfs_rewrite_work *r = &store->rewrite;
 
-    r->doc = tfs_doc_ref(store->shown);
     tfs_store_journal_mark(store);
+    r->doc = tfs_doc_ref(store->shown);
     tfs_pace_begin(&store->pace);
     if (r->started) {
         set_state(store, TFS_REWRITE_WRITES);

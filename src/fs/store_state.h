@@ -38,7 +38,7 @@ struct tfs_rewrite_work {
     pthread_cond_t work;          /* `state` or `stop` changed */
     enum tfs_rewrite_state state; /* guarded by the store's lock, as is `stop` */
     bool stop;
-    struct tfs_doc *doc; /* what is written; NULL: nothing */
+    struct tfs_doc *doc; /* what is written, until RESTS; NULL: nothing. The thread's own */
     int result;          /* from here on: the writer's until ENDED */
     struct tfs_error err;
     int64_t took_ms;
@@ -90,13 +90,12 @@ struct tfs_store {
 /* ---- store.c ---- */
 int64_t tfs_store_now(const struct tfs_store *store); /* by its clock */
 /* A rewrite is under way, or has ended and was not asked for its end. */
-bool tfs_store_is_rewriting(struct tfs_store *store);
-bool tfs_store_rewrite_has_ended(struct tfs_store *store);
+bool tfs_store_is_rewriting(const struct tfs_store *store);
 bool tfs_store_differs(const struct tfs_store *store); /* tfs_store_unsaved, by the thread */
 /* Makes room for the slots of a document, so that it can be published; or -ENOMEM. */
 int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err);
 /* Shows `doc` (takes the reference), for which there is room. */
-void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, const void *self, bool reread);
+void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread);
 /* The same of one that says what the shown one does, and more. */
 void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc);
 /* Takes an edit back whose commit failed; it stays where later edits stand on it. */

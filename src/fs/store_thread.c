@@ -146,12 +146,22 @@ static void finish_rewrite(struct tfs_store *store, int result, const struct tfs
         tfs_pace_saved(&store->pace);
 }
 
-/* What became of a rewrite that has ended. */
+static bool has_rewrite_ended(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    bool ended = store->rewrite.state == TFS_REWRITE_ENDED;
+    pthread_mutex_unlock(&store->lock);
+    return ended;
+}
+
+/* Hears what became of a rewrite, if one has ended. */
 static void end_rewrite(struct tfs_store *store, struct tfs_job **done)
 {
     struct tfs_error err = {0};
-    int result = tfs_store_rewrite_end(store, &err);
 
+    if (!has_rewrite_ended(store))
+        return;
+    int result = tfs_store_rewrite_end(store, &err);
     if (result == -ESTALE && store->save->container->detects_conflicts) {
         result = tfs_store_settle_conflict(store, &err);
         if (result == 0 && tfs_store_differs(store)) {
@@ -176,8 +186,7 @@ static void begin_rewrite(struct tfs_store *store, struct tfs_job **done)
     }
     tfs_store_journal_cover(store);
     tfs_store_rewrite_begin(store);
-    if (tfs_store_rewrite_has_ended(store))
-        end_rewrite(store, done);
+    end_rewrite(store, done); /* where there is no writer */
 }
 
 static int64_t rewrite_deadline(struct tfs_store *store)
@@ -333,16 +342,14 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
 
     if (last)
         tfs_store_rewrite_wait(store);
-    if (tfs_store_rewrite_has_ended(store))
-        end_rewrite(store, &done);
+    end_rewrite(store, &done);
     const bool waited = tfs_store_differs(store);
     apply_batch(store, jobs, last);
     jobs = put_back(store, jobs);
     make_durable(store, jobs, choose_route(store, waited), last, &done);
     if (last) {
         tfs_store_rewrite_wait(store);
-        if (tfs_store_rewrite_has_ended(store))
-            end_rewrite(store, &done);
+        end_rewrite(store, &done);
     }
     tfs_store_journal_settle(store);
     if (store->client.answer != NULL)
@@ -423,7 +430,7 @@ static bool is_due(struct tfs_store *store)
 
     if (poll)
         store->poll_deadline = now + TFS_POLL_MS;
-    return poll || is_rewrite_due(store) || tfs_store_rewrite_has_ended(store);
+    return poll || is_rewrite_due(store) || has_rewrite_ended(store);
 }
 
 static void run_last(struct tfs_store *store)

@@ -57,7 +57,7 @@ static int apply_set(struct tfs_job *job, bool last)
         return result;
     result = toy_edit_set(&edit, set->x, set->blob, &err);
     if (result == 0)
-        result = tfs_store_accept(store, &edit, NULL, job, &err);
+        result = tfs_store_accept(store, &edit, 0, job, &err);
     tfs_edit_release(&edit);
     return result;
 }

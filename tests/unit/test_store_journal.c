@@ -82,7 +82,7 @@ static int apply_set(struct tfs_job *job, bool last)
     else if (result == 0)
         result = toy_edit_set(&edit, set->x, set->blob, &why);
     if (result == 0)
-        result = tfs_store_accept(store, &edit, NULL, job, &why);
+        result = tfs_store_accept(store, &edit, 0, job, &why);
     tfs_edit_release(&edit);
     return result;
 }

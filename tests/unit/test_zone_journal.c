@@ -577,7 +577,7 @@ static int apply_set(struct tfs_job *job, bool last)
     ck_assert_int_eq(save->tree->chunk_move(save, &edit, (struct tfs_key){0, -16, 1, 0},
                                             (struct tfs_key){0, 3, 1, 3}, &err),
                      0);
-    int result = tfs_store_accept(store, &edit, NULL, job, &err);
+    int result = tfs_store_accept(store, &edit, 0, job, &err);
     tfs_edit_release(&edit);
     return result;
 }
