@@ -186,15 +186,17 @@ COMMANDS := $(shell sed -n '/tfs_commands\[\]/,/^};/s/^    {"\([a-z]*\)".*/\1/p'
 # That of the version.
 MAN_DATE = $(shell LC_ALL=C date -u -d "$$(sed -n 's/^ -- .*>  //p' debian/changelog | head -n 1)" +%F)
 MAN_COMMANDS := $(COMMANDS:%=$(BUILD)/man/terrainfs-%.1)
-MAN := $(BUILD)/man/terrainfs.1 $(MAN_COMMANDS)
+MAN := $(BUILD)/man/terrainfs.1 $(MAN_COMMANDS) $(BUILD)/man/terrainfs-open.1
+MAN8 := $(BUILD)/man/mount.terrainfs.8
 COMPLETIONS := $(patsubst %,$(BUILD)/completions/%,bash zsh fish)
 # What install puts there: file, mode and place.
 INSTALLED := $(BINDIR)/terrainfs $(BINDIR)/terrainfs-open \
 	$(patsubst $(BUILD)/man/%,$(MANDIR)/man1/%,$(MAN)) \
+	$(MANDIR)/man8/mount.terrainfs.8 $(MANDIR)/man8/mount.fuse.terrainfs.8 \
 	$(BASHDIR)/terrainfs $(ZSHDIR)/_terrainfs $(FISHDIR)/terrainfs.fish $(MIMEDIR)/terrainfs.xml \
 	$(APPDIR)/terrainfs.desktop $(PYTHONDIR)/terrainfs.py $(MOUNTDIR)/mount.terrainfs $(MOUNTDIR)/mount.fuse.terrainfs
 
-man: $(MAN) ## the manual and a page for each command
+man: $(MAN) $(MAN8) ## the manual and a page for each command
 
 completions: $(COMPLETIONS)
 
@@ -203,19 +205,23 @@ $(MAN_COMMANDS): $(BUILD)/man/terrainfs-%.1: terrainfs.1 VERSION scripts/man-pag
 	scripts/man-page $* "$$($(PROGRAM) help $* | sed -n 's/^  $*  *//p')" $(VERSION) \
 		$(MAN_DATE) <terrainfs.1 >$@
 
-$(BUILD)/man/terrainfs.1: terrainfs.1 VERSION
+vpath terrainfs-open.1 share
+vpath mount.terrainfs.8 share
+$(BUILD)/man/terrainfs.1 $(BUILD)/man/terrainfs-open.1 $(MAN8): $(BUILD)/man/%: % VERSION debian/changelog
 	@mkdir -p $(@D)
-	sed 's/@VERSION@/$(VERSION)/; s/@DATE@/$(MAN_DATE)/' terrainfs.1 >$@
+	sed 's/@VERSION@/$(VERSION)/; s/@DATE@/$(MAN_DATE)/' $< >$@
 
 $(COMPLETIONS): $(BUILD)/completions/%: $(PROGRAM)
 	@mkdir -p $(@D)
 	$(PROGRAM) completion $* >$@
 
-install: all $(MAN) $(COMPLETIONS) ## to DESTDIR and PREFIX (/usr/local)
+install: all $(MAN) $(MAN8) $(COMPLETIONS) ## to DESTDIR and PREFIX (/usr/local)
 	install -d $(foreach file,$(INSTALLED),'$(DESTDIR)$(dir $(file))')
 	install -m 755 $(PROGRAM) '$(DESTDIR)$(BINDIR)/terrainfs'
 	install -m 755 share/terrainfs-open '$(DESTDIR)$(BINDIR)/terrainfs-open'
 	install -m 644 $(MAN) '$(DESTDIR)$(MANDIR)/man1/'
+	install -m 644 $(MAN8) '$(DESTDIR)$(MANDIR)/man8/'
+	ln -sf mount.terrainfs.8 '$(DESTDIR)$(MANDIR)/man8/mount.fuse.terrainfs.8'
 	install -m 644 $(BUILD)/completions/bash '$(DESTDIR)$(BASHDIR)/terrainfs'
 	install -m 644 $(BUILD)/completions/zsh '$(DESTDIR)$(ZSHDIR)/_terrainfs'
 	install -m 644 $(BUILD)/completions/fish '$(DESTDIR)$(FISHDIR)/terrainfs.fish'

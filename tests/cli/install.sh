@@ -13,7 +13,8 @@ install_to() {
 install_to install PREFIX=/usr
 ok "make install"
 find root -type f -o -type l | sort >installed
-for file in bin/terrainfs bin/terrainfs-open lib/python3/dist-packages/terrainfs.py share/man/man1/terrainfs.1 share/zsh/site-functions/_terrainfs \
+for file in bin/terrainfs bin/terrainfs-open lib/python3/dist-packages/terrainfs.py share/man/man1/terrainfs.1 share/man/man1/terrainfs-open.1 \
+    share/man/man8/mount.terrainfs.8 share/zsh/site-functions/_terrainfs \
     share/bash-completion/completions/terrainfs share/fish/vendor_completions.d/terrainfs.fish \
     share/mime/packages/terrainfs.xml share/applications/terrainfs.desktop; do
     [ -f "root/usr/$file" ]
@@ -31,9 +32,9 @@ for command in info check export import cat put diff text merge git undo upgrade
     grep -q "^terrainfs.-$command .- ." "root/usr/share/man/man1/terrainfs-$command.1" ||
         echo "no page of $command"
 done >out
-[ ! -s out ] && [ "$(find root/usr/share/man -type f | wc -l)" = 17 ]
+[ ! -s out ] && [ "$(find root/usr/share/man -type f | wc -l)" = 19 ]
 ok "every command has a page"
-for page in root/usr/share/man/man1/*; do
+for page in root/usr/share/man/man?/*; do
     ! command -v man >/dev/null || { LC_ALL=C.UTF-8 man --warnings -l "$page" >/dev/null; } 2>&1
     ! command -v mandoc >/dev/null || mandoc -T lint -W warning "$page"
 done >out 2>&1
@@ -45,7 +46,7 @@ python3 -S -c 'import sys, xml.dom.minidom
 document = xml.dom.minidom.parse(sys.argv[1])
 print(*[t.getAttribute("type") for t in document.getElementsByTagName("mime-type")], sep="\n")' \
     root/usr/share/mime/packages/terrainfs.xml | sort >types
-[ "$(wc -l <types)" = 5 ]
+[ "$(wc -l <types)" = 7 ]
 ok "there are types of saves"
 sed -n 's/^MimeType=//p' root/usr/share/applications/terrainfs.desktop | tr ';' '\n' | sed '/^$/d' | sort | cmp -s - types
 ok "the desktop entry takes all of them"
