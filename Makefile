@@ -178,7 +178,7 @@ demo: ## mounts a small save, edits it with sed and echo, shows what changed
 
 sample: ## small saves of every game in SAMPLE (sample), for the commands of the guides
 	@scripts/install-deps
-	+@$(SUB) -s all $(patsubst %,$(BUILD)/tools/make_%,region place ter level voxel luanti)
+	+@$(SUB) -s all $(patsubst %,$(BUILD)/tools/make_%,region world place ter level voxel luanti)
 	@BUILD=$(BUILD) scripts/sample '$(SAMPLE)'
 
 # ---- installing ----------------------------------------------------------------------------------

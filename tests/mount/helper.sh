@@ -49,6 +49,25 @@ by_table() {
     [ -n "$skipped" ] || { want soon unlocked; block_is "$V" base:one; }
 }
 
+# The lines that docs/boot.md shows, with this save and mount point.
+of_the_guide() {
+    local options count=0
+    while read -r options; do
+        count=$((count + 1))
+        echo "$S $M terrainfs $options 0 0" >"$D/fstab"
+        want inside "mount mnt && grep -q '^format: ' mnt/info.txt && umount mnt"
+        [ -z "$skipped" ] || return
+        want soon unlocked
+    done < <(sed -n 's/.*`\/.* terrainfs \(.*\) 0 0`.*/\1/p' "$ROOT/docs/boot.md")
+    want [ "$count" = 4 ]
+}
+
+unit_of_the_guide() {
+    command -v systemd-analyze >/dev/null || { skip 'there is no systemd-analyze'; return; }
+    sed -n '/^\[Mount\]/,/^Type=/p' "$ROOT/docs/boot.md" >"$D/home-me-mnt.mount"
+    want systemd-analyze verify "$D/home-me-mnt.mount"
+}
+
 fake() {
     want inside "mount -f -t terrainfs $SAVE_NAME mnt && ! mountpoint -q mnt"
 }
@@ -61,5 +80,7 @@ try 'mount -t fuse.terrainfs' by_type fuse.terrainfs
 try 'options of mount(8), and those for others' with_options
 try 'an option that there is not is refused by name' wrong_option
 try 'a line of fstab with noauto,user' by_table
+try 'the lines of the guide' of_the_guide
+try 'the systemd unit of the guide' unit_of_the_guide
 try 'mount -f mounts nothing' fake
 finish

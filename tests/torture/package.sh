@@ -58,7 +58,7 @@ for file in /usr/sbin/mount.terrainfs /usr/share/bash-completion/completions/ter
     grep -qx "$file" "$work/log"
     ok "$file is in it"
 done
-dpkg-deb -c python3-terrainfs_"$version"_all.deb | grep -q ' ./usr/lib/python3/dist-packages/terrainfs.py$'
+dpkg-deb -c python3-terrainfs_"$version"_all.deb | grep ' ./usr/lib/python3/dist-packages/terrainfs.py$' >"$work/log"
 ok "terrainfs.py is in python3-terrainfs"
 
 # What a new user does, in a copy of this system with the packages and nothing else of the sources.
@@ -91,7 +91,7 @@ else
         mount -t tmpfs none clean && mkdir clean/{upper,work,root}
         mount -t overlay -o "lowerdir=/,upperdir=$PWD/clean/upper,workdir=$PWD/clean/work" none clean/root
         for dir in proc dev; do mount --rbind /$dir clean/root/$dir; done
-        mkdir clean/root/packages && cp ./*.deb region_0_0_0.cosmicreach inside.sh clean/root/packages
+        mkdir clean/root/packages && cp {,python3-}terrainfs_*.deb region_0_0_0.cosmicreach inside.sh clean/root/packages
         env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
             chroot clean/root bash -c "cd /packages && bash inside.sh"' >"$work/log" 2>&1
     ok "dpkg installs, mounts and removes it in a clean root"
