@@ -35,7 +35,7 @@ static int read_input(struct tfs_buf *input, struct tfs_error *err)
 static int put_text(struct tfs_cli *cli, struct tfs_save *save, const struct tfs_node *node,
                     const char *path, struct tfs_span text, struct tfs_error *err)
 {
-    struct tfs_put put = {.options = cli->options.upgrade ? TFS_PUT_UPGRADE : 0};
+    struct tfs_put put = {.options = TFS_PUT_APART | (cli->options.upgrade ? TFS_PUT_UPGRADE : 0)};
     struct tfs_doc *doc;
 
     if (tfs_node_apply(save, save->doc, node, text, &put, &doc, err) == 0) {

@@ -183,6 +183,26 @@ START_TEST(npy_says_what_is_expected)
 }
 END_TEST
 
+/* A file with something behind its values. */
+START_TEST(npy_measures_a_file_up_to_its_last_value)
+{
+    size_t size = 0;
+
+    make(1, "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3)}", 12);
+    const size_t whole = file.size;
+    tfs_buf_add_text(&file, "0 air\n");
+    ck_assert_int_eq(take(), -EBADMSG);
+    tfs_error_reset(&err);
+    ck_assert_int_eq(tfs_npy_measure(tfs_buf_span(&file), &size, &err), 0);
+    ck_assert_uint_eq(size, whole);
+    file.size = whole - 1;
+    ck_assert_int_eq(tfs_npy_measure(tfs_buf_span(&file), &size, &err), -EBADMSG);
+    tfs_error_reset(&err);
+    make(1, "{'descr': '<u8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", 12);
+    ck_assert_int_eq(tfs_npy_measure(tfs_buf_span(&file), &size, &err), -EBADMSG);
+}
+END_TEST
+
 static Suite *npy_suite(void)
 {
     Suite *suite = suite_create("npy");
@@ -196,6 +216,7 @@ static Suite *npy_suite(void)
                         (int)(sizeof(bad) / sizeof(bad[0])));
     tcase_add_test(tcase, npy_refuses_every_beginning_of_a_file);
     tcase_add_test(tcase, npy_says_what_is_expected);
+    tcase_add_test(tcase, npy_measures_a_file_up_to_its_last_value);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -123,6 +123,8 @@ struct text {
     uint8_t *now, *wanted;       /* of the chunk at hand */
     uint8_t *row;                /* of `old` */
     unsigned options;
+    struct tfs_renumbering *names; /* of the numbers; NULL: they are as the save has them */
+    const char *missing; /* what names the numbers, which did not come with them; NULL: it did */
 };
 
 static int print_refusal(struct tfs_error *err, char kind, const uint64_t at[3], uint64_t value,
@@ -151,6 +153,36 @@ int tfs_array_refuse(const struct tfs_array_change *change, size_t i, struct tfs
     return print_refusal(err, v->kind, at, tfs_array_value(change->wanted, v->width, i), why);
 }
 
+static int fail_unnamed(struct tfs_error *err, const char *missing)
+{
+    return tfs_fail(err, -EBADMSG,
+                    "nothing says which names its numbers mean: append %s as it was when the array "
+                    "was read",
+                    missing);
+}
+
+/* The values of a row are numbers of elsewhere: makes them those of the save. */
+static int renumber_row(const struct text *t, const uint64_t at[3], uint8_t *values,
+                        struct tfs_error *err)
+{
+    const struct tfs_volume *v = &t->view->volume;
+    uint32_t number;
+
+    for (uint32_t i = 0; t->names != NULL && i < v->sides[2]; i++) {
+        const uint64_t place[3] = {at[0], at[1], at[2] + i};
+        const uint64_t there = tfs_array_value(values, v->width, i);
+        char why[64];
+        snprintf(why, sizeof(why), "the palette behind the array has %" PRIu32 " lines",
+                 t->names->palette.count);
+        if (there >= t->names->palette.count)
+            return print_refusal(err, 'u', place, there, why);
+        if (tfs_renumber(t->names, there, &number, err) < 0)
+            return err->code;
+        tfs_array_set(values, v->width, i, number);
+    }
+    return 0;
+}
+
 /* One row along x of what is wanted, where *wanted is what is now. */
 static int take_row(const struct text *t, const uint64_t at[3], uint8_t *wanted,
                     struct tfs_error *err)
@@ -161,7 +193,7 @@ static int take_row(const struct text *t, const uint64_t at[3], uint8_t *wanted,
 
     if (t->old.size == 0) {
         if (tfs_npy_row(&t->npy, t->values, &t->expected, at, side, wanted, &bad))
-            return 0;
+            return renumber_row(t, at, wanted, err);
     } else if (tfs_npy_row(&t->npy, t->values, &t->expected, at, side, t->row, &bad)) {
         uint8_t *old = t->row + (size_t)side * width;
         if (!tfs_npy_row(&t->old_npy, t->old, &t->expected, at, side, old, &bad))
@@ -222,6 +254,8 @@ static int put_chunk(const struct text *t, struct tfs_edit *edit, const uint64_t
     memcpy(t->wanted, t->now, count * v->width);
     if (take_chunk(t, origin, err) < 0 || memcmp(t->now, t->wanted, count * v->width) == 0)
         return err->code;
+    if (t->missing != NULL)
+        return fail_unnamed(err, t->missing);
     if (chunk == NULL && view->save->tree->chunk_create(view->save, edit, key, err) < 0)
         return err->code;
     const struct tfs_array_change change = {view,   edit,  t->options, key,
@@ -265,36 +299,87 @@ static int open_text(struct text *t, struct tfs_span text, struct tfs_span origi
     return 0;
 }
 
-static int put_view(const struct tfs_array_view *view, struct tfs_edit *edit, struct tfs_span text,
+static int put_view(struct text *t, struct tfs_edit *edit, struct tfs_span text,
                     const struct tfs_put *put, struct tfs_error *err)
 {
-    struct text t = {.view = view, .options = put->options};
-
-    if (open_text(&t, text, put->original, err) == 0)
-        put_chunks(&t, edit, err);
-    free(t.now);
-    free(t.row);
+    t->options = put->options;
+    if (open_text(t, text, put->original, err) == 0)
+        put_chunks(t, edit, err);
+    free(t->now);
+    free(t->row);
     return err->code;
+}
+
+/* The same with the names that the numbers mean. */
+static int put_named(struct text *t, struct tfs_edit *edit, struct tfs_span text,
+                     struct tfs_span names, const struct tfs_put *put, struct tfs_error *err)
+{
+    const struct tfs_array_view *view = t->view;
+    struct tfs_renumbering renumbering = {0};
+    struct tfs_numbers *numbers;
+
+    if (tfs_numbers_open(view->save, view->doc, view->array->numbering, &numbers, err) == 0 &&
+        tfs_renumbering_open(&renumbering, numbers, names, err) == 0) {
+        t->names = &renumbering;
+        put_view(t, edit, text, put, err);
+    }
+    tfs_renumbering_release(&renumbering);
+    return err->code;
+}
+
+/* Of an array whose numbers are of names: takes off what is behind the values. */
+static int split(const struct tfs_array *array, const struct tfs_put *put, struct tfs_span *text,
+                 struct tfs_span *names, struct tfs_error *err)
+{
+    size_t size = text->size;
+
+    *names = (struct tfs_span){0};
+    if ((array->numbering == NULL && array->named == NULL) || (put->options & TFS_PUT_APART) == 0)
+        return 0;
+    if (tfs_npy_measure(*text, &size, err) < 0)
+        return err->code;
+    *names = (struct tfs_span){text->data + size, text->size - size};
+    text->size = size;
+    return 0;
 }
 
 int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
+    const struct tfs_array *array = at.param;
     struct tfs_array_view view;
+    struct text t = {.view = &view};
+    struct tfs_span names;
 
-    if (open_whole(&view, save, edit->base, at, err) < 0)
+    if (split(array, put, &text, &names, err) < 0 ||
+        open_whole(&view, save, edit->base, at, err) < 0)
         return err->code;
-    return put_view(&view, edit, text, put, err);
+    if (names.size > 0)
+        return put_named(&t, edit, text, names, put, err);
+    if (array->numbering != NULL && (put->options & TFS_PUT_APART) != 0)
+        t.missing = "arrays/palette.txt";
+    return put_view(&t, edit, text, put, err);
 }
 
 int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
+    const struct tfs_array *array = at.param;
     struct tfs_array_view view;
+    struct text t = {.view = &view};
+    struct tfs_span names;
 
+    if (split(array, put, &text, &names, err) < 0)
+        return err->code;
+    if (names.size > 0)
+        at.param = array->named;
     if (open_chunk(&view, save, tfs_edit_doc(edit), at, err) < 0)
         return err->code;
-    return put_view(&view, edit, text, put, err);
+    if (names.size > 0)
+        return put_named(&t, edit, text, names, put, err);
+    if (array->named != NULL && (put->options & TFS_PUT_APART) != 0)
+        t.missing = "palette.txt of the chunk";
+    return put_view(&t, edit, text, put, err);
 }
 
 /* ---- arrays/info.txt ------------------------------------------------------------------------- */

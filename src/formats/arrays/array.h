@@ -5,12 +5,17 @@
  * Of a text that began with what the file showed, only values that differ from that are edits
  * (tfs_put.original). Where the save has no chunk the values are empty ones; a chunk is made where
  * a value is not.
+ *
+ * Numbers of names mean something in one mount alone, and in a chunk. With TFS_PUT_APART the names
+ * come behind the values, as lines `NUMBER NAME`; without them a text that changes something is
+ * rejected.
  */
 #ifndef TFS_FORMATS_ARRAYS_ARRAY_H
 #define TFS_FORMATS_ARRAYS_ARRAY_H
 
 #include <string.h>
 
+#include "formats/arrays/numbers.h"
 #include "formats/arrays/volume.h"
 #include "formats/format.h"
 
@@ -51,7 +56,11 @@ struct tfs_array {
                 uint32_t to, uint8_t *values, struct tfs_error *err);
     /* Makes the edit say what is wanted where that differs from what is now. */
     int (*write)(const struct tfs_array_change *change, struct tfs_error *err);
-    const void *param; /* the game's */
+    const struct tfs_numbering *numbering; /* numbers are of names, as arrays/palette.txt has them;
+                                            * NULL: they are not */
+    const struct tfs_array *named; /* numbers are of names, as the chunk's palette has them: the
+                                    * array with those of arrays/palette.txt; NULL: they are not */
+    const void *param;             /* the game's */
 };
 
 static inline uint64_t tfs_array_value(const uint8_t *values, unsigned width, size_t i)

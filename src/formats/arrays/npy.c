@@ -198,28 +198,60 @@ static bool find_head(struct tfs_span file, struct place *p)
     return true;
 }
 
-int tfs_npy_take(struct tfs_span file, struct tfs_npy *npy, struct tfs_span *values,
-                 struct tfs_error *err)
+/* *left is what is behind the head, *size what the shape says of it. */
+static int take_head(struct tfs_span file, struct tfs_npy *npy, struct tfs_span *left,
+                     uint64_t *size, struct tfs_error *err)
 {
     struct place p;
-    struct tfs_npy n = {0};
-    uint64_t size;
 
     if (!find_head(file, &p))
         return tfs_fail(err, -EBADMSG, "this is no .npy file");
-    const char *end = p.end;
-    if (!take_dictionary(&p, &n))
+    const uint8_t *end = (const uint8_t *)p.end;
+    if (!take_dictionary(&p, npy))
         return tfs_fail(err, -EBADMSG,
                         "the head of the .npy file is not one of at most three dimensions of plain "
                         "numbers");
-    const size_t left = file.size - (size_t)((const uint8_t *)end - file.data);
-    if (__builtin_mul_overflow(n.shape[0], n.shape[1], &size) ||
-        __builtin_mul_overflow(size, n.shape[2], &size) ||
-        __builtin_mul_overflow(size, (uint64_t)n.width, &size) || size != left)
-        return tfs_fail(err, -EBADMSG,
-                        "the .npy file has %zu bytes of values, its shape has others", left);
+    *left = (struct tfs_span){end, file.size - (size_t)(end - file.data)};
+    if (__builtin_mul_overflow(npy->shape[0], npy->shape[1], size) ||
+        __builtin_mul_overflow(*size, npy->shape[2], size) ||
+        __builtin_mul_overflow(*size, (uint64_t)npy->width, size))
+        *size = UINT64_MAX;
+    return 0;
+}
+
+static int fail_size(struct tfs_error *err, size_t left)
+{
+    return tfs_fail(err, -EBADMSG, "the .npy file has %zu bytes of values, its shape has others",
+                    left);
+}
+
+int tfs_npy_take(struct tfs_span file, struct tfs_npy *npy, struct tfs_span *values,
+                 struct tfs_error *err)
+{
+    struct tfs_npy n = {0};
+    struct tfs_span left;
+    uint64_t size;
+
+    if (take_head(file, &n, &left, &size, err) < 0)
+        return err->code;
+    if (size != left.size)
+        return fail_size(err, left.size);
     *npy = n;
-    *values = (struct tfs_span){(const uint8_t *)end, left};
+    *values = left;
+    return 0;
+}
+
+int tfs_npy_measure(struct tfs_span file, size_t *size, struct tfs_error *err)
+{
+    struct tfs_npy npy = {0};
+    struct tfs_span left;
+    uint64_t values;
+
+    if (take_head(file, &npy, &left, &values, err) < 0)
+        return err->code;
+    if (values > left.size)
+        return fail_size(err, left.size);
+    *size = file.size - left.size + (size_t)values;
     return 0;
 }
 

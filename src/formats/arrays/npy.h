@@ -30,6 +30,8 @@ void tfs_npy_print(const struct tfs_npy *npy, struct tfs_buf *out);
  * most three dimensions. EBADMSG with a sentence. */
 int tfs_npy_take(struct tfs_span file, struct tfs_npy *npy, struct tfs_span *values,
                  struct tfs_error *err);
+/* The same of a file with something behind the values: *size are the bytes up to there. */
+int tfs_npy_measure(struct tfs_span file, size_t *size, struct tfs_error *err);
 
 /* Is the array of the expected shape, and are its values such numbers: whole ones of any width, or
  * floating point of the same? EBADMSG says what is expected. */

@@ -202,3 +202,48 @@ int tfs_numbers_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     }
     return tfs_buf_check(out, err);
 }
+
+/* ---- numbers of elsewhere -------------------------------------------------------------------- */
+
+static bool has_name(const void *arg, struct tfs_span name)
+{
+    struct tfs_numbers *numbers = (struct tfs_numbers *)(uintptr_t)arg;
+
+    pthread_mutex_lock(&numbers->lock);
+    bool has = numbers->numbering->is_empty(name) ||
+               (numbers->capacity > 0 && *cell_of(numbers, name) != 0);
+    pthread_mutex_unlock(&numbers->lock);
+    return has;
+}
+
+int tfs_renumbering_open(struct tfs_renumbering *r, struct tfs_numbers *numbers,
+                         struct tfs_span text, struct tfs_error *err)
+{
+    *r = (struct tfs_renumbering){
+        .numbers = numbers,
+        .palette = {.rules = numbers->numbering->rules, .max = TFS_NUMBERS_MAX}};
+    if (tfs_palette_read(&r->palette, text, has_name, numbers, err) < 0)
+        return err->code;
+    r->map = malloc(r->palette.count * sizeof(*r->map));
+    if (r->map == NULL)
+        return tfs_fail_memory(err);
+    memset(r->map, 0xff, r->palette.count * sizeof(*r->map));
+    return 0;
+}
+
+void tfs_renumbering_release(struct tfs_renumbering *r)
+{
+    tfs_palette_release(&r->palette);
+    free(r->map);
+}
+
+int tfs_renumber(struct tfs_renumbering *r, uint64_t there, uint32_t *here, struct tfs_error *err)
+{
+    uint32_t *known = &r->map[there];
+
+    if (*known == UINT32_MAX &&
+        tfs_numbers_add(r->numbers, r->palette.names[there], known, err) < 0)
+        return err->code;
+    *here = *known;
+    return 0;
+}

@@ -9,6 +9,7 @@
 #define TFS_FORMATS_ARRAYS_NUMBERS_H
 
 #include "formats/format.h"
+#include "formats/palette.h"
 
 struct tfs_numbers;
 
@@ -16,7 +17,8 @@ struct tfs_numbers;
 
 /* What a game says of its names. */
 struct tfs_numbering {
-    const char *empty; /* how number 0 is printed */
+    const char *empty;           /* how number 0 is printed */
+    struct tfs_name_rules rules; /* of names that the save lacks */
     bool (*is_empty)(struct tfs_span name);
     /* As tfs_renaming_kind.names. */
     int (*names)(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each, void *arg,
@@ -41,5 +43,19 @@ int tfs_numbers_add(struct tfs_numbers *numbers, struct tfs_span name, uint32_t 
 /* The name, valid as long as the numbers; false: no name has the number. */
 bool tfs_numbers_name(struct tfs_numbers *numbers, uint64_t number, struct tfs_span *name);
 uint32_t tfs_numbers_count(struct tfs_numbers *numbers);
+
+/* Numbers of another moment or save, and the names that they mean: lines `NUMBER NAME`. */
+struct tfs_renumbering {
+    struct tfs_numbers *numbers;
+    struct tfs_palette palette;
+    uint32_t *map; /* UINT32_MAX: nobody asked for it */
+};
+
+/* EBADMSG with a line when the text is none such. To be released in any case. */
+int tfs_renumbering_open(struct tfs_renumbering *r, struct tfs_numbers *numbers,
+                         struct tfs_span text, struct tfs_error *err);
+void tfs_renumbering_release(struct tfs_renumbering *r);
+/* The number here of one there, which is below r->palette.count. Names that are new get one. */
+int tfs_renumber(struct tfs_renumbering *r, uint64_t there, uint32_t *here, struct tfs_error *err);
 
 #endif

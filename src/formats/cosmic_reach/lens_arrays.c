@@ -79,6 +79,7 @@ static int write_blocks(const struct tfs_array_change *change, struct tfs_error 
 
 static const struct tfs_numbering numbering = {
     .empty = "base:air",
+    .rules = TFS_COSMIC_NAME_RULES,
     .is_empty = tfs_cosmic_is_air,
     .names = tfs_cosmic_names_each,
 };
@@ -219,16 +220,6 @@ static int write_light(const struct tfs_array_change *change, struct tfs_error *
 
 #define SIDE TFS_COSMIC_SIDE
 
-static const struct tfs_array entries = {
-    .file = "blocks.npy",
-    .about = "the numbers are those of the chunk's palette",
-    .kind = 'u',
-    .width = WIDTH,
-    .side = SIDE,
-    .read = read_blocks,
-    .write = write_blocks,
-};
-
 enum { BLOCKS, SKY, LIGHT, ARRAYS };
 
 static const struct tfs_array arrays[ARRAYS] = {
@@ -238,7 +229,8 @@ static const struct tfs_array arrays[ARRAYS] = {
                 .width = WIDTH,
                 .side = SIDE,
                 .read = read_numbers,
-                .write = write_numbers},
+                .write = write_numbers,
+                .numbering = &numbering},
     [SKY] = {.file = "sky.npy",
              .about = "sky light, 0 to 15",
              .kind = 'u',
@@ -255,6 +247,17 @@ static const struct tfs_array arrays[ARRAYS] = {
                .read = read_light,
                .write = write_light,
                .param = &tfs_cosmic_light_lens},
+};
+
+static const struct tfs_array entries = {
+    .file = "blocks.npy",
+    .about = "the numbers are those of the chunk's palette",
+    .kind = 'u',
+    .width = WIDTH,
+    .side = SIDE,
+    .read = read_blocks,
+    .write = write_blocks,
+    .named = &arrays[BLOCKS],
 };
 
 const struct tfs_lens tfs_cosmic_chunk_array_lens = TFS_ARRAY_CHUNK_LENS(&entries);

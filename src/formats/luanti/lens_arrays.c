@@ -182,19 +182,19 @@ static int write_chunk(const struct tfs_array_change *change, struct tfs_error *
 }
 
 #define ARRAY(name, text, bytes, part)                                                             \
-    {                                                                                              \
-        .file = name, .about = text, .kind = 'u', .width = bytes, .side = TFS_LUANTI_SIDE,         \
-        .read = read_chunk, .write = write_chunk, .param = (part)                                  \
-    }
+    .file = name, .about = text, .kind = 'u', .width = bytes, .side = TFS_LUANTI_SIDE,             \
+    .read = read_chunk, .write = write_chunk, .param = (part)
 
 static const struct tfs_array arrays[] = {
-    ARRAY("blocks.npy", "the numbers are those of arrays/palette.txt, 0 is empty", WIDTH, &names),
-    ARRAY("param1.npy", "light in most nodes", 1, &param1),
-    ARRAY("param2.npy", "what the node makes of it: a direction, a colour, a level", 1, &param2),
+    {ARRAY("blocks.npy", "the numbers are those of arrays/palette.txt, 0 is empty", WIDTH, &names),
+     .numbering = &tfs_luanti_numbering},
+    {ARRAY("param1.npy", "light in most nodes", 1, &param1)},
+    {ARRAY("param2.npy", "what the node makes of it: a direction, a colour, a level", 1, &param2)},
 };
 
-static const struct tfs_array chunk_blocks =
-    ARRAY("blocks.npy", "the indices of the chunk's palette", WIDTH, &entries);
+static const struct tfs_array chunk_blocks = {
+    ARRAY("blocks.npy", "the indices of the chunk's palette", WIDTH, &entries),
+    .named = &arrays[0]};
 
 const struct tfs_lens tfs_luanti_chunk_array_lenses[] = {
     TFS_ARRAY_CHUNK_LENS(&chunk_blocks),

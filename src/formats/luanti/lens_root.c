@@ -124,8 +124,10 @@ static int rename_chunk(struct tfs_save *save, struct tfs_edit *edit, const stru
 
 static const struct tfs_renaming_kind names = {TFS_LUANTI_NAME_RULES, all_names, rename_chunk};
 
-const struct tfs_numbering tfs_luanti_numbering = {
-    .empty = "air", .is_empty = tfs_luanti_is_air, .names = all_names};
+const struct tfs_numbering tfs_luanti_numbering = {.empty = "air",
+                                                   .rules = TFS_LUANTI_NAME_RULES,
+                                                   .is_empty = tfs_luanti_is_air,
+                                                   .names = all_names};
 
 const struct tfs_lens tfs_luanti_names_lens = {
     .param = &names, .get = tfs_renaming_get, .put = tfs_renaming_put};
