@@ -45,7 +45,11 @@ def _run(*words, data=None):
 
 def _names(palette):
     """The lines `NUMBER NAME` of arrays/palette.txt."""
-    return [line.split(' ', 1)[1] for line in palette.decode('utf-8', 'surrogateescape').splitlines()]
+    return [line.split(' ', 1)[1] for line in palette.decode('utf-8', 'surrogateescape').split('\n') if line]
+
+
+def _palette(names):
+    return ''.join(f'{i} {name}\n' for i, name in enumerate(names)).encode('utf-8', 'surrogateescape')
 
 
 class Terrain:
@@ -73,9 +77,25 @@ class Terrain:
 
     def number(self, name):
         """The number of a name that the save has."""
-        if self._palette is None or name not in self._palette:
-            raise Error(f'the save has no block called {name}; put one there by voxels.csv first')
-        return self._palette.index(name)
+        names = self.names
+        if names is None or name not in names:
+            raise Error(f'the save has no block called {name}')
+        return names.index(name)
+
+    def add(self, name):
+        """The number of a name, which the save may lack."""
+        if self._palette is not None and name not in self._palette:
+            self._palette.append(name)
+        return self.number(name)
+
+    def renumber(self, blocks, names):
+        """Blocks of another save, whose numbers mean `names`, as numbers of this one."""
+        numbers = numpy.zeros(len(names), numpy.uint16)
+        for number in numpy.unique(blocks):
+            if number >= len(names):
+                raise Error(f'{number} is no number, there are {len(names)} names')
+            numbers[number] = self.add(names[number])
+        return numbers[blocks]
 
     def __getattr__(self, name):
         if name.startswith('_') or name not in self.arrays:
@@ -99,29 +119,27 @@ class _InMemory(Terrain):
         self._save = save
         self._path = path
         self._before = {}
-        super().__init__(lambda file: _run('cat', save, path + file), writable)
+        super().__init__(lambda *files: _run('cat', save, *[path + file for file in files]), writable)
 
     def _load(self, name):
-        array = numpy.load(io.BytesIO(self._read(f'arrays/{name}.npy')))
+        array = self._read_array(name)
         if self._writable:
             self._before[name] = array.copy()
         else:
             array.flags.writeable = False
         return array
 
-    def _numbered(self, values):
-        """Numbers of blocks as they are now: names may have come and gone since the array was read."""
-        now = _names(self._read('arrays/palette.txt'))
-        if now == self._palette:
-            return values
-        numbers = numpy.zeros(len(self._palette), values.dtype)
-        for number in numpy.unique(values):
-            if number >= len(self._palette):
-                raise Error(f'blocks: {number} is no number, there are {len(self._palette)} names')
-            if self._palette[number] not in now:
-                raise Error(f'blocks: the save has no block called {self._palette[number]} any more')
-            numbers[number] = now.index(self._palette[number])
-        return numbers[values]
+    def _is_named(self, name):
+        return name == 'blocks' and self._palette is not None
+
+    def _read_array(self, name):
+        """Numbers and their names are read at once: names that came meanwhile move no number here."""
+        if not self._is_named(name):
+            return numpy.load(io.BytesIO(self._read(f'arrays/{name}.npy')))
+        file = io.BytesIO(self._read(f'arrays/{name}.npy', 'arrays/palette.txt'))
+        array = numpy.load(file)
+        names = _names(file.read())
+        return array if names == self._palette else self.renumber(array, names)
 
     def _write(self):
         """Only what was assigned: what others changed in the save meanwhile stays."""
@@ -130,13 +148,14 @@ class _InMemory(Terrain):
             changed = array.view(f'V{array.itemsize}') != before.view(f'V{before.itemsize}')
             if not changed.any():
                 continue
-            now = numpy.load(io.BytesIO(self._read(f'arrays/{name}.npy')))
+            now = self._read_array(name)
             if now.shape != array.shape or now.dtype != array.dtype:
                 raise Error(f'{name}: the save has other bounds since the array was read')
-            values = array[changed]
-            now[changed] = self._numbered(values) if name == 'blocks' and self._palette is not None else values
+            now[changed] = array[changed]
             file = io.BytesIO()
             numpy.save(file, now)
+            if self._is_named(name):
+                file.write(_palette(self._palette))
             _run('put', self._save, f'{self._path}arrays/{name}.npy', data=file.getvalue())
 
 
@@ -144,6 +163,19 @@ class _Mounted(Terrain):
     def __init__(self, root, writable):
         self._root = root
         super().__init__(self._read_file, writable)
+
+    @property
+    def names(self):
+        """Names get the next numbers when they come."""
+        if self._palette is not None:
+            self._palette = _names(self._read_file('arrays/palette.txt'))
+        return self._palette
+
+    def add(self, name):
+        try:
+            return self.number(name)
+        except Error as e:
+            raise Error(f'{e}; in a mount put one there by voxels.csv first') from None
 
     def _read_file(self, file):
         with io.open(os.path.join(self._root, file), 'rb') as f:
@@ -185,7 +217,7 @@ def _folder(path):
 @contextlib.contextmanager
 def open(save, mode='r', path=''):  # pylint: disable=redefined-builtin
     """The arrays of a save in memory. `path`: of a world, the zone: 'zones/base/earth'."""
-    terrain = _InMemory(os.fspath(save), _folder(path), _check_mode(mode))
+    terrain = _InMemory(os.path.abspath(save), _folder(path), _check_mode(mode))
     yield terrain
     terrain._write()
 
@@ -211,7 +243,7 @@ def mount(save, mode='r', path=''):
     writable = _check_mode(mode)
     point = tempfile.mkdtemp(prefix='terrainfs-')
     try:
-        _run('-o', 'views=arrays' if writable else 'views=arrays,ro', os.fspath(save), point)
+        _run('-o', 'views=arrays' if writable else 'views=arrays,ro', os.path.abspath(save), point)
     except Error:
         os.rmdir(point)
         raise

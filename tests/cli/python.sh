@@ -84,6 +84,60 @@ def f(t):
 edit(terrainfs.open, f)
 with terrainfs.open('save') as t:
     check(t.names[t.blocks[0, 0, 0]] == f.name and t.names[t.blocks[0, 0, 1]] == 'aaa:first')"
+cp base save
+python 'a name that comes before the array is read moves no number' "
+import subprocess, os
+with terrainfs.open('base') as t:
+    y, z, x = t.origin
+    names = t.names
+    before = t.blocks.copy()
+chunk = f'chunks/{x // 16}_{y // 16}_{z // 16}/voxels.csv'
+text = subprocess.run([os.environ['TERRAINFS'], 'cat', 'save', chunk], stdout=subprocess.PIPE, check=True).stdout
+with terrainfs.open('save', 'r+') as t:
+    text += f'{x + 1},{y},{z},aaa:first\n'.encode()
+    subprocess.run([os.environ['TERRAINFS'], 'put', 'save', chunk], input=text, check=True)
+    check(t.blocks[0, 0, 1] == len(names) and t.names == names + ['aaa:first'])
+    before[0, 0, 1] = len(names)
+    check((t.blocks == before).all())
+    t.blocks[0, 0, 2] = t.number('aaa:first')
+with terrainfs.open('save') as t:
+    check(t.names[t.blocks[0, 0, 2]] == 'aaa:first' and (t.blocks != 0).sum() == (before != 0).sum())"
+cp base save
+python 'a name that the save lacks is added, whatever is in it' "
+def f(t):
+    check('no block called new:one' in says(lambda: t.number('new:one')))
+    t.blocks[0, 0, 0:2] = t.add('new:one'), t.add('new:\u2028two')
+edit(terrainfs.open, f)
+with terrainfs.open('save') as t, terrainfs.open('base') as before:
+    check([t.names[n] for n in t.blocks[0, 0, 0:2]] == ['new:one', 'new:\u2028two'])
+    check(t.names[t.blocks[5, 5, 5]] == before.names[before.blocks[5, 5, 5]])"
+region other --kind demo
+cp other another
+python 'blocks of another save are renumbered' "
+with terrainfs.open('save') as a, terrainfs.open('another', 'r+') as b:
+    b.blocks[2:10, 0:8, 0:8] = b.renumber(a.blocks[0:8, 0:8, 0:8], a.names)
+with terrainfs.open('save') as a, terrainfs.open('another') as b:
+    check([b.names[n] for n in b.blocks[2:10, 0:8, 0:8].flat] == [a.names[n] for n in a.blocks[0:8, 0:8, 0:8].flat])
+    check('new:one' in b.names)
+    check('900 is no number' in says(lambda: b.renumber(np.array([900]), a.names)))"
+mkdir elsewhere
+cp base ./-r
+python 'the folder may change, and a save may be called -r' "
+import os
+def f(t):
+    os.chdir('elsewhere')
+    t.blocks[0, 0, 0] = 1
+edit(terrainfs.open, f, '-r')
+with terrainfs.open('../-r') as t:
+    check(t.blocks[0, 0, 0] == 1)"
+if [ -w /dev/fuse ]; then
+    cp base save
+    python 'mount: a name that the save lacks has no number' "
+with terrainfs.mount('save', 'r+') as t:
+    n = len(t.names)
+    check('put one there by voxels.csv' in says(lambda: t.add('aaa:first')))
+    check(t.add(t.names[3]) == 3 and len(t.names) == n)"
+fi
 python 'an array that is kept can still be read' "
 with terrainfs.mount('save') as t:
     kept = t.blocks
