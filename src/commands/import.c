@@ -113,7 +113,7 @@ static enum tfs_status look_for_raw(struct tfs_import *im, const struct tfs_foun
     *raw = files.count > 0;
     for (size_t i = 0; i < files.count && *raw; i++) {
         const struct tfs_file *file = tfs_node_file(im->save, &files.items[i].node);
-        *raw = file != NULL && tfs_file_is_chosen(file, TFS_VIEWS_RAW);
+        *raw = files.items[i].array || (file != NULL && tfs_file_is_chosen(file, TFS_VIEWS_RAW));
     }
     tfs_found_release(&files);
     return status;
@@ -127,7 +127,7 @@ static enum tfs_status recognise_raw(struct tfs_import *im)
     enum tfs_status status = TFS_STATUS_DONE;
 
     for (size_t i = 0; i < im->root.count && raw; i++)
-        raw = tfs_node_is_directory(&im->root.items[i].node);
+        raw = im->root.items[i].array || tfs_node_is_directory(&im->root.items[i].node);
     for (size_t i = 0; i < im->chunks.count && raw && !status; i++)
         status = look_for_raw(im, &im->chunks.items[i], &raw);
     if (raw)
@@ -254,6 +254,7 @@ static void import_init(struct tfs_import *im)
     im->doc = tfs_doc_ref(im->save->doc);
     im->status = gather(im);
     if (!im->status) {
+        tfs_views_check_arrays(im, &im->root);
         tfs_views_check_pictures(im);
         tfs_import_find_shown(im);
     }
@@ -293,7 +294,7 @@ static enum tfs_status print_object(const struct tfs_import *im)
 }
 
 /* The save has every name, whatever DIR has. */
-#define ANY_TREE (TFS_VIEWS_ALL | TFS_VIEWS_VOXELS)
+#define ANY_TREE (TFS_VIEWS_ALL | TFS_VIEWS_VOXELS | TFS_VIEWS_ARRAYS)
 
 static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save, unsigned views)
 {

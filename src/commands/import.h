@@ -25,6 +25,7 @@ struct tfs_found {
     bool foreign;  /* an editor of the game gave it its name: it says all there is, not edits */
     bool in_sync;  /* a chunk whose raw.bin reads like the save */
     bool taken;    /* a file of the root: what it says has to be true in the end */
+    bool array;    /* it is in arrays/, and never taken */
 };
 
 struct tfs_found_list {
@@ -114,6 +115,9 @@ struct tfs_view {
 /* Those of a list. False without memory, which is said. */
 bool tfs_views_of(struct tfs_import *im, struct tfs_found_list *files, struct tfs_view **views,
                   size_t *count);
+
+/* Refuses the arrays of a list that somebody edited. */
+void tfs_views_check_arrays(struct tfs_import *im, struct tfs_found_list *files);
 
 /* Sets im->other_pictures. */
 void tfs_views_check_pictures(struct tfs_import *im);

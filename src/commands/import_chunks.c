@@ -349,6 +349,7 @@ static bool open_arrival(struct arrival *a)
         tfs_found_scan(im->cli, im->save, doc, &a->top, a->found->path, &a->files);
     tfs_doc_unref(doc);
     im->status = tfs_status_worst(im->status, status);
+    tfs_views_check_arrays(im, &a->files);
     return !status && tfs_views_of(im, &a->files, &a->views, &a->count);
 }
 
@@ -379,7 +380,7 @@ static bool is_untouched(const struct arrival *a)
     for (size_t i = 0; i < a->count; i++)
         if (a->views[i].touched || a->im->cli->restore)
             return false;
-    return a->count > 0;
+    return a->count > 0 || a->files.count > 0; /* arrays make no chunk */
 }
 
 static bool create_chunk(struct arrival *a)

@@ -171,11 +171,11 @@ static enum tfs_status scan_name(struct walk *walk, const char *name, char *path
         status = tfs_cli_say(walk->cli, TFS_STATUS_SYSTEM, "%s: out of memory", path);
     } else if (found < 0) {
         return scan_foreign(walk, name, path);
-    } else if (is_array(walk->save, &node)) {
-        status =
-            ignore(walk->cli, path, "the numbers of an array mean something in its mount alone");
     } else if (!tfs_node_is_directory(&node)) {
-        return add(walk->cli, walk->list, &node, path);
+        status = add(walk->cli, walk->list, &node, path);
+        if (status == TFS_STATUS_DONE)
+            walk->list->items[walk->list->count - 1].array = is_array(walk->save, &node);
+        return status;
     } else if (is_directory(walk->cli, path)) {
         struct walk below = *walk;
 

@@ -109,6 +109,22 @@ void tfs_views_check_pictures(struct tfs_import *im)
     }
 }
 
+void tfs_views_check_arrays(struct tfs_import *im, struct tfs_found_list *files)
+{
+    for (size_t i = 0; i < files->count && !im->cli->again; i++) {
+        struct tfs_view view = {.found = &files->items[i]};
+
+        if (!view.found->array || !tfs_node_file(im->save, &view.found->node)->lens->put ||
+            !tfs_view_compare(im, &view, im->base) || !view.touched || !view.differs)
+            continue;
+        tfs_cli_say(im->cli, TFS_STATUS_BAD,
+                    "%s: the array is not what the save says, and import takes no arrays: "
+                    "`terrainfs put` does, or remove it",
+                    view.found->path);
+        im->status = tfs_status_worst(im->status, TFS_STATUS_BAD);
+    }
+}
+
 bool tfs_view_wanted(const struct tfs_import *im, const struct tfs_view *view)
 {
     return view->differs && (view->touched || im->cli->restore);
@@ -134,7 +150,7 @@ bool tfs_views_of(struct tfs_import *im, struct tfs_found_list *files, struct tf
     for (size_t i = 0; i < files->count; i++) {
         const struct tfs_file *file = tfs_node_file(im->save, &files->items[i].node);
 
-        if (file && file->lens->put)
+        if (file && file->lens->put && !files->items[i].array)
             items[n++].found = &files->items[i];
     }
     *views = items;
