@@ -156,6 +156,25 @@ struct tfs_file {
     unsigned views; /* enum tfs_file_views: the sets that it belongs to; 0: it is derived */
 };
 
+/* Files of chunks as most games have them, for their tables. An apart one may be OPTIONAL, too. */
+#define TFS_RAW_FILE(raw_lens)                                                                     \
+    {                                                                                              \
+        .path = "raw.bin", .flags = TFS_FILE_RAW, .lens = (raw_lens), .views = TFS_VIEWS_RAW       \
+    }
+#define TFS_VOXELS_FILE(voxels_lens)                                                               \
+    {                                                                                              \
+        .path = "voxels.csv", .lens = (voxels_lens), .views = TFS_VIEWS_VOXELS                     \
+    }
+#define TFS_GRID_FILE(name, grid_lens)                                                             \
+    {                                                                                              \
+        .path = (name), .lens = (grid_lens), .views = TFS_VIEWS_GRIDS                              \
+    }
+#define TFS_APART_FILE(name, more_flags, apart_lens)                                               \
+    {                                                                                              \
+        .path = (name), .flags = TFS_FILE_APART | (more_flags), .lens = (apart_lens),              \
+        .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS                                                \
+    }
+
 #define TFS_FILES_MAX 32
 
 struct tfs_voxels; /* formats/picture/picture.h */

@@ -126,4 +126,19 @@ int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, s
         .put = tfs_array_whole_put, .size = tfs_array_whole_size                                   \
     }
 
+/* The files of arrays/, for the table of a game; `arrays` is its tfs_file.count, or NULL. */
+#define TFS_CHUNK_ARRAY_FILE(name, array_lens)                                                     \
+    {                                                                                              \
+        .path = (name), .lens = (array_lens), .views = TFS_VIEWS_ARRAYS                            \
+    }
+#define TFS_ARRAY_FILE(name, array_lens, arrays)                                                   \
+    {                                                                                              \
+        .path = (name), .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY, .lens = (array_lens),           \
+        .count = (arrays), .views = TFS_VIEWS_ARRAYS                                               \
+    }
+#define TFS_ARRAY_TEXT_FILE(name, text_lens, arrays)                                               \
+    {                                                                                              \
+        .path = (name), .lens = (text_lens), .count = (arrays), .views = TFS_VIEWS_ARRAYS          \
+    }
+
 #endif

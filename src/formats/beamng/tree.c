@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "formats/arrays/array.h"
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/editor_set.h"
 #include "formats/beamng/lenses.h"
@@ -71,10 +72,7 @@ enum {
  * come last. */
 static const struct tfs_file root_files[ROOT_COUNT] = {
     [INFO] = {.path = "info.txt", .lens = &tfs_beamng_info_lens},
-    [PALETTE] = {.path = "palette.txt",
-                 .flags = TFS_FILE_APART,
-                 .lens = &tfs_beamng_palette_lens,
-                 .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [PALETTE] = TFS_APART_FILE("palette.txt", 0, &tfs_beamng_palette_lens),
     [HEIGHTMAP] = {.path = "heightmap.png",
                    .flags = TFS_FILE_LATE,
                    .lens = &tfs_beamng_heightmap_lens,
@@ -102,17 +100,9 @@ static const struct tfs_file root_files[ROOT_COUNT] = {
              .flags = TFS_FILE_LATE,
              .lens = &tfs_beamng_map_lens,
              .count = picture_count},
-    [HEIGHTS_ARRAY] = {.path = "arrays/heights.npy",
-                       .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,
-                       .lens = &tfs_beamng_heights_array_lens,
-                       .views = TFS_VIEWS_ARRAYS},
-    [LAYERS_ARRAY] = {.path = "arrays/layers.npy",
-                      .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,
-                      .lens = &tfs_beamng_layers_array_lens,
-                      .views = TFS_VIEWS_ARRAYS},
-    [ARRAY_INFO] = {.path = "arrays/info.txt",
-                    .lens = &tfs_beamng_array_info_lens,
-                    .views = TFS_VIEWS_ARRAYS},
+    [HEIGHTS_ARRAY] = TFS_ARRAY_FILE("arrays/heights.npy", &tfs_beamng_heights_array_lens, NULL),
+    [LAYERS_ARRAY] = TFS_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_layers_array_lens, NULL),
+    [ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_beamng_array_info_lens, NULL),
 };
 
 enum { HEIGHTS_TEXT, LAYERS_TEXT, CHUNK_COUNT };

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "formats/arrays/array.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/zone.h"
@@ -26,38 +27,17 @@ enum chunk_file {
 };
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
-    [CHUNK_RAW] = {.path = "raw.bin",
-                   .flags = TFS_FILE_RAW,
-                   .lens = &tfs_cosmic_raw_lens,
-                   .views = TFS_VIEWS_RAW},
-    [CHUNK_VOXELS] = {.path = "voxels.csv",
-                      .lens = &tfs_cosmic_voxels_lens,
-                      .views = TFS_VIEWS_VOXELS},
+    [CHUNK_RAW] = TFS_RAW_FILE(&tfs_cosmic_raw_lens),
+    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_cosmic_voxels_lens),
     [CHUNK_PALETTE] = {.path = "palette.txt", .lens = &tfs_cosmic_palette_lens},
-    [CHUNK_BLOCKS] = {.path = "blocks.txt",
-                      .lens = &tfs_cosmic_blocks_lens,
-                      .views = TFS_VIEWS_GRIDS},
-    [CHUNK_SKY] = {.path = "lights/sky.txt",
-                   .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
-                   .lens = &tfs_cosmic_sky_lens,
-                   .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [CHUNK_LIGHT] = {.path = "lights/block.txt",
-                     .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
-                     .lens = &tfs_cosmic_light_lens,
-                     .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [CHUNK_ENTITIES] = {.path = "entities.bin",
-                        .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
-                        .lens = &tfs_cosmic_entities_lens,
-                        .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [CHUNK_ARRAY] = {.path = "arrays/blocks.npy",
-                     .lens = &tfs_cosmic_chunk_array_lens,
-                     .views = TFS_VIEWS_ARRAYS},
-    [CHUNK_SKY_ARRAY] = {.path = "arrays/sky.npy",
-                         .lens = &tfs_cosmic_chunk_sky_array_lens,
-                         .views = TFS_VIEWS_ARRAYS},
-    [CHUNK_LIGHT_ARRAY] = {.path = "arrays/light.npy",
-                           .lens = &tfs_cosmic_chunk_light_array_lens,
-                           .views = TFS_VIEWS_ARRAYS},
+    [CHUNK_BLOCKS] = TFS_GRID_FILE("blocks.txt", &tfs_cosmic_blocks_lens),
+    [CHUNK_SKY] = TFS_APART_FILE("lights/sky.txt", TFS_FILE_OPTIONAL, &tfs_cosmic_sky_lens),
+    [CHUNK_LIGHT] = TFS_APART_FILE("lights/block.txt", TFS_FILE_OPTIONAL, &tfs_cosmic_light_lens),
+    [CHUNK_ENTITIES] = TFS_APART_FILE("entities.bin", TFS_FILE_OPTIONAL, &tfs_cosmic_entities_lens),
+    [CHUNK_ARRAY] = TFS_CHUNK_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_chunk_array_lens),
+    [CHUNK_SKY_ARRAY] = TFS_CHUNK_ARRAY_FILE("arrays/sky.npy", &tfs_cosmic_chunk_sky_array_lens),
+    [CHUNK_LIGHT_ARRAY] =
+        TFS_CHUNK_ARRAY_FILE("arrays/light.npy", &tfs_cosmic_chunk_light_array_lens),
 };
 
 enum root_file {
@@ -86,28 +66,16 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE(tfs_cosmic_picture_count),
     [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE(tfs_cosmic_picture_count),
     [ROOT_MAP] = TFS_MAP_FILE(tfs_cosmic_picture_count),
-    [ROOT_ARRAY] = {.path = "arrays/blocks.npy",
-                    .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,
-                    .lens = &tfs_cosmic_array_lens,
-                    .count = tfs_cosmic_array_count,
-                    .views = TFS_VIEWS_ARRAYS},
-    [ROOT_SKY_ARRAY] = {.path = "arrays/sky.npy",
-                        .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,
-                        .lens = &tfs_cosmic_sky_array_lens,
-                        .count = tfs_cosmic_array_count,
-                        .views = TFS_VIEWS_ARRAYS},
-    [ROOT_LIGHT_ARRAY] = {.path = "arrays/light.npy",
-                          .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,
-                          .lens = &tfs_cosmic_light_array_lens,
-                          .count = tfs_cosmic_array_count,
-                          .views = TFS_VIEWS_ARRAYS},
-    [ROOT_ARRAY_NAMES] = {.path = "arrays/palette.txt",
-                          .lens = &tfs_cosmic_array_palette_lens,
-                          .views = TFS_VIEWS_ARRAYS},
-    [ROOT_ARRAY_INFO] = {.path = "arrays/info.txt",
-                         .lens = &tfs_cosmic_array_info_lens,
-                         .count = tfs_cosmic_array_count,
-                         .views = TFS_VIEWS_ARRAYS},
+    [ROOT_ARRAY] =
+        TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_array_lens, tfs_cosmic_array_count),
+    [ROOT_SKY_ARRAY] =
+        TFS_ARRAY_FILE("arrays/sky.npy", &tfs_cosmic_sky_array_lens, tfs_cosmic_array_count),
+    [ROOT_LIGHT_ARRAY] =
+        TFS_ARRAY_FILE("arrays/light.npy", &tfs_cosmic_light_array_lens, tfs_cosmic_array_count),
+    [ROOT_ARRAY_NAMES] =
+        TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_cosmic_array_palette_lens, NULL),
+    [ROOT_ARRAY_INFO] =
+        TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_cosmic_array_info_lens, tfs_cosmic_array_count),
     [ROOT_ZONE] = {.path = TFS_COSMIC_ZONE_INFO,
                    .lens = &tfs_cosmic_zone_lens,
                    .count = tfs_cosmic_zone_count},

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "formats/arrays/array.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/instances.h"
 #include "formats/godot_voxel/lenses.h"
@@ -30,24 +31,13 @@ enum chunk_file {
         .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS, .in_table = tfs_godot_channel_in_table        \
     }
 
-#define CHUNK_ARRAY(name, number)                                                                  \
-    {                                                                                              \
-        .path = "arrays/" name ".npy", .lens = &tfs_godot_chunk_array_lenses[number],              \
-        .views = TFS_VIEWS_ARRAYS                                                                  \
-    }
-
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
-    [CHUNK_RAW] = {.path = "raw.bin",
-                   .flags = TFS_FILE_RAW,
-                   .lens = &tfs_godot_raw_lens,
-                   .views = TFS_VIEWS_RAW},
+    [CHUNK_RAW] = TFS_RAW_FILE(&tfs_godot_raw_lens),
     [CHUNK_DEPTHS] = {.path = "depths.txt",
                       .flags = TFS_FILE_OPTIONAL | TFS_FILE_SPARE,
                       .lens = &tfs_godot_depths_lens,
                       .views = TFS_VIEWS_VOXELS},
-    [CHUNK_VOXELS] = {.path = "voxels.csv",
-                      .lens = &tfs_godot_voxels_lens,
-                      .views = TFS_VIEWS_VOXELS},
+    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_godot_voxels_lens),
     [CHUNK_CHANNEL] = CHANNEL_FILE("type", 0),
     CHANNEL_FILE("sdf", 1),
     CHANNEL_FILE("color", 2),
@@ -56,18 +46,15 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     CHANNEL_FILE("data5", 5),
     CHANNEL_FILE("data6", 6),
     CHANNEL_FILE("data7", 7),
-    [CHUNK_METADATA] = {.path = "metadata.txt",
-                        .flags = TFS_FILE_APART,
-                        .lens = &tfs_godot_metadata_lens,
-                        .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [CHUNK_ARRAY] = CHUNK_ARRAY("type", 0),
-    CHUNK_ARRAY("sdf", 1),
-    CHUNK_ARRAY("color", 2),
-    CHUNK_ARRAY("indices", 3),
-    CHUNK_ARRAY("weights", 4),
-    CHUNK_ARRAY("data5", 5),
-    CHUNK_ARRAY("data6", 6),
-    CHUNK_ARRAY("data7", 7),
+    [CHUNK_METADATA] = TFS_APART_FILE("metadata.txt", 0, &tfs_godot_metadata_lens),
+    [CHUNK_ARRAY] = TFS_CHUNK_ARRAY_FILE("arrays/type.npy", &tfs_godot_chunk_array_lenses[0]),
+    TFS_CHUNK_ARRAY_FILE("arrays/sdf.npy", &tfs_godot_chunk_array_lenses[1]),
+    TFS_CHUNK_ARRAY_FILE("arrays/color.npy", &tfs_godot_chunk_array_lenses[2]),
+    TFS_CHUNK_ARRAY_FILE("arrays/indices.npy", &tfs_godot_chunk_array_lenses[3]),
+    TFS_CHUNK_ARRAY_FILE("arrays/weights.npy", &tfs_godot_chunk_array_lenses[4]),
+    TFS_CHUNK_ARRAY_FILE("arrays/data5.npy", &tfs_godot_chunk_array_lenses[5]),
+    TFS_CHUNK_ARRAY_FILE("arrays/data6.npy", &tfs_godot_chunk_array_lenses[6]),
+    TFS_CHUNK_ARRAY_FILE("arrays/data7.npy", &tfs_godot_chunk_array_lenses[7]),
     [CHUNK_INSTANCES] = {.path = "instances.bin",
                          .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
                          .lens = &tfs_godot_instances_lens,
@@ -86,13 +73,6 @@ enum root_file {
     ROOT_FILES
 };
 
-#define ROOT_ARRAY(name, number)                                                                   \
-    {                                                                                              \
-        .path = "arrays/" name ".npy", .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,                  \
-        .lens = &tfs_godot_array_lenses[number], .count = tfs_godot_array_count,                   \
-        .views = TFS_VIEWS_ARRAYS                                                                  \
-    }
-
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_godot_info_lens},
     [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE(tfs_godot_picture_count),
@@ -100,18 +80,17 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_MAP] = TFS_MAP_FILE(tfs_godot_picture_count),
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES(tfs_godot_tile_count),
     [ROOT_MAPS] = TFS_MAP_TILES(tfs_godot_tile_count),
-    [ROOT_ARRAY] = ROOT_ARRAY("type", 0),
-    ROOT_ARRAY("sdf", 1),
-    ROOT_ARRAY("color", 2),
-    ROOT_ARRAY("indices", 3),
-    ROOT_ARRAY("weights", 4),
-    ROOT_ARRAY("data5", 5),
-    ROOT_ARRAY("data6", 6),
-    ROOT_ARRAY("data7", 7),
-    [ROOT_ARRAY_INFO] = {.path = "arrays/info.txt",
-                         .lens = &tfs_godot_array_info_lens,
-                         .count = tfs_godot_array_count,
-                         .views = TFS_VIEWS_ARRAYS},
+    [ROOT_ARRAY] =
+        TFS_ARRAY_FILE("arrays/type.npy", &tfs_godot_array_lenses[0], tfs_godot_array_count),
+    TFS_ARRAY_FILE("arrays/sdf.npy", &tfs_godot_array_lenses[1], tfs_godot_array_count),
+    TFS_ARRAY_FILE("arrays/color.npy", &tfs_godot_array_lenses[2], tfs_godot_array_count),
+    TFS_ARRAY_FILE("arrays/indices.npy", &tfs_godot_array_lenses[3], tfs_godot_array_count),
+    TFS_ARRAY_FILE("arrays/weights.npy", &tfs_godot_array_lenses[4], tfs_godot_array_count),
+    TFS_ARRAY_FILE("arrays/data5.npy", &tfs_godot_array_lenses[5], tfs_godot_array_count),
+    TFS_ARRAY_FILE("arrays/data6.npy", &tfs_godot_array_lenses[6], tfs_godot_array_count),
+    TFS_ARRAY_FILE("arrays/data7.npy", &tfs_godot_array_lenses[7], tfs_godot_array_count),
+    [ROOT_ARRAY_INFO] =
+        TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_array_info_lens, tfs_godot_array_count),
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "formats/arrays/array.h"
 #include "formats/luanti/lenses.h"
 #include "formats/luanti/lists.h"
 #include "formats/luanti/luanti.h"
@@ -29,49 +30,20 @@ enum chunk_file {
     CHUNK_FILES = CHUNK_ARRAYS + 3
 };
 
-#define CHUNK_ARRAY(name, number)                                                                  \
-    {                                                                                              \
-        .path = (name), .lens = &tfs_luanti_chunk_array_lenses[number], .views = TFS_VIEWS_ARRAYS  \
-    }
-
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
-    [CHUNK_RAW] = {.path = "raw.bin",
-                   .flags = TFS_FILE_RAW,
-                   .lens = &tfs_luanti_raw_lens,
-                   .views = TFS_VIEWS_RAW},
-    [CHUNK_VOXELS] = {.path = "voxels.csv",
-                      .lens = &tfs_luanti_voxels_lens,
-                      .views = TFS_VIEWS_VOXELS},
+    [CHUNK_RAW] = TFS_RAW_FILE(&tfs_luanti_raw_lens),
+    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_luanti_voxels_lens),
     [CHUNK_PALETTE] = {.path = "palette.txt", .lens = &tfs_luanti_palette_lens},
-    [CHUNK_BLOCKS] = {.path = "blocks.txt",
-                      .lens = &tfs_luanti_blocks_lens,
-                      .views = TFS_VIEWS_GRIDS},
-    [CHUNK_PARAM2] = {.path = "param2.txt",
-                      .lens = &tfs_luanti_param2_lens,
-                      .views = TFS_VIEWS_GRIDS},
-    [CHUNK_PARAM1] = {.path = "param1.txt",
-                      .flags = TFS_FILE_APART | TFS_FILE_SUMMED,
-                      .lens = &tfs_luanti_param1_lens,
-                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [CHUNK_METADATA] = {.path = "metadata.txt",
-                        .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
-                        .lens = &tfs_luanti_metadata_lens,
-                        .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [CHUNK_TIMERS] = {.path = "timers.txt",
-                      .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
-                      .lens = &tfs_luanti_timers_lens,
-                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [CHUNK_OBJECTS] = {.path = "objects.txt",
-                       .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
-                       .lens = &tfs_luanti_objects_lens,
-                       .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [CHUNK_STATE] = {.path = "state.txt",
-                     .flags = TFS_FILE_APART,
-                     .lens = &tfs_luanti_state_lens,
-                     .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [CHUNK_ARRAYS] = CHUNK_ARRAY("arrays/blocks.npy", 0),
-    CHUNK_ARRAY("arrays/param1.npy", 1),
-    CHUNK_ARRAY("arrays/param2.npy", 2),
+    [CHUNK_BLOCKS] = TFS_GRID_FILE("blocks.txt", &tfs_luanti_blocks_lens),
+    [CHUNK_PARAM2] = TFS_GRID_FILE("param2.txt", &tfs_luanti_param2_lens),
+    [CHUNK_PARAM1] = TFS_APART_FILE("param1.txt", TFS_FILE_SUMMED, &tfs_luanti_param1_lens),
+    [CHUNK_METADATA] = TFS_APART_FILE("metadata.txt", TFS_FILE_OPTIONAL, &tfs_luanti_metadata_lens),
+    [CHUNK_TIMERS] = TFS_APART_FILE("timers.txt", TFS_FILE_OPTIONAL, &tfs_luanti_timers_lens),
+    [CHUNK_OBJECTS] = TFS_APART_FILE("objects.txt", TFS_FILE_OPTIONAL, &tfs_luanti_objects_lens),
+    [CHUNK_STATE] = TFS_APART_FILE("state.txt", 0, &tfs_luanti_state_lens),
+    [CHUNK_ARRAYS] = TFS_CHUNK_ARRAY_FILE("arrays/blocks.npy", &tfs_luanti_chunk_array_lenses[0]),
+    TFS_CHUNK_ARRAY_FILE("arrays/param1.npy", &tfs_luanti_chunk_array_lenses[1]),
+    TFS_CHUNK_ARRAY_FILE("arrays/param2.npy", &tfs_luanti_chunk_array_lenses[2]),
 };
 
 enum root_file {
@@ -88,13 +60,6 @@ enum root_file {
     ROOT_FILES
 };
 
-#define ROOT_ARRAY(name, number)                                                                   \
-    {                                                                                              \
-        .path = (name), .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,                                 \
-        .lens = &tfs_luanti_array_lenses[number], .count = tfs_luanti_array_count,                 \
-        .views = TFS_VIEWS_ARRAYS                                                                  \
-    }
-
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_luanti_info_lens},
     [ROOT_NAMES] = {.path = "palette.txt",
@@ -105,16 +70,14 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_MAP] = TFS_MAP_FILE(tfs_luanti_picture_count),
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES(tfs_luanti_tile_count),
     [ROOT_MAPS] = TFS_MAP_TILES(tfs_luanti_tile_count),
-    [ROOT_ARRAYS] = ROOT_ARRAY("arrays/blocks.npy", 0),
-    ROOT_ARRAY("arrays/param1.npy", 1),
-    ROOT_ARRAY("arrays/param2.npy", 2),
-    [ROOT_ARRAY_NAMES] = {.path = "arrays/palette.txt",
-                          .lens = &tfs_luanti_array_palette_lens,
-                          .views = TFS_VIEWS_ARRAYS},
-    [ROOT_ARRAY_INFO] = {.path = "arrays/info.txt",
-                         .lens = &tfs_luanti_array_info_lens,
-                         .count = tfs_luanti_array_count,
-                         .views = TFS_VIEWS_ARRAYS},
+    [ROOT_ARRAYS] =
+        TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_luanti_array_lenses[0], tfs_luanti_array_count),
+    TFS_ARRAY_FILE("arrays/param1.npy", &tfs_luanti_array_lenses[1], tfs_luanti_array_count),
+    TFS_ARRAY_FILE("arrays/param2.npy", &tfs_luanti_array_lenses[2], tfs_luanti_array_count),
+    [ROOT_ARRAY_NAMES] =
+        TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_luanti_array_palette_lens, NULL),
+    [ROOT_ARRAY_INFO] =
+        TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_luanti_array_info_lens, tfs_luanti_array_count),
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

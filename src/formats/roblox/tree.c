@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "formats/arrays/array.h"
 #include "formats/picture/picture.h"
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/roblox.h"
@@ -20,29 +21,15 @@ enum chunk_file {
     CHUNK_FILES = CHUNK_ARRAYS + 3
 };
 
-#define CHUNK_ARRAY(name, number)                                                                  \
-    {                                                                                              \
-        .path = (name), .lens = &tfs_rbx_chunk_array_lenses[number], .views = TFS_VIEWS_ARRAYS     \
-    }
-
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
-    [CHUNK_RAW] = {.path = "raw.bin",
-                   .flags = TFS_FILE_RAW,
-                   .lens = &tfs_rbx_raw_lens,
-                   .views = TFS_VIEWS_RAW},
-    [CHUNK_VOXELS] = {.path = "voxels.csv",
-                      .lens = &tfs_rbx_voxels_lens,
-                      .views = TFS_VIEWS_VOXELS},
-    [CHUNK_MATERIALS] = {.path = "materials.txt",
-                         .lens = &tfs_rbx_materials_lens,
-                         .views = TFS_VIEWS_GRIDS},
-    [CHUNK_OCCUPANCY] = {.path = "occupancy.txt",
-                         .lens = &tfs_rbx_occupancy_lens,
-                         .views = TFS_VIEWS_GRIDS},
-    [CHUNK_WATER] = {.path = "water.txt", .lens = &tfs_rbx_water_lens, .views = TFS_VIEWS_GRIDS},
-    [CHUNK_ARRAYS] = CHUNK_ARRAY("arrays/materials.npy", 0),
-    CHUNK_ARRAY("arrays/occupancy.npy", 1),
-    CHUNK_ARRAY("arrays/water.npy", 2),
+    [CHUNK_RAW] = TFS_RAW_FILE(&tfs_rbx_raw_lens),
+    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_rbx_voxels_lens),
+    [CHUNK_MATERIALS] = TFS_GRID_FILE("materials.txt", &tfs_rbx_materials_lens),
+    [CHUNK_OCCUPANCY] = TFS_GRID_FILE("occupancy.txt", &tfs_rbx_occupancy_lens),
+    [CHUNK_WATER] = TFS_GRID_FILE("water.txt", &tfs_rbx_water_lens),
+    [CHUNK_ARRAYS] = TFS_CHUNK_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_chunk_array_lenses[0]),
+    TFS_CHUNK_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_chunk_array_lenses[1]),
+    TFS_CHUNK_ARRAY_FILE("arrays/water.npy", &tfs_rbx_chunk_array_lenses[2]),
 };
 
 enum root_file {
@@ -58,44 +45,20 @@ enum root_file {
     ROOT_FILES
 };
 
-#define ROOT_ARRAY(name, number)                                                                   \
-    {                                                                                              \
-        .path = (name), .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY,                                 \
-        .lens = &tfs_rbx_array_lenses[number], .count = tfs_rbx_array_count,                       \
-        .views = TFS_VIEWS_ARRAYS                                                                  \
-    }
-
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_rbx_info_lens},
     [ROOT_PALETTE] = {.path = "palette.txt", .lens = &tfs_rbx_palette_lens},
-    [ROOT_HEIGHTMAP] = {.path = "heightmap.png",
-                        .flags = TFS_FILE_LATE,
-                        .lens = &tfs_heightmap_lens,
-                        .count = tfs_rbx_picture_count},
-    [ROOT_VIEW] = {.path = "heightmap-view.png",
-                   .lens = &tfs_heightmap_view_lens,
-                   .count = tfs_rbx_picture_count},
-    [ROOT_MAP] = {.path = "map.png",
-                  .flags = TFS_FILE_LATE,
-                  .lens = &tfs_map_lens,
-                  .count = tfs_rbx_picture_count},
-    [ROOT_HEIGHTMAPS] = {.path = "heightmaps/",
-                         .flags = TFS_FILE_LATE,
-                         .lens = &tfs_heightmap_tile_lens,
-                         .count = tfs_rbx_tile_count,
-                         .family = &tfs_heightmap_tiles},
-    [ROOT_MAPS] = {.path = "maps/",
-                   .flags = TFS_FILE_LATE,
-                   .lens = &tfs_map_tile_lens,
-                   .count = tfs_rbx_tile_count,
-                   .family = &tfs_map_tiles},
-    [ROOT_ARRAYS] = ROOT_ARRAY("arrays/materials.npy", 0),
-    ROOT_ARRAY("arrays/occupancy.npy", 1),
-    ROOT_ARRAY("arrays/water.npy", 2),
-    [ROOT_ARRAY_INFO] = {.path = "arrays/info.txt",
-                         .lens = &tfs_rbx_array_info_lens,
-                         .count = tfs_rbx_array_count,
-                         .views = TFS_VIEWS_ARRAYS},
+    [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE(tfs_rbx_picture_count),
+    [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE(tfs_rbx_picture_count),
+    [ROOT_MAP] = TFS_MAP_FILE(tfs_rbx_picture_count),
+    [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES(tfs_rbx_tile_count),
+    [ROOT_MAPS] = TFS_MAP_TILES(tfs_rbx_tile_count),
+    [ROOT_ARRAYS] =
+        TFS_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_array_lenses[0], tfs_rbx_array_count),
+    TFS_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_array_lenses[1], tfs_rbx_array_count),
+    TFS_ARRAY_FILE("arrays/water.npy", &tfs_rbx_array_lenses[2], tfs_rbx_array_count),
+    [ROOT_ARRAY_INFO] =
+        TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_array_info_lens, tfs_rbx_array_count),
 };
 
 static uint32_t groups(const struct tfs_doc *doc)
