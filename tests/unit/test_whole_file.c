@@ -127,12 +127,7 @@ static const struct tfs_container toy = {
     .format = "toy",
     .name = "toy file",
     .tree = &toy_tree,
-    .open = tfs_whole_file_open,
-    .commit = tfs_whole_file_commit,
-    .changed = tfs_whole_file_changed,
-    .reload = tfs_whole_file_reload,
-    .hash = tfs_whole_file_hash,
-    .close = tfs_whole_file_close,
+    TFS_WHOLE_FILE_FUNCTIONS,
     .file = &toy_codec,
 };
 

@@ -269,11 +269,6 @@ const struct tfs_container tfs_cosmic_reach_region = {
     .endings = ".cosmicreach",
     .tree = &tfs_cosmic_reach_tree,
     .probe = region_probe,
-    .open = tfs_whole_file_open,
-    .commit = tfs_whole_file_commit,
-    .changed = tfs_whole_file_changed,
-    .reload = tfs_whole_file_reload,
-    .hash = tfs_whole_file_hash,
-    .close = tfs_whole_file_close,
+    TFS_WHOLE_FILE_FUNCTIONS,
     .file = &region_codec,
 };

@@ -97,11 +97,6 @@ const struct tfs_container tfs_rbx_blob_container = {
     .name = "SmoothGrid value",
     .tree = &tfs_rbx_tree,
     .probe = blob_probe,
-    .open = tfs_whole_file_open,
-    .commit = tfs_whole_file_commit,
-    .changed = tfs_whole_file_changed,
-    .reload = tfs_whole_file_reload,
-    .hash = tfs_whole_file_hash,
-    .close = tfs_whole_file_close,
+    TFS_WHOLE_FILE_FUNCTIONS,
     .file = &blob_codec,
 };
