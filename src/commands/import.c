@@ -253,6 +253,7 @@ static void import_init(struct tfs_import *im)
     im->base = tfs_doc_ref(im->save->doc);
     im->doc = tfs_doc_ref(im->save->doc);
     im->status = gather(im);
+    im->save->options.views |= im->views; /* its texts are those of DIR */
     if (!im->status) {
         tfs_views_check_arrays(im, &im->root);
         tfs_views_check_pictures(im);
@@ -294,7 +295,7 @@ static enum tfs_status print_object(const struct tfs_import *im)
 }
 
 /* The save has every name, whatever DIR has. */
-#define ANY_TREE (TFS_VIEWS_ALL | TFS_VIEWS_VOXELS | TFS_VIEWS_ARRAYS)
+#define ANY_TREE (TFS_VIEWS_ALL | TFS_VIEWS_ARRAYS)
 
 static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save, unsigned views)
 {

@@ -158,9 +158,10 @@ static void take_view(struct arrival *a, struct tfs_view *view)
         return;
     if (!(a->fresh ? view->differs : tfs_view_wanted(a->im, view)))
         return;
+    const uint64_t before = a->im->doc->version;
     if (!put_view(a, view, a->fresh))
         return;
-    a->im->counts.files++;
+    a->im->counts.files += view->waits || a->im->doc->version != before;
     put_waiting(a, a->fresh);
     if (is_copied(a, view)) {
         a->raw = tfs_doc_ref(a->im->doc);

@@ -65,14 +65,18 @@ bool tfs_chosen_all(unsigned views)
 bool tfs_file_is_chosen(const struct tfs_file *file, unsigned views)
 {
     return ((file->views | TFS_VIEWS_EVERY) & views) != 0 ||
-           (tfs_chosen_all(views) && (file->views & TFS_VIEWS_ARRAYS) == 0 &&
-            (file->flags & TFS_FILE_SPARE) == 0);
+           (tfs_chosen_all(views) && (file->views & TFS_VIEWS_ARRAYS) == 0);
 }
 
 bool tfs_file_completes_table(const struct tfs_file *file, unsigned views)
 {
     return file->in_table != NULL && !tfs_chosen_all(views) &&
            (file->views & views) == TFS_VIEWS_VOXELS;
+}
+
+bool tfs_chosen_depths(unsigned views)
+{
+    return (views & (TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS)) == TFS_VIEWS_VOXELS;
 }
 
 static bool has_any(const struct tfs_file *files, unsigned count, unsigned bit)

@@ -19,6 +19,9 @@ bool tfs_file_is_chosen(const struct tfs_file *file, unsigned views);
 /* Is it shown as long as voxels.csv does not say what it says? Of a file that is chosen. */
 bool tfs_file_completes_table(const struct tfs_file *file, unsigned views);
 
+/* Are columns of voxels.csv all that says how deep their values are stored? */
+bool tfs_chosen_depths(unsigned views);
+
 /* Has a tree files of chunks of every set? EINVAL with a sentence. */
 int tfs_chosen_check(const struct tfs_tree *tree, unsigned views, struct tfs_error *err);
 

@@ -107,8 +107,6 @@ enum tfs_file_flags {
     TFS_FILE_TOGETHER = 64, /* those of the root with this flag are one statement where `import`
                              * takes several: lens->gather, tree->put_gathered */
     TFS_FILE_SUMMED = 128,  /* tfs_voxels.sum has in it what the file says, though it is apart */
-    TFS_FILE_SPARE = 256, /* what it says stands in others where all are shown: it is in no set but
-                           * those that it names */
 };
 
 /* The sets of files that `-o views=` chooses from (formats/chosen.h). Files of one set do not

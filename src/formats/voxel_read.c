@@ -55,14 +55,34 @@ static unsigned find_column(const struct tfs_voxel_columns *columns, struct tfs_
     return AXES + columns->count;
 }
 
+/* Takes `/32` off the end of a name, if it is there: what stands behind the slash. */
+static struct tfs_line cut_depth(struct tfs_line *name)
+{
+    struct tfs_line depth = *name;
+    size_t size = 0;
+
+    while (size < name->text.size && name->text.data[size] != '/')
+        size++;
+    if (size == name->text.size)
+        return (struct tfs_line){0};
+    tfs_line_skip(&depth, size + 1);
+    name->text.size = size;
+    return depth;
+}
+
 static int take_column(struct tfs_voxel_reader *r, unsigned index, bool found[AXES],
                        struct tfs_error *err)
 {
     const struct tfs_line *field = &r->record.fields[index];
-    const unsigned column = find_column(r->columns, field->text);
+    struct tfs_line name = *field, depth = {0};
 
-    if (column == AXES + r->columns->count)
+    if (r->columns->have_depths)
+        depth = cut_depth(&name);
+    const unsigned column = find_column(r->columns, name.text);
+    if (column == AXES + r->columns->count || (column < AXES && depth.text.data != NULL))
         return fail_column(r, field, field->text, "not known", err);
+    if (column >= AXES)
+        r->depths[column - AXES] = depth;
     bool *there = column < AXES ? &found[column] : &r->has[column - AXES];
     if (*there)
         return fail_column(r, field, field->text, "there twice", err);

@@ -93,6 +93,7 @@ struct tfs_voxel_columns {
     const char *const *names;
     unsigned count;    /* at most TFS_VOXEL_COLUMNS */
     bool may_lack_any; /* the header need not name all of them */
+    bool have_depths;  /* a name may have a slash and what it is stored in behind it: `sdf/32` */
 };
 
 /* To be given to the reader again and again: a row like the one before keeps what that set. */
@@ -105,7 +106,9 @@ struct tfs_voxel_row {
 
 /* Zero-initialised. */
 struct tfs_voxel_reader {
-    bool has[TFS_VOXEL_COLUMNS]; /* which columns the header names */
+    bool has[TFS_VOXEL_COLUMNS];               /* which columns the header names */
+    struct tfs_line depths[TFS_VOXEL_COLUMNS]; /* until the first row is read: what stands behind
+                                                * the slash; data NULL: there is none */
 
     /* For voxel_read.c only. */
     const struct tfs_voxel_columns *columns;

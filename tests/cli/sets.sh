@@ -69,10 +69,9 @@ deepen() {
 }
 deepen type 8 && deepen sdf 32 && deepen color 32 || exit 3
 "$TFS" export -o views=voxels deep dir && "$TFS" export -o views=voxels usual shallow && "$TFS" export deep all || exit 3
-[ "$(cat dir/chunks/*/depths.txt)" = $'type 8\nsdf 32\ncolor 32' ]
-ok "depths are a file of the one chunk that has such"
-[ -z "$(find all -name depths.txt)" ]
-ok "not where the channels are shown"
+says "dir/$chunk/voxels.csv" '^x,y,z,type/8,sdf/32$' "the columns of the csv say their depths"
+says "dir/$chunk/channels/color.txt" '^depth 32$' "as the files of the other channels do"
+says "all/$chunk/voxels.csv" '^x,y,z,type,sdf$' "not where all channels are shown"
 cp usual save
 run 1 "diff of another depth" diff --stat deep shallow
 run 0 "import into a save with the usual depths" import --restore --delete dir save
@@ -85,16 +84,25 @@ run 0 "and comes from a clone of the tree" import dir save
 run 0 "with its depths" diff deep save
 run 0 "diff with the clone" diff deep dir
 cp usual save
-run 1 "a depth in which values do not fit" put save "$chunk/depths.txt" <<<'sdf 8'
-says err 'sdf has the value -?[0-9]*, which does not fit into 8 bits: change it first' "is refused with one of them"
-run 1 "no channel" put save "$chunk/depths.txt" <<<'height 8'
-run 1 "a channel twice" put save "$chunk/depths.txt" <<<$'type 8\ntype 8'
-run 1 "no depth" put save "$chunk/depths.txt" <<<'type 9'
+sed '1s,/32,/8,' "dir/$chunk/voxels.csv" >csv
+run 1 "a depth in which values do not fit" put save "$chunk/voxels.csv" <csv
+says err 'voxels.csv:2:[0-9]*: value -?[0-9.]* is (out of range|not a whole number|no number)' "is refused at one of them"
+for column in type/9 type/ type/8/8 x/8 /8 'type/8,type/16'; do
+    run 1 "the column $column" put save "$chunk/voxels.csv" <<<"x,y,z,$column"
+done
 same usual save "nothing was written"
+cp deep save
+run 0 "the same depths" put save "$chunk/voxels.csv" <"dir/$chunk/voxels.csv"
+same deep save "change nothing"
+"$TFS" cat usual "$chunk/voxels.csv" | "$TFS" put save "$chunk/voxels.csv"
+"$TFS" cat save "$chunk/channels/sdf.txt" >out
+says out '^depth 32$' "without them, those of the save stay"
 "$TOOLS/make_voxel" region base 2 || exit 3
-"$TFS" export -o views=voxels base regions && [ -z "$(find regions -name depths.txt)" ]
-ok "a region fixes its depths: no file says them"
-rm -rf base dir all shallow regions save
+chunk=$("$TFS" text base | sed -n '2s/^chunk \([^ ]*\).*/chunks\/\1/p')
+"$TFS" cat base "$chunk/voxels.csv" | sed '1s,type,type/32,' >csv
+run 1 "another depth in a region" put base "$chunk/voxels.csv" <csv
+says err 'the depth here is (8|16) in all chunks of' "is refused with the one that it has"
+rm -rf base dir all shallow save csv
 
 "$TOOLS/make_place" --kind binary --log2 4 --chunks 6 base || exit 3
 for views in voxels grids raw; do

@@ -187,14 +187,14 @@ channels_come_and_go() {
     want on_git add -A
     want on_git commit -qm one
     chunk=$(echo "$M"/chunks/*_-50 | cut -d ' ' -f 1)
-    same 'header' "$(head -n 1 "$chunk/voxels.csv")" x,y,z,type,sdf
+    same 'header' "$(head -n 1 "$chunk/voxels.csv")" x,y,z,type/16,sdf/16
     wants_not [ -e "$chunk/channels/type.txt" ]
     want grep -qx 'fill .*' "$chunk/channels/color.txt"
     sed 's/$/,5/; 1s/,5$/,color/' "$chunk/voxels.csv" >"$D/csv"
     want cp "$D/csv" "$chunk/voxels.csv"
     wants_not [ -e "$chunk/channels/color.txt" ]
     printf 'depth 16\nfill 3\n' >"$chunk/channels/type.txt"
-    same 'header' "$(head -n 1 "$chunk/voxels.csv")" x,y,z,sdf,color
+    same 'header' "$(head -n 1 "$chunk/voxels.csv")" x,y,z,sdf/16,color/8
     want grep -qx 'fill 3' "$chunk/channels/type.txt"
     want on_git add -A
     want on_git commit -qm two
@@ -209,20 +209,20 @@ channels_come_and_go() {
     terrain_is "$D/two"
 }
 
-# What git checks out has the depths of its commit, and finds its files as it wrote them.
+# What git checks out has the depths of its commit, also where the values of one do not fit into the
+# depth of the other.
 depths_are_checked_out() {
-    local chunk name
+    local csv
     game make_voxel stream SAVE 3
     up -o views=voxels
     want on_git init -q -b main
     want on_git add -A
     want on_git commit -qm usual
-    chunk=$(echo "$M"/chunks/*_-50 | cut -d ' ' -f 1)
-    wants_not [ -e "$chunk/depths.txt" ]
-    printf 'type 8\nsdf 32\n' >"$chunk/depths.txt"
-    same 'depths' "$(cat "$chunk/depths.txt")" $'type 8\nsdf 32'
-    want on_git add -A
-    want on_git commit -qm deep
+    csv=$(grep -l '^x,y,z,type' "$M"/chunks/*/voxels.csv | sed -n 1p)
+    want sed -i -E '1s,type/16,type/32,; 2s/^(([^,]*,){3})[0-9]*/\170000/' "$csv"
+    same 'header' "$(sed -n '1s,/32.*,/32,p' "$csv")" x,y,z,type/32
+    same 'value' "$(sed -n 2p "$csv" | cut -d , -f 4)" 70000
+    want on_git commit -qam deep
     want sync "$M"
     cp "$S" "$D/deep"
     want on_git checkout -q main~1
@@ -233,11 +233,6 @@ depths_are_checked_out() {
     same 'status' "$(on_git status --porcelain)" ''
     down
     terrain_is "$D/deep"
-    up
-    name=${chunk##*/}
-    wants_not [ -e "$M/chunks/$name/depths.txt" ]
-    wants_not cp "$D/deep" "$M/chunks/$name/depths.txt"
-    down
 }
 
 other_game() {

@@ -99,7 +99,7 @@ static int64_t channel_size(struct tfs_save *save, const struct tfs_doc *doc, st
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-int tfs_godot_depth_take(struct tfs_line line, unsigned *depth, struct tfs_error *err)
+static int read_depth(struct tfs_line line, unsigned *depth, struct tfs_error *err)
 {
     struct tfs_line word = line;
     int64_t bits;
@@ -119,24 +119,27 @@ int tfs_godot_depth_take(struct tfs_line line, unsigned *depth, struct tfs_error
     return tfs_fail_line(err, &word, "the depth is 8, 16, 32 or 64");
 }
 
+int tfs_godot_depth_take(struct tfs_line line, const struct tfs_godot_rules *rules,
+                         unsigned channel, unsigned now, unsigned *depth, struct tfs_error *err)
+{
+    if (read_depth(line, depth, err) < 0)
+        return err->code;
+    if (*depth == now || !rules->depths_fixed || rules->depths[channel] == *depth)
+        return 0;
+    return tfs_fail_line(err, &line, "the depth here is %u in all chunks of %s",
+                         8U << rules->depths[channel], rules->container);
+}
+
 /* Takes the line `depth N`, if `line` is one: 1; else 0. */
-static int take_depth(struct tfs_line line, unsigned *depth, struct tfs_error *err)
+static int take_depth(struct tfs_line line, const struct tfs_godot_rules *rules, unsigned channel,
+                      unsigned *depth, struct tfs_error *err)
 {
     struct tfs_line word = line;
 
     tfs_line_word(&line, &word);
     if (!tfs_span_equal(word.text, tfs_span_of("depth")))
         return 0;
-    return tfs_godot_depth_take(line, depth, err) < 0 ? err->code : 1;
-}
-
-static int check_depth(const struct tfs_godot_rules *rules, const struct tfs_line *line,
-                       unsigned channel, unsigned depth, struct tfs_error *err)
-{
-    if (!rules->depths_fixed || rules->depths[channel] == depth)
-        return 0;
-    return tfs_fail_line(err, line, "the depth here is %u in all chunks of %s",
-                         8U << rules->depths[channel], rules->container);
+    return tfs_godot_depth_take(line, rules, channel, *depth, depth, err) < 0 ? err->code : 1;
 }
 
 /* The grid behind the header. */
@@ -173,13 +176,10 @@ static int parse_channel(const struct tfs_godot_rules *rules, struct tfs_span te
     if (tfs_lines_init(&lines, text, err) < 0)
         return err->code;
     bool more = tfs_lines_next(&lines, &first);
-    int header = more ? take_depth(first, &depth, err) : 0;
+    int header = more ? take_depth(first, rules, channel, &depth, err) : 0;
     if (header < 0)
         return header;
     values->depth = (uint8_t)depth;
-    if (depth != block->channels[channel].depth &&
-        check_depth(rules, &first, channel, depth, err) < 0)
-        return err->code;
     if (parse_grid(&lines, header == 0 && more ? &first : NULL, block, channel, values, bytes,
                    err) < 0)
         return err->code;

@@ -3,19 +3,24 @@
  *
  * Must not know how channels are stored. A voxel has a line unless every channel of the table has
  * its empty value there; on write a channel of the header is empty where no line says otherwise.
+ * `sdf/32` in the header says the depth, too: where no other file does, and on write everywhere.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/chosen.h"
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/lenses.h"
 #include "formats/godot_voxel/store.h"
 #include "formats/voxel_table.h"
 #include "text/decimal.h"
 
-static const struct tfs_voxel_columns columns = {
-    .names = tfs_godot_channel_names, .count = TFS_GODOT_CHANNELS, .may_lack_any = true};
+static const struct tfs_voxel_columns columns = {.names = tfs_godot_channel_names,
+                                                 .count = TFS_GODOT_CHANNELS,
+                                                 .may_lack_any = true,
+                                                 .have_depths = true};
 
 static struct tfs_voxel_box box_of(const struct tfs_godot_block *block, struct tfs_key key)
 {
@@ -26,7 +31,7 @@ static struct tfs_voxel_box box_of(const struct tfs_godot_block *block, struct t
 
 /* The channels that a table has, and their values: of one row along x, or of all voxels. */
 struct column {
-    unsigned channel;
+    unsigned channel, depth;
     struct tfs_grid_rules rules;
     uint64_t empty; /* as arrays have it */
     struct tfs_godot_array array;
@@ -38,20 +43,16 @@ struct table {
     unsigned count;
 };
 
-static uint64_t empty_of(const struct tfs_godot_block *block, unsigned channel)
-{
-    return tfs_godot_empty_value(channel, block->version, block->channels[channel].depth);
-}
-
 /* Adds a column whose array has `count` values. */
-static int add_column(struct table *table, unsigned channel, size_t count, struct tfs_error *err)
+static int add_column(struct table *table, unsigned channel, unsigned depth, size_t count,
+                      struct tfs_error *err)
 {
     struct column *column = &table->columns[table->count];
-    unsigned depth = table->block->channels[channel].depth;
 
     column->channel = channel;
+    column->depth = depth;
     column->rules = tfs_godot_channel_rules(table->block, channel, depth);
-    column->empty = empty_of(table->block, channel);
+    column->empty = tfs_godot_empty_value(channel, table->block->version, depth);
     if (tfs_godot_array_create(&column->array, count, depth, err) < 0)
         return err->code;
     table->count++;
@@ -135,20 +136,33 @@ static int print_rows(struct table *table, struct tfs_key key, struct tfs_buf *o
     return tfs_buf_check(out, err);
 }
 
-/* The table of a block with columns for one row of its dense channels, and its header. */
-static int table_open(const struct tfs_godot_block *block, struct table *table, struct tfs_buf *out,
-                      struct tfs_error *err)
-{
-    const char *names[TFS_GODOT_CHANNELS];
+#define NAME_ROOM 16 /* for "weights/16" */
 
-    *table = (struct table){.block = block};
-    for (unsigned i = 0; i < TFS_GODOT_CHANNELS && err->code == 0; i++) {
-        if (block->channels[i].mode != TFS_GODOT_NONE)
+static void print_header(const struct table *table, bool depths, struct tfs_buf *out)
+{
+    char names[TFS_GODOT_CHANNELS][NAME_ROOM];
+    const char *list[TFS_GODOT_CHANNELS];
+
+    for (unsigned c = 0; c < table->count; c++) {
+        const struct column *column = &table->columns[c];
+        list[c] = tfs_godot_channel_names[column->channel];
+        if (!depths)
             continue;
-        names[table->count] = tfs_godot_channel_names[i];
-        add_column(table, i, block->x, err);
+        snprintf(names[c], NAME_ROOM, "%s/%u", list[c], 8U << column->depth);
+        list[c] = names[c];
     }
-    tfs_voxel_header_print(out, names, table->count);
+    tfs_voxel_header_print(out, list, table->count);
+}
+
+/* The table of a block with columns for one row of its dense channels, and its header. */
+static int table_open(const struct tfs_godot_block *block, bool depths, struct table *table,
+                      struct tfs_buf *out, struct tfs_error *err)
+{
+    *table = (struct table){.block = block};
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS && err->code == 0; i++)
+        if (block->channels[i].mode == TFS_GODOT_NONE)
+            add_column(table, i, block->channels[i].depth, block->x, err);
+    print_header(table, depths, out);
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
@@ -160,7 +174,8 @@ static int voxels_get(struct tfs_save *save, const struct tfs_doc *doc, struct t
 
     if (tfs_godot_lens_view(save, doc, at.key, &view, err) < 0)
         return err->code;
-    if (table_open(&view->block, &table, out, err) == 0 && table.count > 0)
+    if (table_open(&view->block, tfs_chosen_depths(save->options.views), &table, out, err) == 0 &&
+        table.count > 0)
         print_rows(&table, at.key, out, err);
     table_release(&table);
     tfs_godot_view_unref(view);
@@ -241,7 +256,7 @@ static int64_t voxels_size(struct tfs_save *save, const struct tfs_doc *doc, str
 
     if (tfs_godot_lens_view(save, doc, at.key, &view, &ignored) < 0)
         return -1;
-    table_open(&view->block, &table, &header, &ignored);
+    table_open(&view->block, tfs_chosen_depths(save->options.views), &table, &header, &ignored);
     uint64_t size = header.size;
     if (ignored.code == 0 && table.count > 0)
         measure_rows(&table, at.key, &size, &ignored);
@@ -255,14 +270,19 @@ static int64_t voxels_size(struct tfs_save *save, const struct tfs_doc *doc, str
 
 /* The columns that the header names, empty where no line says otherwise. */
 static int make_columns(struct table *table, const struct tfs_voxel_reader *r,
-                        struct tfs_error *err)
+                        const struct tfs_godot_rules *rules, struct tfs_error *err)
 {
     const size_t volume = tfs_godot_volume(table->block);
 
     for (unsigned channel = 0; channel < TFS_GODOT_CHANNELS; channel++) {
+        const unsigned now = table->block->channels[channel].depth;
+        unsigned depth = now;
         if (!r->has[channel])
             continue;
-        if (add_column(table, channel, volume, err) < 0)
+        if (r->depths[channel].text.data != NULL &&
+            tfs_godot_depth_take(r->depths[channel], rules, channel, now, &depth, err) < 0)
+            return err->code;
+        if (add_column(table, channel, depth, volume, err) < 0)
             return err->code;
         struct column *column = &table->columns[table->count - 1];
         for (size_t i = 0; i < volume; i++)
@@ -294,13 +314,14 @@ static int take_row(struct table *table, const struct tfs_voxel_row *row, size_t
     return 0;
 }
 
-static int read_table(struct tfs_voxel_reader *r, struct table *table, struct tfs_error *err)
+static int read_table(struct tfs_voxel_reader *r, struct table *table,
+                      const struct tfs_godot_rules *rules, struct tfs_error *err)
 {
     struct tfs_voxel_row row;
     size_t before = 0;
     int got;
 
-    if (make_columns(table, r, err) < 0)
+    if (make_columns(table, r, rules, err) < 0)
         return err->code;
     while ((got = tfs_voxel_reader_next(r, &row, err)) == 1) {
         if (take_row(table, &row, before, err) < 0)
@@ -312,7 +333,7 @@ static int read_table(struct tfs_voxel_reader *r, struct table *table, struct tf
 
 /* ---- put: the block -------------------------------------------------------------------------- */
 
-/* Has the channel these values already, in whichever mode? */
+/* Has the channel these values already, of this depth, in whichever mode? */
 static int same_values(const struct tfs_godot_block *block, const struct column *column, bool *same,
                        struct tfs_error *err)
 {
@@ -320,9 +341,11 @@ static int same_values(const struct tfs_godot_block *block, const struct column 
     const uint8_t *at = column->array.memory;
     struct tfs_godot_array row = {0};
 
-    if (tfs_godot_array_create(&row, block->x, block->channels[column->channel].depth, err) < 0)
+    *same = block->channels[column->channel].depth == column->depth;
+    if (!*same)
+        return 0;
+    if (tfs_godot_array_create(&row, block->x, column->depth, err) < 0)
         return err->code;
-    *same = true;
     for (uint32_t y = 0; y < block->y && *same; y++) {
         for (uint32_t z = 0; z < block->z && *same; z++, at += value * block->x) {
             tfs_godot_row_read(block, column->channel, y, z, &row, 0);
@@ -345,10 +368,11 @@ static int apply(const struct table *table, struct tfs_godot_block *block, struc
             return err->code;
         if (same)
             continue;
-        tfs_godot_channel_write(block, &column->array, values->depth, &bytes[c]);
+        tfs_godot_channel_write(block, &column->array, column->depth, &bytes[c]);
         if (tfs_buf_check(&bytes[c], err) < 0)
             return err->code;
         values->mode = TFS_GODOT_NONE;
+        values->depth = (uint8_t)column->depth;
         values->bytes = tfs_buf_span(&bytes[c]);
         *changed = true;
     }
@@ -371,8 +395,8 @@ static int put_in_view(struct tfs_save *save, struct tfs_edit *edit,
     const struct tfs_voxel_box box = box_of(&block, view->chunk.key);
     table.block = &old;
     if (tfs_voxel_reader_open(&r, &columns, &box, edit, put->fresh, text, err) == 0 &&
-        read_table(&r, &table, err) == 0 && apply(&table, &block, bytes, &changed, err) == 0 &&
-        changed)
+        read_table(&r, &table, tfs_godot_rules(edit->base), err) == 0 &&
+        apply(&table, &block, bytes, &changed, err) == 0 && changed)
         tfs_godot_store_block(edit, view, &block, put->options, err);
 out:
     table_release(&table);

@@ -9,7 +9,6 @@
 
 extern const struct tfs_lens tfs_godot_info_lens;
 extern const struct tfs_lens tfs_godot_raw_lens;
-extern const struct tfs_lens tfs_godot_depths_lens;
 extern const struct tfs_lens tfs_godot_voxels_lens;
 extern const struct tfs_lens tfs_godot_channel_lenses[TFS_GODOT_CHANNELS];
 /* In arrays/: of a chunk, of the save. */
@@ -31,8 +30,9 @@ int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, stru
 /* Has voxels.csv a column of this channel now? tfs_file.in_table. */
 int tfs_godot_channel_in_table(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 
-/* What stands behind the name in a line `depth 16`: its logarithm, of bytes. */
-int tfs_godot_depth_take(struct tfs_line line, unsigned *depth, struct tfs_error *err);
+/* `16` -> the logarithm, of bytes. Refuses what the save cannot have, unless it is that of now. */
+int tfs_godot_depth_take(struct tfs_line line, const struct tfs_godot_rules *rules,
+                         unsigned channel, unsigned now, unsigned *depth, struct tfs_error *err);
 
 /* The view of a chunk whose block can be read; else EBADMSG with a sentence, ENOENT without one. */
 int tfs_godot_lens_view(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,

@@ -16,7 +16,6 @@
 /* raw.bin says everything, and comes first; voxels.csv says all channels, before one alone. */
 enum chunk_file {
     CHUNK_RAW,
-    CHUNK_DEPTHS, /* before the values */
     CHUNK_VOXELS,
     CHUNK_CHANNEL,
     CHUNK_METADATA = CHUNK_CHANNEL + TFS_GODOT_CHANNELS,
@@ -33,10 +32,6 @@ enum chunk_file {
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_RAW] = TFS_RAW_FILE(&tfs_godot_raw_lens),
-    [CHUNK_DEPTHS] = {.path = "depths.txt",
-                      .flags = TFS_FILE_OPTIONAL | TFS_FILE_SPARE,
-                      .lens = &tfs_godot_depths_lens,
-                      .views = TFS_VIEWS_VOXELS},
     [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_godot_voxels_lens),
     [CHUNK_CHANNEL] = CHANNEL_FILE("type", 0),
     CHANNEL_FILE("sdf", 1),
