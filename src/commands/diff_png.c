@@ -71,14 +71,14 @@ static int spool(struct tfs_save *save, const struct tfs_doc *doc, const struct 
 
     do {
         tfs_buf_clear(&bytes);
-        int result = lens->get_part != NULL
-                         ? lens->get_part(save, doc, at, offset, DRAW_STEP, &bytes, err)
+        int result = lens->get_range != NULL
+                         ? lens->get_range(save, doc, at, offset, DRAW_STEP, &bytes, err)
                          : lens->get(save, doc, at, &bytes, err);
         if (result == 0 && tfs_buf_check(&bytes, err) == 0 &&
             fwrite(bytes.data, 1, bytes.size, file) != bytes.size)
             tfs_fail_errno(err, "the map cannot be written to a temporary file");
         offset += bytes.size;
-    } while (err->code == 0 && lens->get_part != NULL && bytes.size == DRAW_STEP);
+    } while (err->code == 0 && lens->get_range != NULL && bytes.size == DRAW_STEP);
     tfs_buf_release(&bytes);
     if (err->code == 0 && fflush(file) != 0)
         tfs_fail_errno(err, "the map cannot be written to a temporary file");

@@ -59,8 +59,8 @@ struct tfs_lens {
 
     /* Appends the `size` bytes at `offset` of what get appends, or as many as there are, without
      * having all of them: for files that may be too large for that. NULL: there is only get. */
-    int (*get_part)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                    uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err);
+    int (*get_range)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err);
 
     /* Makes the edit's document say what `text` says; EBADMSG with line and column when it cannot.
      * A failed put may leave the edit half done: the caller throws it away. NULL: read-only.

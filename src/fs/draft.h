@@ -45,9 +45,9 @@ struct tfs_draft {
     bool told;        /* these very bytes were rejected, and the log says so */
     bool quarantined; /* bytes of the handles open for writing are in rejected/ */
     bool closing;     /* a flush was answered: the last close may be on its way */
-    /* The last write may be a part of one, whose rest is on its way. */
-    int64_t part_until; /* monotonic ms; 0: it is not */
-    pid_t part_by;
+    /* The last write may be a fragment of one, whose rest is on its way. */
+    int64_t fragment_until; /* monotonic ms; 0: it is not */
+    pid_t fragment_by;
 };
 
 /* In the state CLEAN; NULL without memory. */

@@ -24,22 +24,22 @@ static void log_inode(struct tfs_session *s, const struct tfs_inode *inode,
 
 /* ---- closing files --------------------------------------------------------------------------- */
 
-/* Is a part of somebody else's write all that there is to check, for now? */
-static bool waits_for_part(struct tfs_flush_work *flush)
+/* Is a fragment of somebody else's write all that there is to check, for now? */
+static bool waits_for_fragment(struct tfs_flush_work *flush)
 {
     struct tfs_session *s = flush->work.branch->session;
     const struct tfs_draft *draft = flush->work.inode->draft;
     int64_t now = tfs_now_ms();
 
-    if (!flush->patient || draft == NULL || draft->part_until <= now ||
-        draft->part_by == flush->caller)
+    if (!flush->patient || draft == NULL || draft->fragment_until <= now ||
+        draft->fragment_by == flush->caller)
         return false;
-    /* A writer that goes on in such parts does not hold it up for ever. */
+    /* A writer that goes on in such fragments does not hold it up for ever. */
     if (flush->patience_end == 0)
-        flush->patience_end = now + s->options.part_ms;
+        flush->patience_end = now + s->options.fragment_ms;
     if (now >= flush->patience_end)
         return false;
-    flush->work.job.until = tfs_sooner(draft->part_until, flush->patience_end);
+    flush->work.job.until = tfs_sooner(draft->fragment_until, flush->patience_end);
     return true;
 }
 
@@ -180,7 +180,7 @@ static int apply_flush(struct tfs_job *job, bool last)
     struct tfs_error err = {0};
 
     pthread_mutex_lock(&s->lock);
-    bool waits = !last && waits_for_part(flush);
+    bool waits = !last && waits_for_fragment(flush);
     pthread_mutex_unlock(&s->lock);
     if (waits)
         return TFS_JOB_WAITS;

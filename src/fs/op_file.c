@@ -48,7 +48,7 @@ static int check_whole(struct tfs_session *s, const struct tfs_node *node)
                             0};
     uint64_t size;
 
-    return tfs_views_in_parts(&s->views, &view) && tfs_views_size(&s->views, &view, &size) == 0 &&
+    return tfs_views_in_ranges(&s->views, &view) && tfs_views_size(&s->views, &view, &size) == 0 &&
                    size > TFS_DRAFT_WHOLE_MAX
                ? -EFBIG
                : 0;

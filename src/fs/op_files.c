@@ -323,11 +323,11 @@ static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
         if (result == 0 && tfs_node_is_directory(&node))
             result = -EISDIR;
     }
-    int part = result == 0 ? tfs_ops_part(s, need, &node, r->offset, r->size, r->hold) : 0;
-    if (part == 1)
+    int range = result == 0 ? tfs_ops_range(s, need, &node, r->offset, r->size, r->hold) : 0;
+    if (range == 1)
         *r->bytes = tfs_blob_span(*r->hold);
-    if (part != 0)
-        return part < 0 ? part : 0;
+    if (range != 0)
+        return range < 0 ? range : 0;
     if (result == 0)
         result = read_saved(s, r, need, &node);
     if (result == 0)
@@ -355,27 +355,27 @@ struct writing {
     struct tfs_scan scan;
 };
 
-/* No part is waited for any more. */
-static void end_part(struct tfs_session *s, const struct tfs_inode *inode)
+/* No fragment is waited for any more. */
+static void end_fragment(struct tfs_session *s, const struct tfs_inode *inode)
 {
-    if (inode->draft == NULL || inode->draft->part_until == 0)
+    if (inode->draft == NULL || inode->draft->fragment_until == 0)
         return;
-    inode->draft->part_until = 0;
+    inode->draft->fragment_until = 0;
     tfs_store_wake(tfs_ops_branch(s, &inode->node)->store);
 }
 
-/* The kernel splits a write(2), mostly at the end of a page of which it holds only a part. A
+/* The kernel splits a write(2), mostly at the end of a page of which it holds only a fragment. A
  * program that closes the file between the two has written nothing wrong: his bytes are checked
- * with the whole of it. The kernel lets nobody else write, cut or sync the file between the parts,
- * so that the next write is the rest, whichever program makes it, and only a FLUSH can come in
- * between. */
-static void note_part(struct tfs_session *s, const struct tfs_inode *inode, pid_t caller,
-                      uint64_t end)
+ * with the whole of it. The kernel lets nobody else write, cut or sync the file between the
+ * fragments, so that the next write is the rest, whichever program makes it, and only a FLUSH can
+ * come in between. */
+static void note_fragment(struct tfs_session *s, const struct tfs_inode *inode, pid_t caller,
+                          uint64_t end)
 {
     if (inode->draft == NULL || end % TFS_PAGE != 0)
         return;
-    inode->draft->part_until = tfs_now_ms() + s->options.part_ms;
-    inode->draft->part_by = caller;
+    inode->draft->fragment_until = tfs_now_ms() + s->options.fragment_ms;
+    inode->draft->fragment_by = caller;
 }
 
 /* The kernel writes pages of a mapping back through any handle that has the file mapped: then the
@@ -435,9 +435,9 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
     if (result == 0)
         result = write_bytes(s, w, inode);
     if (!w->from_cache)
-        end_part(s, inode);
+        end_fragment(s, inode);
     if (!w->from_cache && result == 0)
-        note_part(s, inode, w->caller, w->offset + w->bytes.size);
+        note_fragment(s, inode, w->caller, w->offset + w->bytes.size);
     if (w->stale)
         tfs_notify_stale(s->notify, inode->id);
     return result;
@@ -494,8 +494,8 @@ void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, pid_t c
     int result = 0;
 
     pthread_mutex_lock(&s->lock);
-    if (inode->draft != NULL && inode->draft->part_by == caller)
-        end_part(s, inode);
+    if (inode->draft != NULL && inode->draft->fragment_by == caller)
+        end_fragment(s, inode);
     bool flushes = has_to_flush(s, handle);
     if (flushes) {
         tfs_fresh_touch(&s->overlay, &inode->node);
@@ -524,7 +524,7 @@ static void release_draft(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_draft *draft = inode->draft;
 
-    end_part(s, inode);
+    end_fragment(s, inode);
     draft->closing = false;
     if (draft->state == TFS_DRAFT_CLEAN || draft->state == TFS_DRAFT_ACCEPTED) {
         tfs_views_restamp(&s->views, tfs_node_id(&inode->node));

@@ -229,8 +229,8 @@ int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct 
     return TFS_NEEDS_BYTES;
 }
 
-int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                 uint64_t offset, uint64_t size, struct tfs_blob **blob)
+int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                  uint64_t offset, uint64_t size, struct tfs_blob **blob)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
     uint64_t id = tfs_node_id(node);
@@ -240,7 +240,7 @@ int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_
         *blob = tfs_blob_ref(need->blob);
         return 1;
     }
-    if (size == 0 || tfs_store_broken(branch->store) != 0 || !tfs_views_in_parts(&s->views, &view))
+    if (size == 0 || tfs_store_broken(branch->store) != 0 || !tfs_views_in_ranges(&s->views, &view))
         return 0;
     need->view = view;
     tfs_doc_ref(view.doc);
@@ -273,8 +273,8 @@ static int render(struct tfs_session *s, struct tfs_need *need)
 
     tfs_blob_unref(need->blob);
     need->blob = NULL;
-    int result = need->size > 0 ? tfs_views_render_part(&need->view, need->offset, need->size,
-                                                        &need->blob, &err)
+    int result = need->size > 0 ? tfs_views_render_range(&need->view, need->offset, need->size,
+                                                         &need->blob, &err)
                                 : tfs_views_render(&s->views, &need->view, &need->blob, &err);
     tfs_doc_unref(need->view.doc);
     need->view.doc = NULL;

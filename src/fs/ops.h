@@ -36,14 +36,14 @@
 #include "fs/session.h"
 #include "fs/store.h"
 
-#define TFS_LINGER_MS  2000
-#define TFS_RETRY_MS   1000
-#define TFS_CLOSING_MS 100
-#define TFS_PART_MS    100
-#define TFS_PAGE       4096 /* bytes; the pages of every machine end at multiples of it */
+#define TFS_LINGER_MS   2000
+#define TFS_RETRY_MS    1000
+#define TFS_CLOSING_MS  100
+#define TFS_FRAGMENT_MS 100
+#define TFS_PAGE        4096 /* bytes; the pages of every machine end at multiples of it */
 /* A draft may grow to this and four times what the file has now. */
 #define TFS_DRAFT_MAX (UINT64_C(64) << 20)
-/* A file of more bytes than this cannot be written a part of. */
+/* A file of more bytes than this cannot be written in part. */
 #define TFS_DRAFT_WHOLE_MAX (UINT64_C(512) << 20)
 
 /* Which caller was told ESTALE for which file, and comes back at once. */
@@ -130,7 +130,7 @@ void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
 
 struct tfs_need {
     struct tfs_view view;  /* what is to be rendered; with a reference to the document */
-    uint64_t offset, size; /* of the part of it that is wanted; size 0: all */
+    uint64_t offset, size; /* the range of it that is wanted; size 0: all */
     struct tfs_blob *blob; /* rendered from view.id as of view.stamp */
     uint64_t closing;
     bool waited;
@@ -151,10 +151,10 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
 /* The same of what the file showed in another document, of which the stamp is known. */
 int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                      struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob);
-/* The same of a part of a file that is not remembered as a whole (tfs_views_in_parts): 1, with a
+/* The same of a range of a file that is not remembered as a whole (tfs_views_in_ranges): 1, with a
  * reference; 0: it is remembered as one. */
-int tfs_ops_part(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                 uint64_t offset, uint64_t size, struct tfs_blob **blob);
+int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                  uint64_t offset, uint64_t size, struct tfs_blob **blob);
 /* Has a close of this file begun that will make it show other bytes? Waits a moment, once. */
 int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
 

@@ -21,8 +21,8 @@ static void set_options(struct tfs_session *s, const struct tfs_session_options 
     s->options = *options;
     if (s->options.linger_ms == 0)
         s->options.linger_ms = TFS_LINGER_MS;
-    if (s->options.part_ms == 0)
-        s->options.part_ms = TFS_PART_MS;
+    if (s->options.fragment_ms == 0)
+        s->options.fragment_ms = TFS_FRAGMENT_MS;
     if (s->options.closing_ms == 0)
         s->options.closing_ms = TFS_CLOSING_MS;
     if (s->options.rejected_limit == 0)

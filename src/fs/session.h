@@ -33,7 +33,7 @@ struct tfs_session_options {
     enum tfs_conflict conflict;
     unsigned put_options; /* enum tfs_put_options */
     unsigned linger_ms;   /* how long removed and hidden names stay away; 0: two seconds */
-    unsigned part_ms;     /* how long a close waits for the rest of another's write; 0: 100 */
+    unsigned fragment_ms; /* how long a close waits for the rest of another's write; 0: 100 */
     unsigned closing_ms;  /* how long an open waits for a close that has begun; 0: 100 */
     bool keep_times;      /* fs/kept_times.h */
     int exit_fd;          /* shown in .terrainfs/status as `exit`, -1: none */
@@ -153,7 +153,7 @@ int tfs_session_read(struct tfs_session *session, uint64_t id, struct tfs_handle
 /* from_cache: pages of a mapping, which lie where they lie; else a handle opened with O_APPEND
  * writes at the end, whatever `offset` is. The kernel hands a long write over in parts that end
  * where pages end: a part of it by one caller holds up the flush of others until the rest comes,
- * for part_ms at the most. caller: the thread. */
+ * for fragment_ms at the most. caller: the thread. */
 int tfs_session_write(struct tfs_session *session, struct tfs_handle *handle, pid_t caller,
                       uint64_t offset, struct tfs_span bytes, bool from_cache);
 void tfs_session_flush(struct tfs_session *session, struct tfs_handle *handle, pid_t caller,

@@ -386,24 +386,24 @@ static int check_exists(const struct tfs_view *view, struct tfs_error *err)
     return exists == 0 ? tfs_fail(err, -ESTALE, "gone") : 0;
 }
 
-bool tfs_views_in_parts(struct tfs_views *views, struct tfs_view *view)
+bool tfs_views_in_ranges(struct tfs_views *views, struct tfs_view *view)
 {
     uint64_t size;
 
-    return tfs_node_file(view->save, &view->node)->lens->get_part != NULL &&
+    return tfs_node_file(view->save, &view->node)->lens->get_range != NULL &&
            tfs_views_size(views, view, &size) == 0 && size > views->cache.limit;
 }
 
-int tfs_views_render_part(const struct tfs_view *view, uint64_t offset, uint64_t size,
-                          struct tfs_blob **blob, struct tfs_error *err)
+int tfs_views_render_range(const struct tfs_view *view, uint64_t offset, uint64_t size,
+                           struct tfs_blob **blob, struct tfs_error *err)
 {
     const struct tfs_lens *lens = tfs_node_file(view->save, &view->node)->lens;
     struct tfs_buf out = {0};
     int result = check_exists(view, err);
 
     if (result == 0)
-        result = lens->get_part(view->save, view->doc, tfs_node_at(view->save, &view->node), offset,
-                                size, &out, err);
+        result = lens->get_range(view->save, view->doc, tfs_node_at(view->save, &view->node),
+                                 offset, size, &out, err);
     if (result == 0)
         result = tfs_blob_take(&out, blob, err);
     tfs_buf_release(&out);

@@ -112,11 +112,11 @@ struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t *
 int tfs_views_render(struct tfs_views *views, const struct tfs_view *view, struct tfs_blob **blob,
                      struct tfs_error *err);
 /* Is the file larger than what may be remembered, and its lens one that can do without? Then it is
- * rendered in parts, of which none is remembered. Sets view->stamp, if the lens can. */
-bool tfs_views_in_parts(struct tfs_views *views, struct tfs_view *view);
+ * rendered in ranges, of which none is remembered. Sets view->stamp, if the lens can. */
+bool tfs_views_in_ranges(struct tfs_views *views, struct tfs_view *view);
 /* Renders the `size` bytes at `offset`, or as many as there are. */
-int tfs_views_render_part(const struct tfs_view *view, uint64_t offset, uint64_t size,
-                          struct tfs_blob **blob, struct tfs_error *err);
+int tfs_views_render_range(const struct tfs_view *view, uint64_t offset, uint64_t size,
+                           struct tfs_blob **blob, struct tfs_error *err);
 /* Bytes that are of no more use here. */
 void tfs_views_drop(struct tfs_views *views, uint64_t id, uint64_t stamp);
 

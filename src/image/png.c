@@ -214,7 +214,7 @@ void tfs_png_write_tail(const struct tfs_png_shape *shape, const struct tfs_png_
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Blocks that one thread writes. */
-struct part {
+struct band {
     const struct tfs_png_shape *shape;
     tfs_png_row_fn row;
     void *arg;
@@ -226,56 +226,56 @@ struct part {
 };
 
 /* One stored block. The checksums are counted while it is still in the processor's cache. */
-static void write_block(const struct part *part, uint32_t block, uint8_t *out,
+static void write_block(const struct band *band, uint32_t block, uint8_t *out,
                         struct tfs_png_sum *sum)
 {
-    const size_t row_size = tfs_png_row_size(part->shape);
-    const uint32_t first = block_row(part->shape, block), end = block_row(part->shape, block + 1);
+    const size_t row_size = tfs_png_row_size(band->shape);
+    const uint32_t first = block_row(band->shape, block), end = block_row(band->shape, block + 1);
     const size_t size = (end - first) * (1 + row_size);
     uint8_t *at = out + BLOCK_HEADER;
 
-    out[0] = end == part->shape->height;
+    out[0] = end == band->shape->height;
     out[1] = (uint8_t)size;
     out[2] = (uint8_t)(size >> 8);
     out[3] = (uint8_t)~size;
     out[4] = (uint8_t)(~size >> 8);
     for (uint32_t row = first; row < end; row++, at += 1 + row_size) {
         at[0] = 0;
-        part->row(part->arg, row, at + 1);
+        band->row(band->arg, row, at + 1);
     }
     sum->adler = (uint32_t)adler32_z(1, out + BLOCK_HEADER, size);
     sum->crc = (uint32_t)crc32_z(0, out, BLOCK_HEADER + size);
 }
 
-static void *write_part(void *arg)
+static void *write_band(void *arg)
 {
-    const struct part *part = arg;
-    const uint64_t begin = tfs_png_offset(part->shape, part->first);
+    const struct band *band = arg;
+    const uint64_t begin = tfs_png_offset(band->shape, band->first);
 
-    for (uint32_t i = part->first; i < part->end; i++)
-        write_block(part, i, part->bytes + (tfs_png_offset(part->shape, i) - begin),
-                    &part->sums[i - part->first]);
+    for (uint32_t i = band->first; i < band->end; i++)
+        write_block(band, i, band->bytes + (tfs_png_offset(band->shape, i) - begin),
+                    &band->sums[i - band->first]);
     return NULL;
 }
 
-/* The first part is this thread's, and each whose thread cannot be started. */
-static void write_parts(struct part *parts, unsigned count)
+/* The first band is this thread's, and each whose thread cannot be started. */
+static void write_bands(struct band *bands, unsigned count)
 {
     for (unsigned i = 1; i < count; i++)
-        parts[i].started = pthread_create(&parts[i].thread, NULL, write_part, &parts[i]) == 0;
+        bands[i].started = pthread_create(&bands[i].thread, NULL, write_band, &bands[i]) == 0;
     for (unsigned i = 0; i < count; i++)
-        if (!parts[i].started)
-            write_part(&parts[i]);
+        if (!bands[i].started)
+            write_band(&bands[i]);
     for (unsigned i = 0; i < count; i++)
-        if (parts[i].started)
-            pthread_join(parts[i].thread, NULL);
+        if (bands[i].started)
+            pthread_join(bands[i].thread, NULL);
 }
 
 int tfs_png_write_blocks(const struct tfs_png_shape *shape, uint32_t first, uint32_t end,
                          const struct tfs_png_rows *rows, struct tfs_png_sum *sums,
                          struct tfs_buf *out, struct tfs_error *err)
 {
-    struct part parts[TFS_PNG_THREADS_MAX];
+    struct band bands[TFS_PNG_THREADS_MAX];
     const uint64_t begin = tfs_png_offset(shape, first);
     const size_t size = (size_t)(tfs_png_offset(shape, end) - begin);
 
@@ -285,14 +285,14 @@ int tfs_png_write_blocks(const struct tfs_png_shape *shape, uint32_t first, uint
     if (bytes == NULL)
         return tfs_buf_check(out, err);
     for (unsigned i = 0; i < rows->threads; i++) {
-        struct part *part = &parts[i];
-        *part = (struct part){.shape = shape, .row = rows->row, .arg = rows->args[i]};
-        part->first = first + (end - first) * i / rows->threads;
-        part->end = first + (end - first) * (i + 1) / rows->threads;
-        part->bytes = bytes + (tfs_png_offset(shape, part->first) - begin);
-        part->sums = sums + (part->first - first);
+        struct band *band = &bands[i];
+        *band = (struct band){.shape = shape, .row = rows->row, .arg = rows->args[i]};
+        band->first = first + (end - first) * i / rows->threads;
+        band->end = first + (end - first) * (i + 1) / rows->threads;
+        band->bytes = bytes + (tfs_png_offset(shape, band->first) - begin);
+        band->sums = sums + (band->first - first);
     }
-    write_parts(parts, rows->threads);
+    write_bands(bands, rows->threads);
     out->size += size;
     return 0;
 }

@@ -673,14 +673,14 @@ START_TEST(only_chunks_that_changed_are_looked_into_again)
 END_TEST
 
 /* The bytes of a picture in parts of `step` bytes. */
-static void read_in_parts(const struct tfs_lens *lens, uint64_t step, struct tfs_buf *out)
+static void read_in_ranges(const struct tfs_lens *lens, uint64_t step, struct tfs_buf *out)
 {
     const struct tfs_at root = {0};
     struct tfs_error err = {0};
 
     for (size_t before = SIZE_MAX; before != out->size;) {
         before = out->size;
-        ck_assert_int_eq(lens->get_part(&t.save, t.doc, root, before, step, out, &err), 0);
+        ck_assert_int_eq(lens->get_range(&t.save, t.doc, root, before, step, out, &err), 0);
         ck_assert_uint_le(out->size, before + step);
     }
 }
@@ -695,10 +695,10 @@ static void check_parts(const struct tfs_lens *lens, uint64_t step)
 
     ck_assert_int_eq(lens->get(&t.save, t.doc, root, &whole, &err), 0);
     ck_assert_int_eq(lens->size(&t.save, t.doc, root), (int64_t)whole.size);
-    read_in_parts(lens, step, &parts);
+    read_in_ranges(lens, step, &parts);
     ck_assert(tfs_span_equal(tfs_buf_span(&parts), tfs_buf_span(&whole)));
-    ck_assert_int_eq(lens->get_part(&t.save, t.doc, root, whole.size - 20, UINT64_MAX, &tail, &err),
-                     0);
+    ck_assert_int_eq(
+        lens->get_range(&t.save, t.doc, root, whole.size - 20, UINT64_MAX, &tail, &err), 0);
     ck_assert_uint_eq(tail.size, 20);
     ck_assert_mem_eq(tail.data, whole.data + whole.size - 20, 20);
     tfs_buf_release(&whole);

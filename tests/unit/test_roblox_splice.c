@@ -246,12 +246,12 @@ START_TEST(splice_that_does_not_make_the_payload_is_found)
     s.other.data[50] ^= 1;
     ck_assert_int_ne(check_back(&s, tfs_buf_span(&block)), 0);
     s.other.data[50] ^= 1;
-    s.splice.parts[2].old_plain--;
+    s.splice.pieces[2].old_plain--;
     ck_assert_int_ne(check_back(&s, tfs_buf_span(&block)), 0);
-    s.splice.parts[2].old_plain++;
-    s.splice.parts[1].plain++;
+    s.splice.pieces[2].old_plain++;
+    s.splice.pieces[1].plain++;
     ck_assert_int_ne(check_back(&s, tfs_buf_span(&block)), 0);
-    s.splice.parts[1].plain--;
+    s.splice.pieces[1].plain--;
     ck_assert_int_eq(check_back(&s, tfs_buf_span(&block)), 0);
     tfs_buf_release(&block);
     splicing_release(&s);

@@ -127,10 +127,10 @@ static struct tfs_handle *split_handle, *third_handle;
 
 /* Another has written and closes while a write(2) of caller 2 is on its way, which the kernel split
  * at the end of a page. */
-static void close_other_in_a_split_write(unsigned part_ms)
+static void close_other_in_a_split_write(unsigned fragment_ms)
 {
     tfs_session_close(session);
-    open_with((struct tfs_session_options){.part_ms = part_ms});
+    open_with((struct tfs_session_options){.fragment_ms = fragment_ms});
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     split_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_APPEND);
     ck_assert_int_eq(write_text(other_handle, 0, "abc"), 0);
@@ -175,7 +175,7 @@ static void close_both_soon(void)
 START_TEST(session_close_waits_for_a_write_that_begins_while_others_are_validated)
 {
     tfs_session_close(session);
-    open_with((struct tfs_session_options){.part_ms = 3600000});
+    open_with((struct tfs_session_options){.fragment_ms = 3600000});
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     third_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
     split_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_APPEND);

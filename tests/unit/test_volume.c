@@ -67,7 +67,7 @@ static struct tfs_buf part(uint64_t offset, uint64_t size)
 {
     struct tfs_buf out = {0};
 
-    ck_assert_int_eq(tfs_volume_part(&volume, offset, size, &out, &err), 0);
+    ck_assert_int_eq(tfs_volume_range(&volume, offset, size, &out, &err), 0);
     return out;
 }
 

@@ -82,14 +82,15 @@ int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, s
                                                           : (int64_t)tfs_volume_size(&view.volume);
 }
 
-int tfs_array_whole_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                         uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
+int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                          uint64_t offset, uint64_t size, struct tfs_buf *out,
+                          struct tfs_error *err)
 {
     struct tfs_array_view view;
 
     if (open_whole(&view, save, doc, at, err) < 0)
         return err->code;
-    return tfs_volume_part(&view.volume, offset, size, out, err);
+    return tfs_volume_range(&view.volume, offset, size, out, err);
 }
 
 int tfs_array_whole_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -100,7 +101,7 @@ int tfs_array_whole_get(struct tfs_save *save, const struct tfs_doc *doc, struct
     if (size > (int64_t)WHOLE_MAX)
         return tfs_fail(err, -EFBIG, "the array has %" PRId64 " bytes: read parts of it in a mount",
                         size);
-    return tfs_array_whole_part(save, doc, at, 0, WHOLE_MAX, out, err);
+    return tfs_array_whole_range(save, doc, at, 0, WHOLE_MAX, out, err);
 }
 
 int tfs_array_chunk_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -110,7 +111,7 @@ int tfs_array_chunk_get(struct tfs_save *save, const struct tfs_doc *doc, struct
 
     if (open_chunk(&view, save, doc, at, err) < 0)
         return err->code;
-    return tfs_volume_part(&view.volume, 0, WHOLE_MAX, out, err);
+    return tfs_volume_range(&view.volume, 0, WHOLE_MAX, out, err);
 }
 
 /* ---- put ------------------------------------------------------------------------------------- */

@@ -107,9 +107,9 @@ int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, s
 
 int tfs_array_whole_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                         struct tfs_buf *out, struct tfs_error *err);
-int tfs_array_whole_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                         uint64_t offset, uint64_t size, struct tfs_buf *out,
-                         struct tfs_error *err);
+int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                          uint64_t offset, uint64_t size, struct tfs_buf *out,
+                          struct tfs_error *err);
 int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
 int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
@@ -122,7 +122,7 @@ int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, s
 
 #define TFS_ARRAY_WHOLE_LENS(array)                                                                \
     {                                                                                              \
-        .param = (array), .get = tfs_array_whole_get, .get_part = tfs_array_whole_part,            \
+        .param = (array), .get = tfs_array_whole_get, .get_range = tfs_array_whole_range,          \
         .put = tfs_array_whole_put, .size = tfs_array_whole_size                                   \
     }
 

@@ -176,8 +176,8 @@ static int add_values(const struct tfs_volume *v, uint64_t begin, uint64_t end, 
     return err->code;
 }
 
-int tfs_volume_part(const struct tfs_volume *v, uint64_t offset, uint64_t size, struct tfs_buf *out,
-                    struct tfs_error *err)
+int tfs_volume_range(const struct tfs_volume *v, uint64_t offset, uint64_t size,
+                     struct tfs_buf *out, struct tfs_error *err)
 {
     const uint64_t whole = tfs_volume_size(v);
     const struct tfs_npy npy = tfs_volume_npy(v);

@@ -36,7 +36,7 @@ struct tfs_npy tfs_volume_npy(const struct tfs_volume *volume);
 uint64_t tfs_volume_size(const struct tfs_volume *volume);
 
 /* Appends the `size` bytes of the file at `offset`, or as many as there are. */
-int tfs_volume_part(const struct tfs_volume *volume, uint64_t offset, uint64_t size,
-                    struct tfs_buf *out, struct tfs_error *err);
+int tfs_volume_range(const struct tfs_volume *volume, uint64_t offset, uint64_t size,
+                     struct tfs_buf *out, struct tfs_error *err);
 
 #endif

@@ -56,8 +56,8 @@ static int add_rows(const struct tfs_doc *doc, const struct tfs_beamng_plane *pl
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
-static int array_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                      uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
+static int array_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                       uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
 {
     const uint64_t whole = (uint64_t)array_size(save, doc, at);
     const struct tfs_npy npy = npy_of(doc, at.param);
@@ -82,7 +82,7 @@ static int array_part(struct tfs_save *save, const struct tfs_doc *doc, struct t
 static int array_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      struct tfs_buf *out, struct tfs_error *err)
 {
-    return array_part(save, doc, at, 0, UINT64_MAX, out, err);
+    return array_range(save, doc, at, 0, UINT64_MAX, out, err);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ static int array_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
 
 #define ARRAY_LENS(plane)                                                                          \
     {                                                                                              \
-        .param = (plane), .get = array_get, .get_part = array_part, .put = array_put,              \
+        .param = (plane), .get = array_get, .get_range = array_range, .put = array_put,            \
         .size = array_size                                                                         \
     }
 

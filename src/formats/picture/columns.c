@@ -68,10 +68,10 @@ struct tfs_columns {
     pthread_mutex_t lock;
     struct tfs_save *save; /* of who has locked it, as is `doc` */
     const struct tfs_doc *doc;
-    uint64_t version;            /* of the document that box and layers are those of; 0: none */
-    struct tfs_picture_box box;  /* of the plots */
-    struct tfs_picture_box part; /* that is asked about; what is not in the box is empty */
-    int32_t *layers;             /* y of chunks that there are, ascending */
+    uint64_t version;              /* of the document that box and layers are those of; 0: none */
+    struct tfs_picture_box box;    /* of the plots */
+    struct tfs_picture_box window; /* that is asked about; what is not in the box is empty */
+    int32_t *layers;               /* y of chunks that there are, ascending */
     size_t layer_count;
     struct plot **plots; /* row after row; NULL: nothing is known */
     size_t plots_a_row;
@@ -659,14 +659,15 @@ static struct plot *plot_at(struct tfs_columns *c, size_t i)
     return c->plots[i];
 }
 
-/* The plots that show a row of the part: [*first, *end), none where it reaches out of the box. */
+/* The plots that show a row of the window: [*first, *end), none where it reaches out of the box. */
 static void plots_of(const struct tfs_columns *c, uint32_t row, size_t *first, size_t *end)
 {
-    const struct tfs_picture_box *part = &c->part;
-    const uint32_t rows = tfs_picture_rows(part);
-    const int64_t z = (int64_t)part->low.z + (part->north_up ? rows - 1 - row : row);
+    const struct tfs_picture_box *window = &c->window;
+    const uint32_t rows = tfs_picture_rows(window);
+    const int64_t z = (int64_t)window->low.z + (window->north_up ? rows - 1 - row : row);
     const int64_t origin = plot_number(c->box.low.x);
-    int64_t left = plot_number(part->low.x) - origin, right = plot_number(high_x(part)) - origin;
+    int64_t left = plot_number(window->low.x) - origin,
+            right = plot_number(high_x(window)) - origin;
     const size_t start = (size_t)(z - c->box.low.z) * c->plots_a_row;
 
     *first = *end = 0;
@@ -734,17 +735,17 @@ int tfs_columns_rows(struct tfs_columns *c, uint32_t first, uint32_t end, struct
 
 uint32_t tfs_columns_step(const struct tfs_columns *c)
 {
-    const size_t row = (size_t)c->part.sx * c->part.chunk.z * COLUMN_BYTES;
+    const size_t row = (size_t)c->window.sx * c->window.chunk.z * COLUMN_BYTES;
     const size_t rows = c->limit / row;
 
-    return rows < 1                            ? 1
-           : rows < tfs_picture_rows(&c->part) ? (uint32_t)rows
-                                               : tfs_picture_rows(&c->part);
+    return rows < 1                              ? 1
+           : rows < tfs_picture_rows(&c->window) ? (uint32_t)rows
+                                                 : tfs_picture_rows(&c->window);
 }
 
 void tfs_columns_strip(const struct tfs_columns *c, uint32_t row, struct tfs_pixel *pixels)
 {
-    const struct view view = {pixels, (size_t)c->part.sx, c->part.low.x, c->part.north_up};
+    const struct view view = {pixels, (size_t)c->window.sx, c->window.low.x, c->window.north_up};
     size_t i, end;
 
     memset(pixels, 0, view.width * c->box.chunk.z * sizeof(*pixels));
@@ -768,7 +769,7 @@ static bool has_range(const struct tfs_columns *c, uint32_t row)
 
 int tfs_columns_range(struct tfs_columns *c, uint32_t *low, uint32_t *high, struct tfs_error *err)
 {
-    const uint32_t rows = tfs_picture_rows(&c->part), step = tfs_columns_step(c);
+    const uint32_t rows = tfs_picture_rows(&c->window), step = tfs_columns_step(c);
     struct range range = {UINT32_MAX, 0};
 
     for (uint32_t row = 0, end; row < rows; row = end) {
@@ -852,19 +853,19 @@ static int lay_out(struct tfs_columns *c, const struct tfs_picture_box *box, str
 
 /* Plots are laid out over the whole document, or over what is asked for where that is too wide. */
 static int set_document(struct tfs_columns *c, struct tfs_save *save, const struct tfs_doc *doc,
-                        const struct tfs_picture_box *part, struct tfs_error *err)
+                        const struct tfs_picture_box *window, struct tfs_error *err)
 {
-    struct tfs_picture_box box = *part;
+    struct tfs_picture_box box = *window;
 
     c->save = save;
     c->doc = doc;
-    c->part = *part;
+    c->window = *window;
     c->limit = save->options.memory > 0 ? (size_t)save->options.memory : MEMORY_USUAL;
     tfs_picture_box(save->tree->voxels, doc, &box);
     if (!tfs_picture_box_fits(&box)) {
-        box.low = (struct tfs_key){0, part->low.x, box.low.y, part->low.z};
-        box.sx = part->sx;
-        box.sz = part->sz;
+        box.low = (struct tfs_key){0, window->low.x, box.low.y, window->low.z};
+        box.sx = window->sx;
+        box.sz = window->sz;
     }
     if (c->version == doc->version && same_place(&box, &c->box))
         return 0;
@@ -903,10 +904,10 @@ struct tfs_block_sum *tfs_columns_sums(struct tfs_columns *c, unsigned picture, 
     struct sums *sums = &c->sums[picture];
 
     if (sums->version == c->version && sums->count == count &&
-        tfs_key_compare(sums->low, c->part.low) == 0)
+        tfs_key_compare(sums->low, c->window.low) == 0)
         return sums->sums;
     free(sums->sums);
-    *sums = (struct sums){c->version, c->part.low, count, calloc(count, sizeof(*sums->sums))};
+    *sums = (struct sums){c->version, c->window.low, count, calloc(count, sizeof(*sums->sums))};
     sums->version = sums->sums == NULL ? 0 : c->version;
     return sums->sums;
 }

@@ -137,9 +137,9 @@ static int draw(const struct form *form, struct tfs_columns *columns, uint64_t o
     return err->code;
 }
 
-static int heightmap_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                          uint64_t offset, uint64_t size, struct tfs_buf *out,
-                          struct tfs_error *err)
+static int heightmap_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                           uint64_t offset, uint64_t size, struct tfs_buf *out,
+                           struct tfs_error *err)
 {
     struct tfs_columns *columns;
     struct form form;
@@ -156,7 +156,7 @@ static int heightmap_part(struct tfs_save *save, const struct tfs_doc *doc, stru
 static int heightmap_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                          struct tfs_buf *out, struct tfs_error *err)
 {
-    return heightmap_part(save, doc, at, 0, UINT64_MAX, out, err);
+    return heightmap_range(save, doc, at, 0, UINT64_MAX, out, err);
 }
 
 static int64_t heightmap_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
@@ -421,7 +421,7 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
 
 #define HEIGHTMAP_LENS(tile, there)                                                                \
     {                                                                                              \
-        .param = (tile), .get = heightmap_get, .get_part = heightmap_part, .put = heightmap_put,   \
+        .param = (tile), .get = heightmap_get, .get_range = heightmap_range, .put = heightmap_put, \
         .size = heightmap_size, .exists = (there)                                                  \
     }
 

@@ -177,8 +177,8 @@ static int draw(const struct map *map, uint64_t offset, uint64_t size, struct tf
     return err->code;
 }
 
-static int map_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                    uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
+static int map_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
 {
     struct map map = {.columns = NULL};
 
@@ -201,7 +201,7 @@ static int map_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)
 {
-    return map_part(save, doc, at, 0, UINT64_MAX, out, err);
+    return map_range(save, doc, at, 0, UINT64_MAX, out, err);
 }
 
 static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
@@ -217,7 +217,8 @@ static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct
 
 #define MAP_LENS(tile, there)                                                                      \
     {                                                                                              \
-        .param = (tile), .get = map_get, .get_part = map_part, .size = map_size, .exists = (there) \
+        .param = (tile), .get = map_get, .get_range = map_range, .size = map_size,                 \
+        .exists = (there)                                                                          \
     }
 
 const struct tfs_lens tfs_map_lens = MAP_LENS(NULL, NULL);

@@ -94,8 +94,8 @@ static int draw(const struct relief *relief, struct tfs_columns *columns, uint64
     return err->code;
 }
 
-static int view_part(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                     uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
+static int view_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                      uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
 {
     struct tfs_picture_box box;
     struct tfs_columns *columns;
@@ -114,7 +114,7 @@ static int view_part(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 static int view_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    return view_part(save, doc, at, 0, UINT64_MAX, out, err);
+    return view_range(save, doc, at, 0, UINT64_MAX, out, err);
 }
 
 static int64_t view_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
@@ -130,4 +130,4 @@ static int64_t view_size(struct tfs_save *save, const struct tfs_doc *doc, struc
 }
 
 const struct tfs_lens tfs_heightmap_view_lens = {
-    .get = view_get, .get_part = view_part, .size = view_size};
+    .get = view_get, .get_range = view_range, .size = view_size};

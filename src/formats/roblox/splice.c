@@ -36,7 +36,7 @@ void tfs_rbx_block_index_release(struct tfs_rbx_block_index *index)
 
 void tfs_rbx_splice_release(struct tfs_rbx_splice *splice)
 {
-    free(splice->parts);
+    free(splice->pieces);
     tfs_buf_release(&splice->fresh);
     *splice = (struct tfs_rbx_splice){0};
 }
@@ -326,18 +326,18 @@ static int find_stretches(struct splicer *s, const struct tfs_rbx_pieces *payloa
     return 0;
 }
 
-static int add_part(struct tfs_rbx_splice *splice, struct tfs_rbx_splice_part part,
-                    struct tfs_error *err)
+static int add_piece(struct tfs_rbx_splice *splice, struct tfs_rbx_splice_piece piece,
+                     struct tfs_error *err)
 {
-    struct tfs_rbx_splice_part *parts;
+    struct tfs_rbx_splice_piece *pieces;
 
-    if (part.size == 0)
+    if (piece.size == 0)
         return 0;
-    parts = tfs_array_grow(splice->parts, splice->count, sizeof(*parts));
-    if (parts == NULL)
+    pieces = tfs_array_grow(splice->pieces, splice->count, sizeof(*pieces));
+    if (pieces == NULL)
         return tfs_fail_memory(err);
-    splice->parts = parts;
-    parts[splice->count++] = part;
+    splice->pieces = pieces;
+    pieces[splice->count++] = piece;
     return 0;
 }
 
@@ -366,8 +366,8 @@ static uint64_t packed_to(const struct packer *p)
 }
 
 /* Begins a packer before the end of a stretch, and lets it run until it does what the old block
- * does. 1: it does, *part is what of the old block goes before it; 0: it never does. */
-static int warm_up(struct splicer *s, const struct stretch *in, struct tfs_rbx_splice_part *part,
+ * does. 1: it does, *piece is what of the old block goes before it; 0: it never does. */
+static int warm_up(struct splicer *s, const struct stretch *in, struct tfs_rbx_splice_piece *piece,
                    struct tfs_error *err)
 {
     struct packer *p = s->packer;
@@ -376,7 +376,7 @@ static int warm_up(struct splicer *s, const struct stretch *in, struct tfs_rbx_s
     int result = 1;
 
     s->walk = walk_from(s->old, s->index, in->old + in->size - WARM_UP);
-    if (s->walk.plain < part->old_plain)
+    if (s->walk.plain < piece->old_plain)
         return 0; /* one sequence is as long as that */
     tfs_buf_clear(&p->text);
     memset(p->table, 0, sizeof(p->table));
@@ -395,8 +395,8 @@ static int warm_up(struct splicer *s, const struct stretch *in, struct tfs_rbx_s
         if (result == 1)
             follow(s, in, from, &made);
     }
-    part->size = tfs_cursor_offset(&s->walk.in) - part->from;
-    part->plain_size = packed_to(p) - part->plain;
+    piece->size = tfs_cursor_offset(&s->walk.in) - piece->from;
+    piece->plain_size = packed_to(p) - piece->plain;
     return result;
 }
 
@@ -411,7 +411,7 @@ static bool goes_to_the_end(const struct splicer *s, const struct stretch *in)
 static int pack_on(struct splicer *s, size_t next, size_t *in, struct tfs_error *err)
 {
     struct packer *p = s->packer;
-    struct tfs_rbx_splice_part part = {.from = s->splice->fresh.size, .plain = packed_to(p)};
+    struct tfs_rbx_splice_piece piece = {.from = s->splice->fresh.size, .plain = packed_to(p)};
     const uint64_t end = p->payload->size;
     size_t walked = s->count;
     struct sequence made;
@@ -423,7 +423,7 @@ static int pack_on(struct splicer *s, size_t next, size_t *in, struct tfs_error 
         if (result < 1)
             return result;
         put_sequence(p, anchor, &made, &s->splice->fresh);
-        if (packed_to(p) - part.plain > end / 2)
+        if (packed_to(p) - piece.plain > end / 2)
             return 0;
         while (next < s->count && s->stretches[next].plain + s->stretches[next].size <= from)
             next++;
@@ -440,10 +440,10 @@ static int pack_on(struct splicer *s, size_t next, size_t *in, struct tfs_error 
         meets = s->agreed != UINT64_MAX && packed_to(p) - s->agreed >= SURE &&
                 packed_to(p) + room <= stretch->plain + stretch->size;
     }
-    part.size = s->splice->fresh.size - part.from;
-    part.plain_size = packed_to(p) - part.plain;
+    piece.size = s->splice->fresh.size - piece.from;
+    piece.plain_size = packed_to(p) - piece.plain;
     *in = meets ? next : s->count;
-    return tfs_buf_check(&s->splice->fresh, err) < 0 || add_part(s->splice, part, err) < 0
+    return tfs_buf_check(&s->splice->fresh, err) < 0 || add_piece(s->splice, piece, err) < 0
                ? err->code
                : 1;
 }
@@ -461,21 +461,21 @@ static int begin_at_start(struct splicer *s, struct tfs_error *err)
  * until a packer takes over (2). 0: none can. */
 static int copy_on(struct splicer *s, const struct stretch *in, struct tfs_error *err)
 {
-    struct tfs_rbx_splice_part part = {.old = true};
+    struct tfs_rbx_splice_piece piece = {.old = true};
     int result = 1;
 
     if (s->splice->count > 0) {
-        part.plain = packed_to(s->packer);
-        part.from = tfs_cursor_offset(&s->walk.in);
+        piece.plain = packed_to(s->packer);
+        piece.from = tfs_cursor_offset(&s->walk.in);
     }
-    part.old_plain = (size_t)(part.plain - in->plain + in->old);
+    piece.old_plain = (size_t)(piece.plain - in->plain + in->old);
     if (goes_to_the_end(s, in)) {
-        part.size = s->old->packed.size - part.from;
-        part.plain_size = s->packer->payload->size - part.plain;
+        piece.size = s->old->packed.size - piece.from;
+        piece.plain_size = s->packer->payload->size - piece.plain;
     } else {
-        result = warm_up(s, in, &part, err) == 1 ? 2 : err->code;
+        result = warm_up(s, in, &piece, err) == 1 ? 2 : err->code;
     }
-    if (result > 0 && add_part(s->splice, part, err) < 0)
+    if (result > 0 && add_piece(s->splice, piece, err) < 0)
         result = err->code;
     return result;
 }
@@ -533,23 +533,23 @@ uint64_t tfs_rbx_splice_size(const struct tfs_rbx_splice *splice)
     uint64_t size = 0;
 
     for (size_t i = 0; i < splice->count; i++)
-        size += splice->parts[i].size;
+        size += splice->pieces[i].size;
     return size;
 }
 
-static struct tfs_span part_bytes(const struct tfs_rbx_block *old,
-                                  const struct tfs_rbx_splice *splice,
-                                  const struct tfs_rbx_splice_part *part)
+static struct tfs_span piece_bytes(const struct tfs_rbx_block *old,
+                                   const struct tfs_rbx_splice *splice,
+                                   const struct tfs_rbx_splice_piece *piece)
 {
-    return (struct tfs_span){(part->old ? old->packed.data : splice->fresh.data) + part->from,
-                             part->size};
+    return (struct tfs_span){(piece->old ? old->packed.data : splice->fresh.data) + piece->from,
+                             piece->size};
 }
 
 int tfs_rbx_splice_write(const struct tfs_rbx_block *old, const struct tfs_rbx_splice *splice,
                          struct tfs_sink *sink, struct tfs_error *err)
 {
     for (size_t i = 0; i < splice->count; i++)
-        if (tfs_sink_span(sink, part_bytes(old, splice, &splice->parts[i]), err) < 0)
+        if (tfs_sink_span(sink, piece_bytes(old, splice, &splice->pieces[i]), err) < 0)
             return err->code;
     return 0;
 }
@@ -558,19 +558,19 @@ int tfs_rbx_splice_write(const struct tfs_rbx_block *old, const struct tfs_rbx_s
 
 /* The old block's bytes; they mean here what they meant there if what they are about, and what can
  * be copied from, is the same. */
-static bool old_part_fits(const struct tfs_rbx_block *old, const struct tfs_rbx_pieces *payload,
-                          const struct tfs_rbx_splice_part *part)
+static bool old_piece_fits(const struct tfs_rbx_block *old, const struct tfs_rbx_pieces *payload,
+                           const struct tfs_rbx_splice_piece *piece)
 {
-    const uint64_t back = part->old_plain < REACH ? part->old_plain : REACH;
-    const bool last = part->plain + part->plain_size == payload->size;
+    const uint64_t back = piece->old_plain < REACH ? piece->old_plain : REACH;
+    const bool last = piece->plain + piece->plain_size == payload->size;
 
-    if (back > part->plain || part->old_plain + part->plain_size > old->plain.size ||
-        part->from + part->size > old->packed.size ||
-        last != (part->from + part->size == old->packed.size))
+    if (back > piece->plain || piece->old_plain + piece->plain_size > old->plain.size ||
+        piece->from + piece->size > old->packed.size ||
+        last != (piece->from + piece->size == old->packed.size))
         return false;
-    struct tfs_rbx_comparison c = tfs_rbx_compare_from(payload, part->plain - back);
+    struct tfs_rbx_comparison c = tfs_rbx_compare_from(payload, piece->plain - back);
     return tfs_rbx_compare_next(
-        &c, (struct tfs_span){old->plain.data + part->old_plain - back, back + part->plain_size});
+        &c, (struct tfs_span){old->plain.data + piece->old_plain - back, back + piece->plain_size});
 }
 
 /* Do these sequences make `text` from `at` on? What is before `at` can be copied from. */
@@ -594,19 +594,20 @@ static bool unpacks_to(struct tfs_span packed, struct tfs_span text, uint64_t at
     return !w.in.failed && w.plain == text.size;
 }
 
-static int check_fresh(const struct tfs_rbx_splice_part *part, const struct tfs_rbx_pieces *payload,
-                       struct tfs_readback *written, struct tfs_error *err)
+static int check_fresh(const struct tfs_rbx_splice_piece *piece,
+                       const struct tfs_rbx_pieces *payload, struct tfs_readback *written,
+                       struct tfs_error *err)
 {
-    const uint64_t back = part->plain < REACH ? part->plain : REACH;
-    const uint64_t end = part->plain + part->plain_size;
+    const uint64_t back = piece->plain < REACH ? piece->plain : REACH;
+    const uint64_t end = piece->plain + piece->plain_size;
     struct tfs_buf packed = {0}, text = {0};
-    uint8_t *room = tfs_buf_reserve(&packed, part->size);
+    uint8_t *room = tfs_buf_reserve(&packed, piece->size);
 
-    tfs_rbx_pieces_copy(payload, part->plain - back, end, &text);
+    tfs_rbx_pieces_copy(payload, piece->plain - back, end, &text);
     if (room == NULL || tfs_buf_check(&text, err) < 0)
         tfs_fail_memory(err);
-    else if (tfs_readback_copy(written, room, part->size, err) == 0 &&
-             !unpacks_to((struct tfs_span){room, part->size}, tfs_buf_span(&text), back,
+    else if (tfs_readback_copy(written, room, piece->size, err) == 0 &&
+             !unpacks_to((struct tfs_span){room, piece->size}, tfs_buf_span(&text), back,
                          end == payload->size))
         tfs_readback_fail(written, err);
     tfs_buf_release(&packed);
@@ -621,13 +622,13 @@ int tfs_rbx_splice_check(const struct tfs_rbx_block *old, const struct tfs_rbx_s
     uint64_t plain = 0;
 
     for (size_t i = 0; i < splice->count; i++) {
-        const struct tfs_rbx_splice_part *part = &splice->parts[i];
-        if (part->plain != plain || (part->old && !old_part_fits(old, payload, part)))
+        const struct tfs_rbx_splice_piece *piece = &splice->pieces[i];
+        if (piece->plain != plain || (piece->old && !old_piece_fits(old, payload, piece)))
             return tfs_readback_fail(written, err);
-        if (part->old ? tfs_readback_expect(written, part_bytes(old, splice, part), err) < 0
-                      : check_fresh(part, payload, written, err) < 0)
+        if (piece->old ? tfs_readback_expect(written, piece_bytes(old, splice, piece), err) < 0
+                       : check_fresh(piece, payload, written, err) < 0)
             return err->code;
-        plain += part->plain_size;
+        plain += piece->plain_size;
     }
     return plain == payload->size ? 0 : tfs_readback_fail(written, err);
 }

@@ -25,7 +25,7 @@ struct tfs_rbx_block_index {
 };
 
 /* A stretch of the new block. */
-struct tfs_rbx_splice_part {
+struct tfs_rbx_splice_piece {
     bool old;          /* of the old block, else of `fresh` */
     size_t from, size; /* there */
     uint64_t plain, plain_size;
@@ -33,7 +33,7 @@ struct tfs_rbx_splice_part {
 };
 
 struct tfs_rbx_splice {
-    struct tfs_rbx_splice_part *parts;
+    struct tfs_rbx_splice_piece *pieces;
     size_t count;
     struct tfs_buf fresh;
 };
