@@ -1,7 +1,9 @@
 /*
  * A directory of the user's -> the names of the tree in it. Opens no file and changes nothing.
  *
- * Symbolic links to directories are not followed: what DIR holds is what stands below it.
+ * Symbolic links to directories are not followed: what DIR holds is what stands below it. What
+ * stands in the place of a directory is refused, because to pass over it would be to say that what
+ * belongs there was removed.
  */
 #include "commands/import.h"
 
@@ -95,15 +97,23 @@ static enum tfs_status walk_directory(struct walk *walk, const char *path)
     return status;
 }
 
-/* May a directory of the tree stand here? Says why not. */
-static bool is_directory(struct tfs_cli *cli, const char *path)
+/* Is it the directory that the tree has of this name? */
+static enum tfs_status check_directory(struct tfs_cli *cli, const char *path)
 {
     struct stat st;
 
-    if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return true;
-    ignore(cli, path, "it is no directory, though the tree has one of this name");
-    return false;
+    if (lstat(path, &st) < 0)
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
+    if (S_ISLNK(st.st_mode))
+        return tfs_cli_say(cli, TFS_STATUS_BAD,
+                           "%s: is a symbolic link; links to directories are not followed: put the "
+                           "directory itself here",
+                           path);
+    return S_ISDIR(st.st_mode) ? TFS_STATUS_DONE
+                               : tfs_cli_say(cli, TFS_STATUS_BAD,
+                                             "%s: is no directory, and the tree has one of this "
+                                             "name",
+                                             path);
 }
 
 /* ---- files of a scope ------------------------------------------------------------------------ */
@@ -176,7 +186,7 @@ static enum tfs_status scan_name(struct walk *walk, const char *name, char *path
         if (status == TFS_STATUS_DONE)
             walk->list->items[walk->list->count - 1].array = is_array(walk->save, &node);
         return status;
-    } else if (is_directory(walk->cli, path)) {
+    } else if ((status = check_directory(walk->cli, path)) == TFS_STATUS_DONE) {
         struct walk below = *walk;
 
         if (node.directory < TFS_DIR_SUB)
@@ -232,18 +242,19 @@ static enum tfs_status scan_chunk(struct walk *walk, const char *name, char *pat
 {
     struct tfs_node node = {.scope = TFS_SCOPE_CHUNK, .slot = TFS_SLOT_NONE, .file = -1};
     const struct tfs_chunk *chunk;
+    enum tfs_status status;
 
     node.key.group = walk->dir->key.group;
     if (!tfs_chunk_name_parse(name, &node.key)) {
-        ignore(walk->cli, path, "this is not the name of a chunk");
-    } else if (is_directory(walk->cli, path)) {
+        status = ignore(walk->cli, path, "this is not the name of a chunk");
+    } else if ((status = check_directory(walk->cli, path)) == TFS_STATUS_DONE) {
         chunk = tfs_doc_find(walk->doc, node.key);
         if (chunk)
             node.slot = chunk->slot;
         return add(walk->cli, walk->list, &node, path);
     }
     free(path);
-    return TFS_STATUS_DONE;
+    return status;
 }
 
 enum tfs_status tfs_found_chunks(struct tfs_cli *cli, const struct tfs_doc *doc,

@@ -75,9 +75,22 @@ fresh
 mv dir/chunks/1_1_1 elsewhere
 echo "$x,$y,$z,base:gold_block" >>elsewhere/voxels.csv
 ln -s "$PWD/elsewhere" dir/chunks/1_1_1
-run 0 "import with a linked directory succeeds" import dir save
-says err 'dir/chunks/1_1_1: ignored' "a symbolic link to a directory is not followed"
-same save start "what it leads to is not taken"
+for command in 'import dir save' 'import --delete dir save' 'import --restore --delete dir save'; do
+    # shellcheck disable=SC2086
+    run 1 "a chunk that is a symbolic link: $command" $command
+    says err 'dir/chunks/1_1_1: is a symbolic link; links to directories are not followed' "says so"
+    same save start "its chunk is not removed, and what it leads to is not taken"
+done
+run 2 "diff with such a directory" diff save dir
+says err 'dir/chunks/1_1_1: is a symbolic link' "does not tell of a chunk that was removed"
+rm dir/chunks/1_1_1 && echo "$PWD/elsewhere" >dir/chunks/1_1_1
+run 1 "a file in the place of a chunk, as git makes without links" import --delete dir save
+says err 'dir/chunks/1_1_1: is no directory, and the tree has one of this name' "is refused"
+rm dir/chunks/1_1_1 && mv elsewhere dir/chunks/1_1_1
+mv dir/chunks elsewhere && ln -s "$PWD/elsewhere" dir/chunks
+run 1 "all chunks behind a link" import --delete dir save
+says err 'dir/chunks: is a symbolic link' "are refused"
+same save start "and nothing is removed"
 rm -rf elsewhere
 
 fresh
