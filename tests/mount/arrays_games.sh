@@ -37,6 +37,7 @@ roblox_reads() {
     for chunk in os.listdir(f"{m}/chunks"):
         g = grid(f"{m}/chunks/{chunk}/{name}.txt", 32)
         check((a[of(chunk, 32)] == g).all())
+        check(f"{name}.npy: uint8, empty 0: " in open(f"{m}/arrays/info.txt").read())
         check((np.load(f"{m}/chunks/{chunk}/arrays/{name}.npy") == g).all())
         filled += np.count_nonzero(g)
     check(filled == np.count_nonzero(a))'
@@ -79,6 +80,7 @@ beamng_reads() {
     up -o views=all+arrays
     numpy 'h, l = np.load(f"{m}/arrays/heights.npy", mmap_mode="r"), np.load(f"{m}/arrays/layers.npy")
 check(h.dtype == np.uint16 and l.dtype == np.uint8 and list(h.shape) == list(l.shape) == info("shape"))
+check("origin: 199 0, and z goes down\n" in open(f"{m}/arrays/info.txt"))
 n = h.shape[0]
 for tile in os.listdir(f"{m}/chunks"):
     X, _, Z = map(int, tile.split("_"))
@@ -87,6 +89,9 @@ for tile in os.listdir(f"{m}/chunks"):
         t = np.array([[int(v) for v in r.split("|")[1].split()] for r in rows])
         z, x = 64 * Z, 64 * X
         check((np.flipud(a)[z:z + t.shape[0], x:x + t.shape[1]] == t).all())
+        k = np.load(f"{m}/chunks/{tile}/arrays/{name}.npy")
+        check(k.dtype == a.dtype and (k == np.flipud(t)).all())
+        check((a[n - z - t.shape[0]:n - z, x:x + t.shape[1]] == k).all())
 f = open(f"{m}/arrays/heights.npy", "rb", buffering=0)
 whole = f.read()
 for start, size in (0, 5), (120, 20), (128 + 2 * n - 1, 3), (len(whole) - 3, 10), (9999, 8192):
@@ -103,6 +108,21 @@ before = h.copy()
 h[3:9, 50:90] += 5
 h.flush()
 check(np.count_nonzero(np.load(f"{m}/arrays/heights.npy") != before) == 240)
+path = f"{m}/chunks/3_0_0/arrays/heights.npy"
+t = np.load(path)
+check(t.shape == (64, 8) and (t == h[136:, 192:]).all())
+del h
+t[63, 2] += 1
+np.save(path, t)
+check(np.load(f"{m}/arrays/heights.npy")[199, 194] == before[199, 194] + 1)
+check(err(np.save, path, t[1:]) == "EBADMSG")
+path = f"{m}/chunks/1_0_1/arrays/layers.npy"
+t = np.load(path)
+t[5, 6] = 255
+np.save(path, t)
+check(np.load(f"{m}/arrays/layers.npy")[72 + 5, 64 + 6] == 255)
+t[5, 6] = 254
+check(err(np.save, path, t) == "EBADMSG")
 l = np.load(f"{m}/arrays/layers.npy")
 l[0, 0] = 255
 np.save(f"{m}/arrays/layers.npy", l)
@@ -115,7 +135,7 @@ check(err(np.save, f"{m}/arrays/heights.npy", before.astype(int) + 65536) == "EB
     logged 'arrays/heights.npy: \[0,0\] is [0-9]+, which uint16 cannot hold'
     down 3
     same 'what differs in the save' "$("$PYTHON" -S "$ROOT/tests/tools/ter.py" diff "$PRISTINE" "$S")" \
-        'heights 240 layers 1 extra 0 names 0'
+        'heights 241 layers 2 extra 0 names 0'
 }
 
 # ---- Godot ----------------------------------------------------------------------------------------------
@@ -240,6 +260,18 @@ check(err(np.save, f"{m}/arrays/blocks.npy", a) == "EBADMSG")'
     want "$TFS_BIN" check "$S"
 }
 
+# Chunks so far apart that an array of all would have more than 2^40 bytes.
+luanti_far() {
+    up
+    want mkdir "$M/chunks/1900_1900_-1900" "$M/chunks/-1900_-1900_1900"
+    down
+    up -o views=all+arrays
+    wants_not [ -e "$M/arrays/blocks.npy" ]
+    want grep -q '^arrays: those of the chunks alone; .* more than 2^40 bytes$' "$M/arrays/info.txt"
+    want [ -e "$M/chunks/1900_1900_-1900/arrays/blocks.npy" ]
+    down
+}
+
 # ---------------------------------------------------------------------------------------------------------
 
 missing() {
@@ -284,4 +316,5 @@ PRISTINE=$T/pristine/$SAVE_NAME
 try 'Luanti: arrays are what the texts are' luanti_reads
 try 'Luanti: writing back what was read' gives_back blocks.npy param1.npy param2.npy
 try 'Luanti: edits' luanti_writes
+try 'Luanti: what would be too large is left out and named' luanti_far
 finish

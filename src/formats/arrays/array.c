@@ -392,13 +392,42 @@ uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t side, unsigned wid
     return tfs_volume_span(&volume);
 }
 
+/* "uint16, empty 0". */
+static void print_form(const struct tfs_volume *v, struct tfs_buf *out)
+{
+    const unsigned above = 64 - 8 * v->width;
+    float single;
+    double number;
+
+    tfs_buf_printf(out, "%s%u, empty ",
+                   v->kind == 'u'   ? "uint"
+                   : v->kind == 'i' ? "int"
+                                    : "float",
+                   8 * v->width);
+    if (v->kind == 'u') {
+        tfs_buf_printf(out, "%" PRIu64, v->empty);
+    } else if (v->kind == 'i') {
+        tfs_buf_printf(out, "%" PRId64, (int64_t)(v->empty << above) >> above);
+    } else {
+        const uint32_t low = (uint32_t)v->empty;
+        memcpy(&single, &low, sizeof(single));
+        memcpy(&number, &v->empty, sizeof(number));
+        tfs_buf_printf(out, "%g", v->width == 4 ? (double)single : number);
+    }
+}
+
 int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
-                    const struct tfs_array *arrays, size_t count, struct tfs_buf *out,
+                    const struct tfs_array *arrays, size_t count, bool shown, struct tfs_buf *out,
                     struct tfs_error *err)
 {
     struct tfs_array_view view;
 
-    for (size_t i = 0; i < count; i++) {
+    if (!shown)
+        tfs_buf_add_text(
+            out, doc->count == 0 ? "arrays: none, there are no chunks\n"
+                                 : "arrays: those of the chunks alone; the chunks lie so far apart "
+                                   "that one of all would have more than 2^40 bytes\n");
+    for (size_t i = 0; i < count && shown; i++) {
         if (open_whole(&view, save, doc, (struct tfs_at){.param = &arrays[i]}, err) < 0)
             return err->code;
         const struct tfs_npy npy = tfs_volume_npy(&view.volume);
@@ -410,11 +439,9 @@ int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
                            "\norigin: %" PRId64 " %" PRId64 " %" PRId64 "\n",
                            npy.shape[0], npy.shape[1], npy.shape[2], (int64_t)low.y * sides[0],
                            (int64_t)low.z * sides[1], (int64_t)low.x * sides[2]);
-        tfs_buf_printf(out, "%s: %s%u: %s\n", arrays[i].file,
-                       npy.kind == 'u'   ? "uint"
-                       : npy.kind == 'i' ? "int"
-                                         : "float",
-                       8 * npy.width, arrays[i].about);
+        tfs_buf_printf(out, "%s: ", arrays[i].file);
+        print_form(&view.volume, out);
+        tfs_buf_printf(out, ": %s\n", arrays[i].about);
     }
     return tfs_buf_check(out, err);
 }

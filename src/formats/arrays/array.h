@@ -94,9 +94,9 @@ int tfs_array_refuse(const struct tfs_array_change *change, size_t i, struct tfs
  * the widest array. */
 uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t side, unsigned width);
 
-/* Appends the lines of arrays/info.txt. */
+/* Appends the lines of arrays/info.txt; `shown`: what tfs_file.count says of the arrays. */
 int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
-                    const struct tfs_array *arrays, size_t count, struct tfs_buf *out,
+                    const struct tfs_array *arrays, size_t count, bool shown, struct tfs_buf *out,
                     struct tfs_error *err);
 
 int tfs_array_chunk_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,

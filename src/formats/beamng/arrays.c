@@ -1,6 +1,6 @@
 /*
  * arrays/heights.npy and layers.npy <-> planes of samples, as numbers [z, x], north up as in the
- * pictures: row r is row side-1-r of the file.
+ * pictures: row r is row side-1-r of the file. Those of a tile are the same: a part of the whole.
  *
  * Must not know where tiles lie.
  */
@@ -13,20 +13,30 @@
 #include "formats/beamng/layers.h"
 #include "formats/beamng/lenses.h"
 
-static struct tfs_npy npy_of(const struct tfs_doc *doc, const struct tfs_beamng_plane *plane)
+static struct tfs_npy npy_of(const struct tfs_beamng_plane *plane, uint32_t height, uint32_t width)
+{
+    return (struct tfs_npy){
+        .kind = 'u', .width = plane->bytes, .shape = {1, height, width}, .dimensions = 2};
+}
+
+static struct tfs_npy npy_of_all(const struct tfs_doc *doc, const struct tfs_beamng_plane *plane)
 {
     const uint32_t side = tfs_beamng_layout_of(doc)->side;
 
-    return (struct tfs_npy){
-        .kind = 'u', .width = plane->bytes, .shape = {1, side, side}, .dimensions = 2};
+    return npy_of(plane, side, side);
+}
+
+static int64_t file_size(const struct tfs_npy *npy)
+{
+    return TFS_NPY_HEAD + (int64_t)(npy->shape[1] * npy->shape[2] * npy->width);
 }
 
 static int64_t array_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    const struct tfs_npy npy = npy_of(doc, at.param);
+    const struct tfs_npy npy = npy_of_all(doc, at.param);
 
     (void)save;
-    return TFS_NPY_HEAD + (int64_t)(npy.shape[1] * npy.shape[2] * npy.width);
+    return file_size(&npy);
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */
@@ -60,7 +70,7 @@ static int array_range(struct tfs_save *save, const struct tfs_doc *doc, struct 
                        uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
 {
     const uint64_t whole = (uint64_t)array_size(save, doc, at);
-    const struct tfs_npy npy = npy_of(doc, at.param);
+    const struct tfs_npy npy = npy_of_all(doc, at.param);
     struct tfs_buf head = {0};
 
     if (offset >= whole)
@@ -87,7 +97,7 @@ static int array_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Appends the plane that the text says. */
+/* Appends the values that the text says. */
 static int take_values(struct tfs_span text, const struct tfs_npy *expected, struct tfs_buf *out,
                        struct tfs_error *err)
 {
@@ -127,10 +137,11 @@ static int keep_unchanged(struct tfs_buf *values, const struct tfs_npy *expected
     return err->code;
 }
 
-static int check_layers(const struct tfs_doc *doc, const struct tfs_buf *values,
-                        const struct tfs_buf *now, struct tfs_error *err)
+static int check_layers(const struct tfs_doc *doc, const struct tfs_npy *npy,
+                        const struct tfs_buf *values, const struct tfs_buf *now,
+                        struct tfs_error *err)
 {
-    const uint32_t side = tfs_beamng_layout_of(doc)->side;
+    const size_t side = (size_t)npy->shape[2];
     const uint32_t materials = tfs_beamng_name_count(doc);
 
     for (size_t i = 0; i < values->size; i++)
@@ -141,35 +152,111 @@ static int check_layers(const struct tfs_doc *doc, const struct tfs_buf *values,
     return 0;
 }
 
-static int store(struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
-                 const struct tfs_buf *values, const struct tfs_buf *now, struct tfs_error *err)
+/* Appends what is wanted, of which `now` is what the document says. */
+static int take(const struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
+                const struct tfs_npy *npy, struct tfs_span text, const struct tfs_put *put,
+                const struct tfs_buf *now, struct tfs_buf *values, struct tfs_error *err)
 {
-    if (plane == &tfs_beamng_heights)
-        return tfs_beamng_terrain_put(edit, plane, values->data, err);
-    if (check_layers(tfs_edit_doc(edit), values, now, err) < 0)
-        return err->code;
-    return tfs_beamng_layers_put(edit, values->data, err);
+    if (take_values(text, npy, values, err) == 0 &&
+        keep_unchanged(values, npy, put->original, now, err) == 0 && plane == &tfs_beamng_layers)
+        check_layers(tfs_edit_doc(edit), npy, values, now, err);
+    return err->code;
 }
 
 static int array_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    const struct tfs_doc *doc = tfs_edit_doc(edit);
-    const struct tfs_npy expected = npy_of(doc, at.param);
+    const struct tfs_beamng_plane *plane = at.param;
+    const struct tfs_npy npy = npy_of_all(tfs_edit_doc(edit), plane);
     struct tfs_buf values = {0}, now = {0};
     struct tfs_beamng_terrain terrain;
 
     (void)save;
-    if (take_values(text, &expected, &values, err) == 0 &&
-        tfs_beamng_terrain_init(doc, &terrain, err) == 0) {
-        tfs_beamng_terrain_picture(&terrain, at.param, &now, err);
+    if (tfs_beamng_terrain_init(tfs_edit_doc(edit), &terrain, err) == 0) {
+        tfs_beamng_terrain_picture(&terrain, plane, &now, err);
         tfs_beamng_terrain_release(&terrain);
     }
-    if (err->code == 0 && keep_unchanged(&values, &expected, put->original, &now, err) == 0 &&
-        store(edit, at.param, &values, &now, err) == 0)
+    if (err->code == 0 && take(edit, plane, &npy, text, put, &now, &values, err) == 0 &&
+        (plane == &tfs_beamng_heights ? tfs_beamng_terrain_put(edit, plane, values.data, err)
+                                      : tfs_beamng_layers_put(edit, values.data, err)) == 0)
         tfs_beamng_terrain_check_layout(edit, err);
     tfs_buf_release(&values);
     tfs_buf_release(&now);
+    return err->code;
+}
+
+/* ---- of a tile ------------------------------------------------------------------------------- */
+
+/* Appends rows in the other order: samples are stored from the south, values begin in the north. */
+static void add_flipped(struct tfs_buf *out, const struct tfs_npy *npy, const uint8_t *rows)
+{
+    const size_t size = (size_t)npy->shape[2] * npy->width;
+
+    for (uint64_t z = npy->shape[1]; z-- > 0;)
+        tfs_buf_add(out, rows + (size_t)z * size, size);
+}
+
+static struct tfs_npy npy_of_tile(const struct tfs_doc *doc, struct tfs_at at)
+{
+    const struct tfs_beamng_tile tile = tfs_beamng_tile_of(tfs_beamng_layout_of(doc), at.key);
+
+    return npy_of(at.param, tile.height, tile.width);
+}
+
+/* Appends the values. */
+static void add_tile(const struct tfs_doc *doc, struct tfs_at at, struct tfs_buf *out)
+{
+    const struct tfs_beamng_tile tile = tfs_beamng_tile_of(tfs_beamng_layout_of(doc), at.key);
+    const struct tfs_span blob = tfs_blob_span(tfs_doc_find(doc, at.key)->blob);
+    const struct tfs_npy npy = npy_of_tile(doc, at);
+
+    add_flipped(out, &npy, tfs_beamng_tile_plane(blob, &tile, at.param).data);
+}
+
+static int64_t tile_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    const struct tfs_npy npy = npy_of_tile(doc, at);
+
+    (void)save;
+    return file_size(&npy);
+}
+
+static int tile_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    const struct tfs_npy npy = npy_of_tile(doc, at);
+
+    (void)save;
+    tfs_npy_print(&npy, out);
+    add_tile(doc, at, out);
+    return tfs_buf_check(out, err);
+}
+
+static int store_tile(struct tfs_edit *edit, struct tfs_at at, const uint8_t *samples,
+                      struct tfs_error *err)
+{
+    if (at.param == &tfs_beamng_heights)
+        return tfs_beamng_tile_put(edit, at.key, at.param, samples, err);
+    return tfs_beamng_layers_put_tile(edit, at.key, samples, err);
+}
+
+static int tile_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    const struct tfs_npy npy = npy_of_tile(tfs_edit_doc(edit), at);
+    struct tfs_buf values = {0}, now = {0}, samples = {0};
+
+    (void)save;
+    add_tile(tfs_edit_doc(edit), at, &now);
+    if (tfs_buf_check(&now, err) == 0 &&
+        take(edit, at.param, &npy, text, put, &now, &values, err) == 0) {
+        add_flipped(&samples, &npy, values.data);
+        if (tfs_buf_check(&samples, err) == 0 && store_tile(edit, at, samples.data, err) == 0)
+            tfs_beamng_terrain_check_layout(edit, err);
+    }
+    tfs_buf_release(&values);
+    tfs_buf_release(&now);
+    tfs_buf_release(&samples);
     return err->code;
 }
 
@@ -182,6 +269,14 @@ static int array_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
 const struct tfs_lens tfs_beamng_heights_array_lens = ARRAY_LENS(&tfs_beamng_heights);
 const struct tfs_lens tfs_beamng_layers_array_lens = ARRAY_LENS(&tfs_beamng_layers);
 
+#define TILE_LENS(plane)                                                                           \
+    {                                                                                              \
+        .param = (plane), .get = tile_get, .put = tile_put, .size = tile_size                      \
+    }
+
+const struct tfs_lens tfs_beamng_tile_heights_lens = TILE_LENS(&tfs_beamng_heights);
+const struct tfs_lens tfs_beamng_tile_layers_lens = TILE_LENS(&tfs_beamng_layers);
+
 /* ---- arrays/info.txt ------------------------------------------------------------------------- */
 
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -192,9 +287,10 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     (void)save, (void)at;
     tfs_buf_printf(out,
                    "axes: z x, the north row first\nshape: %" PRIu32 " %" PRIu32
-                   "\nheights.npy: uint16: as in heightmap.png\n"
+                   "\norigin: %" PRIu32 " 0, and z goes down\n"
+                   "heights.npy: uint16: as in heightmap.png\n"
                    "layers.npy: uint8: the numbers of palette.txt, 255 is a hole\n",
-                   side, side);
+                   side, side, side - 1);
     return tfs_buf_check(out, err);
 }
 

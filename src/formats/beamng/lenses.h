@@ -26,6 +26,7 @@ extern const struct tfs_lens tfs_beamng_extra_lens; /* of extra plane `member` *
 /* arrays.c */
 extern const struct tfs_lens tfs_beamng_heights_array_lens, tfs_beamng_layers_array_lens,
     tfs_beamng_array_info_lens;
+extern const struct tfs_lens tfs_beamng_tile_heights_lens, tfs_beamng_tile_layers_lens;
 
 /* map.c */
 extern const struct tfs_lens tfs_beamng_map_lens;

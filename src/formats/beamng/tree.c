@@ -105,7 +105,7 @@ static const struct tfs_file root_files[ROOT_COUNT] = {
     [ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_beamng_array_info_lens, NULL),
 };
 
-enum { HEIGHTS_TEXT, LAYERS_TEXT, CHUNK_COUNT };
+enum { HEIGHTS_TEXT, LAYERS_TEXT, TILE_HEIGHTS_ARRAY, TILE_LAYERS_ARRAY, CHUNK_COUNT };
 
 static const struct tfs_file chunk_files[CHUNK_COUNT] = {
     [HEIGHTS_TEXT] = {.path = "heights.txt",
@@ -114,6 +114,9 @@ static const struct tfs_file chunk_files[CHUNK_COUNT] = {
     [LAYERS_TEXT] = {.path = "layers.txt",
                      .lens = &tfs_beamng_layers_text_lens,
                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
+    [TILE_HEIGHTS_ARRAY] =
+        TFS_CHUNK_ARRAY_FILE("arrays/heights.npy", &tfs_beamng_tile_heights_lens),
+    [TILE_LAYERS_ARRAY] = TFS_CHUNK_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_tile_layers_lens),
 };
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -143,10 +146,12 @@ static unsigned tile_differs(const struct tfs_chunk *before, const struct tfs_ch
 
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
-    unsigned differs = tile_differs(before, after);
+    static const uint32_t heights = UINT32_C(1) << HEIGHTS_TEXT | UINT32_C(1) << TILE_HEIGHTS_ARRAY;
+    static const uint32_t layers = UINT32_C(1) << LAYERS_TEXT | UINT32_C(1) << TILE_LAYERS_ARRAY;
+    const unsigned differs = tile_differs(before, after);
 
-    return ((differs & HEIGHTS_DIFFER) != 0 ? UINT32_C(1) << HEIGHTS_TEXT : 0) |
-           ((differs & LAYERS_DIFFER) != 0 ? UINT32_C(1) << LAYERS_TEXT : 0);
+    return ((differs & HEIGHTS_DIFFER) != 0 ? heights : 0) |
+           ((differs & LAYERS_DIFFER) != 0 ? layers : 0);
 }
 
 /* Collects what differs; the walk ends when nothing is left to be found. */

@@ -224,7 +224,7 @@ enum { BLOCKS, SKY, LIGHT, ARRAYS };
 
 static const struct tfs_array arrays[ARRAYS] = {
     [BLOCKS] = {.file = "blocks.npy",
-                .about = "the numbers are those of arrays/palette.txt, 0 is empty",
+                .about = "the numbers are those of arrays/palette.txt",
                 .kind = 'u',
                 .width = WIDTH,
                 .side = SIDE,
@@ -276,7 +276,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     (void)at;
-    return tfs_arrays_info(save, doc, arrays, ARRAYS, out, err);
+    return tfs_arrays_info(save, doc, arrays, ARRAYS, tfs_cosmic_array_count(doc) != 0, out, err);
 }
 
 const struct tfs_lens tfs_cosmic_array_info_lens = {.get = info_get};

@@ -74,8 +74,7 @@ static const struct tfs_file root_files[ROOT_FILES] = {
         TFS_ARRAY_FILE("arrays/light.npy", &tfs_cosmic_light_array_lens, tfs_cosmic_array_count),
     [ROOT_ARRAY_NAMES] =
         TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_cosmic_array_palette_lens, NULL),
-    [ROOT_ARRAY_INFO] =
-        TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_cosmic_array_info_lens, tfs_cosmic_array_count),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_cosmic_array_info_lens, NULL),
     [ROOT_ZONE] = {.path = TFS_COSMIC_ZONE_INFO,
                    .lens = &tfs_cosmic_zone_lens,
                    .count = tfs_cosmic_zone_count},

@@ -271,7 +271,8 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     (void)at;
-    return tfs_arrays_info(save, doc, arrays, TFS_GODOT_CHANNELS, out, err);
+    return tfs_arrays_info(save, doc, arrays, TFS_GODOT_CHANNELS, tfs_godot_array_count(doc) != 0,
+                           out, err);
 }
 
 const struct tfs_lens tfs_godot_array_info_lens = {.get = info_get};

@@ -84,8 +84,7 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     TFS_ARRAY_FILE("arrays/data5.npy", &tfs_godot_array_lenses[5], tfs_godot_array_count),
     TFS_ARRAY_FILE("arrays/data6.npy", &tfs_godot_array_lenses[6], tfs_godot_array_count),
     TFS_ARRAY_FILE("arrays/data7.npy", &tfs_godot_array_lenses[7], tfs_godot_array_count),
-    [ROOT_ARRAY_INFO] =
-        TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_array_info_lens, tfs_godot_array_count),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_array_info_lens, NULL),
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

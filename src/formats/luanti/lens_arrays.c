@@ -186,7 +186,7 @@ static int write_chunk(const struct tfs_array_change *change, struct tfs_error *
     .read = read_chunk, .write = write_chunk, .param = (part)
 
 static const struct tfs_array arrays[] = {
-    {ARRAY("blocks.npy", "the numbers are those of arrays/palette.txt, 0 is empty", WIDTH, &names),
+    {ARRAY("blocks.npy", "the numbers are those of arrays/palette.txt", WIDTH, &names),
      .numbering = &tfs_luanti_numbering},
     {ARRAY("param1.npy", "light in most nodes", 1, &param1)},
     {ARRAY("param2.npy", "what the node makes of it: a direction, a colour, a level", 1, &param2)},
@@ -220,7 +220,8 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     (void)at;
-    return tfs_arrays_info(save, doc, arrays, sizeof(arrays) / sizeof(arrays[0]), out, err);
+    return tfs_arrays_info(save, doc, arrays, sizeof(arrays) / sizeof(arrays[0]),
+                           tfs_luanti_array_count(doc) != 0, out, err);
 }
 
 const struct tfs_lens tfs_luanti_array_info_lens = {.get = info_get};

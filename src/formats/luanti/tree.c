@@ -76,8 +76,7 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     TFS_ARRAY_FILE("arrays/param2.npy", &tfs_luanti_array_lenses[2], tfs_luanti_array_count),
     [ROOT_ARRAY_NAMES] =
         TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_luanti_array_palette_lens, NULL),
-    [ROOT_ARRAY_INFO] =
-        TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_luanti_array_info_lens, tfs_luanti_array_count),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_luanti_array_info_lens, NULL),
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

@@ -70,7 +70,7 @@ static int write_cells(const struct tfs_array_change *change, struct tfs_error *
     }
 
 static const struct tfs_array arrays[] = {
-    ARRAY("materials.npy", "the numbers of palette.txt, 0 is air", &tfs_rbx_material),
+    ARRAY("materials.npy", "the numbers of palette.txt", &tfs_rbx_material),
     ARRAY("occupancy.npy", "0 to 255", &tfs_rbx_occupancy),
     ARRAY("water.npy", "0 to 255", &tfs_rbx_water),
 };
@@ -96,7 +96,8 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     (void)at;
-    return tfs_arrays_info(save, doc, arrays, sizeof(arrays) / sizeof(arrays[0]), out, err);
+    return tfs_arrays_info(save, doc, arrays, sizeof(arrays) / sizeof(arrays[0]),
+                           tfs_rbx_array_count(doc) != 0, out, err);
 }
 
 const struct tfs_lens tfs_rbx_array_info_lens = {.get = info_get};

@@ -57,8 +57,7 @@ static const struct tfs_file root_files[ROOT_FILES] = {
         TFS_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_array_lenses[0], tfs_rbx_array_count),
     TFS_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_array_lenses[1], tfs_rbx_array_count),
     TFS_ARRAY_FILE("arrays/water.npy", &tfs_rbx_array_lenses[2], tfs_rbx_array_count),
-    [ROOT_ARRAY_INFO] =
-        TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_array_info_lens, tfs_rbx_array_count),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_array_info_lens, NULL),
 };
 
 static uint32_t groups(const struct tfs_doc *doc)
