@@ -85,7 +85,7 @@ struct tfs_import {
     bool other_pictures; /* a picture that nobody can edit is not the one that was exported: those
                           * beside it came from elsewhere, too */
     bool again;          /* a file that was taken has to be left out: take everything anew */
-    bool warned;         /* what was decided between files that are judged together was said */
+    bool warned;         /* what was decided between files that are applied together was said */
     struct tfs_buf text; /* a file of the save, to compare */
 };
 

@@ -215,7 +215,7 @@ static void check_roots(struct root *r)
 }
 
 /* Looks at what becomes untrue by what comes out of the file. True: nothing does. */
-static bool judge(struct root *r, struct tfs_error *err)
+static bool contradicts_nothing(struct root *r, struct tfs_error *err)
 {
     struct tfs_import *im = r->im;
 
@@ -235,7 +235,8 @@ static bool try_root(struct root *r, struct tfs_error *err)
 {
     struct tfs_put put = tfs_view_put_as(r->im, false, tfs_buf_span(&r->original));
 
-    return tfs_view_put(r->im, r->found, r->im->doc, &put, &r->after, err) == 0 && judge(r, err);
+    return tfs_view_put(r->im, r->found, r->im->doc, &put, &r->after, err) == 0 &&
+           contradicts_nothing(r, err);
 }
 
 /* Makes what comes out of it what was taken so far. */
@@ -347,7 +348,7 @@ static void take_late(struct root *r)
         take(r);
 }
 
-/* ---- files that are judged together ---------------------------------------------------------- */
+/* ---- files that are applied together --------------------------------------------------------- */
 
 /* Of a set of the game's editor each file counts, whether it differs or not: where two take the
  * same, the answer must be the same when the set is imported once more. */
@@ -398,7 +399,7 @@ static bool put_together(struct root *r, const struct tfs_buf *gathered, struct 
     return err->code == 0;
 }
 
-/* The found ones that are judged together; those that were taken are marked. */
+/* The found ones that are applied together; those that were taken are marked. */
 static void mark(struct tfs_found *const *members, size_t count, bool taken)
 {
     for (size_t i = 0; i < count; i++) {
@@ -420,7 +421,7 @@ static void take_gathered(struct tfs_import *im, struct tfs_found *const *member
             r.found = members[i];
     if (!put_together(&r, gathered, &err)) {
         tfs_import_refuse(im, r.found->path, &err);
-    } else if (judge(&r, &err)) {
+    } else if (contradicts_nothing(&r, &err)) {
         tfs_import_advance(im, r.after);
         r.after = NULL;
         mark(members, count, true);
@@ -499,7 +500,7 @@ bool tfs_import_is_shown(const struct tfs_import *im, struct tfs_key key)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* The place among the others of those that are judged together; `count`: there are none. */
+/* The place among the others of those that are applied together; `count`: there are none. */
 static size_t first_together(const struct tfs_import *im, const struct tfs_view *views,
                              size_t count)
 {

@@ -220,7 +220,7 @@ static void bring(struct step *s, const struct met *met, struct tfs_span name)
 }
 
 /* What becomes of a name of the chunks that changed. */
-static int judge(struct step *s, uint32_t number)
+static int check_name(struct step *s, uint32_t number)
 {
     const struct met *met = &s->met[number];
     const struct tfs_span name = tfs_words_at(&s->names, number);
@@ -249,7 +249,7 @@ static void keep_others(struct step *s)
             add_name(s, chunks, name);
 }
 
-static int judge_all(struct step *s)
+static int check_all(struct step *s)
 {
     struct tfs_blob *list = NULL;
 
@@ -257,7 +257,7 @@ static int judge_all(struct step *s)
     /* What was there before tells first what is known. */
     for (int was = 1; was >= 0; was--)
         for (uint32_t i = 0; i < s->names.count; i++)
-            if (s->met[i].was == (was == 1) && judge(s, i) < 0)
+            if (s->met[i].was == (was == 1) && check_name(s, i) < 0)
                 return s->err->code;
     if (tfs_buf_check(s->brought, s->err) < 0 ||
         (s->list.size > 0 && tfs_blob_take(&s->list, &list, s->err) < 0))
@@ -277,7 +277,7 @@ int tfs_new_names_find(struct tfs_save *save, const struct tfs_doc *before, stru
     if (save->tree->chunk_names == NULL || before->count == 0 || before == after)
         return 0;
     if (open_known(&s) == 0 && tfs_doc_diff(before, after, on_changed, &s) == 0)
-        judge_all(&s);
+        check_all(&s);
     if (err->code == 0 && brought->size > 0 && save->options.strict_names)
         tfs_fail(err, -EBADMSG, "%.*s: the save has no such name, and strict-names is set",
                  (int)(brought->size < 200 ? brought->size : 200), (const char *)brought->data);

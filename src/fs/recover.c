@@ -95,7 +95,7 @@ static int read_journal(struct recovery *r, struct tfs_error *err)
     return 0;
 }
 
-/* A journal that is none of several files is judged with its records. */
+/* A journal that is none of several files is checked with its records. */
 static void look_at_files(struct recovery *r, struct tfs_error *err)
 {
     tfs_recover_files_release(&r->files);

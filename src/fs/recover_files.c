@@ -120,7 +120,7 @@ static bool holds(const struct tfs_recover_file *file, struct tfs_hash hash)
     return !file->unknown && tfs_hash_equal(file->now, hash);
 }
 
-static int judge_edit(struct tfs_recover_files *files, struct tfs_span payload,
+static int check_edit(struct tfs_recover_files *files, struct tfs_span payload,
                       struct tfs_error *err)
 {
     struct tfs_record_file *named = NULL;
@@ -144,7 +144,7 @@ static int judge_edit(struct tfs_recover_files *files, struct tfs_span payload,
 }
 
 /* A file that was written holds all edits before the mark of that rewrite. */
-static void judge_wrote(struct tfs_recover_files *files, struct tfs_span payload, size_t mark)
+static void check_wrote(struct tfs_recover_files *files, struct tfs_span payload, size_t mark)
 {
     struct tfs_record_file wrote;
     bool whole;
@@ -177,8 +177,8 @@ static void yield_to_backups(struct tfs_recover_files *files)
     }
 }
 
-static int judge(const struct tfs_journal_text *text, struct tfs_recover_files *files,
-                 struct tfs_error *err)
+static int check_records(const struct tfs_journal_text *text, struct tfs_recover_files *files,
+                         struct tfs_error *err)
 {
     size_t mark = 0;
 
@@ -187,9 +187,9 @@ static int judge(const struct tfs_journal_text *text, struct tfs_recover_files *
         if (record->kind == TFS_JOURNAL_MARK)
             mark = i + 1;
         else if (record->kind == TFS_JOURNAL_EDIT)
-            judge_edit(files, record->payload, err);
+            check_edit(files, record->payload, err);
         else if (record->kind == TFS_JOURNAL_FILE)
-            judge_wrote(files, record->payload, mark);
+            check_wrote(files, record->payload, mark);
     }
     yield_to_backups(files);
     return err->code;
@@ -201,7 +201,7 @@ int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text 
     struct tfs_recover_files read = {0};
 
     if (list_files(text, &read, err) == 0 && look_at_files(save, &read, err) == 0)
-        judge(text, &read, err);
+        check_records(text, &read, err);
     if (err->code < 0)
         tfs_recover_files_release(&read);
     else

@@ -1,5 +1,5 @@
 /*
- * Masks, and the hole map, that are judged together (FORMAT.md, section 3).
+ * Masks, and the hole map, that are applied together (FORMAT.md, section 3).
  */
 #ifndef TFS_FORMATS_BEAMNG_MASKS_H
 #define TFS_FORMATS_BEAMNG_MASKS_H
