@@ -22,6 +22,7 @@ void tfs_inodes_release(struct tfs_inodes *inodes)
         struct tfs_inode *inode = cell.value;
         tfs_draft_free(inode->draft);
         tfs_scratch_free(inodes->overlay, inode->scratch);
+        tfs_doc_unref(inode->past);
         free(inode);
     }
     tfs_map_release(&inodes->inodes);
@@ -154,6 +155,7 @@ void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode)
         leave_file(inodes, inode);
     tfs_scratch_free(inodes->overlay, inode->scratch);
     tfs_map_remove(&inodes->inodes, inode->id);
+    tfs_doc_unref(inode->past);
     free(inode);
 }
 
@@ -172,6 +174,16 @@ void tfs_inode_detach(struct tfs_inodes *inodes, struct tfs_inode *inode,
     tfs_inode_end_draft(inode);
     scratch->id = inode->id;
     inode->scratch = scratch;
+}
+
+void tfs_inode_leave(struct tfs_inodes *inodes, struct tfs_inode *inode, struct tfs_doc *past,
+                     const char *why)
+{
+    leave_file(inodes, inode);
+    burn(inodes, inode);
+    if (inode->past == NULL)
+        inode->past = tfs_doc_ref(past);
+    inode->past_why = why;
 }
 
 void tfs_inode_attach(struct tfs_inodes *inodes, struct tfs_inode *inode,

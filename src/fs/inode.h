@@ -5,7 +5,9 @@
  * for those with an id from the table. It is one of two things, and may become the other:
  *
  *   scratch == NULL   a file of the schema, `node`; with a draft while it is being written
- *   scratch != NULL   a scratch file; `node` is the file that it was, if it `holds` a whiteout
+ *   past_why != NULL  the same as it was in the document `past`, for those who have it open;
+ * another inode shows the file now scratch != NULL   a scratch file; `node` is the file that it
+ * was, if it `holds` a whiteout
  *
  * An id never means two files at once: a computed id that went on to live as a scratch file is
  * burned, its schema file gets an id from the table.
@@ -31,7 +33,10 @@ struct tfs_inode {
      * what a draft begins with; and its stamp then. */
     struct tfs_doc *began;
     uint64_t began_stamp;
-    bool holds; /* was unlinked or renamed away while open: its whiteout waits for it */
+    /* Of such a file: the document that it goes on with. */
+    struct tfs_doc *past;
+    const char *past_why; /* a sentence for those who write to it; NULL: it is still the file */
+    bool holds;           /* was unlinked or renamed away while open: its whiteout waits for it */
 };
 
 struct tfs_inodes {
@@ -76,6 +81,10 @@ int tfs_inode_reserve(struct tfs_inodes *inodes);
  * is room. */
 void tfs_inode_detach(struct tfs_inodes *inodes, struct tfs_inode *inode,
                       struct tfs_scratch *scratch);
+/* Makes a file of the schema the one that it was in this document, unless it shows a past one
+ * already. There is room. */
+void tfs_inode_leave(struct tfs_inodes *inodes, struct tfs_inode *inode, struct tfs_doc *past,
+                     const char *why);
 /* Makes `inode` the one that shows `node`, which no other does; what it was goes. There is room. */
 void tfs_inode_attach(struct tfs_inodes *inodes, struct tfs_inode *inode,
                       const struct tfs_node *node);

@@ -154,12 +154,14 @@ static int check_draft(struct tfs_work *work, bool last, struct tfs_error *err)
 
     pthread_mutex_lock(&s->lock);
     const struct tfs_node node = inode->node;
+    const char *past_why = inode->past_why;
     struct tfs_blob *blob = bytes_to_check(inode, last, err);
     work->original = blob != NULL ? tfs_blob_ref(inode->draft->original) : NULL;
     pthread_mutex_unlock(&s->lock);
     if (blob == NULL)
         return err->code;
-    int result = tfs_ops_validate(work, &node, tfs_blob_span(blob), err);
+    int result = past_why != NULL ? tfs_fail(err, -ESTALE, "%s", past_why)
+                                  : tfs_ops_validate(work, &node, tfs_blob_span(blob), err);
     tfs_blob_unref(work->original);
     work->original = NULL;
     pthread_mutex_lock(&s->lock);
@@ -196,7 +198,9 @@ static void end_draft(struct tfs_session *s, struct tfs_inode *inode, int result
         s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
         return;
     }
-    if (result < 0)
+    if (inode->past_why != NULL)
+        ; /* the file is another one */
+    else if (result < 0)
         tfs_views_bump(&s->views, tfs_node_id(&inode->node));
     else
         tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
@@ -336,6 +340,11 @@ static int try_keep_shown(struct tfs_session *s, void *call, struct tfs_need *ne
     if (exists <= 0)
         return exists;
     struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
+    if (tfs_ops_has_past(s, &work->to)) {
+        if (old != NULL && old != work->work.inode && old->past == NULL)
+            old->past = tfs_doc_ref(tfs_store_shown(branch->store));
+        return 0;
+    }
     if (old != NULL && (old == work->work.inode || old->draft != NULL))
         return 0;
     int result = tfs_ops_bytes(s, need, &work->to, &shown, &stamp);
@@ -357,6 +366,8 @@ static void show_accepted(struct tfs_session *s, const struct tfs_rename_work *w
         return;
     if (old->draft != NULL && old->draft->state == TFS_DRAFT_CLEAN && old->writers == 0)
         tfs_inode_end_draft(old);
+    tfs_doc_unref(old->past);
+    old->past = NULL;
     tfs_inode_drop(&s->inodes, old);
 }
 
@@ -401,7 +412,7 @@ static int apply_rename(struct tfs_job *job, bool last)
 /* What a rename needs memory for, before any name changes. */
 struct moving {
     struct tfs_inode *old;      /* the file whose name is taken; NULL: there is none */
-    struct tfs_scratch *orphan; /* what it becomes */
+    struct tfs_scratch *orphan; /* what it becomes; NULL: it stays what it was (inode.h) */
     struct tfs_draft *draft; /* of the file that takes it; NULL: nobody has it open for writing */
 };
 
@@ -419,7 +430,7 @@ static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *wo
         m->draft = tfs_draft_create((struct tfs_span){0});
         result = m->draft != NULL ? 0 : -ENOMEM;
     }
-    if (result == 0 && m->old != NULL) {
+    if (result == 0 && m->old != NULL && !tfs_ops_has_past(s, &work->to)) {
         /* A program that has it open, or has looked it up and is about to open it, goes on with
          * what it showed. */
         bool known = m->old->handles > 0 || m->old->lookups > 0;
@@ -484,10 +495,12 @@ static void move_name(struct tfs_session *s, const struct tfs_rename_work *work,
 {
     struct tfs_inode *inode = work->work.inode;
 
-    if (m->old != NULL) {
+    if (m->old != NULL && m->orphan != NULL)
         tfs_ops_orphan(s, m->old, m->orphan);
+    else if (m->old != NULL)
+        tfs_ops_leave(s, m->old);
+    if (m->old != NULL)
         tfs_inode_drop(&s->inodes, m->old);
-    }
     leave_old_name(s, work);
     move_times(s, work);
     if (m->draft != NULL)

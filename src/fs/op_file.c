@@ -24,7 +24,7 @@ int tfs_file_for_open(struct tfs_session *s, uint64_t id, bool write, struct tfs
         *out = inode;
         return 0;
     }
-    int result = tfs_ops_node(s, id, &node);
+    int result = inode != NULL && inode->past_why != NULL ? -ESTALE : tfs_ops_node(s, id, &node);
     if (result < 0)
         return result;
     if (tfs_node_is_directory(&node))

@@ -323,7 +323,11 @@ static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
         if (result == 0 && tfs_node_is_directory(&node))
             result = -EISDIR;
     }
-    int range = result == 0 ? tfs_ops_range(s, need, &node, r->offset, r->size, r->hold) : 0;
+    int range = 0;
+    if (inode != NULL && inode->past != NULL && r->size > 0)
+        range = tfs_ops_range_of(s, need, &node, inode->past, r->offset, r->size, r->hold);
+    else if (result == 0)
+        range = tfs_ops_range(s, need, &node, r->offset, r->size, r->hold);
     if (range == 1)
         *r->bytes = tfs_blob_span(*r->hold);
     if (range != 0)

@@ -241,7 +241,7 @@ static int unlink_scratch(struct tfs_session *s, struct tfs_link *link)
     return 0;
 }
 
-/* What a program that has the file open goes on with; NULL: nobody has. */
+/* What a program that has the file open goes on with; NULL: nobody has, or with what it was. */
 static int make_orphan(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                        struct tfs_scratch **orphan)
 {
@@ -252,6 +252,8 @@ static int make_orphan(struct tfs_session *s, struct tfs_need *need, struct tfs_
     *orphan = NULL;
     if (inode == NULL || inode->handles == 0)
         return 0;
+    if (tfs_ops_has_past(s, &inode->node))
+        return tfs_inode_reserve(&s->inodes);
     struct tfs_node node = inode->node;
     tfs_ops_refresh(s, &node);
     if (inode->draft == NULL)
@@ -281,8 +283,11 @@ static int unlink_schema(struct tfs_session *s, struct tfs_need *need, const str
         return -ENOMEM;
     }
     whiteout->unlinked = true;
-    if (orphan != NULL) {
-        tfs_ops_orphan(s, inode, orphan);
+    if (inode != NULL && inode->handles > 0) {
+        if (orphan != NULL)
+            tfs_ops_orphan(s, inode, orphan);
+        else
+            tfs_ops_leave(s, inode);
         inode->holds = true;
         whiteout->holders = 1;
     } else if (inode != NULL) {

@@ -1,5 +1,6 @@
 /*
- * Documents of before, which open files go on with: what the first writer of an array saw.
+ * Documents of before, which open files go on with: what the first writer of an array saw, and what
+ * an array was before it got another place in the save or its name went to another file.
  *
  * Chunks that such a document leaves in the save are there until an edit takes their place. So each
  * of them is fetched before that edit is shown, and long before it is written.
@@ -67,6 +68,11 @@ static struct tfs_doc *keep_bytes(struct tfs_save *save, struct tfs_doc *past,
     return kept;
 }
 
+static bool loses(const struct tfs_publication *change, struct tfs_doc *past)
+{
+    return past != NULL && tfs_doc_diff(change->before, change->after, is_replaced, past) != 0;
+}
+
 /* A document that an open file goes on with and that loses bytes; NULL: there is none. */
 static struct tfs_doc *find_loser(struct tfs_branch *branch, const struct tfs_publication *change)
 {
@@ -74,25 +80,32 @@ static struct tfs_doc *find_loser(struct tfs_branch *branch, const struct tfs_pu
 
     for (size_t at = 0; tfs_map_next(&branch->session->inodes.inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
-        if (inode->began != NULL && inode->node.store == branch->number &&
-            tfs_doc_diff(change->before, change->after, is_replaced, inode->began) != 0)
+        if (inode->scratch != NULL || inode->node.store != branch->number)
+            continue;
+        if (loses(change, inode->began))
             return inode->began;
+        if (inode->past != inode->began && loses(change, inode->past))
+            return inode->past;
     }
     return NULL;
 }
 
-static void replace_past(struct tfs_branch *branch, const struct tfs_doc *past,
-                         struct tfs_doc *kept)
+static void replace(struct tfs_doc **doc, const struct tfs_doc *past, struct tfs_doc *kept)
+{
+    if (*doc != past)
+        return;
+    tfs_doc_unref(*doc);
+    *doc = tfs_doc_ref(kept);
+}
+
+static void replace_past(struct tfs_session *s, const struct tfs_doc *past, struct tfs_doc *kept)
 {
     struct tfs_map_cell cell;
 
-    for (size_t at = 0; tfs_map_next(&branch->session->inodes.inodes, &at, &cell);) {
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
-        if (inode->began != past || inode->node.store != branch->number)
-            continue;
-        tfs_doc_ref(kept);
-        tfs_doc_unref(inode->began);
-        inode->began = kept;
+        replace(&inode->began, past, kept);
+        replace(&inode->past, past, kept);
     }
 }
 
@@ -110,9 +123,57 @@ void tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *
         kept = keep_bytes(branch->save, past, change);
         pthread_mutex_lock(&s->lock);
         if (kept != NULL)
-            replace_past(branch, past, kept);
+            replace_past(s, past, kept);
         pthread_mutex_unlock(&s->lock);
         tfs_doc_unref(past);
         tfs_doc_unref(kept);
     } while (kept != NULL);
+}
+
+/* ---- files that are others now --------------------------------------------------------------- */
+
+void tfs_ops_leave(struct tfs_session *s, struct tfs_inode *inode)
+{
+    struct tfs_doc *shown = tfs_store_shown(tfs_ops_branch(s, &inode->node)->store);
+
+    tfs_inode_leave(&s->inodes, inode, shown,
+                    "this file was removed or replaced since it was opened: open it again");
+    pthread_cond_broadcast(&s->closed);
+}
+
+/* Has the array that both documents have another place in the save? */
+static bool has_moved(const struct tfs_branch *branch, const struct tfs_node *node,
+                      const struct tfs_publication *change)
+{
+    const struct tfs_lens *lens = tfs_node_file(branch->save, node)->lens;
+    const struct tfs_at at = tfs_node_at(branch->save, node);
+    struct tfs_key low[2] = {{0}}, high[2] = {{0}};
+    bool any[2] = {tfs_doc_bounds(change->before, 0, &low[0], &high[0]),
+                   tfs_doc_bounds(change->after, 0, &low[1], &high[1])};
+
+    return any[0] != any[1] || tfs_key_compare(low[0], low[1]) != 0 ||
+           tfs_key_compare(high[0], high[1]) != 0 ||
+           lens->size(branch->save, change->before, at) !=
+               lens->size(branch->save, change->after, at);
+}
+
+void tfs_ops_leave_bounds(struct tfs_branch *branch, const struct tfs_publication *change)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_map_cell cell;
+
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+        struct tfs_inode *inode = cell.value;
+        const struct tfs_node *node = &inode->node;
+        if (inode->scratch != NULL || inode->past_why != NULL || inode->handles == 0 ||
+            node->store != branch->number || node->file < 0 || !tfs_ops_has_past(s, node) ||
+            !has_moved(branch, node, change) || tfs_inode_reserve(&s->inodes) < 0)
+            continue;
+        tfs_inode_leave(&s->inodes, inode, change->before,
+                        "the bounds of the save have changed since this array was opened: open it "
+                        "again");
+        /* What the kernel knows of the name is the other file's. */
+        struct tfs_node dir = tfs_ops_parent(s, node);
+        tfs_notify_stale(s->notify, tfs_node_id(&dir));
+    }
 }

@@ -77,6 +77,8 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
     pthread_mutex_lock(&s->lock);
     tfs_store_show(store, change);
     if (!change->completed)
+        tfs_ops_leave_bounds(branch, change);
+    if (!change->completed)
         tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
     if (!change->completed && branch->save->tree->group_dir != NULL &&
         change->before->version != change->after->version) {
@@ -119,9 +121,9 @@ static bool on_is_editing(void *arg, struct tfs_store *store)
 
     (void)store;
     pthread_mutex_lock(&s->lock);
-    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
-        editing = editing || (inode->node.store == branch->number && inode->draft != NULL &&
+        editing = editing || (inode->draft != NULL && inode->node.store == branch->number &&
                               tfs_draft_is_unchecked(inode->draft));
     }
     pthread_mutex_unlock(&s->lock);
@@ -136,7 +138,7 @@ static void on_outdate(void *arg, struct tfs_store *store)
 
     (void)store;
     pthread_mutex_lock(&s->lock);
-    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
         if (inode->node.store == branch->number && inode->draft != NULL)
             (void)tfs_draft_take(inode->draft, TFS_DRAFT_OUTDATE);
@@ -262,7 +264,7 @@ void tfs_ops_check_left(struct tfs_session *s, bool all)
     struct tfs_map_cell cell;
 
     s->retry_at = 0;
-    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
         if (inode->draft == NULL ||
             !(is_left(inode) || (all && tfs_draft_is_unchecked(inode->draft))))

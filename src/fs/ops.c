@@ -137,6 +137,13 @@ int tfs_ops_check_visible(struct tfs_session *s, const struct tfs_node *node)
     return visible == 1 ? 0 : visible < 0 ? visible : -ESTALE;
 }
 
+bool tfs_ops_has_past(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_file *file = tfs_node_file(tfs_ops_branch(s, node)->save, node);
+
+    return (file->flags & TFS_FILE_OVERLAY) != 0 && file->lens->get_range != NULL;
+}
+
 void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir)
 {
     tfs_views_bump(&s->views, tfs_node_id(dir));
@@ -236,14 +243,22 @@ int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs
     uint64_t id = tfs_node_id(node);
     struct tfs_view view = {branch->save, doc_of(branch), *node, id, 0};
 
+    if (size == 0 || tfs_store_broken(branch->store) != 0 || !tfs_views_in_ranges(&s->views, &view))
+        return 0;
+    return tfs_ops_range_of(s, need, node, view.doc, offset, size, blob);
+}
+
+int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob)
+{
+    struct tfs_save *save = tfs_ops_branch(s, node)->save;
+    uint64_t id = tfs_node_id(node);
+
     if (need->blob != NULL && need->view.id == id && need->size > 0) {
         *blob = tfs_blob_ref(need->blob);
         return 1;
     }
-    if (size == 0 || tfs_store_broken(branch->store) != 0 || !tfs_views_in_ranges(&s->views, &view))
-        return 0;
-    need->view = view;
-    tfs_doc_ref(view.doc);
+    need->view = (struct tfs_view){save, tfs_doc_ref(doc), *node, id, 0};
     need->offset = offset;
     need->size = size;
     return TFS_NEEDS_BYTES;
@@ -448,6 +463,9 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     attr->st.st_ctim = times.ctime;
     fill_size(&attr->st, size);
     attr->id = tfs_inode_id(&s->inodes, node);
+    /* The number is that of an array which some still have open. */
+    if (attr->id != id && file != NULL && tfs_ops_has_past(s, node))
+        attr->st.st_ino = attr->id;
     return result == 0 && attr->id == 0 ? -ENOMEM : result;
 }
 
@@ -510,9 +528,31 @@ static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scr
     fill_size(st, scratch->bytes.size);
 }
 
+/* Of a file as it was in another document. */
+static int attr_of_past(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_attr *attr)
+{
+    const struct tfs_node *node = &inode->node;
+    struct tfs_save *save = tfs_ops_branch(s, node)->save;
+    int64_t size =
+        tfs_node_file(save, node)->lens->size(save, inode->past, tfs_node_at(save, node));
+    struct tfs_times times;
+
+    *attr = (struct tfs_attr){.id = inode->id, .changing = true, .renames = true};
+    fill_mode(s, node, &attr->st);
+    tfs_views_times(&s->views, tfs_node_id(node), &times);
+    attr->st.st_ino = inode->id;
+    attr->st.st_atim = times.atime;
+    attr->st.st_mtim = times.mtime;
+    attr->st.st_ctim = times.ctime;
+    fill_size(&attr->st, inode->draft != NULL ? inode->draft->bytes.size : (uint64_t)size);
+    return size < 0 ? -EIO : 0;
+}
+
 int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                  struct tfs_attr *attr)
 {
+    if (inode->past_why != NULL)
+        return attr_of_past(s, inode, attr);
     if (inode->scratch == NULL) {
         struct tfs_node node = inode->node;
         tfs_ops_refresh(s, &node);

@@ -118,6 +118,9 @@ int tfs_ops_check_visible(struct tfs_session *s, const struct tfs_node *node);
 /* Path of an id or a node from the root, for people. */
 void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out);
 void tfs_ops_node_path(struct tfs_session *s, const struct tfs_node *node, struct tfs_buf *out);
+/* Does a program that has this file open go on with it as it was, when its name goes to another
+ * one? Its bytes are not copied then. */
+bool tfs_ops_has_past(struct tfs_session *s, const struct tfs_node *node);
 /* The entries of a directory changed. */
 void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
 
@@ -155,6 +158,9 @@ int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct 
  * reference; 0: it is remembered as one. */
 int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                   uint64_t offset, uint64_t size, struct tfs_blob **blob);
+/* The same of a file in another document: always a range. */
+int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob);
 /* Has a close of this file begun that will make it show other bytes? Waits a moment, once. */
 int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
 
@@ -227,10 +233,14 @@ int tfs_ops_know_name(struct tfs_need *need, struct tfs_branch *branch, const st
 int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
                            const struct tfs_node *dir);
 
-/* ---- op_past.c, by the store's thread -------------------------------------------------------- */
+/* ---- op_past.c ------------------------------------------------------------------------------- */
 
-/* Before another document is shown: those of before that open files go on with get the bytes that
- * it takes from the save. Takes the lock. */
+/* Its name is gone, or another file's: it goes on with what is shown. There is room. */
+void tfs_ops_leave(struct tfs_session *s, struct tfs_inode *inode);
+/* The same of all whose place in the save is another one now. */
+void tfs_ops_leave_bounds(struct tfs_branch *branch, const struct tfs_publication *change);
+/* By the store's thread. Before another document is shown: those of before that open files go on
+ * with get the bytes that it takes from the save. Takes the lock. */
 void tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change);
 
 /* ---- op_edit.c, by the store's thread, without the lock -------------------------------------- */

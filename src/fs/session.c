@@ -218,7 +218,7 @@ static bool is_all_saved(struct tfs_session *s)
 
     for (size_t i = 0; i < s->branch_count; i++)
         saved = saved && !differs(&s->branches[i]);
-    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);)
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);)
         saved = saved && !is_unchecked(cell.value);
     return saved;
 }
@@ -233,7 +233,7 @@ static size_t add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
     struct tfs_map_cell cell;
     size_t failed = 0;
 
-    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
         struct tfs_buf path = {0};
         if (!is_unchecked(inode))
