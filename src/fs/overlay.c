@@ -161,7 +161,8 @@ void tfs_fresh_add(struct tfs_overlay *overlay, const struct tfs_node *node,
 {
     fresh->node = tfs_node_sibling_directory(node, TFS_DIR_TOP);
     fresh->hidden = true;
-    fresh->deadline = tfs_now_ms() + overlay->linger_ms;
+    /* A copy that runs has created something by then, and has the whole time from there on. */
+    fresh->deadline = tfs_now_ms() + overlay->linger_ms / 2;
     if (tfs_map_set(&overlay->fresh, directory_id(node), fresh) < 0)
         free_fresh(fresh);
 }
@@ -256,6 +257,7 @@ void tfs_overlay_reveal(struct tfs_overlay *overlay, const struct tfs_node *node
     if (fresh != NULL && !tfs_node_is_chunk(node)) {
         struct fresh_bit at = fresh_bit(fresh, node);
         *at.word |= at.bit;
+        tfs_fresh_touch(overlay, node);
     }
 }
 
