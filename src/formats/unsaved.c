@@ -69,26 +69,61 @@ static int open_made(int parent, const char *name)
 
 static char *state_directory(void);
 
-/* The place that comes first; NULL without memory. */
-static char *first_parent(const struct tfs_unsaved_for *save)
+static char *beside(const struct tfs_unsaved_for *save)
 {
-    if (save->directory != NULL)
-        return strdup(save->directory);
-    return save->elsewhere ? state_directory() : tfs_file_directory(save->path);
+    return save->directory != NULL ? strdup(save->directory) : tfs_file_directory(save->path);
 }
 
-/* Opens a directory that an earlier call made at the place that comes first. */
+/* Is there a directory of an earlier mount beside the save? */
+static bool has_one_beside(const struct tfs_unsaved_for *save)
+{
+    const struct tfs_unsaved u = {.save = save};
+    char name[NAME_MAX + 1];
+    char *parent = beside(save);
+    DIR *dir = parent == NULL ? NULL : opendir(parent);
+    struct dirent *entry;
+    bool found = false;
+
+    name_unsaved(&u, 0, name);
+    size_t prefix = strlen(name) - strlen("YYYYMMDD-HHMMSS");
+    while (dir != NULL && !found && (entry = readdir(dir)) != NULL)
+        found = strncmp(entry->d_name, name, prefix) == 0;
+    if (dir != NULL)
+        closedir(dir);
+    free(parent);
+    return found;
+}
+
+/* Beside a save there is at most one, so that they do not fill a folder of saves. */
+static bool is_state_first(const struct tfs_unsaved_for *save)
+{
+    return save->directory == NULL && (save->elsewhere || has_one_beside(save));
+}
+
+/* The directory in which the last part of `path` is, if it is `parent`, which is freed; else
+ * NULL. */
+static char *if_parent(char *parent, const char *path, const char *slash)
+{
+    const size_t n = (size_t)(slash - path);
+
+    if (parent != NULL && strlen(parent) == n && memcmp(parent, path, n) == 0)
+        return parent;
+    free(parent);
+    return NULL;
+}
+
+/* Opens a directory that an earlier call made at the place that comes first. Where it is at another
+ * one, there was no room for it there, and may be now. */
 static int open_again(struct tfs_unsaved *u, const char *directory)
 {
     const char *slash = strrchr(directory, '/');
-    char *parent = first_parent(u->save);
+    const bool shipped = u->save->elsewhere && u->save->directory == NULL;
+    char *parent = shipped ? NULL : if_parent(beside(u->save), directory, slash);
     struct stat st;
 
-    if (parent != NULL && (strncmp(parent, directory, (size_t)(slash - directory)) != 0 ||
-                           strlen(parent) != (size_t)(slash - directory)))
-        u->parent = -ENOENT; /* there was no room for it here, and may be now */
-    else
-        u->parent = parent == NULL ? -ENOMEM : tfs_directory_open(parent);
+    if (parent == NULL && is_state_first(u->save))
+        parent = if_parent(state_directory(), directory, slash);
+    u->parent = parent == NULL ? -ENOENT : tfs_directory_open(parent);
     free(parent);
     if (u->parent < 0)
         return u->parent;
@@ -220,6 +255,8 @@ static int fill_open(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
 {
     size_t failed = fill(arg, u);
 
+    /* In a work tree of git nobody wants to commit it. It goes without where there is no room. */
+    (void)add(u, ".gitignore", tfs_span_of("*\n"));
     failed += fsync(u->fd) < 0;
     give(u, u->fd); /* the last thing: until now nobody else could enter */
     return failed > 0 ? -EIO : 0;
@@ -239,8 +276,7 @@ static int store_in(struct tfs_unsaved *u, const char *parent, tfs_unsaved_fill 
 /* In the directory that the user named, or beside the save. */
 static int store_beside(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
 {
-    char *parent =
-        u->save->directory != NULL ? strdup(u->save->directory) : tfs_file_directory(u->save->path);
+    char *parent = beside(u->save);
 
     if (parent == NULL)
         return -ENOMEM;
@@ -346,7 +382,7 @@ int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill,
     struct tfs_unsaved first = {.save = save, .parent = -1, .fd = -1};
     struct tfs_unsaved second = {.save = save, .parent = -1, .fd = -1};
     const struct tfs_unsaved *used = &first;
-    const bool state_first = save->elsewhere && save->directory == NULL;
+    const bool state_first = is_state_first(save);
     store_fn places[] = {state_first ? store_in_state : store_beside,
                          state_first ? store_beside : store_in_state};
     int result = places[0](&first, fill, arg);

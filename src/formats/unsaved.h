@@ -1,6 +1,7 @@
 /*
  * What could not be saved -> the directory NAME.unsaved-DATE/ beside the save; or where programs
- * keep their state, when there is no room beside it or what is there is given to others.
+ * keep their state, when there is no room beside it, what is there is given to others, or an
+ * earlier one is there already. git ignores what is in it.
  */
 #ifndef TFS_FORMATS_UNSAVED_H
 #define TFS_FORMATS_UNSAVED_H

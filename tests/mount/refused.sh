@@ -313,6 +313,22 @@ state_directory() {
     want cmp "$PRISTINE" "$S"
 }
 
+# The second one is not put beside the first; git sees neither.
+one_beside_the_save() {
+    local i
+    want git -C "$D" init -q
+    for i in first second; do
+        up
+        echo "a,$i" >>"$M/chunks/$C/voxels.csv"
+        down 3
+        [ $i = first ] || want grep -rqx "a,$i" "$XDG_STATE_HOME/terrainfs/$SAVE_NAME".unsaved-*
+    done
+    same 'beside the save' "$(find "$D" -maxdepth 1 -name '*.unsaved-*' | wc -l)" 1
+    want grep -rqx a,first "$D/$SAVE_NAME".unsaved-*
+    same 'what git sees of it' "$(git -C "$D" status --porcelain -uall | grep -F unsaved)" ''
+    rm -r "$XDG_STATE_HOME/terrainfs/$SAVE_NAME".unsaved-*
+}
+
 # Who looks finds where it is said.
 listed_when_there_is_something() {
     up
@@ -368,6 +384,7 @@ try 'rejected bytes, mended and written' rejected_can_be_read_and_listed
 try 'a document that is too large' too_large
 try 'foreign names in what is said' foreign_names
 try 'unsaved bytes below XDG_STATE_HOME' state_directory
+try 'at most one directory of refused texts beside the save' one_beside_the_save
 try 'unsaved=DIR keeps refused texts in DIR' kept_in_a_directory_that_was_named
 try '.terrainfs is listed when errors.log has a line' listed_when_there_is_something
 try '-o notify shows refusals on the desktop' shown_on_the_desktop

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "fs/ops.h"
 #include "session_case.h"
 
 #define TEXT "chunks/0_0_0/text.txt"
@@ -126,9 +128,9 @@ START_TEST(session_new_directory_hides_its_names_longer_once_one_was_created)
     ck_assert_int_eq(make_directory("chunks/7_0_0", &attr), 0);
     ck_assert_int_le(hidden_for(), 3600000);
     uint64_t parent = parent_of("chunks/7_0_0/text.txt", &name);
-    ck_assert_int_eq(tfs_session_create(session, parent, name, 0644, 0, 0, O_WRONLY | O_EXCL,
-                                        &handle, &attr),
-                     0);
+    ck_assert_int_eq(
+        tfs_session_create(session, parent, name, 0644, 0, 0, O_WRONLY | O_EXCL, &handle, &attr),
+        0);
     ck_assert_int_gt(hidden_for(), 3600000);
     tfs_session_release(session, handle);
 }
