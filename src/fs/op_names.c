@@ -384,7 +384,6 @@ static int try_mkdir(struct tfs_session *s, void *call, struct tfs_need *need)
     struct naming *c = call;
     struct tfs_entry entry;
 
-    (void)need;
     int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
     if (result == 0 && tfs_entry_is_read_only(s, &entry))
         result = -EROFS;
@@ -445,7 +444,7 @@ static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, str
 }
 
 /* lights/ and the like: gone until mkdir or two seconds bring it back. */
-static int rmdir_part(struct tfs_session *s, const struct tfs_entry *entry)
+static int rmdir_below_chunk(struct tfs_session *s, const struct tfs_entry *entry)
 {
     if (entry->node.scope != TFS_SCOPE_CHUNK)
         return -EPERM;
@@ -461,7 +460,6 @@ static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)
     struct naming *c = call;
     struct tfs_entry entry;
 
-    (void)need;
     int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
     if (result < 0)
         return result;
@@ -477,7 +475,7 @@ static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)
         return rmdir_chunk(s, &entry, c->reply);
     if (entry.branch != NULL && tfs_node_is_group(&entry.node))
         return tfs_group_remove(s, &entry.node, &c->err);
-    return rmdir_part(s, &entry);
+    return rmdir_below_chunk(s, &entry);
 }
 
 void tfs_session_rmdir(struct tfs_session *s, uint64_t parent, const char *name,
@@ -497,7 +495,6 @@ static int try_symlink(struct tfs_session *s, void *call, struct tfs_need *need)
     struct naming *c = call;
     struct tfs_entry entry;
 
-    (void)need;
     int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
     if (result < 0)
         return result;

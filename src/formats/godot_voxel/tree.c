@@ -222,61 +222,32 @@ static uint32_t levels(const struct tfs_doc *doc)
     return tfs_godot_rules(doc)->lods;
 }
 
+#define FOR_ALL_CONTAINERS                                                                         \
+    .root_files = root_files, .root_count = ROOT_FILES, .chunk_files = chunk_files,                \
+    .group_dir = "lods", .group_label = 1, .groups = levels, .voxels = &tfs_godot_pictures,        \
+    .chunk_damaged = chunk_damaged, .chunk_check = chunk_check, .fits = tfs_godot_rules_fit,       \
+    .upgrade = tfs_godot_save_upgrade, .chunk_changes = chunk_changes,                             \
+    .root_changes = root_changes
+
 const struct tfs_tree tfs_godot_block_tree = {
-    .root_files = root_files,
-    .root_count = ROOT_FILES,
-    .chunk_files = chunk_files,
+    FOR_ALL_CONTAINERS,
     .chunk_count = CHUNK_INSTANCES,
-    .group_dir = "lods",
-    .group_label = 1,
-    .groups = levels,
     .fixed_chunks = true,
     .chunk_create = only_chunk_change,
     .chunk_remove = only_chunk_change,
     .chunk_move = only_chunk_move,
-    .voxels = &tfs_godot_pictures,
-    .chunk_damaged = chunk_damaged,
-    .chunk_check = chunk_check,
-    .fits = tfs_godot_rules_fit,
-    .upgrade = tfs_godot_save_upgrade,
-    .chunk_changes = chunk_changes,
-    .root_changes = root_changes,
 };
 
 const struct tfs_tree tfs_godot_region_tree = {
-    .root_files = root_files,
-    .root_count = ROOT_FILES,
-    .chunk_files = chunk_files,
+    FOR_ALL_CONTAINERS,
     .chunk_count = CHUNK_INSTANCES,
-    .group_dir = "lods",
-    .group_label = 1,
-    .groups = levels,
     .chunk_create = tfs_godot_chunk_create,
     .chunk_move = tfs_godot_chunk_move,
-    .voxels = &tfs_godot_pictures,
-    .chunk_damaged = chunk_damaged,
-    .chunk_check = chunk_check,
-    .fits = tfs_godot_rules_fit,
-    .upgrade = tfs_godot_save_upgrade,
-    .chunk_changes = chunk_changes,
-    .root_changes = root_changes,
 };
 
 const struct tfs_tree tfs_godot_stream_tree = {
-    .root_files = root_files,
-    .root_count = ROOT_FILES,
-    .chunk_files = chunk_files,
+    FOR_ALL_CONTAINERS,
     .chunk_count = CHUNK_FILES,
-    .group_dir = "lods",
-    .group_label = 1,
-    .groups = levels,
     .chunk_create = tfs_godot_chunk_create,
     .chunk_move = tfs_godot_chunk_move,
-    .voxels = &tfs_godot_pictures,
-    .chunk_damaged = chunk_damaged,
-    .chunk_check = chunk_check,
-    .fits = tfs_godot_rules_fit,
-    .upgrade = tfs_godot_save_upgrade,
-    .chunk_changes = chunk_changes,
-    .root_changes = root_changes,
 };
