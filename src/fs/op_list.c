@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 
+#include "formats/chosen.h"
 #include "fs/ops.h"
 
 #define SCHEMA  2
@@ -156,6 +157,14 @@ static bool give_schema(struct listing *l)
     return l->result == 0;
 }
 
+/* Is .terrainfs listed? Trees of a set of files are for tar and rsync --delete, which would take it
+ * along or away. */
+static bool shows_control(const struct tfs_session *s)
+{
+    return tfs_quarantine_has_lines(&s->quarantine) &&
+           tfs_chosen_all(s->branches[0].save->options.views);
+}
+
 static void give_scratch(struct listing *l)
 {
     struct tfs_session *s = l->s;
@@ -163,8 +172,7 @@ static void give_scratch(struct listing *l)
     const struct tfs_link *link;
 
     for (; (link = tfs_link_from(&s->overlay, l->id, from)) != NULL; from = link->serial + 1) {
-        if (link->scratch == s->quarantine.control->scratch &&
-            !tfs_quarantine_has_lines(&s->quarantine))
+        if (link->scratch == s->quarantine.control->scratch && !shows_control(s))
             continue;
         struct tfs_dirent entry = {.name = link->name, .next = SCRATCH + link->serial + 1};
         struct tfs_inode *inode = tfs_inode_find(&s->inodes, link->scratch->id);

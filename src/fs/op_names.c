@@ -432,15 +432,33 @@ static int rmdir_scratch(struct tfs_session *s, struct tfs_link *link)
     return 0;
 }
 
-static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, struct tfs_reply reply)
+/* Was a file of it removed a moment ago? */
+static bool has_whiteout(struct tfs_session *s, const struct tfs_entry *entry)
+{
+    const struct tfs_doc *doc = tfs_store_shown(entry->branch->store);
+    struct tfs_node child;
+    size_t i = 0;
+
+    while (tfs_tree_name_of_schema(entry->branch->save, doc, &entry->node, i, &i, &child) == 1)
+        if (tfs_whiteout_find(&s->overlay, &child) != NULL)
+            return true;
+    return false;
+}
+
+/* git passes over a directory that is not empty: the log says why the chunk is still there. */
+static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, struct naming *c)
 {
     /* A tile is refused with its sentence, whatever is in it. */
     int result = entry->branch->save->tree->fixed_chunks ? 0 : tfs_ops_check_empty(s, &entry->node);
+    if (result == -ENOTEMPTY && has_whiteout(s, entry))
+        tfs_fail(&c->err, result,
+                 "the chunk stays, because not all of its files were removed; trees of other files "
+                 "need a mount with their -o views=");
     if (result == 0)
         result = tfs_group_keep(s, &entry->node);
     if (result < 0)
         return result;
-    return submit_chunk(entry, &tfs_remove_chunk, reply);
+    return submit_chunk(entry, &tfs_remove_chunk, c->reply);
 }
 
 /* lights/ and the like: gone until mkdir or two seconds bring it back. */
@@ -472,7 +490,7 @@ static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)
     if (tfs_entry_is_read_only(s, &entry))
         return -EROFS;
     if (tfs_node_is_chunk(&entry.node))
-        return rmdir_chunk(s, &entry, c->reply);
+        return rmdir_chunk(s, &entry, c);
     if (entry.branch != NULL && tfs_node_is_group(&entry.node))
         return tfs_group_remove(s, &entry.node, &c->err);
     return rmdir_below_chunk(s, &entry);

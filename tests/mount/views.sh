@@ -29,6 +29,7 @@ refuses() {
     logged 'map.png: this file of the tree is left out'
     same 'a link' "$(py 'print(err(os.symlink, "x", a[0]))' "$M/chunks/$C/raw.bin")" EPERM
     logged "chunks/$C/raw.bin: this file of the tree is left out"
+    wants_not grep -qx '\.terrainfs' <(ls -A "$M")
     echo fill 0 >"$M/chunks/$C/mine"
     same 'a rename' "$(py 'print(err(os.rename, a[0], a[1]))' "$M/chunks/$C/mine" "$M/chunks/$C/palette.txt")" EPERM
     logged "chunks/$C/palette.txt: this file of the tree is left out"
@@ -114,6 +115,29 @@ checks_out() {
     want on_git checkout -q main~1
     down
     terrain_is "$PRISTINE"
+}
+
+# A mount that shows more files than git has: what git leaves of a chunk is told.
+forgets_views() {
+    up -o views=voxels
+    want on_git init -q -b main
+    want on_git add -A
+    want on_git commit -qm one
+    want rm -r "$M/chunks/$C2"
+    want on_git add -A
+    want on_git commit -qm two
+    want on_git checkout -q main~1
+    down
+    up
+    want on_git checkout -q main
+    want [ -e "$M/chunks/$C2/raw.bin" ]
+    logged "chunks/$C2: the chunk stays, because not all of its files were removed; trees of other files need a mount with their -o views="
+    down
+    up -o views=voxels
+    want on_git reset -q --hard
+    want on_git clean -qfd
+    wants_not [ -e "$M/chunks/$C2" ]
+    down
 }
 
 # Two branches change one chunk: git merges their lines, and the save has both.
@@ -298,5 +322,6 @@ unpack_into=flatten
 for view in voxels grids; do
     try "BeamNG: $view: tar x over edits" other_game $view make_ter --version 8 --size 128 --materials 4 SAVE
 done
+try 'a checkout on a mount with other views' forgets_views
 try 'names of sets' wrong_values
 finish

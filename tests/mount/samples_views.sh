@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# -o views=voxels on every real save of every game: a whole tree that tar, rsync or git put back is the terrain
+# that it was taken from. The larger ones only with TORTURE=full,
+# as tests/torture/views.sh calls this.
+. "$(dirname "$0")/lib.sh"
+
+SAMPLES=$(dirname "$SAMPLES")
+
+saves() {
+    find "$SAMPLES" \( -name '*.rbx*' -o -name '*.bin' -o -name '*.ter' -o -name '*.ter.gz' -o -name '*.cosmicreach' \
+        -o -name '*.blk' -o -name '*.vxr' -o -name '*.sqlite' -o -name '*.sqlite.gz' -o -name 'server-world-*' \
+        -o -name world_region \) | sort
+}
+
+# Does its round take a second or two?
+is_quick() {
+    case $1 in
+        *256_pacific.ter) return 0 ;;
+        *.gz) return 1 ;;
+        *) [ "$(du -sb "$1" | cut -f 1)" -lt 33000 ] ;;
+    esac
+}
+
+# bring SAMPLE: $S is a copy of it, and $other another one.
+bring() {
+    local name=${1##*/}
+    rm -rf "$S"
+    S=$D/save/${name%.gz} other=$D/other/${name%.gz}
+    mkdir "$D/save" "$D/other"
+    case $name in
+        *.gz) gzip -dc "$1" >"$other" ;;
+        *) cp -R "$1" "$other" ;;
+    esac
+    [ ! -e "${1%.ter}.terrain.json" ] || cp "${1%.ter}.terrain.json" "$D/save/"
+    chmod -R u+w "$D"
+    cp -Rp "$other" "$S"
+}
+
+# Three chunks are edited, and where the save can do without one, it is removed.
+spoil() {
+    local chunks chunk
+    mapfile -t chunks < <(find "$M" -path '*/chunks/*' -name '*_*_*' -type d | sort)
+    for chunk in "${chunks[0]}" "${chunks[${#chunks[@]} / 2]}" "${chunks[-1]}"; do
+        [ ! -e "$chunk/voxels.csv" ] || want sed -i 2d "$chunk/voxels.csv"
+        [ ! -e "$chunk/channels/type.txt" ] || want sed -i 's/^fill .*/fill 7/' "$chunk/channels/type.txt"
+        [ ! -e "$chunk/heights.txt" ] || echo fill 7 >"$chunk/heights.txt"
+    done
+    rm -r "${chunks[${#chunks[@]} / 3]}" 2>/dev/null
+    "$TFS_BIN" sync "$M"
+    "$TFS_BIN" diff --stat "$other" "$S" >"$D/spoilt"
+    same 'the spoilt save differs' $? 1
+}
+
+on_git() {
+    git --git-dir="$D/git" --work-tree="$M" -c user.name=x -c user.email=x@example.org \
+        -c core.fileMode=false -c advice.detachedHead=false -c gc.auto=0 "$@"
+}
+
+by_tar() {
+    want tar -C "$M" -xf "$D/tree.tar"
+}
+
+by_rsync() {
+    command -v rsync >/dev/null || { by_tar; return; }
+    want rsync -a --delete "$D/tree/" "$M/"
+}
+
+by_git() {
+    want on_git checkout -q main~1
+    same 'status' "$(on_git status --porcelain)" ''
+}
+
+round() {
+    bring "$1"
+    want "$TFS_BIN" export -o views=voxels "$other" "$D/tree" 2>"$D/err"
+    rm -r "$D/tree/.terrainfs"
+    tar -C "$D/tree" -cf "$D/tree.tar" .
+    up -o views=voxels
+    want on_git init -q -b main
+    want on_git add -A
+    want on_git commit -qm one
+    spoil
+    want on_git add -A
+    want on_git commit -qm two
+    for tool in git tar rsync; do
+        [ $tool = git ] || spoil
+        by_$tool
+        want "$TFS_BIN" sync "$M"
+        want "$TFS_BIN" diff --stat "$other" "$S"
+    done
+    down
+    want "$TFS_BIN" diff "$other" "$S"
+    want "$TFS_BIN" diff "$S" "$D/tree"
+}
+
+missing() {
+    skip 'the samples are not here'
+}
+
+if [ -d "$SAMPLES" ]; then
+    while read -r save; do
+        [ "${TORTURE:-short}" = full ] || is_quick "$save" || continue
+        try "${save#"$SAMPLES"/}" round "$save"
+    done < <(saves)
+else
+    try 'real saves' missing
+fi
+finish
