@@ -83,6 +83,8 @@ int tfs_file_settle(const char *path, struct tfs_error *err);
 /* The same for all names in a directory; one that is not there has none. */
 int tfs_directory_settle(const char *path, struct tfs_error *err);
 
+struct tfs_taking; /* of the place of the old file */
+
 /* The keeper of files that are replaced. */
 struct tfs_keeper {
     /* Right before the rename: `old` (fd -1: there is none) is at `path`, in `directory`. May give
@@ -97,6 +99,10 @@ struct tfs_keeper {
     void (*failed)(struct tfs_keeper *keeper, struct tfs_file_handle *old);
 };
 
+/* Calls tfs_replacement_take once, with the lock of those who read either file meanwhile: nothing
+ * waits for the disk in there. Whether the rename came about, the handle of the file says then. */
+typedef void (*tfs_moment_fn)(void *arg, const struct tfs_taking *taking);
+
 struct tfs_replacement {
     struct tfs_sink sink;      /* first: &r->sink is where to write */
     char *path;                /* NULL: released */
@@ -106,6 +112,8 @@ struct tfs_replacement {
     uint64_t size;             /* bytes written */
     uint64_t begun;            /* as many of them the disk was asked to write already */
     struct tfs_keeper *keeper; /* the caller sets it after opening; NULL: nobody */
+    tfs_moment_fn moment;      /* the same; `moment_arg` is for it */
+    void *moment_arg;
     uint8_t *buffer;
     size_t buffered;
 };
@@ -125,6 +133,7 @@ int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, stru
  * also after a failure. */
 int tfs_replacement_readback(struct tfs_replacement *r, struct tfs_readback *readback,
                              struct tfs_error *err);
+void tfs_replacement_take(const struct tfs_taking *taking);
 /* fdatasync, identity of the old file (ESTALE when it is another by now; EEXIST for a new file that
  * exists by now), rename, fsync of the directory. `file`, the old handle (fd -1 for a new file), is
  * closed and becomes the new file's, with its lock. `r` is released either way; after a failure the

@@ -195,6 +195,17 @@ static void put_mark(struct tfs_buf *out, uint64_t seed, const struct tfs_journa
     tfs_buf_release(&finished);
 }
 
+/* Behind the edits: what a rewrite says of a file is newer than what they say of it. */
+static void put_wrote(struct tfs_buf *out, uint64_t seed, const struct tfs_journal_mark *mark)
+{
+    const struct tfs_buf *wrote = &mark->wrote;
+
+    out->failed = out->failed || wrote->failed;
+    for (size_t at = 0; at + TFS_JOURNAL_FILE_SIZE <= wrote->size; at += TFS_JOURNAL_FILE_SIZE)
+        put_record(out, seed, out->size, TFS_JOURNAL_FILE,
+                   (struct tfs_span){wrote->data + at, TFS_JOURNAL_FILE_SIZE});
+}
+
 int tfs_journal_create(const char *path, const struct stat *like, struct tfs_hash save,
                        const struct tfs_journal_mark *mark, struct tfs_span first,
                        struct tfs_journal **journal, struct tfs_error *err)
@@ -214,6 +225,8 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
         put_mark(&content, made->seed, mark);
     if (first.size > 0)
         put_record(&content, made->seed, content.size, TFS_JOURNAL_EDIT, first);
+    if (mark != NULL)
+        put_wrote(&content, made->seed, mark);
     if (tfs_buf_check(&content, err) < 0 ||
         write_file(name, like, tfs_buf_span(&content), &made->file, err) < 0)
         goto out;

@@ -374,6 +374,31 @@ static int keep_old(const struct tfs_replacement *r, struct tfs_file_handle *fil
     return r->keeper->before(r->keeper, r->path, r->directory, file, err);
 }
 
+struct tfs_taking {
+    struct tfs_replacement *r;
+    struct tfs_file_handle *file;
+    struct tfs_error *err;
+};
+
+void tfs_replacement_take(const struct tfs_taking *t)
+{
+    if ((keep_old(t->r, t->file, t->err) < 0 || take_place(t->r, t->file, t->err) < 0) &&
+        t->r->keeper != NULL)
+        t->r->keeper->failed(t->r->keeper, t->file);
+}
+
+static int take_place_at_once(struct tfs_replacement *r, struct tfs_file_handle *file,
+                              struct tfs_error *err)
+{
+    const struct tfs_taking taking = {r, file, err};
+
+    if (r->moment != NULL)
+        r->moment(r->moment_arg, &taking);
+    else
+        tfs_replacement_take(&taking);
+    return err->code;
+}
+
 /* Some filesystems cannot sync a directory, and say so with EINVAL. */
 static int sync_directory(int fd)
 {
@@ -405,13 +430,8 @@ int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *fi
         fail_write(r, errno, err);
         goto out;
     }
-    if (check_old(r, file, err) < 0)
+    if (check_old(r, file, err) < 0 || take_place_at_once(r, file, err) < 0)
         goto out;
-    if (keep_old(r, file, err) < 0 || take_place(r, file, err) < 0) {
-        if (r->keeper != NULL)
-            r->keeper->failed(r->keeper, file);
-        goto out;
-    }
     int result = sync_directory(r->directory);
     if (r->keeper != NULL)
         r->keeper->after(r->keeper, r->path, &file->st);

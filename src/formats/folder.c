@@ -302,6 +302,15 @@ int tfs_folder_hash(struct tfs_folder_files *files, pthread_mutex_t *lock, struc
     return 0;
 }
 
+void tfs_folder_unsure(struct tfs_folder_files *files, pthread_mutex_t *lock, struct tfs_key key)
+{
+    pthread_mutex_lock(lock);
+    struct tfs_folder_file *known = tfs_folder_find(files, key);
+    if (known != NULL)
+        known->unsure = true;
+    pthread_mutex_unlock(lock);
+}
+
 void tfs_folder_remove(struct tfs_folder_files *files, struct tfs_folder_file *file)
 {
     size_t at = locate(files, file->key);

@@ -321,6 +321,9 @@ struct tfs_journal_files {
      * no such file. ESTALE: another program changed it since. */
     int (*hash)(struct tfs_save *save, struct tfs_key file, const char *path, struct tfs_hash *hash,
                 struct stat *st, struct tfs_error *err);
+    /* Makes the directory in which the journal lies, where the first commit would. NULL: it is
+     * always there. */
+    int (*prepare)(struct tfs_save *save, struct tfs_error *err);
     /* This process made or removed the journal, which is no change of the save. NULL: it never
      * looks like one. */
     void (*touched)(struct tfs_save *save);

@@ -19,9 +19,9 @@ enum chunk_flags {
     CHUNK_OWN = 8,
 };
 
-#define FILE_SIZE   40 /* bytes of a file in a record: key and hash */
-#define CHUNK_HEAD  17 /* bytes of key and flags, at least */
-#define RESERVED    15 /* bytes at the end of a record, 0 */
+#define FILE_SIZE   (TFS_JOURNAL_FILE_SIZE - 1) /* bytes of a file in an EDIT: key and hash */
+#define CHUNK_HEAD  17                          /* bytes of key and flags, at least */
+#define RESERVED    15                          /* bytes at the end of a record, 0 */
 #define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_OWN)
 
 char *tfs_journal_beside(const struct tfs_save *save)
@@ -366,14 +366,19 @@ int tfs_record_files(struct tfs_span *record, struct tfs_record_file **files, si
     return 0;
 }
 
+void tfs_record_wrote_put(struct tfs_buf *payload, struct tfs_record_file file, bool whole)
+{
+    put_key(payload, file.key);
+    put_hash(payload, file.hash);
+    tfs_buf_u8(payload, whole);
+}
+
 int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole,
                      struct tfs_error *err)
 {
     struct tfs_buf payload = {0};
 
-    put_key(&payload, file.key);
-    put_hash(&payload, file.hash);
-    tfs_buf_u8(&payload, whole);
+    tfs_record_wrote_put(&payload, file, whole);
     if (tfs_buf_check(&payload, err) == 0 &&
         tfs_journal_append(journal, TFS_JOURNAL_FILE, tfs_buf_span(&payload), err) == 0)
         tfs_journal_sync(journal, err);
@@ -431,6 +436,22 @@ static void touched(struct tfs_save *save)
         files->touched(save);
 }
 
+bool tfs_journal_spared(int code)
+{
+    return code != -ENOSPC && code != -EDQUOT && code != -EIO && code != -ENOMEM && code != -ESTALE;
+}
+
+int tfs_journal_prepare(struct tfs_save *save, struct tfs_error *err)
+{
+    const struct tfs_journal_files *files = save->container->journal;
+
+    if (files == NULL || files->prepare == NULL)
+        return 0;
+    files->prepare(save, err);
+    touched(save);
+    return err->code;
+}
+
 int tfs_journal_drop(struct tfs_save *save, const char *beside, struct tfs_error *err)
 {
     tfs_journal_remove(beside, err);
@@ -481,11 +502,35 @@ static int make_journal(struct tfs_save *save, const char *beside, const struct 
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    if (tfs_record_make(save, save->doc, doc, now, &record, err) == 0)
+    if (tfs_journal_prepare(save, err) == 0 &&
+        tfs_record_make(save, save->doc, doc, now, &record, err) == 0)
         tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL, tfs_buf_span(&record),
                            journal, err);
     touched(save);
     tfs_buf_release(&record);
+    return err->code;
+}
+
+/* What was begun stays in the journal until it is done: the next program that opens the save for
+ * writing goes on. */
+static int commit_with(struct tfs_save *save, struct tfs_doc *doc, const char *beside,
+                       struct tfs_journal *journal, struct tfs_error *err)
+{
+    const uint64_t before = save->doc->version;
+    const bool journals = journal != NULL;
+    struct tfs_error why = {0};
+
+    commit_by(save, doc, journal, &why);
+    if (journals && why.code < 0 && save->doc->version != before)
+        return tfs_fail(err, why.code,
+                        "%.200s; some files have the edit already, and the others get it from the "
+                        "journal when the save is opened for writing next",
+                        why.text);
+    if (why.code < 0)
+        tfs_fail(err, why.code, "%s", why.text);
+    tfs_error_reset(&why);
+    if (journals && tfs_journal_drop(save, beside, &why) < 0)
+        tfs_fail(err, why.code, "%s", why.text);
     return err->code;
 }
 
@@ -496,13 +541,15 @@ int tfs_journal_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_er
     char *beside = NULL;
 
     if (tfs_journal_files_many(save, save->doc, doc) && !save->no_journal &&
-        save->read_only == NULL && (beside = tfs_journal_beside(save)) != NULL)
-        (void)make_journal(save, beside, doc, &journal, &why);
+        save->read_only == NULL &&
+        ((beside = tfs_journal_beside(save)) == NULL ||
+         make_journal(save, beside, doc, &journal, &why) < 0) &&
+        (beside == NULL || !tfs_journal_spared(why.code))) {
+        free(beside);
+        return beside == NULL ? tfs_fail_memory(err) : tfs_fail(err, why.code, "%s", why.text);
+    }
     tfs_error_reset(&why);
-    const bool journals = journal != NULL;
-    const int result = commit_by(save, doc, journal, err);
-    if (journals && tfs_journal_drop(save, beside, &why) < 0 && result == 0)
-        tfs_fail(err, why.code, "%s", why.text);
+    commit_with(save, doc, beside, journal, err);
     free(beside);
     return err->code;
 }

@@ -57,6 +57,7 @@ int tfs_record_files(struct tfs_span *record, struct tfs_record_file **files, si
                      struct tfs_error *err);
 
 /* A FILE: this is written now, and is about to take its place. */
+void tfs_record_wrote_put(struct tfs_buf *payload, struct tfs_record_file file, bool whole);
 int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole,
                      struct tfs_error *err);
 int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file, bool *whole);
@@ -75,6 +76,14 @@ int tfs_journal_restore(struct tfs_save *save, const char *beside,
 
 /* Is there a journal of the save at `path`, which is not open, by the name of it in any format? */
 int tfs_journal_exists(const char *path, struct tfs_error *err);
+
+/* May several files be written though no journal could be made of them, for this reason? Only where
+ * there can be none: else a commit that is cut would leave half of an edit. */
+bool tfs_journal_spared(int code);
+
+/* A journal is about to be made, or a file of the save: the directory in which both lie is there
+ * then. */
+int tfs_journal_prepare(struct tfs_save *save, struct tfs_error *err);
 
 /* Removes the journal of the save, which lies beside that path, durably. */
 int tfs_journal_drop(struct tfs_save *save, const char *beside, struct tfs_error *err);

@@ -134,7 +134,7 @@ static int check_edit(struct tfs_recover_files *files, struct tfs_span payload,
     for (size_t i = 0; i < count; i++) {
         struct tfs_recover_file *file = find(files, named[i].key);
         const bool same = holds(file, named[i].hash);
-        file->begun = file->begun || (same && !file->named);
+        file->begun = file->begun || (same && !file->named && !file->wrote);
         file->ours = file->ours || same;
         file->named = true;
         file->last = made;

@@ -261,9 +261,20 @@ static int still_edited(void *arg, const struct tfs_chunk *before, const struct 
     return tfs_chunk_same(tfs_doc_find(store->shown, key), after) ? 0 : 1;
 }
 
+/* Bytes that were never read, and that a commit has taken from the disk before it failed, cannot be
+ * put back. */
+static int is_lost(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct tfs_store *store = arg;
+
+    (void)after;
+    return before != NULL && (before->flags & TFS_CHUNK_UNREAD_ALL) != 0 &&
+           !tfs_chunk_same(tfs_doc_find(store->saved, before->key), before);
+}
+
 static bool can_undo(struct tfs_store *store, const struct tfs_job *job)
 {
-    return job->edited && tfs_doc_diff(job->before, job->after, still_edited, store) == 0 &&
+    return tfs_doc_diff(job->before, job->after, still_edited, store) == 0 &&
            (job->before->common == job->after->common ||
             job->after->common == store->shown->common);
 }
@@ -296,7 +307,9 @@ void tfs_store_undo(struct tfs_store *store, struct tfs_job *job)
     struct tfs_error err = {0};
     struct undoing u = {&edit, &err};
     /* With nothing on top of it the document before is at hand, which needs no memory. */
-    if (job->edited && job->after == store->shown) {
+    if (!job->edited || tfs_doc_diff(job->before, job->after, is_lost, store) != 0)
+        return;
+    if (job->after == store->shown) {
         tfs_store_publish(store, tfs_doc_ref(job->before), false);
         job->undone = true;
         return;

@@ -36,20 +36,27 @@ bool tfs_store_journals(const struct tfs_store *store)
     return (store->options.commit_auto || store->options.commit_seconds > 0) && is_possible(store);
 }
 
-/* A journal that came or went among the files of a save is no change by others. Nobody looks at
- * them meanwhile: the caller holds `io`, if there are several. */
-static void touched(const struct tfs_store *store)
-{
-    const struct tfs_journal_files *files = store->save->container->journal;
-
-    if (files != NULL && files->touched != NULL)
-        files->touched(store->save);
-}
-
-/* Of one file, `io` may be the writer's meanwhile. */
 static bool has_files(const struct tfs_store *store)
 {
     return store->save->container->journal != NULL;
+}
+
+/* A journal that comes or goes among the files of a save is no change by others. Nobody looks at
+ * them meanwhile: `io` is held, by the writer where it is at work. */
+static int touch(struct tfs_store *store,
+                 int (*act)(struct tfs_store *store, struct tfs_error *err), struct tfs_error *err)
+{
+    const struct tfs_journal_files *files = store->save->container->journal;
+    const bool locks = files != NULL && !tfs_store_is_rewriting(store);
+
+    if (locks)
+        pthread_mutex_lock(&store->io);
+    act(store, err);
+    if (files != NULL && files->touched != NULL)
+        files->touched(store->save);
+    if (locks)
+        pthread_mutex_unlock(&store->io);
+    return err->code;
 }
 
 static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct tfs_doc *doc)
@@ -171,12 +178,24 @@ static int find_hash(struct tfs_store *store, struct tfs_error *err)
     return err->code;
 }
 
-/* A new journal with all that the save lacks; an old one stays until the new one is durable. After
- * a failure either of them may be there. The writer must not end between the moment that the new
- * one is made of and the moment that it is there. */
-static int begin(struct tfs_store *store, struct tfs_error *err)
+static int create_journal(struct tfs_store *store, struct tfs_error *err)
 {
     struct tfs_journal *journal = NULL;
+
+    pthread_mutex_lock(&store->journal_lock);
+    if (tfs_journal_create(store->journal_beside, &store->st, store->hash, &store->marked,
+                           store->first, &journal, err) == 0)
+        set_journal(store, journal);
+    pthread_mutex_unlock(&store->journal_lock);
+    return err->code;
+}
+
+/* A new journal with all that the save lacks; an old one stays until the new one is durable. After
+ * a failure either of them may be there. The writer must not end between the moment that the new
+ * one is made of and the moment that it is there; of several files it may go on to the next one
+ * before, and the new one says so. */
+static int begin(struct tfs_store *store, struct tfs_error *err)
+{
     struct tfs_buf record = {0};
 
     if (store->journal_beside == NULL)
@@ -185,19 +204,11 @@ static int begin(struct tfs_store *store, struct tfs_error *err)
         return tfs_fail_memory(err);
     if (make_record(store, store->saved, &record, err) == 0 && find_hash(store, err) == 0) {
         store->journal_unsure = true;
-        if (has_files(store))
-            pthread_mutex_lock(&store->io);
-        pthread_mutex_lock(&store->journal_lock);
-        if (tfs_journal_create(store->journal_beside, &store->st, store->hash, &store->marked,
-                               tfs_buf_span(&record), &journal, err) == 0)
-            set_journal(store, journal);
-        pthread_mutex_unlock(&store->journal_lock);
-        touched(store);
-        if (has_files(store))
-            pthread_mutex_unlock(&store->io);
+        store->first = tfs_buf_span(&record);
+        touch(store, create_journal, err);
     }
     tfs_buf_release(&record);
-    if (journal == NULL)
+    if (err->code < 0)
         return err->code;
     store->journal_unsure = false;
     store->journal_begun = size_of(store);
@@ -239,12 +250,20 @@ bool tfs_store_journal_is_too_much(struct tfs_store *store)
            (has_files(store) ? LARGE : (uint64_t)store->st.st_size / PART);
 }
 
-void tfs_store_journal_cover(struct tfs_store *store)
+int tfs_store_journal_cover(struct tfs_store *store, struct tfs_error *err)
 {
-    struct tfs_error ignored = {0};
+    struct tfs_error why = {0};
 
-    if (is_possible(store) && tfs_journal_files_many(store->save, store->saved, store->shown))
-        (void)tfs_store_journal_add(store, &ignored);
+    if (!is_possible(store) || !has_files(store))
+        return 0;
+    pthread_mutex_lock(&store->io);
+    (void)tfs_journal_prepare(store->save, &why);
+    pthread_mutex_unlock(&store->io);
+    tfs_error_reset(&why);
+    if (!tfs_journal_files_many(store->save, store->saved, store->shown) ||
+        tfs_store_journal_add(store, &why) == 0 || tfs_journal_spared(why.code))
+        return 0;
+    return tfs_fail(err, why.code, "%s", why.text);
 }
 
 bool tfs_store_journal_is_full(struct tfs_store *store)
@@ -279,6 +298,8 @@ static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool 
     struct tfs_error ignored = {0};
 
     pthread_mutex_lock(&store->journal_lock);
+    if (store->marked.begun)
+        tfs_record_wrote_put(&store->marked.wrote, (struct tfs_record_file){file, hash}, whole);
     if (store->journal != NULL && !tfs_journal_broken(store->journal))
         (void)tfs_record_wrote(store->journal, (struct tfs_record_file){file, hash},
                                whole && store->holds_mark, &ignored);
@@ -307,12 +328,22 @@ void tfs_store_journal_unmark(struct tfs_store *store, bool saved)
 {
     pthread_mutex_lock(&store->journal_lock);
     const struct tfs_journal_mark mark = store->marked;
+    tfs_buf_release(&store->marked.wrote);
     store->marked = (struct tfs_journal_mark){0};
     pthread_mutex_unlock(&store->journal_lock);
     store->hash = mark.finished;
     store->hash_version = saved && mark.done ? store->saved->version : 0;
     if (saved)
         count_edits(store, store->journal_edits - store->journal_marked);
+}
+
+void tfs_store_journal_reached(struct tfs_store *store, struct tfs_doc *reached)
+{
+    if (store->journal_base == NULL || store->journal_base->version != store->saved->version)
+        return;
+    tfs_doc_ref(reached);
+    tfs_doc_unref(store->journal_base);
+    store->journal_base = reached;
 }
 
 void tfs_store_journal_watch(struct tfs_store *store)
@@ -322,15 +353,7 @@ void tfs_store_journal_watch(struct tfs_store *store)
 
 static int remove_journal(struct tfs_store *store, struct tfs_error *err)
 {
-    if (store->journal_beside == NULL)
-        return 0;
-    if (has_files(store))
-        pthread_mutex_lock(&store->io);
-    int result = tfs_journal_remove(store->journal_beside, err);
-    touched(store);
-    if (has_files(store))
-        pthread_mutex_unlock(&store->io);
-    return result;
+    return store->journal_beside == NULL ? 0 : tfs_journal_remove(store->journal_beside, err);
 }
 
 void tfs_store_journal_settle(struct tfs_store *store)
@@ -348,7 +371,7 @@ void tfs_store_journal_settle(struct tfs_store *store)
     }
     if (tfs_store_differs(store) || store->unshown)
         return;
-    int result = remove_journal(store, &err);
+    int result = touch(store, remove_journal, &err);
     if (result == -ENOMEM)
         return; /* tried again with the next batch, and at the end */
     if (result < 0)

@@ -8,8 +8,8 @@
  *   ENDED    tfs_store_rewrite_end      RESTS
  *
  * From WRITES to ENDED the save and its container are the writer's: the store's thread applies
- * edits, which need neither, and appends to the journal, whose lock both take. A container that is
- * no single file is used by edits too, and is written by the store's thread itself.
+ * edits, which only fetch chunks, and appends to the journal, whose lock both take. A database has
+ * no journal: its transaction is the store's thread's own, and those that edit wait for it.
  */
 #include "fs/store_state.h"
 
@@ -58,7 +58,9 @@ int tfs_store_rewriter_start(struct tfs_store *store)
 {
     struct tfs_rewrite_work *r = &store->rewrite;
 
-    if (store->save->container->hash == NULL || store->options.read_only)
+    const struct tfs_container *container = store->save->container;
+
+    if ((container->hash == NULL && container->journal == NULL) || store->options.read_only)
         return 0;
     int result = -pthread_create(&r->thread, NULL, run, store);
     r->started = result == 0;
@@ -102,15 +104,28 @@ void tfs_store_rewrite_wait(struct tfs_store *store)
     pthread_mutex_unlock(&store->lock);
 }
 
-static void set_saved(struct tfs_store *store, struct tfs_doc *doc)
+static void set_saved(struct tfs_store *store, struct tfs_doc *doc, bool all)
 {
     pthread_mutex_lock(&store->lock);
     tfs_doc_unref(store->saved);
     store->saved = tfs_doc_ref(doc);
-    store->commits++;
+    store->commits += all;
     store->st = store->save->st;
     pthread_mutex_unlock(&store->lock);
-    store->conflict = false;
+    store->conflict = store->conflict && !all;
+}
+
+/* Of several files some were written before one failed. What is shown, also once the edits of a
+ * caller are taken back, has to be brought to those, too. */
+static void set_reached(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->io);
+    struct tfs_doc *reached = store->save->doc;
+    if (store->save->container->journal != NULL && reached->version != store->saved->version) {
+        tfs_store_journal_reached(store, reached);
+        set_saved(store, reached, false);
+    }
+    pthread_mutex_unlock(&store->io);
 }
 
 int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err)
@@ -123,10 +138,12 @@ int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err)
     tfs_pace_end(&store->pace, r->took_ms);
     if (r->result == 0) {
         pthread_mutex_lock(&store->io);
-        set_saved(store, r->doc);
+        set_saved(store, r->doc, true);
         /* What is written stays written if that has to wait. */
         (void)tfs_store_follow(store, r->doc, &ignored);
         pthread_mutex_unlock(&store->io);
+    } else {
+        set_reached(store);
     }
     tfs_store_journal_unmark(store, r->result == 0);
     tfs_doc_unref(r->doc);

@@ -78,6 +78,7 @@ struct tfs_store {
     struct tfs_job *after;                    /* and for the next one */
     char *journal_beside;                     /* where it lies; NULL: there was none yet */
     struct tfs_doc *journal_base, *journaled; /* set with `journal` */
+    struct tfs_span first;                    /* edit of a journal that is being made */
     uint64_t journal_begun;                   /* its size when it was made */
     bool journal_unsure;   /* what has its name may hold more than was accepted */
     size_t journal_marked; /* edits before the mark of the rewrite under way */
@@ -132,11 +133,14 @@ bool tfs_store_journal_is_full(struct tfs_store *store);
 /* The journal hears of every rewrite of the save from now on. */
 void tfs_store_journal_watch(struct tfs_store *store);
 /* Before a rewrite in any mode: where that changes more than one file, the journal holds it first,
- * if there can be one. */
-void tfs_store_journal_cover(struct tfs_store *store);
+ * if there can be one; a failure, and nothing is written. */
+int tfs_store_journal_cover(struct tfs_store *store, struct tfs_error *err);
 /* A rewrite of what is shown begins, has ended. */
 void tfs_store_journal_mark(struct tfs_store *store);
 void tfs_store_journal_unmark(struct tfs_store *store, bool saved);
+/* A rewrite failed when it had written some files of several: `reached` is what is saved by then,
+ * and the journal goes on. */
+void tfs_store_journal_reached(struct tfs_store *store, struct tfs_doc *reached);
 /* After a commit, or when another save was read: removes a journal that says nothing more, replaces
  * one that belongs to a save of before. */
 void tfs_store_journal_settle(struct tfs_store *store);

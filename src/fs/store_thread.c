@@ -180,11 +180,12 @@ static void begin_rewrite(struct tfs_store *store, struct tfs_job **done)
     store->in_rewrite = store->after;
     store->after = NULL;
     int result = tfs_store_look(store, true, &err);
+    if (result == 0 && tfs_store_differs(store))
+        result = tfs_store_journal_cover(store, &err);
     if (result < 0 || !tfs_store_differs(store)) {
         finish_rewrite(store, result, &err, done);
         return;
     }
-    tfs_store_journal_cover(store);
     tfs_store_rewrite_begin(store);
     end_rewrite(store, done); /* where there is no writer */
 }

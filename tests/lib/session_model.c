@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fs/ops.h"
+#include "fs/store_state.h"
 #include "session_driver.h"
 #include "toy_format.h"
 
@@ -322,15 +324,17 @@ static void says(void *arg)
     answered(arg, 0, NULL);
 }
 
-/* Until the worker has done what a close left to it. */
+/* Until the worker has done what a close left to it, and the save is not being written. */
 static void settle(void)
 {
+    struct tfs_store *store = session->branches[0].store;
     struct answer a;
-    answer_init(&a);
-    if (tfs_session_after_check(session, 1, says, &a) == 0)
+    do {
+        answer_init(&a);
+        if (tfs_session_after_check(session, 1, says, &a) < 0)
+            abort();
         answer_wait(&a);
-    else
-        abort();
+    } while (tfs_store_is_rewriting(store));
 }
 
 #define AGREE(condition, ...)                                                                      \

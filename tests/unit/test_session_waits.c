@@ -274,7 +274,7 @@ START_TEST(session_late_release_does_not_validate_what_the_next_writer_has_begun
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(other_handle, 0, "first"), 0);
     ck_assert_int_eq(flush(other_handle), 0);
-    toy_disk.during[TOY_COMMIT] = next_writer_begins;
+    toy_disk.during[TOY_PUT] = next_writer_begins;
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "busy"), 0);
     ck_assert_int_eq(sync_directory("chunks"), 0);
     ck_assert_str_eq(toy_blob(save->doc, 0), "first");
@@ -298,7 +298,7 @@ START_TEST(session_bytes_that_no_flush_saw_are_validated_when_the_last_writer_is
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(other_handle, 0, "first"), 0);
     ck_assert_int_eq(flush(other_handle), 0);
-    toy_disk.during[TOY_COMMIT] = next_writer_only_opens;
+    toy_disk.during[TOY_PUT] = next_writer_only_opens;
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "busy"), 0);
     ck_assert_int_eq(sync_directory("chunks"), 0);
     ck_assert_str_eq(toy_blob(save->doc, 0), "first");

@@ -3,6 +3,8 @@
  * and what comes of it when another program wrote meanwhile.
  */
 #include <errno.h>
+#include <limits.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,30 +29,45 @@ static char notice[TFS_ERROR_TEXT];
 
 static int steps_left = -1; /* calls that change the disk until this process ends; -1: it stays */
 
-static void step(void)
+/* Calls until one fails, until all do, or so many; -1: none does. */
+static int until_fault = -1, faults = 0;
+
+static bool step(void)
 {
     if (steps_left >= 0 && steps_left-- == 0)
         _exit(9);
+    if (until_fault > 0)
+        until_fault--;
+    else if (until_fault == 0 && faults > 0) {
+        faults--;
+        errno = ENOSPC;
+        return false;
+    }
+    return true;
 }
+
+static void (*before_sync)(int fd);
 
 /* These take the place of the C library's, for the whole program. */
 int fdatasync(int fd)
 {
-    step();
-    return (int)syscall(SYS_fdatasync, fd);
+    if (before_sync != NULL)
+        before_sync(fd);
+    return step() ? (int)syscall(SYS_fdatasync, fd) : -1;
 }
 
 int fsync(int fd)
 {
-    step();
-    return (int)syscall(SYS_fsync, fd);
+    return step() ? (int)syscall(SYS_fsync, fd) : -1;
 }
 
 int renameat(int from, const char *old, int to, const char *new)
 {
-    step();
+    if (!step())
+        return -1;
     int result = (int)syscall(SYS_renameat2, from, old, to, new, 0);
-    step();
+    if (steps_left >= 0)
+        (void)step();
     return result;
 }
 
@@ -61,16 +78,31 @@ int rename(const char *old, const char *new)
 
 int unlink(const char *path)
 {
-    step();
+    if (steps_left >= 0)
+        (void)step();
     int result = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-    step();
+    if (steps_left >= 0)
+        (void)step();
     return result;
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    if (!step())
+        return -1;
+    return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
 {
-    step();
-    return (ssize_t)syscall(SYS_pwrite64, fd, bytes, size, at);
+    return step() ? (ssize_t)syscall(SYS_pwrite64, fd, bytes, size, at) : -1;
+}
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+    if (until_fault >= 0 && !step())
+        return -1;
+    return (ssize_t)syscall(SYS_write, fd, bytes, size);
 }
 
 /* ---- the zone -------------------------------------------------------------------------------- */
@@ -212,7 +244,7 @@ static void commit_edited(void)
     tfs_doc_unref(doc);
 }
 
-static bool is_gold(const char *path)
+static bool is_block(const char *path, const char *block)
 {
     struct tfs_node node;
     struct tfs_buf text = {0};
@@ -222,9 +254,14 @@ static bool is_gold(const char *path)
                           ->lens->get(save, save->doc, tfs_node_at(save, &node), &text, &err) == 0,
                   "%s", err.text);
     tfs_buf_u8(&text, 0);
-    bool gold = strstr((const char *)text.data, "base:gold") != NULL;
+    bool found = strstr((const char *)text.data, block) != NULL;
     tfs_buf_release(&text);
-    return gold;
+    return found;
+}
+
+static bool is_gold(const char *path)
+{
+    return is_block(path, "base:gold");
 }
 
 static bool has(int x, int y, int z)
@@ -520,6 +557,96 @@ START_TEST(journal_goes_with_the_last_region_of_a_folder)
 }
 END_TEST
 
+/* ---- a zone without a folder of regions ------------------------------------------------------ */
+
+static void make_empty_zone(void)
+{
+    make_zone();
+    for (int x = -1; x < 1; x++)
+        ck_assert_int_eq(remove(scratch_path(region_name(x))), 0);
+    (void)remove(scratch_path(JOURNAL));
+    ck_assert_int_eq(rmdir(scratch_path("zone/regions")), 0);
+}
+
+/* Both regions get their first chunk. */
+static void act_first(void)
+{
+    const int steps = steps_left;
+    struct tfs_doc *doc;
+
+    steps_left = -1;
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    for (int x = -16; x <= 0; x += 16)
+        ck_assert_msg(
+            save->tree->chunk_create(save, &edit, (struct tfs_key){0, x, 0, 0}, &err) == 0, "%s",
+            err.text);
+    doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    steps_left = steps;
+    ck_assert_msg(tfs_journal_commit(save, doc, &err) == 0, "%s", err.text);
+    tfs_doc_unref(doc);
+}
+
+START_TEST(first_edit_of_a_zone_without_regions_is_all_or_nothing_at_every_step)
+{
+    size_t before = 0;
+    int n = 0;
+
+    make_empty_zone();
+    for (; killed(act_first, n); n++) {
+        open_zone(TFS_LOCK_NONE);
+        ck_assert_msg(save->doc->count == 0 || save->doc->count == 2, "step %d: %zu chunks", n,
+                      save->doc->count);
+        ck_assert_msg(save->doc->count >= before, "step %d: it was accepted before", n);
+        before = save->doc->count;
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_msg(save->doc->count == before, "step %d: %zu chunks: %s", n, save->doc->count,
+                      notice);
+        ck_assert(!exists(JOURNAL) && !is_aside());
+        make_empty_zone();
+    }
+    ck_assert_int_gt(n, 10);
+    open_only("zone", TFS_LOCK_NONE);
+    ck_assert_uint_eq(save->doc->count, 2);
+    ck_assert(!exists(JOURNAL));
+}
+END_TEST
+
+/* ---- a disk that fails ----------------------------------------------------------------------- */
+
+/* One call, or all from there on. */
+static void fail_from(int n, bool once)
+{
+    until_fault = n;
+    faults = once ? 1 : INT_MAX;
+}
+
+START_TEST(edit_of_several_regions_whose_commit_fails_is_all_or_nothing)
+{
+    bool failed = true, waited = false;
+
+    for (int n = 0; failed; n++) {
+        make_zone();
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        struct tfs_doc *doc = edited();
+        fail_from(n, _i == 0);
+        failed = tfs_journal_commit(save, doc, &err) < 0;
+        until_fault = -1;
+        tfs_doc_unref(doc);
+        waited = waited || strstr(err.text, "when the save is opened for writing next") != NULL;
+        open_zone(TFS_LOCK_NONE);
+        const unsigned read = shown();
+        ck_assert_msg(read == ALL || (failed && read == 0), "call %d: a reader sees %x", n, read);
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_msg(shown() == read, "call %d: %x, not %x: %s", n, shown(), read, notice);
+        ck_assert(!exists(JOURNAL) && !is_aside());
+        failed = failed || n < 10;
+    }
+    ck_assert(waited);
+}
+END_TEST
+
 /* ---- who reads while another one writes ------------------------------------------------------ */
 
 static atomic_int writer_steps = -1; /* after which a writer ends that begins with the next look */
@@ -584,15 +711,57 @@ static int apply_set(struct tfs_job *job, bool last)
 
 static const struct tfs_job_kind set_kind = {.apply = apply_set};
 
+/* An edit that comes later: again both regions, and the chunk that moved is gone. */
+static int apply_more(struct tfs_job *job, bool last)
+{
+    (void)last;
+    ck_assert_int_eq(tfs_store_edit(store, &edit, &err), 0);
+    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-254,1,2,base:tin\n");
+    put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n4,1,2,base:tin\n");
+    ck_assert_int_eq(tfs_edit_remove(&edit, (struct tfs_key){0, 3, 1, 3}, &err), 0);
+    int result = tfs_store_accept(store, &edit, 0, job, &err);
+    tfs_edit_release(&edit);
+    return result;
+}
+
+static const struct tfs_job_kind more_kind = {.apply = apply_more};
+
+static sem_t more_answered;
+
 /* The answer is the acknowledgement, told by what the process leaves. */
 static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
 {
     (void)arg;
     (void)of;
-    if (jobs != NULL && jobs->result == 0)
-        (void)syscall(SYS_openat, AT_FDCWD, scratch_path("accepted"), O_CREAT | O_WRONLY, 0644);
-    for (struct tfs_job *job = jobs; job != NULL; job = job->next)
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
+        const bool more = job->kind == &more_kind;
+        if (job->result == 0)
+            (void)syscall(SYS_openat, AT_FDCWD, scratch_path(more ? "more" : "accepted"),
+                          O_CREAT | O_WRONLY, 0644);
+        if (more)
+            sem_post(&more_answered);
         tfs_job_release(job);
+    }
+}
+
+static atomic_int regions_until_more; /* that are synced before the other edit comes */
+static struct tfs_job more = {.kind = &more_kind, .saves = true};
+
+/* While a region is being synced, another edit comes and is answered. */
+static void edit_during_sync(int fd)
+{
+    char link[64], path[PATH_MAX] = "";
+    struct timespec patience;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof(path) - 1) < 0 || strstr(path, "region_") == NULL ||
+        atomic_fetch_sub(&regions_until_more, 1) != 0)
+        return;
+    tfs_store_submit(store, &more);
+    clock_gettime(CLOCK_REALTIME, &patience);
+    patience.tv_sec += 30;
+    if (sem_timedwait(&more_answered, &patience) < 0)
+        _exit(10); /* it waits for this rewrite */
 }
 
 static unsigned mode; /* of act_store: 0 auto, 1 close, 600 */
@@ -611,7 +780,20 @@ static void act_store(void)
     steps_left = steps;
     tfs_store_submit(store, &job);
     ck_assert_int_eq(tfs_store_start(store), 0);
+    if (before_sync != NULL)
+        while (!exists("more"))
+            usleep(1000);
     tfs_store_stop(store);
+}
+
+static int regions_before; /* of act_two: as many are synced before the other edit */
+
+static void act_two(void)
+{
+    sem_init(&more_answered, 0, 0);
+    atomic_store(&regions_until_more, regions_before);
+    before_sync = edit_during_sync;
+    act_store();
 }
 
 START_TEST(zone_keeps_what_was_accepted_and_all_of_it_at_every_step_in_every_mode)
@@ -632,6 +814,107 @@ START_TEST(zone_keeps_what_was_accepted_and_all_of_it_at_every_step_in_every_mod
     open_only("zone", TFS_LOCK_NONE);
     ck_assert_uint_eq(shown(), ALL);
     ck_assert(!exists(JOURNAL));
+}
+END_TEST
+
+/* Which of two edits the save shows: 0, 1 or 2; -1: parts of one. */
+static int edits_shown(void)
+{
+    const bool gold[] = {is_gold("chunks/-16_0_0/voxels.csv"), is_gold("chunks/0_0_0/voxels.csv")};
+    const bool tin[] = {is_block("chunks/-16_0_0/voxels.csv", "base:tin"),
+                        is_block("chunks/0_0_0/voxels.csv", "base:tin")};
+    const bool from = has(-16, 1, 0), to = has(3, 1, 3);
+
+    if (!gold[0] && !gold[1] && !tin[0] && !tin[1] && from && !to)
+        return 0;
+    if (gold[0] && gold[1] && !from && to)
+        return 1;
+    return tin[0] && tin[1] && !gold[0] && !gold[1] && !from && !to ? 2 : -1;
+}
+
+/* The first edit is being written into the regions, and none, one or two of the three writes of
+ * them are done. */
+START_TEST(zone_is_written_while_edits_are_accepted_and_keeps_them_at_every_step)
+{
+    int n = 0;
+
+    mode = 0;
+    regions_before = _i;
+    for (; killed(act_two, n); n++) {
+        const int accepted = exists("more") ? 2 : exists("accepted") ? 1 : 0;
+        open_zone(TFS_LOCK_NONE);
+        const int read = edits_shown();
+        ck_assert_msg(read >= accepted, "step %d: a reader sees %d, accepted: %d: %s", n, read,
+                      accepted, notice);
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_msg(edits_shown() == read, "step %d: %d, not %d: %s", n, edits_shown(), read,
+                      notice);
+        ck_assert(!exists(JOURNAL) && !is_aside());
+        make_zone();
+    }
+    ck_assert_int_gt(n, 10);
+    open_only("zone", TFS_LOCK_NONE);
+    ck_assert_int_eq(edits_shown(), 2);
+    ck_assert(!exists(JOURNAL));
+}
+END_TEST
+
+static int apply_move(struct tfs_job *job, bool last)
+{
+    (void)last;
+    ck_assert_int_eq(tfs_store_edit(store, &edit, &err), 0);
+    ck_assert_int_eq(save->tree->chunk_move(save, &edit, (struct tfs_key){0, -16, 1, 0},
+                                            (struct tfs_key){0, 3, 1, 3}, &err),
+                     0);
+    int result = tfs_store_accept(store, &edit, 0, job, &err);
+    tfs_edit_release(&edit);
+    return result;
+}
+
+static const struct tfs_job_kind move_kind = {.apply = apply_move};
+
+static int move_result;
+
+static void on_move(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+{
+    (void)arg;
+    (void)of;
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
+        move_result = job->result;
+        tfs_job_release(job);
+    }
+    if (jobs != NULL)
+        sem_post(&more_answered);
+}
+
+/* The chunk is in its new region, and could not be taken from the old one. */
+START_TEST(move_that_a_failing_disk_took_back_leaves_the_chunk_in_one_place)
+{
+    const struct tfs_store_options options = {.commit_auto = _i == 1};
+    const struct tfs_store_client client = {.answer = on_move};
+
+    sem_init(&more_answered, 0, 0);
+    move_result = -1;
+    for (int n = 0; move_result != 0 || n < 20; n++) {
+        struct tfs_job job = {.kind = &move_kind, .saves = true, .undo = true};
+        make_zone();
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
+        fail_from(n, false);
+        tfs_store_submit(store, &job);
+        ck_assert_int_eq(tfs_store_start(store), 0);
+        while (sem_wait(&more_answered) < 0)
+            continue;
+        until_fault = -1;
+        tfs_store_close(store);
+        save = NULL;
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        /* A failure behind the last rename leaves it in the new one. */
+        ck_assert_msg(has(-16, 1, 0) != has(3, 1, 3) && (move_result != 0 || has(3, 1, 3)),
+                      "call %d, %d: %d in the old place, %d in the new one", n, move_result,
+                      has(-16, 1, 0), has(3, 1, 3));
+        ck_assert(!exists(JOURNAL));
+    }
 }
 END_TEST
 
@@ -662,6 +945,12 @@ static Suite *zone_journal_suite(void)
                    file_with_the_name_of_a_zone_journal_that_is_none_is_named_and_left_alone);
     tcase_add_loop_test(
         tcase, zone_keeps_what_was_accepted_and_all_of_it_at_every_step_in_every_mode, 0, 3);
+    tcase_add_loop_test(
+        tcase, zone_is_written_while_edits_are_accepted_and_keeps_them_at_every_step, 0, 3);
+    tcase_add_test(tcase, first_edit_of_a_zone_without_regions_is_all_or_nothing_at_every_step);
+    tcase_add_loop_test(tcase, edit_of_several_regions_whose_commit_fails_is_all_or_nothing, 0, 2);
+    tcase_add_loop_test(tcase, move_that_a_failing_disk_took_back_leaves_the_chunk_in_one_place, 0,
+                        2);
     return suite;
 }
 

@@ -164,6 +164,9 @@ void tfs_cosmic_zone_payloads_init(struct tfs_save *save, struct tfs_recent *rec
 
 /* ---- writing (zone_write.c) ------------------------------------------------------------------ */
 
+/* Makes a folder of regions that is missing, which takes over the lock of the zone. */
+int tfs_cosmic_zone_make_folder(struct tfs_save *save, struct tfs_error *err);
+
 /* Puts `doc` on disk. *reached: the document that the disk holds afterwards, also after a failure;
  * NULL when nothing was begun. */
 int tfs_cosmic_zone_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,

@@ -54,5 +54,9 @@ static void touched(struct tfs_save *save)
     pthread_mutex_unlock(&own->lock);
 }
 
-const struct tfs_journal_files tfs_cosmic_zone_journal = {
-    .beside = beside, .file_of = file_of, .path = path_of, .hash = hash_of, .touched = touched};
+const struct tfs_journal_files tfs_cosmic_zone_journal = {.beside = beside,
+                                                          .file_of = file_of,
+                                                          .path = path_of,
+                                                          .hash = hash_of,
+                                                          .prepare = tfs_cosmic_zone_make_folder,
+                                                          .touched = touched};

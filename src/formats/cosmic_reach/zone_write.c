@@ -24,6 +24,8 @@ struct job {
     struct tfs_doc *before, *after;             /* of this region alone */
     struct tfs_cosmic_region_file *made;        /* what is known of the new file */
     bool whole;                                 /* no change of it comes later */
+    int written;                                /* fd of the new file */
+    bool renamed;                               /* it has taken its place */
 };
 
 static struct tfs_cosmic_zone *zone_of(const struct job *job)
@@ -201,11 +203,28 @@ static void still_known(const struct job *job)
     tfs_folder_find(&zone_of(job)->index.files, job->region)->st = job->old.st;
 }
 
-/* A folder of regions that is made takes over the lock of the zone. */
-static int make_folder(const struct job *job, struct tfs_error *err)
+/* Nobody fetches a chunk between the rename and what is known of the new file. */
+static void take_place(void *arg, const struct tfs_taking *taking)
 {
+    struct job *job = arg;
     struct tfs_cosmic_zone *own = zone_of(job);
-    struct stat like = job->save->st;
+
+    pthread_mutex_lock(&own->lock);
+    tfs_replacement_take(taking);
+    job->renamed = job->old.fd == job->written;
+    if (job->renamed) {
+        job->made->file.st = job->old.st;
+        know(job);
+    } else if (job->old.fd >= 0) {
+        still_known(job);
+    }
+    pthread_mutex_unlock(&own->lock);
+}
+
+int tfs_cosmic_zone_make_folder(struct tfs_save *save, struct tfs_error *err)
+{
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
+    struct stat like = save->st;
     int fd;
 
     if (!own->lock_is_parent)
@@ -214,9 +233,11 @@ static int make_folder(const struct job *job, struct tfs_error *err)
     if (tfs_folder_make(own->index.regions.path, &like, "the zone", err) < 0 ||
         tfs_folder_lock(own->index.regions.path, TFS_FOLDER_EXCLUSIVE, &fd, err) < 0)
         return err->code;
+    pthread_mutex_lock(&own->lock);
     own->folder_fd = own->lock_fd;
     own->lock_fd = fd;
     own->lock_is_parent = false;
+    pthread_mutex_unlock(&own->lock);
     return 0;
 }
 
@@ -234,7 +255,7 @@ static int replace(struct job *job, struct tfs_error *err)
     struct tfs_cosmic_zone *own = zone_of(job);
     struct tfs_replacement r;
 
-    if (make_folder(job, err) < 0 ||
+    if (tfs_cosmic_zone_make_folder(job->save, err) < 0 ||
         tfs_replacement_open(job->path, job->old.fd < 0 ? NULL : &job->old, &r, err) < 0)
         return err->code;
     if ((job->old.fd < 0 && tfs_replacement_give(&r, &job->save->st, err) < 0) ||
@@ -243,21 +264,15 @@ static int replace(struct job *job, struct tfs_error *err)
         tfs_replacement_cancel(&r);
         return err->code;
     }
-    const int written = r.fd;
+    job->written = r.fd;
     tfs_folder_wrote(job->save, job->region, job->made->file.hash, job->whole);
-    /* Nobody fetches a chunk between the rename and what is known of the new file. */
-    pthread_mutex_lock(&own->lock);
     r.keeper = job->save->keeper;
+    r.moment = take_place;
+    r.moment_arg = job;
     tfs_replacement_finish(&r, &job->old, err);
-    const bool renamed = job->old.fd == written;
-    job->made->file.st = job->old.st;
-    job->made->file.unsure = err->code < 0;
-    if (renamed)
-        know(job);
-    else if (job->old.fd >= 0)
-        still_known(job);
-    pthread_mutex_unlock(&own->lock);
-    return renamed ? 1 : err->code;
+    if (job->renamed && err->code < 0)
+        tfs_folder_unsure(&own->index.files, &own->lock, job->region);
+    return job->renamed ? 1 : err->code;
 }
 
 /* ---- removing -------------------------------------------------------------------------------- */

@@ -8,10 +8,13 @@
 
 static struct tfs_key file_of(const struct tfs_save *save, struct tfs_key block)
 {
-    const struct tfs_godot_folder *own = tfs_godot_folder_of(save);
+    struct tfs_godot_folder *own = tfs_godot_folder_of(save);
     uint32_t index;
 
-    return tfs_godot_folder_region_of(&own->index.meta, block, &index);
+    pthread_mutex_lock(&own->lock);
+    const struct tfs_key region = tfs_godot_folder_region_of(&own->index.meta, block, &index);
+    pthread_mutex_unlock(&own->lock);
+    return region;
 }
 
 static char *path_of(const struct tfs_save *save, struct tfs_key region)

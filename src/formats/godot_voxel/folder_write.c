@@ -29,6 +29,9 @@ struct region_job {
     struct tfs_godot_region_file before;
     struct tfs_godot_region_file *after; /* allocated: the index takes it over */
     bool whole;                          /* no change of it comes later */
+    const struct writer *writer;
+    int written;  /* fd of the new file */
+    bool renamed; /* it has taken its place */
 };
 
 static int make_changes(struct region_job *job, const struct tfs_folder_step *steps, size_t count,
@@ -198,7 +201,7 @@ static int verify(const struct writer *w, struct region_job *job, struct tfs_rep
 /* ---- replacing ------------------------------------------------------------------------------- */
 
 /* The file on disk is the new one: so is what is known of it. There is room. */
-static void know(struct writer *w, struct region_job *job)
+static void know(const struct writer *w, struct region_job *job)
 {
     struct tfs_godot_region_file *known =
         tfs_godot_index_find(&w->own->index, job->after->file.key);
@@ -212,6 +215,23 @@ static void know(struct writer *w, struct region_job *job)
     } else if (tfs_folder_add(&w->own->index.files, &job->after->file, &ignored) == 0) {
         job->after = NULL;
     }
+}
+
+/* Nobody fetches a block between the rename and the new table. */
+static void take_place(void *arg, const struct tfs_taking *taking)
+{
+    struct region_job *job = arg;
+    struct tfs_godot_folder *own = job->writer->own;
+
+    pthread_mutex_lock(&own->lock);
+    tfs_replacement_take(taking);
+    job->renamed = job->old.fd == job->written;
+    if (job->renamed)
+        know(job->writer, job);
+    else if (job->old.fd >= 0) /* a second name may have moved its ctime */
+        tfs_godot_index_find(&own->index, job->before.file.key)->file.st = job->old.st;
+    tfs_recent_clear(&own->opened);
+    pthread_mutex_unlock(&own->lock);
 }
 
 /* What is to be known of the new file behind the rename finds its place before. The list may move
@@ -236,21 +256,15 @@ static int replace(struct writer *w, struct region_job *job, struct tfs_error *e
         tfs_replacement_cancel(&r);
         return err->code;
     }
-    const int written = r.fd;
+    job->written = r.fd;
     tfs_folder_wrote(w->save, job->before.file.key, job->after->file.hash, job->whole);
-    /* Nobody fetches a block between the rename and the new table. */
-    pthread_mutex_lock(&w->own->lock);
     r.keeper = w->save->keeper;
+    r.moment = take_place;
+    r.moment_arg = job;
     tfs_replacement_finish(&r, &job->old, err);
-    bool renamed = job->old.fd == written;
-    job->after->file.unsure = err->code < 0;
-    if (renamed)
-        know(w, job);
-    else if (job->old.fd >= 0) /* a second name may have moved its ctime */
-        tfs_godot_index_find(&w->own->index, job->before.file.key)->file.st = job->old.st;
-    tfs_recent_clear(&w->own->opened);
-    pthread_mutex_unlock(&w->own->lock);
-    return renamed ? 1 : err->code;
+    if (job->renamed && err->code < 0)
+        tfs_folder_unsure(&w->own->index.files, &w->own->lock, job->before.file.key);
+    return job->renamed ? 1 : err->code;
 }
 
 /* tfs_folder_writer.write */
@@ -258,7 +272,7 @@ static int write_one(void *arg, struct tfs_key key, const struct tfs_folder_step
                      size_t count, bool whole, struct tfs_error *err)
 {
     struct writer *w = arg;
-    struct region_job job = {.old.fd = -1, .before.file.key = key, .whole = whole};
+    struct region_job job = {.old.fd = -1, .before.file.key = key, .whole = whole, .writer = w};
     struct tfs_error why = {0};
     char name[TFS_GODOT_REGION_NAME];
     int result = make_changes(&job, steps, count, &why);
