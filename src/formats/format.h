@@ -377,6 +377,9 @@ struct tfs_container {
     /* Has the save changed on disk since it was read or committed? 1 yes, 0 no, or negative.
      * Cheap. */
     int (*changed)(struct tfs_save *save, struct tfs_error *err);
+    /* The same, but of many files only those that hold the chunk need to be looked at. NULL:
+     * `changed` looks at few. */
+    int (*changed_at)(struct tfs_save *save, struct tfs_key chunk, struct tfs_error *err);
     /* Of a save that changed on disk: did other programs change anything of what `doc`, an edit of
      * save->doc, changes? False: only the rest of it, and both can stay. NULL: nobody knows. */
     bool (*disputed)(struct tfs_save *save, const struct tfs_doc *doc);

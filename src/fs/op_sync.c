@@ -173,24 +173,30 @@ static void release_check(struct tfs_work *work)
     check->run(check->arg);
 }
 
-static struct tfs_branch *branch_to_check(struct tfs_session *s, uint64_t id)
+/* *node: what of the tree it is; the root for what is nothing of it. */
+static struct tfs_branch *branch_to_check(struct tfs_session *s, uint64_t id, struct tfs_node *node)
 {
     pthread_mutex_lock(&s->lock);
     struct tfs_branch *branch = branch_of(s, id);
+    if (tfs_ops_node(s, id, node) < 0)
+        *node = TFS_NODE_ROOT;
     pthread_mutex_unlock(&s->lock);
     return branch;
 }
 
 bool tfs_session_current(struct tfs_session *s, uint64_t id)
 {
-    struct tfs_branch *branch = branch_to_check(s, id);
+    struct tfs_node node;
+    struct tfs_branch *branch = branch_to_check(s, id, &node);
 
-    return branch == NULL || tfs_store_current(branch->store);
+    return branch == NULL ||
+           tfs_store_current(branch->store, node.scope == TFS_SCOPE_CHUNK ? &node.key : NULL);
 }
 
 int tfs_session_after_check(struct tfs_session *s, uint64_t id, void (*run)(void *arg), void *arg)
 {
-    struct tfs_branch *branch = branch_to_check(s, id);
+    struct tfs_node node;
+    struct tfs_branch *branch = branch_to_check(s, id, &node);
     struct check_work *work =
         tfs_work_create(sizeof(*work), &check_kind, branch != NULL ? branch : &s->branches[0], NULL,
                         (struct tfs_reply){0});

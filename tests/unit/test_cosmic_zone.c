@@ -588,6 +588,27 @@ START_TEST(regions_that_come_and_go_are_read_again)
 }
 END_TEST
 
+static bool changed_at(int x, int y, int z)
+{
+    return save->container->changed_at(save, (struct tfs_key){0, x, y, z}, &err) == 1;
+}
+
+/* So opening a file takes no longer in a zone of a thousand regions. */
+START_TEST(change_of_one_region_is_none_of_chunks_in_others)
+{
+    make_zone();
+    make_region(7, 0, 0, 0);
+    ck_assert(changed() && changed_at(0, 1, 0) && !changed_at(-1, 1, 0));
+    reload();
+    ck_assert(!changed() && !changed_at(0, 1, 0));
+    ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+    ck_assert(changed() && changed_at(0, 1, 0) && changed_at(-1, 1, 0)); /* of the folder */
+    reload();
+    make_region(7, 5, 0, 0);
+    ck_assert(changed_at(80, 0, 0) && changed_at(-1, 1, 0));
+}
+END_TEST
+
 START_TEST(chunk_that_another_program_left_alone_is_the_same_chunk)
 {
     struct maker_region region = maker_region_init(2);
@@ -1089,6 +1110,7 @@ static Suite *zone_suite(void)
     tcase_add_test(damage, link_and_directory_named_as_regions_are_left_out);
     tcase_add_test(damage, folder_of_regions_that_is_a_link_is_refused);
     tcase_add_test(others, regions_that_come_and_go_are_read_again);
+    tcase_add_test(others, change_of_one_region_is_none_of_chunks_in_others);
     tcase_add_test(others, chunk_that_another_program_left_alone_is_the_same_chunk);
     tcase_add_test(others, region_that_another_program_changed_is_not_overwritten);
     tcase_add_test(others,

@@ -446,6 +446,28 @@ START_TEST(region_that_others_changed_is_a_conflict)
 }
 END_TEST
 
+START_TEST(change_of_one_region_is_none_of_blocks_in_others)
+{
+    struct tfs_error err = {0};
+    const struct tfs_key here = {0, 1, 1, 1}, there = {0, 5, 1, 1}, new = {0, 28, 0, 0};
+    const struct tfs_container *container;
+
+    make_world();
+    container = c.save->container;
+    struct tfs_buf file = godot_read_file(scratch_path(REGION_0));
+    tfs_buf_u8(&file, 0);
+    godot_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
+    tfs_buf_release(&file);
+    ck_assert_int_eq(container->changed_at(c.save, here, &err), 1);
+    ck_assert_int_eq(container->changed_at(c.save, there, &err), 0);
+    ck_assert_int_eq(container->changed_at(c.save, new, &err), 0);
+    ck_assert_int_eq(rename(scratch_path(REGION_1), scratch_path("world/regions/lod0/r.7.0.0.vxr")),
+                     0);
+    ck_assert_int_eq(container->changed_at(c.save, there, &err), 1);
+    ck_assert_int_eq(container->changed_at(c.save, new, &err), 1);
+}
+END_TEST
+
 START_TEST(region_that_appears_or_goes_is_noticed)
 {
     struct tfs_error err = {0};
@@ -830,6 +852,7 @@ static Suite *folder_suite(void)
     tcase_add_loop_test(tcase, region_that_another_made_while_we_wrote_is_noticed, 0, 2);
     tcase_add_test(tcase, commit_that_found_no_room_is_no_change_by_others);
     tcase_add_test(tcase, region_that_others_changed_is_a_conflict);
+    tcase_add_test(tcase, change_of_one_region_is_none_of_blocks_in_others);
     tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);
     tcase_add_test(tcase, folder_is_locked_against_a_second_mount);
     tcase_add_test(tcase, folder_and_one_region_of_it_are_not_written_at_the_same_time);

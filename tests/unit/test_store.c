@@ -458,10 +458,10 @@ END_TEST
 START_TEST(store_reads_a_changed_save_again_when_nothing_is_lost_by_it)
 {
     outside_change(0, "theirs");
-    ck_assert(!tfs_store_current(store));
+    ck_assert(!tfs_store_current(store, NULL));
     ck_assert_int_eq(barrier(), 0);
     ck_assert_str_eq(shown(0), "theirs");
-    ck_assert(tfs_store_current(store));
+    ck_assert(tfs_store_current(store, NULL));
 }
 END_TEST
 
@@ -556,7 +556,7 @@ static void *read_often(void *arg)
         struct tfs_doc *doc = snapshot();
         bool whole = doc->count >= 3 && tfs_store_key(store, 0, &key);
         tfs_doc_unref(doc);
-        (void)tfs_store_current(store);
+        (void)tfs_store_current(store, NULL);
         if (!whole)
             return "a snapshot is not whole";
     }

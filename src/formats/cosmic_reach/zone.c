@@ -421,6 +421,20 @@ static int zone_changed(struct tfs_save *save, struct tfs_error *err)
     return changed;
 }
 
+static int zone_changed_at(struct tfs_save *save, struct tfs_key chunk, struct tfs_error *err)
+{
+    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
+    struct tfs_error ignored = {0};
+
+    (void)err;
+    pthread_mutex_lock(&own->lock);
+    bool changed = check_path(save, own, &ignored) < 0 ||
+                   tfs_cosmic_zone_folder_changed(&own->index) ||
+                   tfs_cosmic_zone_region_is_other(&own->index, tfs_cosmic_region_of(chunk));
+    pthread_mutex_unlock(&own->lock);
+    return changed;
+}
+
 struct dispute {
     const struct tfs_cosmic_zone *own;
     struct tfs_key last; /* region that was looked at; group UINT32_MAX: none */
@@ -429,18 +443,13 @@ struct dispute {
 /* Was the region of a chunk that we change changed by others? 1 or 0; 1 when that is not known. */
 static int is_disputed(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
-    static const struct stat absent;
     struct dispute *d = arg;
     const struct tfs_key region = tfs_cosmic_region_of(after != NULL ? after->key : before->key);
 
     if (tfs_key_compare(region, d->last) == 0)
         return 0;
     d->last = region;
-    const struct tfs_folder_file *known = tfs_folder_find(&d->own->index.files, region);
-    char *path = tfs_cosmic_zone_path(&d->own->index, region);
-    bool other = path == NULL || tfs_folder_is_other(path, known != NULL ? &known->st : &absent);
-    free(path);
-    return other;
+    return tfs_cosmic_zone_region_is_other(&d->own->index, region);
 }
 
 static bool zone_disputed(struct tfs_save *save, const struct tfs_doc *doc)
@@ -561,6 +570,7 @@ const struct tfs_container tfs_cosmic_reach_zone = {
     .journal = &tfs_cosmic_zone_journal,
     .commit = zone_commit,
     .changed = zone_changed,
+    .changed_at = zone_changed_at,
     .disputed = zone_disputed,
     .reload = zone_reload,
     .close = zone_close,

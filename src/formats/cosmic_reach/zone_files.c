@@ -245,20 +245,32 @@ void tfs_cosmic_zone_index_watch(struct tfs_cosmic_zone_index *index)
     tfs_folder_watch_again(&index->regions, is_unknown, index);
 }
 
-bool tfs_cosmic_zone_index_changed(struct tfs_cosmic_zone_index *index)
+bool tfs_cosmic_zone_region_is_other(const struct tfs_cosmic_zone_index *index,
+                                     struct tfs_key region)
+{
+    static const struct stat absent;
+    const struct tfs_folder_file *known = tfs_folder_find(&index->files, region);
+    char *path = tfs_cosmic_zone_path(index, region);
+    bool other = path == NULL || tfs_folder_is_other(path, known != NULL ? &known->st : &absent);
+
+    free(path);
+    return other;
+}
+
+bool tfs_cosmic_zone_folder_changed(struct tfs_cosmic_zone_index *index)
 {
     if (index->regions.unseen)
         tfs_cosmic_zone_index_watch(index);
     if (!index->regions.unseen && tfs_folder_is_other(index->regions.path, &index->regions.st))
         return true;
-    if (index->info_path != NULL && tfs_folder_is_other(index->info_path, &index->info_st))
-        return true;
-    for (size_t i = 0; i < index->files.count; i++) {
-        char *path = tfs_cosmic_zone_path(index, index->files.files[i]->key);
-        bool other = tfs_folder_is_other(path, &index->files.files[i]->st);
-        free(path);
-        if (other)
-            return true;
-    }
-    return false;
+    return index->info_path != NULL && tfs_folder_is_other(index->info_path, &index->info_st);
+}
+
+bool tfs_cosmic_zone_index_changed(struct tfs_cosmic_zone_index *index)
+{
+    bool changed = tfs_cosmic_zone_folder_changed(index);
+
+    for (size_t i = 0; i < index->files.count && !changed; i++)
+        changed = tfs_cosmic_zone_region_is_other(index, index->files.files[i]->key);
+    return changed;
 }

@@ -298,6 +298,19 @@ static int folder_changed(struct tfs_save *save, struct tfs_error *err)
     return changed;
 }
 
+static int folder_changed_at(struct tfs_save *save, struct tfs_key block, struct tfs_error *err)
+{
+    struct tfs_godot_folder *own = tfs_godot_folder_of(save);
+    struct tfs_error ignored = {0};
+
+    (void)err;
+    pthread_mutex_lock(&own->lock);
+    bool changed = tfs_folder_check(save->path, own->lock_fd, &ignored) < 0 ||
+                   tfs_godot_index_changed_at(save->path, &own->index, block);
+    pthread_mutex_unlock(&own->lock);
+    return changed;
+}
+
 /* Reads the folder at the path again; what did not change keeps its chunks. */
 static int read_index(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_doc **doc,
                       struct tfs_error *err)
@@ -435,6 +448,7 @@ const struct tfs_container tfs_godot_folder_container = {
     .journal = &tfs_godot_folder_journal,
     .commit = folder_commit,
     .changed = folder_changed,
+    .changed_at = folder_changed_at,
     .reload = folder_reload,
     .in_place = true,
     .close = folder_close,

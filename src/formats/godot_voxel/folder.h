@@ -56,6 +56,9 @@ void tfs_godot_index_watch(struct tfs_godot_index *index, uint32_t lod);
 
 /* Did a file or directory of the folder change since it was read? */
 bool tfs_godot_index_changed(const char *folder, struct tfs_godot_index *index);
+/* The same, but of the region files only the one that holds a block. */
+bool tfs_godot_index_changed_at(const char *folder, struct tfs_godot_index *index,
+                                struct tfs_key block);
 
 struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index *index,
                                                    struct tfs_key key);

@@ -410,7 +410,8 @@ static bool is_other_level(struct tfs_godot_index *index, uint32_t lod)
     return !level->unseen && level->st.st_ino != 0 && tfs_folder_is_other(level->path, &level->st);
 }
 
-bool tfs_godot_index_changed(const char *folder, struct tfs_godot_index *index)
+/* Did a directory change, in which files come and go, or meta.vxrm? */
+static bool is_other_folder(const char *folder, struct tfs_godot_index *index)
 {
     char *path = tfs_godot_folder_meta_path(folder);
     bool changed = tfs_folder_is_other(path, &index->meta_st);
@@ -418,12 +419,33 @@ bool tfs_godot_index_changed(const char *folder, struct tfs_godot_index *index)
     free(path);
     for (uint32_t lod = 0; lod < TFS_GODOT_LODS && !changed; lod++)
         changed = is_other_level(index, lod);
-    changed = changed || tfs_folder_is_other(index->watches[0].path, &index->watches[0].st);
-    for (size_t i = 0; i < index->files.count && !changed; i++) {
-        const struct tfs_folder_file *file = index->files.files[i];
-        path = tfs_godot_folder_region_path(folder, file->key);
-        changed = tfs_folder_is_other(path, &file->st);
-        free(path);
-    }
+    return changed || tfs_folder_is_other(index->watches[0].path, &index->watches[0].st);
+}
+
+static bool is_other_region(const char *folder, const struct tfs_folder_file *file)
+{
+    char *path = tfs_godot_folder_region_path(folder, file->key);
+    bool other = tfs_folder_is_other(path, &file->st);
+
+    free(path);
+    return other;
+}
+
+bool tfs_godot_index_changed(const char *folder, struct tfs_godot_index *index)
+{
+    bool changed = is_other_folder(folder, index);
+
+    for (size_t i = 0; i < index->files.count && !changed; i++)
+        changed = is_other_region(folder, index->files.files[i]);
     return changed;
+}
+
+bool tfs_godot_index_changed_at(const char *folder, struct tfs_godot_index *index,
+                                struct tfs_key block)
+{
+    uint32_t slot;
+    const struct tfs_key region = tfs_godot_folder_region_of(&index->meta, block, &slot);
+    const struct tfs_folder_file *file = tfs_folder_find(&index->files, region);
+
+    return is_other_folder(folder, index) || (file != NULL && is_other_region(folder, file));
 }
