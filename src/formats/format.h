@@ -32,6 +32,22 @@ struct tfs_at {
     const void *param;
 };
 
+/* A file that was written a part of and is not in memory. */
+struct tfs_written {
+    uint64_t size;
+    const struct tfs_doc *base; /* what it shows where it was not written; NULL: zeros */
+    bool based; /* what is as it was is no edit: as in `base`, or as it was taken last */
+    /* May these bytes be others than they were? */
+    bool (*differs)(const void *arg, uint64_t offset, uint64_t size);
+    /* Are they all written, or zeros? */
+    bool (*holds)(const void *arg, uint64_t offset, uint64_t size);
+    /* Puts what was written over `out`, which has what `base` shows. `before`: as it was taken
+     * last. */
+    int (*read)(const void *arg, bool before, uint64_t offset, size_t size, uint8_t *out,
+                struct tfs_error *err);
+    const void *arg;
+};
+
 /* Circumstances of a put, and what it answers beside success. */
 struct tfs_put {
     bool fresh;       /* in: the chunk's directory was just made (docs/semantics.md, section 1.8):
@@ -42,6 +58,8 @@ struct tfs_put {
     struct tfs_span original; /* in: what a file of the root was made from, where that is known:
                                * what the text says as this did is no change, whatever the document
                                * says. Empty: it was made from what the document shows */
+    const struct tfs_written *written; /* in: comes in place of the text; NULL: there is a text.
+                                        * For lenses that take it */
 };
 
 enum tfs_put_options {
@@ -61,6 +79,8 @@ struct tfs_lens {
      * having all of them: for files that may be too large for that. NULL: there is only get. */
     int (*get_range)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err);
+
+    bool takes_written; /* `put` does; with get_range and size */
 
     /* Makes the edit's document say what `text` says; EBADMSG with line and column when it cannot.
      * A failed put may leave the edit half done: the caller throws it away. NULL: read-only.

@@ -78,7 +78,18 @@ void tfs_draft_free(struct tfs_draft *draft)
         return;
     tfs_buf_release(&draft->bytes);
     tfs_blob_unref(draft->original);
+    tfs_sparse_unref(draft->sparse);
     free(draft);
+}
+
+uint64_t tfs_draft_size(const struct tfs_draft *draft)
+{
+    return draft->sparse != NULL ? draft->sparse->size : draft->bytes.size;
+}
+
+bool tfs_draft_is_held(const struct tfs_draft *draft)
+{
+    return draft != NULL && draft->sparse != NULL && draft->state == TFS_DRAFT_CHECKING;
 }
 
 void tfs_draft_began_as(struct tfs_draft *draft, struct tfs_blob *original)

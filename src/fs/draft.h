@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "base/blob.h"
+#include "fs/sparse.h"
 
 enum tfs_draft_state {
     TFS_DRAFT_CLEAN,    /* holds what the file showed: the first write is to come, or a rename
@@ -37,6 +37,7 @@ enum tfs_draft_event {
 struct tfs_draft {
     enum tfs_draft_state state;
     struct tfs_buf bytes;
+    struct tfs_sparse *sparse; /* has the bytes of a file that may be too large for memory */
     struct tfs_blob *original; /* of a file with TFS_FILE_OVERLAY: the text that these bytes began
                                 * as, or that was accepted last; NULL: they began as none */
     bool ordered;     /* what it held at first and what was written since stand in this order: lines
@@ -60,6 +61,10 @@ void tfs_draft_began_as(struct tfs_draft *draft, struct tfs_blob *original);
 bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event);
 /* Does a commit point have something to check? So has the end of the mount to keep. */
 bool tfs_draft_is_unchecked(const struct tfs_draft *draft);
+
+uint64_t tfs_draft_size(const struct tfs_draft *draft);
+/* Is it checked where it lies, so that nobody may write to it meanwhile? */
+bool tfs_draft_is_held(const struct tfs_draft *draft);
 
 /* Resizes, and lets go of memory that is no longer needed. 0 or -ENOMEM. */
 int tfs_bytes_resize(struct tfs_buf *bytes, size_t size);

@@ -151,7 +151,7 @@ static int set_size(struct tfs_session *s, struct tfs_need *need, const struct s
     if (c->handle == NULL)
         return truncate_by_name(s, need, c, size);
     int result = tfs_file_truncate(s, need, c->handle->inode, size);
-    c->handle->wrote = c->handle->wrote || result != TFS_NEEDS_BYTES;
+    c->handle->wrote = c->handle->wrote || result > TFS_NEEDS_BYTES;
     return result;
 }
 

@@ -43,47 +43,67 @@ static bool waits_for_fragment(struct tfs_flush_work *flush)
     return true;
 }
 
-/* A copy of the bytes to check, if there are any: then the draft is CHECKING. `last`: a RELEASE
+/* What of a draft is being checked. */
+struct checking {
+    struct tfs_blob *text;     /* a copy; NULL: of a sparse draft, or there is nothing to check */
+    struct tfs_sparse *sparse; /* which nobody writes to meanwhile */
+    struct tfs_blob *rejected; /* of a sparse draft: what it said; NULL: it is too large */
+};
+
+static void end_checking(struct checking *c)
+{
+    tfs_blob_unref(c->text);
+    tfs_blob_unref(c->rejected);
+    tfs_sparse_unref(c->sparse);
+}
+
+/* Takes what there is to check, if there is anything: then the draft is CHECKING. `last`: a RELEASE
  * asks, which is processed when close(2) has long returned. A writer who opened the file since has
  * begun a document that only its own close may end: half of it could be accepted, and would be in
  * the save. */
-static struct tfs_blob *bytes_to_check(const struct tfs_inode *inode, bool last,
-                                       struct tfs_error *err)
+static bool begin_checking(const struct tfs_inode *inode, bool last, struct checking *c,
+                           struct tfs_error *err)
 {
     struct tfs_draft *draft = inode->draft;
-    struct tfs_blob *blob = NULL;
 
     if (draft == NULL)
-        return NULL;
+        return false;
     if (draft->state == TFS_DRAFT_OUTDATED) {
         tfs_fail(err, -ESTALE, "the save was replaced by another program's while this was written");
-        return NULL;
+        return false;
     }
     if (draft->state == TFS_DRAFT_POISONED) {
         draft->closing = !last;
         tfs_fail(err, -EBADMSG, "a write to this file was refused");
-        return NULL;
+        return false;
     }
-    if (!tfs_draft_is_unchecked(draft) || (last && inode->writers > 0) ||
-        tfs_blob_copy(tfs_buf_span(&draft->bytes), &blob, err) < 0)
-        return NULL;
+    if (!tfs_draft_is_unchecked(draft) || (last && inode->writers > 0))
+        return false;
+    if (draft->sparse != NULL)
+        c->sparse = tfs_sparse_ref(draft->sparse);
+    else if (tfs_blob_copy(tfs_buf_span(&draft->bytes), &c->text, err) < 0)
+        return false;
     tfs_draft_take(draft, TFS_DRAFT_CHECK);
-    return blob;
+    return true;
 }
 
 /* Rejected bytes are put aside when the rejection is told, not only when the last handle is gone:
  * the kernel sends that news after close(2) has returned, and a program that reads the error looks
  * for the bytes at once. */
-static int put_aside(struct tfs_session *s, struct tfs_inode *inode)
+static int put_aside(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_blob *text)
 {
     struct tfs_draft *draft = inode->draft;
     struct tfs_buf path = {0};
+
+    if (draft->sparse != NULL && text == NULL)
+        return 0; /* too large, and told */
 
     tfs_ops_path(s, inode->id, &path);
     tfs_buf_u8(&path, 0);
     int result = path.failed ? -ENOMEM
                              : tfs_quarantine_put(&s->quarantine, (const char *)path.data,
-                                                  tfs_buf_span(&draft->bytes));
+                                                  text != NULL ? tfs_blob_span(text)
+                                                               : tfs_buf_span(&draft->bytes));
     draft->quarantined = result == 0;
     tfs_buf_release(&path);
     return result;
@@ -105,7 +125,7 @@ static void drop_rejected(struct tfs_session *s, const struct tfs_inode *inode)
 }
 
 /* The draft hears what became of its bytes; true: a rejection is to be told. */
-static bool take_answer(struct tfs_work *work, int result, bool last)
+static bool take_answer(struct tfs_work *work, const struct checking *c, int result, bool last)
 {
     struct tfs_session *s = work->branch->session;
     struct tfs_inode *inode = work->inode;
@@ -116,9 +136,12 @@ static bool take_answer(struct tfs_work *work, int result, bool last)
     if (draft->state == TFS_DRAFT_POISONED)
         return false; /* meanwhile, and told */
     /* A shell's `> file` closes a copy of the descriptor before it writes: nothing to tell yet. */
-    bool quiet = draft->told || (!last && draft->bytes.size == 0);
+    bool quiet = draft->told || (!last && tfs_draft_size(draft) == 0);
     if (result == 0) {
-        draft->closing = tfs_draft_take(draft, TFS_DRAFT_ACCEPT) && !last;
+        const bool taken = tfs_draft_take(draft, TFS_DRAFT_ACCEPT);
+        draft->closing = taken && !last;
+        if (taken && c->sparse != NULL)
+            tfs_sparse_accept(c->sparse);
         if (work->job.edited || draft->quarantined)
             drop_rejected(s, inode);
         draft->quarantined = false;
@@ -129,7 +152,7 @@ static bool take_answer(struct tfs_work *work, int result, bool last)
         draft->closing = draft->told && !last;
     }
     if (!last && result < 0 && result != -ENOMEM && !quiet)
-        (void)put_aside(s, inode);
+        (void)put_aside(s, inode, c->rejected);
     return result < 0 && !quiet;
 }
 
@@ -140,14 +163,49 @@ void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct
     pthread_mutex_lock(&s->lock);
     if (inode->draft != NULL && tfs_draft_take(inode->draft, TFS_DRAFT_POISON)) {
         tell = inode->draft->told = true;
-        (void)put_aside(s, inode);
+        (void)put_aside(s, inode, NULL);
     }
     pthread_mutex_unlock(&s->lock);
     if (tell)
         log_inode(s, inode, why);
 }
 
-static int check_draft(struct tfs_work *work, bool last, struct tfs_error *err)
+/* What a rejected draft says that is not in memory: to be put aside. */
+static void read_rejected(const struct tfs_work *work, struct checking *c)
+{
+    struct tfs_session *s = work->branch->session;
+    struct tfs_error err = {0};
+
+    if (c->sparse->size <= TFS_DRAFT_KEPT_MAX &&
+        tfs_sparse_text(c->sparse, work->branch->save, &work->inode->node, &c->rejected, &err) == 0)
+        return;
+    tfs_fail(&err, -EFBIG, "what was refused is too large to be kept");
+    log_inode(s, work->inode, &err);
+}
+
+static int check(struct tfs_work *work, const struct tfs_node *node, const char *past_why,
+                 struct checking *c, struct tfs_error *err)
+{
+    struct tfs_written written;
+    int result;
+
+    if (c->sparse != NULL) {
+        written = tfs_sparse_written(c->sparse);
+        work->written = &written;
+    }
+    if (past_why != NULL)
+        result = tfs_fail(err, -ESTALE, "%s", past_why);
+    else
+        result = tfs_ops_validate(work, node, tfs_blob_span(c->text), err);
+    tfs_blob_unref(work->original);
+    work->original = NULL;
+    work->written = NULL;
+    if (result < 0 && result != -ENOMEM && c->sparse != NULL && c->sparse->size > 0)
+        read_rejected(work, c);
+    return result;
+}
+
+static int check_draft(struct tfs_work *work, bool last, struct checking *c, struct tfs_error *err)
 {
     struct tfs_session *s = work->branch->session;
     struct tfs_inode *inode = work->inode;
@@ -155,23 +213,20 @@ static int check_draft(struct tfs_work *work, bool last, struct tfs_error *err)
     pthread_mutex_lock(&s->lock);
     const struct tfs_node node = inode->node;
     const char *past_why = inode->past_why;
-    struct tfs_blob *blob = bytes_to_check(inode, last, err);
-    work->original = blob != NULL ? tfs_blob_ref(inode->draft->original) : NULL;
+    const bool begun = begin_checking(inode, last, c, err);
+    work->original = begun ? tfs_blob_ref(inode->draft->original) : NULL;
     pthread_mutex_unlock(&s->lock);
-    if (blob == NULL)
+    if (!begun)
         return err->code;
-    int result = past_why != NULL ? tfs_fail(err, -ESTALE, "%s", past_why)
-                                  : tfs_ops_validate(work, &node, tfs_blob_span(blob), err);
-    tfs_blob_unref(work->original);
-    work->original = NULL;
+    int result = check(work, &node, past_why, c, err);
     pthread_mutex_lock(&s->lock);
-    bool tell = take_answer(work, result, last);
-    if (result == 0 && inode->draft != NULL)
-        tfs_draft_began_as(inode->draft, blob);
+    bool tell = take_answer(work, c, result, last);
+    if (result == 0 && inode->draft != NULL && c->text != NULL)
+        tfs_draft_began_as(inode->draft, c->text);
+    pthread_cond_broadcast(&s->closed);
     pthread_mutex_unlock(&s->lock);
     if (tell)
         log_inode(s, inode, err);
-    tfs_blob_unref(blob);
     return result;
 }
 
@@ -186,15 +241,18 @@ static int apply_flush(struct tfs_job *job, bool last)
     pthread_mutex_unlock(&s->lock);
     if (waits)
         return TFS_JOB_WAITS;
-    int result = check_draft(&flush->work, false, &err);
+    struct checking c = {0};
+    int result = check_draft(&flush->work, false, &c, &err);
+    end_checking(&c);
     return result == 0 ? flush->ended : result;
 }
 
 /* Without memory to check the bytes, or to put them aside, they stay and the file shows them: they
  * are checked again. */
-static void end_draft(struct tfs_session *s, struct tfs_inode *inode, int result)
+static void end_draft(struct tfs_session *s, struct tfs_inode *inode, const struct checking *c,
+                      int result)
 {
-    if (result == -ENOMEM || (result < 0 && put_aside(s, inode) < 0)) {
+    if (result == -ENOMEM || (result < 0 && put_aside(s, inode, c->rejected) < 0)) {
         s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
         return;
     }
@@ -220,17 +278,19 @@ static int apply_release(struct tfs_job *job, bool last)
     struct tfs_work *work = (struct tfs_work *)job;
     struct tfs_session *s = work->branch->session;
     struct tfs_inode *inode = work->inode;
+    struct checking c = {0};
     struct tfs_error err = {0};
 
     (void)last;
-    int result = check_draft(work, true, &err);
+    int result = check_draft(work, true, &c, &err);
     pthread_mutex_lock(&s->lock);
     if (inode->scratch == NULL) {
         tfs_notify_stale(s->notify, inode->id);
         if (inode->draft != NULL && inode->writers == 0)
-            end_draft(s, inode, result);
+            end_draft(s, inode, &c, result);
     }
     pthread_mutex_unlock(&s->lock);
+    end_checking(&c);
     return result;
 }
 
@@ -254,6 +314,8 @@ static int try_content(struct tfs_session *s, void *call, struct tfs_need *need)
 
     c->node = c->inode->node;
     tfs_ops_refresh(s, &c->node);
+    if (c->inode->draft != NULL && c->inode->draft->sparse != NULL)
+        return -EBUSY;
     if (c->inode->draft != NULL)
         return tfs_blob_copy(tfs_buf_span(&c->inode->draft->bytes), &c->blob, &err);
     if (c->inode->scratch != NULL)

@@ -217,7 +217,8 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
     const struct tfs_branch *branch = work->branch;
     struct tfs_put put = {.fresh = fresh != NULL,
                           .options = branch->session->options.put_options,
-                          .original = tfs_blob_span(work->original)};
+                          .original = tfs_blob_span(work->original),
+                          .written = work->written};
     struct tfs_blob *waits = NULL;
     uint32_t done = 0;
     int result = put_with_removals(work, edit, node, text, &put, err);

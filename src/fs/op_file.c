@@ -54,6 +54,26 @@ static int check_whole(struct tfs_session *s, const struct tfs_node *node)
                : 0;
 }
 
+/* A draft of what the file shows, or of nothing, without reading it. */
+static int begin_sparse(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_node *node,
+                        bool empty)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    const struct tfs_lens *lens = tfs_node_file(branch->save, node)->lens;
+    struct tfs_doc *base = inode->began != NULL ? inode->began : tfs_store_shown(branch->store);
+    struct tfs_draft *draft = tfs_draft_create((struct tfs_span){0});
+    int64_t size = empty ? 0 : lens->size(branch->save, base, tfs_node_at(branch->save, node));
+    int result = draft == NULL ? -ENOMEM : size < 0 ? (int)size : 0;
+
+    if (result == 0)
+        result = tfs_sparse_create(empty ? NULL : base, (uint64_t)size, &draft->sparse);
+    if (result == 0)
+        inode->draft = draft;
+    else
+        tfs_draft_free(draft);
+    return result;
+}
+
 int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                          bool empty)
 {
@@ -64,6 +84,9 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
         return 0;
     struct tfs_node node = inode->node;
     tfs_ops_refresh(s, &node);
+    const struct tfs_file *file = tfs_node_file(tfs_ops_branch(s, &node)->save, &node);
+    if (file->lens->takes_written)
+        return begin_sparse(s, inode, &node, empty);
     int result = empty ? 0 : check_whole(s, &node);
     if (result == 0 && !empty)
         result = inode->began != NULL
@@ -74,7 +97,6 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
     inode->draft = tfs_draft_create(tfs_blob_span(content));
     if (inode->draft != NULL)
         inode->draft->ordered = inode->draft->bytes.size == 0;
-    const struct tfs_file *file = tfs_node_file(tfs_ops_branch(s, &node)->save, &node);
     if (inode->draft != NULL && (file->flags & TFS_FILE_OVERLAY) != 0)
         inode->draft->original = tfs_blob_ref(content);
     tfs_blob_unref(content);
@@ -101,9 +123,11 @@ int tfs_file_resize(struct tfs_session *s, struct tfs_inode *inode, uint64_t siz
     struct tfs_scratch *scratch = inode->scratch;
 
     if (scratch == NULL) {
-        bool grows = size > inode->draft->bytes.size;
+        bool grows = size > tfs_draft_size(inode->draft);
         if (grows && size > TFS_DRAFT_MAX && size > draft_limit(s, inode))
             return -EFBIG;
+        if (inode->draft->sparse != NULL)
+            return tfs_sparse_resize(inode->draft->sparse, size);
         return tfs_bytes_resize(&inode->draft->bytes, (size_t)size);
     }
     /* A removed file that is still open does not count as scratch, nor do rejected bytes. */
@@ -124,12 +148,31 @@ void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode, bool emptied
     }
 }
 
+/* Another one: what it was may be checked just now. */
+static int empty_sparse(struct tfs_draft *draft)
+{
+    struct tfs_sparse *sparse;
+    int result = tfs_sparse_create(NULL, 0, &sparse);
+
+    if (result < 0)
+        return result;
+    tfs_sparse_unref(draft->sparse);
+    draft->sparse = sparse;
+    return 0;
+}
+
 int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                       uint64_t size)
 {
+    if (size > 0 && tfs_draft_is_held(inode->draft)) {
+        need->closing = inode->id;
+        return TFS_NEEDS_ANSWER;
+    }
     int result = tfs_file_begin_draft(s, need, inode, size == 0);
     struct tfs_draft *draft = inode->draft;
 
+    if (result == 0 && size == 0 && draft != NULL && draft->sparse != NULL)
+        result = empty_sparse(draft);
     if (result == 0 && size > 0 && draft != NULL && draft->state == TFS_DRAFT_POISONED)
         return -EBADMSG;
     if (result == 0)

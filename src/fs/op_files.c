@@ -303,6 +303,36 @@ static int read_written(const struct reading *r, const struct tfs_buf *bytes)
     return result;
 }
 
+/* Pages that were written, and what the file showed elsewhere. */
+static int read_sparse(struct tfs_session *s, const struct reading *r, struct tfs_need *need,
+                       const struct tfs_inode *inode)
+{
+    const struct tfs_sparse *sparse = inode->draft->sparse;
+    const uint64_t left = r->offset < sparse->size ? sparse->size - r->offset : 0;
+    const size_t size = r->size < left ? r->size : (size_t)left;
+    struct tfs_blob *shown = NULL;
+    struct tfs_error err = {0};
+    struct tfs_buf bytes = {0};
+    int result = 0;
+
+    if (!tfs_sparse_holds(sparse, r->offset, size))
+        result = tfs_ops_range_of(s, need, &inode->node, sparse->base, r->offset, size, &shown);
+    if (result < 0)
+        return result;
+    tfs_buf_add_span(&bytes, cut(tfs_blob_span(shown), 0, size));
+    tfs_blob_unref(shown);
+    tfs_buf_resize(&bytes, size);
+    result = tfs_buf_check(&bytes, &err);
+    if (result == 0)
+        result = tfs_sparse_read(sparse, r->offset, size, bytes.data);
+    if (result == 0)
+        result = tfs_blob_take(&bytes, r->hold, &err);
+    tfs_buf_release(&bytes);
+    if (result == 0)
+        *r->bytes = tfs_blob_span(*r->hold);
+    return result;
+}
+
 static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct reading *r = call;
@@ -313,6 +343,8 @@ static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
 
     if (inode != NULL && inode->scratch != NULL)
         return read_written(r, &inode->scratch->bytes);
+    if (inode != NULL && inode->draft != NULL && inode->draft->sparse != NULL)
+        return read_sparse(s, r, need, inode);
     if (inode != NULL && inode->draft != NULL)
         return read_written(r, &inode->draft->bytes);
     if (inode != NULL) {
@@ -396,34 +428,77 @@ static void note_order(const struct writing *w, struct tfs_draft *draft, uint64_
 {
     if (w->handle->append && draft->state == TFS_DRAFT_CLEAN)
         draft->ordered = true;
-    draft->ordered = draft->ordered && !w->from_cache && offset == draft->bytes.size;
+    draft->ordered = draft->ordered && !w->from_cache && offset == tfs_draft_size(draft);
+}
+
+static uint64_t size_of(const struct tfs_inode *inode)
+{
+    return inode->scratch != NULL ? inode->scratch->bytes.size : tfs_draft_size(inode->draft);
+}
+
+/* Where an append goes is for us to say: the kernel knows the size that it last asked for. */
+static uint64_t offset_of(const struct writing *w, const struct tfs_inode *inode)
+{
+    return w->handle->append && !w->from_cache ? size_of(inode) : w->offset;
+}
+
+static int put_bytes(struct tfs_session *s, struct tfs_inode *inode, uint64_t offset,
+                     struct tfs_span bytes)
+{
+    struct tfs_buf *buf = inode->scratch != NULL ? &inode->scratch->bytes : &inode->draft->bytes;
+    int result = 0;
+
+    if (offset + bytes.size > size_of(inode))
+        result = tfs_file_resize(s, inode, offset + bytes.size);
+    if (result < 0 || bytes.size == 0)
+        return result;
+    if (inode->draft != NULL && inode->draft->sparse != NULL)
+        return tfs_sparse_write(inode->draft->sparse, offset, bytes);
+    memcpy(buf->data + offset, bytes.data, bytes.size);
+    return 0;
 }
 
 static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inode *inode)
 {
-    struct tfs_buf *buf = inode->scratch != NULL ? &inode->scratch->bytes : &inode->draft->bytes;
-    uint64_t offset = w->offset;
-    /* Where an append goes is for us to say: the kernel knows the size that it last asked for. If
-     * it was wrong, so is what it cached. */
-    if (w->handle->append && !w->from_cache) {
-        w->stale = offset != buf->size;
-        offset = buf->size;
-    }
+    const uint64_t offset = offset_of(w, inode);
+
+    w->stale = offset != w->offset; /* what the kernel cached is wrong, too */
     if (offset > UINT64_MAX / 2)
         return -EFBIG;
     if (inode->draft != NULL)
         note_order(w, inode->draft, offset);
-    if (offset + w->bytes.size > buf->size) {
-        int result = tfs_file_resize(s, inode, offset + w->bytes.size);
-        if (result < 0)
-            return result;
-    }
-    if (w->bytes.size > 0)
-        memcpy(buf->data + offset, w->bytes.data, w->bytes.size);
+    int result = put_bytes(s, inode, offset, w->bytes);
+    if (result < 0)
+        return result;
     note_writers(s, w);
     tfs_file_wrote(s, inode, false);
     tfs_scan_begin(s, inode, &w->scan);
     return 0;
+}
+
+/* Pages of which a part is written get the rest from what the file showed. */
+static int fill_pages(struct tfs_session *s, struct tfs_need *need, const struct writing *w,
+                      struct tfs_inode *inode)
+{
+    struct tfs_sparse *sparse = inode->draft->sparse;
+    const uint64_t offset = offset_of(w, inode);
+    struct tfs_blob *shown;
+    uint64_t page;
+    int result = 0;
+
+    if (tfs_draft_is_held(inode->draft)) {
+        need->closing = inode->id;
+        return TFS_NEEDS_ANSWER;
+    }
+    while (result == 0 && tfs_sparse_lacks(sparse, offset, w->bytes.size, &page)) {
+        result =
+            tfs_ops_range_of(s, need, &inode->node, sparse->base, page, TFS_SPARSE_PAGE, &shown);
+        if (result < 0)
+            return result;
+        result = tfs_sparse_fill(sparse, page, tfs_blob_span(shown));
+        tfs_blob_unref(shown);
+    }
+    return result;
 }
 
 static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
@@ -432,7 +507,9 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
     struct tfs_inode *inode = w->handle->inode;
     int result = tfs_file_begin_draft(s, need, inode, false);
 
-    if (result == TFS_NEEDS_BYTES)
+    if (result == 0 && inode->draft != NULL && inode->draft->sparse != NULL)
+        result = fill_pages(s, need, w, inode);
+    if (result <= TFS_NEEDS_BYTES)
         return result;
     if (result == 0 && inode->draft != NULL && inode->draft->state == TFS_DRAFT_POISONED)
         result = -EBADMSG;

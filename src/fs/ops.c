@@ -254,7 +254,7 @@ int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct 
     struct tfs_save *save = tfs_ops_branch(s, node)->save;
     uint64_t id = tfs_node_id(node);
 
-    if (need->blob != NULL && need->view.id == id && need->size > 0) {
+    if (need->blob != NULL && need->view.id == id && need->size == size && need->offset == offset) {
         *blob = tfs_blob_ref(need->blob);
         return 1;
     }
@@ -313,6 +313,18 @@ static void await_close(struct tfs_session *s, struct tfs_need *need)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* The answer takes nothing that a program or the kernel has to give. */
+static void await_answer(struct tfs_session *s, const struct tfs_need *need)
+{
+    const struct tfs_inode *inode;
+
+    pthread_mutex_lock(&s->lock);
+    while ((inode = tfs_inode_find(&s->inodes, need->closing)) != NULL &&
+           tfs_draft_is_held(inode->draft))
+        pthread_cond_wait(&s->closed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* Does what an attempt ended with. */
 static int provide(struct tfs_session *s, int wanted, struct tfs_need *need)
 {
@@ -320,7 +332,10 @@ static int provide(struct tfs_session *s, int wanted, struct tfs_need *need)
         return render(s, need);
     if (wanted == TFS_NEEDS_CHUNKS)
         return need->read_chunks(need);
-    await_close(s, need);
+    if (wanted == TFS_NEEDS_ANSWER)
+        await_answer(s, need);
+    else
+        await_close(s, need);
     return 0;
 }
 
@@ -445,7 +460,7 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     *attr = (struct tfs_attr){.changing = inode != NULL && inode->draft != NULL,
                               .renames = file != NULL && file->count != NULL};
     if (attr->changing)
-        size = inode->draft->bytes.size;
+        size = tfs_draft_size(inode->draft);
     else if (file != NULL)
         result = find_size(s, need, node, &size);
     if (file != NULL && result == 0)
@@ -544,7 +559,7 @@ static int attr_of_past(struct tfs_session *s, const struct tfs_inode *inode, st
     attr->st.st_atim = times.atime;
     attr->st.st_mtim = times.mtime;
     attr->st.st_ctim = times.ctime;
-    fill_size(&attr->st, inode->draft != NULL ? inode->draft->bytes.size : (uint64_t)size);
+    fill_size(&attr->st, inode->draft != NULL ? tfs_draft_size(inode->draft) : (uint64_t)size);
     return size < 0 ? -EIO : 0;
 }
 
@@ -574,6 +589,8 @@ int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsig
     struct tfs_buf bytes = {0};
     uint64_t size = inode->draft != NULL ? inode->draft->bytes.size : content.size;
 
+    if (inode->draft != NULL && inode->draft->sparse != NULL)
+        return -EBUSY;
     if ((flags & TFS_SCRATCH_UNCAPPED) == 0 && size > tfs_scratch_left(&s->overlay))
         return -ENOSPC;
     if (inode->draft == NULL)

@@ -43,8 +43,10 @@
 #define TFS_PAGE        4096 /* bytes; the pages of every machine end at multiples of it */
 /* A draft may grow to this and four times what the file has now. */
 #define TFS_DRAFT_MAX (UINT64_C(64) << 20)
-/* A file of more bytes than this cannot be written in part. */
+/* A file of more bytes than this cannot be written in part, where a draft of it is in memory. */
 #define TFS_DRAFT_WHOLE_MAX (UINT64_C(512) << 20)
+/* What was rejected of a draft that is not in memory is kept up to this size. */
+#define TFS_DRAFT_KEPT_MAX (UINT64_C(64) << 20)
 
 /* Which caller was told ESTALE for which file, and comes back at once. */
 struct tfs_retry {
@@ -130,6 +132,7 @@ void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
 #define TFS_NEEDS_BYTES  (-100001) /* `view` is to be rendered */
 #define TFS_NEEDS_CLOSE  (-100002) /* a close of inode `closing` is awaited */
 #define TFS_NEEDS_CHUNKS (-100003) /* chunks of `branch` are to be read */
+#define TFS_NEEDS_ANSWER (-100004) /* the draft of inode `closing` is being checked */
 
 struct tfs_need {
     struct tfs_view view;  /* what is to be rendered; with a reference to the document */
@@ -209,6 +212,7 @@ struct tfs_work {
     bool urgent;               /* answered before caches are invalidated */
     bool carries;              /* its edit stores removed files as absent */
     struct tfs_blob *original; /* what the text of a draft began as; NULL: nothing, or not known */
+    const struct tfs_written *written; /* comes in place of the text; NULL: there is a text */
     bool has_attr;
     struct tfs_attr attr;
     void (*release)(struct tfs_work *work); /* releases what the kind holds; NULL: nothing */

@@ -228,6 +228,25 @@ static int add(void *arg, const char *path, struct tfs_span bytes)
     return tfs_unsaved_add(arg, path, bytes);
 }
 
+static int add_draft(struct tfs_session *s, const struct tfs_inode *inode, const char *path,
+                     struct tfs_unsaved *unsaved)
+{
+    const struct tfs_sparse *sparse = inode->draft->sparse;
+    struct tfs_save *save = tfs_ops_branch(s, &inode->node)->save;
+    struct tfs_error err = {0};
+    struct tfs_blob *text = NULL;
+
+    if (sparse == NULL)
+        return tfs_unsaved_add(unsaved, path, tfs_buf_span(&inode->draft->bytes));
+    int result = sparse->size <= TFS_DRAFT_WHOLE_MAX
+                     ? tfs_sparse_text(sparse, save, &inode->node, &text, &err)
+                     : -EFBIG;
+    if (result == 0)
+        result = tfs_unsaved_add(unsaved, path, tfs_blob_span(text));
+    tfs_blob_unref(text);
+    return result;
+}
+
 static size_t add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
 {
     struct tfs_map_cell cell;
@@ -240,8 +259,7 @@ static size_t add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
             continue;
         tfs_ops_path(s, inode->id, &path);
         tfs_buf_u8(&path, 0);
-        failed += path.failed || tfs_unsaved_add(unsaved, (const char *)path.data,
-                                                 tfs_buf_span(&inode->draft->bytes)) < 0;
+        failed += path.failed || add_draft(s, inode, (const char *)path.data, unsaved) < 0;
         tfs_buf_release(&path);
     }
     return failed;

@@ -143,6 +143,104 @@ check((np.load(path) == a).all() and f.read() == b.tobytes())'
     want cmp "$PRISTINE" "$S"
 }
 
+# ---- a part of a large array -----------------------------------------------------------------------------
+
+# 8 GB, of which a few pages are written: only those are anywhere, and only their chunks are touched.
+large() {
+    up -o views=all+arrays
+    numpy 'import re
+path = f"{m}/arrays/blocks.npy"
+os.mkdir(f"{m}/chunks/127_63_127")
+a = np.load(path, mmap_mode="r+")
+check(a.nbytes > 8 << 30)
+i = at(40, 40, 40)
+n = 1
+a[i[0]:i[0] + 20, i[1]:i[1] + 20, i[2]:i[2] + 20] = n
+a[-1, -1, -1] = n
+a.flush()
+del a
+a = np.load(path, mmap_mode="r")
+check((a[i[0]:i[0] + 20, i[1]:i[1] + 20, i[2]:i[2] + 20] == n).all() and a[-1, -1, -1] == n)
+check(a[i[0] - 1, i[1], i[2]] == 0 and a[-2, -1, -1] == 0)
+check(os.path.exists(f"{m}/chunks/3_3_3") and not os.path.exists(f"{m}/chunks/60_3_3"))
+w = np.load(path, mmap_mode="r+")
+w[i] = 60000
+check(err(w.flush) == "EBADMSG")
+w[i] = n
+w.flush()
+pid = int(re.search("pid: ([0-9]+)", open(f"{m}/.terrainfs/status").read())[1])
+peak = int(re.search("VmHWM:\\s*([0-9]+)", open(f"/proc/{pid}/status").read())[1])
+print("peak of memory:", peak, "KiB")
+check(peak < 192 << 10 or os.environ.get("TFS_TEST_SANITIZED"))'
+    logged 'arrays/blocks.npy: what was refused is too large to be kept'
+    down
+    want "$TFS_BIN" check "$S"
+}
+
+# Writes of any bytes between commit points and edits of others: what is read is what was written last.
+any_bytes() {
+    up -o views=all+arrays
+    numpy 'import random
+random.seed(18)
+path = f"{m}/arrays/param2.npy"
+fd = os.open(path, os.O_RDWR)
+f = os.open(path, os.O_RDONLY)
+wanted = bytearray(os.pread(fd, os.stat(path).st_size, 0))
+b = np.load(f"{m}/arrays/blocks.npy").ravel()
+solid = np.flatnonzero(b)
+for turn in range(300):
+    start = int(random.choice(solid))
+    size = 1
+    while size < random.choice((1, 3, 40, 9000)) and start + size < len(b) and b[start + size]:
+        size += 1
+    bytes = random.randbytes(size)
+    os.pwrite(fd, bytes, 128 + start)
+    wanted[128 + start:128 + start + size] = bytes
+    if turn % 7 == 0:
+        check(os.pread(f, 70000, start) == wanted[start:start + 70000])
+    if turn % 11 == 0:
+        os.fsync(fd)
+    if turn % 29 == 0:
+        os.close(fd)
+        fd = os.open(path, os.O_RDWR)
+os.close(fd)
+check(open(path, "rb").read() == wanted)
+fd = os.open(path, os.O_RDWR)
+os.ftruncate(fd, 1000)
+check(err(os.fsync, fd) == "EBADMSG")
+os.pwrite(fd, wanted[900:], 900)
+os.fsync(fd)
+os.close(fd)
+check(open(path, "rb").read() == wanted)'
+    down
+    want "$TFS_BIN" check "$S"
+}
+
+# What was accepted while the file is open is no edit again, nor is it what others did since.
+keeps_edits_after_a_flush() {
+    up -o views=all+arrays
+    numpy 'path = f"{m}/arrays/param2.npy"
+a = np.load(f"{m}/arrays/blocks.npy")
+i = tuple(np.argwhere((a[:, :, :-2] > 0) & (a[:, :, 1:-1] > 0) & (a[:, :, 2:] > 0))[0])
+j, k = (i[0], i[1], i[2] + 1), (i[0], i[1], i[2] + 2)
+w = np.load(path, mmap_mode="r+")
+w[i] = 101
+w.flush()
+w[j] = 102
+o = info("origin")
+y, z, x = (n + low for n, low in zip(i, o))
+csv = f"{m}/chunks/{x // 16}_{y // 16}_{z // 16}/voxels.csv"
+line = [l for l in open(csv) if l.startswith(f"{x},{y},{z},")][0]
+open(csv, "a").write(line.rsplit(",", 1)[0] + ",55\n")
+w.flush()
+w[k] = 103
+w.flush()
+del w
+w = np.load(path)
+check((w[i], w[j], w[k]) == (55, 102, 103))'
+    down
+}
+
 # ---------------------------------------------------------------------------------------------------------
 
 missing() {
@@ -160,6 +258,9 @@ try 'an array that gets other bounds by another program' is_read_only
 try 'an array that is replaced and removed' replaced
 saves map.sqlite make_luanti map "$T/pristine/map.sqlite" 4
 try 'an array that gets another place' moves
+try 'a part of an array of 8 GB' large
+try 'any bytes of an array' any_bytes
+try 'edits of others between two flushes' keeps_edits_after_a_flush
 try 'Luanti: edits of others while a page is written' keeps_edits_of_others param2.npy
 for kind in folder region stream; do
     saves "godot.$kind" make_voxel $kind "$T/pristine/godot.$kind"

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays/written.h"
+
 /* A whole array that is in memory at once: for commands, and to be written. */
 #define WHOLE_MAX ((uint64_t)1 << 30)
 
@@ -42,8 +44,8 @@ static int open_view(struct tfs_array_view *view, struct tfs_save *save, const s
     return array->form == NULL ? 0 : array->form(view, err);
 }
 
-static int open_whole(struct tfs_array_view *view, struct tfs_save *save, const struct tfs_doc *doc,
-                      struct tfs_at at, struct tfs_error *err)
+int tfs_array_open_whole(struct tfs_array_view *view, struct tfs_save *save,
+                         const struct tfs_doc *doc, struct tfs_at at, struct tfs_error *err)
 {
     if (open_view(view, save, doc, at.param, NULL, err) == 0 && !tfs_volume_span(&view->volume))
         tfs_fail(err, -ENOENT, "there are no chunks, or too many for an array");
@@ -69,8 +71,9 @@ int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, s
     struct tfs_error ignored = {0};
     struct tfs_array_view view;
 
-    return open_whole(&view, save, doc, at, &ignored) < 0 ? ignored.code
-                                                          : (int64_t)tfs_volume_size(&view.volume);
+    return tfs_array_open_whole(&view, save, doc, at, &ignored) < 0
+               ? ignored.code
+               : (int64_t)tfs_volume_size(&view.volume);
 }
 
 int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
@@ -88,7 +91,7 @@ int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, stru
 {
     struct tfs_array_view view;
 
-    if (open_whole(&view, save, doc, at, err) < 0)
+    if (tfs_array_open_whole(&view, save, doc, at, err) < 0)
         return err->code;
     return tfs_volume_range(&view.volume, offset, size, out, err);
 }
@@ -233,6 +236,32 @@ static size_t values_of(const struct tfs_volume *v)
     return (size_t)v->sides[0] * v->sides[1] * v->sides[2];
 }
 
+int tfs_array_read_all(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
+                       uint8_t *values, struct tfs_error *err)
+{
+    const struct tfs_volume *v = &view->volume;
+    const size_t count = values_of(v);
+
+    if (chunk == NULL && v->empty != 0)
+        for (size_t i = 0; i < count; i++)
+            tfs_array_set(values, v->width, i, v->empty);
+    else
+        memset(values, 0, count * v->width);
+    if (chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0)
+        return 0;
+    return view->array->read(view, chunk, 0, v->sides[0], values, err);
+}
+
+int tfs_array_store(const struct tfs_array_change *change, struct tfs_error *err)
+{
+    const struct tfs_array_view *view = change->view;
+
+    if (tfs_doc_find(tfs_edit_doc(change->edit), change->key) == NULL &&
+        view->save->tree->chunk_create(view->save, change->edit, change->key, err) < 0)
+        return err->code;
+    return view->array->write(change, err);
+}
+
 /* A chunk that lacks is made where the text has something in it. */
 static int put_chunk(const struct text *t, struct tfs_edit *edit, const uint64_t at[3],
                      struct tfs_error *err)
@@ -247,21 +276,16 @@ static int put_chunk(const struct text *t, struct tfs_edit *edit, const uint64_t
     key.z += (int32_t)at[1];
     key.x += (int32_t)at[2];
     const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), key);
-    for (size_t i = 0; i < count; i++)
-        tfs_array_set(t->now, v->width, i, chunk == NULL ? v->empty : 0);
-    if (chunk != NULL && (chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
-        view->array->read(view, chunk, 0, v->sides[0], t->now, err) < 0)
+    if (tfs_array_read_all(view, chunk, t->now, err) < 0)
         return err->code;
     memcpy(t->wanted, t->now, count * v->width);
     if (take_chunk(t, origin, err) < 0 || memcmp(t->now, t->wanted, count * v->width) == 0)
         return err->code;
     if (t->missing != NULL)
         return fail_unnamed(err, t->missing);
-    if (chunk == NULL && view->save->tree->chunk_create(view->save, edit, key, err) < 0)
-        return err->code;
     const struct tfs_array_change change = {view,   edit,  t->options, key,
                                             origin, count, t->now,     t->wanted};
-    return view->array->write(&change, err);
+    return tfs_array_store(&change, err);
 }
 
 static int put_chunks(const struct text *t, struct tfs_edit *edit, struct tfs_error *err)
@@ -352,8 +376,10 @@ int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     struct text t = {.view = &view};
     struct tfs_span names;
 
+    if (put->written != NULL)
+        return tfs_array_put_written(save, edit, at, put, err);
     if (split(array, put, &text, &names, err) < 0 ||
-        open_whole(&view, save, edit->base, at, err) < 0)
+        tfs_array_open_whole(&view, save, edit->base, at, err) < 0)
         return err->code;
     if (names.size > 0)
         return put_named(&t, edit, text, names, put, err);
@@ -428,7 +454,7 @@ int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
                                  : "arrays: those of the chunks alone; the chunks lie so far apart "
                                    "that one of all would have more than 2^40 bytes\n");
     for (size_t i = 0; i < count && shown; i++) {
-        if (open_whole(&view, save, doc, (struct tfs_at){.param = &arrays[i]}, err) < 0)
+        if (tfs_array_open_whole(&view, save, doc, (struct tfs_at){.param = &arrays[i]}, err) < 0)
             return err->code;
         const struct tfs_npy npy = tfs_volume_npy(&view.volume);
         const struct tfs_key low = view.volume.low;

@@ -105,6 +105,15 @@ int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
 int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 
+/* The array of the save. */
+int tfs_array_open_whole(struct tfs_array_view *view, struct tfs_save *save,
+                         const struct tfs_doc *doc, struct tfs_at at, struct tfs_error *err);
+/* All values of a chunk; NULL: it is not there. */
+int tfs_array_read_all(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
+                       uint8_t *values, struct tfs_error *err);
+/* Writes, into a new chunk where there is none. */
+int tfs_array_store(const struct tfs_array_change *change, struct tfs_error *err);
+
 int tfs_array_whole_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                         struct tfs_buf *out, struct tfs_error *err);
 int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -122,8 +131,9 @@ int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, s
 
 #define TFS_ARRAY_WHOLE_LENS(array)                                                                \
     {                                                                                              \
-        .param = (array), .get = tfs_array_whole_get, .get_range = tfs_array_whole_range,          \
-        .put = tfs_array_whole_put, .size = tfs_array_whole_size                                   \
+        .param = (array), .takes_written = true, .get = tfs_array_whole_get,                       \
+        .get_range = tfs_array_whole_range, .put = tfs_array_whole_put,                            \
+        .size = tfs_array_whole_size                                                               \
     }
 
 /* The files of arrays/, for the table of a game; `arrays` is its tfs_file.count, or NULL. */

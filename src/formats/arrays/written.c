@@ -1,0 +1,296 @@
+/*
+ * A part of an array -> an edit: see written.h.
+ */
+#include "formats/arrays/written.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLAB_MAX  ((uint64_t)4 << 20) /* bytes of chunks that are read at a time */
+#define WHOLE_MAX ((uint64_t)512 << 20)
+
+/* Chunks that lie beside each other along x, and what was written of them. */
+struct slab {
+    uint64_t y, z, from, to; /* in chunks */
+    uint8_t *rows;           /* [y][z] of all of them */
+};
+
+struct writing {
+    const struct tfs_written *file;
+    struct tfs_array_view now, past;
+    struct tfs_edit *edit;
+    unsigned options;
+    uint64_t plane, line, row; /* bytes of the array, of a line of it, of such a line of a chunk */
+    struct slab slab;
+    uint8_t *values, *wanted, *before; /* of a chunk */
+    uint8_t *text;                     /* a row */
+};
+
+/* ---- where things lie ------------------------------------------------------------------------ */
+
+/* Of a row of a chunk, in the file. */
+static uint64_t place_of(const struct writing *w, const uint64_t at[3], uint64_t y, uint64_t z)
+{
+    const uint32_t *sides = w->now.volume.sides;
+
+    return TFS_NPY_HEAD + (at[0] * sides[0] + y) * w->plane + (at[1] * sides[1] + z) * w->line +
+           at[2] * w->row;
+}
+
+static bool differs(const struct writing *w, uint64_t place, uint64_t size)
+{
+    return w->file->differs(w->file->arg, place, size);
+}
+
+/* ---- a chunk --------------------------------------------------------------------------------- */
+
+static int read_before(struct writing *w, struct tfs_key key, const struct tfs_chunk *now,
+                       size_t size, struct tfs_error *err)
+{
+    const struct tfs_chunk *past = w->file->base != NULL ? tfs_doc_find(w->file->base, key) : NULL;
+
+    if (w->file->base == NULL) {
+        memset(w->before, 0, size);
+        return 0;
+    }
+    if (past != NULL && now != NULL && tfs_chunk_is(past, now)) {
+        memcpy(w->before, w->values, size);
+        return 0;
+    }
+    if (past != NULL && (past->flags & TFS_CHUNK_UNREAD_ALL) != 0)
+        return tfs_fail(err, -ESTALE,
+                        "another program changed chunk %d_%d_%d since the array was opened", key.x,
+                        key.y, key.z);
+    return tfs_array_read_all(&w->past, past, w->before, err);
+}
+
+/* One row of what is wanted, where it is what is now. `rows`: as read for the slab. */
+static int take_row(struct writing *w, uint64_t place, const uint8_t *rows, size_t index,
+                    struct tfs_error *err)
+{
+    const struct tfs_written *f = w->file;
+    uint8_t *wanted = w->wanted + index * w->row, *before = w->before + index * w->row;
+
+    if (!f->holds(f->arg, place, w->row)) {
+        memcpy(w->text, before, w->row);
+        if (f->read(f->arg, false, place, w->row, w->text, err) < 0)
+            return err->code;
+        rows = w->text;
+    }
+    if (!f->based) {
+        memcpy(wanted, rows, w->row);
+        return 0;
+    }
+    if (f->read(f->arg, true, place, w->row, before, err) < 0)
+        return err->code;
+    const unsigned width = w->now.volume.width;
+    for (size_t i = 0; i < w->row; i += width)
+        if (memcmp(rows + i, before + i, width) != 0)
+            memcpy(wanted + i, rows + i, width);
+    return 0;
+}
+
+/* The rows that were written; *any: there are some. */
+static int take_rows(struct writing *w, const uint64_t at[3], bool look, bool *any,
+                     struct tfs_error *err)
+{
+    const uint32_t *sides = w->now.volume.sides;
+    const uint64_t line = (w->slab.to - w->slab.from) * w->row;
+    const uint8_t *rows = w->slab.rows + (at[2] - w->slab.from) * w->row;
+    size_t index = 0;
+
+    for (uint64_t y = 0; y < sides[0]; y++)
+        for (uint64_t z = 0; z < sides[1]; z++, rows += line, index++) {
+            const uint64_t place = place_of(w, at, y, z);
+            if (!differs(w, place, w->row))
+                continue;
+            *any = true;
+            if (look)
+                return 0;
+            if (take_row(w, place, rows, index, err) < 0)
+                return err->code;
+        }
+    return 0;
+}
+
+static int put_chunk(struct writing *w, const uint64_t at[3], struct tfs_error *err)
+{
+    const struct tfs_volume *v = &w->now.volume;
+    const uint64_t origin[3] = {at[0] * v->sides[0], at[1] * v->sides[1], at[2] * v->sides[2]};
+    const size_t count = (size_t)v->sides[0] * v->sides[1] * v->sides[2];
+    const struct tfs_key key = {v->low.group, v->low.x + (int32_t)at[2], v->low.y + (int32_t)at[0],
+                                v->low.z + (int32_t)at[1]};
+    const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(w->edit), key);
+    bool any = false;
+
+    if (take_rows(w, at, true, &any, err) < 0 || !any)
+        return err->code;
+    if (tfs_array_read_all(&w->now, chunk, w->values, err) < 0 ||
+        read_before(w, key, chunk, count * v->width, err) < 0)
+        return err->code;
+    memcpy(w->wanted, w->values, count * v->width);
+    if (take_rows(w, at, false, &any, err) < 0 ||
+        memcmp(w->values, w->wanted, count * v->width) == 0)
+        return err->code;
+    const struct tfs_array_change change = {&w->now, w->edit, w->options, key,
+                                            origin,  count,   w->values,  w->wanted};
+    return tfs_array_store(&change, err);
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+/* Reads what was written of the slab; *any: something was. */
+static int read_slab(const struct writing *w, bool *any, struct tfs_error *err)
+{
+    const struct slab *s = &w->slab;
+    const uint32_t *sides = w->now.volume.sides;
+    const uint64_t at[3] = {s->y, s->z, s->from};
+    /* Lines of the whole array lie one behind the other. */
+    const bool whole = (s->to - s->from) * w->row == w->line;
+    const uint64_t lines = whole ? sides[1] : 1, size = lines * (s->to - s->from) * w->row;
+    uint8_t *rows = s->rows;
+
+    for (uint64_t y = 0; y < sides[0]; y++)
+        for (uint64_t z = 0; z < sides[1]; z += lines, rows += size) {
+            const uint64_t place = place_of(w, at, y, z);
+            if (!differs(w, place, size))
+                continue;
+            *any = true;
+            if (w->file->read(w->file->arg, false, place, (size_t)size, rows, err) < 0)
+                return err->code;
+        }
+    return 0;
+}
+
+static int put_slab(struct writing *w, struct tfs_error *err)
+{
+    bool any = false;
+
+    if (read_slab(w, &any, err) < 0)
+        return err->code;
+    for (uint64_t x = w->slab.from; any && x < w->slab.to; x++) {
+        const uint64_t at[3] = {w->slab.y, w->slab.z, x};
+        if (put_chunk(w, at, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+static int put_slabs(struct writing *w, uint64_t width, struct tfs_error *err)
+{
+    const uint32_t *chunks = w->now.volume.chunks, *sides = w->now.volume.sides;
+    struct slab *s = &w->slab;
+
+    for (s->y = 0; s->y < chunks[0]; s->y++) {
+        /* Most of a large array was not written. */
+        const uint64_t place = TFS_NPY_HEAD + s->y * sides[0] * w->plane;
+        if (!differs(w, place, sides[0] * w->plane))
+            continue;
+        for (s->z = 0; s->z < chunks[1]; s->z++)
+            for (s->from = 0; s->from < chunks[2]; s->from = s->to) {
+                s->to = chunks[2] - s->from < width ? chunks[2] : s->from + width;
+                if (put_slab(w, err) < 0)
+                    return err->code;
+            }
+    }
+    return 0;
+}
+
+static int put_values(struct writing *w, struct tfs_error *err)
+{
+    const struct tfs_volume *v = &w->now.volume;
+    const size_t lines = (size_t)v->sides[0] * v->sides[1];
+
+    w->row = (uint64_t)v->sides[2] * v->width;
+    w->line = v->chunks[2] * w->row;
+    w->plane = (uint64_t)v->chunks[1] * v->sides[1] * w->line;
+    const size_t size = lines * w->row;
+    uint64_t width = SLAB_MAX / size;
+    width = width == 0 ? 1 : width < v->chunks[2] ? width : v->chunks[2];
+    uint8_t *memory = malloc(3 * size + w->row + width * size);
+    if (memory == NULL)
+        return tfs_fail_memory(err);
+    w->values = memory;
+    w->wanted = memory + size;
+    w->before = memory + 2 * size;
+    w->text = memory + 3 * size;
+    w->slab.rows = w->text + w->row;
+    put_slabs(w, width, err);
+    free(memory);
+    return err->code;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Has it the head that it has here, and the size? */
+static int check_head(const struct writing *w, bool *same, struct tfs_error *err)
+{
+    const struct tfs_npy npy = tfs_volume_npy(&w->now.volume);
+    struct tfs_buf head = {0};
+    uint8_t text[TFS_NPY_HEAD];
+
+    tfs_npy_print(&npy, &head);
+    if (tfs_buf_check(&head, err) == 0) {
+        memcpy(text, head.data, TFS_NPY_HEAD);
+        w->file->read(w->file->arg, false, 0, TFS_NPY_HEAD, text, err);
+        *same = memcmp(text, head.data, TFS_NPY_HEAD) == 0 &&
+                w->file->size == tfs_volume_size(&w->now.volume);
+    }
+    tfs_buf_release(&head);
+    return err->code;
+}
+
+/* Another type or order: all of it says what it says. */
+static int put_text(struct writing *w, struct tfs_at at, const struct tfs_put *put,
+                    struct tfs_error *err)
+{
+    const struct tfs_written *f = w->file;
+    struct tfs_put whole = {.options = put->options};
+    struct tfs_buf text = {0};
+
+    if (f->size > WHOLE_MAX)
+        return tfs_fail(err, -EFBIG,
+                        "an array of more than %" PRIu64
+                        " MiB is taken with the type, order and shape that it has here",
+                        WHOLE_MAX >> 20);
+    if (f->base != NULL)
+        tfs_volume_range(&w->past.volume, 0, f->size, &text, err);
+    const size_t shown = text.size;
+    tfs_buf_resize(&text, (size_t)f->size);
+    if (err->code == 0 && tfs_buf_check(&text, err) == 0) {
+        if (text.size > shown)
+            memset(text.data + shown, 0, text.size - shown);
+        if (f->read(f->arg, false, 0, text.size, text.data, err) == 0)
+            tfs_array_whole_put(w->now.save, w->edit, at, tfs_buf_span(&text), &whole, err);
+    }
+    tfs_buf_release(&text);
+    return err->code;
+}
+
+static bool lie_alike(const struct tfs_volume *a, const struct tfs_volume *b)
+{
+    return tfs_key_compare(a->low, b->low) == 0 && a->kind == b->kind && a->width == b->width &&
+           memcmp(a->chunks, b->chunks, sizeof(a->chunks)) == 0 &&
+           memcmp(a->sides, b->sides, sizeof(a->sides)) == 0;
+}
+
+int tfs_array_put_written(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                          const struct tfs_put *put, struct tfs_error *err)
+{
+    struct writing w = {.file = put->written, .edit = edit, .options = put->options};
+    bool same = false;
+
+    if (tfs_array_open_whole(&w.now, save, edit->base, at, err) < 0)
+        return err->code;
+    if (w.file->base != NULL) {
+        if (tfs_array_open_whole(&w.past, save, w.file->base, at, err) < 0)
+            return err->code;
+        if (!lie_alike(&w.now.volume, &w.past.volume))
+            return tfs_fail(err, -ESTALE, "the array has another shape since this one was opened");
+    }
+    if (check_head(&w, &same, err) < 0)
+        return err->code;
+    return same ? put_values(&w, err) : put_text(&w, at, put, err);
+}
