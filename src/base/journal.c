@@ -29,6 +29,7 @@
 #define MAGIC_SIZE  8
 #define VERSION     1
 #define HEAD_SIZE   56
+#define BORN_AT     12                   /* offset in the head */
 #define RECORD      UINT32_C(0x43455254) /* "TREC" */
 #define RECORD_HEAD 32
 #define ALIGNMENT   8
@@ -84,6 +85,29 @@ static struct tfs_hash take_hash(struct tfs_cursor *c)
     return (struct tfs_hash){size, low, tfs_take_u64le(c)};
 }
 
+/* What the moment says in which the file was made, which no copy of it has; 0: the file system does
+ * not know. */
+static uint32_t born(int fd)
+{
+    struct statx st;
+
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) < 0 || (st.stx_mask & STATX_BTIME) == 0)
+        return 0;
+    const int64_t moment[2] = {st.stx_btime.tv_sec, st.stx_btime.tv_nsec};
+    return (uint32_t)tfs_checksum((struct tfs_span){(const uint8_t *)moment, sizeof(moment)}, 0) |
+           1;
+}
+
+/* Of the file in which the head comes to stand. */
+static void put_born(struct tfs_buf *content, uint32_t moment)
+{
+    for (unsigned i = 0; i < sizeof(moment); i++)
+        content->data[BORN_AT + i] = (uint8_t)(moment >> 8 * i);
+    const uint64_t sum = tfs_checksum((struct tfs_span){content->data, HEAD_SIZE - sizeof(sum)}, 0);
+    for (unsigned i = 0; i < sizeof(sum); i++)
+        content->data[HEAD_SIZE - sizeof(sum) + i] = (uint8_t)(sum >> 8 * i);
+}
+
 static void put_head(struct tfs_buf *out, struct tfs_hash save, uint64_t seed)
 {
     tfs_buf_add(out, MAGIC, MAGIC_SIZE);
@@ -94,13 +118,12 @@ static void put_head(struct tfs_buf *out, struct tfs_hash save, uint64_t seed)
     tfs_buf_u64le(out, tfs_checksum(tfs_buf_span(out), 0));
 }
 
-static int take_head(struct tfs_cursor *c, struct tfs_hash *save, uint64_t *seed,
-                     struct tfs_error *err)
+static int take_head(struct tfs_cursor *c, struct tfs_journal_text *text, struct tfs_error *err)
 {
     struct tfs_span magic = tfs_take(c, MAGIC_SIZE);
     uint32_t version = tfs_take_u32le(c);
 
-    (void)tfs_take_u32le(c);
+    const uint32_t moment = tfs_take_u32le(c);
     struct tfs_hash hash = take_hash(c);
     uint64_t found = tfs_take_u64le(c);
     struct tfs_span head = {c->start, tfs_cursor_offset(c)};
@@ -112,8 +135,9 @@ static int take_head(struct tfs_cursor *c, struct tfs_hash *save, uint64_t *seed
                         version, VERSION);
     if (checksum != tfs_checksum(head, 0))
         return tfs_fail(err, -EBADMSG, "the head of the journal is damaged");
-    *save = hash;
-    *seed = found;
+    text->save = hash;
+    text->seed = found;
+    text->born = moment;
     return 0;
 }
 
@@ -149,7 +173,7 @@ static int open_old(const char *path, struct tfs_file_handle *old, struct tfs_er
     return tfs_file_open(path, false, old, err);
 }
 
-static int write_file(const char *path, const struct stat *like, struct tfs_span content,
+static int write_file(const char *path, const struct stat *like, struct tfs_buf *content,
                       struct tfs_file_handle *file, struct tfs_error *err)
 {
     struct tfs_replacement r;
@@ -159,7 +183,9 @@ static int write_file(const char *path, const struct stat *like, struct tfs_span
         return err->code;
     if (tfs_replacement_open(path, old.fd < 0 ? NULL : &old, &r, err) < 0)
         goto fail;
-    if (tfs_replacement_give(&r, like, err) < 0 || tfs_sink_span(&r.sink, content, err) < 0) {
+    put_born(content, born(r.fd));
+    if (tfs_replacement_give(&r, like, err) < 0 ||
+        tfs_sink_span(&r.sink, tfs_buf_span(content), err) < 0) {
         tfs_replacement_cancel(&r);
         goto fail;
     }
@@ -227,8 +253,7 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
         put_record(&content, made->seed, content.size, TFS_JOURNAL_EDIT, first);
     if (mark != NULL)
         put_wrote(&content, made->seed, mark);
-    if (tfs_buf_check(&content, err) < 0 ||
-        write_file(name, like, tfs_buf_span(&content), &made->file, err) < 0)
+    if (tfs_buf_check(&content, err) < 0 || write_file(name, like, &content, &made->file, err) < 0)
         goto out;
     made->size = made->durable = content.size;
     *journal = made;
@@ -450,7 +475,7 @@ static int parse(struct tfs_journal_text *text, struct tfs_error *err)
     struct tfs_cursor c = tfs_cursor_init(bytes);
     struct tfs_journal_record record;
 
-    if (take_head(&c, &text->save, &text->seed, err) < 0)
+    if (take_head(&c, text, err) < 0)
         return err->code;
     for (;;) {
         text->end = tfs_cursor_offset(&c);
@@ -478,6 +503,8 @@ static int read_file(const char *name, const struct stat *save, uint64_t limit,
     if (check_trust(&file.st, save, err) == 0 &&
         tfs_file_read(&file, limit, &text->bytes, err) == 0)
         parse(text, err);
+    const uint32_t moment = born(file.fd);
+    text->copied = text->born != 0 && moment != 0 && text->born != moment;
     text->st = file.st;
     tfs_file_close(&file);
     return err->code;

@@ -90,7 +90,9 @@ struct tfs_journal_text {
     size_t count;
     uint64_t damaged; /* offset of a record that does not read though others follow; 0: none */
     uint64_t seed;
-    uint64_t end; /* of the last whole record */
+    uint32_t born; /* when the file was made, in a number; 0: not known */
+    bool copied;   /* it is another file than that, made with the save beside it */
+    uint64_t end;  /* of the last whole record */
     struct stat st;
 };
 

@@ -312,11 +312,11 @@ static const char *stranger(struct recovery *r)
 
 /* A backup that somebody put back holds what the journal began with, and was written after its last
  * edit. A time of modification alone may lie in the future: archives of another time zone have such
- * ones. */
+ * ones. A journal that was copied came with the save. */
 static bool was_put_back(const struct recovery *r)
 {
-    return tfs_hash_equal(r->hash, r->text.save) && is_newer(r->save->st.st_mtim, r->last) &&
-           is_newer(r->save->st.st_ctim, r->last);
+    return !r->text.copied && tfs_hash_equal(r->hash, r->text.save) &&
+           is_newer(r->save->st.st_mtim, r->last) && is_newer(r->save->st.st_ctim, r->last);
 }
 
 /* The save holds the edits already: the program that wrote them into the save could not remove the

@@ -166,9 +166,11 @@ static bool is_newer(struct timespec a, struct timespec b)
 }
 
 /* A backup that somebody put back holds what the journal began with, and was written after its last
- * edit. */
-static void yield_to_backups(struct tfs_recover_files *files)
+ * edit. A copy of the whole save is newer than that, too, and its journal with it. */
+static void yield_to_backups(const struct tfs_journal_text *text, struct tfs_recover_files *files)
 {
+    if (text->copied)
+        return;
     for (size_t i = 0; i < files->count; i++) {
         struct tfs_recover_file *file = &files->files[i];
         if (file->begun && is_newer(file->st.st_mtim, file->last) &&
@@ -191,7 +193,7 @@ static int check_records(const struct tfs_journal_text *text, struct tfs_recover
         else if (record->kind == TFS_JOURNAL_FILE)
             check_wrote(files, record->payload, mark);
     }
-    yield_to_backups(files);
+    yield_to_backups(text, files);
     return err->code;
 }
 

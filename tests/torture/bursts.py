@@ -22,7 +22,7 @@ from slots import FIRST, slots_of, sync_only
 from strike import CHANGE, COUNT, FAIL, KILL, TEAR, read_log
 
 MODES = {'commit=auto': (), 'commit=N': ('-o', 'commit=3600')}
-WITHOUT_JOURNAL = ('godot-folder', 'godot-stream', 'cosmic-zone')   # in the default mode only
+WITHOUT_JOURNAL = ('godot-stream', 'luanti')   # in the default mode only
 SHORT = (('roblox-binary', 'commit=auto'), ('beamng-pair', 'commit=N'))
 WAYS = ('close', 'rename', 'append')
 SHARE = 8      # of the calls the short version strikes so many

@@ -622,6 +622,27 @@ START_TEST(edits_of_a_save_whose_time_lies_in_the_future_are_restored)
 }
 END_TEST
 
+/* By `cp -r`, which makes the save newer than the last edit, as a backup that was put back is. */
+START_TEST(edits_of_a_save_that_was_copied_with_its_journal_are_restored)
+{
+    char command[2 * PATH_MAX];
+
+    leave_edit(0, time(NULL) - 3600);
+    if (_i == 1) {
+        snprintf(
+            command, sizeof(command),
+            "cd '%s' && mkdir copy && cp -r .*-journal %s copy && mv -f copy/.*-journal copy/* .",
+            scratch_dir, kind->file);
+        ck_assert_int_eq(system(command), 0);
+        ck_assert_int_eq(rmdir(scratch_path("copy")), 0);
+    }
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_nonnull(
+        strstr(notice, _i == 1 ? "were restored from its journal" : "the save was put back since"));
+    ck_assert(!has_journal());
+}
+END_TEST
+
 /* The journal says so itself: nothing that stands beside a save without write access may go. */
 START_TEST(journal_of_a_save_that_cannot_be_written_stays)
 {
@@ -699,6 +720,9 @@ static Suite *suite(void)
     tcase_add_test(c, reader_sees_an_edit_whose_journal_goes_while_it_is_opened);
     tcase_add_test(c, journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read);
     tcase_add_test(c, edits_of_a_save_whose_time_lies_in_the_future_are_restored);
+    unit_add_where(scratch_knows_births(), c,
+                   edits_of_a_save_that_was_copied_with_its_journal_are_restored, 2,
+                   "a file system that knows when files were made");
     tcase_add_test(c, journal_of_a_save_that_cannot_be_written_stays);
     return s;
 }

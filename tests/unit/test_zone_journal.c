@@ -426,6 +426,34 @@ START_TEST(region_that_was_put_back_keeps_its_edits_out)
 }
 END_TEST
 
+static void copy_zone(void)
+{
+    char command[2 * PATH_MAX];
+
+    usleep(20000); /* the clock of the file system has left the last record behind */
+    snprintf(command, sizeof(command), "cd '%s' && cp -r zone copy && rm -r zone && mv copy zone",
+             scratch_dir);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* By `cp -r`, which gives all files new times, at every step of a commit. */
+START_TEST(copy_of_a_zone_with_its_journal_has_all_of_the_edit)
+{
+    for (int n = 0; killed(act_commit, n); n++) {
+        open_zone(TFS_LOCK_NONE);
+        const unsigned read = shown();
+        close_save();
+        copy_zone();
+        for (int i = 0; i < 2; i++) {
+            open_zone(i == 0 ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE);
+            ck_assert_msg(shown() == read, "step %d: %x, not %x: %s", n, shown(), read, notice);
+        }
+        ck_assert(!exists(JOURNAL) && !is_aside());
+        make_zone();
+    }
+}
+END_TEST
+
 START_TEST(one_region_of_a_zone_with_a_journal_is_not_written_alone)
 {
     leave_journal();
@@ -932,6 +960,9 @@ static Suite *zone_journal_suite(void)
                    region_that_the_game_changed_keeps_its_edits_out_and_the_others_get_theirs);
     tcase_add_loop_test(tcase, region_that_the_game_damaged_or_removed_keeps_its_edits_out, 0, 2);
     tcase_add_test(tcase, region_that_was_put_back_keeps_its_edits_out);
+    unit_add_where(scratch_knows_births(), tcase,
+                   copy_of_a_zone_with_its_journal_has_all_of_the_edit, 1,
+                   "a file system that knows when files were made");
     tcase_add_test(tcase, one_region_of_a_zone_with_a_journal_is_not_written_alone);
     tcase_add_test(tcase, journal_of_another_zone_is_set_aside_whatever_the_zone_holds);
     tcase_add_loop_test(
