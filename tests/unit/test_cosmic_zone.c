@@ -1,5 +1,6 @@
 /* formats/cosmic_reach: all regions of a folder as one save. */
 #include <errno.h>
+#include <malloc.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -984,6 +985,19 @@ START_TEST(document_that_lacks_nothing_is_not_read_again)
 }
 END_TEST
 
+/* As base/array.h says, and adding a region relies on: room for 16 when there are 9. */
+START_TEST(list_of_a_zone_that_was_read_later_has_room_for_new_regions)
+{
+    for (int x = 0; x < 9; x++)
+        make_region(7, x, 0, 0);
+    open_later();
+    complete_all();
+    const struct tfs_folder_files *files = &tfs_cosmic_zone_of(save)->index.files;
+    ck_assert_uint_eq(files->count, 9);
+    ck_assert_uint_ge(malloc_usable_size(files->files), 16 * sizeof(struct tfs_folder_file *));
+}
+END_TEST
+
 START_TEST(edit_does_not_read_the_other_regions)
 {
     make_later();
@@ -1121,6 +1135,7 @@ static Suite *zone_suite(void)
     tcase_add_test(others, strays_of_a_killed_process_are_removed);
     tcase_add_test(later, region_is_read_when_a_chunk_in_its_area_is_asked_for);
     tcase_add_test(later, document_that_lacks_nothing_is_not_read_again);
+    tcase_add_test(later, list_of_a_zone_that_was_read_later_has_room_for_new_regions);
     tcase_add_test(later, edit_does_not_read_the_other_regions);
     tcase_add_test(later, region_removed_before_it_was_read_has_no_chunks);
     tcase_add_test(later, region_changed_before_it_was_read_shows_what_it_is_then);
