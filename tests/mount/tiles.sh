@@ -45,6 +45,32 @@ print(*next((x, z, p.get(x, z)) for z in range(p.height) for x in range(p.width)
 ' "$ROOT/tests/tools" "$(zone)/heightmaps/$1.png"
 }
 
+# The map of a zone that is wider than a picture: by ranges, in any order, and behind an edit.
+map_of_wide_zone() {
+    local c
+    up
+    c=$(chunk -1 0)
+    want cp -r "$(zone)/chunks/$c" "$(zone)/chunks/900_0_30"
+    wants_not [ -e "$(zone)/heightmap.png" ]
+    "$PYTHON" -S - "$(zone)/map.png" <(cat "$(zone)/map.png") <<'EOF' || note 'ranges of the map are not the map'
+import os, sys
+with open(sys.argv[2], 'rb') as f:
+    whole = f.read()
+fd = os.open(sys.argv[1], os.O_RDONLY)
+assert os.fstat(fd).st_size == len(whole) > 1 << 20
+for i in range(40):
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    at = len(whole) * (i * 17 % 40) // 40
+    assert os.pread(fd, 70001, at) == whole[at:at + 70001]
+EOF
+    same 'scale' "$(png texts "$(zone)/map.png" | sed -n 's/^scale //p')" \
+        "$(sed -n 's/^map scale: //p' "$(zone)/info.txt")"
+    cp "$(zone)/map.png" "$D/map.png"
+    want cp -r "$(zone)/chunks/$c" "$(zone)/chunks/901_0_30"
+    wants_not cmp -s "$D/map.png" "$(zone)/map.png"
+    down
+}
+
 edits_of_one_tile() {
     local c x y z before
     up
@@ -205,6 +231,7 @@ try 'an open tile stays the same while others come and go' stays_the_same
 try 'a tile of before the bottom moved, or of another place, is refused' bottom_moves
 try 'two tiles at once, and a copy of them all' two_at_once
 try 'names that are no tiles' odd_names
+try 'the map of a wide zone' map_of_wide_zone
 try 'a wide folder of Godot has tiles' wide_folder
 try 'a wide place of Roblox has tiles' wide_place
 finish

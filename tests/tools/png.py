@@ -6,7 +6,7 @@
   png.py edit FILE [--strip] [X Y VALUE]...
                                    writes it anew, compressed, with other values; --strip: without its texts
 
-Grey, 8 or 16 bits, or indexed, not interlaced, filter 0: what terrainfs writes. Uses struct and zlib alone.
+Grey or RGB, 8 or 16 bits, or indexed, not interlaced, filter 0: what terrainfs writes. Uses struct and zlib alone.
 """
 import struct
 import sys
@@ -34,9 +34,9 @@ class Picture:
         with open(path, 'rb') as f:
             self.parts = list(parts(f.read()))
         self.width, self.height, depth, colour = struct.unpack('>IIBB', self.parts[0][1][:10])
-        if colour not in (0, 3) or depth not in (8, 16):
-            sys.exit(f'{path}: neither grey nor indexed')
-        self.bytes = depth // 8
+        if colour not in (0, 2, 3) or depth not in (8, 16):
+            sys.exit(f'{path}: neither grey, nor RGB, nor indexed')
+        self.bytes = depth // 8 * (3 if colour == 2 else 1)
         self.rows = bytearray(zlib.decompress(b''.join(d for k, d in self.parts if k == b'IDAT')))
 
     def place(self, x, y):

@@ -94,8 +94,10 @@ static void add_layout(const struct tfs_beamng_layout *layout, struct tfs_buf *o
     tfs_info_line(
         out, "orientation", "pictures have north up, texts and the file begin in the south%s",
         layout->version == 7 ? "; pictures of Torque3D's editor are south up and stretched" : "");
-    if (layout->side > TFS_PNG_SIDE_MAX)
-        tfs_info_line(out, "pictures", "none above %d samples a side", TFS_PNG_SIDE_MAX);
+    if (layout->side > TFS_PNG_SIDE_MAX) {
+        tfs_info_line(out, "pictures", "map.png alone above %d samples a side", TFS_PNG_SIDE_MAX);
+        tfs_info_line(out, "map scale", "%" PRIu32, tfs_beamng_map_scale(layout->side));
+    }
 }
 
 static void add_metres(const struct survey *s, const struct tfs_beamng_ground *ground,

@@ -1,8 +1,12 @@
 /*
  * Layers and heights -> map.png, for looking: every layer in a colour of its own, darker where the
- * ground is low; holes black. North up.
+ * ground is low; holes black. North up. A terrain that is too wide for a picture is scaled down by
+ * a power of two: a pixel is the mean of a square of samples.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/beamng/lenses.h"
 #include "image/png.h"
@@ -16,6 +20,8 @@ struct map {
     uint8_t colours[256][3];
     uint16_t low, high; /* heights */
     uint8_t *row;       /* heights, then layers */
+    uint32_t *sums;     /* of a row of pixels, three colours each */
+    uint32_t side, scale;
 };
 
 /* A strong colour; the hue walks red, yellow, green, cyan, blue, magenta. `pale` is its least
@@ -63,59 +69,108 @@ static void set_range(struct map *map)
     }
 }
 
-static void map_row(void *arg, uint32_t row, uint8_t *samples)
+/* Adds a row of samples to the pixels in whose squares they are. */
+static void add_row(const struct map *map, uint32_t row)
 {
-    const struct map *map = arg;
-    uint32_t side = map->terrain.layout.side;
-    uint8_t *layers = map->row + (size_t)side * 2;
+    uint8_t *layers = map->row + (size_t)map->side * 2;
     /* Height above the lowest to brightness, with 16 bits behind the point. */
-    uint32_t scale = ((256 - DARKEST) << 16) / (uint32_t)(map->high - map->low + 1);
+    const uint32_t scale = ((256 - DARKEST) << 16) / (uint32_t)(map->high - map->low + 1);
 
-    tfs_beamng_terrain_row(&map->terrain, &tfs_beamng_heights, side - 1 - row, map->row);
-    tfs_beamng_terrain_row(&map->terrain, &tfs_beamng_layers, side - 1 - row, layers);
-    for (uint32_t x = 0; x < side; x++, samples += 3) {
+    tfs_beamng_terrain_row(&map->terrain, &tfs_beamng_heights, map->side - 1 - row, map->row);
+    tfs_beamng_terrain_row(&map->terrain, &tfs_beamng_layers, map->side - 1 - row, layers);
+    for (uint32_t x = 0; x < map->side; x++) {
         const uint8_t *colour = map->colours[layers[x]];
+        uint32_t *sum = map->sums + (size_t)(x / map->scale) * 3;
         uint32_t light = DARKEST + ((uint32_t)(height_at(map->row, x) - map->low) * scale >> 16);
         for (unsigned c = 0; c < 3; c++)
-            samples[c] = (uint8_t)(colour[c] * light >> 8);
+            sum[c] += colour[c] * light >> 8;
     }
 }
 
-static struct tfs_png_shape map_shape(const struct tfs_doc *doc)
+/* Samples of a square that begins at `at`, along a side. */
+static uint32_t within(const struct map *map, uint32_t at)
 {
-    uint32_t side = tfs_beamng_layout_of(doc)->side;
+    return map->side - at < map->scale ? map->side - at : map->scale;
+}
 
-    return (struct tfs_png_shape){.width = side, .height = side, .type = TFS_PNG_RGB8};
+static void map_row(void *arg, uint32_t row, uint8_t *samples)
+{
+    const struct map *map = arg;
+    const uint32_t first = row * map->scale, rows = within(map, first);
+
+    memset(map->sums, 0, (size_t)map->side * 3 * sizeof(*map->sums));
+    for (uint32_t i = 0; i < rows; i++)
+        add_row(map, first + i);
+    for (uint32_t x = 0; x < map->side; x += map->scale)
+        for (unsigned c = 0; c < 3; c++)
+            *samples++ =
+                (uint8_t)(map->sums[(size_t)(x / map->scale) * 3 + c] / (rows * within(map, x)));
+}
+
+uint32_t tfs_beamng_map_scale(uint32_t side)
+{
+    uint32_t scale = 1;
+
+    while ((side + scale - 1) / scale > TFS_PNG_SIDE_MAX)
+        scale *= 2;
+    return scale;
+}
+
+/* The shape, with a text where a pixel is more than a sample. */
+struct form {
+    struct tfs_png_shape shape;
+    struct tfs_png_text text;
+    char scale[12];
+};
+
+static void form_init(struct form *form, const struct tfs_doc *doc)
+{
+    const uint32_t side = tfs_beamng_layout_of(doc)->side, scale = tfs_beamng_map_scale(side);
+    const uint32_t pixels = (side + scale - 1) / scale;
+
+    snprintf(form->scale, sizeof(form->scale), "%" PRIu32, scale);
+    form->text = (struct tfs_png_text){"scale", form->scale};
+    form->shape = (struct tfs_png_shape){.width = pixels,
+                                         .height = pixels,
+                                         .type = TFS_PNG_RGB8,
+                                         .texts = &form->text,
+                                         .text_count = scale > 1};
 }
 
 static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)
 {
-    struct map map = {.low = 0};
-    struct tfs_png_shape shape = map_shape(doc);
+    const uint32_t side = tfs_beamng_layout_of(doc)->side;
+    struct map map = {.side = side, .scale = tfs_beamng_map_scale(side)};
+    struct form form;
 
     (void)save;
     (void)at;
-    map.row = malloc((size_t)shape.width * 3);
-    int result =
-        map.row == NULL ? tfs_fail_memory(err) : tfs_beamng_terrain_init(doc, &map.terrain, err);
+    form_init(&form, doc);
+    map.row = malloc((size_t)side * 3);
+    map.sums = malloc((size_t)side * 3 * sizeof(*map.sums));
+    int result = map.row == NULL || map.sums == NULL
+                     ? tfs_fail_memory(err)
+                     : tfs_beamng_terrain_init(doc, &map.terrain, err);
     if (result == 0) {
         set_colours(&map);
         set_range(&map);
-        result = tfs_png_write(&shape, map_row, &map, out, err);
+        result = tfs_png_write(&form.shape, map_row, &map, out, err);
     }
     tfs_beamng_terrain_release(&map.terrain);
     free(map.row);
+    free(map.sums);
     return result;
 }
 
 static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct tfs_png_shape shape = map_shape(doc);
+    struct form form;
 
     (void)save;
     (void)at;
-    return (int64_t)tfs_png_size(&shape);
+    form_init(&form, doc);
+    return (int64_t)tfs_png_size(&form.shape);
 }
 
 const struct tfs_lens tfs_beamng_map_lens = {.get = map_get, .size = map_size};

@@ -52,6 +52,7 @@ int tfs_cosmic_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk,
 
 extern const struct tfs_voxels tfs_cosmic_pictures; /* heightmap.png, map.png */
 uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc);
+uint32_t tfs_cosmic_map_count(const struct tfs_doc *doc);
 uint32_t tfs_cosmic_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
 
 /* A chunk and its block data. */

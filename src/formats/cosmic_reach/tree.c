@@ -65,7 +65,7 @@ static const struct tfs_file root_files[ROOT_FILES] = {
                     .lens = &tfs_cosmic_names_lens},
     [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE(tfs_cosmic_picture_count),
     [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE(tfs_cosmic_picture_count),
-    [ROOT_MAP] = TFS_MAP_FILE(tfs_cosmic_picture_count),
+    [ROOT_MAP] = TFS_MAP_FILE(tfs_cosmic_map_count),
     [ROOT_ARRAY] =
         TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_array_lens, tfs_cosmic_array_count),
     [ROOT_SKY_ARRAY] =

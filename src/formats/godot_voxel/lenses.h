@@ -22,6 +22,7 @@ extern const struct tfs_lens tfs_godot_instances_lens;
 /* What heightmap.png and map.png are made of, and how many of each there are. */
 extern const struct tfs_voxels tfs_godot_pictures;
 uint32_t tfs_godot_picture_count(const struct tfs_doc *doc);
+uint32_t tfs_godot_map_count(const struct tfs_doc *doc);
 uint32_t tfs_godot_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
 
 /* Of every file that only a chunk with voxels has: tfs_lens.exists. */

@@ -35,6 +35,7 @@ int tfs_luanti_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk,
 
 extern const struct tfs_voxels tfs_luanti_pictures; /* heightmap.png, map.png */
 uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc);
+uint32_t tfs_luanti_map_count(const struct tfs_doc *doc);
 uint32_t tfs_luanti_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
 
 #define TFS_LUANTI_NAME_RULES                                                                      \

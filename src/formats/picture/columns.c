@@ -25,7 +25,7 @@
 #define PIXELS_A_THREAD 32768
 #define BATCH_MAX       16 /* chunks that are fetched in one go */
 #define PLOT_WIDTH      32 /* stacks; all of one row, from a multiple of it on */
-#define PICTURES        3
+#define PICTURES        4
 #define MEMORY_USUAL    ((size_t)8 << 20)
 #define COLUMN_BYTES    4 /* about what a column takes, packed */
 
@@ -79,6 +79,7 @@ struct tfs_columns {
     size_t bytes, limit;
     uint64_t clock;
     struct sums sums[PICTURES];
+    struct tfs_kept_rows kept;
 };
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
@@ -107,6 +108,8 @@ bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
         .sz = side(low.z, high.z, chunk.z),
         .north_up = voxels->north_up,
     };
+    while (box->sy >> box->drop > TFS_PICTURE_HEIGHT_MAX)
+        box->drop++;
     return true;
 }
 
@@ -232,6 +235,7 @@ static void columns_release(struct tfs_shared_cache *cache)
     plots_free(c);
     for (unsigned i = 0; i < PICTURES; i++)
         free(c->sums[i].sums);
+    free(c->kept.samples);
     free(c->layers);
     pthread_mutex_destroy(&c->lock);
     free(c);
@@ -260,9 +264,11 @@ static struct tfs_columns *columns_of(struct tfs_facts *facts)
 /* Puts a column on top of what lies below it; `base` is the height of its chunk's bottom. Water
  * down to there goes on in what is right below. */
 static void add_column(struct tfs_pixel *pixel, uint16_t top, const struct tfs_look *look,
-                       uint32_t base)
+                       uint32_t base, unsigned drop)
 {
-    struct tfs_pixel added = {(uint16_t)(base + top), look->water, look->colour, look->bed};
+    const uint32_t height = base + (top >> drop);
+    struct tfs_pixel added = {(uint16_t)(height + (height == 0)), look->water, look->colour,
+                              look->bed};
 
     if (look->water == top && base > 0 && pixel->height == base) {
         added.water = (uint16_t)(added.water + pixel->water);
@@ -294,7 +300,7 @@ static inline void add_face(const struct tfs_picture_box *box, const struct tfs_
             const struct tfs_look *look =
                 packed ? tfs_face_nibble(face, column) : tfs_face_look(face, column);
             if (top > 0)
-                add_column(&row[x], top, look, base);
+                add_column(&row[x], top, look, base, box->drop);
         }
     }
 }
@@ -303,7 +309,8 @@ static void add_entry(const struct tfs_picture_box *box, const struct entry *ent
                       const struct view *view)
 {
     const struct tfs_face *face = entry->face;
-    const uint32_t base = (uint32_t)(entry->key.y - box->low.y) * box->chunk.y;
+    const uint64_t below = (uint64_t)((int64_t)entry->key.y - box->low.y) * box->chunk.y;
+    const uint32_t base = (uint32_t)(below >> box->drop);
     const int64_t stack = (int64_t)entry->key.x - view->x;
     const size_t x = (size_t)stack * box->chunk.x;
     const ptrdiff_t next = view->north_up ? -(ptrdiff_t)view->width : (ptrdiff_t)view->width;
@@ -891,6 +898,17 @@ int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc,
     }
     *columns = c;
     return 0;
+}
+
+int tfs_columns_move(struct tfs_columns *c, const struct tfs_picture_box *box,
+                     struct tfs_error *err)
+{
+    return set_document(c, c->save, c->doc, box, err);
+}
+
+struct tfs_kept_rows *tfs_columns_kept(struct tfs_columns *c)
+{
+    return &c->kept;
 }
 
 void tfs_columns_unlock(struct tfs_columns *columns)

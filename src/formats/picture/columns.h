@@ -17,6 +17,7 @@ struct tfs_picture_box {
     struct tfs_key low;  /* the chunk at its lowest corner */
     int64_t x, y, z;     /* the voxel there */
     uint64_t sx, sy, sz; /* sizes */
+    unsigned drop;       /* low bits that heights lose: 0 where pictures of heights can tell them */
     bool north_up;       /* tfs_voxels.north_up */
 };
 
@@ -35,6 +36,9 @@ bool tfs_picture_box_fits(const struct tfs_picture_box *box);
  * tile. */
 bool tfs_picture_tile(const struct tfs_voxels *voxels, const struct tfs_doc *doc, uint32_t member,
                       struct tfs_picture_box *box);
+/* Chunks along a side of a tile, of chunks that are so wide: a power of two, so that tiles end
+ * where coordinates do. */
+int32_t tfs_picture_tile_chunks(uint32_t edge);
 /* tfs_lens.exists of tiles. */
 int tfs_picture_tile_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 /* How many tiles there are. */
@@ -66,6 +70,20 @@ int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc,
                      struct tfs_error *err);
 void tfs_columns_unlock(struct tfs_columns *columns);
 
+/* Another box of the same document, without giving others a turn; what is not in it may be
+ * forgotten. */
+int tfs_columns_move(struct tfs_columns *columns, const struct tfs_picture_box *box,
+                     struct tfs_error *err);
+
+/* Rows of pixels that a picture of the document keeps from call to call; all 0 at first. `samples`
+ * is freed with the columns. */
+struct tfs_kept_rows {
+    uint64_t version; /* of the document */
+    uint32_t first, end;
+    uint8_t *samples;
+};
+struct tfs_kept_rows *tfs_columns_kept(struct tfs_columns *columns);
+
 /* How many rows of chunks it is worth asking for at a time, without taking more memory than is
  * allowed: at least 1. */
 uint32_t tfs_columns_step(const struct tfs_columns *columns);
@@ -85,8 +103,8 @@ void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct t
 int tfs_columns_range(struct tfs_columns *columns, uint32_t *low, uint32_t *high,
                       struct tfs_error *err);
 
-/* Checksums of the blocks of the document's pictures, as far as they are known: numbers 0 to 2 for
- * three pictures of the box, of `count` blocks each. NULL: no memory. */
+/* Checksums of the blocks of the document's pictures, as far as they are known: numbers 0 to 3 for
+ * pictures of the box, of `count` blocks each. NULL: no memory. */
 struct tfs_block_sum {
     struct tfs_png_sum sum;
     bool known;

@@ -36,7 +36,11 @@ static void rows_of(const struct tfs_picture *p, uint32_t block, uint32_t block_
  * one. */
 static uint32_t blocks_at_a_time(const struct drawing *d, uint32_t block, uint32_t block_end)
 {
+    const uint32_t fit = d->picture->step / tfs_png_block_rows(&d->picture->shape);
     uint32_t first, end, next = block + 1;
+
+    if (d->picture->prepare != NULL)
+        return fit < 1 ? 1 : fit < block_end - block ? fit : block_end - block;
 
     for (; next < block_end; next++) {
         rows_of(d->picture, block, next + 1, &first, &end);
@@ -46,19 +50,32 @@ static uint32_t blocks_at_a_time(const struct drawing *d, uint32_t block, uint32
     return next - block;
 }
 
+/* Makes what blocks are drawn from. */
+static int prepare(const struct drawing *d, uint32_t block, uint32_t block_end)
+{
+    const struct tfs_picture *p = d->picture;
+    const uint32_t rows = tfs_png_block_rows(&p->shape);
+    const uint64_t last = (uint64_t)block_end * rows;
+    uint32_t first, end;
+
+    if (p->prepare != NULL)
+        return p->prepare(p->rows.args[0], block * rows,
+                          last < p->shape.height ? (uint32_t)last : p->shape.height, d->err);
+    rows_of(p, block, block_end, &first, &end);
+    return tfs_columns_rows(d->columns, first, end, d->err);
+}
+
 /* Draws blocks into `out`. */
 static int draw_blocks(const struct drawing *d, uint32_t block, uint32_t block_end,
                        struct tfs_buf *out)
 {
     struct tfs_png_rows rows = d->picture->rows;
     struct tfs_png_sum *sums = calloc(block_end - block, sizeof(*sums));
-    uint32_t first, end;
 
     if (sums == NULL)
         return tfs_fail_memory(d->err);
-    rows_of(d->picture, block, block_end, &first, &end);
     rows.threads = rows.threads < block_end - block ? rows.threads : block_end - block;
-    if (tfs_columns_rows(d->columns, first, end, d->err) == 0 &&
+    if (prepare(d, block, block_end) == 0 &&
         tfs_png_write_blocks(&d->picture->shape, block, block_end, &rows, sums, out, d->err) == 0)
         for (uint32_t i = block; i < block_end; i++)
             d->sums[i] = (struct tfs_block_sum){sums[i - block], true};

@@ -15,6 +15,10 @@ struct tfs_picture {
     const struct tfs_picture_box *box;
     struct tfs_png_rows rows; /* draw from strips of the columns */
     bool above;               /* a row of pixels needs the row of chunks above its own, too */
+    /* Makes rows of pixels, at most `step` or those of one block, such that `rows`, with its first
+     * argument, can give them. NULL: they are drawn from rows of chunks. */
+    int (*prepare)(void *arg, uint32_t first, uint32_t end, struct tfs_error *err);
+    uint32_t step;
 };
 
 /* Appends the `size` bytes at `offset`, or as many as there are. The caller has locked the

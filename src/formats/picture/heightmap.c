@@ -11,6 +11,7 @@
 
 #include "formats/info.h"
 #include "formats/picture/draw.h"
+#include "formats/picture/map.h"
 #include "formats/picture/sculpt.h"
 
 /* z of the uppermost row of pixels. */
@@ -28,23 +29,47 @@ uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc
     return tfs_picture_box(voxels, doc, &box) && tfs_picture_box_fits(&box);
 }
 
+uint32_t tfs_picture_map_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
+{
+    struct tfs_overview overview;
+
+    return tfs_picture_count(voxels, doc) > 0 || tfs_overview_of(voxels, doc, &overview);
+}
+
+/* What a pixel of map.png shows where it is no column. */
+static void add_overview(struct tfs_buf *out, const struct tfs_overview *o)
+{
+    tfs_info_line(out, "map scale", "%" PRIu64, UINT64_C(1) << o->scale);
+    tfs_info_line(out, "map size",
+                  "%" PRIu32 " x %" PRIu32 " pixels, the corner of the first is x %" PRId64
+                  " z %" PRId64,
+                  o->width, o->height, o->box.x, origin_z(&o->box));
+}
+
 void tfs_picture_info(struct tfs_buf *out, const struct tfs_voxels *voxels,
                       const struct tfs_doc *doc, bool tiled)
 {
     struct tfs_picture_box box;
+    struct tfs_overview o;
 
     if (!tfs_picture_box(voxels, doc, &box)) {
         tfs_info_line(out, "pictures", "none, because there are no chunks");
         return;
     }
+    const bool overview = tfs_overview_of(voxels, doc, &o);
     if (!tfs_picture_box_fits(&box))
         tfs_info_line(out, "pictures",
                       "%s, because the save is %" PRIu64 " x %" PRIu64 " voxels and %" PRIu64
                       " high; they end at %d x %d and %d",
-                      tiled ? "tiles" : "none", box.sx, box.sz, box.sy, TFS_PNG_SIDE_MAX,
-                      TFS_PNG_SIDE_MAX, TFS_PICTURE_HEIGHT_MAX);
+                      tiled      ? "map.png and tiles"
+                      : overview ? "map.png alone"
+                                 : "none",
+                      box.sx, box.sz, box.sy, TFS_PNG_SIDE_MAX, TFS_PNG_SIDE_MAX,
+                      TFS_PICTURE_HEIGHT_MAX);
     else
         tfs_info_line(out, "pictures", "%" PRIu64 " x %" PRIu64 " pixels", box.sx, box.sz);
+    if (overview)
+        add_overview(out, &o);
     if (tiled)
         tfs_info_line(out, "picture tiles",
                       "%zu in heightmaps and maps; X_Z.png begins at x %d * X "

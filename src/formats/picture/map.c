@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "formats/picture/draw.h"
+#include "formats/picture/map.h"
 
-#define EMPTY         0x16181dU /* where there is no voxel */
 #define WATER_SHALLOW 0x4f93c4U
 #define WATER_DEEP    0x1d4478U
 #define WATER_DEPTH   28 /* from here on it does not get darker */
@@ -19,16 +19,6 @@
 #define LIGHT_PLAIN 236 /* level ground */
 #define STEP_MAX    7
 #define HEIGHT_TONE 34 /* how much darker the lowest ground is than the highest */
-
-/* What one thread draws with; all but the strip is the same for all. */
-struct map {
-    struct tfs_picture_box box;
-    struct tfs_columns *columns;
-    uint32_t low, high;      /* of all heights that are not 0 */
-    int8_t *tones;           /* of heights from low on: what they lighten, in 256ths */
-    struct tfs_pixel *strip; /* one row more than a strip: the last one of the strip before */
-    uint32_t drawn;          /* the row of chunks that is in it */
-};
 
 static struct tfs_png_shape map_shape(const struct tfs_picture_box *box)
 {
@@ -82,8 +72,8 @@ static uint32_t lit(uint32_t colour, uint32_t light)
     return result;
 }
 
-/* Most pixels have a height of few: what each is worth is computed once. */
-static int make_tones(struct map *map, struct tfs_error *err)
+/* Most pixels have a height of few. */
+int tfs_map_tones(struct tfs_map *map, struct tfs_error *err)
 {
     const uint32_t count = map->low > map->high ? 0 : map->high - map->low + 1;
 
@@ -97,7 +87,7 @@ static int make_tones(struct map *map, struct tfs_error *err)
 }
 
 /* Ground rising to the south-east faces the light. */
-static uint32_t ground_colour(const struct map *map, const struct tfs_pixel *pixel, bool first)
+static uint32_t ground_colour(const struct tfs_map *map, const struct tfs_pixel *pixel, bool first)
 {
     int32_t light = LIGHT_PLAIN + map->tones[pixel->height - map->low];
 
@@ -107,17 +97,16 @@ static uint32_t ground_colour(const struct map *map, const struct tfs_pixel *pix
     return lit(pixel->colour, (uint32_t)light);
 }
 
-static uint32_t colour_of(const struct map *map, const struct tfs_pixel *pixel, bool first)
+uint32_t tfs_map_colour(const struct tfs_map *map, const struct tfs_pixel *pixel, bool first)
 {
     if (pixel->height == 0)
-        return EMPTY;
+        return TFS_MAP_EMPTY;
     return pixel->water > 0 ? water_colour(pixel) : ground_colour(map, pixel, first);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* A strip, behind the last row of the one before; above the first there is nothing. */
-static void draw_strip(struct map *map, uint32_t strip)
+void tfs_map_strip(struct tfs_map *map, uint32_t strip)
 {
     const size_t width = (size_t)map->box.sx;
     struct tfs_pixel *first = map->strip + width, *last = map->strip + map->box.chunk.z * width;
@@ -134,14 +123,14 @@ static void draw_strip(struct map *map, uint32_t strip)
 
 static void map_row(void *arg, uint32_t row, uint8_t *samples)
 {
-    struct map *map = arg;
+    struct tfs_map *map = arg;
     uint32_t within = row % map->box.chunk.z, strip = row / map->box.chunk.z;
 
     if (strip != map->drawn)
-        draw_strip(map, strip);
+        tfs_map_strip(map, strip);
     const struct tfs_pixel *pixel = map->strip + (size_t)(within + 1) * map->box.sx;
     for (uint64_t x = 0; x < map->box.sx; x++, samples += 3) {
-        uint32_t colour = colour_of(map, &pixel[x], x == 0);
+        uint32_t colour = tfs_map_colour(map, &pixel[x], x == 0);
         samples[0] = (uint8_t)(colour >> 16);
         samples[1] = (uint8_t)(colour >> 8);
         samples[2] = (uint8_t)colour;
@@ -150,12 +139,12 @@ static void map_row(void *arg, uint32_t row, uint8_t *samples)
 
 /* ---- the lens -------------------------------------------------------------------------------- */
 
-static int draw(const struct map *map, uint64_t offset, uint64_t size, struct tfs_buf *out,
+static int draw(const struct tfs_map *map, uint64_t offset, uint64_t size, struct tfs_buf *out,
                 struct tfs_error *err)
 {
     const unsigned threads = tfs_picture_threads(&map->box);
     const size_t pixels = (size_t)map->box.sx * (map->box.chunk.z + 1);
-    struct map maps[TFS_PNG_THREADS_MAX];
+    struct tfs_map maps[TFS_PNG_THREADS_MAX];
     void *args[TFS_PNG_THREADS_MAX];
     struct tfs_pixel *strips = calloc(threads * pixels, sizeof(*strips));
 
@@ -180,8 +169,11 @@ static int draw(const struct map *map, uint64_t offset, uint64_t size, struct tf
 static int map_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
 {
-    struct map map = {.columns = NULL};
+    struct tfs_map map = {.columns = NULL};
+    struct tfs_overview overview;
 
+    if (at.param == NULL && tfs_overview_of(save->tree->voxels, doc, &overview))
+        return tfs_overview_part(save, doc, &overview, offset, size, out, err);
     if (tfs_picture_shown(save, doc, at, &map.box, err) < 0)
         return err->code;
     map.low = 1;
@@ -190,7 +182,7 @@ static int map_range(struct tfs_save *save, const struct tfs_doc *doc, struct tf
         /* Tiles lie beside each other, and none should need all others. */
         if (at.param == NULL)
             tfs_columns_range(map.columns, &map.low, &map.high, err);
-        if (err->code == 0 && make_tones(&map, err) == 0)
+        if (err->code == 0 && tfs_map_tones(&map, err) == 0)
             draw(&map, offset, size, out, err);
         tfs_columns_unlock(map.columns);
     }
@@ -208,7 +200,10 @@ static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct
 {
     struct tfs_picture_box box;
     struct tfs_error ignored = {0};
+    struct tfs_overview overview;
 
+    if (at.param == NULL && tfs_overview_of(save->tree->voxels, doc, &overview))
+        return tfs_overview_size(&overview);
     if (tfs_picture_shown(save, doc, at, &box, &ignored) < 0)
         return ignored.code;
     struct tfs_png_shape shape = map_shape(&box);

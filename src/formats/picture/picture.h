@@ -126,6 +126,9 @@ extern const struct tfs_family tfs_heightmap_tiles, tfs_map_tiles;
 
 /* 1 where there are pictures; 0 without chunks, above 8,192 pixels a side or 65,535 high. */
 uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
+/* The same of map.png, which shows squares of columns as one pixel where the others end. 0 without
+ * chunks, and where a chunk alone is wider than a picture. */
+uint32_t tfs_picture_map_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
 
 /* The lines of info.txt: size, origin and bottom, or why there are no pictures. `tiled`: there
  * are tiles. */
@@ -167,8 +170,8 @@ static inline bool tfs_column_add(struct tfs_column *column, uint32_t y,
     return look->kind != TFS_LOOK_WATER;
 }
 
-/* The files of the root with pictures, for the table of a game; `pictures` and `tiles` are its
- * tfs_file.count. */
+/* The files of the root with pictures, for the table of a game; `pictures`, `maps` and `tiles` are
+ * its tfs_file.count. */
 #define TFS_HEIGHTMAP_FILE(pictures)                                                               \
     {                                                                                              \
         .path = "heightmap.png", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_lens,              \
@@ -178,9 +181,9 @@ static inline bool tfs_column_add(struct tfs_column *column, uint32_t y,
     {                                                                                              \
         .path = "heightmap-view.png", .lens = &tfs_heightmap_view_lens, .count = (pictures)        \
     }
-#define TFS_MAP_FILE(pictures)                                                                     \
+#define TFS_MAP_FILE(maps)                                                                         \
     {                                                                                              \
-        .path = "map.png", .flags = TFS_FILE_LATE, .lens = &tfs_map_lens, .count = (pictures)      \
+        .path = "map.png", .flags = TFS_FILE_LATE, .lens = &tfs_map_lens, .count = (maps)          \
     }
 #define TFS_HEIGHTMAP_TILES(tiles)                                                                 \
     {                                                                                              \

@@ -11,8 +11,7 @@
 #include "formats/areas.h"
 #include "formats/picture/columns.h"
 
-/* Chunks along a side of a tile: a power of two, so that tiles end where coordinates do. */
-static int32_t chunks_a_tile(uint32_t edge)
+int32_t tfs_picture_tile_chunks(uint32_t edge)
 {
     int32_t count = 1;
 
@@ -27,7 +26,7 @@ static const struct tfs_doc_areas *tiles_of(const struct tfs_voxels *voxels,
 {
     const struct tfs_voxel_size chunk = tfs_voxels_size(voxels, doc);
 
-    return tfs_doc_areas(doc, chunks_a_tile(chunk.x), chunks_a_tile(chunk.z));
+    return tfs_doc_areas(doc, tfs_picture_tile_chunks(chunk.x), tfs_picture_tile_chunks(chunk.z));
 }
 
 static bool are_there(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
@@ -115,7 +114,8 @@ bool tfs_picture_tile(const struct tfs_voxels *voxels, const struct tfs_doc *doc
     if (!tile_at(voxels, doc, member, &tile) || !tfs_picture_box(voxels, doc, box) ||
         box->sy > TFS_PICTURE_HEIGHT_MAX)
         return false;
-    const int32_t x = chunks_a_tile(box->chunk.x), z = chunks_a_tile(box->chunk.z);
+    const int32_t x = tfs_picture_tile_chunks(box->chunk.x),
+                  z = tfs_picture_tile_chunks(box->chunk.z);
     box->low.x = tile.x * x;
     box->low.z = tile.z * z;
     box->x = (int64_t)box->low.x * box->chunk.x;
@@ -173,8 +173,8 @@ static bool find_changes(const struct tfs_voxels *voxels, const struct tfs_doc *
     const struct tfs_voxel_size chunk = tfs_voxels_size(voxels, after);
     struct changes changes = {.before = tiles_of(voxels, before),
                               .after = tiles_of(voxels, after),
-                              .x = chunks_a_tile(chunk.x),
-                              .z = chunks_a_tile(chunk.z),
+                              .x = tfs_picture_tile_chunks(chunk.x),
+                              .z = tfs_picture_tile_chunks(chunk.z),
                               .count = count,
                               .changed = changed};
 

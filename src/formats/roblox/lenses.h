@@ -28,6 +28,7 @@ extern const struct tfs_lens tfs_rbx_palette_lens;
 
 extern const struct tfs_voxels tfs_rbx_pictures; /* heightmap.png, map.png */
 uint32_t tfs_rbx_picture_count(const struct tfs_doc *doc);
+uint32_t tfs_rbx_map_count(const struct tfs_doc *doc);
 uint32_t tfs_rbx_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
 
 /* A text longer than this is not rendered: EFBIG. Only edges of 128 and 256 come near it. */

@@ -50,7 +50,7 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_PALETTE] = {.path = "palette.txt", .lens = &tfs_rbx_palette_lens},
     [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE(tfs_rbx_picture_count),
     [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE(tfs_rbx_picture_count),
-    [ROOT_MAP] = TFS_MAP_FILE(tfs_rbx_picture_count),
+    [ROOT_MAP] = TFS_MAP_FILE(tfs_rbx_map_count),
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES(tfs_rbx_tile_count),
     [ROOT_MAPS] = TFS_MAP_TILES(tfs_rbx_tile_count),
     [ROOT_ARRAYS] =
