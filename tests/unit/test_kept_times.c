@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "fs/kept_times.h"
 #include "unit.h"
 
@@ -188,6 +189,25 @@ START_TEST(kept_times_of_a_damaged_file_are_not_believed)
 }
 END_TEST
 
+/* Another version of the program may show the same bytes as other texts. */
+START_TEST(kept_times_of_another_program_are_not_believed)
+{
+    struct tfs_doc *doc = make_doc(2, 'a', "names");
+    uint8_t bytes[1000];
+
+    keep(doc, first, second);
+    const size_t size = read_state(bytes, sizeof(bytes)), body = size - 8;
+    const size_t program = strlen("terrainfs times 1\n");
+    bytes[program] ^= 1;
+    uint64_t checksum = tfs_checksum((struct tfs_span){bytes, body}, 0);
+    for (size_t i = 0; i < 8; i++, checksum >>= 8)
+        bytes[body + i] = (uint8_t)checksum;
+    write_state(bytes, size);
+    ck_assert_uint_eq(kept.count, 0);
+    tfs_doc_unref(doc);
+}
+END_TEST
+
 START_TEST(kept_times_need_a_place)
 {
     struct tfs_doc *doc = make_doc(1, 'a', "names");
@@ -214,6 +234,7 @@ static Suite *kept_times_suite(void)
     tcase_add_test(tcase, kept_times_stay_of_chunks_that_nobody_looked_at);
     tcase_add_test(tcase, kept_times_are_of_one_save);
     tcase_add_test(tcase, kept_times_of_a_damaged_file_are_not_believed);
+    tcase_add_test(tcase, kept_times_of_another_program_are_not_believed);
     tcase_add_test(tcase, kept_times_need_a_place);
     suite_add_tcase(suite, tcase);
     return suite;

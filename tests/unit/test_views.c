@@ -1,0 +1,65 @@
+/*
+ * What is remembered of files, by id and stamp, without a session: fs/views.h.
+ */
+#include "fs/views.h"
+
+#include "unit.h"
+
+static struct tfs_views views;
+
+static const uint64_t first = 0x3000000000000001, second = 0x3000000000010001;
+
+static void setup(void)
+{
+    tfs_views_init(&views, 1 << 20, 1); /* the changes of one file are known */
+    ck_assert_int_eq(tfs_views_set_base(&views, 0, (struct timespec){.tv_sec = 1}), 0);
+}
+
+static void teardown(void)
+{
+    tfs_views_release(&views);
+}
+
+/* What the kernel, an open file or a cache holds of before has another stamp. */
+START_TEST(change_that_is_forgotten_is_not_taken_back)
+{
+    const uint64_t unchanged = tfs_views_stamp(&views, first);
+
+    tfs_views_bump(&views, first);
+    const uint64_t changed = tfs_views_stamp(&views, first);
+    ck_assert(!tfs_views_opened(&views, first));
+    ck_assert(tfs_views_opened(&views, first));
+    tfs_views_bump(&views, second); /* there is no room for both */
+    ck_assert_uint_ne(tfs_views_stamp(&views, first), unchanged);
+    ck_assert_uint_ne(tfs_views_stamp(&views, first), changed);
+    ck_assert(!tfs_views_is_told(&views, first));
+    ck_assert(!tfs_views_opened(&views, first));
+}
+END_TEST
+
+START_TEST(change_that_is_forgotten_keeps_no_older_time)
+{
+    struct tfs_times before, after;
+
+    tfs_views_bump(&views, first);
+    tfs_views_times(&views, first, &before);
+    tfs_views_bump(&views, second);
+    tfs_views_times(&views, first, &after);
+    ck_assert(
+        after.mtime.tv_sec > before.mtime.tv_sec ||
+        (after.mtime.tv_sec == before.mtime.tv_sec && after.mtime.tv_nsec > before.mtime.tv_nsec));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("views");
+    TCase *c = unit_case(s, "views");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, change_that_is_forgotten_is_not_taken_back);
+    tcase_add_test(c, change_that_is_forgotten_keeps_no_older_time);
+    return s;
+}
+
+UNIT_MAIN(suite)
