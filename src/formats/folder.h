@@ -94,8 +94,8 @@ int tfs_folder_reserve(struct tfs_folder_files *files, struct tfs_error *err);
 int tfs_folder_add(struct tfs_folder_files *files, struct tfs_folder_file *file,
                    struct tfs_error *err);
 
-/* The file `key` was replaced, and its directory could not be made durable. `lock` guards the list.
- */
+/* The file `key` was replaced, and its directory could not be made durable. `lock` guards the
+ * list. */
 void tfs_folder_unsure(struct tfs_folder_files *files, pthread_mutex_t *lock, struct tfs_key key);
 
 /* Takes a file that is known out of the list: the caller's. */

@@ -100,6 +100,13 @@ struct tfs_lens {
      * a negative result: the caller renders to know. */
     int64_t (*size)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 
+    /* Holes, which read as zeros: the first byte from `offset` on that is in one, or (`hole` false)
+     * that is in none; the size of the file where there is none. NULL: the file has no holes. */
+    uint64_t (*seek)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     uint64_t offset, bool hole);
+    /* Bytes that are in no hole; with `seek`. */
+    uint64_t (*stored)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+
     /* Files with TFS_FILE_TOGETHER: adds what the text says that differs from `original` (empty:
      * there was nothing) to what was gathered of other such files; empty for the first. `doc` is
      * the same for all. */

@@ -18,6 +18,7 @@
 #include <fuse_lowlevel.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fs/session.h"
 
@@ -312,6 +313,22 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
     tfs_blob_unref(hold);
 }
 
+static void on_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
+                     struct fuse_file_info *fi)
+{
+    uint64_t found = 0;
+    int result = offset < 0 ? -ENXIO
+                 : whence != SEEK_HOLE && whence != SEEK_DATA
+                     ? -EINVAL
+                     : tfs_session_seek(session_of(req), ino, handle_of(fi), (uint64_t)offset,
+                                        whence == SEEK_HOLE, &found);
+
+    if (result < 0)
+        fuse_reply_err(req, -result);
+    else
+        fuse_reply_lseek(req, (off_t)found);
+}
+
 static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t offset,
                      struct fuse_file_info *fi)
 {
@@ -482,6 +499,7 @@ const struct fuse_lowlevel_ops tfs_fuse_operations = {
     .open = on_open,
     .create = on_create,
     .read = on_read,
+    .lseek = on_lseek,
     .write = on_write,
     .flush = on_flush,
     .fsync = on_fsync,

@@ -379,6 +379,62 @@ int tfs_session_read(struct tfs_session *s, uint64_t id, struct tfs_handle *hand
     return tfs_ops_run(s, try_read, &r);
 }
 
+/* ---- holes ----------------------------------------------------------------------------------- */
+
+struct seeking {
+    uint64_t id;
+    const struct tfs_handle *handle; /* may be NULL */
+    uint64_t offset;
+    bool hole;
+    uint64_t *found;
+};
+
+/* What the lens says of a file that nobody writes: pages of a mapping may be on their way. */
+static uint64_t seek_saved(struct tfs_session *s, const struct seeking *k,
+                           const struct tfs_inode *inode, const struct tfs_node *node,
+                           uint64_t size)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    const struct tfs_lens *lens = tfs_node_file(branch->save, node)->lens;
+    const bool past = inode != NULL && inode->past != NULL;
+
+    if (lens->seek == NULL || (inode != NULL && (inode->draft != NULL || inode->writers > 0)))
+        return k->hole ? size : k->offset;
+    return lens->seek(branch->save, past ? inode->past : tfs_store_shown(branch->store),
+                      tfs_node_at(branch->save, node), k->offset, k->hole);
+}
+
+static int try_seek(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    const struct seeking *k = call;
+    struct tfs_inode *inode =
+        k->handle != NULL ? k->handle->inode : tfs_inode_find(&s->inodes, k->id);
+    struct tfs_node node = {.file = -1};
+    struct tfs_attr attr;
+    int result = 0;
+
+    if (inode == NULL || inode->scratch == NULL)
+        result = tfs_ops_node(s, k->id, &node);
+    if (result == 0)
+        result = inode != NULL ? tfs_ops_attr(s, need, inode, &attr)
+                               : tfs_ops_attr_node(s, need, &node, &attr);
+    if (result < 0)
+        return result;
+    const uint64_t size = (uint64_t)attr.st.st_size;
+    if (k->offset >= size)
+        return -ENXIO;
+    *k->found = node.file < 0 ? (k->hole ? size : k->offset) : seek_saved(s, k, inode, &node, size);
+    return !k->hole && *k->found >= size ? -ENXIO : 0;
+}
+
+int tfs_session_seek(struct tfs_session *s, uint64_t id, struct tfs_handle *handle, uint64_t offset,
+                     bool hole, uint64_t *found)
+{
+    struct seeking k = {id, handle, offset, hole, found};
+
+    return tfs_ops_run(s, try_seek, &k);
+}
+
 /* ---- write ----------------------------------------------------------------------------------- */
 
 struct writing {

@@ -150,6 +150,9 @@ int tfs_session_create(struct tfs_session *session, uint64_t parent, const char 
 /* *bytes stay valid while *hold is referenced (the caller unrefs it). handle may be NULL. */
 int tfs_session_read(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
                      uint64_t offset, size_t size, struct tfs_blob **hold, struct tfs_span *bytes);
+/* lseek(2) of SEEK_HOLE and SEEK_DATA. ENXIO as there. */
+int tfs_session_seek(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
+                     uint64_t offset, bool hole, uint64_t *found);
 /* from_cache: pages of a mapping, which lie where they lie; else a handle opened with O_APPEND
  * writes at the end, whatever `offset` is. The kernel hands a long write over in parts that end
  * where pages end: a part of it by one caller holds up the flush of others until the rest comes,

@@ -241,6 +241,76 @@ check((w[i], w[j], w[k]) == (55, 102, 103))'
     down
 }
 
+# ---- holes -----------------------------------------------------------------------------------------------
+
+# What lseek says is true of every byte, and cp and tar do not read where no chunk is.
+has_holes() {
+    up -o views=all+arrays
+    want rm -r "$M"/chunks/*
+    want mkdir "$M/chunks/0_0_0" "$M/chunks/1_0_0" "$M/chunks/2_0_1" "$M/chunks/9_0_3" "$M/chunks/20_15_20"
+    numpy 'path = f"{m}/arrays/param1.npy"
+a = np.load(path, mmap_mode="r+")
+for chunk in os.listdir(f"{m}/chunks"):
+    a[of(chunk, 16)] = 1
+a.flush()
+del a
+raw = open(path, "rb").read()
+f = os.open(path, os.O_RDONLY)
+at, data = 0, 0
+while at < len(raw):
+    hole = os.lseek(f, at, os.SEEK_HOLE)
+    check(hole > at)
+    data += hole - at
+    if hole == len(raw):
+        break
+    try:
+        at = os.lseek(f, hole, os.SEEK_DATA)
+    except OSError as e:
+        check(e.errno == errno.ENXIO)
+        at = len(raw)
+    check(at - hole >= 4096 or at == len(raw))
+    check(not any(raw[hole:at]))
+check(data < len(raw) // 50)
+stored = os.stat(path).st_blocks * 512
+check(128 + 5 * 4096 <= stored < 128 + 5 * 4096 + 512)
+w = open(path, "r+b")
+check(os.lseek(f, 0, os.SEEK_HOLE) == len(raw))
+w.close()
+check(err(os.lseek, f, len(raw), os.SEEK_DATA) == "ENXIO")
+t = os.open(f"{m}/palette.txt", os.O_RDONLY)
+check(os.lseek(t, 0, os.SEEK_HOLE) == os.fstat(t).st_size and os.lseek(t, 1, os.SEEK_DATA) == 1)'
+    want cp "$M/arrays/param1.npy" "$D/copy.npy"
+    want cmp "$M/arrays/param1.npy" "$D/copy.npy"
+    [ "$(stat -c %b "$D/copy.npy")" -lt "$(($(stat -c %s "$D/copy.npy") / 512 / 8))" ] || note 'cp copied holes'
+    want tar -cSf "$D/a.tar" -C "$M" arrays/param1.npy
+    [ "$(stat -c %s "$D/a.tar")" -lt "$(($(stat -c %s "$D/copy.npy") / 8))" ] || note 'tar stored holes'
+    want tar -xSf "$D/a.tar" -C "$D"
+    want cmp "$D/arrays/param1.npy" "$D/copy.npy"
+    down
+}
+
+# Where nothing is another number than 0 there are no holes.
+has_no_holes() {
+    up -o views=all+arrays
+    numpy 'for path in glob.glob(f"{m}/arrays/*.npy"):
+    a = np.load(path)
+    raw = open(path, "rb").read()
+    f = os.open(path, os.O_RDONLY)
+    hole = os.lseek(f, 0, os.SEEK_HOLE)
+    while hole < len(raw):
+        try:
+            data = os.lseek(f, hole, os.SEEK_DATA)
+        except OSError:
+            data = len(raw)
+        check(not any(raw[hole:data]))
+        if data == len(raw):
+            break
+        hole = os.lseek(f, data, os.SEEK_HOLE)
+    if path.endswith("sdf.npy"):
+        check(hole == len(raw) and os.stat(path).st_blocks * 512 >= len(raw))'
+    down
+}
+
 # ---------------------------------------------------------------------------------------------------------
 
 missing() {
@@ -261,9 +331,11 @@ try 'an array that gets another place' moves
 try 'a part of an array of 8 GB' large
 try 'any bytes of an array' any_bytes
 try 'edits of others between two flushes' keeps_edits_after_a_flush
+try 'holes' has_holes
 try 'Luanti: edits of others while a page is written' keeps_edits_of_others param2.npy
 for kind in folder region stream; do
     saves "godot.$kind" make_voxel $kind "$T/pristine/godot.$kind"
+    try "Godot, $kind: holes" has_no_holes
     try "Godot, $kind: edits of others while a page is written" keeps_edits_of_others type.npy
 done
 saves world make_world --regions 2 --chunks 12 "$T/pristine/world"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays/holes.h"
 #include "formats/arrays/written.h"
 
 /* A whole array that is in memory at once: for commands, and to be written. */
@@ -74,6 +75,27 @@ int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, s
     return tfs_array_open_whole(&view, save, doc, at, &ignored) < 0
                ? ignored.code
                : (int64_t)tfs_volume_size(&view.volume);
+}
+
+uint64_t tfs_array_whole_seek(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                              uint64_t offset, bool hole)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_array_view view;
+
+    return tfs_array_open_whole(&view, save, doc, at, &ignored) < 0
+               ? offset
+               : tfs_volume_seek(&view.volume, offset, hole);
+}
+
+uint64_t tfs_array_whole_stored(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_array_view view;
+
+    return tfs_array_open_whole(&view, save, doc, at, &ignored) < 0
+               ? 0
+               : tfs_volume_stored(&view.volume);
 }
 
 int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)

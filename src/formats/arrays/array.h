@@ -122,6 +122,9 @@ int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, stru
 int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
 int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+uint64_t tfs_array_whole_seek(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                              uint64_t offset, bool hole);
+uint64_t tfs_array_whole_stored(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 
 #define TFS_ARRAY_CHUNK_LENS(array)                                                                \
     {                                                                                              \
@@ -131,7 +134,8 @@ int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, s
 
 #define TFS_ARRAY_WHOLE_LENS(array)                                                                \
     {                                                                                              \
-        .param = (array), .takes_written = true, .get = tfs_array_whole_get,                       \
+        .param = (array), .takes_written = true, .seek = tfs_array_whole_seek,                     \
+        .stored = tfs_array_whole_stored, .get = tfs_array_whole_get,                              \
         .get_range = tfs_array_whole_range, .put = tfs_array_whole_put,                            \
         .size = tfs_array_whole_size                                                               \
     }
