@@ -54,6 +54,7 @@ enum tfs_cli_flag {
     TFS_CLI_GDAL = 0x8000000,
     TFS_CLI_NAMES = 0x10000000, /* it takes -o strict-names */
     TFS_CLI_RECURSIVE = 0x20000000,
+    TFS_CLI_VIRTUAL = 0x40000000,
 };
 
 /* import --prefer: which of two files decides that say different things of one chunk. */

@@ -31,6 +31,11 @@ static const struct {
     {"diff.terrain.xfuncname", "^chunk ([^ ]+)"},
     {"merge.terrain.name", "voxels of terrain"},
     {"merge.terrain.driver", "%s merge --path=%P -- %O %A %B"},
+    /* Of branches that were merged into each other git merges the common ancestors first. A voxel
+     * in conflict there must be as it was before, or one side would win without a word. */
+    {"merge.terrain.recursive", "terrain-base"},
+    {"merge.terrain-base.name", "voxels of terrain, between merges"},
+    {"merge.terrain-base.driver", "%s merge --virtual --path=%P -- %O %A %B"},
 };
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
@@ -220,10 +225,25 @@ static bool all_ours(struct gitter *g, const char *setting)
     return ours;
 }
 
+/* Is this a repository that git reads? It says why not, as of one that somebody else owns. */
+static bool has_repository(struct gitter *g)
+{
+    static const char *const words[] = {"rev-parse", "--git-dir", NULL};
+
+    if (wants(g, TFS_CLI_GLOBAL) || run(g, false, words) == 0)
+        return true;
+    if (!g->status)
+        g->status = tfs_cli_say(g->cli, TFS_STATUS_SYSTEM, "git reads no repository here");
+    return false;
+}
+
 /* Takes away what --enable wrote. What somebody wrote since stays. */
 static void disable(struct gitter *g)
 {
     size_t removed = 0, kept = 0;
+
+    if (!has_repository(g))
+        return;
 
     for (size_t i = 0; i < SETTINGS && !g->status; i++) {
         const char *key = settings[i].key;
@@ -395,7 +415,7 @@ static void enable(struct gitter *g)
 {
     struct tfs_buf lines = {0};
 
-    if (!each_setting(g, write_setting) || wants(g, TFS_CLI_ATTRIBUTES))
+    if (!has_repository(g) || !each_setting(g, write_setting) || wants(g, TFS_CLI_ATTRIBUTES))
         return;
     print_attributes((struct tfs_span){0}, &lines);
     tfs_cli_say(
@@ -427,6 +447,9 @@ static void print_endings(struct gitter *g)
 static void print_status(struct gitter *g)
 {
     bool enabled = each_setting(g, is_set);
+
+    if (!g->status && !enabled && !has_repository(g))
+        return;
 
     if (!g->status)
         g->status = tfs_cli_print_line(g->cli, "%s", enabled ? "enabled" : "not enabled");

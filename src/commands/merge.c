@@ -43,6 +43,13 @@ struct merger {
 
 static const char *const side_names[] = {"base", "ours", "theirs"};
 
+/* Is the result what git takes for the base of the merge that was asked for? Then nobody is told of
+ * conflicts, and neither side may win one: it would win the other merge, too. */
+static bool is_virtual(const struct merger *m)
+{
+    return (m->cli->flags & TFS_CLI_VIRTUAL) != 0;
+}
+
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* What the result is called, where its conflicts are written. */
@@ -108,6 +115,8 @@ static int add_voxel(void *arg, struct tfs_key key, const int64_t at[3],
     struct merger *m = arg;
     struct tfs_buf *line = &m->csv.line;
 
+    if (is_virtual(m))
+        return 0;
     if ((!m->csv.open || m->csv.group != key.group) && csv_open(m, key.group) < 0)
         return m->err->code;
     tfs_buf_clear(line);
@@ -133,6 +142,8 @@ static int remove_tables(const struct merger *m, struct tfs_error *err)
     char name[TFS_OUTPUT_PATH];
     size_t at = 0;
 
+    if (is_virtual(m))
+        return 0;
     for (uint32_t group = 0; group < groups && err->code == 0; group++) {
         const bool kept =
             at < written.size && memcmp(written.data + at, &group, sizeof(group)) == 0;
@@ -150,6 +161,8 @@ static int print_conflict(void *arg, const struct tfs_merge_conflict *conflict)
     struct merger *m = arg;
     struct tfs_printer *p = &m->printer;
 
+    if (is_virtual(m))
+        return 0;
     tfs_buf_add_text(&p->line, "conflict in chunk ");
     tfs_key_print(m->saves[TFS_MERGE_OURS], conflict->key, &p->line);
     if (conflict->what != NULL) {
@@ -175,6 +188,8 @@ static void print_end(struct merger *m)
     struct tfs_printer *p = &m->printer;
     const size_t conflicts = m->merge.conflicts + m->rest_conflicts;
 
+    if (is_virtual(m))
+        return;
     if (m->rest_conflicts) {
         const struct tfs_container *container = m->saves[TFS_MERGE_OURS]->container;
         if (container->file != NULL)
@@ -273,6 +288,9 @@ static int write_result(struct merger *m, struct tfs_edit *edit, struct tfs_erro
     const enum tfs_merge_side carrier = m->merge.carrier;
     const enum tfs_merge_side other = carrier == TFS_MERGE_OURS ? TFS_MERGE_THEIRS : TFS_MERGE_OURS;
 
+    if (is_virtual(m) && m->rest_conflicts && container->file != NULL &&
+        m->saves[TFS_MERGE_BASE] != NULL && m->saves[TFS_MERGE_BASE]->container == container)
+        return write_doc(m, TFS_MERGE_BASE, m->saves[TFS_MERGE_BASE]->doc, err);
     if (m->merge.same[TFS_MERGE_OURS] && m->rest[TFS_MERGE_OURS])
         return write_doc(m, TFS_MERGE_OURS, m->saves[TFS_MERGE_OURS]->doc, err);
     if (m->merge.same[TFS_MERGE_THEIRS] && m->rest[TFS_MERGE_THEIRS] && container->file != NULL &&
@@ -394,6 +412,8 @@ static enum tfs_status open_all(struct merger *m)
 
 static enum tfs_merge_side preferred(const struct tfs_cli *cli)
 {
+    if ((cli->flags & TFS_CLI_VIRTUAL) != 0)
+        return TFS_MERGE_BASE;
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         if (cli->conflicts != NULL && strcmp(cli->conflicts, side_names[i]) == 0)
             return (enum tfs_merge_side)i;

@@ -30,7 +30,8 @@ const struct tfs_command tfs_commands[] = {
     {"text", "SAVE", "print a line for each chunk of the save, for git to compare", tfs_cli_text,
      TFS_OPERANDS_SAVE, 1, TFS_CLI_ROWS},
     {"merge", "BASE OURS THEIRS [-o OUT]", "put into OURS, or OUT, what THEIRS changed since BASE",
-     tfs_cli_merge, TFS_OPERANDS_OTHER, 3, TFS_CLI_CONFLICTS | TFS_CLI_PATH | TFS_CLI_OPERANDS},
+     tfs_cli_merge, TFS_OPERANDS_OTHER, 3,
+     TFS_CLI_CONFLICTS | TFS_CLI_PATH | TFS_CLI_VIRTUAL | TFS_CLI_OPERANDS},
     {"git", "[SAVE]", "make git show and merge saves as terrain", tfs_cli_git, TFS_OPERANDS_OTHER,
      0,
      TFS_CLI_ENABLE | TFS_CLI_DISABLE | TFS_CLI_STATUS | TFS_CLI_ATTRIBUTES | TFS_CLI_GLOBAL |
@@ -70,6 +71,8 @@ const struct tfs_flag tfs_flags[] = {
     {"conflicts", "SIDE", "what stays where both changed the same: ours, theirs or base",
      TFS_CLI_CONFLICTS},
     {"path", "PATH", "what OURS is called; conflicts go to PATH.conflicts.csv", TFS_CLI_PATH},
+    {"virtual", NULL, "for what git merges between merges: conflicts stay as in BASE, untold",
+     TFS_CLI_VIRTUAL},
     {"enable", NULL, "write it into the configuration of this repository", TFS_CLI_ENABLE},
     {"disable", NULL, "take it out again", TFS_CLI_DISABLE},
     {"status", NULL, "say whether it is there", TFS_CLI_STATUS},

@@ -24,8 +24,14 @@ edit() {
 
 # --- the configuration
 run 3 "outside of a repository nothing can be enabled" git --enable
-says err 'git did not take diff.terrain.command' "it is said"
+says err 'git reads no repository here' "it is said, and git says why"
 mkdir repository && cd repository && git init -q -b main
+export GIT_TEST_ASSUME_DIFFERENT_OWNER=1
+run 3 "nothing is enabled in a repository that somebody else owns" git --enable
+says err 'dubious ownership' "git says why"
+run 3 "nor is it told that it is not enabled" git --status
+says err 'git reads no repository here' "but that git does not read it"
+unset GIT_TEST_ASSUME_DIFFERENT_OWNER
 run 1 "it is not enabled at first" git --status
 says out '^not enabled$' "it is said"
 says out '^\*\.rbxm: no attribute$' "no ending has the attribute"

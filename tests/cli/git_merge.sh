@@ -63,6 +63,35 @@ for name in "$save" "a name with 'quotes' and blanks.cosmicreach"; do
     ok "no file lies about"
 done
 
+# Two branches that were merged into each other, with a conflict that each decided for itself: git merges their
+# common ancestors first, where neither may win.
+start $save $save
+chunk=$("$TFS" text "repo/$name" | awk 'NR == 1 { print $2 }')
+csv=chunks/$chunk/voxels.csv
+git -C repo branch b && git -C repo checkout -qb a
+set_ 2 base:iron && set_ 5 base:clay && commit a
+git -C repo checkout -q b
+set_ 2 base:gold && commit b
+git -C repo checkout -q a
+g 1 "a branch merges the other one" merge b
+rm repo/*.csv && commit "a and b"
+git -C repo checkout -q b
+g 1 "and the other way round" merge a~1
+rm repo/*.csv && set_ 5 "$("$TFS" cat $save "$csv" | sed -n '5s/.*,//p')" && commit "b and a, and clay is taken back"
+set_ 7 base:tin && commit tin
+git -C repo checkout -q a
+set_ 9 base:zinc && commit zinc
+g 1 "merging them once more" merge b
+says out 'conflict in chunk .*: 1 voxel' "tells of the conflict"
+[ "$(grep -c 'conflict in chunk' out)" = 1 ]
+ok "once"
+tail -n +2 "repo/$save.conflicts.csv" | cut -d , -f 5- >out
+says out '^base:iron,base:gold$' "with what both made of it"
+shows 7 base:tin "theirs is there"
+shows 9 base:zinc "and ours"
+! "$TFS" cat "repo/$name" "$csv" | sed -n 5p | grep -q base:clay
+ok "what was taken back stays so"
+
 start $save $save
 chunk=$("$TFS" text "repo/$name" | awk 'NR == 1 { print $2 }')
 csv=chunks/$chunk/voxels.csv
