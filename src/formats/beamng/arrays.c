@@ -286,8 +286,8 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 
     (void)save, (void)at;
     tfs_buf_printf(out,
-                   "axes: z x, the north row first\nshape: %" PRIu32 " %" PRIu32
-                   "\norigin: %" PRIu32 " 0, and z goes down\n"
+                   "axes: z x, the north row first: z goes down\nshape: %" PRIu32 " %" PRIu32
+                   "\norigin: %" PRIu32 " 0\n"
                    "heights.npy: uint16: as in heightmap.png\n"
                    "layers.npy: uint8: the numbers of palette.txt, 255 is a hole\n",
                    side, side, side - 1);
