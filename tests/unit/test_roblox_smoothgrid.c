@@ -2,12 +2,14 @@
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../lib/place_maker.h"
+#include "formats/format.h"
 #include "formats/roblox/material.h"
 #include "formats/roblox/smoothgrid.h"
-#include "unit.h"
+#include "scratch.h"
 
 static struct maker_bytes hex(const char *text)
 {
@@ -427,6 +429,51 @@ END_TEST
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
+#define NOISY  70 /* chunks, of two bytes a cell: more than a probe looks at */
+#define CHUNK  ((size_t)12 + 2 * 32768)
+#define DAMAGE (2 + 69 * CHUNK + 12)
+
+static void write_noisy(const char *path, bool spoiled)
+{
+    uint8_t *value = calloc(1, 2 + NOISY * CHUNK), *at = value;
+
+    *at++ = 1;
+    *at++ = 5;
+    for (int i = 0; i < NOISY; i++) {
+        at[11] = i > 0; /* the next one in z */
+        at += 12;
+        for (int cell = 0; cell < 32768; cell++) {
+            *at++ = 0x41;
+            *at++ = (uint8_t)(1 + cell % 254);
+        }
+    }
+    if (spoiled)
+        value[DAMAGE] = 0xff;
+    FILE *file = fopen(path, "w");
+    ck_assert_uint_eq(fwrite(value, 1, 2 + NOISY * CHUNK, file), 2 + NOISY * CHUNK);
+    ck_assert_int_eq(fclose(file), 0);
+    free(value);
+}
+
+/* The beginning of a large file says what it is, and where all of it is read the damage is found.
+ */
+START_TEST(large_value_is_known_by_its_beginning_and_refused_for_its_end)
+{
+    const struct tfs_open_options options = {.lock = TFS_LOCK_NONE};
+    struct tfs_error err = {0};
+    struct tfs_save *save = NULL;
+
+    write_noisy(scratch_path("large.bin"), false);
+    ck_assert_int_eq(tfs_save_open(scratch_path("large.bin"), NULL, &options, &save, &err), 0);
+    ck_assert_uint_eq(save->doc->count, NOISY);
+    tfs_save_close(save);
+    write_noisy(scratch_path("large.bin"), true);
+    ck_assert_int_eq(tfs_save_open(scratch_path("large.bin"), NULL, &options, &save, &err),
+                     -EBADMSG);
+    ck_assert_msg(strstr(err.text, "SmoothGrid") != NULL, "%s", err.text);
+}
+END_TEST
+
 static Suite *smoothgrid_suite(void)
 {
     Suite *suite = suite_create("roblox_smoothgrid");
@@ -440,6 +487,9 @@ static Suite *smoothgrid_suite(void)
     tcase_add_test(records, records_compare_by_attribute);
     tcase_add_loop_test(records, records_of_random_cells_come_back, 0, 20);
     tcase_add_test(records, materials_have_names_up_to_22);
+    TCase *files = unit_case(suite, "files");
+    tcase_add_checked_fixture(files, scratch_setup, scratch_teardown);
+    tcase_add_test(files, large_value_is_known_by_its_beginning_and_refused_for_its_end);
     tcase_add_test(values, value_gives_chunks_with_signs_and_wraps);
     tcase_add_test(values, value_without_chunks_has_an_edge);
     tcase_add_test(values, value_keeps_the_order_of_chunks_that_do_not_ascend);

@@ -1,7 +1,8 @@
 /*
  * A file that is one SmoothGrid value, nothing else.
  *
- * Its first two bytes say little, so a probe that finds them walks the whole value.
+ * Its first two bytes say little, so a probe that finds them walks the value: the chunks of its
+ * first megabytes, or all of a smaller one.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -60,6 +61,20 @@ static int blob_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs
     return tfs_rbx_decode(&blob_kind, save, bytes, doc, err);
 }
 
+#define PROBED ((size_t)4 << 20)
+
+/* Is a large file a value, as far as its first megabytes say? */
+static bool begins_as_value(const struct tfs_probe *probe)
+{
+    struct tfs_buf bytes = {0};
+    uint8_t *room = probe->st.st_size <= (off_t)PROBED ? NULL : tfs_buf_reserve(&bytes, PROBED);
+    const bool begins = room != NULL && pread(probe->fd, room, PROBED, 0) == (ssize_t)PROBED &&
+                        tfs_rbx_value_begins((struct tfs_span){room, PROBED});
+
+    tfs_buf_release(&bytes);
+    return begins;
+}
+
 /* Is the whole file a value? */
 static int is_value(const struct tfs_probe *probe)
 {
@@ -85,7 +100,7 @@ static int blob_probe(const struct tfs_probe *probe)
 
     if (head.size < 2 || head.data[0] != TFS_RBX_VERSION || head.data[1] > TFS_RBX_LOG2_MAX)
         return TFS_BID_NONE;
-    int value = is_value(probe);
+    int value = begins_as_value(probe) ? 1 : is_value(probe);
     return value < 0 ? value : value > 0 ? TFS_BID_LOW : BID_DAMAGED;
 }
 

@@ -188,6 +188,27 @@ int tfs_rbx_index_open(struct tfs_span value, struct tfs_rbx_index *index, struc
     return result;
 }
 
+#define CELL_MAX 8 /* bytes of one cell at most, and more */
+
+bool tfs_rbx_value_begins(struct tfs_span bytes)
+{
+    struct tfs_cursor c = tfs_cursor_init(bytes);
+    struct tfs_rbx_position position = {0};
+    struct tfs_rbx_entry entry;
+    struct tfs_error ignored = {0};
+    uint32_t log2;
+
+    if (take_header(&c, &log2, &ignored) < 0)
+        return false;
+    const size_t most = TFS_RBX_OFFSET_SIZE + ((size_t)CELL_MAX << 3 * log2);
+    if (bytes.size < 2 * most)
+        return false;
+    while (tfs_cursor_left(&c) >= most)
+        if (take_chunk(&c, log2, &position, &entry, &ignored) < 0)
+            return false;
+    return true;
+}
+
 void tfs_rbx_index_release(struct tfs_rbx_index *index)
 {
     free(index->entries);

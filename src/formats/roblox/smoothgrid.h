@@ -169,6 +169,9 @@ struct tfs_rbx_index {
  * read? Refuses as tfs_rbx_index_open does. */
 int tfs_rbx_header_check(struct tfs_span head, struct tfs_error *err);
 
+/* Do these bytes begin as a value does, with chunks that read? False also where not even two of
+ * that size fit in. */
+bool tfs_rbx_value_begins(struct tfs_span bytes);
 /* Finds the chunks of a value: refuses what is damaged (EBADMSG) or of another version (ENOTSUP),
  * with the offset in the value and the chunk. A value of no bytes has no chunks. */
 int tfs_rbx_index_open(struct tfs_span value, struct tfs_rbx_index *index, struct tfs_error *err);
