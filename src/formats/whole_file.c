@@ -74,12 +74,14 @@ static int find_folder(const struct tfs_save *save, char **folder, struct tfs_er
 
 /* Edits of the folder that no file of it holds yet would be set aside behind one that is written
  * alone. */
-static int check_folder(const struct tfs_save *save, struct tfs_error *why)
+int tfs_whole_file_waits(const struct tfs_save *save, struct tfs_error *why)
 {
     char *folder = NULL, *path = NULL;
     char name[TFS_JOURNAL_NAME];
     struct stat st;
 
+    if (save->container->file == NULL)
+        return 0;
     if (find_folder(save, &folder, why) <= 0)
         return why->code;
     tfs_journal_name(save->container->file->folder_journal, name);
@@ -105,7 +107,8 @@ static int check_writable(struct tfs_save *save, const struct tfs_doc *doc, stru
         tfs_fail(&why, -EROFS, "%s", refusal);
     else if (damage != NULL)
         tfs_fail(&why, -EROFS, "it is damaged: %s", damage);
-    if (tfs_file_writable(save->path, &why) == -ENOMEM || check_folder(save, &why) == -ENOMEM)
+    if (tfs_file_writable(save->path, &why) == -ENOMEM ||
+        tfs_whole_file_waits(save, &why) == -ENOMEM)
         return tfs_fail_memory(err);
     tfs_save_set_read_only(save, &why);
     return 0;

@@ -64,6 +64,10 @@ void tfs_whole_file_close(struct tfs_save *save);
     .changed = tfs_whole_file_changed, .reload = tfs_whole_file_reload,                            \
     .hash = tfs_whole_file_hash, .close = tfs_whole_file_close
 
+/* EROFS with a sentence: the save is one file of a folder that has a journal, so it can be behind
+ * what the folder is, and is not written alone. */
+int tfs_whole_file_waits(const struct tfs_save *save, struct tfs_error *why);
+
 /* Writes `doc`, which may be an edited one of `save`, durably and verified as a commit is, in place
  * of the file of `over`, which is open for writing and is only good for being closed then; or, with
  * `over` NULL, to the new file `path`, which no link leads to. A document without edits is written

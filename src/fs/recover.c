@@ -691,6 +691,20 @@ static int recover(struct recovery *r, struct tfs_error *err)
                                             : bring_files_up_to_date(r, err);
 }
 
+/* Who only reads one file of a folder hears that the folder has edits that are not in it yet. */
+static int tell_of_folder(struct recovery *r, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+
+    if (is_locked(r->save) || r->notice[0] != '\0')
+        return 0;
+    if (tfs_whole_file_waits(r->save, &why) == -ENOMEM)
+        return tfs_fail_memory(err);
+    if (why.code < 0)
+        say(r, "warning: %s; they are not shown here", why.text);
+    return 0;
+}
+
 int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_error *err)
 {
     struct recovery r = {.save = save, .notice = notice};
@@ -701,6 +715,8 @@ int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_e
         return 0;
     r.beside = tfs_journal_beside(save);
     result = r.beside == NULL ? tfs_fail_memory(err) : recover(&r, err);
+    if (result == 0)
+        result = tell_of_folder(&r, err);
     tfs_journal_text_release(&r.text);
     tfs_recover_files_release(&r.files);
     tfs_doc_unref(r.doc);

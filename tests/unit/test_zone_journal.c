@@ -460,7 +460,14 @@ START_TEST(one_region_of_a_zone_with_a_journal_is_not_written_alone)
     open_only(region_name(0), TFS_LOCK_EXCLUSIVE);
     ck_assert_ptr_nonnull(save->read_only);
     ck_assert_ptr_nonnull(strstr(save->read_only, "edits of its folder wait in"));
+    open_only(region_name(0), TFS_LOCK_NONE);
+    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
+    ck_assert_ptr_nonnull(strstr(notice, "edits of its folder wait in"));
+    ck_assert_ptr_nonnull(strstr(notice, "they are not shown here"));
     open_zone(TFS_LOCK_EXCLUSIVE);
+    open_only(region_name(0), TFS_LOCK_NONE);
+    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
+    ck_assert_str_eq(notice, "");
     open_only(region_name(0), TFS_LOCK_EXCLUSIVE);
     ck_assert_ptr_null((void *)save->read_only);
 }
