@@ -87,6 +87,10 @@ refused() {
 cp both.npy bad.npy
 edit bad.npy 1 27
 refused 'a number without a line' '\[0,0,0\] is 9986, the palette behind the array has [0-9]+ lines'
+cat whole.npy names.txt >bad.npy
+lines=$(wc -l <names.txt)
+edit bad.npy 0 "$(printf %02x "$lines")"
+refused 'the number behind the last line' "\[0,0,0\] is $lines, the palette behind the array has $lines lines"
 { cat whole.npy; sed 3d names.txt; } >bad.npy
 refused 'a palette with a gap' '.*the palette has no entry 2'
 { cat whole.npy; echo '70000 a:b'; } >bad.npy

@@ -141,13 +141,12 @@ int tfs_array_chunk_get(struct tfs_save *save, const struct tfs_doc *doc, struct
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-/* A file and what it was made from, to be compared chunk by chunk. */
+/* A file, to be compared with the save chunk by chunk. */
 struct text {
     const struct tfs_array_view *view;
-    struct tfs_npy expected, npy, old_npy;
-    struct tfs_span values, old; /* old: empty when that is not known */
-    uint8_t *now, *wanted;       /* of the chunk at hand */
-    uint8_t *row;                /* of `old` */
+    struct tfs_npy expected, npy;
+    struct tfs_span values;
+    uint8_t *now, *wanted; /* of the chunk at hand */
     unsigned options;
     struct tfs_renumbering *names; /* of the numbers; NULL: they are as the save has them */
     const char *missing; /* what names the numbers, which did not come with them; NULL: it did */
@@ -217,18 +216,8 @@ static int take_row(const struct text *t, const uint64_t at[3], uint8_t *wanted,
     const unsigned width = t->view->volume.width;
     uint64_t bad = at[2];
 
-    if (t->old.size == 0) {
-        if (tfs_npy_row(&t->npy, t->values, &t->expected, at, side, wanted, &bad))
-            return renumber_row(t, at, wanted, err);
-    } else if (tfs_npy_row(&t->npy, t->values, &t->expected, at, side, t->row, &bad)) {
-        uint8_t *old = t->row + (size_t)side * width;
-        if (!tfs_npy_row(&t->old_npy, t->old, &t->expected, at, side, old, &bad))
-            return tfs_fail(err, -ESTALE, "the array is not the one that was read");
-        for (size_t i = 0; i < (size_t)side * width; i += width)
-            if (memcmp(t->row + i, old + i, width) != 0)
-                memcpy(wanted + i, t->row + i, width);
-        return 0;
-    }
+    if (tfs_npy_row(&t->npy, t->values, &t->expected, at, side, wanted, &bad))
+        return renumber_row(t, at, wanted, err);
     const uint64_t place[3] = {at[0], at[1], bad};
     char why[64];
     snprintf(why, sizeof(why), "which %s%u cannot hold", t->expected.kind == 'i' ? "int" : "uint",
@@ -323,37 +312,23 @@ static int put_chunks(const struct text *t, struct tfs_edit *edit, struct tfs_er
     return 0;
 }
 
-static int open_text(struct text *t, struct tfs_span text, struct tfs_span original,
-                     struct tfs_error *err)
+static int put_view(struct text *t, struct tfs_edit *edit, struct tfs_span text,
+                    const struct tfs_put *put, struct tfs_error *err)
 {
     const struct tfs_volume *v = &t->view->volume;
-    const size_t row = (size_t)v->sides[2] * v->width;
     const size_t size = values_of(v) * v->width;
-    struct tfs_error ignored = {0};
 
+    t->options = put->options;
     t->expected = tfs_volume_npy(v);
     if (tfs_npy_take(text, &t->npy, &t->values, err) < 0 ||
         tfs_npy_expect(&t->npy, &t->expected, err) < 0)
         return err->code;
-    if (original.size > 0 && (tfs_npy_take(original, &t->old_npy, &t->old, &ignored) < 0 ||
-                              tfs_npy_expect(&t->old_npy, &t->expected, &ignored) < 0))
-        return tfs_fail(err, -ESTALE, "the array has another shape since this one was read");
     t->now = malloc(2 * size);
-    t->row = malloc(2 * row);
-    if (t->now == NULL || t->row == NULL)
+    if (t->now == NULL)
         return tfs_fail_memory(err);
     t->wanted = t->now + size;
-    return 0;
-}
-
-static int put_view(struct text *t, struct tfs_edit *edit, struct tfs_span text,
-                    const struct tfs_put *put, struct tfs_error *err)
-{
-    t->options = put->options;
-    if (open_text(t, text, put->original, err) == 0)
-        put_chunks(t, edit, err);
+    put_chunks(t, edit, err);
     free(t->now);
-    free(t->row);
     return err->code;
 }
 

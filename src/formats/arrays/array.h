@@ -3,7 +3,7 @@
  * number is; here are the lenses that show it and take it back.
  *
  * Of a text that began with what the file showed, only values that differ from that are edits
- * (tfs_put.original). Where the save has no chunk the values are empty ones; a chunk is made where
+ * (tfs_put.written). Where the save has no chunk the values are empty ones; a chunk is made where
  * a value is not.
  *
  * Numbers of names mean something in one mount alone, and in a chunk. With TFS_PUT_APART the names
