@@ -304,6 +304,20 @@ no_regions() {
     down
 }
 
+is_empty() {
+    [ -z "$(ls "$1" 2>/dev/null)" ] && ls "$1" >/dev/null 2>&1
+}
+
+regions_go() {
+    up
+    rm -r "$S/zones/base/earth/regions"
+    want soon is_empty "$(zone)/chunks"
+    want mkdir "$(zone)/chunks/-1_-1_-1"
+    want region check "$(file -1 -1 | sed 's/_0_/_-1_/')"
+    wants_not grep -q 'another terrainfs' "$M/.terrainfs/errors.log"
+    down
+}
+
 # A pattern may mean files of several zones; what is written has one name.
 patterns() {
     "$TFS_BIN" cat "$S" 'zones/*/*/info.txt' >"$D/out"
@@ -503,6 +517,7 @@ try 'a zone and a region of it are written by one program at a time' locks
 try 'undo brings back what edits of a zone replaced' undone
 try 'undo of a world brings back the zones that were changed together' undone_together
 try 'a zone without regions gets its first' no_regions
+try 'a zone whose regions are all removed meanwhile is empty, and gets its first' regions_go
 try 'a pattern prints files of all zones' patterns
 try 'folders around zones say what to give' folders_around
 try 'a region that is a link is left alone' linked

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -589,6 +590,42 @@ START_TEST(regions_that_come_and_go_are_read_again)
 }
 END_TEST
 
+/* Is the folder of the zone locked, as `undo` sees it? */
+static bool is_locked(void)
+{
+    int fd = open(scratch_path("zone"), O_RDONLY);
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) < 0;
+
+    close(fd);
+    return locked;
+}
+
+/* And comes back: by an edit of ours, and by another program. */
+START_TEST(zone_is_empty_while_its_folder_of_regions_is_gone)
+{
+    make_zone();
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, -1, 0, 0))), 0);
+        ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+        ck_assert_int_eq(rmdir(scratch_path("zone/regions")), 0);
+        ck_assert(changed() && is_locked());
+        reload();
+        ck_assert(save->doc->count == 0 && is_locked());
+        if (i == 0) {
+            ck_assert_int_eq(create(0, 0, 0), 0);
+            ck_assert_int_eq(create(-1, 0, 0), 0);
+            ck_assert(exists(0, 0, 0) && exists(-1, 0, 0) && !changed() && is_locked());
+        }
+    }
+    ck_assert_int_eq(mkdir(scratch_path("zone/regions"), 0755), 0);
+    make_region(7, 0, 0, 0);
+    ck_assert(changed());
+    reload();
+    ck_assert(save->doc->count == 2 && is_locked() && !changed());
+    ck_assert_int_eq(create(-1, 0, 0), 0);
+}
+END_TEST
+
 static bool changed_at(int x, int y, int z)
 {
     return save->container->changed_at(save, (struct tfs_key){0, x, y, z}, &err) == 1;
@@ -1124,6 +1161,7 @@ static Suite *zone_suite(void)
     tcase_add_test(damage, link_and_directory_named_as_regions_are_left_out);
     tcase_add_test(damage, folder_of_regions_that_is_a_link_is_refused);
     tcase_add_test(others, regions_that_come_and_go_are_read_again);
+    tcase_add_test(others, zone_is_empty_while_its_folder_of_regions_is_gone);
     tcase_add_test(others, change_of_one_region_is_none_of_chunks_in_others);
     tcase_add_test(others, chunk_that_another_program_left_alone_is_the_same_chunk);
     tcase_add_test(others, region_that_another_program_changed_is_not_overwritten);

@@ -14,6 +14,7 @@
 #include "formats/cosmic_reach/zone.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -483,6 +484,33 @@ static int read_index(struct tfs_save *save, struct tfs_cosmic_zone *own, struct
     return 0;
 }
 
+/* As lock_zone, but while regions/ is missing the zone's folder may be locked by us already. */
+static int lock_again(const struct tfs_save *save, const struct tfs_cosmic_zone *own, int *lock_fd,
+                      bool *is_parent, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+
+    if (own->folder_fd < 0 || access(own->index.regions.path, F_OK) == 0 ||
+        tfs_folder_check(save->path, own->folder_fd, &why) < 0)
+        return lock_zone(save, lock_fd, is_parent, err);
+    *is_parent = true;
+    *lock_fd = fcntl(own->folder_fd, F_DUPFD_CLOEXEC, 0);
+    return *lock_fd < 0 ? tfs_fail_errno(err, "cannot be locked") : 0;
+}
+
+/* The lock of the zone's folder stays, whichever of the two it is. */
+static void take_lock(struct tfs_cosmic_zone *own, int lock_fd, bool is_parent)
+{
+    int old[2] = {own->lock_fd, own->folder_fd};
+
+    own->lock_fd = lock_fd;
+    own->folder_fd = is_parent ? -1 : old[!own->lock_is_parent];
+    own->lock_is_parent = is_parent;
+    for (int i = 0; i < 2; i++)
+        if (old[i] >= 0 && old[i] != own->folder_fd)
+            close(old[i]);
+}
+
 /* The same with the lock: a folder in the place of ours is locked before it is read, and ours is
  * released after that. */
 static int read_again(struct tfs_save *save, struct tfs_cosmic_zone *own, struct tfs_doc **doc,
@@ -494,15 +522,13 @@ static int read_again(struct tfs_save *save, struct tfs_cosmic_zone *own, struct
 
     if (check_path(save, own, &why) == 0)
         return read_index(save, own, doc, err);
-    if (lock_zone(save, &lock_fd, &is_parent, err) < 0)
+    if (lock_again(save, own, &lock_fd, &is_parent, err) < 0)
         return err->code;
     if (read_index(save, own, doc, err) < 0) {
         close(lock_fd);
         return err->code;
     }
-    close(own->lock_fd);
-    own->lock_fd = lock_fd;
-    own->lock_is_parent = is_parent;
+    take_lock(own, lock_fd, is_parent);
     return 0;
 }
 
