@@ -399,6 +399,19 @@ static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
     return 0;
 }
 
+bool tfs_store_may_conflict(struct tfs_store *store)
+{
+    const struct tfs_container *container = store->save->container;
+
+    if (container->disputed == NULL || store->broken != 0 || store->unshown ||
+        !tfs_store_differs(store))
+        return true;
+    pthread_mutex_lock(&store->io);
+    bool disputed = container->disputed(store->save, store->shown);
+    pthread_mutex_unlock(&store->io);
+    return disputed;
+}
+
 int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
 {
     struct tfs_error ignored = {0};

@@ -86,6 +86,7 @@ struct tfs_store {
     uint64_t hash_version; /* 0: not known */
     struct tfs_pace pace;  /* when the save follows */
     int64_t poll_deadline;
+    bool polls; /* that time has come */
 };
 
 /* ---- store.c ---- */
@@ -115,6 +116,8 @@ void tfs_store_mend(struct tfs_store *store);
 /* Looks at the save on disk. `editing`: there are edits that a reload would lose. 0 go on;
  * -ESTALE. */
 int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err);
+/* May what others changed be what edits of ours change? Else the next look can find it. */
+bool tfs_store_may_conflict(struct tfs_store *store);
 /* A commit was answered ESTALE, by a container that looks at changes itself; `err` says why. What
  * the options say to that is done: 0 the edits can be committed now; or negative. */
 int tfs_store_settle_conflict(struct tfs_store *store, struct tfs_error *err);

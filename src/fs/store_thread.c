@@ -179,7 +179,7 @@ static void begin_rewrite(struct tfs_store *store, struct tfs_job **done)
 
     store->in_rewrite = store->after;
     store->after = NULL;
-    int result = tfs_store_look(store, true, &err);
+    int result = tfs_store_may_conflict(store) ? tfs_store_look(store, true, &err) : 0;
     if (result == 0 && tfs_store_differs(store))
         result = tfs_store_journal_cover(store, &err);
     if (result < 0 || !tfs_store_differs(store)) {
@@ -273,13 +273,13 @@ static bool is_editing(struct tfs_store *store, const struct tfs_job *jobs)
 }
 
 /* Looks at the save on disk before edits are put on what is shown of it. While it is written, the
- * writer does. */
-static int look_outside(struct tfs_store *store, const struct tfs_job *jobs)
+ * writer does; to hear that it was written needs no look. */
+static int look_outside(struct tfs_store *store, const struct tfs_job *jobs, bool last)
 {
     struct tfs_error err = {0};
     int outside = 0;
 
-    if (tfs_store_is_rewriting(store))
+    if (tfs_store_is_rewriting(store) || (jobs == NULL && !store->polls && !last))
         return 0;
     tfs_store_mend(store);
     bool editing = is_editing(store, jobs);
@@ -295,7 +295,7 @@ static int look_outside(struct tfs_store *store, const struct tfs_job *jobs)
 
 static void apply_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
 {
-    const int outside = look_outside(store, jobs);
+    const int outside = look_outside(store, jobs, last);
 
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         job->result = apply_job(store, job, last);
@@ -427,11 +427,11 @@ static int64_t tick(struct tfs_store *store, bool last)
 static bool is_due(struct tfs_store *store)
 {
     const int64_t now = tfs_store_now(store);
-    bool poll = store->poll_deadline <= now;
 
-    if (poll)
+    store->polls = store->poll_deadline <= now;
+    if (store->polls)
         store->poll_deadline = now + TFS_POLL_MS;
-    return poll || is_rewrite_due(store) || has_rewrite_ended(store);
+    return store->polls || is_rewrite_due(store) || has_rewrite_ended(store);
 }
 
 static void run_last(struct tfs_store *store)

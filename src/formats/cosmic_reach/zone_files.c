@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,11 +267,26 @@ bool tfs_cosmic_zone_folder_changed(struct tfs_cosmic_zone_index *index)
     return index->info_path != NULL && tfs_folder_is_other(index->info_path, &index->info_st);
 }
 
+/* There may be thousands: the path to them is not gone each time. */
+static bool is_other_in(int directory, const struct tfs_folder_file *file)
+{
+    char name[TFS_COSMIC_REGION_NAME];
+    struct stat now;
+
+    tfs_cosmic_region_name(file->key, name);
+    if (fstatat(directory, name, &now, AT_SYMLINK_NOFOLLOW) < 0)
+        now = (struct stat){0};
+    return !tfs_file_same(&file->st, &now);
+}
+
 bool tfs_cosmic_zone_index_changed(struct tfs_cosmic_zone_index *index)
 {
+    const int directory = tfs_directory_open(index->regions.path);
     bool changed = tfs_cosmic_zone_folder_changed(index);
 
     for (size_t i = 0; i < index->files.count && !changed; i++)
-        changed = tfs_cosmic_zone_region_is_other(index, index->files.files[i]->key);
+        changed = is_other_in(directory, index->files.files[i]);
+    if (directory >= 0)
+        close(directory);
     return changed;
 }
