@@ -69,11 +69,11 @@ static inline void scratch_teardown(void)
     ck_assert_int_eq(nftw(scratch_dir, scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* The absolute path of a name; good until the eighth next call. */
+/* The absolute path of a name; good until the eighth next call of the thread. */
 static inline const char *scratch_path(const char *name)
 {
-    static char paths[8][2 * PATH_MAX];
-    static unsigned turn;
+    static _Thread_local char paths[8][2 * PATH_MAX];
+    static _Thread_local unsigned turn;
     char *path = paths[turn++ % 8];
 
     snprintf(path, sizeof(paths[0]), "%s/%s", scratch_dir, name);
