@@ -18,6 +18,7 @@
 
 #include "base/print.h"
 #include "commands/cli.h"
+#include "formats/chosen.h"
 #include "formats/parts.h"
 
 #define PICTURE ".png" /* what editors export */
@@ -217,7 +218,8 @@ static enum tfs_status run_export(const struct each *e)
             made = run_with(e, strdup(part->save), join(target, part->path));
         status = tfs_status_worst(status, made);
     }
-    if (status != TFS_STATUS_SYSTEM && e->parts->file != NULL)
+    if (status != TFS_STATUS_SYSTEM && e->parts->file != NULL &&
+        tfs_chosen_all(e->cli->options.views))
         status = tfs_status_worst(status, copy_file(e, target));
     return status;
 }

@@ -38,6 +38,7 @@
 #include "fs/fuse.h"
 #include "fs/recover.h"
 #include "commands/status.h"
+#include "formats/chosen.h"
 #include "formats/parts.h"
 #include "text/name.h"
 
@@ -284,7 +285,7 @@ static int open_parts(struct mounting *m, const struct tfs_parts *parts, struct 
             tfs_fail(err, why.code, "%s: %s", parts->items[i].path, why.text);
     }
     m->file_name = parts->file;
-    return err->code < 0 || parts->file == NULL
+    return err->code < 0 || parts->file == NULL || !tfs_chosen_all(m->options->views)
                ? err->code
                : tfs_parts_read_file(m->source, parts, &m->file, err);
 }

@@ -36,16 +36,27 @@ bring() {
     cp -Rp "$other" "$S"
 }
 
+# A chunk of those; of Luanti one of the version in which it comes back (docs/git.md).
+removable() {
+    local chunk newest=27
+    for chunk in "${@:$(($# / 3 + 1))}"; do
+        [ ! -e "$chunk/state.txt" ] || grep -qx "version $newest" "$chunk/state.txt" || continue
+        echo "$chunk"
+        return
+    done
+}
+
 # Three chunks are edited, and where the save can do without one, it is removed.
 spoil() {
-    local chunks chunk
+    local chunks chunk removable
     mapfile -t chunks < <(find "$M" -path '*/chunks/*' -name '*_*_*' -type d | sort)
     for chunk in "${chunks[0]}" "${chunks[${#chunks[@]} / 2]}" "${chunks[-1]}"; do
         [ ! -e "$chunk/voxels.csv" ] || want sed -i 2d "$chunk/voxels.csv"
         [ ! -e "$chunk/channels/type.txt" ] || want sed -i 's/^fill .*/fill 7/' "$chunk/channels/type.txt"
         [ ! -e "$chunk/heights.txt" ] || echo fill 7 >"$chunk/heights.txt"
     done
-    rm -r "${chunks[${#chunks[@]} / 3]}" 2>/dev/null
+    removable=$(removable "${chunks[@]}")
+    [ -z "$removable" ] || rm -r "$removable" 2>/dev/null
     "$TFS_BIN" sync "$M"
     "$TFS_BIN" diff --stat "$other" "$S" >"$D/spoilt"
     same 'the spoilt save differs' $? 1
@@ -73,7 +84,7 @@ by_git() {
 round() {
     bring "$1"
     want "$TFS_BIN" export -o views=voxels "$other" "$D/tree" 2>"$D/err"
-    rm -r "$D/tree/.terrainfs"
+    find "$D/tree" -name .terrainfs -prune -exec rm -r {} +
     tar -C "$D/tree" -cf "$D/tree.tar" .
     up -o views=voxels
     want on_git init -q -b main

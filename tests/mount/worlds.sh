@@ -62,6 +62,11 @@ shows_all() {
     want grep -q '^region files: 16$' "$(zone)/info.txt"
     same 'zones with a name' "$(cd "$M" && grep -rlx 'base:air' --include=palette.txt . | grep -c '/earth/palette.txt')" 2
     down
+    up -o views=voxels
+    same 'entries of a tree for git' "$(cd "$M" && echo * zones/base/earth/*)" 'zones zones/base/earth/chunks'
+    down
+    want "$TFS_BIN" export -o views=voxels "$S" "$D/voxels"
+    same 'entries of its export' "$(cd "$D/voxels" && echo *)" zones
 }
 
 one_voxel() {
