@@ -100,7 +100,8 @@ struct tfs_keeper {
 };
 
 /* Calls tfs_replacement_take once, with the lock of those who read either file meanwhile: nothing
- * waits for the disk in there. Whether the rename came about, the handle of the file says then. */
+ * waits for the disk in there, and the old file is compared in there. Whether the rename came
+ * about, the handle of the file says then. */
 typedef void (*tfs_moment_fn)(void *arg, const struct tfs_taking *taking);
 
 struct tfs_replacement {

@@ -382,6 +382,8 @@ struct tfs_taking {
 
 void tfs_replacement_take(const struct tfs_taking *t)
 {
+    if (check_old(t->r, t->file, t->err) < 0)
+        return;
     if ((keep_old(t->r, t->file, t->err) < 0 || take_place(t->r, t->file, t->err) < 0) &&
         t->r->keeper != NULL)
         t->r->keeper->failed(t->r->keeper, t->file);
@@ -430,7 +432,7 @@ int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *fi
         fail_write(r, errno, err);
         goto out;
     }
-    if (check_old(r, file, err) < 0 || take_place_at_once(r, file, err) < 0)
+    if (take_place_at_once(r, file, err) < 0)
         goto out;
     int result = sync_directory(r->directory);
     if (r->keeper != NULL)

@@ -483,6 +483,29 @@ static void swap_out(const char *other)
     ck_assert_int_eq(rename(real, d), 0);
 }
 
+static void change_and_take(void *arg, const struct tfs_taking *taking)
+{
+    scratch_write("save", arg);
+    tfs_replacement_take(taking);
+}
+
+START_TEST(replacement_of_a_file_that_changes_while_its_place_is_waited_for_is_stale)
+{
+    struct tfs_replacement r;
+
+    scratch_write("save", "old");
+    struct tfs_file_handle file = open_file("save", true);
+    replacement_open("save", &file, &r);
+    put_text(&r, "ours");
+    r.moment = change_and_take;
+    r.moment_arg = "theirs";
+    ck_assert_int_eq(tfs_replacement_finish(&r, &file, &err), -ESTALE);
+    ck_assert_str_eq(scratch_read("save"), "theirs");
+    ck_assert_int_eq(scratch_count(), 1);
+    tfs_file_close(&file);
+}
+END_TEST
+
 START_TEST(replacement_is_not_led_elsewhere_by_a_link)
 {
     struct tfs_replacement r;
@@ -761,6 +784,8 @@ static Suite *file_suite(void)
     unit_add_where(acls, replacing, replacement_keeps_attributes_and_the_acl, 1, "ACLs");
     unit_add_where(acls, replacing, replacement_takes_no_acl_from_the_directory, 1, "ACLs");
     tcase_add_test(replacing, replacement_of_a_changed_file_is_stale_and_changes_nothing);
+    tcase_add_test(replacing,
+                   replacement_of_a_file_that_changes_while_its_place_is_waited_for_is_stale);
     tcase_add_test(replacing, replacement_is_not_led_elsewhere_by_a_link);
     tcase_add_test(replacing, replacement_is_not_led_elsewhere_by_a_directory_that_comes_and_goes);
     tcase_add_test(replacing, replacement_over_the_file_size_limit_leaves_the_old_file);
