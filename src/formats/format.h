@@ -470,6 +470,7 @@ struct tfs_save {
     struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */
     struct tfs_numbers *_Atomic numbers; /* formats/arrays/numbers.h; NULL: nobody asked */
+    struct tfs_values *_Atomic values;   /* formats/arrays/values.h; NULL: the same */
     struct tfs_known_names *known_names; /* formats/new_names.h; NULL: the same */
     void *own;                           /* the container's */
     void *cache; /* the format's, for its lenses; it has a lock of its own */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "formats/arrays/numbers.h"
+#include "formats/arrays/values.h"
 #include "formats/chosen.h"
 #include "formats/new_names.h"
 #include "formats/stranger.h"
@@ -146,6 +147,7 @@ static void save_free(struct tfs_save *save)
 {
     tfs_save_reasons_release(save);
     tfs_numbers_free(save->numbers);
+    tfs_values_free(save->values);
     tfs_known_names_free(save->known_names);
     tfs_doc_unref(save->doc);
     free(save->path);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "formats/arrays/holes.h"
+#include "formats/arrays/values.h"
 #include "formats/arrays/written.h"
 
 /* A whole array that is in memory at once: for commands, and to be written. */
@@ -18,11 +19,34 @@
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
+/* Some layers of a chunk of which others are asked for next. */
+static int read_some(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
+                     uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err)
+{
+    const struct tfs_volume *v = &view->volume;
+    const size_t layer = (size_t)v->sides[1] * v->sides[2] * v->width;
+    const size_t offset = from * layer, size = (to - from) * layer;
+
+    if (tfs_values_find(view, chunk, offset, size, values))
+        return 0;
+    uint8_t *all = calloc(v->sides[0], layer);
+    if (all == NULL)
+        return tfs_fail_memory(err);
+    if (view->array->read(view, chunk, 0, v->sides[0], all, err) == 0) {
+        tfs_values_add(view, chunk, all, v->sides[0] * layer);
+        memcpy(values, all + offset, size);
+    }
+    free(all);
+    return err->code;
+}
+
 static int read_layers(void *arg, const struct tfs_chunk *chunk, uint32_t from, uint32_t to,
                        uint8_t *values, struct tfs_error *err)
 {
     const struct tfs_array_view *view = arg;
 
+    if (view->array->whole && to - from < view->volume.sides[0])
+        return read_some(view, chunk, from, to, values, err);
     return view->array->read(view, chunk, from, to, values, err);
 }
 
@@ -258,7 +282,8 @@ int tfs_array_read_all(const struct tfs_array_view *view, const struct tfs_chunk
             tfs_array_set(values, v->width, i, v->empty);
     else
         memset(values, 0, count * v->width);
-    if (chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0)
+    if (chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0 ||
+        (view->array->whole && tfs_values_find(view, chunk, 0, count * v->width, values)))
         return 0;
     return view->array->read(view, chunk, 0, v->sides[0], values, err);
 }

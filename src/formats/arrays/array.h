@@ -48,6 +48,7 @@ struct tfs_array {
     char kind;         /* as of struct tfs_npy; of all values, in every chunk */
     unsigned width;
     uint32_t side; /* voxels a side of a chunk */
+    bool whole;    /* a layer takes as long to be read as all layers */
     /* Sets kind, width, sides and empty of the view's volume. EBADMSG with a sentence. NULL: they
      * are those above, and empty is 0. */
     int (*form)(struct tfs_array_view *view, struct tfs_error *err);

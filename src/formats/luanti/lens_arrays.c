@@ -182,8 +182,8 @@ static int write_chunk(const struct tfs_array_change *change, struct tfs_error *
 }
 
 #define ARRAY(name, text, bytes, part)                                                             \
-    .file = name, .about = text, .kind = 'u', .width = bytes, .side = TFS_LUANTI_SIDE,             \
-    .read = read_chunk, .write = write_chunk, .param = (part)
+    .whole = true, .file = name, .about = text, .kind = 'u', .width = bytes,                       \
+    .side = TFS_LUANTI_SIDE, .read = read_chunk, .write = write_chunk, .param = (part)
 
 static const struct tfs_array arrays[] = {
     {ARRAY("blocks.npy", "the numbers are those of arrays/palette.txt", WIDTH, &names),

@@ -65,7 +65,7 @@ static int write_cells(const struct tfs_array_change *change, struct tfs_error *
 
 #define ARRAY(name, text, attribute)                                                               \
     {                                                                                              \
-        .file = name, .about = text, .kind = 'u', .width = 1, .form = set_side,                    \
+        .whole = true, .file = name, .about = text, .kind = 'u', .width = 1, .form = set_side,     \
         .read = read_cells, .write = write_cells, .param = (attribute)                             \
     }
 

@@ -1,0 +1,109 @@
+/*
+ * bench_arrays SAVE ARRAY SIDE FROM: milliseconds to decode every chunk of the save once, to decode
+ * those with y = FROM, and to decode the SIDE^3 chunks from FROM,FROM,FROM on that are there, set
+ * all their values to 0, encode them and commit. The first two are the best of some rounds.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "formats/arrays/npy.h"
+#include "formats/format.h"
+
+#define ROUNDS 5
+
+static struct tfs_save *save;
+static struct tfs_error err;
+static const struct tfs_lens *lens;
+static int32_t side, from;
+
+static void must(int result)
+{
+    if (result < 0) {
+        fprintf(stderr, "bench_arrays: %s\n", err.text);
+        exit(EXIT_FAILURE);
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static bool is_part(struct tfs_key key)
+{
+    return key.x >= from && key.y >= from && key.z >= from && key.x - from < side &&
+           key.y - from < side && key.z - from < side;
+}
+
+static void decode(const struct tfs_chunk *chunk, struct tfs_buf *out)
+{
+    tfs_buf_clear(out);
+    must(lens->get(save, save->doc, tfs_lens_at(lens, chunk->key, 0), out, &err));
+}
+
+static double decode_chunks(bool all)
+{
+    struct tfs_buf out = {0};
+    double start = now();
+
+    for (size_t i = 0; i < save->doc->count; i++)
+        if (all || tfs_doc_at(save->doc, i)->key.y == from)
+            decode(tfs_doc_at(save->doc, i), &out);
+    tfs_buf_release(&out);
+    return now() - start;
+}
+
+static double edit_chunks(void)
+{
+    struct tfs_put put = {0};
+    struct tfs_buf out = {0};
+    struct tfs_edit edit;
+    double start = now();
+
+    must(tfs_edit_open(save->doc, &edit, &err));
+    for (size_t i = 0; i < save->doc->count; i++) {
+        const struct tfs_key key = tfs_doc_at(save->doc, i)->key;
+        if (!is_part(key))
+            continue;
+        decode(tfs_doc_at(save->doc, i), &out);
+        memset(out.data + TFS_NPY_HEAD, 0, out.size - TFS_NPY_HEAD);
+        must(lens->put(save, &edit, tfs_lens_at(lens, key, 0), tfs_buf_span(&out), &put, &err));
+    }
+    struct tfs_doc *doc = tfs_edit_finish(&edit);
+    must(save->container->commit(save, doc, &err));
+    tfs_doc_unref(doc);
+    tfs_edit_release(&edit);
+    tfs_buf_release(&out);
+    return now() - start;
+}
+
+int main(int argc, char **argv)
+{
+    const struct tfs_open_options options = {.inflate_limit = TFS_INFLATE_LIMIT,
+                                             .lock = TFS_LOCK_EXCLUSIVE};
+    double best[2] = {1e9, 1e9};
+
+    if (argc != 5)
+        return EXIT_FAILURE;
+    side = atoi(argv[3]);
+    from = atoi(argv[4]);
+    must(tfs_save_open(argv[1], NULL, &options, &save, &err));
+    if (tfs_save_lacks(save, save->doc, NULL))
+        must(tfs_save_complete(save, NULL, &err));
+    for (unsigned i = 0; i < save->tree->chunk_count; i++)
+        if (strcmp(save->tree->chunk_files[i].path, argv[2]) == 0)
+            lens = save->tree->chunk_files[i].lens;
+    for (unsigned round = 0; lens != NULL && round < ROUNDS; round++)
+        for (unsigned i = 0; i < 2; i++) {
+            double took = decode_chunks(i == 0);
+            best[i] = took < best[i] ? took : best[i];
+        }
+    printf("%.3f %.3f %.3f\n", best[0], best[1], lens != NULL ? edit_chunks() : 0);
+    tfs_save_close(save);
+    return lens != NULL ? EXIT_SUCCESS : EXIT_FAILURE;
+}
