@@ -43,6 +43,7 @@ struct tfs_draft {
     bool ordered;     /* what it held at first and what was written since stand in this order: lines
                        * that are complete are final. For a writer, which says so */
     uint64_t scanned; /* bytes that were looked at while it was written */
+    int torn;         /* what a write failed with that is there in part; 0: none is */
     bool told;        /* these very bytes were rejected, and the log says so */
     bool quarantined; /* bytes of the handles open for writing are in rejected/ */
     bool closing;     /* a flush was answered: the last close may be on its way */

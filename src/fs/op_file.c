@@ -158,6 +158,7 @@ static int empty_sparse(struct tfs_draft *draft)
         return result;
     tfs_sparse_unref(draft->sparse);
     draft->sparse = sparse;
+    draft->torn = 0;
     return 0;
 }
 

@@ -444,6 +444,7 @@ struct writing {
     struct tfs_span bytes;
     bool from_cache;
     bool stale; /* the kernel believes in another size */
+    bool torn;  /* the bytes may be there in part */
     struct tfs_scan scan;
 };
 
@@ -524,12 +525,15 @@ static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inod
     if (inode->draft != NULL)
         note_order(w, inode->draft, offset);
     int result = put_bytes(s, inode, offset, w->bytes);
-    if (result < 0)
+    w->torn = result < 0 && inode->draft != NULL && inode->draft->sparse != NULL;
+    if (w->torn)
+        inode->draft->torn = result;
+    if (result < 0 && !w->torn)
         return result;
     note_writers(s, w);
     tfs_file_wrote(s, inode, false);
     tfs_scan_begin(s, inode, &w->scan);
-    return 0;
+    return result;
 }
 
 /* Pages of which a part is written get the rest from what the file showed. */
@@ -568,7 +572,7 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
     if (result <= TFS_NEEDS_BYTES)
         return result;
     if (result == 0 && inode->draft != NULL && inode->draft->state == TFS_DRAFT_POISONED)
-        result = -EBADMSG;
+        result = inode->draft->torn < 0 ? inode->draft->torn : -EBADMSG;
     if (result == 0)
         result = write_bytes(s, w, inode);
     if (!w->from_cache)
@@ -580,12 +584,24 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
     return result;
 }
 
+/* What came before it is a part of an edit, too: none of it is taken. */
+static void refuse_torn(struct tfs_session *s, struct tfs_inode *inode, int result)
+{
+    struct tfs_error why = {0};
+
+    tfs_fail(&why, result, "what is written has no room in $TMPDIR, /var/tmp or /tmp: %s",
+             strerror(-result));
+    tfs_ops_poison(s, inode, &why);
+}
+
 int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,
                       uint64_t offset, struct tfs_span bytes, bool from_cache)
 {
-    struct writing w = {handle, caller, offset, bytes, from_cache, false, {0}};
+    struct writing w = {handle, caller, offset, bytes, from_cache, false, false, {0}};
     int result = tfs_ops_run(s, try_write, &w);
 
+    if (w.torn)
+        refuse_torn(s, handle->inode, result);
     if (result == 0)
         result = tfs_scan_end(s, handle->inode, &w.scan);
     if (w.stale)

@@ -177,6 +177,33 @@ check(peak < 192 << 10 or os.environ.get("TFS_TEST_SANITIZED"))'
     want "$TFS_BIN" check "$S"
 }
 
+# Nothing is taken of an edit for which there is no room.
+has_no_room() {
+    [ -w /dev/full ] && mkdir "$D/tmp" && mount -t tmpfs -o size=256k tmpfs "$D/tmp" || {
+        skip 'no tmpfs can be mounted'
+        return
+    }
+    TMPDIR=$D/tmp up -o views=all+arrays
+    numpy 'path = f"{m}/arrays/param2.npy"
+before = np.load(path)
+a = np.load(path, mmap_mode="r+")
+a[:] = 9
+check(err(a.flush) == "ENOSPC")
+del a
+check((np.load(path) == before).all())
+b = np.load(f"{m}/arrays/blocks.npy")
+i = tuple(np.argwhere(b > 0)[0])
+a = np.load(path, mmap_mode="r+")
+a[i] = 77
+a.flush()
+del a
+check(np.load(path)[i] == 77 and np.count_nonzero(np.load(path) != before) == 1)'
+    logged 'arrays/param2.npy: what is written has no room in \$TMPDIR, /var/tmp or /tmp: No space left on device'
+    down
+    want umount "$D/tmp"
+    want "$TFS_BIN" check "$S"
+}
+
 # Writes of any bytes between commit points and edits of others: what is read is what was written last.
 any_bytes() {
     up -o views=all+arrays
@@ -330,6 +357,10 @@ saves map.sqlite make_luanti map "$T/pristine/map.sqlite" 4
 try 'an array that gets another place' moves
 try 'a part of an array of 8 GB' large
 try 'any bytes of an array' any_bytes
+saves wide.sqlite make_luanti map "$T/pristine/wide.sqlite" 400
+try 'no room for an edit' has_no_room
+SAVE_NAME=map.sqlite
+PRISTINE=$T/pristine/$SAVE_NAME
 try 'edits of others between two flushes' keeps_edits_after_a_flush
 try 'holes' has_holes
 try 'Luanti: edits of others while a page is written' keeps_edits_of_others param2.npy
