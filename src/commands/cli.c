@@ -278,6 +278,14 @@ static bool takes_names(const struct tfs_cli *cli, const struct tfs_command *com
     return !cli->options.strict_names || command == NULL || (command->flags & TFS_CLI_NAMES) != 0;
 }
 
+static enum tfs_status mount_save(struct tfs_cli *cli, const char *save, const char *directory)
+{
+    cli->command = "mount";
+    cli->options.step = tfs_progress_on_step;
+    cli->options.step_arg = cli;
+    return (enum tfs_status)tfs_mount(&cli->options, save, directory);
+}
+
 static enum tfs_status run(struct tfs_cli *cli, const struct tfs_command *command, int argc,
                            char **argv)
 {
@@ -315,7 +323,7 @@ static enum tfs_status run(struct tfs_cli *cli, const struct tfs_command *comman
         return say_swapped(cli, command);
     if (command)
         return run_command(cli, command);
-    return (enum tfs_status)tfs_mount(&cli->options, cli->operands[0], cli->operands[1]);
+    return mount_save(cli, cli->operands[0], cli->operands[1]);
 }
 
 /* mount(8) calls its helpers by the name mount.TYPE. */
@@ -349,7 +357,7 @@ static enum tfs_status run_helper(struct tfs_cli *cli, int argc, char **argv)
         return say_usage(cli, "wanted: ", "SAVE MOUNTPOINT");
     if (fake)
         return TFS_STATUS_DONE;
-    return (enum tfs_status)tfs_mount(&cli->options, argv[optind], argv[optind + 1]);
+    return mount_save(cli, argv[optind], argv[optind + 1]);
 }
 
 int tfs_cli_main(int argc, char **argv)

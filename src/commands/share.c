@@ -113,11 +113,14 @@ enum tfs_status tfs_cli_print_object(struct tfs_cli *cli, struct tfs_buf *object
 
 /* ---- saves ----------------------------------------------------------------------------------- */
 
-/* struct tfs_open_options.step. */
-static void on_step(void *arg, const char *unit, size_t done, size_t total)
+void tfs_progress_on_step(void *arg, const char *unit, size_t done, size_t total)
 {
     struct tfs_cli *cli = arg;
 
+    if (unit == NULL) {
+        tfs_progress_end(cli);
+        return;
+    }
     if (done == 0)
         tfs_progress_begin(cli, unit, total);
     tfs_progress_at(cli, done);
@@ -130,13 +133,11 @@ enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_loc
     struct tfs_error err = {0};
     char notice[TFS_ERROR_TEXT];
 
-    options.step = on_step;
+    options.step = tfs_progress_on_step;
     options.step_arg = cli;
     if (tfs_save_open(path, cli->options.format, &options, save, &err) < 0)
         return tfs_cli_report(cli, path, &err);
-    const int recovered = tfs_recover(*save, notice, &err);
-    tfs_progress_end(cli);
-    if (recovered < 0) {
+    if (tfs_recover(*save, notice, &err) < 0) {
         tfs_save_close(*save);
         *save = NULL;
         return tfs_cli_report(cli, path, &err);
@@ -326,14 +327,16 @@ static void show_progress(struct tfs_cli *cli, int64_t now)
     struct tfs_progress *p = &cli->progress;
     const uint64_t took = (uint64_t)(now - p->began_at) + 1;
     const uint64_t rate = (uint64_t)p->done * 1000 / took;
-    const size_t more = p->total > p->done ? p->total - p->done : 0;
+    const uint64_t more = p->total > p->done ? p->total - p->done : 0;
+    const uint64_t left = p->done > 0 ? more * took / p->done / 1000 : 0;
 
     p->shown_at = now;
     p->visible = true;
     fprintf(stderr, "\r%s: %zu of %zu %s", cli->command, p->done, p->total, p->unit);
     if (rate > 0)
-        fprintf(stderr, ", %" PRIu64 " a second, %zu:%02zu left", rate, more / rate / 60,
-                more / rate % 60);
+        fprintf(stderr, ", %" PRIu64 " a second", rate);
+    if (p->done > 0)
+        fprintf(stderr, ", %" PRIu64 ":%02" PRIu64 " left", left / 60, left % 60);
     fputs("\033[K", stderr);
     fflush(stderr);
 }

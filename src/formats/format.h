@@ -326,7 +326,8 @@ struct tfs_open_options {
     const char
         *unsaved;      /* -o unsaved=: where to keep what cannot be saved; NULL: beside the save */
     bool strict_names; /* -o strict-names: names that the save lacks are rejected */
-    /* Hears of long work: so many of `total` are done, from 0 on. NULL: nobody does. */
+    /* Hears of long work: so many of `total` are done, from 0 on; without a unit it is over. NULL:
+     * nobody does. */
     void (*step)(void *arg, const char *unit, size_t done, size_t total);
     void *step_arg;
     bool later; /* chunks may be lacking in the document until somebody asks for them

@@ -33,6 +33,9 @@ struct tfs_mount_options {
     struct tfs_undo_options undo; /* what is replaced is kept; -o backup */
     char *backup;                 /* undo.directory, or NULL */
     char *unsaved;                /* struct tfs_open_options */
+    /* struct tfs_open_options: how far the recovery is. */
+    void (*step)(void *arg, const char *unit, size_t done, size_t total);
+    void *step_arg;
     char *fuse_options; /* all that is not ours, joined by commas, for libfuse and mount; or NULL */
 };
 

@@ -717,6 +717,7 @@ int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_e
     result = r.beside == NULL ? tfs_fail_memory(err) : recover(&r, err);
     if (result == 0)
         result = tell_of_folder(&r, err);
+    tfs_save_step(save, NULL, 0, 0);
     tfs_journal_text_release(&r.text);
     tfs_recover_files_release(&r.files);
     tfs_doc_unref(r.doc);

@@ -47,6 +47,21 @@ edits_survive_a_kill() {
     block_is "$V" base:two
 }
 
+# On a clock on which a microsecond is a second.
+recovery_is_shown() {
+    local haste i
+    haste=$(dirname "$TFS_TOOLS")/torture/haste.so
+    [ -e "$haste" ] && command -v script >/dev/null || { skip 'no script(1)'; return; }
+    [ -z "${TFS_TEST_SANITIZED:-}" ] || { skip 'nothing is preloaded under sanitizers'; return; }
+    # shellcheck disable=SC2046 # sixty names
+    left_behind $(printf 'base:n%d ' {1..60})
+    want script -qefc "env HASTE=1000000 LD_PRELOAD=$haste $TFS_BIN $S $M" /dev/null >"$D/screen" 2>&1
+    want grep -Eaq 'mount: [0-9]+ of [0-9]+ records of the journal(, [0-9]+ a second)?, [0-9]+:[0-9][0-9] left' "$D/screen"
+    want grep -aq '60 edits until .* were restored from its journal' "$D/screen"
+    down
+    block_is "$V" base:n60
+}
+
 directories_survive_a_kill() {
     foreground
     want mkdir "$M/chunks/3_1_2"
@@ -287,6 +302,7 @@ read_only_disk() {
     block_is "$V" base:one
 }
 
+try 'a mount shows how far the recovery is' recovery_is_shown
 try 'edits survive a kill' edits_survive_a_kill
 try 'chunk directories made, moved and removed survive a kill' directories_survive_a_kill
 try 'the journal goes when the save has followed' goes_with_the_save
