@@ -82,12 +82,15 @@ static bool has_one_beside(const struct tfs_unsaved_for *save)
     char *parent = beside(save);
     DIR *dir = parent == NULL ? NULL : opendir(parent);
     struct dirent *entry;
+    struct stat st;
     bool found = false;
 
     name_unsaved(&u, 0, name);
     size_t prefix = strlen(name) - strlen("YYYYMMDD-HHMMSS");
     while (dir != NULL && !found && (entry = readdir(dir)) != NULL)
-        found = strncmp(entry->d_name, name, prefix) == 0;
+        found = strncmp(entry->d_name, name, prefix) == 0 &&
+                fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                S_ISDIR(st.st_mode);
     if (dir != NULL)
         closedir(dir);
     free(parent);
