@@ -494,6 +494,7 @@ struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options
         .upgrade = options->upgrade,
         .strict_names = options->strict_names,
         .unsaved = options->unsaved,
+        .advice = true,
         .views = options->views,
         .later = options->later,
         .undo = undo,

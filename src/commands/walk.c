@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -143,6 +144,19 @@ static bool shows_save(const char *path)
     return shows;
 }
 
+/* chunks/X_Y_Z of a tree without that directory, as git clones one: what is in it are files of a
+ * save. */
+static bool is_chunk(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t parent = strlen("/chunks");
+    int x, y, z, end = 0;
+
+    return slash != NULL && (size_t)(slash - path) >= parent &&
+           strncmp(slash - parent, "/chunks", parent) == 0 &&
+           sscanf(slash + 1, "%d_%d_%d%n", &x, &y, &z, &end) == 3 && slash[1 + end] == '\0';
+}
+
 static void visit(struct walk *w, char *path, unsigned depth);
 
 static void enter(struct walk *w, const char *path, unsigned depth)
@@ -168,7 +182,7 @@ static void visit(struct walk *w, char *path, unsigned depth)
         fail_errno(w, path);
         return;
     }
-    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+    if ((!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) || (S_ISDIR(st.st_mode) && is_chunk(path)))
         return;
     const int is = look_at(w, path, S_ISDIR(st.st_mode), &err);
     /* What is named as a save, or was named by the user, says itself why it is none. */

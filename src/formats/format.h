@@ -326,6 +326,7 @@ struct tfs_open_options {
     const char
         *unsaved;      /* -o unsaved=: where to keep what cannot be saved; NULL: beside the save */
     bool strict_names; /* -o strict-names: names that the save lacks are rejected */
+    bool advice;       /* for people: what is said of a damaged save ends with what to do */
     /* Hears of long work: so many of `total` are done, from 0 on; without a unit it is over. NULL:
      * nobody does. */
     void (*step)(void *arg, const char *unit, size_t done, size_t total);

@@ -77,6 +77,9 @@ static int choose(const struct tfs_probe *probe, const char *format,
     int high = TFS_BID_NONE;
     size_t known = 0;
 
+    /* Its name alone would be enough for some containers. */
+    if (format == NULL && tfs_stranger_known(probe, err))
+        return err->code;
     for (size_t i = 0; tfs_containers[i] != NULL; i++) {
         if (!tfs_container_is_of(tfs_containers[i], format) ||
             (tfs_containers[i]->folder && !S_ISDIR(probe->st.st_mode)))
@@ -217,6 +220,16 @@ int tfs_save_complete(struct tfs_save *save, const struct tfs_key *chunk, struct
     return tfs_save_lacks(save, save->doc, chunk) ? save->container->complete(save, chunk, err) : 0;
 }
 
+/* Of a save that is damaged as a whole. */
+static void say_where_it_is_whole(struct tfs_error *err)
+{
+    const size_t size = strlen(err->text);
+
+    if (err->code == -EBADMSG)
+        snprintf(err->text + size, sizeof(err->text) - size, "%s",
+                 "; a backup or terrainfs undo may have it whole");
+}
+
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
                   struct tfs_save **save, struct tfs_error *err)
 {
@@ -234,6 +247,8 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     if (tfs_chosen_check(opened->tree, options->views, err) < 0 || open_keeper(opened, err) < 0)
         goto fail;
     if (opened->container->open(opened, err) < 0) {
+        if (options->advice)
+            say_where_it_is_whole(err);
         tfs_undo_close(opened->keeper);
         goto fail;
     }

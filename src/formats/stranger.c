@@ -97,16 +97,17 @@ static const struct known others[] = {
                          "save, with a mount or with terrainfs put"),
 };
 
-/* 1: it was said. */
-static int say_known(struct tfs_span head, struct tfs_error *err)
+bool tfs_stranger_known(const struct tfs_probe *probe, struct tfs_error *err)
 {
+    const struct tfs_span head = probe->head;
+
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (head.size >= others[i].size &&
             memcmp(head.data, others[i].magic, others[i].size) == 0) {
             tfs_fail(err, -EBADMSG, "%s", others[i].text);
-            return 1;
+            return true;
         }
-    return 0;
+    return false;
 }
 
 /* What one container can say about it. 1: it was said. */
@@ -133,7 +134,7 @@ int tfs_fail_stranger(const struct tfs_probe *probe, const char *format, struct 
         return tfs_fail(err, -EBADMSG,
                         "is empty: a save that was not written to its end; "
                         "restore it from a backup");
-    if (say_known(probe->head, err))
+    if (tfs_stranger_known(probe, err))
         return err->code;
     for (size_t i = 0; tfs_containers[i] != NULL; i++)
         if (tfs_container_is_of(tfs_containers[i], format) && say_of(tfs_containers[i], probe, err))

@@ -15,6 +15,10 @@ int tfs_fail_format(const char *format, struct tfs_error *err);
 /* Does the path end as the names of saves do? */
 bool tfs_stranger_named(const char *path);
 
+/* Is it a file that begins as no save does, such as a pointer of Git LFS or an archive? Then fails
+ * and says so. */
+bool tfs_stranger_known(const struct tfs_probe *probe, struct tfs_error *err);
+
 /* Fails: says what the file or folder is, and what to open instead. `format`: the one that was
  * asked for, or NULL. */
 int tfs_fail_stranger(const struct tfs_probe *probe, const char *format, struct tfs_error *err);

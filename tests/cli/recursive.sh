@@ -35,6 +35,13 @@ run 0 "is no place to look for saves" check -r all
 [ "$(grep -c ' chunks, 0 damaged, ' out)" = 4 ]
 ok "and holds none"
 
+"$TOOLS/make_voxel" folder godot 1
+"$TFS" export godot all/deep/clone >/dev/null 2>&1 && rm -r all/deep/clone/.terrainfs
+run 0 "nor is one without its manifest, though a raw.bin could be a save" check -r all
+[ "$(grep -c ' chunks, 0 damaged, ' out)" = 4 ]
+ok "and it holds none"
+rm -r all/deep/clone
+
 run 1 "a directory without a save" check -r all/empty
 says err 'all/empty: there is no save in this directory' "is named"
 run 1 "a file that is no save" check -r all/deep/notes.txt

@@ -107,6 +107,9 @@ stranger() {
 }
 gzip -c save >save.ter.gz
 stranger save.ter.gz 'is packed with gzip: gunzip it'
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' | tee pointer.ter >pointer.cosmicreach
+stranger pointer.ter 'is a Git LFS pointer, .*git lfs pull'
+stranger pointer.cosmicreach 'is a Git LFS pointer, .*git lfs pull'
 printf 'PK\003\004xxxx' >mod.zip
 stranger mod.zip 'is a zip archive: unpack it'
 printf '\377\330\377\340' >photo.jpg
@@ -117,6 +120,8 @@ echo '{}' >worldInfo.json
 stranger worldInfo.json 'lies in the folder of a world .*: give that one'
 echo '{}' >level.terrain.json
 stranger level.terrain.json '.*the \.ter of the same name beside it: give that one'
+head -c 200 save >save.cosmicreach
+stranger save.cosmicreach '.*a backup or terrainfs undo may have it whole'
 echo hello >level.rbxm
 stranger level.rbxm 'is named like a save of roblox, .*terrainfs undo'
 : >nothing.rbxl

@@ -8,6 +8,8 @@
 #include "formats/picture/sculpt.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -296,18 +298,17 @@ static int refuse(struct sculpt *s, size_t pixel, const char *why)
                     (size_t)tfs_picture_row(s->box, pixel / width), why);
 }
 
+static bool is_about_the_picture(const struct tfs_error *why)
+{
+    return why->code == -EBADMSG || why->code == -EFBIG || why->code == -EINVAL ||
+           why->code == -ENOTSUP;
+}
+
 /* The same for what the game says, where it is about the picture at all. */
 static int refuse_inside(struct sculpt *s, size_t pixel, const struct tfs_error *why)
 {
-    switch (why->code) {
-    case -EBADMSG:
-    case -EFBIG:
-    case -EINVAL:
-    case -ENOTSUP:
-        return refuse(s, pixel, why->text);
-    default:
-        return tfs_fail(s->err, why->code, "%s", why->text);
-    }
+    return is_about_the_picture(why) ? refuse(s, pixel, why->text)
+                                     : tfs_fail(s->err, why->code, "%s", why->text);
 }
 
 /* Empty columns are only looked at by themselves here: what they get does not spread. */
@@ -393,6 +394,15 @@ static size_t first_change(const struct sculpt *s, const struct patch *patch, bo
     return s->count;
 }
 
+/* A pixel above what the save can hold. */
+static int refuse_high(struct sculpt *s, size_t pixel, const char *why, uint64_t most)
+{
+    char text[TFS_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "%.300s; the largest value here is %" PRIu64, why, most);
+    return refuse(s, pixel, text);
+}
+
 /* Makes sure that the chunk is there, if anything is raised into it. */
 static int need_chunk(struct sculpt *s, const struct patch *patch, bool *there)
 {
@@ -405,12 +415,14 @@ static int need_chunk(struct sculpt *s, const struct patch *patch, bool *there)
     size_t pixel = first_change(s, patch, true);
     if (pixel == s->count)
         return 0;
+    const uint64_t below = (uint64_t)((int64_t)patch->key.y - s->box->low.y) * s->box->chunk.y;
     if (tree->chunk_create == NULL || tree->fixed_chunks)
-        return refuse(s, pixel, "too high: the save can hold no further chunk");
+        return refuse_high(s, pixel, "too high: the save can hold no further chunk", below);
     int (*create)(struct tfs_save *, struct tfs_edit *, struct tfs_key, struct tfs_error *) =
         s->voxels->create != NULL ? s->voxels->create : tree->chunk_create;
     if (create(s->save, s->edit, patch->key, &inside) < 0)
-        return refuse_inside(s, pixel, &inside);
+        return is_about_the_picture(&inside) ? refuse_high(s, pixel, inside.text, below)
+                                             : refuse_inside(s, pixel, &inside);
     *there = true;
     return 0;
 }
@@ -507,7 +519,8 @@ static int check_heights(struct sculpt *s)
 
     for (size_t i = 0; i < s->count; i++)
         if (raised(s, i) && s->after[i] > most)
-            return refuse(s, i, "too high: the save would be higher than a picture can tell");
+            return refuse_high(s, i, "too high: the save would be higher than a picture can tell",
+                               most);
     return 0;
 }
 
