@@ -49,7 +49,7 @@ edits_survive_a_kill() {
 
 # On a clock on which a microsecond is a second.
 recovery_is_shown() {
-    local haste i
+    local haste
     haste=$(dirname "$TFS_TOOLS")/torture/haste.so
     [ -e "$haste" ] && command -v script >/dev/null || { skip 'no script(1)'; return; }
     [ -z "${TFS_TEST_SANITIZED:-}" ] || { skip 'nothing is preloaded under sanitizers'; return; }
