@@ -91,4 +91,20 @@ db.commit()'
 else
     skip "real blocks" "no samples"
 fi
+# Other databases of a world, given as a save.
+other_database() {
+    rm -f "$1"
+    python3 -c 'import sqlite3, sys
+c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()' "$1" "$2"
+    cp "$1" before
+    run 1 "$1 is refused" info "$1"
+    says err "$1: is a database of $3, which holds no terrain: give the folder of the world, or the map.sqlite in it" \
+        'it is said what it is'
+    same before "$1" 'nothing in it changed'
+}
+other_database players.sqlite 'CREATE TABLE player (name TEXT, posX REAL)' players
+other_database auth.sqlite 'CREATE TABLE auth (id INTEGER, name TEXT, password TEXT)' 'passwords and privileges'
+other_database mod_storage.sqlite 'CREATE TABLE entries (modname TEXT, key BLOB, value BLOB)' 'what mods store'
+"$TOOLS/make_luanti" map auth.sqlite 4 || exit 3
+run 0 'a map is one, whatever its name' check auth.sqlite
 done_testing

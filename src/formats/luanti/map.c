@@ -284,11 +284,48 @@ static const struct tfs_rows_schema schema = {.value_max = VALUE_MAX,
                                               .bind = bind_key,
                                               .facts = make_facts};
 
+/* Databases of a world that hold no blocks. */
+static const struct other {
+    const char *file, *table, *column, *what;
+} others[] = {
+    {"players.sqlite", "player", "posX", "players"},
+    {"auth.sqlite", "auth", "password", "passwords and privileges"},
+    {"mod_storage.sqlite", "entries", "modname", "what mods store"},
+};
+
+/* The one that has this name; NULL: none has. */
+static const struct other *find_other(const char *name)
+{
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(name, others[i].file) == 0)
+            return &others[i];
+    return NULL;
+}
+
+/* Another database of a world is ours to refuse. */
 static int map_probe(const struct tfs_probe *probe)
 {
-    const int there = tfs_rows_has_column(probe, "blocks", "data");
+    const struct other *other = find_other(probe->name);
+    int there = tfs_rows_has_column(probe, "blocks", "data");
 
+    if (there == 0 && other != NULL)
+        there = tfs_rows_has_column(probe, other->table, other->column);
     return there == 1 ? TFS_BID_FULL : there;
+}
+
+/* Says what the user gave instead of a map. */
+static void refuse_other(const struct tfs_save *save, struct tfs_error *err)
+{
+    const char *slash = strrchr(save->path, '/');
+    const struct other *other = find_other(slash == NULL ? save->path : slash + 1);
+
+    if (other == NULL || err->code != -EBADMSG)
+        return;
+    tfs_error_reset(err);
+    tfs_fail(err, -EBADMSG,
+             "is a database of %s, which holds no terrain: give the folder of the world, "
+             "or the map.sqlite in it",
+             other->what);
 }
 
 static void map_close(struct tfs_save *save)
@@ -322,6 +359,7 @@ static int map_open(struct tfs_save *save, struct tfs_error *err)
     if (tfs_luanti_cache_create(save, err) < 0)
         return err->code;
     if (tfs_rows_open(save, &schema, err) < 0) {
+        refuse_other(save, err);
         tfs_luanti_cache_free(save);
         return err->code;
     }
