@@ -36,14 +36,10 @@ bring() {
     cp -Rp "$other" "$S"
 }
 
-# A chunk of those; of Luanti one of the version in which it comes back (docs/git.md).
+# A chunk of those.
 removable() {
-    local chunk newest=27
-    for chunk in "${@:$(($# / 3 + 1))}"; do
-        [ ! -e "$chunk/state.txt" ] || grep -qx "version $newest" "$chunk/state.txt" || continue
-        echo "$chunk"
-        return
-    done
+    local chunks=("${@:$(($# / 3 + 1))}")
+    echo "${chunks[0]}"
 }
 
 # Three chunks are edited, and where the save can do without one, it is removed.

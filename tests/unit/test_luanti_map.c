@@ -223,6 +223,41 @@ START_TEST(new_chunk_is_air_of_the_highest_version)
 }
 END_TEST
 
+/* Of a tree that is put back: the files of a chunk come in any order. */
+START_TEST(new_chunk_takes_an_older_version_that_its_state_says)
+{
+    static const char *const metadata = "0 1 2 infotext = old\n";
+    static const char *const timers = "0 1 2 7 3\n";
+    char state[32];
+    const unsigned highest = 27 + (unsigned)_i % 3, version = 25 + (unsigned)_i / 3;
+    const bool older = version < highest;
+
+    for (int order = 0; order < 2; order++) {
+        unlink(scratch_path("map.sqlite"));
+        open_map(true, highest);
+        snprintf(state, sizeof(state), "version %u\n", version);
+        ck_assert_int_eq(godot_create(&c, far), 0);
+        c.fresh = true;
+        if (order == 0)
+            put(far, "state.txt", state);
+        put(far, "voxels.csv", "x,y,z,node,param2\n112,49,-142,default:chest,1\n");
+        put(far, "metadata.txt", metadata);
+        put(far, "timers.txt", timers);
+        if (order == 1)
+            put(far, "state.txt", state);
+        c.fresh = false;
+        open_again();
+        snprintf(state, sizeof(state), "version %u\n", older ? version : highest);
+        ck_assert(godot_holds(&c, far, "state.txt", state));
+        SHOWS(far, "metadata.txt", metadata);
+        SHOWS(far, "timers.txt", timers);
+        ck_assert(godot_holds(&c, far, "voxels.csv", ",default:chest,1\n"));
+        if (order == 0)
+            godot_close(&c);
+    }
+}
+END_TEST
+
 /* ---- names of the map ------------------------------------------------------------------------ */
 
 static const struct tfs_container *real;
@@ -716,6 +751,7 @@ static Suite *make_suite(void)
     tcase_add_test(files, picture_with_north_up_is_sculpted_where_it_shows);
     tcase_add_test(files, map_too_wide_for_a_picture_has_tiles);
     tcase_add_loop_test(files, new_chunk_is_air_of_the_highest_version, 22, 30);
+    tcase_add_loop_test(files, new_chunk_takes_an_older_version_that_its_state_says, 0, 15);
     tcase_add_checked_fixture(refusals, scratch_setup, teardown);
     tcase_add_loop_test(refusals, what_cannot_be_stored_is_refused_with_its_place, 0,
                         COUNT(refused));

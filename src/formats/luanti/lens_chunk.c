@@ -246,8 +246,14 @@ static int take_lighting(const struct tfs_line *word, struct tfs_luanti_block *b
     return 0;
 }
 
-/* A new block has the version of this world, whatever the text says of another one. */
-static int take_version(const struct tfs_line *word, const struct tfs_luanti_block *b, bool fresh,
+/* Can a new block be of that version instead? Not of one that the engine of this world may not
+ * read, and not of those that show no metadata or keep their timers elsewhere. */
+static bool may_become(const struct tfs_luanti_block *b, int64_t version)
+{
+    return version >= TFS_LUANTI_VERSION_TIMERS && version < b->version;
+}
+
+static int take_version(const struct tfs_line *word, struct tfs_luanti_block *b, bool fresh,
                         struct tfs_error *err)
 {
     int64_t number;
@@ -255,10 +261,12 @@ static int take_version(const struct tfs_line *word, const struct tfs_luanti_blo
     if (tfs_line_number(word, "version", TFS_LUANTI_VERSION_MIN, TFS_LUANTI_VERSION_MAX, &number,
                         err) < 0)
         return err->code;
-    return fresh || number == b->version
-               ? 0
-               : tfs_fail_line(err, word, "the block has version %u, which cannot be changed",
-                               b->version);
+    if (!fresh && number != b->version)
+        return tfs_fail_line(err, word, "the block has version %u, which cannot be changed",
+                             b->version);
+    if (may_become(b, number))
+        b->version = (uint8_t)number;
+    return 0;
 }
 
 static int take_state(struct tfs_line line, struct tfs_luanti_block *b, bool fresh, unsigned *given,
@@ -292,6 +300,30 @@ static int take_state(struct tfs_line line, struct tfs_luanti_block *b, bool fre
     return 0;
 }
 
+/* Stores the head; of another version the metadata, too, which has another form there. */
+static int store_state(struct tfs_edit *edit, const struct tfs_luanti_view *view,
+                       struct tfs_luanti_block *next, struct tfs_error *err)
+{
+    struct tfs_buf text = {0}, metadata = {0};
+
+    if (next->version != view->block.version) {
+        print_list(view, TFS_LUANTI_METADATA, &text);
+        if (tfs_buf_check(&text, err) == 0)
+            tfs_luanti_metadata_parse(next->version, tfs_buf_span(&text), &metadata, err);
+        if (metadata.size == 0)
+            tfs_luanti_list_empty(&metadata, TFS_LUANTI_METADATA, next->version);
+        tfs_buf_check(&metadata, err);
+        next->sections[TFS_LUANTI_METADATA] = tfs_buf_span(&metadata);
+        for (size_t i = 0; i <= TFS_LUANTI_METADATA; i++)
+            next->streams[i] = (struct tfs_span){0};
+    }
+    if (err->code == 0)
+        tfs_luanti_view_store(edit, view, next, err);
+    tfs_buf_release(&text);
+    tfs_buf_release(&metadata);
+    return err->code;
+}
+
 /* A key without a line keeps its value. */
 static int state_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
@@ -309,9 +341,9 @@ static int state_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
                take_state(line, &next, put->fresh, &given, err) == 0)
             continue;
     if (err->code == 0 &&
-        (next.flags != view->block.flags || next.lighting != view->block.lighting ||
-         next.timestamp != view->block.timestamp))
-        tfs_luanti_view_store(edit, view, &next, err);
+        (next.version != view->block.version || next.flags != view->block.flags ||
+         next.lighting != view->block.lighting || next.timestamp != view->block.timestamp))
+        store_state(edit, view, &next, err);
     tfs_luanti_view_unref(view);
     return err->code;
 }
