@@ -235,10 +235,22 @@ static void export_all(struct exporter *ex, int fd)
         ex->status = tfs_cli_report(ex->cli, ex->target, &err);
 }
 
+/* Why a save has nothing that could be exported; NULL: it has, or may get it. */
+static const char *find_refusal(const struct tfs_doc *doc)
+{
+    return doc->count == 0 ? tfs_facts_find(doc->facts, TFS_NOTE_READ_ONLY) : NULL;
+}
+
 static void export_tree(struct exporter *ex)
 {
+    const char *refusal = find_refusal(ex->save->doc);
     int fd = -1;
 
+    if (refusal != NULL) {
+        ex->status = tfs_cli_say(ex->cli, TFS_STATUS_BAD, "%s: there is nothing to export: %s",
+                                 ex->cli->operands[0], refusal);
+        return;
+    }
     ex->status = open_target(ex->cli, ex->target, ex->directory_mode, &fd);
     if (ex->status)
         return;

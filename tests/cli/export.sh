@@ -35,6 +35,17 @@ touch file
 run 3 "export onto a file is refused" export save file
 says err 'file: Not a directory' "it is said why"
 run 3 "export below nothing is refused" export save no/such/dir
+place() {
+    printf '<roblox version="4"><Item class="%s"><Properties>%s</Properties></Item></roblox>' "$2" "$3" >"$1"
+}
+place bare.rbxlx Workspace ''
+run 1 "export of a place without terrain is refused" export bare.rbxlx nothing
+says err 'nothing to export: this file has no Terrain' "it is said that there is none"
+[ ! -e nothing ]
+ok "no directory is made"
+place old.rbxlx Terrain '<BinaryString name="ClusterGridV2">AQID</BinaryString>'
+run 1 "export of the terrain of old places is refused" export old.rbxlx nothing
+says err 'ClusterGrid.*Roblox Studio, which converts it' "it is said what converts it"
 chmod 0400 save
 run 0 "export of a read-only save" export save from_read_only
 [ "$(stat -c %a from_read_only/palette.txt)" = 600 ]

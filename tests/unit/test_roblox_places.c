@@ -472,6 +472,10 @@ static struct maker_bytes make_bare(const struct bare *bares, int count)
     return file;
 }
 
+#define OLD_TERRAIN                                                                                \
+    "the terrain is of the old kind (ClusterGrid): open the place in Roblox Studio, which "        \
+    "converts it, and save it"
+
 static const struct {
     struct bare bares[2];
     int count;
@@ -480,6 +484,7 @@ static const struct {
     {{{"Part", 1, NULL, 0, {0}}}, 1, "this file has no Terrain"},
     {{{"Terrain", 0, NULL, 0, {0}}}, 1, "this file has no Terrain"},
     {{{"Terrain", 1, NULL, 0, {0}}}, 1, "the Terrain has no SmoothGrid"},
+    {{{"Terrain", 1, "ClusterGridV2", 1, {"01 05"}}}, 1, OLD_TERRAIN},
     {{{"Terrain", 1, "SmoothGrid", 0x1c, {"00"}}},
      1,
      "the terrain is not stored as a byte string, which is all we can write"},
@@ -808,6 +813,9 @@ static const struct {
     {XML("<Item class=\"Terrain\"><Properties></Properties><Item class=\"Part\"><Properties>" GRID(
          "AQU=") "</Properties></Item></Item>"),
      0, "the Terrain has no SmoothGrid"},
+    {TERRAIN("<BinaryString name=\"ClusterGridV3\">AQI=</BinaryString>"), 0, OLD_TERRAIN},
+    {TERRAIN("<BinaryString name=\"ClusterGridV3\">AQI=</BinaryString>" GRID("AQU=")), 0, NULL},
+    {TERRAIN(GRID("AQU=") "<BinaryString name=\"ClusterGridV3\">AQI=</BinaryString>"), 0, NULL},
     {TERRAIN("<SharedString name=\"SmoothGrid\">yuZpQdnvvUBOTYh1jqZ2cA==</SharedString>"), 0,
      "the terrain is not stored as a byte string, which is all we can write"},
     {TERRAIN("<BinaryString name=\"PhysicsGrid\">AwM=</BinaryString>" GRID("AQU=")), 0,

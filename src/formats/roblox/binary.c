@@ -246,6 +246,13 @@ static int check_first_value(const struct chunk *chunk, const struct class *clas
     return head.failed || begin.size == 0 ? 0 : tfs_rbx_header_check(begin, err);
 }
 
+static void note_property(struct scanner *s, const struct class *class, struct tfs_span name)
+{
+    for (uint32_t i = 0; class->kind != CLASS_OTHER && i < class->count; i++)
+        if (group_of(class, i) != TFS_RBX_NONE)
+            tfs_rbx_note_property(s->source, group_of(class, i), name);
+}
+
 static int take_prop(struct scanner *s, const struct chunk *chunk, struct tfs_error *err)
 {
     uint8_t bytes[PEEK];
@@ -264,8 +271,10 @@ static int take_prop(struct scanner *s, const struct chunk *chunk, struct tfs_er
 
     bool grid = class->kind != CLASS_OTHER && is_named(head.name, "SmoothGrid");
     bool physics = class->kind == CLASS_TERRAIN && is_named(head.name, "PhysicsGrid");
-    if (!grid && !physics)
+    if (!grid && !physics) {
+        note_property(s, class, head.name);
         return 0;
+    }
     uint8_t type = tfs_take_u8(&c);
     if (c.failed)
         return tfs_fail(err, -EBADMSG, "it is cut off");

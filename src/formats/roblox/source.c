@@ -34,6 +34,12 @@ int tfs_rbx_add_holder(struct tfs_rbx_source *source, struct tfs_rbx_holder hold
     return 0;
 }
 
+/* Is nothing known to be in the group that we show? */
+static bool lacks_grid(const struct tfs_rbx_group *group)
+{
+    return group->lock == TFS_RBX_NO_GRID || group->lock == TFS_RBX_CLUSTER_GRID;
+}
+
 /* Notes the value in its group. */
 static int join_group(struct tfs_rbx_source *source, const struct tfs_rbx_value *value,
                       struct tfs_error *err)
@@ -49,7 +55,7 @@ static int join_group(struct tfs_rbx_source *source, const struct tfs_rbx_value 
                         is_grid ? "SmoothGrid" : "PhysicsGrid");
     }
     *slot = source->value_count;
-    if (is_grid && group->lock == TFS_RBX_NO_GRID)
+    if (is_grid && lacks_grid(group))
         group->lock = TFS_RBX_OPEN;
     return 0;
 }
@@ -86,12 +92,22 @@ int tfs_rbx_add_group(struct tfs_rbx_source *source, enum tfs_rbx_lock lock, str
     return 0;
 }
 
+void tfs_rbx_note_property(struct tfs_rbx_source *source, uint32_t group, struct tfs_span name)
+{
+    static const char *const before[] = {"ClusterGrid", "ClusterGridV2", "ClusterGridV3"};
+    struct tfs_rbx_group *of = &source->groups[group];
+
+    for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
+        if (of->lock == TFS_RBX_NO_GRID && tfs_span_equal(name, tfs_span_of(before[i])))
+            of->lock = TFS_RBX_CLUSTER_GRID;
+}
+
 void tfs_rbx_lock_group(struct tfs_rbx_source *source, uint32_t group, enum tfs_rbx_lock lock)
 {
-    enum tfs_rbx_lock *of = &source->groups[group].lock;
+    struct tfs_rbx_group *of = &source->groups[group];
 
-    if (*of == TFS_RBX_OPEN || *of == TFS_RBX_NO_GRID)
-        *of = lock;
+    if (of->lock == TFS_RBX_OPEN || lacks_grid(of))
+        of->lock = lock;
 }
 
 int tfs_rbx_note_terrains(struct tfs_facts *facts, uint32_t terrains, struct tfs_error *err)
@@ -183,6 +199,9 @@ const char *tfs_rbx_locked(const struct tfs_doc *doc, uint32_t group)
         return "this file has no Terrain";
     case TFS_RBX_NO_GRID:
         return group == 0 ? "the Terrain has no SmoothGrid" : "this region has no SmoothGrid";
+    case TFS_RBX_CLUSTER_GRID:
+        return "the terrain is of the old kind (ClusterGrid): open the place in Roblox Studio, "
+               "which converts it, and save it";
     case TFS_RBX_SHARED_STRING:
         return "the terrain is not stored as a byte string, which is all we can write";
     case TFS_RBX_UNKNOWN_PHYSICS:

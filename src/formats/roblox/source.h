@@ -47,6 +47,7 @@ enum tfs_rbx_lock {
     TFS_RBX_OPEN,
     TFS_RBX_NO_INSTANCE,     /* the file has no Terrain */
     TFS_RBX_NO_GRID,         /* the instance has no SmoothGrid */
+    TFS_RBX_CLUSTER_GRID,    /* but terrain of the kind before, which Studio converts */
     TFS_RBX_SHARED_STRING,   /* a value is stored in another way than as a byte string */
     TFS_RBX_UNKNOWN_PHYSICS, /* PhysicsGrid of another version */
 };
@@ -113,6 +114,9 @@ int tfs_rbx_add_group(struct tfs_rbx_source *source, enum tfs_rbx_lock lock, str
 /* Says so when there is more than the one Terrain that is shown. */
 int tfs_rbx_note_terrains(struct tfs_facts *facts, uint32_t terrains, struct tfs_error *err);
 
+/* A property of terrain that is no value: of the kind before SmoothGrid it is what the group is
+ * locked by, unless there is a SmoothGrid, too. */
+void tfs_rbx_note_property(struct tfs_rbx_source *source, uint32_t group, struct tfs_span name);
 /* Nothing of this group can be written, for that reason (the first one stays). */
 void tfs_rbx_lock_group(struct tfs_rbx_source *source, uint32_t group, enum tfs_rbx_lock lock);
 
