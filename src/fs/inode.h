@@ -2,12 +2,14 @@
  * Inodes: which id means which file, who has it open, and when it is of no more use.
  *
  * An inode exists for scratch files, for files of the schema that are open or being written, and
- * for those with an id from the table. It is one of two things, and may become the other:
+ * for those with an id from the table. It is one of three things, and may become another:
  *
- *   scratch == NULL   a file of the schema, `node`; with a draft while it is being written
- *   past_why != NULL  the same as it was in the document `past`, for those who have it open;
- * another inode shows the file now scratch != NULL   a scratch file; `node` is the file that it
- * was, if it `holds` a whiteout
+ *   scratch == NULL    a file of the schema, `node`; with a draft while it is being written
+ *
+ *   past_why != NULL   such a file as it was in the document `past`, for those who have it open;
+ *                      another inode shows the file now
+ *
+ *   scratch != NULL    a scratch file; `node` is the file that it was, if it `holds` a whiteout
  *
  * An id never means two files at once: a computed id that went on to live as a scratch file is
  * burned, its schema file gets an id from the table.
