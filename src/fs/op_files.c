@@ -515,6 +515,16 @@ static int put_bytes(struct tfs_session *s, struct tfs_inode *inode, uint64_t of
     return 0;
 }
 
+/* The draft lacks what this write says. */
+static int tear(struct tfs_session *s, struct writing *w, struct tfs_inode *inode, int result)
+{
+    w->torn = true;
+    inode->draft->torn = result;
+    note_writers(s, w);
+    tfs_file_wrote(s, inode, false);
+    return result;
+}
+
 static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inode *inode)
 {
     const uint64_t offset = offset_of(w, inode);
@@ -525,19 +535,18 @@ static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inod
     if (inode->draft != NULL)
         note_order(w, inode->draft, offset);
     int result = put_bytes(s, inode, offset, w->bytes);
-    w->torn = result < 0 && inode->draft != NULL && inode->draft->sparse != NULL;
-    if (w->torn)
-        inode->draft->torn = result;
-    if (result < 0 && !w->torn)
+    if (result < 0 && inode->draft != NULL && inode->draft->sparse != NULL)
+        return tear(s, w, inode, result);
+    if (result < 0)
         return result;
     note_writers(s, w);
     tfs_file_wrote(s, inode, false);
     tfs_scan_begin(s, inode, &w->scan);
-    return result;
+    return 0;
 }
 
 /* Pages of which a part is written get the rest from what the file showed. */
-static int fill_pages(struct tfs_session *s, struct tfs_need *need, const struct writing *w,
+static int fill_pages(struct tfs_session *s, struct tfs_need *need, struct writing *w,
                       struct tfs_inode *inode)
 {
     struct tfs_sparse *sparse = inode->draft->sparse;
@@ -550,6 +559,8 @@ static int fill_pages(struct tfs_session *s, struct tfs_need *need, const struct
         need->closing = inode->id;
         return TFS_NEEDS_ANSWER;
     }
+    if (inode->draft->state == TFS_DRAFT_POISONED)
+        return 0;
     while (result == 0 && tfs_sparse_lacks(sparse, offset, w->bytes.size, &page)) {
         result =
             tfs_ops_range_of(s, need, &inode->node, sparse->base, page, TFS_SPARSE_PAGE, &shown);
@@ -558,7 +569,7 @@ static int fill_pages(struct tfs_session *s, struct tfs_need *need, const struct
         result = tfs_sparse_fill(sparse, page, tfs_blob_span(shown));
         tfs_blob_unref(shown);
     }
-    return result;
+    return result < 0 ? tear(s, w, inode, result) : 0;
 }
 
 static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)

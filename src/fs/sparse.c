@@ -206,7 +206,8 @@ static int keep_old(struct tfs_sparse *s, uint64_t page)
 {
     uint8_t bytes[PAGE];
 
-    if (!s->accepted || !has_page(&s->held, page) || has_page(&s->dirty, page))
+    if (!s->accepted || !has_page(&s->held, page) || has_page(&s->dirty, page) ||
+        has_page(&s->old, page))
         return 0;
     if (s->old_fd < 0) {
         int fd = open_file();
@@ -247,9 +248,26 @@ int tfs_sparse_write(struct tfs_sparse *s, uint64_t offset, struct tfs_span byte
     return result;
 }
 
+/* What was accepted of what is about to be cut off. */
+static int keep_behind(struct tfs_sparse *s, uint64_t size)
+{
+    const uint64_t end = (s->size + PAGE - 1) / PAGE;
+    int result = 0;
+
+    for (uint64_t page = size / PAGE; s->accepted && page < end && result == 0; page++) {
+        page = next_page(&s->held, page, end);
+        if (page < end)
+            result = keep_old(s, page);
+    }
+    return result;
+}
+
 int tfs_sparse_resize(struct tfs_sparse *s, uint64_t size)
 {
     if (size < s->size) {
+        int result = keep_behind(s, size);
+        if (result < 0)
+            return result;
         s->cut = true;
         s->base_size = size < s->base_size ? size : s->base_size;
         if (ftruncate(s->fd, (off_t)size) < 0)

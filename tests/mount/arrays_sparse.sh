@@ -197,10 +197,39 @@ a = np.load(path, mmap_mode="r+")
 a[i] = 77
 a.flush()
 del a
-check(np.load(path)[i] == 77 and np.count_nonzero(np.load(path) != before) == 1)'
+check(np.load(path)[i] == 77 and np.count_nonzero(np.load(path) != before) == 1)
+before = np.load(path)
+fd, said = os.open(path, os.O_RDWR), []
+for page in range(1, before.size // 4096):
+    said.append(err(os.pwrite, fd, b"\6", page * 4096 + 200))
+check(said[0] == "ok" and said[-1] == "ENOSPC" and err(os.close, fd) != "ok")
+check((np.load(path) == before).all())'
     logged 'arrays/param2.npy: what is written has no room in \$TMPDIR, /var/tmp or /tmp: No space left on device'
     down
     want umount "$D/tmp"
+    want "$TFS_BIN" check "$S"
+}
+
+# What a flush took and a cut took back is gone, also where the array had zeros when it was opened.
+cuts_what_was_taken() {
+    up -o views=all+arrays
+    numpy 'path = f"{m}/arrays/param2.npy"
+b = np.load(f"{m}/arrays/blocks.npy")
+before = np.load(path)
+place = 128 + int(np.flatnonzero((b != 0).ravel() & (before.ravel() == 0))[-1])
+size = os.path.getsize(path)
+for again in (b"", b"\0"):
+    fd = os.open(path, os.O_RDWR)
+    os.pwrite(fd, b"\x09", place)
+    os.fsync(fd)
+    os.ftruncate(fd, place - 5)
+    os.ftruncate(fd, size)
+    os.pwrite(fd, again, place)
+    os.close(fd)
+    shown = np.load(path).ravel()
+    check(shown[place - 128] == 0 and not shown[place - 133:].any())
+    check((shown[:place - 133] == before.ravel()[:place - 133]).all())'
+    down
     want "$TFS_BIN" check "$S"
 }
 
@@ -362,6 +391,7 @@ try 'no room for an edit' has_no_room
 SAVE_NAME=map.sqlite
 PRISTINE=$T/pristine/$SAVE_NAME
 try 'edits of others between two flushes' keeps_edits_after_a_flush
+try 'a cut behind a flush' cuts_what_was_taken
 try 'holes' has_holes
 try 'Luanti: edits of others while a page is written' keeps_edits_of_others param2.npy
 for kind in folder region stream; do
