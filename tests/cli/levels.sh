@@ -337,5 +337,10 @@ for path in region/regions region/regions/lod0; do
     says err "lies in the region folder .*/region: give that one" "says to open its parent"
 done
 run 0 "which can be opened" info region
+rm region/meta.vxrm
+run 1 "regions without meta.vxrm" info region
+says err 'has regions but no meta.vxrm.* a backup, or give one region, such as its regions/lod0/r.*vxr' "names it and one"
+run 1 "their level" info region/regions/lod0
+says err 'has regions but no meta.vxrm.*, such as its r\..*vxr' "names one as well"
 
 done_testing

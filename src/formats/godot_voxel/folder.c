@@ -19,6 +19,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/print.h"
+#include "formats/advice.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/view.h"
 #include "formats/info.h"
@@ -418,6 +420,32 @@ static int folder_probe(const struct tfs_probe *probe)
     return there ? TFS_BID_CERTAIN : TFS_BID_NONE;
 }
 
+static int is_region(const char *path)
+{
+    const size_t length = strlen(path);
+
+    return length > 4 && strcmp(path + length - 4, ".vxr") == 0;
+}
+
+/* Regions are there, and what they have in common is not. */
+static int advise_bare(const char *path, struct tfs_error *err)
+{
+#define BARE(below)                                                                                \
+    below, "has regions but no meta.vxrm, which says what they have in common: restore that from " \
+           "a backup, or give one region, such as its " below "%s"
+    static const char *const places[][2] = {{BARE("")}, {BARE("lod0/")}, {BARE("regions/lod0/")}};
+#undef BARE
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && err->code == 0; i++) {
+        char *folder = NULL;
+        if (tfs_print(&folder, "%s/%s", path, places[i][0]) < 0)
+            return tfs_fail_memory(err);
+        tfs_advise(folder, S_IFREG, is_region, places[i][1], err);
+        free(folder);
+    }
+    return err->code;
+}
+
 /* regions/ and the levels in it are not saves, but the folder around them is. */
 static int folder_hint(const struct tfs_probe *probe, struct tfs_error *err)
 {
@@ -433,7 +461,7 @@ static int folder_hint(const struct tfs_probe *probe, struct tfs_error *err)
         above = folder;
     }
     free(above);
-    return err->code;
+    return err->code < 0 ? err->code : advise_bare(probe->path, err);
 }
 
 const struct tfs_container tfs_godot_folder_container = {
