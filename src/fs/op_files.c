@@ -600,8 +600,11 @@ static void refuse_torn(struct tfs_session *s, struct tfs_inode *inode, int resu
 {
     struct tfs_error why = {0};
 
-    tfs_fail(&why, result, "what is written has no room in $TMPDIR, /var/tmp or /tmp: %s",
-             strerror(-result));
+    if (result == -EFBIG)
+        tfs_fail(&why, result, "what is written lies behind the largest size of this file");
+    else
+        tfs_fail(&why, result, "what is written has no room in $TMPDIR, /var/tmp or /tmp: %s",
+                 strerror(-result));
     tfs_ops_poison(s, inode, &why);
 }
 

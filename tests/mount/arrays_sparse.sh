@@ -228,7 +228,13 @@ for again in (b"", b"\0"):
     os.close(fd)
     shown = np.load(path).ravel()
     check(shown[place - 128] == 0 and not shown[place - 133:].any())
-    check((shown[:place - 133] == before.ravel()[:place - 133]).all())'
+    check((shown[:place - 133] == before.ravel()[:place - 133]).all())
+before = np.load(path)
+fd = os.open(path, os.O_RDWR)
+os.pwrite(fd, b"\x09", place)
+check(err(os.pwrite, fd, b"\x09", 1 << 62) == "EFBIG" and err(os.close, fd) == "EBADMSG")
+check((np.load(path) == before).all())'
+    logged 'arrays/param2.npy: what is written lies behind the largest size of this file'
     down
     want "$TFS_BIN" check "$S"
 }
