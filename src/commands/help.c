@@ -15,14 +15,14 @@ static const char intro[] =
     "       terrainfs help COMMAND\n"
     "       terrainfs --help | --version\n"
     "\n"
-    "Mounts a game's terrain save as a directory of text files and pictures; what\n"
+    "Mounts a game's terrain save as a directory of text files and pictures. What\n"
     "programs write there is encoded into the save as the game itself would do it.\n"
     "\n"
     "Commands, which need no mount:\n";
 
 static const char ending[] =
     "\n"
-    "A save whose name is that of a command is written ./NAME.\n"
+    "If a save has the name of a command, write ./NAME.\n"
     "\n"
     "Exit status: 0 done, 1 the save or an edit is bad, 2 usage, 3 the system refused;\n"
     "of diff: 0 the same terrain, 1 different, 2 trouble; of text: 0;\n"
@@ -106,8 +106,8 @@ enum tfs_status tfs_help_all(struct tfs_cli *cli)
     print_row(&out, "-o OPTIONS", "see below");
     for (const struct tfs_flag *flag = tfs_flags; flag->name != NULL; flag++)
         print_flag_of_all(&out, flag);
-    print_row(&out, "-h, --help", "this text; of a command what `help COMMAND` prints");
-    print_row(&out, "-V, --version", "name and version");
+    print_row(&out, "-h, --help", "print this text; after a command, what `help COMMAND` prints");
+    print_row(&out, "-V, --version", "print name and version");
     tfs_buf_add_text(&out, "\nOPTIONS, separated by commas (SIZE is a number with K, M or G behind "
                            "it):\n");
     print_values(&out, false, ~0U);

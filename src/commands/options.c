@@ -297,43 +297,44 @@ static const struct own_option {
     const char *summary;
     unsigned flag; /* as in struct tfs_option_help */
 } own_options[] = {
-    {"format", VALUE, false, set_format, "format=NAME", "do not guess the format, it is NAME", 0},
+    {"format", VALUE, false, set_format, "format=NAME",
+     "take the save for format NAME instead of guessing", 0},
     {"inflate", VALUE, false, set_inflate, "inflate=SIZE",
      "largest payload that is decompressed (1G)", 0},
     {"upgrade", NO_VALUE, false, set_upgrade, "upgrade",
-     "what is written gets the newest version of the save's format", 0},
+     "write edited parts in the newest version of the format of the save", 0},
     {"views", VALUE, false, set_views, "views=A+B",
-     "which files: all (default), voxels, grids or raw, the last\n"
-     "three without overlaps; arrays (a mount, export and import)",
+     "which files to show: all (default); voxels, grids or raw, each\n"
+     "without overlaps; arrays (a mount, export and import)",
      TFS_CLI_VIEWS},
     {"backup", MAYBE_VALUE, false, set_backup, "backup[=DIR|no]",
-     "what is kept for undo: databases too; in DIR; nothing", 0},
+     "keep databases for undo too; keep all in DIR; keep nothing (no)", 0},
     {"strict-names", NO_VALUE, false, set_strict_names, "strict-names",
      "refuse names of voxels that the save did not have", TFS_CLI_NAMES},
     {"unsaved", VALUE, false, set_unsaved, "unsaved=DIR",
      "where to keep what could not be saved (beside the save)", 0},
-    {"ro", NO_VALUE, true, set_ro, "ro", "read-only", 0},
+    {"ro", NO_VALUE, true, set_ro, "ro", "mount read-only", 0},
     {"notify", NO_VALUE, true, set_notify, "notify",
-     "show on the desktop what is refused (by notify-send)", 0},
-    {"remount", NO_VALUE, true, set_remount, "remount,ro", "make a mount read-only", 0},
-    {"rw", NO_VALUE, true, set_rw, "rw", "for reading and writing (default)", 0},
+     "show refusals on the desktop (with notify-send)", 0},
+    {"remount", NO_VALUE, true, set_remount, "remount,ro", "make an existing mount read-only", 0},
+    {"rw", NO_VALUE, true, set_rw, "rw", "mount for reading and writing (default)", 0},
     {"commit", VALUE, true, set_commit, "commit=WHEN",
      "close: close() returns when the save is on disk;\n"
-     "N: when a journal has the edit, and the save follows in N seconds;\n"
-     "auto (default): the first, or the second in a burst of edits",
+     "N: when a journal has the edit; the save follows within N seconds;\n"
+     "auto (default): as close, but in a burst of edits as N",
      0},
     {"conflict", VALUE, true, set_conflict, "conflict=WHAT",
-     "the save changed under pending edits: ask (default: ESTALE,\n"
-     "nothing is written), theirs, mine",
+     "if another program changed the save while edits wait: ask\n"
+     "(default: ESTALE, nothing is written), theirs or mine",
      0},
     {"scratch", VALUE, true, set_scratch, "scratch=SIZE",
      "room for files that are not part of the save (64M)", 0},
     {"cache", VALUE, true, set_cache, "cache=SIZE",
-     "memory for rendered files, as much for pictures (8M)", 0},
+     "memory for rendered files, and as much again for pictures (8M)", 0},
     {"threads", VALUE, true, set_threads, "threads=N",
      "requests served at once (0: one for each CPU, default)", 0},
     {"max_read", VALUE, true, set_max_read, "max_read=N",
-     "bytes that one read request asks for at most, from 4096", 0},
+     "largest number of bytes in one read request, from 4096", 0},
 };
 
 bool tfs_option_help(size_t number, struct tfs_option_help *help)
