@@ -55,9 +55,13 @@ struct tfs_put {
     bool waits;       /* out: some values were left out until another file of the chunk comes; the
                        * caller puts this text again after that file */
     unsigned options; /* in: enum tfs_put_options */
-    struct tfs_span original; /* in: what a file of the root was made from, where that is known:
-                               * what the text says as this did is no change, whatever the document
-                               * says. Empty: it was made from what the document shows */
+    struct tfs_span original; /* in: what a file of the root, or with TFS_FILE_OVERLAY, was made
+                               * from, where that is known: what the text says as this did is no
+                               * change, whatever the document says. Empty: it was made from what
+                               * the document shows */
+    const struct tfs_doc *began[2];    /* in: of a chunk's file with an original: the documents
+                                        * of when its first writer opened it, and wrote first;
+                                        * NULL: there are none */
     const struct tfs_written *written; /* in: comes in place of the text; NULL: there is a text.
                                         * For lenses that take it */
 };

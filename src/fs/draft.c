@@ -77,7 +77,7 @@ void tfs_draft_free(struct tfs_draft *draft)
     if (draft == NULL)
         return;
     tfs_buf_release(&draft->bytes);
-    tfs_blob_unref(draft->original);
+    tfs_draft_forget(draft);
     tfs_sparse_unref(draft->sparse);
     free(draft);
 }
@@ -98,6 +98,16 @@ void tfs_draft_began_as(struct tfs_draft *draft, struct tfs_blob *original)
         return;
     tfs_blob_unref(draft->original);
     draft->original = tfs_blob_ref(original);
+}
+
+void tfs_draft_forget(struct tfs_draft *draft)
+{
+    tfs_blob_unref(draft->original);
+    draft->original = NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        tfs_doc_unref(draft->began[i]);
+        draft->began[i] = NULL;
+    }
 }
 
 /* Without memory for the smaller copy the larger stays. */

@@ -40,6 +40,8 @@ struct tfs_draft {
     struct tfs_sparse *sparse; /* has the bytes of a file that may be too large for memory */
     struct tfs_blob *original; /* of a file with TFS_FILE_OVERLAY: the text that these bytes began
                                 * as, or that was accepted last; NULL: they began as none */
+    struct tfs_doc *began[2]; /* of a chunk's file with an original: the documents of when its first
+                               * writer opened it, and wrote first */
     bool ordered;     /* what it held at first and what was written since stand in this order: lines
                        * that are complete are final. For a writer, which says so */
     uint64_t scanned; /* bytes that were looked at while it was written */
@@ -57,6 +59,8 @@ struct tfs_draft *tfs_draft_create(struct tfs_span bytes);
 void tfs_draft_free(struct tfs_draft *draft); /* NULL is legal */
 /* Another original, of a draft that has one. */
 void tfs_draft_began_as(struct tfs_draft *draft, struct tfs_blob *original);
+/* It is cut to nothing: all that is written now is meant. */
+void tfs_draft_forget(struct tfs_draft *draft);
 
 /* Takes the event, and says if it means something in this state. */
 bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event);

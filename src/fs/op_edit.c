@@ -218,6 +218,7 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
     struct tfs_put put = {.fresh = fresh != NULL,
                           .options = branch->session->options.put_options,
                           .original = tfs_blob_span(work->original),
+                          .began = {work->began[0], work->began[1]},
                           .written = work->written};
     struct tfs_blob *waits = NULL;
     uint32_t done = 0;

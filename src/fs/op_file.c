@@ -74,6 +74,29 @@ static int begin_sparse(struct tfs_session *s, struct tfs_inode *inode, const st
     return result;
 }
 
+/* Can the first writer's document still show the file? Its chunk may have got another place, or
+ * other bytes by another program. */
+static bool still_shows(struct tfs_session *s, const struct tfs_doc *began,
+                        const struct tfs_node *node)
+{
+    const struct tfs_doc *shown = tfs_store_shown(tfs_ops_branch(s, node)->store);
+    const struct tfs_chunk *then = tfs_doc_find(began, node->key);
+    const struct tfs_chunk *now = tfs_doc_find(shown, node->key);
+
+    return then != NULL && then->slot == node->slot &&
+           ((then->flags & TFS_CHUNK_UNREAD_ALL) == 0 || (now != NULL && tfs_chunk_is(then, now)));
+}
+
+/* What is an edit is told by what the draft began as (TFS_FILE_OVERLAY). */
+static void note_original(struct tfs_session *s, struct tfs_inode *inode, struct tfs_blob *content)
+{
+    inode->draft->original = tfs_blob_ref(content);
+    if (content == NULL || inode->node.scope != TFS_SCOPE_CHUNK)
+        return;
+    inode->draft->began[0] = tfs_doc_ref(inode->began);
+    inode->draft->began[1] = tfs_doc_ref(tfs_store_shown(tfs_ops_branch(s, &inode->node)->store));
+}
+
 int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                          bool empty)
 {
@@ -87,6 +110,9 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
     const struct tfs_file *file = tfs_node_file(tfs_ops_branch(s, &node)->save, &node);
     if (file->lens->takes_written)
         return begin_sparse(s, inode, &node, empty);
+    if (!empty && inode->began != NULL && node.scope == TFS_SCOPE_CHUNK &&
+        !still_shows(s, inode->began, &node))
+        return -ESTALE;
     int result = empty ? 0 : check_whole(s, &node);
     if (result == 0 && !empty)
         result = inode->began != NULL
@@ -98,7 +124,7 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
     if (inode->draft != NULL)
         inode->draft->ordered = inode->draft->bytes.size == 0;
     if (inode->draft != NULL && (file->flags & TFS_FILE_OVERLAY) != 0)
-        inode->draft->original = tfs_blob_ref(content);
+        note_original(s, inode, content);
     tfs_blob_unref(content);
     return inode->draft != NULL ? 0 : -ENOMEM;
 }
@@ -174,6 +200,8 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_i
 
     if (result == 0 && size == 0 && draft != NULL && draft->sparse != NULL)
         result = empty_sparse(draft);
+    if (result == 0 && size == 0 && draft != NULL)
+        tfs_draft_forget(draft);
     if (result == 0 && size > 0 && draft != NULL && draft->state == TFS_DRAFT_POISONED)
         return -EBADMSG;
     if (result == 0)

@@ -42,6 +42,82 @@ check((np.load(part) == k).all())' "$@"
     want "$TFS_BIN" check "$S"
 }
 
+# The same of the array of a chunk, whose whole pages come back. keeps_edits_in_a_chunk ARRAY [VALUE VALUE]
+keeps_edits_in_a_chunk() {
+    up -o views=all+arrays
+    numpy 'name, new, other = w[0], *(map(int, w[1:] or (3, 5)))
+chunk = sorted(c for c in os.listdir(f"{m}/chunks") if os.path.exists(f"{m}/chunks/{c}/arrays/{name}"))[-1]
+whole, part = f"{m}/arrays/{name}", f"{m}/chunks/{chunk}/arrays/{name}"
+p = np.load(part, mmap_mode="r+")
+before = p.copy()
+first, second, third = ((0,) * (p.ndim - 1) + (x,) for x in (0, 1, 2))
+def root(where, value):
+    a = np.load(whole)
+    if a.ndim == 3:
+        a[of(chunk, p.shape[0])][where] = value
+    else:
+        x, _, z = map(int, chunk.split("_"))
+        a[a.shape[0] - 64 * z - p.shape[0], 64 * x + where[1]] = value
+    np.save(whole, a)
+p[first] = new
+root(second, other)
+p.flush()
+root(first, other)
+p[third] = new
+p.flush()
+del p
+before[first], before[second], before[third] = other, other, new
+check((np.load(part) == before).all())' "$@"
+    down
+    want "$TFS_BIN" check "$S"
+}
+
+# Numbers of a mapping that was written are those of the palette of then, and none are taken of one that was not.
+keeps_names_of_a_chunk() {
+    up -o views=all+arrays
+    numpy 'def lines():
+    return [l.rstrip("\n").split(" ", 1)[1] for l in open(f"{m}/chunks/{chunk}/palette.txt")]
+chunk = max(os.listdir(f"{m}/chunks"), key=lambda c: len(open(f"{m}/chunks/{c}/palette.txt").readlines()))
+whole, part = f"{m}/arrays/blocks.npy", f"{m}/chunks/{chunk}/arrays/blocks.npy"
+cube = of(chunk, 16)
+def shown():
+    return np.array(names())[np.load(whole)[cube]]
+def renumber():
+    numbers = np.load(whole)
+    used = [n for n in lines() if n not in ("air", names()[0])]
+    a = numbers[cube]
+    a[a == names().index(used[0])] = names().index(used[-1])
+    np.save(whole, numbers)
+    check(lines()[:len(used)] != used and used[0] not in lines())
+p = np.load(part, mmap_mode="r+")
+old = lines()
+p[9, 9, 9] = len(old) - 1
+p.flush()
+renumber()
+expected = shown()
+check(lines()[:len(old)] != old)
+p[9, 9, 10] = len(old) - 1
+p.flush()
+expected[9, 9, 10] = old[-1]
+check((shown() == expected).all())
+p[9, 9, 12] = len(old)
+check(err(p.flush) == "EBADMSG")
+p[9, 9, 12] = len(old) - 1
+p.flush()
+del p
+p = np.load(part, mmap_mode="r+")
+p[9, 9, 13] = 0
+renumber()
+expected = shown()
+check(err(p.flush) == "ESTALE")
+del p
+check((shown() == expected).all())'
+    logged 'arrays/blocks.npy: \[9,9,12\] is [0-9]+, the palette had [0-9]+ lines when the array was written first'
+    logged 'arrays/blocks.npy: the palette of the chunk has changed since this array was opened: open it again'
+    down 3
+    want "$TFS_BIN" check "$S"
+}
+
 # ---- what becomes another file ---------------------------------------------------------------------------
 
 # Those who have the array open go on with what it was; what they write is refused, and says so.
@@ -385,6 +461,8 @@ if [ -z "$NUMPY" ]; then
 fi
 saves region_0_0_0.cosmicreach make_region --chunks 12 "$T/pristine/region_0_0_0.cosmicreach"
 try 'an array that gets other bounds' gets_another_place
+try 'Cosmic Reach: edits of others while an array of a chunk is mapped' keeps_edits_in_a_chunk sky.npy
+try 'Cosmic Reach: a palette that is renumbered' keeps_names_of_a_chunk
 make_region --chunks 30 "$T/pristine/other.cosmicreach"
 try 'an array that gets other bounds by another program' is_read_only
 try 'an array that is replaced and removed' replaced
@@ -400,11 +478,16 @@ try 'edits of others between two flushes' keeps_edits_after_a_flush
 try 'a cut behind a flush' cuts_what_was_taken
 try 'holes' has_holes
 try 'Luanti: edits of others while a page is written' keeps_edits_of_others param2.npy
+try 'Luanti: edits of others while an array of a chunk is mapped' keeps_edits_in_a_chunk param2.npy
+try 'Luanti: a palette that is renumbered' keeps_names_of_a_chunk
 for kind in folder region stream; do
     saves "godot.$kind" make_voxel $kind "$T/pristine/godot.$kind"
     try "Godot, $kind: holes" has_no_holes
     try "Godot, $kind: edits of others while a page is written" keeps_edits_of_others type.npy
+    try "Godot, $kind: edits of others while an array of a chunk is mapped" keeps_edits_in_a_chunk type.npy
 done
+saves terrain.ter make_ter --version 9 --size 200 --seed 9 "$T/pristine/terrain.ter"
+try 'BeamNG: edits of others while an array of a tile is mapped' keeps_edits_in_a_chunk heights.npy
 saves world make_world --regions 2 --chunks 12 "$T/pristine/world"
 try 'Cosmic Reach, a zone: edits of others while a page is written' keeps_edits_of_others sky.npy zones/base/earth
 finish

@@ -170,7 +170,10 @@ struct text {
     const struct tfs_array_view *view;
     struct tfs_npy expected, npy;
     struct tfs_span values;
-    uint8_t *now, *wanted; /* of the chunk at hand */
+    struct tfs_npy npy_before;
+    struct tfs_span before; /* the values that it began with; empty: all that it says is wanted */
+    uint8_t *now, *wanted;  /* of the chunk at hand */
+    uint8_t *row;           /* of `before` */
     unsigned options;
     struct tfs_renumbering *names; /* of the numbers; NULL: they are as the save has them */
     const char *missing; /* what names the numbers, which did not come with them; NULL: it did */
@@ -210,24 +213,46 @@ static int fail_unnamed(struct tfs_error *err, const char *missing)
                     missing);
 }
 
-/* The values of a row are numbers of elsewhere: makes them those of the save. */
-static int renumber_row(const struct text *t, const uint64_t at[3], uint8_t *values,
-                        struct tfs_error *err)
+/* A value is a number of elsewhere: makes it that of the save. */
+static int renumber(const struct text *t, const uint64_t at[3], uint8_t *value,
+                    struct tfs_error *err)
+{
+    const unsigned width = t->view->volume.width;
+    const uint64_t there = tfs_array_value(value, width, 0);
+    uint32_t number;
+    char why[80];
+
+    snprintf(why, sizeof(why),
+             t->before.size > 0 ? "the palette had %" PRIu32
+                                  " lines when the array was written first"
+                                : "the palette behind the array has %" PRIu32 " lines",
+             t->names->palette.count);
+    if (there >= t->names->palette.count)
+        return print_refusal(err, 'u', at, there, why);
+    if (tfs_renumber(t->names, there, &number, err) == 0)
+        tfs_array_set(value, width, 0, number);
+    return err->code;
+}
+
+/* What a row says is wanted but for what it began with. */
+static int keep_edits(const struct text *t, const uint64_t at[3], uint8_t *wanted,
+                      struct tfs_error *err)
 {
     const struct tfs_volume *v = &t->view->volume;
-    uint32_t number;
+    const uint8_t *now = t->now + (wanted - t->wanted);
+    const bool based = t->before.size > 0;
+    uint64_t bad;
 
-    for (uint32_t i = 0; t->names != NULL && i < v->sides[2]; i++) {
+    if (based &&
+        !tfs_npy_row(&t->npy_before, t->before, &t->expected, at, v->sides[2], t->row, &bad))
+        return tfs_fail(err, -ESTALE, "the array has another type since this one was opened");
+    for (uint32_t i = 0; i < v->sides[2]; i++) {
         const uint64_t place[3] = {at[0], at[1], at[2] + i};
-        const uint64_t there = tfs_array_value(values, v->width, i);
-        char why[64];
-        snprintf(why, sizeof(why), "the palette behind the array has %" PRIu32 " lines",
-                 t->names->palette.count);
-        if (there >= t->names->palette.count)
-            return print_refusal(err, 'u', place, there, why);
-        if (tfs_renumber(t->names, there, &number, err) < 0)
+        const size_t offset = (size_t)i * v->width;
+        if (based && memcmp(wanted + offset, t->row + offset, v->width) == 0)
+            memcpy(wanted + offset, now + offset, v->width);
+        else if (t->names != NULL && renumber(t, place, wanted + offset, err) < 0)
             return err->code;
-        tfs_array_set(values, v->width, i, number);
     }
     return 0;
 }
@@ -241,7 +266,7 @@ static int take_row(const struct text *t, const uint64_t at[3], uint8_t *wanted,
     uint64_t bad = at[2];
 
     if (tfs_npy_row(&t->npy, t->values, &t->expected, at, side, wanted, &bad))
-        return renumber_row(t, at, wanted, err);
+        return keep_edits(t, at, wanted, err);
     const uint64_t place[3] = {at[0], at[1], bad};
     char why[64];
     snprintf(why, sizeof(why), "which %s%u cannot hold", t->expected.kind == 'i' ? "int" : "uint",
@@ -337,6 +362,16 @@ static int put_chunks(const struct text *t, struct tfs_edit *edit, struct tfs_er
     return 0;
 }
 
+static int take_original(struct text *t, struct tfs_span original, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+
+    if (tfs_npy_take(original, &t->npy_before, &t->before, &why) < 0 ||
+        tfs_npy_expect(&t->npy_before, &t->expected, &why) < 0)
+        return tfs_fail(err, -ESTALE, "the array has another shape since this one was opened");
+    return 0;
+}
+
 static int put_view(struct text *t, struct tfs_edit *edit, struct tfs_span text,
                     const struct tfs_put *put, struct tfs_error *err)
 {
@@ -348,10 +383,13 @@ static int put_view(struct text *t, struct tfs_edit *edit, struct tfs_span text,
     if (tfs_npy_take(text, &t->npy, &t->values, err) < 0 ||
         tfs_npy_expect(&t->npy, &t->expected, err) < 0)
         return err->code;
-    t->now = malloc(2 * size);
+    if (put->original.size > 0 && take_original(t, put->original, err) < 0)
+        return err->code;
+    t->now = malloc(2 * size + (size_t)v->sides[2] * v->width);
     if (t->now == NULL)
         return tfs_fail_memory(err);
     t->wanted = t->now + size;
+    t->row = t->wanted + size;
     put_chunks(t, edit, err);
     free(t->now);
     return err->code;
@@ -410,16 +448,66 @@ int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     return put_view(&t, edit, text, put, err);
 }
 
-int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+/* Appends the chunk's palette.txt as a document has it. */
+static int print_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                         struct tfs_buf *out, struct tfs_error *err)
+{
+    const struct tfs_tree *tree = save->tree;
+    const struct tfs_lens *lens = NULL;
+
+    for (unsigned i = 0; i < tree->chunk_count; i++)
+        if (strcmp(tree->chunk_files[i].path, "palette.txt") == 0)
+            lens = tree->chunk_files[i].lens;
+    if (lens == NULL || doc == NULL || tfs_doc_find(doc, key) == NULL)
+        return tfs_fail(err, -ESTALE, "the palette of when the array was opened is not there");
+    if (lens->get(save, doc, tfs_lens_at(lens, key, 0), out, err) < 0)
+        return err->code;
+    return tfs_buf_check(out, err);
+}
+
+/* Do the numbers of one palette mean the same in another? */
+static bool goes_on(const struct tfs_buf *palette, const struct tfs_buf *as)
+{
+    return as->size >= palette->size && memcmp(as->data, palette->data, palette->size) == 0;
+}
+
+/* The names that the numbers of a mapping mean, where the chunk's palette numbers them in another
+ * way since it was written to; nothing where it does not. Before the first write its pages may be
+ * of any time. */
+static int find_names(struct tfs_save *save, const struct tfs_edit *edit, struct tfs_at at,
+                      const struct tfs_put *put, struct tfs_buf *names, struct tfs_error *err)
+{
+    const struct tfs_array *array = at.param;
+    struct tfs_buf first = {0}, now = {0};
+
+    if (array->named == NULL || put->original.size == 0)
+        return 0;
+    if (print_palette(save, put->began[0], at.key, names, err) == 0 &&
+        print_palette(save, put->began[1], at.key, &first, err) == 0 &&
+        print_palette(save, tfs_edit_doc(edit), at.key, &now, err) == 0) {
+        if (!goes_on(names, &first))
+            tfs_fail(err, -ESTALE,
+                     "the palette of the chunk has changed since this array was opened: open it "
+                     "again");
+        tfs_buf_release(names);
+        if (!goes_on(&first, &now)) {
+            *names = first;
+            first = (struct tfs_buf){0};
+        }
+    }
+    tfs_buf_release(&first);
+    tfs_buf_release(&now);
+    return err->code;
+}
+
+static int put_chunk_named(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                           struct tfs_span text, struct tfs_span names, const struct tfs_put *put,
+                           struct tfs_error *err)
 {
     const struct tfs_array *array = at.param;
     struct tfs_array_view view;
     struct text t = {.view = &view};
-    struct tfs_span names;
 
-    if (split(array, put, &text, &names, err) < 0)
-        return err->code;
     if (names.size > 0)
         at.param = array->named;
     if (open_chunk(&view, save, tfs_edit_doc(edit), at, err) < 0)
@@ -429,6 +517,20 @@ int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     if (array->named != NULL && (put->options & TFS_PUT_APART) != 0)
         t.missing = "palette.txt of the chunk";
     return put_view(&t, edit, text, put, err);
+}
+
+int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct tfs_buf then = {0};
+    struct tfs_span names;
+
+    if (split(at.param, put, &text, &names, err) == 0 &&
+        find_names(save, edit, at, put, &then, err) == 0)
+        put_chunk_named(save, edit, at, text, then.size > 0 ? tfs_buf_span(&then) : names, put,
+                        err);
+    tfs_buf_release(&then);
+    return err->code;
 }
 
 /* ---- arrays/info.txt ------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  * number is; here are the lenses that show it and take it back.
  *
  * Of a text that began with what the file showed, only values that differ from that are edits
- * (tfs_put.written). Where the save has no chunk the values are empty ones; a chunk is made where
- * a value is not.
+ * (tfs_put.written, tfs_put.original). Where the save has no chunk the values are empty ones; a
+ * chunk is made where a value is not.
  *
  * Numbers of names mean something in one mount alone, and in a chunk. With TFS_PUT_APART the names
  * come behind the values, as lines `NUMBER NAME`; without them a text that changes something is
@@ -144,7 +144,7 @@ uint64_t tfs_array_whole_stored(struct tfs_save *save, const struct tfs_doc *doc
 /* The files of arrays/, for the table of a game; `arrays` is its tfs_file.count, or NULL. */
 #define TFS_CHUNK_ARRAY_FILE(name, array_lens)                                                     \
     {                                                                                              \
-        .path = (name), .lens = (array_lens), .views = TFS_VIEWS_ARRAYS                            \
+        .path = (name), .flags = TFS_FILE_OVERLAY, .lens = (array_lens), .views = TFS_VIEWS_ARRAYS \
     }
 #define TFS_ARRAY_FILE(name, array_lens, arrays)                                                   \
     {                                                                                              \
