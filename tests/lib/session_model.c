@@ -324,6 +324,14 @@ static void says(void *arg)
     answered(arg, 0, NULL);
 }
 
+static bool is_written(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    const bool rests = store->rewrite.state == TFS_REWRITE_RESTS;
+    pthread_mutex_unlock(&store->lock);
+    return !rests;
+}
+
 /* Until the worker has done what a close left to it, and the save is not being written. */
 static void settle(void)
 {
@@ -334,7 +342,7 @@ static void settle(void)
         if (tfs_session_after_check(session, 1, says, &a) < 0)
             abort();
         answer_wait(&a);
-    } while (tfs_store_is_rewriting(store));
+    } while (is_written(store));
 }
 
 #define AGREE(condition, ...)                                                                      \
