@@ -113,10 +113,12 @@ static int draw_map(struct picture *p, int side, struct tfs_error *err)
     if (tfs_doc_group_count(doc, 0) == 0)
         return 0;
     tfs_picture_box(save->tree->voxels, doc, &box);
-    if (file->count != NULL && file->count(doc) == 0)
+    /* A map that is scaled down has no pixel for each column. */
+    if (box.sx > TFS_PNG_SIDE_MAX || box.sz > TFS_PNG_SIDE_MAX ||
+        (file->count != NULL && file->count(doc) == 0))
         return tfs_fail(err, -EFBIG,
-                        "%s has no map.png: it is %" PRIu64 " x %" PRIu64 " columns, %" PRIu64
-                        " high; a picture has at most %d a side",
+                        "%s is too large for a picture: it is %" PRIu64 " x %" PRIu64
+                        " columns, %" PRIu64 " high; a picture has at most %d a side",
                         p->d->cli->operands[side], box.sx, box.sz, box.sy, TFS_PNG_SIDE_MAX);
     map->area = (struct tfs_area){.x = box.x, .z = box.z};
     map->file = tmpfile();

@@ -67,8 +67,8 @@ cp long longer && "$TFS" cat longer "chunks/$one/voxels.csv" | sed 5,20d | "$TFS
 run 1 "maps that are too wide stand below each other" diff --stat --png out.png long longer
 shows long longer "all three"
 far distant $((x + 300))_${y}_$z
-run 2 "a save without a map" diff --png large.png distant blob
-says err 'has no map.png: it is 9632 x 32 columns, ' "is named with its size"
+run 2 "a save whose map is scaled down" diff --png large.png distant blob
+says err 'is too large for a picture: it is 9632 x 32 columns, ' "is named with its size"
 
 # ---- where the picture goes
 run 2 "--png without a value" diff --png cosmic more

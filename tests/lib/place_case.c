@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "formats/arrays/values.h"
+
 /* Ends the test unless the condition holds; `err` may have the reason. */
 #define MUST(condition, err)                                                                       \
     do {                                                                                           \
@@ -79,7 +81,9 @@ int place_try(const struct tfs_container *container, struct tfs_span bytes, stru
 void place_close(struct place_case *c)
 {
     tfs_doc_unref(c->doc);
+    tfs_values_free(c->save.values);
     c->doc = NULL;
+    c->save.values = NULL;
 }
 
 struct memory_sink {
