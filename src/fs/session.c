@@ -344,6 +344,26 @@ static void store_unsaved(struct tfs_session *s, bool refused_only)
     free(dir);
 }
 
+/* Did the last sync of every save succeed? What is written may else be lost in a power cut. */
+static bool is_durable(const struct tfs_session *s)
+{
+    bool durable = true;
+
+    for (size_t i = 0; i < s->branch_count; i++)
+        durable = durable && !tfs_store_unsaved(s->branches[i].store);
+    return durable;
+}
+
+static void tell_not_durable(struct tfs_session *s)
+{
+    const char *name = s->branches[0].save->name;
+
+    s->left = strdup("everything is written, but the disk did not confirm it: "
+                     "a power cut may take the last edits back");
+    if (s->left != NULL)
+        tfs_ops_message(s, "%s: %s", name, s->left);
+}
+
 /* For the next mount: when the chunks that somebody looked at changed last. */
 static void keep_times(struct tfs_session *s, struct tfs_branch *branch)
 {
@@ -374,9 +394,13 @@ int tfs_session_finish(struct tfs_session *s)
     for (size_t i = 0; i < s->branch_count && s->options.keep_times; i++)
         if (!differs(&s->branches[i]))
             keep_times(s, &s->branches[i]);
-    if (is_all_saved(s) && tfs_quarantine_is_empty(&s->quarantine))
+    const bool saved = is_all_saved(s);
+    if (saved && tfs_quarantine_is_empty(&s->quarantine) && is_durable(s))
         return 0;
-    store_unsaved(s, is_all_saved(s) && !s->quarantine.edits);
+    if (saved && tfs_quarantine_is_empty(&s->quarantine))
+        tell_not_durable(s);
+    else
+        store_unsaved(s, saved && !s->quarantine.edits);
     return 3;
 }
 
