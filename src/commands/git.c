@@ -312,20 +312,33 @@ static void print_attributes(struct tfs_span there, struct tfs_buf *out)
     }
 }
 
-/* The file of attributes: of the work tree, or of the user. With a NUL; false: said why not. */
+/* In a repository without a work tree git reads no .gitattributes. */
+static bool is_bare(struct gitter *g)
+{
+    static const char *const words[] = {"rev-parse", "--is-bare-repository", NULL};
+
+    if (wants(g, TFS_CLI_GLOBAL) || run(g, true, words) != 0)
+        return false;
+    const char *line = first_line(g);
+    return line != NULL && strcmp(line, "true") == 0;
+}
+
+/* The file of attributes: of the work tree, of a repository without one, or of the user. With a
+ * NUL; false: said why not. */
 static bool find_attributes(struct gitter *g, struct tfs_buf *path)
 {
     static const char *const top[] = {"rev-parse", "--show-toplevel", NULL};
+    static const char *const inside[] = {"rev-parse", "--git-path", "info/attributes", NULL};
     static const char *const user[] = {"config", "--global", "--type=path", "core.attributesFile",
                                        NULL};
-    const bool global = wants(g, TFS_CLI_GLOBAL);
-    int status = run(g, global, global ? user : top);
+    const bool global = wants(g, TFS_CLI_GLOBAL), bare = is_bare(g);
+    int status = run(g, global, global ? user : bare ? inside : top);
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 
     const char *line = status == 0 ? first_line(g) : NULL;
 
     if (line != NULL)
-        tfs_buf_printf(path, "%s%s", line, global ? "" : "/.gitattributes");
+        tfs_buf_printf(path, "%s%s", line, global || bare ? "" : "/.gitattributes");
     else if (global && status > 0 && config != NULL && *config != '\0')
         tfs_buf_printf(path, "%s/git/attributes", config);
     else if (global && status > 0 && home != NULL)
@@ -418,10 +431,10 @@ static void enable(struct gitter *g)
     if (!has_repository(g) || !each_setting(g, write_setting) || wants(g, TFS_CLI_ATTRIBUTES))
         return;
     print_attributes((struct tfs_span){0}, &lines);
-    tfs_cli_say(
-        g->cli, TFS_STATUS_DONE,
-        "these lines belong into .gitattributes (--attributes adds them); a save of another "
-        "name needs its own");
+    tfs_cli_say(g->cli, TFS_STATUS_DONE,
+                "these lines belong into %s (--attributes adds them); a save of another name needs "
+                "its own",
+                is_bare(g) ? "info/attributes" : ".gitattributes");
     g->status = tfs_cli_print(g->cli, tfs_buf_span(&lines));
     tfs_buf_release(&lines);
 }

@@ -161,7 +161,7 @@ static void print_failure(struct texter *t, const char *path)
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-    tfs_buf_printf(&t->printer.line, "this file %s", t->err->text);
+    tfs_buf_printf(&t->printer.line, "this file: %s", t->err->text);
     tfs_printer_end(&t->printer);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
         tfs_hash_first(fd, HASHED_MAX, &hash, &ignored) == 0) {

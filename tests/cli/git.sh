@@ -168,6 +168,17 @@ for name in "-dash's \"\$(touch pwned)\"; &.rbxm" $'new\nline.rbxm'; do
     ok "and no more"
 done
 
+# --- a repository without a work tree, where git reads no .gitattributes
+git clone -q --bare . "$top/bare.git" && cd "$top/bare.git" || exit 3
+run 0 "enable in a bare repository" git --enable
+says err 'belong into info/attributes ' "it is said where git reads attributes there"
+run 0 "attributes of a bare repository" git --attributes
+run 0 "its status" git --status
+says out '^\*\.rbxm: shown as terrain$' "git reads the attributes there"
+git diff "$(git rev-list --max-parents=0 HEAD)" HEAD -- region_0_0_0.cosmicreach >out
+says out '^@@ chunk ' "git diff shows rows of terrain there"
+cd "$top/repository" || exit 3
+
 # --- what git calls
 git show HEAD:region_0_0_0.cosmicreach >"$top/xyz" && cp region_0_0_0.cosmicreach "$top/abc"
 edit "$top/abc" "$chunk" '3s/,[^,]*$/,base:tin/'

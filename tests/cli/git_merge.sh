@@ -162,7 +162,7 @@ start $save $save
 git -C repo checkout -qb side
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 5\n' 7 >"repo/$name" && commit pointer
 g 0 "log -p of a pointer" log -p -1
-says out '^\+this file is a Git LFS pointer' "shows what it is"
+says out '^\+this file: is a Git LFS pointer' "shows what it is"
 git -C repo checkout -q main
 set_ 2 base:iron && commit iron
 g 1 "a merge with a pointer" merge side

@@ -63,7 +63,7 @@ done
 # ---- what is no save
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 5\n' 7 >pointer
 run 0 "a Git LFS pointer" text pointer
-says out '^this file is a Git LFS pointer' "is said to be one"
+says out '^this file: is a Git LFS pointer' "is said to be one"
 cp out one
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 5\n' 8 >pointer
 run 0 "another one" text pointer
@@ -72,10 +72,10 @@ run 2 "diff with a pointer" diff pointer cosmic
 says err 'pointer: is a Git LFS pointer' "says so too"
 : >nothing
 run 0 "an empty file" text nothing
-says out '^this file is empty' "is said to be one"
+says out '^this file: is empty' "is said to be one"
 head -c 3000 cosmic >shortened
 run 0 "a save that is cut off" text shortened
-says out '^this file ' "is a sentence"
+says out '^this file: ' "is a sentence"
 run 0 "a file that is not there" text nosuch
 says out 'No such file' "is a sentence"
 run 0 "a text" text "$ROOT/README.md"
@@ -86,7 +86,7 @@ open('bare.rbxmx', 'wb').write(head + b'<Item class="Part" referent="RBX0"><Prop
 EOF
 timeout 60 "$TFS" text /dev/zero >out 2>err
 ok "a device without an end is not read to it"
-says out '^this file is neither a file nor a folder' "and is a sentence"
+says out '^this file: is neither a file nor a folder' "and is a sentence"
 printf a >vast && truncate -s 8T vast 2>/dev/null || truncate -s 1T vast
 timeout 120 "$TFS" text vast >out 2>err
 ok "a file of terabytes is not read to its end"
