@@ -5,6 +5,9 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 BUILD ?= build
+# One spelling of a directory, for the names in dependency files are those of targets. Another one, as
+# through a link, makes everything again (.flags).
+override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -65,7 +68,7 @@ PROGRAM := $(BUILD)/terrainfs
 FUZZ_MAIN ?= $(BUILD)/obj/tests/fuzz/replay.o
 SUB := $(MAKE) --no-print-directory
 
-.PHONY: all tests check torture mutate run-tests asan tsan lint format tidy fuzz bench demo sample install uninstall dist man completions clean help
+.PHONY: all tests check torture mutate run-tests asan tsan lint format tidy fuzz bench demo sample install uninstall dist man completions clean help FORCE
 .SECONDARY:
 
 all: $(PROGRAM) $(LIB) ## the program build/terrainfs and its library
@@ -117,7 +120,7 @@ $(PRELOADS): $(BUILD)/torture/%.so: tests/torture/%.c
 # Other flags, another compiler or another set of sources make the files that depend on them again.
 $(BUILD)/.flags: FORCE
 	@mkdir -p $(@D)
-	@echo $(call quoted,$(COMPILE)) | cmp -s - $@ || echo $(call quoted,$(COMPILE)) >$@
+	@echo $(call quoted,$(BUILD) $(COMPILE)) | cmp -s - $@ || echo $(call quoted,$(BUILD) $(COMPILE)) >$@
 $(BUILD)/.objects: FORCE
 	@mkdir -p $(@D)
 	@echo '$(OBJ) $(TEST_OBJ)' | cmp -s - $@ || echo '$(OBJ) $(TEST_OBJ)' >$@

@@ -3,6 +3,7 @@
 . "$(dirname "$0")/lib.bash"
 
 build=$(dirname "$TFS")
+build=${build#"$ROOT/"} # as make calls it
 
 # The program under test is what is installed, whichever flags it was built with.
 install_to() {
