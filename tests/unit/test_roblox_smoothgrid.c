@@ -455,8 +455,8 @@ static void write_noisy(const char *path, bool spoiled)
     free(value);
 }
 
-/* The beginning of a large file says what it is, and where all of it is read the damage is found.
- */
+/* The beginning of a large file says what it is, and where all of it is read the damage is
+ * found. */
 START_TEST(large_value_is_known_by_its_beginning_and_refused_for_its_end)
 {
     const struct tfs_open_options options = {.lock = TFS_LOCK_NONE};
