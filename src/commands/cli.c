@@ -52,15 +52,26 @@ static enum tfs_status say_usage(struct tfs_cli *cli, const char *problem, const
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static enum request parse_values(struct tfs_cli *cli, const char *text, bool mounting)
+static bool is_merge(const struct tfs_command *command)
 {
+    return command != NULL && (command->flags & TFS_CLI_CONFLICTS) != 0;
+}
+
+static enum request parse_values(struct tfs_cli *cli, const struct tfs_command *command,
+                                 const char *text)
+{
+    const bool mounting = command == NULL;
     struct tfs_error err = {0};
 
     if (!tfs_options_parse(&cli->options, text, mounting, &err))
         return REQUEST_RUN;
     if (err.code == -ENOMEM)
         return REQUEST_NO_MEMORY;
-    say_usage(cli, "-o ", err.text);
+    if (is_merge(command))
+        tfs_cli_say(cli, TFS_STATUS_USAGE, "-o %s; -o OUT, the result, stands behind the operands",
+                    err.text);
+    else
+        say_usage(cli, "-o ", err.text);
     return REQUEST_WRONG;
 }
 
@@ -129,7 +140,7 @@ static enum request apply_option(struct tfs_cli *cli, const struct tfs_command *
 {
     switch (option) {
     case 'o':
-        return parse_values(cli, optarg, !command);
+        return parse_values(cli, command, optarg);
     case 'f':
         cli->options.foreground = true;
         return REQUEST_RUN;
@@ -208,6 +219,20 @@ static bool is_meant_as_command(const char *word)
 {
     return strchr(word, '/') == NULL && tfs_command_find(word) == NULL &&
            tfs_command_like(word) != NULL && access(word, F_OK) < 0;
+}
+
+/* A word behind the first operand that is an option and no file; NULL: there is none. */
+static const char *find_late_option(const struct tfs_cli *cli, const struct tfs_command *command)
+{
+    if (command == NULL || cli->operand_count == 0 || strcmp(cli->operands[-1], "--") == 0)
+        return NULL;
+    for (int i = 1; i < cli->operand_count; i++) {
+        const char *word = cli->operands[i];
+        if (word[0] == '-' && word[1] != '\0' && access(word, F_OK) < 0 &&
+            !(is_merge(command) && i == 3 && strcmp(word, "-o") == 0))
+            return word;
+    }
+    return NULL;
 }
 
 /* ---- operands the other way round ------------------------------------------------------------ */
@@ -308,6 +333,9 @@ static enum tfs_status run(struct tfs_cli *cli, const struct tfs_command *comman
         return explain(cli);
     if (command == NULL && is_meant_as_command(cli->operands[0]))
         return say_like(cli);
+    if (find_late_option(cli, command) != NULL)
+        return say_usage(cli,
+                         "options stand before the operands: ", find_late_option(cli, command));
     if (count != wanted && !counts_itself(cli, command, count))
         return say_usage(cli, count < wanted ? "missing operand: " : "too many operands: ",
                          command ? command->operands : "SAVE MOUNTPOINT");
@@ -345,7 +373,7 @@ static enum tfs_status run_helper(struct tfs_cli *cli, int argc, char **argv)
     while (request == REQUEST_RUN && (option = getopt(argc, argv, "sfnvo:t:N:")) != -1) {
         fake = fake || option == 'f';
         if (option == 'o')
-            request = parse_values(cli, optarg, true);
+            request = parse_values(cli, NULL, optarg);
         else if (option == '?')
             request = refuse_option(cli, NULL, argv, option);
     }

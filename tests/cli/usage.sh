@@ -68,6 +68,14 @@ usage "an unknown letter" 'no such option here: -x' info -x save
 usage "an unknown long option" 'no such option here: --nonsense' info --nonsense save
 usage "--delete with export" 'no such option here: --delete' export --delete save dir
 usage "-f with a command" 'no such option here: -f' info -f save
+usage "an option behind the operands" 'options stand before the operands: --stat' diff --stat save save2 --stat
+usage "one behind a save" 'options stand before the operands: --json' info save --json
+usage "one behind three operands" 'options stand before the operands: --virtual' merge save save save --virtual
+usage "one between SAVE and PATH" 'options stand before the operands: -o' cat save -o format=roblox info.txt
+usage "the result of merge before the operands" '-o OUT, the result, stands behind the operands' merge -o out.sav save save save
+cp save ./--stat
+run 0 "a save that is named like an option" check save --stat
+rm ./--stat
 usage "-o without value" 'needs a value: -o' info -o
 usage "an unknown format" 'no format has this name; there is .*cosmic_reach' info -o format=doom save
 usage "an unknown option" 'nonsense: there is no such option' info -o nonsense save
