@@ -231,11 +231,31 @@ struct tfs_position tfs_doc_locate(const struct tfs_doc *doc, struct tfs_key key
     return position;
 }
 
+/* Is the chunk at `place`? Any number is legal. */
+static bool is_at(const struct tfs_doc *doc, size_t place, struct tfs_key key)
+{
+    const size_t page = place / TFS_PAGE_CHUNKS, at = place % TFS_PAGE_CHUNKS;
+
+    return page < doc->page_count && at < doc->pages[page]->count &&
+           tfs_key_compare(doc->pages[page]->chunks[at].key, key) == 0;
+}
+
+/* Most finds ask for the chunk that was found last, or for the next one. */
 const struct tfs_chunk *tfs_doc_find(const struct tfs_doc *doc, struct tfs_key key)
 {
-    struct tfs_position position = tfs_doc_locate(doc, key);
+    atomic_size_t *const last = &((struct tfs_doc *)doc)->found;
+    const size_t before = atomic_load_explicit(last, memory_order_relaxed);
+    size_t place = before;
 
-    return position.found ? &doc->pages[position.page]->chunks[position.at] : NULL;
+    if (!is_at(doc, place, key) && !is_at(doc, ++place, key)) {
+        const struct tfs_position position = tfs_doc_locate(doc, key);
+        if (!position.found)
+            return NULL;
+        place = position.page * TFS_PAGE_CHUNKS + position.at;
+    }
+    if (place != before)
+        atomic_store_explicit(last, place, memory_order_relaxed);
+    return &doc->pages[place / TFS_PAGE_CHUNKS]->chunks[place % TFS_PAGE_CHUNKS];
 }
 
 size_t tfs_doc_lower_bound(const struct tfs_doc *doc, struct tfs_key key)

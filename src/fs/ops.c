@@ -440,13 +440,14 @@ static void find_kept_times(struct tfs_session *s, struct tfs_branch *branch,
                             const struct tfs_node *node)
 {
     struct tfs_doc *doc = doc_of(branch);
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
-    struct timespec mtime, ctime;
+    struct timespec mtime = branch->opened, ctime = branch->opened;
 
-    if (!s->options.keep_times || node->scope != TFS_SCOPE_CHUNK || chunk == NULL ||
+    if (!s->options.keep_times || node->scope != TFS_SCOPE_CHUNK ||
         tfs_views_has_chunk(&s->views, node))
         return;
-    mtime = ctime = branch->opened;
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
+    if (chunk == NULL)
+        return;
     (void)tfs_kept_times_find(&branch->kept, branch->save, doc, chunk, &mtime, &ctime);
     tfs_views_set_chunk(&s->views, node, mtime, ctime);
 }
