@@ -4,6 +4,10 @@
  *
  * The maps are drawn one after the other into temporary files: that of an exported directory shares
  * what it is drawn from with the save's. In memory are a block of rows and the marks.
+ *
+ * Where three maps do not fit, a pixel stands for a square of columns: it shows the colour that the
+ * map has at the first of them, and is marked when one of them is. A map that is scaled down by
+ * itself has the colours of squares already.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,6 +40,9 @@ struct map {
     FILE *file; /* NULL: the side has no chunk */
     struct tfs_png_shape shape;
     struct tfs_area area;
+    uint64_t texts; /* bytes of the file that the shape does not tell */
+    uint64_t unit;  /* columns of a pixel along a side */
+    uint8_t *row;   /* of pixels */
 };
 
 struct picture {
@@ -43,11 +50,13 @@ struct picture {
     struct map maps[TFS_SIDES];
     struct tfs_area area; /* of both */
     bool north_up, stacked;
-    uint32_t scale; /* pixels of a column along a side */
+    uint64_t unit;          /* columns of a square along a side; not less than that of a map */
+    uint64_t width, height; /* of the area in squares */
+    uint32_t scale;         /* pixels of a square along a side; 1 where it has several columns */
     struct tfs_png_shape shape;
     struct tfs_marks marks;
-    uint8_t *rows[TFS_SIDES]; /* of the maps, those of `z` */
-    uint64_t z;               /* counted from the area's corner; UINT64_MAX: none */
+    uint8_t *rows[TFS_SIDES]; /* of squares of the maps, those of `z` */
+    uint64_t z;               /* in squares from the area's corner; UINT64_MAX: none */
     struct tfs_error *err;    /* of a row */
 };
 
@@ -85,9 +94,10 @@ static int spool(struct tfs_save *save, const struct tfs_doc *doc, const struct 
     return err->code;
 }
 
-/* What the file of the map says of itself. */
-static int read_shape(struct map *map, struct tfs_error *err)
+/* What the file of the map says of itself, and what a pixel of it shows. */
+static int read_shape(struct map *map, const struct tfs_picture_box *box, struct tfs_error *err)
 {
+    const uint64_t longer = box->sx > box->sz ? box->sx : box->sz;
     uint8_t head[64];
     ssize_t n = pread(fileno(map->file), head, sizeof(head), 0);
 
@@ -95,9 +105,14 @@ static int read_shape(struct map *map, struct tfs_error *err)
     if (n < 0 ||
         !tfs_png_sides((struct tfs_span){head, (size_t)n}, &map->shape.width, &map->shape.height))
         return tfs_fail(err, -EIO, "the map cannot be read back");
-    map->area.width = map->shape.width;
-    map->area.height = map->shape.height;
-    return 0;
+    map->texts = (uint64_t)lseek(fileno(map->file), 0, SEEK_END) - tfs_png_size(&map->shape);
+    map->unit = 1;
+    while (longer > TFS_PNG_SIDE_MAX * map->unit)
+        map->unit *= 2;
+    map->area = (struct tfs_area){box->x, box->z, map->unit > 1 ? box->sx : map->shape.width,
+                                  map->unit > 1 ? box->sz : map->shape.height};
+    map->row = malloc(tfs_png_row_size(&map->shape));
+    return map->row == NULL ? tfs_fail_memory(err) : 0;
 }
 
 static int draw_map(struct picture *p, int side, struct tfs_error *err)
@@ -113,18 +128,16 @@ static int draw_map(struct picture *p, int side, struct tfs_error *err)
     if (tfs_doc_group_count(doc, 0) == 0)
         return 0;
     tfs_picture_box(save->tree->voxels, doc, &box);
-    /* A map that is scaled down has no pixel for each column. */
-    if (box.sx > TFS_PNG_SIDE_MAX || box.sz > TFS_PNG_SIDE_MAX ||
-        (file->count != NULL && file->count(doc) == 0))
+    if (file->count != NULL && file->count(doc) == 0)
         return tfs_fail(err, -EFBIG,
                         "%s is too large for a picture: it is %" PRIu64 " x %" PRIu64
                         " columns, %" PRIu64 " high; a picture has at most %d a side",
                         p->d->cli->operands[side], box.sx, box.sz, box.sy, TFS_PNG_SIDE_MAX);
-    map->area = (struct tfs_area){.x = box.x, .z = box.z};
     map->file = tmpfile();
     if (map->file == NULL)
         return tfs_fail_errno(err, "no temporary file can be made for the map");
-    return spool(save, doc, file->lens, map->file, err) < 0 ? err->code : read_shape(map, err);
+    return spool(save, doc, file->lens, map->file, err) < 0 ? err->code
+                                                            : read_shape(map, &box, err);
 }
 
 /* ---- the layout ------------------------------------------------------------------------------ */
@@ -149,24 +162,31 @@ static uint64_t three(uint64_t side)
 }
 
 /* Side by side, or one below the other where that alone fits. */
+static bool fits(struct picture *p)
+{
+    p->width = (p->area.width + p->unit - 1) / p->unit;
+    p->height = (p->area.height + p->unit - 1) / p->unit;
+    p->stacked = three(p->width) > TFS_PNG_SIDE_MAX;
+    return p->width <= TFS_PNG_SIDE_MAX && p->height <= TFS_PNG_SIDE_MAX &&
+           (!p->stacked || three(p->height) <= TFS_PNG_SIDE_MAX);
+}
+
 static int lay_out(struct picture *p, struct tfs_error *err)
 {
+    p->unit = 1;
     for (int side = 0; side < TFS_SIDES; side++)
-        if (p->maps[side].file != NULL)
+        if (p->maps[side].file != NULL) {
             join(&p->area, &p->maps[side].area);
-    const uint64_t width = p->area.width, height = p->area.height;
-    const uint64_t longer = width > height ? width : height;
-    if (longer == 0)
+            if (p->maps[side].unit > p->unit)
+                p->unit = p->maps[side].unit;
+        }
+    if (p->area.width == 0)
         return tfs_fail(err, -EINVAL, "neither side has terrain: there is no picture of it");
-    p->stacked = three(width) > TFS_PNG_SIDE_MAX;
-    if (longer > TFS_PNG_SIDE_MAX || (p->stacked && three(height) > TFS_PNG_SIDE_MAX))
-        return tfs_fail(err, -EFBIG,
-                        "the maps of both sides are %" PRIu64 " x %" PRIu64
-                        " columns together: three of them do not fit into a picture, which has at "
-                        "most %d pixels a side",
-                        width, height, TFS_PNG_SIDE_MAX);
-    p->scale = longer < SIDE_SMALL ? SIDE_SMALL / (uint32_t)longer : 1;
-    const uint64_t drawn[2] = {width * p->scale, height * p->scale};
+    while (!fits(p))
+        p->unit *= 2;
+    const uint64_t longer = p->width > p->height ? p->width : p->height;
+    p->scale = p->unit == 1 && longer < SIDE_SMALL ? SIDE_SMALL / (uint32_t)longer : 1;
+    const uint64_t drawn[2] = {p->width * p->scale, p->height * p->scale};
     p->shape = (struct tfs_png_shape){
         .width = (uint32_t)(p->stacked ? drawn[0] : three(drawn[0])),
         .height = (uint32_t)(p->stacked ? three(drawn[1]) : drawn[1]),
@@ -177,25 +197,40 @@ static int lay_out(struct picture *p, struct tfs_error *err)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* Sets the first column of the square that the map has; from `from` on, in the world. False: it has
+ * none. */
+static bool find_column(const struct picture *p, int64_t from, int64_t begins, uint64_t size,
+                        uint64_t *column)
+{
+    const int64_t first = from < begins ? begins : from;
+
+    *column = (uint64_t)(first - begins);
+    return first < from + (int64_t)p->unit && *column < size;
+}
+
 /* Reads the row of a map that is at p->z, if it has one, over a background. */
 static void read_row(struct picture *p, int side)
 {
     const struct map *map = &p->maps[side];
-    const int64_t z = p->area.z + (int64_t)p->z - map->area.z;
-    uint8_t *row = p->rows[side];
-
-    for (uint64_t x = 0; x < p->area.width; x++)
-        memcpy(row + x * PIXEL, background, PIXEL);
-    if (map->file == NULL || z < 0 || (uint64_t)z >= map->area.height)
-        return;
-    const uint32_t line =
-        (uint32_t)(p->north_up ? map->area.height - 1 - (uint64_t)z : (uint64_t)z);
+    const struct tfs_area *area = &map->area;
     const size_t size = tfs_png_row_size(&map->shape);
-    const uint64_t from = tfs_png_row_offset(&map->shape, line);
-    uint8_t *to = row + (size_t)(map->area.x - p->area.x) * PIXEL;
+    uint8_t *row = p->rows[side];
+    uint64_t x, z;
 
-    if (pread(fileno(map->file), to, size, (off_t)from) != (ssize_t)size)
+    for (uint64_t i = 0; i < p->width; i++)
+        memcpy(row + i * PIXEL, background, PIXEL);
+    if (map->file == NULL ||
+        !find_column(p, p->area.z + (int64_t)(p->z * p->unit), area->z, area->height, &z))
+        return;
+    const uint64_t line = (p->north_up ? area->height - 1 - z : z) / map->unit;
+    const uint64_t from = map->texts + tfs_png_row_offset(&map->shape, (uint32_t)line);
+    if (pread(fileno(map->file), map->row, size, (off_t)from) != (ssize_t)size) {
         tfs_fail(p->err, -EIO, "the map cannot be read back from its temporary file");
+        return;
+    }
+    for (uint64_t i = 0; i < p->width; i++)
+        if (find_column(p, p->area.x + (int64_t)(i * p->unit), area->x, area->width, &x))
+            memcpy(row + i * PIXEL, map->row + x / map->unit * PIXEL, PIXEL);
 }
 
 static bool is_background(const uint8_t *pixel)
@@ -222,9 +257,10 @@ static void tint(uint8_t out[PIXEL], const uint8_t colour[PIXEL])
  * from farther away. */
 static bool is_edge(const struct picture *p, uint64_t pixel_x, uint64_t pixel_z)
 {
-    const uint64_t longer = p->area.width > p->area.height ? p->area.width : p->area.height;
+    const uint64_t longer = p->width > p->height ? p->width : p->height;
     const uint64_t wide = 1 + longer / EDGE_FROM;
-    const uint64_t side_x = p->marks.chunk.x * p->scale, side_z = p->marks.chunk.z * p->scale;
+    const uint64_t side_x = p->marks.stack_x / p->unit * p->scale;
+    const uint64_t side_z = p->marks.stack_z / p->unit * p->scale;
     const uint64_t x = pixel_x % side_x, z = pixel_z % side_z;
 
     return x < wide || z < wide || x + wide >= side_x || z + wide >= side_z;
@@ -233,15 +269,15 @@ static bool is_edge(const struct picture *p, uint64_t pixel_x, uint64_t pixel_z)
 static void add_marks(const struct picture *p, uint64_t pixel_x, uint64_t pixel_z,
                       uint8_t out[PIXEL])
 {
-    const uint64_t x = pixel_x / p->scale;
-    const unsigned stack = tfs_marks_stack(&p->marks, x, p->z);
+    const uint64_t x = pixel_x / p->scale * p->unit, z = p->z * p->unit;
+    const unsigned stack = tfs_marks_stack(&p->marks, x, z);
 
-    add_shade(p, x, out);
+    add_shade(p, pixel_x / p->scale, out);
     if (stack & TFS_MARK_REMOVED)
         tint(out, removed_colour);
     if (stack & TFS_MARK_ADDED)
         tint(out, added_colour);
-    if (tfs_marks_column(&p->marks, x, p->z))
+    if (tfs_marks_column(&p->marks, x, z))
         memcpy(out, column_colour, PIXEL);
     else if (stack & TFS_MARK_CHANGED && is_edge(p, pixel_x, pixel_z))
         memcpy(out, frame_colour, PIXEL);
@@ -250,7 +286,7 @@ static void add_marks(const struct picture *p, uint64_t pixel_x, uint64_t pixel_
 /* One row of pixels of a panel. */
 static void draw_panel(struct picture *p, unsigned panel, uint32_t row, uint8_t *samples)
 {
-    const uint64_t height = p->area.height * p->scale;
+    const uint64_t height = p->height * p->scale;
     const uint64_t pixel_z = p->north_up ? height - 1 - row : row, z = pixel_z / p->scale;
 
     if (z != p->z) {
@@ -258,7 +294,7 @@ static void draw_panel(struct picture *p, unsigned panel, uint32_t row, uint8_t 
         for (int side = 0; side < TFS_SIDES; side++)
             read_row(p, side);
     }
-    for (uint64_t x = 0; x < p->area.width * p->scale; x++, samples += PIXEL)
+    for (uint64_t x = 0; x < p->width * p->scale; x++, samples += PIXEL)
         if (panel < TFS_SIDES)
             memcpy(samples, p->rows[panel] + x / p->scale * PIXEL, PIXEL);
         else
@@ -268,8 +304,8 @@ static void draw_panel(struct picture *p, unsigned panel, uint32_t row, uint8_t 
 static void draw_row(void *arg, uint32_t row, uint8_t *samples)
 {
     struct picture *p = arg;
-    const uint32_t height = (uint32_t)p->area.height * p->scale;
-    const size_t width = (size_t)p->area.width * p->scale * PIXEL;
+    const uint32_t height = (uint32_t)p->height * p->scale;
+    const size_t width = (size_t)p->width * p->scale * PIXEL;
 
     for (size_t i = 0; i < p->shape.width; i++)
         memcpy(samples + i * PIXEL, gap_colour, PIXEL);
@@ -343,12 +379,12 @@ static int draw(struct picture *p, struct tfs_error *err)
     const struct tfs_voxels *voxels = p->d->saves[some]->tree->voxels;
     p->north_up = voxels->north_up;
     for (int side = 0; side < TFS_SIDES; side++) {
-        p->rows[side] = malloc((size_t)p->area.width * PIXEL);
+        p->rows[side] = malloc((size_t)p->width * PIXEL);
         if (p->rows[side] == NULL)
             return tfs_fail_memory(err);
     }
-    if (tfs_marks_make(p->d->diff, &p->area, tfs_voxels_size(voxels, p->d->docs[some]), &p->marks,
-                       err) < 0)
+    if (tfs_marks_make(p->d->diff, &p->area, tfs_voxels_size(voxels, p->d->docs[some]), p->unit,
+                       &p->marks, err) < 0)
         return err->code;
     write_file(p, &p->d->saves[some]->st, err);
     tfs_marks_release(&p->marks);
@@ -362,6 +398,7 @@ int tfs_differ_png(struct tfs_differ *d, struct tfs_error *err)
     draw(&p, err);
     for (int side = 0; side < TFS_SIDES; side++) {
         free(p.rows[side]);
+        free(p.maps[side].row);
         if (p.maps[side].file != NULL)
             fclose(p.maps[side].file);
     }

@@ -50,11 +50,6 @@ cp csv "tree/chunks/$(judge chunks cosmic | awk 'NR == 1 { print $1 }')/voxels.c
 cp -r cosmic imported && "$TFS" import tree imported 2>err
 run 1 "an exported directory" diff --png out.png cosmic tree
 shows cosmic imported "is drawn as what import makes of it"
-"$TOOLS/make_ter" --size 4096 --version 9 wide.ter
-run 2 "maps that are too large to stand beside each other" diff --png large.png wide.ter wide.ter
-says err 'the maps of both sides are 4096 x 4096 columns together: three of them do not fit' "are named with their size"
-[ ! -e large.png ]
-ok "nothing is made"
 "$TOOLS/make_place" --kind raw --chunks 1 --log2 5 blob
 far() { # far NAME X: the place with a chunk far away
     cp blob "$1" && rm -rf t && "$TFS" export "$1" t && cp -r "t/chunks/$one" "t/chunks/$2" && rm t/*.png &&
@@ -67,8 +62,18 @@ cp long longer && "$TFS" cat longer "chunks/$one/voxels.csv" | sed 5,20d | "$TFS
 run 1 "maps that are too wide stand below each other" diff --stat --png out.png long longer
 shows long longer "all three"
 far distant $((x + 300))_${y}_$z
-run 2 "a save whose map is scaled down" diff --png large.png distant blob
-says err 'is too large for a picture: it is 9632 x 32 columns, ' "is named with its size"
+cp distant shorter && "$TFS" cat shorter "chunks/$one/voxels.csv" | sed 5,20d | "$TFS" put shorter "chunks/$one/voxels.csv"
+run 1 "a save whose map is scaled down" diff --stat --png out.png distant shorter
+shows distant shorter "is drawn in squares of columns, each marked when one of its columns is"
+run 1 "a save that is narrower than its other side" diff --stat --png out.png distant blob
+shows distant blob "lies where it lies in the world"
+far beyond $((x - 100001))_${y}_$z
+run 1 "maps of different scales" diff --stat --png out.png distant beyond
+shows distant beyond "have that of the wider one"
+"$TOOLS/make_ter" --size 4096 --version 9 wide.ter
+run 0 "maps that are too large to stand beside each other" diff --png large.png wide.ter wide.ter
+[ "$(python3 -c 'import struct, sys; print(*struct.unpack(">II", open(sys.argv[1], "rb").read(24)[16:]))' large.png)" = "6160 2048" ]
+ok "are drawn in squares of columns, too"
 
 # ---- where the picture goes
 run 2 "--png without a value" diff --png cosmic more

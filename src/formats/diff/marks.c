@@ -10,6 +10,7 @@
 
 struct marking {
     struct tfs_marks *marks;
+    struct tfs_voxel_size chunk;
     struct tfs_error *err;
 };
 
@@ -22,12 +23,12 @@ void tfs_marks_release(struct tfs_marks *marks)
 
 static size_t bit_of(const struct tfs_marks *m, uint64_t x, uint64_t z)
 {
-    return (size_t)(z * m->area.width + x);
+    return (size_t)(z / m->unit) * m->width + (size_t)(x / m->unit);
 }
 
 static size_t stack_of(const struct tfs_marks *m, uint64_t x, uint64_t z)
 {
-    return (size_t)(z / m->chunk.z) * m->stacks + (size_t)(x / m->chunk.x);
+    return (size_t)(z / m->stack_z) * m->stacks + (size_t)(x / m->stack_x);
 }
 
 bool tfs_marks_column(const struct tfs_marks *marks, uint64_t x, uint64_t z)
@@ -67,7 +68,8 @@ static int mark_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *c
 {
     const struct marking *marking = arg;
     struct tfs_marks *m = marking->marks;
-    const int64_t x = (int64_t)chunk->key.x * m->chunk.x, z = (int64_t)chunk->key.z * m->chunk.z;
+    const int64_t x = (int64_t)chunk->key.x * marking->chunk.x;
+    const int64_t z = (int64_t)chunk->key.z * marking->chunk.z;
 
     if (chunk->key.group != 0 || !is_inside(&m->area, x, z))
         return 0;
@@ -78,16 +80,26 @@ static int mark_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *c
     return tfs_diff_rows(diff, mark_row, m, marking->err);
 }
 
-int tfs_marks_make(struct tfs_diff *diff, const struct tfs_area *area, struct tfs_voxel_size chunk,
-                   struct tfs_marks *marks, struct tfs_error *err)
+static uint64_t count(uint64_t size, uint64_t side)
 {
-    const size_t stacks = (size_t)((area->width + chunk.x - 1) / chunk.x);
-    const size_t rows = (size_t)((area->height + chunk.z - 1) / chunk.z);
-    struct marking marking = {marks, err};
+    return (size + side - 1) / side;
+}
 
-    *marks = (struct tfs_marks){.area = *area, .chunk = chunk, .stacks = stacks};
-    marks->bits = calloc((size_t)(area->width * area->height) / 8 + 1, 1);
-    marks->kinds = calloc(stacks * rows, 1);
+int tfs_marks_make(struct tfs_diff *diff, const struct tfs_area *area, struct tfs_voxel_size chunk,
+                   uint64_t unit, struct tfs_marks *marks, struct tfs_error *err)
+{
+    const uint64_t stack_x = chunk.x > unit ? chunk.x : unit;
+    const uint64_t stack_z = chunk.z > unit ? chunk.z : unit;
+    struct marking marking = {marks, chunk, err};
+
+    *marks = (struct tfs_marks){.area = *area,
+                                .unit = unit,
+                                .stack_x = stack_x,
+                                .stack_z = stack_z,
+                                .width = (size_t)count(area->width, unit),
+                                .stacks = (size_t)count(area->width, stack_x)};
+    marks->bits = calloc(marks->width * (size_t)count(area->height, unit) / 8 + 1, 1);
+    marks->kinds = calloc(marks->stacks * (size_t)count(area->height, stack_z), 1);
     if (marks->bits == NULL || marks->kinds == NULL)
         tfs_fail_memory(err);
     else

@@ -2,7 +2,8 @@
  * A difference seen from above: which columns of voxels differ, and where chunks came, went or
  * changed.
  *
- * Memory: a bit a column and a byte a stack of chunks, of an area that the caller bounds.
+ * Memory: a bit a column and a byte a stack of chunks, or where squares of columns are marked a bit
+ * and a byte each, of an area that the caller bounds.
  */
 #ifndef TFS_FORMATS_DIFF_MARKS_H
 #define TFS_FORMATS_DIFF_MARKS_H
@@ -23,19 +24,22 @@ enum tfs_mark {
 
 struct tfs_marks {
     struct tfs_area area;
-    struct tfs_voxel_size chunk;
-    size_t stacks; /* in a row */
+    uint64_t unit;             /* columns along a side of the squares that are marked */
+    uint64_t stack_x, stack_z; /* columns of what has a kind: a stack of chunks, or a square */
+    size_t width, stacks;      /* squares and stacks in a row */
     uint8_t *bits, *kinds;
 };
 
-/* Looks at the chunks of group 0 in that area. To be released after success only. */
+/* Looks at the chunks of group 0 in that area; `unit` is a power of two. To be released after
+ * success only. */
 int tfs_marks_make(struct tfs_diff *diff, const struct tfs_area *area, struct tfs_voxel_size chunk,
-                   struct tfs_marks *marks, struct tfs_error *err);
+                   uint64_t unit, struct tfs_marks *marks, struct tfs_error *err);
 void tfs_marks_release(struct tfs_marks *marks);
 
-/* Does the column differ, of a chunk that changed? Counted from the area's corner. */
+/* Does the column differ, or one in its square, of a chunk that changed? Counted from the area's
+ * corner. */
 bool tfs_marks_column(const struct tfs_marks *marks, uint64_t x, uint64_t z);
-/* What became of chunks of its stack: enum tfs_mark. */
+/* What became of chunks of its stack, or of its square where that is larger: enum tfs_mark. */
 unsigned tfs_marks_stack(const struct tfs_marks *marks, uint64_t x, uint64_t z);
 
 #endif
