@@ -4,11 +4,11 @@
 #include "fs/sparse.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/temporary.h"
 
 #define PAGE       TFS_SPARSE_PAGE
 #define BLOCK_BITS 32768u /* of pages: 128 MiB of the file */
@@ -73,66 +73,12 @@ static void clear_pages(struct tfs_pages *pages)
     tfs_map_release(&pages->blocks);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static int make_file(const char *directory)
-{
-    char path[4096];
-    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-    if (fd >= 0 ||
-        snprintf(path, sizeof(path), "%s/.terrainfs-XXXXXX", directory) >= (int)sizeof(path))
-        return fd;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
-static int open_file(void)
-{
-    const char *directories[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
-    int fd = -1;
-
-    for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]) && fd < 0; i++)
-        if (directories[i] != NULL)
-            fd = make_file(directories[i]);
-    return fd >= 0 ? fd : -errno;
-}
-
-static int write_all(int fd, uint64_t offset, struct tfs_span bytes)
-{
-    for (size_t done = 0; done < bytes.size;) {
-        ssize_t n = pwrite(fd, bytes.data + done, bytes.size - done, (off_t)(offset + done));
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
-/* Behind the end of the file there is nothing but zeros. */
-static int read_all(int fd, uint64_t offset, size_t size, uint8_t *out)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pread(fd, out + done, size - done, (off_t)(offset + done));
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n == 0) {
-            memset(out + done, 0, size - done);
-            break;
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 int tfs_sparse_create(struct tfs_doc *base, uint64_t size, struct tfs_sparse **sparse)
 {
     struct tfs_sparse *made = calloc(1, sizeof(*made));
-    int fd = made != NULL ? open_file() : -ENOMEM;
+    int fd = made != NULL ? tfs_temporary_open() : -ENOMEM;
 
     if (fd < 0) {
         free(made);
@@ -195,7 +141,7 @@ int tfs_sparse_fill(struct tfs_sparse *s, uint64_t page, struct tfs_span bytes)
     if (bytes.size > shown)
         bytes.size = (size_t)shown;
     if (result == 0)
-        result = write_all(s->fd, page, bytes);
+        result = tfs_temporary_write(s->fd, page, bytes);
     if (result == 0)
         set_page(&s->held, page / PAGE);
     return result;
@@ -210,16 +156,16 @@ static int keep_old(struct tfs_sparse *s, uint64_t page)
         has_page(&s->old, page))
         return 0;
     if (s->old_fd < 0) {
-        int fd = open_file();
+        int fd = tfs_temporary_open();
         if (fd < 0)
             return fd;
         s->old_fd = fd;
     }
     int result = reserve_page(&s->old, page);
     if (result == 0)
-        result = read_all(s->fd, page * PAGE, PAGE, bytes);
+        result = tfs_temporary_read(s->fd, page * PAGE, PAGE, bytes);
     if (result == 0)
-        result = write_all(s->old_fd, page * PAGE, (struct tfs_span){bytes, PAGE});
+        result = tfs_temporary_write(s->old_fd, page * PAGE, (struct tfs_span){bytes, PAGE});
     if (result == 0)
         set_page(&s->old, page);
     return result;
@@ -238,7 +184,7 @@ int tfs_sparse_write(struct tfs_sparse *s, uint64_t offset, struct tfs_span byte
             result = reserve_page(&s->dirty, page);
     }
     if (result == 0)
-        result = write_all(s->fd, offset, bytes);
+        result = tfs_temporary_write(s->fd, offset, bytes);
     for (uint64_t page = first; bytes.size > 0 && page < end && result == 0; page++) {
         set_page(&s->held, page);
         set_page(&s->dirty, page);
@@ -308,7 +254,7 @@ static int read_pages(const struct tfs_pages *pages, int fd, uint64_t offset, si
             last++;
         const uint64_t from = page * PAGE > offset ? page * PAGE : offset;
         const uint64_t to = last * PAGE < behind ? last * PAGE : behind;
-        result = read_all(fd, from, (size_t)(to - from), out + (from - offset));
+        result = tfs_temporary_read(fd, from, (size_t)(to - from), out + (from - offset));
         page = next_page(pages, last, end);
     }
     return result;

@@ -1,6 +1,8 @@
 /* formats/database: a save of rows, with the tables of a game that nobody plays. */
 #include <errno.h>
+#include <signal.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 
 #include "formats/database/rows_state.h"
 #include "scratch.h"
@@ -176,9 +178,11 @@ static const char *ask(const char *query)
     return answer;
 }
 
+static bool aside; /* documents hold no bytes of edits */
+
 static int try_open(enum tfs_lock lock)
 {
-    const struct tfs_open_options options = {.lock = lock};
+    const struct tfs_open_options options = {.lock = lock, .memory = aside};
 
     tfs_error_reset(&err);
     return tfs_save_open(db_path(), NULL, &options, &save, &err);
@@ -200,7 +204,14 @@ static void teardown(void)
     sqlite3_close(other);
     other = NULL;
     close_save();
+    aside = false;
     scratch_teardown();
+}
+
+static void setup_aside(void)
+{
+    aside = true;
+    scratch_setup();
 }
 
 static sqlite3 *ours(void)
@@ -248,7 +259,7 @@ static struct tfs_doc *changed(struct tfs_doc *base, const struct change *change
     for (size_t i = 0; i < count; i++) {
         const struct tfs_chunk *old = tfs_doc_find(base, changes[i].key);
         struct tfs_chunk chunk = {.key = changes[i].key, .slot = TFS_SLOT_NONE};
-        struct tfs_blob *data = NULL, *note = NULL;
+        struct tfs_blob *note = NULL;
         if (old != NULL)
             chunk = *old;
         if (changes[i].data == NULL && changes[i].note == NULL) {
@@ -256,9 +267,9 @@ static struct tfs_doc *changed(struct tfs_doc *base, const struct change *change
             continue;
         }
         if (changes[i].data != NULL) {
-            ck_assert_int_eq(tfs_blob_copy(tfs_span_of(changes[i].data), &data, &err), 0);
-            chunk.blob = data;
-            chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
+            ck_assert_int_eq(tfs_rows_keep(save, &chunk, tfs_span_of(changes[i].data), &err), 0);
+        } else {
+            tfs_blob_ref(chunk.blob);
         }
         if (changes[i].note != NULL) {
             ck_assert_int_eq(tfs_blob_copy(tfs_span_of(changes[i].note), &note, &err), 0);
@@ -266,7 +277,7 @@ static struct tfs_doc *changed(struct tfs_doc *base, const struct change *change
             chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD_EXTRA;
         }
         ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
-        tfs_blob_unref(data);
+        tfs_blob_unref(chunk.blob);
         tfs_blob_unref(note);
     }
     struct tfs_doc *doc = tfs_edit_finish(&edit);
@@ -497,6 +508,69 @@ START_TEST(second_writer_is_refused_and_a_game_is_not)
     ck_assert_int_eq(try_open(TFS_LOCK_NONE), 0);
     tfs_save_close(first);
     run("UPDATE tiles SET data = 'theirs'");
+}
+END_TEST
+
+/* A document does not change by its commit: no file of it reads differently then. */
+START_TEST(chunk_is_the_same_before_and_after_its_commit)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    must_open();
+    struct tfs_doc *doc =
+        changed(save->doc, (const struct change[]){{left, "LEFT", NULL}, {fresh, "new", NULL}}, 2);
+    const struct tfs_chunk made = *tfs_doc_find(doc, left);
+    ck_assert(tfs_chunk_is_unread(&made, false) && made.blob == NULL);
+    ck_assert(!tfs_chunk_same(&made, tfs_doc_find(save->doc, left)));
+    struct tfs_blob *bytes = NULL;
+    ck_assert_int_eq(tfs_chunk_load(save, &made, &bytes, &err), 0);
+    ck_assert(tfs_span_equal(tfs_blob_span(bytes), tfs_span_of("LEFT")));
+    tfs_blob_unref(bytes);
+    ck_assert_int_eq(save->container->commit(save, doc, &err), 0);
+    ck_assert_ptr_eq(save->doc, doc);
+    ck_assert_str_eq(value(left, false), "LEFT");
+    ck_assert_str_eq(value(fresh, false), "new");
+    /* Once it is in the database it is read there, and nowhere else. */
+    struct stat st;
+    ck_assert_int_eq(fstat(((struct tfs_rows *)save->own)->kept.fd, &st), 0);
+    ck_assert_int_eq(st.st_size, 0);
+    tfs_doc_unref(doc);
+}
+END_TEST
+
+START_TEST(what_others_made_of_our_edit_is_a_conflict)
+{
+    run(PACKED PACKED_ROWS);
+    must_open();
+    ck_assert_int_eq(COMMIT({left, "LEFT", NULL}, {middle, "MIDDLE", NULL}), 0);
+    const struct tfs_chunk ours_left = *tfs_doc_find(save->doc, left);
+    const struct tfs_chunk ours_middle = *tfs_doc_find(save->doc, middle);
+    run("UPDATE tiles SET data = 'theirs' WHERE pos = 135");
+    ck_assert_int_eq(COMMIT({left, "again", NULL}), -ESTALE);
+    ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 135"), "theirs");
+    reload();
+    ck_assert(!tfs_chunk_same(tfs_doc_find(save->doc, left), &ours_left));
+    ck_assert(tfs_chunk_same(tfs_doc_find(save->doc, middle), &ours_middle));
+    ck_assert_str_eq(value(left, false), "theirs");
+    ck_assert_int_eq(COMMIT({left, "again", NULL}), 0);
+    ck_assert_str_eq(value(left, false), "again");
+}
+END_TEST
+
+/* Without a place for them documents hold them. */
+START_TEST(edit_without_a_temporary_file_is_held)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    must_open();
+    struct rlimit none = {0, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    struct tfs_doc *doc = changed(save->doc, &(const struct change){left, "LEFT", NULL}, 1);
+    none.rlim_cur = RLIM_INFINITY;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    ck_assert_ptr_nonnull(tfs_doc_find(doc, left)->blob);
+    ck_assert_int_eq(save->container->commit(save, doc, &err), 0);
+    ck_assert_str_eq(value(left, false), "LEFT");
+    tfs_doc_unref(doc);
 }
 END_TEST
 
@@ -904,6 +978,21 @@ static Suite *rows_suite(void)
     tcase_add_test(tcase, database_that_cannot_be_looked_through_now_is_not_called_damaged);
     tcase_add_loop_test(tcase, database_belongs_to_whom_its_tables_say, 0, COUNT(claims));
     tcase_add_test(tcase, looking_at_the_tables_touches_nothing);
+
+    tcase = unit_case(suite, "rows put aside");
+    tcase_add_checked_fixture(tcase, setup_aside, teardown);
+    tcase_add_test(tcase, chunk_is_the_same_before_and_after_its_commit);
+    tcase_add_test(tcase, what_others_made_of_our_edit_is_a_conflict);
+    tcase_add_test(tcase, edit_without_a_temporary_file_is_held);
+    tcase_add_loop_test(tcase, rows_come_change_and_go_in_one_transaction, 0, 2);
+    tcase_add_test(tcase, new_chunk_replaces_no_row_that_is_not_shown);
+    tcase_add_test(tcase, chunk_that_does_not_pass_its_check_leaves_all_rows);
+    tcase_add_test(tcase, commit_waits_for_nobody_who_holds_the_lock_long);
+    tcase_add_test(tcase, commit_beside_another_program_shows_what_both_wrote);
+    tcase_add_test(tcase, reload_gives_new_numbers_to_what_changed_only);
+    tcase_add_test(tcase, tables_of_another_layout_are_read_anew);
+    tcase_add_test(tcase, database_put_in_the_place_of_ours_is_read);
+    tcase_add_test(tcase, database_with_a_log_is_edited_beside_its_game);
     return suite;
 }
 

@@ -14,11 +14,14 @@
 
 /* ---- what was fetched ------------------------------------------------------------------------ */
 
+uint32_t tfs_rows_checksum(struct tfs_span bytes)
+{
+    return bytes.size == 0 ? 0 : (uint32_t)crc32_z(0, bytes.data, bytes.size);
+}
+
 static uint32_t checksum(const struct tfs_blob *blob)
 {
-    struct tfs_span span = tfs_blob_span(blob);
-
-    return span.size == 0 ? 0 : (uint32_t)crc32_z(0, span.data, span.size);
+    return tfs_rows_checksum(tfs_blob_span(blob));
 }
 
 /* NULL and no bytes are two things. */
@@ -33,24 +36,31 @@ static struct tfs_row_print print_of(const struct tfs_row *row, uint64_t reading
                                   size_of(row->extra), checksum(row->extra)};
 }
 
-/* NULL: it was not fetched in its reading. */
-static const struct tfs_row_print *find_print(const struct tfs_rows *own,
-                                              const struct tfs_chunk *chunk)
+/* False: it was not fetched in its reading. */
+static bool find_print(const struct tfs_rows *own, const struct tfs_chunk *chunk,
+                       struct tfs_row_print *print)
 {
+    if (tfs_rows_kept_print(own, chunk, print))
+        return true;
     if (chunk->slot >= own->print_count ||
         own->prints[chunk->slot].reading != tfs_rows_reading(chunk))
-        return NULL;
-    return &own->prints[chunk->slot];
+        return false;
+    *print = own->prints[chunk->slot];
+    return true;
 }
 
 bool tfs_rows_was_fetched(const struct tfs_rows *own, const struct tfs_chunk *chunk)
 {
-    return find_print(own, chunk) != NULL;
+    struct tfs_row_print print;
+
+    return find_print(own, chunk, &print);
 }
 
 static int add_print(struct tfs_rows *own, const struct tfs_chunk *chunk, const struct tfs_row *row,
                      struct tfs_error *err)
 {
+    if (tfs_rows_was_fetched(own, chunk))
+        return 0;
     if (chunk->slot >= own->print_count) {
         uint32_t count = chunk->slot / 1024 * 1024 + 1024;
         struct tfs_row_print *more = reallocarray(own->prints, count, sizeof(*more));
@@ -60,8 +70,7 @@ static int add_print(struct tfs_rows *own, const struct tfs_chunk *chunk, const 
         own->prints = more;
         own->print_count = count;
     }
-    if (own->prints[chunk->slot].reading != tfs_rows_reading(chunk))
-        own->prints[chunk->slot] = print_of(row, tfs_rows_reading(chunk));
+    own->prints[chunk->slot] = print_of(row, tfs_rows_reading(chunk));
     return 0;
 }
 
@@ -72,12 +81,12 @@ bool tfs_rows_as_before(const struct tfs_rows *own, const struct tfs_chunk *befo
 
     if (!tfs_chunk_is_unread(before, extra))
         return tfs_blob_equal(now, extra ? before->extra : before->blob);
-    const struct tfs_row_print *print = find_print(own, before);
+    struct tfs_row_print print;
     /* What nobody looked at, nobody knows another way. */
-    if (print == NULL)
+    if (!find_print(own, before, &print))
         return true;
-    return extra ? print->extra_size == size_of(now) && print->extra_crc == checksum(now)
-                 : print->value_size == size_of(now) && print->value_crc == checksum(now);
+    return extra ? print.extra_size == size_of(now) && print.extra_crc == checksum(now)
+                 : print.value_size == size_of(now) && print.value_crc == checksum(now);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -117,6 +126,8 @@ int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
 static int fetch_row(struct tfs_rows *own, const struct tfs_chunk *chunk, struct tfs_row *row,
                      struct tfs_error *err)
 {
+    if (tfs_rows_is_kept(own, chunk))
+        return tfs_rows_kept_bytes(own, chunk, &row->value, err);
     if (tfs_rows_find(own, chunk->key, row, err) < 0)
         return err->code;
     if (!row->found)

@@ -22,6 +22,21 @@ struct tfs_row_print {
     uint32_t extra_size, extra_crc;
 };
 
+/* The same of what an edit made and the document does not hold (rows_kept.c). */
+struct tfs_row_kept {
+    uint64_t offset; /* in the temporary file, or where it is in the database */
+    uint32_t size, crc;
+};
+
+struct tfs_rows_kept {
+    struct tfs_row_kept *chunks; /* by their numbers */
+    size_t count, pending;       /* so many are not in the database yet */
+    size_t held;                 /* bytes that edits put into documents instead */
+    int fd;                      /* of the temporary file, if it is open */
+    bool open;
+    uint64_t end; /* of the file */
+};
+
 struct tfs_rows_source {
     struct tfs_database db;
     sqlite3_stmt *statements[TFS_ROWS_STATEMENTS]; /* made when first needed */
@@ -37,6 +52,7 @@ struct tfs_rows {
     uint64_t reading;             /* its number, from 1 */
     struct tfs_row_print *prints; /* by slot */
     uint32_t print_count;
+    struct tfs_rows_kept kept;
     bool unsure; /* a transaction failed at its very end: it may be there, if not durably */
 };
 
@@ -59,6 +75,18 @@ int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
 void tfs_row_release(struct tfs_row *row);
 /* Looks at the tables again: 1 the layout is what it was, 0 it is *layout now. */
 int tfs_rows_look(struct tfs_rows *own, struct tfs_rows_layout *layout, struct tfs_error *err);
+uint32_t tfs_rows_checksum(struct tfs_span bytes);
+/* Are its bytes ones that an edit made and no commit has written yet? */
+bool tfs_rows_is_kept(const struct tfs_rows *own, const struct tfs_chunk *chunk);
+int tfs_rows_kept_bytes(const struct tfs_rows *own, const struct tfs_chunk *chunk,
+                        struct tfs_blob **bytes, struct tfs_error *err);
+/* They are in the database, durably. */
+void tfs_rows_kept_written(struct tfs_rows *own, const struct tfs_chunk *chunk);
+/* What an edit made of the chunk and the document does not hold, also once it is written. False:
+ * that is not so. */
+bool tfs_rows_kept_print(const struct tfs_rows *own, const struct tfs_chunk *chunk,
+                         struct tfs_row_print *print);
+void tfs_rows_kept_release(struct tfs_rows *own);
 /* Has this chunk been fetched in its reading? */
 bool tfs_rows_was_fetched(const struct tfs_rows *own, const struct tfs_chunk *chunk);
 /* Has the row's column, the second value's or the first's, still the value that a chunk of the

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/recent.h"
+#include "formats/database/rows.h"
 #include "formats/luanti/names.h"
 
 #define CACHE_BYTES ((size_t)32 << 20)
@@ -51,6 +52,7 @@ int tfs_luanti_view_make(struct tfs_save *save, const struct tfs_chunk *chunk,
     if (made == NULL)
         return tfs_fail_memory(err);
     atomic_init(&made->refs, 1);
+    made->save = save;
     made->chunk = *chunk;
     made->stored = tfs_blob_ref(tfs_blob_ref(chunk->blob));
     if ((chunk->flags & TFS_CHUNK_UNREAD) != 0)
@@ -63,6 +65,12 @@ int tfs_luanti_view_make(struct tfs_save *save, const struct tfs_chunk *chunk,
     else
         tfs_luanti_view_unref(made);
     return err->code;
+}
+
+struct tfs_luanti_view *tfs_luanti_view_ref(struct tfs_luanti_view *view)
+{
+    atomic_fetch_add_explicit(&view->refs, 1, memory_order_relaxed);
+    return view;
 }
 
 void tfs_luanti_view_unref(struct tfs_luanti_view *view)
@@ -92,9 +100,7 @@ static size_t weight(const void *object)
 
 static void object_ref(void *view)
 {
-    struct tfs_luanti_view *of = view;
-
-    atomic_fetch_add_explicit(&of->refs, 1, memory_order_relaxed);
+    tfs_luanti_view_ref(view);
 }
 
 static void object_unref(void *view)
@@ -233,9 +239,7 @@ int tfs_luanti_view_put(struct tfs_edit *edit, const struct tfs_luanti_view *vie
 
     if (!view->unread && tfs_span_equal(tfs_blob_span(view->stored), bytes))
         return 0;
-    chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
-    chunk.blob = NULL;
-    if (tfs_blob_copy(bytes, &chunk.blob, err) == 0)
+    if (tfs_rows_keep(view->save, &chunk, bytes, err) == 0)
         tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(chunk.blob);
     return err->code;

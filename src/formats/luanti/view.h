@@ -11,6 +11,7 @@
 /* Immutable, reference-counted. */
 struct tfs_luanti_view {
     atomic_uint refs;
+    struct tfs_save *save;
     struct tfs_chunk chunk;  /* with a reference to what it holds */
     struct tfs_blob *stored; /* NULL: the row has no value, or could not be fetched */
     bool unread;             /* the latter; the next time it may be there */
@@ -33,6 +34,7 @@ int tfs_luanti_view_make(struct tfs_save *save, const struct tfs_chunk *chunk,
 /* The first one, of a chunk that must decode. */
 int tfs_luanti_view_need(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                          struct tfs_luanti_view **view, struct tfs_error *err);
+struct tfs_luanti_view *tfs_luanti_view_ref(struct tfs_luanti_view *view);
 void tfs_luanti_view_unref(struct tfs_luanti_view *view); /* NULL is legal */
 
 /* The order of names that the save's blocks of that version have: found once, by looking into a few
