@@ -145,6 +145,51 @@ static int read_names(struct tfs_name_list *list, struct tfs_span text, struct t
     return err->code;
 }
 
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+#define MANY 256 /* chunks that are fetched in one go */
+
+/* Those of the document from `*at` on that need it, at most MANY; *at moves behind them. */
+static size_t find_chunks(struct tfs_save *save, const struct tfs_doc *doc,
+                          const struct tfs_renaming_kind *kind, const struct tfs_renaming *r,
+                          size_t *at, struct tfs_chunk *chunks, struct tfs_error *err)
+{
+    size_t count = 0;
+
+    for (; *at < doc->count && count < MANY && err->code == 0; ++*at) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, *at);
+        if (kind->needs != NULL && !kind->needs(save, chunk, r, err))
+            continue;
+        chunks[count] = *chunk;
+        tfs_blob_ref(chunks[count].blob);
+        tfs_blob_ref(chunks[count++].extra);
+    }
+    return count;
+}
+
+static int rename_chunks(struct tfs_save *save, struct tfs_edit *edit,
+                         const struct tfs_renaming_kind *kind, const struct tfs_renaming *r,
+                         struct tfs_error *err)
+{
+    struct tfs_chunk chunks[MANY];
+
+    for (size_t at = 0; at < tfs_edit_doc(edit)->count && err->code == 0;) {
+        const size_t count = find_chunks(save, tfs_edit_doc(edit), kind, r, &at, chunks, err);
+        size_t ready = kind->needs == NULL ? count : 0;
+        for (size_t i = 0; i < count && err->code == 0; i++) {
+            if (i == ready)
+                ready += tfs_chunks_fetch(save, chunks + i, count - i, err);
+            if (err->code == 0)
+                kind->rename(save, edit, &chunks[i], r, err);
+        }
+        for (size_t i = 0; i < count; i++) {
+            tfs_blob_unref(chunks[i].blob);
+            tfs_blob_unref(chunks[i].extra);
+        }
+    }
+    return err->code;
+}
+
 int tfs_renaming_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
@@ -156,8 +201,7 @@ int tfs_renaming_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
         kind_of(at)->names(save, tfs_edit_doc(edit), tfs_name_list_add, &r.old, err);
     if (err->code == 0 && tfs_name_list_sort(&r.old, err) == 0 && read_lines(&r, text, err) == 0 &&
         r.renames)
-        for (size_t i = 0; i < tfs_edit_doc(edit)->count && err->code == 0; i++)
-            kind_of(at)->rename(save, edit, tfs_doc_at(tfs_edit_doc(edit), i), &r, err);
+        rename_chunks(save, edit, kind_of(at), &r, err);
     tfs_name_list_release(&r.old);
     tfs_buf_release(&r.bytes);
     free(r.names);

@@ -33,7 +33,11 @@ struct tfs_renaming_kind {
     /* Gives the names of all chunks, some more than once. What cannot be read has none. */
     int (*names)(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each, void *arg,
                  struct tfs_error *err);
-    /* Renames what the chunk has. */
+    /* Has the chunk a name that gets another one? NULL: renaming it finds out. */
+    bool (*needs)(struct tfs_save *save, const struct tfs_chunk *chunk,
+                  const struct tfs_renaming *renaming, struct tfs_error *err);
+    /* Renames what the chunk has, whose bytes were fetched where it was asked whether it needs
+     * that. */
     int (*rename)(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_chunk *chunk,
                   const struct tfs_renaming *renaming, struct tfs_error *err);
 };

@@ -512,6 +512,20 @@ static void run(const char *sql)
     sqlite3_close(db);
 }
 
+static int count_rows(const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    sqlite3 *db = NULL;
+
+    ck_assert_int_eq(sqlite3_open(scratch_path("map.sqlite"), &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
+    const int count = sqlite3_column_int(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return count;
+}
+
 /* The corners of what keys can hold; pos is a sum, so a negative x borrows from y. */
 START_TEST(keys_read_back_at_the_bounds)
 {
@@ -726,6 +740,64 @@ START_TEST(edited_real_blocks_read_back)
 }
 END_TEST
 
+/* Every name of the map gets another one; `add` or without it again. */
+static void rename_all(bool add)
+{
+    struct tfs_buf names = godot_get(&c, GODOT_ROOT, "palette.txt"), next = {0};
+
+    for (const uint8_t *at = names.data; at < names.data + names.size;) {
+        const uint8_t *end = memchr(at, '\n', (size_t)(names.data + names.size - at));
+        tfs_buf_add_text(&next, add ? "x:" : "");
+        tfs_buf_add(&next, at + (add ? 0 : 2), (size_t)(end + 1 - at) - (add ? 0 : 2));
+        at = end + 1;
+    }
+    tfs_buf_u8(&next, 0);
+    put(GODOT_ROOT, "palette.txt", (const char *)next.data);
+    tfs_buf_release(&names);
+    tfs_buf_release(&next);
+}
+
+/* Only the flag that a rename decides anew may be another one. And however many there are: what was
+ * renamed waits for its commit outside memory. */
+START_TEST(real_map_that_is_renamed_and_back_has_its_bytes)
+{
+    open_real_map();
+    godot_close(&c);
+    run("DELETE FROM blocks WHERE pos % 13 <> 1");
+    run("CREATE TABLE was AS SELECT pos, data FROM blocks");
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), 0);
+        ck_assert_uint_gt(c.doc->count, SANITIZED ? 2 : 400);
+        c.save->options.memory = 1;
+        rename_all(i == 0);
+        for (size_t k = 0; k < c.doc->count; k++)
+            ck_assert_ptr_null(tfs_doc_at(c.doc, k)->blob);
+        ck_assert(godot_holds(&c, GODOT_ROOT, "palette.txt", i == 0 ? "x:air\n" : "air\n"));
+        ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
+        godot_close(&c);
+        ck_assert_int_eq(count_rows("SELECT count(*) FROM blocks JOIN was USING (pos) WHERE "
+                                    "substr(blocks.data, 3) <> substr(was.data, 3)") == 0,
+                         i == 1);
+    }
+}
+END_TEST
+
+/* Nodes are what they were: their stream is not packed again. */
+START_TEST(renamed_node_leaves_the_nodes_as_they_are_stored)
+{
+    open_map(false, 28);
+    struct tfs_buf before = godot_get(&c, first, "raw.bin");
+    put(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\nmod:rock\n");
+    struct tfs_buf after = godot_get(&c, first, "raw.bin");
+    /* Behind version, flags, light and widths; up to the names there is nothing else. */
+    ck_assert_uint_gt(before.size, 300);
+    ck_assert_mem_eq(after.data + 6, before.data + 6, 150);
+    ck_assert_uint_eq(before.size - after.size, strlen("default:stone") - strlen("mod:rock"));
+    tfs_buf_release(&before);
+    tfs_buf_release(&after);
+}
+END_TEST
+
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
 static Suite *make_suite(void)
@@ -744,6 +816,7 @@ static Suite *make_suite(void)
     tcase_add_test(files, another_node_loses_param2_unless_it_keeps_its_index);
     tcase_add_test(files, new_air_takes_the_light_beside_it);
     tcase_add_test(files, two_names_become_one);
+    tcase_add_test(files, renamed_node_leaves_the_nodes_as_they_are_stored);
     tcase_add_loop_test(files, moved_chunk_takes_its_objects_along, 0, 2);
     tcase_add_test(files, copy_by_raw_bin_has_its_objects_where_it_is);
     tcase_add_test(files, names_are_asked_of_each_chunk_once);
@@ -769,6 +842,8 @@ static Suite *make_suite(void)
     tcase_add_test(saves, world_without_a_map_is_refused);
     unit_add_where(access(MAP, R_OK) == 0, saves, real_map_obeys_the_laws, 1, MAP);
     unit_add_where(access(MAP, R_OK) == 0, saves, edited_real_blocks_read_back, 1, MAP);
+    unit_add_where(access(MAP, R_OK) == 0, saves, real_map_that_is_renamed_and_back_has_its_bytes,
+                   1, MAP);
     return suite;
 }
 

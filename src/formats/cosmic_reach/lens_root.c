@@ -149,7 +149,7 @@ static int rename_chunk(struct tfs_save *save, struct tfs_edit *edit, const stru
     return err->code;
 }
 
-static const struct tfs_renaming_kind names = {TFS_COSMIC_NAME_RULES, tfs_cosmic_names_each,
+static const struct tfs_renaming_kind names = {TFS_COSMIC_NAME_RULES, tfs_cosmic_names_each, NULL,
                                                rename_chunk};
 
 const struct tfs_lens tfs_cosmic_names_lens = {

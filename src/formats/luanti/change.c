@@ -37,18 +37,31 @@ static uint32_t old_number(const struct tfs_luanti_change *c, uint32_t voxel)
     return c->numbers[c->view->block.nodes[voxel]];
 }
 
-int tfs_luanti_change_open(struct tfs_luanti_change *c, struct tfs_save *save,
-                           const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
+int tfs_luanti_change_begin(struct tfs_luanti_change *c, struct tfs_save *save,
+                            struct tfs_luanti_view *view, struct tfs_error *err)
 {
     memset(c, 0, sizeof(*c));
     c->save = save;
-    if (tfs_luanti_view_need(save, doc, key, &c->view, err) < 0 || number_names(c, err) < 0)
+    c->view = tfs_luanti_view_ref(view);
+    if (number_names(c, err) < 0)
         return err->code;
     for (uint32_t i = 0; i < TFS_LUANTI_VOXELS; i++)
         c->ids[i] = old_number(c, i);
     memcpy(c->param1, c->view->block.param1, sizeof(c->param1));
     memcpy(c->param2, c->view->block.param2, sizeof(c->param2));
     return 0;
+}
+
+int tfs_luanti_change_open(struct tfs_luanti_change *c, struct tfs_save *save,
+                           const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_luanti_view *view = NULL;
+
+    memset(c, 0, sizeof(*c));
+    if (tfs_luanti_view_need(save, doc, key, &view, err) == 0)
+        tfs_luanti_change_begin(c, save, view, err);
+    tfs_luanti_view_unref(view);
+    return err->code;
 }
 
 void tfs_luanti_change_close(struct tfs_luanti_change *c)

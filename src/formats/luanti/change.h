@@ -24,6 +24,9 @@ struct tfs_luanti_change {
 /* Begins with what the chunk has; to be closed after a failure too. */
 int tfs_luanti_change_open(struct tfs_luanti_change *change, struct tfs_save *save,
                            const struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err);
+/* The same of a chunk that decodes. */
+int tfs_luanti_change_begin(struct tfs_luanti_change *change, struct tfs_save *save,
+                            struct tfs_luanti_view *view, struct tfs_error *err);
 void tfs_luanti_change_close(struct tfs_luanti_change *change);
 
 /* The name of a number, until another one is added. */

@@ -3,12 +3,14 @@
  *
  * Must not know where blocks lie in a world. Blocks that do not decode have no names here.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "formats/arrays/numbers.h"
 #include "formats/info.h"
 #include "formats/luanti/change.h"
 #include "formats/luanti/lenses.h"
+#include "formats/luanti/lists.h"
 #include "formats/luanti/map.h"
 #include "formats/luanti/names.h"
 #include "formats/picture/picture.h"
@@ -76,8 +78,8 @@ int tfs_luanti_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk,
 }
 
 /* Has the chunk a name that gets another one? */
-static bool is_renamed(const struct tfs_renaming *r, struct tfs_save *save,
-                       const struct tfs_chunk *chunk, struct tfs_error *err)
+static bool is_renamed(struct tfs_save *save, const struct tfs_chunk *chunk,
+                       const struct tfs_renaming *r, struct tfs_error *err)
 {
     struct tfs_luanti_memory *memory = tfs_luanti_view_memory(save);
     struct tfs_luanti_names *names;
@@ -91,8 +93,9 @@ static bool is_renamed(const struct tfs_renaming *r, struct tfs_save *save,
     return renamed;
 }
 
-static int rename_nodes(const struct tfs_renaming *r, struct tfs_luanti_change *change,
-                        struct tfs_error *err)
+/* Two names become one, or some are not used: the nodes get other numbers. */
+static int number_again(struct tfs_edit *edit, struct tfs_luanti_change *change,
+                        const struct tfs_renaming *r, struct tfs_error *err)
 {
     const struct tfs_luanti_block *b = &change->view->block;
     uint32_t *numbers = calloc(b->count + 1, sizeof(*numbers));
@@ -105,24 +108,75 @@ static int rename_nodes(const struct tfs_renaming *r, struct tfs_luanti_change *
         change->ids[i] = numbers[b->nodes[i]];
     change->keeps_light = true;
     free(numbers);
+    return err->code < 0 ? err->code : tfs_luanti_change_store(edit, change, err);
+}
+
+/* The table of names as it will be, with the numbers and the order that it has. *same: so nodes
+ * keep their numbers. */
+static int rename_table(const struct tfs_luanti_block *b, const struct tfs_renaming *r,
+                        struct tfs_buf *out, bool *same, struct tfs_error *err)
+{
+    struct tfs_words words = {0};
+    uint32_t number;
+
+    tfs_buf_u8(out, 0);
+    tfs_luanti_u16(out, b->stored);
+    for (uint32_t i = 0; i < b->stored && err->code == 0; i++) {
+        const struct tfs_span name = tfs_renaming_of(r, b->order[i].name);
+        tfs_luanti_u16(out, b->order[i].id);
+        tfs_luanti_u16(out, (uint32_t)name.size);
+        tfs_buf_add_span(out, name);
+        tfs_words_add(&words, name, &number, err);
+    }
+    *same = b->count == b->stored && words.count == b->stored;
+    tfs_words_release(&words);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
+}
+
+static bool is_all_air(const struct tfs_luanti_block *b, const struct tfs_renaming *r)
+{
+    return b->count == 1 && tfs_luanti_is_air(tfs_renaming_of(r, b->names[0].name));
+}
+
+static int rename_view(struct tfs_save *save, struct tfs_edit *edit, struct tfs_luanti_view *view,
+                       const struct tfs_renaming *r, struct tfs_error *err)
+{
+    struct tfs_luanti_block next = view->block;
+    struct tfs_luanti_change change;
+    struct tfs_buf table = {0};
+    bool same = false;
+
+    if (rename_table(&view->block, r, &table, &same, err) == 0 && same) {
+        next.sections[TFS_LUANTI_NAMES] = tfs_buf_span(&table);
+        next.flags &= (uint8_t)~TFS_LUANTI_NOT_AIR;
+        next.flags |= is_all_air(&view->block, r) ? 0 : TFS_LUANTI_NOT_AIR;
+        tfs_luanti_view_store(edit, view, &next, err);
+    } else if (err->code == 0) {
+        if (tfs_luanti_change_begin(&change, save, view, err) == 0)
+            number_again(edit, &change, r, err);
+        tfs_luanti_change_close(&change);
+    }
+    tfs_buf_release(&table);
     return err->code;
 }
 
 static int rename_chunk(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_chunk *chunk,
                         const struct tfs_renaming *r, struct tfs_error *err)
 {
-    struct tfs_luanti_change change;
+    struct tfs_luanti_view *view;
 
-    if (!is_renamed(r, save, chunk, err))
+    if (tfs_luanti_view_make(save, chunk, &view, err) < 0)
         return err->code;
-    if (tfs_luanti_change_open(&change, save, tfs_edit_doc(edit), chunk->key, err) == 0 &&
-        rename_nodes(r, &change, err) == 0)
-        tfs_luanti_change_store(edit, &change, err);
-    tfs_luanti_change_close(&change);
+    if (view->damage == NULL)
+        rename_view(save, edit, view, r, err);
+    else
+        tfs_fail(err, -EBADMSG, "%s", view->damage);
+    tfs_luanti_view_unref(view);
     return err->code;
 }
 
-static const struct tfs_renaming_kind names = {TFS_LUANTI_NAME_RULES, all_names, rename_chunk};
+static const struct tfs_renaming_kind names = {TFS_LUANTI_NAME_RULES, all_names, is_renamed,
+                                               rename_chunk};
 
 const struct tfs_numbering tfs_luanti_numbering = {.empty = "air",
                                                    .rules = TFS_LUANTI_NAME_RULES,
