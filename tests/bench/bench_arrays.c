@@ -1,7 +1,8 @@
 /*
- * bench_arrays SAVE ARRAY SIDE FROM: milliseconds to decode every chunk of the save once, to decode
- * those with y = FROM, and to decode the SIDE^3 chunks from FROM,FROM,FROM on that are there, set
- * all their values to 0, encode them and commit. The first two are the best of some rounds.
+ * bench_arrays SAVE ARRAY SIDE FROM BYTE: milliseconds of CPU to decode every chunk of the save
+ * into one array, to do so with those with y = FROM, and to decode the SIDE^3 chunks from
+ * FROM,FROM,FROM on, set all bytes of their values to BYTE, encode them and commit. The first two
+ * are the best of some rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ static struct tfs_save *save;
 static struct tfs_error err;
 static const struct tfs_lens *lens;
 static int32_t side, from;
+static int byte;
 
 static void must(int result)
 {
@@ -30,7 +32,7 @@ static double now(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
@@ -46,15 +48,61 @@ static void decode(const struct tfs_chunk *chunk, struct tfs_buf *out)
     must(lens->get(save, save->doc, tfs_lens_at(lens, chunk->key, 0), out, &err));
 }
 
+/* Where the values of chunks go: as in the array of the save, in memory of its own. */
+struct array {
+    struct tfs_key low, high;
+    struct tfs_npy npy; /* of a chunk */
+    size_t row, plane;  /* bytes, of the array */
+    uint8_t *values;
+};
+
+static void open_array(struct array *a, bool all)
+{
+    struct tfs_buf out = {0};
+    struct tfs_span values;
+
+    decode(tfs_doc_at(save->doc, 0), &out);
+    must(tfs_npy_take(tfs_buf_span(&out), &a->npy, &values, &err));
+    tfs_buf_release(&out);
+    (void)tfs_doc_bounds(save->doc, 0, &a->low, &a->high);
+    if (!all)
+        a->low.y = a->high.y = from;
+    a->row = (size_t)(a->high.x - a->low.x + 1) * a->npy.shape[2] * a->npy.width;
+    a->plane = (size_t)(a->high.z - a->low.z + 1) * a->npy.shape[1] * a->row;
+    a->values = calloc((size_t)(a->high.y - a->low.y + 1) * a->npy.shape[0], a->plane);
+    if (a->values == NULL)
+        exit(EXIT_FAILURE);
+}
+
+static void place(const struct array *a, struct tfs_key key, const uint8_t *values)
+{
+    const uint64_t *sides = a->npy.shape;
+    const size_t size = sides[2] * a->npy.width;
+    uint8_t *at = a->values + (size_t)(key.y - a->low.y) * sides[0] * a->plane +
+                  (size_t)(key.z - a->low.z) * sides[1] * a->row +
+                  (size_t)(key.x - a->low.x) * size;
+
+    for (uint64_t y = 0; y < sides[0]; y++)
+        for (uint64_t z = 0; z < sides[1]; z++, values += size)
+            memcpy(at + y * a->plane + z * a->row, values, size);
+}
+
 static double decode_chunks(bool all)
 {
+    struct array array;
     struct tfs_buf out = {0};
     double start = now();
 
-    for (size_t i = 0; i < save->doc->count; i++)
-        if (all || tfs_doc_at(save->doc, i)->key.y == from)
-            decode(tfs_doc_at(save->doc, i), &out);
+    open_array(&array, all);
+    for (size_t i = 0; i < save->doc->count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(save->doc, i);
+        if (!all && chunk->key.y != from)
+            continue;
+        decode(chunk, &out);
+        place(&array, chunk->key, out.data + TFS_NPY_HEAD);
+    }
     tfs_buf_release(&out);
+    free(array.values);
     return now() - start;
 }
 
@@ -71,7 +119,7 @@ static double edit_chunks(void)
         if (!is_part(key))
             continue;
         decode(tfs_doc_at(save->doc, i), &out);
-        memset(out.data + TFS_NPY_HEAD, 0, out.size - TFS_NPY_HEAD);
+        memset(out.data + TFS_NPY_HEAD, byte, out.size - TFS_NPY_HEAD);
         must(lens->put(save, &edit, tfs_lens_at(lens, key, 0), tfs_buf_span(&out), &put, &err));
     }
     struct tfs_doc *doc = tfs_edit_finish(&edit);
@@ -88,10 +136,11 @@ int main(int argc, char **argv)
                                              .lock = TFS_LOCK_EXCLUSIVE};
     double best[2] = {1e9, 1e9};
 
-    if (argc != 5)
+    if (argc != 6)
         return EXIT_FAILURE;
     side = atoi(argv[3]);
     from = atoi(argv[4]);
+    byte = atoi(argv[5]);
     must(tfs_save_open(argv[1], NULL, &options, &save, &err));
     if (tfs_save_lacks(save, save->doc, NULL))
         must(tfs_save_complete(save, NULL, &err));
@@ -100,7 +149,7 @@ int main(int argc, char **argv)
             lens = save->tree->chunk_files[i].lens;
     for (unsigned round = 0; lens != NULL && round < ROUNDS; round++)
         for (unsigned i = 0; i < 2; i++) {
-            double took = decode_chunks(i == 0);
+            double took = decode_chunks(i == 0); /* memory that is not written to is none */
             best[i] = took < best[i] ? took : best[i];
         }
     printf("%.3f %.3f %.3f\n", best[0], best[1], lens != NULL ? edit_chunks() : 0);
