@@ -37,6 +37,7 @@ struct tfs_written {
     uint64_t size;
     const struct tfs_doc *base; /* what it shows where it was not written; NULL: zeros */
     bool based; /* what is as it was is no edit: as in `base`, or as it was taken last */
+    bool begun; /* what was written has not been taken yet: bytes as in `base` are no edits */
     /* May these bytes be others than they were? */
     bool (*differs)(const void *arg, uint64_t offset, uint64_t size);
     /* Are they all written, or zeros? */

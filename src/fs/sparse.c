@@ -321,6 +321,7 @@ struct tfs_written tfs_sparse_written(struct tfs_sparse *s)
     return (struct tfs_written){.size = s->size,
                                 .base = s->base,
                                 .based = s->based,
+                                .begun = s->based && !s->cut && s->old_fd < 0,
                                 .differs = written_differs,
                                 .holds = written_holds,
                                 .read = written_read,

@@ -17,7 +17,64 @@
 /* A whole array that is in memory at once: for commands, and to be written. */
 #define WHOLE_MAX ((uint64_t)1 << 30)
 
+#define PAGE  4096u
+#define AHEAD 64u /* chunks */
+
 /* ---- views ----------------------------------------------------------------------------------- */
+
+/* Values of a chunk. */
+static size_t values_of(const struct tfs_volume *v)
+{
+    return (size_t)v->sides[0] * v->sides[1] * v->sides[2];
+}
+
+/* Reads all of a chunk and remembers it: `all` has room for that. */
+static int read_and_keep(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
+                         const struct tfs_chunk *fetched, uint8_t *all, struct tfs_error *err)
+{
+    const struct tfs_volume *v = &view->volume;
+    const size_t size = values_of(v) * v->width;
+
+    memset(all, 0, size);
+    if (view->array->read(view, fetched, 0, v->sides[0], all, err) == 0)
+        tfs_values_add(view, chunk, all, size);
+    return err->code;
+}
+
+/* Chunks that follow this one along x, within a page of the file, and lie in the save only: to
+ * fetch them in one go costs less. What cannot be read is left to who asks for it. */
+static void read_ahead(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
+                       uint8_t *all)
+{
+    const int64_t end = (int64_t)chunk->key.x + PAGE / (view->volume.sides[2] * view->volume.width);
+    struct tfs_chunk fetched[AHEAD];
+    const struct tfs_chunk *chunks[AHEAD];
+    struct tfs_error ignored = {0};
+    size_t count = 0;
+
+    for (size_t at = tfs_doc_lower_bound(view->doc, chunk->key);
+         at < view->doc->count && count < AHEAD; at++) {
+        const struct tfs_chunk *next = tfs_doc_at(view->doc, at);
+        const struct tfs_key key = {chunk->key.group, next->key.x, chunk->key.y, chunk->key.z};
+        if (tfs_key_compare(next->key, key) != 0 || next->key.x > end)
+            break;
+        if (!tfs_chunk_is_unread(next, false) || (next->flags & TFS_CHUNK_DAMAGED) != 0 ||
+            tfs_values_find(view, next, 0, 0, NULL))
+            continue;
+        chunks[count] = next;
+        fetched[count++] = *next;
+        tfs_blob_ref(next->blob);
+        tfs_blob_ref(next->extra);
+    }
+    const size_t ready = count > 1 ? tfs_chunks_fetch(view->save, fetched, count, &ignored) : 0;
+    for (size_t i = 0; i < count; i++) {
+        tfs_error_reset(&ignored);
+        if (i < ready)
+            read_and_keep(view, chunks[i], &fetched[i], all, &ignored);
+        tfs_blob_unref(fetched[i].blob);
+        tfs_blob_unref(fetched[i].extra);
+    }
+}
 
 /* Some layers of a chunk of which others are asked for next. */
 static int read_some(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
@@ -29,13 +86,14 @@ static int read_some(const struct tfs_array_view *view, const struct tfs_chunk *
 
     if (tfs_values_find(view, chunk, offset, size, values))
         return 0;
-    uint8_t *all = calloc(v->sides[0], layer);
+    uint8_t *all = malloc(v->sides[0] * layer);
     if (all == NULL)
         return tfs_fail_memory(err);
-    if (view->array->read(view, chunk, 0, v->sides[0], all, err) == 0) {
-        tfs_values_add(view, chunk, all, v->sides[0] * layer);
+    if (tfs_chunk_is_unread(chunk, false))
+        read_ahead(view, chunk, all);
+    if (!tfs_values_find(view, chunk, offset, size, values) &&
+        read_and_keep(view, chunk, chunk, all, err) == 0)
         memcpy(values, all + offset, size);
-    }
     free(all);
     return err->code;
 }
@@ -139,18 +197,21 @@ int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, stru
 
     if (tfs_array_open_whole(&view, save, doc, at, err) < 0)
         return err->code;
-    return tfs_volume_range(&view.volume, offset, size, out, err);
+    return tfs_values_range(&view, offset, size, out, err);
 }
 
 int tfs_array_whole_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                         struct tfs_buf *out, struct tfs_error *err)
 {
-    const int64_t size = tfs_array_whole_size(save, doc, at);
+    struct tfs_array_view view;
 
-    if (size > (int64_t)WHOLE_MAX)
-        return tfs_fail(err, -EFBIG, "the array has %" PRId64 " bytes: read parts of it in a mount",
+    if (tfs_array_open_whole(&view, save, doc, at, err) < 0)
+        return err->code;
+    const uint64_t size = tfs_volume_size(&view.volume);
+    if (size > WHOLE_MAX)
+        return tfs_fail(err, -EFBIG, "the array has %" PRIu64 " bytes: read parts of it in a mount",
                         size);
-    return tfs_array_whole_range(save, doc, at, 0, WHOLE_MAX, out, err);
+    return tfs_volume_range(&view.volume, 0, size, out, err);
 }
 
 int tfs_array_chunk_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -288,12 +349,6 @@ static int take_chunk(const struct text *t, const uint64_t origin[3], struct tfs
                 return err->code;
         }
     return 0;
-}
-
-/* Values of a chunk. */
-static size_t values_of(const struct tfs_volume *v)
-{
-    return (size_t)v->sides[0] * v->sides[1] * v->sides[2];
 }
 
 int tfs_array_read_all(const struct tfs_array_view *view, const struct tfs_chunk *chunk,

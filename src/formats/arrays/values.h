@@ -1,6 +1,7 @@
 /*
- * Values of chunks that were decoded for an array of the save. A file is read plane by plane: a
- * chunk that can only be decoded whole would be decoded once for each of its planes.
+ * Values that were decoded for an array of the save. A file is read plane by plane, so that a chunk
+ * would be decoded once for each of its planes. Layers of chunks are kept where they are small;
+ * where they are not, chunks that can only be decoded whole.
  *
  * Thread-safe.
  */
@@ -17,6 +18,9 @@ bool tfs_values_find(const struct tfs_array_view *view, const struct tfs_chunk *
 /* Remembers all values of the chunk, if there is memory. */
 void tfs_values_add(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
                     const uint8_t *values, size_t size);
+/* As tfs_volume_range, of the array of the save. */
+int tfs_values_range(const struct tfs_array_view *view, uint64_t offset, uint64_t size,
+                     struct tfs_buf *out, struct tfs_error *err);
 void tfs_values_free(struct tfs_values *values); /* NULL is legal */
 
 #endif

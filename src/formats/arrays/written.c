@@ -15,6 +15,7 @@
 struct slab {
     uint64_t y, z, from, to; /* in chunks */
     uint8_t *rows;           /* [y][z] of all of them */
+    bool whole;              /* all of them were written */
 };
 
 struct writing {
@@ -66,6 +67,17 @@ static int read_before(struct writing *w, struct tfs_key key, const struct tfs_c
     return tfs_array_read_all(&w->past, past, w->before, err);
 }
 
+/* Values that are others than before. */
+static void take_values(const uint8_t *values, const uint8_t *before, uint64_t size, unsigned width,
+                        uint8_t *wanted)
+{
+    if (memcmp(values, before, size) == 0)
+        return;
+    for (size_t i = 0; i < size; i += width)
+        if (memcmp(values + i, before + i, width) != 0)
+            memcpy(wanted + i, values + i, width);
+}
+
 /* One row of what is wanted, where it is what is now. `rows`: as read for the slab. */
 static int take_row(struct writing *w, uint64_t place, const uint8_t *rows, size_t index,
                     struct tfs_error *err)
@@ -85,10 +97,7 @@ static int take_row(struct writing *w, uint64_t place, const uint8_t *rows, size
     }
     if (f->read(f->arg, true, place, w->row, before, err) < 0)
         return err->code;
-    const unsigned width = w->now.volume.width;
-    for (size_t i = 0; i < w->row; i += width)
-        if (memcmp(rows + i, before + i, width) != 0)
-            memcpy(wanted + i, rows + i, width);
+    take_values(rows, before, w->row, w->now.volume.width, wanted);
     return 0;
 }
 
@@ -115,6 +124,20 @@ static int take_rows(struct writing *w, const uint64_t at[3], bool look, bool *a
     return 0;
 }
 
+/* Are all rows as they were? Pages have whole lines, most of which nobody assigned to. */
+static bool are_as_before(const struct writing *w, const uint64_t at[3])
+{
+    const uint32_t *sides = w->now.volume.sides;
+    const size_t lines = (size_t)sides[0] * sides[1];
+    const uint64_t line = (w->slab.to - w->slab.from) * w->row;
+    const uint8_t *rows = w->slab.rows + (at[2] - w->slab.from) * w->row;
+    bool same = w->slab.whole && w->file->begun;
+
+    for (size_t i = 0; i < lines && same; i++)
+        same = memcmp(rows + i * line, w->before + i * w->row, w->row) == 0;
+    return same;
+}
+
 static int put_chunk(struct writing *w, const uint64_t at[3], struct tfs_error *err)
 {
     const struct tfs_volume *v = &w->now.volume;
@@ -123,12 +146,12 @@ static int put_chunk(struct writing *w, const uint64_t at[3], struct tfs_error *
     const struct tfs_key key = {v->low.group, v->low.x + (int32_t)at[2], v->low.y + (int32_t)at[0],
                                 v->low.z + (int32_t)at[1]};
     const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(w->edit), key);
-    bool any = false;
+    bool any = w->slab.whole;
 
-    if (take_rows(w, at, true, &any, err) < 0 || !any)
+    if ((!any && take_rows(w, at, true, &any, err) < 0) || !any)
         return err->code;
     if (tfs_array_read_all(&w->now, chunk, w->values, err) < 0 ||
-        read_before(w, key, chunk, count * v->width, err) < 0)
+        read_before(w, key, chunk, count * v->width, err) < 0 || are_as_before(w, at))
         return err->code;
     memcpy(w->wanted, w->values, count * v->width);
     if (take_rows(w, at, false, &any, err) < 0 ||
@@ -142,9 +165,9 @@ static int put_chunk(struct writing *w, const uint64_t at[3], struct tfs_error *
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
 /* Reads what was written of the slab; *any: something was. */
-static int read_slab(const struct writing *w, bool *any, struct tfs_error *err)
+static int read_slab(struct writing *w, bool *any, struct tfs_error *err)
 {
-    const struct slab *s = &w->slab;
+    struct slab *s = &w->slab;
     const uint32_t *sides = w->now.volume.sides;
     const uint64_t at[3] = {s->y, s->z, s->from};
     /* Lines of the whole array lie one behind the other. */
@@ -152,13 +175,14 @@ static int read_slab(const struct writing *w, bool *any, struct tfs_error *err)
     const uint64_t lines = whole ? sides[1] : 1, size = lines * (s->to - s->from) * w->row;
     uint8_t *rows = s->rows;
 
+    s->whole = true;
     for (uint64_t y = 0; y < sides[0]; y++)
         for (uint64_t z = 0; z < sides[1]; z += lines, rows += size) {
             const uint64_t place = place_of(w, at, y, z);
-            if (!differs(w, place, size))
-                continue;
-            *any = true;
-            if (w->file->read(w->file->arg, false, place, (size_t)size, rows, err) < 0)
+            const bool written = differs(w, place, size);
+            s->whole = s->whole && written && w->file->holds(w->file->arg, place, size);
+            *any = *any || written;
+            if (written && w->file->read(w->file->arg, false, place, (size_t)size, rows, err) < 0)
                 return err->code;
         }
     return 0;

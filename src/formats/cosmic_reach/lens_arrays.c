@@ -5,6 +5,7 @@
  *
  * Must not know containers.
  */
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -84,37 +85,72 @@ static const struct tfs_numbering numbering = {
     .names = tfs_cosmic_names_each,
 };
 
-/* The numbers of a palette's entries, each asked for when a voxel has it. */
-static int map_value(struct tfs_numbers *numbers, const struct tfs_cosmic_blocks *blocks,
-                     uint32_t *map, uint32_t id, struct tfs_error *err)
+/* The numbers of a layer's entries, each asked for when a voxel has it. */
+static int map_entries(struct tfs_numbers *numbers, const struct tfs_cosmic_blocks *blocks,
+                       const uint32_t ids[TFS_COSMIC_LAYER_VALUES], uint32_t *map,
+                       struct tfs_error *err)
 {
     struct tfs_cursor c = tfs_cursor_init(blocks->palette);
-    struct tfs_span name = {0};
+    bool wanted[TFS_COSMIC_PALETTE_MAX] = {false};
 
-    if (id >= blocks->count)
-        return tfs_fail(err, -EBADMSG, "a palette index is out of range");
-    for (uint32_t i = 0; i <= id; i++)
-        name = tfs_cosmic_name_take(&c);
-    return tfs_numbers_add(numbers, name, &map[id], err);
+    for (uint32_t i = 0; i < TFS_COSMIC_LAYER_VALUES; i++) {
+        if (ids[i] >= blocks->count)
+            return tfs_fail(err, -EBADMSG, "a palette index is out of range");
+        wanted[ids[i]] = true;
+    }
+    for (uint32_t id = 0; id < blocks->count && err->code == 0; id++) {
+        const struct tfs_span name = tfs_cosmic_name_take(&c);
+        if (wanted[id] && map[id] == NO_NUMBER)
+            tfs_numbers_add(numbers, name, &map[id], err);
+    }
+    return err->code;
+}
+
+/* The numbers of a layer; NO_NUMBER: one of its entries has none. `map` has `room` entries, which
+ * is a power of two. */
+static uint32_t show_layer(const uint32_t ids[TFS_COSMIC_LAYER_VALUES], const uint32_t *map,
+                           uint32_t room, uint8_t *values)
+{
+    uint16_t numbers[TFS_COSMIC_LAYER_VALUES];
+    uint32_t bits = 0, all = 0;
+
+    for (uint32_t i = 0; i < TFS_COSMIC_LAYER_VALUES; i++)
+        bits |= ids[i];
+    if (bits >= room)
+        return NO_NUMBER;
+    for (uint32_t i = 0; i < TFS_COSMIC_LAYER_VALUES; i++) {
+        all |= map[ids[i]];
+        numbers[i] = htole16((uint16_t)map[ids[i]]);
+    }
+    memcpy(values, numbers, sizeof(numbers));
+    return all;
 }
 
 static int map_layers(struct tfs_numbers *numbers, const struct tfs_cosmic_blocks *blocks,
-                      uint32_t *map, uint32_t from, uint32_t to, uint8_t *values,
+                      uint32_t *map, uint32_t room, uint32_t from, uint32_t to, uint8_t *values,
                       struct tfs_error *err)
 {
     uint32_t ids[TFS_COSMIC_LAYER_VALUES];
 
-    for (uint32_t y = from; y < to; y++) {
+    for (uint32_t y = from; y < to; y++, values += WIDTH * TFS_COSMIC_LAYER_VALUES) {
         blocks->layers.decode(blocks->layers.types[y], blocks->layers.bytes[y].data, ids);
-        for (uint32_t i = 0; i < TFS_COSMIC_LAYER_VALUES; i++, values += WIDTH) {
-            const uint32_t id = ids[i] < blocks->count ? ids[i] : 0;
-            if ((id != ids[i] || map[id] == NO_NUMBER) &&
-                map_value(numbers, blocks, map, ids[i], err) < 0)
-                return err->code;
-            tfs_array_set(values, WIDTH, 0, map[id]);
-        }
+        if (show_layer(ids, map, room, values) != NO_NUMBER)
+            continue;
+        if (map_entries(numbers, blocks, ids, map, err) < 0)
+            return err->code;
+        show_layer(ids, map, room, values);
     }
     return 0;
+}
+
+/* The next power of two. */
+static uint32_t room_of(uint32_t count)
+{
+    uint32_t room = 1;
+
+    while (room < count)
+        room *= 2;
+    return room;
 }
 
 static int read_numbers(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
@@ -128,14 +164,10 @@ static int read_numbers(const struct tfs_array_view *view, const struct tfs_chun
         tfs_chunk_load(view->save, chunk, &bytes, err) < 0)
         return err->code;
     if (tfs_cosmic_blocks_view(tfs_blob_span(bytes), &blocks, err) == 0) {
-        uint32_t *map = malloc(blocks.count * sizeof(*map));
-        if (map == NULL) {
-            tfs_fail_memory(err);
-        } else {
-            memset(map, 0xff, blocks.count * sizeof(*map));
-            map_layers(numbers, &blocks, map, from, to, values, err);
-        }
-        free(map);
+        const uint32_t room = room_of(blocks.count);
+        uint32_t map[TFS_COSMIC_PALETTE_MAX];
+        memset(map, 0xff, room * sizeof(*map));
+        map_layers(numbers, &blocks, map, room, from, to, values, err);
     }
     tfs_blob_unref(bytes);
     return err->code;
