@@ -242,7 +242,7 @@ dist: ## build/terrainfs-VERSION.tar.gz: what git has, which builds by itself
 	git archive --format=tar.gz --prefix=terrainfs-$(VERSION)/ -o $(BUILD)/terrainfs-$(VERSION).tar.gz HEAD
 
 clean: ## removes the build directories
-	rm -rf build build-asan build-tsan build-fuzz build-clang build-mutate
+	rm -rf build build-asan build-tsan build-fuzz build-mutate
 
 help: ## this
 	@sed -n 's/^\([a-z]*\):[^#]*## */  make \1\t/p' Makefile | expand -t 20
