@@ -5,8 +5,9 @@
  *
  * In a small file each bit is flipped, and bytes become 00 and ff; in a large one, a bit of each
  * byte. With TFS_SWEEP=full every byte of a small file becomes every other value, and in a large
- * one all bits are flipped; and all is checked of each. Under a sanitizer only every fifth byte of
- * a large file is damaged: 5 divides no width of a field, so each byte of a field has its turn.
+ * one all bits are flipped; and all is checked of each. Under a sanitizer fewer files are small,
+ * and only every fifth byte of a large one is damaged: 5 divides no width of a field, so each byte
+ * of a field has its turn.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +17,9 @@
 #include "sanitized.h"
 #include "scratch.h"
 
-#define PATH  (2 * PATH_MAX)
-#define LARGE 1000 /* bytes of a file; more of them are not flipped in every way */
+#define PATH (2 * PATH_MAX)
+/* Bytes of a file; more of them are not flipped in every way. */
+#define LARGE (SANITIZED ? 300 : 1000)
 
 /* One damaged file. */
 static struct {
