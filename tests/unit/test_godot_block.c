@@ -126,7 +126,28 @@ START_TEST(container_reads_back_every_kind)
     ck_assert_int_eq(open_bytes(&err), 0);
     ck_assert(tfs_span_equal(tfs_blob_span(block.data), tfs_buf_span(&data)));
     ck_assert_int_eq((int)block.kind, (int)(kind == TFS_GODOT_LZ4_BROKEN ? TFS_GODOT_LZ4 : kind));
+    for (size_t n = bytes.size; n > bytes.size / 2; n--)
+        ck_assert(tfs_godot_block_may_begin((struct tfs_span){bytes.data, n}, bytes.size));
     tfs_buf_release(&data);
+}
+END_TEST
+
+/* First bytes of files of other formats: terrain of Roblox, of BeamNG, a place, a database, text. */
+static const char *const others[] = {
+    "01 05 00000000 00000000 00000000 41014202410342044105420641074208",
+    "01 05 00000000 00000000 00000001 0102030405060708090a0b0c0d0e0f10",
+    "08 00 10 00 00 1027 1027 1027", "09 00 10 00 00 1027 1027 1027", "04 00 00 00 00 00 00 00",
+    "3c726f626c6f7821890a0d0a1a0a0000", "53514c69746520666f726d6174203300", "22 00000000", "00",
+};
+
+START_TEST(large_file_of_another_format_is_no_block_by_its_first_bytes)
+{
+    struct tfs_buf head = godot_hex(others[_i]);
+    static const uint64_t sizes[] = {4096, 90000000, 250000000};
+
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        ck_assert(!tfs_godot_block_may_begin(tfs_buf_span(&head), sizes[i]));
+    tfs_buf_release(&head);
 }
 END_TEST
 
@@ -342,6 +363,8 @@ static Suite *block_suite(void)
     tcase_add_loop_test(tcase, block_is_encoded_as_it_was, 0, COUNT(vectors));
     unit_add_samples(tcase, sample_is_encoded_as_it_was, samples.gl_pathc, SAMPLES);
     tcase_add_loop_test(tcase, container_reads_back_every_kind, 0, TFS_GODOT_KINDS);
+    tcase_add_loop_test(tcase, large_file_of_another_format_is_no_block_by_its_first_bytes, 0,
+                        COUNT(others));
     tcase_add_test(tcase, container_1_with_a_little_endian_size_is_read);
     unit_add_where(samples.gl_pathc > 0, tcase, dense_channel_of_equal_values_stays_dense, 1,
                    SAMPLES);

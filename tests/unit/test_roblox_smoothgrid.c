@@ -193,6 +193,30 @@ START_TEST(records_of_random_cells_come_back)
 }
 END_TEST
 
+/* Noise is stored cell by cell: rows of such records are stepped over several at a time. */
+START_TEST(records_of_noise_end_where_their_last_cell_is)
+{
+    static struct place_cell cells[4096];
+    struct maker_random random = {(uint64_t)_i};
+    struct maker_bytes records = {0};
+    struct tfs_error err = {0};
+
+    place_random_cells(&random, cells, 4096);
+    for (size_t i = 0; i < 4096; i++)
+        if (maker_draw(&random, 60) != 0)
+            cells[i] = (struct place_cell){.material = (uint8_t)(1 + i % 2),
+                                           .occupancy = (uint8_t)(1 + i % 253)};
+    place_records(&records, cells, 4096);
+    const struct tfs_span all = span_of(&records);
+    ck_assert_int_eq(tfs_rbx_records_check(all, 4, &err), 0);
+    for (size_t n = 0; n < all.size; n += n + 100 < all.size ? 97 : 1) {
+        tfs_error_reset(&err);
+        ck_assert_int_eq(tfs_rbx_records_check((struct tfs_span){all.data, n}, 4, &err), -EBADMSG);
+    }
+    maker_release(&records);
+}
+END_TEST
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static const char two_chunks[] =
@@ -486,6 +510,7 @@ static Suite *smoothgrid_suite(void)
     tcase_add_loop_test(records, records_refuse_what_is_not_one_chunk, 0, COUNT(damaged));
     tcase_add_test(records, records_compare_by_attribute);
     tcase_add_loop_test(records, records_of_random_cells_come_back, 0, 20);
+    tcase_add_loop_test(records, records_of_noise_end_where_their_last_cell_is, 0, 20);
     tcase_add_test(records, materials_have_names_up_to_22);
     TCase *files = unit_case(suite, "files");
     tcase_add_checked_fixture(files, scratch_setup, scratch_teardown);

@@ -162,3 +162,8 @@ bool tfs_godot_block_begins(struct tfs_span stored)
 
     return begins((struct tfs_span){head, size}, &ignored) == 0;
 }
+
+bool tfs_godot_block_may_begin(struct tfs_span head, uint64_t size)
+{
+    return tfs_godot_may_begin(head, size, begins);
+}

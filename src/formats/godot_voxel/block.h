@@ -44,4 +44,7 @@ void tfs_godot_block_release(struct tfs_godot_block *block);
  * that. */
 bool tfs_godot_block_begins(struct tfs_span stored);
 
+/* Can `size` bytes be a block, damaged or not, that begin with `head`? */
+bool tfs_godot_block_may_begin(struct tfs_span head, uint64_t size);
+
 #endif

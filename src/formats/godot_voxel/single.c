@@ -1,8 +1,8 @@
 /*
  * A file of one block: the save is its chunk 0_0_0.
  *
- * Must not know texts. The bytes say nothing about themselves at their start, so the probe decodes
- * the whole file.
+ * Must not know texts. The bytes say little about themselves at their start, so the probe decodes
+ * the whole file where they may be a block.
  */
 #include <errno.h>
 #include <string.h>
@@ -48,16 +48,13 @@ static int read_all(const struct tfs_probe *probe, struct tfs_blob **bytes, stru
     return err->code;
 }
 
-/* The first byte is a kind of container or a version, or a size begins that is one of a block. */
+/* A large file of another format is not read for this. */
 static bool is_possible(const struct tfs_probe *probe)
 {
-    struct tfs_cursor c = tfs_cursor_init(probe->head);
-    uint32_t size = tfs_take_u32le(&c);
+    const uint64_t size = (uint64_t)probe->st.st_size;
 
-    if (c.failed || !S_ISREG(probe->st.st_mode) || (uint64_t)probe->st.st_size > FILE_MAX)
-        return false;
-    return probe->head.data[0] <= TFS_GODOT_VERSION_MAX ||
-           (size >= TFS_GODOT_DATA_MIN && size <= TFS_GODOT_DATA_MAX);
+    return S_ISREG(probe->st.st_mode) && size >= probe->head.size && size <= FILE_MAX &&
+           tfs_godot_block_may_begin(probe->head, size);
 }
 
 static int single_probe(const struct tfs_probe *probe)

@@ -228,6 +228,40 @@ int tfs_godot_unwrap(struct tfs_blob *stored, tfs_godot_begins_fn begins, tfs_go
     return tfs_fail(err, -EBADMSG, "%s", told.text);
 }
 
+/* What lies behind `head` is not read: only how much it is counts. */
+static bool may_be(struct tfs_span head, uint64_t size, enum tfs_godot_kind kind,
+                   tfs_godot_begins_fn begins)
+{
+    static const uint8_t zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+    struct tfs_error ignored = {0};
+    struct header all, first;
+
+    if (take_header(head, kind, &first, &ignored) < 0)
+        return false;
+    if (!has_size(kind))
+        return begins(first.packed, &ignored) == 0;
+    all = first;
+    all.packed.size += size - head.size;
+    if (all.size < TFS_GODOT_DATA_MIN || check_size(&all, kind, &ignored) < 0)
+        return false;
+    /* Of this kind there is nothing but a number that is not too large. */
+    if (kind == TFS_GODOT_HEADERLESS && all.packed.size > (size_t)LZ4_COMPRESSBOUND(all.size))
+        return false;
+    if (kind == TFS_GODOT_ZSTD)
+        return first.packed.size >= sizeof(zstd) &&
+               memcmp(first.packed.data, zstd, sizeof(zstd)) == 0;
+    return check_begin(&first, kind, begins, &ignored) == 0;
+}
+
+bool tfs_godot_may_begin(struct tfs_span head, uint64_t size, tfs_godot_begins_fn begins)
+{
+    bool may = false;
+
+    for (enum tfs_godot_kind k = TFS_GODOT_BARE; k < TFS_GODOT_KINDS; k++)
+        may = may || may_be(head, size, k, begins);
+    return may;
+}
+
 size_t tfs_godot_peek(struct tfs_span stored, uint8_t *head, size_t size)
 {
     struct tfs_error ignored = {0};

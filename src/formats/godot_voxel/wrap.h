@@ -41,6 +41,10 @@ int tfs_godot_unwrap(struct tfs_blob *stored, tfs_godot_begins_fn begins, tfs_go
                      void *arg, enum tfs_godot_kind *kind, struct tfs_blob **payload,
                      struct tfs_error *err);
 
+/* Can the first bytes, `head`, of `size` ones begin any of the kinds, with a payload that begins as
+ * `begins` says? True also where those do not tell. */
+bool tfs_godot_may_begin(struct tfs_span head, uint64_t size, tfs_godot_begins_fn begins);
+
 /* The first bytes, at most `size` and few, of the payload of an LZ4 container; returns how many. 0:
  * it is none. What follows may be damaged. */
 size_t tfs_godot_peek(struct tfs_span stored, uint8_t *head, size_t size);

@@ -30,6 +30,19 @@ static int fail_cut_off(size_t cells, uint32_t log2, size_t offset, struct tfs_e
                     cells, tfs_rbx_cell_count(log2));
 }
 
+#define SINGLES 4 /* records of one cell, each a flag and an occupancy */
+
+/* Ground that was sculpted has long rows of them. */
+static bool are_singles(const uint8_t *at)
+{
+    uint64_t flags, kinds, single;
+
+    memcpy(&flags, at, sizeof(flags));
+    memcpy(&kinds, "\xc0\0\xc0\0\xc0\0\xc0", sizeof(kinds));
+    memcpy(&single, "\x40\0\x40\0\x40\0\x40", sizeof(single));
+    return (flags & kinds) == single;
+}
+
 /* Steps over records while whole ones are there and none fills the chunk: most of what opening a
  * save does. *done counts their cells. */
 static void skip_records(struct tfs_cursor *c, size_t total, size_t *done)
@@ -39,7 +52,12 @@ static void skip_records(struct tfs_cursor *c, size_t total, size_t *done)
 
     if (c->failed)
         return;
-    while (c->end - at >= TFS_RBX_RECORD_MAX && total - cells > RUN_MAX) {
+    while (c->end - at >= 2 * SINGLES && total - cells > RUN_MAX) {
+        if (are_singles(at)) {
+            at += (size_t)2 * SINGLES;
+            cells += SINGLES;
+            continue;
+        }
         const unsigned flag = at[0];
         at += 1 + (flag >> 6 & 1);
         cells++;
