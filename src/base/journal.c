@@ -69,6 +69,18 @@ static char *journal_path(const char *path)
     return tfs_print(&found, "%.*s%s", directory, path, name) < 0 ? NULL : found;
 }
 
+int tfs_journal_find(const char *path, struct tfs_error *err)
+{
+    char *name = journal_path(path);
+    struct stat st;
+
+    if (name == NULL)
+        return tfs_fail_memory(err);
+    const int found = lstat(name, &st) == 0;
+    free(name);
+    return found;
+}
+
 /* ---- heads ----------------------------------------------------------------------------------- */
 
 static void put_hash(struct tfs_buf *out, struct tfs_hash hash)

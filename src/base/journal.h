@@ -27,6 +27,9 @@ struct tfs_journal;
 #define TFS_JOURNAL_NAME 256
 void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME]);
 
+/* Is there anything with the name of its journal? 1, 0, or negative. */
+int tfs_journal_find(const char *path, struct tfs_error *err);
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* A rewrite of the save, as far as it has come. */

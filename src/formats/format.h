@@ -474,6 +474,7 @@ struct tfs_save {
     struct tfs_sentence *sentences; /* those that read_only ever was */
     struct tfs_doc *doc;            /* what is on disk */
     struct tfs_rewrite rewrite;     /* for containers with `hash` or `journal` */
+    const struct tfs_doc *checked;  /* its chunks were found to decode: a commit need not try it */
     struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */
     struct tfs_numbers *_Atomic numbers; /* formats/arrays/numbers.h; NULL: nobody asked */

@@ -568,23 +568,13 @@ int tfs_journal_restore(struct tfs_save *save, const char *beside,
 
 /* ---- of a save that is not open -------------------------------------------------------------- */
 
+/* Of what lies beside `beside`, which is freed. */
 static int has_journal(char *beside, struct tfs_error *err)
 {
-    char name[TFS_JOURNAL_NAME], *directory = beside == NULL ? NULL : tfs_file_directory(beside);
-    char *path = NULL;
-    struct stat st;
-    int found = 0;
+    const int found = beside == NULL ? tfs_fail_memory(err) : tfs_journal_find(beside, err);
 
-    if (directory != NULL)
-        tfs_journal_name(beside, name);
-    if (directory == NULL || tfs_print(&path, "%s/%s", directory, name) < 0)
-        tfs_fail_memory(err);
-    else
-        found = lstat(path, &st) == 0;
-    free(directory);
-    free(path);
     free(beside);
-    return err->code < 0 ? err->code : found;
+    return found;
 }
 
 int tfs_journal_exists(const char *path, struct tfs_error *err)

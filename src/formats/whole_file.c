@@ -22,6 +22,8 @@ struct whole_file {
     struct tfs_file_handle file;
     int folder_fd; /* with the shared flock; -1: there is none */
     bool unsure;   /* the file is the new one, but its directory could not be made durable */
+    bool hashed;   /* `hash` is that of what it holds */
+    struct tfs_hash hash;
 };
 
 static struct whole_file *file_of(const struct tfs_save *save)
@@ -45,7 +47,20 @@ static int decode_file(void *arg, int fd, uint64_t size, struct tfs_error *err)
     return d->save->container->file->decode_file(d->save, fd, size, &d->doc, err);
 }
 
-static int read_doc(struct tfs_save *save, struct tfs_file_handle *file, struct tfs_doc **doc,
+/* A journal is compared with what the save holds: without reading that a second time. */
+static int read_hash(const struct tfs_save *save, struct tfs_span bytes, struct whole_file *own,
+                     struct tfs_error *err)
+{
+    const int found = tfs_journal_find(save->path, err);
+
+    own->hashed = found > 0;
+    if (own->hashed)
+        own->hash = tfs_hash_of(bytes);
+    return found < 0 ? found : 0;
+}
+
+/* From own->file. */
+static int read_doc(struct tfs_save *save, struct whole_file *own, struct tfs_doc **doc,
                     struct tfs_error *err)
 {
     const struct tfs_file_codec *codec = save->container->file;
@@ -54,12 +69,13 @@ static int read_doc(struct tfs_save *save, struct tfs_file_handle *file, struct 
     struct tfs_blob *bytes = NULL;
 
     if (codec->decode_file != NULL) {
-        if (tfs_file_read_by(file, limit, decode_file, &decoding, err) == 0)
+        if (tfs_file_read_by(&own->file, limit, decode_file, &decoding, err) == 0)
             *doc = decoding.doc;
         else
             tfs_doc_unref(decoding.doc);
-    } else if (tfs_file_read(file, limit, &bytes, err) == 0) {
-        codec->decode(save, bytes, doc, err);
+    } else if (tfs_file_read(&own->file, limit, &bytes, err) == 0) {
+        if (read_hash(save, tfs_blob_span(bytes), own, err) == 0)
+            codec->decode(save, bytes, doc, err);
         tfs_blob_unref(bytes);
     }
     return err->code;
@@ -78,20 +94,33 @@ int tfs_whole_file_waits(const struct tfs_save *save, struct tfs_error *why)
 {
     char *folder = NULL, *path = NULL;
     char name[TFS_JOURNAL_NAME];
-    struct stat st;
 
     if (save->container->file == NULL)
         return 0;
     if (find_folder(save, &folder, why) <= 0)
         return why->code;
     tfs_journal_name(save->container->file->folder_journal, name);
-    if (tfs_print(&path, "%s/%s", folder, name) < 0)
+    if (tfs_print(&path, "%s/%s", folder, save->container->file->folder_journal) < 0)
         tfs_fail_memory(why);
-    else if (lstat(path, &st) == 0)
+    else if (tfs_journal_find(path, why) > 0)
         tfs_fail(why, -EROFS, "edits of its folder wait in %s: open %s first", name, folder);
     free(folder);
     free(path);
     return why->code;
+}
+
+int tfs_whole_file_open_folder(const struct tfs_save *save, struct tfs_save **folder,
+                               struct tfs_error *err)
+{
+    const struct tfs_open_options options = {.inflate_limit = save->options.inflate_limit,
+                                             .memory = save->options.memory,
+                                             .later = true};
+    char *path = NULL;
+
+    if (find_folder(save, &path, err) > 0)
+        tfs_save_open(path, save->container->format, &options, folder, err);
+    free(path);
+    return err->code;
 }
 
 /* What is read-only about a save shows in info.txt, so it does not depend on how it was opened. */
@@ -162,7 +191,7 @@ int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
     if (exclusive(save))
         remove_strays(save->path);
     if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
-        read_doc(save, &own->file, &save->doc, err) < 0 || check_writable(save, save->doc, err) < 0)
+        read_doc(save, own, &save->doc, err) < 0 || check_writable(save, save->doc, err) < 0)
         goto fail;
     save->own = own;
     save->st = own->file.st;
@@ -192,10 +221,10 @@ int tfs_whole_file_changed(struct tfs_save *save, struct tfs_error *err)
 int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err)
 {
     const struct whole_file *own = file_of(save);
-    struct tfs_hash found;
+    struct tfs_hash found = own->hash;
     struct stat now;
 
-    if (tfs_hash_file(own->file.fd, &found, err) < 0)
+    if (!own->hashed && tfs_hash_file(own->file.fd, &found, err) < 0)
         return err->code;
     if (fstat(own->file.fd, &now) < 0)
         return tfs_fail_errno(err, "cannot be examined");
@@ -205,14 +234,13 @@ int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs
     return 0;
 }
 
-/* The save holds `doc` now, in the open file `file`. Takes both over. */
-static void adopt(struct tfs_save *save, struct tfs_file_handle file, struct tfs_doc *doc)
+/* The save holds `doc` now, in the file of `now`. Takes both over. */
+static void adopt(struct tfs_save *save, const struct whole_file *now, struct tfs_doc *doc)
 {
-    struct whole_file *own = file_of(save);
     struct tfs_doc *before = save->doc;
 
-    own->file = file;
-    save->st = file.st;
+    *file_of(save) = *now;
+    save->st = now->file.st;
     save->doc = doc;
     tfs_doc_unref(before);
 }
@@ -226,29 +254,29 @@ bool tfs_whole_file_unsure(const struct tfs_save *save)
 
 int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err)
 {
-    struct whole_file *own = file_of(save);
-    struct tfs_file_handle file = own->file;
+    struct whole_file *own = file_of(save), fresh = *own;
     struct tfs_doc *doc = NULL;
     struct stat now;
 
     /* A program that replaced the file left our lock on one that is no longer there. A program that
      * wrote into it did not, and a second lock would only meet the first. */
-    bool replaced =
-        lstat(save->path, &now) < 0 || now.st_dev != file.st.st_dev || now.st_ino != file.st.st_ino;
-    if (replaced && tfs_file_open(save->path, exclusive(save), &file, err) < 0)
+    bool replaced = lstat(save->path, &now) < 0 || now.st_dev != own->file.st.st_dev ||
+                    now.st_ino != own->file.st.st_ino;
+    fresh.hashed = false;
+    if (replaced && tfs_file_open(save->path, exclusive(save), &fresh.file, err) < 0)
         return err->code;
-    if (read_doc(save, &file, &doc, err) < 0 || tfs_doc_keep_slots(doc, save->doc, err) < 0 ||
+    if (read_doc(save, &fresh, &doc, err) < 0 || tfs_doc_keep_slots(doc, save->doc, err) < 0 ||
         check_writable(save, doc, err) < 0)
         goto fail;
     if (replaced)
         tfs_file_close(&own->file);
-    own->unsure = own->unsure && !replaced;
-    adopt(save, file, doc);
+    fresh.unsure = own->unsure && !replaced;
+    adopt(save, &fresh, doc);
     return 0;
 fail:
     tfs_doc_unref(doc);
     if (replaced)
-        tfs_file_close(&file);
+        tfs_file_close(&fresh.file);
     return err->code;
 }
 
@@ -336,12 +364,15 @@ static int check_changed(void *arg, const struct tfs_chunk *before, const struct
     return c->save->tree->chunk_check(c->save, c->written, after->key, NULL, c->err);
 }
 
-/* The chunks of `written` that differ from what the save holds now must decode. */
-static void check_chunks(struct tfs_save *save, const struct tfs_doc *written,
-                         struct tfs_error *why)
+/* The chunks of `written`, which says what `doc` does, that differ from what the save holds now
+ * must decode. */
+static void check_chunks(struct tfs_save *save, const struct tfs_doc *doc,
+                         const struct tfs_doc *written, struct tfs_error *why)
 {
     struct checker checker = {save, written, why};
 
+    if (save->checked == doc)
+        return;
     tfs_doc_diff(save->doc, written, check_changed, &checker);
 }
 
@@ -357,7 +388,7 @@ static int verify_decoded(struct tfs_save *save, struct tfs_doc *doc, struct tfs
         return err->code;
     if (save->container->file->decode(save, bytes, &written, &why) == 0 &&
         compare(doc, written, &why) == 0)
-        check_chunks(save, written, &why);
+        check_chunks(save, doc, written, &why);
     if (why.code == 0 && save->container->file->rereads) {
         tfs_doc_keep_slots(written, doc, &why);
         tfs_facts_share_cache(written->facts, doc->facts);
@@ -385,7 +416,7 @@ static int verify_checked(struct tfs_save *save, struct tfs_doc *doc, struct tfs
         return err->code;
     if (save->container->file->check(save, doc, &written, &why) == 0 &&
         tfs_readback_end(&written, hash, &why) == 0)
-        check_chunks(save, doc, &why);
+        check_chunks(save, doc, doc, &why);
     tfs_readback_release(&written);
     if (why.code != 0)
         return fail_verify(&why, err);
@@ -454,9 +485,9 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
         tfs_doc_unref(adopted);
         return err->code;
     }
+    const struct whole_file now = {file, own->folder_fd, err->code < 0, false, {0}};
     struct tfs_doc *before = tfs_doc_ref(save->doc);
-    adopt(save, file, adopted);
-    own->unsure = err->code < 0;
+    adopt(save, &now, adopted);
     if (codec->committed != NULL)
         codec->committed(save, before, doc, err);
     tfs_replacement_cancel(&follower);

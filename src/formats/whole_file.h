@@ -49,6 +49,9 @@ struct tfs_file_codec {
     /* With it: what the journal of the folder is called after. While there is one, its edits wait
      * for the folder to be opened, and none of its files is written alone. */
     const char *folder_journal;
+    /* With it: a chunk of the document of the folder, which is in this file, becomes one of `doc`,
+     * a document of the file: its key and its own number. */
+    void (*from_folder)(const struct tfs_doc *doc, struct tfs_chunk *chunk);
 };
 
 /* For the functions of struct tfs_container of the same names. */
@@ -67,6 +70,9 @@ void tfs_whole_file_close(struct tfs_save *save);
 /* EROFS with a sentence: the save is one file of a folder that has a journal, so it can be behind
  * what the folder is, and is not written alone. */
 int tfs_whole_file_waits(const struct tfs_save *save, struct tfs_error *why);
+/* The folder itself, opened for reading only; its chunks are read when they are asked for. */
+int tfs_whole_file_open_folder(const struct tfs_save *save, struct tfs_save **folder,
+                               struct tfs_error *err);
 
 /* Writes `doc`, which may be an edited one of `save`, durably and verified as a commit is, in place
  * of the file of `over`, which is open for writing and is only good for being closed then; or, with

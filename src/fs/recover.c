@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "formats/journal.h"
@@ -21,7 +22,8 @@
 
 struct recovery {
     struct tfs_save *save;
-    char *beside; /* where the journal lies */
+    const struct tfs_save *alone; /* this one of its files is all that is wanted; NULL: all are */
+    char *beside;                 /* where the journal lies */
     struct tfs_journal_text text;
     struct tfs_hash hash;           /* of what the save holds, if it is one file */
     struct tfs_recover_files files; /* else */
@@ -122,6 +124,16 @@ static int is_settled(struct recovery *r, bool journal, struct tfs_error *err)
     return changed.code == 0 && tfs_journal_current(r->beside, &r->text);
 }
 
+/* What is at hand of the edited chunks decides what becomes of them. */
+static int complete(struct recovery *r, struct tfs_error *err)
+{
+    const struct tfs_doc *alone = r->alone != NULL ? r->alone->doc : NULL;
+
+    if (alone != NULL && alone->count == 0)
+        return 0;
+    return tfs_save_complete(r->save, alone != NULL ? &tfs_doc_at(alone, 0)->key : NULL, err);
+}
+
 /* Reads journal and save until both are of one moment: the program that has the lock may be
  * changing them. 1; 0 when there is no journal. */
 static int read_both(struct recovery *r, struct tfs_error *err)
@@ -130,7 +142,7 @@ static int read_both(struct recovery *r, struct tfs_error *err)
 
     for (int i = 0; i < TRIES; i++) {
         int found = read_journal(r, err);
-        if (found > 0 && tfs_save_complete(r->save, NULL, err) < 0)
+        if (found > 0 && complete(r, err) < 0)
             return err->code;
         int settled = found == -EAGAIN ? 0 : found < 0 ? found : is_settled(r, found > 0, err);
         if (settled != 0)
@@ -355,12 +367,20 @@ static int fail_write(struct recovery *r, const struct tfs_error *why, struct tf
                     edits_of(r, edits), why->text);
 }
 
+static int commit(struct recovery *r, struct tfs_error *err)
+{
+    r->save->checked = r->doc;
+    const int result = r->save->container->commit(r->save, r->doc, err);
+    r->save->checked = NULL;
+    return result;
+}
+
 static int write_into_save(struct recovery *r, struct tfs_error *err)
 {
     char edits[64], *directory = NULL;
     struct tfs_error why = {0};
 
-    if (r->count > 0 && r->save->container->commit(r->save, r->doc, &why) < 0)
+    if (r->count > 0 && commit(r, &why) < 0)
         return fail_write(r, &why, err);
     if (r->text.damaged == 0) {
         say(r, "%s were restored from its journal", edits_of(r, edits));
@@ -415,6 +435,7 @@ static int bring_up_to_date(struct recovery *r, struct tfs_error *err)
  * of others. */
 struct choice {
     const struct recovery *r;
+    const struct tfs_recover_file *only; /* NULL: all files */
     size_t record;
     bool theirs;
     bool some, unnamed;
@@ -428,8 +449,8 @@ static bool takes(void *arg, struct tfs_key chunk)
         tfs_recover_files_find(&c->r->files, save->container->journal->file_of(save, chunk));
 
     c->unnamed = c->unnamed || file == NULL;
-    const bool taken =
-        file != NULL && (c->theirs ? !file->ours : file->ours && c->record >= file->first);
+    const bool taken = file != NULL && (c->only == NULL || c->only == file) &&
+                       (c->theirs ? !file->ours : file->ours && c->record >= file->first);
     c->some = c->some || taken;
     return taken;
 }
@@ -518,11 +539,12 @@ static int check_files(struct recovery *r, struct tfs_doc *doc, struct tfs_error
     return err->code;
 }
 
-/* *doc: the save with the edits of our files, or of theirs; *count: of how many records. */
-static int apply_files(struct recovery *r, bool theirs, struct tfs_doc **doc, size_t *count,
-                       struct tfs_error *err)
+/* *doc: the save with the edits of our files (`only`: of this one), or of theirs; *count: of how
+ * many records. */
+static int apply_files(struct recovery *r, bool theirs, const struct tfs_recover_file *only,
+                       struct tfs_doc **doc, size_t *count, struct tfs_error *err)
 {
-    struct choice c = {.r = r, .theirs = theirs};
+    struct choice c = {.r = r, .only = only, .theirs = theirs};
     struct tfs_doc *made = NULL, *sifted = NULL;
     struct tfs_edit edit;
 
@@ -666,10 +688,10 @@ static int bring_files_up_to_date(struct recovery *r, struct tfs_error *err)
 {
     struct tfs_error misfit = {0};
 
-    r->misfit = apply_files(r, true, &r->theirs, &r->theirs_count, &misfit) < 0;
+    r->misfit = apply_files(r, true, NULL, &r->theirs, &r->theirs_count, &misfit) < 0;
     if (misfit.code != -ENOMEM) {
         tfs_error_reset(&misfit);
-        apply_files(r, false, &r->doc, &r->count, &misfit);
+        apply_files(r, false, NULL, &r->doc, &r->count, &misfit);
     }
     if (misfit.code == -ENOMEM)
         return tfs_fail_memory(err);
@@ -691,17 +713,149 @@ static int recover(struct recovery *r, struct tfs_error *err)
                                             : bring_files_up_to_date(r, err);
 }
 
-/* Who only reads one file of a folder hears that the folder has edits that are not in it yet. */
-static int tell_of_folder(struct recovery *r, struct tfs_error *err)
+static void release(struct recovery *r)
 {
-    struct tfs_error why = {0};
+    tfs_journal_text_release(&r->text);
+    tfs_recover_files_release(&r->files);
+    tfs_doc_unref(r->doc);
+    tfs_doc_unref(r->theirs);
+    free(r->beside);
+}
 
-    if (is_locked(r->save) || r->notice[0] != '\0')
+/* ---- one file of a folder that has a journal ------------------------------------------------- */
+
+/* What the journal says of the file that is read alone; NULL: nothing. */
+static int find_alone(const struct recovery *folder, const struct tfs_recover_file **file,
+                      struct tfs_error *err)
+{
+    const struct tfs_recover_files *files = &folder->files;
+
+    *file = NULL;
+    for (size_t i = 0; i < files->count && *file == NULL; i++) {
+        char *path = folder->save->container->journal->path(folder->save, files->files[i].key);
+        if (path == NULL)
+            return tfs_fail_memory(err);
+        if (strcmp(path, folder->alone->path) == 0)
+            *file = &files->files[i];
+        free(path);
+    }
+    return 0;
+}
+
+struct joining {
+    const struct recovery *r;
+    struct tfs_edit edit;
+    struct tfs_error *err;
+};
+
+static int join_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct joining *j = arg;
+    struct tfs_chunk chunk = *(after != NULL ? after : before);
+
+    chunk.slot = TFS_SLOT_NONE;
+    j->r->save->container->file->from_folder(tfs_edit_doc(&j->edit), &chunk);
+    if (after != NULL)
+        return tfs_edit_put(&j->edit, &chunk, j->err);
+    return tfs_doc_find(tfs_edit_doc(&j->edit), chunk.key) == NULL
+               ? 0
+               : tfs_edit_remove(&j->edit, chunk.key, j->err);
+}
+
+/* Puts the edits of the folder that are of this file on what it holds. */
+static int join_edits(struct recovery *r, const struct recovery *folder, struct tfs_error *err)
+{
+    struct joining j = {.r = r, .err = err};
+
+    if (tfs_edit_open(r->save->doc, &j.edit, err) < 0)
+        return err->code;
+    if (tfs_doc_diff(folder->save->doc, folder->doc, join_chunk, &j) == 0)
+        r->doc = tfs_edit_finish(&j.edit);
+    tfs_edit_release(&j.edit);
+    r->count = folder->count;
+    r->last = folder->last;
+    return read_again(r, err);
+}
+
+static int fail_changing(struct tfs_error *err)
+{
+    return tfs_fail(err, -ESTALE, "another program is changing it");
+}
+
+/* The journal of the folder, as far as it is about this file. ESTALE: the file is another one than
+ * the folder has by now. */
+static int apply_folder(struct recovery *r, struct recovery *folder, struct tfs_error *err)
+{
+    const struct tfs_recover_file *file;
+    char edits[64];
+
+    int found = read_both(folder, err);
+    if (found == 0)
+        return fail_changing(err); /* the journal is gone, and the file may hold its edits */
+    if (found < 0 || find_alone(folder, &file, err) < 0)
+        return err->code;
+    if (file != NULL && !tfs_file_same(&file->st, &r->save->st))
+        return fail_changing(err);
+    if (file != NULL && !file->ours)
+        return tfs_fail(err, -EBADMSG, "%s", others_wrote);
+    if (file == NULL || apply_files(folder, false, file, &folder->doc, &folder->count, err) < 0 ||
+        !says_more(folder, folder->doc) || join_edits(r, folder, err) < 0)
+        return err->code;
+    show_in_memory(r);
+    if (folder->text.damaged > 0)
+        say(r, "warning: the journal of its folder is damaged, what follows is not shown");
+    else
+        say(r, "%s are only in the journal of its folder yet", edits_of(r, edits));
+    return 0;
+}
+
+static int show_folder(struct recovery *r, struct tfs_error *err)
+{
+    char notice[TFS_ERROR_TEXT] = "";
+    struct recovery folder = {.alone = r->save, .notice = notice};
+
+    if (tfs_whole_file_open_folder(r->save, &folder.save, err) == 0) {
+        folder.beside = tfs_journal_beside(folder.save);
+        if (folder.beside == NULL)
+            tfs_fail_memory(err);
+        else if (folder.save->container->journal != NULL)
+            apply_folder(r, &folder, err);
+    }
+    release(&folder);
+    tfs_save_close(folder.save);
+    return err->code;
+}
+
+/* Looks at the journal of the folder once. ESTALE: at another moment than the file was read. */
+static void try_folder(struct recovery *r, struct tfs_error *waits, struct tfs_error *why)
+{
+    struct tfs_error ignored = {0};
+
+    if (tfs_whole_file_waits(r->save, waits) == -EROFS)
+        show_folder(r, why);
+    else if (waits->code == 0 && r->save->container->changed(r->save, &ignored) > 0)
+        fail_changing(why);
+}
+
+/* Edits of the folder that this file of it does not hold yet are shown, or told. */
+static int look_at_folder(struct recovery *r, struct tfs_error *err)
+{
+    const struct tfs_file_codec *codec = r->save->container->file;
+    struct tfs_error waits = {0}, why = {0};
+
+    if (codec == NULL || codec->folder == NULL || r->notice[0] != '\0')
         return 0;
-    if (tfs_whole_file_waits(r->save, &why) == -ENOMEM)
+    try_folder(r, &waits, &why);
+    for (int i = 0; why.code == -ESTALE && i < TRIES; i++) {
+        tfs_error_reset(&waits);
+        tfs_error_reset(&why);
+        if (r->save->container->reload(r->save, &why) == 0)
+            try_folder(r, &waits, &why);
+    }
+    if (waits.code == -ENOMEM || why.code == -ENOMEM)
         return tfs_fail_memory(err);
     if (why.code < 0)
-        say(r, "warning: %s; they are not shown here", why.text);
+        say(r, "warning: %.200s; they are not shown here: %.200s", waits.text, why.text);
     return 0;
 }
 
@@ -716,12 +870,8 @@ int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_e
     r.beside = tfs_journal_beside(save);
     result = r.beside == NULL ? tfs_fail_memory(err) : recover(&r, err);
     if (result == 0)
-        result = tell_of_folder(&r, err);
+        result = look_at_folder(&r, err);
     tfs_save_step(save, NULL, 0, 0);
-    tfs_journal_text_release(&r.text);
-    tfs_recover_files_release(&r.files);
-    tfs_doc_unref(r.doc);
-    tfs_doc_unref(r.theirs);
-    free(r.beside);
+    release(&r);
     return result;
 }

@@ -132,12 +132,18 @@ START_TEST(container_reads_back_every_kind)
 }
 END_TEST
 
-/* First bytes of files of other formats: terrain of Roblox, of BeamNG, a place, a database, text. */
+/* First bytes of files of other formats: terrain of Roblox, of BeamNG, a place, a database,
+ * text. */
 static const char *const others[] = {
     "01 05 00000000 00000000 00000000 41014202410342044105420641074208",
     "01 05 00000000 00000000 00000001 0102030405060708090a0b0c0d0e0f10",
-    "08 00 10 00 00 1027 1027 1027", "09 00 10 00 00 1027 1027 1027", "04 00 00 00 00 00 00 00",
-    "3c726f626c6f7821890a0d0a1a0a0000", "53514c69746520666f726d6174203300", "22 00000000", "00",
+    "08 00 10 00 00 1027 1027 1027",
+    "09 00 10 00 00 1027 1027 1027",
+    "04 00 00 00 00 00 00 00",
+    "3c726f626c6f7821890a0d0a1a0a0000",
+    "53514c69746520666f726d6174203300",
+    "22 00000000",
+    "00",
 };
 
 START_TEST(large_file_of_another_format_is_no_block_by_its_first_bytes)

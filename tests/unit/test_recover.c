@@ -3,6 +3,7 @@
  * shown and written as one that its game could have made, or the journal is set aside.
  */
 #include <errno.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -697,6 +698,60 @@ START_TEST(edits_stay_in_the_journal_when_the_save_cannot_be_written)
 }
 END_TEST
 
+/* A commit and a recovery decode what they write; once is enough. */
+static unsigned checks;
+
+static int count_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       struct tfs_error *warning, struct tfs_error *why)
+{
+    checks++;
+    return save->container->tree->chunk_check(save, doc, key, warning, why);
+}
+
+START_TEST(edits_are_checked_once_when_they_go_from_the_journal_into_the_save)
+{
+    leave_edit(_i, UINT32_MAX);
+    struct tfs_save *save = open_save(TFS_LOCK_EXCLUSIVE);
+    struct tfs_tree counting = *save->tree;
+    counting.chunk_check = count_check;
+    save->tree = &counting;
+    checks = 0;
+    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
+    ck_assert_ptr_nonnull(strstr(notice, "1 edit until"));
+    save->tree = save->container->tree;
+    tfs_save_close(save);
+    ck_assert_uint_eq(checks, 1);
+}
+END_TEST
+
+/* A region in a folder of the other game. */
+START_TEST(region_of_a_folder_that_is_read_alone_shows_the_edits_in_the_journal)
+{
+    char region[3 * PATH];
+    glob_t found;
+
+    leave_edit(_i, UINT32_MAX);
+    snprintf(region, sizeof(region), "%s/regions/lod*/*.vxr", path);
+    ck_assert_int_eq(glob(region, 0, NULL, &found), 0);
+    unsigned told = 0;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        ck_assert_uint_lt(strlen(found.gl_pathv[i]), sizeof(path));
+        strcpy(path, found.gl_pathv[i]);
+        struct tfs_save *save = open_save(TFS_LOCK_NONE);
+        struct tfs_doc *before = tfs_doc_ref(save->doc);
+        ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
+        const bool says = strstr(notice, "only in the journal of its folder yet") != NULL;
+        ck_assert(says == !tfs_doc_same(before, save->doc));
+        ck_assert(says || notice[0] == '\0');
+        told += says;
+        tfs_doc_unref(before);
+        tfs_save_close(save);
+    }
+    ck_assert_uint_eq(told, 1);
+    globfree(&found);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("recover");
@@ -709,8 +764,13 @@ static Suite *suite(void)
         if (has_journals(&small_saves[i]) || strcmp(small_saves[i].name, "folder") == 0)
             tcase_add_loop_test(c, edits_stay_in_the_journal_when_the_save_cannot_be_written, i,
                                 i + 1);
+        if (strcmp(small_saves[i].name, "folder") == 0)
+            tcase_add_loop_test(
+                c, region_of_a_folder_that_is_read_alone_shows_the_edits_in_the_journal, i, i + 1);
         if (!has_journals(&small_saves[i]))
             continue;
+        tcase_add_loop_test(c, edits_are_checked_once_when_they_go_from_the_journal_into_the_save,
+                            i, i + 1);
         tcase_add_loop_test(
             c, journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside, i, i + 1);
         tcase_add_loop_test(

@@ -454,19 +454,67 @@ START_TEST(copy_of_a_zone_with_its_journal_has_all_of_the_edit)
 }
 END_TEST
 
+static void open_alone(int x, enum tfs_lock lock)
+{
+    open_only(region_name(x), lock);
+    ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s", err.text);
+}
+
+/* The same marks, each in its region alone. */
+static unsigned shown_alone(enum tfs_lock lock)
+{
+    open_alone(-1, lock);
+    unsigned marks = (unsigned)is_gold("chunks/-16_0_0/voxels.csv") | (unsigned)!has(-16, 1, 0)
+                                                                          << 2;
+    open_alone(0, lock);
+    return marks | (unsigned)is_gold("chunks/0_0_0/voxels.csv") << 1 | (unsigned)has(3, 1, 3) << 3;
+}
+
+START_TEST(one_region_read_alone_shows_the_edits_of_its_zone_at_every_step)
+{
+    unsigned told = 0;
+
+    for (int n = 0; killed(act_commit, n); n++) {
+        open_zone(TFS_LOCK_NONE);
+        const unsigned read = shown();
+        for (int i = 0; i < 2; i++) {
+            const unsigned alone = shown_alone(i == 0 ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE);
+            ck_assert_msg(alone == read, "step %d: %x, not %x: %s", n, alone, read, notice);
+            told += strstr(notice, "only in the journal of its folder yet") != NULL;
+        }
+        open_zone(TFS_LOCK_NONE);
+        ck_assert_uint_eq(shown(), read); /* nothing was written */
+        make_zone();
+    }
+    ck_assert_uint_gt(told, 0);
+}
+END_TEST
+
+START_TEST(one_region_read_alone_is_not_shown_edits_that_are_not_its_own)
+{
+    leave_journal();
+    make_region(0, "base:game");
+    open_alone(0, TFS_LOCK_NONE);
+    ck_assert(is_block("chunks/0_0_0/voxels.csv", "base:game"));
+    ck_assert_ptr_nonnull(strstr(notice, "edits of its folder wait in"));
+    ck_assert_ptr_nonnull(strstr(notice, "another program changed"));
+    open_alone(-1, TFS_LOCK_NONE);
+    ck_assert(is_gold("chunks/-16_0_0/voxels.csv"));
+    make_region(1, "base:new"); /* the journal does not know it */
+    open_alone(1, TFS_LOCK_NONE);
+    ck_assert_str_eq(notice, "");
+    ck_assert(is_block("chunks/16_0_0/voxels.csv", "base:new"));
+}
+END_TEST
+
 START_TEST(one_region_of_a_zone_with_a_journal_is_not_written_alone)
 {
     leave_journal();
     open_only(region_name(0), TFS_LOCK_EXCLUSIVE);
     ck_assert_ptr_nonnull(save->read_only);
     ck_assert_ptr_nonnull(strstr(save->read_only, "edits of its folder wait in"));
-    open_only(region_name(0), TFS_LOCK_NONE);
-    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
-    ck_assert_ptr_nonnull(strstr(notice, "edits of its folder wait in"));
-    ck_assert_ptr_nonnull(strstr(notice, "they are not shown here"));
     open_zone(TFS_LOCK_EXCLUSIVE);
-    open_only(region_name(0), TFS_LOCK_NONE);
-    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
+    open_alone(0, TFS_LOCK_NONE);
     ck_assert_str_eq(notice, "");
     open_only(region_name(0), TFS_LOCK_EXCLUSIVE);
     ck_assert_ptr_null((void *)save->read_only);
@@ -970,6 +1018,8 @@ static Suite *zone_journal_suite(void)
     unit_add_where(scratch_knows_births(), tcase,
                    copy_of_a_zone_with_its_journal_has_all_of_the_edit, 1,
                    "a file system that knows when files were made");
+    tcase_add_test(tcase, one_region_read_alone_shows_the_edits_of_its_zone_at_every_step);
+    tcase_add_test(tcase, one_region_read_alone_is_not_shown_edits_that_are_not_its_own);
     tcase_add_test(tcase, one_region_of_a_zone_with_a_journal_is_not_written_alone);
     tcase_add_test(tcase, journal_of_another_zone_is_set_aside_whatever_the_zone_holds);
     tcase_add_loop_test(

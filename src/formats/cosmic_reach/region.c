@@ -256,11 +256,20 @@ static int region_folder(const char *path, char **folder, struct tfs_error *err)
     return *folder == NULL ? tfs_fail_memory(err) : 1;
 }
 
+/* In a zone the number says something else. */
+static void from_zone(const struct tfs_doc *doc, struct tfs_chunk *chunk)
+{
+    const bool columns = tfs_cosmic_facts(doc)->version > TFS_COSMIC_VERSION_TABLE_MAX;
+
+    chunk->own = tfs_cosmic_order_at(doc, chunk->key, columns);
+}
+
 static const struct tfs_file_codec region_codec = {
     .decode = region_decode,
     .encode = region_encode,
     .folder = region_folder,
     .folder_journal = TFS_COSMIC_ZONE_JOURNAL,
+    .from_folder = from_zone,
 };
 
 const struct tfs_container tfs_cosmic_reach_region = {

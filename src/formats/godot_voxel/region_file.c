@@ -364,11 +364,20 @@ static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struc
     return err->code;
 }
 
+/* A file does not know its level of detail. */
+static void from_folder(const struct tfs_doc *doc, struct tfs_chunk *chunk)
+{
+    (void)doc;
+    chunk->key.group = 0;
+    chunk->own = 0;
+}
+
 static const struct tfs_file_codec codec = {.decode = region_decode,
                                             .encode = region_encode,
                                             .rereads = true,
                                             .folder = tfs_godot_folder_around,
-                                            .folder_journal = TFS_GODOT_META_NAME};
+                                            .folder_journal = TFS_GODOT_META_NAME,
+                                            .from_folder = from_folder};
 
 /* ---- the container --------------------------------------------------------------------------- */
 
