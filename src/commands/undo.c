@@ -46,7 +46,7 @@ static int find_save(const struct tfs_cli *cli, const char *name, char **path,
 {
     struct tfs_error why = {0};
 
-    if (tfs_save_find(name, cli->options.format, path, &why) == 0)
+    if (tfs_save_find(name, cli->options.format, NULL, path, &why) == 0)
         return 0;
     *path = why.code == -ENOMEM ? NULL : realpath(name, NULL);
     return *path != NULL ? 0 : tfs_fail(err, why.code, "%s", why.text);

@@ -1,9 +1,10 @@
 /*
  * --recursive: a directory -> the saves in it, each of which a command is run on.
  *
- * A folder that is a save is not entered. Links are not followed, names that begin with a dot are
- * left out; so are mounts of ours and trees that `export` wrote, which show a save. What is no save
- * is passed over, unless its name is that of one.
+ * A folder that is a save is not entered, unless its files lie in it beside whatever else is there,
+ * as regions do: then all but they is visited. Links are not followed, names that begin with a dot
+ * are left out; so are mounts of ours and trees that `export` wrote, which show a save. What is no
+ * save is passed over, unless its name is that of one.
  */
 #include "commands/table.h"
 
@@ -29,9 +30,12 @@ struct walk {
     enum tfs_status status;
 };
 
-/* 1: it is a save, or holds several; 0: it is none; or negative. */
-static int look_at(const struct walk *w, const char *path, bool directory, struct tfs_error *err)
+/* 1: it is a save, or holds several; 0: it is none; or negative. `folder`: the format of a save
+ * that is the directory itself. */
+static int look_at(const struct walk *w, const char *path, bool directory, const char **folder,
+                   struct tfs_error *err)
 {
+    const struct tfs_container *container = NULL;
     struct tfs_error none = {0};
     struct tfs_parts parts = {0};
     char *found = NULL;
@@ -44,7 +48,10 @@ static int look_at(const struct walk *w, const char *path, bool directory, struc
     if (count > 0)
         return 1;
     none = (struct tfs_error){0};
-    const int result = tfs_save_find(path, w->cli->options.format, &found, &none);
+    const int result = tfs_save_find(path, w->cli->options.format, &container, &found, &none);
+    struct stat st;
+    const bool whole = result == 0 && directory && stat(found, &st) == 0 && S_ISDIR(st.st_mode);
+    *folder = whole ? container->format : NULL;
     free(found);
     if (result == 0 || none.code == -EBADMSG || none.code == -ENOTSUP ||
         (directory && tfs_status_of(none.code) != TFS_STATUS_SYSTEM))
@@ -159,7 +166,22 @@ static bool is_chunk(const char *path)
 
 static void visit(struct walk *w, char *path, unsigned depth);
 
-static void enter(struct walk *w, const char *path, unsigned depth)
+/* Takes out the names of files of that format. False: there are none. */
+static bool leave_out(struct names *names, const char *format)
+{
+    size_t kept = 0, count = names->count;
+
+    for (size_t i = 0; i < count; i++)
+        if (tfs_stranger_named(names->items[i], format))
+            free(names->items[i]);
+        else
+            names->items[kept++] = names->items[i];
+    names->count = kept;
+    return kept < count;
+}
+
+/* `folder`: the directory is a save of this format, or NULL. */
+static void enter(struct walk *w, const char *path, const char *folder, unsigned depth)
 {
     struct names names = {0};
 
@@ -167,7 +189,7 @@ static void enter(struct walk *w, const char *path, unsigned depth)
         w->status = tfs_status_worst(
             w->status, tfs_cli_say(w->cli, TFS_STATUS_BAD, "%s: more than %d directories deep",
                                    path, DEPTH_MAX));
-    else if (read_names(w, path, &names))
+    else if (read_names(w, path, &names) && (folder == NULL || leave_out(&names, folder)))
         for (size_t i = 0; i < names.count; i++)
             visit(w, names.items[i], depth + 1);
     names_release(&names);
@@ -176,6 +198,7 @@ static void enter(struct walk *w, const char *path, unsigned depth)
 static void visit(struct walk *w, char *path, unsigned depth)
 {
     struct tfs_error err = {0};
+    const char *folder = NULL;
     struct stat st;
 
     if ((depth == 0 ? stat(path, &st) : lstat(path, &st)) < 0) {
@@ -184,14 +207,15 @@ static void visit(struct walk *w, char *path, unsigned depth)
     }
     if ((!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) || (S_ISDIR(st.st_mode) && is_chunk(path)))
         return;
-    const int is = look_at(w, path, S_ISDIR(st.st_mode), &err);
+    const int is = look_at(w, path, S_ISDIR(st.st_mode), &folder, &err);
     /* What is named as a save, or was named by the user, says itself why it is none. */
-    if (is > 0 || (is == 0 && S_ISREG(st.st_mode) && (depth == 0 || tfs_stranger_named(path))))
+    if (is > 0 ||
+        (is == 0 && S_ISREG(st.st_mode) && (depth == 0 || tfs_stranger_named(path, NULL))))
         run(w, path);
     else if (is < 0)
         fail(w, path, &err);
-    else if (S_ISDIR(st.st_mode) && !shows_save(path))
-        enter(w, path, depth);
+    if ((is == 0 || folder != NULL) && S_ISDIR(st.st_mode) && !shows_save(path))
+        enter(w, path, folder, depth);
 }
 
 enum tfs_status tfs_cli_walk(struct tfs_cli *cli, const struct tfs_command *command,

@@ -495,8 +495,10 @@ static inline void tfs_save_step(const struct tfs_save *save, const char *unit, 
  * EINVAL: two fit equally (both are named), or `format` is unknown. */
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
                   struct tfs_save **save, struct tfs_error *err);
-/* The path of the save that it would open: absolute, links resolved; to be freed. */
-int tfs_save_find(const char *path, const char *format, char **found, struct tfs_error *err);
+/* The path of the save that it would open: absolute, links resolved; to be freed. `container`, what
+ * would open it, may be NULL. */
+int tfs_save_find(const char *path, const char *format, const struct tfs_container **container,
+                  char **found, struct tfs_error *err);
 void tfs_save_close(struct tfs_save *save);
 /* What it is called: by its options, or by its path. */
 const char *tfs_save_called(const struct tfs_save *save);

@@ -193,11 +193,12 @@ static int find(const char *path, const char *name, const char *format,
     return err->code;
 }
 
-int tfs_save_find(const char *path, const char *format, char **found, struct tfs_error *err)
+int tfs_save_find(const char *path, const char *format, const struct tfs_container **container,
+                  char **found, struct tfs_error *err)
 {
-    const struct tfs_container *container;
+    const struct tfs_container *unasked;
 
-    return find(path, NULL, format, &container, found, err);
+    return find(path, NULL, format, container != NULL ? container : &unasked, found, err);
 }
 
 void tfs_save_close(struct tfs_save *save)

@@ -56,10 +56,11 @@ static bool has_ending(const char *name, const char *endings)
     return false;
 }
 
-bool tfs_stranger_named(const char *path)
+bool tfs_stranger_named(const char *path, const char *format)
 {
     for (size_t i = 0; tfs_containers[i] != NULL; i++)
-        if (has_ending(path, tfs_containers[i]->endings))
+        if (tfs_container_is_of(tfs_containers[i], format) &&
+            has_ending(path, tfs_containers[i]->endings))
             return true;
     return false;
 }

@@ -12,8 +12,8 @@ bool tfs_container_is_of(const struct tfs_container *container, const char *form
 /* Fails: there is no format of that name, only these. */
 int tfs_fail_format(const char *format, struct tfs_error *err);
 
-/* Does the path end as the names of saves do? */
-bool tfs_stranger_named(const char *path);
+/* Does the path end as the names of saves do, of this format? NULL: of any. */
+bool tfs_stranger_named(const char *path, const char *format);
 
 /* Is it a file that begins as no save does, such as a pointer of Git LFS or an archive? Then fails
  * and says so. */

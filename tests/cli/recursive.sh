@@ -2,7 +2,7 @@
 # check and info of directories; --quiet, --json and progress of commands that take long.
 . "$(dirname "$0")/lib.bash"
 
-mkdir -p all/deep/er all/.hidden all/empty
+mkdir -p all/deep/er all/.hidden all/empty mixed
 "$TOOLS/make_place" --kind binary all/place.rbxl
 "$TOOLS/make_place" --kind binary all/.hidden/place.rbxl
 "$TOOLS/make_ter" --size 64 --sidecar all/deep/theTerrain.ter
@@ -41,6 +41,19 @@ run 0 "nor is one without its manifest, though a raw.bin could be a save" check 
 [ "$(grep -c ' chunks, 0 damaged, ' out)" = 4 ]
 ok "and it holds none"
 rm -r all/deep/clone
+
+region mixed/region_0_0_0.cosmicreach --chunks 2 && mkdir mixed/more && "$TOOLS/make_voxel" stream mixed/world.sqlite 4 &&
+    "$TOOLS/make_place" --kind binary mixed/place.rbxl && "$TOOLS/make_ter" --size 64 mixed/more/a.ter || exit 3
+run 0 "a folder of regions with other saves in it" info -r mixed
+[ "$(sed -n 's/^save: //p' out | paste -sd ' ')" = "mixed mixed/more/a.ter mixed/place.rbxl mixed/world.sqlite" ]
+ok "each of them is found"
+"$TOOLS/make_world" --regions 2 --chunks 3 zones && "$TFS" info -r zones/zones/base/earth >out && "$TFS" info -r godot >>out &&
+    "$TOOLS/make_level" --size 64 level && "$TFS" info -r level >>out
+[ "$(sed -n 's/^save: //p' out | paste -sd ' ')" = "zones/zones/base/earth godot level" ]
+ok "a folder whose files lie deeper is one save"
+printf 'short' >mixed/place.rbxl
+run 1 "one of them is damaged" check -r mixed
+says err 'mixed/place.rbxl: ' "and named"
 
 run 1 "a directory without a save" check -r all/empty
 says err 'all/empty: there is no save in this directory' "is named"
