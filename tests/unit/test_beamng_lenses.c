@@ -421,6 +421,42 @@ START_TEST(change_of_heights_concerns_one_tile_and_no_layer)
 }
 END_TEST
 
+/* How many tiles of `before` lie in the same memory. */
+static unsigned shared_tiles(const struct tree_files *t, const struct tfs_doc *before, bool heights)
+{
+    unsigned shared = 0;
+
+    for (size_t i = 0; i < before->count; i++) {
+        const struct tfs_chunk *a = tfs_doc_at(before, i), *b = tfs_doc_at(t->doc, i);
+        shared += heights ? a->blob == b->blob : a->extra == b->extra;
+    }
+    return shared;
+}
+
+START_TEST(planes_that_an_edit_leaves_are_shared_with_the_terrain_before)
+{
+    struct tree_files t;
+    struct tfs_buf samples = {0};
+
+    ter_open_world(&t, (struct ter_world){8, TER_CORNERS, false, 130, 3, 4});
+    struct tfs_doc *before = tfs_doc_ref(t.doc);
+    ter_get_samples(&t, "heightmap.png", &samples);
+    for (size_t i = 0; i < samples.size; i++)
+        samples.data[i] ^= 1;
+    ck_assert_int_eq(ter_put_samples(&t, "heightmap.png", samples.data), 0);
+    ck_assert_uint_eq(shared_tiles(&t, before, true), 0);
+    ck_assert_uint_eq(shared_tiles(&t, before, false), before->count);
+    tfs_doc_unref(before);
+    before = tfs_doc_ref(t.doc);
+    ter_put_text(&t, "chunks/1_0_1/layers.txt", "fill 3");
+    ck_assert_uint_eq(shared_tiles(&t, before, true), before->count);
+    ck_assert_uint_eq(shared_tiles(&t, before, false), before->count - 4);
+    tfs_doc_unref(before);
+    tfs_buf_release(&samples);
+    tree_files_close(&t);
+}
+END_TEST
+
 START_TEST(edit_that_another_layout_would_read_is_refused)
 {
     struct tree_files t;
@@ -453,6 +489,7 @@ static Suite *suite(void)
     tcase_add_test(t, pictures_but_the_map_are_left_out_above_8192_samples_a_side);
     tcase_add_test(t, map_is_coloured_by_layer_and_darker_where_it_is_low);
     tcase_add_test(t, change_of_heights_concerns_one_tile_and_no_layer);
+    tcase_add_test(t, planes_that_an_edit_leaves_are_shared_with_the_terrain_before);
     tcase_add_test(t, edit_that_another_layout_would_read_is_refused);
     return s;
 }

@@ -207,10 +207,10 @@ static struct tfs_npy npy_of_tile(const struct tfs_doc *doc, struct tfs_at at)
 static void add_tile(const struct tfs_doc *doc, struct tfs_at at, struct tfs_buf *out)
 {
     const struct tfs_beamng_tile tile = tfs_beamng_tile_of(tfs_beamng_layout_of(doc), at.key);
-    const struct tfs_span blob = tfs_blob_span(tfs_doc_find(doc, at.key)->blob);
+    const struct tfs_beamng_planes planes = tfs_beamng_planes_of(tfs_doc_find(doc, at.key));
     const struct tfs_npy npy = npy_of_tile(doc, at);
 
-    add_flipped(out, &npy, tfs_beamng_tile_plane(blob, &tile, at.param).data);
+    add_flipped(out, &npy, tfs_beamng_tile_plane(planes, &tile, at.param).data);
 }
 
 static int64_t tile_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)

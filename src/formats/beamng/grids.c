@@ -42,10 +42,10 @@ static int plane_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     struct tfs_beamng_tile tile = tile_at(doc, at);
     struct tfs_grid_shape shape = shape_of(&tile, plane);
     uint32_t values[TFS_BEAMNG_TILE_SAMPLES];
-    struct tfs_span blob = tfs_blob_span(tfs_doc_find(doc, at.key)->blob);
+    const struct tfs_beamng_planes planes = tfs_beamng_planes_of(tfs_doc_find(doc, at.key));
 
     (void)save;
-    get_values(tfs_beamng_tile_plane(blob, &tile, plane), plane->bytes, values);
+    get_values(tfs_beamng_tile_plane(planes, &tile, plane), plane->bytes, values);
     tfs_grid_print_rows(out, &shape, values);
     return tfs_buf_check(out, err);
 }
@@ -125,8 +125,8 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
 {
     const struct tfs_doc *doc = tfs_edit_doc(edit);
     struct tfs_beamng_tile tile = tile_at(doc, at);
-    struct tfs_span blob = tfs_blob_span(tfs_doc_find(doc, at.key)->blob);
-    const uint8_t *old = tfs_beamng_tile_plane(blob, &tile, &tfs_beamng_layers).data;
+    const struct tfs_beamng_planes planes = tfs_beamng_planes_of(tfs_doc_find(doc, at.key));
+    const uint8_t *old = tfs_beamng_tile_plane(planes, &tile, &tfs_beamng_layers).data;
     uint32_t materials = tfs_beamng_name_count(doc);
     uint32_t values[TFS_BEAMNG_TILE_SAMPLES] = {0};
     uint8_t samples[TFS_BEAMNG_TILE_SAMPLES];

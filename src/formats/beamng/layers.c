@@ -32,11 +32,10 @@ static void copy_layers(const struct tfs_beamng_terrain *terrain, uint64_t i, ui
         uint32_t x = (uint32_t)(at % side), z = (uint32_t)(at / side);
         struct tfs_key key = {.x = (int32_t)(x / TFS_BEAMNG_TILE_SIDE),
                               .z = (int32_t)(z / TFS_BEAMNG_TILE_SIDE)};
-        const struct tfs_blob *blob =
-            terrain->blobs[(size_t)key.z * terrain->tiles + (uint32_t)key.x];
+        const struct tfs_beamng_planes planes =
+            tfs_beamng_terrain_planes(terrain, (size_t)key.z * terrain->tiles + (uint32_t)key.x);
         struct tfs_beamng_tile tile = tfs_beamng_tile_of(&terrain->layout, key);
-        struct tfs_span layers =
-            tfs_beamng_tile_plane(tfs_blob_span(blob), &tile, &tfs_beamng_layers);
+        struct tfs_span layers = tfs_beamng_tile_plane(planes, &tile, &tfs_beamng_layers);
         uint32_t run = i < last ? tile.width - (x - tile.x) : 1;
         if (run > count)
             run = count;
@@ -76,9 +75,9 @@ uint64_t tfs_beamng_corners_odd(const struct tfs_beamng_terrain *terrain)
     for (struct tfs_key key = {.z = 0}; key.z < tiles; key.z++) {
         for (key.x = 0; key.x < tiles; key.x++, at++) {
             struct tfs_beamng_tile tile = tfs_beamng_tile_of(&terrain->layout, key);
-            const uint8_t *stored =
-                tfs_beamng_tile_plane(tfs_blob_span(terrain->blobs[at]), &tile, &tfs_beamng_corners)
-                    .data;
+            const uint8_t *stored = tfs_beamng_tile_plane(tfs_beamng_terrain_planes(terrain, at),
+                                                          &tile, &tfs_beamng_corners)
+                                        .data;
             for (uint32_t z = tile.z; z < tile.z + tile.height; z++) {
                 rule_row(terrain, &tile, z, rule);
                 for (uint32_t x = 0; x < tile.width; x++, stored += CORNERS)
@@ -99,7 +98,7 @@ static int follow_tile(struct tfs_edit *edit, struct tfs_key key,
     struct tfs_beamng_tile tile = tfs_beamng_tile_of(&after->layout, key);
     const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), key);
     struct tfs_span stored =
-        tfs_beamng_tile_plane(tfs_blob_span(chunk->blob), &tile, &tfs_beamng_corners);
+        tfs_beamng_tile_plane(tfs_beamng_planes_of(chunk), &tile, &tfs_beamng_corners);
     uint8_t old[TFS_BEAMNG_TILE_SIDE * CORNERS], new[TFS_BEAMNG_TILE_SIDE * CORNERS];
     uint8_t corners[TFS_BEAMNG_TILE_SAMPLES * CORNERS], *at = corners;
 
@@ -164,7 +163,7 @@ static int follow(struct tfs_edit *edit, const struct tfs_beamng_terrain *before
     if (result == 0)
         result = tfs_beamng_terrain_init(tfs_edit_doc(edit), &after, err);
     for (size_t i = 0; result == 0 && i < count; i++)
-        if (before->blobs[i] != after.blobs[i])
+        if (before->blobs[i].others != after.blobs[i].others)
             mark_readers(&after, marks, (int64_t)(i % after.tiles), (int64_t)(i / after.tiles));
     if (result == 0)
         result = follow_marked(edit, before, &after, marks, err);

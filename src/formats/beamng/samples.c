@@ -22,8 +22,8 @@ struct samples {
     struct tfs_key key;
     struct tfs_beamng_layout layout;
     struct tfs_beamng_tile tile;
-    struct tfs_blob *blob, *table;
-    struct tfs_buf own;                     /* bytes of the blob that changed; empty: none did */
+    struct tfs_blob *heights, *others, *table;
+    struct tfs_buf own;                     /* both values, changed; empty: nothing did */
     struct tfs_span names[TFS_BEAMNG_HOLE]; /* in the table */
     uint32_t count;
 };
@@ -32,7 +32,8 @@ static void samples_close(void *chunk)
 {
     struct samples *s = chunk;
 
-    tfs_blob_unref(s->blob);
+    tfs_blob_unref(s->heights);
+    tfs_blob_unref(s->others);
     tfs_blob_unref(s->table);
     tfs_buf_release(&s->own);
 }
@@ -50,11 +51,26 @@ static int samples_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     s->key = key;
     s->layout = *tfs_beamng_layout_of(doc);
     s->tile = tfs_beamng_tile_of(&s->layout, key);
-    s->blob = tfs_blob_ref(found->blob);
+    s->heights = tfs_blob_ref(found->blob);
+    s->others = tfs_blob_ref(found->extra);
     s->table = tfs_blob_ref(tfs_beamng_table(doc));
     while (s->count < TFS_BEAMNG_HOLE && tfs_beamng_names_next(&names, &s->names[s->count]))
         s->count++;
     return 0;
+}
+
+static struct tfs_beamng_planes planes_of(const struct samples *s)
+{
+    return (struct tfs_beamng_planes){tfs_blob_span(s->heights), tfs_blob_span(s->others)};
+}
+
+/* The same of what changed. */
+static struct tfs_beamng_planes own_planes(const struct samples *s)
+{
+    const size_t heights = s->heights->size;
+
+    return (struct tfs_beamng_planes){{s->own.data, heights},
+                                      {s->own.data + heights, s->own.size - heights}};
 }
 
 static void take_material(const struct samples *s, uint8_t layer, struct tfs_buf *voxel)
@@ -75,20 +91,21 @@ static int samples_take(const void *chunk, struct tfs_stretch at, struct tfs_buf
                         struct tfs_error *err)
 {
     const struct samples *s = chunk;
-    const struct tfs_span blob = tfs_blob_span(s->blob);
+    const struct tfs_beamng_planes planes = planes_of(s);
     const size_t i = (size_t)at.z * s->tile.width + at.x;
 
     if (at.x >= s->tile.width || at.z >= s->tile.height)
         return 0;
-    tfs_buf_add(voxel, tfs_beamng_tile_plane(blob, &s->tile, &tfs_beamng_heights).data + 2 * i, 2);
+    tfs_buf_add(voxel, tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_heights).data + 2 * i,
+                2);
     tfs_buf_u8(voxel, s->layout.version);
     tfs_buf_u8(voxel, s->layout.extra);
     for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++) {
         const struct tfs_beamng_plane *plane = tfs_beamng_extra_plane(&s->layout, p);
-        tfs_buf_add(voxel, tfs_beamng_tile_plane(blob, &s->tile, plane).data + i * plane->bytes,
+        tfs_buf_add(voxel, tfs_beamng_tile_plane(planes, &s->tile, plane).data + i * plane->bytes,
                     plane->bytes);
     }
-    take_material(s, tfs_beamng_tile_plane(blob, &s->tile, &tfs_beamng_layers).data[i], voxel);
+    take_material(s, tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_layers).data[i], voxel);
     return tfs_buf_check(voxel, err);
 }
 
@@ -189,8 +206,8 @@ static int find_layer(const struct samples *s, const struct sample *sample, uint
 static void set_values(struct samples *s, size_t i, const struct tfs_beamng_plane *plane,
                        struct tfs_cursor *values)
 {
-    const struct tfs_span own = tfs_buf_span(&s->own);
-    const size_t at = (size_t)(tfs_beamng_tile_plane(own, &s->tile, plane).data - own.data);
+    const struct tfs_span own = tfs_beamng_tile_plane(own_planes(s), &s->tile, plane);
+    const size_t at = (size_t)(own.data - s->own.data);
     const struct tfs_span bytes = tfs_take(values, plane->bytes);
 
     memcpy(s->own.data + at + i * plane->bytes, bytes.data, bytes.size);
@@ -210,8 +227,10 @@ static int samples_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxe
     if (find_layer(s, &sample, &layer, err) < 0)
         return err->code;
     struct tfs_cursor layers = tfs_cursor_init((struct tfs_span){&layer, 1});
-    if (s->own.size == 0)
-        tfs_buf_add_span(&s->own, tfs_blob_span(s->blob));
+    if (s->own.size == 0) {
+        tfs_buf_add_span(&s->own, tfs_blob_span(s->heights));
+        tfs_buf_add_span(&s->own, tfs_blob_span(s->others));
+    }
     if (tfs_buf_check(&s->own, err) < 0)
         return err->code;
     set_values(s, i, &tfs_beamng_heights, &heights);
@@ -239,11 +258,13 @@ static int samples_store(struct tfs_save *save, struct tfs_edit *edit, void *chu
     (void)save;
     if (s->own.size == 0)
         return 0;
-    if (tfs_blob_copy(tfs_buf_span(&s->own), &next.blob, err) < 0)
-        return err->code;
-    if (tfs_edit_put(edit, &next, err) == 0)
+    next.blob = next.extra = NULL;
+    if (tfs_blob_copy(own_planes(s).heights, &next.blob, err) == 0 &&
+        tfs_blob_copy(own_planes(s).others, &next.extra, err) == 0 &&
+        tfs_edit_put(edit, &next, err) == 0)
         tfs_beamng_terrain_check_layout(edit, err);
     tfs_blob_unref(next.blob);
+    tfs_blob_unref(next.extra);
     return err->code;
 }
 
@@ -330,14 +351,14 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
     if (tfs_voxels_open(&tfs_beamng_compared, save, doc, chunk->key, &opened, err) < 0)
         return err->code;
     const struct samples *s = opened;
-    const struct tfs_span blob = tfs_blob_span(s->blob);
-    tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(blob, &s->tile, &tfs_beamng_heights));
+    const struct tfs_beamng_planes planes = planes_of(s);
+    tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_heights));
     for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++) {
         const struct tfs_beamng_plane *plane = tfs_beamng_extra_plane(&s->layout, p);
         tfs_buf_add_text(&sum->same, plane->name);
-        tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(blob, &s->tile, plane));
+        tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(planes, &s->tile, plane));
     }
-    sum_layers(s, tfs_beamng_tile_plane(blob, &s->tile, &tfs_beamng_layers), sum, err);
+    sum_layers(s, tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_layers), sum, err);
     tfs_voxels_close(&tfs_beamng_compared, opened);
     return err->code;
 }

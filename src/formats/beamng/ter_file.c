@@ -74,12 +74,15 @@ static int add_tile(const struct tfs_beamng_layout *layout, struct tfs_key key,
     for (unsigned i = 0; i < tfs_beamng_extra_count(layout); i++)
         cut_tile(layout, &tile, tfs_beamng_extra_plane(layout, i), band, bytes);
 
-    struct tfs_span span = {bytes, tfs_beamng_tile_samples(&tile) * sample};
-    if (tfs_blob_copy(span, &chunk.blob, err) < 0)
-        return err->code;
-    int result = tfs_edit_put(edit, &chunk, err);
+    const size_t samples = tfs_beamng_tile_samples(&tile);
+    const struct tfs_span heights = {bytes, samples * tfs_beamng_heights.bytes};
+    const struct tfs_span others = {bytes + heights.size, samples * sample - heights.size};
+    if (tfs_blob_copy(heights, &chunk.blob, err) == 0 &&
+        tfs_blob_copy(others, &chunk.extra, err) == 0)
+        tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(chunk.blob);
-    return result;
+    tfs_blob_unref(chunk.extra);
+    return err->code;
 }
 
 /* All tiles, in the order of their keys. */

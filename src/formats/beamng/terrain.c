@@ -55,12 +55,17 @@ size_t tfs_beamng_tile_samples(const struct tfs_beamng_tile *tile)
     return (size_t)tile->width * tile->height;
 }
 
-struct tfs_span tfs_beamng_tile_plane(struct tfs_span blob, const struct tfs_beamng_tile *tile,
+struct tfs_span tfs_beamng_tile_plane(struct tfs_beamng_planes planes,
+                                      const struct tfs_beamng_tile *tile,
                                       const struct tfs_beamng_plane *plane)
 {
-    size_t samples = tfs_beamng_tile_samples(tile);
+    const size_t samples = tfs_beamng_tile_samples(tile);
 
-    return (struct tfs_span){blob.data + plane->before * samples, plane->bytes * samples};
+    if (plane->before == 0)
+        return planes.heights;
+    return (struct tfs_span){
+        planes.others.data + (plane->before - tfs_beamng_heights.bytes) * samples,
+        plane->bytes * samples};
 }
 
 void tfs_beamng_tile_cut(const struct tfs_beamng_tile *tile, unsigned bytes, const uint8_t *south,
@@ -85,8 +90,11 @@ int tfs_beamng_terrain_init(const struct tfs_doc *doc, struct tfs_beamng_terrain
     if (t.blobs == NULL)
         return tfs_fail_memory(err);
     /* Keys are in the order of the array: y is 0, then z, then x. */
-    for (size_t i = 0; i < doc->count; i++)
-        t.blobs[i] = tfs_blob_ref(tfs_doc_at(doc, i)->blob);
+    for (size_t i = 0; i < doc->count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
+        t.blobs[i].heights = tfs_blob_ref(chunk->blob);
+        t.blobs[i].others = tfs_blob_ref(chunk->extra);
+    }
     *terrain = t;
     return 0;
 }
@@ -95,8 +103,10 @@ void tfs_beamng_terrain_release(struct tfs_beamng_terrain *terrain)
 {
     size_t count = (size_t)terrain->tiles * terrain->tiles;
 
-    for (size_t i = 0; i < count && terrain->blobs != NULL; i++)
-        tfs_blob_unref(terrain->blobs[i]);
+    for (size_t i = 0; i < count && terrain->blobs != NULL; i++) {
+        tfs_blob_unref(terrain->blobs[i].heights);
+        tfs_blob_unref(terrain->blobs[i].others);
+    }
     free(terrain->blobs);
     *terrain = (struct tfs_beamng_terrain){0};
 }
@@ -105,12 +115,13 @@ void tfs_beamng_terrain_row(const struct tfs_beamng_terrain *terrain,
                             const struct tfs_beamng_plane *plane, uint32_t z, uint8_t *out)
 {
     struct tfs_key key = {.z = (int32_t)(z / TFS_BEAMNG_TILE_SIDE)};
-    struct tfs_blob **row = terrain->blobs + (size_t)key.z * terrain->tiles;
+    const size_t row = (size_t)key.z * terrain->tiles;
 
     for (uint32_t i = 0; i < terrain->tiles; i++) {
         key.x = (int32_t)i;
         struct tfs_beamng_tile tile = tfs_beamng_tile_of(&terrain->layout, key);
-        struct tfs_span samples = tfs_beamng_tile_plane(tfs_blob_span(row[i]), &tile, plane);
+        struct tfs_span samples =
+            tfs_beamng_tile_plane(tfs_beamng_terrain_planes(terrain, row + i), &tile, plane);
         size_t size = (size_t)tile.width * plane->bytes;
         memcpy(out, samples.data + (z - tile.z) * size, size);
         out += size;
@@ -141,20 +152,24 @@ int tfs_beamng_tile_put(struct tfs_edit *edit, struct tfs_key key,
 {
     const struct tfs_chunk *stored = tfs_doc_find(tfs_edit_doc(edit), key);
     struct tfs_beamng_tile tile = tfs_beamng_tile_of(tfs_beamng_layout_of(tfs_edit_doc(edit)), key);
-    struct tfs_span blob = tfs_blob_span(stored->blob);
-    struct tfs_span old = tfs_beamng_tile_plane(blob, &tile, plane);
+    const struct tfs_beamng_planes planes = tfs_beamng_planes_of(stored);
+    const bool heights = plane->before == 0;
+    const struct tfs_span all = heights ? planes.heights : planes.others;
+    const struct tfs_span old = tfs_beamng_tile_plane(planes, &tile, plane);
     uint8_t bytes[TFS_BEAMNG_TILE_BYTES_MAX];
     struct tfs_chunk chunk = *stored;
+    struct tfs_blob *made = NULL;
 
     if (memcmp(old.data, samples, old.size) == 0)
         return 0;
-    memcpy(bytes, blob.data, blob.size);
-    memcpy(bytes + (old.data - blob.data), samples, old.size);
-    if (tfs_blob_copy((struct tfs_span){bytes, blob.size}, &chunk.blob, err) < 0)
+    memcpy(bytes, all.data, all.size);
+    memcpy(bytes + (old.data - all.data), samples, old.size);
+    if (tfs_blob_copy((struct tfs_span){bytes, all.size}, &made, err) < 0)
         return err->code;
-    int result = tfs_edit_put(edit, &chunk, err);
-    tfs_blob_unref(chunk.blob);
-    return result;
+    *(heights ? &chunk.blob : &chunk.extra) = made;
+    tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(made);
+    return err->code;
 }
 
 int tfs_beamng_terrain_put(struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
@@ -190,6 +205,7 @@ int tfs_beamng_terrain_check_layout(const struct tfs_edit *edit, struct tfs_erro
     tfs_buf_u8(&file, layout->version);
     tfs_buf_u32le(&file, layout->side);
     tfs_buf_add_span(&file, tfs_blob_span(tfs_doc_at(doc, 0)->blob));
+    tfs_buf_add_span(&file, tfs_blob_span(tfs_doc_at(doc, 0)->extra));
     tfs_buf_add_span(&file, tfs_blob_span(tfs_beamng_table(doc)));
     int result = tfs_buf_check(&file, err);
     const struct tfs_beamng_file bytes = {.size = file.size, .bytes = file.data};

@@ -3,9 +3,10 @@
  *
  * A chunk is a tile of 64 x 64 samples, key {0, X, 0, Z}; X counts tiles from the west, Z from the
  * south, and those at the east and north edge are as wide and high as what is left. Its blob holds
- * every plane's samples of the tile, plane after plane as in the file, rows from south to north:
- * plane p is at `p->before * width * height`. Its tag is the number of bytes a sample. Part 0 is
- * the name table as stored. Nothing else is kept: a terrain of one tile is its file without header.
+ * the heights of the tile, its second value all other planes, plane after plane as in the file,
+ * rows from south to north: an edit of heights shares the others with the document before. Its tag
+ * is the number of bytes a sample. `common` is the name table as stored. Nothing else is kept: a
+ * terrain of one tile is its file without header.
  */
 #ifndef TFS_FORMATS_BEAMNG_TERRAIN_H
 #define TFS_FORMATS_BEAMNG_TERRAIN_H
@@ -46,7 +47,7 @@ static inline struct tfs_blob *tfs_beamng_table(const struct tfs_doc *doc)
     return doc->common;
 }
 
-/* Bytes a sample in the chunk's blob. */
+/* Bytes a sample in the chunk's two values. */
 static inline uint32_t tfs_beamng_chunk_sample(const struct tfs_chunk *chunk)
 {
     return chunk->tag;
@@ -69,8 +70,18 @@ struct tfs_beamng_tile tfs_beamng_tile_of(const struct tfs_beamng_layout *layout
                                           struct tfs_key key);
 size_t tfs_beamng_tile_samples(const struct tfs_beamng_tile *tile);
 
-/* The samples of a plane in a tile's blob. */
-struct tfs_span tfs_beamng_tile_plane(struct tfs_span blob, const struct tfs_beamng_tile *tile,
+/* All samples of a tile. */
+struct tfs_beamng_planes {
+    struct tfs_span heights, others;
+};
+
+static inline struct tfs_beamng_planes tfs_beamng_planes_of(const struct tfs_chunk *chunk)
+{
+    return (struct tfs_beamng_planes){tfs_blob_span(chunk->blob), tfs_blob_span(chunk->extra)};
+}
+
+struct tfs_span tfs_beamng_tile_plane(struct tfs_beamng_planes planes,
+                                      const struct tfs_beamng_tile *tile,
                                       const struct tfs_beamng_plane *plane);
 
 /* Gathers a tile's samples of `bytes` each out of a whole plane: `south` is its row 0, and the next
@@ -83,9 +94,18 @@ void tfs_beamng_tile_cut(const struct tfs_beamng_tile *tile, unsigned bytes, con
 /* All tiles of one state of a document; holds references, so that it outlives the state. */
 struct tfs_beamng_terrain {
     struct tfs_beamng_layout layout;
-    uint32_t tiles;          /* a side */
-    struct tfs_blob **blobs; /* [Z * tiles + X] */
+    uint32_t tiles; /* a side */
+    struct tfs_beamng_tile_blobs {
+        struct tfs_blob *heights, *others;
+    } * blobs; /* [Z * tiles + X] */
 };
+
+static inline struct tfs_beamng_planes tfs_beamng_terrain_planes(
+    const struct tfs_beamng_terrain *terrain, size_t tile)
+{
+    return (struct tfs_beamng_planes){tfs_blob_span(terrain->blobs[tile].heights),
+                                      tfs_blob_span(terrain->blobs[tile].others)};
+}
 
 int tfs_beamng_terrain_init(const struct tfs_doc *doc, struct tfs_beamng_terrain *terrain,
                             struct tfs_error *err);

@@ -2,6 +2,7 @@
  * The names of a terrain's tree, and which of them a change concerns.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "formats/arrays/array.h"
 #include "formats/beamng/beamng.h"
@@ -121,12 +122,6 @@ static const struct tfs_file chunk_files[CHUNK_COUNT] = {
 /* The kinds of planes of which a tile's samples differ. */
 enum { HEIGHTS_DIFFER = 1, LAYERS_DIFFER = 2, EXTRA_DIFFERS = 4, ALL_DIFFER = 7 };
 
-static bool planes_differ(struct tfs_span a, struct tfs_span b, size_t begin, size_t end)
-{
-    return !tfs_span_equal((struct tfs_span){a.data + begin, end - begin},
-                           (struct tfs_span){b.data + begin, end - begin});
-}
-
 static unsigned tile_differs(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     if (before == NULL || after == NULL ||
@@ -134,11 +129,13 @@ static unsigned tile_differs(const struct tfs_chunk *before, const struct tfs_ch
         before->blob->size != after->blob->size)
         return ALL_DIFFER;
 
-    struct tfs_span a = tfs_blob_span(before->blob), b = tfs_blob_span(after->blob);
-    size_t samples = a.size / tfs_beamng_chunk_sample(before);
-    return (planes_differ(a, b, 0, 2 * samples) ? HEIGHTS_DIFFER : 0u) |
-           (planes_differ(a, b, 2 * samples, 3 * samples) ? LAYERS_DIFFER : 0u) |
-           (planes_differ(a, b, 3 * samples, a.size) ? EXTRA_DIFFERS : 0u);
+    const unsigned heights = tfs_blob_equal(before->blob, after->blob) ? 0 : HEIGHTS_DIFFER;
+    const size_t layers = before->blob->size / tfs_beamng_heights.bytes;
+    const struct tfs_span a = tfs_blob_span(before->extra), b = tfs_blob_span(after->extra);
+    if (before->extra == after->extra)
+        return heights;
+    return heights | (memcmp(a.data, b.data, layers) != 0 ? LAYERS_DIFFER : 0u) |
+           (memcmp(a.data + layers, b.data + layers, a.size - layers) != 0 ? EXTRA_DIFFERS : 0u);
 }
 
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
@@ -196,11 +193,14 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
     const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
     const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
     struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, key);
-    size_t size = tfs_beamng_tile_samples(&tile) * tfs_beamng_sample_size(layout);
+    const size_t samples = tfs_beamng_tile_samples(&tile);
+    const size_t size = samples * tfs_beamng_sample_size(layout);
+    const size_t heights = samples * tfs_beamng_heights.bytes;
 
     (void)save;
     (void)warning;
-    if (chunk != NULL && chunk->blob->size == size)
+    if (chunk != NULL && tfs_blob_span(chunk->blob).size == heights &&
+        tfs_blob_span(chunk->extra).size == size - heights)
         return 0;
     return tfs_fail(err, -EBADMSG, "the tile does not have %zu bytes", size);
 }
