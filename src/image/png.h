@@ -107,6 +107,31 @@ void tfs_png_write_tail(const struct tfs_png_shape *shape, const struct tfs_png_
 int tfs_png_read(struct tfs_span png, const struct tfs_png_shape *shape, struct tfs_buf *samples,
                  unsigned *depth, struct tfs_error *err);
 
+/* A PNG that may be too large for memory. */
+struct tfs_png_source {
+    uint64_t size;
+    /* Copies bytes that are there. */
+    int (*read)(const void *arg, uint64_t offset, size_t size, uint8_t *out, struct tfs_error *err);
+    const void *arg;
+};
+
+/* One in memory: valid as long as `png`. */
+struct tfs_png_source tfs_png_source_of(const struct tfs_span *png);
+
+/* Takes row `row`; `depth` as for tfs_png_read. What it fails with ends the reading. */
+typedef int (*tfs_png_take_fn)(void *arg, unsigned depth, uint32_t row, const uint8_t *samples,
+                               struct tfs_error *err);
+
+/* As tfs_png_read, but gives the rows one after another, from the top, also those before a pixel
+ * that does not convert. Only of an interlaced picture all are in memory. */
+int tfs_png_read_rows(const struct tfs_png_source *source, const struct tfs_png_shape *shape,
+                      tfs_png_take_fn take, void *arg, struct tfs_error *err);
+
+/* Appends a PNG of nothing but the texts of this one, for tfs_png_text_find; very long ones are
+ * left out. */
+int tfs_png_read_texts(const struct tfs_png_source *source, struct tfs_buf *out,
+                       struct tfs_error *err);
+
 /* What the file says about itself, also where it is damaged. False: nothing. */
 bool tfs_png_sides(struct tfs_span png, uint32_t *width, uint32_t *height);
 /* The value of a tEXt chunk; it lies in `png`. False: there is none of that key. */

@@ -9,6 +9,7 @@
 #include "image/png.h"
 
 #define SIGNATURE_SIZE 8
+#define SIZE_SIZE      4
 #define TYPE_SIZE      4
 #define CRC_SIZE       4
 
@@ -60,4 +61,34 @@ bool tfs_png_text_find(struct tfs_span png, const char *key, struct tfs_span *va
             return true;
         }
     return false;
+}
+
+#define TEXT_MAX  ((uint32_t)1 << 16) /* bytes of one, and of all */
+#define TEXTS_MAX ((size_t)1 << 20)
+
+int tfs_png_read_texts(const struct tfs_png_source *source, struct tfs_buf *out,
+                       struct tfs_error *err)
+{
+    uint8_t head[SIZE_SIZE + TYPE_SIZE] = {0};
+    const size_t begin = out->size;
+    uint64_t at = SIGNATURE_SIZE;
+
+    tfs_buf_add(out, head, SIGNATURE_SIZE);
+    while (source->size >= sizeof(head) && at <= source->size - sizeof(head) &&
+           out->size - begin < TEXTS_MAX) {
+        if (source->read(source->arg, at, sizeof(head), head, err) < 0)
+            return err->code;
+        struct tfs_cursor c = tfs_cursor_init((struct tfs_span){head, sizeof(head)});
+        const uint32_t size = tfs_take_u32be(&c);
+        const uint64_t all = sizeof(head) + (uint64_t)size + CRC_SIZE;
+        const bool text = memcmp(head + SIZE_SIZE, "tEXt", TYPE_SIZE) == 0 && size <= TEXT_MAX;
+        if (all > source->size - at)
+            break;
+        uint8_t *room = text ? tfs_buf_reserve(out, (size_t)all) : NULL;
+        if (room != NULL && source->read(source->arg, at, (size_t)all, room, err) < 0)
+            return err->code;
+        out->size += room != NULL ? (size_t)all : 0;
+        at += all;
+    }
+    return tfs_buf_check(out, err);
 }

@@ -25,8 +25,11 @@ enum { RED, GREEN, BLUE, ALPHA, CHANNELS };
 struct reader {
     png_structp png;
     png_infop info;
-    struct tfs_cursor in;
+    const struct tfs_png_source *source;
+    uint64_t at; /* what of it was read */
     const struct tfs_png_shape *shape;
+    tfs_png_take_fn take;
+    void *arg;
     struct tfs_error *err;
 
     unsigned depth;    /* as the file says, 8 for a palette */
@@ -44,8 +47,8 @@ struct reader {
     uint32_t colours;
     uint8_t palette[PALETTE_MAX][CHANNELS];
 
-    uint8_t *out;    /* the samples */
-    uint8_t *source; /* one row as libpng gives it; all of them when interlaced */
+    uint8_t *out;    /* the samples of one row, unless straight */
+    uint8_t *given;  /* one row as libpng gives it; all of them when interlaced */
     png_bytep *rows; /* when interlaced */
 };
 
@@ -85,12 +88,12 @@ static void on_warning(png_structp png, png_const_charp message)
 static void on_read(png_structp png, png_bytep data, size_t size)
 {
     struct reader *r = png_get_io_ptr(png);
-    struct tfs_span bytes = tfs_take(&r->in, size);
 
-    if (r->in.failed)
+    if (size > r->source->size - r->at)
         png_error(png, "it is cut off");
-    if (size > 0)
-        memcpy(data, bytes.data, size);
+    if (r->source->read(r->source->arg, r->at, size, data, r->err) < 0)
+        png_error(png, "it cannot be read"); /* what is said of it is known */
+    r->at += size;
 }
 
 static int reader_init(struct reader *r, struct tfs_error *err)
@@ -106,7 +109,8 @@ static int reader_init(struct reader *r, struct tfs_error *err)
 static void reader_release(struct reader *r)
 {
     png_destroy_read_struct(&r->png, &r->info, NULL);
-    free(r->source);
+    free(r->out);
+    free(r->given);
     free(r->rows);
 }
 
@@ -340,27 +344,23 @@ static int convert_pixel(struct reader *r, const uint8_t *row, uint32_t x, uint3
     return 0;
 }
 
-static int convert_row(struct reader *r, uint32_t y, const uint8_t *row)
+static int give_row(struct reader *r, uint32_t y, const uint8_t *row)
 {
-    size_t size = tfs_png_row_size(r->shape);
-    size_t bytes = size / r->shape->width;
-    uint8_t *out = r->out + y * size;
+    const size_t bytes = tfs_png_row_size(r->shape) / r->shape->width;
 
-    for (uint32_t x = 0; x < r->shape->width; x++)
-        if (convert_pixel(r, row, x, y, out + x * bytes) < 0)
+    for (uint32_t x = 0; x < r->shape->width && !r->straight; x++)
+        if (convert_pixel(r, row, x, y, r->out + x * bytes) < 0)
             return r->err->code;
-    return 0;
+    return r->take(r->arg, r->depth, y, r->straight ? row : r->out, r->err);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static int read_rows(struct reader *r)
 {
-    size_t size = tfs_png_row_size(r->shape);
-
     for (uint32_t y = 0; y < r->shape->height; y++) {
-        png_read_row(r->png, r->straight ? r->out + y * size : r->source, NULL);
-        if (!r->straight && convert_row(r, y, r->source) < 0)
+        png_read_row(r->png, r->given, NULL);
+        if (give_row(r, y, r->given) < 0)
             return r->err->code;
     }
     png_read_end(r->png, NULL);
@@ -371,8 +371,8 @@ static int read_interlaced(struct reader *r)
 {
     png_read_image(r->png, r->rows);
     png_read_end(r->png, NULL);
-    for (uint32_t y = 0; y < r->shape->height && !r->straight; y++)
-        if (convert_row(r, y, r->rows[y]) < 0)
+    for (uint32_t y = 0; y < r->shape->height; y++)
+        if (give_row(r, y, r->rows[y]) < 0)
             return r->err->code;
     return 0;
 }
@@ -381,53 +381,99 @@ static int allocate_rows(struct reader *r, bool interlaced)
 {
     size_t height = r->shape->height;
 
-    if (!r->straight) {
-        r->source = malloc(r->row_size * (interlaced ? height : 1));
-        if (r->source == NULL)
-            return tfs_fail_memory(r->err);
-    }
+    r->out = malloc(tfs_png_row_size(r->shape));
+    r->given = malloc(r->row_size * (interlaced ? height : 1));
+    if (r->out == NULL || r->given == NULL)
+        return tfs_fail_memory(r->err);
     if (!interlaced)
         return 0;
     r->rows = malloc(height * sizeof(*r->rows));
     if (r->rows == NULL)
         return tfs_fail_memory(r->err);
     for (size_t y = 0; y < height; y++)
-        r->rows[y] = (r->straight ? r->out : r->source) + y * r->row_size;
+        r->rows[y] = r->given + y * r->row_size;
     return 0;
 }
 
-static int read_picture(struct reader *r, struct tfs_buf *samples)
+static int read_picture(struct reader *r)
 {
-    size_t size = r->shape->height * tfs_png_row_size(r->shape);
-
     if (guarded(r, read_header) < 0)
         return r->err->code;
-    if ((uint64_t)r->stored_row * r->shape->height / INFLATE_RATIO > tfs_cursor_left(&r->in))
+    if ((uint64_t)r->stored_row * r->shape->height / INFLATE_RATIO > r->source->size - r->at)
         return tfs_fail(r->err, -EBADMSG, "the PNG is damaged: it is cut off");
 
     bool interlaced = png_get_interlace_type(r->png, r->info) != PNG_INTERLACE_NONE;
-    r->out = tfs_buf_reserve(samples, size);
-    if (r->out == NULL)
-        return tfs_buf_check(samples, r->err);
-    if (allocate_rows(r, interlaced) < 0 ||
-        guarded(r, interlaced ? read_interlaced : read_rows) < 0)
+    if (allocate_rows(r, interlaced) < 0)
         return r->err->code;
-    samples->size += size;
+    return guarded(r, interlaced ? read_interlaced : read_rows);
+}
+
+int tfs_png_read_rows(const struct tfs_png_source *source, const struct tfs_png_shape *shape,
+                      tfs_png_take_fn take, void *arg, struct tfs_error *err)
+{
+    struct reader r = {.source = source, .shape = shape, .take = take, .arg = arg, .err = err};
+    uint8_t head[SIGNATURE_SIZE];
+
+    if (source->size >= SIGNATURE_SIZE &&
+        source->read(source->arg, 0, SIGNATURE_SIZE, head, err) < 0)
+        return err->code;
+    if (source->size < SIGNATURE_SIZE || png_sig_cmp(head, 0, SIGNATURE_SIZE) != 0)
+        return tfs_fail(err, -EBADMSG, "this is not a PNG picture");
+    int result = reader_init(&r, err);
+    if (result == 0)
+        result = read_picture(&r);
+    reader_release(&r);
+    return result;
+}
+
+/* ---- in memory ------------------------------------------------------------------------------- */
+
+static int read_span(const void *arg, uint64_t offset, size_t size, uint8_t *out,
+                     struct tfs_error *err)
+{
+    const struct tfs_span *png = arg;
+
+    (void)err;
+    if (size > 0)
+        memcpy(out, png->data + offset, size);
     return 0;
+}
+
+struct tfs_png_source tfs_png_source_of(const struct tfs_span *png)
+{
+    return (struct tfs_png_source){png->size, read_span, png};
+}
+
+struct gathering {
+    const struct tfs_png_shape *shape;
+    struct tfs_buf *samples;
+    size_t begin;
+    unsigned depth;
+};
+
+/* Room for all rows is made when the first one comes: then the size is known to be right. */
+static int gather_row(void *arg, unsigned depth, uint32_t row, const uint8_t *samples,
+                      struct tfs_error *err)
+{
+    struct gathering *g = arg;
+    const size_t size = tfs_png_row_size(g->shape);
+
+    if (row == 0)
+        (void)tfs_buf_reserve(g->samples, size * g->shape->height);
+    g->depth = depth;
+    tfs_buf_add(g->samples, samples, size);
+    return tfs_buf_check(g->samples, err);
 }
 
 int tfs_png_read(struct tfs_span png, const struct tfs_png_shape *shape, struct tfs_buf *samples,
                  unsigned *depth, struct tfs_error *err)
 {
-    struct reader r = {.in = tfs_cursor_init(png), .shape = shape, .err = err};
+    const struct tfs_png_source source = tfs_png_source_of(&png);
+    struct gathering g = {.shape = shape, .samples = samples, .begin = samples->size};
 
-    if (png.size < SIGNATURE_SIZE || png_sig_cmp(png.data, 0, SIGNATURE_SIZE) != 0)
-        return tfs_fail(err, -EBADMSG, "this is not a PNG picture");
-    int result = reader_init(&r, err);
-    if (result == 0)
-        result = read_picture(&r, samples);
-    if (result == 0)
-        *depth = r.depth;
-    reader_release(&r);
-    return result;
+    if (tfs_png_read_rows(&source, shape, gather_row, &g, err) == 0)
+        *depth = g.depth;
+    else
+        samples->size = g.begin;
+    return err->code;
 }

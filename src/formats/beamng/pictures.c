@@ -4,7 +4,9 @@
  * Must not know how a PNG is written, nor where tiles lie.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/beamng/layers.h"
@@ -228,66 +230,144 @@ static int picture_edit_finish(struct picture_edit *t, int result)
 
 /* ---- heights --------------------------------------------------------------------------------- */
 
+/* Rows are stored as they come, a row of tiles at a time: a terrain can be larger than what else is
+ * in memory. */
+struct heights_edit {
+    struct picture_edit t;
+    struct tfs_beamng_terrain before; /* as it was before the first row */
+    struct tfs_buf original;          /* what the picture was made from; empty: that terrain */
+    size_t pitch;                     /* bytes of a row */
+    uint8_t *row;
+    uint8_t *band; /* the rows of a row of tiles, from the south */
+};
+
 /* 8 bits stand for 16 only where that loses nothing: where all heights are multiples of 257, which
  * have two equal bytes. */
-static int check_depth(struct picture_edit *t)
+static int check_depth(struct heights_edit *h, unsigned depth)
 {
-    struct tfs_buf heights = {0};
-    size_t i = 0;
-
-    if (t->depth == 16)
-        return 0;
-    if (read_plane(t->doc, &tfs_beamng_heights, &heights, t->err) < 0)
-        return t->err->code;
-    while (i < heights.size && heights.data[i] == heights.data[i + 1])
-        i += 2;
-    bool loses = i < heights.size;
-    tfs_buf_release(&heights);
-    if (!loses)
-        return 0;
-    return tfs_fail(
-        t->err, -EBADMSG,
-        "the picture has %u bits a pixel, the heights of the save need 16 (pixel %zu,%zu "
-        "does): save it as 16-bit grey; ImageMagick keeps 16 bits with -depth 16 "
-        "-define png:bit-depth=16",
-        t->depth, i / 2 % t->side, i / 2 / t->side);
+    for (uint32_t y = 0; y < h->t.side && depth < 16; y++) {
+        tfs_beamng_terrain_row(&h->before, &tfs_beamng_heights, h->t.side - 1 - y, h->row);
+        for (uint32_t x = 0; x < h->t.side; x++)
+            if (h->row[2 * x] != h->row[2 * x + 1])
+                return tfs_fail(h->t.err, -EBADMSG,
+                                "the picture has %u bits a pixel, the heights of the save need 16 "
+                                "(pixel %" PRIu32 ",%" PRIu32 " does): save it as 16-bit grey; "
+                                "ImageMagick keeps 16 bits with -depth 16 -define png:bit-depth=16",
+                                depth, x, y);
+    }
+    return 0;
 }
 
 /* A picture that says that it was made for another place or scale: its numbers are other heights
  * there. */
-static int check_texts(const struct tfs_doc *doc, struct tfs_span png, struct tfs_error *err)
+static int check_texts(const struct tfs_doc *doc, const struct tfs_png_source *png,
+                       struct tfs_error *err)
 {
     struct tfs_beamng_texts ours;
+    struct tfs_buf texts = {0};
     struct tfs_span theirs;
 
     tfs_beamng_ground_texts(&tfs_beamng_facts(doc)->ground, &ours);
+    tfs_png_read_texts(png, &texts, err);
     for (size_t i = 0; i < ours.count && err->code == 0; i++)
-        if (ours.items[i].counts && tfs_png_text_find(png, ours.items[i].key, &theirs) &&
+        if (ours.items[i].counts &&
+            tfs_png_text_find(tfs_buf_span(&texts), ours.items[i].key, &theirs) &&
             !tfs_span_equal(theirs, tfs_span_of(ours.items[i].value)))
             tfs_fail(err, -EBADMSG,
                      "the picture says that it is of a terrain with %s %.*s, this one has %s: "
                      "without its texts (convert -strip) its numbers are taken as they are",
                      ours.items[i].key, theirs.size < 60 ? (int)theirs.size : 60,
                      (const char *)theirs.data, ours.items[i].value);
+    tfs_buf_release(&texts);
     return err->code;
+}
+
+/* Samples of row y that are what they were in what the picture was made from stay as they are. */
+static void keep_unchanged_row(struct heights_edit *h, uint32_t y, uint8_t *samples)
+{
+    const uint8_t *was = h->original.data + y * h->pitch;
+
+    tfs_beamng_terrain_row(&h->before, &tfs_beamng_heights, h->t.side - 1 - y, h->row);
+    for (size_t i = 0; i < h->pitch; i += 2)
+        if (memcmp(samples + i, was + i, 2) == 0)
+            memcpy(samples + i, h->row + i, 2);
+}
+
+/* Stores the tiles of one row of them. */
+static int store_band(struct heights_edit *h, int32_t z)
+{
+    struct tfs_key key = {.z = z};
+    uint8_t samples[TFS_BEAMNG_TILE_SAMPLES * 2];
+
+    for (; key.x < (int32_t)h->before.tiles; key.x++) {
+        struct tfs_beamng_tile tile = tfs_beamng_tile_of(&h->before.layout, key);
+        tile.z = 0;
+        tfs_beamng_tile_cut(&tile, 2, h->band, (ptrdiff_t)h->pitch, samples);
+        if (tfs_beamng_tile_put(h->t.edit, key, &tfs_beamng_heights, samples, h->t.err) < 0)
+            return h->t.err->code;
+    }
+    return 0;
+}
+
+static int take_heights(void *arg, unsigned depth, uint32_t row, const uint8_t *samples,
+                        struct tfs_error *err)
+{
+    struct heights_edit *h = arg;
+    const uint32_t z = h->t.side - 1 - row;
+    uint8_t *in_band = h->band + z % TFS_BEAMNG_TILE_SIDE * h->pitch;
+
+    if (row == 0 && check_depth(h, depth) < 0)
+        return err->code;
+    memcpy(in_band, samples, h->pitch);
+    swap_bytes(in_band, h->pitch);
+    if (h->original.size > 0)
+        keep_unchanged_row(h, row, in_band);
+    return z % TFS_BEAMNG_TILE_SIDE == 0 ? store_band(h, (int32_t)(z / TFS_BEAMNG_TILE_SIDE)) : 0;
+}
+
+static int put_heights(struct heights_edit *h, struct tfs_at at, const struct tfs_png_source *png,
+                       const struct tfs_put *put)
+{
+    const struct picture picture = picture_of(h->t.doc, at);
+    const struct tfs_png_shape shape = shape_of(h->t.doc, &picture);
+
+    h->pitch = tfs_png_row_size(&shape);
+    h->row = malloc(h->pitch);
+    h->band = malloc(h->pitch * TFS_BEAMNG_TILE_SIDE);
+    if (h->row == NULL || h->band == NULL)
+        return tfs_fail_memory(h->t.err);
+    if (tfs_beamng_terrain_init(h->t.doc, &h->before, h->t.err) < 0 ||
+        check_texts(h->t.doc, png, h->t.err) < 0 ||
+        (put->original.size > 0 && read_original(&h->t, &picture, put, &h->original) < 0))
+        return h->t.err->code;
+    return tfs_png_read_rows(png, &shape, take_heights, h, h->t.err);
+}
+
+static int read_written(const void *arg, uint64_t offset, size_t size, uint8_t *out,
+                        struct tfs_error *err)
+{
+    const struct tfs_written *written = arg;
+
+    return written->read(written->arg, false, offset, size, out, err);
 }
 
 static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                          struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct picture_edit t;
-    int result = picture_edit_init(&t, edit, at, text, err);
+    const struct tfs_doc *doc = tfs_edit_doc(edit);
+    struct heights_edit h = {
+        .t = {.edit = edit, .doc = doc, .side = tfs_beamng_layout_of(doc)->side, .err = err}};
+    struct tfs_png_source png = tfs_png_source_of(&text);
 
     (void)save;
-    if (result == 0)
-        result = check_texts(t.doc, text, err);
-    if (result == 0)
-        result = check_depth(&t);
-    if (result == 0)
-        result = keep_unchanged(&t, at, put);
-    if (result == 0)
-        result = tfs_beamng_terrain_put(edit, &tfs_beamng_heights, t.samples.data, err);
-    return picture_edit_finish(&t, result);
+    if (put->written != NULL)
+        png = (struct tfs_png_source){put->written->size, read_written, put->written};
+    int result = put_heights(&h, at, &png, put);
+    tfs_beamng_terrain_release(&h.before);
+    tfs_buf_release(&h.original);
+    free(h.row);
+    free(h.band);
+    return picture_edit_finish(&h.t, result);
 }
 
 const struct tfs_lens tfs_beamng_heightmap_lens = {
