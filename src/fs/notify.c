@@ -9,8 +9,15 @@
 
 #include "base/array.h"
 
+/* Ids that differ in their low bits only: those of the files of a chunk lie together. */
+struct run {
+    uint64_t high, low; /* of all of them; a bit for each */
+};
+
+#define RUN_BITS 6
+
 struct ids {
-    uint64_t *ids;
+    struct run *runs;
     size_t count;
 };
 
@@ -36,27 +43,36 @@ struct tfs_notify {
 
 void tfs_notify_stale(struct tfs_notify *notify, uint64_t id)
 {
+    const struct run run = {id >> RUN_BITS, UINT64_C(1) << (id & 63)};
     struct ids *stale = &notify->stale;
 
     if (notify->invalidate == NULL || notify->stopped)
         return;
     pthread_mutex_lock(&notify->lock);
-    bool again = stale->count > 0 && stale->ids[stale->count - 1] == id;
-    uint64_t *more = again ? NULL : tfs_array_grow(stale->ids, stale->count, sizeof(*more));
+    struct run *last = stale->count > 0 ? &stale->runs[stale->count - 1] : NULL;
+    const bool beside = last != NULL && last->high == run.high;
+    struct run *more = beside ? NULL : tfs_array_grow(stale->runs, stale->count, sizeof(*more));
+    if (beside)
+        last->low |= run.low;
     /* Without memory a cache stays stale until its next open: no data is at stake. */
     if (more != NULL) {
-        stale->ids = more;
-        stale->ids[stale->count++] = id;
+        stale->runs = more;
+        stale->runs[stale->count++] = run;
     }
     pthread_mutex_unlock(&notify->lock);
 }
 
-static int compare_ids(const void *a, const void *b)
+static int compare_runs(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
+    const uint64_t x = ((const struct run *)a)->high, y = ((const struct run *)b)->high;
 
     return (x > y) - (x < y);
+}
+
+static void tell_run(struct tfs_notify *notify, struct run run)
+{
+    for (; run.low != 0; run.low &= run.low - 1)
+        notify->invalidate(notify->arg, run.high << RUN_BITS | (uint64_t)__builtin_ctzll(run.low));
 }
 
 static void tell(struct tfs_notify *notify, const struct package *package)
@@ -64,12 +80,14 @@ static void tell(struct tfs_notify *notify, const struct package *package)
     const struct ids *stale = &package->stale;
 
     if (stale->count > 1)
-        qsort(stale->ids, stale->count, sizeof(*stale->ids), compare_ids);
+        qsort(stale->runs, stale->count, sizeof(*stale->runs), compare_runs);
     for (size_t i = 0; i < stale->count; i++) {
-        if (i == 0 || stale->ids[i] != stale->ids[i - 1])
-            notify->invalidate(notify->arg, stale->ids[i]);
+        if (i + 1 < stale->count && stale->runs[i].high == stale->runs[i + 1].high)
+            stale->runs[i + 1].low |= stale->runs[i].low;
+        else
+            tell_run(notify, stale->runs[i]);
     }
-    free(stale->ids);
+    free(stale->runs);
     if (package->then != NULL)
         package->then(package->arg);
 }
@@ -152,7 +170,7 @@ void tfs_notify_stop(struct tfs_notify *notify)
     pthread_mutex_unlock(&notify->lock);
     pthread_join(notify->thread, NULL);
     notify->stopped = true;
-    free(notify->stale.ids);
+    free(notify->stale.runs);
     notify->stale = (struct ids){0};
 }
 

@@ -15,6 +15,7 @@
 struct publishing {
     struct tfs_branch *branch;
     uint64_t self; /* keeps its times: they moved when it was written */
+    bool all;      /* everything counts as changed already */
 };
 
 static void stale_id(struct tfs_branch *branch, uint64_t computed)
@@ -29,6 +30,15 @@ static void stale_node(struct tfs_branch *branch, const struct tfs_node *node)
     stale_id(branch, tfs_node_id(node));
 }
 
+/* May the kernel know the file? Of a chunk whose files nobody asked for it knows none. */
+static bool is_known(const struct tfs_branch *branch, const struct tfs_node *node)
+{
+    struct tfs_session *s = branch->session;
+
+    return !s->options.keep_times || node->scope != TFS_SCOPE_CHUNK ||
+           tfs_inode_of(&s->inodes, node) != NULL || tfs_views_has_chunk(&s->views, node);
+}
+
 static void file_changed(const struct publishing *p, const struct tfs_node *node)
 {
     struct tfs_session *s = p->branch->session;
@@ -37,8 +47,10 @@ static void file_changed(const struct publishing *p, const struct tfs_node *node
     if (id == p->self) {
         tfs_views_restamp(&s->views, id);
     } else {
-        tfs_views_bump(&s->views, id);
-        stale_id(p->branch, id);
+        if (!p->all)
+            tfs_views_bump(&s->views, id);
+        if (is_known(p->branch, node))
+            stale_id(p->branch, id);
     }
     if (tfs_comes_and_goes(tfs_node_file(p->branch->save, node))) {
         struct tfs_node dir = tfs_ops_parent(s, node);
@@ -66,11 +78,29 @@ static void node_changed(void *arg, const struct tfs_node *changed, enum tfs_cha
         stale_node(p->branch, &dir);
 }
 
+static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    size_t *count = arg;
+
+    (void)before;
+    (void)after;
+    ++*count;
+    return 0;
+}
+
+static bool bump_all(struct tfs_branch *branch, const struct tfs_publication *change)
+{
+    size_t chunks = 0;
+
+    (void)tfs_doc_diff(change->before, change->after, count_chunk, &chunks);
+    return tfs_views_bump_all(&branch->session->views, chunks * branch->save->tree->chunk_count);
+}
+
 static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publication *change)
 {
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
-    struct publishing p = {branch, change->self};
+    struct publishing p = {branch, change->self, false};
 
     if (!change->reread)
         tfs_ops_keep_past(branch, change);
@@ -78,6 +108,7 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
     tfs_store_show(store, change);
     if (!change->completed)
         tfs_ops_leave_bounds(branch, change);
+    p.all = !change->completed && bump_all(branch, change);
     if (!change->completed)
         tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
     if (!change->completed && branch->save->tree->group_dir != NULL &&

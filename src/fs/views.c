@@ -175,6 +175,16 @@ static void changed(struct tfs_views *views, uint64_t id, bool content)
     pthread_mutex_unlock(&views->lock);
 }
 
+bool tfs_views_bump_all(struct tfs_views *views, size_t files)
+{
+    pthread_mutex_lock(&views->lock);
+    const bool many = files > views->changes_limit;
+    if (many)
+        forget_changes(views);
+    pthread_mutex_unlock(&views->lock);
+    return many;
+}
+
 void tfs_views_bump(struct tfs_views *views, uint64_t id)
 {
     changed(views, id, true);

@@ -73,6 +73,9 @@ void tfs_views_release(struct tfs_views *views);
 uint64_t tfs_views_stamp(struct tfs_views *views, uint64_t id);
 /* Content changed: new stamp, mtime and ctime. */
 void tfs_views_bump(struct tfs_views *views, uint64_t id);
+/* So many files change at once: more than are known one by one count as changed now together with
+ * all others. False: they are not that many, and nothing was done. */
+bool tfs_views_bump_all(struct tfs_views *views, size_t files);
 /* The same content reads differently: new stamp, times as they are. */
 void tfs_views_restamp(struct tfs_views *views, uint64_t id);
 /* Everything may read differently; times stay. */

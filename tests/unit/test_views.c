@@ -51,6 +51,26 @@ START_TEST(change_that_is_forgotten_keeps_no_older_time)
 }
 END_TEST
 
+START_TEST(changes_of_more_than_is_known_move_all_times_once)
+{
+    struct tfs_times before[2], after[2];
+
+    tfs_views_times(&views, first, &before[0]);
+    tfs_views_times(&views, second, &before[1]);
+    ck_assert(!tfs_views_bump_all(&views, 1));
+    ck_assert_uint_eq(tfs_views_stamp(&views, first), 0);
+    ck_assert(tfs_views_bump_all(&views, 2));
+    tfs_views_times(&views, first, &after[0]);
+    tfs_views_times(&views, second, &after[1]);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_gt(after[i].mtime.tv_sec, before[i].mtime.tv_sec);
+        ck_assert_int_eq(after[i].mtime.tv_nsec, after[0].mtime.tv_nsec);
+    }
+    ck_assert_uint_gt(tfs_views_stamp(&views, first), 0);
+    ck_assert(!tfs_views_opened(&views, second));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("views");
@@ -58,6 +78,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, change_that_is_forgotten_is_not_taken_back);
+    tcase_add_test(c, changes_of_more_than_is_known_move_all_times_once);
     tcase_add_test(c, change_that_is_forgotten_keeps_no_older_time);
     return s;
 }

@@ -60,7 +60,7 @@ static uint64_t what_of(const struct tfs_chunk *chunk)
 /* Room for the slot. */
 static int reserve(struct tfs_luanti_memory *m, uint32_t slot, struct tfs_error *err)
 {
-    const uint32_t count = slot < UINT32_MAX / 2 ? slot + slot / 2 + 64 : UINT32_MAX;
+    const uint32_t count = slot < UINT32_MAX / 2 ? slot + slot / 8 + 1024 : UINT32_MAX;
 
     if (slot < m->chunk_count)
         return 0;
