@@ -602,8 +602,12 @@ static void refuse_torn(struct tfs_session *s, struct tfs_inode *inode, int resu
 
     if (result == -EFBIG)
         tfs_fail(&why, result, "what is written lies behind the largest size of this file");
-    else
+    else if (result == -ENOSPC || result == -EDQUOT)
         tfs_fail(&why, result, "what is written has no room in $TMPDIR, /var/tmp or /tmp: %s",
+                 strerror(-result));
+    else
+        tfs_fail(&why, result,
+                 "what is written cannot be put into a file in $TMPDIR, /var/tmp or /tmp: %s",
                  strerror(-result));
     tfs_ops_poison(s, inode, &why);
 }

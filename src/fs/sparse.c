@@ -78,18 +78,14 @@ static void clear_pages(struct tfs_pages *pages)
 int tfs_sparse_create(struct tfs_doc *base, uint64_t size, struct tfs_sparse **sparse)
 {
     struct tfs_sparse *made = calloc(1, sizeof(*made));
-    int fd = made != NULL ? tfs_temporary_open() : -ENOMEM;
 
-    if (fd < 0) {
-        free(made);
-        return fd;
-    }
+    if (made == NULL)
+        return -ENOMEM;
     atomic_init(&made->refs, 1);
     made->base = tfs_doc_ref(base);
     made->size = made->base_size = base != NULL ? size : 0;
     made->based = base != NULL;
-    made->fd = fd;
-    made->old_fd = -1;
+    made->fd = made->old_fd = -1;
     *sparse = made;
     return 0;
 }
@@ -108,13 +104,26 @@ void tfs_sparse_unref(struct tfs_sparse *sparse)
     clear_pages(&sparse->dirty);
     clear_pages(&sparse->old);
     tfs_doc_unref(sparse->base);
-    close(sparse->fd);
+    if (sparse->fd >= 0)
+        close(sparse->fd);
     if (sparse->old_fd >= 0)
         close(sparse->old_fd);
     free(sparse);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
+
+/* The first write makes the file. */
+static int write_file(int *file, uint64_t offset, struct tfs_span bytes)
+{
+    if (*file < 0) {
+        int fd = tfs_temporary_open();
+        if (fd < 0)
+            return fd;
+        *file = fd;
+    }
+    return tfs_temporary_write(*file, offset, bytes);
+}
 
 /* Does `base` show something of the page that is not in the file? */
 static bool shows_base(const struct tfs_sparse *s, uint64_t page)
@@ -141,7 +150,7 @@ int tfs_sparse_fill(struct tfs_sparse *s, uint64_t page, struct tfs_span bytes)
     if (bytes.size > shown)
         bytes.size = (size_t)shown;
     if (result == 0)
-        result = tfs_temporary_write(s->fd, page, bytes);
+        result = write_file(&s->fd, page, bytes);
     if (result == 0)
         set_page(&s->held, page / PAGE);
     return result;
@@ -155,17 +164,11 @@ static int keep_old(struct tfs_sparse *s, uint64_t page)
     if (!s->accepted || !has_page(&s->held, page) || has_page(&s->dirty, page) ||
         has_page(&s->old, page))
         return 0;
-    if (s->old_fd < 0) {
-        int fd = tfs_temporary_open();
-        if (fd < 0)
-            return fd;
-        s->old_fd = fd;
-    }
     int result = reserve_page(&s->old, page);
     if (result == 0)
         result = tfs_temporary_read(s->fd, page * PAGE, PAGE, bytes);
     if (result == 0)
-        result = tfs_temporary_write(s->old_fd, page * PAGE, (struct tfs_span){bytes, PAGE});
+        result = write_file(&s->old_fd, page * PAGE, (struct tfs_span){bytes, PAGE});
     if (result == 0)
         set_page(&s->old, page);
     return result;
@@ -184,7 +187,7 @@ int tfs_sparse_write(struct tfs_sparse *s, uint64_t offset, struct tfs_span byte
             result = reserve_page(&s->dirty, page);
     }
     if (result == 0)
-        result = tfs_temporary_write(s->fd, offset, bytes);
+        result = write_file(&s->fd, offset, bytes);
     for (uint64_t page = first; bytes.size > 0 && page < end && result == 0; page++) {
         set_page(&s->held, page);
         set_page(&s->dirty, page);
@@ -216,7 +219,7 @@ int tfs_sparse_resize(struct tfs_sparse *s, uint64_t size)
             return result;
         s->cut = true;
         s->base_size = size < s->base_size ? size : s->base_size;
-        if (ftruncate(s->fd, (off_t)size) < 0)
+        if (s->fd >= 0 && ftruncate(s->fd, (off_t)size) < 0)
             return -errno;
     }
     s->size = size;

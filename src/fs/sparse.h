@@ -26,7 +26,7 @@ struct tfs_sparse {
     bool based;             /* what is as in `base`, or as it was accepted, is no edit */
     bool accepted;          /* `old` may be asked for */
     bool cut;               /* bytes went, which counts as written everywhere */
-    int fd, old_fd;         /* old_fd -1: nothing was written twice */
+    int fd, old_fd;         /* -1: nothing was written; old_fd: nothing twice */
     struct tfs_pages held;  /* in the file */
     struct tfs_pages dirty; /* written since they were accepted last */
     struct tfs_pages old;   /* in the other file, as they were accepted */
@@ -42,7 +42,7 @@ bool tfs_sparse_lacks(const struct tfs_sparse *sparse, uint64_t offset, uint64_t
                       uint64_t *page);
 /* What `base` shows at a page. */
 int tfs_sparse_fill(struct tfs_sparse *sparse, uint64_t page, struct tfs_span bytes);
-/* Nothing is lacking. Grows. */
+/* Nothing is lacking. Grows. Negative: nothing of it is there, for want of memory or of a file. */
 int tfs_sparse_write(struct tfs_sparse *sparse, uint64_t offset, struct tfs_span bytes);
 int tfs_sparse_resize(struct tfs_sparse *sparse, uint64_t size);
 /* What it says now is in the save. */

@@ -294,6 +294,58 @@ check((np.load(path) == before).all())'
     want "$TFS_BIN" check "$S"
 }
 
+# Where no temporary file can be made an edit is refused with the reason, and the next one is taken.
+has_no_file() {
+    up -o views=all+arrays
+    numpy 'import re, resource
+path = f"{m}/arrays/param2.npy"
+before = np.load(path)
+i = tuple(np.argwhere(np.load(f"{m}/arrays/blocks.npy") > 0)[0])
+pid = int(re.search("pid: ([0-9]+)", open(f"{m}/.terrainfs/status").read())[1])
+fd = os.open(path, os.O_RDWR)
+limit = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, limit[1]))
+said = err(os.pwrite, fd, b"\x4d", 128)
+resource.prlimit(pid, resource.RLIMIT_NOFILE, limit)
+check(said == "EMFILE" and err(os.close, fd) != "ok")
+check((np.load(path) == before).all())
+a = np.load(path, mmap_mode="r+")
+a[i] = 77
+a.flush()
+check(np.load(path)[i] == 77)'
+    logged 'arrays/param2.npy: what is written cannot be put into a file in \$TMPDIR, /var/tmp or /tmp: Too many open files'
+    down
+    want "$TFS_BIN" check "$S"
+}
+
+# An array of a chunk that gets another place: what was mapped is refused; a file that is cut to 0 says all of
+# itself, and is taken at the new place.
+chunk_moves() {
+    up -o views=all+arrays
+    numpy 'import io
+name = w[0]
+chunk = sorted(c for c in os.listdir(f"{m}/chunks") if os.path.exists(f"{m}/chunks/{c}/arrays/{name}"))[-1]
+there = chunk.split("_")[0] + "_" + chunk.split("_")[1] + "_" + str(int(chunk.split("_")[2]) + 5)
+old, new = f"{m}/chunks/{chunk}/arrays/{name}", f"{m}/chunks/{there}/arrays/{name}"
+before = np.load(old)
+a = np.load(old, mmap_mode="r+")
+fd = os.open(old, os.O_RDWR)
+os.rename(f"{m}/chunks/{chunk}", f"{m}/chunks/{there}")
+a[0, 0, 0] = 5 if before[0, 0, 0] != 5 else 4
+check(err(a.flush) == "ESTALE")
+del a
+check((np.load(new) == before).all() and not os.path.exists(old))
+os.ftruncate(fd, 0)
+whole = np.where(before == 5, 4, 5).astype(before.dtype)
+text = io.BytesIO()
+np.save(text, whole)
+os.pwrite(fd, text.getvalue(), 0)
+os.close(fd)
+check((np.load(new) == whole).all() and not os.path.exists(old))' "$@"
+    down
+    want "$TFS_BIN" check "$S"
+}
+
 # What a flush took and a cut took back is gone, also where the array had zeros when it was opened.
 cuts_what_was_taken() {
     up -o views=all+arrays
@@ -484,6 +536,8 @@ SAVE_NAME=map.sqlite
 PRISTINE=$T/pristine/$SAVE_NAME
 try 'edits of others between two flushes' keeps_edits_after_a_flush
 try 'a cut behind a flush' cuts_what_was_taken
+try 'no file for an edit' has_no_file
+try 'Luanti: an array of a chunk that is moved' chunk_moves param2.npy
 try 'holes' has_holes
 try 'Luanti: edits of others while a page is written' keeps_edits_of_others param2.npy
 try 'Luanti: edits of others while an array of a chunk is mapped' keeps_edits_in_a_chunk param2.npy
@@ -494,6 +548,9 @@ for kind in folder region stream; do
     try "Godot, $kind: edits of others while a page is written" keeps_edits_of_others type.npy
     try "Godot, $kind: edits of others while an array of a chunk is mapped" keeps_edits_in_a_chunk type.npy
 done
+saves terrain.raw make_place --kind raw "$T/pristine/terrain.raw"
+try 'Roblox: edits of others while a page is written' keeps_edits_of_others materials.npy
+try 'Roblox: edits of others while an array of a chunk is mapped' keeps_edits_in_a_chunk materials.npy
 saves terrain.ter make_ter --version 9 --size 200 --seed 9 "$T/pristine/terrain.ter"
 try 'BeamNG: edits of others while an array of a tile is mapped' keeps_edits_in_a_chunk heights.npy
 saves world make_world --regions 2 --chunks 12 "$T/pristine/world"

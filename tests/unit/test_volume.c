@@ -1,6 +1,8 @@
 /* volume: every range of the array is that of the whole, whichever chunks there are. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays/holes.h"
 #include "formats/arrays/volume.h"
 #include "unit.h"
 
@@ -159,6 +161,85 @@ START_TEST(volume_is_not_of_what_is_too_large_or_nothing)
 }
 END_TEST
 
+/* ---- holes ----------------------------------------------------------------------------------- */
+
+/* Along x a chunk has a page or more, so that what lacks is a hole. */
+#define WIDE 512u
+
+/* Which bytes behind the head chunks have; to be freed. */
+static bool *map_data(uint64_t size)
+{
+    const uint64_t row = WIDE * 8, line = volume.chunks[2] * row;
+    const uint64_t plane = volume.chunks[1] * SIDE * line;
+    bool *data = calloc(size, sizeof(*data));
+
+    ck_assert_ptr_nonnull(data);
+    for (uint64_t p = 0; p < size; p += row) {
+        const struct tfs_key key = {0, volume.low.x + (int32_t)(p % line / row),
+                                    volume.low.y + (int32_t)(p / plane / SIDE),
+                                    volume.low.z + (int32_t)(p % plane / line / SIDE)};
+        if (tfs_doc_find(doc, key) != NULL)
+            memset(data + p, true, row);
+    }
+    return data;
+}
+
+static void check_holes(void)
+{
+    const uint64_t whole = tfs_volume_size(&volume), size = whole - TFS_NPY_HEAD;
+    bool *data = map_data(size);
+    uint64_t stored = TFS_NPY_HEAD;
+
+    for (uint64_t p = 0; p < size; p++)
+        stored += data[p];
+    ck_assert_uint_eq(tfs_volume_stored(&volume), stored);
+    for (uint64_t p = 0; p < size; p += 1021) {
+        uint64_t in = p, out = p;
+        while (in < size && !data[in])
+            in++;
+        while (out < size && data[out])
+            out++;
+        ck_assert_uint_eq(tfs_volume_seek(&volume, TFS_NPY_HEAD + p, false), TFS_NPY_HEAD + in);
+        /* A piece of a hole that is shorter than a page does not count. */
+        if (data[p] || in - p >= 4096)
+            ck_assert_uint_eq(tfs_volume_seek(&volume, TFS_NPY_HEAD + p, true), TFS_NPY_HEAD + out);
+    }
+    ck_assert_uint_eq(tfs_volume_seek(&volume, 0, false), 0); /* the head is data */
+    free(data);
+}
+
+START_TEST(volume_has_holes_where_no_chunk_is)
+{
+    struct tfs_key some[12] = {{1, 0, 0, 0}}; /* another group is no data */
+
+    srand(18);
+    for (unsigned round = 0; round < 40; round++) {
+        const size_t count = 1 + (size_t)rand() % 11;
+        for (size_t i = 1; i <= count; i++)
+            some[i] = (struct tfs_key){0, rand() % 3 - 1, rand() % 3 + 4, rand() % 3 - 1};
+        make(some, count + 1);
+        volume.width = 8;
+        volume.sides[2] = WIDE;
+        ck_assert(tfs_volume_span(&volume));
+        check_holes();
+        teardown();
+    }
+    make(keys, 5); /* for teardown */
+}
+END_TEST
+
+START_TEST(volume_that_is_not_zero_where_it_is_empty_has_no_holes)
+{
+    make(keys, 5);
+    volume.empty = 1;
+    ck_assert(tfs_volume_span(&volume));
+    const uint64_t whole = tfs_volume_size(&volume);
+    ck_assert_uint_eq(tfs_volume_seek(&volume, 200, true), whole);
+    ck_assert_uint_eq(tfs_volume_seek(&volume, 200, false), 200);
+    ck_assert_uint_eq(tfs_volume_stored(&volume), whole);
+}
+END_TEST
+
 static Suite *volume_suite(void)
 {
     Suite *suite = suite_create("volume");
@@ -170,6 +251,8 @@ static Suite *volume_suite(void)
     tcase_add_test(tcase, volume_gives_every_range);
     tcase_add_test(tcase, volume_looks_only_into_chunks_that_a_range_touches);
     tcase_add_test(tcase, volume_is_not_of_what_is_too_large_or_nothing);
+    tcase_add_test(tcase, volume_has_holes_where_no_chunk_is);
+    tcase_add_test(tcase, volume_that_is_not_zero_where_it_is_empty_has_no_holes);
     suite_add_tcase(suite, tcase);
     return suite;
 }
