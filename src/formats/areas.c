@@ -167,12 +167,19 @@ static bool list_by_number(struct tfs_doc_areas *areas)
     return true;
 }
 
-void tfs_doc_areas_free(struct tfs_doc_areas *areas)
+struct tfs_doc_areas *tfs_doc_areas_ref(struct tfs_doc_areas *areas)
 {
-    if (areas != NULL) {
-        free(areas->items);
-        free(areas->keys);
-    }
+    if (areas != NULL)
+        atomic_fetch_add_explicit(&areas->refs, 1, memory_order_relaxed);
+    return areas;
+}
+
+void tfs_doc_areas_unref(struct tfs_doc_areas *areas)
+{
+    if (areas == NULL || atomic_fetch_sub_explicit(&areas->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    free(areas->items);
+    free(areas->keys);
     free(areas);
 }
 
@@ -180,10 +187,12 @@ static struct tfs_doc_areas *find_areas(const struct tfs_doc *doc, int32_t x, in
 {
     struct tfs_doc_areas *areas = calloc(1, sizeof(*areas));
 
+    if (areas != NULL)
+        atomic_init(&areas->refs, 1);
     if (areas != NULL && gather(doc, x, z, areas) && give_numbers(doc->area_numbers, areas) &&
         list_by_number(areas))
         return areas;
-    tfs_doc_areas_free(areas);
+    tfs_doc_areas_unref(areas);
     return NULL;
 }
 
@@ -197,6 +206,6 @@ const struct tfs_doc_areas *tfs_doc_areas(const struct tfs_doc *doc, int32_t x, 
     if (areas == NULL ||
         atomic_compare_exchange_strong(&((struct tfs_doc *)doc)->areas, &there, areas))
         return areas;
-    tfs_doc_areas_free(areas);
+    tfs_doc_areas_unref(areas);
     return there;
 }

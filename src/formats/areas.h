@@ -16,6 +16,7 @@ struct tfs_area {
 };
 
 struct tfs_doc_areas {
+    atomic_uint refs; /* documents with the same keys share them */
     size_t count;
     struct tfs_area *items; /* by key */
     struct tfs_key *keys;   /* by number; those that are none have group UINT32_MAX */
@@ -25,7 +26,9 @@ struct tfs_doc_areas {
 /* Areas of x * z stacks of chunks of group 0, from coordinate 0 on. Found once; every caller with a
  * document of one save says the same x and z. NULL: no memory. Valid as long as the document. */
 const struct tfs_doc_areas *tfs_doc_areas(const struct tfs_doc *doc, int32_t x, int32_t z);
-void tfs_doc_areas_free(struct tfs_doc_areas *areas);
+/* NULL is legal in both. */
+struct tfs_doc_areas *tfs_doc_areas_ref(struct tfs_doc_areas *areas);
+void tfs_doc_areas_unref(struct tfs_doc_areas *areas);
 
 /* The area that a chunk is in; and its number, or false where there is no such area. */
 struct tfs_key tfs_area_of(struct tfs_key chunk, int32_t x, int32_t z);

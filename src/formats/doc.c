@@ -101,14 +101,33 @@ int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
+/* Shared by documents with the same keys. */
 struct tfs_doc_bounds {
+    atomic_uint refs;
     struct tfs_key low, high;
 };
 
+static struct tfs_doc_bounds *bounds_ref(struct tfs_doc_bounds *bounds)
+{
+    if (bounds != NULL)
+        atomic_fetch_add_explicit(&bounds->refs, 1, memory_order_relaxed);
+    return bounds;
+}
+
+static void bounds_unref(struct tfs_doc_bounds *bounds)
+{
+    if (bounds != NULL && atomic_fetch_sub_explicit(&bounds->refs, 1, memory_order_acq_rel) == 1)
+        free(bounds);
+}
+
+void tfs_doc_has_other_keys(struct tfs_doc *doc)
+{
+    bounds_unref(atomic_exchange(&doc->bounds, NULL));
+    tfs_doc_areas_unref(atomic_exchange(&doc->areas, NULL));
+}
+
 void tfs_doc_stamp(struct tfs_doc *doc)
 {
-    free(atomic_exchange(&doc->bounds, NULL));
-    tfs_doc_areas_free(atomic_exchange(&doc->areas, NULL));
     doc->version = atomic_fetch_add_explicit(&last_version, 1, memory_order_relaxed) + 1;
 }
 
@@ -163,6 +182,8 @@ int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_e
     clone->common = tfs_blob_ref(base->common);
     clone->new_names = tfs_blob_ref(base->new_names);
     clone->area_numbers = tfs_area_numbers_ref(base->area_numbers);
+    atomic_store(&clone->bounds, bounds_ref(atomic_load(&base->bounds)));
+    atomic_store(&clone->areas, tfs_doc_areas_ref(atomic_load(&base->areas)));
     *doc = clone;
     return 0;
 }
@@ -184,8 +205,7 @@ void tfs_doc_unref(struct tfs_doc *doc)
     tfs_blob_unref(doc->new_names);
     tfs_facts_unref(doc->facts);
     tfs_area_numbers_unref(doc->area_numbers);
-    free(atomic_load(&doc->bounds));
-    tfs_doc_areas_free(atomic_load(&doc->areas));
+    tfs_doc_has_other_keys(doc);
     free(doc->pages);
     free(doc->page_first);
     free(doc);
@@ -357,7 +377,7 @@ static void keep_bounds(struct tfs_doc *doc, struct tfs_key low, struct tfs_key 
 
     if (found == NULL)
         return;
-    *found = (struct tfs_doc_bounds){low, high};
+    *found = (struct tfs_doc_bounds){1, low, high};
     if (!atomic_compare_exchange_strong(&doc->bounds, &there, found))
         free(found);
 }
@@ -440,7 +460,7 @@ void tfs_doc_keep_areas(struct tfs_doc *doc, const struct tfs_doc *old)
 
     doc->area_numbers = tfs_area_numbers_ref(old->area_numbers);
     tfs_area_numbers_unref(own);
-    tfs_doc_areas_free(atomic_exchange(&doc->areas, NULL));
+    tfs_doc_areas_unref(atomic_exchange(&doc->areas, NULL));
 }
 
 int tfs_doc_keep_slots(struct tfs_doc *doc, const struct tfs_doc *old, struct tfs_error *err)

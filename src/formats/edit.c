@@ -222,6 +222,7 @@ static int add_chunk(struct tfs_doc *doc, struct tfs_position position, struct t
             (page->count - position.at) * sizeof(*page->chunks));
     page->chunks[position.at] = chunk;
     page->count++;
+    tfs_doc_has_other_keys(doc);
     tfs_blob_ref(chunk.blob);
     tfs_blob_ref(chunk.extra);
     shift_first(doc, position.page, true);
@@ -282,5 +283,6 @@ int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error 
     shift_first(doc, position.page, false);
     if (page->count == 0)
         drop_page(doc, position.page);
+    tfs_doc_has_other_keys(doc);
     return tfs_edit_touch(edit, key, err);
 }

@@ -44,5 +44,7 @@ int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err);
 
 /* A new version: a cache of the old one must not take it for this. */
 void tfs_doc_stamp(struct tfs_doc *doc);
+/* A chunk came or went: what was found of the keys is true no more. */
+void tfs_doc_has_other_keys(struct tfs_doc *doc);
 
 #endif

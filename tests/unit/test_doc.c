@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "formats/areas.h"
 #include "formats/doc.h"
 #include "sanitized.h"
 #include "unit.h"
@@ -590,6 +591,38 @@ START_TEST(doc_bounds_are_those_of_one_group)
 }
 END_TEST
 
+/* An edit of one chunk must not look at all the others. */
+START_TEST(keys_are_looked_through_once_while_no_chunk_comes_or_goes)
+{
+    struct tfs_doc *doc = doc_row(40), *next;
+    const struct tfs_doc_areas *areas = tfs_doc_areas(doc, 4, 4);
+    struct tfs_key low, high;
+    struct tfs_edit edit;
+
+    ck_assert_uint_eq(areas->count, 10);
+    ck_assert(tfs_doc_bounds(doc, 0, &low, &high));
+    edit_open(doc, &edit);
+    put(&edit, (struct tfs_key){0, 7, 0, 0}, 99);
+    next = finish(&edit);
+    tfs_doc_unref(doc);
+    ck_assert_ptr_eq(tfs_doc_areas(next, 4, 4), areas);
+    edit_open(next, &edit);
+    ck_assert_int_eq(tfs_edit_remove(&edit, (struct tfs_key){0, 0, 0, 0}, &err), 0);
+    put(&edit, (struct tfs_key){0, 80, 3, 0}, 1);
+    doc = finish(&edit);
+    ck_assert_ptr_eq(tfs_doc_areas(next, 4, 4), areas);
+    ck_assert_uint_eq(tfs_doc_areas(doc, 4, 4)->count, 11);
+    ck_assert(tfs_doc_bounds(doc, 0, &low, &high));
+    ck_assert_int_eq(low.x, 1);
+    ck_assert_int_eq(high.x, 80);
+    ck_assert_int_eq(high.y, 3);
+    ck_assert(tfs_doc_bounds(next, 0, &low, &high));
+    ck_assert_int_eq(high.x, 39);
+    tfs_doc_unref(next);
+    tfs_doc_unref(doc);
+}
+END_TEST
+
 /* ---- many chunks ----------------------------------------------------------------------------- */
 
 START_TEST(doc_holds_a_million_chunks)
@@ -674,6 +707,7 @@ static Suite *doc_suite(void)
     tcase_add_test(map, doc_chunk_same_looks_at_content);
     tcase_add_test(map, doc_chunk_is_what_something_was_made_of);
     tcase_add_test(map, doc_bounds_are_those_of_one_group);
+    tcase_add_test(map, keys_are_looked_through_once_while_no_chunk_comes_or_goes);
     tcase_add_test(edits, doc_edit_copies_only_the_page_it_touches);
     tcase_add_test(edits, doc_built_in_ascending_order_has_full_pages);
     tcase_add_test(edits, doc_unchanged_edit_gives_the_base);
