@@ -355,16 +355,25 @@ static int show_in_memory(struct recovery *r)
     return 0;
 }
 
+/* Nothing is lost: what is not written yet can be read. */
+static int fail_restore(struct recovery *r, const struct tfs_error *why, struct tfs_error *err)
+{
+    const bool full = why->code == -ENOSPC || why->code == -EDQUOT;
+    char edits[64];
+
+    return tfs_fail(err, why->code, "%s could not be restored from its journal: %.200s%s",
+                    edits_of(r, edits), why->text,
+                    full ? "; make room, until then -o ro and commands that read show them" : "");
+}
+
 /* The save could not be written: because of the edits, which are set aside then, or of the disk. */
 static int fail_write(struct recovery *r, const struct tfs_error *why, struct tfs_error *err)
 {
     struct tfs_error misfit = {0};
-    char edits[64];
 
     if (read_again(r, &misfit) == -EBADMSG)
         return set_aside(r, misfit.text, err);
-    return tfs_fail(err, why->code, "%s could not be restored from its journal: %s",
-                    edits_of(r, edits), why->text);
+    return fail_restore(r, why, err);
 }
 
 static int commit(struct recovery *r, struct tfs_error *err)
@@ -620,7 +629,6 @@ static bool is_misfit(int code)
 static int write_files(struct recovery *r, struct tfs_error *err)
 {
     struct tfs_error why = {0};
-    char edits[64];
 
     if (resume_undo(r, err) < 0)
         return err->code;
@@ -630,8 +638,7 @@ static int write_files(struct recovery *r, struct tfs_error *err)
     if (is_misfit(why.code))
         return set_aside(r, why.text, err) < 0 ? err->code : 1;
     if (why.code < 0)
-        return tfs_fail(err, why.code, "%s could not be restored from its journal: %s",
-                        edits_of(r, edits), why.text);
+        return fail_restore(r, &why, err);
     return tfs_journal_drop(r->save, r->beside, err);
 }
 

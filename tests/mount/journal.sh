@@ -232,6 +232,31 @@ print(err(os.close, fd))' "$M/chunks/$C/voxels.csv" "$V,base:full
     block_is "$V" base:full
 }
 
+# A disk that is full when the save is mounted again: what was accepted is shown, stays, and goes into the save later.
+no_room_for_the_recovery() {
+    local disk
+    small_disk || return
+    want mount -o remount,size=1m "$disk"
+    foreground
+    edit base:one
+    edit base:two
+    murder
+    want mount -o remount,size="$(df --output=used -B1 "$disk" | tail -1)" "$disk"
+    wants_not "$TFS_BIN" "$S" "$M" 2>"$D/mount.err"
+    want grep -q '2 edits until .* could not be restored from its journal: .*No space left.*; make room' "$D/mount.err"
+    wants_not mountpoint -q "$M"
+    want shows base:two
+    up -o ro
+    want grep -qxF "$V,base:two" "$M/chunks/$C/voxels.csv"
+    down
+    want mount -o remount,size=1m "$disk"
+    up
+    want grep -q '2 edits until .* were restored from its journal' "$D/mount.err"
+    down
+    block_is "$V" base:two
+    wants_not [ -e "$disk/.$SAVE_NAME.terrainfs-journal" ]
+}
+
 # vfat_disk [COMMAND...]: the save lies on a file system like vfat from here on; the command comes before it, on the same.
 vfat_disk() {
     local so
@@ -317,6 +342,7 @@ try 'a link with the name of a journal' foreign make_link
 try 'a directory with the name of a journal' foreign mkdir
 try 'a journal that everybody may write' foreign make_wide
 try 'a full disk: the close fails and the edit waits' no_room_for_the_journal
+try 'a full disk at the next mount: the edits show, and wait' no_room_for_the_recovery
 try 'vfat: no hard links, owners and exact times; the state directory is elsewhere' vfat elsewhere
 try 'vfat: no hard links, owners and exact times; the state directory is on it' vfat here
 try 'a file system that became read-only: a journal shows, and stays' read_only_disk
