@@ -128,7 +128,7 @@ static int draw_map(struct picture *p, int side, struct tfs_error *err)
     if (tfs_doc_group_count(doc, 0) == 0)
         return 0;
     tfs_picture_box(save->tree->voxels, doc, &box);
-    if (file->count != NULL && file->count(doc) == 0)
+    if (file->count != NULL && file->count(save->tree, doc) == 0)
         return tfs_fail(err, -EFBIG,
                         "%s is too large for a picture: it is %" PRIu64 " x %" PRIu64
                         " columns, %" PRIu64 " high; a picture has at most %d a side",

@@ -86,7 +86,7 @@ void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
     struct tfs_node node = *top;
 
     for (unsigned i = 0; i < count; i++) {
-        uint32_t members = files[i].count ? files[i].count(im->doc) : 1;
+        uint32_t members = files[i].count ? files[i].count(tree, im->doc) : 1;
 
         if (!(files[i].flags & TFS_FILE_OPTIONAL) || !tfs_file_is_chosen(&files[i], im->views))
             continue;

@@ -178,8 +178,8 @@ struct tfs_file {
     const char *path;
     unsigned flags;
     const struct tfs_lens *lens;
-    uint32_t (*count)(const struct tfs_doc *doc); /* NULL: 1 */
-    const struct tfs_family *family;              /* NULL: it is none */
+    uint32_t (*count)(const struct tfs_tree *tree, const struct tfs_doc *doc); /* NULL: 1 */
+    const struct tfs_family *family; /* NULL: it is none */
     /* Does voxels.csv say what this file says: 1 or 0, negative as for `exists`? Then
      * TFS_VIEWS_VOXELS does not show it, but it can be created. NULL: it never does. */
     int (*in_table)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
@@ -228,6 +228,9 @@ typedef void (*tfs_refused_fn)(void *arg, const struct tfs_chunk *chunk, const c
 /* Takes a name, which is good until it returns; a failure ends the giving. */
 typedef int (*tfs_name_fn)(void *arg, struct tfs_span name, struct tfs_error *err);
 
+/* When there are tiles of the pictures. */
+enum tfs_tiled { TFS_TILED_IF_WIDE, TFS_TILED_ALWAYS, TFS_TILED_NEVER };
+
 /* The names that saves of a format have. The order of `files` arrays is the order in which `import`
  * applies them and in which directories list them: raw.bin first in chunk_files. Files of one
  * directory follow one another. */
@@ -243,6 +246,7 @@ struct tfs_tree {
     bool fixed_groups; /* all groups are always there, and none comes or goes; else a group is there
                         * as long as it has chunks */
     const struct tfs_voxels *voxels; /* what `diff` compares, and pictures are made of */
+    enum tfs_tiled tiled;
     bool fixed_chunks; /* tiles: chunk directories cannot be made, moved or removed, which the three
                         * functions below say (EPERM with sentence) */
 

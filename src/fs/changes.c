@@ -58,8 +58,8 @@ static void changed_root_file(const struct walk *w, unsigned i)
     bool *changed = NULL;
 
     if (file->count != NULL) {
-        before = file->count(w->before);
-        after = file->count(w->after);
+        before = file->count(w->save->tree, w->before);
+        after = file->count(w->save->tree, w->after);
     }
     const uint32_t members = after > before ? after : before;
     /* What was not there before may have changed while it was not. */

@@ -149,7 +149,7 @@ static bool is_no_member(const struct tfs_branch *branch, const struct tfs_doc *
     const struct tfs_file *file = tfs_node_file(branch->save, node);
 
     return file->count != NULL &&
-           (node->member >= file->count(doc) ||
+           (node->member >= file->count(branch->save->tree, doc) ||
             (file->family != NULL && tfs_node_exists(branch->save, doc, node) == 0));
 }
 

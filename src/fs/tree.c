@@ -181,9 +181,10 @@ static int is_damaged(struct tfs_save *save, const struct tfs_doc *doc, const st
 }
 
 /* Members of files[file]; 1 for a file that is no family. */
-static uint32_t member_count(const struct tfs_doc *doc, const struct tfs_file *file)
+static uint32_t member_count(const struct tfs_save *save, const struct tfs_doc *doc,
+                             const struct tfs_file *file)
 {
-    return file->count ? file->count(doc) : 1;
+    return file->count ? file->count(save->tree, doc) : 1;
 }
 
 /* The file's own condition, in a scope that exists; `damaged`: of its chunk. */
@@ -194,7 +195,7 @@ static int file_exists(struct tfs_save *save, const struct tfs_doc *doc,
 
     if (damaged)
         return (file->flags & TFS_FILE_RAW) != 0;
-    if (!is_chosen(save, file) || node->member >= member_count(doc, file))
+    if (!is_chosen(save, file) || node->member >= member_count(save, doc, file))
         return 0;
     int exists = file->lens->exists ? file->lens->exists(save, doc, tfs_node_at(save, node)) : 1;
     if (exists <= 0 || !tfs_file_completes_table(file, save->options.views))
@@ -206,7 +207,7 @@ static int file_exists(struct tfs_save *save, const struct tfs_doc *doc,
 static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
                              const struct tfs_node *scope, unsigned file)
 {
-    uint32_t count = member_count(doc, &schema_of(save, scope->scope).files[file]);
+    uint32_t count = member_count(save, doc, &schema_of(save, scope->scope).files[file]);
     int exists = 0;
 
     for (uint32_t member = 0; member < count && exists == 0; member++) {
@@ -410,7 +411,7 @@ void tfs_tree_path(const struct tfs_save *save, const struct tfs_doc *doc,
 static int lookup_member(const struct tfs_save *save, const struct tfs_doc *doc,
                          const struct tfs_file *file, const char *name, uint32_t *member)
 {
-    const uint32_t count = member_count(doc, file);
+    const uint32_t count = member_count(save, doc, file);
     struct tfs_buf text = {0};
     bool found = false;
 
@@ -441,7 +442,7 @@ static int lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
             continue;
         int same = file->family ? lookup_member(save, doc, file, name, &member)
                                 : strcmp(tfs_schema_file_name(file), name) == 0 &&
-                                      member_count(doc, file) > 0;
+                                      member_count(save, doc, file) > 0;
         if (same == 0)
             continue;
         *node = tfs_node_sibling_file(dir, i, member);
@@ -586,7 +587,7 @@ static int is_listed(const struct listing *l, const struct tfs_node *file)
 static int listing_file(struct listing *l, unsigned file, size_t from, size_t *next,
                         struct tfs_node *node)
 {
-    uint32_t count = member_count(l->doc, &schema_of(l->save, l->dir->scope).files[file]);
+    uint32_t count = member_count(l->save, l->doc, &schema_of(l->save, l->dir->scope).files[file]);
     size_t skip = from > l->base ? from - l->base : 0;
     int listed = 0;
 

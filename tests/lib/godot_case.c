@@ -151,7 +151,7 @@ struct tfs_buf godot_get(struct godot_case *c, struct tfs_key key, const char *n
     struct tfs_buf out = {0};
 
     tfs_error_reset(&c->err);
-    if (file->count != NULL && file->count(c->doc) == 0)
+    if (file->count != NULL && file->count(c->save->tree, c->doc) == 0)
         return out;
     if (lens->exists != NULL && !lens->exists(c->save, c->doc, at))
         return out;

@@ -157,7 +157,7 @@ static bool extras_read_otherwise(const struct kept *k)
 
     for (unsigned i = 0; i < tree->root_count && tree->fixed_chunks; i++) {
         const struct tfs_file *file = &tree->root_files[i];
-        uint32_t members = file->count == NULL ? 0 : file->count(k->after);
+        uint32_t members = file->count == NULL ? 0 : file->count(tree, k->after);
         for (uint32_t m = 0; m < members && strncmp(file->path, "extra/", 6) == 0; m++)
             if (reads_otherwise(k, file, (struct tfs_at){.member = m}))
                 return true;
@@ -343,7 +343,7 @@ static bool take_file(struct lens_check *c, struct tfs_cursor *in, struct tfs_no
     }
     const struct tfs_file *schema = tfs_node_file(c->save, node);
     if (schema->count != NULL) {
-        uint32_t members = schema->count(c->doc);
+        uint32_t members = schema->count(tree, c->doc);
         if (members == 0)
             return false;
         node->member = member % members;

@@ -237,7 +237,7 @@ static void try_root(void)
 
     for (unsigned f = 0; f < tree->root_count; f++) {
         const struct tfs_file *file = &tree->root_files[f];
-        uint32_t members = file->count == NULL ? 1 : file->count(save->doc);
+        uint32_t members = file->count == NULL ? 1 : file->count(tree, save->doc);
         node.file = (int)f;
         for (node.member = 0; node.member < members; node.member++)
             try_root_file(&node);

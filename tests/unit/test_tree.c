@@ -29,8 +29,9 @@ static int corners_exist(struct tfs_save *save, const struct tfs_doc *doc, struc
     return tfs_blob_span(doc->common).size >= CORNERS;
 }
 
-static uint32_t mask_count(const struct tfs_doc *doc)
+static uint32_t mask_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
+    (void)tree;
     return (uint32_t)tfs_blob_span(doc->common).size % CORNERS;
 }
 
@@ -61,8 +62,9 @@ static const struct tfs_lens plain_lens = {.put = put_nothing};
 static const struct tfs_lens sky_lens = {.put = put_nothing, .exists = sky_exists};
 static const struct tfs_lens corners_lens = {.put = put_nothing, .exists = corners_exist};
 
-static uint32_t relief_count(const struct tfs_doc *doc)
+static uint32_t relief_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
+    (void)tree;
     return tfs_blob_span(doc->common).size >= CORNERS;
 }
 

@@ -18,20 +18,23 @@ static bool has_pictures(const struct tfs_doc *doc)
     return tfs_beamng_layout_of(doc)->side <= TFS_PNG_SIDE_MAX;
 }
 
-static uint32_t picture_count(const struct tfs_doc *doc)
+static uint32_t picture_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
+    (void)tree;
     return has_pictures(doc);
 }
 
-static uint32_t mask_count(const struct tfs_doc *doc)
+static uint32_t mask_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     uint32_t materials = has_pictures(doc) ? tfs_beamng_name_count(doc) : 0;
 
+    (void)tree;
     return materials < TFS_BEAMNG_HOLE ? materials : TFS_BEAMNG_HOLE;
 }
 
-static uint32_t extra_count(const struct tfs_doc *doc)
+static uint32_t extra_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
+    (void)tree;
     return has_pictures(doc) ? tfs_beamng_extra_count(tfs_beamng_layout_of(doc)) : 0;
 }
 

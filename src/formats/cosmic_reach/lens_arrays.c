@@ -299,8 +299,9 @@ const struct tfs_lens tfs_cosmic_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[BLOCK
 const struct tfs_lens tfs_cosmic_sky_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[SKY]);
 const struct tfs_lens tfs_cosmic_light_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[LIGHT]);
 
-uint32_t tfs_cosmic_array_count(const struct tfs_doc *doc)
+uint32_t tfs_cosmic_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
+    (void)tree;
     return tfs_arrays_count(doc, SIDE, WIDTH);
 }
 
@@ -308,7 +309,8 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     (void)at;
-    return tfs_arrays_info(save, doc, arrays, ARRAYS, tfs_cosmic_array_count(doc) != 0, out, err);
+    return tfs_arrays_info(save, doc, arrays, ARRAYS, tfs_cosmic_array_count(save->tree, doc) != 0,
+                           out, err);
 }
 
 const struct tfs_lens tfs_cosmic_array_info_lens = {.get = info_get};

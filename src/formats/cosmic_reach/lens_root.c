@@ -50,7 +50,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
             tfs_info_line(out, "region", "%d %d %d", region.x, region.y, region.z);
     }
     tfs_info_line(out, "chunk size", "16 16 16");
-    tfs_picture_info(out, &tfs_cosmic_pictures, doc, tfs_cosmic_tile_count(doc) > 0);
+    tfs_picture_info(out, save->tree, doc);
     tfs_info_line(out, "light",
                   "is kept as stored and not recomputed when blocks change; whether the game "
                   "repairs it is not known");

@@ -13,17 +13,17 @@
 
 /* ---- zoneInfo.json --------------------------------------------------------------------------- */
 
-uint32_t tfs_cosmic_zone_count(const struct tfs_doc *doc)
+uint32_t tfs_cosmic_zone_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
+    (void)tree;
     return tfs_cosmic_zone_info(doc) != NULL;
 }
 
 static int zone_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    (void)save;
     (void)at;
-    if (tfs_cosmic_zone_count(doc) == 0)
+    if (tfs_cosmic_zone_count(save->tree, doc) == 0)
         return tfs_fail(err, -ENOENT, "the zone has no " TFS_COSMIC_ZONE_INFO);
     tfs_buf_add_span(out, tfs_blob_span(tfs_cosmic_zone_info(doc)));
     return tfs_buf_check(out, err);

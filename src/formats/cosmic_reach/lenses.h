@@ -18,7 +18,7 @@ extern const struct tfs_lens tfs_cosmic_light_lens;
 extern const struct tfs_lens tfs_cosmic_entities_lens;
 extern const struct tfs_lens tfs_cosmic_info_lens;
 extern const struct tfs_lens tfs_cosmic_zone_lens; /* zoneInfo.json */
-uint32_t tfs_cosmic_zone_count(const struct tfs_doc *doc);
+uint32_t tfs_cosmic_zone_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 extern const struct tfs_lens tfs_cosmic_names_lens; /* palette.txt of the root */
 
 /* In arrays/, of a chunk and of the save. */
@@ -30,7 +30,7 @@ extern const struct tfs_lens tfs_cosmic_sky_array_lens;
 extern const struct tfs_lens tfs_cosmic_light_array_lens;
 extern const struct tfs_lens tfs_cosmic_array_palette_lens;
 extern const struct tfs_lens tfs_cosmic_array_info_lens;
-uint32_t tfs_cosmic_array_count(const struct tfs_doc *doc);
+uint32_t tfs_cosmic_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 
 /* The values that lights/sky.txt or lights/block.txt, whose lens is given, shows of a chunk body:
  * 1; 0: it stores none. EBADMSG. */
@@ -51,9 +51,6 @@ int tfs_cosmic_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk,
                            void *arg, struct tfs_error *err);
 
 extern const struct tfs_voxels tfs_cosmic_pictures; /* heightmap.png, map.png */
-uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc);
-uint32_t tfs_cosmic_map_count(const struct tfs_doc *doc);
-uint32_t tfs_cosmic_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
 
 /* A chunk and its block data. */
 struct tfs_cosmic_view {

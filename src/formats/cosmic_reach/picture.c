@@ -183,18 +183,3 @@ const struct tfs_voxels tfs_cosmic_pictures = {
     .empty = tfs_cosmic_is_air,
     .sum = sum,
 };
-
-uint32_t tfs_cosmic_picture_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_count(&tfs_cosmic_pictures, doc);
-}
-
-uint32_t tfs_cosmic_map_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_map_count(&tfs_cosmic_pictures, doc);
-}
-
-uint32_t tfs_cosmic_tile_count(const struct tfs_doc *doc)
-{
-    return tfs_cosmic_facts(doc)->zone ? tfs_picture_tiles(&tfs_cosmic_pictures, doc) : 0;
-}

@@ -63,9 +63,9 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_NAMES] = {.path = "palette.txt",
                     .flags = TFS_FILE_RENAMES,
                     .lens = &tfs_cosmic_names_lens},
-    [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE(tfs_cosmic_picture_count),
-    [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE(tfs_cosmic_picture_count),
-    [ROOT_MAP] = TFS_MAP_FILE(tfs_cosmic_map_count),
+    [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE,
+    [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE,
+    [ROOT_MAP] = TFS_MAP_FILE,
     [ROOT_ARRAY] =
         TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_array_lens, tfs_cosmic_array_count),
     [ROOT_SKY_ARRAY] =
@@ -78,8 +78,8 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_ZONE] = {.path = TFS_COSMIC_ZONE_INFO,
                    .lens = &tfs_cosmic_zone_lens,
                    .count = tfs_cosmic_zone_count},
-    [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES(tfs_cosmic_tile_count),
-    [ROOT_MAPS] = TFS_MAP_TILES(tfs_cosmic_tile_count),
+    [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
+    [ROOT_MAPS] = TFS_MAP_TILES,
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
@@ -318,14 +318,14 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     return changes;
 }
 
-#define TREE(files)                                                                                \
+#define TREE(files, tiles)                                                                         \
     {                                                                                              \
         .root_files = root_files, .root_count = (files), .chunk_files = chunk_files,               \
-        .chunk_count = CHUNK_FILES, .voxels = &tfs_cosmic_pictures, .chunk_create = chunk_create,  \
-        .chunk_remove = chunk_remove, .chunk_move = chunk_move, .chunk_check = chunk_check,        \
-        .chunk_names = tfs_cosmic_chunk_names, .fits = fits, .chunk_changes = chunk_changes,       \
-        .root_changes = root_changes                                                               \
+        .chunk_count = CHUNK_FILES, .voxels = &tfs_cosmic_pictures, .tiled = (tiles),              \
+        .chunk_create = chunk_create, .chunk_remove = chunk_remove, .chunk_move = chunk_move,      \
+        .chunk_check = chunk_check, .chunk_names = tfs_cosmic_chunk_names, .fits = fits,           \
+        .chunk_changes = chunk_changes, .root_changes = root_changes                               \
     }
 
-const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES);
-const struct tfs_tree tfs_cosmic_zone_tree = TREE(ROOT_FILES);
+const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES, TFS_TILED_NEVER);
+const struct tfs_tree tfs_cosmic_zone_tree = TREE(ROOT_FILES, TFS_TILED_ALWAYS);

@@ -257,11 +257,12 @@ const struct tfs_lens tfs_godot_array_lenses[TFS_GODOT_CHANNELS] = {
     TFS_ARRAY_WHOLE_LENS(&arrays[6]), TFS_ARRAY_WHOLE_LENS(&arrays[7]),
 };
 
-uint32_t tfs_godot_array_count(const struct tfs_doc *doc)
+uint32_t tfs_godot_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     struct tfs_volume volume = {.doc = doc, .width = 1U << TFS_GODOT_DEPTH_MAX};
     uint32_t size[3];
 
+    (void)tree;
     tfs_godot_rules_sides(doc, size);
     set_form(&volume, TFS_GODOT_SDF, TFS_GODOT_VERSION_MAX, TFS_GODOT_DEPTH_MAX, size);
     return size[0] > 0 && size[1] > 0 && size[2] > 0 && tfs_volume_span(&volume);
@@ -271,8 +272,8 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     (void)at;
-    return tfs_arrays_info(save, doc, arrays, TFS_GODOT_CHANNELS, tfs_godot_array_count(doc) != 0,
-                           out, err);
+    return tfs_arrays_info(save, doc, arrays, TFS_GODOT_CHANNELS,
+                           tfs_godot_array_count(save->tree, doc) != 0, out, err);
 }
 
 const struct tfs_lens tfs_godot_array_info_lens = {.get = info_get};

@@ -144,7 +144,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     if (tfs_godot_counts_make(save, doc, &counts, add_damage, &damaged, err) < 0)
         goto out;
     tfs_info_begin(out, save, doc);
-    tfs_picture_info(out, &tfs_godot_pictures, doc, tfs_godot_tile_count(doc) > 0);
+    tfs_picture_info(out, save->tree, doc);
     add_levels(out, doc);
     if (rules->describe != NULL)
         rules->describe(doc, out);

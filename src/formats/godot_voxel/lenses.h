@@ -15,15 +15,12 @@ extern const struct tfs_lens tfs_godot_channel_lenses[TFS_GODOT_CHANNELS];
 extern const struct tfs_lens tfs_godot_chunk_array_lenses[TFS_GODOT_CHANNELS];
 extern const struct tfs_lens tfs_godot_array_lenses[TFS_GODOT_CHANNELS];
 extern const struct tfs_lens tfs_godot_array_info_lens;
-uint32_t tfs_godot_array_count(const struct tfs_doc *doc);
+uint32_t tfs_godot_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 extern const struct tfs_lens tfs_godot_metadata_lens;
 extern const struct tfs_lens tfs_godot_instances_lens;
 
 /* What heightmap.png and map.png are made of, and how many of each there are. */
 extern const struct tfs_voxels tfs_godot_pictures;
-uint32_t tfs_godot_picture_count(const struct tfs_doc *doc);
-uint32_t tfs_godot_map_count(const struct tfs_doc *doc);
-uint32_t tfs_godot_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
 
 /* Of every file that only a chunk with voxels has: tfs_lens.exists. */
 int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);

@@ -665,18 +665,3 @@ const struct tfs_voxels tfs_godot_pictures = {
     .empty = empty,
     .sum = sum,
 };
-
-uint32_t tfs_godot_picture_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_count(&tfs_godot_pictures, doc);
-}
-
-uint32_t tfs_godot_map_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_map_count(&tfs_godot_pictures, doc);
-}
-
-uint32_t tfs_godot_tile_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_tiles_if_wide(&tfs_godot_pictures, doc);
-}

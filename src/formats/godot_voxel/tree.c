@@ -70,11 +70,11 @@ enum root_file {
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_godot_info_lens},
-    [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE(tfs_godot_picture_count),
-    [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE(tfs_godot_picture_count),
-    [ROOT_MAP] = TFS_MAP_FILE(tfs_godot_map_count),
-    [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES(tfs_godot_tile_count),
-    [ROOT_MAPS] = TFS_MAP_TILES(tfs_godot_tile_count),
+    [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE,
+    [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE,
+    [ROOT_MAP] = TFS_MAP_FILE,
+    [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
+    [ROOT_MAPS] = TFS_MAP_TILES,
     [ROOT_ARRAY] =
         TFS_ARRAY_FILE("arrays/type.npy", &tfs_godot_array_lenses[0], tfs_godot_array_count),
     TFS_ARRAY_FILE("arrays/sdf.npy", &tfs_godot_array_lenses[1], tfs_godot_array_count),

@@ -208,8 +208,9 @@ const struct tfs_lens tfs_luanti_array_lenses[] = {
     TFS_ARRAY_WHOLE_LENS(&arrays[2]),
 };
 
-uint32_t tfs_luanti_array_count(const struct tfs_doc *doc)
+uint32_t tfs_luanti_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
+    (void)tree;
     return tfs_arrays_count(doc, TFS_LUANTI_SIDE, WIDTH);
 }
 
@@ -221,7 +222,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 {
     (void)at;
     return tfs_arrays_info(save, doc, arrays, sizeof(arrays) / sizeof(arrays[0]),
-                           tfs_luanti_array_count(doc) != 0, out, err);
+                           tfs_luanti_array_count(save->tree, doc) != 0, out, err);
 }
 
 const struct tfs_lens tfs_luanti_array_info_lens = {.get = info_get};

@@ -25,7 +25,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     tfs_info_begin(out, save, doc);
     tfs_luanti_map_describe(doc, out);
     tfs_info_line(out, "chunk size", "16 16 16");
-    tfs_picture_info(out, &tfs_luanti_pictures, doc, tfs_luanti_tile_count(doc) > 0);
+    tfs_picture_info(out, save->tree, doc);
     tfs_info_line(out, "light",
                   "new air takes the light beside it, all else is kept as stored; `/fixlight` in "
                   "the game computes it again");

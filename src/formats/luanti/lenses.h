@@ -26,7 +26,7 @@ extern const struct tfs_lens tfs_luanti_chunk_array_lenses[3];
 extern const struct tfs_lens tfs_luanti_array_lenses[3];
 extern const struct tfs_lens tfs_luanti_array_palette_lens;
 extern const struct tfs_lens tfs_luanti_array_info_lens;
-uint32_t tfs_luanti_array_count(const struct tfs_doc *doc);
+uint32_t tfs_luanti_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 extern const struct tfs_numbering tfs_luanti_numbering;
 
 /* tfs_tree.chunk_names. */
@@ -34,9 +34,6 @@ int tfs_luanti_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk,
                            void *arg, struct tfs_error *err);
 
 extern const struct tfs_voxels tfs_luanti_pictures; /* heightmap.png, map.png */
-uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc);
-uint32_t tfs_luanti_map_count(const struct tfs_doc *doc);
-uint32_t tfs_luanti_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
 
 #define TFS_LUANTI_NAME_RULES                                                                      \
     {                                                                                              \

@@ -183,18 +183,3 @@ const struct tfs_voxels tfs_luanti_pictures = {
     .unit = "node",
     .sum = sum,
 };
-
-uint32_t tfs_luanti_picture_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_count(&tfs_luanti_pictures, doc);
-}
-
-uint32_t tfs_luanti_map_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_map_count(&tfs_luanti_pictures, doc);
-}
-
-uint32_t tfs_luanti_tile_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_tiles_if_wide(&tfs_luanti_pictures, doc);
-}

@@ -22,18 +22,18 @@ static int64_t origin_z(const struct tfs_picture_box *box)
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
+uint32_t tfs_picture_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     struct tfs_picture_box box;
 
-    return tfs_picture_box(voxels, doc, &box) && tfs_picture_box_fits(&box);
+    return tfs_picture_box(tree->voxels, doc, &box) && tfs_picture_box_fits(&box);
 }
 
-uint32_t tfs_picture_map_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
+uint32_t tfs_picture_map_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     struct tfs_overview overview;
 
-    return tfs_picture_count(voxels, doc) > 0 || tfs_overview_of(voxels, doc, &overview);
+    return tfs_picture_count(tree, doc) > 0 || tfs_overview_of(tree->voxels, doc, &overview);
 }
 
 /* What a pixel of map.png shows where it is no column. */
@@ -46,9 +46,10 @@ static void add_overview(struct tfs_buf *out, const struct tfs_overview *o)
                   o->width, o->height, o->box.x, origin_z(&o->box));
 }
 
-void tfs_picture_info(struct tfs_buf *out, const struct tfs_voxels *voxels,
-                      const struct tfs_doc *doc, bool tiled)
+void tfs_picture_info(struct tfs_buf *out, const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
+    const struct tfs_voxels *voxels = tree->voxels;
+    const bool tiled = tfs_picture_tiles(tree, doc) > 0;
     struct tfs_picture_box box;
     struct tfs_overview o;
 

@@ -118,22 +118,19 @@ extern const struct tfs_lens tfs_map_tile_lens;
 /* Tiles show 256 x 256 columns each, or as many as whole chunks have up to that: RX_RZ.png those
  * from x = RX * 256 and z = RZ * 256 on. There is one wherever there are chunks. */
 #define TFS_PICTURE_TILE 256
-/* What their numbers are below (tfs_file.count); 0 above 65,535 high. */
-uint32_t tfs_picture_tiles(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
-/* The same, but 0 where one picture shows all. */
-uint32_t tfs_picture_tiles_if_wide(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
+/* What their numbers are below (tfs_file.count); 0 above 65,535 high, and where tfs_tree.tiled
+ * says so. */
+uint32_t tfs_picture_tiles(const struct tfs_tree *tree, const struct tfs_doc *doc);
 extern const struct tfs_family tfs_heightmap_tiles, tfs_map_tiles;
 
 /* 1 where there are pictures; 0 without chunks, above 8,192 pixels a side or 65,535 high. */
-uint32_t tfs_picture_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
+uint32_t tfs_picture_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 /* The same of map.png, which shows squares of columns as one pixel where the others end. 0 without
  * chunks, and where a chunk alone is wider than a picture. */
-uint32_t tfs_picture_map_count(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
+uint32_t tfs_picture_map_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 
-/* The lines of info.txt: size, origin and bottom, or why there are no pictures. `tiled`: there
- * are tiles. */
-void tfs_picture_info(struct tfs_buf *out, const struct tfs_voxels *voxels,
-                      const struct tfs_doc *doc, bool tiled);
+/* The lines of info.txt: size, origin and bottom, or why there are no pictures. */
+void tfs_picture_info(struct tfs_buf *out, const struct tfs_tree *tree, const struct tfs_doc *doc);
 
 /* ---- colours --------------------------------------------------------------------------------- */
 
@@ -170,30 +167,30 @@ static inline bool tfs_column_add(struct tfs_column *column, uint32_t y,
     return look->kind != TFS_LOOK_WATER;
 }
 
-/* The files of the root with pictures, for the table of a game; `pictures`, `maps` and `tiles` are
- * its tfs_file.count. */
-#define TFS_HEIGHTMAP_FILE(pictures)                                                               \
+/* The files of the root with pictures, for the table of a game. */
+#define TFS_HEIGHTMAP_FILE                                                                         \
     {                                                                                              \
         .path = "heightmap.png", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_lens,              \
-        .count = (pictures)                                                                        \
+        .count = tfs_picture_count                                                                 \
     }
-#define TFS_HEIGHTMAP_VIEW_FILE(pictures)                                                          \
+#define TFS_HEIGHTMAP_VIEW_FILE                                                                    \
     {                                                                                              \
-        .path = "heightmap-view.png", .lens = &tfs_heightmap_view_lens, .count = (pictures)        \
+        .path = "heightmap-view.png", .lens = &tfs_heightmap_view_lens, .count = tfs_picture_count \
     }
-#define TFS_MAP_FILE(maps)                                                                         \
+#define TFS_MAP_FILE                                                                               \
     {                                                                                              \
-        .path = "map.png", .flags = TFS_FILE_LATE, .lens = &tfs_map_lens, .count = (maps)          \
+        .path = "map.png", .flags = TFS_FILE_LATE, .lens = &tfs_map_lens,                          \
+        .count = tfs_picture_map_count                                                             \
     }
-#define TFS_HEIGHTMAP_TILES(tiles)                                                                 \
+#define TFS_HEIGHTMAP_TILES                                                                        \
     {                                                                                              \
         .path = "heightmaps/", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_tile_lens,           \
-        .count = (tiles), .family = &tfs_heightmap_tiles                                           \
+        .count = tfs_picture_tiles, .family = &tfs_heightmap_tiles                                 \
     }
-#define TFS_MAP_TILES(tiles)                                                                       \
+#define TFS_MAP_TILES                                                                              \
     {                                                                                              \
-        .path = "maps/", .flags = TFS_FILE_LATE, .lens = &tfs_map_tile_lens, .count = (tiles),     \
-        .family = &tfs_map_tiles                                                                   \
+        .path = "maps/", .flags = TFS_FILE_LATE, .lens = &tfs_map_tile_lens,                       \
+        .count = tfs_picture_tiles, .family = &tfs_map_tiles                                       \
     }
 
 #endif

@@ -37,16 +37,17 @@ static bool are_there(const struct tfs_voxels *voxels, const struct tfs_doc *doc
            box.chunk.x <= TFS_PNG_SIDE_MAX && box.chunk.z <= TFS_PNG_SIDE_MAX;
 }
 
-uint32_t tfs_picture_tiles(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
+uint32_t tfs_picture_tiles(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
-    const struct tfs_doc_areas *tiles = are_there(voxels, doc) ? tiles_of(voxels, doc) : NULL;
+    const struct tfs_voxels *voxels = tree->voxels;
+    const struct tfs_doc_areas *tiles = NULL;
 
+    if (tree->tiled == TFS_TILED_NEVER ||
+        (tree->tiled == TFS_TILED_IF_WIDE && tfs_picture_count(tree, doc) > 0))
+        return 0;
+    if (are_there(voxels, doc))
+        tiles = tiles_of(voxels, doc);
     return tiles == NULL ? 0 : tiles->end;
-}
-
-uint32_t tfs_picture_tiles_if_wide(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
-{
-    return tfs_picture_count(voxels, doc) > 0 ? 0 : tfs_picture_tiles(voxels, doc);
 }
 
 size_t tfs_picture_tiles_there(const struct tfs_voxels *voxels, const struct tfs_doc *doc)

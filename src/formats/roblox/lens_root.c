@@ -25,11 +25,11 @@ static uint64_t value_size(const struct tfs_doc *doc, uint32_t group)
     return size;
 }
 
-static void add_terrain(struct tfs_buf *out, const struct tfs_doc *doc)
+static void add_terrain(struct tfs_buf *out, const struct tfs_save *save, const struct tfs_doc *doc)
 {
     const struct tfs_rbx_group *terrain = tfs_rbx_group(doc, 0);
 
-    tfs_picture_info(out, &tfs_rbx_pictures, doc, tfs_rbx_tile_count(doc) > 0);
+    tfs_picture_info(out, save->tree, doc);
     if (terrain->grid == TFS_RBX_NONE)
         return;
     tfs_info_line(out, "edge", "%" PRIu32 " voxels a chunk, 4 studs a voxel",
@@ -59,7 +59,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 
     (void)at;
     tfs_info_begin(out, save, doc);
-    add_terrain(out, doc);
+    add_terrain(out, save, doc);
     if (source->kind->coding != NULL)
         tfs_info_line(out, "coding", "%s", source->kind->coding(source));
     if (source->group_count > 1)

@@ -22,14 +22,11 @@ extern const struct tfs_lens tfs_rbx_water_lens;
 extern const struct tfs_lens tfs_rbx_chunk_array_lenses[3];
 extern const struct tfs_lens tfs_rbx_array_lenses[3];
 extern const struct tfs_lens tfs_rbx_array_info_lens;
-uint32_t tfs_rbx_array_count(const struct tfs_doc *doc);
+uint32_t tfs_rbx_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 extern const struct tfs_lens tfs_rbx_info_lens;
 extern const struct tfs_lens tfs_rbx_palette_lens;
 
 extern const struct tfs_voxels tfs_rbx_pictures; /* heightmap.png, map.png */
-uint32_t tfs_rbx_picture_count(const struct tfs_doc *doc);
-uint32_t tfs_rbx_map_count(const struct tfs_doc *doc);
-uint32_t tfs_rbx_tile_count(const struct tfs_doc *doc); /* heightmaps/, maps/ */
 
 /* A text longer than this is not rendered: EFBIG. Only edges of 128 and 256 come near it. */
 #define TFS_RBX_TEXT_MAX (UINT64_C(64) << 20)

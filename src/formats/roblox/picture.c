@@ -284,18 +284,3 @@ const struct tfs_voxels tfs_rbx_pictures = {
     .empty = empty,
     .sum = sum,
 };
-
-uint32_t tfs_rbx_picture_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_count(&tfs_rbx_pictures, doc);
-}
-
-uint32_t tfs_rbx_map_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_map_count(&tfs_rbx_pictures, doc);
-}
-
-uint32_t tfs_rbx_tile_count(const struct tfs_doc *doc)
-{
-    return tfs_picture_tiles_if_wide(&tfs_rbx_pictures, doc);
-}

@@ -48,11 +48,11 @@ enum root_file {
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_rbx_info_lens},
     [ROOT_PALETTE] = {.path = "palette.txt", .lens = &tfs_rbx_palette_lens},
-    [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE(tfs_rbx_picture_count),
-    [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE(tfs_rbx_picture_count),
-    [ROOT_MAP] = TFS_MAP_FILE(tfs_rbx_map_count),
-    [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES(tfs_rbx_tile_count),
-    [ROOT_MAPS] = TFS_MAP_TILES(tfs_rbx_tile_count),
+    [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE,
+    [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE,
+    [ROOT_MAP] = TFS_MAP_FILE,
+    [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
+    [ROOT_MAPS] = TFS_MAP_TILES,
     [ROOT_ARRAYS] =
         TFS_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_array_lenses[0], tfs_rbx_array_count),
     TFS_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_array_lenses[1], tfs_rbx_array_count),
