@@ -443,6 +443,22 @@ int tfs_doc_diff(const struct tfs_doc *before, const struct tfs_doc *after, tfs_
     return result;
 }
 
+static int differs(void *arg, const struct tfs_chunk *intended, const struct tfs_chunk *written)
+{
+    const struct tfs_key key = intended == NULL ? written->key : intended->key;
+
+    return tfs_fail(arg, -EIO, "chunk %d_%d_%d %s", key.x, key.y, key.z,
+                    written == NULL    ? "is missing"
+                    : intended == NULL ? "was not there before"
+                                       : "is another one");
+}
+
+int tfs_doc_check_written(const struct tfs_doc *intended, const struct tfs_doc *written,
+                          struct tfs_error *err)
+{
+    return tfs_doc_diff(intended, written, differs, err);
+}
+
 /* The slot that `key` had in the document being walked; TFS_SLOT_NONE if it had none. Keys ascend
  * from call to call. */
 static uint32_t walk_slot(struct walk *old, struct tfs_key key)

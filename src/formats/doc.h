@@ -151,6 +151,10 @@ typedef int (*tfs_doc_diff_fn)(void *arg, const struct tfs_chunk *before,
 int tfs_doc_diff(const struct tfs_doc *before, const struct tfs_doc *after, tfs_doc_diff_fn changed,
                  void *arg);
 
+/* EIO with a sentence where the second, read back from a disk, has other chunks. */
+int tfs_doc_check_written(const struct tfs_doc *intended, const struct tfs_doc *written,
+                          struct tfs_error *err);
+
 /* The same chunk content: equal bytes, tag and flags (where neither side holds its bytes: the same
  * own number). Both may be NULL. */
 bool tfs_chunk_same(const struct tfs_chunk *a, const struct tfs_chunk *b);

@@ -291,20 +291,10 @@ static int fail_verify(const struct tfs_error *why, struct tfs_error *err)
     return tfs_fail(err, -EIO, "the save does not read back as it was written: %s", why->text);
 }
 
-static int differs(void *arg, const struct tfs_chunk *intended, const struct tfs_chunk *written)
-{
-    const struct tfs_key key = intended == NULL ? written->key : intended->key;
-
-    return tfs_fail(arg, -EIO, "chunk %d_%d_%d %s", key.x, key.y, key.z,
-                    written == NULL    ? "is missing"
-                    : intended == NULL ? "was not there before"
-                                       : "is another one");
-}
-
 static int compare(const struct tfs_doc *intended, const struct tfs_doc *written,
                    struct tfs_error *err)
 {
-    if (tfs_doc_diff(intended, written, differs, err) < 0)
+    if (tfs_doc_check_written(intended, written, err) < 0)
         return err->code;
     if (!tfs_blob_equal(intended->common, written->common))
         return tfs_fail(err, -EIO, "what belongs to the whole save is another thing");

@@ -142,16 +142,6 @@ static int make_steps(struct job *job, const struct tfs_folder_step *steps, size
 
 /* ---- verification ---------------------------------------------------------------------------- */
 
-static int differs(void *arg, const struct tfs_chunk *intended, const struct tfs_chunk *written)
-{
-    const struct tfs_key key = intended == NULL ? written->key : intended->key;
-
-    return tfs_fail(arg, -EIO, "chunk %d_%d_%d %s", key.x, key.y, key.z,
-                    written == NULL    ? "is missing"
-                    : intended == NULL ? "was not there before"
-                                       : "is another one");
-}
-
 static int verify(struct job *job, struct tfs_replacement *r, struct tfs_error *err)
 {
     struct tfs_blob *bytes = NULL;
@@ -162,7 +152,7 @@ static int verify(struct job *job, struct tfs_replacement *r, struct tfs_error *
         return err->code;
     if (tfs_cosmic_region_decode(job->path, job->save->options.inflate_limit, bytes, &written,
                                  &why) == 0 &&
-        tfs_doc_diff(job->after, written, differs, &why) == 0)
+        tfs_doc_check_written(job->after, written, &why) == 0)
         tfs_cosmic_region_file_make(job->region, &job->old.st, written, &job->made, &why);
     if (why.code == 0) {
         job->made->file.hash = tfs_hash_of(tfs_blob_span(bytes));
