@@ -73,6 +73,10 @@ enum tfs_put_options {
                           * gives to names mean what the names that come with them say */
 };
 
+typedef int (*tfs_range_fn)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                            uint64_t offset, uint64_t size, struct tfs_buf *out,
+                            struct tfs_error *err);
+
 struct tfs_lens {
     const void *param; /* handed to the functions below: what tells lenses apart that share them */
 
@@ -82,8 +86,7 @@ struct tfs_lens {
 
     /* Appends the `size` bytes at `offset` of what get appends, or as many as there are, without
      * having all of them: for files that may be too large for that. NULL: there is only get. */
-    int (*get_range)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                     uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err);
+    tfs_range_fn get_range;
 
     bool takes_written; /* `put` does; with get_range and size */
 

@@ -138,6 +138,45 @@ check(err(np.save, f"{m}/arrays/heights.npy", before.astype(int) + 65536) == "EB
         'heights 241 layers 2 extra 0 names 0'
 }
 
+# Pages of a mapping hold what others changed meanwhile, between two flushes too; nothing of the array is in memory.
+beamng_keeps_edits_of_others() {
+    up -o views=all+arrays
+    numpy 'path, part = f"{m}/arrays/heights.npy", f"{m}/chunks/0_0_0/arrays/heights.npy"
+a = np.load(path, mmap_mode="r+")
+expected = a.copy()
+def other(x, value):
+    k = np.load(part)
+    k[0, x] = expected[136, x] = value
+    np.save(part, k)
+def ours(x, value):
+    a[136, x] = expected[136, x] = value
+def check_tile():
+    check((np.load(part) == expected[136:, :64]).all())
+ours(1, 11)
+other(0, 10)
+a.flush()
+check_tile()
+other(2, 12)
+ours(1, 21)
+ours(3, 23)
+a.flush()
+check_tile()
+other(3, 33)
+ours(4, 24)
+a.flush()
+check_tile()
+del a
+check((np.load(path) == expected).all())
+np.save(path, expected.astype(">u2"))
+f = open(path, "r+b")
+f.truncate(5000)
+check(err(f.close) == "EBADMSG")
+check((np.load(path) == expected).all())'
+    logged 'arrays/heights.npy: the .npy file has 4872 bytes of values, its shape has others'
+    down 3
+    want "$TFS_BIN" check "$S"
+}
+
 # ---- Godot ----------------------------------------------------------------------------------------------
 
 CHANNELS='type sdf color indices weights data5 data6 data7'
@@ -293,6 +332,7 @@ saves terrain.ter make_ter --version 9 --size 200 --seed 9
 try 'BeamNG: arrays are what the tiles are' beamng_reads
 try 'BeamNG: writing back what was read' gives_back heights.npy layers.npy
 try 'BeamNG: edits' beamng_writes
+try 'BeamNG: edits of others while a page is written' beamng_keeps_edits_of_others
 
 # godot NAME KIND [N [M]]
 godot() {

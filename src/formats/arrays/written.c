@@ -78,6 +78,20 @@ static void take_values(const uint8_t *values, const uint8_t *before, uint64_t s
             memcpy(wanted + i, values + i, width);
 }
 
+int tfs_written_row(const struct tfs_written *f, uint64_t place, size_t size, unsigned width,
+                    uint8_t *before, uint8_t *text, uint8_t *wanted, struct tfs_error *err)
+{
+    memcpy(text, before, size);
+    if (f->read(f->arg, false, place, size, text, err) < 0 ||
+        (f->based && f->read(f->arg, true, place, size, before, err) < 0))
+        return err->code;
+    if (f->based)
+        take_values(text, before, size, width, wanted);
+    else
+        memcpy(wanted, text, size);
+    return 0;
+}
+
 /* One row of what is wanted, where it is what is now. `rows`: as read for the slab. */
 static int take_row(struct writing *w, uint64_t place, const uint8_t *rows, size_t index,
                     struct tfs_error *err)
@@ -248,21 +262,35 @@ static int put_values(struct writing *w, struct tfs_error *err)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Has it the head that it has here, and the size? */
-static int check_head(const struct writing *w, bool *same, struct tfs_error *err)
+int tfs_written_is_like(const struct tfs_written *f, const struct tfs_npy *npy, uint64_t size,
+                        bool *like, struct tfs_error *err)
 {
-    const struct tfs_npy npy = tfs_volume_npy(&w->now.volume);
     struct tfs_buf head = {0};
     uint8_t text[TFS_NPY_HEAD];
 
-    tfs_npy_print(&npy, &head);
+    tfs_npy_print(npy, &head);
     if (tfs_buf_check(&head, err) == 0) {
         memcpy(text, head.data, TFS_NPY_HEAD);
-        w->file->read(w->file->arg, false, 0, TFS_NPY_HEAD, text, err);
-        *same = memcmp(text, head.data, TFS_NPY_HEAD) == 0 &&
-                w->file->size == tfs_volume_size(&w->now.volume);
+        f->read(f->arg, false, 0, TFS_NPY_HEAD, text, err);
+        *like = memcmp(text, head.data, TFS_NPY_HEAD) == 0 && f->size == size;
     }
     tfs_buf_release(&head);
+    return err->code;
+}
+
+int tfs_written_text(const struct tfs_written *f, struct tfs_save *save, struct tfs_at at,
+                     tfs_range_fn range, struct tfs_buf *text, struct tfs_error *err)
+{
+    if (f->size > WHOLE_MAX)
+        return tfs_fail(err, -EFBIG,
+                        "an array of more than %" PRIu64
+                        " MiB is taken with the type, order and shape that it has here",
+                        WHOLE_MAX >> 20);
+    if (f->base != NULL && range(save, f->base, at, 0, f->size, text, err) < 0)
+        return err->code;
+    tfs_buf_resize(text, (size_t)f->size);
+    if (tfs_buf_check(text, err) == 0)
+        f->read(f->arg, false, 0, text->size, text->data, err);
     return err->code;
 }
 
@@ -270,25 +298,12 @@ static int check_head(const struct writing *w, bool *same, struct tfs_error *err
 static int put_text(struct writing *w, struct tfs_at at, const struct tfs_put *put,
                     struct tfs_error *err)
 {
-    const struct tfs_written *f = w->file;
     struct tfs_put whole = {.options = put->options};
+    struct tfs_save *save = w->now.save;
     struct tfs_buf text = {0};
 
-    if (f->size > WHOLE_MAX)
-        return tfs_fail(err, -EFBIG,
-                        "an array of more than %" PRIu64
-                        " MiB is taken with the type, order and shape that it has here",
-                        WHOLE_MAX >> 20);
-    if (f->base != NULL)
-        tfs_volume_range(&w->past.volume, 0, f->size, &text, err);
-    const size_t shown = text.size;
-    tfs_buf_resize(&text, (size_t)f->size);
-    if (err->code == 0 && tfs_buf_check(&text, err) == 0) {
-        if (text.size > shown)
-            memset(text.data + shown, 0, text.size - shown);
-        if (f->read(f->arg, false, 0, text.size, text.data, err) == 0)
-            tfs_array_whole_put(w->now.save, w->edit, at, tfs_buf_span(&text), &whole, err);
-    }
+    if (tfs_written_text(w->file, save, at, tfs_array_whole_range, &text, err) == 0)
+        tfs_array_whole_put(save, w->edit, at, tfs_buf_span(&text), &whole, err);
     tfs_buf_release(&text);
     return err->code;
 }
@@ -314,7 +329,8 @@ int tfs_array_put_written(struct tfs_save *save, struct tfs_edit *edit, struct t
         if (!lie_alike(&w.now.volume, &w.past.volume))
             return tfs_fail(err, -ESTALE, "the array has another shape since this one was opened");
     }
-    if (check_head(&w, &same, err) < 0)
+    const struct tfs_npy npy = tfs_volume_npy(&w.now.volume);
+    if (tfs_written_is_like(w.file, &npy, tfs_volume_size(&w.now.volume), &same, err) < 0)
         return err->code;
     return same ? put_values(&w, err) : put_text(&w, at, put, err);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/arrays/npy.h"
+#include "formats/arrays/written.h"
 #include "formats/beamng/layers.h"
 #include "formats/beamng/lenses.h"
 
@@ -163,6 +164,71 @@ static int take(const struct tfs_edit *edit, const struct tfs_beamng_plane *plan
     return err->code;
 }
 
+/* Appends what is wanted: what is now, but for values that were written. */
+static int take_rows(const struct tfs_beamng_terrain *past, const struct tfs_beamng_plane *plane,
+                     const struct tfs_npy *npy, const struct tfs_written *file,
+                     const struct tfs_buf *now, struct tfs_buf *values, struct tfs_error *err)
+{
+    const uint32_t side = (uint32_t)npy->shape[2];
+    const size_t size = (size_t)side * plane->bytes;
+    uint8_t *rows = malloc(2 * size);
+
+    tfs_buf_add_span(values, tfs_buf_span(now));
+    if (rows == NULL)
+        tfs_fail_memory(err);
+    for (uint32_t z = 0; z < side && err->code == 0 && tfs_buf_check(values, err) == 0; z++) {
+        const uint64_t place = TFS_NPY_HEAD + z * size;
+        if (!file->differs(file->arg, place, size))
+            continue;
+        memset(rows, 0, size);
+        if (file->base != NULL)
+            tfs_beamng_terrain_row(past, plane, side - 1 - z, rows);
+        tfs_written_row(file, place, size, plane->bytes, rows, rows + size, values->data + z * size,
+                        err);
+    }
+    free(rows);
+    return err->code;
+}
+
+static int take_like(const struct tfs_beamng_plane *plane, const struct tfs_npy *npy,
+                     const struct tfs_written *file, const struct tfs_buf *now,
+                     struct tfs_buf *values, struct tfs_error *err)
+{
+    struct tfs_beamng_terrain past = {0};
+
+    if (file->base != NULL && tfs_beamng_terrain_init(file->base, &past, err) < 0)
+        return err->code;
+    if (file->base != NULL && past.layout.side != npy->shape[2])
+        tfs_fail(err, -ESTALE, "the array has another shape since this one was opened");
+    else
+        take_rows(&past, plane, npy, file, now, values, err);
+    if (file->base != NULL)
+        tfs_beamng_terrain_release(&past);
+    return err->code;
+}
+
+/* As take, of a file that was written a part of. One of another type or order is taken as a
+ * text. */
+static int take_written(struct tfs_save *save, const struct tfs_edit *edit, struct tfs_at at,
+                        const struct tfs_npy *npy, const struct tfs_put *put,
+                        const struct tfs_buf *now, struct tfs_buf *values, struct tfs_error *err)
+{
+    const struct tfs_written *file = put->written;
+    const struct tfs_put whole = {.options = put->options};
+    struct tfs_buf text = {0};
+    bool like = false;
+
+    if (tfs_written_is_like(file, npy, (uint64_t)file_size(npy), &like, err) < 0)
+        return err->code;
+    if (like && take_like(at.param, npy, file, now, values, err) == 0 &&
+        at.param == &tfs_beamng_layers)
+        check_layers(tfs_edit_doc(edit), npy, values, now, err);
+    if (!like && tfs_written_text(file, save, at, array_range, &text, err) == 0)
+        take(edit, at.param, npy, tfs_buf_span(&text), &whole, now, values, err);
+    tfs_buf_release(&text);
+    return err->code;
+}
+
 static int array_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
@@ -171,12 +237,13 @@ static int array_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     struct tfs_buf values = {0}, now = {0};
     struct tfs_beamng_terrain terrain;
 
-    (void)save;
     if (tfs_beamng_terrain_init(tfs_edit_doc(edit), &terrain, err) == 0) {
         tfs_beamng_terrain_picture(&terrain, plane, &now, err);
         tfs_beamng_terrain_release(&terrain);
     }
-    if (err->code == 0 && take(edit, plane, &npy, text, put, &now, &values, err) == 0 &&
+    if (err->code == 0 &&
+        (put->written != NULL ? take_written(save, edit, at, &npy, put, &now, &values, err)
+                              : take(edit, plane, &npy, text, put, &now, &values, err)) == 0 &&
         (plane == &tfs_beamng_heights ? tfs_beamng_terrain_put(edit, plane, values.data, err)
                                       : tfs_beamng_layers_put(edit, values.data, err)) == 0)
         tfs_beamng_terrain_check_layout(edit, err);
@@ -262,8 +329,8 @@ static int tile_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
 
 #define ARRAY_LENS(plane)                                                                          \
     {                                                                                              \
-        .param = (plane), .get = array_get, .get_range = array_range, .put = array_put,            \
-        .size = array_size                                                                         \
+        .param = (plane), .takes_written = true, .get = array_get, .get_range = array_range,       \
+        .put = array_put, .size = array_size                                                       \
     }
 
 const struct tfs_lens tfs_beamng_heights_array_lens = ARRAY_LENS(&tfs_beamng_heights);
