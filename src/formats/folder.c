@@ -168,7 +168,7 @@ static bool holds_unknown(const uint8_t *entries, size_t size, tfs_folder_unknow
  * memory. */
 static int find_unknown(const char *path, tfs_folder_unknown_fn unknown, const void *arg)
 {
-    _Alignas(struct dirent64) uint8_t entries[4096];
+    _Alignas(struct dirent64) uint8_t entries[32768];
     int fd = tfs_directory_open(path);
     ssize_t size = 0;
     bool found = false;

@@ -445,11 +445,7 @@ int tfs_journal_prepare(struct tfs_save *save, struct tfs_error *err)
 {
     const struct tfs_journal_files *files = save->container->journal;
 
-    if (files == NULL || files->prepare == NULL)
-        return 0;
-    files->prepare(save, err);
-    touched(save);
-    return err->code;
+    return files == NULL || files->prepare == NULL ? 0 : files->prepare(save, err);
 }
 
 int tfs_journal_drop(struct tfs_save *save, const char *beside, struct tfs_error *err)

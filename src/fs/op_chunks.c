@@ -65,6 +65,7 @@ static int read_and_wait(const struct tfs_need *need)
     sem_init(&waiting.done, 0, 0);
     w->chunk = need->chunk;
     w->all = need->all_chunks;
+    w->work.job.reads = w->all ? NULL : &w->chunk;
     w->work.urgent = true;
     tfs_work_submit(&w->work);
     while (sem_wait(&waiting.done) < 0)

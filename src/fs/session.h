@@ -24,7 +24,7 @@
 
 struct tfs_session_options {
     bool read_only;
-    bool commit_auto; /* of struct tfs_store_options, as the next and `now` */
+    bool commit_auto; /* of struct tfs_store_options, as the next */
     unsigned commit_seconds;
     uint64_t scratch_limit;  /* bytes of all scratch files together */
     uint64_t cache_limit;    /* bytes of rendered files */

@@ -46,10 +46,11 @@ struct tfs_job_kind {
 struct tfs_job {
     struct tfs_job *next;
     const struct tfs_job_kind *kind;
-    bool barrier;  /* the save must be on disk, whatever the commit mode is */
-    bool saves;    /* a commit at close is its business, whatever made the edit */
-    bool undo;     /* a failed commit takes the edit back: the operation failed */
-    int64_t until; /* monotonic ms: it waits; 0: it does not */
+    bool barrier;                /* the save must be on disk, whatever the commit mode is */
+    bool saves;                  /* a commit at close is its business, whatever made the edit */
+    bool undo;                   /* a failed commit takes the edit back: the operation failed */
+    const struct tfs_key *reads; /* it reads this chunk and makes no edit; NULL: all else */
+    int64_t until;               /* monotonic ms: it waits; 0: it does not */
     int result;
     bool edited;                    /* the shown document changed */
     bool undone;                    /* and was taken back */

@@ -272,6 +272,16 @@ static bool is_editing(struct tfs_store *store, const struct tfs_job *jobs)
            (store->client.is_editing != NULL && store->client.is_editing(store->client.arg, store));
 }
 
+/* Do the jobs only read chunks, in files that are as they were read? */
+static bool read_what_is_known(struct tfs_store *store, const struct tfs_job *jobs)
+{
+    bool known = jobs != NULL;
+
+    for (const struct tfs_job *job = jobs; job != NULL && known; job = job->next)
+        known = job->reads != NULL && tfs_store_current(store, job->reads);
+    return known;
+}
+
 /* Looks at the save on disk before edits are put on what is shown of it. While it is written, the
  * writer does; to hear that it was written needs no look. */
 static int look_outside(struct tfs_store *store, const struct tfs_job *jobs, bool last)
@@ -282,6 +292,8 @@ static int look_outside(struct tfs_store *store, const struct tfs_job *jobs, boo
     if (tfs_store_is_rewriting(store) || (jobs == NULL && !store->polls && !last))
         return 0;
     tfs_store_mend(store);
+    if (!store->polls && !last && !store->unshown && read_what_is_known(store, jobs))
+        return 0;
     bool editing = is_editing(store, jobs);
     /* With edits under way the rewrite decides what to do about a changed save, but for `theirs`
      * and `mine`, which must be settled before the edits are put on a document. */

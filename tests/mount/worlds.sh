@@ -365,6 +365,26 @@ linked() {
     want region check "$D/out/secret"
 }
 
+# Links may lead anywhere: what they lead to is not of the world.
+linked_folders() {
+    mv "$S/zones/mod" "$D/out"
+    ln -s "$D/out/earth" "$S/zones/base/moon"
+    ln -s "$D/out" "$S/zones/linked"
+    echo secret >"$D/secret"
+    ln -sf "$D/secret" "$S/worldInfo.json"
+    ln -sf "$D/secret" "$S/zones/base/earth/zoneInfo.json"
+    up
+    same 'zones' "$(cd "$M/zones" && echo */*)" 'base/earth'
+    wants_not grep -rq secret "$M"
+    want test -s "$(zone)/palette.txt"
+    want mkdir "$(zone)/chunks/1_9_1"
+    down
+    want "$TFS_BIN" export -o views=voxels "$S" "$D/exported"
+    wants_not grep -rq secret "$D/exported"
+    want test -L "$S/worldInfo.json"
+    want test -L "$S/zones/base/moon"
+}
+
 # Edits wait, of regions that were read one after another, when all others are read.
 read_later() {
     local before c
@@ -526,6 +546,7 @@ try 'a zone whose regions are all removed meanwhile is empty, and gets its first
 try 'a pattern prints files of all zones' patterns
 try 'folders around zones say what to give' folders_around
 try 'a region that is a link is left alone' linked
+try 'links in the place of zones, namespaces and their JSON are left alone' linked_folders
 try 'what was accepted survives a kill' survives_a_kill
 try 'what a kill left in journals is undone' undone_behind_a_kill
 try 'a move that is cut between two region files loses no chunk' cut_between

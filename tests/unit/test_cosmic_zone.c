@@ -1,6 +1,7 @@
 /* formats/cosmic_reach: all regions of a folder as one save. */
 #include <errno.h>
 #include <malloc.h>
+#include <semaphore.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "../lib/region_maker.h"
 #include "formats/cosmic_reach/zone.h"
+#include "fs/store.h"
 #include "fs/tree.h"
 #include "scratch.h"
 
@@ -1054,6 +1056,75 @@ START_TEST(edit_does_not_read_the_other_regions)
 }
 END_TEST
 
+/* ---- by the thread of a store ---- */
+
+static struct tfs_store *store;
+static const struct tfs_container *real;
+static const struct tfs_key in_left = {0, -16, 0, 0};
+static int looks;
+static sem_t answered;
+
+static int count_looks(struct tfs_save *opened, struct tfs_error *why)
+{
+    looks++;
+    return real->changed(opened, why);
+}
+
+static int64_t stopped_clock(void)
+{
+    return 1000;
+}
+
+static int read_left(struct tfs_job *job, bool last)
+{
+    (void)job;
+    (void)last;
+    return tfs_store_complete(store, &in_left, &err);
+}
+
+static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+{
+    (void)arg;
+    (void)of;
+    if (jobs != NULL)
+        sem_post(&answered);
+}
+
+/* Of a thousand regions, those are looked at that somebody asked for. */
+START_TEST(reading_a_chunk_looks_at_its_region_alone)
+{
+    static const struct tfs_job_kind kind = {.apply = read_left};
+    const struct tfs_store_options options = {.now = stopped_clock};
+    const struct tfs_store_client client = {.answer = on_answer};
+    struct tfs_job job = {.kind = &kind, .reads = &in_left};
+
+    make_later();
+    struct tfs_container counting = *(real = save->container);
+    counting.changed = count_looks;
+    save->container = &counting;
+    looks = 0;
+    sem_init(&answered, 0, 0);
+    ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
+    ck_assert_int_eq(tfs_store_start(store), 0);
+    tfs_store_submit(store, &job);
+    ck_assert_int_eq(sem_wait(&answered), 0);
+    ck_assert_int_eq(job.result, 0);
+    ck_assert_int_eq(looks, 0);
+    ck_assert(has(-16, 0, 0) && lacks(0, 0, 0));
+    /* One that is changed meanwhile is known to be. */
+    make_region(7, 0, 0, 0);
+    const struct tfs_key in_right = {0, 0, 0, 0};
+    job = (struct tfs_job){.kind = &kind, .reads = &in_right};
+    tfs_store_submit(store, &job);
+    ck_assert_int_eq(sem_wait(&answered), 0);
+    ck_assert_int_eq(looks, 1);
+    tfs_store_stop(store);
+    tfs_store_give_back(store);
+    tfs_store_close(store);
+    save->container = real;
+}
+END_TEST
+
 START_TEST(region_removed_before_it_was_read_has_no_chunks)
 {
     make_later();
@@ -1180,6 +1251,7 @@ static Suite *zone_suite(void)
     tcase_add_test(later, document_that_lacks_nothing_is_not_read_again);
     tcase_add_test(later, list_of_a_zone_that_was_read_later_has_room_for_new_regions);
     tcase_add_test(later, edit_does_not_read_the_other_regions);
+    tcase_add_test(later, reading_a_chunk_looks_at_its_region_alone);
     tcase_add_test(later, region_removed_before_it_was_read_has_no_chunks);
     tcase_add_test(later, region_changed_before_it_was_read_shows_what_it_is_then);
     tcase_add_test(later, zone_of_which_all_is_known_stays_so);

@@ -12,6 +12,7 @@
 
 #include "formats/cosmic_reach/layout.h"
 #include "formats/cosmic_reach/zone.h"
+#include "text/decimal.h"
 
 #define REGION_MIN (INT32_MIN / TFS_COSMIC_SIDE)
 #define REGION_MAX (INT32_MAX / TFS_COSMIC_SIDE)
@@ -35,24 +36,15 @@ struct tfs_key tfs_cosmic_region_of(struct tfs_key chunk)
 bool tfs_cosmic_region_of_name(const char *name, struct tfs_key *region)
 {
     static const char prefix[] = "region_";
-    long parts[3];
-    char again[64];
     const char *at = name + sizeof(prefix) - 1;
+    int64_t x, y, z;
 
-    if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+    if (strncmp(name, prefix, sizeof(prefix) - 1) != 0 ||
+        !tfs_decimal_take(&at, '_', REGION_MIN, REGION_MAX, &x) ||
+        !tfs_decimal_take(&at, '_', REGION_MIN, REGION_MAX, &y) ||
+        !tfs_decimal_take(&at, '.', REGION_MIN, REGION_MAX, &z) || strcmp(at, "cosmicreach") != 0)
         return false;
-    for (unsigned i = 0; i < 3; i++) {
-        char *end;
-        parts[i] = strtol(at, &end, 10);
-        if (end == at || parts[i] < REGION_MIN || parts[i] > REGION_MAX)
-            return false;
-        at = end + (i < 2 && *end == '_');
-    }
-    /* Printed again it must be the same: so +1, 01 and -0 are no names of regions. */
-    snprintf(again, sizeof(again), "region_%ld_%ld_%ld.cosmicreach", parts[0], parts[1], parts[2]);
-    if (strcmp(again, name) != 0)
-        return false;
-    *region = (struct tfs_key){0, (int32_t)parts[0], (int32_t)parts[1], (int32_t)parts[2]};
+    *region = (struct tfs_key){0, (int32_t)x, (int32_t)y, (int32_t)z};
     return true;
 }
 

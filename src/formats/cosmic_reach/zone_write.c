@@ -227,6 +227,7 @@ int tfs_cosmic_zone_make_folder(struct tfs_save *save, struct tfs_error *err)
     own->folder_fd = own->lock_fd;
     own->lock_fd = fd;
     own->lock_is_parent = false;
+    tfs_cosmic_zone_index_watch(&own->index);
     pthread_mutex_unlock(&own->lock);
     return 0;
 }
