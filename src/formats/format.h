@@ -89,6 +89,8 @@ struct tfs_lens {
     tfs_range_fn get_range;
 
     bool takes_written; /* `put` does; with get_range and size */
+    bool takes_large;   /* the same of a text that grew large while it was written: all of it is
+                         * written then, and comes from no document */
 
     /* Makes the edit's document say what `text` says; EBADMSG with line and column when it cannot.
      * A failed put may leave the edit half done: the caller throws it away. NULL: read-only.

@@ -82,6 +82,41 @@ void tfs_draft_free(struct tfs_draft *draft)
     free(draft);
 }
 
+void tfs_draft_spill(struct tfs_draft *draft)
+{
+    struct tfs_sparse *sparse = NULL;
+
+    if (tfs_sparse_create(NULL, 0, &sparse) < 0 ||
+        tfs_sparse_write(sparse, 0, tfs_buf_span(&draft->bytes)) < 0) {
+        tfs_sparse_unref(sparse);
+        return;
+    }
+    tfs_buf_release(&draft->bytes);
+    draft->sparse = sparse;
+    draft->spilled = true;
+}
+
+int tfs_draft_unspill(struct tfs_draft *draft)
+{
+    struct tfs_buf bytes = {0};
+
+    if (draft == NULL || draft->sparse == NULL)
+        return 0;
+    if (!draft->spilled)
+        return -EBUSY;
+    tfs_buf_resize(&bytes, (size_t)draft->sparse->size);
+    int result = bytes.failed ? -ENOMEM : tfs_sparse_read(draft->sparse, 0, bytes.size, bytes.data);
+    if (result < 0) {
+        tfs_buf_release(&bytes);
+        return result;
+    }
+    tfs_sparse_unref(draft->sparse);
+    draft->sparse = NULL;
+    draft->spilled = false;
+    draft->bytes = bytes;
+    return 0;
+}
+
 uint64_t tfs_draft_size(const struct tfs_draft *draft)
 {
     return draft->sparse != NULL ? draft->sparse->size : draft->bytes.size;
@@ -131,4 +166,10 @@ int tfs_bytes_resize(struct tfs_buf *bytes, size_t size)
         return 0;
     bytes->failed = false;
     return -ENOMEM;
+}
+
+int tfs_draft_resize(struct tfs_draft *draft, uint64_t size)
+{
+    return draft->sparse != NULL ? tfs_sparse_resize(draft->sparse, size)
+                                 : tfs_bytes_resize(&draft->bytes, (size_t)size);
 }

@@ -38,6 +38,7 @@ struct tfs_draft {
     enum tfs_draft_state state;
     struct tfs_buf bytes;
     struct tfs_sparse *sparse; /* has the bytes of a file that may be too large for memory */
+    bool spilled;              /* `sparse` has what grew too large for `bytes` */
     struct tfs_blob *original; /* of a file with TFS_FILE_OVERLAY: the text that these bytes began
                                 * as, or that was accepted last; NULL: they began as none */
     struct tfs_doc *began[2]; /* of a chunk's file with an original: the documents of when its first
@@ -67,7 +68,14 @@ bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event);
 /* Does a commit point have something to check? So has the end of the mount to keep. */
 bool tfs_draft_is_unchecked(const struct tfs_draft *draft);
 
+/* The bytes go from memory into a file. Where there is no room for it they stay. */
+void tfs_draft_spill(struct tfs_draft *draft);
+/* They come back if they went there; EBUSY: those of a file that may be too large for memory. */
+int tfs_draft_unspill(struct tfs_draft *draft);
+
 uint64_t tfs_draft_size(const struct tfs_draft *draft);
+/* 0 or -ENOMEM, or what the file of a sparse one says. */
+int tfs_draft_resize(struct tfs_draft *draft, uint64_t size);
 /* Is it checked where it lies, so that nobody may write to it meanwhile? */
 bool tfs_draft_is_held(const struct tfs_draft *draft);
 

@@ -95,15 +95,15 @@ static int put_aside(struct tfs_session *s, struct tfs_inode *inode, const struc
     struct tfs_draft *draft = inode->draft;
     struct tfs_buf path = {0};
 
-    if (draft->sparse != NULL && text == NULL)
-        return 0; /* too large, and told */
-
+    int result = text == NULL ? tfs_draft_unspill(draft) : 0;
+    if (result < 0)
+        return result == -EBUSY ? 0 : result; /* too large, and told */
     tfs_ops_path(s, inode->id, &path);
     tfs_buf_u8(&path, 0);
-    int result = path.failed ? -ENOMEM
-                             : tfs_quarantine_put(&s->quarantine, (const char *)path.data,
-                                                  text != NULL ? tfs_blob_span(text)
-                                                               : tfs_buf_span(&draft->bytes));
+    result = path.failed ? -ENOMEM
+                         : tfs_quarantine_put(
+                               &s->quarantine, (const char *)path.data,
+                               text != NULL ? tfs_blob_span(text) : tfs_buf_span(&draft->bytes));
     draft->quarantined = result == 0;
     tfs_buf_release(&path);
     return result;
@@ -174,9 +174,11 @@ void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct
 static void read_rejected(const struct tfs_work *work, struct checking *c)
 {
     struct tfs_session *s = work->branch->session;
+    const struct tfs_lens *lens = tfs_node_file(work->branch->save, &work->inode->node)->lens;
+    const uint64_t most = lens->takes_large ? TFS_DRAFT_WHOLE_MAX : TFS_DRAFT_KEPT_MAX;
     struct tfs_error err = {0};
 
-    if (c->sparse->size <= TFS_DRAFT_KEPT_MAX &&
+    if (c->sparse->size <= most &&
         tfs_sparse_text(c->sparse, work->branch->save, &work->inode->node, &c->rejected, &err) == 0)
         return;
     tfs_fail(&err, -EFBIG, "what was refused is too large to be kept");
@@ -320,8 +322,9 @@ static int try_content(struct tfs_session *s, void *call, struct tfs_need *need)
 
     c->node = c->inode->node;
     tfs_ops_refresh(s, &c->node);
-    if (c->inode->draft != NULL && c->inode->draft->sparse != NULL)
-        return -EBUSY;
+    const int result = tfs_draft_unspill(c->inode->draft);
+    if (result < 0)
+        return result;
     if (c->inode->draft != NULL)
         return tfs_blob_copy(tfs_buf_span(&c->inode->draft->bytes), &c->blob, &err);
     if (c->inode->scratch != NULL)
@@ -360,7 +363,7 @@ static int apply_truncate(struct tfs_job *job, bool last)
     }
     pthread_mutex_lock(&s->lock);
     if (result == 0 && inode->draft != NULL)
-        result = tfs_bytes_resize(&inode->draft->bytes, (size_t)work->size);
+        result = tfs_draft_resize(inode->draft, work->size);
     if (result == 0) {
         tfs_notify_stale(s->notify, inode->id);
         tfs_views_bump(&s->views, tfs_node_id(&c.node));
@@ -491,6 +494,8 @@ static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *wo
     bool has_bytes = inode->scratch != NULL || inode->draft != NULL;
     int result = tfs_inode_reserve(&s->inodes);
 
+    if (result == 0)
+        result = tfs_draft_unspill(inode->draft);
     m->old = tfs_inode_of(&s->inodes, &work->to);
     if (m->old == inode)
         m->old = NULL;

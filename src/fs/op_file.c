@@ -152,15 +152,21 @@ int tfs_file_resize(struct tfs_session *s, struct tfs_inode *inode, uint64_t siz
         bool grows = size > tfs_draft_size(inode->draft);
         if (grows && size > TFS_DRAFT_MAX && size > draft_limit(s, inode))
             return -EFBIG;
-        if (inode->draft->sparse != NULL)
-            return tfs_sparse_resize(inode->draft->sparse, size);
-        return tfs_bytes_resize(&inode->draft->bytes, (size_t)size);
+        return tfs_draft_resize(inode->draft, size);
     }
     /* A removed file that is still open does not count as scratch, nor do rejected bytes. */
     if ((scratch->flags & TFS_SCRATCH_UNCAPPED) != 0 && size > scratch->bytes.size &&
         size > TFS_DRAFT_MAX)
         return -EFBIG;
     return tfs_scratch_resize(&s->overlay, scratch, size);
+}
+
+void tfs_file_spill(struct tfs_session *s, struct tfs_inode *inode, uint64_t size)
+{
+    if (inode->draft == NULL || inode->draft->sparse != NULL || size < TFS_DRAFT_LARGE)
+        return;
+    if (tfs_node_file(tfs_ops_branch(s, &inode->node)->save, &inode->node)->lens->takes_large)
+        tfs_draft_spill(inode->draft);
 }
 
 void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode, bool emptied)

@@ -14,6 +14,9 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
                          bool empty);
 /* Within the caps; its draft has begun. */
 int tfs_file_resize(struct tfs_session *s, struct tfs_inode *inode, uint64_t size);
+/* A draft that is to have `size` bytes goes from memory into a file, if it is large and its lens
+ * takes it so. Where there is no room for the file it stays. */
+void tfs_file_spill(struct tfs_session *s, struct tfs_inode *inode, uint64_t size);
 /* Its bytes were written, or cut to 0. */
 void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode, bool emptied);
 

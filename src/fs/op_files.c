@@ -505,12 +505,16 @@ static int put_bytes(struct tfs_session *s, struct tfs_inode *inode, uint64_t of
     struct tfs_buf *buf = inode->scratch != NULL ? &inode->scratch->bytes : &inode->draft->bytes;
     int result = 0;
 
+    tfs_file_spill(s, inode, offset + bytes.size);
     if (offset + bytes.size > size_of(inode))
         result = tfs_file_resize(s, inode, offset + bytes.size);
     if (result < 0 || bytes.size == 0)
         return result;
-    if (inode->draft != NULL && inode->draft->sparse != NULL)
-        return tfs_sparse_write(inode->draft->sparse, offset, bytes);
+    if (inode->draft != NULL && inode->draft->sparse != NULL) {
+        result = tfs_sparse_write(inode->draft->sparse, offset, bytes);
+        if (result == 0 || tfs_draft_unspill(inode->draft) < 0)
+            return result;
+    }
     memcpy(buf->data + offset, bytes.data, bytes.size);
     return 0;
 }

@@ -596,10 +596,11 @@ int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsig
     struct tfs_times times;
     struct stat st = {0};
     struct tfs_buf bytes = {0};
-    uint64_t size = inode->draft != NULL ? inode->draft->bytes.size : content.size;
+    int result = tfs_draft_unspill(inode->draft);
 
-    if (inode->draft != NULL && inode->draft->sparse != NULL)
-        return -EBUSY;
+    if (result < 0)
+        return result;
+    uint64_t size = inode->draft != NULL ? inode->draft->bytes.size : content.size;
     if ((flags & TFS_SCRATCH_UNCAPPED) == 0 && size > tfs_scratch_left(&s->overlay))
         return -ENOSPC;
     if (inode->draft == NULL)

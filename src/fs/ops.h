@@ -43,6 +43,8 @@
 #define TFS_PAGE        4096 /* bytes; the pages of every machine end at multiples of it */
 /* A draft may grow to this and four times what the file has now. */
 #define TFS_DRAFT_MAX (UINT64_C(64) << 20)
+/* From here on a draft lies in a file, where its lens takes it so. */
+#define TFS_DRAFT_LARGE (UINT64_C(8) << 20)
 /* A file of more bytes than this cannot be written in part, where a draft of it is in memory. */
 #define TFS_DRAFT_WHOLE_MAX (UINT64_C(512) << 20)
 /* What was rejected of a draft that is not in memory is kept up to this size. */

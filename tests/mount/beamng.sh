@@ -327,6 +327,107 @@ imported() {
     same 'material in the south-west' "$(ter at "$S" 0 0 | cut -d ' ' -f 2)" 6
 }
 
+# ---- pictures that are too large for memory ------------------------------------------------------------
+
+# large STEP: a picture in which every height has another lowest bit is written as a whole.
+large() {
+    "$PYTHON" -S - "$M" "$@" <<'END'
+import os, re, struct, sys, zlib
+m, step = sys.argv[1:3]
+path = f"{m}/heightmap.png"
+
+def edited(png):
+    side, = struct.unpack_from(">I", png, 16)
+    at, head = 8, png[:8]
+    while png[at + 4:at + 8] != b"IDAT":
+        n, = struct.unpack_from(">I", png, at)
+        head += png[at:at + 12 + n]
+        at += 12 + n
+    n, = struct.unpack_from(">I", png, at)
+    rows = zlib.decompress(png[at + 8:at + 8 + n])
+    size = 1 + 2 * side
+    other = bytes(i ^ 1 for i in range(256))
+    rows = bytearray(rows)
+    for i in range(0, len(rows), size):
+        rows[i + 2:i + size:2] = rows[i + 2:i + size:2].translate(other)
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    return head + chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b"")
+
+def peak():
+    pid = int(re.search("pid: ([0-9]+)", open(f"{m}/.terrainfs/status").read())[1])
+    return int(re.search(r"VmHWM:\s*([0-9]+)", open(f"/proc/{pid}/status").read())[1]) << 10
+
+before = open(path, "rb").read()
+png = edited(before)
+if step == "write":
+    open(path, "wb").write(png)
+    most = int(sys.argv[3]) + len(png) + (14 << 20)
+    print("peak of memory:", peak(), "of", most)
+    assert peak() <= most or os.environ.get("TFS_TEST_SANITIZED")
+elif step == "refuse":
+    f = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    os.write(f, png[:-100000])
+    try:
+        os.close(f)
+        raise SystemExit("it was taken")
+    except OSError:
+        pass
+    assert open(f"{m}/.terrainfs/rejected/heightmap.png", "rb").read() == png[:-100000]
+    assert open(path, "rb").read() == before
+elif step == "replace":
+    f = os.open(path, os.O_RDWR | os.O_TRUNC)
+    os.write(f, before[:-100000])
+    open(f"{m}/.new.png", "wb").write(png)
+    os.rename(f"{m}/.new.png", path)
+    assert os.pread(f, len(before), 0) == before[:-100000]
+    os.pwrite(f, b"x", 5)
+    assert os.pread(f, 10, 0) == before[:5] + b"x" + before[6:10]
+    os.close(f)
+    f = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    os.write(f, png[:-9])
+    os.write(f, png[-9:])
+    os.truncate(path, len(png))
+    os.rename(path, f"{m}/.kept.png")
+    os.close(f)
+    assert open(f"{m}/.kept.png", "rb").read() == png
+    os.rename(f"{m}/.kept.png", path)
+END
+}
+
+large_written() {
+    up
+    want large write "$(stat -c %s "$S")"
+    differs "heights $((2600 * 2600)) layers 0 extra 0 names 0"
+}
+
+large_refused() {
+    up
+    want large refuse
+    logged 'heightmap.png: the PNG is damaged: it is cut off'
+    down 3
+    want cmp "$PRISTINE" "$S"
+}
+
+large_replaced() {
+    up
+    want large replace
+    differs "heights $((2600 * 2600)) layers 0 extra 0 names 0"
+}
+
+large_without_room() {
+    want mkdir "$D/tmp"
+    mount -t tmpfs -o size=1m tmpfs "$D/tmp" || {
+        skip 'no tmpfs can be mounted'
+        return
+    }
+    TMPDIR=$D/tmp up
+    want large write "$((1 << 40))"
+    differs "heights $((2600 * 2600)) layers 0 extra 0 names 0"
+    down
+    want umount "$D/tmp"
+}
+
 # ---- real files ----------------------------------------------------------------------------------------
 
 real() {
@@ -366,6 +467,12 @@ try 'a renamed material: masks and sidecar follow' renamed
 try 'a stale sidecar is told, and left alone until a name changes' stale
 try 'a sidecar is never made' no_sidecar
 try 'export, edit, import' imported
+make_ter --version 8 --size 2600 --seed 9 --sidecar "$PRISTINE"
+try 'a large picture is written without lying in memory' large_written
+try 'one that is refused is kept' large_refused
+try 'one that is written while another takes its name' large_replaced
+try 'no room for it but in memory' large_without_room
+make_ter --version 9 --size 200 --seed 9 --sidecar "$PRISTINE"
 # shellcheck disable=SC2153 # of lib.sh
 samples=$(dirname "$SAMPLES")/beamng
 for file in "$samples"/*.ter "$samples"/*.ter.gz; do

@@ -370,8 +370,11 @@ static int heightmap_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
     return picture_edit_finish(&h.t, result);
 }
 
-const struct tfs_lens tfs_beamng_heightmap_lens = {
-    .param = &heights_picture, .get = picture_get, .put = heightmap_put, .size = picture_size};
+const struct tfs_lens tfs_beamng_heightmap_lens = {.param = &heights_picture,
+                                                   .get = picture_get,
+                                                   .put = heightmap_put,
+                                                   .size = picture_size,
+                                                   .takes_large = true};
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
