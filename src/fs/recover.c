@@ -781,7 +781,7 @@ static int join_edits(struct recovery *r, const struct recovery *folder, struct 
     tfs_edit_release(&j.edit);
     r->count = folder->count;
     r->last = folder->last;
-    return read_again(r, err);
+    return err->code == 0 && check_doc(r, err) == 0 ? read_again(r, err) : err->code;
 }
 
 static int fail_changing(struct tfs_error *err)

@@ -181,11 +181,34 @@ static void check_shown(struct tfs_save *save)
     lens_check_close(&check);
 }
 
+/* Each file of a save of several, opened alone. */
+static void try_alone(const char *what)
+{
+    char whole[PATH];
+    glob_t found;
+
+    memcpy(whole, path, sizeof(whole));
+    ck_assert_int_eq(chdir(whole), 0);
+    if (glob("regions/{*.cosmicreach,lod*/*.vxr}", GLOB_BRACE, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        snprintf(path, sizeof(path), "%s", found.gl_pathv[i]);
+        struct tfs_save *save = open_save(TFS_LOCK_NONE);
+        ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s: %s", what, err.text);
+        check_shown(save);
+        tfs_save_close(save);
+    }
+    globfree(&found);
+    memcpy(path, whole, sizeof(whole));
+}
+
 /* Whoever reads, and then whoever writes the save that has a journal. */
 static void try_journal(struct tfs_save *save, const char *what)
 {
     ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s: %s: %s", kind->name, what, err.text);
     check_shown(save);
+    if (save->container->journal != NULL)
+        try_alone(what);
     tfs_save_close(save);
 
     save = open_save(TFS_LOCK_EXCLUSIVE);

@@ -208,6 +208,14 @@ static void make_nine(void)
         }
 }
 
+START_TEST(limits_are_those_that_are_promised)
+{
+    ck_assert_uint_eq(tfs_undo_limits.generations, 5);
+    ck_assert_uint_eq(tfs_undo_limits.bytes, UINT64_C(1) << 30);
+    ck_assert_uint_eq(tfs_undo_limits.saves, 100);
+}
+END_TEST
+
 START_TEST(oldest_generations_of_a_save_go_first)
 {
     make_nine();
@@ -495,6 +503,7 @@ static Suite *suite(void)
     tcase_add_test(c, file_above_the_limit_is_told_once_and_written);
     c = unit_case(s, "limits");
     tcase_add_checked_fixture(c, setup, scratch_teardown);
+    tcase_add_test(c, limits_are_those_that_are_promised);
     tcase_add_test(c, oldest_generations_of_a_save_go_first);
     tcase_add_test(c, oldest_generations_of_all_saves_go_when_there_are_too_many_bytes);
     tcase_add_test(c, save_that_was_edited_least_recently_goes_when_there_are_too_many);

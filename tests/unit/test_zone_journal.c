@@ -157,7 +157,7 @@ static void make_zone(void)
 
 static void setup(void)
 {
-    scratch_setup();
+    scratch_setup_in_memory();
     make_zone();
     save = NULL;
 }
