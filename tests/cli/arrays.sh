@@ -60,6 +60,32 @@ ok 'mean the names of the first version'
 [ "$(block moved 3,31,5)" = "$(block base 3,31,5)" ]
 ok 'a block that the first version lacks is gone, as in every text'
 
+# While `put` waits for the array another terrainfs is told so, and a game that writes the save is not overwritten.
+cp base save
+cp base game
+{ "$TFS" cat game chunks/0_1_0/voxels.csv; echo '3,31,5,aaa:first'; } >with.csv
+"$TFS" put game chunks/0_1_0/voxels.csv <with.csv
+cp game written
+mkfifo slow
+"$TFS" put save $WHOLE <slow >out 2>late &
+putting=$!
+exec 7>slow
+head -c 5000 both.npy >&7
+for _ in $(seq 200); do
+    "$TFS" put save $CHUNK <chunk.npy 2>/dev/null || break # it changes nothing
+    sleep 0.05
+done
+run 3 'another edit while an array is put' put save chunks/0_1_0/voxels.csv <with.csv
+mv game save
+tail -c +5001 both.npy >&7
+exec 7>&-
+wait $putting
+[ $? = 3 ]
+ok 'an array over what a game wrote meanwhile is refused'
+says late 'changed' 'with the reason'
+same save written 'and what the game wrote is there'
+rm slow
+
 # A name that the save lacks.
 cp base save
 { cat whole.npy names.txt; echo "$(wc -l <names.txt) new:block"; } >new.npy
