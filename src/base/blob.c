@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/refs.h"
+
 /* Copied bytes lie right behind the struct: one allocation for each of a million small chunks. */
 static const uint8_t *bytes_behind(const struct tfs_blob *blob)
 {
@@ -87,7 +89,7 @@ int tfs_blob_slice(struct tfs_blob *parent, struct tfs_span bytes, struct tfs_bl
 struct tfs_blob *tfs_blob_ref(struct tfs_blob *blob)
 {
     if (blob != NULL)
-        atomic_fetch_add_explicit(&blob->refs, 1, memory_order_relaxed);
+        tfs_refs_add(&blob->refs);
     return blob;
 }
 
@@ -102,11 +104,7 @@ static void blob_free(struct tfs_blob *blob)
 
 void tfs_blob_unref(struct tfs_blob *blob)
 {
-    if (blob == NULL)
-        return;
-    unsigned before = atomic_fetch_sub_explicit(&blob->refs, 1, memory_order_acq_rel);
-    assert(before > 0);
-    if (before == 1)
+    if (blob != NULL && tfs_refs_drop(&blob->refs))
         blob_free(blob);
 }
 

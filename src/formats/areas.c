@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/refs.h"
 
 /* Those that were ever met. */
 struct tfs_area_numbers {
@@ -33,13 +34,13 @@ struct tfs_area_numbers *tfs_area_numbers_create(void)
 
 struct tfs_area_numbers *tfs_area_numbers_ref(struct tfs_area_numbers *numbers)
 {
-    atomic_fetch_add_explicit(&numbers->refs, 1, memory_order_relaxed);
+    tfs_refs_add(&numbers->refs);
     return numbers;
 }
 
 void tfs_area_numbers_unref(struct tfs_area_numbers *numbers)
 {
-    if (numbers == NULL || atomic_fetch_sub_explicit(&numbers->refs, 1, memory_order_acq_rel) > 1)
+    if (numbers == NULL || !tfs_refs_drop(&numbers->refs))
         return;
     pthread_mutex_destroy(&numbers->lock);
     free(numbers->items);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/refs.h"
 #include "formats/areas.h"
 #include "formats/page.h"
 
@@ -64,13 +65,13 @@ int tfs_page_create(struct tfs_page **page, struct tfs_error *err)
 
 static struct tfs_page *page_ref(struct tfs_page *page)
 {
-    atomic_fetch_add_explicit(&page->refs, 1, memory_order_relaxed);
+    tfs_refs_add(&page->refs);
     return page;
 }
 
 void tfs_page_unref(struct tfs_page *page)
 {
-    if (atomic_fetch_sub_explicit(&page->refs, 1, memory_order_acq_rel) > 1)
+    if (!tfs_refs_drop(&page->refs))
         return;
     for (uint32_t i = 0; i < page->count; i++) {
         tfs_blob_unref(page->chunks[i].blob);
@@ -191,13 +192,13 @@ int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_e
 struct tfs_doc *tfs_doc_ref(struct tfs_doc *doc)
 {
     if (doc != NULL)
-        atomic_fetch_add_explicit(&doc->refs, 1, memory_order_relaxed);
+        tfs_refs_add(&doc->refs);
     return doc;
 }
 
 void tfs_doc_unref(struct tfs_doc *doc)
 {
-    if (doc == NULL || atomic_fetch_sub_explicit(&doc->refs, 1, memory_order_acq_rel) > 1)
+    if (doc == NULL || !tfs_refs_drop(&doc->refs))
         return;
     for (size_t i = 0; i < doc->page_count; i++)
         tfs_page_unref(doc->pages[i]);

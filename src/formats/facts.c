@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/print.h"
+#include "base/refs.h"
 #include "formats/doc.h"
 
 int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error *err)
@@ -33,19 +34,19 @@ int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error
 struct tfs_facts *tfs_facts_ref(struct tfs_facts *facts)
 {
     if (facts != NULL)
-        atomic_fetch_add_explicit(&facts->refs, 1, memory_order_relaxed);
+        tfs_refs_add(&facts->refs);
     return facts;
 }
 
 static void cache_unref(struct tfs_shared_cache *cache)
 {
-    if (cache != NULL && atomic_fetch_sub_explicit(&cache->refs, 1, memory_order_acq_rel) == 1)
+    if (cache != NULL && tfs_refs_drop(&cache->refs))
         cache->release(cache);
 }
 
 void tfs_facts_unref(struct tfs_facts *facts)
 {
-    if (facts == NULL || atomic_fetch_sub_explicit(&facts->refs, 1, memory_order_acq_rel) > 1)
+    if (facts == NULL || !tfs_refs_drop(&facts->refs))
         return;
     for (size_t i = 0; i < facts->note_count; i++)
         free(facts->notes[i].text);
@@ -81,7 +82,7 @@ void tfs_facts_share_cache(struct tfs_facts *to, const struct tfs_facts *from)
 
     if (cache == NULL || to == from)
         return;
-    atomic_fetch_add_explicit(&cache->refs, 1, memory_order_relaxed);
+    tfs_refs_add(&cache->refs);
     tfs_facts_set_cache(to, cache);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/refs.h"
 #include "base/temporary.h"
 
 #define PAGE       TFS_SPARSE_PAGE
@@ -92,13 +93,13 @@ int tfs_sparse_create(struct tfs_doc *base, uint64_t size, struct tfs_sparse **s
 
 struct tfs_sparse *tfs_sparse_ref(struct tfs_sparse *sparse)
 {
-    atomic_fetch_add_explicit(&sparse->refs, 1, memory_order_relaxed);
+    tfs_refs_add(&sparse->refs);
     return sparse;
 }
 
 void tfs_sparse_unref(struct tfs_sparse *sparse)
 {
-    if (sparse == NULL || atomic_fetch_sub_explicit(&sparse->refs, 1, memory_order_acq_rel) > 1)
+    if (sparse == NULL || !tfs_refs_drop(&sparse->refs))
         return;
     clear_pages(&sparse->held);
     clear_pages(&sparse->dirty);

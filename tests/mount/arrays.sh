@@ -192,25 +192,18 @@ np.save(f"{m}/arrays/light.npy", np.load(f"{m}/arrays/light.npy"))'
     down 3
 }
 
-missing() {
-    skip 'NumPy is not installed'
-}
-
 try 'arrays are not there without the option' hidden
 try 'cat, put, export and import' without_a_mount
-if [ -n "$NUMPY" ]; then
-    for view in arrays all+arrays; do
-        try "reading: $view" reads $view
-    done
-    try 'writing back what was read' gives_back
-    try 'a mapping that is written' maps
-    try 'the array of a chunk' writes_a_chunk
-    try 'edits through a text in between' keeps_edits_of_others
-    try 'numbers stay' keeps_numbers
-    try 'light' lights
-    try 'chunks are made where they lack' makes_chunks
-    try 'arrays that cannot be taken' refuses
-else
-    try 'NumPy' missing
-fi
+need_numpy
+for view in arrays all+arrays; do
+    try "reading: $view" reads $view
+done
+try 'writing back what was read' gives_back
+try 'a mapping that is written' maps
+try 'the array of a chunk' writes_a_chunk
+try 'edits through a text in between' keeps_edits_of_others
+try 'numbers stay' keeps_numbers
+try 'light' lights
+try 'chunks are made where they lack' makes_chunks
+try 'arrays that cannot be taken' refuses
 finish

@@ -313,14 +313,7 @@ luanti_far() {
 
 # ---------------------------------------------------------------------------------------------------------
 
-missing() {
-    skip 'NumPy is not installed'
-}
-
-if [ -z "$NUMPY" ]; then
-    try 'NumPy' missing
-    finish
-fi
+need_numpy
 for kind in raw binary xml; do
     name=terrain.$kind
     saves "$name" make_place --kind $kind

@@ -511,14 +511,7 @@ has_no_holes() {
 
 # ---------------------------------------------------------------------------------------------------------
 
-missing() {
-    skip 'NumPy is not installed'
-}
-
-if [ -z "$NUMPY" ]; then
-    try 'NumPy' missing
-    finish
-fi
+need_numpy
 saves region_0_0_0.cosmicreach make_region --chunks 12 "$T/pristine/region_0_0_0.cosmicreach"
 try 'an array that gets other bounds' gets_another_place
 try 'Cosmic Reach: edits of others while an array of a chunk is mapped' keeps_edits_in_a_chunk sky.npy

@@ -4,6 +4,18 @@ for NUMPY in python3 /usr/bin/python3 ''; do
     [ -z "$NUMPY" ] || ! "$NUMPY" -c 'import numpy' 2>/dev/null || break
 done
 
+without_numpy() {
+    skip 'NumPy is not installed'
+}
+
+# For suites of which no test goes without it.
+need_numpy() {
+    if [ -z "$NUMPY" ]; then
+        try 'NumPy' without_numpy
+        finish
+    fi
+}
+
 # numpy CODE [WORD...]: with the mount as m and the words as w; what `check` gets has to be true.
 numpy() {
     local code=$1

@@ -254,43 +254,25 @@ static int write_light(const struct tfs_array_change *change, struct tfs_error *
 
 enum { BLOCKS, SKY, LIGHT, ARRAYS };
 
+#define ARRAY(name, text, bytes, reader, writer)                                                   \
+    .file = name, .about = text, .kind = 'u', .width = bytes, .side = SIDE, .read = reader,        \
+    .write = writer
+
 static const struct tfs_array arrays[ARRAYS] = {
-    [BLOCKS] = {.file = "blocks.npy",
-                .about = "the numbers are those of arrays/palette.txt",
-                .kind = 'u',
-                .width = WIDTH,
-                .side = SIDE,
-                .read = read_numbers,
-                .write = write_numbers,
+    [BLOCKS] = {ARRAY("blocks.npy", "the numbers are those of arrays/palette.txt", WIDTH,
+                      read_numbers, write_numbers),
                 .numbering = &numbering},
-    [SKY] = {.file = "sky.npy",
-             .about = "sky light, 0 to 15",
-             .kind = 'u',
-             .width = 1,
-             .side = SIDE,
-             .read = read_light,
-             .write = write_light,
+    [SKY] = {ARRAY("sky.npy", "sky light, 0 to 15", 1, read_light, write_light),
              .param = &tfs_cosmic_sky_lens},
-    [LIGHT] = {.file = "light.npy",
-               .about = "block light, 0x000 to 0xfff: red, green, blue",
-               .kind = 'u',
-               .width = 2,
-               .side = SIDE,
-               .read = read_light,
-               .write = write_light,
+    [LIGHT] = {ARRAY("light.npy", "block light, 0x000 to 0xfff: red, green, blue", 2, read_light,
+                     write_light),
                .param = &tfs_cosmic_light_lens},
 };
 
 static const struct tfs_array entries = {
-    .file = "blocks.npy",
-    .about = "the numbers are those of the chunk's palette",
-    .kind = 'u',
-    .width = WIDTH,
-    .side = SIDE,
-    .read = read_blocks,
-    .write = write_blocks,
-    .named = &arrays[BLOCKS],
-};
+    ARRAY("blocks.npy", "the numbers are those of the chunk's palette", WIDTH, read_blocks,
+          write_blocks),
+    .named = &arrays[BLOCKS]};
 
 const struct tfs_lens tfs_cosmic_chunk_array_lens = TFS_ARRAY_CHUNK_LENS(&entries);
 const struct tfs_lens tfs_cosmic_chunk_sky_array_lens = TFS_ARRAY_CHUNK_LENS(&arrays[SKY]);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/refs.h"
+
 #include "formats/cosmic_reach/zone.h"
 
 #define MEMORY_USUAL ((size_t)64 << 20)
@@ -34,14 +36,14 @@ static size_t payload_weight(const void *payload)
 
 static void payload_ref(void *payload)
 {
-    atomic_fetch_add_explicit(&((struct payload *)payload)->refs, 1, memory_order_relaxed);
+    tfs_refs_add(&((struct payload *)payload)->refs);
 }
 
 static void payload_unref(void *object)
 {
     struct payload *payload = object;
 
-    if (atomic_fetch_sub_explicit(&payload->refs, 1, memory_order_acq_rel) > 1)
+    if (!tfs_refs_drop(&payload->refs))
         return;
     tfs_cosmic_region_file_unref(payload->file);
     tfs_blob_unref(payload->bytes);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/refs.h"
+
 #include "formats/cosmic_reach/zone.h"
 
 #define THREADS_MAX 4
@@ -19,13 +21,13 @@
 
 struct tfs_cosmic_region_file *tfs_cosmic_region_file_ref(struct tfs_cosmic_region_file *file)
 {
-    atomic_fetch_add_explicit(&file->refs, 1, memory_order_relaxed);
+    tfs_refs_add(&file->refs);
     return file;
 }
 
 void tfs_cosmic_region_file_unref(struct tfs_cosmic_region_file *file)
 {
-    if (file == NULL || atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) > 1)
+    if (file == NULL || !tfs_refs_drop(&file->refs))
         return;
     for (size_t i = 0; i < file->note_count; i++)
         free(file->notes[i].text);

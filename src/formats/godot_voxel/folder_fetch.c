@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/refs.h"
 #include "formats/godot_voxel/folder.h"
 
 #define OPENED_MAX 16 /* files that are kept open */
@@ -41,14 +42,14 @@ static size_t opened_weight(const void *opened)
 
 static void opened_ref(void *opened)
 {
-    atomic_fetch_add_explicit(&((struct opened *)opened)->refs, 1, memory_order_relaxed);
+    tfs_refs_add(&((struct opened *)opened)->refs);
 }
 
 static void opened_unref(void *object)
 {
     struct opened *opened = object;
 
-    if (opened == NULL || atomic_fetch_sub_explicit(&opened->refs, 1, memory_order_acq_rel) > 1)
+    if (opened == NULL || !tfs_refs_drop(&opened->refs))
         return;
     tfs_file_close(&opened->file);
     free(opened);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/refs.h"
 #include "formats/godot_voxel/cache.h"
 
 #define CACHE_BYTES ((size_t)32 << 20)
@@ -84,7 +85,7 @@ int tfs_godot_view_make(struct tfs_save *save, const struct tfs_doc *doc,
 
 void tfs_godot_view_unref(struct tfs_godot_view *view)
 {
-    if (view == NULL || atomic_fetch_sub_explicit(&view->refs, 1, memory_order_acq_rel) > 1)
+    if (view == NULL || !tfs_refs_drop(&view->refs))
         return;
     tfs_blob_unref(view->chunk.blob);
     tfs_blob_unref(view->chunk.extra);
@@ -114,7 +115,7 @@ static void object_ref(void *view)
 {
     struct tfs_godot_view *of = view;
 
-    atomic_fetch_add_explicit(&of->refs, 1, memory_order_relaxed);
+    tfs_refs_add(&of->refs);
 }
 
 static void object_unref(void *view)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/recent.h"
+#include "base/refs.h"
 #include "formats/database/rows.h"
 #include "formats/luanti/names.h"
 
@@ -69,13 +70,13 @@ int tfs_luanti_view_make(struct tfs_save *save, const struct tfs_chunk *chunk,
 
 struct tfs_luanti_view *tfs_luanti_view_ref(struct tfs_luanti_view *view)
 {
-    atomic_fetch_add_explicit(&view->refs, 1, memory_order_relaxed);
+    tfs_refs_add(&view->refs);
     return view;
 }
 
 void tfs_luanti_view_unref(struct tfs_luanti_view *view)
 {
-    if (view == NULL || atomic_fetch_sub_explicit(&view->refs, 1, memory_order_acq_rel) > 1)
+    if (view == NULL || !tfs_refs_drop(&view->refs))
         return;
     tfs_luanti_block_release(&view->block);
     tfs_blob_unref(view->stored);
