@@ -50,6 +50,12 @@ has_names() {
     [ "$(names_in "$1")" = "$2" ]
 }
 
+# An fsync of a directory ends the two seconds in which removed names may come back, and so do those of its subdirectories.
+end_removals() {
+    sync "$1"
+    find "$1" -mindepth 1 -type d -exec sync {} +
+}
+
 # Three chunks are edited, and where the save can do without one, it is removed; else its files show again.
 spoil() {
     local chunks chunk removable names
@@ -62,7 +68,7 @@ spoil() {
     removable=$(removable "${chunks[@]}")
     if [ -n "$removable" ]; then
         names=$(names_in "$removable")
-        rm -r "$removable" 2>/dev/null || soon has_names "$removable" "$names"
+        rm -r "$removable" 2>/dev/null || { end_removals "$removable"; soon has_names "$removable" "$names"; }
     fi
     "$TFS_BIN" sync "$M"
     "$TFS_BIN" diff --stat "$other" "$S" >"$D/spoilt"
