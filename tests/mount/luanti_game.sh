@@ -173,6 +173,29 @@ roots() {
     want grep -q '^N 16 -12 0 judge:gold' "$D/game"
 }
 
+# Two copies of a world, each edited, in one again. A node that changes keeps what is stored beside it.
+merged() {
+    local side
+    world_config
+    for side in base theirs; do
+        cp "$S/map.sqlite" "$D/$side.sqlite"
+    done
+    sed -n 's/^3,5,3,[^,]*/3,5,3,judge:gold/p' <("$TFS_BIN" cat "$S" chunks/0_0_0/voxels.csv) >"$D/mine"
+    want grep -q gold "$D/mine"
+    "$TFS_BIN" cat "$S" chunks/0_0_0/voxels.csv | cat - "$D/mine" >"$D/mine.csv"
+    "$TFS_BIN" cat "$S" chunks/0_0_0/voxels.csv | cat - <(echo '15,9,15,judge:stairs,17') >"$D/theirs.csv"
+    want "$TFS_BIN" put "$S" chunks/0_0_0/voxels.csv <"$D/mine.csv"
+    want "$TFS_BIN" put "$D/theirs.sqlite" chunks/0_0_0/voxels.csv <"$D/theirs.csv"
+    want "$TFS_BIN" merge "$D/base.sqlite" "$S/map.sqlite" "$D/theirs.sqlite"
+    up
+    want grep -q '^3 5 3 infotext = ' "$M/chunks/0_0_0/metadata.txt"
+    keep 0_0_0 1_-1_0
+    down
+    judge 0_0_0 1_-1_0
+    want grep -q '^N 3 5 3 judge:gold' "$D/game"
+    want grep -q '^N 15 9 15 judge:stairs [0-9]* 17$' "$D/game"
+}
+
 # A block that terrainfs wrote, and that the game then saves, has the same bytes: numbers and order of names,
 # flags, metadata and timers are as the game writes them.
 bytes() {
@@ -286,6 +309,7 @@ try 'what the game reads is what the tree says' unedited
 try 'edits of texts are there in the game' texts
 try 'chunks that are copied, moved, made and removed are there in the game' directories
 try 'renamed nodes and imported trees are there in the game' roots
+try 'what two made of a world is there in the game once it is merged' merged
 try 'the game saves a block that was edited in the same bytes' bytes
 try 'light is as the page says' light
 try 'a server and a mount lose nothing of each other' beside_a_server

@@ -499,12 +499,6 @@ static void add_stream(const struct tfs_luanti_block *b, enum tfs_luanti_section
         deflate_stream(b->sections[section], out, err);
 }
 
-static void add_u16(struct tfs_buf *out, uint16_t v)
-{
-    tfs_buf_u8(out, (uint8_t)(v >> 8));
-    tfs_buf_u8(out, (uint8_t)v);
-}
-
 static void add_widths(const struct tfs_luanti_block *b, struct tfs_buf *out)
 {
     tfs_buf_u8(out, b->width);
@@ -515,7 +509,7 @@ static void encode_old(const struct tfs_luanti_block *b, struct tfs_buf *out, st
 {
     tfs_buf_u8(out, b->flags);
     if (b->version >= TFS_LUANTI_VERSION_LIGHTING)
-        add_u16(out, b->lighting);
+        tfs_luanti_u16(out, b->lighting);
     add_widths(b, out);
     add_stream(b, TFS_LUANTI_NODES, out, err);
     add_stream(b, TFS_LUANTI_METADATA, out, err);
@@ -535,7 +529,7 @@ static void encode_new(const struct tfs_luanti_block *b, struct tfs_buf *out, st
     struct tfs_buf plain = {0};
 
     tfs_buf_u8(&plain, b->flags);
-    add_u16(&plain, b->lighting);
+    tfs_luanti_u16(&plain, b->lighting);
     tfs_buf_u32be(&plain, b->timestamp);
     tfs_buf_add_span(&plain, b->sections[TFS_LUANTI_NAMES]);
     add_widths(b, &plain);
