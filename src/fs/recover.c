@@ -784,6 +784,13 @@ static int join_edits(struct recovery *r, const struct recovery *folder, struct 
     return err->code == 0 && check_doc(r, err) == 0 ? read_again(r, err) : err->code;
 }
 
+static bool has_changed(const struct recovery *r)
+{
+    struct tfs_error ignored = {0};
+
+    return r->save->container->changed(r->save, &ignored) > 0;
+}
+
 static int fail_changing(struct tfs_error *err)
 {
     return tfs_fail(err, -ESTALE, "another program is changing it");
@@ -801,7 +808,8 @@ static int apply_folder(struct recovery *r, struct recovery *folder, struct tfs_
         return fail_changing(err); /* the journal is gone, and the file may hold its edits */
     if (found < 0 || find_alone(folder, &file, err) < 0)
         return err->code;
-    if (file != NULL && !tfs_file_same(&file->st, &r->save->st))
+    /* Of a file that it does not name, an earlier journal may have said more. */
+    if (file != NULL ? !tfs_file_same(&file->st, &r->save->st) : has_changed(r))
         return fail_changing(err);
     if (file != NULL && !file->ours)
         return tfs_fail(err, -EBADMSG, "%s", others_wrote);
@@ -836,11 +844,9 @@ static int show_folder(struct recovery *r, struct tfs_error *err)
 /* Looks at the journal of the folder once. ESTALE: at another moment than the file was read. */
 static void try_folder(struct recovery *r, struct tfs_error *waits, struct tfs_error *why)
 {
-    struct tfs_error ignored = {0};
-
     if (tfs_whole_file_waits(r->save, waits) == -EROFS)
         show_folder(r, why);
-    else if (waits->code == 0 && r->save->container->changed(r->save, &ignored) > 0)
+    else if (waits->code == 0 && has_changed(r))
         fail_changing(why);
 }
 

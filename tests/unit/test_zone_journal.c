@@ -507,6 +507,53 @@ START_TEST(one_region_read_alone_is_not_shown_edits_that_are_not_its_own)
 }
 END_TEST
 
+static const struct tfs_container *looked_at;
+
+/* For the first time the file is still the one that was read. */
+static int look_once(struct tfs_save *of, struct tfs_error *why)
+{
+    (void)why;
+    of->container = looked_at;
+    return 0;
+}
+
+/* A mount writes it, and goes on with edits of others, before the reader looks at the journal. */
+START_TEST(one_region_read_alone_is_read_again_when_a_later_journal_is_not_about_it)
+{
+    const struct tfs_open_options options = {.lock = TFS_LOCK_NONE};
+    const struct timespec now = {.tv_sec = time(NULL)};
+    struct tfs_journal *journal = NULL;
+    struct tfs_buf record = {0};
+    struct tfs_save *alone = NULL;
+
+    ck_assert_int_eq(tfs_save_open(scratch_path(region_name(0)), NULL, &options, &alone, &err), 0);
+    make_region(0, "base:later");
+    open_zone(TFS_LOCK_NONE);
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
+    struct tfs_doc *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    ck_assert_int_eq(tfs_record_make(save, save->doc, doc, now, &record, &err), 0);
+    tfs_doc_unref(doc);
+    char *beside = tfs_journal_beside(save);
+    ck_assert_int_eq(tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL,
+                                        tfs_buf_span(&record), &journal, &err),
+                     0);
+    free(beside);
+    tfs_journal_close(journal);
+    tfs_buf_release(&record);
+    close_save();
+    save = alone;
+    looked_at = save->container;
+    struct tfs_container looking = *looked_at;
+    looking.changed = look_once;
+    save->container = &looking;
+    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
+    ck_assert_str_eq(notice, "");
+    ck_assert(is_block("chunks/0_0_0/voxels.csv", "base:later"));
+}
+END_TEST
+
 START_TEST(one_region_of_a_zone_with_a_journal_is_not_written_alone)
 {
     leave_journal();
@@ -1020,6 +1067,7 @@ static Suite *zone_journal_suite(void)
                    "a file system that knows when files were made");
     tcase_add_test(tcase, one_region_read_alone_shows_the_edits_of_its_zone_at_every_step);
     tcase_add_test(tcase, one_region_read_alone_is_not_shown_edits_that_are_not_its_own);
+    tcase_add_test(tcase, one_region_read_alone_is_read_again_when_a_later_journal_is_not_about_it);
     tcase_add_test(tcase, one_region_of_a_zone_with_a_journal_is_not_written_alone);
     tcase_add_test(tcase, journal_of_another_zone_is_set_aside_whatever_the_zone_holds);
     tcase_add_loop_test(
