@@ -5,9 +5,14 @@
  */
 #include "formats/roblox/base64.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LINE_GROUPS (TFS_RBX_BASE64_LINE / 4)
+#define LINE_BYTES  (LINE_GROUPS * 3)
 
 enum { INVALID = 64, BLANK = 65, PADDING = 66 };
 
@@ -62,46 +67,74 @@ static bool take_character(struct tfs_rbx_base64 *b, uint8_t value, struct tfs_b
     return true;
 }
 
-/* What a character stands for, and its bits where it is the first to fourth of a group; what is no
- * digit has a bit above them. */
-struct values {
+#define NO_DIGIT (1u << 12)
+
+/* What a character stands for, and the 12 bits of two digits, by the two as they lie in memory;
+ * what is no digit has a bit above them. The digits are few, so that little of the table is used.
+ * Made once. */
+static struct values {
     uint8_t value[256];
-    uint32_t bits[4][256];
-};
+    uint16_t pairs[65536];
+} values;
 
-#define NO_DIGIT (UINT32_C(1) << 24)
-
-static void values_init(struct values *v)
+static void values_init(void)
 {
-    for (unsigned c = 0; c < 256; c++) {
-        v->value[c] = value_of((uint8_t)c);
-        for (unsigned i = 0; i < 4; i++)
-            v->bits[i][c] = v->value[c] > 63 ? NO_DIGIT : (uint32_t)v->value[c] << (18 - 6 * i);
+    for (unsigned c = 0; c < 256; c++)
+        values.value[c] = value_of((uint8_t)c);
+    for (unsigned i = 0; i < 65536; i++) {
+        const uint8_t first = values.value[i & 255], second = values.value[i >> 8];
+        values.pairs[i] = first > 63 || second > 63 ? NO_DIGIT : (uint16_t)(first << 6 | second);
     }
+}
+
+static const struct values *values_made(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, values_init);
+    return &values;
+}
+
+static uint32_t pair_of(const struct values *v, const uint8_t *text)
+{
+    return v->pairs[text[0] | (unsigned)text[1] << 8];
+}
+
+/* `groups` groups of 4 digits; false: they are not that, and nothing of `out` counts. Writes a byte
+ * behind each group. */
+static bool take_line(const struct values *v, const uint8_t *text, unsigned groups, uint8_t *out)
+{
+    uint32_t odd = 0;
+
+    for (; groups > 0; groups--, text += 4, out += 3) {
+        const uint32_t high = pair_of(v, text), low = pair_of(v, text + 2);
+        const uint32_t bits = htobe32(high << 20 | low << 8);
+        odd |= high | low;
+        memcpy(out, &bits, 4);
+    }
+    return (odd & NO_DIGIT) == 0;
 }
 
 /* Appends the groups of 4 digits that the text begins with, and passes over line ends between them;
  * returns how many characters. */
 static size_t take_groups(const struct values *v, struct tfs_span text, struct tfs_buf *out)
 {
-    uint8_t *begin = tfs_buf_reserve(out, text.size / 4 * 3);
+    uint8_t *begin = tfs_buf_reserve(out, text.size / 4 * 3 + 1);
     uint8_t *to = begin;
     size_t i = 0;
 
     if (begin == NULL)
         return 0;
     while (text.size - i >= 4) {
-        const uint8_t *group = text.data + i;
-        const uint32_t bits = v->bits[0][group[0]] | v->bits[1][group[1]] | v->bits[2][group[2]] |
-                              v->bits[3][group[3]];
-        if ((bits & NO_DIGIT) == 0) {
-            to[0] = (uint8_t)(bits >> 16);
-            to[1] = (uint8_t)(bits >> 8);
-            to[2] = (uint8_t)bits;
+        const uint8_t *at = text.data + i;
+        if (at[0] == '\n') {
+            i++;
+        } else if (text.size - i >= TFS_RBX_BASE64_LINE && take_line(v, at, LINE_GROUPS, to)) {
+            to += LINE_BYTES;
+            i += TFS_RBX_BASE64_LINE;
+        } else if (take_line(v, at, 1, to)) {
             to += 3;
             i += 4;
-        } else if (group[0] == '\n') {
-            i++;
         } else {
             break;
         }
@@ -113,16 +146,15 @@ static size_t take_groups(const struct values *v, struct tfs_span text, struct t
 int tfs_rbx_base64_add(struct tfs_rbx_base64 *b, struct tfs_span text, struct tfs_buf *out,
                        size_t *offset, struct tfs_error *err)
 {
-    struct values v;
+    const struct values *v = values_made();
 
-    values_init(&v);
     for (size_t i = 0; i < text.size; i++) {
         const struct tfs_span rest = {text.data + i, text.size - i};
         if (b->count == 0 && b->padding == 0)
-            i += take_groups(&v, rest, out);
+            i += take_groups(v, rest, out);
         if (i == text.size)
             break;
-        uint8_t value = v.value[text.data[i]];
+        uint8_t value = v->value[text.data[i]];
         if (value == BLANK || take_character(b, value, out))
             continue;
         *offset = i;
@@ -145,8 +177,7 @@ size_t tfs_rbx_base64_size(size_t bytes)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-#define LINE_BYTES (TFS_RBX_BASE64_LINE / 4 * 3)
-#define TEXT_SIZE  65536 /* that goes to the sink at once */
+#define TEXT_SIZE 65536 /* that goes to the sink at once */
 
 /* Bytes on their way to lines. */
 struct writer {
@@ -166,6 +197,19 @@ static inline void put_group_of(const struct writer *w, const uint8_t *bytes, ui
 
     memcpy(text, w->pairs[high], 2);
     memcpy(text + 2, w->pairs[low], 2);
+}
+
+/* Two groups at once. Reads two bytes behind them. */
+static inline void put_groups_of(const struct writer *w, const uint8_t *bytes, uint8_t *text)
+{
+    uint64_t bits;
+
+    memcpy(&bits, bytes, sizeof(bits));
+    bits = be64toh(bits);
+    memcpy(text, w->pairs[bits >> 52], 2);
+    memcpy(text + 2, w->pairs[bits >> 40 & 4095], 2);
+    memcpy(text + 4, w->pairs[bits >> 28 & 4095], 2);
+    memcpy(text + 6, w->pairs[bits >> 16 & 4095], 2);
 }
 
 /* The last group, of fewer bytes. */
@@ -191,6 +235,8 @@ static int put_line(struct writer *w, const uint8_t *bytes, size_t count, struct
     uint8_t *at = w->text + w->size;
     if (w->any)
         *at++ = '\n';
+    for (; count >= 8; count -= 6, bytes += 6, at += 8)
+        put_groups_of(w, bytes, at);
     for (; count >= 3; count -= 3, bytes += 3, at += 4)
         put_group_of(w, bytes, at);
     if (count > 0) {
