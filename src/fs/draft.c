@@ -86,9 +86,12 @@ void tfs_draft_spill(struct tfs_draft *draft)
 {
     struct tfs_sparse *sparse = NULL;
 
+    if (draft->stays)
+        return;
     if (tfs_sparse_create(NULL, 0, &sparse) < 0 ||
         tfs_sparse_write(sparse, 0, tfs_buf_span(&draft->bytes)) < 0) {
         tfs_sparse_unref(sparse);
+        draft->stays = true;
         return;
     }
     tfs_buf_release(&draft->bytes);
@@ -113,6 +116,7 @@ int tfs_draft_unspill(struct tfs_draft *draft)
     tfs_sparse_unref(draft->sparse);
     draft->sparse = NULL;
     draft->spilled = false;
+    draft->stays = true;
     draft->bytes = bytes;
     return 0;
 }

@@ -39,6 +39,7 @@ struct tfs_draft {
     struct tfs_buf bytes;
     struct tfs_sparse *sparse; /* has the bytes of a file that may be too large for memory */
     bool spilled;              /* `sparse` has what grew too large for `bytes` */
+    bool stays;                /* there was no room for that: `bytes` has it, however large */
     struct tfs_blob *original; /* of a file with TFS_FILE_OVERLAY: the text that these bytes began
                                 * as, or that was accepted last; NULL: they began as none */
     struct tfs_doc *began[2]; /* of a chunk's file with an original: the documents of when its first
@@ -68,7 +69,8 @@ bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event);
 /* Does a commit point have something to check? So has the end of the mount to keep. */
 bool tfs_draft_is_unchecked(const struct tfs_draft *draft);
 
-/* The bytes go from memory into a file. Where there is no room for it they stay. */
+/* The bytes go from memory into a file. Where there is no room for it they stay, and nobody tries
+ * again. */
 void tfs_draft_spill(struct tfs_draft *draft);
 /* They come back if they went there; EBUSY: those of a file that may be too large for memory. */
 int tfs_draft_unspill(struct tfs_draft *draft);

@@ -3,7 +3,9 @@
  */
 #include "unit.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "fs/draft.h"
 
@@ -140,6 +142,34 @@ START_TEST(draft_bytes_grow_and_shrink)
 }
 END_TEST
 
+START_TEST(draft_goes_into_a_file_and_comes_back)
+{
+    tfs_draft_spill(draft);
+    ck_assert_ptr_nonnull(draft->sparse);
+    ck_assert_ptr_null(draft->bytes.data);
+    ck_assert_uint_eq(tfs_draft_size(draft), 5);
+    ck_assert_int_eq(tfs_draft_unspill(draft), 0);
+    ck_assert_ptr_null(draft->sparse);
+    ck_assert(tfs_span_equal(tfs_buf_span(&draft->bytes), tfs_span_of("shown")));
+}
+END_TEST
+
+/* Each try writes all of a large text, and a program writes it in a thousand pieces. */
+START_TEST(draft_that_found_no_room_for_a_file_does_not_look_for_it_again)
+{
+    struct rlimit limit = {0, RLIM_INFINITY};
+
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    tfs_draft_spill(draft);
+    limit.rlim_cur = RLIM_INFINITY;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    tfs_draft_spill(draft);
+    ck_assert_ptr_null(draft->sparse);
+    ck_assert(tfs_span_equal(tfs_buf_span(&draft->bytes), tfs_span_of("shown")));
+}
+END_TEST
+
 static const TTest *const *const tests[] = {
     &draft_takes_every_event_in_every_state_as_the_table_says,
     &draft_has_something_to_check_until_it_is_accepted,
@@ -147,6 +177,8 @@ static const TTest *const *const tests[] = {
     &draft_that_was_refused_is_told_of_again_only_when_it_was_written_to,
     &draft_is_about_to_close_until_something_happens_to_it,
     &draft_bytes_grow_and_shrink,
+    &draft_goes_into_a_file_and_comes_back,
+    &draft_that_found_no_room_for_a_file_does_not_look_for_it_again,
 };
 
 static Suite *suite(void)
