@@ -339,7 +339,7 @@ says err 'it is not what was exported' "is, too"
 rm dir/.terrainfs/original/heightmap.png.gz && mkfifo dir/.terrainfs/original/heightmap.png.gz
 run 1 "and a pipe" import dir save
 rm dir/.terrainfs/original/heightmap.png.gz
-head -c 400000000 /dev/zero | gzip -1 >dir/.terrainfs/original/heightmap.png.gz
+head -c 40000000 /dev/zero | gzip -1 >dir/.terrainfs/original/heightmap.png.gz
 run 1 "and a bomb" import dir save
 same save base "nothing of this is written"
 rm dir/.terrainfs/original/heightmap.png.gz

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Checks what `terrainfs diff --all-rows --json A B` says against decoders that know the formats without our code.
 
-diff_rows.py FORMAT A B JSON   voxel by voxel; status 1 with the first voxels that are told wrong
+diff_rows.py FORMAT A B JSON [BACK]   voxel by voxel; prints the first voxels that are told wrong, with status 2, 4 (in
+    BACK, what `diff B A` says) or both; 1: a file cannot be read
 diff_rows.py mutate FORMAT SAVE SEED TERRAINFS   changes some voxels of some chunks through `put`
 
 FORMAT is cosmic_reach, roblox, godot_voxel or beamng.
 """
+import functools
 import json
 import os
 import random
@@ -141,8 +143,13 @@ def told(diff):
     return {chunk: {at: tuple(pair) for at, pair in voxels.items()} for chunk, voxels in result.items()}
 
 
-def check(kind, a, b, output):
-    want = wanted(DECODERS[kind](a), DECODERS[kind](b))
+def check(kind, a, b, *outputs):
+    sides = [[(name, key, functools.cache(voxels)) for name, key, voxels in DECODERS[kind](path)] for path in (a, b)]
+    wants = wanted(*sides), wanted(*reversed(sides))
+    return sum(compare(want, output) * bit for want, output, bit in zip(wants, outputs, (2, 4)))
+
+
+def compare(want, output):
     with open(output, encoding='utf-8') as f:
         got = told(json.load(f))
     for chunk in sorted(set(want) | set(got)):
