@@ -366,6 +366,70 @@ START_TEST(map_is_coloured_by_layer_and_darker_where_it_is_low)
 }
 END_TEST
 
+static const struct tfs_lens *lens_of(const struct tree_files *t, const char *path)
+{
+    const struct tfs_tree *tree = t->save.tree;
+    unsigned i = 0;
+
+    while (strcmp(tree->root_files[i].path, path) != 0)
+        i++;
+    return tree->root_files[i].lens;
+}
+
+/* The file in parts, the last one first: that needs the sums of all. */
+static void check_parts(struct tree_files *t, const char *path, struct tfs_span whole)
+{
+    const struct tfs_lens *lens = lens_of(t, path);
+    const struct tfs_at at = tfs_lens_at(lens, (struct tfs_key){0}, 0);
+    const uint64_t step = 7777;
+
+    for (uint64_t from = (whole.size - 1) / step * step, next = from;; from = next) {
+        struct tfs_buf part = {0};
+        const size_t size = whole.size - from < step ? (size_t)(whole.size - from) : step;
+        ck_assert_int_eq(lens->get_range(&t->save, t->doc, at, from, step, &part, &t->err), 0);
+        ck_assert_uint_eq(part.size, size);
+        ck_assert_mem_eq(part.data, whole.data + from, size);
+        tfs_buf_release(&part);
+        if (from == 0)
+            break;
+        next = from - step;
+    }
+}
+
+START_TEST(map_and_arrays_in_parts_are_the_whole_after_an_edit_too)
+{
+    static const char *const paths[] = {"map.png", "arrays/heights.npy", "arrays/layers.npy"};
+    struct tfs_buf terrain = {0}, heights = {0};
+    struct tree_files t, fresh;
+
+    ter_open_world(&t, (struct ter_world){9, TER_PLAIN, false, 200, 3, 4});
+    for (unsigned round = 0; round < 2; round++) {
+        tfs_buf_clear(&terrain);
+        tree_files_encode(&t, &terrain);
+        ck_assert_int_eq(tree_files_open(&fresh, &tfs_beamng_ter, "/nowhere/theTerrain.ter",
+                                         tfs_buf_span(&terrain)),
+                         0);
+        for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+            struct tfs_buf whole = {0};
+            const struct tfs_lens *lens = lens_of(&fresh, paths[i]);
+            const struct tfs_at at = tfs_lens_at(lens, (struct tfs_key){0}, 0);
+            ck_assert_int_eq(lens->get(&fresh.save, fresh.doc, at, &whole, &fresh.err), 0);
+            check_parts(&t, paths[i], tfs_buf_span(&whole));
+            tfs_buf_release(&whole);
+        }
+        tree_files_close(&fresh);
+        tfs_buf_clear(&heights);
+        ter_get_samples(&t, "heightmap.png", &heights);
+        heights.data[401] ^= 0xff;
+        heights.data[heights.size - 2] = 0xff;
+        ck_assert_int_eq(ter_put_samples(&t, "heightmap.png", heights.data), 0);
+    }
+    tree_files_close(&t);
+    tfs_buf_release(&terrain);
+    tfs_buf_release(&heights);
+}
+END_TEST
+
 /* ---- what a change concerns ------------------------------------------------------------------ */
 
 struct changed {
@@ -488,6 +552,7 @@ static Suite *suite(void)
     tcase_add_test(t, info_says_what_the_terrain_is);
     tcase_add_test(t, pictures_but_the_map_are_left_out_above_8192_samples_a_side);
     tcase_add_test(t, map_is_coloured_by_layer_and_darker_where_it_is_low);
+    tcase_add_test(t, map_and_arrays_in_parts_are_the_whole_after_an_edit_too);
     tcase_add_test(t, change_of_heights_concerns_one_tile_and_no_layer);
     tcase_add_test(t, planes_that_an_edit_leaves_are_shared_with_the_terrain_before);
     tcase_add_test(t, edit_that_another_layout_would_read_is_refused);

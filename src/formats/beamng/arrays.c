@@ -47,11 +47,12 @@ static int add_rows(const struct tfs_doc *doc, const struct tfs_beamng_plane *pl
                     uint64_t end, struct tfs_buf *out, struct tfs_error *err)
 {
     struct tfs_beamng_terrain terrain;
-
-    if (tfs_beamng_terrain_init(doc, &terrain, err) < 0)
-        return err->code;
-    const uint32_t side = terrain.layout.side;
+    const uint32_t side = tfs_beamng_layout_of(doc)->side;
     const uint64_t size = (uint64_t)side * plane->bytes;
+
+    if (tfs_beamng_terrain_init_rows(doc, side - 1 - (uint32_t)((end - 1) / size),
+                                     side - 1 - (uint32_t)(begin / size), &terrain, err) < 0)
+        return err->code;
     uint8_t *row = malloc(size);
     if (row == NULL)
         tfs_fail_memory(err);

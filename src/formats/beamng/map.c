@@ -4,11 +4,13 @@
  * a power of two: a pixel is the mean of a square of samples.
  */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/beamng/lenses.h"
+#include "formats/picture/draw.h"
 #include "image/png.h"
 
 #define HUES     (6 * 256)
@@ -16,7 +18,8 @@
 #define DARKEST  90  /* of 256 */
 
 struct map {
-    struct tfs_beamng_terrain terrain;
+    const struct tfs_doc *doc;
+    struct tfs_beamng_terrain terrain; /* of the rows that are drawn next */
     uint8_t colours[256][3];
     uint16_t low, high; /* heights */
     uint8_t *row;       /* heights, then layers */
@@ -54,19 +57,24 @@ static uint16_t height_at(const uint8_t *row, uint32_t x)
     return (uint16_t)(row[2 * x] | row[2 * x + 1] << 8);
 }
 
-static void set_range(struct map *map)
+static int set_range(struct map *map, struct tfs_error *err)
 {
-    uint32_t side = map->terrain.layout.side;
+    struct tfs_beamng_terrain terrain;
 
+    if (tfs_beamng_terrain_init(map->doc, &terrain, err) < 0)
+        return err->code;
     map->low = UINT16_MAX;
-    for (uint32_t z = 0; z < side; z++) {
-        tfs_beamng_terrain_row(&map->terrain, &tfs_beamng_heights, z, map->row);
-        for (uint32_t x = 0; x < side; x++) {
+    map->high = 0;
+    for (uint32_t z = 0; z < map->side; z++) {
+        tfs_beamng_terrain_row(&terrain, &tfs_beamng_heights, z, map->row);
+        for (uint32_t x = 0; x < map->side; x++) {
             uint16_t height = height_at(map->row, x);
             map->low = height < map->low ? height : map->low;
             map->high = height > map->high ? height : map->high;
         }
     }
+    tfs_beamng_terrain_release(&terrain);
+    return 0;
 }
 
 /* Adds a row of samples to the pixels in whose squares they are. */
@@ -137,30 +145,121 @@ static void form_init(struct form *form, const struct tfs_doc *doc)
                                          .text_count = scale > 1};
 }
 
-static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                   struct tfs_buf *out, struct tfs_error *err)
+/* ---- in parts -------------------------------------------------------------------------------- */
+
+/* What all parts of the picture need, of the document that was shown last. */
+struct memory {
+    struct tfs_shared_cache cache;
+    pthread_mutex_t lock;
+    uint64_t version; /* of the document */
+    uint16_t low, high;
+    struct tfs_block_sum *sums;
+};
+
+static void memory_release(struct tfs_shared_cache *cache)
+{
+    struct memory *m = (struct memory *)cache;
+
+    free(m->sums);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+/* That of the save, made when there is none. */
+static struct memory *memory_of(struct tfs_facts *facts)
+{
+    struct tfs_shared_cache *there = tfs_facts_cache(facts);
+
+    if (there != NULL)
+        return (struct memory *)there;
+    struct memory *made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return NULL;
+    atomic_init(&made->cache.refs, 1);
+    made->cache.release = memory_release;
+    pthread_mutex_init(&made->lock, NULL);
+    return (struct memory *)tfs_facts_set_cache(facts, &made->cache);
+}
+
+/* What it holds is of this document. */
+static int renew(struct memory *m, uint64_t version, const struct tfs_png_shape *shape,
+                 struct map *map, struct tfs_error *err)
+{
+    if (m->version != version) {
+        free(m->sums);
+        m->version = 0;
+        m->sums = calloc(tfs_png_blocks(shape), sizeof(*m->sums));
+        if (m->sums == NULL)
+            return tfs_fail_memory(err);
+        if (set_range(map, err) < 0)
+            return err->code;
+        m->low = map->low;
+        m->high = map->high;
+        m->version = version;
+    }
+    map->low = m->low;
+    map->high = m->high;
+    return 0;
+}
+
+/* Rows of pixels `first` to `end` - 1 are drawn next. */
+static int prepare(void *arg, uint32_t first, uint32_t end, struct tfs_error *err)
+{
+    struct map *map = arg;
+    const uint64_t south = (uint64_t)end * map->scale;
+
+    tfs_beamng_terrain_release(&map->terrain);
+    return tfs_beamng_terrain_init_rows(map->doc,
+                                        south < map->side ? map->side - (uint32_t)south : 0,
+                                        map->side - 1 - first * map->scale, &map->terrain, err);
+}
+
+static int draw(struct map *map, uint64_t offset, uint64_t size, struct tfs_buf *out,
+                struct tfs_error *err)
+{
+    struct memory *m = memory_of(map->doc->facts);
+    struct form form;
+    void *args[] = {map};
+
+    if (m == NULL)
+        return tfs_fail_memory(err);
+    form_init(&form, map->doc);
+    set_colours(map);
+    const struct tfs_picture picture = {.shape = form.shape,
+                                        .rows = {map_row, args, 1},
+                                        .prepare = prepare,
+                                        .step = 8 * tfs_png_block_rows(&form.shape)};
+    pthread_mutex_lock(&m->lock);
+    if (renew(m, map->doc->version, &form.shape, map, err) == 0)
+        tfs_picture_draw_prepared(&picture, m->sums, offset, size, out, err);
+    pthread_mutex_unlock(&m->lock);
+    return err->code;
+}
+
+static int map_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
 {
     const uint32_t side = tfs_beamng_layout_of(doc)->side;
-    struct map map = {.side = side, .scale = tfs_beamng_map_scale(side)};
-    struct form form;
+    struct map map = {.doc = doc, .side = side, .scale = tfs_beamng_map_scale(side)};
 
     (void)save;
     (void)at;
-    form_init(&form, doc);
     map.row = malloc((size_t)side * 3);
     map.sums = malloc((size_t)side * 3 * sizeof(*map.sums));
-    int result = map.row == NULL || map.sums == NULL
-                     ? tfs_fail_memory(err)
-                     : tfs_beamng_terrain_init(doc, &map.terrain, err);
-    if (result == 0) {
-        set_colours(&map);
-        set_range(&map);
-        result = tfs_png_write(&form.shape, map_row, &map, out, err);
-    }
+    if (map.row == NULL || map.sums == NULL)
+        tfs_fail_memory(err);
+    else
+        draw(&map, offset, size, out, err);
     tfs_beamng_terrain_release(&map.terrain);
     free(map.row);
     free(map.sums);
-    return result;
+    return err->code;
+}
+
+static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                   struct tfs_buf *out, struct tfs_error *err)
+{
+    return map_range(save, doc, at, 0, UINT64_MAX, out, err);
 }
 
 static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
@@ -173,4 +272,5 @@ static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct
     return (int64_t)tfs_png_size(&form.shape);
 }
 
-const struct tfs_lens tfs_beamng_map_lens = {.get = map_get, .size = map_size};
+const struct tfs_lens tfs_beamng_map_lens = {
+    .get = map_get, .get_range = map_range, .size = map_size};

@@ -180,24 +180,39 @@ static int add_head(const struct drawing *d)
     return d->err->code;
 }
 
+static int draw(struct drawing *d, uint64_t offset, uint64_t size)
+{
+    const struct tfs_png_shape *shape = &d->picture->shape;
+    const uint64_t all = tfs_png_size(shape);
+
+    if (offset >= all)
+        return 0;
+    d->from = offset;
+    d->to = size < all - offset ? offset + size : all;
+    if (d->sums == NULL || tfs_buf_reserve(d->out, (size_t)(d->to - d->from)) == NULL)
+        return tfs_fail_memory(d->err);
+    if (d->from < tfs_png_offset(shape, 0) && add_head(d) < 0)
+        return d->err->code;
+    if (add_body(d) < 0 ||
+        (d->to > tfs_png_offset(shape, tfs_png_blocks(shape)) && add_tail(d) < 0))
+        return d->err->code;
+    return tfs_buf_check(d->out, d->err);
+}
+
 int tfs_picture_draw(const struct tfs_picture *picture, struct tfs_columns *columns,
                      uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
 {
-    const struct tfs_png_shape *shape = &picture->shape;
-    const uint32_t blocks = tfs_png_blocks(shape);
-    const uint64_t all = tfs_png_size(shape);
-    struct drawing d = {
-        .picture = picture, .columns = columns, .from = offset, .out = out, .err = err};
+    struct drawing d = {.picture = picture, .columns = columns, .out = out, .err = err};
 
-    d.to = offset < all && size < all - offset ? offset + size : all;
-    if (offset >= all)
-        return 0;
-    d.sums = tfs_columns_sums(columns, picture->number, blocks);
-    if (d.sums == NULL || tfs_buf_reserve(out, (size_t)(d.to - d.from)) == NULL)
-        return tfs_fail_memory(err);
-    if (d.from < tfs_png_offset(shape, 0) && add_head(&d) < 0)
-        return err->code;
-    if (add_body(&d) < 0 || (d.to > tfs_png_offset(shape, blocks) && add_tail(&d) < 0))
-        return err->code;
-    return tfs_buf_check(out, err);
+    d.sums = tfs_columns_sums(columns, picture->number, tfs_png_blocks(&picture->shape));
+    return draw(&d, offset, size);
+}
+
+int tfs_picture_draw_prepared(const struct tfs_picture *picture, struct tfs_block_sum *sums,
+                              uint64_t offset, uint64_t size, struct tfs_buf *out,
+                              struct tfs_error *err)
+{
+    struct drawing d = {.picture = picture, .sums = sums, .out = out, .err = err};
+
+    return draw(&d, offset, size);
 }
