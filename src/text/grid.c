@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "text/grid_parts.h"
+#include "text/grid_tokens.h"
 
 /* ---- rows ---- */
 

@@ -19,7 +19,7 @@
 
 #include "text/decimal.h"
 #include "text/float.h"
-#include "text/grid_parts.h"
+#include "text/grid_tokens.h"
 
 #define CELL_WIDTH_MAX 7    /* characters of a value that fit a cell, beside the blank */
 #define CELL_SLACK     32   /* bytes that cells and labels may write too many */

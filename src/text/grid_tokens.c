@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "text/float.h"
-#include "text/grid_parts.h"
+#include "text/grid_tokens.h"
 #include "text/name.h"
 
 /* Each scan reads one value from `at` on, where a word begins. It returns what is behind the word,

@@ -1,8 +1,8 @@
 /*
- * What the files of grid text share: for grid*.c only.
+ * Labels of rows and words of values, for grid*.c only: what reading and printing share.
  */
-#ifndef TFS_TEXT_GRID_PARTS_H
-#define TFS_TEXT_GRID_PARTS_H
+#ifndef TFS_TEXT_GRID_TOKENS_H
+#define TFS_TEXT_GRID_TOKENS_H
 
 #include "text/grid.h"
 
