@@ -260,6 +260,19 @@ block_is() {
     same "block at $1" "$(region block "$S" "${place[@]}")" "$2"
 }
 
+# on_git ARGUMENT...: git with the tree of the mount.
+on_git() {
+    git --git-dir="$D/git" --work-tree="$M" -c user.name=x -c user.email=x@example.org \
+        -c core.fileMode=false -c advice.detachedHead=false -c gc.auto=0 "$@"
+}
+
+# commits MESSAGE: all that is in the tree.
+commits() {
+    [ -e "$D/git" ] || want on_git init -q -b main
+    want on_git add -A
+    want on_git commit -qm "$1"
+}
+
 # logged PATTERN: a sentence in the mount's errors.log, without its time.
 logged() {
     sed -E 's/ \([0-9-]+ [0-9:]+\)$//' "$M/.terrainfs/errors.log" | grep -E -- "$1" >/dev/null ||

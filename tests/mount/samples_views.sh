@@ -75,11 +75,6 @@ spoil() {
     same 'the spoilt save differs' $? 1
 }
 
-on_git() {
-    git --git-dir="$D/git" --work-tree="$M" -c user.name=x -c user.email=x@example.org \
-        -c core.fileMode=false -c advice.detachedHead=false -c gc.auto=0 "$@"
-}
-
 by_tar() {
     want tar -C "$M" -xf "$D/tree.tar"
 }
@@ -102,12 +97,9 @@ round() {
     find "$D/tree" -exec touch -d 2020-01-01 {} +
     tar -C "$D/tree" -cf "$D/tree.tar" .
     up -o views=voxels
-    want on_git init -q -b main
-    want on_git add -A
-    want on_git commit -qm one
+    commits one
     spoil
-    want on_git add -A
-    want on_git commit -qm two
+    commits two
     for tool in git tar rsync; do
         [ $tool = git ] || spoil
         by_$tool

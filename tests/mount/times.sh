@@ -91,16 +91,10 @@ ignores_damage() {
     rmdir "$state"
 }
 
-on_git() {
-    git --git-dir="$D/git" --work-tree="$M" -c user.name=x -c user.email=x@example.org -c gc.auto=0 "$@"
-}
-
 # diff-files compares times alone: what it names, git status would read.
 spares_git() {
     up -o views=voxels
-    want on_git init -q -b main
-    want on_git add -A
-    want on_git commit -qm one
+    commits one
     down
     touch -d 2001-01-01 "$S"
     up -o views=voxels

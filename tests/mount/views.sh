@@ -93,20 +93,12 @@ rsyncs() {
     terrain_is "$PRISTINE"
 }
 
-on_git() {
-    git --git-dir="$D/git" --work-tree="$M" -c user.name=x -c user.email=x@example.org \
-        -c core.fileMode=false -c advice.detachedHead=false -c gc.auto=0 "$@"
-}
-
 # Two states, and back and forth between them.
 checks_out() {
     up -o "views=$1"
-    want on_git init -q -b main
-    want on_git add -A
-    want on_git commit -qm one
+    commits one
     spoil
-    want on_git add -A
-    want on_git commit -qm two
+    commits two
     want on_git checkout -q main~1
     same 'status' "$(on_git status --porcelain)" ''
     cp "$S" "$D/one"
@@ -120,12 +112,9 @@ checks_out() {
 # A mount that shows more files than git has: what git leaves of a chunk is told.
 forgets_views() {
     up -o views=voxels
-    want on_git init -q -b main
-    want on_git add -A
-    want on_git commit -qm one
+    commits one
     want rm -r "$M/chunks/$C2"
-    want on_git add -A
-    want on_git commit -qm two
+    commits two
     want on_git checkout -q main~1
     down
     up
@@ -143,9 +132,7 @@ forgets_views() {
 # Two branches change one chunk: git merges their lines, and the save has both.
 merges() {
     up -o views=voxels
-    want on_git init -q -b main
-    want on_git add -A
-    want on_git commit -qm base
+    commits base
     want on_git checkout -qb mine
     want sed -i -E '2s/^(([^,]*,){3}).*/\1base:mine/' "$M/chunks/$C/voxels.csv"
     want on_git commit -qam mine
@@ -207,9 +194,7 @@ channels_come_and_go() {
     local chunk
     game make_voxel stream SAVE 12
     up -o views=voxels
-    want on_git init -q -b main
-    want on_git add -A
-    want on_git commit -qm one
+    commits one
     chunk=$(echo "$M"/chunks/*_-50 | cut -d ' ' -f 1)
     same 'header' "$(head -n 1 "$chunk/voxels.csv")" x,y,z,type/16,sdf/16
     wants_not [ -e "$chunk/channels/type.txt" ]
@@ -220,8 +205,7 @@ channels_come_and_go() {
     printf 'depth 16\nfill 3\n' >"$chunk/channels/type.txt"
     same 'header' "$(head -n 1 "$chunk/voxels.csv")" x,y,z,sdf/16,color/8
     want grep -qx 'fill 3' "$chunk/channels/type.txt"
-    want on_git add -A
-    want on_git commit -qm two
+    commits two
     cp "$S" "$D/two"
     want on_git checkout -q main~1
     same 'status' "$(on_git status --porcelain)" ''
@@ -239,9 +223,7 @@ depths_are_checked_out() {
     local csv
     game make_voxel stream SAVE 3
     up -o views=voxels
-    want on_git init -q -b main
-    want on_git add -A
-    want on_git commit -qm usual
+    commits usual
     csv=$(grep -l '^x,y,z,type' "$M"/chunks/*/voxels.csv | sed -n 1p)
     want sed -i -E '1s,type/16,type/32,; 2s/^(([^,]*,){3})[0-9]*/\170000/' "$csv"
     same 'header' "$(sed -n '1s,/32.*,/32,p' "$csv")" x,y,z,type/32

@@ -183,12 +183,7 @@ static const TTest *const *const tests[] = {
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("draft");
-    TCase *c = unit_case(s, "draft");
-    tcase_add_checked_fixture(c, setup, teardown);
-    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-        tcase_add_test(c, *tests[i]);
-    return s;
+    return unit_suite("draft", setup, teardown, tests, sizeof(tests) / sizeof(tests[0]));
 }
 
 UNIT_MAIN(suite)

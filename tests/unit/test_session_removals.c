@@ -357,13 +357,7 @@ static const TTest *const *const tests[] = {
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("removals");
-    TCase *c = unit_case(s, "removals");
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-        tcase_add_test(c, *tests[i]);
-    return s;
+    return unit_suite("removals", setup, teardown, tests, sizeof(tests) / sizeof(tests[0]));
 }
 
 UNIT_MAIN(suite)

@@ -632,13 +632,7 @@ static const TTest *const *const tests[] = {
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("store");
-    TCase *c = unit_case(s, "store");
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-        tcase_add_test(c, *tests[i]);
-    return s;
+    return unit_suite("store", setup, teardown, tests, sizeof(tests) / sizeof(tests[0]));
 }
 
 UNIT_MAIN(suite)

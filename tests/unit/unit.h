@@ -41,6 +41,19 @@ static inline TCase *unit_case(Suite *suite, const char *name)
     return tcase;
 }
 
+/* A suite of one test case, with a list of tests. */
+static inline Suite *unit_suite(const char *name, void (*setup)(void), void (*teardown)(void),
+                                const TTest *const *const *tests, size_t count)
+{
+    Suite *suite = suite_create(name);
+    TCase *tcase = unit_case(suite, name);
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    for (size_t i = 0; i < count; i++)
+        tcase_add_test(tcase, *tests[i]);
+    return suite;
+}
+
 /* Adds the test, `times` times as a loop, where the machine allows it; else says that it is
  * skipped, for scripts/run-tests to count. A test that cannot be run must not pass. */
 static inline void unit_add_where(bool here, TCase *tcase, const TTest *test, int times,
