@@ -7,11 +7,6 @@
 
 /* ---- what nodes are -------------------------------------------------------------------------- */
 
-bool tfs_node_is_directory(const struct tfs_node *node)
-{
-    return node->file < 0;
-}
-
 bool tfs_node_same(const struct tfs_node *a, const struct tfs_node *b)
 {
     return tfs_node_id(a) == tfs_node_id(b) && tfs_key_compare(a->key, b->key) == 0;
@@ -23,17 +18,6 @@ bool tfs_node_holds_chunks(const struct tfs_node *node, uint32_t *group)
         return false;
     *group = node->key.group;
     return true;
-}
-
-bool tfs_node_is_chunk(const struct tfs_node *node)
-{
-    return node->file < 0 && node->scope == TFS_SCOPE_CHUNK && node->directory == TFS_DIR_TOP;
-}
-
-bool tfs_node_is_group(const struct tfs_node *node)
-{
-    return node->file < 0 && (node->scope == TFS_SCOPE_GROUP ||
-                              (node->scope == TFS_SCOPE_ROOT && node->directory == TFS_DIR_GROUPS));
 }
 
 struct tfs_node tfs_node_sibling_directory(const struct tfs_node *node, unsigned directory)

@@ -37,14 +37,28 @@ enum tfs_directory {
 #define TFS_STORES      4095
 #define TFS_STORE_ABOVE TFS_STORES
 
-bool tfs_node_is_directory(const struct tfs_node *node);
+static inline bool tfs_node_is_directory(const struct tfs_node *node)
+{
+    return node->file < 0;
+}
+
 bool tfs_node_same(const struct tfs_node *a, const struct tfs_node *b);
 
 /* Is this a directory whose entries are chunk directories? Then *group is theirs. */
 bool tfs_node_holds_chunks(const struct tfs_node *node, uint32_t *group);
-bool tfs_node_is_chunk(const struct tfs_node *node); /* the directory of a chunk itself */
+
+/* Is this the directory of a chunk itself? */
+static inline bool tfs_node_is_chunk(const struct tfs_node *node)
+{
+    return node->file < 0 && node->scope == TFS_SCOPE_CHUNK && node->directory == TFS_DIR_TOP;
+}
+
 /* Is this `lods`, a group in it or the chunks/ of a group (of a tree that has such)? */
-bool tfs_node_is_group(const struct tfs_node *node);
+static inline bool tfs_node_is_group(const struct tfs_node *node)
+{
+    return node->file < 0 && (node->scope == TFS_SCOPE_GROUP ||
+                              (node->scope == TFS_SCOPE_ROOT && node->directory == TFS_DIR_GROUPS));
+}
 
 /* A directory or file of the same scope and key. */
 struct tfs_node tfs_node_sibling_directory(const struct tfs_node *node, unsigned directory);
