@@ -376,7 +376,7 @@ const struct tfs_lens tfs_beamng_heightmap_lens = {.param = &heights_picture,
                                                    .size = picture_size,
                                                    .takes_large = true};
 
-/* ---- layers ---------------------------------------------------------------------------------- */
+/* ---- layers, extra planes -------------------------------------------------------------------- */
 
 static int check_layers(struct picture_edit *t)
 {
@@ -393,24 +393,30 @@ static int check_layers(struct picture_edit *t)
     return 0;
 }
 
-static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+/* Of layers, or of an extra plane. */
+static int samples_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
+    const struct tfs_beamng_plane *plane = picture_of(tfs_edit_doc(edit), at).plane;
     struct picture_edit t;
     int result = picture_edit_init(&t, edit, at, text, err);
 
     (void)save;
     if (result == 0)
         result = keep_unchanged(&t, at, put);
-    if (result == 0)
-        result = check_layers(&t);
-    if (result == 0)
+    if (result == 0 && plane != &tfs_beamng_layers)
+        result = tfs_beamng_terrain_put(edit, plane, t.samples.data, err);
+    else if (result == 0 && check_layers(&t) < 0)
+        result = err->code;
+    else if (result == 0)
         result = tfs_beamng_layers_put(edit, t.samples.data, err);
     return picture_edit_finish(&t, result);
 }
 
 const struct tfs_lens tfs_beamng_layers_picture_lens = {
-    .param = &layers_picture, .get = picture_get, .put = layers_put, .size = picture_size};
+    .param = &layers_picture, .get = picture_get, .put = samples_put, .size = picture_size};
+const struct tfs_lens tfs_beamng_extra_lens = {
+    .param = &extra_picture, .get = picture_get, .put = samples_put, .size = picture_size};
 
 /* ---- masks and holes ------------------------------------------------------------------------- */
 
@@ -495,22 +501,3 @@ const struct tfs_lens tfs_beamng_holes_lens = {.param = &holes_picture,
                                                .put = mask_put,
                                                .size = picture_size,
                                                .gather = mask_gather};
-
-/* ---- extra planes ---------------------------------------------------------------------------- */
-
-static int extra_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
-{
-    struct picture_edit t;
-    int result = picture_edit_init(&t, edit, at, text, err);
-
-    (void)save;
-    if (result == 0)
-        result = keep_unchanged(&t, at, put);
-    if (result == 0)
-        result = tfs_beamng_terrain_put(edit, picture_of(t.doc, at).plane, t.samples.data, err);
-    return picture_edit_finish(&t, result);
-}
-
-const struct tfs_lens tfs_beamng_extra_lens = {
-    .param = &extra_picture, .get = picture_get, .put = extra_put, .size = picture_size};
