@@ -111,6 +111,7 @@ struct difference {
     const struct tfs_doc *ours;
     const char *prefix;
     bool root; /* something of the whole save changed, or chunks are tiles of what the root shows */
+    bool many; /* chunks: texts for people of all of them would take minutes */
     tfs_keep_fn keep;
     void *arg;
     size_t lost; /* for want of memory, or by `keep` */
@@ -126,6 +127,13 @@ static void keep_deleted(struct difference *d, struct tfs_key key)
     d->lost += d->keep(d->arg, path, (struct tfs_span){0}) < 0;
 }
 
+/* Without one that has the stored bytes every file is needed. */
+static bool says_stored(const struct difference *d, const struct tfs_file *file)
+{
+    return (d->save->tree->chunk_files[0].flags & TFS_FILE_RAW) == 0 ||
+           (file->flags & (TFS_FILE_RAW | TFS_FILE_APART)) != 0;
+}
+
 /* All that read differently: the stored bytes say everything, the others are for people. */
 static void keep_changed(void *arg, const struct tfs_node *node, enum tfs_changed how)
 {
@@ -137,6 +145,7 @@ static void keep_changed(void *arg, const struct tfs_node *node, enum tfs_change
     if (how == TFS_CHUNK_WENT)
         keep_deleted(d, node->key);
     if (how != TFS_CHANGED_FILE || (node->scope == TFS_SCOPE_ROOT && !d->root) ||
+        (d->many && node->scope == TFS_SCOPE_CHUNK && !says_stored(d, file)) ||
         file->lens->put == NULL || tfs_node_exists(d->save, d->ours, node) != 1)
         return;
     if (file->lens->get(d->save, d->ours, tfs_node_at(d->save, node), &bytes, &err) == 0) {
@@ -151,12 +160,25 @@ static void keep_changed(void *arg, const struct tfs_node *node, enum tfs_change
     tfs_buf_release(&bytes);
 }
 
+static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    size_t *count = arg;
+
+    (void)before;
+    (void)after;
+    return ++*count > TFS_CHANGES_FEW;
+}
+
 size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
                          const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
                          void *arg)
 {
     struct difference d = {.save = save, .ours = ours, .prefix = prefix, .keep = keep, .arg = arg};
 
+    size_t count = 0;
+
+    (void)tfs_doc_diff(theirs, ours, count_chunk, &count);
+    d.many = count > TFS_CHANGES_FEW;
     d.root = save->tree->fixed_chunks || theirs->common != ours->common;
     tfs_changes_each(save, theirs, ours, keep_changed, &d);
     return d.lost;

@@ -25,6 +25,9 @@ void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_chang
 /* Receives a path of the tree and the bytes to store there: 0 or negative. */
 typedef int (*tfs_keep_fn)(void *arg, const char *path, struct tfs_span bytes);
 
+/* Of more chunks than these only the files are kept that have the stored bytes. */
+#define TFS_CHANGES_FEW 1024
+
 /* Gives all files that `ours` shows otherwise than `theirs`: how many were lost. `prefix`
  * comes before their paths. No lock is needed. */
 size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
