@@ -9,16 +9,17 @@ sample() {
     local found x y z at was
     rm "$S" && S=$D/${1##*/} && cp "$1" "$S" && chmod 644 "$S"
     PRISTINE=$1
+    region chunks "$1" >"$D/chunks"
     up
-    same 'chunks' "$(find "$M/chunks" -mindepth 1 -maxdepth 1 | wc -l)" "$(region chunks "$1" | wc -l)"
+    same 'chunks' "$(find "$M/chunks" -mindepth 1 -maxdepth 1 | wc -l)" "$(wc -l <"$D/chunks")"
     find "$M/chunks" -name raw.bin -exec sha1sum {} + |
         sed -n 's|^\([0-9a-f]*\) .*/chunks/\(.*\)/raw.bin$|\2 \1|p' | sort >"$D/raw"
-    region chunks "$1" | awk '{ print $1, $NF }' | sort >"$D/wanted"
+    awk '{ print $1, $NF }' "$D/chunks" | sort >"$D/wanted"
     want cmp "$D/raw" "$D/wanted"
     wants_not grep -rq nosuchname "$M"
     down
     want cmp "$1" "$S"
-    found=$(region chunks "$1" | sort -k3,3n | tail -1 | cut -d ' ' -f 1)
+    found=$(sort -k3,3n "$D/chunks" | tail -1 | cut -d ' ' -f 1)
     IFS=_ read -r x y z <<<"$found"
     up
     at=$((x * 16 + 3)),$((y * 16 + 4)),$((z * 16 + 5))
