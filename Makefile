@@ -34,7 +34,7 @@ ASAN := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitiz
 TSAN := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 
 # ---- the libraries: asked once, and only by goals that compile -----------------------------------
-GOALS_WITHOUT_LIBS := help clean lint format check torture mutate demo sample asan tsan fuzz dist man uninstall
+GOALS_WITHOUT_LIBS := help clean lint format check torture mutate demo sample asan tsan fuzz dist uninstall
 ifneq ($(filter-out $(GOALS_WITHOUT_LIBS),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PKGS); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
 ifneq ($(MISSING),)

@@ -34,4 +34,8 @@ ok "and by its name, through a link to the tree"
 makes tree CPPFLAGS=-DOTHER && [ "$(grep -c ' -c ' out)" = 3 ]
 ok "other flags make everything again"
 
+env -u BUILD -u MAKEFLAGS make --no-print-directory -n -C "$ROOT" BUILD="$PWD/new" man >out 2>err
+grep -q -- '-lfuse3' out
+ok "make man, which builds the program first, knows its libraries"
+
 done_testing
