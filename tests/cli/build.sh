@@ -5,7 +5,7 @@
 mkdir -p tree/src/base tree/src/commands
 ln -s tree link
 cp "$ROOT/Makefile" "$ROOT/VERSION" tree/
-touch tree/src/commands/table.c
+echo 'typedef int tfs_nothing;' >tree/src/commands/table.c
 printf '#include "base/value.h"\nconst int tfs_value = VALUE;\n' >tree/src/base/value.c
 printf '#include "base/value.h"\n#include <stdio.h>\nint main(void)\n{\n%s\n}\n' \
     '    return printf("%d %d\n", VALUE, tfs_value) < 0;' >tree/src/main.c
