@@ -11,9 +11,14 @@ suite() {
     chmod +x "tests/cli/$1.sh"
 }
 
-# runs STATUS WHAT: all suites, as somebody whose home is `real`.
+# run_tests [VARIABLE=...]: in a build directory of its own, as somebody whose home is `real`.
+run_tests() {
+    env -u XDG_STATE_HOME BUILD="$PWD/build" HOME="$PWD/real" "$@" scripts/run-tests cli >out 2>err
+}
+
+# runs STATUS WHAT: all suites.
 runs() {
-    env -u BUILD -u XDG_STATE_HOME HOME="$PWD/real" scripts/run-tests cli >out 2>err
+    run_tests
     [ $? = "$1" ]
     ok "$2"
     rm tests/cli/*.sh
@@ -32,7 +37,7 @@ says out '\.local/state/terrainfs/undo' "what they are, too"
 ok "they are not in the real home"
 
 suite state <<<'[ -z "${XDG_STATE_HOME+set}" ] && [ "$HOME" != "$REAL" ] && echo ok 1 - a; echo 1..1'
-REAL=$PWD/real XDG_STATE_HOME=$PWD/real HOME=$PWD/real scripts/run-tests cli >out 2>err
+run_tests REAL="$PWD/real" XDG_STATE_HOME="$PWD/real"
 ok "a suite sees neither the home nor the state directory of who runs it"
 rm tests/cli/*.sh
 
@@ -44,6 +49,9 @@ says out 'ended early: 1 of 2 tests' "that is said"
 suite dies <<<'echo 1..1; echo ok 1 - a; exit 5'
 runs 1 "a suite whose status its results do not explain fails"
 says out 'exit status 5' "that is said"
+suite gone <<<'echo ok 1 - a; echo 1..1; rm -r "$BUILD/logs"'
+runs 1 "a suite whose results are gone fails"
+says out 'results are gone' "that is said"
 suite skipped <<<'echo "1..0 # skip nothing here"'
 runs 1 "a run in which every test is skipped fails"
 
