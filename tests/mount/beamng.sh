@@ -475,7 +475,9 @@ try 'no room for it but in memory' large_without_room
 make_ter --version 9 --size 200 --seed 9 --sidecar "$PRISTINE"
 # shellcheck disable=SC2153 # of lib.sh
 samples=$(dirname "$SAMPLES")/beamng
-for file in "$samples"/*.ter "$samples"/*.ter.gz; do
+large=("$samples"/*.ter.gz)
+[ -z "${TFS_TEST_SANITIZED:-}" ] || large=("${large[0]}")
+for file in "$samples"/*.ter "${large[@]}"; do
     [ ! -e "$file" ] || try "the sample $(basename "$file")" real "$file"
 done
 finish
