@@ -556,6 +556,23 @@ START_TEST(what_others_made_of_our_edit_is_a_conflict)
 }
 END_TEST
 
+/* A bad disk below the temporary file costs the edit, not the row that it is about. */
+START_TEST(edit_that_was_damaged_in_its_temporary_file_is_not_written)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    must_open();
+    struct tfs_doc *doc = changed(save->doc, &(const struct change){left, "LEFT", NULL}, 1);
+    const char *before = ask("SELECT data FROM tiles WHERE pos = 135");
+    char kept[64];
+    snprintf(kept, sizeof(kept), "%s", before);
+    ck_assert_int_eq(pwrite(((struct tfs_rows *)save->own)->kept.fd, "l", 1, 0), 1);
+    ck_assert_int_eq(save->container->commit(save, doc, &err), -EIO);
+    ck_assert_ptr_nonnull(strstr(err.text, "was damaged in its temporary file"));
+    ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 135"), kept);
+    tfs_doc_unref(doc);
+}
+END_TEST
+
 /* Without a place for them documents hold them. */
 START_TEST(edit_without_a_temporary_file_is_held)
 {
@@ -983,6 +1000,7 @@ static Suite *rows_suite(void)
     tcase_add_checked_fixture(tcase, setup_aside, teardown);
     tcase_add_test(tcase, chunk_is_the_same_before_and_after_its_commit);
     tcase_add_test(tcase, what_others_made_of_our_edit_is_a_conflict);
+    tcase_add_test(tcase, edit_that_was_damaged_in_its_temporary_file_is_not_written);
     tcase_add_test(tcase, edit_without_a_temporary_file_is_held);
     tcase_add_loop_test(tcase, rows_come_change_and_go_in_one_transaction, 0, 2);
     tcase_add_test(tcase, new_chunk_replaces_no_row_that_is_not_shown);

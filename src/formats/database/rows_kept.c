@@ -5,6 +5,7 @@
  * Must not know what the bytes are. A number is never used again, and what it stands for does not
  * depend on where the bytes are: so a chunk is the same before and after its commit.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,13 +58,13 @@ int tfs_rows_kept_bytes(const struct tfs_rows *own, const struct tfs_chunk *chun
     const int result =
         room == NULL ? 0 : tfs_temporary_read(own->kept.fd, kept->offset, kept->size, room);
 
+    buf.size += room == NULL ? 0 : kept->size;
     if (result < 0)
         tfs_fail(err, result, "what an edit made cannot be read back: %s", strerror(-result));
-    else {
-        buf.size += room == NULL ? 0 : kept->size;
-        if (tfs_buf_check(&buf, err) == 0)
-            tfs_blob_copy(tfs_buf_span(&buf), bytes, err);
-    }
+    else if (tfs_buf_check(&buf, err) == 0 && tfs_rows_checksum(tfs_buf_span(&buf)) != kept->crc)
+        tfs_fail(err, -EIO, "what an edit made was damaged in its temporary file");
+    else if (err->code == 0)
+        tfs_blob_copy(tfs_buf_span(&buf), bytes, err);
     tfs_buf_release(&buf);
     return err->code;
 }
