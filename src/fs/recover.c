@@ -73,6 +73,16 @@ static const char *edits_of(const struct recovery *r, char text[64])
     return text;
 }
 
+static const char *are(const struct recovery *r)
+{
+    return r->count == 1 ? "is" : "are";
+}
+
+static const char *were(const struct recovery *r)
+{
+    return r->count == 1 ? "was" : "were";
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* What a file says that has the name of a journal, but is none of ours. */
@@ -300,8 +310,8 @@ static int set_aside(struct recovery *r, const char *why, struct tfs_error *err)
         r->save->no_journal = true;
         say(r, "warning: the journal beside it is not used, and could not be set aside: %s", why);
     } else if (tfs_journal_drop(r->save, r->beside, err) == 0) {
-        say(r, "warning: %s were not restored, for %s; they are in %s", edits_of(r, edits), why,
-            directory);
+        say(r, "warning: %s %s not restored, for %s; what was edited is in %s", edits_of(r, edits),
+            were(r), why, directory);
     }
     free(directory);
     return err->code;
@@ -351,7 +361,7 @@ static int show_in_memory(struct recovery *r)
         say(r, "warning: its journal is damaged at offset %ju, what follows is not shown",
             (uintmax_t)r->text.damaged);
     else if (r->count > 0)
-        say(r, "%s are only in its journal yet", edits_of(r, edits));
+        say(r, "%s %s only in its journal yet", edits_of(r, edits), are(r));
     return 0;
 }
 
@@ -392,7 +402,7 @@ static int write_into_save(struct recovery *r, struct tfs_error *err)
     if (r->count > 0 && commit(r, &why) < 0)
         return fail_write(r, &why, err);
     if (r->text.damaged == 0) {
-        say(r, "%s were restored from its journal", edits_of(r, edits));
+        say(r, "%s %s restored from its journal", edits_of(r, edits), were(r));
         return tfs_journal_drop(r->save, r->beside, err);
     }
     /* What can be read is in the save; the file itself is kept for what cannot. */
@@ -402,9 +412,9 @@ static int write_into_save(struct recovery *r, struct tfs_error *err)
     else
         tfs_journal_drop(r->save, r->beside, err);
     say(r,
-        "warning: its journal is damaged at offset %ju: %s were restored, what follows is lost; "
+        "warning: its journal is damaged at offset %ju: %s %s restored, what follows is lost; "
         "the journal is in %s",
-        (uintmax_t)r->text.damaged, edits_of(r, edits),
+        (uintmax_t)r->text.damaged, edits_of(r, edits), were(r),
         directory != NULL ? directory : "its place");
     free(directory);
     return err->code;
@@ -656,16 +666,17 @@ static int restore_files(struct recovery *r, struct tfs_error *err)
     }
     if (written == 0 && r->text.damaged > 0) {
         say(r,
-            "warning: its journal is damaged at offset %ju: %s were restored, what follows is "
+            "warning: its journal is damaged at offset %ju: %s %s restored, what follows is "
             "lost; the journal is in %s",
-            (uintmax_t)r->text.damaged, edits_of(r, edits), directory);
+            (uintmax_t)r->text.damaged, edits_of(r, edits), were(r), directory);
     } else if (written == 0 && theirs) {
-        say(r, "warning: %s%s of %zu edit%s %s, and they are in %s", ours ? edits_of(r, edits) : "",
-            ours ? " were restored from its journal;" : "parts", r->theirs_count,
-            r->theirs_count == 1 ? "" : "s",
-            "were not restored, for another program changed files of the save since", directory);
+        say(r, "warning: %s%s%s%sparts of %zu edit%s were not restored, for %s; they are in %s",
+            ours ? edits_of(r, edits) : "", ours ? " " : "", ours ? were(r) : "",
+            ours ? " restored from its journal; " : "", r->theirs_count,
+            r->theirs_count == 1 ? "" : "s", "another program changed files of the save since",
+            directory);
     } else if (written == 0 && ours) {
-        say(r, "%s were restored from its journal", edits_of(r, edits));
+        say(r, "%s %s restored from its journal", edits_of(r, edits), were(r));
     }
     free(directory);
     return err->code;
@@ -684,7 +695,7 @@ static int show_files(struct recovery *r)
         say(r, "warning: its journal is damaged at offset %ju, what follows is not shown",
             (uintmax_t)r->text.damaged);
     else if (ours)
-        say(r, "%s are only in its journal yet%s%s", edits_of(r, edits),
+        say(r, "%s %s only in its journal yet%s%s", edits_of(r, edits), are(r),
             theirs ? "; others are not shown, for " : "", theirs ? others_wrote : "");
     else if (theirs)
         say(r, "warning: its journal is not used: %s", others_wrote);
@@ -820,7 +831,7 @@ static int apply_folder(struct recovery *r, struct recovery *folder, struct tfs_
     if (folder->text.damaged > 0)
         say(r, "warning: the journal of its folder is damaged, what follows is not shown");
     else
-        say(r, "%s are only in the journal of its folder yet", edits_of(r, edits));
+        say(r, "%s %s only in the journal of its folder yet", edits_of(r, edits), are(r));
     return 0;
 }
 

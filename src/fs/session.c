@@ -335,8 +335,8 @@ static void store_unsaved(struct tfs_session *s, bool refused_only)
 
     s->aside = NULL;
     if (s->quarantine.dropped > 0)
-        tfs_ops_message(s, "%s: %zu older refused texts were let go to keep newer ones", save->name,
-                        s->quarantine.dropped);
+        tfs_ops_message(s, "%s: %zu older refused text%s let go to keep newer ones", save->name,
+                        s->quarantine.dropped, s->quarantine.dropped == 1 ? " was" : "s were");
     int result = tfs_unsaved_store(&whose, fill, s, &dir);
     s->left = say_left(s, refused_only, dir, result);
     if (s->left != NULL)

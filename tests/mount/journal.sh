@@ -118,7 +118,7 @@ another_program_wrote() {
     wants_not shows base:one
     want grep -q 'the journal beside it is not used: another program changed the save' "$D/cat.err"
     up
-    want grep -q 'were not restored, for another program changed the save since' "$D/mount.err"
+    want grep -q 'was not restored, for another program changed the save since' "$D/mount.err"
     down
     want cmp "$D/other" "$S"
     wants_not [ -e "$(journal)" ]
@@ -150,7 +150,7 @@ put_back_on_purpose() {
     cp "$PRISTINE" "$S"
     touch -d '+1 hour' "$S"
     up
-    want grep -q 'were not restored, for the save was put back since' "$D/mount.err"
+    want grep -q 'was not restored, for the save was put back since' "$D/mount.err"
     down
     want cmp "$PRISTINE" "$S"
     want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
@@ -315,7 +315,7 @@ read_only_disk() {
     want mount -o remount,ro "$disk"
     want shows base:one
     up
-    want grep -q '1 edit until .* only in its journal yet' "$D/mount.err"
+    want grep -q '1 edit until .* is only in its journal yet' "$D/mount.err"
     want grep -qxF "$V,base:one" "$M/chunks/$C/voxels.csv"
     wants_not edit base:two
     down

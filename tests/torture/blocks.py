@@ -37,6 +37,7 @@ HEAD = struct.Struct('=3Q')
 DISK_LOG = os.path.join(harness.TOOLS, 'disk_log')
 NOSYNC = os.path.join(harness.BUILD, 'torture', 'nosync.so')
 STRAY = re.compile(r'\.terrainfs-[A-Za-z0-9]{6}$')
+NEW_NAMES = ': warning: names new to the save: '   # the edits bring some
 STAGED = ('-o', 'commit=3600')
 WITHOUT_JOURNAL = ('godot-folder', 'godot-stream')   # what their closes accept when staged is on disk after fsync
 
@@ -305,7 +306,7 @@ class Recording:
             daemon.kill()
             daemon.wait()
             said.seek(0)
-            self.said = said.read().decode(errors='replace').splitlines()
+            self.said = [line for line in said.read().decode(errors='replace').splitlines() if NEW_NAMES not in line]
             said.close()
 
     def _read_log(self):

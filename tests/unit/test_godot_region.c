@@ -331,7 +331,8 @@ START_TEST(odd_region_is_shown_and_kept)
     ck_assert_msg(godot_open(&c, scratch_path("region.vxr")) == 0, "%s", c.err.text);
     ck_assert_uint_eq(c.doc->count, 3);
     ck_assert(
-        godot_holds(&c, GODOT_ROOT, "info.txt", "warning: 1 sectors between blocks are not used"));
+        godot_holds(&c, GODOT_ROOT, "info.txt",
+                    "warning: 1 sector between blocks is not used, the first change closes it"));
     /* There and back: nothing is written. */
     set_data5(at_100, 7, 0);
     set_data5(at_100, 2, 0);

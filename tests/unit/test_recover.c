@@ -642,7 +642,7 @@ START_TEST(edits_of_a_save_whose_time_lies_in_the_future_are_restored)
     leave_edit(0, now + 3600);
     ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
     recover_as(TFS_LOCK_EXCLUSIVE);
-    ck_assert_ptr_nonnull(strstr(notice, "were restored from its journal"));
+    ck_assert_ptr_nonnull(strstr(notice, "was restored from its journal"));
 }
 END_TEST
 
@@ -662,7 +662,7 @@ START_TEST(edits_of_a_save_that_was_copied_with_its_journal_are_restored)
     }
     recover_as(TFS_LOCK_EXCLUSIVE);
     ck_assert_ptr_nonnull(
-        strstr(notice, _i == 1 ? "were restored from its journal" : "the save was put back since"));
+        strstr(notice, _i == 1 ? "was restored from its journal" : "the save was put back since"));
     ck_assert(!has_journal());
 }
 END_TEST
@@ -715,7 +715,7 @@ START_TEST(edits_stay_in_the_journal_when_the_save_cannot_be_written)
     small_save_bytes(path, &after);
     ck_assert(tfs_span_equal(tfs_buf_span(&before), tfs_buf_span(&after)));
     recover_as(TFS_LOCK_EXCLUSIVE);
-    ck_assert_ptr_nonnull(strstr(notice, "were restored from its journal"));
+    ck_assert_ptr_nonnull(strstr(notice, "was restored from its journal"));
     tfs_buf_release(&before);
     tfs_buf_release(&after);
 }

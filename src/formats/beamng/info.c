@@ -64,8 +64,8 @@ static void add_corners(const struct survey *s, struct tfs_buf *out)
     if (odd == 0)
         tfs_info_line(out, "corners", "follow the rule");
     else
-        tfs_info_line(out, "corners", "%" PRIu64 " of %" PRIu64 " squares do not follow the rule",
-                      odd, tfs_beamng_samples(&s->terrain.layout));
+        tfs_info_line(out, "corners", "%" PRIu64 " of %" PRIu64 " squares %s not follow the rule",
+                      odd, tfs_beamng_samples(&s->terrain.layout), odd == 1 ? "does" : "do");
 }
 
 static const char *sidecar_text(const struct tfs_doc *doc)

@@ -261,8 +261,9 @@ static int note_holes(struct tfs_facts *facts, const struct tfs_extent *extents,
     if (used == end)
         return 0;
     return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
-                          "%llu sectors between blocks are not used, the first change closes them",
-                          (unsigned long long)(end - used));
+                          "%llu sector%s between blocks %s not used, the first change closes %s",
+                          (unsigned long long)(end - used), end - used == 1 ? "" : "s",
+                          end - used == 1 ? "is" : "are", end - used == 1 ? "it" : "them");
 }
 
 static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,

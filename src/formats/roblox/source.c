@@ -283,9 +283,10 @@ static int note_oddities(struct tfs_facts *facts, uint32_t group, const struct t
     for (size_t i = 0; i < index->count; i++)
         far += !tfs_rbx_position_legal(index->entries[i].position);
     if (far > 0 && tfs_facts_note(facts, err, TFS_NOTE_WARNING,
-                                  "%zu chunks of %s lie further out than %d, where the engine "
-                                  "refuses them",
-                                  far, name, TFS_RBX_POSITION_MAX) < 0)
+                                  "%zu chunk%s of %s %s further out than %d, where the engine "
+                                  "refuses %s",
+                                  far, far == 1 ? "" : "s", name, far == 1 ? "lies" : "lie",
+                                  TFS_RBX_POSITION_MAX, far == 1 ? "it" : "them") < 0)
         return err->code;
     if (!index->sorted &&
         tfs_facts_note(facts, err, TFS_NOTE_WARNING,
