@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct tfs_key key = {0};
     struct tfs_error err = {0};
     struct tfs_put put = {0};
-    struct place_case c;
+    struct tree_files c;
 
     if (size == 0)
         return 0;
@@ -39,13 +39,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         const struct tfs_doc *doc = c.doc;
         struct maker_bytes after = place_get(&c, file->lens, key);
-        REQUIRE(tfs_rbx_tree.chunk_check(&c.save, c.doc, key, NULL, &err) == 0);
+        REQUIRE(tfs_rbx_tree.chunk_check(c.save, c.doc, key, NULL, &err) == 0);
         put = (struct tfs_put){0};
         REQUIRE(place_put(&c, file->lens, key, place_span(&after), &put, &err) == 0);
         REQUIRE(c.doc == doc);
         maker_release(&after);
     }
     maker_release(&before);
-    place_close(&c);
+    tree_files_close(&c);
     return 0;
 }

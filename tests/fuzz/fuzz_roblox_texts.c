@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct tfs_key key = {0};
     struct tfs_error err = {0};
     struct tfs_put put = {.fresh = size > 0 && data[0] >= 128};
-    struct place_case c;
+    struct tree_files c;
 
     if (size == 0)
         return 0;
@@ -37,12 +37,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         const struct tfs_doc *doc = c.doc;
         struct maker_bytes text = place_get(&c, file->lens, key);
-        REQUIRE(tfs_rbx_tree.chunk_check(&c.save, c.doc, key, NULL, &err) == 0);
+        REQUIRE(tfs_rbx_tree.chunk_check(c.save, c.doc, key, NULL, &err) == 0);
         put = (struct tfs_put){0};
         REQUIRE(place_put(&c, file->lens, key, place_span(&text), &put, &err) == 0);
         REQUIRE(c.doc == doc);
         maker_release(&text);
     }
-    place_close(&c);
+    tree_files_close(&c);
     return 0;
 }

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/arrays/values.h"
-
 /* Ends the test unless the condition holds; `err` may have the reason. */
 #define MUST(condition, err)                                                                       \
     do {                                                                                           \
@@ -37,31 +35,13 @@ struct maker_bytes place_read_file(const char *path)
     return bytes;
 }
 
-static int decode(const struct tfs_container *container, struct tfs_span bytes,
-                  struct tfs_save *save, struct tfs_doc **doc, struct tfs_error *err)
-{
-    struct tfs_blob *blob = NULL;
-    *save = (struct tfs_save){
-        .container = container,
-        .tree = container->tree,
-        .options = {.inflate_limit = TFS_INFLATE_LIMIT},
-    };
-    if (tfs_blob_copy(bytes, &blob, err) < 0)
-        return err->code;
-    container->file->decode(save, blob, doc, err);
-    tfs_blob_unref(blob);
-    return err->code;
-}
-
-void place_open(struct place_case *c, const struct tfs_container *container,
+void place_open(struct tree_files *c, const struct tfs_container *container,
                 const struct maker_bytes *bytes)
 {
-    struct tfs_error err = {0};
-    c->doc = NULL;
-    MUST(decode(container, place_span(bytes), &c->save, &c->doc, &err) == 0, &err);
+    MUST(tree_files_open(c, container, "place", place_span(bytes)) == 0, &c->err);
 }
 
-void place_open_hex(struct place_case *c, const char *value)
+void place_open_hex(struct tree_files *c, const char *value)
 {
     struct maker_bytes bytes = {0};
     place_hex(&bytes, value);
@@ -71,52 +51,32 @@ void place_open_hex(struct place_case *c, const char *value)
 
 int place_try(const struct tfs_container *container, struct tfs_span bytes, struct tfs_error *err)
 {
-    struct tfs_save save;
-    struct tfs_doc *doc = NULL;
-    int result = decode(container, bytes, &save, &doc, err);
-    tfs_doc_unref(doc);
+    struct tree_files c;
+    int result = tree_files_open(&c, container, "place", bytes);
+    *err = c.err;
+    tree_files_close(&c);
     return result;
 }
 
-void place_close(struct place_case *c)
+struct maker_bytes place_encode(struct tree_files *c)
 {
-    tfs_doc_unref(c->doc);
-    tfs_values_free(c->save.values);
-    c->doc = NULL;
-    c->save.values = NULL;
-}
-
-struct memory_sink {
-    struct tfs_sink sink;
-    struct maker_bytes *out;
-};
-
-static int write_memory(struct tfs_sink *sink, const void *data, size_t size, struct tfs_error *err)
-{
-    (void)err;
-    maker_add(((struct memory_sink *)(void *)sink)->out, data, size);
-    return 0;
-}
-
-struct maker_bytes place_encode(const struct place_case *c)
-{
-    struct tfs_error err = {0};
+    struct tfs_buf bytes = {0};
     struct maker_bytes out = {0};
-    struct memory_sink sink = {{write_memory}, &out};
-    struct tfs_save save = c->save;
-    MUST(c->save.container->file->encode(&save, c->doc, &sink.sink, &err) == 0, &err);
+    tree_files_encode(c, &bytes);
+    maker_add(&out, bytes.data, bytes.size);
+    tfs_buf_release(&bytes);
     return out;
 }
 
-struct maker_bytes place_get(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key)
+struct maker_bytes place_get(struct tree_files *c, const struct tfs_lens *lens, struct tfs_key key)
 {
     struct tfs_error err = {0};
     struct tfs_buf text = {0};
     struct maker_bytes out = {0};
     struct tfs_at at = tfs_lens_at(lens, key, 0);
-    MUST(lens->get(&c->save, c->doc, at, &text, &err) == 0, &err);
+    MUST(lens->get(c->save, c->doc, at, &text, &err) == 0, &err);
     if (lens->size != NULL)
-        MUST(lens->size(&c->save, c->doc, at) == (int64_t)text.size, &err);
+        MUST(lens->size(c->save, c->doc, at) == (int64_t)text.size, &err);
     maker_add(&out, text.data, text.size);
     maker_u8(&out, 0);
     out.size--;
@@ -125,7 +85,7 @@ struct maker_bytes place_get(struct place_case *c, const struct tfs_lens *lens, 
 }
 
 /* Ends an edit: what it made becomes the document, unless it failed. */
-static int finish(struct place_case *c, struct tfs_edit *edit, int result)
+static int finish(struct tree_files *c, struct tfs_edit *edit, int result)
 {
     struct tfs_doc *before = c->doc;
     if (result == 0) {
@@ -136,39 +96,39 @@ static int finish(struct place_case *c, struct tfs_edit *edit, int result)
     return result;
 }
 
-int place_put(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key,
+int place_put(struct tree_files *c, const struct tfs_lens *lens, struct tfs_key key,
               struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct tfs_edit edit;
     struct tfs_at at = tfs_lens_at(lens, key, 0);
     MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
-    return finish(c, &edit, lens->put(&c->save, &edit, at, text, put, err));
+    return finish(c, &edit, lens->put(c->save, &edit, at, text, put, err));
 }
 
-int place_write(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key,
+int place_write(struct tree_files *c, const struct tfs_lens *lens, struct tfs_key key,
                 const char *text, struct tfs_error *err)
 {
     struct tfs_put put = {0};
     return place_put(c, lens, key, tfs_span_of(text), &put, err);
 }
 
-int place_create(struct place_case *c, struct tfs_key key, struct tfs_error *err)
+int place_create(struct tree_files *c, struct tfs_key key, struct tfs_error *err)
 {
     struct tfs_edit edit;
     MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
-    return finish(c, &edit, tfs_rbx_tree.chunk_create(&c->save, &edit, key, err));
+    return finish(c, &edit, tfs_rbx_tree.chunk_create(c->save, &edit, key, err));
 }
 
-int place_remove(struct place_case *c, struct tfs_key key, struct tfs_error *err)
+int place_remove(struct tree_files *c, struct tfs_key key, struct tfs_error *err)
 {
     struct tfs_edit edit;
     MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
-    return finish(c, &edit, tfs_rbx_tree.chunk_remove(&c->save, &edit, key, err));
+    return finish(c, &edit, tfs_rbx_tree.chunk_remove(c->save, &edit, key, err));
 }
 
-int place_move(struct place_case *c, struct tfs_key from, struct tfs_key to, struct tfs_error *err)
+int place_move(struct tree_files *c, struct tfs_key from, struct tfs_key to, struct tfs_error *err)
 {
     struct tfs_edit edit;
     MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
-    return finish(c, &edit, tfs_rbx_tree.chunk_move(&c->save, &edit, from, to, err));
+    return finish(c, &edit, tfs_rbx_tree.chunk_move(c->save, &edit, from, to, err));
 }

@@ -10,36 +10,31 @@
 #include "formats/roblox/roblox.h"
 #include "formats/whole_file.h"
 #include "place_maker.h"
-
-struct place_case {
-    struct tfs_save save;
-    struct tfs_doc *doc;
-};
+#include "tree_files.h"
 
 /* Opens the bytes with that container's codec. */
-void place_open(struct place_case *c, const struct tfs_container *container,
+void place_open(struct tree_files *c, const struct tfs_container *container,
                 const struct maker_bytes *bytes);
-void place_open_hex(struct place_case *c, const char *value);
-void place_close(struct place_case *c);
+void place_open_hex(struct tree_files *c, const char *value);
 /* 0 or why the bytes are refused; nothing needs closing. */
 int place_try(const struct tfs_container *container, struct tfs_span bytes, struct tfs_error *err);
 
 /* The document as a file. */
-struct maker_bytes place_encode(const struct place_case *c);
+struct maker_bytes place_encode(struct tree_files *c);
 
 /* The file of a chunk; the text ends in a NUL that its size leaves out. */
-struct maker_bytes place_get(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key);
+struct maker_bytes place_get(struct tree_files *c, const struct tfs_lens *lens, struct tfs_key key);
 /* Puts a text: 0 and the new document is c->doc, or the error. */
-int place_put(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key,
+int place_put(struct tree_files *c, const struct tfs_lens *lens, struct tfs_key key,
               struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
 /* The same, never fresh. */
-int place_write(struct place_case *c, const struct tfs_lens *lens, struct tfs_key key,
+int place_write(struct tree_files *c, const struct tfs_lens *lens, struct tfs_key key,
                 const char *text, struct tfs_error *err);
 
 /* mkdir, rmdir and mv of a chunk's directory. */
-int place_create(struct place_case *c, struct tfs_key key, struct tfs_error *err);
-int place_remove(struct place_case *c, struct tfs_key key, struct tfs_error *err);
-int place_move(struct place_case *c, struct tfs_key from, struct tfs_key to, struct tfs_error *err);
+int place_create(struct tree_files *c, struct tfs_key key, struct tfs_error *err);
+int place_remove(struct tree_files *c, struct tfs_key key, struct tfs_error *err);
+int place_move(struct tree_files *c, struct tfs_key from, struct tfs_key to, struct tfs_error *err);
 
 struct tfs_span place_span(const struct maker_bytes *bytes);
 struct maker_bytes place_read_file(const char *path);

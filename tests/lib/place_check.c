@@ -11,11 +11,11 @@
 
 static const struct tfs_key spare = {0, 77, 77, 77};
 
-static void check_chunk(struct place_case *c, const struct tfs_chunk *chunk)
+static void check_chunk(struct tree_files *c, const struct tfs_chunk *chunk)
 {
     const struct tfs_key key = chunk->key;
     struct tfs_error err = {0};
-    REQUIRE(tfs_rbx_tree.chunk_check(&c->save, c->doc, key, NULL, &err) == 0);
+    REQUIRE(tfs_rbx_tree.chunk_check(c->save, c->doc, key, NULL, &err) == 0);
     for (unsigned i = 0; i < tfs_rbx_tree.chunk_count && chunk->tag <= LOG2_MAX; i++) {
         const struct tfs_lens *lens = tfs_rbx_tree.chunk_files[i].lens;
         const struct tfs_doc *before = c->doc;
@@ -28,19 +28,19 @@ static void check_chunk(struct place_case *c, const struct tfs_chunk *chunk)
 }
 
 /* Decodes what an edited document gives, and compares. */
-static void check_again(const struct place_case *c)
+static void check_again(struct tree_files *c)
 {
     struct maker_bytes file = place_encode(c);
-    struct place_case again;
-    place_open(&again, c->save.container, &file);
+    struct tree_files again;
+    place_open(&again, c->save->container, &file);
     REQUIRE(again.doc->count == c->doc->count);
     for (size_t i = 0; i < c->doc->count; i++)
         REQUIRE(tfs_chunk_same(tfs_doc_at(c->doc, i), tfs_doc_at(again.doc, i)));
-    place_close(&again);
+    tree_files_close(&again);
     maker_release(&file);
 }
 
-static void check_edit(struct place_case *c, struct tfs_span bytes)
+static void check_edit(struct tree_files *c, struct tfs_span bytes)
 {
     struct tfs_error err = {0};
     if (tfs_rbx_locked(c->doc, 0) != NULL || tfs_doc_find(c->doc, spare) != NULL ||
@@ -58,7 +58,7 @@ static void check_edit(struct place_case *c, struct tfs_span bytes)
 
 static void check_accepted(const struct tfs_container *container, struct tfs_span bytes)
 {
-    struct place_case c;
+    struct tree_files c;
     struct maker_bytes copy = {0};
     maker_add(&copy, bytes.data, bytes.size);
     place_open(&c, container, &copy);
@@ -72,7 +72,7 @@ static void check_accepted(const struct tfs_container *container, struct tfs_spa
     maker_release(&info);
     maker_release(&file);
     maker_release(&copy);
-    place_close(&c);
+    tree_files_close(&c);
 }
 
 void place_check(const struct tfs_container *container, struct tfs_span bytes)

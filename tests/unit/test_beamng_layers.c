@@ -151,9 +151,9 @@ static void put_made_from(struct tree_files *t, const char *path, const char *or
 
     place_hex(&samples, original);
     ter_make_png(ter_shape_of(t, path), samples.data, &png);
-    t->original = tfs_buf_span(&png);
+    t->how.original = tfs_buf_span(&png);
     ter_put_hex(t, path, hex);
-    t->original = (struct tfs_span){0};
+    t->how.original = (struct tfs_span){0};
     tfs_buf_release(&png);
     maker_release(&samples);
 }

@@ -368,7 +368,7 @@ END_TEST
 
 static const struct tfs_lens *lens_of(const struct tree_files *t, const char *path)
 {
-    const struct tfs_tree *tree = t->save.tree;
+    const struct tfs_tree *tree = t->save->tree;
     unsigned i = 0;
 
     while (strcmp(tree->root_files[i].path, path) != 0)
@@ -386,7 +386,7 @@ static void check_parts(struct tree_files *t, const char *path, struct tfs_span 
     for (uint64_t from = (whole.size - 1) / step * step, next = from;; from = next) {
         struct tfs_buf part = {0};
         const size_t size = whole.size - from < step ? (size_t)(whole.size - from) : step;
-        ck_assert_int_eq(lens->get_range(&t->save, t->doc, at, from, step, &part, &t->err), 0);
+        ck_assert_int_eq(lens->get_range(t->save, t->doc, at, from, step, &part, &t->err), 0);
         ck_assert_uint_eq(part.size, size);
         ck_assert_mem_eq(part.data, whole.data + from, size);
         tfs_buf_release(&part);
@@ -413,7 +413,7 @@ START_TEST(map_and_arrays_in_parts_are_the_whole_after_an_edit_too)
             struct tfs_buf whole = {0};
             const struct tfs_lens *lens = lens_of(&fresh, paths[i]);
             const struct tfs_at at = tfs_lens_at(lens, (struct tfs_key){0}, 0);
-            ck_assert_int_eq(lens->get(&fresh.save, fresh.doc, at, &whole, &fresh.err), 0);
+            ck_assert_int_eq(lens->get(fresh.save, fresh.doc, at, &whole, &fresh.err), 0);
             check_parts(&t, paths[i], tfs_buf_span(&whole));
             tfs_buf_release(&whole);
         }
@@ -451,7 +451,7 @@ static int note_chunk(void *arg, const struct tfs_chunk *before, const struct tf
 static const char *root_changes(const struct tree_files *t, const struct tfs_doc *before,
                                 struct changed *c)
 {
-    *c = (struct changed){.tree = t->save.tree};
+    *c = (struct changed){.tree = t->save->tree};
     (void)tfs_doc_diff(before, t->doc, note_chunk, c);
     return changed_root_files(c->tree, c->tree->root_changes(before, t->doc));
 }

@@ -40,7 +40,7 @@ static int count(void *arg, const struct tfs_chunk *before, const struct tfs_chu
 static struct kept rename_in(unsigned chunks)
 {
     struct maker_region r = maker_region_init(4);
-    struct cosmic_case c;
+    struct tree_files c;
     struct kept kept = {0};
 
     for (unsigned i = 0; i < chunks; i++)
@@ -55,12 +55,12 @@ static struct kept rename_in(unsigned chunks)
     }
     cosmic_open_maker(&c, &r);
     struct tfs_doc *before = tfs_doc_ref(c.doc);
-    ck_assert_msg(cosmic_put_root(&c, "palette.txt", "base:gold[default]\n") == 0, "%s",
+    ck_assert_msg(files_put_text(&c, FILES_ROOT, "palette.txt", "base:gold[default]\n") == 0, "%s",
                   c.err.text);
     ck_assert_int_eq(tfs_doc_diff(before, c.doc, count, &kept), 0);
-    ck_assert_uint_eq(tfs_changes_files(&c.save, before, c.doc, "", note, &kept), 0);
+    ck_assert_uint_eq(tfs_changes_files(c.save, before, c.doc, "", note, &kept), 0);
     tfs_doc_unref(before);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_region_release(&r);
     ck_assert_uint_eq(kept.chunks, chunks);
     return kept;

@@ -223,7 +223,7 @@ END_TEST
 /* ---- in a chunk ------------------------------------------------------------------------------ */
 
 /* A region with the chunk 0_0_0 that has `bytes` as block entities. */
-static void open_with_entities(struct cosmic_case *c)
+static void open_with_entities(struct tree_files *c)
 {
     struct maker_region region = maker_region_init(2);
     struct maker_chunk *chunk = maker_region_add(&region, 0, 0, 0);
@@ -236,7 +236,7 @@ static void open_with_entities(struct cosmic_case *c)
     maker_region_release(&region);
 }
 
-static void expect_entities(struct cosmic_case *c, struct tfs_key key, const int32_t (*places)[3])
+static void expect_entities(struct tree_files *c, struct tfs_key key, const int32_t (*places)[3])
 {
     struct maker_bytes shown = cosmic_get(c, key, "entities.bin");
 
@@ -253,32 +253,32 @@ static const struct tfs_key home = {0, 0, 0, 0}, away = {0, 2, 1, 0};
 
 START_TEST(entities_move_with_their_chunk)
 {
-    struct cosmic_case c;
+    struct tree_files c;
 
     furnaces(at_home, 2);
     open_with_entities(&c);
-    ck_assert_int_eq(cosmic_move(&c, home, away), 0);
+    ck_assert_int_eq(files_move(&c, home, away), 0);
     expect_entities(&c, away, moved);
-    cosmic_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(entities_that_are_copied_into_a_new_chunk_move_there)
 {
     static const char *const names[] = {"entities.bin", "raw.bin"};
-    struct cosmic_case c;
+    struct tree_files c;
 
     furnaces(at_home, 2);
     open_with_entities(&c);
     struct maker_bytes file = cosmic_get(&c, home, names[_i]);
-    ck_assert_int_eq(cosmic_create(&c, away), 0);
+    ck_assert_int_eq(files_create(&c, away), 0);
     ck_assert_int_eq(cosmic_put_fresh(&c, away, names[_i], cosmic_span(&file)), 0);
     expect_entities(&c, away, moved);
     /* In a chunk that is there they stay as they are. */
-    ck_assert_int_eq(cosmic_put(&c, away, names[_i], cosmic_span(&file)), 0);
+    ck_assert_int_eq(files_put(&c, away, names[_i], cosmic_span(&file)), 0);
     expect_entities(&c, away, at_home);
     maker_release(&file);
-    cosmic_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 

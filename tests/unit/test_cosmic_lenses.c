@@ -8,7 +8,7 @@
 #include "formats/cosmic_reach/body.h"
 #include "unit.h"
 
-static struct cosmic_case c;
+static struct tree_files c;
 static const struct tfs_key origin = {0};
 
 #define UNIFORM15 "0100 0100 0100 0100 0100 0100 0100 0100 0100 0100 0100 0100 0100 0100 0100 "
@@ -47,7 +47,7 @@ static bool begins(const struct maker_bytes *bytes, const char *text)
 
 static void teardown(void)
 {
-    cosmic_close(&c);
+    tree_files_close(&c);
 }
 
 /* ---- exact texts ----------------------------------------------------------------------------- */
@@ -55,9 +55,9 @@ static void teardown(void)
 START_TEST(the_files_of_a_chunk_have_these_texts)
 {
     open_body(7, ONE_BLOCK);
-    ck_assert(cosmic_shows(&c, origin, "palette.txt", "0 base:air\n1 a:b\n"));
-    ck_assert(cosmic_shows(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,a:b\n"));
-    ck_assert(cosmic_shows(&c, origin, "lights/sky.txt", "fill 15\n"));
+    ck_assert(files_shows(&c, origin, "palette.txt", "0 base:air\n1 a:b\n"));
+    ck_assert(files_shows(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,a:b\n"));
+    ck_assert(files_shows(&c, origin, "lights/sky.txt", "fill 15\n"));
     ck_assert_ptr_null(cosmic_get(&c, origin, "lights/block.txt").data);
     ck_assert_ptr_null(cosmic_get(&c, origin, "entities.bin").data);
     struct maker_bytes text = cosmic_get(&c, origin, "blocks.txt");
@@ -72,8 +72,8 @@ END_TEST
 START_TEST(a_uniform_chunk_is_a_fill_line)
 {
     open_body(7, ALL_AIR);
-    ck_assert(cosmic_shows(&c, origin, "blocks.txt", "palette 0 base:air\nfill 0\n"));
-    ck_assert(cosmic_shows(&c, origin, "voxels.csv", "x,y,z,block\n"));
+    ck_assert(files_shows(&c, origin, "blocks.txt", "palette 0 base:air\nfill 0\n"));
+    ck_assert(files_shows(&c, origin, "voxels.csv", "x,y,z,block\n"));
 }
 END_TEST
 
@@ -81,10 +81,10 @@ START_TEST(odd_names_are_escaped_and_quoted)
 {
     /* A blank in front, a comma, a quote, a byte that is not UTF-8. */
     open_body(7, "01 00000007 20 61 2c 62 22 ff 5c 01 01 00");
-    ck_assert(cosmic_shows(&c, origin, "palette.txt", "0 \\x20a,b\"\\xff\\\\\n"));
+    ck_assert(files_shows(&c, origin, "palette.txt", "0 \\x20a,b\"\\xff\\\\\n"));
     struct maker_bytes text = cosmic_get(&c, origin, "voxels.csv");
     ck_assert(begins(&text, "x,y,z,block\n0,0,0,\"\\x20a,b\"\"\\xff\\\\\"\n1,0,0,"));
-    ck_assert_int_eq(cosmic_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
+    ck_assert_int_eq(files_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
     check_body("01 00000007 20 61 2c 62 22 ff 5c 01 01 00");
     maker_release(&text);
 }
@@ -102,10 +102,8 @@ START_TEST(coordinates_of_voxels_are_global_and_may_be_negative)
     struct maker_bytes text = cosmic_get(&c, key, "voxels.csv");
     ck_assert(begins(&text, "x,y,z,block\n-34359738368,-16,34359738352,a:b\n"));
     ck_assert_int_eq(
-        cosmic_put_text(&c, key, "voxels.csv", "x,y,z,block\n-34359738353,-1,34359738367,a:b\n"),
-        0);
-    ck_assert(
-        cosmic_shows(&c, key, "voxels.csv", "x,y,z,block\n-34359738353,-1,34359738367,a:b\n"));
+        files_put_text(&c, key, "voxels.csv", "x,y,z,block\n-34359738353,-1,34359738367,a:b\n"), 0);
+    ck_assert(files_shows(&c, key, "voxels.csv", "x,y,z,block\n-34359738353,-1,34359738367,a:b\n"));
     maker_release(&text);
     maker_region_release(&r);
 }
@@ -125,7 +123,7 @@ START_TEST(the_width_of_rows_follows_the_size_of_the_palette)
         maker_add(&blocks,
                   i ? "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n" : "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1\n",
                   32);
-    ck_assert_int_eq(cosmic_put(&c, origin, "blocks.txt", cosmic_span(&blocks)), 0);
+    ck_assert_int_eq(files_put(&c, origin, "blocks.txt", cosmic_span(&blocks)), 0);
     struct maker_bytes shown = cosmic_get(&c, origin, "blocks.txt");
     ck_assert_int_eq(strncmp((char *)shown.data + at, row, strlen(row)), 0);
     maker_release(&shown);
@@ -138,9 +136,9 @@ END_TEST
 START_TEST(one_line_more_sets_one_block)
 {
     open_body(7, ALL_AIR);
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,a:b\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,a:b\n"), 0);
     check_body(ONE_BLOCK);
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "voxels.csv", "x,y,z,block\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, origin, "voxels.csv", "x,y,z,block\n"), 0);
     check_body(ALL_AIR);
 }
 END_TEST
@@ -149,7 +147,7 @@ START_TEST(the_last_line_of_a_voxel_wins)
 {
     open_body(7, ALL_AIR);
     ck_assert_int_eq(
-        cosmic_put_text(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,lost:name\n3,0,1,a:b\n"), 0);
+        files_put_text(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,lost:name\n3,0,1,a:b\n"), 0);
     check_body(ONE_BLOCK);
 }
 END_TEST
@@ -157,9 +155,9 @@ END_TEST
 START_TEST(lines_may_be_spaced_quoted_and_commented)
 {
     open_body(7, ALL_AIR);
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "voxels.csv",
-                                     "# mine\r\n x , y,z,\"block\"\r\n\r\n3, 0 ,\"1\",\"a:b\"\r\n"
-                                     "3,0,1, \\x61:b \r\n3,0,1,a:b"),
+    ck_assert_int_eq(files_put_text(&c, origin, "voxels.csv",
+                                    "# mine\r\n x , y,z,\"block\"\r\n\r\n3, 0 ,\"1\",\"a:b\"\r\n"
+                                    "3,0,1, \\x61:b \r\n3,0,1,a:b"),
                      0);
     check_body(ONE_BLOCK);
 }
@@ -178,9 +176,9 @@ START_TEST(emptied_voxels_take_the_air_of_the_palette_or_that_of_the_version)
     cosmic_open_body(&c, _i, _i, cosmic_span(&body));
     struct maker_bytes text = cosmic_get(&c, origin, "voxels.csv");
     text.size -= strlen("15,15,15,a\n");
-    ck_assert_int_eq(cosmic_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
+    ck_assert_int_eq(files_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
     snprintf(expected, sizeof(expected), "0 a\n1 %s\n", air[_i]);
-    ck_assert(cosmic_shows(&c, origin, "palette.txt", expected));
+    ck_assert(files_shows(&c, origin, "palette.txt", expected));
     maker_release(&text);
     maker_release(&body);
 }
@@ -192,8 +190,8 @@ START_TEST(air_that_stays_keeps_its_own_name)
      * base:air[x]. */
     open_body(7, "02 00000003 0000000b 626173653a6169725b785d " AIR_NAME
                  "00000003 613a62 03 09 00*63 " UNIFORM15 "01 01 00");
-    ck_assert(cosmic_shows(&c, origin, "voxels.csv", "x,y,z,block\n1,0,0,a:b\n"));
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "voxels.csv", "x,y,z,block\n2,0,0,a:b\n"), 0);
+    ck_assert(files_shows(&c, origin, "voxels.csv", "x,y,z,block\n1,0,0,a:b\n"));
+    ck_assert_int_eq(files_put_text(&c, origin, "voxels.csv", "x,y,z,block\n2,0,0,a:b\n"), 0);
     /* Voxel 1 got the first air entry, voxel 0 kept the second. */
     check_body("02 00000003 0000000b 626173653a6169725b785d " AIR_NAME
                "00000003 613a62 03 21 00*63 " UNIFORM15 "01 01 00");
@@ -204,10 +202,10 @@ START_TEST(a_line_may_name_an_air_block)
 {
     open_body(7, ONE_BLOCK);
     ck_assert_int_eq(
-        cosmic_put_text(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,a:b\n4,0,1,base:air[thin]\n"),
+        files_put_text(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,a:b\n4,0,1,base:air[thin]\n"),
         0);
-    ck_assert(cosmic_shows(&c, origin, "palette.txt", "0 base:air\n1 a:b\n2 base:air[thin]\n"));
-    ck_assert(cosmic_shows(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,a:b\n"));
+    ck_assert(files_shows(&c, origin, "palette.txt", "0 base:air\n1 a:b\n2 base:air[thin]\n"));
+    ck_assert(files_shows(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,a:b\n"));
 }
 END_TEST
 
@@ -218,8 +216,8 @@ START_TEST(the_palette_loses_what_is_gone_and_grows_in_order_of_first_use)
               "02 00000003 00000001 61 00000001 75 00000001 62 03 02 00*63 " UNIFORM15 "01 01 00");
     struct maker_bytes text = cosmic_get(&c, origin, "voxels.csv");
     add_text(&text, "5,1,0,late\n0,0,0,early\n1,0,0,second\n");
-    ck_assert_int_eq(cosmic_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
-    ck_assert(cosmic_shows(&c, origin, "palette.txt", "0 a\n1 u\n2 early\n3 second\n4 late\n"));
+    ck_assert_int_eq(files_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
+    ck_assert(files_shows(&c, origin, "palette.txt", "0 a\n1 u\n2 early\n3 second\n4 late\n"));
     maker_release(&text);
 }
 END_TEST
@@ -231,7 +229,7 @@ START_TEST(a_voxel_keeps_its_entry_among_duplicates)
               "02 00000003 00000001 61 00000001 61 00000001 62 03 09 00*63 " UNIFORM15 "01 01 00");
     struct maker_bytes text = cosmic_get(&c, origin, "voxels.csv");
     add_text(&text, "1,0,0,a\n2,0,0,b\n");
-    ck_assert_int_eq(cosmic_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
+    ck_assert_int_eq(files_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
     check_body("02 00000003 00000001 61 00000001 61 00000001 62 03 21 00*63 " UNIFORM15 "01 01 00");
     maker_release(&text);
 }
@@ -242,7 +240,7 @@ START_TEST(rows_of_another_chunk_are_moved_into_one_just_made_only)
     const char *text = "x,y,z,block\n-13,32,49,a:b\n";
 
     open_body(7, ALL_AIR);
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "voxels.csv", text), -EBADMSG);
+    ck_assert_int_eq(files_put_text(&c, origin, "voxels.csv", text), -EBADMSG);
     ck_assert_str_eq(c.err.text, "x -13 is outside chunk 0_0_0, which has x 0 to 15");
     ck_assert_int_eq(cosmic_put_fresh(&c, origin, "voxels.csv", tfs_span_of(text)), 0);
     check_body(ONE_BLOCK);
@@ -279,7 +277,7 @@ static const struct {
 START_TEST(a_bad_line_is_refused_with_its_place)
 {
     open_body(7, ONE_BLOCK);
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "voxels.csv", bad_voxels[_i].text), -EBADMSG);
+    ck_assert_int_eq(files_put_text(&c, origin, "voxels.csv", bad_voxels[_i].text), -EBADMSG);
     if (bad_voxels[_i].sentence != NULL)
         ck_assert_str_eq(c.err.text, bad_voxels[_i].sentence);
     ck_assert_uint_eq(c.err.line, bad_voxels[_i].line);
@@ -300,11 +298,11 @@ START_TEST(a_palette_of_more_than_4096_names_is_refused)
             snprintf(names, sizeof(names), "%u,%u,%u,n%u\n", i % 16, i / 256, i / 16 % 16, i);
         maker_add(&text, names, (size_t)size);
     }
-    ck_assert_int_eq(cosmic_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
+    ck_assert_int_eq(files_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
     struct maker_bytes palette = cosmic_get(&c, origin, "palette.txt");
     ck_assert_ptr_nonnull(strstr((char *)palette.data, "\n4095 n4095\n"));
     maker_add(&palette, "4096 more\n", 10);
-    ck_assert_int_eq(cosmic_put(&c, origin, "palette.txt", cosmic_span(&palette)), -EBADMSG);
+    ck_assert_int_eq(files_put(&c, origin, "palette.txt", cosmic_span(&palette)), -EBADMSG);
     ck_assert_uint_eq(c.err.line, 4097);
     maker_release(&palette);
     maker_release(&text);
@@ -319,9 +317,9 @@ START_TEST(names_have_at_most_65535_bytes)
     maker_add(&text, "0 ", 2);
     for (unsigned i = 0; i < 65535; i++)
         maker_u8(&text, 'n');
-    ck_assert_int_eq(cosmic_put(&c, origin, "palette.txt", cosmic_span(&text)), 0);
+    ck_assert_int_eq(files_put(&c, origin, "palette.txt", cosmic_span(&text)), 0);
     maker_u8(&text, 'n');
-    ck_assert_int_eq(cosmic_put(&c, origin, "palette.txt", cosmic_span(&text)), -EBADMSG);
+    ck_assert_int_eq(files_put(&c, origin, "palette.txt", cosmic_span(&text)), -EBADMSG);
     ck_assert_str_eq(c.err.text, "a name of 65536 bytes, at most 65535 are possible");
     maker_release(&text);
 }
@@ -339,9 +337,9 @@ START_TEST(blocks_txt_decides_the_palette)
         maker_add(
             &text,
             i == 1 ? "1 1 1 0 1 1 1 1 1 1 1 1 1 1 1 1\n" : "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n", 32);
-    ck_assert_int_eq(cosmic_put(&c, origin, "blocks.txt", cosmic_span(&text)), 0);
-    ck_assert(cosmic_shows(&c, origin, "palette.txt", "0 a:b\n1 base:air\n2 unused\n"));
-    ck_assert(cosmic_shows(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,a:b\n"));
+    ck_assert_int_eq(files_put(&c, origin, "blocks.txt", cosmic_span(&text)), 0);
+    ck_assert(files_shows(&c, origin, "palette.txt", "0 a:b\n1 base:air\n2 unused\n"));
+    ck_assert(files_shows(&c, origin, "voxels.csv", "x,y,z,block\n3,0,1,a:b\n"));
     maker_release(&text);
 }
 END_TEST
@@ -350,7 +348,7 @@ START_TEST(a_chunk_of_one_name_is_stored_single_whatever_the_palette_said)
 {
     open_body(7, ONE_BLOCK);
     ck_assert_int_eq(
-        cosmic_put_text(&c, origin, "blocks.txt", "palette 0 b\npalette 1 base:air\nfill 1\n"), 0);
+        files_put_text(&c, origin, "blocks.txt", "palette 0 b\npalette 1 base:air\nfill 1\n"), 0);
     check_body(ALL_AIR);
 }
 END_TEST
@@ -386,7 +384,7 @@ static const struct {
 START_TEST(a_bad_palette_or_grid_is_refused)
 {
     open_body(7, ONE_BLOCK);
-    ck_assert_int_eq(cosmic_put_text(&c, origin, bad_blocks[_i].file, bad_blocks[_i].text),
+    ck_assert_int_eq(files_put_text(&c, origin, bad_blocks[_i].file, bad_blocks[_i].text),
                      -EBADMSG);
     if (bad_blocks[_i].sentence != NULL)
         ck_assert_str_eq(c.err.text, bad_blocks[_i].sentence);
@@ -401,12 +399,12 @@ START_TEST(renaming_in_a_palette_keeps_layers_as_they_are_stored)
     /* Layer 0 is wider than needed. */
     open_body(7,
               "02 00000002 " AIR_NAME "00000003 613a62 05 00*19 01 00*236 " UNIFORM15 "030f 01 00");
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "palette.txt", "1 c\n0 base:air\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, origin, "palette.txt", "1 c\n0 base:air\n"), 0);
     check_body("02 00000002 " AIR_NAME "00000001 63 05 00*19 01 00*236 " UNIFORM15 "030f 01 00");
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "palette.txt", "0 c\n1 c\n2 new\n"), 0);
-    ck_assert(cosmic_shows(&c, origin, "palette.txt", "0 c\n1 c\n2 new\n"));
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "palette.txt", "0 c\n1 c\n"), 0);
-    ck_assert(cosmic_shows(&c, origin, "palette.txt", "0 c\n1 c\n"));
+    ck_assert_int_eq(files_put_text(&c, origin, "palette.txt", "0 c\n1 c\n2 new\n"), 0);
+    ck_assert(files_shows(&c, origin, "palette.txt", "0 c\n1 c\n2 new\n"));
+    ck_assert_int_eq(files_put_text(&c, origin, "palette.txt", "0 c\n1 c\n"), 0);
+    ck_assert(files_shows(&c, origin, "palette.txt", "0 c\n1 c\n"));
 }
 END_TEST
 
@@ -414,10 +412,10 @@ START_TEST(odd_names_that_were_there_before_may_stay)
 {
     /* The empty name and a:b. */
     open_body(7, "02 00000002 00000000 00000003 613a62 07 00 00 08 00*29 " UNIFORM15 "030f 01 00");
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "palette.txt", "0\n1 c\n"), 0);
-    ck_assert(cosmic_shows(&c, origin, "palette.txt", "0 \n1 c\n"));
+    ck_assert_int_eq(files_put_text(&c, origin, "palette.txt", "0\n1 c\n"), 0);
+    ck_assert(files_shows(&c, origin, "palette.txt", "0 \n1 c\n"));
     struct maker_bytes text = cosmic_get(&c, origin, "voxels.csv");
-    ck_assert_int_eq(cosmic_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
+    ck_assert_int_eq(files_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
     maker_release(&text);
 }
 END_TEST
@@ -427,14 +425,14 @@ END_TEST
 START_TEST(removing_light_stores_none_and_creating_it_stores_it)
 {
     open_body(7, ALL_AIR);
-    ck_assert_int_eq(cosmic_remove(&c, origin, "lights/sky.txt"), 0);
+    ck_assert_int_eq(files_remove(&c, origin, "lights/sky.txt"), 0);
     check_body("01 " AIR_NAME "01 01 00");
     ck_assert_ptr_null(cosmic_get(&c, origin, "lights/sky.txt").data);
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "lights/sky.txt", "fill 0\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, origin, "lights/sky.txt", "fill 0\n"), 0);
     check_body("01 " AIR_NAME "0300 01 00");
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "lights/block.txt", "fill 000\n"), 0);
-    ck_assert(cosmic_shows(&c, origin, "lights/block.txt", "fill 000\n"));
-    ck_assert_int_eq(cosmic_remove(&c, origin, "lights/block.txt"), 0);
+    ck_assert_int_eq(files_put_text(&c, origin, "lights/block.txt", "fill 000\n"), 0);
+    ck_assert(files_shows(&c, origin, "lights/block.txt", "fill 000\n"));
+    ck_assert_int_eq(files_remove(&c, origin, "lights/block.txt"), 0);
     check_body("01 " AIR_NAME "0300 01 00");
 }
 END_TEST
@@ -442,8 +440,8 @@ END_TEST
 START_TEST(sky_above_15_shows_its_low_bits_and_keeps_the_others)
 {
     open_body(7, "01 " AIR_NAME "031f 01 00");
-    ck_assert(cosmic_shows(&c, origin, "lights/sky.txt", "fill 15\n"));
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "lights/sky.txt", "fill 15\n"), 0);
+    ck_assert(files_shows(&c, origin, "lights/sky.txt", "fill 15\n"));
+    ck_assert_int_eq(files_put_text(&c, origin, "lights/sky.txt", "fill 15\n"), 0);
     check_body("01 " AIR_NAME "031f 01 00");
 }
 END_TEST
@@ -462,7 +460,7 @@ static const struct {
 START_TEST(light_out_of_range_is_refused)
 {
     open_body(7, ALL_AIR);
-    ck_assert_int_eq(cosmic_put_text(&c, origin, bad_lights[_i].file, bad_lights[_i].text),
+    ck_assert_int_eq(files_put_text(&c, origin, bad_lights[_i].file, bad_lights[_i].text),
                      -EBADMSG);
     if (bad_lights[_i].sentence != NULL) {
         ck_assert_str_eq(c.err.text, bad_lights[_i].sentence);
@@ -478,13 +476,13 @@ END_TEST
 START_TEST(entities_come_and_go)
 {
     open_body(7, ALL_AIR);
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "entities.bin", "CRB"), 0);
+    ck_assert_int_eq(files_put_text(&c, origin, "entities.bin", "CRB"), 0);
     check_body("01 " AIR_NAME "030f 01 01 00000003 435242");
-    ck_assert(cosmic_shows(&c, origin, "entities.bin", "CRB"));
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "entities.bin", ""), 0);
+    ck_assert(files_shows(&c, origin, "entities.bin", "CRB"));
+    ck_assert_int_eq(files_put_text(&c, origin, "entities.bin", ""), 0);
     check_body("01 " AIR_NAME "030f 01 01 00000000");
-    ck_assert(cosmic_shows(&c, origin, "entities.bin", ""));
-    ck_assert_int_eq(cosmic_remove(&c, origin, "entities.bin"), 0);
+    ck_assert(files_shows(&c, origin, "entities.bin", ""));
+    ck_assert_int_eq(files_remove(&c, origin, "entities.bin"), 0);
     check_body(ALL_AIR);
 }
 END_TEST
@@ -493,9 +491,9 @@ START_TEST(a_chunk_of_version_0_has_no_entities)
 {
     open_body(0, "01 " AIR_NAME "030f 01");
     ck_assert_ptr_null(cosmic_get(&c, origin, "entities.bin").data);
-    ck_assert_int_eq(cosmic_put_text(&c, origin, "entities.bin", "CRB"), -EBADMSG);
+    ck_assert_int_eq(files_put_text(&c, origin, "entities.bin", "CRB"), -EBADMSG);
     ck_assert_str_eq(c.err.text, "a chunk of version 0 cannot hold block entities");
-    ck_assert_int_eq(cosmic_remove(&c, origin, "entities.bin"), 0);
+    ck_assert_int_eq(files_remove(&c, origin, "entities.bin"), 0);
     check_body("01 " AIR_NAME "030f 01");
 }
 END_TEST
@@ -526,7 +524,7 @@ START_TEST(raw_bytes_are_stored_if_they_parse_completely)
     const char *empty = raw_texts[_i].version > 0 ? ALL_AIR : "01 " AIR_NAME "030f 01";
 
     open_body(raw_texts[_i].version, empty);
-    int result = cosmic_put(&c, origin, "raw.bin", cosmic_span(&text));
+    int result = files_put(&c, origin, "raw.bin", cosmic_span(&text));
     if (raw_texts[_i].stored == NULL) {
         ck_assert_int_eq(result, -EBADMSG);
         ck_assert_str_eq(c.err.text, raw_texts[_i].sentence);
@@ -569,9 +567,9 @@ START_TEST(an_edit_changes_its_section_and_no_other)
     open_body(7, RICH);
     ck_assert_int_eq(tfs_cosmic_body_split(cosmic_span(&rich), 7, &before, &c.err), 0);
     if (couplings[_i].text == NULL)
-        ck_assert_int_eq(cosmic_remove(&c, origin, couplings[_i].file), 0);
+        ck_assert_int_eq(files_remove(&c, origin, couplings[_i].file), 0);
     else
-        ck_assert_int_eq(cosmic_put_text(&c, origin, couplings[_i].file, couplings[_i].text), 0);
+        ck_assert_int_eq(files_put_text(&c, origin, couplings[_i].file, couplings[_i].text), 0);
     ck_assert_int_eq(tfs_cosmic_body_split(cosmic_body(&c, origin), 7, &after, &c.err), 0);
     for (unsigned i = 0; i < TFS_COSMIC_SECTIONS; i++)
         ck_assert_int_eq(tfs_span_equal(before.sections[i], after.sections[i]),
@@ -590,7 +588,7 @@ START_TEST(writing_back_what_was_read_changes_nothing)
     const struct tfs_doc *before = c.doc;
     struct maker_bytes text = cosmic_get(&c, origin, files[_i]);
     ck_assert_ptr_nonnull(text.data);
-    ck_assert_int_eq(cosmic_put(&c, origin, files[_i], cosmic_span(&text)), 0);
+    ck_assert_int_eq(files_put(&c, origin, files[_i], cosmic_span(&text)), 0);
     ck_assert_ptr_eq(c.doc, before);
     maker_release(&text);
 }
@@ -633,7 +631,7 @@ START_TEST(the_root_palette_lists_every_name_once_sorted)
     check_root("\\x23c\na\nb\n");
     struct maker_bytes shown = cosmic_get_root(&c, "palette.txt");
     const struct tfs_doc *before = c.doc;
-    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", (char *)shown.data), 0);
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", (char *)shown.data), 0);
     ck_assert_ptr_eq(c.doc, before);
     maker_release(&shown);
 }
@@ -642,11 +640,11 @@ END_TEST
 START_TEST(swapped_names_are_swapped_everywhere)
 {
     open_root();
-    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", "d\nb\na\n"), 0);
-    ck_assert(cosmic_shows(&c, (struct tfs_key){0, 0, 0, 0}, "palette.txt", "0 a\n"));
-    ck_assert(cosmic_shows(&c, (struct tfs_key){0, 1, 0, 0}, "palette.txt", "0 b\n"));
-    ck_assert(cosmic_shows(&c, (struct tfs_key){0, 2, 0, 0}, "palette.txt", "0 a\n"));
-    ck_assert(cosmic_shows(&c, (struct tfs_key){0, 3, 0, 0}, "palette.txt", "0 d\n"));
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "d\nb\na\n"), 0);
+    ck_assert(files_shows(&c, (struct tfs_key){0, 0, 0, 0}, "palette.txt", "0 a\n"));
+    ck_assert(files_shows(&c, (struct tfs_key){0, 1, 0, 0}, "palette.txt", "0 b\n"));
+    ck_assert(files_shows(&c, (struct tfs_key){0, 2, 0, 0}, "palette.txt", "0 a\n"));
+    ck_assert(files_shows(&c, (struct tfs_key){0, 3, 0, 0}, "palette.txt", "0 d\n"));
     check_root("a\nb\nd\n");
 }
 END_TEST
@@ -657,25 +655,25 @@ START_TEST(a_root_palette_renames_by_the_names_it_was_made_from)
     const struct tfs_key first = {0, 0, 0, 0}, second = {0, 1, 0, 0};
 
     open_root();
-    ck_assert_int_eq(cosmic_put_text(&c, first, "palette.txt", "0 new\n"), 0);
-    c.original = tfs_span_of("\\x23c\na\nb\n");
-    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", "\\x23c\nz\nb\n"), 0);
-    ck_assert(cosmic_shows(&c, first, "palette.txt", "0 new\n"));
-    ck_assert(cosmic_shows(&c, second, "palette.txt", "0 z\n"));
+    ck_assert_int_eq(files_put_text(&c, first, "palette.txt", "0 new\n"), 0);
+    c.how.original = tfs_span_of("\\x23c\na\nb\n");
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "\\x23c\nz\nb\n"), 0);
+    ck_assert(files_shows(&c, first, "palette.txt", "0 new\n"));
+    ck_assert(files_shows(&c, second, "palette.txt", "0 z\n"));
     const struct tfs_doc *after = c.doc;
-    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", "\\x23c\nz\nb\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "\\x23c\nz\nb\n"), 0);
     ck_assert_ptr_eq(c.doc, after);
-    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", "\\x23c\nz\n"), -EBADMSG);
-    c.original = tfs_span_of("\\xzz\n");
-    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", "z\n"), -EBADMSG);
-    c.original = (struct tfs_span){0};
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "\\x23c\nz\n"), -EBADMSG);
+    c.how.original = tfs_span_of("\\xzz\n");
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "z\n"), -EBADMSG);
+    c.how.original = (struct tfs_span){0};
 }
 END_TEST
 
 START_TEST(two_names_can_become_one)
 {
     open_root();
-    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", "x\nx\nb\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "x\nx\nb\n"), 0);
     check_root("b\nx\n");
 }
 END_TEST
@@ -694,7 +692,7 @@ static const struct {
 START_TEST(the_root_palette_keeps_its_number_of_lines)
 {
     open_root();
-    ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", bad_roots[_i].text), -EBADMSG);
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", bad_roots[_i].text), -EBADMSG);
     if (bad_roots[_i].sentence != NULL)
         ck_assert_str_eq(c.err.text, bad_roots[_i].sentence);
     ck_assert_uint_eq(c.err.line, bad_roots[_i].line);

@@ -13,7 +13,7 @@
 
 #define NAME "region_0_0_0.cosmicreach"
 
-static struct cosmic_case c;
+static struct tree_files c;
 
 static struct maker_bytes written(const struct maker_region *r)
 {
@@ -103,7 +103,7 @@ START_TEST(test_vector_1)
     ck_assert_uint_eq(c.doc->facts->note_count, 0);
     if (strcmp(zlibVersion(), ZLIB_VERSION) == 0 && strstr(ZLIB_VERSION, "ng") == NULL)
         check_encodes_to(&file);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
     maker_release(&body);
 }
@@ -123,7 +123,7 @@ START_TEST(test_vector_2)
     ck_assert_uint_eq(cosmic_body(&c, (struct tfs_key){0, -1, 2, -16}).size, 26);
     ck_assert_uint_eq(c.doc->facts->note_count, 0);
     check_encodes_to(&file);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -140,7 +140,7 @@ START_TEST(random_regions_of_every_version_come_out_as_they_went_in)
         ck_assert_uint_eq(c.doc->count, r.count);
         ck_assert_uint_eq(notes(TFS_NOTE_READ_ONLY) + notes(TFS_NOTE_DAMAGED), 0);
         check_encodes_to(&file);
-        cosmic_close(&c);
+        tree_files_close(&c);
         maker_release(&file);
         maker_region_release(&r);
     }
@@ -156,7 +156,7 @@ START_TEST(every_offset_type_is_kept)
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), 0);
     ck_assert_uint_eq(((struct tfs_cosmic_facts *)c.doc->facts->own)->offset_type, (unsigned)_i);
     check_encodes_to(&file);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
     maker_region_release(&r);
 }
@@ -180,12 +180,12 @@ START_TEST(an_offset_type_grows_only_when_it_must)
     cosmic_open_maker(&c, &r);
     /* The column has 88 bytes, entities add 4 and their own. */
     size_t size = (size_t)(widths[_i].offset - 9 - 2 * 29 - 4);
-    ck_assert_int_eq(cosmic_put(&c, key, "entities.bin", (struct tfs_span){zeros, size}), 0);
+    ck_assert_int_eq(files_put(&c, key, "entities.bin", (struct tfs_span){zeros, size}), 0);
     struct maker_bytes file = cosmic_encode(&c);
-    cosmic_close(&c);
+    tree_files_close(&c);
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), 0);
     ck_assert_uint_eq(((struct tfs_cosmic_facts *)c.doc->facts->own)->offset_type, widths[_i].to);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
     maker_region_release(&r);
 }
@@ -199,15 +199,15 @@ START_TEST(a_region_without_chunks_has_an_empty_table)
     empty.compression = 0;
     struct maker_bytes expected = written(&empty);
     cosmic_open_maker(&c, &r);
-    ck_assert_int_eq(cosmic_delete(&c, (struct tfs_key){0, 0, 0, 0}), 0);
-    ck_assert_int_eq(cosmic_delete(&c, (struct tfs_key){0, 0, 3, 0}), 0);
-    ck_assert_int_eq(cosmic_delete(&c, (struct tfs_key){0, 1, 0, 0}), 0);
+    ck_assert_int_eq(files_delete(&c, (struct tfs_key){0, 0, 0, 0}), 0);
+    ck_assert_int_eq(files_delete(&c, (struct tfs_key){0, 0, 3, 0}), 0);
+    ck_assert_int_eq(files_delete(&c, (struct tfs_key){0, 1, 0, 0}), 0);
     check_encodes_to(&expected);
-    cosmic_close(&c);
+    tree_files_close(&c);
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&expected)), 0);
     ck_assert_uint_eq(c.doc->count, 0);
     ck_assert_uint_eq(c.doc->facts->note_count, 0);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&expected);
     maker_region_release(&empty);
     maker_region_release(&r);
@@ -233,7 +233,7 @@ START_TEST(a_plain_gzip_header_is_kept)
     memcpy(file.data + 12 + 4, "\1\2\3\4\0\3", 6); /* a time, and written on Unix */
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), 0);
     check_encodes_to(&file);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -248,7 +248,7 @@ START_TEST(a_gzip_header_with_a_name_becomes_the_one_of_the_game)
     maker_add(&named, plain.data + 22, plain.size - 22);
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&named)), 0);
     check_encodes_to(&plain);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&plain);
     maker_release(&named);
 }
@@ -265,7 +265,7 @@ START_TEST(bytes_behind_the_gzip_member_make_the_save_read_only)
     snprintf(expected, sizeof(expected), "offset %zu: 3 bytes behind the gzip member", size);
     ck_assert_str_eq(note(TFS_NOTE_READ_ONLY), expected);
     ck_assert_uint_eq(c.doc->count, 3);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -277,16 +277,16 @@ START_TEST(a_broken_gzip_member_is_refused)
     file.data[file.size - 8] ^= 1;
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), -EBADMSG);
     ck_assert_ptr_nonnull(strstr(c.err.text, "the gzip data is damaged: incorrect data check"));
-    cosmic_close(&c);
+    tree_files_close(&c);
     file.data[file.size - 8] ^= 1;
     file.data[file.size - 4] ^= 1;
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), -EBADMSG);
     ck_assert_ptr_nonnull(strstr(c.err.text, "the gzip data is damaged: incorrect length check"));
-    cosmic_close(&c);
+    tree_files_close(&c);
     file.size -= 9;
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), -EBADMSG);
     ck_assert_ptr_nonnull(strstr(c.err.text, "the gzip data is cut off"));
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -407,7 +407,7 @@ START_TEST(a_bad_header_is_refused_with_its_offset)
 
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), bad_headers[_i].code);
     ck_assert_str_eq(c.err.text, bad_headers[_i].sentence);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -532,7 +532,7 @@ START_TEST(a_fault_gets_the_verdict_and_the_sentence_it_deserves)
                   faults[_i].version, at, verdict, c.err.text);
     if (faults[_i].sentence != NULL)
         ck_assert_str_eq(sentence_of(verdict), faults[_i].sentence);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -548,8 +548,8 @@ START_TEST(chunks_beside_a_damaged_one_are_read)
     ck_assert_uint_eq(bad->flags, TFS_CHUNK_DAMAGED);
     ck_assert_uint_eq(bad->blob->size, 26);
     ck_assert(
-        cosmic_shows(&c, (struct tfs_key){0, 1, 0, 0}, "palette.txt", "0 base:air[default]\n"));
-    cosmic_close(&c);
+        files_shows(&c, (struct tfs_key){0, 1, 0, 0}, "palette.txt", "0 base:air[default]\n"));
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -564,8 +564,8 @@ START_TEST(damage_in_a_column_shows_the_rest_of_it_as_one_chunk)
     const struct tfs_chunk *bad = tfs_doc_find(c.doc, (struct tfs_key){0});
     ck_assert_uint_eq(bad->flags, TFS_CHUNK_DAMAGED);
     ck_assert_uint_eq(bad->blob->size, 67 - 9 - 12);
-    ck_assert(cosmic_shows(&c, (struct tfs_key){0, 1, 0, 0}, "palette.txt", "0 base:air\n"));
-    cosmic_close(&c);
+    ck_assert(files_shows(&c, (struct tfs_key){0, 1, 0, 0}, "palette.txt", "0 base:air\n"));
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -590,7 +590,7 @@ START_TEST(a_wrong_index_damages_one_chunk_of_a_column)
     ck_assert_uint_eq(notes(TFS_NOTE_DAMAGED), 1);
     ck_assert_uint_eq(tfs_doc_find(c.doc, (struct tfs_key){0, 0, 0, 0})->flags, TFS_CHUNK_DAMAGED);
     ck_assert_uint_eq(tfs_doc_find(c.doc, (struct tfs_key){0, 0, 1, 0})->flags, 0);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
     maker_region_release(&r);
 }
@@ -606,7 +606,7 @@ START_TEST(bytes_that_nothing_points_at_make_the_save_read_only)
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), 0);
     snprintf(expected, sizeof(expected), "offset %zu: 5 bytes that no table entry points at", size);
     ck_assert_str_eq(note(TFS_NOTE_READ_ONLY), expected);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -618,9 +618,9 @@ START_TEST(a_file_named_as_another_region_is_refused)
     ck_assert_int_eq(cosmic_open(&c, "region_1_0_-2.cosmicreach", cosmic_span(&file)), -EBADMSG);
     ck_assert_str_eq(c.err.text, "the chunks are those of region_0_0_0, but the file is named "
                                  "region_1_0_-2");
-    cosmic_close(&c);
+    tree_files_close(&c);
     ck_assert_int_eq(cosmic_open(&c, "backup of region_1_0_-2.cosmicreach", cosmic_span(&file)), 0);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -670,8 +670,9 @@ static void read_all(void)
             maker_release(&raw);
             continue;
         }
-        for (unsigned f = 0; f < c.save.tree->chunk_count; f++) {
-            struct maker_bytes bytes = cosmic_get(&c, chunk->key, c.save.tree->chunk_files[f].path);
+        for (unsigned f = 0; f < c.save->tree->chunk_count; f++) {
+            struct maker_bytes bytes =
+                cosmic_get(&c, chunk->key, c.save->tree->chunk_files[f].path);
             maker_release(&bytes);
         }
     }
@@ -688,7 +689,7 @@ static void open_hostile(const struct maker_bytes *file)
             ((struct tfs_cosmic_facts *)c.doc->facts->own)->compression == 0)
             check_encodes_to(file);
     }
-    cosmic_close(&c);
+    tree_files_close(&c);
 }
 
 static const int32_t layouts[] = {1, 7, 77}; /* 77: version 7, compressed */
@@ -709,7 +710,7 @@ START_TEST(a_truncated_region_is_refused_or_read_as_far_as_it_goes)
         ck_assert_msg(cosmic_open(&c, NAME, cosmic_span(&file)) < 0 ||
                           verdict_of_reading() == DAMAGED || verdict_of_reading() == READ_ONLY,
                       "%zu of %zu bytes: taken for whole", size, whole);
-        cosmic_close(&c);
+        tree_files_close(&c);
         open_hostile(&file);
     }
     file.size = whole;
@@ -778,10 +779,10 @@ START_TEST(a_new_chunk_joins_its_column_in_height_order)
     add_air(&expected, 1, 0, 0);
     add_air(&expected, 0, 9, 5); /* a new column goes last */
     cosmic_open_maker(&c, &r);
-    ck_assert_int_eq(cosmic_create(&c, key_of(0, 9, 5)), 0);
-    ck_assert_int_eq(cosmic_create(&c, key_of(0, 2, 0)), 0);
+    ck_assert_int_eq(files_create(&c, key_of(0, 9, 5)), 0);
+    ck_assert_int_eq(files_create(&c, key_of(0, 2, 0)), 0);
     check_encodes_region(&expected);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_region_release(&r);
     maker_region_release(&expected);
 }
@@ -793,9 +794,9 @@ START_TEST(a_new_chunk_of_a_table_goes_behind_the_last)
 
     add_air(&expected, 0, 2, 0);
     cosmic_open_maker(&c, &r);
-    ck_assert_int_eq(cosmic_create(&c, key_of(0, 2, 0)), 0);
+    ck_assert_int_eq(files_create(&c, key_of(0, 2, 0)), 0);
     check_encodes_region(&expected);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_region_release(&r);
     maker_region_release(&expected);
 }
@@ -808,11 +809,11 @@ START_TEST(a_new_chunk_takes_its_columns_version)
     r.chunks[0].version = 5;
     r.chunks[1].version = 5;
     cosmic_open_maker(&c, &r);
-    ck_assert_int_eq(cosmic_create(&c, key_of(0, 2, 0)), 0);
-    ck_assert_int_eq(cosmic_create(&c, key_of(2, 2, 2)), 0);
+    ck_assert_int_eq(files_create(&c, key_of(0, 2, 0)), 0);
+    ck_assert_int_eq(files_create(&c, key_of(2, 2, 2)), 0);
     ck_assert_uint_eq(tfs_doc_find(c.doc, key_of(0, 2, 0))->tag, 5);
     ck_assert_uint_eq(tfs_doc_find(c.doc, key_of(2, 2, 2))->tag, 7);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_region_release(&r);
 }
 END_TEST
@@ -822,15 +823,15 @@ START_TEST(a_chunk_moved_there_and_back_leaves_the_file_as_it_was)
     struct maker_region r = small_region(_i);
 
     cosmic_open_maker(&c, &r);
-    ck_assert_int_eq(cosmic_move(&c, key_of(1, 0, 0), key_of(5, 6, 7)), 0);
+    ck_assert_int_eq(files_move(&c, key_of(1, 0, 0), key_of(5, 6, 7)), 0);
     ck_assert_ptr_null(tfs_doc_find(c.doc, key_of(1, 0, 0)));
     ck_assert_ptr_nonnull(tfs_doc_find(c.doc, key_of(5, 6, 7)));
-    ck_assert_int_eq(cosmic_move(&c, key_of(5, 6, 7), key_of(1, 0, 0)), 0);
+    ck_assert_int_eq(files_move(&c, key_of(5, 6, 7), key_of(1, 0, 0)), 0);
     check_encodes_region(&r);
-    ck_assert_int_eq(cosmic_move(&c, key_of(0, 3, 0), key_of(0, 9, 0)), 0);
-    ck_assert_int_eq(cosmic_move(&c, key_of(0, 9, 0), key_of(0, 3, 0)), 0);
+    ck_assert_int_eq(files_move(&c, key_of(0, 3, 0), key_of(0, 9, 0)), 0);
+    ck_assert_int_eq(files_move(&c, key_of(0, 9, 0), key_of(0, 3, 0)), 0);
     check_encodes_region(&r);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_region_release(&r);
 }
 END_TEST
@@ -842,10 +843,10 @@ START_TEST(a_column_without_chunks_leaves_the_table)
     expected.compression = 0;
     add_air(&expected, 1, 0, 0);
     cosmic_open_maker(&c, &r);
-    ck_assert_int_eq(cosmic_delete(&c, key_of(0, 0, 0)), 0);
-    ck_assert_int_eq(cosmic_delete(&c, key_of(0, 3, 0)), 0);
+    ck_assert_int_eq(files_delete(&c, key_of(0, 0, 0)), 0);
+    ck_assert_int_eq(files_delete(&c, key_of(0, 3, 0)), 0);
     check_encodes_region(&expected);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_region_release(&r);
     maker_region_release(&expected);
 }
@@ -856,14 +857,14 @@ START_TEST(a_place_outside_the_region_is_refused)
     struct maker_region r = small_region(7);
 
     cosmic_open_maker(&c, &r);
-    ck_assert_int_eq(cosmic_create(&c, key_of(16, 0, 0)), -EINVAL);
+    ck_assert_int_eq(files_create(&c, key_of(16, 0, 0)), -EINVAL);
     ck_assert_str_eq(c.err.text,
                      "chunk 16_0_0 is outside this region, which holds 0_0_0 to 15_15_15");
-    ck_assert_int_eq(cosmic_move(&c, key_of(1, 0, 0), key_of(0, -1, 0)), -EINVAL);
+    ck_assert_int_eq(files_move(&c, key_of(1, 0, 0), key_of(0, -1, 0)), -EINVAL);
     ck_assert_str_eq(c.err.text,
                      "chunk 0_-1_0 is outside this region, which holds 0_0_0 to 15_15_15");
     check_encodes_region(&r);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_region_release(&r);
 }
 END_TEST
@@ -874,11 +875,11 @@ START_TEST(an_empty_region_of_that_name_takes_its_own_chunks_only)
     struct maker_bytes file = written(&r);
 
     ck_assert_int_eq(cosmic_open(&c, "region_-1_2_0.cosmicreach", cosmic_span(&file)), 0);
-    ck_assert_int_eq(cosmic_create(&c, key_of(0, 32, 0)), -EINVAL);
+    ck_assert_int_eq(files_create(&c, key_of(0, 32, 0)), -EINVAL);
     ck_assert_str_eq(c.err.text,
                      "chunk 0_32_0 is outside this region, which holds -16_32_0 to -1_47_15");
-    ck_assert_int_eq(cosmic_create(&c, key_of(-1, 47, 15)), 0);
-    cosmic_close(&c);
+    ck_assert_int_eq(files_create(&c, key_of(-1, 47, 15)), 0);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -901,10 +902,10 @@ START_TEST(changes_name_the_files_that_read_differently)
 
     cosmic_open_maker(&c, &r);
     struct tfs_doc *before = tfs_doc_ref(c.doc);
-    ck_assert_int_eq(cosmic_put_text(&c, key, "lights/sky.txt", "fill 3\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "lights/sky.txt", "fill 3\n"), 0);
     ck_assert_str_eq(chunk_changes(before, key), "raw.bin lights/sky.txt arrays/sky.npy");
     ck_assert_str_eq(changed_root_files(tree, tree->root_changes(before, c.doc)), "arrays/sky.npy");
-    ck_assert_int_eq(cosmic_put_text(&c, key, "palette.txt", "0 base:gas\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "palette.txt", "0 base:gas\n"), 0);
     ck_assert_str_eq(chunk_changes(before, key),
                      "raw.bin voxels.csv palette.txt blocks.txt lights/sky.txt arrays/blocks.npy "
                      "arrays/sky.npy");
@@ -917,7 +918,7 @@ START_TEST(changes_name_the_files_that_read_differently)
     ck_assert_uint_eq(tree->chunk_changes(NULL, tfs_doc_find(c.doc, key)),
                       (UINT32_C(1) << tree->chunk_count) - 1);
     tfs_doc_unref(before);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_region_release(&r);
 }
 END_TEST

@@ -16,7 +16,7 @@
 
 #define SAMPLES "../shared/samples/cosmic_reach/*/zones/*/*/regions/*.cosmicreach"
 
-static struct cosmic_case c;
+static struct tree_files c;
 static glob_t samples; /* found before the tests fork */
 
 static const char *const files[] = {"raw.bin",     "voxels.csv",     "palette.txt",
@@ -58,7 +58,7 @@ static void check_getput(struct tfs_key key)
     for (unsigned f = 0; f < FILES; f++) {
         struct maker_bytes text = cosmic_get(&c, key, files[f]);
         if (text.data != NULL)
-            ck_assert_msg(cosmic_put(&c, key, files[f], cosmic_span(&text)) == 0,
+            ck_assert_msg(files_put(&c, key, files[f], cosmic_span(&text)) == 0,
                           "%d_%d_%d/%s:%u:%u: %s", key.x, key.y, key.z, files[f], c.err.line,
                           c.err.column, c.err.text);
         ck_assert_msg(c.doc == before, "%d_%d_%d/%s: written back, it changed the save", key.x,
@@ -75,7 +75,7 @@ static void check_getput_all(void)
     const struct tfs_doc *before = c.doc;
     struct maker_bytes names = cosmic_get_root(&c, "palette.txt");
     if (names.size > 0)
-        ck_assert_msg(cosmic_put_root(&c, "palette.txt", (char *)names.data) == 0, "%s",
+        ck_assert_msg(files_put_text(&c, FILES_ROOT, "palette.txt", (char *)names.data) == 0, "%s",
                       c.err.text);
     ck_assert_ptr_eq(c.doc, before);
     maker_release(&names);
@@ -101,14 +101,14 @@ START_TEST(a_real_region_comes_out_as_it_went_in)
         ck_assert(same(&again, &file));
     } else {
         struct tfs_doc *before = tfs_doc_ref(c.doc);
-        cosmic_close(&c);
+        tree_files_close(&c);
         ck_assert_int_eq(cosmic_open(&c, samples.gl_pathv[_i], cosmic_span(&again)), 0);
         ck_assert_uint_eq(c.doc->count, before->count);
         for (size_t i = 0; i < before->count; i++)
             ck_assert(tfs_chunk_same(tfs_doc_at(before, i), tfs_doc_at(c.doc, i)));
         tfs_doc_unref(before);
     }
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&again);
     maker_release(&file);
 }
@@ -140,7 +140,7 @@ START_TEST(real_block_data_is_encoded_as_the_game_does)
     open_sample(_i, &file);
     for (size_t i = 0; i < c.doc->count; i++)
         check_canonical(tfs_doc_at(c.doc, i));
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -151,7 +151,7 @@ START_TEST(real_chunks_written_back_change_nothing)
 
     open_sample(_i, &file);
     check_getput_all();
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -169,9 +169,9 @@ START_TEST(one_block_set_in_a_real_region_changes_one_section)
     snprintf(line, sizeof(line), "%lld,%lld,%lld,test:gold\n", (long long)chunk->key.x * 16 + 5,
              (long long)chunk->key.y * 16 + 15, (long long)chunk->key.z * 16);
     maker_add(&text, line, strlen(line));
-    ck_assert_int_eq(cosmic_put(&c, chunk->key, "voxels.csv", cosmic_span(&text)), 0);
+    ck_assert_int_eq(files_put(&c, chunk->key, "voxels.csv", cosmic_span(&text)), 0);
     struct maker_bytes again = cosmic_encode(&c);
-    cosmic_close(&c);
+    tree_files_close(&c);
     ck_assert_int_eq(cosmic_open(&c, samples.gl_pathv[_i], cosmic_span(&again)), 0);
     ck_assert_uint_eq(c.doc->count, before->count);
     for (size_t i = 0; i < before->count; i++) {
@@ -185,7 +185,7 @@ START_TEST(one_block_set_in_a_real_region_changes_one_section)
     for (unsigned s = TFS_COSMIC_SECTION_SKY; s < TFS_COSMIC_SECTIONS; s++)
         ck_assert(tfs_span_equal(old.sections[s], new.sections[s]));
     tfs_doc_unref(before);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_release(&again);
     maker_release(&text);
     maker_release(&file);
@@ -218,7 +218,7 @@ START_TEST(random_chunks_written_back_change_nothing)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         open_random(_i, 40, seed);
         check_getput_all();
-        cosmic_close(&c);
+        tree_files_close(&c);
     }
 }
 END_TEST
@@ -240,7 +240,7 @@ static void check_putget(const char *file)
 
     if (text.data == NULL || tfs_doc_find(c.doc, to)->tag == 0)
         goto out;
-    ck_assert_msg(cosmic_put(&c, to, file, cosmic_span(&text)) == 0, "%s: %s", file, c.err.text);
+    ck_assert_msg(files_put(&c, to, file, cosmic_span(&text)) == 0, "%s: %s", file, c.err.text);
     struct maker_bytes again = cosmic_get(&c, to, file);
     ck_assert_msg(same(&again, &text) || is_exception(file, to), "%s:\n%s\nreads back as\n%s", file,
                   (char *)text.data, (char *)again.data);
@@ -261,13 +261,13 @@ START_TEST(what_is_written_reads_back)
             check_putget(independent[i % 4]);
         struct maker_bytes file = cosmic_encode(&c);
         struct tfs_doc *before = tfs_doc_ref(c.doc);
-        cosmic_close(&c);
+        tree_files_close(&c);
         ck_assert_int_eq(cosmic_open(&c, "any", cosmic_span(&file)), 0);
         ck_assert_uint_eq(c.doc->count, before->count);
         for (size_t i = 0; i < before->count; i++)
             ck_assert(tfs_chunk_same(tfs_doc_at(before, i), tfs_doc_at(c.doc, i)));
         tfs_doc_unref(before);
-        cosmic_close(&c);
+        tree_files_close(&c);
         maker_release(&file);
     }
 }
@@ -347,7 +347,7 @@ static void check_voxels(void)
     model_read(&m, &text);
     model_change(&m, key);
     struct maker_bytes changed = model_write(&m);
-    ck_assert_msg(cosmic_put(&c, key, "voxels.csv", cosmic_span(&changed)) == 0, "%u: %s",
+    ck_assert_msg(files_put(&c, key, "voxels.csv", cosmic_span(&changed)) == 0, "%u: %s",
                   c.err.line, c.err.text);
     struct maker_bytes again = cosmic_get(&c, key, "voxels.csv");
     ck_assert(same(&again, &changed));
@@ -364,7 +364,7 @@ START_TEST(voxels_written_read_back)
         open_random(_i, 24, seed);
         for (unsigned i = 0; i < 40; i++)
             check_voxels();
-        cosmic_close(&c);
+        tree_files_close(&c);
     }
 }
 END_TEST
@@ -381,16 +381,16 @@ START_TEST(renaming_every_block_and_back_leaves_the_save_as_it_was)
             maker_u8(&renamed, names.data[i]);
         }
         maker_u8(&renamed, 0);
-        ck_assert_msg(cosmic_put_root(&c, "palette.txt", (char *)renamed.data) == 0, "%s",
-                      c.err.text);
+        ck_assert_msg(files_put_text(&c, FILES_ROOT, "palette.txt", (char *)renamed.data) == 0,
+                      "%s", c.err.text);
         struct maker_bytes after = cosmic_encode(&c);
         ck_assert(!same(&after, &before));
         /* The lowest byte behind every name leaves their order as it was. */
-        ck_assert_int_eq(cosmic_put_root(&c, "palette.txt", (char *)names.data), 0);
+        ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", (char *)names.data), 0);
         struct maker_bytes back = cosmic_encode(&c);
         ck_assert(same(&back, &before));
         maker_release(&back);
-        cosmic_close(&c);
+        tree_files_close(&c);
         maker_release(&after);
         maker_release(&before);
         maker_release(&renamed);

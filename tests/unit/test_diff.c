@@ -200,14 +200,14 @@ END_TEST
 
 static uint64_t sum_of_records(const char *value)
 {
-    struct place_case c;
+    struct tree_files c;
     struct tfs_voxel_sum sum = {0};
 
     place_open_hex(&c, value);
-    make_sum(&(struct tfs_side){&c.save, c.doc}, 0, &sum);
+    make_sum(&(struct tfs_side){c.save, c.doc}, 0, &sum);
     const uint64_t checksum = sum.checksum;
     tfs_voxel_sum_release(&sum);
-    place_close(&c);
+    tree_files_close(&c);
     return checksum;
 }
 
@@ -226,17 +226,17 @@ static uint64_t sum_of_palette(const char *const *names, const uint16_t *ids)
     struct maker_region region = maker_region_init(3);
     struct maker_chunk *chunk = maker_region_add(&region, 0, 0, 0);
     struct tfs_voxel_sum sum = {0};
-    struct cosmic_case c;
+    struct tree_files c;
 
     maker_layered(&chunk->body, names, 3, ids, 3);
     maker_sky(&chunk->body, NULL);
     maker_sky(&chunk->body, NULL);
     maker_entities(&chunk->body, NULL, -1);
     cosmic_open_maker(&c, &region);
-    make_sum(&(struct tfs_side){&c.save, c.doc}, 0, &sum);
+    make_sum(&(struct tfs_side){c.save, c.doc}, 0, &sum);
     const uint64_t checksum = sum.checksum;
     tfs_voxel_sum_release(&sum);
-    cosmic_close(&c);
+    tree_files_close(&c);
     maker_region_release(&region);
     return checksum;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "formats/godot_voxel/block.h"
 #include "formats/godot_voxel/upgrade.h"
 #include "limit_memory.h"
@@ -50,7 +50,7 @@ static int open_bytes(struct tfs_error *err)
 static int open_hex(const char *text, struct tfs_error *err)
 {
     tfs_buf_release(&bytes);
-    bytes = godot_hex(text);
+    bytes = files_hex(text);
     return open_bytes(err);
 }
 
@@ -107,7 +107,7 @@ START_TEST(sample_is_encoded_as_it_was)
 {
     struct tfs_error err = {0};
 
-    bytes = godot_read_file(samples.gl_pathv[_i]);
+    bytes = files_read_file(samples.gl_pathv[_i]);
     ck_assert_msg(open_bytes(&err) == 0, "%s: %s", samples.gl_pathv[_i], err.text);
     /* The bytes of Zstandard depend on its version. */
     if (block.kind != TFS_GODOT_ZSTD)
@@ -119,7 +119,7 @@ END_TEST
 START_TEST(container_reads_back_every_kind)
 {
     enum tfs_godot_kind kind = (enum tfs_godot_kind)_i;
-    struct tfs_buf data = godot_hex(bare);
+    struct tfs_buf data = files_hex(bare);
     struct tfs_error err = {0};
 
     ck_assert_int_eq(tfs_godot_wrap(kind, tfs_buf_span(&data), &bytes, &err), 0);
@@ -148,7 +148,7 @@ static const char *const others[] = {
 
 START_TEST(large_file_of_another_format_is_no_block_by_its_first_bytes)
 {
-    struct tfs_buf head = godot_hex(others[_i]);
+    struct tfs_buf head = files_hex(others[_i]);
     static const uint64_t sizes[] = {4096, 90000000, 250000000};
 
     for (size_t i = 0; i < COUNT(sizes); i++)
@@ -161,7 +161,7 @@ START_TEST(container_1_with_a_little_endian_size_is_read)
 {
     struct tfs_error err = {0};
 
-    bytes = godot_hex(default_4);
+    bytes = files_hex(default_4);
     bytes.data[0] = 1;
     ck_assert_int_eq(open_bytes(&err), 0);
     ck_assert_int_eq((int)block.kind, (int)TFS_GODOT_LZ4_BROKEN);
@@ -174,7 +174,7 @@ START_TEST(dense_channel_of_equal_values_stays_dense)
 {
     struct tfs_error err = {0};
 
-    bytes = godot_read_file(SAMPLES "engine_v4/none_but_uniform_data6.blk");
+    bytes = files_read_file(SAMPLES "engine_v4/none_but_uniform_data6.blk");
     ck_assert_int_eq(open_bytes(&err), 0);
     ck_assert_int_eq((int)block.channels[TFS_GODOT_DATA6].mode, (int)TFS_GODOT_NONE);
     check_again();
@@ -287,7 +287,7 @@ END_TEST
 
 START_TEST(damage_anywhere_is_refused_or_harmless)
 {
-    struct tfs_buf whole = godot_hex(vectors[_i].hex);
+    struct tfs_buf whole = files_hex(vectors[_i].hex);
 
     for (size_t n = 0; n < whole.size; n++) {
         struct tfs_error err = {0};

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "../lib/voxel_maker.h"
 #include "formats/godot_voxel/meta.h"
 #include "scratch.h"
@@ -17,7 +17,7 @@
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 #define SAMPLES      "../shared/samples/godot_voxel/"
 
-static struct godot_case c;
+static struct tree_files c;
 
 static void setup(void)
 {
@@ -26,7 +26,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    godot_close(&c);
+    tree_files_close(&c);
     scratch_teardown();
 }
 
@@ -37,17 +37,17 @@ static const char *world(void)
 
 static void must_open(void)
 {
-    ck_assert_msg(godot_open(&c, world()) == 0, "%s", c.err.text);
+    ck_assert_msg(files_open(&c, world()) == 0, "%s", c.err.text);
 }
 
 static void commit(void)
 {
-    ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
+    ck_assert_msg(files_commit(&c) == 0, "%s", c.err.text);
 }
 
 static void reopen(void)
 {
-    godot_close(&c);
+    tree_files_close(&c);
     must_open();
 }
 
@@ -154,7 +154,7 @@ START_TEST(folder_shows_the_blocks_of_all_regions)
     make_world();
     ck_assert_uint_eq(c.doc->count, 2 * 32);
     ck_assert(
-        godot_holds(&c, (struct tfs_key){0, 7, 1, 3}, "voxels.csv", "x,y,z,type,sdf\n112,16,48,"));
+        files_holds(&c, (struct tfs_key){0, 7, 1, 3}, "voxels.csv", "x,y,z,type,sdf\n112,16,48,"));
     ck_assert_ptr_null(tfs_doc_find(c.doc, (struct tfs_key){0, 0, 2, 0}));
     ck_assert_ptr_null(tfs_doc_at(c.doc, 0)->blob); /* nothing was read but tables */
 }
@@ -163,7 +163,7 @@ END_TEST
 START_TEST(meta_itself_opens_the_folder)
 {
     voxel_folder(world(), 1);
-    ck_assert_msg(godot_open(&c, scratch_path("world/meta.vxrm")) == 0, "%s", c.err.text);
+    ck_assert_msg(files_open(&c, scratch_path("world/meta.vxrm")) == 0, "%s", c.err.text);
     ck_assert_str_eq(c.save->path, world());
     ck_assert_str_eq(c.save->name, "world");
     ck_assert_uint_eq(c.doc->count, 32);
@@ -174,18 +174,18 @@ START_TEST(level_of_detail_is_a_group)
 {
     voxel_folder(world(), 1);
     mkdir(scratch_path("world/regions/lod2"), 0755);
-    godot_copy(scratch_path(REGION_0), scratch_path("world/regions/lod2/r.-1.0.0.vxr"));
+    files_copy(scratch_path(REGION_0), scratch_path("world/regions/lod2/r.-1.0.0.vxr"));
     must_open();
     ck_assert_uint_eq(c.doc->count, 64);
     ck_assert_ptr_nonnull(tfs_doc_find(c.doc, (struct tfs_key){2, -4, 0, 0}));
     ck_assert_ptr_nonnull(tfs_doc_find(c.doc, (struct tfs_key){2, -1, 1, 3}));
     ck_assert_int_eq(
-        godot_put_text(&c, (struct tfs_key){2, -1, 1, 3}, "channels/data5.txt", "fill 4"), 0);
+        files_put_text(&c, (struct tfs_key){2, -1, 1, 3}, "channels/data5.txt", "fill 4"), 0);
     commit();
     reopen();
     ck_assert(
-        godot_shows(&c, (struct tfs_key){2, -1, 1, 3}, "channels/data5.txt", "depth 8\nfill 4\n"));
-    ck_assert_int_eq(godot_create(&c, (struct tfs_key){3, 0, 0, 0}), -EINVAL);
+        files_shows(&c, (struct tfs_key){2, -1, 1, 3}, "channels/data5.txt", "depth 8\nfill 4\n"));
+    ck_assert_int_eq(files_create(&c, (struct tfs_key){3, 0, 0, 0}), -EINVAL);
     ck_assert_str_eq(c.err.text, "this folder has levels of detail 0 to 2");
 }
 END_TEST
@@ -194,16 +194,16 @@ START_TEST(real_folder_is_edited)
 {
     struct tfs_key key = {0};
 
-    godot_copy(SAMPLES "engine_v4/world_region", world());
+    files_copy(SAMPLES "engine_v4/world_region", world());
     must_open();
     ck_assert_uint_eq(c.doc->count, 179);
     key = tfs_doc_at(c.doc, 100)->key;
-    ck_assert_int_eq(godot_put_text(&c, key, "voxels.csv", "x,y,z,data5\n"), 0);
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/data5.txt", "fill 4"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "voxels.csv", "x,y,z,data5\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "channels/data5.txt", "fill 4"), 0);
     commit();
     reopen();
     ck_assert_uint_eq(c.doc->count, 179);
-    ck_assert(godot_shows(&c, key, "channels/data5.txt", "depth 8\nfill 4\n"));
+    ck_assert(files_shows(&c, key, "channels/data5.txt", "depth 8\nfill 4\n"));
 }
 END_TEST
 
@@ -215,21 +215,21 @@ START_TEST(edit_replaces_its_region_and_no_other)
 
     make_world();
     ck_assert_int_eq(stat(scratch_path(REGION_1), &before), 0);
-    struct tfs_buf meta = godot_read_file(scratch_path("world/meta.vxrm"));
+    struct tfs_buf meta = files_read_file(scratch_path("world/meta.vxrm"));
     ck_assert_int_eq(
-        godot_put_text(&c, (struct tfs_key){0, 1, 1, 1}, "channels/data5.txt", "fill 4"), 0);
+        files_put_text(&c, (struct tfs_key){0, 1, 1, 1}, "channels/data5.txt", "fill 4"), 0);
     commit();
     ck_assert_int_eq(stat(scratch_path(REGION_1), &after), 0);
     ck_assert_uint_eq(before.st_ino, after.st_ino);
-    struct tfs_buf again = godot_read_file(scratch_path("world/meta.vxrm"));
+    struct tfs_buf again = files_read_file(scratch_path("world/meta.vxrm"));
     ck_assert(tfs_span_equal(tfs_buf_span(&meta), tfs_buf_span(&again)));
     struct tfs_error err = {0};
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
     /* Blocks of the new file are found without reading the folder again. */
-    ck_assert(godot_holds(&c, (struct tfs_key){0, 3, 1, 3}, "channels/type.txt", "depth 16\n"));
+    ck_assert(files_holds(&c, (struct tfs_key){0, 3, 1, 3}, "channels/type.txt", "depth 16\n"));
     reopen();
     ck_assert(
-        godot_shows(&c, (struct tfs_key){0, 1, 1, 1}, "channels/data5.txt", "depth 8\nfill 4\n"));
+        files_shows(&c, (struct tfs_key){0, 1, 1, 1}, "channels/data5.txt", "depth 8\nfill 4\n"));
     tfs_buf_release(&meta);
     tfs_buf_release(&again);
 }
@@ -240,16 +240,16 @@ START_TEST(chunk_where_no_region_is_makes_one)
     const struct tfs_key far = {0, -9, 20, -1};
 
     make_world();
-    ck_assert_int_eq(godot_create(&c, far), 0);
+    ck_assert_int_eq(files_create(&c, far), 0);
     commit();
     ck_assert_int_eq(access(scratch_path("world/regions/lod0/r.-3.5.-1.vxr"), R_OK), 0);
     struct tfs_error err = {0};
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
     reopen();
     ck_assert_uint_eq(c.doc->count, 65);
-    ck_assert(godot_shows(&c, far, "channels/sdf.txt", "depth 16\nfill 32767\n"));
+    ck_assert(files_shows(&c, far, "channels/sdf.txt", "depth 16\nfill 32767\n"));
     /* The region stays when its last block goes. */
-    ck_assert_int_eq(godot_delete(&c, far), 0);
+    ck_assert_int_eq(files_delete(&c, far), 0);
     commit();
     ck_assert_int_eq(access(scratch_path("world/regions/lod0/r.-3.5.-1.vxr"), R_OK), 0);
     reopen();
@@ -265,9 +265,9 @@ START_TEST(folder_without_regions_gets_its_first)
     scratch_write("world/meta.vxrm", "{\"version\": 2, " REST "}");
     must_open();
     ck_assert_uint_eq(c.doc->count, 0);
-    ck_assert_int_eq(godot_create(&c, key), 0);
+    ck_assert_int_eq(files_create(&c, key), 0);
     commit();
-    struct tfs_buf file = godot_read_file(scratch_path(REGION_0));
+    struct tfs_buf file = files_read_file(scratch_path(REGION_0));
     ck_assert_mem_eq(file.data, "VXR_\2", 5);
     reopen();
     ck_assert_uint_eq(c.doc->count, 1);
@@ -287,8 +287,8 @@ START_TEST(who_is_not_root_adds_a_region_to_the_folder_of_another)
     ck_assert_int_eq(chmod(scratch_path("world/meta.vxrm"), 0644), 0);
     ck_assert_int_eq(seteuid(nobody), 0);
     must_open();
-    ck_assert_int_eq(godot_create(&c, (struct tfs_key){0, 0, 0, 0}), 0);
-    int result = godot_commit(&c);
+    ck_assert_int_eq(files_create(&c, (struct tfs_key){0, 0, 0, 0}), 0);
+    int result = files_commit(&c);
     ck_assert_int_eq(seteuid(0), 0);
     ck_assert_msg(result == 0, "%s", c.err.text);
     ck_assert_int_eq(stat(scratch_path(REGION_0), &st), 0);
@@ -302,15 +302,15 @@ START_TEST(chunks_that_change_places_between_regions_arrive)
     const struct tfs_key left = {0, 1, 0, 1}, right = {0, 6, 0, 1}, aside = {0, 2, 2, 2};
 
     make_world();
-    struct tfs_buf a = godot_get(&c, left, "raw.bin"), b = godot_get(&c, right, "raw.bin");
-    ck_assert_int_eq(godot_move(&c, left, aside), 0);
-    ck_assert_int_eq(godot_move(&c, right, left), 0);
-    ck_assert_int_eq(godot_move(&c, aside, right), 0);
-    ck_assert_int_eq(godot_delete(&c, (struct tfs_key){0, 0, 0, 0}), 0);
-    ck_assert_int_eq(godot_delete(&c, (struct tfs_key){0, 4, 0, 0}), 0);
+    struct tfs_buf a = files_get(&c, left, "raw.bin"), b = files_get(&c, right, "raw.bin");
+    ck_assert_int_eq(files_move(&c, left, aside), 0);
+    ck_assert_int_eq(files_move(&c, right, left), 0);
+    ck_assert_int_eq(files_move(&c, aside, right), 0);
+    ck_assert_int_eq(files_delete(&c, (struct tfs_key){0, 0, 0, 0}), 0);
+    ck_assert_int_eq(files_delete(&c, (struct tfs_key){0, 4, 0, 0}), 0);
     commit();
     reopen();
-    struct tfs_buf now_a = godot_get(&c, right, "raw.bin"), now_b = godot_get(&c, left, "raw.bin");
+    struct tfs_buf now_a = files_get(&c, right, "raw.bin"), now_b = files_get(&c, left, "raw.bin");
     ck_assert(tfs_span_equal(tfs_buf_span(&a), tfs_buf_span(&now_a)));
     ck_assert(tfs_span_equal(tfs_buf_span(&b), tfs_buf_span(&now_b)));
     ck_assert_uint_eq(c.doc->count, 62);
@@ -328,13 +328,13 @@ START_TEST(failure_between_two_files_loses_nothing)
     const struct tfs_key from = {0, 6, 0, 1}, to = {0, 1, 3, 1};
 
     make_world();
-    struct tfs_buf moved = godot_get(&c, from, "raw.bin");
-    ck_assert_int_eq(godot_move(&c, from, to), 0);
+    struct tfs_buf moved = files_get(&c, from, "raw.bin");
+    ck_assert_int_eq(files_move(&c, from, to), 0);
     /* Region 0 gains and is written first; region 1, which loses, is not the one that was read. */
-    struct tfs_buf file = godot_read_file(scratch_path(REGION_1));
-    godot_write_file(scratch_path("copy"), tfs_buf_span(&file));
+    struct tfs_buf file = files_read_file(scratch_path(REGION_1));
+    files_write_file(scratch_path("copy"), tfs_buf_span(&file));
     ck_assert_int_eq(rename(scratch_path("copy"), scratch_path(REGION_1)), 0);
-    ck_assert_int_eq(godot_commit(&c), -ESTALE);
+    ck_assert_int_eq(files_commit(&c), -ESTALE);
     ck_assert_str_eq(c.err.text, "regions/lod0/r.1.0.0.vxr: was changed by another program since "
                                  "it was read");
     /* What is on disk is known: the block is in both. */
@@ -345,10 +345,10 @@ START_TEST(failure_between_two_files_loses_nothing)
     ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
     tfs_doc_unref(c.doc);
     c.doc = tfs_doc_ref(c.save->doc);
-    struct tfs_buf first = godot_get(&c, from, "raw.bin"), second = godot_get(&c, to, "raw.bin");
+    struct tfs_buf first = files_get(&c, from, "raw.bin"), second = files_get(&c, to, "raw.bin");
     ck_assert(tfs_span_equal(tfs_buf_span(&first), tfs_buf_span(&moved)));
     ck_assert(tfs_span_equal(tfs_buf_span(&second), tfs_buf_span(&moved)));
-    ck_assert_int_eq(godot_delete(&c, from), 0);
+    ck_assert_int_eq(files_delete(&c, from), 0);
     commit();
     reopen();
     ck_assert_uint_eq(c.doc->count, wanted->count);
@@ -367,9 +367,9 @@ START_TEST(region_that_another_made_meanwhile_is_kept_and_noticed)
     struct tfs_error err = {0};
 
     make_world();
-    ck_assert_int_eq(godot_create(&c, far), 0);
+    ck_assert_int_eq(files_create(&c, far), 0);
     scratch_write("world/regions/lod0/r.-3.5.-1.vxr", "another's");
-    ck_assert_int_eq(godot_commit(&c), -EEXIST);
+    ck_assert_int_eq(files_commit(&c), -EEXIST);
     ck_assert_str_eq(scratch_read("world/regions/lod0/r.-3.5.-1.vxr"), "another's");
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
 }
@@ -383,10 +383,10 @@ START_TEST(region_that_another_made_while_we_wrote_is_noticed)
     struct tfs_error err = {0};
 
     make_world();
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/data5.txt", "fill 4"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "channels/data5.txt", "fill 4"), 0);
     if (_i == 0) {
-        struct tfs_buf region = godot_read_file(scratch_path(REGION_1));
-        godot_write_file(scratch_path("world/regions/lod0/r.7.0.0.vxr"), tfs_buf_span(&region));
+        struct tfs_buf region = files_read_file(scratch_path(REGION_1));
+        files_write_file(scratch_path("world/regions/lod0/r.7.0.0.vxr"), tfs_buf_span(&region));
         tfs_buf_release(&region);
     } else {
         ck_assert_int_eq(mkdir(scratch_path("world/regions/lod5"), 0755), 0);
@@ -397,7 +397,7 @@ START_TEST(region_that_another_made_while_we_wrote_is_noticed)
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
     if (_i == 0)
         ck_assert_ptr_nonnull(tfs_doc_find(c.save->doc, (struct tfs_key){0, 28, 0, 0}));
-    ck_assert(godot_shows(&c, key, "channels/data5.txt", "depth 8\nfill 4\n"));
+    ck_assert(files_shows(&c, key, "channels/data5.txt", "depth 8\nfill 4\n"));
 }
 END_TEST
 
@@ -409,18 +409,18 @@ START_TEST(commit_that_found_no_room_is_no_change_by_others)
     struct rlimit limit;
 
     make_world();
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "channels/data5.txt", "fill 9"), 0);
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
     limit.rlim_cur = 1000;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ck_assert_int_eq(godot_commit(&c), -EFBIG);
+    ck_assert_int_eq(files_commit(&c), -EFBIG);
     limit.rlim_cur = limit.rlim_max;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
     commit();
     reopen();
-    ck_assert(godot_shows(&c, key, "channels/data5.txt", "depth 8\nfill 9\n"));
+    ck_assert(files_shows(&c, key, "channels/data5.txt", "depth 8\nfill 9\n"));
 }
 END_TEST
 
@@ -430,14 +430,14 @@ START_TEST(region_that_others_changed_is_a_conflict)
     const struct tfs_key key = {0, 1, 1, 1}, other = {0, 5, 1, 1};
 
     make_world();
-    ck_assert(godot_holds(&c, other, "channels/data5.txt", "fill 0"));
+    ck_assert(files_holds(&c, other, "channels/data5.txt", "fill 0"));
     const struct tfs_chunk before = *tfs_doc_find(c.doc, other);
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/data5.txt", "fill 4"), 0);
-    struct tfs_buf file = godot_read_file(scratch_path(REGION_0));
+    ck_assert_int_eq(files_put_text(&c, key, "channels/data5.txt", "fill 4"), 0);
+    struct tfs_buf file = files_read_file(scratch_path(REGION_0));
     tfs_buf_u8(&file, 0);
-    godot_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
+    files_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
-    ck_assert_int_eq(godot_commit(&c), -ESTALE);
+    ck_assert_int_eq(files_commit(&c), -ESTALE);
     ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
     /* Chunks of the region that nobody touched are the same ones. */
@@ -454,9 +454,9 @@ START_TEST(change_of_one_region_is_none_of_blocks_in_others)
 
     make_world();
     container = c.save->container;
-    struct tfs_buf file = godot_read_file(scratch_path(REGION_0));
+    struct tfs_buf file = files_read_file(scratch_path(REGION_0));
     tfs_buf_u8(&file, 0);
-    godot_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
+    files_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
     tfs_buf_release(&file);
     ck_assert_int_eq(container->changed_at(c.save, here, &err), 1);
     ck_assert_int_eq(container->changed_at(c.save, there, &err), 0);
@@ -487,12 +487,12 @@ END_TEST
 
 START_TEST(folder_is_locked_against_a_second_mount)
 {
-    struct godot_case second;
+    struct tree_files second;
 
     make_world();
-    ck_assert_int_eq(godot_open(&second, world()), -EWOULDBLOCK);
-    ck_assert_int_eq(godot_open_as(&second, world(), NULL, TFS_LOCK_NONE), 0);
-    godot_close(&second);
+    ck_assert_int_eq(files_open(&second, world()), -EWOULDBLOCK);
+    ck_assert_int_eq(files_open_as(&second, world(), NULL, TFS_LOCK_NONE), 0);
+    tree_files_close(&second);
 }
 END_TEST
 
@@ -500,36 +500,36 @@ END_TEST
 
 START_TEST(folder_and_one_region_of_it_are_not_written_at_the_same_time)
 {
-    struct godot_case region;
+    struct tree_files region;
 
     make_world();
-    ck_assert_int_eq(godot_open(&region, scratch_path(REGION)), -EWOULDBLOCK);
-    ck_assert_int_eq(godot_open_as(&region, scratch_path(REGION), NULL, TFS_LOCK_NONE), 0);
-    godot_close(&region);
-    godot_close(&c);
-    ck_assert_int_eq(godot_open(&region, scratch_path(REGION)), 0);
-    ck_assert_int_eq(godot_open(&c, world()), -EWOULDBLOCK);
-    godot_close(&region);
+    ck_assert_int_eq(files_open(&region, scratch_path(REGION)), -EWOULDBLOCK);
+    ck_assert_int_eq(files_open_as(&region, scratch_path(REGION), NULL, TFS_LOCK_NONE), 0);
+    tree_files_close(&region);
+    tree_files_close(&c);
+    ck_assert_int_eq(files_open(&region, scratch_path(REGION)), 0);
+    ck_assert_int_eq(files_open(&c, world()), -EWOULDBLOCK);
+    tree_files_close(&region);
     must_open();
 }
 END_TEST
 
 START_TEST(one_region_of_a_folder_with_a_journal_is_not_written_alone)
 {
-    struct godot_case region;
+    struct tree_files region;
 
     make_world();
-    godot_close(&c);
+    tree_files_close(&c);
     scratch_write("world/.meta.vxrm.terrainfs-journal", "edits");
-    ck_assert_int_eq(godot_open(&region, scratch_path(REGION)), 0);
+    ck_assert_int_eq(files_open(&region, scratch_path(REGION)), 0);
     ck_assert_ptr_nonnull(region.save->read_only);
     ck_assert_ptr_nonnull(strstr(
         region.save->read_only, "edits of its folder wait in .meta.vxrm.terrainfs-journal: open "));
-    godot_close(&region);
+    tree_files_close(&region);
     ck_assert_int_eq(unlink(scratch_path("world/.meta.vxrm.terrainfs-journal")), 0);
-    ck_assert_int_eq(godot_open(&region, scratch_path(REGION)), 0);
+    ck_assert_int_eq(files_open(&region, scratch_path(REGION)), 0);
     ck_assert_ptr_null((void *)region.save->read_only);
-    godot_close(&region);
+    tree_files_close(&region);
     must_open();
 }
 END_TEST
@@ -559,7 +559,7 @@ START_TEST(link_among_the_directories_refuses_the_folder)
     snprintf(elsewhere, sizeof(elsewhere), "%s", scratch_path("elsewhere"));
     ck_assert_int_eq(rename(level, elsewhere), 0);
     ck_assert_int_eq(symlink(elsewhere, level), 0);
-    ck_assert_int_eq(godot_open(&c, world()), -ELOOP);
+    ck_assert_int_eq(files_open(&c, world()), -ELOOP);
     ck_assert_str_eq(c.err.text, "regions/lod0: there is a link, and links lead out of the save");
 }
 END_TEST
@@ -592,12 +592,12 @@ START_TEST(region_that_disagrees_with_meta_refuses_the_folder)
     struct tfs_buf file;
 
     voxel_folder(world(), 2);
-    file = godot_read_file(scratch_path(REGION_1));
+    file = files_read_file(scratch_path(REGION_1));
     file.data[disagreements[_i].at] = disagreements[_i].byte;
     if (disagreements[_i].at == 20)
         file.data[21] = 1;
-    godot_write_file(scratch_path(REGION_1), tfs_buf_span(&file));
-    ck_assert_int_eq(godot_open(&c, world()), -EBADMSG);
+    files_write_file(scratch_path(REGION_1), tfs_buf_span(&file));
+    ck_assert_int_eq(files_open(&c, world()), -EBADMSG);
     ck_assert_str_eq(c.err.text, disagreements[_i].sentence);
     tfs_buf_release(&file);
 }
@@ -643,7 +643,7 @@ START_TEST(region_that_is_no_file_refuses_the_folder)
 {
     voxel_folder(world(), 1);
     strange_files[_i].make(scratch_path("world/regions/lod0/r.5.0.0.vxr"));
-    ck_assert_int_lt(godot_open(&c, world()), 0);
+    ck_assert_int_lt(files_open(&c, world()), 0);
     ck_assert_str_eq(c.err.text, strange_files[_i].sentence);
 }
 END_TEST
@@ -653,7 +653,7 @@ START_TEST(region_too_far_out_is_refused)
     voxel_folder(world(), 1);
     ck_assert_int_eq(
         rename(scratch_path(REGION_0), scratch_path("world/regions/lod0/r.2147483647.0.0.vxr")), 0);
-    ck_assert_int_eq(godot_open(&c, world()), -EBADMSG);
+    ck_assert_int_eq(files_open(&c, world()), -EBADMSG);
     ck_assert_str_eq(c.err.text, "regions/lod0/r.2147483647.0.0.vxr lies farther out than any "
                                  "coordinate");
 }
@@ -665,16 +665,16 @@ START_TEST(block_whose_size_lies_is_damage_of_its_chunk)
     const struct tfs_key bad = {0, 0, 0, 0}, good = {0, 1, 0, 0};
 
     voxel_folder(world(), 1);
-    file = godot_read_file(scratch_path(REGION_0));
+    file = files_read_file(scratch_path(REGION_0));
     file.data[20 + 4 * 64 + 3] = 0x7f;
-    godot_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
+    files_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
     must_open();
     ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, bad));
     ck_assert(!c.save->tree->chunk_damaged(c.save, c.doc, good));
     /* The others can be written, and its bytes stay. */
-    ck_assert_int_eq(godot_put_text(&c, good, "channels/data5.txt", "fill 4"), 0);
+    ck_assert_int_eq(files_put_text(&c, good, "channels/data5.txt", "fill 4"), 0);
     commit();
-    struct tfs_buf after = godot_read_file(scratch_path(REGION_0));
+    struct tfs_buf after = files_read_file(scratch_path(REGION_0));
     ck_assert_mem_eq(after.data + 20 + 4 * 64, file.data + 20 + 4 * 64, 512);
     tfs_buf_release(&file);
     tfs_buf_release(&after);
@@ -686,7 +686,7 @@ START_TEST(folder_inside_of_a_folder_says_what_to_give)
     static const char *const inside[] = {"world/regions", "world/regions/lod0"};
 
     voxel_folder(world(), 1);
-    ck_assert_int_eq(godot_open(&c, scratch_path(inside[_i])), -EINVAL);
+    ck_assert_int_eq(files_open(&c, scratch_path(inside[_i])), -EINVAL);
     ck_assert_ptr_nonnull(strstr(c.err.text, "lies in the region folder "));
     ck_assert_ptr_nonnull(strstr(c.err.text, "/world: give that one"));
 }
@@ -695,7 +695,7 @@ END_TEST
 START_TEST(folder_without_meta_is_none)
 {
     mkdir(world(), 0755);
-    ck_assert_int_eq(godot_open(&c, world()), -EBADMSG);
+    ck_assert_int_eq(files_open(&c, world()), -EBADMSG);
 }
 END_TEST
 
@@ -775,8 +775,8 @@ START_TEST(blocks_are_read_while_their_regions_are_replaced)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, read_others, &done), 0);
     for (int i = 0; i < COMMITS; i++) {
         snprintf(text, sizeof(text), "fill %d", i + 1);
-        ck_assert_int_eq(godot_put_text(&c, edited, "channels/data5.txt", text), 0);
-        ck_assert_int_eq(i % 2 == 0 ? godot_create(&c, elsewhere) : godot_delete(&c, elsewhere), 0);
+        ck_assert_int_eq(files_put_text(&c, edited, "channels/data5.txt", text), 0);
+        ck_assert_int_eq(i % 2 == 0 ? files_create(&c, elsewhere) : files_delete(&c, elsewhere), 0);
         commit();
     }
     atomic_store(&done, true);
@@ -809,15 +809,15 @@ START_TEST(region_written_into_while_it_is_open_is_not_read_on)
 
     make_world();
     load_all();
-    struct tfs_buf file = godot_read_file(scratch_path(REGION_0));
+    struct tfs_buf file = files_read_file(scratch_path(REGION_0));
     struct tfs_buf cut = file;
     cut.size = 1000;
-    godot_write_file(scratch_path(REGION_0), tfs_buf_span(&cut));
+    files_write_file(scratch_path(REGION_0), tfs_buf_span(&cut));
     ck_assert_ptr_null(load(0, &err));
     ck_assert_int_eq(err.code, -ESTALE);
     ck_assert_str_eq(err.text, "another program changed the region of this chunk");
     ck_assert(is_there(first->count - 1));
-    godot_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
+    files_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
     tfs_error_reset(&err);
     ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
     ck_assert(is_there(0));

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "formats/godot_voxel/block.h"
 #include "formats/godot_voxel/lenses.h"
 #include "scratch.h"
@@ -20,7 +20,7 @@ static const char small[] =
 static const char sdf_8[] = "%s 0200 0100 0100 00 0107 %s 0100 0100 0100 0100 0100 0100 0df00d90";
 
 static const struct tfs_key key = {0, 0, 0, 0};
-static struct godot_case c;
+static struct tree_files c;
 
 static void setup(void)
 {
@@ -29,17 +29,17 @@ static void setup(void)
 
 static void teardown(void)
 {
-    godot_close(&c);
+    tree_files_close(&c);
     scratch_teardown();
 }
 
 static int open_hex(const char *hex)
 {
-    struct tfs_buf bytes = godot_hex(hex);
+    struct tfs_buf bytes = files_hex(hex);
 
-    godot_write_file(scratch_path("block"), tfs_buf_span(&bytes));
+    files_write_file(scratch_path("block"), tfs_buf_span(&bytes));
     tfs_buf_release(&bytes);
-    return godot_open(&c, scratch_path("block"));
+    return files_open(&c, scratch_path("block"));
 }
 
 static void must_open(const char *hex)
@@ -76,7 +76,7 @@ static const struct {
 START_TEST(file_shows_the_block)
 {
     must_open(small);
-    ck_assert(godot_shows(&c, key, small_texts[_i].name, small_texts[_i].text));
+    ck_assert(files_shows(&c, key, small_texts[_i].name, small_texts[_i].text));
 }
 END_TEST
 
@@ -85,7 +85,7 @@ START_TEST(file_written_back_changes_nothing)
     must_open(small);
     uint64_t version = c.doc->version;
 
-    ck_assert_int_eq(godot_put_text(&c, key, small_texts[_i].name, small_texts[_i].text), 0);
+    ck_assert_int_eq(files_put_text(&c, key, small_texts[_i].name, small_texts[_i].text), 0);
     ck_assert_uint_eq(c.doc->version, version);
 }
 END_TEST
@@ -109,9 +109,9 @@ START_TEST(distances_are_shown_as_their_version_means_them)
 
     snprintf(hex, sizeof(hex), sdf_8, distances[_i].version, distances[_i].sdf);
     must_open(hex);
-    ck_assert(godot_shows(&c, key, "channels/sdf.txt", distances[_i].rows));
+    ck_assert(files_shows(&c, key, "channels/sdf.txt", distances[_i].rows));
     uint64_t version = c.doc->version;
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/sdf.txt", distances[_i].rows), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "channels/sdf.txt", distances[_i].rows), 0);
     ck_assert_uint_eq(c.doc->version, version);
 }
 END_TEST
@@ -122,11 +122,11 @@ START_TEST(rows_of_equal_values_are_stored_dense)
 
     must_open(small);
     ck_assert_int_eq(
-        godot_put_text(&c, key, "channels/data5.txt", "0 0\n0 0\n0 0\n0 0\n0 0\n0 0\n"), 0);
+        files_put_text(&c, key, "channels/data5.txt", "0 0\n0 0\n0 0\n0 0\n0 0\n0 0\n"), 0);
     stored_block(&block);
     ck_assert_int_eq((int)block.channels[TFS_GODOT_DATA5].mode, (int)TFS_GODOT_NONE);
     tfs_godot_block_release(&block);
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/data5.txt", "fill 0"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "channels/data5.txt", "fill 0"), 0);
     stored_block(&block);
     ck_assert_int_eq((int)block.channels[TFS_GODOT_DATA5].mode, (int)TFS_GODOT_UNIFORM);
     tfs_godot_block_release(&block);
@@ -136,12 +136,12 @@ END_TEST
 START_TEST(depth_changes_where_no_region_forbids_it)
 {
     must_open(small);
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/type.txt", "depth 64\nfill 99999999999"), 0);
-    ck_assert(godot_shows(&c, key, "channels/type.txt", "depth 64\nfill 99999999999\n"));
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/sdf.txt", "depth 32\nfill -1.5"), 0);
-    ck_assert(godot_shows(&c, key, "channels/sdf.txt", "depth 32\nfill -1.5\n"));
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/sdf.txt", "fill inf"), 0);
-    ck_assert(godot_shows(&c, key, "channels/sdf.txt", "depth 32\nfill inf\n"));
+    ck_assert_int_eq(files_put_text(&c, key, "channels/type.txt", "depth 64\nfill 99999999999"), 0);
+    ck_assert(files_shows(&c, key, "channels/type.txt", "depth 64\nfill 99999999999\n"));
+    ck_assert_int_eq(files_put_text(&c, key, "channels/sdf.txt", "depth 32\nfill -1.5"), 0);
+    ck_assert(files_shows(&c, key, "channels/sdf.txt", "depth 32\nfill -1.5\n"));
+    ck_assert_int_eq(files_put_text(&c, key, "channels/sdf.txt", "fill inf"), 0);
+    ck_assert(files_shows(&c, key, "channels/sdf.txt", "depth 32\nfill inf\n"));
 }
 END_TEST
 
@@ -180,7 +180,7 @@ START_TEST(bad_text_is_refused_with_its_place)
     must_open(small);
     uint64_t version = c.doc->version;
 
-    ck_assert_int_eq(godot_put_text(&c, key, bads[_i].name, bads[_i].text), -EBADMSG);
+    ck_assert_int_eq(files_put_text(&c, key, bads[_i].name, bads[_i].text), -EBADMSG);
     ck_assert_str_eq(c.err.text, bads[_i].sentence);
     ck_assert_uint_eq(c.err.line, bads[_i].line);
     ck_assert_uint_eq(c.err.column, bads[_i].column);
@@ -194,13 +194,13 @@ START_TEST(table_empties_named_channels_and_no_others)
 {
     must_open(small);
     ck_assert_int_eq(
-        godot_put_text(&c, key, "voxels.csv", "data5,z,y,x\n200,1,2,1\n7,0,0,0\n8,0,0,0\n"), 0);
-    ck_assert(godot_shows(&c, key, "channels/data5.txt",
+        files_put_text(&c, key, "voxels.csv", "data5,z,y,x\n200,1,2,1\n7,0,0,0\n8,0,0,0\n"), 0);
+    ck_assert(files_shows(&c, key, "channels/data5.txt",
                           "depth 8\n\ny=00 z=00 |   8   0\ny=00 z=01 |   0   0\n\n"
                           "y=01 z=00 |   0   0\ny=01 z=01 |   0   0\n\n"
                           "y=02 z=00 |   0   0\ny=02 z=01 |   0 200\n"));
-    ck_assert(godot_shows(&c, key, "channels/type.txt", small_texts[0].text));
-    ck_assert(godot_holds(&c, key, "voxels.csv", "x,y,z,type,data5\n0,0,0,1,8\n1,0,0,4,0\n"));
+    ck_assert(files_shows(&c, key, "channels/type.txt", small_texts[0].text));
+    ck_assert(files_holds(&c, key, "voxels.csv", "x,y,z,type,data5\n0,0,0,1,8\n1,0,0,4,0\n"));
 }
 END_TEST
 
@@ -209,16 +209,16 @@ START_TEST(table_makes_a_uniform_channel_dense)
     struct tfs_godot_block block;
 
     must_open(default_4);
-    ck_assert(godot_shows(&c, key, "voxels.csv", "x,y,z\n"));
-    ck_assert_int_eq(godot_put_text(&c, key, "voxels.csv", "x,y,z,type,sdf\n3,4,5,300,-20\n"), 0);
-    ck_assert(godot_shows(&c, key, "voxels.csv", "x,y,z,type,sdf\n3,4,5,300,-20\n"));
+    ck_assert(files_shows(&c, key, "voxels.csv", "x,y,z\n"));
+    ck_assert_int_eq(files_put_text(&c, key, "voxels.csv", "x,y,z,type,sdf\n3,4,5,300,-20\n"), 0);
+    ck_assert(files_shows(&c, key, "voxels.csv", "x,y,z,type,sdf\n3,4,5,300,-20\n"));
     stored_block(&block);
     ck_assert_int_eq((int)block.channels[TFS_GODOT_TYPE].mode, (int)TFS_GODOT_NONE);
     ck_assert_int_eq((int)block.channels[TFS_GODOT_COLOR].mode, (int)TFS_GODOT_UNIFORM);
     tfs_godot_block_release(&block);
     /* All empty again: dense as in the game, which never goes back. */
-    ck_assert_int_eq(godot_put_text(&c, key, "voxels.csv", "x,y,z,type\n"), 0);
-    ck_assert(godot_holds(&c, key, "voxels.csv", "x,y,z,type,sdf\n3,4,5,0,-20\n"));
+    ck_assert_int_eq(files_put_text(&c, key, "voxels.csv", "x,y,z,type\n"), 0);
+    ck_assert(files_holds(&c, key, "voxels.csv", "x,y,z,type,sdf\n3,4,5,0,-20\n"));
 }
 END_TEST
 
@@ -227,7 +227,7 @@ START_TEST(table_whose_values_are_there_keeps_a_uniform_channel)
     must_open(default_4);
     uint64_t version = c.doc->version;
 
-    ck_assert_int_eq(godot_put_text(&c, key, "voxels.csv", "x,y,z,type,weights\n1,1,1,0,15\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "voxels.csv", "x,y,z,type,weights\n1,1,1,0,15\n"), 0);
     ck_assert_uint_eq(c.doc->version, version);
 }
 END_TEST
@@ -244,7 +244,7 @@ static const char *const wide_texts[] = {
     "depth 64\nfill 0\n|type|99999,100000,4294967296,18446744073709551615",
 };
 
-/* godot_get compares it with the text. */
+/* files_get compares it with the text. */
 START_TEST(size_of_the_table_is_known_for_values_of_every_width)
 {
     char depth[32], name[32], values[128], path[64];
@@ -254,12 +254,12 @@ START_TEST(size_of_the_table_is_known_for_values_of_every_width)
     ck_assert_int_eq(sscanf(wide_texts[_i], "%31[^|]|%31[^|]|%127[^|]", depth, name, values), 3);
     must_open(default_4);
     snprintf(path, sizeof(path), "channels/%s.txt", name);
-    ck_assert_msg(godot_put_text(&c, key, path, depth) == 0, "%s", c.err.text);
+    ck_assert_msg(files_put_text(&c, key, path, depth) == 0, "%s", c.err.text);
     tfs_buf_printf(&table, "x,y,z,%s\n", name);
     for (char *value = strtok(values, ","); value != NULL; value = strtok(NULL, ","), at++)
         tfs_buf_printf(&table, "%u,%u,%u,%s\n", at, at % 3, at % 2, value);
-    ck_assert_msg(godot_put(&c, key, "voxels.csv", tfs_buf_span(&table)) == 0, "%s", c.err.text);
-    struct tfs_buf shown = godot_get(&c, key, "voxels.csv");
+    ck_assert_msg(files_put(&c, key, "voxels.csv", tfs_buf_span(&table)) == 0, "%s", c.err.text);
+    struct tfs_buf shown = files_get(&c, key, "voxels.csv");
     ck_assert_uint_gt(shown.size, 20);
     ck_assert_int_eq(
         tfs_godot_voxels_lens.size(c.save, c.doc, tfs_lens_at(&tfs_godot_voxels_lens, key, 0)),
@@ -273,13 +273,13 @@ END_TEST
 
 START_TEST(raw_block_is_stored_verbatim)
 {
-    struct tfs_buf raw = godot_hex(default_4);
+    struct tfs_buf raw = files_hex(default_4);
 
     must_open(small);
-    ck_assert_int_eq(godot_put(&c, key, "raw.bin", tfs_buf_span(&raw)), 0);
+    ck_assert_int_eq(files_put(&c, key, "raw.bin", tfs_buf_span(&raw)), 0);
     ck_assert(tfs_span_equal(tfs_blob_span(tfs_doc_find(c.doc, key)->blob), tfs_buf_span(&raw)));
-    ck_assert_int_eq(godot_commit(&c), 0);
-    struct tfs_buf file = godot_read_file(scratch_path("block"));
+    ck_assert_int_eq(files_commit(&c), 0);
+    struct tfs_buf file = files_read_file(scratch_path("block"));
     ck_assert(tfs_span_equal(tfs_buf_span(&file), tfs_buf_span(&raw)));
     tfs_buf_release(&file);
     tfs_buf_release(&raw);
@@ -291,7 +291,7 @@ START_TEST(edit_keeps_version_and_container)
     struct tfs_godot_block block;
 
     must_open("010000001f300210000200f00911000011ffff01001110321100000100010001000df00d90");
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/type.txt", "fill 3"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "channels/type.txt", "fill 3"), 0);
     stored_block(&block);
     ck_assert_uint_eq(block.version, 2);
     ck_assert_int_eq((int)block.kind, (int)TFS_GODOT_LZ4_BE);
@@ -304,13 +304,13 @@ START_TEST(edit_with_upgrade_stores_version_4)
     struct tfs_godot_block block;
 
     must_open("010000001f300210000200f00911000011ffff01001110321100000100010001000df00d90");
-    c.options = TFS_PUT_UPGRADE;
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/type.txt", "fill 3"), 0);
+    c.how.options = TFS_PUT_UPGRADE;
+    ck_assert_int_eq(files_put_text(&c, key, "channels/type.txt", "fill 3"), 0);
     stored_block(&block);
     ck_assert_uint_eq(block.version, 4);
     ck_assert_int_eq((int)block.kind, (int)TFS_GODOT_LZ4);
     tfs_godot_block_release(&block);
-    ck_assert(godot_shows(&c, key, "channels/sdf.txt", "depth 16\nfill 32767\n"));
+    ck_assert(files_shows(&c, key, "channels/sdf.txt", "depth 16\nfill 32767\n"));
 }
 END_TEST
 
@@ -319,7 +319,7 @@ START_TEST(block_1_with_the_wrong_size_is_written_as_2)
     struct tfs_godot_block block;
 
     must_open("011f000000300410000200f00911000011ff7f0100111032110f000100010001000df00d90");
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/type.txt", "fill 3"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "channels/type.txt", "fill 3"), 0);
     stored_block(&block);
     ck_assert_int_eq((int)block.kind, (int)TFS_GODOT_LZ4);
     tfs_godot_block_release(&block);
@@ -331,11 +331,11 @@ START_TEST(emptied_metadata_leaves_no_section)
     struct tfs_godot_block block;
 
     must_open(small);
-    ck_assert_int_eq(godot_put_text(&c, key, "metadata.txt", ""), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "metadata.txt", ""), 0);
     stored_block(&block);
     ck_assert(!block.has_metadata);
     tfs_godot_block_release(&block);
-    ck_assert(godot_shows(&c, key, "metadata.txt", ""));
+    ck_assert(files_shows(&c, key, "metadata.txt", ""));
 }
 END_TEST
 
@@ -344,9 +344,9 @@ START_TEST(only_chunk_of_a_file_stays_where_it_is)
     const struct tfs_key elsewhere = {0, 1, 0, 0};
 
     must_open(default_4);
-    ck_assert_int_eq(godot_create(&c, elsewhere), -EPERM);
-    ck_assert_int_eq(godot_move(&c, key, elsewhere), -EPERM);
-    ck_assert_int_eq(godot_delete(&c, key), -EPERM);
+    ck_assert_int_eq(files_create(&c, elsewhere), -EPERM);
+    ck_assert_int_eq(files_move(&c, key, elsewhere), -EPERM);
+    ck_assert_int_eq(files_delete(&c, key), -EPERM);
     ck_assert_str_eq(c.err.text, "this file is one block: its chunk cannot be removed or moved, "
                                  "and no other made");
 }
@@ -368,12 +368,12 @@ END_TEST
 
 START_TEST(block_cut_at_its_end_is_told_from_other_files)
 {
-    struct tfs_buf bytes = godot_hex(default_4);
+    struct tfs_buf bytes = files_hex(default_4);
 
     bytes.size -= 5;
-    godot_write_file(scratch_path("block"), tfs_buf_span(&bytes));
+    files_write_file(scratch_path("block"), tfs_buf_span(&bytes));
     tfs_buf_release(&bytes);
-    ck_assert_int_eq(godot_open(&c, scratch_path("block")), -EBADMSG);
+    ck_assert_int_eq(files_open(&c, scratch_path("block")), -EBADMSG);
     ck_assert_str_eq(c.err.text, "its LZ4 data is damaged");
 }
 END_TEST
@@ -381,7 +381,7 @@ END_TEST
 START_TEST(info_says_what_the_block_is)
 {
     must_open(default_4);
-    ck_assert(godot_shows(&c, GODOT_ROOT, "info.txt",
+    ck_assert(files_shows(&c, FILES_ROOT, "info.txt",
                           "format: godot_voxel\n"
                           "container: block file\n"
                           "chunks: 1\n"
@@ -404,8 +404,8 @@ START_TEST(info_says_what_the_block_is)
                           "matter\n"
                           "read-only: no\n"));
     /* Counts follow edits. */
-    ck_assert_int_eq(godot_put_text(&c, key, "voxels.csv", "x,y,z,type\n1,1,1,1\n"), 0);
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "type: 16 bits in 1 chunk, rows in 1\n"));
+    ck_assert_int_eq(files_put_text(&c, key, "voxels.csv", "x,y,z,type\n1,1,1,1\n"), 0);
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "type: 16 bits in 1 chunk, rows in 1\n"));
 }
 END_TEST
 

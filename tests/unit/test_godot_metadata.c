@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "formats/godot_voxel/metadata.h"
 #include "formats/godot_voxel/variant.h"
 #include "unit.h"
@@ -73,7 +73,7 @@ static const char *const variants_3[] = {
 
 START_TEST(variant_of_godot_3_is_measured)
 {
-    bytes = godot_hex(variants_3[_i]);
+    bytes = files_hex(variants_3[_i]);
     struct tfs_cursor c = tfs_cursor_init(tfs_buf_span(&bytes));
 
     ck_assert(tfs_godot_variant_take(&c, TFS_GODOT_ENGINE_3));
@@ -88,7 +88,7 @@ END_TEST
 /* The same value, by the numbers of the newer engine. */
 START_TEST(variant_of_godot_3_becomes_one_of_godot_4)
 {
-    bytes = godot_hex(variants_3[_i]);
+    bytes = files_hex(variants_3[_i]);
     ck_assert_msg(tfs_godot_variant_upgrade(tfs_buf_span(&bytes), &out, &err) == 0, "%s", err.text);
     ck_assert(tfs_godot_variant_valid(tfs_buf_span(&out), TFS_GODOT_ENGINE_4));
 }
@@ -112,9 +112,9 @@ static const struct {
 
 START_TEST(variant_gets_the_numbers_of_godot_4)
 {
-    struct tfs_buf expected = godot_hex(upgrades[_i].after);
+    struct tfs_buf expected = files_hex(upgrades[_i].after);
 
-    bytes = godot_hex(upgrades[_i].before);
+    bytes = files_hex(upgrades[_i].before);
     ck_assert_int_eq(tfs_godot_variant_upgrade(tfs_buf_span(&bytes), &out, &err), 0);
     ck_assert(tfs_span_equal(tfs_buf_span(&out), tfs_buf_span(&expected)));
     tfs_buf_release(&expected);
@@ -123,7 +123,7 @@ END_TEST
 
 START_TEST(object_with_properties_has_no_counterpart)
 {
-    bytes = godot_hex("11000000 04000000 4e6f6465 01000000 01000000 61000000 00000000");
+    bytes = files_hex("11000000 04000000 4e6f6465 01000000 01000000 61000000 00000000");
     ck_assert(tfs_godot_variant_valid(tfs_buf_span(&bytes), TFS_GODOT_ENGINE_3));
     ck_assert_int_eq(tfs_godot_variant_upgrade(tfs_buf_span(&bytes), &out, &err), -EBADMSG);
 }
@@ -155,7 +155,7 @@ static const char *const variants_4[] = {
 
 START_TEST(variant_of_godot_4_is_measured)
 {
-    bytes = godot_hex(variants_4[_i]);
+    bytes = files_hex(variants_4[_i]);
     ck_assert(tfs_godot_variant_valid(tfs_buf_span(&bytes), TFS_GODOT_ENGINE_4));
     for (size_t n = 0; n < bytes.size; n++) {
         struct tfs_span cut = {bytes.data, n};
@@ -176,7 +176,7 @@ static const char *const no_variants[] = {
 
 START_TEST(variant_that_lies_is_none)
 {
-    bytes = godot_hex(no_variants[_i]);
+    bytes = files_hex(no_variants[_i]);
     ck_assert(!tfs_godot_variant_valid(tfs_buf_span(&bytes), TFS_GODOT_ENGINE_4));
 }
 END_TEST
@@ -249,7 +249,7 @@ static const struct {
 
 START_TEST(section_is_shown_as_lines)
 {
-    bytes = godot_hex(sections[_i].section);
+    bytes = files_hex(sections[_i].section);
     struct tfs_godot_block block = block_of(sections[_i].version, &bytes);
 
     print(&block, &out);
@@ -260,7 +260,7 @@ END_TEST
 
 START_TEST(section_shown_and_written_back_is_the_same)
 {
-    bytes = godot_hex(sections[_i].section);
+    bytes = files_hex(sections[_i].section);
     struct tfs_godot_block block = block_of(sections[_i].version, &bytes);
 
     ck_assert_int_eq(tfs_godot_metadata_parse(&block, tfs_span_of(sections[_i].text), &out, &err),
@@ -297,7 +297,7 @@ static const struct {
 
 START_TEST(lines_are_written_in_order)
 {
-    struct tfs_buf expected = godot_hex(writes[_i].section);
+    struct tfs_buf expected = files_hex(writes[_i].section);
     struct tfs_buf none = {0};
     struct tfs_godot_block block = block_of(writes[_i].version, &none);
 
@@ -393,7 +393,7 @@ START_TEST(section_becomes_one_of_version_4)
 {
     struct tfs_buf text = {0};
 
-    bytes = godot_hex("12000000 00000000 0100 0200 0300 00000000 0000 0000 0000 14000000 02000000 "
+    bytes = files_hex("12000000 00000000 0100 0200 0300 00000000 0000 0000 0000 14000000 02000000 "
                       "0102 0000");
     struct tfs_godot_block block = block_of(2, &bytes);
     ck_assert_int_eq(tfs_godot_metadata_upgrade(&block, &out, &err), 0);
@@ -409,7 +409,7 @@ END_TEST
 
 START_TEST(section_that_cannot_be_read_is_not_upgraded)
 {
-    bytes = godot_hex("0100");
+    bytes = files_hex("0100");
     struct tfs_godot_block block = block_of(3, &bytes);
 
     ck_assert_int_eq(tfs_godot_metadata_upgrade(&block, &out, &err), -EBADMSG);

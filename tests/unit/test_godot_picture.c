@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../lib/looked_into.h"
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "../lib/picture_numbers.h"
 #include "../lib/region_maker.h"
 #include "../lib/voxel_maker.h"
@@ -28,7 +28,7 @@ static const char empty_2[] =
     "02 0400 0400 0400 110000 11ffff 0100 111032 110000 0100 0100 0100 0df00d90";
 
 static const struct tfs_key origin = {0, 0, 0, 0};
-static struct godot_case c;
+static struct tree_files c;
 
 static void setup(void)
 {
@@ -37,7 +37,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    godot_close(&c);
+    tree_files_close(&c);
     scratch_teardown();
 }
 
@@ -48,25 +48,25 @@ static void must(int result)
 
 static void open_hex(const char *hex)
 {
-    struct tfs_buf bytes = godot_hex(hex);
+    struct tfs_buf bytes = files_hex(hex);
 
-    godot_write_file(scratch_path("save"), tfs_buf_span(&bytes));
+    files_write_file(scratch_path("save"), tfs_buf_span(&bytes));
     tfs_buf_release(&bytes);
-    must(godot_open(&c, scratch_path("save")));
+    must(files_open(&c, scratch_path("save")));
 }
 
 static void reopen(void)
 {
-    must(godot_commit(&c));
-    godot_close(&c);
-    must(godot_open(&c, scratch_path("save")));
+    must(files_commit(&c));
+    tree_files_close(&c);
+    must(files_open(&c, scratch_path("save")));
 }
 
 /* ---- heights --------------------------------------------------------------------------------- */
 
 static void read_heights(void)
 {
-    struct tfs_buf png = godot_get(&c, GODOT_ROOT, HEIGHTMAP);
+    struct tfs_buf png = files_get(&c, FILES_ROOT, HEIGHTMAP);
 
     ck_assert_ptr_nonnull(png.data);
     height_picture_read(c.save, c.doc, tfs_buf_span(&png));
@@ -78,7 +78,7 @@ static int put_heights(void)
     struct tfs_buf png = {0};
 
     height_picture_write(TFS_PNG_GREY16, &png);
-    int result = godot_put(&c, GODOT_ROOT, HEIGHTMAP, tfs_buf_span(&png));
+    int result = files_put(&c, FILES_ROOT, HEIGHTMAP, tfs_buf_span(&png));
     tfs_buf_release(&png);
     return result;
 }
@@ -149,9 +149,9 @@ static void put_one(int i)
 
     open_hex(fillings[i].block);
     snprintf(name, sizeof(name), "channels/%s.txt", fillings[i].channel);
-    must(godot_put_text(&c, origin, name, fillings[i].file));
+    must(files_put_text(&c, origin, name, fillings[i].file));
     snprintf(text, sizeof(text), "x,y,z,%s\n1,2,3,%s\n", fillings[i].channel, fillings[i].value);
-    must(godot_put_text(&c, origin, VOXELS, text));
+    must(files_put_text(&c, origin, VOXELS, text));
 }
 
 START_TEST(a_voxel_counts_by_type_color_or_a_distance_below_zero)
@@ -173,18 +173,18 @@ START_TEST(lowering_gives_the_empty_value_that_reads_as_empty)
     snprintf(value, sizeof(value), "1,2,3,%s\n", fillings[_i].value);
     snprintf(table, sizeof(table), "x,y,z,%s\n%s", fillings[_i].channel,
              fillings[_i].filled ? "" : value);
-    ck_assert(godot_shows(&c, origin, VOXELS, table));
+    ck_assert(files_shows(&c, origin, VOXELS, table));
 }
 END_TEST
 
 START_TEST(a_uniform_channel_fills_the_whole_chunk)
 {
     open_hex(empty_4);
-    must(godot_put_text(&c, origin, "channels/sdf.txt", "fill -5\n"));
+    must(files_put_text(&c, origin, "channels/sdf.txt", "fill -5\n"));
     ck_assert_uint_eq(height_at(0, 0), 4);
-    must(godot_put_text(&c, origin, "channels/sdf.txt", "fill 5\n"));
+    must(files_put_text(&c, origin, "channels/sdf.txt", "fill 5\n"));
     ck_assert_uint_eq(height_at(0, 0), 0);
-    must(godot_put_text(&c, origin, "channels/type.txt", "fill 5\n"));
+    must(files_put_text(&c, origin, "channels/type.txt", "fill 5\n"));
     ck_assert_uint_eq(height_at(3, 3), 4);
 }
 END_TEST
@@ -192,11 +192,11 @@ END_TEST
 START_TEST(the_highest_of_all_channels_counts)
 {
     open_hex(empty_4);
-    must(godot_put_text(&c, origin, VOXELS,
+    must(files_put_text(&c, origin, VOXELS,
                         "x,y,z,type,sdf,color\n0,0,0,1,-9,0\n0,1,0,0,-9,0\n0,2,0,0,9,3\n"));
     ck_assert_uint_eq(height_at(0, 0), 3);
     must(put_pixel(0, 0, 2));
-    ck_assert(godot_shows(&c, origin, VOXELS,
+    ck_assert(files_shows(&c, origin, VOXELS,
                           "x,y,z,type,sdf,color\n0,0,0,1,-9,0\n0,1,0,0,-9,0\n"
                           "0,2,0,0,9,0\n"));
 }
@@ -207,11 +207,11 @@ END_TEST
 START_TEST(raising_copies_all_values_of_the_top_voxel)
 {
     open_hex(empty_4);
-    must(godot_put_text(&c, origin, VOXELS,
+    must(files_put_text(&c, origin, VOXELS,
                         "x,y,z,type,sdf,indices,weights,data5\n2,0,1,7,-3,291,4660,9\n"));
     must(put_pixel(2, 1, 3));
-    must(godot_put_text(&c, origin, "channels/sdf.txt", "fill 1\n"));
-    ck_assert(godot_shows(&c, origin, VOXELS,
+    must(files_put_text(&c, origin, "channels/sdf.txt", "fill 1\n"));
+    ck_assert(files_shows(&c, origin, VOXELS,
                           "x,y,z,type,indices,weights,data5\n"
                           "2,0,1,7,291,4660,9\n2,1,1,7,291,4660,9\n"
                           "2,2,1,7,291,4660,9\n"));
@@ -221,30 +221,30 @@ END_TEST
 START_TEST(a_channel_that_keeps_its_one_value_stays_uniform)
 {
     open_hex(empty_4);
-    must(godot_put_text(&c, origin, "channels/data6.txt", "fill 8\n"));
-    must(godot_put_text(&c, origin, VOXELS, "x,y,z,type\n2,0,1,7\n"));
+    must(files_put_text(&c, origin, "channels/data6.txt", "fill 8\n"));
+    must(files_put_text(&c, origin, VOXELS, "x,y,z,type\n2,0,1,7\n"));
     must(put_pixel(2, 1, 4));
     must(put_pixel(2, 1, 2));
-    ck_assert(godot_shows(&c, origin, "channels/sdf.txt", "depth 16\nfill 32767\n"));
-    ck_assert(godot_holds(&c, origin, "channels/data6.txt", "fill"));
+    ck_assert(files_shows(&c, origin, "channels/sdf.txt", "depth 16\nfill 32767\n"));
+    ck_assert(files_holds(&c, origin, "channels/data6.txt", "fill"));
     ck_assert(
-        godot_holds(&c, origin, "channels/type.txt", "y=01 z=01 |     0     0     7     0\n"));
+        files_holds(&c, origin, "channels/type.txt", "y=01 z=01 |     0     0     7     0\n"));
 }
 END_TEST
 
 START_TEST(lowering_keeps_what_does_not_make_a_voxel_a_filled_one)
 {
     open_hex(empty_4);
-    must(godot_put_text(&c, origin, VOXELS, "x,y,z,type,data5\n2,0,1,7,1\n2,1,1,7,2\n"));
+    must(files_put_text(&c, origin, VOXELS, "x,y,z,type,data5\n2,0,1,7,1\n2,1,1,7,2\n"));
     must(put_pixel(2, 1, 1));
-    ck_assert(godot_shows(&c, origin, VOXELS, "x,y,z,type,data5\n2,0,1,7,1\n2,1,1,0,2\n"));
+    ck_assert(files_shows(&c, origin, VOXELS, "x,y,z,type,data5\n2,0,1,7,1\n2,1,1,0,2\n"));
 }
 END_TEST
 
 START_TEST(a_column_lowered_into_a_hollow_ends_at_the_next_voxel)
 {
     open_hex(empty_4);
-    must(godot_put_text(&c, origin, VOXELS, "x,y,z,sdf\n2,0,1,-1\n2,3,1,-2\n"));
+    must(files_put_text(&c, origin, VOXELS, "x,y,z,sdf\n2,0,1,-1\n2,3,1,-2\n"));
     must(put_pixel(2, 1, 3));
     ck_assert_uint_eq(height_at(2, 1), 1);
 }
@@ -254,10 +254,10 @@ START_TEST(one_block_cannot_grow_nor_begin_from_nothing)
 {
     open_hex(empty_4);
     check_refused(put_pixel(2, 1, 2), "pixel 2,1: nothing can be raised here");
-    must(godot_put_text(&c, origin, VOXELS, "x,y,z,type\n0,0,0,3\n"));
+    must(files_put_text(&c, origin, VOXELS, "x,y,z,type\n0,0,0,3\n"));
     check_refused(put_pixel(0, 0, 5), "pixel 0,0: too high: the save can hold no further chunk");
     must(put_pixel(3, 2, 4));
-    ck_assert(godot_holds(&c, origin, VOXELS, "3,3,2,3\n"));
+    ck_assert(files_holds(&c, origin, VOXELS, "3,3,2,3\n"));
 }
 END_TEST
 
@@ -265,11 +265,11 @@ START_TEST(a_block_of_another_size_has_another_picture)
 {
     open_hex(empty_4);
     struct tfs_buf block =
-        godot_hex("04 0200 0500 0300 110700 11ff7f 0100 111032 110f00 0100 0100 0100 0df00d90");
+        files_hex("04 0200 0500 0300 110700 11ff7f 0100 111032 110f00 0100 0100 0100 0df00d90");
 
     read_heights();
     ck_assert_uint_eq(width, 4);
-    must(godot_put(&c, origin, "raw.bin", tfs_buf_span(&block)));
+    must(files_put(&c, origin, "raw.bin", tfs_buf_span(&block)));
     read_heights();
     ck_assert_uint_eq(width, 2);
     ck_assert_uint_eq(depth, 3);
@@ -284,10 +284,10 @@ END_TEST
 START_TEST(a_block_wider_than_8192_has_no_picture)
 {
     open_hex("04 0120 0100 0100 110700 11ff7f 0100 111032 110f00 0100 0100 0100 0df00d90");
-    struct tfs_buf png = godot_get(&c, GODOT_ROOT, HEIGHTMAP);
+    struct tfs_buf png = files_get(&c, FILES_ROOT, HEIGHTMAP);
 
     ck_assert_ptr_null(png.data);
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt",
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt",
                           "pictures: none, because the save is 8193 x 1 voxels and 1 high"));
 }
 END_TEST
@@ -295,11 +295,11 @@ END_TEST
 START_TEST(with_upgrade_a_sculpted_block_becomes_one_of_version_4)
 {
     open_hex(empty_2);
-    must(godot_put_text(&c, origin, VOXELS, "x,y,z,sdf\n2,0,1,5\n"));
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "block version: 2"));
+    must(files_put_text(&c, origin, VOXELS, "x,y,z,sdf\n2,0,1,5\n"));
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "block version: 2"));
     c.save->options.upgrade = true;
     must(put_pixel(2, 1, 3));
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "block version: 4"));
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "block version: 4"));
     ck_assert_uint_eq(height_at(2, 1), 3);
     ck_assert_uint_eq(height_at(1, 1), 0);
 }
@@ -310,18 +310,18 @@ END_TEST
 static void open_stream(unsigned keys, unsigned count)
 {
     voxel_stream(scratch_path("save"), keys, count);
-    must(godot_open(&c, scratch_path("save")));
+    must(files_open(&c, scratch_path("save")));
 }
 
 /* A stream with nothing but chunks whose keys and first column are given. */
 static void open_chunks(const char *const tables[], const struct tfs_key keys[], int count)
 {
     open_stream(2, 1);
-    must(godot_delete(&c, tfs_doc_at(c.doc, 0)->key));
+    must(files_delete(&c, tfs_doc_at(c.doc, 0)->key));
     for (int i = 0; i < count; i++) {
-        must(godot_create(&c, keys[i]));
+        must(files_create(&c, keys[i]));
         if (tables[i] != NULL)
-            must(godot_put_text(&c, keys[i], VOXELS, tables[i]));
+            must(files_put_text(&c, keys[i], VOXELS, tables[i]));
     }
 }
 
@@ -332,7 +332,7 @@ START_TEST(pictures_begin_at_the_lowest_chunk_of_level_0)
                                          NULL};
 
     open_chunks(tables, keys, 3);
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt",
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt",
                           "pictures: 32 x 16 pixels\npicture origin: x -48 z -16 is pixel 0,0\n"
                           "picture bottom: y -32: "));
     ck_assert_uint_eq(height_at(0, 0), 1);
@@ -356,11 +356,11 @@ START_TEST(pictures_end_at_8192_pixels_and_65535_high)
     static const char *const tables[] = {NULL, NULL};
 
     open_chunks(tables, keys, 2);
-    struct tfs_buf png = godot_get(&c, GODOT_ROOT, HEIGHTMAP);
-    struct tfs_buf map = godot_get(&c, GODOT_ROOT, "map.png");
+    struct tfs_buf png = files_get(&c, FILES_ROOT, HEIGHTMAP);
+    struct tfs_buf map = files_get(&c, FILES_ROOT, "map.png");
     ck_assert((png.data != NULL) == limits[_i].there);
     ck_assert_ptr_nonnull(map.data); /* scaled down */
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt",
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt",
                           limits[_i].there ? " pixels\n"
                           : limits[_i].far.y > 0
                               ? "pictures: map.png alone, because the save is"
@@ -378,9 +378,9 @@ START_TEST(a_column_grows_through_chunks_that_are_made)
     open_chunks(tables, &origin, 1);
     must(put_pixel(3, 1, 33));
     ck_assert_uint_eq(c.doc->count, 3);
-    ck_assert(godot_holds(&c, origin, VOXELS, "3,14,1,6,5\n3,15,1,6,5\n"));
-    ck_assert(godot_holds(&c, above, VOXELS, "3,31,1,6,5\n"));
-    ck_assert(godot_shows(&c, top, VOXELS, "x,y,z,type,data5\n3,32,1,6,5\n"));
+    ck_assert(files_holds(&c, origin, VOXELS, "3,14,1,6,5\n3,15,1,6,5\n"));
+    ck_assert(files_holds(&c, above, VOXELS, "3,31,1,6,5\n"));
+    ck_assert(files_shows(&c, top, VOXELS, "x,y,z,type,data5\n3,32,1,6,5\n"));
     reopen();
     ck_assert_uint_eq(height_at(3, 1), 33);
     ck_assert_uint_eq(height_at(4, 1), 0);
@@ -396,13 +396,13 @@ START_TEST(a_chunk_that_is_made_has_version_and_depths_of_the_voxel)
 
     open_chunks(tables, &origin, 1);
     voxel_block(&old, 2, 4, (struct tfs_key){0, 0, -1, 0}, 0, TFS_GODOT_LZ4_BE);
-    must(godot_put(&c, origin, "raw.bin", tfs_buf_span(&old)));
-    must(godot_put_text(&c, origin, "channels/sdf.txt", "depth 8\nfill 1\n"));
+    must(files_put(&c, origin, "raw.bin", tfs_buf_span(&old)));
+    must(files_put_text(&c, origin, "channels/sdf.txt", "depth 8\nfill 1\n"));
     must(put_pixel(3, 1, 18));
-    ck_assert(godot_holds(&c, above, "channels/sdf.txt", "depth 8\n"));
-    ck_assert(godot_holds(&c, above, VOXELS, "3,17,1,"));
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "block version: 2 in 2 chunks\n"));
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt",
+    ck_assert(files_holds(&c, above, "channels/sdf.txt", "depth 8\n"));
+    ck_assert(files_holds(&c, above, VOXELS, "3,17,1,"));
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "block version: 2 in 2 chunks\n"));
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt",
                           "block container: 1 (LZ4, big-endian size) in 2 chunks\n"));
     ck_assert_uint_eq(height_at(3, 1), 18);
     tfs_buf_release(&old);
@@ -417,7 +417,7 @@ START_TEST(versions_that_do_not_agree_are_refused_with_the_pixel)
 
     open_chunks(tables, keys, 2);
     voxel_block(&old, 2, 4, (struct tfs_key){0, 0, -1, 0}, 0, TFS_GODOT_LZ4_BE);
-    must(godot_put(&c, origin, "raw.bin", tfs_buf_span(&old)));
+    must(files_put(&c, origin, "raw.bin", tfs_buf_span(&old)));
     uint64_t before = c.doc->version;
     check_refused(put_pixel(3, 1, 18), "pixel 3,1: the voxel to repeat is one of a block of "
                                        "version 2, chunk 0_1_0 has version 4");
@@ -432,7 +432,7 @@ START_TEST(depths_that_do_not_agree_are_refused_with_the_pixel)
     static const char *const tables[] = {"x,y,z,type\n3,14,1,6\n", NULL};
 
     open_chunks(tables, keys, 2);
-    must(godot_put_text(&c, keys[1], "channels/color.txt", "depth 32\nfill 0\n"));
+    must(files_put_text(&c, keys[1], "channels/color.txt", "depth 32\nfill 0\n"));
     check_refused(put_pixel(3, 1, 18), "pixel 3,1: channel color of the voxel to repeat has depth "
                                        "8, in chunk 0_1_0 32");
     must(put_pixel(3, 1, 16));
@@ -446,24 +446,24 @@ START_TEST(a_row_without_voxels_gets_a_block_when_something_is_raised_into_it)
     sqlite3 *db;
 
     open_chunks(tables, keys, 2);
-    must(godot_commit(&c));
-    godot_close(&c);
+    must(files_commit(&c));
+    tree_files_close(&c);
     ck_assert_int_eq(sqlite3_open(scratch_path("save"), &db), SQLITE_OK);
     ck_assert_int_eq(
         sqlite3_exec(db, "UPDATE blocks SET vb = NULL WHERE loc = '0,1,0,0'", NULL, NULL, NULL),
         SQLITE_OK);
     ck_assert_int_eq(sqlite3_changes(db), 1);
     sqlite3_close(db);
-    must(godot_open(&c, scratch_path("save")));
+    must(files_open(&c, scratch_path("save")));
     ck_assert_uint_eq(height_at(3, 1), 15);
     must(put_pixel(3, 1, 14));
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "without voxels: 1 chunk\n"));
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "without voxels: 1 chunk\n"));
     must(put_pixel(3, 1, 0));
-    must(godot_put_text(&c, origin, VOXELS, tables[0]));
+    must(files_put_text(&c, origin, VOXELS, tables[0]));
     must(put_pixel(3, 1, 20));
     reopen();
     ck_assert_uint_eq(height_at(3, 1), 20);
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "block version: 4 in 2 chunks\n"));
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "block version: 4 in 2 chunks\n"));
 }
 END_TEST
 
@@ -474,14 +474,14 @@ START_TEST(a_damaged_chunk_is_empty_and_nothing_is_raised_into_it)
     sqlite3 *db;
 
     open_chunks(tables, keys, 2);
-    must(godot_commit(&c));
-    godot_close(&c);
+    must(files_commit(&c));
+    tree_files_close(&c);
     ck_assert_int_eq(sqlite3_open(scratch_path("save"), &db), SQLITE_OK);
     ck_assert_int_eq(
         sqlite3_exec(db, "UPDATE blocks SET vb = x'0203' WHERE loc = '0,1,0,0'", NULL, NULL, NULL),
         SQLITE_OK);
     sqlite3_close(db);
-    must(godot_open(&c, scratch_path("save")));
+    must(files_open(&c, scratch_path("save")));
     ck_assert_uint_eq(height_at(3, 1), 15);
     must(put_pixel(3, 1, 16));
     check_refused(put_pixel(3, 1, 17), "pixel 3,1: the block of chunk 0_1_0 is damaged: ");
@@ -491,8 +491,8 @@ END_TEST
 START_TEST(a_region_does_not_grow_beyond_its_bounds)
 {
     voxel_region(scratch_path("save"), 2, 4);
-    must(godot_open(&c, scratch_path("save")));
-    must(godot_delete(&c, (struct tfs_key){0, 0, 1, 0}));
+    must(files_open(&c, scratch_path("save")));
+    must(files_delete(&c, (struct tfs_key){0, 0, 1, 0}));
     ck_assert_uint_gt(height_at(5, 5), 0);
     must(put_pixel(5, 5, 32));
     check_refused(put_pixel(5, 6, 33), "pixel 5,6: this region holds no chunk with y = 2, only 0 "
@@ -506,7 +506,7 @@ END_TEST
 START_TEST(a_folder_makes_the_region_that_a_column_grows_into)
 {
     voxel_folder(scratch_path("save"), 1);
-    must(godot_open(&c, scratch_path("save")));
+    must(files_open(&c, scratch_path("save")));
     must(put_pixel(5, 5, 70));
     reopen();
     ck_assert_uint_eq(height_at(5, 5), 70);
@@ -538,7 +538,7 @@ static void scatter(struct maker_random *random)
                 key.y * (int)side + (int)maker_draw(random, side),
                 key.z * (int)side + (int)maker_draw(random, side), maker_draw(random, 3),
                 maker_draw(random, 20000), maker_draw(random, 2) * maker_draw(random, 250));
-        must(godot_put(&c, key, VOXELS, tfs_buf_span(&text)));
+        must(files_put(&c, key, VOXELS, tfs_buf_span(&text)));
         tfs_buf_release(&text);
     }
 }
@@ -548,7 +548,7 @@ static void make_block_file(unsigned version)
     struct tfs_buf block = {0};
 
     voxel_block(&block, version, 4, origin, 40, version == 2 ? TFS_GODOT_LZ4_BE : TFS_GODOT_ZSTD);
-    godot_write_file(scratch_path("save"), tfs_buf_span(&block));
+    files_write_file(scratch_path("save"), tfs_buf_span(&block));
     tfs_buf_release(&block);
 }
 
@@ -566,11 +566,11 @@ static bool open_any(int number, struct maker_random *random)
     else if (number < MADE)
         make_block_file((unsigned)(number - BLOCK + 2));
     else
-        godot_copy(samples.gl_pathv[number - MADE], path);
-    must(godot_open(&c, path));
+        files_copy(samples.gl_pathv[number - MADE], path);
+    must(files_open(&c, path));
     if (number < MADE)
         scatter(random);
-    struct tfs_buf png = godot_get(&c, GODOT_ROOT, HEIGHTMAP);
+    struct tfs_buf png = files_get(&c, FILES_ROOT, HEIGHTMAP);
     bool there = png.data != NULL;
     tfs_buf_release(&png);
     return there;
@@ -584,9 +584,9 @@ START_TEST(writing_back_what_was_read_changes_nothing)
         ck_assert_int_ge(_i, MADE); /* a sample without a picture */
         return;
     }
-    struct tfs_buf png = godot_get(&c, GODOT_ROOT, HEIGHTMAP);
+    struct tfs_buf png = files_get(&c, FILES_ROOT, HEIGHTMAP);
     uint64_t before = c.doc->version;
-    must(godot_put(&c, GODOT_ROOT, HEIGHTMAP, tfs_buf_span(&png)));
+    must(files_put(&c, FILES_ROOT, HEIGHTMAP, tfs_buf_span(&png)));
     ck_assert_uint_eq(c.doc->version, before);
     tfs_buf_release(&png);
 }
@@ -663,11 +663,11 @@ START_TEST(only_chunks_that_changed_are_looked_into_again)
     open_any(_i, &random);
     ck_assert_uint_eq(looked_into(c.save, c.doc), 0); /* the picture was looked at */
     key = tfs_doc_at(c.doc, c.doc->count - 1)->key;
-    must(godot_put_text(&c, key, "channels/type.txt", "fill 1\n"));
+    must(files_put_text(&c, key, "channels/type.txt", "fill 1\n"));
     ck_assert_uint_eq(looked_into(c.save, c.doc), 1);
-    must(godot_commit(&c));
+    must(files_commit(&c));
     ck_assert_uint_eq(looked_into(c.save, c.doc), 0);
-    must(godot_put_text(&c, key, "channels/type.txt", "fill 2\n"));
+    must(files_put_text(&c, key, "channels/type.txt", "fill 2\n"));
     ck_assert_uint_eq(looked_into(c.save, c.doc), 1);
 }
 END_TEST
@@ -690,7 +690,7 @@ START_TEST(pictures_change_with_blocks_of_level_0_alone)
     open_chunks(tables, keys, 2);
     for (int level = 0; level < 2; level++) {
         struct tfs_doc *before = tfs_doc_ref(c.doc);
-        must(godot_put_text(&c, keys[level], "channels/type.txt", "fill 1\n"));
+        must(files_put_text(&c, keys[level], "channels/type.txt", "fill 1\n"));
         uint32_t changes = c.save->tree->root_changes(before, c.doc);
         ck_assert_uint_eq(changes & late_files(), level == 0 ? late_files() : 0);
         ck_assert_uint_ne(changes & ~late_files(), 0);
@@ -704,7 +704,7 @@ END_TEST
 /* A pixel of map.png. */
 static uint32_t colour_at(uint32_t x, uint32_t z)
 {
-    struct tfs_buf png = godot_get(&c, GODOT_ROOT, "map.png");
+    struct tfs_buf png = files_get(&c, FILES_ROOT, "map.png");
     uint32_t colour = map_picture_colour(tfs_buf_span(&png), x, z);
 
     tfs_buf_release(&png);
@@ -731,7 +731,7 @@ static const struct {
 START_TEST(stored_colours_are_those_of_the_map)
 {
     open_hex(empty_4);
-    must(godot_put_text(&c, origin, "channels/color.txt", colours[_i].fill));
+    must(files_put_text(&c, origin, "channels/color.txt", colours[_i].fill));
     ck_assert_int_eq(is_reddish(colour_at(1, 1)), colours[_i].red);
 }
 END_TEST
@@ -739,14 +739,14 @@ END_TEST
 /* Puts a palette into the header of the region, whose colour 9 is red. */
 static void add_palette(const char *path)
 {
-    struct tfs_buf old = godot_read_file(path), new = {0};
+    struct tfs_buf old = files_read_file(path), new = {0};
 
     tfs_buf_add(&new, old.data, 19);
     tfs_buf_u8(&new, 0xff);
     for (unsigned i = 0; i < 256; i++)
         tfs_buf_u32be(&new, i == 9 ? 0xff0000ff : 0x00ff00ff);
     tfs_buf_add(&new, old.data + 20, old.size - 20);
-    godot_write_file(path, tfs_buf_span(&new));
+    files_write_file(path, tfs_buf_span(&new));
     tfs_buf_release(&old);
     tfs_buf_release(&new);
 }
@@ -758,15 +758,15 @@ START_TEST(palette_of_the_region_colours_its_chunks)
     else
         voxel_folder(scratch_path("save"), 2);
     add_palette(scratch_path(_i == REGION ? "save" : "save/regions/lod0/r.0.0.0.vxr"));
-    must(godot_open(&c, scratch_path("save")));
+    must(files_open(&c, scratch_path("save")));
     for (int x = 0; x < 2; x++)
-        must(godot_put_text(&c, (struct tfs_key){0, x, 1, 0}, "channels/color.txt",
+        must(files_put_text(&c, (struct tfs_key){0, x, 1, 0}, "channels/color.txt",
                             x == 0 ? "fill 9\n" : "fill 8\n"));
     ck_assert(is_reddish(colour_at(4, 4)));
     ck_assert(!is_reddish(colour_at(20, 4)));
     if (_i == FOLDER) {
         /* Another region, which has none: 9 is just a number. */
-        must(godot_put_text(&c, (struct tfs_key){0, 4, 1, 0}, "channels/color.txt", "fill 9\n"));
+        must(files_put_text(&c, (struct tfs_key){0, 4, 1, 0}, "channels/color.txt", "fill 9\n"));
         ck_assert(!is_reddish(colour_at(64 + 4, 4)));
     }
 }
@@ -775,19 +775,19 @@ END_TEST
 START_TEST(textures_and_types_have_colours_of_their_own)
 {
     open_hex(empty_4);
-    must(godot_put_text(&c, origin, "channels/sdf.txt", "fill -1\n"));
+    must(files_put_text(&c, origin, "channels/sdf.txt", "fill -1\n"));
     uint32_t plain = colour_at(1, 1);
     /* The second of four textures has all the weight. */
-    must(godot_put_text(&c, origin, "channels/weights.txt", "fill 240\n"));
+    must(files_put_text(&c, origin, "channels/weights.txt", "fill 240\n"));
     uint32_t second = colour_at(1, 1);
     ck_assert_uint_ne(second, plain);
-    must(godot_put_text(&c, origin, "channels/indices.txt", "fill 1\n"));
+    must(files_put_text(&c, origin, "channels/indices.txt", "fill 1\n"));
     ck_assert_uint_eq(colour_at(1, 1), plain);
-    must(godot_put_text(&c, origin, "channels/type.txt", "fill 1\n"));
+    must(files_put_text(&c, origin, "channels/type.txt", "fill 1\n"));
     ck_assert_uint_eq(colour_at(1, 1), second);
-    must(godot_put_text(&c, origin, "channels/type.txt", "fill 30000\n"));
+    must(files_put_text(&c, origin, "channels/type.txt", "fill 30000\n"));
     uint32_t far = colour_at(1, 1);
-    must(godot_put_text(&c, origin, "channels/type.txt", "depth 32\nfill 30000\n"));
+    must(files_put_text(&c, origin, "channels/type.txt", "depth 32\nfill 30000\n"));
     ck_assert_uint_eq(colour_at(1, 1), far);
 }
 END_TEST

@@ -4,7 +4,7 @@
 #include <glob.h>
 #include <stdio.h>
 
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "../lib/voxel_maker.h"
 #include "formats/godot_voxel/region.h"
 #include "scratch.h"
@@ -18,7 +18,7 @@ static const char header[] = "5658525f 03 01 02 01 02 0101000101000000 4000 00";
 #define BEGIN 36
 #define BLOCK 43 /* bytes of a block without metadata, and its size */
 
-static struct godot_case c;
+static struct tree_files c;
 static glob_t samples; /* found before the tests fork */
 
 static void setup(void)
@@ -28,7 +28,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    godot_close(&c);
+    tree_files_close(&c);
     scratch_teardown();
 }
 
@@ -38,7 +38,7 @@ static void teardown(void)
  * it longer. Container 0, so that sizes are known. */
 static void add_block(struct tfs_buf *out, uint8_t value, size_t size)
 {
-    struct tfs_buf bytes = godot_hex("00 04 0200 0200 0200 110000 11ff7f 0100 111032 110f00 00");
+    struct tfs_buf bytes = files_hex("00 04 0200 0200 0200 110000 11ff7f 0100 111032 110f00 00");
 
     for (int i = 0; i < 8; i++)
         tfs_buf_u8(&bytes, value);
@@ -63,7 +63,7 @@ struct sector {
 static void make(struct tfs_buf *file, const uint32_t entries[4], const struct sector *sectors,
                  size_t count)
 {
-    *file = godot_hex(header);
+    *file = files_hex(header);
     for (int i = 0; i < 4; i++)
         tfs_buf_u32le(file, entries[i]);
     for (size_t i = 0; i < count; i++) {
@@ -87,13 +87,13 @@ static void make(struct tfs_buf *file, const uint32_t entries[4], const struct s
 
 static void save(const char *name, const struct tfs_buf *file)
 {
-    godot_write_file(scratch_path(name), tfs_buf_span(file));
+    files_write_file(scratch_path(name), tfs_buf_span(file));
 }
 
 /* Is the file on disk just this? */
 static void check_file(const char *name, const struct tfs_buf *expected)
 {
-    struct tfs_buf found = godot_read_file(scratch_path(name));
+    struct tfs_buf found = files_read_file(scratch_path(name));
 
     ck_assert_uint_eq(found.size, expected->size);
     for (size_t i = 0; i < found.size; i++)
@@ -116,7 +116,7 @@ static void open_three(void)
     make(&file, three_entries, three, COUNT(three));
     save("region.vxr", &file);
     tfs_buf_release(&file);
-    ck_assert_msg(godot_open(&c, scratch_path("region.vxr")) == 0, "%s", c.err.text);
+    ck_assert_msg(files_open(&c, scratch_path("region.vxr")) == 0, "%s", c.err.text);
 }
 
 static void set_data5(struct tfs_key key, uint8_t value, size_t metadata)
@@ -126,25 +126,25 @@ static void set_data5(struct tfs_key key, uint8_t value, size_t metadata)
 
     snprintf(text, sizeof(text), "%u %u\n%u %u\n%u %u\n%u %u\n", value, value, value, value, value,
              value, value, value);
-    ck_assert_msg(godot_put_text(&c, key, "channels/data5.txt", text) == 0, "%s", c.err.text);
+    ck_assert_msg(files_put_text(&c, key, "channels/data5.txt", text) == 0, "%s", c.err.text);
     if (metadata == 0)
         return;
     n = snprintf(text, sizeof(text), "block custom 40 ");
     for (size_t i = 1; i < metadata; i++)
         n += snprintf(text + n, sizeof(text) - (size_t)n, "00");
-    ck_assert_msg(godot_put_text(&c, key, "metadata.txt", text) == 0, "%s", c.err.text);
+    ck_assert_msg(files_put_text(&c, key, "metadata.txt", text) == 0, "%s", c.err.text);
 }
 
 static void commit(void)
 {
-    ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
+    ck_assert_msg(files_commit(&c) == 0, "%s", c.err.text);
 }
 
 START_TEST(region_shows_its_blocks)
 {
     open_three();
     ck_assert_uint_eq(c.doc->count, 3);
-    ck_assert(godot_holds(&c, at_001, "voxels.csv", "x,y,z,data5\n0,0,2,3\n1,0,2,3\n0,0,3,3\n"));
+    ck_assert(files_holds(&c, at_001, "voxels.csv", "x,y,z,data5\n0,0,2,3\n1,0,2,3\n0,0,3,3\n"));
     ck_assert_ptr_null(tfs_doc_find(c.doc, at_101));
 }
 END_TEST
@@ -156,13 +156,13 @@ START_TEST(name_gives_the_coordinates)
     make(&file, three_entries, three, COUNT(three));
     save("r.-3.5.2.vxr", &file);
     tfs_buf_release(&file);
-    ck_assert_int_eq(godot_open(&c, scratch_path("r.-3.5.2.vxr")), 0);
+    ck_assert_int_eq(files_open(&c, scratch_path("r.-3.5.2.vxr")), 0);
     ck_assert_ptr_nonnull(tfs_doc_find(c.doc, (struct tfs_key){0, -6, 5, 4}));
     ck_assert_ptr_nonnull(tfs_doc_find(c.doc, (struct tfs_key){0, -5, 5, 4}));
-    ck_assert_int_eq(godot_create(&c, (struct tfs_key){0, -7, 5, 4}), -EINVAL);
+    ck_assert_int_eq(files_create(&c, (struct tfs_key){0, -7, 5, 4}), -EINVAL);
     ck_assert_str_eq(c.err.text, "this region holds no chunk with x = -7, only -6 to -5");
-    ck_assert_int_eq(godot_create(&c, (struct tfs_key){0, -5, 5, 5}), 0);
-    ck_assert_int_eq(godot_create(&c, (struct tfs_key){1, -5, 5, 5}), -EINVAL);
+    ck_assert_int_eq(files_create(&c, (struct tfs_key){0, -5, 5, 5}), 0);
+    ck_assert_int_eq(files_create(&c, (struct tfs_key){1, -5, 5, 5}), -EINVAL);
 }
 END_TEST
 
@@ -239,12 +239,12 @@ START_TEST(fewer_sectors_close_the_gap)
     tfs_buf_add(&file, expected.data + BEGIN, SECTOR);
     tfs_buf_release(&expected);
     save("region.vxr", &file);
-    ck_assert_msg(godot_open(&c, scratch_path("region.vxr")) == 0, "%s", c.err.text);
-    ck_assert_int_eq(godot_put_text(&c, at_000, "metadata.txt", ""), 0);
+    ck_assert_msg(files_open(&c, scratch_path("region.vxr")) == 0, "%s", c.err.text);
+    ck_assert_int_eq(files_put_text(&c, at_000, "metadata.txt", ""), 0);
     commit();
     make(&expected, entries_after, (const struct sector[]){{1, 0, 0}, {3, 0, 0xcc}}, 2);
     /* What stood behind the shorter block stays there: zeros of the metadata. */
-    struct tfs_buf found = godot_read_file(scratch_path("region.vxr"));
+    struct tfs_buf found = files_read_file(scratch_path("region.vxr"));
     ck_assert_uint_eq(found.size, expected.size);
     ck_assert_mem_eq(found.data, expected.data, BEGIN + BLOCK);
     ck_assert_mem_eq(found.data + BEGIN + SECTOR, expected.data + BEGIN + SECTOR, SECTOR);
@@ -262,7 +262,7 @@ START_TEST(deleted_block_leaves_no_hole)
     struct tfs_buf file;
 
     open_three();
-    ck_assert_int_eq(godot_delete(&c, at_100), 0);
+    ck_assert_int_eq(files_delete(&c, at_100), 0);
     commit();
     make(&file, entries, after, COUNT(after));
     check_file("region.vxr", &file);
@@ -276,18 +276,18 @@ START_TEST(last_block_deleted_leaves_an_empty_table)
     struct tfs_buf file;
 
     open_three();
-    ck_assert_int_eq(godot_delete(&c, at_000), 0);
-    ck_assert_int_eq(godot_delete(&c, at_100), 0);
-    ck_assert_int_eq(godot_delete(&c, at_001), 0);
+    ck_assert_int_eq(files_delete(&c, at_000), 0);
+    ck_assert_int_eq(files_delete(&c, at_100), 0);
+    ck_assert_int_eq(files_delete(&c, at_001), 0);
     commit();
     make(&file, entries, NULL, 0);
     check_file("region.vxr", &file);
     tfs_buf_release(&file);
     /* And blocks can be made in it again, of the depths that the header says. */
-    ck_assert_int_eq(godot_create(&c, at_101), 0);
+    ck_assert_int_eq(files_create(&c, at_101), 0);
     commit();
-    ck_assert(godot_shows(&c, at_101, "channels/type.txt", "depth 16\nfill 0\n"));
-    ck_assert(godot_shows(&c, at_101, "channels/color.txt", "depth 8\nfill 0\n"));
+    ck_assert(files_shows(&c, at_101, "channels/type.txt", "depth 16\nfill 0\n"));
+    ck_assert(files_shows(&c, at_101, "channels/color.txt", "depth 8\nfill 0\n"));
 }
 END_TEST
 
@@ -296,10 +296,10 @@ START_TEST(new_blocks_go_to_the_end_in_table_order)
     struct tfs_buf file;
 
     open_three();
-    ck_assert_int_eq(godot_create(&c, at_101), 0);
+    ck_assert_int_eq(files_create(&c, at_101), 0);
     set_data5(at_000, 1, 60);
     commit();
-    file = godot_read_file(scratch_path("region.vxr"));
+    file = files_read_file(scratch_path("region.vxr"));
     struct tfs_cursor cursor = tfs_cursor_init(tfs_buf_span(&file));
     tfs_cursor_seek(&cursor, 20);
     ck_assert_uint_eq(tfs_take_u32le(&cursor), ENTRY(2, 2)); /* 000, which grew */
@@ -328,10 +328,10 @@ START_TEST(odd_region_is_shown_and_kept)
 
     make_odd(&file);
     save("region.vxr", &file);
-    ck_assert_msg(godot_open(&c, scratch_path("region.vxr")) == 0, "%s", c.err.text);
+    ck_assert_msg(files_open(&c, scratch_path("region.vxr")) == 0, "%s", c.err.text);
     ck_assert_uint_eq(c.doc->count, 3);
     ck_assert(
-        godot_holds(&c, GODOT_ROOT, "info.txt",
+        files_holds(&c, FILES_ROOT, "info.txt",
                     "warning: 1 sector between blocks is not used, the first change closes it"));
     /* There and back: nothing is written. */
     set_data5(at_100, 7, 0);
@@ -351,7 +351,7 @@ START_TEST(change_closes_holes_and_drops_what_is_behind)
     make_odd(&file);
     save("region.vxr", &file);
     tfs_buf_release(&file);
-    ck_assert_int_eq(godot_open(&c, scratch_path("region.vxr")), 0);
+    ck_assert_int_eq(files_open(&c, scratch_path("region.vxr")), 0);
     set_data5(at_000, 9, 0);
     commit();
     make(&file, entries, after, COUNT(after));
@@ -367,10 +367,10 @@ START_TEST(last_sector_need_not_be_whole)
     make(&file, three_entries, three, COUNT(three));
     file.size -= 5;
     save("region.vxr", &file);
-    ck_assert_int_eq(godot_open(&c, scratch_path("region.vxr")), 0);
+    ck_assert_int_eq(files_open(&c, scratch_path("region.vxr")), 0);
     set_data5(at_000, 9, 0);
     commit();
-    struct tfs_buf found = godot_read_file(scratch_path("region.vxr"));
+    struct tfs_buf found = files_read_file(scratch_path("region.vxr"));
     ck_assert_uint_eq(found.size, file.size);
     tfs_buf_release(&found);
     tfs_buf_release(&file);
@@ -386,15 +386,15 @@ START_TEST(block_of_just_255_sectors_is_kept)
     open_three();
     for (int i = 1; i < METADATA(255 * SECTOR); i++)
         n += sprintf(text + n, "00");
-    ck_assert_msg(godot_put_text(&c, at_000, "metadata.txt", text) == 0, "%s", c.err.text);
+    ck_assert_msg(files_put_text(&c, at_000, "metadata.txt", text) == 0, "%s", c.err.text);
     commit();
-    struct tfs_buf file = godot_read_file(scratch_path("region.vxr"));
+    struct tfs_buf file = files_read_file(scratch_path("region.vxr"));
     memcpy(&entry, file.data + BEGIN - 16, sizeof(entry));
     ck_assert_uint_eq(entry, ENTRY(2, 255));
     ck_assert_uint_eq(file.size, BEGIN + 257 * SECTOR);
-    godot_close(&c);
-    ck_assert_int_eq(godot_open(&c, scratch_path("region.vxr")), 0);
-    ck_assert(godot_holds(&c, at_000, "metadata.txt", text));
+    tree_files_close(&c);
+    ck_assert_int_eq(files_open(&c, scratch_path("region.vxr")), 0);
+    ck_assert(files_holds(&c, at_000, "metadata.txt", text));
     tfs_buf_release(&file);
     free(text);
 }
@@ -445,7 +445,7 @@ START_TEST(block_of_more_than_255_sectors_is_refused)
     open_three();
     for (int i = 0; i < 255 * SECTOR; i++)
         n += sprintf(text + n, "00");
-    ck_assert_int_eq(godot_put_text(&c, at_000, "metadata.txt", text), -EFBIG);
+    ck_assert_int_eq(files_put_text(&c, at_000, "metadata.txt", text), -EFBIG);
     ck_assert_str_eq(c.err.text, "the block has 16364 bytes, at most 16316 fit the 255 sectors "
                                  "that a block of this region may have");
     free(text);
@@ -460,7 +460,7 @@ START_TEST(block_of_another_size_is_refused)
 
     open_three();
     voxel_block(&raw, 4, 4, at_000, 0, TFS_GODOT_LZ4);
-    ck_assert_int_eq(godot_put(&c, at_000, "raw.bin", tfs_buf_span(&raw)), -EBADMSG);
+    ck_assert_int_eq(files_put(&c, at_000, "raw.bin", tfs_buf_span(&raw)), -EBADMSG);
     ck_assert_str_eq(c.err.text,
                      "the block has 16 x 16 x 16 voxels, this region holds blocks of 2 x 2 x 2");
     tfs_buf_release(&raw);
@@ -469,14 +469,14 @@ END_TEST
 
 START_TEST(block_of_other_depths_is_refused)
 {
-    struct tfs_buf raw = godot_hex("04 0200 0200 0200 0100 11ff7f 0100 111032 110f00 0100 0100 0100"
+    struct tfs_buf raw = files_hex("04 0200 0200 0200 0100 11ff7f 0100 111032 110f00 0100 0100 0100"
                                    "0df00d90");
 
     open_three();
-    ck_assert_int_eq(godot_put(&c, at_000, "raw.bin", tfs_buf_span(&raw)), -EBADMSG);
+    ck_assert_int_eq(files_put(&c, at_000, "raw.bin", tfs_buf_span(&raw)), -EBADMSG);
     ck_assert_str_eq(c.err.text, "channel type has depth 8, this region holds blocks whose depth "
                                  "there is 16");
-    ck_assert_int_eq(godot_put_text(&c, at_000, "channels/type.txt", "depth 8\nfill 0"), -EBADMSG);
+    ck_assert_int_eq(files_put_text(&c, at_000, "channels/type.txt", "depth 8\nfill 0"), -EBADMSG);
     ck_assert_str_eq(c.err.text, "the depth here is 16 in all chunks of this region");
     tfs_buf_release(&raw);
 }
@@ -484,14 +484,14 @@ END_TEST
 
 START_TEST(bare_block_gets_a_container_that_the_engine_reads)
 {
-    struct tfs_buf raw = godot_hex("04 0200 0200 0200 110500 11ff7f 0100 111032 110f00 0100 0100 "
+    struct tfs_buf raw = files_hex("04 0200 0200 0200 110500 11ff7f 0100 111032 110f00 0100 0100 "
                                    "0100 0df00d90");
 
     open_three();
-    ck_assert_int_eq(godot_put(&c, at_101, "raw.bin", tfs_buf_span(&raw)), -ENOENT);
-    ck_assert_int_eq(godot_create(&c, at_101), 0);
-    ck_assert_int_eq(godot_put(&c, at_101, "raw.bin", tfs_buf_span(&raw)), 0);
-    ck_assert(godot_shows(&c, at_101, "channels/type.txt", "depth 16\nfill 5\n"));
+    ck_assert_int_eq(files_put(&c, at_101, "raw.bin", tfs_buf_span(&raw)), -ENOENT);
+    ck_assert_int_eq(files_create(&c, at_101), 0);
+    ck_assert_int_eq(files_put(&c, at_101, "raw.bin", tfs_buf_span(&raw)), 0);
+    ck_assert(files_shows(&c, at_101, "channels/type.txt", "depth 16\nfill 5\n"));
     ck_assert_uint_eq(tfs_doc_find(c.doc, at_101)->blob->data[0], 2);
     commit();
     tfs_buf_release(&raw);
@@ -502,11 +502,11 @@ START_TEST(block_moves_with_its_bytes)
 {
     open_three();
     struct tfs_blob *blob = tfs_blob_ref(tfs_doc_find(c.doc, at_000)->blob);
-    ck_assert_int_eq(godot_move(&c, at_000, at_101), 0);
+    ck_assert_int_eq(files_move(&c, at_000, at_101), 0);
     commit();
     ck_assert_ptr_null(tfs_doc_find(c.doc, at_000));
     ck_assert(tfs_blob_equal(tfs_doc_find(c.doc, at_101)->blob, blob));
-    ck_assert_int_eq(godot_move(&c, at_101, (struct tfs_key){0, 2, 0, 0}), -EINVAL);
+    ck_assert_int_eq(files_move(&c, at_101, (struct tfs_key){0, 2, 0, 0}), -EINVAL);
     tfs_blob_unref(blob);
 }
 END_TEST
@@ -521,19 +521,19 @@ START_TEST(damaged_block_shows_its_bytes_and_leaves_the_others_writable)
     make(&file, three_entries, three, COUNT(three));
     file.data[BEGIN + SECTOR + 20] = 0x77;
     save("region.vxr", &file);
-    ck_assert_int_eq(godot_open(&c, scratch_path("region.vxr")), 0);
+    ck_assert_int_eq(files_open(&c, scratch_path("region.vxr")), 0);
     ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, at_100));
     ck_assert(!c.save->tree->chunk_damaged(c.save, c.doc, at_000));
     ck_assert_int_eq(c.save->tree->chunk_check(c.save, c.doc, at_100, NULL, &err), -EBADMSG);
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "damaged: chunks/1_0_0: "));
-    struct tfs_buf raw = godot_get(&c, at_100, "raw.bin");
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "damaged: chunks/1_0_0: "));
+    struct tfs_buf raw = files_get(&c, at_100, "raw.bin");
     ck_assert_mem_eq(raw.data, file.data + BEGIN + SECTOR + 4, raw.size);
-    ck_assert_int_eq(godot_move(&c, at_100, at_101), -EBADMSG);
+    ck_assert_int_eq(files_move(&c, at_100, at_101), -EBADMSG);
     set_data5(at_000, 9, 0);
     commit();
-    struct tfs_buf found = godot_read_file(scratch_path("region.vxr"));
+    struct tfs_buf found = files_read_file(scratch_path("region.vxr"));
     ck_assert_mem_eq(found.data + BEGIN + SECTOR, file.data + BEGIN + SECTOR, 2 * SECTOR);
-    ck_assert_int_eq(godot_delete(&c, at_100), 0);
+    ck_assert_int_eq(files_delete(&c, at_100), 0);
     commit();
     tfs_buf_release(&found);
     tfs_buf_release(&file);
@@ -580,7 +580,7 @@ static const struct {
 
 START_TEST(damaged_region_is_refused_with_a_sentence)
 {
-    struct tfs_buf file, hex = godot_hex(damages[_i].hex);
+    struct tfs_buf file, hex = files_hex(damages[_i].hex);
 
     make(&file, three_entries, three, COUNT(three));
     if (hex.size > 0)
@@ -588,7 +588,7 @@ START_TEST(damaged_region_is_refused_with_a_sentence)
     if (damages[_i].size > 0)
         file.size = damages[_i].size;
     save("region.vxr", &file);
-    ck_assert_int_eq(godot_open(&c, scratch_path("region.vxr")), damages[_i].code);
+    ck_assert_int_eq(files_open(&c, scratch_path("region.vxr")), damages[_i].code);
     ck_assert_str_eq(c.err.text, damages[_i].sentence);
     tfs_buf_release(&file);
     tfs_buf_release(&hex);
@@ -630,14 +630,14 @@ START_TEST(sample_edited_keeps_all_other_blocks)
     struct tfs_doc *before;
     size_t differing = 0;
 
-    godot_copy(samples.gl_pathv[_i], scratch_path("region.vxr"));
-    ck_assert_msg(godot_open(&c, scratch_path("region.vxr")) == 0, "%s", c.err.text);
+    files_copy(samples.gl_pathv[_i], scratch_path("region.vxr"));
+    ck_assert_msg(files_open(&c, scratch_path("region.vxr")) == 0, "%s", c.err.text);
     before = tfs_doc_ref(c.doc);
     struct tfs_key key = tfs_doc_at(c.doc, c.doc->count / 2)->key;
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/data7.txt", "fill 77"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "channels/data7.txt", "fill 77"), 0);
     commit();
-    godot_close(&c);
-    ck_assert_int_eq(godot_open(&c, scratch_path("region.vxr")), 0);
+    tree_files_close(&c);
+    ck_assert_int_eq(files_open(&c, scratch_path("region.vxr")), 0);
     ck_assert_uint_eq(c.doc->count, before->count);
     for (size_t i = 0; i < before->count; i++) {
         const struct tfs_chunk *old = tfs_doc_at(before, i), *new = tfs_doc_at(c.doc, i);
@@ -645,7 +645,7 @@ START_TEST(sample_edited_keeps_all_other_blocks)
         differing += !tfs_blob_equal(old->blob, new->blob);
     }
     ck_assert_uint_eq(differing, 1);
-    ck_assert(godot_shows(&c, key, "channels/data7.txt", "depth 8\nfill 77\n"));
+    ck_assert(files_shows(&c, key, "channels/data7.txt", "depth 8\nfill 77\n"));
     tfs_doc_unref(before);
 }
 END_TEST
@@ -654,20 +654,20 @@ END_TEST
 START_TEST(large_region_survives_many_edits)
 {
     voxel_region(scratch_path("region.vxr"), 4, 4);
-    ck_assert_int_eq(godot_open(&c, scratch_path("region.vxr")), 0);
+    ck_assert_int_eq(files_open(&c, scratch_path("region.vxr")), 0);
     for (int32_t i = 0; i < 40; i++) {
         struct tfs_key key = {0, i % 4, i / 4 % 4, i / 16};
         struct tfs_buf block = {0};
         voxel_block(&block, 4, 4, key, (unsigned)(i * 37 % 256), TFS_GODOT_LZ4);
-        ck_assert_int_eq(godot_put(&c, key, "raw.bin", tfs_buf_span(&block)), 0);
+        ck_assert_int_eq(files_put(&c, key, "raw.bin", tfs_buf_span(&block)), 0);
         tfs_buf_release(&block);
         if (i % 3 == 0)
             commit();
     }
     commit();
     struct tfs_doc *edited = tfs_doc_ref(c.doc);
-    godot_close(&c);
-    ck_assert_int_eq(godot_open(&c, scratch_path("region.vxr")), 0);
+    tree_files_close(&c);
+    ck_assert_int_eq(files_open(&c, scratch_path("region.vxr")), 0);
     ck_assert_uint_eq(c.doc->count, edited->count);
     for (size_t i = 0; i < edited->count; i++)
         ck_assert(tfs_chunk_same(tfs_doc_at(edited, i), tfs_doc_at(c.doc, i)));
@@ -695,16 +695,16 @@ START_TEST(version_2_is_read_beside_its_folder)
     tfs_buf_add_span(&file, tfs_buf_span(&block));
     tfs_buf_resize(&file, begin + 100 * 512);
     save("regions/lod0/r.1.0.0.vxr", &file);
-    ck_assert_msg(godot_open(&c, scratch_path("regions/lod0/r.1.0.0.vxr")) == 0, "%s", c.err.text);
+    ck_assert_msg(files_open(&c, scratch_path("regions/lod0/r.1.0.0.vxr")) == 0, "%s", c.err.text);
     const struct tfs_key key = {0, 3, 0, 0};
     ck_assert_ptr_nonnull(tfs_doc_find(c.doc, key));
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/data5.txt", "fill 9"), 0);
-    ck_assert_int_eq(godot_create(&c, (struct tfs_key){0, 2, 1, 1}), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(files_create(&c, (struct tfs_key){0, 2, 1, 1}), 0);
     commit();
-    struct tfs_buf found = godot_read_file(scratch_path("regions/lod0/r.1.0.0.vxr"));
+    struct tfs_buf found = files_read_file(scratch_path("regions/lod0/r.1.0.0.vxr"));
     ck_assert_mem_eq(found.data, "VXR_\2", 5);
     /* The new chunk is of the version that the save has. */
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "block version: 2 in 2 chunks\n"));
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "block version: 2 in 2 chunks\n"));
     tfs_buf_release(&found);
     tfs_buf_release(&file);
     tfs_buf_release(&block);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "../lib/voxel_maker.h"
 #include "formats/godot_voxel/channel.h"
 #include "sanitized.h"
@@ -14,7 +14,7 @@
 
 #define SAMPLES "../shared/samples/godot_voxel/"
 
-static struct godot_case c;
+static struct tree_files c;
 static glob_t samples; /* found before the tests fork */
 static uint64_t state = 88172645463325252u;
 
@@ -25,7 +25,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    godot_close(&c);
+    tree_files_close(&c);
     scratch_teardown();
 }
 
@@ -40,8 +40,8 @@ static uint64_t next_random(void)
 /* Opens a copy of the sample. */
 static void open_sample(const char *path)
 {
-    godot_copy(path, scratch_path("save"));
-    ck_assert_msg(godot_open(&c, scratch_path("save")) == 0, "%s: %s", path, c.err.text);
+    files_copy(path, scratch_path("save"));
+    ck_assert_msg(files_open(&c, scratch_path("save")) == 0, "%s: %s", path, c.err.text);
 }
 
 /* ---- what was read is written ---------------------------------------------------------------- */
@@ -51,11 +51,11 @@ static void check_getput(struct tfs_key key)
     const struct tfs_tree *tree = c.save->tree;
 
     for (unsigned i = 0; i < tree->chunk_count; i++) {
-        struct tfs_buf text = godot_get(&c, key, tree->chunk_files[i].path);
+        struct tfs_buf text = files_get(&c, key, tree->chunk_files[i].path);
         uint64_t version = c.doc->version;
         if (text.data == NULL)
             continue;
-        ck_assert_msg(godot_put(&c, key, tree->chunk_files[i].path, tfs_buf_span(&text)) == 0,
+        ck_assert_msg(files_put(&c, key, tree->chunk_files[i].path, tfs_buf_span(&text)) == 0,
                       "%s: %s", tree->chunk_files[i].path, c.err.text);
         ck_assert_msg(c.doc->version == version, "%s of %d_%d_%d of level %u changed something",
                       tree->chunk_files[i].path, key.x, key.y, key.z, key.group);
@@ -111,8 +111,8 @@ static void random_grid(const struct tfs_godot_block *block, unsigned channel, u
 /* Puts the text; what is then shown, put again, changes nothing, and has the same words. */
 static void check_words(struct tfs_key key, const char *name, const struct tfs_buf *text)
 {
-    ck_assert_msg(godot_put(&c, key, name, tfs_buf_span(text)) == 0, "%s: %s", name, c.err.text);
-    struct tfs_buf shown = godot_get(&c, key, name);
+    ck_assert_msg(files_put(&c, key, name, tfs_buf_span(text)) == 0, "%s: %s", name, c.err.text);
+    struct tfs_buf shown = files_get(&c, key, name);
     struct tfs_line a = {.text = tfs_buf_span(text)}, b = {.text = tfs_buf_span(&shown)};
     struct tfs_lines typed, read;
     struct tfs_error err = {0};
@@ -140,7 +140,7 @@ static void check_words(struct tfs_key key, const char *name, const struct tfs_b
 static void check_channel(struct tfs_key key, unsigned channel)
 {
     static struct tfs_godot_block block;
-    struct tfs_buf raw = godot_get(&c, key, "raw.bin"), text = {0};
+    struct tfs_buf raw = files_get(&c, key, "raw.bin"), text = {0};
     struct tfs_blob *blob = NULL;
     struct tfs_error err = {0};
     char name[40];
@@ -172,13 +172,13 @@ static const char *const metadata_3[] = {
 
 static void check_metadata(struct tfs_key key)
 {
-    bool newest = godot_put_text(&c, key, "metadata.txt", "block u64 1") == 0;
+    bool newest = files_put_text(&c, key, "metadata.txt", "block u64 1") == 0;
 
     for (unsigned i = 0; i < 3; i++) {
         const char *text = newest ? metadata_4[i] : metadata_3[i];
-        ck_assert_msg(godot_put_text(&c, key, "metadata.txt", text) == 0, "%s: %s", text,
+        ck_assert_msg(files_put_text(&c, key, "metadata.txt", text) == 0, "%s: %s", text,
                       c.err.text);
-        ck_assert(godot_shows(&c, key, "metadata.txt", text));
+        ck_assert(files_shows(&c, key, "metadata.txt", text));
         check_getput(key);
     }
 }
@@ -186,7 +186,7 @@ static void check_metadata(struct tfs_key key)
 /* Lines of voxels.csv taken away, and put back: the same block again. */
 static void check_table(struct tfs_key key)
 {
-    struct tfs_buf table = godot_get(&c, key, "voxels.csv"), fewer = {0};
+    struct tfs_buf table = files_get(&c, key, "voxels.csv"), fewer = {0};
     const uint8_t *end = table.data + table.size;
 
     for (const uint8_t *at = table.data; at < end;) {
@@ -195,11 +195,11 @@ static void check_table(struct tfs_key key)
         if (line == table.data || next_random() % 3 != 0)
             tfs_buf_add(&fewer, line, (size_t)(at - line));
     }
-    ck_assert_msg(godot_put(&c, key, "voxels.csv", tfs_buf_span(&fewer)) == 0, "%s", c.err.text);
-    struct tfs_buf shown = godot_get(&c, key, "voxels.csv");
+    ck_assert_msg(files_put(&c, key, "voxels.csv", tfs_buf_span(&fewer)) == 0, "%s", c.err.text);
+    struct tfs_buf shown = files_get(&c, key, "voxels.csv");
     ck_assert(tfs_span_equal(tfs_buf_span(&shown), tfs_buf_span(&fewer)));
-    ck_assert_int_eq(godot_put(&c, key, "voxels.csv", tfs_buf_span(&table)), 0);
-    struct tfs_buf again = godot_get(&c, key, "voxels.csv");
+    ck_assert_int_eq(files_put(&c, key, "voxels.csv", tfs_buf_span(&table)), 0);
+    struct tfs_buf again = files_get(&c, key, "voxels.csv");
     ck_assert(tfs_span_equal(tfs_buf_span(&again), tfs_buf_span(&table)));
     tfs_buf_release(&table);
     tfs_buf_release(&fewer);
@@ -209,7 +209,7 @@ static void check_table(struct tfs_key key)
 
 static void check_putget(struct tfs_key key)
 {
-    struct tfs_buf raw = godot_get(&c, key, "raw.bin");
+    struct tfs_buf raw = files_get(&c, key, "raw.bin");
 
     if (raw.data != NULL) {
         check_table(key);
@@ -229,13 +229,13 @@ static void check_save(void)
     for (size_t i = 0; i < c.doc->count; i += 1 + c.doc->count / CHUNKS)
         check_putget(tfs_doc_at(c.doc, i)->key);
     struct tfs_doc *edited = tfs_doc_ref(c.doc);
-    ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
-    godot_close(&c);
-    ck_assert_msg(godot_open(&c, scratch_path("save")) == 0, "%s", c.err.text);
+    ck_assert_msg(files_commit(&c) == 0, "%s", c.err.text);
+    tree_files_close(&c);
+    ck_assert_msg(files_open(&c, scratch_path("save")) == 0, "%s", c.err.text);
     ck_assert_uint_eq(c.doc->count, edited->count);
     for (size_t i = 0; i < edited->count; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(edited, i);
-        struct tfs_buf raw = godot_get(&c, chunk->key, "raw.bin");
+        struct tfs_buf raw = files_get(&c, chunk->key, "raw.bin");
         if (chunk->blob != NULL)
             ck_assert(tfs_span_equal(tfs_blob_span(chunk->blob), tfs_buf_span(&raw)));
         tfs_buf_release(&raw);
@@ -260,7 +260,7 @@ START_TEST(made_save_obeys_the_laws)
         voxel_folder(scratch_path("save"), 2);
     else
         voxel_stream(scratch_path("save"), formats[_i - 2], 20);
-    ck_assert_msg(godot_open(&c, scratch_path("save")) == 0, "%s", c.err.text);
+    ck_assert_msg(files_open(&c, scratch_path("save")) == 0, "%s", c.err.text);
     for (size_t i = 0; i < c.doc->count; i++)
         check_getput(tfs_doc_at(c.doc, i)->key);
     check_save();
@@ -277,29 +277,29 @@ START_TEST(chunk_copied_file_by_file_arrives)
     struct tfs_buf texts[TFS_FILES_MAX] = {0};
 
     voxel_region(scratch_path("region"), 2, 4);
-    ck_assert_int_eq(godot_open(&c, scratch_path("region")), 0);
-    ck_assert_int_eq(godot_put_text(&c, from, "metadata.txt", "voxel 1 2 3 u64 5"), 0);
+    ck_assert_int_eq(files_open(&c, scratch_path("region")), 0);
+    ck_assert_int_eq(files_put_text(&c, from, "metadata.txt", "voxel 1 2 3 u64 5"), 0);
     tree = c.save->tree;
     for (unsigned i = 0; i < tree->chunk_count; i++)
-        texts[i] = godot_get(&c, from, tree->chunk_files[i].path);
-    godot_close(&c);
+        texts[i] = files_get(&c, from, tree->chunk_files[i].path);
+    tree_files_close(&c);
     voxel_stream(scratch_path("save"), 2, 1);
-    ck_assert_int_eq(godot_open(&c, scratch_path("save")), 0);
-    ck_assert_int_eq(godot_create(&c, to), 0);
-    c.fresh = true;
+    ck_assert_int_eq(files_open(&c, scratch_path("save")), 0);
+    ck_assert_int_eq(files_create(&c, to), 0);
+    c.how.fresh = true;
     for (unsigned i = 0; i < tree->chunk_count; i++)
-        ck_assert_msg(godot_put(&c, to, tree->chunk_files[i].path, tfs_buf_span(&texts[i])) == 0,
+        ck_assert_msg(files_put(&c, to, tree->chunk_files[i].path, tfs_buf_span(&texts[i])) == 0,
                       "%s: %s", tree->chunk_files[i].path, c.err.text);
-    c.fresh = false;
+    c.how.fresh = false;
     for (unsigned i = 0; i < tree->chunk_count; i++) {
-        struct tfs_buf found = godot_get(&c, to, tree->chunk_files[i].path);
+        struct tfs_buf found = files_get(&c, to, tree->chunk_files[i].path);
         bool table = strcmp(tree->chunk_files[i].path, "voxels.csv") == 0;
         /* Its voxels have the coordinates of their new place. */
         ck_assert(table != tfs_span_equal(tfs_buf_span(&found), tfs_buf_span(&texts[i])));
         tfs_buf_release(&found);
         tfs_buf_release(&texts[i]);
     }
-    ck_assert(godot_holds(&c, to, "voxels.csv", "\n4800,-32,112,"));
+    ck_assert(files_holds(&c, to, "voxels.csv", "\n4800,-32,112,"));
 }
 END_TEST
 
@@ -308,15 +308,15 @@ START_TEST(table_of_another_chunk_is_shifted_into_a_new_one_only)
     const struct tfs_key to = {0, -3, 0, 2};
 
     voxel_stream(scratch_path("save"), 2, 1);
-    ck_assert_int_eq(godot_open(&c, scratch_path("save")), 0);
-    ck_assert_int_eq(godot_create(&c, to), 0);
-    ck_assert_int_eq(godot_put_text(&c, to, "voxels.csv", "x,y,z,type\n-1,17,33,4\n"), -EBADMSG);
-    c.fresh = true;
-    ck_assert_int_eq(godot_put_text(&c, to, "voxels.csv", "x,y,z,type\n-1,17,33,4\n-16,16,32,5\n"),
+    ck_assert_int_eq(files_open(&c, scratch_path("save")), 0);
+    ck_assert_int_eq(files_create(&c, to), 0);
+    ck_assert_int_eq(files_put_text(&c, to, "voxels.csv", "x,y,z,type\n-1,17,33,4\n"), -EBADMSG);
+    c.how.fresh = true;
+    ck_assert_int_eq(files_put_text(&c, to, "voxels.csv", "x,y,z,type\n-1,17,33,4\n-16,16,32,5\n"),
                      0);
-    ck_assert(godot_shows(&c, to, "voxels.csv", "x,y,z,type\n-48,0,32,5\n-33,1,33,4\n"));
+    ck_assert(files_shows(&c, to, "voxels.csv", "x,y,z,type\n-48,0,32,5\n-33,1,33,4\n"));
     /* Of two chunks: refused. */
-    ck_assert_int_eq(godot_put_text(&c, to, "voxels.csv", "x,y,z,type\n-1,17,33,4\n0,16,32,5\n"),
+    ck_assert_int_eq(files_put_text(&c, to, "voxels.csv", "x,y,z,type\n-1,17,33,4\n0,16,32,5\n"),
                      -EBADMSG);
     ck_assert_str_eq(c.err.text, "x 0 is outside chunk -1_1_2, which has x -16 to -1");
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../lib/looked_into.h"
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "../lib/voxel_maker.h"
 #include "formats/database/rows_state.h"
 #include "formats/godot_voxel/block.h"
@@ -19,7 +19,7 @@
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 #define SAMPLES      "../shared/samples/godot_voxel/"
 
-static struct godot_case c;
+static struct tree_files c;
 static sqlite3 *other; /* another program's connection */
 
 static void setup(void)
@@ -31,7 +31,7 @@ static void teardown(void)
 {
     sqlite3_close(other);
     other = NULL;
-    godot_close(&c);
+    tree_files_close(&c);
     scratch_teardown();
 }
 
@@ -42,7 +42,7 @@ START_TEST(key_of_every_format_is_that_of_the_page)
 {
     const struct tfs_key key = {1, -1, 0, 2};
     struct tfs_godot_loc loc;
-    struct tfs_buf blob = godot_hex("ffffff01000008000008");
+    struct tfs_buf blob = files_hex("ffffff01000008000008");
 
     tfs_godot_key_encode(TFS_GODOT_KEY_INT64_16, key, &loc);
     ck_assert_int_eq(loc.number, 562945658454018);
@@ -154,18 +154,18 @@ static int64_t ask(const char *sql)
 
 static void must_open(void)
 {
-    ck_assert_msg(godot_open(&c, db_path()) == 0, "%s", c.err.text);
+    ck_assert_msg(files_open(&c, db_path()) == 0, "%s", c.err.text);
 }
 
 static void commit(void)
 {
-    ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
+    ck_assert_msg(files_commit(&c) == 0, "%s", c.err.text);
 }
 
 /* Opens it anew: what is on disk. */
 static void reopen(void)
 {
-    godot_close(&c);
+    tree_files_close(&c);
     must_open();
 }
 
@@ -177,18 +177,18 @@ START_TEST(stream_of_every_key_format_is_edited)
     voxel_stream(db_path(), format, 10);
     must_open();
     ck_assert_uint_eq(c.doc->count, 10);
-    ck_assert_int_eq(godot_put_text(&c, first, "channels/data5.txt", "fill 9"), 0);
-    ck_assert_int_eq(godot_create(&c, fresh), 0);
-    ck_assert_int_eq(godot_delete(&c, (struct tfs_key){0, -49, -1, -50}), 0);
+    ck_assert_int_eq(files_put_text(&c, first, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(files_create(&c, fresh), 0);
+    ck_assert_int_eq(files_delete(&c, (struct tfs_key){0, -49, -1, -50}), 0);
     ck_assert_int_eq(
-        godot_move(&c, (struct tfs_key){0, -48, -1, -50}, (struct tfs_key){1, 1, 2, 3}), 0);
+        files_move(&c, (struct tfs_key){0, -48, -1, -50}, (struct tfs_key){1, 1, 2, 3}), 0);
     commit();
     reopen();
     ck_assert_uint_eq(c.doc->count, 10);
-    ck_assert(godot_shows(&c, first, "channels/data5.txt", "depth 8\nfill 9\n"));
-    ck_assert(godot_shows(&c, fresh, "voxels.csv", "x,y,z\n"));
+    ck_assert(files_shows(&c, first, "channels/data5.txt", "depth 8\nfill 9\n"));
+    ck_assert(files_shows(&c, fresh, "voxels.csv", "x,y,z\n"));
     ck_assert(
-        godot_holds(&c, (struct tfs_key){1, 1, 2, 3}, "voxels.csv", "x,y,z,type,sdf\n16,32,"));
+        files_holds(&c, (struct tfs_key){1, 1, 2, 3}, "voxels.csv", "x,y,z,type,sdf\n16,32,"));
     ck_assert_ptr_null(tfs_doc_find(c.doc, (struct tfs_key){0, -49, -1, -50}));
 }
 END_TEST
@@ -197,21 +197,21 @@ START_TEST(edit_writes_one_column_of_one_row)
 {
     const struct tfs_key key = {1, 1, 0, 0};
 
-    godot_copy(SAMPLES "engine_v4/stream_coord2.sqlite", db_path());
+    files_copy(SAMPLES "engine_v4/stream_coord2.sqlite", db_path());
     run("CREATE TABLE copy AS SELECT * FROM blocks");
     must_open();
     const struct tfs_chunk *chunk = NULL;
     for (size_t i = 0; i < c.doc->count && chunk == NULL; i++) {
         struct tfs_key at = tfs_doc_at(c.doc, i)->key;
-        struct tfs_buf extra = godot_get(&c, at, "instances.bin");
-        struct tfs_buf raw = godot_get(&c, at, "raw.bin");
+        struct tfs_buf extra = files_get(&c, at, "instances.bin");
+        struct tfs_buf raw = files_get(&c, at, "raw.bin");
         if (extra.data != NULL && raw.data != NULL)
             chunk = tfs_doc_at(c.doc, i);
         tfs_buf_release(&extra);
         tfs_buf_release(&raw);
     }
     ck_assert_ptr_nonnull(chunk);
-    ck_assert_int_eq(godot_put_text(&c, chunk->key, "channels/data7.txt", "fill 3"), 0);
+    ck_assert_int_eq(files_put_text(&c, chunk->key, "channels/data7.txt", "fill 3"), 0);
     commit();
     ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), ask("SELECT count(*) FROM copy"));
     ck_assert_int_eq(ask("SELECT count(*) FROM blocks JOIN copy USING (loc) "
@@ -230,7 +230,7 @@ static struct tfs_key key_with(const char *name, bool without_block)
 {
     for (size_t i = 0; i < c.doc->count; i++) {
         struct tfs_key key = tfs_doc_at(c.doc, i)->key;
-        struct tfs_buf found = godot_get(&c, key, name), raw = godot_get(&c, key, "raw.bin");
+        struct tfs_buf found = files_get(&c, key, name), raw = files_get(&c, key, "raw.bin");
         bool fits = found.data != NULL && (raw.data == NULL) == without_block;
         tfs_buf_release(&found);
         tfs_buf_release(&raw);
@@ -243,20 +243,20 @@ static struct tfs_key key_with(const char *name, bool without_block)
 
 START_TEST(instances_come_and_go)
 {
-    godot_copy(SAMPLES "engine_v4/stream_coord0.sqlite", db_path());
+    files_copy(SAMPLES "engine_v4/stream_coord0.sqlite", db_path());
     must_open();
     struct tfs_key key = key_with("instances.bin", false);
-    struct tfs_buf extra = godot_get(&c, key, "instances.bin");
-    ck_assert_int_eq(godot_remove(&c, key, "instances.bin"), 0);
+    struct tfs_buf extra = files_get(&c, key, "instances.bin");
+    ck_assert_int_eq(files_remove(&c, key, "instances.bin"), 0);
     commit();
     reopen();
-    struct tfs_buf gone = godot_get(&c, key, "instances.bin");
+    struct tfs_buf gone = files_get(&c, key, "instances.bin");
     ck_assert_ptr_null(gone.data);
     ck_assert_int_eq(ask("SELECT count(*) FROM blocks WHERE instances IS NOT NULL"), 1);
-    ck_assert_int_eq(godot_put(&c, key, "instances.bin", tfs_buf_span(&extra)), 0);
+    ck_assert_int_eq(files_put(&c, key, "instances.bin", tfs_buf_span(&extra)), 0);
     commit();
     reopen();
-    struct tfs_buf back = godot_get(&c, key, "instances.bin");
+    struct tfs_buf back = files_get(&c, key, "instances.bin");
     ck_assert(tfs_span_equal(tfs_buf_span(&back), tfs_buf_span(&extra)));
     tfs_buf_release(&back);
     tfs_buf_release(&extra);
@@ -278,12 +278,12 @@ static const char *const no_instances[] = {
 
 START_TEST(bytes_that_are_no_instances_are_refused)
 {
-    struct tfs_buf bytes = godot_hex(no_instances[_i]);
+    struct tfs_buf bytes = files_hex(no_instances[_i]);
 
     voxel_stream(db_path(), 2, 1);
     must_open();
     ck_assert_int_eq(
-        godot_put(&c, tfs_doc_at(c.doc, 0)->key, "instances.bin", tfs_buf_span(&bytes)), -EBADMSG);
+        files_put(&c, tfs_doc_at(c.doc, 0)->key, "instances.bin", tfs_buf_span(&bytes)), -EBADMSG);
     tfs_buf_release(&bytes);
 }
 END_TEST
@@ -296,12 +296,12 @@ static const char *const good_instances[] = {
 
 START_TEST(instances_of_either_byte_order_are_taken)
 {
-    struct tfs_buf bytes = godot_hex(good_instances[_i]);
+    struct tfs_buf bytes = files_hex(good_instances[_i]);
 
     voxel_stream(db_path(), 2, 1);
     must_open();
     ck_assert_msg(
-        godot_put(&c, tfs_doc_at(c.doc, 0)->key, "instances.bin", tfs_buf_span(&bytes)) == 0, "%s",
+        files_put(&c, tfs_doc_at(c.doc, 0)->key, "instances.bin", tfs_buf_span(&bytes)) == 0, "%s",
         c.err.text);
     commit();
     ck_assert_int_eq(ask("SELECT length(instances) FROM blocks"), (int64_t)bytes.size);
@@ -311,22 +311,22 @@ END_TEST
 
 START_TEST(row_without_voxels_gets_a_block_by_a_channel)
 {
-    godot_copy(SAMPLES "engine_v4/stream_coord2.sqlite", db_path());
+    files_copy(SAMPLES "engine_v4/stream_coord2.sqlite", db_path());
     must_open();
     struct tfs_key key = {0};
     for (size_t i = 0; i < c.doc->count; i++) {
-        struct tfs_buf raw = godot_get(&c, tfs_doc_at(c.doc, i)->key, "raw.bin");
+        struct tfs_buf raw = files_get(&c, tfs_doc_at(c.doc, i)->key, "raw.bin");
         if (raw.data == NULL)
             key = tfs_doc_at(c.doc, i)->key;
         tfs_buf_release(&raw);
     }
-    struct tfs_buf csv = godot_get(&c, key, "voxels.csv");
+    struct tfs_buf csv = files_get(&c, key, "voxels.csv");
     ck_assert_ptr_null(csv.data);
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/type.txt", "fill 5"), 0);
+    ck_assert_int_eq(files_put_text(&c, key, "channels/type.txt", "fill 5"), 0);
     commit();
     reopen();
-    ck_assert(godot_shows(&c, key, "channels/type.txt", "depth 16\nfill 5\n"));
-    ck_assert(godot_shows(&c, key, "channels/sdf.txt", "depth 16\nfill 32767\n"));
+    ck_assert(files_shows(&c, key, "channels/type.txt", "depth 16\nfill 5\n"));
+    ck_assert(files_shows(&c, key, "channels/sdf.txt", "depth 16\nfill 32767\n"));
 }
 END_TEST
 
@@ -338,15 +338,15 @@ START_TEST(database_that_is_being_written_is_busy)
 {
     voxel_stream(db_path(), 2, 3);
     must_open();
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
     run("BEGIN IMMEDIATE; UPDATE blocks SET instances = NULL");
-    ck_assert_int_eq(godot_commit(&c), -EBUSY);
+    ck_assert_int_eq(files_commit(&c), -EBUSY);
     ck_assert_str_eq(c.err.text, "the database is locked by another program, which may be a "
                                  "running game");
     run("ROLLBACK");
     commit();
     reopen();
-    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
+    ck_assert(files_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
 }
 END_TEST
 
@@ -355,8 +355,8 @@ START_TEST(reader_that_holds_on_makes_the_commit_busy)
     voxel_stream(db_path(), 2, 3);
     run("PRAGMA journal_mode=DELETE; BEGIN; SELECT count(*) FROM blocks");
     must_open();
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
-    ck_assert_int_eq(godot_commit(&c), -EBUSY);
+    ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(files_commit(&c), -EBUSY);
     run("COMMIT");
     commit();
 }
@@ -368,9 +368,9 @@ START_TEST(change_of_another_row_stands_in_nobodys_way)
 
     voxel_stream(db_path(), 2, 3);
     must_open();
-    ck_assert(godot_holds(&c, two, "channels/data5.txt", "fill 0"));
+    ck_assert(files_holds(&c, two, "channels/data5.txt", "fill 0"));
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
     run("UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = '-48,-1,-50,0') "
         "WHERE loc = '-49,-1,-50,0'");
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
@@ -379,9 +379,9 @@ START_TEST(change_of_another_row_stands_in_nobodys_way)
     /* What the other program wrote is shown, what we wrote too. */
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
     ck_assert_uint_ne(tfs_doc_find(c.doc, two)->own, place);
-    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
-    struct tfs_buf other_row = godot_get(&c, two, "raw.bin");
-    struct tfs_buf source = godot_get(&c, (struct tfs_key){0, -48, -1, -50}, "raw.bin");
+    ck_assert(files_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
+    struct tfs_buf other_row = files_get(&c, two, "raw.bin");
+    struct tfs_buf source = files_get(&c, (struct tfs_key){0, -48, -1, -50}, "raw.bin");
     ck_assert(tfs_span_equal(tfs_buf_span(&other_row), tfs_buf_span(&source)));
     tfs_buf_release(&other_row);
     tfs_buf_release(&source);
@@ -401,11 +401,11 @@ START_TEST(change_of_the_same_row_is_a_conflict)
 {
     voxel_stream(db_path(), 2, 3);
     must_open();
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
-    ck_assert_int_eq(godot_put_text(&c, two, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(files_put_text(&c, two, "channels/data5.txt", "fill 9"), 0);
     run(conflicts[_i].sql);
     int64_t rows = ask("SELECT count(*) FROM blocks");
-    ck_assert_int_eq(godot_commit(&c), -ESTALE);
+    ck_assert_int_eq(files_commit(&c), -ESTALE);
     ck_assert_str_eq(c.err.text, conflicts[_i].sentence);
     /* Nothing was written, of no row. */
     ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), rows);
@@ -413,7 +413,7 @@ START_TEST(change_of_the_same_row_is_a_conflict)
     ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
     tfs_doc_unref(c.doc);
     c.doc = tfs_doc_ref(c.save->doc);
-    ck_assert(godot_shows(&c, two, "channels/data5.txt", "depth 8\nfill 0\n"));
+    ck_assert(files_shows(&c, two, "channels/data5.txt", "depth 8\nfill 0\n"));
 }
 END_TEST
 
@@ -422,11 +422,11 @@ START_TEST(change_of_the_other_column_is_none)
 {
     voxel_stream(db_path(), 2, 3);
     must_open();
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
     run("UPDATE blocks SET instances = x'0001000000803f0df00d90'");
     commit();
     ck_assert_int_eq(ask("SELECT count(*) FROM blocks WHERE instances IS NOT NULL"), 3);
-    struct tfs_buf extra = godot_get(&c, one, "instances.bin");
+    struct tfs_buf extra = files_get(&c, one, "instances.bin");
     ck_assert_uint_eq(extra.size, 11);
     tfs_buf_release(&extra);
 }
@@ -438,8 +438,8 @@ START_TEST(reload_keeps_what_did_not_change)
 
     voxel_stream(db_path(), 2, 3);
     must_open();
-    ck_assert(godot_holds(&c, one, "channels/data5.txt", "fill 0"));
-    ck_assert(godot_holds(&c, two, "channels/data5.txt", "fill 0"));
+    ck_assert(files_holds(&c, one, "channels/data5.txt", "fill 0"));
+    ck_assert(files_holds(&c, two, "channels/data5.txt", "fill 0"));
     const struct tfs_chunk before_one = *tfs_doc_find(c.doc, one);
     const struct tfs_chunk before_two = *tfs_doc_find(c.doc, two);
     run("UPDATE blocks SET vb = x'00' WHERE loc = '-50,-1,-50,0';"
@@ -460,13 +460,13 @@ END_TEST
 
 START_TEST(database_is_locked_against_a_second_mount)
 {
-    struct godot_case second;
+    struct tree_files second;
 
     voxel_stream(db_path(), 2, 1);
     must_open();
-    ck_assert_int_eq(godot_open(&second, db_path()), -EWOULDBLOCK);
-    ck_assert_int_eq(godot_open_as(&second, db_path(), NULL, TFS_LOCK_NONE), 0);
-    godot_close(&second);
+    ck_assert_int_eq(files_open(&second, db_path()), -EWOULDBLOCK);
+    ck_assert_int_eq(files_open_as(&second, db_path(), NULL, TFS_LOCK_NONE), 0);
+    tree_files_close(&second);
     /* A game is not kept out. */
     run("UPDATE blocks SET instances = NULL");
 }
@@ -477,13 +477,13 @@ START_TEST(wal_database_is_edited_beside_its_game)
     voxel_stream(db_path(), 2, 3);
     run("PRAGMA journal_mode=WAL; UPDATE blocks SET instances = NULL");
     must_open();
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
+    ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
     commit();
     run("UPDATE blocks SET instances = x'0001000000803f0df00d90'");
     struct tfs_error err = {0};
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
     reopen();
-    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
+    ck_assert(files_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
 }
 END_TEST
 
@@ -530,7 +530,7 @@ static const struct {
 START_TEST(foreign_database_is_refused_with_a_sentence)
 {
     run_and_close(refused[_i].sql);
-    ck_assert_int_eq(godot_open(&c, db_path()), refused[_i].code);
+    ck_assert_int_eq(files_open(&c, db_path()), refused[_i].code);
     ck_assert_str_eq(c.err.text, refused[_i].sentence);
 }
 END_TEST
@@ -560,11 +560,11 @@ START_TEST(values_of_other_types_are_damage_of_their_chunk)
     ck_assert_uint_eq(c.doc->count, 3);
     for (size_t i = 0; i < 3; i++)
         ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, tfs_doc_at(c.doc, i)->key));
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt",
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt",
                           "warning: 2 rows of the database cannot be reached by a coordinate"));
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "damaged: chunks/1_0_0: "));
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "damaged: chunks/1_0_0: "));
     /* The others can be written, and theirs stay. */
-    ck_assert_int_eq(godot_create(&c, (struct tfs_key){0, 3, 0, 0}), 0);
+    ck_assert_int_eq(files_create(&c, (struct tfs_key){0, 3, 0, 0}), 0);
     commit();
     ck_assert_int_eq(ask("SELECT count(*) FROM blocks WHERE typeof(vb) = 'integer'"), 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), 6);
@@ -575,22 +575,22 @@ END_TEST
 static void check_damaged_row(const char *sentence)
 {
     ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, one));
-    ck_assert(godot_shows(&c, one, "raw.bin", ""));
-    ck_assert_int_eq(godot_put_text(&c, one, "raw.bin", ""), 0);
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", sentence));
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 4"), -EBADMSG);
-    ck_assert(godot_shows(&c, two, "channels/data5.txt", "depth 8\nfill 0\n"));
+    ck_assert(files_shows(&c, one, "raw.bin", ""));
+    ck_assert_int_eq(files_put_text(&c, one, "raw.bin", ""), 0);
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", sentence));
+    ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 4"), -EBADMSG);
+    ck_assert(files_shows(&c, two, "channels/data5.txt", "depth 8\nfill 0\n"));
 }
 
 static void check_restored_row(void)
 {
-    ck_assert_int_eq(godot_put_text(&c, two, "channels/data5.txt", "fill 4"), 0);
+    ck_assert_int_eq(files_put_text(&c, two, "channels/data5.txt", "fill 4"), 0);
     commit();
-    struct tfs_buf raw = godot_get(&c, two, "raw.bin");
-    ck_assert_int_eq(godot_put(&c, one, "raw.bin", tfs_buf_span(&raw)), 0);
+    struct tfs_buf raw = files_get(&c, two, "raw.bin");
+    ck_assert_int_eq(files_put(&c, one, "raw.bin", tfs_buf_span(&raw)), 0);
     commit();
     reopen();
-    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 4\n"));
+    ck_assert(files_shows(&c, one, "channels/data5.txt", "depth 8\nfill 4\n"));
     tfs_buf_release(&raw);
 }
 
@@ -613,17 +613,17 @@ START_TEST(damaged_page_of_a_row_is_damage_of_its_chunk)
 
     voxel_stream_of(db_path(), 2, 3, 4);
     must_open();
-    struct tfs_buf raw = godot_get(&c, one, "raw.bin"), file;
-    godot_close(&c);
-    file = godot_read_file(db_path());
+    struct tfs_buf raw = files_get(&c, one, "raw.bin"), file;
+    tree_files_close(&c);
+    file = files_read_file(db_path());
     const uint8_t *found = memmem(file.data, file.size, raw.data + raw.size / 2, 64);
     ck_assert_ptr_nonnull(found);
     memset(file.data + (size_t)(found - file.data) / page * page, 0x7f, 4);
-    godot_write_file(db_path(), tfs_buf_span(&file));
+    files_write_file(db_path(), tfs_buf_span(&file));
     must_open();
     check_damaged_row("damaged: chunks/-50_-1_-50: the database: ");
-    ck_assert_int_eq(godot_put_text(&c, two, "channels/data5.txt", "fill 4"), 0);
-    ck_assert_int_eq(godot_commit(&c), -EBADMSG);
+    ck_assert_int_eq(files_put_text(&c, two, "channels/data5.txt", "fill 4"), 0);
+    ck_assert_int_eq(files_commit(&c), -EBADMSG);
     tfs_buf_release(&raw);
     tfs_buf_release(&file);
 }
@@ -648,14 +648,14 @@ START_TEST(row_that_could_not_be_read_once_is_no_damage_for_good)
     failing.fetch = fetch_if_it_works;
     c.save->container = &failing;
     fetch_fails = true;
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "damaged: chunks/-50_-1_-50: the database"));
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "damaged: chunks/-50_-1_-50: the database"));
     ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, one));
     fetch_fails = false;
     ck_assert(!c.save->tree->chunk_damaged(c.save, c.doc, one));
-    ck_assert(!godot_holds(&c, GODOT_ROOT, "info.txt", "damaged"));
-    ck_assert_int_eq(godot_put_text(&c, one, "channels/data5.txt", "fill 4"), 0);
+    ck_assert(!files_holds(&c, FILES_ROOT, "info.txt", "damaged"));
+    ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 4"), 0);
     commit();
-    ck_assert(godot_shows(&c, one, "channels/data5.txt", "depth 8\nfill 4\n"));
+    ck_assert(files_shows(&c, one, "channels/data5.txt", "depth 8\nfill 4\n"));
     c.save->container = &tfs_godot_stream_container;
 }
 END_TEST
@@ -668,7 +668,7 @@ START_TEST(block_of_another_size_is_damage)
     voxel_stream(db_path(), 2, 1);
     must_open();
     voxel_block(&raw, 4, 5, key, 0, TFS_GODOT_LZ4);
-    ck_assert_int_eq(godot_put(&c, one, "raw.bin", tfs_buf_span(&raw)), -EBADMSG);
+    ck_assert_int_eq(files_put(&c, one, "raw.bin", tfs_buf_span(&raw)), -EBADMSG);
     ck_assert_str_eq(c.err.text, "the block has 32 x 32 x 32 voxels, this database holds blocks of "
                                  "16 x 16 x 16");
     tfs_buf_release(&raw);
@@ -686,7 +686,7 @@ START_TEST(file_that_may_not_be_written_is_shown_read_only)
     must_open();
     ck_assert_ptr_nonnull(c.save->read_only);
     ck_assert_ptr_nonnull(strstr(c.save->read_only, "it cannot be written: Permission denied"));
-    ck_assert_int_eq(godot_commit(&c), -EROFS);
+    ck_assert_int_eq(files_commit(&c), -EROFS);
     ck_assert(user != 0 || setresuid(0, 0, 0) == 0);
 }
 END_TEST
@@ -696,12 +696,12 @@ START_TEST(damaged_database_is_refused)
     struct tfs_buf file;
 
     voxel_stream(db_path(), 2, 50);
-    file = godot_read_file(db_path());
+    file = files_read_file(db_path());
     /* Its second half is noise. */
     for (size_t i = 8192; i < file.size; i++)
         file.data[i] = (uint8_t)(i * 31);
-    godot_write_file(db_path(), tfs_buf_span(&file));
-    ck_assert_int_eq(godot_open(&c, db_path()), -EBADMSG);
+    files_write_file(db_path(), tfs_buf_span(&file));
+    ck_assert_int_eq(files_open(&c, db_path()), -EBADMSG);
     ck_assert(c.err.text[0] != '\0');
     tfs_buf_release(&file);
 }
@@ -714,17 +714,17 @@ START_TEST(database_with_a_damaged_page_is_not_written)
     const struct tfs_key key = {0, -50, -1, -50};
 
     voxel_stream_of(db_path(), 2, 2, 2);
-    file = godot_read_file(db_path());
+    file = files_read_file(db_path());
     file.data[1034] = 4;
-    godot_write_file(db_path(), tfs_buf_span(&file));
-    ck_assert_int_eq(godot_open(&c, db_path()), 0);
+    files_write_file(db_path(), tfs_buf_span(&file));
+    ck_assert_int_eq(files_open(&c, db_path()), 0);
     struct tfs_blob *blob = NULL;
     const struct tfs_chunk *chunk = tfs_doc_find(c.doc, key);
     ck_assert_int_eq(tfs_chunk_load(c.save, chunk, &blob, &c.err), -EBADMSG);
     tfs_error_reset(&c.err);
-    if (godot_put_text(&c, key, "channels/type.txt", "depth 16\nfill 7\n") == 0)
-        ck_assert_int_eq(godot_commit(&c), -EBADMSG);
-    struct tfs_buf after = godot_read_file(db_path());
+    if (files_put_text(&c, key, "channels/type.txt", "depth 16\nfill 7\n") == 0)
+        ck_assert_int_eq(files_commit(&c), -EBADMSG);
+    struct tfs_buf after = files_read_file(db_path());
     ck_assert(tfs_span_equal(tfs_buf_span(&file), tfs_buf_span(&after)));
     tfs_buf_release(&file);
     tfs_buf_release(&after);
@@ -759,7 +759,7 @@ static struct tfs_buf read_pictures(bool together)
     ck_assert_msg(get_picture(&out) == 0, "%s", c.err.text);
     ck_assert_int_eq(tfs_map_lens.get(c.save, c.doc, root, &out, &c.err), 0);
     c.save->container = container;
-    godot_close(&c);
+    tree_files_close(&c);
     return out;
 }
 
@@ -844,7 +844,7 @@ static struct tfs_buf info_of_large(unsigned *rows)
     own = c.save->own;
     queries = 0;
     sqlite3_trace_v2(own->source.db.sqlite, SQLITE_TRACE_STMT, count_query, NULL);
-    struct tfs_buf info = godot_get(&c, GODOT_ROOT, "info.txt");
+    struct tfs_buf info = files_get(&c, FILES_ROOT, "info.txt");
     tfs_buf_u8(&info, 0);
     *rows = queries;
     return info;
@@ -879,7 +879,7 @@ START_TEST(chunk_made_in_a_large_save_looks_into_no_more_chunks)
     struct tfs_buf info = info_of_large(&rows);
     queries = 0;
     for (int32_t x = 0; x < 50; x++)
-        ck_assert_int_eq(godot_create(&c, (struct tfs_key){0, x, 70, 0}), 0);
+        ck_assert_int_eq(files_create(&c, (struct tfs_key){0, x, 70, 0}), 0);
     ck_assert_uint_eq(queries, 0);
     tfs_buf_release(&info);
 }

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "../lib/voxel_maker.h"
 #include "formats/godot_voxel/block.h"
 #include "scratch.h"
 
 #define SAMPLES "../shared/samples/godot_voxel/"
 
-static struct godot_case c;
+static struct tree_files c;
 static size_t upgraded, refused;
 static char reason[400];
 
@@ -22,7 +22,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    godot_close(&c);
+    tree_files_close(&c);
     scratch_teardown();
 }
 
@@ -54,17 +54,17 @@ static bool upgrade(void)
 
 static void must_open(const char *path)
 {
-    ck_assert_msg(godot_open(&c, path) == 0, "%s", c.err.text);
+    ck_assert_msg(files_open(&c, path) == 0, "%s", c.err.text);
 }
 
 static void commit(void)
 {
-    ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
+    ck_assert_msg(files_commit(&c) == 0, "%s", c.err.text);
 }
 
 static unsigned version_of(struct tfs_key key)
 {
-    struct tfs_buf raw = godot_get(&c, key, "raw.bin");
+    struct tfs_buf raw = files_get(&c, key, "raw.bin");
     struct tfs_blob *blob = NULL;
     struct tfs_godot_block block;
     struct tfs_error err = {0};
@@ -84,7 +84,7 @@ static void put_old(struct tfs_key key)
     struct tfs_buf raw = {0};
 
     voxel_block(&raw, 2, 4, key, 0, TFS_GODOT_LZ4_BE);
-    ck_assert_msg(godot_put(&c, key, "raw.bin", tfs_buf_span(&raw)) == 0, "%s", c.err.text);
+    ck_assert_msg(files_put(&c, key, "raw.bin", tfs_buf_span(&raw)) == 0, "%s", c.err.text);
     tfs_buf_release(&raw);
     ck_assert_uint_eq(version_of(key), 2);
 }
@@ -95,17 +95,17 @@ START_TEST(block_keeps_voxels_and_metadata)
 {
     const struct tfs_key key = {0, 0, 0, 0};
 
-    godot_copy(SAMPLES "engine_v2/v2_meta_variants.blk", scratch_path("block"));
+    files_copy(SAMPLES "engine_v2/v2_meta_variants.blk", scratch_path("block"));
     must_open(scratch_path("block"));
-    struct tfs_buf type = godot_get(&c, key, "channels/type.txt");
+    struct tfs_buf type = files_get(&c, key, "channels/type.txt");
     ck_assert(upgrade());
     ck_assert_uint_eq(upgraded, 1);
     ck_assert_uint_eq(refused, 0);
     commit();
     ck_assert_uint_eq(version_of(key), 4);
-    struct tfs_buf after = godot_get(&c, key, "channels/type.txt");
+    struct tfs_buf after = files_get(&c, key, "channels/type.txt");
     ck_assert(tfs_span_equal(tfs_buf_span(&type), tfs_buf_span(&after)));
-    ck_assert(godot_holds(&c, key, "metadata.txt",
+    ck_assert(files_holds(&c, key, "metadata.txt",
                           "voxel 0 15 0 variant 0200000005000000\n"
                           "voxel 1 0 15 variant 1d000000050000000102030405000000\n"
                           "voxel 1 2 2 variant 090000000000c03f000000c000004040\n"));
@@ -124,14 +124,14 @@ START_TEST(distances_mean_the_same_in_version_4)
 
     voxel_block(&old, 2, 4, key, 0, TFS_GODOT_LZ4_BE);
     voxel_block(&new, 4, 4, key, 0, TFS_GODOT_LZ4);
-    godot_write_file(scratch_path("new"), tfs_buf_span(&new));
+    files_write_file(scratch_path("new"), tfs_buf_span(&new));
     must_open(scratch_path("new"));
-    struct tfs_buf wanted = godot_get(&c, key, "channels/sdf.txt");
-    godot_close(&c);
-    godot_write_file(scratch_path("old"), tfs_buf_span(&old));
+    struct tfs_buf wanted = files_get(&c, key, "channels/sdf.txt");
+    tree_files_close(&c);
+    files_write_file(scratch_path("old"), tfs_buf_span(&old));
     must_open(scratch_path("old"));
     ck_assert(upgrade());
-    struct tfs_buf found = godot_get(&c, key, "channels/sdf.txt");
+    struct tfs_buf found = files_get(&c, key, "channels/sdf.txt");
     ck_assert(tfs_span_equal(tfs_buf_span(&found), tfs_buf_span(&wanted)));
     tfs_buf_release(&old);
     tfs_buf_release(&new);
@@ -143,18 +143,18 @@ END_TEST
 START_TEST(block_that_cannot_be_upgraded_is_told_and_stays)
 {
     const struct tfs_key key = {0, 0, 0, 0};
-    struct tfs_buf bytes = godot_hex("03 0100 0100 0100 0100 0100 0100 0100 0100 0100 0100 0100"
+    struct tfs_buf bytes = files_hex("03 0100 0100 0100 0100 0100 0100 0100 0100 0100 0100 0100"
                                      "02000000 0100 0df00d90");
 
-    godot_write_file(scratch_path("block"), tfs_buf_span(&bytes));
+    files_write_file(scratch_path("block"), tfs_buf_span(&bytes));
     must_open(scratch_path("block"));
     ck_assert(!upgrade());
     ck_assert_uint_eq(upgraded, 0);
     ck_assert_uint_eq(refused, 1);
     ck_assert_str_eq(reason, "its metadata cannot be read");
     /* An edit with -o upgrade is stored in any case. */
-    c.options = TFS_PUT_UPGRADE;
-    ck_assert_int_eq(godot_put_text(&c, key, "channels/type.txt", "fill 3"), 0);
+    c.how.options = TFS_PUT_UPGRADE;
+    ck_assert_int_eq(files_put_text(&c, key, "channels/type.txt", "fill 3"), 0);
     ck_assert_uint_eq(version_of(key), 3);
     tfs_buf_release(&bytes);
 }
@@ -171,12 +171,12 @@ START_TEST(stream_is_upgraded_in_one_commit)
     put_old(one);
     put_old(two);
     commit();
-    godot_close(&c);
+    tree_files_close(&c);
     must_open(scratch_path("db"));
     ck_assert(upgrade());
     ck_assert_uint_eq(upgraded, 2);
     commit();
-    godot_close(&c);
+    tree_files_close(&c);
     must_open(scratch_path("db"));
     ck_assert_uint_eq(version_of(one), 4);
     ck_assert_uint_eq(version_of(two), 4);
@@ -202,18 +202,18 @@ static void make_old_folder(void)
     must_open(scratch_path("world"));
     for (int32_t x = 0; x < 6; x += 2) {
         const struct tfs_key key = {0, x, 0, 0};
-        ck_assert_int_eq(godot_create(&c, key), 0);
+        ck_assert_int_eq(files_create(&c, key), 0);
         put_old(key);
     }
     commit();
-    ck_assert_int_eq(godot_delete(&c, (struct tfs_key){0, 4, 0, 0}), 0);
+    ck_assert_int_eq(files_delete(&c, (struct tfs_key){0, 4, 0, 0}), 0);
     commit();
-    godot_close(&c);
+    tree_files_close(&c);
 }
 
 static void check_region_version(const char *name, uint8_t version)
 {
-    struct tfs_buf file = godot_read_file(scratch_path(name));
+    struct tfs_buf file = files_read_file(scratch_path(name));
 
     ck_assert_mem_eq(file.data, "VXR_", 4);
     ck_assert_uint_eq(file.data[4], version);
@@ -228,7 +228,7 @@ START_TEST(folder_is_upgraded_with_regions_and_meta)
     make_old_folder();
     check_region_version("world/regions/lod0/r.1.0.0.vxr", 2);
     must_open(scratch_path("world"));
-    struct tfs_buf type = godot_get(&c, two, "channels/type.txt");
+    struct tfs_buf type = files_get(&c, two, "channels/type.txt");
     ck_assert(upgrade());
     ck_assert_uint_eq(upgraded, 2);
     commit();
@@ -237,12 +237,12 @@ START_TEST(folder_is_upgraded_with_regions_and_meta)
     check_region_version("world/regions/lod0/r.1.0.0.vxr", 3);
     check_region_version("world/regions/lod0/r.2.0.0.vxr", 3);
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "meta version: 3\n"));
-    godot_close(&c);
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "meta version: 3\n"));
+    tree_files_close(&c);
     must_open(scratch_path("world"));
     ck_assert_uint_eq(c.doc->count, 2);
     ck_assert_uint_eq(version_of(one), 4);
-    struct tfs_buf after = godot_get(&c, two, "channels/type.txt");
+    struct tfs_buf after = files_get(&c, two, "channels/type.txt");
     ck_assert(tfs_span_equal(tfs_buf_span(&type), tfs_buf_span(&after)));
     ck_assert(!upgrade());
     tfs_buf_release(&type);
@@ -259,8 +259,8 @@ START_TEST(region_is_upgraded_alone)
     ck_assert(upgrade());
     commit();
     check_region_version("world/regions/lod0/r.1.0.0.vxr", 3);
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "region version: 3\n"));
-    godot_close(&c);
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "region version: 3\n"));
+    tree_files_close(&c);
     /* It says itself what it is now. */
     ck_assert_int_eq(unlink(scratch_path("world/meta.vxrm")), 0);
     must_open(scratch_path("world/regions/lod0/r.1.0.0.vxr"));

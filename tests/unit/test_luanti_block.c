@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "../lib/luanti_maker.h"
 #include "formats/luanti/block.h"
 #include "formats/luanti/lists.h"
@@ -46,7 +46,7 @@ static struct tfs_buf made(unsigned version)
 START_TEST(block_of_version_29_that_was_not_generated)
 {
     struct tfs_buf blob =
-        godot_hex("1d 28b52ffd 00 58 f50000a80bff0000010000000669676e6f72650202000a"
+        files_hex("1d 28b52ffd 00 58 f50000a80bff0000010000000669676e6f72650202000a"
                   "000002000000b09700b0");
     struct tfs_buf again = {0};
 
@@ -66,7 +66,7 @@ END_TEST
 
 START_TEST(block_of_version_28_of_air)
 {
-    struct tfs_buf blob = godot_hex("1c01ffff0202789cedc13101000000c2a0f54f6d0c1fa000000000000000"
+    struct tfs_buf blob = files_hex("1c01ffff0202789cedc13101000000c2a0f54f6d0c1fa000000000000000"
                                     "000000000000000080b70140000001789c63000000010001000000ffffff"
                                     "ff000001000000036169720a0000");
     struct tfs_buf again = {0};
@@ -206,8 +206,8 @@ END_TEST
 /* A block of version 29 with these names and all nodes of number 0. */
 static struct tfs_buf with_names(const char *names)
 {
-    struct tfs_buf head = godot_hex("00 ffff ffffffff 00"), text = godot_hex(names), blob = {0};
-    struct tfs_buf nodes = {0}, rest = godot_hex("00 0000 0a 0000"), none = godot_hex("00");
+    struct tfs_buf head = files_hex("00 ffff ffffffff 00"), text = files_hex(names), blob = {0};
+    struct tfs_buf nodes = {0}, rest = files_hex("00 0000 0a 0000"), none = files_hex("00");
 
     tfs_buf_add_span(&head, tfs_buf_span(&text));
     tfs_buf_add(&head, "\2\2", 2);

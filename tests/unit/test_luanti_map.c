@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../lib/godot_case.h"
+#include "../lib/files_case.h"
 #include "../lib/lens_check.h"
 #include "../lib/luanti_maker.h"
 #include "../lib/picture_numbers.h"
@@ -15,38 +15,38 @@
 #include "sanitized.h"
 #include "scratch.h"
 
-static struct godot_case c;
+static struct tree_files c;
 static const struct tfs_key first = {0, -1, -1, -1}, second = {0, 0, -1, -1}, far = {0, 7, 3, -9};
 
 static void teardown(void)
 {
     if (c.save != NULL)
-        godot_close(&c);
+        tree_files_close(&c);
     scratch_teardown();
 }
 
 static void open_map(bool axes, unsigned version)
 {
     luanti_map(scratch_path("map.sqlite"), axes, version, 2);
-    ck_assert_msg(godot_open(&c, scratch_path("map.sqlite")) == 0, "%s", c.err.text);
+    ck_assert_msg(files_open(&c, scratch_path("map.sqlite")) == 0, "%s", c.err.text);
 }
 
 static void put(struct tfs_key key, const char *name, const char *text)
 {
-    ck_assert_msg(godot_put_text(&c, key, name, text) == 0, "%s: %s", name, c.err.text);
+    ck_assert_msg(files_put_text(&c, key, name, text) == 0, "%s: %s", name, c.err.text);
 }
 
 /* Commits, and opens what is on disk. */
 static void open_again(void)
 {
-    ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
-    godot_close(&c);
-    ck_assert_msg(godot_open(&c, scratch_path("map.sqlite")) == 0, "%s", c.err.text);
+    ck_assert_msg(files_commit(&c) == 0, "%s", c.err.text);
+    tree_files_close(&c);
+    ck_assert_msg(files_open(&c, scratch_path("map.sqlite")) == 0, "%s", c.err.text);
 }
 
 #define SHOWS(key, name, text)                                                                     \
     do {                                                                                           \
-        struct tfs_buf shown = godot_get(&c, key, name);                                           \
+        struct tfs_buf shown = files_get(&c, key, name);                                           \
         ck_assert_msg(tfs_span_equal(tfs_buf_span(&shown), tfs_span_of(text)), "%s is %.*s", name, \
                       (int)shown.size, (const char *)shown.data);                                  \
         tfs_buf_release(&shown);                                                                   \
@@ -70,13 +70,13 @@ START_TEST(the_files_of_a_chunk_have_these_texts)
     SHOWS(first, "objects.txt", "7 4.5 6.5001 0 017468696e67\n");
     if (_i >= 24)
         SHOWS(first, "timers.txt", "3 5 2 2.5 0.75\n");
-    ck_assert(godot_holds(&c, first, "param2.txt", "y=00 z=00 |   7   0"));
-    ck_assert(godot_holds(&c, first, "param1.txt", "y=05 z=00 | 0f 0f"));
+    ck_assert(files_holds(&c, first, "param2.txt", "y=00 z=00 |   7   0"));
+    ck_assert(files_holds(&c, first, "param1.txt", "y=05 z=00 | 0f 0f"));
     ck_assert(
-        godot_holds(&c, first, "voxels.csv", "x,y,z,node,param2\n-16,-16,-16,default:stone,7"));
-    ck_assert(godot_holds(&c, first, "voxels.csv", "\n-13,-11,-14,default:chest,0\n"));
-    SHOWS(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");
-    ck_assert_ptr_null(godot_get(&c, second, "metadata.txt").data);
+        files_holds(&c, first, "voxels.csv", "x,y,z,node,param2\n-16,-16,-16,default:stone,7"));
+    ck_assert(files_holds(&c, first, "voxels.csv", "\n-13,-11,-14,default:chest,0\n"));
+    SHOWS(FILES_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");
+    ck_assert_ptr_null(files_get(&c, second, "metadata.txt").data);
 }
 END_TEST
 
@@ -125,18 +125,18 @@ END_TEST
 START_TEST(renamed_node_keeps_param2_and_light)
 {
     open_map(true, 29);
-    struct tfs_buf light = godot_get(&c, first, "param1.txt");
-    struct tfs_buf param2 = godot_get(&c, first, "param2.txt");
+    struct tfs_buf light = files_get(&c, first, "param1.txt");
+    struct tfs_buf param2 = files_get(&c, first, "param2.txt");
     put(first, "palette.txt", "0 new:rock\n1 default:dirt\n2 air\n3 default:chest\n");
-    put(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\nmod:rock\nother:stone\n");
-    ck_assert(godot_holds(&c, first, "blocks.txt", "palette 0 other:stone\n"));
-    ck_assert(godot_holds(&c, second, "blocks.txt", "palette 0 mod:rock\n"));
-    struct tfs_buf again = godot_get(&c, first, "param1.txt");
+    put(FILES_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\nmod:rock\nother:stone\n");
+    ck_assert(files_holds(&c, first, "blocks.txt", "palette 0 other:stone\n"));
+    ck_assert(files_holds(&c, second, "blocks.txt", "palette 0 mod:rock\n"));
+    struct tfs_buf again = files_get(&c, first, "param1.txt");
     ck_assert(tfs_span_equal(tfs_buf_span(&light), tfs_buf_span(&again)));
     tfs_buf_release(&again);
-    again = godot_get(&c, first, "param2.txt");
+    again = files_get(&c, first, "param2.txt");
     ck_assert(tfs_span_equal(tfs_buf_span(&param2), tfs_buf_span(&again)));
-    ck_assert(godot_holds(&c, first, "state.txt", "lighting_complete ffff\n"));
+    ck_assert(files_holds(&c, first, "state.txt", "lighting_complete ffff\n"));
     tfs_buf_release(&again);
     tfs_buf_release(&light);
     tfs_buf_release(&param2);
@@ -148,12 +148,12 @@ START_TEST(another_node_loses_param2_unless_it_keeps_its_index)
     struct tfs_buf text;
 
     open_map(true, 29);
-    text = godot_get(&c, first, "blocks.txt");
+    text = files_get(&c, first, "blocks.txt");
     tfs_buf_u8(&text, '\0');
     char *name = strstr((char *)text.data, "default:stone");
     memcpy(name, "renamed:rock!", 13);
     put(first, "blocks.txt", (const char *)text.data);
-    ck_assert(godot_holds(&c, first, "param2.txt", "y=00 z=00 |   7   0"));
+    ck_assert(files_holds(&c, first, "param2.txt", "y=00 z=00 |   7   0"));
     strstr((char *)text.data, "y=00 z=00 | ")[12] = '1';
     put(first, "blocks.txt", (const char *)text.data);
     SHOWS(first, "param2.txt", "fill 0\n");
@@ -166,7 +166,7 @@ START_TEST(new_air_takes_the_light_beside_it)
     open_map(true, 29);
     put(first, "voxels.csv", "x,y,z,node,param2\n");
     SHOWS(first, "param1.txt", "fill 0f\n");
-    ck_assert(godot_holds(&c, first, "state.txt", "lighting_complete f000\n"));
+    ck_assert(files_holds(&c, first, "state.txt", "lighting_complete f000\n"));
 }
 END_TEST
 
@@ -175,8 +175,8 @@ START_TEST(two_names_become_one)
     open_map(false, 25);
     put(first, "palette.txt", "0 air\n1 air\n2 air\n3 default:chest\n");
     SHOWS(first, "palette.txt", "0 air\n1 default:chest\n");
-    put(GODOT_ROOT, "palette.txt", "air\nair\nair\nair\n");
-    SHOWS(GODOT_ROOT, "palette.txt", "air\n");
+    put(FILES_ROOT, "palette.txt", "air\nair\nair\nair\n");
+    SHOWS(FILES_ROOT, "palette.txt", "air\n");
     SHOWS(first, "blocks.txt", "palette 0 air\nfill 0\n");
 }
 END_TEST
@@ -186,10 +186,10 @@ END_TEST
 START_TEST(moved_chunk_takes_its_objects_along)
 {
     open_map(_i == 1, 29);
-    ck_assert_int_eq(godot_move(&c, first, far), 0);
+    ck_assert_int_eq(files_move(&c, first, far), 0);
     open_again();
     SHOWS(far, "objects.txt", "7 4.5 6.5001 0 017468696e67\n");
-    ck_assert(godot_holds(&c, far, "voxels.csv", "\n115,53,-142,default:chest,0\n"));
+    ck_assert(files_holds(&c, far, "voxels.csv", "\n115,53,-142,default:chest,0\n"));
     ck_assert_ptr_null(tfs_doc_find(c.doc, first));
 }
 END_TEST
@@ -197,13 +197,13 @@ END_TEST
 START_TEST(copy_by_raw_bin_has_its_objects_where_it_is)
 {
     open_map(true, 29);
-    struct tfs_buf raw = godot_get(&c, first, "raw.bin");
-    ck_assert_int_eq(godot_create(&c, far), 0);
-    c.fresh = true;
-    ck_assert_int_eq(godot_put(&c, far, "raw.bin", tfs_buf_span(&raw)), 0);
+    struct tfs_buf raw = files_get(&c, first, "raw.bin");
+    ck_assert_int_eq(files_create(&c, far), 0);
+    c.how.fresh = true;
+    ck_assert_int_eq(files_put(&c, far, "raw.bin", tfs_buf_span(&raw)), 0);
     SHOWS(far, "objects.txt", "7 4.5 6.5001 0 017468696e67\n");
-    c.fresh = false;
-    ck_assert_int_eq(godot_put(&c, far, "raw.bin", tfs_buf_span(&raw)), 0);
+    c.how.fresh = false;
+    ck_assert_int_eq(files_put(&c, far, "raw.bin", tfs_buf_span(&raw)), 0);
     SHOWS(far, "objects.txt", "7 -123.5 -57.4999 128 017468696e67\n");
     tfs_buf_release(&raw);
 }
@@ -212,14 +212,14 @@ END_TEST
 START_TEST(new_chunk_is_air_of_the_highest_version)
 {
     open_map(_i % 2 == 0, (unsigned)_i);
-    ck_assert_int_eq(godot_create(&c, far), 0);
+    ck_assert_int_eq(files_create(&c, far), 0);
     open_again();
     SHOWS(far, "blocks.txt", "palette 0 air\nfill 0\n");
     SHOWS(far, "param1.txt", "fill 0f\n");
-    ck_assert(godot_holds(&c, far, "state.txt", "generated yes\nunderground no\ntimestamp none\n"));
-    ck_assert_ptr_null(godot_get(&c, far, "objects.txt").data);
+    ck_assert(files_holds(&c, far, "state.txt", "generated yes\nunderground no\ntimestamp none\n"));
+    ck_assert_ptr_null(files_get(&c, far, "objects.txt").data);
     put(far, "objects.txt", "7 1 2 3 00\n");
-    ck_assert(godot_holds(&c, far, "state.txt", "timestamp 0\n"));
+    ck_assert(files_holds(&c, far, "state.txt", "timestamp 0\n"));
 }
 END_TEST
 
@@ -236,8 +236,8 @@ START_TEST(new_chunk_takes_an_older_version_that_its_state_says)
         unlink(scratch_path("map.sqlite"));
         open_map(true, highest);
         snprintf(state, sizeof(state), "version %u\n", version);
-        ck_assert_int_eq(godot_create(&c, far), 0);
-        c.fresh = true;
+        ck_assert_int_eq(files_create(&c, far), 0);
+        c.how.fresh = true;
         if (order == 0)
             put(far, "state.txt", state);
         put(far, "voxels.csv", "x,y,z,node,param2\n112,49,-142,default:chest,1\n");
@@ -245,15 +245,15 @@ START_TEST(new_chunk_takes_an_older_version_that_its_state_says)
         put(far, "timers.txt", timers);
         if (order == 1)
             put(far, "state.txt", state);
-        c.fresh = false;
+        c.how.fresh = false;
         open_again();
         snprintf(state, sizeof(state), "version %u\n", older ? version : highest);
-        ck_assert(godot_holds(&c, far, "state.txt", state));
+        ck_assert(files_holds(&c, far, "state.txt", state));
         SHOWS(far, "metadata.txt", metadata);
         SHOWS(far, "timers.txt", timers);
-        ck_assert(godot_holds(&c, far, "voxels.csv", ",default:chest,1\n"));
+        ck_assert(files_holds(&c, far, "voxels.csv", ",default:chest,1\n"));
         if (order == 0)
-            godot_close(&c);
+            tree_files_close(&c);
     }
 }
 END_TEST
@@ -287,18 +287,18 @@ START_TEST(names_are_asked_of_each_chunk_once)
     counting.fetch_many = count_many;
     c.save->container = &counting;
     fetches = 0;
-    SHOWS(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");
+    SHOWS(FILES_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");
     ck_assert_uint_eq(fetches, 2);
-    SHOWS(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");
+    SHOWS(FILES_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");
     ck_assert_uint_eq(fetches, 2);
     put(second, "voxels.csv", "x,y,z,node,param2\n15,-16,-1,c:d,0\n");
     fetches = 0;
-    SHOWS(GODOT_ROOT, "palette.txt", "air\nc:d\ndefault:chest\ndefault:dirt\ndefault:stone\n");
+    SHOWS(FILES_ROOT, "palette.txt", "air\nc:d\ndefault:chest\ndefault:dirt\ndefault:stone\n");
     ck_assert_uint_eq(fetches, 0);
-    put(GODOT_ROOT, "palette.txt", "air\nc:d\ne:f\ndefault:dirt\ndefault:stone\n");
-    SHOWS(GODOT_ROOT, "palette.txt", "air\nc:d\ndefault:dirt\ndefault:stone\ne:f\n");
-    ck_assert_int_eq(godot_delete(&c, first), 0);
-    SHOWS(GODOT_ROOT, "palette.txt", "air\nc:d\n");
+    put(FILES_ROOT, "palette.txt", "air\nc:d\ne:f\ndefault:dirt\ndefault:stone\n");
+    SHOWS(FILES_ROOT, "palette.txt", "air\nc:d\ndefault:dirt\ndefault:stone\ne:f\n");
+    ck_assert_int_eq(files_delete(&c, first), 0);
+    SHOWS(FILES_ROOT, "palette.txt", "air\nc:d\n");
     c.save->container = real;
 }
 END_TEST
@@ -366,7 +366,7 @@ START_TEST(north_is_up_in_pictures)
     ck_assert_uint_eq(heights[15 * 32], 7);
     ck_assert_uint_eq(heights[31], 1);
     ck_assert(
-        godot_holds(&c, GODOT_ROOT, "info.txt",
+        files_holds(&c, FILES_ROOT, "info.txt",
                     "picture origin: x -16 z -1 is pixel 0,0, z grows upward: north is up\n"));
 }
 END_TEST
@@ -395,12 +395,12 @@ START_TEST(map_too_wide_for_a_picture_has_tiles)
 
     open_two_nodes();
     ck_assert_int_ne(tfs_tree_resolve(c.save, c.doc, "heightmaps/0_-1.png", false, &node), 0);
-    ck_assert_int_eq(godot_create(&c, east), 0);
+    ck_assert_int_eq(files_create(&c, east), 0);
     put(east, "voxels.csv", "x,y,z,node,param2\n9600,-12,0,e:f,0\n");
     ck_assert_int_ne(tfs_tree_resolve(c.save, c.doc, "heightmap.png", false, &node), 0);
     ck_assert_int_ne(tfs_tree_resolve(c.save, c.doc, "heightmaps/1_-1.png", false, &node), 0);
     find_file("maps/37_0.png");
-    ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "picture tiles: 3 in heightmaps and maps"));
+    ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "picture tiles: 3 in heightmaps and maps"));
 
     read_heights_of("heightmaps/-1_-1.png", 256);
     ck_assert_uint_eq(heights[15 * 256 + 240], 7);
@@ -410,7 +410,7 @@ START_TEST(map_too_wide_for_a_picture_has_tiles)
     heights[15] = 20;
     ck_assert_msg(put_heights("heightmaps/0_-1.png") == 0, "%s", c.err.text);
     ck_assert_ptr_nonnull(tfs_doc_find(c.doc, ((struct tfs_key){0, 0, 0, -1})));
-    ck_assert(godot_holds(&c, ((struct tfs_key){0, 0, 0, -1}), "voxels.csv", "15,3,-1,c:d,0\n"));
+    ck_assert(files_holds(&c, ((struct tfs_key){0, 0, 0, -1}), "voxels.csv", "15,3,-1,c:d,0\n"));
     read_heights_of("heightmaps/37_0.png", 256);
     ck_assert_uint_eq(heights[255 * 256 + 128], 5);
 }
@@ -457,7 +457,7 @@ START_TEST(what_cannot_be_stored_is_refused_with_its_place)
 {
     open_map(true, 29);
     struct tfs_doc *before = c.doc;
-    ck_assert_int_lt(godot_put_text(&c, second, refused[_i].name, refused[_i].text), 0);
+    ck_assert_int_lt(files_put_text(&c, second, refused[_i].name, refused[_i].text), 0);
     ck_assert_msg(strstr(c.err.text, refused[_i].sentence) != NULL, "%s: %s", refused[_i].name,
                   c.err.text);
     ck_assert_uint_eq(c.err.line, refused[_i].line);
@@ -468,10 +468,10 @@ END_TEST
 START_TEST(block_of_an_early_version_takes_no_private_metadata_and_no_timer)
 {
     open_map(false, 23);
-    ck_assert_int_eq(godot_put_text(&c, first, "metadata.txt", "1 1 1 a = b\n1 1 1 private a\n"),
+    ck_assert_int_eq(files_put_text(&c, first, "metadata.txt", "1 1 1 a = b\n1 1 1 private a\n"),
                      -EBADMSG);
     ck_assert_ptr_nonnull(strstr(c.err.text, "version 23 has no private metadata"));
-    ck_assert_int_eq(godot_put_text(&c, first, "timers.txt", "1 1 1 1 0\n"), -EBADMSG);
+    ck_assert_int_eq(files_put_text(&c, first, "timers.txt", "1 1 1 1 0\n"), -EBADMSG);
     ck_assert_ptr_nonnull(strstr(c.err.text, "version 23 has no timers"));
 }
 END_TEST
@@ -482,7 +482,7 @@ START_TEST(timers_that_end_together_keep_the_order_of_their_lines)
 {
     open_map(true, 29);
     ck_assert_int_eq(
-        godot_put_text(&c, first, "timers.txt",
+        files_put_text(&c, first, "timers.txt",
                        "9 0 0 5 1\n3 0 0 4 0\n7 0 0 6 2\n1 0 0 9 8\n5 0 0 4 0\n2 0 0 4.5 0.5\n"),
         0);
     SHOWS(first, "timers.txt",
@@ -495,9 +495,9 @@ START_TEST(chunk_outside_the_world_is_refused)
     const struct tfs_key outside = {0, 0, 1938, 0};
 
     open_map(true, 29);
-    ck_assert_int_eq(godot_create(&c, outside), -EINVAL);
+    ck_assert_int_eq(files_create(&c, outside), -EINVAL);
     ck_assert_ptr_nonnull(strstr(c.err.text, "knows no block with y = 1938, only -1938 to 1937"));
-    ck_assert_int_eq(godot_move(&c, first, outside), -EINVAL);
+    ck_assert_int_eq(files_move(&c, first, outside), -EINVAL);
 }
 END_TEST
 
@@ -542,7 +542,7 @@ START_TEST(keys_read_back_at_the_bounds)
         snprintf(sql, sizeof(sql), "INSERT INTO blocks VALUES (%s, x'00')", numbers[i]);
         run(sql);
     }
-    ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), 0);
+    ck_assert_int_eq(files_open(&c, scratch_path("map.sqlite")), 0);
     ck_assert_uint_eq(c.doc->count, 5);
     for (unsigned i = 0; i < 5; i++)
         ck_assert_msg(tfs_doc_find(c.doc, keys[i]) != NULL, "%s", numbers[i]);
@@ -553,7 +553,7 @@ START_TEST(rows_that_no_key_reaches_are_kept_and_not_shown)
 {
     luanti_map(scratch_path("map.sqlite"), false, 25, 2);
     run("INSERT INTO blocks VALUES ('text', x'19'), (34368126976, x'19'), (1.5, x'19')");
-    ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), 0);
+    ck_assert_int_eq(files_open(&c, scratch_path("map.sqlite")), 0);
     ck_assert_uint_eq(c.doc->count, 2);
     const char *note = tfs_facts_find(c.doc->facts, TFS_NOTE_WARNING);
     ck_assert_ptr_nonnull(note);
@@ -581,7 +581,7 @@ static const struct {
 START_TEST(strange_table_is_refused)
 {
     run(schemas[_i].sql);
-    ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), -EBADMSG);
+    ck_assert_int_eq(files_open(&c, scratch_path("map.sqlite")), -EBADMSG);
     ck_assert_msg(strstr(c.err.text, schemas[_i].sentence) != NULL, "%s", c.err.text);
 }
 END_TEST
@@ -590,13 +590,13 @@ START_TEST(value_of_another_type_is_a_damaged_chunk)
 {
     luanti_map(scratch_path("map.sqlite"), false, 29, 2);
     run("UPDATE blocks SET data = 'text' WHERE pos = -16781312");
-    ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), 0);
+    ck_assert_int_eq(files_open(&c, scratch_path("map.sqlite")), 0);
     ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, second));
     SHOWS(second, "raw.bin", "text");
-    struct tfs_buf good = godot_get(&c, first, "raw.bin");
-    ck_assert_int_eq(godot_put(&c, second, "raw.bin", tfs_buf_span(&good)), 0);
+    struct tfs_buf good = files_get(&c, first, "raw.bin");
+    ck_assert_int_eq(files_put(&c, second, "raw.bin", tfs_buf_span(&good)), 0);
     open_again();
-    ck_assert(godot_holds(&c, second, "palette.txt", "3 default:chest\n"));
+    ck_assert(files_holds(&c, second, "palette.txt", "3 default:chest\n"));
     tfs_buf_release(&good);
 }
 END_TEST
@@ -622,10 +622,10 @@ START_TEST(world_folder_is_opened_by_its_settings)
 {
     luanti_world(scratch_path("world"), true, 29, 2);
     scratch_write("world/world.mt", worlds[_i].settings);
-    ck_assert_int_eq(godot_open(&c, scratch_path("world")), worlds[_i].code);
+    ck_assert_int_eq(files_open(&c, scratch_path("world")), worlds[_i].code);
     ck_assert_msg(strstr(c.err.text, worlds[_i].sentence) != NULL, "%s", c.err.text);
     if (worlds[_i].code == 0)
-        ck_assert(godot_holds(&c, GODOT_ROOT, "info.txt", "container: world folder\n"));
+        ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "container: world folder\n"));
 }
 END_TEST
 
@@ -642,7 +642,7 @@ START_TEST(world_of_links_is_opened)
         ck_assert_int_eq(symlink(path, from), 0);
         free(from);
     }
-    ck_assert_msg(godot_open(&c, scratch_path("world")) == 0, "%s", c.err.text);
+    ck_assert_msg(files_open(&c, scratch_path("world")) == 0, "%s", c.err.text);
     ck_assert_uint_eq(c.doc->count, 2);
 }
 END_TEST
@@ -651,7 +651,7 @@ START_TEST(world_without_a_map_is_refused)
 {
     luanti_world(scratch_path("world"), true, 29, 2);
     ck_assert_int_eq(unlink(scratch_path("world/map.sqlite")), 0);
-    ck_assert_int_eq(godot_open(&c, scratch_path("world")), -ENOENT);
+    ck_assert_int_eq(files_open(&c, scratch_path("world")), -ENOENT);
     ck_assert_ptr_nonnull(strstr(c.err.text, "its map.sqlite cannot be opened"));
 }
 END_TEST
@@ -667,11 +667,11 @@ static void open_real_map(void)
     struct tfs_buf map = {0};
 
     ck_assert(luanti_sample(MAP, &map));
-    godot_write_file(scratch_path("map.sqlite"), tfs_buf_span(&map));
+    files_write_file(scratch_path("map.sqlite"), tfs_buf_span(&map));
     tfs_buf_release(&map);
     if (SANITIZED)
         run("DELETE FROM blocks WHERE pos % 97 <> 1");
-    ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), 0);
+    ck_assert_int_eq(files_open(&c, scratch_path("map.sqlite")), 0);
     ck_assert_uint_eq(c.doc->count, SANITIZED ? 59 : BLOCKS);
 }
 
@@ -690,13 +690,13 @@ END_TEST
 static void put_and_get(struct tfs_key key, const char *name, const char *text)
 {
     put(key, name, text);
-    ck_assert_msg(godot_shows(&c, key, name, text), "%d_%d_%d/%s", key.x, key.y, key.z, name);
+    ck_assert_msg(files_shows(&c, key, name, text), "%d_%d_%d/%s", key.x, key.y, key.z, name);
 }
 
 /* The names of a palette with another one in front. */
 static void rename_first(struct tfs_key key)
 {
-    struct tfs_buf palette = godot_get(&c, key, "palette.txt"), next = {0};
+    struct tfs_buf palette = files_get(&c, key, "palette.txt"), next = {0};
     const uint8_t *end = memchr(palette.data, '\n', palette.size);
 
     tfs_buf_printf(&next, "0 put:get%.*s", (int)(palette.size - (size_t)(end - palette.data)),
@@ -721,10 +721,10 @@ static void edit_every_file(struct tfs_key key)
     snprintf(voxels, sizeof(voxels), "x,y,z,node,param2\n%d,%d,%d,c:d,9\n", key.x * 16 + 3,
              key.y * 16, key.z * 16 + 15);
     put_and_get(key, "voxels.csv", voxels);
-    ck_assert(godot_shows(&c, key, "palette.txt", "0 air\n1 c:d\n"));
-    ck_assert(godot_shows(&c, key, "metadata.txt", "3 0 1 put = get\n"));
-    ck_assert(godot_shows(&c, key, "timers.txt", "15 0 15 4.5 0.125\n"));
-    ck_assert(godot_shows(&c, key, "objects.txt", "7 0.5 1 -0.25 00ff\n"));
+    ck_assert(files_shows(&c, key, "palette.txt", "0 air\n1 c:d\n"));
+    ck_assert(files_shows(&c, key, "metadata.txt", "3 0 1 put = get\n"));
+    ck_assert(files_shows(&c, key, "timers.txt", "15 0 15 4.5 0.125\n"));
+    ck_assert(files_shows(&c, key, "objects.txt", "7 0.5 1 -0.25 00ff\n"));
 }
 
 #define EDITED 7 /* every so many blocks */
@@ -736,14 +736,14 @@ START_TEST(edited_real_blocks_read_back)
         edit_every_file(tfs_doc_at(c.doc, i)->key);
     open_again();
     for (size_t i = 0; i < c.doc->count; i += EDITED)
-        ck_assert(godot_shows(&c, tfs_doc_at(c.doc, i)->key, "palette.txt", "0 air\n1 c:d\n"));
+        ck_assert(files_shows(&c, tfs_doc_at(c.doc, i)->key, "palette.txt", "0 air\n1 c:d\n"));
 }
 END_TEST
 
 /* Every name of the map gets another one; `add` or without it again. */
 static void rename_all(bool add)
 {
-    struct tfs_buf names = godot_get(&c, GODOT_ROOT, "palette.txt"), next = {0};
+    struct tfs_buf names = files_get(&c, FILES_ROOT, "palette.txt"), next = {0};
 
     for (const uint8_t *at = names.data; at < names.data + names.size;) {
         const uint8_t *end = memchr(at, '\n', (size_t)(names.data + names.size - at));
@@ -752,7 +752,7 @@ static void rename_all(bool add)
         at = end + 1;
     }
     tfs_buf_u8(&next, 0);
-    put(GODOT_ROOT, "palette.txt", (const char *)next.data);
+    put(FILES_ROOT, "palette.txt", (const char *)next.data);
     tfs_buf_release(&names);
     tfs_buf_release(&next);
 }
@@ -762,19 +762,19 @@ static void rename_all(bool add)
 START_TEST(real_map_that_is_renamed_and_back_has_its_bytes)
 {
     open_real_map();
-    godot_close(&c);
+    tree_files_close(&c);
     run("DELETE FROM blocks WHERE pos % 13 <> 1");
     run("CREATE TABLE was AS SELECT pos, data FROM blocks");
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(godot_open(&c, scratch_path("map.sqlite")), 0);
+        ck_assert_int_eq(files_open(&c, scratch_path("map.sqlite")), 0);
         ck_assert_uint_gt(c.doc->count, SANITIZED ? 2 : 400);
         c.save->options.memory = 1;
         rename_all(i == 0);
         for (size_t k = 0; k < c.doc->count; k++)
             ck_assert_ptr_null(tfs_doc_at(c.doc, k)->blob);
-        ck_assert(godot_holds(&c, GODOT_ROOT, "palette.txt", i == 0 ? "x:air\n" : "air\n"));
-        ck_assert_msg(godot_commit(&c) == 0, "%s", c.err.text);
-        godot_close(&c);
+        ck_assert(files_holds(&c, FILES_ROOT, "palette.txt", i == 0 ? "x:air\n" : "air\n"));
+        ck_assert_msg(files_commit(&c) == 0, "%s", c.err.text);
+        tree_files_close(&c);
         ck_assert_int_eq(count_rows("SELECT count(*) FROM blocks JOIN was USING (pos) WHERE "
                                     "substr(blocks.data, 3) <> substr(was.data, 3)") == 0,
                          i == 1);
@@ -786,9 +786,9 @@ END_TEST
 START_TEST(renamed_node_leaves_the_nodes_as_they_are_stored)
 {
     open_map(false, 28);
-    struct tfs_buf before = godot_get(&c, first, "raw.bin");
-    put(GODOT_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\nmod:rock\n");
-    struct tfs_buf after = godot_get(&c, first, "raw.bin");
+    struct tfs_buf before = files_get(&c, first, "raw.bin");
+    put(FILES_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\nmod:rock\n");
+    struct tfs_buf after = files_get(&c, first, "raw.bin");
     /* Behind version, flags, light and widths; up to the names there is nothing else. */
     ck_assert_uint_gt(before.size, 300);
     ck_assert_mem_eq(after.data + 6, before.data + 6, 150);

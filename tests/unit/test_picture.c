@@ -41,7 +41,7 @@ static void read_heights(void)
     struct tfs_buf png = {0};
 
     ck_assert_msg(tree_files_get(&t, HEIGHTMAP, &png) == 0, "%s", t.err.text);
-    height_picture_read(&t.save, t.doc, tfs_buf_span(&png));
+    height_picture_read(t.save, t.doc, tfs_buf_span(&png));
     tfs_buf_release(&png);
 }
 
@@ -346,7 +346,7 @@ static void create_chunk(int32_t x, int32_t y, int32_t z)
     t.err = (struct tfs_error){0};
     ck_assert_int_eq(tfs_edit_open(t.doc, &edit, &t.err), 0);
     ck_assert_int_eq(
-        t.save.tree->chunk_create(&t.save, &edit, (struct tfs_key){0, x, y, z}, &t.err), 0);
+        t.save->tree->chunk_create(t.save, &edit, (struct tfs_key){0, x, y, z}, &t.err), 0);
     tfs_doc_unref(t.doc);
     t.doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
@@ -436,9 +436,9 @@ static void export_heights(void)
 
 static int import_heights(void)
 {
-    t.original = tfs_buf_span(&original);
+    t.how.original = tfs_buf_span(&original);
     int result = put_heights(TFS_PNG_GREY16);
-    t.original = (struct tfs_span){0};
+    t.how.original = (struct tfs_span){0};
     return result;
 }
 
@@ -623,7 +623,7 @@ static void draw_heights(struct maker_random *random)
 {
     struct tfs_picture_box box;
 
-    ck_assert(tfs_picture_box(t.save.tree->voxels, t.doc, &box));
+    ck_assert(tfs_picture_box(t.save->tree->voxels, t.doc, &box));
     read_heights();
     memcpy(previous, heights, sizeof(heights));
     for (size_t i = 0; i < (size_t)width * depth; i++)
@@ -650,7 +650,7 @@ START_TEST(what_was_written_is_read_again)
     }
     for (size_t i = 0; i < t.doc->count; i++)
         ck_assert_msg(
-            t.save.tree->chunk_check(&t.save, t.doc, tfs_doc_at(t.doc, i)->key, NULL, &t.err) == 0,
+            t.save->tree->chunk_check(t.save, t.doc, tfs_doc_at(t.doc, i)->key, NULL, &t.err) == 0,
             "%s", t.err.text);
 }
 END_TEST
@@ -665,14 +665,14 @@ START_TEST(only_chunks_that_changed_are_looked_into_again)
     open_region(&r);
     maker_region_release(&r);
     /* Three layers of 100, of which the lowest is covered in places. */
-    size_t first = looked_into(&t.save, t.doc);
+    size_t first = looked_into(t.save, t.doc);
     ck_assert_uint_ge(first, 200);
     ck_assert_uint_lt(first, 300);
-    ck_assert_uint_eq(looked_into(&t.save, t.doc), 0);
+    ck_assert_uint_eq(looked_into(t.save, t.doc), 0);
     ck_assert_int_eq(
         tree_files_put(&t, "chunks/0_2_0/voxels.csv", tfs_span_of("x,y,z,block\n1,32,1,a:b\n")), 0);
-    ck_assert_uint_eq(looked_into(&t.save, t.doc), 1);
-    ck_assert_uint_eq(looked_into(&t.save, t.doc), 0);
+    ck_assert_uint_eq(looked_into(t.save, t.doc), 1);
+    ck_assert_uint_eq(looked_into(t.save, t.doc), 0);
 }
 END_TEST
 
@@ -684,7 +684,7 @@ static void read_in_ranges(const struct tfs_lens *lens, uint64_t step, struct tf
 
     for (size_t before = SIZE_MAX; before != out->size;) {
         before = out->size;
-        ck_assert_int_eq(lens->get_range(&t.save, t.doc, root, before, step, out, &err), 0);
+        ck_assert_int_eq(lens->get_range(t.save, t.doc, root, before, step, out, &err), 0);
         ck_assert_uint_le(out->size, before + step);
     }
 }
@@ -697,12 +697,12 @@ static void check_parts(const struct tfs_lens *lens, uint64_t step)
     struct tfs_buf whole = {0}, parts = {0}, tail = {0};
     struct tfs_error err = {0};
 
-    ck_assert_int_eq(lens->get(&t.save, t.doc, root, &whole, &err), 0);
-    ck_assert_int_eq(lens->size(&t.save, t.doc, root), (int64_t)whole.size);
+    ck_assert_int_eq(lens->get(t.save, t.doc, root, &whole, &err), 0);
+    ck_assert_int_eq(lens->size(t.save, t.doc, root), (int64_t)whole.size);
     read_in_ranges(lens, step, &parts);
     ck_assert(tfs_span_equal(tfs_buf_span(&parts), tfs_buf_span(&whole)));
-    ck_assert_int_eq(
-        lens->get_range(&t.save, t.doc, root, whole.size - 20, UINT64_MAX, &tail, &err), 0);
+    ck_assert_int_eq(lens->get_range(t.save, t.doc, root, whole.size - 20, UINT64_MAX, &tail, &err),
+                     0);
     ck_assert_uint_eq(tail.size, 20);
     ck_assert_mem_eq(tail.data, whole.data + whole.size - 20, 20);
     tfs_buf_release(&whole);
@@ -719,7 +719,7 @@ START_TEST(a_picture_in_parts_is_that_of_one)
     maker_demo(&r, 300, 1);
     open_region(&r);
     maker_region_release(&r);
-    t.save.options.memory = (uint64_t)(_i % 2);
+    t.save->options.memory = (uint64_t)(_i % 2);
     check_parts(&tfs_map_lens, step);
     check_parts(&tfs_heightmap_lens, step);
     ck_assert_int_eq(
@@ -736,12 +736,12 @@ START_TEST(columns_are_kept_as_far_as_there_is_memory)
     maker_demo(&r, 300, 1);
     open_region(&r);
     maker_region_release(&r);
-    t.save.options.memory = 1;
-    const size_t first = looked_into(&t.save, t.doc);
-    ck_assert_uint_eq(looked_into(&t.save, t.doc), first);
-    t.save.options.memory = 1 << 20;
-    ck_assert_uint_eq(looked_into(&t.save, t.doc), first);
-    ck_assert_uint_eq(looked_into(&t.save, t.doc), 0);
+    t.save->options.memory = 1;
+    const size_t first = looked_into(t.save, t.doc);
+    ck_assert_uint_eq(looked_into(t.save, t.doc), first);
+    t.save->options.memory = 1 << 20;
+    ck_assert_uint_eq(looked_into(t.save, t.doc), first);
+    ck_assert_uint_eq(looked_into(t.save, t.doc), 0);
 }
 END_TEST
 
@@ -855,7 +855,7 @@ START_TEST(columns_of_a_wide_save_lie_in_their_places)
     tfs_doc_unref(t.doc);
     t.doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
-    ck_assert_uint_eq(looked_into(&t.save, t.doc), WIDE);
+    ck_assert_uint_eq(looked_into(t.save, t.doc), WIDE);
     read_heights();
     ck_assert_uint_eq(width, 16 * WIDE);
     ck_assert_uint_eq(depth, 16 * DEEP);

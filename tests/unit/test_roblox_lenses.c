@@ -22,7 +22,7 @@ static const struct tfs_lens *const chunk_lenses[] = {
 static const struct tfs_key origin;
 
 /* One chunk at 0_0_0 with these cells. */
-static void open_cells(struct place_case *c, uint32_t log2, const struct place_cell *cells)
+static void open_cells(struct tree_files *c, uint32_t log2, const struct place_cell *cells)
 {
     struct maker_bytes value = {0};
     const int32_t zero[3] = {0};
@@ -35,7 +35,7 @@ static void open_cells(struct place_case *c, uint32_t log2, const struct place_c
     maker_release(&value);
 }
 
-static void open_cell(struct place_case *c, uint32_t cell)
+static void open_cell(struct tree_files *c, uint32_t cell)
 {
     struct place_cell one = {(uint8_t)tfs_rbx_cell_material(cell),
                              (uint8_t)tfs_rbx_cell_occupancy(cell),
@@ -44,7 +44,7 @@ static void open_cell(struct place_case *c, uint32_t cell)
     open_cells(c, 0, &one);
 }
 
-static void open_random(struct place_case *c, uint64_t seed)
+static void open_random(struct tree_files *c, uint64_t seed)
 {
     static struct place_cell cells[4096];
     struct maker_random random = {seed};
@@ -75,7 +75,7 @@ START_TEST(files_show_the_cells)
         [4] = "y=00 z=00 |   0   0\ny=00 z=01 |   0   0\n\n"
               "y=01 z=00 |   0 255\ny=01 z=01 |   0   0\n",
     };
-    struct place_case c;
+    struct tree_files c;
     struct tfs_key key = {0, -1, 2, -3};
 
     place_open_hex(&c, "01 01 ff00ff ff00ff ff00ff ff02fd 02 48 00 81 02 df 64 00 ff 80 01");
@@ -84,13 +84,13 @@ START_TEST(files_show_the_cells)
         ck_assert_str_eq((const char *)text.data, texts[i]);
         maker_release(&text);
     }
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(files_of_equal_cells_are_fills)
 {
-    struct place_case c;
+    struct tree_files c;
 
     place_open_hex(&c, "01 03 000000 000000 000000 000000 82 ff 82 ff");
     struct maker_bytes materials = place_get(&c, &tfs_rbx_materials_lens, origin);
@@ -99,13 +99,13 @@ START_TEST(files_of_equal_cells_are_fills)
     ck_assert_str_eq((const char *)water.data, "fill 0\n");
     maker_release(&materials);
     maker_release(&water);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(grid_that_would_be_too_long_is_not_rendered)
 {
-    struct place_case c;
+    struct tree_files c;
     struct maker_bytes value = {0};
     struct tfs_error err = {0};
     struct tfs_buf out = {0};
@@ -116,15 +116,15 @@ START_TEST(grid_that_would_be_too_long_is_not_rendered)
     for (int i = 1; i < 65536; i++)
         place_hex(&value, "82 ff");
     place_open(&c, &tfs_rbx_blob_container, &value);
-    ck_assert_int_eq(tfs_rbx_voxels_lens.get(&c.save, c.doc, at, &out, &err), -EFBIG);
+    ck_assert_int_eq(tfs_rbx_voxels_lens.get(c.save, c.doc, at, &out, &err), -EFBIG);
     ck_assert_uint_eq(out.size, 0);
-    ck_assert_int_lt(tfs_rbx_voxels_lens.size(&c.save, c.doc, at), 0);
+    ck_assert_int_lt(tfs_rbx_voxels_lens.size(c.save, c.doc, at), 0);
     /* Its other files are read as ever. */
     struct maker_bytes occupancy = place_get(&c, &tfs_rbx_occupancy_lens, origin);
     ck_assert_str_eq((const char *)occupancy.data, "fill 255\n");
     maker_release(&occupancy);
     maker_release(&value);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -166,7 +166,7 @@ START_TEST(rows_of_equal_cells_are_lines_of_their_own)
     const int32_t place = places[(size_t)_i / 5 % (sizeof(places) / sizeof(places[0]))];
     const struct tfs_key key = {0, -7, 12, place};
     struct maker_bytes value = {0};
-    struct place_case c;
+    struct tree_files c;
     struct tfs_buf wanted = {0};
 
     for (uint32_t i = 0, end = 0; i < count; i++) {
@@ -183,17 +183,17 @@ START_TEST(rows_of_equal_cells_are_lines_of_their_own)
     print_cells(&wanted, log2, key, cells);
     ck_assert_str_eq((const char *)text.data, (const char *)wanted.data);
     ck_assert_int_eq(
-        tfs_rbx_voxels_lens.size(&c.save, c.doc, tfs_lens_at(&tfs_rbx_voxels_lens, key, 0)),
+        tfs_rbx_voxels_lens.size(c.save, c.doc, tfs_lens_at(&tfs_rbx_voxels_lens, key, 0)),
         (int64_t)text.size);
     maker_release(&text);
     maker_release(&value);
     tfs_buf_release(&wanted);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 /* Its one cell is Grass of that occupancy. */
-static void check_chunk(struct place_case *c, int32_t x, uint32_t occupancy_of_it)
+static void check_chunk(struct tree_files *c, int32_t x, uint32_t occupancy_of_it)
 {
     const struct tfs_key key = {0, x, 0, 0};
     char lines[100];
@@ -202,8 +202,7 @@ static void check_chunk(struct place_case *c, int32_t x, uint32_t occupancy_of_i
              occupancy_of_it);
     for (int i = 0; i < LENSES; i++) {
         struct maker_bytes text = place_get(c, chunk_lenses[i], key);
-        int64_t size =
-            chunk_lenses[i]->size(&c->save, c->doc, tfs_lens_at(chunk_lenses[i], key, 0));
+        int64_t size = chunk_lenses[i]->size(c->save, c->doc, tfs_lens_at(chunk_lenses[i], key, 0));
         ck_assert_int_eq(size, (int64_t)text.size);
         if (chunk_lenses[i] == &tfs_rbx_voxels_lens)
             ck_assert_str_eq((const char *)text.data, lines);
@@ -216,7 +215,7 @@ START_TEST(sizes_are_those_of_the_document_that_is_asked)
 {
     struct maker_bytes value = {0};
     struct tfs_error err = {0};
-    struct place_case c;
+    struct tree_files c;
 
     maker_u8(&value, 1);
     maker_u8(&value, 0);
@@ -228,7 +227,7 @@ START_TEST(sizes_are_those_of_the_document_that_is_asked)
     }
     place_open(&c, &tfs_rbx_blob_container, &value);
 
-    struct place_case before = {c.save, tfs_doc_ref(c.doc)};
+    struct tree_files before = {.save = c.save, .doc = tfs_doc_ref(c.doc)};
     for (int32_t x = 0; x < 200; x += 7)
         ck_assert_int_eq(place_write(&c, &tfs_rbx_occupancy_lens, (struct tfs_key){0, x, 0, 0},
                                      "fill 201\n", &err),
@@ -240,14 +239,14 @@ START_TEST(sizes_are_those_of_the_document_that_is_asked)
         check_chunk(&before, x * 65 % 200, (uint32_t)x * 65 % 200);
     }
     tfs_doc_unref(before.doc);
-    place_close(&c);
+    tree_files_close(&c);
     maker_release(&value);
 }
 END_TEST
 
 /* ---- GetPut and PutGet ----------------------------------------------------------------------- */
 
-static void check_get_put(struct place_case *c)
+static void check_get_put(struct tree_files *c)
 {
     for (size_t n = 0; n < c->doc->count; n++) {
         struct tfs_key key = tfs_doc_at(c->doc, n)->key;
@@ -266,11 +265,11 @@ static void check_get_put(struct place_case *c)
 
 START_TEST(writing_back_what_was_read_changes_nothing)
 {
-    struct place_case c;
+    struct tree_files c;
 
     open_random(&c, (uint64_t)_i);
     check_get_put(&c);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -278,7 +277,7 @@ static glob_t samples;
 
 START_TEST(writing_back_what_was_read_changes_nothing_in_real_places)
 {
-    struct place_case c;
+    struct tree_files c;
     struct maker_bytes value = place_read_file(samples.gl_pathv[_i]);
 
     place_open(&c, &tfs_rbx_blob_container, &value);
@@ -288,26 +287,26 @@ START_TEST(writing_back_what_was_read_changes_nothing_in_real_places)
     ck_assert(tfs_span_equal(place_span(&file), place_span(&value)));
     maker_release(&file);
     maker_release(&value);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(stored_oddities_survive_writing_back)
 {
-    struct place_case c;
+    struct tree_files c;
 
     /* Not canonical; Air with occupancy, Air with water, water on Water and on a full cell. */
     place_open_hex(&c, "01 01 000000 000000 000000 000000"
                        "42 ff 80 00 07 40 11 81 00 c1 80 00 09 82 00 00 82 00 05 00");
     check_get_put(&c);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(reading_gives_what_was_written)
 {
-    struct place_case a;
-    struct place_case b;
+    struct tree_files a;
+    struct tree_files b;
 
     open_random(&a, (uint64_t)_i);
     /* Another chunk of the same size. */
@@ -315,7 +314,7 @@ START_TEST(reading_gives_what_was_written)
         open_random(&b, seed);
         if (tfs_doc_at(a.doc, 0)->tag == tfs_doc_at(b.doc, 0)->tag)
             break;
-        place_close(&b);
+        tree_files_close(&b);
     }
     for (int i = 0; i < LENSES; i++) {
         struct maker_bytes wanted = place_get(&b, chunk_lenses[i], origin);
@@ -331,14 +330,14 @@ START_TEST(reading_gives_what_was_written)
         }
         maker_release(&wanted);
     }
-    place_close(&a);
-    place_close(&b);
+    tree_files_close(&a);
+    tree_files_close(&b);
 }
 END_TEST
 
 START_TEST(cells_that_come_to_the_old_ones_keep_their_spelling)
 {
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
     struct tfs_put put = {0};
 
@@ -350,7 +349,7 @@ START_TEST(cells_that_come_to_the_old_ones_keep_their_spelling)
     ck_assert_int_eq(place_put(&c, &tfs_rbx_voxels_lens, origin, place_span(&text), &put, &err), 0);
     ck_assert_uint_eq(tfs_doc_at(c.doc, 0)->blob->size, 4);
     maker_release(&text);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -430,7 +429,7 @@ static const struct {
      "the header line is missing, the columns are x,y,z,material,occupancy,water"},
 };
 
-static uint32_t only_cell(const struct place_case *c)
+static uint32_t only_cell(const struct tree_files *c)
 {
     struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(tfs_doc_at(c->doc, 0)->blob));
     struct tfs_rbx_run run;
@@ -441,7 +440,7 @@ static uint32_t only_cell(const struct place_case *c)
 
 START_TEST(written_values_do_what_the_table_says)
 {
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
 
     open_cell(&c, writes[_i].before);
@@ -455,13 +454,13 @@ START_TEST(written_values_do_what_the_table_says)
         ck_assert_msg(result == 0, "%s", err.text);
         ck_assert_uint_eq(only_cell(&c), writes[_i].after);
     }
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(refused_value_is_named_with_voxel_line_and_column)
 {
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
     static const char text[] = "# water\n\ny=00 z=00 | 0 0\n0   0\n\n0 0\ny=01 z=01 | 0 17\n";
 
@@ -473,13 +472,13 @@ START_TEST(refused_value_is_named_with_voxel_line_and_column)
         err.text, "voxel -1,5,-5: water 17 for a cell of occupancy 255; lower the occupancy first");
     ck_assert_uint_eq(err.line, 7);
     ck_assert_uint_eq(err.column, 15);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(raw_is_stored_as_written)
 {
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
     struct tfs_put put = {0};
     const uint8_t odd[] = {0x42, 0xff, 0x82, 0x00, 0x00, 0x80, 0x05};
@@ -496,7 +495,7 @@ START_TEST(raw_is_stored_as_written)
         place_put(&c, &tfs_rbx_raw_lens, origin, (struct tfs_span){bad, sizeof(bad)}, &put, &err),
         -EBADMSG);
     maker_release(&raw);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -504,7 +503,7 @@ END_TEST
 
 /* As the caller of put does in a directory just made: texts that wait are put again after each
  * later file, in the order of the schema. */
-static void copy_in_order(struct place_case *c, struct tfs_key to, struct maker_bytes *texts,
+static void copy_in_order(struct tree_files *c, struct tfs_key to, struct maker_bytes *texts,
                           const int *order, int count)
 {
     bool waiting[LENSES] = {false};
@@ -537,7 +536,7 @@ static void make_order(int i, int *order, int count)
 }
 
 /* Copies the files `first` and following of the only chunk into a new one. */
-static void check_copy(struct place_case *c, int number, int first)
+static void check_copy(struct tree_files *c, int number, int first)
 {
     const struct tfs_key to = {0, 5, -1, 7};
     struct maker_bytes texts[LENSES];
@@ -560,29 +559,29 @@ static void check_copy(struct place_case *c, int number, int first)
 
 START_TEST(copy_of_a_directory_is_the_same_in_any_order_of_files)
 {
-    struct place_case c;
+    struct tree_files c;
 
     /* With oddities that only raw.bin may make. */
     place_open_hex(&c, "01 01 000000 000000 000000 000000"
                        "42 28 80 00 07 40 11 c2 28 00 63 c1 80 00 09 82 00 00 82 00 05 01");
     check_copy(&c, _i, 0);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(copy_of_three_grids_is_the_same_in_any_order)
 {
-    struct place_case c;
+    struct tree_files c;
 
     open_random(&c, (uint64_t)_i / 6);
     check_copy(&c, _i % 6, 2);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(voxels_of_another_chunk_are_shifted_into_a_new_one)
 {
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
     struct tfs_put put = {.fresh = true};
     const struct tfs_key to = {0, -3, 0, 0};
@@ -605,7 +604,7 @@ START_TEST(voxels_of_another_chunk_are_shifted_into_a_new_one)
                                  HEADER "2,0,0,Grass,255,0\n3,1,1,Slate,40,8\n", &err),
                      -EBADMSG);
     ck_assert_uint_eq(err.line, 2);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -629,7 +628,7 @@ START_TEST(changes_name_the_files_that_read_differently)
         {&tfs_rbx_raw_lens, "\xc2\x28\x01\x09", ""},
     };
     for (int i = 0; i < COUNT(cases); i++) {
-        struct place_case c;
+        struct tree_files c;
         struct tfs_error err = {0};
         open_cell(&c, CELL(GRASS, 40, 9));
         struct tfs_doc *before = tfs_doc_ref(c.doc);
@@ -638,14 +637,14 @@ START_TEST(changes_name_the_files_that_read_differently)
             tfs_rbx_tree.chunk_changes(tfs_doc_at(before, 0), tfs_doc_at(c.doc, 0));
         ck_assert_str_eq(changed_chunk_files(&tfs_rbx_tree, changes), cases[i].files);
         tfs_doc_unref(before);
-        place_close(&c);
+        tree_files_close(&c);
     }
 }
 END_TEST
 
 START_TEST(another_spelling_changes_raw_alone)
 {
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
     struct tfs_put put = {0};
     const uint8_t same[] = {0x42, 0xff};
@@ -656,13 +655,13 @@ START_TEST(another_spelling_changes_raw_alone)
         place_put(&c, &tfs_rbx_raw_lens, origin, (struct tfs_span){same, 2}, &put, &err), 0);
     ck_assert_uint_eq(tfs_rbx_tree.chunk_changes(tfs_doc_at(before, 0), tfs_doc_at(c.doc, 0)), 1);
     tfs_doc_unref(before);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(palette_lists_the_materials)
 {
-    struct place_case c;
+    struct tree_files c;
 
     place_open_hex(&c, "01 05");
     struct maker_bytes text = place_get(&c, &tfs_rbx_palette_lens, origin);
@@ -670,7 +669,7 @@ START_TEST(palette_lists_the_materials)
     ck_assert_ptr_nonnull(strstr((const char *)text.data, "22 Pavement\n"));
     ck_assert(tfs_rbx_palette_lens.put == NULL);
     maker_release(&text);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 

@@ -95,7 +95,7 @@ static int write_to_buf(struct tfs_sink *sink, const void *data, size_t size, st
 
 static void check_rewrite(const struct place *place)
 {
-    struct place_case c;
+    struct tree_files c;
 
     place_open(&c, place->container, &place->bytes);
     const struct tfs_rbx_source *source = tfs_rbx_source(c.doc);
@@ -118,7 +118,7 @@ static void check_rewrite(const struct place *place)
         tfs_rbx_pieces_release(&body);
         maker_release(&out.bytes);
     }
-    place_close(&c);
+    tree_files_close(&c);
 }
 
 START_TEST(places_packed_again_are_the_same_bytes)
@@ -129,13 +129,13 @@ END_TEST
 
 static void check_untouched(const struct place *place)
 {
-    struct place_case c;
+    struct tree_files c;
 
     place_open(&c, place->container, &place->bytes);
     struct maker_bytes file = place_encode(&c);
     ck_assert(tfs_span_equal(place_span(&file), place_span(&place->bytes)));
     maker_release(&file);
-    place_close(&c);
+    tree_files_close(&c);
 }
 
 START_TEST(places_without_an_edit_are_the_same_bytes)
@@ -145,7 +145,7 @@ START_TEST(places_without_an_edit_are_the_same_bytes)
 END_TEST
 
 /* Everything of the file that is no holder. */
-static struct maker_bytes without_holders(const struct place_case *c)
+static struct maker_bytes without_holders(const struct tree_files *c)
 {
     const struct tfs_rbx_source *source = tfs_rbx_source(c->doc);
     struct maker_bytes rest = {0};
@@ -159,7 +159,7 @@ static struct maker_bytes without_holders(const struct place_case *c)
     return rest;
 }
 
-static void check_physics_follows(const struct place_case *c)
+static void check_physics_follows(const struct tree_files *c)
 {
     const struct tfs_rbx_source *source = tfs_rbx_source(c->doc);
     const struct tfs_rbx_group *terrain = &source->groups[0];
@@ -174,7 +174,7 @@ static void check_physics_follows(const struct place_case *c)
 }
 
 /* What the codec says of these bytes, as what was written of c->doc: 0 or an error. */
-static int check_back(struct place_case *c, const struct maker_bytes *bytes)
+static int check_back(struct tree_files *c, const struct maker_bytes *bytes)
 {
     FILE *file = tmpfile();
     struct tfs_readback written;
@@ -185,7 +185,7 @@ static int check_back(struct place_case *c, const struct maker_bytes *bytes)
     ck_assert_uint_eq(fwrite(bytes->data, 1, bytes->size, file), bytes->size);
     ck_assert_int_eq(fflush(file), 0);
     if (tfs_readback_init(&written, fileno(file), bytes->size, &err) == 0 &&
-        c->save.container->file->check(&c->save, c->doc, &written, &err) == 0 &&
+        c->save->container->file->check(c->save, c->doc, &written, &err) == 0 &&
         tfs_readback_end(&written, &hash, &err) == 0)
         ck_assert(tfs_hash_equal(hash, tfs_hash_of(place_span(bytes))));
     tfs_readback_release(&written);
@@ -201,8 +201,8 @@ static const struct tfs_chunk *first_chunk(const struct tfs_doc *doc)
 
 static void check_edit(const struct place *place)
 {
-    struct place_case c;
-    struct place_case again;
+    struct tree_files c;
+    struct tree_files again;
     struct tfs_error err = {0};
     struct tfs_put put = {0};
 
@@ -232,8 +232,8 @@ static void check_edit(const struct place *place)
     maker_release(&raw);
     maker_release(&file);
     maker_release(&back);
-    place_close(&c);
-    place_close(&again);
+    tree_files_close(&c);
+    tree_files_close(&again);
 }
 
 START_TEST(places_change_by_the_edited_value_alone)
@@ -242,19 +242,19 @@ START_TEST(places_change_by_the_edited_value_alone)
 }
 END_TEST
 
-static bool says_the_same(const struct place_case *c, const struct maker_bytes *file)
+static bool says_the_same(const struct tree_files *c, const struct maker_bytes *file)
 {
     struct tfs_error err = {0};
-    struct place_case again;
-    bool same = place_try(c->save.container, place_span(file), &err) == 0;
+    struct tree_files again;
+    bool same = place_try(c->save->container, place_span(file), &err) == 0;
 
     if (!same)
         return false;
-    place_open(&again, c->save.container, file);
+    place_open(&again, c->save->container, file);
     same = again.doc->count == c->doc->count;
     for (size_t i = 0; same && i < c->doc->count; i++)
         same = tfs_chunk_same(tfs_doc_at(c->doc, i), tfs_doc_at(again.doc, i));
-    place_close(&again);
+    tree_files_close(&again);
     return same;
 }
 
@@ -262,7 +262,7 @@ static bool says_the_same(const struct place_case *c, const struct maker_bytes *
 START_TEST(places_with_a_byte_that_was_not_written_are_found)
 {
     struct place place = make_place(_i, 2);
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
     unsigned found = 0;
 
@@ -286,7 +286,7 @@ START_TEST(places_with_a_byte_that_was_not_written_are_found)
     ck_assert_int_eq(check_back(&c, &file), -EIO);
     maker_release(&file);
     maker_release(&place.bytes);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -322,7 +322,7 @@ static void check_real_physics(const struct place *place)
 {
     static struct tfs_rbx_position stored[REGIONS_MAX];
     static struct tfs_rbx_position ours[REGIONS_MAX];
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
     struct tfs_buf encoded = {0};
 
@@ -338,7 +338,7 @@ static void check_real_physics(const struct place *place)
         ck_assert_mem_eq(stored, ours, count * sizeof(*stored));
     }
     tfs_buf_release(&encoded);
-    place_close(&c);
+    tree_files_close(&c);
 }
 
 START_TEST(physics_of_real_places_is_ours)
@@ -350,8 +350,8 @@ END_TEST
 START_TEST(physics_stays_when_no_voxel_changed)
 {
     struct place place = make_place(0, 5);
-    struct place_case c;
-    struct place_case again;
+    struct tree_files c;
+    struct tree_files again;
     struct tfs_error err = {0};
     const struct tfs_key far = {0, 100, 100, 100};
 
@@ -363,7 +363,7 @@ START_TEST(physics_stays_when_no_voxel_changed)
     ck_assert_uint_eq(again.doc->count, 7);
     const struct tfs_rbx_source *source = tfs_rbx_source(again.doc);
     ck_assert_uint_eq(source->values[source->groups[0].physics].size, 14);
-    place_close(&again);
+    tree_files_close(&again);
     maker_release(&file);
 
     /* A voxel in it is seen. */
@@ -376,9 +376,9 @@ START_TEST(physics_stays_when_no_voxel_changed)
     source = tfs_rbx_source(again.doc);
     ck_assert_uint_gt(source->values[source->groups[0].physics].size, 14);
     check_physics_follows(&again);
-    place_close(&again);
+    tree_files_close(&again);
     maker_release(&file);
-    place_close(&c);
+    tree_files_close(&c);
     maker_release(&place.bytes);
 }
 END_TEST
@@ -392,8 +392,8 @@ START_TEST(regions_are_edited_apart)
         const struct tfs_container *container =
             xml ? &tfs_rbx_xml_container : &tfs_rbx_binary_container;
         struct maker_bytes bytes = {0};
-        struct place_case c;
-        struct place_case again;
+        struct tree_files c;
+        struct tree_files again;
         struct tfs_error err = {0};
         if (xml)
             place_xml(&bytes, &wanted);
@@ -418,8 +418,8 @@ START_TEST(regions_are_edited_apart)
                              i != old->groups[2].grid);
         maker_release(&file);
         maker_release(&bytes);
-        place_close(&c);
-        place_close(&again);
+        tree_files_close(&c);
+        tree_files_close(&again);
     }
 }
 END_TEST
@@ -496,7 +496,7 @@ static const struct {
 START_TEST(places_that_cannot_be_written_say_why)
 {
     struct maker_bytes file = make_bare(locks[_i].bares, locks[_i].count);
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open(&c, &tfs_rbx_binary_container, &file);
@@ -508,7 +508,7 @@ START_TEST(places_that_cannot_be_written_say_why)
     ck_assert(tfs_span_equal(place_span(&same), place_span(&file)));
     maker_release(&same);
     maker_release(&file);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -516,7 +516,7 @@ START_TEST(terrain_beyond_the_first_is_kept_and_named)
 {
     const struct bare two = {"Terrain", 2, "SmoothGrid", 1, {"01 00", "01 05"}};
     struct maker_bytes file = make_bare(&two, 1);
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open(&c, &tfs_rbx_binary_container, &file);
@@ -531,7 +531,7 @@ START_TEST(terrain_beyond_the_first_is_kept_and_named)
     maker_release(&file);
     maker_release(&made);
     maker_release(&expected);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -539,7 +539,7 @@ START_TEST(value_without_bytes_stays_so_until_it_has_a_chunk)
 {
     const struct bare empty = {"Terrain", 1, "SmoothGrid", 1, {""}};
     struct maker_bytes file = make_bare(&empty, 1);
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open(&c, &tfs_rbx_binary_container, &file);
@@ -551,7 +551,7 @@ START_TEST(value_without_bytes_stays_so_until_it_has_a_chunk)
     maker_release(&file);
     maker_release(&same);
     maker_release(&made);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -568,7 +568,7 @@ START_TEST(prop_is_stored_and_packed_as_in_the_vectors)
     for (int i = 0; i < COUNT(props); i++) {
         struct maker_bytes file = {0};
         struct maker_bytes inst = {0};
-        struct place_case c;
+        struct tree_files c;
         place_magic(&file, 1, 1);
         place_inst(&inst, 3, "Terrain", 1);
         place_chunk(&file, "INST", PLACE_LZ4, &inst);
@@ -580,7 +580,7 @@ START_TEST(prop_is_stored_and_packed_as_in_the_vectors)
         check_rewrite(&place);
         maker_release(&inst);
         maker_release(&file);
-        place_close(&c);
+        tree_files_close(&c);
     }
 }
 END_TEST
@@ -752,7 +752,7 @@ static void add_broken_property(struct maker_bytes *file)
 START_TEST(binary_tolerates_what_is_none_of_its_business)
 {
     struct maker_bytes file = {0};
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
 
     place_hex(&file, MAGIC "58595a20 00000000 01000000 00000000 ff" INST);
@@ -772,7 +772,7 @@ START_TEST(binary_tolerates_what_is_none_of_its_business)
     ck_assert_mem_eq(made.data + prop + 12, "\xee\xee\xee\xee", 4);
     maker_release(&file);
     maker_release(&made);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -826,7 +826,7 @@ static const struct {
 START_TEST(xml_terrain_is_found_where_it_is)
 {
     struct maker_bytes file = {0};
-    struct place_case c;
+    struct tree_files c;
 
     maker_add(&file, good_xml[_i].file, strlen(good_xml[_i].file));
     place_open(&c, &tfs_rbx_xml_container, &file);
@@ -842,7 +842,7 @@ START_TEST(xml_terrain_is_found_where_it_is)
     ck_assert(tfs_span_equal(place_span(&same), place_span(&file)));
     maker_release(&same);
     maker_release(&file);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 
@@ -894,7 +894,7 @@ END_TEST
 static void check_written(const char *before, int chunks, const char *after)
 {
     struct maker_bytes file = {0};
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
 
     maker_add(&file, before, strlen(before));
@@ -906,20 +906,20 @@ static void check_written(const char *before, int chunks, const char *after)
     ck_assert_str_eq((const char *)made.data, after);
     maker_release(&made);
     maker_release(&file);
-    place_close(&c);
+    tree_files_close(&c);
 }
 
 START_TEST(xml_terrain_beyond_the_first_is_kept_and_named)
 {
     const char two[] = XML(ITEM(GRID("AQA=")) ITEM(GRID("AgU=")));
     struct maker_bytes file = {0};
-    struct place_case c;
+    struct tree_files c;
 
     maker_add(&file, two, strlen(two));
     place_open(&c, &tfs_rbx_xml_container, &file);
     ck_assert_str_eq(tfs_facts_find(c.doc->facts, TFS_NOTE_WARNING),
                      "there are 2 Terrains: the first is shown, the others are kept");
-    place_close(&c);
+    tree_files_close(&c);
     check_written(two, 1, XML(ITEM(GRID("AQAAAAAAAAAAAAAAAAAA")) ITEM(GRID("AgU="))));
     maker_release(&file);
 }
@@ -959,7 +959,7 @@ START_TEST(xml_empty_tag_is_opened)
 {
     const char before[] = "<roblox>\r\n" ITEM("<BinaryString name=\"SmoothGrid\" />") "</roblox>";
     struct maker_bytes file = {0};
-    struct place_case c;
+    struct tree_files c;
     struct tfs_error err = {0};
 
     maker_add(&file, before, strlen(before));
@@ -977,7 +977,7 @@ START_TEST(xml_empty_tag_is_opened)
     ck_assert_int_eq(place_try(&tfs_rbx_xml_container, place_span(&made), &err), 0);
     maker_release(&made);
     maker_release(&file);
-    place_close(&c);
+    tree_files_close(&c);
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /*
  * A save of blocks, opened through the registry, and its files by name.
  */
-#include "godot_case.h"
+#include "files_case.h"
 
 #include <check.h>
 #include <ctype.h>
@@ -18,7 +18,7 @@ static int digit_of(char c)
     return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
 
-struct tfs_buf godot_hex(const char *text)
+struct tfs_buf files_hex(const char *text)
 {
     struct tfs_buf bytes = {0};
     int high = -1;
@@ -34,7 +34,7 @@ struct tfs_buf godot_hex(const char *text)
     return bytes;
 }
 
-struct tfs_buf godot_read_file(const char *path)
+struct tfs_buf files_read_file(const char *path)
 {
     struct tfs_buf bytes = {0};
     FILE *file = fopen(path, "rb");
@@ -47,7 +47,7 @@ struct tfs_buf godot_read_file(const char *path)
     return bytes;
 }
 
-void godot_write_file(const char *path, struct tfs_span bytes)
+void files_write_file(const char *path, struct tfs_span bytes)
 {
     FILE *file = fopen(path, "wb");
 
@@ -68,12 +68,12 @@ static void copy_directory(const char *from, const char *to)
             continue;
         snprintf(source, sizeof(source), "%s/%s", from, entry->d_name);
         snprintf(target, sizeof(target), "%s/%s", to, entry->d_name);
-        godot_copy(source, target);
+        files_copy(source, target);
     }
     closedir(directory);
 }
 
-void godot_copy(const char *from, const char *to)
+void files_copy(const char *from, const char *to)
 {
     struct stat st;
 
@@ -82,18 +82,18 @@ void godot_copy(const char *from, const char *to)
         copy_directory(from, to);
         return;
     }
-    struct tfs_buf bytes = godot_read_file(from);
-    godot_write_file(to, tfs_buf_span(&bytes));
+    struct tfs_buf bytes = files_read_file(from);
+    files_write_file(to, tfs_buf_span(&bytes));
     tfs_buf_release(&bytes);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-int godot_open_as(struct godot_case *c, const char *path, const char *format, enum tfs_lock lock)
+int files_open_as(struct tree_files *c, const char *path, const char *format, enum tfs_lock lock)
 {
     const struct tfs_open_options options = {.lock = lock};
 
-    *c = (struct godot_case){0};
+    *c = (struct tree_files){0};
     int result = tfs_save_open(path, format, &options, &c->save, &c->err);
     ck_assert_int_eq(result, c->err.code);
     ck_assert((result < 0) == (c->err.text[0] != '\0'));
@@ -102,22 +102,15 @@ int godot_open_as(struct godot_case *c, const char *path, const char *format, en
     return result;
 }
 
-int godot_open(struct godot_case *c, const char *path)
+int files_open(struct tree_files *c, const char *path)
 {
-    return godot_open_as(c, path, NULL, TFS_LOCK_EXCLUSIVE);
-}
-
-void godot_close(struct godot_case *c)
-{
-    tfs_doc_unref(c->doc);
-    tfs_save_close(c->save);
-    *c = (struct godot_case){0};
+    return files_open_as(c, path, NULL, TFS_LOCK_EXCLUSIVE);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* A file of a family has another name in each document. */
-static bool is_called(struct godot_case *c, const struct tfs_file *file, const char *name)
+static bool is_called(struct tree_files *c, const struct tfs_file *file, const char *name)
 {
     struct tfs_buf found = {0};
 
@@ -129,7 +122,7 @@ static bool is_called(struct godot_case *c, const struct tfs_file *file, const c
     return same;
 }
 
-static const struct tfs_file *find(struct godot_case *c, struct tfs_key key, const char *name)
+static const struct tfs_file *find(struct tree_files *c, struct tfs_key key, const char *name)
 {
     const struct tfs_tree *tree = c->save->tree;
     bool root = key.group == UINT32_MAX;
@@ -143,7 +136,7 @@ static const struct tfs_file *find(struct godot_case *c, struct tfs_key key, con
     return NULL;
 }
 
-struct tfs_buf godot_get(struct godot_case *c, struct tfs_key key, const char *name)
+struct tfs_buf files_get(struct tree_files *c, struct tfs_key key, const char *name)
 {
     const struct tfs_file *file = find(c, key, name);
     const struct tfs_lens *lens = file->lens;
@@ -155,17 +148,18 @@ struct tfs_buf godot_get(struct godot_case *c, struct tfs_key key, const char *n
         return out;
     if (lens->exists != NULL && !lens->exists(c->save, c->doc, at))
         return out;
-    tfs_buf_reserve(&out, 1);
     ck_assert_msg(lens->get(c->save, c->doc, at, &out, &c->err) == 0, "%s: %s", name, c->err.text);
+    tfs_buf_u8(&out, '\0'); /* for those who print it */
+    out.size--;
     int64_t size = lens->size == NULL ? -1 : lens->size(c->save, c->doc, at);
     ck_assert_msg(size < 0 || size == (int64_t)out.size, "%s: size() says %lld, not %zu", name,
                   (long long)size, out.size);
     return out;
 }
 
-bool godot_shows(struct godot_case *c, struct tfs_key key, const char *name, const char *text)
+bool files_shows(struct tree_files *c, struct tfs_key key, const char *name, const char *text)
 {
-    struct tfs_buf found = godot_get(c, key, name);
+    struct tfs_buf found = files_get(c, key, name);
     bool same = tfs_span_equal(tfs_buf_span(&found), tfs_span_of(text));
 
     if (!same)
@@ -174,9 +168,9 @@ bool godot_shows(struct godot_case *c, struct tfs_key key, const char *name, con
     return same;
 }
 
-bool godot_holds(struct godot_case *c, struct tfs_key key, const char *name, const char *text)
+bool files_holds(struct tree_files *c, struct tfs_key key, const char *name, const char *text)
 {
-    struct tfs_buf found = godot_get(c, key, name);
+    struct tfs_buf found = files_get(c, key, name);
     bool there = memmem(found.data, found.size, text, strlen(text)) != NULL;
 
     if (!there)
@@ -185,81 +179,62 @@ bool godot_holds(struct godot_case *c, struct tfs_key key, const char *name, con
     return there;
 }
 
-/* Ends an edit: the document is the new one, or as it was. */
-static int finish(struct godot_case *c, struct tfs_edit *edit, int result)
+int files_put(struct tree_files *c, struct tfs_key key, const char *name, struct tfs_span text)
 {
-    ck_assert_int_eq(result, c->err.code);
-    ck_assert((result < 0) == (c->err.text[0] != '\0'));
-    if (result == 0) {
-        struct tfs_doc *doc = tfs_edit_finish(edit);
-        tfs_doc_unref(c->doc);
-        c->doc = doc;
-    }
-    tfs_edit_release(edit);
-    return result;
-}
-
-static void begin(struct godot_case *c, struct tfs_edit *edit)
-{
-    tfs_error_reset(&c->err);
-    ck_assert_int_eq(tfs_edit_open(c->doc, edit, &c->err), 0);
-}
-
-int godot_put(struct godot_case *c, struct tfs_key key, const char *name, struct tfs_span text)
-{
-    struct tfs_put put = {.fresh = c->fresh, .options = c->options};
+    struct tfs_put put = c->how;
     const struct tfs_lens *lens = find(c, key, name)->lens;
     struct tfs_at at = tfs_lens_at(lens, key, 0);
     struct tfs_edit edit;
 
-    begin(c, &edit);
-    return finish(c, &edit, lens->put(c->save, &edit, at, text, &put, &c->err));
+    tree_files_begin(c, &edit);
+    return tree_files_end(c, &edit, lens->put(c->save, &edit, at, text, &put, &c->err));
 }
 
-int godot_put_text(struct godot_case *c, struct tfs_key key, const char *name, const char *text)
+int files_put_text(struct tree_files *c, struct tfs_key key, const char *name, const char *text)
 {
-    return godot_put(c, key, name, tfs_span_of(text));
+    return files_put(c, key, name, tfs_span_of(text));
 }
 
-int godot_remove(struct godot_case *c, struct tfs_key key, const char *name)
+int files_remove(struct tree_files *c, struct tfs_key key, const char *name)
 {
     const struct tfs_lens *lens = find(c, key, name)->lens;
     struct tfs_at at = tfs_lens_at(lens, key, 0);
     struct tfs_edit edit;
 
-    begin(c, &edit);
-    return finish(c, &edit, lens->remove(c->save, &edit, at, &c->err));
+    tree_files_begin(c, &edit);
+    return tree_files_end(c, &edit, lens->remove(c->save, &edit, at, &c->err));
 }
 
-int godot_create(struct godot_case *c, struct tfs_key key)
+int files_create(struct tree_files *c, struct tfs_key key)
 {
     struct tfs_edit edit;
 
-    begin(c, &edit);
-    return finish(c, &edit, c->save->tree->chunk_create(c->save, &edit, key, &c->err));
+    tree_files_begin(c, &edit);
+    return tree_files_end(c, &edit, c->save->tree->chunk_create(c->save, &edit, key, &c->err));
 }
 
-int godot_move(struct godot_case *c, struct tfs_key from, struct tfs_key to)
+int files_move(struct tree_files *c, struct tfs_key from, struct tfs_key to)
 {
     struct tfs_edit edit;
 
-    begin(c, &edit);
-    return finish(c, &edit, c->save->tree->chunk_move(c->save, &edit, from, to, &c->err));
+    tree_files_begin(c, &edit);
+    return tree_files_end(c, &edit, c->save->tree->chunk_move(c->save, &edit, from, to, &c->err));
 }
 
-int godot_delete(struct godot_case *c, struct tfs_key key)
+int files_delete(struct tree_files *c, struct tfs_key key)
 {
     struct tfs_edit edit;
 
     const struct tfs_tree *tree = c->save->tree;
 
-    begin(c, &edit);
-    return finish(c, &edit,
-                  tree->chunk_remove != NULL ? tree->chunk_remove(c->save, &edit, key, &c->err)
-                                             : tfs_edit_remove(&edit, key, &c->err));
+    tree_files_begin(c, &edit);
+    return tree_files_end(c, &edit,
+                          tree->chunk_remove != NULL
+                              ? tree->chunk_remove(c->save, &edit, key, &c->err)
+                              : tfs_edit_remove(&edit, key, &c->err));
 }
 
-int godot_commit(struct godot_case *c)
+int files_commit(struct tree_files *c)
 {
     tfs_error_reset(&c->err);
     int result = c->save->container->commit(c->save, c->doc, &c->err);
