@@ -14,14 +14,7 @@
 #include "place_maker.h"
 #include "ter_maker.h"
 #include "voxel_maker.h"
-
-static void must(bool good, const char *what)
-{
-    if (good)
-        return;
-    fprintf(stderr, "fuzz_saves: %s: %s\n", what, strerror(errno));
-    abort();
-}
+#include "must.h"
 
 void fuzz_save_write(const char *path, struct tfs_span bytes)
 {

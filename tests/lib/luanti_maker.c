@@ -2,6 +2,7 @@
  * Maker of maps.
  */
 #include "luanti_maker.h"
+#include "must.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -13,15 +14,6 @@
 #include <zstd.h>
 
 #define VOXELS 4096
-
-/* Unlike assert, never compiled out. */
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "luanti_maker: %s\n", what);
-        abort();
-    }
-}
 
 static void u16(struct tfs_buf *out, unsigned v)
 {

@@ -9,20 +9,12 @@
 #include <unistd.h>
 
 #include "toy_format.h"
+#include "must.h"
 
 struct tfs_save *save;
 struct tfs_session *session;
 char messages[TEST_MESSAGES];
 static pthread_mutex_t message_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Ends the process: what calls this may be a test of check, or a fuzz target without it. */
-static void must(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "session_driver: %s\n", what);
-    abort();
-}
 
 static void on_message(void *arg, const char *line)
 {

@@ -15,15 +15,7 @@
 #include "place_maker.h"
 #include "ter_maker.h"
 #include "voxel_maker.h"
-
-/* Unlike assert, never compiled out. */
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "small_saves: %s\n", what);
-        abort();
-    }
-}
+#include "must.h"
 
 static void write_file(const char *path, struct tfs_span bytes)
 {

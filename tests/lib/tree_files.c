@@ -2,6 +2,7 @@
  * Paths -> lenses, on a document in memory.
  */
 #include "tree_files.h"
+#include "must.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,15 +12,6 @@
 #include "formats/arrays/values.h"
 #include "formats/whole_file.h"
 #include "fs/tree.h"
-
-/* Unlike assert, never compiled out. */
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "tree_files: %s\n", what);
-        abort();
-    }
-}
 
 int tree_files_open(struct tree_files *t, const struct tfs_container *container, const char *path,
                     struct tfs_span bytes)

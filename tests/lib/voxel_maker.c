@@ -2,6 +2,7 @@
  * Blocks of hills, and saves of them, written without the program's own containers of blocks.
  */
 #include "voxel_maker.h"
+#include "must.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,14 +13,6 @@
 #include <sys/stat.h>
 
 #define SECTOR 512
-
-static void must(bool good, const char *what)
-{
-    if (good)
-        return;
-    fprintf(stderr, "voxel_maker: %s: %s\n", what, strerror(errno));
-    abort();
-}
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 

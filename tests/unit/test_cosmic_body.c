@@ -420,9 +420,6 @@ START_TEST(a_sky_level_above_15_keeps_its_bits_where_it_is_not_changed)
 }
 END_TEST
 
-#define LOOP(tests, rows, function)                                                                \
-    tcase_add_loop_test(tests, function, 0, (int)(sizeof(rows) / sizeof((rows)[0])))
-
 static Suite *body_suite(void)
 {
     Suite *suite = suite_create("cosmic_body");

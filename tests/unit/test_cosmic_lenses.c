@@ -713,9 +713,6 @@ START_TEST(info_says_what_the_region_is)
 }
 END_TEST
 
-#define LOOP(tests, rows, function)                                                                \
-    tcase_add_loop_test(tests, function, 0, (int)(sizeof(rows) / sizeof((rows)[0])))
-
 static TCase *with_teardown(Suite *suite, const char *name)
 {
     TCase *tests = unit_case(suite, name);

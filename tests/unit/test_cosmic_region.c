@@ -923,9 +923,6 @@ START_TEST(changes_name_the_files_that_read_differently)
 }
 END_TEST
 
-#define LOOP(tests, rows, function)                                                                \
-    tcase_add_loop_test(tests, function, 0, (int)(sizeof(rows) / sizeof((rows)[0])))
-
 static void add_chunk_tests(TCase *chunks)
 {
     tcase_add_test(chunks, a_new_chunk_joins_its_column_in_height_order);

@@ -8,8 +8,6 @@
 #include "text/float.h"
 #include "unit.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-
 static const struct {
     uint32_t bits;
     const char *text;

@@ -10,8 +10,7 @@
 #include "formats/godot_voxel/upgrade.h"
 #include "limit_memory.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-#define SAMPLES      "../shared/samples/godot_voxel/"
+#define SAMPLES "../shared/samples/godot_voxel/"
 
 static const char default_4[] =
     "021f000000300410000200f00911000011ff7f0100111032110f000100010001000df00d90";

@@ -14,15 +14,9 @@
 #include "formats/godot_voxel/meta.h"
 #include "scratch.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-#define SAMPLES      "../shared/samples/godot_voxel/"
+#define SAMPLES "../shared/samples/godot_voxel/"
 
 static struct tree_files c;
-
-static void setup(void)
-{
-    scratch_setup();
-}
 
 static void teardown(void)
 {
@@ -834,7 +828,7 @@ static Suite *folder_suite(void)
     tcase_add_loop_test(meta, meta_is_read_or_refused_with_a_sentence, 0, COUNT(metas));
     tcase_add_test(tcase, meta_that_nests_too_deep_is_refused);
     tcase_add_test(tcase, meta_that_is_no_utf_8_is_refused);
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, folder_shows_the_blocks_of_all_regions);
     tcase_add_test(tcase, meta_itself_opens_the_folder);

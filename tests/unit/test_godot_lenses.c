@@ -8,8 +8,6 @@
 #include "formats/godot_voxel/lenses.h"
 #include "scratch.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-
 /* Blocks that the engine wrote, and an independent codec decoded. */
 static const char default_4[] =
     "021f000000300410000200f00911000011ff7f0100111032110f000100010001000df00d90";
@@ -21,11 +19,6 @@ static const char sdf_8[] = "%s 0200 0100 0100 00 0107 %s 0100 0100 0100 0100 01
 
 static const struct tfs_key key = {0, 0, 0, 0};
 static struct tree_files c;
-
-static void setup(void)
-{
-    scratch_setup();
-}
 
 static void teardown(void)
 {
@@ -414,7 +407,7 @@ static Suite *lenses_suite(void)
     Suite *suite = suite_create("godot_lenses");
     TCase *tcase = unit_case(suite, "lenses");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
     tcase_add_loop_test(tcase, file_shows_the_block, 0, COUNT(small_texts));
     tcase_add_loop_test(tcase, file_written_back_changes_nothing, 0, COUNT(small_texts));
     tcase_add_loop_test(tcase, distances_are_shown_as_their_version_means_them, 0,

@@ -9,8 +9,6 @@
 #include "formats/godot_voxel/variant.h"
 #include "unit.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-
 static struct tfs_buf bytes, out;
 static struct tfs_error err;
 

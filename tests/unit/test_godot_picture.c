@@ -16,10 +16,9 @@
 #include "image/png.h"
 #include "scratch.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-#define SAMPLES      "../shared/samples/godot_voxel/"
-#define HEIGHTMAP    "heightmap.png"
-#define VOXELS       "voxels.csv"
+#define SAMPLES   "../shared/samples/godot_voxel/"
+#define HEIGHTMAP "heightmap.png"
+#define VOXELS    "voxels.csv"
 
 /* Bare blocks of 4 x 4 x 4 voxels, all empty; the page's vector 2 for version 2. */
 static const char empty_4[] =
@@ -29,11 +28,6 @@ static const char empty_2[] =
 
 static const struct tfs_key origin = {0, 0, 0, 0};
 static struct tree_files c;
-
-static void setup(void)
-{
-    scratch_setup();
-}
 
 static void teardown(void)
 {
@@ -794,9 +788,6 @@ END_TEST
 
 /* ---------------------------------------------------------------------------------------------- */
 
-#define LOOP(tests, rows, function)                                                                \
-    tcase_add_loop_test(tests, function, 0, (int)(sizeof(rows) / sizeof((rows)[0])))
-
 static int sample_count(void)
 {
     static const char *const patterns[] = {SAMPLES "caveeditor/*.sqlite", SAMPLES "engine_v?/*",
@@ -847,11 +838,11 @@ static Suite *picture_suite(void)
     TCase *map = unit_case(suite, "map");
     int saves = MADE + sample_count();
 
-    tcase_add_checked_fixture(one, setup, teardown);
-    tcase_add_checked_fixture(chunks, setup, teardown);
-    tcase_add_checked_fixture(laws, setup, teardown);
-    tcase_add_checked_fixture(again, setup, teardown);
-    tcase_add_checked_fixture(map, setup, teardown);
+    tcase_add_checked_fixture(one, scratch_setup, teardown);
+    tcase_add_checked_fixture(chunks, scratch_setup, teardown);
+    tcase_add_checked_fixture(laws, scratch_setup, teardown);
+    tcase_add_checked_fixture(again, scratch_setup, teardown);
+    tcase_add_checked_fixture(map, scratch_setup, teardown);
     tcase_set_timeout(laws, 120);
     tcase_set_timeout(again, 120);
     add_one(one);

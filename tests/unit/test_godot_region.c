@@ -9,9 +9,8 @@
 #include "formats/godot_voxel/region.h"
 #include "scratch.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-#define SAMPLES      "../shared/samples/godot_voxel/"
-#define SECTOR       64
+#define SAMPLES "../shared/samples/godot_voxel/"
+#define SECTOR  64
 
 /* 2 x 1 x 2 blocks of 2 x 2 x 2 voxels, sectors of 64 bytes: vector 6 of section 10. */
 static const char header[] = "5658525f 03 01 02 01 02 0101000101000000 4000 00";
@@ -20,11 +19,6 @@ static const char header[] = "5658525f 03 01 02 01 02 0101000101000000 4000 00";
 
 static struct tree_files c;
 static glob_t samples; /* found before the tests fork */
-
-static void setup(void)
-{
-    scratch_setup();
-}
 
 static void teardown(void)
 {
@@ -718,7 +712,7 @@ static Suite *region_suite(void)
 
     glob(SAMPLES "engine_v4/*.vxr", 0, NULL, &samples);
     glob(SAMPLES "engine_v4/world_region/regions/*/*.vxr", GLOB_APPEND, NULL, &samples);
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, region_shows_its_blocks);
     tcase_add_test(tcase, name_gives_the_coordinates);

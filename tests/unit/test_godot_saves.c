@@ -18,11 +18,6 @@ static struct tree_files c;
 static glob_t samples; /* found before the tests fork */
 static uint64_t state = 88172645463325252u;
 
-static void setup(void)
-{
-    scratch_setup();
-}
-
 static void teardown(void)
 {
     tree_files_close(&c);
@@ -332,7 +327,7 @@ static Suite *saves_suite(void)
     glob(SAMPLES "*/*.vxr", GLOB_APPEND, NULL, &samples);
     glob(SAMPLES "*/*.sqlite", GLOB_APPEND, NULL, &samples);
     glob(SAMPLES "*/world_region", GLOB_APPEND, NULL, &samples);
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
     tcase_set_timeout(tcase, 120);
     unit_add_samples(tcase, sample_written_back_changes_nothing, samples.gl_pathc, SAMPLES);
     unit_add_samples(tcase, sample_reads_as_it_was_written, samples.gl_pathc, SAMPLES);

@@ -12,16 +12,10 @@
 #include "formats/godot_voxel/view.h"
 #include "scratch.h"
 
-#define CHUNKS       30
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+#define CHUNKS 30
 
 static sqlite3 *other; /* another program's connection */
 static unsigned fetches;
-
-static void setup(void)
-{
-    scratch_setup();
-}
 
 static void teardown(void)
 {
@@ -446,14 +440,14 @@ static Suite *godot_session_suite(void)
     Suite *suite = suite_create("godot_session");
     TCase *tcase = unit_case(suite, "database"), *away = unit_case(suite, "away");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, listing_of_chunks_asks_the_database_nothing);
     tcase_add_test(tcase, beginning_of_a_large_picture_looks_into_the_first_rows_alone);
     tcase_add_test(tcase, what_a_locked_database_hides_is_busy_not_absent);
     tcase_add_test(tcase, lock_is_waited_for_once);
     tcase_add_test(tcase, removal_waits_until_the_lock_is_gone);
-    tcase_add_checked_fixture(away, setup, teardown);
+    tcase_add_checked_fixture(away, scratch_setup, teardown);
     tcase_set_timeout(away, 60);
     tcase_add_loop_test(away, save_that_was_away_for_a_moment_is_read_and_edited_again, 0,
                         COUNT(moves));

@@ -16,16 +16,10 @@
 #include "formats/picture/columns.h"
 #include "scratch.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-#define SAMPLES      "../shared/samples/godot_voxel/"
+#define SAMPLES "../shared/samples/godot_voxel/"
 
 static struct tree_files c;
 static sqlite3 *other; /* another program's connection */
-
-static void setup(void)
-{
-    scratch_setup();
-}
 
 static void teardown(void)
 {
@@ -894,7 +888,7 @@ static Suite *stream_suite(void)
     tcase_add_test(keys, key_of_every_format_is_that_of_the_page);
     tcase_add_loop_test(keys, key_reads_back_at_the_bounds, 0, TFS_GODOT_KEY_FORMATS);
     tcase_add_loop_test(keys, key_that_no_coordinate_has_is_none, 0, COUNT(no_keys));
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, stream_of_every_key_format_is_edited, 0, 5);
     unit_add_where(samples, tcase, edit_writes_one_column_of_one_row, 1, SAMPLES);

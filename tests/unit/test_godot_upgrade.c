@@ -15,11 +15,6 @@ static struct tree_files c;
 static size_t upgraded, refused;
 static char reason[400];
 
-static void setup(void)
-{
-    scratch_setup();
-}
-
 static void teardown(void)
 {
     tree_files_close(&c);
@@ -273,7 +268,7 @@ static Suite *upgrade_suite(void)
     Suite *suite = suite_create("godot_upgrade");
     TCase *tcase = unit_case(suite, "upgrade");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
     unit_add_where(access(SAMPLES "engine_v2/v2_meta_variants.blk", R_OK) == 0, tcase,
                    block_keeps_voxels_and_metadata, 1, SAMPLES);
     tcase_add_test(tcase, distances_mean_the_same_in_version_4);

@@ -5,8 +5,7 @@
 #include "text/grid.h"
 #include "unit.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-#define VALUES       4096
+#define VALUES 4096
 
 static struct tfs_buf buf;
 

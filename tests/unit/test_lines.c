@@ -6,8 +6,6 @@
 #include "text/lines.h"
 #include "unit.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-
 static struct tfs_line line_of(const char *text)
 {
     return (struct tfs_line){tfs_span_of(text), 7, 3};

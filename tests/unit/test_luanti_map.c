@@ -798,8 +798,6 @@ START_TEST(renamed_node_leaves_the_nodes_as_they_are_stored)
 }
 END_TEST
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("luanti map");

@@ -203,8 +203,6 @@ START_TEST(sentence_is_cut_between_characters)
 }
 END_TEST
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-
 static Suite *name_suite(void)
 {
     Suite *suite = suite_create("name");

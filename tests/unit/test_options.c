@@ -197,8 +197,6 @@ START_TEST(status_of_the_system_is_the_graver_one)
 }
 END_TEST
 
-#define COUNT(table) (int)(sizeof(table) / sizeof((table)[0]))
-
 static Suite *options_suite(void)
 {
     Suite *suite = suite_create("options");

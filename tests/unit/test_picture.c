@@ -15,8 +15,7 @@
 #include "image/png.h"
 #include "unit.h"
 
-#define HEIGHTMAP    "heightmap.png"
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+#define HEIGHTMAP "heightmap.png"
 
 static struct tree_files t;
 
@@ -963,9 +962,6 @@ START_TEST(the_view_of_empty_columns_is_black)
 END_TEST
 
 /* ---------------------------------------------------------------------------------------------- */
-
-#define LOOP(tests, rows, function)                                                                \
-    tcase_add_loop_test(tests, function, 0, (int)(sizeof(rows) / sizeof((rows)[0])))
 
 static void add_sculpting(TCase *sculpting)
 {

@@ -9,8 +9,6 @@
 #include "formats/roblox/material.h"
 #include "unit.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 enum { WATER = 1, GRASS = 2, SLATE = 3, UNKNOWN = 31 };
 
 static const struct tfs_lens *const chunk_lenses[] = {

@@ -6,8 +6,6 @@
 #include "formats/roblox/physics.h"
 #include "unit.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 static struct tfs_buf physics_of(const struct maker_bytes *grid)
 {
     struct tfs_rbx_index index = {0};

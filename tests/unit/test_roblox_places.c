@@ -12,8 +12,6 @@
 #include "formats/roblox/source.h"
 #include "limit_memory.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 static const struct tfs_key origin;
 
 /* ---- places to test -------------------------------------------------------------------------- */

@@ -451,8 +451,6 @@ START_TEST(materials_have_names_up_to_22)
 }
 END_TEST
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 #define NOISY  70 /* chunks, of two bytes a cell: more than a probe looks at */
 #define CHUNK  ((size_t)12 + 2 * 32768)
 #define DAMAGE (2 + 69 * CHUNK + 12)

@@ -6,8 +6,6 @@
 #include "formats/roblox/source.h"
 #include "unit.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 /* Chunks of edge 1 at x = 0, 2, 4: Grass, Slate, Sand. */
 static const char three[] = "01 00  000000 000000 000000 000000 02"
                             "       000000 000000 000000 020000 03"

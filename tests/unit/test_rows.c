@@ -954,8 +954,6 @@ START_TEST(looking_at_the_tables_touches_nothing)
 }
 END_TEST
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-
 static Suite *rows_suite(void)
 {
     Suite *suite = suite_create("rows");

@@ -5,8 +5,6 @@
 #include "text/table.h"
 #include "unit.h"
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-
 static struct tfs_buf buf;
 
 static void release(void)

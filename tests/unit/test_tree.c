@@ -635,8 +635,6 @@ START_TEST(chunk_name_refuses_what_is_not_canonical)
 }
 END_TEST
 
-#define COUNT(table) (int)(sizeof(table) / sizeof((table)[0]))
-
 static void add_listing_tests(TCase *tcase)
 {
     tcase_add_test(tcase, tree_lists_files_in_schema_order_and_directories_behind_them);

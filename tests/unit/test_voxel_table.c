@@ -8,8 +8,6 @@
 #include "formats/voxel_table.h"
 #include "unit.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 static const char *const names[] = {"kind", "level"};
 static const struct tfs_voxel_columns columns = {.names = names, .count = 2};
 static const struct tfs_voxel_columns some = {.names = names, .count = 2, .may_lack_any = true};

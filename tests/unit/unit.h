@@ -20,6 +20,10 @@
  * place, but for tests that make one. */
 #define UNIT_NO_STATE "/dev/null/state"
 
+/* How many items an array has, as the bounds of a loop test are given; a test for each of them. */
+#define COUNT(array)            ((int)(sizeof(array) / sizeof((array)[0])))
+#define LOOP(tcase, rows, test) tcase_add_loop_test(tcase, test, 0, COUNT(rows))
+
 #define UNIT_MAIN(make_suite)                                                                      \
     int main(void)                                                                                 \
     {                                                                                              \
