@@ -122,14 +122,14 @@ ok "neither does import"
 
 # ---- progress -----------------------------------------------------------------------------------------
 
-# Short work shows nothing: on the clock of tests/torture/haste.c no work is short.
+# Short work shows nothing: on the clock of tests/torture/haste.c a step takes a tenth of a second.
 : >screen
 region large --chunks 400
 haste=$(realpath "$TOOLS/../torture/haste.so")
 # shown COMMAND...: what a terminal shows of it, in lines; status 77 where that cannot be seen.
 shown() {
     command -v script >/dev/null && [ -e "$haste" ] && [ -z "${TFS_TEST_SANITIZED:-}" ] || return 77
-    script -qefc "env HASTE=1000 LD_PRELOAD=$haste $(printf '%q ' "$TFS" "$@")" /dev/null >screen 2>err
+    script -qefc "env TICK=100 LD_PRELOAD=$haste $(printf '%q ' "$TFS" "$@")" /dev/null >screen 2>err
     local status=$?
     tr '\r' '\n' <screen >out
     return $status

@@ -38,7 +38,7 @@ flock -n save true
 ok "the save is unlocked when umount returns"
 same save before "an unedited save is as it was"
 
-run 0 "a save is mounted with commit=60" -o commit=60 save mnt
+run 0 "a save is mounted with commit=3600" -o commit=3600 save mnt
 name=$(ls mnt/chunks | head -n 1)
 echo 'fill 3' >"mnt/chunks/$name/lights/sky.txt"
 same save before "the edit is staged"

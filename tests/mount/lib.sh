@@ -83,12 +83,12 @@ one_of() {
     note "$what (line ${BASH_LINENO[0]}): got '$got', wanted one of: $*"
 }
 
-# soon COMMAND...: runs it until it succeeds, for 30 seconds at most.
+# soon COMMAND...: runs it until it succeeds, for two minutes at most: a machine with much to do takes its time.
 soon() {
-    local end=$((SECONDS + 30))
+    local end=$((SECONDS + 120))
     until "$@"; do
         if [ $SECONDS -ge $end ]; then
-            note "did not come true in 30 seconds (line ${BASH_LINENO[0]}): $*"
+            note "did not come true in 120 seconds (line ${BASH_LINENO[0]}): $*"
             return 1
         fi
         sleep 0.1

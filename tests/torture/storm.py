@@ -17,6 +17,7 @@ import errno
 import os
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -438,6 +439,16 @@ def until(what, come_true, *args):
         time.sleep(0.001)
 
 
+# False: a thread waits in the kernel, for one that was stopped before it.
+def stands_still(pid):
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        if os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
+            return True
+        time.sleep(0.001)
+    return False
+
+
 def all_names(top):
     return sorted(os.path.relpath(os.path.join(at, name), top)
                   for at, dirs, files in os.walk(top) for name in dirs + files)
@@ -459,20 +470,20 @@ class Storm:
         self.acks, self.open, self.early, self.torn, self.held, self.journals = 0, 0, 0, 0, 0, 0
         self.killed, self.enough, self.errors = False, threading.Event(), []
 
-    # One life of the daemon.
-    def live(self, wanted, delay, cut_short):
+    # One life of the daemon. The first ends within a rewrite, on a machine of any speed.
+    def live(self, first, wanted, delay, cut_short):
         self.killed, self.errors = False, []
         self.enough.clear()
-        mode = 'commit=' + self.r.choice(MODES)
+        mode = 'commit=' + ('close' if first else self.r.choice(MODES))
         daemon = subprocess.Popen([BIN, '-f', '-o', mode, self.save, self.mount], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
-            if cut_short:  # while it opens the save, removes strays, mounts
+            if cut_short and not first:  # while it opens the save, removes strays, mounts
                 time.sleep(delay)
                 self.early += 1
             elif self.ready(daemon):
                 self.judge()
-                self.write_until_killed(daemon, wanted, delay)
+                self.write_until_killed(daemon, wanted, delay, first)
         finally:
             self.killed = True
             daemon.kill()
@@ -481,9 +492,25 @@ class Storm:
             self.unmount()
         if daemon.returncode != -9 or self.errors:
             raise Wrong('status %d; %s %s' % (daemon.returncode, ' '.join(self.errors), said))
-        left = [name for name in all_names(self.saves) if name not in self.names]
-        self.torn += any('.terrainfs-' in name and not name.endswith(JOURNAL) for name in left)
-        self.journals += any(name.endswith(JOURNAL) for name in left)
+        self.torn += self.has_stray()
+        self.journals += any(name.endswith(JOURNAL) for name in all_names(self.saves))
+
+    # A new file that is not yet in the place of the old one.
+    def has_stray(self):
+        return any('.terrainfs-' in name and not name.endswith(JOURNAL)
+                   for name in all_names(self.saves) if name not in self.names)
+
+    # Is the daemon stopped in the midst of a rewrite?
+    def is_caught(self, daemon):
+        if self.errors:
+            return True
+        if not self.has_stray():
+            return False
+        daemon.send_signal(signal.SIGSTOP)
+        if stands_still(daemon.pid) and self.has_stray():
+            return True
+        daemon.send_signal(signal.SIGCONT)
+        return False
 
     def ready(self, daemon):
         before = os.stat(self.top).st_dev
@@ -525,14 +552,17 @@ class Storm:
     def may_be_there(self, name):
         return name == self.kind.comes or self.kind.database and name in [self.kind.database + end for end in ('-wal', '-shm', '-journal')]
 
-    def write_until_killed(self, daemon, wanted, delay):
+    def write_until_killed(self, daemon, wanted, delay, caught):
         self.left = wanted
         writers = [threading.Thread(target=self.edit, args=(e, random.Random(self.r.random())), daemon=True)
                    for e in self.editors]
         for writer in writers:
             writer.start()
         until('%d edits' % wanted, self.enough.wait, 1)
-        time.sleep(delay)
+        if caught:
+            until('a rewrite', self.is_caught, daemon)
+        else:
+            time.sleep(delay)
         self.killed = True
         daemon.kill()
         self.bury(daemon)
@@ -573,8 +603,8 @@ class Storm:
         begin = time.monotonic()
         for kill in range(self.kills):
             try:
-                self.live(self.r.choice((0, 0, 1, 1, 2, 3, 5, 9)), self.r.random() ** 2 * 0.01,
-                          self.r.randrange(12) == 0)
+                self.live(kill == 0 and not self.kind.database, self.r.choice((0, 0, 1, 1, 2, 3, 5, 9)),
+                          self.r.random() ** 2 * 0.01, self.r.randrange(12) == 0)
                 self.check()
                 if kill % SECOND_OPINION == 0:
                     self.settle()
