@@ -72,11 +72,33 @@ struct tfs_draft *tfs_draft_create(struct tfs_span bytes)
     return draft;
 }
 
+void tfs_prepared_free(struct tfs_prepared *prepared)
+{
+    if (prepared == NULL)
+        return;
+    tfs_blob_unref(prepared->text);
+    tfs_edit_release(&prepared->edit);
+    free(prepared);
+}
+
+struct tfs_prepared *tfs_draft_take_prepared(struct tfs_draft *draft)
+{
+    struct tfs_prepared *prepared = draft->prepared;
+
+    draft->prepared = NULL;
+    if (prepared != NULL &&
+        tfs_span_equal(tfs_blob_span(prepared->text), tfs_buf_span(&draft->bytes)))
+        return prepared;
+    tfs_prepared_free(prepared);
+    return NULL;
+}
+
 void tfs_draft_free(struct tfs_draft *draft)
 {
     if (draft == NULL)
         return;
     tfs_buf_release(&draft->bytes);
+    tfs_prepared_free(draft->prepared);
     tfs_draft_forget(draft);
     tfs_sparse_unref(draft->sparse);
     free(draft);

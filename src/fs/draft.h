@@ -34,12 +34,22 @@ enum tfs_draft_event {
     TFS_DRAFT_EMPTY,   /* it was cut to 0 */
 };
 
+/* What a text makes of the document that was shown when it was written. */
+struct tfs_prepared {
+    uint64_t file; /* whose text it is: a computed id */
+    struct tfs_blob *text;
+    struct tfs_edit edit;
+};
+
+void tfs_prepared_free(struct tfs_prepared *prepared); /* NULL is legal */
+
 struct tfs_draft {
     enum tfs_draft_state state;
     struct tfs_buf bytes;
-    struct tfs_sparse *sparse; /* has the bytes of a file that may be too large for memory */
-    bool spilled;              /* `sparse` has what grew too large for `bytes` */
-    bool stays;                /* there was no room for that: `bytes` has it, however large */
+    struct tfs_prepared *prepared; /* of bytes that it had; NULL: of none */
+    struct tfs_sparse *sparse;     /* has the bytes of a file that may be too large for memory */
+    bool spilled;                  /* `sparse` has what grew too large for `bytes` */
+    bool stays;                    /* there was no room for that: `bytes` has it, however large */
     struct tfs_blob *original; /* of a file with TFS_FILE_OVERLAY: the text that these bytes began
                                 * as, or that was accepted last; NULL: they began as none */
     struct tfs_doc *began[2]; /* of a chunk's file with an original: the documents of when its first
@@ -59,6 +69,8 @@ struct tfs_draft {
 /* In the state CLEAN; NULL without memory. */
 struct tfs_draft *tfs_draft_create(struct tfs_span bytes);
 void tfs_draft_free(struct tfs_draft *draft); /* NULL is legal */
+/* Takes over what is prepared of these very bytes; NULL: nothing is. */
+struct tfs_prepared *tfs_draft_take_prepared(struct tfs_draft *draft);
 /* Another original, of a draft that has one. */
 void tfs_draft_began_as(struct tfs_draft *draft, struct tfs_blob *original);
 /* It is cut to nothing: all that is written now is meant. */

@@ -45,15 +45,17 @@ static bool waits_for_fragment(struct tfs_flush_work *flush)
 
 /* What of a draft is being checked. */
 struct checking {
-    struct tfs_blob *text;     /* a copy; NULL: of a sparse draft, or there is nothing to check */
-    struct tfs_sparse *sparse; /* which nobody writes to meanwhile */
-    struct tfs_blob *rejected; /* of a sparse draft: what it said; NULL: it is too large */
+    struct tfs_blob *text; /* a copy; NULL: of a sparse draft, or there is nothing to check */
+    struct tfs_prepared *prepared; /* of that text; NULL: nothing is */
+    struct tfs_sparse *sparse;     /* which nobody writes to meanwhile */
+    struct tfs_blob *rejected;     /* of a sparse draft: what it said; NULL: it is too large */
 };
 
 static void end_checking(struct checking *c)
 {
     tfs_blob_unref(c->text);
     tfs_blob_unref(c->rejected);
+    tfs_prepared_free(c->prepared);
     tfs_sparse_unref(c->sparse);
 }
 
@@ -79,8 +81,11 @@ static bool begin_checking(const struct tfs_inode *inode, bool last, struct chec
     }
     if (!tfs_draft_is_unchecked(draft) || (last && inode->writers > 0))
         return false;
+    c->prepared = tfs_draft_take_prepared(draft);
     if (draft->sparse != NULL)
         c->sparse = tfs_sparse_ref(draft->sparse);
+    else if (c->prepared != NULL)
+        c->text = tfs_blob_ref(c->prepared->text);
     else if (tfs_blob_copy(tfs_buf_span(&draft->bytes), &c->text, err) < 0)
         return false;
     tfs_draft_take(draft, TFS_DRAFT_CHECK);
@@ -195,6 +200,7 @@ static int check(struct tfs_work *work, const struct tfs_node *node, const char 
         written = tfs_sparse_written(c->sparse);
         work->written = &written;
     }
+    work->prepared = c->prepared;
     if (past_why != NULL)
         result = tfs_fail(err, -ESTALE, "%s", past_why);
     else
@@ -206,6 +212,7 @@ static int check(struct tfs_work *work, const struct tfs_node *node, const char 
         work->began[i] = NULL;
     }
     work->written = NULL;
+    work->prepared = NULL;
     if (result < 0 && result != -ENOMEM && c->sparse != NULL && c->sparse->size > 0)
         read_rejected(work, c);
     return result;

@@ -80,6 +80,23 @@ static int take_removals_of_changed(struct tfs_work *work, struct tfs_edit *edit
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
+/* Takes the edit that was prepared of the text, if that was made of the document that is shown, and
+ * if it would be the same now. */
+static bool take_prepared(const struct tfs_work *work, struct tfs_edit *edit,
+                          const struct tfs_node *node, const struct tfs_put *put)
+{
+    struct tfs_prepared *prepared = work->prepared;
+
+    if (prepared == NULL || put->fresh || edit->changed || prepared->edit.base != edit->base ||
+        prepared->file != tfs_node_id(node) ||
+        prepared->edit.next->next_slot != edit->base->next_slot)
+        return false;
+    tfs_edit_release(edit);
+    *edit = prepared->edit;
+    prepared->edit = (struct tfs_edit){0};
+    return true;
+}
+
 /* A file of a chunk comes after the removals: where it is raw.bin, it says what is there now. */
 static int put_with_removals(struct tfs_work *work, struct tfs_edit *edit,
                              const struct tfs_node *node, struct tfs_span text, struct tfs_put *put,
@@ -89,7 +106,9 @@ static int put_with_removals(struct tfs_work *work, struct tfs_edit *edit,
 
     if (chunk && take_removals(work, edit, node) < 0)
         return tfs_fail_memory(err);
-    int result = tfs_node_put(work->branch->save, edit, node, text, put, err);
+    int result = take_prepared(work, edit, node, put)
+                     ? 0
+                     : tfs_node_put(work->branch->save, edit, node, text, put, err);
     if (result == 0 && !chunk && take_removals_of_changed(work, edit) < 0)
         return tfs_fail_memory(err);
     return result;

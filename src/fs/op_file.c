@@ -4,6 +4,7 @@
 #include "fs/op_file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 int tfs_file_for_open(struct tfs_session *s, uint64_t id, bool write, struct tfs_inode **out)
@@ -253,16 +254,59 @@ void tfs_scan_begin(struct tfs_session *s, struct tfs_inode *inode, struct tfs_s
     if (tfs_blob_copy((struct tfs_span){draft->bytes.data, size}, &scan->text, &ignored) < 0)
         return;
     scan->doc = tfs_doc_ref(tfs_store_shown(branch->store));
+    scan->whole = size == draft->bytes.size;
     draft->scanned += size;
 }
 
 static uint32_t count_lines(struct tfs_span text)
 {
+    const uint8_t *at = text.data, *end = text.data + text.size;
     uint32_t lines = 0;
 
-    for (size_t i = 0; i < text.size; i++)
-        lines += text.data[i] == '\n';
+    for (; at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
+        lines++;
     return lines;
+}
+
+/* Puts the text onto an edit of the document that was shown. */
+static int put_text(struct tfs_session *s, const struct tfs_scan *scan, struct tfs_span text,
+                    struct tfs_edit *edit, struct tfs_error *why)
+{
+    struct tfs_put put = {.options = s->options.put_options};
+    int result = tfs_edit_open(scan->doc, edit, why);
+
+    return result < 0 ? result
+                      : tfs_node_put(tfs_ops_branch(s, &scan->node)->save, edit, &scan->node, text,
+                                     &put, why);
+}
+
+/* NULL: it is not accepted as it is, or there is no memory. */
+static struct tfs_prepared *prepare(struct tfs_session *s, const struct tfs_scan *scan)
+{
+    struct tfs_prepared *prepared = calloc(1, sizeof(*prepared));
+    struct tfs_error ignored = {0};
+
+    if (prepared == NULL)
+        return NULL;
+    prepared->file = tfs_node_id(&scan->node);
+    prepared->text = tfs_blob_ref(scan->text);
+    if (put_text(s, scan, tfs_blob_span(scan->text), &prepared->edit, &ignored) == 0)
+        return prepared;
+    tfs_prepared_free(prepared);
+    return NULL;
+}
+
+static void keep_prepared(struct tfs_session *s, struct tfs_inode *inode,
+                          struct tfs_prepared *prepared)
+{
+    pthread_mutex_lock(&s->lock);
+    if (inode->draft != NULL) {
+        struct tfs_prepared *older = inode->draft->prepared;
+        inode->draft->prepared = prepared;
+        prepared = older;
+    }
+    pthread_mutex_unlock(&s->lock);
+    tfs_prepared_free(prepared);
 }
 
 /* Puts the lines and one more, which no text of any file may have, onto an edit that nobody will
@@ -271,19 +315,15 @@ static uint32_t count_lines(struct tfs_span text)
 static int look(struct tfs_session *s, const struct tfs_scan *scan, struct tfs_error *why)
 {
     static const char no_line[] = "\x01\n";
-    struct tfs_branch *branch = tfs_ops_branch(s, &scan->node);
-    struct tfs_put put = {.options = s->options.put_options};
     struct tfs_span lines = tfs_blob_span(scan->text);
-    struct tfs_error ignored = {0};
     struct tfs_buf text = {0};
-    struct tfs_edit edit;
+    struct tfs_edit edit = {0};
 
     tfs_buf_add_span(&text, lines);
     tfs_buf_add_text(&text, no_line);
-    if (!text.failed && tfs_edit_open(scan->doc, &edit, &ignored) == 0) {
-        (void)tfs_node_put(branch->save, &edit, &scan->node, tfs_buf_span(&text), &put, why);
-        tfs_edit_release(&edit);
-    }
+    if (!text.failed)
+        (void)put_text(s, scan, tfs_buf_span(&text), &edit, why);
+    tfs_edit_release(&edit);
     tfs_buf_release(&text);
     bool refused = why->code == -EBADMSG && why->line > 0 && why->line <= count_lines(lines);
     return refused ? -EBADMSG : 0;
@@ -291,10 +331,13 @@ static int look(struct tfs_session *s, const struct tfs_scan *scan, struct tfs_e
 
 int tfs_scan_end(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan *scan)
 {
+    struct tfs_prepared *prepared = scan->whole ? prepare(s, scan) : NULL;
     struct tfs_error why = {0};
     int result = 0;
 
-    if (scan->text != NULL)
+    if (prepared != NULL)
+        keep_prepared(s, inode, prepared);
+    else if (scan->text != NULL)
         result = look(s, scan, &why);
     if (result < 0)
         tfs_ops_poison(s, inode, &why);

@@ -26,12 +26,14 @@ struct tfs_scan {
     struct tfs_blob *text; /* NULL: there is nothing to look at */
     struct tfs_doc *doc;
     struct tfs_node node;
+    bool whole; /* the draft has nothing more */
 };
 
 /* Takes what is to be looked at. Nothing, where later bytes can still change these lines, where the
  * directory is new and its texts wait for others, and of long texts. */
 void tfs_scan_begin(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan *scan);
-/* 0, or -EBADMSG: then the draft is poisoned. Takes the lock; releases what it looked at. */
+/* 0, or -EBADMSG: then the draft is poisoned. The edit that a whole text makes is kept in the draft
+ * for its commit point. Takes the lock; releases what it looked at. */
 int tfs_scan_end(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan *scan);
 int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                       uint64_t size);

@@ -216,6 +216,7 @@ struct tfs_work {
     struct tfs_blob *original; /* what the text of a draft began as; NULL: nothing, or not known */
     struct tfs_doc *began[2];  /* as in a draft */
     const struct tfs_written *written; /* comes in place of the text; NULL: there is a text */
+    struct tfs_prepared *prepared;     /* of the text; NULL: nothing is */
     bool has_attr;
     struct tfs_attr attr;
     void (*release)(struct tfs_work *work); /* releases what the kind holds; NULL: nothing */

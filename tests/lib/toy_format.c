@@ -130,6 +130,7 @@ static int note_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
 {
     (void)save;
     (void)put;
+    toy_disk.puts++;
     return note_set(edit, at.key, &text, err);
 }
 

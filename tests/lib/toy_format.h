@@ -23,6 +23,7 @@ struct toy_disk {
     _Atomic int fail;               /* the next commits fail with this code, 0: none */
     _Atomic int changed;            /* another program wrote the save */
     _Atomic int looks;              /* how often that was asked */
+    _Atomic int puts;               /* how often a note was put onto an edit */
     struct tfs_doc *_Atomic theirs; /* what it wrote */
     _Atomic bool misfit;            /* and no chunk of ours fits that */
     /* Called once, in the middle of: text.txt being rendered, being validated, a commit. */

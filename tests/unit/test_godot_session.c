@@ -220,6 +220,27 @@ START_TEST(removal_waits_until_the_lock_is_gone)
 }
 END_TEST
 
+/* What was put when it was written lacks a removal that is to go with it. */
+START_TEST(appended_line_takes_the_removal_of_its_chunk_along)
+{
+    char line[200];
+
+    open_locked();
+    run("ROLLBACK");
+    const char *text = cat("chunks/-50_-1_-50/voxels.csv");
+    snprintf(line, sizeof(line), "%s", strchr(text, '\n') + 1);
+    line[strcspn(line, "\n") + 1] = '\0';
+    struct tfs_handle *handle = open_path("chunks/-50_-1_-50/voxels.csv", O_WRONLY | O_APPEND);
+    ck_assert_int_eq(unlink_path("chunks/-50_-1_-50/instances.bin"), 0);
+    ck_assert_int_eq(write_text(handle, 0, line), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    run("BEGIN; DELETE FROM blocks WHERE instances IS NOT NULL");
+    ck_assert_int_eq(sqlite3_changes(other), 0);
+    run("ROLLBACK");
+}
+END_TEST
+
 /* ---- saves that are away --------------------------------------------------------------------- */
 
 static void checked(void *arg)
@@ -447,6 +468,7 @@ static Suite *godot_session_suite(void)
     tcase_add_test(tcase, what_a_locked_database_hides_is_busy_not_absent);
     tcase_add_test(tcase, lock_is_waited_for_once);
     tcase_add_test(tcase, removal_waits_until_the_lock_is_gone);
+    tcase_add_test(tcase, appended_line_takes_the_removal_of_its_chunk_along);
     tcase_add_checked_fixture(away, scratch_setup, teardown);
     tcase_set_timeout(away, 60);
     tcase_add_loop_test(away, save_that_was_away_for_a_moment_is_read_and_edited_again, 0,

@@ -14,6 +14,7 @@
 #include "session_case.h"
 
 #define TEXT "chunks/0_0_0/text.txt"
+#define NOTE "chunks/1_0_0/part/note.txt"
 
 /* A text of the toy format has letters only. What echo writes is refused before its line end. */
 START_TEST(session_refuses_a_line_that_cannot_be_right_when_it_is_written)
@@ -76,6 +77,45 @@ START_TEST(session_refuses_no_write_that_can_still_become_right)
     ck_assert_int_eq(flush(handle), 0);
     tfs_session_release(session, handle);
     ck_assert_str_eq(toy_blob(save->doc, 0), "go");
+}
+END_TEST
+
+/* What an append makes is known when it was written: its close need not make it again. */
+START_TEST(session_puts_a_text_of_whole_lines_once)
+{
+    struct tfs_handle *handle = open_path(NOTE, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(handle, 0, "x\n"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one|notex\n");
+    ck_assert_int_eq(toy_disk.puts, 1);
+    ck_assert_int_eq(write_text(handle, 0, "y\n"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one|notex\ny\n");
+    ck_assert_int_eq(toy_disk.puts, 2);
+}
+END_TEST
+
+START_TEST(session_puts_a_text_again_on_what_was_accepted_since_it_was_written)
+{
+    struct tfs_handle *handle = open_path(NOTE, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(handle, 0, "x\n"), 0);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "uno"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "uno|notex\n");
+    ck_assert_int_eq(toy_disk.puts, 2);
+}
+END_TEST
+
+START_TEST(session_puts_a_text_again_that_was_changed_since_it_was_put)
+{
+    struct tfs_handle *handle = open_path(NOTE, O_RDWR | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "abc\n"), 0);
+    ck_assert_int_eq(write_text(handle, 1, "X"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one|aXc\n");
 }
 END_TEST
 
@@ -388,6 +428,9 @@ static const TTest *const *const tests[] = {
     &session_takes_nothing_more_of_a_draft_with_a_refused_write,
     &session_takes_a_draft_again_that_was_cut_to_nothing,
     &session_refuses_no_write_that_can_still_become_right,
+    &session_puts_a_text_of_whole_lines_once,
+    &session_puts_a_text_again_on_what_was_accepted_since_it_was_written,
+    &session_puts_a_text_again_that_was_changed_since_it_was_put,
     &session_refuses_no_write_in_a_new_directory,
     &session_appends_to_what_a_new_chunk_holds,
     &session_new_directory_hides_its_names_longer_once_one_was_created,
