@@ -370,6 +370,20 @@ int tfs_database_touch(struct tfs_database *db, struct tfs_error *err)
     return err->code < 0 ? err->code : execute(db, sql, err);
 }
 
+bool tfs_database_has_log(struct tfs_database *db)
+{
+    sqlite3_stmt *statement = NULL;
+    bool log = false;
+
+    if (sqlite3_prepare_v2(db->sqlite, "PRAGMA journal_mode", -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        const char *mode = (const char *)sqlite3_column_text(statement, 0);
+        log = mode != NULL && strcmp(mode, "wal") == 0;
+    }
+    sqlite3_finalize(statement);
+    return log;
+}
+
 void tfs_database_rollback(struct tfs_database *db)
 {
     /* Some failures have ended the transaction already; without the statement none began. */

@@ -96,6 +96,9 @@ int tfs_database_commit(struct tfs_database *db, struct tfs_error *err);
 /* Makes the transaction one that writes, whatever its rows were before: SQLite leaves out a page
  * that it would not change. */
 int tfs_database_touch(struct tfs_database *db, struct tfs_error *err);
+/* Is what is written appended to a log, beside which others read what the database holds? Where
+ * that cannot be found out, it counts as not so. */
+bool tfs_database_has_log(struct tfs_database *db);
 /* Ends a snapshot or a transaction; nothing where there is none. Cannot fail. */
 void tfs_database_rollback(struct tfs_database *db);
 

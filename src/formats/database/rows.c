@@ -3,7 +3,9 @@
  *
  * Must not know SQL (database.c and the game's schema), nor what rows hold. Rows are fetched in
  * rows_fetch.c, changed in rows_commit.c. Invariants:
- *   1. the database is used under own->lock; documents are immutable, as everywhere;
+ *   1. the database is used under own->lock, and while that is held for long, chunks are fetched
+ *      by a second connection: so readers wait for no edit (rows_fetch.c says when they do).
+ *      Documents are immutable, as everywhere;
  *   2. a chunk of the document holds what this mount wrote; what it says is unread is fetched by
  *      its key. tfs_chunk.own is the number of the reading that found it, or found it changed;
  *   3. the first value of a row that was fetched since then is remembered by its checksums. After
@@ -45,10 +47,9 @@ static int source_open(const char *path, bool writable, const struct tfs_rows_sc
     return err->code;
 }
 
-sqlite3_stmt *tfs_rows_statement(struct tfs_rows *own, enum tfs_rows_statement which,
-                                 struct tfs_error *err)
+sqlite3_stmt *tfs_rows_statement(const struct tfs_rows *own, struct tfs_rows_source *source,
+                                 enum tfs_rows_statement which, struct tfs_error *err)
 {
-    struct tfs_rows_source *source = &own->source;
     const char *sql = own->schema->sql(&source->layout, which);
 
     if (tfs_database_prepare(&source->db, sql, &source->statements[which], err) < 0)
@@ -64,9 +65,10 @@ int tfs_rows_look(struct tfs_rows *own, struct tfs_rows_layout *layout, struct t
     return memcmp(layout, &own->source.layout, sizeof(*layout)) == 0;
 }
 
-/* Makes this layout the one that the database is read by. */
+/* Makes this layout the one that the database is read by. The caller holds both locks. */
 static void set_layout(struct tfs_rows *own, struct tfs_rows_layout layout)
 {
+    tfs_rows_beside_close(own);
     for (unsigned i = 0; i < TFS_ROWS_STATEMENTS; i++) {
         sqlite3_finalize(own->source.statements[i]);
         own->source.statements[i] = NULL;
@@ -106,7 +108,7 @@ static int compare_keys(const void *a, const void *b)
 static int read_index(struct tfs_rows *own, struct index *index, struct tfs_error *err)
 {
     struct tfs_database *db = &own->source.db;
-    sqlite3_stmt *statement = tfs_rows_statement(own, TFS_ROWS_KEYS, err);
+    sqlite3_stmt *statement = tfs_rows_statement(own, &own->source, TFS_ROWS_KEYS, err);
 
     *index = (struct index){0};
     if (statement == NULL)
@@ -197,7 +199,7 @@ static int refresh_row(struct tfs_rows *own, struct tfs_edit *edit, struct tfs_k
     bool same = before != NULL;
 
     if (same && (before->flags != chunk.flags || tfs_rows_was_fetched(own, before))) {
-        if (tfs_rows_find(own, key, &row, err) < 0)
+        if (tfs_rows_find(own, &own->source, key, &row, err) < 0)
             return err->code;
         same = tfs_rows_as_before(own, before, &row, false) &&
                tfs_rows_as_before(own, before, &row, true);
@@ -245,9 +247,11 @@ static int refresh_doc(struct tfs_rows *own, struct tfs_doc *base, struct tfs_do
 int tfs_rows_refresh(struct tfs_rows *own, struct tfs_doc *base, struct tfs_doc **doc,
                      struct tfs_error *err)
 {
+    pthread_mutex_lock(&own->beside_lock);
     if (tfs_database_snapshot(&own->source.db, err) == 0)
         refresh_doc(own, base, doc, err);
     tfs_database_rollback(&own->source.db);
+    pthread_mutex_unlock(&own->beside_lock);
     return err->code;
 }
 
@@ -323,6 +327,30 @@ static int open_both(struct tfs_save *save, struct tfs_rows *own, struct tfs_err
     return err->code;
 }
 
+int tfs_rows_beside_open(const struct tfs_save *save, struct tfs_error *err)
+{
+    struct tfs_rows *own = tfs_rows_of(save);
+    struct stat st, now;
+
+    if (own->beside.db.sqlite != NULL)
+        return 0;
+    if (source_open(save->path, false, own->schema, &own->beside, err) < 0)
+        return err->code;
+    if (fstat(own->file.fd, &st) < 0 || lstat(save->path, &now) < 0 || now.st_dev != st.st_dev ||
+        now.st_ino != st.st_ino || tfs_database_moved(&own->beside.db) ||
+        memcmp(&own->beside.layout, &own->source.layout, sizeof(own->source.layout)) != 0) {
+        tfs_rows_beside_close(own);
+        return tfs_fail(err, -EAGAIN, "was replaced by another program");
+    }
+    return 0;
+}
+
+void tfs_rows_beside_close(struct tfs_rows *own)
+{
+    if (own->beside.db.sqlite != NULL)
+        source_close(&own->beside);
+}
+
 /* Opens both and reads a document; on failure neither is open. */
 static int open_and_read(struct tfs_save *save, struct tfs_rows *own, struct tfs_doc **doc,
                          struct tfs_error *err)
@@ -353,6 +381,8 @@ int tfs_rows_open(struct tfs_save *save, const struct tfs_rows_schema *schema,
         return err->code;
     }
     pthread_mutex_init(&own->lock, NULL);
+    pthread_mutex_init(&own->beside_lock, NULL);
+    pthread_mutex_init(&own->memory, NULL);
     save->own = own;
     save->st = own->file.st;
     return 0;
@@ -368,6 +398,7 @@ void tfs_rows_close(struct tfs_save *save)
                       tfs_database_version(&own->source.db, &version, &ignored) == 0 &&
                       version == own->seen;
 
+    tfs_rows_beside_close(own); /* before the one that may bring the log into the file */
     source_close(&own->source);
     if (ours) {
         tfs_rows_stat(save);
@@ -375,6 +406,8 @@ void tfs_rows_close(struct tfs_save *save)
     }
     tfs_file_close(&own->file);
     pthread_mutex_destroy(&own->lock);
+    pthread_mutex_destroy(&own->beside_lock);
+    pthread_mutex_destroy(&own->memory);
     tfs_rows_kept_release(own);
     free(own->prints);
     free(own);
@@ -459,8 +492,10 @@ static int read_again(struct tfs_save *save, struct tfs_rows *own, struct tfs_do
 {
     struct tfs_rows_layout layout;
 
-    if (is_elsewhere(save))
+    if (is_elsewhere(save)) {
+        tfs_rows_beside_close(own);
         return read_another(save, own, doc, err);
+    }
     if (tfs_database_snapshot(&own->source.db, err) == 0) {
         int same = tfs_rows_look(own, &layout, err);
         if (same == 1)
@@ -478,8 +513,10 @@ int tfs_rows_reload(struct tfs_save *save, struct tfs_error *err)
     struct tfs_doc *doc = NULL;
 
     pthread_mutex_lock(&own->lock);
+    pthread_mutex_lock(&own->beside_lock);
     if (read_again(save, own, &doc, err) == 0)
         tfs_rows_stat(save);
+    pthread_mutex_unlock(&own->beside_lock);
     pthread_mutex_unlock(&own->lock);
     if (err->code == -EBUSY) {
         /* Somebody is just writing: until he is done, the save is what was read of it, and it

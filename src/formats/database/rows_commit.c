@@ -46,7 +46,7 @@ static int check_unchanged(const struct writing *w, const struct tfs_chunk *befo
     struct tfs_row row = {0};
     bool same;
 
-    if (tfs_rows_find(w->own, key, &row, w->err) < 0)
+    if (tfs_rows_find(w->own, &w->own->source, key, &row, w->err) < 0)
         return w->err->code;
     same = row.found == (before != NULL);
     if (same && before != NULL && (after == NULL || differs(before, after, false)))
@@ -70,7 +70,7 @@ static int verify_row(const struct writing *w, const struct tfs_chunk *after)
 {
     struct tfs_row row = {0};
 
-    if (tfs_rows_find(w->own, after->key, &row, w->err) < 0)
+    if (tfs_rows_find(w->own, &w->own->source, after->key, &row, w->err) < 0)
         return w->err->code;
     bool same = is_as_meant(after, &row);
     tfs_row_release(&row);
@@ -83,7 +83,7 @@ static int verify_row(const struct writing *w, const struct tfs_chunk *after)
 static int run(struct tfs_rows *own, enum tfs_rows_statement which, struct tfs_key key, bool put,
                const struct tfs_blob *value, struct tfs_error *err)
 {
-    sqlite3_stmt *statement = tfs_rows_statement(own, which, err);
+    sqlite3_stmt *statement = tfs_rows_statement(own, &own->source, which, err);
     int count = 0;
 
     if (statement == NULL)
@@ -119,14 +119,18 @@ static int write_held(const struct writing *w, const struct tfs_chunk *before,
 static int write_row(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     const struct writing *w = arg;
+    struct tfs_blob *bytes = NULL;
+    const int kept = after == NULL ? 0 : tfs_rows_kept_bytes(w->own, after, &bytes, w->err);
 
-    if (after == NULL || !tfs_rows_is_kept(w->own, after))
+    if (kept == 0)
         return write_held(w, before, after);
-    struct tfs_chunk held = *after;
-    held.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
-    if (tfs_rows_kept_bytes(w->own, after, &held.blob, w->err) == 0)
+    if (kept > 0) {
+        struct tfs_chunk held = *after;
+        held.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
+        held.blob = bytes;
         write_held(w, before, &held);
-    tfs_blob_unref(held.blob);
+    }
+    tfs_blob_unref(bytes);
     return w->err->code;
 }
 
@@ -135,7 +139,7 @@ static int note_written(void *arg, const struct tfs_chunk *before, const struct 
     const struct writing *w = arg;
 
     (void)before;
-    if (after != NULL && tfs_rows_is_kept(w->own, after))
+    if (after != NULL)
         tfs_rows_kept_written(w->own, after);
     return 0;
 }
@@ -151,6 +155,20 @@ static int check_tables(const struct writing *w)
                         "another program changed what the tables of the database say since it was "
                         "read");
     return same < 0 ? same : 0;
+}
+
+/* Without a log SQLite lets nobody read from here on until the transaction is on disk, and does not
+ * begin while somebody reads. With one the readers go on. */
+static int commit(struct tfs_rows *own, struct tfs_error *err)
+{
+    const bool alone = !tfs_database_has_log(&own->source.db);
+
+    if (alone)
+        pthread_mutex_lock(&own->beside_lock);
+    tfs_database_commit(&own->source.db, err);
+    if (alone)
+        pthread_mutex_unlock(&own->beside_lock);
+    return err->code;
 }
 
 /* The transaction. */
@@ -170,7 +188,7 @@ static int write_rows(struct writing *w)
     if (w->err->code == 0 && w->own->unsure)
         tfs_database_touch(db, w->err);
     if (w->err->code == 0 && tfs_doc_diff(w->save->doc, w->doc, write_row, w) == 0)
-        w->own->unsure = tfs_database_commit(db, w->err) < 0;
+        w->own->unsure = commit(w->own, w->err) < 0;
     if (w->err->code < 0)
         tfs_database_rollback(db);
     else

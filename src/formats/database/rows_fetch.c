@@ -3,6 +3,12 @@
  *
  * Must not know documents but for what a chunk says. What is fetched first in a reading is what has
  * been shown: invariant 3 of rows.c.
+ *
+ * Who fetches waits for no edit: while the connection is busy with one, there is a second one,
+ * which sees what was committed last. That has what no edit changed, and the rest is in the
+ * documents, or in a temporary file (rows_kept.c). Only when SQLite itself lets nobody read they
+ * wait: without a log from COMMIT on, or from where the changed pages are more than its cache
+ * holds.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,44 +43,58 @@ static struct tfs_row_print print_of(const struct tfs_row *row, uint64_t reading
 }
 
 /* False: it was not fetched in its reading. */
-static bool find_print(const struct tfs_rows *own, const struct tfs_chunk *chunk,
+static bool find_print(struct tfs_rows *own, const struct tfs_chunk *chunk,
                        struct tfs_row_print *print)
 {
     if (tfs_rows_kept_print(own, chunk, print))
         return true;
-    if (chunk->slot >= own->print_count ||
-        own->prints[chunk->slot].reading != tfs_rows_reading(chunk))
-        return false;
-    *print = own->prints[chunk->slot];
-    return true;
+    pthread_mutex_lock(&own->memory);
+    const bool found = chunk->slot < own->print_count &&
+                       own->prints[chunk->slot].reading == tfs_rows_reading(chunk);
+    if (found)
+        *print = own->prints[chunk->slot];
+    pthread_mutex_unlock(&own->memory);
+    return found;
 }
 
-bool tfs_rows_was_fetched(const struct tfs_rows *own, const struct tfs_chunk *chunk)
+bool tfs_rows_was_fetched(struct tfs_rows *own, const struct tfs_chunk *chunk)
 {
     struct tfs_row_print print;
 
     return find_print(own, chunk, &print);
 }
 
+/* Room for the print of that slot. The caller holds the lock of what is remembered. */
+static bool has_room(struct tfs_rows *own, uint32_t slot)
+{
+    if (slot < own->print_count)
+        return true;
+    const uint32_t count = slot / 1024 * 1024 + 1024;
+    struct tfs_row_print *more = reallocarray(own->prints, count, sizeof(*more));
+    if (more == NULL)
+        return false;
+    memset(more + own->print_count, 0, (count - own->print_count) * sizeof(*more));
+    own->prints = more;
+    own->print_count = count;
+    return true;
+}
+
+/* The first that is fetched in a reading counts. */
 static int add_print(struct tfs_rows *own, const struct tfs_chunk *chunk, const struct tfs_row *row,
                      struct tfs_error *err)
 {
     if (tfs_rows_was_fetched(own, chunk))
         return 0;
-    if (chunk->slot >= own->print_count) {
-        uint32_t count = chunk->slot / 1024 * 1024 + 1024;
-        struct tfs_row_print *more = reallocarray(own->prints, count, sizeof(*more));
-        if (more == NULL)
-            return tfs_fail_memory(err);
-        memset(more + own->print_count, 0, (count - own->print_count) * sizeof(*more));
-        own->prints = more;
-        own->print_count = count;
-    }
-    own->prints[chunk->slot] = print_of(row, tfs_rows_reading(chunk));
-    return 0;
+    const struct tfs_row_print print = print_of(row, tfs_rows_reading(chunk));
+    pthread_mutex_lock(&own->memory);
+    const bool room = has_room(own, chunk->slot);
+    if (room && own->prints[chunk->slot].reading != print.reading)
+        own->prints[chunk->slot] = print;
+    pthread_mutex_unlock(&own->memory);
+    return room ? 0 : tfs_fail_memory(err);
 }
 
-bool tfs_rows_as_before(const struct tfs_rows *own, const struct tfs_chunk *before,
+bool tfs_rows_as_before(struct tfs_rows *own, const struct tfs_chunk *before,
                         const struct tfs_row *row, bool extra)
 {
     const struct tfs_blob *now = extra ? row->extra : row->value;
@@ -100,17 +120,17 @@ void tfs_row_release(struct tfs_row *row)
     *row = (struct tfs_row){0};
 }
 
-int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
-                  struct tfs_error *err)
+int tfs_rows_find(const struct tfs_rows *own, struct tfs_rows_source *source, struct tfs_key key,
+                  struct tfs_row *row, struct tfs_error *err)
 {
     struct tfs_row found = {0};
-    sqlite3_stmt *statement = tfs_rows_statement(own, TFS_ROWS_FETCH, err);
+    sqlite3_stmt *statement = tfs_rows_statement(own, source, TFS_ROWS_FETCH, err);
     int count;
 
     if (statement == NULL)
         return err->code;
-    int bound = own->schema->bind(&own->source.layout, statement, key, &count);
-    found.found = tfs_database_step(&own->source.db, statement, bound, err) == 1;
+    int bound = own->schema->bind(&source->layout, statement, key, &count);
+    found.found = tfs_database_step(&source->db, statement, bound, err) == 1;
     if (found.found && tfs_database_value(statement, 0, &found.value, err) == 0 &&
         sqlite3_column_count(statement) > 1)
         tfs_database_value(statement, 1, &found.extra, err);
@@ -122,13 +142,14 @@ int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
     return err->code;
 }
 
-/* The row of a chunk. The caller holds the lock. */
-static int fetch_row(struct tfs_rows *own, const struct tfs_chunk *chunk, struct tfs_row *row,
-                     struct tfs_error *err)
+/* The row of a chunk. What a commit has just written is in the database for whoever begins to read
+ * then. */
+static int fetch_row(struct tfs_rows *own, struct tfs_rows_source *source,
+                     const struct tfs_chunk *chunk, struct tfs_row *row, struct tfs_error *err)
 {
-    if (tfs_rows_is_kept(own, chunk))
-        return tfs_rows_kept_bytes(own, chunk, &row->value, err);
-    if (tfs_rows_find(own, chunk->key, row, err) < 0)
+    if (tfs_rows_kept_bytes(own, chunk, &row->value, err) != 0)
+        return err->code;
+    if (tfs_rows_find(own, source, chunk->key, row, err) < 0)
         return err->code;
     if (!row->found)
         return tfs_fail(err, -ESTALE, "another program removed this row of the database");
@@ -145,43 +166,83 @@ static void fill_chunk(struct tfs_chunk *chunk, const struct tfs_row *row)
     chunk->flags &= ~(uint32_t)TFS_CHUNK_UNREAD_ALL;
 }
 
-/* To lock the database, and to look whether it is still what SQLite remembers of it, costs more
- * than to read a row: here that is done once. */
-size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
-                           struct tfs_error *err)
+/* As many as are worth one go; with `err` set, the last of them could not be had. The caller holds
+ * the lock of that connection. */
+static size_t fetch_rows(struct tfs_rows *own, struct tfs_rows_source *source,
+                         struct tfs_chunk *chunks, size_t count, struct tfs_error *err)
 {
-    struct tfs_rows *own = tfs_rows_of(save);
     size_t ready = 0, bytes = 0;
 
-    pthread_mutex_lock(&own->lock);
-    tfs_database_snapshot(&own->source.db, err);
     for (; ready < count && bytes < MANY_BYTES && err->code == 0; ready++) {
         struct tfs_row row = {0};
         if ((chunks[ready].flags & TFS_CHUNK_UNREAD_ALL) == 0)
             continue;
-        if (fetch_row(own, &chunks[ready], &row, err) == 0)
+        if (fetch_row(own, source, &chunks[ready], &row, err) == 0)
             fill_chunk(&chunks[ready], &row);
         bytes += tfs_blob_span(row.value).size + tfs_blob_span(row.extra).size;
         tfs_row_release(&row);
     }
-    tfs_database_rollback(&own->source.db);
-    pthread_mutex_unlock(&own->lock);
     return err->code < 0 && ready > 0 ? ready - 1 : ready;
+}
+
+/* To lock the database, and look whether it is still what SQLite remembers of it, costs more than
+ * to read a row: here that is done once. */
+static size_t fetch_at_once(struct tfs_rows *own, struct tfs_chunk *chunks, size_t count,
+                            struct tfs_error *err)
+{
+    size_t ready = 0;
+
+    if (count == 1)
+        return fetch_rows(own, &own->source, chunks, count, err);
+    if (tfs_database_snapshot(&own->source.db, err) == 0)
+        ready = fetch_rows(own, &own->source, chunks, count, err);
+    tfs_database_rollback(&own->source.db);
+    return ready;
+}
+
+/* By the second connection: 0, where not even the first can be had. Why is said by the other
+ * connection, which is asked then. Each row is read by itself: a commit may come in between. */
+static size_t fetch_beside(struct tfs_save *save, struct tfs_chunk *chunks, size_t count)
+{
+    struct tfs_rows *own = tfs_rows_of(save);
+    struct tfs_error err = {0};
+    size_t ready = 0;
+
+    pthread_mutex_lock(&own->beside_lock);
+    if (tfs_rows_beside_open(save, &err) == 0)
+        ready = fetch_rows(own, &own->beside, chunks, count, &err);
+    if (err.code < 0 && err.code != -EBUSY)
+        tfs_rows_beside_close(own);
+    pthread_mutex_unlock(&own->beside_lock);
+    return ready;
+}
+
+size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                           struct tfs_error *err)
+{
+    struct tfs_rows *own = tfs_rows_of(save);
+
+    if (pthread_mutex_trylock(&own->lock) != 0) {
+        const size_t ready = fetch_beside(save, chunks, count);
+        if (ready > 0)
+            return ready;
+        pthread_mutex_lock(&own->lock);
+    }
+    const size_t ready = fetch_at_once(own, chunks, count, err);
+    pthread_mutex_unlock(&own->lock);
+    return ready;
 }
 
 int tfs_rows_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
                    struct tfs_blob **extra, struct tfs_error *err)
 {
-    struct tfs_rows *own = tfs_rows_of(save);
-    struct tfs_row row = {0};
+    const bool value = tfs_chunk_is_unread(chunk, false), second = tfs_chunk_is_unread(chunk, true);
+    struct tfs_chunk copy = *chunk;
 
-    pthread_mutex_lock(&own->lock);
-    fetch_row(own, chunk, &row, err);
-    pthread_mutex_unlock(&own->lock);
-    if (err->code == 0 && tfs_chunk_is_unread(chunk, false))
-        *stored = tfs_blob_ref(row.value);
-    if (err->code == 0 && tfs_chunk_is_unread(chunk, true))
-        *extra = tfs_blob_ref(row.extra);
-    tfs_row_release(&row);
+    tfs_rows_fetch_many(save, &copy, 1, err);
+    if (err->code == 0 && value)
+        *stored = copy.blob;
+    if (err->code == 0 && second)
+        *extra = copy.extra;
     return err->code;
 }

@@ -29,30 +29,23 @@ static struct tfs_row_kept *find(const struct tfs_rows *own, const struct tfs_ch
                : NULL;
 }
 
-bool tfs_rows_is_kept(const struct tfs_rows *own, const struct tfs_chunk *chunk)
-{
-    const struct tfs_row_kept *kept = find(own, chunk);
-
-    return kept != NULL && kept->offset != WRITTEN;
-}
-
-bool tfs_rows_kept_print(const struct tfs_rows *own, const struct tfs_chunk *chunk,
+bool tfs_rows_kept_print(struct tfs_rows *own, const struct tfs_chunk *chunk,
                          struct tfs_row_print *print)
 {
+    pthread_mutex_lock(&own->memory);
     const struct tfs_row_kept *kept = find(own, chunk);
-
     if (kept != NULL)
         *print = (struct tfs_row_print){.reading = tfs_rows_reading(chunk),
                                         .value_size = kept->size,
                                         .value_crc = kept->crc,
                                         .extra_size = UINT32_MAX};
+    pthread_mutex_unlock(&own->memory);
     return kept != NULL;
 }
 
-int tfs_rows_kept_bytes(const struct tfs_rows *own, const struct tfs_chunk *chunk,
-                        struct tfs_blob **bytes, struct tfs_error *err)
+static int read_bytes(const struct tfs_rows *own, const struct tfs_row_kept *kept,
+                      struct tfs_blob **bytes, struct tfs_error *err)
 {
-    const struct tfs_row_kept *kept = find(own, chunk);
     struct tfs_buf buf = {0};
     uint8_t *room = tfs_buf_reserve(&buf, kept->size);
     const int result =
@@ -69,11 +62,28 @@ int tfs_rows_kept_bytes(const struct tfs_rows *own, const struct tfs_chunk *chun
     return err->code;
 }
 
+int tfs_rows_kept_bytes(struct tfs_rows *own, const struct tfs_chunk *chunk,
+                        struct tfs_blob **bytes, struct tfs_error *err)
+{
+    pthread_mutex_lock(&own->memory);
+    const struct tfs_row_kept *kept = find(own, chunk);
+    const bool here = kept != NULL && kept->offset != WRITTEN;
+    if (here)
+        read_bytes(own, kept, bytes, err);
+    pthread_mutex_unlock(&own->memory);
+    return err->code < 0 ? err->code : here;
+}
+
 void tfs_rows_kept_written(struct tfs_rows *own, const struct tfs_chunk *chunk)
 {
-    find(own, chunk)->offset = WRITTEN;
-    if (--own->kept.pending == 0 && ftruncate(own->kept.fd, 0) == 0)
-        own->kept.end = 0;
+    pthread_mutex_lock(&own->memory);
+    struct tfs_row_kept *kept = find(own, chunk);
+    if (kept != NULL && kept->offset != WRITTEN) {
+        kept->offset = WRITTEN;
+        if (--own->kept.pending == 0 && ftruncate(own->kept.fd, 0) == 0)
+            own->kept.end = 0;
+    }
+    pthread_mutex_unlock(&own->memory);
 }
 
 /* False: there is no room for it. */
@@ -104,7 +114,7 @@ int tfs_rows_keep(struct tfs_save *save, struct tfs_chunk *chunk, struct tfs_spa
     struct tfs_rows *own = tfs_rows_of(save);
 
     chunk->blob = NULL;
-    pthread_mutex_lock(&own->lock);
+    pthread_mutex_lock(&own->memory);
     const size_t most = save->options.memory != 0 ? save->options.memory : HELD_MAX;
     const bool much = own->kept.held + bytes.size > most && !tfs_rows_have_extra(own);
     if (much && put_aside(own, chunk, bytes)) {
@@ -114,7 +124,7 @@ int tfs_rows_keep(struct tfs_save *save, struct tfs_chunk *chunk, struct tfs_spa
         if (tfs_blob_copy(bytes, &chunk->blob, err) == 0)
             own->kept.held += sizeof(struct tfs_blob) + bytes.size;
     }
-    pthread_mutex_unlock(&own->lock);
+    pthread_mutex_unlock(&own->memory);
     return err->code;
 }
 

@@ -45,15 +45,20 @@ struct tfs_rows_source {
 
 struct tfs_rows {
     const struct tfs_rows_schema *schema;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* of what follows, to `unsure` */
     struct tfs_file_handle file;
     struct tfs_rows_source source;
-    uint32_t seen;                /* data_version of the reading */
-    uint64_t reading;             /* its number, from 1 */
+    uint32_t seen;    /* data_version of the reading */
+    uint64_t reading; /* its number, from 1 */
+    bool unsure;      /* a transaction failed at its very end: it may be there, if not durably */
+    /* A second connection, by which chunks are fetched while the first one is busy: it never waits
+     * for `lock`, which comes before. Not open: db.sqlite is NULL. */
+    pthread_mutex_t beside_lock;
+    struct tfs_rows_source beside;
+    pthread_mutex_t memory;       /* of what follows; after both, and nothing waits under it */
     struct tfs_row_print *prints; /* by slot */
     uint32_t print_count;
     struct tfs_rows_kept kept;
-    bool unsure; /* a transaction failed at its very end: it may be there, if not durably */
 };
 
 static inline struct tfs_rows *tfs_rows_of(const struct tfs_save *opened)
@@ -66,39 +71,45 @@ static inline bool tfs_rows_have_extra(const struct tfs_rows *own)
     return own->schema->sql(&own->source.layout, TFS_ROWS_PUT_EXTRA) != NULL;
 }
 
-/* The caller of all of these holds the lock, or is alone. */
+/* The caller of these two holds the lock of that connection, or is alone. */
 /* A statement, to be reset after use; NULL: it cannot be made, and `err` says why. */
-sqlite3_stmt *tfs_rows_statement(struct tfs_rows *own, enum tfs_rows_statement which,
-                                 struct tfs_error *err);
-int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
-                  struct tfs_error *err);
+sqlite3_stmt *tfs_rows_statement(const struct tfs_rows *own, struct tfs_rows_source *source,
+                                 enum tfs_rows_statement which, struct tfs_error *err);
+int tfs_rows_find(const struct tfs_rows *own, struct tfs_rows_source *source, struct tfs_key key,
+                  struct tfs_row *row, struct tfs_error *err);
 void tfs_row_release(struct tfs_row *row);
+/* The second connection is open, to the same database, and reads it by the same layout. The caller
+ * holds its lock, as for closing it, which is legal where it is not open. */
+int tfs_rows_beside_open(const struct tfs_save *save, struct tfs_error *err);
+void tfs_rows_beside_close(struct tfs_rows *own);
+/* The caller of what follows holds the lock, or is alone, where nothing else is said. */
 /* Looks at the tables again: 1 the layout is what it was, 0 it is *layout now. */
 int tfs_rows_look(struct tfs_rows *own, struct tfs_rows_layout *layout, struct tfs_error *err);
 uint32_t tfs_rows_checksum(struct tfs_span bytes);
-/* Are its bytes ones that an edit made and no commit has written yet? */
-bool tfs_rows_is_kept(const struct tfs_rows *own, const struct tfs_chunk *chunk);
-int tfs_rows_kept_bytes(const struct tfs_rows *own, const struct tfs_chunk *chunk,
+/* The bytes of a chunk that an edit made and no commit has written yet: 1; 0: they are not such.
+ * Needs no lock. */
+int tfs_rows_kept_bytes(struct tfs_rows *own, const struct tfs_chunk *chunk,
                         struct tfs_blob **bytes, struct tfs_error *err);
 /* They are in the database, durably. */
 void tfs_rows_kept_written(struct tfs_rows *own, const struct tfs_chunk *chunk);
 /* What an edit made of the chunk and the document does not hold, also once it is written. False:
- * that is not so. */
-bool tfs_rows_kept_print(const struct tfs_rows *own, const struct tfs_chunk *chunk,
+ * that is not so. Needs no lock. */
+bool tfs_rows_kept_print(struct tfs_rows *own, const struct tfs_chunk *chunk,
                          struct tfs_row_print *print);
 void tfs_rows_kept_release(struct tfs_rows *own);
-/* Has this chunk been fetched in its reading? */
-bool tfs_rows_was_fetched(const struct tfs_rows *own, const struct tfs_chunk *chunk);
+/* Has this chunk been fetched in its reading? Needs no lock. */
+bool tfs_rows_was_fetched(struct tfs_rows *own, const struct tfs_chunk *chunk);
 /* Has the row's column, the second value's or the first's, still the value that a chunk of the
  * document stands for? */
-bool tfs_rows_as_before(const struct tfs_rows *own, const struct tfs_chunk *before,
+bool tfs_rows_as_before(struct tfs_rows *own, const struct tfs_chunk *before,
                         const struct tfs_row *row, bool extra);
 /* Is the file at the save's path still the database that is open? EIO: there is none; ESTALE:
  * another one. */
 int tfs_rows_check_path(const struct tfs_save *save, struct tfs_error *err);
 /* Owner and times of the save are those of now. */
 void tfs_rows_stat(struct tfs_save *save);
-/* The document as the database is now; what did not change is shared with `base`. */
+/* The document as the database is now; what did not change is shared with `base`. Meanwhile
+ * nothing is fetched by the second connection: what was fetched says which rows changed. */
 int tfs_rows_refresh(struct tfs_rows *own, struct tfs_doc *base, struct tfs_doc **doc,
                      struct tfs_error *err);
 
