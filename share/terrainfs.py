@@ -2,9 +2,10 @@
 
     import terrainfs
     with terrainfs.open('region_0_0_0.cosmicreach', 'r+') as t:
-        print(t.arrays, t.origin)               # ['blocks', 'sky', 'light'], of [0, 0, 0]: y, z, x
+        print(t.arrays, t.origin)               # ['blocks', 'lights/sky', 'lights/block'], of [0, 0, 0]: y, z, x
         stone = t.number('base:stone_gabbro')   # arrays hold numbers; t.names[stone] is the name
         t.blocks[20:24, 4:12, 4:12] = stone     # y, z, x
+        t.lights.sky[20:24, 4:12, 4:12] = 0     # or t['lights/sky']
     # here the save has it, or terrainfs.Error said why not
 
 open() reads the arrays that are asked for into memory, and needs no FUSE. What was changed is written when the
@@ -52,15 +53,28 @@ def _palette(names):
     return ''.join(f'{i} {name}\n' for i, name in enumerate(names)).encode('utf-8', 'surrogateescape')
 
 
+class _Folder:
+    """Arrays of a folder: t.lights.sky is t['lights/sky']."""
+
+    def __init__(self, terrain, path):
+        vars(self).update(_terrain=terrain, _path=path)
+
+    def __getattr__(self, name):
+        return self._terrain._find(f'{self._path}/{name}', name)
+
+    def __setattr__(self, name, value):
+        getattr(self, name)[...] = value
+
+
 class Terrain:
-    """Arrays are attributes: t.blocks, t.materials, t.sdf, t.heights, ..."""
+    """Arrays are attributes: t.blocks, t.materials, t.lights.sky, t.channels.sdf, t.heights, ..."""
 
     def __init__(self, read, writable):
         self._read = read
         self._writable = writable
         self._loaded = {}
         about = read('arrays/info.txt').decode()
-        self.arrays = re.findall(r'^(\w+)\.npy: ', about, re.M)
+        self.arrays = re.findall(r'^([\w/]+)\.npy: ', about, re.M)
         self.origin = self._numbers(about, 'origin')
         self.shape = self._numbers(about, 'shape')
         self._palette = _names(read('arrays/palette.txt')) if 'arrays/palette.txt' in about else None
@@ -97,18 +111,32 @@ class Terrain:
             numbers[number] = self.add(names[number])
         return numbers[blocks]
 
+    def _find(self, path, name):
+        if not name.startswith('_'):
+            if path in self.arrays:
+                return self[path]
+            if any(array.startswith(path + '/') for array in self.arrays):
+                return _Folder(self, path)
+        raise AttributeError(f'no array {path}; there are {", ".join(self.arrays)}')
+
     def __getattr__(self, name):
-        if name.startswith('_') or name not in self.arrays:
-            raise AttributeError(f'no array {name}; there are {", ".join(self.arrays)}')
-        if name not in self._loaded:
-            self._loaded[name] = self._load(name)
-        return self._loaded[name]
+        return self._find(name, name)
 
     def __setattr__(self, name, value):
-        if not name.startswith('_') and name in self.__dict__.get('arrays', ()):
-            getattr(self, name)[...] = value
-        else:
+        if name.startswith('_') or name in ('arrays', 'origin', 'shape'):
             super().__setattr__(name, value)
+        else:
+            getattr(self, name)[...] = value
+
+    def __getitem__(self, path):
+        if path not in self.arrays:
+            raise KeyError(f'no array {path}; there are {", ".join(self.arrays)}')
+        if path not in self._loaded:
+            self._loaded[path] = self._load(path)
+        return self._loaded[path]
+
+    def __setitem__(self, path, value):
+        self[path][...] = value
 
     def _load(self, name):
         raise NotImplementedError

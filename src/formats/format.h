@@ -176,8 +176,8 @@ struct tfs_family {
                     const struct tfs_doc *after, uint32_t count, bool *changed);
 };
 
-/* One name of the schema. `path` is below the chunk's directory or the root, with at most one
- * directory: "blocks.txt", "lights/sky.txt"; of a family the directory, "layers/". `count` says
+/* One name of the schema. `path` is below the chunk's directory or the root, with directories to
+ * any depth: "blocks.txt", "lights/sky.txt"; of a family the directory, "layers/". `count` says
  * what the numbers of its members are below; of any other file 1 or 0, whether it is there. */
 struct tfs_file {
     const char *path;
@@ -238,7 +238,7 @@ enum tfs_tiled { TFS_TILED_IF_WIDE, TFS_TILED_ALWAYS, TFS_TILED_NEVER };
 
 /* The names that saves of a format have. The order of `files` arrays is the order in which `import`
  * applies them and in which directories list them: raw.bin first in chunk_files. Files of one
- * directory follow one another. */
+ * directory, and of those in it, follow one another. */
 struct tfs_tree {
     const struct tfs_file *root_files;
     unsigned root_count;

@@ -9,69 +9,97 @@
 
 #include "fs/node.h"
 
-struct tfs_span tfs_schema_directory_name(const struct tfs_file *file)
+bool tfs_schema_is_below(const struct tfs_file *file, struct tfs_span directory)
 {
-    const char *slash = strchr(file->path, '/');
+    return directory.size == 0 ||
+           (strncmp(file->path, (const char *)directory.data, directory.size) == 0 &&
+            file->path[directory.size] == '/');
+}
 
-    return (struct tfs_span){(const uint8_t *)file->path, slash ? (size_t)(slash - file->path) : 0};
+bool tfs_schema_is_in(const struct tfs_file *file, struct tfs_span directory)
+{
+    const size_t own = directory.size == 0 ? 0 : directory.size + 1;
+
+    return tfs_schema_is_below(file, directory) && strchr(file->path + own, '/') == NULL;
 }
 
 const char *tfs_schema_file_name(const struct tfs_file *file)
 {
-    const char *slash = strchr(file->path, '/');
+    const char *slash = strrchr(file->path, '/');
 
     return slash ? slash + 1 : file->path;
 }
 
-bool tfs_schema_same_directory(const struct tfs_file *a, const struct tfs_file *b)
+struct tfs_span tfs_schema_name(struct tfs_span path)
 {
-    struct tfs_span left = tfs_schema_directory_name(a), right = tfs_schema_directory_name(b);
+    const uint8_t *slash = path.size == 0 ? NULL : memrchr(path.data, '/', path.size);
+    const size_t above = slash ? (size_t)(slash - path.data) + 1 : 0;
 
-    return tfs_span_equal(left, right);
+    return (struct tfs_span){path.data + above, path.size - above};
 }
 
-bool tfs_schema_opens_directory(struct tfs_schema schema, unsigned i)
+bool tfs_schema_next(struct tfs_schema schema, struct tfs_schema_directory *at)
 {
-    return tfs_schema_directory_name(&schema.files[i]).size > 0 &&
-           (i == 0 || !tfs_schema_same_directory(&schema.files[i], &schema.files[i - 1]));
+    while (at->first < schema.count) {
+        const char *path = schema.files[at->first].path;
+        const char *slash = strchr(path + at->path.size + (at->path.size > 0), '/');
+        if (slash == NULL) {
+            at->first++;
+            at->path.size = 0;
+            continue;
+        }
+        at->path = (struct tfs_span){(const uint8_t *)path, (size_t)(slash - path)};
+        if (at->first == 0 || !tfs_schema_is_below(&schema.files[at->first - 1], at->path)) {
+            at->number = at->number == TFS_DIR_TOP ? TFS_DIR_SUB : at->number + 1;
+            return true;
+        }
+    }
+    return false;
 }
 
-unsigned tfs_schema_directory_first(struct tfs_schema schema, unsigned directory)
+bool tfs_schema_directory(struct tfs_schema schema, unsigned number, struct tfs_span *path)
 {
-    unsigned left = directory - TFS_DIR_SUB;
+    struct tfs_schema_directory at = {0};
 
-    if (directory < TFS_DIR_SUB)
-        return schema.count;
-    for (unsigned i = 0; i < schema.count; i++)
-        if (tfs_schema_opens_directory(schema, i) && left-- == 0)
-            return i;
-    return schema.count;
+    *path = (struct tfs_span){0};
+    if (number == TFS_DIR_TOP)
+        return true;
+    while (tfs_schema_next(schema, &at))
+        if (at.number == number)
+            return *path = at.path, true;
+    return false;
+}
+
+/* The directory of what lies at `path`. */
+static unsigned holder(struct tfs_schema schema, struct tfs_span path)
+{
+    const size_t size = path.size - tfs_schema_name(path).size;
+    struct tfs_schema_directory at = {0};
+
+    while (size > 0 && tfs_schema_next(schema, &at))
+        if (at.path.size == size - 1 && memcmp(at.path.data, path.data, size - 1) == 0)
+            return at.number;
+    return TFS_DIR_TOP;
 }
 
 unsigned tfs_schema_file_directory(struct tfs_schema schema, unsigned file)
 {
-    unsigned directory = TFS_DIR_SUB;
-
-    if (tfs_schema_directory_name(&schema.files[file]).size == 0)
-        return TFS_DIR_TOP;
-    for (unsigned i = 0; i < file; i++)
-        directory += tfs_schema_opens_directory(schema, i);
-    return tfs_schema_opens_directory(schema, file) ? directory : directory - 1;
+    return holder(schema, tfs_span_of(schema.files[file].path));
 }
 
-bool tfs_schema_lies_in(struct tfs_schema schema, unsigned directory, unsigned first, unsigned i)
+unsigned tfs_schema_parent(struct tfs_schema schema, unsigned number)
 {
-    if (directory == TFS_DIR_TOP)
-        return tfs_schema_directory_name(&schema.files[i]).size == 0;
-    return first < schema.count &&
-           tfs_schema_same_directory(&schema.files[first], &schema.files[i]);
+    struct tfs_span path;
+
+    return tfs_schema_directory(schema, number, &path) ? holder(schema, path) : TFS_DIR_TOP;
 }
 
-unsigned tfs_schema_directory_count(struct tfs_schema schema)
+unsigned tfs_schema_end(struct tfs_schema schema)
 {
-    unsigned count = 0;
+    struct tfs_schema_directory at = {0};
+    unsigned end = TFS_DIR_SUB;
 
-    for (unsigned i = 0; i < schema.count; i++)
-        count += tfs_schema_opens_directory(schema, i);
-    return count;
+    while (tfs_schema_next(schema, &at))
+        end = at.number + 1;
+    return end;
 }

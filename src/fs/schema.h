@@ -1,6 +1,7 @@
 /*
- * The files of one scope of a tree (formats/format.h, struct tfs_tree): their paths, with at most
- * one directory, taken apart. A scope's directories are numbered by enum tfs_directory (node.h).
+ * The files of one scope of a tree (formats/format.h, struct tfs_tree): their paths, with
+ * directories to any depth, taken apart. A scope's directories are numbered by enum tfs_directory
+ * (node.h), in the order in which the paths name them, one before what is in it.
  *
  * Knows no document: what is there and what is not is the tree's.
  */
@@ -14,21 +15,27 @@ struct tfs_schema {
     unsigned count;
 };
 
-/* "lights" of "lights/sky.txt"; empty for a file of the top directory. */
-struct tfs_span tfs_schema_directory_name(const struct tfs_file *file);
-/* "sky.txt" of "lights/sky.txt". */
+/* Does the file lie in the directory of that path, "" for the top one; or in one of those in it? */
+bool tfs_schema_is_in(const struct tfs_file *file, struct tfs_span directory);
+bool tfs_schema_is_below(const struct tfs_file *file, struct tfs_span directory);
+/* "sky.txt" of "lights/sky.txt"; "lights" of "arrays/lights". */
 const char *tfs_schema_file_name(const struct tfs_file *file);
-bool tfs_schema_same_directory(const struct tfs_file *a, const struct tfs_file *b);
+struct tfs_span tfs_schema_name(struct tfs_span path);
 
-/* Is files[i] the first file of its subdirectory? Those of one follow one another. */
-bool tfs_schema_opens_directory(struct tfs_schema schema, unsigned i);
-/* How many subdirectories the files have. */
-unsigned tfs_schema_directory_count(struct tfs_schema schema);
-/* The first file of the subdirectory `directory` (TFS_DIR_SUB + i); count when it is none. */
-unsigned tfs_schema_directory_first(struct tfs_schema schema, unsigned directory);
-/* The directory that holds files[file]: TFS_DIR_TOP or TFS_DIR_SUB + i. */
+struct tfs_schema_directory {
+    unsigned number;      /* TFS_DIR_SUB + i */
+    unsigned first;       /* the first file below it; those of one directory follow one another */
+    struct tfs_span path; /* "arrays/lights" */
+};
+
+/* The next directory, the first one after {0}. */
+bool tfs_schema_next(struct tfs_schema schema, struct tfs_schema_directory *at);
+/* The path of a directory, "" for TFS_DIR_TOP; false when the files have none of this number. */
+bool tfs_schema_directory(struct tfs_schema schema, unsigned number, struct tfs_span *path);
+/* The directories' numbers are below this. */
+unsigned tfs_schema_end(struct tfs_schema schema);
+/* The directory that holds files[file], or another directory. */
 unsigned tfs_schema_file_directory(struct tfs_schema schema, unsigned file);
-/* Does files[i] lie in the directory whose first file is files[first] (the top one needs none)? */
-bool tfs_schema_lies_in(struct tfs_schema schema, unsigned directory, unsigned first, unsigned i);
+unsigned tfs_schema_parent(struct tfs_schema schema, unsigned number);
 
 #endif

@@ -49,15 +49,14 @@ static bool is_chosen(const struct tfs_save *save, const struct tfs_file *file)
 bool tfs_node_is_left_out(const struct tfs_save *save, const struct tfs_node *node)
 {
     struct tfs_schema schema = schema_of(save, node->scope);
+    struct tfs_span path;
 
     if (node->file >= 0)
         return !is_chosen(save, &schema.files[node->file]);
-    if (node->directory < TFS_DIR_SUB)
+    if (node->directory < TFS_DIR_SUB || !tfs_schema_directory(schema, node->directory, &path))
         return false;
-    unsigned first = tfs_schema_directory_first(schema, node->directory);
-    for (unsigned i = first; i < schema.count; i++)
-        if (tfs_schema_same_directory(&schema.files[i], &schema.files[first]) &&
-            is_chosen(save, &schema.files[i]))
+    for (unsigned i = 0; i < schema.count; i++)
+        if (tfs_schema_is_below(&schema.files[i], path) && is_chosen(save, &schema.files[i]))
             return false;
     return true;
 }
@@ -218,27 +217,27 @@ static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
     return exists;
 }
 
-/* A subdirectory of a chunk stands for its chunk; one of the root for its files. */
-static int sub_exists(struct tfs_save *save, const struct tfs_doc *doc,
-                      const struct tfs_node *scope, unsigned first, bool damaged)
+/* A subdirectory of a chunk stands for its chunk; another one for the files below it. */
+static int sub_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node,
+                      bool damaged)
 {
-    struct tfs_schema schema = schema_of(save, scope->scope);
+    struct tfs_schema schema = schema_of(save, node->scope);
+    struct tfs_span path;
     int exists = 0;
 
-    if (scope->scope == TFS_SCOPE_CHUNK)
-        return !damaged && !tfs_node_is_left_out(save, scope);
-    for (unsigned i = first; i < schema.count && exists == 0; i++)
-        if (tfs_schema_same_directory(&schema.files[i], &schema.files[first]))
-            exists = any_member_exists(save, doc, scope, i);
+    if (!tfs_schema_directory(schema, node->directory, &path))
+        return 0;
+    if (node->scope == TFS_SCOPE_CHUNK)
+        return !damaged && !tfs_node_is_left_out(save, node);
+    for (unsigned i = 0; i < schema.count && exists == 0; i++)
+        if (tfs_schema_is_below(&schema.files[i], path))
+            exists = any_member_exists(save, doc, node, i);
     return exists;
 }
 
 static int directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
                             const struct tfs_node *node, bool damaged)
 {
-    struct tfs_schema schema = schema_of(save, node->scope);
-    unsigned first;
-
     switch (node->directory) {
     case TFS_DIR_TOP:
         return 1;
@@ -247,8 +246,7 @@ static int directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
     case TFS_DIR_GROUPS:
         return node->scope == TFS_SCOPE_ROOT && group_count(save, doc) > 0;
     default:
-        first = tfs_schema_directory_first(schema, node->directory);
-        return first < schema.count ? sub_exists(save, doc, node, first, damaged) : 0;
+        return sub_exists(save, doc, node, damaged);
     }
 }
 
@@ -347,7 +345,7 @@ static void top_name(const struct tfs_save *save, const struct tfs_node *node, s
 void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
                    const struct tfs_node *node, struct tfs_buf *out)
 {
-    struct tfs_schema schema = schema_of(save, node->scope);
+    struct tfs_span path;
 
     if (node->file >= 0)
         file_name(save, doc, node, out);
@@ -357,10 +355,8 @@ void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
         tfs_buf_add_text(out, "chunks");
     else if (node->directory == TFS_DIR_GROUPS)
         tfs_buf_add_text(out, save->tree->group_dir);
-    else
-        tfs_buf_add_span(out,
-                         tfs_schema_directory_name(
-                             &schema.files[tfs_schema_directory_first(schema, node->directory)]));
+    else if (tfs_schema_directory(schema_of(save, node->scope), node->directory, &path))
+        tfs_buf_add_span(out, tfs_schema_name(path));
 }
 
 static struct tfs_node parent_of(const struct tfs_save *save, const struct tfs_node *node)
@@ -371,7 +367,8 @@ static struct tfs_node parent_of(const struct tfs_save *save, const struct tfs_n
         return tfs_node_sibling_directory(
             node, tfs_schema_file_directory(schema_of(save, node->scope), (unsigned)node->file));
     if (node->directory != TFS_DIR_TOP)
-        return tfs_node_sibling_directory(node, TFS_DIR_TOP);
+        return tfs_node_sibling_directory(
+            node, tfs_schema_parent(schema_of(save, node->scope), node->directory));
     if (node->scope == TFS_SCOPE_CHUNK)
         return tfs_node_of_chunks(node->key.group);
     if (node->scope == TFS_SCOPE_GROUP)
@@ -432,13 +429,15 @@ static int lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
                        const struct tfs_node *dir, const char *name, struct tfs_node *node)
 {
     struct tfs_schema schema = schema_of(save, dir->scope);
-    unsigned first = tfs_schema_directory_first(schema, dir->directory);
+    struct tfs_span path;
 
+    if (!tfs_schema_directory(schema, dir->directory, &path))
+        return 0;
     for (unsigned i = 0; i < schema.count; i++) {
         const struct tfs_file *file = &schema.files[i];
         uint32_t member = 0;
 
-        if (!tfs_schema_lies_in(schema, dir->directory, first, i))
+        if (!tfs_schema_is_in(file, path))
             continue;
         int same = file->family ? lookup_member(save, doc, file, name, &member)
                                 : strcmp(tfs_schema_file_name(file), name) == 0 &&
@@ -451,24 +450,34 @@ static int lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
     return 0;
 }
 
-/* Directories in the top directory of a scope. */
+/* Directories that are in the top directory of a scope without a file's path. */
+static bool lookup_fixed(const struct tfs_save *save, const struct tfs_node *dir, const char *name,
+                         unsigned *directory)
+{
+    const char *groups = save->tree->group_dir;
+
+    if (dir->directory != TFS_DIR_TOP || dir->scope == TFS_SCOPE_CHUNK)
+        return false;
+    if (strcmp(name, "chunks") == 0)
+        return *directory = TFS_DIR_CHUNKS, true;
+    if (dir->scope != TFS_SCOPE_ROOT || groups == NULL || strcmp(name, groups) != 0)
+        return false;
+    return *directory = TFS_DIR_GROUPS, true;
+}
+
 static bool lookup_directory(const struct tfs_save *save, const struct tfs_node *dir,
                              const char *name, struct tfs_node *node)
 {
     struct tfs_schema schema = schema_of(save, dir->scope);
-    unsigned directory = TFS_DIR_SUB, count = tfs_schema_directory_count(schema);
+    struct tfs_schema_directory at = {0};
+    unsigned directory;
 
-    if (dir->scope != TFS_SCOPE_CHUNK && strcmp(name, "chunks") == 0)
-        return *node = tfs_node_sibling_directory(dir, TFS_DIR_CHUNKS), true;
-    if (dir->scope == TFS_SCOPE_ROOT && save->tree->group_dir &&
-        strcmp(name, save->tree->group_dir) == 0)
-        return *node = tfs_node_sibling_directory(dir, TFS_DIR_GROUPS), true;
-    for (; directory < TFS_DIR_SUB + count; directory++) {
-        const struct tfs_file *first = &schema.files[tfs_schema_directory_first(schema, directory)];
-
-        if (tfs_span_equal(tfs_schema_directory_name(first), tfs_span_of(name)))
-            return *node = tfs_node_sibling_directory(dir, directory), true;
-    }
+    if (lookup_fixed(save, dir, name, &directory))
+        return *node = tfs_node_sibling_directory(dir, directory), true;
+    while (tfs_schema_next(schema, &at))
+        if (tfs_span_equal(tfs_schema_name(at.path), tfs_span_of(name)) &&
+            tfs_schema_parent(schema, at.number) == dir->directory)
+            return *node = tfs_node_sibling_directory(dir, at.number), true;
     return false;
 }
 
@@ -514,7 +523,7 @@ static int lookup(struct tfs_save *save, const struct tfs_doc *doc, const struct
         return lookup_group(save, doc, name, must_exist, node);
     if ((file = lookup_file(save, doc, dir, name, &found)) < 0)
         return file;
-    if (file == 0 && (dir->directory != TFS_DIR_TOP || !lookup_directory(save, dir, name, &found)))
+    if (file == 0 && !lookup_directory(save, dir, name, &found))
         return -ENOENT;
     int exists = must_exist ? exists_in_scope(save, doc, &found) : 1;
     if (exists <= 0)
@@ -603,23 +612,28 @@ static int listing_file(struct listing *l, unsigned file, size_t from, size_t *n
 static int listing_files(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
 {
     struct tfs_schema schema = schema_of(l->save, l->dir->scope);
-    unsigned directory = l->dir->directory, first = tfs_schema_directory_first(schema, directory);
+    struct tfs_span path;
     int listed = 0;
 
+    if (!tfs_schema_directory(schema, l->dir->directory, &path))
+        return 0;
     for (unsigned i = 0; i < schema.count && listed == 0; i++)
-        if (tfs_schema_lies_in(schema, directory, first, i))
+        if (tfs_schema_is_in(&schema.files[i], path))
             listed = listing_file(l, i, from, next, node);
     return listed;
 }
 
-/* Directories of a top directory, each with one index whether it exists or not. */
+/* Directories, each of the scope with one index, whether it exists and is in this one or not. */
 static int listing_directories(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
 {
-    unsigned end = TFS_DIR_SUB + tfs_schema_directory_count(schema_of(l->save, l->dir->scope));
+    const struct tfs_schema schema = schema_of(l->save, l->dir->scope);
+    const unsigned end = tfs_schema_end(schema);
     unsigned directory = from > l->base ? (unsigned)(from - l->base) + 1 : TFS_DIR_CHUNKS;
     int listed = 0;
 
     for (; directory < end && listed == 0; directory++) {
+        if (tfs_schema_parent(schema, directory) != l->dir->directory)
+            continue;
         *node = tfs_node_sibling_directory(l->dir, directory);
         *next = l->base + directory;
         if (l->absent && l->save->tree->group_dir && tfs_node_is_group(node))
@@ -679,7 +693,7 @@ static int entry(struct tfs_save *save, const struct tfs_doc *doc, const struct 
         return damaged;
     l.damaged = damaged;
     int listed = listing_files(&l, index, next, &found);
-    if (listed == 0 && dir->directory == TFS_DIR_TOP)
+    if (listed == 0)
         listed = listing_directories(&l, index, next, &found);
     if (listed == 1)
         *node = found;
@@ -710,38 +724,41 @@ int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
     return entry_in_store(save, doc, dir, true, index, next, node);
 }
 
-/* Directories in the top directory of the root or of a group; `dir` exists. */
+/* Directories that a schema has in a directory, which exists. */
 static size_t count_directories(struct tfs_save *save, const struct tfs_doc *doc,
                                 const struct tfs_node *dir)
 {
-    unsigned end = TFS_DIR_SUB + tfs_schema_directory_count(schema_of(save, dir->scope));
+    const struct tfs_schema schema = schema_of(save, dir->scope);
+    const unsigned end = tfs_schema_end(schema);
     size_t count = 0;
 
     for (unsigned directory = TFS_DIR_CHUNKS; directory < end; directory++) {
         struct tfs_node node = tfs_node_sibling_directory(dir, directory);
 
-        count += directory_exists(save, doc, &node, false) == 1;
+        count += tfs_schema_parent(schema, directory) == dir->directory &&
+                 directory_exists(save, doc, &node, false) == 1;
     }
     return count;
 }
 
-/* The same of a chunk, which is there: those with a file that was chosen. A listing of chunks asks
- * this of every chunk, so damage that only a look into the chunk would find does not count. */
+/* The same of a chunk's own one, which is there: those with a file that was chosen. A listing of
+ * chunks asks this of every chunk, so damage that only a look into the chunk would find does not
+ * count. */
 static size_t count_directories_of_chunk(const struct tfs_save *save)
 {
     struct tfs_schema schema = schema_of(save, TFS_SCOPE_CHUNK);
-    bool counts = false;
+    struct tfs_span last = {0};
     size_t count = 0;
 
     for (unsigned i = 0; i < schema.count; i++) {
-        if (tfs_schema_opens_directory(schema, i))
-            counts = true;
-        else if (tfs_schema_directory_name(&schema.files[i]).size == 0)
-            counts = false;
-        if (counts && is_chosen(save, &schema.files[i])) {
-            count++;
-            counts = false;
-        }
+        const struct tfs_file *file = &schema.files[i];
+        const char *slash = strchr(file->path, '/');
+
+        if (slash == NULL || !is_chosen(save, file) ||
+            (last.size > 0 && tfs_schema_is_below(file, last)))
+            continue;
+        last = (struct tfs_span){(const uint8_t *)file->path, (size_t)(slash - file->path)};
+        count++;
     }
     return count;
 }
@@ -763,5 +780,5 @@ size_t tfs_tree_subdirectories(struct tfs_save *save, const struct tfs_doc *doc,
         return group_end(doc, group) - group_begin(doc, group);
     if (dir->directory == TFS_DIR_GROUPS)
         return group_count(save, doc);
-    return dir->directory == TFS_DIR_TOP ? count_directories(save, doc, dir) : 0;
+    return count_directories(save, doc, dir);
 }

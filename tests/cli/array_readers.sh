@@ -5,7 +5,7 @@
 
 region save --kind demo
 "$TFS" export -o views=all+arrays save tree || exit 3
-"$TOOLS/npy_sum" tree/arrays/{blocks,sky,light}.npy >sums
+"$TOOLS/npy_sum" tree/arrays/{blocks,lights/sky,lights/block}.npy >sums
 [ "$(cut -d ' ' -f 1-4 sums)" = "$(printf '48 32 32 %s\n' 2 1 2)" ]
 ok 'C: the heads of all arrays are 128 bytes with shape and type'
 

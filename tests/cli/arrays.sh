@@ -121,8 +121,8 @@ refused 'a palette with too high a number' '.*index 70000'
 refused 'what is no palette' '.*1:1: '
 head -c 5000 whole.npy >bad.npy
 refused 'an array that is cut off' 'the .npy file has [0-9]+ bytes of values, its shape has others'
-{ "$TFS" cat base arrays/sky.npy; cat names.txt; } >bad.npy
-run 1 'names behind numbers that need none' put save arrays/sky.npy <bad.npy
+{ "$TFS" cat base arrays/lights/sky.npy; cat names.txt; } >bad.npy
+run 1 'names behind numbers that need none' put save arrays/lights/sky.npy <bad.npy
 same save base 'nothing of it is in the save'
 
 # ---- Luanti ---------------------------------------------------------------------------------------------
@@ -151,10 +151,10 @@ run 0 'import of a tree with arrays that nobody touched' import tree save
 ! grep -q npy err
 ok 'says nothing of them'
 same save base 'every byte stays'
-edit tree/arrays/sky.npy 0 07
+edit tree/arrays/lights/sky.npy 0 07
 run 1 'import of an edited array is refused' import tree save
-says err 'tree/arrays/sky.npy: the array is not what the save says, and import takes no arrays: `terrainfs put` does, or remove it' 'it is named'
-"$TFS" cat save arrays/sky.npy >tree/arrays/sky.npy
+says err 'tree/arrays/lights/sky.npy: the array is not what the save says, and import takes no arrays: `terrainfs put` does, or remove it' 'it is named'
+"$TFS" cat save arrays/lights/sky.npy >tree/arrays/lights/sky.npy
 edit tree/$CHUNK 0 01
 echo '3,31,5,base:torch' >>tree/chunks/0_1_0/voxels.csv
 run 1 'the same of a chunk, beside other edits' import tree save

@@ -19,6 +19,11 @@ def says(f):
         f()
     except terrainfs.Error as e:
         return str(e)
+def raises(f):
+    try:
+        f()
+    except Exception as e:
+        return e
 def edit(open, f, save='save'):
     with open(save, 'r+') as t:
         f(t)
@@ -33,18 +38,23 @@ for how in open mount; do
     [ $how = open ] || [ -w /dev/fuse ] || continue
     python "$how: reads" "
 with terrainfs.$how('save') as t:
-    check(t.arrays == ['blocks', 'sky', 'light'] and t.names[0] == 'base:air')
+    check(t.arrays == ['blocks', 'lights/sky', 'lights/block'] and t.names[0] == 'base:air')
     check(t.blocks.shape == t.shape and t.blocks.dtype == np.uint16 and len(t.origin) == 3)
     check(not t.blocks.flags.writeable)
-    check(not hasattr(t, 'materials'))
+    check(not hasattr(t, 'materials') and not hasattr(t, 'sky') and not hasattr(t.lights, 'blocks'))
+    check(t.lights.sky is t['lights/sky'] and t.lights.block.dtype == np.uint16)
+    check(isinstance(raises(lambda: t['lights']), KeyError))
+    check(isinstance(raises(lambda: setattr(t, 'light', 0)), AttributeError))
     check(t.names[t.number(t.names[2])] == t.names[2])"
     same save base "$how: reading leaves every byte"
     python "$how: writes" "
 def f(t):
     t.blocks[0:2, 0:3, 0:4] = t.number(t.names[1])
+    t.lights.sky[0:2, 0:3, 0:4] = 5
+    t.lights.sky //= 2
 edit(terrainfs.$how, f)
 with terrainfs.$how('save') as t:
-    check((t.blocks[0:2, 0:3, 0:4] == 1).all())"
+    check((t.blocks[0:2, 0:3, 0:4] == 1).all() and (t.lights.sky[0:2, 0:3, 0:4] == 2).all())"
     ! cmp -s save base
     ok "$how: the save has it"
     run 0 "$how: the save is whole" check save
@@ -56,7 +66,8 @@ check('[1,2,3] is 60000' in says(lambda: edit(terrainfs.$how, f)))"
     same save base "$how: nothing of it is in the save"
     python "$how: an array is assigned as a whole" "
 def f(t):
-    t.light = t.light
+    t.lights.block = t.lights.block
+    t['lights/sky'] = t['lights/sky']
 edit(terrainfs.$how, f)"
     same save base "$how: which changes nothing"
 done

@@ -49,6 +49,29 @@ hidden() {
     down
 }
 
+# Directories in directories of a chunk are made, listed, copied and removed as those in the chunk are.
+deep_directories() {
+    up -o views=all+arrays
+    local chunk=$M/chunks/$C new=$M/chunks/15_15_15
+    same 'listed' "$(cd "$chunk/arrays" && find . -mindepth 1 | sort | tr '\n' ' ')" \
+        './blocks.npy ./lights ./lights/block.npy ./lights/sky.npy '
+    same 'links' "$(stat -c %h "$chunk/arrays" "$chunk/arrays/lights" "$M/arrays" | tr '\n' ' ')" '3 2 3 '
+    same 'others' "$(py 'print(err(os.mkdir, f"{a[0]}/arrays/lights"), err(os.rmdir, f"{a[0]}/arrays/lights"),
+err(os.rmdir, f"{a[1]}/arrays/lights"), err(os.mkdir, f"{a[1]}/arrays/lights"), err(os.rename, f"{a[1]}/arrays/lights", f"{a[1]}/x"),
+err(os.stat, f"{a[1]}/arrays/sky.npy"))' "$chunk" "$M")" 'EEXIST ENOTEMPTY EPERM EEXIST EPERM ENOENT'
+    rm "$chunk"/arrays/lights/*.npy
+    want rmdir "$chunk/arrays/lights"
+    wants_not [ -e "$chunk/arrays/lights" ]
+    want mkdir "$chunk/arrays/lights"
+    want cp -r "$chunk" "$new"
+    want diff -r --exclude=raw.bin --exclude=voxels.csv "$chunk" "$new"
+    want rm -r "$new"
+    wants_not [ -e "$new" ]
+    want ls "$M/arrays/lights/sky.npy"
+    down
+    want "$TFS_BIN" check "$S"
+}
+
 # Writing back what was read leaves every byte as it was.
 gives_back() {
     up -o views=arrays
@@ -163,7 +186,7 @@ without_a_mount() {
 # Light as lights/*.txt shows it; where a chunk stores none there is 0, and a value makes it store some.
 lights() {
     up -o views=all+arrays
-    blocks 'sky, light = f"{m}/arrays/sky.npy", f"{m}/arrays/light.npy"
+    blocks 'sky, light = f"{m}/arrays/lights/sky.npy", f"{m}/arrays/lights/block.npy"
 a, b = np.load(sky), np.load(light)
 check(a.dtype == np.uint8 and b.dtype == np.uint16 and a.shape == b.shape == np.load(whole).shape)
 for chunk in os.listdir(f"{m}/chunks"):
@@ -171,24 +194,24 @@ for chunk in os.listdir(f"{m}/chunks"):
         path = f"{m}/chunks/{chunk}/lights/{name}.txt"
         expected = grid(path, 16, base) if os.path.exists(path) else 0
         check((array[of(chunk, 16)] == expected).all())
-    check((np.load(f"{m}/chunks/{chunk}/arrays/sky.npy") == a[of(chunk, 16)]).all())
-    check((np.load(f"{m}/chunks/{chunk}/arrays/light.npy") == b[of(chunk, 16)]).all())
+    check((np.load(f"{m}/chunks/{chunk}/arrays/lights/sky.npy") == a[of(chunk, 16)]).all())
+    check((np.load(f"{m}/chunks/{chunk}/arrays/lights/block.npy") == b[of(chunk, 16)]).all())
 np.save(sky, a); np.save(light, b)'
     want "$TFS_BIN" sync "$M"
     want cmp "$PRISTINE" "$S"
     rm -f "$M/chunks/$C/lights/block.txt"
     want sync "$M/chunks/$C"
-    blocks 'w = np.load(f"{m}/arrays/light.npy", mmap_mode="r+")
+    blocks 'w = np.load(f"{m}/arrays/lights/block.npy", mmap_mode="r+")
 w[at(x, y, z)] = 0xf80
 w.flush()
 check("f80" in open(f"{m}/chunks/{c}/lights/block.txt").read())
 w[at(x, y, z)] = 0x1000
 check(err(w.flush) == "EBADMSG")'
-    logged 'arrays/light.npy: \[[0-9]+,[0-9]+,[0-9]+\] is 4096, light goes up to 4095'
-    blocks 'a = np.load(f"{m}/chunks/{c}/arrays/sky.npy"); a[15, 0, 15] = 16
-check(err(np.save, f"{m}/chunks/{c}/arrays/sky.npy", a) == "EBADMSG")
-np.save(f"{m}/arrays/light.npy", np.load(f"{m}/arrays/light.npy"))'
-    logged "chunks/$C/arrays/sky.npy: \\[15,0,15\\] is 16, light goes up to 15"
+    logged 'arrays/lights/block.npy: \[[0-9]+,[0-9]+,[0-9]+\] is 4096, light goes up to 4095'
+    blocks 'a = np.load(f"{m}/chunks/{c}/arrays/lights/sky.npy"); a[15, 0, 15] = 16
+check(err(np.save, f"{m}/chunks/{c}/arrays/lights/sky.npy", a) == "EBADMSG")
+np.save(f"{m}/arrays/lights/block.npy", np.load(f"{m}/arrays/lights/block.npy"))'
+    logged "chunks/$C/arrays/lights/sky.npy: \\[15,0,15\\] is 16, light goes up to 15"
     down 3
 }
 
@@ -201,6 +224,7 @@ done
 try 'writing back what was read' gives_back
 try 'a mapping that is written' maps
 try 'the array of a chunk' writes_a_chunk
+try 'directories of a chunk in each other' deep_directories
 try 'edits through a text in between' keeps_edits_of_others
 try 'numbers stay' keeps_numbers
 try 'light' lights

@@ -191,7 +191,7 @@ godot_reads() {
     for name in w:
         lines = open(f"{chunk}/channels/{name}.txt").read().split("\n")
         depth = int(lines[0].split()[1])
-        a = np.load(f"{chunk}/arrays/{name}.npy")
+        a = np.load(f"{chunk}/arrays/channels/{name}.npy")
         check(8 * a.dtype.itemsize == depth)
         number = float if a.dtype.kind == "f" else int
         if lines[1].startswith("fill"):
@@ -199,9 +199,9 @@ godot_reads() {
         else:
             rows = [[number(v) for v in l.split("|")[1].split()] for l in lines if "|" in l]
             check((np.array(rows, a.dtype).reshape(a.shape) == a).all())
-        if "/lods/" in chunk or not os.path.exists(f"{m}/arrays/{name}.npy"):
+        if "/lods/" in chunk or not os.path.exists(f"{m}/arrays/channels/{name}.npy"):
             continue
-        whole = np.load(f"{m}/arrays/{name}.npy", mmap_mode="r")
+        whole = np.load(f"{m}/arrays/channels/{name}.npy", mmap_mode="r")
         X, Y, Z = map(int, os.path.basename(chunk).split("_"))
         o = info("origin")
         i = tuple(slice(c * n - low, c * n - low + n) for c, n, low in zip((Y, Z, X), a.shape, o))
@@ -212,7 +212,7 @@ godot_reads() {
 
 godot_gives_back() {
     up -o views=arrays
-    numpy 'for path in glob.glob(f"{m}/arrays/*.npy") + glob.glob(f"{m}/chunks/*/arrays/*.npy"):
+    numpy 'for path in glob.glob(f"{m}/arrays/channels/*.npy") + glob.glob(f"{m}/chunks/*/arrays/channels/*.npy"):
     a = np.load(path)
     np.save(path, np.asfortranarray(a))
     np.save(path, a.astype(a.dtype.newbyteorder(">")))'
@@ -225,22 +225,22 @@ godot_writes() {
     up -o views=all+arrays
     numpy 'chunk = sorted(c for c in os.listdir(f"{m}/chunks") if os.path.exists(f"{m}/chunks/{c}/voxels.csv"))[0]
 for name in w:
-    path = f"{m}/chunks/{chunk}/arrays/{name}.npy"
+    path = f"{m}/chunks/{chunk}/arrays/channels/{name}.npy"
     a = np.load(path)
-    before = {n: np.load(f"{m}/chunks/{chunk}/arrays/{n}.npy") for n in w}
+    before = {n: np.load(f"{m}/chunks/{chunk}/arrays/channels/{n}.npy") for n in w}
     a[0, -1, 0] = -3 if a.dtype.kind in "if" else 7
     np.save(path, a)
     check((np.load(path) == a).all())
-    check(all((np.load(f"{m}/chunks/{chunk}/arrays/{n}.npy") == b).all() for n, b in before.items() if n != name))
+    check(all((np.load(f"{m}/chunks/{chunk}/arrays/channels/{n}.npy") == b).all() for n, b in before.items() if n != name))
     if a.dtype.kind == "u" and a.itemsize < 8:
         check(err(np.save, path, a.astype(np.int64) - 9999) == "EBADMSG")
     elif a.dtype.kind == "f":
         check(err(np.save, path, a.astype(int)) == "EBADMSG")
-whole = np.load(f"{m}/arrays/type.npy", mmap_mode="r+")
+whole = np.load(f"{m}/arrays/channels/type.npy", mmap_mode="r+")
 before = whole.copy()
 whole[-1, -1, -1] += 1
 whole.flush()
-check(np.count_nonzero(np.load(f"{m}/arrays/type.npy") != before) == 1)' $CHANNELS
+check(np.count_nonzero(np.load(f"{m}/arrays/channels/type.npy") != before) == 1)' $CHANNELS
     down 3
     want "$TFS_BIN" check "$S"
 }

@@ -490,7 +490,7 @@ check(os.lseek(t, 0, os.SEEK_HOLE) == os.fstat(t).st_size and os.lseek(t, 1, os.
 # Where nothing is another number than 0 there are no holes.
 has_no_holes() {
     up -o views=all+arrays
-    numpy 'for path in glob.glob(f"{m}/arrays/*.npy"):
+    numpy 'for path in glob.glob(f"{m}/arrays/**/*.npy", recursive=True):
     a = np.load(path)
     raw = open(path, "rb").read()
     f = os.open(path, os.O_RDONLY)
@@ -514,7 +514,7 @@ has_no_holes() {
 need_numpy
 saves region_0_0_0.cosmicreach make_region --chunks 12 "$T/pristine/region_0_0_0.cosmicreach"
 try 'an array that gets other bounds' gets_another_place
-try 'Cosmic Reach: edits of others while an array of a chunk is mapped' keeps_edits_in_a_chunk sky.npy
+try 'Cosmic Reach: edits of others while an array of a chunk is mapped' keeps_edits_in_a_chunk lights/sky.npy
 try 'Cosmic Reach: a palette that is renumbered' keeps_names_of_a_chunk
 make_region --chunks 30 "$T/pristine/other.cosmicreach"
 try 'an array that gets other bounds by another program' is_read_only
@@ -538,8 +538,8 @@ try 'Luanti: a palette that is renumbered' keeps_names_of_a_chunk
 for kind in folder region stream; do
     saves "godot.$kind" make_voxel $kind "$T/pristine/godot.$kind"
     try "Godot, $kind: holes" has_no_holes
-    try "Godot, $kind: edits of others while a page is written" keeps_edits_of_others type.npy
-    try "Godot, $kind: edits of others while an array of a chunk is mapped" keeps_edits_in_a_chunk type.npy
+    try "Godot, $kind: edits of others while a page is written" keeps_edits_of_others channels/type.npy
+    try "Godot, $kind: edits of others while an array of a chunk is mapped" keeps_edits_in_a_chunk channels/type.npy
 done
 saves terrain.raw make_place --kind raw "$T/pristine/terrain.raw"
 try 'Roblox: edits of others while a page is written' keeps_edits_of_others materials.npy
@@ -547,5 +547,5 @@ try 'Roblox: edits of others while an array of a chunk is mapped' keeps_edits_in
 saves terrain.ter make_ter --version 9 --size 200 --seed 9 "$T/pristine/terrain.ter"
 try 'BeamNG: edits of others while an array of a tile is mapped' keeps_edits_in_a_chunk heights.npy
 saves world make_world --regions 2 --chunks 12 "$T/pristine/world"
-try 'Cosmic Reach, a zone: edits of others while a page is written' keeps_edits_of_others sky.npy zones/base/earth
+try 'Cosmic Reach, a zone: edits of others while a page is written' keeps_edits_of_others lights/sky.npy zones/base/earth
 finish

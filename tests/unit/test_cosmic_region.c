@@ -903,17 +903,18 @@ START_TEST(changes_name_the_files_that_read_differently)
     cosmic_open_maker(&c, &r);
     struct tfs_doc *before = tfs_doc_ref(c.doc);
     ck_assert_int_eq(files_put_text(&c, key, "lights/sky.txt", "fill 3\n"), 0);
-    ck_assert_str_eq(chunk_changes(before, key), "raw.bin lights/sky.txt arrays/sky.npy");
-    ck_assert_str_eq(changed_root_files(tree, tree->root_changes(before, c.doc)), "arrays/sky.npy");
+    ck_assert_str_eq(chunk_changes(before, key), "raw.bin lights/sky.txt arrays/lights/sky.npy");
+    ck_assert_str_eq(changed_root_files(tree, tree->root_changes(before, c.doc)),
+                     "arrays/lights/sky.npy");
     ck_assert_int_eq(files_put_text(&c, key, "palette.txt", "0 base:gas\n"), 0);
     ck_assert_str_eq(chunk_changes(before, key),
                      "raw.bin voxels.csv palette.txt blocks.txt lights/sky.txt arrays/blocks.npy "
-                     "arrays/sky.npy");
+                     "arrays/lights/sky.npy");
     /* All air under another name is not: palette.txt, and the pictures and the array now show
      * something; the names of the array as well. */
     ck_assert_str_eq(changed_root_files(tree, tree->root_changes(before, c.doc)),
                      "palette.txt heightmap.png heightmap-view.png map.png arrays/blocks.npy "
-                     "arrays/sky.npy arrays/palette.txt");
+                     "arrays/lights/sky.npy arrays/palette.txt");
     ck_assert_uint_eq(tree->root_changes(before, before), 0);
     ck_assert_uint_eq(tree->chunk_changes(NULL, tfs_doc_find(c.doc, key)),
                       (UINT32_C(1) << tree->chunk_count) - 1);

@@ -635,6 +635,73 @@ START_TEST(chunk_name_refuses_what_is_not_canonical)
 }
 END_TEST
 
+/* ---- directories in directories -------------------------------------------------------------- */
+
+static const struct tfs_file deep_files[] = {
+    {.path = "raw.bin", .flags = TFS_FILE_RAW, .lens = &plain_lens},
+    {.path = "a/one.txt", .lens = &plain_lens},
+    {.path = "a/b/c/two.txt", .flags = TFS_FILE_OPTIONAL, .lens = &corners_lens},
+    {.path = "a/b/three.npy", .lens = &plain_lens, .views = TFS_VIEWS_ARRAYS},
+    {.path = "a/bc/four.npy", .lens = &plain_lens, .views = TFS_VIEWS_ARRAYS},
+    {.path = "a/bc/", .lens = &plain_lens, .count = mask_count, .family = &mask_family},
+    {.path = "b/five.txt", .lens = &plain_lens},
+};
+static const struct tfs_tree toy_deep = {
+    .root_files = deep_files, .root_count = 7, .chunk_files = deep_files, .chunk_count = 7};
+
+static const struct {
+    const char *directory, *listing;
+    size_t directories;
+} deep[] = {
+    {"", "raw.bin chunks/ a/ b/ ", 3},
+    {"a", "one.txt b/ bc/ ", 2},
+    {"a/b", "three.npy c/ ", 1},
+    {"a/b/c", "two.txt ", 0},
+    {"a/bc", "four.npy 00_mask.png 01_mask.png ", 0},
+    {"b", "five.txt ", 0},
+    {"chunks/0_0_0", "raw.bin a/ b/ ", 2},
+    {"chunks/0_0_0/a", "one.txt b/ bc/ ", 2},
+    {"chunks/0_0_0/a/b/c", "two.txt ", 0},
+};
+
+START_TEST(tree_has_directories_in_directories)
+{
+    save = (struct tfs_save){.tree = &toy_deep, .options.views = TFS_VIEWS_ALL | TFS_VIEWS_ARRAYS};
+    struct tfs_node dir = node_of(deep[_i].directory), node;
+    struct tfs_buf path = {0};
+
+    ck_assert_str_eq(listing(deep[_i].directory), deep[_i].listing);
+    ck_assert_uint_eq(tfs_tree_subdirectories(&save, doc, &dir), deep[_i].directories);
+    for (size_t i = 0; tfs_tree_entry(&save, doc, &dir, i, &i, &node) == 1;) {
+        struct tfs_node parent = tfs_tree_parent(&save, &node), again;
+        ck_assert(tfs_node_same(&parent, &dir));
+        tfs_buf_clear(&path);
+        tfs_tree_path(&save, doc, &node, &path);
+        tfs_buf_u8(&path, 0);
+        ck_assert_int_eq(tfs_tree_resolve(&save, doc, (const char *)path.data, true, &again), 0);
+        ck_assert(tfs_node_same(&again, &node));
+    }
+    tfs_buf_release(&path);
+}
+END_TEST
+
+START_TEST(tree_hides_directories_of_which_nothing_was_chosen_at_any_depth)
+{
+    save = (struct tfs_save){.tree = &toy_deep, .options.views = TFS_VIEWS_ARRAYS};
+    struct tfs_node node;
+
+    ck_assert_str_eq(listing(""), "chunks/ a/ ");
+    ck_assert_str_eq(listing("a"), "b/ bc/ ");
+    ck_assert_str_eq(listing("a/b"), "three.npy ");
+    ck_assert_str_eq(listing("chunks/0_0_0/a/b"), "three.npy ");
+    ck_assert_int_eq(tfs_tree_resolve(&save, doc, "chunks/0_0_0/a/b/c", true, &node), -ENOENT);
+    ck_assert_int_eq(tfs_tree_resolve(&save, doc, "a/c", false, &node), -ENOENT);
+    ck_assert_int_eq(tfs_tree_resolve(&save, doc, "c", false, &node), -ENOENT);
+    ck_assert_int_eq(tfs_tree_resolve(&save, doc, "b/c", false, &node), -ENOENT);
+    ck_assert_int_eq(tfs_tree_resolve(&save, doc, "a/bc/chunks", false, &node), -ENOENT);
+}
+END_TEST
+
 static void add_listing_tests(TCase *tcase)
 {
     tcase_add_test(tcase, tree_lists_files_in_schema_order_and_directories_behind_them);
@@ -649,6 +716,8 @@ static void add_listing_tests(TCase *tcase)
     tcase_add_test(tcase, tree_shows_stored_bytes_of_a_damaged_chunk_in_every_set);
     tcase_add_test(tcase, tree_tells_names_that_are_left_out_from_unknown_ones);
     tcase_add_loop_test(tcase, tree_counts_subdirectories, 0, COUNT(counts));
+    tcase_add_loop_test(tcase, tree_has_directories_in_directories, 0, COUNT(deep));
+    tcase_add_test(tcase, tree_hides_directories_of_which_nothing_was_chosen_at_any_depth);
 }
 
 static void add_node_tests(TCase *tcase)
@@ -668,11 +737,15 @@ static void add_node_tests(TCase *tcase)
 /* Does a directory of the schema begin only once? */
 static void check_directories(const struct tfs_file *files, unsigned count)
 {
-    for (unsigned i = 1; i < count; i++)
-        for (unsigned j = 0; j + 1 < i && !tfs_schema_same_directory(&files[i], &files[i - 1]); j++)
-            ck_assert_msg(tfs_schema_directory_name(&files[i]).size == 0 ||
-                              !tfs_schema_same_directory(&files[i], &files[j]),
-                          "%s", files[i].path);
+    const struct tfs_schema schema = {files, count};
+    struct tfs_schema_directory a = {0};
+
+    while (tfs_schema_next(schema, &a)) {
+        struct tfs_schema_directory b = {0};
+        while (tfs_schema_next(schema, &b))
+            ck_assert_msg(a.number == b.number || !tfs_span_equal(a.path, b.path), "%.*s",
+                          (int)a.path.size, (const char *)a.path.data);
+    }
 }
 
 START_TEST(schema_of_every_format_has_the_files_of_a_directory_together)

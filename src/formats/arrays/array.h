@@ -43,7 +43,7 @@ struct tfs_array_change {
 };
 
 struct tfs_array {
-    const char *file;  /* "blocks.npy" */
+    const char *file;  /* below arrays/: "blocks.npy" */
     const char *about; /* what the numbers are, for arrays/info.txt */
     char kind;         /* as of struct tfs_npy; of all values, in every chunk */
     unsigned width;

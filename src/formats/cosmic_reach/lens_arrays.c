@@ -262,10 +262,10 @@ static const struct tfs_array arrays[ARRAYS] = {
     [BLOCKS] = {ARRAY("blocks.npy", "the numbers are those of arrays/palette.txt", WIDTH,
                       read_numbers, write_numbers),
                 .numbering = &numbering},
-    [SKY] = {ARRAY("sky.npy", "sky light, 0 to 15", 1, read_light, write_light),
+    [SKY] = {ARRAY("lights/sky.npy", "sky light, 0 to 15", 1, read_light, write_light),
              .param = &tfs_cosmic_sky_lens},
-    [LIGHT] = {ARRAY("light.npy", "block light, 0x000 to 0xfff: red, green, blue", 2, read_light,
-                     write_light),
+    [LIGHT] = {ARRAY("lights/block.npy", "block light, 0x000 to 0xfff: red, green, blue", 2,
+                     read_light, write_light),
                .param = &tfs_cosmic_light_lens},
 };
 

@@ -35,9 +35,10 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_LIGHT] = TFS_APART_FILE("lights/block.txt", TFS_FILE_OPTIONAL, &tfs_cosmic_light_lens),
     [CHUNK_ENTITIES] = TFS_APART_FILE("entities.bin", TFS_FILE_OPTIONAL, &tfs_cosmic_entities_lens),
     [CHUNK_ARRAY] = TFS_CHUNK_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_chunk_array_lens),
-    [CHUNK_SKY_ARRAY] = TFS_CHUNK_ARRAY_FILE("arrays/sky.npy", &tfs_cosmic_chunk_sky_array_lens),
+    [CHUNK_SKY_ARRAY] =
+        TFS_CHUNK_ARRAY_FILE("arrays/lights/sky.npy", &tfs_cosmic_chunk_sky_array_lens),
     [CHUNK_LIGHT_ARRAY] =
-        TFS_CHUNK_ARRAY_FILE("arrays/light.npy", &tfs_cosmic_chunk_light_array_lens),
+        TFS_CHUNK_ARRAY_FILE("arrays/lights/block.npy", &tfs_cosmic_chunk_light_array_lens),
 };
 
 enum root_file {
@@ -69,9 +70,9 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_ARRAY] =
         TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_array_lens, tfs_cosmic_array_count),
     [ROOT_SKY_ARRAY] =
-        TFS_ARRAY_FILE("arrays/sky.npy", &tfs_cosmic_sky_array_lens, tfs_cosmic_array_count),
-    [ROOT_LIGHT_ARRAY] =
-        TFS_ARRAY_FILE("arrays/light.npy", &tfs_cosmic_light_array_lens, tfs_cosmic_array_count),
+        TFS_ARRAY_FILE("arrays/lights/sky.npy", &tfs_cosmic_sky_array_lens, tfs_cosmic_array_count),
+    [ROOT_LIGHT_ARRAY] = TFS_ARRAY_FILE("arrays/lights/block.npy", &tfs_cosmic_light_array_lens,
+                                        tfs_cosmic_array_count),
     [ROOT_ARRAY_NAMES] =
         TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_cosmic_array_palette_lens, NULL),
     [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_cosmic_array_info_lens, NULL),

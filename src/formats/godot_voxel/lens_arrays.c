@@ -230,8 +230,8 @@ static const unsigned numbers[TFS_GODOT_CHANNELS] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 #define ARRAY(name, number)                                                                        \
     {                                                                                              \
-        .whole = true, .file = name ".npy", .about = "the channel " name, .form = form,            \
-        .read = read_channel, .write = write_channel, .param = &numbers[number]                    \
+        .whole = true, .file = "channels/" name ".npy", .about = "the channel " name,              \
+        .form = form, .read = read_channel, .write = write_channel, .param = &numbers[number]      \
     }
 
 static const struct tfs_array arrays[TFS_GODOT_CHANNELS] = {
