@@ -1,0 +1,247 @@
+/* formats/cosmic_reach: a zone whose regions other programs change, replace and remove. */
+#include <errno.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+
+#include "zone_case.h"
+
+START_TEST(regions_that_come_and_go_are_read_again)
+{
+    make_zone();
+    make_region(3, 4, 4, 4);
+    ck_assert(changed());
+    reload();
+    ck_assert(has(64, 64, 64));
+    ck_assert(!changed());
+    ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+    ck_assert(changed());
+    reload();
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert(!has(0, 0, 0));
+    ck_assert(!changed());
+}
+END_TEST
+
+/* Is the folder of the zone locked, as `undo` sees it? */
+static bool is_locked(void)
+{
+    int fd = open(scratch_path("zone"), O_RDONLY);
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) < 0;
+
+    close(fd);
+    return locked;
+}
+
+/* And comes back: by an edit of ours, and by another program. */
+START_TEST(zone_is_empty_while_its_folder_of_regions_is_gone)
+{
+    make_zone();
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, -1, 0, 0))), 0);
+        ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+        ck_assert_int_eq(rmdir(scratch_path("zone/regions")), 0);
+        ck_assert(changed() && is_locked());
+        reload();
+        ck_assert(save->doc->count == 0 && is_locked());
+        if (i == 0) {
+            ck_assert_int_eq(create(0, 0, 0), 0);
+            ck_assert_int_eq(create(-1, 0, 0), 0);
+            ck_assert(exists(0, 0, 0) && exists(-1, 0, 0) && !changed() && is_locked());
+        }
+    }
+    ck_assert_int_eq(mkdir(scratch_path("zone/regions"), 0755), 0);
+    make_region(7, 0, 0, 0);
+    ck_assert(changed());
+    reload();
+    ck_assert(save->doc->count == 2 && is_locked() && !changed());
+    ck_assert_int_eq(create(-1, 0, 0), 0);
+}
+END_TEST
+
+static bool changed_at(int x, int y, int z)
+{
+    return save->container->changed_at(save, (struct tfs_key){0, x, y, z}, &err) == 1;
+}
+
+/* So opening a file takes no longer in a zone of a thousand regions. */
+START_TEST(change_of_one_region_is_none_of_chunks_in_others)
+{
+    make_zone();
+    make_region(7, 0, 0, 0);
+    ck_assert(changed() && changed_at(0, 1, 0) && !changed_at(-1, 1, 0));
+    reload();
+    ck_assert(!changed() && !changed_at(0, 1, 0));
+    ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+    ck_assert(changed() && changed_at(0, 1, 0) && changed_at(-1, 1, 0)); /* of the folder */
+    reload();
+    make_region(7, 5, 0, 0);
+    ck_assert(changed_at(80, 0, 0) && changed_at(-1, 1, 0));
+}
+END_TEST
+
+START_TEST(chunk_that_another_program_left_alone_is_the_same_chunk)
+{
+    struct maker_region region = maker_region_init(2);
+    struct maker_bytes file = {0};
+
+    make_zone();
+    const struct tfs_chunk kept = *tfs_doc_find(save->doc, (struct tfs_key){0, 0, 0, 0});
+    const struct tfs_chunk other = *tfs_doc_find(save->doc, (struct tfs_key){0, 0, 1, 0});
+    add_chunk(&region, 0, 1, 0, "base:other");
+    add_chunk(&region, 0, 0, 0, "base:r_0_0_0");
+    maker_region_write(&region, &file);
+    write_bytes(region_name(REGIONS, 0, 0, 0), &file);
+    ck_assert(changed());
+    reload();
+    ck_assert(tfs_chunk_same(tfs_doc_find(save->doc, kept.key), &kept));
+    ck_assert(!tfs_chunk_same(tfs_doc_find(save->doc, other.key), &other));
+    ck_assert_uint_eq(tfs_doc_find(save->doc, other.key)->slot, other.slot);
+    ck_assert_str_eq(text_of("chunks/0_1_0/palette.txt"), "0 base:other\n");
+    maker_release(&file);
+    maker_region_release(&region);
+}
+END_TEST
+
+START_TEST(region_that_another_program_changed_is_not_overwritten)
+{
+    make_zone();
+    make_region(3, 0, 0, 0);
+    ck_assert_int_eq(put_text("chunks/-16_0_0/palette.txt", "0 base:new\n"), 0);
+    ck_assert_int_eq(create(3, 3, 3), -ESTALE);
+    ck_assert_ptr_nonnull(strstr(err.text, "region_0_0_0.cosmicreach: was changed by another"));
+    ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+    ck_assert_int_eq(create(3, 3, 3), -ESTALE);
+}
+END_TEST
+
+static struct stat frozen; /* whose times do not move; st_ino 0: none */
+
+static int freeze(int result, struct stat *st)
+{
+    if (result == 0 && frozen.st_ino != 0 && st->st_ino == frozen.st_ino) {
+        st->st_mtim = frozen.st_mtim;
+        st->st_ctim = frozen.st_ctim;
+    }
+    return result;
+}
+
+/* These take the place of the C library's, for the whole program. */
+int fstatat(int fd, const char *name, struct stat *st, int flags)
+{
+    return freeze((int)syscall(SYS_newfstatat, fd, name, st, flags), st);
+}
+
+int fstat(int fd, struct stat *st)
+{
+    return fstatat(fd, "", st, AT_EMPTY_PATH);
+}
+
+int lstat(const char *name, struct stat *st)
+{
+    return fstatat(AT_FDCWD, name, st, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Clocks tick slowly: what another program writes right behind a read leaves no trace in times. */
+START_TEST(bytes_that_another_program_wrote_into_a_region_are_not_a_chunk_that_was_read)
+{
+    const char *path = scratch_path(region_name(REGIONS, 0, 0, 0));
+    struct tfs_blob *blob = NULL;
+    static uint8_t bytes[1 << 16];
+
+    make_zone();
+    ck_assert_int_eq(stat(path, &frozen), 0);
+    int fd = open(path, O_RDWR);
+    ssize_t size = pread(fd, bytes, sizeof(bytes), 0);
+    uint8_t *name = memmem(bytes, (size_t)size, "base:r_0_0_0", 12);
+    ck_assert_ptr_nonnull(name);
+    ck_assert_int_eq(pwrite(fd, "x", 1, name + 5 - bytes), 1);
+    close(fd);
+    ck_assert(!changed());
+    ck_assert_int_eq(
+        tfs_chunk_load(save, tfs_doc_find(save->doc, (struct tfs_key){0}), &blob, &err), -ESTALE);
+    frozen.st_ino = 0;
+}
+END_TEST
+
+START_TEST(bytes_of_a_region_that_is_gone_are_stale)
+{
+    struct tfs_blob *blob = NULL;
+
+    make_zone();
+    ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
+    ck_assert_int_eq(
+        tfs_chunk_load(save, tfs_doc_find(save->doc, (struct tfs_key){0}), &blob, &err), -ESTALE);
+}
+END_TEST
+
+START_TEST(chunk_of_an_old_document_is_never_another_one)
+{
+    struct tfs_blob *blob = NULL;
+
+    make_zone();
+    struct tfs_doc *old = tfs_doc_ref(save->doc);
+    ck_assert_int_eq(put_text("chunks/0_0_0/palette.txt", "0 base:new\n"), 0);
+    ck_assert_int_eq(tfs_chunk_load(save, tfs_doc_find(old, (struct tfs_key){0}), &blob, &err),
+                     -ESTALE);
+    tfs_error_reset(&err);
+    ck_assert_int_eq(
+        tfs_chunk_load(save, tfs_doc_find(old, (struct tfs_key){0, 0, 1, 0}), &blob, &err), 0);
+    tfs_blob_unref(blob);
+    tfs_doc_unref(old);
+}
+END_TEST
+
+START_TEST(zone_and_region_exclude_each_other)
+{
+    struct tfs_save *region = NULL, *second = NULL;
+
+    make_zone();
+    ck_assert_int_eq(try_open(region_name(REGIONS, 0, 0, 0), TFS_LOCK_EXCLUSIVE, &region),
+                     -EWOULDBLOCK);
+    ck_assert_int_eq(try_open(region_name(REGIONS, 0, 0, 0), TFS_LOCK_NONE, &region), 0);
+    tfs_save_close(region);
+    ck_assert_int_eq(try_open("zone/regions", TFS_LOCK_EXCLUSIVE, &region), -EWOULDBLOCK);
+    tfs_save_close(save);
+    save = NULL;
+    ck_assert_int_eq(try_open(region_name(REGIONS, 0, 0, 0), TFS_LOCK_EXCLUSIVE, &region), 0);
+    ck_assert_int_eq(try_open(region_name(REGIONS, -1, 0, 0), TFS_LOCK_EXCLUSIVE, &second), 0);
+    ck_assert_int_eq(try_open("zone", TFS_LOCK_EXCLUSIVE, &save), -EWOULDBLOCK);
+    tfs_save_close(second);
+    tfs_save_close(region);
+    must_open("zone");
+}
+END_TEST
+
+START_TEST(strays_of_a_killed_process_are_removed)
+{
+    make_region(7, 0, 0, 0);
+    scratch_write(REGIONS ".region_9_0_0.cosmicreach.terrainfs-aB3xYz", "half");
+    scratch_write(REGIONS ".keep", "not ours");
+    must_open("zone");
+    ck_assert_int_lt(
+        access(scratch_path(REGIONS ".region_9_0_0.cosmicreach.terrainfs-aB3xYz"), F_OK), 0);
+    ck_assert_int_eq(access(scratch_path(REGIONS ".keep"), F_OK), 0);
+}
+END_TEST
+
+static Suite *zone_suite(void)
+{
+    Suite *suite = suite_create("zone_others");
+    TCase *others = unit_case(suite, "others");
+
+    tcase_add_checked_fixture(others, setup, teardown);
+    tcase_add_test(others, regions_that_come_and_go_are_read_again);
+    tcase_add_test(others, zone_is_empty_while_its_folder_of_regions_is_gone);
+    tcase_add_test(others, change_of_one_region_is_none_of_chunks_in_others);
+    tcase_add_test(others, chunk_that_another_program_left_alone_is_the_same_chunk);
+    tcase_add_test(others, region_that_another_program_changed_is_not_overwritten);
+    tcase_add_test(others,
+                   bytes_that_another_program_wrote_into_a_region_are_not_a_chunk_that_was_read);
+    tcase_add_test(others, bytes_of_a_region_that_is_gone_are_stale);
+    tcase_add_test(others, chunk_of_an_old_document_is_never_another_one);
+    tcase_add_test(others, zone_and_region_exclude_each_other);
+    tcase_add_test(others, strays_of_a_killed_process_are_removed);
+    return suite;
+}
+
+UNIT_MAIN(zone_suite)
