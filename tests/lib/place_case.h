@@ -12,6 +12,11 @@
 #include "place_maker.h"
 #include "tree_files.h"
 
+/* Why the terrain of an old place cannot be written. */
+#define OLD_TERRAIN                                                                                \
+    "the terrain is of the old kind (ClusterGrid): open the place in Roblox Studio, which "        \
+    "converts it, and save it"
+
 /* Opens the bytes with that container's codec. */
 void place_open(struct tree_files *c, const struct tfs_container *container,
                 const struct maker_bytes *bytes);
