@@ -156,6 +156,8 @@ static enum tfs_status await_daemon(struct tfs_cli *cli, const char *mountpoint,
 
     switch (read_exit_status(fd, left)) {
     case TFS_STATUS_DONE:
+        if (left[0] != '\0')
+            tfs_cli_say(cli, TFS_STATUS_DONE, "%s: %s", mountpoint, left);
         return TFS_STATUS_DONE;
     case -1:
         return say_lost(cli, mountpoint);

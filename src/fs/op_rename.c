@@ -134,6 +134,7 @@ static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_in
         tfs_scratch_free(&s->overlay, orphan);
         return result;
     }
+    orphan->flags |= TFS_SCRATCH_LEFT;
     tfs_ops_orphan(s, inode, orphan);
     drop_replaced(s, replaced);
     return 0;

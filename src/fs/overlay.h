@@ -37,6 +37,8 @@ enum tfs_scratch_flags {
     TFS_SCRATCH_UNCAPPED = 2, /* removed files that are still open, rejected bytes */
     TFS_SCRATCH_REPLACED =
         4, /* another file was renamed over it: its bytes stay for late openers */
+    TFS_SCRATCH_LEFT =
+        8, /* a file of the save that was renamed away; its inode's node says which */
 };
 
 #define TFS_SCRATCH_COST 256 /* bytes that a name counts beside its content */

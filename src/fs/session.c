@@ -4,6 +4,7 @@
 #include "fs/session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,29 +175,114 @@ int tfs_session_add_file(struct tfs_session *s, const char *name, struct tfs_spa
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Names of scratch files that go with the mount, in one line. */
-static void tell_scratch(struct tfs_session *s)
+/* Has some file of the schema this name? */
+static bool is_name_of_file(const struct tfs_tree *tree, const char *name)
+{
+    for (unsigned i = 0; i < tree->root_count + tree->chunk_count; i++) {
+        const char *path = i < tree->root_count ? tree->root_files[i].path
+                                                : tree->chunk_files[i - tree->root_count].path;
+        const char *slash = strrchr(path, '/');
+        if (strcmp(slash != NULL ? slash + 1 : path, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Was it a file of the save, which the save lacks now? */
+static bool is_only_copy(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, &inode->node);
+
+    return (inode->scratch->flags & TFS_SCRATCH_LEFT) != 0 && branch != NULL &&
+           tfs_node_exists(branch->save, tfs_store_shown(branch->store), &inode->node) != 1;
+}
+
+/* Behind what is in `out`. */
+static void add_path(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_buf *out)
+{
+    struct tfs_buf path = {0};
+
+    tfs_ops_path(s, inode->id, &path);
+    tfs_buf_add_span(out, tfs_buf_span(&path));
+    out->failed = out->failed || path.failed;
+    tfs_buf_release(&path);
+}
+
+/* Is a part of its path hidden? Such directories are programs' own: trash, partial copies. */
+static bool is_hidden(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    struct tfs_buf path = {0};
+
+    tfs_buf_u8(&path, '/');
+    add_path(s, inode, &path);
+    tfs_buf_u8(&path, 0);
+    bool hidden = !path.failed && strstr((const char *)path.data, "/.") != NULL;
+    tfs_buf_release(&path);
+    return hidden;
+}
+
+/* Does a scratch file with a name hold what the save held? cp and mv keep the names of files;
+ * editors give swap files and backups other ones. */
+static bool is_copy(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    if (inode->scratch->kind != TFS_SCRATCH_FILE || is_hidden(s, inode))
+        return false;
+    for (size_t i = 0; i < s->branch_count; i++)
+        if (is_name_of_file(s->branches[i].save->tree, inode->scratch->link->name))
+            return true;
+    return is_only_copy(s, inode);
+}
+
+/* The next scratch file or directory of users: start with *at = 0; NULL: there is no more. */
+static const struct tfs_inode *next_scratch(const struct tfs_session *s, size_t *at)
 {
     const unsigned ours = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
     struct tfs_map_cell cell;
-    struct tfs_buf names = {0};
+
+    while (tfs_map_next(&s->inodes.inodes, at, &cell)) {
+        const struct tfs_inode *inode = cell.value;
+        if (inode->scratch != NULL && inode->scratch->link != NULL &&
+            (inode->scratch->flags & ours) == 0)
+            return inode;
+    }
+    return NULL;
+}
+
+static size_t count_copies(struct tfs_session *s)
+{
+    const struct tfs_inode *inode;
     size_t count = 0;
 
-    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
-        const struct tfs_inode *inode = cell.value;
-        if (inode->scratch == NULL || inode->scratch->link == NULL ||
-            (inode->scratch->flags & ours))
+    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;)
+        count += is_copy(s, inode);
+    return count;
+}
+
+/* Scratch files that go with the mount, in one line, also for `terrainfs umount`. */
+static void tell_scratch(struct tfs_session *s)
+{
+    const struct tfs_inode *inode;
+    struct tfs_buf names = {0};
+    size_t named = 0, more = 0;
+
+    tfs_buf_printf(&names, "scratch files not saved: ");
+    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;) {
+        if (inode->scratch->kind == TFS_SCRATCH_DIRECTORY || is_copy(s, inode))
             continue;
-        if (++count > 20)
+        if (named == 20 || names.size > PATH_MAX) {
+            more++;
             continue;
-        tfs_buf_add_text(&names, count > 1 ? ", " : "");
-        tfs_ops_path(s, inode->id, &names);
+        }
+        tfs_buf_add_text(&names, named++ > 0 ? ", " : "");
+        add_path(s, inode, &names);
     }
-    if (count > 20)
-        tfs_buf_printf(&names, " and %zu more", count - 20);
+    if (more > 0)
+        tfs_buf_printf(&names, " and %zu more", more);
     tfs_buf_u8(&names, 0);
-    if (count > 0 && !names.failed)
-        tfs_ops_message(s, "scratch files not saved: %s", (const char *)names.data);
+    if (named > 0 && !names.failed) {
+        tfs_ops_message(s, "%s", (const char *)names.data);
+        s->left = strdup((const char *)names.data);
+    }
     tfs_buf_release(&names);
 }
 
@@ -265,6 +351,25 @@ static size_t add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
     return failed;
 }
 
+static size_t add_copies(struct tfs_session *s, struct tfs_unsaved *unsaved)
+{
+    const struct tfs_inode *inode;
+    size_t failed = 0;
+
+    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;) {
+        struct tfs_buf path = {0};
+        if (!is_copy(s, inode))
+            continue;
+        tfs_buf_add_text(&path, "scratch/");
+        add_path(s, inode, &path);
+        tfs_buf_u8(&path, 0);
+        failed += path.failed ||
+                  add(unsaved, (const char *)path.data, tfs_buf_span(&inode->scratch->bytes)) < 0;
+        tfs_buf_release(&path);
+    }
+    return failed;
+}
+
 static size_t add_changes(struct tfs_session *s, const struct tfs_branch *branch,
                           struct tfs_unsaved *unsaved)
 {
@@ -293,6 +398,7 @@ static size_t fill(void *arg, struct tfs_unsaved *unsaved)
         if (differs(&s->branches[i]))
             failed += add_changes(s, &s->branches[i], unsaved);
     failed += add_drafts(s, unsaved);
+    failed += add_copies(s, unsaved);
     return failed + tfs_quarantine_each(&s->quarantine, add, unsaved);
 }
 
@@ -304,30 +410,47 @@ static int count_one(void *arg, const char *path, struct tfs_span bytes)
     return 0;
 }
 
-/* What is left, and where it is now; NULL without memory. `result`: of storing it. */
-static char *say_left(struct tfs_session *s, bool refused_only, const char *dir, int result)
+/* Refused texts and copies, with a verb behind them. */
+static void print_kept(size_t refused, size_t copies, struct tfs_buf *out)
+{
+    if (refused > 0)
+        tfs_buf_printf(out, "%zu refused text%s", refused, refused == 1 ? "" : "s");
+    tfs_buf_add_text(out, refused > 0 && copies > 0 ? " and " : "");
+    if (copies > 0)
+        tfs_buf_printf(out, "%zu scratch cop%s of the save", copies,
+                       copies == 1 ? "y of a file" : "ies of files");
+    tfs_buf_add_text(out, refused + copies == 1 ? " is" : " are");
+    tfs_buf_u8(out, 0);
+}
+
+/* What is left, and where it is now; NULL without memory. `saved`: all edits are in the save.
+ * `result`: of storing it. */
+static char *say_left(struct tfs_session *s, bool saved, const char *dir, int result)
 {
     const char *incomplete = result < 0 ? " (not complete: writing there failed too)" : "";
+    struct tfs_buf kept = {0};
     char *said = NULL;
     size_t count = 0;
     int length;
 
     (void)tfs_quarantine_each(&s->quarantine, count_one, &count);
+    print_kept(count, count_copies(s), &kept);
     if (dir == NULL)
-        length =
-            tfs_print(&said, "%s kept beside the save: %s",
-                      refused_only ? "refused texts could not be" : "edits could not be saved, nor",
-                      strerror(-result));
-    else if (refused_only)
-        length = tfs_print(&said, "%zu refused text%s kept in %s%s", count,
-                           count == 1 ? " is" : "s are", dir, incomplete);
+        length = tfs_print(
+            &said, "%s kept beside the save: %s",
+            saved ? "refused texts and copies could not be" : "edits could not be saved, nor",
+            strerror(-result));
+    else if (saved)
+        length = tfs_print(&said, "%s kept in %s%s", kept.failed ? "files are" : (char *)kept.data,
+                           dir, incomplete);
     else
         length = tfs_print(&said, "not everything could be saved; what was not is in %s%s", dir,
                            incomplete);
+    tfs_buf_release(&kept);
     return length < 0 ? NULL : said;
 }
 
-static void store_unsaved(struct tfs_session *s, bool refused_only)
+static void store_unsaved(struct tfs_session *s, bool saved)
 {
     const struct tfs_save *save = s->branches[0].save;
     const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
@@ -338,7 +461,8 @@ static void store_unsaved(struct tfs_session *s, bool refused_only)
         tfs_ops_message(s, "%s: %zu older refused text%s let go to keep newer ones", save->name,
                         s->quarantine.dropped, s->quarantine.dropped == 1 ? " was" : "s were");
     int result = tfs_unsaved_store(&whose, fill, s, &dir);
-    s->left = say_left(s, refused_only, dir, result);
+    free(s->left);
+    s->left = say_left(s, saved, dir, result);
     if (s->left != NULL)
         tfs_ops_message(s, "%s: %s", save->name, s->left);
     free(dir);
@@ -358,6 +482,7 @@ static void tell_not_durable(struct tfs_session *s)
 {
     const char *name = s->branches[0].save->name;
 
+    free(s->left);
     s->left = strdup("everything is written, but the disk did not confirm it: "
                      "a power cut may take the last edits back");
     if (s->left != NULL)
@@ -395,9 +520,10 @@ int tfs_session_finish(struct tfs_session *s)
         if (!differs(&s->branches[i]))
             keep_times(s, &s->branches[i]);
     const bool saved = is_all_saved(s);
-    if (saved && tfs_quarantine_is_empty(&s->quarantine) && is_durable(s))
+    const bool nothing = saved && tfs_quarantine_is_empty(&s->quarantine) && count_copies(s) == 0;
+    if (nothing && is_durable(s))
         return 0;
-    if (saved && tfs_quarantine_is_empty(&s->quarantine))
+    if (nothing)
         tell_not_durable(s);
     else
         store_unsaved(s, saved && !s->quarantine.edits);

@@ -94,11 +94,12 @@ static inline int tfs_session_open(struct tfs_save *save, const struct tfs_sessi
  * Comes before the first call of a front end. */
 int tfs_session_add_file(struct tfs_session *session, const char *name, struct tfs_span bytes);
 
-/* Checks what was written, commits, and stores what cannot be saved beside the save. 0: everything
- * that was written is in the save; else 3. Front end calls must have ended. */
+/* Checks what was written, commits, and stores what cannot be saved beside the save, also scratch
+ * files that hold what the save held. 0: everything that was written is in the save, and no such
+ * file was left; else 3. Front end calls must have ended. */
 int tfs_session_finish(struct tfs_session *session);
-/* What could not be saved or was refused, and where it is now, as a sentence; NULL: there is none.
- * The session's. */
+/* What could not be saved or was refused, and where it is now, or which scratch files went with the
+ * session, as a sentence; NULL: there is none. The session's. */
 const char *tfs_session_left(const struct tfs_session *session);
 void tfs_session_close(struct tfs_session *session);
 

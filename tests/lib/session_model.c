@@ -901,9 +901,15 @@ static void begin(bool staging)
     }
 }
 
-/* What is left to be done at unmount: removed notes go, and all that waits is saved. */
+/* What is left to be done at unmount: removed notes go, and all that waits is saved. A scratch file
+ * that is the only copy of what the save held would be kept: here they all go. */
 static void finish(void)
 {
+    for (int i = 0; i < SCRATCH; i++) {
+        const char name[] = {'s', (char)('0' + i), '\0'};
+        if (m.scratch[i] != NULL)
+            AGREE(unlink_path(name) == 0, "unlink %s", name);
+    }
     for (int x = 0; x < COORDINATES; x++) {
         struct chunk *chunk = chunk_at(x);
         if (chunk != NULL && chunk->removed[NOTE])

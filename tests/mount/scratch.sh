@@ -175,6 +175,25 @@ names_of_the_log() {
     down
 }
 
+# mv of a chunk to a name that is none copies it into memory, and the save has it no more.
+moved_out_of_the_save() {
+    up
+    cp -r "$M/chunks/$C" "$D/was"
+    want mv "$M/chunks/$C" "$M/aside"
+    want rm "$M/aside/blocks.txt"
+    echo note >"$M/note"
+    "$TFS_BIN" umount "$M" 2>"$D/said"
+    same 'status of umount' $? 3
+    want grep -q "copies of files of the save are kept in $S.unsaved-" "$D/said"
+    rm "$D/was/blocks.txt"
+    want diff -r "$D/was" "$(echo "$S".unsaved-*/scratch/aside)"
+    up
+    echo note >"$M/note"
+    "$TFS_BIN" umount "$M" 2>"$D/said"
+    same 'status of the second umount' $? 0
+    same 'what it said' "$(cat "$D/said")" "terrainfs: $M: scratch files not saved: note"
+}
+
 long_names() {
     local name
     name=$(printf 'n%.0s' {1..255})
@@ -412,6 +431,7 @@ try 'a mapped scratch file' mapped_scratch
 try 'renamed while open' renamed_open_files
 try 'a chunk file moved over another' renamed_over_another
 try 'the cap of scratch files' cap
+try 'a chunk that is moved to a name that is none' moved_out_of_the_save
 try 'the hidden directory' names_of_the_log
 try 'long names' long_names
 try 'a file that was removed comes back' comes_back
