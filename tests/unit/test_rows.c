@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "formats/database/rows_state.h"
 #include "scratch.h"
@@ -953,6 +954,15 @@ START_TEST(journal_cannot_have_another_file_removed)
 }
 END_TEST
 
+/* To open it for reading would wait until somebody writes. */
+START_TEST(journal_that_is_a_pipe_does_not_hang)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    ck_assert_int_eq(mkfifo(scratch_path("world-journal"), 0600), 0);
+    ck_assert_int_lt(try_open((enum tfs_lock)_i), 0);
+}
+END_TEST
+
 /* The journal at our old name is of the database that is there now: it is not played into ours. */
 START_TEST(journal_of_a_database_in_our_place_is_left_alone)
 {
@@ -1080,6 +1090,8 @@ static Suite *rows_suite(void)
     tcase_add_loop_test(tcase, change_that_a_killed_program_began_is_taken_back, TFS_LOCK_NONE,
                         TFS_LOCK_EXCLUSIVE + 1);
     tcase_add_test(tcase, change_that_is_under_way_is_left_alone);
+    tcase_add_loop_test(tcase, journal_that_is_a_pipe_does_not_hang, TFS_LOCK_NONE,
+                        TFS_LOCK_EXCLUSIVE + 1);
     tcase_add_loop_test(tcase, journal_cannot_have_another_file_removed, TFS_LOCK_NONE,
                         TFS_LOCK_EXCLUSIVE + 1);
     tcase_add_test(tcase, journal_of_a_database_in_our_place_is_left_alone);

@@ -1,5 +1,5 @@
 /*
- * SQLite's own way to files, for one connection, but for two things.
+ * SQLite's own way to files, for one connection, but for three things.
  *
  * A journal can name a "super-journal", which belongs to a change of several databases at once. To
  * take back such a change SQLite reads that file, and removes it when it knows no other database:
@@ -8,6 +8,8 @@
  * Journal and log are found by the name that the database was opened by. When it was moved away and
  * another one is at that name, they are the other's: played back into ours they would destroy it.
  * They do not exist then.
+ *
+ * To open a pipe of that name would wait for ever. It cannot be opened.
  */
 #include "formats/database/guard.h"
 
@@ -49,12 +51,21 @@ static bool is_in_place(const struct tfs_database_guard *guard)
            st.st_dev == guard->device && st.st_ino == guard->inode;
 }
 
+/* May this journal or log be opened? */
+static bool is_ours(const struct tfs_database_guard *guard, const char *name)
+{
+    struct stat st;
+
+    return is_in_place(guard) && (lstat(name, &st) < 0 || S_ISREG(st.st_mode));
+}
+
 static int guarded_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out)
 {
     struct tfs_database_guard *guard = (struct tfs_database_guard *)vfs;
     struct stat st;
 
-    if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0 || (is_of_journal(flags) && !is_in_place(guard))) {
+    if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0 ||
+        (is_of_journal(flags) && !is_ours(guard, name))) {
         file->pMethods = NULL;
         return SQLITE_CANTOPEN;
     }
