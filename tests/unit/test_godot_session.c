@@ -15,10 +15,34 @@
 #define CHUNKS 30
 
 static sqlite3 *other; /* another program's connection */
-static unsigned fetches;
+static _Atomic unsigned fetches;
+
+static int count_fetch(unsigned kind, void *arg, void *statement, void *sql)
+{
+    (void)kind;
+    (void)arg;
+    (void)statement;
+    fetches += strncmp(sql, "SELECT", 6) == 0;
+    return 0;
+}
+
+/* Whichever connection fetches: a reader that finds the first one busy takes the second. */
+static int count_fetches(sqlite3 *db, char **why, const struct sqlite3_api_routines *api)
+{
+    (void)why;
+    (void)api;
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, count_fetch, NULL);
+}
+
+static void setup(void)
+{
+    scratch_setup();
+    sqlite3_auto_extension((void (*)(void))count_fetches);
+}
 
 static void teardown(void)
 {
+    sqlite3_reset_auto_extension();
     if (session != NULL)
         tfs_session_close(session);
     session = NULL;
@@ -39,15 +63,6 @@ static void open_path_as_session(const char *path, struct tfs_session_options op
 
 /* ---- databases ------------------------------------------------------------------------------- */
 
-static int count_fetch(unsigned kind, void *arg, void *statement, void *sql)
-{
-    (void)kind;
-    (void)arg;
-    (void)statement;
-    fetches += strncmp(sql, "SELECT", 6) == 0;
-    return 0;
-}
-
 static const char *db_path(void)
 {
     return scratch_path("world.sqlite");
@@ -63,7 +78,6 @@ static void open_database(void)
     voxel_stream(db_path(), 2, CHUNKS);
     open_path_as_session(db_path(), (struct tfs_session_options){.linger_ms = 3600000});
     fetches = 0;
-    sqlite3_trace_v2(db(), SQLITE_TRACE_STMT, count_fetch, NULL);
 }
 
 static void run(const char *sql)
@@ -117,7 +131,6 @@ START_TEST(beginning_of_a_large_picture_looks_into_the_first_rows_alone)
     open_path_as_session(db_path(), (struct tfs_session_options){.cache_limit = 4096});
     ck_assert_int_eq(look("heightmap.png", &attr), 0);
     fetches = 0;
-    sqlite3_trace_v2(db(), SQLITE_TRACE_STMT, count_fetch, NULL);
     ck_assert_int_eq(tfs_session_read(session, attr.id, NULL, 0, 100, &hold, &bytes), 0);
     ck_assert_uint_eq(bytes.size, 100);
     ck_assert_mem_eq(bytes.data, "\x89PNG", 4);
@@ -461,7 +474,7 @@ static Suite *godot_session_suite(void)
     Suite *suite = suite_create("godot_session");
     TCase *tcase = unit_case(suite, "database"), *away = unit_case(suite, "away");
 
-    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
+    tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, listing_of_chunks_asks_the_database_nothing);
     tcase_add_test(tcase, beginning_of_a_large_picture_looks_into_the_first_rows_alone);
@@ -469,7 +482,7 @@ static Suite *godot_session_suite(void)
     tcase_add_test(tcase, lock_is_waited_for_once);
     tcase_add_test(tcase, removal_waits_until_the_lock_is_gone);
     tcase_add_test(tcase, appended_line_takes_the_removal_of_its_chunk_along);
-    tcase_add_checked_fixture(away, scratch_setup, teardown);
+    tcase_add_checked_fixture(away, setup, teardown);
     tcase_set_timeout(away, 60);
     tcase_add_loop_test(away, save_that_was_away_for_a_moment_is_read_and_edited_again, 0,
                         COUNT(moves));
