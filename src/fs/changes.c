@@ -15,11 +15,6 @@ struct walk {
     void *arg;
 };
 
-bool tfs_comes_and_goes(const struct tfs_file *file)
-{
-    return file->lens->exists != NULL || file->count != NULL;
-}
-
 static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     const struct walk *w = arg;
@@ -27,12 +22,12 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
     struct tfs_node node = tfs_node_of_chunk(after != NULL ? after : before);
 
     if (before == NULL || after == NULL)
-        w->changed(w->arg, &node, after != NULL ? TFS_CHUNK_CAME : TFS_CHUNK_WENT);
+        w->changed(w->arg, &node, NULL, after != NULL ? TFS_CHUNK_CAME : TFS_CHUNK_WENT);
     uint32_t files = tree->chunk_changes != NULL ? tree->chunk_changes(before, after) : UINT32_MAX;
     for (unsigned i = 0; i < tree->chunk_count; i++) {
         node.file = (int)i;
         if ((files >> i & 1) != 0)
-            w->changed(w->arg, &node, TFS_CHANGED_FILE);
+            w->changed(w->arg, &node, &tree->chunk_files[i], TFS_CHANGED_FILE);
     }
     return 0;
 }
@@ -68,7 +63,7 @@ static void changed_root_file(const struct walk *w, unsigned i)
     for (uint32_t m = 0; m < members; m++) {
         const struct tfs_node node = {.file = (int)i, .member = m};
         if (changed == NULL || changed[m])
-            w->changed(w->arg, &node, TFS_CHANGED_FILE);
+            w->changed(w->arg, &node, file, TFS_CHANGED_FILE);
     }
     free(changed);
 }
@@ -97,7 +92,7 @@ void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_chang
         struct tfs_node node = tfs_node_of_chunk(tfs_doc_at(doc, c));
         for (unsigned i = 0; i < save->tree->chunk_count; i++) {
             node.file = (int)i;
-            changed(arg, &node, TFS_CHANGED_FILE);
+            changed(arg, &node, &save->tree->chunk_files[i], TFS_CHANGED_FILE);
         }
     }
     for (unsigned i = 0; i < save->tree->root_count; i++)
@@ -135,10 +130,10 @@ static bool says_stored(const struct difference *d, const struct tfs_file *file)
 }
 
 /* All that read differently: the stored bytes say everything, the others are for people. */
-static void keep_changed(void *arg, const struct tfs_node *node, enum tfs_changed how)
+static void keep_changed(void *arg, const struct tfs_node *node, const struct tfs_file *file,
+                         enum tfs_changed how)
 {
     struct difference *d = arg;
-    const struct tfs_file *file = tfs_node_file(d->save, node);
     struct tfs_error err = {0};
     struct tfs_buf path = {0}, bytes = {0};
 

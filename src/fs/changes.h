@@ -12,7 +12,9 @@ enum tfs_changed {
     TFS_CHUNK_WENT,
 };
 
-typedef void (*tfs_changed_fn)(void *arg, const struct tfs_node *node, enum tfs_changed how);
+/* `file`: what the schema says of it; NULL: it is a directory. */
+typedef void (*tfs_changed_fn)(void *arg, const struct tfs_node *node, const struct tfs_file *file,
+                               enum tfs_changed how);
 
 /* May name too many, never too few. A chunk that came or went is named before its files. */
 void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
@@ -35,6 +37,9 @@ size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
                          void *arg);
 
 /* Does the file come and go, so that its directory reads differently with it? */
-bool tfs_comes_and_goes(const struct tfs_file *file);
+static inline bool tfs_comes_and_goes(const struct tfs_file *file)
+{
+    return file->lens->exists != NULL || file->count != NULL;
+}
 
 #endif

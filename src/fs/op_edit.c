@@ -49,9 +49,10 @@ static int take_removals(struct tfs_work *work, struct tfs_edit *edit, const str
     for (unsigned i = 0; i < tree->chunk_count && result != -ENOMEM; i++) {
         struct tfs_error rejection = {0};
         const struct tfs_file *file = &tree->chunk_files[i];
+        if ((file->flags & TFS_FILE_OPTIONAL) == 0 || (int)i == self->file)
+            continue;
         struct tfs_node node = tfs_node_sibling_file(self, i, 0);
-        if ((file->flags & TFS_FILE_OPTIONAL) == 0 || (int)i == self->file ||
-            !begin_removal(work, &node))
+        if (!begin_removal(work, &node))
             continue;
         result = tfs_node_exists(save, tfs_edit_doc(edit), &node);
         if (result == 1)

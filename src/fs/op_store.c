@@ -39,7 +39,8 @@ static bool is_known(const struct tfs_branch *branch, const struct tfs_node *nod
            tfs_inode_of(&s->inodes, node) != NULL || tfs_views_has_chunk(&s->views, node);
 }
 
-static void file_changed(const struct publishing *p, const struct tfs_node *node)
+static void file_changed(const struct publishing *p, const struct tfs_node *node,
+                         const struct tfs_file *file)
 {
     struct tfs_session *s = p->branch->session;
     const uint64_t id = tfs_node_id(node);
@@ -52,20 +53,21 @@ static void file_changed(const struct publishing *p, const struct tfs_node *node
         if (is_known(p->branch, node))
             stale_id(p->branch, id);
     }
-    if (tfs_comes_and_goes(tfs_node_file(p->branch->save, node))) {
+    if (tfs_comes_and_goes(file)) {
         struct tfs_node dir = tfs_ops_parent(s, node);
         stale_node(p->branch, &dir);
     }
 }
 
-static void node_changed(void *arg, const struct tfs_node *changed, enum tfs_changed how)
+static void node_changed(void *arg, const struct tfs_node *changed, const struct tfs_file *file,
+                         enum tfs_changed how)
 {
     const struct publishing *p = arg;
     struct tfs_node node = *changed;
 
     node.store = p->branch->number;
     if (how == TFS_CHANGED_FILE) {
-        file_changed(p, &node);
+        file_changed(p, &node, file);
         return;
     }
     /* The directory that lists chunks of this group reads differently. */
@@ -120,11 +122,13 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
     pthread_mutex_unlock(&s->lock);
 }
 
-static void file_turned(void *arg, const struct tfs_node *changed, enum tfs_changed how)
+static void file_turned(void *arg, const struct tfs_node *changed, const struct tfs_file *file,
+                        enum tfs_changed how)
 {
     struct tfs_branch *branch = arg;
     struct tfs_node node = *changed;
 
+    (void)file;
     (void)how;
     node.store = branch->number;
     stale_node(branch, &node);

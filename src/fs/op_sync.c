@@ -87,20 +87,24 @@ static int submit_all(struct tfs_session *s, uint64_t dir, struct tfs_reply repl
 }
 
 /* The store of a file or directory; NULL: it lies above the stores, or is no more. */
-static struct tfs_branch *branch_of(struct tfs_session *s, uint64_t id)
+/* NULL: it lies above all, or is gone. *node: what of the tree it is; the root for what is nothing
+ * of it. */
+static struct tfs_branch *branch_of(struct tfs_session *s, uint64_t id, struct tfs_node *node)
 {
-    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
-    struct tfs_node node;
+    const int result = tfs_ops_node(s, id, node);
 
-    if (inode != NULL)
-        return tfs_ops_branch_of(s, inode);
-    return tfs_ops_node(s, id, &node) == 0 ? tfs_ops_branch(s, &node) : NULL;
+    if (result == 0)
+        return tfs_ops_branch(s, node);
+    *node = TFS_NODE_ROOT;
+    return result == -ENOENT ? tfs_ops_branch_of(s, tfs_inode_find(&s->inodes, id)) : NULL;
 }
 
 void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_reply reply)
 {
+    struct tfs_node node;
+
     pthread_mutex_lock(&s->lock);
-    struct tfs_branch *branch = s->branch_count == 1 ? &s->branches[0] : branch_of(s, id);
+    struct tfs_branch *branch = s->branch_count == 1 ? &s->branches[0] : branch_of(s, id, &node);
     int result = branch != NULL ? submit_sync(s, branch, id, reply) : submit_all(s, id, reply);
     pthread_mutex_unlock(&s->lock);
     if (result < 0)
@@ -173,22 +177,13 @@ static void release_check(struct tfs_work *work)
     check->run(check->arg);
 }
 
-/* *node: what of the tree it is; the root for what is nothing of it. */
-static struct tfs_branch *branch_to_check(struct tfs_session *s, uint64_t id, struct tfs_node *node)
-{
-    pthread_mutex_lock(&s->lock);
-    struct tfs_branch *branch = branch_of(s, id);
-    if (tfs_ops_node(s, id, node) < 0)
-        *node = TFS_NODE_ROOT;
-    pthread_mutex_unlock(&s->lock);
-    return branch;
-}
-
 bool tfs_session_current(struct tfs_session *s, uint64_t id)
 {
     struct tfs_node node;
-    struct tfs_branch *branch = branch_to_check(s, id, &node);
 
+    pthread_mutex_lock(&s->lock);
+    const struct tfs_branch *branch = branch_of(s, id, &node);
+    pthread_mutex_unlock(&s->lock);
     return branch == NULL ||
            tfs_store_current(branch->store, node.scope == TFS_SCOPE_CHUNK ? &node.key : NULL);
 }
@@ -196,7 +191,10 @@ bool tfs_session_current(struct tfs_session *s, uint64_t id)
 int tfs_session_after_check(struct tfs_session *s, uint64_t id, void (*run)(void *arg), void *arg)
 {
     struct tfs_node node;
-    struct tfs_branch *branch = branch_to_check(s, id, &node);
+
+    pthread_mutex_lock(&s->lock);
+    struct tfs_branch *branch = branch_of(s, id, &node);
+    pthread_mutex_unlock(&s->lock);
     struct check_work *work =
         tfs_work_create(sizeof(*work), &check_kind, branch != NULL ? branch : &s->branches[0], NULL,
                         (struct tfs_reply){0});

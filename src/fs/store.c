@@ -95,17 +95,7 @@ int64_t tfs_store_now(const struct tfs_store *store)
     return store->options.now != NULL ? store->options.now() : tfs_now_ms();
 }
 
-bool tfs_store_is_rewriting(const struct tfs_store *store)
-{
-    return store->rewrite.doc != NULL;
-}
-
 /* ---- publishing ------------------------------------------------------------------------------ */
-
-bool tfs_store_differs(const struct tfs_store *store)
-{
-    return store->shown->version != store->saved->version;
-}
 
 struct tfs_doc *tfs_store_shown(const struct tfs_store *store)
 {

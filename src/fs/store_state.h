@@ -92,8 +92,17 @@ struct tfs_store {
 /* ---- store.c ---- */
 int64_t tfs_store_now(const struct tfs_store *store); /* by its clock */
 /* A rewrite is under way, or has ended and was not asked for its end. */
-bool tfs_store_is_rewriting(const struct tfs_store *store);
-bool tfs_store_differs(const struct tfs_store *store); /* tfs_store_unsaved, by the thread */
+static inline bool tfs_store_is_rewriting(const struct tfs_store *store)
+{
+    return store->rewrite.doc != NULL;
+}
+
+/* tfs_store_unsaved, by the thread. */
+static inline bool tfs_store_differs(const struct tfs_store *store)
+{
+    return store->shown->version != store->saved->version;
+}
+
 /* Makes room for the slots of a document, so that it can be published; or -ENOMEM. */
 int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err);
 /* Shows `doc` (takes the reference), for which there is room. */
