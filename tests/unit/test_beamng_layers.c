@@ -10,6 +10,13 @@
 #include "formats/beamng/layers.h"
 #include "unit.h"
 
+static struct tree_files t;
+
+static void teardown(void)
+{
+    tree_files_close(&t);
+}
+
 /* ---- heights --------------------------------------------------------------------------------- */
 
 START_TEST(heightmap_of_8_bits_is_taken_only_where_nothing_is_lost)
@@ -17,7 +24,6 @@ START_TEST(heightmap_of_8_bits_is_taken_only_where_nothing_is_lost)
     static const uint8_t grey[] = {1, 2, 3, 4};
     struct tfs_png_shape shape = {2, 2, TFS_PNG_GREY8, NULL, 0};
     struct tfs_buf png = {0};
-    struct tree_files t;
 
     ter_make_png(shape, grey, &png);
     ter_open_hex(&t, TER_A);
@@ -28,7 +34,6 @@ START_TEST(heightmap_of_8_bits_is_taken_only_where_nothing_is_lost)
     ter_open_hex(&t, "09 02000000 0101 0202 0000 ffff 00000000 00000000");
     ck_assert_int_eq(tree_files_put(&t, "heightmap.png", tfs_buf_span(&png)), 0);
     ter_check_hex(&t, "09 02000000 0303 0404 0101 0202 00000000 00000000");
-    tree_files_close(&t);
     tfs_buf_release(&png);
 }
 END_TEST
@@ -38,21 +43,18 @@ START_TEST(heightmap_of_another_size_is_refused_with_both_sizes)
     static const uint8_t grey[2 * 9];
     struct tfs_png_shape shape = {3, 3, TFS_PNG_GREY16, NULL, 0};
     struct tfs_buf png = {0};
-    struct tree_files t;
 
     ter_make_png(shape, grey, &png);
     ter_open_hex(&t, TER_A);
     ter_check_refused(&t, "heightmap.png", tfs_buf_span(&png),
                       "the picture has 3 x 3 pixels, 2 x 2 are needed");
     ter_check_refused(&t, "heightmap.png", tfs_span_of("16384 16385"), "not a PNG");
-    tree_files_close(&t);
     tfs_buf_release(&png);
 }
 END_TEST
 
 START_TEST(heights_text_of_an_edge_tile_is_as_wide_and_high_as_what_is_left)
 {
-    struct tree_files t;
     struct tfs_buf text = {0};
 
     ter_open_world(&t, (struct ter_world){9, TER_PLAIN, false, 70, 3, 4});
@@ -72,7 +74,6 @@ START_TEST(heights_text_of_an_edge_tile_is_as_wide_and_high_as_what_is_left)
                    "y=00 z=05 |     7     7     7     7     7     7\n");
     ter_check_refused(&t, "chunks/1_0_1/heights.txt", tfs_span_of("fill 65536\n"),
                       "heights are 0 to 65535");
-    tree_files_close(&t);
     tfs_buf_release(&text);
 }
 END_TEST
@@ -81,8 +82,6 @@ END_TEST
 
 START_TEST(layers_take_materials_holes_and_what_stands_there_already)
 {
-    struct tree_files t;
-
     /* two materials, and a stray 9 in the south-west */
     ter_open_hex(&t, "09 02000000 0040 0140 0280 ffff 0901ff01 02000000 05 4772617373 04 526f636b");
     ter_put_hex(&t, "layers.png", "00ff 0901");
@@ -103,28 +102,22 @@ START_TEST(layers_take_materials_holes_and_what_stands_there_already)
                       tfs_span_of("y=00 z=00 |   9   0\ny=00 z=01 |   0   7\n"), "layer 7 is not");
     ck_assert_uint_eq(t.err.line, 2);
     ck_assert_uint_eq(t.err.column, 19);
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(layer_0_and_holes_can_be_painted_without_any_material)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, "09 02000000 0040 0140 0280 ffff 05050505 00000000");
     ter_put_hex(&t, "layers.png", "00ff 0505");
     ter_refuse_hex(&t, "layers.png", "0101 0505", "there are 0 materials");
     ter_put_hex(&t, "holes.png", "ffff 0000");
     ter_check_hex(&t, "09 02000000 0040 0140 0280 ffff 0505ffff 00000000");
     ck_assert(!tree_files_has(&t, "layers/00_.png"));
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(mask_paints_its_material_and_what_it_clears_becomes_layer_0)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, TER_A);
     /* greys count by the threshold */
     ter_put_hex(&t, "layers/01_Rock.png", "80c8 007f");
@@ -138,22 +131,21 @@ START_TEST(mask_paints_its_material_and_what_it_clears_becomes_layer_0)
     ter_check_samples(&t, "layers.png", "ff01 00ff");
     ter_put_hex(&t, "holes.png", "0000 0000");
     ter_check_samples(&t, "layers.png", "0001 0000");
-    tree_files_close(&t);
 }
 END_TEST
 
 /* Puts a picture that was made from `original`; both are samples. */
-static void put_made_from(struct tree_files *t, const char *path, const char *original,
+static void put_made_from(struct tree_files *of, const char *path, const char *original,
                           const char *hex)
 {
     struct maker_bytes samples = {0};
     struct tfs_buf png = {0};
 
     place_hex(&samples, original);
-    ter_make_png(ter_shape_of(t, path), samples.data, &png);
-    t->how.original = tfs_buf_span(&png);
-    ter_put_hex(t, path, hex);
-    t->how.original = (struct tfs_span){0};
+    ter_make_png(ter_shape_of(of, path), samples.data, &png);
+    of->how.original = tfs_buf_span(&png);
+    ter_put_hex(of, path, hex);
+    of->how.original = (struct tfs_span){0};
     tfs_buf_release(&png);
     maker_release(&samples);
 }
@@ -161,8 +153,6 @@ static void put_made_from(struct tree_files *t, const char *path, const char *or
 /* `import`: pixels that are as in what the picture was made from do not undo another's. */
 START_TEST(terrain_pictures_say_only_what_differs_from_what_they_were_made_from)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, TER_A);
     ter_check_samples(&t, "layers.png", "ff01 0001");
     put_made_from(&t, "layers/01_Rock.png", "00ff 00ff", "00ff ffff");  /* 0,1 becomes rock */
@@ -176,14 +166,12 @@ START_TEST(terrain_pictures_say_only_what_differs_from_what_they_were_made_from)
     ter_put_text(&t, "chunks/0_0_0/heights.txt", "1 2\n3 4\n");
     put_made_from(&t, "heightmap.png", "8002ffff 40004001", "80020000 40004001");
     ter_check_samples(&t, "heightmap.png", "00030000 00010002");
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(mask_name_is_the_index_and_the_escaped_and_cut_name)
 {
     struct maker_bytes b = {0};
-    struct tree_files t;
     char wanted[300], name[250];
 
     memset(name, 'x', sizeof(name));
@@ -198,15 +186,12 @@ START_TEST(mask_name_is_the_index_and_the_escaped_and_cut_name)
     snprintf(wanted, sizeof(wanted), "layers/04_%.247s.png", name);
     ck_assert_uint_eq(strlen(wanted) - strlen("layers/"), 254);
     ck_assert(tree_files_has(&t, wanted));
-    tree_files_close(&t);
     maker_release(&b);
 }
 END_TEST
 
 START_TEST(mask_names_follow_the_palette)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, TER_A);
     ter_put_text(&t, "palette.txt", "0 Grass\n1 Snow\n2 Ice\n");
     ck_assert(tree_files_has(&t, "layers/01_Snow.png"));
@@ -214,7 +199,6 @@ START_TEST(mask_names_follow_the_palette)
     ck_assert(!tree_files_has(&t, "layers/01_Rock.png"));
     ter_put_hex(&t, "layers/02_Ice.png", "0000 ff00");
     ter_check_samples(&t, "layers.png", "ff01 0201");
-    tree_files_close(&t);
 }
 END_TEST
 
@@ -222,8 +206,6 @@ END_TEST
 
 START_TEST(palette_renames_appends_and_removes_unused_entries_from_the_end)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, TER_A);
     ter_put_text(&t, "palette.txt", "# materials\n\n  0   Grass  \r\n1 \\x53now \\\\ \\n\n2\n");
     ter_check_text(&t, "palette.txt", "0 Grass\n1 Snow \\\\ \\n\n2\n");
@@ -232,14 +214,12 @@ START_TEST(palette_renames_appends_and_removes_unused_entries_from_the_end)
     ter_put_text(&t, "palette.txt", "0 Grass\n1 Grass\n");
     ter_check_hex(&t,
                   "09 02000000 0040 0140 0280 ffff 0001ff01 02000000 05 4772617373 05 4772617373");
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(palette_edit_that_changes_no_name_keeps_the_stored_table)
 {
     static const char hex[] = "07 01000000 2000 00 02000000 ff 0100 41 03 420043";
-    struct tree_files t;
 
     ter_open_hex(&t, hex);
     ter_check_text(&t, "palette.txt", "0 A\n1 B\\x00C\n");
@@ -249,14 +229,11 @@ START_TEST(palette_edit_that_changes_no_name_keeps_the_stored_table)
                  "0 A\n1 B\\x00C\n2 D\n"); /* the old entry may keep its byte 0 */
     ter_check_hex(&t, "07 01000000 2000 00 03000000 01 41 03 420043 01 44");
     ter_check_refused(&t, "palette.txt", tfs_span_of("0 A\n1 A\\x00C\n2 D\n"), "byte 0");
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(palette_with_a_gap_or_a_used_entry_removed_is_refused)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, TER_A);
     ter_check_refused(&t, "palette.txt", tfs_span_of("1 Rock\n"),
                       "index 1 stands where 0 is expected");
@@ -270,25 +247,21 @@ START_TEST(palette_with_a_gap_or_a_used_entry_removed_is_refused)
     ck_assert_uint_eq(t.err.line, 2);
     ck_assert_uint_eq(t.err.column, 3);
     ter_check_refused(&t, "palette.txt", tfs_span_of("x Grass\n"), "not a number");
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(palette_entry_that_no_sample_uses_can_go_beside_layers_without_material)
 {
-    struct tree_files t;
-
     /* Layers 0, 254 and 9; materials TER_A, TER_B, C. */
     ter_open_hex(&t, "07 02000000 0040 0140 0280 ffff 00fe0900 03000000 01 41 01 42 01 43");
     ter_put_text(&t, "palette.txt", "0 A\n1 B\n");
     ter_check_hex(&t, "07 02000000 0040 0140 0280 ffff 00fe0900 02000000 01 41 01 42");
     ter_check_refused(&t, "palette.txt", tfs_span_of(""), "material 0 is used by 2 samples");
-    tree_files_close(&t);
 }
 END_TEST
 
 /* TER_A table of `count` empty names behind one sample of layer 0. */
-static void open_many(struct tree_files *t, unsigned count)
+static void open_many(struct tree_files *of, unsigned count)
 {
     struct maker_bytes b = {0};
     uint8_t number[4] = {(uint8_t)count, (uint8_t)(count >> 8)};
@@ -297,7 +270,7 @@ static void open_many(struct tree_files *t, unsigned count)
     maker_add(&b, number, 4);
     for (unsigned i = 0; i < count; i++)
         maker_u8(&b, 0);
-    ter_open_bytes(t, &b);
+    ter_open_bytes(of, &b);
     maker_release(&b);
 }
 
@@ -311,7 +284,6 @@ static void list_many(struct tfs_buf *text, unsigned count)
 START_TEST(palette_holds_255_entries_and_keeps_more_that_a_file_has)
 {
     struct tfs_buf text = {0};
-    struct tree_files t;
 
     open_many(&t, 254);
     list_many(&text, 255);
@@ -330,7 +302,6 @@ START_TEST(palette_holds_255_entries_and_keeps_more_that_a_file_has)
     list_many(&text, 1);
     ck_assert_int_eq(tree_files_put(&t, "palette.txt", tfs_buf_span(&text)), 0);
     ter_check_hex(&t, "07 01000000 2000 00 01000000 00");
-    tree_files_close(&t);
     tfs_buf_release(&text);
 }
 END_TEST
@@ -338,7 +309,6 @@ END_TEST
 START_TEST(palette_takes_names_of_65535_bytes_and_no_longer_ones)
 {
     struct tfs_buf text = {0};
-    struct tree_files t;
 
     open_many(&t, 1);
     tfs_buf_add_text(&text, "0 ");
@@ -348,7 +318,6 @@ START_TEST(palette_takes_names_of_65535_bytes_and_no_longer_ones)
     ck_assert_uint_eq(t.doc->common->size, 4 + 3 + 65535);
     tfs_buf_u8(&text, 'n');
     ter_check_refused(&t, "palette.txt", tfs_buf_span(&text), "at most 65535");
-    tree_files_close(&t);
     tfs_buf_release(&text);
 }
 END_TEST
@@ -357,13 +326,10 @@ END_TEST
 
 START_TEST(corners_follow_the_layers_that_they_read)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, TER_B);
     ter_put_hex(&t, "holes.png", "0000 0000");
     ter_check_hex(&t, "08 02000000 0040 0140 0280 ffff 00010001 00010001 01000101 00010101 01010101"
                       "02000000 05 4772617373 04 526f636b");
-    tree_files_close(&t);
 }
 END_TEST
 
@@ -377,7 +343,6 @@ START_TEST(corners_of_one_sample_are_recomputed_and_no_others)
         {"0 0 0\n0 0 0\n0 0 1\n", "00000000 00000000 00000000 00000000 00000001 00000101 00000101"
                                   "00010101 01010101"},
     };
-    struct tree_files t;
     struct tfs_buf out = {0};
     struct maker_bytes wanted = {0};
 
@@ -389,19 +354,18 @@ START_TEST(corners_of_one_sample_are_recomputed_and_no_others)
     place_hex(&wanted, cases[_i].corners);
     ck_assert_uint_eq(wanted.size, 36);
     ck_assert_int_eq(memcmp(out.data + 5 + 27, wanted.data, 36), 0);
-    tree_files_close(&t);
     tfs_buf_release(&out);
     maker_release(&wanted);
 }
 END_TEST
 
 /* All layers and all corners, in the order of the file. */
-static void flat(struct tree_files *t, struct tfs_buf *layers, struct tfs_buf *corners)
+static void flat(struct tree_files *of, struct tfs_buf *layers, struct tfs_buf *corners)
 {
     struct tfs_buf file = {0};
-    size_t samples = (size_t)ter_side_of(t) * ter_side_of(t);
+    size_t samples = (size_t)ter_side_of(of) * ter_side_of(of);
 
-    tree_files_encode(t, &file);
+    tree_files_encode(of, &file);
     tfs_buf_clear(layers);
     tfs_buf_clear(corners);
     tfs_buf_add(layers, file.data + 5 + 2 * samples, samples);
@@ -410,23 +374,23 @@ static void flat(struct tree_files *t, struct tfs_buf *layers, struct tfs_buf *c
 }
 
 /* Against the rule written down plainly, on a block that follows it nowhere. */
-static void check_corners(struct tree_files *t, struct maker_random *r)
+static void check_corners(struct tree_files *of, struct maker_random *r)
 {
     struct tfs_buf layers = {0}, corners = {0}, new_layers = {0}, new_corners = {0};
     struct tfs_buf picture = {0};
-    uint32_t side = ter_side_of(t);
+    uint32_t side = ter_side_of(of);
     uint8_t old[4], new[4];
 
-    flat(t, &layers, &corners);
-    ter_get_samples(t, "layers.png", &picture);
+    flat(of, &layers, &corners);
+    ter_get_samples(of, "layers.png", &picture);
     for (unsigned i = 0; i < 3; i++) {
         static const uint32_t spots[] = {0, 1, 63, 64, 65};
         uint32_t x = maker_draw(r, 2) ? maker_draw(r, side) : spots[maker_draw(r, 5)] % side;
         uint32_t y = maker_draw(r, 2) ? maker_draw(r, side) : side - 1 - x % side;
         picture.data[(size_t)y * side + x] = (uint8_t)maker_draw(r, 5);
     }
-    ck_assert_int_eq(ter_put_samples(t, "layers.png", picture.data), 0);
-    flat(t, &new_layers, &new_corners);
+    ck_assert_int_eq(ter_put_samples(of, "layers.png", picture.data), 0);
+    flat(of, &new_layers, &new_corners);
     for (uint64_t i = 0; i < (uint64_t)side * side; i++) {
         ter_corner_rule(layers.data, side, i, old);
         ter_corner_rule(new_layers.data, side, i, new);
@@ -445,7 +409,6 @@ START_TEST(corners_that_no_rule_made_survive_where_no_layer_changed)
 {
     static const uint32_t sides[] = {1, 2, 3, 64, 65, 66, 128, 130};
     struct maker_random r = {.state = 7};
-    struct tree_files t;
 
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
         uint32_t side = sides[i];
@@ -467,32 +430,32 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("beamng_layers");
 
-    TCase *t = unit_case(s, "heights");
-    tcase_add_test(t, heightmap_of_8_bits_is_taken_only_where_nothing_is_lost);
-    tcase_add_test(t, heightmap_of_another_size_is_refused_with_both_sizes);
-    tcase_add_test(t, heights_text_of_an_edge_tile_is_as_wide_and_high_as_what_is_left);
+    TCase *tcase = unit_case_with(s, "heights", NULL, teardown);
+    tcase_add_test(tcase, heightmap_of_8_bits_is_taken_only_where_nothing_is_lost);
+    tcase_add_test(tcase, heightmap_of_another_size_is_refused_with_both_sizes);
+    tcase_add_test(tcase, heights_text_of_an_edge_tile_is_as_wide_and_high_as_what_is_left);
 
-    t = unit_case(s, "layers");
-    tcase_add_test(t, layers_take_materials_holes_and_what_stands_there_already);
-    tcase_add_test(t, layer_0_and_holes_can_be_painted_without_any_material);
-    tcase_add_test(t, mask_paints_its_material_and_what_it_clears_becomes_layer_0);
-    tcase_add_test(t, terrain_pictures_say_only_what_differs_from_what_they_were_made_from);
-    tcase_add_test(t, mask_name_is_the_index_and_the_escaped_and_cut_name);
-    tcase_add_test(t, mask_names_follow_the_palette);
+    tcase = unit_case_with(s, "layers", NULL, teardown);
+    tcase_add_test(tcase, layers_take_materials_holes_and_what_stands_there_already);
+    tcase_add_test(tcase, layer_0_and_holes_can_be_painted_without_any_material);
+    tcase_add_test(tcase, mask_paints_its_material_and_what_it_clears_becomes_layer_0);
+    tcase_add_test(tcase, terrain_pictures_say_only_what_differs_from_what_they_were_made_from);
+    tcase_add_test(tcase, mask_name_is_the_index_and_the_escaped_and_cut_name);
+    tcase_add_test(tcase, mask_names_follow_the_palette);
 
-    t = unit_case(s, "palette");
-    tcase_add_test(t, palette_renames_appends_and_removes_unused_entries_from_the_end);
-    tcase_add_test(t, palette_edit_that_changes_no_name_keeps_the_stored_table);
-    tcase_add_test(t, palette_with_a_gap_or_a_used_entry_removed_is_refused);
-    tcase_add_test(t, palette_entry_that_no_sample_uses_can_go_beside_layers_without_material);
-    tcase_add_test(t, palette_holds_255_entries_and_keeps_more_that_a_file_has);
-    tcase_add_test(t, palette_takes_names_of_65535_bytes_and_no_longer_ones);
+    tcase = unit_case_with(s, "palette", NULL, teardown);
+    tcase_add_test(tcase, palette_renames_appends_and_removes_unused_entries_from_the_end);
+    tcase_add_test(tcase, palette_edit_that_changes_no_name_keeps_the_stored_table);
+    tcase_add_test(tcase, palette_with_a_gap_or_a_used_entry_removed_is_refused);
+    tcase_add_test(tcase, palette_entry_that_no_sample_uses_can_go_beside_layers_without_material);
+    tcase_add_test(tcase, palette_holds_255_entries_and_keeps_more_that_a_file_has);
+    tcase_add_test(tcase, palette_takes_names_of_65535_bytes_and_no_longer_ones);
 
-    t = unit_case(s, "corners");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, corners_follow_the_layers_that_they_read);
-    tcase_add_loop_test(t, corners_of_one_sample_are_recomputed_and_no_others, 0, 2);
-    tcase_add_test(t, corners_that_no_rule_made_survive_where_no_layer_changed);
+    tcase = unit_case_with(s, "corners", NULL, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, corners_follow_the_layers_that_they_read);
+    tcase_add_loop_test(tcase, corners_of_one_sample_are_recomputed_and_no_others, 0, 2);
+    tcase_add_test(tcase, corners_that_no_rule_made_survive_where_no_layer_changed);
     return s;
 }
 

@@ -12,12 +12,17 @@
 #include "formats/beamng/layers.h"
 #include "unit.h"
 
+static struct tree_files t;
+
+static void teardown(void)
+{
+    tree_files_close(&t);
+}
+
 /* ---- the vectors ----------------------------------------------------------------------------- */
 
 START_TEST(terrain_pictures_are_north_up_and_texts_south_first)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, TER_A);
     ter_check_samples(&t, "heightmap.png", "8002 ffff 4000 4001");
     ter_check_samples(&t, "layers.png", "ff01 0001");
@@ -29,14 +34,11 @@ START_TEST(terrain_pictures_are_north_up_and_texts_south_first)
                    "y=00 z=00 | 16384 16385\ny=00 z=01 | 32770 65535\n");
     ter_check_text(&t, "chunks/0_0_0/layers.txt", "y=00 z=00 |   0   1\ny=00 z=01 | 255   1\n");
     ck_assert(!tree_files_has(&t, "extra/texture.png"));
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(terrain_extra_planes_are_pictures)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, TER_C);
     ter_check_samples(&t, "extra/texture.png", "13141112");
     ter_check_samples(&t, "extra/coverage_0.png", "c2c3c0c1");
@@ -50,20 +52,16 @@ START_TEST(terrain_extra_planes_are_pictures)
     ter_put_hex(&t, "extra/corners.png", "00000000 01020304 05060708 ffffffff");
     ter_check_samples(&t, "extra/corners.png", "00000000 01020304 05060708 ffffffff");
     ter_check_samples(&t, "layers.png", "ff01 0001");
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(terrain_files_are_read_only_where_they_cannot_be_told)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, TER_A);
     ck_assert(!tree_files_writable(&t, "info.txt"));
     ck_assert(!tree_files_writable(&t, "map.png"));
     ck_assert(tree_files_writable(&t, "heightmap.png"));
     ck_assert(tree_files_writable(&t, "layers/01_Rock.png"));
-    tree_files_close(&t);
 }
 END_TEST
 
@@ -193,22 +191,22 @@ static void add_path(void *arg, const char *path)
     p->list[p->count++] = strdup(path);
 }
 
-static void check_laws(struct tree_files *t, uint64_t seed)
+static void check_laws(struct tree_files *of, uint64_t seed)
 {
     struct maker_random random = {.state = seed};
     struct tfs_buf before = {0}, after = {0};
-    struct walk w = {t, &before, &random, 0, 0};
+    struct walk w = {of, &before, &random, 0, 0};
     struct paths paths = {.count = 0};
 
-    tree_files_encode(t, &before);
-    tree_files_walk(t, check_get_put, &w);
-    tree_files_encode(t, &after);
+    tree_files_encode(of, &before);
+    tree_files_walk(of, check_get_put, &w);
+    tree_files_encode(of, &after);
     ck_assert(tfs_span_equal(tfs_buf_span(&before), tfs_buf_span(&after)));
 
-    tree_files_walk(t, add_path, &paths);
+    tree_files_walk(of, add_path, &paths);
     ck_assert_uint_eq(paths.count, w.files);
     for (unsigned i = 0; i < paths.count; i++) {
-        if (tree_files_has(t, paths.list[i])) /* a mask has another name by now */
+        if (tree_files_has(of, paths.list[i])) /* a mask has another name by now */
             check_put_get(&w, paths.list[i]);
         free(paths.list[i]);
     }
@@ -220,7 +218,6 @@ static void check_laws(struct tree_files *t, uint64_t seed)
 START_TEST(terrain_of_every_layout_keeps_both_laws)
 {
     static const uint32_t sides[] = {2, 5, 64, 70, 129};
-    struct tree_files t;
 
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
         struct ter_world w = {.version = (uint8_t)(7 + _i % 3),
@@ -266,7 +263,6 @@ static size_t find_samples(void)
 START_TEST(terrain_sample_keeps_both_laws)
 {
     struct tfs_buf bytes = {0}, back = {0};
-    struct tree_files t;
 
     ck_assert(read_sample(found.gl_pathv[_i], &bytes));
     ck_assert_msg(
@@ -275,7 +271,6 @@ START_TEST(terrain_sample_keeps_both_laws)
     tree_files_encode(&t, &back);
     ck_assert(tfs_span_equal(tfs_buf_span(&back), tfs_buf_span(&bytes)));
     check_laws(&t, (uint64_t)_i + 1);
-    tree_files_close(&t);
     tfs_buf_release(&bytes);
     tfs_buf_release(&back);
 }
@@ -283,11 +278,11 @@ END_TEST
 
 /* ---- info and map ---------------------------------------------------------------------------- */
 
-static void check_info(struct tree_files *t, const char *line)
+static void check_info(struct tree_files *of, const char *line)
 {
     struct tfs_buf info = {0};
 
-    ck_assert_int_eq(tree_files_get(t, "info.txt", &info), 0);
+    ck_assert_int_eq(tree_files_get(of, "info.txt", &info), 0);
     tfs_buf_u8(&info, '\0');
     ck_assert_msg(strstr((const char *)info.data, line) != NULL, "no '%s' in:\n%s", line,
                   (const char *)info.data);
@@ -296,8 +291,6 @@ static void check_info(struct tree_files *t, const char *line)
 
 START_TEST(info_says_what_the_terrain_is)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, "08 02000000 0040 0140 0280 ffff 0907ff09 00000000 01ff0101 ff010101 01010101"
                      "02000000 05 4772617373 04 526f636b");
     check_info(&t, "format: beamng\n");
@@ -322,14 +315,11 @@ START_TEST(info_says_what_the_terrain_is)
     ter_open_hex(&t, "07 01000000 2000 00 00000000");
     check_info(&t, "height-unit: 1/32 metre\n");
     check_info(&t, "materials: 0\n");
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(pictures_but_the_map_are_left_out_above_8192_samples_a_side)
 {
-    struct tree_files t;
-
     ter_open_hex(&t, TER_B);
     /* TER_A terrain of that size would be 470 MB: only its names are looked at. */
     struct tfs_beamng_facts *facts = t.doc->facts->own;
@@ -343,14 +333,12 @@ START_TEST(pictures_but_the_map_are_left_out_above_8192_samples_a_side)
         ck_assert(tree_files_has(&t, "palette.txt"));
         ck_assert(tree_files_has(&t, "chunks/0_0_0/heights.txt"));
     }
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(map_is_coloured_by_layer_and_darker_where_it_is_low)
 {
     struct tfs_buf png = {0};
-    struct tree_files t;
 
     /* rows north first: hole, layer 1 high; then layer 0 low, layer 1 low */
     ter_open_hex(&t, "09 02000000 0000 0000 0000 ffff 0001ff01 02000000 05 4772617373 04 526f636b");
@@ -361,14 +349,13 @@ START_TEST(map_is_coloured_by_layer_and_darker_where_it_is_low)
     for (int c = 0; c < 3; c++)
         ck_assert_uint_ge(north[3 + c], south[3 + c]);
     ck_assert_int_gt(north[3] + north[4] + north[5], 2 * (south[3] + south[4] + south[5]));
-    tree_files_close(&t);
     tfs_buf_release(&png);
 }
 END_TEST
 
-static const struct tfs_lens *lens_of(const struct tree_files *t, const char *path)
+static const struct tfs_lens *lens_of(const struct tree_files *of, const char *path)
 {
-    const struct tfs_tree *tree = t->save->tree;
+    const struct tfs_tree *tree = of->save->tree;
     unsigned i = 0;
 
     while (strcmp(tree->root_files[i].path, path) != 0)
@@ -377,16 +364,16 @@ static const struct tfs_lens *lens_of(const struct tree_files *t, const char *pa
 }
 
 /* The file in parts, the last one first: that needs the sums of all. */
-static void check_parts(struct tree_files *t, const char *path, struct tfs_span whole)
+static void check_parts(struct tree_files *of, const char *path, struct tfs_span whole)
 {
-    const struct tfs_lens *lens = lens_of(t, path);
+    const struct tfs_lens *lens = lens_of(of, path);
     const struct tfs_at at = tfs_lens_at(lens, (struct tfs_key){0}, 0);
     const uint64_t step = 7777;
 
     for (uint64_t from = (whole.size - 1) / step * step, next = from;; from = next) {
         struct tfs_buf part = {0};
         const size_t size = whole.size - from < step ? (size_t)(whole.size - from) : step;
-        ck_assert_int_eq(lens->get_range(t->save, t->doc, at, from, step, &part, &t->err), 0);
+        ck_assert_int_eq(lens->get_range(of->save, of->doc, at, from, step, &part, &of->err), 0);
         ck_assert_uint_eq(part.size, size);
         ck_assert_mem_eq(part.data, whole.data + from, size);
         tfs_buf_release(&part);
@@ -400,7 +387,7 @@ START_TEST(map_and_arrays_in_parts_are_the_whole_after_an_edit_too)
 {
     static const char *const paths[] = {"map.png", "arrays/heights.npy", "arrays/layers.npy"};
     struct tfs_buf terrain = {0}, heights = {0};
-    struct tree_files t, fresh;
+    struct tree_files fresh;
 
     ter_open_world(&t, (struct ter_world){9, TER_PLAIN, false, 200, 3, 4});
     for (unsigned round = 0; round < 2; round++) {
@@ -448,18 +435,17 @@ static int note_chunk(void *arg, const struct tfs_chunk *before, const struct tf
 }
 
 /* The root files that may read differently now. */
-static const char *root_changes(const struct tree_files *t, const struct tfs_doc *before,
+static const char *root_changes(const struct tree_files *of, const struct tfs_doc *before,
                                 struct changed *c)
 {
-    *c = (struct changed){.tree = t->save->tree};
-    (void)tfs_doc_diff(before, t->doc, note_chunk, c);
-    return changed_root_files(c->tree, c->tree->root_changes(before, t->doc));
+    *c = (struct changed){.tree = of->save->tree};
+    (void)tfs_doc_diff(before, of->doc, note_chunk, c);
+    return changed_root_files(c->tree, c->tree->root_changes(before, of->doc));
 }
 
 START_TEST(change_of_heights_concerns_one_tile_and_no_layer)
 {
     struct changed c;
-    struct tree_files t;
 
     ter_open_world(&t, (struct ter_world){8, TER_CORNERS, false, 130, 3, 4});
     struct tfs_doc *before = tfs_doc_ref(t.doc);
@@ -481,17 +467,17 @@ START_TEST(change_of_heights_concerns_one_tile_and_no_layer)
     ck_assert_str_eq(root_changes(&t, before, &c), "info.txt palette.txt layers/");
     ck_assert_uint_eq(c.chunks, 0);
     tfs_doc_unref(before);
-    tree_files_close(&t);
 }
 END_TEST
 
 /* How many tiles of `before` lie in the same memory. */
-static unsigned shared_tiles(const struct tree_files *t, const struct tfs_doc *before, bool heights)
+static unsigned shared_tiles(const struct tree_files *of, const struct tfs_doc *before,
+                             bool heights)
 {
     unsigned shared = 0;
 
     for (size_t i = 0; i < before->count; i++) {
-        const struct tfs_chunk *a = tfs_doc_at(before, i), *b = tfs_doc_at(t->doc, i);
+        const struct tfs_chunk *a = tfs_doc_at(before, i), *b = tfs_doc_at(of->doc, i);
         shared += heights ? a->blob == b->blob : a->extra == b->extra;
     }
     return shared;
@@ -499,7 +485,6 @@ static unsigned shared_tiles(const struct tree_files *t, const struct tfs_doc *b
 
 START_TEST(planes_that_an_edit_leaves_are_shared_with_the_terrain_before)
 {
-    struct tree_files t;
     struct tfs_buf samples = {0};
 
     ter_open_world(&t, (struct ter_world){8, TER_CORNERS, false, 130, 3, 4});
@@ -517,20 +502,16 @@ START_TEST(planes_that_an_edit_leaves_are_shared_with_the_terrain_before)
     ck_assert_uint_eq(shared_tiles(&t, before, false), before->count - 4);
     tfs_doc_unref(before);
     tfs_buf_release(&samples);
-    tree_files_close(&t);
 }
 END_TEST
 
 START_TEST(edit_that_another_layout_would_read_is_refused)
 {
-    struct tree_files t;
-
     /* One sample. With the corners 4 0 0 0 a plain layout would fit, with its table at offset 8 and
      * four names: 00, nothing, nothing, ABC. */
     ter_open_hex(&t, "09 01000000 2000 00 05060708 01000000 03 414243");
     ck_assert_uint_eq(tfs_beamng_layout_of(t.doc)->extra, 4);
     ter_refuse_hex(&t, "extra/corners.png", "04000000", "another layout");
-    tree_files_close(&t);
 }
 END_TEST
 
@@ -538,24 +519,25 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("beamng_lenses");
 
-    TCase *t = unit_case(s, "vectors");
-    tcase_add_test(t, terrain_pictures_are_north_up_and_texts_south_first);
-    tcase_add_test(t, terrain_extra_planes_are_pictures);
-    tcase_add_test(t, terrain_files_are_read_only_where_they_cannot_be_told);
+    TCase *tcase = unit_case_with(s, "vectors", NULL, teardown);
+    tcase_add_test(tcase, terrain_pictures_are_north_up_and_texts_south_first);
+    tcase_add_test(tcase, terrain_extra_planes_are_pictures);
+    tcase_add_test(tcase, terrain_files_are_read_only_where_they_cannot_be_told);
 
-    t = unit_case(s, "laws");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, terrain_of_every_layout_keeps_both_laws, 0, 8);
-    unit_add_samples(t, terrain_sample_keeps_both_laws, find_samples(), "../shared/samples/beamng");
+    tcase = unit_case_with(s, "laws", NULL, teardown);
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, terrain_of_every_layout_keeps_both_laws, 0, 8);
+    unit_add_samples(tcase, terrain_sample_keeps_both_laws, find_samples(),
+                     "../shared/samples/beamng");
 
-    t = unit_case(s, "about");
-    tcase_add_test(t, info_says_what_the_terrain_is);
-    tcase_add_test(t, pictures_but_the_map_are_left_out_above_8192_samples_a_side);
-    tcase_add_test(t, map_is_coloured_by_layer_and_darker_where_it_is_low);
-    tcase_add_test(t, map_and_arrays_in_parts_are_the_whole_after_an_edit_too);
-    tcase_add_test(t, change_of_heights_concerns_one_tile_and_no_layer);
-    tcase_add_test(t, planes_that_an_edit_leaves_are_shared_with_the_terrain_before);
-    tcase_add_test(t, edit_that_another_layout_would_read_is_refused);
+    tcase = unit_case_with(s, "about", NULL, teardown);
+    tcase_add_test(tcase, info_says_what_the_terrain_is);
+    tcase_add_test(tcase, pictures_but_the_map_are_left_out_above_8192_samples_a_side);
+    tcase_add_test(tcase, map_is_coloured_by_layer_and_darker_where_it_is_low);
+    tcase_add_test(tcase, map_and_arrays_in_parts_are_the_whole_after_an_edit_too);
+    tcase_add_test(tcase, change_of_heights_concerns_one_tile_and_no_layer);
+    tcase_add_test(tcase, planes_that_an_edit_leaves_are_shared_with_the_terrain_before);
+    tcase_add_test(tcase, edit_that_another_layout_would_read_is_refused);
     return s;
 }
 

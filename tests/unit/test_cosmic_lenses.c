@@ -713,14 +713,6 @@ START_TEST(info_says_what_the_region_is)
 }
 END_TEST
 
-static TCase *with_teardown(Suite *suite, const char *name)
-{
-    TCase *tests = unit_case(suite, name);
-
-    tcase_add_checked_fixture(tests, NULL, teardown);
-    return tests;
-}
-
 static void add_voxel_tests(TCase *voxels)
 {
     tcase_add_test(voxels, coordinates_of_voxels_are_global_and_may_be_negative);
@@ -762,14 +754,16 @@ static void add_root_tests(TCase *root)
 static Suite *lenses_suite(void)
 {
     Suite *suite = suite_create("cosmic_lenses");
-    TCase *texts = with_teardown(suite, "texts"), *lights = with_teardown(suite, "lights");
-    TCase *raw = with_teardown(suite, "raw"), *coupling = with_teardown(suite, "coupling");
+    TCase *texts = unit_case_with(suite, "texts", NULL, teardown),
+          *lights = unit_case_with(suite, "lights", NULL, teardown);
+    TCase *raw = unit_case_with(suite, "raw", NULL, teardown),
+          *coupling = unit_case_with(suite, "coupling", NULL, teardown);
 
     tcase_add_test(texts, the_files_of_a_chunk_have_these_texts);
     tcase_add_test(texts, a_uniform_chunk_is_a_fill_line);
     tcase_add_test(texts, odd_names_are_escaped_and_quoted);
-    add_voxel_tests(with_teardown(suite, "voxels"));
-    add_block_tests(with_teardown(suite, "blocks"));
+    add_voxel_tests(unit_case_with(suite, "voxels", NULL, teardown));
+    add_block_tests(unit_case_with(suite, "blocks", NULL, teardown));
     tcase_add_test(lights, removing_light_stores_none_and_creating_it_stores_it);
     tcase_add_test(lights, sky_above_15_shows_its_low_bits_and_keeps_the_others);
     LOOP(lights, bad_lights, light_out_of_range_is_refused);
@@ -778,7 +772,7 @@ static Suite *lenses_suite(void)
     LOOP(raw, raw_texts, raw_bytes_are_stored_if_they_parse_completely);
     LOOP(coupling, couplings, an_edit_changes_its_section_and_no_other);
     tcase_add_loop_test(coupling, writing_back_what_was_read_changes_nothing, 0, 7);
-    add_root_tests(with_teardown(suite, "root"));
+    add_root_tests(unit_case_with(suite, "root", NULL, teardown));
     return suite;
 }
 

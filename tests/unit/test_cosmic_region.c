@@ -15,6 +15,11 @@
 
 static struct tree_files c;
 
+static void teardown(void)
+{
+    tree_files_close(&c);
+}
+
 static struct maker_bytes written(const struct maker_region *r)
 {
     struct maker_bytes bytes = {0};
@@ -103,7 +108,6 @@ START_TEST(test_vector_1)
     ck_assert_uint_eq(c.doc->facts->note_count, 0);
     if (strcmp(zlibVersion(), ZLIB_VERSION) == 0 && strstr(ZLIB_VERSION, "ng") == NULL)
         check_encodes_to(&file);
-    tree_files_close(&c);
     maker_release(&file);
     maker_release(&body);
 }
@@ -123,7 +127,6 @@ START_TEST(test_vector_2)
     ck_assert_uint_eq(cosmic_body(&c, (struct tfs_key){0, -1, 2, -16}).size, 26);
     ck_assert_uint_eq(c.doc->facts->note_count, 0);
     check_encodes_to(&file);
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -156,7 +159,6 @@ START_TEST(every_offset_type_is_kept)
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), 0);
     ck_assert_uint_eq(((struct tfs_cosmic_facts *)c.doc->facts->own)->offset_type, (unsigned)_i);
     check_encodes_to(&file);
-    tree_files_close(&c);
     maker_release(&file);
     maker_region_release(&r);
 }
@@ -185,7 +187,6 @@ START_TEST(an_offset_type_grows_only_when_it_must)
     tree_files_close(&c);
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), 0);
     ck_assert_uint_eq(((struct tfs_cosmic_facts *)c.doc->facts->own)->offset_type, widths[_i].to);
-    tree_files_close(&c);
     maker_release(&file);
     maker_region_release(&r);
 }
@@ -207,7 +208,6 @@ START_TEST(a_region_without_chunks_has_an_empty_table)
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&expected)), 0);
     ck_assert_uint_eq(c.doc->count, 0);
     ck_assert_uint_eq(c.doc->facts->note_count, 0);
-    tree_files_close(&c);
     maker_release(&expected);
     maker_region_release(&empty);
     maker_region_release(&r);
@@ -233,7 +233,6 @@ START_TEST(a_plain_gzip_header_is_kept)
     memcpy(file.data + 12 + 4, "\1\2\3\4\0\3", 6); /* a time, and written on Unix */
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), 0);
     check_encodes_to(&file);
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -248,7 +247,6 @@ START_TEST(a_gzip_header_with_a_name_becomes_the_one_of_the_game)
     maker_add(&named, plain.data + 22, plain.size - 22);
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&named)), 0);
     check_encodes_to(&plain);
-    tree_files_close(&c);
     maker_release(&plain);
     maker_release(&named);
 }
@@ -265,7 +263,6 @@ START_TEST(bytes_behind_the_gzip_member_make_the_save_read_only)
     snprintf(expected, sizeof(expected), "offset %zu: 3 bytes behind the gzip member", size);
     ck_assert_str_eq(note(TFS_NOTE_READ_ONLY), expected);
     ck_assert_uint_eq(c.doc->count, 3);
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -286,7 +283,6 @@ START_TEST(a_broken_gzip_member_is_refused)
     file.size -= 9;
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), -EBADMSG);
     ck_assert_ptr_nonnull(strstr(c.err.text, "the gzip data is cut off"));
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -407,7 +403,6 @@ START_TEST(a_bad_header_is_refused_with_its_offset)
 
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), bad_headers[_i].code);
     ck_assert_str_eq(c.err.text, bad_headers[_i].sentence);
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -532,7 +527,6 @@ START_TEST(a_fault_gets_the_verdict_and_the_sentence_it_deserves)
                   faults[_i].version, at, verdict, c.err.text);
     if (faults[_i].sentence != NULL)
         ck_assert_str_eq(sentence_of(verdict), faults[_i].sentence);
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -549,7 +543,6 @@ START_TEST(chunks_beside_a_damaged_one_are_read)
     ck_assert_uint_eq(bad->blob->size, 26);
     ck_assert(
         files_shows(&c, (struct tfs_key){0, 1, 0, 0}, "palette.txt", "0 base:air[default]\n"));
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -565,7 +558,6 @@ START_TEST(damage_in_a_column_shows_the_rest_of_it_as_one_chunk)
     ck_assert_uint_eq(bad->flags, TFS_CHUNK_DAMAGED);
     ck_assert_uint_eq(bad->blob->size, 67 - 9 - 12);
     ck_assert(files_shows(&c, (struct tfs_key){0, 1, 0, 0}, "palette.txt", "0 base:air\n"));
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -590,7 +582,6 @@ START_TEST(a_wrong_index_damages_one_chunk_of_a_column)
     ck_assert_uint_eq(notes(TFS_NOTE_DAMAGED), 1);
     ck_assert_uint_eq(tfs_doc_find(c.doc, (struct tfs_key){0, 0, 0, 0})->flags, TFS_CHUNK_DAMAGED);
     ck_assert_uint_eq(tfs_doc_find(c.doc, (struct tfs_key){0, 0, 1, 0})->flags, 0);
-    tree_files_close(&c);
     maker_release(&file);
     maker_region_release(&r);
 }
@@ -606,7 +597,6 @@ START_TEST(bytes_that_nothing_points_at_make_the_save_read_only)
     ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), 0);
     snprintf(expected, sizeof(expected), "offset %zu: 5 bytes that no table entry points at", size);
     ck_assert_str_eq(note(TFS_NOTE_READ_ONLY), expected);
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -620,7 +610,6 @@ START_TEST(a_file_named_as_another_region_is_refused)
                                  "region_1_0_-2");
     tree_files_close(&c);
     ck_assert_int_eq(cosmic_open(&c, "backup of region_1_0_-2.cosmicreach", cosmic_span(&file)), 0);
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -782,7 +771,6 @@ START_TEST(a_new_chunk_joins_its_column_in_height_order)
     ck_assert_int_eq(files_create(&c, key_of(0, 9, 5)), 0);
     ck_assert_int_eq(files_create(&c, key_of(0, 2, 0)), 0);
     check_encodes_region(&expected);
-    tree_files_close(&c);
     maker_region_release(&r);
     maker_region_release(&expected);
 }
@@ -796,7 +784,6 @@ START_TEST(a_new_chunk_of_a_table_goes_behind_the_last)
     cosmic_open_maker(&c, &r);
     ck_assert_int_eq(files_create(&c, key_of(0, 2, 0)), 0);
     check_encodes_region(&expected);
-    tree_files_close(&c);
     maker_region_release(&r);
     maker_region_release(&expected);
 }
@@ -813,7 +800,6 @@ START_TEST(a_new_chunk_takes_its_columns_version)
     ck_assert_int_eq(files_create(&c, key_of(2, 2, 2)), 0);
     ck_assert_uint_eq(tfs_doc_find(c.doc, key_of(0, 2, 0))->tag, 5);
     ck_assert_uint_eq(tfs_doc_find(c.doc, key_of(2, 2, 2))->tag, 7);
-    tree_files_close(&c);
     maker_region_release(&r);
 }
 END_TEST
@@ -831,7 +817,6 @@ START_TEST(a_chunk_moved_there_and_back_leaves_the_file_as_it_was)
     ck_assert_int_eq(files_move(&c, key_of(0, 3, 0), key_of(0, 9, 0)), 0);
     ck_assert_int_eq(files_move(&c, key_of(0, 9, 0), key_of(0, 3, 0)), 0);
     check_encodes_region(&r);
-    tree_files_close(&c);
     maker_region_release(&r);
 }
 END_TEST
@@ -846,7 +831,6 @@ START_TEST(a_column_without_chunks_leaves_the_table)
     ck_assert_int_eq(files_delete(&c, key_of(0, 0, 0)), 0);
     ck_assert_int_eq(files_delete(&c, key_of(0, 3, 0)), 0);
     check_encodes_region(&expected);
-    tree_files_close(&c);
     maker_region_release(&r);
     maker_region_release(&expected);
 }
@@ -864,7 +848,6 @@ START_TEST(a_place_outside_the_region_is_refused)
     ck_assert_str_eq(c.err.text,
                      "chunk 0_-1_0 is outside this region, which holds 0_0_0 to 15_15_15");
     check_encodes_region(&r);
-    tree_files_close(&c);
     maker_region_release(&r);
 }
 END_TEST
@@ -879,7 +862,6 @@ START_TEST(an_empty_region_of_that_name_takes_its_own_chunks_only)
     ck_assert_str_eq(c.err.text,
                      "chunk 0_32_0 is outside this region, which holds -16_32_0 to -1_47_15");
     ck_assert_int_eq(files_create(&c, key_of(-1, 47, 15)), 0);
-    tree_files_close(&c);
     maker_release(&file);
 }
 END_TEST
@@ -919,7 +901,6 @@ START_TEST(changes_name_the_files_that_read_differently)
     ck_assert_uint_eq(tree->chunk_changes(NULL, tfs_doc_find(c.doc, key)),
                       (UINT32_C(1) << tree->chunk_count) - 1);
     tfs_doc_unref(before);
-    tree_files_close(&c);
     maker_region_release(&r);
 }
 END_TEST
@@ -954,7 +935,8 @@ static void add_fault_tests(TCase *bad)
 static Suite *region_suite(void)
 {
     Suite *suite = suite_create("cosmic_region");
-    TCase *containers = unit_case(suite, "containers"), *gzip = unit_case(suite, "gzip");
+    TCase *containers = unit_case_with(suite, "containers", NULL, teardown),
+          *gzip = unit_case_with(suite, "gzip", NULL, teardown);
 
     tcase_add_test(containers, test_vector_1);
     tcase_add_test(containers, test_vector_2);
@@ -969,8 +951,8 @@ static Suite *region_suite(void)
     tcase_add_test(gzip, a_gzip_bomb_stops_at_the_cap);
     tcase_add_loop_test(gzip, a_gzip_bomb_is_refused_by_what_it_begins_with, 0,
                         (int)(sizeof(bombs) / sizeof(bombs[0])));
-    add_fault_tests(unit_case(suite, "faults"));
-    add_chunk_tests(unit_case(suite, "chunks"));
+    add_fault_tests(unit_case_with(suite, "faults", NULL, teardown));
+    add_chunk_tests(unit_case_with(suite, "chunks", NULL, teardown));
     return suite;
 }
 

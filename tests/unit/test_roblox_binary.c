@@ -8,6 +8,13 @@
 #include "formats/roblox/source.h"
 #include "limit_memory.h"
 
+static struct tree_files c;
+
+static void teardown(void)
+{
+    tree_files_close(&c);
+}
+
 static const struct tfs_key origin;
 
 /* ---- what a file may be short of ------------------------------------------------------------- */
@@ -78,7 +85,6 @@ static const struct {
 START_TEST(places_that_cannot_be_written_say_why)
 {
     struct maker_bytes file = make_bare(locks[_i].bares, locks[_i].count);
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open(&c, &tfs_rbx_binary_container, &file);
@@ -90,7 +96,6 @@ START_TEST(places_that_cannot_be_written_say_why)
     ck_assert(tfs_span_equal(place_span(&same), place_span(&file)));
     maker_release(&same);
     maker_release(&file);
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -98,7 +103,6 @@ START_TEST(terrain_beyond_the_first_is_kept_and_named)
 {
     const struct bare two = {"Terrain", 2, "SmoothGrid", 1, {"01 00", "01 05"}};
     struct maker_bytes file = make_bare(&two, 1);
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open(&c, &tfs_rbx_binary_container, &file);
@@ -113,7 +117,6 @@ START_TEST(terrain_beyond_the_first_is_kept_and_named)
     maker_release(&file);
     maker_release(&made);
     maker_release(&expected);
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -121,7 +124,6 @@ START_TEST(value_without_bytes_stays_so_until_it_has_a_chunk)
 {
     const struct bare empty = {"Terrain", 1, "SmoothGrid", 1, {""}};
     struct maker_bytes file = make_bare(&empty, 1);
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open(&c, &tfs_rbx_binary_container, &file);
@@ -133,7 +135,6 @@ START_TEST(value_without_bytes_stays_so_until_it_has_a_chunk)
     maker_release(&file);
     maker_release(&same);
     maker_release(&made);
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -304,7 +305,6 @@ static void add_broken_property(struct maker_bytes *file)
 START_TEST(binary_tolerates_what_is_none_of_its_business)
 {
     struct maker_bytes file = {0};
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_hex(&file, MAGIC "58595a20 00000000 01000000 00000000 ff" INST);
@@ -324,14 +324,13 @@ START_TEST(binary_tolerates_what_is_none_of_its_business)
     ck_assert_mem_eq(made.data + prop + 12, "\xee\xee\xee\xee", 4);
     maker_release(&file);
     maker_release(&made);
-    tree_files_close(&c);
 }
 END_TEST
 
 static Suite *binary_suite(void)
 {
     Suite *suite = suite_create("roblox_binary");
-    TCase *binary = unit_case(suite, "binary");
+    TCase *binary = unit_case_with(suite, "binary", NULL, teardown);
 
     tcase_add_loop_test(binary, places_that_cannot_be_written_say_why, 0, COUNT(locks));
     tcase_add_test(binary, terrain_beyond_the_first_is_kept_and_named);

@@ -9,6 +9,13 @@
 #include "formats/roblox/material.h"
 #include "unit.h"
 
+static struct tree_files c;
+
+static void teardown(void)
+{
+    tree_files_close(&c);
+}
+
 enum { WATER = 1, GRASS = 2, SLATE = 3, UNKNOWN = 31 };
 
 static const struct tfs_lens *const chunk_lenses[] = {
@@ -20,7 +27,7 @@ static const struct tfs_lens *const chunk_lenses[] = {
 static const struct tfs_key origin;
 
 /* One chunk at 0_0_0 with these cells. */
-static void open_cells(struct tree_files *c, uint32_t log2, const struct place_cell *cells)
+static void open_cells(struct tree_files *of, uint32_t log2, const struct place_cell *cells)
 {
     struct maker_bytes value = {0};
     const int32_t zero[3] = {0};
@@ -29,27 +36,27 @@ static void open_cells(struct tree_files *c, uint32_t log2, const struct place_c
     maker_u8(&value, log2);
     place_offset(&value, zero, zero);
     place_records(&value, cells, (size_t)1 << 3 * log2);
-    place_open(c, &tfs_rbx_blob_container, &value);
+    place_open(of, &tfs_rbx_blob_container, &value);
     maker_release(&value);
 }
 
-static void open_cell(struct tree_files *c, uint32_t cell)
+static void open_cell(struct tree_files *of, uint32_t cell)
 {
     struct place_cell one = {(uint8_t)tfs_rbx_cell_material(cell),
                              (uint8_t)tfs_rbx_cell_occupancy(cell),
                              (uint8_t)tfs_rbx_cell_water(cell)};
 
-    open_cells(c, 0, &one);
+    open_cells(of, 0, &one);
 }
 
-static void open_random(struct tree_files *c, uint64_t seed)
+static void open_random(struct tree_files *of, uint64_t seed)
 {
     static struct place_cell cells[4096];
     struct maker_random random = {seed};
     uint32_t log2 = maker_draw(&random, 5);
 
     place_random_cells(&random, cells, (size_t)1 << 3 * log2);
-    open_cells(c, log2, cells);
+    open_cells(of, log2, cells);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -73,7 +80,6 @@ START_TEST(files_show_the_cells)
         [4] = "y=00 z=00 |   0   0\ny=00 z=01 |   0   0\n\n"
               "y=01 z=00 |   0 255\ny=01 z=01 |   0   0\n",
     };
-    struct tree_files c;
     struct tfs_key key = {0, -1, 2, -3};
 
     place_open_hex(&c, "01 01 ff00ff ff00ff ff00ff ff02fd 02 48 00 81 02 df 64 00 ff 80 01");
@@ -82,14 +88,11 @@ START_TEST(files_show_the_cells)
         ck_assert_str_eq((const char *)text.data, texts[i]);
         maker_release(&text);
     }
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(files_of_equal_cells_are_fills)
 {
-    struct tree_files c;
-
     place_open_hex(&c, "01 03 000000 000000 000000 000000 82 ff 82 ff");
     struct maker_bytes materials = place_get(&c, &tfs_rbx_materials_lens, origin);
     struct maker_bytes water = place_get(&c, &tfs_rbx_water_lens, origin);
@@ -97,13 +100,11 @@ START_TEST(files_of_equal_cells_are_fills)
     ck_assert_str_eq((const char *)water.data, "fill 0\n");
     maker_release(&materials);
     maker_release(&water);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(grid_that_would_be_too_long_is_not_rendered)
 {
-    struct tree_files c;
     struct maker_bytes value = {0};
     struct tfs_error err = {0};
     struct tfs_buf out = {0};
@@ -122,7 +123,6 @@ START_TEST(grid_that_would_be_too_long_is_not_rendered)
     ck_assert_str_eq((const char *)occupancy.data, "fill 255\n");
     maker_release(&occupancy);
     maker_release(&value);
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -164,7 +164,6 @@ START_TEST(rows_of_equal_cells_are_lines_of_their_own)
     const int32_t place = places[(size_t)_i / 5 % (sizeof(places) / sizeof(places[0]))];
     const struct tfs_key key = {0, -7, 12, place};
     struct maker_bytes value = {0};
-    struct tree_files c;
     struct tfs_buf wanted = {0};
 
     for (uint32_t i = 0, end = 0; i < count; i++) {
@@ -186,12 +185,11 @@ START_TEST(rows_of_equal_cells_are_lines_of_their_own)
     maker_release(&text);
     maker_release(&value);
     tfs_buf_release(&wanted);
-    tree_files_close(&c);
 }
 END_TEST
 
 /* Its one cell is Grass of that occupancy. */
-static void check_chunk(struct tree_files *c, int32_t x, uint32_t occupancy_of_it)
+static void check_chunk(struct tree_files *of, int32_t x, uint32_t occupancy_of_it)
 {
     const struct tfs_key key = {0, x, 0, 0};
     char lines[100];
@@ -199,8 +197,9 @@ static void check_chunk(struct tree_files *c, int32_t x, uint32_t occupancy_of_i
     snprintf(lines, sizeof(lines), "x,y,z,material,occupancy,water\n%d,0,0,Grass,%u,0\n", x,
              occupancy_of_it);
     for (int i = 0; i < LENSES; i++) {
-        struct maker_bytes text = place_get(c, chunk_lenses[i], key);
-        int64_t size = chunk_lenses[i]->size(c->save, c->doc, tfs_lens_at(chunk_lenses[i], key, 0));
+        struct maker_bytes text = place_get(of, chunk_lenses[i], key);
+        int64_t size =
+            chunk_lenses[i]->size(of->save, of->doc, tfs_lens_at(chunk_lenses[i], key, 0));
         ck_assert_int_eq(size, (int64_t)text.size);
         if (chunk_lenses[i] == &tfs_rbx_voxels_lens)
             ck_assert_str_eq((const char *)text.data, lines);
@@ -213,7 +212,6 @@ START_TEST(sizes_are_those_of_the_document_that_is_asked)
 {
     struct maker_bytes value = {0};
     struct tfs_error err = {0};
-    struct tree_files c;
 
     maker_u8(&value, 1);
     maker_u8(&value, 0);
@@ -237,25 +235,24 @@ START_TEST(sizes_are_those_of_the_document_that_is_asked)
         check_chunk(&before, x * 65 % 200, (uint32_t)x * 65 % 200);
     }
     tfs_doc_unref(before.doc);
-    tree_files_close(&c);
     maker_release(&value);
 }
 END_TEST
 
 /* ---- GetPut and PutGet ----------------------------------------------------------------------- */
 
-static void check_get_put(struct tree_files *c)
+static void check_get_put(struct tree_files *of)
 {
-    for (size_t n = 0; n < c->doc->count; n++) {
-        struct tfs_key key = tfs_doc_at(c->doc, n)->key;
+    for (size_t n = 0; n < of->doc->count; n++) {
+        struct tfs_key key = tfs_doc_at(of->doc, n)->key;
         for (int i = 0; i < LENSES; i++) {
-            struct maker_bytes text = place_get(c, chunk_lenses[i], key);
+            struct maker_bytes text = place_get(of, chunk_lenses[i], key);
             struct tfs_put put = {0};
             struct tfs_error err = {0};
-            uint64_t version = c->doc->version;
-            int result = place_put(c, chunk_lenses[i], key, place_span(&text), &put, &err);
+            uint64_t version = of->doc->version;
+            int result = place_put(of, chunk_lenses[i], key, place_span(&text), &put, &err);
             ck_assert_msg(result == 0, "%d_%d_%d file %d: %s", key.x, key.y, key.z, i, err.text);
-            ck_assert_uint_eq(c->doc->version, version);
+            ck_assert_uint_eq(of->doc->version, version);
             maker_release(&text);
         }
     }
@@ -263,11 +260,8 @@ static void check_get_put(struct tree_files *c)
 
 START_TEST(writing_back_what_was_read_changes_nothing)
 {
-    struct tree_files c;
-
     open_random(&c, (uint64_t)_i);
     check_get_put(&c);
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -275,7 +269,6 @@ static glob_t samples;
 
 START_TEST(writing_back_what_was_read_changes_nothing_in_real_places)
 {
-    struct tree_files c;
     struct maker_bytes value = place_read_file(samples.gl_pathv[_i]);
 
     place_open(&c, &tfs_rbx_blob_container, &value);
@@ -285,19 +278,15 @@ START_TEST(writing_back_what_was_read_changes_nothing_in_real_places)
     ck_assert(tfs_span_equal(place_span(&file), place_span(&value)));
     maker_release(&file);
     maker_release(&value);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(stored_oddities_survive_writing_back)
 {
-    struct tree_files c;
-
     /* Not canonical; Air with occupancy, Air with water, water on Water and on a full cell. */
     place_open_hex(&c, "01 01 000000 000000 000000 000000"
                        "42 ff 80 00 07 40 11 81 00 c1 80 00 09 82 00 00 82 00 05 00");
     check_get_put(&c);
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -335,7 +324,6 @@ END_TEST
 
 START_TEST(cells_that_come_to_the_old_ones_keep_their_spelling)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
     struct tfs_put put = {0};
 
@@ -347,7 +335,6 @@ START_TEST(cells_that_come_to_the_old_ones_keep_their_spelling)
     ck_assert_int_eq(place_put(&c, &tfs_rbx_voxels_lens, origin, place_span(&text), &put, &err), 0);
     ck_assert_uint_eq(tfs_doc_at(c.doc, 0)->blob->size, 4);
     maker_release(&text);
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -427,9 +414,9 @@ static const struct {
      "the header line is missing, the columns are x,y,z,material,occupancy,water"},
 };
 
-static uint32_t only_cell(const struct tree_files *c)
+static uint32_t only_cell(const struct tree_files *of)
 {
-    struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(tfs_doc_at(c->doc, 0)->blob));
+    struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(tfs_doc_at(of->doc, 0)->blob));
     struct tfs_rbx_run run;
 
     ck_assert(tfs_rbx_run_take(&records, &run));
@@ -438,7 +425,6 @@ static uint32_t only_cell(const struct tree_files *c)
 
 START_TEST(written_values_do_what_the_table_says)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     open_cell(&c, writes[_i].before);
@@ -452,13 +438,11 @@ START_TEST(written_values_do_what_the_table_says)
         ck_assert_msg(result == 0, "%s", err.text);
         ck_assert_uint_eq(only_cell(&c), writes[_i].after);
     }
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(refused_value_is_named_with_voxel_line_and_column)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
     static const char text[] = "# water\n\ny=00 z=00 | 0 0\n0   0\n\n0 0\ny=01 z=01 | 0 17\n";
 
@@ -470,13 +454,11 @@ START_TEST(refused_value_is_named_with_voxel_line_and_column)
         err.text, "voxel -1,5,-5: water 17 for a cell of occupancy 255; lower the occupancy first");
     ck_assert_uint_eq(err.line, 7);
     ck_assert_uint_eq(err.column, 15);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(raw_is_stored_as_written)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
     struct tfs_put put = {0};
     const uint8_t odd[] = {0x42, 0xff, 0x82, 0x00, 0x00, 0x80, 0x05};
@@ -493,7 +475,6 @@ START_TEST(raw_is_stored_as_written)
         place_put(&c, &tfs_rbx_raw_lens, origin, (struct tfs_span){bad, sizeof(bad)}, &put, &err),
         -EBADMSG);
     maker_release(&raw);
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -501,7 +482,7 @@ END_TEST
 
 /* As the caller of put does in a directory just made: texts that wait are put again after each
  * later file, in the order of the schema. */
-static void copy_in_order(struct tree_files *c, struct tfs_key to, struct maker_bytes *texts,
+static void copy_in_order(struct tree_files *of, struct tfs_key to, struct maker_bytes *texts,
                           const int *order, int count)
 {
     bool waiting[LENSES] = {false};
@@ -513,7 +494,8 @@ static void copy_in_order(struct tree_files *c, struct tfs_key to, struct maker_
             struct tfs_error err = {0};
             if (i >= 0 && (!waiting[i] || i == order[n]))
                 continue;
-            int result = place_put(c, chunk_lenses[file], to, place_span(&texts[file]), &put, &err);
+            int result =
+                place_put(of, chunk_lenses[file], to, place_span(&texts[file]), &put, &err);
             ck_assert_msg(result == 0, "file %d: %s", file, err.text);
             waiting[file] = put.waits;
         }
@@ -534,7 +516,7 @@ static void make_order(int i, int *order, int count)
 }
 
 /* Copies the files `first` and following of the only chunk into a new one. */
-static void check_copy(struct tree_files *c, int number, int first)
+static void check_copy(struct tree_files *of, int number, int first)
 {
     const struct tfs_key to = {0, 5, -1, 7};
     struct maker_bytes texts[LENSES];
@@ -545,11 +527,11 @@ static void check_copy(struct tree_files *c, int number, int first)
     for (int i = 0; i < LENSES - first; i++)
         order[i] += first;
     for (int i = 0; i < LENSES; i++)
-        texts[i] = place_get(c, chunk_lenses[i], origin);
-    ck_assert_int_eq(place_create(c, to, &err), 0);
-    copy_in_order(c, to, texts, order, LENSES - first);
-    ck_assert_uint_eq(tfs_rbx_records_compare(tfs_blob_span(tfs_doc_find(c->doc, origin)->blob),
-                                              tfs_blob_span(tfs_doc_find(c->doc, to)->blob)),
+        texts[i] = place_get(of, chunk_lenses[i], origin);
+    ck_assert_int_eq(place_create(of, to, &err), 0);
+    copy_in_order(of, to, texts, order, LENSES - first);
+    ck_assert_uint_eq(tfs_rbx_records_compare(tfs_blob_span(tfs_doc_find(of->doc, origin)->blob),
+                                              tfs_blob_span(tfs_doc_find(of->doc, to)->blob)),
                       0);
     for (int i = 0; i < LENSES; i++)
         maker_release(&texts[i]);
@@ -557,29 +539,22 @@ static void check_copy(struct tree_files *c, int number, int first)
 
 START_TEST(copy_of_a_directory_is_the_same_in_any_order_of_files)
 {
-    struct tree_files c;
-
     /* With oddities that only raw.bin may make. */
     place_open_hex(&c, "01 01 000000 000000 000000 000000"
                        "42 28 80 00 07 40 11 c2 28 00 63 c1 80 00 09 82 00 00 82 00 05 01");
     check_copy(&c, _i, 0);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(copy_of_three_grids_is_the_same_in_any_order)
 {
-    struct tree_files c;
-
     open_random(&c, (uint64_t)_i / 6);
     check_copy(&c, _i % 6, 2);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(voxels_of_another_chunk_are_shifted_into_a_new_one)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
     struct tfs_put put = {.fresh = true};
     const struct tfs_key to = {0, -3, 0, 0};
@@ -602,7 +577,6 @@ START_TEST(voxels_of_another_chunk_are_shifted_into_a_new_one)
                                  HEADER "2,0,0,Grass,255,0\n3,1,1,Slate,40,8\n", &err),
                      -EBADMSG);
     ck_assert_uint_eq(err.line, 2);
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -626,7 +600,6 @@ START_TEST(changes_name_the_files_that_read_differently)
         {&tfs_rbx_raw_lens, "\xc2\x28\x01\x09", ""},
     };
     for (int i = 0; i < COUNT(cases); i++) {
-        struct tree_files c;
         struct tfs_error err = {0};
         open_cell(&c, CELL(GRASS, 40, 9));
         struct tfs_doc *before = tfs_doc_ref(c.doc);
@@ -642,7 +615,6 @@ END_TEST
 
 START_TEST(another_spelling_changes_raw_alone)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
     struct tfs_put put = {0};
     const uint8_t same[] = {0x42, 0xff};
@@ -653,31 +625,27 @@ START_TEST(another_spelling_changes_raw_alone)
         place_put(&c, &tfs_rbx_raw_lens, origin, (struct tfs_span){same, 2}, &put, &err), 0);
     ck_assert_uint_eq(tfs_rbx_tree.chunk_changes(tfs_doc_at(before, 0), tfs_doc_at(c.doc, 0)), 1);
     tfs_doc_unref(before);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(palette_lists_the_materials)
 {
-    struct tree_files c;
-
     place_open_hex(&c, "01 05");
     struct maker_bytes text = place_get(&c, &tfs_rbx_palette_lens, origin);
     ck_assert(strncmp((const char *)text.data, "0 Air\n1 Water\n2 Grass\n", 22) == 0);
     ck_assert_ptr_nonnull(strstr((const char *)text.data, "22 Pavement\n"));
     ck_assert(tfs_rbx_palette_lens.put == NULL);
     maker_release(&text);
-    tree_files_close(&c);
 }
 END_TEST
 
 static Suite *lenses_suite(void)
 {
     Suite *suite = suite_create("roblox_lenses");
-    TCase *reading = unit_case(suite, "reading");
-    TCase *laws = unit_case(suite, "laws");
-    TCase *writing = unit_case(suite, "writing");
-    TCase *fresh = unit_case(suite, "new directories");
+    TCase *reading = unit_case_with(suite, "reading", NULL, teardown);
+    TCase *laws = unit_case_with(suite, "laws", NULL, teardown);
+    TCase *writing = unit_case_with(suite, "writing", NULL, teardown);
+    TCase *fresh = unit_case_with(suite, "new directories", NULL, teardown);
 
     (void)glob("../shared/samples/roblox/*.SmoothGrid.bin", 0, NULL, &samples);
     tcase_add_test(reading, files_show_the_cells);

@@ -6,6 +6,13 @@
 #include "formats/roblox/source.h"
 #include "unit.h"
 
+static struct tree_files c;
+
+static void teardown(void)
+{
+    tree_files_close(&c);
+}
+
 /* Chunks of edge 1 at x = 0, 2, 4: Grass, Slate, Sand. */
 static const char three[] = "01 00  000000 000000 000000 000000 02"
                             "       000000 000000 000000 020000 03"
@@ -16,9 +23,9 @@ static struct tfs_key at_x(int32_t x)
     return (struct tfs_key){.x = x};
 }
 
-static void assert_file(struct tree_files *c, const char *wanted)
+static void assert_file(struct tree_files *of, const char *wanted)
 {
-    struct maker_bytes file = place_encode(c);
+    struct maker_bytes file = place_encode(of);
     struct maker_bytes bytes = {0};
 
     place_hex(&bytes, wanted);
@@ -30,17 +37,13 @@ static void assert_file(struct tree_files *c, const char *wanted)
 
 START_TEST(value_of_an_untouched_document_is_the_file)
 {
-    struct tree_files c;
-
     place_open_hex(&c, three);
     assert_file(&c, three);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(value_of_an_edit_taken_back_is_the_file)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open_hex(&c, three);
@@ -49,13 +52,11 @@ START_TEST(value_of_an_edit_taken_back_is_the_file)
     ck_assert_int_eq(place_remove(&c, at_x(3), &err), 0);
     ck_assert_int_eq(place_move(&c, at_x(-9), at_x(2), &err), 0);
     assert_file(&c, three);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(new_chunk_is_air_between_its_neighbours)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open_hex(&c, three);
@@ -72,13 +73,11 @@ START_TEST(new_chunk_is_air_between_its_neighbours)
                     "       000000 000000 000000 010000 00"
                     "       000000 000000 000000 010000 06"
                     "       000000 000000 000000 050000 00");
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(order_is_x_before_y_before_z)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open_hex(&c, "01 00");
@@ -88,13 +87,11 @@ START_TEST(order_is_x_before_y_before_z)
     assert_file(&c, "01 00  000000 000000 000000 000001 00"
                     "       0000ff 0000ff 0000ff 0001ff 00"
                     "       00ff00 00ff00 00ff00 01ff00 00");
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(removed_chunk_changes_the_offset_behind_it_alone)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open_hex(&c, three);
@@ -105,13 +102,11 @@ START_TEST(removed_chunk_changes_the_offset_behind_it_alone)
     ck_assert_int_eq(place_remove(&c, at_x(4), &err), 0);
     assert_file(&c, "01 00");
     ck_assert_int_eq(place_remove(&c, at_x(4), &err), -ENOENT);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(moved_chunk_keeps_its_records)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     /* Not canonical: Grass with its occupancy given. */
@@ -120,26 +115,22 @@ START_TEST(moved_chunk_keeps_its_records)
     ck_assert_int_eq(place_move(&c, at_x(0), at_x(3), &err), 0);
     assert_file(&c, "01 00  000000 000000 000000 020000 03"
                     "       000000 000000 000000 010000 42 ff");
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(moved_chunk_keeps_its_slot)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open_hex(&c, three);
     uint32_t slot = tfs_doc_find(c.doc, at_x(2))->slot;
     ck_assert_int_eq(place_move(&c, at_x(2), at_x(7), &err), 0);
     ck_assert_uint_eq(tfs_doc_find(c.doc, at_x(7))->slot, slot);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(value_that_does_not_ascend_keeps_its_order)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     /* x = 5, 1, 3. */
@@ -155,25 +146,21 @@ START_TEST(value_that_does_not_ascend_keeps_its_order)
                     "       ff0000 ff0000 ff0000 fc0000 03"
                     "       000000 000000 000000 020000 06"
                     "       000000 000000 000000 030000 00");
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(new_chunk_has_the_edge_of_the_others)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open_hex(&c, "01 01");
     ck_assert_int_eq(place_create(&c, at_x(0), &err), 0);
     assert_file(&c, "01 01 000000 000000 000000 000000 80 07");
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(chunk_too_far_out_is_refused_where_it_is_new)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     /* x = 262145 is stored. */
@@ -186,13 +173,11 @@ START_TEST(chunk_too_far_out_is_refused_where_it_is_new)
                                "from -262144 to 262144");
     tfs_error_reset(&err);
     ck_assert_int_eq(place_move(&c, at_x(262144), at_x(262146), &err), -EINVAL);
-    tree_files_close(&c);
 }
 END_TEST
 
 START_TEST(chunk_with_its_last_voxel_gone_stays)
 {
-    struct tree_files c;
     struct tfs_error err = {0};
 
     place_open_hex(&c, three);
@@ -200,7 +185,6 @@ START_TEST(chunk_with_its_last_voxel_gone_stays)
     assert_file(&c, "01 00  000000 000000 000000 000000 02"
                     "       000000 000000 000000 020000 00"
                     "       000000 000000 000000 020000 06");
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -227,7 +211,7 @@ END_TEST
 static Suite *value_suite(void)
 {
     Suite *suite = suite_create("roblox_value");
-    TCase *chunks = unit_case(suite, "chunks");
+    TCase *chunks = unit_case_with(suite, "chunks", NULL, teardown);
 
     tcase_add_test(chunks, value_of_an_untouched_document_is_the_file);
     tcase_add_test(chunks, value_of_an_edit_taken_back_is_the_file);

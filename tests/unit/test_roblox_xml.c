@@ -8,6 +8,13 @@
 #include "formats/roblox/source.h"
 #include "unit.h"
 
+static struct tree_files c;
+
+static void teardown(void)
+{
+    tree_files_close(&c);
+}
+
 static const struct tfs_key origin;
 
 /* ---- XML ------------------------------------------------------------------------------------- */
@@ -60,7 +67,6 @@ static const struct {
 START_TEST(xml_terrain_is_found_where_it_is)
 {
     struct maker_bytes file = {0};
-    struct tree_files c;
 
     maker_add(&file, good_xml[_i].file, strlen(good_xml[_i].file));
     place_open(&c, &tfs_rbx_xml_container, &file);
@@ -76,7 +82,6 @@ START_TEST(xml_terrain_is_found_where_it_is)
     ck_assert(tfs_span_equal(place_span(&same), place_span(&file)));
     maker_release(&same);
     maker_release(&file);
-    tree_files_close(&c);
 }
 END_TEST
 
@@ -128,32 +133,30 @@ END_TEST
 static void check_written(const char *before, int chunks, const char *after)
 {
     struct maker_bytes file = {0};
-    struct tree_files c;
+    struct tree_files mine;
     struct tfs_error err = {0};
 
     maker_add(&file, before, strlen(before));
-    place_open(&c, &tfs_rbx_xml_container, &file);
+    place_open(&mine, &tfs_rbx_xml_container, &file);
     for (int32_t i = 0; i < chunks; i++)
-        ck_assert_int_eq(place_create(&c, (struct tfs_key){.x = i}, &err), 0);
-    struct maker_bytes made = place_encode(&c);
+        ck_assert_int_eq(place_create(&mine, (struct tfs_key){.x = i}, &err), 0);
+    struct maker_bytes made = place_encode(&mine);
     maker_u8(&made, 0);
     ck_assert_str_eq((const char *)made.data, after);
     maker_release(&made);
     maker_release(&file);
-    tree_files_close(&c);
+    tree_files_close(&mine);
 }
 
 START_TEST(xml_terrain_beyond_the_first_is_kept_and_named)
 {
     const char two[] = XML(ITEM(GRID("AQA=")) ITEM(GRID("AgU=")));
     struct maker_bytes file = {0};
-    struct tree_files c;
 
     maker_add(&file, two, strlen(two));
     place_open(&c, &tfs_rbx_xml_container, &file);
     ck_assert_str_eq(tfs_facts_find(c.doc->facts, TFS_NOTE_WARNING),
                      "there are 2 Terrains: the first is shown, the others are kept");
-    tree_files_close(&c);
     check_written(two, 1, XML(ITEM(GRID("AQAAAAAAAAAAAAAAAAAA")) ITEM(GRID("AgU="))));
     maker_release(&file);
 }
@@ -193,7 +196,6 @@ START_TEST(xml_empty_tag_is_opened)
 {
     const char before[] = "<roblox>\r\n" ITEM("<BinaryString name=\"SmoothGrid\" />") "</roblox>";
     struct maker_bytes file = {0};
-    struct tree_files c;
     struct tfs_error err = {0};
 
     maker_add(&file, before, strlen(before));
@@ -211,14 +213,13 @@ START_TEST(xml_empty_tag_is_opened)
     ck_assert_int_eq(place_try(&tfs_rbx_xml_container, place_span(&made), &err), 0);
     maker_release(&made);
     maker_release(&file);
-    tree_files_close(&c);
 }
 END_TEST
 
 static Suite *xml_suite(void)
 {
     Suite *suite = suite_create("roblox_xml");
-    TCase *xml = unit_case(suite, "xml");
+    TCase *xml = unit_case_with(suite, "xml", NULL, teardown);
 
     tcase_add_loop_test(xml, xml_terrain_is_found_where_it_is, 0, COUNT(good_xml));
     tcase_add_loop_test(xml, xml_is_refused_with_place_and_reason, 0, COUNT(bad_xml));

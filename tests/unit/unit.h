@@ -45,14 +45,23 @@ static inline TCase *unit_case(Suite *suite, const char *name)
     return tcase;
 }
 
+/* The same, with what begins and ends each test; NULL: nothing. */
+static inline TCase *unit_case_with(Suite *suite, const char *name, void (*setup)(void),
+                                    void (*teardown)(void))
+{
+    TCase *tcase = unit_case(suite, name);
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    return tcase;
+}
+
 /* A suite of one test case, with a list of tests. */
 static inline Suite *unit_suite(const char *name, void (*setup)(void), void (*teardown)(void),
                                 const TTest *const *const *tests, size_t count)
 {
     Suite *suite = suite_create(name);
-    TCase *tcase = unit_case(suite, name);
+    TCase *tcase = unit_case_with(suite, name, setup, teardown);
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
     for (size_t i = 0; i < count; i++)
         tcase_add_test(tcase, *tests[i]);
     return suite;
