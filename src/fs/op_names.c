@@ -283,6 +283,7 @@ static int unlink_schema(struct tfs_session *s, struct tfs_need *need, const str
         return -ENOMEM;
     }
     whiteout->unlinked = true;
+    tfs_overlay_linger_chunk(&s->overlay, node, tfs_ops_branch(s, node)->save->tree);
     if (inode != NULL && inode->handles > 0) {
         if (orphan != NULL)
             tfs_ops_orphan(s, inode, orphan);
@@ -470,7 +471,10 @@ static int rmdir_below_chunk(struct tfs_session *s, const struct tfs_entry *entr
     if (result < 0)
         return result;
     tfs_fresh_hide(&s->overlay, &entry->node);
-    return tfs_whiteout_add(&s->overlay, &entry->node) != NULL ? 0 : -ENOMEM;
+    if (tfs_whiteout_add(&s->overlay, &entry->node) == NULL)
+        return -ENOMEM;
+    tfs_overlay_linger_chunk(&s->overlay, &entry->node, entry->branch->save->tree);
+    return 0;
 }
 
 static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)

@@ -261,20 +261,43 @@ void tfs_overlay_reveal(struct tfs_overlay *overlay, const struct tfs_node *node
     }
 }
 
-void tfs_overlay_forget_chunk(struct tfs_overlay *overlay, const struct tfs_node *chunk,
-                              const struct tfs_tree *tree)
+/* Does this to every name that a chunk can have: its files, and the directories below its own. */
+static void each_name_of_chunk(struct tfs_overlay *overlay, const struct tfs_node *chunk,
+                               const struct tfs_tree *tree,
+                               void (*act)(struct tfs_overlay *, const struct tfs_node *))
 {
-    struct tfs_node node = *chunk;
+    struct tfs_node node = tfs_node_sibling_directory(chunk, TFS_DIR_TOP);
 
-    tfs_fresh_remove(overlay, chunk);
     for (unsigned i = 0; i < tree->chunk_count; i++) {
         node.file = (int)i;
-        tfs_whiteout_remove(overlay, &node);
+        act(overlay, &node);
     }
     node.file = -1;
     for (node.directory = TFS_DIR_SUB; node.directory < TFS_DIR_SUB + TFS_FILES_MAX;
          node.directory++)
-        tfs_whiteout_remove(overlay, &node);
+        act(overlay, &node);
+}
+
+void tfs_overlay_forget_chunk(struct tfs_overlay *overlay, const struct tfs_node *chunk,
+                              const struct tfs_tree *tree)
+{
+    tfs_fresh_remove(overlay, chunk);
+    each_name_of_chunk(overlay, chunk, tree, tfs_whiteout_remove);
+}
+
+static void linger_if_removed(struct tfs_overlay *overlay, const struct tfs_node *node)
+{
+    struct tfs_whiteout *whiteout = tfs_whiteout_find(overlay, node);
+
+    if (whiteout != NULL)
+        tfs_whiteout_linger(overlay, whiteout);
+}
+
+void tfs_overlay_linger_chunk(struct tfs_overlay *overlay, const struct tfs_node *node,
+                              const struct tfs_tree *tree)
+{
+    if (node->scope == TFS_SCOPE_CHUNK)
+        each_name_of_chunk(overlay, node, tree, linger_if_removed);
 }
 
 size_t tfs_overlay_count_hidden(const struct tfs_overlay *overlay)

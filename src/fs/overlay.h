@@ -169,6 +169,10 @@ void tfs_overlay_reveal(struct tfs_overlay *overlay, const struct tfs_node *node
 /* The chunk is gone, and everything that was said about names in it. */
 void tfs_overlay_forget_chunk(struct tfs_overlay *overlay, const struct tfs_node *chunk,
                               const struct tfs_tree *tree);
+/* One more name of its chunk was removed: those before it wait anew, so that a directory can be
+ * removed file by file, however slowly. */
+void tfs_overlay_linger_chunk(struct tfs_overlay *overlay, const struct tfs_node *node,
+                              const struct tfs_tree *tree);
 /* Names that are away for now. */
 size_t tfs_overlay_count_hidden(const struct tfs_overlay *overlay);
 

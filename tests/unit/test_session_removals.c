@@ -8,16 +8,21 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "fs/ops.h"
 #include "../lib/session_driver.h"
 #include "../lib/toy_format.h"
 
 #define NOTE "chunks/1_0_0/part/note.txt"
 #define TEXT "chunks/1_0_0/text.txt"
 
+#define LINGER_MS 3600000
+
 static void setup(void)
 {
-    open_with((struct tfs_session_options){.linger_ms = 3600000});
+    open_with((struct tfs_session_options){.linger_ms = LINGER_MS});
 }
 
 static void teardown(void)
@@ -40,6 +45,33 @@ static const char *status_line(const char *name)
     snprintf(line, sizeof(line), "%.*s", (int)strcspn(at, "\n"), at);
     return line;
 }
+
+static int64_t first_deadline(void)
+{
+    struct tfs_map_cell cell;
+    int64_t first = 0;
+
+    for (size_t at = 0; tfs_map_next(&session->overlay.whiteouts, &at, &cell);)
+        first = tfs_sooner(first, ((struct tfs_whiteout *)cell.value)->deadline);
+    return first;
+}
+
+/* rm -r takes one name after the other, and may take its time. */
+START_TEST(removal_of_a_name_gives_those_before_it_in_the_chunk_the_whole_time)
+{
+    static int (*const removals[])(const char *) = {unlink_path, remove_directory};
+    static const char *const names[] = {TEXT, "chunks/1_0_0/part"};
+
+    remove_note();
+    for (int i = 0; i < 2; i++) {
+        const int64_t before = first_deadline();
+        while (tfs_now_ms() + LINGER_MS <= before)
+            usleep(1000);
+        ck_assert_int_eq(removals[i](names[i]), 0);
+        ck_assert_int_gt(first_deadline(), before);
+    }
+}
+END_TEST
 
 START_TEST(removal_goes_with_the_next_edit_of_its_chunk)
 {
@@ -88,7 +120,7 @@ END_TEST
 START_TEST(removal_is_staged_with_the_edit_that_carries_it)
 {
     tfs_session_close(session);
-    open_with((struct tfs_session_options){.linger_ms = 3600000, .commit_seconds = 3600});
+    open_with((struct tfs_session_options){.linger_ms = LINGER_MS, .commit_seconds = 3600});
     remove_note();
     ck_assert_int_eq(put(TEXT, "new"), 0);
     ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
@@ -331,6 +363,7 @@ START_TEST(removal_during_a_commit_waits)
 END_TEST
 
 static const TTest *const *const tests[] = {
+    &removal_of_a_name_gives_those_before_it_in_the_chunk_the_whole_time,
     &removal_goes_with_the_next_edit_of_its_chunk,
     &removal_goes_with_a_rename_onto_another_file_of_its_chunk,
     &removal_goes_with_a_truncate_of_another_file_of_its_chunk,
