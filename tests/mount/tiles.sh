@@ -164,8 +164,10 @@ two_at_once() {
     cp "$(zone)"/heightmaps/{0_0,-1_0}.png "$D"
     want png edit "$D/0_0.png" "$x" "$z" $((h + 1))
     want png edit "$D/-1_0.png" "$x2" "$z2" $((h2 + 2))
-    (cd "$D" && cp ./0_0.png "$(zone)/heightmaps/0_0.png" & cp "$D/-1_0.png" "$(zone)/heightmaps/-1_0.png" && wait) || note cp
-    soon test "$(height 0_0 "$x" "$z") $(height -1_0 "$x2" "$z2")" = "$((h + 1)) $((h2 + 2))"
+    cp "$D/0_0.png" "$(zone)/heightmaps/0_0.png" &
+    want cp "$D/-1_0.png" "$(zone)/heightmaps/-1_0.png"
+    want wait $!
+    same 'heights of both' "$(height 0_0 "$x" "$z") $(height -1_0 "$x2" "$z2")" "$((h + 1)) $((h2 + 2))"
     # The whole folder, as a copy of it is put back.
     want cp -r "$(zone)/heightmaps" "$D/all"
     want png edit "$D/all/0_0.png" "$x" "$z" $((h + 3))
