@@ -400,10 +400,11 @@ struct tfs_container {
     /* Of documents of a save opened with options.later: does `doc` lack what may be at that key;
      * NULL: does it lack anything? NULL: they never do. */
     bool (*lacks)(const struct tfs_doc *doc, const struct tfs_key *chunk);
-    /* Reads what save->doc lacks there, or more, into a document that takes its place: what it has
-     * stays, with its slots. What cannot be read any more is not there; so it fails for want of
-     * memory only. */
-    int (*complete)(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
+    /* Reads what `base` lacks there, or more, into another document: what it has stays, with its
+     * slots. `base` is save->doc, or was when the commit began that is under way in another thread.
+     * What cannot be read any more is not there; so it fails for want of memory only. */
+    int (*complete)(struct tfs_save *save, const struct tfs_doc *base, const struct tfs_key *chunk,
+                    struct tfs_doc **doc, struct tfs_error *err);
     /* Fetches what the chunk says is unread (enum tfs_chunk_flags): a value that the save does not
      * have stays NULL, one that the chunk holds is left alone. Thread-safe. ESTALE: another program
      * changed the chunk since it was read. NULL: documents of this container hold everything. */

@@ -218,7 +218,14 @@ bool tfs_save_lacks(const struct tfs_save *save, const struct tfs_doc *doc,
 
 int tfs_save_complete(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err)
 {
-    return tfs_save_lacks(save, save->doc, chunk) ? save->container->complete(save, chunk, err) : 0;
+    struct tfs_doc *doc = NULL;
+
+    if (!tfs_save_lacks(save, save->doc, chunk) ||
+        save->container->complete(save, save->doc, chunk, &doc, err) < 0)
+        return err->code;
+    tfs_doc_unref(save->doc);
+    save->doc = doc;
+    return 0;
 }
 
 /* Of a save that is damaged as a whole. */

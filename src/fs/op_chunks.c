@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "fs/ops.h"
 
-#define AGAIN_MS 10 /* until a rewrite of the save that is under way is asked for its end */
+#define AGAIN_MS 10 /* until what was read of the save can be shown */
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

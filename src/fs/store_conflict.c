@@ -47,9 +47,9 @@ static bool has_note(const struct tfs_facts *facts, const char *text)
 }
 
 /* Damage that was not known when `before` was read. All of it stands in info.txt. */
-static void tell_damage(struct tfs_store *store, const struct tfs_facts *before)
+static void tell_damage(struct tfs_store *store, const struct tfs_facts *before,
+                        const struct tfs_facts *now)
 {
-    const struct tfs_facts *now = store->save->doc->facts;
     struct tfs_error line = {0};
     size_t found = 0;
 
@@ -77,7 +77,7 @@ static int reload(struct tfs_store *store, struct tfs_error *err)
     if (result == 0)
         result = store->save->container->reload(store->save, err);
     if (result == 0)
-        tell_damage(store, before);
+        tell_damage(store, before, store->save->doc->facts);
     tfs_facts_unref(before);
     bool was_broken = store->broken != 0;
     if (result != -ENOMEM)
@@ -195,13 +195,13 @@ static int rebase_common(struct rebasing *r, const struct tfs_doc *old, const st
     return 0;
 }
 
-/* The document that was read again, with what differs between `old` and `ours`. */
-static int rebase(struct tfs_store *store, const struct tfs_doc *old, const struct tfs_doc *ours,
-                  struct tfs_doc **doc, struct tfs_error *err)
+/* `onto`, which was read again, with what differs between `old` and `ours`. */
+static int rebase_onto(struct tfs_store *store, struct tfs_doc *onto, const struct tfs_doc *old,
+                       const struct tfs_doc *ours, struct tfs_doc **doc, struct tfs_error *err)
 {
     struct tfs_edit edit;
     struct rebasing r = {store, &edit, err};
-    int result = tfs_edit_open(store->save->doc, &edit, err);
+    int result = tfs_edit_open(onto, &edit, err);
 
     if (result < 0)
         return result;
@@ -219,6 +219,12 @@ static int rebase(struct tfs_store *store, const struct tfs_doc *old, const stru
         result = err->code;
     }
     return result;
+}
+
+static int rebase(struct tfs_store *store, const struct tfs_doc *old, const struct tfs_doc *ours,
+                  struct tfs_doc **doc, struct tfs_error *err)
+{
+    return rebase_onto(store, store->save->doc, old, ours, doc, err);
 }
 
 int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
@@ -243,45 +249,69 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
 
 /* ---- chunks that are read later -------------------------------------------------------------- */
 
-/* What `doc`, one of the store's, says beside `old`, on what is read now; nothing for NULL. */
-static int complete_doc(struct tfs_store *store, const struct tfs_doc *old,
+/* What `doc`, one of the store's, says beside `old`, on `now`; nothing for NULL. */
+static int complete_doc(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc *now,
                         const struct tfs_doc *doc, struct tfs_doc **completed,
                         struct tfs_error *err)
 {
     if (doc != NULL && doc->version != old->version)
-        return rebase(store, old, doc, completed, err);
-    *completed = doc == NULL ? NULL : tfs_doc_ref(store->save->doc);
+        return rebase_onto(store, now, old, doc, completed, err);
+    *completed = doc == NULL ? NULL : tfs_doc_ref(now);
     return 0;
 }
 
-/* All documents of the store get the same chunks: none of them is an edit. */
-static int complete_all(struct tfs_store *store, const struct tfs_doc *old, struct tfs_error *err)
-{
-    struct tfs_doc **const docs[] = {&store->journal_base, &store->journaled};
-    struct tfs_doc *shown = NULL, *completed[2] = {NULL, NULL};
-    int result = complete_doc(store, old, store->shown, &shown, err);
+#define OTHERS 3
 
-    for (unsigned i = 0; i < 2 && result == 0; i++)
-        result = *docs[i] == store->shown ? (completed[i] = tfs_doc_ref(shown), 0)
-                                          : complete_doc(store, old, *docs[i], &completed[i], err);
+/* All documents of the store get the same chunks, none of which is an edit: `now` is `old` with
+ * them. */
+static int complete_all(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc *now,
+                        struct tfs_error *err)
+{
+    struct tfs_doc **const docs[OTHERS] = {&store->journal_base, &store->journaled,
+                                           &store->rewrite.completed};
+    struct tfs_doc *shown = NULL, *completed[OTHERS] = {NULL};
+    int result = complete_doc(store, old, now, store->shown, &shown, err);
+
+    for (unsigned i = 0; i < OTHERS && result == 0; i++)
+        result = *docs[i] == store->shown
+                     ? (completed[i] = tfs_doc_ref(shown), 0)
+                     : complete_doc(store, old, now, *docs[i], &completed[i], err);
     if (result == 0)
         result = tfs_store_reserve(store, shown, err);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < OTHERS; i++) {
         tfs_doc_unref(result == 0 ? *docs[i] : completed[i]);
         *docs[i] = result == 0 ? completed[i] : *docs[i];
     }
     if (result == 0)
-        tfs_store_publish_completed(store, tfs_doc_ref(shown));
+        tfs_store_publish_completed(store, tfs_doc_ref(shown), now);
     tfs_doc_unref(shown);
     return result;
 }
 
-int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, struct tfs_error *err)
+/* While the save is written it is the writer's, but regions that nobody has asked for are none that
+ * it writes. */
+static int complete_beside(struct tfs_store *store, const struct tfs_key *chunk,
+                           struct tfs_error *err)
 {
-    if (!tfs_save_lacks(store->save, store->shown, chunk))
-        return 0;
-    if (store->unshown || tfs_store_is_rewriting(store))
-        return TFS_JOB_WAITS;
+    struct tfs_doc *old = tfs_doc_ref(store->saved), *base = tfs_doc_ref(old), *now = NULL;
+    int result = tfs_doc_reserve_slots(&base, store->key_count, err);
+
+    if (result == 0)
+        result = store->save->container->complete(store->save, base, chunk, &now, err);
+    if (result == 0)
+        result = complete_all(store, old, now, err);
+    if (result == 0)
+        tell_damage(store, old->facts, now->facts);
+    if (result == 0 && store->rewrite.base == NULL)
+        store->rewrite.base = tfs_doc_ref(old);
+    tfs_doc_unref(now);
+    tfs_doc_unref(base);
+    tfs_doc_unref(old);
+    return result;
+}
+
+static int complete(struct tfs_store *store, const struct tfs_key *chunk, struct tfs_error *err)
+{
     pthread_mutex_lock(&store->io);
     struct tfs_doc *old = tfs_doc_ref(store->saved);
     /* Slots that edits gave out since must not be given to other chunks. */
@@ -289,14 +319,50 @@ int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, str
     if (result == 0)
         result = tfs_save_complete(store->save, chunk, err);
     if (result == 0) {
-        tell_damage(store, old->facts);
+        tell_damage(store, old->facts, store->save->doc->facts);
         store->unshown = true;
-        result = complete_all(store, old, err);
+        result = complete_all(store, old, store->save->doc, err);
         store->unshown = result < 0;
     }
     tfs_doc_unref(old);
     pthread_mutex_unlock(&store->io);
     return result;
+}
+
+int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, struct tfs_error *err)
+{
+    if (!tfs_save_lacks(store->save, store->shown, chunk))
+        return 0;
+    if (store->unshown)
+        return TFS_JOB_WAITS;
+    return tfs_store_is_rewriting(store) ? complete_beside(store, chunk, err)
+                                         : complete(store, chunk, err);
+}
+
+/* Of several files some may be written: that is put onto what was read, too. Without memory all is
+ * read again. */
+void tfs_store_complete_written(struct tfs_store *store)
+{
+    struct tfs_rewrite_work *r = &store->rewrite;
+    struct tfs_doc *doc = NULL, *reached = store->save->doc;
+    struct tfs_error ignored = {0};
+
+    if (r->base == NULL)
+        return;
+    if (reached->version == r->doc->version)
+        doc = tfs_doc_ref(r->completed);
+    else if (reached->version == r->base->version)
+        doc = tfs_doc_ref(store->saved);
+    else if (rebase_onto(store, store->saved, r->base, reached, &doc, &ignored) < 0)
+        store->unshown = true;
+    if (doc != NULL) {
+        tfs_doc_unref(reached);
+        store->save->doc = doc;
+    }
+    tfs_doc_unref(r->doc);
+    r->doc = tfs_doc_ref(r->completed);
+    tfs_doc_unref(r->base);
+    r->base = NULL;
 }
 
 /* ---- ways out -------------------------------------------------------------------------------- */

@@ -8,7 +8,8 @@
  *   ENDED    tfs_store_rewrite_end      RESTS
  *
  * From WRITES to ENDED the save and its container are the writer's: the store's thread applies
- * edits, which only fetch chunks, and appends to the journal, whose lock both take. A database has
+ * edits, which only fetch chunks, reads regions that nobody has asked for before (the document of
+ * the save gets those at the end), and appends to the journal, whose lock both take. A database has
  * no journal: its transaction is the store's thread's own, and those that edit wait for it.
  */
 #include "fs/store_state.h"
@@ -87,6 +88,7 @@ void tfs_store_rewrite_begin(struct tfs_store *store)
 
     tfs_store_journal_mark(store);
     r->doc = tfs_doc_ref(store->shown);
+    r->completed = tfs_doc_ref(r->doc);
     tfs_pace_begin(&store->pace);
     if (r->started) {
         set_state(store, TFS_REWRITE_WRITES);
@@ -136,6 +138,9 @@ int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err)
     if (r->result < 0)
         tfs_fail(err, r->result, "%s", r->err.text);
     tfs_pace_end(&store->pace, r->took_ms);
+    pthread_mutex_lock(&store->io);
+    tfs_store_complete_written(store);
+    pthread_mutex_unlock(&store->io);
     if (r->result == 0) {
         pthread_mutex_lock(&store->io);
         set_saved(store, r->doc, true);
@@ -147,7 +152,8 @@ int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err)
     }
     tfs_store_journal_unmark(store, r->result == 0);
     tfs_doc_unref(r->doc);
-    r->doc = NULL;
+    tfs_doc_unref(r->completed);
+    r->doc = r->completed = NULL;
     set_state(store, TFS_REWRITE_RESTS);
     return err->code;
 }

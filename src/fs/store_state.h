@@ -38,8 +38,10 @@ struct tfs_rewrite_work {
     pthread_cond_t work;          /* `state` or `stop` changed */
     enum tfs_rewrite_state state; /* guarded by the store's lock, as is `stop` */
     bool stop;
-    struct tfs_doc *doc; /* what is written, until RESTS; NULL: nothing. The thread's own */
-    int result;          /* from here on: the writer's until ENDED */
+    struct tfs_doc *doc; /* what is written, until RESTS; NULL: nothing. The thread's own, as: */
+    struct tfs_doc *completed; /* the same with chunks that were read since; else `doc` again */
+    struct tfs_doc *base;      /* what was saved when the first of those were read; else NULL */
+    int result;                /* from here on: the writer's until ENDED */
     struct tfs_error err;
     int64_t took_ms;
 };
@@ -107,8 +109,9 @@ static inline bool tfs_store_differs(const struct tfs_store *store)
 int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err);
 /* Shows `doc` (takes the reference), for which there is room. */
 void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread);
-/* The same of one that says what the shown one does, and more. */
-void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc);
+/* The same of one that says what the shown one does, and more; `saved` is what is saved of it. */
+void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc,
+                                 struct tfs_doc *saved);
 /* Takes an edit back whose commit failed; it stays where later edits stand on it. */
 void tfs_store_undo(struct tfs_store *store, struct tfs_job *job);
 void tfs_store_log(struct tfs_store *store, const struct tfs_error *err);
@@ -120,6 +123,9 @@ int tfs_store_show_saved(struct tfs_store *store, struct tfs_error *err);
  * saved; what is shown stands on it from now on. */
 int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
                      struct tfs_error *err);
+/* At the end of a rewrite: save->doc, and what was written, get the chunks that were read
+ * meanwhile. */
+void tfs_store_complete_written(struct tfs_store *store);
 /* Shows a save again that could not be read, where it is what it was: it was away for a moment. */
 void tfs_store_mend(struct tfs_store *store);
 /* Looks at the save on disk. `editing`: there are edits that a reload would lose. 0 go on;

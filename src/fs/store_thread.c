@@ -212,7 +212,8 @@ static void accept_job(struct tfs_store *store, struct tfs_job *job, enum route 
     const bool to_save = job->barrier || (wants_durable(job) && (route == TO_SAVE || failed));
 
     if (unsaved && to_save) {
-        append_job(store->rewrite.doc == store->shown ? &store->in_rewrite : &store->after, job);
+        append_job(store->rewrite.completed == store->shown ? &store->in_rewrite : &store->after,
+                   job);
         return;
     }
     if (job->edited && route != TO_SAVE)

@@ -891,9 +891,9 @@ static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
 }
 
 static atomic_int regions_until_more; /* that are synced before the other edit comes */
-static struct tfs_job more = {.kind = &more_kind, .saves = true};
+static struct tfs_job more = {.kind = &more_kind, .saves = true}, *comes = &more;
 
-/* While a region is being synced, another edit comes and is answered. */
+/* While a region is being synced, another job comes and is answered. */
 static void edit_during_sync(int fd)
 {
     char link[64], path[PATH_MAX] = "";
@@ -903,7 +903,7 @@ static void edit_during_sync(int fd)
     if (readlink(link, path, sizeof(path) - 1) < 0 || strstr(path, "region_") == NULL ||
         atomic_fetch_sub(&regions_until_more, 1) != 0)
         return;
-    tfs_store_submit(store, &more);
+    tfs_store_submit(store, comes);
     clock_gettime(CLOCK_REALTIME, &patience);
     patience.tv_sec += 30;
     if (sem_timedwait(&more_answered, &patience) < 0)
@@ -1064,6 +1064,117 @@ START_TEST(move_that_a_failing_disk_took_back_leaves_the_chunk_in_one_place)
 }
 END_TEST
 
+/* ---- regions that nobody has asked for ------------------------------------------------------- */
+
+static const struct tfs_key late = {0, 80, 1, 0};
+static bool late_shown;
+
+/* Reads the region of that chunk, as its lookup does. */
+static int apply_read(struct tfs_job *job, bool last)
+{
+    struct tfs_blob *bytes = NULL;
+    (void)job;
+    (void)last;
+    int result = tfs_store_complete(store, &late, &err);
+    const struct tfs_chunk *chunk = tfs_doc_find(tfs_store_shown(store), late);
+    late_shown = result == 0 && chunk != NULL && tfs_chunk_load(save, chunk, &bytes, &err) == 0 &&
+                 tfs_doc_find(tfs_store_shown(store), (struct tfs_key){0, 3, 1, 3}) != NULL;
+    tfs_blob_unref(bytes);
+    return result;
+}
+
+static const struct tfs_job_kind read_kind = {.apply = apply_read};
+
+static int apply_late(struct tfs_job *job, bool last)
+{
+    (void)last;
+    ck_assert_int_eq(tfs_store_complete(store, &late, &err), 0);
+    ck_assert_int_eq(tfs_store_edit(store, &edit, &err), 0);
+    put_text("chunks/80_1_0/voxels.csv", "x,y,z,block\n1281,17,2,base:gold\n");
+    int result = tfs_store_accept(store, &edit, 0, job, &err);
+    tfs_edit_release(&edit);
+    return result;
+}
+
+static const struct tfs_job_kind late_kind = {.apply = apply_late};
+
+static sem_t answered;
+
+static void on_job(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+{
+    (void)arg;
+    (void)of;
+    for (struct tfs_job *job = jobs, *next; job != NULL; job = next) {
+        const bool read = job->kind == &read_kind;
+        next = job->next;
+        tfs_job_release(job);
+        sem_post(read ? &more_answered : &answered);
+    }
+}
+
+static void submit_and_wait(struct tfs_job *job)
+{
+    tfs_store_submit(store, job);
+    while (sem_wait(&answered) < 0)
+        continue;
+}
+
+/* Opens the zone with the store, and of three regions the two that are edited were read. */
+static void open_store_later(void)
+{
+    const struct tfs_open_options later = {.lock = TFS_LOCK_EXCLUSIVE, .later = true};
+    const struct tfs_store_options options = {.commit_auto = true};
+    const struct tfs_store_client client = {.answer = on_job};
+
+    close_save();
+    make_zone();
+    make_region(5, "base:late");
+    ck_assert_int_eq(tfs_save_open(scratch_path("zone"), NULL, &later, &save, &err), 0);
+    ck_assert_int_eq(tfs_save_complete(save, &(struct tfs_key){0, -16, 0, 0}, &err), 0);
+    ck_assert_int_eq(tfs_save_complete(save, &(struct tfs_key){0, 0, 0, 0}, &err), 0);
+    ck_assert(tfs_save_lacks(save, save->doc, &late));
+    ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
+    ck_assert_int_eq(tfs_store_start(store), 0);
+}
+
+/* Also where the rewrite fails at any call, and the operation is taken back. */
+START_TEST(region_that_nobody_asked_for_is_read_while_others_are_written)
+{
+    bool moved = false;
+    unsigned read = 0;
+
+    sem_init(&answered, 0, 0);
+    sem_init(&more_answered, 0, 0);
+    for (int n = 0; !moved || n < 20; n++) {
+        struct tfs_job move = {.kind = &move_kind, .saves = true, .undo = true},
+                       edit_late = {.kind = &late_kind, .saves = true},
+                       look = {.kind = &read_kind, .reads = &late};
+        open_store_later();
+        late_shown = false;
+        comes = &look;
+        atomic_store(&regions_until_more, _i);
+        before_sync = edit_during_sync;
+        fail_from(n, false);
+        submit_and_wait(&move);
+        until_fault = -1;
+        before_sync = NULL;
+        read += late_shown;
+        moved = move.result == 0;
+        submit_and_wait(&edit_late);
+        ck_assert_int_eq(edit_late.result, 0);
+        tfs_store_close(store);
+        save = NULL;
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_msg(has(-16, 1, 0) != has(3, 1, 3) && (!moved || has(3, 1, 3)),
+                      "call %d, %d: %d in the old place, %d in the new one", n, move.result,
+                      has(-16, 1, 0), has(3, 1, 3));
+        ck_assert_msg(has(80, 0, 0) && is_gold("chunks/80_1_0/voxels.csv"), "call %d", n);
+        ck_assert(!exists(JOURNAL) && !is_aside());
+    }
+    ck_assert_uint_gt(read, 2);
+}
+END_TEST
+
 static Suite *zone_journal_suite(void)
 {
     Suite *suite = suite_create("zone_journal");
@@ -1103,6 +1214,7 @@ static Suite *zone_journal_suite(void)
     tcase_add_loop_test(tcase, edit_of_several_regions_whose_commit_fails_is_all_or_nothing, 0, 2);
     tcase_add_loop_test(tcase, move_that_a_failing_disk_took_back_leaves_the_chunk_in_one_place, 0,
                         2);
+    tcase_add_loop_test(tcase, region_that_nobody_asked_for_is_read_while_others_are_written, 0, 2);
     return suite;
 }
 

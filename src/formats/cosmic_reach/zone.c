@@ -136,6 +136,7 @@ struct chunks {
     struct tfs_chunk *chunks; /* without references */
     size_t count;
     uint32_t next_slot;
+    bool keeps; /* chunks of regions that are gone, too: a commit is just taking them away */
 };
 
 static int compare_chunks(const void *a, const void *b)
@@ -151,6 +152,17 @@ static bool is_known(const struct tfs_cosmic_region_file *file,
     return before != NULL && tfs_folder_find(&before->files, file->file.key) == &file->file;
 }
 
+/* Did `old` not have the chunks of this region, which may have been read since? */
+static bool is_lacked(const struct tfs_doc *old, struct tfs_key region)
+{
+    const struct tfs_cosmic_region_file *file =
+        old == NULL
+            ? NULL
+            : tfs_cosmic_zone_region(tfs_cosmic_zone_facts(old), tfs_cosmic_column_key(region, 0));
+
+    return file != NULL && file->unread;
+}
+
 /* Chunks of regions that were not read again, as `old` has them. */
 static void add_old(struct chunks *all, const struct tfs_doc *old,
                     const struct tfs_cosmic_zone_index *before,
@@ -160,7 +172,8 @@ static void add_old(struct chunks *all, const struct tfs_doc *old,
         const struct tfs_chunk *chunk = tfs_doc_at(old, i);
         const struct tfs_folder_file *file =
             tfs_folder_find(&index->files, tfs_cosmic_region_of(chunk->key));
-        if (file != NULL && is_known((const struct tfs_cosmic_region_file *)file, before))
+        if (file == NULL ? all->keeps
+                         : is_known((const struct tfs_cosmic_region_file *)file, before))
             all->chunks[all->count++] = *chunk;
     }
 }
@@ -202,7 +215,7 @@ static int gather(struct chunks *all, const struct tfs_doc *old,
     for (size_t i = 0; i < index->files.count; i++) {
         const struct tfs_cosmic_region_file *file =
             (struct tfs_cosmic_region_file *)index->files.files[i];
-        if (!is_known(file, before))
+        if (!is_known(file, before) || is_lacked(old, file->file.key))
             add_new(all, old, file);
     }
     qsort(all->chunks, all->count, sizeof(*all->chunks), compare_chunks);
@@ -210,15 +223,15 @@ static int gather(struct chunks *all, const struct tfs_doc *old,
 }
 
 /* The document of an index; `old` is that of `before`, NULL: nothing is known. Chunks that `old`
- * has keep their slots. */
+ * has keep their slots. `keeps`: it has all of them. */
 static int make_doc(const struct tfs_doc *old, const struct tfs_cosmic_zone_index *before,
-                    const struct tfs_cosmic_zone_index *index, struct tfs_doc **doc,
+                    const struct tfs_cosmic_zone_index *index, bool keeps, struct tfs_doc **doc,
                     struct tfs_error *err)
 {
     struct tfs_facts *facts = NULL;
     struct tfs_doc *empty = NULL;
     struct tfs_edit edit = {0};
-    struct chunks all = {.next_slot = old == NULL ? 0 : old->next_slot};
+    struct chunks all = {.next_slot = old == NULL ? 0 : old->next_slot, .keeps = keeps};
 
     if (make_facts(index, &facts, err) < 0 || tfs_doc_create(facts, &empty, err) < 0)
         goto out;
@@ -330,7 +343,7 @@ static int zone_open(struct tfs_save *save, struct tfs_error *err)
         tfs_cosmic_zone_index_read(save, NULL, exclusive(save), &own->index, err) < 0 ||
         lock_folder(save, own, err) < 0 ||
         (exclusive(save) && tfs_directory_settle(own->index.regions.path, err) < 0) ||
-        make_doc(NULL, NULL, &own->index, &save->doc, err) < 0) {
+        make_doc(NULL, NULL, &own->index, false, &save->doc, err) < 0) {
         zone_free(own);
         return err->code;
     }
@@ -369,31 +382,62 @@ static const struct tfs_key *choose_region(const struct tfs_cosmic_zone_facts *o
     return region;
 }
 
-static int zone_complete(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err)
+/* The index as it is now, with references to its files and nothing else of its own. A commit may
+ * change it meanwhile, in another thread. */
+static int copy_index(struct tfs_cosmic_zone *own, struct tfs_cosmic_zone_index *index,
+                      struct tfs_error *err)
+{
+    struct tfs_folder_files *files = &index->files;
+
+    pthread_mutex_lock(&own->lock);
+    *index = own->index;
+    *files = (struct tfs_folder_files){0};
+    for (size_t i = 0; i < own->index.files.count && err->code == 0; i++)
+        if (tfs_folder_add(files, own->index.files.files[i], err) == 0)
+            tfs_cosmic_region_file_ref((struct tfs_cosmic_region_file *)files->files[i]);
+    pthread_mutex_unlock(&own->lock);
+    return err->code;
+}
+
+/* Those of the list that are not read become what was read of them; there is room, for they are no
+ * more than before. */
+static void know_read(struct tfs_cosmic_zone *own, const struct tfs_folder_files *read)
+{
+    struct tfs_folder_files *files = &own->index.files;
+
+    pthread_mutex_lock(&own->lock);
+    for (size_t i = files->count; i-- > 0;) {
+        struct tfs_cosmic_region_file *old = (struct tfs_cosmic_region_file *)files->files[i];
+        struct tfs_folder_file *new = tfs_folder_find(read, old->file.key);
+        if (!old->unread || new == &old->file)
+            continue;
+        if (new != NULL)
+            files->files[i] =
+                &tfs_cosmic_region_file_ref((struct tfs_cosmic_region_file *)new)->file;
+        else
+            tfs_folder_remove(files, &old->file);
+        tfs_cosmic_region_file_unref(old);
+    }
+    pthread_mutex_unlock(&own->lock);
+}
+
+static int zone_complete(struct tfs_save *save, const struct tfs_doc *base,
+                         const struct tfs_key *chunk, struct tfs_doc **doc, struct tfs_error *err)
 {
     struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
-    struct tfs_cosmic_zone_index now = own->index;
-    struct tfs_doc *doc = NULL;
+    struct tfs_cosmic_zone_index before, now;
     struct tfs_key region;
+    const struct tfs_key *wanted = choose_region(tfs_cosmic_zone_facts(base), chunk, &region);
+    const int result = copy_index(own, &before, err);
 
-    if (!zone_lacks(save->doc, chunk))
-        return 0;
-    const struct tfs_key *wanted = choose_region(tfs_cosmic_zone_facts(save->doc), chunk, &region);
-    /* Nobody else changes the index: only what is fetched meanwhile looks at it, under the lock. */
-    if (tfs_cosmic_zone_read_files(save, &own->index, wanted, &now.files, err) < 0)
-        return err->code;
-    if (make_doc(save->doc, &own->index, &now, &doc, err) < 0) {
-        tfs_cosmic_zone_files_release(&now.files);
-        return err->code;
-    }
-    pthread_mutex_lock(&own->lock);
-    struct tfs_folder_files before = own->index.files;
-    own->index.files = now.files;
-    pthread_mutex_unlock(&own->lock);
-    tfs_cosmic_zone_files_release(&before);
-    tfs_doc_unref(save->doc);
-    save->doc = doc;
-    return 0;
+    now = before;
+    now.files = (struct tfs_folder_files){0};
+    if (result == 0 && tfs_cosmic_zone_read_files(save, &before, wanted, &now.files, err) == 0 &&
+        make_doc(base, &before, &now, true, doc, err) == 0)
+        know_read(own, &now.files);
+    tfs_cosmic_zone_files_release(&before.files);
+    tfs_cosmic_zone_files_release(&now.files);
+    return err->code;
 }
 
 /* ---- outside changes ------------------------------------------------------------------------- */
@@ -474,7 +518,7 @@ static int read_index(struct tfs_save *save, struct tfs_cosmic_zone *own, struct
 
     if (tfs_cosmic_zone_index_read(save, &own->index, exclusive(save), &index, err) < 0)
         return err->code;
-    if (make_doc(save->doc, &own->index, &index, doc, err) < 0) {
+    if (make_doc(save->doc, &own->index, &index, false, doc, err) < 0) {
         tfs_cosmic_zone_index_release(&index);
         return err->code;
     }
@@ -564,7 +608,9 @@ static int zone_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_er
     if (reached != NULL) {
         tfs_doc_unref(save->doc);
         save->doc = reached;
+        pthread_mutex_lock(&own->lock);
         set_stat(save, own);
+        pthread_mutex_unlock(&own->lock);
     }
     return err->code;
 }

@@ -94,7 +94,9 @@ static int begin(struct job *job, struct tfs_error *err)
     struct tfs_cosmic_zone *own = zone_of(job);
 
     job->path = tfs_cosmic_zone_path(&own->index, job->region);
+    pthread_mutex_lock(&own->lock);
     job->known = (struct tfs_cosmic_region_file *)tfs_folder_find(&own->index.files, job->region);
+    pthread_mutex_unlock(&own->lock);
     if (job->path == NULL)
         return tfs_fail_memory(err);
     return job->known == NULL ? begin_new(job, err) : begin_old(job, err);
@@ -343,15 +345,27 @@ static struct tfs_key file_of(void *arg, struct tfs_key chunk, uint32_t *index)
     return tfs_cosmic_region_of(chunk);
 }
 
-/* Regions whose last commit is not known to be durable. */
-static int write_unsure(const struct tfs_cosmic_zone *own, struct tfs_folder_commit *commit)
+static bool find_unsure(struct tfs_cosmic_zone *own, struct tfs_key *region)
 {
-    for (size_t i = 0; i < own->index.files.count; i++) {
-        const struct tfs_folder_file *file = own->index.files.files[i];
-        if (file->unsure && tfs_folder_commit_file(commit, file->key) < 0)
-            return commit->err->code;
+    bool found = false;
+
+    pthread_mutex_lock(&own->lock);
+    for (size_t i = 0; i < own->index.files.count && !found; i++) {
+        found = own->index.files.files[i]->unsure;
+        *region = own->index.files.files[i]->key;
     }
-    return 0;
+    pthread_mutex_unlock(&own->lock);
+    return found;
+}
+
+/* Regions whose last commit is not known to be durable: one that was written is known anew. */
+static int write_unsure(struct tfs_cosmic_zone *own, struct tfs_folder_commit *commit)
+{
+    struct tfs_key region;
+
+    while (commit->err->code == 0 && find_unsure(own, &region))
+        tfs_folder_commit_file(commit, region);
+    return commit->err->code;
 }
 
 int tfs_cosmic_zone_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,
