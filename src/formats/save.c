@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/journal.h"
+#include "base/print.h"
 #include "formats/arrays/numbers.h"
 #include "formats/arrays/values.h"
 #include "formats/chosen.h"
@@ -174,6 +176,27 @@ static int open_keeper(struct tfs_save *save, struct tfs_error *err)
     return tfs_undo_open(save->path, kind, &options, &save->keeper, err);
 }
 
+/* There is no save at `path`. Its journal may be there all the same. */
+static int fail_missing(const char *path, struct tfs_error *err)
+{
+    const int code = -errno;
+    char name[TFS_JOURNAL_NAME], *directory = tfs_file_directory(path), *journal = NULL;
+    struct stat st;
+
+    tfs_journal_name(path, name);
+    const bool waits = code == -ENOENT && directory != NULL &&
+                       tfs_print(&journal, "%s/%s", directory, name) >= 0 &&
+                       lstat(journal, &st) == 0 && S_ISREG(st.st_mode);
+    free(journal);
+    free(directory);
+    if (waits)
+        return tfs_fail(err, code,
+                        "cannot be opened: %s; edits that were accepted wait in its journal %.120s "
+                        "until it is back",
+                        strerror(-code), name);
+    return tfs_fail(err, code, "cannot be opened: %s", strerror(-code));
+}
+
 /* What tfs_save_open opens, and by which container; `name` is what the save is called, or NULL. */
 static int find(const char *path, const char *name, const char *format,
                 const struct tfs_container **container, char **found, struct tfs_error *err)
@@ -181,7 +204,7 @@ static int find(const char *path, const char *name, const char *format,
     char *real = realpath(path, NULL), *located = NULL;
 
     if (real == NULL)
-        return tfs_fail_errno(err, "cannot be opened");
+        return fail_missing(path, err);
     if (name == NULL)
         name = strrchr(real, '/') + 1;
     if (probe_path(real, name, format, container, err) == 0 && (*container)->locate != NULL)

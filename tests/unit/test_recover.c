@@ -646,6 +646,33 @@ START_TEST(edits_of_a_save_whose_time_lies_in_the_future_are_restored)
 }
 END_TEST
 
+/* Moved away, or lost: the journal is what is left of the edits. */
+START_TEST(journal_of_a_save_that_is_gone_stays_and_is_named)
+{
+    const struct tfs_open_options writing = {.lock = TFS_LOCK_EXCLUSIVE};
+    struct tfs_save *save = NULL;
+    char name[TFS_JOURNAL_NAME], away[PATH_MAX];
+
+    ck_assert(keeps_journals(_i));
+    leave_edit(_i, UINT32_MAX);
+    snprintf(away, sizeof(away), "%s", scratch_path("away"));
+    tfs_journal_name(path, name);
+    ck_assert_int_eq(rename(path, away), 0);
+    ck_assert_int_eq(tfs_save_open(path, NULL, &writing, &save, &err), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(err.text, "edits that were accepted wait in its journal"));
+    ck_assert_ptr_nonnull(strstr(err.text, name));
+    ck_assert(has_journal());
+    ck_assert_int_eq(rename(away, path), 0);
+    tfs_error_reset(&err);
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_nonnull(strstr(notice, "1 edit until"));
+    ck_assert(!has_journal());
+    ck_assert_int_eq(rename(path, away), 0);
+    ck_assert_int_eq(tfs_save_open(path, NULL, &writing, &save, &err), -ENOENT);
+    ck_assert_str_eq(err.text, "cannot be opened: No such file or directory");
+}
+END_TEST
+
 /* By `cp -r`, which makes the save newer than the last edit, as a backup that was put back is. */
 START_TEST(edits_of_a_save_that_was_copied_with_its_journal_are_restored)
 {
@@ -796,6 +823,7 @@ static Suite *suite(void)
                             i, i + 1);
         tcase_add_loop_test(
             c, journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside, i, i + 1);
+        tcase_add_loop_test(c, journal_of_a_save_that_is_gone_stays_and_is_named, i, i + 1);
         tcase_add_loop_test(
             c, reader_sees_an_edit_that_goes_from_the_journal_to_the_save_before_it_looks, i,
             i + 1);
