@@ -6,7 +6,12 @@
 #include "formats/stranger.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/print.h"
 
 /* ---- which formats there are ----------------------------------------------------------------- */
 
@@ -127,6 +132,23 @@ static int say_of(const struct tfs_container *container, const struct tfs_probe 
     return err->code < 0;
 }
 
+/* Is it a folder that shows a save: a mount, or an export? */
+static bool is_tree(const struct tfs_probe *probe)
+{
+    static const char begin[] = "format: ";
+    char head[sizeof(begin) - 1], *path = NULL;
+    int fd = tfs_print(&path, "%s/info.txt", probe->path) < 0
+                 ? -1
+                 : open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    bool is = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+              memcmp(head, begin, sizeof(head)) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return is;
+}
+
 int tfs_fail_stranger(const struct tfs_probe *probe, const char *format, struct tfs_error *err)
 {
     const bool folder = S_ISDIR(probe->st.st_mode);
@@ -137,6 +159,9 @@ int tfs_fail_stranger(const struct tfs_probe *probe, const char *format, struct 
                         "restore it from a backup");
     if (tfs_stranger_known(probe, err))
         return err->code;
+    if (folder && is_tree(probe))
+        return tfs_fail(err, -EBADMSG,
+                        "is what a mount or an export shows of a save: give the save itself");
     for (size_t i = 0; tfs_containers[i] != NULL; i++)
         if (tfs_container_is_of(tfs_containers[i], format) && say_of(tfs_containers[i], probe, err))
             return err->code;

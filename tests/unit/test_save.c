@@ -191,6 +191,10 @@ START_TEST(save_may_be_a_folder)
     ck_assert_ptr_null(name_of(scratch_path("world"), NULL));
     ck_assert_str_eq(err.text,
                      "no format fits this folder (known formats: apple, pear, quince, folder)");
+    scratch_write("world/info.txt", "format: apple\nchunks: 1\n");
+    ck_assert_ptr_null(name_of(scratch_path("world"), NULL));
+    ck_assert_str_eq(err.text,
+                     "is what a mount or an export shows of a save: give the save itself");
     scratch_write("world/meta", "");
     ck_assert_str_eq(name_of(scratch_path("world/"), NULL), "folder");
 }
