@@ -279,6 +279,15 @@ const struct tfs_chunk *tfs_doc_find(const struct tfs_doc *doc, struct tfs_key k
     return &doc->pages[place / TFS_PAGE_CHUNKS]->chunks[place % TFS_PAGE_CHUNKS];
 }
 
+int tfs_doc_need(const struct tfs_doc *doc, struct tfs_key key, const struct tfs_chunk **chunk,
+                 struct tfs_error *err)
+{
+    *chunk = tfs_doc_find(doc, key);
+    if (*chunk == NULL)
+        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
+    return 0;
+}
+
 size_t tfs_doc_lower_bound(const struct tfs_doc *doc, struct tfs_key key)
 {
     struct tfs_position position = tfs_doc_locate(doc, key);

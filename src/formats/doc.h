@@ -130,6 +130,9 @@ void tfs_doc_unref(struct tfs_doc *doc);
 
 /* The chunk of that coordinate, valid as long as the document; NULL: absent. */
 const struct tfs_chunk *tfs_doc_find(const struct tfs_doc *doc, struct tfs_key key);
+/* The same; ENOENT with a sentence: absent. */
+int tfs_doc_need(const struct tfs_doc *doc, struct tfs_key key, const struct tfs_chunk **chunk,
+                 struct tfs_error *err);
 /* The i-th chunk in key order, i < count. */
 const struct tfs_chunk *tfs_doc_at(const struct tfs_doc *doc, size_t i);
 /* Index of the first chunk whose key is not below `key`; count when there is none. */

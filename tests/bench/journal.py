@@ -278,17 +278,21 @@ def size_of(path):
         return 0
 
 
+def edit_chunk(mnt, number):
+    path = f'{mnt}/chunks/{FAR}_0_{number}/raw.bin'
+    with open(path, 'rb') as f:
+        data = bytearray(f.read())
+    data[1] ^= 1
+    with open(path, 'wb') as f:
+        f.write(data)
+
+
 def fill_journal(bench, save, mnt, size):
     """Edits of large chunks until the journal has `size` bytes; then the daemon is killed."""
     with daemon(bench, save, mnt, '-o', 'commit=600') as process:
         number = 0
         while size_of(journal_of(save)) < size:
-            path = f'{mnt}/chunks/{FAR}_0_{number}/raw.bin'
-            with open(path, 'rb') as f:
-                data = bytearray(f.read())
-            data[1] ^= 1
-            with open(path, 'wb') as f:
-                f.write(data)
+            edit_chunk(mnt, number)
             number += 1
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -413,12 +417,7 @@ def bench_bound(bench):
         watch = Watch(save)
         watch.start()
         for n in range(4096):
-            path = f'{mnt}/chunks/{FAR}_0_{n % 1024}/raw.bin'
-            with open(path, 'rb') as f:
-                data = bytearray(f.read())
-            data[1] ^= 1
-            with open(path, 'wb') as f:
-                f.write(data)
+            edit_chunk(mnt, n % 1024)
         watch.over.set()
         watch.join()
     # Records are accepted while the save follows.

@@ -52,13 +52,7 @@ run 0 "export of a read-only save" export save from_read_only
 ok "the owner can edit the copy"
 
 region table --version 2 --chunks 3
-python3 - <<'END'
-import struct
-data = bytearray(open('table', 'rb').read())
-first = min(o for o in struct.unpack('>4096i', data[16:16400]) if o >= 0)
-data[first + 20] = 99
-open('damaged', 'wb').write(data)
-END
+damage table damaged
 run 1 "export of a damaged save has status 1" export damaged salvage
 says err 'damaged: ' "it says what is damaged"
 [ "$(find salvage -name voxels.csv | wc -l)" = 2 ] && [ "$(find salvage -name raw.bin | wc -l)" = 3 ]

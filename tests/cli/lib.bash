@@ -71,6 +71,17 @@ region() {
     "$TOOLS/make_region" "$@" "$file" || exit 3
 }
 
+# damage TABLE COPY: a copy of a region of version 0 to 3, whose first chunk has a bad palette.
+damage() {
+    python3 - "$@" <<'END'
+import struct, sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+first = min(o for o in struct.unpack('>4096i', data[16:16400]) if o >= 0)
+data[first + 20] = 99
+open(sys.argv[2], 'wb').write(data)
+END
+}
+
 # judge ARGUMENTS: the checker that knows the format without our code.
 judge() {
     python3 "$ROOT/tests/tools/region.py" "$@"

@@ -5,23 +5,7 @@
 #include <errno.h>
 
 #include "formats/godot_voxel/meta.h"
-#include "formats/godot_voxel/metadata.h"
-#include "fuzz.h"
-
-static void check_section(const struct tfs_godot_block *block)
-{
-    struct tfs_godot_items items = {0};
-    struct tfs_buf text = {0}, section = {0};
-    struct tfs_error err = {0};
-
-    REQUIRE(tfs_godot_metadata_read(block, &items, &err) == 0);
-    tfs_godot_metadata_print(&items, &text);
-    REQUIRE(tfs_godot_metadata_parse(block, tfs_buf_span(&text), &section, &err) == 0);
-    REQUIRE(tfs_span_equal(tfs_buf_span(&section), block->metadata));
-    tfs_godot_items_release(&items);
-    tfs_buf_release(&text);
-    tfs_buf_release(&section);
-}
+#include "fuzz_godot.h"
 
 static void check_text(struct tfs_span text, struct tfs_godot_block block)
 {
@@ -31,7 +15,7 @@ static void check_text(struct tfs_span text, struct tfs_godot_block block)
     block.metadata = (struct tfs_span){0};
     if (tfs_godot_metadata_parse(&block, text, &section, &err) == 0) {
         block.metadata = tfs_buf_span(&section);
-        check_section(&block);
+        check_metadata(&block);
     } else {
         REQUIRE(err.code == -EBADMSG && err.text[0] != '\0' && err.line > 0);
     }
@@ -60,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned version = 2; version <= 4; version++) {
         struct tfs_godot_block block = {
             .version = (uint8_t)version, .x = 16, .y = 16, .z = 16, .metadata = {data, size}};
-        check_section(&block);
+        check_metadata(&block);
         check_text((struct tfs_span){data, size}, block);
     }
     check_meta((struct tfs_span){data, size});

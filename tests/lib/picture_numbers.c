@@ -2,11 +2,13 @@
 #include "picture_numbers.h"
 
 #include <check.h>
+#include <string.h>
 
 #include "formats/picture/columns.h"
 
 uint32_t width, depth;
-uint16_t heights[HEIGHTS_MAX];
+uint16_t heights[HEIGHTS_MAX], previous[HEIGHTS_MAX];
+static uint16_t wanted[HEIGHTS_MAX];
 
 void height_tile_read(struct tfs_span png, uint32_t columns_x, uint32_t columns_z)
 {
@@ -32,6 +34,29 @@ void height_picture_read(const struct tfs_save *save, const struct tfs_doc *doc,
 
     ck_assert(tfs_picture_box(save->tree->voxels, doc, &box));
     height_tile_read(png, (uint32_t)box.sx, (uint32_t)box.sz);
+}
+
+void heights_draw(const struct tfs_save *save, const struct tfs_doc *doc,
+                  struct maker_random *random)
+{
+    struct tfs_picture_box box;
+
+    ck_assert(tfs_picture_box(save->tree->voxels, doc, &box));
+    memcpy(previous, heights, sizeof(heights));
+    for (size_t i = 0; i < (size_t)width * depth; i++)
+        if (maker_draw(random, 4) == 0)
+            heights[i] = (uint16_t)maker_draw(random, (uint32_t)box.sy + 1);
+    memcpy(wanted, heights, sizeof(heights));
+}
+
+void heights_check(void)
+{
+    for (size_t i = 0; i < (size_t)width * depth; i++) {
+        if (wanted[i] < previous[i])
+            ck_assert_uint_le(heights[i], wanted[i]);
+        else
+            ck_assert_uint_eq(heights[i], wanted[i]);
+    }
 }
 
 void height_row(void *arg, uint32_t row, uint8_t *samples)

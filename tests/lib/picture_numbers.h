@@ -7,11 +7,22 @@
 
 #include "formats/format.h"
 #include "image/png.h"
+#include "region_maker.h"
 
 #define HEIGHTS_MAX (1 << 20)
 
 extern uint32_t width, depth;         /* columns along x and z */
 extern uint16_t heights[HEIGHTS_MAX]; /* heights[z * width + x] */
+
+extern uint16_t previous[HEIGHTS_MAX]; /* before heights_draw */
+
+/* Changes about one of four heights, none above the bounds of the save. */
+void heights_draw(const struct tfs_save *save, const struct tfs_doc *doc,
+                  struct maker_random *random);
+
+/* Are `heights`, read after they were put, what was drawn? Lowered ones may be lower still, where
+ * there was a hollow. */
+void heights_check(void);
 
 /* Reads the picture of `doc` from its bytes. */
 void height_picture_read(const struct tfs_save *save, const struct tfs_doc *doc,

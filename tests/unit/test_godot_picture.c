@@ -586,33 +586,6 @@ START_TEST(writing_back_what_was_read_changes_nothing)
 }
 END_TEST
 
-static uint16_t wanted[HEIGHTS_MAX], previous[HEIGHTS_MAX];
-
-/* The heights that one step makes of the present ones, none above the bounds of the save. */
-static void draw_heights(struct maker_random *random)
-{
-    struct tfs_picture_box box;
-
-    ck_assert(tfs_picture_box(c.save->tree->voxels, c.doc, &box));
-    read_heights();
-    memcpy(previous, heights, sizeof(heights));
-    for (size_t i = 0; i < (size_t)width * depth; i++)
-        if (maker_draw(random, 4) == 0)
-            heights[i] = (uint16_t)maker_draw(random, (uint32_t)box.sy + 1);
-    memcpy(wanted, heights, sizeof(heights));
-}
-
-static void check_heights(void)
-{
-    read_heights();
-    for (size_t i = 0; i < (size_t)width * depth; i++) {
-        if (wanted[i] < previous[i])
-            ck_assert_uint_le(heights[i], wanted[i]);
-        else
-            ck_assert_uint_eq(heights[i], wanted[i]);
-    }
-}
-
 static bool is_flat(void)
 {
     for (size_t i = 0; i < (size_t)width * depth; i++)
@@ -630,7 +603,8 @@ START_TEST(what_was_written_is_read_again)
         ck_assert_int_ge(_i, MADE); /* a sample without a picture */
         return;
     }
-    draw_heights(&random);
+    read_heights();
+    heights_draw(c.save, c.doc, &random);
     uint64_t before = c.doc->version;
     if (put_heights() < 0) {
         ck_assert(is_flat() || _i >= MADE);
@@ -638,12 +612,14 @@ START_TEST(what_was_written_is_read_again)
         ck_assert_uint_eq(c.doc->version, before);
         return;
     }
-    check_heights();
+    read_heights();
+    heights_check();
     for (size_t i = 0; i < c.doc->count; i++)
         ck_assert_int_eq(
             c.save->tree->chunk_check(c.save, c.doc, tfs_doc_at(c.doc, i)->key, NULL, &c.err), 0);
     reopen();
-    check_heights();
+    read_heights();
+    heights_check();
 }
 END_TEST
 

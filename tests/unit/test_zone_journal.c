@@ -222,15 +222,26 @@ static void put_text(const char *path, const char *text)
                   "%s", err.text);
 }
 
-/* Both regions change, and a chunk goes from one to the other. */
-static struct tfs_doc *edited(void)
+/* A chunk goes from one region to the other. */
+static void move_chunk(void)
 {
-    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
-    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
-    put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,1,2,base:gold\n");
     ck_assert_int_eq(save->tree->chunk_move(save, &edit, (struct tfs_key){0, -16, 1, 0},
                                             (struct tfs_key){0, 3, 1, 3}, &err),
                      0);
+}
+
+/* Both regions change, and that chunk moves. */
+static void edit_both(void)
+{
+    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
+    put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,1,2,base:gold\n");
+    move_chunk();
+}
+
+static struct tfs_doc *edited(void)
+{
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    edit_both();
     struct tfs_doc *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     return doc;
@@ -841,18 +852,20 @@ END_TEST
 
 static struct tfs_store *store;
 
+static int accept_edit(struct tfs_job *job)
+{
+    int result = tfs_store_accept(store, &edit, 0, job, &err);
+
+    tfs_edit_release(&edit);
+    return result;
+}
+
 static int apply_set(struct tfs_job *job, bool last)
 {
     (void)last;
     ck_assert_int_eq(tfs_store_edit(store, &edit, &err), 0);
-    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
-    put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,1,2,base:gold\n");
-    ck_assert_int_eq(save->tree->chunk_move(save, &edit, (struct tfs_key){0, -16, 1, 0},
-                                            (struct tfs_key){0, 3, 1, 3}, &err),
-                     0);
-    int result = tfs_store_accept(store, &edit, 0, job, &err);
-    tfs_edit_release(&edit);
-    return result;
+    edit_both();
+    return accept_edit(job);
 }
 
 static const struct tfs_job_kind set_kind = {.apply = apply_set};
@@ -865,9 +878,7 @@ static int apply_more(struct tfs_job *job, bool last)
     put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-254,1,2,base:tin\n");
     put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n4,1,2,base:tin\n");
     ck_assert_int_eq(tfs_edit_remove(&edit, (struct tfs_key){0, 3, 1, 3}, &err), 0);
-    int result = tfs_store_accept(store, &edit, 0, job, &err);
-    tfs_edit_release(&edit);
-    return result;
+    return accept_edit(job);
 }
 
 static const struct tfs_job_kind more_kind = {.apply = apply_more};
@@ -1009,12 +1020,8 @@ static int apply_move(struct tfs_job *job, bool last)
 {
     (void)last;
     ck_assert_int_eq(tfs_store_edit(store, &edit, &err), 0);
-    ck_assert_int_eq(save->tree->chunk_move(save, &edit, (struct tfs_key){0, -16, 1, 0},
-                                            (struct tfs_key){0, 3, 1, 3}, &err),
-                     0);
-    int result = tfs_store_accept(store, &edit, 0, job, &err);
-    tfs_edit_release(&edit);
-    return result;
+    move_chunk();
+    return accept_edit(job);
 }
 
 static const struct tfs_job_kind move_kind = {.apply = apply_move};

@@ -88,14 +88,11 @@ int tfs_cosmic_body_check(const struct tfs_cosmic_body *body, const uint8_t *sta
 int tfs_cosmic_chunk_fetch(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                            struct tfs_cosmic_chunk *chunk, struct tfs_error *err)
 {
-    const struct tfs_chunk *found = tfs_doc_find(doc, key);
+    const struct tfs_chunk *found;
     struct tfs_blob *bytes = NULL;
 
-    if (found == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
-    int status = tfs_chunk_load(save, found, &bytes, err);
-    if (status < 0)
-        return status;
+    if (tfs_doc_need(doc, key, &found, err) < 0 || tfs_chunk_load(save, found, &bytes, err) < 0)
+        return err->code;
     chunk->in = *found;
     chunk->in.blob = bytes;
     chunk->in.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;

@@ -233,12 +233,11 @@ static void change_close(void *chunk)
 static int change_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                        void *chunk, struct tfs_error *err)
 {
-    const struct tfs_chunk *found = tfs_doc_find(doc, key);
+    const struct tfs_chunk *found;
     struct change *c = chunk;
 
-    if (found == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
-    if (tfs_godot_view_make(save, doc, found, &c->view, err) < 0)
+    if (tfs_doc_need(doc, key, &found, err) < 0 ||
+        tfs_godot_view_make(save, doc, found, &c->view, err) < 0)
         return err->code;
     if (c->view->damage != NULL)
         return tfs_fail(err, -EBADMSG, "the block of chunk %d_%d_%d is damaged: %s", key.x, key.y,

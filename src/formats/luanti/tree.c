@@ -192,12 +192,11 @@ static int chunk_damaged(struct tfs_save *save, const struct tfs_doc *doc, struc
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                        struct tfs_error *warning, struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+    const struct tfs_chunk *chunk;
     struct tfs_luanti_view *view;
 
-    if (chunk == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
-    if (tfs_luanti_view_make(save, chunk, &view, err) < 0)
+    if (tfs_doc_need(doc, key, &chunk, err) < 0 ||
+        tfs_luanti_view_make(save, chunk, &view, err) < 0)
         return err->code;
     if (view->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", view->damage);

@@ -136,10 +136,10 @@ int tfs_luanti_view_keep(struct tfs_save *save, const struct tfs_doc *doc,
 int tfs_luanti_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                          struct tfs_luanti_view **view, struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
+    const struct tfs_chunk *chunk;
 
-    if (chunk == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
+    if (tfs_doc_need(doc, key, &chunk, err) < 0)
+        return err->code;
     return tfs_luanti_view_keep(save, doc, chunk, view, err);
 }
 

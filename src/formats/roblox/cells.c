@@ -20,22 +20,13 @@ int tfs_rbx_check_text_size(uint64_t size, struct tfs_error *err)
                     (unsigned long long)size, (unsigned long long)TFS_RBX_TEXT_MAX);
 }
 
-int tfs_rbx_find_chunk(const struct tfs_doc *doc, struct tfs_key key,
-                       const struct tfs_chunk **chunk, struct tfs_error *err)
-{
-    *chunk = tfs_doc_find(doc, key);
-    if (*chunk == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", key.x, key.y, key.z);
-    return 0;
-}
-
 int tfs_rbx_cells_open(const struct tfs_doc *doc, struct tfs_key key, struct tfs_rbx_cells *c,
                        struct tfs_error *err)
 {
     const struct tfs_chunk *chunk;
     struct tfs_rbx_cells opened = {0};
 
-    if (tfs_rbx_find_chunk(doc, key, &chunk, err) < 0)
+    if (tfs_doc_need(doc, key, &chunk, err) < 0)
         return err->code;
     opened.chunk = *chunk;
     opened.edge = tfs_rbx_edge(tfs_rbx_chunk_log2(chunk));

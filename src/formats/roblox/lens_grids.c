@@ -103,7 +103,7 @@ static int grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     const struct tfs_chunk *chunk;
 
     (void)save;
-    if (tfs_rbx_find_chunk(doc, at.key, &chunk, err) < 0)
+    if (tfs_doc_need(doc, at.key, &chunk, err) < 0)
         return err->code;
 
     const struct tfs_rbx_summary s = tfs_rbx_summary(doc, chunk);
@@ -125,7 +125,7 @@ static int64_t grid_size(struct tfs_save *save, const struct tfs_doc *doc, struc
     struct tfs_buf head = {0};
 
     (void)save;
-    if (tfs_rbx_find_chunk(doc, at.key, &chunk, &ignored) < 0)
+    if (tfs_doc_need(doc, at.key, &chunk, &ignored) < 0)
         return ignored.code;
 
     const struct tfs_rbx_summary s = tfs_rbx_summary(doc, chunk);

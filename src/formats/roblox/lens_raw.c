@@ -12,7 +12,7 @@ static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
     const struct tfs_chunk *chunk;
 
     (void)save;
-    if (tfs_rbx_find_chunk(doc, at.key, &chunk, err) < 0)
+    if (tfs_doc_need(doc, at.key, &chunk, err) < 0)
         return err->code;
     tfs_buf_add_span(out, tfs_blob_span(chunk->blob));
     return tfs_buf_check(out, err);
@@ -25,7 +25,7 @@ static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
 
     (void)save;
     (void)put;
-    if (tfs_rbx_find_chunk(tfs_edit_doc(edit), at.key, &chunk, err) < 0)
+    if (tfs_doc_need(tfs_edit_doc(edit), at.key, &chunk, err) < 0)
         return err->code;
     if (tfs_span_equal(text, tfs_blob_span(chunk->blob)))
         return 0;
@@ -40,7 +40,7 @@ static int64_t raw_size(struct tfs_save *save, const struct tfs_doc *doc, struct
     struct tfs_error ignored = {0};
 
     (void)save;
-    if (tfs_rbx_find_chunk(doc, at.key, &chunk, &ignored) < 0)
+    if (tfs_doc_need(doc, at.key, &chunk, &ignored) < 0)
         return ignored.code;
     return (int64_t)chunk->blob->size;
 }

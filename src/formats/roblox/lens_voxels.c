@@ -94,7 +94,7 @@ static int voxels_get(struct tfs_save *save, const struct tfs_doc *doc, struct t
     const struct tfs_chunk *chunk;
 
     (void)save;
-    if (tfs_rbx_find_chunk(doc, at.key, &chunk, err) < 0)
+    if (tfs_doc_need(doc, at.key, &chunk, err) < 0)
         return err->code;
 
     const uint64_t size = tfs_rbx_summary(doc, chunk).lines;
@@ -113,7 +113,7 @@ static int64_t voxels_size(struct tfs_save *save, const struct tfs_doc *doc, str
     struct tfs_error ignored = {0};
 
     (void)save;
-    if (tfs_rbx_find_chunk(doc, at.key, &chunk, &ignored) < 0)
+    if (tfs_doc_need(doc, at.key, &chunk, &ignored) < 0)
         return ignored.code;
 
     const uint64_t size = tfs_rbx_summary(doc, chunk).lines;

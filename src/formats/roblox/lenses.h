@@ -33,10 +33,6 @@ extern const struct tfs_voxels tfs_rbx_pictures; /* heightmap.png, map.png */
 
 int tfs_rbx_check_text_size(uint64_t size, struct tfs_error *err);
 
-/* ENOENT with a sentence when there is none. */
-int tfs_rbx_find_chunk(const struct tfs_doc *doc, struct tfs_key key,
-                       const struct tfs_chunk **chunk, struct tfs_error *err);
-
 /* Bytes of the lines of voxels.csv, without its header. */
 uint64_t tfs_rbx_lines_size(const struct tfs_chunk *chunk);
 

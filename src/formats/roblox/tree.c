@@ -136,7 +136,7 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
 
     (void)save;
     if (check_coordinate(tfs_edit_doc(edit), to, err) < 0 ||
-        tfs_rbx_find_chunk(tfs_edit_doc(edit), from, &old, err) < 0)
+        tfs_doc_need(tfs_edit_doc(edit), from, &old, err) < 0)
         return err->code;
     moved = *old;
     moved.key = to;
@@ -155,7 +155,7 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
 
     (void)save;
     (void)warning;
-    if (tfs_rbx_find_chunk(doc, key, &chunk, err) < 0)
+    if (tfs_doc_need(doc, key, &chunk, err) < 0)
         return err->code;
     return tfs_rbx_records_check(tfs_blob_span(chunk->blob), tfs_rbx_chunk_log2(chunk), err);
 }
