@@ -191,9 +191,11 @@ static bool is_name_of_file(const struct tfs_tree *tree, const char *name)
 /* Was it a file of the save, which the save lacks now? */
 static bool is_only_copy(struct tfs_session *s, const struct tfs_inode *inode)
 {
+    /* No other scratch file's inode has a node. */
+    if ((inode->scratch->flags & TFS_SCRATCH_LEFT) == 0)
+        return false;
     const struct tfs_branch *branch = tfs_ops_branch(s, &inode->node);
-
-    return (inode->scratch->flags & TFS_SCRATCH_LEFT) != 0 && branch != NULL &&
+    return branch != NULL &&
            tfs_node_exists(branch->save, tfs_store_shown(branch->store), &inode->node) != 1;
 }
 
