@@ -49,7 +49,7 @@ static enum tfs_status gather_group(struct tfs_import *im, const struct tfs_foun
     return tfs_cli_report(im->cli, dir->path, &err);
 }
 
-/* Appends the chunks below a directory of the root or of a group. */
+/* Appends the chunks below a directory of the root or of a group. Its arrays are looked at only. */
 static enum tfs_status gather_chunks(struct tfs_import *im, const struct tfs_found *dir)
 {
     struct tfs_found_list below = {0};
@@ -59,8 +59,13 @@ static enum tfs_status gather_chunks(struct tfs_import *im, const struct tfs_fou
     if (tfs_node_holds_chunks(&dir->node, &group))
         return gather_group(im, dir, group);
     status = tfs_found_scan(im->cli, im->save, im->base, &dir->node, dir->path, &below);
+    if (!status) {
+        tfs_views_check_arrays(im, &below);
+        status = im->status;
+    }
     for (size_t i = 0; i < below.count && !status; i++)
-        status = gather_chunks(im, &below.items[i]);
+        if (tfs_node_is_directory(&below.items[i].node))
+            status = gather_chunks(im, &below.items[i]);
     tfs_found_release(&below);
     return status;
 }

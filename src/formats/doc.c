@@ -102,10 +102,11 @@ int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-/* Shared by documents with the same keys. */
+/* Of one group after the other; shared by documents with the same keys. */
 struct tfs_doc_bounds {
     atomic_uint refs;
     struct tfs_key low, high;
+    struct tfs_doc_bounds *next; /* those of groups that were asked for before */
 };
 
 static struct tfs_doc_bounds *bounds_ref(struct tfs_doc_bounds *bounds)
@@ -117,8 +118,12 @@ static struct tfs_doc_bounds *bounds_ref(struct tfs_doc_bounds *bounds)
 
 static void bounds_unref(struct tfs_doc_bounds *bounds)
 {
-    if (bounds != NULL && atomic_fetch_sub_explicit(&bounds->refs, 1, memory_order_acq_rel) == 1)
+    while (bounds != NULL &&
+           atomic_fetch_sub_explicit(&bounds->refs, 1, memory_order_acq_rel) == 1) {
+        struct tfs_doc_bounds *next = bounds->next;
         free(bounds);
+        bounds = next;
+    }
 }
 
 void tfs_doc_has_other_keys(struct tfs_doc *doc)
@@ -379,15 +384,17 @@ static bool find_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_ke
     return true;
 }
 
+#define BOUNDS_MAX 64 /* groups whose bounds are kept */
+
 /* A document never changes, so what the first asker finds is true for all; without memory each
  * finds it again. */
 static void keep_bounds(struct tfs_doc *doc, struct tfs_key low, struct tfs_key high)
 {
-    struct tfs_doc_bounds *there = NULL, *found = malloc(sizeof(*found));
+    struct tfs_doc_bounds *there = atomic_load(&doc->bounds), *found = malloc(sizeof(*found));
 
     if (found == NULL)
         return;
-    *found = (struct tfs_doc_bounds){1, low, high};
+    *found = (struct tfs_doc_bounds){1, low, high, there};
     if (!atomic_compare_exchange_strong(&doc->bounds, &there, found))
         free(found);
 }
@@ -395,16 +402,18 @@ static void keep_bounds(struct tfs_doc *doc, struct tfs_key low, struct tfs_key 
 bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
                     struct tfs_key *high)
 {
-    const struct tfs_doc_bounds *known = group == 0 ? atomic_load(&doc->bounds) : NULL;
+    unsigned steps = 0;
 
-    if (known != NULL) {
-        *low = known->low;
-        *high = known->high;
-        return true;
-    }
+    for (const struct tfs_doc_bounds *known = atomic_load(&doc->bounds); known != NULL;
+         known = known->next, steps++)
+        if (known->low.group == group) {
+            *low = known->low;
+            *high = known->high;
+            return true;
+        }
     if (!find_bounds(doc, group, low, high))
         return false;
-    if (group == 0)
+    if (steps < BOUNDS_MAX)
         keep_bounds((struct tfs_doc *)doc, *low, *high);
     return true;
 }

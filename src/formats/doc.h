@@ -117,7 +117,7 @@ struct tfs_doc {
     struct tfs_facts *facts;
     struct tfs_blob *common;                 /* what belongs to no chunk; NULL: nothing */
     struct tfs_blob *new_names;              /* formats/new_names.h; NULL: there are none */
-    _Atomic(struct tfs_doc_bounds *) bounds; /* of group 0; NULL: nobody has asked for them yet */
+    _Atomic(struct tfs_doc_bounds *) bounds; /* NULL: nobody has asked for them yet */
     _Atomic(struct tfs_doc_areas *) areas;   /* the same */
     atomic_size_t found; /* the place of the chunk that was found last, or any other number */
     struct tfs_area_numbers *area_numbers; /* of all documents of the save */

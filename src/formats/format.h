@@ -245,6 +245,10 @@ struct tfs_tree {
     const struct tfs_file *chunk_files;
     unsigned chunk_count;
 
+    /* Those of each group above 0, beside its chunks/. They have no `count` but NULL. */
+    const struct tfs_file *group_files;
+    unsigned group_count;
+
     const char *group_dir; /* "lods", "regions": holds N/chunks/ of groups above 0; NULL: none */
     uint32_t group_label;  /* printed N = group - 1 + group_label */
     uint32_t (*groups)(const struct tfs_doc *doc); /* groups are below this; with group_dir only */
@@ -309,6 +313,8 @@ struct tfs_tree {
     uint32_t (*chunk_changes)(const struct tfs_chunk *before, const struct tfs_chunk *after);
     /* The same for root_files. NULL: all. */
     uint32_t (*root_changes)(const struct tfs_doc *before, const struct tfs_doc *after);
+    /* The same for group_files, of one chunk of the group. NULL: all. */
+    uint32_t (*group_changes)(const struct tfs_chunk *before, const struct tfs_chunk *after);
 };
 
 /* ---- containers ------------------------------------------------------------------------------ */

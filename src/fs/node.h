@@ -16,7 +16,7 @@ struct tfs_node {
     struct tfs_key key; /* ROOT: zero; GROUP: key.group; CHUNK: the chunk */
     uint16_t store;     /* which store's tree, below TFS_STORES; see TFS_STORE_ABOVE */
     uint32_t slot;      /* CHUNK: the chunk's slot; ABOVE: which directory */
-    int file;           /* index into root_files or chunk_files; -1: a directory */
+    int file;           /* index into root_files, group_files or chunk_files; -1: a directory */
     uint32_t member;    /* of a family */
     unsigned directory; /* for a directory: which one of its scope, see enum tfs_directory */
 };
@@ -53,7 +53,8 @@ static inline bool tfs_node_is_chunk(const struct tfs_node *node)
     return node->file < 0 && node->scope == TFS_SCOPE_CHUNK && node->directory == TFS_DIR_TOP;
 }
 
-/* Is this `lods`, a group in it or the chunks/ of a group (of a tree that has such)? */
+/* Is this `lods`, a group in it or a directory of a group: chunks/, or one of its files (of a tree
+ * that has such)? */
 static inline bool tfs_node_is_group(const struct tfs_node *node)
 {
     return node->file < 0 && (node->scope == TFS_SCOPE_GROUP ||

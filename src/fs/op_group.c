@@ -35,13 +35,33 @@ static void parent_changed(struct tfs_session *s, const struct tfs_node *node)
     tfs_ops_bump_directory(s, &parent);
 }
 
+/* What the schema has beside chunks/ stays as an empty directory, which rm -r removes. */
+static int keep_below(struct tfs_session *s, const struct tfs_node *dir)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, dir);
+    struct tfs_node child;
+    size_t i = 0;
+    int result = 0;
+
+    while (result == 0 &&
+           tfs_tree_entry(branch->save, tfs_store_shown(branch->store), dir, i, &i, &child) == 1) {
+        if (!tfs_node_is_group(&child) || child.directory < TFS_DIR_SUB)
+            continue;
+        result = tfs_overlay_add_group(&s->overlay, &child);
+        if (result == 0)
+            result = keep_below(s, &child);
+    }
+    return result;
+}
+
 int tfs_group_keep(struct tfs_session *s, const struct tfs_node *chunk)
 {
     struct tfs_node node = tfs_ops_parent(s, chunk);
     bool fixed = tfs_ops_branch(s, chunk)->save->tree->fixed_groups;
 
     for (; tfs_node_is_group(&node) && !fixed; node = tfs_ops_parent(s, &node))
-        if (tfs_overlay_add_group(&s->overlay, &node) < 0)
+        if (tfs_overlay_add_group(&s->overlay, &node) < 0 ||
+            (node.scope == TFS_SCOPE_GROUP && keep_below(s, &node) < 0))
             return -ENOMEM;
     return 0;
 }

@@ -336,6 +336,14 @@ static int make_scratch(struct tfs_session *s, const struct naming *c, enum tfs_
     return tfs_ops_attr(s, NULL, inode, c->attr);
 }
 
+/* Is it a directory for files of a group whose chunks are there? */
+static bool is_shown_in_group(const struct tfs_entry *entry)
+{
+    return entry->node.directory >= TFS_DIR_SUB &&
+           tfs_node_exists(entry->branch->save, tfs_store_shown(entry->branch->store),
+                           &entry->node) == 1;
+}
+
 /* mkdir of a directory of the schema other than a chunk's: but for those of groups, it can only
  * come back. */
 static int mkdir_schema(struct tfs_session *s, struct naming *c, const struct tfs_entry *entry)
@@ -344,11 +352,11 @@ static int mkdir_schema(struct tfs_session *s, struct naming *c, const struct tf
         return -EEXIST;
     if (tfs_entry_check_shown(entry, &c->err) < 0)
         return c->err.code;
-    if (entry->branch != NULL && tfs_node_is_group(&entry->node)) {
+    if (entry->branch != NULL && tfs_node_is_group(&entry->node) && !is_shown_in_group(entry)) {
         int result = tfs_group_make(s, &entry->node, &c->err);
         return result < 0 ? result : tfs_ops_attr_node(s, NULL, &entry->node, c->attr);
     }
-    if (entry->node.file >= 0 || entry->node.scope != TFS_SCOPE_CHUNK ||
+    if (entry->node.file >= 0 || entry->node.scope == TFS_SCOPE_ROOT ||
         !tfs_overlay_hides(&s->overlay, &entry->node))
         return -EPERM;
     tfs_overlay_reveal(&s->overlay, &entry->node);
@@ -462,10 +470,10 @@ static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, str
     return submit_chunk(entry, &tfs_remove_chunk, c->reply);
 }
 
-/* lights/ and the like: gone until mkdir or two seconds bring it back. */
+/* lights/ and the like, arrays/ of a group: gone until mkdir or two seconds bring it back. */
 static int rmdir_below_chunk(struct tfs_session *s, const struct tfs_entry *entry)
 {
-    if (entry->node.scope != TFS_SCOPE_CHUNK)
+    if (entry->node.scope == TFS_SCOPE_ROOT)
         return -EPERM;
     int result = tfs_ops_check_empty(s, &entry->node);
     if (result < 0)
@@ -495,7 +503,7 @@ static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)
         return -EROFS;
     if (tfs_node_is_chunk(&entry.node))
         return rmdir_chunk(s, &entry, c);
-    if (entry.branch != NULL && tfs_node_is_group(&entry.node))
+    if (entry.branch != NULL && tfs_node_is_group(&entry.node) && !is_shown_in_group(&entry))
         return tfs_group_remove(s, &entry.node, &c->err);
     return rmdir_below_chunk(s, &entry);
 }

@@ -158,8 +158,8 @@ static bool has_moved(const struct tfs_branch *branch, const struct tfs_node *no
     const struct tfs_lens *lens = tfs_node_file(branch->save, node)->lens;
     const struct tfs_at at = tfs_node_at(branch->save, node);
     struct tfs_key low[2] = {{0}}, high[2] = {{0}};
-    bool any[2] = {tfs_doc_bounds(change->before, 0, &low[0], &high[0]),
-                   tfs_doc_bounds(change->after, 0, &low[1], &high[1])};
+    bool any[2] = {tfs_doc_bounds(change->before, at.key.group, &low[0], &high[0]),
+                   tfs_doc_bounds(change->after, at.key.group, &low[1], &high[1])};
 
     return any[0] != any[1] || tfs_key_compare(low[0], low[1]) != 0 ||
            tfs_key_compare(high[0], high[1]) != 0 ||

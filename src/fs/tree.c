@@ -26,7 +26,7 @@ static struct tfs_schema schema_of(const struct tfs_save *save, enum tfs_scope s
     case TFS_SCOPE_CHUNK:
         return (struct tfs_schema){tree->chunk_files, tree->chunk_count};
     case TFS_SCOPE_GROUP:
-        break;
+        return (struct tfs_schema){tree->group_files, tree->group_count};
     }
     return (struct tfs_schema){NULL, 0};
 }

@@ -174,4 +174,15 @@ run 0 'a chunk goes' import --delete one save
 cp save less
 run 0 'import of the arrays' import arrays save
 same save less 'does not make the chunk anew'
+"$TOOLS/make_place" --kind xml --regions 2 place.rbxmx
+"$TFS" export -o views=all+arrays place.rbxmx place
+cp place.rbxmx before.rbxmx
+printf '\7' | dd of=place/regions/1/arrays/water.npy bs=1 seek=200 conv=notrunc 2>err
+run 1 'import: an edited array of another terrain' import place place.rbxmx
+says err 'place/regions/1/arrays/water.npy: the array is not what the save says, and import takes no arrays: `terrainfs put` does, or remove it' 'it is named'
+same place.rbxmx before.rbxmx 'nothing is taken'
+"$TFS" cat place.rbxmx regions/1/arrays/water.npy >water.npy
+run 0 'put: an array of another terrain' put place.rbxmx regions/1/arrays/water.npy <water.npy
+same place.rbxmx before.rbxmx 'it changes nothing'
+run 1 'put: what arrays are' put place.rbxmx regions/1/arrays/info.txt <<<'axes: x'
 done_testing

@@ -245,6 +245,108 @@ check(np.count_nonzero(np.load(f"{m}/arrays/channels/type.npy") != before) == 1)
     want "$TFS_BIN" check "$S"
 }
 
+# ---- levels of detail, and terrains but the first -------------------------------------------------------
+
+# Arrays of a group are what an independent decoder reads of its chunks; they are written as those of the root are.
+GROUP='
+def info(group, key):
+    for line in open(f"{m}/{group}/arrays/info.txt"):
+        if line.startswith(key + ":"):
+            return [int(n) for n in line.split()[1:]]
+def place(group, chunk, a):
+    x, y, z = map(int, chunk.split("_"))
+    return tuple(slice(n * c - low, n * c - low + n)
+                 for c, n, low in zip((y, z, x), a.shape, info(group, "origin")))
+def parts(group, name):
+    for chunk in os.listdir(f"{m}/{group}/chunks"):
+        if not os.path.exists(f"{m}/{group}/chunks/{chunk}/arrays"):
+            continue
+        a = np.load(f"{m}/{group}/chunks/{chunk}/arrays/{name}.npy")
+        yield chunk, a, place(group, chunk, a)
+def reads(group, name):
+    whole, seen = np.load(f"{m}/{group}/arrays/{name}.npy", mmap_mode="r"), 0
+    check(list(whole.shape) == info(group, "shape"))
+    for chunk, a, at in parts(group, name):
+        check((whole[at] == a).all())
+        seen += np.count_nonzero(a)
+    check(seen == np.count_nonzero(whole))
+    return whole
+'
+
+# A level of two chunks that lie apart: between them is a hole.
+godot_levels() {
+    up -o views=all+arrays
+    local first
+    first=$(find "$M/chunks" -mindepth 1 -printf '%f\n' -quit)
+    wants_not [ -e "$M/lods/1" ]
+    want mkdir -p "$M/lods/1/chunks"
+    want cp -r "$M/chunks/$first" "$M/lods/1/chunks/0_0_0"
+    want cp -r "$M/chunks/$first" "$M/lods/1/chunks/9_0_2"
+    numpy "$GROUP"'
+whole = reads("lods/1", "channels/type")
+check(whole.shape == (16, 48, 160) and info("lods/1", "origin") == [0, 0, 0])
+path = f"{m}/lods/1/arrays/channels/type.npy"
+f = os.open(path, os.O_RDONLY)
+hole = os.lseek(f, 128 + 2 * 32, os.SEEK_HOLE)
+check(hole < os.stat(path).st_size and os.lseek(f, hole, os.SEEK_DATA) > hole + 4096)
+check(os.stat(path).st_blocks * 512 < whole.nbytes)
+w = np.load(path, mmap_mode="r+")
+root = np.load(f"{m}/arrays/channels/type.npy").copy()
+w[3, 4, 5] = 77
+w[7, 17, 20] = 78
+w.flush()
+check((reads("lods/1", "channels/type")[3, 4, 5], reads("lods/1", "channels/type")[7, 17, 20]) == (77, 78))
+check("1_0_1" in os.listdir(f"{m}/lods/1/chunks"))
+check((np.load(f"{m}/arrays/channels/type.npy") == root).all())
+os.mkdir(f"{m}/lods/1/chunks/0_0_-1")
+check(info("lods/1", "origin") == [0, -16, 0] and w[3, 4, 5] == 77)
+w[3, 4, 5] = 79
+check(err(w.flush) == "ESTALE")
+a = reads("lods/1", "channels/type").copy()
+check(err(np.save, path, a[1:]) == "EBADMSG" and err(np.save, path, np.asfortranarray(a).astype(">u4")) == "ok")'
+    logged 'lods/1/arrays/channels/type.npy: the bounds of the save have changed'
+    sync "$M/info.txt"
+    same 'decoded' "$("$PYTHON" -S "$(dirname "$0")/../tools/voxel.py" voxel "$S" 5 3 4 1 | cut -d ' ' -f 1)" 77
+    want mkdir "$M/lods/2"
+    want cp -r "$M/lods/1/chunks" "$M/lods/2/chunks"
+    want diff -r --exclude=raw.bin "$M/lods/1/arrays" "$M/lods/2/arrays"
+    want rm -r "$M/lods/2"
+    wants_not [ -e "$M/lods/2" ]
+    want rm -r "$M/lods/1/arrays"
+    want rm -r "$M/lods/1"
+    down 3
+    want "$TFS_BIN" check "$S"
+}
+
+roblox_regions() {
+    up -o views=all+arrays
+    numpy "$GROUP"'
+sys.path.insert(0, w[0])
+import place as decoder
+save = decoder.read(w[1])
+for group in 1, 2:
+    chunks, edge = decoder.grid(save.values[group, "SmoothGrid"])
+    folder = f"regions/{group - 1}"
+    for i, name in enumerate(("materials", "occupancy", "water")):
+        whole = reads(folder, name)
+        for at, (_, cells) in chunks.items():
+            mine = np.array([c[i] for c in cells], np.uint8).reshape(edge, edge, edge)
+            check((whole[place(folder, "_".join(map(str, at)), mine)] == mine).all())
+root = np.load(f"{m}/arrays/materials.npy").copy()
+k = np.load(f"{m}/regions/1/arrays/materials.npy", mmap_mode="r+")
+k[1, 2, 3] = 1 if k[1, 2, 3] != 1 else 2
+k.flush()
+check((np.load(f"{m}/arrays/materials.npy") == root).all())
+check(reads("regions/1", "materials")[1, 2, 3] == k[1, 2, 3])
+k[0, 0, 0] = 99
+check(err(k.flush) == "EBADMSG")
+check(err(np.save, f"{m}/regions/0/arrays/water.npy", root[:3]) == "EBADMSG")
+check(err(os.mkdir, f"{m}/regions/0/arrays/x") == "ok")' "$(dirname "$0")/../tools" "$PRISTINE"
+    logged 'regions/1/arrays/materials.npy: \[0,0,0\] is 99, materials are 0 to 63'
+    down 3
+    want "$TFS_BIN" check "$S"
+}
+
 # ---- Luanti ---------------------------------------------------------------------------------------------
 
 luanti_reads() {
@@ -321,6 +423,10 @@ for kind in raw binary xml; do
     try "Roblox, $kind: writing back what was read" gives_back materials.npy occupancy.npy water.npy
     try "Roblox, $kind: edits" roblox_writes
 done
+for kind in binary xml; do
+    saves "regions.$kind" make_place --kind $kind --regions 2
+    try "Roblox, $kind: arrays of other terrains" roblox_regions
+done
 saves terrain.ter make_ter --version 9 --size 200 --seed 9
 try 'BeamNG: arrays are what the tiles are' beamng_reads
 try 'BeamNG: writing back what was read' gives_back heights.npy layers.npy
@@ -342,6 +448,7 @@ godot old.blk block 2
 godot world.vxr region 2
 godot folder folder 2
 godot stream.sqlite stream 30 2
+try 'Godot, stream.sqlite: arrays of a level of detail' godot_levels
 
 SAVE_NAME=map.sqlite
 PRISTINE=$T/pristine/$SAVE_NAME

@@ -109,7 +109,7 @@ static int read_layers(void *arg, const struct tfs_chunk *chunk, uint32_t from, 
 }
 
 static int open_view(struct tfs_array_view *view, struct tfs_save *save, const struct tfs_doc *doc,
-                     const struct tfs_array *array, const struct tfs_chunk *chunk,
+                     const struct tfs_array *array, uint32_t group, const struct tfs_chunk *chunk,
                      struct tfs_error *err)
 {
     *view = (struct tfs_array_view){
@@ -123,6 +123,7 @@ static int open_view(struct tfs_array_view *view, struct tfs_save *save, const s
                    .sides = {array->side, array->side, array->side},
                    .layers = read_layers},
     };
+    view->volume.low.group = group;
     view->volume.arg = view;
     return array->form == NULL ? 0 : array->form(view, err);
 }
@@ -130,7 +131,8 @@ static int open_view(struct tfs_array_view *view, struct tfs_save *save, const s
 int tfs_array_open_whole(struct tfs_array_view *view, struct tfs_save *save,
                          const struct tfs_doc *doc, struct tfs_at at, struct tfs_error *err)
 {
-    if (open_view(view, save, doc, at.param, NULL, err) == 0 && !tfs_volume_span(&view->volume))
+    if (open_view(view, save, doc, at.param, at.key.group, NULL, err) == 0 &&
+        !tfs_volume_span(&view->volume))
         tfs_fail(err, -ENOENT, "there are no chunks, or too many for an array");
     return err->code;
 }
@@ -142,7 +144,7 @@ static int open_chunk(struct tfs_array_view *view, struct tfs_save *save, const 
 
     if (chunk == NULL)
         return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", at.key.x, at.key.y, at.key.z);
-    if (open_view(view, save, doc, at.param, chunk, err) == 0)
+    if (open_view(view, save, doc, at.param, at.key.group, chunk, err) == 0)
         tfs_volume_span_chunk(&view->volume, at.key);
     return err->code;
 }
@@ -198,6 +200,20 @@ int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, stru
     if (tfs_array_open_whole(&view, save, doc, at, err) < 0)
         return err->code;
     return tfs_values_range(&view, offset, size, out, err);
+}
+
+int tfs_array_same_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    const struct tfs_lens *lens = at.param;
+    struct tfs_buf now = {0};
+
+    (void)put;
+    if (lens->get(save, tfs_edit_doc(edit), at, &now, err) == 0 &&
+        !tfs_span_equal(text, tfs_buf_span(&now)))
+        tfs_fail(err, -EBADMSG, "this file says what the arrays are, and takes nothing else");
+    tfs_buf_release(&now);
+    return err->code;
 }
 
 int tfs_array_whole_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -590,9 +606,10 @@ int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
 
 /* ---- arrays/info.txt ------------------------------------------------------------------------- */
 
-uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t side, unsigned width)
+uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t group, uint32_t side, unsigned width)
 {
-    struct tfs_volume volume = {.doc = doc, .sides = {side, side, side}, .width = width};
+    struct tfs_volume volume = {
+        .doc = doc, .low.group = group, .sides = {side, side, side}, .width = width};
 
     return tfs_volume_span(&volume);
 }
@@ -621,19 +638,21 @@ static void print_form(const struct tfs_volume *v, struct tfs_buf *out)
     }
 }
 
-int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
+int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
                     const struct tfs_array *arrays, size_t count, bool shown, struct tfs_buf *out,
                     struct tfs_error *err)
 {
     struct tfs_array_view view;
 
     if (!shown)
-        tfs_buf_add_text(
-            out, doc->count == 0 ? "arrays: none, there are no chunks\n"
-                                 : "arrays: those of the chunks alone; the chunks lie so far apart "
-                                   "that one of all would have more than 2^40 bytes\n");
+        tfs_buf_add_text(out,
+                         tfs_doc_group_count(doc, group) == 0
+                             ? "arrays: none, there are no chunks\n"
+                             : "arrays: those of the chunks alone; the chunks lie so far apart "
+                               "that one of all would have more than 2^40 bytes\n");
     for (size_t i = 0; i < count && shown; i++) {
-        if (tfs_array_open_whole(&view, save, doc, (struct tfs_at){.param = &arrays[i]}, err) < 0)
+        const struct tfs_at at = {.key.group = group, .param = &arrays[i]};
+        if (tfs_array_open_whole(&view, save, doc, at, err) < 0)
             return err->code;
         const struct tfs_npy npy = tfs_volume_npy(&view.volume);
         const struct tfs_key low = view.volume.low;

@@ -26,7 +26,7 @@ struct tfs_array_view {
     struct tfs_save *save;
     const struct tfs_doc *doc;
     const struct tfs_array *array;
-    const struct tfs_chunk *chunk; /* NULL: of the whole save */
+    const struct tfs_chunk *chunk; /* NULL: of the whole save, or of its group volume.low.group */
     struct tfs_volume volume;
 };
 
@@ -91,12 +91,12 @@ static inline bool tfs_array_differs(const struct tfs_array_change *change, size
 int tfs_array_refuse(const struct tfs_array_change *change, size_t i, struct tfs_error *err,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Can the save's array be shown: 1 or 0, for tfs_file.count? `side` and `width`: of a chunk and of
- * the widest array. */
-uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t side, unsigned width);
+/* Can the array of a group (0: that of the save) be shown: 1 or 0, for tfs_file.count and
+ * tfs_lens.exists? `side` and `width`: of a chunk and of the widest array. */
+uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t group, uint32_t side, unsigned width);
 
 /* Appends the lines of arrays/info.txt; `shown`: what tfs_file.count says of the arrays. */
-int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc,
+int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
                     const struct tfs_array *arrays, size_t count, bool shown, struct tfs_buf *out,
                     struct tfs_error *err);
 
@@ -106,7 +106,12 @@ int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
 int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 
-/* The array of the save. */
+/* Takes what the lens `param` shows, and nothing else: for files of groups that only tell, which cp
+ * -r writes and rm -r removes as it does the others. */
+int tfs_array_same_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
+
+/* The array of the save, or of the group in `at`. */
 int tfs_array_open_whole(struct tfs_array_view *view, struct tfs_save *save,
                          const struct tfs_doc *doc, struct tfs_at at, struct tfs_error *err);
 /* All values of a chunk; NULL: it is not there. */
@@ -133,12 +138,14 @@ uint64_t tfs_array_whole_stored(struct tfs_save *save, const struct tfs_doc *doc
         .size = tfs_array_chunk_size                                                               \
     }
 
-#define TFS_ARRAY_WHOLE_LENS(array)                                                                \
+/* Of the save, and of a group: `there` is its tfs_lens.exists. */
+#define TFS_ARRAY_WHOLE_LENS(array) TFS_ARRAY_GROUP_LENS(array, NULL)
+#define TFS_ARRAY_GROUP_LENS(array, there)                                                         \
     {                                                                                              \
         .param = (array), .takes_written = true, .seek = tfs_array_whole_seek,                     \
         .stored = tfs_array_whole_stored, .get = tfs_array_whole_get,                              \
         .get_range = tfs_array_whole_range, .put = tfs_array_whole_put,                            \
-        .size = tfs_array_whole_size                                                               \
+        .size = tfs_array_whole_size, .exists = (there)                                            \
     }
 
 /* The files of arrays/, for the table of a game; `arrays` is its tfs_file.count, or NULL. */
@@ -151,6 +158,7 @@ uint64_t tfs_array_whole_stored(struct tfs_save *save, const struct tfs_doc *doc
         .path = (name), .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY, .lens = (array_lens),           \
         .count = (arrays), .views = TFS_VIEWS_ARRAYS                                               \
     }
+#define TFS_GROUP_ARRAY_FILE(name, array_lens) TFS_CHUNK_ARRAY_FILE(name, array_lens)
 #define TFS_ARRAY_TEXT_FILE(name, text_lens, arrays)                                               \
     {                                                                                              \
         .path = (name), .lens = (text_lens), .count = (arrays), .views = TFS_VIEWS_ARRAYS          \

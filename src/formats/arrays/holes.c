@@ -8,6 +8,7 @@
 
 struct sizes {
     uint64_t row, line, plane, all; /* bytes: a row of a chunk, a line, a plane, the array */
+    size_t end;                     /* index in the document behind the last chunk */
 };
 
 static struct sizes sizes_of(const struct tfs_volume *v)
@@ -17,25 +18,29 @@ static struct sizes sizes_of(const struct tfs_volume *v)
     s.line = v->chunks[2] * s.row;
     s.plane = (uint64_t)v->chunks[1] * v->sides[1] * s.line;
     s.all = tfs_volume_size(v) - TFS_NPY_HEAD;
+    s.end = tfs_doc_lower_bound(v->doc,
+                                (struct tfs_key){v->low.group, INT32_MIN, INT32_MIN, INT32_MIN}) +
+            tfs_doc_group_count(v->doc, v->low.group);
     return s;
 }
 
 /* Index in the document of the first chunk from this place (in chunks: y, z, x) on. */
-static size_t find(const struct tfs_volume *v, uint64_t y, uint64_t z, uint64_t x)
+static size_t find(const struct tfs_volume *v, const struct sizes *s, uint64_t y, uint64_t z,
+                   uint64_t x)
 {
     const struct tfs_key key = {v->low.group, (int32_t)(v->low.x + (int64_t)x),
                                 (int32_t)(v->low.y + (int64_t)y), (int32_t)(v->low.z + (int64_t)z)};
 
     if (z >= v->chunks[1])
-        return find(v, y + 1, 0, 0);
-    return y >= v->chunks[0] ? tfs_doc_group_count(v->doc, v->low.group)
-                             : tfs_doc_lower_bound(v->doc, key);
+        return find(v, s, y + 1, 0, 0);
+    return y >= v->chunks[0] ? s->end : tfs_doc_lower_bound(v->doc, key);
 }
 
-/* The place of a chunk; false: there is none behind. Group 0 comes first. */
-static bool place_of(const struct tfs_volume *v, size_t index, uint64_t at[3])
+/* The place of a chunk; false: there is none behind. */
+static bool place_of(const struct tfs_volume *v, const struct sizes *s, size_t index,
+                     uint64_t at[3])
 {
-    if (index >= tfs_doc_group_count(v->doc, v->low.group))
+    if (index >= s->end)
         return false;
     const struct tfs_key key = tfs_doc_at(v->doc, index)->key;
     at[0] = (uint64_t)((int64_t)key.y - v->low.y);
@@ -53,19 +58,19 @@ static uint64_t next_data(const struct tfs_volume *v, const struct sizes *s, uin
         return s->all;
     const uint64_t y = p / s->plane, z = p % s->plane / s->line;
     const uint64_t cy = y / v->sides[0], cz = z / v->sides[1], cx = p % s->line / s->row;
-    if (place_of(v, find(v, cy, cz, cx), at) && at[0] == cy && at[1] == cz) {
+    if (place_of(v, s, find(v, s, cy, cz, cx), at) && at[0] == cy && at[1] == cz) {
         const uint64_t begin = y * s->plane + z * s->line + at[2] * s->row;
         return begin > p ? begin : p;
     }
     /* The next line of these chunks, chunks behind them, the next plane, planes above. */
-    if ((z + 1) % v->sides[1] != 0 && place_of(v, find(v, cy, cz, 0), at) && at[0] == cy &&
+    if ((z + 1) % v->sides[1] != 0 && place_of(v, s, find(v, s, cy, cz, 0), at) && at[0] == cy &&
         at[1] == cz)
         return y * s->plane + (z + 1) * s->line + at[2] * s->row;
-    if (place_of(v, find(v, cy, cz + 1, 0), at) && at[0] == cy)
+    if (place_of(v, s, find(v, s, cy, cz + 1, 0), at) && at[0] == cy)
         return y * s->plane + at[1] * v->sides[1] * s->line + at[2] * s->row;
-    if ((y + 1) % v->sides[0] != 0 && place_of(v, find(v, cy, 0, 0), at) && at[0] == cy)
+    if ((y + 1) % v->sides[0] != 0 && place_of(v, s, find(v, s, cy, 0, 0), at) && at[0] == cy)
         return (y + 1) * s->plane + at[1] * v->sides[1] * s->line + at[2] * s->row;
-    if (place_of(v, find(v, cy + 1, 0, 0), at))
+    if (place_of(v, s, find(v, s, cy + 1, 0, 0), at))
         return at[0] * v->sides[0] * s->plane + at[1] * v->sides[1] * s->line + at[2] * s->row;
     return s->all;
 }
@@ -76,9 +81,9 @@ static uint64_t end_of_data(const struct tfs_volume *v, const struct sizes *s, u
     const uint64_t y = p / s->plane, z = p % s->plane / s->line;
     const uint64_t cy = y / v->sides[0], cz = z / v->sides[1];
 
-    if (find(v, cy + 1, 0, 0) - find(v, cy, 0, 0) == (uint64_t)v->chunks[1] * v->chunks[2])
+    if (find(v, s, cy + 1, 0, 0) - find(v, s, cy, 0, 0) == (uint64_t)v->chunks[1] * v->chunks[2])
         return (cy + 1) * v->sides[0] * s->plane;
-    if (find(v, cy, cz + 1, 0) - find(v, cy, cz, 0) == v->chunks[2])
+    if (find(v, s, cy, cz + 1, 0) - find(v, s, cy, cz, 0) == v->chunks[2])
         return y * s->plane + (cz + 1) * v->sides[1] * s->line;
     return p - p % s->row + s->row;
 }

@@ -28,6 +28,7 @@ struct place {
 struct slab {
     const struct tfs_array *array;
     uint64_t version; /* of the document */
+    uint32_t group;
     uint64_t index;
     struct tfs_blob *bytes; /* NULL: nothing */
 };
@@ -62,7 +63,7 @@ static struct tfs_values *values_of(struct tfs_save *save)
 
 static uint64_t hash_of(const struct tfs_array *array, struct tfs_key key)
 {
-    uint64_t n = (uint32_t)key.y;
+    uint64_t n = (uint64_t)key.group << 32 | (uint32_t)key.y;
 
     n = (n * 0x9e3779b97f4a7c15u ^ (uint32_t)key.z) * 0x9e3779b97f4a7c15u;
     n = (n ^ (uint32_t)key.x) * 0x9e3779b97f4a7c15u ^ (uintptr_t)array;
@@ -168,7 +169,8 @@ static struct tfs_blob *find_slab(struct tfs_values *values, const struct tfs_ar
     pthread_mutex_lock(&values->lock);
     for (unsigned i = 0; i < SLABS && found == NULL; i++) {
         const struct slab *s = &values->slabs[i];
-        if (s->array == view->array && s->version == view->doc->version && s->index == index)
+        if (s->array == view->array && s->version == view->doc->version &&
+            s->group == view->volume.low.group && s->index == index)
             found = tfs_blob_ref(s->bytes);
     }
     pthread_mutex_unlock(&values->lock);
@@ -181,7 +183,8 @@ static void add_slab(struct tfs_values *values, const struct tfs_array_view *vie
     pthread_mutex_lock(&values->lock);
     struct slab *s = &values->slabs[values->next_slab++ % SLABS];
     tfs_blob_unref(s->bytes);
-    *s = (struct slab){view->array, view->doc->version, index, tfs_blob_ref(bytes)};
+    *s = (struct slab){view->array, view->doc->version, view->volume.low.group, index,
+                       tfs_blob_ref(bytes)};
     pthread_mutex_unlock(&values->lock);
 }
 

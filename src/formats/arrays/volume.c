@@ -10,7 +10,7 @@ bool tfs_volume_span(struct tfs_volume *v)
 {
     struct tfs_key high;
 
-    if (!tfs_doc_bounds(v->doc, 0, &v->low, &high))
+    if (!tfs_doc_bounds(v->doc, v->low.group, &v->low, &high))
         return false;
     const int64_t counts[3] = {(int64_t)high.y - v->low.y + 1, (int64_t)high.z - v->low.z + 1,
                                (int64_t)high.x - v->low.x + 1};

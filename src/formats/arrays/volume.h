@@ -1,6 +1,6 @@
 /*
- * The values of a whole save as one array: any range of its bytes, of which only the chunks that it
- * touches are decoded. What a chunk's values are is the format's.
+ * The values of a whole save, or of a group of its chunks, as one array: any range of its bytes, of
+ * which only the chunks that it touches are decoded. What a chunk's values are is the format's.
  */
 #ifndef TFS_FORMATS_ARRAYS_VOLUME_H
 #define TFS_FORMATS_ARRAYS_VOLUME_H
@@ -27,7 +27,8 @@ struct tfs_volume {
     void *arg;
 };
 
-/* Over all chunks of group 0: sets low and chunks. False: there are none, or it is too large. */
+/* Over all chunks of the group low.group: sets low and chunks. False: there are none, or it is too
+ * large. */
 bool tfs_volume_span(struct tfs_volume *volume);
 /* Over one chunk. */
 void tfs_volume_span_chunk(struct tfs_volume *volume, struct tfs_key key);

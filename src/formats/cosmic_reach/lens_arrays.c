@@ -284,15 +284,15 @@ const struct tfs_lens tfs_cosmic_light_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays
 uint32_t tfs_cosmic_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     (void)tree;
-    return tfs_arrays_count(doc, SIDE, WIDTH);
+    return tfs_arrays_count(doc, 0, SIDE, WIDTH);
 }
 
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
     (void)at;
-    return tfs_arrays_info(save, doc, arrays, ARRAYS, tfs_cosmic_array_count(save->tree, doc) != 0,
-                           out, err);
+    return tfs_arrays_info(save, doc, 0, arrays, ARRAYS,
+                           tfs_cosmic_array_count(save->tree, doc) != 0, out, err);
 }
 
 const struct tfs_lens tfs_cosmic_array_info_lens = {.get = info_get};

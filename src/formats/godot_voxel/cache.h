@@ -31,6 +31,12 @@ struct tfs_godot_cache {
     uint32_t mask;                       /* which of them: see counts.c */
     struct tfs_godot_summary *summaries; /* by slot */
     uint32_t summary_count;
+    struct {
+        uint64_t version; /* of the document; 0: of none */
+        uint32_t level;
+        struct tfs_godot_form form;
+    } forms[4]; /* found last */
+    unsigned next_form;
 };
 
 static inline struct tfs_godot_cache *tfs_godot_cache_of(const struct tfs_save *save)

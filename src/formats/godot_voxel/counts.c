@@ -20,6 +20,11 @@ void tfs_godot_counts_clear(struct tfs_godot_cache *cache)
     pthread_mutex_unlock(&cache->counts_lock);
 }
 
+#define FORMS                                                                                      \
+    (sizeof(((struct tfs_godot_cache *)NULL)->forms) /                                             \
+     sizeof(((struct tfs_godot_cache *)NULL)->forms[0]))
+#define LOOKED_FOR 64 /* blocks of a level of which none was looked into */
+
 /* ---- which chunks ---------------------------------------------------------------------------- */
 
 /* Bits that are 0 in the hash of a chunk that is looked into. */
@@ -199,6 +204,66 @@ int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
     }
     pthread_mutex_unlock(&cache->counts_lock);
     return result;
+}
+
+static void add_form(const struct tfs_godot_summary *summary, struct tfs_godot_form *form)
+{
+    if (summary->version == 0)
+        return;
+    if (form->version == 0 || summary->version < form->version)
+        form->version = summary->version;
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
+        const unsigned depth = summary->depths >> 2 * i & 3;
+        if (depth > form->depths[i])
+            form->depths[i] = depth;
+    }
+}
+
+/* Of blocks that were looked into; of a level without any, of the first one that has voxels. */
+static int make_form(struct updating *u, uint32_t level, struct tfs_godot_form *form)
+{
+    const struct tfs_key start = {level, INT32_MIN, INT32_MIN, INT32_MIN};
+    const size_t first = tfs_doc_lower_bound(u->doc, start);
+    const size_t end = first + tfs_doc_group_count(u->doc, level);
+
+    for (size_t i = first; i < end; i++)
+        if (is_looked_into(tfs_doc_at(u->doc, i), u->cache->mask))
+            add_form(&u->cache->summaries[tfs_doc_at(u->doc, i)->slot], form);
+    for (size_t i = first; i < end && i - first < LOOKED_FOR && form->version == 0; i++) {
+        struct tfs_godot_view *view;
+        if (tfs_godot_view_make(u->save, u->doc, tfs_doc_at(u->doc, i), &view, u->err) < 0)
+            return u->err->code;
+        const struct tfs_godot_summary summary = summarize(view);
+        add_form(&summary, form);
+        tfs_godot_view_unref(view);
+    }
+    if (form->version == 0)
+        form->version = 2;
+    return 0;
+}
+
+int tfs_godot_form_find(struct tfs_save *save, const struct tfs_doc *doc, uint32_t level,
+                        struct tfs_godot_form *form, struct tfs_error *err)
+{
+    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
+    struct updating u = {save, doc, cache, err};
+    bool found = false;
+
+    pthread_mutex_lock(&cache->counts_lock);
+    for (unsigned i = 0; i < FORMS && !found; i++)
+        if (cache->forms[i].version == doc->version && cache->forms[i].level == level) {
+            *form = cache->forms[i].form;
+            found = true;
+        }
+    *form = found ? *form : (struct tfs_godot_form){0};
+    if (!found && update(&u) == 0 && make_form(&u, level, form) == 0) {
+        const unsigned i = cache->next_form++ % FORMS;
+        cache->forms[i].version = doc->version;
+        cache->forms[i].level = level;
+        cache->forms[i].form = *form;
+    }
+    pthread_mutex_unlock(&cache->counts_lock);
+    return err->code;
 }
 
 int tfs_godot_newest_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,

@@ -1,8 +1,8 @@
 /*
  * arrays/NAME.npy: a channel of every voxel, [y, z, x] (formats/arrays/array.h), as wide as the
  * channel is deep: whole numbers, distances of 8 and 16 bits with a sign (but in version 2), those
- * of 32 and 64 bits as floating point. Arrays of the save are of level 0; where its blocks have
- * different depths, as wide as the deepest.
+ * of 32 and 64 bits as floating point. Arrays of the root are of level 0, those in lods/N/arrays/
+ * of another one; where the blocks of a level have different depths, as wide as the deepest.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,19 +58,14 @@ static int form_whole(struct tfs_array_view *view, struct tfs_error *err)
 {
     const struct tfs_godot_rules *rules = tfs_godot_rules(view->doc);
     const unsigned channel = channel_of(view);
-    struct tfs_godot_counts counts;
+    struct tfs_godot_form form;
     uint32_t size[3];
 
-    if (tfs_godot_counts_make(view->save, view->doc, &counts, NULL, NULL, err) < 0)
+    if (tfs_godot_form_find(view->save, view->doc, view->volume.low.group, &form, err) < 0)
         return err->code;
-    unsigned depth = TFS_GODOT_DEPTH_MAX, version = TFS_GODOT_VERSION_MAX;
-    while (depth > 0 && counts.depths[channel][depth] == 0)
-        depth--;
-    while (version > 2 && counts.versions[version] == 0)
-        version--;
     tfs_godot_rules_sides(view->doc, size);
-    set_form(&view->volume, channel, version, rules->depths_fixed ? rules->depths[channel] : depth,
-             size);
+    set_form(&view->volume, channel, form.version,
+             rules->depths_fixed ? rules->depths[channel] : form.depths[channel], size);
     return 0;
 }
 
@@ -257,23 +252,51 @@ const struct tfs_lens tfs_godot_array_lenses[TFS_GODOT_CHANNELS] = {
     TFS_ARRAY_WHOLE_LENS(&arrays[6]), TFS_ARRAY_WHOLE_LENS(&arrays[7]),
 };
 
-uint32_t tfs_godot_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
+static uint32_t count(const struct tfs_doc *doc, uint32_t level)
 {
-    struct tfs_volume volume = {.doc = doc, .width = 1U << TFS_GODOT_DEPTH_MAX};
+    struct tfs_volume volume = {.doc = doc, .low.group = level};
     uint32_t size[3];
 
-    (void)tree;
     tfs_godot_rules_sides(doc, size);
     set_form(&volume, TFS_GODOT_SDF, TFS_GODOT_VERSION_MAX, TFS_GODOT_DEPTH_MAX, size);
     return size[0] > 0 && size[1] > 0 && size[2] > 0 && tfs_volume_span(&volume);
 }
 
+static int exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return (int)count(doc, at.key.group);
+}
+
+const struct tfs_lens tfs_godot_level_array_lenses[TFS_GODOT_CHANNELS] = {
+    TFS_ARRAY_GROUP_LENS(&arrays[0], exists), TFS_ARRAY_GROUP_LENS(&arrays[1], exists),
+    TFS_ARRAY_GROUP_LENS(&arrays[2], exists), TFS_ARRAY_GROUP_LENS(&arrays[3], exists),
+    TFS_ARRAY_GROUP_LENS(&arrays[4], exists), TFS_ARRAY_GROUP_LENS(&arrays[5], exists),
+    TFS_ARRAY_GROUP_LENS(&arrays[6], exists), TFS_ARRAY_GROUP_LENS(&arrays[7], exists),
+};
+
+uint32_t tfs_godot_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
+{
+    (void)tree;
+    return count(doc, 0);
+}
+
+/* A level comes and goes with its chunks. */
+static int has_chunks(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return tfs_doc_group_count(doc, at.key.group) > 0;
+}
+
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    (void)at;
-    return tfs_arrays_info(save, doc, arrays, TFS_GODOT_CHANNELS,
-                           tfs_godot_array_count(save->tree, doc) != 0, out, err);
+    return tfs_arrays_info(save, doc, at.key.group, arrays, TFS_GODOT_CHANNELS,
+                           count(doc, at.key.group) != 0, out, err);
 }
 
 const struct tfs_lens tfs_godot_array_info_lens = {.get = info_get};
+const struct tfs_lens tfs_godot_level_array_info_lens = {.param = &tfs_godot_array_info_lens,
+                                                         .get = info_get,
+                                                         .put = tfs_array_same_put,
+                                                         .exists = has_chunks};

@@ -90,6 +90,18 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_array_info_lens, NULL),
 };
 
+static const struct tfs_file level_files[] = {
+    TFS_GROUP_ARRAY_FILE("arrays/channels/type.npy", &tfs_godot_level_array_lenses[0]),
+    TFS_GROUP_ARRAY_FILE("arrays/channels/sdf.npy", &tfs_godot_level_array_lenses[1]),
+    TFS_GROUP_ARRAY_FILE("arrays/channels/color.npy", &tfs_godot_level_array_lenses[2]),
+    TFS_GROUP_ARRAY_FILE("arrays/channels/indices.npy", &tfs_godot_level_array_lenses[3]),
+    TFS_GROUP_ARRAY_FILE("arrays/channels/weights.npy", &tfs_godot_level_array_lenses[4]),
+    TFS_GROUP_ARRAY_FILE("arrays/channels/data5.npy", &tfs_godot_level_array_lenses[5]),
+    TFS_GROUP_ARRAY_FILE("arrays/channels/data6.npy", &tfs_godot_level_array_lenses[6]),
+    TFS_GROUP_ARRAY_FILE("arrays/channels/data7.npy", &tfs_godot_level_array_lenses[7]),
+    TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_level_array_info_lens, NULL),
+};
+
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
 static int chunk_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
@@ -191,6 +203,12 @@ static int only_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct 
 #define BIT(file)      (UINT32_C(1) << (file))
 #define ALL_ROOT_FILES (BIT(ROOT_FILES) - 1)
 
+/* Blocks without voxels may have instances. */
+static uint32_t group_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    return (chunk_changes(before, after) & BIT(CHUNK_RAW)) != 0 ? UINT32_MAX : 0;
+}
+
 /* info.txt counts what all blocks are; pictures show those of level 0. */
 static int add_root_changes(void *arg, const struct tfs_chunk *before,
                             const struct tfs_chunk *after)
@@ -226,10 +244,11 @@ static uint32_t levels(const struct tfs_doc *doc)
 
 #define FOR_ALL_CONTAINERS                                                                         \
     .root_files = root_files, .root_count = ROOT_FILES, .chunk_files = chunk_files,                \
+    .group_files = level_files, .group_count = sizeof(level_files) / sizeof(level_files[0]),       \
     .group_dir = "lods", .group_label = 1, .groups = levels, .voxels = &tfs_godot_pictures,        \
     .chunk_damaged = chunk_damaged, .chunk_check = chunk_check, .fits = tfs_godot_rules_fit,       \
     .upgrade = tfs_godot_save_upgrade, .chunk_changes = chunk_changes,                             \
-    .root_changes = root_changes
+    .root_changes = root_changes, .group_changes = group_changes
 
 const struct tfs_tree tfs_godot_block_tree = {
     FOR_ALL_CONTAINERS,

@@ -69,6 +69,15 @@ typedef void (*tfs_godot_damage_fn)(void *arg, const struct tfs_chunk *chunk, co
 int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
                           struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg,
                           struct tfs_error *err);
+/* What arrays of a level are made for: the deepest of each channel, and the oldest version, of its
+ * blocks that are looked into; at least of one, where it has any. */
+struct tfs_godot_form {
+    unsigned depths[TFS_GODOT_CHANNELS]; /* logarithms, of bytes */
+    unsigned version;                    /* at least 2 */
+};
+
+int tfs_godot_form_find(struct tfs_save *save, const struct tfs_doc *doc, uint32_t level,
+                        struct tfs_godot_form *form, struct tfs_error *err);
 /* The highest block version among the chunks that are looked into; 0: they have no blocks. Looks no
  * further than to the first block of the newest version. */
 int tfs_godot_newest_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,

@@ -211,7 +211,7 @@ const struct tfs_lens tfs_luanti_array_lenses[] = {
 uint32_t tfs_luanti_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     (void)tree;
-    return tfs_arrays_count(doc, TFS_LUANTI_SIDE, WIDTH);
+    return tfs_arrays_count(doc, 0, TFS_LUANTI_SIDE, WIDTH);
 }
 
 const struct tfs_lens tfs_luanti_array_palette_lens = {.param = &tfs_luanti_numbering,
@@ -221,7 +221,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     (void)at;
-    return tfs_arrays_info(save, doc, arrays, sizeof(arrays) / sizeof(arrays[0]),
+    return tfs_arrays_info(save, doc, 0, arrays, sizeof(arrays) / sizeof(arrays[0]),
                            tfs_luanti_array_count(save->tree, doc) != 0, out, err);
 }
 

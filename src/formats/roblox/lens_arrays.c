@@ -1,6 +1,7 @@
 /*
  * arrays/: material, occupancy and water of every cell as numbers, [y, z, x]
- * (formats/arrays/array.h, attribute.h). Those of the save are of the first terrain.
+ * (formats/arrays/array.h, attribute.h). Those of the root are of the first terrain; other terrains
+ * have theirs in regions/N/arrays/.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,10 +11,18 @@
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/source.h"
 
+static uint32_t log2_of(const struct tfs_doc *doc, uint32_t group)
+{
+    const struct tfs_rbx_group *found = tfs_rbx_group(doc, group);
+
+    return found != NULL ? found->log2 : tfs_rbx_group(doc, 0)->log2;
+}
+
 static int set_side(struct tfs_array_view *view, struct tfs_error *err)
 {
-    const uint32_t edge = tfs_rbx_edge(view->chunk != NULL ? tfs_rbx_chunk_log2(view->chunk)
-                                                           : tfs_rbx_group(view->doc, 0)->log2);
+    const uint32_t edge =
+        tfs_rbx_edge(view->chunk != NULL ? tfs_rbx_chunk_log2(view->chunk)
+                                         : log2_of(view->doc, view->volume.low.group));
 
     (void)err;
     view->volume.sides[0] = view->volume.sides[1] = view->volume.sides[2] = edge;
@@ -87,18 +96,36 @@ const struct tfs_lens tfs_rbx_array_lenses[] = {
     TFS_ARRAY_WHOLE_LENS(&arrays[2]),
 };
 
+static uint32_t count(const struct tfs_doc *doc, uint32_t group)
+{
+    return tfs_arrays_count(doc, group, tfs_rbx_edge(log2_of(doc, group)), 1);
+}
+
+static int exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return (int)count(doc, at.key.group);
+}
+
+const struct tfs_lens tfs_rbx_group_array_lenses[] = {
+    TFS_ARRAY_GROUP_LENS(&arrays[0], exists),
+    TFS_ARRAY_GROUP_LENS(&arrays[1], exists),
+    TFS_ARRAY_GROUP_LENS(&arrays[2], exists),
+};
+
 uint32_t tfs_rbx_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     (void)tree;
-    return tfs_arrays_count(doc, tfs_rbx_edge(tfs_rbx_group(doc, 0)->log2), 1);
+    return count(doc, 0);
 }
 
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    (void)at;
-    return tfs_arrays_info(save, doc, arrays, sizeof(arrays) / sizeof(arrays[0]),
-                           tfs_rbx_array_count(save->tree, doc) != 0, out, err);
+    return tfs_arrays_info(save, doc, at.key.group, arrays, sizeof(arrays) / sizeof(arrays[0]),
+                           count(doc, at.key.group) != 0, out, err);
 }
 
 const struct tfs_lens tfs_rbx_array_info_lens = {.get = info_get};
+const struct tfs_lens tfs_rbx_group_array_info_lens = {
+    .param = &tfs_rbx_array_info_lens, .get = info_get, .put = tfs_array_same_put};

@@ -60,6 +60,13 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_array_info_lens, NULL),
 };
 
+static const struct tfs_file group_files[] = {
+    TFS_GROUP_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_group_array_lenses[0]),
+    TFS_GROUP_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_group_array_lenses[1]),
+    TFS_GROUP_ARRAY_FILE("arrays/water.npy", &tfs_rbx_group_array_lenses[2]),
+    TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_group_array_info_lens, NULL),
+};
+
 static uint32_t groups(const struct tfs_doc *doc)
 {
     return tfs_rbx_source(doc)->group_count;
@@ -188,6 +195,13 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
            (differs != 0 ? ARRAYS(CHUNK_ARRAYS) : 0);
 }
 
+static uint32_t group_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    if (before == NULL || after == NULL)
+        return UINT32_MAX;
+    return (chunk_changes(before, after) & ARRAYS(CHUNK_ARRAYS)) != 0 ? ARRAYS(0) : 0;
+}
+
 /* info.txt says how many chunks there are, where, and how many bytes; pictures and arrays show the
  * Terrain. */
 static int add_root_changes(void *arg, const struct tfs_chunk *before,
@@ -219,6 +233,8 @@ const struct tfs_tree tfs_rbx_tree = {
     .root_count = ROOT_FILES,
     .chunk_files = chunk_files,
     .chunk_count = CHUNK_FILES,
+    .group_files = group_files,
+    .group_count = sizeof(group_files) / sizeof(group_files[0]),
     .group_dir = "regions",
     .group_label = 0,
     .groups = groups,
@@ -231,4 +247,5 @@ const struct tfs_tree tfs_rbx_tree = {
     .fits = fits,
     .chunk_changes = chunk_changes,
     .root_changes = root_changes,
+    .group_changes = group_changes,
 };
