@@ -25,13 +25,14 @@ to_and_fro() {
     ok "and so the other way round"
 }
 
-# both FORMAT SAVE: against itself, and against three mutations, to and fro.
+# both FORMAT SAVE: against itself, and against three mutations, to and fro; one under a sanitizer.
 both() {
-    local seed
+    local seed seeds=(1 2 3)
+    [ -z "${TFS_TEST_SANITIZED:-}" ] || seeds=(1)
     run 0 "$2 is the same as itself" diff "$2" "$2"
     [ ! -s out ] && [ ! -s err ]
     ok "nothing is said of it"
-    for seed in 1 2 3; do
+    for seed in "${seeds[@]}"; do
         cp -r "$2" "$2.new"
         chmod -R u+w "$2.new"
         python3 -S "$rows" mutate "$1" "$2.new" $seed "$TFS" >out 2>&1

@@ -62,7 +62,7 @@ laws godot_voxel region.save 1
 laws godot_voxel folder.save 1
 "$TOOLS/make_voxel" stream stream.save 12 2>/dev/null
 laws godot_voxel stream.save 1
-"$TOOLS/make_ter" --size 100 --version 9 odd.ter
+"$TOOLS/make_ter" --size 68 --version 9 odd.ter
 laws beamng odd.ter 1
 "$TOOLS/make_ter" --size 128 --version 8 corners.ter
 laws beamng corners.ter 1
