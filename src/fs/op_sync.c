@@ -86,9 +86,8 @@ static int submit_all(struct tfs_session *s, uint64_t dir, struct tfs_reply repl
     return 0;
 }
 
-/* The store of a file or directory; NULL: it lies above the stores, or is no more. */
-/* NULL: it lies above all, or is gone. *node: what of the tree it is; the root for what is nothing
- * of it. */
+/* The store of a file or directory; NULL: it lies above the stores, or is no more. *node: what it
+ * is of the tree; the root where it is nothing of it. */
 static struct tfs_branch *branch_of(struct tfs_session *s, uint64_t id, struct tfs_node *node)
 {
     const int result = tfs_ops_node(s, id, node);
