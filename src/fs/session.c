@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/print.h"
 #include "fs/ops.h"
+#include "fs/schema.h"
 #include "formats/unsaved.h"
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -179,10 +180,9 @@ int tfs_session_add_file(struct tfs_session *s, const char *name, struct tfs_spa
 static bool is_name_of_file(const struct tfs_tree *tree, const char *name)
 {
     for (unsigned i = 0; i < tree->root_count + tree->chunk_count; i++) {
-        const char *path = i < tree->root_count ? tree->root_files[i].path
-                                                : tree->chunk_files[i - tree->root_count].path;
-        const char *slash = strrchr(path, '/');
-        if (strcmp(slash != NULL ? slash + 1 : path, name) == 0)
+        const struct tfs_file *file =
+            i < tree->root_count ? &tree->root_files[i] : &tree->chunk_files[i - tree->root_count];
+        if (strcmp(tfs_schema_file_name(file), name) == 0)
             return true;
     }
     return false;
