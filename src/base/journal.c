@@ -57,8 +57,7 @@ void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME])
                  (uintmax_t)tfs_checksum(tfs_span_of(save), 0), mark);
 }
 
-/* The journal's path, for the caller to free; NULL without memory. */
-static char *journal_path(const char *path)
+char *tfs_journal_path(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const int directory = slash == NULL ? 0 : (int)(slash - path) + 1;
@@ -71,7 +70,7 @@ static char *journal_path(const char *path)
 
 int tfs_journal_find(const char *path, struct tfs_error *err)
 {
-    char *name = journal_path(path);
+    char *name = tfs_journal_path(path);
     struct stat st;
 
     if (name == NULL)
@@ -249,7 +248,7 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
                        struct tfs_journal **journal, struct tfs_error *err)
 {
     struct tfs_journal *made = calloc(1, sizeof(*made));
-    char *name = journal_path(path);
+    char *name = tfs_journal_path(path);
     struct tfs_buf content = {0};
 
     if (made == NULL || name == NULL) {
@@ -383,7 +382,7 @@ static int sync_directory_of(const char *path, struct tfs_error *err)
 
 int tfs_journal_remove(const char *path, struct tfs_error *err)
 {
-    char *name = journal_path(path);
+    char *name = tfs_journal_path(path);
 
     if (name == NULL)
         return tfs_fail_memory(err);
@@ -397,7 +396,8 @@ int tfs_journal_remove(const char *path, struct tfs_error *err)
 
 void tfs_journal_remove_strays(const char *path)
 {
-    char *name = journal_path(path); /* without memory the next program that opens it does this */
+    char *name =
+        tfs_journal_path(path); /* without memory the next program that opens it does this */
 
     if (name != NULL)
         tfs_file_remove_strays(name);
@@ -527,7 +527,7 @@ int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
 {
     struct tfs_journal_text read = {0};
     struct stat st;
-    char *name = journal_path(path);
+    char *name = tfs_journal_path(path);
     int result = 0;
 
     if (name == NULL)
@@ -561,7 +561,7 @@ static bool has_head(const char *name, const struct tfs_blob *bytes)
 
 bool tfs_journal_current(const char *path, const struct tfs_journal_text *text)
 {
-    char *name = journal_path(path);
+    char *name = tfs_journal_path(path);
     struct stat st;
     bool current = name != NULL && lstat(name, &st) == 0 && st.st_size >= text->st.st_size &&
                    has_head(name, text->bytes);
@@ -601,7 +601,7 @@ int tfs_journal_reopen(const char *path, const struct tfs_journal_text *text,
                        struct tfs_journal **journal, struct tfs_error *err)
 {
     struct tfs_journal *made = calloc(1, sizeof(*made));
-    char *name = journal_path(path);
+    char *name = tfs_journal_path(path);
 
     if (made == NULL || name == NULL) {
         tfs_fail_memory(err);

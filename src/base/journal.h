@@ -26,6 +26,8 @@ struct tfs_journal;
  * cut and gets a checksum of the whole, so that no two saves have one journal. */
 #define TFS_JOURNAL_NAME 256
 void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME]);
+/* Where it lies, beside `path`; to be freed. NULL: no memory. */
+char *tfs_journal_path(const char *path);
 
 /* Is there anything with the name of its journal? 1, 0, or negative. */
 int tfs_journal_find(const char *path, struct tfs_error *err);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/journal.h"
-#include "base/print.h"
 #include "formats/arrays/numbers.h"
 #include "formats/arrays/values.h"
 #include "formats/chosen.h"
@@ -180,15 +179,12 @@ static int open_keeper(struct tfs_save *save, struct tfs_error *err)
 static int fail_missing(const char *path, struct tfs_error *err)
 {
     const int code = -errno;
-    char name[TFS_JOURNAL_NAME], *directory = tfs_file_directory(path), *journal = NULL;
+    char name[TFS_JOURNAL_NAME], *journal = code == -ENOENT ? tfs_journal_path(path) : NULL;
     struct stat st;
 
     tfs_journal_name(path, name);
-    const bool waits = code == -ENOENT && directory != NULL &&
-                       tfs_print(&journal, "%s/%s", directory, name) >= 0 &&
-                       lstat(journal, &st) == 0 && S_ISREG(st.st_mode);
+    const bool waits = journal != NULL && lstat(journal, &st) == 0 && S_ISREG(st.st_mode);
     free(journal);
-    free(directory);
     if (waits)
         return tfs_fail(err, code,
                         "cannot be opened: %s; edits that were accepted wait in its journal %.120s "
