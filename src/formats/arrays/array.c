@@ -140,11 +140,10 @@ int tfs_array_open_whole(struct tfs_array_view *view, struct tfs_save *save,
 static int open_chunk(struct tfs_array_view *view, struct tfs_save *save, const struct tfs_doc *doc,
                       struct tfs_at at, struct tfs_error *err)
 {
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, at.key);
+    const struct tfs_chunk *chunk;
 
-    if (chunk == NULL)
-        return tfs_fail(err, -ENOENT, "there is no chunk %d_%d_%d", at.key.x, at.key.y, at.key.z);
-    if (open_view(view, save, doc, at.param, at.key.group, chunk, err) == 0)
+    if (tfs_doc_need(doc, at.key, &chunk, err) == 0 &&
+        open_view(view, save, doc, at.param, at.key.group, chunk, err) == 0)
         tfs_volume_span_chunk(&view->volume, at.key);
     return err->code;
 }
@@ -606,7 +605,7 @@ int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
 
 /* ---- arrays/info.txt ------------------------------------------------------------------------- */
 
-uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t group, uint32_t side, unsigned width)
+bool tfs_arrays_exist(const struct tfs_doc *doc, uint32_t group, uint32_t side, unsigned width)
 {
     struct tfs_volume volume = {
         .doc = doc, .low.group = group, .sides = {side, side, side}, .width = width};

@@ -91,11 +91,11 @@ static inline bool tfs_array_differs(const struct tfs_array_change *change, size
 int tfs_array_refuse(const struct tfs_array_change *change, size_t i, struct tfs_error *err,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Can the array of a group (0: that of the save) be shown: 1 or 0, for tfs_file.count and
- * tfs_lens.exists? `side` and `width`: of a chunk and of the widest array. */
-uint32_t tfs_arrays_count(const struct tfs_doc *doc, uint32_t group, uint32_t side, unsigned width);
+/* Can the arrays of a group (0: those of the save) be shown, for tfs_lens.exists? `side` and
+ * `width`: of a chunk and of the widest array. */
+bool tfs_arrays_exist(const struct tfs_doc *doc, uint32_t group, uint32_t side, unsigned width);
 
-/* Appends the lines of arrays/info.txt; `shown`: what tfs_file.count says of the arrays. */
+/* Appends the lines of arrays/info.txt; `shown`: what tfs_lens.exists says of the arrays. */
 int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
                     const struct tfs_array *arrays, size_t count, bool shown, struct tfs_buf *out,
                     struct tfs_error *err);
@@ -138,9 +138,8 @@ uint64_t tfs_array_whole_stored(struct tfs_save *save, const struct tfs_doc *doc
         .size = tfs_array_chunk_size                                                               \
     }
 
-/* Of the save, and of a group: `there` is its tfs_lens.exists. */
-#define TFS_ARRAY_WHOLE_LENS(array) TFS_ARRAY_GROUP_LENS(array, NULL)
-#define TFS_ARRAY_GROUP_LENS(array, there)                                                         \
+/* Of the save, and of a group; `there` is its tfs_lens.exists. */
+#define TFS_ARRAY_WHOLE_LENS(array, there)                                                         \
     {                                                                                              \
         .param = (array), .takes_written = true, .seek = tfs_array_whole_seek,                     \
         .stored = tfs_array_whole_stored, .get = tfs_array_whole_get,                              \
@@ -148,20 +147,14 @@ uint64_t tfs_array_whole_stored(struct tfs_save *save, const struct tfs_doc *doc
         .size = tfs_array_whole_size, .exists = (there)                                            \
     }
 
-/* The files of arrays/, for the table of a game; `arrays` is its tfs_file.count, or NULL. */
-#define TFS_CHUNK_ARRAY_FILE(name, array_lens)                                                     \
+/* The files of arrays/, for the tables of a game. */
+#define TFS_ARRAY_FILE(name, array_lens)                                                           \
     {                                                                                              \
         .path = (name), .flags = TFS_FILE_OVERLAY, .lens = (array_lens), .views = TFS_VIEWS_ARRAYS \
     }
-#define TFS_ARRAY_FILE(name, array_lens, arrays)                                                   \
+#define TFS_ARRAY_TEXT_FILE(name, text_lens)                                                       \
     {                                                                                              \
-        .path = (name), .flags = TFS_FILE_LATE | TFS_FILE_OVERLAY, .lens = (array_lens),           \
-        .count = (arrays), .views = TFS_VIEWS_ARRAYS                                               \
-    }
-#define TFS_GROUP_ARRAY_FILE(name, array_lens) TFS_CHUNK_ARRAY_FILE(name, array_lens)
-#define TFS_ARRAY_TEXT_FILE(name, text_lens, arrays)                                               \
-    {                                                                                              \
-        .path = (name), .lens = (text_lens), .count = (arrays), .views = TFS_VIEWS_ARRAYS          \
+        .path = (name), .lens = (text_lens), .views = TFS_VIEWS_ARRAYS                             \
     }
 
 #endif

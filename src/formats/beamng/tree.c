@@ -101,9 +101,9 @@ static const struct tfs_file root_files[ROOT_COUNT] = {
                .count = extra_count,
                .family = &extras},
     [MAP] = {.path = "map.png", .flags = TFS_FILE_LATE, .lens = &tfs_beamng_map_lens},
-    [HEIGHTS_ARRAY] = TFS_ARRAY_FILE("arrays/heights.npy", &tfs_beamng_heights_array_lens, NULL),
-    [LAYERS_ARRAY] = TFS_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_layers_array_lens, NULL),
-    [ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_beamng_array_info_lens, NULL),
+    [HEIGHTS_ARRAY] = TFS_ARRAY_FILE("arrays/heights.npy", &tfs_beamng_heights_array_lens),
+    [LAYERS_ARRAY] = TFS_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_layers_array_lens),
+    [ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_beamng_array_info_lens),
 };
 
 enum { HEIGHTS_TEXT, LAYERS_TEXT, TILE_HEIGHTS_ARRAY, TILE_LAYERS_ARRAY, CHUNK_COUNT };
@@ -115,9 +115,8 @@ static const struct tfs_file chunk_files[CHUNK_COUNT] = {
     [LAYERS_TEXT] = {.path = "layers.txt",
                      .lens = &tfs_beamng_layers_text_lens,
                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [TILE_HEIGHTS_ARRAY] =
-        TFS_CHUNK_ARRAY_FILE("arrays/heights.npy", &tfs_beamng_tile_heights_lens),
-    [TILE_LAYERS_ARRAY] = TFS_CHUNK_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_tile_layers_lens),
+    [TILE_HEIGHTS_ARRAY] = TFS_ARRAY_FILE("arrays/heights.npy", &tfs_beamng_tile_heights_lens),
+    [TILE_LAYERS_ARRAY] = TFS_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_tile_layers_lens),
 };
 
 /* ---- changes --------------------------------------------------------------------------------- */

@@ -277,22 +277,22 @@ static const struct tfs_array entries = {
 const struct tfs_lens tfs_cosmic_chunk_array_lens = TFS_ARRAY_CHUNK_LENS(&entries);
 const struct tfs_lens tfs_cosmic_chunk_sky_array_lens = TFS_ARRAY_CHUNK_LENS(&arrays[SKY]);
 const struct tfs_lens tfs_cosmic_chunk_light_array_lens = TFS_ARRAY_CHUNK_LENS(&arrays[LIGHT]);
-const struct tfs_lens tfs_cosmic_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[BLOCKS]);
-const struct tfs_lens tfs_cosmic_sky_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[SKY]);
-const struct tfs_lens tfs_cosmic_light_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[LIGHT]);
 
-uint32_t tfs_cosmic_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
+static int exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    (void)tree;
-    return tfs_arrays_count(doc, 0, SIDE, WIDTH);
+    (void)save;
+    return tfs_arrays_exist(doc, at.key.group, SIDE, WIDTH);
 }
+
+const struct tfs_lens tfs_cosmic_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[BLOCKS], exist);
+const struct tfs_lens tfs_cosmic_sky_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[SKY], exist);
+const struct tfs_lens tfs_cosmic_light_array_lens = TFS_ARRAY_WHOLE_LENS(&arrays[LIGHT], exist);
 
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    (void)at;
-    return tfs_arrays_info(save, doc, 0, arrays, ARRAYS,
-                           tfs_cosmic_array_count(save->tree, doc) != 0, out, err);
+    return tfs_arrays_info(save, doc, at.key.group, arrays, ARRAYS, exist(save, doc, at) != 0, out,
+                           err);
 }
 
 const struct tfs_lens tfs_cosmic_array_info_lens = {.get = info_get};

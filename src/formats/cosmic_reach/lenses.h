@@ -30,7 +30,6 @@ extern const struct tfs_lens tfs_cosmic_sky_array_lens;
 extern const struct tfs_lens tfs_cosmic_light_array_lens;
 extern const struct tfs_lens tfs_cosmic_array_palette_lens;
 extern const struct tfs_lens tfs_cosmic_array_info_lens;
-uint32_t tfs_cosmic_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 
 /* The values that lights/sky.txt or lights/block.txt, whose lens is given, shows of a chunk body:
  * 1; 0: it stores none. EBADMSG. */

@@ -34,11 +34,10 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_SKY] = TFS_APART_FILE("lights/sky.txt", TFS_FILE_OPTIONAL, &tfs_cosmic_sky_lens),
     [CHUNK_LIGHT] = TFS_APART_FILE("lights/block.txt", TFS_FILE_OPTIONAL, &tfs_cosmic_light_lens),
     [CHUNK_ENTITIES] = TFS_APART_FILE("entities.bin", TFS_FILE_OPTIONAL, &tfs_cosmic_entities_lens),
-    [CHUNK_ARRAY] = TFS_CHUNK_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_chunk_array_lens),
-    [CHUNK_SKY_ARRAY] =
-        TFS_CHUNK_ARRAY_FILE("arrays/lights/sky.npy", &tfs_cosmic_chunk_sky_array_lens),
+    [CHUNK_ARRAY] = TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_chunk_array_lens),
+    [CHUNK_SKY_ARRAY] = TFS_ARRAY_FILE("arrays/lights/sky.npy", &tfs_cosmic_chunk_sky_array_lens),
     [CHUNK_LIGHT_ARRAY] =
-        TFS_CHUNK_ARRAY_FILE("arrays/lights/block.npy", &tfs_cosmic_chunk_light_array_lens),
+        TFS_ARRAY_FILE("arrays/lights/block.npy", &tfs_cosmic_chunk_light_array_lens),
 };
 
 enum root_file {
@@ -67,15 +66,11 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE,
     [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE,
     [ROOT_MAP] = TFS_MAP_FILE,
-    [ROOT_ARRAY] =
-        TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_array_lens, tfs_cosmic_array_count),
-    [ROOT_SKY_ARRAY] =
-        TFS_ARRAY_FILE("arrays/lights/sky.npy", &tfs_cosmic_sky_array_lens, tfs_cosmic_array_count),
-    [ROOT_LIGHT_ARRAY] = TFS_ARRAY_FILE("arrays/lights/block.npy", &tfs_cosmic_light_array_lens,
-                                        tfs_cosmic_array_count),
-    [ROOT_ARRAY_NAMES] =
-        TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_cosmic_array_palette_lens, NULL),
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_cosmic_array_info_lens, NULL),
+    [ROOT_ARRAY] = TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_array_lens),
+    [ROOT_SKY_ARRAY] = TFS_ARRAY_FILE("arrays/lights/sky.npy", &tfs_cosmic_sky_array_lens),
+    [ROOT_LIGHT_ARRAY] = TFS_ARRAY_FILE("arrays/lights/block.npy", &tfs_cosmic_light_array_lens),
+    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_cosmic_array_palette_lens),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_cosmic_array_info_lens),
     [ROOT_ZONE] = {.path = TFS_COSMIC_ZONE_INFO,
                    .lens = &tfs_cosmic_zone_lens,
                    .count = tfs_cosmic_zone_count},

@@ -245,41 +245,23 @@ const struct tfs_lens tfs_godot_chunk_array_lenses[TFS_GODOT_CHANNELS] = {
     CHUNK_LENS(4), CHUNK_LENS(5), CHUNK_LENS(6), CHUNK_LENS(7),
 };
 
-const struct tfs_lens tfs_godot_array_lenses[TFS_GODOT_CHANNELS] = {
-    TFS_ARRAY_WHOLE_LENS(&arrays[0]), TFS_ARRAY_WHOLE_LENS(&arrays[1]),
-    TFS_ARRAY_WHOLE_LENS(&arrays[2]), TFS_ARRAY_WHOLE_LENS(&arrays[3]),
-    TFS_ARRAY_WHOLE_LENS(&arrays[4]), TFS_ARRAY_WHOLE_LENS(&arrays[5]),
-    TFS_ARRAY_WHOLE_LENS(&arrays[6]), TFS_ARRAY_WHOLE_LENS(&arrays[7]),
-};
-
-static uint32_t count(const struct tfs_doc *doc, uint32_t level)
+static int exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct tfs_volume volume = {.doc = doc, .low.group = level};
+    struct tfs_volume volume = {.doc = doc, .low.group = at.key.group};
     uint32_t size[3];
 
+    (void)save;
     tfs_godot_rules_sides(doc, size);
     set_form(&volume, TFS_GODOT_SDF, TFS_GODOT_VERSION_MAX, TFS_GODOT_DEPTH_MAX, size);
     return size[0] > 0 && size[1] > 0 && size[2] > 0 && tfs_volume_span(&volume);
 }
 
-static int exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return (int)count(doc, at.key.group);
-}
-
-const struct tfs_lens tfs_godot_level_array_lenses[TFS_GODOT_CHANNELS] = {
-    TFS_ARRAY_GROUP_LENS(&arrays[0], exists), TFS_ARRAY_GROUP_LENS(&arrays[1], exists),
-    TFS_ARRAY_GROUP_LENS(&arrays[2], exists), TFS_ARRAY_GROUP_LENS(&arrays[3], exists),
-    TFS_ARRAY_GROUP_LENS(&arrays[4], exists), TFS_ARRAY_GROUP_LENS(&arrays[5], exists),
-    TFS_ARRAY_GROUP_LENS(&arrays[6], exists), TFS_ARRAY_GROUP_LENS(&arrays[7], exists),
+const struct tfs_lens tfs_godot_array_lenses[TFS_GODOT_CHANNELS] = {
+    TFS_ARRAY_WHOLE_LENS(&arrays[0], exist), TFS_ARRAY_WHOLE_LENS(&arrays[1], exist),
+    TFS_ARRAY_WHOLE_LENS(&arrays[2], exist), TFS_ARRAY_WHOLE_LENS(&arrays[3], exist),
+    TFS_ARRAY_WHOLE_LENS(&arrays[4], exist), TFS_ARRAY_WHOLE_LENS(&arrays[5], exist),
+    TFS_ARRAY_WHOLE_LENS(&arrays[6], exist), TFS_ARRAY_WHOLE_LENS(&arrays[7], exist),
 };
-
-uint32_t tfs_godot_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
-{
-    (void)tree;
-    return count(doc, 0);
-}
 
 /* A level comes and goes with its chunks. */
 static int has_chunks(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
@@ -292,7 +274,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     return tfs_arrays_info(save, doc, at.key.group, arrays, TFS_GODOT_CHANNELS,
-                           count(doc, at.key.group) != 0, out, err);
+                           exist(save, doc, at) != 0, out, err);
 }
 
 const struct tfs_lens tfs_godot_array_info_lens = {.get = info_get};

@@ -11,12 +11,10 @@ extern const struct tfs_lens tfs_godot_info_lens;
 extern const struct tfs_lens tfs_godot_raw_lens;
 extern const struct tfs_lens tfs_godot_voxels_lens;
 extern const struct tfs_lens tfs_godot_channel_lenses[TFS_GODOT_CHANNELS];
-/* In arrays/: of a chunk, of level 0, of another level. */
+/* In arrays/: of a chunk and of a level. */
 extern const struct tfs_lens tfs_godot_chunk_array_lenses[TFS_GODOT_CHANNELS];
 extern const struct tfs_lens tfs_godot_array_lenses[TFS_GODOT_CHANNELS];
-extern const struct tfs_lens tfs_godot_level_array_lenses[TFS_GODOT_CHANNELS];
 extern const struct tfs_lens tfs_godot_array_info_lens, tfs_godot_level_array_info_lens;
-uint32_t tfs_godot_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 extern const struct tfs_lens tfs_godot_metadata_lens;
 extern const struct tfs_lens tfs_godot_instances_lens;
 

@@ -42,20 +42,30 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     CHANNEL_FILE("data6", 6),
     CHANNEL_FILE("data7", 7),
     [CHUNK_METADATA] = TFS_APART_FILE("metadata.txt", 0, &tfs_godot_metadata_lens),
-    [CHUNK_ARRAY] =
-        TFS_CHUNK_ARRAY_FILE("arrays/channels/type.npy", &tfs_godot_chunk_array_lenses[0]),
-    TFS_CHUNK_ARRAY_FILE("arrays/channels/sdf.npy", &tfs_godot_chunk_array_lenses[1]),
-    TFS_CHUNK_ARRAY_FILE("arrays/channels/color.npy", &tfs_godot_chunk_array_lenses[2]),
-    TFS_CHUNK_ARRAY_FILE("arrays/channels/indices.npy", &tfs_godot_chunk_array_lenses[3]),
-    TFS_CHUNK_ARRAY_FILE("arrays/channels/weights.npy", &tfs_godot_chunk_array_lenses[4]),
-    TFS_CHUNK_ARRAY_FILE("arrays/channels/data5.npy", &tfs_godot_chunk_array_lenses[5]),
-    TFS_CHUNK_ARRAY_FILE("arrays/channels/data6.npy", &tfs_godot_chunk_array_lenses[6]),
-    TFS_CHUNK_ARRAY_FILE("arrays/channels/data7.npy", &tfs_godot_chunk_array_lenses[7]),
+    [CHUNK_ARRAY] = TFS_ARRAY_FILE("arrays/channels/type.npy", &tfs_godot_chunk_array_lenses[0]),
+    TFS_ARRAY_FILE("arrays/channels/sdf.npy", &tfs_godot_chunk_array_lenses[1]),
+    TFS_ARRAY_FILE("arrays/channels/color.npy", &tfs_godot_chunk_array_lenses[2]),
+    TFS_ARRAY_FILE("arrays/channels/indices.npy", &tfs_godot_chunk_array_lenses[3]),
+    TFS_ARRAY_FILE("arrays/channels/weights.npy", &tfs_godot_chunk_array_lenses[4]),
+    TFS_ARRAY_FILE("arrays/channels/data5.npy", &tfs_godot_chunk_array_lenses[5]),
+    TFS_ARRAY_FILE("arrays/channels/data6.npy", &tfs_godot_chunk_array_lenses[6]),
+    TFS_ARRAY_FILE("arrays/channels/data7.npy", &tfs_godot_chunk_array_lenses[7]),
     [CHUNK_INSTANCES] = {.path = "instances.bin",
                          .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
                          .lens = &tfs_godot_instances_lens,
                          .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS | TFS_VIEWS_RAW},
 };
+
+/* Of level 0 and of others. */
+#define ARRAY_FILES                                                                                \
+    TFS_ARRAY_FILE("arrays/channels/type.npy", &tfs_godot_array_lenses[0]),                        \
+        TFS_ARRAY_FILE("arrays/channels/sdf.npy", &tfs_godot_array_lenses[1]),                     \
+        TFS_ARRAY_FILE("arrays/channels/color.npy", &tfs_godot_array_lenses[2]),                   \
+        TFS_ARRAY_FILE("arrays/channels/indices.npy", &tfs_godot_array_lenses[3]),                 \
+        TFS_ARRAY_FILE("arrays/channels/weights.npy", &tfs_godot_array_lenses[4]),                 \
+        TFS_ARRAY_FILE("arrays/channels/data5.npy", &tfs_godot_array_lenses[5]),                   \
+        TFS_ARRAY_FILE("arrays/channels/data6.npy", &tfs_godot_array_lenses[6]),                   \
+        TFS_ARRAY_FILE("arrays/channels/data7.npy", &tfs_godot_array_lenses[7])
 
 enum root_file {
     ROOT_INFO,
@@ -76,30 +86,13 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_MAP] = TFS_MAP_FILE,
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
     [ROOT_MAPS] = TFS_MAP_TILES,
-    [ROOT_ARRAY] = TFS_ARRAY_FILE("arrays/channels/type.npy", &tfs_godot_array_lenses[0],
-                                  tfs_godot_array_count),
-    TFS_ARRAY_FILE("arrays/channels/sdf.npy", &tfs_godot_array_lenses[1], tfs_godot_array_count),
-    TFS_ARRAY_FILE("arrays/channels/color.npy", &tfs_godot_array_lenses[2], tfs_godot_array_count),
-    TFS_ARRAY_FILE("arrays/channels/indices.npy", &tfs_godot_array_lenses[3],
-                   tfs_godot_array_count),
-    TFS_ARRAY_FILE("arrays/channels/weights.npy", &tfs_godot_array_lenses[4],
-                   tfs_godot_array_count),
-    TFS_ARRAY_FILE("arrays/channels/data5.npy", &tfs_godot_array_lenses[5], tfs_godot_array_count),
-    TFS_ARRAY_FILE("arrays/channels/data6.npy", &tfs_godot_array_lenses[6], tfs_godot_array_count),
-    TFS_ARRAY_FILE("arrays/channels/data7.npy", &tfs_godot_array_lenses[7], tfs_godot_array_count),
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_array_info_lens, NULL),
+    [ROOT_ARRAY] = ARRAY_FILES,
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_array_info_lens),
 };
 
 static const struct tfs_file level_files[] = {
-    TFS_GROUP_ARRAY_FILE("arrays/channels/type.npy", &tfs_godot_level_array_lenses[0]),
-    TFS_GROUP_ARRAY_FILE("arrays/channels/sdf.npy", &tfs_godot_level_array_lenses[1]),
-    TFS_GROUP_ARRAY_FILE("arrays/channels/color.npy", &tfs_godot_level_array_lenses[2]),
-    TFS_GROUP_ARRAY_FILE("arrays/channels/indices.npy", &tfs_godot_level_array_lenses[3]),
-    TFS_GROUP_ARRAY_FILE("arrays/channels/weights.npy", &tfs_godot_level_array_lenses[4]),
-    TFS_GROUP_ARRAY_FILE("arrays/channels/data5.npy", &tfs_godot_level_array_lenses[5]),
-    TFS_GROUP_ARRAY_FILE("arrays/channels/data6.npy", &tfs_godot_level_array_lenses[6]),
-    TFS_GROUP_ARRAY_FILE("arrays/channels/data7.npy", &tfs_godot_level_array_lenses[7]),
-    TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_level_array_info_lens, NULL),
+    ARRAY_FILES,
+    TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_level_array_info_lens),
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

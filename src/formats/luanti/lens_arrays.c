@@ -202,17 +202,17 @@ const struct tfs_lens tfs_luanti_chunk_array_lenses[] = {
     TFS_ARRAY_CHUNK_LENS(&arrays[2]),
 };
 
-const struct tfs_lens tfs_luanti_array_lenses[] = {
-    TFS_ARRAY_WHOLE_LENS(&arrays[0]),
-    TFS_ARRAY_WHOLE_LENS(&arrays[1]),
-    TFS_ARRAY_WHOLE_LENS(&arrays[2]),
-};
-
-uint32_t tfs_luanti_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
+static int exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    (void)tree;
-    return tfs_arrays_count(doc, 0, TFS_LUANTI_SIDE, WIDTH);
+    (void)save;
+    return tfs_arrays_exist(doc, at.key.group, TFS_LUANTI_SIDE, WIDTH);
 }
+
+const struct tfs_lens tfs_luanti_array_lenses[] = {
+    TFS_ARRAY_WHOLE_LENS(&arrays[0], exist),
+    TFS_ARRAY_WHOLE_LENS(&arrays[1], exist),
+    TFS_ARRAY_WHOLE_LENS(&arrays[2], exist),
+};
 
 const struct tfs_lens tfs_luanti_array_palette_lens = {.param = &tfs_luanti_numbering,
                                                        .get = tfs_numbers_get};
@@ -220,9 +220,8 @@ const struct tfs_lens tfs_luanti_array_palette_lens = {.param = &tfs_luanti_numb
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    (void)at;
-    return tfs_arrays_info(save, doc, 0, arrays, sizeof(arrays) / sizeof(arrays[0]),
-                           tfs_luanti_array_count(save->tree, doc) != 0, out, err);
+    return tfs_arrays_info(save, doc, at.key.group, arrays, sizeof(arrays) / sizeof(arrays[0]),
+                           exist(save, doc, at) != 0, out, err);
 }
 
 const struct tfs_lens tfs_luanti_array_info_lens = {.get = info_get};

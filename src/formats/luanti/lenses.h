@@ -26,7 +26,6 @@ extern const struct tfs_lens tfs_luanti_chunk_array_lenses[3];
 extern const struct tfs_lens tfs_luanti_array_lenses[3];
 extern const struct tfs_lens tfs_luanti_array_palette_lens;
 extern const struct tfs_lens tfs_luanti_array_info_lens;
-uint32_t tfs_luanti_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 extern const struct tfs_numbering tfs_luanti_numbering;
 
 /* tfs_tree.chunk_names. */

@@ -41,9 +41,9 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_TIMERS] = TFS_APART_FILE("timers.txt", TFS_FILE_OPTIONAL, &tfs_luanti_timers_lens),
     [CHUNK_OBJECTS] = TFS_APART_FILE("objects.txt", TFS_FILE_OPTIONAL, &tfs_luanti_objects_lens),
     [CHUNK_STATE] = TFS_APART_FILE("state.txt", 0, &tfs_luanti_state_lens),
-    [CHUNK_ARRAYS] = TFS_CHUNK_ARRAY_FILE("arrays/blocks.npy", &tfs_luanti_chunk_array_lenses[0]),
-    TFS_CHUNK_ARRAY_FILE("arrays/param1.npy", &tfs_luanti_chunk_array_lenses[1]),
-    TFS_CHUNK_ARRAY_FILE("arrays/param2.npy", &tfs_luanti_chunk_array_lenses[2]),
+    [CHUNK_ARRAYS] = TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_luanti_chunk_array_lenses[0]),
+    TFS_ARRAY_FILE("arrays/param1.npy", &tfs_luanti_chunk_array_lenses[1]),
+    TFS_ARRAY_FILE("arrays/param2.npy", &tfs_luanti_chunk_array_lenses[2]),
 };
 
 enum root_file {
@@ -70,13 +70,11 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_MAP] = TFS_MAP_FILE,
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
     [ROOT_MAPS] = TFS_MAP_TILES,
-    [ROOT_ARRAYS] =
-        TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_luanti_array_lenses[0], tfs_luanti_array_count),
-    TFS_ARRAY_FILE("arrays/param1.npy", &tfs_luanti_array_lenses[1], tfs_luanti_array_count),
-    TFS_ARRAY_FILE("arrays/param2.npy", &tfs_luanti_array_lenses[2], tfs_luanti_array_count),
-    [ROOT_ARRAY_NAMES] =
-        TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_luanti_array_palette_lens, NULL),
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_luanti_array_info_lens, NULL),
+    [ROOT_ARRAYS] = TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_luanti_array_lenses[0]),
+    TFS_ARRAY_FILE("arrays/param1.npy", &tfs_luanti_array_lenses[1]),
+    TFS_ARRAY_FILE("arrays/param2.npy", &tfs_luanti_array_lenses[2]),
+    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_luanti_array_palette_lens),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_luanti_array_info_lens),
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

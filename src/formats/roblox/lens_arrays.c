@@ -90,40 +90,23 @@ const struct tfs_lens tfs_rbx_chunk_array_lenses[] = {
     TFS_ARRAY_CHUNK_LENS(&arrays[2]),
 };
 
-const struct tfs_lens tfs_rbx_array_lenses[] = {
-    TFS_ARRAY_WHOLE_LENS(&arrays[0]),
-    TFS_ARRAY_WHOLE_LENS(&arrays[1]),
-    TFS_ARRAY_WHOLE_LENS(&arrays[2]),
-};
-
-static uint32_t count(const struct tfs_doc *doc, uint32_t group)
-{
-    return tfs_arrays_count(doc, group, tfs_rbx_edge(log2_of(doc, group)), 1);
-}
-
-static int exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+static int exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     (void)save;
-    return (int)count(doc, at.key.group);
+    return tfs_arrays_exist(doc, at.key.group, tfs_rbx_edge(log2_of(doc, at.key.group)), 1);
 }
 
-const struct tfs_lens tfs_rbx_group_array_lenses[] = {
-    TFS_ARRAY_GROUP_LENS(&arrays[0], exists),
-    TFS_ARRAY_GROUP_LENS(&arrays[1], exists),
-    TFS_ARRAY_GROUP_LENS(&arrays[2], exists),
+const struct tfs_lens tfs_rbx_array_lenses[] = {
+    TFS_ARRAY_WHOLE_LENS(&arrays[0], exist),
+    TFS_ARRAY_WHOLE_LENS(&arrays[1], exist),
+    TFS_ARRAY_WHOLE_LENS(&arrays[2], exist),
 };
-
-uint32_t tfs_rbx_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
-{
-    (void)tree;
-    return count(doc, 0);
-}
 
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
     return tfs_arrays_info(save, doc, at.key.group, arrays, sizeof(arrays) / sizeof(arrays[0]),
-                           count(doc, at.key.group) != 0, out, err);
+                           exist(save, doc, at) != 0, out, err);
 }
 
 const struct tfs_lens tfs_rbx_array_info_lens = {.get = info_get};

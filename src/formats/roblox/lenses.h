@@ -18,12 +18,10 @@ extern const struct tfs_lens tfs_rbx_voxels_lens;
 extern const struct tfs_lens tfs_rbx_materials_lens;
 extern const struct tfs_lens tfs_rbx_occupancy_lens;
 extern const struct tfs_lens tfs_rbx_water_lens;
-/* In arrays/, of a chunk, of the first terrain and of others: materials, occupancy, water. */
+/* In arrays/, of a chunk and of a terrain: materials, occupancy, water. */
 extern const struct tfs_lens tfs_rbx_chunk_array_lenses[3];
 extern const struct tfs_lens tfs_rbx_array_lenses[3];
-extern const struct tfs_lens tfs_rbx_group_array_lenses[3];
 extern const struct tfs_lens tfs_rbx_array_info_lens, tfs_rbx_group_array_info_lens;
-uint32_t tfs_rbx_array_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 extern const struct tfs_lens tfs_rbx_info_lens;
 extern const struct tfs_lens tfs_rbx_palette_lens;
 

@@ -27,10 +27,16 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_MATERIALS] = TFS_GRID_FILE("materials.txt", &tfs_rbx_materials_lens),
     [CHUNK_OCCUPANCY] = TFS_GRID_FILE("occupancy.txt", &tfs_rbx_occupancy_lens),
     [CHUNK_WATER] = TFS_GRID_FILE("water.txt", &tfs_rbx_water_lens),
-    [CHUNK_ARRAYS] = TFS_CHUNK_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_chunk_array_lenses[0]),
-    TFS_CHUNK_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_chunk_array_lenses[1]),
-    TFS_CHUNK_ARRAY_FILE("arrays/water.npy", &tfs_rbx_chunk_array_lenses[2]),
+    [CHUNK_ARRAYS] = TFS_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_chunk_array_lenses[0]),
+    TFS_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_chunk_array_lenses[1]),
+    TFS_ARRAY_FILE("arrays/water.npy", &tfs_rbx_chunk_array_lenses[2]),
 };
+
+/* Of the first terrain and of others. */
+#define ARRAY_FILES                                                                                \
+    TFS_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_array_lenses[0]),                              \
+        TFS_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_array_lenses[1]),                          \
+        TFS_ARRAY_FILE("arrays/water.npy", &tfs_rbx_array_lenses[2])
 
 enum root_file {
     ROOT_INFO,
@@ -53,18 +59,13 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_MAP] = TFS_MAP_FILE,
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
     [ROOT_MAPS] = TFS_MAP_TILES,
-    [ROOT_ARRAYS] =
-        TFS_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_array_lenses[0], tfs_rbx_array_count),
-    TFS_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_array_lenses[1], tfs_rbx_array_count),
-    TFS_ARRAY_FILE("arrays/water.npy", &tfs_rbx_array_lenses[2], tfs_rbx_array_count),
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_array_info_lens, NULL),
+    [ROOT_ARRAYS] = ARRAY_FILES,
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_array_info_lens),
 };
 
 static const struct tfs_file group_files[] = {
-    TFS_GROUP_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_group_array_lenses[0]),
-    TFS_GROUP_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_group_array_lenses[1]),
-    TFS_GROUP_ARRAY_FILE("arrays/water.npy", &tfs_rbx_group_array_lenses[2]),
-    TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_group_array_info_lens, NULL),
+    ARRAY_FILES,
+    TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_group_array_info_lens),
 };
 
 static uint32_t groups(const struct tfs_doc *doc)
