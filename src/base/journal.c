@@ -396,8 +396,8 @@ int tfs_journal_remove(const char *path, struct tfs_error *err)
 
 void tfs_journal_remove_strays(const char *path)
 {
-    char *name =
-        tfs_journal_path(path); /* without memory the next program that opens it does this */
+    /* Without memory the next program that opens it does this. */
+    char *name = tfs_journal_path(path);
 
     if (name != NULL)
         tfs_file_remove_strays(name);
