@@ -36,6 +36,7 @@ struct recovery {
     struct tfs_doc *theirs;
     size_t theirs_count;
     bool misfit;
+    char edits[80]; /* of edits_of */
     char *notice;
 };
 
@@ -61,26 +62,18 @@ static void say(struct recovery *r, const char *format, ...)
     va_end(args);
 }
 
-/* "3 edits until 2026-11-22 10:20:00". */
-static const char *edits_of(const struct recovery *r, char text[64])
+/* "3 edits until 2026-11-22 10:20:00 were": with the verb for one edit or for several. */
+static const char *edits_of(struct recovery *r, const char *was, const char *were)
 {
+    const bool one = r->count == 1;
     struct tm tm;
     char date[32];
 
     localtime_r(&r->last.tv_sec, &tm);
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
-    snprintf(text, 64, "%zu edit%s until %s", r->count, r->count == 1 ? "" : "s", date);
-    return text;
-}
-
-static const char *are(const struct recovery *r)
-{
-    return r->count == 1 ? "is" : "are";
-}
-
-static const char *were(const struct recovery *r)
-{
-    return r->count == 1 ? "was" : "were";
+    snprintf(r->edits, sizeof(r->edits), "%zu %s until %s %s", r->count, one ? "edit" : "edits",
+             date, one ? was : were);
+    return r->edits;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -300,7 +293,6 @@ static int store_aside(struct recovery *r, char **directory)
 static int set_aside(struct recovery *r, const char *why, struct tfs_error *err)
 {
     char *directory = NULL;
-    char edits[64];
 
     if (!may_write(r->save)) {
         say(r, "warning: the journal beside it is not used: %s", why);
@@ -310,8 +302,8 @@ static int set_aside(struct recovery *r, const char *why, struct tfs_error *err)
         r->save->no_journal = true;
         say(r, "warning: the journal beside it is not used, and could not be set aside: %s", why);
     } else if (tfs_journal_drop(r->save, r->beside, err) == 0) {
-        say(r, "warning: %s %s not restored, for %s; what was edited is in %s", edits_of(r, edits),
-            were(r), why, directory);
+        say(r, "warning: %s not restored, for %s; what was edited is in %s",
+            edits_of(r, "was", "were"), why, directory);
     }
     free(directory);
     return err->code;
@@ -350,8 +342,6 @@ static bool holds_all(const struct recovery *r)
 
 static int show_in_memory(struct recovery *r)
 {
-    char edits[64];
-
     if (r->count > 0) {
         tfs_doc_unref(r->save->doc);
         r->save->doc = r->doc;
@@ -361,7 +351,7 @@ static int show_in_memory(struct recovery *r)
         say(r, "warning: its journal is damaged at offset %ju, what follows is not shown",
             (uintmax_t)r->text.damaged);
     else if (r->count > 0)
-        say(r, "%s %s only in its journal yet", edits_of(r, edits), are(r));
+        say(r, "%s only in its journal yet", edits_of(r, "is", "are"));
     return 0;
 }
 
@@ -369,10 +359,9 @@ static int show_in_memory(struct recovery *r)
 static int fail_restore(struct recovery *r, const struct tfs_error *why, struct tfs_error *err)
 {
     const bool full = why->code == -ENOSPC || why->code == -EDQUOT;
-    char edits[64];
 
-    return tfs_fail(err, why->code, "%s could not be restored from its journal: %.200s%s",
-                    edits_of(r, edits), why->text,
+    return tfs_fail(err, why->code, "%s not be restored from its journal: %.200s%s",
+                    edits_of(r, "could", "could"), why->text,
                     full ? "; make room, until then -o ro and commands that read show them" : "");
 }
 
@@ -394,28 +383,33 @@ static int commit(struct recovery *r, struct tfs_error *err)
     return result;
 }
 
+/* All that can be read of the journal is in the save. A damaged one was set aside, or stays. */
+static void say_restored(struct recovery *r, const char *directory)
+{
+    const char *edits = edits_of(r, "was", "were");
+
+    if (r->text.damaged == 0)
+        say(r, "%s restored from its journal", edits);
+    else
+        say(r,
+            "warning: its journal is damaged at offset %ju: %s restored, what follows is lost; "
+            "the journal is in %s",
+            (uintmax_t)r->text.damaged, edits, directory != NULL ? directory : "its place");
+}
+
 static int write_into_save(struct recovery *r, struct tfs_error *err)
 {
-    char edits[64], *directory = NULL;
+    char *directory = NULL;
     struct tfs_error why = {0};
 
     if (r->count > 0 && commit(r, &why) < 0)
         return fail_write(r, &why, err);
-    if (r->text.damaged == 0) {
-        say(r, "%s %s restored from its journal", edits_of(r, edits), were(r));
-        return tfs_journal_drop(r->save, r->beside, err);
-    }
-    /* What can be read is in the save; the file itself is kept for what cannot. */
-    drop_doc(r);
-    if (store_aside(r, &directory) < 0)
+    drop_doc(r); /* what is set aside of a damaged journal is the journal alone */
+    if (r->text.damaged > 0 && store_aside(r, &directory) < 0)
         r->save->no_journal = true;
     else
         tfs_journal_drop(r->save, r->beside, err);
-    say(r,
-        "warning: its journal is damaged at offset %ju: %s %s restored, what follows is lost; "
-        "the journal is in %s",
-        (uintmax_t)r->text.damaged, edits_of(r, edits), were(r),
-        directory != NULL ? directory : "its place");
+    say_restored(r, directory);
     free(directory);
     return err->code;
 }
@@ -655,7 +649,7 @@ static int write_files(struct recovery *r, struct tfs_error *err)
 static int restore_files(struct recovery *r, struct tfs_error *err)
 {
     const bool theirs = says_more(r, r->theirs) || r->misfit, ours = says_more(r, r->doc);
-    char edits[64], *directory = NULL;
+    char *directory = NULL;
     int written = 1;
 
     if ((theirs || r->text.damaged > 0) && set_theirs_aside(r, &directory) < 0) {
@@ -664,20 +658,12 @@ static int restore_files(struct recovery *r, struct tfs_error *err)
     } else {
         written = write_files(r, err);
     }
-    if (written == 0 && r->text.damaged > 0) {
-        say(r,
-            "warning: its journal is damaged at offset %ju: %s %s restored, what follows is "
-            "lost; the journal is in %s",
-            (uintmax_t)r->text.damaged, edits_of(r, edits), were(r), directory);
-    } else if (written == 0 && theirs) {
-        say(r, "warning: %s%s%s%sparts of %zu edit%s were not restored, for %s; they are in %s",
-            ours ? edits_of(r, edits) : "", ours ? " " : "", ours ? were(r) : "",
-            ours ? " restored from its journal; " : "", r->theirs_count,
-            r->theirs_count == 1 ? "" : "s", "another program changed files of the save since",
-            directory);
-    } else if (written == 0 && ours) {
-        say(r, "%s %s restored from its journal", edits_of(r, edits), were(r));
-    }
+    if (written == 0 && theirs && r->text.damaged == 0)
+        say(r, "warning: %s%sparts of %zu edit%s were not restored, for %s; they are in %s",
+            ours ? edits_of(r, "was", "were") : "", ours ? " restored from its journal; " : "",
+            r->theirs_count, r->theirs_count == 1 ? "" : "s", others_wrote, directory);
+    else if (written == 0 && (ours || r->text.damaged > 0))
+        say_restored(r, directory);
     free(directory);
     return err->code;
 }
@@ -685,7 +671,6 @@ static int restore_files(struct recovery *r, struct tfs_error *err)
 static int show_files(struct recovery *r)
 {
     const bool theirs = says_more(r, r->theirs) || r->misfit, ours = says_more(r, r->doc);
-    char edits[64];
 
     if (ours) {
         tfs_doc_unref(r->save->doc);
@@ -695,7 +680,7 @@ static int show_files(struct recovery *r)
         say(r, "warning: its journal is damaged at offset %ju, what follows is not shown",
             (uintmax_t)r->text.damaged);
     else if (ours)
-        say(r, "%s %s only in its journal yet%s%s", edits_of(r, edits), are(r),
+        say(r, "%s only in its journal yet%s%s", edits_of(r, "is", "are"),
             theirs ? "; others are not shown, for " : "", theirs ? others_wrote : "");
     else if (theirs)
         say(r, "warning: its journal is not used: %s", others_wrote);
@@ -812,7 +797,6 @@ static int fail_changing(struct tfs_error *err)
 static int apply_folder(struct recovery *r, struct recovery *folder, struct tfs_error *err)
 {
     const struct tfs_recover_file *file;
-    char edits[64];
 
     int found = read_both(folder, err);
     if (found == 0)
@@ -831,7 +815,7 @@ static int apply_folder(struct recovery *r, struct recovery *folder, struct tfs_
     if (folder->text.damaged > 0)
         say(r, "warning: the journal of its folder is damaged, what follows is not shown");
     else
-        say(r, "%s %s only in the journal of its folder yet", edits_of(r, edits), are(r));
+        say(r, "%s only in the journal of its folder yet", edits_of(r, "is", "are"));
     return 0;
 }
 
