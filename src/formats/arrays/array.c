@@ -1,18 +1,16 @@
 /*
- * Values of voxels <-> arrays/NAME.npy: see array.h. Of a chunk it is a volume of one chunk.
+ * Values of voxels -> arrays/NAME.npy: see array.h. Of a chunk it is a volume of one chunk.
  */
 #include "formats/arrays/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/arrays/holes.h"
 #include "formats/arrays/values.h"
-#include "formats/arrays/written.h"
 
 /* A whole array that is in memory at once: for commands, and to be written. */
 #define WHOLE_MAX ((uint64_t)1 << 30)
@@ -22,18 +20,12 @@
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-/* Values of a chunk. */
-static size_t values_of(const struct tfs_volume *v)
-{
-    return (size_t)v->sides[0] * v->sides[1] * v->sides[2];
-}
-
 /* Reads all of a chunk and remembers it: `all` has room for that. */
 static int read_and_keep(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
                          const struct tfs_chunk *fetched, uint8_t *all, struct tfs_error *err)
 {
     const struct tfs_volume *v = &view->volume;
-    const size_t size = values_of(v) * v->width;
+    const size_t size = tfs_volume_values(v) * v->width;
 
     memset(all, 0, size);
     if (view->array->read(view, fetched, 0, v->sides[0], all, err) == 0)
@@ -137,8 +129,8 @@ int tfs_array_open_whole(struct tfs_array_view *view, struct tfs_save *save,
     return err->code;
 }
 
-static int open_chunk(struct tfs_array_view *view, struct tfs_save *save, const struct tfs_doc *doc,
-                      struct tfs_at at, struct tfs_error *err)
+int tfs_array_open_chunk(struct tfs_array_view *view, struct tfs_save *save,
+                         const struct tfs_doc *doc, struct tfs_at at, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk;
 
@@ -186,8 +178,9 @@ int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, s
     struct tfs_error ignored = {0};
     struct tfs_array_view view;
 
-    return open_chunk(&view, save, doc, at, &ignored) < 0 ? ignored.code
-                                                          : (int64_t)tfs_volume_size(&view.volume);
+    return tfs_array_open_chunk(&view, save, doc, at, &ignored) < 0
+               ? ignored.code
+               : (int64_t)tfs_volume_size(&view.volume);
 }
 
 int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -234,373 +227,9 @@ int tfs_array_chunk_get(struct tfs_save *save, const struct tfs_doc *doc, struct
 {
     struct tfs_array_view view;
 
-    if (open_chunk(&view, save, doc, at, err) < 0)
+    if (tfs_array_open_chunk(&view, save, doc, at, err) < 0)
         return err->code;
     return tfs_volume_range(&view.volume, 0, WHOLE_MAX, out, err);
-}
-
-/* ---- put ------------------------------------------------------------------------------------- */
-
-/* A file, to be compared with the save chunk by chunk. */
-struct text {
-    const struct tfs_array_view *view;
-    struct tfs_npy expected, npy;
-    struct tfs_span values;
-    struct tfs_npy npy_before;
-    struct tfs_span before; /* the values that it began with; empty: all that it says is wanted */
-    uint8_t *now, *wanted;  /* of the chunk at hand */
-    uint8_t *row;           /* of `before` */
-    unsigned options;
-    struct tfs_renumbering *names; /* of the numbers; NULL: they are as the save has them */
-    const char *missing; /* what names the numbers, which did not come with them; NULL: it did */
-};
-
-static int print_refusal(struct tfs_error *err, char kind, const uint64_t at[3], uint64_t value,
-                         const char *why)
-{
-    char number[32];
-
-    snprintf(number, sizeof(number), kind == 'u' ? "%" PRIu64 : "%" PRId64, value);
-    return tfs_fail(err, -EBADMSG, "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "] is %s, %s", at[0], at[1],
-                    at[2], number, why);
-}
-
-int tfs_array_refuse(const struct tfs_array_change *change, size_t i, struct tfs_error *err,
-                     const char *format, ...)
-{
-    const struct tfs_volume *v = &change->view->volume;
-    const uint64_t at[3] = {change->origin[0] + i / v->sides[2] / v->sides[1],
-                            change->origin[1] + i / v->sides[2] % v->sides[1],
-                            change->origin[2] + i % v->sides[2]};
-    char why[160];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(why, sizeof(why), format, arguments);
-    va_end(arguments);
-    return print_refusal(err, v->kind, at, tfs_array_value(change->wanted, v->width, i), why);
-}
-
-static int fail_unnamed(struct tfs_error *err, const char *missing)
-{
-    return tfs_fail(err, -EBADMSG,
-                    "nothing says which names its numbers mean: append %s as it was when the array "
-                    "was read",
-                    missing);
-}
-
-/* A value is a number of elsewhere: makes it that of the save. */
-static int renumber(const struct text *t, const uint64_t at[3], uint8_t *value,
-                    struct tfs_error *err)
-{
-    const unsigned width = t->view->volume.width;
-    const uint64_t there = tfs_array_value(value, width, 0);
-    uint32_t number;
-    char why[80];
-
-    snprintf(why, sizeof(why),
-             t->before.size > 0 ? "the palette had %" PRIu32
-                                  " lines when the array was written first"
-                                : "the palette behind the array has %" PRIu32 " lines",
-             t->names->palette.count);
-    if (there >= t->names->palette.count)
-        return print_refusal(err, 'u', at, there, why);
-    if (tfs_renumber(t->names, there, &number, err) == 0)
-        tfs_array_set(value, width, 0, number);
-    return err->code;
-}
-
-/* What a row says is wanted but for what it began with. */
-static int keep_edits(const struct text *t, const uint64_t at[3], uint8_t *wanted,
-                      struct tfs_error *err)
-{
-    const struct tfs_volume *v = &t->view->volume;
-    const uint8_t *now = t->now + (wanted - t->wanted);
-    const bool based = t->before.size > 0;
-    uint64_t bad;
-
-    if (based &&
-        !tfs_npy_row(&t->npy_before, t->before, &t->expected, at, v->sides[2], t->row, &bad))
-        return tfs_fail(err, -ESTALE, "the array has another type since this one was opened");
-    for (uint32_t i = 0; i < v->sides[2]; i++) {
-        const uint64_t place[3] = {at[0], at[1], at[2] + i};
-        const size_t offset = (size_t)i * v->width;
-        if (based && memcmp(wanted + offset, t->row + offset, v->width) == 0)
-            memcpy(wanted + offset, now + offset, v->width);
-        else if (t->names != NULL && renumber(t, place, wanted + offset, err) < 0)
-            return err->code;
-    }
-    return 0;
-}
-
-/* One row along x of what is wanted, where *wanted is what is now. */
-static int take_row(const struct text *t, const uint64_t at[3], uint8_t *wanted,
-                    struct tfs_error *err)
-{
-    const uint32_t side = t->view->volume.sides[2];
-    const unsigned width = t->view->volume.width;
-    uint64_t bad = at[2];
-
-    if (tfs_npy_row(&t->npy, t->values, &t->expected, at, side, wanted, &bad))
-        return keep_edits(t, at, wanted, err);
-    const uint64_t place[3] = {at[0], at[1], bad};
-    char why[64];
-    snprintf(why, sizeof(why), "which %s%u cannot hold", t->expected.kind == 'i' ? "int" : "uint",
-             8 * width);
-    return print_refusal(err, t->npy.kind, place,
-                         tfs_npy_value(&t->npy, t->values, at[0], at[1], bad), why);
-}
-
-/* What the text says of a chunk, into t->wanted. */
-static int take_chunk(const struct text *t, const uint64_t origin[3], struct tfs_error *err)
-{
-    const struct tfs_volume *v = &t->view->volume;
-    uint8_t *wanted = t->wanted;
-
-    for (uint64_t y = 0; y < v->sides[0]; y++)
-        for (uint64_t z = 0; z < v->sides[1]; z++, wanted += (size_t)v->sides[2] * v->width) {
-            const uint64_t at[3] = {origin[0] + y, origin[1] + z, origin[2]};
-            if (take_row(t, at, wanted, err) < 0)
-                return err->code;
-        }
-    return 0;
-}
-
-int tfs_array_read_all(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
-                       uint8_t *values, struct tfs_error *err)
-{
-    const struct tfs_volume *v = &view->volume;
-    const size_t count = values_of(v);
-
-    if (chunk == NULL && v->empty != 0)
-        for (size_t i = 0; i < count; i++)
-            tfs_array_set(values, v->width, i, v->empty);
-    else
-        memset(values, 0, count * v->width);
-    if (chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0 ||
-        (view->array->whole && tfs_values_find(view, chunk, 0, count * v->width, values)))
-        return 0;
-    return view->array->read(view, chunk, 0, v->sides[0], values, err);
-}
-
-int tfs_array_store(const struct tfs_array_change *change, struct tfs_error *err)
-{
-    const struct tfs_array_view *view = change->view;
-
-    if (tfs_doc_find(tfs_edit_doc(change->edit), change->key) == NULL &&
-        view->save->tree->chunk_create(view->save, change->edit, change->key, err) < 0)
-        return err->code;
-    return view->array->write(change, err);
-}
-
-/* A chunk that lacks is made where the text has something in it. */
-static int put_chunk(const struct text *t, struct tfs_edit *edit, const uint64_t at[3],
-                     struct tfs_error *err)
-{
-    const struct tfs_array_view *view = t->view;
-    const struct tfs_volume *v = &view->volume;
-    const uint64_t origin[3] = {at[0] * v->sides[0], at[1] * v->sides[1], at[2] * v->sides[2]};
-    const size_t count = values_of(v);
-    struct tfs_key key = v->low;
-
-    key.y += (int32_t)at[0];
-    key.z += (int32_t)at[1];
-    key.x += (int32_t)at[2];
-    const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), key);
-    if (tfs_array_read_all(view, chunk, t->now, err) < 0)
-        return err->code;
-    memcpy(t->wanted, t->now, count * v->width);
-    if (take_chunk(t, origin, err) < 0 || memcmp(t->now, t->wanted, count * v->width) == 0)
-        return err->code;
-    if (t->missing != NULL)
-        return fail_unnamed(err, t->missing);
-    const struct tfs_array_change change = {view,   edit,  t->options, key,
-                                            origin, count, t->now,     t->wanted};
-    return tfs_array_store(&change, err);
-}
-
-static int put_chunks(const struct text *t, struct tfs_edit *edit, struct tfs_error *err)
-{
-    const uint32_t *chunks = t->view->volume.chunks;
-    uint64_t at[3];
-
-    for (at[0] = 0; at[0] < chunks[0]; at[0]++)
-        for (at[1] = 0; at[1] < chunks[1]; at[1]++)
-            for (at[2] = 0; at[2] < chunks[2]; at[2]++)
-                if (put_chunk(t, edit, at, err) < 0)
-                    return err->code;
-    return 0;
-}
-
-static int take_original(struct text *t, struct tfs_span original, struct tfs_error *err)
-{
-    struct tfs_error why = {0};
-
-    if (tfs_npy_take(original, &t->npy_before, &t->before, &why) < 0 ||
-        tfs_npy_expect(&t->npy_before, &t->expected, &why) < 0)
-        return tfs_fail(err, -ESTALE, "the array has another shape since this one was opened");
-    return 0;
-}
-
-static int put_view(struct text *t, struct tfs_edit *edit, struct tfs_span text,
-                    const struct tfs_put *put, struct tfs_error *err)
-{
-    const struct tfs_volume *v = &t->view->volume;
-    const size_t size = values_of(v) * v->width;
-
-    t->options = put->options;
-    t->expected = tfs_volume_npy(v);
-    if (tfs_npy_take(text, &t->npy, &t->values, err) < 0 ||
-        tfs_npy_expect(&t->npy, &t->expected, err) < 0)
-        return err->code;
-    if (put->original.size > 0 && take_original(t, put->original, err) < 0)
-        return err->code;
-    t->now = malloc(2 * size + (size_t)v->sides[2] * v->width);
-    if (t->now == NULL)
-        return tfs_fail_memory(err);
-    t->wanted = t->now + size;
-    t->row = t->wanted + size;
-    put_chunks(t, edit, err);
-    free(t->now);
-    return err->code;
-}
-
-/* The same with the names that the numbers mean. */
-static int put_named(struct text *t, struct tfs_edit *edit, struct tfs_span text,
-                     struct tfs_span names, const struct tfs_put *put, struct tfs_error *err)
-{
-    const struct tfs_array_view *view = t->view;
-    struct tfs_renumbering renumbering = {0};
-    struct tfs_numbers *numbers;
-
-    if (tfs_numbers_open(view->save, view->doc, view->array->numbering, &numbers, err) == 0 &&
-        tfs_renumbering_open(&renumbering, numbers, names, err) == 0) {
-        t->names = &renumbering;
-        put_view(t, edit, text, put, err);
-    }
-    tfs_renumbering_release(&renumbering);
-    return err->code;
-}
-
-/* Of an array whose numbers are of names: takes off what is behind the values. */
-static int split(const struct tfs_array *array, const struct tfs_put *put, struct tfs_span *text,
-                 struct tfs_span *names, struct tfs_error *err)
-{
-    size_t size = text->size;
-
-    *names = (struct tfs_span){0};
-    if ((array->numbering == NULL && array->named == NULL) || (put->options & TFS_PUT_APART) == 0)
-        return 0;
-    if (tfs_npy_measure(*text, &size, err) < 0)
-        return err->code;
-    *names = (struct tfs_span){text->data + size, text->size - size};
-    text->size = size;
-    return 0;
-}
-
-int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
-{
-    const struct tfs_array *array = at.param;
-    struct tfs_array_view view;
-    struct text t = {.view = &view};
-    struct tfs_span names;
-
-    if (put->written != NULL)
-        return tfs_array_put_written(save, edit, at, put, err);
-    if (split(array, put, &text, &names, err) < 0 ||
-        tfs_array_open_whole(&view, save, edit->base, at, err) < 0)
-        return err->code;
-    if (names.size > 0)
-        return put_named(&t, edit, text, names, put, err);
-    if (array->numbering != NULL && (put->options & TFS_PUT_APART) != 0)
-        t.missing = "arrays/palette.txt";
-    return put_view(&t, edit, text, put, err);
-}
-
-/* Appends the chunk's palette.txt as a document has it. */
-static int print_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                         struct tfs_buf *out, struct tfs_error *err)
-{
-    const struct tfs_tree *tree = save->tree;
-    const struct tfs_lens *lens = NULL;
-
-    for (unsigned i = 0; i < tree->chunk_count; i++)
-        if (strcmp(tree->chunk_files[i].path, "palette.txt") == 0)
-            lens = tree->chunk_files[i].lens;
-    if (lens == NULL || doc == NULL || tfs_doc_find(doc, key) == NULL)
-        return tfs_fail(err, -ESTALE, "the palette of when the array was opened is not there");
-    if (lens->get(save, doc, tfs_lens_at(lens, key, 0), out, err) < 0)
-        return err->code;
-    return tfs_buf_check(out, err);
-}
-
-/* Do the numbers of one palette mean the same in another? */
-static bool goes_on(const struct tfs_buf *palette, const struct tfs_buf *as)
-{
-    return as->size >= palette->size && memcmp(as->data, palette->data, palette->size) == 0;
-}
-
-/* The names that the numbers of a mapping mean, where the chunk's palette numbers them in another
- * way since it was written to; nothing where it does not. Before the first write its pages may be
- * of any time. */
-static int find_names(struct tfs_save *save, const struct tfs_edit *edit, struct tfs_at at,
-                      const struct tfs_put *put, struct tfs_buf *names, struct tfs_error *err)
-{
-    const struct tfs_array *array = at.param;
-    struct tfs_buf first = {0}, now = {0};
-
-    if (array->named == NULL || put->original.size == 0)
-        return 0;
-    if (print_palette(save, put->began[0], at.key, names, err) == 0 &&
-        print_palette(save, put->began[1], at.key, &first, err) == 0 &&
-        print_palette(save, tfs_edit_doc(edit), at.key, &now, err) == 0) {
-        if (!goes_on(names, &first))
-            tfs_fail(err, -ESTALE,
-                     "the palette of the chunk has changed since this array was opened: open it "
-                     "again");
-        tfs_buf_release(names);
-        if (!goes_on(&first, &now)) {
-            *names = first;
-            first = (struct tfs_buf){0};
-        }
-    }
-    tfs_buf_release(&first);
-    tfs_buf_release(&now);
-    return err->code;
-}
-
-static int put_chunk_named(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                           struct tfs_span text, struct tfs_span names, const struct tfs_put *put,
-                           struct tfs_error *err)
-{
-    const struct tfs_array *array = at.param;
-    struct tfs_array_view view;
-    struct text t = {.view = &view};
-
-    if (names.size > 0)
-        at.param = array->named;
-    if (open_chunk(&view, save, tfs_edit_doc(edit), at, err) < 0)
-        return err->code;
-    if (names.size > 0)
-        return put_named(&t, edit, text, names, put, err);
-    if (array->named != NULL && (put->options & TFS_PUT_APART) != 0)
-        t.missing = "palette.txt of the chunk";
-    return put_view(&t, edit, text, put, err);
-}
-
-int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
-{
-    struct tfs_buf then = {0};
-    struct tfs_span names;
-
-    if (split(at.param, put, &text, &names, err) == 0 &&
-        find_names(save, edit, at, put, &then, err) == 0)
-        put_chunk_named(save, edit, at, text, then.size > 0 ? tfs_buf_span(&then) : names, put,
-                        err);
-    tfs_buf_release(&then);
-    return err->code;
 }
 
 /* ---- arrays/info.txt ------------------------------------------------------------------------- */

@@ -111,8 +111,10 @@ int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, s
 int tfs_array_same_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
 
-/* The array of the save, or of the group in `at`. */
+/* The array of the save, or of the group in `at`; that of a chunk. */
 int tfs_array_open_whole(struct tfs_array_view *view, struct tfs_save *save,
+                         const struct tfs_doc *doc, struct tfs_at at, struct tfs_error *err);
+int tfs_array_open_chunk(struct tfs_array_view *view, struct tfs_save *save,
                          const struct tfs_doc *doc, struct tfs_at at, struct tfs_error *err);
 /* All values of a chunk; NULL: it is not there. */
 int tfs_array_read_all(const struct tfs_array_view *view, const struct tfs_chunk *chunk,

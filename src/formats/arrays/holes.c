@@ -111,7 +111,7 @@ uint64_t tfs_volume_seek(const struct tfs_volume *v, uint64_t offset, bool hole)
 
 uint64_t tfs_volume_stored(const struct tfs_volume *v)
 {
-    const uint64_t chunk = (uint64_t)v->sides[0] * v->sides[1] * v->sides[2] * v->width;
+    const uint64_t chunk = tfs_volume_values(v) * v->width;
 
     if (v->empty != 0)
         return tfs_volume_size(v);

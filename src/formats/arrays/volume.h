@@ -27,6 +27,12 @@ struct tfs_volume {
     void *arg;
 };
 
+/* Of a chunk. */
+static inline size_t tfs_volume_values(const struct tfs_volume *v)
+{
+    return (size_t)v->sides[0] * v->sides[1] * v->sides[2];
+}
+
 /* Over all chunks of the group low.group: sets low and chunks. False: there are none, or it is too
  * large. */
 bool tfs_volume_span(struct tfs_volume *volume);

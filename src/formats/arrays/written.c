@@ -156,7 +156,7 @@ static int put_chunk(struct writing *w, const uint64_t at[3], struct tfs_error *
 {
     const struct tfs_volume *v = &w->now.volume;
     const uint64_t origin[3] = {at[0] * v->sides[0], at[1] * v->sides[1], at[2] * v->sides[2]};
-    const size_t count = (size_t)v->sides[0] * v->sides[1] * v->sides[2];
+    const size_t count = tfs_volume_values(v);
     const struct tfs_key key = {v->low.group, v->low.x + (int32_t)at[2], v->low.y + (int32_t)at[0],
                                 v->low.z + (int32_t)at[1]};
     const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(w->edit), key);
