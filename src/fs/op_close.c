@@ -262,28 +262,34 @@ static int apply_flush(struct tfs_job *job, bool last)
     return result == 0 ? flush->ended : result;
 }
 
-/* Without memory to check the bytes, or to put them aside, they stay and the file shows them: they
- * are checked again. */
-static void end_draft(struct tfs_session *s, struct tfs_inode *inode, const struct checking *c,
-                      int result)
+void tfs_ops_end_draft(struct tfs_session *s, struct tfs_inode *inode, bool rejected)
 {
-    if (result == -ENOMEM || (result < 0 && put_aside(s, inode, c->rejected) < 0)) {
-        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
-        return;
-    }
     if (inode->past_why != NULL)
         ; /* the file is another one */
-    else if (result < 0)
+    else if (rejected)
         tfs_views_bump(&s->views, tfs_node_id(&inode->node));
     else
         tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
     tfs_inode_end_draft(inode);
     pthread_cond_broadcast(&s->closed);
+    if (!rejected)
+        return;
     /* A name that was created with a rejected text is gone again. */
     struct tfs_node node = inode->node;
     tfs_ops_refresh(s, &node);
     struct tfs_node dir = tfs_ops_parent(s, &node);
     tfs_notify_stale(s->notify, tfs_node_id(&dir));
+}
+
+/* Without memory to check the bytes, or to put them aside, they stay and the file shows them: they
+ * are checked again. */
+static void end_draft(struct tfs_session *s, struct tfs_inode *inode, const struct checking *c,
+                      int result)
+{
+    if (result == -ENOMEM || (result < 0 && put_aside(s, inode, c->rejected) < 0))
+        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
+    else
+        tfs_ops_end_draft(s, inode, result < 0);
 }
 
 /* The last writer is gone: accepted bytes make room for the canonical text, rejected ones are put

@@ -693,18 +693,19 @@ static void release_whiteout(struct tfs_session *s, struct tfs_inode *inode)
     }
 }
 
-/* The last writer is gone. Accepted bytes make room for the canonical text at once; the store tells
- * the caches, and checks what is to be checked. */
+/* The last writer is gone. Accepted bytes make room for the canonical text at once, and those that
+ * were rejected and put aside for what was accepted before; the store tells the caches, and checks
+ * what is to be checked. */
 static void release_draft(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_draft *draft = inode->draft;
 
     end_fragment(s, inode);
     draft->closing = false;
-    if (draft->state == TFS_DRAFT_CLEAN || draft->state == TFS_DRAFT_ACCEPTED) {
-        tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
-        tfs_inode_end_draft(inode);
-    }
+    if (draft->state == TFS_DRAFT_CLEAN || draft->state == TFS_DRAFT_ACCEPTED)
+        tfs_ops_end_draft(s, inode, false);
+    else if (draft->told && draft->quarantined)
+        tfs_ops_end_draft(s, inode, true);
     pthread_cond_broadcast(&s->closed);
     struct tfs_work *work = tfs_work_create(
         sizeof(*work), &tfs_release, tfs_ops_branch(s, &inode->node), inode, (struct tfs_reply){0});

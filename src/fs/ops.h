@@ -307,6 +307,8 @@ extern const struct tfs_job_kind tfs_flush, tfs_release, tfs_truncate, tfs_renam
 
 /* A write to the open file was refused: its draft is rejected, and put aside. Takes the lock. */
 void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_error *why);
+/* The last writer is gone, and with it the draft: accepted, or rejected and put aside. */
+void tfs_ops_end_draft(struct tfs_session *s, struct tfs_inode *inode, bool rejected);
 
 /* ---- op_store.c ------------------------------------------------------------------------------ */
 
