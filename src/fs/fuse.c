@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
+#include <linux/fuse.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,11 +23,17 @@
 
 #define WAKE SIGUSR1
 
+/* What a server does; else the opcode of the request that it answers. */
+enum { ABSENT = 0, READING = -1 };
+
 /* A thread that serves requests, and its room for one. */
 struct server {
     struct tfs_fuse *fuse;
     pthread_t thread;
     struct fuse_buf buf;
+    pid_t tid;        /* of the thread, once it is not absent */
+    atomic_uint turn; /* how often it read */
+    atomic_int doing; /* READING: also when it was given a request that it has not looked at */
 };
 
 struct tfs_fuse {
@@ -189,13 +196,22 @@ void tfs_fuse_attach(struct tfs_fuse *fuse, struct tfs_session *session)
 
 /* ---- serving --------------------------------------------------------------------------------- */
 
-/* Serves the next request: 1; 0: it is unmounted; or negative. The first call makes the room. */
-static int serve_one(struct tfs_fuse *fuse, struct fuse_buf *buf)
+static int opcode_of(const struct fuse_buf *buf)
 {
-    int received = fuse_session_receive_buf(fuse->se, buf);
+    const struct fuse_in_header *head = buf->mem;
 
-    if (received > 0)
-        fuse_session_process_buf(fuse->se, buf);
+    return (buf->flags & FUSE_BUF_IS_FD) != 0 ? FUSE_WRITE : (int)head->opcode;
+}
+
+/* Serves the next request: 1; 0: it is unmounted; or negative. The first call makes the room. */
+static int serve_one(struct tfs_fuse *fuse, struct server *server)
+{
+    int received = fuse_session_receive_buf(fuse->se, &server->buf);
+
+    if (received > 0) {
+        atomic_store(&server->doing, opcode_of(&server->buf));
+        fuse_session_process_buf(fuse->se, &server->buf);
+    }
     return received > 0 ? 1 : received;
 }
 
@@ -209,13 +225,17 @@ static void *serve(void *arg)
     sigemptyset(&wake);
     sigaddset(&wake, WAKE);
     pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
+    server->tid = gettid();
     while (!atomic_load(&fuse->ended)) {
-        int result = serve_one(fuse, &server->buf);
+        atomic_store(&server->doing, READING);
+        atomic_fetch_add(&server->turn, 1);
+        int result = serve_one(fuse, server);
         if (result > 0 || result == -EINTR || result == -EAGAIN)
             continue;
         atomic_store(&fuse->result, result);
         tfs_fuse_end(fuse);
     }
+    atomic_store(&server->doing, ABSENT);
     return NULL;
 }
 
@@ -235,7 +255,7 @@ static int answer_init(struct tfs_fuse *fuse, struct tfs_error *err)
     int result = 1;
 
     while (!fuse->requests.initialized && (result > 0 || result == -EINTR))
-        result = serve_one(fuse, &fuse->servers[0].buf);
+        result = serve_one(fuse, &fuse->servers[0]);
     if (result == -ENOMEM)
         return tfs_fail_memory(err);
     if (!fuse->requests.initialized || fuse_session_exited(fuse->se))
@@ -252,9 +272,8 @@ static int make_room(struct tfs_fuse *fuse, struct tfs_error *err)
     if (set_blocking(fuse, false) < 0)
         return tfs_fail_errno(err, "/dev/fuse cannot be read without waiting");
     for (; count < fuse->threads; count++) {
-        struct fuse_buf *buf = &fuse->servers[count].buf;
-        (void)serve_one(fuse, buf);
-        if (buf->mem == NULL)
+        (void)serve_one(fuse, &fuse->servers[count]);
+        if (fuse->servers[count].buf.mem == NULL)
             break;
     }
     fuse->threads = count;
@@ -305,7 +324,7 @@ static void drain(struct tfs_fuse *fuse)
     while (atomic_load(&fuse->notifying) > 0) {
         struct pollfd fd = {.fd = fuse_session_fd(fuse->se), .events = POLLIN};
         if (poll(&fd, 1, 10) > 0 && (fd.revents & POLLIN) != 0)
-            (void)serve_one(fuse, &fuse->servers[0].buf);
+            (void)serve_one(fuse, &fuse->servers[0]);
     }
 }
 
@@ -348,6 +367,54 @@ void tfs_fuse_close(struct tfs_fuse *fuse)
         free(fuse->servers[i].buf.mem);
     free(fuse->servers);
     free(fuse);
+}
+
+/* ---- the order of closes --------------------------------------------------------------------- */
+
+/* Is this thread of ours asleep? One that was given a request runs, however late. */
+static bool is_asleep(pid_t tid)
+{
+    char path[64], text[128];
+    ssize_t size = -1;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        size = read(fd, text, sizeof(text) - 1);
+        close(fd);
+    }
+    if (size <= 0)
+        return true; /* who cannot see it does not wait for it */
+    text[size] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end == NULL || strncmp(name_end, ") S", 3) == 0;
+}
+
+/* May it have been given a close, before `turn` ended, that it has not done? */
+static bool may_close(struct server *server, unsigned turn)
+{
+    for (;;) {
+        const int doing = atomic_load(&server->doing);
+        if (atomic_load(&server->turn) != turn || (doing != READING && doing != FUSE_RELEASE))
+            return false;
+        if (doing == FUSE_RELEASE || !is_asleep(server->tid))
+            return true;
+        /* Asleep over a read, if it was reading all the time. */
+        if (atomic_load(&server->doing) == READING && atomic_load(&server->turn) == turn)
+            return false;
+    }
+}
+
+void tfs_fuse_settle(void *arg)
+{
+    static const struct timespec moment = {.tv_nsec = 50000};
+    struct tfs_fuse *fuse = arg;
+
+    for (unsigned i = 0; i < fuse->threads; i++) {
+        const unsigned turn = atomic_load(&fuse->servers[i].turn);
+        while (may_close(&fuse->servers[i], turn))
+            nanosleep(&moment, NULL);
+    }
 }
 
 void tfs_fuse_invalidate(void *arg, uint64_t id)

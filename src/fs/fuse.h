@@ -40,7 +40,8 @@ bool tfs_fuse_ended(const struct tfs_fuse *fuse);
  * descriptor that was closed, and perhaps given to a save, would be written into that save. */
 void tfs_fuse_close(struct tfs_fuse *fuse);
 
-/* struct tfs_events.invalidate, with the struct tfs_fuse as arg. */
+/* Of struct tfs_events, with the struct tfs_fuse as arg. */
 void tfs_fuse_invalidate(void *arg, uint64_t id);
+void tfs_fuse_settle(void *arg);
 
 #endif

@@ -296,20 +296,22 @@ static int render(struct tfs_session *s, struct tfs_need *need)
     return result;
 }
 
-/* Waits a moment for a close that has begun, so that the caller sees what the file shows after it:
- * the canonical text, or what was accepted before. */
+/* Waits for a close that has begun, so that the caller sees what the file shows after it: the
+ * canonical text, or what was accepted before. */
 static void await_close(struct tfs_session *s, struct tfs_need *need)
 {
     const int64_t until = tfs_now_ms() + s->options.closing_ms;
 
     need->waited = true;
+    if (s->events.settle != NULL)
+        s->events.settle(s->events.settle_arg);
     pthread_mutex_lock(&s->lock);
-    while (is_closing(tfs_inode_find(&s->inodes, need->closing)) &&
-           tfs_cond_wait_until(&s->closed, &s->lock, until))
-        ;
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, need->closing);
     if (inode != NULL && inode->draft != NULL)
         inode->draft->closing = false; /* a copy of the descriptor is open: do not wait again */
+    while (is_closing(tfs_inode_find(&s->inodes, need->closing)) &&
+           tfs_cond_wait_until(&s->closed, &s->lock, until))
+        ;
     pthread_mutex_unlock(&s->lock);
 }
 

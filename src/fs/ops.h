@@ -38,7 +38,7 @@
 
 #define TFS_LINGER_MS   2000
 #define TFS_RETRY_MS    1000
-#define TFS_CLOSING_MS  100
+#define TFS_CLOSING_MS  10000
 #define TFS_FRAGMENT_MS 100
 #define TFS_PAGE        4096 /* bytes; the pages of every machine end at multiples of it */
 /* A draft may grow to this and four times what the file has now. */
@@ -166,7 +166,7 @@ int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs
 /* The same of a file in another document: always a range. */
 int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                      struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob);
-/* Has a close of this file begun that will make it show other bytes? Waits a moment, once. */
+/* May a close of this file have begun that will make it show other bytes? Waits for it, once. */
 int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
 
 /* ---- attributes ------------------------------------------------------------------------------ */

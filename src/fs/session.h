@@ -34,17 +34,22 @@ struct tfs_session_options {
     unsigned put_options; /* enum tfs_put_options */
     unsigned linger_ms;   /* how long removed and hidden names stay away; 0: two seconds */
     unsigned fragment_ms; /* how long a close waits for the rest of another's write; 0: 100 */
-    unsigned closing_ms;  /* how long an open waits for a close that has begun; 0: 100 */
+    unsigned closing_ms;  /* how long an open waits for what was written to be checked, when its
+                           * writers are gone; 0: ten seconds */
     bool keep_times;      /* fs/kept_times.h */
     int exit_fd;          /* shown in .terrainfs/status as `exit`, -1: none */
 };
 
-/* What the session tells its front end; both may be NULL. Called without the session's lock, never
- * from a call that the front end made for the same id and is still in. */
+/* What the session asks of its front end; each may be NULL. Called without the session's lock, the
+ * first never from a call that the front end made for the same id and is still in. */
 struct tfs_events {
     void (*invalidate)(void *arg,
                        uint64_t id); /* data, attributes and listing of an inode are stale */
     void *invalidate_arg;
+    /* Returns when every tfs_session_release has ended that the front end had to call before the
+     * call from which this one comes: they are called by several threads, in no order. */
+    void (*settle)(void *arg);
+    void *settle_arg;
     void (*message)(void *arg, const char *line); /* one line for stderr or syslog */
     void *message_arg;
 };

@@ -25,6 +25,15 @@ static void on_message(void *arg, const char *line)
     pthread_mutex_unlock(&message_lock);
 }
 
+void (*on_settle)(void);
+
+static void settle(void *arg)
+{
+    (void)arg;
+    if (on_settle != NULL)
+        on_settle();
+}
+
 void open_with(struct tfs_session_options options)
 {
     open_save_with(toy_save_create(), options);
@@ -33,7 +42,7 @@ void open_with(struct tfs_session_options options)
 void open_save_with(struct tfs_save *opened, struct tfs_session_options options)
 {
     struct tfs_error err = {0};
-    struct tfs_events events = {.message = on_message};
+    struct tfs_events events = {.message = on_message, .settle = settle};
     options.scratch_limit = options.scratch_limit ? options.scratch_limit : 1 << 20;
     options.cache_limit = options.cache_limit ? options.cache_limit : 1 << 20;
     options.exit_fd = -1;

@@ -28,6 +28,8 @@ void answered(void *arg, int result, const struct tfs_attr *attr);
 #define REPLY(a) ((struct tfs_reply){answered, a})
 
 /* Opens `session` on a new toy save. */
+/* What a front end does when it is asked to settle; NULL: nothing. */
+extern void (*on_settle)(void);
 void open_with(struct tfs_session_options options);
 /* The same on a save that was opened; tfs_session_close closes it. */
 void open_save_with(struct tfs_save *opened, struct tfs_session_options options);

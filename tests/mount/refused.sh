@@ -367,7 +367,24 @@ kept_in_a_directory_that_was_named() {
     same 'beside the save' "$(find "$D" -maxdepth 1 -name '*.unsaved-*')" ''
 }
 
+# The kernel tells of the last close behind close(2), and another thread may serve what comes after it.
+read_behind_a_close() {
+    local tardy
+    tardy=$(dirname "$TFS_TOOLS")/torture/tardy.so
+    [ -z "${TFS_TEST_SANITIZED:-}" ] || { skip 'nothing is preloaded under sanitizers'; return; }
+    LD_PRELOAD=$tardy up -o threads=8
+    P=chunks/$C/blocks.txt
+    same 'what is read behind a close' "$(py '
+before = open(a[0], "rb").read()
+for i in range(3):
+    fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+    err(os.write, fd, a[1].encode().decode("unicode_escape").encode())
+    print(err(os.close, fd), open(a[0], "rb").read() == before)' "$M/$P" "$BAD" | sort -u)" 'EBADMSG True'
+    down 3
+}
+
 try 'refused at close' refuses_at_close
+try 'a file that is read behind a close that was refused' read_behind_a_close
 try 'refused at fsync' refuses_at_fsync
 try 'refused at rename' refuses_at_rename
 try 'cp, dd, sed -i, install report it' refuses_tools
