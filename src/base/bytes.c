@@ -1,7 +1,7 @@
 /*
  * Untrusted bytes -> numbers and spans, never reading past the end.
  *
- * Must not know what the bytes mean. All arithmetic on them is in this file.
+ * Must not know what the bytes mean. All arithmetic on them is in this file and its header.
  */
 #include "base/bytes.h"
 
@@ -38,11 +38,6 @@ struct tfs_cursor tfs_cursor_init(struct tfs_span span)
     return (struct tfs_cursor){.start = start, .at = start, .end = start + span.size};
 }
 
-size_t tfs_cursor_offset(const struct tfs_cursor *c)
-{
-    return (size_t)(c->at - c->start);
-}
-
 size_t tfs_cursor_left(const struct tfs_cursor *c)
 {
     return c->failed ? 0 : (size_t)(c->end - c->at);
@@ -54,19 +49,6 @@ void tfs_cursor_seek(struct tfs_cursor *c, uint64_t offset)
         c->failed = true;
     else if (!c->failed)
         c->at = c->start + offset;
-}
-
-struct tfs_span tfs_take(struct tfs_cursor *c, uint64_t n)
-{
-    struct tfs_span span = {c->at, 0};
-
-    if (c->failed || n > (size_t)(c->end - c->at)) {
-        c->failed = true;
-        return span;
-    }
-    span.size = (size_t)n;
-    c->at += span.size;
-    return span;
 }
 
 /* The next n <= 8 bytes, most significant first. */
@@ -88,11 +70,6 @@ static uint64_t take_le(struct tfs_cursor *c, unsigned n)
     for (size_t i = bytes.size; i > 0; i--)
         v = v << 8 | bytes.data[i - 1];
     return v;
-}
-
-uint8_t tfs_take_u8(struct tfs_cursor *c)
-{
-    return (uint8_t)take_be(c, 1);
 }
 
 uint16_t tfs_take_u16be(struct tfs_cursor *c)
