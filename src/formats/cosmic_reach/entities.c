@@ -15,26 +15,24 @@ int tfs_cosmic_entities_check(const struct tfs_cosmic_body *body, struct tfs_err
     return tfs_cosmic_entities_of(body, &bytes) ? tfs_cosmic_crbin_check(bytes, err) : 1;
 }
 
-int tfs_cosmic_odd_find(const struct tfs_doc *doc, struct tfs_cosmic_odd *odd,
-                        struct tfs_error *err)
+static int is_odd(const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     struct tfs_cosmic_body body;
     struct tfs_error ignored = {0};
 
+    if ((chunk->flags & TFS_CHUNK_DAMAGED) != 0 ||
+        tfs_cosmic_body_split(tfs_blob_span(chunk->blob), tfs_cosmic_chunk_version(chunk), &body,
+                              &ignored) < 0)
+        return 0;
+    const int understood = tfs_cosmic_entities_check(&body, err);
+    return understood < 0 ? understood : !understood;
+}
+
+int tfs_cosmic_odd_find(const struct tfs_doc *doc, struct tfs_cosmic_odd *odd,
+                        struct tfs_error *err)
+{
     *odd = (struct tfs_cosmic_odd){0};
-    for (size_t i = 0; i < doc->count; i++) {
-        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        if ((chunk->flags & TFS_CHUNK_DAMAGED) != 0 ||
-            tfs_cosmic_body_split(tfs_blob_span(chunk->blob), tfs_cosmic_chunk_version(chunk),
-                                  &body, &ignored) < 0)
-            continue;
-        const int understood = tfs_cosmic_entities_check(&body, err);
-        if (understood < 0)
-            return understood;
-        if (understood == 0 && odd->count++ == 0)
-            odd->first = chunk->key;
-    }
-    return 0;
+    return tfs_doc_count(doc, is_odd, &odd->count, &odd->first, err);
 }
 
 void tfs_cosmic_odd_print(const struct tfs_cosmic_odd *odd, const char *where, struct tfs_buf *out)
