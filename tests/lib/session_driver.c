@@ -161,14 +161,19 @@ int write_text(struct tfs_handle *handle, uint64_t offset, const char *text)
     return tfs_session_write(session, handle, 1, offset, tfs_span_of(text), false);
 }
 
-/* What `echo > path` does: the status of close. */
+int close_file(struct tfs_handle *handle)
+{
+    int result = flush(handle);
+
+    tfs_session_release(session, handle);
+    return result;
+}
+
 int put(const char *path, const char *text)
 {
     struct tfs_handle *handle = open_path(path, O_WRONLY | O_TRUNC);
     must(write_text(handle, 0, text) == 0, path);
-    int result = flush(handle);
-    tfs_session_release(session, handle);
-    return result;
+    return close_file(handle);
 }
 
 const char *text_of_handle(struct tfs_handle *handle, uint64_t id)

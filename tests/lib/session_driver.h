@@ -27,9 +27,9 @@ void answered(void *arg, int result, const struct tfs_attr *attr);
 
 #define REPLY(a) ((struct tfs_reply){answered, a})
 
-/* Opens `session` on a new toy save. */
 /* What a front end does when it is asked to settle; NULL: nothing. */
 extern void (*on_settle)(void);
+/* Opens `session` on a new toy save. */
 void open_with(struct tfs_session_options options);
 /* The same on a save that was opened; tfs_session_close closes it. */
 void open_save_with(struct tfs_save *opened, struct tfs_session_options options);
@@ -38,6 +38,8 @@ int answer_wait(struct answer *a);
 /* Status of FLUSH and FSYNC. */
 int flush(struct tfs_handle *handle);
 int sync_file(struct tfs_handle *handle);
+/* Status of close(2) of the only descriptor: FLUSH, then RELEASE. */
+int close_file(struct tfs_handle *handle);
 /* Id of the directory that holds the last component, which *name becomes; 0: there is none. */
 uint64_t parent_of(const char *path, const char **name);
 /* Looks a path up. */

@@ -246,8 +246,7 @@ START_TEST(appended_line_takes_the_removal_of_its_chunk_along)
     struct tfs_handle *handle = open_path("chunks/-50_-1_-50/voxels.csv", O_WRONLY | O_APPEND);
     ck_assert_int_eq(unlink_path("chunks/-50_-1_-50/instances.bin"), 0);
     ck_assert_int_eq(write_text(handle, 0, line), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     run("BEGIN; DELETE FROM blocks WHERE instances IS NOT NULL");
     ck_assert_int_eq(sqlite3_changes(other), 0);
     run("ROLLBACK");
@@ -344,8 +343,7 @@ START_TEST(edit_made_while_the_save_is_away_waits_for_it)
     ck_assert_int_lt(flush(handle), 0);
     move("away/it", moves[_i].moved);
     /* Another program may have written into what has another ctime. */
-    ck_assert_int_eq(flush(handle), moves[_i].same ? 0 : -ESTALE);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), moves[_i].same ? 0 : -ESTALE);
     ck_assert_str_eq(cat(shown), "depth 8\nfill 7\n");
     ck_assert_int_eq(tfs_session_finish(session), moves[_i].same ? 0 : 3);
 }
@@ -418,8 +416,7 @@ START_TEST(edit_is_not_written_into_a_save_in_the_place_of_ours)
     /* Ours is there again, and takes it. */
     move(name, "theirs");
     move("ours", name);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(cat(shown), "depth 8\nfill 7\n");
 }
 END_TEST

@@ -166,8 +166,7 @@ START_TEST(session_copied_descriptor_may_write_on_after_a_flush)
     ck_assert_int_eq(write_text(handle, 0, "AB"), 0);
     ck_assert_int_eq(flush(handle), 0);
     ck_assert_int_eq(write_text(handle, 2, "CD"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "abcd");
     ck_assert_str_eq(messages, "");
 }
@@ -251,8 +250,7 @@ START_TEST(session_moved_chunk_keeps_its_ids)
     ck_assert_uint_eq(after.id, before.id);
     ck_assert(!exists("chunks/1_0_0"));
     ck_assert_int_eq(write_text(handle, 0, "nine"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(toy_blob(save->doc, 9), "nine|note");
     ck_assert_int_eq(rename_path("chunks/9_0_0", "chunks/0_0_0"), -EEXIST);
     ck_assert_int_eq(rename_path("chunks/9_0_0", "elsewhere"), -EXDEV);
@@ -418,8 +416,7 @@ START_TEST(session_that_forgets_single_changes_still_shows_all_of_them)
         ck_assert_int_eq(look(path, &before), 0);
         struct tfs_handle *handle = open_again(path, O_WRONLY | O_TRUNC, &keep);
         ck_assert_int_eq(write_text(handle, 0, text), 0);
-        ck_assert_int_eq(flush(handle), 0);
-        tfs_session_release(session, handle);
+        ck_assert_int_eq(close_file(handle), 0);
         ck_assert_str_eq(cat(path), text);
         ck_assert_ptr_nonnull(strstr(cat("all.txt"), text));
         ck_assert_int_eq(look(path, &after), 0);

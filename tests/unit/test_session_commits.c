@@ -119,8 +119,7 @@ START_TEST(session_asks_when_the_save_changed_under_an_edit)
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
     outside_change(1, "theirs");
-    ck_assert_int_eq(flush(handle), -ESTALE);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), -ESTALE);
     ck_assert_int_eq(toy_disk.commits, 0);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "ours");
     ck_assert_ptr_nonnull(strstr(messages, "conflict=mine"));
@@ -135,8 +134,7 @@ START_TEST(session_theirs_reloads_and_keeps_our_bytes_aside)
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
     outside_change(0, "theirs");
-    ck_assert_int_eq(flush(handle), -ESTALE);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), -ESTALE);
     ck_assert_int_eq(sync_directory("chunks"), 0);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "theirs");
     ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "ours");
@@ -164,8 +162,7 @@ START_TEST(session_mine_puts_our_chunks_onto_the_new_save)
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
     outside_change(1, "theirs");
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(toy_blob(save->doc, 0), "ours");
     ck_assert_str_eq(toy_blob(save->doc, 1), "theirs");
 }

@@ -58,8 +58,7 @@ START_TEST(session_takes_a_draft_again_that_was_cut_to_nothing)
     tfs_session_setattr(session, attr.id, handle, &empty, TFS_SET_SIZE, REPLY(&a));
     ck_assert_int_eq(answer_wait(&a), 0);
     ck_assert_int_eq(write_text(handle, 0, "good"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(toy_blob(save->doc, 0), "good");
     ck_assert_int_eq(tfs_session_finish(session), 0);
 }
@@ -74,8 +73,7 @@ START_TEST(session_refuses_no_write_that_can_still_become_right)
     ck_assert_int_eq(write_text(handle, 0, "g"), 0);
     ck_assert_int_eq(write_text(handle, 1, "\n"), 0);
     ck_assert_int_eq(write_text(handle, 1, "o"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(toy_blob(save->doc, 0), "go");
 }
 END_TEST
@@ -89,8 +87,7 @@ START_TEST(session_puts_a_text_of_whole_lines_once)
     ck_assert_str_eq(toy_blob(save->doc, 1), "one|notex\n");
     ck_assert_int_eq(toy_disk.puts, 1);
     ck_assert_int_eq(write_text(handle, 0, "y\n"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(toy_blob(save->doc, 1), "one|notex\ny\n");
     ck_assert_int_eq(toy_disk.puts, 2);
 }
@@ -101,8 +98,7 @@ START_TEST(session_puts_a_text_again_on_what_was_accepted_since_it_was_written)
     struct tfs_handle *handle = open_path(NOTE, O_WRONLY | O_APPEND);
     ck_assert_int_eq(write_text(handle, 0, "x\n"), 0);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "uno"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(toy_blob(save->doc, 1), "uno|notex\n");
     ck_assert_int_eq(toy_disk.puts, 2);
 }
@@ -113,8 +109,7 @@ START_TEST(session_puts_a_text_again_that_was_changed_since_it_was_put)
     struct tfs_handle *handle = open_path(NOTE, O_RDWR | O_TRUNC);
     ck_assert_int_eq(write_text(handle, 0, "abc\n"), 0);
     ck_assert_int_eq(write_text(handle, 1, "X"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(toy_blob(save->doc, 1), "one|aXc\n");
 }
 END_TEST
@@ -125,8 +120,7 @@ START_TEST(session_refuses_no_write_in_a_new_directory)
     ck_assert_int_eq(make_directory("chunks/7_0_0", &attr), 0);
     struct tfs_handle *handle = open_path("chunks/7_0_0/text.txt", O_WRONLY | O_CREAT | O_EXCL);
     ck_assert_int_eq(write_text(handle, 0, "4\n"), 0);
-    ck_assert_int_eq(flush(handle), -EBADMSG);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), -EBADMSG);
 }
 END_TEST
 
@@ -143,8 +137,7 @@ START_TEST(session_appends_to_what_a_new_chunk_holds)
         0);
     ck_assert_int_eq(attr.st.st_size, 5);
     ck_assert_int_eq(write_text(handle, 0, "more"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(cat("chunks/7_0_0/text.txt"), "emptymore");
 }
 END_TEST
@@ -191,8 +184,7 @@ START_TEST(session_creates_anew_in_a_new_chunk_for_who_copies)
             tfs_session_create(session, parent, name, 0644, 0, 0, flags[i], &handle, &attr), 0);
         ck_assert_int_eq(attr.st.st_size, 0);
         ck_assert_int_eq(write_text(handle, 0, "copied"), 0);
-        ck_assert_int_eq(flush(handle), 0);
-        tfs_session_release(session, handle);
+        ck_assert_int_eq(close_file(handle), 0);
         ck_assert_str_eq(cat(path), "copied");
     }
 }
@@ -334,8 +326,7 @@ END_TEST
 START_TEST(session_keeps_no_empty_document_aside)
 {
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
-    ck_assert_int_eq(flush(handle), -EBADMSG);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), -EBADMSG);
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "filled"), 0);
     ck_assert(!exists(".terrainfs/rejected/chunks"));
     ck_assert_int_eq(tfs_session_finish(session), 0);
@@ -365,8 +356,7 @@ START_TEST(session_pending_document_has_a_cap)
 {
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
     ck_assert_int_eq(write_text(handle, UINT64_C(1) << 40, "x"), -EFBIG);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
 }
 END_TEST
 
@@ -374,8 +364,7 @@ START_TEST(session_append_goes_to_the_end_whatever_the_caller_believes)
 {
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_APPEND);
     ck_assert_int_eq(write_text(handle, 40, "more"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(toy_blob(save->doc, 0), "zeromore");
 }
 END_TEST

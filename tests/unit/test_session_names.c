@@ -61,8 +61,7 @@ START_TEST(session_lists_an_optional_file_from_its_creation_on)
     ck_assert_str_eq(list("chunks/0_0_0/part"), ". .. note.txt ");
     ck_assert_int_eq(remove_directory("chunks/0_0_0/part"), -ENOTEMPTY);
     ck_assert_int_eq(write_text(handle, 0, "new"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(list("chunks/0_0_0/part"), ". .. note.txt ");
     ck_assert_str_eq(toy_blob(save->doc, 0), "zero|new");
 }
@@ -286,8 +285,7 @@ START_TEST(session_full_scratch_leaves_a_file_that_was_to_be_moved_away)
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
     ck_assert_int_eq(write_text(handle, 0, "abc"), 0);
     ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "old"), -ENOSPC);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(cat("old"), "old");
     ck_assert_int_eq(strncmp(cat("chunks/0_0_0/text.txt"), "abcx", 4), 0);
 }

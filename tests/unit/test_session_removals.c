@@ -173,8 +173,7 @@ START_TEST(file_created_again_is_not_removed_by_an_edit_of_its_chunk)
     ck_assert_int_eq(put(TEXT, "new"), 0);
     ck_assert_str_eq(toy_blob(save->doc, 1), "new|note");
     ck_assert_int_eq(write_text(handle, 0, "again"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(toy_blob(save->doc, 1), "new|again");
 }
 END_TEST
