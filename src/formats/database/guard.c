@@ -9,7 +9,7 @@
  * another one is at that name, they are the other's: played back into ours they would destroy it.
  * They do not exist then.
  *
- * To open a pipe of that name would wait for ever. It cannot be opened.
+ * Opening a pipe of such a name would wait for ever. It is refused.
  */
 #include "formats/database/guard.h"
 

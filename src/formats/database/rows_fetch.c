@@ -4,11 +4,10 @@
  * Must not know documents but for what a chunk says. What is fetched first in a reading is what has
  * been shown: invariant 3 of rows.c.
  *
- * Who fetches waits for no edit: while the connection is busy with one, there is a second one,
- * which sees what was committed last. That has what no edit changed, and the rest is in the
- * documents, or in a temporary file (rows_kept.c). Only when SQLite itself lets nobody read they
- * wait: without a log from COMMIT on, or from where the changed pages are more than its cache
- * holds.
+ * A fetch does not wait for an edit. While an edit uses the connection, a second one reads what was
+ * committed last, which has the rows that no edit changed. The other rows are in the documents, or
+ * in a temporary file (rows_kept.c). A fetch waits only while SQLite lets nobody read: without a
+ * write-ahead log from COMMIT on, or earlier, once its cache cannot hold the changed pages.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -142,8 +141,7 @@ int tfs_rows_find(const struct tfs_rows *own, struct tfs_rows_source *source, st
     return err->code;
 }
 
-/* The row of a chunk. What a commit has just written is in the database for whoever begins to read
- * then. */
+/* The row of a chunk. A reading that begins after a commit has what the commit wrote. */
 static int fetch_row(struct tfs_rows *own, struct tfs_rows_source *source,
                      const struct tfs_chunk *chunk, struct tfs_row *row, struct tfs_error *err)
 {
@@ -200,8 +198,8 @@ static size_t fetch_at_once(struct tfs_rows *own, struct tfs_chunk *chunks, size
     return ready;
 }
 
-/* By the second connection: 0, where not even the first can be had. Why is said by the other
- * connection, which is asked then. Each row is read by itself: a commit may come in between. */
+/* By the second connection. 0: it cannot read even the first; the caller then asks the other
+ * connection, which says why. Each row is read by itself: a commit may come in between. */
 static size_t fetch_beside(struct tfs_save *save, struct tfs_chunk *chunks, size_t count)
 {
     struct tfs_rows *own = tfs_rows_of(save);
