@@ -175,7 +175,7 @@ int tfs_fuse_open(const struct tfs_fuse_options *options, struct tfs_fuse **out,
         return tfs_fail_memory(err);
     fuse->requests.read_only = options->read_only;
     fuse->requests.max_read = options->max_read;
-    fuse->requests.opens = options->opens;
+    fuse->requests.arrays = options->arrays;
     fuse->threads = options->threads;
     fuse->servers = calloc(options->threads, sizeof(*fuse->servers));
     if (fuse->servers == NULL)

@@ -337,7 +337,7 @@ static int open_fuse(struct mounting *m, struct tfs_error *err)
         .debug = m->options->debug,
         .threads = threads,
         .max_read = m->options->max_read,
-        .opens = (m->options->views & TFS_VIEWS_ARRAYS) != 0,
+        .arrays = (m->options->views & TFS_VIEWS_ARRAYS) != 0,
     };
     int result = tfs_fuse_open(&options, &m->fuse, err);
     m->bad_option = result == -EINVAL;

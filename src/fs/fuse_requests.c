@@ -316,11 +316,17 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 static void on_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
                      struct fuse_file_info *fi)
 {
+    const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
     uint64_t found = 0;
+
+    if (!requests->arrays) {
+        fuse_reply_err(req, ENOSYS); /* no file has a hole, which the kernel then says itself */
+        return;
+    }
     int result = offset < 0 ? -ENXIO
                  : whence != SEEK_HOLE && whence != SEEK_DATA
                      ? -EINVAL
-                     : tfs_session_seek(session_of(req), ino, handle_of(fi), (uint64_t)offset,
+                     : tfs_session_seek(requests->session, ino, handle_of(fi), (uint64_t)offset,
                                         whence == SEEK_HOLE, &found);
 
     if (result < 0)
@@ -478,7 +484,7 @@ static void on_init(void *userdata, struct fuse_conn_info *conn)
     conn->max_read = requests->max_read; /* libfuse refuses the mount where this and -o differ */
     requests->initialized = true;
     requests->skip_open =
-        requests->read_only && !requests->opens && (conn->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+        requests->read_only && !requests->arrays && (conn->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
     requests->skip_opendir = (conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
 }
 

@@ -17,7 +17,7 @@ struct tfs_fuse_requests {
     bool skip_opendir; /* ... and without OPENDIR */
     bool read_only;
     unsigned max_read;
-    bool opens;           /* as of struct tfs_fuse_options */
+    bool arrays;          /* as of struct tfs_fuse_options */
     atomic_uint listings; /* so many more give the attributes of files */
 };
 

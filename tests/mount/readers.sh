@@ -260,12 +260,37 @@ mount_options_pass() {
     want cmp "$PRISTINE" "$S"
 }
 
-# lookups COMMAND...: how often the kernel asks the daemon for a file by its name meanwhile.
-lookups() {
-    local before
-    before=$(grep -c 'opcode: LOOKUP' "$D/log")
+# asked OPCODE COMMAND...: how often the kernel asks the daemon that meanwhile.
+asked() {
+    local before opcode=$1
+    shift
+    before=$(grep -c "opcode: $opcode" "$D/log")
     "$@" >"$D/out" || note "failed: $*"
-    echo $(($(grep -c 'opcode: LOOKUP' "$D/log") - before))
+    echo $(($(grep -c "opcode: $opcode" "$D/log") - before))
+}
+
+# grep looks for holes in every file of more than 32 KiB.
+files_without_holes_are_not_asked_for_them() {
+    mkdir "$M"
+    "$TFS_BIN" -d "$S" "$M" >"$D/daemon" 2>"$D/log" &
+    want soon mountpoint -q "$M"
+    cat >"$D/seek.py" <<'END'
+import errno, os, sys
+for path in sys.argv[1:]:
+    f = os.open(path, os.O_RDONLY)
+    size = os.fstat(f).st_size
+    assert (os.lseek(f, 3, os.SEEK_HOLE), os.lseek(f, 3, os.SEEK_DATA)) == (size, 3)
+    for whence in os.SEEK_HOLE, os.SEEK_DATA:
+        try:
+            os.lseek(f, size, whence)
+            sys.exit(f'{path}: beyond the end')
+        except OSError as e:
+            assert e.errno == errno.ENXIO
+END
+    echo scratch >"$M/scratch"
+    same 'lseek' "$(asked LSEEK python3 "$D/seek.py" "$M/map.png" "$M/chunks/$C/blocks.txt" "$M/scratch")" 1
+    down
+    wait $!
 }
 
 # What the kernel knows of files after a walk by their names it must forget one by one at the unmount.
@@ -274,7 +299,7 @@ listings_give_what_is_wanted() {
     "$TFS_BIN" -d "$S" "$M" >"$D/daemon" 2>"$D/log" &
     want soon mountpoint -q "$M"
     want find "$M"
-    same 'a file that find has seen' "$(lookups stat "$M/chunks/$C/blocks.txt")" 1
+    same 'a file that find has seen' "$(asked LOOKUP stat "$M/chunks/$C/blocks.txt")" 1
     down
     wait $!
     "$TFS_BIN" -d "$S" "$M" >"$D/daemon" 2>"$D/log" &
@@ -282,8 +307,8 @@ listings_give_what_is_wanted() {
     want stat "$M/info.txt"
     want ls -f "$M/chunks/$C"
     same 'a file that is looked at behind another' \
-        "$(lookups stat "$M/chunks/$C/blocks.txt" "$M/chunks/$C/voxels.csv")" 0
-    want [ "$(lookups find "$M" -size +0)" -lt "$COUNT" ]
+        "$(asked LOOKUP stat "$M/chunks/$C/blocks.txt" "$M/chunks/$C/voxels.csv")" 0
+    want [ "$(asked LOOKUP find "$M" -size +0)" -lt "$COUNT" ]
     down
     wait $!
 }
@@ -316,5 +341,6 @@ try 'read-only files' read_only_files_refuse
 try 'statfs and mount options' filesystem_facts
 try '-o ro and options of our own' mount_options_pass
 try 'listings give the attributes that are wanted' listings_give_what_is_wanted
+try 'files without holes are not asked for them' files_without_holes_are_not_asked_for_them
 try 'two readers at once' two_readers
 finish
