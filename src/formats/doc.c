@@ -14,6 +14,12 @@
 #include "formats/areas.h"
 #include "formats/page.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#define LARGE ((size_t)8 << 20) /* bytes of chunks that are freed together */
+
 static atomic_uint_fast64_t last_version;
 
 /* ---- keys and chunks ------------------------------------------------------------------------- */
@@ -70,15 +76,31 @@ static struct tfs_page *page_ref(struct tfs_page *page)
     return page;
 }
 
-void tfs_page_unref(struct tfs_page *page)
+/* Memory that goes with this reference. */
+static size_t bytes_that_go(const struct tfs_blob *blob)
 {
+    return blob != NULL && blob->parent == NULL && atomic_load(&blob->refs) == 1 ? blob->size : 0;
+}
+
+/* Returns how much was freed. */
+static size_t page_drop(struct tfs_page *page)
+{
+    size_t freed = 0;
+
     if (!tfs_refs_drop(&page->refs))
-        return;
+        return 0;
     for (uint32_t i = 0; i < page->count; i++) {
+        freed += bytes_that_go(page->chunks[i].blob) + bytes_that_go(page->chunks[i].extra);
         tfs_blob_unref(page->chunks[i].blob);
         tfs_blob_unref(page->chunks[i].extra);
     }
     free(page);
+    return freed;
+}
+
+void tfs_page_unref(struct tfs_page *page)
+{
+    (void)page_drop(page);
 }
 
 int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
@@ -204,12 +226,26 @@ struct tfs_doc *tfs_doc_ref(struct tfs_doc *doc)
     return doc;
 }
 
+/* What an edit of a large save replaced may be as much as the save, and malloc keeps it. To look
+ * for so much takes less time than it took to free it. */
+static void give_memory_back(size_t freed)
+{
+#ifdef __GLIBC__
+    if (freed >= LARGE)
+        malloc_trim(0);
+#else
+    (void)freed;
+#endif
+}
+
 void tfs_doc_unref(struct tfs_doc *doc)
 {
+    size_t freed = 0;
+
     if (doc == NULL || !tfs_refs_drop(&doc->refs))
         return;
     for (size_t i = 0; i < doc->page_count; i++)
-        tfs_page_unref(doc->pages[i]);
+        freed += page_drop(doc->pages[i]);
     tfs_blob_unref(doc->common);
     tfs_blob_unref(doc->new_names);
     tfs_facts_unref(doc->facts);
@@ -218,6 +254,7 @@ void tfs_doc_unref(struct tfs_doc *doc)
     free(doc->pages);
     free(doc->page_first);
     free(doc);
+    give_memory_back(freed);
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

@@ -61,27 +61,57 @@ static void cut_tile(const struct tfs_beamng_layout *layout, const struct tfs_be
                         tile_planes + plane->before * tfs_beamng_tile_samples(tile));
 }
 
-static int add_tile(const struct tfs_beamng_layout *layout, struct tfs_key key,
-                    const struct band *band, struct tfs_edit *edit, struct tfs_error *err)
+static int cut_heights(const struct tfs_beamng_layout *layout, const struct band *band,
+                       struct tfs_chunk *chunk, struct tfs_error *err)
 {
-    struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, key);
-    unsigned sample = tfs_beamng_sample_size(layout);
-    struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE, .tag = sample};
+    const struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, chunk->key);
     uint8_t bytes[TFS_BEAMNG_TILE_BYTES_MAX];
 
     cut_tile(layout, &tile, &tfs_beamng_heights, band, bytes);
+    const size_t size = tfs_beamng_tile_samples(&tile) * tfs_beamng_heights.bytes;
+    return tfs_blob_copy((struct tfs_span){bytes, size}, &chunk->blob, err);
+}
+
+static int cut_others(const struct tfs_beamng_layout *layout, const struct band *band,
+                      struct tfs_chunk *chunk, struct tfs_error *err)
+{
+    const struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, chunk->key);
+    const size_t samples = tfs_beamng_tile_samples(&tile);
+    const size_t heights = samples * tfs_beamng_heights.bytes;
+    uint8_t bytes[TFS_BEAMNG_TILE_BYTES_MAX];
+
     cut_tile(layout, &tile, &tfs_beamng_layers, band, bytes);
     for (unsigned i = 0; i < tfs_beamng_extra_count(layout); i++)
         cut_tile(layout, &tile, tfs_beamng_extra_plane(layout, i), band, bytes);
+    const size_t size = samples * tfs_beamng_sample_size(layout) - heights;
+    return tfs_blob_copy((struct tfs_span){bytes + heights, size}, &chunk->extra, err);
+}
 
-    const size_t samples = tfs_beamng_tile_samples(&tile);
-    const struct tfs_span heights = {bytes, samples * tfs_beamng_heights.bytes};
-    const struct tfs_span others = {bytes + heights.size, samples * sample - heights.size};
-    if (tfs_blob_copy(heights, &chunk.blob, err) == 0 &&
-        tfs_blob_copy(others, &chunk.extra, err) == 0)
-        tfs_edit_put(edit, &chunk, err);
-    tfs_blob_unref(chunk.blob);
-    tfs_blob_unref(chunk.extra);
+/* A row of tiles: first all heights, then all else. So the heights lie side by side in memory, and
+ * once others have taken their place there is no hole for each tile but one for each row, which
+ * can go back to the system. */
+static int add_row(const struct tfs_beamng_layout *layout, int32_t z, const struct band *band,
+                   struct tfs_edit *edit, struct tfs_error *err)
+{
+    const int32_t tiles = (int32_t)tfs_beamng_tiles_a_side(layout);
+    struct tfs_chunk *row = calloc((size_t)tiles, sizeof(*row));
+
+    if (row == NULL)
+        return tfs_fail_memory(err);
+    for (int32_t x = 0; x < tiles && err->code == 0; x++) {
+        row[x] = (struct tfs_chunk){
+            .key = {.x = x, .z = z}, .slot = TFS_SLOT_NONE, .tag = tfs_beamng_sample_size(layout)};
+        cut_heights(layout, band, &row[x], err);
+    }
+    for (int32_t x = 0; x < tiles && err->code == 0; x++)
+        cut_others(layout, band, &row[x], err);
+    for (int32_t x = 0; x < tiles && err->code == 0; x++)
+        tfs_edit_put(edit, &row[x], err);
+    for (int32_t x = 0; x < tiles; x++) {
+        tfs_blob_unref(row[x].blob);
+        tfs_blob_unref(row[x].extra);
+    }
+    free(row);
     return err->code;
 }
 
@@ -98,9 +128,8 @@ static int add_tiles(const struct tfs_beamng_file *file, const struct tfs_beamng
     for (struct tfs_key key = {.z = 0}; key.z < tiles && err->code == 0; key.z++) {
         const struct tfs_beamng_tile first = tfs_beamng_tile_of(layout, key);
         band.height = first.height;
-        read_band(file, layout, first.z, &band, err);
-        for (key.x = 0; key.x < tiles && err->code == 0; key.x++)
-            add_tile(layout, key, &band, edit, err);
+        if (read_band(file, layout, first.z, &band, err) == 0)
+            add_row(layout, key.z, &band, edit, err);
     }
     free(band.bytes);
     return err->code;
