@@ -590,6 +590,8 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
         result = inode->draft->torn < 0 ? inode->draft->torn : -EBADMSG;
     if (result == 0)
         result = write_bytes(s, w, inode);
+    if (result == -ENOSPC && tfs_ops_await_room(need, inode) == TFS_NEEDS_CLOSE)
+        return TFS_NEEDS_CLOSE;
     if (!w->from_cache)
         end_fragment(s, inode);
     if (!w->from_cache && result == 0)

@@ -282,6 +282,14 @@ int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode)
     return TFS_NEEDS_CLOSE;
 }
 
+int tfs_ops_await_room(struct tfs_need *need, const struct tfs_inode *inode)
+{
+    if (inode->scratch == NULL || need->waited)
+        return -ENOSPC;
+    need->closing = inode->id;
+    return TFS_NEEDS_CLOSE;
+}
+
 static int render(struct tfs_session *s, struct tfs_need *need)
 {
     struct tfs_error err = {0};

@@ -168,6 +168,9 @@ int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct 
                      struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob);
 /* May a close of this file have begun that will make it show other bytes? Waits for it, once. */
 int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
+/* There is no room for what is written to this file. Closes that have begun may free scratch files
+ * that were removed: waits for them, once; or -ENOSPC. */
+int tfs_ops_await_room(struct tfs_need *need, const struct tfs_inode *inode);
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 

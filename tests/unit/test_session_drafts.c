@@ -255,6 +255,23 @@ START_TEST(session_shows_the_accepted_text_as_soon_as_a_close_was_refused)
 }
 END_TEST
 
+START_TEST(session_gives_the_room_of_a_removed_file_whose_close_has_begun)
+{
+    static char text[600001];
+    memset(text, 'x', sizeof(text) - 1);
+    left = open_path("big", O_WRONLY);
+    ck_assert_int_eq(write_text(left, 0, text), 0);
+    ck_assert_int_eq(unlink_path("big"), 0);
+    struct tfs_handle *other = open_path("other", O_WRONLY);
+    ck_assert_int_eq(write_text(other, 0, text), -ENOSPC);
+    on_settle = release_left;
+    ck_assert_int_eq(write_text(other, 0, text), 0);
+    on_settle = NULL;
+    ck_assert_ptr_null(left);
+    tfs_session_release(session, other);
+}
+END_TEST
+
 /* A copy of the descriptor is open: what is written through it is not ended by others. */
 START_TEST(session_shows_a_refused_text_while_its_writer_has_it_open)
 {
@@ -437,6 +454,7 @@ static const TTest *const *const tests[] = {
     &session_says_when_something_was_refused,
     &session_shows_the_accepted_text_as_soon_as_a_close_was_refused,
     &session_shows_a_refused_text_while_its_writer_has_it_open,
+    &session_gives_the_room_of_a_removed_file_whose_close_has_begun,
     &session_forgets_a_refused_document_when_its_file_is_mended,
     &session_that_saw_every_refused_document_mended_ends_well,
     &session_keeps_no_empty_document_aside,
