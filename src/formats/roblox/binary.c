@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "formats/roblox/packing.h"
 #include "formats/roblox/roblox.h"
-#include "formats/roblox/source.h"
+#include "formats/roblox/source_write.h"
 
 static const uint8_t magic[] = {'<', 'r',  'o',  'b',  'l',  'o',  'x',
                                 '!', 0x89, 0xff, 0x0d, 0x0a, 0x1a, 0x0a};

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "formats/roblox/roblox.h"
-#include "formats/roblox/source.h"
+#include "formats/roblox/source_write.h"
 
 static int blob_scan(struct tfs_rbx_source *source, struct tfs_facts *facts, uint64_t inflate_limit,
                      struct tfs_error *err)

@@ -5,10 +5,6 @@
  * (rewrite).
  *
  * Groups of a document: 0 is the (first) Terrain, N + 1 the N-th TerrainRegion of the file.
- *
- * What is written depends on the source and the document alone: every byte of the file is copied
- * but for the holders of values that differ from what was read. So a save whose edits were all
- * taken back is the file that was opened.
  */
 #ifndef TFS_FORMATS_ROBLOX_SOURCE_H
 #define TFS_FORMATS_ROBLOX_SOURCE_H
@@ -120,8 +116,9 @@ void tfs_rbx_note_property(struct tfs_rbx_source *source, uint32_t group, struct
 /* Nothing of this group can be written, for that reason (the first one stays). */
 void tfs_rbx_lock_group(struct tfs_rbx_source *source, uint32_t group, enum tfs_rbx_lock lock);
 
-/* What a document was read from. */
+/* What a document was read from; of its facts, for writing. */
 const struct tfs_rbx_source *tfs_rbx_source(const struct tfs_doc *doc);
+struct tfs_rbx_source *tfs_rbx_source_of(const struct tfs_facts *facts);
 /* The group; NULL for a number that the file does not have. */
 const struct tfs_rbx_group *tfs_rbx_group(const struct tfs_doc *doc, uint32_t group);
 /* Sentence why nothing in the group can be written; NULL: it can. */
@@ -157,18 +154,8 @@ int tfs_rbx_value_encode(const struct tfs_doc *doc, uint32_t group, struct tfs_r
 int tfs_rbx_index_group(const struct tfs_doc *doc, uint32_t group, struct tfs_rbx_index *index,
                         struct tfs_error *err);
 
-/* For struct tfs_container: of all but the values that the tree shows. */
-int tfs_rbx_rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
-#define TFS_RBX_REST "scripts or parts"
-
-void tfs_rbx_derive(struct tfs_save *save, const struct tfs_save *other);
-
-/* For the functions of struct tfs_file_codec. */
+/* For struct tfs_file_codec. */
 int tfs_rbx_decode(const struct tfs_rbx_kind *kind, struct tfs_save *save, struct tfs_blob *bytes,
                    struct tfs_doc **doc, struct tfs_error *err);
-int tfs_rbx_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
-                   struct tfs_error *err);
-int tfs_rbx_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_readback *written,
-                  struct tfs_error *err);
 
 #endif

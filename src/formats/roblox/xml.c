@@ -12,7 +12,7 @@
 
 #include "formats/roblox/base64.h"
 #include "formats/roblox/roblox.h"
-#include "formats/roblox/source.h"
+#include "formats/roblox/source_write.h"
 #include "formats/roblox/xml_tags.h"
 
 #define DEPTH_MAX 1000
