@@ -176,6 +176,7 @@ void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode, bool emptied
         (void)tfs_draft_take(inode->draft, emptied ? TFS_DRAFT_EMPTY : TFS_DRAFT_WRITE);
         tfs_views_bump(&s->views, tfs_node_id(&inode->node));
         tfs_fresh_touch(&s->overlay, &inode->node);
+        tfs_overlay_linger_group(&s->overlay, &inode->node);
     } else {
         inode->scratch->mtime = inode->scratch->ctime = tfs_views_now(&s->views);
     }

@@ -732,6 +732,8 @@ void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
         release_whiteout(s, inode);
     if (inode->scratch == NULL)
         tfs_fresh_touch(&s->overlay, &inode->node);
+    if (writer && inode->scratch == NULL)
+        tfs_overlay_linger_group(&s->overlay, &inode->node);
     if (writer && inode->writers == 0 && inode->draft != NULL)
         release_draft(s, inode);
     else

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "fs/schema.h"
+
 bool tfs_holds_groups(const struct tfs_node *dir)
 {
     return tfs_node_is_group(dir) && dir->scope == TFS_SCOPE_ROOT;
@@ -35,6 +37,27 @@ static void parent_changed(struct tfs_session *s, const struct tfs_node *node)
     tfs_ops_bump_directory(s, &parent);
 }
 
+/* Files beside chunks/ come with chunks. cp -r creates them after the chunks, and is told that they
+ * exist if they show by then: all names of the new group are away until they are created, or until
+ * nothing was written in it for a while. */
+static int hide_names(struct tfs_session *s, const struct tfs_node *top)
+{
+    const struct tfs_tree *tree = tfs_ops_branch(s, top)->save->tree;
+    const struct tfs_schema schema = {tree->group_files, tree->group_count};
+
+    for (unsigned i = 0; i < schema.count; i++) {
+        struct tfs_node node = tfs_node_sibling_file(top, i, 0);
+        if (tfs_whiteout_add(&s->overlay, &node) == NULL)
+            return -ENOMEM;
+    }
+    for (unsigned i = TFS_DIR_SUB; i < tfs_schema_end(schema); i++) {
+        struct tfs_node node = tfs_node_sibling_directory(top, i);
+        if (tfs_whiteout_add(&s->overlay, &node) == NULL)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 /* What the schema has beside chunks/ stays as an empty directory, which rm -r removes. */
 static int keep_below(struct tfs_session *s, const struct tfs_node *dir)
 {
@@ -45,7 +68,8 @@ static int keep_below(struct tfs_session *s, const struct tfs_node *dir)
 
     while (result == 0 &&
            tfs_tree_entry(branch->save, tfs_store_shown(branch->store), dir, i, &i, &child) == 1) {
-        if (!tfs_node_is_group(&child) || child.directory < TFS_DIR_SUB)
+        if (!tfs_node_is_group(&child) || child.directory < TFS_DIR_SUB ||
+            tfs_overlay_hides(&s->overlay, &child))
             continue;
         result = tfs_overlay_add_group(&s->overlay, &child);
         if (result == 0)
@@ -77,8 +101,10 @@ int tfs_group_make(struct tfs_session *s, const struct tfs_node *node, struct tf
                         tree->group_dir);
     if (tfs_tree_group_check(branch->save, tfs_store_shown(branch->store), group, err) < 0)
         return err->code;
-    if (tfs_overlay_add_group(&s->overlay, node) < 0)
+    bool fresh = node->scope == TFS_SCOPE_GROUP && node->directory == TFS_DIR_TOP;
+    if ((fresh && hide_names(s, node) < 0) || tfs_overlay_add_group(&s->overlay, node) < 0)
         return -ENOMEM;
+    tfs_overlay_reveal(&s->overlay, node);
     parent_changed(s, node);
     return 0;
 }

@@ -161,6 +161,7 @@ void tfs_fresh_add(struct tfs_overlay *overlay, const struct tfs_node *node,
 {
     fresh->node = tfs_node_sibling_directory(node, TFS_DIR_TOP);
     fresh->hidden = true;
+    tfs_overlay_linger_group(overlay, node);
     /* A copy that runs has created something by then, and has the whole time from there on. */
     fresh->deadline = tfs_now_ms() + overlay->linger_ms / 2;
     if (tfs_map_set(&overlay->fresh, directory_id(node), fresh) < 0)
@@ -261,14 +262,14 @@ void tfs_overlay_reveal(struct tfs_overlay *overlay, const struct tfs_node *node
     }
 }
 
-/* Does this to every name that a chunk can have: its files, and the directories below its own. */
-static void each_name_of_chunk(struct tfs_overlay *overlay, const struct tfs_node *chunk,
-                               const struct tfs_tree *tree,
-                               void (*act)(struct tfs_overlay *, const struct tfs_node *))
+/* Does this to every name that the schema can have in a directory: its `count` files, and the
+ * directories below. */
+static void each_name(struct tfs_overlay *overlay, const struct tfs_node *top, unsigned count,
+                      void (*act)(struct tfs_overlay *, const struct tfs_node *))
 {
-    struct tfs_node node = tfs_node_sibling_directory(chunk, TFS_DIR_TOP);
+    struct tfs_node node = tfs_node_sibling_directory(top, TFS_DIR_TOP);
 
-    for (unsigned i = 0; i < tree->chunk_count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         node.file = (int)i;
         act(overlay, &node);
     }
@@ -282,7 +283,7 @@ void tfs_overlay_forget_chunk(struct tfs_overlay *overlay, const struct tfs_node
                               const struct tfs_tree *tree)
 {
     tfs_fresh_remove(overlay, chunk);
-    each_name_of_chunk(overlay, chunk, tree, tfs_whiteout_remove);
+    each_name(overlay, chunk, tree->chunk_count, tfs_whiteout_remove);
 }
 
 static void linger_if_removed(struct tfs_overlay *overlay, const struct tfs_node *node)
@@ -297,7 +298,19 @@ void tfs_overlay_linger_chunk(struct tfs_overlay *overlay, const struct tfs_node
                               const struct tfs_tree *tree)
 {
     if (node->scope == TFS_SCOPE_CHUNK)
-        each_name_of_chunk(overlay, node, tree, linger_if_removed);
+        each_name(overlay, node, tree->chunk_count, linger_if_removed);
+}
+
+void tfs_overlay_linger_group(struct tfs_overlay *overlay, const struct tfs_node *node)
+{
+    const struct tfs_node top = {.store = node->store,
+                                 .scope = TFS_SCOPE_GROUP,
+                                 .key.group = node->key.group,
+                                 .slot = TFS_SLOT_NONE,
+                                 .file = -1};
+
+    if (node->key.group > 0 && overlay->whiteouts.count > 0)
+        each_name(overlay, &top, TFS_FILES_MAX, linger_if_removed);
 }
 
 size_t tfs_overlay_count_hidden(const struct tfs_overlay *overlay)

@@ -173,6 +173,9 @@ void tfs_overlay_forget_chunk(struct tfs_overlay *overlay, const struct tfs_node
  * removed file by file, however slowly. */
 void tfs_overlay_linger_chunk(struct tfs_overlay *overlay, const struct tfs_node *node,
                               const struct tfs_tree *tree);
+/* Something was written in the group of this node: names of its own that are away stay so a while
+ * longer. */
+void tfs_overlay_linger_group(struct tfs_overlay *overlay, const struct tfs_node *node);
 /* Names that are away for now. */
 size_t tfs_overlay_count_hidden(const struct tfs_overlay *overlay);
 

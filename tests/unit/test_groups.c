@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../lib/session_driver.h"
 #include "../lib/toy_format.h"
+#include "base/clock.h"
 #include "fs/ops.h"
 
 static void setup(void)
@@ -358,6 +360,157 @@ START_TEST(session_treats_groups_as_directories_of_a_filesystem)
 }
 END_TEST
 
+/* ---- files of a group ------------------------------------------------------------------------ */
+
+static int about_get(struct tfs_save *of, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)of;
+    tfs_buf_printf(out, "%zu\n", tfs_doc_group_count(doc, at.key.group));
+    return tfs_buf_check(out, err);
+}
+
+static int about_put(struct tfs_save *of, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put_of, struct tfs_error *err)
+{
+    struct tfs_buf now = {0};
+    (void)put_of;
+    if (about_get(of, tfs_edit_doc(edit), at, &now, err) == 0 &&
+        !tfs_span_equal(text, tfs_buf_span(&now)))
+        tfs_fail(err, -EBADMSG, "there are others");
+    tfs_buf_release(&now);
+    return err->code;
+}
+
+static int has_chunks(struct tfs_save *of, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)of;
+    return tfs_doc_group_count(doc, at.key.group) > 0;
+}
+
+static const struct tfs_lens about_lens = {
+    .get = about_get, .put = about_put, .exists = has_chunks};
+static const struct tfs_file group_files[] = {{.path = "about/count.txt", .lens = &about_lens},
+                                              {.path = "about/more/it.txt", .lens = &about_lens}};
+
+/* The toy format with files of groups, whose names stay away for `linger_ms`. */
+static void open_with_files(unsigned linger_ms)
+{
+    static struct tfs_tree tree;
+
+    tfs_session_close(session);
+    struct tfs_save *opened = toy_save_create();
+    tree = *opened->tree;
+    tree.group_files = group_files;
+    tree.group_count = sizeof(group_files) / sizeof(group_files[0]);
+    opened->tree = &tree;
+    open_save_with(opened, (struct tfs_session_options){.linger_ms = linger_ms});
+}
+
+static void make_group(const char *number)
+{
+    char path[100];
+    snprintf(path, sizeof(path), "layers/%s", number);
+    ck_assert_int_eq(make(path), 0);
+    snprintf(path, sizeof(path), "layers/%s/chunks", number);
+    ck_assert_int_eq(make(path), 0);
+    snprintf(path, sizeof(path), "layers/%s/chunks/5_0_0", number);
+    ck_assert_int_eq(make(path), 0);
+    snprintf(path, sizeof(path), "layers/%s/chunks/5_0_0/text.txt", number);
+    ck_assert_int_eq(put(path, "five"), 0);
+}
+
+static int64_t first_deadline(void)
+{
+    struct tfs_map_cell cell;
+    int64_t first = 0;
+    pthread_mutex_lock(&session->lock);
+    for (size_t at = 0; tfs_map_next(&session->overlay.whiteouts, &at, &cell);)
+        first = tfs_sooner(first, ((struct tfs_whiteout *)cell.value)->deadline);
+    pthread_mutex_unlock(&session->lock);
+    return first;
+}
+
+#define HOUR_MS 3600000
+
+/* cp -r, which makes the chunks first. */
+START_TEST(session_hides_files_of_a_new_group_until_they_are_created)
+{
+    open_with_files(HOUR_MS);
+    ck_assert_int_eq(make("layers"), 0);
+    make_group("2");
+    ck_assert_str_eq(list("layers/2"), ". .. chunks ");
+    ck_assert(!exists("layers/2/about"));
+    ck_assert_int_eq(make("layers/2/about"), 0);
+    ck_assert_int_eq(make("layers/2/about"), -EEXIST);
+    ck_assert_str_eq(list("layers/2/about"), ". .. ");
+    ck_assert_int_eq(put("layers/2/about/count.txt", "1\n"), 0);
+    ck_assert_int_eq(make("layers/2/about/more"), 0);
+    ck_assert_str_eq(list("layers/2/about"), ". .. count.txt more ");
+    ck_assert_str_eq(list("layers/2/about/more"), ". .. ");
+    ck_assert_int_eq(put("layers/2/about/more/it.txt", "1\n"), 0);
+    ck_assert_str_eq(cat("layers/2/about/more/it.txt"), "1\n");
+    ck_assert_int_eq(put("layers/2/about/count.txt", "7\n"), -EBADMSG);
+}
+END_TEST
+
+/* tar may make them first. */
+START_TEST(session_makes_a_directory_for_files_of_a_group_before_its_chunks)
+{
+    open_with_files(HOUR_MS);
+    ck_assert_int_eq(make("layers"), 0);
+    ck_assert_int_eq(make("layers/2"), 0);
+    ck_assert_int_eq(make("layers/2/about"), 0);
+    ck_assert_str_eq(list("layers/2"), ". .. about ");
+    ck_assert_int_eq(remove_directory("layers/2"), -ENOTEMPTY);
+    ck_assert_int_eq(remove_directory("layers/2/about"), 0);
+    ck_assert_int_eq(remove_directory("layers/2"), 0);
+}
+END_TEST
+
+START_TEST(session_hides_them_as_long_as_something_is_written_in_the_group)
+{
+    open_with_files(HOUR_MS);
+    ck_assert_int_eq(make("layers"), 0);
+    make_group("2");
+    for (int i = 0; i < 2; i++) {
+        const int64_t before = first_deadline();
+        ck_assert_int_gt(before, 0);
+        while (tfs_now_ms() + HOUR_MS <= before)
+            usleep(1000);
+        ck_assert_int_eq(
+            i == 0 ? make("layers/2/chunks/6_0_0") : put("layers/2/chunks/5_0_0/text.txt", "six"),
+            0);
+        ck_assert_int_gt(first_deadline(), before);
+    }
+}
+END_TEST
+
+START_TEST(session_shows_files_of_a_new_group_after_a_while)
+{
+    open_with_files(1);
+    ck_assert_int_eq(make("layers"), 0);
+    make_group("2");
+    ck_assert(comes(exists, "layers/2/about/more/it.txt"));
+    ck_assert_str_eq(list("layers/2"), ". .. chunks about ");
+}
+END_TEST
+
+/* rm -r of a copy that was given up leaves no directory that shows later. */
+START_TEST(session_keeps_no_hidden_directory_of_a_group_that_is_removed)
+{
+    open_with_files(HOUR_MS);
+    ck_assert_int_eq(make("layers"), 0);
+    make_group("2");
+    ck_assert_int_eq(unlink_path("layers/2/chunks/5_0_0/text.txt"), 0);
+    ck_assert_int_eq(remove_directory("layers/2/chunks/5_0_0"), 0);
+    ck_assert_int_eq(remove_directory("layers/2/chunks"), 0);
+    ck_assert_int_eq(remove_directory("layers/2"), 0);
+    ck_assert_int_eq(remove_directory("layers"), 0);
+    ck_assert_uint_eq(session->overlay.groups.count, 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("groups");
@@ -375,6 +528,11 @@ static Suite *suite(void)
     tcase_add_test(c, session_invalidates_no_file_of_a_chunk_that_nobody_asked_for);
     tcase_add_test(c, session_invalidates_a_new_directory_when_its_names_show);
     tcase_add_test(c, session_treats_groups_as_directories_of_a_filesystem);
+    tcase_add_test(c, session_hides_files_of_a_new_group_until_they_are_created);
+    tcase_add_test(c, session_makes_a_directory_for_files_of_a_group_before_its_chunks);
+    tcase_add_test(c, session_hides_them_as_long_as_something_is_written_in_the_group);
+    tcase_add_test(c, session_shows_files_of_a_new_group_after_a_while);
+    tcase_add_test(c, session_keeps_no_hidden_directory_of_a_group_that_is_removed);
     return s;
 }
 
