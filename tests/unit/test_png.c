@@ -1,19 +1,15 @@
 /*
  * PNG pictures: what is written is exactly as long as the formula says and reads back; what is read
- * converts without loss or is refused with the size or the pixel; hostile files cost nothing.
+ * converts without loss or is refused with the size or the pixel.
  *
  * Pictures to read are written here with libpng, of every kind.
  */
-#include "limit_memory.h"
+#include "png_case.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <png.h>
-#include <zlib.h>
-
-#include "image/png.h"
 
 /* ---- pictures of every kind ------------------------------------------------------------------ */
 
@@ -77,35 +73,7 @@ static void make_png(const struct source *s, struct tfs_buf *out)
     png_destroy_write_struct(&png, &info);
 }
 
-/* Reads into a fresh buffer; checks that a refusal is EBADMSG and adds nothing. */
-static int read_as(struct tfs_span png, struct tfs_png_shape shape, struct tfs_buf *samples,
-                   unsigned *depth, struct tfs_error *err)
-{
-    *samples = (struct tfs_buf){0};
-    *err = (struct tfs_error){0};
-    int result = tfs_png_read(png, &shape, samples, depth, err);
-
-    if (result < 0) {
-        ck_assert_int_eq(result, -EBADMSG);
-        ck_assert_int_eq(err->code, result);
-        ck_assert_uint_gt(strlen(err->text), 0);
-        ck_assert_uint_eq(samples->size, 0);
-    } else {
-        ck_assert_uint_eq(samples->size, shape.height * tfs_png_row_size(&shape));
-    }
-    return result;
-}
-
 /* ---- writing --------------------------------------------------------------------------------- */
-
-/* A row whose bytes depend on all of their place. */
-static void noise_row(void *arg, uint32_t row, uint8_t *samples)
-{
-    size_t size = *(const size_t *)arg;
-
-    for (size_t i = 0; i < size; i++)
-        samples[i] = (uint8_t)(row * 31 + i * 7 + (i >> 8) + (row * i >> 3));
-}
 
 static void check_round_trip(struct tfs_png_shape shape)
 {
@@ -114,14 +82,14 @@ static void check_round_trip(struct tfs_png_shape shape)
     unsigned depth = 0;
     size_t size = tfs_png_row_size(&shape);
 
-    ck_assert_int_eq(tfs_png_write(&shape, noise_row, &size, &png, &err), 0);
+    ck_assert_int_eq(tfs_png_write(&shape, png_noise_row, &size, &png, &err), 0);
     ck_assert_uint_eq(png.size, tfs_png_size(&shape));
     if (shape.type != TFS_PNG_RGB8) {
         uint8_t *row = malloc(size);
-        ck_assert_int_eq(read_as(tfs_buf_span(&png), shape, &samples, &depth, &err), 0);
+        ck_assert_int_eq(png_read_as(tfs_buf_span(&png), shape, &samples, &depth, &err), 0);
         ck_assert_uint_eq(depth, shape.type == TFS_PNG_GREY16 ? 16 : 8);
         for (uint32_t y = 0; y < shape.height; y++) {
-            noise_row(&size, y, row);
+            png_noise_row(&size, y, row);
             ck_assert_int_eq(memcmp(row, samples.data + y * size, size), 0);
         }
         free(row);
@@ -132,7 +100,7 @@ static void check_round_trip(struct tfs_png_shape shape)
 
 /* What one thread draws with. */
 struct drawing {
-    size_t size; /* first: as noise_row takes it */
+    size_t size; /* first: as png_noise_row takes it */
     uint32_t next;
     bool disordered;
 };
@@ -143,7 +111,7 @@ static void noise_row_in_order(void *arg, uint32_t row, uint8_t *samples)
 
     d->disordered = d->disordered || (d->next != 0 && d->next != row);
     d->next = row + 1;
-    noise_row(&d->size, row, samples);
+    png_noise_row(&d->size, row, samples);
 }
 
 static void check_shared(struct tfs_png_shape shape, unsigned threads)
@@ -158,7 +126,7 @@ static void check_shared(struct tfs_png_shape shape, unsigned threads)
         drawings[i].size = size;
         args[i] = &drawings[i];
     }
-    ck_assert_int_eq(tfs_png_write(&shape, noise_row, &size, &alone, &err), 0);
+    ck_assert_int_eq(tfs_png_write(&shape, png_noise_row, &size, &alone, &err), 0);
     tfs_buf_u8(&shared, 'x'); /* it is appended */
     ck_assert_int_eq(tfs_png_write_shared(&shape, noise_row_in_order, args, threads, &shared, &err),
                      0);
@@ -195,14 +163,14 @@ START_TEST(png_in_parts_is_that_of_one)
     const uint32_t blocks = tfs_png_blocks(&shape), step = (uint32_t)_i;
     size_t size = tfs_png_row_size(&shape);
     void *args[] = {&size, &size, &size};
-    const struct tfs_png_rows rows = {noise_row, args, 1 + step % 3};
+    const struct tfs_png_rows rows = {png_noise_row, args, 1 + step % 3};
     struct tfs_png_sum sums[16];
     struct tfs_buf whole = {0}, joined = {0};
     struct tfs_error err = {0};
 
     ck_assert_uint_eq(tfs_png_block_rows(&shape), 10);
     ck_assert_uint_eq(blocks, 10);
-    ck_assert_int_eq(tfs_png_write(&shape, noise_row, &size, &whole, &err), 0);
+    ck_assert_int_eq(tfs_png_write(&shape, png_noise_row, &size, &whole, &err), 0);
     tfs_png_write_head(&shape, &joined);
     for (uint32_t first = 0; first < blocks; first += step) {
         const uint32_t end = first + step < blocks ? first + step : blocks;
@@ -249,7 +217,7 @@ START_TEST(png_with_texts_is_as_long_as_the_formula_and_carries_them)
     size_t size = tfs_png_row_size(&shape);
 
     check_round_trip(shape);
-    ck_assert_int_eq(tfs_png_write(&shape, noise_row, &size, &png, &err), 0);
+    ck_assert_int_eq(tfs_png_write(&shape, png_noise_row, &size, &png, &err), 0);
     ck_assert_ptr_nonnull(memmem(png.data, png.size, "\0\0\0\x0etEXtorigin\0-3,0,17", 22));
     ck_assert_ptr_nonnull(memmem(png.data, png.size, "\0\0\0\x07tEXtbottom\0", 15));
     tfs_buf_release(&png);
@@ -268,11 +236,11 @@ START_TEST(png_is_written_without_compression_or_filter)
     struct tfs_png_shape shape = {1, 1, TFS_PNG_GREY8, NULL, 0};
     struct tfs_buf png = {0};
     struct tfs_error err = {0};
-    size_t nothing = 0; /* noise_row then leaves the row as it is */
+    size_t nothing = 0; /* png_noise_row then leaves the row as it is */
 
     ck_assert_ptr_nonnull(tfs_buf_reserve(&png, 200));
     memset(png.data, 0, 200);
-    ck_assert_int_eq(tfs_png_write(&shape, noise_row, &nothing, &png, &err), 0);
+    ck_assert_int_eq(tfs_png_write(&shape, png_noise_row, &nothing, &png, &err), 0);
     ck_assert_uint_eq(png.size, sizeof(wanted));
     for (size_t i = 0; i < sizeof(wanted); i++)
         ck_assert_msg(png.data[i] == wanted[i], "byte %zu is %02x", i, png.data[i]);
@@ -552,7 +520,7 @@ static void check_conversion(const struct conversion *c, bool interlaced)
                                               : c->colour == GREYA ? 2
                                                                    : 1))];
     make_png(&s, &png);
-    int result = read_as(tfs_buf_span(&png), shape, &samples, &depth, &err);
+    int result = png_read_as(tfs_buf_span(&png), shape, &samples, &depth, &err);
     if (c->refused != NULL) {
         ck_assert_msg(result < 0, "%s: accepted", c->name);
         ck_assert_msg(strstr(err.text, c->refused) != NULL, "%s: %s", c->name, err.text);
@@ -591,9 +559,9 @@ START_TEST(png_interlaced_of_many_rows_is_read_in_order)
     unsigned depth;
 
     for (uint32_t y = 0; y < 100; y++)
-        noise_row(&size, y, rows[y]);
+        png_noise_row(&size, y, rows[y]);
     make_png(&s, &png);
-    ck_assert_int_eq(read_as(tfs_buf_span(&png), shape, &samples, &depth, &err), 0);
+    ck_assert_int_eq(png_read_as(tfs_buf_span(&png), shape, &samples, &depth, &err), 0);
     ck_assert_int_eq(memcmp(samples.data, rows, sizeof(rows)), 0);
     tfs_buf_release(&png);
     tfs_buf_release(&samples);
@@ -609,215 +577,6 @@ START_TEST(png_colours_of_numbers_differ_and_none_is_grey)
         for (unsigned j = 0; j < i; j++)
             ck_assert_uint_ne(colour, tfs_png_colour((uint8_t)j));
     }
-}
-END_TEST
-
-/* ---- hostile files --------------------------------------------------------------------------- */
-
-/* A PNG of chunks put together by hand. */
-static void add_chunk(struct tfs_buf *out, const char *type, const void *data, size_t size)
-{
-    tfs_buf_u32be(out, (uint32_t)size);
-    size_t begin = out->size;
-    tfs_buf_add(out, type, 4);
-    tfs_buf_add(out, data, size);
-    tfs_buf_u32be(out, (uint32_t)crc32(0, out->data + begin, (uInt)(out->size - begin)));
-}
-
-static void add_header(struct tfs_buf *out, uint32_t width, uint32_t height, int depth, int colour,
-                       int interlace)
-{
-    uint8_t ihdr[13] = {(uint8_t)(width >> 24),
-                        (uint8_t)(width >> 16),
-                        (uint8_t)(width >> 8),
-                        (uint8_t)width,
-                        (uint8_t)(height >> 24),
-                        (uint8_t)(height >> 16),
-                        (uint8_t)(height >> 8),
-                        (uint8_t)height,
-                        (uint8_t)depth,
-                        (uint8_t)colour,
-                        0,
-                        0,
-                        (uint8_t)interlace};
-
-    tfs_buf_add(out, "\x89PNG\r\n\x1a\n", 8);
-    add_chunk(out, "IHDR", ihdr, sizeof(ihdr));
-}
-
-/* `size` zeros, deflated. */
-static void deflate_zeros(struct tfs_buf *out, size_t size)
-{
-    static const uint8_t zeros[65536];
-    z_stream z = {0};
-
-    ck_assert_int_eq(deflateInit(&z, 9), Z_OK);
-    while (size > 0 || z.avail_in > 0) {
-        size_t n = size < sizeof(zeros) ? size : sizeof(zeros);
-        z.next_in = (uint8_t *)(uintptr_t)zeros;
-        z.avail_in = (uInt)n;
-        size -= n;
-        z.avail_out = 1 << 20;
-        z.next_out = tfs_buf_reserve(out, z.avail_out);
-        ck_assert_int_ge(deflate(&z, size == 0 ? Z_FINISH : Z_NO_FLUSH), Z_OK);
-        ck_assert_uint_eq(z.avail_in, 0);
-        out->size += (1 << 20) - z.avail_out;
-    }
-    deflateEnd(&z);
-}
-
-START_TEST(png_of_another_size_is_refused_with_both_sizes_before_memory_is_taken)
-{
-    struct tfs_png_shape shape = {256, 128, TFS_PNG_GREY16, NULL, 0};
-    struct tfs_buf png = {0}, samples;
-    struct tfs_error err;
-    unsigned depth;
-
-    add_header(&png, 0x7fffffff, 0x7fffffff, 16, RGBA, 1);
-    add_chunk(&png, "IDAT", "x\x9c", 2);
-    limit_memory(256 << 20);
-    ck_assert_int_lt(read_as(tfs_buf_span(&png), shape, &samples, &depth, &err), 0);
-    ck_assert_str_eq(err.text,
-                     "the picture has 2147483647 x 2147483647 pixels, 256 x 128 are needed");
-    tfs_buf_release(&png);
-}
-END_TEST
-
-START_TEST(png_that_is_too_small_for_its_pixels_takes_no_memory)
-{
-    struct tfs_png_shape shape = {8192, 8192, TFS_PNG_GREY16, NULL, 0};
-    struct tfs_buf png = {0}, samples;
-    struct tfs_error err;
-    unsigned depth;
-
-    add_header(&png, 8192, 8192, 16, GREY, 0);
-    add_chunk(&png, "IDAT", "x\x9c", 2);
-    limit_memory(64 << 20);
-    ck_assert_int_lt(read_as(tfs_buf_span(&png), shape, &samples, &depth, &err), 0);
-    ck_assert_ptr_nonnull(strstr(err.text, "is cut off"));
-    tfs_buf_release(&png);
-}
-END_TEST
-
-/* 512 MiB of interlaced rows in 100 kB: enough for one bit a pixel, not for these 64. */
-START_TEST(png_that_is_too_small_for_the_bits_of_its_pixels_takes_no_memory)
-{
-    struct tfs_png_shape shape = {8192, 8192, TFS_PNG_GREY8, NULL, 0};
-    struct tfs_buf png = {0}, data = {0}, samples;
-    struct tfs_error err;
-    unsigned depth;
-
-    tfs_buf_resize(&data, 100000);
-    memset(data.data, 0, data.size);
-    add_header(&png, 8192, 8192, 16, RGBA, 1);
-    add_chunk(&png, "IDAT", data.data, data.size);
-    limit_memory(64 << 20);
-    ck_assert_int_lt(read_as(tfs_buf_span(&png), shape, &samples, &depth, &err), 0);
-    ck_assert_ptr_nonnull(strstr(err.text, "is cut off"));
-    tfs_buf_release(&png);
-    tfs_buf_release(&data);
-}
-END_TEST
-
-START_TEST(png_texts_and_profiles_that_would_inflate_without_end_are_skipped)
-{
-    static const char *const types[] = {"zTXt", "iCCP", "iTXt", "zzZz"};
-    struct tfs_png_shape shape = {2, 2, TFS_PNG_GREY8, NULL, 0};
-    struct tfs_buf png = {0}, bomb = {0}, data = {0}, samples;
-    struct tfs_error err;
-    unsigned depth;
-
-    tfs_buf_add(&bomb, "name\0\0", 6);
-    deflate_zeros(&bomb, (size_t)256 << 20);
-    deflate_zeros(&data, 6);
-    add_header(&png, 2, 2, 8, GREY, 0);
-    for (size_t i = 0; i < 4; i++)
-        add_chunk(&png, types[i], bomb.data, bomb.size);
-    add_chunk(&png, "IDAT", data.data, data.size);
-    for (size_t i = 0; i < 4; i++)
-        add_chunk(&png, types[i], bomb.data, bomb.size);
-    add_chunk(&png, "IEND", NULL, 0);
-    limit_memory(64 << 20);
-    ck_assert_int_eq(read_as(tfs_buf_span(&png), shape, &samples, &depth, &err), 0);
-    ck_assert_int_eq(memcmp(samples.data, "\0\0\0\0", 4), 0);
-    tfs_buf_release(&png);
-    tfs_buf_release(&bomb);
-    tfs_buf_release(&data);
-    tfs_buf_release(&samples);
-}
-END_TEST
-
-START_TEST(png_that_inflates_to_more_than_its_pixels_costs_no_more_than_they)
-{
-    struct tfs_png_shape shape = {2, 2, TFS_PNG_GREY8, NULL, 0};
-    struct tfs_buf png = {0}, data = {0}, samples;
-    struct tfs_error err;
-    unsigned depth;
-
-    deflate_zeros(&data, (size_t)256 << 20);
-    add_header(&png, 2, 2, 8, GREY, 0);
-    add_chunk(&png, "IDAT", data.data, data.size);
-    add_chunk(&png, "IEND", NULL, 0);
-    limit_memory(64 << 20);
-    (void)read_as(tfs_buf_span(&png), shape, &samples, &depth, &err);
-    tfs_buf_release(&png);
-    tfs_buf_release(&data);
-    tfs_buf_release(&samples);
-}
-END_TEST
-
-START_TEST(png_cut_anywhere_is_refused)
-{
-    struct tfs_png_shape shape = {5, 3, TFS_PNG_GREY16, NULL, 0};
-    struct tfs_buf png = {0}, samples;
-    struct tfs_error err = {0};
-    size_t size = tfs_png_row_size(&shape);
-    unsigned depth;
-
-    ck_assert_int_eq(tfs_png_write(&shape, noise_row, &size, &png, &err), 0);
-    for (size_t n = 0; n < png.size; n++) {
-        uint8_t *copy = malloc(n + 1); /* an own allocation: a sanitizer sees what is read behind */
-        memcpy(copy, png.data, n);
-        ck_assert_int_lt(read_as((struct tfs_span){copy, n}, shape, &samples, &depth, &err), 0);
-        tfs_buf_release(&samples);
-        free(copy);
-    }
-    tfs_buf_release(&png);
-}
-END_TEST
-
-START_TEST(png_with_one_wrong_byte_is_refused)
-{
-    struct tfs_png_shape shape = {5, 3, TFS_PNG_RGBA8, NULL, 0};
-    struct tfs_buf png = {0}, samples;
-    struct tfs_error err = {0};
-    size_t size = tfs_png_row_size(&shape);
-    unsigned depth;
-
-    ck_assert_int_eq(tfs_png_write(&shape, noise_row, &size, &png, &err), 0);
-    for (size_t i = 0; i < png.size; i++) {
-        for (unsigned bit = 0; bit < 8; bit++) {
-            png.data[i] ^= (uint8_t)(1u << bit);
-            ck_assert_msg(read_as(tfs_buf_span(&png), shape, &samples, &depth, &err) < 0,
-                          "bit %u of byte %zu", bit, i);
-            tfs_buf_release(&samples);
-            png.data[i] ^= (uint8_t)(1u << bit);
-        }
-    }
-    tfs_buf_release(&png);
-}
-END_TEST
-
-START_TEST(png_refuses_what_is_no_png)
-{
-    static const char *const texts[] = {"", "\x89PNG", "GIF89a..........", "P5 2 2 255\n....\n"};
-    struct tfs_png_shape shape = {2, 2, TFS_PNG_GREY8, NULL, 0};
-    struct tfs_buf samples;
-    struct tfs_error err;
-    unsigned depth;
-
-    ck_assert_int_lt(read_as(tfs_span_of(texts[_i]), shape, &samples, &depth, &err), 0);
-    ck_assert_str_eq(err.text, "this is not a PNG picture");
 }
 END_TEST
 
@@ -837,18 +596,7 @@ static Suite *suite(void)
     tcase_add_loop_test(t, png_converts_without_loss_or_names_the_first_bad_pixel, 0, all);
     tcase_add_loop_test(t, png_interlaced_converts_alike, 0, all);
     tcase_add_test(t, png_interlaced_of_many_rows_is_read_in_order);
-
-    t = unit_case(s, "hostile");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, png_of_another_size_is_refused_with_both_sizes_before_memory_is_taken);
-    tcase_add_test(t, png_that_is_too_small_for_its_pixels_takes_no_memory);
-    tcase_add_test(t, png_that_is_too_small_for_the_bits_of_its_pixels_takes_no_memory);
-    tcase_add_test(t, png_texts_and_profiles_that_would_inflate_without_end_are_skipped);
-    tcase_add_test(t, png_that_inflates_to_more_than_its_pixels_costs_no_more_than_they);
-    tcase_add_test(t, png_cut_anywhere_is_refused);
     tcase_add_test(t, png_colours_of_numbers_differ_and_none_is_grey);
-    tcase_add_test(t, png_with_one_wrong_byte_is_refused);
-    tcase_add_loop_test(t, png_refuses_what_is_no_png, 0, 4);
     return s;
 }
 
