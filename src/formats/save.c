@@ -175,22 +175,20 @@ static int open_keeper(struct tfs_save *save, struct tfs_error *err)
     return tfs_undo_open(save->path, kind, &options, &save->keeper, err);
 }
 
-/* There is no save at `path`. Its journal may be there all the same. */
-static int fail_missing(const char *path, struct tfs_error *err)
+/* Of a save that is gone, or is none any more: its journal may be there all the same. */
+static void say_what_waits(const char *path, struct tfs_error *err)
 {
-    const int code = -errno;
-    char name[TFS_JOURNAL_NAME], *journal = code == -ENOENT ? tfs_journal_path(path) : NULL;
+    const bool lost = err->code == -ENOENT || err->code == -EBADMSG || err->code == -EINVAL ||
+                      err->code == -ENOTSUP;
+    const size_t size = strlen(err->text);
+    char name[TFS_JOURNAL_NAME], *journal = lost ? tfs_journal_path(path) : NULL;
     struct stat st;
 
     tfs_journal_name(path, name);
-    const bool waits = journal != NULL && lstat(journal, &st) == 0 && S_ISREG(st.st_mode);
+    if (journal != NULL && lstat(journal, &st) == 0 && S_ISREG(st.st_mode))
+        snprintf(err->text + size, sizeof(err->text) - size,
+                 "; edits that were accepted wait in its journal %.120s until it is back", name);
     free(journal);
-    if (waits)
-        return tfs_fail(err, code,
-                        "cannot be opened: %s; edits that were accepted wait in its journal %.120s "
-                        "until it is back",
-                        strerror(-code), name);
-    return tfs_fail(err, code, "cannot be opened: %s", strerror(-code));
 }
 
 /* What tfs_save_open opens, and by which container; `name` is what the save is called, or NULL. */
@@ -200,7 +198,7 @@ static int find(const char *path, const char *name, const char *format,
     char *real = realpath(path, NULL), *located = NULL;
 
     if (real == NULL)
-        return fail_missing(path, err);
+        return tfs_fail(err, -errno, "cannot be opened: %s", strerror(errno));
     if (name == NULL)
         name = strrchr(real, '/') + 1;
     if (probe_path(real, name, format, container, err) == 0 && (*container)->locate != NULL)
@@ -267,8 +265,10 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     opened->options = *options;
     if (opened->options.inflate_limit == 0)
         opened->options.inflate_limit = TFS_INFLATE_LIMIT;
-    if (find(path, options->name, format, &opened->container, &opened->path, err) < 0)
+    if (find(path, options->name, format, &opened->container, &opened->path, err) < 0) {
+        say_what_waits(path, err);
         goto fail;
+    }
     opened->name = strrchr(opened->path, '/') + 1;
     opened->tree = opened->container->tree;
     if (tfs_chosen_check(opened->tree, options->views, err) < 0 || open_keeper(opened, err) < 0)
@@ -276,6 +276,7 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     if (opened->container->open(opened, err) < 0) {
         if (options->advice)
             say_where_it_is_whole(err);
+        say_what_waits(path, err);
         tfs_undo_close(opened->keeper);
         goto fail;
     }

@@ -646,6 +646,51 @@ START_TEST(edits_of_a_save_whose_time_lies_in_the_future_are_restored)
 }
 END_TEST
 
+static void must_name_journal(const char *what)
+{
+    const struct tfs_open_options writing = {.lock = TFS_LOCK_EXCLUSIVE};
+    struct tfs_save *save = NULL;
+    char name[TFS_JOURNAL_NAME];
+
+    tfs_journal_name(path, name);
+    tfs_error_reset(&err);
+    ck_assert_int_lt(tfs_save_open(path, NULL, &writing, &save, &err), 0);
+    ck_assert_msg(strstr(err.text, "edits that were accepted wait in its journal") != NULL &&
+                      strstr(err.text, name) != NULL,
+                  "%s: %s", what, err.text);
+    ck_assert(has_journal());
+}
+
+/* Whatever took its place is not read, and the edits wait for the save. */
+START_TEST(journal_of_a_save_that_is_none_any_more_stays_and_is_named)
+{
+    char away[PATH_MAX];
+
+    ck_assert(keeps_journals(_i));
+    leave_edit(_i, UINT32_MAX);
+    snprintf(away, sizeof(away), "%s", scratch_path("away"));
+    ck_assert_int_eq(rename(path, away), 0);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    must_name_journal("a folder");
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    must_name_journal("a pipe");
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(symlink("nothing", path), 0);
+    must_name_journal("a link to nothing");
+    ck_assert_int_eq(unlink(path), 0);
+    scratch_write(strrchr(path, '/') + 1, "");
+    must_name_journal("an empty file");
+    scratch_write(strrchr(path, '/') + 1, "x");
+    must_name_journal("another file");
+    ck_assert_int_eq(rename(away, path), 0);
+    tfs_error_reset(&err);
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_nonnull(strstr(notice, "1 edit until"));
+    ck_assert(!has_journal());
+}
+END_TEST
+
 /* Moved away, or lost: the journal is what is left of the edits. */
 START_TEST(journal_of_a_save_that_is_gone_stays_and_is_named)
 {
@@ -824,6 +869,8 @@ static Suite *suite(void)
         tcase_add_loop_test(
             c, journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside, i, i + 1);
         tcase_add_loop_test(c, journal_of_a_save_that_is_gone_stays_and_is_named, i, i + 1);
+        tcase_add_loop_test(c, journal_of_a_save_that_is_none_any_more_stays_and_is_named, i,
+                            i + 1);
         tcase_add_loop_test(
             c, reader_sees_an_edit_that_goes_from_the_journal_to_the_save_before_it_looks, i,
             i + 1);
