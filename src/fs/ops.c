@@ -462,6 +462,13 @@ static void find_kept_times(struct tfs_session *s, struct tfs_branch *branch,
     tfs_views_set_chunk(&s->views, node, mtime, ctime);
 }
 
+/* Can another file change what this name is? Files come and go, and the array of all chunks gets
+ * another place. */
+static bool renames(struct tfs_session *s, const struct tfs_node *node, const struct tfs_file *file)
+{
+    return file->count != NULL || (node->scope != TFS_SCOPE_CHUNK && tfs_ops_has_past(s, node));
+}
+
 int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                       struct tfs_attr *attr)
 {
@@ -474,7 +481,7 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     int result = 0;
 
     *attr = (struct tfs_attr){.changing = inode != NULL && inode->draft != NULL,
-                              .renames = file != NULL && file->count != NULL};
+                              .renames = file != NULL && renames(s, node, file)};
     if (attr->changing)
         size = tfs_draft_size(inode->draft);
     else if (file != NULL)
