@@ -95,6 +95,14 @@ goes_with_the_save() {
     block_is "$V" base:two
 }
 
+# The files of a chunk are unlinked before its rmdir, and lights/ is removed: all of it is one record.
+a_removed_chunk_is_one_record() {
+    up -o commit=600
+    want rm -r "$M/chunks/$C" "$M/chunks/$C2"
+    want grep -qxF 'journal: 2' "$M/.terrainfs/status"
+    down
+}
+
 import_restores_first() {
     left_behind base:one
     want "$TFS_BIN" export "$PRISTINE" "$D/tree"
@@ -331,6 +339,7 @@ try 'a mount shows how far the recovery is' recovery_is_shown
 try 'edits survive a kill' edits_survive_a_kill
 try 'chunk directories made, moved and removed survive a kill' directories_survive_a_kill
 try 'the journal goes when the save has followed' goes_with_the_save
+try 'rm -r of a chunk is one record of the journal' a_removed_chunk_is_one_record
 try 'put restores what a killed mount left' import_restores_first
 try 'another program wrote: nothing is overwritten, the edits are set aside' another_program_wrote
 try 'edits set aside by conflict=theirs survive a kill' edits_set_aside_survive_a_kill
