@@ -7,6 +7,17 @@
 static uint32_t *items;
 static size_t count;
 
+static void setup(void)
+{
+    items = NULL;
+    count = 0;
+}
+
+static void teardown(void)
+{
+    free(items);
+}
+
 static void add(uint32_t item)
 {
     uint32_t *more = tfs_array_grow(items, count, sizeof(*items));
@@ -27,7 +38,6 @@ START_TEST(array_keeps_what_it_has_while_it_grows)
     for (uint32_t i = 0; i < 5000; i++)
         add(i);
     check_all();
-    free(items);
 }
 END_TEST
 
@@ -42,14 +52,13 @@ START_TEST(array_that_lost_items_grows_again)
             add((uint32_t)count);
         check_all();
     }
-    free(items);
 }
 END_TEST
 
 static Suite *array_suite(void)
 {
     Suite *suite = suite_create("array");
-    TCase *t = unit_case(suite, "array");
+    TCase *t = unit_case_with(suite, "array", setup, teardown);
 
     tcase_add_test(t, array_keeps_what_it_has_while_it_grows);
     tcase_add_test(t, array_that_lost_items_grows_again);

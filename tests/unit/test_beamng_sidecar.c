@@ -200,6 +200,15 @@ static void remove_dir(void)
     ck_assert_int_eq(rmdir(dir), 0); /* nothing else was left there */
 }
 
+/* A limit of the size of files stands for a disk that is full. */
+static void limit_files(rlim_t bytes)
+{
+    const struct rlimit limit = {bytes, RLIM_INFINITY};
+
+    ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
 static void write_bytes(const char *path, const void *data, size_t size)
 {
     FILE *f = fopen(path, "wb");
@@ -457,7 +466,6 @@ END_TEST
 START_TEST(sidecar_that_cannot_be_written_is_told_and_the_terrain_is_saved)
 {
     static char old[100000] = "{\"materials\":[\"Grass\",\"DirtRoad\"]}";
-    struct rlimit limit = {sizeof(old) / 2, sizeof(old) / 2};
     struct tfs_error err = {0};
 
     memset(old + strlen(old), ' ', sizeof(old) - strlen(old));
@@ -465,9 +473,9 @@ START_TEST(sidecar_that_cannot_be_written_is_told_and_the_terrain_is_saved)
     write_ter(9);
     write_bytes(json, old, sizeof(old));
     struct tfs_save *save = open_save();
-    signal(SIGXFSZ, SIG_IGN);
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit_files(sizeof(old) / 2);
     ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n2 Ice\n", &err), -EFBIG);
+    limit_files(RLIM_INFINITY);
     ck_assert_ptr_nonnull(strstr(err.text, "the terrain is saved, but not the list of materials in "
                                            "t.terrain.json"));
     check_info(save, "sidecar: differs");
@@ -482,7 +490,6 @@ END_TEST
 START_TEST(sidecar_that_could_not_be_written_is_written_by_the_next_commit)
 {
     static char old[100000] = "{\"materials\":[\"Grass\",\"DirtRoad\"]}";
-    struct rlimit limit;
     struct tfs_error err = {0};
 
     memset(old + strlen(old), ' ', sizeof(old) - strlen(old));
@@ -490,13 +497,9 @@ START_TEST(sidecar_that_could_not_be_written_is_written_by_the_next_commit)
     write_ter(9);
     write_bytes(json, old, sizeof(old));
     struct tfs_save *save = open_save();
-    signal(SIGXFSZ, SIG_IGN);
-    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = sizeof(old) / 2;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit_files(sizeof(old) / 2);
     ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n", &err), -EFBIG);
-    limit.rlim_cur = limit.rlim_max;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit_files(RLIM_INFINITY);
     tfs_error_reset(&err);
     ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n", &err), 0);
     check_info(save, "sidecar: agrees");

@@ -462,6 +462,7 @@ START_TEST(doc_diff_names_exactly_what_differs)
     struct tfs_doc *base = doc_empty();
     struct tfs_edit edit;
 
+    memset(&before, 0, sizeof(before));
     random_state = (uint32_t)_i + 100;
     edit_open(base, &edit);
     for (int n = 0; n < 5000; n++)
@@ -747,9 +748,9 @@ END_TEST
 static Suite *doc_suite(void)
 {
     Suite *suite = suite_create("doc");
-    TCase *map = unit_case(suite, "map");
-    TCase *edits = unit_case(suite, "edits");
-    TCase *facts = unit_case(suite, "facts");
+    TCase *map = unit_case_with(suite, "map", reset, NULL);
+    TCase *edits = unit_case_with(suite, "edits", reset, NULL);
+    TCase *facts = unit_case_with(suite, "facts", reset, NULL);
 
     tcase_set_timeout(map, 60); /* sanitizers are slow */
     tcase_add_test(map, doc_key_order_is_group_y_z_x);

@@ -12,6 +12,12 @@
 
 static struct tfs_error err;
 
+static void setup(void)
+{
+    scratch_setup();
+    tfs_error_reset(&err);
+}
+
 static struct tfs_file_handle open_file(const char *name, bool exclusive)
 {
     struct tfs_file_handle file = {.fd = -1};
@@ -764,8 +770,8 @@ static Suite *file_suite(void)
     const bool mounts = scratch_can_mount();
     const bool acls = can_acl();
 
-    tcase_add_checked_fixture(reading, scratch_setup, scratch_teardown);
-    tcase_add_checked_fixture(replacing, scratch_setup, scratch_teardown);
+    tcase_add_checked_fixture(reading, setup, scratch_teardown);
+    tcase_add_checked_fixture(replacing, setup, scratch_teardown);
     tcase_add_test(reading, file_open_refuses_what_is_not_a_regular_file);
     tcase_add_test(reading, file_locked_by_another_process_is_refused_to_a_writer_alone);
     tcase_add_test(reading, file_read_gives_all_bytes_and_their_identity);

@@ -22,10 +22,15 @@ static struct stat like(void)
     return st;
 }
 
+static void reset(void)
+{
+    tfs_error_reset(&err);
+}
+
 static void journal_setup(void)
 {
     scratch_setup();
-    tfs_error_reset(&err);
+    reset();
     scratch_write("save", "terra");
     ck_assert_int_eq(chmod(scratch_path("save"), 0640), 0);
 }
@@ -562,6 +567,7 @@ static Suite *journal_suite(void)
                         sizeof(untrusted) / sizeof(untrusted[0]));
     if (geteuid() == 0) /* only root can make one */
         tcase_add_test(trust, journal_of_another_user_is_not_read);
+    tcase_add_checked_fixture(records, reset, NULL);
     tcase_add_test(records, record_leads_from_one_document_to_the_other_and_back);
     tcase_add_test(records, record_with_any_byte_missing_is_refused);
     return suite;

@@ -33,6 +33,7 @@ static struct {
 
 static void setup(void)
 {
+    memset(&t, 0, sizeof(t));
     scratch_setup_in_memory();
 }
 

@@ -211,10 +211,16 @@ static void teardown(void)
     scratch_teardown();
 }
 
+static void setup(void)
+{
+    scratch_setup();
+    tfs_error_reset(&err);
+}
+
 static void setup_aside(void)
 {
+    setup();
     aside = true;
-    scratch_setup();
 }
 
 static sqlite3 *ours(void)
@@ -1063,7 +1069,7 @@ static Suite *rows_suite(void)
     Suite *suite = suite_create("rows");
     TCase *tcase = unit_case(suite, "rows");
 
-    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
+    tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, opening_reads_all_keys_and_no_value, 0, 2);
     tcase_add_test(tcase, row_whose_key_is_none_is_counted_and_kept);
     tcase_add_test(tcase, rows_are_fetched_together_in_one_transaction);

@@ -3,6 +3,8 @@
  */
 #include "fs/views.h"
 
+#include <string.h>
+
 #include "unit.h"
 
 static struct tfs_views views;
@@ -11,6 +13,7 @@ static const uint64_t first = 0x3000000000000001, second = 0x3000000000010001;
 
 static void setup(void)
 {
+    memset(&views, 0, sizeof(views));
     tfs_views_init(&views, 1 << 20, 1); /* the changes of one file are known */
     ck_assert_int_eq(tfs_views_set_base(&views, 0, (struct timespec){.tv_sec = 1}), 0);
 }
