@@ -153,6 +153,14 @@ int tfs_cosmic_region_file_make(struct tfs_key region, const struct stat *st,
                                 const struct tfs_doc *doc, struct tfs_cosmic_region_file **file,
                                 struct tfs_error *err);
 
+/* ---- their document (zone_doc.c) ------------------------------------------------------------- */
+
+/* The document of an index; `old` is that of `before`, NULL: nothing is known. Chunks that `old`
+ * has keep their slots. `keeps`: it has all of them, also those of regions that are gone. */
+int tfs_cosmic_zone_doc(const struct tfs_doc *old, const struct tfs_cosmic_zone_index *before,
+                        const struct tfs_cosmic_zone_index *index, bool keeps, struct tfs_doc **doc,
+                        struct tfs_error *err);
+
 /* ---- the journal (zone_journal.c) ------------------------------------------------------------ */
 
 #define TFS_COSMIC_ZONE_JOURNAL "zone" /* what it is the journal of, in the folder of regions */
