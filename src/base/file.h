@@ -83,6 +83,9 @@ int tfs_file_settle(const char *path, struct tfs_error *err);
 /* The same for all names in a directory; one that is not there has none. */
 int tfs_directory_settle(const char *path, struct tfs_error *err);
 
+/* The same for those in a directory that is open: negative errno when the disk failed. */
+int tfs_directory_sync(int fd);
+
 struct tfs_taking; /* of the place of the old file */
 
 /* The keeper of files that are replaced. */

@@ -402,7 +402,7 @@ static int take_place_at_once(struct tfs_replacement *r, struct tfs_file_handle 
 }
 
 /* Some filesystems cannot sync a directory, and say so with EINVAL. */
-static int sync_directory(int fd)
+int tfs_directory_sync(int fd)
 {
     return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : -errno;
 }
@@ -434,7 +434,7 @@ int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *fi
     }
     if (take_place_at_once(r, file, err) < 0)
         goto out;
-    int result = sync_directory(r->directory);
+    int result = tfs_directory_sync(r->directory);
     if (r->keeper != NULL)
         r->keeper->after(r->keeper, r->path, &file->st);
     if (result < 0)
@@ -463,7 +463,7 @@ int tfs_directory_settle(const char *path, struct tfs_error *err)
 
     if (fd < 0)
         return 0;
-    int result = sync_directory(fd);
+    int result = tfs_directory_sync(fd);
     close(fd);
     if (result == 0 || result == -EROFS)
         return 0;

@@ -37,6 +37,7 @@ struct tfs_unsaved {
     const char *name;                        /* its last part */
     int parent, fd;
     size_t kept; /* files */
+    bool looks;  /* nothing is stored: they are there already, or not */
 };
 
 /* "NAME.unsaved-DATE", NAME cut where the whole would be longer than a file name can be. */
@@ -74,23 +75,31 @@ static char *beside(const struct tfs_unsaved_for *save)
     return save->directory != NULL ? strdup(save->directory) : tfs_file_directory(save->path);
 }
 
-/* Is there a directory of an earlier mount beside the save? */
-static bool has_one_beside(const struct tfs_unsaved_for *save)
+/* The next directory in `dir` that an earlier mount may have made for the save; NULL: no more. */
+static const char *next_earlier(DIR *dir, const struct tfs_unsaved_for *save)
 {
     const struct tfs_unsaved u = {.save = save};
     char name[NAME_MAX + 1];
-    char *parent = beside(save);
-    DIR *dir = parent == NULL ? NULL : opendir(parent);
     struct dirent *entry;
     struct stat st;
-    bool found = false;
 
     name_unsaved(&u, 0, name);
     size_t prefix = strlen(name) - strlen("YYYYMMDD-HHMMSS");
-    while (dir != NULL && !found && (entry = readdir(dir)) != NULL)
-        found = strncmp(entry->d_name, name, prefix) == 0 &&
-                fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                S_ISDIR(st.st_mode);
+    while ((entry = readdir(dir)) != NULL)
+        if (strncmp(entry->d_name, name, prefix) == 0 &&
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISDIR(st.st_mode))
+            return entry->d_name;
+    return NULL;
+}
+
+/* Is there a directory of an earlier mount beside the save? */
+static bool has_one_beside(const struct tfs_unsaved_for *save)
+{
+    char *parent = beside(save);
+    DIR *dir = parent == NULL ? NULL : opendir(parent);
+    bool found = dir != NULL && next_earlier(dir, save) != NULL;
+
     if (dir != NULL)
         closedir(dir);
     free(parent);
@@ -115,6 +124,21 @@ static char *if_parent(char *parent, const char *path, const char *slash)
     return NULL;
 }
 
+/* Opens one that an earlier call, or mount, made. */
+static int open_earlier(struct tfs_unsaved *u, const char *name)
+{
+    struct stat st;
+
+    u->fd = openat(u->parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (u->fd < 0)
+        return -errno;
+    if (fstat(u->fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == u->save->uid))
+        return 0;
+    close(u->fd);
+    u->fd = -1;
+    return -EPERM;
+}
+
 /* Opens a directory that an earlier call made at the place that comes first. Where it is at another
  * one, there was no room for it there, and may be now. */
 static int open_again(struct tfs_unsaved *u, const char *directory)
@@ -122,7 +146,6 @@ static int open_again(struct tfs_unsaved *u, const char *directory)
     const char *slash = strrchr(directory, '/');
     const bool shipped = u->save->elsewhere && u->save->directory == NULL;
     char *parent = shipped ? NULL : if_parent(beside(u->save), directory, slash);
-    struct stat st;
 
     if (parent == NULL && is_state_first(u->save))
         parent = if_parent(state_directory(), directory, slash);
@@ -132,14 +155,7 @@ static int open_again(struct tfs_unsaved *u, const char *directory)
         return u->parent;
     snprintf(u->directory, sizeof(u->directory), "%s", directory);
     u->name = u->directory + (slash - directory) + 1;
-    u->fd = openat(u->parent, u->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (u->fd < 0)
-        return -errno;
-    if (fstat(u->fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == u->save->uid))
-        return 0;
-    close(u->fd);
-    u->fd = -1;
-    return -EPERM;
+    return open_earlier(u, u->name);
 }
 
 static int open_unsaved(struct tfs_unsaved *u, const char *parent)
@@ -169,14 +185,24 @@ static void give(const struct tfs_unsaved *u, int fd)
         (void)!fchown(fd, u->save->uid, u->save->gid);
 }
 
+/* A directory, durable where it is new. */
+static int make_one(const char *path)
+{
+    struct tfs_error err = {0};
+
+    if (mkdir(path, 0700) < 0)
+        return errno == EEXIST ? 0 : -errno;
+    return tfs_file_settle(path, &err);
+}
+
 static int make_path(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        (void)mkdir(path, 0700);
+        (void)make_one(path);
         *slash = '/';
     }
-    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+    return make_one(path);
 }
 
 static int write_all(int fd, struct tfs_span bytes)
@@ -189,6 +215,37 @@ static int write_all(int fd, struct tfs_span bytes)
             return n == 0 ? -EIO : -errno;
     }
     return fsync(fd) == 0 ? 0 : -errno;
+}
+
+/* Has an open file these bytes? */
+static bool holds(int fd, struct tfs_span bytes)
+{
+    uint8_t part[65536];
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != bytes.size)
+        return false;
+    for (size_t at = 0; at < bytes.size;) {
+        ssize_t n = read(fd, part, sizeof(part));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0 || (size_t)n > bytes.size - at || memcmp(part, bytes.data + at, (size_t)n) != 0)
+            return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+/* EEXIST: another file is there. */
+static int look_at(int directory, const char *name, struct tfs_span bytes)
+{
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    int result = !holds(fd, bytes) ? -EEXIST : fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return result;
 }
 
 static int write_at(const struct tfs_unsaved *u, int directory, const char *name,
@@ -208,7 +265,7 @@ static int write_at(const struct tfs_unsaved *u, int directory, const char *name
 
 static int enter(const struct tfs_unsaved *u, int directory, const char *name)
 {
-    bool made = mkdirat(directory, name, 0700) == 0;
+    bool made = !u->looks && mkdirat(directory, name, 0700) == 0;
     int next = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (made && next >= 0)
@@ -226,7 +283,8 @@ static int add(struct tfs_unsaved *u, const char *path, struct tfs_span bytes)
 
     while (directory >= 0 && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
         if (rest == NULL) {
-            result = write_at(u, directory, name, bytes);
+            result =
+                u->looks ? look_at(directory, name, bytes) : write_at(u, directory, name, bytes);
             break;
         }
         int next = enter(u, directory, name);
@@ -254,13 +312,45 @@ int tfs_unsaved_add(struct tfs_unsaved *u, const char *path, struct tfs_span byt
     return result;
 }
 
+/* Makes the names in a directory durable, and in those below it; closes it. */
+static int sync_names(int directory)
+{
+    DIR *dir = directory < 0 ? NULL : fdopendir(directory);
+    struct dirent *entry;
+    int result = dir == NULL ? -errno : 0;
+
+    if (dir == NULL && directory >= 0)
+        close(directory);
+    while (result == 0 && (entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || entry->d_type == DT_REG)
+            continue;
+        int below = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (below >= 0 || (errno != ENOTDIR && errno != ELOOP))
+            result = sync_names(below);
+    }
+    if (result == 0)
+        result = tfs_directory_sync(directory);
+    if (dir != NULL)
+        closedir(dir);
+    return result;
+}
+
+/* The directory and all in it are there after a power cut, too: what held it before may go. */
+static int sync_all(const struct tfs_unsaved *u)
+{
+    int result = sync_names(openat(u->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+
+    return result < 0 ? result : tfs_directory_sync(u->parent);
+}
+
 static int fill_open(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
 {
     size_t failed = fill(arg, u);
 
     /* In a work tree of git nobody wants to commit it. It goes without where there is no room. */
     (void)add(u, ".gitignore", tfs_span_of("*\n"));
-    failed += fsync(u->fd) < 0;
+    failed += sync_all(u) < 0;
     give(u, u->fd); /* the last thing: until now nobody else could enter */
     return failed > 0 ? -EIO : 0;
 }
@@ -405,4 +495,49 @@ int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill,
     unsaved_close(&first);
     unsaved_close(&second);
     return result;
+}
+
+/* ---- what an earlier mount stored ------------------------------------------------------------ */
+
+/* Has the directory all of it, durable by now? */
+static bool has_all(struct tfs_unsaved *u, const char *name, tfs_unsaved_fill fill, void *arg)
+{
+    u->kept = 0;
+    if (open_earlier(u, name) < 0)
+        return false;
+    const bool all = fill(arg, u) == 0 && u->kept > 0 && sync_all(u) == 0;
+    close(u->fd);
+    u->fd = -1;
+    return all;
+}
+
+/* The path of one in `parent` that has it all; NULL: none has. */
+static char *find_in(const struct tfs_unsaved_for *save, const char *parent, tfs_unsaved_fill fill,
+                     void *arg)
+{
+    struct tfs_unsaved u = {.save = save, .fd = -1, .looks = true};
+    char *found = NULL;
+    const char *name;
+
+    u.parent = parent == NULL ? -ENOENT : tfs_directory_open(parent);
+    DIR *dir = u.parent < 0 ? NULL : opendir(parent);
+    while (dir != NULL && found == NULL && (name = next_earlier(dir, save)) != NULL)
+        if (has_all(&u, name, fill, arg) && tfs_print(&found, "%s/%s", parent, name) < 0)
+            break;
+    if (dir != NULL)
+        closedir(dir);
+    unsaved_close(&u);
+    return found;
+}
+
+char *tfs_unsaved_find(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg)
+{
+    char *first = beside(save), *second = state_directory();
+    char *found = find_in(save, first, fill, arg);
+
+    if (found == NULL)
+        found = find_in(save, second, fill, arg);
+    free(first);
+    free(second);
+    return found;
 }

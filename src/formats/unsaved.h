@@ -1,7 +1,7 @@
 /*
  * What could not be saved -> the directory NAME.unsaved-DATE/ beside the save; or where programs
  * keep their state, when there is no room beside it, what is there is given to others, or an
- * earlier one is there already. git ignores what is in it.
+ * earlier one is there already. git ignores what is in it. What an earlier mount stored is found.
  */
 #ifndef TFS_FORMATS_UNSAVED_H
 #define TFS_FORMATS_UNSAVED_H
@@ -24,17 +24,22 @@ struct tfs_unsaved_for {
 
 struct tfs_unsaved_for tfs_unsaved_whose(const struct tfs_save *save);
 
-/* Stores one file under a path of the tree, or below `later/` where that is taken by what an
- * earlier call stored: 0 or negative. */
+/* Stores (or looks for) one file under a path of the tree, or below `later/` where that is taken by
+ * what an earlier call stored: 0 or negative. */
 int tfs_unsaved_add(struct tfs_unsaved *unsaved, const char *path, struct tfs_span bytes);
 
 /* Gives all that is to be stored to tfs_unsaved_add: how much could not be stored. May be called
  * once more, for another directory. */
 typedef size_t (*tfs_unsaved_fill)(void *arg, struct tfs_unsaved *unsaved);
 
-/* 0, or negative when not all of it is there. *directory: where it is, malloc'ed; NULL: nowhere.
- * One that an earlier call gave back is filled further if it is at the place that comes first. */
+/* 0, or negative when not all of it is there, durable. *directory: where it is, malloc'ed; NULL:
+ * nowhere. One that an earlier call gave back is filled further if it is at the place that comes
+ * first. */
 int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
                       char **directory);
+
+/* The directory of an earlier mount that has every file which `fill` gives, with the same bytes,
+ * and durable: malloc'ed. NULL: there is none. */
+char *tfs_unsaved_find(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg);
 
 #endif

@@ -151,7 +151,8 @@ struct difference {
     const struct tfs_doc *ours;
     const char *prefix;
     bool root; /* something of the whole save changed, or chunks are tiles of what the root shows */
-    bool many; /* chunks: texts for people of all of them would take minutes */
+    bool stored; /* files alone that have the stored bytes of chunks; the others are for people */
+    bool strict; /* one that cannot be read is lost */
     tfs_keep_fn keep;
     void *arg;
     size_t lost; /* for want of memory, or by `keep` */
@@ -186,7 +187,7 @@ static void keep_changed(void *arg, const struct tfs_node *node, const struct tf
         keep_deleted(d, node->key);
     if (how != TFS_CHANGED_FILE || node->scope == TFS_SCOPE_GROUP ||
         (node->scope == TFS_SCOPE_ROOT && !d->root) ||
-        (d->many && node->scope == TFS_SCOPE_CHUNK && !says_stored(d, file)) ||
+        (d->stored && node->scope == TFS_SCOPE_CHUNK && !says_stored(d, file)) ||
         file->lens->put == NULL || tfs_node_exists(d->save, d->ours, node) != 1)
         return;
     if (file->lens->get(d->save, d->ours, tfs_node_at(d->save, node), &bytes, &err) == 0) {
@@ -196,7 +197,7 @@ static void keep_changed(void *arg, const struct tfs_node *node, const struct tf
         if (path.failed || d->keep(d->arg, (const char *)path.data, tfs_buf_span(&bytes)) < 0)
             d->lost++;
     }
-    d->lost += err.code == -ENOMEM;
+    d->lost += err.code == -ENOMEM || (err.code < 0 && d->strict);
     tfs_buf_release(&path);
     tfs_buf_release(&bytes);
 }
@@ -219,8 +220,19 @@ size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
     size_t count = 0;
 
     (void)tfs_doc_diff(theirs, ours, count_chunk, &count);
-    d.many = count > TFS_CHANGES_FEW;
+    d.stored = count > TFS_CHANGES_FEW; /* texts of all of them would take minutes */
     d.root = save->tree->fixed_chunks || theirs->common != ours->common;
+    tfs_changes_each(save, theirs, ours, keep_changed, &d);
+    return d.lost;
+}
+
+size_t tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
+                          const struct tfs_doc *ours, tfs_keep_fn keep, void *arg)
+{
+    struct difference d = {.save = save, .ours = ours, .prefix = "", .keep = keep, .arg = arg};
+
+    d.stored = d.strict = true;
+    d.root = theirs->common != ours->common;
     tfs_changes_each(save, theirs, ours, keep_changed, &d);
     return d.lost;
 }

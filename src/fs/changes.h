@@ -36,6 +36,11 @@ size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
                          const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
                          void *arg);
 
+/* The same without what is for people: the files that have the stored bytes of each chunk, and
+ * those of the root where something of the whole save differs. One that cannot be read is lost. */
+size_t tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
+                          const struct tfs_doc *ours, tfs_keep_fn keep, void *arg);
+
 /* Does the file come and go, so that its directory reads differently with it? */
 static inline bool tfs_comes_and_goes(const struct tfs_file *file)
 {

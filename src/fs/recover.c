@@ -38,6 +38,13 @@ static int put_file(void *arg, const char *path, struct tfs_span bytes)
     return tfs_unsaved_add(arg, path, bytes);
 }
 
+static size_t add_journal(const struct tfs_recovery *r, struct tfs_unsaved *unsaved)
+{
+    if (r->doc != NULL && r->text.damaged == 0)
+        return 0;
+    return tfs_unsaved_add(unsaved, "journal", tfs_blob_span(r->text.bytes)) < 0;
+}
+
 /* As files to be imported, where the records fit what the save holds now; and as they are, where
  * not all of them can be read that way. */
 static size_t fill(void *arg, struct tfs_unsaved *unsaved)
@@ -47,16 +54,29 @@ static size_t fill(void *arg, struct tfs_unsaved *unsaved)
 
     if (r->doc != NULL)
         lost = tfs_changes_files(r->save, r->save->doc, r->doc, "", put_file, unsaved);
-    if (r->doc == NULL || r->text.damaged > 0)
-        lost += tfs_unsaved_add(unsaved, "journal", tfs_blob_span(r->text.bytes)) < 0;
-    return lost;
+    return lost + add_journal(r, unsaved);
 }
 
+/* What must not be lost of that. */
+static size_t fill_stored(void *arg, struct tfs_unsaved *unsaved)
+{
+    const struct tfs_recovery *r = arg;
+    size_t lost = 0;
+
+    if (r->doc != NULL)
+        lost = tfs_changes_stored(r->save, r->save->doc, r->doc, put_file, unsaved);
+    return lost + add_journal(r, unsaved);
+}
+
+/* The mount that accepted the edits has set them aside itself where it met the same conflict. */
 static int store_aside(struct tfs_recovery *r, char **directory)
 {
     const struct tfs_save *save = r->save;
     const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
 
+    *directory = tfs_unsaved_find(&whose, fill_stored, r);
+    if (*directory != NULL)
+        return 0;
     return tfs_unsaved_store(&whose, fill, r, directory);
 }
 

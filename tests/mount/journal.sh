@@ -153,6 +153,64 @@ edits_set_aside_survive_a_kill() {
     want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
 }
 
+# conflict_at_unmount: the edits are in NAME.unsaved-DATE, and the journal is still there.
+conflict_at_unmount() {
+    cp "$PRISTINE" "$D/other"
+    want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
+    up -o commit=600
+    edit base:one
+    want rm -r "$M/chunks/$C2"
+    cp "$D/other" "$S"
+    down 3
+    want [ -s "$(journal)" ]
+    want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
+}
+
+# all_unsaved: the directories of every place.
+all_unsaved() {
+    find "$D" "$XDG_STATE_HOME" -maxdepth 2 -name "$SAVE_NAME.unsaved-*" -type d 2>/dev/null | sort -u
+}
+
+set_aside_once() {
+    local kept
+    conflict_at_unmount
+    kept=$(set_aside)
+    cp -p "$(journal)" "$D/journal"
+    rm "$kept/chunks/$C/blocks.txt" "$kept/.gitignore" # for people
+    up
+    want grep -qF "another program changed the save since; what was edited is in $kept" "$D/mount.err"
+    down
+    wants_not [ -e "$(journal)" ]
+    cp -p "$D/journal" "$(journal)" # a mount that was killed before it could remove it
+    up
+    down
+    wants_not [ -e "$(journal)" ]
+    same 'directories' "$(all_unsaved)" "$kept"
+    want cmp "$D/other" "$S"
+}
+
+# What is not all there is kept again: COMMAND...
+set_aside_again() {
+    local kept
+    export XDG_STATE_HOME=$D/state
+    conflict_at_unmount
+    kept=$(set_aside)
+    "$@" "$kept"
+    up
+    down
+    wants_not [ -e "$(journal)" ]
+    same 'directories' "$(all_unsaved | wc -l)" 2
+    want grep -qxF "$V,base:one" "$XDG_STATE_HOME"/terrainfs/"$SAVE_NAME".unsaved-*/"chunks/$C/voxels.csv"
+    export XDG_STATE_HOME=$T/state
+}
+
+without_a_chunk() { rm "$1/chunks/$C/raw.bin"; }
+without_a_removal() { rm -r "$1/deleted"; }
+with_another_chunk() { echo >>"$1/chunks/$C/raw.bin"; }
+with_a_link() { mv "$1/chunks/$C/raw.bin" "$D/raw" && ln -s "$D/raw" "$1/chunks/$C/raw.bin"; }
+of_another() { chown -R 12345 "$1"; }
+of_another_as_root() { [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }; set_aside_again of_another; }
+
 put_back_on_purpose() {
     left_behind base:one
     cp "$PRISTINE" "$S"
@@ -343,6 +401,12 @@ try 'rm -r of a chunk is one record of the journal' a_removed_chunk_is_one_recor
 try 'put restores what a killed mount left' import_restores_first
 try 'another program wrote: nothing is overwritten, the edits are set aside' another_program_wrote
 try 'edits set aside by conflict=theirs survive a kill' edits_set_aside_survive_a_kill
+try 'edits that a mount set aside are not set aside again by the next one' set_aside_once
+try 'a chunk is missing in what was set aside: it is set aside again' set_aside_again without_a_chunk
+try 'a removal is missing in what was set aside' set_aside_again without_a_removal
+try 'a chunk is another in what was set aside' set_aside_again with_another_chunk
+try 'a chunk is a link in what was set aside' set_aside_again with_a_link
+try 'what was set aside is somebody else'"'"'s' of_another_as_root
 try 'a save that was put back stays, the edits are set aside' put_back_on_purpose
 try 'a torn end was never accepted' torn_end
 try 'damage is said, what is before it is restored' damaged_middle
