@@ -1,7 +1,10 @@
 /*
  * The verbs of a session: what its files share. Private to them; each calls only those before it:
  *
- *   ops.c         the modules put together: nodes, attributes, paths, attempts, jobs
+ *   ops.c         the modules put together: nodes, paths, attempts, messages, jobs
+ *   op_stat.c     what stat(2) says of them; files that become scratch files
+ *   op_past.c     what open files go on with whose name is another file's
+ *   op_chunks.c   chunks that are read when somebody asks for them
  *   op_edit.c     texts and chunk directories -> edits of the shown document; by stores' threads
  *   op_close.c    what closes, truncates and renames onto files of the schema check; as well
  *   op_store.c    what stores ask and tell
@@ -12,7 +15,6 @@
  *   op_rename.c   rename
  *   op_files.c    open, create, read, write, flush, release
  *   op_list.c     reading directories
- *   op_chunks.c   chunks that are read when somebody asks for them
  *   op_sync.c     fsync, and saves that other programs changed
  *   session.c     opening, ending
  *
@@ -172,15 +174,13 @@ int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
  * that were removed: waits for them, once; or -ENOSPC. */
 int tfs_ops_await_room(struct tfs_need *need, const struct tfs_inode *inode);
 
-/* ---- attributes ------------------------------------------------------------------------------ */
+/* ---- op_stat.c ------------------------------------------------------------------------------- */
 
 /* need: NULL: -EAGAIN where only rendering would tell the size; attr->id is set then, too. */
 int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                       struct tfs_attr *attr);
 int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                  struct tfs_attr *attr);
-
-/* ---- files that become something else -------------------------------------------------------- */
 
 /* A scratch file with the owner and times of a file of the schema, and the bytes `content` unless
  * it has a draft, for tfs_ops_orphan: 0, -ENOSPC, -ENOMEM. */
