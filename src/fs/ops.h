@@ -13,7 +13,8 @@
  *   op_group.c    directories of groups
  *   op_names.c    lookup, unlink, mkdir, rmdir, symbolic links
  *   op_rename.c   rename
- *   op_files.c    open, create, read, write, flush, release
+ *   op_files.c    open, create, write, flush, release
+ *   op_read.c     read, lseek
  *   op_list.c     reading directories
  *   op_sync.c     fsync, and saves that other programs changed
  *   session.c     opening, ending

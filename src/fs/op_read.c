@@ -1,0 +1,191 @@
+/*
+ * Reading: what is saved, what a draft says, what a file was in another document; and where the
+ * holes of arrays are.
+ */
+#include <errno.h>
+
+#include "fs/ops.h"
+
+/* ---- read ------------------------------------------------------------------------------------ */
+
+static struct tfs_span cut(struct tfs_span bytes, uint64_t offset, size_t size)
+{
+    if (offset >= bytes.size)
+        return (struct tfs_span){0};
+    size_t left = bytes.size - (size_t)offset;
+    return (struct tfs_span){bytes.data + offset, size < left ? size : left};
+}
+
+struct reading {
+    uint64_t id;
+    struct tfs_handle *handle; /* may be NULL */
+    uint64_t offset;
+    size_t size;
+    struct tfs_blob **hold;
+    struct tfs_span *bytes;
+};
+
+/* Rendered content, which the handle holds on to for the next piece. */
+static int read_saved(struct tfs_session *s, const struct reading *r, struct tfs_need *need,
+                      const struct tfs_node *node)
+{
+    struct tfs_handle *handle = r->handle;
+    uint64_t stamp;
+
+    if (handle != NULL && handle->blob != NULL &&
+        handle->stamp == tfs_views_stamp(&s->views, tfs_node_id(node)) &&
+        tfs_store_broken(tfs_ops_branch(s, node)->store) == 0) {
+        *r->hold = tfs_blob_ref(handle->blob);
+        return 0;
+    }
+    int result = tfs_ops_bytes(s, need, node, r->hold, &stamp);
+    if (result == 0 && handle != NULL) {
+        tfs_blob_unref(handle->blob);
+        handle->blob = tfs_blob_ref(*r->hold);
+        handle->stamp = stamp;
+    }
+    return result;
+}
+
+/* Copied: these bytes may be written to at any moment. */
+static int read_written(const struct reading *r, const struct tfs_buf *bytes)
+{
+    struct tfs_error err = {0};
+    int result = tfs_blob_copy(cut(tfs_buf_span(bytes), r->offset, r->size), r->hold, &err);
+
+    if (result == 0)
+        *r->bytes = tfs_blob_span(*r->hold);
+    return result;
+}
+
+/* Pages that were written, and what the file showed elsewhere. */
+static int read_sparse(struct tfs_session *s, const struct reading *r, struct tfs_need *need,
+                       const struct tfs_inode *inode)
+{
+    const struct tfs_sparse *sparse = inode->draft->sparse;
+    const uint64_t left = r->offset < sparse->size ? sparse->size - r->offset : 0;
+    const size_t size = r->size < left ? r->size : (size_t)left;
+    struct tfs_blob *shown = NULL;
+    struct tfs_error err = {0};
+    struct tfs_buf bytes = {0};
+    int result = 0;
+
+    if (!tfs_sparse_holds(sparse, r->offset, size))
+        result = tfs_ops_range_of(s, need, &inode->node, sparse->base, r->offset, size, &shown);
+    if (result < 0)
+        return result;
+    tfs_buf_add_span(&bytes, cut(tfs_blob_span(shown), 0, size));
+    tfs_blob_unref(shown);
+    tfs_buf_resize(&bytes, size);
+    result = tfs_buf_check(&bytes, &err);
+    if (result == 0)
+        result = tfs_sparse_read(sparse, r->offset, size, bytes.data);
+    if (result == 0)
+        result = tfs_blob_take(&bytes, r->hold, &err);
+    tfs_buf_release(&bytes);
+    if (result == 0)
+        *r->bytes = tfs_blob_span(*r->hold);
+    return result;
+}
+
+static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    const struct reading *r = call;
+    const struct tfs_inode *inode =
+        r->handle != NULL ? r->handle->inode : tfs_inode_find(&s->inodes, r->id);
+    struct tfs_node node;
+    int result = 0;
+
+    if (inode != NULL && inode->scratch != NULL)
+        return read_written(r, &inode->scratch->bytes);
+    if (inode != NULL && inode->draft != NULL && inode->draft->sparse != NULL)
+        return read_sparse(s, r, need, inode);
+    if (inode != NULL && inode->draft != NULL)
+        return read_written(r, &inode->draft->bytes);
+    if (inode != NULL) {
+        node = inode->node;
+        tfs_ops_refresh(s, &node);
+    } else {
+        result = tfs_ops_node(s, r->id, &node);
+        if (result == 0 && tfs_node_is_directory(&node))
+            result = -EISDIR;
+    }
+    int range = 0;
+    if (inode != NULL && inode->past != NULL && r->size > 0)
+        range = tfs_ops_range_of(s, need, &node, inode->past, r->offset, r->size, r->hold);
+    else if (result == 0)
+        range = tfs_ops_range(s, need, &node, r->offset, r->size, r->hold);
+    if (range == 1)
+        *r->bytes = tfs_blob_span(*r->hold);
+    if (range != 0)
+        return range < 0 ? range : 0;
+    if (result == 0)
+        result = read_saved(s, r, need, &node);
+    if (result == 0)
+        *r->bytes = cut(tfs_blob_span(*r->hold), r->offset, r->size);
+    return result;
+}
+
+int tfs_session_read(struct tfs_session *s, uint64_t id, struct tfs_handle *handle, uint64_t offset,
+                     size_t size, struct tfs_blob **hold, struct tfs_span *bytes)
+{
+    struct reading r = {id, handle, offset, size, hold, bytes};
+
+    return tfs_ops_run(s, try_read, &r);
+}
+
+/* ---- holes ----------------------------------------------------------------------------------- */
+
+struct seeking {
+    uint64_t id;
+    const struct tfs_handle *handle; /* may be NULL */
+    uint64_t offset;
+    bool hole;
+    uint64_t *found;
+};
+
+/* What the lens says of a file that nobody writes: pages of a mapping may be on their way. */
+static uint64_t seek_saved(struct tfs_session *s, const struct seeking *k,
+                           const struct tfs_inode *inode, const struct tfs_node *node,
+                           uint64_t size)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    const struct tfs_lens *lens = tfs_node_file(branch->save, node)->lens;
+    const bool past = inode != NULL && inode->past != NULL;
+
+    if (lens->seek == NULL || (inode != NULL && (inode->draft != NULL || inode->writers > 0)))
+        return k->hole ? size : k->offset;
+    return lens->seek(branch->save, past ? inode->past : tfs_store_shown(branch->store),
+                      tfs_node_at(branch->save, node), k->offset, k->hole);
+}
+
+static int try_seek(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    const struct seeking *k = call;
+    struct tfs_inode *inode =
+        k->handle != NULL ? k->handle->inode : tfs_inode_find(&s->inodes, k->id);
+    struct tfs_node node = {.file = -1};
+    struct tfs_attr attr;
+    int result = 0;
+
+    if (inode == NULL || inode->scratch == NULL)
+        result = tfs_ops_node(s, k->id, &node);
+    if (result == 0)
+        result = inode != NULL ? tfs_ops_attr(s, need, inode, &attr)
+                               : tfs_ops_attr_node(s, need, &node, &attr);
+    if (result < 0)
+        return result;
+    const uint64_t size = (uint64_t)attr.st.st_size;
+    if (k->offset >= size)
+        return -ENXIO;
+    *k->found = node.file < 0 ? (k->hole ? size : k->offset) : seek_saved(s, k, inode, &node, size);
+    return !k->hole && *k->found >= size ? -ENXIO : 0;
+}
+
+int tfs_session_seek(struct tfs_session *s, uint64_t id, struct tfs_handle *handle, uint64_t offset,
+                     bool hole, uint64_t *found)
+{
+    struct seeking k = {id, handle, offset, hole, found};
+
+    return tfs_ops_run(s, try_seek, &k);
+}
