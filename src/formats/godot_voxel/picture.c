@@ -13,6 +13,7 @@
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/colour.h"
 #include "formats/godot_voxel/lenses.h"
+#include "formats/godot_voxel/matter.h"
 #include "formats/godot_voxel/store.h"
 #include "formats/picture/picture.h"
 
@@ -24,150 +25,23 @@ static struct tfs_voxel_size size(const struct tfs_doc *doc)
     return (struct tfs_voxel_size){sides[0], sides[1], sides[2]};
 }
 
-/* ---- what is not empty ----------------------------------------------------------------------- */
-
-/* Channels of which one value can make a voxel one that is not empty. */
-static const unsigned solid[] = {TFS_GODOT_TYPE, TFS_GODOT_SDF, TFS_GODOT_COLOR};
-
-#define SOLID (sizeof(solid) / sizeof(solid[0]))
-
-/* These values do so, as stored: low to low + span. */
-struct matter {
-    uint64_t low, span;
-};
-
-/* Distances below 0; of floats neither -0 nor NaN. */
-static struct matter distance_matter(unsigned version, unsigned depth)
-{
-    static const struct matter negative[] = {{0x80, 0x7f},
-                                             {0x8000, 0x7fff},
-                                             {0x80000001, 0x7f7fffff},
-                                             {0x8000000000000001, 0x7fefffffffffffff}};
-    static const struct matter lower_half[] = {{0, 126}, {0, 32766}};
-
-    return version == 2 && depth < 2 ? lower_half[depth] : negative[depth];
-}
-
-static struct matter matter_of(const struct tfs_godot_block *block, unsigned channel)
-{
-    unsigned depth = block->channels[channel].depth;
-
-    if (channel == TFS_GODOT_SDF)
-        return distance_matter(block->version, depth);
-    return (struct matter){1, UINT64_MAX - 1};
-}
-
-static bool is_matter(struct matter m, uint64_t bits)
-{
-    return bits - m.low <= m.span;
-}
-
 /* ---- from above ------------------------------------------------------------------------------ */
-
-/* A channel in which the highest matter is searched. Eight stored bytes of values that are no
- * matter have no bit of `mask` set, once they are xored with `flipped`: so air, which most of a
- * column is, is told apart eight bytes at a time. */
-struct scan {
-    const struct tfs_godot_values *values;
-    struct matter m;
-    uint64_t flipped, mask;
-};
-
-static struct scan scan_of(const struct tfs_godot_block *block, unsigned channel)
-{
-    struct scan s = {
-        .values = &block->channels[channel], .m = matter_of(block, channel), .mask = UINT64_MAX};
-    unsigned depth = s.values->depth;
-    uint8_t signs[sizeof(s.mask)] = {0};
-
-    if (channel != TFS_GODOT_SDF)
-        return s;
-    for (size_t i = (1U << depth) - 1; i < sizeof(signs); i += (size_t)1 << depth)
-        signs[i] = 0x80;
-    memcpy(&s.mask, signs, sizeof(signs));
-    s.flipped = block->version == 2 && depth < 2 ? UINT64_MAX : 0;
-    return s;
-}
-
-/* False: none of these eight bytes is of matter. */
-static bool may_be_matter(const struct scan *s, const uint8_t *bytes)
-{
-    uint64_t word;
-
-    memcpy(&word, bytes, sizeof(word));
-    return ((word ^ s->flipped) & s->mask) != 0;
-}
-
-/* False: no voxel is matter by this channel. */
-static bool may_hold_matter(const struct scan *s)
-{
-    const struct tfs_span bytes = s->values->bytes;
-    uint64_t rest = s->flipped;
-    size_t at = 0;
-
-    for (; bytes.size - at >= sizeof(rest); at += sizeof(rest))
-        if (may_be_matter(s, bytes.data + at))
-            return true;
-    /* Values are not split by the end: what is missing is filled with what is no matter. */
-    memcpy(&rest, bytes.data + at, bytes.size - at);
-    return ((rest ^ s->flipped) & s->mask) != 0;
-}
-
-/* The values of one column lie one behind another: up to and with its highest matter. */
-static uint32_t top8(const uint8_t *column, uint32_t y, struct matter m)
-{
-    while (y > 0 && !is_matter(m, column[y - 1]))
-        y--;
-    return y;
-}
-
-static uint32_t top16(const uint8_t *column, uint32_t y, struct matter m)
-{
-    while (y > 0 && !is_matter(m, column[2 * y - 2] | (uint64_t)column[2 * y - 1] << 8))
-        y--;
-    return y;
-}
-
-static uint32_t top_wide(const uint8_t *column, uint32_t y, unsigned depth, struct matter m)
-{
-    while (y > 0 && !is_matter(m, tfs_godot_get_bits(column + ((size_t)(y - 1) << depth), depth)))
-        y--;
-    return y;
-}
-
-static uint32_t top_of(const struct scan *s, size_t column, uint32_t y)
-{
-    const struct tfs_godot_values *values = s->values;
-    const uint8_t *at = values->bytes.data + ((column * y) << values->depth);
-    size_t left = (size_t)y << values->depth;
-
-    if (values->mode == TFS_GODOT_UNIFORM)
-        return is_matter(s->m, tfs_godot_get_bits(values->bytes.data, values->depth)) ? y : 0;
-    while (left >= sizeof(uint64_t) && !may_be_matter(s, at + left - sizeof(uint64_t)))
-        left -= sizeof(uint64_t);
-    y = (uint32_t)(left >> values->depth);
-    if (values->depth == 0)
-        return top8(at, y, s->m);
-    if (values->depth == 1)
-        return top16(at, y, s->m);
-    return top_wide(at, y, values->depth, s->m);
-}
 
 static void look_down(const struct tfs_godot_paints *paints, struct tfs_column *columns)
 {
     const struct tfs_godot_block *block = paints->block;
     const size_t count = (size_t)block->x * block->z;
-    struct scan scans[SOLID];
+    struct tfs_godot_scan scans[TFS_GODOT_SOLID];
     unsigned channels = 0;
 
-    for (unsigned c = 0; c < SOLID; c++) {
-        scans[channels] = scan_of(block, solid[c]);
-        channels += may_hold_matter(&scans[channels]);
+    for (unsigned c = 0; c < TFS_GODOT_SOLID; c++) {
+        scans[channels] = tfs_godot_scan_of(block, tfs_godot_solid[c]);
+        channels += tfs_godot_scan_finds(&scans[channels]);
     }
     for (size_t i = 0; i < count && channels > 0; i++) {
         uint32_t top = 0;
         for (unsigned c = 0; c < channels && top < block->y; c++) {
-            uint32_t found = top_of(&scans[c], i, block->y);
+            uint32_t found = tfs_godot_scan_top(&scans[c], i, block->y);
             top = found > top ? found : top;
         }
         if (top > 0)
@@ -407,14 +281,14 @@ static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *er
 {
     struct change *c = chunk;
 
-    for (unsigned i = 0; i < SOLID && c->there; i++) {
-        const unsigned channel = solid[i];
-        const struct matter m = matter_of(&c->block, channel);
+    for (unsigned i = 0; i < TFS_GODOT_SOLID && c->there; i++) {
+        const unsigned channel = tfs_godot_solid[i];
+        const struct tfs_godot_matter m = tfs_godot_matter_of(&c->block, channel);
         const uint64_t empty =
             tfs_godot_empty_value(channel, c->block.version, c->block.channels[channel].depth);
         for (uint32_t y = at.from; y < at.to; y++) {
             size_t voxel = index_of(c, at, y);
-            if (is_matter(m, value_at(c, channel, voxel)) &&
+            if (tfs_godot_is_matter(m, value_at(c, channel, voxel)) &&
                 set_value(c, channel, voxel, empty, err) < 0)
                 return err->code;
         }
@@ -463,15 +337,15 @@ static void print_value(const struct tfs_godot_block *block, unsigned channel, s
 
 static bool has_matter(const struct tfs_godot_block *block, unsigned channel, struct tfs_span voxel)
 {
-    return is_matter(matter_of(block, channel), voxel_value(voxel, channel));
+    return tfs_godot_is_matter(tfs_godot_matter_of(block, channel), voxel_value(voxel, channel));
 }
 
 static bool empty(struct tfs_span voxel)
 {
     const struct tfs_godot_block block = block_of(voxel);
 
-    for (unsigned i = 0; i < SOLID; i++)
-        if (has_matter(&block, solid[i], voxel))
+    for (unsigned i = 0; i < TFS_GODOT_SOLID; i++)
+        if (has_matter(&block, tfs_godot_solid[i], voxel))
             return false;
     return true;
 }
@@ -546,7 +420,7 @@ static int bin_empty(struct bins *bins, struct bin *bin, struct tfs_error *err)
 static int bin_add(struct bins *bins, unsigned channel, uint64_t value, size_t voxel,
                    struct tfs_error *err)
 {
-    const uint64_t spread = (value * SOLID + channel) * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t spread = (value * TFS_GODOT_SOLID + channel) * UINT64_C(0x9e3779b97f4a7c15);
     struct bin *bin = &bins->bins[spread >> (64 - BINS_LOG)];
 
     if (bin->voxels > 0 && (bin->value != value || bin->channel != channel) &&
@@ -560,15 +434,15 @@ static int bin_add(struct bins *bins, unsigned channel, uint64_t value, size_t v
 
 /* In the order in which print_brief looks at them. */
 static unsigned find_scans(const struct tfs_godot_block *block, unsigned *channels,
-                           struct scan scans[SOLID])
+                           struct tfs_godot_scan scans[TFS_GODOT_SOLID])
 {
-    static const unsigned order[SOLID] = {TFS_GODOT_TYPE, TFS_GODOT_COLOR, TFS_GODOT_SDF};
+    static const unsigned order[TFS_GODOT_SOLID] = {TFS_GODOT_TYPE, TFS_GODOT_COLOR, TFS_GODOT_SDF};
     unsigned count = 0;
 
-    for (unsigned i = 0; i < SOLID; i++) {
-        scans[count] = scan_of(block, order[i]);
+    for (unsigned i = 0; i < TFS_GODOT_SOLID; i++) {
+        scans[count] = tfs_godot_scan_of(block, order[i]);
         channels[count] = order[i];
-        count += may_hold_matter(&scans[count]);
+        count += tfs_godot_scan_finds(&scans[count]);
     }
     return count;
 }
@@ -578,14 +452,14 @@ static int count_matter(struct bins *bins, struct tfs_error *err)
 {
     const struct tfs_godot_block *block = bins->block;
     const size_t volume = tfs_godot_volume(block);
-    unsigned channels[SOLID];
-    struct scan scans[SOLID];
+    unsigned channels[TFS_GODOT_SOLID];
+    struct tfs_godot_scan scans[TFS_GODOT_SOLID];
     const unsigned count = find_scans(block, channels, scans);
 
     for (size_t voxel = 0; voxel < volume && count > 0; voxel++)
         for (unsigned i = 0; i < count; i++) {
             uint64_t value = block_value(block, channels[i], voxel);
-            if (!is_matter(scans[i].m, value))
+            if (!tfs_godot_is_matter(scans[i].m, value))
                 continue;
             if (bin_add(bins, channels[i], channels[i] == TFS_GODOT_SDF ? 0 : value, voxel, err) <
                 0)
