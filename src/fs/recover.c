@@ -4,7 +4,9 @@
 #include "fs/recover.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/undo/undo.h"
 #include "formats/unsaved.h"
@@ -370,6 +372,20 @@ static int recover(struct tfs_recovery *r, struct tfs_error *err)
                                             : bring_files_up_to_date(r, err);
 }
 
+/* The save was moved, and a link to it has its old name. */
+static void say_astray(struct tfs_recovery *r)
+{
+    const size_t size = strlen(r->notice);
+    char *here = r->save->astray != NULL ? tfs_journal_path(r->beside) : NULL;
+
+    if (here != NULL)
+        snprintf(r->notice + size, TFS_ERROR_TEXT - size,
+                 "%s: edits that were accepted wait in %s, for the save is elsewhere by now; move "
+                 "that journal to %s",
+                 size == 0 ? "warning" : "; warning", r->save->astray, here);
+    free(here);
+}
+
 int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_error *err)
 {
     struct tfs_recovery r = {.save = save, .notice = notice};
@@ -382,6 +398,8 @@ int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_e
     result = r.beside == NULL ? tfs_fail_memory(err) : recover(&r, err);
     if (result == 0)
         result = tfs_recover_folder(&r, err);
+    if (result == 0)
+        say_astray(&r);
     tfs_save_step(save, NULL, 0, 0);
     tfs_recovery_release(&r);
     return result;

@@ -153,6 +153,30 @@ edits_set_aside_survive_a_kill() {
     want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
 }
 
+# A save that was moved, and links in its old place that lead to it. The sentence says what to do.
+moved_behind_links() {
+    local wait=': edits that were accepted wait in '
+    left_behind base:one
+    mkdir "$D/away"
+    want mv "$S" "$D/away/"
+    ln -s "away/$SAVE_NAME" "$D/between"
+    ln -s "between" "$S"
+    ln -s "$S" "$D/first"
+    for name in "$S" "$D/first"; do
+        want "$TFS_BIN" info "$name" 2>"$D/info.err" >"$D/info"
+        want grep -qF "warning${wait}$(journal), for the save is elsewhere by now; move that journal to $D/away/.$SAVE_NAME.terrainfs-journal" "$D/info.err"
+    done
+    up
+    want grep -qF "$wait$(journal)" "$D/mount.err"
+    down
+    want mv "$(journal)" "$D/away/"
+    up
+    want grep -q '1 edit until .* was restored from its journal' "$D/mount.err"
+    wants_not grep -qF "$wait" "$D/mount.err"
+    down
+    block_is "$V" base:one
+}
+
 # conflict_at_unmount: the edits are in NAME.unsaved-DATE, and the journal is still there.
 conflict_at_unmount() {
     cp "$PRISTINE" "$D/other"
@@ -401,6 +425,7 @@ try 'rm -r of a chunk is one record of the journal' a_removed_chunk_is_one_recor
 try 'put restores what a killed mount left' import_restores_first
 try 'another program wrote: nothing is overwritten, the edits are set aside' another_program_wrote
 try 'edits set aside by conflict=theirs survive a kill' edits_set_aside_survive_a_kill
+try 'a save that was moved, with a link in its place: the journal there is named' moved_behind_links
 try 'edits that a mount set aside are not set aside again by the next one' set_aside_once
 try 'a chunk is missing in what was set aside: it is set aside again' set_aside_again without_a_chunk
 try 'a removal is missing in what was set aside' set_aside_again without_a_removal
