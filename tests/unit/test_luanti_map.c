@@ -303,6 +303,29 @@ START_TEST(names_are_asked_of_each_chunk_once)
 }
 END_TEST
 
+START_TEST(map_is_looked_into_once_for_all_new_chunks_of_an_edit)
+{
+    struct tfs_edit edit;
+
+    open_map(true, 27);
+    struct tfs_container counting = *(real = c.save->container);
+    counting.fetch = count_fetch;
+    counting.fetch_many = count_many;
+    c.save->container = &counting;
+    fetches = 0;
+    tree_files_begin(&c, &edit);
+    for (int32_t x = 0; x < 9; x++) {
+        const struct tfs_key key = {0, x, 3, -9};
+        ck_assert_int_eq(c.save->tree->chunk_create(c.save, &edit, key, &c.err), 0);
+    }
+    ck_assert_int_eq(tree_files_end(&c, &edit, 0), 0);
+    ck_assert_uint_eq(fetches, 2);
+    open_again();
+    SHOWS(far, "blocks.txt", "palette 0 air\nfill 0\n");
+    ck_assert(files_holds(&c, far, "state.txt", "version 27\n"));
+}
+END_TEST
+
 /* ---- pictures -------------------------------------------------------------------------------- */
 
 static struct tfs_node find_file(const char *path)
@@ -817,6 +840,7 @@ static Suite *make_suite(void)
     tcase_add_test(files, renamed_node_leaves_the_nodes_as_they_are_stored);
     tcase_add_loop_test(files, moved_chunk_takes_its_objects_along, 0, 2);
     tcase_add_test(files, copy_by_raw_bin_has_its_objects_where_it_is);
+    tcase_add_test(files, map_is_looked_into_once_for_all_new_chunks_of_an_edit);
     tcase_add_test(files, names_are_asked_of_each_chunk_once);
     tcase_add_test(files, north_is_up_in_pictures);
     tcase_add_test(files, picture_with_north_up_is_sculpted_where_it_shows);

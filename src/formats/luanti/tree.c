@@ -79,27 +79,6 @@ static const struct tfs_file root_files[ROOT_FILES] = {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* The highest version among the first blocks that can be read; 29 where there is none. */
-#define VERSION_SAMPLE 64
-
-static int new_version(struct tfs_save *save, const struct tfs_doc *doc, uint8_t *version,
-                       struct tfs_error *err)
-{
-    const size_t step = doc->count / VERSION_SAMPLE + 1;
-
-    *version = 0;
-    for (size_t i = 0; i < doc->count; i += step) {
-        struct tfs_luanti_view *view;
-        if (tfs_luanti_view_make(save, tfs_doc_at(doc, i), &view, err) < 0)
-            return err->code;
-        if (view->damage == NULL && view->block.version > *version)
-            *version = view->block.version;
-        tfs_luanti_view_unref(view);
-    }
-    *version = *version == 0 ? TFS_LUANTI_VERSION_MAX : *version;
-    return 0;
-}
-
 /* All air, lit by the sun. */
 static int put_empty(struct tfs_edit *edit, struct tfs_key key, uint8_t version,
                      struct tfs_error *err)
@@ -137,7 +116,8 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
 {
     uint8_t version;
 
-    if (tfs_luanti_map_coordinate(key, err) < 0 || new_version(save, edit->base, &version, err) < 0)
+    if (tfs_luanti_map_coordinate(key, err) < 0 ||
+        tfs_luanti_view_newest(save, edit->base, &version, err) < 0)
         return err->code;
     return put_empty(edit, key, version, err);
 }

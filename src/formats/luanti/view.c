@@ -17,7 +17,7 @@
 #include "formats/luanti/names.h"
 
 #define CACHE_BYTES ((size_t)32 << 20)
-#define SAMPLE      64 /* blocks that are looked into to find an order */
+#define SAMPLE      64 /* blocks that are looked into to find an order, or a version */
 
 struct cache {
     struct tfs_recent views;
@@ -25,6 +25,8 @@ struct cache {
     pthread_mutex_t lock; /* of what follows */
     /* By version; 0: not found out yet, else the order + 1. */
     unsigned orders[TFS_LUANTI_VERSION_MAX + 1];
+    uint8_t newest;     /* version of a block */
+    uint64_t newest_in; /* version of the document; 0: none */
 };
 
 static struct cache *cache_of(const struct tfs_save *save)
@@ -228,6 +230,48 @@ int tfs_luanti_view_order(struct tfs_save *save, const struct tfs_doc *doc, uint
         pthread_mutex_unlock(&cache->lock);
     }
     *order = (enum tfs_luanti_order)(known - 1);
+    return 0;
+}
+
+/* ---- the version of new chunks --------------------------------------------------------------- */
+
+static int sample_versions(struct tfs_save *save, const struct tfs_doc *doc, uint8_t *newest,
+                           struct tfs_error *err)
+{
+    const size_t step = doc->count / SAMPLE + 1;
+    uint8_t found = 0;
+
+    for (size_t i = 0; i < doc->count; i += step) {
+        struct tfs_luanti_view *view;
+        if (tfs_luanti_view_make(save, tfs_doc_at(doc, i), &view, err) < 0)
+            return err->code;
+        if (view->damage == NULL && view->block.version > found)
+            found = view->block.version;
+        tfs_luanti_view_unref(view);
+    }
+    *newest = found == 0 ? TFS_LUANTI_VERSION_MAX : found;
+    return 0;
+}
+
+int tfs_luanti_view_newest(struct tfs_save *save, const struct tfs_doc *doc, uint8_t *version,
+                           struct tfs_error *err)
+{
+    struct cache *cache = cache_of(save);
+    uint8_t newest;
+
+    pthread_mutex_lock(&cache->lock);
+    const bool known = cache->newest_in == doc->version;
+    newest = cache->newest;
+    pthread_mutex_unlock(&cache->lock);
+    if (!known) {
+        if (sample_versions(save, doc, &newest, err) < 0)
+            return err->code;
+        pthread_mutex_lock(&cache->lock);
+        cache->newest = newest;
+        cache->newest_in = doc->version;
+        pthread_mutex_unlock(&cache->lock);
+    }
+    *version = newest;
     return 0;
 }
 

@@ -42,6 +42,11 @@ void tfs_luanti_view_unref(struct tfs_luanti_view *view); /* NULL is legal */
 int tfs_luanti_view_order(struct tfs_save *save, const struct tfs_doc *doc, uint8_t version,
                           enum tfs_luanti_order *order, struct tfs_error *err);
 
+/* The version that a new chunk gets: the highest of some blocks that can be read, 29 where there is
+ * none. Found once for a document. */
+int tfs_luanti_view_newest(struct tfs_save *save, const struct tfs_doc *doc, uint8_t *version,
+                           struct tfs_error *err);
+
 /* Makes the encoded block the chunk's; nothing changes when it is that already. */
 int tfs_luanti_view_store(struct tfs_edit *edit, const struct tfs_luanti_view *view,
                           const struct tfs_luanti_block *block, struct tfs_error *err);
