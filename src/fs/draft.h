@@ -16,7 +16,7 @@ enum tfs_draft_state {
     TFS_DRAFT_CLEAN,    /* holds what the file showed: the first write is to come, or a rename
                          * keeps it for readers */
     TFS_DRAFT_WRITTEN,  /* nobody checked it since it was written to */
-    TFS_DRAFT_CHECKING, /* a copy is being checked, and nothing was written since */
+    TFS_DRAFT_CHECKING, /* what it says is being checked, and nothing was written since */
     TFS_DRAFT_ACCEPTED, /* it is in the shown document */
     TFS_DRAFT_REJECTED, /* it changed nothing; the next commit point checks it again */
     TFS_DRAFT_OUTDATED, /* the save was replaced under it: rejected, whatever it says */
@@ -25,9 +25,9 @@ enum tfs_draft_state {
 
 enum tfs_draft_event {
     TFS_DRAFT_WRITE,   /* bytes were written or cut off */
-    TFS_DRAFT_CHECK,   /* a commit point takes a copy */
-    TFS_DRAFT_ACCEPT,  /* that copy is accepted */
-    TFS_DRAFT_REJECT,  /* that copy is rejected */
+    TFS_DRAFT_CHECK,   /* a commit point checks a copy, or the pages where they lie */
+    TFS_DRAFT_ACCEPT,  /* what it checked is accepted */
+    TFS_DRAFT_REJECT,  /* what it checked is rejected */
     TFS_DRAFT_DEFER,   /* nobody could tell, for want of memory */
     TFS_DRAFT_OUTDATE, /* another program's save takes the place of the one it was made for */
     TFS_DRAFT_POISON,  /* its lines cannot become a document that is accepted, whatever follows */
@@ -78,7 +78,7 @@ void tfs_draft_forget(struct tfs_draft *draft);
 
 /* Takes the event, and says if it means something in this state. */
 bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event);
-/* Does a commit point have something to check? So has the end of the mount to keep. */
+/* Does a commit point have something to check or to refuse? So has the end of the mount to keep. */
 bool tfs_draft_is_unchecked(const struct tfs_draft *draft);
 
 /* The bytes go from memory into a file. Where there is no room for it they stay, and nobody tries

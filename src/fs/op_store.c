@@ -98,26 +98,31 @@ static bool bump_all(struct tfs_branch *branch, const struct tfs_publication *ch
     return tfs_views_bump_all(&branch->session->views, chunks * branch->save->tree->chunk_count);
 }
 
+/* Caches and names hear of it. */
+static void announce(struct tfs_branch *branch, const struct tfs_publication *change)
+{
+    struct publishing p = {branch, change->self, bump_all(branch, change)};
+    struct tfs_node root = TFS_NODE_ROOT;
+
+    tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
+    if (branch->save->tree->group_dir == NULL || change->before->version == change->after->version)
+        return;
+    root.store = branch->number;
+    stale_node(branch, &root);
+}
+
 static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publication *change)
 {
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
-    struct publishing p = {branch, change->self, false};
 
     if (!change->reread)
         tfs_ops_keep_past(branch, change);
     pthread_mutex_lock(&s->lock);
     tfs_store_show(store, change);
-    if (!change->completed)
+    if (!change->completed) {
         tfs_ops_leave_bounds(branch, change);
-    p.all = !change->completed && bump_all(branch, change);
-    if (!change->completed)
-        tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
-    if (!change->completed && branch->save->tree->group_dir != NULL &&
-        change->before->version != change->after->version) {
-        struct tfs_node root = TFS_NODE_ROOT;
-        root.store = branch->number;
-        stale_node(branch, &root);
+        announce(branch, change);
     }
     pthread_mutex_unlock(&s->lock);
 }
