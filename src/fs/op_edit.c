@@ -201,11 +201,13 @@ static int remove_uncreated(const struct tfs_branch *branch, struct tfs_edit *ed
     struct tfs_session *s = branch->session;
     struct tfs_save *save = branch->save;
 
+    if (!lacks_raw(save))
+        return 0;
     pthread_mutex_lock(&s->lock);
     const struct tfs_fresh *fresh = tfs_fresh_find(&s->overlay, self);
     uint32_t kept = fresh != NULL && fresh->hidden ? fresh->created | fresh->written : UINT32_MAX;
     pthread_mutex_unlock(&s->lock);
-    for (unsigned i = 0; i < save->tree->chunk_count && lacks_raw(save); i++) {
+    for (unsigned i = 0; i < save->tree->chunk_count; i++) {
         const struct tfs_file *file = &save->tree->chunk_files[i];
         struct tfs_node node = tfs_node_sibling_file(self, i, 0);
         if ((file->flags & TFS_FILE_OPTIONAL) == 0 || (kept >> i & 1) != 0 ||
@@ -477,7 +479,7 @@ static void end_whiteout(struct tfs_session *s, const struct tfs_end_work *work,
         end_name(s, &work->node);
     /* That a removal is rejected is no fault of a file that is synced; that it waits on must be
      * told. */
-    if (result < 0 && work->result != NULL && (!work->urgent || is_passing(result)))
+    if (result < 0 && work->result != NULL && (!work->passing_only || is_passing(result)))
         *work->result = result;
 }
 
@@ -516,7 +518,7 @@ static int apply_end(struct tfs_job *job, bool last)
 const struct tfs_job_kind tfs_end_whiteout = {apply_end, NULL};
 
 int tfs_ops_end_whiteout(struct tfs_session *s, const struct tfs_node *node, int *result,
-                         bool urgent)
+                         bool passing_only)
 {
     struct tfs_end_work *work = tfs_work_create(
         sizeof(*work), &tfs_end_whiteout, tfs_ops_branch(s, node), NULL, (struct tfs_reply){0});
@@ -525,7 +527,7 @@ int tfs_ops_end_whiteout(struct tfs_session *s, const struct tfs_node *node, int
         return -ENOMEM;
     work->node = *node;
     work->result = result;
-    work->urgent = urgent;
+    work->passing_only = passing_only;
     tfs_work_submit(&work->work);
     return 0;
 }

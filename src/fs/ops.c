@@ -398,6 +398,14 @@ void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char 
     log_line(s, err, path, true);
 }
 
+/* Releases the path. */
+static void log_path(struct tfs_session *s, const struct tfs_error *err, struct tfs_buf *path)
+{
+    tfs_buf_u8(path, 0);
+    tfs_ops_log(s, err, path->failed ? NULL : (const char *)path->data);
+    tfs_buf_release(path);
+}
+
 void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
                       const struct tfs_node *node)
 {
@@ -406,9 +414,18 @@ void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
     pthread_mutex_lock(&s->lock);
     tfs_ops_node_path(s, node, &path);
     pthread_mutex_unlock(&s->lock);
-    tfs_buf_u8(&path, 0);
-    tfs_ops_log(s, err, path.failed ? NULL : (const char *)path.data);
-    tfs_buf_release(&path);
+    log_path(s, err, &path);
+}
+
+void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
+                       const struct tfs_inode *inode)
+{
+    struct tfs_buf path = {0};
+
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_path(s, inode->id, &path);
+    pthread_mutex_unlock(&s->lock);
+    log_path(s, err, &path);
 }
 
 /* NULL: programs ask for what this number answers, and go on. */

@@ -6,7 +6,8 @@
  *   op_past.c     what open files go on with whose name is another file's
  *   op_chunks.c   chunks that are read when somebody asks for them
  *   op_edit.c     texts and chunk directories -> edits of the shown document; by stores' threads
- *   op_close.c    what closes, truncates and renames onto files of the schema check; as well
+ *   op_close.c    what closes check, and what becomes of drafts then; as well
+ *   op_onto.c     truncates by name and renames onto files of the schema; as well
  *   op_store.c    what stores ask and tell
  *   op_file.c     drafts that begin and grow
  *   op_attr.c     getattr, setattr, statfs
@@ -197,9 +198,11 @@ void tfs_ops_message(struct tfs_session *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A sentence for errors.log and a message; path may be NULL. Takes the lock. */
 void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path);
-/* The same about a node. Takes the lock. */
+/* The same about a node, or an open file. Take the lock. */
 void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
                       const struct tfs_node *node);
+void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
+                       const struct tfs_inode *inode);
 
 /* What a call ended with goes to errors.log if it was refused: with the sentence of `why`, which is
  * a message too; else, of EPERM, EACCES, EROFS and EXDEV, with a sentence for the number. About the
@@ -273,15 +276,15 @@ extern const struct tfs_job_kind tfs_make_chunk, tfs_remove_chunk, tfs_move_chun
 struct tfs_end_work {
     struct tfs_work work;
     struct tfs_node node;
-    int *result; /* of the barrier that waits for it, if it fails; NULL: there is none */
-    bool urgent; /* the barrier wants to hear only that it could not be done now */
+    int *result;       /* of the barrier that waits for it, if it fails; NULL: there is none */
+    bool passing_only; /* the barrier hears only that it could not be done now */
 };
 
 extern const struct tfs_job_kind tfs_end_whiteout;
 
 /* Submits it: 0 or -ENOMEM. */
 int tfs_ops_end_whiteout(struct tfs_session *s, const struct tfs_node *node, int *result,
-                         bool urgent);
+                         bool passing_only);
 /* The removals that the job's edit carries are over, unless the edit was not made or was taken
  * back: then they wait on. Takes the lock. */
 void tfs_ops_end_carried(struct tfs_work *work);
@@ -296,6 +299,18 @@ struct tfs_flush_work {
     int64_t patience_end; /* 0: it did not have to wait yet */
 };
 
+extern const struct tfs_job_kind tfs_flush, tfs_release;
+
+/* A write to the open file was refused: its draft is rejected, and put aside. Takes the lock. */
+void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_error *why);
+/* The last writer is gone, and with it the draft: accepted, or rejected and put aside. */
+void tfs_ops_end_draft(struct tfs_session *s, struct tfs_inode *inode, bool rejected);
+/* The file was mended: what was rejected of it before is of no more use. A text that says what the
+ * save says already mends nothing: vim writes the old one back when a write fails. */
+void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode);
+
+/* ---- op_onto.c ------------------------------------------------------------------------------- */
+
 struct tfs_truncate_work {
     struct tfs_work work;
     uint64_t size;
@@ -307,12 +322,7 @@ struct tfs_rename_work {
     struct tfs_blob *text; /* what was checked */
 };
 
-extern const struct tfs_job_kind tfs_flush, tfs_release, tfs_truncate, tfs_rename_onto;
-
-/* A write to the open file was refused: its draft is rejected, and put aside. Takes the lock. */
-void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_error *why);
-/* The last writer is gone, and with it the draft: accepted, or rejected and put aside. */
-void tfs_ops_end_draft(struct tfs_session *s, struct tfs_inode *inode, bool rejected);
+extern const struct tfs_job_kind tfs_truncate, tfs_rename_onto;
 
 /* ---- op_store.c ------------------------------------------------------------------------------ */
 

@@ -1,0 +1,312 @@
+/*
+ * Whole texts that a file of the schema gets by its name: truncate(2), and a rename onto it. Each
+ * is checked before the reply; rejected, it changes nothing. Run by the stores' threads, which take
+ * the session's lock for each step; how a text becomes an edit is in op_edit.c.
+ */
+#include <errno.h>
+
+#include "fs/ops.h"
+
+/* ---- truncate(2) by name --------------------------------------------------------------------- */
+
+/* What a file shows: its draft, its scratch bytes, or its saved bytes. */
+struct content {
+    struct tfs_inode *inode;
+    struct tfs_node node;
+    struct tfs_blob *blob;
+};
+
+static int try_content(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct content *c = call;
+    struct tfs_error err = {0};
+    uint64_t stamp;
+
+    c->node = c->inode->node;
+    tfs_ops_refresh(s, &c->node);
+    const int result = tfs_draft_unspill(c->inode->draft);
+    if (result < 0)
+        return result;
+    if (c->inode->draft != NULL)
+        return tfs_blob_copy(tfs_buf_span(&c->inode->draft->bytes), &c->blob, &err);
+    if (c->inode->scratch != NULL)
+        return tfs_blob_copy(tfs_buf_span(&c->inode->scratch->bytes), &c->blob, &err);
+    return tfs_ops_bytes(s, need, &c->node, &c->blob, &stamp);
+}
+
+static int cut_text(const struct content *c, uint64_t size, struct tfs_buf *text)
+{
+    struct tfs_error err = {0};
+
+    if (size > c->blob->size + TFS_DRAFT_MAX)
+        return -EFBIG;
+    tfs_buf_add_span(text, tfs_blob_span(c->blob));
+    tfs_buf_resize(text, (size_t)size);
+    return tfs_buf_check(text, &err);
+}
+
+static int apply_truncate(struct tfs_job *job, bool last)
+{
+    struct tfs_truncate_work *work = (struct tfs_truncate_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+    struct tfs_inode *inode = work->work.inode;
+    struct content c = {.inode = inode};
+    struct tfs_error err = {0};
+    struct tfs_buf text = {0};
+
+    (void)last;
+    int result = tfs_ops_run(s, try_content, &c);
+    if (result == 0)
+        result = cut_text(&c, work->size, &text);
+    if (result == 0) {
+        result = tfs_ops_validate(&work->work, &c.node, tfs_buf_span(&text), &err);
+        if (result < 0)
+            tfs_ops_log_inode(s, &err, inode);
+    }
+    pthread_mutex_lock(&s->lock);
+    if (result == 0 && inode->draft != NULL)
+        result = tfs_draft_resize(inode->draft, work->size);
+    if (result == 0) {
+        tfs_notify_stale(s->notify, inode->id);
+        tfs_views_bump(&s->views, tfs_node_id(&c.node));
+        if (job->edited)
+            tfs_ops_drop_rejected(s, inode);
+    }
+    pthread_mutex_unlock(&s->lock);
+    tfs_blob_unref(c.blob);
+    tfs_buf_release(&text);
+    return result;
+}
+
+static int try_attr(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct tfs_work *work = call;
+
+    return tfs_ops_attr(s, need, work->inode, &work->attr);
+}
+
+static void settle_truncate(struct tfs_job *job)
+{
+    struct tfs_work *work = (struct tfs_work *)job;
+
+    if (job->result < 0)
+        return;
+    job->result = tfs_ops_run(work->branch->session, try_attr, work);
+    work->has_attr = true;
+}
+
+const struct tfs_job_kind tfs_truncate = {apply_truncate, settle_truncate};
+
+/* ---- renaming onto a file of the schema ------------------------------------------------------ */
+
+/* From before the new text is accepted until its file has the name, the old file shows what it
+ * showed: to programs that have it open, and to those that open it meanwhile. It gets a draft,
+ * which is CLEAN. */
+static int try_keep_shown(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    const struct tfs_rename_work *work = call;
+    const struct tfs_branch *branch = work->work.branch;
+    struct tfs_blob *shown = NULL;
+    uint64_t stamp;
+    int exists = tfs_node_exists(branch->save, tfs_store_shown(branch->store), &work->to);
+
+    if (exists <= 0)
+        return exists;
+    struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
+    if (tfs_ops_has_past(s, &work->to)) {
+        if (old != NULL && old != work->work.inode && old->past == NULL)
+            old->past = tfs_doc_ref(tfs_store_shown(branch->store));
+        return 0;
+    }
+    if (old != NULL && (old == work->work.inode || old->draft != NULL))
+        return 0;
+    int result = tfs_ops_bytes(s, need, &work->to, &shown, &stamp);
+    if (result < 0)
+        return result;
+    old = tfs_inode_make(&s->inodes, &work->to);
+    if (old != NULL)
+        old->draft = tfs_draft_create(tfs_blob_span(shown));
+    tfs_blob_unref(shown);
+    return old != NULL && old->draft != NULL ? 0 : -ENOMEM;
+}
+
+/* The text was rejected: the old file shows what is accepted, unless somebody wrote to it. */
+static void show_accepted(struct tfs_session *s, const struct tfs_rename_work *work)
+{
+    struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
+
+    if (old == NULL || old == work->work.inode)
+        return;
+    if (old->draft != NULL && old->draft->state == TFS_DRAFT_CLEAN && old->writers == 0)
+        tfs_inode_end_draft(old);
+    tfs_doc_unref(old->past);
+    old->past = NULL;
+    tfs_inode_drop(&s->inodes, old);
+}
+
+/* The program may take its temp file away now (sed -i, rsync and patch do): what was rejected is
+ * put aside, as after a close. */
+static void reject_rename(struct tfs_rename_work *work, const struct tfs_error *err)
+{
+    struct tfs_session *s = work->work.branch->session;
+    struct tfs_buf path = {0};
+
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_node_path(s, &work->to, &path);
+    tfs_buf_u8(&path, 0);
+    if (!path.failed && err->code != -ENOMEM)
+        (void)tfs_quarantine_put(&s->quarantine, (const char *)path.data,
+                                 tfs_blob_span(work->text));
+    pthread_mutex_unlock(&s->lock);
+    tfs_buf_release(&path);
+    tfs_ops_log_node(s, err, &work->to);
+}
+
+static int apply_rename(struct tfs_job *job, bool last)
+{
+    struct tfs_rename_work *work = (struct tfs_rename_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+    struct content c = {.inode = work->work.inode};
+    struct tfs_error err = {0};
+
+    (void)last;
+    int result = tfs_ops_run(s, try_content, &c);
+    work->text = c.blob;
+    if (result == 0)
+        result = tfs_ops_run(s, try_keep_shown, work);
+    if (result == 0) {
+        result = tfs_ops_validate(&work->work, &work->to, tfs_blob_span(work->text), &err);
+        if (result < 0)
+            reject_rename(work, &err);
+    }
+    return result;
+}
+
+/* What a rename needs memory for, before any name changes. */
+struct moving {
+    struct tfs_inode *old;      /* the file whose name is taken; NULL: there is none */
+    struct tfs_scratch *orphan; /* what it becomes; NULL: it stays what it was (inode.h) */
+    struct tfs_draft *draft; /* of the file that takes it; NULL: nobody has it open for writing */
+};
+
+static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *work,
+                         struct moving *m)
+{
+    struct tfs_inode *inode = work->work.inode;
+    bool has_bytes = inode->scratch != NULL || inode->draft != NULL;
+    int result = tfs_inode_reserve(&s->inodes);
+
+    if (result == 0)
+        result = tfs_draft_unspill(inode->draft);
+    m->old = tfs_inode_of(&s->inodes, &work->to);
+    if (m->old == inode)
+        m->old = NULL;
+    if (result == 0 && inode->writers > 0 && has_bytes) {
+        m->draft = tfs_draft_create((struct tfs_span){0});
+        result = m->draft != NULL ? 0 : -ENOMEM;
+    }
+    if (result == 0 && m->old != NULL && !tfs_ops_has_past(s, &work->to)) {
+        /* A program that has it open, or has looked it up and is about to open it, goes on with
+         * what it showed. */
+        bool known = m->old->handles > 0 || m->old->lookups > 0;
+        unsigned flags = TFS_SCRATCH_UNCAPPED | (known ? TFS_SCRATCH_REPLACED : 0);
+        result = tfs_ops_prepare_orphan(s, m->old, flags, (struct tfs_span){0}, &m->orphan);
+    }
+    if (result == 0 && inode->scratch == NULL) {
+        struct tfs_whiteout *whiteout = tfs_whiteout_add(&s->overlay, &inode->node);
+        if (whiteout != NULL)
+            whiteout->unlinked = true; /* its content is in the other file now */
+        result = whiteout != NULL ? 0 : -ENOMEM;
+    }
+    if (result < 0) {
+        tfs_scratch_free(&s->overlay, m->orphan);
+        tfs_draft_free(m->draft);
+    }
+    return result;
+}
+
+static void leave_old_name(struct tfs_session *s, const struct tfs_rename_work *work)
+{
+    const struct tfs_inode *inode = work->work.inode;
+
+    if (inode->scratch == NULL)
+        return; /* it has its whiteout */
+    if (inode->scratch->link != NULL)
+        tfs_link_remove(&s->overlay, inode->scratch->link);
+}
+
+/* Its bytes go on as a draft. It may have been written to since it was checked. */
+static void move_bytes(struct tfs_session *s, const struct tfs_rename_work *work,
+                       struct tfs_draft *draft)
+{
+    struct tfs_inode *inode = work->work.inode;
+
+    tfs_buf_release(&draft->bytes);
+    if (inode->scratch != NULL) {
+        draft->bytes = tfs_scratch_take(&s->overlay, inode->scratch);
+    } else {
+        draft->bytes = inode->draft->bytes;
+        inode->draft->bytes = (struct tfs_buf){0};
+    }
+    tfs_draft_take(draft, TFS_DRAFT_WRITE);
+    if (tfs_span_equal(tfs_buf_span(&draft->bytes), tfs_blob_span(work->text))) {
+        tfs_draft_take(draft, TFS_DRAFT_CHECK);
+        tfs_draft_take(draft, TFS_DRAFT_ACCEPT);
+    }
+}
+
+/* The times that the scratch file had (rsync sets them before it renames) go with it. */
+static void move_times(struct tfs_session *s, const struct tfs_rename_work *work)
+{
+    const struct tfs_scratch *scratch = work->work.inode->scratch;
+
+    if (scratch != NULL)
+        (void)tfs_views_set_times(&s->views, tfs_node_id(&work->to), &scratch->atime,
+                                  &scratch->mtime);
+}
+
+static void move_name(struct tfs_session *s, const struct tfs_rename_work *work,
+                      const struct moving *m)
+{
+    struct tfs_inode *inode = work->work.inode;
+
+    if (m->old != NULL && m->orphan != NULL)
+        tfs_ops_orphan(s, m->old, m->orphan);
+    else if (m->old != NULL)
+        tfs_ops_leave(s, m->old);
+    if (m->old != NULL)
+        tfs_inode_drop(&s->inodes, m->old);
+    leave_old_name(s, work);
+    move_times(s, work);
+    if (m->draft != NULL)
+        move_bytes(s, work, m->draft);
+    tfs_inode_end_draft(inode);
+    tfs_inode_attach(&s->inodes, inode, &work->to);
+    inode->draft = m->draft;
+    tfs_overlay_reveal(&s->overlay, &work->to);
+    tfs_views_restamp(&s->views, tfs_node_id(&work->to));
+    tfs_notify_stale(s->notify, inode->id);
+}
+
+static void settle_rename(struct tfs_job *job)
+{
+    struct tfs_rename_work *work = (struct tfs_rename_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+    struct moving m = {0};
+
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_refresh(s, &work->to);
+    /* The text is accepted; renamed once more, it finds itself there. */
+    if (job->result == 0)
+        job->result = prepare_names(s, work, &m);
+    if (job->result == 0) {
+        move_name(s, work, &m);
+        if (job->edited)
+            tfs_ops_drop_rejected(s, work->work.inode);
+    } else {
+        show_accepted(s, work);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+const struct tfs_job_kind tfs_rename_onto = {apply_rename, settle_rename};
