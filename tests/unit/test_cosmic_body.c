@@ -67,6 +67,42 @@ START_TEST(layers_of_every_type_decode_lowest_bits_first)
 }
 END_TEST
 
+/* An independent way: the values of a layer, and then the map. */
+static void check_map(uint8_t type, const uint8_t *bytes, const uint32_t *map, uint32_t room)
+{
+    uint8_t shorts[2 * TFS_COSMIC_LAYER_VALUES];
+    uint32_t ids[TFS_COSMIC_LAYER_VALUES];
+    bool known = true;
+
+    tfs_cosmic_block_layers.decode(type, bytes, ids);
+    for (unsigned i = 0; i < TFS_COSMIC_LAYER_VALUES; i++)
+        known = known && ids[i] < room && map[ids[i]] != TFS_COSMIC_NO_NUMBER;
+    ck_assert_msg(tfs_cosmic_layer_map(type, bytes, map, room, shorts) == known, "type %u", type);
+    for (unsigned i = 0; i < TFS_COSMIC_LAYER_VALUES && known; i++)
+        ck_assert_uint_eq(shorts[2 * i] | (uint32_t)shorts[2 * i + 1] << 8, map[ids[i]]);
+}
+
+START_TEST(block_layers_of_every_type_show_the_numbers_of_their_indices)
+{
+    uint8_t bytes[2 * TFS_COSMIC_LAYER_VALUES] = {0};
+    uint32_t map[512], state = 1;
+
+    for (unsigned count = 1; count <= 512; count = count < 16 ? count + 1 : 2 * count)
+        for (uint8_t type = TFS_COSMIC_SINGLE_BYTE; type <= TFS_COSMIC_BIT; type++) {
+            for (unsigned i = 0; i < 512; i++)
+                map[i] = i < count ? 65535 - 7 * i : TFS_COSMIC_NO_NUMBER;
+            memset(bytes, 0, sizeof(bytes));
+            check_map(type, bytes, map, count < 16 ? 16 : count);
+            for (unsigned i = 0; i < sizeof(bytes); i++) {
+                state = state * 1103515245 + 12345;
+                bytes[i] = type == TFS_COSMIC_SHORT && i % 2 == 0 ? state >> 30 & 1
+                                                                  : (uint8_t)(state >> 16);
+            }
+            check_map(type, bytes, map, count < 16 ? 16 : count);
+        }
+}
+END_TEST
+
 /* ---- canonical block data -------------------------------------------------------------------- */
 
 /* Layer 0 is filled with `base`, its first voxel is `high`; all else is `rest`. */
@@ -427,6 +463,7 @@ static Suite *body_suite(void)
     TCase *bad = unit_case(suite, "bad"), *light = unit_case(suite, "light");
 
     LOOP(layers, first_values, layers_of_every_type_decode_lowest_bits_first);
+    tcase_add_test(layers, block_layers_of_every_type_show_the_numbers_of_their_indices);
     LOOP(blocks, layer_rules, blocks_are_encoded_by_the_rules_of_the_game);
     LOOP(blocks, vector_3, test_vector_3);
     LOOP(blocks, empty_bodies, an_empty_chunk_is_what_the_game_stores_for_air);

@@ -54,6 +54,13 @@ START_TEST(every_name_has_a_number_of_its_own)
     }
     ck_assert_int_eq(tfs_numbers_add(numbers, tfs_span_of("air"), &number, &err), 0);
     ck_assert_uint_eq(number, 0);
+    number = 77;
+    ck_assert(!tfs_numbers_find(numbers, tfs_span_of("base:no_block"), &number));
+    ck_assert_uint_eq(number, 77);
+    ck_assert(tfs_numbers_find(numbers, tfs_span_of(name_of(5)), &number));
+    ck_assert_uint_eq(number, 6);
+    ck_assert(tfs_numbers_find(numbers, tfs_span_of("air"), &number));
+    ck_assert_uint_eq(number, 0);
     ck_assert_uint_eq(tfs_numbers_count(numbers), NAMES + 1);
     tfs_numbers_free(numbers);
 }

@@ -86,6 +86,20 @@ static int append(struct tfs_numbers *numbers, struct tfs_span name)
     return 0;
 }
 
+bool tfs_numbers_find(struct tfs_numbers *numbers, struct tfs_span name, uint32_t *number)
+{
+    uint32_t found = 1;
+
+    if (!numbers->numbering->is_empty(name)) {
+        pthread_mutex_lock(&numbers->lock);
+        found = numbers->capacity > 0 ? *cell_of(numbers, name) : 0;
+        pthread_mutex_unlock(&numbers->lock);
+    }
+    if (found != 0)
+        *number = found - 1;
+    return found != 0;
+}
+
 int tfs_numbers_add(struct tfs_numbers *numbers, struct tfs_span name, uint32_t *number,
                     struct tfs_error *err)
 {
@@ -207,13 +221,9 @@ int tfs_numbers_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 
 static bool has_name(const void *arg, struct tfs_span name)
 {
-    struct tfs_numbers *numbers = (struct tfs_numbers *)(uintptr_t)arg;
+    uint32_t ignored;
 
-    pthread_mutex_lock(&numbers->lock);
-    bool has = numbers->numbering->is_empty(name) ||
-               (numbers->capacity > 0 && *cell_of(numbers, name) != 0);
-    pthread_mutex_unlock(&numbers->lock);
-    return has;
+    return tfs_numbers_find((struct tfs_numbers *)(uintptr_t)arg, name, &ignored);
 }
 
 int tfs_renumbering_open(struct tfs_renumbering *r, struct tfs_numbers *numbers,

@@ -36,6 +36,8 @@ void tfs_numbers_free(struct tfs_numbers *numbers); /* NULL is legal */
 int tfs_numbers_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err);
 
+/* The number of a name: false, and nothing is set: it has none. */
+bool tfs_numbers_find(struct tfs_numbers *numbers, struct tfs_span name, uint32_t *number);
 /* The number of a name, which is a new one where it has none; 0 of what is empty. EFBIG when there
  * are no more. */
 int tfs_numbers_add(struct tfs_numbers *numbers, struct tfs_span name, uint32_t *number,

@@ -5,6 +5,7 @@
  */
 #include "formats/cosmic_reach/layers.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -61,6 +62,86 @@ static void decode_block_layer(uint8_t type, const uint8_t *bytes, uint32_t *val
         break;
     }
 }
+
+/* ---- numbers of indices ---------------------------------------------------------------------- */
+
+static bool map_equal(uint32_t id, const uint32_t *map, uint32_t room, uint8_t *shorts)
+{
+    uint16_t numbers[TFS_COSMIC_LAYER_VALUES];
+
+    if (id >= room || map[id] == TFS_COSMIC_NO_NUMBER)
+        return false;
+    for (unsigned i = 0; i < TFS_COSMIC_LAYER_VALUES; i++)
+        numbers[i] = htole16((uint16_t)map[id]);
+    memcpy(shorts, numbers, sizeof(numbers));
+    return true;
+}
+
+/* As unpack, half a byte at a time: it stands for up to four numbers, which a table has. */
+static inline bool map_packed(const uint8_t *bytes, unsigned width, const uint32_t *map,
+                              uint8_t *shorts)
+{
+    const unsigned count = 4 / width, mask = (1U << width) - 1;
+    const size_t size = count * sizeof(uint16_t);
+    uint32_t lacking = 0, seen = 0; /* a bit for each of the 16 halves */
+    uint16_t table[16][4];
+
+    for (unsigned half = 0; half < 16; half++)
+        for (unsigned k = 0; k < count; k++) {
+            const uint32_t number = map[half >> (k * width) & mask];
+            lacking |= (uint32_t)(number == TFS_COSMIC_NO_NUMBER) << half;
+            table[half][k] = htole16((uint16_t)number);
+        }
+    for (unsigned i = 0; i < TFS_COSMIC_LAYER_VALUES / 8 * width; i++, shorts += 2 * size) {
+        const unsigned low = bytes[i] & 0xfU, high = (unsigned)bytes[i] >> 4;
+        seen |= 1U << low | 1U << high;
+        memcpy(shorts, table[low], size);
+        memcpy(shorts + size, table[high], size);
+    }
+    return (seen & lacking) == 0;
+}
+
+static bool map_values(uint8_t type, const uint8_t *bytes, const uint32_t *map, uint32_t room,
+                       uint8_t *shorts)
+{
+    uint32_t ids[TFS_COSMIC_LAYER_VALUES], bits = 0, all = 0;
+    uint16_t numbers[TFS_COSMIC_LAYER_VALUES];
+
+    decode_block_layer(type, bytes, ids);
+    for (unsigned i = 0; i < TFS_COSMIC_LAYER_VALUES; i++)
+        bits |= ids[i];
+    if (bits >= room)
+        return false;
+    for (unsigned i = 0; i < TFS_COSMIC_LAYER_VALUES; i++) {
+        all |= map[ids[i]];
+        numbers[i] = htole16((uint16_t)map[ids[i]]);
+    }
+    memcpy(shorts, numbers, sizeof(numbers));
+    return all != TFS_COSMIC_NO_NUMBER;
+}
+
+/* Most layers of the game are one index, or as narrow as a nibble. */
+bool tfs_cosmic_layer_map(uint8_t type, const uint8_t *bytes, const uint32_t *map, uint32_t room,
+                          uint8_t *shorts)
+{
+    switch ((enum tfs_cosmic_block_layer)type) {
+    case TFS_COSMIC_SINGLE_BYTE:
+        return map_equal(bytes[0], map, room, shorts);
+    case TFS_COSMIC_BIT:
+        return map_packed(bytes, 1, map, shorts);
+    case TFS_COSMIC_HALFNIBBLE:
+        return map_packed(bytes, 2, map, shorts);
+    case TFS_COSMIC_NIBBLE:
+        return map_packed(bytes, 4, map, shorts);
+    case TFS_COSMIC_SINGLE_INT:
+    case TFS_COSMIC_BYTE:
+    case TFS_COSMIC_SHORT:
+        break;
+    }
+    return map_values(type, bytes, map, room, shorts);
+}
+
+/* ---- light ----------------------------------------------------------------------------------- */
 
 static void decode_sky_layer(uint8_t type, const uint8_t *bytes, uint32_t *values)
 {

@@ -33,6 +33,15 @@ extern const struct tfs_cosmic_layer_kind tfs_cosmic_block_layers;
 extern const struct tfs_cosmic_layer_kind tfs_cosmic_sky_layers;
 extern const struct tfs_cosmic_layer_kind tfs_cosmic_light_layers;
 
+#define TFS_COSMIC_NO_NUMBER UINT32_MAX
+#define TFS_COSMIC_ROOM_MIN  16 /* entries that a map has at least */
+
+/* Values of a layer of block data as shorts, little-endian, of 16 bits: map[index]. `map` has
+ * `room` entries, a power of two; those behind the palette are TFS_COSMIC_NO_NUMBER. False: an
+ * index has no number, and `shorts` is undefined. */
+bool tfs_cosmic_layer_map(uint8_t type, const uint8_t *bytes, const uint32_t *map, uint32_t room,
+                          uint8_t *shorts);
+
 /* Takes sixteen layers off the cursor; EBADMSG names the cursor's offset. */
 int tfs_cosmic_layers_take(struct tfs_cursor *c, const struct tfs_cosmic_layer_kind *kind,
                            struct tfs_cosmic_layers *layers, struct tfs_error *err);

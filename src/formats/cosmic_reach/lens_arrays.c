@@ -5,7 +5,6 @@
  *
  * Must not know containers.
  */
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,8 +16,7 @@
 #include "formats/cosmic_reach/change.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 
-#define WIDTH     2
-#define NO_NUMBER UINT32_MAX
+#define WIDTH 2
 
 /* ---- blocks of a chunk ----------------------------------------------------------------------- */
 
@@ -100,30 +98,10 @@ static int map_entries(struct tfs_numbers *numbers, const struct tfs_cosmic_bloc
     }
     for (uint32_t id = 0; id < blocks->count && err->code == 0; id++) {
         const struct tfs_span name = tfs_cosmic_name_take(&c);
-        if (wanted[id] && map[id] == NO_NUMBER)
+        if (wanted[id] && map[id] == TFS_COSMIC_NO_NUMBER)
             tfs_numbers_add(numbers, name, &map[id], err);
     }
     return err->code;
-}
-
-/* The numbers of a layer; NO_NUMBER: one of its entries has none. `map` has `room` entries, which
- * is a power of two. */
-static uint32_t show_layer(const uint32_t ids[TFS_COSMIC_LAYER_VALUES], const uint32_t *map,
-                           uint32_t room, uint8_t *values)
-{
-    uint16_t numbers[TFS_COSMIC_LAYER_VALUES];
-    uint32_t bits = 0, all = 0;
-
-    for (uint32_t i = 0; i < TFS_COSMIC_LAYER_VALUES; i++)
-        bits |= ids[i];
-    if (bits >= room)
-        return NO_NUMBER;
-    for (uint32_t i = 0; i < TFS_COSMIC_LAYER_VALUES; i++) {
-        all |= map[ids[i]];
-        numbers[i] = htole16((uint16_t)map[ids[i]]);
-    }
-    memcpy(values, numbers, sizeof(numbers));
-    return all;
 }
 
 static int map_layers(struct tfs_numbers *numbers, const struct tfs_cosmic_blocks *blocks,
@@ -133,24 +111,35 @@ static int map_layers(struct tfs_numbers *numbers, const struct tfs_cosmic_block
     uint32_t ids[TFS_COSMIC_LAYER_VALUES];
 
     for (uint32_t y = from; y < to; y++, values += WIDTH * TFS_COSMIC_LAYER_VALUES) {
-        blocks->layers.decode(blocks->layers.types[y], blocks->layers.bytes[y].data, ids);
-        if (show_layer(ids, map, room, values) != NO_NUMBER)
+        const uint8_t type = blocks->layers.types[y], *bytes = blocks->layers.bytes[y].data;
+        if (tfs_cosmic_layer_map(type, bytes, map, room, values))
             continue;
+        blocks->layers.decode(type, bytes, ids);
         if (map_entries(numbers, blocks, ids, map, err) < 0)
             return err->code;
-        show_layer(ids, map, room, values);
+        tfs_cosmic_layer_map(type, bytes, map, room, values);
     }
     return 0;
 }
 
-/* The next power of two. */
+/* At least as many, and a power of two. */
 static uint32_t room_of(uint32_t count)
 {
-    uint32_t room = 1;
+    uint32_t room = TFS_COSMIC_ROOM_MIN;
 
     while (room < count)
         room *= 2;
     return room;
+}
+
+/* The numbers that entries have already; names that no voxel has get none. */
+static void find_entries(struct tfs_numbers *numbers, const struct tfs_cosmic_blocks *blocks,
+                         uint32_t *map)
+{
+    struct tfs_cursor c = tfs_cursor_init(blocks->palette);
+
+    for (uint32_t id = 0; id < blocks->count; id++)
+        tfs_numbers_find(numbers, tfs_cosmic_name_take(&c), &map[id]);
 }
 
 static int read_numbers(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
@@ -166,7 +155,8 @@ static int read_numbers(const struct tfs_array_view *view, const struct tfs_chun
     if (tfs_cosmic_blocks_view(tfs_blob_span(bytes), &blocks, err) == 0) {
         const uint32_t room = room_of(blocks.count);
         uint32_t map[TFS_COSMIC_PALETTE_MAX];
-        memset(map, 0xff, room * sizeof(*map));
+        memset(map, 0xff, room * sizeof(*map)); /* TFS_COSMIC_NO_NUMBER */
+        find_entries(numbers, &blocks, map);
         map_layers(numbers, &blocks, map, room, from, to, values, err);
     }
     tfs_blob_unref(bytes);
