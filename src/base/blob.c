@@ -102,6 +102,18 @@ static void blob_free(struct tfs_blob *blob)
     free(blob);
 }
 
+void tfs_blob_reclaim(struct tfs_blob *blob, struct tfs_buf *buf)
+{
+    if (!tfs_refs_drop(&blob->refs))
+        return;
+    if (blob->parent == NULL && blob->data != bytes_behind(blob)) {
+        *buf = (struct tfs_buf){.data = (uint8_t *)(uintptr_t)blob->data, .capacity = blob->size};
+        free(blob);
+    } else {
+        blob_free(blob);
+    }
+}
+
 void tfs_blob_unref(struct tfs_blob *blob)
 {
     if (blob != NULL && tfs_refs_drop(&blob->refs))

@@ -23,6 +23,9 @@ int tfs_blob_copy(struct tfs_span bytes, struct tfs_blob **blob, struct tfs_erro
 /* Takes the buffer's memory (shrunk to fit) and leaves the buffer empty; a failed buffer is
  * ENOMEM. */
 int tfs_blob_take(struct tfs_buf *buf, struct tfs_blob **blob, struct tfs_error *err);
+/* The other way: gives up the reference, and where nobody else has one the empty buffer gets the
+ * memory, to be filled again. */
+void tfs_blob_reclaim(struct tfs_blob *blob, struct tfs_buf *buf);
 /* `bytes` must lie inside parent; takes a reference to it. */
 int tfs_blob_slice(struct tfs_blob *parent, struct tfs_span bytes, struct tfs_blob **blob,
                    struct tfs_error *err);

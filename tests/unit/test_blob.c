@@ -88,6 +88,31 @@ START_TEST(blob_slice_of_a_slice_keeps_the_bytes_alive)
 }
 END_TEST
 
+START_TEST(blob_that_nobody_else_has_gives_its_memory_back)
+{
+    struct tfs_buf buf = {0};
+    struct tfs_blob *blob, *slice;
+    struct tfs_error err = {0};
+
+    tfs_buf_add_text(&buf, "abcdefgh");
+    ck_assert_int_eq(tfs_blob_take(&buf, &blob, &err), 0);
+    const uint8_t *memory = blob->data;
+    ck_assert_int_eq(tfs_blob_slice(blob, tfs_blob_span(blob), &slice, &err), 0);
+    tfs_blob_reclaim(blob, &buf); /* the slice has it */
+    ck_assert_ptr_null(buf.data);
+    ck_assert(tfs_span_equal(tfs_blob_span(slice), tfs_span_of("abcdefgh")));
+    blob = tfs_blob_ref(slice->parent);
+    tfs_blob_unref(slice);
+    tfs_blob_reclaim(blob, &buf);
+    ck_assert_ptr_eq(buf.data, memory);
+    ck_assert_uint_eq(buf.size, 0);
+    ck_assert_uint_eq(buf.capacity, 8);
+    tfs_buf_release(&buf);
+    tfs_blob_reclaim(blob_of("copied"), &buf); /* lies behind the blob */
+    ck_assert_ptr_null(buf.data);
+}
+END_TEST
+
 START_TEST(blob_ref_counts)
 {
     struct tfs_blob *blob = blob_of("abc");
@@ -130,6 +155,7 @@ static Suite *blob_suite(void)
     tcase_add_test(tcase, blob_take_of_nothing_is_an_empty_blob);
     tcase_add_test(tcase, blob_take_refuses_a_failed_buffer);
     tcase_add_test(tcase, blob_slice_of_a_slice_keeps_the_bytes_alive);
+    tcase_add_test(tcase, blob_that_nobody_else_has_gives_its_memory_back);
     tcase_add_test(tcase, blob_ref_counts);
     tcase_add_test(tcase, blob_equal_compares_bytes);
     return suite;

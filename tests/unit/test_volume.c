@@ -38,7 +38,8 @@ static int layers(void *arg, const struct tfs_chunk *chunk, uint32_t from, uint3
     return 0;
 }
 
-static void make(const struct tfs_key *of, size_t count)
+/* Chunk number `damaged` is. */
+static void make_with(const struct tfs_key *of, size_t count, size_t damaged)
 {
     struct tfs_facts *facts;
     struct tfs_doc *empty;
@@ -48,7 +49,8 @@ static void make(const struct tfs_key *of, size_t count)
     ck_assert_int_eq(tfs_doc_create(facts, &empty, &err), 0);
     ck_assert_int_eq(tfs_edit_open(empty, &edit, &err), 0);
     for (size_t i = 0; i < count; i++) {
-        struct tfs_chunk chunk = {.key = of[i], .slot = TFS_SLOT_NONE};
+        struct tfs_chunk chunk = {
+            .key = of[i], .slot = TFS_SLOT_NONE, .flags = i == damaged ? TFS_CHUNK_DAMAGED : 0};
         ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
     }
     doc = tfs_edit_finish(&edit);
@@ -59,16 +61,23 @@ static void make(const struct tfs_key *of, size_t count)
         .doc = doc, .kind = 'u', .sides = {SIDE, SIDE, SIDE}, .width = 2, .layers = layers};
 }
 
+static void make(const struct tfs_key *of, size_t count)
+{
+    make_with(of, count, SIZE_MAX);
+}
+
 static void teardown(void)
 {
     tfs_doc_unref(doc);
     doc = NULL;
 }
 
+/* Into memory that had other bytes. */
 static struct tfs_buf part(uint64_t offset, uint64_t size)
 {
     struct tfs_buf out = {0};
 
+    memset(tfs_buf_reserve(&out, 1024), 0xee, 1024);
     ck_assert_int_eq(tfs_volume_range(&volume, offset, size, &out, &err), 0);
     return out;
 }
@@ -112,6 +121,7 @@ END_TEST
 START_TEST(volume_gives_every_range)
 {
     make(keys, 5);
+    volume.empty = (uint64_t)_i * 0x1234;
     ck_assert(tfs_volume_span(&volume));
     struct tfs_buf whole = part(0, UINT64_MAX);
     ck_assert_uint_eq(whole.size, tfs_volume_size(&volume));
@@ -142,6 +152,44 @@ START_TEST(volume_looks_only_into_chunks_that_a_range_touches)
     row = part(128 + 4 * 36 * 2, 12); /* a row of the highest layer, with one chunk elsewhere */
     ck_assert_uint_eq(looked, 0);
     tfs_buf_release(&row);
+}
+END_TEST
+
+START_TEST(volume_looks_into_no_chunk_between_the_end_of_a_plane_and_the_next)
+{
+    static const struct tfs_key line[] = {{0, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 0, 2}};
+
+    make(line, 3);
+    ck_assert(tfs_volume_span(&volume));
+    looked = 0;
+    struct tfs_buf rows = part(128 + 5 * 4, 2 * 4); /* the last row, and the first one */
+    ck_assert_uint_eq(looked, 2);
+    ck_assert_uint_eq(rows.data[0], (uint8_t)value_at(line[2], 0, 1, 0));
+    ck_assert_uint_eq(rows.data[4], (uint8_t)value_at(line[0], 1, 0, 0));
+    tfs_buf_release(&rows);
+}
+END_TEST
+
+START_TEST(volume_is_empty_where_a_chunk_is_missing_or_damaged)
+{
+    static const struct tfs_key line[] = {{0, 0, 0, 0}, {0, 1, 0, 0}, {0, 2, 0, 0}, {0, 1, 0, 1}};
+    struct tfs_npy npy;
+    struct tfs_span values;
+
+    make_with(line, 4, 1);
+    volume.empty = 0xa0b;
+    ck_assert(tfs_volume_span(&volume));
+    struct tfs_buf whole = part(0, UINT64_MAX);
+    ck_assert_int_eq(tfs_npy_take(tfs_buf_span(&whole), &npy, &values, &err), 0);
+    for (uint64_t i = 0; i < 48; i++) {
+        const uint64_t y = i / 24, z = i / 6 % 4, x = i % 6;
+        const bool there = z < 2 ? x < 2 || x > 3 : x == 2 || x == 3;
+        const struct tfs_key key = {0, (int32_t)(x / 2), 0, (int32_t)(z / 2)};
+        ck_assert_uint_eq(
+            tfs_npy_value(&npy, values, y, z, x),
+            there ? value_at(key, (uint32_t)y, (uint32_t)(z % 2), (uint32_t)(x % 2)) : 0xa0bU);
+    }
+    tfs_buf_release(&whole);
 }
 END_TEST
 
@@ -248,8 +296,10 @@ static Suite *volume_suite(void)
     tcase_add_checked_fixture(tcase, NULL, teardown);
     tcase_add_test(tcase, volume_spans_the_chunks_of_group_0);
     tcase_add_test(tcase, volume_has_each_value_at_its_place);
-    tcase_add_test(tcase, volume_gives_every_range);
+    tcase_add_loop_test(tcase, volume_gives_every_range, 0, 2);
     tcase_add_test(tcase, volume_looks_only_into_chunks_that_a_range_touches);
+    tcase_add_test(tcase, volume_looks_into_no_chunk_between_the_end_of_a_plane_and_the_next);
+    tcase_add_test(tcase, volume_is_empty_where_a_chunk_is_missing_or_damaged);
     tcase_add_test(tcase, volume_is_not_of_what_is_too_large_or_nothing);
     tcase_add_test(tcase, volume_has_holes_where_no_chunk_is);
     tcase_add_test(tcase, volume_that_is_not_zero_where_it_is_empty_has_no_holes);

@@ -194,6 +194,17 @@ int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, stru
     return tfs_values_range(&view, offset, size, out, err);
 }
 
+int tfs_array_whole_share(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                          uint64_t offset, uint64_t size, struct tfs_blob **blob,
+                          struct tfs_error *err)
+{
+    struct tfs_array_view view;
+
+    if (tfs_array_open_whole(&view, save, doc, at, err) < 0)
+        return err->code;
+    return tfs_values_share(&view, offset, size, blob, err);
+}
+
 int tfs_array_same_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {

@@ -188,6 +188,20 @@ static void add_slab(struct tfs_values *values, const struct tfs_array_view *vie
     pthread_mutex_unlock(&values->lock);
 }
 
+/* The memory of the slab that goes next, if nobody reads it and it has that size: to fill memory
+ * that was never used costs as much as to decode. */
+static void take_memory(struct tfs_values *values, uint64_t size, struct tfs_buf *bytes)
+{
+    pthread_mutex_lock(&values->lock);
+    struct slab *s = &values->slabs[values->next_slab % SLABS];
+    struct tfs_blob *old = s->bytes != NULL && s->bytes->size == size ? s->bytes : NULL;
+    if (old != NULL)
+        *s = (struct slab){0};
+    pthread_mutex_unlock(&values->lock);
+    if (old != NULL)
+        tfs_blob_reclaim(old, bytes);
+}
+
 static int make_slab(struct tfs_values *values, const struct tfs_array_view *view, uint64_t index,
                      struct tfs_blob **slab, struct tfs_error *err)
 {
@@ -196,13 +210,22 @@ static int make_slab(struct tfs_values *values, const struct tfs_array_view *vie
 
     pthread_mutex_lock(&values->making);
     *slab = find_slab(values, view, index);
-    if (*slab == NULL &&
-        tfs_volume_range(&view->volume, TFS_NPY_HEAD + index * size, size, &bytes, err) == 0 &&
-        tfs_blob_take(&bytes, slab, err) == 0)
-        add_slab(values, view, index, *slab);
+    if (*slab == NULL) {
+        take_memory(values, size, &bytes);
+        if (tfs_volume_range(&view->volume, TFS_NPY_HEAD + index * size, size, &bytes, err) == 0 &&
+            tfs_blob_take(&bytes, slab, err) == 0)
+            add_slab(values, view, index, *slab);
+    }
     pthread_mutex_unlock(&values->making);
     tfs_buf_release(&bytes);
     return err->code;
+}
+
+static int slab_of(struct tfs_values *values, const struct tfs_array_view *view, uint64_t index,
+                   struct tfs_blob **slab, struct tfs_error *err)
+{
+    *slab = find_slab(values, view, index);
+    return *slab != NULL ? 0 : make_slab(values, view, index, slab, err);
 }
 
 /* Bytes behind the head, of slabs that are kept. */
@@ -215,8 +238,8 @@ static int range_of_slabs(struct tfs_values *values, const struct tfs_array_view
     while (begin < end && err->code == 0) {
         const uint64_t index = begin / size, from = begin % size;
         const uint64_t to = end - index * size < size ? end - index * size : size;
-        struct tfs_blob *slab = find_slab(values, view, index);
-        if (slab != NULL || make_slab(values, view, index, &slab, err) == 0)
+        struct tfs_blob *slab;
+        if (slab_of(values, view, index, &slab, err) == 0)
             tfs_buf_add(out, slab->data + from, (size_t)(to - from));
         tfs_blob_unref(slab);
         begin = index * size + to;
@@ -241,6 +264,26 @@ int tfs_values_range(const struct tfs_array_view *view, uint64_t offset, uint64_
     const uint64_t begin = offset > TFS_NPY_HEAD ? offset - TFS_NPY_HEAD : 0;
     return range_of_slabs(values, view, begin, end > TFS_NPY_HEAD ? end - TFS_NPY_HEAD : 0, out,
                           err);
+}
+
+int tfs_values_share(const struct tfs_array_view *view, uint64_t offset, uint64_t size,
+                     struct tfs_blob **blob, struct tfs_error *err)
+{
+    const uint64_t slab_bytes = slab_size(&view->volume), whole = tfs_volume_size(&view->volume);
+    struct tfs_values *values = values_of(view->save);
+    struct tfs_blob *slab;
+
+    *blob = NULL;
+    if (values == NULL || slab_bytes > SLAB_MAX || offset < TFS_NPY_HEAD || offset >= whole)
+        return 0;
+    const uint64_t from = (offset - TFS_NPY_HEAD) % slab_bytes;
+    const uint64_t left = size < whole - offset ? size : whole - offset;
+    if (left > slab_bytes - from)
+        return 0;
+    if (slab_of(values, view, (offset - TFS_NPY_HEAD) / slab_bytes, &slab, err) == 0)
+        tfs_blob_slice(slab, (struct tfs_span){slab->data + from, (size_t)left}, blob, err);
+    tfs_blob_unref(slab);
+    return err->code;
 }
 
 void tfs_values_free(struct tfs_values *values)

@@ -21,6 +21,9 @@ void tfs_values_add(const struct tfs_array_view *view, const struct tfs_chunk *c
 /* As tfs_volume_range, of the array of the save. */
 int tfs_values_range(const struct tfs_array_view *view, uint64_t offset, uint64_t size,
                      struct tfs_buf *out, struct tfs_error *err);
+/* The same, of bytes that are kept: a slice of them. NULL: they are not, or not in one piece. */
+int tfs_values_share(const struct tfs_array_view *view, uint64_t offset, uint64_t size,
+                     struct tfs_blob **blob, struct tfs_error *err);
 void tfs_values_free(struct tfs_values *values); /* NULL is legal */
 
 #endif

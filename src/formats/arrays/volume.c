@@ -69,8 +69,58 @@ static uint64_t layer_of(const struct tfs_volume *v)
     return v->sides[1] * row_of(v);
 }
 
+/* Where the rows of a chunk are: the first of layer `y`, in bytes of the array. */
+static uint64_t place_of(const struct range *r, uint64_t y, uint64_t z, uint64_t x)
+{
+    return y * r->plane + z * r->v->sides[1] * r->row + x * row_of(r->v);
+}
+
+/* ---- what is in no chunk --------------------------------------------------------------------- */
+
+/* Empty values from `at` on in the array. */
+static void fill_empty(const struct range *r, uint64_t at, uint64_t bytes)
+{
+    const struct tfs_volume *v = r->v;
+    const uint64_t from = at > r->begin ? at : r->begin;
+    const uint64_t to = at + bytes < r->end ? at + bytes : r->end;
+    uint8_t *out = r->out + (from - r->begin);
+
+    if (from >= to)
+        return;
+    const size_t size = (size_t)(to - from);
+    if (v->empty == 0) {
+        memset(out, 0, size);
+        return;
+    }
+    for (size_t i = 0; i < v->width && i < size; i++)
+        out[i] = (uint8_t)(v->empty >> 8 * ((from + i) % v->width));
+    for (size_t done = v->width; done < size;) {
+        const size_t next = done < size - done ? done : size - done;
+        memcpy(out + done, out, next);
+        done += next;
+    }
+}
+
+/* Has every chunk of the row along x that begins with `key` values? `at`: the first of them. */
+static bool is_full(const struct tfs_volume *v, struct tfs_key key, size_t at)
+{
+    const uint32_t count = v->chunks[2];
+
+    if (v->doc->count - at < count)
+        return false;
+    key.x += (int32_t)(count - 1);
+    if (tfs_key_compare(tfs_doc_at(v->doc, at + count - 1)->key, key) != 0)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if ((tfs_doc_at(v->doc, at + i)->flags & TFS_CHUNK_DAMAGED) != 0)
+            return false;
+    return true;
+}
+
+/* ---- what is in chunks ----------------------------------------------------------------------- */
+
 /* Copies what the range has of a row of a chunk: `bytes` of them, at `at` in the array. */
-static void copy_row(const struct range *r, uint64_t at, const uint8_t *row, uint64_t bytes)
+static void copy_part(const struct range *r, uint64_t at, const uint8_t *row, uint64_t bytes)
 {
     const uint64_t from = at > r->begin ? at : r->begin;
     const uint64_t to = at + bytes < r->end ? at + bytes : r->end;
@@ -79,10 +129,46 @@ static void copy_row(const struct range *r, uint64_t at, const uint8_t *row, uin
         memcpy(r->out + (from - r->begin), row + (from - at), (size_t)(to - from));
 }
 
-/* Where the rows of a chunk are: the first of layer `y`, in bytes of the array. */
-static uint64_t place_of(const struct range *r, uint64_t y, uint64_t z, uint64_t x)
+/* `size` is a constant where this is used, so each use is a loop of its own. */
+static inline void copy_rows(uint8_t *to, uint64_t step, const uint8_t *rows, uint32_t count,
+                             size_t size)
 {
-    return y * r->plane + z * r->v->sides[1] * r->row + x * row_of(r->v);
+    for (uint32_t i = 0; i < count; i++, to += step, rows += size)
+        memcpy(to, rows, size);
+}
+
+/* The rows of a layer, all of which the range has. */
+static void copy_whole_rows(uint8_t *to, uint64_t step, const uint8_t *rows, uint32_t count,
+                            size_t size)
+{
+    switch (size) {
+    case 16:
+        copy_rows(to, step, rows, count, 16);
+        break;
+    case 32:
+        copy_rows(to, step, rows, count, 32);
+        break;
+    case 64:
+        copy_rows(to, step, rows, count, 64);
+        break;
+    default:
+        copy_rows(to, step, rows, count, size);
+        break;
+    }
+}
+
+/* Copies what the range has of a layer of a chunk, whose first row is at `at` in the array. */
+static void copy_layer(const struct range *r, uint64_t at, const uint8_t *values)
+{
+    const uint32_t rows = r->v->sides[1];
+    const uint64_t size = row_of(r->v);
+
+    if (at >= r->begin && at + (rows - 1) * r->row + size <= r->end) {
+        copy_whole_rows(r->out + (at - r->begin), r->row, values, rows, (size_t)size);
+        return;
+    }
+    for (uint32_t z = 0; z < rows; z++)
+        copy_part(r, at + z * r->row, values + z * size, size);
 }
 
 /* Copies layers `from` to `to` of the chunk whose place along y, z, x is given. */
@@ -90,16 +176,14 @@ static int copy_chunk(const struct range *r, const struct tfs_chunk *chunk, cons
                       uint32_t from, uint32_t to, struct tfs_error *err)
 {
     const struct tfs_volume *v = r->v;
-    const uint64_t row = row_of(v);
+    const uint64_t layer = layer_of(v);
 
-    memset(r->layers, 0, (size_t)((to - from) * layer_of(v)));
+    memset(r->layers, 0, (size_t)((to - from) * layer));
     if (v->layers(v->arg, chunk, from, to, r->layers, err) < 0)
         return err->code;
-    const uint8_t *values = r->layers;
     for (uint32_t y = from; y < to; y++)
-        for (uint32_t z = 0; z < v->sides[1]; z++, values += row)
-            copy_row(r, place_of(r, at[0] * v->sides[0] + y, at[1], at[2]) + z * r->row, values,
-                     row);
+        copy_layer(r, place_of(r, at[0] * v->sides[0] + y, at[1], at[2]),
+                   r->layers + (y - from) * layer);
     return 0;
 }
 
@@ -108,15 +192,14 @@ static int copy_chunks(const struct range *r, uint64_t cy, uint64_t cz, uint32_t
                        struct tfs_error *err)
 {
     const struct tfs_volume *v = r->v;
-    const uint64_t first = place_of(r, cy * v->sides[0] + from, cz, 0);
-    const uint64_t behind = place_of(r, cy * v->sides[0] + to - 1, cz + 1, 0);
     struct tfs_key key = v->low;
 
-    if (behind <= r->begin || first >= r->end)
-        return 0;
     key.y += (int32_t)cy;
     key.z += (int32_t)cz;
     size_t at = tfs_doc_lower_bound(v->doc, key);
+    const bool full = is_full(v, key, at);
+    for (uint32_t y = from; y < to && !full; y++)
+        fill_empty(r, place_of(r, cy * v->sides[0] + y, cz, 0), v->sides[1] * r->row);
     for (; at < v->doc->count; at++) {
         const struct tfs_chunk *chunk = tfs_doc_at(v->doc, at);
         const uint64_t cx = (uint64_t)((int64_t)chunk->key.x - v->low.x);
@@ -131,25 +214,36 @@ static int copy_chunks(const struct range *r, uint64_t cy, uint64_t cz, uint32_t
     return 0;
 }
 
-static int copy_range(const struct range *r, struct tfs_error *err)
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+/* Of whole planes, or of a part of one, of which only the chunks in the range are asked. */
+static int copy_planes(const struct range *r, struct tfs_error *err)
 {
     const struct tfs_volume *v = r->v;
-    const uint64_t side = v->sides[0];
+    const uint64_t side = v->sides[0], stripe = v->sides[1] * r->row;
     const uint64_t first = r->begin / r->plane, last = (r->end - 1) / r->plane;
+    const uint64_t low = r->begin % r->plane / stripe, high = (r->end - 1) % r->plane / stripe;
 
     for (uint64_t cy = first / side; cy <= last / side; cy++) {
         const uint64_t bottom = cy * side;
         const uint32_t from = first > bottom ? (uint32_t)(first - bottom) : 0;
         const uint32_t to = (uint32_t)(last < bottom + side ? last - bottom + 1 : side);
-        /* Within one plane only some rows are in the range. */
-        const uint64_t stripe = v->sides[1] * r->row;
-        const uint64_t low = first == last ? r->begin % r->plane / stripe : 0;
-        const uint64_t high = first == last ? (r->end - 1) % r->plane / stripe : v->chunks[1] - 1;
         for (uint64_t cz = low; cz <= high; cz++)
             if (copy_chunks(r, cy, cz, from, to, err) < 0)
                 return err->code;
     }
     return 0;
+}
+
+/* The end of the whole planes that the range begins with, or of the part of its first plane. */
+static uint64_t end_of_planes(const struct range *r)
+{
+    const uint64_t whole = r->end / r->plane * r->plane;
+
+    if (r->begin % r->plane == 0 && r->begin < whole)
+        return whole;
+    const uint64_t next = (r->begin / r->plane + 1) * r->plane;
+    return next < r->end ? next : r->end;
 }
 
 /* Appends bytes of the values. */
@@ -167,10 +261,15 @@ static int add_values(const struct tfs_volume *v, uint64_t begin, uint64_t end, 
         free(r.layers);
         return tfs_fail_memory(err);
     }
-    memset(r.out, 0, size);
-    for (size_t i = 0; v->empty != 0 && i < size; i++)
-        r.out[i] = (uint8_t)(v->empty >> 8 * ((begin + i) % v->width));
-    if (copy_range(&r, err) == 0)
+    while (r.begin < end && err->code == 0) {
+        r.end = end_of_planes(&r);
+        if (copy_planes(&r, err) == 0) {
+            r.out += r.end - r.begin;
+            r.begin = r.end;
+            r.end = end;
+        }
+    }
+    if (err->code == 0)
         out->size += size;
     free(r.layers);
     return err->code;
