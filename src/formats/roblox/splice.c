@@ -3,9 +3,9 @@
  *
  * Must not know what a payload is. What LZ4_compress_default does at a place depends on the bytes
  * there and on the positions that it remembers, of which only those within 64 KiB count. So where
- * the packer below made the same sequences as the old block for more than 64 KiB, it remembers the
- * same, and goes on as the old block does until the bytes differ; and when it was through with a
- * difference and makes the old block's sequences again for 64 KiB, the old block goes on as it
+ * the packer (packer.c) made the same sequences as the old block for more than 64 KiB, it remembers
+ * the same, and goes on as the old block does until the bytes differ; and when it was through with
+ * a difference and makes the old block's sequences again for 64 KiB, the old block goes on as it
  * would. A block by another packer is not met like that, and is not spliced.
  */
 #include "formats/roblox/splice.h"
@@ -16,17 +16,13 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "formats/roblox/packer.h"
 
-#define REACH     65535          /* of a match, backwards */
-#define SURE      (REACH + 1024) /* so long the same sequences: the same is remembered */
-#define WARM_UP   (4u << 16)     /* so long before a difference the packer begins */
-#define WORTH     (8u << 16)     /* stretches that are shorter are packed again */
-#define AHEAD     (1u << 20)     /* what the packer can look at */
-#define APART     (1u << 16)     /* places of an index */
-#define SMALL     (1u << 20)     /* payloads that are packed as a whole */
-#define MATCH_MIN 4
-#define LAST      5  /* literals at the end of a block */
-#define MATCH_END 12 /* no match begins behind this, from the end */
+#define SURE    (TFS_RBX_REACH + 1024) /* so long the same sequences: the same is remembered */
+#define WARM_UP (4u << 16)             /* so long before a difference the packer begins */
+#define WORTH   (8u << 16)             /* stretches that are shorter are packed again */
+#define APART   (1u << 16)             /* places of an index */
+#define SMALL   (1u << 20)             /* payloads that are packed as a whole */
 
 void tfs_rbx_block_index_release(struct tfs_rbx_block_index *index)
 {
@@ -43,12 +39,6 @@ void tfs_rbx_splice_release(struct tfs_rbx_splice *splice)
 
 /* ---- sequences of a block -------------------------------------------------------------------- */
 
-/* Literals, then a copy of what lies `offset` before them; the last one of a block has no copy. */
-struct sequence {
-    uint64_t literals, length; /* how many of each; length 0: the last one */
-    uint32_t offset;
-};
-
 struct walk {
     struct tfs_cursor in;
     uint64_t plain; /* where the next sequence begins */
@@ -63,7 +53,7 @@ static uint64_t take_length(struct tfs_cursor *in, uint64_t length)
 }
 
 /* The literals of the next sequence; false at the end, or at what is none. */
-static bool walk_next(struct walk *w, struct sequence *s, struct tfs_span *literals)
+static bool walk_next(struct walk *w, struct tfs_rbx_sequence *s, struct tfs_span *literals)
 {
     if (tfs_cursor_left(&w->in) == 0)
         return false;
@@ -75,7 +65,7 @@ static bool walk_next(struct walk *w, struct sequence *s, struct tfs_span *liter
     *literals = tfs_take(&w->in, s->literals);
     if (tfs_cursor_left(&w->in) > 0) {
         s->offset = tfs_take_u16le(&w->in);
-        s->length = take_length(&w->in, token & 15) + MATCH_MIN;
+        s->length = take_length(&w->in, token & 15) + TFS_RBX_MATCH_MIN;
     }
     w->plain += s->literals + s->length;
     return !w->in.failed;
@@ -86,7 +76,7 @@ static int index_make(const struct tfs_rbx_block *old, struct tfs_rbx_block_inde
 {
     struct walk w = {tfs_cursor_init(old->packed), 0};
     struct tfs_span literals;
-    struct sequence s;
+    struct tfs_rbx_sequence s;
     uint64_t next = 0;
 
     do {
@@ -121,172 +111,6 @@ static struct walk walk_from(const struct tfs_rbx_block *old,
     return w;
 }
 
-/* ---- the packer ------------------------------------------------------------------------------ */
-
-#define TABLE_LOG 12
-#define SKIP_LOG  6
-
-/* What LZ4_compress_default does on a machine of 64 bits with payloads above 64 KiB, from `first`
- * on. Positions count from there. */
-struct packer {
-    const struct tfs_rbx_pieces *payload;
-    uint64_t first;
-    struct tfs_buf text; /* of the payload, from `first` on, as far as it is needed yet */
-    uint32_t table[1 << TABLE_LOG];
-    uint32_t hash; /* of what is at `at` */
-    uint64_t at, anchor, match;
-    bool matched; /* the next sequence is a match at `at` */
-    bool ended;   /* what is left are the last literals */
-};
-
-static uint32_t hash_at(const struct packer *p, uint64_t at)
-{
-    uint64_t bytes;
-
-    memcpy(&bytes, p->text.data + at, sizeof(bytes));
-    return (uint32_t)(((bytes << 24) * UINT64_C(889523592379)) >> (64 - TABLE_LOG));
-}
-
-static bool same_four(const struct packer *p, uint64_t a, uint64_t b)
-{
-    return memcmp(p->text.data + a, p->text.data + b, MATCH_MIN) == 0;
-}
-
-static uint64_t text_end(const struct packer *p)
-{
-    return p->payload->size - p->first;
-}
-
-/* Has AHEAD behind `at`, or all there is. */
-static int look_ahead(struct packer *p, struct tfs_error *err)
-{
-    const uint64_t end = text_end(p);
-
-    if (p->text.size - p->at >= AHEAD || p->text.size == end)
-        return 0;
-    const uint64_t to = p->at + 2 * AHEAD < end ? p->at + 2 * AHEAD : end;
-    tfs_rbx_pieces_copy(p->payload, p->first + p->text.size, p->first + to, &p->text);
-    return tfs_buf_check(&p->text, err);
-}
-
-static void packer_begin(struct packer *p)
-{
-    p->table[hash_at(p, 0)] = 0;
-    p->at = 1;
-    p->hash = hash_at(p, 1);
-}
-
-/* Finds the next match: 1; 0: there is none up to the end; -1: nor as far as one can look. */
-static int packer_search(struct packer *p)
-{
-    const uint64_t limit = p->text.size - MATCH_END + 1;
-    uint64_t forward = p->at;
-    unsigned step = 1, tries = 1u << SKIP_LOG;
-
-    for (;;) {
-        const uint32_t hash = p->hash;
-        p->at = forward;
-        forward += step;
-        step = tries++ >> SKIP_LOG;
-        if (forward > limit)
-            return p->text.size == text_end(p) ? 0 : -1;
-        p->match = p->table[hash];
-        p->hash = hash_at(p, forward);
-        p->table[hash] = (uint32_t)p->at;
-        if (p->match + REACH >= p->at && same_four(p, p->match, p->at))
-            break;
-    }
-    while (p->at > p->anchor && p->match > 0 &&
-           p->text.data[p->at - 1] == p->text.data[p->match - 1]) {
-        p->at--;
-        p->match--;
-    }
-    return 1;
-}
-
-static uint64_t match_length(const struct packer *p, uint64_t limit)
-{
-    uint64_t length = MATCH_MIN;
-
-    while (p->at + length + 8 <= limit &&
-           memcmp(p->text.data + p->at + length, p->text.data + p->match + length, 8) == 0)
-        length += 8;
-    while (p->at + length < limit &&
-           p->text.data[p->at + length] == p->text.data[p->match + length])
-        length++;
-    return length;
-}
-
-/* Behind a match. */
-static void packer_go_on(struct packer *p)
-{
-    p->anchor = p->at;
-    p->matched = false;
-    if (p->at >= p->text.size - MATCH_END + 1) {
-        p->ended = true;
-        return;
-    }
-    p->table[hash_at(p, p->at - 2)] = (uint32_t)(p->at - 2);
-    const uint32_t hash = hash_at(p, p->at);
-    p->match = p->table[hash];
-    p->table[hash] = (uint32_t)p->at;
-    if (p->match + REACH >= p->at && same_four(p, p->match, p->at))
-        p->matched = true;
-    else
-        p->hash = hash_at(p, ++p->at);
-}
-
-/* The next sequence: 1; 0: a match goes further than one can look; ENOMEM. */
-static int packer_next(struct packer *p, struct sequence *s, struct tfs_error *err)
-{
-    if (look_ahead(p, err) < 0)
-        return err->code;
-
-    const uint64_t end = text_end(p);
-    int found = p->ended ? 0 : p->matched ? 1 : packer_search(p);
-    if (found < 0)
-        return 0;
-    *s = (struct sequence){.literals = end - p->anchor};
-    if (found == 0) {
-        p->ended = true;
-        p->anchor = end;
-        return 1;
-    }
-    s->literals = p->at - p->anchor;
-    s->offset = (uint32_t)(p->at - p->match);
-    s->length = match_length(p, p->text.size - LAST);
-    p->at += s->length;
-    if (p->text.size < end && p->at >= p->text.size - 2 * MATCH_END)
-        return 0;
-    packer_go_on(p);
-    return 1;
-}
-
-static void put_length(struct tfs_buf *out, uint64_t length)
-{
-    if (length < 15)
-        return;
-    for (length -= 15; length >= 255; length -= 255)
-        tfs_buf_u8(out, 255);
-    tfs_buf_u8(out, (uint8_t)length);
-}
-
-/* `from`: where its literals are. */
-static void put_sequence(const struct packer *p, uint64_t from, const struct sequence *s,
-                         struct tfs_buf *out)
-{
-    const uint64_t length = s->length == 0 ? 0 : s->length - MATCH_MIN;
-    const uint64_t high = s->literals < 15 ? s->literals : 15, low = length < 15 ? length : 15;
-
-    tfs_buf_u8(out, (uint8_t)(high << 4 | low));
-    put_length(out, s->literals);
-    tfs_buf_add(out, p->text.data + from, (size_t)s->literals);
-    if (s->length == 0)
-        return;
-    tfs_buf_u16le(out, (uint16_t)s->offset);
-    put_length(out, length);
-}
-
 /* ---- splicing -------------------------------------------------------------------------------- */
 
 /* A piece of the payload that is where it was in the old one, or elsewhere there. */
@@ -299,7 +123,7 @@ struct splicer {
     const struct tfs_rbx_block *old;
     const struct tfs_rbx_block_index *index;
     struct tfs_rbx_splice *splice;
-    struct packer *packer;
+    struct tfs_rbx_packer *packer;
     struct stretch *stretches; /* those that are worth something */
     size_t count;
     struct walk walk; /* over the old block, beside the packer */
@@ -344,11 +168,11 @@ static int add_piece(struct tfs_rbx_splice *splice, struct tfs_rbx_splice_piece 
 /* The packer is at the end of a sequence that began at payload position `from`. Does the walk,
  * which may stand before it, have the same one? Keeps `agreed`. */
 static void follow(struct splicer *s, const struct stretch *in, uint64_t from,
-                   const struct sequence *made)
+                   const struct tfs_rbx_sequence *made)
 {
     const uint64_t old = from - in->plain + in->old;
     struct tfs_span literals;
-    struct sequence was;
+    struct tfs_rbx_sequence was;
 
     while (s->walk.plain < old && walk_next(&s->walk, &was, &literals))
         ;
@@ -359,44 +183,32 @@ static void follow(struct splicer *s, const struct stretch *in, uint64_t from,
         s->agreed = from;
 }
 
-/* Where the packer stands in the payload. */
-static uint64_t packed_to(const struct packer *p)
-{
-    return p->first + p->anchor;
-}
-
 /* Begins a packer before the end of a stretch, and lets it run until it does what the old block
  * does. 1: it does, *piece is what of the old block goes before it; 0: it never does. */
 static int warm_up(struct splicer *s, const struct stretch *in, struct tfs_rbx_splice_piece *piece,
                    struct tfs_error *err)
 {
-    struct packer *p = s->packer;
+    struct tfs_rbx_packer *p = s->packer;
     const uint64_t end = in->plain + in->size;
-    struct sequence made;
+    struct tfs_rbx_sequence made;
     int result = 1;
 
     s->walk = walk_from(s->old, s->index, in->old + in->size - WARM_UP);
     if (s->walk.plain < piece->old_plain)
         return 0; /* one sequence is as long as that */
-    tfs_buf_clear(&p->text);
-    memset(p->table, 0, sizeof(p->table));
-    p->first = s->walk.plain - in->old + in->plain;
-    p->at = p->anchor = 0;
-    p->matched = p->ended = false;
     s->agreed = UINT64_MAX;
-    if (look_ahead(p, err) < 0)
+    if (tfs_rbx_packer_start(p, s->walk.plain - in->old + in->plain, err) < 0)
         return err->code;
-    packer_begin(p);
-    while (result == 1 && (s->agreed == UINT64_MAX || packed_to(p) - s->agreed < SURE)) {
-        const uint64_t from = packed_to(p);
+    while (result == 1 && (s->agreed == UINT64_MAX || tfs_rbx_packed_to(p) - s->agreed < SURE)) {
+        const uint64_t from = tfs_rbx_packed_to(p);
         if (from + SURE / 4 > end)
             return 0;
-        result = packer_next(p, &made, err);
+        result = tfs_rbx_packer_next(p, &made, err);
         if (result == 1)
             follow(s, in, from, &made);
     }
     piece->size = tfs_cursor_offset(&s->walk.in) - piece->from;
-    piece->plain_size = packed_to(p) - piece->plain;
+    piece->plain_size = tfs_rbx_packed_to(p) - piece->plain;
     return result;
 }
 
@@ -410,20 +222,21 @@ static bool goes_to_the_end(const struct splicer *s, const struct stretch *in)
  * to the end. *in: that stretch, s->count at the end; 1, or 0. */
 static int pack_on(struct splicer *s, size_t next, size_t *in, struct tfs_error *err)
 {
-    struct packer *p = s->packer;
-    struct tfs_rbx_splice_piece piece = {.from = s->splice->fresh.size, .plain = packed_to(p)};
+    struct tfs_rbx_packer *p = s->packer;
+    struct tfs_rbx_splice_piece piece = {.from = s->splice->fresh.size,
+                                         .plain = tfs_rbx_packed_to(p)};
     const uint64_t end = p->payload->size;
     size_t walked = s->count;
-    struct sequence made;
+    struct tfs_rbx_sequence made;
     bool meets = false;
 
-    while (!meets && packed_to(p) < end) {
-        const uint64_t from = packed_to(p), anchor = p->anchor;
-        const int result = packer_next(p, &made, err);
+    while (!meets && tfs_rbx_packed_to(p) < end) {
+        const uint64_t from = tfs_rbx_packed_to(p), anchor = p->anchor;
+        const int result = tfs_rbx_packer_next(p, &made, err);
         if (result < 1)
             return result;
-        put_sequence(p, anchor, &made, &s->splice->fresh);
-        if (packed_to(p) - piece.plain > end / 2)
+        tfs_rbx_packer_put(p, anchor, &made, &s->splice->fresh);
+        if (tfs_rbx_packed_to(p) - piece.plain > end / 2)
             return 0;
         while (next < s->count && s->stretches[next].plain + s->stretches[next].size <= from)
             next++;
@@ -437,24 +250,15 @@ static int pack_on(struct splicer *s, size_t next, size_t *in, struct tfs_error 
         }
         follow(s, stretch, from, &made);
         const uint64_t room = goes_to_the_end(s, stretch) ? 1 : WORTH;
-        meets = s->agreed != UINT64_MAX && packed_to(p) - s->agreed >= SURE &&
-                packed_to(p) + room <= stretch->plain + stretch->size;
+        meets = s->agreed != UINT64_MAX && tfs_rbx_packed_to(p) - s->agreed >= SURE &&
+                tfs_rbx_packed_to(p) + room <= stretch->plain + stretch->size;
     }
     piece.size = s->splice->fresh.size - piece.from;
-    piece.plain_size = packed_to(p) - piece.plain;
+    piece.plain_size = tfs_rbx_packed_to(p) - piece.plain;
     *in = meets ? next : s->count;
     return tfs_buf_check(&s->splice->fresh, err) < 0 || add_piece(s->splice, piece, err) < 0
                ? err->code
                : 1;
-}
-
-/* A packer from the beginning of the payload. */
-static int begin_at_start(struct splicer *s, struct tfs_error *err)
-{
-    if (look_ahead(s->packer, err) < 0)
-        return err->code;
-    packer_begin(s->packer);
-    return 1;
 }
 
 /* What of the old block goes on, from where the packer met it in a stretch: to the end (1), or
@@ -465,7 +269,7 @@ static int copy_on(struct splicer *s, const struct stretch *in, struct tfs_error
     int result = 1;
 
     if (s->splice->count > 0) {
-        piece.plain = packed_to(s->packer);
+        piece.plain = tfs_rbx_packed_to(s->packer);
         piece.from = tfs_cursor_offset(&s->walk.in);
     }
     piece.old_plain = (size_t)(piece.plain - in->plain + in->old);
@@ -487,8 +291,8 @@ static int splice_all(struct splicer *s, struct tfs_error *err)
 
     /* Where the payload does not begin as the old one, the packer does. */
     if (s->stretches[0].plain != 0 || s->stretches[0].old != 0) {
-        result = begin_at_start(s, err);
-        if (result == 1)
+        result = tfs_rbx_packer_start(s->packer, 0, err);
+        if (result == 0)
             result = pack_on(s, 0, &in, err);
     }
     while (result > 0 && in < s->count) {
@@ -561,7 +365,7 @@ int tfs_rbx_splice_write(const struct tfs_rbx_block *old, const struct tfs_rbx_s
 static bool old_piece_fits(const struct tfs_rbx_block *old, const struct tfs_rbx_pieces *payload,
                            const struct tfs_rbx_splice_piece *piece)
 {
-    const uint64_t back = piece->old_plain < REACH ? piece->old_plain : REACH;
+    const uint64_t back = piece->old_plain < TFS_RBX_REACH ? piece->old_plain : TFS_RBX_REACH;
     const bool last = piece->plain + piece->plain_size == payload->size;
 
     if (back > piece->plain || piece->old_plain + piece->plain_size > old->plain.size ||
@@ -578,7 +382,7 @@ static bool unpacks_to(struct tfs_span packed, struct tfs_span text, uint64_t at
 {
     struct walk w = {tfs_cursor_init(packed), at};
     struct tfs_span literals;
-    struct sequence s = {0};
+    struct tfs_rbx_sequence s = {0};
 
     while (tfs_cursor_left(&w.in) > 0) {
         at = w.plain;
@@ -598,7 +402,7 @@ static int check_fresh(const struct tfs_rbx_splice_piece *piece,
                        const struct tfs_rbx_pieces *payload, struct tfs_readback *written,
                        struct tfs_error *err)
 {
-    const uint64_t back = piece->plain < REACH ? piece->plain : REACH;
+    const uint64_t back = piece->plain < TFS_RBX_REACH ? piece->plain : TFS_RBX_REACH;
     const uint64_t end = piece->plain + piece->plain_size;
     struct tfs_buf packed = {0}, text = {0};
     uint8_t *room = tfs_buf_reserve(&packed, piece->size);
