@@ -5,9 +5,11 @@
  * is an error here, never a SIGBUS. Replacing a file is replace.c.
  */
 #include "base/file.h"
+#include "base/print.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
@@ -243,6 +245,61 @@ int tfs_directory_open(const char *path)
     const int code = errno;
     /* O_NOFOLLOW says ENOTDIR of a link. */
     return code == ENOTDIR && lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? -ELOOP : -code;
+}
+
+char *tfs_file_follow(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const int directory = slash == NULL ? 0 : (int)(slash - path) + 1;
+    char target[PATH_MAX];
+    char *found = NULL;
+    const ssize_t size = readlink(path, target, sizeof(target));
+
+    if (size <= 0 || (size_t)size == sizeof(target) ||
+        tfs_print(&found, "%.*s%.*s", target[0] == '/' ? 0 : directory, path, (int)size, target) <
+            0)
+        return NULL;
+    return found;
+}
+
+/* Its directory is gone, too: links that led there cannot be followed any more. */
+static char *make_absolute(const char *path)
+{
+    char here[PATH_MAX], *found = NULL;
+
+    if (path[0] == '/')
+        return strdup(path);
+    if (getcwd(here, sizeof(here)) == NULL || tfs_print(&found, "%s/%s", here, path) < 0)
+        return NULL;
+    return found;
+}
+
+char *tfs_file_absent(const char *path)
+{
+    char *name = strdup(path), *next, *found = NULL;
+    struct stat st;
+
+    for (size_t n = name == NULL ? 0 : strlen(name); n > 1 && name[n - 1] == '/'; n--)
+        name[n - 1] = '\0';
+    for (int i = 0; i < TFS_LINKS_MAX && name != NULL; i++, free(name), name = next)
+        if ((next = tfs_file_follow(name)) == NULL)
+            break;
+    if (name == NULL || lstat(name, &st) == 0 || errno != ENOENT) {
+        free(name);
+        return NULL;
+    }
+    char *parent = tfs_file_directory(name);
+    char *directory = parent == NULL ? NULL : realpath(parent, NULL);
+    const char *slash = strrchr(name, '/');
+    if (directory == NULL)
+        found = parent == NULL ? NULL : make_absolute(name);
+    else if (tfs_print(&found, "%s/%s", strcmp(directory, "/") == 0 ? "" : directory,
+                       slash == NULL ? name : slash + 1) < 0)
+        found = NULL;
+    free(directory);
+    free(parent);
+    free(name);
+    return found;
 }
 
 int tfs_file_give(int fd, const struct stat *like)

@@ -58,6 +58,15 @@ char *tfs_file_directory(const char *path);
  * errno on failure; ELOOP: there is a link. */
 int tfs_directory_open(const char *path);
 
+#define TFS_LINKS_MAX 40 /* as many as the kernel follows */
+/* What a link says, seen from where the link is; to be freed. NULL: `path` is no link, or without
+ * memory. */
+char *tfs_file_follow(const char *path);
+/* The path that realpath() would give of a file that is not there, if it were: links are followed,
+ * also where they lead to nothing. Where its directory is gone too, the absolute path alone. To be
+ * freed; NULL: without memory, or it is there. */
+char *tfs_file_absent(const char *path);
+
 /* Gives what is open in `fd` to the owner and group of another, as far as one may: a user other
  * than root keeps what it made. 0 or negative errno. */
 int tfs_file_give(int fd, const struct stat *like);

@@ -23,6 +23,7 @@ struct undo {
     struct tfs_undo_options options;
     struct tfs_generations list;
     const struct tfs_generation *next; /* that is brought back; NULL */
+    bool gone;                         /* there is no save */
 };
 
 static bool wants(const struct undo *u, unsigned flag)
@@ -40,8 +41,9 @@ static const char *date_of(int64_t seconds, char text[32])
     return text;
 }
 
-/* The path of the save. What another program left there need not be one any more. */
-static int find_save(const struct tfs_cli *cli, const char *name, char **path,
+/* The path of the save. What another program left there need not be one any more; *gone (where that
+ * is asked for): nor need there be anything. */
+static int find_save(const struct tfs_cli *cli, const char *name, char **path, bool *gone,
                      struct tfs_error *err)
 {
     struct tfs_error why = {0};
@@ -49,7 +51,16 @@ static int find_save(const struct tfs_cli *cli, const char *name, char **path,
     if (tfs_save_find(name, cli->options.format, NULL, path, &why) == 0)
         return 0;
     *path = why.code == -ENOMEM ? NULL : realpath(name, NULL);
+    if (*path == NULL && gone != NULL && why.code == -ENOENT) {
+        *path = tfs_file_absent(name);
+        *gone = *path != NULL;
+    }
     return *path != NULL ? 0 : tfs_fail(err, why.code, "%s", why.text);
+}
+
+static const char *whence(const struct undo *u)
+{
+    return u->next->undoes != 0 ? "before the undo of" : "before the changes of";
 }
 
 static enum tfs_status say_none(struct undo *u)
@@ -106,7 +117,7 @@ static enum tfs_status compare_folders(struct undo *u)
 static enum tfs_status dry_run(struct undo *u)
 {
     struct tfs_error err = {0};
-    char *then = NULL;
+    char *then = NULL, date[32];
 
     if (u->next == NULL)
         return say_none(u);
@@ -114,6 +125,11 @@ static enum tfs_status dry_run(struct undo *u)
         return tfs_cli_report(u->cli, u->name, &err);
     if (u->next->kind == TFS_UNDO_FOLDER)
         return compare_folders(u);
+    /* There is nothing to compare. */
+    if (u->gone || u->next->files[0].was.ino == 0)
+        return tfs_cli_print_line(u->cli, "%s would be %s, as %s %s", u->name,
+                                  u->gone ? "put back" : "removed", whence(u),
+                                  date_of(u->next->time, date));
     if (tfs_print(&then, "%s/%s", u->next->directory, u->next->files[0].path) < 0)
         return tfs_cli_say(u->cli, TFS_STATUS_SYSTEM, "out of memory");
     enum tfs_status status = compare(u, u->path, then);
@@ -127,11 +143,9 @@ static enum tfs_status say_done(struct undo *u, size_t files)
 {
     char date[32];
 
-    return tfs_cli_say(u->cli, TFS_STATUS_DONE,
-                       "%s: %zu file%s put back as %s %s; once more takes that back", u->name,
-                       files, files == 1 ? "" : "s",
-                       u->next->undoes != 0 ? "before the undo of" : "before the changes of",
-                       date_of(u->next->time, date));
+    return tfs_cli_say(u->cli, TFS_STATUS_DONE, "%s: %zu file%s put back as %s %s%s", u->name,
+                       files, files == 1 ? "" : "s", whence(u), date_of(u->next->time, date),
+                       u->gone ? "" : "; once more takes that back");
 }
 
 /* Edits that only the journal holds belong to what is undone. */
@@ -204,7 +218,7 @@ static enum tfs_status go_back(struct undo *u)
 {
     if (u->next == NULL)
         return say_none(u);
-    return u->next->kind == TFS_UNDO_DATABASE ? swap_database(u) : swap_files(u);
+    return u->next->kind == TFS_UNDO_DATABASE && !u->gone ? swap_database(u) : swap_files(u);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -216,15 +230,19 @@ static enum tfs_status run(struct undo *u)
     enum tfs_status status = TFS_STATUS_DONE;
     const bool looks = wants(u, TFS_CLI_LIST) || wants(u, TFS_CLI_DRY_RUN);
 
-    if (find_save(u->cli, u->name, &u->path, &err) < 0)
+    if (find_save(u->cli, u->name, &u->path, &u->gone, &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
-    if (!looks)
+    if (!looks && !u->gone)
         status = settle_journal(u->cli, u->name, u->path);
     if (status)
         return status;
     if (tfs_undo_read(u->path, &u->options, &u->list, &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
     u->next = tfs_undo_next(&u->list, &redo);
+    if (u->gone && u->next == NULL) {
+        tfs_fail(&err, -ENOENT, "cannot be opened: %s", strerror(ENOENT));
+        return tfs_cli_report(u->cli, u->name, &err);
+    }
     if (wants(u, TFS_CLI_LIST))
         return list(u);
     return looks ? dry_run(u) : go_back(u);
@@ -258,7 +276,7 @@ static int look_at(struct tfs_cli *cli, const char *save, struct part *part, str
 
     if (name == NULL)
         return tfs_fail_memory(err);
-    if (find_save(cli, name, &real, err) == 0 &&
+    if (find_save(cli, name, &real, NULL, err) == 0 &&
         tfs_undo_read(real, &cli->options.undo, &list, err) == 0 &&
         (next = tfs_undo_next(&list, &redo)) != NULL) {
         *part = (struct part){name, next->run, next->time};
@@ -278,7 +296,7 @@ static enum tfs_status settle_journals(struct tfs_cli *cli, const struct tfs_par
     for (size_t i = 0; i < found->count && !status; i++) {
         struct tfs_error err = {0};
         char *real = NULL;
-        status = find_save(cli, found->items[i].save, &real, &err) < 0
+        status = find_save(cli, found->items[i].save, &real, NULL, &err) < 0
                      ? tfs_cli_report(cli, found->items[i].save, &err)
                      : settle_journal(cli, found->items[i].save, real);
         free(real);

@@ -5,21 +5,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/journal.h"
-#include "base/print.h"
 #include "formats/arrays/numbers.h"
 #include "formats/arrays/values.h"
 #include "formats/chosen.h"
 #include "formats/new_names.h"
 #include "formats/stranger.h"
-
-#define LINKS_MAX 40 /* as many as the kernel follows */
 
 /* ---- probing --------------------------------------------------------------------------------- */
 
@@ -196,30 +192,14 @@ static void say_what_waits(const char *path, struct tfs_error *err)
     free(journal);
 }
 
-/* What a link says, seen from where the link is; NULL: `path` is no link, or without memory. */
-static char *follow_link(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const int directory = slash == NULL ? 0 : (int)(slash - path) + 1;
-    char target[PATH_MAX];
-    char *found = NULL;
-    const ssize_t size = readlink(path, target, sizeof(target));
-
-    if (size <= 0 || (size_t)size == sizeof(target) ||
-        tfs_print(&found, "%.*s%.*s", target[0] == '/' ? 0 : directory, path, (int)size, target) <
-            0)
-        return NULL;
-    return found;
-}
-
 /* The journal of a save that was moved and is reached by a link in its old place. */
 static char *find_astray(const char *path)
 {
     char *link = strdup(path), *next, *journal = NULL;
     struct stat st;
 
-    for (int i = 0; i < LINKS_MAX && link != NULL && journal == NULL; i++) {
-        if ((next = follow_link(link)) != NULL)
+    for (int i = 0; i < TFS_LINKS_MAX && link != NULL && journal == NULL; i++) {
+        if ((next = tfs_file_follow(link)) != NULL)
             journal = tfs_journal_path(link);
         if (journal != NULL && (lstat(journal, &st) < 0 || !S_ISREG(st.st_mode))) {
             free(journal);

@@ -115,6 +115,59 @@ ok "a save that is in use"
 says err 'being written by another terrainfs' "that is said"
 same save new "a save that is in use is not changed"
 
+# ---- a save that is gone -----------------------------------------------------------------------
+fresh
+region save --chunks 2
+chmod 600 save && cp -p save old && rm -rf "$undo" && edit
+rm save
+run 3 "a save that was deleted" undo save
+says err 'save is gone; --force puts the version back' "that is said"
+[ ! -e save ]
+ok "and nothing is put there"
+run 0 "--list of a save that was deleted" undo --list save
+says out "^20.* 1 file, $(stat -c %s old) bytes" "lists"
+run 3 "--dry-run of a save that was deleted" undo --dry-run save
+run 0 "--dry-run --force" undo --dry-run --force save
+says out '^save would be put back, as before the changes of 20' "says what would come"
+[ ! -e save ]
+ok "and does not do it"
+run 0 "--force of a save that was deleted" undo --force save
+says err '1 file put back as before the changes of 20' "says what it did"
+same save old "the earlier version is back"
+[ "$(stat -c %a save)" = 600 ]
+ok "with the permissions that it had"
+rm save
+run 0 "deleted once more" undo --force save
+same save old "it is back once more"
+run 0 "undo of what is back" undo save
+same save old "changes nothing"
+edit five && cp save new
+run 0 "an edit of what is back" undo save
+same save old "is taken back"
+run 0 "redo" undo save
+same save new "is there"
+
+fresh
+mkdir -p far/away
+cp save far/away/save
+ln -s far/away link && ln -s link/save name
+"$TFS" put name chunks/$chunk/voxels.csv <text 2>err
+edit two && cp far/away/save expected
+"$TFS" cat name chunks/$chunk/voxels.csv | sed "2s/,[^,]*\$/,base:three/" >text
+"$TFS" put name chunks/$chunk/voxels.csv <text 2>err
+rm far/away/save
+run 0 "a save that was deleted, by the name of a link" undo --force name
+same far/away/save expected "comes back where it was"
+[ -L name ]
+ok "the link stays"
+rm -r far
+run 3 "a save whose directory is gone" undo --force "$PWD/far/away/save"
+says err "its directory is gone, too: make $PWD/far/away again" "that is said"
+mkdir -p far/away
+run 0 "the directory is back" undo --force far/away/save
+same far/away/save expected "and so is the save"
+rm -r far link name
+
 # ---- generations -------------------------------------------------------------------------------
 fresh
 edit two
@@ -309,6 +362,40 @@ dump world.sqlite >three.sql
 run 3 "a database that another program changed" undo world.sqlite
 dump world.sqlite | cmp -s - three.sql
 ok "stays as it is"
+
+"$TOOLS/make_ter" --size 16 --materials 3 --sidecar level.ter || exit 3
+cp level.ter old.ter && cp level.terrain.json old.json
+"$TFS" cat level.ter palette.txt | sed '1s/$/_renamed/' >text
+"$TFS" put level.ter palette.txt <text 2>err
+cp level.terrain.json new.json
+rm level.ter
+run 0 "a terrain that was deleted, and the list beside it stays" undo --force level.ter
+same level.ter old.ter "the terrain is back"
+same level.terrain.json old.json "and the list that it had"
+run 0 "redo" undo level.ter
+same level.terrain.json new.json "brings the new list back"
+[ ! -e level.ter ]
+ok "beside which there was no terrain"
+run 0 "and again" undo level.ter
+same level.ter old.ter "the terrain is back again"
+rm world.sqlite
+run 3 "a database that was deleted" undo world.sqlite
+says err 'world.sqlite is gone; --force puts' "that is said"
+: >world.sqlite-wal
+run 3 "what SQLite left of it" undo --force world.sqlite
+says err 'world.sqlite-wal of it is there: move that away' "is named"
+[ ! -e world.sqlite ]
+ok "and nothing is put beside it"
+rm world.sqlite-wal
+run 0 "--force of a database that was deleted" undo --force world.sqlite
+dump world.sqlite | cmp -s - one.sql
+ok "it is as it was before the last change"
+
+rm -r world
+run 3 "a folder that was deleted" undo --force world
+says err 'the folder is gone, and of a folder those files alone are kept that were changed: they are in /' "that is said"
+[ ! -e world ]
+ok "half of it is not put there"
 
 # in_map FILE KIND: a map of Luanti in FILE, whose world or database is `luanti`.
 in_map() {

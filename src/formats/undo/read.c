@@ -235,6 +235,11 @@ int tfs_undo_check(const char *path, const struct tfs_generation *generation,
             continue;
         if (check_kept(generation, file, err) < 0)
             return err->code;
+        if (!force && file->replaced && now.ino == 0 && file->left.ino != 0)
+            return tfs_fail(err, -ESTALE,
+                            "%s is gone; --force puts the version back that was there before the "
+                            "last changes",
+                            file->path);
         if (!force && !(file->replaced && tfs_undo_mark_same(now, file->left)))
             return tfs_fail(err, -ESTALE,
                             "another program changed %s since terrainfs wrote it; --force puts the "

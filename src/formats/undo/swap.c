@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mounts.h"
@@ -27,6 +28,7 @@ struct swap {
     struct tfs_file_handle save;       /* locked; of a folder the directory */
     struct tfs_keeper *keeper;
     bool force;
+    bool gone; /* there is no save, nor a lock of one */
     size_t files;
 };
 
@@ -49,9 +51,11 @@ static int lock_save(struct swap *s, struct tfs_error *err)
     struct stat st;
 
     s->save.fd = -1;
-    if (lstat(s->path, &st) == 0 && S_ISDIR(st.st_mode))
-        return lock_folder(s, err);
-    return tfs_file_open(s->path, true, &s->save, err);
+    if (lstat(s->path, &st) == 0)
+        return S_ISDIR(st.st_mode) ? lock_folder(s, err)
+                                   : tfs_file_open(s->path, true, &s->save, err);
+    s->gone = errno == ENOENT;
+    return s->gone ? 0 : tfs_fail_errno(err, "cannot be opened");
 }
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -208,11 +212,55 @@ const struct tfs_generation *tfs_undo_next(const struct tfs_generations *list,
     return &list->items[0];
 }
 
+/* SQLite would put what it left of the old database into the one that comes back. */
+static int check_leftovers(const char *path, struct tfs_error *err)
+{
+    static const char *const endings[] = {"-wal", "-journal"};
+    struct stat st;
+
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]) && err->code == 0; i++) {
+        char *name = NULL;
+        if (tfs_print(&name, "%s%s", path, endings[i]) < 0)
+            return tfs_fail_memory(err);
+        if (lstat(name, &st) == 0)
+            tfs_fail(err, -ESTALE, "the database is gone, but %s of it is there: move that away",
+                     strrchr(name, '/') + 1);
+        free(name);
+    }
+    return err->code;
+}
+
+/* Can the generation come back where nothing is? */
+static int check_absent(const char *path, const struct tfs_generation *generation,
+                        struct tfs_error *err)
+{
+    char *directory;
+    struct stat st;
+
+    if (lstat(path, &st) == 0)
+        return 0;
+    if (generation->kind == TFS_UNDO_FOLDER)
+        return tfs_fail(err, -ENOENT,
+                        "the folder is gone, and of a folder those files alone are kept that were "
+                        "changed: they are in %s",
+                        generation->directory);
+    directory = tfs_file_directory(path);
+    if (directory == NULL)
+        return tfs_fail_memory(err);
+    if (lstat(directory, &st) < 0)
+        tfs_fail(err, -ENOENT, "its directory is gone, too: make %s again, then undo", directory);
+    free(directory);
+    return err->code == 0 && generation->kind == TFS_UNDO_DATABASE ? check_leftovers(path, err)
+                                                                   : err->code;
+}
+
 static int choose(struct swap *s, struct tfs_error *err)
 {
     s->then = tfs_undo_next(&s->list, &s->redo);
     if (s->then == NULL)
         return tfs_fail(err, -ENOENT, "no earlier version of it is kept");
+    if (check_absent(s->path, s->then, err) < 0)
+        return err->code;
     return tfs_undo_check(s->path, s->then, s->redo, s->force, err);
 }
 
@@ -222,6 +270,35 @@ static void forget(const struct tfs_generations *list, const struct tfs_generati
 
     snprintf(name, sizeof(name), "%u", generation->number);
     tfs_undo_remove(list->own, name);
+}
+
+/* Then there is nothing to keep, and the generation stays: it may be the only one that is left. */
+static bool is_all_absent(const struct swap *s)
+{
+    bool absent = true;
+
+    for (size_t i = 0; i < s->then->count && absent; i++) {
+        char *target = tfs_undo_target(s->path, s->then, s->then->files[i].path);
+        absent = target != NULL && tfs_undo_mark_at(target).ino == 0;
+        free(target);
+    }
+    return absent;
+}
+
+/* What is there now was put there by us. Without that the next undo wants --force. */
+static void note_all_left(const struct swap *s)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "%u/" TFS_UNDO_LEFT, s->then->number);
+    int fd = openat(s->list.own, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    for (size_t i = 0; i < s->then->count && fd >= 0; i++) {
+        char *target = tfs_undo_target(s->path, s->then, s->then->files[i].path);
+        (void)tfs_undo_note_left(fd, i, tfs_undo_mark_at(target));
+        free(target);
+    }
+    if (fd >= 0)
+        close(fd);
 }
 
 static int swap(struct swap *s, const struct tfs_undo_options *options, struct tfs_error *err)
@@ -237,6 +314,8 @@ static int swap(struct swap *s, const struct tfs_undo_options *options, struct t
     redo.when = TFS_UNDO_REDO;
     redo.must = !s->force;
     redo.undoes = s->then->number;
+    if (s->gone && is_all_absent(s))
+        return put_all_back(s, err) < 0 ? err->code : (note_all_left(s), 0);
     if (tfs_undo_open(s->path, s->then->kind, &redo, &s->keeper, err) < 0)
         return err->code;
     if (put_all_back(s, err) == 0) {
@@ -267,6 +346,8 @@ int tfs_undo_may(const char *path, const struct tfs_generations *list, bool forc
 
     if (next == NULL)
         return tfs_fail(err, -ENOENT, "no earlier version of it is kept");
+    if (check_absent(path, next, err) < 0)
+        return err->code;
     return tfs_undo_check(path, next, redo, force, err);
 }
 
