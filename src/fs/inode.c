@@ -239,7 +239,8 @@ void tfs_handle_close(struct tfs_inodes *inodes, struct tfs_handle *handle)
     handle->inode->writers -= handle->writer ? 1 : 0;
     if (handle->inode->writers == 0) {
         tfs_doc_unref(handle->inode->began);
-        handle->inode->began = NULL;
+        tfs_doc_unref(handle->inode->pages);
+        handle->inode->began = handle->inode->pages = NULL;
     }
     tfs_blob_unref(handle->blob);
     free(handle);

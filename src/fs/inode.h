@@ -31,10 +31,12 @@ struct tfs_inode {
     unsigned handles; /* open, readers included */
     unsigned writers; /* open for writing */
     unsigned uses;    /* jobs and verbs under way that need it */
-    /* Of a file with TFS_FILE_OVERLAY that is open for writing: what its first writer saw, which is
-     * what a draft begins with; and its stamp then. */
+    /* Of a file with TFS_FILE_OVERLAY that is open for writing: what its first writer saw; */
     struct tfs_doc *began;
-    uint64_t began_stamp;
+    /* and of which document the pages are that the kernel has of it, which is what a draft begins
+     * with; and its stamp then. */
+    struct tfs_doc *pages;
+    uint64_t pages_stamp;
     /* Of such a file: the document that it goes on with. */
     struct tfs_doc *past;
     const char *past_why; /* a sentence for those who write to it; NULL: it is still the file */

@@ -61,7 +61,7 @@ static int begin_sparse(struct tfs_session *s, struct tfs_inode *inode, const st
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
     const struct tfs_lens *lens = tfs_node_file(branch->save, node)->lens;
-    struct tfs_doc *base = inode->began != NULL ? inode->began : tfs_store_shown(branch->store);
+    struct tfs_doc *base = inode->pages != NULL ? inode->pages : tfs_store_shown(branch->store);
     struct tfs_draft *draft = tfs_draft_create((struct tfs_span){0});
     int64_t size = empty ? 0 : lens->size(branch->save, base, tfs_node_at(branch->save, node));
     int result = draft == NULL ? -ENOMEM : size < 0 ? (int)size : 0;
@@ -75,13 +75,13 @@ static int begin_sparse(struct tfs_session *s, struct tfs_inode *inode, const st
     return result;
 }
 
-/* Can the first writer's document still show the file? Its chunk may have got another place, or
- * other bytes by another program. */
-static bool still_shows(struct tfs_session *s, const struct tfs_doc *began,
+/* Can an earlier document still show the file? Its chunk may have got another place, or other bytes
+ * by another program. */
+static bool still_shows(struct tfs_session *s, const struct tfs_doc *earlier,
                         const struct tfs_node *node)
 {
     const struct tfs_doc *shown = tfs_store_shown(tfs_ops_branch(s, node)->store);
-    const struct tfs_chunk *then = tfs_doc_find(began, node->key);
+    const struct tfs_chunk *then = tfs_doc_find(earlier, node->key);
     const struct tfs_chunk *now = tfs_doc_find(shown, node->key);
 
     return then != NULL && then->slot == node->slot &&
@@ -112,12 +112,12 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
     if (file->lens->takes_written)
         return begin_sparse(s, inode, &node, empty);
     if (!empty && inode->began != NULL && node.scope == TFS_SCOPE_CHUNK &&
-        !still_shows(s, inode->began, &node))
+        (!still_shows(s, inode->began, &node) || !still_shows(s, inode->pages, &node)))
         return -ESTALE;
     int result = empty ? 0 : check_whole(s, &node);
     if (result == 0 && !empty)
-        result = inode->began != NULL
-                     ? tfs_ops_bytes_of(s, need, &node, inode->began, inode->began_stamp, &content)
+        result = inode->pages != NULL
+                     ? tfs_ops_bytes_of(s, need, &node, inode->pages, inode->pages_stamp, &content)
                      : tfs_ops_bytes(s, need, &node, &content, &stamp);
     if (result < 0)
         return result;
@@ -128,6 +128,41 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
         note_original(s, inode, content);
     tfs_blob_unref(content);
     return inode->draft != NULL ? 0 : -ENOMEM;
+}
+
+/* What the kernel reads of the file from now on, where it has pages that may come back. */
+static struct tfs_doc *shown_to_writers(struct tfs_session *s, uint64_t id, uint64_t *stamp)
+{
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+
+    if (inode == NULL || inode->pages == NULL)
+        return NULL;
+    *stamp = tfs_views_stamp(&s->views, tfs_node_id(&inode->node));
+    return tfs_doc_ref(tfs_store_shown(tfs_ops_branch_of(s, inode)->store));
+}
+
+/* A page that a mapping wrote comes back while the kernel drops it, and begins a draft of what it
+ * was. Where there is none, all pages that the kernel has then were read later. */
+void tfs_file_invalidate(void *session, uint64_t id)
+{
+    struct tfs_session *s = session;
+    uint64_t stamp = 0;
+
+    pthread_mutex_lock(&s->lock);
+    struct tfs_doc *shown = shown_to_writers(s, id, &stamp);
+    pthread_mutex_unlock(&s->lock);
+    s->events.invalidate(s->events.invalidate_arg, id);
+    pthread_mutex_lock(&s->lock);
+    struct tfs_inode *inode = shown != NULL ? tfs_inode_find(&s->inodes, id) : NULL;
+    if (inode != NULL && inode->pages != NULL && inode->pages->version < shown->version &&
+        inode->draft == NULL && inode->past == NULL) {
+        struct tfs_doc *older = inode->pages;
+        inode->pages = shown;
+        inode->pages_stamp = stamp;
+        shown = older;
+    }
+    pthread_mutex_unlock(&s->lock);
+    tfs_doc_unref(shown);
 }
 
 static uint64_t draft_limit(struct tfs_session *s, const struct tfs_inode *inode)

@@ -17,7 +17,7 @@ static bool wants_write(int flags)
 }
 
 /* Pages of a mapping are of the time when they were read, and come back whole. So what is an edit
- * is told by what the first writer could read. */
+ * is told by what could be read then: see tfs_file_invalidate. */
 static void note_beginning(struct tfs_session *s, struct tfs_inode *inode)
 {
     const struct tfs_branch *branch = tfs_ops_branch_of(s, inode);
@@ -26,7 +26,8 @@ static void note_beginning(struct tfs_session *s, struct tfs_inode *inode)
         (tfs_node_file(branch->save, &inode->node)->flags & TFS_FILE_OVERLAY) == 0)
         return;
     inode->began = tfs_doc_ref(tfs_store_shown(branch->store));
-    inode->began_stamp = tfs_views_stamp(&s->views, tfs_node_id(&inode->node));
+    inode->pages = tfs_doc_ref(inode->began);
+    inode->pages_stamp = tfs_views_stamp(&s->views, tfs_node_id(&inode->node));
 }
 
 static int open_handle(struct tfs_session *s, struct tfs_inode *inode, int flags,

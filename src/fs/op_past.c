@@ -84,6 +84,8 @@ static struct tfs_doc *find_loser(struct tfs_branch *branch, const struct tfs_pu
             continue;
         if (loses(change, inode->began))
             return inode->began;
+        if (inode->pages != inode->began && loses(change, inode->pages))
+            return inode->pages;
         if (inode->past != inode->began && loses(change, inode->past))
             return inode->past;
         for (unsigned i = 0; inode->draft != NULL && i < 2; i++)
@@ -111,6 +113,7 @@ static void replace_past(struct tfs_session *s, const struct tfs_doc *past, stru
     for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
         replace(&inode->began, past, kept);
+        replace(&inode->pages, past, kept);
         replace(&inode->past, past, kept);
         for (unsigned i = 0; inode->draft != NULL && i < 2; i++)
             replace(&inode->draft->began[i], past, kept);

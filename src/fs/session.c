@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/print.h"
-#include "fs/ops.h"
+#include "fs/op_file.h"
 #include "fs/schema.h"
 #include "formats/unsaved.h"
 
@@ -156,9 +156,9 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     int result = tfs_reserve_open(&s->reserve, err);
     if (result == 0)
         result = open_branches(s, parts, count, err);
-    if (result == 0 &&
-        (tfs_notify_open(s->events.invalidate, s->events.invalidate_arg, &s->notify) < 0 ||
-         start(s) < 0))
+    if (result == 0 && (tfs_notify_open(s->events.invalidate != NULL ? tfs_file_invalidate : NULL,
+                                        s, &s->notify) < 0 ||
+                        start(s) < 0))
         result = tfs_fail(err, -ENOMEM, "cannot start a session: out of memory or threads");
     if (result < 0) {
         give_back(s);

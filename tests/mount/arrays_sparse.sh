@@ -72,6 +72,39 @@ check((np.load(part) == before).all())' "$@"
     want "$TFS_BIN" check "$S"
 }
 
+# A page that was read after an edit of others is compared with what it was then, not with what the array was when
+# it was opened: what they make of it later stays, too. keeps_edits_since_a_page_was_read ARRAY
+keeps_edits_since_a_page_was_read() {
+    up -o views=all+arrays
+    numpy 'name = w[0]
+part = max(glob.glob(f"{m}/chunks/*/arrays/{name}"), key=lambda path: np.count_nonzero(np.load(f"{path[:-len(name)]}blocks.npy")))
+solid = np.load(f"{part[:-len(name)]}blocks.npy") != 0
+l = tuple(np.argwhere(solid[:, :, :-1] & solid[:, :, 1:])[0])
+whole = f"{m}/arrays/{name}"
+g = tuple(a.start + i for a, i in zip(of(part[len(m):].split("/")[2], 16), l))
+def beside(i):
+    return i[0], i[1], i[2] + 1
+def edit(view, value):
+    path, i = view
+    a = np.load(path)
+    a[beside(i)] = value
+    np.save(path, a)
+for mapped, other in (((whole, g), (part, l)), ((part, l), (whole, g))):
+    edit(other, 1)
+    a = np.load(mapped[0], mmap_mode="r+")
+    edit(other, 2)
+    a[mapped[1]] = 5
+    edit(other, 3)
+    a.flush()
+    del a
+    a = np.load(other[0])
+    check((a[other[1]], a[beside(other[1])]) == (5, 3))
+    a[other[1]] = 4
+    np.save(other[0], a)' "$1"
+    down
+    want "$TFS_BIN" check "$S"
+}
+
 # Numbers of a mapping that was written are those of the palette of then, and none are taken of one that was not.
 keeps_names_of_a_chunk() {
     up -o views=all+arrays
@@ -534,6 +567,7 @@ saves region_0_0_0.cosmicreach make_region --chunks 12 "$T/pristine/region_0_0_0
 try 'an array that gets other bounds' gets_another_place
 try 'Cosmic Reach: edits of others while an array of a chunk is mapped' keeps_edits_in_a_chunk lights/sky.npy
 try 'Cosmic Reach: a palette that is renumbered' keeps_names_of_a_chunk
+try 'Cosmic Reach: edits of others before a page is read and after' keeps_edits_since_a_page_was_read lights/sky.npy
 make_region --chunks 30 "$T/pristine/other.cosmicreach"
 try 'an array that gets other bounds by another program' is_read_only
 try 'an array that is replaced and removed' replaced
@@ -552,6 +586,7 @@ try 'Luanti: an array of a chunk that is moved' chunk_moves param2.npy
 try 'holes' has_holes
 try 'Luanti: edits of others while a page is written' keeps_edits_of_others param2.npy
 try 'Luanti: edits of others while an array of a chunk is mapped' keeps_edits_in_a_chunk param2.npy
+try 'Luanti: edits of others before a page is read and after' keeps_edits_since_a_page_was_read param2.npy
 try 'Luanti: a palette that is renumbered' keeps_names_of_a_chunk
 for kind in folder region stream; do
     saves "godot.$kind" make_voxel $kind "$T/pristine/godot.$kind"
