@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/print.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -227,6 +228,22 @@ char *tfs_file_directory(const char *path)
     if (slash == NULL)
         return strdup(".");
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+int tfs_directory_empty(const char *path)
+{
+    DIR *directory = opendir(path);
+    struct dirent *entry;
+    int empty = 1;
+
+    if (directory == NULL)
+        return -errno;
+    while (empty == 1 && (errno = 0, entry = readdir(directory)) != NULL)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (empty == 1 && errno != 0)
+        empty = -errno;
+    closedir(directory);
+    return empty;
 }
 
 /* Kernels before 5.6 know no such rule for the whole path, and some sandboxes forbid what they do

@@ -67,6 +67,9 @@ char *tfs_file_follow(const char *path);
  * freed; NULL: without memory, or it is there. */
 char *tfs_file_absent(const char *path);
 
+/* 1: nothing is in the directory, 0, or negative errno. */
+int tfs_directory_empty(const char *path);
+
 /* Gives what is open in `fd` to the owner and group of another, as far as one may: a user other
  * than root keeps what it made. 0 or negative errno. */
 int tfs_file_give(int fd, const struct stat *like);

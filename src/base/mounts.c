@@ -125,18 +125,41 @@ static bool has_point(const struct tfs_mounted *row, const void *path)
     return strcmp(row->point, path) == 0;
 }
 
-int tfs_mounted_at(const char *path, struct tfs_mounted *mount)
+/* False: the kernel does not tell: it does since Linux 5.8. *id 0: no root of a mount is here. */
+static bool ask_for_id(const char *path, uint64_t *id)
 {
     const int flags = AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
     struct statx at;
 
+    *id = 0;
     if (statx(AT_FDCWD, path, flags, STATX_MNT_ID, &at) < 0)
-        return 0;
-    if ((at.stx_mask & STATX_MNT_ID) == 0) /* before Linux 5.8 */
+        return true;
+    if ((at.stx_mask & STATX_MNT_ID) == 0)
+        return false;
+    if ((at.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+        *id = at.stx_mnt_id;
+    return true;
+}
+
+int tfs_mounted_at(const char *path, struct tfs_mounted *mount)
+{
+    uint64_t id;
+
+    if (!ask_for_id(path, &id))
         return find_row(has_point, path, mount);
-    if ((at.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0)
-        return 0;
-    return find_row(has_id, &(uint64_t){at.stx_mnt_id}, mount);
+    return id == 0 ? 0 : find_row(has_id, &id, mount);
+}
+
+uint64_t tfs_mounted_id(const char *path)
+{
+    struct tfs_mounted mount;
+    uint64_t id;
+
+    if (ask_for_id(path, &id) || find_row(has_point, path, &mount) != 1)
+        return id;
+    id = mount.id;
+    tfs_mounted_release(&mount);
+    return id;
 }
 
 static bool is_of_save(const struct tfs_mounted *row, const void *path)

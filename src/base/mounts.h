@@ -31,6 +31,10 @@ bool tfs_mounted_is_ours(const struct tfs_mounted *mount);
  * is none, or the kernel does not tell; -ENOMEM. */
 int tfs_mounted_at(const char *path, struct tfs_mounted *mount);
 
+/* The id of that mount; 0: as above. Reads the table only where the kernel tells no other way: it
+ * has a row for every mount of the machine. */
+uint64_t tfs_mounted_id(const char *path);
+
 /* A mount of the save `path` that can be written. 1, 0 or -ENOMEM, as above. */
 int tfs_mounted_of_save(const char *path, struct tfs_mounted *mount);
 

@@ -259,7 +259,8 @@ static bool is_swapped(const struct tfs_cli *cli, const struct tfs_command *comm
     const enum tfs_operands kind = command ? command->kind : TFS_OPERANDS_SAVE_DIR;
     const int at = kind == TFS_OPERANDS_DIR_SAVE ? 1 : 0;
 
-    return cli->operand_count == 2 &&
+    /* A new mount point is an empty folder, which is no save: no format has to look at it. */
+    return cli->operand_count == 2 && tfs_directory_empty(cli->operands[1 - at]) != 1 &&
            (kind == TFS_OPERANDS_SAVE_PATH || kind == TFS_OPERANDS_SAVE_PATHS ||
             kind == TFS_OPERANDS_SAVE_DIR || at == 1) &&
            is_save(cli, cli->operands[1 - at]) && !is_save(cli, cli->operands[at]);

@@ -8,7 +8,6 @@
 #include "commands/json.h"
 #include "commands/manifest.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,27 +29,6 @@ struct exporter {
 
 /* ---- the target ------------------------------------------------------------------------------ */
 
-/* 1, 0, or negative when that cannot be found out. */
-static int directory_empty(int fd)
-{
-    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-    struct dirent *entry;
-    int empty = 1;
-
-    if (!dir) {
-        int result = -errno;
-
-        if (copy >= 0)
-            close(copy);
-        return result;
-    }
-    while (empty && (entry = readdir(dir)))
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    closedir(dir);
-    return empty;
-}
-
 /* Creates DIR, or takes an empty one. */
 static enum tfs_status open_target(struct tfs_cli *cli, const char *path, mode_t mode, int *fd)
 {
@@ -59,7 +37,7 @@ static enum tfs_status open_target(struct tfs_cli *cli, const char *path, mode_t
     *fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd < 0)
         return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
-    int empty = directory_empty(*fd);
+    int empty = tfs_directory_empty(path);
     if (empty > 0)
         return TFS_STATUS_DONE;
     close(*fd);

@@ -12,7 +12,6 @@
  */
 #include "fs/mount.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -219,16 +218,9 @@ static int refuse_inside(const struct mounting *m, struct tfs_error *err)
 /* What is in the directory cannot be seen for a while. */
 static void warn_of_hidden(const struct mounting *m)
 {
-    DIR *dir = opendir(m->mountpoint);
-    struct dirent *entry = NULL;
     char text[TFS_ERROR_TEXT + PATH_MAX];
 
-    while (dir != NULL && (entry = readdir(dir)) != NULL &&
-           (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0))
-        ;
-    if (dir != NULL)
-        closedir(dir);
-    if (entry == NULL)
+    if (tfs_directory_empty(m->mountpoint) != 0)
         return;
     snprintf(text, sizeof(text),
              "%s: the directory is not empty: what is in it is hidden until the save is unmounted",
@@ -379,8 +371,6 @@ static int open_session(struct mounting *m, struct tfs_error *err)
 
 static int mount_session(struct mounting *m, struct tfs_error *err)
 {
-    struct tfs_mounted top;
-
     m->about = m->mountpoint_name;
     if (access("/dev/fuse", R_OK | W_OK) < 0)
         return tfs_fail(err, -errno,
@@ -390,10 +380,7 @@ static int mount_session(struct mounting *m, struct tfs_error *err)
     warn_of_hidden(m);
     if (tfs_fuse_mount(m->fuse, m->mountpoint, err) < 0)
         return err->code;
-    if (tfs_mounted_at(m->mountpoint, &top) == 1) {
-        m->mounted = top.id;
-        tfs_mounted_release(&top);
-    }
+    m->mounted = tfs_mounted_id(m->mountpoint);
     unlock_mountpoint(m);
     return 0;
 }
@@ -491,13 +478,9 @@ static int serve(struct mounting *m)
 /* 1: our mount is uppermost on its mount point; 0: nothing is mounted there; -1: another one is. */
 static int look_at_mountpoint(const struct mounting *m)
 {
-    struct tfs_mounted top;
+    const uint64_t top = tfs_mounted_id(m->mountpoint);
 
-    if (tfs_mounted_at(m->mountpoint, &top) <= 0)
-        return 0;
-    int result = top.id == m->mounted ? 1 : -1;
-    tfs_mounted_release(&top);
-    return result;
+    return top == 0 ? 0 : top == m->mounted ? 1 : -1;
 }
 
 /* libfuse unmounts whatever is uppermost, and nothing if the connection was aborted. */

@@ -10,34 +10,46 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Each is a file of its own: the whole system can have too many open as well. */
-static unsigned open_files(int *files, unsigned count)
-{
-    unsigned opened = 0;
-
-    while (opened < count && (files[opened] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
-        opened++;
-    return opened;
-}
-
 static void close_files(const int *files, unsigned count)
 {
     while (count > 0)
         close(files[--count]);
 }
 
+/* Each is a file of its own: the whole system can have too many open as well. */
+static int open_files(struct tfs_reserve *reserve)
+{
+    while (reserve->count < TFS_RESERVE_FILES) {
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            return -errno;
+        reserve->files[reserve->count++] = fd;
+    }
+    return 0;
+}
+
+/* Is there a descriptor above all of these for each file of the work? */
+static int check_room(const struct tfs_reserve *reserve)
+{
+    const int last = reserve->files[TFS_RESERVE_FILES - 1];
+    const int fd = fcntl(last, F_DUPFD_CLOEXEC, last + TFS_RESERVE_FILES);
+
+    if (fd < 0)
+        return errno == EINVAL ? -EMFILE : -errno; /* as it calls a number above the limit */
+    close(fd);
+    return 0;
+}
+
 static int reserve_files(struct tfs_reserve *reserve, struct tfs_error *err)
 {
-    int work[TFS_RESERVE_FILES];
+    int result = open_files(reserve);
 
-    reserve->count = open_files(reserve->files, TFS_RESERVE_FILES);
-    unsigned count = reserve->count < TFS_RESERVE_FILES ? 0 : open_files(work, TFS_RESERVE_FILES);
-    int error = errno;
-    close_files(work, count);
-    if (count == TFS_RESERVE_FILES)
+    if (result == 0)
+        result = check_room(reserve);
+    if (result == 0)
         return 0;
-    return tfs_fail(err, -error, "a mount opens up to %u files more, and cannot: %s (ulimit -n)",
-                    2 * TFS_RESERVE_FILES, strerror(error));
+    return tfs_fail(err, result, "a mount opens up to %u files more, and cannot: %s (ulimit -n)",
+                    2 * TFS_RESERVE_FILES, strerror(-result));
 }
 
 int tfs_reserve_open(struct tfs_reserve *reserve, struct tfs_error *err)
