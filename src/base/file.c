@@ -119,14 +119,16 @@ static int fail_limit(uint64_t limit, struct tfs_error *err)
                     limit);
 }
 
-/* Appends what the file holds now, from its beginning to its end. */
-static int read_to_end(int fd, uint64_t limit, struct tfs_buf *out, struct tfs_error *err)
+/* Appends what the file holds now, from its beginning to its end; `expected` bytes and the end come
+ * with the first step. */
+static int read_to_end(int fd, uint64_t expected, uint64_t limit, struct tfs_buf *out,
+                       struct tfs_error *err)
 {
-    for (;;) {
-        uint8_t *room = tfs_buf_reserve(out, READ_STEP);
+    for (size_t step = (size_t)expected + 1;;) {
+        uint8_t *room = tfs_buf_reserve(out, step);
         if (room == NULL)
             return tfs_buf_check(out, err);
-        ssize_t got = pread(fd, room, READ_STEP, (off_t)out->size);
+        ssize_t got = pread(fd, room, step, (off_t)out->size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -136,6 +138,7 @@ static int read_to_end(int fd, uint64_t limit, struct tfs_buf *out, struct tfs_e
         out->size += (size_t)got;
         if (out->size > limit)
             return fail_limit(limit, err);
+        step = (size_t)got < step ? step - (size_t)got : READ_STEP;
     }
 }
 
@@ -190,9 +193,7 @@ static int read_whole(void *arg, int fd, uint64_t size, struct tfs_error *err)
     struct reading *r = arg;
 
     tfs_buf_clear(&r->bytes);
-    /* A guess, below the limit, which saves growing; without memory for it the reading says so. */
-    tfs_buf_reserve(&r->bytes, (size_t)size + READ_STEP);
-    if (read_to_end(fd, r->limit, &r->bytes, err) == 0 && r->bytes.size != size)
+    if (read_to_end(fd, size, r->limit, &r->bytes, err) == 0 && r->bytes.size != size)
         tfs_fail(err, -EAGAIN, "is being written by another program");
     return err->code;
 }

@@ -241,15 +241,12 @@ static bool is_save(const struct tfs_cli *cli, const char *path)
 {
     struct tfs_error ignored = {0};
     struct tfs_parts parts = {0};
-    char *found = NULL;
-    bool is = tfs_save_find(path, cli->options.format, NULL, &found, &ignored) == 0;
+    bool is = tfs_save_is(path, cli->options.format);
 
-    ignored = (struct tfs_error){0};
     if (!is && tfs_parts_find(path, cli->options.format, &parts, &ignored) == 0) {
         is = parts.count > 0;
         tfs_parts_release(&parts);
     }
-    free(found);
     return is;
 }
 

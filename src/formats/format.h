@@ -522,6 +522,8 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
  * would open it, may be NULL. */
 int tfs_save_find(const char *path, const char *format, const struct tfs_container **container,
                   char **found, struct tfs_error *err);
+/* Would that find one? Costs no look around for what else the path could mean. */
+bool tfs_save_is(const char *path, const char *format);
 void tfs_save_close(struct tfs_save *save);
 /* What it is called: by its options, or by its path. */
 const char *tfs_save_called(const struct tfs_save *save);

@@ -69,8 +69,8 @@ static int fail_equal(const struct tfs_container *a, const struct tfs_container 
                     a->format, a->name, b->format, b->name);
 }
 
-/* The container that bids most. One that is the only one of the format that was asked for need not
- * bid: it will say itself what is wrong with the save. */
+/* The container that bids most; NULL: none bids. One that is the only one of the format that was
+ * asked for need not bid: it will say itself what is wrong with the save. */
 static int choose(const struct tfs_probe *probe, const char *format,
                   const struct tfs_container **chosen, struct tfs_error *err)
 {
@@ -103,15 +103,14 @@ static int choose(const struct tfs_probe *probe, const char *format,
         return fail_equal(best, equal, err);
     if (best == NULL && format != NULL && probe->head.size > 0)
         best = only;
-    if (best == NULL)
-        return tfs_fail_stranger(probe, format, err);
     *chosen = best;
     return 0;
 }
 
 /* The descriptor is closed before the container opens the file: on some network filesystems closing
- * any descriptor of a file drops the locks on it. */
-static int probe_path(const char *path, const char *name, const char *format,
+ * any descriptor of a file drops the locks on it. `quietly`: nobody reads the sentence, for which
+ * folders may be looked through. */
+static int probe_path(const char *path, const char *name, const char *format, bool quietly,
                       const struct tfs_container **chosen, struct tfs_error *err)
 {
     uint8_t head[TFS_PROBE_HEAD];
@@ -120,6 +119,9 @@ static int probe_path(const char *path, const char *name, const char *format,
     if (probe_open(path, name, head, &probe, err) < 0)
         return err->code;
     int result = choose(&probe, format, chosen, err);
+    if (result == 0 && *chosen == NULL)
+        result = quietly ? tfs_fail(err, -EBADMSG, "is no save")
+                         : tfs_fail_stranger(&probe, format, err);
     close(probe.fd);
     return result;
 }
@@ -213,7 +215,7 @@ static char *find_astray(const char *path)
 }
 
 /* What tfs_save_open opens, and by which container; `name` is what the save is called, or NULL. */
-static int find(const char *path, const char *name, const char *format,
+static int find(const char *path, const char *name, const char *format, bool quietly,
                 const struct tfs_container **container, char **found, struct tfs_error *err)
 {
     char *real = realpath(path, NULL), *located = NULL;
@@ -222,7 +224,8 @@ static int find(const char *path, const char *name, const char *format,
         return tfs_fail(err, -errno, "cannot be opened: %s", strerror(errno));
     if (name == NULL)
         name = strrchr(real, '/') + 1;
-    if (probe_path(real, name, format, container, err) == 0 && (*container)->locate != NULL)
+    if (probe_path(real, name, format, quietly, container, err) == 0 &&
+        (*container)->locate != NULL)
         (*container)->locate(real, &located, err);
     if (err->code == 0)
         *found = located != NULL ? located : real;
@@ -236,7 +239,18 @@ int tfs_save_find(const char *path, const char *format, const struct tfs_contain
 {
     const struct tfs_container *unasked;
 
-    return find(path, NULL, format, container != NULL ? container : &unasked, found, err);
+    return find(path, NULL, format, false, container != NULL ? container : &unasked, found, err);
+}
+
+bool tfs_save_is(const char *path, const char *format)
+{
+    const struct tfs_container *container;
+    struct tfs_error ignored = {0};
+    char *found = NULL;
+    const bool is = find(path, NULL, format, true, &container, &found, &ignored) == 0;
+
+    free(found);
+    return is;
 }
 
 void tfs_save_close(struct tfs_save *save)
@@ -286,7 +300,7 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     opened->options = *options;
     if (opened->options.inflate_limit == 0)
         opened->options.inflate_limit = TFS_INFLATE_LIMIT;
-    if (find(path, options->name, format, &opened->container, &opened->path, err) < 0) {
+    if (find(path, options->name, format, false, &opened->container, &opened->path, err) < 0) {
         say_what_waits(path, err);
         goto fail;
     }
