@@ -22,6 +22,10 @@ void tfs_file_invalidate(void *session, uint64_t id);
 /* Its bytes were written, or cut to 0. */
 void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode, bool emptied);
 
+/* Its bytes get this size; cut to 0, a draft begins as none, and is no longer poisoned. */
+int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
+                      uint64_t size);
+
 /* A look at the complete lines of a text while it is written: can they still become a document that
  * is accepted? Shells do not look at what close says, but at what write says. */
 struct tfs_scan {
@@ -37,7 +41,5 @@ void tfs_scan_begin(struct tfs_session *s, struct tfs_inode *inode, struct tfs_s
 /* 0, or -EBADMSG: then the draft is poisoned. The edit that a whole text makes is kept in the draft
  * for its commit point. Takes the lock; releases what it looked at. */
 int tfs_scan_end(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan *scan);
-int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
-                      uint64_t size);
 
 #endif
