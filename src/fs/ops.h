@@ -99,7 +99,10 @@ struct tfs_session {
 
     struct tfs_retry retries[TFS_RETRIES]; /* by caller */
     int64_t retry_at; /* when drafts that lost their last writer are looked for; 0: none did */
-    char *left;       /* what the end said of what is not in the save; NULL: nothing */
+    struct {
+        uint64_t id, version; /* of the file that could not be read last, and its document */
+    } unreadable;
+    char *left;  /* what the end said of what is not in the save; NULL: nothing */
     char *aside; /* the directory where edits that the save no longer takes were stored; NULL: there
                     is none */
     struct tfs_reserve reserve; /* for the end */
