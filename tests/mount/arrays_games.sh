@@ -320,6 +320,49 @@ check(err(np.save, path, a[1:]) == "EBADMSG" and err(np.save, path, np.asfortran
     want "$TFS_BIN" check "$S"
 }
 
+# Levels with other depths than the root, and one of which blocks have several: a new block is as deep as those of its level.
+godot_depths() {
+    up -o views=all+arrays
+    numpy 'import time
+def group(n, name):
+    return f"{m}/lods/{n}/arrays/channels/{name}.npy"
+for n, chunk, depth, value in ((1, "0_0_0", 64, 3), (2, "5_5_5", 32, 5), (3, "0_0_0", 8, 7), (4, "0_0_0", 8, 7),
+                               (4, "2_0_0", 32, 9)):
+    os.makedirs(f"{m}/lods/{n}/chunks/{chunk}/channels", exist_ok=True)
+    for name in "type", "sdf", "color":
+        with open(f"{m}/lods/{n}/chunks/{chunk}/channels/{name}.txt", "w") as f:
+            f.write(f"depth {depth}\nfill {value}\n")
+end = time.time() + 30
+while not all(os.path.exists(group(n, "type")) for n in (1, 2, 3, 4)):
+    check(time.time() < end)
+    time.sleep(0.05)
+root = np.load(f"{m}/arrays/channels/sdf.npy")
+check(root.dtype == np.int16)
+for n, kind, number, value in (1, "u8", "f8", 3), (2, "u4", "f4", 5), (3, "u1", "i1", 7):
+    for name, dtype in ("type", kind), ("color", kind), ("sdf", number):
+        a = np.load(group(n, name))
+        check(a.dtype == np.dtype(dtype) and (a == value).all())
+mixed = np.load(group(4, "type"))
+check(mixed.dtype == np.uint32 and list(mixed[0, 0, ::16]) == [7, 0, 9])
+check(err(np.load, group(4, "sdf")) == "EIO")
+paths = [f"{m}/arrays/channels/type.npy", group(1, "type"), group(2, "type")]
+ids, mapped = [os.stat(path).st_ino for path in paths], [np.load(path, mmap_mode="r") for path in paths]
+os.mkdir(f"{m}/lods/1/chunks/2_0_0")
+check([os.stat(path).st_ino == i for path, i in zip(paths, ids)] == [True, False, True])
+a = np.load(group(1, "type"))
+check(a.shape == (16, 16, 48) and (a[:, :, 16:] == 0).all())
+check(mapped[1].shape == (16, 16, 16) and (mapped[1] == 3).all())
+a[3, 4, 20] = 1 << 40
+np.save(group(1, "type"), a)
+check((np.load(group(1, "type")) == a).all())
+a = np.load(group(1, "sdf"))
+check(a.dtype == np.float64 and (a[:, :, :16] == 3).all() and (a[:, :, 16:] == 100).all())
+check((np.load(f"{m}/arrays/channels/sdf.npy") == root).all())'
+    logged 'lods/4/arrays/channels/sdf.npy: chunk 0_0_0 stores sdf in another way than others do'
+    down
+    want "$TFS_BIN" check "$S"
+}
+
 roblox_regions() {
     up -o views=all+arrays
     numpy "$GROUP"'
@@ -451,6 +494,7 @@ godot world.vxr region 2
 godot folder folder 2
 godot stream.sqlite stream 30 2
 try 'Godot, stream.sqlite: arrays of a level of detail' godot_levels
+try 'Godot, stream.sqlite: levels with other depths' godot_depths
 
 SAVE_NAME=map.sqlite
 PRISTINE=$T/pristine/$SAVE_NAME

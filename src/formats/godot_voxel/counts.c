@@ -237,7 +237,8 @@ static int make_form(struct updating *u, uint32_t level, struct tfs_godot_form *
         add_form(&summary, form);
         tfs_godot_view_unref(view);
     }
-    if (form->version == 0)
+    form->known = form->version != 0;
+    if (!form->known)
         form->version = 2;
     return 0;
 }

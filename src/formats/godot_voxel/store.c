@@ -39,17 +39,25 @@ static int new_version(struct tfs_save *save, const struct tfs_doc *base, unsign
     return 0;
 }
 
-static int add_blank(struct tfs_save *save, const struct tfs_doc *base, struct tfs_buf *out,
-                     struct tfs_error *err)
+/* A new block is as deep as the others of its level: one array holds them all. */
+static int add_blank(struct tfs_save *save, const struct tfs_doc *base, uint32_t level,
+                     struct tfs_buf *out, struct tfs_error *err)
 {
     const struct tfs_godot_rules *rules = tfs_godot_rules(base);
     const uint32_t side = UINT32_C(1) << rules->po2;
     const uint32_t size[3] = {side, side, side};
+    uint8_t depths[TFS_GODOT_CHANNELS];
+    struct tfs_godot_form form;
     unsigned version;
 
-    if (new_version(save, base, &version, err) < 0)
+    if (new_version(save, base, &version, err) < 0 ||
+        tfs_godot_form_find(save, base, level, &form, err) < 0)
         return err->code;
-    tfs_godot_block_blank(out, version, size, rules->depths_fixed ? rules->depths : NULL);
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
+        depths[i] = rules->depths_fixed ? rules->depths[i]
+                    : form.known        ? (uint8_t)form.depths[i]
+                                        : tfs_godot_usual_depths[i];
+    tfs_godot_block_blank(out, version, size, depths);
     return tfs_buf_check(out, err);
 }
 
@@ -79,7 +87,7 @@ int tfs_godot_store_begin(struct tfs_save *save, const struct tfs_doc *base,
     }
     if (view->damage != NULL)
         return tfs_fail(err, -EBADMSG, "the block of this chunk is damaged: %s", view->damage);
-    if (add_blank(save, base, own, err) < 0 ||
+    if (add_blank(save, base, view->chunk.key.group, own, err) < 0 ||
         tfs_godot_block_parse(tfs_buf_span(own), block, err) < 0)
         return err->code;
     block->kind = default_kind(block->version);
@@ -224,7 +232,7 @@ int tfs_godot_chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct 
 
     if (tfs_godot_rules_coordinate(tfs_godot_rules(edit->base), key, err) < 0)
         return err->code;
-    if (add_blank(save, edit->base, &data, err) == 0 &&
+    if (add_blank(save, edit->base, key.group, &data, err) == 0 &&
         tfs_godot_wrap(default_kind(data.data[0]), tfs_buf_span(&data), &stored, err) == 0 &&
         tfs_blob_take(&stored, &chunk.blob, err) == 0)
         tfs_edit_put(edit, &chunk, err);

@@ -74,6 +74,7 @@ int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
 struct tfs_godot_form {
     unsigned depths[TFS_GODOT_CHANNELS]; /* logarithms, of bytes */
     unsigned version;                    /* at least 2 */
+    bool known;                          /* there was a block */
 };
 
 int tfs_godot_form_find(struct tfs_save *save, const struct tfs_doc *doc, uint32_t level,
