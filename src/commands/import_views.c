@@ -118,8 +118,11 @@ void tfs_views_check_arrays(struct tfs_import *im, struct tfs_found_list *files)
             !tfs_view_compare(im, &view, im->base) || !view.touched || !view.differs)
             continue;
         tfs_cli_say(im->cli, TFS_STATUS_BAD,
-                    "%s: the array is not what the save says, and import takes no arrays: "
-                    "`terrainfs put` does, or remove it",
+                    tfs_node_exists(im->save, im->base, &view.found->node) == 1
+                        ? "%s: the array is not what the save says, and import takes no arrays: "
+                          "`terrainfs put` does, or remove it"
+                        : "%s: the save has no such array, and import takes no arrays: remove it; "
+                          "it comes with its chunks",
                     view.found->path);
         im->status = tfs_status_worst(im->status, TFS_STATUS_BAD);
     }

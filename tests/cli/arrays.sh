@@ -174,6 +174,25 @@ run 0 'a chunk goes' import --delete one save
 cp save less
 run 0 'import of the arrays' import arrays save
 same save less 'does not make the chunk anew'
+
+# A level that the save lacks.
+"$TOOLS/make_voxel" stream less.sqlite 4 2
+"$TFS" export -o views=raw less.sqlite more
+mkdir -p more/lods/1/chunks && cp -r more/chunks/"$(ls more/chunks | head -n 1)" more/lods/1/chunks/0_0_0
+cp less.sqlite more.sqlite
+run 0 'a level is made' import more more.sqlite
+rm -r more && "$TFS" export -o views=all+arrays more.sqlite more && rm -r more/.terrainfs more/arrays
+cp less.sqlite level.sqlite
+run 1 'import of arrays of a level that the save lacks' import more level.sqlite
+says err 'more/lods/1/arrays/channels/type.npy: the save has no such array, and import takes no arrays: remove it; it comes with its chunks' \
+    'what to do is said'
+same level.sqlite less.sqlite 'nothing is written'
+mv more/lods/1/arrays arrays_of_level
+find more -depth -name arrays -exec rm -r {} +
+run 0 'import without them' import more level.sqlite
+"$TFS" cat level.sqlite lods/1/arrays/channels/sdf.npy | cmp -s - arrays_of_level/channels/sdf.npy
+ok 'they come with the chunks'
+
 "$TOOLS/make_place" --kind xml --regions 2 place.rbxmx
 "$TFS" export -o views=all+arrays place.rbxmx place
 cp place.rbxmx before.rbxmx
