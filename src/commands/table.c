@@ -82,7 +82,8 @@ const struct tfs_flag tfs_flags[] = {
      TFS_CLI_EXCLUDE},
     {"list", NULL, "list the kept versions", TFS_CLI_LIST},
     {"dry-run", NULL, "only print what would change", TFS_CLI_DRY_RUN},
-    {"force", NULL, "undo even if another program changed the save since", TFS_CLI_FORCE},
+    {"force", NULL, "undo even if another program changed or removed the save since",
+     TFS_CLI_FORCE},
     {NULL, NULL, NULL, 0},
 };
 

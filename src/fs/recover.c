@@ -134,17 +134,19 @@ static bool holds_all(const struct tfs_recovery *r)
     return r->doc != NULL && tfs_doc_same(r->save->doc, r->doc);
 }
 
-static int show_in_memory(struct tfs_recovery *r)
+/* The edits, or those before the damage, are shown where there are `any`; `others`: more is to be
+ * said of them. */
+static void show(struct tfs_recovery *r, bool any, const char *others)
 {
-    if (r->count > 0)
+    if (any)
         tfs_recovery_show(r);
     if (r->text.damaged > 0)
         tfs_recovery_say(r,
                          "warning: its journal is damaged at offset %ju, what follows is not shown",
                          (uintmax_t)r->text.damaged);
-    else if (r->count > 0)
-        tfs_recovery_say(r, "%s only in its journal yet", tfs_recovery_edits(r, "is", "are"));
-    return 0;
+    else if (any)
+        tfs_recovery_say(r, "%s only in its journal yet%s", tfs_recovery_edits(r, "is", "are"),
+                         others);
 }
 
 /* Nothing is lost: what is not written yet can be read. */
@@ -228,8 +230,10 @@ static int bring_up_to_date(struct tfs_recovery *r, struct tfs_error *err)
     }
     if (why != NULL)
         return set_aside(r, why, err);
-    if (!may_write(r->save))
-        return show_in_memory(r);
+    if (!may_write(r->save)) {
+        show(r, r->count > 0, "");
+        return 0;
+    }
     if (r->count > 0 || r->text.damaged > 0)
         return write_into_save(r, err);
     return tfs_journal_drop(r->save, r->beside, err);
@@ -327,17 +331,8 @@ static int show_files(struct tfs_recovery *r)
     const bool theirs = tfs_recovery_says_more(r, r->theirs) || r->misfit,
                ours = tfs_recovery_says_more(r, r->doc);
 
-    if (ours)
-        tfs_recovery_show(r);
-    if (r->text.damaged > 0)
-        tfs_recovery_say(r,
-                         "warning: its journal is damaged at offset %ju, what follows is not shown",
-                         (uintmax_t)r->text.damaged);
-    else if (ours)
-        tfs_recovery_say(r, "%s only in its journal yet%s%s", tfs_recovery_edits(r, "is", "are"),
-                         theirs ? "; others are not shown, for " : "",
-                         theirs ? TFS_RECOVERY_OTHERS : "");
-    else if (theirs)
+    show(r, ours, theirs ? "; others are not shown, for " TFS_RECOVERY_OTHERS : "");
+    if (theirs && !ours && r->text.damaged == 0)
         tfs_recovery_say(r, "warning: its journal is not used: %s", TFS_RECOVERY_OTHERS);
     return 0;
 }
