@@ -1,6 +1,7 @@
 /*
- * nullfs DIR MOUNTPOINT: a directory of files, read into memory once, served as fast as FUSE
- * allows.
+ * nullfs DIR MOUNTPOINT [-f]: a directory of files, read into memory once, served as fast as FUSE
+ * allows; -f stays in the foreground. Of files above 256 MiB the first MiB is read, the rest is
+ * zeros. What is written is forgotten.
  *
  * The floor that `make bench` compares with: no decoding, no locks, no table look-up (a node id is
  * a pointer), and the options found fastest for a read-write mount: timeouts of an hour, pages and
@@ -20,6 +21,8 @@
 #include <fuse_lowlevel.h>
 
 #define TIMEOUT 3600.0
+#define LARGE   ((off_t)256 << 20)
+#define HEAD    ((size_t)1 << 20) /* of a large file; no request is larger */
 
 struct node {
     char *name;
@@ -49,8 +52,8 @@ static void *must(void *memory)
 
 static void read_file(int fd, struct node *node)
 {
-    size_t size = (size_t)node->st.st_size, done = 0;
-    node->data = must(malloc(size + 1));
+    size_t size = node->st.st_size > LARGE ? HEAD : (size_t)node->st.st_size, done = 0;
+    node->data = must(node->st.st_size > LARGE ? calloc(2, HEAD) : malloc(size + 1));
     while (done < size) {
         ssize_t n = read(fd, node->data + done, size - done);
         if (n <= 0)
@@ -178,7 +181,21 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
     if (from >= total)
         fuse_reply_buf(req, NULL, 0);
     else
-        fuse_reply_buf(req, node->data + from, size < total - from ? size : total - from);
+        fuse_reply_buf(req, node->data + (node->st.st_size > LARGE && from > HEAD ? HEAD : from),
+                       size < total - from ? size : total - from);
+}
+
+static void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t offset,
+                     struct fuse_file_info *fi)
+{
+    (void)ino, (void)data, (void)offset, (void)fi;
+    fuse_reply_write(req, size);
+}
+
+static void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+    (void)ino, (void)datasync, (void)fi;
+    fuse_reply_err(req, 0);
 }
 
 static void op_done(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -240,6 +257,8 @@ static const struct fuse_lowlevel_ops ops = {
     .forget_multi = op_forget_multi,
     .open = op_open,
     .read = op_read,
+    .write = op_write,
+    .fsync = op_fsync,
     .flush = op_done,
     .release = op_done,
     .opendir = op_opendir,
@@ -250,8 +269,9 @@ static const struct fuse_lowlevel_ops ops = {
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fputs("usage: nullfs DIR MOUNTPOINT\n", stderr);
+    const bool foreground = argc == 4 && strcmp(argv[3], "-f") == 0;
+    if (argc != 3 && !foreground) {
+        fputs("usage: nullfs DIR MOUNTPOINT [-f]\n", stderr);
         return 2;
     }
     read_node(AT_FDCWD, argv[1], &root, NULL);
@@ -260,7 +280,7 @@ int main(int argc, char **argv)
     struct fuse_args args = FUSE_ARGS_INIT(3, words);
     struct fuse_session *session = fuse_session_new(&args, &ops, sizeof ops, NULL);
     if (!session || fuse_set_signal_handlers(session) != 0 ||
-        fuse_session_mount(session, argv[2]) != 0 || fuse_daemonize(0) != 0)
+        fuse_session_mount(session, argv[2]) != 0 || fuse_daemonize(foreground) != 0)
         return 3;
     int status = fuse_session_loop(session);
     fuse_session_unmount(session);
