@@ -9,7 +9,7 @@
  *   past_why != NULL   such a file as it was in the document `past`, for those who have it open;
  *                      another inode shows the file now
  *
- *   scratch != NULL    a scratch file; `node` is the file that it was, if it `holds` a whiteout
+ *   scratch != NULL    a scratch file; `node` is the file of the schema that it was, if it was one
  *
  * An id never means two files at once: a computed id that went on to live as a scratch file is
  * burned, its schema file gets an id from the table.
@@ -40,7 +40,7 @@ struct tfs_inode {
     /* Of such a file: the document that it goes on with. */
     struct tfs_doc *past;
     const char *past_why; /* a sentence for those who write to it; NULL: it is still the file */
-    bool holds;           /* was unlinked or renamed away while open: its whiteout waits for it */
+    bool holds;           /* was unlinked while open: its whiteout waits for the last close */
 };
 
 struct tfs_inodes {

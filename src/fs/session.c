@@ -191,7 +191,7 @@ static bool is_name_of_file(const struct tfs_tree *tree, const char *name)
 /* Was it a file of the save, which the save lacks now? */
 static bool is_only_copy(struct tfs_session *s, const struct tfs_inode *inode)
 {
-    /* No other scratch file's inode has a node. */
+    /* Else it was made here, and its inode has no node. */
     if ((inode->scratch->flags & TFS_SCRATCH_LEFT) == 0)
         return false;
     const struct tfs_branch *branch = tfs_ops_branch(s, &inode->node);

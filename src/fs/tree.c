@@ -2,8 +2,8 @@
  * Schema + document -> directories, files, their names and their order.
  *
  * Nothing is stored: a node is computed from a path or from a place in a directory.
- * This file must not know what users did to names (that is the session's), what a file holds, or
- * FUSE.
+ * This file must not know what users did to names (that is the session's), what a file holds (its
+ * lens does), or FUSE.
  */
 #include "fs/tree.h"
 

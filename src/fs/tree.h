@@ -2,8 +2,9 @@
  * The names of a save: schema (formats/format.h, struct tfs_tree) + document -> directories and
  * files.
  *
- * Knows no FUSE, no handles and no edits. What users changed about names (whiteouts, scratch
- * files, renamed nodes) is the session's, on top of this.
+ * Knows no FUSE and no handles. What users changed about names (whiteouts, scratch files, renamed
+ * nodes) is the session's, on top of this. A text goes from here to the lens of its file, onto an
+ * edit of the caller's.
  *
  * Paths are relative to the root of the tree, without leading or trailing slash; the root is "".
  */
