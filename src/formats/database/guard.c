@@ -81,12 +81,13 @@ static int guarded_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, 
 static int guarded_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
 {
     const struct tfs_database_guard *guard = (const struct tfs_database_guard *)vfs;
+    const int result = guard->real->xAccess(vfs, name, flags, out);
 
-    if (has_journals_name(guard, name) && !is_in_place(guard)) {
+    /* Each transaction asks for both. They are hardly ever there, and only then it matters whose
+     * they are. */
+    if (result == SQLITE_OK && *out != 0 && has_journals_name(guard, name) && !is_in_place(guard))
         *out = 0;
-        return SQLITE_OK;
-    }
-    return guard->real->xAccess(vfs, name, flags, out);
+    return result;
 }
 
 struct tfs_database_guard *tfs_database_guard_create(void)
