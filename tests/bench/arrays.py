@@ -113,6 +113,24 @@ def one_round(bench, python, save, array, start, value):
     return whole, some, edit, empty, grown
 
 
+def read_by_floor(bench, python, save, array):
+    """ms of all, from a filesystem that has the same bytes in memory: what the kernel and NumPy take."""
+    files = bench.work + '/array'
+    os.mkdir(files)
+    with open(files + '/a.npy', 'wb') as f:
+        subprocess.run([bench.terrainfs, 'cat', save, 'arrays/' + array], stdout=f, check=True)
+    times = []
+    for _ in range(bench.options.rounds):
+        with subprocess.Popen(['taskset', '-c', '0', bench.build + '/bench/nullfs', files, bench.mnt, '-f'],
+                              stdin=subprocess.DEVNULL) as daemon:
+            while not os.path.ismount(bench.mnt):
+                time.sleep(0.001)
+            times.append(both_ms(daemon, python, bench.mnt + '/a.npy', 'all'))
+            unmount(bench.mnt)
+    shutil.rmtree(files)
+    return times
+
+
 def measure(bench, python, title, save, array, start, value):
     rounds, floors = [], []
     for _ in range(bench.options.rounds):
@@ -125,6 +143,9 @@ def measure(bench, python, title, save, array, start, value):
     all_ms, part_ms, edit_ms = zip(*floors)
     if whole[0] is not None:
         ratio(bench, f'{title} into NumPy / decoding all chunks', whole, all_ms)
+        by_floor = min(read_by_floor(bench, python, save, array))
+        bench.row(f'{title}, the same bytes from the floor', f'{by_floor / min(all_ms):.2f}', 'x', None, None,
+                  f'{by_floor:.1f} ms: kernel and NumPy alone')
     else:
         ratio(bench, f'{title}, a[y:y+16] / decoding its chunks', some, part_ms)
     ratio(bench, f'{title}, 64^3 to disk / decode, encode, commit', edit, edit_ms)
