@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "formats/whole_file.h"
 
 /* ---- a save that is one file ----------------------------------------------------------------- */
@@ -152,12 +153,6 @@ static int apply_named(struct tfs_recovery *r, struct tfs_edit *edit, struct cho
     return err->code;
 }
 
-struct sifting {
-    const struct tfs_recovery *r;
-    struct tfs_edit *edit;
-    struct tfs_error *err;
-};
-
 /* Does the save hold this chunk already? One that cannot be read is another one. */
 static bool holds(const struct tfs_recovery *r, const struct tfs_chunk *before,
                   const struct tfs_chunk *after, struct tfs_error *err)
@@ -177,28 +172,74 @@ static bool holds(const struct tfs_recovery *r, const struct tfs_chunk *before,
     return same;
 }
 
-static int sift_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    const struct sifting *s = arg;
+/* A chunk of which two documents say different things; NULL: one of them has none. */
+struct change {
+    struct tfs_key file;
+    const struct tfs_chunk *before, *after;
+};
 
-    if (holds(s->r, before, after, s->err) || s->err->code < 0)
-        return s->err->code;
-    return after == NULL ? tfs_edit_remove(s->edit, before->key, s->err)
-                         : tfs_edit_put(s->edit, after, s->err);
+struct changes {
+    const struct tfs_save *save;
+    struct change *items;
+    size_t count;
+    struct tfs_error *err;
+};
+
+static const struct tfs_chunk *either(const struct change *change)
+{
+    return change->after != NULL ? change->after : change->before;
 }
 
-/* The save's document, with what `made` says otherwise: bytes that are the same are the save's. */
+static int add_change(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct changes *c = arg;
+    struct change *items = tfs_array_grow(c->items, c->count, sizeof(*items));
+    struct change added = {{0}, before, after};
+
+    if (items == NULL)
+        return tfs_fail_memory(c->err);
+    added.file = c->save->container->journal->file_of(c->save, either(&added)->key);
+    c->items = items;
+    c->items[c->count++] = added;
+    return 0;
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct change *left = a, *right = b;
+    const int order = tfs_key_compare(left->file, right->file);
+
+    return order != 0 ? order : tfs_key_compare(either(left)->key, either(right)->key);
+}
+
+static int sift_chunk(const struct tfs_recovery *r, const struct change *change,
+                      struct tfs_edit *edit, struct tfs_error *err)
+{
+    if (holds(r, change->before, change->after, err) || err->code < 0)
+        return err->code;
+    return change->after == NULL ? tfs_edit_remove(edit, change->before->key, err)
+                                 : tfs_edit_put(edit, change->after, err);
+}
+
+/* The save's document, with what `made` says otherwise: bytes that are the same are the save's.
+ * File by file, because a file may have to be read whole for each chunk of it that is compared. */
 static int sift(const struct tfs_recovery *r, struct tfs_doc *made, struct tfs_doc **doc,
                 struct tfs_error *err)
 {
+    struct changes changes = {.save = r->save, .err = err};
     struct tfs_edit edit;
-    const struct sifting s = {r, &edit, err};
 
     if (tfs_edit_open(r->save->doc, &edit, err) < 0)
         return err->code;
-    if (tfs_doc_diff(r->save->doc, made, sift_chunk, (void *)&s) == 0)
+    tfs_doc_diff(r->save->doc, made, add_change, &changes);
+    if (changes.count > 0)
+        qsort(changes.items, changes.count, sizeof(*changes.items), compare_changes);
+    for (size_t i = 0; i < changes.count && err->code == 0; i++)
+        sift_chunk(r, &changes.items[i], &edit, err);
+    if (err->code == 0)
         *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
+    free(changes.items);
     return err->code;
 }
 

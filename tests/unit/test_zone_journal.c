@@ -227,20 +227,14 @@ static int look_once(struct tfs_save *of, struct tfs_error *why)
     return 0;
 }
 
-/* A mount writes it, and goes on with edits of others, before the reader looks at the journal. */
-START_TEST(one_region_read_alone_is_read_again_when_a_later_journal_is_not_about_it)
+/* A journal of `edit`, which is made of `save`. */
+static void leave_record(void)
 {
-    const struct tfs_open_options options = {.lock = TFS_LOCK_NONE};
-    const struct timespec now = {.tv_sec = time(NULL)};
     struct tfs_journal *journal = NULL;
     struct tfs_buf record = {0};
-    struct tfs_save *alone = NULL;
+    struct timespec now;
 
-    ck_assert_int_eq(tfs_save_open(scratch_path(region_name(0)), NULL, &options, &alone, &err), 0);
-    make_region(0, "base:later");
-    open_zone(TFS_LOCK_NONE);
-    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
-    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
+    clock_gettime(CLOCK_REALTIME, &now); /* not before the regions were made */
     struct tfs_doc *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     ck_assert_int_eq(tfs_record_make(save, save->doc, doc, now, &record, &err), 0);
@@ -252,6 +246,20 @@ START_TEST(one_region_read_alone_is_read_again_when_a_later_journal_is_not_about
     free(beside);
     tfs_journal_close(journal);
     tfs_buf_release(&record);
+}
+
+/* A mount writes it, and goes on with edits of others, before the reader looks at the journal. */
+START_TEST(one_region_read_alone_is_read_again_when_a_later_journal_is_not_about_it)
+{
+    const struct tfs_open_options options = {.lock = TFS_LOCK_NONE};
+    struct tfs_save *alone = NULL;
+
+    ck_assert_int_eq(tfs_save_open(scratch_path(region_name(0)), NULL, &options, &alone, &err), 0);
+    make_region(0, "base:later");
+    open_zone(TFS_LOCK_NONE);
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
+    leave_record();
     close_save();
     save = alone;
     looked_at = save->container;
@@ -261,6 +269,41 @@ START_TEST(one_region_read_alone_is_read_again_when_a_later_journal_is_not_about
     ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
     ck_assert_str_eq(notice, "");
     ck_assert(is_block("chunks/0_0_0/voxels.csv", "base:later"));
+}
+END_TEST
+
+static int32_t region_asked; /* its x */
+static int turns;
+
+static int count_turns(struct tfs_save *of, const struct tfs_chunk *chunk, struct tfs_blob **stored,
+                       struct tfs_blob **extra, struct tfs_error *why)
+{
+    const int32_t region = chunk->key.x < 0 ? -1 : 0;
+
+    turns += turns == 0 || region != region_asked;
+    region_asked = region;
+    return looked_at->fetch(of, chunk, stored, extra, why);
+}
+
+/* In the order of chunks, those of the two regions lie between one another. */
+START_TEST(regions_are_compared_with_a_journal_one_after_another)
+{
+    open_zone(TFS_LOCK_NONE);
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
+    put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,1,2,base:gold\n");
+    put_text("chunks/-16_1_0/voxels.csv", "x,y,z,block\n-253,17,2,base:gold\n");
+    put_text("chunks/0_1_0/voxels.csv", "x,y,z,block\n3,17,2,base:gold\n");
+    leave_record();
+    open_only("zone", TFS_LOCK_NONE);
+    looked_at = save->container;
+    struct tfs_container looking = *looked_at;
+    looking.fetch = count_turns;
+    save->container = &looking;
+    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
+    save->container = looked_at;
+    ck_assert_int_eq(turns, 2);
+    ck_assert(is_gold("chunks/-16_0_0/voxels.csv") && is_gold("chunks/0_0_0/voxels.csv"));
 }
 END_TEST
 
@@ -545,6 +588,7 @@ static Suite *zone_journal_suite(void)
     tcase_add_test(tcase, one_region_read_alone_is_not_shown_edits_that_are_not_its_own);
     tcase_add_test(tcase, one_region_read_alone_is_read_again_when_a_later_journal_is_not_about_it);
     tcase_add_test(tcase, one_region_of_a_zone_with_a_journal_is_not_written_alone);
+    tcase_add_test(tcase, regions_are_compared_with_a_journal_one_after_another);
     tcase_add_test(tcase, journal_of_another_zone_is_set_aside_whatever_the_zone_holds);
     tcase_add_loop_test(
         tcase, zone_journal_with_two_names_or_open_to_more_users_is_named_and_left_alone, 0, 2);
