@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/refs.h"
+#include "formats/page.h"
 
 /* Those that were ever met. */
 struct tfs_area_numbers {
@@ -105,19 +106,28 @@ static void settle(struct tfs_doc_areas *areas)
 }
 
 /* Chunks that follow one another mostly lie in one area. */
+static bool add_area(struct tfs_doc_areas *areas, struct tfs_key area)
+{
+    if (areas->count > 0 && tfs_key_compare(areas->items[areas->count - 1].key, area) == 0)
+        return true;
+    struct tfs_area *items = tfs_array_grow(areas->items, areas->count, sizeof(*items));
+    if (items == NULL)
+        return false;
+    areas->items = items;
+    items[areas->count++] = (struct tfs_area){.key = area};
+    return true;
+}
+
+/* Page by page: mkdir of a chunk looks at each chunk of the save here. */
 static bool gather(const struct tfs_doc *doc, int32_t x, int32_t z, struct tfs_doc_areas *areas)
 {
-    const size_t count = tfs_doc_group_count(doc, 0);
+    size_t left = tfs_doc_group_count(doc, 0);
 
-    for (size_t i = 0; i < count; i++) {
-        const struct tfs_key area = tfs_area_of(tfs_doc_at(doc, i)->key, x, z);
-        if (areas->count > 0 && tfs_key_compare(areas->items[areas->count - 1].key, area) == 0)
-            continue;
-        struct tfs_area *items = tfs_array_grow(areas->items, areas->count, sizeof(*items));
-        if (items == NULL)
-            return false;
-        areas->items = items;
-        items[areas->count++] = (struct tfs_area){.key = area};
+    for (size_t p = 0; left > 0; p++) {
+        const struct tfs_page *page = doc->pages[p];
+        for (uint32_t i = 0; i < page->count && left > 0; i++, left--)
+            if (!add_area(areas, tfs_area_of(page->chunks[i].key, x, z)))
+                return false;
     }
     settle(areas);
     return true;
