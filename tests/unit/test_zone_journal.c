@@ -525,22 +525,39 @@ END_TEST
 
 /* ---- who reads while another one writes ------------------------------------------------------ */
 
-static atomic_int writer_steps = -1; /* after which a writer ends that begins with the next look */
+static pid_t writer;                /* waits for a byte, and then writes */
+static atomic_int writer_pipe = -1; /* that byte is sent with the next look at a region */
+
+/* A copy of a process whose other threads hold locks waits for them for ever: this one is made
+ * while there are none. `steps`: after which it ends. The end of its pipe. */
+static int start_writer(int steps)
+{
+    int ends[2];
+    char byte;
+
+    ck_assert_int_eq(pipe(ends), 0);
+    writer = fork();
+    ck_assert_int_ge(writer, 0);
+    if (writer == 0) {
+        close(ends[1]);
+        steps_left = steps;
+        if (read(ends[0], &byte, 1) == 1)
+            act_recover();
+        _exit(0);
+    }
+    close(ends[0]);
+    return ends[1];
+}
 
 /* Takes the place of the C library's, for the whole program. */
 int lstat(const char *name, struct stat *st)
 {
-    const int steps = strstr(name, "/region_") == NULL ? -1 : atomic_exchange(&writer_steps, -1);
+    const int end = strstr(name, "/region_") == NULL ? -1 : atomic_exchange(&writer_pipe, -1);
 
-    if (steps >= 0) {
-        const pid_t child = fork();
-        if (child == 0) {
-            save = NULL;
-            steps_left = steps;
-            act_recover();
-            _exit(0);
-        }
-        ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    if (end >= 0) {
+        ck_assert_int_eq(write(end, "", 1), 1);
+        close(end);
+        ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
     }
     return fstatat(AT_FDCWD, name, st, AT_SYMLINK_NOFOLLOW);
 }
@@ -554,9 +571,11 @@ START_TEST(reader_shows_all_of_an_edit_while_it_goes_into_the_regions)
         make_zone();
         leave_journal();
         close_save();
+        const int end = start_writer(n);
         ck_assert_int_eq(tfs_save_open(scratch_path("zone"), NULL, &later, &save, &err), 0);
-        atomic_store(&writer_steps, n);
+        atomic_store(&writer_pipe, end);
         ck_assert_msg(tfs_recover(save, notice, &err) == 0, "step %d: %s", n, err.text);
+        ck_assert_int_eq(atomic_load(&writer_pipe), -1);
         ck_assert_int_eq(tfs_save_complete(save, NULL, &err), 0);
         ck_assert_msg(shown() == ALL, "step %d: %x: %s", n, shown(), notice);
         ck_assert_ptr_null(strstr(notice, "another program"));
