@@ -7,12 +7,12 @@
  */
 #include "formats/areas.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/refs.h"
-#include "formats/page.h"
 
 /* Those that were ever met. */
 struct tfs_area_numbers {
@@ -105,30 +105,35 @@ static void settle(struct tfs_doc_areas *areas)
     areas->count = count;
 }
 
+struct gathering {
+    struct tfs_doc_areas *areas;
+    int32_t x, z;
+};
+
 /* Chunks that follow one another mostly lie in one area. */
-static bool add_area(struct tfs_doc_areas *areas, struct tfs_key area)
+static int add_area(void *arg, const struct tfs_chunk *chunk)
 {
+    const struct gathering *g = arg;
+    struct tfs_doc_areas *areas = g->areas;
+    const struct tfs_key area = tfs_area_of(chunk->key, g->x, g->z);
+
     if (areas->count > 0 && tfs_key_compare(areas->items[areas->count - 1].key, area) == 0)
-        return true;
+        return 0;
     struct tfs_area *items = tfs_array_grow(areas->items, areas->count, sizeof(*items));
     if (items == NULL)
-        return false;
+        return -ENOMEM;
     areas->items = items;
     items[areas->count++] = (struct tfs_area){.key = area};
-    return true;
+    return 0;
 }
 
-/* Page by page: mkdir of a chunk looks at each chunk of the save here. */
+/* mkdir of a chunk looks at each chunk of the save here. */
 static bool gather(const struct tfs_doc *doc, int32_t x, int32_t z, struct tfs_doc_areas *areas)
 {
-    size_t left = tfs_doc_group_count(doc, 0);
+    struct gathering g = {areas, x, z};
 
-    for (size_t p = 0; left > 0; p++) {
-        const struct tfs_page *page = doc->pages[p];
-        for (uint32_t i = 0; i < page->count && left > 0; i++, left--)
-            if (!add_area(areas, tfs_area_of(page->chunks[i].key, x, z)))
-                return false;
-    }
+    if (tfs_doc_group_each(doc, 0, add_area, &g) < 0)
+        return false;
     settle(areas);
     return true;
 }

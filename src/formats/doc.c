@@ -402,26 +402,47 @@ static void widen(int32_t value, int32_t *low, int32_t *high)
         *high = value;
 }
 
+int tfs_doc_group_each(const struct tfs_doc *doc, uint32_t group, tfs_doc_chunk_fn each, void *arg)
+{
+    struct tfs_position start = tfs_doc_locate(doc, group_start(group));
+    struct walk w = {doc, start.page, start.at};
+    const struct tfs_chunk *chunk;
+    int result = 0;
+
+    /* The position of a key behind all of a page is its end, where there is no chunk. */
+    if (w.page < doc->page_count && w.at == doc->pages[w.page]->count)
+        w = (struct walk){doc, w.page + 1, 0};
+    for (; result == 0 && (chunk = walk_chunk(&w)) != NULL && chunk->key.group == group;
+         walk_step(&w))
+        result = each(arg, chunk);
+    return result;
+}
+
+struct bounds {
+    struct tfs_key *low, *high;
+    bool found;
+};
+
+static int add_to_bounds(void *arg, const struct tfs_chunk *chunk)
+{
+    struct bounds *b = arg;
+
+    if (!b->found)
+        *b->low = *b->high = chunk->key;
+    b->found = true;
+    widen(chunk->key.x, &b->low->x, &b->high->x);
+    widen(chunk->key.y, &b->low->y, &b->high->y);
+    widen(chunk->key.z, &b->low->z, &b->high->z);
+    return 0;
+}
+
 static bool find_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
                         struct tfs_key *high)
 {
-    struct tfs_position start = tfs_doc_locate(doc, group_start(group));
-    size_t count = tfs_doc_group_count(doc, group);
-    struct walk w = {doc, start.page, start.at};
+    struct bounds b = {low, high, false};
 
-    if (count == 0)
-        return false;
-    /* The position of a key behind all of a page is its end, where there is no chunk. */
-    if (w.at == doc->pages[w.page]->count)
-        w = (struct walk){doc, w.page + 1, 0};
-    *low = *high = walk_chunk(&w)->key;
-    for (; count > 0; count--, walk_step(&w)) {
-        struct tfs_key key = walk_chunk(&w)->key;
-        widen(key.x, &low->x, &high->x);
-        widen(key.y, &low->y, &high->y);
-        widen(key.z, &low->z, &high->z);
-    }
-    return true;
+    tfs_doc_group_each(doc, group, add_to_bounds, &b);
+    return b.found;
 }
 
 #define BOUNDS_MAX 64 /* groups whose bounds are kept */

@@ -141,6 +141,11 @@ size_t tfs_doc_lower_bound(const struct tfs_doc *doc, struct tfs_key key);
 /* Number of chunks of a group. */
 size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group);
 
+/* Calls `each` for the chunks of a group, in the order of their keys, until it gives something else
+ * than 0, which is the result. */
+typedef int (*tfs_doc_chunk_fn)(void *arg, const struct tfs_chunk *chunk);
+int tfs_doc_group_each(const struct tfs_doc *doc, uint32_t group, tfs_doc_chunk_fn each, void *arg);
+
 /* Smallest and greatest chunk coordinate of a group; false without chunks. Those of group 0 are
  * found once. */
 bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
