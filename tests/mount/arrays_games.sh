@@ -332,10 +332,12 @@ for n, chunk, depth, value in ((1, "0_0_0", 64, 3), (2, "5_5_5", 32, 5), (3, "0_
     for name in "type", "sdf", "color":
         with open(f"{m}/lods/{n}/chunks/{chunk}/channels/{name}.txt", "w") as f:
             f.write(f"depth {depth}\nfill {value}\n")
-end = time.time() + 30
-while not all(os.path.exists(group(n, "type")) for n in (1, 2, 3, 4)):
-    check(time.time() < end)
-    time.sleep(0.05)
+def wait_for(*paths):
+    end = time.time() + 120
+    while not all(os.path.exists(path) for path in paths):
+        check(time.time() < end)
+        time.sleep(0.05)
+wait_for(*(group(n, "type") for n in (1, 2, 3, 4)))
 root = np.load(f"{m}/arrays/channels/sdf.npy")
 check(root.dtype == np.int16)
 for n, kind, number, value in (1, "u8", "f8", 3), (2, "u4", "f4", 5), (3, "u1", "i1", 7):
@@ -357,7 +359,11 @@ np.save(group(1, "type"), a)
 check((np.load(group(1, "type")) == a).all())
 a = np.load(group(1, "sdf"))
 check(a.dtype == np.float64 and (a[:, :, :16] == 3).all() and (a[:, :, 16:] == 100).all())
-check((np.load(f"{m}/arrays/channels/sdf.npy") == root).all())'
+check((np.load(f"{m}/arrays/channels/sdf.npy") == root).all())
+made = f"{m}/lods/4/chunks/9_0_0"
+os.mkdir(made)
+wait_for(f"{made}/channels/type.txt", f"{made}/channels/sdf.txt")
+check([open(f"{made}/channels/{name}.txt").readline() for name in ("type", "sdf")] == ["depth 32\n", "depth 16\n"])'
     logged 'lods/4/arrays/channels/sdf.npy: chunk 0_0_0 stores sdf in another way than others do'
     down
     want "$TFS_BIN" check "$S"

@@ -208,8 +208,12 @@ int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
 
 static void add_form(const struct tfs_godot_summary *summary, struct tfs_godot_form *form)
 {
+    const bool floats = (summary->depths >> 2 * TFS_GODOT_SDF & 3) >= 2;
+
     if (summary->version == 0)
         return;
+    if (form->version != 0 && floats != (form->depths[TFS_GODOT_SDF] >= 2))
+        form->mixed = true;
     if (form->version == 0 || summary->version < form->version)
         form->version = summary->version;
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
@@ -219,6 +223,20 @@ static void add_form(const struct tfs_godot_summary *summary, struct tfs_godot_f
     }
 }
 
+struct forming {
+    const struct tfs_godot_cache *cache;
+    struct tfs_godot_form *form;
+};
+
+static int add_chunk(void *arg, const struct tfs_chunk *chunk)
+{
+    const struct forming *f = arg;
+
+    if (is_looked_into(chunk, f->cache->mask))
+        add_form(&f->cache->summaries[chunk->slot], f->form);
+    return 0;
+}
+
 /* Of blocks that were looked into; of a level without any, of the first one that has voxels. */
 static int make_form(struct updating *u, uint32_t level, struct tfs_godot_form *form)
 {
@@ -226,9 +244,7 @@ static int make_form(struct updating *u, uint32_t level, struct tfs_godot_form *
     const size_t first = tfs_doc_lower_bound(u->doc, start);
     const size_t end = first + tfs_doc_group_count(u->doc, level);
 
-    for (size_t i = first; i < end; i++)
-        if (is_looked_into(tfs_doc_at(u->doc, i), u->cache->mask))
-            add_form(&u->cache->summaries[tfs_doc_at(u->doc, i)->slot], form);
+    tfs_doc_group_each(u->doc, level, add_chunk, &(struct forming){u->cache, form});
     for (size_t i = first; i < end && i - first < LOOKED_FOR && form->version == 0; i++) {
         struct tfs_godot_view *view;
         if (tfs_godot_view_make(u->save, u->doc, tfs_doc_at(u->doc, i), &view, u->err) < 0)

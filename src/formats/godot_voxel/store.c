@@ -6,6 +6,7 @@
 #include "formats/godot_voxel/store.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/upgrade.h"
@@ -39,7 +40,25 @@ static int new_version(struct tfs_save *save, const struct tfs_doc *base, unsign
     return 0;
 }
 
-/* A new block is as deep as the others of its level: one array holds them all. */
+/* A new block is as deep as the others of its level: one array holds them all. Where some of them
+ * have whole distances there is none, and a new one has them, too. */
+static void find_depths(struct tfs_save *save, const struct tfs_doc *base, uint32_t level,
+                        uint8_t depths[TFS_GODOT_CHANNELS])
+{
+    const struct tfs_godot_rules *rules = tfs_godot_rules(base);
+    struct tfs_error ignored = {0}; /* of blocks that cannot be read */
+    struct tfs_godot_form form = {.known = false};
+
+    memcpy(depths, rules->depths_fixed ? rules->depths : tfs_godot_usual_depths,
+           TFS_GODOT_CHANNELS);
+    if (rules->depths_fixed || tfs_godot_form_find(save, base, level, &form, &ignored) < 0 ||
+        !form.known)
+        return;
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
+        if (i != TFS_GODOT_SDF || !form.mixed)
+            depths[i] = (uint8_t)form.depths[i];
+}
+
 static int add_blank(struct tfs_save *save, const struct tfs_doc *base, uint32_t level,
                      struct tfs_buf *out, struct tfs_error *err)
 {
@@ -47,16 +66,11 @@ static int add_blank(struct tfs_save *save, const struct tfs_doc *base, uint32_t
     const uint32_t side = UINT32_C(1) << rules->po2;
     const uint32_t size[3] = {side, side, side};
     uint8_t depths[TFS_GODOT_CHANNELS];
-    struct tfs_godot_form form;
     unsigned version;
 
-    if (new_version(save, base, &version, err) < 0 ||
-        tfs_godot_form_find(save, base, level, &form, err) < 0)
+    if (new_version(save, base, &version, err) < 0)
         return err->code;
-    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
-        depths[i] = rules->depths_fixed ? rules->depths[i]
-                    : form.known        ? (uint8_t)form.depths[i]
-                                        : tfs_godot_usual_depths[i];
+    find_depths(save, base, level, depths);
     tfs_godot_block_blank(out, version, size, depths);
     return tfs_buf_check(out, err);
 }

@@ -75,6 +75,7 @@ struct tfs_godot_form {
     unsigned depths[TFS_GODOT_CHANNELS]; /* logarithms, of bytes */
     unsigned version;                    /* at least 2 */
     bool known;                          /* there was a block */
+    bool mixed; /* of distances some are whole numbers, and others floating point */
 };
 
 int tfs_godot_form_find(struct tfs_save *save, const struct tfs_doc *doc, uint32_t level,
