@@ -37,6 +37,7 @@ struct tfs_inode {
      * with; and its stamp then. */
     struct tfs_doc *pages;
     uint64_t pages_stamp;
+    uint64_t pages_version; /* that document's, also where a copy stands for it */
     /* Of such a file: the document that it goes on with. */
     struct tfs_doc *past;
     const char *past_why; /* a sentence for those who write to it; NULL: it is still the file */

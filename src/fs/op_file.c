@@ -154,10 +154,11 @@ void tfs_file_invalidate(void *session, uint64_t id)
     s->events.invalidate(s->events.invalidate_arg, id);
     pthread_mutex_lock(&s->lock);
     struct tfs_inode *inode = shown != NULL ? tfs_inode_find(&s->inodes, id) : NULL;
-    if (inode != NULL && inode->pages != NULL && inode->pages->version < shown->version &&
+    if (inode != NULL && inode->pages != NULL && inode->pages_version < shown->version &&
         inode->draft == NULL && inode->past == NULL) {
         struct tfs_doc *older = inode->pages;
         inode->pages = shown;
+        inode->pages_version = shown->version;
         inode->pages_stamp = stamp;
         shown = older;
     }

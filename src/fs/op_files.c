@@ -27,6 +27,7 @@ static void note_beginning(struct tfs_session *s, struct tfs_inode *inode)
         return;
     inode->began = tfs_doc_ref(tfs_store_shown(branch->store));
     inode->pages = tfs_doc_ref(inode->began);
+    inode->pages_version = inode->pages->version;
     inode->pages_stamp = tfs_views_stamp(&s->views, tfs_node_id(&inode->node));
 }
 

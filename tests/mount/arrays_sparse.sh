@@ -73,35 +73,48 @@ check((np.load(part) == before).all())' "$@"
 }
 
 # A page that was read after an edit of others is compared with what it was then, not with what the array was when
-# it was opened: what they make of it later stays, too. keeps_edits_since_a_page_was_read ARRAY
+# it was opened: what they make of it later stays, too. At first the mount has not read the chunk before.
+# keeps_edits_since_a_page_was_read ARRAY [ZONE]
 keeps_edits_since_a_page_was_read() {
+    local view
     up -o views=all+arrays
-    numpy 'name = w[0]
-part = max(glob.glob(f"{m}/chunks/*/arrays/{name}"), key=lambda path: np.count_nonzero(np.load(f"{path[:-len(name)]}blocks.npy")))
-solid = np.load(f"{part[:-len(name)]}blocks.npy") != 0
-l = tuple(np.argwhere(solid[:, :, :-1] & solid[:, :, 1:])[0])
-whole = f"{m}/arrays/{name}"
-g = tuple(a.start + i for a, i in zip(of(part[len(m):].split("/")[2], 16), l))
+    numpy 'name, m = w[0], os.path.join(m, *w[1:])
+def pairs(part):
+    blocks = f"{part[:-len(name)]}blocks.npy"
+    k = np.load(part)
+    solid = np.load(blocks) != 0 if os.path.exists(blocks) else k == k
+    return np.argwhere(solid[:, :, :-1] & solid[:, :, 1:] & (k[:, :, 1:] != 2))
+part, at = next((part, at) for part in sorted(glob.glob(f"{m}/chunks/*/arrays/{name}")) for at in pairs(part))
+print(part[len(m):].split("/")[2], len(np.load(part)), *at)' "$@" >"$D/place"
+    down
+    for view in 0 1; do
+        up -o views=all+arrays
+        numpy 'name, view, m = w[1], int(w[2]), os.path.join(m, *w[3:])
+chunk, side, *l = open(w[0]).read().split()
+l = tuple(map(int, l))
+g = tuple(a.start + i for a, i in zip(of(chunk, int(side)), l))
+part, whole = (f"{m}/chunks/{chunk}/arrays/{name}", l), (f"{m}/arrays/{name}", g)
+mapped, other = ((whole, part), (part, whole))[view]
 def beside(i):
     return i[0], i[1], i[2] + 1
-def edit(view, value):
-    path, i = view
+def edit(value):
+    path, i = other
     a = np.load(path)
     a[beside(i)] = value
     np.save(path, a)
-for mapped, other in (((whole, g), (part, l)), ((part, l), (whole, g))):
-    edit(other, 1)
+for turn in range(2):
     a = np.load(mapped[0], mmap_mode="r+")
-    edit(other, 2)
+    edit(2)
     a[mapped[1]] = 5
-    edit(other, 3)
+    edit(3)
     a.flush()
     del a
     a = np.load(other[0])
     check((a[other[1]], a[beside(other[1])]) == (5, 3))
     a[other[1]] = 4
-    np.save(other[0], a)' "$1"
-    down
+    np.save(other[0], a)' "$D/place" "$1" "$view" "${@:2}"
+        down
+    done
     want "$TFS_BIN" check "$S"
 }
 
@@ -593,6 +606,7 @@ for kind in folder region stream; do
     try "Godot, $kind: holes" has_no_holes
     try "Godot, $kind: edits of others while a page is written" keeps_edits_of_others channels/type.npy
     try "Godot, $kind: edits of others while an array of a chunk is mapped" keeps_edits_in_a_chunk channels/type.npy
+    [ "$kind" = region ] || try "Godot, $kind: edits of others before a page is read and after" keeps_edits_since_a_page_was_read channels/type.npy
 done
 saves terrain.raw make_place --kind raw "$T/pristine/terrain.raw"
 try 'Roblox: edits of others while a page is written' keeps_edits_of_others materials.npy
@@ -601,4 +615,5 @@ saves terrain.ter make_ter --version 9 --size 200 --seed 9 "$T/pristine/terrain.
 try 'BeamNG: edits of others while an array of a tile is mapped' keeps_edits_in_a_chunk heights.npy
 saves world make_world --regions 2 --chunks 12 "$T/pristine/world"
 try 'Cosmic Reach, a zone: edits of others while a page is written' keeps_edits_of_others lights/sky.npy zones/base/earth
+try 'Cosmic Reach, a zone: edits of others before a page is read and after' keeps_edits_since_a_page_was_read lights/sky.npy zones/base/earth
 finish
