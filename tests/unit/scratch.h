@@ -13,9 +13,11 @@
 #include <ftw.h>
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -137,6 +139,18 @@ static inline bool scratch_can_mount(void)
     if (pid == 0)
         _exit(scratch_mount("/mnt", "tmpfs", "size=4k") ? 0 : 1);
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* A limit of the size of files stands for a disk that is full. RLIM_INFINITY: as large as may
+ * be. */
+static inline void scratch_limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+
+    ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
 /* A child that runs `work` and lives on until scratch_child_end: what another process does

@@ -2,13 +2,12 @@
  * The .terrain.json beside a terrain: its list of materials follows the palette, every other byte
  * stays, and one that is strange or absent is left alone. On real files, through whole saves.
  */
-#include "unit.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -198,15 +197,6 @@ static void remove_dir(void)
     unlink(ter);
     unlink(json);
     ck_assert_int_eq(rmdir(dir), 0); /* nothing else was left there */
-}
-
-/* A limit of the size of files stands for a disk that is full. */
-static void limit_files(rlim_t bytes)
-{
-    const struct rlimit limit = {bytes, RLIM_INFINITY};
-
-    ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
 static void write_bytes(const char *path, const void *data, size_t size)
@@ -473,9 +463,9 @@ START_TEST(sidecar_that_cannot_be_written_is_told_and_the_terrain_is_saved)
     write_ter(9);
     write_bytes(json, old, sizeof(old));
     struct tfs_save *save = open_save();
-    limit_files(sizeof(old) / 2);
+    scratch_limit_files(sizeof(old) / 2);
     ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n2 Ice\n", &err), -EFBIG);
-    limit_files(RLIM_INFINITY);
+    scratch_limit_files(RLIM_INFINITY);
     ck_assert_ptr_nonnull(strstr(err.text, "the terrain is saved, but not the list of materials in "
                                            "t.terrain.json"));
     check_info(save, "sidecar: differs");
@@ -497,9 +487,9 @@ START_TEST(sidecar_that_could_not_be_written_is_written_by_the_next_commit)
     write_ter(9);
     write_bytes(json, old, sizeof(old));
     struct tfs_save *save = open_save();
-    limit_files(sizeof(old) / 2);
+    scratch_limit_files(sizeof(old) / 2);
     ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n", &err), -EFBIG);
-    limit_files(RLIM_INFINITY);
+    scratch_limit_files(RLIM_INFINITY);
     tfs_error_reset(&err);
     ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n", &err), 0);
     check_info(save, "sidecar: agrees");

@@ -1,8 +1,6 @@
 /* base/journal: what was accepted is read again, what was torn is left out, what is damaged is
  * said, and a file that others could have made is not believed. formats/journal: records. */
 #include <errno.h>
-#include <signal.h>
-#include <sys/resource.h>
 
 #include "../lib/toy_format.h"
 #include "formats/journal.h"
@@ -155,29 +153,20 @@ START_TEST(journal_that_was_read_is_current_while_it_only_grows)
 }
 END_TEST
 
-/* The limit of a file's size stands for a disk that becomes full in the middle of a record. */
-static void limit_files(rlim_t bytes)
-{
-    const struct rlimit limit = {bytes, RLIM_INFINITY};
-
-    ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 START_TEST(record_that_does_not_fit_is_cut_off_again_and_the_next_one_follows)
 {
     struct tfs_journal *journal = create("one");
     const uint64_t size = file_size();
 
     for (rlim_t more = 0; more < 40; more++) { /* a head and a payload of 8 bytes */
-        limit_files(size + more);
+        scratch_limit_files(size + more);
         ck_assert_int_eq(tfs_journal_append(journal, TFS_JOURNAL_EDIT, tfs_span_of("never"), &err),
                          -EFBIG);
         tfs_error_reset(&err);
         ck_assert(!tfs_journal_broken(journal));
         ck_assert_uint_eq(file_size(), size);
     }
-    limit_files(RLIM_INFINITY);
+    scratch_limit_files(RLIM_INFINITY);
     append(journal, TFS_JOURNAL_EDIT, "two");
     ck_assert_int_eq(tfs_journal_sync(journal, &err), 0);
     tfs_journal_close(journal);

@@ -4,9 +4,7 @@
  */
 #include <errno.h>
 #include <glob.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "../lib/lens_check.h"
@@ -760,17 +758,6 @@ START_TEST(journal_of_a_save_that_cannot_be_written_stays)
 }
 END_TEST
 
-/* The file size limit stands for a disk that is full: writing the save fails, nothing else. */
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-
-    ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 START_TEST(edits_stay_in_the_journal_when_the_save_cannot_be_written)
 {
     struct tfs_buf before = {0}, after = {0};
@@ -778,9 +765,9 @@ START_TEST(edits_stay_in_the_journal_when_the_save_cannot_be_written)
     leave_edit(_i, UINT32_MAX);
     small_save_bytes(path, &before);
     struct tfs_save *save = open_save(TFS_LOCK_EXCLUSIVE);
-    limit_files(8);
+    scratch_limit_files(8);
     ck_assert_int_lt(tfs_recover(save, notice, &err), 0);
-    limit_files(RLIM_INFINITY);
+    scratch_limit_files(RLIM_INFINITY);
     ck_assert_ptr_nonnull(strstr(err.text, "1 edit until"));
     ck_assert_ptr_nonnull(strstr(err.text, "could not be restored from its journal"));
     tfs_save_close(save);
