@@ -47,7 +47,8 @@ def err(f, *args):
     except OSError as e:
         return errno.errorcode[e.errno]
     return 'ok'
-# Sends the dirty pages to the mount, as a sync of anybody does. A child would close its copies of descriptors, too.
+# Sends the dirty pages to the mount, as a sync of anybody does; it may look at them later. A child would close its
+# copies of descriptors, too.
 def write_back():
     root = os.open(m, os.O_RDONLY)
     check(ctypes.CDLL(None).syncfs(root) == 0)
