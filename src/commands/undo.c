@@ -116,6 +116,7 @@ static enum tfs_status compare_folders(struct undo *u)
 
 static enum tfs_status dry_run(struct undo *u)
 {
+    const struct tfs_undo_file *own;
     struct tfs_error err = {0};
     char *then = NULL, date[32];
 
@@ -125,12 +126,15 @@ static enum tfs_status dry_run(struct undo *u)
         return tfs_cli_report(u->cli, u->name, &err);
     if (u->next->kind == TFS_UNDO_FOLDER)
         return compare_folders(u);
+    own = tfs_generation_own(u->next);
     /* There is nothing to compare. */
-    if (u->gone || u->next->files[0].was.ino == 0)
-        return tfs_cli_print_line(u->cli, "%s would be %s, as %s %s", u->name,
-                                  u->gone ? "put back" : "removed", whence(u),
-                                  date_of(u->next->time, date));
-    if (tfs_print(&then, "%s/%s", u->next->directory, u->next->files[0].path) < 0)
+    if (u->gone || own == NULL || own->was.ino == 0)
+        return tfs_cli_print_line(u->cli, "%s would %s, as %s %s", u->name,
+                                  u->gone       ? "be put back"
+                                  : own == NULL ? "get back what lies beside it"
+                                                : "be removed",
+                                  whence(u), date_of(u->next->time, date));
+    if (tfs_print(&then, "%s/%s", u->next->directory, own->path) < 0)
         return tfs_cli_say(u->cli, TFS_STATUS_SYSTEM, "out of memory");
     enum tfs_status status = compare(u, u->path, then);
     free(then);

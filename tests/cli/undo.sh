@@ -397,6 +397,24 @@ says err 'the folder is gone, and of a folder those files alone are kept that we
 [ ! -e world ]
 ok "half of it is not put there"
 
+for gone in 'rm level.ter' 'mv level.ter elsewhere/'; do
+    rm -rf elsewhere "$undo" level.ter level.terrain.json && mkdir elsewhere
+    "$TOOLS/make_ter" --size 16 --materials 3 --sidecar level.ter || exit 3
+    cp level.ter b.ter && printf 'x' >>b.ter && cp b.ter b.old
+    "$TFS" cat level.ter palette.txt | sed '1s/$/_renamed/' >text
+    "$TFS" put level.ter palette.txt <text 2>err
+    "$TFS" undo level.ter 2>err
+    run 0 "--dry-run of a redo of both" undo --dry-run level.ter
+    says out '^(materials|names|palette|terrain)' "compares the terrain"
+    $gone
+    run 1 "the neighbour of a terrain that went by $gone" undo --force b.ter
+    says err 'b.ter: no earlier version of it is kept' "has no earlier version"
+    same b.ter b.old "and does not become that terrain"
+done
+mv elsewhere/level.ter new.ter && rm -r elsewhere
+run 0 "a terrain that was renamed behind an undo" undo new.ter
+says err '2 files put back' "finds its versions"
+
 # in_map FILE KIND: a map of Luanti in FILE, whose world or database is `luanti`.
 in_map() {
     dump "$1" >old.sql

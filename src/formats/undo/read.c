@@ -84,12 +84,30 @@ static int add_all(const char *path, const char *saved_as, const char *own_path,
 
 /* ---- a save that was renamed ----------------------------------------------------------------- */
 
-/* Is this the newest generation of what is now at `path`, and was elsewhere? */
+const struct tfs_undo_file *tfs_generation_own(const struct tfs_generation *generation)
+{
+    const char *last = strrchr(generation->save, '/');
+
+    if (generation->kind == TFS_UNDO_FOLDER || last == NULL)
+        return NULL;
+    for (size_t i = 0; i < generation->count; i++)
+        if (strcmp(generation->files[i].path, last + 1) == 0)
+            return &generation->files[i];
+    return NULL;
+}
+
+/* Is this the newest generation of what is now at `path`, and was elsewhere? A file beside the save
+ * is where it was, whatever becomes of the save: it tells nothing. */
 static bool is_of_renamed(const char *path, const struct tfs_generation *generation)
 {
-    return generation->count > 0 && generation->files[0].replaced &&
-           tfs_undo_mark_at(generation->save).ino == 0 && generation->files[0].left.ino != 0 &&
-           tfs_undo_mark_same(mark_of_file(path, generation, 0), generation->files[0].left);
+    const struct tfs_undo_file *file = tfs_generation_own(generation);
+
+    if (generation->kind == TFS_UNDO_FOLDER && generation->count > 0)
+        file = &generation->files[0];
+    return file != NULL && file->replaced && tfs_undo_mark_at(generation->save).ino == 0 &&
+           file->left.ino != 0 &&
+           tfs_undo_mark_same(mark_of_file(path, generation, (size_t)(file - generation->files)),
+                              file->left);
 }
 
 /* The newest generation in the directory `own` of a save: 1, 0 or -ENOMEM. */

@@ -107,6 +107,10 @@ int tfs_undo_read(const char *path, const struct tfs_undo_options *options,
                   struct tfs_generations *list, struct tfs_error *err);
 void tfs_generations_release(struct tfs_generations *list);
 
+/* The file that is the save itself; NULL: none is, as in a folder. An undo keeps in the reverse
+ * order, so that it need not be the first. */
+const struct tfs_undo_file *tfs_generation_own(const struct tfs_generation *generation);
+
 /* Bytes of its files. */
 uint64_t tfs_generation_size(const struct tfs_generation *generation);
 
