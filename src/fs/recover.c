@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "formats/undo/undo.h"
 #include "formats/unsaved.h"
@@ -367,17 +368,28 @@ static int recover(struct tfs_recovery *r, struct tfs_error *err)
                                             : bring_files_up_to_date(r, err);
 }
 
-/* The save was moved, and a link to it has its old name. */
+/* The save was moved, and a link to it has its old name. A mount may be about to make a journal
+ * where this one belongs, and what is there already may hold edits: nothing may replace it. */
 static void say_astray(struct tfs_recovery *r)
 {
-    const size_t size = strlen(r->notice);
-    char *here = r->save->astray != NULL ? tfs_journal_path(r->beside) : NULL;
+    const size_t size = strlen(r->notice), room = TFS_ERROR_TEXT - size;
+    const char *mark = size == 0 ? "warning" : "; warning", *name, *journal = r->save->astray;
+    char *here = journal != NULL ? tfs_journal_path(r->beside) : NULL;
+    struct stat st;
 
-    if (here != NULL)
-        snprintf(r->notice + size, TFS_ERROR_TEXT - size,
-                 "%s: edits that were accepted wait in %s, for the save is elsewhere by now; move "
-                 "that journal to %s",
-                 size == 0 ? "warning" : "; warning", r->save->astray, here);
+    if (here == NULL)
+        return;
+    const bool taken = lstat(here, &st) == 0 || errno != ENOENT;
+    const int said = snprintf(
+        r->notice + size, room,
+        "%s: edits that were accepted wait in %s, for the save is elsewhere by now; %s %s", mark,
+        journal, taken ? "its place there is taken:" : "unmount, then mv -n that journal to", here);
+    name = strrchr(journal, '/');
+    if (said < 0 || (size_t)said >= room)
+        snprintf(r->notice + size, room,
+                 "%s: edits that were accepted wait in the journal %.120s beside a link "
+                 "to the save",
+                 mark, name != NULL ? name + 1 : journal);
     free(here);
 }
 

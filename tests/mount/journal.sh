@@ -161,9 +161,10 @@ edits_set_aside_survive_a_kill() {
     want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
 }
 
-# A save that was moved, and links in its old place that lead to it. The sentence says what to do.
+# A save that was moved, and links in its old place that lead to it. The sentence says what to do, and nothing that
+# could replace another journal.
 moved_behind_links() {
-    local wait=': edits that were accepted wait in '
+    local wait=': edits that were accepted wait in ' name here=$D/away/.$SAVE_NAME.terrainfs-journal
     left_behind base:one
     mkdir "$D/away"
     want mv "$S" "$D/away/"
@@ -172,12 +173,22 @@ moved_behind_links() {
     ln -s "$S" "$D/first"
     for name in "$S" "$D/first"; do
         want "$TFS_BIN" info "$name" 2>"$D/info.err" >"$D/info"
-        want grep -qF "warning${wait}$(journal), for the save is elsewhere by now; move that journal to $D/away/.$SAVE_NAME.terrainfs-journal" "$D/info.err"
+        want grep -qF "warning${wait}$(journal), for the save is elsewhere by now; unmount, then mv -n that journal to $here" "$D/info.err"
     done
+    cp "$(journal)" "$here"
+    want "$TFS_BIN" info "$S" 2>"$D/info.err" >"$D/info"
+    want grep -qF "warning${wait}$(journal), for the save is elsewhere by now; its place there is taken: $here" "$D/info.err"
+    wants_not grep -qF 'mv ' "$D/info.err"
+    rm "$here"
     up
     want grep -qF "$wait$(journal)" "$D/mount.err"
     down
-    want mv "$(journal)" "$D/away/"
+    name=$D/$(printf 'x%.0s' {1..250})
+    want mv "$D/away" "$name"
+    ln -s "$name" "$D/away"
+    want "$TFS_BIN" info "$S" 2>"$D/info.err" >"$D/info"
+    want grep -q "warning${wait}the journal .$SAVE_NAME.terrainfs-journal beside a link to the save\$" "$D/info.err"
+    want mv -n "$(journal)" "$D/away/"
     up
     want grep -q '1 edit until .* was restored from its journal' "$D/mount.err"
     wants_not grep -qF "$wait" "$D/mount.err"
