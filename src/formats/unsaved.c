@@ -348,6 +348,8 @@ static int fill_open(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
 {
     size_t failed = fill(arg, u);
 
+    if (failed == 0 && u->kept == 0)
+        return -ENODATA; /* whoever calls has something to store */
     /* In a work tree of git nobody wants to commit it. It goes without where there is no room. */
     (void)add(u, ".gitignore", tfs_span_of("*\n"));
     failed += sync_all(u) < 0;

@@ -32,9 +32,9 @@ int tfs_unsaved_add(struct tfs_unsaved *unsaved, const char *path, struct tfs_sp
  * once more, for another directory. */
 typedef size_t (*tfs_unsaved_fill)(void *arg, struct tfs_unsaved *unsaved);
 
-/* 0, or negative when not all of it is there, durable. *directory: where it is, malloc'ed; NULL:
- * nowhere. One that an earlier call gave back is filled further if it is at the place that comes
- * first. */
+/* 0, or negative when not all of it is there, durable; also when `fill` gave nothing. *directory:
+ * where it is, malloc'ed; NULL: nowhere. One that an earlier call gave back is filled further if it
+ * is at the place that comes first. */
 int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
                       char **directory);
 

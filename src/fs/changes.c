@@ -175,21 +175,28 @@ static bool says_stored(const struct difference *d, const struct tfs_file *file)
            (file->flags & (TFS_FILE_RAW | TFS_FILE_APART)) != 0;
 }
 
-/* All that read differently: the stored bytes say everything, the others are for people. */
-static void keep_changed(void *arg, const struct tfs_node *node, const struct tfs_file *file,
-                         enum tfs_changed how)
+/* With the others of which this is true it is the chunk as it is stored. */
+static bool is_stored(const struct tfs_file *file)
 {
-    struct difference *d = arg;
+    return (file->views & TFS_VIEWS_RAW) != 0;
+}
+
+/* What people see of a chunk is what their mount shows; everything else is asked for whatever
+ * `-o views=` leaves out. */
+static int is_there(const struct difference *d, const struct tfs_node *node,
+                    const struct tfs_file *file)
+{
+    return node->scope == TFS_SCOPE_CHUNK && !says_stored(d, file)
+               ? tfs_node_exists(d->save, d->ours, node)
+               : tfs_node_exists_anyway(d->save, d->ours, node);
+}
+
+static void keep_file(struct difference *d, const struct tfs_node *node,
+                      const struct tfs_file *file)
+{
     struct tfs_error err = {0};
     struct tfs_buf path = {0}, bytes = {0};
 
-    if (how == TFS_CHUNK_WENT)
-        keep_deleted(d, node->key);
-    if (how != TFS_CHANGED_FILE || node->scope == TFS_SCOPE_GROUP ||
-        (node->scope == TFS_SCOPE_ROOT && !d->root) ||
-        (d->stored && node->scope == TFS_SCOPE_CHUNK && !says_stored(d, file)) ||
-        file->lens->put == NULL || tfs_node_exists(d->save, d->ours, node) != 1)
-        return;
     if (file->lens->get(d->save, d->ours, tfs_node_at(d->save, node), &bytes, &err) == 0) {
         tfs_buf_add_text(&path, d->prefix);
         tfs_tree_path(d->save, d->ours, node, &path);
@@ -197,9 +204,28 @@ static void keep_changed(void *arg, const struct tfs_node *node, const struct tf
         if (path.failed || d->keep(d->arg, (const char *)path.data, tfs_buf_span(&bytes)) < 0)
             d->lost++;
     }
-    d->lost += err.code == -ENOMEM || (err.code < 0 && d->strict);
+    d->lost += err.code == -ENOMEM || (err.code < 0 && (d->strict || is_stored(file)));
     tfs_buf_release(&path);
     tfs_buf_release(&bytes);
+}
+
+/* All that read differently: the stored bytes say everything, the others are for people. */
+static void keep_changed(void *arg, const struct tfs_node *node, const struct tfs_file *file,
+                         enum tfs_changed how)
+{
+    struct difference *d = arg;
+
+    if (how == TFS_CHUNK_WENT)
+        keep_deleted(d, node->key);
+    if (how != TFS_CHANGED_FILE || node->scope == TFS_SCOPE_GROUP ||
+        (node->scope == TFS_SCOPE_ROOT && !d->root) ||
+        (d->stored && node->scope == TFS_SCOPE_CHUNK && !says_stored(d, file)) ||
+        file->lens->put == NULL)
+        return;
+    const int there = is_there(d, node, file);
+    if (there == 1)
+        keep_file(d, node, file);
+    d->lost += there < 0;
 }
 
 static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
@@ -232,7 +258,42 @@ size_t tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
     struct difference d = {.save = save, .ours = ours, .prefix = "", .keep = keep, .arg = arg};
 
     d.stored = d.strict = true;
-    d.root = theirs->common != ours->common;
+    d.root = save->tree->fixed_chunks || theirs->common != ours->common;
     tfs_changes_each(save, theirs, ours, keep_changed, &d);
     return d.lost;
+}
+
+/* ---- what files do not say ------------------------------------------------------------------- */
+
+struct unsaid {
+    struct tfs_save *save;
+    const struct tfs_doc *theirs, *ours;
+    bool any;
+};
+
+/* A file is gone, and its chunk is not. */
+static void find_unsaid(void *arg, const struct tfs_node *node, const struct tfs_file *file,
+                        enum tfs_changed how)
+{
+    struct unsaid *u = arg;
+
+    if (u->any || how != TFS_CHANGED_FILE || node->scope != TFS_SCOPE_CHUNK || !is_stored(file) ||
+        tfs_doc_find(u->ours, node->key) == NULL ||
+        tfs_node_exists_anyway(u->save, u->ours, node) == 1)
+        return;
+    const struct tfs_chunk *chunk = tfs_doc_find(u->theirs, node->key);
+    if (chunk == NULL)
+        return;
+    struct tfs_node theirs = tfs_node_of_chunk(chunk);
+    theirs.file = node->file;
+    u->any = tfs_node_exists_anyway(u->save, u->theirs, &theirs) != 0;
+}
+
+bool tfs_changes_said(struct tfs_save *save, const struct tfs_doc *theirs,
+                      const struct tfs_doc *ours)
+{
+    struct unsaid u = {.save = save, .theirs = theirs, .ours = ours};
+
+    tfs_changes_each(save, theirs, ours, find_unsaid, &u);
+    return !u.any;
 }

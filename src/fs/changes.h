@@ -30,8 +30,9 @@ typedef int (*tfs_keep_fn)(void *arg, const char *path, struct tfs_span bytes);
 /* Of more chunks than these only the files are kept that have the stored bytes. */
 #define TFS_CHANGES_FEW 1024
 
-/* Gives all files that `ours` shows otherwise than `theirs`: how many were lost. `prefix`
- * comes before their paths. No lock is needed. */
+/* Gives all files that `ours` shows otherwise than `theirs`, and those that say what is stored
+ * whatever `-o views=` leaves out: how many were lost. `prefix` comes before their paths. No lock
+ * is needed. */
 size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
                          const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
                          void *arg);
@@ -40,6 +41,10 @@ size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
  * those of the root where something of the whole save differs. One that cannot be read is lost. */
 size_t tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
                           const struct tfs_doc *ours, tfs_keep_fn keep, void *arg);
+
+/* Do files say all of it? None says that one went whose chunk did not. */
+bool tfs_changes_said(struct tfs_save *save, const struct tfs_doc *theirs,
+                      const struct tfs_doc *ours);
 
 /* Does the file come and go, so that its directory reads differently with it? */
 static inline bool tfs_comes_and_goes(const struct tfs_file *file)

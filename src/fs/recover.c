@@ -36,39 +36,51 @@ static void drop_doc(struct tfs_recovery *r)
 
 /* ---- setting aside --------------------------------------------------------------------------- */
 
+struct filling {
+    struct tfs_unsaved *unsaved;
+    size_t files; /* that were put there */
+};
+
 static int put_file(void *arg, const char *path, struct tfs_span bytes)
 {
-    return tfs_unsaved_add(arg, path, bytes);
+    struct filling *f = arg;
+    const int result = tfs_unsaved_add(f->unsaved, path, bytes);
+
+    f->files += result == 0;
+    return result;
 }
 
-static size_t add_journal(const struct tfs_recovery *r, struct tfs_unsaved *unsaved)
+static size_t add_journal(const struct tfs_recovery *r, const struct filling *f)
 {
-    if (r->doc != NULL && r->text.damaged == 0)
+    if (r->doc != NULL && r->text.damaged == 0 && f->files > 0 &&
+        tfs_changes_said(r->save, r->save->doc, r->doc))
         return 0;
-    return tfs_unsaved_add(unsaved, "journal", tfs_blob_span(r->text.bytes)) < 0;
+    return tfs_unsaved_add(f->unsaved, "journal", tfs_blob_span(r->text.bytes)) < 0;
 }
 
 /* As files to be imported, where the records fit what the save holds now; and as they are, where
- * not all of them can be read that way. */
+ * not all of them can be read or said that way. */
 static size_t fill(void *arg, struct tfs_unsaved *unsaved)
 {
     const struct tfs_recovery *r = arg;
+    struct filling f = {.unsaved = unsaved};
     size_t lost = 0;
 
     if (r->doc != NULL)
-        lost = tfs_changes_files(r->save, r->save->doc, r->doc, "", put_file, unsaved);
-    return lost + add_journal(r, unsaved);
+        lost = tfs_changes_files(r->save, r->save->doc, r->doc, "", put_file, &f);
+    return lost + add_journal(r, &f);
 }
 
 /* What must not be lost of that. */
 static size_t fill_stored(void *arg, struct tfs_unsaved *unsaved)
 {
     const struct tfs_recovery *r = arg;
+    struct filling f = {.unsaved = unsaved};
     size_t lost = 0;
 
     if (r->doc != NULL)
-        lost = tfs_changes_stored(r->save, r->save->doc, r->doc, put_file, unsaved);
-    return lost + add_journal(r, unsaved);
+        lost = tfs_changes_stored(r->save, r->save->doc, r->doc, put_file, &f);
+    return lost + add_journal(r, &f);
 }
 
 /* The mount that accepted the edits has set them aside itself where it met the same conflict. */

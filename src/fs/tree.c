@@ -186,21 +186,28 @@ static uint32_t member_count(const struct tfs_save *save, const struct tfs_doc *
     return file->count ? file->count(save->tree, doc) : 1;
 }
 
-/* The file's own condition, in a scope that exists; `damaged`: of its chunk. */
-static int file_exists(struct tfs_save *save, const struct tfs_doc *doc,
-                       const struct tfs_node *node, bool damaged)
+/* The file's own condition where `views` are shown, in a scope that exists; `damaged`: of its
+ * chunk. */
+static int file_exists_in(struct tfs_save *save, const struct tfs_doc *doc,
+                          const struct tfs_node *node, bool damaged, unsigned views)
 {
     const struct tfs_file *file = tfs_node_file(save, node);
 
     if (damaged)
         return (file->flags & TFS_FILE_RAW) != 0;
-    if (!is_chosen(save, file) || node->member >= member_count(save, doc, file))
+    if (!tfs_file_is_chosen(file, views) || node->member >= member_count(save, doc, file))
         return 0;
     int exists = file->lens->exists ? file->lens->exists(save, doc, tfs_node_at(save, node)) : 1;
-    if (exists <= 0 || !tfs_file_completes_table(file, save->options.views))
+    if (exists <= 0 || !tfs_file_completes_table(file, views))
         return exists;
     int said = file->in_table(save, doc, tfs_node_at(save, node));
     return said < 0 ? said : !said;
+}
+
+static int file_exists(struct tfs_save *save, const struct tfs_doc *doc,
+                       const struct tfs_node *node, bool damaged)
+{
+    return file_exists_in(save, doc, node, damaged, save->options.views);
 }
 
 static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
@@ -268,6 +275,17 @@ int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const stru
         return 0;
     /* A chunk's directory is there whatever is in it: listing chunks decodes none. */
     return tfs_node_is_chunk(node) ? 1 : exists_in_scope(save, doc, node);
+}
+
+int tfs_node_exists_anyway(struct tfs_save *save, const struct tfs_doc *doc,
+                           const struct tfs_node *node)
+{
+    if (!scope_exists(save, doc, node))
+        return 0;
+    const int damaged = is_damaged(save, doc, node);
+    if (damaged < 0)
+        return damaged;
+    return file_exists_in(save, doc, node, damaged, save->options.views | TFS_VIEWS_ALL);
 }
 
 bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,

@@ -247,6 +247,38 @@ set_aside_again() {
     export XDG_STATE_HOME=$T/state
 }
 
+# An edit that nothing has but the journal, beside a removal that an earlier directory has, too. The view leaves
+# out the files that hold a chunk as it is stored.
+edit_beside_a_removal_set_aside() {
+    export XDG_STATE_HOME=$D/state
+    cp "$PRISTINE" "$D/other"
+    want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
+    up -o commit=600,views=voxels
+    edit base:one
+    want rm -r "$M/chunks/$C2"
+    cp "$D/other" "$S"
+    down 3
+    want [ -s "$(set_aside)/chunks/$C/raw.bin" ]
+    up -o views=voxels
+    down
+    wants_not [ -e "$(journal)" ]
+    same 'directories' "$(all_unsaved)" "$(set_aside)"
+    killable commit=600,views=voxels
+    edit base:two
+    want rm -r "$M/chunks/$C2"
+    murder
+    cp "$PRISTINE" "$S"
+    up -o views=voxels
+    down
+    wants_not [ -e "$(journal)" ]
+    want cmp "$PRISTINE" "$S"
+    same 'directories' "$(all_unsaved | wc -l)" 2
+    want grep -qxF "$V,base:two" "$XDG_STATE_HOME"/terrainfs/"$SAVE_NAME".unsaved-*/"chunks/$C/voxels.csv"
+    want "$TFS_BIN" import "$XDG_STATE_HOME"/terrainfs/"$SAVE_NAME".unsaved-* "$S"
+    block_is "$V" base:two
+    export XDG_STATE_HOME=$T/state
+}
+
 without_a_chunk() { rm "$1/chunks/$C/raw.bin"; }
 without_a_removal() { rm -r "$1/deleted"; }
 with_another_chunk() { echo >>"$1/chunks/$C/raw.bin"; }
@@ -450,6 +482,7 @@ try 'a chunk is missing in what was set aside: it is set aside again' set_aside_
 try 'a removal is missing in what was set aside' set_aside_again without_a_removal
 try 'a chunk is another in what was set aside' set_aside_again with_another_chunk
 try 'a chunk is a link in what was set aside' set_aside_again with_a_link
+try 'an edit made under a view, beside a removal that was set aside before' edit_beside_a_removal_set_aside
 try 'what was set aside is somebody else'"'"'s' of_another_as_root
 try 'a save that was put back stays, the edits are set aside' put_back_on_purpose
 try 'a torn end was never accepted' torn_end

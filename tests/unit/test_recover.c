@@ -11,6 +11,7 @@
 #include "../lib/small_saves.h"
 #include "base/journal.h"
 #include "formats/journal.h"
+#include "formats/unsaved.h"
 #include "fs/recover.h"
 #include "fs/store.h"
 #include "scratch.h"
@@ -526,6 +527,27 @@ static void put_copy(struct tfs_buf *bytes)
     tfs_buf_release(bytes);
 }
 
+static size_t give_nothing(void *arg, struct tfs_unsaved *unsaved)
+{
+    (void)arg;
+    (void)unsaved;
+    return 0;
+}
+
+START_TEST(directory_without_any_edit_is_not_taken_for_what_was_set_aside)
+{
+    const struct tfs_unsaved_for whose = {
+        .path = path, .name = "save", .uid = geteuid(), .gid = getegid()};
+    char *directory = NULL;
+
+    snprintf(path, sizeof(path), "%s/save", scratch_dir);
+    const size_t beside = files_beside();
+    ck_assert_int_lt(tfs_unsaved_store(&whose, give_nothing, NULL, &directory), 0);
+    ck_assert_ptr_null(directory);
+    ck_assert_uint_eq(files_beside(), beside + 1); /* where programs keep their state */
+}
+END_TEST
+
 /* A crash between the rewrite and the end of the journal. */
 START_TEST(journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside)
 {
@@ -869,6 +891,7 @@ static Suite *suite(void)
                    edits_of_a_save_that_was_copied_with_its_journal_are_restored, 2,
                    "a file system that knows when files were made");
     tcase_add_test(c, journal_of_a_save_that_cannot_be_written_stays);
+    tcase_add_test(c, directory_without_any_edit_is_not_taken_for_what_was_set_aside);
     return s;
 }
 
