@@ -12,8 +12,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "formats/journal.h"
+#include "base/journal.h"
 #include "base/print.h"
+#include "formats/journal.h"
 #include "formats/parts.h"
 
 struct undo {
@@ -145,11 +146,20 @@ static enum tfs_status dry_run(struct undo *u)
 
 static enum tfs_status say_done(struct undo *u, size_t files)
 {
-    char date[32];
+    struct tfs_error ignored = {0};
+    char *journal = NULL, date[32];
 
-    return tfs_cli_say(u->cli, TFS_STATUS_DONE, "%s: %zu file%s put back as %s %s%s", u->name,
-                       files, files == 1 ? "" : "s", whence(u), date_of(u->next->time, date),
-                       u->gone ? "" : "; once more takes that back");
+    if (u->gone && tfs_journal_find(u->path, &ignored) > 0)
+        journal = tfs_journal_path(u->path);
+    enum tfs_status status =
+        tfs_cli_say(u->cli, TFS_STATUS_DONE, "%s: %zu file%s put back as %s %s%s%s", u->name, files,
+                    files == 1 ? "" : "s", whence(u), date_of(u->next->time, date),
+                    journal != NULL ? "; edits that are not in it are in "
+                    : u->gone       ? ""
+                                    : "; once more takes that back",
+                    journal != NULL ? journal : "");
+    free(journal);
+    return status;
 }
 
 /* Edits that only the journal holds belong to what is undone. */

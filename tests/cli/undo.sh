@@ -147,6 +147,13 @@ same save old "is taken back"
 run 0 "redo" undo save
 same save new "is there"
 
+rm save
+journal=.save.terrainfs-journal
+: >$journal
+run 0 "a save that was deleted beside its journal" undo --force save
+says err "; edits that are not in it are in $PWD/$journal\$" "the journal is named"
+rm -f $journal
+
 fresh
 mkdir -p far/away
 cp save far/away/save
@@ -396,6 +403,32 @@ run 3 "a folder that was deleted" undo --force world
 says err 'the folder is gone, and of a folder those files alone are kept that were changed: they are in /' "that is said"
 [ ! -e world ]
 ok "half of it is not put there"
+
+rm -rf "$undo" level.ter level.terrain.json
+"$TOOLS/make_ter" --size 16 --materials 3 --sidecar level.ter || exit 3
+cp level.ter old.ter && cp level.terrain.json old.json
+"$TFS" cat level.ter palette.txt | sed '1s/$/_renamed/' >text
+"$TFS" put level.ter palette.txt <text 2>err
+cp level.terrain.json new.json
+for i in 1 2 3 4 5 6 7; do
+    rm level.ter
+    "$TFS" undo --force level.ter 2>err || break
+    cmp -s level.ter old.ter || break
+done
+[ "$i" = 7 ] && same level.ter old.ter "a terrain that was deleted again and again comes back"
+same level.terrain.json old.json "with its list"
+count_is 2 "its version stays, and the new list"
+run 0 "the list that was there" undo --force level.ter
+same level.terrain.json new.json "comes back, too"
+run 0 "and the terrain goes and comes" undo level.ter
+same level.ter old.ter "as before"
+rm level.ter
+run 0 "deleted behind that" undo --force level.ter
+same level.ter old.ter "it is back"
+rm level.ter && rm -r "$(dirname "$(dirname "$(find "$undo" -name level.ter)")")"
+run 3 "a terrain of which only the list is kept" undo --force level.ter
+says err 'level.ter: it is gone, and no version of it is kept; what is kept of files beside it is in /' "that is said"
+run 3 "--dry-run of that" undo --dry-run --force level.ter
 
 for gone in 'rm level.ter' 'mv level.ter elsewhere/'; do
     rm -rf elsewhere "$undo" level.ter level.terrain.json && mkdir elsewhere

@@ -66,6 +66,24 @@ mounted_save_stays() {
     want cmp "$PRISTINE" "$S"
 }
 
+deleted_save_of_a_mount() {
+    rm -rf "$XDG_STATE_HOME"
+    up
+    edit base:one
+    down
+    up
+    edit base:two
+    rm "$S"
+    undo --force
+    same 'status of undo' $? 3
+    want grep -q "is mounted on $M already" "$D/undo.err"
+    wants_not test -e "$S"
+    down
+    rm -f "$S"
+    want undo --force
+    want test -e "$S"
+}
+
 # The link moves the ctime of the save: that is no other program's doing.
 link_is_no_conflict() {
     local i
@@ -171,6 +189,7 @@ killed() {
 try 'rm -rf of all chunks is taken back' all_chunks_come_back
 try 'undo takes back one mount, and only it' mount_is_one_step
 try 'a mounted save stays as it is' mounted_save_stays
+try 'a mounted save that was deleted stays away' deleted_save_of_a_mount
 try 'the link is not taken for a change by another program' link_is_no_conflict
 try 'what another program saved in between is what undo brings back' game_in_between
 try 'a state directory on another file system gets a copy' other_filesystem

@@ -182,6 +182,7 @@ int tfs_undo_read(const char *path, const struct tfs_undo_options *options,
 
     if (result < 0)
         return result;
+    read.gone = tfs_undo_mark_at(path).ino == 0;
     read.base = place.base;
     read.own = place.own;
     place.base = place.own = -1;

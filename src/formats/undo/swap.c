@@ -28,7 +28,8 @@ struct swap {
     struct tfs_file_handle save;       /* locked; of a folder the directory */
     struct tfs_keeper *keeper;
     bool force;
-    bool gone; /* there is no save, nor a lock of one */
+    bool gone;    /* there is no save, nor a lock of one */
+    bool deleted; /* and that is not an undo's doing */
     size_t files;
 };
 
@@ -46,6 +47,26 @@ static int lock_folder(struct swap *s, struct tfs_error *err)
     return tfs_fail_errno(err, "cannot be locked");
 }
 
+/* A save that was deleted has no lock that could say so: it may be mounted itself, or a folder that
+ * it is in. */
+static int check_unmounted(const char *path, struct tfs_error *err)
+{
+    struct tfs_mounted mount;
+    char *at = strdup(path);
+    int found = at == NULL ? -ENOMEM : 0;
+
+    while (found == 0 && at[0] != '\0') {
+        found = tfs_mounted_of_save(at, &mount);
+        if (found > 0) {
+            tfs_mounted_release(&mount);
+            tfs_fail_locked(at, err);
+        }
+        *strrchr(at, '/') = '\0';
+    }
+    free(at);
+    return found < 0 ? tfs_fail_memory(err) : err->code;
+}
+
 static int lock_save(struct swap *s, struct tfs_error *err)
 {
     struct stat st;
@@ -55,7 +76,7 @@ static int lock_save(struct swap *s, struct tfs_error *err)
         return S_ISDIR(st.st_mode) ? lock_folder(s, err)
                                    : tfs_file_open(s->path, true, &s->save, err);
     s->gone = errno == ENOENT;
-    return s->gone ? 0 : tfs_fail_errno(err, "cannot be opened");
+    return s->gone ? check_unmounted(s->path, err) : tfs_fail_errno(err, "cannot be opened");
 }
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -154,9 +175,9 @@ static int put_back(struct swap *s, const struct tfs_undo_file *file, const char
         return err->code;
     if (file->was.ino != 0) {
         if (read_kept(s, file, &bytes, &st, err) == 0)
-            replace(s, target, bytes, &st, &present, err);
+            s->files += replace(s, target, bytes, &st, &present, err) == 0;
     } else if (present.fd >= 0) {
-        remove_file(s, target, &present, err);
+        s->files += remove_file(s, target, &present, err) == 0;
     }
     if (is_save(s, target))
         s->save = present;
@@ -193,9 +214,16 @@ static int put_all_back(struct swap *s, struct tfs_error *err)
         if (!is_back(s, file, target) && put_back(s, file, target, &why) < 0)
             tfs_fail(err, why.code, "%s: %s", file->path, why.text);
         free(target);
-        s->files++;
     }
     return err->code;
+}
+
+/* Is the save there when the generation was brought back? */
+static bool has_save(const struct tfs_generation *generation)
+{
+    const struct tfs_undo_file *own = tfs_generation_own(generation);
+
+    return generation->kind == TFS_UNDO_FOLDER || (own != NULL && own->was.ino != 0);
 }
 
 const struct tfs_generation *tfs_undo_next(const struct tfs_generations *list,
@@ -209,6 +237,9 @@ const struct tfs_generation *tfs_undo_next(const struct tfs_generations *list,
             *redo = &list->items[0];
             return &list->items[i];
         }
+    for (size_t i = 0; i < list->count && list->gone; i++)
+        if (has_save(&list->items[i]))
+            return &list->items[i];
     return &list->items[0];
 }
 
@@ -232,7 +263,7 @@ static int check_leftovers(const char *path, struct tfs_error *err)
 
 /* Can the generation come back where nothing is? */
 static int check_absent(const char *path, const struct tfs_generation *generation,
-                        struct tfs_error *err)
+                        const struct tfs_generation *redo, struct tfs_error *err)
 {
     char *directory;
     struct stat st;
@@ -243,6 +274,11 @@ static int check_absent(const char *path, const struct tfs_generation *generatio
         return tfs_fail(err, -ENOENT,
                         "the folder is gone, and of a folder those files alone are kept that were "
                         "changed: they are in %s",
+                        generation->directory);
+    if (redo == NULL && !has_save(generation))
+        return tfs_fail(err, -ENOENT,
+                        "it is gone, and no version of it is kept; what is kept of files beside it "
+                        "is in %s",
                         generation->directory);
     directory = tfs_file_directory(path);
     if (directory == NULL)
@@ -259,7 +295,7 @@ static int choose(struct swap *s, struct tfs_error *err)
     s->then = tfs_undo_next(&s->list, &s->redo);
     if (s->then == NULL)
         return tfs_fail(err, -ENOENT, "no earlier version of it is kept");
-    if (check_absent(s->path, s->then, err) < 0)
+    if (check_absent(s->path, s->then, s->redo, err) < 0)
         return err->code;
     return tfs_undo_check(s->path, s->then, s->redo, s->force, err);
 }
@@ -272,17 +308,49 @@ static void forget(const struct tfs_generations *list, const struct tfs_generati
     tfs_undo_remove(list->own, name);
 }
 
-/* Then there is nothing to keep, and the generation stays: it may be the only one that is left. */
-static bool is_all_absent(const struct swap *s)
+/* Was the save deleted, other than by an undo? Then what brings it back stays: it may be deleted
+ * once more. */
+static bool is_deleted(const struct swap *s)
 {
-    bool absent = true;
+    const struct tfs_undo_file *own = tfs_generation_own(s->then);
 
-    for (size_t i = 0; i < s->then->count && absent; i++) {
-        char *target = tfs_undo_target(s->path, s->then, s->then->files[i].path);
-        absent = target != NULL && tfs_undo_mark_at(target).ino == 0;
+    return s->gone && own != NULL && own->was.ino != 0 && !(own->replaced && own->left.ino == 0);
+}
+
+/* Has the file at its place the bytes that are kept? */
+static bool is_equal(const struct swap *s, const struct tfs_undo_file *file, const char *target)
+{
+    struct tfs_file_handle present;
+    struct tfs_blob *kept = NULL, *now = NULL;
+    struct tfs_error ignored = {0};
+    struct stat st;
+    bool equal = false;
+
+    if (file->was.ino == 0 || tfs_file_open(target, false, &present, &ignored) < 0)
+        return false;
+    if (present.st.st_size == file->was.size &&
+        tfs_file_read(&present, tfs_undo_limits.bytes, &now, &ignored) == 0 &&
+        read_kept(s, file, &kept, &st, &ignored) == 0)
+        equal = tfs_blob_equal(kept, now);
+    tfs_file_close(&present);
+    tfs_blob_unref(kept);
+    tfs_blob_unref(now);
+    return equal;
+}
+
+/* Is nothing at the places of its files that a new generation would have to keep? */
+static bool is_nothing_lost(const struct swap *s)
+{
+    bool lost = false;
+
+    for (size_t i = 0; i < s->then->count && !lost; i++) {
+        const struct tfs_undo_file *file = &s->then->files[i];
+        char *target = tfs_undo_target(s->path, s->then, file->path);
+        lost = target == NULL ||
+               (tfs_undo_mark_at(target).ino != 0 && !(s->deleted && is_equal(s, file, target)));
         free(target);
     }
-    return absent;
+    return !lost;
 }
 
 /* What is there now was put there by us. Without that the next undo wants --force. */
@@ -311,16 +379,20 @@ static int swap(struct swap *s, const struct tfs_undo_options *options, struct t
         return tfs_fail_errno(err, "the earlier versions cannot be locked");
     if (choose(s, err) < 0)
         return err->code;
-    redo.when = TFS_UNDO_REDO;
+    s->deleted = is_deleted(s);
+    redo.when = s->deleted ? TFS_UNDO_MOUNT : TFS_UNDO_REDO;
     redo.must = !s->force;
-    redo.undoes = s->then->number;
-    if (s->gone && is_all_absent(s))
+    redo.undoes = s->deleted ? 0 : s->then->number;
+    if (s->gone && is_nothing_lost(s))
         return put_all_back(s, err) < 0 ? err->code : (note_all_left(s), 0);
     if (tfs_undo_open(s->path, s->then->kind, &redo, &s->keeper, err) < 0)
         return err->code;
     if (put_all_back(s, err) == 0) {
         tfs_undo_finish(s->keeper);
-        forget(&s->list, s->then);
+        if (s->deleted)
+            note_all_left(s);
+        else
+            forget(&s->list, s->then);
     }
     tfs_undo_close(s->keeper);
     return err->code;
@@ -346,7 +418,7 @@ int tfs_undo_may(const char *path, const struct tfs_generations *list, bool forc
 
     if (next == NULL)
         return tfs_fail(err, -ENOENT, "no earlier version of it is kept");
-    if (check_absent(path, next, err) < 0)
+    if (check_absent(path, next, redo, err) < 0)
         return err->code;
     return tfs_undo_check(path, next, redo, force, err);
 }

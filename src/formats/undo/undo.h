@@ -93,13 +93,14 @@ struct tfs_generation {
 struct tfs_generations {
     struct tfs_generation *items;
     size_t count;
-    int base; /* the directory of all saves; -1: there is none */
-    int own;  /* that of this save; -1 */
+    int base;  /* the directory of all saves; -1: there is none */
+    int own;   /* that of this save; -1 */
+    bool gone; /* there is no save */
 };
 
 #define TFS_GENERATIONS_NONE                                                                       \
     {                                                                                              \
-        NULL, 0, -1, -1                                                                            \
+        NULL, 0, -1, -1, false                                                                     \
     }
 
 /* Those of the save at `path`, or of what it was before it was renamed. None is no failure. */
@@ -124,7 +125,8 @@ int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool
                   size_t *files, struct tfs_error *err);
 
 /* The generation that is brought back next: the newest, or the one that an undo which was cut was
- * about to bring back; *redo is what that one kept, or NULL. NULL: there is none. */
+ * about to bring back; *redo is what that one kept, or NULL. Of a save that was deleted the newest
+ * that has it. NULL: there is none. */
 const struct tfs_generation *tfs_undo_next(const struct tfs_generations *list,
                                            const struct tfs_generation **redo);
 
