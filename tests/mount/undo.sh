@@ -168,6 +168,25 @@ full_disk_at_undo() {
     want cmp "$PRISTINE" "$S"
 }
 
+# There is room for a generation, but not for the copy of what is there now.
+full_disk_at_copy() {
+    local state blocks=$(($(stat -c %s "$S") / 4096 * 2 + 16))
+    other_disk "$((blocks * 4))k" || return
+    XDG_STATE_HOME=$state up
+    edit base:one
+    down
+    cp "$S" "$D/edited"
+    cat /dev/zero >"$state/full" 2>/dev/null
+    truncate -s -8192 "$state/full"
+    XDG_STATE_HOME=$state undo
+    same 'status of undo' $? 3
+    want grep -q 'what is there now cannot be kept' "$D/undo.err"
+    want cmp "$D/edited" "$S"
+    rm "$state/full"
+    XDG_STATE_HOME=$state want undo
+    want cmp "$PRISTINE" "$S"
+}
+
 killed() {
     local pid
     rm -rf "$XDG_STATE_HOME"
@@ -195,6 +214,7 @@ try 'what another program saved in between is what undo brings back' game_in_bet
 try 'a state directory on another file system gets a copy' other_filesystem
 try 'a full disk for the state keeps no edit from the save' full_disk
 try 'a disk too full to keep what is there keeps undo from it' full_disk_at_undo
+try 'so does a disk too full for the copy of what is there' full_disk_at_copy
 try 'edits of a killed mount are taken back' killed commit=close
 try 'edits that only the journal holds are taken back' killed commit=600
 finish
