@@ -148,7 +148,7 @@ void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_chang
 
 struct difference {
     struct tfs_save *save;
-    const struct tfs_doc *ours;
+    const struct tfs_doc *theirs, *ours;
     const char *prefix;
     bool root; /* something of the whole save changed, or chunks are tiles of what the root shows */
     bool stored; /* files alone that have the stored bytes of chunks; the others are for people */
@@ -209,6 +209,31 @@ static void keep_file(struct difference *d, const struct tfs_node *node,
     tfs_buf_release(&bytes);
 }
 
+/* What is stored beside raw.bin, and is gone, is in no file of its chunk, which stays. */
+static void keep_removed(struct difference *d, const struct tfs_node *node,
+                         const struct tfs_file *file)
+{
+    const struct tfs_chunk *then = tfs_doc_find(d->theirs, node->key);
+    struct tfs_buf path = {0};
+
+    if (node->scope != TFS_SCOPE_CHUNK || !is_stored(file) || then == NULL ||
+        tfs_doc_find(d->ours, node->key) == NULL)
+        return;
+    struct tfs_node before = tfs_node_of_chunk(then);
+    before.file = node->file;
+    const int there = tfs_node_exists_anyway(d->save, d->theirs, &before);
+    if (there == 1) {
+        tfs_buf_add_text(&path, "deleted/");
+        tfs_buf_add_text(&path, d->prefix);
+        tfs_tree_path(d->save, d->ours, node, &path);
+        tfs_buf_u8(&path, 0);
+        d->lost +=
+            path.failed || d->keep(d->arg, (const char *)path.data, (struct tfs_span){0}) < 0;
+        tfs_buf_release(&path);
+    }
+    d->lost += there < 0;
+}
+
 /* All that read differently: the stored bytes say everything, the others are for people. */
 static void keep_changed(void *arg, const struct tfs_node *node, const struct tfs_file *file,
                          enum tfs_changed how)
@@ -225,7 +250,16 @@ static void keep_changed(void *arg, const struct tfs_node *node, const struct tf
     const int there = is_there(d, node, file);
     if (there == 1)
         keep_file(d, node, file);
+    else if (there == 0)
+        keep_removed(d, node, file);
     d->lost += there < 0;
+}
+
+static size_t keep_all(struct difference *d)
+{
+    d->root = d->save->tree->fixed_chunks || d->theirs->common != d->ours->common;
+    tfs_changes_each(d->save, d->theirs, d->ours, keep_changed, d);
+    return d->lost;
 }
 
 static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
@@ -241,59 +275,19 @@ size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
                          const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
                          void *arg)
 {
-    struct difference d = {.save = save, .ours = ours, .prefix = prefix, .keep = keep, .arg = arg};
-
+    struct difference d = {save, theirs, ours, prefix, .keep = keep, .arg = arg};
     size_t count = 0;
 
     (void)tfs_doc_diff(theirs, ours, count_chunk, &count);
     d.stored = count > TFS_CHANGES_FEW; /* texts of all of them would take minutes */
-    d.root = save->tree->fixed_chunks || theirs->common != ours->common;
-    tfs_changes_each(save, theirs, ours, keep_changed, &d);
-    return d.lost;
+    return keep_all(&d);
 }
 
 size_t tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
                           const struct tfs_doc *ours, tfs_keep_fn keep, void *arg)
 {
-    struct difference d = {.save = save, .ours = ours, .prefix = "", .keep = keep, .arg = arg};
+    struct difference d = {save, theirs, ours, "", .keep = keep, .arg = arg};
 
     d.stored = d.strict = true;
-    d.root = save->tree->fixed_chunks || theirs->common != ours->common;
-    tfs_changes_each(save, theirs, ours, keep_changed, &d);
-    return d.lost;
-}
-
-/* ---- what files do not say ------------------------------------------------------------------- */
-
-struct unsaid {
-    struct tfs_save *save;
-    const struct tfs_doc *theirs, *ours;
-    bool any;
-};
-
-/* A file is gone, and its chunk is not. */
-static void find_unsaid(void *arg, const struct tfs_node *node, const struct tfs_file *file,
-                        enum tfs_changed how)
-{
-    struct unsaid *u = arg;
-
-    if (u->any || how != TFS_CHANGED_FILE || node->scope != TFS_SCOPE_CHUNK || !is_stored(file) ||
-        tfs_doc_find(u->ours, node->key) == NULL ||
-        tfs_node_exists_anyway(u->save, u->ours, node) == 1)
-        return;
-    const struct tfs_chunk *chunk = tfs_doc_find(u->theirs, node->key);
-    if (chunk == NULL)
-        return;
-    struct tfs_node theirs = tfs_node_of_chunk(chunk);
-    theirs.file = node->file;
-    u->any = tfs_node_exists_anyway(u->save, u->theirs, &theirs) != 0;
-}
-
-bool tfs_changes_said(struct tfs_save *save, const struct tfs_doc *theirs,
-                      const struct tfs_doc *ours)
-{
-    struct unsaid u = {.save = save, .theirs = theirs, .ours = ours};
-
-    tfs_changes_each(save, theirs, ours, find_unsaid, &u);
-    return !u.any;
+    return keep_all(&d);
 }

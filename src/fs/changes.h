@@ -42,10 +42,6 @@ size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
 size_t tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
                           const struct tfs_doc *ours, tfs_keep_fn keep, void *arg);
 
-/* Do files say all of it? None says that one went whose chunk did not. */
-bool tfs_changes_said(struct tfs_save *save, const struct tfs_doc *theirs,
-                      const struct tfs_doc *ours);
-
 /* Does the file come and go, so that its directory reads differently with it? */
 static inline bool tfs_comes_and_goes(const struct tfs_file *file)
 {

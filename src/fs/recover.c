@@ -52,14 +52,13 @@ static int put_file(void *arg, const char *path, struct tfs_span bytes)
 
 static size_t add_journal(const struct tfs_recovery *r, const struct filling *f)
 {
-    if (r->doc != NULL && r->text.damaged == 0 && f->files > 0 &&
-        tfs_changes_said(r->save, r->save->doc, r->doc))
+    if (r->doc != NULL && r->text.damaged == 0 && f->files > 0)
         return 0;
     return tfs_unsaved_add(f->unsaved, "journal", tfs_blob_span(r->text.bytes)) < 0;
 }
 
 /* As files to be imported, where the records fit what the save holds now; and as they are, where
- * not all of them can be read or said that way. */
+ * not all of them can be read that way. */
 static size_t fill(void *arg, struct tfs_unsaved *unsaved)
 {
     const struct tfs_recovery *r = arg;

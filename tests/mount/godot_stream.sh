@@ -78,6 +78,18 @@ locked_for_good() {
     differs ''
 }
 
+# The chunk stays, and no file of it says that its instances are gone.
+removal_of_instances_locked() {
+    local chunk=lods/1/chunks/-1_0_2
+    up -o commit=600
+    hold 'BEGIN IMMEDIATE'
+    want rm "$M/$chunk/instances.bin"
+    down 3
+    let_go
+    want [ -e "$(find "$D" -maxdepth 1 -name '*.unsaved-*')/deleted/$chunk/instances.bin" ]
+    differs ''
+}
+
 # Who holds it alone keeps even readers out; what they get is an error, no wrong data.
 locked_while_reading() {
     up
@@ -241,5 +253,6 @@ if [ -d "$GODOT" ]; then
     PRISTINE=$T/pristine/$SAVE_NAME
     cp "$GODOT/engine_v4/stream_coord2.sqlite" "$PRISTINE" && chmod u+w "$PRISTINE"
     try 'database: instances' instances
+    try 'database: locked until the end, instances that were removed' removal_of_instances_locked
 fi
 finish

@@ -119,9 +119,31 @@ START_TEST(edits_of_very_many_chunks_are_kept_as_stored_bytes)
 }
 END_TEST
 
+static int note_removal(void *arg, const char *path, struct tfs_span bytes)
+{
+    unsigned *count = arg;
+
+    if (strcmp(path, "deleted/chunks/0_0_0/lights/sky.txt") == 0) {
+        ck_assert_uint_eq(bytes.size, 0);
+        ++*count;
+    }
+    return 0;
+}
+
+/* How often the removal is kept, and demanded. */
+static unsigned removals(struct tfs_save *save, const struct tfs_doc *before,
+                         const struct tfs_doc *after)
+{
+    unsigned count = 0;
+
+    ck_assert_uint_eq(tfs_changes_files(save, before, after, "", note_removal, &count), 0);
+    ck_assert_uint_eq(tfs_changes_stored(save, before, after, note_removal, &count), 0);
+    return count;
+}
+
 /* What is stored beside raw.bin and not in it, as instances.bin of a chunk of voxels and
  * instances. */
-START_TEST(removal_of_a_file_whose_chunk_stays_is_not_said_by_files)
+START_TEST(removal_of_a_file_whose_chunk_stays_is_kept)
 {
     struct maker_region r = maker_region_init(4);
     struct tree_files c;
@@ -143,11 +165,11 @@ START_TEST(removal_of_a_file_whose_chunk_stays_is_not_said_by_files)
     const struct tfs_key key = tfs_doc_at(c.doc, 0)->key;
     struct tfs_doc *without = tfs_doc_ref(c.doc);
     ck_assert_int_eq(files_put_text(&c, key, "lights/sky.txt", "fill 7\n"), 0);
-    ck_assert(tfs_changes_said(c.save, c.doc, without));
+    ck_assert_uint_eq(removals(c.save, c.doc, without), 0);
     const struct tfs_tree *whole = c.save->tree;
     c.save->tree = &tree;
-    ck_assert(tfs_changes_said(c.save, without, c.doc));
-    ck_assert(!tfs_changes_said(c.save, c.doc, without));
+    ck_assert_uint_eq(removals(c.save, without, c.doc), 0);
+    ck_assert_uint_eq(removals(c.save, c.doc, without), 2);
     c.save->tree = whole;
     tfs_doc_unref(without);
     tree_files_close(&c);
@@ -162,7 +184,7 @@ static Suite *suite(void)
 
     tcase_add_loop_test(c, edits_of_some_chunks_are_kept_as_stored_bytes_and_as_text, 0, VIEWS);
     tcase_add_loop_test(c, edits_of_very_many_chunks_are_kept_as_stored_bytes, 0, VIEWS);
-    tcase_add_test(c, removal_of_a_file_whose_chunk_stays_is_not_said_by_files);
+    tcase_add_test(c, removal_of_a_file_whose_chunk_stays_is_kept);
     return s;
 }
 
