@@ -41,7 +41,8 @@ ifneq ($(MISSING),)
 $(error terrainfs needs the development files of $(MISSING) and pkg-config: run scripts/install-deps)
 endif
 LIB_CFLAGS := $(patsubst -I%,-isystem %,$(filter-out -pthread,$(shell pkg-config --cflags $(PKGS))))
-LIBS := $(shell pkg-config --libs $(PKGS)) -lm
+# All of libxxhash that we use is in its header.
+LIBS := $(filter-out -lxxhash,$(shell pkg-config --libs $(PKGS))) -lm
 CHECK_LIBS = $(shell pkg-config --libs check)
 endif
 

@@ -52,7 +52,7 @@ void tfs_cursor_seek(struct tfs_cursor *c, uint64_t offset)
 }
 
 /* The next n <= 8 bytes, most significant first. */
-static uint64_t take_be(struct tfs_cursor *c, unsigned n)
+static inline uint64_t take_be(struct tfs_cursor *c, unsigned n)
 {
     struct tfs_span bytes = tfs_take(c, n);
     uint64_t v = 0;
@@ -62,7 +62,7 @@ static uint64_t take_be(struct tfs_cursor *c, unsigned n)
     return v;
 }
 
-static uint64_t take_le(struct tfs_cursor *c, unsigned n)
+static inline uint64_t take_le(struct tfs_cursor *c, unsigned n)
 {
     struct tfs_span bytes = tfs_take(c, n);
     uint64_t v = 0;

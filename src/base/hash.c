@@ -1,11 +1,13 @@
 /*
- * Bytes and files -> their XXH3, by libxxhash.
+ * Bytes and files -> their XXH3, by the code in the header of libxxhash: a library of its own would
+ * have to be found and loaded by every command.
  */
 #include "base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #define STEP ((size_t)256 << 10)

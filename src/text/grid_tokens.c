@@ -83,18 +83,17 @@ static inline const uint8_t *scan_hex(const struct tfs_grid_rules *rules, const 
                                       const uint8_t *end, void *value)
 {
     const uint32_t width = rules->shape.width;
-    uint32_t v = 0;
+    uint32_t v = 0, all = 0;
 
     if ((size_t)(end - at) < width)
         return NULL;
     for (uint32_t i = 0; i < width; i++) {
-        unsigned digit = hex_digit(*at++);
-        if (digit > 15)
-            return NULL;
+        const unsigned digit = hex_digit(*at++);
+        all |= digit;
         v = v << 4 | digit;
     }
     *(uint32_t *)value = v;
-    return v > rules->high || (at < end && !tfs_is_blank(*at)) ? NULL : at;
+    return all > 15 || v > rules->high || (at < end && !tfs_is_blank(*at)) ? NULL : at;
 }
 
 static inline const uint8_t *scan_float(const struct tfs_grid_rules *rules, const uint8_t *at,

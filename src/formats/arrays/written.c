@@ -15,6 +15,7 @@
 struct slab {
     uint64_t y, z, from, to; /* in chunks */
     uint8_t *rows;           /* [y][z] of all of them */
+    uint8_t *written;        /* [y][z]: is something of the line? */
     bool whole;              /* all of them were written */
 };
 
@@ -127,7 +128,7 @@ static int take_rows(struct writing *w, const uint64_t at[3], bool look, bool *a
     for (uint64_t y = 0; y < sides[0]; y++)
         for (uint64_t z = 0; z < sides[1]; z++, rows += line, index++) {
             const uint64_t place = place_of(w, at, y, z);
-            if (!differs(w, place, w->row))
+            if (!w->slab.written[index] || !differs(w, place, w->row))
                 continue;
             *any = true;
             if (look)
@@ -138,6 +139,17 @@ static int take_rows(struct writing *w, const uint64_t at[3], bool look, bool *a
     return 0;
 }
 
+/* `size` is a constant where this is used, so each use is a loop of its own. */
+static inline bool are_same_rows(const uint8_t *rows, uint64_t line, const uint8_t *before,
+                                 size_t count, size_t size)
+{
+    bool same = true;
+
+    for (size_t i = 0; i < count && same; i++)
+        same = memcmp(rows + i * line, before + i * size, size) == 0;
+    return same;
+}
+
 /* Are all rows as they were? Pages have whole lines, most of which nobody assigned to. */
 static bool are_as_before(const struct writing *w, const uint64_t at[3])
 {
@@ -145,11 +157,17 @@ static bool are_as_before(const struct writing *w, const uint64_t at[3])
     const size_t lines = (size_t)sides[0] * sides[1];
     const uint64_t line = (w->slab.to - w->slab.from) * w->row;
     const uint8_t *rows = w->slab.rows + (at[2] - w->slab.from) * w->row;
-    bool same = w->slab.whole && w->file->begun;
 
-    for (size_t i = 0; i < lines && same; i++)
-        same = memcmp(rows + i * line, w->before + i * w->row, w->row) == 0;
-    return same;
+    if (!w->slab.whole || !w->file->begun)
+        return false;
+    switch (w->row) {
+    case 16:
+        return are_same_rows(rows, line, w->before, lines, 16);
+    case 32:
+        return are_same_rows(rows, line, w->before, lines, 32);
+    default:
+        return are_same_rows(rows, line, w->before, lines, w->row);
+    }
 }
 
 static int put_chunk(struct writing *w, const uint64_t at[3], struct tfs_error *err)
@@ -185,8 +203,9 @@ static int read_slab(struct writing *w, bool *any, struct tfs_error *err)
     const uint32_t *sides = w->now.volume.sides;
     const uint64_t at[3] = {s->y, s->z, s->from};
     /* Lines of the whole array lie one behind the other. */
-    const bool whole = (s->to - s->from) * w->row == w->line;
-    const uint64_t lines = whole ? sides[1] : 1, size = lines * (s->to - s->from) * w->row;
+    const uint64_t part = (s->to - s->from) * w->row;
+    const bool whole = part == w->line;
+    const uint64_t lines = whole ? sides[1] : 1, size = lines * part;
     uint8_t *rows = s->rows;
 
     s->whole = true;
@@ -196,6 +215,8 @@ static int read_slab(struct writing *w, bool *any, struct tfs_error *err)
             const bool written = differs(w, place, size);
             s->whole = s->whole && written && w->file->holds(w->file->arg, place, size);
             *any = *any || written;
+            for (uint64_t i = 0; i < lines; i++)
+                s->written[y * sides[1] + z + i] = written && differs(w, place + i * w->line, part);
             if (written && w->file->read(w->file->arg, false, place, (size_t)size, rows, err) < 0)
                 return err->code;
         }
@@ -247,7 +268,7 @@ static int put_values(struct writing *w, struct tfs_error *err)
     const size_t size = lines * w->row;
     uint64_t width = SLAB_MAX / size;
     width = width == 0 ? 1 : width < v->chunks[2] ? width : v->chunks[2];
-    uint8_t *memory = malloc(3 * size + w->row + width * size);
+    uint8_t *memory = malloc(3 * size + w->row + width * size + lines);
     if (memory == NULL)
         return tfs_fail_memory(err);
     w->values = memory;
@@ -255,6 +276,7 @@ static int put_values(struct writing *w, struct tfs_error *err)
     w->before = memory + 2 * size;
     w->text = memory + 3 * size;
     w->slab.rows = w->text + w->row;
+    w->slab.written = w->slab.rows + width * size;
     put_slabs(w, width, err);
     free(memory);
     return err->code;
