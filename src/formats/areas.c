@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/refs.h"
+#include "formats/page.h"
 
 /* Those that were ever met. */
 struct tfs_area_numbers {
@@ -108,17 +109,21 @@ static void settle(struct tfs_doc_areas *areas)
 struct gathering {
     struct tfs_doc_areas *areas;
     int32_t x, z;
+    int64_t low_x, low_z; /* where the last area begins */
 };
 
-/* Chunks that follow one another mostly lie in one area. */
+/* Chunks that follow one another mostly lie in one area: nothing is divided for these. */
 static int add_area(void *arg, const struct tfs_chunk *chunk)
 {
-    const struct gathering *g = arg;
+    struct gathering *g = arg;
     struct tfs_doc_areas *areas = g->areas;
-    const struct tfs_key area = tfs_area_of(chunk->key, g->x, g->z);
 
-    if (areas->count > 0 && tfs_key_compare(areas->items[areas->count - 1].key, area) == 0)
+    if (areas->count > 0 && (uint64_t)(chunk->key.x - g->low_x) < (uint64_t)g->x &&
+        (uint64_t)(chunk->key.z - g->low_z) < (uint64_t)g->z)
         return 0;
+    const struct tfs_key area = tfs_area_of(chunk->key, g->x, g->z);
+    g->low_x = (int64_t)area.x * g->x;
+    g->low_z = (int64_t)area.z * g->z;
     struct tfs_area *items = tfs_array_grow(areas->items, areas->count, sizeof(*items));
     if (items == NULL)
         return -ENOMEM;
@@ -130,9 +135,9 @@ static int add_area(void *arg, const struct tfs_chunk *chunk)
 /* mkdir of a chunk looks at each chunk of the save here. */
 static bool gather(const struct tfs_doc *doc, int32_t x, int32_t z, struct tfs_doc_areas *areas)
 {
-    struct gathering g = {areas, x, z};
+    struct gathering g = {.areas = areas, .x = x, .z = z};
 
-    if (tfs_doc_group_each(doc, 0, add_area, &g) < 0)
+    if (tfs_doc_walk(doc, 0, add_area, &g) < 0)
         return false;
     settle(areas);
     return true;

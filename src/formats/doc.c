@@ -1,5 +1,5 @@
 /*
- * Pages of chunks -> a document: finding, walking and comparing immutable states of a save.
+ * Pages of chunks -> a document: an immutable state of a save, in which chunks are found.
  *
  * Must not know what a blob holds, nor how a document comes to differ from its base (edit.c).
  */
@@ -127,33 +127,18 @@ int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-/* Of one group after the other; shared by documents with the same keys. */
-struct tfs_doc_bounds {
-    atomic_uint refs;
-    struct tfs_key low, high;
-    struct tfs_doc_bounds *next; /* those of groups that were asked for before */
-};
-
-static struct tfs_doc_bounds *bounds_ref(struct tfs_doc_bounds *bounds)
-{
-    if (bounds != NULL)
-        atomic_fetch_add_explicit(&bounds->refs, 1, memory_order_relaxed);
-    return bounds;
-}
-
-static void bounds_unref(struct tfs_doc_bounds *bounds)
-{
-    while (bounds != NULL &&
-           atomic_fetch_sub_explicit(&bounds->refs, 1, memory_order_acq_rel) == 1) {
-        struct tfs_doc_bounds *next = bounds->next;
-        free(bounds);
-        bounds = next;
-    }
-}
-
 void tfs_doc_has_other_keys(struct tfs_doc *doc)
 {
-    bounds_unref(atomic_exchange(&doc->bounds, NULL));
+    tfs_doc_bounds_unref(atomic_exchange(&doc->bounds, NULL));
+    tfs_doc_areas_unref(atomic_exchange(&doc->areas, NULL));
+}
+
+void tfs_doc_keep_areas(struct tfs_doc *doc, const struct tfs_doc *old)
+{
+    struct tfs_area_numbers *own = doc->area_numbers;
+
+    doc->area_numbers = tfs_area_numbers_ref(old->area_numbers);
+    tfs_area_numbers_unref(own);
     tfs_doc_areas_unref(atomic_exchange(&doc->areas, NULL));
 }
 
@@ -213,7 +198,7 @@ int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_e
     clone->common = tfs_blob_ref(base->common);
     clone->new_names = tfs_blob_ref(base->new_names);
     clone->area_numbers = tfs_area_numbers_ref(base->area_numbers);
-    atomic_store(&clone->bounds, bounds_ref(atomic_load(&base->bounds)));
+    atomic_store(&clone->bounds, tfs_doc_bounds_ref(atomic_load(&base->bounds)));
     atomic_store(&clone->areas, tfs_doc_areas_ref(atomic_load(&base->areas)));
     *doc = clone;
     return 0;
@@ -356,26 +341,7 @@ const struct tfs_chunk *tfs_doc_at(const struct tfs_doc *doc, size_t i)
     return &doc->pages[low]->chunks[i - doc->page_first[low]];
 }
 
-/* ---- walking two documents ------------------------------------------------------------------- */
-
-struct walk {
-    const struct tfs_doc *doc;
-    size_t page;
-    uint32_t at;
-};
-
-static const struct tfs_chunk *walk_chunk(const struct walk *w)
-{
-    return w->page < w->doc->page_count ? &w->doc->pages[w->page]->chunks[w->at] : NULL;
-}
-
-static void walk_step(struct walk *w)
-{
-    if (++w->at == w->doc->pages[w->page]->count) {
-        w->page++;
-        w->at = 0;
-    }
-}
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* The first key that a group can have. */
 static struct tfs_key group_start(uint32_t group)
@@ -383,100 +349,21 @@ static struct tfs_key group_start(uint32_t group)
     return (struct tfs_key){group, INT32_MIN, INT32_MIN, INT32_MIN};
 }
 
-/* Where the chunks behind a group begin. */
-static size_t group_end(const struct tfs_doc *doc, uint32_t group)
+size_t tfs_doc_group_begin(const struct tfs_doc *doc, uint32_t group)
 {
-    return group == UINT32_MAX ? doc->count : tfs_doc_lower_bound(doc, group_start(group + 1));
+    return tfs_doc_lower_bound(doc, group_start(group));
 }
 
 size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group)
 {
-    return group_end(doc, group) - tfs_doc_lower_bound(doc, group_start(group));
-}
+    const size_t end = group == UINT32_MAX ? doc->count : tfs_doc_group_begin(doc, group + 1);
 
-static void widen(int32_t value, int32_t *low, int32_t *high)
-{
-    if (value < *low)
-        *low = value;
-    if (value > *high)
-        *high = value;
+    return end - tfs_doc_group_begin(doc, group);
 }
 
 int tfs_doc_group_each(const struct tfs_doc *doc, uint32_t group, tfs_doc_chunk_fn each, void *arg)
 {
-    struct tfs_position start = tfs_doc_locate(doc, group_start(group));
-    struct walk w = {doc, start.page, start.at};
-    const struct tfs_chunk *chunk;
-    int result = 0;
-
-    /* The position of a key behind all of a page is its end, where there is no chunk. */
-    if (w.page < doc->page_count && w.at == doc->pages[w.page]->count)
-        w = (struct walk){doc, w.page + 1, 0};
-    for (; result == 0 && (chunk = walk_chunk(&w)) != NULL && chunk->key.group == group;
-         walk_step(&w))
-        result = each(arg, chunk);
-    return result;
-}
-
-struct bounds {
-    struct tfs_key *low, *high;
-    bool found;
-};
-
-static int add_to_bounds(void *arg, const struct tfs_chunk *chunk)
-{
-    struct bounds *b = arg;
-
-    if (!b->found)
-        *b->low = *b->high = chunk->key;
-    b->found = true;
-    widen(chunk->key.x, &b->low->x, &b->high->x);
-    widen(chunk->key.y, &b->low->y, &b->high->y);
-    widen(chunk->key.z, &b->low->z, &b->high->z);
-    return 0;
-}
-
-static bool find_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
-                        struct tfs_key *high)
-{
-    struct bounds b = {low, high, false};
-
-    tfs_doc_group_each(doc, group, add_to_bounds, &b);
-    return b.found;
-}
-
-#define BOUNDS_MAX 64 /* groups whose bounds are kept */
-
-/* A document never changes, so what the first asker finds is true for all; without memory each
- * finds it again. */
-static void keep_bounds(struct tfs_doc *doc, struct tfs_key low, struct tfs_key high)
-{
-    struct tfs_doc_bounds *there = atomic_load(&doc->bounds), *found = malloc(sizeof(*found));
-
-    if (found == NULL)
-        return;
-    *found = (struct tfs_doc_bounds){1, low, high, there};
-    if (!atomic_compare_exchange_strong(&doc->bounds, &there, found))
-        free(found);
-}
-
-bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
-                    struct tfs_key *high)
-{
-    unsigned steps = 0;
-
-    for (const struct tfs_doc_bounds *known = atomic_load(&doc->bounds); known != NULL;
-         known = known->next, steps++)
-        if (known->low.group == group) {
-            *low = known->low;
-            *high = known->high;
-            return true;
-        }
-    if (!find_bounds(doc, group, low, high))
-        return false;
-    if (steps < BOUNDS_MAX)
-        keep_bounds((struct tfs_doc *)doc, *low, *high);
-    return true;
+    return tfs_doc_walk(doc, group, each, arg);
 }
 
 /* ---- chunks that are counted ----------------------------------------------------------------- */
@@ -526,106 +413,4 @@ int tfs_doc_count(const struct tfs_doc *doc, tfs_doc_count_fn is, size_t *count,
     if (status == 0)
         *count = sum;
     return status;
-}
-
-/* ---- what differs ---------------------------------------------------------------------------- */
-
-/* Both walks stand at the beginning of a page that the documents share. Two walks in key order
- * always reach such a page together, however the pages before it differ. */
-static bool walk_at_shared(const struct walk *a, const struct walk *b)
-{
-    return a->at == 0 && b->at == 0 && a->page < a->doc->page_count &&
-           b->page < b->doc->page_count && a->doc->pages[a->page] == b->doc->pages[b->page];
-}
-
-/* The order of two chunks of which one may be absent, which is as if it came last. */
-static int walk_order(const struct tfs_chunk *a, const struct tfs_chunk *b)
-{
-    if (a == NULL || b == NULL)
-        return a == NULL ? 1 : -1;
-    return tfs_key_compare(a->key, b->key);
-}
-
-int tfs_doc_diff(const struct tfs_doc *before, const struct tfs_doc *after, tfs_doc_diff_fn changed,
-                 void *arg)
-{
-    struct walk a = {.doc = before};
-    struct walk b = {.doc = after};
-    int result = 0;
-
-    while (result == 0 && (walk_chunk(&a) != NULL || walk_chunk(&b) != NULL)) {
-        if (walk_at_shared(&a, &b)) {
-            a.page++;
-            b.page++;
-            continue;
-        }
-        const struct tfs_chunk *old = walk_chunk(&a);
-        const struct tfs_chunk *new = walk_chunk(&b);
-        int order = walk_order(old, new);
-        if (order != 0 || !tfs_chunk_same(old, new))
-            result = changed(arg, order <= 0 ? old : NULL, order >= 0 ? new : NULL);
-        if (order <= 0)
-            walk_step(&a);
-        if (order >= 0)
-            walk_step(&b);
-    }
-    return result;
-}
-
-static int differs(void *arg, const struct tfs_chunk *intended, const struct tfs_chunk *written)
-{
-    const struct tfs_key key = intended == NULL ? written->key : intended->key;
-
-    return tfs_fail(arg, -EIO, "chunk %d_%d_%d %s", key.x, key.y, key.z,
-                    written == NULL    ? "is missing"
-                    : intended == NULL ? "was not there before"
-                                       : "is another one");
-}
-
-int tfs_doc_check_written(const struct tfs_doc *intended, const struct tfs_doc *written,
-                          struct tfs_error *err)
-{
-    return tfs_doc_diff(intended, written, differs, err);
-}
-
-/* The slot that `key` had in the document being walked; TFS_SLOT_NONE if it had none. Keys ascend
- * from call to call. */
-static uint32_t walk_slot(struct walk *old, struct tfs_key key)
-{
-    const struct tfs_chunk *chunk;
-
-    while ((chunk = walk_chunk(old)) != NULL && tfs_key_compare(chunk->key, key) < 0)
-        walk_step(old);
-    return chunk != NULL && tfs_key_compare(chunk->key, key) == 0 ? chunk->slot : TFS_SLOT_NONE;
-}
-
-void tfs_doc_keep_areas(struct tfs_doc *doc, const struct tfs_doc *old)
-{
-    struct tfs_area_numbers *own = doc->area_numbers;
-
-    doc->area_numbers = tfs_area_numbers_ref(old->area_numbers);
-    tfs_area_numbers_unref(own);
-    tfs_doc_areas_unref(atomic_exchange(&doc->areas, NULL));
-}
-
-int tfs_doc_keep_slots(struct tfs_doc *doc, const struct tfs_doc *old, struct tfs_error *err)
-{
-    struct walk walk = {.doc = old};
-    uint32_t next = old->next_slot;
-
-    if (doc->count > TFS_SLOT_NONE - next)
-        return tfs_fail(err, -EFBIG, "more chunks came and went than one mount can tell apart");
-    for (size_t p = 0; p < doc->page_count; p++) {
-        if (tfs_doc_own_page(doc, p, err) < 0)
-            return err->code;
-        struct tfs_page *page = doc->pages[p];
-        for (uint32_t i = 0; i < page->count; i++) {
-            uint32_t slot = walk_slot(&walk, page->chunks[i].key);
-            page->chunks[i].slot = slot == TFS_SLOT_NONE ? next++ : slot;
-        }
-    }
-    doc->next_slot = next;
-    tfs_doc_keep_areas(doc, old);
-    tfs_doc_stamp(doc);
-    return 0;
 }

@@ -138,7 +138,8 @@ const struct tfs_chunk *tfs_doc_at(const struct tfs_doc *doc, size_t i);
 /* Index of the first chunk whose key is not below `key`; count when there is none. */
 size_t tfs_doc_lower_bound(const struct tfs_doc *doc, struct tfs_key key);
 
-/* Number of chunks of a group. */
+/* Index of the first chunk of a group, or where it would be; and the number of its chunks. */
+size_t tfs_doc_group_begin(const struct tfs_doc *doc, uint32_t group);
 size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group);
 
 /* Calls `each` for the chunks of a group, in the order of their keys, until it gives something else
@@ -146,8 +147,8 @@ size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group);
 typedef int (*tfs_doc_chunk_fn)(void *arg, const struct tfs_chunk *chunk);
 int tfs_doc_group_each(const struct tfs_doc *doc, uint32_t group, tfs_doc_chunk_fn each, void *arg);
 
-/* Smallest and greatest chunk coordinate of a group; false without chunks. Those of group 0 are
- * found once. */
+/* Smallest and greatest chunk coordinate of a group; false without chunks. They are found once, of
+ * the first 64 groups that are asked for. */
 bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
                     struct tfs_key *high);
 

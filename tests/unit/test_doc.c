@@ -617,6 +617,31 @@ START_TEST(doc_bounds_are_those_of_one_group)
 }
 END_TEST
 
+/* On both sides of zero, in areas that are met again, and at the ends of coordinates. */
+START_TEST(areas_are_those_in_which_some_chunk_lies)
+{
+    static const int32_t at[] = {INT32_MIN, INT32_MIN + 1, -5, -4, -1, 0, 3, 4, INT32_MAX};
+    const size_t count = sizeof(at) / sizeof(at[0]);
+    struct tfs_doc *base = doc_empty();
+    struct tfs_edit edit;
+    uint32_t number;
+
+    edit_open(base, &edit);
+    for (size_t i = 0; i < count * count; i++)
+        for (int32_t y = 0; y < 2; y++)
+            put(&edit, (struct tfs_key){0, at[i / count], y, at[i % count]}, 1);
+    struct tfs_doc *doc = finish(&edit);
+    const struct tfs_doc_areas *areas = tfs_doc_areas(doc, 4, 8);
+    for (size_t i = 0; i < count * count; i++) {
+        const struct tfs_key chunk = {0, at[i / count], 0, at[i % count]};
+        ck_assert(tfs_doc_areas_find(areas, tfs_area_of(chunk, 4, 8), &number));
+    }
+    ck_assert_uint_eq(areas->count, 6 * 4);
+    tfs_doc_unref(base);
+    tfs_doc_unref(doc);
+}
+END_TEST
+
 /* An edit of one chunk must not look at all the others. */
 START_TEST(keys_are_looked_through_once_while_no_chunk_comes_or_goes)
 {
@@ -764,6 +789,7 @@ static Suite *doc_suite(void)
     tcase_add_test(map, doc_bounds_are_those_of_one_group);
     tcase_add_test(map, chunks_are_counted_again_only_near_an_edit);
     tcase_add_test(map, keys_are_looked_through_once_while_no_chunk_comes_or_goes);
+    tcase_add_test(map, areas_are_those_in_which_some_chunk_lies);
     tcase_add_test(edits, doc_edit_copies_only_the_page_it_touches);
     tcase_add_test(edits, doc_built_in_ascending_order_has_full_pages);
     tcase_add_test(edits, doc_unchanged_edit_gives_the_base);
