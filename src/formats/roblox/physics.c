@@ -7,88 +7,20 @@
  * of a block are 64 bits. A block marks its own regions and those of its neighbours that its border
  * touches; what many blocks say of one block is joined at the end.
  */
-#include "formats/roblox/physics.h"
+#include "formats/roblox/physics_marks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "formats/roblox/material.h"
 
-#define PHYSICS_VERSION 2
-#define PHYSICS_LOG2    3 /* of the edge of a region */
-#define HEAD_SIZE       2
-#define LISTS           3
+#define BLOCK  32 /* edge in voxels */
+#define ROWS   (BLOCK * BLOCK)
+#define REGION 8
+#define ALONG  TFS_RBX_REGIONS_ALONG
+#define GROWN  (ALONG + 2) /* the same with a region of each neighbour */
 
-#define BLOCK      32 /* edge in voxels */
-#define BLOCK_LOG2 5
-#define ROWS       (BLOCK * BLOCK)
-#define REGION     8
-#define ALONG      (BLOCK / REGION) /* regions along an edge of a block */
-#define GROWN      (ALONG + 2)      /* the same with a region of each neighbour */
-
-bool tfs_rbx_physics_known(struct tfs_span value)
-{
-    return value.size == 0 || (value.size >= HEAD_SIZE && value.data[0] == PHYSICS_VERSION &&
-                               value.data[1] == PHYSICS_LOG2);
-}
-
-/* ---- marks ----------------------------------------------------------------------------------- */
-
-struct block {
-    int64_t x, y, z; /* in blocks */
-};
-
-/* Regions of a block: bit (x * ALONG + y) * ALONG + z, the order in which they are listed. */
-struct tfs_rbx_mark {
-    struct block block;
-    uint64_t regions;
-};
-
-struct marks {
-    struct tfs_rbx_mark *items;
-    size_t count;
-};
-
-static int add_mark(struct marks *marks, struct tfs_rbx_mark mark, struct tfs_error *err)
-{
-    struct tfs_rbx_mark *items = tfs_array_grow(marks->items, marks->count, sizeof(*items));
-
-    if (items == NULL)
-        return tfs_fail_memory(err);
-    marks->items = items;
-    marks->items[marks->count++] = mark;
-    return 0;
-}
-
-static int compare_marks(const void *a, const void *b)
-{
-    const struct block *left = &((const struct tfs_rbx_mark *)a)->block;
-    const struct block *right = &((const struct tfs_rbx_mark *)b)->block;
-
-    if (left->x != right->x)
-        return left->x < right->x ? -1 : 1;
-    if (left->y != right->y)
-        return left->y < right->y ? -1 : 1;
-    return left->z < right->z ? -1 : left->z > right->z;
-}
-
-/* Sorts, and joins the marks of one block. */
-static void join_marks(struct marks *marks)
-{
-    size_t joined = 0;
-
-    if (marks->count == 0)
-        return;
-    qsort(marks->items, marks->count, sizeof(*marks->items), compare_marks);
-    for (size_t i = 1; i < marks->count; i++) {
-        if (compare_marks(&marks->items[joined], &marks->items[i]) == 0)
-            marks->items[joined].regions |= marks->items[i].regions;
-        else
-            marks->items[++joined] = marks->items[i];
-    }
-    marks->count = joined + 1;
-}
+_Static_assert(ALONG == BLOCK / REGION, "the regions of a block are the bits of a mark");
 
 /* ---- one block ------------------------------------------------------------------------------- */
 
@@ -170,8 +102,8 @@ static void spread(const struct tfs_rbx_near *near, uint64_t regions[3][3][3])
             }
 }
 
-static int mark_block(struct marks *marks, struct block block, const struct tfs_rbx_near *near,
-                      struct tfs_error *err)
+static int mark_block(struct tfs_rbx_marks *marks, struct tfs_rbx_block block,
+                      const struct tfs_rbx_near *near, struct tfs_error *err)
 {
     uint64_t regions[3][3][3] = {0};
 
@@ -182,7 +114,7 @@ static int mark_block(struct marks *marks, struct block block, const struct tfs_
         int64_t z = i % 3;
         struct tfs_rbx_mark mark = {{block.x + x - 1, block.y + y - 1, block.z + z - 1},
                                     regions[x][y][z]};
-        if (mark.regions != 0 && add_mark(marks, mark, err) < 0)
+        if (mark.regions != 0 && tfs_rbx_mark_add(marks, mark, err) < 0)
             return err->code;
     }
     return 0;
@@ -257,8 +189,8 @@ static void set_records(struct chunk_rows *c, struct tfs_span records)
 
 /* The blocks of a chunk, with what each is near to; `kept` is where that is remembered of a chunk
  * that is one block, or NULL. */
-static int mark_chunk(struct marks *marks, const struct tfs_rbx_entry *entry, struct chunk_rows *c,
-                      struct tfs_rbx_near *kept, struct tfs_error *err)
+static int mark_chunk(struct tfs_rbx_marks *marks, const struct tfs_rbx_entry *entry,
+                      struct chunk_rows *c, struct tfs_rbx_near *kept, struct tfs_error *err)
 {
     const int64_t x = (int64_t)entry->position.x * c->edge;
     const int64_t y = (int64_t)entry->position.y * c->edge;
@@ -276,9 +208,9 @@ static int mark_chunk(struct marks *marks, const struct tfs_rbx_entry *entry, st
     }
     for (uint32_t i = 0; i < count; i++) {
         /* Floor: the low bits are the place in the block. */
-        struct block block = {(x - c->x) / BLOCK + i % c->along,
-                              (y - c->y) / BLOCK + i / c->along / c->along,
-                              (z - c->z) / BLOCK + i / c->along % c->along};
+        struct tfs_rbx_block block = {(x - c->x) / BLOCK + i % c->along,
+                                      (y - c->y) / BLOCK + i / c->along / c->along,
+                                      (z - c->z) / BLOCK + i / c->along % c->along};
         if (!near->known)
             grow_block(&c->blocks[i], near);
         if (mark_block(marks, block, near, err) < 0)
@@ -305,7 +237,7 @@ static struct tfs_rbx_near *recall(const struct tfs_rbx_physics_memory *memory,
     return same ? &memory->near[*at] : NULL;
 }
 
-static int mark_chunks(struct marks *marks, const struct tfs_rbx_index *index,
+static int mark_chunks(struct tfs_rbx_marks *marks, const struct tfs_rbx_index *index,
                        const struct tfs_rbx_physics_memory *memory, struct tfs_error *err)
 {
     struct chunk_rows c = {.edge = tfs_rbx_edge(index->log2)};
@@ -359,12 +291,14 @@ static bool find_different(const struct tfs_rbx_index *old, const struct tfs_rbx
 }
 
 /* Number i of the blocks around one, itself among them. */
-static struct block neighbour(struct block block, int i)
+static struct tfs_rbx_block neighbour(struct tfs_rbx_block block, int i)
 {
-    return (struct block){block.x + i / 9 - 1, block.y + i / 3 % 3 - 1, block.z + i % 3 - 1};
+    return (struct tfs_rbx_block){block.x + i / 9 - 1, block.y + i / 3 % 3 - 1,
+                                  block.z + i % 3 - 1};
 }
 
-static const struct tfs_rbx_entry *find_entry(const struct tfs_rbx_index *index, struct block block)
+static const struct tfs_rbx_entry *find_entry(const struct tfs_rbx_index *index,
+                                              struct tfs_rbx_block block)
 {
     const struct tfs_rbx_position position = {(int32_t)block.x, (int32_t)block.y, (int32_t)block.z};
     size_t low = 0, high = index->count;
@@ -394,7 +328,8 @@ static int look_at_different(const struct tfs_rbx_index *now, struct different *
         return tfs_fail_memory(err);
     for (size_t i = 0; i < different->count; i++) {
         const struct tfs_rbx_position at = different->positions[i];
-        const struct tfs_rbx_entry *entry = find_entry(now, (struct block){at.x, at.y, at.z});
+        const struct tfs_rbx_entry *entry =
+            find_entry(now, (struct tfs_rbx_block){at.x, at.y, at.z});
         memset(c.blocks, 0, sizeof(*c.blocks));
         if (entry != NULL)
             set_records(&c, entry->records);
@@ -406,7 +341,8 @@ static int look_at_different(const struct tfs_rbx_index *now, struct different *
 
 /* What the chunk that is this block is near to; NULL: there is none. */
 static const struct tfs_rbx_near *near_of(const struct tfs_rbx_physics_memory *memory,
-                                          const struct different *different, struct block block)
+                                          const struct different *different,
+                                          struct tfs_rbx_block block)
 {
     const struct tfs_rbx_entry *old = find_entry(memory->terrain, block);
 
@@ -420,7 +356,7 @@ static const struct tfs_rbx_near *near_of(const struct tfs_rbx_physics_memory *m
 
 /* All that is said of one block. */
 static uint64_t join_around(const struct tfs_rbx_physics_memory *memory,
-                            const struct different *different, struct block block)
+                            const struct different *different, struct tfs_rbx_block block)
 {
     uint64_t joined = 0;
 
@@ -436,24 +372,26 @@ static uint64_t join_around(const struct tfs_rbx_physics_memory *memory,
 }
 
 static int mark_around(const struct tfs_rbx_physics_memory *memory,
-                       const struct different *different, struct marks *marks,
+                       const struct different *different, struct tfs_rbx_marks *marks,
                        struct tfs_error *err)
 {
     for (size_t i = 0; i < different->count * NEIGHBOURS && err->code == 0; i++) {
         const struct tfs_rbx_position at = different->positions[i / NEIGHBOURS];
-        const struct block block = {at.x, at.y, at.z};
-        add_mark(marks, (struct tfs_rbx_mark){neighbour(block, (int)(i % NEIGHBOURS)), 0}, err);
+        const struct tfs_rbx_block block = {at.x, at.y, at.z};
+        tfs_rbx_mark_add(marks, (struct tfs_rbx_mark){neighbour(block, (int)(i % NEIGHBOURS)), 0},
+                         err);
     }
     if (err->code == 0)
-        join_marks(marks);
+        tfs_rbx_marks_join(marks);
     for (size_t i = 0; i < marks->count && err->code == 0; i++)
         marks->items[i].regions = join_around(memory, different, marks->items[i].block);
     return err->code;
 }
 
 /* The marks of the memory, but for those in `around`, which are sorted, too. */
-static int merge_marks(const struct tfs_rbx_physics_memory *memory, const struct marks *around,
-                       struct marks *marks, struct tfs_error *err)
+static int merge_marks(const struct tfs_rbx_physics_memory *memory,
+                       const struct tfs_rbx_marks *around, struct tfs_rbx_marks *marks,
+                       struct tfs_error *err)
 {
     size_t i = 0, j = 0;
 
@@ -461,10 +399,10 @@ static int merge_marks(const struct tfs_rbx_physics_memory *memory, const struct
         const int order = i == memory->mark_count ? 1
                           : j == around->count
                               ? -1
-                              : compare_marks(&memory->marks[i], &around->items[j]);
+                              : tfs_rbx_mark_compare(&memory->marks[i], &around->items[j]);
         const struct tfs_rbx_mark mark = order < 0 ? memory->marks[i] : around->items[j];
         if (mark.regions != 0)
-            add_mark(marks, mark, err);
+            tfs_rbx_mark_add(marks, mark, err);
         i += order <= 0;
         j += order >= 0;
     }
@@ -474,7 +412,7 @@ static int merge_marks(const struct tfs_rbx_physics_memory *memory, const struct
 /* Finds out about the terrain of the memory what is not known yet. */
 static int remember(struct tfs_rbx_physics_memory *memory, struct tfs_error *err)
 {
-    struct marks marks = {0};
+    struct tfs_rbx_marks marks = {0};
 
     if (memory->marks != NULL)
         return 0;
@@ -486,7 +424,7 @@ static int remember(struct tfs_rbx_physics_memory *memory, struct tfs_error *err
         free(marks.items);
         return err->code;
     }
-    join_marks(&marks);
+    tfs_rbx_marks_join(&marks);
     memory->marks = marks.items;
     memory->mark_count = marks.count;
     return 0;
@@ -495,7 +433,7 @@ static int remember(struct tfs_rbx_physics_memory *memory, struct tfs_error *err
 /* What is said of the blocks around chunks that are not those of the memory: 1; 0: there are too
  * many, or chunks are no blocks. */
 static int recall_around(const struct tfs_rbx_index *now, struct tfs_rbx_physics_memory *memory,
-                         struct marks *around, struct tfs_error *err)
+                         struct tfs_rbx_marks *around, struct tfs_error *err)
 {
     struct different different;
 
@@ -511,15 +449,15 @@ static int recall_around(const struct tfs_rbx_index *now, struct tfs_rbx_physics
 
 /* The marks of a terrain, by what is remembered of one that is nearly the same. */
 static int recall_marks(const struct tfs_rbx_index *now, struct tfs_rbx_physics_memory *memory,
-                        struct marks *marks, struct tfs_error *err)
+                        struct tfs_rbx_marks *marks, struct tfs_error *err)
 {
-    struct marks around = {0};
+    struct tfs_rbx_marks around = {0};
     const int few = recall_around(now, memory, &around, err);
 
     if (few > 0)
         merge_marks(memory, &around, marks, err);
     else if (few == 0 && mark_chunks(marks, now, memory, err) == 0)
-        join_marks(marks);
+        tfs_rbx_marks_join(marks);
     free(around.items);
     return err->code;
 }
@@ -527,107 +465,19 @@ static int recall_marks(const struct tfs_rbx_index *now, struct tfs_rbx_physics_
 int tfs_rbx_physics_same(const struct tfs_rbx_index *terrain, struct tfs_rbx_physics_memory *memory,
                          struct tfs_error *err)
 {
-    struct marks around = {0};
+    struct tfs_rbx_marks around = {0};
     int same = recall_around(terrain, memory, &around, err);
 
     for (size_t i = 0; same > 0 && i < around.count; i++) {
         const struct tfs_rbx_mark *mark = &around.items[i];
-        const struct tfs_rbx_mark *old =
-            memory->mark_count == 0
-                ? NULL
-                : bsearch(mark, memory->marks, memory->mark_count, sizeof(*mark), compare_marks);
+        const struct tfs_rbx_mark *old = memory->mark_count == 0
+                                             ? NULL
+                                             : bsearch(mark, memory->marks, memory->mark_count,
+                                                       sizeof(*mark), tfs_rbx_mark_compare);
         same = (old == NULL ? 0 : old->regions) == mark->regions;
     }
     free(around.items);
     return same;
-}
-
-/* ---- the list -------------------------------------------------------------------------------- */
-
-struct lister {
-    struct tfs_buf *out;
-    struct tfs_rbx_position last;
-    uint32_t count;
-};
-
-/* A coordinate of a region from its block's; it wraps round as all offsets do. */
-static int32_t region_coordinate(int64_t block, uint32_t region)
-{
-    return (int32_t)(uint32_t)(block * ALONG + region);
-}
-
-static void list_region(struct lister *l, struct block block, uint32_t x, uint32_t y, uint32_t z)
-{
-    struct tfs_rbx_position at = {region_coordinate(block.x, x), region_coordinate(block.y, y),
-                                  region_coordinate(block.z, z)};
-
-    tfs_rbx_offset_put(l->out, l->last, at);
-    l->last = at;
-    l->count++;
-}
-
-/* Regions of one layer across y, of marks that differ in z only, ascending by z. */
-static void list_row(struct lister *l, const struct tfs_rbx_mark *marks, size_t count, uint32_t x,
-                     uint32_t y)
-{
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t z = 0; z < ALONG; z++)
-            if ((marks[i].regions >> ((x * ALONG + y) * ALONG + z) & 1) != 0)
-                list_region(l, marks[i].block, x, y, z);
-}
-
-/* How many marks from the front are in one block layer: the same x, and the same y if wanted. */
-static size_t count_same(const struct tfs_rbx_mark *marks, size_t count, bool also_y)
-{
-    size_t n = 1;
-
-    while (n < count && marks[n].block.x == marks[0].block.x &&
-           (!also_y || marks[n].block.y == marks[0].block.y))
-        n++;
-    return n;
-}
-
-/* Regions with one x coordinate, of marks that have the block's x in common. */
-static void list_plane(struct lister *l, const struct tfs_rbx_mark *marks, size_t count, uint32_t x)
-{
-    while (count > 0) {
-        size_t same = count_same(marks, count, true);
-        for (uint32_t y = 0; y < ALONG; y++)
-            list_row(l, marks, same, x, y);
-        marks += same;
-        count -= same;
-    }
-}
-
-/* All regions, ascending by x, y, z. */
-static void list_marks(struct lister *l, const struct marks *marks)
-{
-    const struct tfs_rbx_mark *at = marks->items;
-    size_t left = marks->count;
-
-    while (left > 0) {
-        size_t same = count_same(at, left, false);
-        for (uint32_t x = 0; x < ALONG; x++)
-            list_plane(l, at, same, x);
-        at += same;
-        left -= same;
-    }
-}
-
-static void put_lists(struct tfs_buf *out, const struct marks *marks)
-{
-    struct lister lister = {.out = out};
-    size_t count_at = out->size + HEAD_SIZE;
-
-    tfs_buf_u8(out, PHYSICS_VERSION);
-    tfs_buf_u8(out, PHYSICS_LOG2);
-    tfs_buf_u32be(out, 0); /* known when the list is done */
-    list_marks(&lister, marks);
-    if (!out->failed)
-        for (unsigned i = 0; i < 4; i++)
-            out->data[count_at + i] = (uint8_t)(lister.count >> (24 - 8 * i));
-    for (int i = 1; i < LISTS; i++)
-        tfs_buf_u32be(out, 0);
 }
 
 void tfs_rbx_physics_memory_release(struct tfs_rbx_physics_memory *memory)
@@ -643,14 +493,14 @@ int tfs_rbx_physics_encode(const struct tfs_rbx_index *terrain,
                            struct tfs_rbx_physics_memory *memory, struct tfs_buf *out,
                            struct tfs_error *err)
 {
-    struct marks marks = {0};
+    struct tfs_rbx_marks marks = {0};
 
     if (memory != NULL)
         recall_marks(terrain, memory, &marks, err);
     else if (mark_chunks(&marks, terrain, NULL, err) == 0)
-        join_marks(&marks);
+        tfs_rbx_marks_join(&marks);
     if (err->code == 0) {
-        put_lists(out, &marks);
+        tfs_rbx_marks_put(out, &marks);
         tfs_buf_check(out, err);
     }
     free(marks.items);
