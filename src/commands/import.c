@@ -8,13 +8,15 @@
  * each other are left out, with the chunk that they are about.
  */
 #include "commands/import.h"
-#include "commands/json.h"
-#include "formats/chosen.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "commands/json.h"
+#include "formats/chosen.h"
+#include "fs/groups.h"
 
 void tfs_import_refuse(struct tfs_import *im, const char *path, const struct tfs_error *err)
 {
@@ -44,7 +46,7 @@ static enum tfs_status gather_group(struct tfs_import *im, const struct tfs_foun
         tfs_found_chunks(im->cli, im->base, &dir->node, dir->path, &im->chunks);
 
     if (status || group == 0 || im->chunks.count == before ||
-        tfs_tree_group_check(im->save, im->base, group, &err) == 0)
+        tfs_group_check(im->save, im->base, group, &err) == 0)
         return status;
     return tfs_cli_report(im->cli, dir->path, &err);
 }

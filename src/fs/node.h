@@ -1,7 +1,7 @@
 /*
  * Nodes: the directories and files that a schema and a document give, as small values. They are
  * computed and never stored, and a node's id is computed from it (chunk slot and file), so a save
- * of a million chunks costs no inode table. Whether a node is there is the tree's (tree.h).
+ * of a million chunks costs no inode table. Whether a node is there says existence.h.
  */
 #ifndef TFS_FS_NODE_H
 #define TFS_FS_NODE_H

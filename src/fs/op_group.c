@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "fs/groups.h"
 #include "fs/schema.h"
 
 bool tfs_holds_groups(const struct tfs_node *dir)
@@ -99,7 +100,7 @@ int tfs_group_make(struct tfs_session *s, const struct tfs_node *node, struct tf
     if (tree->fixed_groups)
         return tfs_fail(err, -EPERM, "what is in %s comes with the save: none can be made",
                         tree->group_dir);
-    if (tfs_tree_group_check(branch->save, tfs_store_shown(branch->store), group, err) < 0)
+    if (tfs_group_check(branch->save, tfs_store_shown(branch->store), group, err) < 0)
         return err->code;
     bool fresh = node->scope == TFS_SCOPE_GROUP && node->directory == TFS_DIR_TOP;
     if ((fresh && hide_names(s, node) < 0) || tfs_overlay_add_group(&s->overlay, node) < 0)

@@ -1,6 +1,7 @@
 /*
  * Names: what a name stands for now, and removing, making and linking names. The schema's names lie
- * below (tree.h); on top of them the overlay. Whatever changes the save goes to its store as a job.
+ * below (tree.h, existence.h); on top of them the overlay. Whatever changes the save goes to its
+ * store as a job.
  */
 #include <errno.h>
 #include <limits.h>

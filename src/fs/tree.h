@@ -11,30 +11,7 @@
 #ifndef TFS_FS_TREE_H
 #define TFS_FS_TREE_H
 
-#include "fs/node.h"
-
-/* The file of the schema; NULL for a directory. */
-const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node);
-/* What the lens of a file is asked about. */
-struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *node);
-
-/* Does the node exist in this document (chunk there, optional file there, group there): 1 or 0? For
- * a chunk the node is found by slot through its key. Negative: that cannot be found out now,
- * because the chunk cannot be fetched (EBUSY: another program holds the save locked). */
-int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node);
-
-/* The same of a file, also of one that `-o views=` leaves out: is it in the save? */
-int tfs_node_exists_anyway(struct tfs_save *save, const struct tfs_doc *doc,
-                           const struct tfs_node *node);
-
-/* Does `-o views=` leave the name out: of a file, or of a directory of nothing but such files? It
- * is not there then, except the stored bytes of a damaged chunk. */
-bool tfs_node_is_left_out(const struct tfs_save *save, const struct tfs_node *node);
-
-/* May the file be written? False: read-only file, read-only save, a file of a damaged chunk other
- * than the one of its stored bytes. */
-bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
-                       const struct tfs_node *node);
+#include "fs/existence.h"
 
 /* Puts a text onto an edit, as the file's lens does. Refused: EACCES, a file for looking; EBADMSG,
  * one of a damaged chunk, or what the lens says. */
@@ -45,10 +22,6 @@ int tfs_node_put(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_
 int tfs_node_apply(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_node *node,
                    struct tfs_span text, struct tfs_put *put, struct tfs_doc **after,
                    struct tfs_error *err);
-
-/* May a group above 0 be in this save, whether it is there or not? EINVAL with a sentence. */
-int tfs_tree_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
-                         struct tfs_error *err);
 
 /* The entry `name` of directory `dir`: 0, -ENOENT, or what keeps from finding it. `must_exist`
  * false: a name of the schema is found even if the optional file or the group is absent now (for
