@@ -1,7 +1,7 @@
 /*
  * Untrusted bytes -> numbers and spans, never reading past the end.
  *
- * Must not know what the bytes mean. All arithmetic on them is in this file and its header.
+ * Must not know what the bytes mean.
  */
 #include "base/bytes.h"
 

@@ -199,7 +199,6 @@ bool tfs_prefer_parse(const char *name, enum tfs_prefer *prefer);
 
 void tfs_progress_begin(struct tfs_cli *cli, const char *unit, size_t total);
 void tfs_progress_step(struct tfs_cli *cli);
-void tfs_progress_at(struct tfs_cli *cli, size_t done);
 void tfs_progress_end(struct tfs_cli *cli);
 /* struct tfs_open_options.step, with struct tfs_cli. */
 void tfs_progress_on_step(void *cli, const char *unit, size_t done, size_t total);

@@ -7,10 +7,9 @@
 
 #include "commands/diff.h"
 
-/* Without --all-rows: rows of one chunk, of all chunks, and chunks in a row that are named. */
-#define CHUNK_ROWS  10
-#define ALL_ROWS    400
-#define NAMED_ALONE 3
+/* Without --all-rows: rows of one chunk, and of all chunks. */
+#define CHUNK_ROWS 10
+#define ALL_ROWS   400
 
 /* ---- the summary ----------------------------------------------------------------------------- */
 

@@ -301,9 +301,6 @@ static enum tfs_status print_object(const struct tfs_import *im)
     return tfs_cli_print_object(im->cli, &out, im->status);
 }
 
-/* The save has every name, whatever DIR has. */
-#define ANY_TREE (TFS_VIEWS_ALL | TFS_VIEWS_ARRAYS)
-
 static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save, unsigned views)
 {
     struct tfs_import im = {.cli = cli, .save = save, .dir = cli->operands[0], .views = views};
@@ -329,7 +326,7 @@ enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, cons
     struct tfs_cli as_import = *cli;
     struct tfs_import im = {.cli = &as_import, .save = save, .dir = dir, .reading = true};
 
-    save->options.views = ANY_TREE;
+    save->options.views = TFS_VIEWS_EVERY; /* whatever DIR has */
     as_import.remove = as_import.restore = true;
     import_init(&im);
     if (im.contradictions)
@@ -345,7 +342,7 @@ enum tfs_status tfs_cli_import(struct tfs_cli *cli)
     const unsigned views = cli->options.views;
     struct tfs_save *save;
 
-    cli->options.views = ANY_TREE;
+    cli->options.views = TFS_VIEWS_EVERY; /* whatever DIR has */
     enum tfs_status status = tfs_cli_open(cli, cli->operands[1], TFS_LOCK_EXCLUSIVE, &save);
     if (status)
         return status;

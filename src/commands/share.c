@@ -113,19 +113,6 @@ enum tfs_status tfs_cli_print_object(struct tfs_cli *cli, struct tfs_buf *object
 
 /* ---- saves ----------------------------------------------------------------------------------- */
 
-void tfs_progress_on_step(void *arg, const char *unit, size_t done, size_t total)
-{
-    struct tfs_cli *cli = arg;
-
-    if (unit == NULL) {
-        tfs_progress_end(cli);
-        return;
-    }
-    if (done == 0)
-        tfs_progress_begin(cli, unit, total);
-    tfs_progress_at(cli, done);
-}
-
 enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
                              struct tfs_save **save)
 {
@@ -341,7 +328,7 @@ static void show_progress(struct tfs_cli *cli, int64_t now)
     fflush(stderr);
 }
 
-void tfs_progress_at(struct tfs_cli *cli, size_t done)
+static void progress_to(struct tfs_cli *cli, size_t done)
 {
     struct tfs_progress *p = &cli->progress;
 
@@ -355,13 +342,26 @@ void tfs_progress_at(struct tfs_cli *cli, size_t done)
 
 void tfs_progress_step(struct tfs_cli *cli)
 {
-    tfs_progress_at(cli, cli->progress.done + 1);
+    progress_to(cli, cli->progress.done + 1);
 }
 
 void tfs_progress_end(struct tfs_cli *cli)
 {
     hide_progress(cli);
     cli->progress.on = false;
+}
+
+void tfs_progress_on_step(void *arg, const char *unit, size_t done, size_t total)
+{
+    struct tfs_cli *cli = arg;
+
+    if (unit == NULL) {
+        tfs_progress_end(cli);
+        return;
+    }
+    if (done == 0)
+        tfs_progress_begin(cli, unit, total);
+    progress_to(cli, done);
 }
 
 /* ---- mounts ---------------------------------------------------------------------------------- */

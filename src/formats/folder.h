@@ -47,7 +47,7 @@ struct tfs_folder_watch {
                   * again, before its change means anything */
 };
 
-/* Means the name a file of the save that is not known yet? Takes no memory. */
+/* Is it the name of a file of the save that is not known yet? Takes no memory. */
 typedef bool (*tfs_folder_unknown_fn)(const void *arg, const char *name);
 
 /* Identity and times of what `path` names now, a link itself; absent: all 0. */

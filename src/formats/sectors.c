@@ -13,7 +13,8 @@
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-size_t tfs_sectors_begin(const struct tfs_sectors *sectors)
+/* Offset of the first sector. */
+static size_t begin_of_sectors(const struct tfs_sectors *sectors)
 {
     return sectors->table + (size_t)4 * sectors->entries;
 }
@@ -25,7 +26,7 @@ uint32_t tfs_sectors_stored_max(const struct tfs_sectors *sectors)
 
 uint64_t tfs_extent_offset(const struct tfs_sectors *sectors, struct tfs_extent extent)
 {
-    return tfs_sectors_begin(sectors) + (uint64_t)extent.first * sectors->size;
+    return begin_of_sectors(sectors) + (uint64_t)extent.first * sectors->size;
 }
 
 /* The last sector of a file need not be padded. */
@@ -119,7 +120,7 @@ int tfs_sectors_read(const struct tfs_sectors *sectors, struct tfs_span bytes, u
 {
     struct tfs_extent *read;
 
-    if (tfs_sectors_begin(sectors) > bytes.size)
+    if (begin_of_sectors(sectors) > bytes.size)
         return tfs_fail(err, -EBADMSG, "is cut off within its table");
     read = reallocarray(NULL, sectors->entries, sizeof(*read));
     if (read == NULL)

@@ -30,8 +30,6 @@ struct tfs_extent {
     uint32_t count; /* sectors */
 };
 
-/* Offset of the first sector. */
-size_t tfs_sectors_begin(const struct tfs_sectors *sectors);
 /* The most bytes that fit the sectors of one block. */
 uint32_t tfs_sectors_stored_max(const struct tfs_sectors *sectors);
 

@@ -76,7 +76,9 @@ static int read_and_wait(const struct tfs_need *need)
 
 /* ---- what is needed -------------------------------------------------------------------------- */
 
-int tfs_ops_know(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_key *chunk)
+/* Does the shown document have the chunks that may be at `chunk`; NULL: all of them? 0 if it does;
+ * else TFS_NEEDS_CHUNKS. */
+static int know(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_key *chunk)
 {
     if (!tfs_save_lacks(branch->save, tfs_store_shown(branch->store), chunk))
         return 0;
@@ -111,15 +113,15 @@ int tfs_ops_know_name(struct tfs_need *need, struct tfs_branch *branch, const st
         if (!tfs_chunk_name_parse(name, &key))
             return 0;
         key.group = group;
-        return tfs_ops_know(need, branch, &key);
+        return know(need, branch, &key);
     }
     if (dir->scope != TFS_SCOPE_ROOT || !is_root_name(branch->save->tree, name))
         return 0;
-    return tfs_ops_know(need, branch, NULL);
+    return know(need, branch, NULL);
 }
 
 int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
                            const struct tfs_node *dir)
 {
-    return dir->scope == TFS_SCOPE_ROOT ? tfs_ops_know(need, branch, NULL) : 0;
+    return dir->scope == TFS_SCOPE_ROOT ? know(need, branch, NULL) : 0;
 }

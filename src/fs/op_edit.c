@@ -515,13 +515,13 @@ static int apply_end(struct tfs_job *job, bool last)
     return result;
 }
 
-const struct tfs_job_kind tfs_end_whiteout = {apply_end, NULL};
+static const struct tfs_job_kind end_of_whiteout = {apply_end, NULL};
 
 int tfs_ops_end_whiteout(struct tfs_session *s, const struct tfs_node *node, int *result,
                          bool passing_only)
 {
     struct tfs_end_work *work = tfs_work_create(
-        sizeof(*work), &tfs_end_whiteout, tfs_ops_branch(s, node), NULL, (struct tfs_reply){0});
+        sizeof(*work), &end_of_whiteout, tfs_ops_branch(s, node), NULL, (struct tfs_reply){0});
 
     if (work == NULL)
         return -ENOMEM;

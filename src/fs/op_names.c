@@ -106,7 +106,7 @@ int tfs_entry_find(struct tfs_session *s, struct tfs_need *need, uint64_t parent
     return 0;
 }
 
-bool tfs_entry_is_read_only(struct tfs_session *s, const struct tfs_entry *entry)
+static bool is_read_only(struct tfs_session *s, const struct tfs_entry *entry)
 {
     return entry->branch != NULL ? tfs_store_read_only(entry->branch->store) : s->options.read_only;
 }
@@ -132,7 +132,7 @@ int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *en
 {
     uint32_t group;
 
-    if (tfs_entry_is_read_only(s, entry))
+    if (is_read_only(s, entry))
         return -EROFS;
     if (entry->scratch_dir != NULL && (entry->scratch_dir->flags & TFS_SCRATCH_CONTROL) != 0)
         return -EPERM;
@@ -312,7 +312,7 @@ static int try_unlink(struct tfs_session *s, void *call, struct tfs_need *need)
         return result;
     if (entry.link != NULL)
         return unlink_scratch(s, entry.link);
-    if (tfs_entry_is_read_only(s, &entry))
+    if (is_read_only(s, &entry))
         return -EROFS;
     return entry.schema && entry.visible ? unlink_schema(s, need, &entry.node) : -ENOENT;
 }
@@ -395,7 +395,7 @@ static int try_mkdir(struct tfs_session *s, void *call, struct tfs_need *need)
     struct tfs_entry entry;
 
     int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
-    if (result == 0 && tfs_entry_is_read_only(s, &entry))
+    if (result == 0 && is_read_only(s, &entry))
         result = -EROFS;
     if (result < 0)
         return result;
@@ -500,7 +500,7 @@ static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)
         return -ENOENT;
     if (!tfs_node_is_directory(&entry.node))
         return -ENOTDIR;
-    if (tfs_entry_is_read_only(s, &entry))
+    if (is_read_only(s, &entry))
         return -EROFS;
     if (tfs_node_is_chunk(&entry.node))
         return rmdir_chunk(s, &entry, c);

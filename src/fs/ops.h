@@ -242,10 +242,8 @@ void tfs_reply_now(struct tfs_reply reply, int result);
 
 /* ---- op_chunks.c ----------------------------------------------------------------------------- */
 
-/* Does the shown document have the chunks that may be at `chunk`; NULL: all of them? 0 if it does;
- * else TFS_NEEDS_CHUNKS. */
-int tfs_ops_know(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_key *chunk);
-/* The same of what a name in this directory of the schema may mean, and of the directory. */
+/* Does the shown document have the chunks that a name in this directory of the schema may mean, or
+ * that the directory lists? 0 if it does; else TFS_NEEDS_CHUNKS. */
 int tfs_ops_know_name(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_node *dir,
                       const char *name);
 int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
@@ -282,8 +280,6 @@ struct tfs_end_work {
     int *result;       /* of the barrier that waits for it, if it fails; NULL: there is none */
     bool passing_only; /* the barrier hears only that it could not be done now */
 };
-
-extern const struct tfs_job_kind tfs_end_whiteout;
 
 /* Submits it: 0 or -ENOMEM. */
 int tfs_ops_end_whiteout(struct tfs_session *s, const struct tfs_node *node, int *result,
@@ -358,7 +354,6 @@ int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *en
 /* May a name of the schema that is not there be made? -EPERM with a sentence where -o views= leaves
  * it out. */
 int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err);
-bool tfs_entry_is_read_only(struct tfs_session *s, const struct tfs_entry *entry);
 /* A scratch file of that name. */
 int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *name,
                            enum tfs_scratch_kind kind, const struct tfs_attr *owner,

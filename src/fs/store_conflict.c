@@ -90,7 +90,8 @@ static int reload(struct tfs_store *store, struct tfs_error *err)
     return result == 0 && was_broken ? 1 : result;
 }
 
-int tfs_store_show_saved(struct tfs_store *store, struct tfs_error *err)
+/* Shows save->doc, which was just read or written and is what is on disk; or remembers to. */
+static int show_saved(struct tfs_store *store, struct tfs_error *err)
 {
     store->unshown = true;
     if (tfs_store_reserve(store, store->save->doc, err) < 0)
@@ -143,7 +144,7 @@ static int take_theirs(struct tfs_store *store, struct tfs_error *err)
 
     if (result < 0)
         return result;
-    if (tfs_store_show_saved(store, err) < 0)
+    if (show_saved(store, err) < 0)
         return err->code;
     tell_reading(store);
     return 0;
@@ -235,7 +236,7 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
     if (store->save->doc->version == committed->version)
         return 0;
     if (store->shown == committed)
-        return tfs_store_show_saved(store, err);
+        return show_saved(store, err);
     store->unshown = true;
     if (rebase(store, committed, store->shown, &doc, err) < 0 ||
         tfs_store_reserve(store, doc, err) < 0) {
@@ -425,7 +426,7 @@ static int yield_to_theirs(struct tfs_store *store, struct tfs_error *err)
     if (set_aside(store, store->saved) < 0)
         return tfs_fail_memory(err);
     outdate(store);
-    result = tfs_store_show_saved(store, err);
+    result = show_saved(store, err);
     if (result == 0)
         tell_reading(store);
     if (result == 0 && accepted)
@@ -488,7 +489,7 @@ int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
     int result = 0;
     /* With no edit of ours in the document, what was read last can be shown at any time. */
     if (store->unshown && !tfs_store_differs(store))
-        result = tfs_store_show_saved(store, err);
+        result = show_saved(store, err);
     if (result == 0 &&
         (store->unshown || store->save->container->changed(store->save, &ignored) != 0))
         result = resolve(store, editing, err);

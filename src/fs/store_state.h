@@ -117,8 +117,6 @@ void tfs_store_undo(struct tfs_store *store, struct tfs_job *job);
 void tfs_store_log(struct tfs_store *store, const struct tfs_error *err);
 
 /* ---- store_conflict.c ---- */
-/* Shows save->doc, which was just read or written and is what is on disk; or remembers to. */
-int tfs_store_show_saved(struct tfs_store *store, struct tfs_error *err);
 /* `committed` is on disk. Where an equal document was read back in its place, that is what is
  * saved; what is shown stands on it from now on. */
 int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,

@@ -5,8 +5,7 @@
  *
  *   header lines, by the lens            palette 0 base:air
  *   an empty line, if there was a header
- *   y=00 z=00 | 0 0 1 1 0 ...            one row along x; labels two digits or as many as size-1
- * has
+ *   y=00 z=00 | 0 0 1 1 0 ...            one row along x; labels have 2 digits or more
  *   ...                                  an empty line between layers
  * or, for a grid of equal values, the one line `fill VALUE`.
  *

@@ -20,9 +20,10 @@
 #define EXTRA_CORNERS   4
 #define EXTRA_COMMUNITY 5
 
-/* The order in which layouts are tried and named. */
-const uint8_t tfs_beamng_extra_sizes[TFS_BEAMNG_EXTRA_SIZES] = {0, EXTRA_CORNERS, EXTRA_COMMUNITY,
-                                                                EXTRA_TEXTURE};
+/* The extra bytes a sample that a layout can have, in the order in which layouts are tried and
+ * named. Its name table comes after them. */
+#define EXTRA_SIZES 4
+static const uint8_t extra_sizes[EXTRA_SIZES] = {0, EXTRA_CORNERS, EXTRA_COMMUNITY, EXTRA_TEXTURE};
 
 const struct tfs_beamng_plane tfs_beamng_heights = {"heights", 0, 2};
 const struct tfs_beamng_plane tfs_beamng_layers = {"layers", 2, 1};
@@ -228,8 +229,8 @@ static int fail_fit(const struct tfs_beamng_layout *layout, uint64_t size, struc
     uint64_t like = (size - TFS_BEAMNG_HEADER - TABLE_MIN) / tfs_beamng_samples(layout);
     struct tfs_beamng_layout guess = *layout;
 
-    for (unsigned i = 0; i < TFS_BEAMNG_EXTRA_SIZES; i++) {
-        guess.extra = tfs_beamng_extra_sizes[i];
+    for (unsigned i = 0; i < EXTRA_SIZES; i++) {
+        guess.extra = extra_sizes[i];
         if (like == tfs_beamng_sample_size(&guess))
             return tfs_fail(err, -EBADMSG,
                             "the table of material names does not end where the file ends, after 3,"
@@ -250,8 +251,8 @@ int tfs_beamng_detect(const struct tfs_beamng_file *file, struct tfs_beamng_layo
     struct tfs_beamng_layout found = *layout, tried = *layout;
     unsigned fits = 0, own = 0;
 
-    for (unsigned i = 0; i < 2 * TFS_BEAMNG_EXTRA_SIZES; i++) {
-        tried.extra = tfs_beamng_extra_sizes[i / 2];
+    for (unsigned i = 0; i < 2 * EXTRA_SIZES; i++) {
+        tried.extra = extra_sizes[i / 2];
         tried.nul = i % 2;
         bool habit = tried.extra == EXTRA_COMMUNITY || tried.extra == EXTRA_TEXTURE;
         bool is_own = tried.extra == own_extra(layout->version);

@@ -67,10 +67,6 @@ void tfs_beamng_name_add(struct tfs_buf *out, struct tfs_span name, bool nul);
 int tfs_beamng_head(struct tfs_span head, uint64_t size, struct tfs_beamng_layout *layout,
                     struct tfs_error *err);
 
-/* The extra bytes a sample that a layout can have. Its name table comes after them. */
-#define TFS_BEAMNG_EXTRA_SIZES 4
-extern const uint8_t tfs_beamng_extra_sizes[TFS_BEAMNG_EXTRA_SIZES];
-
 /* A file of `size` bytes. */
 struct tfs_beamng_file {
     uint64_t size;

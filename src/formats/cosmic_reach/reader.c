@@ -39,7 +39,9 @@ void tfs_cosmic_add_key(struct tfs_buf *out, struct tfs_key key)
     tfs_buf_u32be(out, (uint32_t)key.z);
 }
 
-void tfs_cosmic_fault_add(struct tfs_cosmic_faults *faults, const char *format, ...)
+/* Counts a fault of an extent; the text stays that of the first. */
+__attribute__((format(printf, 2, 3))) static void add_fault(struct tfs_cosmic_faults *faults,
+                                                            const char *format, ...)
 {
     va_list args;
 
@@ -87,8 +89,8 @@ int tfs_cosmic_extents_sort(struct tfs_cosmic_reader *r, size_t data, struct tfs
     if (r->extent_count > 0)
         first = extents[0].offset;
     if (first > data)
-        tfs_cosmic_fault_add(&r->gaps, "%soffset %zu: %zu bytes that no table entry points at",
-                             r->where, data, first - data);
+        add_fault(&r->gaps, "%soffset %zu: %zu bytes that no table entry points at", r->where, data,
+                  first - data);
     return 0;
 }
 
@@ -98,12 +100,11 @@ void tfs_cosmic_extent_end(struct tfs_cosmic_reader *r, const struct tfs_cosmic_
     size_t found = end - extent->offset;
 
     if (size < 0 || (size_t)size != found)
-        tfs_cosmic_fault_add(&r->sizes,
-                             "%soffset %zu: the size field says %d, it is %zu bytes long", r->where,
-                             extent->offset, size, found);
+        add_fault(&r->sizes, "%soffset %zu: the size field says %d, it is %zu bytes long", r->where,
+                  extent->offset, size, found);
     if (end < extent->end)
-        tfs_cosmic_fault_add(&r->gaps, "%soffset %zu: %zu bytes that no table entry points at",
-                             r->where, end, extent->end - end);
+        add_fault(&r->gaps, "%soffset %zu: %zu bytes that no table entry points at", r->where, end,
+                  extent->end - end);
 }
 
 /* ---- which region ---------------------------------------------------------------------------- */
@@ -164,8 +165,8 @@ static void look_at_sky(struct tfs_cosmic_reader *r, const struct tfs_chunk *chu
         return;
     uint32_t level = tfs_cosmic_sky_highest(&sky);
     if (level > SKY_LEVEL_MAX)
-        tfs_cosmic_fault_add(&r->bright, "chunk %d_%d_%d: sky light %u is above 15", chunk->key.x,
-                             chunk->key.y, chunk->key.z, level);
+        add_fault(&r->bright, "chunk %d_%d_%d: sky light %u is above 15", chunk->key.x,
+                  chunk->key.y, chunk->key.z, level);
 }
 
 int tfs_cosmic_chunk_add(struct tfs_cosmic_reader *r, struct tfs_key key, uint32_t version,

@@ -116,10 +116,6 @@ int tfs_cosmic_region_find(struct tfs_cosmic_reader *r, size_t header,
 int tfs_cosmic_chunk_add(struct tfs_cosmic_reader *r, struct tfs_key key, uint32_t version,
                          size_t start, size_t end, struct tfs_error *damage, struct tfs_error *err);
 
-/* Counts a fault of an extent; the text stays that of the first. */
-void tfs_cosmic_fault_add(struct tfs_cosmic_faults *faults, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* Size field against what the parse found, and what is left up to the end of the extent. */
 void tfs_cosmic_extent_end(struct tfs_cosmic_reader *r, const struct tfs_cosmic_extent *extent,
                            int32_t size, size_t end);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Of a voxel that is not there. No name of a save begins so: it would be escaped. */
 #define ABSENT      0
 #define ABSENT_NAME "#none"
@@ -47,19 +49,16 @@ static int add_name(struct tfs_cells *c, struct tfs_span voxel, bool brief, stru
     return tfs_words_add(words, tfs_buf_span(&c->name), number, err);
 }
 
+/* Numbers come one after another, from 0 on. */
 static int look_at(struct tfs_cells *c, uint32_t number, struct tfs_error *err)
 {
     const struct tfs_span voxel = tfs_buf_span(&c->voxel);
     struct tfs_cell_look look = {.empty = voxel.size == 0 || c->voxels->empty(voxel)};
 
-    if (number >= c->look_capacity) {
-        uint32_t capacity = c->look_capacity == 0 ? 64 : c->look_capacity * 2;
-        struct tfs_cell_look *looks = reallocarray(c->looks, capacity, sizeof(*looks));
-        if (looks == NULL)
-            return tfs_fail_memory(err);
-        c->looks = looks;
-        c->look_capacity = capacity;
-    }
+    struct tfs_cell_look *looks = tfs_array_grow(c->looks, number, sizeof(*looks));
+    if (looks == NULL)
+        return tfs_fail_memory(err);
+    c->looks = looks;
     if (add_name(c, voxel, false, &c->full, &look.full, err) < 0 ||
         add_name(c, voxel, true, &c->kinds, &look.kind, err) < 0)
         return err->code;

@@ -25,8 +25,7 @@ struct tfs_cells {
     struct tfs_words stored;      /* voxels as bytes; 0 is the one that is not there */
     struct tfs_words full, kinds; /* names */
     struct tfs_cell_look *looks;  /* of `stored` */
-    uint32_t look_capacity;
-    uint32_t *rows[TFS_SIDES]; /* numbers of one row */
+    uint32_t *rows[TFS_SIDES];    /* numbers of one row */
     struct tfs_diff_run *runs[TFS_SIDES];
     uint32_t row_capacity;
     struct tfs_diff_count *counts; /* by kind */

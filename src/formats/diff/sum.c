@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 
 void tfs_voxel_sum_release(struct tfs_voxel_sum *sum)
@@ -33,16 +34,13 @@ int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64
     if (tfs_buf_check(&sum->text, err) < 0 ||
         tfs_words_add(&sum->names, tfs_buf_span(&sum->text), &number, err) < 0)
         return err->code;
-    if (number == sum->capacity) {
-        uint32_t capacity = sum->capacity == 0 ? 16 : sum->capacity * 2;
-        struct tfs_sum_count *counts = reallocarray(sum->counts, capacity, sizeof(*counts));
+    if (number == sum->count) {
+        struct tfs_sum_count *counts = tfs_array_grow(sum->counts, sum->count, sizeof(*counts));
         if (counts == NULL)
             return tfs_fail_memory(err);
         sum->counts = counts;
-        sum->capacity = capacity;
-    }
-    if (number == sum->count)
         sum->counts[sum->count++].voxels = 0;
+    }
     sum->counts[number].voxels += voxels;
     return 0;
 }

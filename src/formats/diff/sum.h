@@ -24,7 +24,6 @@ struct tfs_voxel_sum {
     /* For sum.c only. */
     const struct tfs_voxels *voxels;
     struct tfs_words names;
-    uint32_t capacity; /* of counts */
     struct tfs_buf text;
     struct tfs_chunk made; /* what all this is of, in `made_doc`; NULL: nothing */
     const struct tfs_doc *made_doc;

@@ -10,11 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define ABSENT 0 /* of a voxel that is not there; it is as good as an empty one */
+
+static void close_chunks(struct tfs_trio *trio)
+{
+    for (int i = 0; i < TFS_MERGE_SIDES; i++)
+        if (trio->open[i] != NULL)
+            tfs_voxels_close(trio->voxels, trio->open[i]);
+    memset(trio->open, 0, sizeof(trio->open));
+}
 
 void tfs_trio_release(struct tfs_trio *trio)
 {
-    tfs_trio_close(trio);
+    close_chunks(trio);
     tfs_words_release(&trio->stored);
     tfs_words_release(&trio->names);
     tfs_buf_release(&trio->voxel);
@@ -25,29 +35,18 @@ void tfs_trio_release(struct tfs_trio *trio)
     *trio = (struct tfs_trio){0};
 }
 
-void tfs_trio_close(struct tfs_trio *trio)
-{
-    for (int i = 0; i < TFS_MERGE_SIDES; i++)
-        if (trio->open[i] != NULL)
-            tfs_voxels_close(trio->voxels, trio->open[i]);
-    memset(trio->open, 0, sizeof(trio->open));
-}
-
 /* ---- voxels and their names ------------------------------------------------------------------ */
 
+/* Numbers come one after another, from 0 on. */
 static int look_at(struct tfs_trio *t, uint32_t number, struct tfs_error *err)
 {
     const struct tfs_span voxel = tfs_buf_span(&t->voxel);
     struct tfs_trio_look look = {.empty = voxel.size == 0 || t->voxels->empty(voxel)};
 
-    if (number >= t->look_capacity) {
-        uint32_t capacity = t->look_capacity == 0 ? 64 : t->look_capacity * 2;
-        struct tfs_trio_look *looks = reallocarray(t->looks, capacity, sizeof(*looks));
-        if (looks == NULL)
-            return tfs_fail_memory(err);
-        t->looks = looks;
-        t->look_capacity = capacity;
-    }
+    struct tfs_trio_look *looks = tfs_array_grow(t->looks, number, sizeof(*looks));
+    if (looks == NULL)
+        return tfs_fail_memory(err);
+    t->looks = looks;
     tfs_buf_clear(&t->name);
     if (voxel.size > 0)
         t->voxels->print(voxel, false, &t->name);
@@ -112,7 +111,7 @@ static int join_size(struct tfs_trio *t, int side, struct tfs_error *err)
 int tfs_trio_open(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_key key,
                   const bool there[TFS_MERGE_SIDES], struct tfs_error *err)
 {
-    tfs_trio_close(trio);
+    close_chunks(trio);
     memset(trio->has, 0, sizeof(trio->has));
     trio->voxels = merge->sides[TFS_MERGE_OURS].save->tree->voxels;
     trio->key = key;

@@ -28,8 +28,7 @@ struct tfs_trio {
     struct tfs_voxel_size size;
     struct tfs_words stored; /* voxels as bytes; 0 is the one that is not there */
     struct tfs_words names;
-    struct tfs_trio_look *looks; /* of `stored` */
-    uint32_t look_capacity;
+    struct tfs_trio_look *looks;             /* of `stored` */
     uint32_t last[TFS_MERGE_SIDES];          /* number of the voxel taken last */
     struct tfs_buf changes[TFS_MERGE_SIDES]; /* struct tfs_trio_change of ours and of theirs */
     uint64_t conflicts;
@@ -43,7 +42,6 @@ void tfs_trio_release(struct tfs_trio *trio);
  * decode, or they have other sizes. */
 int tfs_trio_open(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_key key,
                   const bool there[TFS_MERGE_SIDES], struct tfs_error *err);
-void tfs_trio_close(struct tfs_trio *trio);
 
 /* Compares all voxels: sets changes, conflicts and box. Tells merge->voxel of conflicts. Returns
  * what that returned, or a failure. */

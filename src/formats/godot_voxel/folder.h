@@ -39,7 +39,6 @@ struct tfs_godot_index {
 
 /* Paths of the folder's files; to be freed. NULL without memory. */
 char *tfs_godot_folder_meta_path(const char *folder);
-char *tfs_godot_folder_level_path(const char *folder, uint32_t lod);
 /* *folder, to be freed: what holds regions/lod0/FILE and has a meta.vxrm; 1, or 0: none does. */
 int tfs_godot_folder_around(const char *region, char **folder, struct tfs_error *err);
 char *tfs_godot_folder_region_path(const char *folder, struct tfs_key key);
@@ -65,10 +64,7 @@ struct tfs_godot_region_file *tfs_godot_index_find(const struct tfs_godot_index 
 /* The i-th region, i < index->files.count. */
 struct tfs_godot_region_file *tfs_godot_index_at(const struct tfs_godot_index *index, size_t i);
 
-/* Header and table of an open file; `key` and `st` are the caller's. */
-int tfs_godot_region_file_read(int fd, uint64_t size, const struct tfs_godot_meta *meta,
-                               struct tfs_godot_region_file *file, struct tfs_error *err);
-/* The same of bytes in memory. */
+/* Header and table of a file's bytes; `key` and `st` are the caller's. */
 int tfs_godot_region_file_parse(struct tfs_span bytes, uint64_t size,
                                 const struct tfs_godot_meta *meta,
                                 struct tfs_godot_region_file *file, struct tfs_error *err);

@@ -23,7 +23,7 @@ char *tfs_godot_folder_meta_path(const char *folder)
     return tfs_print(&path, "%s/" TFS_GODOT_META_NAME, folder) < 0 ? NULL : path;
 }
 
-char *tfs_godot_folder_level_path(const char *folder, uint32_t lod)
+static char *level_path(const char *folder, uint32_t lod)
 {
     char *path = NULL;
 
@@ -168,8 +168,9 @@ static int read_front(int fd, size_t most, struct tfs_buf *out, struct tfs_error
     return tfs_buf_check(out, err);
 }
 
-int tfs_godot_region_file_read(int fd, uint64_t size, const struct tfs_godot_meta *meta,
-                               struct tfs_godot_region_file *file, struct tfs_error *err)
+/* Header and table of an open file; `key` and `st` are the caller's. */
+static int read_region_file(int fd, uint64_t size, const struct tfs_godot_meta *meta,
+                            struct tfs_godot_region_file *file, struct tfs_error *err)
 {
     const uint64_t entries = UINT64_C(1) << 3 * meta->region_po2;
     uint64_t front = TFS_GODOT_REGION_HEADER_3 + TFS_GODOT_REGION_PALETTE + 4 * entries;
@@ -259,8 +260,8 @@ static int read_region(struct scan *scan, struct tfs_key key, const char *name,
     file->file.key = key;
     if (tfs_file_open(path, false, &handle, &why) == 0) {
         file->file.st = handle.st;
-        if (tfs_godot_region_file_read(handle.fd, (uint64_t)handle.st.st_size, &scan->index->meta,
-                                       file, &why) == 0 &&
+        if (read_region_file(handle.fd, (uint64_t)handle.st.st_size, &scan->index->meta, file,
+                             &why) == 0 &&
             !tfs_godot_region_origin(&file->region, key, &origin))
             tfs_fail(&why, -EBADMSG, "lies farther out than any coordinate");
     }
@@ -320,7 +321,7 @@ static int make_watches(const char *folder, struct tfs_godot_index *index, struc
         return tfs_fail_memory(err);
     }
     for (uint32_t lod = 0; lod < TFS_GODOT_LODS; lod++) {
-        index->watches[1 + lod].path = tfs_godot_folder_level_path(folder, lod);
+        index->watches[1 + lod].path = level_path(folder, lod);
         if (index->watches[1 + lod].path == NULL)
             return tfs_fail_memory(err);
     }

@@ -39,8 +39,6 @@ enum tfs_godot_metadata_type {
     TFS_GODOT_METADATA_CUSTOM = 33, /* and above */
 };
 
-#define TFS_GODOT_POSITION_SIZE 6 /* three u16 in front of a voxel's item */
-
 /* Compressed containers: the byte in front. */
 enum tfs_godot_case_byte {
     TFS_GODOT_CASE_STORED = 0,
@@ -49,8 +47,7 @@ enum tfs_godot_case_byte {
     TFS_GODOT_CASE_ZSTD = 3,
 };
 
-#define TFS_GODOT_CASE_HEADER 5 /* byte and u32 size */
-#define TFS_GODOT_ZSTD_LEVEL  3
+#define TFS_GODOT_ZSTD_LEVEL 3
 /* The most that LZ4 can make of so many bytes: 255 times as many, and a little. */
 #define TFS_GODOT_LZ4_RATIO 255
 #define TFS_GODOT_LZ4_SLACK 64
@@ -62,7 +59,6 @@ enum tfs_godot_case_byte {
 #define TFS_GODOT_FARTHEST 33554431 /* block coordinate, either way and at every level */
 #define TFS_GODOT_PO2_MIN  1
 #define TFS_GODOT_PO2_MAX  8
-#define TFS_GODOT_SIDE_MAX 65535
 
 #define TFS_GODOT_REGION_MAGIC       "VXR_"
 #define TFS_GODOT_REGION_MAGIC_SIZE  4

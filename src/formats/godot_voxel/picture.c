@@ -69,8 +69,7 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
 
 /* ---- voxels as bytes ------------------------------------------------------------------------- */
 
-#define VOXEL_SIZE (1 + TFS_GODOT_CHANNELS * 9) /* version, then depth and 64 bits of each */
-
+/* Version, then depth and 64 bits of each channel. */
 static uint8_t voxel_depth(struct tfs_span voxel, unsigned channel)
 {
     return voxel.data[1 + 9 * channel];

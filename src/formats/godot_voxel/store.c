@@ -15,14 +15,15 @@
 
 const uint8_t tfs_godot_usual_depths[TFS_GODOT_CHANNELS] = {1, 1, 0, 1, 1, 0, 0, 0};
 
-void tfs_godot_block_blank(struct tfs_buf *out, unsigned version, const uint32_t size[3],
-                           const uint8_t depths[TFS_GODOT_CHANNELS])
+/* Appends BlockData of a new block: all channels UNIFORM with their empty values. */
+static void block_blank(struct tfs_buf *out, unsigned version, const uint32_t size[3],
+                        const uint8_t depths[TFS_GODOT_CHANNELS])
 {
     tfs_buf_u8(out, (uint8_t)version);
     for (unsigned i = 0; i < 3; i++)
         tfs_buf_u16le(out, (uint16_t)size[i]);
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
-        unsigned depth = depths == NULL ? tfs_godot_usual_depths[i] : depths[i];
+        unsigned depth = depths[i];
         tfs_buf_u8(out, (uint8_t)(TFS_GODOT_UNIFORM | depth << 4));
         tfs_godot_put_bits(out, tfs_godot_empty_value(i, version, depth), depth);
     }
@@ -71,7 +72,7 @@ static int add_blank(struct tfs_save *save, const struct tfs_doc *base, uint32_t
     if (new_version(save, base, &version, err) < 0)
         return err->code;
     find_depths(save, base, level, depths);
-    tfs_godot_block_blank(out, version, size, depths);
+    block_blank(out, version, size, depths);
     return tfs_buf_check(out, err);
 }
 
@@ -84,7 +85,7 @@ int tfs_godot_store_blank(unsigned version, const uint32_t size[3],
                           const uint8_t depths[TFS_GODOT_CHANNELS], struct tfs_buf *own,
                           struct tfs_godot_block *block, struct tfs_error *err)
 {
-    tfs_godot_block_blank(own, version, size, depths);
+    block_blank(own, version, size, depths);
     if (tfs_buf_check(own, err) < 0 || tfs_godot_block_parse(tfs_buf_span(own), block, err) < 0)
         return err->code;
     block->kind = default_kind(version);
@@ -141,9 +142,10 @@ static int wrap_and_put(struct tfs_edit *edit, const struct tfs_godot_view *view
     return err->code;
 }
 
-int tfs_godot_store_upgraded(struct tfs_edit *edit, const struct tfs_godot_view *view,
-                             const struct tfs_godot_block *block, struct tfs_error *why,
-                             struct tfs_error *err)
+/* Makes the chunk's block one of version 4: 1 done; 0: that cannot be, and `why` says it. */
+static int store_upgraded(struct tfs_edit *edit, const struct tfs_godot_view *view,
+                          const struct tfs_godot_block *block, struct tfs_error *why,
+                          struct tfs_error *err)
 {
     struct tfs_buf data = {0};
 
@@ -162,7 +164,7 @@ static int put_upgraded(struct tfs_edit *edit, const struct tfs_godot_view *view
 {
     struct tfs_error why = {0};
 
-    return tfs_godot_store_upgraded(edit, view, block, &why, err);
+    return store_upgraded(edit, view, block, &why, err);
 }
 
 static bool wants_upgrade(const struct tfs_godot_block *block, unsigned options)
@@ -295,7 +297,7 @@ static int upgrade_chunk(struct tfs_edit *edit, const struct tfs_godot_view *vie
     }
     if (!view->readable || !wants_upgrade(&view->block, TFS_PUT_UPGRADE))
         return 0;
-    int done = tfs_godot_store_upgraded(edit, view, &view->block, &why, err);
+    int done = store_upgraded(edit, view, &view->block, &why, err);
     if (done == 0)
         refused(arg, &view->chunk, why.text);
     *count += done > 0;

@@ -10,11 +10,6 @@
 /* Those of the engine's new blocks. */
 extern const uint8_t tfs_godot_usual_depths[TFS_GODOT_CHANNELS];
 
-/* Appends BlockData of a new block: all channels UNIFORM with their empty values. `depths` NULL:
- * the engine's defaults. */
-void tfs_godot_block_blank(struct tfs_buf *out, unsigned version, const uint32_t size[3],
-                           const uint8_t depths[TFS_GODOT_CHANNELS]);
-
 /* A new block, whose bytes are `own`'s. */
 int tfs_godot_store_blank(unsigned version, const uint32_t size[3],
                           const uint8_t depths[TFS_GODOT_CHANNELS], struct tfs_buf *own,
@@ -34,11 +29,6 @@ int tfs_godot_store_block(struct tfs_edit *edit, const struct tfs_godot_view *vi
 /* Makes these stored bytes the chunk's block, verbatim where the engine can read them there. */
 int tfs_godot_store_raw(struct tfs_edit *edit, const struct tfs_godot_view *view,
                         struct tfs_span bytes, unsigned options, struct tfs_error *err);
-
-/* Makes the chunk's block one of version 4: 1 done; 0: that cannot be, and `why` says it. */
-int tfs_godot_store_upgraded(struct tfs_edit *edit, const struct tfs_godot_view *view,
-                             const struct tfs_godot_block *block, struct tfs_error *why,
-                             struct tfs_error *err);
 
 /* Sets the instances; NULL removes them. */
 int tfs_godot_store_extra(struct tfs_edit *edit, const struct tfs_godot_view *view,

@@ -85,7 +85,7 @@ void tfs_luanti_block_release(struct tfs_luanti_block *block);
 int tfs_luanti_block_encode(const struct tfs_luanti_block *block, struct tfs_buf *out,
                             struct tfs_error *err);
 
-/* Appends the section of nodes. An id needs `width` bytes; see tfs_luanti_width_of. */
+/* Appends the section of nodes. An id takes `width` bytes, 1 or 2. */
 void tfs_luanti_nodes_encode(struct tfs_buf *out, unsigned width, const uint16_t *ids,
                              const uint8_t *param1, const uint8_t *param2);
 

@@ -32,10 +32,6 @@ bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
                      struct tfs_picture_box *box);
 /* Is it a box that there are pictures of? */
 bool tfs_picture_box_fits(const struct tfs_picture_box *box);
-/* The same of a tile of the pictures: number `member` of tfs_picture_tiles. False: there is no such
- * tile. */
-bool tfs_picture_tile(const struct tfs_voxels *voxels, const struct tfs_doc *doc, uint32_t member,
-                      struct tfs_picture_box *box);
 /* Chunks along a side of a tile, of chunks that are so wide: a power of two, so that tiles end
  * where coordinates do. */
 int32_t tfs_picture_tile_chunks(uint32_t edge);

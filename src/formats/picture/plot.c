@@ -19,7 +19,7 @@
 #define CHUNKS_A_THREAD 32 /* fewer are not worth starting one */
 #define BATCH_MAX       16 /* chunks that are fetched in one go */
 
-size_t tfs_plot_stacks(struct tfs_plot_site site)
+static size_t count_stacks(struct tfs_plot_site site)
 {
     return (size_t)((int64_t)site.last - site.first + 1);
 }
@@ -239,7 +239,7 @@ static int compute_plot(struct worker *w, const struct tfs_plot_task *task)
 static void find_range(struct worker *w, const struct tfs_plot_task *task)
 {
     const struct tfs_picture_box *box = w->all->box;
-    const struct tfs_plot_view view = {w->pixels, tfs_plot_stacks(task->site) * box->chunk.x,
+    const struct tfs_plot_view view = {w->pixels, count_stacks(task->site) * box->chunk.x,
                                        task->site.first, false};
     const size_t count = view.width * box->chunk.z;
     struct tfs_plot_range range = {UINT32_MAX, 0};

@@ -71,8 +71,6 @@ struct tfs_plot_view {
     bool north_up; /* rows of pixels are */
 };
 
-size_t tfs_plot_stacks(struct tfs_plot_site site);
-
 /* Makes the plot's entries those of the document, and keeps of what was known what is still true.
  * `same`: all is as it was. On failure the plot is as it was. */
 int tfs_plot_list(const struct tfs_plot_work *work, struct tfs_plot *plot,

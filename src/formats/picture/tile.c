@@ -107,8 +107,10 @@ static bool tile_find(const struct tfs_tree *tree, const struct tfs_doc *doc, co
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-bool tfs_picture_tile(const struct tfs_voxels *voxels, const struct tfs_doc *doc, uint32_t member,
-                      struct tfs_picture_box *box)
+/* The box of a tile of the pictures: number `member` of tfs_picture_tiles. False: there is no such
+ * tile. */
+static bool tile_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc, uint32_t member,
+                     struct tfs_picture_box *box)
 {
     struct tfs_key tile;
 
@@ -138,7 +140,7 @@ int tfs_picture_shown(struct tfs_save *save, const struct tfs_doc *doc, struct t
 {
     const struct tfs_voxels *voxels = save->tree->voxels;
 
-    if (at.param != NULL ? tfs_picture_tile(voxels, doc, at.member, box)
+    if (at.param != NULL ? tile_box(voxels, doc, at.member, box)
                          : tfs_picture_box(voxels, doc, box) && tfs_picture_box_fits(box))
         return 0;
     return tfs_fail(err, -ENOENT, "there is no picture of this save, info.txt says why");

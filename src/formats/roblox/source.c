@@ -18,6 +18,17 @@
 /* Nobody has more TerrainRegions; a group costs memory even when its instance is a few bits. */
 #define GROUPS_MAX 65536
 
+#define GROUP_NAME 48
+
+/* "the Terrain", "the TerrainRegion of regions/2". */
+static void name_group(uint32_t group, char name[GROUP_NAME])
+{
+    if (group == 0)
+        snprintf(name, GROUP_NAME, "the Terrain");
+    else
+        snprintf(name, GROUP_NAME, "the TerrainRegion of regions/%" PRIu32, group - 1);
+}
+
 /* ---- building -------------------------------------------------------------------------------- */
 
 int tfs_rbx_add_holder(struct tfs_rbx_source *source, struct tfs_rbx_holder holder,
@@ -48,10 +59,10 @@ static int join_group(struct tfs_rbx_source *source, const struct tfs_rbx_value 
     struct tfs_rbx_group *group = &source->groups[value->group];
     bool is_grid = value->property == TFS_RBX_SMOOTH_GRID;
     uint32_t *slot = is_grid ? &group->grid : &group->physics;
-    char name[TFS_RBX_GROUP_NAME];
+    char name[GROUP_NAME];
 
     if (*slot != TFS_RBX_NONE) {
-        tfs_rbx_group_name(value->group, name);
+        name_group(value->group, name);
         return tfs_fail(err, -EBADMSG, "%s has the property %s twice", name,
                         is_grid ? "SmoothGrid" : "PhysicsGrid");
     }
@@ -181,14 +192,6 @@ const char *tfs_rbx_locked(const struct tfs_doc *doc, uint32_t group)
     return NULL;
 }
 
-void tfs_rbx_group_name(uint32_t group, char name[TFS_RBX_GROUP_NAME])
-{
-    if (group == 0)
-        snprintf(name, TFS_RBX_GROUP_NAME, "the Terrain");
-    else
-        snprintf(name, TFS_RBX_GROUP_NAME, "the TerrainRegion of regions/%" PRIu32, group - 1);
-}
-
 struct tfs_span tfs_rbx_value_span(const struct tfs_rbx_source *source, uint32_t value)
 {
     const struct tfs_rbx_value *v = &source->values[value];
@@ -247,10 +250,10 @@ static int put_entries(struct tfs_edit *edit, struct tfs_blob *bodies, uint32_t 
 static int note_oddities(struct tfs_facts *facts, uint32_t group, const struct tfs_rbx_index *index,
                          struct tfs_error *err)
 {
-    char name[TFS_RBX_GROUP_NAME];
+    char name[GROUP_NAME];
     size_t far = 0;
 
-    tfs_rbx_group_name(group, name);
+    name_group(group, name);
     for (size_t i = 0; i < index->count; i++)
         far += !tfs_rbx_position_legal(index->entries[i].position);
     if (far > 0 && tfs_facts_note(facts, err, TFS_NOTE_WARNING,
@@ -272,12 +275,12 @@ static int read_grid(struct tfs_rbx_source *source, uint32_t group, struct tfs_f
     struct tfs_rbx_group *of = &source->groups[group];
     struct tfs_rbx_index index = {0};
     struct tfs_error inner = {0};
-    char name[TFS_RBX_GROUP_NAME];
+    char name[GROUP_NAME];
 
     if (of->grid == TFS_RBX_NONE)
         return 0;
     if (tfs_rbx_index_open(tfs_rbx_value_span(source, of->grid), &index, &inner) < 0) {
-        tfs_rbx_group_name(group, name);
+        name_group(group, name);
         return tfs_fail(err, inner.code, "SmoothGrid of %s: %s", name, inner.text);
     }
     of->log2 = index.log2;

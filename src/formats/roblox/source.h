@@ -124,10 +124,6 @@ const struct tfs_rbx_group *tfs_rbx_group(const struct tfs_doc *doc, uint32_t gr
 /* Sentence why nothing in the group can be written; NULL: it can. */
 const char *tfs_rbx_locked(const struct tfs_doc *doc, uint32_t group);
 
-/* "the Terrain", "the TerrainRegion of regions/2". */
-#define TFS_RBX_GROUP_NAME 48
-void tfs_rbx_group_name(uint32_t group, char name[TFS_RBX_GROUP_NAME]);
-
 /* Of a chunk that was not in the file: its place follows from the order of positions. */
 #define TFS_RBX_ORDER_NEW UINT64_MAX
 

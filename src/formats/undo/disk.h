@@ -41,9 +41,8 @@ int tfs_undo_directory(int parent, const char *name, bool make, struct tfs_error
 /* What an open directory is called; to be freed. NULL: no memory. */
 char *tfs_undo_path_of(int fd);
 
-/* The file name of the generations of the save at `path`. */
+/* Room for the name of the directory in which the generations of a save lie. */
 #define TFS_UNDO_NAME 256
-void tfs_undo_name(const char *path, char name[TFS_UNDO_NAME]);
 
 /* Numbers in `own`, ascending; to be freed with free(). */
 int tfs_undo_numbers(int own, unsigned **numbers, size_t *count, struct tfs_error *err);

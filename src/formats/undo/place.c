@@ -110,7 +110,8 @@ static int open_state(const char *path, bool make, struct tfs_error *err)
 
 /* ---- the place of a save --------------------------------------------------------------------- */
 
-void tfs_undo_name(const char *path, char name[TFS_UNDO_NAME])
+/* The name of the directory of the generations of the save at `path`. */
+static void name_own(const char *path, char name[TFS_UNDO_NAME])
 {
     const char *last = strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1;
 
@@ -134,7 +135,7 @@ static int open_in(int top, const char *names, const char *path, bool make,
     }
     if (fd < 0)
         return fd;
-    tfs_undo_name(path, own);
+    name_own(path, own);
     place->base = fd;
     place->own = tfs_undo_directory(fd, own, make, err);
     return place->own < 0 && place->own != -ENOENT ? place->own : 0;
