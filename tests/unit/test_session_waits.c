@@ -61,20 +61,30 @@ static int hash_while_another_closes(struct tfs_save *of, struct tfs_hash *hash,
     return 0;
 }
 
+/* On a save of that path whose journal begins with what `hash` says. */
+static void open_journaling(char *path, int (*hash)(struct tfs_save *of, struct tfs_hash *hash,
+                                                    struct tfs_error *err))
+{
+    static struct tfs_container journaling;
+    struct tfs_save *opened = toy_save_create();
+
+    tfs_session_close(session);
+    free(opened->path);
+    opened->path = path;
+    journaling = *opened->container;
+    journaling.hash = hash;
+    journaling.journal = NULL;
+    opened->container = &journaling;
+    open_save_with(opened, (struct tfs_session_options){.commit_seconds = 3600});
+}
+
 /* Its bytes were accepted with those of the first close, and no journal holds them yet. */
 START_TEST(session_close_waits_for_the_journal_that_another_close_writes)
 {
-    static struct tfs_container journaling;
-    char directory[] = "/tmp/toy-XXXXXX";
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.commit_seconds = 3600});
+    char directory[] = "/tmp/toy-XXXXXX", *path;
     ck_assert_ptr_nonnull(mkdtemp(directory));
-    free(save->path);
-    ck_assert_int_gt(asprintf(&save->path, "%s/toy.save", directory), 0);
-    journaling = *save->container;
-    journaling.hash = hash_while_another_closes;
-    journaling.journal = NULL;
-    save->container = &journaling;
+    ck_assert_int_gt(asprintf(&path, "%s/toy.save", directory), 0);
+    open_journaling(path, hash_while_another_closes);
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
     ck_assert_int_eq(write_text(handle, 0, "abc"), 0);
@@ -103,15 +113,7 @@ static int hash_of_nothing(struct tfs_save *of, struct tfs_hash *hash, struct tf
 /* Where there cannot be a journal, the save takes the edit at once, and a full disk is told. */
 START_TEST(session_close_hears_that_neither_journal_nor_save_can_be_written)
 {
-    static struct tfs_container journaling;
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.commit_seconds = 3600});
-    free(save->path);
-    save->path = strdup("/dev/null/toy.save");
-    journaling = *save->container;
-    journaling.hash = hash_of_nothing;
-    journaling.journal = NULL;
-    save->container = &journaling;
+    open_journaling(strdup("/dev/null/toy.save"), hash_of_nothing);
     toy_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "later"), -ENOSPC);
     toy_disk.fail = 0;
