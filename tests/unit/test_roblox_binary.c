@@ -165,6 +165,10 @@ static const struct {
     {MAGIC "494e5354 00000000 18000000 00000000 05000000 07000000 5465727261696e 00 07000000 "
            "00000000" END,
      -EBADMSG, "offset 32, chunk INST: it is cut off within its instances"},
+    /* LZ4 that claims 4 GiB, for 0x3fffffff instances. */
+    {MAGIC "494e5354 16000000 fcffffff 00000000 f005 05000000 07000000 5465727261696e 00 "
+           "ffffff3f" END,
+     -EBADMSG, "offset 32, chunk INST: it is cut off within its instances"},
     {MAGIC "494e5354 00000000 04000000 00000000 05000000" END, -EBADMSG,
      "offset 32, chunk INST: it is cut off"},
     {MAGIC PROP "1a000000 " NAMED "01 02000000 0105 00" INST END, -EBADMSG,
@@ -293,6 +297,72 @@ START_TEST(zstandard_that_claims_more_than_it_can_hold_is_refused_before_memory_
 }
 END_TEST
 
+/* A place of so many instances of a class, and of what of all of them comes again and again. */
+static struct maker_bytes make_many(const char *class, uint32_t instances, const char *property,
+                                    int times)
+{
+    struct maker_bytes file = {0}, payload = {0}, prop = {0};
+
+    place_magic(&file, 1, 1);
+    place_inst(&payload, 5, class, instances);
+    place_chunk(&file, "INST", PLACE_ZSTD, &payload);
+    place_hex(&prop, "05000000");
+    maker_u8(&prop, (uint8_t)strlen(property));
+    place_hex(&prop, "000000");
+    maker_add(&prop, property, strlen(property));
+    maker_u8(&prop, 2); /* no byte string */
+    for (int i = 0; i < times; i++)
+        place_chunk(&file, "PROP", PLACE_STORED, &prop);
+    place_end(&file);
+    maker_release(&payload);
+    maker_release(&prop);
+    return file;
+}
+
+START_TEST(properties_of_many_instances_cost_no_more_than_those_of_one)
+{
+    static const char *const properties[] = {"Name", "ClusterGrid", "SmoothGrid"};
+    struct maker_bytes file = make_many("TerrainRegion", 65535, properties[_i], 50000);
+    struct tfs_error err = {0};
+
+    ck_assert_int_eq(place_try(&tfs_rbx_binary_container, place_span(&file), &err), 0);
+    maker_release(&file);
+}
+END_TEST
+
+START_TEST(more_terrains_than_anybody_has_are_refused)
+{
+    struct maker_bytes file = make_many("Terrain", 65536, "Name", 1);
+    struct tfs_error err = {0};
+
+    ck_assert_int_eq(place_try(&tfs_rbx_binary_container, place_span(&file), &err), -EFBIG);
+    ck_assert_str_eq(err.text, "offset 32, chunk INST: more than 65535 Terrains");
+    maker_release(&file);
+}
+END_TEST
+
+START_TEST(values_of_kept_terrains_are_read_once)
+{
+    struct maker_bytes file = make_many("Terrain", 1, "Name", 1), payload = {0}, values[4] = {{0}};
+    struct tfs_error err = {0};
+
+    file.size -= 25; /* its END */
+    place_inst(&payload, 6, "Terrain", 4);
+    place_chunk(&file, "INST", PLACE_LZ4, &payload);
+    payload.size = 0;
+    place_prop(&payload, 6, "SmoothGrid", values, 4);
+    place_chunk(&file, "PROP", PLACE_LZ4, &payload);
+    ck_assert_int_eq(place_try(&tfs_rbx_binary_container, place_span(&file), &err), -EBADMSG);
+    place_chunk(&file, "PROP", PLACE_LZ4, &payload);
+    place_end(&file);
+    err = (struct tfs_error){0};
+    ck_assert_int_eq(place_try(&tfs_rbx_binary_container, place_span(&file), &err), -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(err.text, "Terrains that are only kept have one property twice"));
+    maker_release(&file);
+    maker_release(&payload);
+}
+END_TEST
+
 /* LZ4 whose first 64 bytes, which are looked at, are in order: 66 literals, then nonsense. */
 static void add_broken_property(struct maker_bytes *file)
 {
@@ -340,6 +410,9 @@ static Suite *binary_suite(void)
     tcase_add_loop_test(binary, packed_bomb_is_refused_by_what_it_begins_with, 0, 2 * COUNT(bombs));
     tcase_add_test(binary,
                    zstandard_that_claims_more_than_it_can_hold_is_refused_before_memory_is_taken);
+    tcase_add_loop_test(binary, properties_of_many_instances_cost_no_more_than_those_of_one, 0, 3);
+    tcase_add_test(binary, more_terrains_than_anybody_has_are_refused);
+    tcase_add_test(binary, values_of_kept_terrains_are_read_once);
     tcase_add_test(binary, binary_tolerates_what_is_none_of_its_business);
     return suite;
 }

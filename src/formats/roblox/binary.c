@@ -27,6 +27,9 @@ static const uint8_t magic[] = {'<', 'r',  'o',  'b',  'l',  'o',  'x',
 /* Enough for class id, the longest name that matters, and what follows it. */
 #define PEEK 64
 
+/* Nobody has more Terrains; those that are only kept cost memory, too. */
+#define TERRAINS_MAX 65535
+
 enum class_kind { CLASS_OTHER, CLASS_TERRAIN, CLASS_REGION };
 
 struct class
@@ -34,6 +37,10 @@ struct class
     enum class_kind kind;
     uint32_t count; /* instances; of CLASS_OTHER not known */
     uint32_t first; /* number of the first one among all of its kind */
+    /* So that all instances are looked at once, however often the file has such a property. */
+    unsigned kept; /* bit enum tfs_rbx_property: there are values of instances that are only kept */
+    bool old;      /* it was told that terrain of the kind before is there */
+    bool shared;   /* its groups are locked by a SharedString */
 };
 
 struct chunk {
@@ -124,13 +131,14 @@ static int add_instances(struct scanner *s, struct class *class, struct tfs_erro
     uint32_t *total = class->kind == CLASS_TERRAIN ? &s->terrains : &s->regions;
 
     class->first = *total;
+    if (class->kind == CLASS_TERRAIN && class->count > TERRAINS_MAX - *total)
+        return tfs_fail(err, -EFBIG, "more than %d Terrains", TERRAINS_MAX);
     if (class->kind == CLASS_TERRAIN && *total == 0 && class->count > 0)
         s->source->groups[0].lock = TFS_RBX_NO_GRID;
-    for (uint32_t i = 0; i < class->count; i++) {
-        ++*total;
-        if (class->kind == CLASS_REGION && tfs_rbx_add_group(s->source, TFS_RBX_NO_GRID, err) < 0)
+    for (uint32_t i = 0; class->kind == CLASS_REGION && i < class->count; i++)
+        if (tfs_rbx_add_group(s->source, TFS_RBX_NO_GRID, err) < 0)
             return err->code;
-    }
+    *total += class->count;
     return 0;
 }
 
@@ -155,7 +163,7 @@ static int take_inst(struct scanner *s, const struct chunk *chunk, struct tfs_er
 {
     uint8_t bytes[PEEK];
     struct tfs_span peek = {.data = bytes};
-    struct class class = {CLASS_OTHER, 0, 0};
+    struct class class = {.kind = CLASS_OTHER};
     struct head head;
 
     if (tfs_rbx_unpack_head(&s->unpacker, &chunk->packed, bytes, PEEK, &peek.size, err) < 0)
@@ -170,7 +178,8 @@ static int take_inst(struct scanner *s, const struct chunk *chunk, struct tfs_er
     if (class.kind != CLASS_OTHER) {
         (void)tfs_take_u8(&c); /* is it a service? */
         class.count = tfs_take_u32le(&c);
-        if (c.failed || class.count > chunk->packed.size / 4)
+        if (c.failed || !tfs_rbx_size_possible(&chunk->packed) ||
+            class.count > chunk->packed.size / 4)
             return tfs_fail(err, -EBADMSG, "it is cut off within its instances");
     }
     return add_class(s, head.class_id, class, err);
@@ -246,11 +255,39 @@ static int check_first_value(const struct chunk *chunk, const struct class *clas
     return head.failed || begin.size == 0 ? 0 : tfs_rbx_header_check(begin, err);
 }
 
-static void note_property(struct scanner *s, const struct class *class, struct tfs_span name)
+/* Instances that have a group are the first ones of a class. */
+static uint32_t group_count(const struct class *class)
 {
-    for (uint32_t i = 0; class->kind != CLASS_OTHER && i < class->count; i++)
-        if (group_of(class, i) != TFS_RBX_NONE)
-            tfs_rbx_note_property(s->source, group_of(class, i), name);
+    if (class->kind == CLASS_REGION)
+        return class->count;
+    return class->kind == CLASS_TERRAIN && class->first == 0 && class->count > 0;
+}
+
+static void note_property(struct scanner *s, struct class *class, struct tfs_span name)
+{
+    if (class->old || !tfs_rbx_is_old_property(name))
+        return;
+    class->old = true;
+    for (uint32_t i = 0; i < group_count(class); i++)
+        tfs_rbx_note_old(s->source, group_of(class, i));
+}
+
+static void note_shared(struct scanner *s, struct class *class)
+{
+    if (class->shared)
+        return;
+    class->shared = true;
+    for (uint32_t i = 0; i < group_count(class); i++)
+        tfs_rbx_lock_group(s->source, group_of(class, i), TFS_RBX_SHARED_STRING);
+}
+
+/* Values of groups are told by their group where there are two. */
+static int note_kept(struct class *class, enum tfs_rbx_property property, struct tfs_error *err)
+{
+    if (group_count(class) < class->count && class->kept & 1u << property)
+        return tfs_fail(err, -EBADMSG, "Terrains that are only kept have one property twice");
+    class->kept |= 1u << property;
+    return 0;
 }
 
 static int take_prop(struct scanner *s, const struct chunk *chunk, struct tfs_error *err)
@@ -264,7 +301,7 @@ static int take_prop(struct scanner *s, const struct chunk *chunk, struct tfs_er
     struct tfs_cursor c = tfs_cursor_init(peek);
     if (!take_head(&c, &head))
         return tfs_fail(err, -EBADMSG, "it is cut off");
-    const struct class *class = tfs_map_find(&s->ids, (uint64_t)head.class_id + 1);
+    struct class *class = tfs_map_find(&s->ids, (uint64_t)head.class_id + 1);
     if (class == NULL)
         return tfs_fail(err, -EBADMSG, "a property of class %" PRIu32 ", which has no INST before",
                         head.class_id);
@@ -278,15 +315,15 @@ static int take_prop(struct scanner *s, const struct chunk *chunk, struct tfs_er
     uint8_t type = tfs_take_u8(&c);
     if (c.failed)
         return tfs_fail(err, -EBADMSG, "it is cut off");
-    if (type == TYPE_STRING && grid && check_first_value(chunk, class, c, err) < 0)
+    if (type != TYPE_STRING) {
+        note_shared(s, class);
+        return 0;
+    }
+    const enum tfs_rbx_property property = grid ? TFS_RBX_SMOOTH_GRID : TFS_RBX_PHYSICS_GRID;
+    if ((grid && check_first_value(chunk, class, c, err) < 0) ||
+        note_kept(class, property, err) < 0)
         return err->code;
-    if (type == TYPE_STRING)
-        return unpack_prop(s, chunk, class, grid ? TFS_RBX_SMOOTH_GRID : TFS_RBX_PHYSICS_GRID,
-                           tfs_cursor_offset(&c), err);
-    for (uint32_t i = 0; i < class->count; i++)
-        if (group_of(class, i) != TFS_RBX_NONE)
-            tfs_rbx_lock_group(s->source, group_of(class, i), TFS_RBX_SHARED_STRING);
-    return 0;
+    return unpack_prop(s, chunk, class, property, tfs_cursor_offset(&c), err);
 }
 
 /* ---- the whole file -------------------------------------------------------------------------- */

@@ -163,6 +163,11 @@ static int unpack_into(const struct tfs_rbx_packed *packed, uint8_t *out, struct
     return 0;
 }
 
+bool tfs_rbx_size_possible(const struct tfs_rbx_packed *packed)
+{
+    return packed->size <= TFS_RBX_PAYLOAD_MAX && size_possible(packed);
+}
+
 int tfs_rbx_unpack(const struct tfs_rbx_packed *packed, struct tfs_buf *out, struct tfs_error *err)
 {
     if (packed->size > TFS_RBX_PAYLOAD_MAX)

@@ -38,6 +38,9 @@ void tfs_rbx_unpacker_release(struct tfs_rbx_unpacker *u);
 int tfs_rbx_unpack_head(struct tfs_rbx_unpacker *u, const struct tfs_rbx_packed *packed,
                         uint8_t *head, size_t room, size_t *size, struct tfs_error *err);
 
+/* Can that many bytes come of these, and are they no more than TFS_RBX_PAYLOAD_MAX? */
+bool tfs_rbx_size_possible(const struct tfs_rbx_packed *packed);
+
 /* Appends the whole payload: exactly packed->size bytes. EFBIG above TFS_RBX_PAYLOAD_MAX. Nothing
  * is allocated for a size that cannot be. */
 int tfs_rbx_unpack(const struct tfs_rbx_packed *packed, struct tfs_buf *out, struct tfs_error *err);

@@ -104,14 +104,20 @@ int tfs_rbx_add_group(struct tfs_rbx_source *source, enum tfs_rbx_lock lock, str
     return 0;
 }
 
-void tfs_rbx_note_property(struct tfs_rbx_source *source, uint32_t group, struct tfs_span name)
+bool tfs_rbx_is_old_property(struct tfs_span name)
 {
     static const char *const before[] = {"ClusterGrid", "ClusterGridV2", "ClusterGridV3"};
-    struct tfs_rbx_group *of = &source->groups[group];
 
     for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
-        if (of->lock == TFS_RBX_NO_GRID && tfs_span_equal(name, tfs_span_of(before[i])))
-            of->lock = TFS_RBX_CLUSTER_GRID;
+        if (tfs_span_equal(name, tfs_span_of(before[i])))
+            return true;
+    return false;
+}
+
+void tfs_rbx_note_old(struct tfs_rbx_source *source, uint32_t group)
+{
+    if (source->groups[group].lock == TFS_RBX_NO_GRID)
+        source->groups[group].lock = TFS_RBX_CLUSTER_GRID;
 }
 
 void tfs_rbx_lock_group(struct tfs_rbx_source *source, uint32_t group, enum tfs_rbx_lock lock)

@@ -110,9 +110,10 @@ int tfs_rbx_add_group(struct tfs_rbx_source *source, enum tfs_rbx_lock lock, str
 /* Says so when there is more than the one Terrain that is shown. */
 int tfs_rbx_note_terrains(struct tfs_facts *facts, uint32_t terrains, struct tfs_error *err);
 
-/* A property of terrain that is no value: of the kind before SmoothGrid it is what the group is
- * locked by, unless there is a SmoothGrid, too. */
-void tfs_rbx_note_property(struct tfs_rbx_source *source, uint32_t group, struct tfs_span name);
+/* Is it terrain of the kind before SmoothGrid? A group that has it is locked by that, unless there
+ * is a SmoothGrid, too. */
+bool tfs_rbx_is_old_property(struct tfs_span name);
+void tfs_rbx_note_old(struct tfs_rbx_source *source, uint32_t group);
 /* Nothing of this group can be written, for that reason (the first one stays). */
 void tfs_rbx_lock_group(struct tfs_rbx_source *source, uint32_t group, enum tfs_rbx_lock lock);
 

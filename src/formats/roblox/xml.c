@@ -143,8 +143,8 @@ static int take_property(struct scanner *s, const struct tfs_rbx_xml_tag *tag, u
         return take_value(s, tag, group, grid ? TFS_RBX_SMOOTH_GRID : TFS_RBX_PHYSICS_GRID, err);
     if ((grid || physics) && tfs_rbx_xml_is(tag->name, "SharedString"))
         tfs_rbx_lock_group(s->source, group, TFS_RBX_SHARED_STRING);
-    if (!grid && !physics)
-        tfs_rbx_note_property(s->source, group, tag->name_value);
+    if (tfs_rbx_is_old_property(tag->name_value))
+        tfs_rbx_note_old(s->source, group);
     return push(s, tag, ELEMENT_OTHER, TFS_RBX_NONE, err);
 }
 
