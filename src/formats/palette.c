@@ -79,28 +79,31 @@ static int add(struct tfs_palette *p, struct tfs_line line, struct tfs_error *er
     return 0;
 }
 
-/* Told at the entry behind the gap: there the user sees the jump. */
-static int fail_gap(const struct tfs_palette *p, uint32_t index, struct tfs_error *err)
+/* Told at `end`; without one at the entry behind the gap: there the user sees the jump. */
+static int fail_gap(const struct tfs_palette *p, uint32_t index, uint32_t end,
+                    struct tfs_error *err)
 {
     uint32_t next = index;
 
     while (p->entries[next].line == 0)
         next++;
-    return tfs_fail_at(err, -EBADMSG, p->entries[next].line, 1,
+    return tfs_fail_at(err, -EBADMSG, end > 0 ? end : p->entries[next].line, 1,
                        "the palette has no entry %u, though it has %u others up to %u", index,
                        p->given, p->count - 1);
 }
 
-/* All lines were added. */
-static int finish(struct tfs_palette *p, tfs_palette_had_fn had, const void *arg,
+/* All lines were added. `end`: the line that says so, before which what lacks could still have
+ * come: a text that is looked at while it is written is wrong no earlier; 0: the text ends. */
+static int finish(struct tfs_palette *p, uint32_t end, tfs_palette_had_fn had, const void *arg,
                   struct tfs_error *err)
 {
     /* Without bytes when all names are empty. */
     const uint8_t *bytes = p->bytes.size > 0 ? p->bytes.data : (const uint8_t *)"";
+    bool empty = false; /* there was an empty name before: asking once is enough */
 
     if (p->count == 0)
-        return tfs_fail_at(err, -EBADMSG, 1, 1, "the text has no palette, not even of one %s",
-                           p->rules.unit);
+        return tfs_fail_at(err, -EBADMSG, end > 0 ? end : 1, 1,
+                           "the text has no palette, not even of one %s", p->rules.unit);
     p->names = calloc(p->count, sizeof(*p->names));
     if (p->names == NULL)
         return tfs_fail_memory(err);
@@ -109,9 +112,11 @@ static int finish(struct tfs_palette *p, tfs_palette_had_fn had, const void *arg
         const struct tfs_line line = {.number = entry->line, .column = 1};
         p->names[i] = (struct tfs_span){bytes + entry->at, entry->size};
         if (entry->line == 0)
-            return fail_gap(p, i, err);
-        if ((entry->size == 0 || entry->size > p->rules.max) && !had(arg, p->names[i]))
+            return fail_gap(p, i, end, err);
+        const bool odd = entry->size == 0 ? !empty : entry->size > p->rules.max;
+        if (odd && !had(arg, p->names[i]))
             return tfs_name_check(&p->rules, p->names[i], &line, err);
+        empty = empty || entry->size == 0;
     }
     return 0;
 }
@@ -127,7 +132,7 @@ int tfs_palette_read(struct tfs_palette *p, struct tfs_span text, tfs_palette_ha
     while (tfs_lines_next(&lines, &line))
         if (add(p, line, err) < 0)
             return err->code;
-    return finish(p, had, arg, err);
+    return finish(p, 0, had, arg, err);
 }
 
 /* The palette lines; *first is the line behind them. */
@@ -140,11 +145,11 @@ static int read_header(struct tfs_palette *p, struct tfs_lines *lines, tfs_palet
     while (tfs_lines_next(lines, first)) {
         struct tfs_line line = *first, word;
         if (!tfs_line_word(&line, &word) || !tfs_span_equal(word.text, keyword))
-            return finish(p, had, arg, err);
+            return finish(p, first->number, had, arg, err);
         if (add(p, line, err) < 0)
             return err->code;
     }
-    if (finish(p, had, arg, err) < 0)
+    if (finish(p, 0, had, arg, err) < 0)
         return err->code;
     return tfs_fail(err, -EBADMSG, "the text ends behind the palette, without rows or `fill`");
 }

@@ -171,7 +171,7 @@ sentences() {
     sentence blocks.txt '4:[0-9]+' "${head}y=01 z=00 | 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n" 'y=01|label'
     sentence blocks.txt '4:[0-9]+' "${head}y=00 z=00 | 0 0 0 0 0 0 0 0 x 0 0 0 0 0 0 0\n" 'x'
     sentence blocks.txt '[0-9:]+' "${head}y=00 z=00 | 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n" 'row'
-    sentence blocks.txt '1:[0-9]+' 'palette 1 base:air\n\nfill 0\n' 'palette|index'
+    sentence blocks.txt '3:1' 'palette 1 base:air\n\nfill 0\n' 'palette|index'
     sentence blocks.txt '.*' '' '.'
     sentence palette.txt '1:[0-9]+' 'zero base:air\n' 'zero'
     sentence voxels.csv '2:[0-9]+' 'x,y,z,block\n999,0,0,base:x\n' '999'

@@ -296,6 +296,23 @@ has() {
     "$@"
 }
 
+# What a text lacks may come with the next write.
+palette_in_pieces() {
+    local piece
+    up
+    F=$M/chunks/$C/blocks.txt
+    for piece in '# edited by hand\n' '\n' 'palette 1 base:new\n'; do
+        same "first: $piece" "$(py '
+first = a[1].encode().decode("unicode_escape").encode()
+fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
+lines = [line for line in (b"palette 0 base:air\n", b"palette 1 base:new\n") if line != first]
+print(*[err(os.write, fd, part) for part in [first, *lines, b"\n", b"fill 1\n"]], err(os.close, fd))' "$F" "$piece" |
+            tr ' ' '\n' | sort -u)" ok
+    done
+    down
+    block_is "$V" base:new
+}
+
 try 'cp over it' writes by_cp
 try 'cp --remove-destination' writes by_cp --remove-destination
 try 'cp -p' writes by_cp -p
@@ -345,6 +362,7 @@ try 'dd conv=notrunc,fsync' in_place dd_notrunc_fsync
 try 'a shared mapping, closed first' in_place mapped
 try 'a shared mapping, msync is durable' in_place mapped_synced
 try 'a shared mapping, never closed' in_place mapped_without_close
+try 'a palette that comes in pieces' palette_in_pieces
 try 'truncate -s' cut_off truncate -s
 try 'truncate(2) of a path' cut_off truncate_path
 try 'close is durable' durable_at_close

@@ -368,7 +368,7 @@ static const struct {
     {"blocks.txt", "palette 0 a\npalette 0 b\nfill 0\n", "the index 0 was given in line 1 already",
      2, 9},
     {"blocks.txt", "palette 0 a\npalette 2 b\nfill 0\n",
-     "the palette has no entry 1, though it has 2 others up to 2", 2, 1},
+     "the palette has no entry 1, though it has 2 others up to 2", 3, 1},
     {"blocks.txt", "palette\nfill 0\n", "an index and a name are missing", 1, 8},
     {"blocks.txt", "palette 0\nfill 0\n", "a block needs a name", 1, 1},
     {"blocks.txt", "palette 4096 a\nfill 0\n", NULL, 1, 9},

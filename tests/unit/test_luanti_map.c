@@ -449,7 +449,7 @@ static const struct {
     {"voxels.csv", "x,y,z,node,param2\n0,-16,-16,,0\n", "a node needs a name", 2},
     {"voxels.csv", "x,y,z,node\n0,-16,-16,a:b\n", "param2", 1},
     {"blocks.txt", "palette 0 air\nfill 1\n", "the palette has 1 entry", 2},
-    {"blocks.txt", "palette 1 air\nfill 1\n", "the palette has no entry 0", 1},
+    {"blocks.txt", "palette 1 air\nfill 1\n", "the palette has no entry 0", 2},
     {"blocks.txt", "fill 0\n", "no palette", 1},
     {"palette.txt", "0 a\n", "entry 1 is missing", 0},
     {"param1.txt", "fill 100\n", "", 1},
