@@ -27,18 +27,23 @@ static int compare_names(const void *a, const void *b, void *words)
                             tfs_words_at(words, *(const uint32_t *)b));
 }
 
-int tfs_name_list_sort(struct tfs_name_list *list, struct tfs_error *err)
+/* In the order in which the names came. */
+static int number_names(struct tfs_name_list *list, struct tfs_error *err)
 {
-    const uint32_t count = list->words.count;
-
     free(list->order);
-    list->order = calloc(count + (size_t)1, sizeof(*list->order));
+    list->order = calloc(list->words.count + (size_t)1, sizeof(*list->order));
     if (list->order == NULL)
         return tfs_fail_memory(err);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < list->words.count; i++)
         list->order[i] = i;
-    qsort_r(list->order, count, sizeof(*list->order), compare_names, &list->words);
     return 0;
+}
+
+int tfs_name_list_sort(struct tfs_name_list *list, struct tfs_error *err)
+{
+    if (number_names(list, err) == 0)
+        qsort_r(list->order, list->words.count, sizeof(*list->order), compare_names, &list->words);
+    return err->code;
 }
 
 void tfs_name_list_release(struct tfs_name_list *list)
@@ -128,7 +133,50 @@ static int read_lines(struct tfs_renaming *r, struct tfs_span text, struct tfs_e
                           r->count, r->old.words.count, r->rules->unit);
 }
 
-/* The names that a text was made from. */
+/* ---- lists of another moment ----------------------------------------------------------------- */
+
+static uint32_t line_of(const struct tfs_name_list *list, uint32_t word)
+{
+    uint32_t line = 0;
+
+    while (list->order[line] != word)
+        line++;
+    return line;
+}
+
+static int fail_moved(const struct tfs_renaming *r, uint32_t line, uint32_t word,
+                      struct tfs_error *err)
+{
+    struct tfs_buf shown = {0};
+
+    tfs_name_print(&shown, tfs_words_at(&r->old.words, word));
+    tfs_buf_u8(&shown, 0);
+    if (tfs_buf_check(&shown, err) == 0)
+        tfs_fail(err, -EBADMSG,
+                 "name %u is %s, which is name %u of the list: names were moved, so this is a "
+                 "sorted list or one of another moment; edit the one that the save has now",
+                 line + 1, (const char *)shown.data, line_of(&r->old, word) + 1);
+    tfs_buf_release(&shown);
+    return err->code;
+}
+
+/* Names come and go, and those behind them move to other lines: line n of a list of another moment,
+ * or of one that was sorted, is another name than the n-th. So a name of the list that is in
+ * another line is a new name only where its own line has it, too: two names become one. */
+static int check_moment(const struct tfs_renaming *r, struct tfs_error *err)
+{
+    for (uint32_t i = 0; i < r->count && err->code == 0; i++) {
+        const struct tfs_span name = tfs_renaming_of(r, tfs_name_list_at(&r->old, i));
+        uint32_t own;
+
+        if (tfs_words_find(&r->old.words, name, &own) &&
+            !tfs_span_equal(tfs_renaming_of(r, name), name))
+            fail_moved(r, i, own, err);
+    }
+    return err->code;
+}
+
+/* The names that a text was made from, by its lines. */
 static int read_names(struct tfs_name_list *list, struct tfs_span text, struct tfs_error *err)
 {
     struct tfs_buf name = {0};
@@ -142,7 +190,7 @@ static int read_names(struct tfs_name_list *list, struct tfs_span text, struct t
                 tfs_name_list_add(list, tfs_buf_span(&name), err);
         }
     tfs_buf_release(&name);
-    return err->code;
+    return err->code < 0 ? err->code : number_names(list, err);
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
@@ -197,10 +245,9 @@ int tfs_renaming_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
 
     if (put->original.size > 0)
         read_names(&r.old, put->original, err);
-    else
-        kind_of(at)->names(save, tfs_edit_doc(edit), tfs_name_list_add, &r.old, err);
-    if (err->code == 0 && tfs_name_list_sort(&r.old, err) == 0 && read_lines(&r, text, err) == 0 &&
-        r.renames)
+    else if (kind_of(at)->names(save, tfs_edit_doc(edit), tfs_name_list_add, &r.old, err) == 0)
+        tfs_name_list_sort(&r.old, err);
+    if (err->code == 0 && read_lines(&r, text, err) == 0 && r.renames && check_moment(&r, err) == 0)
         rename_chunks(save, edit, kind_of(at), &r, err);
     tfs_name_list_release(&r.old);
     tfs_buf_release(&r.bytes);

@@ -17,8 +17,15 @@ says err 'palette.txt: base:gold_blokc: the save has no such name' "it names the
 put save palette.txt && ! cmp -s save before
 ok "put takes a new name"
 says err 'palette.txt: warning: names new to the save: base:gold_blokc$' "it tells the name"
+cp save renamed
+put save palette.txt
+[ $? = 1 ] && cmp -s save renamed
+ok "the same list once more is one of another moment, for names were sorted anew: nothing is renamed"
+says err 'palette.txt: name 4 is base:[^ ]*, which is name [0-9]+ of the list' "with the place of a name"
+cp palette edited && "$TFS" cat save palette.txt >palette
 put save palette.txt && [ ! -s err ]
 ok "a name that is there is not told again"
+cp edited palette
 
 cp before save
 run 0 "export" export save dir

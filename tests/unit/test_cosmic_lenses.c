@@ -637,15 +637,18 @@ START_TEST(the_root_palette_lists_every_name_once_sorted)
 }
 END_TEST
 
-START_TEST(swapped_names_are_swapped_everywhere)
+/* A list that an edit left in another order looks like this when it is written once more. */
+START_TEST(names_are_swapped_in_one_edit_after_the_other)
 {
+    static const char *const steps[] = {"\\x23c\nx\nb\n", "\\x23c\na\nx\n", "\\x23c\na\nb\n"};
+
     open_root();
-    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "d\nb\na\n"), 0);
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "\\x23c\nb\na\n"), -EBADMSG);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", steps[i]), 0);
     ck_assert(files_shows(&c, (struct tfs_key){0, 0, 0, 0}, "palette.txt", "0 a\n"));
     ck_assert(files_shows(&c, (struct tfs_key){0, 1, 0, 0}, "palette.txt", "0 b\n"));
     ck_assert(files_shows(&c, (struct tfs_key){0, 2, 0, 0}, "palette.txt", "0 a\n"));
-    ck_assert(files_shows(&c, (struct tfs_key){0, 3, 0, 0}, "palette.txt", "0 d\n"));
-    check_root("a\nb\nd\n");
 }
 END_TEST
 
@@ -675,6 +678,26 @@ START_TEST(two_names_can_become_one)
     open_root();
     ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "x\nx\nb\n"), 0);
     check_root("b\nx\n");
+}
+END_TEST
+
+/* The list as it was, edited, after another edit brought one name and took another: those between
+ * the two are in other lines now. */
+START_TEST(a_root_palette_of_another_moment_renames_nothing)
+{
+    const struct tfs_key second = {0, 1, 0, 0};
+
+    open_root();
+    ck_assert_int_eq(files_put_text(&c, second, "palette.txt", "0 zz\n"), 0);
+    check_root("\\x23c\nb\nzz\n");
+    const struct tfs_doc *before = c.doc;
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "\\x23c\na\nb\n"), -EBADMSG);
+    ck_assert_str_eq(c.err.text,
+                     "name 3 is b, which is name 2 of the list: names were moved, so this is a "
+                     "sorted list or one of another moment; edit the one that the save has now");
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "b\nzz\n\\x23c\n"), -EBADMSG);
+    ck_assert_int_eq(files_put_text(&c, FILES_ROOT, "palette.txt", "zz\nb\n\\x23c\n"), -EBADMSG);
+    ck_assert_ptr_eq(c.doc, before);
 }
 END_TEST
 
@@ -744,8 +767,9 @@ static void add_block_tests(TCase *blocks)
 static void add_root_tests(TCase *root)
 {
     tcase_add_test(root, the_root_palette_lists_every_name_once_sorted);
-    tcase_add_test(root, swapped_names_are_swapped_everywhere);
+    tcase_add_test(root, names_are_swapped_in_one_edit_after_the_other);
     tcase_add_test(root, two_names_can_become_one);
+    tcase_add_test(root, a_root_palette_of_another_moment_renames_nothing);
     tcase_add_test(root, a_root_palette_renames_by_the_names_it_was_made_from);
     LOOP(root, bad_roots, the_root_palette_keeps_its_number_of_lines);
     tcase_add_test(root, info_says_what_the_region_is);
