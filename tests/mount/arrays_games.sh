@@ -369,6 +369,57 @@ check([open(f"{made}/channels/{name}.txt").readline() for name in ("type", "sdf"
     want "$TFS_BIN" check "$S"
 }
 
+# A damaged block is empty in the array, what is written there is rejected by its name, and the others can be written.
+godot_damage() {
+    local chunk
+    chunk=$("$PYTHON" -S - "$S" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+(key,) = db.execute('SELECT loc FROM blocks LIMIT 1').fetchone()
+db.execute('UPDATE blocks SET vb = substr(vb, 1, 20) WHERE loc = ?', (key,))
+db.commit()
+print('_'.join(key.split(',')[:3]))
+END
+    )
+    up -o views=all+arrays
+    numpy 'path = f"{m}/arrays/channels/type.npy"
+damaged = of(w[0], 16)
+a = np.load(path, mmap_mode="r+")
+check(not a[damaged].any() and a.any())
+other = next(tuple(i) for i in np.argwhere(a != 0))
+a[other] += 1
+a.flush()
+a[tuple(s.start for s in damaged)] = 7
+check(err(a.flush) == "EBADMSG")' "$chunk"
+    logged "arrays/channels/type.npy: chunk $chunk is damaged and cannot be written: "
+    down 3
+}
+
+# A level of blocks of version 2 in a save of version 4: distances of both mean other things, so a new block is of version 2, too.
+godot_versions() {
+    up -o views=all+arrays
+    want "$TFS_TOOLS/make_voxel" block "$D/old.blk" 2
+    want mkdir -p "$M/lods/1/chunks/0_0_0"
+    want cp "$D/old.blk" "$M/lods/1/chunks/0_0_0/raw.bin"
+    soon [ -e "$M/lods/1/arrays/channels/sdf.npy" ]
+    want mkdir "$M/lods/1/chunks/2_0_0"
+    numpy 'path = f"{m}/lods/1/arrays/channels/sdf.npy"
+part = np.load(f"{m}/lods/1/chunks/0_0_0/arrays/channels/sdf.npy")
+k = np.load(path, mmap_mode="r+")
+check(k.dtype == part.dtype == np.uint16 and (k[:, :, :16] == part).all() and (k[:, :, 16:] == 65535).all())
+k[1, 2, 20] = 7
+k.flush()
+check("1_0_0" in os.listdir(f"{m}/lods/1/chunks"))
+a = np.load(path)
+check(a[1, 2, 20] == 7 and (a[:, :, :16] == part).all() and np.count_nonzero(a[:, :, 16:] != 65535) == 1)
+check(np.load(f"{m}/arrays/channels/sdf.npy").dtype == np.int16)'
+    down
+    for chunk in 0_0_0 1_0_0 2_0_0; do
+        same "lods/1/$chunk" "$("$PYTHON" -S "$(dirname "$0")/../tools/voxel.py" block "$S" lods/1/$chunk | cut -d ' ' -f -2)" 'version 2'
+    done
+    want "$TFS_BIN" check "$S"
+}
+
 roblox_regions() {
     up -o views=all+arrays
     numpy "$GROUP"'
@@ -501,6 +552,8 @@ godot folder folder 2
 godot stream.sqlite stream 30 2
 try 'Godot, stream.sqlite: arrays of a level of detail' godot_levels
 try 'Godot, stream.sqlite: levels with other depths' godot_depths
+try 'Godot, stream.sqlite: a level of an older version' godot_versions
+try 'Godot, stream.sqlite: a damaged block' godot_damage
 
 SAVE_NAME=map.sqlite
 PRISTINE=$T/pristine/$SAVE_NAME

@@ -216,6 +216,8 @@ static void add_form(const struct tfs_godot_summary *summary, struct tfs_godot_f
         form->mixed = true;
     if (form->version == 0 || summary->version < form->version)
         form->version = summary->version;
+    if (summary->version > form->newest)
+        form->newest = summary->version;
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
         const unsigned depth = summary->depths >> 2 * i & 3;
         if (depth > form->depths[i])

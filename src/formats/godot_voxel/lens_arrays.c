@@ -191,6 +191,9 @@ static int write_view(const struct tfs_array_change *change, const struct tfs_go
     struct tfs_godot_block block;
     struct tfs_buf own = {0}, bytes = {0};
 
+    if (view->damage != NULL)
+        return tfs_fail(err, -EBADMSG, "chunk %d_%d_%d is damaged and cannot be written: %s",
+                        change->key.x, change->key.y, change->key.z, view->damage);
     if (tfs_godot_store_begin(change->view->save, change->edit->base, view, &own, &block, err) ==
             0 &&
         check_form(&change->view->volume, channel, &block, change->key, err) == 0) {

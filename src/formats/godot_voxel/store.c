@@ -30,11 +30,13 @@ static void block_blank(struct tfs_buf *out, unsigned version, const uint32_t si
     tfs_buf_u32le(out, TFS_GODOT_EPILOGUE);
 }
 
-/* The version that new blocks of a save get: the highest that is there. */
-static int new_version(struct tfs_save *save, const struct tfs_doc *base, unsigned *version,
-                       struct tfs_error *err)
+/* The version that new blocks of a level get: the highest that is there; in a level without blocks,
+ * of the save. */
+static int new_version(struct tfs_save *save, const struct tfs_doc *base,
+                       const struct tfs_godot_form *form, unsigned *version, struct tfs_error *err)
 {
-    if (tfs_godot_newest_version(save, base, version, err) < 0)
+    *version = form->newest;
+    if (!form->known && tfs_godot_newest_version(save, base, version, err) < 0)
         return err->code;
     if (*version == 0)
         *version = TFS_GODOT_VERSION_MAX;
@@ -43,21 +45,16 @@ static int new_version(struct tfs_save *save, const struct tfs_doc *base, unsign
 
 /* A new block is as deep as the others of its level: one array holds them all. Where some of them
  * have whole distances there is none, and a new one has them, too. */
-static void find_depths(struct tfs_save *save, const struct tfs_doc *base, uint32_t level,
+static void find_depths(const struct tfs_godot_rules *rules, const struct tfs_godot_form *form,
                         uint8_t depths[TFS_GODOT_CHANNELS])
 {
-    const struct tfs_godot_rules *rules = tfs_godot_rules(base);
-    struct tfs_error ignored = {0}; /* of blocks that cannot be read */
-    struct tfs_godot_form form = {.known = false};
-
     memcpy(depths, rules->depths_fixed ? rules->depths : tfs_godot_usual_depths,
            TFS_GODOT_CHANNELS);
-    if (rules->depths_fixed || tfs_godot_form_find(save, base, level, &form, &ignored) < 0 ||
-        !form.known)
+    if (rules->depths_fixed || !form->known)
         return;
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
-        if (i != TFS_GODOT_SDF || !form.mixed)
-            depths[i] = (uint8_t)form.depths[i];
+        if (i != TFS_GODOT_SDF || !form->mixed)
+            depths[i] = (uint8_t)form->depths[i];
 }
 
 static int add_blank(struct tfs_save *save, const struct tfs_doc *base, uint32_t level,
@@ -67,11 +64,15 @@ static int add_blank(struct tfs_save *save, const struct tfs_doc *base, uint32_t
     const uint32_t side = UINT32_C(1) << rules->po2;
     const uint32_t size[3] = {side, side, side};
     uint8_t depths[TFS_GODOT_CHANNELS];
+    struct tfs_error ignored = {0}; /* of blocks that cannot be read */
+    struct tfs_godot_form form;
     unsigned version;
 
-    if (new_version(save, base, &version, err) < 0)
+    if (tfs_godot_form_find(save, base, level, &form, &ignored) < 0)
+        form = (struct tfs_godot_form){0};
+    if (new_version(save, base, &form, &version, err) < 0)
         return err->code;
-    find_depths(save, base, level, depths);
+    find_depths(rules, &form, depths);
     block_blank(out, version, size, depths);
     return tfs_buf_check(out, err);
 }

@@ -69,12 +69,13 @@ typedef void (*tfs_godot_damage_fn)(void *arg, const struct tfs_chunk *chunk, co
 int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
                           struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg,
                           struct tfs_error *err);
-/* What arrays of a level are made for: the deepest of each channel, and the oldest version, of its
- * blocks that are looked into; at least of one, where it has any. */
+/* What arrays of a level and its new blocks are made for: the deepest of each channel, the oldest
+ * and the newest version of its blocks that are looked into; at least of one, where it has any. */
 struct tfs_godot_form {
     unsigned depths[TFS_GODOT_CHANNELS]; /* logarithms, of bytes */
     unsigned version;                    /* at least 2 */
-    bool known;                          /* there was a block */
+    unsigned newest;
+    bool known; /* there was a block */
     bool mixed; /* of distances some are whole numbers, and others floating point */
 };
 
