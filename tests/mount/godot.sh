@@ -175,6 +175,34 @@ crash_between_files() {
     same 'the move finished' "$(voxel diff "$D/before" "$S" | paste -sd ,)" 'removed 0_0_0,added 6_1_1'
 }
 
+# The engine writes one block of a region while an editor has another one open.
+editor_beside_the_engine() {
+    local region=regions/lod0/r.1.0.0.vxr
+    up
+    same 'write and fsync, twice' "$(py '
+import subprocess
+path, engine, seen = a[:3]
+fd = os.open(path, os.O_RDWR)
+def say(text):
+    return err(os.pwrite, fd, text, 0), err(os.fsync, fd)
+first = say(b"depth 8\nfill 7\n")
+subprocess.run(["sh", "-c", engine], check=True)
+end = time.monotonic() + 60
+def there():
+    try:
+        return b"fill 9" in get(seen)
+    except OSError: # between the writing and the look at it
+        return False
+while not there() and time.monotonic() < end:
+    time.sleep(0.05)
+print(*first, *say(b"depth 8\nfill 8\n"), err(os.close, fd))' "$M/chunks/4_0_0/channels/data5.txt" "
+        cp -Rp '$S' '$D/engine' && rm -f '$D'/engine/.[!.]*
+        printf 'depth 8\nfill 9\n' | '$TFS_BIN' put '$D/engine' chunks/5_0_0/channels/data5.txt
+        mv '$D/engine/$region' '$S/$region'" "$M/chunks/5_0_0/channels/data5.txt")" 'ok ok ok ok ok'
+    down
+    differs 'changed 4_0_0 data5,changed 5_0_0 data5'
+}
+
 folder_changed_outside() {
     mount_at "$S" "$M"
     want sh -c "echo 'fill 9' >'$M/chunks/5_0_0/channels/data5.txt'"
@@ -308,6 +336,7 @@ levels folder
 try 'folder: farther than the engine goes' farthest
 try 'folder: a crash between two files' crash_between_files
 try 'folder: changed by others' folder_changed_outside
+try 'folder: an editor beside the engine' editor_beside_the_engine
 try 'folder: meta.vxrm that disagrees' disagreeing_meta
 try 'folder: blocks of another size' misfits
 try 'folder: blocks of other depths' other_depths

@@ -440,6 +440,55 @@ START_TEST(region_that_others_changed_is_a_conflict)
 }
 END_TEST
 
+/* The same folder, of which another program wrote one block of the first region. */
+static struct tfs_buf another_region(struct tfs_key key)
+{
+    struct tree_files other = {0};
+
+    voxel_folder(scratch_path("other"), 2);
+    ck_assert_int_eq(files_open(&other, scratch_path("other")), 0);
+    ck_assert_int_eq(files_put_text(&other, key, "channels/data5.txt", "fill 4"), 0);
+    ck_assert_int_eq(files_commit(&other), 0);
+    tree_files_close(&other);
+    return files_read_file(scratch_path("other/regions/lod0/r.0.0.0.vxr"));
+}
+
+static bool is_known(struct tfs_key key)
+{
+    return tfs_chunk_same(tfs_doc_find(c.save->doc, key), tfs_doc_find(c.doc, key));
+}
+
+START_TEST(blocks_that_others_left_alone_stay_in_a_region_that_they_wrote)
+{
+    const struct tfs_key theirs = {0, 1, 1, 1}, read = {0, 2, 1, 1}, ours = {0, 3, 1, 1},
+                         unread = {0, 0, 0, 0};
+    struct tfs_error err = {0};
+
+    make_world();
+    ck_assert_int_eq(files_put_text(&c, ours, "channels/data5.txt", "fill 4"), 0);
+    commit();
+    ck_assert(files_holds(&c, theirs, "channels/data5.txt", "fill 0"));
+    ck_assert(files_holds(&c, read, "channels/data5.txt", "fill 0"));
+    struct tfs_buf file = another_region(theirs);
+    files_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    ck_assert(is_known(read));
+    ck_assert(!is_known(theirs));
+    ck_assert(!is_known(ours)); /* they wrote an older one */
+    ck_assert(!is_known(unread));
+    tfs_doc_unref(c.doc);
+    c.doc = tfs_doc_ref(c.save->doc);
+    ck_assert(files_holds(&c, theirs, "channels/data5.txt", "fill 4"));
+    /* And once more, without having fetched `read` since. */
+    tfs_buf_u8(&file, 0);
+    files_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    ck_assert(is_known(read));
+    ck_assert(is_known(theirs));
+    tfs_buf_release(&file);
+}
+END_TEST
+
 START_TEST(change_of_one_region_is_none_of_blocks_in_others)
 {
     struct tfs_error err = {0};
@@ -846,6 +895,7 @@ static Suite *folder_suite(void)
     tcase_add_loop_test(tcase, region_that_another_made_while_we_wrote_is_noticed, 0, 2);
     tcase_add_test(tcase, commit_that_found_no_room_is_no_change_by_others);
     tcase_add_test(tcase, region_that_others_changed_is_a_conflict);
+    tcase_add_test(tcase, blocks_that_others_left_alone_stay_in_a_region_that_they_wrote);
     tcase_add_test(tcase, change_of_one_region_is_none_of_blocks_in_others);
     tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);
     tcase_add_test(tcase, folder_is_locked_against_a_second_mount);

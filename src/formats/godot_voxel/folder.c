@@ -91,17 +91,23 @@ static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **fact
     return 0;
 }
 
-/* Lazy chunks for all blocks of a region. */
-static int put_blocks(struct tfs_edit *edit, const struct tfs_godot_region_file *file,
-                      uint64_t reading, struct tfs_error *err)
+/* Lazy chunks for all blocks of a region, but for those that are known to hold what they held. */
+static int put_blocks(struct tfs_edit *edit, const struct tfs_save *save,
+                      const struct tfs_godot_region_file *file, uint64_t reading,
+                      struct tfs_error *err)
 {
+    struct tfs_godot_comparing c = {.save = save, .now = file};
+
     for (size_t i = 0; i < file->count && err->code == 0; i++) {
         struct tfs_chunk chunk = {.key = tfs_godot_folder_block(file, file->slots[i].index),
                                   .slot = TFS_SLOT_NONE,
                                   .flags = TFS_CHUNK_UNREAD,
                                   .own = reading};
-        tfs_edit_put(edit, &chunk, err);
+        const struct tfs_chunk *before = tfs_doc_find(edit->base, chunk.key);
+        if (before == NULL || !tfs_godot_folder_same(&c, &file->slots[i], before))
+            tfs_edit_put(edit, &chunk, err);
     }
+    tfs_godot_folder_compared(&c);
     return err->code;
 }
 
@@ -119,8 +125,9 @@ static int drop_blocks(struct tfs_edit *edit, const struct tfs_godot_region_file
 
 /* The edit's document for an index that replaces `before` (NULL: nothing was known); regions whose
  * file is still the same keep their chunks. */
-static int put_index(struct tfs_edit *edit, const struct tfs_godot_index *before,
-                     const struct tfs_godot_index *after, uint64_t reading, struct tfs_error *err)
+static int put_index(struct tfs_edit *edit, const struct tfs_save *save,
+                     const struct tfs_godot_index *before, const struct tfs_godot_index *after,
+                     uint64_t reading, struct tfs_error *err)
 {
     tfs_edit_common(edit, after->meta_text);
     for (size_t i = 0; before != NULL && i < before->files.count && err->code == 0; i++) {
@@ -132,20 +139,20 @@ static int put_index(struct tfs_edit *edit, const struct tfs_godot_index *before
         const struct tfs_godot_region_file *old =
             before == NULL ? NULL : tfs_godot_index_find(before, file->file.key);
         if (old == NULL || !tfs_file_same(&old->file.st, &file->file.st))
-            put_blocks(edit, file, reading, err);
+            put_blocks(edit, save, file, reading, err);
     }
     return err->code;
 }
 
-static int make_doc(struct tfs_doc *base, const struct tfs_godot_index *before,
-                    const struct tfs_godot_index *after, uint64_t reading, struct tfs_doc **doc,
-                    struct tfs_error *err)
+static int make_doc(const struct tfs_save *save, struct tfs_doc *base,
+                    const struct tfs_godot_index *before, const struct tfs_godot_index *after,
+                    uint64_t reading, struct tfs_doc **doc, struct tfs_error *err)
 {
     struct tfs_edit edit;
 
     if (tfs_edit_open(base, &edit, err) < 0)
         return err->code;
-    if (put_index(&edit, before, after, reading, err) == 0)
+    if (put_index(&edit, save, before, after, reading, err) == 0)
         *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     return err->code;
@@ -159,7 +166,7 @@ static int new_doc(const struct tfs_godot_index *index, uint64_t reading, struct
     struct tfs_doc *empty = NULL;
 
     if (make_facts(&index->meta, &facts, err) == 0 && tfs_doc_create(facts, &empty, err) == 0)
-        make_doc(empty, NULL, index, reading, doc, err);
+        make_doc(NULL, empty, NULL, index, reading, doc, err);
     tfs_doc_unref(empty);
     tfs_facts_unref(facts);
     return err->code;
@@ -235,6 +242,7 @@ static void folder_free(struct tfs_godot_folder *own)
 {
     tfs_godot_index_release(&own->index);
     tfs_recent_release(&own->opened);
+    free(own->seen);
     if (own->lock_fd >= 0)
         close(own->lock_fd);
     pthread_mutex_destroy(&own->lock);
@@ -322,7 +330,7 @@ static int read_index(struct tfs_save *save, struct tfs_godot_folder *own, struc
     if (tfs_godot_index_read(save->path, exclusive(save), &index, err) < 0)
         return err->code;
     bool same = tfs_blob_equal(index.meta_text, own->index.meta_text);
-    int result = same ? make_doc(save->doc, &own->index, &index, own->reading + 1, doc, err)
+    int result = same ? make_doc(save, save->doc, &own->index, &index, own->reading + 1, doc, err)
                       : new_doc(&index, own->reading + 1, doc, err);
     if (result == 0 && !same)
         result = tfs_doc_keep_slots(*doc, save->doc, err);

@@ -79,12 +79,15 @@ struct tfs_key tfs_godot_folder_region_of(const struct tfs_godot_meta *meta, str
 /* And back: the block of a slot. */
 struct tfs_key tfs_godot_folder_block(const struct tfs_godot_region_file *file, uint32_t index);
 
+struct tfs_godot_seen;
+
 struct tfs_godot_folder {
     pthread_mutex_t lock; /* of what follows, but lock_fd */
     struct tfs_godot_index index;
-    uint64_t reading;         /* number of the last reading that found something new */
-    struct tfs_recent opened; /* region files that were fetched from last */
-    int lock_fd;              /* the directory, with the flock */
+    uint64_t reading;            /* number of the last reading that found something new */
+    struct tfs_recent opened;    /* region files that were fetched from last */
+    struct tfs_godot_seen *seen; /* what blocks held that were fetched; NULL: none was */
+    int lock_fd;                 /* the directory, with the flock */
 };
 
 static inline struct tfs_godot_folder *tfs_godot_folder_of(const struct tfs_save *save)
@@ -99,6 +102,19 @@ int tfs_godot_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
                            struct tfs_error *err);
 int tfs_godot_folder_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                              uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err);
+/* Blocks of a region that was read again, compared with what they held before. The caller holds the
+ * lock, and has not put the new index in the place of the old one. */
+struct tfs_godot_comparing {
+    const struct tfs_save *save;
+    const struct tfs_godot_region_file *now;
+    struct tfs_godot_opened *opened; /* of that; NULL: not yet, or it cannot be */
+    bool failed;
+};
+/* Are the bytes of a slot those of `chunk`, of the document of before? False where nobody fetched
+ * them then, or too many others since. */
+bool tfs_godot_folder_same(struct tfs_godot_comparing *c, const struct tfs_godot_slot *slot,
+                           const struct tfs_chunk *chunk);
+void tfs_godot_folder_compared(struct tfs_godot_comparing *c);
 /* tfs_container.rest. */
 int tfs_godot_folder_rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
 /* Empty. What is in there is cleared when the index comes to be about other files. */

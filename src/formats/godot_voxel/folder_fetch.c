@@ -23,7 +23,7 @@
 /* ---- open files ------------------------------------------------------------------------------ */
 
 /* A region file that blocks are fetched from. */
-struct opened {
+struct tfs_godot_opened {
     atomic_uint refs;
     struct tfs_key key;
     struct tfs_file_handle file;
@@ -31,7 +31,8 @@ struct opened {
 
 static bool opened_is(const void *opened, const void *key)
 {
-    return tfs_key_compare(((const struct opened *)opened)->key, *(const struct tfs_key *)key) == 0;
+    return tfs_key_compare(((const struct tfs_godot_opened *)opened)->key,
+                           *(const struct tfs_key *)key) == 0;
 }
 
 static size_t opened_weight(const void *opened)
@@ -42,12 +43,12 @@ static size_t opened_weight(const void *opened)
 
 static void opened_ref(void *opened)
 {
-    tfs_refs_add(&((struct opened *)opened)->refs);
+    tfs_refs_add(&((struct tfs_godot_opened *)opened)->refs);
 }
 
 static void opened_unref(void *object)
 {
-    struct opened *opened = object;
+    struct tfs_godot_opened *opened = object;
 
     if (opened == NULL || !tfs_refs_drop(&opened->refs))
         return;
@@ -75,11 +76,11 @@ static int fail_gone(const struct tfs_save *save, struct tfs_error *err)
     return tfs_fail(err, -ESTALE, "another program removed the region of this chunk");
 }
 
-static int opened_make(const struct tfs_save *save, struct tfs_key key, struct opened **opened,
-                       struct tfs_error *err)
+static int opened_make(const struct tfs_save *save, struct tfs_key key,
+                       struct tfs_godot_opened **opened, struct tfs_error *err)
 {
     char *path = tfs_godot_folder_region_path(save->path, key);
-    struct opened *made = calloc(1, sizeof(*made));
+    struct tfs_godot_opened *made = calloc(1, sizeof(*made));
 
     if (path == NULL || made == NULL)
         tfs_fail_memory(err);
@@ -103,13 +104,24 @@ struct source {
     struct tfs_key region;
     struct stat st;
     uint64_t offset, size;
-    struct opened *opened; /* a reference */
+    uint64_t reading;                /* as many had found something new */
+    struct tfs_godot_opened *opened; /* a reference */
 };
 
 /* Sets all but `opened`. The caller holds the lock. ENOENT: there is no such thing, which is no
  * failure. */
 typedef int (*locate_fn)(const struct tfs_godot_folder *own, struct tfs_key key,
                          struct source *source, struct tfs_error *err);
+
+static void set_block(struct source *source, const struct tfs_godot_region_file *file,
+                      const struct tfs_godot_slot *slot)
+{
+    source->region = file->file.key;
+    source->st = file->file.st;
+    source->offset = tfs_extent_offset(&file->region.sectors, slot->extent);
+    source->size =
+        tfs_extent_size(&file->region.sectors, slot->extent, (uint64_t)file->file.st.st_size);
+}
 
 static int locate_block(const struct tfs_godot_folder *own, struct tfs_key key,
                         struct source *source, struct tfs_error *err)
@@ -122,11 +134,7 @@ static int locate_block(const struct tfs_godot_folder *own, struct tfs_key key,
 
     if (slot == NULL)
         return tfs_fail(err, -ESTALE, "another program removed this block");
-    source->region = region;
-    source->st = file->file.st;
-    source->offset = tfs_extent_offset(&file->region.sectors, slot->extent);
-    source->size =
-        tfs_extent_size(&file->region.sectors, slot->extent, (uint64_t)file->file.st.st_size);
+    set_block(source, file, slot);
     return 0;
 }
 
@@ -156,6 +164,7 @@ static int source_open(struct tfs_save *save, locate_fn locate, struct tfs_key k
     source->opened = NULL;
     pthread_mutex_lock(&own->lock);
     int result = locate(own, key, source, err);
+    source->reading = own->reading;
     if (result == 0 && anew) {
         tfs_recent_clear(&own->opened);
         result = opened_make(save, source->region, &source->opened, err);
@@ -249,8 +258,86 @@ static int read_palette(const struct source *source, struct tfs_blob **colours,
     return err->code;
 }
 
+/* ---- what blocks held ------------------------------------------------------------------------ */
+
+/* A block that was fetched. When its region is read again this says whether another program changed
+ * it, or another block of the region: the old file is gone then. */
+struct tfs_godot_seen {
+    struct tfs_key key;
+    uint64_t reading; /* after which it was fetched; 0: none was */
+    struct tfs_hash hash;
+};
+
+#define SEEN_MAX 4096 /* a later one takes the place of an earlier one */
+
+static struct tfs_godot_seen *seen_at(const struct tfs_godot_folder *own, struct tfs_key key)
+{
+    const struct tfs_span bytes = {(const uint8_t *)&key, sizeof(key)};
+
+    return own->seen == NULL ? NULL : &own->seen[tfs_checksum(bytes, 0) % SEEN_MAX];
+}
+
+static void note_seen(struct tfs_godot_folder *own, struct tfs_key key, const struct source *source,
+                      const struct tfs_blob *stored)
+{
+    const struct tfs_hash hash = tfs_hash_of(tfs_blob_span(stored));
+
+    pthread_mutex_lock(&own->lock);
+    if (own->seen == NULL)
+        own->seen = calloc(SEEN_MAX, sizeof(*own->seen));
+    struct tfs_godot_seen *seen = seen_at(own, key);
+    if (seen != NULL)
+        *seen = (struct tfs_godot_seen){key, source->reading, hash};
+    pthread_mutex_unlock(&own->lock);
+}
+
+/* The number of the reading that found its region new. */
+static uint64_t reading_of(const struct tfs_chunk *chunk)
+{
+    return chunk->own;
+}
+
+/* Since its reading the region is the same. */
+static bool is_seen(const struct tfs_godot_seen *seen, const struct tfs_chunk *chunk)
+{
+    return seen != NULL && tfs_key_compare(seen->key, chunk->key) == 0 &&
+           seen->reading >= reading_of(chunk);
+}
+
+bool tfs_godot_folder_same(struct tfs_godot_comparing *c, const struct tfs_godot_slot *slot,
+                           const struct tfs_chunk *chunk)
+{
+    const struct tfs_godot_seen *seen = seen_at(tfs_godot_folder_of(c->save), chunk->key);
+    const bool held = (chunk->flags & TFS_CHUNK_UNREAD) == 0;
+    struct tfs_blob *stored = NULL;
+    struct tfs_error ignored = {0};
+    struct source source;
+
+    if ((!held && !is_seen(seen, chunk)) || c->failed)
+        return false;
+    set_block(&source, c->now, slot);
+    c->failed = c->opened == NULL && opened_make(c->save, source.region, &c->opened, &ignored) < 0;
+    if (c->failed)
+        return false;
+    source.opened = c->opened;
+    bool same = read_block(&source, &stored, &ignored) == 0 && source_check(&source, &ignored) == 0;
+    if (same && held)
+        same = tfs_blob_equal(stored, chunk->blob);
+    else if (same)
+        same = tfs_hash_equal(tfs_hash_of(tfs_blob_span(stored)), seen->hash);
+    tfs_blob_unref(stored);
+    return same;
+}
+
+void tfs_godot_folder_compared(struct tfs_godot_comparing *c)
+{
+    opened_unref(c->opened);
+    c->opened = NULL;
+}
+
 /* What is read, and how. */
 struct wish {
+    bool block;
     locate_fn locate;
     int (*read)(const struct source *source, struct tfs_blob **blob, struct tfs_error *err);
 };
@@ -267,6 +354,8 @@ static int try_once(struct tfs_save *save, const struct wish *wish, struct tfs_k
     wish->read(&source, &found, err);
     result = source_check(&source, err);
     opened_unref(source.opened);
+    if (result == 0 && wish->block)
+        note_seen(tfs_godot_folder_of(save), key, &source, found);
     if (result < 0)
         tfs_blob_unref(found);
     else
@@ -290,7 +379,7 @@ static int fetch(struct tfs_save *save, const struct wish *wish, struct tfs_key 
 int tfs_godot_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
                            struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
 {
-    static const struct wish block = {locate_block, read_block};
+    static const struct wish block = {true, locate_block, read_block};
 
     (void)extra;
     return fetch(save, &block, chunk->key, stored, err);
@@ -326,7 +415,7 @@ int tfs_godot_folder_rest(const struct tfs_save *save, uint64_t *checksum, struc
 int tfs_godot_folder_palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                              uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err)
 {
-    static const struct wish palette = {locate_palette, read_palette};
+    static const struct wish palette = {false, locate_palette, read_palette};
     struct tfs_blob *bytes = NULL;
 
     (void)doc;
