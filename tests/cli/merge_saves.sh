@@ -266,6 +266,48 @@ holds beamng "samples keep their names"
 says out "^$materials OursOnly$" "ours keeps its number"
 says out "^$((materials + 1)) TheirsOnly$" "theirs gets the next"
 
+# ---- materials of one name
+ter=$ROOT/tests/tools/ter.py
+# ground FILE NAMES HEIGHTS LAYERS COUNT: 64 x 64 samples; the names are COUNT times the first of NAMES, then its others.
+ground() {
+    python3 - "$@" <<'EOF'
+import struct, sys
+path, names, heights, layers, count = sys.argv[1], sys.argv[2].split(','), *map(eval, sys.argv[3:])
+names = [names[0]] * count + names[1:]
+with open(path, 'wb') as f:
+    f.write(struct.pack('<BI', 9, 64) + struct.pack('<4096H', *(heights.get(i, 100) for i in range(4096))))
+    f.write(bytes(layers.get(i, 3) for i in range(4096)))
+    f.write(struct.pack('<I', len(names)) + b''.join(bytes([len(n)]) + n.encode() for n in names))
+EOF
+}
+twice() { ground "$1" Grass,Sand,Rock,Grass "$2" "$3" 1; }
+rm -rf b o t && twice b '{}' '{}' && twice o '{0:200}' '{}' && twice t '{5:300}' '{}' && cp o o.before
+merge 0 "two materials have one name" b o t
+holds beamng "each sample keeps the number that it had"
+[ "$(python3 "$ter" count o 3)" = 4096 ]
+ok "so the others of that name do not change"
+twice o '{0:200}' '{}' && twice t '{}' '{5:0,6:1}' && cp o o.before
+merge 0 "theirs paints with the other one" b o t
+holds beamng "it has the number of that one"
+[ "$(python3 "$ter" at o 5 0)" = '100 0' ]
+ok "which the sample has"
+run 1 "diff of it" diff b t
+says out '2 samples' "tells both samples"
+ground t Grass,Sand,Rock,Grass,Sand '{}' '{7:4}' 1 && twice o '{0:200}' '{}' && cp o o.before
+merge 0 "theirs adds a material of a name that is there" b o t
+holds beamng "it comes behind those of ours"
+ground b m,n,o '{}' '{}' 300 && ground o m,n,o '{0:200}' '{}' 300 && ground t m,n,o '{5:300}' '{}' 301
+merge 0 "more names than samples can have, of which none is new" b o t
+python3 "$ter" at o 5 0 | grep -q '^300 3$'
+ok "is merged"
+ground t m,n,q '{}' '{}' 9 && ground o m,n,o '{0:200}' '{}' 254 && cp o o.before
+merge 1 "more than samples can have, of which one is new" b o t
+says err 'both sides together have 257 materials, 255 are possible' "is refused"
+same o o.before "ours is as it was"
+ground b ,a '{}' '{}' 65534 && ground o ,b '{0:200}' '{}' 65534 && ground t c '{5:300}' '{}' 65535
+(ulimit -t 5 && "$TFS" merge b o t >out 2>err)
+[ $? = 1 ] && says err 'are possible' "tables of the greatest size take no time"
+
 # ---- worlds
 "$TOOLS/make_world" --regions 2 --chunks 40 world
 zone=zones/base/earth
@@ -275,6 +317,18 @@ mutate_zone o 1 1 && mutate_zone t 1 2 && mutate_zone t 2 3
 "$TFS" merge b/$zone o/$zone t/$zone >said 2>err
 [ $? -lt 2 ] && says said '^merged: ' "a zone is merged, over all its regions"
 run 0 "it is whole" check o
+rm -rf o && cp -r b o
+cp t/$zone/zoneInfo.json t.json
+sed -i 's/}$/, "spawn": 7}/' t/$zone/zoneInfo.json
+! cmp -s t/$zone/zoneInfo.json t.json
+ok "theirs changes zoneInfo.json"
+merge 1 "a zone that says something else of itself" b/$zone o/$zone t/$zone
+says out '^conflict in the rest of the save: zoneInfo.json changed, which a merge leaves as it is in a zone; ours stays$' "is told"
+same o/$zone/zoneInfo.json t.json "as it stays"
+run 1 "diff of the zones" diff b/$zone t/$zone
+says out '^rest of the file: zoneInfo.json changed$' "names it"
+merge 0 "one that ours changed" b/$zone t/$zone b/$zone
+cp t.json t/$zone/zoneInfo.json
 region=$(cd t && find . -name '*.cosmicreach' | sort | sed -n 2p)
 rm -rf o && cp -r b o
 merge 0 "a region that lies in a world" b/$region o/$region t/$region

@@ -99,6 +99,8 @@ def beamng(path):
         layer = save.layers[i]
         name = '#hole' if layer == 255 else save.names[layer] if layer < len(save.names) else f'#{layer}'
         name += f' h={save.heights[i]}' + (f" corners={int.from_bytes(save.extra[4 * i:4 * i + 4], 'little')}" if extra else '')
+        same = save.names[:layer + 1].count(save.names[layer]) if layer < len(save.names) else 1
+        name += f' same={same}' if same > 1 else ''
         chunks.setdefault(f'{x // 64}_0_{z // 64}', {})[x, 0, z] = (name, False)
     for chunk, voxels in chunks.items():
         yield chunk, voxels, voxels.copy

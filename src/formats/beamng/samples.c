@@ -1,7 +1,8 @@
 /*
  * Tiles <-> what comparing asks of them (formats/picture/picture.h). A voxel is a sample: its
  * height, the values of the planes behind the layers, and the name of its material, so that equal
- * samples are equal whatever the order of the materials.
+ * samples are equal whatever the order of the materials. Names may repeat: which of the materials
+ * of one name it is, in their order, belongs to the sample.
  *
  * Must not know how differences are found or shown.
  */
@@ -23,10 +24,49 @@ struct samples {
     struct tfs_beamng_layout layout;
     struct tfs_beamng_tile tile;
     struct tfs_blob *heights, *others, *table;
-    struct tfs_buf own;                     /* both values, changed; empty: nothing did */
-    struct tfs_span names[TFS_BEAMNG_HOLE]; /* in the table */
-    uint32_t count;
+    struct tfs_buf own; /* both values, changed; empty: nothing did */
+    struct names {
+        struct tfs_span at[TFS_BEAMNG_HOLE]; /* in the table */
+        uint8_t same[TFS_BEAMNG_HOLE];       /* how many before it have this name */
+        uint32_t count;
+    } names;
 };
+
+/* ---- names that samples can have ------------------------------------------------------------- */
+
+/* How many have this name? */
+static uint8_t count_name(const struct names *names, struct tfs_span name)
+{
+    for (uint32_t i = names->count; i-- > 0;)
+        if (tfs_span_equal(names->at[i], name))
+            return (uint8_t)(names->same[i] + 1);
+    return 0;
+}
+
+/* Those behind the last number of a layer are no sample's. */
+static void find_names(const struct tfs_doc *doc, struct names *names)
+{
+    struct tfs_beamng_names table = tfs_beamng_names_of(doc);
+    struct tfs_span name;
+
+    names->count = 0;
+    while (names->count < TFS_BEAMNG_HOLE && tfs_beamng_names_next(&table, &name)) {
+        names->same[names->count] = count_name(names, name);
+        names->at[names->count++] = name;
+    }
+}
+
+/* The layer of a name that so many of this name come before; `count`: there is none. */
+static uint32_t find_name(const struct names *names, struct tfs_span name, uint8_t same)
+{
+    uint32_t i = 0;
+
+    while (i < names->count && (names->same[i] != same || !tfs_span_equal(names->at[i], name)))
+        i++;
+    return i;
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 static void samples_close(void *chunk)
 {
@@ -42,7 +82,6 @@ static int samples_open(struct tfs_save *save, const struct tfs_doc *doc, struct
                         void *chunk, struct tfs_error *err)
 {
     const struct tfs_chunk *found = tfs_doc_find(doc, key);
-    struct tfs_beamng_names names = tfs_beamng_names_of(doc);
     struct samples *s = chunk;
 
     (void)save;
@@ -54,8 +93,7 @@ static int samples_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     s->heights = tfs_blob_ref(found->blob);
     s->others = tfs_blob_ref(found->extra);
     s->table = tfs_blob_ref(tfs_beamng_table(doc));
-    while (s->count < TFS_BEAMNG_HOLE && tfs_beamng_names_next(&names, &s->names[s->count]))
-        s->count++;
+    find_names(doc, &s->names);
     return 0;
 }
 
@@ -77,9 +115,10 @@ static void take_material(const struct samples *s, uint8_t layer, struct tfs_buf
 {
     if (layer == TFS_BEAMNG_HOLE) {
         tfs_buf_u8(voxel, KIND_HOLE);
-    } else if (layer < s->count && s->names[layer].size > 0) {
+    } else if (layer < s->names.count && s->names.at[layer].size > 0) {
         tfs_buf_u8(voxel, KIND_NAME);
-        tfs_buf_add_span(voxel, s->names[layer]);
+        tfs_buf_u8(voxel, s->names.same[layer]);
+        tfs_buf_add_span(voxel, s->names.at[layer]);
     } else {
         tfs_buf_u8(voxel, KIND_NUMBER);
         tfs_buf_u8(voxel, layer);
@@ -109,7 +148,7 @@ static int samples_take(const void *chunk, struct tfs_stretch at, struct tfs_buf
     return tfs_buf_check(voxel, err);
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- what a sample is called ----------------------------------------------------------------- */
 
 /* A sample as it was taken. */
 struct sample {
@@ -117,6 +156,7 @@ struct sample {
     struct tfs_beamng_layout layout; /* as far as planes go */
     struct tfs_cursor extra;
     enum kind kind;
+    uint8_t number; /* KIND_NAME: how many before it have this name; KIND_NUMBER: the layer */
     struct tfs_span name;
 };
 
@@ -129,6 +169,8 @@ static struct sample sample_of(struct tfs_span voxel)
     s.layout.extra = tfs_take_u8(&c);
     s.extra = tfs_cursor_init(tfs_take(&c, s.layout.extra));
     s.kind = (enum kind)tfs_take_u8(&c);
+    if (s.kind != KIND_HOLE)
+        s.number = tfs_take_u8(&c);
     s.name = tfs_take(&c, tfs_cursor_left(&c));
     return s;
 }
@@ -154,12 +196,12 @@ static void print_material(const struct sample *s, struct tfs_buf *out)
         tfs_buf_add_text(out, "#hole");
         break;
     case KIND_NUMBER:
-        tfs_buf_printf(out, "#%u", s->name.data[0]);
+        tfs_buf_printf(out, "#%u", s->number);
         break;
     }
 }
 
-/* `Grass`; in full `Grass h=1234 corners=3`. */
+/* `Grass`; in full `Grass h=1234 corners=3`, of the second material of that name with `same=2`. */
 static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
 {
     struct sample s = sample_of(voxel);
@@ -175,6 +217,8 @@ static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
             value |= (uint32_t)tfs_take_u8(&s.extra) << 8 * byte;
         tfs_buf_printf(out, " %s=%u", plane->name, value);
     }
+    if (s.kind == KIND_NAME && s.number > 0)
+        tfs_buf_printf(out, " same=%u", s.number + 1);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -188,18 +232,19 @@ static int find_layer(const struct samples *s, const struct sample *sample, uint
         *layer = TFS_BEAMNG_HOLE;
         return 0;
     case KIND_NUMBER:
-        *layer = sample->name.data[0];
-        if (*layer >= s->count || s->names[*layer].size == 0)
+        *layer = sample->number;
+        if (*layer >= s->names.count || s->names.at[*layer].size == 0)
             return 0;
         return tfs_fail(err, -EBADMSG, "layer %u has a name on one side alone", *layer);
     case KIND_NAME:
         break;
     }
-    for (uint32_t i = 0; i < s->count; i++)
-        if (tfs_span_equal(s->names[i], sample->name)) {
-            *layer = (uint8_t)i;
+    /* Where there was no place for all that repeat (merge_names), it is another one. */
+    for (unsigned same = sample->number + 1u; same > 0; same--) {
+        *layer = (uint8_t)find_name(&s->names, sample->name, (uint8_t)(same - 1));
+        if (*layer < s->names.count)
             return 0;
-        }
+    }
     return tfs_fail(err, -EBADMSG, "there is no such material in the palette");
 }
 
@@ -268,41 +313,47 @@ static int samples_store(struct tfs_save *save, struct tfs_edit *edit, void *chu
     return err->code;
 }
 
-/* Is the name among those of a document? */
-static bool has_name(const struct tfs_doc *doc, struct tfs_span name)
+/* Appends the names of theirs that ours has less often, or (`repeats` false) not at all: how
+ * many. */
+static uint32_t add_names(const struct names *ours, const struct names *theirs, bool repeats,
+                          bool nul, struct tfs_buf *added)
 {
-    struct tfs_beamng_names names = tfs_beamng_names_of(doc);
-    struct tfs_span next;
+    uint32_t count = 0;
 
-    while (tfs_beamng_names_next(&names, &next))
-        if (tfs_span_equal(next, name))
-            return true;
-    return false;
+    tfs_buf_clear(added);
+    for (uint32_t i = 0; i < theirs->count; i++)
+        if (theirs->at[i].size > 0 && (repeats || theirs->same[i] == 0) &&
+            find_name(ours, theirs->at[i], theirs->same[i]) == ours->count) {
+            tfs_beamng_name_add(added, theirs->at[i], nul);
+            count++;
+        }
+    return count;
 }
 
-/* The names of theirs that ours lacks come behind those of ours. */
+/* They come behind those of ours. A sample does not say more than its name where repeats have no
+ * place. */
 static int merge_names(struct tfs_edit *edit, const struct tfs_doc *ours,
                        const struct tfs_doc *theirs, struct tfs_error *err)
 {
     const struct tfs_span table = tfs_blob_span(tfs_beamng_table(ours));
-    struct tfs_beamng_names names = tfs_beamng_names_of(theirs);
-    uint32_t count = tfs_beamng_name_count(ours);
+    const uint32_t there = tfs_beamng_name_count(ours);
+    const bool nul = tfs_beamng_layout_of(ours)->nul;
     struct tfs_buf merged = {0}, added = {0};
     struct tfs_blob *blob = NULL;
-    struct tfs_span name;
+    struct names names[2];
 
-    while (tfs_beamng_names_next(&names, &name))
-        if (name.size > 0 && !has_name(ours, name)) {
-            tfs_beamng_name_add(&added, name, tfs_beamng_layout_of(ours)->nul);
-            count++;
-        }
-    if (count > TFS_BEAMNG_HOLE)
-        tfs_fail(err, -EBADMSG, "both sides together have %u materials, %u are possible", count,
-                 TFS_BEAMNG_HOLE);
-    tfs_buf_u32le(&merged, count);
+    find_names(ours, &names[0]);
+    find_names(theirs, &names[1]);
+    uint32_t more = add_names(&names[0], &names[1], true, nul, &added);
+    if (there + more > TFS_BEAMNG_HOLE)
+        more = add_names(&names[0], &names[1], false, nul, &added);
+    if (more > 0 && there + more > TFS_BEAMNG_HOLE)
+        tfs_fail(err, -EBADMSG, "both sides together have %u materials, %u are possible",
+                 there + more, TFS_BEAMNG_HOLE);
+    tfs_buf_u32le(&merged, there + more);
     tfs_buf_add(&merged, table.data + 4, table.size - 4);
     tfs_buf_add_span(&merged, tfs_buf_span(&added));
-    if (err->code == 0 && added.size > 0 && tfs_buf_check(&added, err) == 0 &&
+    if (err->code == 0 && more > 0 && tfs_buf_check(&added, err) == 0 &&
         tfs_blob_take(&merged, &blob, err) == 0)
         tfs_edit_common(edit, blob);
     tfs_blob_unref(blob);

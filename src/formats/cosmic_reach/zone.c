@@ -390,6 +390,14 @@ static int zone_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_er
 
 /* ---- the container --------------------------------------------------------------------------- */
 
+/* Without one it is as if there were an empty one. */
+static int zone_rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err)
+{
+    (void)err;
+    *checksum = tfs_checksum(tfs_blob_span(tfs_cosmic_zone_info(save->doc)), 0);
+    return 0;
+}
+
 static int zone_probe(const struct tfs_probe *probe)
 {
     int zone = S_ISDIR(probe->st.st_mode) ? tfs_cosmic_is_zone(probe->path) : 0;
@@ -419,4 +427,6 @@ const struct tfs_container tfs_cosmic_reach_zone = {
     .disputed = zone_disputed,
     .reload = zone_reload,
     .close = zone_close,
+    .rest = zone_rest,
+    .rest_name = TFS_COSMIC_ZONE_INFO,
 };
