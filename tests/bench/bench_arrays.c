@@ -62,7 +62,7 @@ static void open_array(struct array *a, bool all)
     struct tfs_span values;
 
     decode(tfs_doc_at(save->doc, 0), &out);
-    must(tfs_npy_take(tfs_buf_span(&out), &a->npy, &values, &err));
+    must(tfs_npy_take(tfs_buf_span(&out), NULL, &a->npy, &values, &err));
     tfs_buf_release(&out);
     (void)tfs_doc_bounds(save->doc, 0, &a->low, &a->high);
     if (!all)

@@ -119,6 +119,8 @@ refused 'a palette with a gap' '.*the palette has no entry 2'
 refused 'a palette with too high a number' '.*index 70000'
 { cat whole.npy; echo oops; } >bad.npy
 refused 'what is no palette' '.*1:1: '
+{ sed '1s/(48, 32, 32)/(0,)        /' whole.npy; cat names.txt; } >bad.npy
+refused 'another shape' 'the array is <u2 of shape \(0,\), it has to be <u2 of shape \(48, 32, 32\)'
 head -c 5000 whole.npy >bad.npy
 refused 'an array that is cut off' 'the .npy file has [0-9]+ bytes of values, its shape has others'
 { "$TFS" cat base arrays/lights/sky.npy; cat names.txt; } >bad.npy

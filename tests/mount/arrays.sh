@@ -158,11 +158,15 @@ refuses() {
     blocks 'a = np.load(whole)
 check(err(np.save, whole, a[1:]) == "EBADMSG")
 check(err(np.save, whole, a.astype(float)) == "EBADMSG")
+for other in a.astype(object), a.astype([("number", "u2")]), a[None]:
+    check(err(np.save, whole, other) == "EBADMSG")
 check(err(open(whole, "wb").write, b"x") in ("ok", "EBADMSG"))
 a[1, 2, 3] = 60000
 check(err(np.save, whole, a) == "EBADMSG")'
     logged 'arrays/blocks.npy: the array is <u2 of shape \(.*\), it has to be <u2 of shape'
     logged 'arrays/blocks.npy: the array is <f8 of shape'
+    same 'refused heads that say what is expected' \
+        "$(grep -c 'of plain numbers; it has to be <u2 of shape' "$M/.terrainfs/errors.log")" 3
     logged 'arrays/blocks.npy: \[1,2,3\] is 60000, arrays/palette.txt has [0-9]+ lines'
     same 'palette' "$(py 'print(err(open, a[0], "w"))' "$M/arrays/palette.txt")" EACCES
     down 3

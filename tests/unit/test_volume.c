@@ -101,7 +101,7 @@ START_TEST(volume_has_each_value_at_its_place)
     make(keys, 5);
     ck_assert(tfs_volume_span(&volume));
     struct tfs_buf whole = part(0, UINT64_MAX);
-    ck_assert_int_eq(tfs_npy_take(tfs_buf_span(&whole), &npy, &values, &err), 0);
+    ck_assert_int_eq(tfs_npy_take(tfs_buf_span(&whole), NULL, &npy, &values, &err), 0);
     size_t filled = 0;
     for (uint64_t i = 0; i < 216; i++)
         filled += tfs_npy_value(&npy, values, i / 36, i / 6 % 6, i % 6) != 0;
@@ -180,7 +180,7 @@ START_TEST(volume_is_empty_where_a_chunk_is_missing_or_damaged)
     volume.empty = 0xa0b;
     ck_assert(tfs_volume_span(&volume));
     struct tfs_buf whole = part(0, UINT64_MAX);
-    ck_assert_int_eq(tfs_npy_take(tfs_buf_span(&whole), &npy, &values, &err), 0);
+    ck_assert_int_eq(tfs_npy_take(tfs_buf_span(&whole), NULL, &npy, &values, &err), 0);
     for (uint64_t i = 0; i < 48; i++) {
         const uint64_t y = i / 24, z = i / 6 % 4, x = i % 6;
         const bool there = z < 2 ? x < 2 || x > 3 : x == 2 || x == 3;

@@ -208,10 +208,15 @@ static int take_original(struct text *t, struct tfs_span original, struct tfs_er
 {
     struct tfs_error why = {0};
 
-    if (tfs_npy_take(original, &t->npy_before, &t->before, &why) < 0 ||
-        tfs_npy_expect(&t->npy_before, &t->expected, &why) < 0)
+    if (tfs_npy_take(original, &t->expected, &t->npy_before, &t->before, &why) < 0)
         return tfs_fail(err, -ESTALE, "the array has another shape since this one was opened");
     return 0;
+}
+
+static int take_text(struct text *t, struct tfs_span text, struct tfs_error *err)
+{
+    t->expected = tfs_volume_npy(&t->view->volume);
+    return tfs_npy_take(text, &t->expected, &t->npy, &t->values, err);
 }
 
 static int put_view(struct text *t, struct tfs_edit *edit, struct tfs_span text,
@@ -221,9 +226,7 @@ static int put_view(struct text *t, struct tfs_edit *edit, struct tfs_span text,
     const size_t size = tfs_volume_values(v) * v->width;
 
     t->options = put->options;
-    t->expected = tfs_volume_npy(v);
-    if (tfs_npy_take(text, &t->npy, &t->values, err) < 0 ||
-        tfs_npy_expect(&t->npy, &t->expected, err) < 0)
+    if (take_text(t, text, err) < 0)
         return err->code;
     if (put->original.size > 0 && take_original(t, put->original, err) < 0)
         return err->code;
@@ -245,7 +248,8 @@ static int put_named(struct text *t, struct tfs_edit *edit, struct tfs_span text
     struct tfs_renumbering renumbering = {0};
     struct tfs_numbers *numbers;
 
-    if (tfs_numbers_open(view->save, view->doc, view->array->numbering, &numbers, err) == 0 &&
+    if (take_text(t, text, err) == 0 &&
+        tfs_numbers_open(view->save, view->doc, view->array->numbering, &numbers, err) == 0 &&
         tfs_renumbering_open(&renumbering, numbers, names, err) == 0) {
         t->names = &renumbering;
         put_view(t, edit, text, put, err);
@@ -255,19 +259,19 @@ static int put_named(struct text *t, struct tfs_edit *edit, struct tfs_span text
 }
 
 /* Of an array whose numbers are of names: takes off what is behind the values. */
-static int split(const struct tfs_array *array, const struct tfs_put *put, struct tfs_span *text,
-                 struct tfs_span *names, struct tfs_error *err)
+static struct tfs_span split(const struct tfs_array *array, const struct tfs_put *put,
+                             struct tfs_span *text)
 {
-    size_t size = text->size;
+    const bool apart = (put->options & TFS_PUT_APART) != 0;
+    const bool named = apart && (array->numbering != NULL || array->named != NULL);
+    struct tfs_span names = {0};
 
-    *names = (struct tfs_span){0};
-    if ((array->numbering == NULL && array->named == NULL) || (put->options & TFS_PUT_APART) == 0)
-        return 0;
-    if (tfs_npy_measure(*text, &size, err) < 0)
-        return err->code;
-    *names = (struct tfs_span){text->data + size, text->size - size};
+    if (!named || text->size == 0)
+        return names;
+    const size_t size = tfs_npy_measure(*text);
+    names = (struct tfs_span){text->data + size, text->size - size};
     text->size = size;
-    return 0;
+    return names;
 }
 
 int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
@@ -276,12 +280,11 @@ int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     const struct tfs_array *array = at.param;
     struct tfs_array_view view;
     struct text t = {.view = &view};
-    struct tfs_span names;
 
     if (put->written != NULL)
         return tfs_array_put_written(save, edit, at, put, err);
-    if (split(array, put, &text, &names, err) < 0 ||
-        tfs_array_open_whole(&view, save, edit->base, at, err) < 0)
+    const struct tfs_span names = split(array, put, &text);
+    if (tfs_array_open_whole(&view, save, edit->base, at, err) < 0)
         return err->code;
     if (names.size > 0)
         return put_named(&t, edit, text, names, put, err);
@@ -364,11 +367,10 @@ static int put_chunk_named(struct tfs_save *save, struct tfs_edit *edit, struct 
 int tfs_array_chunk_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
+    const struct tfs_span names = split(at.param, put, &text);
     struct tfs_buf then = {0};
-    struct tfs_span names;
 
-    if (split(at.param, put, &text, &names, err) == 0 &&
-        find_names(save, edit, at, put, &then, err) == 0)
+    if (find_names(save, edit, at, put, &then, err) == 0)
         put_chunk_named(save, edit, at, text, then.size > 0 ? tfs_buf_span(&then) : names, put,
                         err);
     tfs_buf_release(&then);

@@ -198,19 +198,38 @@ static bool find_head(struct tfs_span file, struct place *p)
     return true;
 }
 
+/* "it has to be <u2 of shape (2, 3, 4)". */
+static void print_expected(const struct tfs_npy *expected, char text[120])
+{
+    char shape[70], type[8];
+
+    print_shape(expected, shape, sizeof(shape));
+    print_type(expected, type);
+    snprintf(text, 120, "it has to be %s of shape (%s)", type, shape);
+}
+
+static int fail_head(const struct tfs_npy *expected, struct tfs_error *err, const char *why)
+{
+    char wanted[120] = "";
+
+    if (expected != NULL)
+        print_expected(expected, wanted);
+    return tfs_fail(err, -EBADMSG, "%s%s%s", why, expected != NULL ? "; " : "", wanted);
+}
+
 /* *left is what is behind the head, *size what the shape says of it. */
-static int take_head(struct tfs_span file, struct tfs_npy *npy, struct tfs_span *left,
-                     uint64_t *size, struct tfs_error *err)
+static int take_head(struct tfs_span file, const struct tfs_npy *expected, struct tfs_npy *npy,
+                     struct tfs_span *left, uint64_t *size, struct tfs_error *err)
 {
     struct place p;
 
     if (!find_head(file, &p))
-        return tfs_fail(err, -EBADMSG, "this is no .npy file");
+        return fail_head(expected, err, "this is no .npy file");
     const uint8_t *end = (const uint8_t *)p.end;
     if (!take_dictionary(&p, npy))
-        return tfs_fail(err, -EBADMSG,
-                        "the head of the .npy file is not one of at most three dimensions of plain "
-                        "numbers");
+        return fail_head(expected, err,
+                         "the head of the .npy file is not one of at most three dimensions of "
+                         "plain numbers");
     *left = (struct tfs_span){end, file.size - (size_t)(end - file.data)};
     if (__builtin_mul_overflow(npy->shape[0], npy->shape[1], size) ||
         __builtin_mul_overflow(*size, npy->shape[2], size) ||
@@ -219,45 +238,9 @@ static int take_head(struct tfs_span file, struct tfs_npy *npy, struct tfs_span 
     return 0;
 }
 
-static int fail_size(struct tfs_error *err, size_t left)
+static int expect(const struct tfs_npy *npy, const struct tfs_npy *expected, struct tfs_error *err)
 {
-    return tfs_fail(err, -EBADMSG, "the .npy file has %zu bytes of values, its shape has others",
-                    left);
-}
-
-int tfs_npy_take(struct tfs_span file, struct tfs_npy *npy, struct tfs_span *values,
-                 struct tfs_error *err)
-{
-    struct tfs_npy n = {0};
-    struct tfs_span left;
-    uint64_t size;
-
-    if (take_head(file, &n, &left, &size, err) < 0)
-        return err->code;
-    if (size != left.size)
-        return fail_size(err, left.size);
-    *npy = n;
-    *values = left;
-    return 0;
-}
-
-int tfs_npy_measure(struct tfs_span file, size_t *size, struct tfs_error *err)
-{
-    struct tfs_npy npy = {0};
-    struct tfs_span left;
-    uint64_t values;
-
-    if (take_head(file, &npy, &left, &values, err) < 0)
-        return err->code;
-    if (values > left.size)
-        return fail_size(err, left.size);
-    *size = file.size - left.size + (size_t)values;
-    return 0;
-}
-
-int tfs_npy_expect(const struct tfs_npy *npy, const struct tfs_npy *expected, struct tfs_error *err)
-{
-    char got[70], wanted[70], type[8], other[8];
+    char got[70], wanted[120], type[8];
 
     const bool same_kind = expected->kind == 'f' ? npy->kind == 'f' && npy->width == expected->width
                                                  : npy->kind == 'u' || npy->kind == 'i';
@@ -265,11 +248,39 @@ int tfs_npy_expect(const struct tfs_npy *npy, const struct tfs_npy *expected, st
         npy->dimensions == expected->dimensions && same_kind)
         return 0;
     print_shape(npy, got, sizeof(got));
-    print_shape(expected, wanted, sizeof(wanted));
-    print_type(npy, other);
-    print_type(expected, type);
-    return tfs_fail(err, -EBADMSG, "the array is %s of shape (%s), it has to be %s of shape (%s)",
-                    other, got, type, wanted);
+    print_type(npy, type);
+    print_expected(expected, wanted);
+    return tfs_fail(err, -EBADMSG, "the array is %s of shape (%s), %s", type, got, wanted);
+}
+
+int tfs_npy_take(struct tfs_span file, const struct tfs_npy *expected, struct tfs_npy *npy,
+                 struct tfs_span *values, struct tfs_error *err)
+{
+    struct tfs_npy n = {0};
+    struct tfs_span left;
+    uint64_t size;
+
+    if (take_head(file, expected, &n, &left, &size, err) < 0 ||
+        (expected != NULL && expect(&n, expected, err) < 0))
+        return err->code;
+    if (size != left.size)
+        return tfs_fail(err, -EBADMSG,
+                        "the .npy file has %zu bytes of values, its shape has others", left.size);
+    *npy = n;
+    *values = left;
+    return 0;
+}
+
+size_t tfs_npy_measure(struct tfs_span file)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_npy npy = {0};
+    struct tfs_span left;
+    uint64_t values;
+
+    if (take_head(file, NULL, &npy, &left, &values, &ignored) < 0 || values > left.size)
+        return file.size;
+    return file.size - left.size + (size_t)values;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

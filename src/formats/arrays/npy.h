@@ -27,16 +27,13 @@ struct tfs_npy {
 void tfs_npy_print(const struct tfs_npy *npy, struct tfs_buf *out);
 
 /* Takes the head off a whole file: *values are the bytes behind it, as many as the shape says. At
- * most three dimensions. EBADMSG with a sentence. */
-int tfs_npy_take(struct tfs_span file, struct tfs_npy *npy, struct tfs_span *values,
-                 struct tfs_error *err);
-/* The same of a file with something behind the values: *size are the bytes up to there. */
-int tfs_npy_measure(struct tfs_span file, size_t *size, struct tfs_error *err);
-
-/* Is the array of the expected shape, and are its values such numbers: whole ones of any width, or
- * floating point of the same? EBADMSG says what is expected. */
-int tfs_npy_expect(const struct tfs_npy *npy, const struct tfs_npy *expected,
-                   struct tfs_error *err);
+ * most three dimensions, of the expected shape (NULL: any), and such numbers: whole ones of any
+ * width, or floating point of the same. EBADMSG says what is expected. */
+int tfs_npy_take(struct tfs_span file, const struct tfs_npy *expected, struct tfs_npy *npy,
+                 struct tfs_span *values, struct tfs_error *err);
+/* The bytes of a file up to the end of its values, where something is behind them; of what has not
+ * even these, all. */
+size_t tfs_npy_measure(struct tfs_span file);
 
 /* The value at [y, z, x], by its bits: a negative number has its sign in all bits above it. The
  * indices are inside the shape. */

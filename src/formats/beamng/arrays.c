@@ -108,7 +108,7 @@ static int take_values(struct tfs_span text, const struct tfs_npy *expected, str
     struct tfs_npy npy;
     uint64_t bad = 0;
 
-    if (tfs_npy_take(text, &npy, &values, err) < 0 || tfs_npy_expect(&npy, expected, err) < 0)
+    if (tfs_npy_take(text, expected, &npy, &values, err) < 0)
         return err->code;
     uint8_t *to = tfs_buf_reserve(out, row * expected->shape[1]);
     for (uint64_t z = 0; to != NULL && z < expected->shape[1]; z++, to += row) {
