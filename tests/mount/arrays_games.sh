@@ -40,7 +40,9 @@ roblox_reads() {
         check(f"{name}.npy: uint8, empty 0: " in open(f"{m}/arrays/info.txt").read())
         check((np.load(f"{m}/chunks/{chunk}/arrays/{name}.npy") == g).all())
         filled += np.count_nonzero(g)
-    check(filled == np.count_nonzero(a))'
+    check(filled == np.count_nonzero(a))
+check(open(f"{m}/arrays/palette.txt").read() == open(f"{m}/palette.txt").read())
+check(err(open, f"{m}/arrays/palette.txt", "w") == "EACCES")'
     down
     want cmp "$PRISTINE" "$S"
 }
@@ -99,6 +101,9 @@ for start, size in (0, 5), (120, 20), (128 + 2 * n - 1, 3), (len(whole) - 3, 10)
     check(f.read(size) == whole[start:start + size])'
     down
     want cmp "$PRISTINE" "$S"
+    up -o views=arrays
+    want cmp "$M/arrays/palette.txt" <("$TFS_BIN" cat "$PRISTINE" palette.txt)
+    down
 }
 
 beamng_writes() {
@@ -128,6 +133,7 @@ l[0, 0] = 255
 np.save(f"{m}/arrays/layers.npy", l)
 l[7, 9] = 254
 check(err(np.save, f"{m}/arrays/layers.npy", l) == "EBADMSG")
+check(err(open, f"{m}/arrays/palette.txt", "w") == "EACCES")
 check(err(np.save, f"{m}/arrays/heights.npy", before[1:]) == "EBADMSG")
 check(err(np.save, f"{m}/arrays/heights.npy", before.astype(int) + 65536) == "EBADMSG")'
     logged 'arrays/layers.npy: \[7,9\] is 254, but there are [0-9]+ materials \(255 is a hole\)'

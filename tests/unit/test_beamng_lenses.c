@@ -464,7 +464,8 @@ START_TEST(change_of_heights_concerns_one_tile_and_no_layer)
     tfs_doc_unref(before);
     before = tfs_doc_ref(t.doc);
     ter_put_text(&t, "palette.txt", "0 a\n1 b\n2 c\n3 d\n4 e\n");
-    ck_assert_str_eq(root_changes(&t, before, &c), "info.txt palette.txt layers/");
+    ck_assert_str_eq(root_changes(&t, before, &c),
+                     "info.txt palette.txt layers/ arrays/palette.txt");
     ck_assert_uint_eq(c.chunks, 0);
     tfs_doc_unref(before);
 }

@@ -357,7 +357,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                    "axes: z x, the north row first: z goes down\nshape: %" PRIu32 " %" PRIu32
                    "\norigin: %" PRIu32 " 0\n"
                    "heights.npy: uint16: as in heightmap.png\n"
-                   "layers.npy: uint8: the numbers of palette.txt, 255 is a hole\n",
+                   "layers.npy: uint8: the numbers of arrays/palette.txt, 255 is a hole\n",
                    side, side, side - 1);
     return tfs_buf_check(out, err);
 }

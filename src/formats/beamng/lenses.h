@@ -13,7 +13,7 @@ int tfs_beamng_gdal(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_error *err);
 
 /* palette.c */
-extern const struct tfs_lens tfs_beamng_palette_lens;
+extern const struct tfs_lens tfs_beamng_palette_lens, tfs_beamng_array_palette_lens;
 /* "03_DirtRoad.png": the mask of material `member`. */
 void tfs_beamng_mask_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
 

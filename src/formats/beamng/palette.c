@@ -197,6 +197,7 @@ static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
 }
 
 const struct tfs_lens tfs_beamng_palette_lens = {.get = palette_get, .put = palette_put};
+const struct tfs_lens tfs_beamng_array_palette_lens = {.get = palette_get};
 
 /* ---- names of masks -------------------------------------------------------------------------- */
 

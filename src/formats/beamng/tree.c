@@ -68,6 +68,7 @@ enum {
     MAP,
     HEIGHTS_ARRAY,
     LAYERS_ARRAY,
+    ARRAY_NAMES,
     ARRAY_INFO,
     ROOT_COUNT
 };
@@ -103,6 +104,7 @@ static const struct tfs_file root_files[ROOT_COUNT] = {
     [MAP] = {.path = "map.png", .flags = TFS_FILE_LATE, .lens = &tfs_beamng_map_lens},
     [HEIGHTS_ARRAY] = TFS_ARRAY_FILE("arrays/heights.npy", &tfs_beamng_heights_array_lens),
     [LAYERS_ARRAY] = TFS_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_layers_array_lens),
+    [ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_beamng_array_palette_lens),
     [ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_beamng_array_info_lens),
 };
 
@@ -166,7 +168,8 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     static const uint32_t layers = UINT32_C(1) << LAYERS | UINT32_C(1) << HOLES |
                                    UINT32_C(1) << MASKS | UINT32_C(1) << MAP |
                                    UINT32_C(1) << LAYERS_ARRAY;
-    static const uint32_t names = UINT32_C(1) << PALETTE | UINT32_C(1) << MASKS;
+    static const uint32_t names =
+        UINT32_C(1) << PALETTE | UINT32_C(1) << MASKS | UINT32_C(1) << ARRAY_NAMES;
     uint32_t files = UINT32_C(1) << INFO;
     unsigned differs = 0;
 

@@ -79,7 +79,7 @@ static int write_cells(const struct tfs_array_change *change, struct tfs_error *
     }
 
 static const struct tfs_array arrays[] = {
-    ARRAY("materials.npy", "the numbers of palette.txt", &tfs_rbx_material),
+    ARRAY("materials.npy", "the numbers of arrays/palette.txt", &tfs_rbx_material),
     ARRAY("occupancy.npy", "0 to 255", &tfs_rbx_occupancy),
     ARRAY("water.npy", "0 to 255", &tfs_rbx_water),
 };

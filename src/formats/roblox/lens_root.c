@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "formats/arrays/array.h"
 #include "formats/info.h"
 #include "formats/picture/picture.h"
 #include "formats/roblox/lenses.h"
@@ -87,3 +88,5 @@ static int palette_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
 }
 
 const struct tfs_lens tfs_rbx_palette_lens = {.get = palette_get};
+const struct tfs_lens tfs_rbx_group_palette_lens = {
+    .param = &tfs_rbx_palette_lens, .get = palette_get, .put = tfs_array_same_put};

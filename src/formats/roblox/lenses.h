@@ -23,7 +23,7 @@ extern const struct tfs_lens tfs_rbx_chunk_array_lenses[3];
 extern const struct tfs_lens tfs_rbx_array_lenses[3];
 extern const struct tfs_lens tfs_rbx_array_info_lens, tfs_rbx_group_array_info_lens;
 extern const struct tfs_lens tfs_rbx_info_lens;
-extern const struct tfs_lens tfs_rbx_palette_lens;
+extern const struct tfs_lens tfs_rbx_palette_lens, tfs_rbx_group_palette_lens;
 
 extern const struct tfs_voxels tfs_rbx_pictures; /* heightmap.png, map.png */
 

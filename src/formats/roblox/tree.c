@@ -47,7 +47,8 @@ enum root_file {
     ROOT_HEIGHTMAPS,
     ROOT_MAPS,
     ROOT_ARRAYS,
-    ROOT_ARRAY_INFO = ROOT_ARRAYS + 3,
+    ROOT_ARRAY_NAMES = ROOT_ARRAYS + 3,
+    ROOT_ARRAY_INFO,
     ROOT_FILES
 };
 
@@ -60,11 +61,13 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
     [ROOT_MAPS] = TFS_MAP_TILES,
     [ROOT_ARRAYS] = ARRAY_FILES,
+    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_rbx_palette_lens),
     [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_array_info_lens),
 };
 
 static const struct tfs_file group_files[] = {
     ARRAY_FILES,
+    TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_rbx_group_palette_lens),
     TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_group_array_info_lens),
 };
 
