@@ -326,6 +326,34 @@ check(err(np.save, path, a[1:]) == "EBADMSG" and err(np.save, path, np.asfortran
     want "$TFS_BIN" check "$S"
 }
 
+# A block that stores distances in another way than all others: pages with none of its rows can be read.
+godot_reads_around() {
+    local place x y z
+    place=$("$PYTHON" -c 'import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("select loc from blocks where loc like ?", sys.argv[2:]).fetchone()[0])' "$S" '%,0')
+    IFS=, read -r x y z _ <<<"$place"
+    want "$TFS_BIN" put "$S" "chunks/${x}_${y}_$z/channels/sdf.txt" <<<$'depth 32\nfill 1.5'
+    "$PYTHON" -c 'import sqlite3, sys
+save, old = (sqlite3.connect(path) for path in sys.argv[1:3])
+float32, short = (db.execute("select vb from blocks where loc = ?", sys.argv[3:]).fetchone()[0] for db in (save, old))
+save.execute("delete from blocks")
+for i in range(128):
+    save.execute("insert into blocks (loc, vb) values (?, ?)",
+                 (f"{i % 8},{i // 64},{i // 8 % 8},0", short if i == 64 + 8 * 2 + 5 else float32))
+save.commit()' "$S" "$PRISTINE" "$place" || bail 'cannot fill the stream'
+    up -o views=arrays,cache=0
+    numpy 'path = f"{m}/arrays/channels/sdf.npy"
+row, plane = 8 * 16 * 4, 8 * 16 * 8 * 16 * 4
+bad = {(128 + (16 + y) * plane + (2 * 16 + z) * row + 5 * 64 + x) // 4096
+       for y in range(16) for z in range(16) for x in (0, 63)}
+with open(path, "rb", buffering=0) as f:
+    os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+    for page in range(os.path.getsize(path) // 4096 + 1):
+        check((err(os.pread, f.fileno(), 4096, page * 4096) == "EIO") == (page in bad))'
+    logged 'chunk 5_1_2 stores sdf in another way'
+    down
+}
+
 # Levels with other depths than the root, and one of which blocks have several: a new block is as deep as those of its level.
 godot_depths() {
     up -o views=all+arrays
@@ -559,6 +587,7 @@ godot stream.sqlite stream 30 2
 try 'Godot, stream.sqlite: arrays of a level of detail' godot_levels
 try 'Godot, stream.sqlite: levels with other depths' godot_depths
 try 'Godot, stream.sqlite: a level of an older version' godot_versions
+try 'Godot, stream.sqlite: around a block that cannot be read' godot_reads_around
 try 'Godot, stream.sqlite: a damaged block' godot_damage
 
 SAVE_NAME=map.sqlite

@@ -155,6 +155,27 @@ START_TEST(volume_looks_only_into_chunks_that_a_range_touches)
 }
 END_TEST
 
+/* A line has four chunks of four bytes. */
+START_TEST(volume_looks_along_a_line_only_into_chunks_of_the_range)
+{
+    static const struct tfs_key line[] = {{0, 0, 0, 0}, {0, 1, 0, 0}, {0, 2, 0, 0}, {0, 3, 0, 0}};
+    static const struct {
+        uint64_t offset, size;
+        size_t chunks;
+    } ranges[] = {{0, 1, 1},  {6, 2, 1},  {6, 3, 2},       {12, 4, 1}, {15, 2, 2},
+                  {8, 12, 3}, {4, 16, 4}, {16 + 5, 11, 3}, {0, 32, 4}};
+
+    make(line, 4);
+    ck_assert(tfs_volume_span(&volume));
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        looked = 0;
+        struct tfs_buf some = part(128 + ranges[i].offset, ranges[i].size);
+        ck_assert_uint_eq(looked, ranges[i].chunks);
+        tfs_buf_release(&some);
+    }
+}
+END_TEST
+
 START_TEST(volume_looks_into_no_chunk_between_the_end_of_a_plane_and_the_next)
 {
     static const struct tfs_key line[] = {{0, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 0, 2}};
@@ -298,6 +319,7 @@ static Suite *volume_suite(void)
     tcase_add_test(tcase, volume_has_each_value_at_its_place);
     tcase_add_loop_test(tcase, volume_gives_every_range, 0, 2);
     tcase_add_test(tcase, volume_looks_only_into_chunks_that_a_range_touches);
+    tcase_add_test(tcase, volume_looks_along_a_line_only_into_chunks_of_the_range);
     tcase_add_test(tcase, volume_looks_into_no_chunk_between_the_end_of_a_plane_and_the_next);
     tcase_add_test(tcase, volume_is_empty_where_a_chunk_is_missing_or_damaged);
     tcase_add_test(tcase, volume_is_not_of_what_is_too_large_or_nothing);

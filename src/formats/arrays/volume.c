@@ -101,17 +101,15 @@ static void fill_empty(const struct range *r, uint64_t at, uint64_t bytes)
     }
 }
 
-/* Has every chunk of the row along x that begins with `key` values? `at`: the first of them. */
-static bool is_full(const struct tfs_volume *v, struct tfs_key key, size_t at)
+/* Have all `count` chunks along x that begin with `key` values? `at`: the first of them. */
+static bool is_full(const struct tfs_volume *v, struct tfs_key key, size_t at, uint64_t count)
 {
-    const uint32_t count = v->chunks[2];
-
     if (v->doc->count - at < count)
         return false;
     key.x += (int32_t)(count - 1);
     if (tfs_key_compare(tfs_doc_at(v->doc, at + count - 1)->key, key) != 0)
         return false;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < count; i++)
         if ((tfs_doc_at(v->doc, at + i)->flags & TFS_CHUNK_DAMAGED) != 0)
             return false;
     return true;
@@ -187,27 +185,56 @@ static int copy_chunk(const struct range *r, const struct tfs_chunk *chunk, cons
     return 0;
 }
 
+/* Which chunks of a row along x have a part of the range: those from `low` to `high`; or, where the
+ * range is the end of a line and the beginning of the next, those up to `high` and from `low` on.
+ */
+struct columns {
+    uint64_t low, high;
+};
+
+static bool has_column(struct columns c, uint64_t cx)
+{
+    return c.low <= c.high ? c.low <= cx && cx <= c.high : cx <= c.high || c.low <= cx;
+}
+
+/* In layer `y` of the chunks, which is the only one where the range has not all of it. */
+static struct columns columns_of(const struct range *r, uint64_t cy, uint64_t cz, uint32_t y)
+{
+    const struct tfs_volume *v = r->v;
+    const uint64_t begin = place_of(r, cy * v->sides[0] + y, cz, 0);
+    const uint64_t end = begin + v->sides[1] * r->row;
+    const uint64_t first = r->begin > begin ? r->begin : begin;
+    const uint64_t last = (r->end < end ? r->end : end) - 1;
+    const uint64_t lines = last / r->row - first / r->row + 1;
+    const struct columns c = {first % r->row / row_of(v), last % r->row / row_of(v)};
+
+    return lines == 1 || (lines == 2 && c.low > c.high) ? c : (struct columns){0, v->chunks[2] - 1};
+}
+
 /* The chunks of one row along x: those of layer `cy`, `cz`. */
 static int copy_chunks(const struct range *r, uint64_t cy, uint64_t cz, uint32_t from, uint32_t to,
                        struct tfs_error *err)
 {
     const struct tfs_volume *v = r->v;
+    const struct columns c = columns_of(r, cy, cz, from);
+    const uint64_t first = c.low <= c.high ? c.low : 0;
     struct tfs_key key = v->low;
 
     key.y += (int32_t)cy;
     key.z += (int32_t)cz;
+    key.x += (int32_t)first;
     size_t at = tfs_doc_lower_bound(v->doc, key);
-    const bool full = is_full(v, key, at);
+    const bool full = c.low <= c.high && is_full(v, key, at, c.high - c.low + 1);
     for (uint32_t y = from; y < to && !full; y++)
         fill_empty(r, place_of(r, cy * v->sides[0] + y, cz, 0), v->sides[1] * r->row);
     for (; at < v->doc->count; at++) {
         const struct tfs_chunk *chunk = tfs_doc_at(v->doc, at);
         const uint64_t cx = (uint64_t)((int64_t)chunk->key.x - v->low.x);
         if (chunk->key.group != key.group || chunk->key.y != key.y || chunk->key.z != key.z ||
-            cx >= v->chunks[2])
+            cx >= v->chunks[2] || (cx > c.high && c.low <= c.high))
             break;
         const uint64_t place[3] = {cy, cz, cx};
-        if ((chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
+        if (has_column(c, cx) && (chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
             copy_chunk(r, chunk, place, from, to, err) < 0)
             return err->code;
     }
