@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define CAPACITY_MIN 64
-#define HUGE_MIN     (8u << 20)
+#define HUGE_MIN     (4u << 20)
 
 void tfs_buf_release(struct tfs_buf *b)
 {

@@ -1,7 +1,7 @@
 /*
  * Values that were decoded for an array of the save. A file is read plane by plane, so that a chunk
- * would be decoded once for each of its planes. Layers of chunks are kept where they are small;
- * where they are not, chunks that can only be decoded whole.
+ * would be decoded once for each of its planes. Layers of chunks are kept where they are small
+ * (slabs.h); where they are not, chunks that can only be decoded whole.
  *
  * Thread-safe.
  */
@@ -24,6 +24,8 @@ int tfs_values_range(const struct tfs_array_view *view, uint64_t offset, uint64_
 /* The same, of bytes that are kept: a slice of them. NULL: they are not, or not in one piece. */
 int tfs_values_share(const struct tfs_array_view *view, uint64_t offset, uint64_t size,
                      struct tfs_blob **blob, struct tfs_error *err);
+/* These bytes were read: the time to decode what comes next. */
+void tfs_values_ahead(const struct tfs_array_view *view, uint64_t offset, uint64_t size);
 void tfs_values_free(struct tfs_values *values); /* NULL is legal */
 
 #endif
