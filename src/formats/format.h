@@ -94,6 +94,11 @@ struct tfs_lens {
                        uint64_t offset, uint64_t size, struct tfs_blob **blob,
                        struct tfs_error *err);
 
+    /* These bytes were given: gets ready what comes behind them, if somebody reads on. By a thread
+     * that has time, beside all others. NULL: there is nothing to do. */
+    void (*read_ahead)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                       uint64_t offset, uint64_t size);
+
     bool takes_written; /* `put` does; with get_range and size */
     bool takes_large;   /* the same of a text that grew large while it was written: all of it is
                          * written then, and comes from no document */

@@ -291,6 +291,7 @@ static int start_servers(struct tfs_fuse *fuse, struct tfs_error *err)
         result = pthread_create(&server->thread, NULL, serve, server);
     }
     if (fuse->started == 0)
+    fuse->requests.read_ahead = fuse->requests.arrays && fuse->threads > 1;
         return tfs_fail(err, -result, "no thread can be started to serve it: %s (ulimit -v, -u)",
                         strerror(result));
     return 0;

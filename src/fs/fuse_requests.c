@@ -300,17 +300,21 @@ static void on_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
                     struct fuse_file_info *fi)
 {
+    const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes = {0};
 
     file_looked_at(req);
-    int result = tfs_session_read(session_of(req), ino, handle_of(fi), (uint64_t)offset, size,
+    int result = tfs_session_read(requests->session, ino, handle_of(fi), (uint64_t)offset, size,
                                   &hold, &bytes);
     if (result < 0)
         fuse_reply_err(req, -result);
     else
         fuse_reply_buf(req, (const char *)bytes.data, bytes.size);
     tfs_blob_unref(hold);
+    /* From here on the handle may be closed, and the request is gone. */
+    if (requests->read_ahead && result == 0 && bytes.size > 0)
+        tfs_session_read_ahead(requests->session, ino, (uint64_t)offset, bytes.size);
 }
 
 static void on_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,

@@ -18,6 +18,7 @@ struct tfs_fuse_requests {
     bool read_only;
     unsigned max_read;
     bool arrays;          /* as of struct tfs_fuse_options */
+    bool read_ahead;      /* of arrays: another thread answers meanwhile */
     atomic_uint listings; /* so many more give the attributes of files */
 };
 

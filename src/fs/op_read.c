@@ -134,6 +134,44 @@ int tfs_session_read(struct tfs_session *s, uint64_t id, struct tfs_handle *hand
     return tfs_ops_run(s, try_read, &r);
 }
 
+/* Names a range that the file shows without a draft, as one to be rendered. With the lock. */
+static void name_range(struct tfs_session *s, struct tfs_need *need, uint64_t id, uint64_t offset,
+                       size_t size)
+{
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    struct tfs_blob *none = NULL;
+    struct tfs_node node;
+
+    if (inode != NULL && (inode->scratch != NULL || inode->draft != NULL))
+        return;
+    if (inode != NULL) {
+        node = inode->node;
+        tfs_ops_refresh(s, &node);
+    } else if (tfs_ops_node(s, id, &node) < 0 || tfs_node_is_directory(&node)) {
+        return;
+    }
+    if (inode != NULL && inode->past != NULL)
+        tfs_ops_range_of(s, need, &node, inode->past, offset, size, &none);
+    else
+        tfs_ops_range(s, need, &node, offset, size, &none);
+}
+
+void tfs_session_read_ahead(struct tfs_session *s, uint64_t id, uint64_t offset, size_t size)
+{
+    struct tfs_need need = {0};
+
+    pthread_mutex_lock(&s->lock);
+    name_range(s, &need, id, offset, size);
+    pthread_mutex_unlock(&s->lock);
+    const struct tfs_view *view = &need.view;
+    if (view->doc == NULL)
+        return;
+    const struct tfs_lens *lens = tfs_node_file(view->save, &view->node)->lens;
+    if (lens->read_ahead != NULL && tfs_node_exists(view->save, view->doc, &view->node) > 0)
+        lens->read_ahead(view->save, view->doc, tfs_node_at(view->save, &view->node), offset, size);
+    tfs_doc_unref(view->doc);
+}
+
 /* ---- holes ----------------------------------------------------------------------------------- */
 
 struct seeking {

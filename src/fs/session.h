@@ -156,6 +156,9 @@ int tfs_session_create(struct tfs_session *session, uint64_t parent, const char 
 /* *bytes stay valid while *hold is referenced (the caller unrefs it). handle may be NULL. */
 int tfs_session_read(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
                      uint64_t offset, size_t size, struct tfs_blob **hold, struct tfs_span *bytes);
+/* These bytes were given to the kernel: gets ready what comes next, if the file is one for that. By
+ * a thread that need not answer anything now. */
+void tfs_session_read_ahead(struct tfs_session *session, uint64_t id, uint64_t offset, size_t size);
 /* lseek(2) of SEEK_HOLE and SEEK_DATA. ENXIO as there. */
 int tfs_session_seek(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
                      uint64_t offset, bool hole, uint64_t *found);

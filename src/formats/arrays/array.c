@@ -205,6 +205,16 @@ int tfs_array_whole_share(struct tfs_save *save, const struct tfs_doc *doc, stru
     return tfs_values_share(&view, offset, size, blob, err);
 }
 
+void tfs_array_whole_ahead(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                           uint64_t offset, uint64_t size)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_array_view view;
+
+    if (tfs_array_open_whole(&view, save, doc, at, &ignored) == 0)
+        tfs_values_ahead(&view, offset, size);
+}
+
 int tfs_array_same_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {

@@ -130,6 +130,8 @@ int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, stru
 int tfs_array_whole_share(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                           uint64_t offset, uint64_t size, struct tfs_blob **blob,
                           struct tfs_error *err);
+void tfs_array_whole_ahead(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                           uint64_t offset, uint64_t size);
 int tfs_array_whole_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                         struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
 int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
@@ -149,7 +151,8 @@ uint64_t tfs_array_whole_stored(struct tfs_save *save, const struct tfs_doc *doc
         .param = (array), .takes_written = true, .seek = tfs_array_whole_seek,                     \
         .stored = tfs_array_whole_stored, .get = tfs_array_whole_get,                              \
         .get_range = tfs_array_whole_range, .share_range = tfs_array_whole_share,                  \
-        .put = tfs_array_whole_put, .size = tfs_array_whole_size, .exists = (there)                \
+        .read_ahead = tfs_array_whole_ahead, .put = tfs_array_whole_put,                           \
+        .size = tfs_array_whole_size, .exists = (there)                                            \
     }
 
 /* The files of arrays/, for the tables of a game. */
