@@ -1,8 +1,8 @@
 /*
  * bench_arrays SAVE ARRAY SIDE FROM BYTE: milliseconds of CPU to decode every chunk of the save
  * into one array, to do so with those with y = FROM, and to decode the SIDE^3 chunks from
- * FROM,FROM,FROM on, set all bytes of their values to BYTE, encode them and commit. The first two
- * are the best of some rounds.
+ * FROM,FROM,FROM on, set all bytes of their values to BYTE, encode them and commit; and of the
+ * clock, for the first. The first two are the best of some rounds, as the last.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +28,17 @@ static void must(int result)
     }
 }
 
-static double now(void)
+static double time_of(clockid_t clock)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static double now(void)
+{
+    return time_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static bool is_part(struct tfs_key key)
@@ -134,7 +139,7 @@ int main(int argc, char **argv)
 {
     const struct tfs_open_options options = {.inflate_limit = TFS_INFLATE_LIMIT,
                                              .lock = TFS_LOCK_EXCLUSIVE};
-    double best[2] = {1e9, 1e9};
+    double best[2] = {1e9, 1e9}, wall = 1e9;
 
     if (argc != 6)
         return EXIT_FAILURE;
@@ -149,10 +154,13 @@ int main(int argc, char **argv)
             lens = save->tree->chunk_files[i].lens;
     for (unsigned round = 0; lens != NULL && round < ROUNDS; round++)
         for (unsigned i = 0; i < 2; i++) {
-            double took = decode_chunks(i == 0); /* memory that is not written to is none */
+            const double start = time_of(CLOCK_MONOTONIC);
+            const double took = decode_chunks(i == 0); /* memory that is not written to is none */
+            const double end = time_of(CLOCK_MONOTONIC);
             best[i] = took < best[i] ? took : best[i];
+            wall = i == 0 && end - start < wall ? end - start : wall;
         }
-    printf("%.3f %.3f %.3f\n", best[0], best[1], lens != NULL ? edit_chunks() : 0);
+    printf("%.3f %.3f %.3f %.3f\n", best[0], best[1], lens != NULL ? edit_chunks() : 0, wall);
     tfs_save_close(save);
     return lens != NULL ? EXIT_SUCCESS : EXIT_FAILURE;
 }
