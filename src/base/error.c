@@ -64,6 +64,11 @@ int tfs_fail_memory(struct tfs_error *err)
     return tfs_fail(err, -ENOMEM, "out of memory");
 }
 
+int tfs_write_code(int error)
+{
+    return error == EFBIG ? -EDQUOT : -error;
+}
+
 int tfs_fail_errno(struct tfs_error *err, const char *what)
 {
     int code = errno > 0 ? errno : EIO;

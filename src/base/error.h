@@ -43,6 +43,10 @@ int tfs_fail_args(struct tfs_error *err, int code, uint32_t line, uint32_t colum
 /* tfs_fail(-ENOMEM) with its fixed sentence. */
 int tfs_fail_memory(struct tfs_error *err);
 
+/* The code of a write(2) that failed with `error`: a limit on the size of files is the system's, as
+ * a quota is; EFBIG is over a cap of ours. */
+int tfs_write_code(int error);
+
 /* tfs_fail(-errno): "`what`: strerror". */
 int tfs_fail_errno(struct tfs_error *err, const char *what);
 

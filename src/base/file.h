@@ -137,7 +137,7 @@ struct tfs_replacement {
 /* Starts replacing the file `path` whose open handle is `old` (NULL: a file that must not exist
  * yet; it is its maker's alone until it is given). An owner, group, ACL or attribute that the new
  * file cannot get is a failure: a save never changes hands. A writer ignores SIGXFSZ, so that a
- * file size limit is EFBIG here. */
+ * file size limit is EDQUOT here. */
 int tfs_replacement_open(const char *path, const struct tfs_file_handle *old,
                          struct tfs_replacement *r, struct tfs_error *err);
 /* Gives a file that was not there yet the owner and group of another, as tfs_file_give does, and

@@ -264,7 +264,10 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
         put_record(&content, made->seed, content.size, TFS_JOURNAL_EDIT, first);
     if (mark != NULL)
         put_wrote(&content, made->seed, mark);
-    if (tfs_buf_check(&content, err) < 0 || write_file(name, like, &content, &made->file, err) < 0)
+    if (content.size > TFS_JOURNAL_MAX)
+        tfs_fail(err, -EFBIG, "the edits are more than a journal may hold");
+    if (err->code < 0 || tfs_buf_check(&content, err) < 0 ||
+        write_file(name, like, &content, &made->file, err) < 0)
         goto out;
     made->size = made->durable = content.size;
     *journal = made;
@@ -283,8 +286,8 @@ static int write_at(int fd, struct tfs_span bytes, uint64_t at, struct tfs_error
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return tfs_fail(err, n < 0 ? -errno : -EIO, "the journal cannot be written: %s",
-                            strerror(n < 0 ? errno : EIO));
+            return tfs_fail(err, tfs_write_code(n < 0 ? errno : EIO),
+                            "the journal cannot be written: %s", strerror(n < 0 ? errno : EIO));
         done += (size_t)n;
     }
     return 0;

@@ -130,7 +130,7 @@ static int fail_write(const struct tfs_replacement *r, int error, struct tfs_err
     const char *name = base_name(r->path);
     int length = (int)(name - r->path);
 
-    return tfs_fail(err, -error, "the new copy could not be written in %.*s: %s",
+    return tfs_fail(err, tfs_write_code(error), "the new copy could not be written in %.*s: %s",
                     length == 0 ? 1 : length, length == 0 ? "." : r->path, strerror(error));
 }
 

@@ -438,7 +438,8 @@ static void touched(struct tfs_save *save)
 
 bool tfs_journal_spared(int code)
 {
-    return code != -ENOSPC && code != -EDQUOT && code != -EIO && code != -ENOMEM && code != -ESTALE;
+    return code == -EROFS || code == -EACCES || code == -EPERM || code == -EEXIST ||
+           code == -ENOTSUP || code == -ENAMETOOLONG;
 }
 
 int tfs_journal_prepare(struct tfs_save *save, struct tfs_error *err)

@@ -196,6 +196,15 @@ same save after "nothing of this was written"
 put 0 "put of a grid of one value" 'fill 15\n' chunks/1_1_1/lights/sky.txt
 [ "$(judge sky save $x $y $z)" = 15 ]
 ok "it is stored"
+cp save after
+(
+    ulimit -f 1
+    echo 'fill 3' | "$TFS" put save chunks/1_1_1/lights/sky.txt
+) >out 2>err
+[ $? = 3 ]
+ok "put where files may not be so large has status 3"
+says err 'could not be written in .*: File too large' "it says why"
+same save after "and the save stays"
 chmod 0400 save
 if [ "$(id -u)" != 0 ]; then
     put 3 "put into a save that cannot be written has status 3" 'fill 7\n' chunks/1_1_1/lights/sky.txt

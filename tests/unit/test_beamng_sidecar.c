@@ -464,7 +464,7 @@ START_TEST(sidecar_that_cannot_be_written_is_told_and_the_terrain_is_saved)
     write_bytes(json, old, sizeof(old));
     struct tfs_save *save = open_save();
     scratch_limit_files(sizeof(old) / 2);
-    ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n2 Ice\n", &err), -EFBIG);
+    ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n2 Ice\n", &err), -EDQUOT);
     scratch_limit_files(RLIM_INFINITY);
     ck_assert_ptr_nonnull(strstr(err.text, "the terrain is saved, but not the list of materials in "
                                            "t.terrain.json"));
@@ -488,7 +488,7 @@ START_TEST(sidecar_that_could_not_be_written_is_written_by_the_next_commit)
     write_bytes(json, old, sizeof(old));
     struct tfs_save *save = open_save();
     scratch_limit_files(sizeof(old) / 2);
-    ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n", &err), -EFBIG);
+    ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n", &err), -EDQUOT);
     scratch_limit_files(RLIM_INFINITY);
     tfs_error_reset(&err);
     ck_assert_int_eq(put_and_commit(save, PALETTE, "0 Grass\n1 Mud\n", &err), 0);

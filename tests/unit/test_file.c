@@ -558,7 +558,7 @@ START_TEST(replacement_over_the_file_size_limit_leaves_the_old_file)
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
     low = (struct rlimit){500000, limit.rlim_max};
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &low), 0);
-    assert_write_fails(-EFBIG);
+    assert_write_fails(-EDQUOT);
     ck_assert_ptr_nonnull(strstr(err.text, scratch_dir));
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }

@@ -408,7 +408,7 @@ START_TEST(commit_that_found_no_room_is_no_change_by_others)
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
     limit.rlim_cur = 1000;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ck_assert_int_eq(files_commit(&c), -EFBIG);
+    ck_assert_int_eq(files_commit(&c), -EDQUOT);
     limit.rlim_cur = limit.rlim_max;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);

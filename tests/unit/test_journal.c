@@ -161,7 +161,7 @@ START_TEST(record_that_does_not_fit_is_cut_off_again_and_the_next_one_follows)
     for (rlim_t more = 0; more < 40; more++) { /* a head and a payload of 8 bytes */
         scratch_limit_files(size + more);
         ck_assert_int_eq(tfs_journal_append(journal, TFS_JOURNAL_EDIT, tfs_span_of("never"), &err),
-                         -EFBIG);
+                         -EDQUOT);
         tfs_error_reset(&err);
         ck_assert(!tfs_journal_broken(journal));
         ck_assert_uint_eq(file_size(), size);

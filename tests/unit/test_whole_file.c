@@ -452,7 +452,7 @@ START_TEST(whole_file_that_cannot_be_written_keeps_the_edit_for_the_next_try)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &low), 0);
     int code = commit_with(2, "b");
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ck_assert_int_eq(code, -EFBIG);
+    ck_assert_int_eq(code, -EDQUOT);
     ck_assert_str_eq(scratch_read("save"), "TOY\n1 a\n");
     ck_assert_int_eq(scratch_count(), 1);
     ck_assert_int_eq(commit_with(2, "b"), 0);

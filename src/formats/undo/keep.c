@@ -143,7 +143,8 @@ static int write_manifest(struct undo *u, const struct tfs_buf *text, struct tfs
         return err->code;
     ssize_t n = write(u->manifest, text->data, text->size);
     if (n < 0)
-        return tfs_fail_errno(err, "the list of files cannot be written");
+        return tfs_fail(err, tfs_write_code(errno), "the list of files cannot be written: %s",
+                        strerror(errno));
     return n == (ssize_t)text->size ? 0 : tfs_fail(err, -ENOSPC, "the disk is full");
 }
 

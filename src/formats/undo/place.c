@@ -382,7 +382,8 @@ static int copy_bytes(int from, int to, struct tfs_error *err)
         for (ssize_t done = 0; done < got && err->code == 0;) {
             ssize_t n = write(to, bytes + done, (size_t)(got - done));
             if (n < 0 && errno != EINTR)
-                tfs_fail_errno(err, "the copy cannot be written");
+                tfs_fail(err, tfs_write_code(errno), "the copy cannot be written: %s",
+                         strerror(errno));
             done += n > 0 ? n : 0;
         }
         at += got > 0 ? got : 0;
