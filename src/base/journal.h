@@ -34,6 +34,9 @@ int tfs_journal_find(const char *path, struct tfs_error *err);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* A random number of this process, which its journals have; 0: none could be had. */
+uint32_t tfs_journal_run(void);
+
 /* A rewrite of the save, as far as it has come. */
 struct tfs_journal_mark {
     bool begun;
@@ -95,6 +98,7 @@ struct tfs_journal_text {
     size_t count;
     uint64_t damaged; /* offset of a record that does not read though others follow; 0: none */
     uint64_t seed;
+    uint32_t run;  /* of the process that made it */
     uint32_t born; /* when the file was made, in a number; 0: not known */
     bool copied;   /* it is another file than that, made with the save beside it */
     uint64_t end;  /* of the last whole record */
@@ -108,6 +112,9 @@ struct tfs_journal_text {
 int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
                      struct tfs_journal_text *text, struct tfs_error *err);
 void tfs_journal_text_release(struct tfs_journal_text *text);
+
+/* Which process made the journal of `path`; 0: there is none, or its head does not read. */
+uint32_t tfs_journal_maker(const char *path);
 
 /* Is the journal of `path` still the one that was read? It may have become longer: what was read
  * was all of it at that moment. */

@@ -506,14 +506,17 @@ START_TEST(edit_of_several_regions_whose_commit_fails_is_all_or_nothing)
         make_zone();
         open_zone(TFS_LOCK_EXCLUSIVE);
         struct tfs_doc *doc = edited();
+        const uint64_t before = save->doc->version;
         fail_from(n, _i == 0);
         failed = tfs_journal_commit(save, doc, &err) < 0;
         until_fault = -1;
+        const bool refused = _i == 0 && failed && save->doc->version == before;
         tfs_doc_unref(doc);
         waited = waited || strstr(err.text, "when the save is opened for writing next") != NULL;
         open_zone(TFS_LOCK_NONE);
         const unsigned read = shown();
         ck_assert_msg(read == ALL || (failed && read == 0), "call %d: a reader sees %x", n, read);
+        ck_assert_msg(read == 0 || !refused, "call %d: what was refused is done later", n);
         open_zone(TFS_LOCK_EXCLUSIVE);
         ck_assert_msg(shown() == read, "call %d: %x, not %x: %s", n, shown(), read, notice);
         ck_assert(!exists(JOURNAL) && !is_aside());

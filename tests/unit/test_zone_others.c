@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 
+#include "formats/journal.h"
 #include "zone_case.h"
 
 START_TEST(regions_that_come_and_go_are_read_again)
@@ -111,6 +112,37 @@ START_TEST(region_that_another_program_changed_is_not_overwritten)
     ck_assert_ptr_nonnull(strstr(err.text, "region_0_0_0.cosmicreach: was changed by another"));
     ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
     ck_assert_int_eq(create(3, 3, 3), -ESTALE);
+}
+END_TEST
+
+static bool comes; /* a file with the name of the journal, before ours gets that */
+
+/* This takes the place of the C library's, for the whole program. */
+int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+    if (comes && strstr(to, "-journal") != NULL) {
+        comes = false;
+        close(openat(to_fd, to, O_WRONLY | O_CREAT | O_EXCL, 0600));
+    }
+    return (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
+}
+
+START_TEST(file_that_gets_the_name_of_the_journal_meanwhile_is_not_removed)
+{
+    struct stat st;
+
+    make_zone();
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(tfs_edit_remove(&edit, (struct tfs_key){0, -16 * i, 0, 0}, &err), 0);
+    struct tfs_doc *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    comes = true;
+    (void)tfs_journal_commit(save, doc, &err);
+    tfs_doc_unref(doc);
+    ck_assert(!comes);
+    ck_assert_int_eq(stat(scratch_path(REGIONS ".zone.terrainfs-journal"), &st), 0);
+    ck_assert_int_eq(st.st_size, 0);
 }
 END_TEST
 
@@ -235,6 +267,7 @@ static Suite *zone_suite(void)
     tcase_add_test(others, change_of_one_region_is_none_of_chunks_in_others);
     tcase_add_test(others, chunk_that_another_program_left_alone_is_the_same_chunk);
     tcase_add_test(others, region_that_another_program_changed_is_not_overwritten);
+    tcase_add_test(others, file_that_gets_the_name_of_the_journal_meanwhile_is_not_removed);
     tcase_add_test(others,
                    bytes_that_another_program_wrote_into_a_region_are_not_a_chunk_that_was_read);
     tcase_add_test(others, bytes_of_a_region_that_is_gone_are_stale);
