@@ -57,6 +57,7 @@ int tfs_journal_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash
 
 struct maker {
     struct tfs_save *save;
+    const struct tfs_doc *before; /* what was compared first, by put_other */
     struct tfs_buf *out;
     uint32_t count;
     struct tfs_key *files; /* that hold the chunks, ascending, each once; of several files only */
@@ -144,11 +145,23 @@ static int put_change(void *arg, const struct tfs_chunk *before, const struct tf
     return 0;
 }
 
+/* What the first comparison found is in the record. */
+static int put_other(void *arg, const struct tfs_chunk *other, const struct tfs_chunk *after)
+{
+    struct maker *m = arg;
+    const struct tfs_key key = after != NULL ? after->key : other->key;
+
+    if (!tfs_chunk_same(tfs_doc_find(m->before, key), after))
+        return 0;
+    return put_change(m, other, after);
+}
+
 static void put_common(struct tfs_buf *out, const struct tfs_doc *before,
-                       const struct tfs_doc *after)
+                       const struct tfs_doc *other, const struct tfs_doc *after)
 {
     static const uint8_t reserved[RESERVED];
-    bool changed = !tfs_blob_equal(after->common, before->common);
+    bool changed = !tfs_blob_equal(after->common, before->common) ||
+                   !tfs_blob_equal(after->common, other->common);
 
     tfs_buf_u8(out, !changed ? 0 : after->common == NULL ? 1 : 2);
     if (changed && after->common != NULL)
@@ -185,19 +198,23 @@ static int check_common(const struct tfs_save *save, const struct tfs_doc *befor
 }
 
 int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
-                    const struct tfs_doc *after, struct timespec when, struct tfs_buf *out,
-                    struct tfs_error *err)
+                    const struct tfs_doc *other, const struct tfs_doc *after, struct timespec when,
+                    struct tfs_buf *out, struct tfs_error *err)
 {
     struct tfs_buf chunks = {0};
-    struct maker m = {.save = save, .out = &chunks, .err = err};
+    struct maker m = {.save = save, .before = before, .out = &chunks, .err = err};
 
-    if (check_common(save, before, after, err) == 0 &&
-        tfs_doc_diff(before, after, put_change, &m) == 0 && put_files(&m, out) == 0) {
+    if (other == NULL)
+        other = before;
+    if (check_common(save, before, after, err) == 0 && check_common(save, other, after, err) == 0 &&
+        tfs_doc_diff(before, after, put_change, &m) == 0 &&
+        (other == before || tfs_doc_diff(other, after, put_other, &m) == 0) &&
+        put_files(&m, out) == 0) {
         tfs_buf_u64le(out, (uint64_t)when.tv_sec);
         tfs_buf_u32le(out, (uint32_t)when.tv_nsec);
         tfs_buf_u32le(out, m.count);
         tfs_buf_add_span(out, tfs_buf_span(&chunks));
-        put_common(out, before, after);
+        put_common(out, before, other, after);
         if (chunks.failed)
             tfs_fail_memory(err);
         tfs_buf_check(out, err);
@@ -514,7 +531,7 @@ static int make_journal(struct tfs_save *save, const char *beside, const struct 
 
     clock_gettime(CLOCK_REALTIME, &now);
     if (tfs_journal_prepare(save, err) == 0 &&
-        tfs_record_make(save, save->doc, doc, now, &record, err) == 0)
+        tfs_record_make(save, save->doc, NULL, doc, now, &record, err) == 0)
         tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL, tfs_buf_span(&record),
                            journal, err);
     if (err->code < 0 && inode_of(beside) != before &&

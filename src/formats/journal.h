@@ -18,12 +18,13 @@ char *tfs_journal_beside(const struct tfs_save *save);
  * unless the save is locked. */
 void tfs_journal_tidy(const struct tfs_save *save);
 
-/* Appends the record that leads from `before` to `after`, made at `when`; nothing when they are the
- * same. Of a save of several files it names those that change and their hashes, and fails where
- * anything but chunks changed. */
+/* Appends the record that leads from `before` to `after`, made at `when`, and from `other`, too: a
+ * save that is being written may hold that; NULL: none. Nothing changes: a record of nothing. Of a
+ * save of several files it names those that change and their hashes, and fails where anything but
+ * chunks changed. */
 int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
-                    const struct tfs_doc *after, struct timespec when, struct tfs_buf *out,
-                    struct tfs_error *err);
+                    const struct tfs_doc *other, const struct tfs_doc *after, struct timespec when,
+                    struct tfs_buf *out, struct tfs_error *err);
 
 /* About how many bytes that record has, found out without making it. */
 uint64_t tfs_record_size(const struct tfs_doc *before, const struct tfs_doc *after);

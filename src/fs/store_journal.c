@@ -8,7 +8,9 @@
  *   2. the journal belongs to the document `journal_base`: when another one is saved, it is removed
  * or replaced by one that belongs to that;
  *   3. while the save is rewritten, the journal knows the hash of the new one before it takes the
- *      place of the old one: a crash at any moment leaves either save, and the edits that it lacks;
+ *      place of the old one: a crash at any moment leaves either save, and the edits that it lacks.
+ *      So what is appended first leads to what is shown from the new one, too: an edit that puts
+ *      back what the old one has is an edit of the new one;
  *   4. before more than one file of a save is written, the journal holds all of it.
  */
 #include <errno.h>
@@ -69,6 +71,7 @@ static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct 
     tfs_doc_unref(store->journaled);
     store->journal_base = base;
     store->journaled = doc;
+    store->journal_behind = false;
 }
 
 static void count_edits(struct tfs_store *store, size_t edits)
@@ -138,20 +141,22 @@ static bool goes_on(struct tfs_store *store)
            !is_overgrown(store) && store->journal_base->version == store->saved->version;
 }
 
-static int make_record(struct tfs_store *store, const struct tfs_doc *from, struct tfs_buf *record,
-                       struct tfs_error *err)
+/* `written`: it leads also from what is being written. */
+static int make_record(struct tfs_store *store, const struct tfs_doc *from, bool written,
+                       struct tfs_buf *record, struct tfs_error *err)
 {
+    const struct tfs_doc *other = written ? store->rewrite.completed : NULL;
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    return tfs_record_make(store->save, from, store->shown, now, record, err);
+    return tfs_record_make(store->save, from, other, store->shown, now, record, err);
 }
 
 static int append(struct tfs_store *store, struct tfs_error *err)
 {
     struct tfs_buf record = {0};
 
-    if (make_record(store, store->journaled, &record, err) == 0) {
+    if (make_record(store, store->journaled, store->journal_behind, &record, err) == 0) {
         pthread_mutex_lock(&store->journal_lock);
         if (tfs_journal_append(store->journal, TFS_JOURNAL_EDIT, tfs_buf_span(&record), err) == 0)
             tfs_journal_sync(store->journal, err);
@@ -202,7 +207,7 @@ static int begin(struct tfs_store *store, struct tfs_error *err)
         store->journal_beside = tfs_journal_beside(store->save);
     if (store->journal_beside == NULL)
         return tfs_fail_memory(err);
-    if (make_record(store, store->saved, &record, err) == 0 && find_hash(store, err) == 0) {
+    if (make_record(store, store->saved, true, &record, err) == 0 && find_hash(store, err) == 0) {
         store->journal_unsure = true;
         store->first = tfs_buf_span(&record);
         touch(store, create_journal, err);
@@ -322,6 +327,8 @@ void tfs_store_journal_mark(struct tfs_store *store)
         tfs_journal_append(store->journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0;
     pthread_mutex_unlock(&store->journal_lock);
     store->journal_marked = store->journal_edits;
+    store->journal_behind =
+        store->journal != NULL && store->journaled->version != store->shown->version;
 }
 
 void tfs_store_journal_unmark(struct tfs_store *store, bool saved)

@@ -83,6 +83,7 @@ struct tfs_store {
     struct tfs_span first;                    /* edit of a journal that is being made */
     uint64_t journal_begun;                   /* its size when it was made */
     bool journal_unsure;   /* what has its name may hold more than was accepted */
+    bool journal_behind;   /* it does not lead from what is written now to `journaled` */
     size_t journal_marked; /* edits before the mark of the rewrite under way */
     struct tfs_hash hash;  /* of what the save holds as document `hash_version` */
     uint64_t hash_version; /* 0: not known */

@@ -423,8 +423,8 @@ static struct tfs_blob *record_of(struct tfs_save *save, const struct tfs_doc *b
     struct tfs_buf out = {0};
     struct tfs_blob *record = NULL;
 
-    ck_assert_int_eq(tfs_record_make(save, before, after, (struct timespec){12, 34}, &out, &err),
-                     0);
+    ck_assert_int_eq(
+        tfs_record_make(save, before, NULL, after, (struct timespec){12, 34}, &out, &err), 0);
     ck_assert_int_eq(tfs_blob_take(&out, &record, &err), 0);
     return record;
 }

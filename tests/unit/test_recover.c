@@ -438,8 +438,9 @@ static void make_record(time_t when, struct tfs_buf *record)
     ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
     ck_assert_int_eq(small_edit_apply(save, &edit, &kind->edits[0], tfs_buf_span(&text), &err), 0);
     doc = tfs_edit_finish(&edit);
-    ck_assert_int_eq(
-        tfs_record_make(save, save->doc, doc, (struct timespec){.tv_sec = when}, record, &err), 0);
+    ck_assert_int_eq(tfs_record_make(save, save->doc, NULL, doc, (struct timespec){.tv_sec = when},
+                                     record, &err),
+                     0);
     leave_record(save, tfs_buf_span(record));
     tfs_edit_release(&edit);
     tfs_doc_unref(doc);

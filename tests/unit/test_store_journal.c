@@ -549,6 +549,75 @@ START_TEST(journal_knows_what_a_rewrite_holds_and_what_came_behind_its_mark)
 }
 END_TEST
 
+/* Chunk 0 of a save with this content, in which it is `blob`, and with what that save lacks. */
+static void replay(struct tfs_hash hash, const char *blob, char out[16])
+{
+    struct tfs_journal_text text = {0};
+    struct tfs_error why = {0};
+    struct timespec when;
+    struct tfs_edit edit;
+    size_t first = 0;
+
+    ck_assert_int_eq(tfs_journal_read(save->path, &save->st, TFS_JOURNAL_MAX, &text, &why), 1);
+    ck_assert(tfs_journal_first(&text, hash, &first));
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &why), 0);
+    ck_assert_int_eq(toy_edit_set(&edit, 0, blob, &why), 0);
+    for (size_t i = first; i < text.count; i++)
+        if (text.records[i].kind == TFS_JOURNAL_EDIT)
+            ck_assert_int_eq(
+                tfs_record_apply(&edit, text.bytes, text.records[i].payload, &when, &why), 0);
+    struct tfs_doc *doc = tfs_edit_finish(&edit);
+    snprintf(out, 16, "%s", toy_blob(doc, 0));
+    tfs_doc_unref(doc);
+    tfs_edit_release(&edit);
+    tfs_journal_text_release(&text);
+}
+
+static const char *written; /* chunk 0 of what is written */
+static char on_old[16], on_new[16];
+
+static void finish_edit_and_replay(void)
+{
+    finish_and_edit();
+    replay((struct tfs_hash){1, 2, 3}, "a", on_old);
+    replay(finished, written, on_new);
+}
+
+/* To the save before the rewrite the second edit is none. */
+START_TEST(edit_that_takes_back_what_is_being_written_is_in_a_new_journal)
+{
+    start_auto();
+    set_chunk(0, "a");
+    time_is += 250;
+    during[0] = (struct set_job){.x = 0, .blob = "a"};
+    written = "b";
+    toy_disk.during[TOY_COMMIT] = finish_edit_and_replay;
+    ck_assert_int_eq(set_chunk(0, written).result, 0);
+    ck_assert_int_eq(during[0].result, 0);
+    ck_assert_str_eq(on_old, "a");
+    ck_assert_str_eq(on_new, "a");
+}
+END_TEST
+
+/* To the journal, too, which a large edit passes by. */
+START_TEST(edit_that_takes_back_what_is_being_written_is_in_a_journal_that_goes_on)
+{
+    static char large[251];
+
+    memset(large, 'x', 250);
+    start_auto();
+    set_chunk(0, "a");
+    set_chunk(1, "b");
+    during[0] = (struct set_job){.x = 0, .blob = "a"};
+    written = large;
+    toy_disk.during[TOY_COMMIT] = finish_edit_and_replay;
+    ck_assert_int_eq(set_chunk(0, written).result, 0);
+    ck_assert_int_eq(during[0].result, 0);
+    ck_assert_str_eq(on_old, "a");
+    ck_assert_str_eq(on_new, "a");
+}
+END_TEST
+
 static void finish_second_and_look(void)
 {
     static const struct tfs_hash second = {7, 8, 10};
@@ -695,6 +764,8 @@ static Suite *suite(void)
     tcase_add_test(c, rewrite_that_fails_takes_nothing_back_that_the_journal_took);
     tcase_add_test(c, journal_made_during_a_rewrite_belongs_to_the_old_save_and_to_the_new_one);
     tcase_add_test(c, journal_knows_what_a_rewrite_holds_and_what_came_behind_its_mark);
+    tcase_add_test(c, edit_that_takes_back_what_is_being_written_is_in_a_new_journal);
+    tcase_add_test(c, edit_that_takes_back_what_is_being_written_is_in_a_journal_that_goes_on);
     tcase_add_test(c, rewrite_right_behind_another_knows_what_it_holds);
     tcase_add_test(c, rewrite_that_is_read_back_leaves_a_chunk_made_meanwhile_its_slot);
     tcase_add_test(c, journal_that_cannot_be_emptied_grows_no_further_than_what_is_unsaved);

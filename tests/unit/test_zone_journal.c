@@ -237,7 +237,7 @@ static void leave_record(void)
     clock_gettime(CLOCK_REALTIME, &now); /* not before the regions were made */
     struct tfs_doc *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
-    ck_assert_int_eq(tfs_record_make(save, save->doc, doc, now, &record, &err), 0);
+    ck_assert_int_eq(tfs_record_make(save, save->doc, NULL, doc, now, &record, &err), 0);
     tfs_doc_unref(doc);
     char *beside = tfs_journal_beside(save);
     ck_assert_int_eq(tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL,
