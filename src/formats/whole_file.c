@@ -2,7 +2,8 @@
  * A file's bytes and a codec -> a container: locking, reading, replacing, verifying, reloading.
  *
  * Must not know any format. Invariants:
- *   1. save->doc is what the file with the identity own->file.st holds;
+ *   1. save->doc is what the file with the identity own->file.st holds, which is of own->version; a
+ *      save that is only read may show a later one, with the edits of a journal;
  *   2. while the save is open for writing, the file at save->path is locked by us, unless somebody
  *      replaced it (then `changed` says so);
  *   3. a document takes save->doc's place only after its bytes were written, read back, decoded and
@@ -24,6 +25,7 @@ struct whole_file {
     bool unsure;   /* the file is the new one, but its directory could not be made durable */
     bool hashed;   /* `hash` is that of what it holds */
     struct tfs_hash hash;
+    uint64_t version; /* of the document that it holds */
 };
 
 static struct whole_file *file_of(const struct tfs_save *save)
@@ -193,6 +195,7 @@ int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
     if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
         read_doc(save, own, &save->doc, err) < 0 || check_writable(save, save->doc, err) < 0)
         goto fail;
+    own->version = save->doc->version;
     save->own = own;
     save->st = own->file.st;
     return 0;
@@ -240,6 +243,7 @@ static void adopt(struct tfs_save *save, const struct whole_file *now, struct tf
     struct tfs_doc *before = save->doc;
 
     *file_of(save) = *now;
+    file_of(save)->version = doc->version;
     save->st = now->file.st;
     save->doc = doc;
     tfs_doc_unref(before);
@@ -475,7 +479,8 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
         tfs_doc_unref(adopted);
         return err->code;
     }
-    const struct whole_file now = {file, own->folder_fd, err->code < 0, false, {0}};
+    const struct whole_file now = {
+        .file = file, .folder_fd = own->folder_fd, .unsure = err->code < 0};
     struct tfs_doc *before = tfs_doc_ref(save->doc);
     adopt(save, &now, adopted);
     if (codec->committed != NULL)
@@ -507,7 +512,7 @@ static int fill_replacement(struct tfs_save *save, struct tfs_doc *doc, struct t
 {
     struct tfs_doc *adopted = NULL;
 
-    if (doc->version == save->doc->version)
+    if (doc->version == file_of(save)->version)
         return copy_file(save, r, err);
     if (save->container->file->encode(save, doc, &r->sink, err) == 0)
         verify(save, doc, r, &adopted, err);

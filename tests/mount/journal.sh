@@ -62,6 +62,22 @@ recovery_is_shown() {
     block_is "$V" base:n60
 }
 
+# What one side has in its journal is merged, where the result is all of that side, too.
+edits_are_merged() {
+    local place
+    IFS=, read -ra place <<<"$V"
+    left_behind base:one base:two
+    want mkdir "$D/base" "$D/ours" "$D/out"
+    want cp "$PRISTINE" "$D/base/$SAVE_NAME"
+    want cp "$PRISTINE" "$D/ours/$SAVE_NAME"
+    want "$TFS_BIN" merge "$D/base/$SAVE_NAME" "$S" "$D/base/$SAVE_NAME" -o "$D/out/$SAVE_NAME"
+    same 'ours' "$(region block "$D/out/$SAVE_NAME" "${place[@]}")" base:two
+    want "$TFS_BIN" merge "$D/base/$SAVE_NAME" "$D/ours/$SAVE_NAME" "$S"
+    same 'theirs' "$(region block "$D/ours/$SAVE_NAME" "${place[@]}")" base:two
+    want cmp "$PRISTINE" "$S"
+    want [ -s "$(journal)" ]
+}
+
 directories_survive_a_kill() {
     foreground
     want mkdir "$M/chunks/3_1_2"
@@ -470,6 +486,7 @@ read_only_disk() {
 
 try 'a mount shows how far the recovery is' recovery_is_shown
 try 'edits survive a kill' edits_survive_a_kill
+try 'merge takes what the journal of a side has' edits_are_merged
 try 'chunk directories made, moved and removed survive a kill' directories_survive_a_kill
 try 'the journal goes when the save has followed' goes_with_the_save
 try 'rm -r of a chunk is one record of the journal' a_removed_chunk_is_one_record

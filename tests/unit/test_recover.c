@@ -12,6 +12,7 @@
 #include "base/journal.h"
 #include "formats/journal.h"
 #include "formats/unsaved.h"
+#include "formats/whole_file.h"
 #include "fs/recover.h"
 #include "fs/store.h"
 #include "scratch.h"
@@ -572,6 +573,46 @@ START_TEST(journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_asid
 }
 END_TEST
 
+/* Writes the document to a new file, which then says what it says. */
+static void write_elsewhere(struct tfs_save *save, struct tfs_doc *doc)
+{
+    struct tfs_open_options options = {.inflate_limit = TFS_INFLATE_LIMIT, .name = kind->file};
+    const char *copy = scratch_path("copy");
+    struct tfs_save *written = NULL;
+
+    ck_assert_msg(tfs_whole_file_write(save, doc, NULL, copy, &err) == 0, "%s", err.text);
+    ck_assert_msg(tfs_save_open(copy, save->container->format, &options, &written, &err) == 0, "%s",
+                  err.text);
+    ck_assert(tfs_doc_same(doc, written->doc));
+    tfs_save_close(written);
+    ck_assert_int_eq(unlink(copy), 0);
+}
+
+/* As `merge` writes the save of one side. */
+START_TEST(save_that_is_written_elsewhere_has_the_edits_in_its_journal)
+{
+    struct tfs_edit edit;
+
+    ck_assert(keeps_journals(_i));
+    leave_edit(_i, UINT32_MAX);
+    struct tfs_save *save = open_save(TFS_LOCK_NONE);
+    struct tfs_doc *disk = tfs_doc_ref(save->doc);
+    write_elsewhere(save, disk);
+    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
+    ck_assert(!tfs_doc_same(disk, save->doc));
+    write_elsewhere(save, save->doc);
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    if (kind->from != NULL)
+        ck_assert_int_eq(tfs_edit_remove(&edit, tfs_doc_at(save->doc, 0)->key, &err), 0);
+    struct tfs_doc *more = tfs_edit_finish(&edit);
+    write_elsewhere(save, more);
+    tfs_edit_release(&edit);
+    tfs_doc_unref(more);
+    tfs_doc_unref(disk);
+    tfs_save_close(save);
+}
+END_TEST
+
 /* What a mount does when its save has followed. */
 static void let_save_follow(void)
 {
@@ -878,6 +919,8 @@ static Suite *suite(void)
                             i, i + 1);
         tcase_add_loop_test(
             c, journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside, i, i + 1);
+        tcase_add_loop_test(c, save_that_is_written_elsewhere_has_the_edits_in_its_journal, i,
+                            i + 1);
         tcase_add_loop_test(c, journal_of_a_save_that_is_gone_stays_and_is_named, i, i + 1);
         tcase_add_loop_test(c, journal_of_a_save_that_is_none_any_more_stays_and_is_named, i,
                             i + 1);
