@@ -73,6 +73,8 @@ int tfs_directory_empty(const char *path);
 /* Gives what is open in `fd` to the owner and group of another, as far as one may: a user other
  * than root keeps what it made. 0 or negative errno. */
 int tfs_file_give(int fd, const struct stat *like);
+/* Gives it the ACL and the extended attributes of an open file. */
+int tfs_file_give_attributes(int fd, int from, struct tfs_error *err);
 
 /* Is `path` no longer the file with this identity (dev, ino, size, mtime, ctime)? 1, 0 or negative.
  * A missing file is 1. */
@@ -143,6 +145,9 @@ int tfs_replacement_open(const char *path, const struct tfs_file_handle *old,
 /* Gives a file that was not there yet the owner and group of another, as tfs_file_give does, and
  * its permissions. */
 int tfs_replacement_give(struct tfs_replacement *r, const struct stat *like, struct tfs_error *err);
+/* The same, and its ACL and extended attributes: for what takes its place again. */
+int tfs_replacement_give_all(struct tfs_replacement *r, const struct tfs_file_handle *like,
+                             struct tfs_error *err);
 /* Flushes the buffer and reads the whole temp file back: for the caller's verification. */
 int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, struct tfs_error *err);
 /* The same in pieces, for what is large; `readback` is to be released before the replacement ends,

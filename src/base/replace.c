@@ -87,7 +87,7 @@ static int copy_attribute(int from, int to, const char *name, void *value, struc
     return tfs_fail(err, -errno, "the attribute %s cannot be kept: %s", name, strerror(errno));
 }
 
-static int copy_attributes(int from, int to, struct tfs_error *err)
+int tfs_file_give_attributes(int to, int from, struct tfs_error *err)
 {
     char *names = malloc(2 * ATTRIBUTE_MAX);
 
@@ -120,7 +120,7 @@ static int inherit(int to, const struct tfs_file_handle *old, struct tfs_error *
                         "the new copy cannot be given to user %u and group %u, to whom "
                         "the old one belongs: %s",
                         old->st.st_uid, old->st.st_gid, strerror(errno));
-    return copy_attributes(old->fd, to, err);
+    return tfs_file_give_attributes(to, old->fd, err);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -417,6 +417,14 @@ int tfs_replacement_give(struct tfs_replacement *r, const struct stat *like, str
     if (fchmod(r->fd, like->st_mode & 0777) < 0)
         tfs_fail_errno(err, "the permissions cannot be set");
     return err->code;
+}
+
+int tfs_replacement_give_all(struct tfs_replacement *r, const struct tfs_file_handle *like,
+                             struct tfs_error *err)
+{
+    if (tfs_replacement_give(r, &like->st, err) < 0)
+        return err->code;
+    return tfs_file_give_attributes(r->fd, like->fd, err);
 }
 
 int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *file,

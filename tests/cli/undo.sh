@@ -120,6 +120,16 @@ fresh
 region save --chunks 2
 chmod 600 save && cp -p save old && rm -rf "$undo" && edit
 rm save
+# Whoever makes a file here gives user 7 a right to read it, which the save did not give.
+python3 -S -c 'import os, struct, sys
+def acl(*entries):
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, rights, user) for tag, rights, user in entries)
+none = 0xffffffff
+os.setxattr(".", "system.posix_acl_default", acl((1, 6, none), (2, 4, 7), (4, 0, none), (16, 4, none), (32, 0, none)))
+for entry in os.scandir(sys.argv[1]):
+    kept = os.path.join(entry.path, "files", "save")
+    if os.path.exists(kept):
+        os.setxattr(kept, "user.note", b"ours")' "$undo"/*/ 2>xattrs || rm xattrs
 run 3 "a save that was deleted" undo save
 says err 'save is gone; --force puts the version back' "that is said"
 [ ! -e save ]
@@ -136,6 +146,13 @@ says err '1 file put back as before the changes of 20' "says what it did"
 same save old "the earlier version is back"
 [ "$(stat -c %a save)" = 600 ]
 ok "with the permissions that it had"
+what="and the attributes, and none that the directory gives"
+if [ -e xattrs ]; then
+    python3 -S -c 'import os; assert os.listxattr("save") == ["user.note"]; os.removexattr(".", "system.posix_acl_default")'
+    ok "$what"
+else
+    skip "$what" "no attributes or lists of rights here"
+fi
 rm save
 run 0 "deleted once more" undo --force save
 same save old "it is back once more"

@@ -1,6 +1,10 @@
 /* formats/undo: what a keeper keeps, its limits, and lists of generations that nobody vouches
  * for. */
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <time.h>
 
 #include "formats/undo/disk.h"
@@ -119,6 +123,24 @@ START_TEST(kept_file_is_the_old_one_itself_unless_games_write_into_it)
     ck_assert_int_eq(kept.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
     ck_assert_int_eq(undo("save", false), 0);
     ck_assert_str_eq(scratch_read("save"), "old");
+}
+END_TEST
+
+/* Of a save that was deleted it is all that is left of it. */
+START_TEST(copy_that_is_kept_has_the_attributes_of_the_file)
+{
+    char value[4];
+
+    options.in_place = true;
+    scratch_write("save", "old");
+    if (setxattr(scratch_path("save"), "user.one", "1", 1, 0) < 0 && errno == ENOTSUP)
+        return;
+    edit("save", "new");
+    ck_assert_int_eq(getxattr(place_of("save", "files/save"), "user.one", value, sizeof(value)), 1);
+    ck_assert_int_eq(unlink(scratch_path("save")), 0);
+    ck_assert_int_eq(undo("save", true), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+    ck_assert_int_eq(getxattr(scratch_path("save"), "user.one", value, sizeof(value)), 1);
 }
 END_TEST
 
@@ -498,6 +520,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_test(c, first_commit_keeps_the_file_and_later_ones_do_not);
     tcase_add_loop_test(c, kept_file_is_the_old_one_itself_unless_games_write_into_it, 0, 2);
+    tcase_add_test(c, copy_that_is_kept_has_the_attributes_of_the_file);
     tcase_add_test(c, commit_that_was_cut_before_its_rename_left_no_generation);
     tcase_add_test(c, save_that_was_written_by_another_is_not_undone);
     tcase_add_test(c, file_above_the_limit_is_told_once_and_written);

@@ -392,12 +392,16 @@ static int copy_bytes(int from, int to, struct tfs_error *err)
     return err->code;
 }
 
-static int finish_copy(int fd, const struct stat *like, struct tfs_error *err)
+static int finish_copy(int from, int fd, const struct stat *like, struct tfs_error *err)
 {
     const struct timespec times[2] = {like->st_atim, like->st_mtim};
 
-    /* Owner and permissions are as good as they can be: nobody else comes into the directory. */
+    struct tfs_error ignored = {0};
+
+    /* Owner, attributes and permissions are as good as they can be: nobody else comes into the
+     * directory. */
     (void)tfs_file_give(fd, like);
+    (void)tfs_file_give_attributes(fd, from, &ignored);
     (void)fchmod(fd, like->st_mode & 0777);
     if (futimens(fd, times) < 0 || fsync(fd) < 0)
         return tfs_fail_errno(err, "the copy cannot be made durable");
@@ -416,7 +420,7 @@ int tfs_undo_copy_file(int from, const struct stat *like, int directory, const c
     int fd = openat(directory, part, flags, 0600);
     if (fd < 0)
         tfs_fail_errno(err, "a copy cannot be made");
-    else if (copy_bytes(from, fd, err) == 0 && finish_copy(fd, like, err) == 0 &&
+    else if (copy_bytes(from, fd, err) == 0 && finish_copy(from, fd, like, err) == 0 &&
              renameat(directory, part, directory, to) < 0)
         tfs_fail_errno(err, "a copy cannot get its name");
     if (fd >= 0)

@@ -102,25 +102,55 @@ static int open_present(struct swap *s, const char *target, struct tfs_file_hand
     return tfs_fail(err, why.code, "%s", why.text);
 }
 
+/* The caller closes what is kept, also when it cannot be read. */
 static int read_kept(const struct swap *s, const struct tfs_undo_file *file,
-                     struct tfs_blob **bytes, struct stat *st, struct tfs_error *err)
+                     struct tfs_file_handle *kept, struct tfs_blob **bytes, struct tfs_error *err)
 {
-    struct tfs_file_handle kept;
     char *path = NULL;
 
+    kept->fd = -1;
     if (tfs_print(&path, "%s/%s", s->then->directory, file->path) < 0)
         return tfs_fail_memory(err);
-    if (tfs_file_open(path, false, &kept, err) == 0) {
-        if (tfs_file_read(&kept, tfs_undo_limits.bytes, bytes, err) == 0)
-            *st = kept.st;
-        tfs_file_close(&kept);
-    }
+    if (tfs_file_open(path, false, kept, err) == 0)
+        tfs_file_read(kept, tfs_undo_limits.bytes, bytes, err);
     free(path);
     return err->code;
 }
 
+/* Has a file that is open the bytes that are kept? */
+static bool is_equal(const struct swap *s, const struct tfs_undo_file *file,
+                     struct tfs_file_handle *present)
+{
+    struct tfs_file_handle kept;
+    struct tfs_blob *then = NULL, *now = NULL;
+    struct tfs_error ignored = {0};
+    bool equal = false;
+
+    if (file->was.ino != 0 && present->st.st_size == file->was.size &&
+        tfs_file_read(present, tfs_undo_limits.bytes, &now, &ignored) == 0) {
+        equal = read_kept(s, file, &kept, &then, &ignored) == 0 && tfs_blob_equal(then, now);
+        tfs_file_close(&kept);
+    }
+    tfs_blob_unref(then);
+    tfs_blob_unref(now);
+    return equal;
+}
+
+static bool is_equal_at(const struct swap *s, const struct tfs_undo_file *file, const char *target)
+{
+    struct tfs_file_handle present;
+    struct tfs_error ignored = {0};
+
+    if (tfs_file_open(target, false, &present, &ignored) < 0)
+        return false;
+    bool equal = is_equal(s, file, &present);
+    tfs_file_close(&present);
+    return equal;
+}
+
 static int replace(struct swap *s, const char *target, struct tfs_blob *bytes,
-                   const struct stat *st, struct tfs_file_handle *file, struct tfs_error *err)
+                   const struct tfs_file_handle *kept, struct tfs_file_handle *file,
+                   struct tfs_error *err)
 {
     struct tfs_replacement r;
     struct tfs_blob *written = NULL;
@@ -128,7 +158,7 @@ static int replace(struct swap *s, const char *target, struct tfs_blob *bytes,
     if (tfs_replacement_open(target, file->fd < 0 ? NULL : file, &r, err) < 0)
         return err->code;
     r.keeper = s->keeper;
-    if ((file->fd < 0 && tfs_replacement_give(&r, st, err) < 0) ||
+    if ((file->fd < 0 && tfs_replacement_give_all(&r, kept, err) < 0) ||
         tfs_sink_span(&r.sink, tfs_blob_span(bytes), err) < 0 ||
         tfs_replacement_read(&r, &written, err) < 0) {
         tfs_replacement_cancel(&r);
@@ -167,15 +197,15 @@ static int remove_file(struct swap *s, const char *target, struct tfs_file_handl
 static int put_back(struct swap *s, const struct tfs_undo_file *file, const char *target,
                     struct tfs_error *err)
 {
-    struct tfs_file_handle present;
+    struct tfs_file_handle present, kept;
     struct tfs_blob *bytes = NULL;
-    struct stat st;
 
     if (open_present(s, target, &present, err) < 0)
         return err->code;
     if (file->was.ino != 0) {
-        if (read_kept(s, file, &bytes, &st, err) == 0)
-            s->files += replace(s, target, bytes, &st, &present, err) == 0;
+        if (read_kept(s, file, &kept, &bytes, err) == 0)
+            s->files += replace(s, target, bytes, &kept, &present, err) == 0;
+        tfs_file_close(&kept);
     } else if (present.fd >= 0) {
         s->files += remove_file(s, target, &present, err) == 0;
     }
@@ -317,27 +347,6 @@ static bool is_deleted(const struct swap *s)
     return s->gone && own != NULL && own->was.ino != 0 && !(own->replaced && own->left.ino == 0);
 }
 
-/* Has the file at its place the bytes that are kept? */
-static bool is_equal(const struct swap *s, const struct tfs_undo_file *file, const char *target)
-{
-    struct tfs_file_handle present;
-    struct tfs_blob *kept = NULL, *now = NULL;
-    struct tfs_error ignored = {0};
-    struct stat st;
-    bool equal = false;
-
-    if (file->was.ino == 0 || tfs_file_open(target, false, &present, &ignored) < 0)
-        return false;
-    if (present.st.st_size == file->was.size &&
-        tfs_file_read(&present, tfs_undo_limits.bytes, &now, &ignored) == 0 &&
-        read_kept(s, file, &kept, &st, &ignored) == 0)
-        equal = tfs_blob_equal(kept, now);
-    tfs_file_close(&present);
-    tfs_blob_unref(kept);
-    tfs_blob_unref(now);
-    return equal;
-}
-
 /* Is nothing at the places of its files that a new generation would have to keep? */
 static bool is_nothing_lost(const struct swap *s)
 {
@@ -347,7 +356,7 @@ static bool is_nothing_lost(const struct swap *s)
         const struct tfs_undo_file *file = &s->then->files[i];
         char *target = tfs_undo_target(s->path, s->then, file->path);
         lost = target == NULL ||
-               (tfs_undo_mark_at(target).ino != 0 && !(s->deleted && is_equal(s, file, target)));
+               (tfs_undo_mark_at(target).ino != 0 && !(s->deleted && is_equal_at(s, file, target)));
         free(target);
     }
     return !lost;
