@@ -162,6 +162,10 @@ void tfs_replacement_take(const struct tfs_taking *taking);
  * `file` is its handle, but whether it survives a power loss is unknown: EIO. */
 int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *file,
                            struct tfs_error *err);
+/* Takes the name `path` of `file`, which is open and stays so, in the `directory` that holds it,
+ * with the same checks; nothing is durable yet. `keeper`: NULL or who keeps what goes. */
+int tfs_file_remove(int directory, const char *path, struct tfs_file_handle *file,
+                    struct tfs_keeper *keeper, struct tfs_error *err);
 /* Throws the temp file away; nothing after the other end of a replacement. */
 void tfs_replacement_cancel(struct tfs_replacement *r);
 

@@ -10,7 +10,8 @@
  *   5. it gets the mode of the old file;
  *   6. fdatasync of the temp file: from here on a power cut cannot leave a name without its bytes;
  *   7. the name has still the old file that was read, or none;
- *      The keeper of old files gives it a second name now;
+ *      The keeper of old files gives it a second name now, or copies it. That can take long, so
+ *      the name is looked at once more;
  *   8. rename: from here on every reader meets the new file;
  *   9. fsync of the directory: from here on a power cut cannot bring the old file back;
  *  10. success is returned, and only then may anybody be told that an edit is saved
@@ -307,20 +308,32 @@ int tfs_replacement_readback(struct tfs_replacement *r, struct tfs_readback *rea
 
 /* ---- taking the old one's place -------------------------------------------------------------- */
 
-/* Looked for in the directory in which the rename will be: a path could lead elsewhere by now. */
-static int check_old(const struct tfs_replacement *r, const struct tfs_file_handle *old,
+/* Has the name still the old file? Looked for in the directory in which the name will change: a
+ * path could lead elsewhere by now. */
+static int check_old(int directory, const char *path, const struct tfs_file_handle *old,
                      struct tfs_error *err)
 {
     struct stat now;
 
     if (old->fd < 0)
         return 0;
-    int result = fstatat(r->directory, base_name(r->path), &now, AT_SYMLINK_NOFOLLOW);
+    int result = fstatat(directory, base_name(path), &now, AT_SYMLINK_NOFOLLOW);
     if (result < 0 && errno != ENOENT)
         return tfs_fail_errno(err, "cannot be examined");
     if (result < 0 || !tfs_file_same(&now, &old->st))
         return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
     return 0;
+}
+
+/* The keeper may read lists and copy files: another program saves in that time, too. */
+static int keep_old(struct tfs_keeper *keeper, int directory, const char *path,
+                    struct tfs_file_handle *old, struct tfs_error *err)
+{
+    if (keeper == NULL)
+        return 0;
+    if (keeper->before(keeper, path, directory, old, err) < 0)
+        return err->code;
+    return check_old(directory, path, old, err);
 }
 
 /* Renames to a name that must be free. */
@@ -366,14 +379,6 @@ static int take_place(struct tfs_replacement *r, struct tfs_file_handle *file,
     return 0;
 }
 
-static int keep_old(const struct tfs_replacement *r, struct tfs_file_handle *file,
-                    struct tfs_error *err)
-{
-    if (r->keeper == NULL)
-        return 0;
-    return r->keeper->before(r->keeper, r->path, r->directory, file, err);
-}
-
 struct tfs_taking {
     struct tfs_replacement *r;
     struct tfs_file_handle *file;
@@ -382,11 +387,29 @@ struct tfs_taking {
 
 void tfs_replacement_take(const struct tfs_taking *t)
 {
-    if (check_old(t->r, t->file, t->err) < 0)
+    struct tfs_replacement *r = t->r;
+
+    if (check_old(r->directory, r->path, t->file, t->err) < 0)
         return;
-    if ((keep_old(t->r, t->file, t->err) < 0 || take_place(t->r, t->file, t->err) < 0) &&
-        t->r->keeper != NULL)
-        t->r->keeper->failed(t->r->keeper, t->file);
+    if ((keep_old(r->keeper, r->directory, r->path, t->file, t->err) < 0 ||
+         take_place(r, t->file, t->err) < 0) &&
+        r->keeper != NULL)
+        r->keeper->failed(r->keeper, t->file);
+}
+
+int tfs_file_remove(int directory, const char *path, struct tfs_file_handle *file,
+                    struct tfs_keeper *keeper, struct tfs_error *err)
+{
+    if (check_old(directory, path, file, err) < 0)
+        return err->code;
+    if (keep_old(keeper, directory, path, file, err) == 0 &&
+        unlinkat(directory, base_name(path), 0) < 0)
+        tfs_fail_errno(err, "cannot be removed");
+    if (keeper != NULL && err->code < 0)
+        keeper->failed(keeper, file);
+    else if (keeper != NULL)
+        keeper->after(keeper, path, NULL);
+    return err->code;
 }
 
 static int take_place_at_once(struct tfs_replacement *r, struct tfs_file_handle *file,

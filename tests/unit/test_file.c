@@ -512,6 +512,94 @@ START_TEST(replacement_of_a_file_that_changes_while_its_place_is_waited_for_is_s
 }
 END_TEST
 
+/* A keeper during whose work another program saves; it is told whether the old file stays. */
+struct slow_keeper {
+    struct tfs_keeper keeper;
+    void (*save)(const char *name, const char *text);
+    bool failed;
+};
+
+static int before_slowly(struct tfs_keeper *keeper, const char *path, int directory,
+                         struct tfs_file_handle *old, struct tfs_error *why)
+{
+    struct slow_keeper *slow = (struct slow_keeper *)keeper;
+
+    (void)path, (void)directory, (void)old, (void)why;
+    if (slow->save == NULL)
+        ck_assert_int_eq(unlink(scratch_path("save")), 0);
+    else
+        slow->save("save", "theirs");
+    return 0;
+}
+
+static void never_after(struct tfs_keeper *keeper, const char *path, const struct stat *now)
+{
+    (void)keeper, (void)path, (void)now;
+    ck_abort_msg("nothing took the place of the old file");
+}
+
+static void note_failed(struct tfs_keeper *keeper, struct tfs_file_handle *old)
+{
+    ck_assert_int_ge(old->fd, 0);
+    ((struct slow_keeper *)keeper)->failed = true;
+}
+
+START_TEST(replacement_of_a_file_that_changes_while_the_old_one_is_kept_is_stale)
+{
+    struct slow_keeper slow[] = {
+        {{before_slowly, never_after, note_failed}, scratch_replace, false},
+        {{before_slowly, never_after, note_failed}, scratch_write, false},
+        {{before_slowly, never_after, note_failed}, NULL, false}};
+    struct tfs_replacement r;
+
+    scratch_write("save", "old");
+    struct tfs_file_handle file = open_file("save", true);
+    replacement_open("save", &file, &r);
+    put_text(&r, "ours");
+    r.keeper = &slow[_i].keeper;
+    ck_assert_int_eq(tfs_replacement_finish(&r, &file, &err), -ESTALE);
+    ck_assert(slow[_i].failed);
+    ck_assert_int_eq(scratch_count(), _i < 2);
+    if (_i < 2)
+        ck_assert_str_eq(scratch_read("save"), "theirs");
+    tfs_file_close(&file);
+}
+END_TEST
+
+START_TEST(file_that_changes_while_it_is_kept_is_not_removed)
+{
+    struct slow_keeper slow[] = {
+        {{before_slowly, never_after, note_failed}, scratch_replace, false},
+        {{before_slowly, never_after, note_failed}, scratch_write, false}};
+
+    scratch_write("save", "old");
+    struct tfs_file_handle file = open_file("save", true);
+    int directory = open(scratch_dir, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_eq(
+        tfs_file_remove(directory, scratch_path("save"), &file, &slow[_i].keeper, &err), -ESTALE);
+    ck_assert(slow[_i].failed);
+    ck_assert_str_eq(scratch_read("save"), "theirs");
+    close(directory);
+    tfs_file_close(&file);
+}
+END_TEST
+
+START_TEST(file_that_is_removed_is_the_one_in_the_directory_that_was_opened)
+{
+    scratch_write("save", "old");
+    ck_assert_int_eq(mkdir(scratch_path("elsewhere"), 0700), 0);
+    scratch_write("elsewhere/save", "another");
+    struct tfs_file_handle file = open_file("save", true);
+    int directory = open(scratch_dir, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_eq(tfs_file_remove(directory, scratch_path("elsewhere/save"), &file, NULL, &err),
+                     0);
+    ck_assert_int_ne(access(scratch_path("save"), F_OK), 0);
+    ck_assert_str_eq(scratch_read("elsewhere/save"), "another");
+    close(directory);
+    tfs_file_close(&file);
+}
+END_TEST
+
 START_TEST(replacement_is_not_led_elsewhere_by_a_link)
 {
     struct tfs_replacement r;
@@ -792,6 +880,10 @@ static Suite *file_suite(void)
     tcase_add_test(replacing, replacement_of_a_changed_file_is_stale_and_changes_nothing);
     tcase_add_test(replacing,
                    replacement_of_a_file_that_changes_while_its_place_is_waited_for_is_stale);
+    tcase_add_loop_test(
+        replacing, replacement_of_a_file_that_changes_while_the_old_one_is_kept_is_stale, 0, 3);
+    tcase_add_loop_test(replacing, file_that_changes_while_it_is_kept_is_not_removed, 0, 2);
+    tcase_add_test(replacing, file_that_is_removed_is_the_one_in_the_directory_that_was_opened);
     tcase_add_test(replacing, replacement_is_not_led_elsewhere_by_a_link);
     tcase_add_test(replacing, replacement_is_not_led_elsewhere_by_a_directory_that_comes_and_goes);
     tcase_add_test(replacing, replacement_over_the_file_size_limit_leaves_the_old_file);

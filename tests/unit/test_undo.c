@@ -12,6 +12,39 @@
 
 static struct tfs_undo_options options = {.when = TFS_UNDO_MOUNT};
 
+/* ---- a game that saves meanwhile ------------------------------------------------------------- */
+
+enum moment { NEVER, BEFORE_SECOND_NAME, BEHIND_SECOND_NAME, BEFORE_NEW_FILE };
+
+static enum moment moment;            /* when the game saves, once */
+static const char *saved_by_it;       /* its file, which */
+static const char *saved_as = "save"; /* takes the place of this one */
+
+static void save_at(enum moment now)
+{
+    if (moment != now)
+        return;
+    moment = NEVER;
+    ck_assert_int_eq(rename(scratch_path(saved_by_it), scratch_path(saved_as)), 0);
+}
+
+/* These take the place of the C library's, for the whole program. */
+int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+    save_at(BEFORE_NEW_FILE);
+    return (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
+}
+
+int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
+{
+    save_at(BEFORE_SECOND_NAME);
+    int result = (int)syscall(SYS_linkat, from_fd, from, to_fd, to, flags);
+    save_at(BEHIND_SECOND_NAME);
+    return result;
+}
+
+/* ---- commits --------------------------------------------------------------------------------- */
+
 /* In memory where that is possible: a disk would write each of the many lists. */
 static void setup(void)
 {
@@ -23,7 +56,7 @@ static void setup(void)
 }
 
 /* Puts `text` in the place of the file, as a commit does. */
-static void commit(struct tfs_keeper *keeper, const char *name, const char *text)
+static int try_commit(struct tfs_keeper *keeper, const char *name, const char *text)
 {
     struct tfs_error err = {0};
     struct tfs_file_handle file;
@@ -33,8 +66,14 @@ static void commit(struct tfs_keeper *keeper, const char *name, const char *text
     ck_assert_int_eq(tfs_replacement_open(scratch_path(name), &file, &r, &err), 0);
     r.keeper = keeper;
     ck_assert_int_eq(tfs_sink_span(&r.sink, tfs_span_of(text), &err), 0);
-    ck_assert_msg(tfs_replacement_finish(&r, &file, &err) == 0, "%s", err.text);
+    int result = tfs_replacement_finish(&r, &file, &err);
     tfs_file_close(&file);
+    return result;
+}
+
+static void commit(struct tfs_keeper *keeper, const char *name, const char *text)
+{
+    ck_assert_int_eq(try_commit(keeper, name, text), 0);
 }
 
 static struct tfs_keeper *open_keeper(const char *name)
@@ -141,6 +180,32 @@ START_TEST(copy_that_is_kept_has_the_attributes_of_the_file)
     ck_assert_int_eq(undo("save", true), 0);
     ck_assert_str_eq(scratch_read("save"), "old");
     ck_assert_int_eq(getxattr(scratch_path("save"), "user.one", value, sizeof(value)), 1);
+}
+END_TEST
+
+/* In both moments, of a file that games replace, of one that they write into, and of one that must
+ * be kept. */
+START_TEST(save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced)
+{
+    const enum moment when = _i % 2 == 0 ? BEFORE_SECOND_NAME : BEHIND_SECOND_NAME;
+
+    scratch_write("save", "old");
+    edit("save", "first");
+    scratch_write("other", "theirs");
+    options.in_place = _i / 2 == 1;
+    options.must = _i / 2 == 2;
+    struct tfs_keeper *keeper = open_keeper("save");
+    moment = when;
+    saved_by_it = "other";
+    ck_assert_int_eq(try_commit(keeper, "save", "second"), -ESTALE);
+    ck_assert_int_eq(moment, NEVER);
+    ck_assert_str_eq(scratch_read("save"), "theirs");
+    ck_assert_uint_eq(count_of("save"), 1); /* nothing was replaced */
+    commit(keeper, "save", "third");
+    tfs_undo_close(keeper);
+    ck_assert_uint_eq(count_of("save"), 2);
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "theirs");
 }
 END_TEST
 
@@ -361,6 +426,19 @@ END_TEST
 
 /* ---- commits that were cut ------------------------------------------------------------------- */
 
+static void make_file(struct tfs_keeper *keeper, const char *name, const char *text)
+{
+    struct tfs_error err = {0};
+    struct tfs_file_handle file = {.fd = -1};
+    struct tfs_replacement r;
+
+    ck_assert_int_eq(tfs_replacement_open(scratch_path(name), NULL, &r, &err), 0);
+    r.keeper = keeper;
+    ck_assert_int_eq(tfs_sink_span(&r.sink, tfs_span_of(text), &err), 0);
+    ck_assert_int_eq(tfs_replacement_finish(&r, &file, &err), 0);
+    tfs_file_close(&file);
+}
+
 static struct tfs_keeper *open_folder(void)
 {
     struct tfs_error err = {0};
@@ -512,6 +590,28 @@ START_TEST(line_that_was_not_written_to_its_end_is_not_completed_by_the_next)
 }
 END_TEST
 
+/* ---- files that an undo removes -------------------------------------------------------------- */
+
+START_TEST(file_that_a_game_saves_while_an_undo_removes_it_stays)
+{
+    ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
+    struct tfs_keeper *keeper = open_folder();
+    make_file(keeper, "zone/a", "ours");
+    tfs_undo_close(keeper);
+    scratch_write("other", "theirs");
+    moment = _i == 0 ? BEFORE_SECOND_NAME : BEHIND_SECOND_NAME;
+    saved_by_it = "other";
+    saved_as = "zone/a";
+    ck_assert_int_eq(undo("zone", false), -ESTALE);
+    ck_assert_int_eq(moment, NEVER);
+    ck_assert_str_eq(scratch_read("zone/a"), "theirs");
+    ck_assert_int_eq(undo("zone", true), 0);
+    ck_assert_int_ne(access(scratch_path("zone/a"), F_OK), 0);
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "theirs");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("undo");
@@ -521,6 +621,8 @@ static Suite *suite(void)
     tcase_add_test(c, first_commit_keeps_the_file_and_later_ones_do_not);
     tcase_add_loop_test(c, kept_file_is_the_old_one_itself_unless_games_write_into_it, 0, 2);
     tcase_add_test(c, copy_that_is_kept_has_the_attributes_of_the_file);
+    tcase_add_loop_test(c, save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced, 0,
+                        6);
     tcase_add_test(c, commit_that_was_cut_before_its_rename_left_no_generation);
     tcase_add_test(c, save_that_was_written_by_another_is_not_undone);
     tcase_add_test(c, file_above_the_limit_is_told_once_and_written);
@@ -544,6 +646,9 @@ static Suite *suite(void)
     tcase_add_loop_test(c, half_of_a_commit_whose_generation_is_of_no_use_is_not_kept, 0, 2);
     tcase_add_test(c, file_whose_replacement_was_not_noted_comes_back_when_forced);
     tcase_add_test(c, line_that_was_not_written_to_its_end_is_not_completed_by_the_next);
+    c = unit_case(s, "removed files");
+    tcase_add_checked_fixture(c, setup, scratch_teardown);
+    tcase_add_loop_test(c, file_that_a_game_saves_while_an_undo_removes_it_stays, 0, 2);
     return s;
 }
 

@@ -42,6 +42,7 @@ struct undo {
     char *path;
     size_t root; /* bytes of `path` before the paths of its files */
     bool begun;
+    bool unused; /* this process made the generation, and nothing of it was replaced yet */
     struct tfs_undo_place place;
     struct tfs_generation now;
     int directory, files, manifest, left; /* of the generation; -1 */
@@ -49,6 +50,7 @@ struct undo {
 
     pthread_mutex_t lock;
     struct pending *queue, **queue_end;
+    struct pending *held; /* for the queue once the file was replaced; not under the lock */
     bool given_up, dirty;
     bool resumed; /* what is kept now is of a commit that was cut */
     char notice[TFS_ERROR_TEXT];
@@ -78,25 +80,29 @@ static void close_generation(struct undo *u)
     close_fd(&u->manifest);
     close_fd(&u->left);
     tfs_generation_release(&u->now);
-    u->begun = false;
+    u->begun = u->unused = false;
     u->bytes = 0;
+}
+
+static void remove_generation(struct undo *u)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "%u", u->now.number);
+    if (u->begun && u->place.own >= 0)
+        tfs_undo_remove(u->place.own, name);
 }
 
 /* Nothing of the generation is of use when a file of it is missing. */
 static void give_up(struct undo *u, const struct tfs_error *why)
 {
-    char name[16];
-
     pthread_mutex_lock(&u->lock);
     if (!u->given_up)
         snprintf(u->notice, sizeof(u->notice),
                  "the version before this edit is not kept for undo: %.300s", why->text);
     u->given_up = true;
     pthread_mutex_unlock(&u->lock);
-    if (u->begun && u->place.own >= 0) {
-        snprintf(name, sizeof(name), "%u", u->now.number);
-        tfs_undo_remove(u->place.own, name);
-    }
+    remove_generation(u);
 }
 
 static bool has_given_up(struct undo *u)
@@ -179,7 +185,7 @@ static int begin_new(struct undo *u, struct tfs_error *err)
                                      .undoes = u->options.undoes,
                                      .save = strdup(u->path)};
     free(numbers);
-    u->begun = true;
+    u->begun = u->unused = true;
     if (u->now.save == NULL)
         return tfs_fail_memory(err);
     tfs_manifest_head(&u->now, &head);
@@ -310,8 +316,23 @@ static void free_pending(struct pending *pending)
     free(pending);
 }
 
-static void queue_copy(struct undo *u, int fd, const struct stat *st, const char *path,
-                       struct tfs_error *err)
+/* A copy takes the place of a link, which moves the ctime of the old file: nobody compares that any
+ * more. */
+static void queue_held(struct undo *u)
+{
+    struct pending *pending = u->held;
+
+    if (pending == NULL)
+        return;
+    u->held = NULL;
+    pthread_mutex_lock(&u->lock);
+    *u->queue_end = pending;
+    u->queue_end = &pending->next;
+    pthread_mutex_unlock(&u->lock);
+}
+
+static void hold_copy(struct undo *u, int fd, const struct stat *st, const char *path,
+                      struct tfs_error *err)
 {
     struct pending *pending = calloc(1, sizeof(*pending));
     char *copy = strdup(path);
@@ -325,10 +346,8 @@ static void queue_copy(struct undo *u, int fd, const struct stat *st, const char
         return;
     }
     *pending = (struct pending){NULL, held, *st, copy};
-    pthread_mutex_lock(&u->lock);
-    *u->queue_end = pending;
-    u->queue_end = &pending->next;
-    pthread_mutex_unlock(&u->lock);
+    queue_held(u);
+    u->held = pending;
 }
 
 static struct pending *take_pending(struct undo *u)
@@ -420,6 +439,7 @@ void tfs_undo_finish(struct tfs_keeper *keeper)
 
     if (u == NULL)
         return;
+    queue_held(u);
     if (u->started)
         pthread_join(u->thread, NULL);
     u->started = false;
@@ -472,7 +492,19 @@ static int check_cap(const struct undo *u, const struct tfs_undo_mark *was, stru
                     tfs_undo_limits.bytes);
 }
 
-/* Gives the file a second name, which moves its ctime: what differs more is another's doing. */
+/* A second name moves the ctime of a file, when it comes and when it goes. What differs more is
+ * another's doing, which whoever replaces the file will find. */
+static void note_ctime(struct tfs_file_handle *old)
+{
+    const struct timespec *was = &old->st.st_mtim;
+    struct stat now;
+
+    if (old->fd >= 0 && fstat(old->fd, &now) == 0 && now.st_size == old->st.st_size &&
+        now.st_mtim.tv_sec == was->tv_sec && now.st_mtim.tv_nsec == was->tv_nsec)
+        old->st = now;
+}
+
+/* Gives the file a second name; false: it has none. By now another file may be at its path. */
 static bool link_file(struct undo *u, const char *path, int directory, struct tfs_file_handle *old)
 {
     const char *rel = path + u->root;
@@ -481,14 +513,14 @@ static bool link_file(struct undo *u, const char *path, int directory, struct tf
 
     if (linkat(directory, name, u->files, rel, 0) < 0)
         return false;
-    if (fstat(old->fd, &now) == 0 && fstatat(u->files, rel, &linked, AT_SYMLINK_NOFOLLOW) == 0 &&
-        now.st_dev == linked.st_dev && now.st_ino == linked.st_ino &&
-        tfs_undo_mark_same(tfs_undo_mark_of(&now), tfs_undo_mark_of(&old->st))) {
-        old->st = now;
-        return true;
-    }
-    (void)unlinkat(u->files, rel, 0);
-    return false;
+    const bool same = fstat(old->fd, &now) == 0 &&
+                      fstatat(u->files, rel, &linked, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      now.st_dev == linked.st_dev && now.st_ino == linked.st_ino &&
+                      tfs_undo_mark_same(tfs_undo_mark_of(&now), tfs_undo_mark_of(&old->st));
+    if (!same)
+        (void)unlinkat(u->files, rel, 0);
+    note_ctime(old);
+    return same;
 }
 
 static int keep_file(struct undo *u, const char *path, int directory, struct tfs_file_handle *old,
@@ -507,7 +539,7 @@ static int keep_file(struct undo *u, const char *path, int directory, struct tfs
                    ? 0
                    : tfs_undo_copy_file(old->fd, &old->st, u->files, rel, err);
     if (!link_file(u, path, directory, old) || u->options.in_place)
-        queue_copy(u, old->fd, &old->st, rel, err);
+        hold_copy(u, old->fd, &old->st, rel, err);
     return err->code;
 }
 
@@ -556,7 +588,23 @@ static bool was_cut(const struct undo *u, const char *rel)
            fstatat(u->files, rel, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
 }
 
-/* Whatever fails keeps nothing from being written, unless `undo` itself asks. */
+/* A generation of which nothing was replaced would only hide the one before it; and one whose copy
+ * failed would count as kept, once the save was written without it. */
+static void drop_unused(struct undo *u)
+{
+    if (u->unused && u->held != NULL) {
+        free_pending(u->held);
+        u->held = NULL;
+    }
+    tfs_undo_finish(&u->keeper);
+    if (u->unused) {
+        remove_generation(u);
+        close_generation(u);
+    }
+}
+
+/* Whatever fails keeps nothing from being written, unless `undo` itself asks: then what was kept
+ * before it of other files stays, for they were replaced. */
 static int conclude(struct undo *u, const struct tfs_error *why, struct tfs_error *err)
 {
     if (why->code == 0)
@@ -587,16 +635,11 @@ static int before(struct tfs_keeper *keeper, const char *path, int directory,
     return conclude(u, &why, err);
 }
 
-/* A copy that takes the place of a link moves the ctime of the file that the link is to: that has
- * to be over. */
+/* All that moves the ctime of the old file has to be over. */
 static void failed(struct tfs_keeper *keeper, struct tfs_file_handle *old)
 {
-    struct stat now;
-
-    tfs_undo_finish(keeper);
-    if (old->fd >= 0 && fstat(old->fd, &now) == 0 &&
-        tfs_undo_mark_same(tfs_undo_mark_of(&now), tfs_undo_mark_of(&old->st)))
-        old->st = now;
+    drop_unused(undo_of(keeper));
+    note_ctime(old);
 }
 
 static void after(struct tfs_keeper *keeper, const char *path, const struct stat *now)
@@ -606,8 +649,10 @@ static void after(struct tfs_keeper *keeper, const char *path, const struct stat
     size_t number;
     struct tfs_undo_file *file = find_file(u, path + u->root, &number);
 
+    queue_held(u);
     if (file == NULL || has_given_up(u))
         return;
+    u->unused = false;
     if (now != NULL)
         left = tfs_undo_mark_of(now);
     file->left = left;

@@ -182,14 +182,8 @@ static int remove_file(struct swap *s, const char *target, struct tfs_file_handl
     free(directory);
     if (fd < 0)
         return tfs_fail(err, fd, "the directory of a file cannot be opened: %s", strerror(-fd));
-    if (s->keeper->before(s->keeper, target, fd, file, err) == 0) {
-        if (unlinkat(fd, strrchr(target, '/') + 1, 0) < 0)
-            tfs_fail_errno(err, "cannot be removed");
-        else if (fsync(fd) < 0 && errno != EINVAL)
-            tfs_fail_errno(err, "cannot be removed durably");
-        else
-            s->keeper->after(s->keeper, target, NULL);
-    }
+    if (tfs_file_remove(fd, target, file, s->keeper, err) == 0 && tfs_directory_sync(fd) < 0)
+        tfs_fail(err, -EIO, "cannot be removed durably");
     close(fd);
     return err->code;
 }
