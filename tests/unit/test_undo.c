@@ -43,6 +43,17 @@ int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
     return result;
 }
 
+static ino_t watched; /* whose syncs are counted */
+static int syncs;
+
+int fdatasync(int fd)
+{
+    struct stat st;
+
+    syncs += fstat(fd, &st) == 0 && st.st_ino == watched;
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
 /* ---- commits --------------------------------------------------------------------------------- */
 
 /* In memory where that is possible: a disk would write each of the many lists. */
@@ -209,6 +220,24 @@ START_TEST(save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced)
 }
 END_TEST
 
+/* Or else an undo behind a power cut takes the save for another program's. */
+START_TEST(what_each_commit_left_is_durable)
+{
+    struct stat st;
+
+    scratch_write("save", "old");
+    struct tfs_keeper *keeper = open_keeper("save");
+    commit(keeper, "save", "one");
+    tfs_undo_finish(keeper);
+    ck_assert_int_eq(stat(place_of("save", TFS_UNDO_LEFT), &st), 0);
+    watched = st.st_ino;
+    commit(keeper, "save", "two");
+    tfs_undo_finish(keeper);
+    ck_assert_int_gt(syncs, 0);
+    tfs_undo_close(keeper);
+}
+END_TEST
+
 START_TEST(commit_that_was_cut_before_its_rename_left_no_generation)
 {
     struct tfs_error err = {0};
@@ -333,6 +362,35 @@ START_TEST(save_that_was_edited_least_recently_goes_when_there_are_too_many)
     ck_assert_uint_eq(count_of("a"), 0);
     ck_assert_uint_eq(count_of("b"), 3);
     ck_assert_uint_eq(count_of("c"), 3);
+}
+END_TEST
+
+/* A day after it was made: a list of another version, a damaged one, one that cannot be opened (a
+ * link), one that names no save, none. */
+START_TEST(generations_that_cannot_be_read_go_where_they_are_none)
+{
+    static const char *const lists[] = {"terrainfs undo 2\nkind file\nsave /elsewhere\n",
+                                        "what\nsave /elsewhere\n", NULL,
+                                        "terrainfs undo 1\nkind file\nsave /else", ""};
+    const struct timespec times[2] = {{.tv_sec = time(NULL) - 86400},
+                                      {.tv_sec = time(NULL) - 86400}};
+    char path[2 * PATH_MAX], directory[PATH_MAX];
+
+    scratch_write("save", "old");
+    edit("save", "new");
+    snprintf(directory, sizeof(directory), "%s", place_of("save", "."));
+    snprintf(path, sizeof(path), "%s/%s", directory, TFS_UNDO_MANIFEST);
+    ck_assert_int_eq(unlink(path), 0);
+    if (lists[_i] == NULL)
+        ck_assert_int_eq(symlink("elsewhere", path), 0);
+    else if (lists[_i][0] != '\0') {
+        FILE *file = fopen(path, "w");
+        ck_assert_int_ge(fputs(lists[_i], file), 0);
+        fclose(file);
+    }
+    ck_assert_int_eq(utimensat(AT_FDCWD, directory, times, 0), 0);
+    prune(tfs_undo_limits);
+    ck_assert_int_eq(access(directory, F_OK) == 0, _i < 3);
 }
 END_TEST
 
@@ -623,6 +681,7 @@ static Suite *suite(void)
     tcase_add_test(c, copy_that_is_kept_has_the_attributes_of_the_file);
     tcase_add_loop_test(c, save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced, 0,
                         6);
+    tcase_add_test(c, what_each_commit_left_is_durable);
     tcase_add_test(c, commit_that_was_cut_before_its_rename_left_no_generation);
     tcase_add_test(c, save_that_was_written_by_another_is_not_undone);
     tcase_add_test(c, file_above_the_limit_is_told_once_and_written);
@@ -632,6 +691,7 @@ static Suite *suite(void)
     tcase_add_test(c, oldest_generations_of_a_save_go_first);
     tcase_add_test(c, oldest_generations_of_all_saves_go_when_there_are_too_many_bytes);
     tcase_add_test(c, save_that_was_edited_least_recently_goes_when_there_are_too_many);
+    tcase_add_loop_test(c, generations_that_cannot_be_read_go_where_they_are_none, 0, 5);
     c = unit_case(s, "lists");
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, scratch_teardown);

@@ -75,6 +75,9 @@ int tfs_undo_note_left(int fd, size_t number, struct tfs_undo_mark left);
 int tfs_generation_read(int own, const char *own_path, unsigned number,
                         struct tfs_generation *generation, struct tfs_error *err);
 void tfs_generation_release(struct tfs_generation *generation);
+/* Is that directory one that its maker did not come to fill, or that is being removed? What cannot
+ * be read for any other reason may be a generation. */
+bool tfs_generation_is_none(int own, unsigned number);
 
 /* ---- generations of a save (read.c) ---------------------------------------------------------- */
 

@@ -52,6 +52,7 @@ struct undo {
     struct pending *queue, **queue_end;
     struct pending *held; /* for the queue once the file was replaced; not under the lock */
     bool given_up, dirty;
+    bool noted;   /* what was left, and it is not durable yet */
     bool resumed; /* what is kept now is of a commit that was cut */
     char notice[TFS_ERROR_TEXT];
 
@@ -294,6 +295,17 @@ static int begin(struct undo *u, struct tfs_error *err)
     return joined == 0 ? begin_new(u, err) : joined < 0 ? joined : 0;
 }
 
+/* Behind a power cut the next undo asks for --force without it. */
+static int note_left(struct undo *u, size_t number, struct tfs_undo_mark left)
+{
+    const int result = tfs_undo_note_left(u->left, number, left);
+
+    pthread_mutex_lock(&u->lock);
+    u->noted = true;
+    pthread_mutex_unlock(&u->lock);
+    return result;
+}
+
 /* Each file that was written is left as it is now. */
 static void note_cut(struct undo *u, const struct cut *cut)
 {
@@ -303,7 +315,7 @@ static void note_cut(struct undo *u, const struct cut *cut)
         if (wrote == NULL)
             continue;
         file->left = tfs_undo_mark_of(&wrote->st);
-        file->replaced = tfs_undo_note_left(u->left, i, file->left) == 0;
+        file->replaced = note_left(u, i, file->left) == 0;
     }
 }
 
@@ -367,9 +379,11 @@ static struct pending *take_pending(struct undo *u)
 static void settle(struct undo *u)
 {
     pthread_mutex_lock(&u->lock);
-    bool dirty = u->dirty;
-    u->dirty = false;
+    bool dirty = u->dirty, noted = u->noted;
+    u->dirty = u->noted = false;
     pthread_mutex_unlock(&u->lock);
+    if (noted && u->left >= 0)
+        (void)fdatasync(u->left);
     if (!dirty)
         return;
     tfs_undo_prune(u->place.base, &tfs_undo_limits);
@@ -400,7 +414,7 @@ static void work_off(struct undo *u)
 
 static bool has_work(const struct undo *u)
 {
-    return u->queue != NULL || u->dirty;
+    return u->queue != NULL || u->dirty || u->noted;
 }
 
 static void *work(void *arg)
@@ -656,7 +670,7 @@ static void after(struct tfs_keeper *keeper, const char *path, const struct stat
     if (now != NULL)
         left = tfs_undo_mark_of(now);
     file->left = left;
-    file->replaced = tfs_undo_note_left(u->left, number, left) == 0;
+    file->replaced = note_left(u, number, left) == 0;
     start_work(u);
 }
 

@@ -263,6 +263,40 @@ int tfs_generation_read(int own, const char *own_path, unsigned number,
     return why.code == -ENOMEM ? tfs_fail_memory(err) : 0;
 }
 
+/* Says no whole line which save it is of? Also what another version writes does. */
+static bool is_nameless(struct tfs_span text)
+{
+    static const char name[] = "save ";
+
+    while (text.size > 0) {
+        const uint8_t *end = memchr(text.data, '\n', text.size);
+        if (end == NULL)
+            return true;
+        if (text.size >= sizeof(name) && memcmp(text.data, name, sizeof(name) - 1) == 0)
+            return false;
+        text.size -= (size_t)(end + 1 - text.data);
+        text.data = end + 1;
+    }
+    return true;
+}
+
+bool tfs_generation_is_none(int own, unsigned number)
+{
+    struct tfs_blob *bytes = NULL;
+    struct tfs_error ignored = {0};
+    char name[16];
+
+    snprintf(name, sizeof(name), "%u", number);
+    int directory = openat(own, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory < 0)
+        return false;
+    int result = read_bytes(directory, &bytes, &ignored);
+    bool none = result == -ENOENT || (result == 0 && is_nameless(tfs_blob_span(bytes)));
+    close(directory);
+    tfs_blob_unref(bytes);
+    return none;
+}
+
 void tfs_generation_release(struct tfs_generation *generation)
 {
     for (size_t i = 0; i < generation->count; i++)

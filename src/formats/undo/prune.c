@@ -62,7 +62,7 @@ static int add_generation(struct all *all, int own, unsigned number, struct tfs_
     snprintf(name, sizeof(name), "%u", number);
     int result = tfs_generation_read(own, "", number, &generation, err);
     if (result <= 0) {
-        if (result == 0 && is_old(own, name))
+        if (result == 0 && is_old(own, name) && tfs_generation_is_none(own, number))
             tfs_undo_remove(own, name);
         return result;
     }

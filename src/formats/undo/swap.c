@@ -368,8 +368,10 @@ static void note_all_left(const struct swap *s)
         (void)tfs_undo_note_left(fd, i, tfs_undo_mark_at(target));
         free(target);
     }
-    if (fd >= 0)
+    if (fd >= 0) {
+        (void)fdatasync(fd);
         close(fd);
+    }
 }
 
 static int swap(struct swap *s, const struct tfs_undo_options *options, struct tfs_error *err)
