@@ -1,5 +1,6 @@
 /* formats/cosmic_reach: a zone whose regions other programs change, replace and remove. */
 #include <errno.h>
+#include <limits.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
 
@@ -112,6 +113,76 @@ START_TEST(region_that_another_program_changed_is_not_overwritten)
     ck_assert_ptr_nonnull(strstr(err.text, "region_0_0_0.cosmicreach: was changed by another"));
     ck_assert_int_eq(unlink(scratch_path(region_name(REGIONS, 0, 0, 0))), 0);
     ck_assert_int_eq(create(3, 3, 3), -ESTALE);
+}
+END_TEST
+
+static int saved; /* how often the game did */
+
+/* The game saves a region of which this process is about to write or remove the file. */
+static void save_now(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
+{
+    const char *name = region_name(REGIONS, file.x, file.y, file.z);
+    char own[PATH_MAX], game[PATH_MAX];
+
+    (void)arg, (void)hash, (void)whole;
+    saved++;
+    snprintf(own, sizeof(own), "%s", scratch_path(name));
+    snprintf(game, sizeof(game), "%s", scratch_path("zone/game"));
+    ck_assert_int_eq(rename(game, own), 0);
+}
+
+START_TEST(region_that_a_game_saves_while_its_last_chunk_goes_is_not_removed)
+{
+    make_region(7, 0, 0, 0);
+    ck_assert_int_eq(rename(scratch_path(region_name(REGIONS, 0, 0, 0)), scratch_path("zone/game")),
+                     0);
+    make_zone();
+    ck_assert_int_eq(drop(0, 0, 0), 0);
+    save->rewrite.wrote = save_now;
+    ck_assert_int_eq(drop(0, 1, 0), -ESTALE);
+    ck_assert_int_eq(saved, 1);
+    ck_assert_ptr_nonnull(strstr(err.text, "region_0_0_0.cosmicreach: was changed by another"));
+    tfs_error_reset(&err);
+    ck_assert(exists(0, 0, 0) && changed());
+    reload();
+    ck_assert(has(0, 0, 0) && has(0, 1, 0));
+}
+END_TEST
+
+static bool disk_fails;
+static int directory_syncs;
+
+/* This takes the place of the C library's, for the whole program. */
+int fsync(int fd)
+{
+    struct stat st;
+
+    directory_syncs += fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+    if (!disk_fails)
+        return (int)syscall(SYS_fsync, fd);
+    errno = EIO;
+    return -1;
+}
+
+/* Also a sync of the mount behind it, which has nothing else to write. */
+START_TEST(removal_of_a_region_that_is_not_durable_is_made_so_by_the_next_commit)
+{
+    make_zone();
+    ck_assert_int_eq(drop(0, 0, 0), 0);
+    disk_fails = true;
+    ck_assert_int_eq(drop(0, 1, 0), -EIO);
+    ck_assert(!exists(0, 0, 0) && !has(0, 1, 0));
+    begin();
+    ck_assert_int_eq(end(0), -EIO);
+    disk_fails = false;
+    directory_syncs = 0;
+    begin();
+    ck_assert_int_eq(end(0), 0);
+    ck_assert_int_eq(directory_syncs, 1);
+    ck_assert(!changed());
+    begin();
+    ck_assert_int_eq(end(0), 0);
+    ck_assert_int_eq(directory_syncs, 1);
 }
 END_TEST
 
@@ -267,6 +338,8 @@ static Suite *zone_suite(void)
     tcase_add_test(others, change_of_one_region_is_none_of_chunks_in_others);
     tcase_add_test(others, chunk_that_another_program_left_alone_is_the_same_chunk);
     tcase_add_test(others, region_that_another_program_changed_is_not_overwritten);
+    tcase_add_test(others, region_that_a_game_saves_while_its_last_chunk_goes_is_not_removed);
+    tcase_add_test(others, removal_of_a_region_that_is_not_durable_is_made_so_by_the_next_commit);
     tcase_add_test(others, file_that_gets_the_name_of_the_journal_meanwhile_is_not_removed);
     tcase_add_test(others,
                    bytes_that_another_program_wrote_into_a_region_are_not_a_chunk_that_was_read);

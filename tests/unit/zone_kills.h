@@ -77,14 +77,19 @@ int rename(const char *old, const char *new)
     return renameat(AT_FDCWD, old, AT_FDCWD, new);
 }
 
-int unlink(const char *path)
+int unlinkat(int directory, const char *name, int flags)
 {
     if (steps_left >= 0)
         (void)step();
-    int result = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    int result = (int)syscall(SYS_unlinkat, directory, name, flags);
     if (steps_left >= 0)
         (void)step();
     return result;
+}
+
+int unlink(const char *path)
+{
+    return unlinkat(AT_FDCWD, path, 0);
 }
 
 int mkdir(const char *path, mode_t mode)

@@ -105,6 +105,7 @@ struct tfs_cosmic_zone {
     struct tfs_recent payloads; /* what was inflated last */
     int lock_fd; /* regions/, or the zone's folder while that is missing; with the flock */
     bool lock_is_parent;
+    bool unsure;   /* a region was removed, but its directory could not be made durable */
     int folder_fd; /* the zone's folder, locked too where that is the save; -1: it is not */
 };
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "formats/cosmic_reach/zone.h"
 
 /* A region being written. */
@@ -270,22 +271,21 @@ static int replace(struct job *job, struct tfs_error *err)
 
 /* ---- removing -------------------------------------------------------------------------------- */
 
-/* Keeps the old file, and takes its name away. */
-static int unlink_kept(struct job *job, struct tfs_error *err)
+static void set_unsure(struct tfs_cosmic_zone *own, bool unsure)
 {
-    struct tfs_keeper *keeper = job->save->keeper;
-    int directory = tfs_directory_open(zone_of(job)->index.regions.path);
+    pthread_mutex_lock(&own->lock);
+    own->unsure = unsure;
+    pthread_mutex_unlock(&own->lock);
+}
 
-    if (directory < 0)
-        return tfs_fail(err, directory, "its folder cannot be opened: %s", strerror(-directory));
-    if (keeper != NULL)
-        keeper->before(keeper, job->path, directory, &job->old, err);
-    if (err->code == 0 && unlink(job->path) < 0)
-        tfs_fail_errno(err, "cannot be removed");
-    else if (err->code == 0 && keeper != NULL)
-        keeper->after(keeper, job->path, NULL);
-    close(directory);
-    return err->code;
+static int sync_removal(struct tfs_cosmic_zone *own, int directory, struct tfs_error *err)
+{
+    int result = tfs_directory_sync(directory);
+
+    set_unsure(own, result < 0);
+    if (result == 0)
+        return 0;
+    return tfs_fail(err, -EIO, "a removal cannot be made durable: %s", strerror(-result));
 }
 
 /* A region without chunks has no file. */
@@ -295,18 +295,21 @@ static int remove_file(struct job *job, struct tfs_error *err)
 
     if (job->known == NULL)
         return 1;
-    if (tfs_folder_is_other(job->path, &job->known->file.st))
-        return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
+    int directory = tfs_directory_open(own->index.regions.path);
+    if (directory < 0)
+        return tfs_fail(err, directory, "its folder cannot be opened: %s", strerror(-directory));
     tfs_folder_wrote(job->save, job->region, (struct tfs_hash){0}, job->whole);
     pthread_mutex_lock(&own->lock);
-    const bool removed = unlink_kept(job, err) == 0;
+    const bool removed =
+        tfs_file_remove(directory, job->path, &job->old, job->save->keeper, err) == 0;
     if (removed)
         know(job);
     else
         still_known(job);
     pthread_mutex_unlock(&own->lock);
     if (removed)
-        tfs_directory_settle(own->index.regions.path, err);
+        sync_removal(own, directory, err);
+    close(directory);
     return removed ? 1 : err->code;
 }
 
@@ -358,6 +361,37 @@ static bool find_unsure(struct tfs_cosmic_zone *own, struct tfs_key *region)
     return found;
 }
 
+/* A sync that failed is not asked again: first a name that comes and goes gives the disk the
+ * directory once more. */
+static int settle_removals(struct tfs_cosmic_zone *own, struct tfs_error *err)
+{
+    const char *folder = own->index.regions.path;
+    struct tfs_replacement r;
+    char *path = NULL;
+
+    pthread_mutex_lock(&own->lock);
+    const bool unsure = own->unsure;
+    pthread_mutex_unlock(&own->lock);
+    if (!unsure)
+        return 0;
+    if (tfs_print(&path, "%s/region", folder) < 0)
+        return tfs_fail_memory(err);
+    int directory = tfs_directory_open(folder);
+    if (directory < 0) {
+        tfs_fail(err, directory, "its folder cannot be opened: %s", strerror(-directory));
+    } else if (tfs_replacement_open(path, NULL, &r, err) == 0) {
+        tfs_replacement_cancel(&r);
+        sync_removal(own, directory, err);
+    }
+    if (directory >= 0)
+        close(directory);
+    free(path);
+    pthread_mutex_lock(&own->lock);
+    tfs_cosmic_zone_index_watch(&own->index);
+    pthread_mutex_unlock(&own->lock);
+    return err->code;
+}
+
 /* Regions whose last commit is not known to be durable: one that was written is known anew. */
 static int write_unsure(struct tfs_cosmic_zone *own, struct tfs_folder_commit *commit)
 {
@@ -365,7 +399,7 @@ static int write_unsure(struct tfs_cosmic_zone *own, struct tfs_folder_commit *c
 
     while (commit->err->code == 0 && find_unsure(own, &region))
         tfs_folder_commit_file(commit, region);
-    return commit->err->code;
+    return commit->err->code < 0 ? commit->err->code : settle_removals(own, commit->err);
 }
 
 int tfs_cosmic_zone_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,
