@@ -46,18 +46,31 @@ struct tfs_journal {
     bool broken;
 };
 
+static const char ending[] = ".terrainfs-journal";
+
 void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME])
 {
-    static const char mark[] = ".terrainfs-journal";
     const char *slash = strrchr(path, '/');
     const char *save = slash == NULL ? path : slash + 1;
-    const int room = NAME_MAX - 1 - (int)strlen(mark);
+    const int room = NAME_MAX - 1 - (int)strlen(ending);
 
     if (strlen(save) <= (size_t)room)
-        snprintf(name, TFS_JOURNAL_NAME, ".%s%s", save, mark);
+        snprintf(name, TFS_JOURNAL_NAME, ".%s%s", save, ending);
     else
         snprintf(name, TFS_JOURNAL_NAME, ".%.*s-%016jx%s", room - CUT_MARK, save,
-                 (uintmax_t)tfs_checksum(tfs_span_of(save), 0), mark);
+                 (uintmax_t)tfs_checksum(tfs_span_of(save), 0), ending);
+}
+
+bool tfs_journal_of_name(const char *name, char file[TFS_JOURNAL_NAME])
+{
+    const size_t length = strlen(name), end = strlen(ending);
+
+    if (name[0] != '.' || length <= 1 + end || length >= TFS_JOURNAL_NAME ||
+        strcmp(name + length - end, ending) != 0)
+        return false;
+    memcpy(file, name + 1, length - 1 - end);
+    file[length - 1 - end] = '\0';
+    return true;
 }
 
 char *tfs_journal_path(const char *path)

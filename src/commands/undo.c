@@ -14,6 +14,7 @@
 
 #include "base/journal.h"
 #include "base/print.h"
+#include "formats/astray.h"
 #include "formats/journal.h"
 #include "formats/parts.h"
 
@@ -162,6 +163,17 @@ static enum tfs_status say_done(struct undo *u, size_t files)
     return status;
 }
 
+/* Edits in a journal beside a link are not undone. */
+static void say_astray(struct tfs_cli *cli, const char *name, const char *path)
+{
+    char *journal = tfs_astray_find(name), notice[TFS_ERROR_TEXT] = "";
+
+    tfs_astray_say(journal, path, notice);
+    if (journal != NULL)
+        tfs_cli_say(cli, TFS_STATUS_DONE, "%s: %s", name, notice);
+    free(journal);
+}
+
 /* Edits that only the journal holds belong to what is undone. */
 static enum tfs_status settle_journal(struct tfs_cli *cli, const char *name, const char *path)
 {
@@ -178,6 +190,8 @@ static enum tfs_status settle_journal(struct tfs_cli *cli, const char *name, con
         status = tfs_cli_open(cli, name, TFS_LOCK_EXCLUSIVE, &save);
         if (!status)
             tfs_cli_close(cli, name, save);
+    } else {
+        say_astray(cli, name, path);
     }
     return status;
 }

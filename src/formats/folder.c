@@ -134,6 +134,26 @@ int tfs_folder_remove_stray(const char *directory, const char *name, struct tfs_
     return 0;
 }
 
+/* ---- files that were edited alone ------------------------------------------------------------ */
+
+bool tfs_folder_has_journal(int directory, const char *name, char file[TFS_JOURNAL_NAME])
+{
+    return tfs_journal_of_name(name, file) &&
+           faccessat(directory, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int tfs_folder_check_alone(const char *beside, const char *file, struct tfs_error *why)
+{
+    struct tfs_error ignored = {0};
+
+    /* Both have journals: that of the folder goes first, or neither could. */
+    if (file == NULL || (beside != NULL && tfs_journal_find(beside, &ignored) == 1))
+        return 0;
+    return tfs_fail(
+        why, -EROFS,
+        "edits of %s wait in a journal of its own: open it alone first, or move that away", file);
+}
+
 /* ---- watching -------------------------------------------------------------------------------- */
 
 void tfs_folder_look(const char *path, struct stat *st)

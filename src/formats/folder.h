@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "base/file.h"
+#include "base/journal.h"
 #include "formats/format.h"
 
 /* ---- the lock -------------------------------------------------------------------------------- */
@@ -61,6 +62,13 @@ void tfs_folder_watch_again(struct tfs_folder_watch *watch, tfs_folder_unknown_f
 
 /* Removes what a killed process left of a file in `directory`, if `name` is the name of such. */
 int tfs_folder_remove_stray(const char *directory, const char *name, struct tfs_error *err);
+
+/* Is `name` that of the journal of a file that is in the directory? Of one that is gone the edits
+ * wait until it is back. */
+bool tfs_folder_has_journal(int directory, const char *name, char file[TFS_JOURNAL_NAME]);
+/* Why a folder cannot be written, one file of which (its path in the folder; NULL: none) was edited
+ * alone and has a journal: that would be set aside. `beside`: of the folder's journal. */
+int tfs_folder_check_alone(const char *beside, const char *file, struct tfs_error *why);
 
 /* ---- files that are known -------------------------------------------------------------------- */
 

@@ -387,6 +387,9 @@ struct tfs_journal_files {
     /* This process made or removed the journal, which is no change of the save. NULL: it never
      * looks like one. */
     void (*touched)(struct tfs_save *save);
+    /* A file of the save that has a journal of its own, because it was edited alone; NULL: none
+     * has. The save is read-only until that file was opened alone. */
+    const char *(*waits)(const struct tfs_save *save);
 };
 
 struct tfs_container {

@@ -13,6 +13,7 @@
 #include "base/journal.h"
 #include "formats/arrays/numbers.h"
 #include "formats/arrays/values.h"
+#include "formats/astray.h"
 #include "formats/chosen.h"
 #include "formats/new_names.h"
 #include "formats/stranger.h"
@@ -194,26 +195,6 @@ static void say_what_waits(const char *path, struct tfs_error *err)
     free(journal);
 }
 
-/* The journal of a save that was moved and is reached by a link in its old place. */
-static char *find_astray(const char *path)
-{
-    char *link = strdup(path), *next, *journal = NULL;
-    struct stat st;
-
-    for (int i = 0; i < TFS_LINKS_MAX && link != NULL && journal == NULL; i++) {
-        if ((next = tfs_file_follow(link)) != NULL)
-            journal = tfs_journal_path(link);
-        if (journal != NULL && (lstat(journal, &st) < 0 || !S_ISREG(st.st_mode))) {
-            free(journal);
-            journal = NULL;
-        }
-        free(link);
-        link = next;
-    }
-    free(link);
-    return journal;
-}
-
 /* What tfs_save_open opens, and by which container; `name` is what the save is called, or NULL. */
 static int find(const char *path, const char *name, const char *format, bool quietly,
                 const struct tfs_container **container, char **found, struct tfs_error *err)
@@ -305,7 +286,7 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
         goto fail;
     }
     opened->name = strrchr(opened->path, '/') + 1;
-    opened->astray = find_astray(path);
+    opened->astray = tfs_astray_find(path);
     opened->tree = opened->container->tree;
     if (tfs_chosen_check(opened->tree, options->views, err) < 0 || open_keeper(opened, err) < 0)
         goto fail;

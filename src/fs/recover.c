@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "formats/astray.h"
 #include "formats/undo/undo.h"
 #include "formats/unsaved.h"
 #include "formats/whole_file.h"
@@ -379,29 +380,16 @@ static int recover(struct tfs_recovery *r, struct tfs_error *err)
                                             : bring_files_up_to_date(r, err);
 }
 
-/* The save was moved, and a link to it has its old name. A mount may be about to make a journal
- * where this one belongs, and what is there already may hold edits: nothing may replace it. */
-static void say_astray(struct tfs_recovery *r)
+static void tell_alone(struct tfs_recovery *r)
 {
-    const size_t size = strlen(r->notice), room = TFS_ERROR_TEXT - size;
-    const char *mark = size == 0 ? "warning" : "; warning", *name, *journal = r->save->astray;
-    char *here = journal != NULL ? tfs_journal_path(r->beside) : NULL;
-    struct stat st;
+    const struct tfs_journal_files *files = r->save->container->journal;
+    const char *file = files == NULL || files->waits == NULL ? NULL : files->waits(r->save);
 
-    if (here == NULL)
-        return;
-    const bool taken = lstat(here, &st) == 0 || errno != ENOENT;
-    const int said = snprintf(
-        r->notice + size, room,
-        "%s: edits that were accepted wait in %s, for the save is elsewhere by now; %s %s", mark,
-        journal, taken ? "its place there is taken:" : "unmount, then mv -n that journal to", here);
-    name = strrchr(journal, '/');
-    if (said < 0 || (size_t)said >= room)
-        snprintf(r->notice + size, room,
-                 "%s: edits that were accepted wait in the journal %.120s beside a link "
-                 "to the save",
-                 mark, name != NULL ? name + 1 : journal);
-    free(here);
+    if (file != NULL && r->notice[0] == '\0')
+        tfs_recovery_say(r,
+                         "warning: edits of %s wait in a journal of its own, and are not shown: "
+                         "open it alone first",
+                         file);
 }
 
 int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_error *err)
@@ -417,7 +405,9 @@ int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_e
     if (result == 0)
         result = tfs_recover_folder(&r, err);
     if (result == 0)
-        say_astray(&r);
+        tell_alone(&r);
+    if (result == 0)
+        tfs_astray_say(save->astray, r.beside, notice);
     tfs_save_step(save, NULL, 0, 0);
     tfs_recovery_release(&r);
     return result;

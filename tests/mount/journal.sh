@@ -191,6 +191,9 @@ moved_behind_links() {
         want "$TFS_BIN" info "$name" 2>"$D/info.err" >"$D/info"
         want grep -qF "warning${wait}$(journal), for the save is elsewhere by now; unmount, then mv -n that journal to $here" "$D/info.err"
     done
+    wants_not "$TFS_BIN" undo "$D/first" 2>"$D/undo.err"
+    same 'warnings' "$(grep -cF "$D/first: warning${wait}$(journal), for the save is elsewhere by now; unmount" "$D/undo.err")" 1
+    want grep -q 'no earlier version' "$D/undo.err"
     cp "$(journal)" "$here"
     want "$TFS_BIN" info "$S" 2>"$D/info.err" >"$D/info"
     want grep -qF "warning${wait}$(journal), for the save is elsewhere by now; its place there is taken: $here" "$D/info.err"

@@ -557,6 +557,27 @@ START_TEST(folder_and_one_region_of_it_are_not_written_at_the_same_time)
 }
 END_TEST
 
+START_TEST(folder_with_a_region_that_was_edited_alone_is_not_written)
+{
+    static const char name[] = "world/regions/lod0/.r.0.0.0.vxr.terrainfs-journal";
+
+    make_world();
+    ck_assert_ptr_null((void *)c.save->read_only);
+    tree_files_close(&c);
+    scratch_write(name, "edits");
+    must_open();
+    ck_assert_ptr_nonnull(c.save->read_only);
+    ck_assert_str_eq(c.save->read_only,
+                     "edits of regions/lod0/r.0.0.0.vxr wait in a journal of its "
+                     "own: open it alone first, or move that away");
+    ck_assert_str_eq(c.save->container->journal->waits(c.save), "regions/lod0/r.0.0.0.vxr");
+    tree_files_close(&c);
+    ck_assert_int_eq(unlink(scratch_path(name)), 0);
+    must_open();
+    ck_assert_ptr_null((void *)c.save->read_only);
+}
+END_TEST
+
 START_TEST(one_region_of_a_folder_with_a_journal_is_not_written_alone)
 {
     struct tree_files region;
@@ -900,6 +921,7 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);
     tcase_add_test(tcase, folder_is_locked_against_a_second_mount);
     tcase_add_test(tcase, folder_and_one_region_of_it_are_not_written_at_the_same_time);
+    tcase_add_test(tcase, folder_with_a_region_that_was_edited_alone_is_not_written);
     tcase_add_test(tcase, one_region_of_a_folder_with_a_journal_is_not_written_alone);
     tcase_add_test(tcase, link_among_the_directories_refuses_the_folder);
     tcase_add_test(tcase, strays_of_a_killed_process_are_removed);

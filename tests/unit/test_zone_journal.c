@@ -344,6 +344,39 @@ START_TEST(file_with_the_name_of_a_zone_journal_that_is_none_is_named_and_left_a
 }
 END_TEST
 
+/* Written with the zone, the region would be another one than its journal is about, and its edits
+ * would be set aside. */
+START_TEST(zone_with_a_region_that_was_edited_alone_is_not_written)
+{
+    static const char name[] = REGIONS ".region_0_0_0.cosmicreach.terrainfs-journal";
+
+    scratch_write(name, "edits");
+    for (enum tfs_lock lock = TFS_LOCK_NONE; lock <= TFS_LOCK_EXCLUSIVE; lock++) {
+        open_zone(lock);
+        ck_assert_ptr_nonnull(save->read_only);
+        ck_assert_str_eq(save->read_only,
+                         "edits of region_0_0_0.cosmicreach wait in a journal of its "
+                         "own: open it alone first, or move that away");
+        ck_assert_str_eq(notice,
+                         "warning: edits of region_0_0_0.cosmicreach wait in a journal of its "
+                         "own, and are not shown: open it alone first");
+    }
+    ck_assert_int_eq(rename(scratch_path(region_name(0)), scratch_path("away")), 0);
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_null((void *)save->read_only);
+    ck_assert_int_eq(rename(scratch_path("away"), scratch_path(region_name(0))), 0);
+    /* Its own journal goes first: else neither could be opened for writing. */
+    scratch_write(JOURNAL, "somebody's own");
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_null((void *)save->read_only);
+    ck_assert_int_eq(unlink(scratch_path(JOURNAL)), 0);
+    ck_assert_int_eq(unlink(scratch_path(name)), 0);
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_null((void *)save->read_only);
+    ck_assert_str_eq(notice, "");
+}
+END_TEST
+
 static void move(const char *from, const char *to)
 {
     char old[PATH_MAX];
@@ -617,6 +650,7 @@ static Suite *zone_journal_suite(void)
     tcase_add_test(tcase, region_that_is_away_comes_back_with_its_edits_while_nobody_may_write);
     tcase_add_test(tcase, link_in_the_place_of_a_region_gets_no_edits);
     tcase_add_test(tcase, journal_goes_with_the_last_region_of_a_folder);
+    tcase_add_test(tcase, zone_with_a_region_that_was_edited_alone_is_not_written);
     tcase_add_test(tcase, reader_shows_all_of_an_edit_while_it_goes_into_the_regions);
     tcase_add_test(tcase, journal_of_a_zone_that_cannot_be_written_stays_and_is_shown);
     tcase_add_test(tcase,

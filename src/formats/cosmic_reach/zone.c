@@ -82,9 +82,13 @@ static int check_writable(struct tfs_save *save, const struct tfs_cosmic_zone *o
 {
     struct tfs_error why = {0};
     const char *path = own->lock_is_parent ? save->path : own->index.regions.path;
+    char *beside = tfs_journal_beside(save);
 
     if (access(path, W_OK) < 0)
         tfs_fail(&why, -errno, "it cannot be written: %s", strerror(errno));
+    else
+        (void)tfs_folder_check_alone(beside, own->index.alone, &why);
+    free(beside);
     tfs_save_set_read_only(save, &why);
     return 0;
 }

@@ -97,6 +97,7 @@ struct tfs_cosmic_zone_index {
     struct stat info_st;
     struct tfs_blob *info;   /* NULL: there is none */
     uint32_t latest_version; /* of worldInfo.json, else the newest that is known */
+    char *alone;             /* name of a region that has a journal of its own; NULL: none */
 };
 
 struct tfs_cosmic_zone {

@@ -88,6 +88,19 @@ int tfs_cosmic_holds_regions(const char *folder)
     return found;
 }
 
+static int note_journal(const struct scan *scan, int directory, const char *name,
+                        struct tfs_error *err)
+{
+    char file[TFS_JOURNAL_NAME];
+    struct tfs_key region;
+
+    if (scan->index->alone != NULL || !tfs_folder_has_journal(directory, name, file) ||
+        !tfs_cosmic_region_of_name(file, &region))
+        return 0;
+    scan->index->alone = strdup(file);
+    return scan->index->alone == NULL ? tfs_fail_memory(err) : 0;
+}
+
 static int read_regions(const struct scan *scan, struct tfs_error *err)
 {
     const char *path = scan->index->regions.path;
@@ -107,7 +120,8 @@ static int read_regions(const struct scan *scan, struct tfs_error *err)
                       : tfs_fail_memory(err);
     }
     while (err->code == 0 && (errno = 0, entry = readdir(directory)) != NULL) {
-        if (scan->strays && tfs_folder_remove_stray(path, entry->d_name, err) < 0)
+        if ((scan->strays && tfs_folder_remove_stray(path, entry->d_name, err) < 0) ||
+            note_journal(scan, fd, entry->d_name, err) < 0)
             break;
         if (tfs_cosmic_region_of_name(entry->d_name, &region))
             read_region(scan, region, err);
@@ -226,6 +240,7 @@ void tfs_cosmic_zone_index_release(struct tfs_cosmic_zone_index *index)
     tfs_cosmic_zone_files_release(&index->files);
     free(index->regions.path);
     free(index->info_path);
+    free(index->alone);
     tfs_blob_unref(index->info);
     *index = (struct tfs_cosmic_zone_index){0};
 }

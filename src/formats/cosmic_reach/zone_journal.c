@@ -54,9 +54,15 @@ static void touched(struct tfs_save *save)
     pthread_mutex_unlock(&own->lock);
 }
 
+static const char *waits(const struct tfs_save *save)
+{
+    return tfs_cosmic_zone_of(save)->index.alone;
+}
+
 const struct tfs_journal_files tfs_cosmic_zone_journal = {.beside = beside,
                                                           .file_of = file_of,
                                                           .path = path_of,
                                                           .hash = hash_of,
                                                           .prepare = tfs_cosmic_zone_make_folder,
-                                                          .touched = touched};
+                                                          .touched = touched,
+                                                          .waits = waits};

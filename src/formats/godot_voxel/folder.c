@@ -234,6 +234,11 @@ static int check_writable(struct tfs_save *save, const struct tfs_godot_index *i
             return err->code;
     if (index->files.count == 0 && access(save->path, W_OK) < 0)
         tfs_fail(&why, -errno, "it cannot be written: %s", strerror(errno));
+    if (why.code == 0) {
+        char *beside = tfs_journal_beside(save);
+        (void)tfs_folder_check_alone(beside, index->alone, &why);
+        free(beside);
+    }
     tfs_save_set_read_only(save, &why);
     return 0;
 }

@@ -35,6 +35,7 @@ struct tfs_godot_index {
     struct stat meta_st;
     struct tfs_folder_files files; /* each the head of a struct tfs_godot_region_file */
     struct tfs_folder_watch watches[TFS_GODOT_LODS + 1]; /* regions/ and the levels in it */
+    char *alone; /* path in the folder of a region that has a journal of its own; NULL: none */
 };
 
 /* Paths of the folder's files; to be freed. NULL without memory. */

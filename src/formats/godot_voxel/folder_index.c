@@ -276,6 +276,20 @@ static int read_region(struct scan *scan, struct tfs_key key, const char *name,
     return err->code;
 }
 
+static int note_journal(struct scan *scan, int directory, uint32_t lod, const char *name,
+                        struct tfs_error *err)
+{
+    char file[TFS_JOURNAL_NAME];
+    struct tfs_key key;
+
+    if (scan->index->alone != NULL || !tfs_folder_has_journal(directory, name, file) ||
+        !tfs_godot_region_name_parse(file, &key) ||
+        tfs_print(&scan->index->alone, "regions/lod%u/%s", lod, file) >= 0)
+        return 0;
+    scan->index->alone = NULL;
+    return tfs_fail_memory(err);
+}
+
 /* Something in a level's directory: a region, what is left of writing one, or not ours. */
 static int read_name(struct scan *scan, const char *directory, uint32_t lod, const char *name,
                      struct tfs_error *err)
@@ -309,7 +323,8 @@ static int read_level(struct scan *scan, uint32_t lod, struct tfs_error *err)
         return tfs_fail_memory(err);
     }
     while (err->code == 0 && (errno = 0, entry = readdir(directory)) != NULL)
-        read_name(scan, path, lod, entry->d_name, err);
+        if (note_journal(scan, fd, lod, entry->d_name, err) == 0)
+            read_name(scan, path, lod, entry->d_name, err);
     closedir(directory);
     return err->code;
 }
@@ -355,6 +370,7 @@ void tfs_godot_index_release(struct tfs_godot_index *index)
     for (size_t i = 0; i < TFS_GODOT_LODS + 1; i++)
         free(index->watches[i].path);
     free(index->files.files);
+    free(index->alone);
     tfs_blob_unref(index->meta_text);
     *index = (struct tfs_godot_index){0};
 }

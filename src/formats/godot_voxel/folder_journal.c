@@ -30,5 +30,13 @@ static int hash_of(struct tfs_save *save, struct tfs_key region, const char *pat
     return tfs_folder_hash(&own->index.files, &own->lock, region, path, hash, st, err);
 }
 
-const struct tfs_journal_files tfs_godot_folder_journal = {
-    .beside = tfs_godot_folder_meta_path, .file_of = file_of, .path = path_of, .hash = hash_of};
+static const char *waits(const struct tfs_save *save)
+{
+    return tfs_godot_folder_of(save)->index.alone;
+}
+
+const struct tfs_journal_files tfs_godot_folder_journal = {.beside = tfs_godot_folder_meta_path,
+                                                           .file_of = file_of,
+                                                           .path = path_of,
+                                                           .hash = hash_of,
+                                                           .waits = waits};
