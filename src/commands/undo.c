@@ -11,10 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/journal.h"
 #include "base/print.h"
 #include "formats/astray.h"
+#include "formats/hold.h"
 #include "formats/journal.h"
 #include "formats/parts.h"
 
@@ -200,10 +202,13 @@ static enum tfs_status swap_files(struct undo *u)
 {
     struct tfs_error err = {0};
     size_t files = 0;
+    int held = -1;
 
-    if (tfs_undo_swap(u->path, &u->options, wants(u, TFS_CLI_FORCE), &files, &err) < 0)
-        return tfs_cli_report(u->cli, u->name, &err);
-    return say_done(u, files);
+    if (tfs_hold_take(u->path, u->cli->options.format, &held, &err) == 0)
+        tfs_undo_swap(u->path, &u->options, wants(u, TFS_CLI_FORCE), &files, &err);
+    if (held >= 0)
+        close(held);
+    return err.code < 0 ? tfs_cli_report(u->cli, u->name, &err) : say_done(u, files);
 }
 
 /* Within the save itself: a program that has it open sees one transaction. */

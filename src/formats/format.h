@@ -403,6 +403,8 @@ struct tfs_container {
      * what to give instead of one. NULL: there are none. */
     const char *beside, *beside_text;
     bool folder; /* such saves are folders, never files */
+    /* The directory in such a folder that is locked, too; NULL: none. */
+    const char *locked_within;
     /* Adds the saves that the folder holds, which is none itself (formats/parts.h). NULL: there are
      * no such folders. */
     int (*parts)(const char *folder, struct tfs_parts *parts, struct tfs_error *err);

@@ -61,11 +61,16 @@ static bool has_ending(const char *name, const char *endings)
     return false;
 }
 
+bool tfs_container_is_named(const struct tfs_container *container, const char *path)
+{
+    return has_ending(path, container->endings);
+}
+
 bool tfs_stranger_named(const char *path, const char *format)
 {
     for (size_t i = 0; tfs_containers[i] != NULL; i++)
         if (tfs_container_is_of(tfs_containers[i], format) &&
-            has_ending(path, tfs_containers[i]->endings))
+            tfs_container_is_named(tfs_containers[i], path))
             return true;
     return false;
 }

@@ -8,6 +8,8 @@
 
 /* Is it a container of this format? NULL: of any. */
 bool tfs_container_is_of(const struct tfs_container *container, const char *format);
+/* Has the file a name that such saves have? */
+bool tfs_container_is_named(const struct tfs_container *container, const char *path);
 
 /* Fails: there is no format of that name, only these. */
 int tfs_fail_format(const char *format, struct tfs_error *err);

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/journal.h"
@@ -170,6 +171,25 @@ static int share_folder(const struct tfs_save *save, int *fd, struct tfs_error *
     if (why.code != -EWOULDBLOCK)
         return 0;
     return tfs_fail(err, why.code, "cannot be written alone: its folder %s", why.text);
+}
+
+int tfs_whole_file_share(const struct tfs_container *container, const char *path, int *fd,
+                         struct tfs_error *err)
+{
+    struct tfs_save save = {.container = container, .options.lock = TFS_LOCK_EXCLUSIVE};
+
+    *fd = -1;
+    save.path = strdup(path);
+    if (save.path == NULL)
+        return tfs_fail_memory(err);
+    if (share_folder(&save, fd, err) == 0)
+        tfs_whole_file_waits(&save, err);
+    if (err->code < 0 && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    free(save.path);
+    return err->code;
 }
 
 static void close_files(struct whole_file *own)

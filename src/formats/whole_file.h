@@ -70,6 +70,11 @@ void tfs_whole_file_close(struct tfs_save *save);
 /* EROFS with a sentence: the save is one file of a folder that has a journal, so it can be behind
  * what the folder is, and is not written alone. */
 int tfs_whole_file_waits(const struct tfs_save *save, struct tfs_error *why);
+/* What opening such a save for writing does with the folder that it is one file of, for a program
+ * that replaces it unread: *fd has the lock (-1: there is no folder), which is taken shared; and
+ * nothing waits there. */
+int tfs_whole_file_share(const struct tfs_container *container, const char *path, int *fd,
+                         struct tfs_error *err);
 /* The folder itself, opened for reading only; its chunks are read when they are asked for. */
 int tfs_whole_file_open_folder(const struct tfs_save *save, struct tfs_save **folder,
                                struct tfs_error *err);

@@ -420,6 +420,7 @@ const struct tfs_container tfs_cosmic_reach_zone = {
     .beside_text = "lies in the folder of a world and says what the world is; the world itself is "
                    "the folder around it: give that one",
     .folder = true,
+    .locked_within = "regions",
     .open = zone_open,
     .lacks = zone_lacks,
     .complete = zone_complete,
