@@ -28,6 +28,7 @@ struct undo {
     struct tfs_generations list;
     const struct tfs_generation *next; /* that is brought back; NULL */
     bool gone;                         /* there is no save */
+    bool waits;                        /* edits of the journal would be taken back first, alone */
 };
 
 static bool wants(const struct undo *u, unsigned flag)
@@ -72,6 +73,17 @@ static enum tfs_status say_none(struct undo *u)
     return tfs_cli_say(u->cli, TFS_STATUS_BAD, "%s: no earlier version of it is kept", u->name);
 }
 
+/* For those who only look: the process whose edits the journal alone holds, where no version from
+ * before them is kept; 0: none. */
+static uint32_t waits_alone(const struct tfs_cli *cli, const char *path,
+                            const struct tfs_generation *next)
+{
+    const bool looks = (cli->flags & (TFS_CLI_LIST | TFS_CLI_DRY_RUN)) != 0;
+    const uint32_t run = looks ? tfs_journal_made_by(path) : 0;
+
+    return next != NULL && next->run == run ? 0 : run;
+}
+
 /* ---- --list ---------------------------------------------------------------------------------- */
 
 static enum tfs_status list(struct undo *u)
@@ -79,8 +91,10 @@ static enum tfs_status list(struct undo *u)
     enum tfs_status status = TFS_STATUS_DONE;
     char date[32];
 
-    if (u->next == NULL)
+    if (u->next == NULL && !u->waits)
         return say_none(u);
+    if (u->waits)
+        status = tfs_cli_print_line(u->cli, "now  the save without the edits of its journal");
     for (size_t i = 0; i < u->list.count && !status; i++) {
         const struct tfs_generation *generation = &u->list.items[i];
         status = tfs_cli_print_line(
@@ -124,6 +138,9 @@ static enum tfs_status dry_run(struct undo *u)
     struct tfs_error err = {0};
     char *then = NULL, date[32];
 
+    if (u->waits)
+        return tfs_cli_print_line(u->cli, "%s would lose the edits that only its journal holds",
+                                  u->name);
     if (u->next == NULL)
         return say_none(u);
     if (tfs_undo_may(u->path, &u->list, wants(u, TFS_CLI_FORCE), &err) < 0)
@@ -187,8 +204,6 @@ static enum tfs_status settle_journal(struct tfs_cli *cli, const char *name, con
     if (there < 0)
         return tfs_cli_report(cli, name, &err);
     if (there > 0) {
-        if (cli->options.undo.when != TFS_UNDO_NEVER)
-            cli->options.undo.when = TFS_UNDO_JOIN;
         status = tfs_cli_open(cli, name, TFS_LOCK_EXCLUSIVE, &save);
         if (!status)
             tfs_cli_close(cli, name, save);
@@ -272,6 +287,7 @@ static enum tfs_status run(struct undo *u)
     if (tfs_undo_read(u->path, &u->options, &u->list, &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
     u->next = tfs_undo_next(&u->list, &redo);
+    u->waits = !u->gone && waits_alone(u->cli, u->path, u->next) != 0;
     if (u->gone && u->next == NULL) {
         tfs_fail(&err, -ENOENT, "cannot be opened: %s", strerror(ENOENT));
         return tfs_cli_report(u->cli, u->name, &err);
@@ -310,10 +326,15 @@ static int look_at(struct tfs_cli *cli, const char *save, struct part *part, str
     if (name == NULL)
         return tfs_fail_memory(err);
     if (find_save(cli, name, &real, NULL, err) == 0 &&
-        tfs_undo_read(real, &cli->options.undo, &list, err) == 0 &&
-        (next = tfs_undo_next(&list, &redo)) != NULL) {
-        *part = (struct part){name, next->run, next->time};
-        name = NULL;
+        tfs_undo_read(real, &cli->options.undo, &list, err) == 0) {
+        next = tfs_undo_next(&list, &redo);
+        /* Once: a mount may end, and its journal with it. */
+        const uint32_t run = waits_alone(cli, real, next);
+        if (run != 0)
+            *part = (struct part){name, run, time(NULL)};
+        else if (next != NULL)
+            *part = (struct part){name, next->run, next->time};
+        name = part->name != NULL ? NULL : name;
     }
     tfs_generations_release(&list);
     free(real);

@@ -617,3 +617,17 @@ int tfs_journal_exists(const char *path, struct tfs_error *err)
             found = has_journal(tfs_containers[i]->journal->beside(path), err);
     return found;
 }
+
+uint32_t tfs_journal_made_by(const char *path)
+{
+    uint32_t run = tfs_journal_maker(path);
+
+    for (size_t i = 0; tfs_containers[i] != NULL && run == 0; i++) {
+        char *beside =
+            tfs_containers[i]->journal != NULL ? tfs_containers[i]->journal->beside(path) : NULL;
+        if (beside != NULL)
+            run = tfs_journal_maker(beside);
+        free(beside);
+    }
+    return run;
+}

@@ -116,6 +116,52 @@ static int set_aside(struct tfs_recovery *r, const char *why, struct tfs_error *
     return err->code;
 }
 
+/* ---- undo ------------------------------------------------------------------------------------ */
+
+/* A save that is one file. That it is as the killed process wrote it is known where it is not what
+ * the journal began with: a rewrite says so, or it holds the edits. */
+static struct tfs_undo_wrote wrote_save(const struct tfs_recovery *r)
+{
+    const bool wrote = r->first > 0 || !tfs_hash_equal(r->hash, r->text.save);
+
+    return (struct tfs_undo_wrote){wrote ? r->save->path : NULL, r->save->st};
+}
+
+/* The edits belong to the generation that the killed process began. */
+static void resume_undo(struct tfs_recovery *r)
+{
+    const struct tfs_undo_wrote wrote = wrote_save(r);
+    const struct tfs_undo_cut cut = {r->text.run, false, &wrote, wrote.path != NULL};
+
+    tfs_undo_resume(r->save->keeper, &cut);
+}
+
+/* The same of several files. */
+static int resume_undo_files(struct tfs_recovery *r, struct tfs_error *err)
+{
+    struct tfs_undo_wrote *wrote = calloc(r->files.count + 1, sizeof(*wrote));
+    size_t count = 0;
+
+    if (wrote == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < r->files.count && err->code == 0; i++) {
+        const struct tfs_recover_file *file = &r->files.files[i];
+        if (!file->wrote)
+            continue;
+        wrote[count] = (struct tfs_undo_wrote){
+            r->save->container->journal->path(r->save, file->key), file->st};
+        if (wrote[count++].path == NULL)
+            tfs_fail_memory(err);
+    }
+    const struct tfs_undo_cut cut = {r->text.run, count > 0, wrote, count};
+    if (err->code == 0)
+        tfs_undo_resume(r->save->keeper, &cut);
+    for (size_t i = 0; i < count; i++)
+        free(wrote[i].path);
+    free(wrote);
+    return err->code;
+}
+
 /* ---- a save that is one file ----------------------------------------------------------------- */
 
 static bool is_newer(struct timespec a, struct timespec b)
@@ -247,9 +293,13 @@ static int bring_up_to_date(struct tfs_recovery *r, struct tfs_error *err)
         show(r, r->count > 0, "");
         return 0;
     }
+    resume_undo(r);
     if (r->count > 0 || r->text.damaged > 0)
-        return write_into_save(r, err);
-    return tfs_journal_drop(r->save, r->beside, err);
+        write_into_save(r, err);
+    else
+        tfs_journal_drop(r->save, r->beside, err);
+    tfs_undo_leave(r->save->keeper);
+    return err->code;
 }
 
 /* ---- a save of several files ----------------------------------------------------------------- */
@@ -266,31 +316,6 @@ static int set_theirs_aside(struct tfs_recovery *r, char **directory)
     return result;
 }
 
-/* Where a commit was cut, what follows belongs to the generation that it had begun. */
-static int resume_undo(struct tfs_recovery *r, struct tfs_error *err)
-{
-    struct tfs_undo_wrote *wrote = calloc(r->files.count + 1, sizeof(*wrote));
-    size_t count = 0;
-
-    if (wrote == NULL)
-        return tfs_fail_memory(err);
-    for (size_t i = 0; i < r->files.count && err->code == 0; i++) {
-        const struct tfs_recover_file *file = &r->files.files[i];
-        if (!file->wrote)
-            continue;
-        wrote[count] = (struct tfs_undo_wrote){
-            r->save->container->journal->path(r->save, file->key), file->st};
-        if (wrote[count++].path == NULL)
-            tfs_fail_memory(err);
-    }
-    if (err->code == 0)
-        tfs_undo_resume(r->save->keeper, wrote, count);
-    for (size_t i = 0; i < count; i++)
-        free(wrote[i].path);
-    free(wrote);
-    return err->code;
-}
-
 /* Do the edits themselves keep the save from being written? */
 static bool is_misfit(int code)
 {
@@ -302,7 +327,7 @@ static int write_files(struct tfs_recovery *r, struct tfs_error *err)
 {
     struct tfs_error why = {0};
 
-    if (resume_undo(r, err) < 0)
+    if (resume_undo_files(r, err) < 0)
         return err->code;
     if (tfs_recovery_says_more(r, r->doc))
         tfs_journal_restore(r->save, r->beside, &r->text, r->doc, &why);

@@ -205,6 +205,64 @@ killed() {
     block_is "$V" base:two
 }
 
+# killed_with [-] EDIT...: a mount that made these edits and was killed; -: the first one is in the save itself.
+killed_with() {
+    killable commit=600
+    if [ "$1" = - ]; then
+        edit "base:$2"
+        want sync "$M/chunks/$C/voxels.csv"
+        shift 2
+    fi
+    for i; do
+        edit "base:$i"
+    done
+    murder
+}
+
+again() {
+    up
+    down
+}
+
+put_back() {
+    want "$TFS_BIN" cat "$S" "chunks/$C/voxels.csv" >"$D/text"
+    want "$TFS_BIN" put "$S" "chunks/$C/voxels.csv" <"$D/text"
+}
+
+recovered_and_taken_back() {
+    rm -rf "$XDG_STATE_HOME"
+    killed_with - one two three
+    "$1"
+    want undo
+    want cmp "$PRISTINE" "$S"
+    want undo
+    block_is "$V" base:three
+}
+
+# Each undo takes back one mount, though each of them was killed and another one brought its journal in.
+recovered_one_by_one() {
+    rm -rf "$XDG_STATE_HOME"
+    killed_with - one two
+    again
+    cp "$S" "$D/first"
+    killed_with three four
+    want undo --list
+    same 'versions' "$(grep -c . "$D/undo.out")" 2
+    want undo --dry-run
+    want grep -q 'would lose the edits that only its journal holds' "$D/undo.out"
+    "$1"
+    want undo
+    want cmp "$D/first" "$S"
+    want undo
+    block_is "$V" base:four
+    killed_with - five six
+    up
+    edit base:seven
+    down
+    want undo
+    block_is "$V" base:six
+}
+
 try 'rm -rf of all chunks is taken back' all_chunks_come_back
 try 'undo takes back one mount, and only it' mount_is_one_step
 try 'a mounted save stays as it is' mounted_save_stays
@@ -217,4 +275,8 @@ try 'a disk too full to keep what is there keeps undo from it' full_disk_at_undo
 try 'so does a disk too full for the copy of what is there' full_disk_at_copy
 try 'edits of a killed mount are taken back' killed commit=close
 try 'edits that only the journal holds are taken back' killed commit=600
+try 'all edits of a killed mount are taken back behind the next mount' recovered_and_taken_back again
+try 'so they are behind a command' recovered_and_taken_back put_back
+try 'undo takes back one killed mount, and only it' recovered_one_by_one again
+try 'also where it brings the journal in itself' recovered_one_by_one :
 finish

@@ -442,6 +442,24 @@ undone_behind_a_kill() {
     done
 }
 
+# Zones of a killed mount go back together, though the next mount brought in what the journal of one of them held.
+undone_behind_the_next_mount() {
+    local c name
+    c=$(first_chunk 0 0)
+    rm -rf "$XDG_STATE_HOME"
+    killable commit=600
+    for name in base/earth mod/earth; do
+        echo "$(voxel_of "$c"),base:one" >>"$(zone "$name")/chunks/$c/voxels.csv"
+    done
+    settle
+    want mv "$(zone)/chunks/$c" "$(zone)/chunks/300_0_0"
+    murder
+    up
+    down
+    want "$TFS_BIN" undo "$S"
+    want diff -r "$PRISTINE" "$S"
+}
+
 # Damage that is found when a region is read, long after the mount, stands in the log as in info.txt; once.
 found_late() {
     local c f
@@ -549,6 +567,7 @@ try 'a region that is a link is left alone' linked
 try 'links in the place of zones, namespaces and their JSON are left alone' linked_folders
 try 'what was accepted survives a kill' survives_a_kill
 try 'what a kill left in journals is undone' undone_behind_a_kill
+try 'also behind the next mount, with what the killed one had written' undone_behind_the_next_mount
 try 'a move that is cut between two region files loses no chunk' cut_between
 try 'regions are read when somebody asks for them' read_later
 try 'a real world is edited in one of its regions' real_world

@@ -7,6 +7,7 @@
 #include <sys/xattr.h>
 #include <time.h>
 
+#include "base/journal.h"
 #include "formats/undo/disk.h"
 #include "scratch.h"
 
@@ -547,9 +548,10 @@ static void cut_commit(enum cut cut)
 static void resume(struct tfs_keeper *keeper, const char *name)
 {
     struct tfs_undo_wrote wrote = {.path = strdup(scratch_path(name))};
+    const struct tfs_undo_cut cut = {tfs_journal_run(), true, &wrote, 1};
 
     ck_assert_int_eq(stat(wrote.path, &wrote.st), 0);
-    tfs_undo_resume(keeper, &wrote, 1);
+    tfs_undo_resume(keeper, &cut);
     free(wrote.path);
 }
 
@@ -615,6 +617,76 @@ START_TEST(half_of_a_commit_whose_generation_is_of_no_use_is_not_kept)
     ck_assert_int_eq(undo("zone", false), 0);
     ck_assert_str_eq(scratch_read("zone/b"), _i == 0 ? "new b" : "another program's");
     ck_assert_str_eq(scratch_read("zone/a"), "new a");
+}
+END_TEST
+
+/* What recovery does with the journal of a process that was killed. */
+static void recover(uint32_t run, const char *text)
+{
+    struct tfs_keeper *keeper = open_keeper("save");
+    const struct tfs_undo_cut cut = {.run = run};
+
+    tfs_undo_resume(keeper, &cut);
+    commit(keeper, "save", text);
+    tfs_undo_leave(keeper);
+    tfs_undo_close(keeper);
+}
+
+START_TEST(what_a_killed_process_left_enters_the_generation_that_it_began)
+{
+    scratch_write("save", "old");
+    edit("save", "first");
+    recover(tfs_journal_run(), "second");
+    ck_assert_uint_eq(count_of("save"), 1);
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "second");
+    edit("save", "third");
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "second");
+}
+END_TEST
+
+/* 0: another process began the last one; 1: another program changed the save since; 2: nothing is
+ * kept. */
+START_TEST(what_a_killed_process_left_enters_no_other_generation)
+{
+    static const char *const before[] = {"first", "a game's", "old"};
+    const uint32_t run = _i == 0 ? tfs_journal_run() + 1 : tfs_journal_run();
+
+    scratch_write("save", "old");
+    if (_i != 2)
+        edit("save", "first");
+    if (_i == 1)
+        scratch_write("save", "a game's");
+    recover(run, "second");
+    ck_assert_uint_eq(count_of("save"), _i == 2 ? 1 : 2);
+    recover(run, "third"); /* whose recovery was killed, too */
+    ck_assert_uint_eq(count_of("save"), _i == 2 ? 1 : 2);
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), before[_i]);
+}
+END_TEST
+
+/* Killed between the rename and the note of it: what the journal says of the save is as good. */
+START_TEST(file_that_a_killed_process_wrote_is_noted_when_its_journal_is_recovered)
+{
+    struct tfs_undo_wrote wrote = {.path = strdup(scratch_path("save"))};
+    const struct tfs_undo_cut cut = {tfs_journal_run(), false, &wrote, 1};
+
+    scratch_write("save", "old");
+    edit("save", "new");
+    ck_assert_int_eq(truncate(place_of("save", TFS_UNDO_LEFT), 0), 0);
+    ck_assert_int_eq(undo("save", false), -ESTALE);
+    ck_assert_int_eq(stat(wrote.path, &wrote.st), 0);
+    struct tfs_keeper *keeper = open_keeper("save");
+    tfs_undo_resume(keeper, &cut);
+    tfs_undo_leave(keeper);
+    tfs_undo_close(keeper);
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+    free(wrote.path);
 }
 END_TEST
 
@@ -704,6 +776,9 @@ static Suite *suite(void)
                         BEFORE_LINK, BEFORE_LEFT + 1);
     tcase_add_test(c, edits_behind_a_commit_that_was_cut_have_a_generation_of_their_own);
     tcase_add_loop_test(c, half_of_a_commit_whose_generation_is_of_no_use_is_not_kept, 0, 2);
+    tcase_add_test(c, what_a_killed_process_left_enters_the_generation_that_it_began);
+    tcase_add_loop_test(c, what_a_killed_process_left_enters_no_other_generation, 0, 3);
+    tcase_add_test(c, file_that_a_killed_process_wrote_is_noted_when_its_journal_is_recovered);
     tcase_add_test(c, file_whose_replacement_was_not_noted_comes_back_when_forced);
     tcase_add_test(c, line_that_was_not_written_to_its_end_is_not_completed_by_the_next);
     c = unit_case(s, "removed files");

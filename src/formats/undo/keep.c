@@ -17,11 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/journal.h"
 #include "base/print.h"
 #include "formats/undo/disk.h"
 
@@ -53,7 +53,8 @@ struct undo {
     struct pending *held; /* for the queue once the file was replaced; not under the lock */
     bool given_up, dirty;
     bool noted;   /* what was left, and it is not durable yet */
-    bool resumed; /* what is kept now is of a commit that was cut */
+    bool resumed; /* what is kept now is of a process that was killed: */
+    uint32_t run; /* of this one */
     char notice[TFS_ERROR_TEXT];
 
     pthread_t thread;
@@ -155,21 +156,10 @@ static int write_manifest(struct undo *u, const struct tfs_buf *text, struct tfs
     return n == (ssize_t)text->size ? 0 : tfs_fail(err, -ENOSPC, "the disk is full");
 }
 
-static uint64_t run;
-
-static void draw_run(void)
-{
-    if (getrandom(&run, sizeof(run), 0) != sizeof(run))
-        run = 0;
-}
-
 /* Saves that one process changes belong together: those of a world. */
-static void add_run(struct tfs_buf *out)
+static void add_run(const struct undo *u, struct tfs_buf *out)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, draw_run);
-    tfs_manifest_run(run, out);
+    tfs_manifest_run(u->resumed ? u->run : tfs_journal_run(), out);
 }
 
 static int begin_new(struct undo *u, struct tfs_error *err)
@@ -190,7 +180,7 @@ static int begin_new(struct undo *u, struct tfs_error *err)
     if (u->now.save == NULL)
         return tfs_fail_memory(err);
     tfs_manifest_head(&u->now, &head);
-    add_run(&head);
+    add_run(u, &head);
     if (open_files(u, true, err) == 0)
         write_manifest(u, &head, err);
     tfs_buf_release(&head);
@@ -199,13 +189,7 @@ static int begin_new(struct undo *u, struct tfs_error *err)
 
 /* ---- joining the last one -------------------------------------------------------------------- */
 
-/* What a commit that was cut wrote; count 0: none was. */
-struct cut {
-    const struct tfs_undo_wrote *wrote;
-    size_t count;
-};
-
-static const struct tfs_undo_wrote *find_wrote(const struct undo *u, const struct cut *cut,
+static const struct tfs_undo_wrote *find_wrote(const struct undo *u, const struct tfs_undo_cut *cut,
                                                const char *path)
 {
     for (size_t i = 0; i < cut->count; i++)
@@ -216,7 +200,7 @@ static const struct tfs_undo_wrote *find_wrote(const struct undo *u, const struc
 
 /* Is every file at its place what we left there, and is there each that was written? */
 static bool is_as_left(const struct undo *u, const struct tfs_generation *generation,
-                       const struct cut *cut)
+                       const struct tfs_undo_cut *cut)
 {
     size_t written = 0;
 
@@ -236,7 +220,7 @@ static bool is_as_left(const struct undo *u, const struct tfs_generation *genera
 }
 
 static bool may_join(const struct undo *u, const struct tfs_generation *generation,
-                     const struct cut *cut)
+                     const struct tfs_undo_cut *cut)
 {
     const int64_t now = time(NULL);
     const bool young = generation->time <= now && now - generation->time < JOIN_SECONDS;
@@ -244,21 +228,21 @@ static bool may_join(const struct undo *u, const struct tfs_generation *generati
 
     if (u->options.when == TFS_UNDO_REDO)
         return generation->undoes == u->options.undoes;
-    return (u->options.when == TFS_UNDO_JOIN || cut->count > 0 ||
-            (u->options.when == TFS_UNDO_COMMAND && young)) &&
+    return (u->resumed ? cut->run != 0 && generation->run == cut->run
+                       : u->options.when == TFS_UNDO_COMMAND && young) &&
            generation->kind == u->kind && generation->undoes == 0 &&
            is_as_left(u, generation, cut) &&
            tfs_undo_check(u->path, generation, NULL, true, &ignored) == 0;
 }
 
 /* 1: joined, 0: there is none to join. */
-static int join_last(struct undo *u, const struct cut *cut, struct tfs_error *err)
+static int join_last(struct undo *u, const struct tfs_undo_cut *cut, struct tfs_error *err)
 {
     struct tfs_generations list = TFS_GENERATIONS_NONE;
     struct tfs_buf line = {0};
     int result = 0;
 
-    if (u->options.when == TFS_UNDO_MOUNT && cut->count == 0)
+    if (u->options.when == TFS_UNDO_MOUNT && !u->resumed)
         return 0;
     if (tfs_undo_read(u->path, &u->options, &list, err) < 0)
         return err->code;
@@ -269,8 +253,8 @@ static int join_last(struct undo *u, const struct cut *cut, struct tfs_error *er
         u->bytes = tfs_generation_size(&u->now);
         u->begun = true;
         /* Who ends what another process began is none of those that belong together. */
-        if (u->options.when != TFS_UNDO_JOIN && cut->count == 0)
-            add_run(&line);
+        if (!u->resumed)
+            add_run(u, &line);
         result = open_files(u, false, err) < 0 || write_manifest(u, &line, err) < 0 ? err->code : 1;
         tfs_buf_release(&line);
     }
@@ -287,11 +271,11 @@ static int open_place(struct undo *u, struct tfs_error *err)
 
 static int begin(struct undo *u, struct tfs_error *err)
 {
-    const struct cut none = {0};
+    const struct tfs_undo_cut none = {0};
 
     if (open_place(u, err) < 0)
         return err->code;
-    int joined = join_last(u, &none, err);
+    int joined = u->resumed ? 0 : join_last(u, &none, err);
     return joined == 0 ? begin_new(u, err) : joined < 0 ? joined : 0;
 }
 
@@ -307,7 +291,7 @@ static int note_left(struct undo *u, size_t number, struct tfs_undo_mark left)
 }
 
 /* Each file that was written is left as it is now. */
-static void note_cut(struct undo *u, const struct cut *cut)
+static void note_cut(struct undo *u, const struct tfs_undo_cut *cut)
 {
     for (size_t i = 0; i < u->now.count; i++) {
         struct tfs_undo_file *file = &u->now.files[i];
@@ -674,25 +658,27 @@ static void after(struct tfs_keeper *keeper, const char *path, const struct stat
     start_work(u);
 }
 
-void tfs_undo_resume(struct tfs_keeper *keeper, const struct tfs_undo_wrote *wrote, size_t count)
+void tfs_undo_resume(struct tfs_keeper *keeper, const struct tfs_undo_cut *cut)
 {
     struct undo *u = undo_of(keeper);
-    const struct cut cut = {wrote, count};
     struct tfs_error why = {0};
 
-    if (u == NULL || count == 0)
+    if (u == NULL)
         return;
     u->resumed = true;
+    u->run = cut->run;
     int joined = open_place(u, &why);
     if (joined == 0)
-        joined = join_last(u, &cut, &why);
+        joined = join_last(u, cut, &why);
     if (joined > 0) {
-        note_cut(u, &cut);
-        return;
+        note_cut(u, cut);
+    } else if (cut->half) {
+        if (joined == 0)
+            tfs_fail(&why, -ENOENT, "a commit that was cut kept nothing that can be used");
+        give_up(u, &why);
+    } else {
+        close_generation(u);
     }
-    if (joined == 0)
-        tfs_fail(&why, -ENOENT, "a commit that was cut kept nothing that can be used");
-    give_up(u, &why);
 }
 
 void tfs_undo_leave(struct tfs_keeper *keeper)

@@ -17,7 +17,6 @@ enum tfs_undo_when {
     TFS_UNDO_NEVER,
     TFS_UNDO_MOUNT,   /* the first commit begins a generation */
     TFS_UNDO_COMMAND, /* so it does, when the last generation is older than ten minutes */
-    TFS_UNDO_JOIN,    /* files join the last generation */
     TFS_UNDO_REDO,    /* `undo` itself */
 };
 
@@ -44,10 +43,18 @@ struct tfs_undo_wrote {
     struct stat st; /* all 0: it removed the file */
 };
 
-/* Such a commit is about to be brought to its end: what that replaces enters the generation which
- * it had begun. Where that cannot be, it is kept nowhere: half of a commit must not come back.
- * count 0: none was cut. */
-void tfs_undo_resume(struct tfs_keeper *keeper, const struct tfs_undo_wrote *wrote, size_t count);
+/* What a process left undone when it was killed. */
+struct tfs_undo_cut {
+    uint32_t run; /* which process (base/journal.h) */
+    bool half;    /* it may have written some files of a commit, and not the others */
+    const struct tfs_undo_wrote *wrote;
+    size_t count;
+};
+
+/* That is about to be done: what it replaces enters the last generation, if that process began it
+ * and left the save as it is; else one of its own. Only what completes half of a commit is kept
+ * nowhere then: the half must not come back. */
+void tfs_undo_resume(struct tfs_keeper *keeper, const struct tfs_undo_cut *cut);
 /* That is done: the next commit enters a generation as if nothing had been kept yet. */
 void tfs_undo_leave(struct tfs_keeper *keeper);
 
@@ -82,8 +89,8 @@ struct tfs_generation {
     enum tfs_undo_kind kind;
     int64_t time; /* when it began, seconds */
     unsigned undoes;
-    uint64_t run;    /* the process that made it, or that joined it last; 0: not known */
-    char *save;      /* the path that the save had */
+    uint64_t run; /* the process that made it, or joined it last (base/journal.h); 0: not known */
+    char *save;   /* the path that the save had */
     char *directory; /* of its files; they have their paths below it */
     struct tfs_undo_file *files;
     size_t count;
