@@ -168,6 +168,7 @@ static enum tfs_status say_done(struct undo *u, size_t files)
 {
     struct tfs_error ignored = {0};
     char *journal = NULL, date[32];
+    const bool unkept = tfs_undo_is_unkept(&u->options, wants(u, TFS_CLI_FORCE));
 
     if (u->gone && tfs_journal_find(u->path, &ignored) > 0)
         journal = tfs_journal_path(u->path);
@@ -176,6 +177,7 @@ static enum tfs_status say_done(struct undo *u, size_t files)
                     files == 1 ? "" : "s", whence(u), date_of(u->next->time, date),
                     journal != NULL ? "; edits that are not in it are in "
                     : u->gone       ? ""
+                    : unkept        ? "; what was there is not kept"
                                     : "; once more takes that back",
                     journal != NULL ? journal : "");
     free(journal);
@@ -249,9 +251,10 @@ static enum tfs_status swap_database(struct undo *u)
     struct tfs_save *save = NULL;
 
     options.undo = u->options;
-    options.undo.when = TFS_UNDO_REDO;
+    if (!tfs_undo_is_unkept(&u->options, wants(u, TFS_CLI_FORCE)))
+        options.undo.when = TFS_UNDO_REDO;
     options.undo.undoes = u->next->number;
-    options.undo.must = !wants(u, TFS_CLI_FORCE);
+    options.undo.must = true;
     options.undo.databases = true;
     if (tfs_save_open(u->path, u->cli->options.format, &options, &save, &err) == 0)
         restore(u, save, &err);

@@ -80,6 +80,18 @@ run 0 "redo behind --force" undo save
 same save theirs "what was forced away was kept"
 
 fresh
+truncate -s 1073741825 save
+run 1 "--force, where what is there cannot be kept" undo --force save
+says err 'what is there now cannot be kept: it has 1073741825 bytes, .*; -o backup=no --force' "says why, and the way out"
+[ "$(stat -c %s save)" = 1073741825 ]
+ok "and leaves it"
+count_is 1 "and its earlier version"
+run 0 "-o backup=no --force" undo -o backup=no --force save
+says err '1 file put back as before the changes of 20[^;]*; what was there is not kept' "says that there is no way back"
+same save old "the earlier version is back"
+count_is 0 "nothing is kept"
+
+fresh
 kept=$(generations)/files/save
 cp "$kept" good
 printf 'x' | dd of="$kept" bs=1 seek=30 conv=notrunc 2>/dev/null
@@ -416,6 +428,21 @@ ok "and is as it was before"
 run 0 "redo of a database" undo world.sqlite
 dump world.sqlite | cmp -s - two.sql
 ok "brings the edit back"
+(
+    ulimit -f 8
+    exec "$TFS" undo world.sqlite >out 2>err
+)
+[ $? = 3 ]
+ok "a database that cannot be copied is not replaced"
+says err 'what is there now cannot be kept' "that is said"
+dump world.sqlite | cmp -s - two.sql
+ok "it is as it was"
+run 0 "once there is room" undo world.sqlite
+dump world.sqlite | cmp -s - one.sql
+ok "it is"
+run 0 "and redone" undo world.sqlite
+dump world.sqlite | cmp -s - two.sql
+ok "with what was there"
 python3 -S -c 'import sqlite3, sys
 c = sqlite3.connect("world.sqlite"); c.execute("DELETE FROM blocks"); c.commit()'
 dump world.sqlite >three.sql

@@ -151,7 +151,7 @@ full_disk() {
     block_is "$V" base:one
 }
 
-# What is there now cannot be kept: without --force it stays.
+# What is there now cannot be kept: it stays, unless the user gives it up.
 full_disk_at_undo() {
     local state
     other_disk 64k || return
@@ -164,7 +164,10 @@ full_disk_at_undo() {
     same 'status of undo' $? 3
     want grep -q 'what is there now cannot be kept' "$D/undo.err"
     want cmp "$D/edited" "$S"
-    XDG_STATE_HOME=$state want undo --force
+    XDG_STATE_HOME=$state undo --force
+    same 'status of undo --force' $? 3
+    want cmp "$D/edited" "$S"
+    XDG_STATE_HOME=$state want undo -o backup=no --force
     want cmp "$PRISTINE" "$S"
 }
 

@@ -720,6 +720,138 @@ START_TEST(line_that_was_not_written_to_its_end_is_not_completed_by_the_next)
 }
 END_TEST
 
+/* The save and the list beside it are gone; while the save is put back the game makes the list. 0:
+ * there was one before, 1: there was none. */
+START_TEST(file_that_a_game_makes_while_a_deleted_save_comes_back_stays)
+{
+    scratch_write("save", "old");
+    struct tfs_keeper *keeper = open_keeper("save");
+    if (_i == 0) {
+        scratch_write("list", "old list");
+        commit(keeper, "list", "new list");
+    } else {
+        make_file(keeper, "list", "new list");
+    }
+    commit(keeper, "save", "new");
+    tfs_undo_close(keeper);
+    ck_assert_int_eq(unlink(scratch_path("save")), 0);
+    ck_assert_int_eq(unlink(scratch_path("list")), 0);
+    scratch_write("other", "theirs");
+    moment = BEFORE_NEW_FILE;
+    saved_by_it = "other";
+    saved_as = "list";
+    ck_assert_int_eq(undo("save", true), -ESTALE);
+    ck_assert_str_eq(scratch_read("list"), "theirs");
+    ck_assert_str_eq(scratch_read("save"), "old");
+    ck_assert_int_eq(undo("save", true), 0);
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("list"), "theirs");
+}
+END_TEST
+
+/* ---- undo that cannot keep what is there ----------------------------------------------------- */
+
+/* Of two files the one that is put back first can be kept, and the other cannot. */
+START_TEST(undo_that_cannot_keep_a_file_has_kept_those_that_it_replaced)
+{
+    const off_t large = (off_t)tfs_undo_limits.bytes + 1;
+
+    ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
+    scratch_write("zone/a", "old a");
+    scratch_write("zone/b", "old b");
+    struct tfs_keeper *keeper = open_folder();
+    commit(keeper, "zone/a", "new a");
+    commit(keeper, "zone/b", "new b");
+    tfs_undo_close(keeper);
+    ck_assert_int_eq(truncate(scratch_path("zone/a"), large), 0);
+    ck_assert_int_eq(undo("zone", true), -EFBIG);
+    ck_assert_str_eq(scratch_read("zone/b"), "old b");
+    ck_assert_uint_eq(count_of("zone"), 2);
+    ck_assert_int_eq(truncate(scratch_path("zone/a"), 5), 0);
+    ck_assert_int_eq(undo("zone", true), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "old a");
+    ck_assert_uint_eq(count_of("zone"), 1);
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "new a");
+    ck_assert_str_eq(scratch_read("zone/b"), "new b");
+}
+END_TEST
+
+/* The same, and a game saves the other one before it goes on. */
+START_TEST(undo_that_goes_on_leaves_what_it_kept_before)
+{
+    const off_t large = (off_t)tfs_undo_limits.bytes + 1;
+    char kept[PATH_MAX];
+
+    ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
+    scratch_write("zone/a", "old a");
+    scratch_write("zone/b", "old b");
+    struct tfs_keeper *keeper = open_folder();
+    commit(keeper, "zone/a", "new a");
+    commit(keeper, "zone/b", "new b");
+    tfs_undo_close(keeper);
+    ck_assert_int_eq(truncate(scratch_path("zone/a"), large), 0);
+    ck_assert_int_eq(undo("zone", true), -EFBIG);
+    snprintf(kept, sizeof(kept), "%s", place_of("zone", "files/b"));
+    ck_assert_int_eq(truncate(scratch_path("zone/a"), 5), 0);
+    scratch_replace("zone/b", "game b");
+    ck_assert_int_eq(undo("zone", true), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "old a");
+    ck_assert_str_eq(scratch_read("zone/b"), "old b");
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "new a");
+    ck_assert_str_eq(scratch_read("zone/b"), "game b");
+    ck_assert_int_eq(access(kept, F_OK), 0);
+}
+END_TEST
+
+START_TEST(folder_is_not_undone_while_a_file_of_it_has_a_journal)
+{
+    ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
+    scratch_write("zone/a", "old a");
+    struct tfs_keeper *keeper = open_folder();
+    commit(keeper, "zone/a", "new a");
+    tfs_undo_close(keeper);
+    scratch_write("zone/.a.terrainfs-journal", "edits");
+    ck_assert_int_eq(undo("zone", true), -EROFS);
+    ck_assert_str_eq(scratch_read("zone/a"), "new a");
+    ck_assert_int_eq(unlink(scratch_path("zone/.a.terrainfs-journal")), 0);
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), "old a");
+}
+END_TEST
+
+/* EFBIG would say that something is wrong with the save. */
+START_TEST(limit_on_the_size_of_files_that_keeps_an_undo_from_it_is_the_systems)
+{
+    const struct rlimit limit = {4096, RLIM_INFINITY};
+    char text[8192];
+
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    options.in_place = true;
+    scratch_write("save", "old");
+    edit("save", text);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(undo("save", false), -EDQUOT);
+    ck_assert_str_eq(scratch_read("save"), text);
+}
+END_TEST
+
+START_TEST(undo_that_shall_keep_nothing_is_done_when_it_is_forced)
+{
+    scratch_write("save", "old");
+    edit("save", "new");
+    scratch_replace("save", "theirs");
+    options.when = TFS_UNDO_NEVER;
+    ck_assert_int_eq(undo("save", false), -ESTALE);
+    ck_assert_int_eq(undo("save", true), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+    ck_assert_uint_eq(count_of("save"), 0);
+}
+END_TEST
+
 /* ---- files that an undo removes -------------------------------------------------------------- */
 
 START_TEST(file_that_a_game_saves_while_an_undo_removes_it_stays)
@@ -781,6 +913,16 @@ static Suite *suite(void)
     tcase_add_test(c, file_that_a_killed_process_wrote_is_noted_when_its_journal_is_recovered);
     tcase_add_test(c, file_whose_replacement_was_not_noted_comes_back_when_forced);
     tcase_add_test(c, line_that_was_not_written_to_its_end_is_not_completed_by_the_next);
+    c = unit_case(s, "deleted saves");
+    tcase_add_checked_fixture(c, setup, scratch_teardown);
+    tcase_add_loop_test(c, file_that_a_game_makes_while_a_deleted_save_comes_back_stays, 0, 2);
+    c = unit_case(s, "what cannot be kept");
+    tcase_add_checked_fixture(c, setup, scratch_teardown);
+    tcase_add_test(c, undo_that_cannot_keep_a_file_has_kept_those_that_it_replaced);
+    tcase_add_test(c, undo_that_goes_on_leaves_what_it_kept_before);
+    tcase_add_test(c, folder_is_not_undone_while_a_file_of_it_has_a_journal);
+    tcase_add_test(c, limit_on_the_size_of_files_that_keeps_an_undo_from_it_is_the_systems);
+    tcase_add_test(c, undo_that_shall_keep_nothing_is_done_when_it_is_forced);
     c = unit_case(s, "removed files");
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_loop_test(c, file_that_a_game_saves_while_an_undo_removes_it_stays, 0, 2);

@@ -541,13 +541,13 @@ static int keep_file(struct undo *u, const char *path, int directory, struct tfs
     return err->code;
 }
 
-/* Another generation begins, of what another program made of the save. */
+/* Another generation begins, of what another program made of the save: also where an undo goes on,
+ * whose generation has what was there before that. */
 static void leave_generation(struct undo *u)
 {
     tfs_undo_finish(&u->keeper);
     close_generation(u);
-    if (u->options.when != TFS_UNDO_REDO)
-        u->options.when = TFS_UNDO_MOUNT;
+    u->options.when = TFS_UNDO_MOUNT;
 }
 
 /* 1: the file is to be kept now, and is in the manifest; 0: it was kept before. */
@@ -605,12 +605,16 @@ static void drop_unused(struct undo *u)
  * before it of other files stays, for they were replaced. */
 static int conclude(struct undo *u, const struct tfs_error *why, struct tfs_error *err)
 {
-    if (why->code == 0)
-        return 0;
-    give_up(u, why);
-    if (!u->options.must)
-        return 0;
-    return tfs_fail(err, why->code, "what is there now cannot be kept: %s", why->text);
+    if (why->code < 0 && u->options.must) {
+        drop_unused(u);
+        return tfs_fail(err, why->code,
+                        "what is there now cannot be kept: %s; -o backup=no --force puts the "
+                        "earlier version in its place all the same",
+                        why->text);
+    }
+    if (why->code < 0)
+        give_up(u, why);
+    return 0;
 }
 
 static int before(struct tfs_keeper *keeper, const char *path, int directory,

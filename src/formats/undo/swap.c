@@ -30,6 +30,7 @@ struct swap {
     bool force;
     bool gone;    /* there is no save, nor a lock of one */
     bool deleted; /* and that is not an undo's doing */
+    bool unkept;  /* the user gives up what is there now */
     size_t files;
 };
 
@@ -196,7 +197,10 @@ static int put_back(struct swap *s, const struct tfs_undo_file *file, const char
 
     if (open_present(s, target, &present, err) < 0)
         return err->code;
-    if (file->was.ino != 0) {
+    if (s->keeper == NULL && !s->unkept && present.fd >= 0 && !is_equal(s, file, &present)) {
+        /* When undo looked, nothing was there that would have to be kept. */
+        tfs_fail(err, -ESTALE, "another program made it meanwhile: undo once more");
+    } else if (file->was.ino != 0) {
         if (read_kept(s, file, &kept, &bytes, err) == 0)
             s->files += replace(s, target, bytes, &kept, &present, err) == 0;
         tfs_file_close(&kept);
@@ -235,7 +239,9 @@ static int put_all_back(struct swap *s, struct tfs_error *err)
         char *target = tfs_undo_target(s->path, s->then, file->path);
         if (target == NULL)
             return tfs_fail_memory(err);
-        if (!is_back(s, file, target) && put_back(s, file, target, &why) < 0)
+        /* An undo that failed may have put it there, and the disk not have heard of it. */
+        if ((is_back(s, file, target) ? tfs_file_settle(target, &why)
+                                      : put_back(s, file, target, &why)) < 0)
             tfs_fail(err, why.code, "%s: %s", file->path, why.text);
         free(target);
     }
@@ -374,6 +380,18 @@ static void note_all_left(const struct swap *s)
     }
 }
 
+/* Nobody keeps what is there now: nothing is, or the user gave it up. */
+static int swap_unkept(struct swap *s, struct tfs_error *err)
+{
+    if (put_all_back(s, err) < 0)
+        return err->code;
+    if (s->gone)
+        note_all_left(s);
+    else
+        forget(&s->list, s->then);
+    return 0;
+}
+
 static int swap(struct swap *s, const struct tfs_undo_options *options, struct tfs_error *err)
 {
     struct tfs_undo_options redo = *options;
@@ -386,10 +404,11 @@ static int swap(struct swap *s, const struct tfs_undo_options *options, struct t
         return err->code;
     s->deleted = is_deleted(s);
     redo.when = s->deleted ? TFS_UNDO_MOUNT : TFS_UNDO_REDO;
-    redo.must = !s->force;
+    redo.must = true;
     redo.undoes = s->deleted ? 0 : s->then->number;
-    if (s->gone && is_nothing_lost(s))
-        return put_all_back(s, err) < 0 ? err->code : (note_all_left(s), 0);
+    s->unkept = tfs_undo_is_unkept(options, s->force);
+    if (s->unkept || (s->gone && is_nothing_lost(s)))
+        return swap_unkept(s, err);
     if (tfs_undo_open(s->path, s->then->kind, &redo, &s->keeper, err) < 0)
         return err->code;
     if (put_all_back(s, err) == 0) {
@@ -401,6 +420,11 @@ static int swap(struct swap *s, const struct tfs_undo_options *options, struct t
     }
     tfs_undo_close(s->keeper);
     return err->code;
+}
+
+bool tfs_undo_is_unkept(const struct tfs_undo_options *options, bool force)
+{
+    return force && options->when == TFS_UNDO_NEVER;
 }
 
 int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool force,

@@ -124,10 +124,14 @@ uint64_t tfs_generation_size(const struct tfs_generation *generation);
 
 /* ---- going back ------------------------------------------------------------------------------ */
 
+/* Does an undo with these keep nothing of what it replaces? */
+bool tfs_undo_is_unkept(const struct tfs_undo_options *options, bool force);
+
 /* Puts the files of the newest generation into their places; what they replace is a new generation
- * that takes its place. The save, a file or a folder, is locked meanwhile. *files: how many were
- * put back. A cut at any moment leaves each file old or new, and the next call finishes. ENOENT:
- * nothing is kept; ESTALE: another program changed the save since, and not `force`. */
+ * that takes its place (tfs_undo_is_unkept: it is lost). What cannot be kept is not replaced. The
+ * save, a file or a folder, is locked meanwhile. *files: how many were put back. A cut at any
+ * moment leaves each file old or new, and the next call finishes. ENOENT: nothing is kept; ESTALE:
+ * another program changed the save since, and not `force`. */
 int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool force,
                   size_t *files, struct tfs_error *err);
 
