@@ -280,18 +280,26 @@ static int make_room(struct tfs_fuse *fuse, struct tfs_error *err)
     return set_blocking(fuse, true) < 0 ? tfs_fail_errno(err, "/dev/fuse cannot be waited for") : 0;
 }
 
-static int start_servers(struct tfs_fuse *fuse, struct tfs_error *err)
+/* Until there are `count`: 0, or why the next one could not be started. */
+static int start_servers(struct tfs_fuse *fuse, unsigned count)
 {
     int result = 0;
 
-    fuse->waiter = pthread_self();
-    for (; fuse->started < fuse->threads && result == 0; fuse->started += result == 0) {
+    for (; fuse->started < count && result == 0; fuse->started += result == 0) {
         struct server *server = &fuse->servers[fuse->started];
         server->fuse = fuse;
         result = pthread_create(&server->thread, NULL, serve, server);
     }
-    if (fuse->started == 0)
+    return result;
+}
+
+/* Without it nothing is served; the others come once the mount is ready, as many as can. */
+static int start_first(struct tfs_fuse *fuse, struct tfs_error *err)
+{
+    fuse->waiter = pthread_self();
     fuse->requests.read_ahead = fuse->requests.arrays && fuse->threads > 1;
+    const int result = start_servers(fuse, 1);
+    if (result != 0)
         return tfs_fail(err, -result, "no thread can be started to serve it: %s (ulimit -v, -u)",
                         strerror(result));
     return 0;
@@ -315,7 +323,7 @@ int tfs_fuse_mount(struct tfs_fuse *fuse, const char *mountpoint, struct tfs_err
     if (answer_init(fuse, err) < 0 || make_room(fuse, err) < 0)
         return err->code;
     fuse_set_log_func(log_to_stderr);
-    return start_servers(fuse, err);
+    return start_first(fuse, err);
 }
 
 /* A notification may wait for a page that a request still in the kernel's queue holds: answers such
@@ -348,6 +356,7 @@ int tfs_fuse_loop(struct tfs_fuse *fuse)
 {
     int signal = WAKE;
 
+    (void)start_servers(fuse, fuse->threads);
     while (signal == WAKE && !atomic_load(&fuse->ended))
         sigwait(&fuse->signals, &signal);
     stop_servers(fuse);

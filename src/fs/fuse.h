@@ -25,12 +25,12 @@ int tfs_fuse_open(const struct tfs_fuse_options *options, struct tfs_fuse **fuse
                   struct tfs_error *err);
 /* Who answers requests. */
 void tfs_fuse_attach(struct tfs_fuse *fuse, struct tfs_session *session);
-/* Mounts, and serves from then on: the kernel's INIT was answered, and every thread that serves has
- * what it needs. After a failure tfs_fuse_close unmounts. */
+/* Mounts, and serves from then on, by one thread: the kernel's INIT was answered, and there is room
+ * for a request for each thread. After a failure tfs_fuse_close unmounts. */
 int tfs_fuse_mount(struct tfs_fuse *fuse, const char *mountpoint, struct tfs_error *err);
-/* Waits until the file system is unmounted or a SIGTERM, SIGINT or SIGHUP comes, and ends serving.
- * Replies of the session's stores may still come after it: the connection stays open until
- * tfs_fuse_close. */
+/* Starts the other threads that serve, as many as can be started. Waits until the file system is
+ * unmounted or a SIGTERM, SIGINT or SIGHUP comes, and ends serving. Replies of the session's stores
+ * may still come after it: the connection stays open until tfs_fuse_close. */
 int tfs_fuse_loop(struct tfs_fuse *fuse);
 /* tfs_fuse_loop need not wait. */
 void tfs_fuse_end(struct tfs_fuse *fuse);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ static void close_files(const int *files, unsigned count)
 static int open_files(struct tfs_reserve *reserve)
 {
     while (reserve->count < TFS_RESERVE_FILES) {
-        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        int fd = eventfd(0, EFD_CLOEXEC); /* the least file that there is */
         if (fd < 0)
             return -errno;
         reserve->files[reserve->count++] = fd;
@@ -58,10 +59,12 @@ int tfs_reserve_open(struct tfs_reserve *reserve, struct tfs_error *err)
     struct tm tm;
 
     (void)localtime_r(&now, &tm); /* reads a file, once, for the date in NAME.unsaved-DATE */
-    reserve->bytes = malloc(TFS_RESERVE_BYTES);
-    if (reserve->bytes == NULL)
-        return tfs_fail_memory(err);
-    if (reserve_files(reserve, err) < 0)
+    for (unsigned i = 0; i < TFS_RESERVE_PIECES && err->code == 0; i++) {
+        reserve->pieces[i] = malloc(TFS_RESERVE_PIECE);
+        if (reserve->pieces[i] == NULL)
+            tfs_fail_memory(err);
+    }
+    if (err->code < 0 || reserve_files(reserve, err) < 0)
         tfs_reserve_release(reserve);
     return err->code;
 }
@@ -70,6 +73,8 @@ void tfs_reserve_release(struct tfs_reserve *reserve)
 {
     close_files(reserve->files, reserve->count);
     reserve->count = 0;
-    free(reserve->bytes);
-    reserve->bytes = NULL;
+    for (unsigned i = 0; i < TFS_RESERVE_PIECES; i++) {
+        free(reserve->pieces[i]);
+        reserve->pieces[i] = NULL;
+    }
 }

@@ -10,13 +10,16 @@
 /* A commit of any container needs 6 at most; below rejected/ lie directories 7 deep, and removing
  * what was kept in one place because another one was better takes two descriptors a level. */
 #define TFS_RESERVE_FILES 24
-/* The longest text of a chunk that is rendered, several times over. */
-#define TFS_RESERVE_BYTES (8u << 20)
+/* 8 MiB: the longest text of a chunk that is rendered, several times over. Each piece is smaller
+ * than what malloc maps alone (fs/fuse_mount.c), and so lies in its heap: what was mapped goes back
+ * to the system, and without memory a heap that grows by more than that cannot take it again. */
+#define TFS_RESERVE_PIECES 8
+#define TFS_RESERVE_PIECE  (1u << 20)
 
 struct tfs_reserve {
     int files[TFS_RESERVE_FILES];
     unsigned count;
-    void *bytes;
+    void *pieces[TFS_RESERVE_PIECES];
 };
 
 /* Takes the reserve, and makes sure that there is as much again for the work until then. EMFILE,

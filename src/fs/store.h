@@ -1,10 +1,10 @@
 /*
  * A store: one save, the document that is shown of it, the document that is saved, and the thread
  * that brings the second after the first. It takes all jobs that are queued, applies them one after
- * another, makes what is shown durable once for all of them (in the save, or with commit=N in its
- * journal; closers that come together share one rewrite) and hands them back to be answered. It
- * also looks after the save on disk: what another program made of it is read again, and a conflict
- * with our own edits is settled as the options say.
+ * another, makes what is shown durable once for all of them (in the save or in its journal; closers
+ * that come together share one rewrite) and hands them back to be answered. It also looks after the
+ * save on disk: what another program made of it is read again, and a conflict with our own edits is
+ * settled as the options say.
  *
  * Knows no inode, no name and no FUSE: what follows from another document being shown is its
  * client's.

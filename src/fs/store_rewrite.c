@@ -55,17 +55,13 @@ static void *run(void *arg)
     return NULL;
 }
 
-int tfs_store_rewriter_start(struct tfs_store *store)
+void tfs_store_rewriter_start(struct tfs_store *store)
 {
+    const struct tfs_container *container = store->save->container;
     struct tfs_rewrite_work *r = &store->rewrite;
 
-    const struct tfs_container *container = store->save->container;
-
-    if ((container->hash == NULL && container->journal == NULL) || store->options.read_only)
-        return 0;
-    int result = -pthread_create(&r->thread, NULL, run, store);
-    r->started = result == 0;
-    return result;
+    if ((container->hash != NULL || container->journal != NULL) && !store->options.read_only)
+        r->started = pthread_create(&r->thread, NULL, run, store) == 0;
 }
 
 void tfs_store_rewriter_stop(struct tfs_store *store)

@@ -165,7 +165,9 @@ void tfs_store_journal_settle(struct tfs_store *store);
 void tfs_store_journal_close(struct tfs_store *store);
 
 /* ---- store_rewrite.c ---- */
-int tfs_store_rewriter_start(struct tfs_store *store);
+/* Starts the thread that writes the save, before the first job, so that the memory that it takes is
+ * taken early. Where it cannot be started, the store's thread, which calls this, writes itself. */
+void tfs_store_rewriter_start(struct tfs_store *store);
 void tfs_store_rewriter_stop(struct tfs_store *store);
 /* Writes what is shown into the save; none is under way. */
 void tfs_store_rewrite_begin(struct tfs_store *store);

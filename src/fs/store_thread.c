@@ -463,6 +463,7 @@ static void *run(void *arg)
     struct tfs_store *store = arg;
     bool last = false;
 
+    tfs_store_rewriter_start(store);
     while (!last) {
         int64_t next = tfs_sooner(tick(store, false), rewrite_deadline(store));
         struct tfs_job *jobs = wait_for_jobs(store, tfs_sooner(next, store->poll_deadline), &last);
@@ -477,9 +478,7 @@ static void *run(void *arg)
 int tfs_store_start(struct tfs_store *store)
 {
     store->poll_deadline = tfs_store_now(store) + TFS_POLL_MS;
-    int result = tfs_store_rewriter_start(store);
-    if (result == 0)
-        result = -pthread_create(&store->thread, NULL, run, store);
+    int result = -pthread_create(&store->thread, NULL, run, store);
     store->started = result == 0;
     return result;
 }

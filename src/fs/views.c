@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define SIZES_BYTES (TFS_SIZES * sizeof(struct tfs_size))
 
 /* When a file's content changed, if it did since the save was read, and what utimens said. */
 struct change {
@@ -15,8 +18,18 @@ struct change {
     struct tfs_times times;
 };
 
+/* Pages that the kernel clears when they are used: malloc would clear all of them at once. */
+static struct tfs_size *map_sizes(void)
+{
+    void *sizes =
+        mmap(NULL, SIZES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return sizes != MAP_FAILED ? sizes : NULL;
+}
+
 void tfs_views_init(struct tfs_views *views, size_t cache_limit, size_t changes_limit)
 {
+    views->sizes = map_sizes();
     pthread_mutex_init(&views->lock, NULL);
     views->changes_limit = changes_limit != 0 ? changes_limit : TFS_CHANGES_MAX;
     tfs_cache_init(&views->cache, cache_limit);
@@ -51,6 +64,8 @@ void tfs_views_release(struct tfs_views *views)
 {
     free_changes(views);
     tfs_cache_release(&views->cache);
+    if (views->sizes != NULL)
+        munmap(views->sizes, SIZES_BYTES);
     for (size_t i = 0; i < views->base_count; i++)
         free(views->bases[i].chunks);
     free(views->bases);
@@ -322,9 +337,11 @@ bool tfs_views_latest(struct tfs_views *views, const struct tfs_node *chunk, uns
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* An id has the slot above the file, both small numbers. The files of a chunk get places side by
- * side, those of the next chunk the next ones. */
+ * side, those of the next chunk the next ones. NULL: there are no places. */
 static struct tfs_size *size_place(struct tfs_views *views, const struct tfs_view *view)
 {
+    if (views->sizes == NULL)
+        return NULL;
     uint64_t number = (view->id >> 16) * view->save->tree->chunk_count + (view->id & 0xffff);
 
     return &views->sizes[number % TFS_SIZES];
@@ -336,7 +353,9 @@ static void remember(struct tfs_views *views, const struct tfs_view *view, uint6
 {
     pthread_mutex_lock(&views->lock);
     if (stamp_of(views, view->id) == view->stamp) {
-        *size_place(views, view) = (struct tfs_size){view->id, view->stamp, size};
+        struct tfs_size *place = size_place(views, view);
+        if (place != NULL)
+            *place = (struct tfs_size){view->id, view->stamp, size};
         if (blob != NULL)
             tfs_cache_add(&views->cache, view->id, view->stamp, blob);
     }
@@ -348,7 +367,7 @@ int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *siz
     pthread_mutex_lock(&views->lock);
     view->stamp = stamp_of(views, view->id);
     const struct tfs_size *place = size_place(views, view);
-    bool known = place->id == view->id && place->stamp == view->stamp;
+    bool known = place != NULL && place->id == view->id && place->stamp == view->stamp;
     if (known)
         *size = place->size;
     pthread_mutex_unlock(&views->lock);

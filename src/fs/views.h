@@ -53,7 +53,7 @@ struct tfs_views {
     struct timespec forgotten_time;
     struct timespec last_time; /* of the last change, so that times only grow */
     struct tfs_cache cache;
-    struct tfs_size sizes[TFS_SIZES]; /* by id; a newer one takes the place of an older */
+    struct tfs_size *sizes; /* TFS_SIZES by id, or NULL; a newer one takes the place of an older */
 };
 
 void tfs_views_init(struct tfs_views *views, size_t cache_limit, size_t changes_limit);

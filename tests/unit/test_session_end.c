@@ -5,6 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -89,6 +92,24 @@ START_TEST(session_end_keeps_unsaved_edits_though_no_descriptor_is_left)
                      0);
 }
 END_TEST
+
+#ifdef __GLIBC__
+/* Memory that is mapped alone goes back to the system, and where there is none a heap that grows by
+ * as much as that of a mount does not get it again: edits went to NAME.unsaved-DATE. */
+START_TEST(session_end_finds_its_memory_in_the_heap_of_a_mount)
+{
+    struct tfs_reserve reserve = {0};
+    struct tfs_error err = {0};
+
+    mallopt(M_MMAP_THRESHOLD, 2 << 20);
+    mallopt(M_TOP_PAD, 8 << 20);
+    const size_t mapped = mallinfo2().hblkhd;
+    ck_assert_int_eq(tfs_reserve_open(&reserve, &err), 0);
+    ck_assert_uint_eq(mallinfo2().hblkhd, mapped);
+    tfs_reserve_release(&reserve);
+}
+END_TEST
+#endif
 
 static bool is_nothing_beside_the_save(void)
 {
@@ -182,6 +203,9 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, session_end_keeps_unsaved_edits_though_no_descriptor_is_left);
+#ifdef __GLIBC__
+    tcase_add_test(c, session_end_finds_its_memory_in_the_heap_of_a_mount);
+#endif
     tcase_add_test(c, session_end_leaves_no_empty_directory);
     tcase_add_test(c, session_end_keeps_scratch_copies_of_files_of_the_save);
     tcase_add_test(c, session_end_keeps_a_file_that_was_renamed_away_when_the_save_lacks_it);
