@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -32,9 +31,9 @@
 #endif
 
 #include "base/mounts.h"
-#include "base/print.h"
 #include "fs/desktop.h"
 #include "fs/fuse.h"
+#include "fs/mountpoint.h"
 #include "fs/recover.h"
 #include "commands/status.h"
 #include "formats/chosen.h"
@@ -47,10 +46,8 @@
 struct mounting {
     const struct tfs_mount_options *options;
     const char *save_name;
-    const char *mountpoint_name;
+    struct tfs_mountpoint point;
     const char *about; /* what the error is about */
-    char *mountpoint;  /* absolute */
-    int locked;        /* the mount point, until we have mounted there; -1: it is not */
     int ready;         /* the parent waits for a byte here; -1 in the foreground */
     /* Read end: for `terrainfs umount`, through /proc. Write end: what is not in the save, if
      * there is something, and last the exit status. */
@@ -64,7 +61,6 @@ struct mounting {
     const char *file_name;
     struct tfs_fuse *fuse;
     struct tfs_session *session;
-    uint64_t mounted; /* the id of our mount in the kernel's table; 0: not known */
 };
 
 static void on_message(void *arg, const char *line)
@@ -108,124 +104,17 @@ static void say_of(const struct mounting *m, const char *part, const char *how, 
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* A mount of ours whose process was killed is of no use to anybody. */
-static int clear_mountpoint(struct mounting *m, struct tfs_error *err)
-{
-    char text[TFS_ERROR_TEXT + 2 * PATH_MAX], *save = NULL;
-    int count = tfs_unmount_dead(m->mountpoint, &save, err);
-
-    if (count > 0) {
-        snprintf(text, sizeof(text), "%s: took away the dead mount of %s, whose process had ended",
-                 m->mountpoint_name, save);
-        say(text);
-    }
-    free(save);
-    return count < 0 ? count : 0;
-}
-
-/* Of two mounts that begin at once on one directory, neither would see the other. */
-static int lock_mountpoint(struct mounting *m, struct tfs_error *err)
-{
-    m->locked = open(m->mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (m->locked >= 0 && flock(m->locked, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-        return tfs_fail(err, -EBUSY,
-                        "another mount is beginning here, or a program has locked the directory");
-    return 0;
-}
-
-static void unlock_mountpoint(struct mounting *m)
-{
-    if (m->locked >= 0)
-        close(m->locked);
-    m->locked = -1;
-}
-
-/* Over other mounts we mount as every file system does, but not over a live one of ours: a user
- * that does that has forgotten it. */
-static int refuse_mounted(const struct mounting *m, struct tfs_error *err)
-{
-    struct tfs_mounted top;
-
-    if (tfs_mounted_at(m->mountpoint, &top) <= 0)
-        return 0;
-    if (tfs_mounted_is_ours(&top))
-        tfs_fail(err, -EBUSY, "%s is mounted here already", top.source);
-    else if (strncmp(top.type, "fuse", 4) == 0 && tfs_mounted_is_dead(m->mountpoint))
-        tfs_fail(err, -ENOTCONN,
-                 "the mount point is a dead mount (%s), whose process has ended: "
-                 "\"fusermount3 -u %s\" takes it away",
-                 top.type, m->mountpoint);
-    tfs_mounted_release(&top);
-    return err->code;
-}
-
-/* Is `path` the directory, or in it? Both are absolute and have no links. */
-static bool lies_in(const char *path, const char *directory)
-{
-    size_t n = strlen(directory);
-
-    if (n > 0 && directory[n - 1] == '/')
-        n--;
-    return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-/* Said before the mount point is locked, which a save in it would take for another program's. */
-static int refuse_around(const struct mounting *m, struct tfs_error *err)
-{
-    char *save = realpath(m->save_name, NULL);
-
-    if (save != NULL && lies_in(save, m->mountpoint))
-        tfs_fail(err, -EINVAL, "the mount point contains the save %s", save);
-    free(save);
-    return err->code;
-}
-
-static int find_mountpoint(struct mounting *m, struct tfs_error *err)
-{
-    struct stat st;
-
-    m->about = m->mountpoint_name;
-    m->mountpoint = realpath(m->mountpoint_name, NULL);
-    if (m->mountpoint == NULL && errno == ENOENT)
-        return tfs_fail(err, -ENOENT, "there is no such directory; mkdir makes the mount point");
-    if (m->mountpoint == NULL)
-        return tfs_fail_errno(err, "the mount point cannot be used");
-    if (clear_mountpoint(m, err) < 0 || refuse_around(m, err) < 0 || lock_mountpoint(m, err) < 0 ||
-        refuse_mounted(m, err) < 0)
-        return err->code;
-    if (stat(m->mountpoint, &st) < 0)
-        return tfs_fail_errno(err, "the mount point cannot be used");
-    if (!S_ISDIR(st.st_mode))
-        return tfs_fail(err, -ENOTDIR, "the mount point is not a directory");
-    return 0;
-}
-
-/* Mounted over its own save, the session could neither replace it nor be told from it. In a save
- * that is a folder, the mount would be taken for a part of it. */
 static int refuse_inside(const struct mounting *m, struct tfs_error *err)
 {
-    if (lies_in(m->source, m->mountpoint))
-        return tfs_fail(err, -EINVAL, "the mount point contains the save %s", m->source);
-    if (lies_in(m->mountpoint, m->source))
-        return tfs_fail(err, -EINVAL, "the mount point lies in the save %s", m->source);
-    for (size_t i = 0; i < m->part_count; i++)
-        if (lies_in(m->parts[i].save->path, m->mountpoint))
-            return tfs_fail(err, -EINVAL, "the mount point contains the save %s",
-                            m->parts[i].save->path);
-    return 0;
-}
-
-/* What is in the directory cannot be seen for a while. */
-static void warn_of_hidden(const struct mounting *m)
-{
-    char text[TFS_ERROR_TEXT + PATH_MAX];
-
-    if (tfs_directory_empty(m->mountpoint) != 0)
-        return;
-    snprintf(text, sizeof(text),
-             "%s: the directory is not empty: what is in it is hidden until the save is unmounted",
-             m->mountpoint_name);
-    say(text);
+    if (tfs_mountpoint_check_around(&m->point, m->source, err) == 0)
+        tfs_mountpoint_check_inside(&m->point, m->source, err);
+    /* Those of a world lie elsewhere where a directory in it is a link. */
+    for (size_t i = 0; err->code == 0 && i < m->part_count; i++) {
+        const char *path = m->parts[i].save->path;
+        if (tfs_mountpoint_check_around(&m->point, path, err) == 0)
+            tfs_mountpoint_check_inside(&m->point, path, err);
+    }
+    return err->code;
 }
 
 /* Opens one save, and brings it to what its journal says. `part`: its path in the folder; "": it is
@@ -371,17 +260,16 @@ static int open_session(struct mounting *m, struct tfs_error *err)
 
 static int mount_session(struct mounting *m, struct tfs_error *err)
 {
-    m->about = m->mountpoint_name;
+    m->about = m->point.name;
     if (access("/dev/fuse", R_OK | W_OK) < 0)
         return tfs_fail(err, -errno,
                         "cannot be mounted, because /dev/fuse cannot be used: %s; \"terrainfs "
                         "export\" and \"terrainfs import\" work without it",
                         strerror(errno));
-    warn_of_hidden(m);
-    if (tfs_fuse_mount(m->fuse, m->mountpoint, err) < 0)
+    tfs_mountpoint_warn_of_hidden(&m->point);
+    if (tfs_fuse_mount(m->fuse, m->point.path, err) < 0)
         return err->code;
-    m->mounted = tfs_mounted_id(m->mountpoint);
-    unlock_mountpoint(m);
+    tfs_mountpoint_taken(&m->point);
     return 0;
 }
 
@@ -475,24 +363,13 @@ static int serve(struct mounting *m)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* 1: our mount is uppermost on its mount point; 0: nothing is mounted there; -1: another one is. */
-static int look_at_mountpoint(const struct mounting *m)
-{
-    const uint64_t top = tfs_mounted_id(m->mountpoint);
-
-    return top == 0 ? 0 : top == m->mounted ? 1 : -1;
-}
-
 /* libfuse unmounts whatever is uppermost, and nothing if the connection was aborted. */
 static void unmount(struct mounting *m)
 {
-    struct tfs_error ignored = {0};
-
-    if (m->mounted != 0 && look_at_mountpoint(m) < 0)
+    if (tfs_mountpoint_is_covered(&m->point))
         return; /* the process ends, and with it the connection */
     tfs_fuse_close(m->fuse);
-    if (m->mounted != 0 && look_at_mountpoint(m) > 0)
-        (void)tfs_unmount_dead(m->mountpoint, NULL, &ignored);
+    tfs_mountpoint_clear(&m->point);
 }
 
 static void release(struct mounting *m)
@@ -508,8 +385,7 @@ static void release(struct mounting *m)
     tfs_blob_unref(m->file);
     if (m->fuse != NULL)
         unmount(m);
-    unlock_mountpoint(m);
-    free(m->mountpoint);
+    tfs_mountpoint_release(&m->point);
 }
 
 /* A mount needs few descriptors, but not as few as some shells allow. */
@@ -528,7 +404,8 @@ static int open_all(struct mounting *m, struct tfs_error *err)
     raise_limits();
     if (pipe2(m->exit_pipe, O_CLOEXEC) < 0)
         return tfs_fail_errno(err, "no pipe can be made");
-    if (find_mountpoint(m, err) < 0 || open_saves(m, err) < 0)
+    m->about = m->point.name;
+    if (tfs_mountpoint_find(&m->point, m->save_name, err) < 0 || open_saves(m, err) < 0)
         return err->code;
     keep_freed_memory();
     if (open_fuse(m, err) < 0 || open_session(m, err) < 0)
@@ -632,8 +509,7 @@ int tfs_mount(const struct tfs_mount_options *options, const char *save, const c
 
     struct mounting m = {.options = options,
                          .save_name = save,
-                         .mountpoint_name = mountpoint,
-                         .locked = -1,
+                         .point = {.name = mountpoint, .say = say, .locked = -1},
                          .ready = -1,
                          .exit_pipe = {-1, -1}};
     int ready[2];

@@ -231,6 +231,13 @@ mount_points_in_use() {
     mount_at "$D/zone" "$D/zone/regions/here"
     same 'status of a mount in its own save' $? 1
     want grep -q "the mount point lies in the save" "$D/mount.err"
+    "$TFS_TOOLS/make_world" --regions 1 --chunks 1 "$D/world"
+    mv "$D/world/zones" "$D/linked"
+    ln -s ../linked "$D/world/zones"
+    mkdir "$D/linked/base/earth/regions/here"
+    mount_at "$D/world" "$D/linked/base/earth/regions/here"
+    same 'status of a mount in a zone of its world' $? 1
+    want grep -q "the mount point lies in the save $D/linked/base/earth" "$D/mount.err"
 }
 
 no_device() {
