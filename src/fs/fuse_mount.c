@@ -4,17 +4,20 @@
  * status.
  *
  * Parent and child. When the parent fails, nothing is mounted:
- *   1. the child tells its status through a pipe when it serves, or when it has taken back all that
- *      it did; its sentence is on stderr before that;
+ *   1. the child tells its status through a socket when it serves, or when it has taken back all
+ *      that it did; its sentence is on stderr before that;
  *   2. a child that dies before leaves at most a dead mount, which the parent takes away;
- *   3. when the parent dies before, the child ends too (SIGTERM by the kernel, or a pipe that
- *      nobody reads).
+ *   3. when the parent dies before, the child ends too (SIGTERM by the kernel, or a socket that
+ *      nobody reads);
+ *   4. what the parent has read it answers, and no signal ends it from then on. A child that gets
+ * no answer while it serves has a parent that died with another status, and ends.
  */
 #include "fs/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,6 +26,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -49,6 +53,8 @@ struct mounting {
     struct tfs_mountpoint point;
     const char *about; /* what the error is about */
     int ready;         /* the parent waits for a byte here; -1 in the foreground */
+    pthread_t hearing; /* waits for the parent's answer there, if `hears` */
+    bool hears, told;
     /* Read end: for `terrainfs umount`, through /proc. Write end: what is not in the save, if
      * there is something, and last the exit status. */
     int exit_pipe[2];
@@ -298,9 +304,30 @@ static bool tell_parent(struct mounting *m, int status)
     do
         n = write(m->ready, &byte, 1);
     while (n < 0 && errno == EINTR);
-    close(m->ready);
-    m->ready = -1;
     return n == 1;
+}
+
+static void *hear_parent(void *arg)
+{
+    const struct mounting *m = arg;
+    char byte;
+    ssize_t n;
+
+    do
+        n = read(m->ready, &byte, 1);
+    while (n < 0 && errno == EINTR);
+    if (n != 1)
+        tfs_fuse_end(m->fuse);
+    return NULL;
+}
+
+static void end_hearing(struct mounting *m)
+{
+    if (!m->hears)
+        return;
+    shutdown(m->ready, SHUT_RDWR);
+    pthread_join(m->hearing, NULL);
+    m->hears = false;
 }
 
 /* The last step. Behind it nothing ends the mount but unmounting and signals. */
@@ -313,9 +340,10 @@ static int announce(struct mounting *m, struct tfs_error *err)
         return tfs_fail(err, -EINTR, "was ended while it was being mounted");
     if (detach(m, err) < 0)
         return err->code;
-    if (!tell_parent(m, TFS_STATUS_DONE))
-        return tfs_fail(err, -EPIPE, "nobody waits for this mount any more");
-    return 0;
+    const bool told = tell_parent(m, TFS_STATUS_DONE);
+    m->hears = told && pthread_create(&m->hearing, NULL, hear_parent, m) == 0;
+    m->told = true;
+    return told ? 0 : tfs_fail(err, -EPIPE, "nobody waits for this mount any more");
 }
 
 /* Texts of a walk come and go by the thousand. Memory that malloc gives back and takes again is
@@ -374,6 +402,7 @@ static void unmount(struct mounting *m)
 
 static void release(struct mounting *m)
 {
+    end_hearing(m);
     if (m->session != NULL)
         tfs_session_close(m->session);
     for (size_t i = 0; i < m->part_count; i++) {
@@ -437,7 +466,7 @@ static void serve_in_child(struct mounting *m, pid_t parent)
     if (getppid() != parent)
         exit(TFS_STATUS_SYSTEM);
     int status = run(m);
-    if (m->ready >= 0)
+    if (!m->told)
         (void)tell_parent(m, status);
     exit(status);
 }
@@ -466,13 +495,20 @@ static int clear_up(pid_t child, const char *mountpoint_name)
 static int await_child(pid_t child, int ready, const char *mountpoint_name)
 {
     char status;
+    sigset_t all;
     ssize_t n;
 
     do
         n = read(ready, &status, 1);
     while (n < 0 && errno == EINTR);
-    close(ready);
-    return n == 1 ? status : clear_up(child, mountpoint_name);
+    if (n != 1)
+        return clear_up(child, mountpoint_name);
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    /* A child that is gone by now ended after it served. */
+    while (write(ready, &status, 1) < 0 && errno == EINTR)
+        ;
+    return status;
 }
 
 /* The kernel refuses it while a file is open for writing. */
@@ -516,8 +552,8 @@ int tfs_mount(const struct tfs_mount_options *options, const char *save, const c
 
     if (options->foreground || options->debug)
         return run(&m);
-    if (pipe2(ready, O_CLOEXEC) < 0) {
-        perror("terrainfs: pipe");
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ready) < 0) {
+        perror("terrainfs: socketpair");
         return TFS_STATUS_SYSTEM;
     }
     const pid_t parent = getpid(), child = fork();
@@ -526,8 +562,8 @@ int tfs_mount(const struct tfs_mount_options *options, const char *save, const c
         return TFS_STATUS_SYSTEM;
     }
     close(ready[child == 0 ? 0 : 1]);
-    if (child > 0)
-        return await_child(child, ready[0], mountpoint);
+    if (child > 0) /* all there is to release is the child's now, also what libraries have */
+        _exit(await_child(child, ready[0], mountpoint));
     m.ready = ready[1];
     serve_in_child(&m, parent);
     return TFS_STATUS_SYSTEM;

@@ -40,8 +40,8 @@ struct tfs_mount_options {
 };
 
 /* Mounts `save` on `mountpoint` and says on stderr why it cannot; then nothing is mounted. Without
- * `foreground` it returns in the parent once the mount is served, which goes on in another process.
- * Returns the exit status (status.h). */
+ * `foreground` another process serves it, and this one ends at once with the exit status (status.h)
+ * when that is ready or has failed. Returns the exit status otherwise. */
 int tfs_mount(const struct tfs_mount_options *options, const char *save, const char *mountpoint);
 
 #endif

@@ -474,6 +474,32 @@ killed() {
     go_on
 }
 
+is_mounted() {
+    [ "$(mounts_at "$1")" = 1 ]
+}
+
+not_mounted() {
+    [ "$(mounts_at "$1")" = 0 ]
+}
+
+# The mount is served, and the command ends by a signal before it heard of that.
+interrupted_at_the_end() {
+    local stopped parent child
+    stand_still
+    kill -STOP "$parent"
+    want soon stands_still "$parent"
+    kill -CONT "$stopped"
+    want soon is_mounted "$D/second"
+    want soon test -d "$D/second/chunks"
+    kill -INT "$parent"
+    kill -CONT "$parent"
+    wait "$parent"
+    same 'status of the mount command' $? 130
+    want soon gone "$child"
+    want soon not_mounted "$D/second"
+    down
+}
+
 child_killed() {
     local stopped parent child
     stand_still 2>"$D/said"
@@ -541,6 +567,7 @@ try 'ends after it was detached' ends_after_it_was_detached
 try 'an aborted connection' aborted_connection
 try 'the mount command is killed' killed KILL 137
 try 'the mount command is interrupted' killed INT 130
+try 'the mount command is interrupted when all is done' interrupted_at_the_end
 try 'its child is killed' child_killed
 try 'closed standard streams' closed_streams
 try 'a signal that is ignored' ignored_signal
