@@ -28,6 +28,8 @@ static int try_getattr(struct tfs_session *s, void *call, struct tfs_need *need)
         return tfs_ops_attr(s, need, inode, a->attr);
     result = tfs_ops_node(s, a->id, &node);
     if (result == 0)
+        result = tfs_ops_know_inside(s, need, &node);
+    if (result == 0)
         result = tfs_ops_check_visible(s, &node);
     return result < 0 ? result : tfs_ops_attr_node(s, need, &node, a->attr);
 }

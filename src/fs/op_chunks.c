@@ -125,3 +125,35 @@ int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
 {
     return dir->scope == TFS_SCOPE_ROOT ? know(need, branch, NULL) : 0;
 }
+
+/* ---- what is in a chunk ---------------------------------------------------------------------- */
+
+/* What is read so is remembered, and what cannot be read is not waited for once more. */
+static int look_inside(const struct tfs_need *need)
+{
+    (void)tfs_node_exists(need->branch->save, need->doc, &need->inside);
+    tfs_doc_unref(need->doc);
+    return 0;
+}
+
+#define ASKED_MAX 4 /* a verb names two */
+
+int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node)
+{
+    struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    if (branch == NULL || node->scope != TFS_SCOPE_CHUNK || tfs_node_is_chunk(node) ||
+        branch->save->tree->chunk_damaged == NULL || need->asked == ASKED_MAX)
+        return 0;
+    struct tfs_doc *doc = tfs_store_shown(branch->store);
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
+    if (chunk == NULL || (chunk->flags & TFS_CHUNK_UNREAD_ALL) == 0 ||
+        (need->asked > 0 && tfs_key_compare(need->inside.key, node->key) == 0))
+        return 0;
+    need->asked++;
+    need->read_chunks = look_inside;
+    need->branch = branch;
+    need->doc = tfs_doc_ref(doc);
+    need->inside = *node;
+    return TFS_NEEDS_CHUNKS;
+}

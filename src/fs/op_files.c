@@ -98,8 +98,11 @@ static int try_open(struct tfs_session *s, void *call, struct tfs_need *need)
     struct opening *o = call;
     struct tfs_inode *inode = NULL;
     struct tfs_attr attr;
+    struct tfs_node node;
     int result = tfs_ops_await_close(need, tfs_inode_find(&s->inodes, o->id));
 
+    if (result == 0 && tfs_ops_node(s, o->id, &node) == 0)
+        result = tfs_ops_know_inside(s, need, &node);
     if (result == 0)
         result = tfs_file_for_open(s, o->id, wants_write(o->flags), &inode);
     if (result == 0 && inode == s->quarantine.status)

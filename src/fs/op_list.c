@@ -203,6 +203,10 @@ static int find_directory(struct listing *l, struct tfs_need *need)
     if (!tfs_node_is_directory(&l->dir))
         return -ENOTDIR;
     result = branch == NULL ? 0 : tfs_ops_know_directory(need, branch, &l->dir);
+    struct tfs_node inside = l->dir; /* listing a chunk looks at each of its files */
+    inside.file = inside.scope == TFS_SCOPE_CHUNK ? 0 : inside.file;
+    if (result == 0)
+        result = tfs_ops_know_inside(s, need, &inside);
     return result < 0 ? result : tfs_ops_check_visible(s, &l->dir);
 }
 

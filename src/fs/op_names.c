@@ -13,7 +13,8 @@
 
 /* ---- what a name stands for ------------------------------------------------------------------ */
 
-static int find_directory(struct tfs_session *s, uint64_t parent, struct tfs_entry *entry)
+static int find_directory(struct tfs_session *s, struct tfs_need *need, uint64_t parent,
+                          struct tfs_entry *entry)
 {
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, parent);
 
@@ -30,7 +31,8 @@ static int find_directory(struct tfs_session *s, uint64_t parent, struct tfs_ent
     if (!tfs_node_is_directory(&entry->dir))
         return -ENOTDIR;
     entry->branch = tfs_ops_branch(s, &entry->dir);
-    return tfs_ops_check_visible(s, &entry->dir);
+    result = tfs_ops_know_inside(s, need, &entry->dir);
+    return result < 0 ? result : tfs_ops_check_visible(s, &entry->dir);
 }
 
 /* A directory above the stores, or the root of one. */
@@ -72,7 +74,8 @@ static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char
     if (result < 0 && result != -ENOENT)
         return result;
     if (result == 0) {
-        int visible = tfs_ops_visible(s, &entry->node);
+        result = tfs_ops_know_inside(s, need, &entry->node);
+        int visible = result < 0 ? result : tfs_ops_visible(s, &entry->node);
         if (visible < 0)
             return visible;
         entry->schema = true;
@@ -92,7 +95,7 @@ int tfs_entry_find(struct tfs_session *s, struct tfs_need *need, uint64_t parent
                    struct tfs_entry *entry)
 {
     *entry = (struct tfs_entry){0};
-    int result = find_directory(s, parent, entry);
+    int result = find_directory(s, need, parent, entry);
     if (result < 0)
         return result;
     if (strlen(name) > NAME_MAX)

@@ -152,6 +152,9 @@ struct tfs_need {
     struct tfs_branch *branch;
     struct tfs_key chunk; /* the one that may be there */
     bool all_chunks;
+    struct tfs_doc *doc;    /* a reference: what that chunk is to be asked of; */
+    struct tfs_node inside; /* whether this is in it */
+    unsigned asked;         /* chunks, by this verb */
     int (*read_chunks)(const struct tfs_need *need); /* without the lock */
 };
 
@@ -248,6 +251,9 @@ int tfs_ops_know_name(struct tfs_need *need, struct tfs_branch *branch, const st
                       const char *name);
 int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
                            const struct tfs_node *dir);
+/* Is it remembered what is in the chunk of a node, as far as the document does not hold it? 0 if it
+ * is, or was asked for by this verb; else TFS_NEEDS_CHUNKS: a database may be locked. */
+int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node);
 
 /* ---- op_past.c ------------------------------------------------------------------------------- */
 

@@ -8,8 +8,10 @@
 
 #include "../lib/session_driver.h"
 #include "../lib/voxel_maker.h"
+#include "base/clock.h"
 #include "formats/database/rows_state.h"
 #include "formats/godot_voxel/view.h"
+#include "fs/ops.h"
 #include "scratch.h"
 
 #define CHUNKS 30
@@ -208,6 +210,74 @@ START_TEST(lock_is_waited_for_once)
     run("ROLLBACK");
     ck_assert_int_ge(list_with_attributes("chunks/-48_-1_-50"), 0);
     ck_assert_int_eq(patience(), usual);
+}
+END_TEST
+
+static unsigned waits, stalls;
+static pthread_t reader; /* in a test */
+
+/* A reader waits for the other program: does everybody else wait with it? */
+static int on_busy(void *arg, int times)
+{
+    (void)arg;
+    (void)times;
+    if (!pthread_equal(pthread_self(), reader)) /* the store looks from time to time */
+        return 0;
+    /* Others hold it for a moment only, and need no more than that. */
+    const int64_t until = tfs_now_ms() + 10000;
+    int held = pthread_mutex_trylock(&session->lock);
+    while (held != 0 && tfs_now_ms() < until)
+        held = pthread_mutex_trylock(&session->lock);
+    if (held == 0)
+        pthread_mutex_unlock(&session->lock);
+    waits++;
+    stalls += held != 0;
+    return 0;
+}
+
+/* Asks for what is in a chunk while another program has the database locked. */
+static void ask_locked(int how, const struct tfs_attr *chunk)
+{
+    struct tfs_rows *own = save->own;
+    struct tfs_attr channels, attr;
+    struct tfs_handle *handle;
+    bool keep;
+
+    run("ROLLBACK");
+    /* What is remembered hides what comes of it. */
+    ck_assert_int_eq(tfs_session_lookup(session, chunk->id, "channels", &channels), 0);
+    ck_assert_int_eq(tfs_session_lookup(session, chunk->id, "raw.bin", &attr), 0);
+    tfs_godot_cache_clear(save);
+    run("BEGIN EXCLUSIVE");
+    pthread_mutex_lock(&own->lock);
+    ck_assert_int_eq(sqlite3_busy_handler(db(), on_busy, NULL), SQLITE_OK);
+    pthread_mutex_unlock(&own->lock);
+    if (how == 0)
+        ck_assert_int_eq(tfs_session_lookup(session, chunk->id, "voxels.csv", &attr), -EBUSY);
+    else if (how == 1)
+        ck_assert_int_eq(list_with_attributes("chunks/-50_-1_-50"), -EBUSY);
+    else if (how == 2)
+        ck_assert_int_eq(tfs_session_getattr(session, channels.id, &attr), -EBUSY);
+    else
+        ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, 1, &handle, &keep),
+                         -EBUSY);
+}
+
+START_TEST(nobody_else_waits_for_a_locked_database)
+{
+    struct tfs_attr chunk;
+
+    open_locked();
+    reader = pthread_self();
+    ck_assert_int_eq(look("chunks/-50_-1_-50", &chunk), 0);
+    for (int how = 0; how < 4; how++) {
+        waits = stalls = 0;
+        /* Where the store looked in between, and met the lock, nobody waits for it once more. */
+        for (int i = 0; i < 20 && waits == 0; i++)
+            ask_locked(how, &chunk);
+        ck_assert_uint_gt(waits, 0);
+        ck_assert_uint_eq(stalls, 0);
+    }
 }
 END_TEST
 
@@ -477,6 +547,7 @@ static Suite *godot_session_suite(void)
     tcase_add_test(tcase, beginning_of_a_large_picture_looks_into_the_first_rows_alone);
     tcase_add_test(tcase, what_a_locked_database_hides_is_busy_not_absent);
     tcase_add_test(tcase, lock_is_waited_for_once);
+    tcase_add_test(tcase, nobody_else_waits_for_a_locked_database);
     tcase_add_test(tcase, removal_waits_until_the_lock_is_gone);
     tcase_add_test(tcase, appended_line_takes_the_removal_of_its_chunk_along);
     tcase_add_checked_fixture(away, setup, teardown);
