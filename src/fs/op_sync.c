@@ -29,29 +29,51 @@ static int apply_sync(struct tfs_job *job, bool last)
 
 static const struct tfs_job_kind sync_kind = {apply_sync, NULL};
 
-/* Ends the whiteouts of the directory, due or not. */
-static void end_whiteouts(struct tfs_session *s, uint64_t dir, struct sync_work *work)
+/* A barrier on a file of a chunk covers the removals in that chunk; one on a root file, all. Files
+ * that are not optional are left alone: they would only show again. */
+static bool is_covered(struct tfs_session *s, const struct tfs_node *file,
+                       const struct tfs_whiteout *whiteout)
 {
+    const struct tfs_node *removed = &whiteout->node;
+
+    if (!whiteout->unlinked || removed->file < 0 || removed->store != file->store)
+        return false;
+    const struct tfs_branch *branch = tfs_ops_branch(s, removed);
+    return (tfs_node_file(branch->save, removed)->flags & TFS_FILE_OPTIONAL) != 0 &&
+           (file->scope == TFS_SCOPE_ROOT ||
+            (removed->scope == TFS_SCOPE_CHUNK && file->slot == removed->slot));
+}
+
+/* Ends the whiteouts of the directory, due or not; those of the whole save where it is the root of
+ * that, or above it. */
+static void end_whiteouts(struct tfs_session *s, const struct tfs_node *root, uint64_t dir,
+                          bool above, struct sync_work *work)
+{
+    const bool all = above || tfs_node_id(root) == dir;
     struct tfs_map_cell cell;
 
     for (size_t at = 0; tfs_map_next(&s->overlay.whiteouts, &at, &cell);) {
         const struct tfs_whiteout *whiteout = cell.value;
         struct tfs_node parent = tfs_ops_parent(s, &whiteout->node);
-        if (tfs_node_id(&parent) == dir &&
-            tfs_ops_end_whiteout(s, &whiteout->node, &work->ended, false) < 0)
+        const bool within = tfs_node_id(&parent) == dir;
+        if ((within || (all && is_covered(s, root, whiteout))) &&
+            tfs_ops_end_whiteout(s, &whiteout->node, &work->ended, !within) < 0)
             work->ended = -ENOMEM;
     }
 }
 
-static int submit_sync(struct tfs_session *s, struct tfs_branch *branch, uint64_t dir,
+/* `above`: the directory lies above the branch. */
+static int submit_sync(struct tfs_session *s, struct tfs_branch *branch, uint64_t dir, bool above,
                        struct tfs_reply reply)
 {
+    struct tfs_node root = TFS_NODE_ROOT;
     struct sync_work *work = tfs_work_create(sizeof(*work), &sync_kind, branch, NULL, reply);
 
     if (work == NULL)
         return -ENOMEM;
     work->work.job.barrier = true;
-    end_whiteouts(s, dir, work);
+    root.store = branch->number;
+    end_whiteouts(s, &root, dir, above, work);
     tfs_work_submit(&work->work);
     return 0;
 }
@@ -80,7 +102,7 @@ static int submit_all(struct tfs_session *s, uint64_t dir, struct tfs_reply repl
     atomic_init(&all->result, 0);
     for (size_t i = 0; i < s->branch_count; i++) {
         struct tfs_reply one = {one_done, all};
-        if (submit_sync(s, &s->branches[i], dir, one) < 0)
+        if (submit_sync(s, &s->branches[i], dir, true, one) < 0)
             one_done(all, -ENOMEM, NULL);
     }
     return 0;
@@ -104,28 +126,14 @@ void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_
 
     pthread_mutex_lock(&s->lock);
     struct tfs_branch *branch = s->branch_count == 1 ? &s->branches[0] : branch_of(s, id, &node);
-    int result = branch != NULL ? submit_sync(s, branch, id, reply) : submit_all(s, id, reply);
+    int result =
+        branch != NULL ? submit_sync(s, branch, id, false, reply) : submit_all(s, id, reply);
     pthread_mutex_unlock(&s->lock);
     if (result < 0)
         tfs_reply_now(reply, result);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
-
-/* A barrier on a file of a chunk covers the removals in that chunk; one on a root file, all. Files
- * that are not optional are left alone: they would only show again. */
-static bool is_covered(struct tfs_session *s, const struct tfs_node *file,
-                       const struct tfs_whiteout *whiteout)
-{
-    const struct tfs_node *removed = &whiteout->node;
-
-    if (!whiteout->unlinked || removed->file < 0 || removed->store != file->store)
-        return false;
-    const struct tfs_branch *branch = tfs_ops_branch(s, removed);
-    return (tfs_node_file(branch->save, removed)->flags & TFS_FILE_OPTIONAL) != 0 &&
-           (file->scope == TFS_SCOPE_ROOT ||
-            (removed->scope == TFS_SCOPE_CHUNK && file->slot == removed->slot));
-}
 
 static void end_covered(struct tfs_session *s, const struct tfs_node *file,
                         struct tfs_flush_work *work)

@@ -433,6 +433,18 @@ no_vfat() {
     unset VFAT_DIR LD_PRELOAD
 }
 
+# A name that was removed stays open to a program that makes it again, unless somebody asks for the save.
+removals_are_in_the_save_after_sync() {
+    up
+    want [ -e "$M/chunks/$C/lights/sky.txt" ]
+    want rm "$M/chunks/$C/lights/sky.txt"
+    want "$TFS_BIN" sync "$M"
+    want cp "$S" "$D/copy"
+    want "$TFS_BIN" cat "$D/copy" "chunks/$C/lights/block.txt" >"$D/block"
+    wants_not "$TFS_BIN" cat "$D/copy" "chunks/$C/lights/sky.txt"
+    down
+}
+
 # A file system without hard links, owners and exact times: bursts, a kill, undo; the state directory beside or elsewhere.
 vfat() {
     vfat_disk || return
@@ -495,6 +507,7 @@ try 'the journal goes when the save has followed' goes_with_the_save
 try 'rm -r of a chunk is one record of the journal' a_removed_chunk_is_one_record
 try 'put restores what a killed mount left' import_restores_first
 try 'another program wrote: nothing is overwritten, the edits are set aside' another_program_wrote
+try 'removed files are gone from the save after sync' removals_are_in_the_save_after_sync
 try 'edits set aside by conflict=theirs survive a kill' edits_set_aside_survive_a_kill
 try 'a save that was moved, with a link in its place: the journal there is named' moved_behind_links
 try 'edits that a mount set aside are not set aside again by the next one' set_aside_once
