@@ -57,4 +57,10 @@ void tfs_error_reset(struct tfs_error *err);
  * does not fit `size`; always terminated. */
 void tfs_error_format(const struct tfs_error *err, const char *path, char *out, size_t size);
 
+/* Of several things that are all tried, what the first that failed says; 0: none did. */
+static inline int tfs_first_failure(int before, int now)
+{
+    return before < 0 ? before : now;
+}
+
 #endif

@@ -253,6 +253,8 @@ static int write_at(const struct tfs_unsaved *u, int directory, const char *name
 {
     int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
+    if (fd < 0 && errno == EEXIST)
+        return look_at(directory, name, bytes) == 0 ? 0 : -EEXIST;
     if (fd < 0)
         return -errno;
     int result = write_all(fd, bytes);
@@ -263,13 +265,15 @@ static int write_at(const struct tfs_unsaved *u, int directory, const char *name
     return result;
 }
 
-static int enter(const struct tfs_unsaved *u, int directory, const char *name)
+static int enter(const struct tfs_unsaved *u, int directory, const char *name, int *result)
 {
-    bool made = !u->looks && mkdirat(directory, name, 0700) == 0;
+    const int made = u->looks ? -ENOENT : mkdirat(directory, name, 0700) < 0 ? -errno : 0;
     int next = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    if (made && next >= 0)
+    if (made == 0 && next >= 0)
         give(u, next);
+    if (next < 0)
+        *result = errno != ENOENT ? -errno : made;
     return next;
 }
 
@@ -278,8 +282,8 @@ static int add(struct tfs_unsaved *u, const char *path, struct tfs_span bytes)
     char *copy = strdup(path);
     char *rest = copy;
     char *name;
-    int result = copy == NULL ? -ENOMEM : 0;
     int directory = u->fd >= 0 ? dup(u->fd) : -1;
+    int result = copy == NULL ? -ENOMEM : directory < 0 ? -EIO : 0;
 
     while (directory >= 0 && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
         if (rest == NULL) {
@@ -287,13 +291,11 @@ static int add(struct tfs_unsaved *u, const char *path, struct tfs_span bytes)
                 u->looks ? look_at(directory, name, bytes) : write_at(u, directory, name, bytes);
             break;
         }
-        int next = enter(u, directory, name);
+        int next = enter(u, directory, name, &result);
         close(directory);
         directory = next;
     }
-    if (directory < 0)
-        result = -EIO;
-    else
+    if (directory >= 0)
         close(directory);
     free(copy);
     return result;
@@ -346,15 +348,15 @@ static int sync_all(const struct tfs_unsaved *u)
 
 static int fill_open(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
 {
-    size_t failed = fill(arg, u);
+    const int filled = fill(arg, u);
 
-    if (failed == 0 && u->kept == 0)
+    if (filled == 0 && u->kept == 0)
         return -ENODATA; /* whoever calls has something to store */
     /* In a work tree of git nobody wants to commit it. It goes without where there is no room. */
     (void)add(u, ".gitignore", tfs_span_of("*\n"));
-    failed += sync_all(u) < 0;
+    const int synced = sync_all(u);
     give(u, u->fd); /* the last thing: until now nobody else could enter */
-    return failed > 0 ? -EIO : 0;
+    return filled < 0 ? filled : synced;
 }
 
 /* Everything into a new directory in `parent`, which u->parent has open: 0, or negative when not
@@ -464,38 +466,48 @@ static bool store_again(const struct tfs_unsaved_for *save, tfs_unsaved_fill fil
     return stored;
 }
 
-typedef int (*store_fn)(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg);
+static int (*const places[])(struct tfs_unsaved *, tfs_unsaved_fill, void *) = {store_beside,
+                                                                                store_in_state};
 
-int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
+/* All of it into a new directory. */
+static int store_anew(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
                       char **directory)
 {
-    if (*directory != NULL && store_again(save, fill, arg, *directory))
-        return 0;
-    free(*directory);
-    *directory = NULL;
-
     struct tfs_unsaved first = {.save = save, .parent = -1, .fd = -1};
     struct tfs_unsaved second = {.save = save, .parent = -1, .fd = -1};
     const struct tfs_unsaved *used = &first;
     const bool state_first = is_state_first(save);
-    store_fn places[] = {state_first ? store_in_state : store_beside,
-                         state_first ? store_beside : store_in_state};
-    int result = places[0](&first, fill, arg);
+    int result = places[state_first](&first, fill, arg);
 
     if (result < 0) {
-        int elsewhere = places[1](&second, fill, arg);
-        if (elsewhere == 0 || first.kept == 0)
+        int elsewhere = places[!state_first](&second, fill, arg);
+        if (elsewhere == 0 || first.kept == 0 || save->whole)
             unsaved_remove(&first);
-        if (elsewhere < 0 && second.kept == 0)
+        if (elsewhere < 0 && (second.kept == 0 || save->whole))
             unsaved_remove(&second);
         if (first.fd < 0) {
             used = &second;
-            result = elsewhere;
+            result = elsewhere < 0 && save->whole ? result : elsewhere; /* why it is not here */
         }
     }
     *directory = used->fd >= 0 ? strdup(used->directory) : NULL;
     unsaved_close(&first);
     unsaved_close(&second);
+    return result;
+}
+
+int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
+                      char **directory)
+{
+    char *stored = NULL;
+
+    if (*directory != NULL && store_again(save, fill, arg, *directory))
+        return 0;
+    int result = store_anew(save, fill, arg, &stored);
+    if (stored == NULL && save->whole)
+        return result;
+    free(*directory);
+    *directory = stored;
     return result;
 }
 

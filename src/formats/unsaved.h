@@ -20,21 +20,22 @@ struct tfs_unsaved_for {
     gid_t gid;
     const char *directory; /* where to keep it before all other places; NULL */
     bool elsewhere; /* beside the save only where there is no other place (tfs_container.shipped) */
+    bool whole;     /* a journal has it: where not all can be stored, no new directory stays */
 };
 
 struct tfs_unsaved_for tfs_unsaved_whose(const struct tfs_save *save);
 
 /* Stores (or looks for) one file under a path of the tree, or below `later/` where that is taken by
- * what an earlier call stored: 0 or negative. */
+ * what an earlier call stored, unless that has the same bytes: 0 or negative. */
 int tfs_unsaved_add(struct tfs_unsaved *unsaved, const char *path, struct tfs_span bytes);
 
-/* Gives all that is to be stored to tfs_unsaved_add: how much could not be stored. May be called
- * once more, for another directory. */
-typedef size_t (*tfs_unsaved_fill)(void *arg, struct tfs_unsaved *unsaved);
+/* Gives all that is to be stored to tfs_unsaved_add: 0, or why the first of those could not be
+ * stored that could not. May be called once more, for another directory. */
+typedef int (*tfs_unsaved_fill)(void *arg, struct tfs_unsaved *unsaved);
 
 /* 0, or negative when not all of it is there, durable; also when `fill` gave nothing. *directory:
  * where it is, malloc'ed; NULL: nowhere. One that an earlier call gave back is filled further if it
- * is at the place that comes first. */
+ * is at the place that comes first, and stays where nothing of what is `whole` could be stored. */
 int tfs_unsaved_store(const struct tfs_unsaved_for *save, tfs_unsaved_fill fill, void *arg,
                       char **directory);
 

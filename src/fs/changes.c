@@ -155,8 +155,19 @@ struct difference {
     bool strict; /* one that cannot be read is lost */
     tfs_keep_fn keep;
     void *arg;
-    size_t lost; /* for want of memory, or by `keep` */
+    int lost; /* why the first one was, for want of memory or by `keep`; 0: none */
 };
+
+static void note_lost(struct difference *d, int result)
+{
+    d->lost = tfs_first_failure(d->lost, result);
+}
+
+/* The path is whole only with memory. */
+static void keep_at(struct difference *d, const struct tfs_buf *path, struct tfs_span bytes)
+{
+    note_lost(d, path->failed ? -ENOMEM : d->keep(d->arg, (const char *)path->data, bytes));
+}
 
 static void keep_deleted(struct difference *d, struct tfs_key key)
 {
@@ -165,7 +176,7 @@ static void keep_deleted(struct difference *d, struct tfs_key key)
 
     tfs_chunk_name(key, name);
     snprintf(path, sizeof(path), "deleted/%s%u_%s", d->prefix, key.group, name);
-    d->lost += d->keep(d->arg, path, (struct tfs_span){0}) < 0;
+    note_lost(d, d->keep(d->arg, path, (struct tfs_span){0}));
 }
 
 /* Without one that has the stored bytes every file is needed. */
@@ -201,10 +212,10 @@ static void keep_file(struct difference *d, const struct tfs_node *node,
         tfs_buf_add_text(&path, d->prefix);
         tfs_tree_path(d->save, d->ours, node, &path);
         tfs_buf_u8(&path, 0);
-        if (path.failed || d->keep(d->arg, (const char *)path.data, tfs_buf_span(&bytes)) < 0)
-            d->lost++;
+        keep_at(d, &path, tfs_buf_span(&bytes));
     }
-    d->lost += err.code == -ENOMEM || (err.code < 0 && (d->strict || is_stored(file)));
+    if (err.code == -ENOMEM || d->strict || is_stored(file))
+        note_lost(d, err.code);
     tfs_buf_release(&path);
     tfs_buf_release(&bytes);
 }
@@ -227,11 +238,10 @@ static void keep_removed(struct difference *d, const struct tfs_node *node,
         tfs_buf_add_text(&path, d->prefix);
         tfs_tree_path(d->save, d->ours, node, &path);
         tfs_buf_u8(&path, 0);
-        d->lost +=
-            path.failed || d->keep(d->arg, (const char *)path.data, (struct tfs_span){0}) < 0;
+        keep_at(d, &path, (struct tfs_span){0});
         tfs_buf_release(&path);
     }
-    d->lost += there < 0;
+    note_lost(d, there < 0 ? there : 0);
 }
 
 /* All that read differently: the stored bytes say everything, the others are for people. */
@@ -252,10 +262,10 @@ static void keep_changed(void *arg, const struct tfs_node *node, const struct tf
         keep_file(d, node, file);
     else if (there == 0)
         keep_removed(d, node, file);
-    d->lost += there < 0;
+    note_lost(d, there < 0 ? there : 0);
 }
 
-static size_t keep_all(struct difference *d)
+static int keep_all(struct difference *d)
 {
     d->root = d->save->tree->fixed_chunks || d->theirs->common != d->ours->common;
     tfs_changes_each(d->save, d->theirs, d->ours, keep_changed, d);
@@ -271,9 +281,8 @@ static int count_chunk(void *arg, const struct tfs_chunk *before, const struct t
     return ++*count > TFS_CHANGES_FEW;
 }
 
-size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
-                         const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
-                         void *arg)
+int tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
+                      const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep, void *arg)
 {
     struct difference d = {save, theirs, ours, prefix, .keep = keep, .arg = arg};
     size_t count = 0;
@@ -283,8 +292,8 @@ size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
     return keep_all(&d);
 }
 
-size_t tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
-                          const struct tfs_doc *ours, tfs_keep_fn keep, void *arg)
+int tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
+                       const struct tfs_doc *ours, tfs_keep_fn keep, void *arg)
 {
     struct difference d = {save, theirs, ours, "", .keep = keep, .arg = arg};
 

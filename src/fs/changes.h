@@ -31,16 +31,15 @@ typedef int (*tfs_keep_fn)(void *arg, const char *path, struct tfs_span bytes);
 #define TFS_CHANGES_FEW 1024
 
 /* Gives all files that `ours` shows otherwise than `theirs`, and those that say what is stored
- * whatever `-o views=` leaves out: how many were lost. `prefix` comes before their paths. No lock
- * is needed. */
-size_t tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
-                         const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep,
-                         void *arg);
+ * whatever `-o views=` leaves out: 0, or why the first of those was lost that were. `prefix` comes
+ * before their paths. No lock is needed. */
+int tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
+                      const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep, void *arg);
 
 /* The same without what is for people: the files that have the stored bytes of each chunk, and
  * those of the root where something of the whole save differs. One that cannot be read is lost. */
-size_t tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
-                          const struct tfs_doc *ours, tfs_keep_fn keep, void *arg);
+int tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
+                       const struct tfs_doc *ours, tfs_keep_fn keep, void *arg);
 
 /* Does the file come and go, so that its directory reads differently with it? */
 static inline bool tfs_comes_and_goes(const struct tfs_file *file)

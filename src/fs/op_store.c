@@ -2,6 +2,7 @@
  * What stores ask and tell: publishing, what is being written, what must be set aside, what is due,
  * and the answers to jobs. Called by the stores' threads; takes the session's lock.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,7 +117,9 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
 
-    if (!change->reread)
+    if (change->reread)
+        branch->not_aside = 0;
+    else
         tfs_ops_keep_past(branch, change);
     pthread_mutex_lock(&s->lock);
     tfs_store_show(store, change);
@@ -191,8 +194,7 @@ static int put_aside(void *arg, const char *path, struct tfs_span bytes)
     struct tfs_session *s = arg;
 
     pthread_mutex_lock(&s->lock);
-    int result = tfs_quarantine_put(&s->quarantine, path, bytes);
-    s->quarantine.edits = true;
+    int result = tfs_quarantine_put_edit(&s->quarantine, path, bytes);
     pthread_mutex_unlock(&s->lock);
     return result;
 }
@@ -204,7 +206,7 @@ struct aside {
     const char *prefix;
 };
 
-static size_t keep_aside(const struct aside *a, tfs_keep_fn keep, void *arg)
+static int keep_aside(const struct aside *a, tfs_keep_fn keep, void *arg)
 {
     return tfs_changes_files(a->branch->save, a->theirs, a->ours, a->prefix, keep, arg);
 }
@@ -214,7 +216,7 @@ static int add_unsaved(void *arg, const char *path, struct tfs_span bytes)
     return tfs_unsaved_add(arg, path, bytes);
 }
 
-static size_t fill_unsaved(void *arg, struct tfs_unsaved *unsaved)
+static int fill_unsaved(void *arg, struct tfs_unsaved *unsaved)
 {
     return keep_aside(arg, add_unsaved, unsaved);
 }
@@ -227,22 +229,17 @@ static int store_aside(struct aside *a)
 
     if (a->branch->aside == a->ours->version)
         return 0; /* and what took their place could not be shown then */
-    const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
+    struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
     struct tfs_session *s = a->branch->session;
+    whose.whole = true;
     pthread_mutex_lock(&s->lock);
     char *directory = s->aside;
     s->aside = NULL;
     pthread_mutex_unlock(&s->lock);
     int result = tfs_unsaved_store(&whose, fill_unsaved, a, &directory);
-    if (directory != NULL)
-        tfs_ops_message(s, "%s: edits that were accepted are in %s, too%s", save->name, directory,
-                        result < 0 ? " (not complete: writing there failed)" : "");
-    else
-        tfs_ops_message(s, "%s: edits that were accepted cannot be kept beside the save: %s",
-                        save->name, strerror(-result));
-    if (directory != NULL) {
+    if (result == 0) {
         a->branch->aside = a->ours->version;
-        result = 0;
+        tfs_ops_message(s, "%s: edits that were accepted are in %s, too", save->name, directory);
     }
     pthread_mutex_lock(&s->lock);
     free(s->aside);
@@ -251,30 +248,37 @@ static int store_aside(struct aside *a)
     return result;
 }
 
+/* `prefix`: of the paths in the branch. */
+static int set_all_aside(struct aside *a, struct tfs_store *store, struct tfs_buf *prefix)
+{
+    struct tfs_node root = TFS_NODE_ROOT;
+    struct tfs_session *s = a->branch->session;
+
+    root.store = a->branch->number;
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_node_path(s, &root, prefix);
+    pthread_mutex_unlock(&s->lock);
+    tfs_buf_add_text(prefix, prefix->size > 0 ? "/" : "");
+    tfs_buf_u8(prefix, 0);
+    a->prefix = (const char *)prefix->data;
+    const int result = prefix->failed ? -ENOMEM : keep_aside(a, put_aside, s);
+    return result < 0 || tfs_store_journal_edits(store) == 0 ? result : store_aside(a);
+}
+
 static int on_set_aside(void *arg, struct tfs_store *store, const struct tfs_doc *theirs,
                         const struct tfs_doc *ours)
 {
     struct tfs_branch *branch = arg;
-    struct tfs_session *s = branch->session;
     struct aside aside = {branch, theirs, ours, NULL};
-    struct tfs_node root = TFS_NODE_ROOT;
     struct tfs_buf prefix = {0};
 
-    root.store = branch->number;
-    pthread_mutex_lock(&s->lock);
-    tfs_ops_node_path(s, &root, &prefix);
-    pthread_mutex_unlock(&s->lock);
-    tfs_buf_add_text(&prefix, prefix.size > 0 ? "/" : "");
-    tfs_buf_u8(&prefix, 0);
-    aside.prefix = (const char *)prefix.data;
-    bool kept = !prefix.failed && keep_aside(&aside, put_aside, s) == 0 &&
-                (tfs_store_journal_edits(store) == 0 || store_aside(&aside) == 0);
+    branch->not_aside = set_all_aside(&aside, store, &prefix);
     tfs_buf_release(&prefix);
-    if (!kept)
-        return -1;
-    tfs_ops_message(s, "%s: changed by another program; our unsaved edits are in %s/rejected/",
-                    branch->save->name, TFS_CONTROL_NAME);
-    return 0;
+    if (branch->not_aside == 0)
+        tfs_ops_message(branch->session,
+                        "%s: changed by another program; our unsaved edits are in %s/rejected/",
+                        branch->save->name, TFS_CONTROL_NAME);
+    return branch->not_aside;
 }
 
 /* ---- what is due ----------------------------------------------------------------------------- */
@@ -381,8 +385,12 @@ static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
     struct tfs_job **at = &jobs;
 
     (void)store;
-    for (struct tfs_job *job = jobs; job != NULL; job = job->next)
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         tfs_ops_end_carried((struct tfs_work *)job);
+        /* It waits for memory as far as the store knows, and for a disk as far as people do. */
+        if (job->result == -ENOMEM && branch->not_aside < 0)
+            job->result = branch->not_aside;
+    }
     while (*at != NULL) {
         struct tfs_job *job = *at;
         if (((struct tfs_work *)job)->urgent) {

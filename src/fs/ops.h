@@ -73,6 +73,7 @@ struct tfs_branch {
     struct tfs_kept_times kept;
     struct timespec opened; /* mtime of the save when it was read first */
     uint64_t aside; /* version of the document whose edits were stored beside the save; 0: none */
+    int not_aside; /* why edits that must be set aside could not be, the last time; 0: they could */
 };
 
 /* A directory above the roots of several stores: its number is its place in the array. */

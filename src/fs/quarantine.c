@@ -275,13 +275,10 @@ static struct tfs_scratch *make_path(struct tfs_quarantine *q, const char *path)
     return at;
 }
 
-int tfs_quarantine_put(struct tfs_quarantine *q, const char *path, struct tfs_span bytes)
+static int put(struct tfs_quarantine *q, const char *path, struct tfs_span bytes)
 {
     struct tfs_buf copy = {0};
-    /* Some programs open, cut off and close a file before they write it: that holds nothing to
-     * keep. */
-    if (bytes.size == 0)
-        return 0;
+
     make_room(q, path, bytes.size);
     tfs_buf_add_span(&copy, bytes);
     struct tfs_scratch *scratch = copy.failed ? NULL : make_path(q, path);
@@ -295,31 +292,44 @@ int tfs_quarantine_put(struct tfs_quarantine *q, const char *path, struct tfs_sp
     return 0;
 }
 
+int tfs_quarantine_put(struct tfs_quarantine *q, const char *path, struct tfs_span bytes)
+{
+    /* Some programs open, cut off and close a file before they write it: that holds nothing to
+     * keep. */
+    return bytes.size == 0 ? 0 : put(q, path, bytes);
+}
+
+int tfs_quarantine_put_edit(struct tfs_quarantine *q, const char *path, struct tfs_span bytes)
+{
+    q->edits = true;
+    return put(q, path, bytes);
+}
+
 bool tfs_quarantine_is_empty(const struct tfs_quarantine *q)
 {
     return tfs_overlay_is_empty(q->inodes->overlay, q->rejected->id) && q->dropped == 0;
 }
 
-static size_t each_below(const struct tfs_quarantine *q, uint64_t dir, const char *prefix,
-                         tfs_keep_fn keep, void *arg)
+static int each_below(const struct tfs_quarantine *q, uint64_t dir, const char *prefix,
+                      tfs_keep_fn keep, void *arg)
 {
     const struct tfs_link *link;
-    size_t lost = 0;
+    int lost = 0;
 
     for (uint64_t from = 0; (link = tfs_link_from(q->inodes->overlay, dir, from)) != NULL;
          from = link->serial + 1) {
         const struct tfs_scratch *scratch = link->scratch;
         char path[PATH_MAX];
         snprintf(path, sizeof(path), "%s/%s", prefix, link->name);
-        if (scratch->kind == TFS_SCRATCH_DIRECTORY)
-            lost += each_below(q, scratch->id, path, keep, arg);
-        else
-            lost += keep(arg, path, tfs_buf_span(&scratch->bytes)) < 0;
+        int result = scratch->kind == TFS_SCRATCH_DIRECTORY
+                         ? each_below(q, scratch->id, path, keep, arg)
+                         : keep(arg, path, tfs_buf_span(&scratch->bytes));
+        lost = tfs_first_failure(lost, result);
     }
     return lost;
 }
 
-size_t tfs_quarantine_each(const struct tfs_quarantine *q, tfs_keep_fn keep, void *arg)
+int tfs_quarantine_each(const struct tfs_quarantine *q, tfs_keep_fn keep, void *arg)
 {
     return each_below(q, q->rejected->id, "rejected", keep, arg);
 }

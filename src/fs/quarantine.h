@@ -42,11 +42,14 @@ bool tfs_quarantine_has_lines(const struct tfs_quarantine *quarantine);
 /* Puts a rejected document aside: 0, or -ENOMEM and nothing is. Older ones go when there is no
  * room: the log says which. */
 int tfs_quarantine_put(struct tfs_quarantine *quarantine, const char *path, struct tfs_span bytes);
+/* The same of an edit that was accepted, which may be a removal: an empty file stands for that. */
+int tfs_quarantine_put_edit(struct tfs_quarantine *q, const char *path, struct tfs_span bytes);
 /* What a handle wrote to `path` was rejected and is accepted now: the copy that was put aside
  * goes. */
 void tfs_quarantine_drop(struct tfs_quarantine *quarantine, const char *path);
 bool tfs_quarantine_is_empty(const struct tfs_quarantine *quarantine);
-/* Gives all rejected documents, under "rejected/": how many were lost. */
-size_t tfs_quarantine_each(const struct tfs_quarantine *quarantine, tfs_keep_fn keep, void *arg);
+/* Gives all rejected documents, under "rejected/": 0, or why the first of those was lost that
+ * were. */
+int tfs_quarantine_each(const struct tfs_quarantine *quarantine, tfs_keep_fn keep, void *arg);
 
 #endif

@@ -51,44 +51,45 @@ static int put_file(void *arg, const char *path, struct tfs_span bytes)
     return result;
 }
 
-static size_t add_journal(const struct tfs_recovery *r, const struct filling *f)
+static int add_journal(const struct tfs_recovery *r, const struct filling *f)
 {
     if (r->doc != NULL && r->text.damaged == 0 && f->files > 0)
         return 0;
-    return tfs_unsaved_add(f->unsaved, "journal", tfs_blob_span(r->text.bytes)) < 0;
+    return tfs_unsaved_add(f->unsaved, "journal", tfs_blob_span(r->text.bytes));
 }
 
 /* As files to be imported, where the records fit what the save holds now; and as they are, where
  * not all of them can be read that way. */
-static size_t fill(void *arg, struct tfs_unsaved *unsaved)
+static int fill(void *arg, struct tfs_unsaved *unsaved)
 {
     const struct tfs_recovery *r = arg;
     struct filling f = {.unsaved = unsaved};
-    size_t lost = 0;
+    int lost = 0;
 
     if (r->doc != NULL)
         lost = tfs_changes_files(r->save, r->save->doc, r->doc, "", put_file, &f);
-    return lost + add_journal(r, &f);
+    return tfs_first_failure(lost, add_journal(r, &f));
 }
 
 /* What must not be lost of that. */
-static size_t fill_stored(void *arg, struct tfs_unsaved *unsaved)
+static int fill_stored(void *arg, struct tfs_unsaved *unsaved)
 {
     const struct tfs_recovery *r = arg;
     struct filling f = {.unsaved = unsaved};
-    size_t lost = 0;
+    int lost = 0;
 
     if (r->doc != NULL)
         lost = tfs_changes_stored(r->save, r->save->doc, r->doc, put_file, &f);
-    return lost + add_journal(r, &f);
+    return tfs_first_failure(lost, add_journal(r, &f));
 }
 
 /* The mount that accepted the edits has set them aside itself where it met the same conflict. */
 static int store_aside(struct tfs_recovery *r, char **directory)
 {
     const struct tfs_save *save = r->save;
-    const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
+    struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
 
+    whose.whole = true;
     *directory = tfs_unsaved_find(&whose, fill_stored, r);
     if (*directory != NULL)
         return 0;
@@ -104,10 +105,13 @@ static int set_aside(struct tfs_recovery *r, const char *why, struct tfs_error *
         tfs_recovery_say(r, "warning: the journal beside it is not used: %s", why);
         return 0;
     }
-    if (store_aside(r, &directory) < 0) {
+    const int result = store_aside(r, &directory);
+    if (result < 0) {
         r->save->no_journal = true;
-        tfs_recovery_say(
-            r, "warning: the journal beside it is not used, and could not be set aside: %s", why);
+        tfs_recovery_say(r,
+                         "warning: the journal beside it is not used, for %s; it stays, and could "
+                         "not be set aside: %s",
+                         why, strerror(-result));
     } else if (tfs_journal_drop(r->save, r->beside, err) == 0) {
         tfs_recovery_say(r, "warning: %s not restored, for %s; what was edited is in %s",
                          tfs_recovery_edits(r, "was", "were"), why, directory);
@@ -346,9 +350,13 @@ static int restore_files(struct tfs_recovery *r, struct tfs_error *err)
     char *directory = NULL;
     int written = 1;
 
-    if ((theirs || r->text.damaged > 0) && set_theirs_aside(r, &directory) < 0) {
+    const int aside = theirs || r->text.damaged > 0 ? set_theirs_aside(r, &directory) : 0;
+    if (aside < 0) {
         r->save->no_journal = true;
-        tfs_recovery_say(r, "warning: its journal is not used, and could not be set aside");
+        tfs_recovery_say(r,
+                         "warning: its journal is not used; it stays, and could not be set aside: "
+                         "%s",
+                         strerror(-aside));
     } else {
         written = write_files(r, err);
     }

@@ -335,10 +335,10 @@ static int add_draft(struct tfs_session *s, const struct tfs_inode *inode, const
     return result;
 }
 
-static size_t add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
+static int add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
 {
     struct tfs_map_cell cell;
-    size_t failed = 0;
+    int failed = 0;
 
     for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
@@ -347,16 +347,17 @@ static size_t add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
             continue;
         tfs_ops_path(s, inode->id, &path);
         tfs_buf_u8(&path, 0);
-        failed += path.failed || add_draft(s, inode, (const char *)path.data, unsaved) < 0;
+        int result = path.failed ? -ENOMEM : add_draft(s, inode, (const char *)path.data, unsaved);
+        failed = tfs_first_failure(failed, result);
         tfs_buf_release(&path);
     }
     return failed;
 }
 
-static size_t add_copies(struct tfs_session *s, struct tfs_unsaved *unsaved)
+static int add_copies(struct tfs_session *s, struct tfs_unsaved *unsaved)
 {
     const struct tfs_inode *inode;
-    size_t failed = 0;
+    int failed = 0;
 
     for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;) {
         struct tfs_buf path = {0};
@@ -365,15 +366,17 @@ static size_t add_copies(struct tfs_session *s, struct tfs_unsaved *unsaved)
         tfs_buf_add_text(&path, "scratch/");
         add_path(s, inode, &path);
         tfs_buf_u8(&path, 0);
-        failed += path.failed ||
-                  add(unsaved, (const char *)path.data, tfs_buf_span(&inode->scratch->bytes)) < 0;
+        int result = path.failed ? -ENOMEM
+                                 : add(unsaved, (const char *)path.data,
+                                       tfs_buf_span(&inode->scratch->bytes));
+        failed = tfs_first_failure(failed, result);
         tfs_buf_release(&path);
     }
     return failed;
 }
 
-static size_t add_changes(struct tfs_session *s, const struct tfs_branch *branch,
-                          struct tfs_unsaved *unsaved)
+static int add_changes(struct tfs_session *s, const struct tfs_branch *branch,
+                       struct tfs_unsaved *unsaved)
 {
     struct tfs_node root = TFS_NODE_ROOT;
     struct tfs_buf prefix = {0};
@@ -382,7 +385,7 @@ static size_t add_changes(struct tfs_session *s, const struct tfs_branch *branch
     tfs_ops_node_path(s, &root, &prefix);
     tfs_buf_add_text(&prefix, prefix.size > 0 ? "/" : "");
     tfs_buf_u8(&prefix, 0);
-    size_t failed = 1;
+    int failed = -ENOMEM;
     if (!prefix.failed)
         failed = tfs_changes_files(branch->save, tfs_store_saved(branch->store),
                                    tfs_store_shown(branch->store), (const char *)prefix.data, add,
@@ -391,17 +394,17 @@ static size_t add_changes(struct tfs_session *s, const struct tfs_branch *branch
     return failed;
 }
 
-static size_t fill(void *arg, struct tfs_unsaved *unsaved)
+static int fill(void *arg, struct tfs_unsaved *unsaved)
 {
     struct tfs_session *s = arg;
-    size_t failed = 0;
+    int failed = 0;
 
     for (size_t i = 0; i < s->branch_count; i++)
         if (differs(&s->branches[i]))
-            failed += add_changes(s, &s->branches[i], unsaved);
-    failed += add_drafts(s, unsaved);
-    failed += add_copies(s, unsaved);
-    return failed + tfs_quarantine_each(&s->quarantine, add, unsaved);
+            failed = tfs_first_failure(failed, add_changes(s, &s->branches[i], unsaved));
+    failed = tfs_first_failure(failed, add_drafts(s, unsaved));
+    failed = tfs_first_failure(failed, add_copies(s, unsaved));
+    return tfs_first_failure(failed, tfs_quarantine_each(&s->quarantine, add, unsaved));
 }
 
 static int count_one(void *arg, const char *path, struct tfs_span bytes)

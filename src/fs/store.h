@@ -80,7 +80,7 @@ struct tfs_store_client {
     /* Is anything being written that the store has not seen? A reload would be a conflict. */
     bool (*is_editing)(void *arg, struct tfs_store *store);
     /* Puts aside what `ours` says otherwise than `theirs`, durably where a journal holds it: 0, or
-     * negative when not all could be, and it is asked again. */
+     * an errno when not all could be, and it is asked again. */
     int (*set_aside)(void *arg, struct tfs_store *store, const struct tfs_doc *theirs,
                      const struct tfs_doc *ours);
     /* What is being written was meant for a save that is no more. */

@@ -368,11 +368,24 @@ void tfs_store_complete_written(struct tfs_store *store)
 
 /* ---- ways out -------------------------------------------------------------------------------- */
 
-/* Our edits are set aside, and what was read again is to be shown. */
-static int overrule(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc **doc)
+/* Both stay as they are, and it is tried again, as without memory. */
+static int fail_aside(int result, struct tfs_error *err)
 {
-    if (set_aside(store, old) < 0)
-        return -ENOMEM;
+    tfs_error_reset(err);
+    return tfs_fail(err, -ENOMEM,
+                    "the save was changed by another program, and our edits cannot be set aside, "
+                    "which is tried again: %s",
+                    strerror(-result));
+}
+
+/* Our edits are set aside, and what was read again is to be shown. */
+static int overrule(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc **doc,
+                    struct tfs_error *memory)
+{
+    const int result = set_aside(store, old);
+
+    if (result < 0)
+        return fail_aside(result, memory);
     outdate(store);
     *doc = tfs_doc_ref(store->save->doc);
     return 0;
@@ -395,7 +408,7 @@ static int take_mine(struct tfs_store *store, struct tfs_error *err)
         result = err->code = -EIO; /* nothing is wrong with what the caller wrote */
     if (read)
         result = rebase(store, old, store->shown, &doc, err);
-    if (read && result < 0 && result != -ENOMEM && overrule(store, old, &doc) < 0)
+    if (read && result < 0 && result != -ENOMEM && overrule(store, old, &doc, &memory) < 0)
         result = -ENOMEM;
     if (doc != NULL && tfs_store_reserve(store, doc, &memory) < 0) {
         result = -ENOMEM;
@@ -404,8 +417,8 @@ static int take_mine(struct tfs_store *store, struct tfs_error *err)
         store->unshown = false;
     }
     if (result == -ENOMEM) {
-        tfs_error_reset(err);
-        tfs_fail_memory(err);
+        tfs_fail_memory(&memory); /* if there is no other reason */
+        *err = memory;
     }
     tfs_doc_unref(doc);
     tfs_doc_unref(old);
@@ -423,8 +436,9 @@ static int yield_to_theirs(struct tfs_store *store, struct tfs_error *err)
     if (result < 0)
         return err->code = result;
     store->unshown = true;
-    if (set_aside(store, store->saved) < 0)
-        return tfs_fail_memory(err);
+    result = set_aside(store, store->saved);
+    if (result < 0)
+        return fail_aside(result, err);
     outdate(store);
     result = show_saved(store, err);
     if (result == 0)

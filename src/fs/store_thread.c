@@ -295,12 +295,12 @@ static int look_outside(struct tfs_store *store, const struct tfs_job *jobs, boo
     tfs_store_mend(store);
     if (!store->polls && !last && !store->unshown && read_what_is_known(store, jobs))
         return 0;
-    bool editing = is_editing(store, jobs);
+    const bool editing = is_editing(store, jobs), waited = store->unshown;
     /* With edits under way the rewrite decides what to do about a changed save, but for `theirs`
      * and `mine`, which must be settled before the edits are put on a document. */
     if (!editing || store->options.conflict != TFS_CONFLICT_ASK || store->unshown)
         outside = tfs_store_look(store, editing, &err);
-    if (outside < 0 && err.text[0] != '\0' && !store->conflict)
+    if (outside < 0 && err.text[0] != '\0' && !store->conflict && !(waited && store->unshown))
         tfs_store_log(store, &err);
     note_overruled(store, outside);
     return outside;

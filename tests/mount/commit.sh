@@ -210,7 +210,7 @@ full_disk_at_unmount() {
     up
     edit base:lost
     want cmp "$PRISTINE" "$S"
-    mount -o remount,size="$(df --output=used -B1 "$disk" | tail -1)" "$disk"
+    fill_disk
     timeout 60 "$TFS_BIN" umount "$M"
     same 'status of umount' $? 3
     want cmp "$PRISTINE" "$S"

@@ -116,6 +116,33 @@ nothing_left_behind() {
     rm -r "$XDG_STATE_HOME"/terrainfs/*unsaved*
 }
 
+# Another program saves both terrains over edits that wait: what the mount sets aside is imported into the level, what the
+# next mount does into each terrain, and both give the same.
+both_set_aside() {
+    local kept name
+    several
+    up -o commit=600
+    for name in theTerrain theTerrain2; do
+        row "$M/terrains/$name/chunks/0_0_0/heights.txt"
+        printf '\7' | dd of="$S/$name.ter" bs=1 seek=4005 conv=notrunc status=none
+    done
+    down 3
+    kept=$(echo "$XDG_STATE_HOME"/terrainfs/*unsaved*)
+    cp -r "$S" "$D/other"
+    rm "$D/other"/.*-journal "$kept"/terrains/*/heightmap.png
+    want "$TFS_BIN" import "$kept" "$D/other"
+    rm -r "$kept"
+    up
+    down
+    for name in theTerrain theTerrain2; do
+        want "$TFS_BIN" import "$XDG_STATE_HOME/terrainfs/$name.ter".unsaved-* "$S/$name.ter"
+        want cmp "$S/$name.ter" "$D/other/$name.ter"
+        "$TFS_BIN" cat "$S/$name.ter" chunks/0_0_0/heights.txt >"$D/tile"
+        want grep -q '^y=00 z=00 |   777 ' "$D/tile"
+    done
+    rm -r "$XDG_STATE_HOME"/terrainfs/*unsaved*
+}
+
 # Killed with edits in the journal: it waits beside the terrain, and goes along with a copy of the level.
 killed_and_packed() {
     local pid
@@ -142,6 +169,7 @@ killed_and_packed() {
 try 'a level is mounted as its terrain; its other files stay as they are' one_terrain
 try 'so is an unpacked mod, and a folder in a level' below_and_mod
 try 'a level of two terrains shows terrains/NAME' two_terrains
+try 'what two terrains could not save is imported, both ways' both_set_aside
 try 'a mount point that hides a terrain is refused' hides_a_terrain
 try 'the scale of the level is read again with the terrain' scale_follows
 try 'refused texts are not left in a level' nothing_left_behind

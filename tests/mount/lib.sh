@@ -205,9 +205,17 @@ small_disk() {
     disk=$D/disk
     mkdir "$disk"
     mount -t tmpfs -o size=16k none "$disk" 2>/dev/null || { skip 'no tmpfs here'; return 1; }
-    mount -o remount,size=1m "$disk"
-    mv "$S" "$disk/" && S=$disk/$SAVE_NAME
-    mount -o remount,size="$(df --output=used -B1 "$disk" | tail -1)" "$disk"
+    want mount -o remount,size=1m "$disk"
+    want mv "$S" "$disk/"
+    S=$disk/$SAVE_NAME
+    fill_disk
+}
+
+# No more finds room on $disk than there is.
+fill_disk() {
+    local used
+    used=$(df --output=used -B1 "$disk" | tail -1) # with blanks, which mount(8) does not take
+    want mount -o remount,size="$((used))" "$disk"
 }
 
 # ---- the save -----------------------------------------------------------------------------------------

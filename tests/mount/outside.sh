@@ -93,6 +93,21 @@ conflict_theirs() {
     want cmp "$D/another" "$S"
 }
 
+# A removal leaves nothing that could be read: an empty file stands for it.
+conflict_theirs_of_a_removal() {
+    another base:outside
+    up -o commit=600,conflict=theirs
+    want rm -r "$M/chunks/$C"
+    want cp -p "$D/another" "$D/moved"
+    want mv "$D/moved" "$S"
+    same 'fsync' "$(py 'print(err(lambda: os.fsync(os.open(a[0], os.O_RDONLY))))' "$M/info.txt")" ESTALE
+    want [ -f "$M/.terrainfs/rejected/deleted/0_$C" ]
+    down 3
+    want cmp "$D/another" "$S"
+    want ls "$D"/*.unsaved-*/deleted/0_"$C"
+    want ls "$D"/*.unsaved-*/rejected/deleted/0_"$C"
+}
+
 conflict_mine() {
     pending conflict=mine
     fsync_gives ok
@@ -386,6 +401,7 @@ try 'overwritten: reloads' reloads cp
 try 'a conflict is told' conflict_ask
 try 'a conflict at close' conflict_at_close
 try 'conflict=theirs' conflict_theirs
+try 'conflict=theirs of a removed chunk' conflict_theirs_of_a_removal
 try 'conflict=mine' conflict_mine
 try 'truncated while mounted' truncated_while_mounted
 try 'removed while mounted' removed_while_mounted

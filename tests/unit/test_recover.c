@@ -529,7 +529,7 @@ static void put_copy(struct tfs_buf *bytes)
     tfs_buf_release(bytes);
 }
 
-static size_t give_nothing(void *arg, struct tfs_unsaved *unsaved)
+static int give_nothing(void *arg, struct tfs_unsaved *unsaved)
 {
     (void)arg;
     (void)unsaved;
