@@ -266,6 +266,18 @@ void tfs_ops_end_draft(struct tfs_session *s, struct tfs_inode *inode, bool reje
     tfs_notify_stale(s->notify, tfs_node_id(&dir));
 }
 
+void tfs_ops_end_clean(struct tfs_session *s, struct tfs_inode *inode, bool always)
+{
+    const bool clean = inode->draft != NULL && inode->draft->state == TFS_DRAFT_CLEAN;
+
+    if (clean)
+        tfs_ops_end_draft(s, inode, false);
+    else if (always)
+        tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
+    if (clean || always)
+        tfs_notify_stale(s->notify, inode->id);
+}
+
 /* Without memory to check the bytes, or to put them aside, they stay and the file shows them: they
  * are checked again. */
 static void end_draft(struct tfs_session *s, struct tfs_inode *inode, const struct checking *c,

@@ -252,6 +252,8 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_i
         result = tfs_file_resize(s, inode, size);
     if (result == -ENOSPC && size > 0)
         return tfs_ops_await_room(need, inode);
+    if (result < 0 && result > TFS_NEEDS_BYTES)
+        tfs_ops_end_clean(s, inode, false);
     if (result == 0)
         tfs_file_wrote(s, inode, size == 0);
     if (result == 0 && draft != NULL)

@@ -412,6 +412,8 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
         result = write_bytes(s, w, inode);
     if (result == -ENOSPC && tfs_ops_await_room(need, inode) == TFS_NEEDS_CLOSE)
         return TFS_NEEDS_CLOSE;
+    if (result < 0)
+        tfs_ops_end_clean(s, inode, false);
     if (!w->from_cache)
         end_fragment(s, inode);
     if (!w->from_cache && result == 0)

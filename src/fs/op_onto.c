@@ -13,14 +13,42 @@
 struct content {
     struct tfs_inode *inode;
     struct tfs_node node;
-    struct tfs_blob *blob;
+    struct tfs_blob *blob; /* NULL: no bytes */
+    uint64_t size;         /* as many are wanted; ALL: as many as there are */
+    struct tfs_error why;
 };
+
+#define ALL UINT64_MAX
+
+/* What is saved of the file. Of a large one no more than is kept; and nothing, where it would not
+ * be taken. */
+static int saved_content(struct tfs_session *s, struct content *c, struct tfs_need *need)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, &c->node);
+    struct tfs_view view = {branch->save, tfs_store_shown(branch->store), c->node,
+                            tfs_node_id(&c->node), 0};
+    uint64_t size, stamp;
+
+    if (!tfs_views_in_ranges(&s->views, &view) || tfs_views_size(&s->views, &view, &size) < 0)
+        return tfs_ops_bytes(s, need, &c->node, &c->blob, &stamp);
+    if (c->size == 0)
+        return 0;
+    if (c->size < size)
+        size = c->size;
+    else if (c->size != ALL && c->size - size > TFS_DRAFT_MAX)
+        return -EFBIG;
+    if (size > TFS_DRAFT_WHOLE_MAX)
+        return tfs_fail(&c->why, -EFBIG,
+                        "a file of more than %u MiB cannot be cut, and takes no other name",
+                        (unsigned)(TFS_DRAFT_WHOLE_MAX >> 20));
+    const int range = tfs_ops_range(s, need, &c->node, 0, size, &c->blob);
+    return range == 0 ? -EIO : range == 1 ? 0 : range;
+}
 
 static int try_content(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct content *c = call;
     struct tfs_error err = {0};
-    uint64_t stamp;
 
     c->node = c->inode->node;
     tfs_ops_refresh(s, &c->node);
@@ -31,18 +59,25 @@ static int try_content(struct tfs_session *s, void *call, struct tfs_need *need)
         return tfs_blob_copy(tfs_buf_span(&c->inode->draft->bytes), &c->blob, &err);
     if (c->inode->scratch != NULL)
         return tfs_blob_copy(tfs_buf_span(&c->inode->scratch->bytes), &c->blob, &err);
-    return tfs_ops_bytes(s, need, &c->node, &c->blob, &stamp);
+    return saved_content(s, c, need);
 }
 
-static int cut_text(const struct content *c, uint64_t size, struct tfs_buf *text)
+/* The first bytes of it, or it with zeros behind it, which are in `longer`. */
+static int cut_text(const struct content *c, struct tfs_buf *longer, struct tfs_span *text)
 {
     struct tfs_error err = {0};
 
-    if (size > c->blob->size + TFS_DRAFT_MAX)
+    *text = tfs_blob_span(c->blob);
+    if (c->size <= text->size) {
+        text->size = (size_t)c->size;
+        return 0;
+    }
+    if (c->size - text->size > TFS_DRAFT_MAX)
         return -EFBIG;
-    tfs_buf_add_span(text, tfs_blob_span(c->blob));
-    tfs_buf_resize(text, (size_t)size);
-    return tfs_buf_check(text, &err);
+    tfs_buf_add_span(longer, *text);
+    tfs_buf_resize(longer, (size_t)c->size);
+    *text = tfs_buf_span(longer);
+    return tfs_buf_check(longer, &err);
 }
 
 static int apply_truncate(struct tfs_job *job, bool last)
@@ -50,19 +85,18 @@ static int apply_truncate(struct tfs_job *job, bool last)
     struct tfs_truncate_work *work = (struct tfs_truncate_work *)job;
     struct tfs_session *s = work->work.branch->session;
     struct tfs_inode *inode = work->work.inode;
-    struct content c = {.inode = inode};
-    struct tfs_error err = {0};
-    struct tfs_buf text = {0};
+    struct content c = {.inode = inode, .size = work->size};
+    struct tfs_buf longer = {0};
+    struct tfs_span text;
 
     (void)last;
     int result = tfs_ops_run(s, try_content, &c);
     if (result == 0)
-        result = cut_text(&c, work->size, &text);
-    if (result == 0) {
-        result = tfs_ops_validate(&work->work, &c.node, tfs_buf_span(&text), &err);
-        if (result < 0)
-            tfs_ops_log_inode(s, &err, inode);
-    }
+        result = cut_text(&c, &longer, &text);
+    if (result == 0)
+        result = tfs_ops_validate(&work->work, &c.node, text, &c.why);
+    if (c.why.code < 0)
+        tfs_ops_log_inode(s, &c.why, inode);
     pthread_mutex_lock(&s->lock);
     if (result == 0 && inode->draft != NULL)
         result = tfs_draft_resize(inode->draft, work->size);
@@ -74,7 +108,7 @@ static int apply_truncate(struct tfs_job *job, bool last)
     }
     pthread_mutex_unlock(&s->lock);
     tfs_blob_unref(c.blob);
-    tfs_buf_release(&text);
+    tfs_buf_release(&longer);
     return result;
 }
 
@@ -137,10 +171,10 @@ static void show_accepted(struct tfs_session *s, const struct tfs_rename_work *w
 
     if (old == NULL || old == work->work.inode)
         return;
-    if (old->draft != NULL && old->draft->state == TFS_DRAFT_CLEAN && old->writers == 0)
-        tfs_inode_end_draft(old);
+    const bool was_past = old->past != NULL;
     tfs_doc_unref(old->past);
     old->past = NULL;
+    tfs_ops_end_clean(s, old, was_past);
     tfs_inode_drop(&s->inodes, old);
 }
 
@@ -166,7 +200,7 @@ static int apply_rename(struct tfs_job *job, bool last)
 {
     struct tfs_rename_work *work = (struct tfs_rename_work *)job;
     struct tfs_session *s = work->work.branch->session;
-    struct content c = {.inode = work->work.inode};
+    struct content c = {.inode = work->work.inode, .size = ALL};
     struct tfs_error err = {0};
 
     (void)last;
@@ -174,6 +208,8 @@ static int apply_rename(struct tfs_job *job, bool last)
     work->text = c.blob;
     if (result == 0)
         result = tfs_ops_run(s, try_keep_shown, work);
+    else if (c.why.code < 0)
+        tfs_ops_log_inode(s, &c.why, c.inode);
     if (result == 0) {
         result = tfs_ops_validate(&work->work, &work->to, tfs_blob_span(work->text), &err);
         if (result < 0)

@@ -140,6 +140,20 @@ static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_in
     return 0;
 }
 
+/* Is there room for what a file that nobody wrote shows, as far as that is known without making it?
+ * 0 or -ENOSPC. */
+static int check_room(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    struct tfs_view view = {branch->save, tfs_store_shown(branch->store), *node, tfs_node_id(node),
+                            0};
+    uint64_t size;
+
+    return tfs_views_size(&s->views, &view, &size) == 0 && size > tfs_scratch_left(&s->overlay)
+               ? -ENOSPC
+               : 0;
+}
+
 /* A file of the schema becomes a scratch file (a backup); its own name is a whiteout. */
 static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct tfs_need *need)
 {
@@ -156,7 +170,10 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
     if (result < 0)
         return result;
     struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
-    if (inode == NULL || inode->draft == NULL)
+    const bool saved = inode == NULL || inode->draft == NULL;
+    if (saved)
+        result = check_room(s, node);
+    if (saved && result == 0)
         result = tfs_ops_bytes(s, need, node, &content, &stamp);
     if (result < 0)
         return result;

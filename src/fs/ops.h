@@ -311,6 +311,9 @@ extern const struct tfs_job_kind tfs_flush, tfs_release;
 void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_error *why);
 /* The last writer is gone, and with it the draft: accepted, or rejected and put aside. */
 void tfs_ops_end_draft(struct tfs_session *s, struct tfs_inode *inode, bool rejected);
+/* Ends a draft that nothing was written to: it would go on showing what other views change since.
+ * `always`: the file showed something else, also where it had no such draft. */
+void tfs_ops_end_clean(struct tfs_session *s, struct tfs_inode *inode, bool always);
 /* The file was mended: what was rejected of it before is of no more use. A text that says what the
  * save says already mends nothing: vim writes the old one back when a write fails. */
 void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode);

@@ -319,6 +319,31 @@ check(peak < 192 << 10 or os.environ.get("TFS_TEST_SANITIZED"))'
     want "$TFS_BIN" check "$S"
 }
 
+# Of 700 MB: what cannot be cut or get another name is refused before it is read, with the memory that it had.
+not_as_a_whole() {
+    up -o views=all+arrays
+    numpy 'import re
+one, other = f"{m}/arrays/param1.npy", f"{m}/arrays/param2.npy"
+os.mkdir(f"{m}/chunks/54_54_54")
+size = os.path.getsize(one)
+check(512 << 20 < size < 1 << 30)
+check(err(os.truncate, one, size - 1) == "EFBIG")
+check(err(os.truncate, one, size + (65 << 20)) == "EFBIG")
+check(err(os.truncate, one, 0) == "EBADMSG")
+check(err(os.truncate, one, 1000) == "EBADMSG")
+check(err(os.rename, one, other) == "EFBIG")
+check(err(os.rename, one, f"{m}/arrays/one.bak") == "ENOSPC")
+check(os.path.getsize(one) == os.path.getsize(other) == size)
+check(not open(one, "rb").read(1 << 16)[128:].strip(b"\0"))
+pid = int(re.search("pid: ([0-9]+)", open(f"{m}/.terrainfs/status").read())[1])
+peak = int(re.search("VmHWM:\\s*([0-9]+)", open(f"/proc/{pid}/status").read())[1])
+print("peak of memory:", peak, "KiB")
+check(peak < 192 << 10 or os.environ.get("TFS_TEST_SANITIZED"))'
+    logged 'arrays/param1.npy: a file of more than 512 MiB cannot be cut, and takes no other name'
+    down
+    want "$TFS_BIN" check "$S"
+}
+
 # Nothing is taken of an edit for which there is no room.
 has_no_room() {
     mkdir "$D/tmp"
@@ -589,6 +614,7 @@ try 'an array that is replaced and removed' replaced
 saves map.sqlite make_luanti map "$T/pristine/map.sqlite" 4
 try 'an array that gets another place' moves
 try 'a part of an array of 8 GB' large
+try 'an array of 700 MB that is cut and renamed' not_as_a_whole
 try 'any bytes of an array' any_bytes
 saves wide.sqlite make_luanti map "$T/pristine/wide.sqlite" 400
 try 'no room for an edit' has_no_room
