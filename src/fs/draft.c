@@ -4,14 +4,15 @@
  *              WRITE     CHECK     ACCEPT    REJECT    DEFER     OUTDATE   POISON    EMPTY
  *   CLEAN      WRITTEN   -         -         -         -         -         -         WRITTEN
  *   WRITTEN    WRITTEN   CHECKING  -         -         -         OUTDATED  POISONED  WRITTEN
- *   CHECKING   WRITTEN   -         ACCEPTED  REJECTED  WRITTEN   -         POISONED  WRITTEN
+ *   CHECKING   WRITTEN   -         ACCEPTED  REJECTED  WRITTEN   OUTDATED  POISONED  WRITTEN
  *   ACCEPTED   WRITTEN   -         -         -         -         -         -         WRITTEN
  *   REJECTED   WRITTEN   CHECKING  -         -         -         OUTDATED  POISONED  WRITTEN
- *   OUTDATED   OUTDATED  -         -         -         -         -         -         OUTDATED
+ *   OUTDATED   OUTDATED  -         -         -         -         -         -         WRITTEN
  *   POISONED   -         -         -         -         -         -         -         WRITTEN
  *
  * An answer that comes in another state than CHECKING is about older bytes, and says nothing of
- * these.
+ * these. A CLEAN draft has nothing that could be lost. An ACCEPTED one whose file reads otherwise
+ * in another program's save ends, and the handles that wrote it are outdated (op_store.c).
  */
 #include "fs/draft.h"
 
@@ -31,12 +32,12 @@
 static const signed char transitions[STATES][EVENTS] = {
     [TFS_DRAFT_CLEAN] = {WRITTEN, NONE, NONE, NONE, NONE, NONE, NONE, WRITTEN},
     [WRITTEN] = {WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE, OUTDATED, POISONED, WRITTEN},
-    [TFS_DRAFT_CHECKING] = {WRITTEN, NONE, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REJECTED, WRITTEN, NONE,
-                            POISONED, WRITTEN},
+    [TFS_DRAFT_CHECKING] = {WRITTEN, NONE, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REJECTED, WRITTEN,
+                            OUTDATED, POISONED, WRITTEN},
     [TFS_DRAFT_ACCEPTED] = {WRITTEN, NONE, NONE, NONE, NONE, NONE, NONE, WRITTEN},
     [TFS_DRAFT_REJECTED] = {WRITTEN, TFS_DRAFT_CHECKING, NONE, NONE, NONE, OUTDATED, POISONED,
                             WRITTEN},
-    [OUTDATED] = {OUTDATED, NONE, NONE, NONE, NONE, NONE, NONE, OUTDATED},
+    [OUTDATED] = {OUTDATED, NONE, NONE, NONE, NONE, NONE, NONE, WRITTEN},
     [POISONED] = {NONE, NONE, NONE, NONE, NONE, NONE, NONE, WRITTEN},
 };
 
@@ -48,6 +49,7 @@ bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event)
         return false;
     draft->state = (enum tfs_draft_state)next;
     draft->told = draft->told && event != TFS_DRAFT_WRITE && event != TFS_DRAFT_EMPTY;
+    draft->overtaken = draft->overtaken && event != TFS_DRAFT_EMPTY;
     draft->closing = false;
     return true;
 }
@@ -143,6 +145,17 @@ int tfs_draft_unspill(struct tfs_draft *draft)
     return 0;
 }
 
+bool tfs_draft_may_be_accepted(const struct tfs_draft *draft)
+{
+    return draft->state == TFS_DRAFT_WRITTEN || draft->state == TFS_DRAFT_REJECTED;
+}
+
+bool tfs_draft_merges(const struct tfs_draft *draft)
+{
+    return draft->original != NULL ||
+           (draft->sparse != NULL && !draft->spilled && draft->sparse->based);
+}
+
 uint64_t tfs_draft_size(const struct tfs_draft *draft)
 {
     return draft->sparse != NULL ? draft->sparse->size : draft->bytes.size;
@@ -150,7 +163,8 @@ uint64_t tfs_draft_size(const struct tfs_draft *draft)
 
 bool tfs_draft_is_held(const struct tfs_draft *draft)
 {
-    return draft != NULL && draft->sparse != NULL && draft->state == TFS_DRAFT_CHECKING;
+    return draft != NULL && draft->sparse != NULL &&
+           (draft->state == TFS_DRAFT_CHECKING || draft->copied);
 }
 
 void tfs_draft_began_as(struct tfs_draft *draft, struct tfs_blob *original)

@@ -19,7 +19,8 @@ enum tfs_draft_state {
     TFS_DRAFT_CHECKING, /* what it says is being checked, and nothing was written since */
     TFS_DRAFT_ACCEPTED, /* it is in the shown document */
     TFS_DRAFT_REJECTED, /* it changed nothing; the next commit point checks it again */
-    TFS_DRAFT_OUTDATED, /* the save was replaced under it: rejected, whatever it says */
+    TFS_DRAFT_OUTDATED, /* the save was replaced under it: rejected, whatever it
+                         * says, until it is cut to 0 */
     TFS_DRAFT_POISONED, /* a write was refused: rejected, whatever follows, until it is cut to 0 */
 };
 
@@ -54,12 +55,15 @@ struct tfs_draft {
                                 * as, or that was accepted last; NULL: they began as none */
     struct tfs_doc *began[2]; /* of a chunk's file with an original: the documents of when its first
                                * writer opened it, and wrote first */
+    uint64_t changes;         /* of what the file reads, when it began */
+    bool overtaken;   /* OUTDATED, because a page of a mapping came that is older than that */
     bool ordered;     /* what it held at first and what was written since stand in this order: lines
                        * that are complete are final. For a writer, which says so */
     uint64_t scanned; /* bytes that were looked at while it was written */
     int torn;         /* what a write failed with that is there in part; 0: none is */
     bool told;        /* these very bytes were rejected, and the log says so */
     bool quarantined; /* bytes of the handles open for writing are in rejected/ */
+    bool copied;      /* its pages are being read where they lie, to be put aside */
     bool closing;     /* a flush was answered: the last close may be on its way */
     /* The last write may be a fragment of one, whose rest is on its way. */
     int64_t fragment_until; /* monotonic ms; 0: it is not */
@@ -80,6 +84,11 @@ void tfs_draft_forget(struct tfs_draft *draft);
 bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event);
 /* Does a commit point have something to check or to refuse? So has the end of the mount to keep. */
 bool tfs_draft_is_unchecked(const struct tfs_draft *draft);
+
+/* May what it holds become an edit, as it is or with a few bytes more? */
+bool tfs_draft_may_be_accepted(const struct tfs_draft *draft);
+/* Is only what differs from what it began as an edit, so that others' changes stay? */
+bool tfs_draft_merges(const struct tfs_draft *draft);
 
 /* The bytes go from memory into a file. Where there is no room for it they stay, and nobody tries
  * again. */

@@ -22,7 +22,10 @@ void tfs_inodes_release(struct tfs_inodes *inodes)
         struct tfs_inode *inode = cell.value;
         tfs_draft_free(inode->draft);
         tfs_scratch_free(inodes->overlay, inode->scratch);
+        tfs_doc_unref(inode->began);
+        tfs_doc_unref(inode->pages);
         tfs_doc_unref(inode->past);
+        tfs_blob_unref(inode->outdated);
         free(inode);
     }
     tfs_map_release(&inodes->inodes);
@@ -230,17 +233,42 @@ int tfs_handle_open(struct tfs_inodes *inodes, struct tfs_inode *inode, bool wri
     return 0;
 }
 
+bool tfs_handles_outdate(struct tfs_inodes *inodes, const struct tfs_inode *inode, bool appending,
+                         bool told)
+{
+    bool any = false;
+
+    for (struct tfs_handle *h = inodes->handles; h != NULL; h = h->behind)
+        if (h->inode == inode && h->writer && h->wrote && (appending || !h->append)) {
+            any = h->outdated = true;
+            h->refused = h->refused || told;
+        }
+    return any;
+}
+
+bool tfs_handles_refused(const struct tfs_inodes *inodes, const struct tfs_inode *inode)
+{
+    const struct tfs_handle *h = inodes->handles;
+
+    while (h != NULL && !(h->inode == inode && h->refused))
+        h = h->behind;
+    return h != NULL;
+}
+
 void tfs_handle_close(struct tfs_inodes *inodes, struct tfs_handle *handle)
 {
     *(handle->before ? &handle->before->behind : &inodes->handles) = handle->behind;
     if (handle->behind != NULL)
         handle->behind->before = handle->before;
     handle->inode->handles--;
-    handle->inode->writers -= handle->writer ? 1 : 0;
+    /* At the end of a mount it counts none any more. */
+    handle->inode->writers -= handle->writer && handle->inode->writers > 0 ? 1 : 0;
     if (handle->inode->writers == 0) {
         tfs_doc_unref(handle->inode->began);
         tfs_doc_unref(handle->inode->pages);
         handle->inode->began = handle->inode->pages = NULL;
+        tfs_blob_unref(handle->inode->outdated);
+        handle->inode->outdated = NULL;
     }
     tfs_blob_unref(handle->blob);
     free(handle);

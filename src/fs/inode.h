@@ -41,7 +41,9 @@ struct tfs_inode {
     /* Of such a file: the document that it goes on with. */
     struct tfs_doc *past;
     const char *past_why; /* a sentence for those who write to it; NULL: it is still the file */
-    bool holds;           /* was unlinked while open: its whiteout waits for the last close */
+    /* What it said last, of handles that are outdated, with what they wrote since; or NULL. */
+    struct tfs_blob *outdated;
+    bool holds; /* was unlinked while open: its whiteout waits for the last close */
 };
 
 struct tfs_inodes {
@@ -101,13 +103,22 @@ struct tfs_handle {
     struct tfs_inode *inode;
     bool writer;
     bool append;
-    bool wrote;            /* since it was opened */
+    bool wrote;    /* since it was opened */
+    bool outdated; /* another program's save took the place of what it wrote: it writes no more,
+                    * unless it cuts the file to 0 */
+    bool refused;  /* and what it wrote since is not taken: its commit points say so */
     struct tfs_blob *blob; /* rendered content at that stamp */
     uint64_t stamp;
 };
 
 int tfs_handle_open(struct tfs_inodes *inodes, struct tfs_inode *inode, bool writer, bool append,
                     struct tfs_handle **handle);
+/* Those that wrote the file are outdated (of those that append, if `appending`), and `told`: their
+ * next commit point says so. Are there any? */
+bool tfs_handles_outdate(struct tfs_inodes *inodes, const struct tfs_inode *inode, bool appending,
+                         bool told);
+/* Has it one that was refused, and is still open? */
+bool tfs_handles_refused(const struct tfs_inodes *inodes, const struct tfs_inode *inode);
 void tfs_handle_close(struct tfs_inodes *inodes, struct tfs_handle *handle);
 
 #endif

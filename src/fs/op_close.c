@@ -4,6 +4,7 @@
  * op_edit.c.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "fs/ops.h"
@@ -45,6 +46,32 @@ static void end_checking(struct checking *c)
     tfs_sparse_unref(c->sparse);
 }
 
+const char tfs_ops_outdated[] =
+    "the save was changed by another program while this was written: what was written is not "
+    "taken, and kept in " TFS_CONTROL_NAME "/rejected/; open the file again";
+
+const char tfs_ops_overtaken[] =
+    "another file or program changed what this file says while a mapping of it was written: what "
+    "was written is not taken, and kept in " TFS_CONTROL_NAME "/rejected/; open the file again";
+
+const char *tfs_ops_why_outdated(const struct tfs_draft *draft)
+{
+    return draft->overtaken ? tfs_ops_overtaken : tfs_ops_outdated;
+}
+
+/* It is rejected, whatever it says. What is not in memory has to be read before it is put aside. */
+static void begin_rejecting(struct tfs_draft *draft, struct checking *c, struct tfs_error *err)
+{
+    if (draft->state == TFS_DRAFT_OUTDATED)
+        tfs_fail(err, -ESTALE, "%s", tfs_ops_why_outdated(draft));
+    else
+        tfs_fail(err, -EBADMSG, "a write to this file was refused");
+    if (draft->sparse == NULL || draft->spilled || (draft->quarantined && draft->told))
+        return;
+    c->sparse = tfs_sparse_ref(draft->sparse);
+    draft->copied = true;
+}
+
 /* Takes what there is to check, if there is anything: then the draft is CHECKING. `released`: a
  * RELEASE asks, which is processed when close(2) has long returned. A writer who opened the file
  * since has begun a document that only its own close may end: half of it could be accepted, and
@@ -56,13 +83,8 @@ static bool begin_checking(const struct tfs_inode *inode, bool released, struct 
 
     if (draft == NULL)
         return false;
-    if (draft->state == TFS_DRAFT_OUTDATED) {
-        tfs_fail(err, -ESTALE, "the save was replaced by another program's while this was written");
-        return false;
-    }
-    if (draft->state == TFS_DRAFT_POISONED) {
-        draft->closing = !released;
-        tfs_fail(err, -EBADMSG, "a write to this file was refused");
+    if (draft->state == TFS_DRAFT_OUTDATED || draft->state == TFS_DRAFT_POISONED) {
+        begin_rejecting(draft, c, err);
         return false;
     }
     if (!tfs_draft_is_unchecked(draft) || (released && inode->writers > 0))
@@ -78,33 +100,54 @@ static bool begin_checking(const struct tfs_inode *inode, bool released, struct 
     return true;
 }
 
+int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_span text)
+{
+    struct tfs_buf path = {0};
+
+    tfs_ops_path(s, inode->id, &path);
+    tfs_buf_u8(&path, 0);
+    int result =
+        path.failed ? -ENOMEM : tfs_quarantine_put(&s->quarantine, (const char *)path.data, text);
+    tfs_buf_release(&path);
+    return result;
+}
+
 /* Rejected bytes are put aside when the rejection is told, not only when the last handle is gone:
  * the kernel sends that news after close(2) has returned, and a program that reads the error looks
  * for the bytes at once. */
 static int put_aside(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_blob *text)
 {
     struct tfs_draft *draft = inode->draft;
-    struct tfs_buf path = {0};
-
     int result = text == NULL ? tfs_draft_unspill(draft) : 0;
+
     if (result < 0)
         return result == -EBUSY ? 0 : result; /* too large, and told */
-    tfs_ops_path(s, inode->id, &path);
-    tfs_buf_u8(&path, 0);
-    result = path.failed ? -ENOMEM
-                         : tfs_quarantine_put(
-                               &s->quarantine, (const char *)path.data,
+    result = tfs_ops_put_aside(s, inode,
                                text != NULL ? tfs_blob_span(text) : tfs_buf_span(&draft->bytes));
     draft->quarantined = result == 0;
-    tfs_buf_release(&path);
     return result;
+}
+
+void tfs_ops_keep_outdated(struct tfs_session *s, struct tfs_inode *inode)
+{
+    if (!inode->draft->quarantined)
+        (void)put_aside(s, inode, NULL);
+}
+
+void tfs_ops_leave_outdated(struct tfs_session *s, struct tfs_inode *inode)
+{
+    if (inode->draft == NULL || inode->draft->state != TFS_DRAFT_OUTDATED)
+        return;
+    tfs_ops_keep_outdated(s, inode);
+    (void)tfs_handles_outdate(&s->inodes, inode, true, true);
 }
 
 void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode)
 {
     struct tfs_buf path = {0};
 
-    if (tfs_quarantine_is_empty(&s->quarantine))
+    /* A program that was told where its bytes are may be about to look for them. */
+    if (tfs_quarantine_is_empty(&s->quarantine) || tfs_handles_refused(&s->inodes, inode))
         return;
     tfs_ops_path(s, inode->id, &path);
     tfs_buf_u8(&path, 0);
@@ -174,6 +217,36 @@ static void read_rejected(const struct tfs_work *work, struct checking *c)
     tfs_ops_log_inode(s, &err, work->inode);
 }
 
+/* What began with begin_rejecting: it is told once. Nothing, where there was nothing to check. */
+static int reject(const struct tfs_work *work, bool released, struct checking *c,
+                  const struct tfs_error *err)
+{
+    struct tfs_session *s = work->branch->session;
+    struct tfs_inode *inode = work->inode;
+    bool tell = false;
+
+    if (err->code == 0 || err->code == -ENOMEM)
+        return err->code;
+    if (c->sparse != NULL)
+        read_rejected(work, c);
+    pthread_mutex_lock(&s->lock);
+    struct tfs_draft *draft = inode->draft;
+    if (draft != NULL) {
+        tell = !draft->told;
+        draft->told = true;
+        draft->closing = !released;
+        draft->copied = false;
+        if (tell || !draft->quarantined) /* else more was written since */
+            (void)put_aside(s, inode, c->rejected);
+        draft->quarantined = draft->quarantined || c->sparse != NULL; /* or is too large for it */
+    }
+    pthread_cond_broadcast(&s->closed);
+    pthread_mutex_unlock(&s->lock);
+    if (tell)
+        tfs_ops_log_inode(s, err, inode);
+    return err->code;
+}
+
 static int check(struct tfs_work *work, const struct tfs_node *node, const char *past_why,
                  struct checking *c, struct tfs_error *err)
 {
@@ -217,7 +290,7 @@ static int check_draft(struct tfs_work *work, bool released, struct checking *c,
         work->began[i] = begun ? tfs_doc_ref(inode->draft->began[i]) : NULL;
     pthread_mutex_unlock(&s->lock);
     if (!begun)
-        return err->code;
+        return reject(work, released, c, err);
     int result = check(work, &node, past_why, c, err);
     pthread_mutex_lock(&s->lock);
     bool tell = take_answer(work, c, result, released);

@@ -242,6 +242,8 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_i
     int result = tfs_file_begin_draft(s, need, inode, size == 0);
     struct tfs_draft *draft = inode->draft;
 
+    if (result == 0 && size == 0)
+        tfs_ops_leave_outdated(s, inode);
     if (result == 0 && size == 0 && draft != NULL && draft->sparse != NULL)
         result = empty_sparse(draft);
     if (result == 0 && size == 0 && draft != NULL)

@@ -20,6 +20,19 @@ struct content {
 
 #define ALL UINT64_MAX
 
+/* A draft that is rejected whatever it says: part of it would be accepted under another name, or
+ * cut. */
+static int check_draft(struct content *c)
+{
+    const struct tfs_draft *draft = c->inode->draft;
+
+    if (draft != NULL && c->size > 0 && draft->state == TFS_DRAFT_OUTDATED)
+        return tfs_fail(&c->why, -ESTALE, "%s", tfs_ops_why_outdated(draft));
+    if (draft != NULL && c->size > 0 && draft->state == TFS_DRAFT_POISONED)
+        return tfs_fail(&c->why, -EBADMSG, "a write to this file was refused");
+    return 0;
+}
+
 /* What is saved of the file. Of a large one no more than is kept; and nothing, where it would not
  * be taken. */
 static int saved_content(struct tfs_session *s, struct content *c, struct tfs_need *need)
@@ -52,7 +65,9 @@ static int try_content(struct tfs_session *s, void *call, struct tfs_need *need)
 
     c->node = c->inode->node;
     tfs_ops_refresh(s, &c->node);
-    const int result = tfs_draft_unspill(c->inode->draft);
+    int result = check_draft(c);
+    if (result == 0)
+        result = tfs_draft_unspill(c->inode->draft);
     if (result < 0)
         return result;
     if (c->inode->draft != NULL)
@@ -80,6 +95,18 @@ static int cut_text(const struct content *c, struct tfs_buf *longer, struct tfs_
     return tfs_buf_check(longer, &err);
 }
 
+/* With nothing of it left it may be written again, but not by those who wrote that. */
+static int cut_draft(struct tfs_session *s, struct tfs_inode *inode, uint64_t size)
+{
+    struct tfs_draft *draft = inode->draft;
+
+    if (size == 0)
+        tfs_ops_leave_outdated(s, inode);
+    if (size == 0 && !tfs_draft_may_be_accepted(draft) && tfs_draft_is_unchecked(draft))
+        (void)tfs_draft_take(draft, TFS_DRAFT_EMPTY);
+    return tfs_draft_resize(draft, size);
+}
+
 static int apply_truncate(struct tfs_job *job, bool last)
 {
     struct tfs_truncate_work *work = (struct tfs_truncate_work *)job;
@@ -99,7 +126,7 @@ static int apply_truncate(struct tfs_job *job, bool last)
         tfs_ops_log_inode(s, &c.why, inode);
     pthread_mutex_lock(&s->lock);
     if (result == 0 && inode->draft != NULL)
-        result = tfs_draft_resize(inode->draft, work->size);
+        result = cut_draft(s, inode, work->size);
     if (result == 0) {
         tfs_notify_stale(s->notify, inode->id);
         tfs_views_bump(&s->views, tfs_node_id(&c.node));

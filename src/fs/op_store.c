@@ -155,6 +155,7 @@ static void on_turned(void *arg, struct tfs_store *store)
 
 /* ---- what is being written ------------------------------------------------------------------- */
 
+/* What is rejected whatever it says is no edit. */
 static bool on_is_editing(void *arg, struct tfs_store *store)
 {
     const struct tfs_branch *branch = arg;
@@ -167,26 +168,57 @@ static bool on_is_editing(void *arg, struct tfs_store *store)
     for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
         editing = editing || (inode->draft != NULL && inode->node.store == branch->number &&
-                              tfs_draft_is_unchecked(inode->draft));
+                              tfs_draft_may_be_accepted(inode->draft));
     }
     pthread_mutex_unlock(&s->lock);
     return editing;
 }
 
-static void on_outdate(void *arg, struct tfs_store *store)
+/* A draft that might still be accepted, which is outdated now; NULL: there is none. */
+static struct tfs_inode *outdate_one(const struct tfs_branch *branch)
 {
-    const struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
     struct tfs_map_cell cell;
 
-    (void)store;
-    pthread_mutex_lock(&s->lock);
     for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
-        const struct tfs_inode *inode = cell.value;
-        if (inode->node.store == branch->number && inode->draft != NULL)
-            (void)tfs_draft_take(inode->draft, TFS_DRAFT_OUTDATE);
+        struct tfs_inode *inode = cell.value;
+        if (inode->node.store == branch->number && inode->draft != NULL &&
+            tfs_draft_may_be_accepted(inode->draft) &&
+            tfs_draft_take(inode->draft, TFS_DRAFT_OUTDATE))
+            return inode;
+    }
+    return NULL;
+}
+
+/* Its bytes are put aside at once: others may cut the file to 0 before its writer hears of it. */
+static bool outdate_next(const struct tfs_branch *branch)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_error why = {0};
+    struct tfs_buf path = {0};
+
+    pthread_mutex_lock(&s->lock);
+    struct tfs_inode *inode = outdate_one(branch);
+    if (inode != NULL) {
+        tfs_ops_keep_outdated(s, inode);
+        inode->draft->told = true;
+        tfs_ops_path(s, inode->id, &path);
     }
     pthread_mutex_unlock(&s->lock);
+    if (inode == NULL)
+        return false;
+    tfs_buf_u8(&path, 0);
+    tfs_fail(&why, -ESTALE, "%s", tfs_ops_outdated);
+    tfs_ops_log(s, &why, path.failed ? NULL : (const char *)path.data);
+    tfs_buf_release(&path);
+    return true;
+}
+
+static void on_outdate(void *arg, struct tfs_store *store)
+{
+    (void)store;
+    while (outdate_next(arg))
+        ;
 }
 
 static int put_aside(void *arg, const char *path, struct tfs_span bytes)

@@ -309,6 +309,15 @@ extern const struct tfs_job_kind tfs_flush, tfs_release;
 
 /* A write to the open file was refused: its draft is rejected, and put aside. Takes the lock. */
 void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_error *why);
+/* A copy goes to rejected/: 0 or -ENOMEM. */
+int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_span text);
+/* Of an outdated draft in memory: its bytes are put aside, if they are not yet. */
+void tfs_ops_keep_outdated(struct tfs_session *s, struct tfs_inode *inode);
+/* A draft that may be outdated is about to be cut to 0: its bytes are put aside, and those who
+ * wrote them write no more. */
+void tfs_ops_leave_outdated(struct tfs_session *s, struct tfs_inode *inode);
+extern const char tfs_ops_outdated[], tfs_ops_overtaken[]; /* the sentences */
+const char *tfs_ops_why_outdated(const struct tfs_draft *draft);
 /* The last writer is gone, and with it the draft: accepted, or rejected and put aside. */
 void tfs_ops_end_draft(struct tfs_session *s, struct tfs_inode *inode, bool rejected);
 /* Ends a draft that nothing was written to: it would go on showing what other views change since.

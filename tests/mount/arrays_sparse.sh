@@ -380,7 +380,8 @@ for page in range(1, before.size // 4096):
 check(said[0] == "ok" and said[-1] == "ENOSPC" and err(os.close, fd) != "ok")
 check((np.load(path) == before).all())'
     logged 'arrays/param2.npy: what is written has no room in \$TMPDIR, /var/tmp or /tmp: No space left on device'
-    down
+    want test -s "$M/.terrainfs/rejected/arrays/param2.npy"
+    down 3
     want umount "$D/tmp"
     want "$TFS_BIN" check "$S"
 }
@@ -462,7 +463,8 @@ os.pwrite(fd, b"\x09", place)
 check(err(os.pwrite, fd, b"\x09", 1 << 62) == "EFBIG" and err(os.close, fd) == "EBADMSG")
 check((np.load(path) == before).all())'
     logged 'arrays/param2.npy: what is written lies behind the largest size of this file'
-    down
+    want test -s "$M/.terrainfs/rejected/arrays/param2.npy"
+    down 3
     want "$TFS_BIN" check "$S"
 }
 

@@ -119,6 +119,23 @@ conflict_mine() {
     same 'chunks changed' "$(region diff "$D/another" "$S")" "changed $C blocks"
 }
 
+# Pages of an array lie in a file, from which they are put aside.
+theirs_over_an_array() {
+    another base:outside
+    up -o commit=close,conflict=theirs,views=all+arrays
+    want cp -p "$D/another" "$D/moved"
+    same 'fsync and close' "$(py '
+fd = os.open(a[0], os.O_RDWR)
+os.pwrite(fd, b"\5" * 4096, 8192)
+os.rename(a[1], a[2])
+print(err(os.fsync, fd), err(os.close, fd))' "$M/arrays/lights/sky.npy" "$D/moved" "$S")" 'ESTALE ESTALE'
+    want cmp "$D/another" "$S"
+    py 'sys.exit(get(a[0])[8192:12288] != b"\5" * 4096)' "$M/.terrainfs/rejected/arrays/lights/sky.npy"
+    same 'the array is kept' $? 0
+    same 'lines' "$(grep -c '^arrays/lights/sky.npy: the save was changed' "$M/.terrainfs/errors.log")" 1
+    down 3
+}
+
 truncated_while_mounted() {
     foreground
     find "$M" -name '*.csv' | head -3 | xargs cat >/dev/null
@@ -403,6 +420,7 @@ try 'a conflict at close' conflict_at_close
 try 'conflict=theirs' conflict_theirs
 try 'conflict=theirs of a removed chunk' conflict_theirs_of_a_removal
 try 'conflict=mine' conflict_mine
+try 'conflict=theirs over an array' theirs_over_an_array
 try 'truncated while mounted' truncated_while_mounted
 try 'removed while mounted' removed_while_mounted
 try 'removed while an edit waits' removed_while_an_edit_waits

@@ -35,11 +35,11 @@ static const int table[STATES][EVENTS] = {
                            DEFER    OUTDATE   POISON    EMPTY */
     [TFS_DRAFT_CLEAN] = {WRITTEN, -1, -1, -1, -1, -1, -1, WRITTEN},
     [TFS_DRAFT_WRITTEN] = {WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, OUTDATED, POISONED, WRITTEN},
-    [TFS_DRAFT_CHECKING] = {WRITTEN, -1, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REJECTED, WRITTEN, -1,
+    [TFS_DRAFT_CHECKING] = {WRITTEN, -1, TFS_DRAFT_ACCEPTED, TFS_DRAFT_REJECTED, WRITTEN, OUTDATED,
                             POISONED, WRITTEN},
     [TFS_DRAFT_ACCEPTED] = {WRITTEN, -1, -1, -1, -1, -1, -1, WRITTEN},
     [TFS_DRAFT_REJECTED] = {WRITTEN, TFS_DRAFT_CHECKING, -1, -1, -1, OUTDATED, POISONED, WRITTEN},
-    [TFS_DRAFT_OUTDATED] = {OUTDATED, -1, -1, -1, -1, -1, -1, OUTDATED},
+    [TFS_DRAFT_OUTDATED] = {OUTDATED, -1, -1, -1, -1, -1, -1, WRITTEN},
     [TFS_DRAFT_POISONED] = {-1, -1, -1, -1, -1, -1, -1, WRITTEN},
 };
 
@@ -88,6 +88,41 @@ START_TEST(draft_has_something_to_check_until_it_is_accepted)
         bring_to((enum tfs_draft_state)state);
         ck_assert_int_eq(tfs_draft_is_unchecked(draft), unchecked[state]);
     }
+}
+END_TEST
+
+START_TEST(draft_may_be_accepted_unless_it_is_so_already_or_never_will_be)
+{
+    for (int state = 0; state < STATES; state++) {
+        bring_to((enum tfs_draft_state)state);
+        ck_assert_int_eq(tfs_draft_may_be_accepted(draft),
+                         state == TFS_DRAFT_WRITTEN || state == TFS_DRAFT_REJECTED);
+    }
+}
+END_TEST
+
+START_TEST(draft_merges_where_it_is_compared_with_what_it_began_as)
+{
+    struct tfs_error err = {0};
+    ck_assert(!tfs_draft_merges(draft));
+    tfs_draft_spill(draft);
+    tfs_sparse_accept(draft->sparse);
+    ck_assert(!tfs_draft_merges(draft));
+    teardown();
+    setup();
+    ck_assert_int_eq(tfs_blob_copy(tfs_span_of("shown"), &draft->original, &err), 0);
+    ck_assert(tfs_draft_merges(draft));
+    tfs_draft_forget(draft);
+    ck_assert(!tfs_draft_merges(draft));
+}
+END_TEST
+
+START_TEST(draft_is_not_written_to_while_its_pages_are_put_aside)
+{
+    tfs_draft_spill(draft);
+    ck_assert(!tfs_draft_is_held(draft));
+    draft->copied = true;
+    ck_assert(tfs_draft_is_held(draft));
 }
 END_TEST
 
@@ -173,6 +208,9 @@ END_TEST
 static const TTest *const *const tests[] = {
     &draft_takes_every_event_in_every_state_as_the_table_says,
     &draft_has_something_to_check_until_it_is_accepted,
+    &draft_may_be_accepted_unless_it_is_so_already_or_never_will_be,
+    &draft_merges_where_it_is_compared_with_what_it_began_as,
+    &draft_is_not_written_to_while_its_pages_are_put_aside,
     &draft_written_to_during_a_check_is_checked_again,
     &draft_that_was_refused_is_told_of_again_only_when_it_was_written_to,
     &draft_is_about_to_close_until_something_happens_to_it,
