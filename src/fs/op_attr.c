@@ -69,6 +69,7 @@ struct setting {
     unsigned set;
     struct tfs_reply reply;
     struct tfs_attr attr;
+    struct tfs_error why; /* to be logged; code 0: nothing */
 };
 
 static const struct timespec *chosen_time(const struct setting *c, unsigned which,
@@ -144,7 +145,7 @@ static int truncate_by_name(struct tfs_session *s, struct tfs_need *need, const 
     return -EINPROGRESS;
 }
 
-static int set_size(struct tfs_session *s, struct tfs_need *need, const struct setting *c)
+static int set_size(struct tfs_session *s, struct tfs_need *need, struct setting *c)
 {
     uint64_t size = (uint64_t)c->values->st_size;
 
@@ -152,8 +153,12 @@ static int set_size(struct tfs_session *s, struct tfs_need *need, const struct s
         return 0;
     if (c->handle == NULL)
         return truncate_by_name(s, need, c, size);
+    if (c->handle->outdated && size > 0 && c->handle->inode->scratch == NULL)
+        return tfs_fail(&c->why, -ESTALE, "%s", tfs_ops_outdated);
     int result = tfs_file_truncate(s, need, c->handle->inode, size);
     c->handle->wrote = c->handle->wrote || result > TFS_NEEDS_BYTES;
+    if (result == 0)
+        c->handle->outdated = c->handle->refused = false; /* it begins anew */
     return result;
 }
 
@@ -188,7 +193,7 @@ void tfs_session_setattr(struct tfs_session *s, uint64_t id, struct tfs_handle *
     int result = (set & TFS_SET_SIZE) != 0 && values->st_size < 0 ? -EINVAL : 0;
 
     if (result == 0)
-        result = tfs_ops_told(s, id, NULL, tfs_ops_run(s, try_setattr, &c), NULL);
+        result = tfs_ops_told(s, id, NULL, tfs_ops_run(s, try_setattr, &c), &c.why);
     if (result != -EINPROGRESS)
         reply.done(reply.arg, result, result == 0 ? &c.attr : NULL);
 }

@@ -83,8 +83,8 @@ static int open_inode(struct tfs_session *s, struct opening *o, struct tfs_inode
         return -ESTALE;
     int result = open_handle(s, inode, o->flags, &o->handle);
     if (result == 0 && cut) {
-        o->handle->wrote = true;
         result = tfs_file_truncate(s, NULL, inode, 0);
+        o->handle->wrote = true;
         if (result < 0)
             tfs_handle_close(&s->inodes, o->handle);
     }
@@ -263,8 +263,10 @@ struct writing {
     uint64_t offset;
     struct tfs_span bytes;
     bool from_cache;
-    bool stale; /* the kernel believes in another size */
-    bool torn;  /* the bytes may be there in part */
+    bool stale;    /* the kernel believes in another size */
+    bool torn;     /* the bytes may be there in part */
+    bool tell;     /* that the handle is outdated */
+    bool overtook; /* the file, which is newer than the page: to be told */
     struct tfs_scan scan;
 };
 
@@ -396,12 +398,42 @@ static int fill_pages(struct tfs_session *s, struct tfs_need *need, struct writi
     return result < 0 ? tear(s, w, inode, result) : 0;
 }
 
+/* Of a handle whose text another program's save took the place of: what it says with these bytes is
+ * put aside. */
+static int refuse_outdated(struct tfs_session *s, struct writing *w, struct tfs_inode *inode)
+{
+    struct tfs_span last = tfs_blob_span(inode->outdated);
+    struct tfs_error ignored = {0};
+    struct tfs_buf text = {0};
+    const bool appends = w->handle->append && !w->from_cache;
+    const uint64_t offset = appends ? last.size : w->offset;
+
+    w->tell = !w->handle->refused;
+    w->handle->refused = true;
+    if (inode->outdated == NULL || offset > TFS_DRAFT_KEPT_MAX)
+        return -ESTALE;
+    tfs_buf_add_span(&text, last);
+    if (offset + w->bytes.size > last.size)
+        tfs_buf_resize(&text, (size_t)offset + w->bytes.size);
+    if (!text.failed && w->bytes.size > 0)
+        memcpy(text.data + offset, w->bytes.data, w->bytes.size);
+    if (!text.failed)
+        (void)tfs_ops_put_aside(s, inode, tfs_buf_span(&text));
+    struct tfs_blob *kept = inode->outdated;
+    if (tfs_blob_take(&text, &inode->outdated, &ignored) == 0)
+        tfs_blob_unref(kept);
+    tfs_buf_release(&text);
+    return -ESTALE;
+}
+
 static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct writing *w = call;
     struct tfs_inode *inode = w->handle->inode;
-    int result = tfs_file_begin_draft(s, need, inode, false);
 
+    if (w->handle->outdated && inode->scratch == NULL)
+        return refuse_outdated(s, w, inode);
+    int result = tfs_file_begin_draft(s, need, inode, false);
     if (result == 0 && inode->draft != NULL && inode->draft->sparse != NULL)
         result = fill_pages(s, need, w, inode);
     if (result <= TFS_NEEDS_BYTES)
@@ -443,9 +475,14 @@ static void refuse_torn(struct tfs_session *s, struct tfs_inode *inode, int resu
 int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,
                       uint64_t offset, struct tfs_span bytes, bool from_cache)
 {
-    struct writing w = {handle, caller, offset, bytes, from_cache, false, false, {0}};
+    struct writing w = {handle, caller, offset, bytes, from_cache, .stale = false};
+    struct tfs_error why = {0};
     int result = tfs_ops_run(s, try_write, &w);
 
+    if (w.tell || w.overtook) {
+        tfs_fail(&why, -ESTALE, "%s", w.tell ? tfs_ops_outdated : tfs_ops_overtaken);
+        tfs_ops_log_inode(s, &why, handle->inode);
+    }
     if (w.torn)
         refuse_torn(s, handle->inode, result);
     if (result == 0)
@@ -479,7 +516,7 @@ static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle)
     const struct tfs_inode *inode = handle->inode;
     const struct tfs_draft *draft = inode->draft;
 
-    if (!handle->wrote || inode->scratch != NULL)
+    if (!handle->wrote || handle->outdated || inode->scratch != NULL)
         return false;
     if (draft != NULL && (tfs_draft_is_unchecked(draft) || draft->state == TFS_DRAFT_CHECKING))
         return true;
@@ -495,8 +532,10 @@ void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, pid_t c
     pthread_mutex_lock(&s->lock);
     if (inode->draft != NULL && inode->draft->fragment_by == caller)
         end_fragment(s, inode);
-    bool flushes = has_to_flush(s, handle);
-    if (flushes) {
+    bool flushes = !handle->refused && has_to_flush(s, handle);
+    if (handle->refused) {
+        result = -ESTALE;
+    } else if (flushes) {
         tfs_fresh_touch(&s->overlay, &inode->node);
         result = submit_flush(s, inode, caller, reply);
     }

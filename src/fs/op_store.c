@@ -15,8 +15,11 @@
 
 struct publishing {
     struct tfs_branch *branch;
-    uint64_t self; /* keeps its times: they moved when it was written */
-    bool all;      /* everything counts as changed already */
+    uint64_t self;            /* keeps its times: they moved when it was written */
+    bool all;                 /* everything counts as changed already */
+    bool outside;             /* another program changed it */
+    bool lost;                /* and edits that were not in the save were set aside */
+    struct tfs_buf *outdated; /* paths, each with a 0: to be told when the lock is gone */
 };
 
 static void stale_id(struct tfs_branch *branch, uint64_t computed)
@@ -40,12 +43,50 @@ static bool is_known(const struct tfs_branch *branch, const struct tfs_node *nod
            tfs_inode_of(&s->inodes, node) != NULL || tfs_views_has_chunk(&s->views, node);
 }
 
+/* Its bytes are put aside at once: others may cut the file to 0 before its writer hears of it. */
+static void keep_outdated(const struct publishing *p, struct tfs_inode *inode)
+{
+    struct tfs_session *s = p->branch->session;
+
+    tfs_ops_keep_outdated(s, inode);
+    inode->draft->told = true;
+    tfs_ops_path(s, inode->id, p->outdated);
+    tfs_buf_u8(p->outdated, 0);
+}
+
+/* Another program changed a file that is being written: what was accepted makes room for it. Those
+ * who go on to write would take its change back without knowing of it, but for those that append,
+ * if nothing of theirs was set aside. */
+static void outdate_file(const struct publishing *p, const struct tfs_node *node)
+{
+    struct tfs_session *s = p->branch->session;
+    struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
+    struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
+    struct tfs_error ignored = {0};
+
+    if (draft == NULL || tfs_draft_merges(draft))
+        return;
+    if (draft->state != TFS_DRAFT_ACCEPTED) {
+        if (s->options.conflict != TFS_CONFLICT_MINE && tfs_draft_take(draft, TFS_DRAFT_OUTDATE))
+            keep_outdated(p, inode);
+        return;
+    }
+    tfs_blob_unref(inode->outdated);
+    inode->outdated = NULL;
+    if (tfs_handles_outdate(&s->inodes, inode, p->lost, p->lost) &&
+        tfs_draft_size(draft) <= TFS_DRAFT_KEPT_MAX && tfs_draft_unspill(draft) == 0)
+        (void)tfs_blob_take(&draft->bytes, &inode->outdated, &ignored);
+    tfs_ops_end_draft(s, inode, false);
+}
+
 static void file_changed(const struct publishing *p, const struct tfs_node *node,
                          const struct tfs_file *file)
 {
     struct tfs_session *s = p->branch->session;
     const uint64_t id = tfs_node_id(node);
 
+    if (p->outside)
+        outdate_file(p, node);
     if (id == p->self) {
         tfs_views_restamp(&s->views, id);
     } else {
@@ -100,9 +141,15 @@ static bool bump_all(struct tfs_branch *branch, const struct tfs_publication *ch
 }
 
 /* Caches and names hear of it. */
-static void announce(struct tfs_branch *branch, const struct tfs_publication *change)
+static void announce(struct tfs_branch *branch, const struct tfs_publication *change, bool lost,
+                     struct tfs_buf *outdated)
 {
-    struct publishing p = {branch, change->self, bump_all(branch, change)};
+    struct publishing p = {.branch = branch,
+                           .self = change->self,
+                           .all = bump_all(branch, change),
+                           .outside = change->outside,
+                           .lost = lost,
+                           .outdated = outdated};
     struct tfs_node root = TFS_NODE_ROOT;
 
     tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
@@ -112,22 +159,36 @@ static void announce(struct tfs_branch *branch, const struct tfs_publication *ch
     stale_node(branch, &root);
 }
 
+static void tell_outdated(struct tfs_session *s, const struct tfs_buf *paths)
+{
+    for (size_t at = 0; !paths->failed && at < paths->size;
+         at += strlen((const char *)paths->data + at) + 1) {
+        struct tfs_error why = {0};
+        tfs_fail(&why, -ESTALE, "%s", tfs_ops_outdated);
+        tfs_ops_log(s, &why, (const char *)paths->data + at);
+    }
+}
+
 static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publication *change)
 {
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
+    struct tfs_buf outdated = {0};
 
     if (change->reread)
         branch->not_aside = 0;
     else
         tfs_ops_keep_past(branch, change);
     pthread_mutex_lock(&s->lock);
+    const bool unsaved = tfs_store_unsaved(store);
     tfs_store_show(store, change);
     if (!change->completed) {
         tfs_ops_leave_bounds(branch, change);
-        announce(branch, change);
+        announce(branch, change, unsaved && !tfs_store_unsaved(store), &outdated);
     }
     pthread_mutex_unlock(&s->lock);
+    tell_outdated(s, &outdated);
+    tfs_buf_release(&outdated);
 }
 
 static void file_turned(void *arg, const struct tfs_node *changed, const struct tfs_file *file,

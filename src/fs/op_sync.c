@@ -154,8 +154,11 @@ void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct 
 
     pthread_mutex_lock(&s->lock);
     struct tfs_branch *branch = tfs_ops_branch_of(s, inode);
-    struct tfs_flush_work *work = tfs_work_create(
-        sizeof(*work), &tfs_flush, branch != NULL ? branch : &s->branches[0], inode, reply);
+    const int result = handle->refused ? -ESTALE : -ENOMEM; /* where no job answers */
+    struct tfs_flush_work *work =
+        handle->refused ? NULL
+                        : tfs_work_create(sizeof(*work), &tfs_flush,
+                                          branch != NULL ? branch : &s->branches[0], inode, reply);
     if (work != NULL) {
         work->work.job.barrier = true;
         if (inode->scratch == NULL)
@@ -164,7 +167,7 @@ void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct 
     }
     pthread_mutex_unlock(&s->lock);
     if (work == NULL)
-        tfs_reply_now(reply, -ENOMEM);
+        tfs_reply_now(reply, result);
 }
 
 /* ---- saves that other programs changed ------------------------------------------------------- */

@@ -68,6 +68,7 @@ struct tfs_publication {
     struct tfs_doc *before, *after;
     uint64_t self;  /* as given to tfs_store_accept; 0: none */
     bool reread;    /* `after` stands on what was read from disk: slots may mean other chunks */
+    bool outside;   /* and has what another program wrote */
     bool completed; /* `after` says what `before` does, and has chunks that were not read then */
     struct tfs_doc *saved; /* if reread: what is on disk; NULL: the save's document */
 };

@@ -83,6 +83,7 @@ static int reload(struct tfs_store *store, struct tfs_error *err)
     if (result != -ENOMEM)
         store->broken = result;
     if (result == 0) {
+        store->outside = true;
         pthread_mutex_lock(&store->lock);
         store->st = store->save->st;
         pthread_mutex_unlock(&store->lock);
@@ -235,6 +236,8 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
 
     if (store->save->doc->version == committed->version)
         return 0;
+    /* Others read back what they wrote; these commit beside what other programs did. */
+    store->outside = store->outside || store->save->container->detects_conflicts;
     if (store->shown == committed)
         return show_saved(store, err);
     store->unshown = true;

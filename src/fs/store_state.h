@@ -72,6 +72,7 @@ struct tfs_store {
     /* The thread's own. */
     pthread_t thread;
     bool started;
+    bool outside;   /* save->doc was read again, and has what another program wrote */
     bool unshown;   /* save->doc was read, but could not be shown yet: nothing is edited before */
     bool conflict;  /* the save changed under our edits, nobody decided yet, and the log says so */
     bool overruled; /* accepted edits were set aside, and no barrier was told */

@@ -58,6 +58,7 @@ struct open_file {
     uint64_t id; /* held, as a kernel does, as long as the file is open */
     struct node *node;
     bool wrote;
+    bool outdated, refused; /* another program changed what it wrote; and it heard of that */
 };
 
 static struct {
@@ -520,7 +521,10 @@ static void step_write(void)
             expected = -ESTALE;
     }
     uint64_t end = strlen(node->bytes);
-    if (end > 20 || (expected < 0 && chance(2) == 0))
+    if (open->outdated && node->schema) {
+        expected = -ESTALE;
+        open->refused = m.refused = true;
+    } else if (end > 20 || (expected < 0 && chance(2) == 0))
         return;
     AGREE(write_text(open->handle, end, text) == expected, "write is %d", expected);
     if (expected < 0)
@@ -545,6 +549,7 @@ static void step_truncate(void)
     open->node->bytes[0] = '\0';
     open->node->pending = open->node->dirty = open->node->schema;
     open->wrote = true;
+    open->outdated = open->refused = false;
 }
 
 static int expect_flush(struct node *node, bool barrier)
@@ -560,8 +565,9 @@ static void step_flush(void)
     if (open == NULL)
         return;
     const struct node *node = open->node;
-    bool goes = open->wrote && node->schema && (node->dirty || (m.unsaved && !m.staging));
-    int expected = goes ? expect_flush(open->node, false) : 0;
+    bool goes =
+        open->wrote && !open->refused && node->schema && (node->dirty || (m.unsaved && !m.staging));
+    int expected = open->refused ? -ESTALE : goes ? expect_flush(open->node, false) : 0;
     int result = flush(open->handle);
     AGREE(result == expected, "flush: %d, not %d", result, expected);
 }
@@ -572,9 +578,9 @@ static void step_fsync(void)
     if (open == NULL)
         return;
     struct chunk *chunk = &m.chunks[open->node->chunk];
-    if (open->node->schema && chunk->alive && chunk->unlinked)
+    if (open->node->schema && chunk->alive && chunk->unlinked && !open->refused)
         end_note(chunk);
-    int expected = expect_flush(open->node, true);
+    int expected = open->refused ? -ESTALE : expect_flush(open->node, true);
     int result = sync_file(open->handle);
     AGREE(result == expected, "fsync: %d, not %d", result, expected);
 }
@@ -861,6 +867,19 @@ static void step_disk(void)
     toy_disk.fail = toy_disk.fail == 0 && chance(2) == 0 ? -ENOSPC : 0;
 }
 
+/* What was accepted of the chunk's files makes room for what another program wrote. */
+static void outdate(const struct chunk *chunk)
+{
+    for (int i = 0; i < NODES; i++) {
+        struct node *node = &m.nodes[i];
+        if (!node->used || !node->schema || !node->pending || &m.chunks[node->chunk] != chunk)
+            continue;
+        node->pending = false;
+        for (int h = 0; h < HANDLES; h++)
+            m.open[h].outdated = m.open[h].outdated || (m.open[h].node == node && m.open[h].wrote);
+    }
+}
+
 /* Another program writes a chunk, while nothing of ours waits. */
 static void step_outside(void)
 {
@@ -870,7 +889,10 @@ static void step_outside(void)
         waits = waits || (m.nodes[i].used && m.nodes[i].dirty);
     if (chunk == NULL || waits)
         return;
-    strcpy(chunk->blob, chance(2) == 0 ? "theirs" : "they|wrote");
+    const char *theirs = chance(2) == 0 ? "theirs" : "they|wrote";
+    if (strcmp(chunk->blob, theirs) != 0)
+        outdate(chunk);
+    strcpy(chunk->blob, theirs);
     strcpy(m.disk[chunk->x], chunk->blob);
     toy_disk.theirs = toy_doc_with(save->doc, chunk->x, chunk->blob);
     toy_disk.changed = 1;

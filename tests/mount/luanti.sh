@@ -70,7 +70,57 @@ exported_tiles() {
     want diff -r -x .terrainfs "$tree" "$D/again"
 }
 
+# Our own commit meets the row of another program before the next look at the database does. Who has the text of that
+# row open, accepted before, does not take it back.
+own_commit_meets_theirs() {
+    up -o conflict=ask
+    same 'write, fsync, edit of another chunk, write, close' "$(py '
+import sqlite3
+save, mine, other = a
+text, _ = get(mine), get(other)
+fd = os.open(mine, os.O_WRONLY)
+os.write(fd, text)
+os.fsync(fd)
+db = sqlite3.connect(save)
+db.execute("UPDATE blocks SET data = (SELECT data FROM blocks WHERE x = 0) WHERE x = -1")
+db.commit()
+put(other, b"0,-1,-1,new:node,7\n", os.O_WRONLY | os.O_APPEND)
+print(err(os.pwrite, fd, text, 0), err(os.close, fd))' "$S" "$M/chunks/-1_-1_-1/voxels.csv" "$M/chunks/0_-1_-1/voxels.csv")" \
+        'ESTALE ESTALE'
+    down 3
+    same 'the other row' "$("$TFS_BIN" cat "$S" chunks/-1_-1_-1/voxels.csv | grep -c .)" "$(
+        "$TFS_BIN" cat "$PRISTINE" chunks/0_-1_-1/voxels.csv | grep -c .
+    )"
+}
+
+# The same without a look at the database in between: both files are open before. A handle on a third chunk is
+# none of those that another program overtook.
+own_commit_among_theirs() {
+    up -o conflict=ask
+    same 'accepted, pending, other' "$(py '
+import sqlite3
+save, chunks = a
+names = ["-1_-1_-1", "0_-1_-1", "1_-1_-1"]
+theirs, ours, third = [chunks + "/" + name + "/voxels.csv" for name in names]
+text, other = get(theirs), get(third)
+accepted, beside, appending = os.open(theirs, os.O_WRONLY), os.open(third, os.O_RDWR), os.open(ours, os.O_WRONLY | os.O_APPEND)
+os.write(accepted, text)
+os.fsync(accepted)
+os.write(beside, other)
+os.fsync(beside)
+db = sqlite3.connect(save)
+db.execute("UPDATE blocks SET data = (SELECT data FROM blocks WHERE x = 0) WHERE x = -1")
+db.commit()
+os.write(appending, b"0,-1,-1,new:node,7\n")
+os.fsync(appending)
+print(err(os.pwrite, accepted, text, 0), err(os.close, accepted), err(os.pwrite, beside, other, 0), err(os.close, beside))
+' "$S" "$M/chunks")" 'ESTALE ESTALE ok ok'
+    down 3
+}
+
 try 'what others change in the database shows without a mount' changes_of_others
+try 'what our commit finds changed is not taken back' own_commit_meets_theirs
+try 'what our commit finds changed, with no look before it' own_commit_among_theirs
 try 'a map too wide for a picture has tiles' tiles_of_a_wide_map
 try 'tiles are exported and imported' exported_tiles
 finish

@@ -119,6 +119,35 @@ conflict_mine() {
     same 'chunks changed' "$(region diff "$D/another" "$S")" "changed $C blocks"
 }
 
+# An editor that syncs, keeps its descriptor and goes on after the game has saved the same chunk.
+goes_on_after_another_save() {
+    another base:outside
+    up "$@"
+    want cp -p "$D/another" "$D/moved"
+    same 'write, fsync, close' "$(py '
+path, line, new, old, palette = a[:5]
+text = get(path) + line.encode()
+fd = os.open(path, os.O_RDWR)
+os.ftruncate(fd, 0)
+os.pwrite(fd, text, 0)
+os.fsync(fd)
+os.rename(new, old)
+end = time.monotonic() + 60
+while b"base:outside" not in get(palette) and time.monotonic() < end:
+    time.sleep(0.05)
+print(err(os.pwrite, fd, line.encode(), len(text)), err(os.fsync, fd), err(os.close, fd))' \
+        "$M/chunks/$C2/voxels.csv" "$V2,base:inside
+" "$D/moved" "$S" "$M/chunks/$C2/palette.txt")" 'ESTALE ESTALE ESTALE'
+    want cmp "$D/another" "$S"
+    want grep -qxF "$V2,base:outside" "$M/chunks/$C2/voxels.csv"
+    same 'lines kept' "$(grep -cxF "$V2,base:inside" "$M/.terrainfs/rejected/chunks/$C2/voxels.csv")" 2
+    logged "^chunks/$C2/voxels.csv: the save was changed by another program"
+    edit base:more
+    down 3
+    block_is "$V" base:more
+    block_is "$V2" base:outside
+}
+
 # Pages of an array lie in a file, from which they are put aside.
 theirs_over_an_array() {
     another base:outside
@@ -420,6 +449,9 @@ try 'a conflict at close' conflict_at_close
 try 'conflict=theirs' conflict_theirs
 try 'conflict=theirs of a removed chunk' conflict_theirs_of_a_removal
 try 'conflict=mine' conflict_mine
+try 'an editor goes on after another save' goes_on_after_another_save
+try 'an editor goes on after another save, conflict=theirs' goes_on_after_another_save -o commit=close,conflict=theirs
+try 'an editor goes on after another save, conflict=mine' goes_on_after_another_save -o conflict=mine
 try 'conflict=theirs over an array' theirs_over_an_array
 try 'truncated while mounted' truncated_while_mounted
 try 'removed while mounted' removed_while_mounted

@@ -204,6 +204,193 @@ START_TEST(session_mine_waits_for_a_broken_save_to_be_good_again)
 }
 END_TEST
 
+/* ---- open files go on ------------------------------------------------------------------------ */
+
+#define TEXT     "chunks/0_0_0/text.txt"
+#define REJECTED ".terrainfs/rejected/" TEXT
+
+static void open_conflict(enum tfs_conflict conflict)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = conflict});
+}
+
+static int cut_to(struct tfs_handle *handle, const char *path, off_t size)
+{
+    const struct stat values = {.st_size = size};
+    struct tfs_attr attr;
+    struct answer a;
+    ck_assert_int_eq(look(path, &attr), 0);
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, handle, &values, TFS_SET_SIZE, REPLY(&a));
+    return answer_wait(&a);
+}
+
+/* An editor that has synced keeps its descriptor: nothing of ours waits, so the reload is none that
+ * anybody asks about. */
+START_TEST(session_refuses_a_handle_whose_accepted_text_another_program_replaced)
+{
+    open_conflict((enum tfs_conflict)_i);
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
+    ck_assert_int_eq(sync_file(handle), 0);
+    outside_change(0, "theirs");
+    ck_assert(comes(zero_is_theirs, "chunks/0_0_0/raw.bin"));
+    ck_assert_str_eq(cat(TEXT), "theirs");
+    ck_assert_int_eq(write_text(handle, 4, "more"), -ESTALE);
+    ck_assert_str_eq(cat(REJECTED), "oursmore");
+    ck_assert_ptr_nonnull(strstr(cat(".terrainfs/errors.log"), TEXT ": the save was changed"));
+    ck_assert_int_eq(cut_to(handle, TEXT, 2), -ESTALE);
+    ck_assert_int_eq(sync_file(handle), -ESTALE);
+    ck_assert_int_eq(close_file(handle), -ESTALE);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "theirs");
+    ck_assert_str_eq(cat(TEXT), "theirs");
+}
+END_TEST
+
+START_TEST(session_takes_others_while_an_outdated_handle_is_open)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    outside_change(0, "theirs");
+    ck_assert(comes(zero_is_theirs, TEXT));
+    struct tfs_handle *other = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(other, 6, "too"), 0);
+    ck_assert_int_eq(close_file(other), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "theirstoo");
+    ck_assert_int_eq(write_text(handle, 4, "more"), -ESTALE);
+    ck_assert_str_eq(cat(TEXT), "theirstoo");
+    ck_assert_int_eq(put(TEXT, "new"), 0);
+    ck_assert_str_eq(cat(REJECTED), "oursmore");
+    ck_assert_int_eq(cut_to(handle, TEXT, 0), 0); /* all of it is written again */
+    ck_assert_int_eq(write_text(handle, 0, "anew"), 0);
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "anew");
+}
+END_TEST
+
+START_TEST(session_leaves_writers_of_other_chunks_alone_when_the_save_changes)
+{
+    struct tfs_handle *handle = open_path("chunks/1_0_0/text.txt", O_WRONLY | O_TRUNC);
+    struct tfs_handle *log = open_path("chunks/-2_3_4/text.txt", O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    ck_assert_int_eq(write_text(log, 3, "a"), 0);
+    ck_assert_int_eq(flush(log), 0);
+    outside_change(0, "theirs");
+    ck_assert(comes(zero_is_theirs, TEXT));
+    ck_assert_int_eq(write_text(handle, 4, "more"), 0);
+    ck_assert_int_eq(write_text(log, 4, "b"), 0);
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_int_eq(close_file(log), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "theirs");
+    ck_assert_str_eq(toy_blob(save->doc, 1), "oursmore|note");
+    ck_assert_str_eq(toy_blob(save->doc, -2), "twoab");
+}
+END_TEST
+
+START_TEST(session_appends_to_what_another_program_wrote)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(handle, 4, "ours"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    outside_change(0, "theirs");
+    ck_assert(comes(zero_is_theirs, TEXT));
+    ck_assert_int_eq(write_text(handle, 8, "more"), 0);
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "theirsmore");
+}
+END_TEST
+
+/* What was set aside is not in the save, so that the next line stands alone. */
+START_TEST(session_refuses_to_append_to_what_was_set_aside)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 60});
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(handle, 4, "ours"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    outside_change(0, "theirs");
+    ck_assert(comes(zero_is_theirs, TEXT));
+    ck_assert_int_eq(write_text(handle, 8, "more"), -ESTALE);
+    ck_assert_str_eq(cat(REJECTED), "zerooursmore");
+    ck_assert_int_eq(close_file(handle), -ESTALE);
+    ck_assert_str_eq(cat(TEXT), "theirs");
+}
+END_TEST
+
+/* A's bytes are outdated while A has the file open. */
+static struct tfs_handle *open_outdated(void)
+{
+    open_conflict(TFS_CONFLICT_THEIRS);
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
+    outside_change(0, "theirs");
+    ck_assert(comes(zero_is_theirs, "chunks/0_0_0/raw.bin"));
+    return handle;
+}
+
+START_TEST(session_cut_to_nothing_takes_the_next_text_after_an_outdated_one)
+{
+    struct tfs_handle *handle = open_outdated();
+    ck_assert_str_eq(cat(REJECTED), "ours");
+    ck_assert_int_eq(put(TEXT, "next"), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "next");
+    ck_assert_int_eq(write_text(handle, 4, "more"), -ESTALE);
+    ck_assert_int_eq(close_file(handle), -ESTALE);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "next");
+}
+END_TEST
+
+START_TEST(session_tells_of_an_outdated_text_once)
+{
+    struct tfs_handle *handle = open_outdated();
+    ck_assert_int_eq(sync_file(handle), -ESTALE);
+    ck_assert_int_eq(close_file(handle), -ESTALE);
+    const char *line = strstr(cat(".terrainfs/errors.log"), TEXT ": the save was changed");
+    ck_assert_ptr_nonnull(line);
+    ck_assert_ptr_null(strstr(line + 1, TEXT ": the save was changed"));
+    ck_assert_str_eq(cat(REJECTED), "ours");
+}
+END_TEST
+
+START_TEST(session_keeps_also_what_is_written_behind_the_change)
+{
+    struct tfs_handle *handle = open_outdated();
+    ck_assert_int_eq(write_text(handle, 4, "more"), 0);
+    ck_assert_int_eq(sync_file(handle), -ESTALE);
+    ck_assert_str_eq(cat(REJECTED), "oursmore");
+    ck_assert_int_eq(write_text(handle, 8, "last"), 0);
+    ck_assert_int_eq(close_file(handle), -ESTALE);
+    ck_assert_str_eq(cat(REJECTED), "oursmorelast");
+    ck_assert_str_eq(toy_blob(save->doc, 0), "theirs");
+}
+END_TEST
+
+START_TEST(session_truncate_by_name_takes_no_outdated_text)
+{
+    struct tfs_handle *handle = open_outdated();
+    ck_assert_int_eq(cut_to(NULL, TEXT, 2), -ESTALE);
+    ck_assert_int_eq(rename_path(TEXT, "chunks/1_0_0/text.txt"), -ESTALE);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "theirs");
+    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_int_eq(close_file(handle), -ESTALE);
+}
+END_TEST
+
+/* What is rejected whatever it says keeps nobody from following the save. */
+START_TEST(session_follows_the_save_while_an_outdated_text_is_open)
+{
+    struct tfs_handle *handle = open_outdated();
+    toy_disk.theirs = toy_doc_with(save->doc, 1, "theirs");
+    toy_disk.changed = 1;
+    ck_assert(comes(zero_is_theirs, "chunks/1_0_0/text.txt"));
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "next"), 0);
+    ck_assert_int_eq(close_file(handle), -ESTALE);
+}
+END_TEST
+
 static bool gives_eio(const char *path)
 {
     return strcmp(cat(path), strerror(EIO)) == 0;
@@ -234,6 +421,15 @@ static const TTest *const *const tests[] = {
     &session_mine_sets_edits_aside_that_do_not_fit,
     &session_mine_waits_for_a_broken_save_to_be_good_again,
     &session_broken_save_gives_eio_until_it_is_good_again,
+    &session_takes_others_while_an_outdated_handle_is_open,
+    &session_leaves_writers_of_other_chunks_alone_when_the_save_changes,
+    &session_appends_to_what_another_program_wrote,
+    &session_refuses_to_append_to_what_was_set_aside,
+    &session_cut_to_nothing_takes_the_next_text_after_an_outdated_one,
+    &session_tells_of_an_outdated_text_once,
+    &session_keeps_also_what_is_written_behind_the_change,
+    &session_truncate_by_name_takes_no_outdated_text,
+    &session_follows_the_save_while_an_outdated_text_is_open,
 };
 
 static Suite *suite(void)
@@ -241,6 +437,8 @@ static Suite *suite(void)
     Suite *s = suite_create("session commits");
     TCase *c = session_case(s, tests, sizeof(tests) / sizeof(tests[0]));
 
+    tcase_add_loop_test(c, session_refuses_a_handle_whose_accepted_text_another_program_replaced,
+                        TFS_CONFLICT_ASK, TFS_CONFLICT_MINE + 1);
     unit_add_where(scratch_can_mount(), c,
                    session_keeps_edits_elsewhere_when_they_do_not_fit_beside_the_save, 1,
                    "root and mount(2)");
