@@ -124,6 +124,7 @@ uint64_t tfs_inode_id(struct tfs_inodes *inodes, const struct tfs_node *node)
 
 void tfs_inode_end_draft(struct tfs_inode *inode)
 {
+    inode->changes += inode->draft != NULL ? 1 : 0;
     tfs_draft_free(inode->draft);
     inode->draft = NULL;
 }

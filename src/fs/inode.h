@@ -19,6 +19,7 @@
 #ifndef TFS_FS_INODE_H
 #define TFS_FS_INODE_H
 
+#include "base/hash.h"
 #include "fs/draft.h"
 #include "fs/overlay.h"
 
@@ -38,6 +39,13 @@ struct tfs_inode {
     struct tfs_doc *pages;
     uint64_t pages_stamp;
     uint64_t pages_version; /* that document's, also where a copy stands for it */
+    /* How often it began to read otherwise, and how many of these times the kernel dropped its
+     * pages since: those that it still has are not older. */
+    uint64_t changes, dropped;
+    /* Of a text that is open for writing: what it said when these were the same, and `changes` + 1
+     * then; 0: that is not known. */
+    struct tfs_hash said;
+    uint64_t said_at;
     /* Of such a file: the document that it goes on with. */
     struct tfs_doc *past;
     const char *past_why; /* a sentence for those who write to it; NULL: it is still the file */

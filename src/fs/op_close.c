@@ -188,15 +188,27 @@ static bool take_answer(struct tfs_work *work, const struct checking *c, int res
     return result < 0 && !quiet;
 }
 
-void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_error *why)
+/* It may have been cut since, or written anew. */
+static bool begins_with(const struct tfs_draft *draft, struct tfs_span text)
+{
+    return draft->sparse == NULL && draft->bytes.size >= text.size &&
+           memcmp(draft->bytes.data, text.data, text.size) == 0;
+}
+
+void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_blob *text,
+                    const struct tfs_error *why)
 {
     bool tell = false;
 
     pthread_mutex_lock(&s->lock);
-    if (inode->draft != NULL && tfs_draft_take(inode->draft, TFS_DRAFT_POISON)) {
-        tell = inode->draft->told = true;
-        (void)put_aside(s, inode, NULL);
+    struct tfs_draft *draft = inode->draft;
+    if (draft != NULL && (text == NULL || begins_with(draft, tfs_blob_span(text)))) {
+        (void)tfs_draft_take(draft, TFS_DRAFT_POISON);
+        tell = draft->state == TFS_DRAFT_POISONED && !draft->told;
+        draft->told = draft->told || tell;
     }
+    if (tell)
+        (void)put_aside(s, inode, NULL);
     pthread_mutex_unlock(&s->lock);
     if (tell)
         tfs_ops_log_inode(s, why, inode);

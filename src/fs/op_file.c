@@ -98,6 +98,17 @@ static void note_original(struct tfs_session *s, struct tfs_inode *inode, struct
     inode->draft->began[1] = tfs_doc_ref(tfs_store_shown(tfs_ops_branch(s, &inode->node)->store));
 }
 
+/* Which text the draft begins with: the last one that the kernel has pages of, where both say the
+ * same. */
+static uint64_t text_of(const struct tfs_inode *inode, const struct tfs_blob *content)
+{
+    const bool same = inode->changes > inode->dropped && inode->said_at == inode->dropped + 1 &&
+                      content != NULL &&
+                      tfs_hash_equal(inode->said, tfs_hash_of(tfs_blob_span(content)));
+
+    return same ? inode->dropped : inode->changes;
+}
+
 int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                          bool empty)
 {
@@ -122,8 +133,10 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
     if (result < 0)
         return result;
     inode->draft = tfs_draft_create(tfs_blob_span(content));
-    if (inode->draft != NULL)
+    if (inode->draft != NULL) {
         inode->draft->ordered = inode->draft->bytes.size == 0;
+        inode->draft->changes = text_of(inode, content);
+    }
     if (inode->draft != NULL && (file->flags & TFS_FILE_OVERLAY) != 0)
         note_original(s, inode, content);
     tfs_blob_unref(content);
@@ -135,7 +148,7 @@ static struct tfs_doc *shown_to_writers(struct tfs_session *s, uint64_t id, uint
 {
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
 
-    if (inode == NULL || inode->pages == NULL)
+    if (inode == NULL || inode->pages == NULL || inode->scratch != NULL)
         return NULL;
     *stamp = tfs_views_stamp(&s->views, tfs_node_id(&inode->node));
     return tfs_doc_ref(tfs_store_shown(tfs_ops_branch_of(s, inode)->store));
@@ -149,13 +162,17 @@ void tfs_file_invalidate(void *session, uint64_t id)
     uint64_t stamp = 0;
 
     pthread_mutex_lock(&s->lock);
+    const struct tfs_inode *before = tfs_inode_find(&s->inodes, id);
+    const uint64_t changes = before != NULL ? before->changes : 0;
     struct tfs_doc *shown = shown_to_writers(s, id, &stamp);
     pthread_mutex_unlock(&s->lock);
     s->events.invalidate(s->events.invalidate_arg, id);
     pthread_mutex_lock(&s->lock);
-    struct tfs_inode *inode = shown != NULL ? tfs_inode_find(&s->inodes, id) : NULL;
-    if (inode != NULL && inode->pages != NULL && inode->pages_version < shown->version &&
-        inode->draft == NULL && inode->past == NULL) {
+    struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    if (inode != NULL && inode->dropped < changes)
+        inode->dropped = changes;
+    if (shown != NULL && inode != NULL && inode->pages != NULL &&
+        inode->pages_version < shown->version && inode->draft == NULL && inode->past == NULL) {
         struct tfs_doc *older = inode->pages;
         inode->pages = shown;
         inode->pages_version = shown->version;
@@ -282,8 +299,9 @@ void tfs_scan_begin(struct tfs_session *s, struct tfs_inode *inode, struct tfs_s
     struct tfs_error ignored = {0};
 
     if (inode->scratch != NULL || draft == NULL || !draft->ordered ||
-        inode->node.scope != TFS_SCOPE_CHUNK || draft->bytes.size > SCAN_MAX ||
-        draft->scanned > SCAN_WORK || tfs_fresh_find(&s->overlay, &inode->node) != NULL)
+        draft->state != TFS_DRAFT_WRITTEN || inode->node.scope != TFS_SCOPE_CHUNK ||
+        draft->bytes.size > SCAN_MAX || draft->scanned > SCAN_WORK ||
+        tfs_fresh_find(&s->overlay, &inode->node) != NULL)
         return;
     scan->node = inode->node;
     tfs_ops_refresh(s, &scan->node);
@@ -383,7 +401,7 @@ int tfs_scan_end(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scan
     else if (scan->text != NULL)
         result = look(s, scan, &why);
     if (result < 0)
-        tfs_ops_poison(s, inode, &why);
+        tfs_ops_poison(s, inode, scan->text, &why);
     tfs_blob_unref(scan->text);
     tfs_doc_unref(scan->doc);
     return result;

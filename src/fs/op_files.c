@@ -22,6 +22,9 @@ static void note_beginning(struct tfs_session *s, struct tfs_inode *inode)
 {
     const struct tfs_branch *branch = tfs_ops_branch_of(s, inode);
 
+    /* What the kernel has of an earlier text it drops now: no page of that is dirty. */
+    if (inode->writers == 1)
+        inode->dropped = inode->changes;
     if (inode->scratch != NULL || inode->began != NULL ||
         (tfs_node_file(branch->save, &inode->node)->flags & TFS_FILE_OVERLAY) == 0)
         return;
@@ -348,6 +351,7 @@ static int tear(struct tfs_session *s, struct writing *w, struct tfs_inode *inod
     inode->draft->torn = result;
     note_writers(s, w);
     tfs_file_wrote(s, inode, false);
+    (void)tfs_draft_take(inode->draft, TFS_DRAFT_POISON); /* before anybody can close the file */
     return result;
 }
 
@@ -369,6 +373,21 @@ static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inod
     tfs_file_wrote(s, inode, false);
     tfs_scan_begin(s, inode, &w->scan);
     return 0;
+}
+
+/* A page of a mapping comes back whole when the kernel drops it, because the file reads otherwise
+ * by now: laid over the newer text it would cut lines in two. */
+static void take_page(struct writing *w, struct tfs_inode *inode)
+{
+    struct tfs_draft *draft = inode->draft;
+
+    if (!w->from_cache || draft == NULL || draft->original != NULL ||
+        (draft->sparse != NULL && !draft->spilled) || draft->changes <= inode->dropped)
+        return;
+    w->overtook = !draft->overtaken;
+    draft->overtaken = draft->told = true;
+    draft->quarantined = false;
+    (void)tfs_draft_take(draft, TFS_DRAFT_OUTDATE);
 }
 
 /* Pages of which a part is written get the rest from what the file showed. */
@@ -442,6 +461,8 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
         result = inode->draft->torn < 0 ? inode->draft->torn : -EBADMSG;
     if (result == 0)
         result = write_bytes(s, w, inode);
+    if (result == 0)
+        take_page(w, inode);
     if (result == -ENOSPC && tfs_ops_await_room(need, inode) == TFS_NEEDS_CLOSE)
         return TFS_NEEDS_CLOSE;
     if (result < 0)
@@ -469,7 +490,7 @@ static void refuse_torn(struct tfs_session *s, struct tfs_inode *inode, int resu
         tfs_fail(&why, result,
                  "what is written cannot be put into a file in $TMPDIR, /var/tmp or /tmp: %s",
                  strerror(-result));
-    tfs_ops_poison(s, inode, &why);
+    tfs_ops_poison(s, inode, NULL, &why);
 }
 
 int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,

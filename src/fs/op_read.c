@@ -88,10 +88,23 @@ static int read_sparse(struct tfs_session *s, const struct reading *r, struct tf
     return result;
 }
 
+/* What the pages say that the kernel has of it: they are none of a later text. */
+static void note_said(struct tfs_inode *inode, const struct tfs_blob *text)
+{
+    if (inode->writers == 0 || inode->pages != NULL)
+        return;
+    if (inode->dropped != inode->changes) {
+        inode->said_at = 0;
+    } else if (inode->said_at != inode->changes + 1) {
+        inode->said = tfs_hash_of(tfs_blob_span(text));
+        inode->said_at = inode->changes + 1;
+    }
+}
+
 static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct reading *r = call;
-    const struct tfs_inode *inode =
+    struct tfs_inode *inode =
         r->handle != NULL ? r->handle->inode : tfs_inode_find(&s->inodes, r->id);
     struct tfs_node node;
     int result = 0;
@@ -121,6 +134,8 @@ static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
         return range < 0 ? range : 0;
     if (result == 0)
         result = read_saved(s, r, need, &node);
+    if (result == 0 && inode != NULL)
+        note_said(inode, *r->hold);
     if (result == 0)
         *r->bytes = cut(tfs_blob_span(*r->hold), r->offset, r->size);
     return result;

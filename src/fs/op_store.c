@@ -83,8 +83,11 @@ static void file_changed(const struct publishing *p, const struct tfs_node *node
                          const struct tfs_file *file)
 {
     struct tfs_session *s = p->branch->session;
+    struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
     const uint64_t id = tfs_node_id(node);
 
+    if (inode != NULL)
+        inode->changes++;
     if (p->outside)
         outdate_file(p, node);
     if (id == p->self) {

@@ -307,8 +307,10 @@ struct tfs_flush_work {
 
 extern const struct tfs_job_kind tfs_flush, tfs_release;
 
-/* A write to the open file was refused: its draft is rejected, and put aside. Takes the lock. */
-void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_error *why);
+/* A write to the open file was refused: its draft is rejected, and put aside, if it still begins
+ * with `text` (NULL: whatever it says). Takes the lock. */
+void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_blob *text,
+                    const struct tfs_error *why);
 /* A copy goes to rejected/: 0 or -ENOMEM. */
 int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_span text);
 /* Of an outdated draft in memory: its bytes are put aside, if they are not yet. */

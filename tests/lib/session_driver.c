@@ -34,6 +34,14 @@ static void settle(void *arg)
         on_settle();
 }
 
+void (*on_invalidate)(uint64_t id);
+
+static void invalidate(void *arg, uint64_t id)
+{
+    (void)arg;
+    on_invalidate(id);
+}
+
 void open_with(struct tfs_session_options options)
 {
     open_save_with(toy_save_create(), options);
@@ -43,6 +51,7 @@ void open_save_with(struct tfs_save *opened, struct tfs_session_options options)
 {
     struct tfs_error err = {0};
     struct tfs_events events = {.message = on_message, .settle = settle};
+    events.invalidate = on_invalidate != NULL ? invalidate : NULL;
     options.scratch_limit = options.scratch_limit ? options.scratch_limit : 1 << 20;
     options.cache_limit = options.cache_limit ? options.cache_limit : 1 << 20;
     options.exit_fd = -1;

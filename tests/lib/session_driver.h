@@ -29,6 +29,9 @@ void answered(void *arg, int result, const struct tfs_attr *attr);
 
 /* What a front end does when it is asked to settle; NULL: nothing. */
 extern void (*on_settle)(void);
+/* What a front end does to drop its pages of a file, set before the session is opened; NULL: it has
+ * none. */
+extern void (*on_invalidate)(uint64_t id);
 /* Opens `session` on a new toy save. */
 void open_with(struct tfs_session_options options);
 /* The same on a save that was opened; tfs_session_close closes it. */

@@ -437,7 +437,196 @@ START_TEST(session_mtime_moves_with_the_content_only)
 }
 END_TEST
 
+/* ---- pages of a mapping ---- */
+
+static struct {
+    struct tfs_handle *handle;
+    uint64_t id;
+    int result;
+    bool dirty, mapped;
+} page;
+
+/* The kernel writes a dirty page back before it drops it. */
+static void drop_page(uint64_t id)
+{
+    if (id != page.id || !page.dirty)
+        return;
+    page.dirty = false;
+    page.result = page.mapped
+                      ? tfs_session_write(session, page.handle, 0, 0, tfs_span_of("qqqq"), true)
+                      : write_text(page.handle, 0, "q");
+}
+
+static void map_text_of(struct tfs_save *opened)
+{
+    struct tfs_attr attr;
+    tfs_session_close(session);
+    on_invalidate = drop_page;
+    open_save_with(opened, (struct tfs_session_options){0});
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    page.id = attr.id;
+    page.handle = open_path(TEXT, O_RDWR);
+    page.result = 1;
+    page.dirty = page.mapped = true;
+}
+
+static void map_text(void)
+{
+    map_text_of(toy_save_create());
+}
+
+START_TEST(session_takes_no_mapped_page_that_another_view_overtook)
+{
+    map_text();
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "muchlonger"), 0);
+    ck_assert_int_eq(page.result, 0);
+    ck_assert_int_eq(sync_file(page.handle), -ESTALE);
+    ck_assert_str_eq(cat(".terrainfs/rejected/" TEXT), "qqqqlonger");
+    ck_assert_ptr_nonnull(strstr(messages, TEXT ": another file or program changed"));
+    ck_assert_int_eq(close_file(page.handle), -ESTALE);
+    ck_assert_str_eq(cat(TEXT), "muchlonger");
+    ck_assert_str_eq(toy_blob(save->doc, 0), "muchlonger");
+}
+END_TEST
+
+/* Whoever cuts the file to nothing begins anew; what the mapping said is kept, and its program
+ * hears of it. */
+START_TEST(session_keeps_what_was_overtaken_when_the_file_is_cut)
+{
+    map_text();
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "muchlonger"), 0);
+    ck_assert_int_eq(put(TEXT, "anew"), 0);
+    ck_assert_str_eq(cat(".terrainfs/rejected/" TEXT), "qqqqlonger");
+    ck_assert_ptr_nonnull(strstr(messages, TEXT ": another file or program changed"));
+    ck_assert_int_eq(close_file(page.handle), -ESTALE);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "anew");
+    ck_assert_str_eq(cat(".terrainfs/rejected/" TEXT), "qqqqlonger");
+}
+END_TEST
+
+static struct tfs_handle *second;
+
+static void begin_anew(void)
+{
+    struct stat empty = {0};
+    struct answer a;
+
+    answer_init(&a);
+    tfs_session_setattr(session, page.id, second, &empty, TFS_SET_SIZE, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), 0);
+    ck_assert_int_eq(write_text(second, 0, "good"), 0);
+}
+
+/* While a line is looked at the file is cut, and written anew by somebody else. */
+START_TEST(session_refuses_a_line_and_not_what_took_its_place)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    page.id = attr.id;
+    struct tfs_handle *first = open_path(TEXT, O_WRONLY | O_TRUNC);
+    second = open_path(TEXT, O_WRONLY);
+    toy_disk.during[TOY_PUT] = begin_anew;
+    ck_assert_int_eq(write_text(first, 0, "4\n5\n"), -EBADMSG);
+    ck_assert_int_eq(close_file(second), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "good");
+    tfs_session_release(session, first);
+}
+END_TEST
+
+/* All that the kernel has of the file is what it shows. */
+START_TEST(session_takes_a_mapped_page_that_was_read_since)
+{
+    map_text();
+    page.dirty = false;
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "longer"), 0);
+    ck_assert_int_eq(tfs_session_write(session, page.handle, 0, 0, tfs_span_of("qqqqer"), true), 0);
+    ck_assert_int_eq(close_file(page.handle), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "qqqqer");
+}
+END_TEST
+
+/* Formats name files that may read otherwise, not only those that do. */
+START_TEST(session_takes_a_mapped_page_of_a_text_that_says_the_same)
+{
+    static struct tfs_tree tree;
+    struct tfs_save *opened = toy_save_create();
+    tree = *opened->tree;
+    tree.chunk_changes = NULL;
+    opened->tree = &tree;
+    map_text_of(opened);
+    ck_assert_str_eq(cat(TEXT), "zero");
+    ck_assert_int_eq(put("chunks/0_0_0/part/note.txt", "another"), 0);
+    ck_assert_int_eq(page.result, 0);
+    ck_assert_int_eq(close_file(page.handle), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "qqqq|another");
+}
+END_TEST
+
+/* What was read, and dropped with a page that says something else since, is not the same. */
+START_TEST(session_takes_no_mapped_page_of_a_text_that_it_read_and_another_view_overtook)
+{
+    map_text();
+    ck_assert_str_eq(cat(TEXT), "zero");
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "muchlonger"), 0);
+    ck_assert_int_eq(page.result, 0);
+    ck_assert_ptr_nonnull(strstr(messages, TEXT ": another file or program changed"));
+    ck_assert_int_eq(close_file(page.handle), -ESTALE);
+    ck_assert_str_eq(cat(".terrainfs/rejected/" TEXT), "qqqqlonger");
+    ck_assert_str_eq(cat(TEXT), "muchlonger");
+}
+END_TEST
+
+START_TEST(session_takes_a_mapped_page_that_came_before_the_other_view)
+{
+    map_text();
+    drop_page(page.id);
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "longer"), 0);
+    page.dirty = true;
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "muchlonger"), 0);
+    ck_assert_int_eq(page.result, 0);
+    ck_assert_int_eq(close_file(page.handle), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "qqqq");
+}
+END_TEST
+
+/* What ended with a reader about does not count: the next writer's pages are new. */
+START_TEST(session_takes_a_mapped_page_of_who_opened_the_file_since)
+{
+    map_text();
+    page.dirty = false;
+    struct tfs_handle *reader = open_path(TEXT, O_RDONLY);
+    ck_assert_int_eq(put(TEXT, "cut"), 0);
+    ck_assert_int_eq(close_file(page.handle), 0);
+    ck_assert_int_eq(put(TEXT, "once"), 0);
+    struct tfs_handle *next = open_path(TEXT, O_RDWR);
+    ck_assert_int_eq(tfs_session_write(session, next, 0, 0, tfs_span_of("qq"), true), 0);
+    ck_assert_int_eq(close_file(next), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "qqce");
+    tfs_session_release(session, reader);
+}
+END_TEST
+
+START_TEST(session_takes_what_is_written_while_pages_are_dropped)
+{
+    map_text();
+    page.mapped = false;
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "longer"), 0);
+    ck_assert_int_eq(page.result, 0);
+    ck_assert_int_eq(close_file(page.handle), 0);
+    ck_assert_str_eq(toy_blob(save->doc, 0), "qonger");
+}
+END_TEST
+
 static const TTest *const *const tests[] = {
+    &session_takes_no_mapped_page_that_another_view_overtook,
+    &session_keeps_what_was_overtaken_when_the_file_is_cut,
+    &session_refuses_a_line_and_not_what_took_its_place,
+    &session_takes_a_mapped_page_that_was_read_since,
+    &session_takes_a_mapped_page_of_a_text_that_says_the_same,
+    &session_takes_no_mapped_page_of_a_text_that_it_read_and_another_view_overtook,
+    &session_takes_a_mapped_page_that_came_before_the_other_view,
+    &session_takes_a_mapped_page_of_who_opened_the_file_since,
+    &session_takes_what_is_written_while_pages_are_dropped,
     &session_refuses_a_line_that_cannot_be_right_when_it_is_written,
     &session_takes_nothing_more_of_a_draft_with_a_refused_write,
     &session_takes_a_draft_again_that_was_cut_to_nothing,
