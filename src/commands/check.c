@@ -16,6 +16,8 @@ struct check {
     bool json;
     struct tfs_buf findings; /* of JSON: the members of an array */
     enum tfs_status status;
+    bool mute;   /* without memory, or with nowhere to print: nothing more is said */
+    bool locked; /* by another program, which would be said of each chunk */
 };
 
 /* Nothing was found out. */
@@ -24,6 +26,7 @@ static void no_memory(struct check *check)
     struct tfs_error err = {0};
 
     tfs_fail_memory(&err);
+    check->mute = true;
     check->status = tfs_cli_report(check->cli, check->path, &err);
 }
 
@@ -38,11 +41,14 @@ static void add_finding(struct check *check, const char *kind, const char *text)
 /* One finding on the standard output, now or at the end. */
 static void print_finding(struct check *check, const char *kind, const char *text)
 {
-    if (check->json)
+    if (check->json) {
         add_finding(check, kind, text);
-    else
-        check->status = tfs_status_worst(
-            check->status, tfs_cli_print_line(check->cli, "%s: %s: %s", check->path, kind, text));
+        return;
+    }
+    const enum tfs_status printed =
+        tfs_cli_print_line(check->cli, "%s: %s: %s", check->path, kind, text);
+    check->mute = check->mute || printed == TFS_STATUS_SYSTEM;
+    check->status = tfs_status_worst(check->status, printed);
 }
 
 static void check_notes(struct check *check)
@@ -52,7 +58,7 @@ static void check_notes(struct check *check)
                                         [TFS_NOTE_DAMAGED] = "damaged"};
     const struct tfs_facts *facts = check->save->doc->facts;
 
-    for (size_t i = 0; i < facts->note_count && check->status != TFS_STATUS_SYSTEM; i++) {
+    for (size_t i = 0; i < facts->note_count && !check->mute; i++) {
         enum tfs_note_kind kind = facts->notes[i].kind;
 
         print_finding(check, kinds[kind], facts->notes[i].text);
@@ -97,6 +103,7 @@ static void check_chunk(struct check *check, const struct tfs_chunk *chunk)
         return;
     }
     check->damaged++;
+    check->locked = err.code == -EBUSY;
     check->status = tfs_status_worst(check->status, tfs_status_of(err.code));
     print_chunk(check, "damaged", chunk, &err);
 }
@@ -106,7 +113,7 @@ static void check_chunks(struct check *check)
     const struct tfs_doc *doc = check->save->doc;
 
     tfs_progress_begin(check->cli, "chunks", doc->count);
-    for (size_t i = 0; i < doc->count && check->status != TFS_STATUS_SYSTEM; i++) {
+    for (size_t i = 0; i < doc->count && !check->mute && !check->locked; i++) {
         check_chunk(check, tfs_doc_at(doc, i));
         tfs_progress_step(check->cli);
     }
@@ -147,9 +154,9 @@ static void check_summary(struct check *check)
 {
     if (check->json)
         print_object(check);
-    else if ((check->cli->flags & TFS_CLI_QUIET) == 0)
+    else if ((check->cli->flags & TFS_CLI_QUIET) == 0 && !check->locked)
         print_summary(check);
-    if (check->damaged > 0)
+    if (check->damaged > 0 && !check->locked)
         tfs_cli_say(check->cli, TFS_STATUS_DONE,
                     "%s: a backup has it whole, or what \"terrainfs undo --list\" shows of it",
                     check->path);
@@ -167,7 +174,7 @@ enum tfs_status tfs_cli_check(struct tfs_cli *cli)
     check_chunks(&check);
     if (check.damaged)
         check.status = tfs_status_worst(check.status, TFS_STATUS_BAD);
-    if (check.status != TFS_STATUS_SYSTEM)
+    if (!check.mute)
         check_summary(&check);
     tfs_buf_release(&check.findings);
     tfs_save_close(check.save);

@@ -183,4 +183,22 @@ run 0 "without the game the edit is taken" put db chunks/0_0_0/channels/data5.tx
 [ "$(sqlite db 'SELECT count(*) FROM blocks')" = 11 ]
 ok "the database has its rows"
 
+# ---- what a disk cannot read
+"$TOOLS/make_voxel" folder world 2
+unread=$(realpath "$TOOLS/../torture/unread.so")
+if [ -e "$unread" ] && [ -z "${TFS_TEST_SANITIZED:-}" ]; then
+    export UNREAD=r.1.0.0.vxr UNREAD_FROM=17000 UNREAD_TO=21000
+    LD_PRELOAD=$unread "$TFS" check world >out 2>err
+    [ $? = 3 ] && [ "$(grep -c '^world: damaged: chunks/[0-9_]*: the region cannot be read' out)" -gt 1 ]
+    ok "check names each chunk that cannot be read"
+    says out '^world: godot_voxel: 64 chunks, [2-9] damaged, 0 warnings$' "check reads the others"
+    LD_PRELOAD=$unread "$TFS" check --json world >out 2>err
+    [ $? = 3 ] && python3 -c 'import json
+found = json.load(open("out"))
+assert found["damaged"] == len(found["findings"]) > 1 and found["chunks"] == 64'
+    ok "check --json prints its object"
+    unset UNREAD UNREAD_FROM UNREAD_TO
+else
+    skip "check names each chunk that cannot be read" 'nothing is preloaded under sanitizers'
+fi
 done_testing
