@@ -103,12 +103,13 @@ void tfs_import_advance(struct tfs_import *im, struct tfs_doc *doc);
 /* A file of DIR that can be written. */
 struct tfs_view {
     struct tfs_found *found;
-    bool touched; /* since the export; without a manifest, every file is */
-    bool differs; /* from the save as it was before the import */
-    bool done;    /* its turn came */
-    bool waits;   /* for another file of its chunk: to be put again */
-    bool holds;   /* what it says has to be true in the end: it was taken, or edited and in the save
-                   * already */
+    bool touched;    /* since the export; without a manifest, every file is */
+    bool differs;    /* from the save as it was before the import */
+    bool done;       /* its turn came */
+    bool waits;      /* for another file of its chunk: to be put again */
+    bool renumbered; /* it was not put: in the save its numbers are other voxels by now */
+    bool holds; /* what it says has to be true in the end: it was taken, or edited and in the save
+                 * already */
     uint64_t version; /* of a document of which it is true */
 };
 
@@ -133,6 +134,10 @@ bool tfs_view_counts(const struct tfs_import *im, const struct tfs_view *view);
 /* Does the file read like this in `doc`? */
 bool tfs_view_shows(struct tfs_import *im, const struct tfs_found *found,
                     const struct tfs_doc *doc);
+
+/* Is what `doc` shows as this file the exported text, of which the manifest has the hash? */
+bool tfs_view_is_exported(struct tfs_import *im, const struct tfs_found *found,
+                          const struct tfs_doc *doc);
 
 /* Appends what an edited file of the root was made from: as it was exported; where that is not
  * known, as the save shows it. Nothing, where the save does not show it. False: refused. */

@@ -114,6 +114,38 @@ static bool is_copied(const struct arrival *a, const struct tfs_view *view)
     return a->fresh && class_of(a, view) == TFS_PREFER_RAW && a->im->cli->prefer != TFS_PREFER_RAW;
 }
 
+/* Do the lines of the view mean other voxels than they did at the export? In palette.txt numbers
+ * stand for voxels, and whoever writes a chunk may number them anew; which name was edited, only
+ * the exported text tells. */
+static bool is_renumbered(const struct arrival *a, const struct tfs_view *view)
+{
+    struct tfs_import *im = a->im;
+
+    return (tfs_node_file(im->save, &view->found->node)->flags & TFS_FILE_RENAMES) != 0 &&
+           im->manifest.present && view->touched && !a->fresh && !a->found->in_sync &&
+           !tfs_view_is_exported(im, view->found, im->base) &&
+           !tfs_view_is_exported(im, view->found, im->doc);
+}
+
+/* Such a view renames nothing: another file of the chunk has to have made it true. */
+static void check_renumbered(struct arrival *a, struct tfs_view *view)
+{
+    struct tfs_import *im = a->im;
+    struct tfs_error err = {0};
+
+    for (size_t i = 0; i < a->count; i++)
+        if (a->views[i].holds && outvotes(a, &a->views[i], view))
+            return;
+    view->holds = tfs_view_shows(im, view->found, im->doc);
+    view->version = im->doc->version;
+    if (view->holds)
+        return;
+    tfs_fail(&err, -EBADMSG,
+             "this chunk has another palette in the save than at the export, so these numbers may "
+             "be other blocks: export it anew and edit that");
+    tfs_import_refuse(im, view->found->path, &err);
+}
+
 /* Puts the view. False: it was refused, or cannot be put beside another one. */
 static bool put_view(struct arrival *a, struct tfs_view *view, bool fresh)
 {
@@ -159,7 +191,8 @@ static void take_view(struct arrival *a, struct tfs_view *view)
     if (!(a->fresh ? view->differs : tfs_view_wanted(a->im, view)))
         return;
     const uint64_t before = a->im->doc->version;
-    if (!put_view(a, view, a->fresh))
+    view->renumbered = is_renumbered(a, view);
+    if (view->renumbered || !put_view(a, view, a->fresh))
         return;
     a->im->counts.files += view->waits || a->im->doc->version != before;
     put_waiting(a, a->fresh);
@@ -219,6 +252,9 @@ static void take_views(struct arrival *a)
     /* What still waits has nothing to wait for any more. */
     put_waiting(a, false);
     remove_missing(a);
+    for (size_t i = 0; i < a->count && !a->contradicts; i++)
+        if (a->views[i].renumbered)
+            check_renumbered(a, &a->views[i]);
 }
 
 /* ---- contradictions -------------------------------------------------------------------------- */

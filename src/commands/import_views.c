@@ -170,18 +170,32 @@ bool tfs_view_shows(struct tfs_import *im, const struct tfs_found *found, const 
 
 /* ---- originals ------------------------------------------------------------------------------- */
 
-static int render(struct tfs_import *im, const struct tfs_found *found, struct tfs_buf *text,
-                  struct tfs_error *err)
+static int render(struct tfs_import *im, const struct tfs_found *found, const struct tfs_doc *doc,
+                  struct tfs_buf *text, struct tfs_error *err)
 {
     const struct tfs_lens *lens = tfs_node_file(im->save, &found->node)->lens;
 
-    int exists = tfs_node_exists(im->save, im->base, &found->node);
+    int exists = tfs_node_exists(im->save, doc, &found->node);
 
     if (exists <= 0)
         return exists < 0 ? tfs_fail(err, exists, "%s", strerror(-exists)) : 0;
-    if (lens->get(im->save, im->base, tfs_node_at(im->save, &found->node), text, err) == 0)
+    if (lens->get(im->save, doc, tfs_node_at(im->save, &found->node), text, err) == 0)
         tfs_buf_check(text, err);
     return err->code;
+}
+
+bool tfs_view_is_exported(struct tfs_import *im, const struct tfs_found *found,
+                          const struct tfs_doc *doc)
+{
+    struct tfs_error err = {0};
+    struct tfs_buf text = {0};
+    bool is = render(im, found, doc, &text, &err) == 0 &&
+              is_untouched(im, found, tfs_buf_span(&text), &err) > 0;
+
+    tfs_buf_release(&text);
+    if (err.code < 0)
+        tfs_import_refuse(im, found->path, &err);
+    return is;
 }
 
 bool tfs_view_original(struct tfs_import *im, const struct tfs_view *view, struct tfs_buf *text)
@@ -194,7 +208,7 @@ bool tfs_view_original(struct tfs_import *im, const struct tfs_view *view, struc
     if (has < 0) {
         snprintf(path, sizeof(path), "%s/" TFS_MANIFEST_DIR "/original/%s.gz", im->dir, name);
         tfs_import_refuse(im, path, &err);
-    } else if (has == 0 && render(im, view->found, text, &err) < 0) {
+    } else if (has == 0 && render(im, view->found, im->base, text, &err) < 0) {
         tfs_import_refuse(im, view->found->path, &err);
     }
     return err.code == 0;

@@ -222,8 +222,10 @@ static size_t lines_find(const struct tfs_manifest_lines *lines, struct tfs_span
 
 static bool is_hash(struct tfs_span text)
 {
+    static const char digits[] = "0123456789abcdef";
+
     for (size_t i = 0; i < text.size; i++)
-        if (!strchr("0123456789abcdef", text.data[i]))
+        if (memchr(digits, text.data[i], sizeof(digits) - 1) == NULL)
             return false;
     return text.size == HASH_SIZE;
 }

@@ -147,8 +147,8 @@ enum tfs_file_flags {
     TFS_FILE_RAW = 2,      /* the stored bytes of the chunk: all that a damaged chunk shows */
     TFS_FILE_LATE = 4,     /* root files that `import` applies after the chunks (pictures) */
     TFS_FILE_APART = 8,    /* says what no voxel says, and what no other such file says */
-    TFS_FILE_RENAMES = 16, /* a root file whose lines are new names of what the save names, one for
-                            * one: it means nothing for a save with other names */
+    TFS_FILE_RENAMES = 16, /* lines are new names of what the save (of a chunk: the chunk) names,
+                            * one for one: it means nothing where there are other names */
     TFS_FILE_OVERLAY = 32, /* of a text that began with what the file showed, only what differs from
                             * that is an edit (tfs_put.original): pages of a mapping come back
                             * whole */

@@ -47,6 +47,25 @@ run 0 "and takes nothing" import again save
 says err 'nothing differs' "as it says"
 rm -rf again
 
+# A chunk whose palette is numbered anew after the export, as the game does when it saves.
+fresh
+renumbered() {
+    awk '$1 == "palette" { $2 = $2 == 0 ? 1 : $2 == 1 ? 0 : $2 }
+        $3 == "|" { for (i = 4; i <= NF; i++) $i = $i == 0 ? 1 : $i == 1 ? 0 : $i }
+        { print }' dir/chunks/1_1_1/blocks.txt
+}
+renumbered | "$TFS" put save chunks/1_1_1/blocks.txt
+differ save start "the save has other numbers"
+cp save other
+sed -i 's/base:dirt/base:clay/' dir/chunks/1_1_1/palette.txt
+run 1 "an edited palette.txt of the numbers of before" import dir save
+says err 'dir/chunks/1_1_1/palette.txt: this chunk has another palette in the save than at the export' "is refused"
+same save other "and renames nothing"
+sed -i 's/base:dirt/base:clay/' dir/chunks/1_1_1/blocks.txt
+run 0 "beside a blocks.txt that says the same" import dir save
+"$TFS" cat save chunks/1_1_1/blocks.txt | cmp -s - dir/chunks/1_1_1/blocks.txt
+ok "it is taken"
+
 # All or nothing, every refusal printed.
 fresh
 echo "$x,$y,$z,base:gold_block" >>dir/chunks/1_1_1/voxels.csv

@@ -29,7 +29,9 @@ enum chunk_file {
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_RAW] = TFS_RAW_FILE(&tfs_cosmic_raw_lens),
     [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_cosmic_voxels_lens),
-    [CHUNK_PALETTE] = {.path = "palette.txt", .lens = &tfs_cosmic_palette_lens},
+    [CHUNK_PALETTE] = {.path = "palette.txt",
+                       .flags = TFS_FILE_RENAMES,
+                       .lens = &tfs_cosmic_palette_lens},
     [CHUNK_BLOCKS] = TFS_GRID_FILE("blocks.txt", &tfs_cosmic_blocks_lens),
     [CHUNK_SKY] = TFS_APART_FILE("lights/sky.txt", TFS_FILE_OPTIONAL, &tfs_cosmic_sky_lens),
     [CHUNK_LIGHT] = TFS_APART_FILE("lights/block.txt", TFS_FILE_OPTIONAL, &tfs_cosmic_light_lens),

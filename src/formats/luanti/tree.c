@@ -33,7 +33,9 @@ enum chunk_file {
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_RAW] = TFS_RAW_FILE(&tfs_luanti_raw_lens),
     [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_luanti_voxels_lens),
-    [CHUNK_PALETTE] = {.path = "palette.txt", .lens = &tfs_luanti_palette_lens},
+    [CHUNK_PALETTE] = {.path = "palette.txt",
+                       .flags = TFS_FILE_RENAMES,
+                       .lens = &tfs_luanti_palette_lens},
     [CHUNK_BLOCKS] = TFS_GRID_FILE("blocks.txt", &tfs_luanti_blocks_lens),
     [CHUNK_PARAM2] = TFS_GRID_FILE("param2.txt", &tfs_luanti_param2_lens),
     [CHUNK_PARAM1] = TFS_APART_FILE("param1.txt", TFS_FILE_SUMMED, &tfs_luanti_param1_lens),
