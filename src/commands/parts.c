@@ -45,21 +45,21 @@ static char *join(const char *a, const char *b)
     return tfs_print(&path, "%s/%s", a, b) < 0 ? NULL : path;
 }
 
-/* Runs the command with other operands, which are freed. */
+/* Runs the command with other operands, which are freed. Each save begins with what the user asked
+ * for: what a command notes in its options, or has said already, is of one save. */
 static enum tfs_status run_with(const struct each *e, char *first, char *second)
 {
     char *operands[] = {first, second, NULL};
+    struct tfs_cli one = *e->cli;
     enum tfs_status status;
 
+    one.operands = operands;
+    one.operand_count = 2;
     if (first == NULL || second == NULL) {
         status = no_memory(e->cli);
     } else {
-        const int count = e->cli->operand_count;
-        e->cli->operands = operands;
-        e->cli->operand_count = 2;
-        status = e->run(e->cli);
-        e->cli->operands = e->operands;
-        e->cli->operand_count = count;
+        status = e->run(&one);
+        e->cli->unread = one.unread;
     }
     free(first);
     free(second);
@@ -224,6 +224,68 @@ static enum tfs_status run_export(const struct each *e)
     return status;
 }
 
+/* ---- what a tree has besides ----------------------------------------------------------------- */
+
+/* A name in a tree that is none of the saves. `among`: it stands where saves do. */
+typedef enum tfs_status (*stray_fn)(const struct each *e, const char *tree, const char *path,
+                                    bool among);
+
+static enum tfs_status find_strays(const struct each *e, const char *tree, const char *above,
+                                   stray_fn tell);
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static enum tfs_status look_at(const struct each *e, const char *tree, const char *above,
+                               const char *name, stray_fn tell)
+{
+    char *path = above[0] == '\0' ? strdup(name) : join(above, name);
+    const size_t length = path == NULL ? 0 : strlen(path);
+    enum tfs_status status;
+    bool known = false, is_above = false;
+
+    for (size_t i = 0; path != NULL && i < e->parts->count; i++) {
+        const char *part = e->parts->items[i].path;
+        const bool begins = strncmp(part, path, length) == 0;
+        known = known || (begins && part[length] == '\0');
+        is_above = is_above || (begins && part[length] == '/');
+    }
+    if (path == NULL)
+        status = no_memory(e->cli);
+    else if (is_above)
+        status = find_strays(e, tree, path, tell);
+    else
+        status = known ? TFS_STATUS_DONE : tell(e, tree, path, above[0] != '\0');
+    free(path);
+    return status;
+}
+
+/* Goes no deeper than saves lie. Names that begin with a dot are left out. */
+static enum tfs_status find_strays(const struct each *e, const char *tree, const char *above,
+                                   stray_fn tell)
+{
+    char *path = join(tree, above);
+    DIR *directory = path == NULL ? NULL : opendir(path);
+    enum tfs_status status = TFS_STATUS_DONE;
+    struct dirent *entry;
+
+    if (path == NULL)
+        status = no_memory(e->cli);
+    else if (directory == NULL && errno != ENOTDIR && errno != ENOENT)
+        status = tfs_cli_say(e->cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
+    while (directory != NULL && (entry = readdir(directory)) != NULL)
+        if (entry->d_name[0] != '.')
+            status = tfs_status_worst(status, look_at(e, tree, above, entry->d_name, tell));
+    if (directory != NULL)
+        closedir(directory);
+    free(path);
+    return status;
+}
+
 /* ---- DIR SAVE -------------------------------------------------------------------------------- */
 
 /* Is the file one that an editor exported of a save called so: `NAME_heightmap.png`? */
@@ -310,24 +372,54 @@ static enum tfs_status import_export(const struct each *e)
     return run_with(e, strdup(e->operands[0]), strdup(found[0]->save));
 }
 
+/* A directory in the place of a save may hold somebody's edits. */
+static enum tfs_status tell_import(const struct each *e, const char *tree, const char *path,
+                                   bool among)
+{
+    char *found = join(tree, path);
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    if (found == NULL)
+        status = no_memory(e->cli);
+    else if (among && is_directory(found))
+        status = tfs_cli_say(e->cli, TFS_STATUS_BAD,
+                             "%s: %s has no such save: nothing was taken. Give it the name of one, "
+                             "such as %s, or take it away",
+                             found, e->folder, e->parts->items[0].path);
+    else if (among || e->parts->file == NULL || strcmp(path, e->parts->file) != 0)
+        tfs_cli_say(e->cli, status, "%s: ignored: the tree has no such name", found);
+    free(found);
+    return status;
+}
+
+static bool has_part(const struct each *e)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < e->parts->count && !found; i++) {
+        char *from = join(e->operands[0], e->parts->items[i].path);
+        found = from == NULL || access(from, F_OK) == 0;
+        free(from);
+    }
+    return found;
+}
+
 static enum tfs_status run_import(const struct each *e)
 {
-    enum tfs_status status = TFS_STATUS_DONE;
-    size_t found = 0;
-
+    if (!has_part(e))
+        return import_export(e);
+    enum tfs_status status = find_strays(e, e->operands[0], "", tell_import);
+    if (status != TFS_STATUS_DONE)
+        return status;
     for (size_t i = 0; i < e->parts->count; i++) {
         const struct tfs_part *part = &e->parts->items[i];
         char *from = join(e->operands[0], part->path);
-        if (from == NULL)
-            return no_memory(e->cli);
-        if (access(from, F_OK) < 0) {
+        if (from == NULL || access(from, F_OK) == 0)
+            status = tfs_status_worst(status, run_with(e, from, strdup(part->save)));
+        else
             free(from);
-            continue;
-        }
-        found++;
-        status = tfs_status_worst(status, run_with(e, from, strdup(part->save)));
     }
-    return found > 0 ? status : import_export(e);
+    return status;
 }
 
 /* ---- A B ------------------------------------------------------------------------------------- */
@@ -374,6 +466,30 @@ static enum tfs_status diff_side(const struct each *e, const struct tfs_parts *o
     return worst;
 }
 
+/* A tree that was exported may have saves that the folder lacks. */
+static enum tfs_status tell_diff(const struct each *e, const char *tree, const char *path,
+                                 bool among)
+{
+    char *found = join(tree, path);
+    const bool is_part = found == NULL || (among && is_directory(found));
+
+    free(found);
+    return is_part ? say_only(e, tree, path) : TFS_STATUS_DONE;
+}
+
+/* Compares the saves of the folder with a tree, or with what else is at their places. */
+static enum tfs_status diff_folder(const struct each *e, const struct tfs_parts *others,
+                                   bool second, bool compare)
+{
+    const enum tfs_status status = diff_side(e, others, second, compare);
+
+    if (others->count > 0)
+        return status;
+    enum tfs_status strays = find_strays(e, e->operands[second ? 0 : 1], "", tell_diff);
+    strays = strays == TFS_STATUS_SYSTEM ? TFS_STATUS_USAGE : strays; /* trouble */
+    return strays > status ? strays : status;
+}
+
 /* ---- which command --------------------------------------------------------------------------- */
 
 static enum tfs_status run_parts(const struct each *e, enum tfs_operands operands)
@@ -411,12 +527,12 @@ static enum tfs_status run_two(struct each *e, const struct tfs_parts *first,
     if (first->count > 0) {
         e->folder = e->operands[0];
         e->parts = first;
-        status = diff_side(e, second, false, true);
+        status = diff_folder(e, second, false, true);
     }
     if (second->count > 0) {
         e->folder = e->operands[1];
         e->parts = second;
-        other = diff_side(e, first, true, first->count == 0);
+        other = diff_folder(e, first, true, first->count == 0);
     }
     return status > other ? status : other;
 }

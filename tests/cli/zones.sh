@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# import of a tree of several saves: each is taken as if it were alone.
+. "$(dirname "$0")/lib.bash"
+
+# Two zones; the second has everything that the first one has.
+"$TOOLS/make_world" --regions 2 --chunks 4 start || exit 3
+zone=zones/base/earth last=zones/base/moon
+cp -r start/$zone start/$last
+
+# fresh [OPTION...]: `world` is as at the start, `dir` its export.
+fresh() {
+    rm -rf world dir "${state:?}"/terrainfs
+    cp -r start world
+    "$TFS" export "$@" world dir || exit 3
+}
+
+# unchanged WHAT: the world is as at the start.
+unchanged() {
+    diff -r start world >out
+    ok "$1"
+}
+
+for restore in "" --restore; do
+    fresh -o views=raw
+    run 0 "import $restore --delete of raw.bin of every zone" import $restore --delete dir world
+    unchanged "removes nothing from any of them"
+    [ "$(grep -c 'nothing differs' err)" = 2 ]
+    ok "nothing differs in either"
+    [ -z "$restore" ] && rm -rf dir/$zone/.terrainfs dir/$last/.terrainfs && # as git has it
+        run 0 "import --delete without the manifests" import --delete dir world && unchanged "removes nothing, either"
+done
+
+fresh -o views=voxels+arrays
+printf '\377' | dd of=dir/$last/arrays/lights/sky.npy bs=1 seek=300 conv=notrunc status=none
+run 1 "import of an edited array of the second zone" import dir world
+says err "^terrainfs: dir/$last/arrays/lights/sky.npy: the array is not what the save says, and import takes no arrays" "names it"
+unchanged "nothing was written"
+
+fresh
+touch dir/$zone/notes dir/$last/notes
+run 0 "names that mean nothing, in both zones" import dir world
+says err "dir/$zone/notes: ignored" "are told of the first"
+says err "dir/$last/notes: ignored" "and of the second"
+
+# What only DIR has: the game deleted the zone, or somebody misspelt it.
+only() {
+    run 1 "import of $1, which the world lacks" import dir world
+    says err "^terrainfs: dir/$1: world has no such save: nothing was taken. Give it the name of one, such as $zone" "names it"
+    unchanged "nothing is taken of the others, either"
+}
+fresh
+sed -i 1q dir/$zone/chunks/*/voxels.csv
+cp -r dir/$last dir/zones/base/flat
+only zones/base/flat
+mv dir/zones/base/flat dir/zones/other
+only zones/other
+rm -r dir/zones/other
+touch dir/notes dir/zones/notes dir/.notes
+run 0 "import of a tree with other files" import dir world
+says err '^terrainfs: dir/notes: ignored: the tree has no such name$' "names one beside the zones"
+says err '^terrainfs: dir/zones/notes: ignored: the tree has no such name$' "and one among them"
+[ "$(grep -c ignored err)" = 2 ]
+ok "and nothing else"
+
+# ---- terrains of a level
+"$TOOLS/make_level" --terrains 2 level && "$TFS" export -o views=voxels+arrays level terrains || exit 3
+array=terrains/terrains/theTerrain2/arrays/heights.npy
+printf '\377' | dd of=$array bs=1 seek=300 conv=notrunc status=none
+run 1 "import of an edited array of the second terrain" import terrains level
+says err "^terrainfs: $array: the array is not what the save says, and import takes no arrays" "names it"
+cp -r terrains/terrains/theTerrain2 terrains/terrains/hills
+run 1 "import of a terrain that the level lacks" import terrains level
+says err '^terrainfs: terrains/terrains/hills: level has no such save: nothing was taken' "is refused"
+rm -r terrains && "$TFS" export level terrains && cp -r terrains/terrains/theTerrain2 terrains/terrains/hills || exit 3
+run 1 "diff of the level with it" diff level terrains
+says out '^only in terrains: terrains/hills$' "names it"
+run 1 "and the other way round" diff terrains level
+says out '^only in terrains: terrains/hills$' "names it, too"
+
+done_testing
