@@ -21,12 +21,18 @@
 
 #define CSV_HEADER "x,y,z,base,ours,theirs\n"
 
-/* A table of the voxels in conflict, of one group. */
-struct csv {
+/* A table of the voxels in conflict, of one group. It takes the place of an older one when the
+ * result was written: a merge that fails leaves the table of the one before. */
+struct table {
     struct tfs_output file;
-    bool open;
     uint32_t group;
-    struct tfs_buf line, groups; /* of tables that were written: uint32_t, ascending */
+    struct table *next;
+};
+
+/* In the order of the groups. */
+struct csv {
+    struct table *first, *last;
+    struct tfs_buf line;
 };
 
 struct merger {
@@ -65,20 +71,34 @@ static const char *path_of(const struct merger *m)
 static const struct tfs_output_kind csv_kind = {
     "a table of conflicts", {(const uint8_t *)CSV_HEADER, sizeof(CSV_HEADER) - 1}};
 
-static int csv_close(struct csv *csv, struct tfs_error *err)
+/* After this only names change: what can fail for want of room failed. */
+static int csv_settle(struct csv *csv, struct tfs_error *err)
 {
-    if (!csv->open)
-        return 0;
-    csv->open = false;
-    return tfs_output_finish(&csv->file, err);
+    for (struct table *t = csv->first; t != NULL && err->code == 0; t = t->next)
+        tfs_output_settle(&t->file, err);
+    return err->code;
 }
 
-static void csv_cancel(struct csv *csv)
+static int csv_finish(struct csv *csv, struct tfs_error *err)
 {
-    if (csv->open)
-        tfs_output_cancel(&csv->file);
+    struct tfs_error why = {0};
+
+    for (struct table *t = csv->first; t != NULL; t = t->next)
+        tfs_output_finish(&t->file, &why);
+    if (why.code < 0)
+        tfs_fail(err, why.code, "is merged, but a table of its conflicts is not in its place: %s",
+                 why.text);
+    return err->code;
+}
+
+static void csv_release(struct csv *csv)
+{
+    for (struct table *t = csv->first, *next; t != NULL; t = next) {
+        next = t->next;
+        tfs_output_cancel(&t->file);
+        free(t);
+    }
     tfs_buf_release(&csv->line);
-    tfs_buf_release(&csv->groups);
 }
 
 /* PATH.conflicts.csv; voxels of lods/1 are in PATH.conflicts.lods-1.csv. */
@@ -94,19 +114,20 @@ static void csv_name(const struct merger *m, uint32_t group, char name[TFS_OUTPU
 
 static int csv_open(struct merger *m, uint32_t group)
 {
+    struct table *table = calloc(1, sizeof(*table));
     char name[TFS_OUTPUT_PATH];
 
-    if (csv_close(&m->csv, m->err) < 0)
-        return m->err->code;
+    if (table == NULL)
+        return tfs_fail_memory(m->err);
     csv_name(m, group, name);
-    if (tfs_output_open(name, &csv_kind, &m->saves[TFS_MERGE_OURS]->st, &m->csv.file, m->err) < 0)
+    if (tfs_output_open(name, &csv_kind, &m->saves[TFS_MERGE_OURS]->st, &table->file, m->err) < 0) {
+        free(table);
         return m->err->code;
-    m->csv.open = true;
-    m->csv.group = group;
-    tfs_buf_add(&m->csv.groups, &group, sizeof(group));
-    if (tfs_buf_check(&m->csv.groups, m->err) < 0)
-        return m->err->code;
-    return tfs_sink_span(&m->csv.file.file.sink, csv_kind.begins, m->err);
+    }
+    table->group = group;
+    *(m->csv.last != NULL ? &m->csv.last->next : &m->csv.first) = table;
+    m->csv.last = table;
+    return tfs_sink_span(&table->file.file.sink, csv_kind.begins, m->err);
 }
 
 static int add_voxel(void *arg, struct tfs_key key, const int64_t at[3],
@@ -117,7 +138,7 @@ static int add_voxel(void *arg, struct tfs_key key, const int64_t at[3],
 
     if (is_virtual(m))
         return 0;
-    if ((!m->csv.open || m->csv.group != key.group) && csv_open(m, key.group) < 0)
+    if ((m->csv.last == NULL || m->csv.last->group != key.group) && csv_open(m, key.group) < 0)
         return m->err->code;
     tfs_buf_clear(line);
     for (int axis = 0; axis < 3; axis++) {
@@ -130,7 +151,7 @@ static int add_voxel(void *arg, struct tfs_key key, const int64_t at[3],
     }
     if (tfs_buf_check(line, m->err) < 0)
         return m->err->code;
-    return tfs_sink_span(&m->csv.file.file.sink, tfs_buf_span(line), m->err);
+    return tfs_sink_span(&m->csv.last->file.file.sink, tfs_buf_span(line), m->err);
 }
 
 /* Removes the tables that an earlier merge left, of what is no conflict any more. */
@@ -138,16 +159,14 @@ static int remove_tables(const struct merger *m, struct tfs_error *err)
 {
     const struct tfs_save *ours = m->saves[TFS_MERGE_OURS];
     const uint32_t groups = ours->tree->groups == NULL ? 1 : ours->tree->groups(ours->doc);
-    const struct tfs_span written = tfs_buf_span(&m->csv.groups);
+    const struct table *written = m->csv.first;
     char name[TFS_OUTPUT_PATH];
-    size_t at = 0;
 
     if (is_virtual(m))
         return 0;
     for (uint32_t group = 0; group < groups && err->code == 0; group++) {
-        const bool kept =
-            at < written.size && memcmp(written.data + at, &group, sizeof(group)) == 0;
-        at += kept ? sizeof(group) : 0;
+        const bool kept = written != NULL && written->group == group;
+        written = kept ? written->next : written;
         csv_name(m, group, name);
         if (!kept)
             tfs_output_remove(name, &csv_kind, err);
@@ -316,8 +335,9 @@ static int run(struct merger *m, struct tfs_error *err)
     if (merge_rest(m, err) < 0 || tfs_edit_open(m->saves[m->merge.carrier]->doc, &edit, err) < 0)
         return err->code;
     int result = tfs_merge_run(&m->merge, &edit, err);
-    if (result == 0 && csv_close(&m->csv, err) == 0)
-        result = write_result(m, &edit, err) == 0 ? remove_tables(m, err) : err->code;
+    if (result == 0 && csv_settle(&m->csv, err) == 0 && write_result(m, &edit, err) == 0 &&
+        csv_finish(&m->csv, err) == 0)
+        remove_tables(m, err);
     tfs_edit_release(&edit);
     return result != 0 ? result : err->code;
 }
@@ -444,7 +464,7 @@ enum tfs_status tfs_cli_merge(struct tfs_cli *cli)
         status = open_all(&m);
     if (!status)
         status = run_and_say(&m);
-    csv_cancel(&m.csv);
+    csv_release(&m.csv);
     tfs_printer_release(&m.printer);
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         tfs_save_close(m.saves[i]);

@@ -108,6 +108,16 @@ int tfs_output_open(const char *path, const struct tfs_output_kind *kind, const 
     return err->code;
 }
 
+int tfs_output_settle(struct tfs_output *out, struct tfs_error *err)
+{
+    struct tfs_readback written;
+
+    if (tfs_replacement_readback(&out->file, &written, err) == 0 && fdatasync(out->file.fd) < 0)
+        tfs_fail_errno(err, "a file beside the result could not be written");
+    tfs_readback_release(&written);
+    return err->code;
+}
+
 int tfs_output_finish(struct tfs_output *out, struct tfs_error *err)
 {
     out->open = false;

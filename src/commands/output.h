@@ -31,6 +31,8 @@ int tfs_output_resolve(const char *path, char out[TFS_OUTPUT_PATH], struct tfs_e
  * too. */
 int tfs_output_open(const char *path, const struct tfs_output_kind *kind, const struct stat *like,
                     struct tfs_output *out, struct tfs_error *err);
+/* All of it is on disk, in the temp file. */
+int tfs_output_settle(struct tfs_output *out, struct tfs_error *err);
 int tfs_output_finish(struct tfs_output *out, struct tfs_error *err);
 void tfs_output_cancel(struct tfs_output *out); /* nothing when it is not open */
 

@@ -67,6 +67,15 @@ take_table() { cp stale.csv o.conflicts.csv; }
 take_table && merge 0 "a merge without conflicts" b o b
 [ ! -e o.conflicts.csv ]
 ok "removes the table of the one before"
+for table in stale.csv ''; do
+    cp o.before o && rm -f o.conflicts.csv && [ -z "$table" ] || { take_table && echo '9,9,9,a,b,c' | tee -a stale.csv >>o.conflicts.csv; }
+    (ulimit -f 1 && "$TFS" merge --conflicts=theirs b o t >out 2>err)
+    [ $? = 3 ] && cmp -s o o.before
+    ok "a result that cannot be written is none"
+    if [ -n "$table" ]; then cmp -s stale.csv o.conflicts.csv; else [ ! -e o.conflicts.csv ]; fi
+    ok "${table:-no table} tells what it told before"
+done
+cp o.before o
 echo 'mine: do not touch' >o.conflicts.csv
 merge 0 "a file of that name that is no table" b o b
 says o.conflicts.csv '^mine' "stays"
@@ -307,6 +316,25 @@ same o o.before "ours is as it was"
 ground b ,a '{}' '{}' 65534 && ground o ,b '{0:200}' '{}' 65534 && ground t c '{5:300}' '{}' 65535
 (ulimit -t 5 && "$TFS" merge b o t >out 2>err)
 [ $? = 1 ] && says err 'are possible' "tables of the greatest size take no time"
+
+# ---- several terrains in one place: a table for each
+"$TOOLS/make_place" --kind binary --regions 2 --chunks 6 place.rbxl
+take place.rbxl
+rm -rf tree && "$TFS" export place.rbxl tree
+(cd tree && printf '%s\n' chunks/*/voxels.csv regions/*/chunks/*/voxels.csv) >paths
+while read -r path; do
+    for side in o t; do
+        name=Mud && [ $side = o ] || name=Slate
+        awk -F, -v name=$name 'BEGIN { OFS = FS } NR == 2 { $4 = name } { print }' "tree/$path" | "$TFS" put $side "$path"
+    done
+done <paths
+for path in $(grep ^regions/1/ paths); do "$TFS" cat b "$path" | "$TFS" put t "$path"; done
+for part in '' .regions-0 .regions-1; do echo x,y,z,base,ours,theirs >o.conflicts$part.csv; done
+merge 1 "terrains of one place" b o t
+grep -q 'Mud,Slate$' o.conflicts.csv && grep -q 'Mud,Slate$' o.conflicts.regions-0.csv
+ok "each has a table"
+grep -q ^regions/1/ paths && [ ! -e o.conflicts.regions-1.csv ]
+ok "but the one without conflicts, whose old table is gone"
 
 # ---- worlds
 "$TOOLS/make_world" --regions 2 --chunks 40 world
