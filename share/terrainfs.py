@@ -1,7 +1,7 @@
 """Terrain saves as NumPy arrays: the program terrainfs from Python.
 
     import terrainfs
-    with terrainfs.open('region_0_0_0.cosmicreach', 'r+') as t:
+    with terrainfs.open('region_0_0_0.cosmicreach') as t:
         print(t.arrays, t.origin)               # ['blocks', 'lights/sky', 'lights/block'], of [0, 0, 0]: y, z, x
         stone = t.number('base:stone_gabbro')   # arrays hold numbers; t.names[stone] is the name
         t.blocks[20:24, 4:12, 4:12] = stone     # y, z, x
@@ -9,13 +9,16 @@
     # here the save has it, or terrainfs.Error said why not
 
 open() reads the arrays that are asked for into memory, and needs no FUSE. What was changed is written when the
-block ends, one array after the other, and nothing of it after an exception. mount() has the same attributes over a
-mount of its own: arrays are mapped and not read, so they may be larger than memory, and what is assigned may be in
-the save before the block ends.
+block ends, one array after the other in the order of t.arrays (blocks and materials come first), and nothing of it
+after an exception; nothing ever with the mode 'r'. mount() has the same attributes over a mount of its own: arrays are
+mapped and not read, so they may be larger than memory, and what is assigned may be in the save before the block ends.
 
 Needs NumPy and the program, which is looked for in $TERRAINFS and on the PATH.
 """
 import contextlib
+import errno
+import fcntl
+import functools
 import gc
 import io
 import os
@@ -32,21 +35,55 @@ class Error(Exception):
     """What the program said."""
 
 
-def _run(*words, data=None):
+def _start(*words, **files):
     program = os.environ.get('TERRAINFS', 'terrainfs')
     try:
-        done = subprocess.run([program, *words], input=data, stdin=None if data is not None else subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        return subprocess.Popen([program, *words], **files)
     except FileNotFoundError:
         raise Error(f'the program {program} is not there: install it, or name it in $TERRAINFS') from None
-    if done.returncode != 0:
-        raise Error(done.stderr.decode(errors='replace').strip() or f'{program} ended with {done.returncode}')
-    return done.stdout
+
+
+def _check(process, errors):
+    if process.returncode != 0:
+        raise Error(errors.decode(errors='replace').strip() or f'{process.args[0]} ended with {process.returncode}')
+
+
+def _run(*words):
+    with _start(*words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        output, errors = process.communicate()
+    _check(process, errors)
+    return output
+
+
+def _head(array, size):
+    """The head of a .npy file of C order, padded to more than `size` bytes."""
+    text = repr({'descr': array.dtype.str, 'fortran_order': False, 'shape': array.shape}).encode().ljust(size) + b'\n'
+    return b'\x93NUMPY\2\0' + len(text).to_bytes(4, 'little') + text
+
+
+def _put(save, file, array, values):
+    """Puts an array of this form, whose values `values()` makes while nobody else can edit the save: `put` has its
+    lock before it reads, and it reads once the pipe did not hold all of the head."""
+    with tempfile.TemporaryFile() as errors:
+        with _start('put', save, file, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors) as process:
+            try:
+                process.stdin.write(_head(array, fcntl.fcntl(process.stdin, 1032)))  # F_GETPIPE_SZ
+                process.stdin.flush()
+                process.stdin.write(values())
+            except BrokenPipeError:
+                pass  # it says why
+            except BaseException:
+                process.kill()
+                raise
+            finally:
+                process.communicate()
+        errors.seek(0)
+        _check(process, errors.read())
 
 
 def _names(palette):
     """The lines `NUMBER NAME` of arrays/palette.txt."""
-    return [line.split(' ', 1)[1] for line in palette.decode('utf-8', 'surrogateescape').split('\n') if line]
+    return [line.partition(' ')[2] for line in palette.decode('utf-8', 'surrogateescape').split('\n') if line]
 
 
 def _palette(names):
@@ -73,32 +110,47 @@ class Terrain:
         self._read = read
         self._writable = writable
         self._loaded = {}
-        about = read('arrays/info.txt').decode()
+        about = self._about()
+        self._bounds = self._bounds_of(about)
         self.arrays = re.findall(r'^([\w/]+)\.npy: ', about, re.M)
-        self.origin = self._numbers(about, 'origin')
-        self.shape = self._numbers(about, 'shape')
+        self.origin, self.shape = (tuple(map(int, line.split())) or None for line in self._bounds)
         self._palette = _names(read('arrays/palette.txt')) if 'arrays/palette.txt' in about else None
 
+    def _about(self):
+        try:
+            return self._read('arrays/info.txt').decode()
+        except (Error, FileNotFoundError) as e:
+            if isinstance(e, Error) and 'the save has no such file' not in str(e):
+                raise
+            raise Error("there are no arrays here: name the zone of a world (path='zones/base/earth'), the terrain of "
+                        "a level (path='terrains/NAME')") from None
+
     @staticmethod
-    def _numbers(about, key):
-        found = re.search(rf'^{key}: (.*)$', about, re.M)
-        return tuple(int(n) for n in found[1].split()) if found else None
+    def _bounds_of(about):
+        return [(re.findall(rf'^{key}: (.*)$', about, re.M) or [''])[0] for key in ('origin', 'shape')]
+
+    def _check_bounds(self, about):
+        if self._bounds_of(about) != self._bounds:
+            raise Error('the save has other bounds since it was opened: open it again')
 
     @property
     def names(self):
-        """The names of the numbers in `blocks`; None where numbers are the game's own."""
+        """The names of the numbers in `blocks`, `materials` or `layers`; None where numbers have no names."""
         return self._palette
 
     def number(self, name):
         """The number of a name that the save has."""
         names = self.names
-        if names is None or name not in names:
-            raise Error(f'the save has no block called {name}')
+        if names is None:
+            raise Error('the numbers of this save have no names')
+        if name not in names:
+            raise Error(f'the save has no block called {name}' if 'blocks' in self.arrays else
+                        f'there is no material called {name}')
         return names.index(name)
 
     def add(self, name):
         """The number of a name, which the save may lack."""
-        if self._palette is not None and name not in self._palette:
+        if 'blocks' in self.arrays and name not in self._palette:
             self._palette.append(name)
         return self.number(name)
 
@@ -138,6 +190,11 @@ class Terrain:
     def __setitem__(self, path, value):
         self[path][...] = value
 
+    def _in_order(self):
+        """The arrays that were looked at. Blocks and materials come first: a voxel that becomes another one loses its
+        param2 or occupancy, so what was assigned there is written after that."""
+        return [(name, self._loaded[name]) for name in self.arrays if name in self._loaded]
+
     def _load(self, name):
         raise NotImplementedError
 
@@ -158,39 +215,41 @@ class _InMemory(Terrain):
         return array
 
     def _is_named(self, name):
-        return name == 'blocks' and self._palette is not None
+        return name == 'blocks'
 
     def _read_array(self, name):
         """Numbers and their names are read at once: names that came meanwhile move no number here."""
-        if not self._is_named(name):
-            return numpy.load(io.BytesIO(self._read(f'arrays/{name}.npy')))
-        file = io.BytesIO(self._read(f'arrays/{name}.npy', 'arrays/palette.txt'))
+        named = ['arrays/palette.txt'] if self._is_named(name) else []
+        data = self._read('arrays/info.txt', f'arrays/{name}.npy', *named)
+        file = io.BytesIO(data)
+        file.seek(data.index(b'\x93NUMPY'))
+        self._check_bounds(data[:file.tell()].decode())
         array = numpy.load(file)
         names = _names(file.read())
-        return array if names == self._palette else self.renumber(array, names)
+        return array if not named or names == self._palette else self.renumber(array, names)
 
     def _write(self):
         """Only what was assigned: what others changed in the save meanwhile stays."""
-        for name, before in self._before.items():
-            array = self._loaded[name]
+        for name, array in self._in_order() if self._writable else []:
+            before = self._before[name]
             changed = array.view(f'V{array.itemsize}') != before.view(f'V{before.itemsize}')
-            if not changed.any():
-                continue
-            now = self._read_array(name)
-            if now.shape != array.shape or now.dtype != array.dtype:
-                raise Error(f'{name}: the save has other bounds since the array was read')
-            now[changed] = array[changed]
-            file = io.BytesIO()
-            numpy.save(file, now)
-            if self._is_named(name):
-                file.write(_palette(self._palette))
-            _run('put', self._save, f'{self._path}arrays/{name}.npy', data=file.getvalue())
+            if changed.any():
+                values = functools.partial(self._edited, name, array, changed)
+                _put(self._save, f'{self._path}arrays/{name}.npy', array, values)
+
+    def _edited(self, name, array, changed):
+        now = self._read_array(name)
+        if now.dtype != array.dtype:
+            raise Error(f'{name}: the save has other numbers since the array was read')
+        now[changed] = array[changed]
+        return now.tobytes() + (_palette(self._palette) if self._is_named(name) else b'')
 
 
 class _Mounted(Terrain):
-    def __init__(self, root, writable):
+    def __init__(self, root, writable, loaded):
         self._root = root
         super().__init__(self._read_file, writable)
+        self._loaded = loaded
 
     @property
     def names(self):
@@ -210,11 +269,19 @@ class _Mounted(Terrain):
             return f.read()
 
     def _load(self, name):
-        return numpy.load(os.path.join(self._root, f'arrays/{name}.npy'), mmap_mode='r+' if self._writable else 'r')
+        path = os.path.join(self._root, f'arrays/{name}.npy')
+        try:
+            array = numpy.load(path, mmap_mode='r+' if self._writable else 'r')
+        except OSError as e:
+            if e.errno not in (errno.EACCES, errno.EROFS):
+                raise
+            array = numpy.load(path, mmap_mode='r')  # the save can be read alone: NumPy says so at an assignment
+        self._check_bounds(self._about())
+        return array
 
     def _flush(self):
         """Puts what was assigned into the save: None, or why that cannot be."""
-        for name, array in self._loaded.items():
+        for name, array in self._in_order():
             try:
                 array.flush()
             except OSError as e:
@@ -243,7 +310,7 @@ def _folder(path):
 
 
 @contextlib.contextmanager
-def open(save, mode='r', path=''):  # pylint: disable=redefined-builtin
+def open(save, mode='r+', path=''):  # pylint: disable=redefined-builtin
     """The arrays of a save in memory. `path`: of a world, the zone: 'zones/base/earth'."""
     terrain = _InMemory(os.path.abspath(save), _folder(path), _check_mode(mode))
     yield terrain
@@ -266,25 +333,28 @@ def _unmount(point):
 
 
 @contextlib.contextmanager
-def mount(save, mode='r', path=''):
+def mount(save, mode='r+', path=''):
     """The same over a mount, without reading what is not looked at. Arrays end with the block."""
     writable = _check_mode(mode)
     point = tempfile.mkdtemp(prefix='terrainfs-')
+    why, loaded, mounted = None, {}, True
     try:
-        _run('-o', 'views=arrays' if writable else 'views=arrays,ro', os.path.abspath(save), point)
-    except Error:
-        os.rmdir(point)
-        raise
-    why = None
-    terrain = _Mounted(os.path.join(point, _folder(path).rstrip('/')), writable)
-    try:
+        try:
+            _run('-o', 'views=arrays' if writable else 'views=arrays,ro', os.path.abspath(save), point)
+        except Error:
+            mounted = False  # after an interrupt that is not known
+            raise
+        terrain = _Mounted(os.path.join(point, _folder(path).rstrip('/')), writable, loaded)
         yield terrain
         why = terrain._flush() if writable else None
     finally:
-        terrain._loaded.clear()
+        loaded.clear()
         gc.collect()
         try:
-            _unmount(point)
+            if mounted:
+                _unmount(point)
+            else:
+                os.rmdir(point)
         except Error as e:
             why = why or str(e)
     if why is not None:

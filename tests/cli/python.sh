@@ -24,8 +24,8 @@ def raises(f):
         f()
     except Exception as e:
         return e
-def edit(open, f, save='save'):
-    with open(save, 'r+') as t:
+def edit(open, f, save='save', **words):
+    with open(save, **words) as t:
         f(t)
 $2
 EOF
@@ -34,18 +34,28 @@ EOF
 
 region base --kind demo
 cp base save
+"$TOOLS/make_place" --kind xml --regions 2 place.rbxmx
+"$TOOLS/make_ter" --version 9 --size 70 --seed 9 terrain.ter
+"$TOOLS/make_voxel" block voxels.blk
+"$TOOLS/make_world" --regions 1 --chunks 2 world
+"$TOOLS/make_luanti" world map 6
+for named in place.rbxmx terrain.ter; do
+    "$TFS" cat $named palette.txt >$named.names
+done
 for how in open mount; do
     [ $how = open ] || [ -w /dev/fuse ] || continue
     python "$how: reads" "
 with terrainfs.$how('save') as t:
     check(t.arrays == ['blocks', 'lights/sky', 'lights/block'] and t.names[0] == 'base:air')
     check(t.blocks.shape == t.shape and t.blocks.dtype == np.uint16 and len(t.origin) == 3)
-    check(not t.blocks.flags.writeable)
     check(not hasattr(t, 'materials') and not hasattr(t, 'sky') and not hasattr(t.lights, 'blocks'))
     check(t.lights.sky is t['lights/sky'] and t.lights.block.dtype == np.uint16)
     check(isinstance(raises(lambda: t['lights']), KeyError))
     check(isinstance(raises(lambda: setattr(t, 'light', 0)), AttributeError))
-    check(t.names[t.number(t.names[2])] == t.names[2])"
+    check(t.names[t.number(t.names[2])] == t.names[2])
+with terrainfs.$how('save', 'r') as t:
+    check(not t.blocks.flags.writeable and not t.lights.sky.flags.writeable)
+check(isinstance(raises(lambda: edit(terrainfs.$how, lambda t: None, mode='w')), ValueError))"
     same save base "$how: reading leaves every byte"
     python "$how: writes" "
 def f(t):
@@ -70,7 +80,66 @@ def f(t):
     t['lights/sky'] = t['lights/sky']
 edit(terrainfs.$how, f)"
     same save base "$how: which changes nothing"
+    python "$how: materials have names" "
+for save, path in ('place.rbxmx', ''), ('place.rbxmx', 'regions/1'), ('terrain.ter', ''):
+    with terrainfs.$how(save, 'r', path=path) as t:
+        array = t['materials' if 'rbxmx' in save else 'layers']
+        check(t.names == [line.rstrip('\n').partition(' ')[2] for line in open(f'{save}.names')] and len(t.names) > 2)
+        check(all(t.number(name) == t.names.index(name) for name in t.names) and t.add(t.names[1]) == 1)
+        check('no material called' in says(lambda: t.add('base:dirt')))
+with terrainfs.$how('voxels.blk', 'r') as t:
+    check(t.names is None and 'have no names' in says(lambda: t.number('x')))"
+    cp -r map map.$how && cp place.rbxmx $how.rbxmx
+    python "$how: what was assigned before the nodes and materials is kept" "
+def luanti(t):
+    f.box = np.s_[0:4, 0:5, 0:6]
+    f.other = t.number('default:chest'), t.number('default:dirt')
+    t.param2[f.box] = 5
+    t.param1[f.box] = 0x34
+    t.blocks[f.box] = np.where(t.blocks[f.box] == f.other[0], f.other[1], f.other[0])
+def roblox(t):
+    f.was = t.materials == 0
+    f.places = tuple(n[:9] for n in np.nonzero(f.was))
+    t.occupancy[f.places] = 77
+    t.water[f.places] = 33
+    t.materials[f.places] = 2
+class f: pass
+edit(terrainfs.$how, luanti, 'map.$how')
+with terrainfs.$how('map.$how', 'r') as t:
+    check(np.isin(t.blocks[f.box], f.other).all())
+    check((t.param2[f.box] == 5).all() and (t.param1[f.box] == 0x34).all())
+edit(terrainfs.$how, roblox, '$how.rbxmx')
+with terrainfs.$how('$how.rbxmx', 'r') as t:
+    check((t.materials[f.places] == 2).all() and (t.water[f.places] == 33).all())
+    check((t.occupancy[f.places] == 77).all())"
+    mkdir tmp
+    TMPDIR=$PWD/tmp python "$how: a world says that its zone has to be named" "
+check('zones/base/earth' in says(lambda: edit(terrainfs.$how, lambda t: None, 'world')))
+check('zones/base/earth' in says(lambda: edit(terrainfs.$how, lambda t: None, 'world', path='zones/base/mars')))
+edit(terrainfs.$how, lambda t: check(t.blocks.any()), 'world', path='zones/base/earth')"
+    rmdir tmp
+    ok "$how: and leaves no mount"
 done
+if [ -w /dev/fuse ]; then
+    mkdir tmp
+    TMPDIR=$PWD/tmp python 'an interrupt while the mount begins' "
+run = terrainfs._run
+def interrupted(*words):
+    run(*words)
+    if words[0] == '-o':
+        raise KeyboardInterrupt
+terrainfs._run = interrupted
+try:
+    edit(terrainfs.mount, lambda t: None)
+    check(False)
+except KeyboardInterrupt:
+    pass
+check('nothing' in says(lambda: edit(terrainfs.mount, lambda t: None, 'nothing')))"
+    rmdir tmp
+    ok 'leaves no mount'
+    "$TFS" cat save palette.txt | "$TFS" put save palette.txt 2>err
+    ok 'nor a lock on the save'
+fi
 
 python 'an exception in the block leaves the save alone' "
 def f(t):
@@ -95,6 +164,42 @@ def f(t):
 edit(terrainfs.open, f)
 with terrainfs.open('save') as t:
     check(t.names[t.blocks[0, 0, 0]] == f.name and t.names[t.blocks[0, 0, 1]] == 'aaa:first')"
+cp base save
+# Between what is read of the save and what is put another program edits it.
+{ "$TFS" cat save chunks/0_1_0/voxels.csv; echo '3,31,5,aaa:first'; } >edited.csv
+cat >between <<END
+#!/bin/sh
+if [ "\$1" = put ] && mkdir once 2>/dev/null; then
+    "$TFS" put save chunks/0_1_0/voxels.csv <edited.csv
+fi
+exec "$TFS" "\$@"
+END
+chmod +x between
+TFS=$PWD/between python 'what another program edits before an array is put stays' "
+def f(t):
+    t.blocks[0, 0, 0] = 2
+    f.name = t.names[2]
+edit(terrainfs.open, f)
+with terrainfs.open('save') as t:
+    check(t.names[t.blocks[0, 0, 0]] == f.name)"
+"$TFS" cat save chunks/0_1_0/voxels.csv | grep -qx '3,31,5,aaa:first'
+ok 'it is in the save'
+cp base save
+"$TFS" export -o views=raw save tree
+mkdir moved && for chunk in tree/chunks/*; do
+    IFS=_ read -r x y z <<<"${chunk##*/}"
+    mv "$chunk" "moved/${x}_$((y + 5))_$z"
+done
+mv moved/* tree/chunks && cp save moved/save
+run 0 'all chunks go up' import --delete tree moved/save
+python 'a save whose chunks go elsewhere meanwhile is refused' "
+import os
+def f(t):
+    t.blocks[0, 0, 0] = 2
+    os.replace('moved/save', 'save')
+check('other bounds' in says(lambda: edit(terrainfs.open, f)))
+with terrainfs.open('save') as t, terrainfs.open('base') as before:
+    check(t.origin[0] == before.origin[0] + 80 and (t.blocks == before.blocks).all())"
 cp base save
 python 'a name that comes before the array is read moves no number' "
 import subprocess, os
@@ -141,7 +246,13 @@ def f(t):
 edit(terrainfs.open, f, '-r')
 with terrainfs.open('../-r') as t:
     check(t.blocks[0, 0, 0] == 1)"
+"$TOOLS/make_region" --version 3 --chunks 4 damaged
+printf '\11' | dd of=damaged bs=1 seek=16420 conv=notrunc status=none # of the first chunk
+cp damaged as_it_was
 if [ -w /dev/fuse ]; then
+    python 'mount: a save that is read-only can be read' "
+with terrainfs.mount('damaged') as t:
+    check(t.blocks.any() and isinstance(raises(lambda: setattr(t, 'blocks', 1)), ValueError))"
     cp base save
     python 'mount: a name that the save lacks has no number' "
 with terrainfs.mount('save', 'r+') as t:
@@ -154,6 +265,10 @@ with terrainfs.mount('save') as t:
     kept = t.blocks
     first = int(kept[0, 0, 0])
 check(kept[0, 0, 0] == first)"
+python 'a save that is read-only can be read, and not written' "
+edit(terrainfs.open, lambda t: check(t.blocks.any()), 'damaged')
+check('damaged' in says(lambda: edit(terrainfs.open, lambda t: setattr(t, 'blocks', 1), 'damaged')))"
+same damaged as_it_was 'every byte of it is there'
 python 'a save that is none says so' "
 check('nothing' in says(lambda: edit(terrainfs.open, lambda t: None, 'nothing')))"
 TFS=/nowhere/terrainfs python 'a program that is not there is named' "
