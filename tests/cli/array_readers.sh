@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Arrays as others than NumPy read them: a C program that knows the format alone, pandas, PIL. What they see is what the
-# texts and pictures of the same save say.
+# texts and pictures of the same save say, and of real saves what decoders apart from terrainfs do.
 . "$(dirname "$0")/lib.bash"
 
 region save --kind demo
@@ -69,4 +69,26 @@ with terrainfs.open("terrain.ter", "r+") as t:
     t.heights = wanted
 with terrainfs.open("terrain.ter") as t:
     assert (t.heights == wanted).all()'
+# Some chunks of every real save.
+# samples GAME FILE...
+samples() {
+    local game=$1 samples=$ROOT/../shared/samples
+    shift
+    if [ -z "$NUMPY" ] || [ ! -d "$samples" ] || [ -n "${TFS_TEST_SANITIZED-}" ]; then
+        skip "$game: real saves" 'no NumPy, no ../shared/samples, or a sanitizer, under which it takes long'
+        return
+    fi
+    mkdir "$game"
+    find "$samples/$game" \( "$@" \) -exec cp -rt "$game" {} +
+    chmod -R u+w "$game"
+    find "$game" -name '*.gz' -exec gunzip {} +
+    "$NUMPY" -B "$ROOT/tests/tools/arrays.py" "$TFS" 4 "$game"/* >out 2>err
+    ok "$game: $(wc -l <out) arrays of real saves are what another decoder reads"
+    rm -r "$game"
+}
+samples cosmic_reach -name '*.cosmicreach'
+samples roblox -name '*.rbx*' -o -name '*.bin'
+samples beamng -name '*.ter' -o -name '*.ter.gz'
+samples godot_voxel -name '*.blk' -o -name '*.bin' -o -name 'region*.vxr' -o -name '*.sqlite' -o -name world_region
+samples luanti -name '*.sqlite.gz'
 done_testing

@@ -249,4 +249,5 @@ def main():
     sys.stdout.buffer.write(b'\n'.join(sorted(lines)) + b'\n')
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -11,6 +11,7 @@ Written from src/formats/roblox/FORMAT.md.
 import base64
 import ctypes
 import ctypes.util
+import functools
 import re
 import struct
 import sys
@@ -18,17 +19,21 @@ import sys
 NAMES = ('SmoothGrid', 'PhysicsGrid')
 
 
+@functools.lru_cache
+def library(name):
+    return ctypes.CDLL(ctypes.util.find_library(name))
+
+
 def unpack(payload, size):
     """The bytes of a chunk's payload that is not stored."""
     out = ctypes.create_string_buffer(size)
     if payload[:4] == b'\x28\xb5\x2f\xfd':
-        lib = ctypes.CDLL(ctypes.util.find_library('zstd'))
+        lib = library('zstd')
         lib.ZSTD_decompress.restype = ctypes.c_size_t
         lib.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t] * 2
         got = lib.ZSTD_decompress(out, size, payload, len(payload))
     else:
-        got = ctypes.CDLL(ctypes.util.find_library('lz4')).LZ4_decompress_safe(
-            payload, out, len(payload), size)
+        got = library('lz4').LZ4_decompress_safe(payload, out, len(payload), size)
     if got != size:
         raise ValueError('a payload that does not unpack')
     return out.raw
