@@ -281,6 +281,46 @@ class Moved:
         self.slot.set(seen[::-1], lambda: os.rename(*paths))
 
 
+class Copied:
+    """A chunk that nobody edits is copied by `cp -r`, the copy moves, and goes by `rm -r`."""
+
+    def __init__(self, source, names):
+        self.source, self.files, self.slot = source, ['chunks/' + name for name in names], None
+        self.file = self.files[0]
+
+    def judge(self, mount):
+        there = [file for file in self.files if os.path.isdir(os.path.join(mount, file))]
+        if len(there) > 1:
+            raise Wrong('%s are there' % ' and '.join(there))
+        seen = (there[0], self.is_whole(mount, there[0])) if there else None
+        self.slot = self.slot or Slot(seen)
+        self.slot.judge(seen, self.file + ', the copy')
+
+    def is_whole(self, mount, copy):
+        return read(os.path.join(mount, copy, 'raw.bin')) == read(os.path.join(mount, self.source, 'raw.bin'))
+
+    def compare(self, *_):
+        pass
+
+    def edit(self, _, mount):
+        first, second = self.files
+        (seen,) = self.slot.known
+        if seen is None:
+            self.slot.known.add((first, False))
+            self.slot.set((first, True), lambda: self.run(mount, 'cp', '-r', self.source, first))
+        elif seen == (first, True):
+            self.slot.set((second, True), lambda: os.rename(os.path.join(mount, first), os.path.join(mount, second)))
+        else:
+            self.slot.known.add((seen[0], False))  # without what is optional
+            self.slot.set(None, lambda: self.run(mount, 'rm', '-r', seen[0]))
+
+    def run(self, mount, *command):
+        done = subprocess.run(command, cwd=mount, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
+        if done.returncode:
+            read(os.path.join(mount, self.source, 'raw.bin'))  # fails where the daemon was killed: rm says this and that
+            raise OSError(errno.EINVAL, done.stderr.decode())
+
+
 # ---- kinds of saves -------------------------------------------------------------------------------------------
 
 def tool(*args):
@@ -296,12 +336,20 @@ def chunk_names(save):
     return names
 
 
+def beside(name, far):
+    """The chunk so far along z."""
+    x, y, z = name.split('_')
+    return '%s_%s_%d' % (x, y, int(z) + far)
+
+
 class Kind:
     """How a save is made, edited, and read by somebody else."""
 
-    def __init__(self, name, file, make, edge=0, values=(), columns=1, free=None, moved=None, comes=None):
+    def __init__(self, name, file, make, edge=0, values=(), columns=1, free=None, moved=None, comes=None,
+                 copies=None):
         self.name, self.file, self.make = name, file, make
         self.moved, self.comes = moved, comes  # between two regions; a file that is not always there
+        self.copies = copies if copies is not None else free and (beside(free, 1), beside(free, 2))
         self.edge, self.values, self.columns, self.free = edge, values, columns, free
         self.database = file if file.endswith('.sqlite') else 'world/map.sqlite' if name == 'luanti world' else None
 
@@ -315,6 +363,8 @@ class Kind:
         editors = [Voxels(r, name, self.edge, self.values, self.columns) for name in names[:3]]
         if self.name.startswith('cosmic'):
             editors[-1] = Lights(names[0])
+        if self.copies:
+            editors.append(Copied(os.path.dirname(still), self.copies))
         return editors + ([Chunk(self.free)] if self.free else []) + ([Moved(self.moved)] if self.moved else []), still
 
 
@@ -337,9 +387,9 @@ def roblox(name, file, *options):
                 8, [b'%s,%d,0' % (m, n) for m in (b'Rock', b'Sand') for n in range(1, 255, 7)], 3, '5_4_3')
 
 
-def godot(name, file, kind, count, free=None, moved=None):
+def godot(name, file, kind, count, free=None, moved=None, copies=None):
     return Kind('godot_voxel ' + name, file, lambda p: tool('make_voxel', kind, p, count),
-                16, [b'%d,%d' % (n, 3 * n) for n in range(1, 99, 5)], 2, free, moved)
+                16, [b'%d,%d' % (n, 3 * n) for n in range(1, 99, 5)], 2, free, moved, copies=copies)
 
 
 def luanti(name, file, kind, version):
@@ -351,14 +401,14 @@ ZONE_MOVED = ('0_1_-16', '40_1_40')
 KINDS = [
     cosmic(3), cosmic(5), cosmic(7),
     Kind('cosmic_reach zone', 'zone', zone, 16, [b'base:storm_%d' % n for n in range(30)], moved=ZONE_MOVED,
-         comes='zone/regions/region_2_0_2.cosmicreach'),
+         comes='zone/regions/region_2_0_2.cosmicreach', copies=('1_1_-16', '41_1_40')),
     roblox('blob', 'terrain.bin', '--kind', 'raw'),
     roblox('binary, LZ4', 'place.rbxl', '--kind', 'binary'),
     roblox('binary, Zstandard', 'model.rbxm', '--kind', 'binary', '--coding', 'zstd'),
     roblox('XML', 'place.rbxlx', '--kind', 'xml'),
     godot('block', 'block.bin', 'block', '4'),
-    godot('region', 'r.0.0.0.vxr', 'region', '2', '1_0_0'),
-    godot('folder', 'world', 'folder', '2', moved=('6_1_1', '1_3_1')),
+    godot('region', 'r.0.0.0.vxr', 'region', '2', '1_0_0', copies=()),  # it is full
+    godot('folder', 'world', 'folder', '2', moved=('6_1_1', '1_3_1'), copies=('7_1_1', '2_3_1')),
     godot('SQLite', 'world.sqlite', 'stream', '12', '5_5_5'),
     luanti('map', 'map.sqlite', 'map', '25'),
     luanti('world', 'world', 'world', '29'),

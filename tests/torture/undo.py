@@ -56,6 +56,23 @@ def goes_back(bench, states, found, wanted):
     return f'check ends with {status}: {said}' if status not in (0,) else ''
 
 
+def comes_back(bench, states, found, wanted):
+    """What is wrong with an undo after the save was deleted, which had been left as `found`."""
+    os.remove(bench.save)
+    for end in ('-journal', '-wal', '-shm'):
+        if os.path.exists(bench.save + end):
+            os.remove(bench.save + end)
+    status, said = bench.undo()
+    if status == 0:
+        return f'undo puts back a save that was deleted: {said}'
+    status, said = bench.undo('--force')
+    now = states.judge(bench.directory)
+    if status != 0 or now not in wanted:
+        return f'from {found}, undo --force made: {now}, and ends with {status}: {said}'
+    status, said = bench.settle()
+    return f'check ends with {status}: {said}' if status not in (0,) else ''
+
+
 def one(bench, states, n, way, act, before):
     """(did it fire, what is wrong, the state that was found)"""
     mode, error = way
@@ -74,7 +91,7 @@ def one(bench, states, n, way, act, before):
     return True, where, found
 
 
-def sweep(bench, states, way, act, before, wanted):
+def sweep(bench, states, way, act, before, wanted, then=goes_back):
     problems, figures = [], {'struck': 0, 'old': 0, 'new': 0, 'between': 0}
     for n in range(1, 10000):
         fired, text, found = one(bench, states, n, way, act, before)
@@ -85,7 +102,7 @@ def sweep(bench, states, way, act, before, wanted):
             problems.append(text)
             continue
         figures[found] += 1
-        problem = goes_back(bench, states, found, wanted(found))
+        problem = then(bench, states, found, wanted(found))
         if problem:
             problems.append(f'{text}: {problem}')
     return problems + ['it never ends'], figures
@@ -111,6 +128,10 @@ def main():
                                       lambda: bench.change(struck=False),
                                       lambda found: ('old', 'new') if found == 'old' else ('old',))
             harness.result(f'{kind.name}, undo, {title}', problems, figures)
+            if not os.path.isdir(bench.save) and (harness.FULL or way[0] == KILL and kind.name == SHORT[0]):
+                problems, figures = sweep(bench, states, way, lambda: bench.undo(struck=True),
+                                          lambda: bench.change(struck=False), lambda _: saves.GOOD, comes_back)
+                harness.result(f'{kind.name}, undo and the save deleted, {title}', problems, figures)
     return harness.finish('undo')
 
 
