@@ -7,6 +7,8 @@
  *   save on disk --container--> tfs_doc --lens get--> file bytes
  *   save on disk <--container-- tfs_doc <--lens put-- file bytes
  *
+ * A member that may be NULL says so; all others must be there.
+ *
  * Everything here is const and free of state of its own, so all of it may be called from any
  * thread; what changes is in struct tfs_save (one caller at a time, but for `fetch`) and in edits.
  */
@@ -265,7 +267,8 @@ struct tfs_tree {
     uint32_t (*groups)(const struct tfs_doc *doc); /* groups are below this; with group_dir only */
     bool fixed_groups; /* all groups are always there, and none comes or goes; else a group is there
                         * as long as it has chunks */
-    const struct tfs_voxels *voxels; /* what `diff` compares, and pictures are made of */
+    const struct tfs_voxels *voxels; /* what `diff`, `merge` and `text` compare, and pictures are
+                                      * made of */
     enum tfs_tiled tiled;
     bool fixed_chunks; /* tiles: chunk directories cannot be made, moved or removed, which the three
                         * functions below say (EPERM with sentence) */

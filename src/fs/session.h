@@ -11,7 +11,8 @@
  *
  * Threads. Any call may come from any thread. Calls that can lead to a commit do not wait: they
  * take a `struct tfs_reply` and answer through it, from another thread or before they return,
- * exactly once. All others answer at once. A negative return is a negative errno.
+ * exactly once. All others return their answer; some wait for bytes to be rendered, for closes that
+ * have begun, or for chunks to be read. A negative return is a negative errno.
  */
 #ifndef TFS_FS_SESSION_H
 #define TFS_FS_SESSION_H
