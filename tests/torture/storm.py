@@ -35,6 +35,7 @@ BIN = os.environ.get('TFS_BIN', os.path.join(ROOT, 'build', 'terrainfs'))
 TOOLS = os.environ.get('TFS_TOOLS', os.path.join(os.path.dirname(BIN), 'tools'))
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV, errno.EIO)
 PATIENCE = 120  # seconds after which something that must happen is said not to
+LINGER = 1  # seconds that the names of a new directory wait; removed ones wait two
 MNT_FORCE = 1
 HELD = 10  # seconds that a killed process may take to end
 JOURNAL = '.terrainfs-journal'
@@ -103,6 +104,19 @@ def write_somehow(r, path, data):
         rename_over(path, data)
     else:
         write(path, data, synced=way == 1)
+
+
+def patiently(work, undo=lambda: None):
+    """The names of a new directory show after a second (docs/semantics.md, 1.8), and removed ones again after two
+    (2.6). A daemon that stood still so long makes work fail that needs several calls: it is done again."""
+    while True:
+        begin = time.monotonic()
+        try:
+            return work()
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EINVAL) or time.monotonic() - begin < LINGER:
+                raise
+            undo()
 
 
 class Voxels:
@@ -253,7 +267,7 @@ class Chunk:
     def edit(self, r, mount):
         path = os.path.join(mount, self.file)
         if os.path.isdir(path):
-            self.slot.set(False, lambda: shutil.rmtree(path))
+            self.slot.set(False, lambda: patiently(lambda: shutil.rmtree(path)))
         else:
             self.slot.set(True, lambda: os.mkdir(path))
 
@@ -307,12 +321,16 @@ class Copied:
         (seen,) = self.slot.known
         if seen is None:
             self.slot.known.add((first, False))
-            self.slot.set((first, True), lambda: self.run(mount, 'cp', '-r', self.source, first))
+            self.slot.set((first, True), lambda: patiently(
+                lambda: self.run(mount, 'cp', '-r', self.source, first), lambda: self.remove(mount, first)))
         elif seen == (first, True):
             self.slot.set((second, True), lambda: os.rename(os.path.join(mount, first), os.path.join(mount, second)))
         else:
             self.slot.known.add((seen[0], False))  # without what is optional
-            self.slot.set(None, lambda: self.run(mount, 'rm', '-r', seen[0]))
+            self.slot.set(None, lambda: self.remove(mount, seen[0]))
+
+    def remove(self, mount, copy):
+        patiently(lambda: self.run(mount, 'rm', '-r', copy))
 
     def run(self, mount, *command):
         done = subprocess.run(command, cwd=mount, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
