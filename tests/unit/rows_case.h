@@ -35,7 +35,7 @@ static inline int look(struct tfs_database *db, struct tfs_rows_layout *layout,
     if (tfs_database_need_table(db, "a toy", "tiles", err) < 0 ||
         tfs_database_need_column(db, "a toy", "tiles", "data", err) < 0)
         return err->code;
-    layout->number[0] = tfs_database_has_column(db, "tiles", "z", NULL);
+    layout->number[0] = tfs_database_has_column(db, "tiles", "z");
     return 0;
 }
 

@@ -25,9 +25,12 @@ static const struct {
      "CREATE TABLE channels (idx)",
      -EBADMSG,
      "is a database, but not a stream of Voxel Tools: its table blocks has no column instances"},
-    {"CREATE TABLE meta (version, block_size_po2); CREATE TABLE blocks (loc, vb, instances);"
-     "CREATE TABLE channels (idx)",
-     -EBADMSG, "its table blocks has another primary key than loc"},
+#define ONLY_KEY "the only key of its table blocks must be PRIMARY KEY: loc"
+#define BLOCKS(columns)                                                                            \
+    "CREATE TABLE meta (version, block_size_po2); CREATE TABLE blocks (" columns ");"              \
+    "CREATE TABLE channels (idx); INSERT INTO meta VALUES (1, 4);"
+    {BLOCKS("loc, vb, instances"), -EBADMSG, ONLY_KEY},
+    {BLOCKS("loc INTEGER, vb BLOB, instances BLOB, PRIMARY KEY (loc, vb)"), -EBADMSG, ONLY_KEY},
 #define TABLES                                                                                     \
     "CREATE TABLE meta (version INTEGER, block_size_po2 INTEGER, coordinate_format INTEGER);"      \
     "CREATE TABLE blocks (loc TEXT PRIMARY KEY, vb BLOB, instances BLOB);"                         \
@@ -52,6 +55,45 @@ START_TEST(foreign_database_is_refused_with_a_sentence)
     run_and_close(refused[_i].sql);
     ck_assert_int_eq(files_open(&c, db_path()), refused[_i].code);
     ck_assert_str_eq(c.err.text, refused[_i].sentence);
+}
+END_TEST
+
+/* A copy of a block would remove the block without a word. */
+START_TEST(second_unique_key_is_refused)
+{
+    static const char *const tables[] = {
+        BLOCKS("loc INTEGER PRIMARY KEY, vb BLOB UNIQUE ON CONFLICT REPLACE, instances BLOB"),
+        BLOCKS("loc PRIMARY KEY, vb BLOB, instances BLOB UNIQUE ON CONFLICT REPLACE"),
+        BLOCKS("loc INTEGER PRIMARY KEY, vb, instances") "CREATE UNIQUE INDEX one ON blocks (vb)",
+    };
+
+    run_and_close(tables[_i]);
+    ck_assert_int_eq(files_open(&c, db_path()), -EBADMSG);
+    ck_assert_str_eq(c.err.text, ONLY_KEY);
+}
+END_TEST
+
+/* Another program may make one while the stream is open. */
+START_TEST(second_unique_key_that_comes_later_is_refused_too)
+{
+    voxel_stream(db_path(), 2, 3);
+    must_open();
+    run_and_close("CREATE UNIQUE INDEX one ON blocks (vb)");
+    ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 4"), 0);
+    ck_assert_int_eq(files_commit(&c), -EBADMSG);
+    ck_assert_str_eq(c.err.text, ONLY_KEY);
+    ck_assert_int_eq(ask("SELECT count(*) FROM blocks"), 3);
+}
+END_TEST
+
+/* An index that is not unique removes nothing. */
+START_TEST(index_of_many_rows_is_taken)
+{
+    voxel_stream(db_path(), 2, 3);
+    run_and_close("CREATE INDEX many ON blocks (length(vb))");
+    must_open();
+    ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 4"), 0);
+    commit();
 }
 END_TEST
 
@@ -259,6 +301,9 @@ static Suite *stream_hostile_suite(void)
     tcase_add_checked_fixture(tcase, scratch_setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, foreign_database_is_refused_with_a_sentence, 0, COUNT(refused));
+    tcase_add_loop_test(tcase, second_unique_key_is_refused, 0, 3);
+    tcase_add_test(tcase, second_unique_key_that_comes_later_is_refused_too);
+    tcase_add_test(tcase, index_of_many_rows_is_taken);
     tcase_add_test(tcase, coordinate_format_null_is_0);
     tcase_add_test(tcase, values_of_other_types_are_damage_of_their_chunk);
     tcase_add_test(tcase, value_longer_than_any_block_is_damage_of_its_chunk);

@@ -201,17 +201,13 @@ int tfs_database_has_table(struct tfs_database *db, const char *table, struct tf
     return result;
 }
 
-int tfs_database_has_column(struct tfs_database *db, const char *table, const char *column,
-                            bool *primary)
+int tfs_database_has_column(struct tfs_database *db, const char *table, const char *column)
 {
-    int key = 0;
     int result = sqlite3_table_column_metadata(db->sqlite, "main", table, column, NULL, NULL, NULL,
-                                               &key, NULL);
+                                               NULL, NULL);
 
     if (result != SQLITE_OK)
         return (result & 0xff) == SQLITE_NOMEM ? -ENOMEM : 0;
-    if (primary != NULL)
-        *primary = key != 0;
     return 1;
 }
 
@@ -229,12 +225,36 @@ int tfs_database_need_table(struct tfs_database *db, const char *what, const cha
 int tfs_database_need_column(struct tfs_database *db, const char *what, const char *table,
                              const char *column, struct tfs_error *err)
 {
-    const int result = tfs_database_has_column(db, table, column, NULL);
+    const int result = tfs_database_has_column(db, table, column);
 
     if (result != 0)
         return result < 0 ? tfs_fail_memory(err) : 0;
     return tfs_fail(err, -EBADMSG, "is a database, but not %s: its table %s has no column %s", what,
                     table, column);
+}
+
+int tfs_database_need_key(struct tfs_database *db, const char *table, const char *columns,
+                          bool whole, struct tfs_error *err)
+{
+    static const char sql[] =
+        "SELECT group_concat(name, ' '), min(type LIKE '%int%'), EXISTS (SELECT 1 FROM "
+        "pragma_index_list(?1) WHERE \"unique\" AND origin <> 'pk') FROM (SELECT lower(name) AS "
+        "name, type FROM pragma_table_info(?1) WHERE pk > 0 ORDER BY 1)";
+    sqlite3_stmt *statement = NULL;
+
+    if (tfs_database_prepare(db, sql, &statement, err) < 0)
+        return err->code;
+    const int bound = sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+    if (tfs_database_step(db, statement, bound, err) == 1) {
+        const char *key = (const char *)sqlite3_column_text(statement, 0);
+        if (key == NULL || strcmp(key, columns) != 0 ||
+            (whole && sqlite3_column_int(statement, 1) == 0) ||
+            sqlite3_column_int(statement, 2) != 0)
+            tfs_fail(err, -EBADMSG, "the only key of its table %s must be PRIMARY KEY%s: %s", table,
+                     whole ? ", of whole numbers" : "", columns);
+    }
+    sqlite3_finalize(statement);
+    return err->code;
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */

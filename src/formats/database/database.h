@@ -52,14 +52,18 @@ bool tfs_database_moved(const struct tfs_database *db);
 
 /* Is there a table of that name, and no view or virtual table: 1, 0 or negative. */
 int tfs_database_has_table(struct tfs_database *db, const char *table, struct tfs_error *err);
-/* The same of a column; -ENOMEM. *primary (may be NULL): it is the primary key, or one of it. */
-int tfs_database_has_column(struct tfs_database *db, const char *table, const char *column,
-                            bool *primary);
+/* The same of a column; -ENOMEM. */
+int tfs_database_has_column(struct tfs_database *db, const char *table, const char *column);
 /* The same as demands: EBADMSG says that this is a database but not `what`, "a map of ...". */
 int tfs_database_need_table(struct tfs_database *db, const char *what, const char *table,
                             struct tfs_error *err);
 int tfs_database_need_column(struct tfs_database *db, const char *what, const char *table,
                              const char *column, struct tfs_error *err);
+/* EBADMSG: the primary key is others than these columns (sorted, a blank between two), or there is
+ * another unique key, by which SQLite could remove rows that nobody named. `whole`: the columns
+ * hold whole numbers, too; in others a number would become a text. */
+int tfs_database_need_key(struct tfs_database *db, const char *table, const char *columns,
+                          bool whole, struct tfs_error *err);
 
 /* ---- statements ------------------------------------------------------------------------------ */
 

@@ -553,7 +553,7 @@ int tfs_rows_has_column(const struct tfs_probe *probe, const char *table, const 
         return why.code == -ENOMEM ? why.code : 0;
     int there = tfs_database_has_table(&db, table, &why);
     if (there == 1)
-        there = tfs_database_has_column(&db, table, column, NULL);
+        there = tfs_database_has_column(&db, table, column);
     tfs_database_close(&db);
     return there < 0 && there != -ENOMEM ? 0 : there;
 }

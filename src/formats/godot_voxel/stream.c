@@ -35,16 +35,11 @@ static int check_columns(struct tfs_database *db, struct tfs_error *err)
                                              {"blocks", "loc"},
                                              {"blocks", "vb"},
                                              {"blocks", "instances"}};
-    bool primary = false;
 
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
         if (tfs_database_need_column(db, what, columns[i][0], columns[i][1], err) < 0)
             return err->code;
-    if (tfs_database_has_column(db, "blocks", "loc", &primary) < 0)
-        return tfs_fail_memory(err);
-    if (!primary)
-        return tfs_fail(err, -EBADMSG, "its table blocks has another primary key than loc");
-    return 0;
+    return tfs_database_need_key(db, "blocks", "loc", false, err);
 }
 
 static int take_meta(sqlite3_stmt *row, struct tfs_rows_layout *layout, struct tfs_error *err)
@@ -74,7 +69,7 @@ static int take_meta(sqlite3_stmt *row, struct tfs_rows_layout *layout, struct t
 
 static int read_meta(struct tfs_database *db, struct tfs_rows_layout *layout, struct tfs_error *err)
 {
-    const int there = tfs_database_has_column(db, "meta", "coordinate_format", NULL);
+    const int there = tfs_database_has_column(db, "meta", "coordinate_format");
     const char *sql = there == 1 ? "SELECT version, block_size_po2, coordinate_format FROM meta"
                                  : "SELECT version, block_size_po2, 0 FROM meta";
     sqlite3_stmt *statement = NULL;

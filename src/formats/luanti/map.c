@@ -40,38 +40,16 @@ static bool has_axes(const struct tfs_rows_layout *layout)
     return layout->number[NUMBER_AXES] != 0;
 }
 
-/* The primary key is these columns, sorted, and they hold whole numbers: a number would become a
- * text in another one. A second unique index could remove rows that nobody named. */
-static int need_key(struct tfs_database *db, const char *columns, struct tfs_error *err)
-{
-    static const char sql[] =
-        "SELECT group_concat(name, ' '), min(type LIKE '%int%') AND NOT EXISTS (SELECT 1 FROM "
-        "pragma_index_list('blocks') WHERE \"unique\" AND origin <> 'pk') FROM (SELECT lower(name) "
-        "AS name, type FROM pragma_table_info('blocks') WHERE pk > 0 ORDER BY 1)";
-    sqlite3_stmt *statement = NULL;
-
-    if (tfs_database_prepare(db, sql, &statement, err) == 0 &&
-        tfs_database_step(db, statement, SQLITE_OK, err) == 1) {
-        const char *key = (const char *)sqlite3_column_text(statement, 0);
-        if (key == NULL || strcmp(key, columns) != 0 || sqlite3_column_int(statement, 1) != 1)
-            tfs_fail(err, -EBADMSG,
-                     "the only key of its table blocks must be PRIMARY KEY, of whole numbers: %s",
-                     columns);
-    }
-    sqlite3_finalize(statement);
-    return err->code;
-}
-
 static int look(struct tfs_database *db, struct tfs_rows_layout *layout, struct tfs_error *err)
 {
     if (tfs_database_need_table(db, what, "blocks", err) < 0 ||
         tfs_database_need_column(db, what, "blocks", "data", err) < 0)
         return err->code;
-    const int apart = tfs_database_has_column(db, "blocks", "z", NULL);
+    const int apart = tfs_database_has_column(db, "blocks", "z");
     if (apart < 0)
         return tfs_fail_memory(err);
     layout->number[NUMBER_AXES] = apart;
-    return need_key(db, apart == 1 ? "x y z" : "pos", err);
+    return tfs_database_need_key(db, "blocks", apart == 1 ? "x y z" : "pos", true, err);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
