@@ -21,6 +21,7 @@
 #include <sqlite3.h>
 
 #include "base/blob.h"
+#include "text/name.h"
 
 struct tfs_database {
     sqlite3 *sqlite;
@@ -64,6 +65,10 @@ int tfs_database_need_column(struct tfs_database *db, const char *what, const ch
  * hold whole numbers, too; in others a number would become a text. */
 int tfs_database_need_key(struct tfs_database *db, const char *table, const char *columns,
                           bool whole, struct tfs_error *err);
+/* Has the table triggers, which statements of this connection do not run: 1, 0 or negative.
+ * `name`: of the first one, to be told. */
+int tfs_database_has_trigger(struct tfs_database *db, const char *table, char name[TFS_QUOTED],
+                             struct tfs_error *err);
 
 /* ---- statements ------------------------------------------------------------------------------ */
 

@@ -172,6 +172,20 @@ static int note_others(struct tfs_facts *facts, size_t others, struct tfs_error 
                                         others, others == 1 ? "" : "s");
 }
 
+/* What the game, or a server's owner, has SQLite do with each change is not done by ours. */
+static int note_triggers(struct tfs_rows *own, struct tfs_facts *facts, struct tfs_error *err)
+{
+    const char *table = own->schema->table;
+    char name[TFS_QUOTED];
+    const int there = tfs_database_has_trigger(&own->source.db, table, name, err);
+
+    return there <= 0 ? there
+                      : tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                                       "its table %s has triggers, such as %s: edits made here do "
+                                       "not run them",
+                                       table, name);
+}
+
 /* Reads all keys into a new document, in a snapshot. The caller holds the lock, or is alone. */
 static int read_doc(struct tfs_rows *own, struct tfs_doc **doc, struct tfs_error *err)
 {
@@ -180,7 +194,8 @@ static int read_doc(struct tfs_rows *own, struct tfs_doc **doc, struct tfs_error
 
     if (read_index(own, &index, err) == 0 &&
         own->schema->facts(&own->source.layout, &facts, err) == 0 &&
-        note_others(facts, index.others, err) == 0 && make_doc(own, facts, &index, doc, err) == 0)
+        note_others(facts, index.others, err) == 0 && note_triggers(own, facts, err) == 0 &&
+        make_doc(own, facts, &index, doc, err) == 0)
         count_reading(own, &index);
     tfs_facts_unref(facts);
     free(index.keys);

@@ -5,7 +5,8 @@
  * What callers may rely on:
  *   - Opening reads the keys and no value: chunks of the document are unread (TFS_CHUNK_UNREAD)
  *     until an edit puts bytes into them. tfs_rows_fetch reads one row. Rows whose key is none of
- *     the game's are counted, kept and not shown.
+ *     the game's are counted, kept and not shown. A warning names a trigger of the table: edits do
+ *     not run it.
  *   - tfs_chunk.own of an unread chunk is the number of the reading that found it, or found it
  *     changed: two unread chunks with one key and one number are the same bytes. A chunk that was
  *     edited keeps its number, but for tfs_rows_keep, which may give it one of its own.
@@ -49,7 +50,8 @@ struct tfs_rows_layout {
 };
 
 struct tfs_rows_schema {
-    int value_max; /* bytes of the longest value that is read; a longer one is EFBIG */
+    const char *table; /* of the rows: the only one that is changed */
+    int value_max;     /* bytes of the longest value that is read; a longer one is EFBIG */
 
     /* Are the tables there that the game needs, and what do they say? *layout was zeroed. Called
      * again when others changed the database: another layout means that all is read again. EBADMSG,

@@ -212,7 +212,8 @@ static int rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_erro
 
 /* ---- the container --------------------------------------------------------------------------- */
 
-static const struct tfs_rows_schema schema = {.value_max = VALUE_MAX,
+static const struct tfs_rows_schema schema = {.table = "blocks",
+                                              .value_max = VALUE_MAX,
                                               .look = look,
                                               .sql = sql,
                                               .key = take_key,

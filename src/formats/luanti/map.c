@@ -255,7 +255,8 @@ static int find_map(const char *world, char **located, struct tfs_error *err)
 
 /* ---- the containers -------------------------------------------------------------------------- */
 
-static const struct tfs_rows_schema schema = {.value_max = VALUE_MAX,
+static const struct tfs_rows_schema schema = {.table = "blocks",
+                                              .value_max = VALUE_MAX,
                                               .look = look,
                                               .sql = sql,
                                               .key = take_key,
