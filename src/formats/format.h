@@ -376,6 +376,9 @@ struct tfs_journal_files {
     /* Where the journal of the save at `path` lies: beside this path, which is `name` in the
      * directory that no other program may write meanwhile; to be freed. NULL: no memory. */
     char *(*beside)(const char *path);
+    /* The same of a save that is open, or is being opened and locked: it stays the same whatever
+     * comes into the folder. NULL: the path says it all. */
+    char *(*beside_opened)(const struct tfs_save *save);
     /* The file that holds a chunk. */
     struct tfs_key (*file_of)(const struct tfs_save *save, struct tfs_key chunk);
     /* Where that file is, or would be; to be freed. NULL: no memory. */

@@ -28,6 +28,8 @@ char *tfs_journal_beside(const struct tfs_save *save)
 {
     const struct tfs_journal_files *files = save->container->journal;
 
+    if (files != NULL && files->beside_opened != NULL)
+        return files->beside_opened(save);
     return files != NULL ? files->beside(save->path) : strdup(save->path);
 }
 

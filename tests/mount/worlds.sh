@@ -313,6 +313,31 @@ is_empty() {
     [ -z "$(ls "$1" 2>/dev/null)" ] && ls "$1" >/dev/null 2>&1
 }
 
+# A region file in the folder of a zone, beside its folder regions/.
+stray_region() {
+    local c v stray=$S/zones/base/earth/region_5_0_5.cosmicreach
+    c=$(first_chunk 0 0) v=$(voxel_of "$c")
+    cp -p "$(file 0 0)" "$stray"
+    mount_at "$S" "$D/second"
+    same 'a world whose zone has regions in two places' $? 1
+    want grep -q 'zones/base/earth: holds region_5_0_5.cosmicreach beside its folder regions/' "$D/mount.err"
+    want sh -c "'$TFS_BIN' info '$S' 2>&1 | grep -q 'out of the zone$'"
+    mv "$stray" "$D/stray"
+    killable commit=600
+    cp -p "$D/stray" "$stray"
+    echo "$v,base:gold_block" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit beside the file'
+    want cmp "$D/stray" "$stray"
+    want sync "$(zone)/info.txt"
+    same 'the block after a sync' "$(region block "$(file 0 0)" ${v//,/ })" base:gold_block
+    echo "$v,base:snow" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit for the journal'
+    murder
+    rm "$stray"
+    up
+    want grep -qx "$v,base:snow" "$(zone)/chunks/$c/voxels.csv"
+    down
+    same 'the block in its region' "$(region block "$(file 0 0)" ${v//,/ })" base:snow
+}
+
 regions_go() {
     up
     rm -r "$S/zones/base/earth/regions"
@@ -560,6 +585,7 @@ try 'a zone and a region of it are written by one program at a time' locks
 try 'undo brings back what edits of a zone replaced' undone
 try 'undo of a world brings back the zones that were changed together' undone_together
 try 'a zone without regions gets its first' no_regions
+try 'a region beside the folder of regions is refused, or left alone by who is at work' stray_region
 try 'a zone whose regions are all removed meanwhile is empty, and gets its first' regions_go
 try 'a pattern prints files of all zones' patterns
 try 'folders around zones say what to give' folders_around

@@ -248,6 +248,39 @@ static void leave_record(void)
     tfs_buf_release(&record);
 }
 
+/* A region file that somebody put beside regions/, and takes away again. */
+#define STRAY "zone/region_5_0_0.cosmicreach"
+
+START_TEST(journal_is_found_when_a_region_came_beside_the_folder_while_it_was_made)
+{
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    scratch_write(STRAY, "a region");
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,1,2,base:gold\n");
+    leave_record();
+    close_save();
+    ck_assert(exists(JOURNAL));
+    ck_assert_int_eq(tfs_journal_exists(scratch_path("zone"), &err), 1);
+    ck_assert_int_eq(unlink(scratch_path(STRAY)), 0);
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert(is_gold("chunks/0_0_0/voxels.csv"));
+}
+END_TEST
+
+/* The edits are the first ones: regions/ has nothing but their journal. */
+START_TEST(zone_whose_regions_are_in_a_journal_yet_is_not_a_folder_of_regions)
+{
+    const struct tfs_open_options options = {.lock = TFS_LOCK_NONE};
+
+    leave_journal();
+    for (int x = -1; x <= 0; x++)
+        ck_assert_int_eq(unlink(scratch_path(region_name(x))), 0);
+    scratch_write(STRAY, "a region");
+    ck_assert_int_eq(tfs_save_open(scratch_path("zone"), NULL, &options, &save, &err), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "holds region_5_0_0.cosmicreach beside its folder"));
+}
+END_TEST
+
 /* A mount writes it, and goes on with edits of others, before the reader looks at the journal. */
 START_TEST(one_region_read_alone_is_read_again_when_a_later_journal_is_not_about_it)
 {
@@ -641,6 +674,8 @@ static Suite *zone_journal_suite(void)
                    "a file system that knows when files were made");
     tcase_add_test(tcase, one_region_read_alone_shows_the_edits_of_its_zone_at_every_step);
     tcase_add_test(tcase, one_region_read_alone_is_not_shown_edits_that_are_not_its_own);
+    tcase_add_test(tcase, journal_is_found_when_a_region_came_beside_the_folder_while_it_was_made);
+    tcase_add_test(tcase, zone_whose_regions_are_in_a_journal_yet_is_not_a_folder_of_regions);
     tcase_add_test(tcase, one_region_read_alone_is_read_again_when_a_later_journal_is_not_about_it);
     tcase_add_test(tcase, one_region_of_a_zone_with_a_journal_is_not_written_alone);
     tcase_add_test(tcase, regions_are_compared_with_a_journal_one_after_another);

@@ -60,6 +60,59 @@ START_TEST(zone_is_empty_while_its_folder_of_regions_is_gone)
 }
 END_TEST
 
+static void move_region(const char *from, const char *to)
+{
+    char source[PATH_MAX];
+
+    snprintf(source, sizeof(source), "%s", scratch_path(from));
+    ck_assert_int_eq(rename(source, scratch_path(to)), 0);
+}
+
+/* As a copy that went one folder too high. */
+START_TEST(zone_goes_on_with_its_folder_when_a_region_appears_beside_it)
+{
+    make_zone();
+    make_region(7, 5, 0, 0);
+    move_region("zone/regions/region_5_0_0.cosmicreach", "zone/region_5_0_0.cosmicreach");
+    reload();
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert(!changed() && !has(80, 0, 0));
+    ck_assert_int_eq(create(3, 3, 3), 0);
+    ck_assert_int_eq(create(32, 0, 0), 0);
+    ck_assert(exists(2, 0, 0) && !changed());
+    /* What another program does to its regions is seen as before. */
+    make_region(3, 0, 0, 0);
+    ck_assert_int_eq(put_text("chunks/0_0_0/palette.txt", "0 base:new\n"), -ESTALE);
+    tfs_error_reset(&err);
+    reload();
+    ck_assert(!has(3, 3, 3) && has(32, 0, 0));
+    char *beside = tfs_journal_beside(save);
+    ck_assert_str_eq(beside, scratch_path("zone/regions/zone"));
+    free(beside);
+}
+END_TEST
+
+/* The other way round: the folder is one of regions, without a zone. */
+START_TEST(folder_of_regions_stays_it_when_its_regions_go_or_another_one_comes)
+{
+    make_zone();
+    tfs_save_close(save);
+    save = NULL;
+    ck_assert_int_eq(rename(scratch_path("zone/regions"), scratch_path("any")), 0);
+    must_open("any");
+    move_region("any/region_0_0_0.cosmicreach", "zone/region_0_0_0.cosmicreach");
+    move_region("any/region_-1_0_0.cosmicreach", "zone/region_-1_0_0.cosmicreach");
+    reload();
+    ck_assert_uint_eq(save->doc->count, 0);
+    ck_assert_int_eq(mkdir(scratch_path("any/regions"), 0755), 0);
+    move_region("zone/region_0_0_0.cosmicreach", "any/regions/region_0_0_0.cosmicreach");
+    reload();
+    ck_assert_uint_eq(save->doc->count, 0);
+    ck_assert_int_eq(create(16, 0, 0), 0);
+    ck_assert_int_eq(access(scratch_path("any/region_1_0_0.cosmicreach"), F_OK), 0);
+}
+END_TEST
+
 static bool changed_at(int x, int y, int z)
 {
     return save->container->changed_at(save, (struct tfs_key){0, x, y, z}, &err) == 1;
@@ -335,6 +388,8 @@ static Suite *zone_suite(void)
     tcase_add_checked_fixture(others, setup, teardown);
     tcase_add_test(others, regions_that_come_and_go_are_read_again);
     tcase_add_test(others, zone_is_empty_while_its_folder_of_regions_is_gone);
+    tcase_add_test(others, zone_goes_on_with_its_folder_when_a_region_appears_beside_it);
+    tcase_add_test(others, folder_of_regions_stays_it_when_its_regions_go_or_another_one_comes);
     tcase_add_test(others, change_of_one_region_is_none_of_chunks_in_others);
     tcase_add_test(others, chunk_that_another_program_left_alone_is_the_same_chunk);
     tcase_add_test(others, region_that_another_program_changed_is_not_overwritten);

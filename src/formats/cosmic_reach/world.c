@@ -60,13 +60,13 @@ static int has_file(const char *folder, const char *name)
 int tfs_cosmic_is_zone(const char *folder)
 {
     char *path = NULL;
-    int status = tfs_cosmic_holds_regions(folder);
+    int status = tfs_cosmic_holds_regions(folder, NULL);
 
     if (status > 0)
         return 1;
     if (tfs_print(&path, "%s/regions", folder) < 0)
         return -ENOMEM;
-    status = tfs_cosmic_holds_regions(path);
+    status = tfs_cosmic_holds_regions(path, NULL);
     free(path);
     return status > 0 ? 1 : has_file(folder, TFS_COSMIC_ZONE_INFO);
 }

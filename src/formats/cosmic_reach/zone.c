@@ -10,7 +10,9 @@
  *      hash of its body: so nothing else is taken for it;
  *   3. a region that cannot be read shows nothing, and one with any fault is not written; the
  *      others are not touched by that;
- *   4. regions/ is locked, or the zone's folder while there is no regions/.
+ *   4. regions/ is locked, or the zone's folder while there is no regions/;
+ *   5. own->regions is chosen when the save is opened and never changes: a region that somebody
+ *      puts into the other folder meanwhile is none of the save's.
  */
 #include "formats/cosmic_reach/zone.h"
 
@@ -34,29 +36,46 @@ static bool exclusive(const struct tfs_save *save)
     return save->options.lock == TFS_LOCK_EXCLUSIVE;
 }
 
+/* Is the save the folder of a zone, with its regions one floor below? */
+static bool has_folder(const struct tfs_save *save, const struct tfs_cosmic_zone *own)
+{
+    return strcmp(own->regions, save->path) != 0;
+}
+
+/* The game reads those of regions/ alone, but who put a region beside them meant something. */
+static int choose_regions(const struct tfs_save *save, struct tfs_cosmic_zone *own,
+                          struct tfs_error *err)
+{
+    char name[TFS_COSMIC_REGION_NAME];
+    struct tfs_key region;
+
+    own->regions = tfs_cosmic_zone_regions(save->path);
+    if (own->regions == NULL)
+        return tfs_fail_memory(err);
+    if (!has_folder(save, own) || tfs_cosmic_holds_regions(save->path, &region) <= 0)
+        return 0;
+    tfs_cosmic_region_name(region, name);
+    return tfs_fail(err, -EINVAL,
+                    "holds %s beside its folder regions/, where the game looks for regions: move "
+                    "that file there, or out of the zone",
+                    name);
+}
+
 /* Locks regions/, or while that is missing the folder that it will be in. */
-static int lock_zone(const struct tfs_save *save, int *lock_fd, bool *is_parent,
-                     struct tfs_error *err)
+static int lock_zone(const struct tfs_save *save, const struct tfs_cosmic_zone *own, int *lock_fd,
+                     bool *is_parent, struct tfs_error *err)
 {
     const enum tfs_folder_lock lock = exclusive(save) ? TFS_FOLDER_EXCLUSIVE : TFS_FOLDER_UNLOCKED;
-    bool within = tfs_cosmic_holds_regions(save->path) > 0 ||
-                  strcmp(strrchr(save->path, '/'), "/regions") == 0;
-    char *path = NULL;
 
-    if (tfs_print(&path, "%s%s", save->path, within ? "" : "/regions") < 0)
-        return tfs_fail_memory(err);
-    *is_parent = !within && access(path, F_OK) < 0;
-    tfs_folder_lock(*is_parent ? save->path : path, lock, lock_fd, err);
-    free(path);
-    return err->code;
+    *is_parent = has_folder(save, own) && access(own->regions, F_OK) < 0;
+    return tfs_folder_lock(*is_parent ? save->path : own->regions, lock, lock_fd, err);
 }
 
 /* The zone's folder, which `undo` locks: a second mount meets the lock of regions/ first. */
 static int lock_folder(const struct tfs_save *save, struct tfs_cosmic_zone *own,
                        struct tfs_error *err)
 {
-    if (own->lock_is_parent || own->folder_fd >= 0 || !exclusive(save) ||
-        strncmp(own->index.regions.path, save->path, strlen(save->path) + 1) == 0)
+    if (own->lock_is_parent || own->folder_fd >= 0 || !exclusive(save) || !has_folder(save, own))
         return 0;
     return tfs_folder_lock(save->path, TFS_FOLDER_EXCLUSIVE, &own->folder_fd, err);
 }
@@ -102,6 +121,7 @@ static void zone_free(struct tfs_cosmic_zone *own)
     if (own->folder_fd >= 0)
         close(own->folder_fd);
     pthread_mutex_destroy(&own->lock);
+    free(own->regions);
     free(own);
 }
 
@@ -114,7 +134,9 @@ static int zone_open(struct tfs_save *save, struct tfs_error *err)
     own->lock_fd = own->folder_fd = -1;
     pthread_mutex_init(&own->lock, NULL);
     tfs_cosmic_zone_payloads_init(save, &own->payloads);
-    if (lock_zone(save, &own->lock_fd, &own->lock_is_parent, err) == 0)
+    save->own = own;
+    if (choose_regions(save, own, err) == 0 &&
+        lock_zone(save, own, &own->lock_fd, &own->lock_is_parent, err) == 0)
         tfs_journal_tidy(save);
     if (err->code < 0 ||
         tfs_cosmic_zone_index_read(save, NULL, exclusive(save), &own->index, err) < 0 ||
@@ -122,10 +144,10 @@ static int zone_open(struct tfs_save *save, struct tfs_error *err)
         (exclusive(save) && tfs_directory_settle(own->index.regions.path, err) < 0) ||
         tfs_cosmic_zone_doc(NULL, NULL, &own->index, false, &save->doc, err) < 0) {
         zone_free(own);
+        save->own = NULL;
         return err->code;
     }
     check_writable(save, own);
-    save->own = own;
     set_stat(save, own);
     return 0;
 }
@@ -313,7 +335,7 @@ static int lock_again(const struct tfs_save *save, const struct tfs_cosmic_zone 
 
     if (own->folder_fd < 0 || access(own->index.regions.path, F_OK) == 0 ||
         tfs_folder_check(save->path, own->folder_fd, &why) < 0)
-        return lock_zone(save, lock_fd, is_parent, err);
+        return lock_zone(save, own, lock_fd, is_parent, err);
     *is_parent = true;
     *lock_fd = fcntl(own->folder_fd, F_DUPFD_CLOEXEC, 0);
     return *lock_fd < 0 ? tfs_fail_errno(err, "cannot be locked") : 0;

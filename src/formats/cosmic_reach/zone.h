@@ -108,6 +108,7 @@ struct tfs_cosmic_zone {
     bool lock_is_parent;
     bool unsure;   /* a region was removed, but its directory could not be made durable */
     int folder_fd; /* the zone's folder, locked too where that is the save; -1: it is not */
+    char *regions; /* path of the folder of regions: chosen once, whatever comes beside it */
 };
 
 static inline struct tfs_cosmic_zone *tfs_cosmic_zone_of(const struct tfs_save *save)
@@ -115,10 +116,14 @@ static inline struct tfs_cosmic_zone *tfs_cosmic_zone_of(const struct tfs_save *
     return save->own;
 }
 
-/* Is there a region file in this folder: 1, 0 or negative errno? */
-int tfs_cosmic_holds_regions(const char *folder);
+/* Is there a region file in this folder: 1, 0 or negative errno? *lowest (may be NULL): the first
+ * by key. */
+int tfs_cosmic_holds_regions(const char *folder, struct tfs_key *lowest);
+/* The folder of regions that the save at `path` has, which is that or regions/ in it, as it is now;
+ * to be freed. NULL: there is no memory or descriptor to find out. */
+char *tfs_cosmic_zone_regions(const char *path);
 
-/* Looks at the folder at `path`, which is that of a zone or of regions. Files of `before` (NULL:
+/* Looks at the folder of regions of a save whose own->regions is set. Files of `before` (NULL:
  * none) that did not change are taken from there; those that were read are read again. `strays`:
  * removes what a killed process left. */
 int tfs_cosmic_zone_index_read(struct tfs_save *save, const struct tfs_cosmic_zone_index *before,

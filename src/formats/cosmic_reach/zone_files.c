@@ -73,7 +73,7 @@ char *tfs_cosmic_zone_path(const struct tfs_cosmic_zone_index *index, struct tfs
     return tfs_print(&path, "%s/%s", index->regions.path, name) < 0 ? NULL : path;
 }
 
-int tfs_cosmic_holds_regions(const char *folder)
+int tfs_cosmic_holds_regions(const char *folder, struct tfs_key *lowest)
 {
     DIR *directory = opendir(folder);
     struct dirent *entry;
@@ -82,10 +82,59 @@ int tfs_cosmic_holds_regions(const char *folder)
 
     if (directory == NULL)
         return -errno;
-    while (!found && (entry = readdir(directory)) != NULL)
-        found = tfs_cosmic_region_of_name(entry->d_name, &region);
+    while ((!found || lowest != NULL) && (entry = readdir(directory)) != NULL) {
+        if (!tfs_cosmic_region_of_name(entry->d_name, &region))
+            continue;
+        if (lowest != NULL && (!found || tfs_key_compare(region, *lowest) < 0))
+            *lowest = region;
+        found = true;
+    }
     closedir(directory);
     return found;
+}
+
+/* Without memory or descriptors nothing is known of a folder, which is not to be taken for another
+ * kind of folder. */
+static bool is_passing(int code)
+{
+    return code == -ENOMEM || code == -EMFILE || code == -ENFILE;
+}
+
+/* Are there regions in this folder, or edits of regions that wait in its journal: 1, 0 or negative
+ * errno? One that may not be read may have some. */
+static int is_in_use(const char *regions)
+{
+    const int found = tfs_cosmic_holds_regions(regions, NULL);
+    char name[TFS_JOURNAL_NAME];
+
+    if (found == -ENOENT || found == -ENOTDIR)
+        return 0;
+    if (found != 0)
+        return is_passing(found) ? found : 1;
+    const int fd = open(regions, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    tfs_journal_name(TFS_COSMIC_ZONE_JOURNAL, name);
+    const bool waits = faccessat(fd, name, F_OK, 0) == 0;
+    close(fd);
+    return waits;
+}
+
+char *tfs_cosmic_zone_regions(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *within = NULL;
+
+    if (slash != NULL && strcmp(slash, "/regions") == 0)
+        return strdup(path);
+    if (tfs_print(&within, "%s/regions", path) < 0)
+        return NULL;
+    const int held = tfs_cosmic_holds_regions(path, NULL);
+    const int used = held > 0 ? is_in_use(within) : 1;
+    if (used > 0 && !is_passing(held))
+        return within;
+    free(within);
+    return used == 0 ? strdup(path) : NULL;
 }
 
 static int note_journal(const struct scan *scan, int directory, const char *name,
@@ -187,22 +236,15 @@ static int read_world(struct tfs_cosmic_zone_index *index, const char *zone, str
     return err->code;
 }
 
-/* Sets the paths: `folder` is that of the zone, or of its regions. */
-static int find_paths(const char *folder, struct tfs_cosmic_zone_index *index, char **zone,
+/* Sets the paths, by that of the folder of regions. */
+static int find_paths(const char *regions, struct tfs_cosmic_zone_index *index, char **zone,
                       struct tfs_error *err)
 {
-    const char *name = strrchr(folder, '/') + 1;
-    bool regions = tfs_cosmic_holds_regions(folder) > 0;
-    bool named = strcmp(name, "regions") == 0;
-
-    *zone = regions || named ? tfs_file_directory(folder) : strdup(folder);
-    if (*zone == NULL)
+    *zone = tfs_file_directory(regions);
+    index->regions.path = strdup(regions);
+    if (*zone == NULL || index->regions.path == NULL)
         return tfs_fail_memory(err);
-    if (tfs_print(&index->regions.path, "%s%s", folder, regions || named ? "" : "/regions") < 0) {
-        index->regions.path = NULL;
-        return tfs_fail_memory(err);
-    }
-    if (regions && !named)
+    if (strcmp(strrchr(regions, '/'), "/regions") != 0)
         return 0;
     if (tfs_print(&index->info_path, "%s/" TFS_COSMIC_ZONE_INFO, *zone) < 0) {
         index->info_path = NULL;
@@ -220,7 +262,7 @@ int tfs_cosmic_zone_index_read(struct tfs_save *save, const struct tfs_cosmic_zo
     char *zone = NULL;
 
     /* The folder is looked at first: what comes while we read is a change then. */
-    if (find_paths(save->path, &read, &zone, err) == 0) {
+    if (find_paths(tfs_cosmic_zone_of(save)->regions, &read, &zone, err) == 0) {
         tfs_folder_look(read.regions.path, &read.regions.st);
         if (read.info_path != NULL)
             read_text(read.info_path, &read.info_st, &read.info, err);

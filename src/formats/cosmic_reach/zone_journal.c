@@ -3,22 +3,31 @@
  *
  * Must not know records, nor documents.
  */
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/print.h"
 #include "formats/cosmic_reach/zone.h"
 
 /* In the folder of regions, whose change is told to `touched`. */
-static char *beside(const char *path)
+static char *within(const char *regions)
 {
-    const char *slash = strrchr(path, '/');
-    const bool within =
-        (slash != NULL && strcmp(slash, "/regions") == 0) || tfs_cosmic_holds_regions(path) > 0;
     char *found = NULL;
 
-    return tfs_print(&found, "%s%s/" TFS_COSMIC_ZONE_JOURNAL, path, within ? "" : "/regions") < 0
-               ? NULL
-               : found;
+    return tfs_print(&found, "%s/" TFS_COSMIC_ZONE_JOURNAL, regions) < 0 ? NULL : found;
+}
+
+static char *beside(const char *path)
+{
+    char *regions = tfs_cosmic_zone_regions(path);
+    char *found = regions == NULL ? NULL : within(regions);
+
+    free(regions);
+    return found;
+}
+
+static char *beside_opened(const struct tfs_save *save)
+{
+    return within(tfs_cosmic_zone_of(save)->regions);
 }
 
 static struct tfs_key file_of(const struct tfs_save *save, struct tfs_key chunk)
@@ -60,6 +69,7 @@ static const char *waits(const struct tfs_save *save)
 }
 
 const struct tfs_journal_files tfs_cosmic_zone_journal = {.beside = beside,
+                                                          .beside_opened = beside_opened,
                                                           .file_of = file_of,
                                                           .path = path_of,
                                                           .hash = hash_of,
