@@ -101,13 +101,35 @@ static void note_said(struct tfs_inode *inode, const struct tfs_blob *text)
     }
 }
 
+/* The node of a file that is no scratch file. `inode`: NULL where it has none. */
+static int find_node(struct tfs_session *s, uint64_t id, const struct tfs_inode *inode,
+                     struct tfs_node *node)
+{
+    if (inode != NULL) {
+        *node = inode->node;
+        tfs_ops_refresh(s, node);
+        return 0;
+    }
+    const int result = tfs_ops_node(s, id, node);
+    return result == 0 && tfs_node_is_directory(node) ? -EISDIR : result;
+}
+
+/* A range that the file shows without a draft: as tfs_ops_range. */
+static int find_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
+                      const struct tfs_node *node, uint64_t offset, size_t size,
+                      struct tfs_blob **hold)
+{
+    if (inode != NULL && inode->past != NULL && size > 0)
+        return tfs_ops_range_of(s, need, node, inode->past, offset, size, hold);
+    return tfs_ops_range(s, need, node, offset, size, hold);
+}
+
 static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct reading *r = call;
     struct tfs_inode *inode =
         r->handle != NULL ? r->handle->inode : tfs_inode_find(&s->inodes, r->id);
     struct tfs_node node;
-    int result = 0;
 
     if (inode != NULL && inode->scratch != NULL)
         return read_written(r, &inode->scratch->bytes);
@@ -115,25 +137,15 @@ static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
         return read_sparse(s, r, need, inode);
     if (inode != NULL && inode->draft != NULL)
         return read_written(r, &inode->draft->bytes);
-    if (inode != NULL) {
-        node = inode->node;
-        tfs_ops_refresh(s, &node);
-    } else {
-        result = tfs_ops_node(s, r->id, &node);
-        if (result == 0 && tfs_node_is_directory(&node))
-            result = -EISDIR;
-    }
-    int range = 0;
-    if (inode != NULL && inode->past != NULL && r->size > 0)
-        range = tfs_ops_range_of(s, need, &node, inode->past, r->offset, r->size, r->hold);
-    else if (result == 0)
-        range = tfs_ops_range(s, need, &node, r->offset, r->size, r->hold);
-    if (range == 1)
+    int result = find_node(s, r->id, inode, &node);
+    if (result < 0)
+        return result;
+    result = find_range(s, need, inode, &node, r->offset, r->size, r->hold);
+    if (result == 1)
         *r->bytes = tfs_blob_span(*r->hold);
-    if (range != 0)
-        return range < 0 ? range : 0;
-    if (result == 0)
-        result = read_saved(s, r, need, &node);
+    if (result != 0)
+        return result < 0 ? result : 0;
+    result = read_saved(s, r, need, &node);
     if (result == 0 && inode != NULL)
         note_said(inode, *r->hold);
     if (result == 0)
@@ -159,16 +171,8 @@ static void name_range(struct tfs_session *s, struct tfs_need *need, uint64_t id
 
     if (inode != NULL && (inode->scratch != NULL || inode->draft != NULL))
         return;
-    if (inode != NULL) {
-        node = inode->node;
-        tfs_ops_refresh(s, &node);
-    } else if (tfs_ops_node(s, id, &node) < 0 || tfs_node_is_directory(&node)) {
-        return;
-    }
-    if (inode != NULL && inode->past != NULL)
-        tfs_ops_range_of(s, need, &node, inode->past, offset, size, &none);
-    else
-        tfs_ops_range(s, need, &node, offset, size, &none);
+    if (find_node(s, id, inode, &node) == 0)
+        find_range(s, need, inode, &node, offset, size, &none);
 }
 
 void tfs_session_read_ahead(struct tfs_session *s, uint64_t id, uint64_t offset, size_t size)
