@@ -10,7 +10,7 @@
  *   3. when the parent dies before, the child ends too (SIGTERM by the kernel, or a socket that
  *      nobody reads);
  *   4. what the parent has read it answers, and no signal ends it from then on. A child that gets
- * no answer while it serves has a parent that died with another status, and ends.
+ *      no answer while it serves has a parent that died with another status, and ends.
  */
 #include "fs/mount.h"
 
