@@ -4,6 +4,7 @@
 #include "formats/arrays/slabs.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,7 +12,8 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; the headers of before lack it */
 #endif
 
-#define SLAB_MAX ((uint64_t)4 << 20) /* bytes */
+#define SLAB_MAX   ((uint64_t)4 << 20) /* bytes */
+#define LARGE_PAGE ((size_t)2 << 20)
 
 /* Ahead of readers of less nothing is decoded: a request of the kernel is larger. */
 #define AHEAD_MIN ((uint64_t)256 << 10)
@@ -117,17 +119,30 @@ static void add_slab(struct tfs_slabs *slabs, const struct tfs_slab_name *name,
         tfs_blob_reclaim(old, &slabs->spare);
 }
 
-/* Memory that was never used is got in one call, not page by page as it is filled. Where the kernel
- * cannot, it is as slow as before. */
+/* Memory that was never used is got in one call, in large pages where the kernel has them: page by
+ * page, as it is filled, it costs as much as to decode. */
 static void get_memory(struct tfs_buf *bytes, uint64_t size)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const size_t small = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t page = size < LARGE_PAGE / 2 ? small : LARGE_PAGE;
+    const size_t room = ((size_t)size + page - 1) / page * page;
+    void *data = NULL;
 
-    if (bytes->capacity >= size || size < 2 * page || tfs_buf_reserve(bytes, (size_t)size) == NULL)
+    if (bytes->capacity >= size || posix_memalign(&data, page, room) != 0)
         return;
-    const uintptr_t begin = ((uintptr_t)bytes->data + page - 1) & ~(page - 1);
-    const uintptr_t end = ((uintptr_t)bytes->data + (uintptr_t)size) & ~(page - 1);
-    (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+    tfs_buf_release(bytes);
+    *bytes = (struct tfs_buf){.data = data, .capacity = room};
+    if (page == LARGE_PAGE)
+        (void)madvise(data, room, MADV_HUGEPAGE);
+    (void)madvise(data, room, MADV_POPULATE_WRITE);
+}
+
+/* The blob has all of the memory, and the values at its beginning: a large page of which the end is
+ * given back is none any more. */
+static int take_slab(struct tfs_buf *bytes, struct tfs_blob **slab, struct tfs_error *err)
+{
+    bytes->size = bytes->capacity;
+    return tfs_blob_take(bytes, slab, err);
 }
 
 /* A reference; NULL: it cannot be decoded, or there is no memory. */
@@ -144,7 +159,7 @@ static struct tfs_blob *decode_slab(struct tfs_slabs *slabs, const struct tfs_ar
     get_memory(&bytes, size);
     if (tfs_volume_range(&view->volume, TFS_NPY_HEAD + name->index * size, size, &bytes,
                          &ignored) == 0 &&
-        tfs_blob_take(&bytes, &slab, &ignored) == 0) {
+        take_slab(&bytes, &slab, &ignored) == 0) {
         add_slab(slabs, name, slab);
         return slab;
     }
