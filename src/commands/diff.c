@@ -113,6 +113,35 @@ static int compare(struct tfs_differ *d, struct tfs_error *err)
     return err->code < 0 ? err->code : check_unchanged(d, err);
 }
 
+/* What the save of that side is called; of a directory, that of the other side. */
+static const char *name_of(const struct tfs_differ *d, int side)
+{
+    if (tfs_differ_wants(d, TFS_CLI_GIT))
+        return d->cli->operands[0];
+    return d->cli->operands[d->exported[side] ? !side : side];
+}
+
+/* Names what a side has but does not show. True: there is such. */
+static bool say_hiding(const struct tfs_differ *d)
+{
+    const size_t hidden = tfs_diff_hidden(d->diff);
+    bool found = false;
+
+    for (int side = 0; side < TFS_SIDES; side++) {
+        const char *why = tfs_facts_hiding(d->docs[side]->facts);
+        if (why == NULL || (side == TFS_AFTER && d->saves[TFS_BEFORE] == d->saves[side]))
+            continue;
+        tfs_cli_say(d->cli, TROUBLE, "%s: not all of it can be read: %s", name_of(d, side), why);
+        found = true;
+    }
+    if (hidden > 0)
+        tfs_cli_say(d->cli, TROUBLE,
+                    "%zu %s one side only may be in what cannot be read: whether %s not known",
+                    hidden, hidden == 1 ? "chunk of" : "chunks of",
+                    hidden == 1 ? "it differs is" : "they differ is");
+    return found;
+}
+
 enum tfs_status tfs_differ_compare(struct tfs_differ *d)
 {
     struct tfs_error err = {0};
@@ -126,12 +155,13 @@ enum tfs_status tfs_differ_compare(struct tfs_differ *d)
         tfs_cli_say(d->cli, TROUBLE, "%s", err.text);
     if (err.code < 0 || d->printer.lost)
         return TROUBLE;
-    size_t unknown = tfs_diff_unknown(d->diff);
+    const size_t unknown = tfs_diff_unknown(d->diff);
+    const bool hiding = say_hiding(d);
     if (unknown > 0)
         return tfs_cli_say(d->cli, TROUBLE,
                            "%zu %s neither side can be read: whether they differ is not known",
                            unknown, unknown == 1 ? "chunk of" : "chunks of");
-    return tfs_differ_terrain(d) ? DIFFERENT : SAME;
+    return hiding ? TROUBLE : tfs_differ_terrain(d) ? DIFFERENT : SAME;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -184,10 +214,11 @@ static enum tfs_status read_directory(struct tfs_differ *d, int side)
 
 static enum tfs_status open_both(struct tfs_differ *d)
 {
-    const bool exported[TFS_SIDES] = {is_exported(d->cli->operands[TFS_BEFORE]),
-                                      is_exported(d->cli->operands[TFS_AFTER])};
+    bool *exported = d->exported;
     enum tfs_status status = TFS_STATUS_DONE;
 
+    for (int side = 0; side < TFS_SIDES; side++)
+        exported[side] = is_exported(d->cli->operands[side]);
     if (exported[TFS_BEFORE] && exported[TFS_AFTER])
         return tfs_cli_say(d->cli, TROUBLE,
                            "both are exported directories: one of the two has to be a save");

@@ -14,6 +14,7 @@ struct tfs_differ {
     struct tfs_cli *cli;
     struct tfs_save *saves[TFS_SIDES]; /* of a directory: the other side's */
     struct tfs_doc *docs[TFS_SIDES];
+    bool exported[TFS_SIDES]; /* it is a directory */
     struct tfs_diff *diff;
     struct tfs_printer printer;
 

@@ -233,7 +233,8 @@ static void export_tree(struct exporter *ex)
     if (ex->status)
         return;
     tfs_cli_warn(ex->cli, ex->cli->operands[0], ex->save);
-    if (tfs_facts_find(ex->save->doc->facts, TFS_NOTE_DAMAGED))
+    if (tfs_facts_find(ex->save->doc->facts, TFS_NOTE_DAMAGED) ||
+        tfs_facts_hiding(ex->save->doc->facts))
         ex->status = TFS_STATUS_BAD;
     tfs_progress_begin(ex->cli, "chunks", ex->save->doc->count);
     export_all(ex, fd);

@@ -139,6 +139,11 @@ static int print_rest(struct texter *t)
                        why == NULL ? "" : why);
         tfs_printer_end(&t->printer);
     }
+    const char *hiding = tfs_facts_hiding(t->side.doc->facts);
+    if (hiding != NULL && t->chunks > 0) {
+        tfs_buf_printf(&t->printer.line, "not all of it can be read: %s", hiding);
+        tfs_printer_end(&t->printer);
+    }
     if (print_files(t) < 0 || container->rest == NULL)
         return t->err->code;
     if (container->rest(t->side.save, &checksum, t->err) < 0)

@@ -61,7 +61,8 @@ enum tfs_note_kind {
 
 struct tfs_note {
     enum tfs_note_kind kind;
-    char *text; /* one sentence, with chunk and offset where known */
+    bool hiding; /* it is about something of the save that the document does not have */
+    char *text;  /* one sentence, with chunk and offset where known */
 };
 
 /* The head of a struct with what was computed from the chunks of a save and can be computed again
@@ -98,6 +99,12 @@ struct tfs_shared_cache *tfs_facts_set_cache(struct tfs_facts *facts,
 void tfs_facts_share_cache(struct tfs_facts *to, const struct tfs_facts *from);
 int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note_kind kind,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The note that was made last is about something that the document does not have: a chunk that the
+ * document lacks may be in the save all the same. */
+void tfs_facts_set_hiding(struct tfs_facts *facts);
+/* The first such note, or NULL: the document has all chunks of the save. Where it is not NULL, an
+ * absent chunk must not be taken for a removed one. */
+const char *tfs_facts_hiding(const struct tfs_facts *facts);
 /* The first note of that kind, or NULL. */
 const char *tfs_facts_find(const struct tfs_facts *facts, enum tfs_note_kind kind);
 

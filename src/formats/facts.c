@@ -105,8 +105,22 @@ int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note
         return tfs_fail_memory(err);
     }
     facts->notes = notes;
-    facts->notes[facts->note_count++] = (struct tfs_note){kind, text};
+    facts->notes[facts->note_count++] = (struct tfs_note){.kind = kind, .text = text};
     return 0;
+}
+
+void tfs_facts_set_hiding(struct tfs_facts *facts)
+{
+    if (facts->note_count > 0)
+        facts->notes[facts->note_count - 1].hiding = true;
+}
+
+const char *tfs_facts_hiding(const struct tfs_facts *facts)
+{
+    for (size_t i = 0; facts != NULL && i < facts->note_count; i++)
+        if (facts->notes[i].hiding)
+            return facts->notes[i].text;
+    return NULL;
 }
 
 const char *tfs_facts_find(const struct tfs_facts *facts, enum tfs_note_kind kind)

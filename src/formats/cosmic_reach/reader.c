@@ -200,8 +200,10 @@ int tfs_cosmic_count_check(struct tfs_cosmic_reader *r, int32_t count, const cha
 {
     if (count >= 0 && (size_t)count == r->extent_count)
         return 0;
-    return tfs_facts_note(r->facts, err, TFS_NOTE_READ_ONLY,
-                          "the count says %d %s, the table has %zu", count, what, r->extent_count);
+    tfs_facts_note(r->facts, err, TFS_NOTE_READ_ONLY, "the count says %d %s, the table has %zu",
+                   count, what, r->extent_count);
+    tfs_facts_set_hiding(r->facts);
+    return err->code;
 }
 
 /* ---- the way back ---------------------------------------------------------------------------- */

@@ -112,6 +112,14 @@ static int note_faults(struct tfs_facts *facts, const struct tfs_cosmic_faults *
                           faults->count - 1);
 }
 
+/* Bytes that no table entry points at: they may be chunks whose entry was lost. */
+static int note_gaps(const struct tfs_cosmic_reader *r, struct tfs_error *err)
+{
+    if (note_faults(r->facts, &r->gaps, TFS_NOTE_READ_ONLY, err) == 0 && r->gaps.count > 0)
+        tfs_facts_set_hiding(r->facts);
+    return err->code;
+}
+
 static int compare_chunks(const void *a, const void *b)
 {
     const struct tfs_chunk *left = a, *right = b;
@@ -124,8 +132,7 @@ static int build_doc(struct tfs_cosmic_reader *r, struct tfs_doc **doc, struct t
     struct tfs_doc *empty = NULL;
     struct tfs_edit edit = {0};
 
-    if (note_faults(r->facts, &r->sizes, TFS_NOTE_READ_ONLY, err) < 0 ||
-        note_faults(r->facts, &r->gaps, TFS_NOTE_READ_ONLY, err) < 0 ||
+    if (note_faults(r->facts, &r->sizes, TFS_NOTE_READ_ONLY, err) < 0 || note_gaps(r, err) < 0 ||
         note_faults(r->facts, &r->bright, TFS_NOTE_WARNING, err) < 0 ||
         tfs_doc_create(r->facts, &empty, err) < 0 || tfs_edit_open(empty, &edit, err) < 0)
         goto out;

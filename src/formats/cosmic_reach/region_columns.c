@@ -162,9 +162,12 @@ static int add_rest(struct tfs_cosmic_reader *r, const struct column *column, si
     tfs_fail(&damage, why->code, "%.300s%s", why->text,
              above > 0 ? ", and the chunks above it in its column cannot be found" : "");
     if (!tfs_cosmic_same_region(tfs_cosmic_region_of(column->next), r->region))
-        return tfs_facts_note(r->facts, err, TFS_NOTE_DAMAGED, "column %d_%d: %s%s", column->next.x,
-                              column->next.z, r->where, damage.text);
-    return tfs_cosmic_chunk_add(r, column->next, column->version, start, end, &damage, err);
+        tfs_facts_note(r->facts, err, TFS_NOTE_DAMAGED, "column %d_%d: %s%s", column->next.x,
+                       column->next.z, r->where, damage.text);
+    else
+        tfs_cosmic_chunk_add(r, column->next, column->version, start, end, &damage, err);
+    tfs_facts_set_hiding(r->facts);
+    return err->code;
 }
 
 static int read_column(struct tfs_cosmic_reader *r, const struct tfs_cosmic_extent *extent,

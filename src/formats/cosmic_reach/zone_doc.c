@@ -68,14 +68,18 @@ static int note_region(struct tfs_facts *facts, const struct tfs_cosmic_region_f
     char name[TFS_COSMIC_REGION_NAME];
 
     tfs_cosmic_region_name(file->file.key, name);
-    if (file->left_out)
-        return tfs_facts_note(facts, err, TFS_NOTE_DAMAGED, "%s: is left out: %s", name,
-                              file->refusal);
+    if (file->left_out) {
+        tfs_facts_note(facts, err, TFS_NOTE_DAMAGED, "%s: is left out: %s", name, file->refusal);
+        tfs_facts_set_hiding(facts);
+        return err->code;
+    }
     for (size_t i = 0; i < file->note_count; i++) {
         const struct tfs_note *note = &file->notes[i];
         enum tfs_note_kind kind = note->kind == TFS_NOTE_READ_ONLY ? TFS_NOTE_DAMAGED : note->kind;
         if (tfs_facts_note(facts, err, kind, "%s: %s", name, note->text) < 0)
             return err->code;
+        if (note->hiding)
+            tfs_facts_set_hiding(facts);
     }
     if (file->refusal != NULL && file->note_count == 0)
         return tfs_facts_note(facts, err, TFS_NOTE_WARNING, "%s: cannot be written: %s", name,

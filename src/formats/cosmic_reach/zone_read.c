@@ -67,7 +67,7 @@ static int keep_notes(struct tfs_cosmic_region_file *file, const struct tfs_fact
         const struct tfs_note *note = &facts->notes[i];
         if (note->kind != TFS_NOTE_WARNING && refuse(file, note->text, err) < 0)
             return err->code;
-        file->notes[i] = (struct tfs_note){note->kind, strdup(note->text)};
+        file->notes[i] = (struct tfs_note){note->kind, note->hiding, strdup(note->text)};
         if (file->notes[i].text == NULL)
             return tfs_fail_memory(err);
         file->note_count++;

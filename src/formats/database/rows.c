@@ -165,11 +165,14 @@ static void count_reading(struct tfs_rows *own, const struct index *index)
 /* Rows whose key is none. */
 static int note_others(struct tfs_facts *facts, size_t others, struct tfs_error *err)
 {
-    return others == 0 ? 0
-                       : tfs_facts_note(facts, err, TFS_NOTE_WARNING,
-                                        "%zu row%s of the database cannot be reached by a "
-                                        "coordinate: kept and not shown",
-                                        others, others == 1 ? "" : "s");
+    if (others == 0)
+        return 0;
+    tfs_facts_note(facts, err, TFS_NOTE_WARNING,
+                   "%zu row%s of the database cannot be reached by a coordinate: kept and not "
+                   "shown",
+                   others, others == 1 ? "" : "s");
+    tfs_facts_set_hiding(facts);
+    return err->code;
 }
 
 /* What the game, or a server's owner, has SQLite do with each change is not done by ours. */

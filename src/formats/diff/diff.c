@@ -17,7 +17,8 @@ struct tfs_diff {
     struct tfs_cells cells;
     struct tfs_fetched halves[TFS_SIDES][TFS_FETCH_WINDOW];
     size_t pairs;
-    size_t unknown;
+    bool hides[TFS_SIDES]; /* a chunk that the side lacks may be there all the same */
+    size_t unknown, hidden;
     struct tfs_buf texts[TFS_SIDES];
 };
 
@@ -58,6 +59,10 @@ int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff
     made->cells.voxels = voxels;
     made->same_common = voxels->merge_names == NULL ||
                         tfs_blob_equal(sides[TFS_BEFORE].doc->common, sides[TFS_AFTER].doc->common);
+    /* Documents of one reading hide the same, and differ by what was edited. */
+    for (int side = 0; side < TFS_SIDES; side++)
+        made->hides[side] = sides[TFS_BEFORE].doc->facts != sides[TFS_AFTER].doc->facts &&
+                            tfs_facts_hiding(sides[side].doc->facts) != NULL;
     *diff = made;
     return 0;
 }
@@ -84,6 +89,11 @@ void tfs_diff_close(struct tfs_diff *diff)
 size_t tfs_diff_unknown(const struct tfs_diff *diff)
 {
     return diff->unknown;
+}
+
+size_t tfs_diff_hidden(const struct tfs_diff *diff)
+{
+    return diff->hidden;
 }
 
 /* ---- one pair -------------------------------------------------------------------------------- */
@@ -146,6 +156,10 @@ static int compare_pair(struct tfs_diff *diff, size_t i, struct tfs_diff_chunk *
     const struct tfs_fetched *after = &diff->halves[TFS_AFTER][i];
     const struct tfs_fetched *bad = before->why.code != 0 ? before : after;
 
+    if ((!before->there && diff->hides[TFS_BEFORE]) || (!after->there && diff->hides[TFS_AFTER])) {
+        diff->hidden++;
+        return 0;
+    }
     chunk->kind = !before->there  ? TFS_DIFF_ADDED
                   : !after->there ? TFS_DIFF_REMOVED
                                   : TFS_DIFF_CHANGED;
@@ -237,7 +251,7 @@ int tfs_diff_walk(struct tfs_diff *diff, tfs_diff_chunk_fn differs, void *arg,
     size_t at[TFS_SIDES] = {0};
     int result = 0;
 
-    diff->unknown = 0;
+    diff->unknown = diff->hidden = 0;
     do {
         window_clear(diff);
         window_fill(diff, at);

@@ -94,5 +94,8 @@ int tfs_diff_root(struct tfs_diff *diff, uint32_t *files, struct tfs_error *err)
 
 /* Chunks that neither side could read: whether they differ is not known. */
 size_t tfs_diff_unknown(const struct tfs_diff *diff);
+/* Chunks of one side that the other lacks, but may only not show (tfs_facts_hiding): none of them
+ * was added or removed for sure. */
+size_t tfs_diff_hidden(const struct tfs_diff *diff);
 
 #endif

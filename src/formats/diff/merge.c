@@ -25,6 +25,8 @@ struct merging {
 
 typedef struct tfs_fetched *triple[TFS_MERGE_SIDES];
 
+static const char *const side_names[TFS_MERGE_SIDES] = {"the base", "ours", "theirs"};
+
 /* ---- conflicts ------------------------------------------------------------------------------- */
 
 static int tell(struct merging *m, struct tfs_key key, const char *what)
@@ -300,8 +302,6 @@ static int merge_removed(struct merging *m, triple chunks, struct tfs_key key,
 
 static int fail_damaged(struct merging *m, triple chunks, struct tfs_key key, struct tfs_error *err)
 {
-    static const char *const names[] = {"the base", "ours", "theirs"};
-
     for (int i = 0; i < TFS_MERGE_SIDES; i++) {
         const struct tfs_fetched *f = chunks[i];
         if (f->why.code != 0 || (f->there && f->chunk.flags & TFS_CHUNK_DAMAGED)) {
@@ -309,7 +309,7 @@ static int fail_damaged(struct merging *m, triple chunks, struct tfs_key key, st
             tfs_key_print(m->merge->sides[i].save, key, &name);
             tfs_buf_u8(&name, '\0');
             tfs_fail(err, -EBADMSG, "chunk %s of %s is damaged: nothing is merged",
-                     name.failed ? "" : (const char *)name.data, names[i]);
+                     name.failed ? "" : (const char *)name.data, side_names[i]);
             tfs_buf_release(&name);
         }
     }
@@ -448,6 +448,19 @@ static int check_sides(const struct tfs_merge *merge, struct tfs_error *err)
     return 0;
 }
 
+/* A chunk that a side does not show is not one that it removed. */
+static int check_shown(const struct tfs_merge *merge, struct tfs_error *err)
+{
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        const struct tfs_doc *doc = merge->sides[i].doc;
+        const char *why = doc == NULL ? NULL : tfs_facts_hiding(doc->facts);
+        if (why != NULL)
+            return tfs_fail(err, -EBADMSG, "nothing is merged: not all of %s can be read: %s",
+                            side_names[i], why);
+    }
+    return 0;
+}
+
 int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_error *err)
 {
     struct merging m = {
@@ -456,7 +469,7 @@ int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_err
 
     merge->taken = merge->merged = merge->conflicts = 0;
     merge->same[TFS_MERGE_OURS] = merge->same[TFS_MERGE_THEIRS] = true;
-    if (check_sides(merge, err) < 0 || merge_common(&m, err) < 0)
+    if (check_shown(merge, err) < 0 || check_sides(merge, err) < 0 || merge_common(&m, err) < 0)
         return err->code;
     for (int i = 0; i < TFS_MERGE_SIDES; i++) {
         const struct tfs_doc *doc = merge->sides[i].doc;

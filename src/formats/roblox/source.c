@@ -309,6 +309,14 @@ static void check_physics(struct tfs_rbx_source *source)
         tfs_rbx_lock_group(source, 0, TFS_RBX_UNKNOWN_PHYSICS);
 }
 
+/* Is there terrain that is stored in a way that we cannot read? */
+static bool hides_terrain(const struct tfs_doc *doc, uint32_t group)
+{
+    const enum tfs_rbx_lock lock = tfs_rbx_source(doc)->groups[group].lock;
+
+    return lock == TFS_RBX_CLUSTER_GRID || lock == TFS_RBX_SHARED_STRING;
+}
+
 /* What cannot be written, and why; read-only is a save of which nothing can. */
 static int note_locks(const struct tfs_doc *doc, struct tfs_error *err)
 {
@@ -327,6 +335,8 @@ static int note_locks(const struct tfs_doc *doc, struct tfs_error *err)
         else
             tfs_facts_note(doc->facts, err, TFS_NOTE_WARNING, "regions/%" PRIu32 ": %s", i - 1,
                            why);
+        if (hides_terrain(doc, i))
+            tfs_facts_set_hiding(doc->facts);
     }
     return err->code;
 }

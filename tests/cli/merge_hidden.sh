@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# merge, diff and export of saves that do not show everything they have: what is not shown is not removed.
+. "$(dirname "$0")/lib.bash"
+. "$ROOT/tests/cli/merge.bash"
+
+# refuses SIDE PATTERN WHAT: the merge of b, o and t is refused for that side, and o stays.
+refuses() {
+    rm -rf o.before && cp -a o o.before
+    merge 1 "$3: merge" b o t
+    says err "nothing is merged: not all of $1 can be read: .*$2" "$3: names the side and what cannot be read"
+    diff -r o o.before >out
+    ok "$3: ours is as it was"
+}
+
+# unsure PATTERN WHAT: diff of o and t.
+unsure() {
+    run 2 "$2: diff" diff o t
+    says err "^terrainfs: t: not all of it can be read: .*$1" "$2: names what cannot be read"
+    ! grep -Eq '^-chunk| [1-9][0-9]* removed' out
+    ok "$2: nothing is called removed"
+    run 2 "$2: the other way round" diff t o
+    ! grep -Eq '^\+chunk| [1-9][0-9]* added' out
+    ok "$2: nothing is called added"
+    run 2 "$2: --json" diff --json o t
+    says out '"removed":0' "$2: has none either"
+    run 0 "$2: text" text t
+    says out '^(not all of it can be read|no terrain): ' "$2: says so"
+}
+
+# ---- a region of a zone
+"$TOOLS/make_world" --regions 2 --chunks 4 world || exit 3
+zone=world/zones/base/earth
+take "$zone"
+region=$(cd t/regions && ls | sed 1q)
+printf '\0\0\0\10' | dd of="t/regions/$region" bs=1 seek=4 conv=notrunc status=none
+refuses theirs "$region: is left out" "a region of a later version"
+unsure "$region: is left out" "a region of a later version"
+cp "o/regions/$region" elsewhere && ln -sf "$PWD/elsewhere" "t/regions/$region"
+refuses theirs "$region: is left out: it is a link" "a region that is a link"
+run 1 "export of it" export t tree
+says err "$region: is left out" "says so"
+take "$zone"
+mutate cosmic_reach "o/regions/$region" 1
+printf '\0\0\0\10' | dd of="b/regions/$region" bs=1 seek=4 conv=notrunc status=none
+refuses 'the base' "$region: is left out" "a base without a region"
+take "$zone"
+mutate cosmic_reach "t/regions/$region" 1
+printf '\0\0\0\10' | dd of="o/regions/$region" bs=1 seek=4 conv=notrunc status=none
+refuses ours "$region: is left out" "ours without a region"
+
+# ---- chunks of a column that cannot be told
+region one --version 7 --chunks 40
+take one
+python3 - t <<'END'
+import gzip, struct, sys
+data = open(sys.argv[1], 'rb').read()
+packed = data[8:12] != b'\0\0\0\0'
+payload = bytearray(gzip.decompress(data[12:]) if packed else data[12:])
+code, size = {1: ('b', 1), 2: ('h', 2), 3: ('i', 4), 4: ('q', 8)}[payload[4]]
+start = 5 + 256 * size
+for offset in struct.unpack(f'>256{code}', payload[5:start]):
+    if offset >= 0 and payload[start + offset + 8] > 1:
+        payload[start + offset + 13:start + offset + 17] = struct.pack('>i', 15)
+        break
+else:
+    sys.exit('no column has two chunks')
+open(sys.argv[1], 'wb').write(data[:12] + (gzip.compress(bytes(payload)) if packed else payload))
+END
+run 1 "check of a column out of order" check t
+says out 'damaged: column ' "calls it damaged, without a chunk"
+refuses theirs 'column .*do not ascend' "a column out of order"
+unsure 'column .*do not ascend' "a column out of order"
+run 1 "export of it" export t column
+
+# ---- terrain that is stored in another way
+place() {
+    printf '<roblox version="4"><Item class="Terrain"><Properties>%s</Properties></Item>%s</roblox>' "$2" "${3:-}" >"$1"
+}
+"$TOOLS/make_place" --kind xml --chunks 4 --log2 4 model.rbxmx
+take model.rbxmx
+place t '<BinaryString name="ClusterGridV3">AQID</BinaryString>'
+refuses theirs 'ClusterGrid' "a terrain of the old kind"
+unsure 'ClusterGrid' "a terrain of the old kind"
+place t '<SharedString name="SmoothGrid">a2V5</SharedString>' \
+    '<SharedStrings><SharedString md5="a2V5">AQUA</SharedString></SharedStrings>'
+refuses theirs 'not stored as a byte string' "a terrain that is a shared string"
+unsure 'not stored as a byte string' "a terrain that is a shared string"
+
+# ---- rows that no coordinate reaches
+"$TOOLS/make_voxel" stream stream.save 12 2>/dev/null
+take stream.save
+python3 - t <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+loc = db.execute('select loc from blocks limit 1').fetchone()[0]
+db.execute('update blocks set loc = ? where loc = ?', (b'odd' if isinstance(loc, bytes) else -1 << 62, loc))
+db.commit()
+END
+refuses theirs '1 row of the database cannot be reached' "a row with an odd key"
+unsure '1 row of the database cannot be reached' "a row with an odd key"
+run 1 "export of it" export t rows
+done_testing
