@@ -275,6 +275,35 @@ holds beamng "samples keep their names"
 says out "^$materials OursOnly$" "ours keeps its number"
 says out "^$((materials + 1)) TheirsOnly$" "theirs gets the next"
 
+# ---- materials at corners
+"$TOOLS/make_ter" --size 128 --version 8 corners.ter
+# paint SAVE TILE LAYER ROWS: the first ten samples of the rows that the pattern says.
+paint() {
+    "$TFS" cat "$1" "chunks/$2/layers.txt" | sed -E "/z=($4) /s/\\|( *[0-9]+){10}/| $(printf "$3 %.0s" {1..10})/" | "$TFS" put "$1" "chunks/$2/layers.txt"
+}
+# own SAVE NAME: a material behind all others.
+own() { { "$TFS" cat "$1" palette.txt && echo "$("$TFS" cat "$1" palette.txt | wc -l) $2"; } | "$TFS" put "$1" palette.txt; }
+new=$("$TFS" cat corners.ter palette.txt | wc -l)
+for tile in 1_0_1 0_0_0; do
+    take corners.ter
+    own o OursOnly && own t TheirsOnly
+    paint o 0_0_0 "$new" '0[0-9]' && paint t $tile "$new" '3[0-9]' || exit 3
+    cp o o.before
+    merge 0 "both sides paint with a new material of one number, theirs in tile $tile" b o t
+    holds beamng "corners keep their names"
+    [ "$(python3 "$ROOT/tests/tools/ter.py" odd o) $(python3 "$ROOT/tests/tools/ter.py" count o $((new + 1)))" = '0 100' ]
+    ok "so they follow the layers, as on both sides"
+done
+run 1 "diff of samples with corners" diff --all-rows b t
+says out 'TheirsOnly h=[0-9]+ corners=TheirsOnly,TheirsOnly,' "names what is at the corners"
+take corners.ter
+own o One && own o Two && own t Two && own t One
+paint o 0_0_0 $((new + 1)) '0[0-9]' && paint t 0_0_0 "$new" '0[0-9]' || exit 3
+run 1 "diff of two that have one material at other numbers, at corners, too" diff o t
+says out '^terrain: 0 chunks changed, 0 added, 0 removed; 0 samples$' "finds no sample that differs"
+[ "$("$TFS" text o | grep '^chunk')" = "$("$TFS" text t | grep '^chunk')" ]
+ok "and text of them say that they are the same"
+
 # ---- materials of one name
 ter=$ROOT/tests/tools/ter.py
 # ground FILE NAMES HEIGHTS LAYERS COUNT: 64 x 64 samples; the names are COUNT times the first of NAMES, then its others.

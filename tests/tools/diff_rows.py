@@ -92,13 +92,20 @@ def godot_voxel(path):
 def beamng(path):
     import ter
     save = ter.Terrain(path)
+
+    def corner(layer):
+        if layer == 255 or layer >= len(save.names):
+            return '#hole' if layer == 255 else f'#{layer}'
+        name = save.names[layer]
+        same = save.names[:layer + 1].count(name)
+        return ''.join(f'\\x{ord(c):02x}' if c in ' ,#' else c for c in name) + (f'#{same}' if same > 1 else '')
     chunks = {}
     extra = save.extra_size == 4
     for i in range(save.count):
         x, z = i % save.side, i // save.side
         layer = save.layers[i]
         name = '#hole' if layer == 255 else save.names[layer] if layer < len(save.names) else f'#{layer}'
-        name += f' h={save.heights[i]}' + (f" corners={int.from_bytes(save.extra[4 * i:4 * i + 4], 'little')}" if extra else '')
+        name += f' h={save.heights[i]}' + (f" corners={','.join(map(corner, save.extra[4 * i:4 * i + 4]))}" if extra else '')
         same = save.names[:layer + 1].count(save.names[layer]) if layer < len(save.names) else 1
         name += f' same={same}' if same > 1 else ''
         chunks.setdefault(f'{x // 64}_0_{z // 64}', {})[x, 0, z] = (name, False)

@@ -1,8 +1,8 @@
 /*
  * Tiles <-> what comparing asks of them (formats/picture/picture.h). A voxel is a sample: its
- * height, the values of the planes behind the layers, and the name of its material, so that equal
- * samples are equal whatever the order of the materials. Names may repeat: which of the materials
- * of one name it is, in their order, belongs to the sample.
+ * height, the values of the planes behind the layers, and the names of its material and of those at
+ * its corners, so that equal samples are equal whatever the order of the materials. Names may
+ * repeat: which of the materials of one name it is, in their order, belongs to the sample.
  *
  * Must not know how differences are found or shown.
  */
@@ -17,6 +17,9 @@
 
 /* What stands in the place of a name. No name is printed with a `#` in front. */
 enum kind { KIND_NAME, KIND_HOLE, KIND_NUMBER };
+
+#define CORNERS   4
+#define MATERIALS (1 + CORNERS) /* its own, then those at its corners */
 
 /* A tile. */
 struct samples {
@@ -118,6 +121,7 @@ static void take_material(const struct samples *s, uint8_t layer, struct tfs_buf
     } else if (layer < s->names.count && s->names.at[layer].size > 0) {
         tfs_buf_u8(voxel, KIND_NAME);
         tfs_buf_u8(voxel, s->names.same[layer]);
+        tfs_buf_u16le(voxel, (uint16_t)s->names.at[layer].size);
         tfs_buf_add_span(voxel, s->names.at[layer]);
     } else {
         tfs_buf_u8(voxel, KIND_NUMBER);
@@ -125,7 +129,41 @@ static void take_material(const struct samples *s, uint8_t layer, struct tfs_buf
     }
 }
 
-/* The height, then the layout with its further values, then the material. */
+static bool has_corners(const struct tfs_beamng_layout *layout)
+{
+    return layout->extra == tfs_beamng_corners.bytes;
+}
+
+/* For each corner which of the materials before has the same layer, or its own number and what it
+ * is. */
+static void take_corners(const struct samples *s, uint8_t layer, const uint8_t *corners,
+                         struct tfs_buf *voxel)
+{
+    uint8_t layers[MATERIALS] = {layer};
+
+    memcpy(layers + 1, corners, CORNERS);
+    for (uint8_t i = 1; i < MATERIALS; i++) {
+        uint8_t first = 0;
+        while (layers[first] != layers[i])
+            first++;
+        tfs_buf_u8(voxel, first);
+        if (first == i)
+            take_material(s, layers[i], voxel);
+    }
+}
+
+/* The further values that are no materials. */
+static void take_values(const struct samples *s, size_t i, struct tfs_buf *voxel)
+{
+    for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++) {
+        const struct tfs_beamng_plane *plane = tfs_beamng_extra_plane(&s->layout, p);
+        tfs_buf_add(voxel,
+                    tfs_beamng_tile_plane(planes_of(s), &s->tile, plane).data + i * plane->bytes,
+                    plane->bytes);
+    }
+}
+
+/* The height, then the layout, its further values, the material, and those at the corners. */
 static int samples_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
                         struct tfs_error *err)
 {
@@ -135,30 +173,47 @@ static int samples_take(const void *chunk, struct tfs_stretch at, struct tfs_buf
 
     if (at.x >= s->tile.width || at.z >= s->tile.height)
         return 0;
+    const uint8_t layer = tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_layers).data[i];
     tfs_buf_add(voxel, tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_heights).data + 2 * i,
                 2);
     tfs_buf_u8(voxel, s->layout.version);
     tfs_buf_u8(voxel, s->layout.extra);
-    for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++) {
-        const struct tfs_beamng_plane *plane = tfs_beamng_extra_plane(&s->layout, p);
-        tfs_buf_add(voxel, tfs_beamng_tile_plane(planes, &s->tile, plane).data + i * plane->bytes,
-                    plane->bytes);
-    }
-    take_material(s, tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_layers).data[i], voxel);
+    if (!has_corners(&s->layout))
+        take_values(s, i, voxel);
+    take_material(s, layer, voxel);
+    if (has_corners(&s->layout))
+        take_corners(
+            s, layer,
+            tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_corners).data + CORNERS * i, voxel);
     return tfs_buf_check(voxel, err);
 }
 
 /* ---- what a sample is called ----------------------------------------------------------------- */
 
-/* A sample as it was taken. */
-struct sample {
-    uint32_t height;
-    struct tfs_beamng_layout layout; /* as far as planes go */
-    struct tfs_cursor extra;
+struct material {
     enum kind kind;
     uint8_t number; /* KIND_NAME: how many before it have this name; KIND_NUMBER: the layer */
     struct tfs_span name;
 };
+
+/* A sample as it was taken. */
+struct sample {
+    uint32_t height;
+    struct tfs_beamng_layout layout; /* as far as planes go */
+    struct tfs_cursor values;
+    struct material materials[MATERIALS];
+};
+
+static struct material material_of(struct tfs_cursor *c)
+{
+    struct material m = {.kind = (enum kind)tfs_take_u8(c)};
+
+    if (m.kind != KIND_HOLE)
+        m.number = tfs_take_u8(c);
+    if (m.kind == KIND_NAME)
+        m.name = tfs_take(c, tfs_take_u16le(c));
+    return m;
+}
 
 static struct sample sample_of(struct tfs_span voxel)
 {
@@ -167,11 +222,13 @@ static struct sample sample_of(struct tfs_span voxel)
 
     s.layout.version = tfs_take_u8(&c);
     s.layout.extra = tfs_take_u8(&c);
-    s.extra = tfs_cursor_init(tfs_take(&c, s.layout.extra));
-    s.kind = (enum kind)tfs_take_u8(&c);
-    if (s.kind != KIND_HOLE)
-        s.number = tfs_take_u8(&c);
-    s.name = tfs_take(&c, tfs_cursor_left(&c));
+    if (!has_corners(&s.layout))
+        s.values = tfs_cursor_init(tfs_take(&c, s.layout.extra));
+    s.materials[0] = material_of(&c);
+    for (unsigned i = 1; has_corners(&s.layout) && i < MATERIALS; i++) {
+        const unsigned first = tfs_take_u8(&c);
+        s.materials[i] = first < i ? s.materials[first] : material_of(&c);
+    }
     return s;
 }
 
@@ -186,53 +243,88 @@ static bool empty(struct tfs_span voxel)
     return false;
 }
 
-static void print_material(const struct sample *s, struct tfs_buf *out)
+static void print_material(const struct material *m, struct tfs_buf *out)
 {
-    switch (s->kind) {
+    switch (m->kind) {
     case KIND_NAME:
-        tfs_name_print(out, s->name);
+        tfs_name_print(out, m->name);
         break;
     case KIND_HOLE:
         tfs_buf_add_text(out, "#hole");
         break;
     case KIND_NUMBER:
-        tfs_buf_printf(out, "#%u", s->number);
+        tfs_buf_printf(out, "#%u", m->number);
         break;
     }
 }
 
-/* `Grass`; in full `Grass h=1234 corners=3`, of the second material of that name with `same=2`. */
+/* Without what stands between corners and behind them. */
+static void print_corner_name(struct tfs_span name, struct tfs_buf *out)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < name.size; i++) {
+        if (memchr(" ,#", name.data[i], 3) == NULL)
+            continue;
+        tfs_name_print(out, (struct tfs_span){name.data + from, i - from});
+        tfs_buf_printf(out, "\\x%02x", name.data[i]);
+        from = i + 1;
+    }
+    tfs_name_print(out, (struct tfs_span){name.data + from, name.size - from});
+}
+
+/* `corners=Grass,Grass,Sand#2,#hole`: the number is that of the materials of one name. */
+static void print_corners(const struct material *corners, struct tfs_buf *out)
+{
+    tfs_buf_printf(out, " %s=", tfs_beamng_corners.name);
+    for (unsigned i = 0; i < CORNERS; i++) {
+        if (i > 0)
+            tfs_buf_u8(out, ',');
+        if (corners[i].kind != KIND_NAME)
+            print_material(&corners[i], out);
+        else
+            print_corner_name(corners[i].name, out);
+        if (corners[i].kind == KIND_NAME && corners[i].number > 0)
+            tfs_buf_printf(out, "#%u", corners[i].number + 1);
+    }
+}
+
+static void print_values(struct sample *s, struct tfs_buf *out)
+{
+    for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++)
+        tfs_buf_printf(out, " %s=%u", tfs_beamng_extra_plane(&s->layout, p)->name,
+                       tfs_take_u8(&s->values));
+}
+
+/* `Grass`; in full `Grass h=1234 texture=3`, of the second material of that name with `same=2`. */
 static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
 {
     struct sample s = sample_of(voxel);
 
-    print_material(&s, out);
+    print_material(&s.materials[0], out);
     if (brief)
         return;
     tfs_buf_printf(out, " h=%u", s.height);
-    for (unsigned p = 0; p < tfs_beamng_extra_count(&s.layout); p++) {
-        const struct tfs_beamng_plane *plane = tfs_beamng_extra_plane(&s.layout, p);
-        uint32_t value = 0;
-        for (unsigned byte = 0; byte < plane->bytes; byte++)
-            value |= (uint32_t)tfs_take_u8(&s.extra) << 8 * byte;
-        tfs_buf_printf(out, " %s=%u", plane->name, value);
-    }
-    if (s.kind == KIND_NAME && s.number > 0)
-        tfs_buf_printf(out, " same=%u", s.number + 1);
+    if (has_corners(&s.layout))
+        print_corners(s.materials + 1, out);
+    else
+        print_values(&s, out);
+    if (s.materials[0].kind == KIND_NAME && s.materials[0].number > 0)
+        tfs_buf_printf(out, " same=%u", s.materials[0].number + 1);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* The layer of what a sample is made of. */
-static int find_layer(const struct samples *s, const struct sample *sample, uint8_t *layer,
+/* The layer of a material. */
+static int find_layer(const struct samples *s, const struct material *m, uint8_t *layer,
                       struct tfs_error *err)
 {
-    switch (sample->kind) {
+    switch (m->kind) {
     case KIND_HOLE:
         *layer = TFS_BEAMNG_HOLE;
         return 0;
     case KIND_NUMBER:
-        *layer = sample->number;
+        *layer = m->number;
         if (*layer >= s->names.count || s->names.at[*layer].size == 0)
             return 0;
         return tfs_fail(err, -EBADMSG, "layer %u has a name on one side alone", *layer);
@@ -240,8 +332,8 @@ static int find_layer(const struct samples *s, const struct sample *sample, uint
         break;
     }
     /* Where there was no place for all that repeat (merge_names), it is another one. */
-    for (unsigned same = sample->number + 1u; same > 0; same--) {
-        *layer = (uint8_t)find_name(&s->names, sample->name, (uint8_t)(same - 1));
+    for (unsigned same = m->number + 1u; same > 0; same--) {
+        *layer = (uint8_t)find_name(&s->names, m->name, (uint8_t)(same - 1));
         if (*layer < s->names.count)
             return 0;
     }
@@ -258,6 +350,20 @@ static void set_values(struct samples *s, size_t i, const struct tfs_beamng_plan
     memcpy(s->own.data + at + i * plane->bytes, bytes.data, bytes.size);
 }
 
+/* Its bytes are those of this tile's layers. */
+static int set_corners(struct samples *s, size_t i, const struct material *corners,
+                       struct tfs_error *err)
+{
+    uint8_t layers[CORNERS];
+    struct tfs_cursor values = tfs_cursor_init((struct tfs_span){layers, CORNERS});
+
+    for (unsigned c = 0; c < CORNERS; c++)
+        if (find_layer(s, &corners[c], &layers[c], err) < 0)
+            return err->code;
+    set_values(s, i, &tfs_beamng_corners, &values);
+    return 0;
+}
+
 static int samples_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
                         struct tfs_error *err)
 {
@@ -269,7 +375,7 @@ static int samples_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxe
 
     if (at.x >= s->tile.width || at.z >= s->tile.height || sample.layout.extra != s->layout.extra)
         return tfs_fail(err, -EBADMSG, "the sides have samples of other layouts");
-    if (find_layer(s, &sample, &layer, err) < 0)
+    if (find_layer(s, &sample.materials[0], &layer, err) < 0)
         return err->code;
     struct tfs_cursor layers = tfs_cursor_init((struct tfs_span){&layer, 1});
     if (s->own.size == 0) {
@@ -280,8 +386,10 @@ static int samples_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxe
         return err->code;
     set_values(s, i, &tfs_beamng_heights, &heights);
     set_values(s, i, &tfs_beamng_layers, &layers);
+    if (has_corners(&s->layout))
+        return set_corners(s, i, sample.materials + 1, err);
     for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++)
-        set_values(s, i, tfs_beamng_extra_plane(&s->layout, p), &sample.extra);
+        set_values(s, i, tfs_beamng_extra_plane(&s->layout, p), &sample.values);
     return 0;
 }
 
@@ -364,31 +472,48 @@ static int merge_names(struct tfs_edit *edit, const struct tfs_doc *ours,
 
 /* ---- in short -------------------------------------------------------------------------------- */
 
-/* Layers by the order in which samples come to have them, then what those are called. */
-static int sum_layers(const struct samples *s, struct tfs_span layers, struct tfs_voxel_sum *sum,
-                      struct tfs_error *err)
-{
-    uint64_t counts[TFS_BEAMNG_HOLE + 1] = {0};
-    uint16_t number[TFS_BEAMNG_HOLE + 1] = {0}, met = 0; /* from 1 */
+/* Layers by the order in which they are met. */
+struct numbering {
+    uint64_t counts[TFS_BEAMNG_HOLE + 1]; /* of samples */
+    uint16_t number[TFS_BEAMNG_HOLE + 1]; /* from 1 */
     uint8_t order[TFS_BEAMNG_HOLE + 1];
+    uint16_t met;
+};
+
+static void number_layers(struct numbering *n, struct tfs_span layers, struct tfs_buf *out)
+{
+    for (size_t i = 0; i < layers.size; i++) {
+        const uint8_t layer = layers.data[i];
+        if (n->number[layer] == 0) {
+            n->order[n->met] = layer;
+            n->number[layer] = ++n->met;
+        }
+        tfs_buf_u16le(out, n->number[layer]);
+    }
+}
+
+/* Layers and corners as such numbers, then what those are called. */
+static int sum_layers(const struct samples *s, struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    const struct tfs_span layers =
+        tfs_beamng_tile_plane(planes_of(s), &s->tile, &tfs_beamng_layers);
+    struct numbering n = {.met = 0};
     struct tfs_buf voxel = {0};
 
-    for (size_t i = 0; i < layers.size; i++) {
-        uint8_t layer = layers.data[i];
-        if (counts[layer]++ == 0) {
-            order[met] = layer;
-            number[layer] = ++met;
-        }
-        tfs_buf_u16le(&sum->same, number[layer]);
-    }
-    for (unsigned i = 0; i < met && err->code == 0; i++) {
+    for (size_t i = 0; i < layers.size; i++)
+        n.counts[layers.data[i]]++;
+    number_layers(&n, layers, &sum->same);
+    if (has_corners(&s->layout))
+        number_layers(&n, tfs_beamng_tile_plane(planes_of(s), &s->tile, &tfs_beamng_corners),
+                      &sum->same);
+    for (unsigned i = 0; i < n.met && err->code == 0; i++) {
         tfs_buf_clear(&voxel);
         tfs_buf_add(&voxel, "\0\0\0\0", 4); /* height 0, no further planes */
-        take_material(s, order[i], &voxel);
+        take_material(s, n.order[i], &voxel);
         tfs_buf_u32le(&sum->same, (uint32_t)voxel.size);
         tfs_buf_add_span(&sum->same, tfs_buf_span(&voxel));
-        if (tfs_buf_check(&voxel, err) == 0)
-            tfs_voxel_sum_count(sum, tfs_buf_span(&voxel), counts[order[i]], err);
+        if (tfs_buf_check(&voxel, err) == 0 && n.counts[n.order[i]] > 0)
+            tfs_voxel_sum_count(sum, tfs_buf_span(&voxel), n.counts[n.order[i]], err);
     }
     tfs_buf_release(&voxel);
     return err->code;
@@ -407,9 +532,10 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
     for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++) {
         const struct tfs_beamng_plane *plane = tfs_beamng_extra_plane(&s->layout, p);
         tfs_buf_add_text(&sum->same, plane->name);
-        tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(planes, &s->tile, plane));
+        if (!has_corners(&s->layout))
+            tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(planes, &s->tile, plane));
     }
-    sum_layers(s, tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_layers), sum, err);
+    sum_layers(s, sum, err);
     tfs_voxels_close(&tfs_beamng_compared, opened);
     return err->code;
 }
