@@ -83,6 +83,20 @@ static int write_all(int fd, struct tfs_span span)
     return 0;
 }
 
+/* Writes the bytes of a new file, which it closes. Half a file would be taken for an edit. */
+static enum tfs_status fill_file(struct exporter *ex, int directory, int fd, const char *name,
+                                 const char *path)
+{
+    int failed = write_all(fd, tfs_buf_span(&ex->data)) ? errno : 0;
+
+    if (close(fd) && !failed)
+        failed = errno;
+    if (!failed)
+        return TFS_STATUS_DONE;
+    (void)unlinkat(directory, name, 0);
+    return stop(ex, path, strerror(failed));
+}
+
 /* What was written, into the manifest. */
 static enum tfs_status list_file(struct exporter *ex, const struct tfs_node *node, const char *path)
 {
@@ -102,7 +116,7 @@ static enum tfs_status export_file(struct exporter *ex, int directory, const str
 {
     const struct tfs_lens *lens = tfs_node_file(ex->save, node)->lens;
     struct tfs_error err = {0};
-    int fd, failed;
+    int fd;
 
     tfs_buf_clear(&ex->data);
     if (lens->get(ex->save, ex->save->doc, tfs_node_at(ex->save, node), &ex->data, &err) ||
@@ -116,11 +130,9 @@ static enum tfs_status export_file(struct exporter *ex, int directory, const str
                 ex->file_mode);
     if (fd < 0)
         return stop(ex, path, strerror(errno));
-    failed = write_all(fd, tfs_buf_span(&ex->data)) ? errno : 0;
-    if (close(fd) && !failed)
-        failed = errno;
-    ex->files += failed == 0;
-    return failed ? stop(ex, path, strerror(failed)) : list_file(ex, node, path);
+    enum tfs_status status = fill_file(ex, directory, fd, name, path);
+    ex->files += status == TFS_STATUS_DONE;
+    return status ? status : list_file(ex, node, path);
 }
 
 static enum tfs_status export_directory(struct exporter *ex, int fd, const struct tfs_node *dir);
@@ -197,7 +209,7 @@ static enum tfs_status export_directory(struct exporter *ex, int fd, const struc
     return found < 0 ? fail_listing(ex, dir, found) : status;
 }
 
-/* The tree, and then its manifest: one that is interrupted has none. */
+/* The tree, and then its manifest: one that is interrupted has only the beginning of it. */
 static void export_all(struct exporter *ex, int fd)
 {
     const struct tfs_node root = TFS_NODE_ROOT;

@@ -90,6 +90,11 @@ static enum tfs_status check_root(struct tfs_import *im)
     return TFS_STATUS_DONE;
 }
 
+enum tfs_status tfs_import_refuse_cut(struct tfs_cli *cli, const char *dir)
+{
+    return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: this export was cut off: export again", dir);
+}
+
 /* The manifest that `export` left, if there is one. */
 static enum tfs_status read_manifest(struct tfs_import *im)
 {
@@ -98,7 +103,7 @@ static enum tfs_status read_manifest(struct tfs_import *im)
 
     if (tfs_manifest_load(im->dir, im->save->container->format, &im->manifest, &err) == 0) {
         im->views = im->views ? im->views : im->manifest.views;
-        return TFS_STATUS_DONE;
+        return im->manifest.cut ? tfs_import_refuse_cut(im->cli, im->dir) : TFS_STATUS_DONE;
     }
     snprintf(path, sizeof(path), "%s/" TFS_MANIFEST_DIR "/" TFS_MANIFEST, im->dir);
     tfs_import_refuse(im, path, &err);

@@ -89,6 +89,8 @@ struct tfs_import {
     struct tfs_buf text; /* a file of the save, to compare */
 };
 
+/* Says that DIR is only the beginning of an export: what it lacks, nobody removed. */
+enum tfs_status tfs_import_refuse_cut(struct tfs_cli *cli, const char *dir);
 /* Says why something is refused. */
 void tfs_import_refuse(struct tfs_import *im, const char *path, const struct tfs_error *err);
 /* A failure that says nothing of a text: to go on could undo an edit. */

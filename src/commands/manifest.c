@@ -336,6 +336,21 @@ static int find_manifest(const char *dir, char path[PATH_MAX], struct tfs_error 
     return S_ISREG(st.st_mode) ? 1 : tfs_fail(err, -EBADMSG, "it is not a regular file");
 }
 
+/* Is there a file of this name beside the manifest? */
+static bool has_file(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    const int n = snprintf(path, sizeof(path), "%s/" TFS_MANIFEST_DIR "/%s", dir, name);
+
+    return n < (int)sizeof(path) && lstat(path, &st) == 0;
+}
+
+bool tfs_manifest_is_cut(const char *dir)
+{
+    return has_file(dir, TEMPORARY) && !has_file(dir, TFS_MANIFEST);
+}
+
 static int read_manifest(const char *path, const char *format, struct tfs_manifest *manifest,
                          struct tfs_error *err)
 {
@@ -362,6 +377,7 @@ int tfs_manifest_load(const char *dir, const char *format, struct tfs_manifest *
         return err->code;
     }
     m.present = found;
+    m.cut = !found && tfs_manifest_is_cut(dir);
     *manifest = m;
     return 0;
 }

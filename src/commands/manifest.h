@@ -11,7 +11,8 @@
  *   .terrainfs/original/heightmap.png.gz
  *
  * Hashes are XXH3 of 128 bits. Paths are escaped like names (text/name.h). `end` counts the lines
- * of files. An original is believed when its hash is the one of the manifest.
+ * of files. An original is believed when its hash is the one of the manifest. While `export`
+ * writes, the manifest is called manifest.new: a tree that has this one alone was cut off.
  */
 #ifndef TFS_COMMANDS_MANIFEST_H
 #define TFS_COMMANDS_MANIFEST_H
@@ -63,11 +64,14 @@ struct tfs_manifest_lines {
 
 struct tfs_manifest {
     bool present;   /* false: the tree has none, and nothing is known of it */
+    bool cut;       /* it has none because its export did not end */
     unsigned views; /* enum tfs_file_views: what was exported; 0: all */
     struct tfs_blob *text;
     struct tfs_manifest_lines files;
 };
 
+/* Did the export that wrote the tree `dir` not end? */
+bool tfs_manifest_is_cut(const char *dir);
 /* Reads that of the tree `dir`, which may lack one. EBADMSG with line: it is none of ours, or of an
  * export of another format. */
 int tfs_manifest_load(const char *dir, const char *format, struct tfs_manifest *manifest,

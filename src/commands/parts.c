@@ -18,6 +18,7 @@
 
 #include "base/print.h"
 #include "commands/cli.h"
+#include "commands/import.h"
 #include "formats/chosen.h"
 #include "formats/parts.h"
 
@@ -198,6 +199,8 @@ static enum tfs_status copy_file(const struct each *e, const char *target)
     }
     if (fd >= 0 && close(fd) < 0 && status == TFS_STATUS_DONE)
         status = tfs_cli_say(e->cli, TFS_STATUS_SYSTEM, "%s: %s", path, strerror(errno));
+    if (fd >= 0 && status != TFS_STATUS_DONE)
+        (void)unlink(path);
     tfs_blob_unref(bytes);
     free(path);
     return status;
@@ -404,11 +407,29 @@ static bool has_part(const struct each *e)
     return found;
 }
 
+/* Before any save of the folder is written. */
+static enum tfs_status refuse_cut(const struct each *e)
+{
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    for (size_t i = 0; i < e->parts->count && !status; i++) {
+        char *from = join(e->operands[0], e->parts->items[i].path);
+        if (from == NULL)
+            status = no_memory(e->cli);
+        else if (tfs_manifest_is_cut(from))
+            status = tfs_import_refuse_cut(e->cli, from);
+        free(from);
+    }
+    return status;
+}
+
 static enum tfs_status run_import(const struct each *e)
 {
     if (!has_part(e))
         return import_export(e);
     enum tfs_status status = find_strays(e, e->operands[0], "", tell_import);
+    if (status == TFS_STATUS_DONE)
+        status = refuse_cut(e);
     if (status != TFS_STATUS_DONE)
         return status;
     for (size_t i = 0; i < e->parts->count; i++) {

@@ -67,4 +67,16 @@ ok "what can be read is written"
 [ $? = 3 ]
 ok "export to a full disk has status 3"
 says err '^terrainfs: big/.*: File too large' "it says which file could not be written"
+diff -rq dir big | grep -E '^Files' | grep -v /.terrainfs/ >out
+[ ! -s out ]
+ok "no file is left of which only a part was written"
+chmod u+w save
+cp save before
+for options in "" "--restore --delete"; do
+    run 1 "import $options of it" import $options big save
+    says err '^terrainfs: big: this export was cut off: export again$' "says that it is only a part"
+    same save before "and takes nothing"
+done
+run 2 "diff with it" diff save big
+says err '^terrainfs: big: this export was cut off' "says so, too"
 done_testing

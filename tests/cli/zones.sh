@@ -62,6 +62,17 @@ says err '^terrainfs: dir/zones/notes: ignored: the tree has no such name$' "and
 [ "$(grep -c ignored err)" = 2 ]
 ok "and nothing else"
 
+# An export that was killed in the second zone, as it leaves the first.
+fresh
+mv dir/$last/.terrainfs/manifest dir/$last/.terrainfs/manifest.new
+rm -r dir/$last/chunks/* dir/$zone/chunks/"$(cd dir/$zone/chunks && ls | sed 1q)"
+run 1 "import --delete of an export that was cut off" import --delete dir world
+says err "^terrainfs: dir/$last: this export was cut off: export again$" "names the zone"
+unchanged "takes nothing of the one before, either"
+rm dir/$last/.terrainfs/manifest.new
+run 0 "without the beginning of a manifest" import dir world
+says err 'nothing differs' "it is a tree as a mount shows it"
+
 # ---- terrains of a level
 "$TOOLS/make_level" --terrains 2 level && "$TFS" export -o views=voxels+arrays level terrains || exit 3
 array=terrains/terrains/theTerrain2/arrays/heights.npy
