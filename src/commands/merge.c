@@ -457,8 +457,11 @@ enum tfs_status tfs_cli_merge(struct tfs_cli *cli)
 {
     struct merger m = {.cli = cli, .printer = {.cli = cli}};
 
-    m.merge = (struct tfs_merge){
-        .prefer = preferred(cli), .conflict = print_conflict, .voxel = add_voxel, .arg = &m};
+    m.merge = (struct tfs_merge){.prefer = preferred(cli),
+                                 .ancestor = is_virtual(&m),
+                                 .conflict = print_conflict,
+                                 .voxel = add_voxel,
+                                 .arg = &m};
     enum tfs_status status = take_operands(&m);
     if (!status)
         status = open_all(&m);

@@ -24,7 +24,7 @@ def same(a, b):
     return a[0] == b[0]
 
 
-def merge_chunk(chunk, sides, prefer, conflicts):
+def merge_chunk(kind, chunk, sides, prefer, conflicts):
     """The voxels that the result is to have; None: no chunk."""
     keys = [side[chunk][0] if chunk in side else None for side in sides]
     base, ours, theirs = (side[chunk][1]() if chunk in side else None for side in sides)
@@ -40,12 +40,13 @@ def merge_chunk(chunk, sides, prefer, conflicts):
         for at in lost:
             conflicts[chunk, at] = tuple(name(v and v.get(at)) for v in (base, ours, theirs))
         return voxels[prefer] if lost else None
+    based = base is not None or kind == 'roblox'  # there alone a chunk that is not stored is air
     result = {}
     for at in set(base or ()) | set(ours) | set(theirs):
         b, o, t = ((v or {}).get(at) for v in (base, ours, theirs))
-        if same(o, t) or same(b, t):
+        if same(o, t) or based and same(b, t):
             result[at] = o
-        elif same(b, o):
+        elif based and same(b, o):
             result[at] = t
         else:
             conflicts[chunk, at] = (name(b), name(o), name(t))
@@ -70,7 +71,7 @@ def main(kind, base, ours, theirs, result, prefer, path=None):
     sides = [load(kind, p) for p in (base, ours, theirs)]
     got, conflicts, bad = load(kind, result), {}, []
     for chunk in sorted(set().union(*sides, got)):
-        want = merge_chunk(chunk, sides, prefer, conflicts)
+        want = merge_chunk(kind, chunk, sides, prefer, conflicts)
         have = got[chunk][1]() if chunk in got else None
         if (want is None) != (have is None):
             bad.append(f'{chunk}: ' + ('is there' if want is None else 'is missing'))

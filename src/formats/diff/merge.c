@@ -257,6 +257,7 @@ static int put_either(struct merging *m, triple chunks, struct tfs_key key, stru
 static int merge_voxels(struct merging *m, triple chunks, struct tfs_key key, struct tfs_error *err)
 {
     const bool there[TFS_MERGE_SIDES] = {chunks[TFS_MERGE_BASE]->there, true, true};
+    const size_t before = m->merge->conflicts;
     int result = tfs_trio_open(&m->trio, m->merge, key, there, err);
 
     if (result == 0)
@@ -267,6 +268,9 @@ static int merge_voxels(struct merging *m, triple chunks, struct tfs_key key, st
         result = pick_files(m, key, there, err);
     if (result != 0)
         return result;
+    if (m->merge->ancestor && !there[TFS_MERGE_BASE] && m->merge->conflicts > before &&
+        !m->tree->fixed_chunks)
+        return decide(m, chunks, TFS_MERGE_BASE, key, err);
     for (int i = TFS_MERGE_OURS; i < TFS_MERGE_SIDES; i++) {
         const enum tfs_merge_side side = (enum tfs_merge_side)i;
         if (tfs_trio_changes(&m->trio, side) == 0 && picked_alone(m, side, key, err))

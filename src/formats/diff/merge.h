@@ -3,9 +3,10 @@
  *
  * A chunk that one side left alone is taken from the other as it is stored. One that both changed
  * is merged voxel by voxel, all values of a voxel together: where the sides are equal they win,
- * else the one that changed it; both changed it otherwise: a conflict. A chunk without a base has
- * an empty one. What voxels do not say (TFS_FILE_APART) is merged file by file. A chunk that one
- * side removed and the other changed is a conflict.
+ * else the one that changed it; both changed it otherwise: a conflict. A chunk that
+ * the base lacks was empty there where the format says so (absent_is_empty); else what differs in
+ * it is a conflict, as both added it. What voxels do not say (TFS_FILE_APART) is merged file by
+ * file. A chunk that one side removed and the other changed is a conflict.
  *
  * Memory: the three chunks, what differs between them, and what the edit holds.
  */
@@ -28,6 +29,8 @@ struct tfs_merge_conflict {
 struct tfs_merge {
     struct tfs_side sides[TFS_MERGE_SIDES]; /* doc NULL: there is no base */
     enum tfs_merge_side prefer;             /* which side stands where two conflict */
+    bool ancestor; /* the result is the base of another merge: a chunk that the base lacks, and in
+                    * which there are conflicts, is not there */
     enum tfs_merge_side carrier; /* whose document the edit is of: that of ours or theirs */
 
     /* Called for each conflict, and before it for each voxel in it, with what it is on each side;

@@ -115,6 +115,7 @@ int tfs_trio_open(struct tfs_trio *trio, const struct tfs_merge *merge, struct t
     memset(trio->has, 0, sizeof(trio->has));
     trio->voxels = merge->sides[TFS_MERGE_OURS].save->tree->voxels;
     trio->key = key;
+    trio->based = there[TFS_MERGE_BASE] || trio->voxels->absent_is_empty;
     trio->size = (struct tfs_voxel_size){0};
     for (int i = 0; i < TFS_MERGE_SIDES; i++) {
         const struct tfs_side *side = &merge->sides[i];
@@ -194,9 +195,9 @@ static int compare_voxel(struct tfs_trio *t, const struct tfs_merge *merge, stru
         return lost(t) ? tell(t, merge, at) : 0;
     if (equal(t, TFS_MERGE_OURS, TFS_MERGE_THEIRS))
         return 0;
-    if (equal(t, TFS_MERGE_BASE, TFS_MERGE_OURS)) {
+    if (t->based && equal(t, TFS_MERGE_BASE, TFS_MERGE_OURS)) {
         from = TFS_MERGE_THEIRS;
-    } else if (!equal(t, TFS_MERGE_BASE, TFS_MERGE_THEIRS)) {
+    } else if (!t->based || !equal(t, TFS_MERGE_BASE, TFS_MERGE_THEIRS)) {
         from = merge->prefer;
         result = tell(t, merge, at);
     }

@@ -25,6 +25,7 @@ struct tfs_trio {
     struct tfs_key key;
     void *open[TFS_MERGE_SIDES]; /* NULL: not there */
     bool has[TFS_MERGE_SIDES];
+    bool based; /* the base says what was there before both: it has the chunk, or none is empty */
     struct tfs_voxel_size size;
     struct tfs_words stored; /* voxels as bytes; 0 is the one that is not there */
     struct tfs_words names;

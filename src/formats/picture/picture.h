@@ -88,6 +88,9 @@ struct tfs_voxels {
     /* The height, of voxels that are samples of a surface. NULL: they are not. */
     uint32_t (*height)(struct tfs_span voxel);
     const char *unit; /* what one voxel is called; NULL: "voxel" */
+    /* A chunk that a save lacks is all empty voxels. False: it was not stored yet, and what will be
+     * there is the game's matter, or nobody knows. */
+    bool absent_is_empty;
     /* For `merge`, of a format whose voxels have names of the whole save (parts): makes the edit,
      * which is one of `ours`, have the names of both. Numbers of ours keep their names. NULL: no
      * chunk means something else with other parts. */

@@ -282,5 +282,6 @@ const struct tfs_voxels tfs_rbx_pictures = {
     .sides = change_sides,
     .print = print,
     .empty = empty,
+    .absent_is_empty = true,
     .sum = sum,
 };
