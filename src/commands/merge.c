@@ -1,6 +1,7 @@
 /*
  * merge: two saves that were made from one -> a save with what both changed, as git's merge driver
- * has it: status 0 without conflicts, 1 with them.
+ * has it: status 0 without conflicts, 1 with them. A merge that is refused has neither: it would be
+ * taken for a result with conflicts.
  *
  * The result takes the place of OURS, or is the new file OUT, once it was read back; before that
  * nothing is touched. It is an edit of the save whose scripts and parts it has.
@@ -54,6 +55,11 @@ static const char *const side_names[] = {"base", "ours", "theirs"};
 static bool is_virtual(const struct merger *m)
 {
     return (m->cli->flags & TFS_CLI_VIRTUAL) != 0;
+}
+
+static enum tfs_status refused(enum tfs_status status)
+{
+    return status == TFS_STATUS_BAD ? TFS_STATUS_USAGE : status;
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -353,7 +359,7 @@ static enum tfs_status run_and_say(struct merger *m)
     if (err.code == 0)
         tfs_printer_check(&m->printer, &err);
     if (err.code < 0)
-        return tfs_cli_report(m->cli, path_of(m), &err);
+        return refused(tfs_cli_report(m->cli, path_of(m), &err));
     if (!m->printer.lost)
         tfs_printer_flush(&m->printer, true);
     if (m->printer.lost)
@@ -464,7 +470,7 @@ enum tfs_status tfs_cli_merge(struct tfs_cli *cli)
                                  .arg = &m};
     enum tfs_status status = take_operands(&m);
     if (!status)
-        status = open_all(&m);
+        status = refused(open_all(&m));
     if (!status)
         status = run_and_say(&m);
     csv_release(&m.csv);

@@ -218,7 +218,7 @@ git checkout -q -b left && edit region_0_0_0.cosmicreach "$chunk" '4s/,[^,]*$/,b
     git checkout -q main && edit region_0_0_0.cosmicreach "$chunk" '4s/,[^,]*$/,base:right/' && git commit -qam right || exit 3
 # shellcheck disable=SC2016
 git config mergetool.terrain.cmd \
-    'cp "$LOCAL" "$MERGED" && terrainfs merge --conflicts=theirs -- "$BASE" "$MERGED" "$REMOTE" || [ $? = 1 ]'
+    'cp "$LOCAL" "$MERGED" && { terrainfs merge --conflicts=theirs -- "$BASE" "$MERGED" "$REMOTE" || [ $? = 1 ]; }'
 git config mergetool.terrain.trustExitCode true
 ! g merge left && [ -s region_0_0_0.cosmicreach.conflicts.csv ]
 ok "git stops at a conflict"
@@ -227,6 +227,21 @@ ok "mergetool takes the other side"
 "$TFS" cat region_0_0_0.cosmicreach "$chunk" | grep -q 'base:left$'
 ok "where they conflict"
 git add -A && git commit -qm resolved || exit 3
+
+# A side that is damaged: nothing is merged, and nothing is taken for resolved.
+git checkout -q -b broken && python3 - region_0_0_0.cosmicreach <<'END' && git commit -qam broken && git checkout -q main || exit 3
+import sys
+data = open(sys.argv[1], 'rb').read()
+open(sys.argv[1], 'wb').write(data[:len(data) // 2])
+END
+edit region_0_0_0.cosmicreach "$chunk" '6s/,[^,]*$/,base:ours/' && git commit -qam ours || exit 3
+cp region_0_0_0.cosmicreach was
+! g merge broken && [ -n "$(git ls-files -u)" ] && cmp -s region_0_0_0.cosmicreach was
+ok "a merge that is refused leaves the path unmerged, with ours"
+! g mergetool -y --tool=terrain </dev/null && [ -n "$(git ls-files -u)" ]
+ok "mergetool fails, and the path stays unmerged"
+git merge --abort && git reset -q --hard && rm -f was || exit 3
+
 edit region_0_0_0.cosmicreach "$chunk" '5s/,[^,]*$/,base:patch/' && cp region_0_0_0.cosmicreach patched
 git diff --binary --no-ext-diff --no-textconv >"$top/patch" && git checkout -q region_0_0_0.cosmicreach &&
     g apply "$top/patch" && cmp -s region_0_0_0.cosmicreach patched

@@ -6,7 +6,7 @@
 # refuses SIDE PATTERN WHAT: the merge of b, o and t is refused for that side, and o stays.
 refuses() {
     rm -rf o.before && cp -a o o.before
-    merge 1 "$3: merge" b o t
+    merge 2 "$3: merge" b o t
     says err "nothing is merged: not all of $1 can be read: .*$2" "$3: names the side and what cannot be read"
     diff -r o o.before >out
     ok "$3: ours is as it was"

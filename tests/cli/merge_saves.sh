@@ -339,7 +339,7 @@ merge 0 "more names than samples can have, of which none is new" b o t
 python3 "$ter" at o 5 0 | grep -q '^300 3$'
 ok "is merged"
 ground t m,n,q '{}' '{}' 9 && ground o m,n,o '{0:200}' '{}' 254 && cp o o.before
-merge 1 "more than samples can have, of which one is new" b o t
+merge 2 "more than samples can have, of which one is new" b o t
 says err 'both sides together have 257 materials, 255 are possible' "is refused"
 same o o.before "ours is as it was"
 ground b ,a '{}' '{}' 65534 && ground o ,b '{0:200}' '{}' 65534 && ground t c '{5:300}' '{}' 65535
@@ -390,9 +390,9 @@ region=$(cd t && find . -name '*.cosmicreach' | sort | sed -n 2p)
 rm -rf o && cp -r b o
 merge 0 "a region that lies in a world" b/$region o/$region t/$region
 same o/$region t/$region "is merged as the file that it is"
-merge 1 "a world" b o t
+merge 2 "a world" b o t
 says err 'is a world of several saves; one of them is wanted here, such as its zones/' "is merged zone by zone"
-merge 1 "a world and a region" b o/$region t/$region
+merge 2 "a world and a region" b o/$region t/$region
 says err '^b: is a world of several saves' "are no pair"
 "$TOOLS/make_luanti" world luanti 8
 take luanti
@@ -445,7 +445,7 @@ says out '^chunk 2147483647_-2147483648_2147483647 ' "there is such a chunk"
 merge 0 "saves that have it" b o t
 merge 0 "and one that was there stays" blob o blob
 same o b "as it is"
-cp blob o && merge 1 "a chunk where the engine has none is not added" blob o t
+cp blob o && merge 2 "a chunk where the engine has none is not added" blob o t
 same o blob "ours is as it was"
 run 1 "diff tells it" diff blob b
 run 1 "a picture of billions of columns" diff --png far.png blob b
@@ -458,18 +458,18 @@ printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 5\n' 
 for side in 1 2 3; do
     three=(b o t)
     three[side - 1]=pointer
-    merge 1 "a Git LFS pointer as operand $side" "${three[@]}"
+    merge 2 "a Git LFS pointer as operand $side" "${three[@]}"
     says err 'is a Git LFS pointer' "is said to be one"
 done
 same o b "ours is as it was"
-merge 1 "two formats" b o blob
+merge 2 "two formats" b o blob
 says err 'two formats cannot be' "both are named"
 same o b "ours is as it was"
 "$TOOLS/make_place" --kind raw --chunks 2 --log2 4 edge4
 "$TOOLS/make_place" --kind raw --chunks 2 --log2 5 edge5
-merge 1 "two sizes of chunks" edge4 edge4 edge5
+merge 2 "two sizes of chunks" edge4 edge4 edge5
 "$TOOLS/make_ter" --size 64 --version 9 small.ter
-merge 1 "two sizes of terrain" odd.ter odd.ter small.ter
+merge 2 "two sizes of terrain" odd.ter odd.ter small.ter
 cp -r stream.save o.db
 merge 2 "-o with a database" stream.save o.db stream.save -o new
 says err 'saves that are one file; this one is a' "is refused with the way out"
@@ -480,7 +480,7 @@ merge 2 "an operand too few" b o
 merge 3 "a save that is not there" b o nosuch
 damage old damaged
 cp old o
-merge 1 "a damaged chunk" old o damaged
+merge 2 "a damaged chunk" old o damaged
 says err 'of theirs is damaged: nothing is merged' "is told"
 same o old "ours is as it was"
 cp old o && chmod 444 o && chmod 555 . && [ ! -w . ] && {
