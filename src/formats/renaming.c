@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/diff/side.h"
 #include "text/name.h"
 
 /* ---- lists of names -------------------------------------------------------------------------- */
@@ -195,6 +196,32 @@ static int read_names(struct tfs_name_list *list, struct tfs_span text, struct t
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
+#define STAYS "nothing is renamed, for names would stay as they are there"
+
+int tfs_renaming_fail_damaged(const struct tfs_save *save, const struct tfs_chunk *chunk,
+                              const char *why, struct tfs_error *err)
+{
+    struct tfs_buf key = {0};
+
+    tfs_key_print(save, chunk->key, &key);
+    tfs_buf_u8(&key, 0);
+    if (tfs_buf_check(&key, err) == 0)
+        tfs_fail(err, -EBADMSG, "chunk %s is damaged%s%.300s: " STAYS, (const char *)key.data,
+                 *why == '\0' ? "" : ": ", why);
+    tfs_buf_release(&key);
+    return err->code;
+}
+
+/* What the document does not have keeps its names, too. */
+static int check_shown(const struct tfs_doc *doc, struct tfs_error *err)
+{
+    const char *why = tfs_facts_hiding(doc->facts);
+
+    return why == NULL
+               ? 0
+               : tfs_fail(err, -EBADMSG, "not all of the save can be read: %.300s: " STAYS, why);
+}
+
 #define MANY 256 /* chunks that are fetched in one go */
 
 /* Those of the document from `*at` on that need it, at most MANY; *at moves behind them. */
@@ -247,7 +274,8 @@ int tfs_renaming_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
         read_names(&r.old, put->original, err);
     else if (kind_of(at)->names(save, tfs_edit_doc(edit), tfs_name_list_add, &r.old, err) == 0)
         tfs_name_list_sort(&r.old, err);
-    if (err->code == 0 && read_lines(&r, text, err) == 0 && r.renames && check_moment(&r, err) == 0)
+    if (err->code == 0 && read_lines(&r, text, err) == 0 && r.renames &&
+        check_moment(&r, err) == 0 && check_shown(tfs_edit_doc(edit), err) == 0)
         rename_chunks(save, edit, kind_of(at), &r, err);
     tfs_name_list_release(&r.old);
     tfs_buf_release(&r.bytes);

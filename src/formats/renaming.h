@@ -33,17 +33,23 @@ struct tfs_renaming_kind {
     /* Gives the names of all chunks, some more than once. What cannot be read has none. */
     int (*names)(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each, void *arg,
                  struct tfs_error *err);
-    /* Has the chunk a name that gets another one? NULL: renaming it finds out. */
+    /* Has the chunk a name that gets another one, or may it have one that cannot be read? NULL:
+     * renaming it finds out. */
     bool (*needs)(struct tfs_save *save, const struct tfs_chunk *chunk,
                   const struct tfs_renaming *renaming, struct tfs_error *err);
     /* Renames what the chunk has, whose bytes were fetched where it was asked whether it needs
-     * that. */
+     * that. Of a damaged one: tfs_renaming_fail_damaged. */
     int (*rename)(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_chunk *chunk,
                   const struct tfs_renaming *renaming, struct tfs_error *err);
 };
 
 /* The new name; that of a name that has none is itself. */
 struct tfs_span tfs_renaming_of(const struct tfs_renaming *renaming, struct tfs_span name);
+
+/* Nobody knows which names the chunk has: EBADMSG, so that none keeps an old one. `why` may be
+ * empty. */
+int tfs_renaming_fail_damaged(const struct tfs_save *save, const struct tfs_chunk *chunk,
+                              const char *why, struct tfs_error *err);
 
 /* The functions of the lens. */
 int tfs_renaming_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,

@@ -50,4 +50,38 @@ ok "a newline in a name stays in its line"
 run 2 "info takes no strict-names" info -o strict-names save
 says err 'for a mount, import and put' "and says who does"
 run 2 "strict-names takes no value" put -o strict-names=1 save palette.txt
+
+# ---- a save of which a part cannot be read keeps its names there
+# keeps SAVE PATTERN WHAT: one changed line of palette.txt is refused, and the save stays as it is.
+keeps() {
+    rm -rf before && cp -r "$1" before
+    "$TFS" cat "$1" palette.txt | sed '$s/.*/base:other/' >palette
+    put "$1" palette.txt
+    [ $? = 1 ] && diff -r before "$1" >out
+    ok "$3: nothing is renamed"
+    says err "^palette.txt: $2: nothing is renamed, for names would stay as they are there\$" "$3: names what cannot be read"
+    "$TFS" cat "$1" palette.txt | "$TFS" put "$1" palette.txt >out 2>err
+    ok "$3: the list as it is can be written"
+}
+
+"$TOOLS/make_world" --regions 3 --chunks 6 world || exit 3
+zone=world/zones/base/earth file=region_-1_0_-1.cosmicreach
+cp $zone/regions/$file whole
+printf '\0\0\0\177' | dd of=$zone/regions/$file bs=1 seek=4 conv=notrunc status=none
+keeps $zone "not all of the save can be read: $file: is left out: offset 4: FileVersion 127 .*" "a region that is left out"
+"$TFS" export $zone tree >out 2>err
+sed -i '$s/.*/base:other/' tree/palette.txt
+run 1 "import of an edited list into it" import tree $zone
+says err "not all of the save can be read: $file" "says the same"
+cp whole $zone/regions/$file
+run 0 "import once the region is there" import tree $zone
+"$TFS" cat $zone palette.txt | grep -qx base:other
+ok "renames"
+region old --version 3 --chunks 4 && damage old $zone/regions/region_0_0_0.cosmicreach
+keeps $zone 'chunk [0-9]+_[0-9]+_[0-9]+ is damaged' "a damaged chunk of a zone"
+"$TOOLS/make_luanti" world blocks 4 && python3 -c 'import sqlite3
+db = sqlite3.connect("blocks/map.sqlite")
+db.execute("update blocks set data = x'"'1d00'"' where rowid = (select max(rowid) from blocks)")
+db.commit()'
+keeps blocks 'chunk -?[0-9]+_-?[0-9]+_-?[0-9]+ is damaged: .+' "a damaged block of Luanti"
 done_testing

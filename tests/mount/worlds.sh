@@ -187,7 +187,9 @@ damaged() {
     wants_not mkdir "$(zone)/chunks/17_0_17"
     echo "$(voxel_of "$c"),base:gold_block" >>"$(zone)/chunks/$c/voxels.csv" || note 'edit beside the damage'
     same 'in the other zone' "$(grep -c damaged "$(zone mod/earth)/info.txt")" 0
-    down
+    wants_not sh -c "sed '2s/.*/base:other/' '$(zone)/palette.txt' >'$D/list' && cat '$D/list' >'$(zone)/palette.txt'"
+    logged 'not all of the save can be read: region_1_0_1.cosmicreach: is left out: .* nothing is renamed'
+    down 3
     same 'the damaged file' "$(cat "$(file 1 1)")" 'no region'
     "$TFS_BIN" check "$S" >"$D/check" 2>&1
     same 'status of check' $? 1

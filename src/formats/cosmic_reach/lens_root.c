@@ -141,8 +141,9 @@ static int rename_chunk(struct tfs_save *save, struct tfs_edit *edit, const stru
 {
     struct tfs_cosmic_view view;
 
-    if ((chunk->flags & TFS_CHUNK_DAMAGED) != 0 ||
-        tfs_cosmic_view_open(save, tfs_edit_doc(edit), chunk->key, &view, err) < 0)
+    if ((chunk->flags & TFS_CHUNK_DAMAGED) != 0)
+        return tfs_renaming_fail_damaged(save, chunk, "", err);
+    if (tfs_cosmic_view_open(save, tfs_edit_doc(edit), chunk->key, &view, err) < 0)
         return err->code;
     rename_view(r, edit, &view, err);
     tfs_cosmic_view_close(&view);

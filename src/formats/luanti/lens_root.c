@@ -77,7 +77,7 @@ int tfs_luanti_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk,
     return err->code;
 }
 
-/* Has the chunk a name that gets another one? */
+/* Has the chunk a name that gets another one? A damaged one may. */
 static bool is_renamed(struct tfs_save *save, const struct tfs_chunk *chunk,
                        const struct tfs_renaming *r, struct tfs_error *err)
 {
@@ -86,9 +86,11 @@ static bool is_renamed(struct tfs_save *save, const struct tfs_chunk *chunk,
     bool renamed = false;
 
     pthread_mutex_lock(&memory->lock);
-    if (tfs_luanti_names_of(memory, save, chunk, &names, err) == 0)
+    if (tfs_luanti_names_of(memory, save, chunk, &names, err) == 0) {
+        renamed = names->count == 0;
         for (uint32_t i = 0; i < names->count && !renamed; i++)
             renamed = !tfs_span_equal(tfs_renaming_of(r, names->names[i]), names->names[i]);
+    }
     pthread_mutex_unlock(&memory->lock);
     return renamed;
 }
@@ -170,7 +172,7 @@ static int rename_chunk(struct tfs_save *save, struct tfs_edit *edit, const stru
     if (view->damage == NULL)
         rename_view(save, edit, view, r, err);
     else
-        tfs_fail(err, -EBADMSG, "%s", view->damage);
+        tfs_renaming_fail_damaged(save, chunk, view->damage, err);
     tfs_luanti_view_unref(view);
     return err->code;
 }

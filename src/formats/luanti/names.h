@@ -39,8 +39,8 @@ void tfs_luanti_memory_release(struct tfs_luanti_memory *memory);
  * lock. */
 void tfs_luanti_names_prepare(struct tfs_luanti_memory *memory, struct tfs_save *save,
                               const struct tfs_doc *doc, size_t from);
-/* The names of the chunk's nodes, none where it is damaged; good until the next call. The caller
- * holds the lock. */
+/* The names of the chunk's nodes, at least one, but none where it is damaged; good until the next
+ * call. The caller holds the lock. */
 int tfs_luanti_names_of(struct tfs_luanti_memory *memory, struct tfs_save *save,
                         const struct tfs_chunk *chunk, struct tfs_luanti_names **names,
                         struct tfs_error *err);
