@@ -51,6 +51,7 @@ static int count_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *
     (void)diff;
     d->chunks[chunk->kind]++;
     d->voxels += chunk->voxels;
+    d->in_groups = d->in_groups || chunk->key.group > 0;
     if (chunk->voxels > 0 && chunk->key.group == 0)
         join_box(d, &chunk->box);
     return 0;

@@ -24,6 +24,7 @@ struct tfs_differ {
     bool has_box;
     uint32_t files; /* root files, as tfs_diff_root has them */
     enum tfs_differ_rest rest;
+    bool in_groups; /* a chunk of another group than the first differs */
 
     size_t rows;         /* printed, or counted, of this chunk */
     uint64_t rows_left;  /* that may be printed yet */

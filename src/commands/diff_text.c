@@ -35,6 +35,22 @@ static void print_summary(struct tfs_differ *d)
     tfs_printer_end(&d->printer);
 }
 
+/* Things of a file have only their number, and in another file it may be that of another one. */
+static void print_groups(struct tfs_differ *d)
+{
+    const struct tfs_tree *tree = d->saves[TFS_BEFORE]->tree;
+
+    if (!tree->fixed_groups || !d->in_groups ||
+        (d->rest != TFS_REST_DIFFERS && d->rest != TFS_REST_UNKNOWN))
+        return;
+    tfs_buf_printf(&d->printer.line,
+                   "%s: %" PRIu32 " before, %" PRIu32 " after, compared by number, which may be "
+                   "that of another one",
+                   tree->group_dir, tree->groups(d->docs[TFS_BEFORE]) - 1,
+                   tree->groups(d->docs[TFS_AFTER]) - 1);
+    tfs_printer_end(&d->printer);
+}
+
 static void print_rest(struct tfs_differ *d)
 {
     const struct tfs_container *before = d->saves[TFS_BEFORE]->container;
@@ -252,6 +268,7 @@ int tfs_differ_text(struct tfs_differ *d, struct tfs_error *err)
         tfs_diff_walk(d->diff, print_chunk, &printing, err) != 0)
         return err->code;
     release_held(d);
+    print_groups(d);
     print_rest(d);
     return 0;
 }

@@ -265,8 +265,9 @@ struct tfs_tree {
     const char *group_dir; /* "lods", "regions": holds N/chunks/ of groups above 0; NULL: none */
     uint32_t group_label;  /* printed N = group - 1 + group_label */
     uint32_t (*groups)(const struct tfs_doc *doc); /* groups are below this; with group_dir only */
-    bool fixed_groups; /* all groups are always there, and none comes or goes; else a group is there
-                        * as long as it has chunks */
+    bool fixed_groups; /* groups are things of the save in its order: all are always there, none
+                        * comes or goes, and in another save one may have another number; else a
+                        * group is there as long as it has chunks */
     const struct tfs_voxels *voxels; /* what `diff`, `merge` and `text` compare, and pictures are
                                       * made of */
     enum tfs_tiled tiled;

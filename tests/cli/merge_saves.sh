@@ -260,6 +260,43 @@ grep -q '<!-- ours -->' o
 ok "ours stays"
 terrain o t "their terrain is merged"
 
+# ---- regions of a place have only their number
+"$TOOLS/make_place" --kind xml --chunks 6 --log2 3 --regions 2 place.rbxlx
+# brick SAVE CHUNK LINE: another voxel.
+brick() { "$TFS" cat "$1" "$2/voxels.csv" | sed "$3s/,[A-Z][^,]*/,Brick/" | "$TFS" put "$1" "$2/voxels.csv"; }
+first=chunks/-1_-1_-1
+# without_first SAVE: it loses its first region, and the second becomes regions/0.
+without_first() { python3 -c 'import re, sys
+text = open(sys.argv[1]).read()
+open(sys.argv[1], "w").write(re.sub("(?s)<Item class=\"TerrainRegion\".*?</Item>\\n", "", text, count=1))' "$1"; }
+take place.rbxlx
+brick o regions/0/$first 2 && without_first t && cp o o.before
+merge 2 "theirs removes a region, ours changes it" b o t
+says err 'regions changed, and so did the rest of the file: regions/N may be another one' "is refused with the reason"
+same o o.before "ours is as it was"
+run 1 "diff of them" diff o t
+says out '^regions: 2 before, 1 after, compared by number, which may be that of another one$' "says so"
+take place.rbxlx
+brick o $first 2 && without_first t
+merge 0 "theirs removes a region, ours changes the Terrain" b o t
+[ "$(python3 "$ROOT/tests/tools/place.py" chunks o 1)" = "$(python3 "$ROOT/tests/tools/place.py" chunks t 1)" ]
+ok "the regions are those of theirs"
+take place.rbxlx
+brick o $first 2 && brick t regions/0/$first 3 && script o o && cp o o.before
+merge 2 "theirs changes a region, ours the scripts" b o t
+same o o.before "ours is as it was"
+take place.rbxlx
+brick o $first 2 && brick t $first 3 && script t t && cp o o.before
+merge 0 "nobody touches a region" b o t
+holds roblox "and the Terrain is merged"
+take place.rbxlx
+brick o regions/0/$first 2 && brick t regions/1/chunks/0_0_0 3 && cp o o.before
+merge 0 "only voxels differ" b o t
+holds roblox "and regions are merged"
+run 1 "diff of them" diff o t
+! grep -q '^regions:' out
+ok "says nothing of numbers"
+
 # ---- materials by name
 take odd.ter
 materials=$("$TFS" cat odd.ter palette.txt | wc -l)

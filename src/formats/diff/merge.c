@@ -452,6 +452,72 @@ static int check_sides(const struct tfs_merge *merge, struct tfs_error *err)
     return 0;
 }
 
+/* ---- groups that have only their number ------------------------------------------------------ */
+
+static size_t first_grouped(const struct tfs_doc *doc)
+{
+    size_t at = 0;
+
+    while (doc != NULL && at < doc->count && tfs_doc_at(doc, at)->key.group == 0)
+        at++;
+    return at;
+}
+
+/* Do all groups but the first hold the same bytes? No document has none. */
+static bool same_groups(const struct tfs_doc *a, const struct tfs_doc *b)
+{
+    size_t i = first_grouped(a), j = first_grouped(b);
+    const struct tfs_chunk *left, *right;
+
+    do {
+        left = chunk_at(a, i++);
+        right = chunk_at(b, j++);
+        if (!tfs_chunk_same(left, right))
+            return false;
+    } while (left != NULL && tfs_key_compare(left->key, right->key) == 0);
+    return left == NULL;
+}
+
+/* Have all sides one rest, which says what the groups are? */
+static int same_rests(const struct tfs_merge *merge, bool *same, struct tfs_error *err)
+{
+    const struct tfs_container *container = merge->sides[TFS_MERGE_OURS].save->container;
+    uint64_t rests[TFS_MERGE_SIDES];
+
+    *same = container->rest != NULL &&
+            container->rest(merge->sides[TFS_MERGE_OURS].save, &rests[TFS_MERGE_OURS], err) == 0;
+    for (int i = 0; i < TFS_MERGE_SIDES && *same; i++)
+        if (merge->sides[i].doc != NULL)
+            *same = merge->sides[i].save->container == container &&
+                    container->rest(merge->sides[i].save, &rests[i], err) == 0 &&
+                    rests[i] == rests[TFS_MERGE_OURS];
+    return err->code;
+}
+
+/* Where groups are things of a file, numbered as they stand in it, a number may mean another one in
+ * another file. That is no matter where the result has those of its carrier, as one side left them
+ * alone or both have the same; nor where the files differ in nothing else. */
+static int check_groups(const struct tfs_merge *merge, struct tfs_error *err)
+{
+    const struct tfs_tree *tree = merge->sides[TFS_MERGE_OURS].save->tree;
+    const enum tfs_merge_side other =
+        merge->carrier == TFS_MERGE_OURS ? TFS_MERGE_THEIRS : TFS_MERGE_OURS;
+    bool same;
+
+    if (!tree->fixed_groups ||
+        same_groups(merge->sides[TFS_MERGE_BASE].doc, merge->sides[other].doc) ||
+        same_groups(merge->sides[TFS_MERGE_OURS].doc, merge->sides[TFS_MERGE_THEIRS].doc))
+        return 0;
+    if (same_rests(merge, &same, err) < 0 || same)
+        return err->code;
+    return tfs_fail(err, -EINVAL,
+                    "%s changed, and so did the rest of the file: %s/N may be another one on each "
+                    "side, and nothing is merged",
+                    tree->group_dir, tree->group_dir);
+}
+
+/* ---- what can be merged ---------------------------------------------------------------------- */
+
 /* A chunk that a side does not show is not one that it removed. */
 static int check_shown(const struct tfs_merge *merge, struct tfs_error *err)
 {
@@ -473,7 +539,8 @@ int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_err
 
     merge->taken = merge->merged = merge->conflicts = 0;
     merge->same[TFS_MERGE_OURS] = merge->same[TFS_MERGE_THEIRS] = true;
-    if (check_shown(merge, err) < 0 || check_sides(merge, err) < 0 || merge_common(&m, err) < 0)
+    if (check_shown(merge, err) < 0 || check_sides(merge, err) < 0 ||
+        check_groups(merge, err) < 0 || merge_common(&m, err) < 0)
         return err->code;
     for (int i = 0; i < TFS_MERGE_SIDES; i++) {
         const struct tfs_doc *doc = merge->sides[i].doc;

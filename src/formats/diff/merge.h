@@ -46,8 +46,8 @@ struct tfs_merge {
     size_t conflicts;
 };
 
-/* EINVAL: sides that cannot be merged; EBADMSG: a chunk that would have to be looked into does not
- * decode. */
+/* EINVAL: sides that cannot be merged, also as a group of one may be another on the other; EBADMSG:
+ * a chunk that would have to be looked into does not decode. */
 int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_error *err);
 
 /* Makes an edit of ours say all that `side` says, parts and chunks, of saves whose chunks are
