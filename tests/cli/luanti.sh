@@ -44,6 +44,17 @@ echo 'timestamp none' | "$TFS" put dug $C/state.txt
 run 0 "objects without a timestamp pass" check dug
 says out 'warning: .*objects of a block without a timestamp, which the game removes' "with a warning"
 
+# ---- pictures
+cp -r base low
+printf 'x,y,z,node,param2\n-16,-16,-16,default:stone,0\n-16,-14,-16,ignore,0\n-16,-12,-16,default:stone,0\n' |
+    "$TFS" put low $C/voxels.csv 2>err
+"$TFS" cat low heightmap.png >picture && python3 -S "$ROOT/tests/tools/png.py" edit picture 0 15 1
+run 0 "a column becomes lower" put low heightmap.png <picture
+"$TFS" cat low $C/voxels.csv | grep -v ',air,' >out
+[ "$(sed 1d out)" = "-16,-16,-16,default:stone,0
+-16,-14,-16,ignore,0" ]
+ok "and what was not generated in it stays so"
+
 # ---- diff, text
 cp -r base ours
 run 0 "equal worlds do not differ" diff base ours

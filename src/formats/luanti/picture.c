@@ -116,6 +116,18 @@ static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *er
     return 0;
 }
 
+/* What was not generated stays so. */
+static int change_lower(void *chunk, struct tfs_stretch at, struct tfs_error *err)
+{
+    struct tfs_luanti_change *c = chunk;
+
+    (void)err;
+    for (uint32_t y = at.from; y < at.to; y++)
+        if (!tfs_luanti_is_ignore(tfs_luanti_change_name(c, c->ids[index_of(at, y)])))
+            tfs_luanti_change_clear(c, index_of(at, y));
+    return 0;
+}
+
 /* ---- comparing ------------------------------------------------------------------------------- */
 
 static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
@@ -178,6 +190,7 @@ const struct tfs_voxels tfs_luanti_pictures = {
     .take = change_take,
     .fill = change_fill,
     .clear = change_clear,
+    .lower = change_lower,
     .print = print,
     .empty = empty,
     .unit = "node",

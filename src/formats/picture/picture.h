@@ -73,6 +73,9 @@ struct tfs_voxels {
     /* Puts the voxel into the whole stretch, or empties it. `voxel` outlives the chunk. */
     int (*fill)(void *chunk, struct tfs_stretch at, struct tfs_span voxel, struct tfs_error *err);
     int (*clear)(void *chunk, struct tfs_stretch at, struct tfs_error *err);
+    /* Empties of the stretch what `columns` sees, for a picture whose column becomes lower. NULL:
+     * it sees all that is not empty. */
+    int (*lower)(void *chunk, struct tfs_stretch at, struct tfs_error *err);
 
     /* Makes the voxel a full one, where it can be a partial one. NULL: there are no partial
      * ones. */

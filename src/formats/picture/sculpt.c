@@ -357,6 +357,12 @@ static bool clip(const struct sculpt *s, const struct patch *patch, uint32_t fro
     return true;
 }
 
+static int lower(const struct sculpt *s, void *chunk, struct tfs_stretch at, struct tfs_error *err)
+{
+    return s->voxels->lower != NULL ? s->voxels->lower(chunk, at, err)
+                                    : s->voxels->clear(chunk, at, err);
+}
+
 /* One column's part in the chunk. The highest voxel keeps the value that the top had; those below
  * are full. */
 static int change_column(const struct sculpt *s, const struct patch *patch, void *chunk,
@@ -366,7 +372,7 @@ static int change_column(const struct sculpt *s, const struct patch *patch, void
 
     changed_range(s, pixel, &from, &to);
     if (!raised(s, pixel))
-        return clip(s, patch, from, to, &at) ? s->voxels->clear(chunk, at, err) : 0;
+        return clip(s, patch, from, to, &at) ? lower(s, chunk, at, err) : 0;
 
     const struct item *item = s->pool.items[s->voxel[pixel] - 1];
     if (clip(s, patch, from, to - 1, &at) &&
