@@ -69,9 +69,11 @@ enum tfs_prefer {
 struct tfs_cli {
     const char *command;
     struct tfs_mount_options options;
-    unsigned flags; /* enum tfs_cli_flag */
-    bool remove;    /* import --delete */
-    bool restore;   /* import --restore */
+    unsigned flags;       /* enum tfs_cli_flag */
+    bool remove;          /* import --delete */
+    bool restore;         /* import --restore */
+    const char *removals; /* import of edits that were set aside: where it says what they removed;
+                           * NULL: DIR may tell, or is something else */
     enum tfs_prefer prefer;
     const char *path;      /* merge --path; NULL: none */
     const char *png;       /* diff --png; NULL: no picture */

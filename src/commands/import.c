@@ -13,7 +13,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/print.h"
 #include "commands/json.h"
 #include "formats/chosen.h"
 #include "fs/groups.h"
@@ -80,6 +82,8 @@ static enum tfs_status check_root(struct tfs_import *im)
 
     for (size_t i = 0; i < im->root.count; i++)
         chunks = chunks || tfs_node_holds_chunks(&im->root.items[i].node, &group);
+    if (im->cli->removals != NULL && access(im->cli->removals, F_OK) == 0)
+        return TFS_STATUS_DONE;
     if (im->root.count == 0)
         return tfs_cli_say(im->cli, TFS_STATUS_BAD, "%s: nothing here has a name of the tree",
                            im->dir);
@@ -150,8 +154,10 @@ static enum tfs_status recognise_raw(struct tfs_import *im)
 static enum tfs_status gather(struct tfs_import *im)
 {
     const struct tfs_node top = TFS_NODE_ROOT;
-    enum tfs_status status = tfs_found_scan(im->cli, im->save, im->base, &top, im->dir, &im->root);
+    enum tfs_status status = TFS_STATUS_DONE;
 
+    if (im->cli->removals == NULL || access(im->dir, F_OK) == 0)
+        status = tfs_found_scan(im->cli, im->save, im->base, &top, im->dir, &im->root);
     if (!status)
         status = check_root(im);
     if (!status)
@@ -169,6 +175,8 @@ static void take_chunks(struct tfs_import *im)
 {
     if (im->cli->remove)
         tfs_import_missing_chunks(im);
+    if (im->cli->removals != NULL)
+        tfs_import_removals(im);
     tfs_progress_begin(im->cli, "chunks", im->chunks.count);
     for (size_t i = 0; i < im->chunks.count && im->status != TFS_STATUS_SYSTEM; i++) {
         tfs_import_chunk(im, &im->chunks.items[i]);
@@ -228,7 +236,7 @@ static bool say_untouched(struct tfs_import *im, enum tfs_status status)
 
 static void end_unchanged(struct tfs_import *im)
 {
-    if (im->contradictions)
+    if (im->contradictions || im->unfinished)
         tfs_cli_say(im->cli, im->status = TFS_STATUS_BAD, "nothing was written");
     else if (say_untouched(im, TFS_STATUS_BAD))
         im->status = TFS_STATUS_BAD;
@@ -255,7 +263,7 @@ static void commit(struct tfs_import *im, const char *path)
         tfs_cli_tell(im->cli, "%zu %s taken, %zu added, %zu removed", c->files,
                      plural(c->files, "file", "files"), c->added, c->removed);
         say_untouched(im, TFS_STATUS_DONE);
-        im->status = im->contradictions ? TFS_STATUS_BAD : TFS_STATUS_DONE;
+        im->status = im->contradictions || im->unfinished ? TFS_STATUS_BAD : TFS_STATUS_DONE;
     }
 }
 
@@ -325,24 +333,38 @@ static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save, u
     return im.status;
 }
 
+/* Where DIR says what was removed, if edits were set aside there: allocated. */
+static bool find_removals(struct tfs_cli *cli, const char *dir, char **removals)
+{
+    if (!tfs_aside_is(dir))
+        return false;
+    if (tfs_print(removals, "%s/" TFS_ASIDE_REMOVED, dir) < 0)
+        *removals = NULL;
+    cli->removals = *removals;
+    return true;
+}
+
 enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
                                 struct tfs_doc **doc)
 {
     struct tfs_cli as_import = *cli;
     struct tfs_import im = {.cli = &as_import, .save = save, .dir = dir, .reading = true};
+    char *removals = NULL;
 
     save->options.views = TFS_VIEWS_EVERY; /* whatever DIR has */
-    as_import.remove = as_import.restore = true;
+    as_import.restore = true;
+    as_import.remove = !find_removals(&as_import, dir, &removals);
     import_init(&im);
-    if (im.contradictions)
+    if (im.contradictions || im.unfinished)
         im.status = tfs_status_worst(im.status, TFS_STATUS_BAD);
     if (!im.status)
         *doc = tfs_doc_ref(im.doc);
     import_release(&im);
+    free(removals);
     return im.status;
 }
 
-enum tfs_status tfs_cli_import(struct tfs_cli *cli)
+static enum tfs_status import_tree(struct tfs_cli *cli)
 {
     const unsigned views = cli->options.views;
     struct tfs_save *save;
@@ -353,5 +375,31 @@ enum tfs_status tfs_cli_import(struct tfs_cli *cli)
         return status;
     status = import_into(cli, save, views);
     tfs_cli_close(cli, cli->operands[1], save);
+    return status;
+}
+
+/* Edits that were set aside are part of a tree. */
+static enum tfs_status import_aside(struct tfs_cli *cli)
+{
+    const char *dir = cli->operands[0];
+    enum tfs_status told = tfs_aside_check(cli, dir);
+
+    if (told)
+        return told;
+    told = tfs_aside_tell(cli, dir);
+    return tfs_status_worst(told, import_tree(cli));
+}
+
+enum tfs_status tfs_cli_import(struct tfs_cli *cli)
+{
+    struct tfs_cli part = *cli;
+    char *removals = NULL;
+
+    if (cli->removals != NULL || !find_removals(&part, cli->operands[0], &removals))
+        return import_tree(cli);
+    enum tfs_status status = removals == NULL ? tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory")
+                                              : import_aside(&part);
+    cli->unread = part.unread;
+    free(removals);
     return status;
 }

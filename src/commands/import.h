@@ -54,6 +54,21 @@ void tfs_found_sort_chunks(struct tfs_found_list *list);
 /* The chunk in a sorted list; NULL: DIR lacks it. */
 struct tfs_found *tfs_found_chunk(const struct tfs_found_list *list, struct tfs_key key);
 
+/* ---- edits that were set aside --------------------------------------------------------------- */
+
+/* In such a directory: files that stand for what was removed. */
+#define TFS_ASIDE_REMOVED "deleted"
+#define TFS_ASIDE_DEPTH   16 /* of directories in it */
+
+/* Is it one, or a part of one? */
+bool tfs_aside_is(const char *dir);
+/* Is this what such a directory has beside files of the tree? */
+bool tfs_aside_name(const char *name);
+/* Refuses --delete. */
+enum tfs_status tfs_aside_check(struct tfs_cli *cli, const char *dir);
+/* Says what in it is not taken: BAD, if that may be edits. */
+enum tfs_status tfs_aside_tell(struct tfs_cli *cli, const char *dir);
+
 /* ---- the import ------------------------------------------------------------------------------ */
 
 /* What one pass over DIR took. */
@@ -85,6 +100,7 @@ struct tfs_import {
     bool other_pictures; /* a picture that nobody can edit is not the one that was exported: those
                           * beside it came from elsewhere, too */
     bool again;          /* a file that was taken has to be left out: take everything anew */
+    bool unfinished;     /* something was not done, as was said; the rest is */
     bool warned;         /* what was decided between files that are applied together was said */
     struct tfs_buf text; /* a file of the save, to compare */
 };
@@ -188,5 +204,7 @@ typedef void (*tfs_removed_fn)(void *arg, const char *path, struct tfs_doc *afte
 void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
                               const struct tfs_found_list *list, tfs_removed_fn remove, void *arg);
 void tfs_import_missing_chunks(struct tfs_import *im);
+/* Takes what set-aside edits removed: cli->removals. */
+void tfs_import_removals(struct tfs_import *im);
 
 #endif

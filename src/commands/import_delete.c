@@ -2,12 +2,19 @@
  * import --delete: what DIR lacks -> removed from the save.
  *
  * With a manifest only what the export had was removed by somebody; what the save got since then is
- * in no export, and stays.
+ * in no export, and stays. And what set-aside edits say that they removed.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "commands/import.h"
 #include "formats/chosen.h"
+#include "text/decimal.h"
 
 /* The node's path as a C string in `path`, which the caller releases. */
 static bool path_of(struct tfs_import *im, const struct tfs_node *node, struct tfs_buf *path)
@@ -99,28 +106,33 @@ void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-static void remove_chunk(struct tfs_import *im, const struct tfs_chunk *chunk)
+/* `path`: for sentences. */
+static void drop_chunk(struct tfs_import *im, struct tfs_key key, const char *path)
 {
     const struct tfs_tree *tree = im->save->tree;
-    const struct tfs_node node = tfs_node_of_chunk(chunk);
     struct tfs_error err = {0};
-    struct tfs_buf path = {0};
     struct tfs_edit edit;
 
-    if (!path_of(im, &node, &path) || !was_removed(im, &node, (const char *)path.data))
-        goto out;
     if (tfs_edit_open(im->doc, &edit, &err) == 0) {
-        int result = tree->chunk_remove ? tree->chunk_remove(im->save, &edit, chunk->key, &err)
-                                        : tfs_edit_remove(&edit, chunk->key, &err);
+        int result = tree->chunk_remove ? tree->chunk_remove(im->save, &edit, key, &err)
+                                        : tfs_edit_remove(&edit, key, &err);
         if (result == 0)
             tfs_import_advance(im, tfs_edit_finish(&edit));
         tfs_edit_release(&edit);
     }
     if (err.code)
-        tfs_import_refuse(im, (const char *)path.data, &err);
+        tfs_import_refuse(im, path, &err);
     else
         im->counts.removed++;
-out:
+}
+
+static void remove_chunk(struct tfs_import *im, const struct tfs_chunk *chunk)
+{
+    const struct tfs_node node = tfs_node_of_chunk(chunk);
+    struct tfs_buf path = {0};
+
+    if (path_of(im, &node, &path) && was_removed(im, &node, (const char *)path.data))
+        drop_chunk(im, chunk->key, (const char *)path.data);
     tfs_buf_release(&path);
 }
 
@@ -134,4 +146,105 @@ void tfs_import_missing_chunks(struct tfs_import *im)
         if (!tfs_found_chunk(&im->chunks, chunk->key))
             remove_chunk(im, chunk);
     }
+}
+
+/* ---- what set-aside edits removed ------------------------------------------------------------ */
+
+/* Says, once, why the removal that the file `path` stands for is not done. */
+static void leave(struct tfs_import *im, const char *path, const char *why)
+{
+    im->unfinished = true;
+    if (!im->cli->again)
+        tfs_cli_say(im->cli, TFS_STATUS_BAD, "%s: not removed: %s", path, why);
+}
+
+/* "GROUP_X_Y_Z". */
+static bool parse_removed(const char *name, struct tfs_key *key)
+{
+    int64_t group;
+
+    if (!tfs_decimal_take(&name, '_', 0, UINT32_MAX, &group) || !tfs_chunk_name_parse(name, key))
+        return false;
+    key->group = (uint32_t)group;
+    return true;
+}
+
+static void take_removed_chunk(struct tfs_import *im, const char *path, struct tfs_key key)
+{
+    if (tfs_found_chunk(&im->chunks, key) != NULL)
+        leave(im, path, "there are edits of this chunk, too, and which came last is not known");
+    else if (tfs_doc_find(im->doc, key) != NULL)
+        drop_chunk(im, key, path);
+    else if (tfs_facts_hiding(im->base->facts) != NULL)
+        leave(im, path, "the save does not show this chunk, and may have it");
+}
+
+static void on_taken(void *arg, const char *path, struct tfs_doc *after)
+{
+    struct tfs_import *im = arg;
+
+    (void)path;
+    tfs_import_advance(im, after);
+    im->counts.removed++;
+}
+
+/* `name`: a path of the tree. */
+static void take_removed_file(struct tfs_import *im, const char *path, const char *name)
+{
+    struct tfs_node node;
+    char here[PATH_MAX];
+    const int found = tfs_tree_resolve(im->save, im->doc, name, false, &node);
+
+    if (snprintf(here, sizeof(here), "%s/%s", im->dir, name) < (int)sizeof(here) &&
+        access(here, F_OK) == 0)
+        leave(im, path, "the file is there, too, and which came last is not known");
+    else if (found == 0 && !tfs_node_is_directory(&node) &&
+             tfs_node_file(im->save, &node)->lens->remove)
+        remove_file(im, &node, on_taken, im);
+    else if (found != -ENOENT || strchr(name, '/') == NULL ||
+             tfs_facts_hiding(im->base->facts) != NULL)
+        leave(im, path, "the save has no such file");
+}
+
+static void take_removals(struct tfs_import *im, const char *directory, unsigned depth);
+
+static void take_removal(struct tfs_import *im, const char *path, unsigned depth)
+{
+    const char *name = path + strlen(im->cli->removals) + 1;
+    struct tfs_key key;
+    struct stat st;
+
+    if (lstat(path, &st) < 0)
+        leave(im, path, strerror(errno));
+    else if (S_ISDIR(st.st_mode) && depth < TFS_ASIDE_DEPTH)
+        take_removals(im, path, depth + 1);
+    else if (parse_removed(name, &key))
+        take_removed_chunk(im, path, key);
+    else
+        take_removed_file(im, path, name);
+}
+
+static void take_removals(struct tfs_import *im, const char *directory, unsigned depth)
+{
+    DIR *dir = opendir(directory);
+    struct dirent *entry;
+    char path[PATH_MAX];
+
+    if (dir == NULL && errno != ENOENT)
+        leave(im, directory, strerror(errno));
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        if (snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name) < (int)sizeof(path))
+            take_removal(im, path, depth);
+        else
+            leave(im, directory, strerror(ENAMETOOLONG));
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+void tfs_import_removals(struct tfs_import *im)
+{
+    take_removals(im, im->cli->removals, 0);
 }

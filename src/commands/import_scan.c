@@ -152,6 +152,8 @@ static enum tfs_status scan_foreign(struct walk *walk, const char *name, char *p
         status = check_about(walk, path);
         goto out;
     }
+    if (walk->cli->removals != NULL && walk->dir->directory == TFS_DIR_TOP && tfs_aside_name(name))
+        goto out; /* it is taken, or named, elsewhere */
     int found = foreign == NULL ? 0 : foreign->path(walk->save, walk->doc, name, &alias, &err);
     tfs_buf_u8(&alias, 0);
     if (found > 0 && tfs_buf_check(&alias, &err) == 0 &&

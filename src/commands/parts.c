@@ -31,6 +31,7 @@ struct each {
     const char *folder;
     const struct tfs_parts *parts;
     char **operands; /* as the user gave them */
+    bool aside;      /* import of edits that were set aside */
 };
 
 static enum tfs_status no_memory(struct tfs_cli *cli)
@@ -384,6 +385,8 @@ static enum tfs_status tell_import(const struct each *e, const char *tree, const
 
     if (found == NULL)
         status = no_memory(e->cli);
+    else if (!among && e->aside && tfs_aside_name(path))
+        status = TFS_STATUS_DONE; /* it is taken, or named, elsewhere */
     else if (among && is_directory(found))
         status = tfs_cli_say(e->cli, TFS_STATUS_BAD,
                              "%s: %s has no such save: nothing was taken. Give it the name of one, "
@@ -395,6 +398,15 @@ static enum tfs_status tell_import(const struct each *e, const char *tree, const
     return status;
 }
 
+static bool has_removals(const struct each *e)
+{
+    char *removals = join(e->operands[0], TFS_ASIDE_REMOVED);
+    const bool has = is_directory(removals);
+
+    free(removals);
+    return has;
+}
+
 static bool has_part(const struct each *e)
 {
     bool found = false;
@@ -404,7 +416,7 @@ static bool has_part(const struct each *e)
         found = from == NULL || access(from, F_OK) == 0;
         free(from);
     }
-    return found;
+    return found || has_removals(e);
 }
 
 /* Before any save of the folder is written. */
@@ -423,24 +435,57 @@ static enum tfs_status refuse_cut(const struct each *e)
     return status;
 }
 
-static enum tfs_status run_import(const struct each *e)
+/* What the directory has of one save; nothing, where it has nothing. */
+static enum tfs_status import_part(const struct each *e, const struct tfs_part *part)
 {
+    char *from = join(e->operands[0], part->path);
+    char *removals = e->aside ? join(e->operands[0], TFS_ASIDE_REMOVED) : NULL;
+    char *removed = removals == NULL ? NULL : join(removals, part->path);
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    if (from == NULL || (e->aside && removed == NULL))
+        status = no_memory(e->cli);
+    else if (access(from, F_OK) == 0 || (removed != NULL && access(removed, F_OK) == 0)) {
+        e->cli->removals = removed;
+        status = run_with(e, from, strdup(part->save));
+        e->cli->removals = NULL;
+        from = NULL;
+    }
+    free(from);
+    free(removals);
+    free(removed);
+    return status;
+}
+
+/* Edits that a mount of the folder set aside? */
+static enum tfs_status look_aside(struct each *e, enum tfs_status *told)
+{
+    e->aside = tfs_aside_is(e->operands[0]);
+    *told = TFS_STATUS_DONE;
+    if (!e->aside)
+        return TFS_STATUS_DONE;
+    const enum tfs_status status = tfs_aside_check(e->cli, e->operands[0]);
+    if (!status)
+        *told = tfs_aside_tell(e->cli, e->operands[0]);
+    return status;
+}
+
+static enum tfs_status run_import(struct each *e)
+{
+    enum tfs_status told, status;
+
     if (!has_part(e))
         return import_export(e);
-    enum tfs_status status = find_strays(e, e->operands[0], "", tell_import);
+    status = look_aside(e, &told);
+    if (status == TFS_STATUS_DONE)
+        status = find_strays(e, e->operands[0], "", tell_import);
     if (status == TFS_STATUS_DONE)
         status = refuse_cut(e);
     if (status != TFS_STATUS_DONE)
         return status;
-    for (size_t i = 0; i < e->parts->count; i++) {
-        const struct tfs_part *part = &e->parts->items[i];
-        char *from = join(e->operands[0], part->path);
-        if (from == NULL || access(from, F_OK) == 0)
-            status = tfs_status_worst(status, run_with(e, from, strdup(part->save)));
-        else
-            free(from);
-    }
-    return status;
+    for (size_t i = 0; i < e->parts->count; i++)
+        status = tfs_status_worst(status, import_part(e, &e->parts->items[i]));
+    return tfs_status_worst(told, status);
 }
 
 /* ---- A B ------------------------------------------------------------------------------------- */
@@ -513,7 +558,7 @@ static enum tfs_status diff_folder(const struct each *e, const struct tfs_parts 
 
 /* ---- which command --------------------------------------------------------------------------- */
 
-static enum tfs_status run_parts(const struct each *e, enum tfs_operands operands)
+static enum tfs_status run_parts(struct each *e, enum tfs_operands operands)
 {
     switch (operands) {
     case TFS_OPERANDS_SAVE:

@@ -88,6 +88,8 @@ removal_of_instances_locked() {
     let_go
     want [ -e "$(find "$D" -maxdepth 1 -name '*.unsaved-*')/deleted/$chunk/instances.bin" ]
     differs ''
+    want "$TFS_BIN" import "$D"/*.unsaved-* "$S"
+    wants_not "$TFS_BIN" cat "$S" "$chunk/instances.bin"
 }
 
 # Who holds it alone keeps even readers out; what they get is an error, no wrong data.

@@ -106,6 +106,8 @@ conflict_theirs_of_a_removal() {
     want cmp "$D/another" "$S"
     want ls "$D"/*.unsaved-*/deleted/0_"$C"
     want ls "$D"/*.unsaved-*/rejected/deleted/0_"$C"
+    want "$TFS_BIN" import "$D"/*.unsaved-* "$S"
+    wants_not "$TFS_BIN" cat "$S" "chunks/$C/raw.bin"
 }
 
 conflict_mine() {
