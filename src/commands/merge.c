@@ -62,6 +62,11 @@ static enum tfs_status refused(enum tfs_status status)
     return status == TFS_STATUS_BAD ? TFS_STATUS_USAGE : status;
 }
 
+static bool is_refused(enum tfs_status status)
+{
+    return status != TFS_STATUS_DONE && status != TFS_STATUS_BAD;
+}
+
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* What the result is called, where its conflicts are written. */
@@ -367,6 +372,68 @@ static enum tfs_status run_and_say(struct merger *m)
     return m->merge.conflicts > 0 || m->rest_conflicts ? TFS_STATUS_BAD : TFS_STATUS_DONE;
 }
 
+/* ---- what git merges next -------------------------------------------------------------------- */
+
+#define COPY_STEP ((size_t)64 << 10)
+
+static int copy_bytes(int from, struct tfs_sink *to, struct tfs_error *err)
+{
+    uint8_t *bytes = malloc(COPY_STEP);
+    ssize_t n = 1;
+
+    if (bytes == NULL)
+        return tfs_fail_memory(err);
+    for (off_t at = 0; n > 0 && err->code == 0; at += n) {
+        do
+            n = pread(from, bytes, COPY_STEP, at);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+            tfs_fail_errno(err, "cannot be read");
+        else
+            tfs_sink_span(to, (struct tfs_span){bytes, (size_t)n}, err);
+    }
+    free(bytes);
+    return err->code;
+}
+
+static int replace_by(const char *path, int from, struct tfs_error *err)
+{
+    struct tfs_file_handle file;
+    struct tfs_replacement r;
+
+    if (tfs_file_open(path, true, &file, err) < 0)
+        return err->code;
+    if (tfs_replacement_open(path, &file, &r, err) == 0) {
+        if (copy_bytes(from, &r.sink, err) == 0)
+            tfs_replacement_finish(&r, &file, err);
+        else
+            tfs_replacement_cancel(&r);
+    }
+    tfs_file_close(&file);
+    return err->code;
+}
+
+/* Nothing was merged, and git goes on with what is in its file: the base, or ours would win the
+ * merge that follows. What is no file of git's stays. */
+static enum tfs_status leave_base(struct tfs_cli *cli, enum tfs_status status)
+{
+    const char *ours = cli->operands[TFS_MERGE_OURS];
+    char *path = realpath(ours, NULL);
+    struct tfs_file_handle base;
+    struct tfs_error err = {0};
+
+    if (path == NULL)
+        tfs_fail_errno(&err, "cannot be found");
+    else if (tfs_file_open(cli->operands[TFS_MERGE_BASE], false, &base, &err) == 0) {
+        replace_by(path, base.fd, &err);
+        tfs_file_close(&base);
+    }
+    free(path);
+    if (err.code < 0)
+        status = tfs_status_worst(status, refused(tfs_cli_report(cli, ours, &err)));
+    return status;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* git gives an empty file for what was not there before. */
@@ -477,5 +544,8 @@ enum tfs_status tfs_cli_merge(struct tfs_cli *cli)
     tfs_printer_release(&m.printer);
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         tfs_save_close(m.saves[i]);
+    if (is_virtual(&m) && cli->path != NULL && m.output == NULL && is_refused(status) &&
+        cli->operand_count == TFS_MERGE_SIDES)
+        status = leave_base(cli, status);
     return status;
 }

@@ -99,4 +99,38 @@ END
 refuses theirs '1 row of the database cannot be reached' "a row with an odd key"
 unsure '1 row of the database cannot be reached' "a row with an odd key"
 run 1 "export of it" export t rows
+
+# ---- as git merges common ancestors first
+take one
+mutate cosmic_reach o 1
+head -c 100 one >t && before=$(sha1sum <b)
+run 2 "--virtual with a side that is damaged" merge --virtual --path=one b o t
+same o b "leaves the base: ours must not win the merge that follows"
+[ "$(sha1sum <b)" = "$before" ] && [ "$(stat -c %a o)" = "$(stat -c %a t)" ]
+ok "which stays itself"
+take one
+head -c 100 one >o
+run 2 "--virtual with ours damaged" merge --virtual --path=one b o t
+same o b "leaves the base"
+take one
+mutate cosmic_reach o 1 && head -c 100 one >b
+run 2 "--virtual with a base that is damaged" merge --virtual --path=one b o t
+same o b "leaves it as it is"
+: >b && head -c 100 one >t
+run 2 "--virtual without a base" merge --virtual --path=one b o t
+[ -f o ] && [ ! -s o ]
+ok "leaves nothing, as before both"
+take one
+mutate cosmic_reach o 1 && cp o o.before && head -c 100 one >t
+run 2 "--virtual by hand" merge --virtual b o t
+same o o.before "leaves ours: nothing keeps what would be replaced"
+run 2 "with an OUT" merge --virtual --path=one b o t -o result
+same o o.before "leaves ours, too"
+[ ! -e result ]
+ok "and makes none"
+ln -s o link
+run 2 "ours by a link" merge --virtual --path=one b link t
+same o b "leaves the base in the file that it leads to"
+[ -L link ]
+ok "and the link"
 done_testing
