@@ -528,6 +528,26 @@ START_TEST(region_that_appears_or_goes_is_noticed)
 }
 END_TEST
 
+START_TEST(folder_is_away_while_its_regions_are_moved)
+{
+    static const char *const moved[] = {"world/regions", "world/regions/lod0"};
+    struct tfs_error err = {0};
+
+    make_world();
+    for (int i = 0; i < 2; i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof(path), "%s", scratch_path(moved[i]));
+        ck_assert_int_eq(rename(path, scratch_path("away")), 0);
+        ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+        ck_assert_int_eq(c.save->container->reload(c.save, &err), -ENOENT);
+        ck_assert_uint_eq(c.save->doc->count, 64);
+        tfs_error_reset(&err);
+        ck_assert_int_eq(rename(scratch_path("away"), path), 0);
+        ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    }
+}
+END_TEST
+
 START_TEST(folder_is_locked_against_a_second_mount)
 {
     struct tree_files second;
@@ -919,6 +939,7 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, blocks_that_others_left_alone_stay_in_a_region_that_they_wrote);
     tcase_add_test(tcase, change_of_one_region_is_none_of_blocks_in_others);
     tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);
+    tcase_add_test(tcase, folder_is_away_while_its_regions_are_moved);
     tcase_add_test(tcase, folder_is_locked_against_a_second_mount);
     tcase_add_test(tcase, folder_and_one_region_of_it_are_not_written_at_the_same_time);
     tcase_add_test(tcase, folder_with_a_region_that_was_edited_alone_is_not_written);

@@ -68,6 +68,25 @@ static void move_region(const char *from, const char *to)
     ck_assert_int_eq(rename(source, scratch_path(to)), 0);
 }
 
+/* By a backup, or a game that swaps folders. */
+START_TEST(zone_is_away_while_its_folder_of_regions_is_moved)
+{
+    make_zone();
+    move_region("zone/regions", "zone/regions.bak");
+    ck_assert(changed());
+    ck_assert_int_eq(save->container->reload(save, &err), -ENOENT);
+    ck_assert_uint_eq(save->doc->count, 4);
+    tfs_error_reset(&err);
+    ck_assert_int_lt(create(9, 9, 9), 0);
+    ck_assert_int_lt(access(scratch_path("zone/regions"), F_OK), 0);
+    tfs_error_reset(&err);
+    move_region("zone/regions.bak", "zone/regions");
+    reload();
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert_int_eq(create(9, 9, 9), 0);
+}
+END_TEST
+
 /* As a copy that went one folder too high. */
 START_TEST(zone_goes_on_with_its_folder_when_a_region_appears_beside_it)
 {
@@ -388,6 +407,7 @@ static Suite *zone_suite(void)
     tcase_add_checked_fixture(others, setup, teardown);
     tcase_add_test(others, regions_that_come_and_go_are_read_again);
     tcase_add_test(others, zone_is_empty_while_its_folder_of_regions_is_gone);
+    tcase_add_test(others, zone_is_away_while_its_folder_of_regions_is_moved);
     tcase_add_test(others, zone_goes_on_with_its_folder_when_a_region_appears_beside_it);
     tcase_add_test(others, folder_of_regions_stays_it_when_its_regions_go_or_another_one_comes);
     tcase_add_test(others, change_of_one_region_is_none_of_chunks_in_others);

@@ -354,6 +354,19 @@ static void take_lock(struct tfs_cosmic_zone *own, int lock_fd, bool is_parent)
             close(old[i]);
 }
 
+/* A folder of regions that was moved may come back. One that was removed may not: the zone is
+ * empty then. */
+static int check_moved(const struct tfs_cosmic_zone *own, struct tfs_error *err)
+{
+    struct stat st;
+
+    if (own->lock_is_parent || own->index.files.count == 0 ||
+        access(own->index.regions.path, F_OK) == 0 || errno != ENOENT ||
+        fstat(own->lock_fd, &st) < 0 || st.st_nlink == 0)
+        return 0;
+    return tfs_fail(err, -ENOENT, "its folder regions was moved away");
+}
+
 /* The same with the lock: a folder in the place of ours is locked before it is read, and ours is
  * released after that. */
 static int read_again(struct tfs_save *save, struct tfs_cosmic_zone *own, struct tfs_doc **doc,
@@ -365,7 +378,7 @@ static int read_again(struct tfs_save *save, struct tfs_cosmic_zone *own, struct
 
     if (check_path(save, own, &why) == 0)
         return read_index(save, own, doc, err);
-    if (lock_again(save, own, &lock_fd, &is_parent, err) < 0)
+    if (check_moved(own, err) < 0 || lock_again(save, own, &lock_fd, &is_parent, err) < 0)
         return err->code;
     if (read_index(save, own, doc, err) < 0) {
         close(lock_fd);

@@ -326,6 +326,18 @@ static int folder_changed_at(struct tfs_save *save, struct tfs_key block, struct
     return changed;
 }
 
+/* The engine removes no directory: one that is missing may come back. */
+static int check_moved(const struct tfs_godot_index *before, const struct tfs_godot_index *now,
+                       struct tfs_error *err)
+{
+    for (size_t i = 0; i < before->files.count; i++) {
+        const uint32_t lod = before->files.files[i]->key.group;
+        if (now->watches[1 + lod].st.st_ino == 0)
+            return tfs_fail(err, -ENOENT, "its directory regions/lod%u is missing", lod);
+    }
+    return 0;
+}
+
 /* Reads the folder at the path again; what did not change keeps its chunks. */
 static int read_index(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_doc **doc,
                       struct tfs_error *err)
@@ -335,7 +347,9 @@ static int read_index(struct tfs_save *save, struct tfs_godot_folder *own, struc
     if (tfs_godot_index_read(save->path, exclusive(save), &index, err) < 0)
         return err->code;
     bool same = tfs_blob_equal(index.meta_text, own->index.meta_text);
-    int result = same ? make_doc(save, save->doc, &own->index, &index, own->reading + 1, doc, err)
+    int result = same ? check_moved(&own->index, &index, err) : 0;
+    if (result == 0)
+        result = same ? make_doc(save, save->doc, &own->index, &index, own->reading + 1, doc, err)
                       : new_doc(&index, own->reading + 1, doc, err);
     if (result == 0 && !same)
         result = tfs_doc_keep_slots(*doc, save->doc, err);
