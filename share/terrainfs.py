@@ -90,6 +90,19 @@ def _palette(names):
     return ''.join(f'{i} {name}\n' for i, name in enumerate(names)).encode('utf-8', 'surrogateescape')
 
 
+def _printed(name):
+    """The name as palettes print what `name` stands for there: another one would be read as that one."""
+    def byte(escape):
+        return {b'n': b'\n', b'\\': b'\\'}.get(escape[1]) or bytes.fromhex(escape[1][1:].decode())
+
+    def escaped(match):
+        return '\\n' if match[0] == '\n' else ''.join(f'\\x{b:02x}' for b in match[0].encode())
+
+    name = re.sub(rb'\\(\\|n|x[0-9a-f]{2})', byte, name.encode('utf-8', 'surrogatepass'))
+    text = name.replace(b'\\', rb'\\').decode('utf-8', 'backslashreplace')
+    return re.sub('\\A[ #\ufeff]|[\0-\x1f\x7f-\x9f]| \\Z', escaped, text)
+
+
 class _Folder:
     """Arrays of a folder: t.lights.sky is t['lights/sky']."""
 
@@ -149,8 +162,10 @@ class Terrain:
         return names.index(name)
 
     def add(self, name):
-        """The number of a name, which the save may lack."""
+        """The number of a name, which the save may lack. ValueError: palettes print such a name otherwise."""
         if 'blocks' in self.arrays and name not in self._palette:
+            if _printed(name) != name:
+                raise ValueError(f'{name!r} is no name as palette.txt has it: it has {_printed(name)!r} there')
             self._palette.append(name)
         return self.number(name)
 

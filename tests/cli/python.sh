@@ -219,6 +219,19 @@ with terrainfs.open('save', 'r+') as t:
 with terrainfs.open('save') as t:
     check(t.names[t.blocks[0, 0, 2]] == 'aaa:first' and (t.blocks != 0).sum() == (before != 0).sum())"
 cp base save
+python 'only a name as palettes print it is added' "
+bad = [' stone', 'stone ', '#stone', '\ufeffstone', 'new\nstone', 'new\tstone', 'new\x85stone', r'new\q', r'new\x41', r'new\xAB', r'new\xc3\xa9', 'new\udc80']
+good = [r'\x20stone', r'stone\x20', r'\x23stone', r'\xef\xbb\xbfstone', r'new\nstone', r'new\x09stone', r'new\xc2\x85stone', r'new\\\\q', r'new\xab', 'new é #']
+def f(t):
+    names = list(t.names)
+    for name in bad:
+        check('is no name as palette.txt has it' in str(raises(lambda: t.add(name))) and isinstance(raises(lambda: t.add(name)), ValueError))
+    check(t.names == names)
+    t.blocks[0, 0, 0:len(good)] = [t.add(name) for name in good]
+edit(terrainfs.open, f)
+with terrainfs.open('save') as t:
+    check([t.names[n] for n in t.blocks[0, 0, 0:len(good)]] == good)"
+cp base save
 python 'a name that the save lacks is added, whatever is in it' "
 def f(t):
     check('no block called new:one' in says(lambda: t.number('new:one')))
