@@ -162,6 +162,9 @@ void tfs_folder_wrote(const struct tfs_save *save, struct tfs_key file, struct t
 int tfs_folder_commit_open(struct tfs_save *save, struct tfs_doc *doc,
                            const struct tfs_folder_writer *writer, struct tfs_folder_commit *commit,
                            struct tfs_error *err);
+/* The commit will also write that file, of which no chunk changes. To be said before the first file
+ * is written, so that undo takes back all of a commit or nothing. */
+int tfs_folder_commit_expect(struct tfs_folder_commit *commit, struct tfs_key file);
 /* Writes all files with changed chunks, in that order. */
 int tfs_folder_commit_chunks(struct tfs_folder_commit *commit);
 /* Writes a file of which no chunk changes. */

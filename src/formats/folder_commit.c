@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "formats/folder.h"
+#include "formats/undo/undo.h"
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
@@ -47,6 +48,19 @@ int tfs_folder_commit_open(struct tfs_save *save, struct tfs_doc *doc,
     if (commit->count > 0)
         qsort(commit->steps, commit->count, sizeof(*commit->steps), compare_steps);
     return tfs_edit_open(save->doc, &commit->reached, err);
+}
+
+int tfs_folder_commit_expect(struct tfs_folder_commit *commit, struct tfs_key file)
+{
+    const struct tfs_save *save = commit->save;
+    char *path = save->keeper == NULL ? NULL : save->container->journal->path(save, file);
+
+    if (save->keeper != NULL && path == NULL)
+        return tfs_fail_memory(commit->err);
+    if (path != NULL)
+        tfs_undo_expect(save->keeper, path);
+    free(path);
+    return 0;
 }
 
 void tfs_folder_commit_close(struct tfs_folder_commit *commit)
@@ -146,11 +160,19 @@ static int write_pass(struct tfs_folder_commit *c, bool gains, bool losses)
     return 0;
 }
 
+static int expect_all(struct tfs_folder_commit *c)
+{
+    for (size_t i = 0; i < c->count; i = run_end(c, i))
+        if (tfs_folder_commit_expect(c, c->steps[i].file) < 0)
+            return c->err->code;
+    return 0;
+}
+
 int tfs_folder_commit_chunks(struct tfs_folder_commit *commit)
 {
     bool one = commit->count > 0 && run_end(commit, 0) == commit->count;
 
-    if (write_pass(commit, true, one) < 0)
+    if (expect_all(commit) < 0 || write_pass(commit, true, one) < 0)
         return commit->err->code;
     return one ? 0 : write_pass(commit, false, true);
 }

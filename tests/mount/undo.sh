@@ -115,6 +115,58 @@ game_in_between() {
     want cmp "$D/game" "$S"
 }
 
+# between EDIT FILE: a mount makes EDIT one and EDIT two, each a commit of several files, and a game saves FILE between
+# them. Undo takes back all of the second one.
+between() {
+    local edit=$1 file=$2
+    rm -rf "$XDG_STATE_HOME"
+    up -o commit=close
+    "$edit" one
+    touch "$file"
+    cp -R "$D/in" "$D/first"
+    "$edit" two
+    down
+    wants_not diff -r "$D/first" "$D/in" >/dev/null
+    want undo
+    want diff -r "$D/first" "$D/in"
+}
+
+name_everywhere() {
+    want sed -i "1s/\$/$1/" "$M/palette.txt"
+}
+
+game_saves_region() {
+    "$TFS_TOOLS/make_world" --plain --regions 4 --chunks 2 "$D/in"
+    S=$D/in/zones/base/earth
+    between block_everywhere "$S/regions/region_$1.cosmicreach"
+}
+
+block_everywhere() {
+    want sed -i "s/.*/base:$1/" "$M/palette.txt"
+}
+
+game_saves_region_of_godot() {
+    mkdir "$D/in"
+    S=$D/in/world
+    "$TFS_TOOLS/make_voxel" folder "$S" 2
+    between to_another_region "$S/regions/lod0/r.$1.0.0.vxr"
+}
+
+# An edit of what the game has just saved is refused once.
+to_another_region() {
+    case $1 in
+    one) want mv "$M/chunks/0_0_0" "$M/chunks/4_2_0" ;;
+    two) want soon mv "$M/chunks/4_2_0" "$M/chunks/0_2_0" ;;
+    esac
+}
+
+game_saves_list() {
+    mkdir "$D/in"
+    S=$D/in/level.ter
+    "$TFS_TOOLS/make_ter" --size 16 --materials 3 --sidecar "$S"
+    between name_everywhere "$D/in/level.$1"
+}
+
 # other_disk: $state is on a file system of its own.
 other_disk() {
     [ "$(id -u)" = 0 ] || { skip 'needs root'; return 1; }
@@ -272,6 +324,12 @@ try 'a mounted save stays as it is' mounted_save_stays
 try 'a mounted save that was deleted stays away' deleted_save_of_a_mount
 try 'the link is not taken for a change by another program' link_is_no_conflict
 try 'what another program saved in between is what undo brings back' game_in_between
+try 'a commit behind the save of the last region by a game is taken back as a whole' game_saves_region 0_0_0
+try 'and behind that of the first' game_saves_region -1_0_-1
+try 'so is one of a folder of Godot' game_saves_region_of_godot 0
+try 'and where the last file was saved' game_saves_region_of_godot 1
+try 'so is one of a terrain and the list beside it' game_saves_list terrain.json
+try 'and where the terrain was saved' game_saves_list ter
 try 'a state directory on another file system gets a copy' other_filesystem
 try 'a full disk for the state keeps no edit from the save' full_disk
 try 'a disk too full to keep what is there keeps undo from it' full_disk_at_undo

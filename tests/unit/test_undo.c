@@ -508,6 +508,39 @@ static struct tfs_keeper *open_folder(void)
     return keeper;
 }
 
+/* One commit of two files of a zone, as the writers of folders make it. */
+static void commit_both(struct tfs_keeper *keeper, const char *a, const char *b)
+{
+    tfs_undo_expect(keeper, scratch_path("zone/a"));
+    tfs_undo_expect(keeper, scratch_path("zone/b"));
+    commit(keeper, "zone/a", a);
+    commit(keeper, "zone/b", b);
+}
+
+/* The game saved `a` or `b` meanwhile; the generation has both, or `a` is new to it. */
+START_TEST(commit_behind_the_save_of_a_game_is_kept_as_a_whole)
+{
+    const char *saved = _i == 0 ? "zone/a" : "zone/b";
+
+    ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
+    scratch_write("zone/a", "old a");
+    scratch_write("zone/b", "old b");
+    struct tfs_keeper *keeper = open_folder();
+    if (_i == 2)
+        commit(keeper, "zone/b", "one b");
+    else
+        commit_both(keeper, "one a", "one b");
+    scratch_replace(saved, "the game's");
+    commit_both(keeper, "two a", "two b");
+    commit_both(keeper, "three a", "three b");
+    tfs_undo_close(keeper);
+    ck_assert_uint_eq(count_of("zone"), 2);
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/a"), _i == 0 ? "the game's" : _i == 1 ? "one a" : "old a");
+    ck_assert_str_eq(scratch_read("zone/b"), _i == 0 ? "one b" : "the game's");
+}
+END_TEST
+
 /* As far as a commit came that was killed. */
 enum cut { BEFORE_LINK, BEFORE_RENAME, BEFORE_LEFT };
 
@@ -889,6 +922,7 @@ static Suite *suite(void)
     tcase_add_test(c, commit_that_was_cut_before_its_rename_left_no_generation);
     tcase_add_test(c, save_that_was_written_by_another_is_not_undone);
     tcase_add_test(c, file_above_the_limit_is_told_once_and_written);
+    tcase_add_loop_test(c, commit_behind_the_save_of_a_game_is_kept_as_a_whole, 0, 3);
     c = unit_case(s, "limits");
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_test(c, limits_are_those_that_are_promised);

@@ -360,12 +360,22 @@ static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
     return result;
 }
 
-/* A process that is killed before the sidecar follows leaves the new one. */
+/* A process that is killed before the sidecar follows leaves the new one. Undo takes both back. */
 static void ter_committing(struct tfs_save *save, const struct tfs_doc *doc,
                            struct tfs_replacement *follower)
 {
-    if (!tfs_blob_equal(tfs_beamng_table(save->doc), tfs_beamng_table(doc)))
+    const bool renames = !tfs_blob_equal(tfs_beamng_table(save->doc), tfs_beamng_table(doc));
+    char *path = NULL;
+
+    if (renames)
         tfs_beamng_sidecar_prepare(save->path, tfs_beamng_names_of(doc), follower);
+    if (renames || tfs_beamng_facts(doc)->sidecar_stale)
+        path = tfs_beamng_sidecar_path(save->path);
+    if (path != NULL) {
+        tfs_undo_expect(save->keeper, save->path);
+        tfs_undo_expect(save->keeper, path);
+    }
+    free(path);
 }
 
 /* The sidecar follows now what a killed process wrote; of that, the warnings are read again. */

@@ -348,14 +348,15 @@ static struct tfs_key file_of(void *arg, struct tfs_key chunk, uint32_t *index)
     return tfs_cosmic_region_of(chunk);
 }
 
-static bool find_unsure(struct tfs_cosmic_zone *own, struct tfs_key *region)
+/* From the file with that number on; *at: the number of the one behind it. */
+static bool find_unsure(struct tfs_cosmic_zone *own, size_t *at, struct tfs_key *region)
 {
     bool found = false;
 
     pthread_mutex_lock(&own->lock);
-    for (size_t i = 0; i < own->index.files.count && !found; i++) {
-        found = own->index.files.files[i]->unsure;
-        *region = own->index.files.files[i]->key;
+    for (; *at < own->index.files.count && !found; ++*at) {
+        found = own->index.files.files[*at]->unsure;
+        *region = own->index.files.files[*at]->key;
     }
     pthread_mutex_unlock(&own->lock);
     return found;
@@ -392,12 +393,21 @@ static int settle_removals(struct tfs_cosmic_zone *own, struct tfs_error *err)
     return err->code;
 }
 
+static int expect_unsure(struct tfs_cosmic_zone *own, struct tfs_folder_commit *commit)
+{
+    struct tfs_key region;
+
+    for (size_t at = 0; commit->err->code == 0 && find_unsure(own, &at, &region);)
+        tfs_folder_commit_expect(commit, region);
+    return commit->err->code;
+}
+
 /* Regions whose last commit is not known to be durable: one that was written is known anew. */
 static int write_unsure(struct tfs_cosmic_zone *own, struct tfs_folder_commit *commit)
 {
     struct tfs_key region;
 
-    while (commit->err->code == 0 && find_unsure(own, &region))
+    for (size_t at = 0; commit->err->code == 0 && find_unsure(own, &at, &region); at = 0)
         tfs_folder_commit_file(commit, region);
     return commit->err->code < 0 ? commit->err->code : settle_removals(own, commit->err);
 }
@@ -409,7 +419,8 @@ int tfs_cosmic_zone_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs
     struct tfs_folder_commit commit;
 
     if (tfs_folder_commit_open(save, doc, &writer, &commit, err) == 0)
-        *reached = tfs_folder_commit_chunks(&commit) == 0 &&
+        *reached = expect_unsure(tfs_cosmic_zone_of(save), &commit) == 0 &&
+                           tfs_folder_commit_chunks(&commit) == 0 &&
                            write_unsure(tfs_cosmic_zone_of(save), &commit) == 0
                        ? tfs_doc_ref(doc)
                        : tfs_folder_commit_reached(&commit);

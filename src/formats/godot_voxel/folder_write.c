@@ -10,6 +10,7 @@
 
 #include "formats/godot_voxel/folder.h"
 #include "formats/godot_voxel/rules.h"
+#include "formats/undo/undo.h"
 
 struct writer {
     struct tfs_save *save;
@@ -304,14 +305,26 @@ static struct tfs_key file_of(void *arg, struct tfs_key block, uint32_t *index)
 
 /* Regions that no block made new: those of version 2 in an upgrade, and those whose last commit is
  * not known to be durable. */
-static int write_others(const struct writer *w, struct tfs_folder_commit *commit)
+static int each_other(const struct writer *w, struct tfs_folder_commit *commit,
+                      int (*call)(struct tfs_folder_commit *commit, struct tfs_key file))
 {
     for (size_t i = 0; i < w->own->index.files.count; i++) {
         const struct tfs_godot_region_file *file = tfs_godot_index_at(&w->own->index, i);
         bool old = w->newer && file->region.version < TFS_GODOT_REGION_VERSION_MAX;
-        if ((old || file->file.unsure) && tfs_folder_commit_file(commit, file->file.key) < 0)
+        if ((old || file->file.unsure) && call(commit, file->file.key) < 0)
             return commit->err->code;
     }
+    return 0;
+}
+
+static int expect_meta(const struct writer *w, struct tfs_error *err)
+{
+    char *path = tfs_godot_folder_meta_path(w->save->path);
+
+    if (path == NULL)
+        return tfs_fail_memory(err);
+    tfs_undo_expect(w->save->keeper, path);
+    free(path);
     return 0;
 }
 
@@ -348,7 +361,9 @@ static int write_all(struct writer *w, struct tfs_folder_commit *commit)
     struct tfs_blob *meta = tfs_godot_meta_text(commit->doc);
 
     w->newer = !tfs_blob_equal(meta, tfs_godot_meta_text(w->save->doc));
-    if (tfs_folder_commit_chunks(commit) < 0 || write_others(w, commit) < 0)
+    if ((w->newer && expect_meta(w, commit->err) < 0) ||
+        each_other(w, commit, tfs_folder_commit_expect) < 0 ||
+        tfs_folder_commit_chunks(commit) < 0 || each_other(w, commit, tfs_folder_commit_file) < 0)
         return commit->err->code;
     return w->newer ? write_meta(w, commit, meta) : 0;
 }

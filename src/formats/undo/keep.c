@@ -2,7 +2,8 @@
  * Files about to be replaced -> a generation: see undo.h.
  *
  * Must not know any format. The first replacement of each file since the generation began keeps
- * it; so does the first after another program changed it, in a generation of its own. The order,
+ * it; so does the first after another program changed it, in a generation of its own. All files of
+ * one commit are in one generation: they are announced before the first is replaced. The order,
  * so that a cut leaves a generation that tells what it has:
  *   1. the line of the manifest; 2. the link; 3. (the caller's rename;) 4. what was left.
  * A file of which 4 is missing and that is still at its place was not replaced.
@@ -660,6 +661,20 @@ static void after(struct tfs_keeper *keeper, const char *path, const struct stat
     file->left = left;
     file->replaced = note_left(u, number, left) == 0;
     start_work(u);
+}
+
+void tfs_undo_expect(struct tfs_keeper *keeper, const char *path)
+{
+    struct undo *u = undo_of(keeper);
+    const struct tfs_undo_file *file;
+    size_t number;
+
+    if (u == NULL || has_given_up(u))
+        return;
+    file = find_file(u, path + u->root, &number);
+    if (file != NULL &&
+        !tfs_undo_mark_same(tfs_undo_mark_at(path), file->replaced ? file->left : file->was))
+        leave_generation(u);
 }
 
 void tfs_undo_resume(struct tfs_keeper *keeper, const struct tfs_undo_cut *cut)

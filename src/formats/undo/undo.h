@@ -58,6 +58,10 @@ void tfs_undo_resume(struct tfs_keeper *keeper, const struct tfs_undo_cut *cut);
 /* That is done: the next commit enters a generation as if nothing had been kept yet. */
 void tfs_undo_leave(struct tfs_keeper *keeper);
 
+/* A commit is about to replace this file among others, and has replaced none of them yet: if
+ * another program changed it since, a generation begins that has all of the commit. */
+void tfs_undo_expect(struct tfs_keeper *keeper, const char *path);
+
 /* Once a sentence why the version before the edits is not kept: whether there is one. */
 bool tfs_undo_notice(struct tfs_keeper *keeper, char notice[TFS_ERROR_TEXT]);
 
