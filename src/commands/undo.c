@@ -102,6 +102,8 @@ static enum tfs_status list(struct undo *u)
             generation->count, generation->count == 1 ? "" : "s", tfs_generation_size(generation),
             generation->undoes != 0 ? " (undone)" : "", generation->directory);
     }
+    if (!status && u->list.earlier != NULL)
+        status = tfs_cli_print_line(u->cli, "of an earlier save of that name  %s", u->list.earlier);
     return status;
 }
 
@@ -253,7 +255,7 @@ static enum tfs_status swap_database(struct undo *u)
     options.undo = u->options;
     if (!tfs_undo_is_unkept(&u->options, wants(u, TFS_CLI_FORCE)))
         options.undo.when = TFS_UNDO_REDO;
-    options.undo.undoes = u->next->number;
+    options.undo.undoes = tfs_undo_undoes(&u->list, u->next);
     options.undo.must = true;
     options.undo.databases = true;
     if (tfs_save_open(u->path, u->cli->options.format, &options, &save, &err) == 0)

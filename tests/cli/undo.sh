@@ -529,6 +529,37 @@ mv elsewhere/level.ter new.ter && rm -r elsewhere
 run 0 "a terrain that was renamed behind an undo" undo new.ter
 says err '2 files put back' "finds its versions"
 
+# renamed_over: b.ter is a.ter, which was edited as the deleted b.ter was.
+renamed_over() {
+    local seed=1 name
+    rm -rf "$undo" e && mkdir e
+    for name in b a; do
+        "$TOOLS/make_ter" --size 16 --materials 3 --seed $((seed++)) e/$name.ter || exit 3
+        cp e/$name.ter $name.old
+        "$TFS" cat e/$name.ter palette.txt | sed '1s/$/_renamed/' >text
+        "$TFS" put e/$name.ter palette.txt <text 2>err
+    done
+    rm e/b.ter && mv e/a.ter e/b.ter && cp e/b.ter a.new
+}
+for force in '' --force; do
+    renamed_over
+    differ a.old b.old "two terrains"
+    # shellcheck disable=SC2086 # none is no operand
+    run 0 "undo $force of a save that was renamed over a deleted one" undo $force e/b.ter
+    same e/b.ter a.old "brings back its own version"
+    # shellcheck disable=SC2086
+    run 0 "and once more" undo $force e/b.ter
+    same e/b.ter a.new "the redo"
+done
+renamed_over
+run 0 "--list of it" undo --list e/b.ter
+says out '/a\.ter-[0-9a-f]*/1/files$' "lists its versions"
+says out "^of an earlier save of that name  .*/b\.ter-[0-9a-f]*/1/files\$" "and names those of the deleted one"
+kept=$(sed -n 's/^of an.*  //p' out)/b.ter
+same "$kept" b.old "which are there"
+run 0 "undo of it" undo e/b.ter
+same "$kept" b.old "and behind an undo, too"
+
 # in_map FILE KIND: a map of Luanti in FILE, whose world or database is `luanti`.
 in_map() {
     dump "$1" >old.sql

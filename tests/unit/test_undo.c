@@ -2,6 +2,7 @@
  * for. */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -45,7 +46,7 @@ int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
 }
 
 static ino_t watched; /* whose syncs are counted */
-static int syncs;
+static atomic_int syncs;
 
 int fdatasync(int fd)
 {
@@ -782,6 +783,42 @@ START_TEST(file_that_a_game_makes_while_a_deleted_save_comes_back_stays)
 }
 END_TEST
 
+/* ---- saves that were renamed ----------------------------------------------------------------- */
+
+/* 0: undone, 1: with force, 2: behind another edit. */
+START_TEST(save_that_takes_the_name_of_a_deleted_one_has_its_own_versions)
+{
+    scratch_write("b", "old b");
+    scratch_write("a", "old a");
+    edit("b", "new b");
+    edit("a", "new a");
+    ck_assert_int_eq(unlink(scratch_path("b")), 0);
+    ck_assert_int_eq(rename(scratch_path("a"), scratch_path("b")), 0);
+    if (_i == 2)
+        edit("b", "newer a");
+    ck_assert_int_eq(undo("b", _i == 1), 0);
+    ck_assert_str_eq(scratch_read("b"), _i == 2 ? "new a" : "old a");
+    ck_assert_int_eq(undo("b", _i == 1), 0);
+    ck_assert_str_eq(scratch_read("b"), _i == 2 ? "newer a" : "new a");
+    ck_assert_int_eq(undo("b", _i == 1), 0);
+    ck_assert_str_eq(scratch_read("b"), _i == 2 ? "new a" : "old a");
+}
+END_TEST
+
+/* What a game made of the deleted one is no save that was renamed. */
+START_TEST(versions_of_the_deleted_save_are_found_where_no_other_has_the_file)
+{
+    scratch_write("b", "old b");
+    edit("b", "new b");
+    scratch_write("a", "old a");
+    edit("a", "new a");
+    scratch_replace("b", "theirs");
+    ck_assert_int_eq(undo("b", false), -ESTALE);
+    ck_assert_int_eq(undo("b", true), 0);
+    ck_assert_str_eq(scratch_read("b"), "old b");
+}
+END_TEST
+
 /* ---- undo that cannot keep what is there ----------------------------------------------------- */
 
 /* Of two files the one that is put back first can be kept, and the other cannot. */
@@ -950,6 +987,10 @@ static Suite *suite(void)
     c = unit_case(s, "deleted saves");
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_loop_test(c, file_that_a_game_makes_while_a_deleted_save_comes_back_stays, 0, 2);
+    c = unit_case(s, "renamed saves");
+    tcase_add_checked_fixture(c, setup, scratch_teardown);
+    tcase_add_loop_test(c, save_that_takes_the_name_of_a_deleted_one_has_its_own_versions, 0, 3);
+    tcase_add_test(c, versions_of_the_deleted_save_are_found_where_no_other_has_the_file);
     c = unit_case(s, "what cannot be kept");
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_test(c, undo_that_cannot_keep_a_file_has_kept_those_that_it_replaced);

@@ -97,18 +97,23 @@ const struct tfs_undo_file *tfs_generation_own(const struct tfs_generation *gene
     return NULL;
 }
 
-/* Is this the newest generation of what is now at `path`, and was elsewhere? A file beside the save
- * is where it was, whatever becomes of the save: it tells nothing. */
-static bool is_of_renamed(const char *path, const struct tfs_generation *generation)
+/* Is what is at `path` now what we left? A file beside the save is where it was, whatever becomes
+ * of the save: it tells nothing. */
+static bool is_left(const char *path, const struct tfs_generation *generation)
 {
     const struct tfs_undo_file *file = tfs_generation_own(generation);
 
     if (generation->kind == TFS_UNDO_FOLDER && generation->count > 0)
         file = &generation->files[0];
-    return file != NULL && file->replaced && tfs_undo_mark_at(generation->save).ino == 0 &&
-           file->left.ino != 0 &&
+    return file != NULL && file->replaced && file->left.ino != 0 &&
            tfs_undo_mark_same(mark_of_file(path, generation, (size_t)(file - generation->files)),
                               file->left);
+}
+
+/* Is this the newest generation of what is now at `path`, and was elsewhere? */
+static bool is_of_renamed(const char *path, const struct tfs_generation *generation)
+{
+    return is_left(path, generation) && tfs_undo_mark_at(generation->save).ino == 0;
 }
 
 /* The newest generation in the directory `own` of a save: 1, 0 or -ENOMEM. */
@@ -174,6 +179,34 @@ static int find_renamed(const char *path, struct tfs_generations *list, struct t
     return err->code;
 }
 
+/* The generations that the list has are of an earlier save of that name, where what is there now
+ * has others: it was renamed. */
+static int prefer_renamed(const char *path, struct tfs_generations *list, struct tfs_error *err)
+{
+    struct tfs_generations other = {.base = list->base, .own = -1, .elsewhere = true};
+
+    list->base = -1;
+    if (find_renamed(path, &other, err) == 0 && other.count > 0) {
+        if (list->count > 0)
+            other.earlier = strdup(list->items[0].directory);
+        if (list->count > 0 && other.earlier == NULL)
+            tfs_fail_memory(err);
+        tfs_generations_release(list);
+        *list = other;
+        return err->code;
+    }
+    list->base = other.base;
+    other.base = -1;
+    tfs_generations_release(&other);
+    return err->code;
+}
+
+unsigned tfs_undo_undoes(const struct tfs_generations *list,
+                         const struct tfs_generation *generation)
+{
+    return list->elsewhere ? TFS_UNDO_ELSEWHERE : generation->number;
+}
+
 int tfs_undo_read(const char *path, const struct tfs_undo_options *options,
                   struct tfs_generations *list, struct tfs_error *err)
 {
@@ -189,8 +222,9 @@ int tfs_undo_read(const char *path, const struct tfs_undo_options *options,
     place.base = place.own = -1;
     if (result > 0)
         add_all(path, path, place.own_path, &read, err);
-    else if (read.base >= 0)
-        find_renamed(path, &read, err);
+    if (err->code == 0 && read.base >= 0 && !read.gone &&
+        (read.count == 0 || !is_left(path, &read.items[0])))
+        prefer_renamed(path, &read, err);
     tfs_undo_place_close(&place);
     if (err->code < 0)
         tfs_generations_release(&read);
@@ -204,6 +238,7 @@ void tfs_generations_release(struct tfs_generations *list)
     for (size_t i = 0; i < list->count; i++)
         tfs_generation_release(&list->items[i]);
     free(list->items);
+    free(list->earlier);
     if (list->base >= 0)
         close(list->base);
     if (list->own >= 0)

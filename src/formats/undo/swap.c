@@ -405,7 +405,7 @@ static int swap(struct swap *s, const struct tfs_undo_options *options, struct t
     s->deleted = is_deleted(s);
     redo.when = s->deleted ? TFS_UNDO_MOUNT : TFS_UNDO_REDO;
     redo.must = true;
-    redo.undoes = s->deleted ? 0 : s->then->number;
+    redo.undoes = s->deleted ? 0 : tfs_undo_undoes(&s->list, s->then);
     s->unkept = tfs_undo_is_unkept(options, s->force);
     if (s->unkept || (s->gone && is_nothing_lost(s)))
         return swap_unkept(s, err);

@@ -104,15 +104,24 @@ struct tfs_generation {
 struct tfs_generations {
     struct tfs_generation *items;
     size_t count;
-    int base;  /* the directory of all saves; -1: there is none */
-    int own;   /* that of this save; -1 */
-    bool gone; /* there is no save */
+    int base;       /* the directory of all saves; -1: there is none */
+    int own;        /* that of this save; -1 */
+    bool gone;      /* there is no save */
+    bool elsewhere; /* it had another path when they were kept */
+    char *earlier;  /* the files of the newest generation of another save that had the path; NULL */
 };
 
 #define TFS_GENERATIONS_NONE                                                                       \
     {                                                                                              \
-        NULL, 0, -1, -1, false                                                                     \
+        NULL, 0, -1, -1, false, false, NULL                                                        \
     }
+
+/* What an undo brings back that was kept under another path has no number at the path of now. */
+#define TFS_UNDO_ELSEWHERE 999999999u
+
+/* The number for tfs_undo_options.undoes. */
+unsigned tfs_undo_undoes(const struct tfs_generations *list,
+                         const struct tfs_generation *generation);
 
 /* Those of the save at `path`, or of what it was before it was renamed. None is no failure. */
 int tfs_undo_read(const char *path, const struct tfs_undo_options *options,
