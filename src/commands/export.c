@@ -216,7 +216,8 @@ static void export_all(struct exporter *ex, int fd)
     struct tfs_error err = {0};
 
     if (tfs_manifest_begin(fd, ex->directory_mode, ex->file_mode, ex->save->container->format,
-                           ex->save->options.views, &ex->manifest, &err) == 0) {
+                           ex->save->options.views, tfs_facts_hiding(ex->save->doc->facts) != NULL,
+                           &ex->manifest, &err) == 0) {
         if (export_directory(ex, fd, &root) == TFS_STATUS_DONE)
             tfs_manifest_finish(&ex->manifest, &err);
         tfs_manifest_close(&ex->manifest);

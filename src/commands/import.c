@@ -99,6 +99,17 @@ enum tfs_status tfs_import_refuse_cut(struct tfs_cli *cli, const char *dir)
     return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: this export was cut off: export again", dir);
 }
 
+/* What the save could not show when it was exported is not in DIR, and nobody removed it. */
+static enum tfs_status check_whole(const struct tfs_import *im)
+{
+    if (!im->manifest.partial || !im->cli->remove || !im->cli->restore)
+        return TFS_STATUS_DONE;
+    return tfs_cli_say(im->cli, TFS_STATUS_BAD,
+                       "%s: not all of the save could be read when it was exported: --restore "
+                       "--delete would remove what the export lacks; --delete alone does not",
+                       im->dir);
+}
+
 /* The manifest that `export` left, if there is one. */
 static enum tfs_status read_manifest(struct tfs_import *im)
 {
@@ -107,7 +118,7 @@ static enum tfs_status read_manifest(struct tfs_import *im)
 
     if (tfs_manifest_load(im->dir, im->save->container->format, &im->manifest, &err) == 0) {
         im->views = im->views ? im->views : im->manifest.views;
-        return im->manifest.cut ? tfs_import_refuse_cut(im->cli, im->dir) : TFS_STATUS_DONE;
+        return im->manifest.cut ? tfs_import_refuse_cut(im->cli, im->dir) : check_whole(im);
     }
     snprintf(path, sizeof(path), "%s/" TFS_MANIFEST_DIR "/" TFS_MANIFEST, im->dir);
     tfs_import_refuse(im, path, &err);

@@ -65,7 +65,8 @@ static int print_head(FILE *out, const char *format, unsigned views)
 }
 
 int tfs_manifest_begin(int tree, mode_t directory_mode, mode_t file_mode, const char *format,
-                       unsigned views, struct tfs_manifest_writer *writer, struct tfs_error *err)
+                       unsigned views, bool partial, struct tfs_manifest_writer *writer,
+                       struct tfs_error *err)
 {
     struct tfs_manifest_writer w = {.directory = -1};
     int fd = -1;
@@ -76,7 +77,8 @@ int tfs_manifest_begin(int tree, mode_t directory_mode, mode_t file_mode, const 
     if (w.directory >= 0 && write_ignore(w.directory, file_mode) == 0)
         fd = openat(w.directory, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file_mode);
     w.out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (w.out && print_head(w.out, format, views) > 0) {
+    if (w.out && print_head(w.out, format, views) > 0 &&
+        (!partial || fputs("partial\n", w.out) >= 0)) {
         *writer = w;
         return 0;
     }
@@ -279,6 +281,10 @@ static int read_rest(struct reading *r, struct tfs_span kind, struct tfs_line *r
                                         "the tree was exported from a save of another "
                                         "format, this one is %s",
                                         r->format);
+    }
+    if (tfs_span_equal(kind, tfs_span_of("partial")) && rest->text.size == 0) {
+        r->manifest->partial = true;
+        return 0;
     }
     if (tfs_span_equal(kind, tfs_span_of("views")))
         return read_views(rest, &r->manifest->views, err);

@@ -6,6 +6,7 @@
  *   .terrainfs/manifest               terrainfs manifest 1
  *                                     format cosmic_reach
  *                                     views voxels+raw          (only where not all were exported)
+ *                                     partial                   (only where the save has more)
  *                                     file e6e6d0c1f8a2b3945566778899aabbcc chunks/0_0_0/raw.bin
  *                                     end 1
  *   .terrainfs/original/heightmap.png.gz
@@ -35,9 +36,10 @@ struct tfs_manifest_writer {
 };
 
 /* Begins the manifest of the tree whose directory is open as `tree`. `views`: which files are
- * exported (enum tfs_file_views). */
+ * exported (enum tfs_file_views). `partial`: the save has chunks that it cannot show. */
 int tfs_manifest_begin(int tree, mode_t directory_mode, mode_t file_mode, const char *format,
-                       unsigned views, struct tfs_manifest_writer *writer, struct tfs_error *err);
+                       unsigned views, bool partial, struct tfs_manifest_writer *writer,
+                       struct tfs_error *err);
 /* A file of the tree and what was written into it. */
 int tfs_manifest_add(struct tfs_manifest_writer *writer, const char *path, struct tfs_span text,
                      struct tfs_error *err);
@@ -66,6 +68,7 @@ struct tfs_manifest {
     bool present;   /* false: the tree has none, and nothing is known of it */
     bool cut;       /* it has none because its export did not end */
     unsigned views; /* enum tfs_file_views: what was exported; 0: all */
+    bool partial;   /* what the tree lacks may have been in the save */
     struct tfs_blob *text;
     struct tfs_manifest_lines files;
 };

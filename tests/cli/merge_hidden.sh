@@ -100,6 +100,24 @@ refuses theirs '1 row of the database cannot be reached' "a row with an odd key"
 unsure '1 row of the database cannot be reached' "a row with an odd key"
 run 1 "export of it" export t rows
 
+# ---- an export that lacks what could not be read
+take "$zone"
+printf '\0\0\0\10' | dd of="t/regions/$region" bs=1 seek=4 conv=notrunc status=none
+rm -rf tree && run 1 "export of a zone without a region" export t tree
+cp -r o o.before
+run 1 "import --restore --delete of it" import --restore --delete tree o
+says err 'tree: not all of the save could be read when it was exported' "is refused"
+diff -r o o.before >out
+ok "the region stays"
+run 1 "--delete alone" import --delete tree o
+diff -r o o.before >out
+ok "leaves it, too"
+run 0 "--restore alone" import --restore tree o
+run 0 "export of the whole zone" export o whole
+! grep -qx partial whole/.terrainfs/manifest
+ok "does not say so"
+run 0 "--restore --delete of it" import --restore --delete whole o
+
 # ---- as git merges common ancestors first
 take one
 mutate cosmic_reach o 1
