@@ -97,7 +97,11 @@ static enum tfs_status print_matches(struct tfs_cli *cli, struct tfs_save *save,
 {
     const struct tfs_node root = TFS_NODE_ROOT;
     struct match match = {.cli = cli, .save = save};
+    struct tfs_error err = {0};
 
+    /* Names that the document lacks as yet may fit, too. */
+    if (tfs_save_complete(save, NULL, &err) < 0)
+        return tfs_cli_report(cli, pattern, &err);
     while (pattern[0] == '/' || (pattern[0] == '.' && pattern[1] == '/'))
         pattern++;
     match_below(&match, &root, pattern);

@@ -120,4 +120,24 @@ says out '^damaged: ' "info names what is damaged"
 head -c 20 table >short
 run 1 "check of a truncated save has status 1" check short
 says err '^short: ' "check of a truncated save names it"
+
+# ---- patterns in a save of several regions, of which a path reads one
+"$TOOLS/make_world" --regions 3 --chunks 6 world || exit 3
+zone=world/zones/base/earth
+cp -r $zone world/zones/base/moon
+"$TFS" export $zone shown || exit 3
+for pattern in 'chunks/*/voxels.csv' 'heightmaps/*.png' '*/-*/raw.bin'; do
+    run 0 "cat of $pattern in a zone" cat $zone "$pattern"
+    (cd shown && compgen -G "$pattern" | xargs cat | wc -c) >wanted
+    [ "$(wc -c <out)" = "$(cat wanted)" ]
+    ok "prints those of every region"
+    run 0 "cat of $pattern in every zone" cat world "zones/*/*/$pattern"
+    [ "$(wc -c <out)" = $((2 * $(cat wanted))) ]
+    ok "prints those of every zone"
+done
+first=$(cd shown/chunks && echo * | cut -d' ' -f1)
+run 0 "cat of a file and a pattern" cat $zone "chunks/$first/voxels.csv" 'chunks/*/voxels.csv'
+sort -u out >got
+cat shown/chunks/*/voxels.csv | sort -u >wanted
+same got wanted "the pattern means all regions, whatever was read before"
 done_testing
