@@ -142,8 +142,10 @@ static enum tfs_status compare(struct tfs_cli *cli)
     bool before = open_side(&d, TFS_BEFORE, &status);
     bool after = !status && open_side(&d, TFS_AFTER, &status);
     if (before && after && (d.saves[TFS_BEFORE] != NULL || d.saves[TFS_AFTER] != NULL) &&
-        empty_side(&d, TFS_BEFORE) && empty_side(&d, TFS_AFTER))
+        empty_side(&d, TFS_BEFORE) && empty_side(&d, TFS_AFTER)) {
         (void)tfs_differ_compare(&d); /* it says itself what is wrong */
+        status = d.printer.lost;      /* git would call half a diff a whole one */
+    }
     tfs_differ_release(&d);
     return status;
 }

@@ -207,6 +207,14 @@ exec 3>&-
     [ $? = 3 ]
     ok "a full disk is one"
 }
+region "$top/first" --chunks 40 && region "$top/second" --chunks 40 --seed 2
+(
+    ulimit -f 1
+    "$TFS" diff --git -- x "$top/first" 0 100644 "$top/second" 0 100644 >"$top/part" 2>err
+)
+[ $? = 3 ] && [ -s "$top/part" ]
+ok "a file that may not grow, and has a part of the diff, is one"
+says err '^terrainfs: standard output: File too large$' "it is said"
 
 # --- line ends, and mergetool, as the guide says it
 run 0 "attributes for saves that are texts" git --attributes
