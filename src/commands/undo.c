@@ -320,6 +320,7 @@ struct part {
     char *name; /* as for undo_save; NULL: there is nothing */
     uint64_t run;
     int64_t time;
+    bool chosen;
 };
 
 static int look_at(struct tfs_cli *cli, const char *save, struct part *part, struct tfs_error *err)
@@ -336,9 +337,9 @@ static int look_at(struct tfs_cli *cli, const char *save, struct part *part, str
         /* Once: a mount may end, and its journal with it. */
         const uint32_t run = waits_alone(cli, real, next);
         if (run != 0)
-            *part = (struct part){name, run, time(NULL)};
+            *part = (struct part){name, run, time(NULL), false};
         else if (next != NULL)
-            *part = (struct part){name, next->run, next->time};
+            *part = (struct part){name, next->run, next->time, false};
         name = part->name != NULL ? NULL : name;
     }
     tfs_generations_release(&list);
@@ -364,20 +365,65 @@ static enum tfs_status settle_journals(struct tfs_cli *cli, const struct tfs_par
 }
 
 /* Those that the last mount or command changed go together. */
-static enum tfs_status undo_parts(struct tfs_cli *cli, const struct part *parts, size_t count)
+static bool choose(struct part *parts, size_t count)
 {
     const struct part *newest = NULL;
-    enum tfs_status status = TFS_STATUS_DONE;
 
     for (size_t i = 0; i < count; i++)
         if (parts[i].name != NULL && (newest == NULL || parts[i].time > newest->time))
             newest = &parts[i];
-    if (newest == NULL)
+    for (size_t i = 0; i < count && newest != NULL; i++)
+        parts[i].chosen =
+            parts[i].name != NULL &&
+            (&parts[i] == newest || (parts[i].run != 0 && parts[i].run == newest->run));
+    return newest != NULL;
+}
+
+static enum tfs_status ask(struct tfs_cli *cli, const char *name)
+{
+    struct tfs_error err = {0};
+    char *real = NULL;
+    int held = -1;
+
+    if (find_save(cli, name, &real, NULL, &err) == 0 &&
+        tfs_hold_take(real, cli->options.format, &held, &err) == 0)
+        tfs_undo_ask(real, &cli->options.undo, (cli->flags & TFS_CLI_FORCE) != 0, &err);
+    if (held >= 0)
+        close(held);
+    free(real);
+    return err.code < 0 ? tfs_cli_report(cli, name, &err) : TFS_STATUS_DONE;
+}
+
+/* Where one is refused none is changed: the others could not be brought back with it any more. */
+static enum tfs_status ask_all(struct tfs_cli *cli, const struct part *parts, size_t count)
+{
+    enum tfs_status status = TFS_STATUS_DONE;
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        chosen += parts[i].chosen;
+        if (parts[i].chosen)
+            status = tfs_status_worst(status, ask(cli, parts[i].name));
+    }
+    return status && chosen > 1
+               ? tfs_cli_say(cli, status, "%s: nothing is put back: its saves go together",
+                             cli->operands[0])
+               : status;
+}
+
+static enum tfs_status undo_parts(struct tfs_cli *cli, struct part *parts, size_t count)
+{
+    const bool looks = (cli->flags & (TFS_CLI_LIST | TFS_CLI_DRY_RUN)) != 0;
+
+    if (!choose(parts, count))
         return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: no earlier version of it is kept",
                            cli->operands[0]);
+    enum tfs_status refused = looks ? TFS_STATUS_DONE : ask_all(cli, parts, count);
+    if (refused)
+        return refused;
+    enum tfs_status status = TFS_STATUS_DONE;
     for (size_t i = 0; i < count; i++)
-        if (parts[i].name != NULL &&
-            (&parts[i] == newest || (parts[i].run != 0 && parts[i].run == newest->run)))
+        if (parts[i].chosen)
             status = tfs_status_worst(status, undo_save(cli, parts[i].name));
     return status;
 }

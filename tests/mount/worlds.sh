@@ -277,6 +277,22 @@ undone() {
     wants_not test -e "$(file 18 0)"
 }
 
+# Another terrainfs has one of two zones, or the game changed it.
+refused_together() {
+    local c
+    c=$(first_chunk 0 0)
+    up
+    rm -r "$(zone)/chunks/$c" "$(zone mod/earth)"/chunks/*
+    down
+    cp -Rp "$S" "$D/edited"
+    flock -x "$S/zones/mod/earth/regions" "$TFS_BIN" undo "$S" 2>"$D/undo.err"
+    same 'undo where one zone is locked' $? 3
+    want grep -q 'nothing is put back' "$D/undo.err"
+    want diff -r "$D/edited" "$S"
+    want "$TFS_BIN" undo "$S"
+    want diff -r "$PRISTINE" "$S"
+}
+
 # The zones that the last mount changed, and no others.
 undone_together() {
     local c
@@ -586,6 +602,7 @@ try 'a region that the game changes is a conflict with edits of it, and of no ot
 try 'a zone and a region of it are written by one program at a time' locks
 try 'undo brings back what edits of a zone replaced' undone
 try 'undo of a world brings back the zones that were changed together' undone_together
+try 'where one of them is refused, it changes none' refused_together
 try 'a zone without regions gets its first' no_regions
 try 'a region beside the folder of regions is refused, or left alone by who is at work' stray_region
 try 'a zone whose regions are all removed meanwhile is empty, and gets its first' regions_go

@@ -392,15 +392,21 @@ static int swap_unkept(struct swap *s, struct tfs_error *err)
     return 0;
 }
 
-static int swap(struct swap *s, const struct tfs_undo_options *options, struct tfs_error *err)
+/* Locks the save, and finds what is to be brought back. */
+static int prepare(struct swap *s, const struct tfs_undo_options *options, struct tfs_error *err)
 {
-    struct tfs_undo_options redo = *options;
-
     if (lock_save(s, err) < 0 || tfs_undo_read(s->path, options, &s->list, err) < 0)
         return err->code;
     if (s->list.base >= 0 && flock(s->list.base, LOCK_EX) < 0)
         return tfs_fail_errno(err, "the earlier versions cannot be locked");
-    if (choose(s, err) < 0)
+    return choose(s, err);
+}
+
+static int swap(struct swap *s, const struct tfs_undo_options *options, struct tfs_error *err)
+{
+    struct tfs_undo_options redo = *options;
+
+    if (prepare(s, options, err) < 0)
         return err->code;
     s->deleted = is_deleted(s);
     redo.when = s->deleted ? TFS_UNDO_MOUNT : TFS_UNDO_REDO;
@@ -435,6 +441,17 @@ int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool
     s.save.fd = -1;
     if (swap(&s, options, err) == 0)
         *files = s.files;
+    tfs_generations_release(&s.list);
+    tfs_file_close(&s.save);
+    return err->code;
+}
+
+int tfs_undo_ask(const char *path, const struct tfs_undo_options *options, bool force,
+                 struct tfs_error *err)
+{
+    struct swap s = {.path = path, .list = TFS_GENERATIONS_NONE, .force = force, .save.fd = -1};
+
+    prepare(&s, options, err);
     tfs_generations_release(&s.list);
     tfs_file_close(&s.save);
     return err->code;

@@ -148,6 +148,10 @@ bool tfs_undo_is_unkept(const struct tfs_undo_options *options, bool force);
 int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool force,
                   size_t *files, struct tfs_error *err);
 
+/* Would that be refused, as the save is now? It is locked meanwhile, and nothing changed. */
+int tfs_undo_ask(const char *path, const struct tfs_undo_options *options, bool force,
+                 struct tfs_error *err);
+
 /* The generation that is brought back next: the newest, or the one that an undo which was cut was
  * about to bring back; *redo is what that one kept, or NULL. Of a save that was deleted the newest
  * that has it. NULL: there is none. */
