@@ -318,7 +318,7 @@ static int write_result(struct merger *m, struct tfs_edit *edit, struct tfs_erro
     const enum tfs_merge_side carrier = m->merge.carrier;
     const enum tfs_merge_side other = carrier == TFS_MERGE_OURS ? TFS_MERGE_THEIRS : TFS_MERGE_OURS;
 
-    if (is_virtual(m) && (m->rest_conflicts || m->merge.unpaired) && container->file != NULL &&
+    if (is_virtual(m) && m->rest_conflicts && container->file != NULL &&
         m->saves[TFS_MERGE_BASE] != NULL && m->saves[TFS_MERGE_BASE]->container == container)
         return write_doc(m, TFS_MERGE_BASE, m->saves[TFS_MERGE_BASE]->doc, err);
     if (m->merge.same[TFS_MERGE_OURS] && m->rest[TFS_MERGE_OURS])

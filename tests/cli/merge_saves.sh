@@ -274,8 +274,8 @@ brick o regions/0/$first 2 && without_first t && cp o o.before
 merge 2 "theirs removes a region, ours changes it" b o t
 says err 'regions changed, and so did the rest of the file: regions/N may be another one' "is refused with the reason"
 same o o.before "ours is as it was"
-merge 1 "and with --virtual" --virtual b o t
-same o b "the result is the base"
+merge 2 "and as git merges common ancestors" --virtual --path=place.rbxlx b o t
+same o b "where the base is left"
 cp o.before o
 run 1 "diff of them" diff o t
 says out '^regions: 2 before, 1 after, compared by number, which may be that of another one$' "says so"

@@ -497,7 +497,7 @@ static int same_rests(const struct tfs_merge *merge, bool *same, struct tfs_erro
 /* Where groups are things of a file, numbered as they stand in it, a number may mean another one in
  * another file. That is no matter where the result has those of its carrier, as one side left them
  * alone or both have the same; nor where the files differ in nothing else. */
-static int check_groups(struct tfs_merge *merge, struct tfs_error *err)
+static int check_groups(const struct tfs_merge *merge, struct tfs_error *err)
 {
     const struct tfs_tree *tree = merge->sides[TFS_MERGE_OURS].save->tree;
     const enum tfs_merge_side other =
@@ -510,10 +510,6 @@ static int check_groups(struct tfs_merge *merge, struct tfs_error *err)
         return 0;
     if (same_rests(merge, &same, err) < 0 || same)
         return err->code;
-    merge->unpaired = true;
-    merge->conflicts += merge->ancestor;
-    if (merge->ancestor)
-        return 0;
     return tfs_fail(err, -EINVAL,
                     "%s changed, and so did the rest of the file: %s/N may be another one on each "
                     "side, and nothing is merged",
@@ -542,10 +538,9 @@ int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_err
     const bool named = m.tree->voxels->merge_names != NULL;
 
     merge->taken = merge->merged = merge->conflicts = 0;
-    merge->unpaired = false;
     merge->same[TFS_MERGE_OURS] = merge->same[TFS_MERGE_THEIRS] = true;
     if (check_shown(merge, err) < 0 || check_sides(merge, err) < 0 ||
-        check_groups(merge, err) < 0 || merge->unpaired || merge_common(&m, err) < 0)
+        check_groups(merge, err) < 0 || merge_common(&m, err) < 0)
         return err->code;
     for (int i = 0; i < TFS_MERGE_SIDES; i++) {
         const struct tfs_doc *doc = merge->sides[i].doc;

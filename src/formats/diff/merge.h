@@ -44,8 +44,6 @@ struct tfs_merge {
     bool same[TFS_MERGE_SIDES]; /* the result says what that side says (ours and theirs) */
     size_t taken, merged;       /* chunks that theirs changed; of them, voxel by voxel */
     size_t conflicts;
-    bool unpaired; /* groups cannot be told apart: nothing is merged. No failure of an ancestor,
-                    * which is to be the base then */
 };
 
 /* EINVAL: sides that cannot be merged, also as a group of one may be another on the other; EBADMSG:
