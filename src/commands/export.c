@@ -111,6 +111,45 @@ static enum tfs_status list_file(struct exporter *ex, const struct tfs_node *nod
     return err.code ? stop(ex, path, err.text) : TFS_STATUS_DONE;
 }
 
+/* Something could not be exported, as was said: into the manifest. */
+static enum tfs_status list_partial(struct exporter *ex, const char *what)
+{
+    struct tfs_error err = {0};
+
+    ex->status = tfs_status_worst(ex->status, TFS_STATUS_BAD);
+    tfs_manifest_add_partial(&ex->manifest, what, &err);
+    return err.code ? stop(ex, what, err.text) : TFS_STATUS_DONE;
+}
+
+static enum tfs_status list_notes(struct exporter *ex)
+{
+    const struct tfs_facts *facts = ex->save->doc->facts;
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    for (size_t i = 0; i < facts->note_count && !status; i++)
+        if (facts->notes[i].kind == TFS_NOTE_DAMAGED || facts->notes[i].hiding)
+            status = list_partial(ex, facts->notes[i].text);
+    return status;
+}
+
+/* Of a chunk that is damaged, some files were not there. */
+static enum tfs_status check_chunk(struct exporter *ex, const struct tfs_node *node,
+                                   const char *path)
+{
+    const struct tfs_doc *doc = ex->save->doc;
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
+    struct tfs_error warning = {0}, err = {0};
+
+    if (chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0)
+        return TFS_STATUS_DONE; /* it has its note */
+    ex->save->tree->chunk_check(ex->save, doc, node->key, &warning, &err);
+    if (!err.code)
+        return TFS_STATUS_DONE;
+    const enum tfs_status status = tfs_cli_report(ex->cli, path, &err);
+    ex->status = tfs_status_worst(ex->status, status);
+    return status == TFS_STATUS_SYSTEM ? status : list_partial(ex, path);
+}
+
 static enum tfs_status export_file(struct exporter *ex, int directory, const struct tfs_node *node,
                                    const char *name, const char *path)
 {
@@ -124,7 +163,7 @@ static enum tfs_status export_file(struct exporter *ex, int directory, const str
         enum tfs_status status = tfs_cli_report(ex->cli, path, &err);
 
         ex->status = tfs_status_worst(ex->status, status);
-        return status == TFS_STATUS_SYSTEM ? status : TFS_STATUS_DONE;
+        return status == TFS_STATUS_SYSTEM ? status : list_partial(ex, path);
     }
     fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                 ex->file_mode);
@@ -151,8 +190,10 @@ static enum tfs_status export_subdirectory(struct exporter *ex, int parent,
         return stop(ex, path, strerror(errno));
     status = export_directory(ex, fd, node);
     close(fd);
-    if (tfs_node_is_chunk(node))
+    if (tfs_node_is_chunk(node)) {
         tfs_progress_step(ex->cli);
+        status = status ? status : check_chunk(ex, node, path);
+    }
     return status;
 }
 
@@ -216,9 +257,8 @@ static void export_all(struct exporter *ex, int fd)
     struct tfs_error err = {0};
 
     if (tfs_manifest_begin(fd, ex->directory_mode, ex->file_mode, ex->save->container->format,
-                           ex->save->options.views, tfs_facts_hiding(ex->save->doc->facts) != NULL,
-                           &ex->manifest, &err) == 0) {
-        if (export_directory(ex, fd, &root) == TFS_STATUS_DONE)
+                           ex->save->options.views, &ex->manifest, &err) == 0) {
+        if (list_notes(ex) == TFS_STATUS_DONE && export_directory(ex, fd, &root) == TFS_STATUS_DONE)
             tfs_manifest_finish(&ex->manifest, &err);
         tfs_manifest_close(&ex->manifest);
     }
@@ -246,9 +286,6 @@ static void export_tree(struct exporter *ex)
     if (ex->status)
         return;
     tfs_cli_warn(ex->cli, ex->cli->operands[0], ex->save);
-    if (tfs_facts_find(ex->save->doc->facts, TFS_NOTE_DAMAGED) ||
-        tfs_facts_hiding(ex->save->doc->facts))
-        ex->status = TFS_STATUS_BAD;
     tfs_progress_begin(ex->cli, "chunks", ex->save->doc->count);
     export_all(ex, fd);
     tfs_progress_end(ex->cli);

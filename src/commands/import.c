@@ -99,17 +99,6 @@ enum tfs_status tfs_import_refuse_cut(struct tfs_cli *cli, const char *dir)
     return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: this export was cut off: export again", dir);
 }
 
-/* What the save could not show when it was exported is not in DIR, and nobody removed it. */
-static enum tfs_status check_whole(const struct tfs_import *im)
-{
-    if (!im->manifest.partial || !im->cli->remove || !im->cli->restore)
-        return TFS_STATUS_DONE;
-    return tfs_cli_say(im->cli, TFS_STATUS_BAD,
-                       "%s: not all of the save could be read when it was exported: --restore "
-                       "--delete would remove what the export lacks; --delete alone does not",
-                       im->dir);
-}
-
 /* The manifest that `export` left, if there is one. */
 static enum tfs_status read_manifest(struct tfs_import *im)
 {
@@ -118,7 +107,7 @@ static enum tfs_status read_manifest(struct tfs_import *im)
 
     if (tfs_manifest_load(im->dir, im->save->container->format, &im->manifest, &err) == 0) {
         im->views = im->views ? im->views : im->manifest.views;
-        return im->manifest.cut ? tfs_import_refuse_cut(im->cli, im->dir) : check_whole(im);
+        return im->manifest.cut ? tfs_import_refuse_cut(im->cli, im->dir) : TFS_STATUS_DONE;
     }
     snprintf(path, sizeof(path), "%s/" TFS_MANIFEST_DIR "/" TFS_MANIFEST, im->dir);
     tfs_import_refuse(im, path, &err);
@@ -226,6 +215,20 @@ static const char *plural(size_t count, const char *one, const char *many)
     return count == 1 ? one : many;
 }
 
+/* What stays because the export could not show everything. */
+static void say_unknown(struct tfs_import *im)
+{
+    const size_t count = im->counts.unknown;
+
+    if (count == 0)
+        return;
+    im->unfinished = im->unfinished || im->cli->restore;
+    tfs_cli_say(im->cli, im->unfinished ? TFS_STATUS_BAD : TFS_STATUS_DONE,
+                "%zu %s: the export could not show everything of the save and had not %s", count,
+                plural(count, "chunk or file is not removed", "chunks or files are not removed"),
+                plural(count, "this one", "these"));
+}
+
 /* What nobody touched and what the save got since the export. True: there is such. */
 static bool say_untouched(struct tfs_import *im, enum tfs_status status)
 {
@@ -242,7 +245,7 @@ static bool say_untouched(struct tfs_import *im, enum tfs_status status)
             c->gained,
             plural(c->gained, "chunk or file came to the save", "chunks or files came to the save"),
             plural(c->gained, "stays", "stay"), plural(c->gained, "it", "them"));
-    return c->untouched || c->gained;
+    return c->untouched || c->gained || c->unknown;
 }
 
 static void end_unchanged(struct tfs_import *im)
@@ -334,6 +337,7 @@ static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save, u
         return im.status;
     tfs_cli_warn(cli, cli->operands[1], save);
     import_init(&im);
+    say_unknown(&im);
     if (im.status)
         tfs_cli_say(cli, im.status, "nothing was written");
     else
@@ -366,6 +370,7 @@ enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, cons
     as_import.restore = true;
     as_import.remove = !find_removals(&as_import, dir, &removals);
     import_init(&im);
+    say_unknown(&im);
     if (im.contradictions || im.unfinished)
         im.status = tfs_status_worst(im.status, TFS_STATUS_BAD);
     if (!im.status)

@@ -77,6 +77,7 @@ struct tfs_import_counts {
     size_t untouched; /* files that differ from the save, that nobody touched since the export, and
                        * that contradict nothing: what --restore would take */
     size_t outdated;  /* such files that contradict a touched one */
+    size_t unknown;   /* what DIR lacks because the export could not show it, or the save got it */
     size_t gained;    /* what DIR lacks because the save got it since the export */
 };
 
@@ -144,6 +145,9 @@ void tfs_views_check_pictures(struct tfs_import *im);
 /* Sets touched, and differs by comparing with `reference` (NULL: it differs). False: refused. */
 bool tfs_view_compare(struct tfs_import *im, struct tfs_view *view,
                       const struct tfs_doc *reference);
+/* Is it a view of the whole save, from an export that could not show all of that? Where it shows
+ * nothing, something may be: --restore does not take it. */
+bool tfs_view_is_of_part(const struct tfs_import *im, const struct tfs_view *view);
 /* Is it to be taken? */
 bool tfs_view_wanted(const struct tfs_import *im, const struct tfs_view *view);
 /* Does what it says count, whether it is taken or is in the save already? */

@@ -2,7 +2,8 @@
  * import --delete: what DIR lacks -> removed from the save.
  *
  * With a manifest only what the export had was removed by somebody; what the save got since then is
- * in no export, and stays. And what set-aside edits say that they removed.
+ * in no export, and stays; so does, always, what an export lacks that could not show everything.
+ * And what set-aside edits say that they removed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -38,12 +39,15 @@ static bool is_of_new_chunk(const struct tfs_import *im, const struct tfs_node *
 static bool was_removed(struct tfs_import *im, const struct tfs_node *node, const char *path)
 {
     struct tfs_error err = {0};
-    int listed = !im->manifest.present || im->cli->restore || is_of_new_chunk(im, node)
+    const bool restore = im->cli->restore && !im->manifest.partial;
+    int listed = !im->manifest.present || restore || is_of_new_chunk(im, node)
                      ? 1
                      : tfs_manifest_lists(&im->manifest, path, &err);
 
     if (listed < 0)
         tfs_import_refuse(im, path, &err);
+    else if (!listed && im->manifest.partial)
+        im->counts.unknown++;
     else if (!listed)
         im->counts.gained++;
     return listed > 0;

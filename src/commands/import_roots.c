@@ -282,7 +282,7 @@ static void count_untouched(struct root *r)
     struct tfs_error err = {0};
 
     r->quiet = true;
-    if (!(r->flags & TFS_FILE_RENAMES) && try_root(r, &err))
+    if (!(r->flags & TFS_FILE_RENAMES) && !tfs_view_is_of_part(im, &r->view) && try_root(r, &err))
         im->counts.untouched++;
     else
         im->counts.outdated++;

@@ -128,9 +128,15 @@ void tfs_views_check_arrays(struct tfs_import *im, struct tfs_found_list *files)
     }
 }
 
+bool tfs_view_is_of_part(const struct tfs_import *im, const struct tfs_view *view)
+{
+    return im->manifest.partial && view->found->node.scope == TFS_SCOPE_ROOT &&
+           !im->save->tree->fixed_chunks;
+}
+
 bool tfs_view_wanted(const struct tfs_import *im, const struct tfs_view *view)
 {
-    return view->differs && (view->touched || im->cli->restore);
+    return view->differs && (view->touched || (im->cli->restore && !tfs_view_is_of_part(im, view)));
 }
 
 bool tfs_view_counts(const struct tfs_import *im, const struct tfs_view *view)

@@ -65,8 +65,7 @@ static int print_head(FILE *out, const char *format, unsigned views)
 }
 
 int tfs_manifest_begin(int tree, mode_t directory_mode, mode_t file_mode, const char *format,
-                       unsigned views, bool partial, struct tfs_manifest_writer *writer,
-                       struct tfs_error *err)
+                       unsigned views, struct tfs_manifest_writer *writer, struct tfs_error *err)
 {
     struct tfs_manifest_writer w = {.directory = -1};
     int fd = -1;
@@ -77,8 +76,7 @@ int tfs_manifest_begin(int tree, mode_t directory_mode, mode_t file_mode, const 
     if (w.directory >= 0 && write_ignore(w.directory, file_mode) == 0)
         fd = openat(w.directory, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file_mode);
     w.out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (w.out && print_head(w.out, format, views) > 0 &&
-        (!partial || fputs("partial\n", w.out) >= 0)) {
+    if (w.out && print_head(w.out, format, views) > 0) {
         *writer = w;
         return 0;
     }
@@ -108,6 +106,18 @@ int tfs_manifest_add(struct tfs_manifest_writer *writer, const char *path, struc
         tfs_fail_errno(err, TFS_MANIFEST_DIR "/" TFS_MANIFEST);
     writer->files++;
     tfs_buf_release(&name);
+    return err->code;
+}
+
+int tfs_manifest_add_partial(struct tfs_manifest_writer *writer, const char *what,
+                             struct tfs_error *err)
+{
+    struct tfs_buf text = {0};
+
+    if (print_path(&text, what, err) == 0 &&
+        fprintf(writer->out, "partial %.*s\n", (int)text.size, (const char *)text.data) < 0)
+        tfs_fail_errno(err, TFS_MANIFEST_DIR "/" TFS_MANIFEST);
+    tfs_buf_release(&text);
     return err->code;
 }
 
@@ -282,12 +292,12 @@ static int read_rest(struct reading *r, struct tfs_span kind, struct tfs_line *r
                                         "format, this one is %s",
                                         r->format);
     }
-    if (tfs_span_equal(kind, tfs_span_of("partial")) && rest->text.size == 0) {
+    if (tfs_span_equal(kind, tfs_span_of("views")))
+        return read_views(rest, &r->manifest->views, err);
+    if (tfs_span_equal(kind, tfs_span_of("partial"))) {
         r->manifest->partial = true;
         return 0;
     }
-    if (tfs_span_equal(kind, tfs_span_of("views")))
-        return read_views(rest, &r->manifest->views, err);
     if (!tfs_line_word(rest, &word) || rest->text.size == 0)
         return fail_line(whole, err);
     if (tfs_span_equal(kind, tfs_span_of("file")) && is_hash(word.text))

@@ -6,8 +6,8 @@
  *   .terrainfs/manifest               terrainfs manifest 1
  *                                     format cosmic_reach
  *                                     views voxels+raw          (only where not all were exported)
- *                                     partial                   (only where the save has more)
  *                                     file e6e6d0c1f8a2b3945566778899aabbcc chunks/0_0_0/raw.bin
+ *                                     partial chunks/0_0_1      (what could not be exported)
  *                                     end 1
  *   .terrainfs/original/heightmap.png.gz
  *
@@ -36,10 +36,9 @@ struct tfs_manifest_writer {
 };
 
 /* Begins the manifest of the tree whose directory is open as `tree`. `views`: which files are
- * exported (enum tfs_file_views). `partial`: the save has chunks that it cannot show. */
+ * exported (enum tfs_file_views). */
 int tfs_manifest_begin(int tree, mode_t directory_mode, mode_t file_mode, const char *format,
-                       unsigned views, bool partial, struct tfs_manifest_writer *writer,
-                       struct tfs_error *err);
+                       unsigned views, struct tfs_manifest_writer *writer, struct tfs_error *err);
 /* A file of the tree and what was written into it. */
 int tfs_manifest_add(struct tfs_manifest_writer *writer, const char *path, struct tfs_span text,
                      struct tfs_error *err);
@@ -47,6 +46,9 @@ int tfs_manifest_add(struct tfs_manifest_writer *writer, const char *path, struc
 int tfs_manifest_add_original(struct tfs_manifest_writer *writer, const char *path,
                               struct tfs_span text, mode_t directory_mode, mode_t file_mode,
                               struct tfs_error *err);
+/* Something of the save that could not be exported: what it is. */
+int tfs_manifest_add_partial(struct tfs_manifest_writer *writer, const char *what,
+                             struct tfs_error *err);
 /* The manifest has its name only after this. */
 int tfs_manifest_finish(struct tfs_manifest_writer *writer, struct tfs_error *err);
 /* Closes what tfs_manifest_begin opened, finished or not. */
@@ -67,8 +69,8 @@ struct tfs_manifest_lines {
 struct tfs_manifest {
     bool present;   /* false: the tree has none, and nothing is known of it */
     bool cut;       /* it has none because its export did not end */
+    bool partial;   /* the export could not show everything */
     unsigned views; /* enum tfs_file_views: what was exported; 0: all */
-    bool partial;   /* what the tree lacks may have been in the save */
     struct tfs_blob *text;
     struct tfs_manifest_lines files;
 };
