@@ -317,11 +317,35 @@ static enum tfs_status undo_save(struct tfs_cli *cli, const char *name)
 
 /* What would be brought back of a part. */
 struct part {
-    char *name; /* as for undo_save; NULL: there is nothing */
-    uint64_t run;
+    char *name;     /* as for undo_save; NULL: there is nothing */
+    uint64_t *runs; /* of the processes that changed it */
+    size_t count;
     int64_t time;
     bool chosen;
 };
+
+/* Takes the name. */
+static int fill_part(struct part *part, char *name, const uint64_t *runs, size_t count,
+                     int64_t time, struct tfs_error *err)
+{
+    *part = (struct part){.name = name, .count = count, .time = time};
+    part->runs = reallocarray(NULL, count + 1, sizeof(*runs));
+    if (part->runs == NULL)
+        return tfs_fail_memory(err);
+    if (count > 0)
+        memcpy(part->runs, runs, count * sizeof(*runs));
+    return 0;
+}
+
+/* Did one process change both? */
+static bool go_together(const struct part *a, const struct part *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t j = 0; j < b->count; j++)
+            if (a->runs[i] != 0 && a->runs[i] == b->runs[j])
+                return true;
+    return a == b;
+}
 
 static int look_at(struct tfs_cli *cli, const char *save, struct part *part, struct tfs_error *err)
 {
@@ -335,11 +359,11 @@ static int look_at(struct tfs_cli *cli, const char *save, struct part *part, str
         tfs_undo_read(real, &cli->options.undo, &list, err) == 0) {
         next = tfs_undo_next(&list, &redo);
         /* Once: a mount may end, and its journal with it. */
-        const uint32_t run = waits_alone(cli, real, next);
+        const uint64_t run = waits_alone(cli, real, next);
         if (run != 0)
-            *part = (struct part){name, run, time(NULL), false};
+            fill_part(part, name, &run, 1, time(NULL), err);
         else if (next != NULL)
-            *part = (struct part){name, next->run, next->time, false};
+            fill_part(part, name, next->runs, next->run_count, next->time, err);
         name = part->name != NULL ? NULL : name;
     }
     tfs_generations_release(&list);
@@ -373,9 +397,7 @@ static bool choose(struct part *parts, size_t count)
         if (parts[i].name != NULL && (newest == NULL || parts[i].time > newest->time))
             newest = &parts[i];
     for (size_t i = 0; i < count && newest != NULL; i++)
-        parts[i].chosen =
-            parts[i].name != NULL &&
-            (&parts[i] == newest || (parts[i].run != 0 && parts[i].run == newest->run));
+        parts[i].chosen = parts[i].name != NULL && go_together(&parts[i], newest);
     return newest != NULL;
 }
 
@@ -443,8 +465,10 @@ static enum tfs_status undo_folder(struct tfs_cli *cli, const struct tfs_parts *
         look_at(cli, found->items[i].save, &parts[i], &err);
     status = err.code < 0 ? tfs_cli_report(cli, cli->operands[0], &err)
                           : undo_parts(cli, parts, found->count);
-    for (size_t i = 0; i < found->count; i++)
+    for (size_t i = 0; i < found->count; i++) {
         free(parts[i].name);
+        free(parts[i].runs);
+    }
     free(parts);
     return status;
 }

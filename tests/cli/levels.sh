@@ -150,6 +150,19 @@ ok "it changes none of them"
 run 0 "undo --force of it" undo --force mod
 cksum mod/levels/demo/*.ter | cmp -s - before
 ok "brings both back"
+sed -i 's/| *[0-9]*/|   323/' several/terrains/theTerrain{,3}/chunks/0_0_0/heights.txt
+run 0 "import of two of several again" import several mod
+sed -i 's/| *[0-9]*/|   324/' several/terrains/theTerrain/chunks/0_0_0/heights.txt
+run 0 "a command that joins one of them" put mod/levels/demo/theTerrain.ter chunks/0_0_0/heights.txt \
+    <several/terrains/theTerrain/chunks/0_0_0/heights.txt
+cksum mod/levels/demo/*.ter >edited
+run 0 "undo of the level behind it" undo mod
+cksum mod/levels/demo/*.ter | cmp -s - before
+ok "brings both back all the same"
+run 0 "redo" undo mod
+cksum mod/levels/demo/*.ter | cmp -s - edited
+ok "brings all three edits back"
+run 0 "undo of it once more" undo mod
 cp -r mod other
 run 0 "diff of equal levels" diff mod other
 "$TFS" put other/levels/demo/theTerrain2.ter chunks/0_0_0/heights.txt <tile

@@ -156,6 +156,18 @@ static int take_save(const char *text, struct tfs_generation *generation, struct
     return generation->save == NULL ? fail_line("the path of its save", err) : 0;
 }
 
+static int take_run(const char *text, struct tfs_generation *generation, struct tfs_error *err)
+{
+    uint64_t *runs = tfs_array_grow(generation->runs, generation->run_count, sizeof(*runs));
+
+    if (runs == NULL)
+        return tfs_fail_memory(err);
+    generation->run = strtoull(text, NULL, 10);
+    generation->runs = runs;
+    runs[generation->run_count++] = generation->run;
+    return 0;
+}
+
 static int take_line(char *line, struct tfs_generation *generation, struct tfs_error *err)
 {
     char *rest = line + strcspn(line, " ");
@@ -168,10 +180,10 @@ static int take_line(char *line, struct tfs_generation *generation, struct tfs_e
         return take_file(rest, generation, err);
     if (strcmp(line, "save") == 0)
         return take_save(rest, generation, err);
+    if (strcmp(line, "run") == 0)
+        return take_run(rest, generation, err);
     if (strcmp(line, "time") == 0)
         generation->time = strtoll(rest, NULL, 10);
-    else if (strcmp(line, "run") == 0)
-        generation->run = strtoull(rest, NULL, 10);
     else if (strcmp(line, "undoes") == 0)
         generation->undoes = (unsigned)strtoul(rest, NULL, 10);
     else
@@ -302,6 +314,7 @@ void tfs_generation_release(struct tfs_generation *generation)
     for (size_t i = 0; i < generation->count; i++)
         free(generation->files[i].path);
     free(generation->files);
+    free(generation->runs);
     free(generation->save);
     free(generation->directory);
     *generation = (struct tfs_generation){0};

@@ -93,8 +93,10 @@ struct tfs_generation {
     enum tfs_undo_kind kind;
     int64_t time; /* when it began, seconds */
     unsigned undoes;
-    uint64_t run; /* the process that made it, or joined it last (base/journal.h); 0: not known */
-    char *save;   /* the path that the save had */
+    uint64_t run;   /* the process that made it, or joined it last (base/journal.h); 0: not known */
+    uint64_t *runs; /* all of these processes */
+    size_t run_count;
+    char *save;      /* the path that the save had */
     char *directory; /* of its files; they have their paths below it */
     struct tfs_undo_file *files;
     size_t count;
