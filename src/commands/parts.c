@@ -507,6 +507,15 @@ static char *find_other(const struct tfs_parts *others, const char *folder, cons
     return join(folder, path);
 }
 
+/* In a folder of several what is not listed is left out. */
+static bool is_absent(const char *path, const struct tfs_parts *others)
+{
+    struct stat st;
+
+    return lstat(path, &st) < 0 || access(path, F_OK) < 0 ||
+           (others->count > 0 && S_ISLNK(st.st_mode));
+}
+
 /* Compares the saves of the folder with what stands at the same paths on the other side. */
 static enum tfs_status diff_side(const struct each *e, const struct tfs_parts *others, bool second,
                                  bool compare)
@@ -517,7 +526,7 @@ static enum tfs_status diff_side(const struct each *e, const struct tfs_parts *o
     for (size_t i = 0; i < e->parts->count; i++) {
         const char *path = e->parts->items[i].path;
         char *mine = strdup(e->parts->items[i].save), *its = find_other(others, other, path);
-        if (mine != NULL && its != NULL && access(its, F_OK) < 0) {
+        if (mine != NULL && its != NULL && is_absent(its, others)) {
             status = say_only(e, e->folder, path);
         } else if (compare) {
             status = second ? run_with(e, its, mine) : run_with(e, mine, its);
@@ -578,6 +587,18 @@ static enum tfs_status run_parts(struct each *e, enum tfs_operands operands)
     return e->run(e->cli);
 }
 
+/* Names what is left out of a folder. Who asks for all of it has a status of that. */
+static enum tfs_status say_left_out(const struct each *e, enum tfs_operands operands, int operand,
+                                    const struct tfs_parts *parts)
+{
+    if (parts->left_out == NULL)
+        return TFS_STATUS_DONE;
+    tfs_cli_say(e->cli, TFS_STATUS_DONE, "%s: %s", e->operands[operand], parts->left_out);
+    if (operands == TFS_OPERANDS_TWO)
+        return TFS_STATUS_USAGE; /* trouble */
+    return e->run == tfs_cli_check || e->run == tfs_cli_export ? TFS_STATUS_BAD : TFS_STATUS_DONE;
+}
+
 static enum tfs_status run_two(struct each *e, const struct tfs_parts *first,
                                const struct tfs_parts *second)
 {
@@ -603,30 +624,44 @@ static enum tfs_status run_two(struct each *e, const struct tfs_parts *first,
     return status > other ? status : other;
 }
 
+/* What the operands hold; `about` is the one that was looked at last. */
+static int find_parts(const struct tfs_cli *cli, enum tfs_operands operands, int at,
+                      struct tfs_parts parts[2], const char **about, struct tfs_error *err)
+{
+    *about = cli->operands[at];
+    if (tfs_parts_find(*about, cli->options.format, &parts[0], err) < 0 ||
+        operands != TFS_OPERANDS_TWO || cli->operand_count < 2)
+        return err->code;
+    *about = cli->operands[1];
+    return tfs_parts_find(*about, cli->options.format, &parts[1], err);
+}
+
 enum tfs_status tfs_cli_run_parts(struct tfs_cli *cli, tfs_command_fn run,
                                   enum tfs_operands operands)
 {
     struct each e = {.cli = cli, .run = run, .operands = cli->operands};
     const int at = operands == TFS_OPERANDS_DIR_SAVE ? 1 : 0;
-    struct tfs_parts parts = {0}, second = {0};
+    struct tfs_parts parts[2] = {{0}, {0}};
     struct tfs_error err = {0};
-    enum tfs_status status;
+    enum tfs_status status, left_out = TFS_STATUS_DONE;
+    const char *about;
 
     if (operands == TFS_OPERANDS_OTHER || cli->operand_count <= at)
         return run(cli);
-    if (tfs_parts_find(cli->operands[at], cli->options.format, &parts, &err) < 0 ||
-        (operands == TFS_OPERANDS_TWO && cli->operand_count > 1 &&
-         tfs_parts_find(cli->operands[1], cli->options.format, &second, &err) < 0)) {
-        status = tfs_cli_report(cli, cli->operands[at], &err);
+    if (find_parts(cli, operands, at, parts, &about, &err) < 0) {
+        status = tfs_cli_report(cli, about, &err);
         status = operands == TFS_OPERANDS_TWO ? TFS_STATUS_USAGE : status; /* trouble */
-    } else if (operands == TFS_OPERANDS_TWO) {
-        status = run_two(&e, &parts, &second);
     } else {
+        for (int i = 0; i < 2; i++)
+            left_out = tfs_status_worst(left_out, say_left_out(&e, operands, at + i, &parts[i]));
         e.folder = cli->operands[at];
-        e.parts = &parts;
-        status = parts.count == 0 ? run(cli) : run_parts(&e, operands);
+        e.parts = &parts[0];
+        status = operands == TFS_OPERANDS_TWO ? run_two(&e, &parts[0], &parts[1])
+                 : parts[0].count == 0        ? run(cli)
+                                              : run_parts(&e, operands);
+        status = tfs_status_worst(status, left_out);
     }
-    tfs_parts_release(&parts);
-    tfs_parts_release(&second);
+    for (int i = 0; i < 2; i++)
+        tfs_parts_release(&parts[i]);
     return status;
 }

@@ -473,14 +473,14 @@ static enum tfs_status undo_folder(struct tfs_cli *cli, const struct tfs_parts *
     return status;
 }
 
-/* What is no folder of several, or cannot be looked into, is a save. */
+/* What is no folder of several is a save. */
 enum tfs_status tfs_cli_undo(struct tfs_cli *cli)
 {
     struct tfs_parts parts = {0};
     struct tfs_error err = {0};
     enum tfs_status status;
 
-    if (tfs_parts_find(cli->operands[0], cli->options.format, &parts, &err) == -ENOMEM)
+    if (tfs_parts_find(cli->operands[0], cli->options.format, &parts, &err) < 0)
         return tfs_cli_report(cli, cli->operands[0], &err);
     status = parts.count > 0 ? undo_folder(cli, &parts) : undo_save(cli, cli->operands[0]);
     tfs_parts_release(&parts);

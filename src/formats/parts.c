@@ -39,6 +39,7 @@ void tfs_parts_release(struct tfs_parts *parts)
         free(parts->items[i].save);
     }
     free(parts->items);
+    free(parts->left_out);
     *parts = (struct tfs_parts){0};
 }
 

@@ -16,6 +16,7 @@ struct tfs_parts {
     struct tfs_part *items; /* sorted by path, which is none the beginning of another */
     size_t count;
     const char *file; /* a file of the folder that is shown beside them, as it is; NULL: none */
+    char *left_out;   /* a sentence about the first that is not listed, and why; NULL: none is */
 };
 
 /* Sets *parts to what the folder at `path` holds; a save, and what is none, hold nothing (count 0).

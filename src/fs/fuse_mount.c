@@ -174,6 +174,8 @@ static int open_parts(struct mounting *m, const struct tfs_parts *parts, struct 
         if (why.code < 0)
             tfs_fail(err, why.code, "%s: %s", parts->items[i].path, why.text);
     }
+    if (parts->left_out != NULL)
+        say_of(m, "", "warning: ", parts->left_out);
     m->file_name = parts->file;
     return err->code < 0 || parts->file == NULL || !tfs_chosen_all(m->options->views)
                ? err->code

@@ -73,6 +73,38 @@ rm dir/$last/.terrainfs/manifest.new
 run 0 "without the beginning of a manifest" import dir world
 says err 'nothing differs' "it is a tree as a mount shows it"
 
+# ---- zones that cannot be looked at, and links
+all() {
+    rm -rf out.dir
+    run "$1" "check $3" check "$2"
+    says err "$4" "names it"
+    run "$1" "export $3" export "$2" out.dir
+    says err "$4" "names it"
+    run 2 "diff $3" diff "$2" start
+    says err "$4" "names it"
+    run 2 "diff $3, the other way round" diff start "$2"
+    says err "$4" "names it"
+}
+fresh
+mkdir -p world/zones/mod/mars
+ln -s regions world/zones/mod/mars/regions
+all 3 world "with a folder of regions that nobody can enter" '^world: its zones/mod/mars cannot be looked at: '
+run 3 "info of it" info world
+run 3 "undo of it" undo world
+rm -r world/zones/mod
+cp -r start/$zone elsewhere
+ln -s "$PWD/elsewhere" world/zones/base/mars
+out='^terrainfs: world: its zones/base/mars is left out: it is a link, and links lead out of the world$'
+all 1 world "with a link to a zone" "$out"
+cp -r start/$zone start/zones/base/mars
+run 2 "diff of the link and a zone" diff world start
+says out '^only in start: zones/base/mars$' "does not follow it"
+run 0 "info of it" info world
+says err "$out" "names it"
+rm -r start/zones/base/mars world/zones/base/mars
+ln -s "$PWD/start/zones/base" world/zones/mod
+all 1 world "with a link to a folder of zones" 'its zones/mod is left out'
+
 # ---- terrains of a level
 "$TOOLS/make_level" --terrains 2 level && "$TFS" export -o views=voxels+arrays level terrains || exit 3
 array=terrains/terrains/theTerrain2/arrays/heights.npy

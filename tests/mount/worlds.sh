@@ -422,7 +422,9 @@ linked_folders() {
     want test -s "$(zone)/palette.txt"
     want mkdir "$(zone)/chunks/1_9_1"
     down
-    want "$TFS_BIN" export -o views=voxels "$S" "$D/exported"
+    "$TFS_BIN" export -o views=voxels "$S" "$D/exported" 2>"$D/said"
+    same 'status of export' $? 1
+    want grep -Eq 'its zones/(base/moon|linked) is left out: it is a link' "$D/said"
     wants_not grep -rq secret "$D/exported"
     want test -L "$S/worldInfo.json"
     want test -L "$S/zones/base/moon"

@@ -19,33 +19,6 @@
 
 /* ---- looking at folders ---------------------------------------------------------------------- */
 
-/* Calls `each` for the directories in a folder until it answers other than 0, which is returned. A
- * folder that cannot be read has none. */
-static int each_directory(const char *folder,
-                          int (*each)(void *arg, const char *path, const char *name), void *arg)
-{
-    DIR *directory = opendir(folder);
-    struct dirent *entry;
-    struct stat st;
-    int result = 0;
-
-    while (directory != NULL && result == 0 && (entry = readdir(directory)) != NULL) {
-        char *path = NULL;
-        if (entry->d_name[0] == '.')
-            continue;
-        if (tfs_print(&path, "%s/%s", folder, entry->d_name) < 0) {
-            result = -ENOMEM;
-            break;
-        }
-        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
-            result = each(arg, path, entry->d_name);
-        free(path);
-    }
-    if (directory != NULL)
-        closedir(directory);
-    return result;
-}
-
 static int has_file(const char *folder, const char *name)
 {
     char *path = NULL;
@@ -57,52 +30,121 @@ static int has_file(const char *folder, const char *name)
     return there;
 }
 
-int tfs_cosmic_is_zone(const char *folder)
+/* 1, 0, or why nobody can know: negative errno. */
+static int look_at_zone(const char *folder)
 {
     char *path = NULL;
-    int status = tfs_cosmic_holds_regions(folder, NULL);
+    const int beside = tfs_cosmic_holds_regions(folder, NULL);
 
-    if (status > 0)
+    if (beside > 0)
         return 1;
     if (tfs_print(&path, "%s/regions", folder) < 0)
         return -ENOMEM;
-    status = tfs_cosmic_holds_regions(path, NULL);
+    const int within = tfs_cosmic_holds_regions(path, NULL);
     free(path);
-    return status > 0 ? 1 : has_file(folder, TFS_COSMIC_ZONE_INFO);
+    const int info = within > 0 ? 1 : has_file(folder, TFS_COSMIC_ZONE_INFO);
+    if (info != 0)
+        return info;
+    return beside < 0 ? beside : within < 0 && within != -ENOENT && within != -ENOTDIR ? within : 0;
+}
+
+int tfs_cosmic_is_zone(const char *folder)
+{
+    const int zone = look_at_zone(folder);
+
+    return zone < 0 && zone != -ENOMEM ? 0 : zone;
 }
 
 /* ---- the zones of a world -------------------------------------------------------------------- */
 
 struct listing {
+    const char *folder; /* the world */
     struct tfs_parts *parts;
     const char *space; /* the namespace */
     struct tfs_error *err;
 };
 
-static int add_zone(void *arg, const char *path, const char *name)
+typedef int (*entry_fn)(struct listing *l, const char *path, const char *name);
+
+/* What is there and cannot be looked at is not taken for absent. */
+static int fail_look(const struct listing *l, const char *path, int code)
 {
-    struct listing *l = arg;
+    if (code == -ENOMEM)
+        return tfs_fail_memory(l->err);
+    return tfs_fail(l->err, code, "its %s cannot be looked at: %s", path + strlen(l->folder) + 1,
+                    strerror(-code));
+}
+
+/* Links to folders are left out, by all commands and mounts, and one is named. */
+static int leave_out(const struct listing *l, const char *path)
+{
+    struct stat st;
+
+    if (l->parts->left_out != NULL || stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return 0;
+    return tfs_print(&l->parts->left_out,
+                     "its %s is left out: it is a link, and links lead out of the world",
+                     path + strlen(l->folder) + 1) < 0
+               ? tfs_fail_memory(l->err)
+               : 0;
+}
+
+static int look_at(struct listing *l, const char *path, const char *name, entry_fn each)
+{
+    struct stat st;
+
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT ? 0 : fail_look(l, path, -errno);
+    if (S_ISLNK(st.st_mode))
+        return leave_out(l, path);
+    return S_ISDIR(st.st_mode) ? each(l, path, name) : 0;
+}
+
+/* Calls `each` for the directories in a folder until it answers other than 0, which is returned. */
+static int each_directory(struct listing *l, const char *folder, entry_fn each)
+{
+    DIR *directory = opendir(folder);
+    struct dirent *entry;
+    int result = 0;
+
+    if (directory == NULL)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : fail_look(l, folder, -errno);
+    for (errno = 0; result == 0 && (entry = readdir(directory)) != NULL; errno = 0) {
+        char *path = NULL;
+        if (entry->d_name[0] == '.')
+            continue;
+        result = tfs_print(&path, "%s/%s", folder, entry->d_name) < 0
+                     ? tfs_fail_memory(l->err)
+                     : look_at(l, path, entry->d_name, each);
+        free(path);
+    }
+    if (result == 0 && errno != 0)
+        result = fail_look(l, folder, -errno);
+    closedir(directory);
+    return result;
+}
+
+static int add_zone(struct listing *l, const char *path, const char *name)
+{
     char *part = NULL;
-    const int zone = tfs_cosmic_is_zone(path);
+    const int zone = look_at_zone(path);
 
     if (zone <= 0)
-        return zone < 0 ? tfs_fail_memory(l->err) : 0;
+        return zone == 0 || zone == -ENOENT ? 0 : fail_look(l, path, zone);
     if (tfs_print(&part, "zones/%s/%s", l->space, name) < 0)
         return tfs_fail_memory(l->err);
     return tfs_parts_add(l->parts, part, strdup(path), l->err);
 }
 
-static int add_space(void *arg, const char *path, const char *name)
+static int add_space(struct listing *l, const char *path, const char *name)
 {
-    struct listing *l = arg;
-
     l->space = name;
-    return each_directory(path, add_zone, l);
+    return each_directory(l, path, add_zone);
 }
 
 int tfs_cosmic_world_parts(const char *folder, struct tfs_parts *parts, struct tfs_error *err)
 {
-    struct listing l = {.parts = parts, .err = err};
+    struct listing l = {.folder = folder, .parts = parts, .err = err};
     char *zones = NULL;
     int zone = tfs_cosmic_is_zone(folder);
 
@@ -110,8 +152,9 @@ int tfs_cosmic_world_parts(const char *folder, struct tfs_parts *parts, struct t
         return zone < 0 ? tfs_fail_memory(err) : 0;
     if (tfs_print(&zones, "%s/zones", folder) < 0)
         return tfs_fail_memory(err);
-    if (each_directory(zones, add_space, &l) < 0 && err->code == 0)
-        tfs_fail_memory(err);
+    /* Of a folder that nobody may look into, other functions say that. */
+    if (access(zones, F_OK) == 0)
+        each_directory(&l, zones, add_space);
     free(zones);
     if (err->code < 0)
         return err->code;
@@ -130,7 +173,7 @@ static int is_world(const char *folder)
     bool world = status == 0 && parts.count > 0;
 
     tfs_parts_release(&parts);
-    return status < 0 ? status : world;
+    return status == -ENOMEM ? status : world;
 }
 
 static int has_zones(const char *folder)
