@@ -81,8 +81,9 @@ struct tfs_cli {
     bool again;            /* what is done was done before: what was said is not said again */
     char **operands;
     int operand_count;
-    bool many;   /* the command is run for several operands */
-    bool unread; /* nobody reads the standard output any more */
+    bool many;        /* the command is run for several operands */
+    const char *part; /* of a folder of several saves, where this one is; NULL: it is none of one */
+    bool unread;      /* nobody reads the standard output any more */
     struct tfs_progress progress;
 };
 

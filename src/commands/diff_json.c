@@ -142,11 +142,13 @@ int tfs_differ_json(struct tfs_differ *d, struct tfs_error *err)
     const struct tfs_tree *tree = d->saves[TFS_BEFORE]->tree;
     struct printing printing = {d, err};
 
+    if (d->cli->part != NULL)
+        tfs_json_text(&d->printer.out, "save", d->cli->part);
     tfs_buf_printf(&d->printer.out,
-                   "{\"changed\":%" PRIu64 ",\"added\":%" PRIu64 ",\"removed\":%" PRIu64
+                   "%s\"changed\":%" PRIu64 ",\"added\":%" PRIu64 ",\"removed\":%" PRIu64
                    ",\"voxels\":%" PRIu64,
-                   d->chunks[TFS_DIFF_CHANGED], d->chunks[TFS_DIFF_ADDED],
-                   d->chunks[TFS_DIFF_REMOVED], d->voxels);
+                   d->cli->part != NULL ? "," : "{", d->chunks[TFS_DIFF_CHANGED],
+                   d->chunks[TFS_DIFF_ADDED], d->chunks[TFS_DIFF_REMOVED], d->voxels);
     if (d->has_box)
         add_box(&d->printer.out, &d->box);
     if (!tfs_differ_wants(d, TFS_CLI_STAT)) {

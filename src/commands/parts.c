@@ -19,6 +19,7 @@
 #include "base/print.h"
 #include "commands/cli.h"
 #include "commands/import.h"
+#include "commands/json.h"
 #include "formats/chosen.h"
 #include "formats/parts.h"
 
@@ -490,9 +491,20 @@ static enum tfs_status run_import(struct each *e)
 
 /* ---- A B ------------------------------------------------------------------------------------- */
 
+static enum tfs_status print_only(const struct each *e, const char *folder, const char *part)
+{
+    struct tfs_buf object = {0};
+
+    if ((e->cli->flags & TFS_CLI_JSON) == 0)
+        return tfs_cli_print_line(e->cli, "only in %s: %s", folder, part);
+    tfs_json_text(&object, "save", part);
+    tfs_json_text(&object, "only_in", folder);
+    return tfs_cli_print_object(e->cli, &object, TFS_STATUS_DONE);
+}
+
 static enum tfs_status say_only(const struct each *e, const char *folder, const char *part)
 {
-    enum tfs_status status = tfs_cli_print_line(e->cli, "only in %s: %s", folder, part);
+    enum tfs_status status = print_only(e, folder, part);
 
     return status == TFS_STATUS_DONE ? TFS_STATUS_BAD : TFS_STATUS_USAGE;
 }
@@ -529,7 +541,9 @@ static enum tfs_status diff_side(const struct each *e, const struct tfs_parts *o
         if (mine != NULL && its != NULL && is_absent(its, others)) {
             status = say_only(e, e->folder, path);
         } else if (compare) {
+            e->cli->part = path;
             status = second ? run_with(e, its, mine) : run_with(e, mine, its);
+            e->cli->part = NULL;
             mine = its = NULL;
         } else {
             status = TFS_STATUS_DONE;

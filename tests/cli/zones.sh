@@ -97,10 +97,24 @@ ln -s "$PWD/elsewhere" world/zones/base/mars
 out='^terrainfs: world: its zones/base/mars is left out: it is a link, and links lead out of the world$'
 all 1 world "with a link to a zone" "$out"
 cp -r start/$zone start/zones/base/mars
+json() {
+    python3 -S - "$@" <<'END'
+import json, sys
+text, decoder, found = open('out').read(), json.JSONDecoder(), []
+while text.strip():
+    value, end = decoder.raw_decode(text.lstrip())
+    text = text.lstrip()[end:]
+    found.append([value['save'], value.get('only_in'), 'changed' in value])
+assert found == json.loads(sys.argv[1]), found
+END
+    ok "$2"
+}
 run 2 "diff of the link and a zone" diff world start
 says out '^only in start: zones/base/mars$' "does not follow it"
 run 0 "info of it" info world
 says err "$out" "names it"
+run 1 "diff --json of worlds, of which one has a zone more" diff --json start dir
+json "[[\"$zone\", null, true], [\"zones/base/mars\", \"start\", false], [\"$last\", null, true]]" "is JSON, and names it"
 rm -r start/zones/base/mars world/zones/base/mars
 ln -s "$PWD/start/zones/base" world/zones/mod
 all 1 world "with a link to a folder of zones" 'its zones/mod is left out'
