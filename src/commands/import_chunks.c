@@ -7,8 +7,8 @@
  *      those that were edited and are in the save already. Two of which one makes the other untrue
  *      contradict each other, and nothing of the chunk is taken. Those that --prefer takes are put
  *      first; then others that contradict them are not put.
- *   3. In a chunk that the save lacks, raw.bin is what was copied, and only what says something
- *      else was edited.
+ *   3. In a chunk that the save lacks, or has damaged, raw.bin is what was copied, and only what
+ *      says something else was edited.
  *   4. Where raw.bin reads like the save, the whole directory is of the save's state, as after a
  *      pull: there only what was taken counts.
  */
@@ -23,6 +23,7 @@ struct arrival {
     struct tfs_found *found;
     struct tfs_node top;
     bool fresh; /* the save lacks it */
+    bool mends; /* the save has it damaged, and raw.bin is taken */
     bool contradicts;
     struct tfs_doc *start; /* without what these files say */
     struct tfs_doc *raw;   /* a fresh chunk as its raw.bin left it */
@@ -111,7 +112,8 @@ static bool is_outvoted(struct arrival *a, const struct tfs_view *view, struct t
 /* Is this what makes up a fresh chunk, and not an edit of it? */
 static bool is_copied(const struct arrival *a, const struct tfs_view *view)
 {
-    return a->fresh && class_of(a, view) == TFS_PREFER_RAW && a->im->cli->prefer != TFS_PREFER_RAW;
+    return (a->fresh || a->mends) && class_of(a, view) == TFS_PREFER_RAW &&
+           a->im->cli->prefer != TFS_PREFER_RAW;
 }
 
 /* Do the lines of the view mean other voxels than they did at the export? In palette.txt numbers
@@ -186,7 +188,7 @@ static void take_view(struct arrival *a, struct tfs_view *view)
         return;
     view->done = true;
     /* What a chunk that came whole says is compared with what its raw.bin made of it. */
-    if (a->fresh && !tfs_view_compare(a->im, view, a->raw))
+    if ((a->fresh || a->raw) && !tfs_view_compare(a->im, view, a->raw))
         return;
     if (!(a->fresh ? view->differs : tfs_view_wanted(a->im, view)))
         return;
@@ -241,7 +243,7 @@ static void take_class(struct arrival *a, enum tfs_prefer class)
 
 static void take_views(struct arrival *a)
 {
-    if (a->fresh)
+    if (a->fresh || a->mends)
         take_class(a, TFS_PREFER_RAW);
     take_class(a, a->im->cli->prefer);
     for (size_t i = 0; i < a->count; i++)
@@ -455,12 +457,33 @@ static void leave_out(struct arrival *a, struct tfs_doc *before,
     a->found->left_out = true;
 }
 
+/* Is raw.bin to be taken for a chunk that the save has damaged? What the other files say cannot be
+ * compared with that. */
+static bool is_mending(const struct arrival *a)
+{
+    struct tfs_import *im = a->im;
+    const struct tfs_chunk *chunk = tfs_doc_find(im->base, a->top.key);
+    struct tfs_error warning = {0}, err = {0};
+    bool raw = false;
+
+    for (size_t i = 0; i < a->count; i++)
+        raw = raw ||
+              (class_of(a, &a->views[i]) == TFS_PREFER_RAW && tfs_view_wanted(im, &a->views[i]));
+    if (!raw || chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0)
+        return raw && chunk != NULL;
+    im->save->tree->chunk_check(im->save, im->base, a->top.key, &warning, &err);
+    if (tfs_import_is_trouble(err.code))
+        tfs_import_refuse(im, a->found->path, &err);
+    return err.code != 0;
+}
+
 static void take_arrival(struct arrival *a)
 {
     struct tfs_import *im = a->im;
     const struct tfs_import_counts counts = im->counts;
     struct tfs_doc *before = tfs_doc_ref(im->doc);
 
+    a->mends = !a->fresh && is_mending(a);
     if (!a->fresh || create_chunk(a)) {
         a->start = tfs_doc_ref(im->doc);
         for (size_t i = 0; i < a->count; i++)
