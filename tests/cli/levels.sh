@@ -171,7 +171,7 @@ rm other/levels/demo/theTerrain3.ter
 run 1 "diff of a level that lacks a terrain" diff mod other
 says out 'only in mod: terrains/theTerrain3' "says so"
 rm -rf other several
-run 1 "what wants one save says which there are" merge mod mod mod -o merged.ter
+run 2 "what wants one save says which there are" merge mod mod mod -o merged.ter
 says err 'is a level of several terrains; one of them is wanted here, such as .*/theTerrain.ter' \
     "by its path"
 
