@@ -439,21 +439,57 @@ static void enable(struct gitter *g)
     tfs_buf_release(&lines);
 }
 
-/* Which endings have the attribute here: asked of git, which knows all places of them. */
+/* The value of an attribute in what git said of one file: "terrain", "unset", "unspecified". */
+static void attribute_of(const char *said, const char *attribute, char value[NAME_MAX])
+{
+    char key[NAME_MAX];
+
+    snprintf(key, sizeof(key), ": %s: ", attribute);
+    const char *at = strstr(said, key);
+    at = at == NULL ? "unspecified" : at + strlen(key);
+    snprintf(value, NAME_MAX, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+/* A later line may take one of the two away again. */
+static enum tfs_status print_ending(struct gitter *g, const char *ending, const char *said)
+{
+    static const char terrain[] = "terrain", none[] = "unspecified";
+    char diff[NAME_MAX], merge[NAME_MAX];
+
+    attribute_of(said, "diff", diff);
+    attribute_of(said, "merge", merge);
+    const bool shown = strcmp(diff, terrain) == 0, merged = strcmp(merge, terrain) == 0;
+    enum tfs_status status;
+    if (shown == merged && (shown || (strcmp(diff, none) == 0 && strcmp(merge, none) == 0)))
+        return tfs_cli_print_line(g->cli, "*%s: %s", ending,
+                                  shown ? "shown and merged as terrain" : "no attribute");
+    if (shown)
+        status =
+            tfs_cli_print_line(g->cli, "*%s: shown as terrain, but merge is %s", ending, merge);
+    else if (merged)
+        status = tfs_cli_print_line(g->cli, "*%s: merged as terrain, but diff is %s", ending, diff);
+    else
+        return tfs_cli_print_line(g->cli, "*%s: no terrain: diff is %s, merge is %s", ending, diff,
+                                  merge);
+    return tfs_status_worst(status, TFS_STATUS_BAD);
+}
+
+/* Which endings have the attributes here: asked of git, which knows all places of them. */
 static void print_endings(struct gitter *g)
 {
     char ending[NAME_MAX], name[NAME_MAX + 1];
     const char *rest = NULL;
 
-    for (size_t at = 0; !g->status && next_ending(&at, &rest, ending) != NULL;) {
+    for (size_t at = 0;
+         g->status != TFS_STATUS_SYSTEM && next_ending(&at, &rest, ending) != NULL;) {
         snprintf(name, sizeof(name), "x%s", ending);
-        const char *const words[] = {"check-attr", "diff", "--", name, NULL};
+        const char *const words[] = {"check-attr", "diff", "merge", "--", name, NULL};
         if (run(g, true, words) != 0)
             return;
-        const char *line = first_line(g);
-        bool has = line != NULL && strstr(line, ": diff: terrain") != NULL;
-        g->status = tfs_cli_print_line(g->cli, "*%s: %s", ending,
-                                       has ? "shown as terrain" : "no attribute");
+        tfs_buf_u8(&g->out, 0);
+        g->status = tfs_status_worst(
+            g->status, g->out.failed ? tfs_cli_say(g->cli, TFS_STATUS_SYSTEM, "out of memory")
+                                     : print_ending(g, ending, (const char *)g->out.data));
     }
 }
 

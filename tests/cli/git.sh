@@ -51,7 +51,15 @@ cp .gitattributes before
 run 0 "attributes again" git --attributes
 same .gitattributes before "add nothing twice"
 run 0 "it is enabled now" git --status
-says out '^\*\.ter: shown as terrain$' "and has the attribute"
+says out '^\*\.ter: shown and merged as terrain$' "and has the attribute"
+printf '%s\n' '*.rbxm merge=binary' '*.ter -diff' '*.vxr binary' >>.gitattributes
+run 1 "a later line that takes an attribute away" git --status
+says out '^enabled$' "the configuration is as it was"
+says out '^\*\.rbxm: shown as terrain, but merge is binary$' "it is said of merge"
+says out '^\*\.ter: merged as terrain, but diff is unset$' "and of diff"
+says out '^\*\.vxr: no terrain: diff is unset, merge is unset$' "and of both"
+says out '^\*\.rbxl: shown and merged as terrain$' "the others have theirs"
+cp before .gitattributes
 run 0 "disable" git --disable
 git config --get-regexp terrain >out
 [ ! -s out ]
@@ -174,7 +182,7 @@ run 0 "enable in a bare repository" git --enable
 says err 'belong into info/attributes ' "it is said where git reads attributes there"
 run 0 "attributes of a bare repository" git --attributes
 run 0 "its status" git --status
-says out '^\*\.rbxm: shown as terrain$' "git reads the attributes there"
+says out '^\*\.rbxm: shown and merged as terrain$' "git reads the attributes there"
 git diff "$(git rev-list --max-parents=0 HEAD)" HEAD -- region_0_0_0.cosmicreach >out
 says out '^@@ chunk ' "git diff shows rows of terrain there"
 cd "$top/repository" || exit 3
