@@ -27,11 +27,14 @@ static int try_getattr(struct tfs_session *s, void *call, struct tfs_need *need)
     if (inode != NULL)
         return tfs_ops_attr(s, need, inode, a->attr);
     result = tfs_ops_node(s, a->id, &node);
-    if (result == 0)
-        result = tfs_ops_know_inside(s, need, &node);
+    if (result < 0)
+        return result;
+    result = tfs_ops_know_inside(s, need, &node);
     if (result == 0)
         result = tfs_ops_check_visible(s, &node);
-    return result < 0 ? result : tfs_ops_attr_node(s, need, &node, a->attr);
+    if (result == 0)
+        result = tfs_ops_attr_node(s, need, &node, a->attr);
+    return tfs_ops_know_again(s, need, &node, result);
 }
 
 int tfs_session_getattr(struct tfs_session *s, uint64_t id, struct tfs_attr *attr)

@@ -4,7 +4,6 @@
  * verb is tried again.
  */
 #include <errno.h>
-#include <semaphore.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -38,40 +37,18 @@ static int apply_read(struct tfs_job *job, bool last)
 
 static const struct tfs_job_kind read_chunks = {.apply = apply_read};
 
-/* What waits for the answer. */
-struct waiting {
-    sem_t done;
-    int result;
-};
-
-static void end_waiting(void *arg, int result, const struct tfs_attr *attr)
-{
-    struct waiting *w = arg;
-
-    (void)attr;
-    w->result = result;
-    sem_post(&w->done);
-}
-
 /* Has them read by the store's thread, and waits for it. */
-static int read_and_wait(const struct tfs_need *need)
+static int read_and_wait(struct tfs_need *need)
 {
-    struct waiting waiting = {.result = 0};
-    struct chunks_work *w = tfs_work_create(sizeof(*w), &read_chunks, need->branch, NULL,
-                                            (struct tfs_reply){end_waiting, &waiting});
+    struct chunks_work *w =
+        tfs_work_create(sizeof(*w), &read_chunks, need->branch, NULL, (struct tfs_reply){0});
 
     if (w == NULL)
         return -ENOMEM;
-    sem_init(&waiting.done, 0, 0);
     w->chunk = need->chunk;
     w->all = need->all_chunks;
     w->work.job.reads = w->all ? NULL : &w->chunk;
-    w->work.urgent = true;
-    tfs_work_submit(&w->work);
-    while (sem_wait(&waiting.done) < 0)
-        continue;
-    sem_destroy(&waiting.done);
-    return waiting.result;
+    return tfs_work_wait(&w->work);
 }
 
 /* ---- what is needed -------------------------------------------------------------------------- */
@@ -128,10 +105,12 @@ int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
 
 /* ---- what is in a chunk ---------------------------------------------------------------------- */
 
-/* What is read so is remembered, and what cannot be read is not waited for once more. */
-static int look_inside(const struct tfs_need *need)
+/* What is read so is remembered, and what cannot be read is not waited for once more, but where
+ * another program changed it. */
+static int look_inside(struct tfs_need *need)
 {
-    (void)tfs_node_exists(need->branch->save, need->doc, &need->inside);
+    if (tfs_node_exists(need->branch->save, need->doc, &need->inside) == -ESTALE)
+        (void)tfs_ops_catch_up(need, need->branch, need->doc);
     tfs_doc_unref(need->doc);
     return 0;
 }
@@ -155,5 +134,28 @@ int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const stru
     need->branch = branch;
     need->doc = tfs_doc_ref(doc);
     need->inside = *node;
+    return TFS_NEEDS_CHUNKS;
+}
+
+/* ---- what another program changed ------------------------------------------------------------ */
+
+static int read_again(struct tfs_need *need)
+{
+    (void)tfs_ops_catch_up(need, need->branch, need->doc);
+    tfs_doc_unref(need->doc);
+    return 0;
+}
+
+int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                       int result)
+{
+    struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    if (result != -ESTALE || branch == NULL || need->looks == 0 ||
+        need->behind == tfs_store_shown(branch->store)->version)
+        return result;
+    need->read_chunks = read_again;
+    need->branch = branch;
+    need->doc = tfs_doc_ref(tfs_store_shown(branch->store));
     return TFS_NEEDS_CHUNKS;
 }

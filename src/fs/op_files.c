@@ -121,7 +121,7 @@ int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, pid_t c
                           struct tfs_handle **handle, bool *keep)
 {
     struct opening o = {.id = id, .flags = flags, .caller = caller, .keep = keep};
-    int result = tfs_ops_told(s, id, NULL, tfs_ops_run(s, try_open, &o), NULL);
+    int result = tfs_ops_told(s, id, NULL, tfs_ops_run_as_read(s, try_open, &o), NULL);
 
     if (result == 0)
         *handle = o.handle;
@@ -498,7 +498,7 @@ int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t ca
 {
     struct writing w = {handle, caller, offset, bytes, from_cache, .stale = false};
     struct tfs_error why = {0};
-    int result = tfs_ops_run(s, try_write, &w);
+    int result = tfs_ops_run_as_read(s, try_write, &w);
 
     if (w.tell || w.overtook) {
         tfs_fail(&why, -ESTALE, "%s", w.tell ? tfs_ops_outdated : tfs_ops_overtaken);

@@ -207,7 +207,9 @@ static int find_directory(struct listing *l, struct tfs_need *need)
     inside.file = inside.scope == TFS_SCOPE_CHUNK ? 0 : inside.file;
     if (result == 0)
         result = tfs_ops_know_inside(s, need, &inside);
-    return result < 0 ? result : tfs_ops_check_visible(s, &l->dir);
+    if (result == 0)
+        result = tfs_ops_check_visible(s, &l->dir);
+    return tfs_ops_know_again(s, need, &l->dir, result);
 }
 
 static int try_list(struct tfs_session *s, void *call, struct tfs_need *need)
@@ -216,12 +218,14 @@ static int try_list(struct tfs_session *s, void *call, struct tfs_need *need)
     const uint64_t offset = l->offset;
     int result = find_directory(l, need);
 
-    (void)s;
+    l->result = 0;
     if (result == 0 && give_dots(l) && (!l->schema || offset >= SCRATCH || give_schema(l)))
         give_scratch(l);
     /* A listing without what cannot be found out would stay in caches as if it were whole. What was
      * given before that is taken (its lookups are counted); the next call says it. */
-    return result == 0 && l->result < 0 && l->offset == offset ? l->result : result;
+    if (result == 0 && l->result < 0 && l->offset == offset)
+        result = tfs_ops_know_again(s, need, &l->dir, l->result);
+    return result;
 }
 
 int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offset,

@@ -77,7 +77,7 @@ static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char
         result = tfs_ops_know_inside(s, need, &entry->node);
         int visible = result < 0 ? result : tfs_ops_visible(s, &entry->node);
         if (visible < 0)
-            return visible;
+            return tfs_ops_know_again(s, need, &entry->node, visible);
         entry->schema = true;
         entry->visible = visible;
     }
@@ -377,6 +377,7 @@ static int submit_chunk(const struct tfs_entry *entry, const struct tfs_job_kind
         return -ENOMEM;
     work->node = entry->node;
     work->work.job.undo = true;
+    work->work.job.anew = kind == &tfs_make_chunk;
     tfs_work_submit(&work->work);
     return -EINPROGRESS;
 }

@@ -117,7 +117,7 @@ static int apply_truncate(struct tfs_job *job, bool last)
     struct tfs_span text;
 
     (void)last;
-    int result = tfs_ops_run(s, try_content, &c);
+    int result = tfs_ops_run_as_read(s, try_content, &c);
     if (result == 0)
         result = cut_text(&c, &longer, &text);
     if (result == 0)
@@ -152,7 +152,7 @@ static void settle_truncate(struct tfs_job *job)
 
     if (job->result < 0)
         return;
-    job->result = tfs_ops_run(work->branch->session, try_attr, work);
+    job->result = tfs_ops_run_as_read(work->branch->session, try_attr, work);
     work->has_attr = true;
 }
 
@@ -231,10 +231,10 @@ static int apply_rename(struct tfs_job *job, bool last)
     struct tfs_error err = {0};
 
     (void)last;
-    int result = tfs_ops_run(s, try_content, &c);
+    int result = tfs_ops_run_as_read(s, try_content, &c);
     work->text = c.blob;
     if (result == 0)
-        result = tfs_ops_run(s, try_keep_shown, work);
+        result = tfs_ops_run_as_read(s, try_keep_shown, work);
     else if (c.why.code < 0)
         tfs_ops_log_inode(s, &c.why, c.inode);
     if (result == 0) {

@@ -158,7 +158,7 @@ int tfs_session_read(struct tfs_session *s, uint64_t id, struct tfs_handle *hand
 {
     struct reading r = {id, handle, offset, size, hold, bytes};
 
-    return tfs_ops_run(s, try_read, &r);
+    return tfs_ops_run_as_read(s, try_read, &r);
 }
 
 /* Names a range that the file shows without a draft, as one to be rendered. With the lock. */
@@ -244,5 +244,5 @@ int tfs_session_seek(struct tfs_session *s, uint64_t id, struct tfs_handle *hand
 {
     struct seeking k = {id, handle, offset, hole, found};
 
-    return tfs_ops_run(s, try_seek, &k);
+    return tfs_ops_run_as_read(s, try_seek, &k);
 }

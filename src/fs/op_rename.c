@@ -206,6 +206,7 @@ static int move_chunk(struct renaming *r)
     work->node = r->from.node;
     work->to = r->to.node.key;
     work->work.job.undo = true;
+    work->work.job.anew = true;
     tfs_work_submit(&work->work);
     return -EINPROGRESS;
 }

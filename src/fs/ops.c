@@ -4,6 +4,7 @@
 #include "fs/ops.h"
 
 #include <errno.h>
+#include <semaphore.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,6 +306,22 @@ static int tell_unreadable(struct tfs_session *s, const struct tfs_need *need,
     return -EIO;
 }
 
+static const struct tfs_job_kind look = {NULL, NULL};
+
+/* Before any job the store's thread looks at the save. That it fails for the same document tells
+ * that no look helps: edits are pending, or an open file goes on with what was. */
+int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_doc *doc)
+{
+    if (need->looks == 0 || need->behind == doc->version)
+        return -ESTALE;
+    need->looks--;
+    need->behind = doc->version;
+    need->asked = 0;
+    struct tfs_work *work =
+        tfs_work_create(sizeof(*work), &look, branch, NULL, (struct tfs_reply){0});
+    return work != NULL ? tfs_work_wait(work) : -ENOMEM;
+}
+
 static int render(struct tfs_session *s, struct tfs_need *need)
 {
     struct tfs_error err = {0};
@@ -316,6 +333,8 @@ static int render(struct tfs_session *s, struct tfs_need *need)
                                 : tfs_views_render(&s->views, &need->view, &need->blob, &err);
     if (result == -EBADMSG)
         result = tell_unreadable(s, need, &err);
+    if (result == -ESTALE)
+        result = tfs_ops_catch_up(need, tfs_ops_branch(s, &need->view.node), need->view.doc);
     tfs_doc_unref(need->view.doc);
     need->view.doc = NULL;
     return result;
@@ -366,9 +385,11 @@ static int provide(struct tfs_session *s, int wanted, struct tfs_need *need)
     return 0;
 }
 
-int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
+#define LOOKS_MAX 8 /* at a save that another program goes on to write */
+
+static int run(struct tfs_session *s, tfs_attempt_fn attempt, void *call, unsigned looks)
 {
-    struct tfs_need need = {0};
+    struct tfs_need need = {.looks = looks};
     int result;
 
     do {
@@ -381,6 +402,16 @@ int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
     } while (result >= 0);
     tfs_blob_unref(need.blob);
     return result;
+}
+
+int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
+{
+    return run(s, attempt, call, LOOKS_MAX);
+}
+
+int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
+{
+    return run(s, attempt, call, 0);
 }
 
 /* ---- people ---------------------------------------------------------------------------------- */
@@ -518,6 +549,35 @@ void *tfs_work_create(size_t size, const struct tfs_job_kind *kind, struct tfs_b
 void tfs_work_submit(struct tfs_work *work)
 {
     tfs_store_submit(work->branch->store, &work->job);
+}
+
+/* What waits for the answer. */
+struct waiting {
+    sem_t done;
+    int result;
+};
+
+static void end_waiting(void *arg, int result, const struct tfs_attr *attr)
+{
+    struct waiting *w = arg;
+
+    (void)attr;
+    w->result = result;
+    sem_post(&w->done);
+}
+
+int tfs_work_wait(struct tfs_work *work)
+{
+    struct waiting waiting = {.result = 0};
+
+    sem_init(&waiting.done, 0, 0);
+    work->reply = (struct tfs_reply){end_waiting, &waiting};
+    work->urgent = true;
+    tfs_work_submit(work);
+    while (sem_wait(&waiting.done) < 0)
+        continue;
+    sem_destroy(&waiting.done);
+    return waiting.result;
 }
 
 void tfs_work_free(struct tfs_work *work)

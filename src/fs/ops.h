@@ -153,16 +153,26 @@ struct tfs_need {
     struct tfs_branch *branch;
     struct tfs_key chunk; /* the one that may be there */
     bool all_chunks;
-    struct tfs_doc *doc;    /* a reference: what that chunk is to be asked of; */
-    struct tfs_node inside; /* whether this is in it */
-    unsigned asked;         /* chunks, by this verb */
-    int (*read_chunks)(const struct tfs_need *need); /* without the lock */
+    struct tfs_doc *doc;                       /* a reference: what that chunk is to be asked of; */
+    struct tfs_node inside;                    /* whether this is in it */
+    unsigned asked;                            /* chunks, by this verb */
+    int (*read_chunks)(struct tfs_need *need); /* without the lock */
+    unsigned looks;                            /* at the save, that the store may be asked for */
+    uint64_t behind; /* version of the document that another program changed the save under */
 };
 
 typedef int (*tfs_attempt_fn)(struct tfs_session *s, void *call, struct tfs_need *need);
 
-/* Takes the lock: makes attempts until one is an answer. */
+/* Takes the lock: makes attempts until one is an answer. Where another program changed what an
+ * attempt needs, the store reads the save again first. */
 int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
+/* The same of the save as it was read, which answers ESTALE then: by the store's thread, and where
+ * a file is opened or open, whose size the kernel was told before. */
+int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
+
+/* Chunks of `doc` could not be fetched, because another program changed them: 0 when the store has
+ * looked at the save since, and the verb is to be tried again; or -ESTALE. Without the lock. */
+int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_doc *doc);
 
 /* What the file shows without its draft: a reference, and its stamp; or TFS_NEEDS_BYTES. */
 int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
@@ -240,6 +250,9 @@ struct tfs_work {
 void *tfs_work_create(size_t size, const struct tfs_job_kind *kind, struct tfs_branch *branch,
                       struct tfs_inode *inode, struct tfs_reply reply);
 void tfs_work_submit(struct tfs_work *work);
+/* The same, and waits for its answer, which comes before caches are invalidated: for that the
+ * kernel may wait for the verb. Without the lock, not by the store's thread. */
+int tfs_work_wait(struct tfs_work *work);
 /* Takes the lock. */
 void tfs_work_free(struct tfs_work *work);
 void tfs_reply_now(struct tfs_reply reply, int result);
@@ -255,6 +268,10 @@ int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
 /* Is it remembered what is in the chunk of a node, as far as the document does not hold it? 0 if it
  * is, or was asked for by this verb; else TFS_NEEDS_CHUNKS: a database may be locked. */
 int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node);
+/* `result`, of an attempt that has changed nothing; TFS_NEEDS_CHUNKS for an ESTALE that the store
+ * can do something about: it says that the chunk of the node could not be fetched. */
+int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                       int result);
 
 /* ---- op_past.c ------------------------------------------------------------------------------- */
 

@@ -49,6 +49,7 @@ struct tfs_job {
     bool barrier;                /* the save must be on disk, whatever the commit mode is */
     bool saves;                  /* a commit at close is its business, whatever made the edit */
     bool undo;                   /* a failed commit takes the edit back: the operation failed */
+    bool anew;                   /* it is for whatever the save says now: no edit of what it said */
     const struct tfs_key *reads; /* it reads this chunk and makes no edit; NULL: all else */
     int64_t until;               /* monotonic ms: it waits; 0: it does not */
     int result;

@@ -268,7 +268,7 @@ static bool is_editing(struct tfs_store *store, const struct tfs_job *jobs)
     bool editing = tfs_store_differs(store);
 
     for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
-        editing = editing || job->undo;
+        editing = editing || (job->undo && !job->anew);
     return editing ||
            (store->client.is_editing != NULL && store->client.is_editing(store->client.arg, store));
 }

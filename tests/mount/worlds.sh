@@ -221,6 +221,44 @@ from_outside() {
     wants_not test -e "$(file -1 0)"
 }
 
+# What a program asks for first after the game replaced a region, of chunks that nobody read: what is there now.
+asked_at_once() {
+    local c=() c1 v w f how
+    mapfile -t c < <(region chunks "$(file 0 0)" | cut -d ' ' -f 1 | cut -f 1)
+    mkdir "$D/game" "$D/old"
+    cp "$(file 0 0)" "$D/game/"
+    f=$D/game/region_0_0_0.cosmicreach
+    mount_at "$f" "$D/gmnt"
+    for c1 in "${c[@]}"; do
+        echo "$(voxel_of "$c1"),base:from_the_game" >>"$D/gmnt/chunks/$c1/voxels.csv"
+    done
+    unmount "$D/gmnt"
+    cp -p "$(file 0 0)" "$D/old/"
+    for how in cat sed ls mv cp rm mkdir; do
+        cp -p "$D/old/region_0_0_0.cosmicreach" "$(file 0 0)"
+        up
+        same 'chunks' "$(find "$(zone)/chunks" -mindepth 1 -maxdepth 1 | wc -l)" 192
+        c1=${c[1]} v=$(voxel_of "$c1") w=$(voxel_of "${c[2]}")
+        cp "$f" "$D/next"
+        mv "$D/next" "$(file 0 0)"
+        case $how in
+        cat) want grep -qx "$v,base:from_the_game" "$(zone)/chunks/$c1/voxels.csv" ;;
+        sed) want sed -i "s/^$v,.*/$v,base:ours/" "$(zone)/chunks/$c1/voxels.csv" ;;
+        ls) want ls -l "$(zone)/chunks/$c1" >/dev/null ;;
+        mv) want mv "$(zone)/chunks/$c1" "$(zone)/chunks/-30_2_-30" ;;
+        cp) want cp -r "$(zone)/chunks/$c1" "$(zone)/chunks/-30_2_-30" ;;
+        rm) want rm -r "$(zone)/chunks/$c1" ;;
+        mkdir) want mkdir "$(zone)/chunks/-30_2_-30" ;;
+        esac
+        [[ $how != @(mv|cp) ]] || want grep -q base:from_the_game "$(zone)/chunks/-30_2_-30/palette.txt"
+        wants_not grep -qs 'while edits were pending' "$M/.terrainfs/errors.log"
+        down
+        same "block of the game in $how" "$(region block "$(file 0 0)" ${w//,/ })" base:from_the_game
+        [ $how != sed ] || same 'our block' "$(region block "$(file 0 0)" ${v//,/ })" base:ours
+        rm -f "$(file -2 -2)" && cp -p "$PRISTINE/zones/base/earth/regions/region_-2_0_-2.cosmicreach" "$(file -2 -2)"
+    done
+}
+
 # The game changes one region while edits of another one wait: that is no conflict; of the same one it is.
 conflicts() {
     local c v d
@@ -600,6 +638,7 @@ try 'rsync makes one zone like another' rsyncs
 try 'git sees the chunks that changed, and import takes them back' gits
 try 'a damaged region costs its own area' damaged
 try 'what the game changes meanwhile is shown' from_outside
+try 'a chunk is what the game made of it, whatever asks first' asked_at_once
 try 'a region that the game changes is a conflict with edits of it, and of no other one' conflicts
 try 'a zone and a region of it are written by one program at a time' locks
 try 'undo brings back what edits of a zone replaced' undone

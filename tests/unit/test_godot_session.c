@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../lib/session_driver.h"
 #include "../lib/voxel_maker.h"
@@ -536,6 +537,145 @@ START_TEST(journal_of_a_database_in_the_place_of_ours_is_not_ours)
 }
 END_TEST
 
+/* ---- a game that writes meanwhile ------------------------------------------------------------ */
+
+#define REGION     "/regions/lod0/r.0.0.0.vxr"
+#define SEVEN      "depth 8\nfill 7\n"
+#define FOR_EVER   (1u << 30)
+#define WRITES_MAX 200 /* that one call on a path waits out */
+
+static const struct tfs_container *real;
+static _Atomic unsigned writes; /* of the region, each right before a block is fetched */
+
+static int write_and_fetch(struct tfs_save *of, const struct tfs_chunk *block,
+                           struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = writes}};
+
+    if (writes > 0) {
+        writes--;
+        ck_assert_int_eq(utimensat(AT_FDCWD, scratch_path("home/world" REGION), times, 0), 0);
+    }
+    return real->fetch(of, block, stored, extra, err);
+}
+
+/* A world of which no block was read, though its names were. */
+static void open_and_list(void)
+{
+    static struct tfs_container writing;
+    const struct tfs_open_options open = {.lock = TFS_LOCK_EXCLUSIVE};
+    struct tfs_save *opened = NULL;
+    struct tfs_error err = {0};
+
+    ck_assert_int_eq(tfs_save_open(scratch_path("home/world"), NULL, &open, &opened, &err), 0);
+    writing = *(real = opened->container);
+    writing.fetch = write_and_fetch;
+    opened->container = &writing;
+    open_save_with(opened, (struct tfs_session_options){0});
+    ck_assert_ptr_nonnull(strstr(list("chunks"), "0_0_0 "));
+}
+
+static void check_in_cat(void)
+{
+    ck_assert_str_eq(cat(edit), SEVEN);
+}
+
+static void check_in_list(void)
+{
+    ck_assert_ptr_nonnull(strstr(list("chunks/0_0_0"), "raw.bin "));
+}
+
+static void check_in_stat(void)
+{
+    struct tfs_attr attr;
+
+    ck_assert_int_eq(look(edit, &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, (int)strlen(SEVEN));
+}
+
+static void check_in_open(void)
+{
+    struct tfs_handle *handle = open_path(edit, O_RDONLY);
+
+    ck_assert_ptr_nonnull(handle);
+    tfs_session_release(session, handle);
+}
+
+static void check_in_root(void)
+{
+    ck_assert_ptr_nonnull(strstr(cat("info.txt"), "format: godot_voxel"));
+}
+
+static void check_in_move(void)
+{
+    ck_assert_int_eq(rename_path("chunks/0_0_0", "chunks/0_3_0"), 0);
+    ck_assert_str_eq(cat("chunks/0_3_0/channels/data6.txt"), SEVEN);
+    ck_assert(!exists("chunks/0_0_0"));
+}
+
+static void check_in_mkdir(void)
+{
+    struct tfs_attr attr;
+
+    ck_assert_int_eq(make_directory("chunks/0_3_0", &attr), 0);
+    ck_assert_str_eq(cat(edit), SEVEN);
+}
+
+static void check_in_put(void)
+{
+    ck_assert_int_eq(put(shown, "fill 5\n"), 0);
+    ck_assert_str_eq(cat(edit), SEVEN);
+}
+
+static void (*const first_calls[])(void) = {check_in_cat,   check_in_list, check_in_stat,
+                                            check_in_open,  check_in_root, check_in_move,
+                                            check_in_mkdir, check_in_put};
+
+/* Whatever is asked first: nobody looked at the save since. */
+START_TEST(block_of_a_region_that_was_replaced_shows_what_it_is_now)
+{
+    char ours[2 * PATH_MAX], theirs[2 * PATH_MAX];
+
+    make_home("home/world");
+    snprintf(ours, sizeof(ours), "%s/home/world" REGION, scratch_dir);
+    snprintf(theirs, sizeof(theirs), "%s/theirs" REGION, scratch_dir);
+    voxel_folder(scratch_path("theirs"), 1);
+    open_path_as_session(scratch_path("theirs"), (struct tfs_session_options){0});
+    ck_assert_int_eq(put(edit, SEVEN), 0);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+    tfs_session_close(session);
+    open_and_list();
+    ck_assert_int_eq(rename(theirs, ours), 0);
+    first_calls[_i]();
+    ck_assert_ptr_null(strstr(messages, "while edits were pending"));
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
+START_TEST(block_of_a_region_that_is_being_written_is_read_once_it_was)
+{
+    make_home("home/world");
+    open_and_list();
+    writes = 3;
+    ck_assert_str_eq(cat(edit), "depth 8\nfill 0\n");
+    ck_assert_uint_eq(writes, 0);
+}
+END_TEST
+
+START_TEST(block_of_a_region_that_is_written_for_ever_is_not_waited_for)
+{
+    struct tfs_attr attr;
+
+    make_home("home/world");
+    open_and_list();
+    writes = FOR_EVER;
+    ck_assert_int_eq(look(edit, &attr), -ESTALE);
+    ck_assert_uint_gt(writes, FOR_EVER - WRITES_MAX);
+    writes = 0;
+    ck_assert_str_eq(cat(edit), "depth 8\nfill 0\n");
+}
+END_TEST
+
 static Suite *godot_session_suite(void)
 {
     Suite *suite = suite_create("godot_session");
@@ -559,6 +699,10 @@ static Suite *godot_session_suite(void)
     tcase_add_loop_test(away, edit_is_not_written_into_a_save_in_the_place_of_ours, 0, 2);
     tcase_add_test(away, folder_in_the_place_of_ours_is_locked_and_ours_let_go);
     tcase_add_test(away, journal_of_a_database_in_the_place_of_ours_is_not_ours);
+    tcase_add_loop_test(away, block_of_a_region_that_was_replaced_shows_what_it_is_now, 0,
+                        COUNT(first_calls));
+    tcase_add_test(away, block_of_a_region_that_is_being_written_is_read_once_it_was);
+    tcase_add_test(away, block_of_a_region_that_is_written_for_ever_is_not_waited_for);
     return suite;
 }
 
