@@ -222,6 +222,8 @@ static void take_removal(struct tfs_import *im, const char *path, unsigned depth
         leave(im, path, strerror(errno));
     else if (S_ISDIR(st.st_mode) && depth < TFS_ASIDE_DEPTH)
         take_removals(im, path, depth + 1);
+    else if (!S_ISREG(st.st_mode) || st.st_size > 0)
+        leave(im, path, "only an empty file stands for a removal");
     else if (parse_removed(name, &key))
         take_removed_chunk(im, path, key);
     else

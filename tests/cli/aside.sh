@@ -67,6 +67,15 @@ touch $aside/deleted/what
 run 1 "import of a removal of something else" import $aside save
 says err "$aside/deleted/what: not removed" "names it"
 
+# A directory of the user's own, in a tree that has no manifest.
+fresh
+mkdir -p $aside/deleted/chunks/1_1_1
+"$TFS" cat save chunks/1_1_1/voxels.csv >$aside/deleted/chunks/1_1_1/voxels.csv
+echo note >$aside/deleted/0_0_0_0
+run 1 "import with files that have bytes in deleted/" import $aside save
+says err "$aside/deleted/0_0_0_0: not removed: only an empty file stands for a removal" "names them"
+run 0 "the chunk" cat save chunks/0_0_0/raw.bin
+
 # What import cannot take may be edits, too.
 for name in later/chunks/1_1_1/voxels.csv journal rejected/chunks/1_1_1/voxels.csv; do
     fresh
