@@ -548,6 +548,22 @@ START_TEST(folder_is_away_while_its_regions_are_moved)
 }
 END_TEST
 
+START_TEST(level_above_0_that_was_removed_is_gone)
+{
+    struct tfs_error err = {0};
+
+    voxel_folder(world(), 2);
+    mkdir(scratch_path("world/regions/lod1"), 0755);
+    files_copy(scratch_path(REGION_0), scratch_path("world/regions/lod1/r.0.0.0.vxr"));
+    must_open();
+    ck_assert_uint_eq(c.doc->count, 96);
+    ck_assert_int_eq(unlink(scratch_path("world/regions/lod1/r.0.0.0.vxr")), 0);
+    ck_assert_int_eq(rmdir(scratch_path("world/regions/lod1")), 0);
+    ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
+    ck_assert_uint_eq(c.save->doc->count, 64);
+}
+END_TEST
+
 START_TEST(folder_is_locked_against_a_second_mount)
 {
     struct tree_files second;
@@ -940,6 +956,7 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, change_of_one_region_is_none_of_blocks_in_others);
     tcase_add_test(tcase, region_that_appears_or_goes_is_noticed);
     tcase_add_test(tcase, folder_is_away_while_its_regions_are_moved);
+    tcase_add_test(tcase, level_above_0_that_was_removed_is_gone);
     tcase_add_test(tcase, folder_is_locked_against_a_second_mount);
     tcase_add_test(tcase, folder_and_one_region_of_it_are_not_written_at_the_same_time);
     tcase_add_test(tcase, folder_with_a_region_that_was_edited_alone_is_not_written);

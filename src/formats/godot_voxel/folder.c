@@ -326,15 +326,18 @@ static int folder_changed_at(struct tfs_save *save, struct tfs_key block, struct
     return changed;
 }
 
-/* The engine removes no directory: one that is missing may come back. */
+/* The engine removes no directory: a missing one may come back. But people remove levels above 0. */
 static int check_moved(const struct tfs_godot_index *before, const struct tfs_godot_index *now,
                        struct tfs_error *err)
 {
-    for (size_t i = 0; i < before->files.count; i++) {
-        const uint32_t lod = before->files.files[i]->key.group;
-        if (now->watches[1 + lod].st.st_ino == 0)
-            return tfs_fail(err, -ENOENT, "its directory regions/lod%u is missing", lod);
-    }
+    const struct tfs_folder_watch *regions = &now->watches[0], *lod_0 = &now->watches[1];
+
+    if (before->files.count == 0)
+        return 0;
+    if (regions->st.st_ino == 0)
+        return tfs_fail(err, -ENOENT, "its directory regions is missing");
+    if (before->watches[1].st.st_ino != 0 && lod_0->st.st_ino == 0)
+        return tfs_fail(err, -ENOENT, "its directory regions/lod0 is missing");
     return 0;
 }
 
