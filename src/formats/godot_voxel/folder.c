@@ -326,7 +326,7 @@ static int folder_changed_at(struct tfs_save *save, struct tfs_key block, struct
     return changed;
 }
 
-/* The engine removes no directory: a missing one may come back. But people remove levels above 0. */
+/* The engine removes no directory: a missing one may come back. People remove levels above 0. */
 static int check_moved(const struct tfs_godot_index *before, const struct tfs_godot_index *now,
                        struct tfs_error *err)
 {
