@@ -20,9 +20,19 @@
 #include "formats/journal.h"
 #include "formats/parts.h"
 
+/* A save of a folder of several, and what would be brought back of it. */
+struct part {
+    char *name;     /* as for undo_save; NULL: there is nothing */
+    uint64_t *runs; /* of the processes that changed it */
+    size_t count;
+    int64_t time;
+    bool chosen;
+};
+
 struct undo {
     struct tfs_cli *cli;
-    const char *name; /* as the user wrote it */
+    const char *name;         /* as the user wrote it */
+    const struct part *again; /* it went back, and comes again, as one that belongs to it failed */
     char *path;
     struct tfs_undo_options options;
     struct tfs_generations list;
@@ -172,6 +182,11 @@ static enum tfs_status say_done(struct undo *u, size_t files)
     char *journal = NULL, date[32];
     const bool unkept = tfs_undo_is_unkept(&u->options, wants(u, TFS_CLI_FORCE));
 
+    if (u->again != NULL)
+        return tfs_cli_say(u->cli, TFS_STATUS_DONE,
+                           "%s: is again as it was before this undo: it goes together with what "
+                           "could not be put back",
+                           u->name);
     if (u->gone && tfs_journal_find(u->path, &ignored) > 0)
         journal = tfs_journal_path(u->path);
     enum tfs_status status =
@@ -227,7 +242,14 @@ static enum tfs_status swap_files(struct undo *u)
         tfs_undo_swap(u->path, &u->options, wants(u, TFS_CLI_FORCE), &files, &err);
     if (held >= 0)
         close(held);
-    return err.code < 0 ? tfs_cli_report(u->cli, u->name, &err) : say_done(u, files);
+    if (err.code == 0)
+        return say_done(u, files);
+    enum tfs_status status = tfs_cli_report(u->cli, u->name, &err);
+    return files == 0 ? status
+                      : tfs_cli_say(u->cli, status,
+                                    "%s: %zu of its files went back before that; the next undo "
+                                    "of it goes on from there",
+                                    u->name, files);
 }
 
 /* Within the save itself: a program that has it open sees one transaction. */
@@ -302,10 +324,19 @@ static enum tfs_status run(struct undo *u)
     return looks ? dry_run(u) : go_back(u);
 }
 
-static enum tfs_status undo_save(struct tfs_cli *cli, const char *name)
+static enum tfs_status undo_save(struct tfs_cli *cli, const char *name, const struct part *again)
 {
-    struct undo u = {
-        .cli = cli, .name = name, .options = cli->options.undo, .list = TFS_GENERATIONS_NONE};
+    struct undo u = {.cli = cli,
+                     .name = name,
+                     .again = again,
+                     .options = cli->options.undo,
+                     .list = TFS_GENERATIONS_NONE};
+
+    if (again != NULL) {
+        u.options.runs = again->runs;
+        u.options.run_count = again->count;
+        u.options.time = again->time;
+    }
     enum tfs_status status = run(&u);
 
     tfs_generations_release(&u.list);
@@ -314,15 +345,6 @@ static enum tfs_status undo_save(struct tfs_cli *cli, const char *name)
 }
 
 /* ---- several saves in one folder ------------------------------------------------------------- */
-
-/* What would be brought back of a part. */
-struct part {
-    char *name;     /* as for undo_save; NULL: there is nothing */
-    uint64_t *runs; /* of the processes that changed it */
-    size_t count;
-    int64_t time;
-    bool chosen;
-};
 
 /* Takes the name. */
 static int fill_part(struct part *part, char *name, const uint64_t *runs, size_t count,
@@ -416,7 +438,8 @@ static enum tfs_status ask(struct tfs_cli *cli, const char *name)
     return err.code < 0 ? tfs_cli_report(cli, name, &err) : TFS_STATUS_DONE;
 }
 
-/* Where one is refused none is changed: the others could not be brought back with it any more. */
+/* Where one is refused none is changed: the others could not be brought back with it any more. What
+ * shows while files are written is not asked. */
 static enum tfs_status ask_all(struct tfs_cli *cli, const struct part *parts, size_t count)
 {
     enum tfs_status status = TFS_STATUS_DONE;
@@ -433,6 +456,34 @@ static enum tfs_status ask_all(struct tfs_cli *cli, const struct part *parts, si
                : status;
 }
 
+/* Those that went back before `failed` come again. Without --force: what another program made of
+ * one meanwhile stays. */
+static void take_back(struct tfs_cli *cli, const struct part *parts, const struct part *failed)
+{
+    const bool unkept = tfs_undo_is_unkept(&cli->options.undo, (cli->flags & TFS_CLI_FORCE) != 0);
+    struct tfs_cli again = *cli;
+
+    again.flags &= ~(unsigned)TFS_CLI_FORCE;
+    for (const struct part *part = failed; part-- > parts;)
+        if (part->chosen && (unkept || undo_save(&again, part->name, part)))
+            tfs_cli_say(cli, TFS_STATUS_DONE, "%s: stays put back, and %s does not go back with it",
+                        part->name, failed->name);
+}
+
+/* All that are chosen, or none. */
+static enum tfs_status put_back(struct tfs_cli *cli, const struct part *parts, size_t count)
+{
+    enum tfs_status status = TFS_STATUS_DONE;
+
+    for (size_t i = 0; i < count && !status; i++) {
+        if (parts[i].chosen)
+            status = undo_save(cli, parts[i].name, NULL);
+        if (status)
+            take_back(cli, parts, &parts[i]);
+    }
+    return status;
+}
+
 static enum tfs_status undo_parts(struct tfs_cli *cli, struct part *parts, size_t count)
 {
     const bool looks = (cli->flags & (TFS_CLI_LIST | TFS_CLI_DRY_RUN)) != 0;
@@ -443,10 +494,12 @@ static enum tfs_status undo_parts(struct tfs_cli *cli, struct part *parts, size_
     enum tfs_status refused = looks ? TFS_STATUS_DONE : ask_all(cli, parts, count);
     if (refused)
         return refused;
+    if (!looks)
+        return put_back(cli, parts, count);
     enum tfs_status status = TFS_STATUS_DONE;
     for (size_t i = 0; i < count; i++)
         if (parts[i].chosen)
-            status = tfs_status_worst(status, undo_save(cli, parts[i].name));
+            status = tfs_status_worst(status, undo_save(cli, parts[i].name, NULL));
     return status;
 }
 
@@ -482,7 +535,7 @@ enum tfs_status tfs_cli_undo(struct tfs_cli *cli)
 
     if (tfs_parts_find(cli->operands[0], cli->options.format, &parts, &err) < 0)
         return tfs_cli_report(cli, cli->operands[0], &err);
-    status = parts.count > 0 ? undo_folder(cli, &parts) : undo_save(cli, cli->operands[0]);
+    status = parts.count > 0 ? undo_folder(cli, &parts) : undo_save(cli, cli->operands[0], NULL);
     tfs_parts_release(&parts);
     return status;
 }

@@ -160,7 +160,10 @@ static int write_manifest(struct undo *u, const struct tfs_buf *text, struct tfs
 /* Saves that one process changes belong together: those of a world. */
 static void add_run(const struct undo *u, struct tfs_buf *out)
 {
-    tfs_manifest_run(u->resumed ? u->run : tfs_journal_run(), out);
+    for (size_t i = 0; i < u->options.run_count; i++)
+        tfs_manifest_run(u->options.runs[i], out);
+    if (u->options.run_count == 0)
+        tfs_manifest_run(u->resumed ? u->run : tfs_journal_run(), out);
 }
 
 static int begin_new(struct undo *u, struct tfs_error *err)
@@ -171,11 +174,12 @@ static int begin_new(struct undo *u, struct tfs_error *err)
 
     if (tfs_undo_numbers(u->place.own, &numbers, &count, err) < 0)
         return err->code;
-    u->now = (struct tfs_generation){.number = count == 0 ? 1 : numbers[count - 1] + 1,
-                                     .kind = u->kind,
-                                     .time = time(NULL),
-                                     .undoes = u->options.undoes,
-                                     .save = strdup(u->path)};
+    u->now =
+        (struct tfs_generation){.number = count == 0 ? 1 : numbers[count - 1] + 1,
+                                .kind = u->kind,
+                                .time = u->options.run_count > 0 ? u->options.time : time(NULL),
+                                .undoes = u->options.undoes,
+                                .save = strdup(u->path)};
     free(numbers);
     u->begun = u->unused = true;
     if (u->now.save == NULL)

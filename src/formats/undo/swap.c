@@ -439,8 +439,8 @@ int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool
     struct swap s = {.path = path, .list = TFS_GENERATIONS_NONE, .force = force};
 
     s.save.fd = -1;
-    if (swap(&s, options, err) == 0)
-        *files = s.files;
+    swap(&s, options, err);
+    *files = s.files;
     tfs_generations_release(&s.list);
     tfs_file_close(&s.save);
     return err->code;

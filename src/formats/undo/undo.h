@@ -26,7 +26,10 @@ struct tfs_undo_options {
     bool databases;        /* keep copies of these too */
     bool in_place;         /* games write into such files, so that a link would change with them */
     unsigned undoes;       /* REDO: the number of the generation that is brought back */
-    bool must;             /* what cannot be kept is not replaced */
+    const uint64_t *runs; /* REDO: whose changes it has, so that saves go together; or NULL: ours */
+    size_t run_count;
+    int64_t time; /* with `runs`: when they changed it */
+    bool must;    /* what cannot be kept is not replaced */
 };
 
 /* The keeper of the save at `path`, which is absolute; options->directory must stay. */
@@ -144,13 +147,15 @@ bool tfs_undo_is_unkept(const struct tfs_undo_options *options, bool force);
 
 /* Puts the files of the newest generation into their places; what they replace is a new generation
  * that takes its place (tfs_undo_is_unkept: it is lost). What cannot be kept is not replaced. The
- * save, a file or a folder, is locked meanwhile. *files: how many were put back. A cut at any
- * moment leaves each file old or new, and the next call finishes. ENOENT: nothing is kept; ESTALE:
- * another program changed the save since, and not `force`. */
+ * save, a file or a folder, is locked meanwhile. *files: how many were put back, also of those
+ * before one that failed. A cut at any moment leaves each file old or new, and the next call
+ * finishes. ENOENT: nothing is kept; ESTALE: another program changed the save since, and not
+ * `force`. */
 int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool force,
                   size_t *files, struct tfs_error *err);
 
-/* Would that be refused, as the save is now? It is locked meanwhile, and nothing changed. */
+/* Would that be refused, as the save is now? What shows while files are written (room, limits) is
+ * not asked. It is locked meanwhile, and nothing changed. */
 int tfs_undo_ask(const char *path, const struct tfs_undo_options *options, bool force,
                  struct tfs_error *err);
 
