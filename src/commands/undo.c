@@ -535,6 +535,8 @@ enum tfs_status tfs_cli_undo(struct tfs_cli *cli)
 
     if (tfs_parts_find(cli->operands[0], cli->options.format, &parts, &err) < 0)
         return tfs_cli_report(cli, cli->operands[0], &err);
+    if (parts.left_out != NULL)
+        tfs_cli_say(cli, TFS_STATUS_DONE, "%s: %s", cli->operands[0], parts.left_out);
     status = parts.count > 0 ? undo_folder(cli, &parts) : undo_save(cli, cli->operands[0], NULL);
     tfs_parts_release(&parts);
     return status;

@@ -59,6 +59,7 @@ int tfs_cosmic_is_zone(const char *folder)
 
 struct listing {
     const char *folder; /* the world */
+    const char *zones;  /* the directory in it */
     struct tfs_parts *parts;
     const char *space; /* the namespace */
     struct tfs_error *err;
@@ -66,27 +67,36 @@ struct listing {
 
 typedef int (*entry_fn)(struct listing *l, const char *path, const char *name);
 
-/* What is there and cannot be looked at is not taken for absent. */
+/* Is left out, by all commands and mounts; the first is named. */
+static int leave_out(const struct listing *l, const char *path, const char *why, const char *which)
+{
+    if (l->parts->left_out != NULL)
+        return 0;
+    return tfs_print(&l->parts->left_out, "its %s is left out: %s%s", path + strlen(l->folder) + 1,
+                     why, which) < 0
+               ? tfs_fail_memory(l->err)
+               : 0;
+}
+
+static int leave_out_link(const struct listing *l, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return 0;
+    return leave_out(l, path, "it is a link, and links lead out of the world", "");
+}
+
+/* What is there and cannot be looked at is not taken for absent; nor does it keep the others away,
+ * unless it is this process that lacks something, or all of them that are meant. */
 static int fail_look(const struct listing *l, const char *path, int code)
 {
     if (code == -ENOMEM)
         return tfs_fail_memory(l->err);
+    if (l->zones != path && code != -EMFILE && code != -ENFILE)
+        return leave_out(l, path, "it cannot be looked at: ", strerror(-code));
     return tfs_fail(l->err, code, "its %s cannot be looked at: %s", path + strlen(l->folder) + 1,
                     strerror(-code));
-}
-
-/* Links to folders are left out, by all commands and mounts, and one is named. */
-static int leave_out(const struct listing *l, const char *path)
-{
-    struct stat st;
-
-    if (l->parts->left_out != NULL || stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-        return 0;
-    return tfs_print(&l->parts->left_out,
-                     "its %s is left out: it is a link, and links lead out of the world",
-                     path + strlen(l->folder) + 1) < 0
-               ? tfs_fail_memory(l->err)
-               : 0;
 }
 
 static int look_at(struct listing *l, const char *path, const char *name, entry_fn each)
@@ -96,7 +106,7 @@ static int look_at(struct listing *l, const char *path, const char *name, entry_
     if (lstat(path, &st) < 0)
         return errno == ENOENT ? 0 : fail_look(l, path, -errno);
     if (S_ISLNK(st.st_mode))
-        return leave_out(l, path);
+        return leave_out_link(l, path);
     return S_ISDIR(st.st_mode) ? each(l, path, name) : 0;
 }
 
@@ -153,6 +163,7 @@ int tfs_cosmic_world_parts(const char *folder, struct tfs_parts *parts, struct t
     if (tfs_print(&zones, "%s/zones", folder) < 0)
         return tfs_fail_memory(err);
     /* Of a folder that nobody may look into, other functions say that. */
+    l.zones = zones;
     if (access(zones, F_OK) == 0)
         each_directory(&l, zones, add_space);
     free(zones);
