@@ -92,6 +92,20 @@ static void match_below(struct match *m, const struct tfs_node *dir, const char 
         m->status = tfs_cli_say(m->cli, TFS_STATUS_SYSTEM, "%s: %s", pattern, strerror(-found));
 }
 
+/* Names that the document lacks as yet may fit, too: those of one chunk where the pattern names
+ * it. */
+static int read_chunks(struct tfs_save *save, const char *pattern, struct tfs_error *err)
+{
+    static const char chunks[] = "chunks/";
+    const char *name = pattern;
+
+    if (strncmp(pattern, chunks, sizeof(chunks) - 1) == 0)
+        name += sizeof(chunks) - 1;
+    return name > pattern && name[0] != '/' && name[strcspn(name, "*?[/")] == '/'
+               ? tfs_cli_read_chunks(save, pattern, err)
+               : tfs_save_complete(save, NULL, err);
+}
+
 static enum tfs_status print_matches(struct tfs_cli *cli, struct tfs_save *save,
                                      const char *pattern)
 {
@@ -99,11 +113,10 @@ static enum tfs_status print_matches(struct tfs_cli *cli, struct tfs_save *save,
     struct match match = {.cli = cli, .save = save};
     struct tfs_error err = {0};
 
-    /* Names that the document lacks as yet may fit, too. */
-    if (tfs_save_complete(save, NULL, &err) < 0)
-        return tfs_cli_report(cli, pattern, &err);
     while (pattern[0] == '/' || (pattern[0] == '.' && pattern[1] == '/'))
         pattern++;
+    if (read_chunks(save, pattern, &err) < 0)
+        return tfs_cli_report(cli, pattern, &err);
     match_below(&match, &root, pattern);
     if (match.found == 0 && match.status == TFS_STATUS_DONE)
         return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: the save has no file like this", pattern);

@@ -206,6 +206,10 @@ void tfs_progress_end(struct tfs_cli *cli);
 /* struct tfs_open_options.step, with struct tfs_cli. */
 void tfs_progress_on_step(void *cli, const char *unit, size_t done, size_t total);
 
+/* Reads the chunks that a path of the tree may mean: those around the one that it names, else
+ * all. */
+int tfs_cli_read_chunks(struct tfs_save *save, const char *path, struct tfs_error *err);
+
 /* Resolves a path as users type it (leading, trailing and double slashes, `./`) to a file of the
  * tree; `must_exist` as in fs/tree.h. Says why it cannot. */
 enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, const char *path,

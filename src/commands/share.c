@@ -233,8 +233,7 @@ static bool cut_to_missing_chunk(struct tfs_save *save, char *path)
     return false;
 }
 
-/* Reads the chunks that the path may mean: those around the one that it names, else all. */
-static int read_chunks(struct tfs_save *save, const char *path, struct tfs_error *err)
+int tfs_cli_read_chunks(struct tfs_save *save, const char *path, struct tfs_error *err)
 {
     static const char chunks[] = "chunks/";
     struct tfs_key key = {0};
@@ -256,7 +255,7 @@ enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, co
     int result = plain_path(path, plain, sizeof(plain)) ? 0 : -ENOENT;
 
     if (result == 0)
-        result = read_chunks(save, plain, &err);
+        result = tfs_cli_read_chunks(save, plain, &err);
     if (result == 0)
         result = tfs_tree_resolve(save, save->doc, plain, must_exist, &found);
     if (result == -ENOMEM)

@@ -140,4 +140,31 @@ run 0 "cat of a file and a pattern" cat $zone "chunks/$first/voxels.csv" 'chunks
 sort -u out >got
 cat shown/chunks/*/voxels.csv | sort -u >wanted
 same got wanted "the pattern means all regions, whatever was read before"
+
+# opens ARGUMENTS...: how often the program opens region files. Equal events that follow each other are one: so
+# closing is watched, too.
+opens() {
+    python3 -S - "$zone/regions" "$TFS" "$@" <<'END'
+import ctypes, os, struct, subprocess, sys
+libc = ctypes.CDLL(None)
+queue = libc.inotify_init1(os.O_NONBLOCK)
+assert queue >= 0 and libc.inotify_add_watch(queue, sys.argv[1].encode(), 0x20 | 0x10) >= 0
+subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+events, at, count = os.read(queue, 1 << 20), 0, 0
+while at < len(events):
+    _, mask, _, size = struct.unpack_from('iIII', events, at)
+    count += events[at + 16:at + 16 + size].startswith(b'region_') and mask & 0x20 != 0
+    at += 16 + size
+print(count)
+END
+}
+one=$(opens cat $zone "chunks/$first/voxels.csv")
+every=$(opens cat $zone 'chunks/*/voxels.csv')
+[ "$one" -lt "$every" ] && [ "$(opens cat $zone "./chunks/$first/*.csv")" = "$one" ]
+ok "a pattern in the directory of one chunk reads the regions that its path reads"
+none=$(opens cat $zone 'chunks/none/*.csv')
+[ "$none" -lt "$one" ] && [ "$none" -lt "$(opens cat $zone 'chunks/no*/*.csv')" ]
+ok "one in the directory of no chunk reads none"
+run 1 "which is said" cat $zone 'chunks/none/*.csv'
+says err 'the save has no file like this' "as of every pattern"
 done_testing
