@@ -143,6 +143,24 @@ static bool say_hiding(const struct tfs_differ *d)
     return found;
 }
 
+/* Are both one and the same save, or files of the same bytes? Then nothing differs in what cannot
+ * be read, either. */
+static bool same_bytes(const struct tfs_differ *d)
+{
+    struct tfs_save *a = d->saves[TFS_BEFORE], *b = d->saves[TFS_AFTER];
+    struct tfs_hash hashes[TFS_SIDES];
+    struct tfs_error ignored = {0};
+
+    if (a == b || a->container != b->container)
+        return false;
+    if (strcmp(a->path, b->path) == 0)
+        return true;
+    return a->container->hash != NULL && a->st.st_size == b->st.st_size &&
+           a->container->hash(a, &hashes[TFS_BEFORE], &ignored) == 0 &&
+           b->container->hash(b, &hashes[TFS_AFTER], &ignored) == 0 &&
+           tfs_hash_equal(hashes[TFS_BEFORE], hashes[TFS_AFTER]);
+}
+
 enum tfs_status tfs_differ_compare(struct tfs_differ *d)
 {
     struct tfs_error err = {0};
@@ -157,12 +175,14 @@ enum tfs_status tfs_differ_compare(struct tfs_differ *d)
     if (err.code < 0 || d->printer.lost)
         return TROUBLE;
     const size_t unknown = tfs_diff_unknown(d->diff);
+    if (!tfs_differ_terrain(d) && tfs_diff_hidden(d->diff) == 0 && same_bytes(d))
+        return SAME;
     const bool hiding = say_hiding(d);
     if (unknown > 0)
         return tfs_cli_say(d->cli, TROUBLE,
                            "%zu %s neither side can be read: whether they differ is not known",
                            unknown, unknown == 1 ? "chunk of" : "chunks of");
-    return hiding ? TROUBLE : tfs_differ_terrain(d) ? DIFFERENT : SAME;
+    return hiding || d->partial ? TROUBLE : tfs_differ_terrain(d) ? DIFFERENT : SAME;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -202,13 +222,15 @@ static enum tfs_status open_save(struct tfs_differ *d, int side)
 static enum tfs_status read_directory(struct tfs_differ *d, int side)
 {
     struct tfs_save *save = d->saves[!side];
+    bool whole = false;
     const struct tfs_facts *facts = save->doc->facts;
 
     if (!tfs_facts_find(facts, TFS_NOTE_DAMAGED) && !tfs_facts_find(facts, TFS_NOTE_READ_ONLY))
         save->read_only = NULL;
     if (tfs_cli_writable(d->cli, d->cli->operands[!side], save) ||
-        tfs_import_read(d->cli, save, d->cli->operands[side], &d->docs[side]))
+        tfs_import_read(d->cli, save, d->cli->operands[side], &d->docs[side], &whole))
         return TROUBLE;
+    d->partial = !whole;
     d->saves[side] = save;
     return TFS_STATUS_DONE;
 }

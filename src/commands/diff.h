@@ -15,6 +15,7 @@ struct tfs_differ {
     struct tfs_save *saves[TFS_SIDES]; /* of a directory: the other side's */
     struct tfs_doc *docs[TFS_SIDES];
     bool exported[TFS_SIDES]; /* it is a directory */
+    bool partial;             /* which lacks what its export could not show */
     struct tfs_diff *diff;
     struct tfs_printer printer;
 

@@ -222,7 +222,7 @@ static void say_unknown(struct tfs_import *im)
 
     if (count == 0)
         return;
-    im->unfinished = im->unfinished || im->cli->restore;
+    im->unfinished = im->unfinished || (im->cli->restore && !im->reading);
     tfs_cli_say(im->cli, im->unfinished ? TFS_STATUS_BAD : TFS_STATUS_DONE,
                 "%zu %s: the export could not show everything of the save and had not %s", count,
                 plural(count, "chunk or file is not removed", "chunks or files are not removed"),
@@ -360,7 +360,7 @@ static bool find_removals(struct tfs_cli *cli, const char *dir, char **removals)
 }
 
 enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
-                                struct tfs_doc **doc)
+                                struct tfs_doc **doc, bool *whole)
 {
     struct tfs_cli as_import = *cli;
     struct tfs_import im = {.cli = &as_import, .save = save, .dir = dir, .reading = true};
@@ -375,6 +375,7 @@ enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, cons
         im.status = tfs_status_worst(im.status, TFS_STATUS_BAD);
     if (!im.status)
         *doc = tfs_doc_ref(im.doc);
+    *whole = im.counts.unknown == 0;
     import_release(&im);
     free(removals);
     return im.status;

@@ -13,9 +13,10 @@
 
 /* What `import --restore --delete` would make of the save, which stays as it is: a document, a
  * reference. Of two views that contradict each other the edited one is true. Says what it
- * refuses. */
+ * refuses. Not `whole`: the export lacked something that it could not show, as is said, and the
+ * document has that as the save has it. */
 enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
-                                struct tfs_doc **doc);
+                                struct tfs_doc **doc, bool *whole);
 
 /* One name of the tree in DIR. */
 struct tfs_found {

@@ -48,6 +48,15 @@ ok "and removes nothing"
 run 1 "import --delete" import --delete tree zone
 diff -r zone $whole >out
 ok "removes nothing, either"
+voxels=$(ls tree/chunks/*/voxels.csv | sed 1q)
+run 2 "diff of the mended zone and the export" diff zone tree
+says err '6 chunks or files are not removed' "says what the export lacks"
+cp "$voxels" voxels.csv
+sed -i '2s/,[^,]*$/,base:edited[default]/' "$voxels"
+run 2 "diff of the mended zone and the export in which a chunk was edited" diff zone tree
+says out 'base:edited' "shows that edit"
+says err '6 chunks or files are not removed' "and says what the export lacks"
+cp voxels.csv "$voxels"
 chunk=$(cd tree/chunks && ls | sed 1q)
 rm -r "tree/chunks/$chunk"
 run 0 "import --delete of a removed chunk" import --delete tree zone
