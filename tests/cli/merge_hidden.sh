@@ -48,6 +48,8 @@ mutate cosmic_reach "t/regions/$region" 1
 printf '\0\0\0\10' | dd of="o/regions/$region" bs=1 seek=4 conv=notrunc status=none
 refuses ours "$region: is left out" "ours without a region"
 
+run 0 "diff of the zone and itself" diff o o
+
 # ---- chunks of a column that cannot be told
 region one --version 7 --chunks 40
 take one
@@ -71,6 +73,28 @@ says out 'damaged: column ' "calls it damaged, without a chunk"
 refuses theirs 'column .*do not ascend' "a column out of order"
 unsure 'column .*do not ascend' "a column out of order"
 run 1 "export of it" export t column
+cp t equal
+run 0 "diff of the region and a file of the same bytes" diff t equal
+run 0 "and of the region and itself" diff t t
+
+# ---- the last chunk of a column
+region few --version 7 --chunks 1
+region many --version 7 --chunks 20
+python3 - few <<'END'
+import gzip, struct, sys
+data = open(sys.argv[1], 'rb').read()
+packed = data[8:12] != b'\0\0\0\0'
+payload = bytearray(gzip.decompress(data[12:]) if packed else data[12:])
+code, size = {1: ('b', 1), 2: ('h', 2), 3: ('i', 4), 4: ('q', 8)}[payload[4]]
+start = 5 + 256 * size
+first = min(o for o in struct.unpack(f'>256{code}', payload[5:start]) if o >= 0)
+payload[start + first + 21] = 99
+open(sys.argv[1], 'wb').write(data[:12] + (gzip.compress(bytes(payload)) if packed else payload))
+END
+run 1 "check of a region whose only chunk is damaged" check few
+says out 'damaged: chunk' "names it"
+run 1 "diff of that and a region with more chunks" diff --stat few many
+says out '(19|20) added' "counts them"
 
 # ---- terrain that is stored in another way
 place() {
@@ -87,18 +111,35 @@ refuses theirs 'not stored as a byte string' "a terrain that is a shared string"
 unsure 'not stored as a byte string' "a terrain that is a shared string"
 
 # ---- rows that no coordinate reaches
+# sqlite FILE SQL
+sqlite() {
+    python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute(sys.argv[2])
+db.commit()' "$@"
+}
+
 "$TOOLS/make_voxel" stream stream.save 12 2>/dev/null
 take stream.save
-python3 - t <<'END'
-import sqlite3, sys
-db = sqlite3.connect(sys.argv[1])
-loc = db.execute('select loc from blocks limit 1').fetchone()[0]
-db.execute('update blocks set loc = ? where loc = ?', (b'odd' if isinstance(loc, bytes) else -1 << 62, loc))
-db.commit()
-END
-refuses theirs '1 row of the database cannot be reached' "a row with an odd key"
-unsure '1 row of the database cannot be reached' "a row with an odd key"
+sqlite t "update blocks set loc = ' ' || loc where rowid = 1"
+refuses theirs '1 row of the database cannot be reached' "a row whose key is in another spelling"
+unsure '1 row of the database cannot be reached' "a row whose key is in another spelling"
 run 1 "export of it" export t rows
+# reached SAVE FILE WHAT SQL: a row whose key names no chunk hides none. theirs lacks another row.
+reached() {
+    take "$1"
+    for copy in b o t; do sqlite "$copy$2" "$4"; done
+    run 0 "$3: diff of equal saves" diff b o
+    sqlite "t$2" 'delete from blocks where rowid = 1'
+    run 1 "$3: diff" diff --stat o t
+    says out '0 added, 1 removed' "$3: and the row that is missing is one that was removed"
+    merge 0 "$3: merge" b o t
+    run 0 "$3: takes that" diff o t
+}
+reached stream.save '' "a stream with a key of nonsense" 'insert into blocks (loc) values (-1 << 62)'
+"$TOOLS/make_luanti" world luanti 6 2>/dev/null
+reached luanti /map.sqlite "a map with a key beyond the world" \
+    "insert into blocks values (1 << 40, 0, 0, x'00')"
 
 # ---- an export that lacks what could not be read
 take "$zone"

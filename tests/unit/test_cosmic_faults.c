@@ -197,6 +197,31 @@ START_TEST(damage_in_a_column_shows_the_rest_of_it_as_one_chunk)
 }
 END_TEST
 
+/* Where a chunk of a column may be that is not shown, and where none can be. */
+static const struct {
+    size_t at;
+    uint8_t value;
+    bool hides;
+} column_faults[] = {
+    {550, 9, true},  /* the first body: the chunk above it */
+    {579, 9, false}, /* the last body, of a chunk whose coordinates are known */
+    {570, 9, true},  /* the coordinates of the last chunk: it may be any above the first */
+    {545, 15, true}, /* the chunk below it is the highest of the region: it is not shown */
+    {537, 3, true},  /* a third chunk, of which nothing is known */
+};
+
+START_TEST(damage_to_the_last_chunk_of_a_column_hides_no_other)
+{
+    struct maker_bytes file = small_file(7);
+
+    file.data[column_faults[_i].at] = column_faults[_i].value;
+    ck_assert_int_eq(cosmic_open(&c, NAME, cosmic_span(&file)), 0);
+    ck_assert_ptr_nonnull(tfs_facts_find(c.doc->facts, TFS_NOTE_DAMAGED));
+    ck_assert_int_eq(tfs_facts_hiding(c.doc->facts) != NULL, column_faults[_i].hides);
+    maker_release(&file);
+}
+END_TEST
+
 START_TEST(a_wrong_index_damages_one_chunk_of_a_column)
 {
     struct maker_region r = maker_region_init(7);
@@ -386,6 +411,8 @@ static Suite *faults_suite(void)
     LOOP(bad, faults, a_fault_gets_the_verdict_and_the_sentence_it_deserves);
     tcase_add_test(bad, chunks_beside_a_damaged_one_are_read);
     tcase_add_test(bad, damage_in_a_column_shows_the_rest_of_it_as_one_chunk);
+    tcase_add_loop_test(bad, damage_to_the_last_chunk_of_a_column_hides_no_other, 0,
+                        (int)(sizeof(column_faults) / sizeof(column_faults[0])));
     tcase_add_test(bad, a_wrong_index_damages_one_chunk_of_a_column);
     tcase_add_loop_test(bad, bytes_that_nothing_points_at_make_the_save_read_only, 0, 8);
     tcase_add_loop_test(bad, a_file_named_as_another_region_is_refused, 0, 8);

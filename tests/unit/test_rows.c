@@ -57,6 +57,7 @@ START_TEST(row_whose_key_is_none_is_counted_and_kept)
     ck_assert_str_eq(
         tfs_facts_find(save->doc->facts, TFS_NOTE_WARNING),
         "2 rows of the database cannot be reached by a coordinate: kept and not shown");
+    ck_assert_ptr_null(tfs_facts_hiding(save->doc->facts));
     ck_assert_int_eq(COMMIT({left, NULL, NULL}), 0);
     ck_assert_str_eq(ask("SELECT count(*) FROM tiles"), "4");
     ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 256"), "b");

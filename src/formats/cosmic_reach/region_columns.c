@@ -83,6 +83,7 @@ struct column {
     uint32_t version;
     unsigned count;
     struct tfs_key next; /* the lowest coordinate that the next chunk can have */
+    bool placed;         /* it is the one that the chunk has which was read last */
 };
 
 /* Size, version and number of chunks, as far as they are there. */
@@ -130,6 +131,7 @@ static int take_chunk(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struct 
     size_t offset = tfs_cursor_offset(c);
     struct tfs_key key = tfs_cosmic_take_key(c);
 
+    column->placed = false;
     if (c->failed)
         return tfs_fail(damage, -EBADMSG, "offset %zu: the column ends before its last chunk",
                         offset);
@@ -139,6 +141,7 @@ static int take_chunk(struct tfs_cosmic_reader *r, struct tfs_cursor *c, struct 
                         "not ascend",
                         offset, key.x, key.y, key.z, column->extent->slot);
     column->next = key;
+    column->placed = true;
     return tfs_cosmic_body_take(c, column->version, body, damage);
 }
 
@@ -166,7 +169,9 @@ static int add_rest(struct tfs_cosmic_reader *r, const struct column *column, si
                        column->next.z, r->where, damage.text);
     else
         tfs_cosmic_chunk_add(r, column->next, column->version, start, end, &damage, err);
-    tfs_facts_set_hiding(r->facts);
+    /* One whose coordinates are known is shown, and the last of its column hides none. */
+    if (above > 0 || !column->placed)
+        tfs_facts_set_hiding(r->facts);
     return err->code;
 }
 

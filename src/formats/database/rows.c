@@ -82,6 +82,7 @@ static void set_layout(struct tfs_rows *own, struct tfs_rows_layout layout)
 struct index {
     struct tfs_key *keys;
     size_t count, others;
+    bool spelled; /* one of the others may be meant as the row of a chunk */
     uint32_t version;
 };
 
@@ -93,10 +94,13 @@ static int add_key(const struct tfs_rows *own, sqlite3_stmt *row, struct index *
     if (keys == NULL)
         return tfs_fail_memory(err);
     index->keys = keys;
-    if (own->schema->key(&own->source.layout, row, &index->keys[index->count]))
+    if (own->schema->key(&own->source.layout, row, &index->keys[index->count])) {
         index->count++;
-    else
-        index->others++;
+        return 0;
+    }
+    index->others++;
+    index->spelled = index->spelled ||
+                     (own->schema->spells != NULL && own->schema->spells(&own->source.layout, row));
     return 0;
 }
 
@@ -163,15 +167,18 @@ static void count_reading(struct tfs_rows *own, const struct index *index)
 }
 
 /* Rows whose key is none. */
-static int note_others(struct tfs_facts *facts, size_t others, struct tfs_error *err)
+static int note_others(struct tfs_facts *facts, const struct index *index, struct tfs_error *err)
 {
+    const size_t others = index->others;
+
     if (others == 0)
         return 0;
     tfs_facts_note(facts, err, TFS_NOTE_WARNING,
                    "%zu row%s of the database cannot be reached by a coordinate: kept and not "
                    "shown",
                    others, others == 1 ? "" : "s");
-    tfs_facts_set_hiding(facts);
+    if (index->spelled)
+        tfs_facts_set_hiding(facts);
     return err->code;
 }
 
@@ -197,7 +204,7 @@ static int read_doc(struct tfs_rows *own, struct tfs_doc **doc, struct tfs_error
 
     if (read_index(own, &index, err) == 0 &&
         own->schema->facts(&own->source.layout, &facts, err) == 0 &&
-        note_others(facts, index.others, err) == 0 && note_triggers(own, facts, err) == 0 &&
+        note_others(facts, &index, err) == 0 && note_triggers(own, facts, err) == 0 &&
         make_doc(own, facts, &index, doc, err) == 0)
         count_reading(own, &index);
     tfs_facts_unref(facts);

@@ -5,8 +5,9 @@
  * What callers may rely on:
  *   - Opening reads the keys and no value: chunks of the document are unread (TFS_CHUNK_UNREAD)
  *     until an edit puts bytes into them. tfs_rows_fetch reads one row. Rows whose key is none of
- *     the game's are counted, kept and not shown. A warning names a trigger of the table: edits do
- *     not run it.
+ *     the game's are counted, kept and not shown; one that spells a coordinate all the same may be
+ *     the row of a chunk that the document lacks (tfs_facts_hiding). A warning names a trigger of
+ *     the table: edits do not run it.
  *   - tfs_chunk.own of an unread chunk is the number of the reading that found it, or found it
  *     changed: two unread chunks with one key and one number are the same bytes. A chunk that was
  *     edited keeps its number, but for tfs_rows_keep, which may give it one of its own.
@@ -61,6 +62,8 @@ struct tfs_rows_schema {
     /* The key in the columns of TFS_ROWS_KEYS. False: it is none, or not the one that its
      * coordinates have. */
     bool (*key)(const struct tfs_rows_layout *layout, sqlite3_stmt *row, struct tfs_key *key);
+    /* What is no key, does it spell coordinates in another way than theirs? NULL: nothing can. */
+    bool (*spells)(const struct tfs_rows_layout *layout, sqlite3_stmt *row);
     /* Binds a key; what SQLite answers. *count: of parameters. */
     int (*bind)(const struct tfs_rows_layout *layout, sqlite3_stmt *statement, struct tfs_key key,
                 int *count);

@@ -141,6 +141,14 @@ static bool take_key(const struct tfs_rows_layout *layout, sqlite3_stmt *row, st
     return tfs_godot_key_decode(format, number, bytes, key);
 }
 
+static bool spells_key(const struct tfs_rows_layout *layout, sqlite3_stmt *row)
+{
+    const char *text = (const char *)sqlite3_column_text(row, 0);
+
+    return text != NULL &&
+           tfs_godot_key_spelled(format_of(layout), text, (size_t)sqlite3_column_bytes(row, 0));
+}
+
 static int bind_key(const struct tfs_rows_layout *layout, sqlite3_stmt *statement,
                     struct tfs_key key, int *count)
 {
@@ -217,6 +225,7 @@ static const struct tfs_rows_schema schema = {.table = "blocks",
                                               .look = look,
                                               .sql = sql,
                                               .key = take_key,
+                                              .spells = spells_key,
                                               .bind = bind_key,
                                               .facts = make_facts};
 

@@ -6,6 +6,7 @@
 #include "formats/godot_voxel/stream_key.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/godot_voxel/layout.h"
@@ -170,4 +171,48 @@ bool tfs_godot_key_decode(enum tfs_godot_key_format format, int64_t number, stru
         return false;
     *key = found;
     return true;
+}
+
+/* ---- other spellings ------------------------------------------------------------------------- */
+
+/* One of the numbers of a text, with blanks, a sign and zeros before it as somebody likes. */
+static bool spells_number(const char **text, char end, long long *number)
+{
+    char *behind;
+
+    *number = strtoll(*text, &behind, 10); /* one that is too long is out of all bounds, too */
+    if (behind == *text)
+        return false;
+    behind += strspn(behind, " ");
+    *text = behind + (end != '\0');
+    return *behind == end;
+}
+
+static bool spells_text(enum tfs_godot_key_format format, const char *text)
+{
+    long long at[4];
+    int32_t low, high;
+
+    tfs_godot_key_bounds(format, &low, &high);
+    for (int i = 0; i < 4; i++)
+        if (!spells_number(&text, i < 3 ? ',' : '\0', &at[i]))
+            return false;
+    for (int i = 0; i < 3; i++)
+        if (at[i] < low || at[i] > high)
+            return false;
+    return at[3] >= 0 && at[3] < TFS_GODOT_LODS;
+}
+
+bool tfs_godot_key_spelled(enum tfs_godot_key_format format, const char *text, size_t size)
+{
+    const struct tfs_span bytes = {(const uint8_t *)text, size};
+    struct tfs_key key;
+    long long number;
+
+    if (format == TFS_GODOT_KEY_TEXT)
+        return spells_text(format, text);
+    if (format == TFS_GODOT_KEY_BLOB)
+        return tfs_godot_key_decode(format, 0, bytes, &key);
+    return spells_number(&text, '\0', &number) &&
+           tfs_godot_key_decode(format, number, (struct tfs_span){0}, &key);
 }
