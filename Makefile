@@ -98,7 +98,7 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_LIB) $(LIB)
 # Test programs whose allocator fails on demand.
 MEMORY := $(filter $(BUILD)/tests/test_memory%,$(UNIT))
 $(MEMORY): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/memory/*.c))
-$(MEMORY): LDFLAGS += -Wl,--wrap=pthread_create
+$(MEMORY): LINK += -Wl,--wrap=pthread_create
 
 $(TOOLS): $(BUILD)/tools/%: $(BUILD)/obj/tests/tools/%.o $(TEST_LIB) $(LIB)
 	@mkdir -p $(@D)

@@ -38,4 +38,7 @@ env -u BUILD -u MAKEFLAGS make --no-print-directory -n -C "$ROOT" BUILD="$PWD/ne
 grep -q -- '-lfuse3' out
 ok "make man, which builds the program first, knows its libraries"
 
+env -u BUILD -u MAKEFLAGS make --no-print-directory -n -C "$ROOT" BUILD="$PWD/new" LDFLAGS=-L/given "$PWD/new/tests/test_memory_cli" >out 2>err
+says out '-L/given .*--wrap=pthread_create' "LDFLAGS that are given leave a program its own"
+
 done_testing
