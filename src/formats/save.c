@@ -80,7 +80,7 @@ static int choose(const struct tfs_probe *probe, const char *format,
     size_t known = 0;
 
     /* Its name alone would be enough for some containers. */
-    if (format == NULL && tfs_stranger_known(probe, err))
+    if (tfs_stranger_known(probe, err))
         return err->code;
     for (size_t i = 0; tfs_containers[i] != NULL; i++) {
         if (!tfs_container_is_of(tfs_containers[i], format) ||
@@ -195,6 +195,18 @@ static void say_what_waits(const char *path, struct tfs_error *err)
     free(journal);
 }
 
+/* Of the file or folder that is meant the same is said as if it had been given, with its name. */
+static int look_at(const char *located, bool quietly, struct tfs_error *err)
+{
+    const char *name = strrchr(located, '/') + 1;
+    const struct tfs_container *ignored;
+    struct tfs_error why = {0};
+
+    if (probe_path(located, name, NULL, quietly, &ignored, &why) < 0)
+        tfs_fail(err, why.code, "%s %s", name, why.text);
+    return err->code;
+}
+
 /* What tfs_save_open opens, and by which container; `name` is what the save is called, or NULL. */
 static int find(const char *path, const char *name, const char *format, bool quietly,
                 const struct tfs_container **container, char **found, struct tfs_error *err)
@@ -206,12 +218,15 @@ static int find(const char *path, const char *name, const char *format, bool qui
     if (name == NULL)
         name = strrchr(real, '/') + 1;
     if (probe_path(real, name, format, quietly, container, err) == 0 &&
-        (*container)->locate != NULL)
-        (*container)->locate(real, &located, err);
+        (*container)->locate != NULL && (*container)->locate(real, &located, err) == 0 &&
+        located != NULL)
+        look_at(located, quietly, err);
     if (err->code == 0)
         *found = located != NULL ? located : real;
     if (err->code < 0 || located != NULL)
         free(real);
+    if (err->code < 0)
+        free(located);
     return err->code;
 }
 

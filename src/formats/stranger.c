@@ -97,6 +97,8 @@ struct known {
 static const struct known others[] = {
     KNOWN("version https://git-lfs.github.com/spec/",
           "is a Git LFS pointer, the save itself is not here: git lfs pull brings it"),
+    KNOWN("TERRAGEN", "is a terrain of Terragen, not of BeamNG or Torque3D: gdal_translate makes a "
+                      "picture of its heights"),
     KNOWN("\x1f\x8b", "is packed with gzip: gunzip it, and give what was in it"),
     KNOWN("\x28\xb5\x2f\xfd", "is packed with zstd: unzstd it, and give what was in it"),
     KNOWN("PK\x03\x04", "is a zip archive: unpack it, and give the save that was in it"),

@@ -118,6 +118,11 @@ stranger save.ter.gz 'is packed with gzip: gunzip it'
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' | tee pointer.ter >pointer.cosmicreach
 stranger pointer.ter 'is a Git LFS pointer, .*git lfs pull'
 stranger pointer.cosmicreach 'is a Git LFS pointer, .*git lfs pull'
+"$TOOLS/make_level" --size 128 lv && cp pointer.ter lv/theTerrain.ter || exit 3
+stranger lv 'theTerrain.ter is a Git LFS pointer, .*git lfs pull'
+echo TERRAGENTERRAIN | tee lv/theTerrain.ter >terragen.ter
+stranger terragen.ter 'is a terrain of Terragen, not of BeamNG'
+stranger lv 'theTerrain.ter is a terrain of Terragen, not of BeamNG'
 printf 'PK\003\004xxxx' >mod.zip
 stranger mod.zip 'is a zip archive: unpack it'
 printf '\377\330\377\340' >photo.jpg
