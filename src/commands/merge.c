@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "commands/merge_lfs.h"
 #include "commands/output.h"
 #include "commands/printer.h"
 #include "formats/diff/merge.h"
@@ -536,6 +537,8 @@ enum tfs_status tfs_cli_merge(struct tfs_cli *cli)
                                  .voxel = add_voxel,
                                  .arg = &m};
     enum tfs_status status = take_operands(&m);
+    if (!status && tfs_merge_has_pointers(cli))
+        return tfs_merge_by_lfs(cli);
     if (!status)
         status = refused(open_all(&m));
     if (!status)

@@ -157,7 +157,7 @@ grep -q '<<<<' "repo/$name"
 ok "the save is one"
 run 0 "that is whole" check "repo/$name"
 
-# A pointer of Git LFS where a save was expected.
+# Git LFS: git gives pointers to what it calls.
 start $save $save
 git -C repo checkout -qb side
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 5\n' 7 >"repo/$name" && commit pointer
@@ -165,9 +165,34 @@ g 0 "log -p of a pointer" log -p -1
 says out '^\+this file: is a Git LFS pointer' "shows what it is"
 git -C repo checkout -q main
 set_ 2 base:iron && commit iron
-g 1 "a merge with a pointer" merge side
-says out 'is a Git LFS pointer' "says why not"
+g 1 "a merge with a pointer to what is nowhere" merge side
+says out "Error downloading object|'lfs' is not a git command" "says why not"
 run 0 "our save is whole" check "repo/$name"
+if git lfs version >out 2>&1; then
+    start $save $save
+    git -C repo lfs install --local --skip-repo >out
+    echo "$save filter=lfs -text diff=terrain merge=terrain" >repo/.gitattributes && git -C repo add --renormalize . && commit lfs
+    git -C repo checkout -qb side
+    set_ 2 base:iron && commit iron
+    git -C repo checkout -q main
+    set_ 3 base:gold && commit gold
+    g 0 "disjoint edits of a save that Git LFS keeps merge" merge -m merged side
+    shows 2 base:iron "theirs is there"
+    shows 3 base:gold "and ours"
+    git -C repo show "HEAD:$save" >out
+    says out '^version https://git-lfs' "the repository has a pointer"
+    g 0 "nothing is left over" status --porcelain --ignored
+    [ ! -s out ]
+    ok "no file lies about"
+    git -C repo checkout -q side
+    set_ 3 base:tin && commit tin
+    g 1 "the same voxel on both sides" merge main
+    says out '^conflict in chunk .*: 1 voxel' "is told"
+    shows 3 base:tin "ours stays"
+    says "repo/$save.conflicts.csv" ',base:tin,base:gold$' "the table lies beside the save"
+else
+    skip "merges of saves that Git LFS keeps" "there is no git-lfs"
+fi
 
 # The name of a region says where it lies; git's temporary files have other names.
 "$TOOLS/make_voxel" region r.1.0.-2.vxr 2 3 2>/dev/null
