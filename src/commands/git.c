@@ -493,18 +493,15 @@ static void print_endings(struct gitter *g)
     }
 }
 
+/* Attributes have no effect where it is not enabled. */
 static void print_status(struct gitter *g)
 {
-    bool enabled = each_setting(g, is_set);
-
-    if (!g->status && !enabled && !has_repository(g))
-        return;
-
-    if (!g->status)
-        g->status = tfs_cli_print_line(g->cli, "%s", enabled ? "enabled" : "not enabled");
-    print_endings(g);
-    if (!g->status && !enabled)
-        g->status = TFS_STATUS_BAD;
+    if (each_setting(g, is_set)) {
+        g->status = tfs_cli_print_line(g->cli, "enabled");
+        print_endings(g);
+    } else if (!g->status && has_repository(g)) {
+        g->status = tfs_status_worst(tfs_cli_print_line(g->cli, "not enabled"), TFS_STATUS_BAD);
+    }
 }
 
 /* ---- what not to add of a tree --------------------------------------------------------------- */
