@@ -34,8 +34,10 @@ says err 'git reads no repository here' "but that git does not read it"
 unset GIT_TEST_ASSUME_DIFFERENT_OWNER
 run 1 "it is not enabled at first" git --status
 says out '^not enabled$' "it is said"
-says out '^\*\.rbxm: no attribute$' "no ending has the attribute"
 run 0 "enable" git --enable
+run 0 "its status" git --status
+says out '^\*\.rbxm: no attribute$' "no ending has the attribute"
+run 0 "enable again" git --enable
 says out '^\*\.cosmicreach -text diff=terrain merge=terrain$' "it prints the lines for .gitattributes"
 [ "$(git config diff.terrain.command)" = 'terrainfs diff --git --' ]
 ok "the program is called by its name where a shell finds it by that"
@@ -64,6 +66,9 @@ run 0 "disable" git --disable
 git config --get-regexp terrain >out
 [ ! -s out ]
 ok "leaves nothing in the configuration"
+run 1 "the status after that" git --status
+[ "$(cat out)" = "not enabled" ]
+ok "is one thing: attributes that are left have no effect"
 run 1 "disable again" git --disable
 run 0 "enabled by a program that lay elsewhere" git --enable
 git config diff.terrain.textconv "'/old place/terrainfs' text --"
@@ -232,9 +237,7 @@ same text.rbxlx kept "git gives a save its line ends as they were"
 git config --unset core.autocrlf
 git checkout -q -b left && edit region_0_0_0.cosmicreach "$chunk" '4s/,[^,]*$/,base:left/' && git commit -qam left &&
     git checkout -q main && edit region_0_0_0.cosmicreach "$chunk" '4s/,[^,]*$/,base:right/' && git commit -qam right || exit 3
-# shellcheck disable=SC2016
-git config mergetool.terrain.cmd \
-    'cp "$LOCAL" "$MERGED" && { terrainfs merge --conflicts=theirs -- "$BASE" "$MERGED" "$REMOTE" || [ $? = 1 ]; }'
+git config mergetool.terrain.cmd "$(sed -n "s/^git config mergetool.terrain.cmd '\(.*\)'\$/\1/p" "$ROOT/docs/git.md")"
 git config mergetool.terrain.trustExitCode true
 ! g merge left && [ -s region_0_0_0.cosmicreach.conflicts.csv ]
 ok "git stops at a conflict"
@@ -243,6 +246,15 @@ ok "mergetool takes the other side"
 "$TFS" cat region_0_0_0.cosmicreach "$chunk" | grep -q 'base:left$'
 ok "where they conflict"
 git add -A && git commit -qm resolved || exit 3
+
+# Scripts that both changed.
+for side in left right; do
+    git checkout -q -B "$side" main && sed -i "0,/<Item /s//<!-- $side --><Item /" text.rbxlx && git commit -qam "$side" || exit 3
+done
+! g merge left && ! g mergetool -y --tool=terrain </dev/null && [ -n "$(git ls-files -u)" ]
+ok "scripts that both changed are left to the user"
+says out '^conflict in the rest of the file: scripts or parts' "who is told"
+git merge --abort && git checkout -q main || exit 3
 
 # A side that is damaged: nothing is merged, and nothing is taken for resolved.
 git checkout -q -b broken && python3 - region_0_0_0.cosmicreach <<'END' && git commit -qam broken && git checkout -q main || exit 3
