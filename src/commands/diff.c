@@ -1,8 +1,8 @@
 /*
  * diff: two saves -> what differs between their terrains, on the standard output.
  *
- * The chunks are walked twice, because the summary comes first and the rows of a whole world need
- * not fit into memory. Exit statuses are those of diff(1).
+ * For a text the chunks are walked twice, because the summary comes first and the rows of a whole
+ * world need not fit into memory. Exit statuses are those of diff(1).
  */
 #include "commands/diff.h"
 #include "commands/import.h"
@@ -44,17 +44,36 @@ static void join_box(struct tfs_differ *d, const struct tfs_diff_box *box)
     d->has_box = true;
 }
 
-static int count_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *chunk)
+int tfs_differ_count(struct tfs_differ *d, struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
-    struct tfs_differ *d = arg;
-
-    (void)diff;
+    if (tfs_diff_count_voxels(d->diff, chunk, err) < 0)
+        return err->code;
     d->chunks[chunk->kind]++;
     d->voxels += chunk->voxels;
     d->in_groups = d->in_groups || chunk->key.group > 0;
     if (chunk->voxels > 0 && chunk->key.group == 0)
         join_box(d, &chunk->box);
     return 0;
+}
+
+struct counting {
+    struct tfs_differ *d;
+    struct tfs_error *err;
+};
+
+static int count_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *chunk)
+{
+    const struct counting *counting = arg;
+
+    (void)diff;
+    return tfs_differ_count(counting->d, chunk, counting->err);
+}
+
+int tfs_differ_count_all(struct tfs_differ *d, struct tfs_error *err)
+{
+    struct counting counting = {d, err};
+
+    return tfs_diff_walk(d->diff, count_chunk, &counting, err);
 }
 
 static int compare_rest(struct tfs_differ *d, struct tfs_error *err)
@@ -73,14 +92,6 @@ static int compare_rest(struct tfs_differ *d, struct tfs_error *err)
             return err->code;
     d->rest = rest[TFS_BEFORE] == rest[TFS_AFTER] ? TFS_REST_SAME : TFS_REST_DIFFERS;
     return 0;
-}
-
-static int count_all(struct tfs_differ *d, struct tfs_error *err)
-{
-    if (tfs_diff_walk(d->diff, count_chunk, d, err) < 0 ||
-        tfs_diff_root(d->diff, &d->files, err) < 0)
-        return err->code;
-    return compare_rest(d, err);
 }
 
 /* ---- the status ------------------------------------------------------------------------------ */
@@ -105,7 +116,8 @@ static int compare(struct tfs_differ *d, struct tfs_error *err)
     const struct tfs_side sides[TFS_SIDES] = {{d->saves[TFS_BEFORE], d->docs[TFS_BEFORE]},
                                               {d->saves[TFS_AFTER], d->docs[TFS_AFTER]}};
 
-    if (tfs_diff_open(sides, &d->diff, err) < 0 || count_all(d, err) < 0)
+    if (tfs_diff_open(sides, &d->diff, err) < 0 || tfs_diff_root(d->diff, &d->files, err) < 0 ||
+        compare_rest(d, err) < 0)
         return err->code;
     if (tfs_differ_wants(d, TFS_CLI_JSON))
         tfs_differ_json(d, err);

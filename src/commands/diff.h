@@ -19,9 +19,9 @@ struct tfs_differ {
     struct tfs_diff *diff;
     struct tfs_printer printer;
 
-    /* Counted by a first walk. */
-    uint64_t chunks[TFS_DIFF_CHANGED + 1], voxels; /* voxels of chunks that changed */
-    struct tfs_diff_box box;                       /* of these, in group 0 */
+    /* Counted by a walk. */
+    uint64_t chunks[TFS_DIFF_CHANGED + 1], voxels;
+    struct tfs_diff_box box; /* of the voxels in group 0 */
     bool has_box;
     uint32_t files; /* root files, as tfs_diff_root has them */
     enum tfs_differ_rest rest;
@@ -41,6 +41,10 @@ void tfs_differ_init(struct tfs_differ *d, struct tfs_cli *cli);
 enum tfs_status tfs_differ_compare(struct tfs_differ *d);
 /* Closes the saves, too. */
 void tfs_differ_release(struct tfs_differ *d);
+
+/* Counts one chunk, or all; 0 or a failure. */
+int tfs_differ_count(struct tfs_differ *d, struct tfs_diff_chunk *chunk, struct tfs_error *err);
+int tfs_differ_count_all(struct tfs_differ *d, struct tfs_error *err);
 
 /* Does the terrain differ? */
 bool tfs_differ_terrain(const struct tfs_differ *d);

@@ -1,5 +1,6 @@
 /*
- * A difference -> one JSON object. Rows are in it with --all-rows, chunks without --stat.
+ * A difference -> one JSON object. Rows are in it with --all-rows, chunks without --stat. Totals
+ * are behind the chunks, which are walked once.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static int add_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *ch
     const struct tfs_tree *tree = d->saves[TFS_BEFORE]->tree;
     int result = 0;
 
-    if (tfs_diff_count_voxels(diff, chunk, p->err) < 0)
+    if (tfs_differ_count(d, chunk, p->err) < 0)
         return p->err->code;
     add_head(d, chunk);
     if (chunk->why[0] != '\0') {
@@ -144,20 +145,24 @@ int tfs_differ_json(struct tfs_differ *d, struct tfs_error *err)
 
     if (d->cli->part != NULL)
         tfs_json_text(&d->printer.out, "save", d->cli->part);
-    tfs_buf_printf(&d->printer.out,
-                   "%s\"changed\":%" PRIu64 ",\"added\":%" PRIu64 ",\"removed\":%" PRIu64
-                   ",\"voxels\":%" PRIu64,
-                   d->cli->part != NULL ? "," : "{", d->chunks[TFS_DIFF_CHANGED],
-                   d->chunks[TFS_DIFF_ADDED], d->chunks[TFS_DIFF_REMOVED], d->voxels);
-    if (d->has_box)
-        add_box(&d->printer.out, &d->box);
-    if (!tfs_differ_wants(d, TFS_CLI_STAT)) {
-        tfs_buf_add_text(&d->printer.out, ",\"chunks\":[");
+    tfs_buf_u8(&d->printer.out, d->cli->part != NULL ? ',' : '{');
+    if (tfs_differ_wants(d, TFS_CLI_STAT)) {
+        if (tfs_differ_count_all(d, err) < 0)
+            return err->code;
+    } else {
+        tfs_buf_add_text(&d->printer.out, "\"chunks\":[");
         d->first = true;
         if (tfs_diff_walk(d->diff, add_chunk, &printing, err) != 0)
             return err->code;
-        tfs_buf_u8(&d->printer.out, ']');
+        tfs_buf_add_text(&d->printer.out, "],");
     }
+    tfs_buf_printf(&d->printer.out,
+                   "\"changed\":%" PRIu64 ",\"added\":%" PRIu64 ",\"removed\":%" PRIu64
+                   ",\"voxels\":%" PRIu64,
+                   d->chunks[TFS_DIFF_CHANGED], d->chunks[TFS_DIFF_ADDED],
+                   d->chunks[TFS_DIFF_REMOVED], d->voxels);
+    if (d->has_box)
+        add_box(&d->printer.out, &d->box);
     add_files(&d->printer.out, d->files, tree->root_files, tree->root_count);
     tfs_buf_printf(&d->printer.out, ",\"rest\":%s}\n", rests[d->rest]);
     return 0;

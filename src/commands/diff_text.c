@@ -94,8 +94,10 @@ static void release_held(struct tfs_differ *d)
     d->held_more = 0;
 }
 
-static void add_counts(struct tfs_differ *d, int side, struct tfs_buf *out)
+static void add_counts(struct tfs_differ *d, const struct tfs_diff_chunk *chunk,
+                       struct tfs_buf *out)
 {
+    const int side = chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE;
     size_t count;
     const struct tfs_diff_count *counts = tfs_diff_counts(d->diff, &count);
 
@@ -105,7 +107,7 @@ static void add_counts(struct tfs_differ *d, int side, struct tfs_buf *out)
         tfs_buf_printf(out, " %" PRIu64, counts[i].voxels[side]);
     }
     if (count == 0)
-        tfs_buf_add_text(out, " empty");
+        tfs_buf_add_text(out, chunk->voxels > 0 ? " air" : " empty");
 }
 
 static int hold_chunk(struct tfs_differ *d, struct tfs_diff_chunk *chunk, struct tfs_error *err)
@@ -125,7 +127,7 @@ static int hold_chunk(struct tfs_differ *d, struct tfs_diff_chunk *chunk, struct
     if (chunk->why[0] != '\0')
         tfs_buf_printf(&d->held, " cannot be read: %s", chunk->why);
     else
-        add_counts(d, added ? TFS_AFTER : TFS_BEFORE, &d->held);
+        add_counts(d, chunk, &d->held);
     return 0;
 }
 
@@ -260,6 +262,8 @@ int tfs_differ_text(struct tfs_differ *d, struct tfs_error *err)
 {
     struct printing printing = {d, err};
 
+    if (tfs_differ_count_all(d, err) < 0)
+        return err->code;
     if (!tfs_differ_terrain(d) && d->rest != TFS_REST_DIFFERS)
         return 0;
     d->rows_left = ALL_ROWS;

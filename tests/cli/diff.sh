@@ -88,8 +88,10 @@ cp place.rbxl bigger.rbxl
 "$TOOLS/make_place" --kind binary --chunks 30 --log2 3 --regions 2 bigger.rbxl
 run 1 "chunks were added" diff place.rbxl bigger.rbxl
 says out '^\+chunk .*\(and [0-9]+ more\)$' "those in a row are counted"
-holds roblox place.rbxl bigger.rbxl "their voxels are rows"
+holds roblox place.rbxl bigger.rbxl "their voxels are rows, and in the totals"
 says out ' voxels$' "the judge saw them"
+"$TOOLS/make_voxel" stream fewer.save 300 2>/dev/null
+holds godot_voxel stream.save fewer.save "of Godot also the distances of their air"
 run 1 "chunks were removed" diff bigger.rbxl place.rbxl
 says out '^-chunk ' "they are told"
 
@@ -131,10 +133,10 @@ run 0 "and the other way round" diff tree cosmic
 rm -r "tree/chunks/$(judge chunks cosmic | awk 'NR == 2 { print $1 }')"
 cp cosmic before
 run 1 "a directory with an edit" diff cosmic tree
-says out '^terrain: 1 chunk changed, 0 added, 1 removed; 1 voxel;' "the edit, and the chunk that it lacks"
+says out '^terrain: 1 chunk changed, 0 added, 1 removed; 3696 voxels;' "the edit, and the chunk that it lacks"
 says out "^\+y=$y z=$z x $x base:gold_block$" "the row"
 run 1 "the directory first" diff tree cosmic
-says out '^terrain: 1 chunk changed, 1 added, 0 removed; 1 voxel;' "it is the older one then"
+says out '^terrain: 1 chunk changed, 1 added, 0 removed; 3696 voxels;' "it is the older one then"
 same cosmic before "the save is as it was"
 run 2 "two directories" diff tree tree2
 says err 'both are exported directories' "it is said why not"

@@ -62,15 +62,14 @@ def cosmic_reach(path):
 
 def godot_name(block, x, y, z):
     import voxel
-    parts, solid = [], False
+    parts = []
     for i, channel in enumerate(voxel.CHANNELS):
         depth, value = block.channels[i][1], block.value(i, x, y, z)
-        solid = solid or (value < 0 if channel == 'sdf' else value != 0 and channel in ('type', 'color'))
         if depth == DEPTHS[i] and value == EMPTY.get(channel, (0,) * 4)[depth]:
             continue
         text = f'{value:g}' if isinstance(value, float) else value
         parts.append(f'{channel}={text}' + (f'/{8 << depth}' if depth != DEPTHS[i] else ''))
-    return ' '.join(parts) or 'empty', not solid
+    return ' '.join(parts) or 'empty', not parts
 
 
 def godot_voxels(key, chunk):
@@ -149,6 +148,9 @@ def told(diff):
                         assert pair[side] is None, f'voxel {x} of {row} is told twice'
                         pair[side] = name
         assert chunk['voxels'] == len(voxels), f"{chunk['chunk']}: {chunk['voxels']} voxels, {len(voxels)} in rows"
+    shown = [at for chunk, voxels in result.items() for at in voxels if '/' not in chunk]
+    box = {axis: [min(line), max(line)] for axis, line in zip('xyz', zip(*shown))}
+    assert diff['voxels'] == sum(map(len, result.values())) and diff.get('box', {}) == box, 'the totals are wrong'
     return {chunk: {at: tuple(pair) for at, pair in voxels.items()} for chunk, voxels in result.items()}
 
 

@@ -1,8 +1,10 @@
 /*
  * formats/diff: what is said of chunks, in short and voxel by voxel.
  */
+#include "formats/diff/diff.h"
 #include "formats/diff/sum.h"
 
+#include "../lib/beamng_case.h"
 #include "../lib/cosmic_case.h"
 #include "../lib/place_case.h"
 #include "scratch.h"
@@ -36,6 +38,7 @@ static void make_sum(const struct tfs_side *side, size_t i, struct tfs_voxel_sum
 static void assert_same_counts(const struct tfs_voxel_sum *a, const struct tfs_voxel_sum *b)
 {
     ck_assert_uint_eq(a->count, b->count);
+    ck_assert_uint_eq(a->filled, b->filled);
     for (size_t i = 0; i < a->count; i++) {
         ck_assert(tfs_span_equal(a->counts[i].name, b->counts[i].name));
         ck_assert_uint_eq(a->counts[i].voxels, b->counts[i].voxels);
@@ -258,6 +261,87 @@ START_TEST(palettes_of_another_order_have_the_same_checksum)
 }
 END_TEST
 
+/* ---- what is not looked at ------------------------------------------------------------------- */
+
+static struct tfs_voxels decoding;
+static size_t decoded;
+
+static int count_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
+                      struct tfs_error *err)
+{
+    decoded++;
+    return decoding.take(chunk, at, voxel, err);
+}
+
+static int count_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *chunk)
+{
+    struct tfs_error err = {0};
+
+    ck_assert_int_eq(tfs_diff_count_voxels(diff, chunk, &err), 0);
+    *(uint64_t *)arg += chunk->voxels;
+    return 0;
+}
+
+/* How many voxels differ between the two; `decoded` counts how many were decoded for it. */
+static uint64_t count_differences(struct tfs_save *save, const struct tfs_doc *before,
+                                  const struct tfs_doc *after)
+{
+    const struct tfs_side sides[TFS_SIDES] = {{save, before}, {save, after}};
+    const struct tfs_container *real = save->container;
+    struct tfs_container container = *real;
+    struct tfs_tree tree = *real->tree;
+    struct tfs_voxels voxels = *tree.voxels;
+    struct tfs_error err = {0};
+    struct tfs_diff *diff;
+    uint64_t count = 0;
+
+    decoding = voxels;
+    decoded = 0;
+    voxels.take = count_take;
+    tree.voxels = &voxels;
+    container.tree = &tree;
+    save->tree = &tree;
+    save->container = &container;
+    ck_assert_int_eq(tfs_diff_open(sides, &diff, &err), 0);
+    ck_assert_int_eq(tfs_diff_walk(diff, count_chunk, &count, &err), 0);
+    tfs_diff_close(diff);
+    save->tree = real->tree;
+    save->container = real;
+    return count;
+}
+
+START_TEST(no_tile_is_decoded_for_a_material_that_none_has)
+{
+    struct tree_files c;
+
+    ter_open_world(&c, (struct ter_world){.version = 9, .side = 80, .seed = 3, .materials = 3});
+    ter_put_text(&c, "palette.txt", "0 A\n1 B\n2 C\n");
+    struct tfs_doc *before = tfs_doc_ref(c.doc);
+    ter_put_text(&c, "palette.txt", "0 A\n1 B\n2 C\n3 D\n");
+    ck_assert_uint_eq(count_differences(c.save, before, c.doc), 0);
+    ck_assert_uint_eq(decoded, 0);
+    ter_put_text(&c, "palette.txt", "0 A\n1 B\n2 Other\n3 D\n");
+    ck_assert_uint_gt(count_differences(c.save, before, c.doc), 0);
+    tfs_doc_unref(before);
+    tree_files_close(&c);
+}
+END_TEST
+
+START_TEST(a_chunk_that_came_is_counted_without_decoding_each_voxel)
+{
+    struct tfs_error err = {0};
+    struct tfs_doc *nothing;
+    struct tree_files c;
+
+    place_open_hex(&c, "01 01 00000000 00000000 00000000 82 07");
+    ck_assert_int_eq(tfs_doc_create(c.doc->facts, &nothing, &err), 0);
+    ck_assert_uint_eq(count_differences(c.save, nothing, c.doc), 8);
+    ck_assert_uint_eq(decoded, 6); /* one at each side */
+    tfs_doc_unref(nothing);
+    tree_files_close(&c);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("diff");
@@ -273,6 +357,8 @@ static Suite *make_suite(void)
                         small_save_count);
     tcase_add_test(sums, records_split_otherwise_have_the_same_checksum);
     tcase_add_test(sums, palettes_of_another_order_have_the_same_checksum);
+    tcase_add_test(sums, no_tile_is_decoded_for_a_material_that_none_has);
+    tcase_add_test(sums, a_chunk_that_came_is_counted_without_decoding_each_voxel);
     return suite;
 }
 

@@ -152,6 +152,39 @@ static void take_corners(const struct samples *s, uint8_t layer, const uint8_t *
     }
 }
 
+static bool same_material(const struct samples *a, const struct samples *b, uint8_t layer)
+{
+    struct tfs_span names[2] = {{NULL, 0}, {NULL, 0}};
+
+    if (layer < a->names.count)
+        names[0] = a->names.at[layer];
+    if (layer < b->names.count)
+        names[1] = b->names.at[layer];
+    return tfs_span_equal(names[0], names[1]) &&
+           (names[0].size == 0 || a->names.same[layer] == b->names.same[layer]);
+}
+
+static bool samples_same(const void *a, const void *b)
+{
+    const struct samples *before = a, *after = b;
+    struct tfs_span layers = tfs_blob_span(before->others);
+    bool met[TFS_BEAMNG_HOLE + 1] = {0};
+
+    if (before->layout.version != after->layout.version ||
+        before->layout.extra != after->layout.extra ||
+        !tfs_blob_equal(before->heights, after->heights) ||
+        !tfs_blob_equal(before->others, after->others))
+        return false;
+    if (!has_corners(&before->layout))
+        layers = tfs_beamng_tile_plane(planes_of(before), &before->tile, &tfs_beamng_layers);
+    for (size_t i = 0; i < layers.size; i++)
+        met[layers.data[i]] = true;
+    for (unsigned layer = 0; layer < TFS_BEAMNG_HOLE; layer++)
+        if (met[layer] && !same_material(before, after, (uint8_t)layer))
+            return false;
+    return true;
+}
+
 /* The further values that are no materials. */
 static void take_values(const struct samples *s, size_t i, struct tfs_buf *voxel)
 {
@@ -554,6 +587,7 @@ const struct tfs_voxels tfs_beamng_compared = {
     .height = height,
     .unit = "sample",
     .north_up = true,
+    .same = samples_same,
     .merge_names = merge_names,
     .sum = sum,
 };

@@ -24,6 +24,7 @@ void tfs_cells_release(struct tfs_cells *cells)
     tfs_words_release(&cells->kinds);
     tfs_buf_release(&cells->voxel);
     tfs_buf_release(&cells->name);
+    tfs_voxel_sum_release(&cells->sum);
     free(cells->looks);
     free(cells->counts);
     for (int i = 0; i < TFS_SIDES; i++) {
@@ -79,17 +80,25 @@ static int add_voxel(struct tfs_cells *c, uint32_t *number, struct tfs_error *er
     return c->stored.count > before ? look_at(c, *number, err) : 0;
 }
 
+/* *number: that of a voxel before, which may have the same. */
+static int take(struct tfs_cells *c, int side, struct tfs_stretch at, uint32_t *number,
+                struct tfs_error *err)
+{
+    tfs_buf_clear(&c->voxel);
+    if (c->has[side] && c->voxels->take(c->open[side], at, &c->voxel, err) < 0)
+        return err->code;
+    if (tfs_span_equal(tfs_buf_span(&c->voxel), tfs_words_at(&c->stored, *number)))
+        return 0;
+    return add_voxel(c, number, err);
+}
+
 static int read_row(struct tfs_cells *c, int side, uint32_t y, uint32_t z, struct tfs_error *err)
 {
     struct tfs_stretch at = {.z = z, .from = y, .to = y + 1};
     uint32_t last = ABSENT;
 
     for (; at.x < c->size.x; at.x++) {
-        tfs_buf_clear(&c->voxel);
-        if (c->has[side] && c->voxels->take(c->open[side], at, &c->voxel, err) < 0)
-            return err->code;
-        if (!tfs_span_equal(tfs_buf_span(&c->voxel), tfs_words_at(&c->stored, last)) &&
-            add_voxel(c, &last, err) < 0)
+        if (take(c, side, at, &last, err) < 0)
             return err->code;
         c->rows[side][at.x] = last;
     }
@@ -188,21 +197,27 @@ int tfs_cells_open(struct tfs_cells *cells, const struct tfs_side sides[TFS_SIDE
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static int count_name(struct tfs_cells *c, int side, const struct tfs_cell_look *look,
-                      struct tfs_error *err)
+static int make_room(struct tfs_cells *c, uint32_t capacity, struct tfs_error *err)
 {
     const uint32_t old = c->count_capacity;
 
-    if (c->kinds.count > old) {
-        struct tfs_diff_count *counts = reallocarray(c->counts, c->kinds.capacity, sizeof(*counts));
-        if (counts == NULL)
-            return tfs_fail_memory(err);
-        memset(counts + old, 0, (c->kinds.capacity - old) * sizeof(*counts));
-        c->counts = counts;
-        c->count_capacity = c->kinds.capacity;
-    }
-    c->counts[look->kind].voxels[side] += !look->empty;
+    if (capacity <= old)
+        return 0;
+    struct tfs_diff_count *counts = reallocarray(c->counts, capacity, sizeof(*counts));
+    if (counts == NULL)
+        return tfs_fail_memory(err);
+    memset(counts + old, 0, (capacity - old) * sizeof(*counts));
+    c->counts = counts;
+    c->count_capacity = capacity;
     return 0;
+}
+
+static int count_name(struct tfs_cells *c, int side, const struct tfs_cell_look *look,
+                      struct tfs_error *err)
+{
+    if (make_room(c, c->kinds.capacity, err) == 0)
+        c->counts[look->kind].voxels[side] += !look->empty;
+    return err->code;
 }
 
 static void widen(struct tfs_diff_box *box, unsigned axis, int64_t at, bool first)
@@ -264,7 +279,7 @@ static void finish_counts(struct tfs_cells *c)
     for (uint32_t i = 0; i < c->kinds.count && i < c->count_capacity; i++) {
         struct tfs_diff_count count = c->counts[i];
         count.name = tfs_words_at(&c->kinds, i);
-        if (count.voxels[TFS_BEFORE] + count.voxels[TFS_AFTER] > 0)
+        if (count.name.size > 0 && count.voxels[TFS_BEFORE] + count.voxels[TFS_AFTER] > 0)
             c->counts[c->counted++] = count;
     }
     if (c->counted > 0)
@@ -285,6 +300,73 @@ int tfs_cells_count(struct tfs_cells *cells, struct tfs_diff_chunk *chunk, struc
         }
     finish_counts(cells);
     return 0;
+}
+
+/* ---- a chunk that the other side lacks ------------------------------------------------------- */
+
+/* Is there a voxel between these corners that is not empty? */
+static int meets(struct tfs_cells *c, int side, const uint32_t low[3], const uint32_t high[3],
+                 bool *met, struct tfs_error *err)
+{
+    uint32_t last = ABSENT;
+
+    *met = false;
+    for (uint32_t y = low[1]; y <= high[1]; y++)
+        for (uint32_t z = low[2]; z <= high[2]; z++)
+            for (uint32_t x = low[0]; x <= high[0]; x++) {
+                if (take(c, side, (struct tfs_stretch){x, z, y, y + 1}, &last, err) < 0)
+                    return err->code;
+                if (!c->looks[last].empty) {
+                    *met = true;
+                    return 0;
+                }
+            }
+    return 0;
+}
+
+/* Moves planes from the sides of the chunk inwards, until each meets a voxel. */
+static int find_box(struct tfs_cells *c, int side, struct tfs_diff_box *box, struct tfs_error *err)
+{
+    const uint32_t size[3] = {c->size.x, c->size.y, c->size.z};
+    const int32_t key[3] = {c->key.x, c->key.y, c->key.z};
+    uint32_t low[3] = {0}, high[3] = {size[0] - 1, size[1] - 1, size[2] - 1};
+
+    for (unsigned i = 0; i < 6; i++) {
+        const unsigned axis = (i / 2 + 1) % 3; /* first the heights, of which most are air */
+        uint32_t *end = i % 2 == 0 ? &low[axis] : &high[axis];
+        for (bool met = false; !met && low[axis] < high[axis];) {
+            uint32_t plane[2][3];
+            memcpy(plane[0], low, sizeof(low));
+            memcpy(plane[1], high, sizeof(high));
+            plane[0][axis] = plane[1][axis] = *end;
+            if (meets(c, side, plane[0], plane[1], &met, err) < 0)
+                return err->code;
+            *end += met ? 0 : i % 2 == 0 ? 1 : -1u;
+        }
+    }
+    for (unsigned axis = 0; axis < 3; axis++) {
+        box->low[axis] = (int64_t)key[axis] * size[axis] + low[axis];
+        box->high[axis] = (int64_t)key[axis] * size[axis] + high[axis];
+    }
+    return 0;
+}
+
+int tfs_cells_count_alone(struct tfs_cells *cells, const struct tfs_side *side,
+                          struct tfs_diff_chunk *chunk, struct tfs_error *err)
+{
+    const int there = chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE;
+    struct tfs_voxel_sum *sum = &cells->sum;
+
+    if (tfs_voxel_sum_counts(sum, side, chunk->chunks[there], err) < 0 ||
+        make_room(cells, (uint32_t)sum->count, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < sum->count; i++) {
+        cells->counts[i] = (struct tfs_diff_count){.name = sum->counts[i].name};
+        cells->counts[i].voxels[there] = sum->counts[i].voxels;
+    }
+    cells->counted = sum->count;
+    chunk->voxels = sum->filled;
+    return chunk->voxels > 0 ? find_box(cells, there, &chunk->box, err) : 0;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

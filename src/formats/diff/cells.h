@@ -8,6 +8,7 @@
 #define TFS_FORMATS_DIFF_CELLS_H
 
 #include "formats/diff/diff.h"
+#include "formats/diff/sum.h"
 
 /* What is to be known of a voxel, by its number in `stored`. */
 struct tfs_cell_look {
@@ -31,6 +32,7 @@ struct tfs_cells {
     struct tfs_diff_count *counts; /* by kind */
     uint32_t count_capacity;
     size_t counted; /* of them, by name, once all is counted */
+    struct tfs_voxel_sum sum;
     struct tfs_buf voxel, name;
 };
 
@@ -44,6 +46,9 @@ void tfs_cells_close(struct tfs_cells *cells);
 
 /* Sets voxels, box and heights of the chunk, and counts by name. */
 int tfs_cells_count(struct tfs_cells *cells, struct tfs_diff_chunk *chunk, struct tfs_error *err);
+/* The same of a chunk that the other side lacks: it looks for the box, not at each voxel. */
+int tfs_cells_count_alone(struct tfs_cells *cells, const struct tfs_side *side,
+                          struct tfs_diff_chunk *chunk, struct tfs_error *err);
 
 int tfs_cells_rows(struct tfs_cells *cells, tfs_diff_row_fn row, void *arg, struct tfs_error *err);
 

@@ -136,9 +136,12 @@ static bool same_bytes(const struct tfs_chunk *a, const struct tfs_chunk *b)
 static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_tree *tree = diff->sides[TFS_BEFORE].save->tree;
+    const struct tfs_cells *cells = &diff->cells;
     struct tfs_error why = {0};
 
     if (tfs_cells_open(&diff->cells, diff->sides, chunk, &why) == 0 &&
+        (diff->same_common ||
+         !tree->voxels->same(cells->open[TFS_BEFORE], cells->open[TFS_AFTER])) &&
         tfs_cells_count(&diff->cells, chunk, &why) == 0)
         compare_files(diff, tree->chunk_files, tree->chunk_count, chunk->key, &chunk->files, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
@@ -188,7 +191,9 @@ int tfs_diff_count_voxels(struct tfs_diff *diff, struct tfs_diff_chunk *chunk,
     if (chunk->kind == TFS_DIFF_CHANGED || chunk->why[0] != '\0')
         return 0;
     if (tfs_cells_open(&diff->cells, diff->sides, chunk, &why) == 0)
-        tfs_cells_count(&diff->cells, chunk, &why);
+        tfs_cells_count_alone(&diff->cells,
+                              &diff->sides[chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE],
+                              chunk, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
         *err = why;
     else if (why.code < 0)

@@ -29,9 +29,10 @@ int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64
 
     if (sum->voxels->empty(voxel))
         return 0;
+    sum->filled += voxels;
     tfs_buf_clear(&sum->text);
     sum->voxels->print(voxel, true, &sum->text);
-    if (tfs_buf_check(&sum->text, err) < 0 ||
+    if (tfs_buf_check(&sum->text, err) < 0 || sum->text.size == 0 ||
         tfs_words_add(&sum->names, tfs_buf_span(&sum->text), &number, err) < 0)
         return err->code;
     if (number == sum->count) {
@@ -219,17 +220,14 @@ static int compare_counts(const void *a, const void *b)
                             ((const struct tfs_sum_count *)b)->name);
 }
 
-int tfs_voxel_sum_make(struct tfs_voxel_sum *sum, const struct tfs_side *side,
-                       const struct tfs_chunk *chunk, struct tfs_error *err)
+int tfs_voxel_sum_counts(struct tfs_voxel_sum *sum, const struct tfs_side *side,
+                         const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_voxels *voxels = side->save->tree->voxels;
 
-    if (is_made(sum, side, chunk))
-        return 0;
     sum->voxels = voxels;
-    sum->made_doc = NULL;
-    sum->placed = false;
     sum->count = 0;
+    sum->filled = 0;
     tfs_words_clear(&sum->names);
     tfs_buf_clear(&sum->same);
     if (chunk->flags & TFS_CHUNK_DAMAGED)
@@ -238,11 +236,23 @@ int tfs_voxel_sum_make(struct tfs_voxel_sum *sum, const struct tfs_side *side,
                                      : sum_voxels(sum, side, chunk, err);
     if (result < 0 || tfs_buf_check(&sum->same, err) < 0)
         return err->code;
-    sum->checksum = tfs_checksum(tfs_buf_span(&sum->same), 0);
     for (size_t i = 0; i < sum->count; i++)
         sum->counts[i].name = tfs_words_at(&sum->names, (uint32_t)i);
     if (sum->count > 0)
         qsort(sum->counts, sum->count, sizeof(*sum->counts), compare_counts);
+    return 0;
+}
+
+int tfs_voxel_sum_make(struct tfs_voxel_sum *sum, const struct tfs_side *side,
+                       const struct tfs_chunk *chunk, struct tfs_error *err)
+{
+    if (is_made(sum, side, chunk))
+        return 0;
+    sum->made_doc = NULL;
+    sum->placed = false;
+    if (tfs_voxel_sum_counts(sum, side, chunk, err) < 0)
+        return err->code;
+    sum->checksum = tfs_checksum(tfs_buf_span(&sum->same), 0);
     if (add_files(sum, side, chunk->key, err) == 0)
         set_made(sum, side, chunk);
     return err->code;

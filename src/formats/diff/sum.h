@@ -5,7 +5,9 @@
 #ifndef TFS_FORMATS_DIFF_SUM_H
 #define TFS_FORMATS_DIFF_SUM_H
 
-#include "formats/diff/diff.h"
+#include "formats/diff/side.h"
+#include "formats/diff/words.h"
+#include "formats/picture/picture.h"
 
 /* Voxels of one short name. */
 struct tfs_sum_count {
@@ -15,8 +17,9 @@ struct tfs_sum_count {
 
 /* What a chunk is. Zero-initialised; to be used again for the next chunk. */
 struct tfs_voxel_sum {
-    struct tfs_sum_count *counts; /* by name; empty voxels are not counted */
+    struct tfs_sum_count *counts; /* by name; voxels without a short one are not counted */
     size_t count;
+    uint64_t filled;     /* voxels that are not empty */
     uint64_t checksum;   /* of voxels, and of the files with TFS_FILE_APART: equal for what says the
                           * same */
     struct tfs_buf same; /* for the format: what the checksum of the voxels is of */
@@ -43,7 +46,10 @@ int tfs_voxel_sum_names(struct tfs_voxel_sum *sum, const uint32_t *entries, uint
                         const struct tfs_span *names, uint32_t count, struct tfs_span front,
                         struct tfs_error *err);
 
-/* Sums up a chunk whose bytes are there (tfs_fetch). EBADMSG: it does not decode. */
+/* The counts of a chunk whose bytes are there (tfs_fetch). EBADMSG: it does not decode. */
+int tfs_voxel_sum_counts(struct tfs_voxel_sum *sum, const struct tfs_side *side,
+                         const struct tfs_chunk *chunk, struct tfs_error *err);
+/* And its checksum. */
 int tfs_voxel_sum_make(struct tfs_voxel_sum *sum, const struct tfs_side *side,
                        const struct tfs_chunk *chunk, struct tfs_error *err);
 

@@ -339,17 +339,28 @@ static bool has_matter(const struct tfs_godot_block *block, unsigned channel, st
     return tfs_godot_is_matter(tfs_godot_matter_of(block, channel), voxel_value(voxel, channel));
 }
 
+/* Does the channel's first value say more than one that nobody wrote? */
+static bool says_something(const struct tfs_godot_block *block, unsigned channel)
+{
+    const struct tfs_godot_values *values = &block->channels[channel];
+
+    return values->depth != tfs_godot_usual_depths[channel] ||
+           tfs_godot_get_bits(values->bytes.data, values->depth) !=
+               tfs_godot_empty_value(channel, block->version, values->depth);
+}
+
+/* Distances of air say something. */
 static bool empty(struct tfs_span voxel)
 {
     const struct tfs_godot_block block = block_of(voxel);
 
-    for (unsigned i = 0; i < TFS_GODOT_SOLID; i++)
-        if (has_matter(&block, tfs_godot_solid[i], voxel))
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
+        if (says_something(&block, i))
             return false;
     return true;
 }
 
-/* `type=3`; of distances only that they are below 0. */
+/* `type=3`; of distances only that they are below 0; nothing of air. */
 static void print_brief(struct tfs_span voxel, struct tfs_buf *out)
 {
     const struct tfs_godot_block block = block_of(voxel);
@@ -358,8 +369,8 @@ static void print_brief(struct tfs_span voxel, struct tfs_buf *out)
         print_value(&block, TFS_GODOT_TYPE, out);
     else if (has_matter(&block, TFS_GODOT_COLOR, voxel))
         print_value(&block, TFS_GODOT_COLOR, out);
-    else
-        tfs_buf_add_text(out, has_matter(&block, TFS_GODOT_SDF, voxel) ? "solid" : "empty");
+    else if (has_matter(&block, TFS_GODOT_SDF, voxel))
+        tfs_buf_add_text(out, "solid");
 }
 
 /* The values that are not those of a voxel that nobody wrote, and the depth where it is not the
@@ -375,8 +386,7 @@ static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
     }
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
         const unsigned depth = block.channels[i].depth;
-        if (depth == tfs_godot_usual_depths[i] &&
-            voxel_value(voxel, i) == tfs_godot_empty_value(i, block.version, depth))
+        if (!says_something(&block, i))
             continue;
         if (out->size > begin)
             tfs_buf_u8(out, ' ');
@@ -446,7 +456,32 @@ static unsigned find_scans(const struct tfs_godot_block *block, unsigned *channe
     return count;
 }
 
-/* Voxels that are empty are not counted. */
+/* How many voxels are not empty: matter, and air with distances or further values. */
+static uint64_t count_saying(const struct tfs_godot_block *block)
+{
+    const size_t volume = tfs_godot_volume(block);
+    unsigned dense[TFS_GODOT_CHANNELS], count = 0;
+    uint64_t empties[TFS_GODOT_CHANNELS], said = 0;
+
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
+        const struct tfs_godot_values *values = &block->channels[i];
+        if (values->depth != tfs_godot_usual_depths[i] ||
+            (values->mode == TFS_GODOT_UNIFORM && says_something(block, i)))
+            return volume;
+        empties[count] = tfs_godot_empty_value(i, block->version, values->depth);
+        dense[count] = i;
+        count += values->mode != TFS_GODOT_UNIFORM;
+    }
+    for (size_t voxel = 0; voxel < volume; voxel++) {
+        unsigned i = 0;
+        while (i < count && block_value(block, dense[i], voxel) == empties[i])
+            i++;
+        said += i < count;
+    }
+    return said;
+}
+
+/* Matter has a short name. */
 static int count_matter(struct bins *bins, struct tfs_error *err)
 {
     const struct tfs_godot_block *block = bins->block;
@@ -486,9 +521,7 @@ static void add_channel(const struct tfs_godot_block *block, unsigned channel, s
     const struct tfs_godot_values *values = &block->channels[channel];
     const bool one = all_equal(values);
 
-    if (one && values->depth == tfs_godot_usual_depths[channel] &&
-        tfs_godot_get_bits(values->bytes.data, values->depth) ==
-            tfs_godot_empty_value(channel, block->version, values->depth))
+    if (one && !says_something(block, channel))
         return;
     tfs_buf_u8(same, (uint8_t)channel);
     tfs_buf_u8(same, values->depth);
@@ -515,6 +548,7 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
         for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
             add_channel(&view->block, i, &sum->same);
         count_matter(&bins, err);
+        sum->filled = count_saying(&view->block);
     }
     tfs_buf_release(&bins.voxel);
     tfs_godot_view_unref(view);

@@ -85,12 +85,15 @@ struct tfs_voxels {
      * chunk has along its sides, whatever its group; all 0: it has none. */
     struct tfs_voxel_size (*sides)(const void *chunk);
     /* Appends what people call the voxel, printable and on one line: `Grass@76`. Voxels that print
-     * the same are the same. Brief: what they are counted as, `Grass`. */
+     * the same are the same. Brief: what they are counted as, `Grass`; nothing: they are not. */
     void (*print)(struct tfs_span voxel, bool brief, struct tfs_buf *out);
-    bool (*empty)(struct tfs_span voxel);
+    bool (*empty)(struct tfs_span voxel); /* it is as if nothing were there */
     /* The height, of voxels that are samples of a surface. NULL: they are not. */
     uint32_t (*height)(struct tfs_span voxel);
     const char *unit; /* what one voxel is called; NULL: "voxel" */
+    /* With merge_names: do two opened chunks have equal bytes, and names that mean the same by
+     * them? */
+    bool (*same)(const void *a, const void *b);
     /* A chunk that a save lacks is all empty voxels. False: it was not stored yet, and what will be
      * there is the game's matter, or nobody knows. */
     bool absent_is_empty;
