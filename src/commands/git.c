@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands/cli.h"
 #include "commands/git_run.h"
+#include "commands/output.h"
 #include "formats/chosen.h"
 
 #define FILE_MAX ((size_t)1 << 20) /* bytes of a .gitattributes that is read */
@@ -351,16 +351,6 @@ static bool find_attributes(struct gitter *g, struct tfs_buf *path)
     return !g->status;
 }
 
-/* Makes the directories on the way to the file; what fails shows when the file is opened. */
-static void make_parents(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0777);
-        *slash = '/';
-    }
-}
-
 /* Reads what is in the open file. */
 static int read_lines(int fd, struct tfs_buf *text)
 {
@@ -396,7 +386,7 @@ static void add_attributes(struct gitter *g)
 
     if (!find_attributes(g, &path))
         goto out;
-    make_parents((char *)path.data);
+    tfs_output_parents((char *)path.data);
     fd = open((const char *)path.data,
               O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
                   (wants(g, TFS_CLI_GLOBAL) ? 0 : O_NOFOLLOW),

@@ -7,6 +7,7 @@
  * nothing is touched. It is an edit of the save whose scripts and parts it has.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,20 +15,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "commands/git_run.h"
 #include "commands/merge_lfs.h"
 #include "commands/output.h"
 #include "commands/printer.h"
 #include "formats/diff/merge.h"
 #include "formats/whole_file.h"
+#include "text/name.h"
 #include "text/table.h"
 
 #define CSV_HEADER "x,y,z,base,ours,theirs\n"
+#define CSV_ROWS   100000
 
-/* A table of the voxels in conflict, of one group. It takes the place of an older one when the
- * result was written: a merge that fails leaves the table of the one before. */
+/* A table of the voxels in conflict, of one group: the first, and how many more there are. It takes
+ * the place of an older one when the result was written: a merge that fails leaves the table of the
+ * one before. */
 struct table {
     struct tfs_output file;
     uint32_t group;
+    uint64_t voxels;
     struct table *next;
 };
 
@@ -35,6 +41,7 @@ struct table {
 struct csv {
     struct table *first, *last;
     struct tfs_buf line;
+    struct tfs_buf place; /* what tables are called, up to `.conflicts` */
 };
 
 struct merger {
@@ -45,6 +52,7 @@ struct merger {
     struct tfs_merge merge;
     bool rest[TFS_MERGE_SIDES]; /* the rest of the result is that of this side */
     bool rest_conflicts;
+    bool names; /* of materials came from theirs */
     struct csv csv;
     struct tfs_error *err;
 };
@@ -83,11 +91,23 @@ static const char *path_of(const struct merger *m)
 static const struct tfs_output_kind csv_kind = {
     "a table of conflicts", {(const uint8_t *)CSV_HEADER, sizeof(CSV_HEADER) - 1}};
 
+static int csv_row(struct csv *csv, struct table *table, struct tfs_error *err)
+{
+    if (tfs_buf_check(&csv->line, err) < 0)
+        return err->code;
+    return tfs_sink_span(&table->file.file.sink, tfs_buf_span(&csv->line), err);
+}
+
 /* After this only names change: what can fail for want of room failed. */
 static int csv_settle(struct csv *csv, struct tfs_error *err)
 {
-    for (struct table *t = csv->first; t != NULL && err->code == 0; t = t->next)
-        tfs_output_settle(&t->file, err);
+    for (struct table *t = csv->first; t != NULL && err->code == 0; t = t->next) {
+        tfs_buf_clear(&csv->line);
+        if (t->voxels > CSV_ROWS)
+            tfs_buf_printf(&csv->line, "%" PRIu64 " more,,,,,\n", t->voxels - CSV_ROWS);
+        if (csv_row(csv, t, err) == 0)
+            tfs_output_settle(&t->file, err);
+    }
     return err->code;
 }
 
@@ -111,6 +131,7 @@ static void csv_release(struct csv *csv)
         free(t);
     }
     tfs_buf_release(&csv->line);
+    tfs_buf_release(&csv->place);
 }
 
 /* PATH.conflicts.csv; voxels of lods/1 are in PATH.conflicts.lods-1.csv. */
@@ -121,7 +142,32 @@ static void csv_name(const struct merger *m, uint32_t group, char name[TFS_OUTPU
 
     if (group > 0)
         snprintf(part, sizeof(part), ".%s-%u", tree->group_dir, group - 1 + tree->group_label);
-    snprintf(name, TFS_OUTPUT_PATH, "%s.conflicts%s.csv", path_of(m), part);
+    snprintf(name, TFS_OUTPUT_PATH, "%s.conflicts%s.csv", (const char *)m->csv.place.data, part);
+}
+
+/* Beside the result; where git merges, among the files of git, for the work tree is the user's. */
+static int csv_place(struct merger *m, struct tfs_error *err)
+{
+    static const char *const words[] = {"rev-parse", "--git-path", "terrainfs", NULL};
+    struct tfs_buf *place = &m->csv.place;
+    struct tfs_error ignored = {0};
+    char name[TFS_OUTPUT_PATH], real[TFS_OUTPUT_PATH];
+
+    if (m->cli->path != NULL && tfs_git_run(words, true, place, &ignored) == 0 && place->size > 0) {
+        place->data[place->size - 1] = '/'; /* it was the end of the line */
+        tfs_buf_add_text(place, path_of(m));
+        tfs_buf_u8(place, '\0');
+        if (!place->failed)
+            tfs_output_parents((char *)place->data);
+    } else {
+        tfs_buf_clear(place);
+        tfs_buf_add_text(place, path_of(m));
+        tfs_buf_u8(place, '\0');
+    }
+    if (tfs_buf_check(place, err) < 0)
+        return err->code;
+    csv_name(m, 0, name);
+    return tfs_output_resolve(name, real, err);
 }
 
 static int csv_open(struct merger *m, uint32_t group)
@@ -152,6 +198,8 @@ static int add_voxel(void *arg, struct tfs_key key, const int64_t at[3],
         return 0;
     if ((m->csv.last == NULL || m->csv.last->group != key.group) && csv_open(m, key.group) < 0)
         return m->err->code;
+    if (m->csv.last->voxels++ >= CSV_ROWS)
+        return 0;
     tfs_buf_clear(line);
     for (int axis = 0; axis < 3; axis++) {
         tfs_table_print_number(line, at[axis]);
@@ -161,9 +209,7 @@ static int add_voxel(void *arg, struct tfs_key key, const int64_t at[3],
         tfs_table_print_field(line, names[i]);
         tfs_buf_u8(line, i + 1 < TFS_MERGE_SIDES ? ',' : '\n');
     }
-    if (tfs_buf_check(line, m->err) < 0)
-        return m->err->code;
-    return tfs_sink_span(&m->csv.last->file.file.sink, tfs_buf_span(line), m->err);
+    return csv_row(&m->csv, m->csv.last, m->err);
 }
 
 /* Removes the tables that an earlier merge left, of what is no conflict any more. */
@@ -194,9 +240,12 @@ static int print_conflict(void *arg, const struct tfs_merge_conflict *conflict)
 
     if (is_virtual(m))
         return 0;
-    tfs_buf_add_text(&p->line, "conflict in chunk ");
-    tfs_key_print(m->saves[TFS_MERGE_OURS], conflict->key, &p->line);
-    if (conflict->what != NULL) {
+    tfs_buf_add_text(&p->line, conflict->whole ? "conflict in " : "conflict in chunk ");
+    if (!conflict->whole)
+        tfs_key_print(m->saves[TFS_MERGE_OURS], conflict->key, &p->line);
+    if (conflict->whole) {
+        tfs_buf_add_text(&p->line, conflict->what);
+    } else if (conflict->what != NULL) {
         tfs_buf_printf(&p->line, ": %s", conflict->what);
     } else {
         tfs_buf_add_text(&p->line, ": ");
@@ -218,11 +267,19 @@ static void print_end(struct merger *m)
 {
     struct tfs_printer *p = &m->printer;
     const size_t conflicts = m->merge.conflicts + m->rest_conflicts;
+    const struct tfs_container *container = m->saves[TFS_MERGE_OURS]->container;
+    const char *with = !m->rest[TFS_MERGE_OURS] ? container->rest_name : "palette.txt";
 
     if (is_virtual(m))
         return;
+    for (const struct table *t = m->csv.first; t != NULL; t = t->next) {
+        char name[TFS_OUTPUT_PATH];
+        csv_name(m, t->group, name);
+        tfs_buf_add_text(&p->line, "voxels in conflict: ");
+        tfs_name_print(&p->line, tfs_span_of(name));
+        tfs_printer_end(p);
+    }
     if (m->rest_conflicts) {
-        const struct tfs_container *container = m->saves[TFS_MERGE_OURS]->container;
         if (container->file != NULL)
             tfs_buf_printf(&p->line,
                            "conflict in the rest of the file: %s changed on both sides; ours stays",
@@ -234,10 +291,11 @@ static void print_end(struct merger *m)
                            container->rest_name, container->name);
         tfs_printer_end(p);
     }
-    tfs_buf_printf(&p->line,
-                   "merged: %zu chunk%s from theirs, %zu chunk%s voxel by voxel; %zu conflict%s",
-                   m->merge.taken, plural(m->merge.taken), m->merge.merged, plural(m->merge.merged),
-                   conflicts, plural(conflicts));
+    tfs_buf_printf(&p->line, "merged: %zu chunk%s", m->merge.taken, plural(m->merge.taken));
+    if (!m->rest[TFS_MERGE_OURS] || m->names)
+        tfs_buf_printf(&p->line, " and %s", with);
+    tfs_buf_printf(&p->line, " from theirs, %zu chunk%s voxel by voxel; %zu conflict%s",
+                   m->merge.merged, plural(m->merge.merged), conflicts, plural(conflicts));
     tfs_printer_end(p);
 }
 
@@ -347,6 +405,9 @@ static int run(struct merger *m, struct tfs_error *err)
     if (merge_rest(m, err) < 0 || tfs_edit_open(m->saves[m->merge.carrier]->doc, &edit, err) < 0)
         return err->code;
     int result = tfs_merge_run(&m->merge, &edit, err);
+    m->names = m->saves[TFS_MERGE_OURS]->tree->voxels->merge_names != NULL &&
+               !m->merge.same[TFS_MERGE_OURS] &&
+               !tfs_blob_equal(tfs_edit_doc(&edit)->common, edit.base->common);
     if (result == 0 && csv_settle(&m->csv, err) == 0 && write_result(m, &edit, err) == 0 &&
         csv_finish(&m->csv, err) == 0)
         remove_tables(m, err);
@@ -495,13 +556,18 @@ static enum tfs_status check_output(struct merger *m)
 static enum tfs_status open_all(struct merger *m)
 {
     enum tfs_status status = TFS_STATUS_DONE;
+    struct tfs_error err = {0};
 
     /* git keeps every version, and the file that it gives has a passing name. */
     if (m->cli->path != NULL)
         m->cli->options.undo.when = TFS_UNDO_NEVER;
     for (int i = 0; i < TFS_MERGE_SIDES && !status; i++)
         status = open_side(m, (enum tfs_merge_side)i);
-    return status ? status : check_output(m);
+    if (!status)
+        status = check_output(m);
+    if (!status && !is_virtual(m) && csv_place(m, &err) < 0)
+        status = tfs_cli_say(m->cli, TFS_STATUS_SYSTEM, "%s", err.text);
+    return status;
 }
 
 static enum tfs_merge_side preferred(const struct tfs_cli *cli)

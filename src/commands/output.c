@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mounts.h"
@@ -37,6 +38,15 @@ static int check_lasting(const char *path, const char *directory, struct tfs_err
                  path);
     tfs_mounted_release(&mount);
     return err->code;
+}
+
+void tfs_output_parents(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0777);
+        *slash = '/';
+    }
 }
 
 int tfs_output_resolve(const char *path, char out[TFS_OUTPUT_PATH], struct tfs_error *err)

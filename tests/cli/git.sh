@@ -239,7 +239,7 @@ git checkout -q -b left && edit region_0_0_0.cosmicreach "$chunk" '4s/,[^,]*$/,b
     git checkout -q main && edit region_0_0_0.cosmicreach "$chunk" '4s/,[^,]*$/,base:right/' && git commit -qam right || exit 3
 git config mergetool.terrain.cmd "$(sed -n "s/^git config mergetool.terrain.cmd '\(.*\)'\$/\1/p" "$ROOT/docs/git.md")"
 git config mergetool.terrain.trustExitCode true
-! g merge left && [ -s region_0_0_0.cosmicreach.conflicts.csv ]
+! g merge left && [ -s .git/terrainfs/region_0_0_0.cosmicreach.conflicts.csv ]
 ok "git stops at a conflict"
 g mergetool -y --tool=terrain </dev/null
 ok "mergetool takes the other side"

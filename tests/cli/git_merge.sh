@@ -74,10 +74,10 @@ git -C repo checkout -q b
 set_ 2 base:gold && commit b
 git -C repo checkout -q a
 g 1 "a branch merges the other one" merge b
-rm repo/*.csv && commit "a and b"
+commit "a and b"
 git -C repo checkout -q b
 g 1 "and the other way round" merge a~1
-rm repo/*.csv && set_ 5 "$("$TFS" cat $save "$csv" | sed -n '5s/.*,//p')" && commit "b and a, and clay is taken back"
+set_ 5 "$("$TFS" cat $save "$csv" | sed -n '5s/.*,//p')" && commit "b and a, and clay is taken back"
 set_ 7 base:tin && commit tin
 git -C repo checkout -q a
 set_ 9 base:zinc && commit zinc
@@ -85,7 +85,7 @@ g 1 "merging them once more" merge b
 says out 'conflict in chunk .*: 1 voxel' "tells of the conflict"
 [ "$(grep -c 'conflict in chunk' out)" = 1 ]
 ok "once"
-tail -n +2 "repo/$save.conflicts.csv" | cut -d , -f 5- >out
+tail -n +2 "repo/.git/terrainfs/$save.conflicts.csv" | cut -d , -f 5- >out
 says out '^base:iron,base:gold$' "with what both made of it"
 shows 7 base:tin "theirs is there"
 shows 9 base:zinc "and ours"
@@ -112,11 +112,15 @@ says out "^conflict in chunk $chunk: 1 voxel, x " "git says where"
 says out 'CONFLICT \(content\)' "and that it is a conflict"
 shows 2 base:gold "ours stays"
 shows 4 base:tin "what did not overlap is there"
-says "repo/$name.conflicts.csv" ',base:gold,base:iron$' "the table lies beside the save"
+says out "^voxels in conflict: .git/terrainfs/$name.conflicts.csv\$" "and where they are listed"
+table=repo/.git/terrainfs/$name.conflicts.csv
+says "$table" ',base:gold,base:iron$' "with what all sides made of them"
+g 0 "the work tree" status --porcelain --untracked-files
+! grep -q '^??' out
+ok "has no file more"
 at=$("$TFS" cat "repo/$name" "$csv" | sed -n 2p | cut -d, -f1-3)
-says "repo/$name.conflicts.csv" "^$at," "in coordinates of the world"
+says "$table" "^$at," "in coordinates of the world"
 g 0 "the merge is given up" merge --abort
-rm "repo/$name.conflicts.csv"
 g 0 "cherry-pick" checkout -qb pick HEAD~1
 set_ 5 base:lead && commit lead
 g 0 "of a commit beside it" cherry-pick main
@@ -206,7 +210,7 @@ git -C repo checkout -q main
 set_type 8 && commit eight
 g 1 "both changed a voxel of a region" merge side
 IFS=_ read -r x y z <<<"$chunk"
-says "repo/$name.conflicts.csv" "^$((x * 8)),$((y * 8)),$((z * 8)),.*type=8.*,.*type=7" "the table has coordinates of the world"
+says "repo/.git/terrainfs/$name.conflicts.csv" "^$((x * 8)),$((y * 8)),$((z * 8)),.*type=8.*,.*type=7" "the table has coordinates of the world"
 [ "$x" = 2 ]
 ok "which the name gives"
 

@@ -101,6 +101,10 @@ for theirs in t disjoint; do
     same o was "ours is as it was before the merge"
 done
 cp o.before .merge_file_x1Y2z3
+cp o.before o && merge 3 "a --path in a directory that is not there" --path=nowhere/o b o disjoint
+[ "$(cat err)" = 'terrainfs: nowhere/o.conflicts.csv: No such file or directory' ]
+ok "names it"
+same o o.before "ours is as it was"
 mkdir -p sub && run 1 "a merge as git calls it" merge --path=sub/o b .merge_file_x1Y2z3 t
 run 1 "keeps nothing for undo" undo .merge_file_x1Y2z3
 says sub/o.conflicts.csv '^x,y,z,base,ours,theirs$' "its table lies beside the path"
@@ -247,6 +251,7 @@ script t theirs
 mutate roblox o 3
 cp o o.before
 merge 0 "their script, our terrain" b o t
+says out '^merged: 0 chunks and scripts or parts from theirs, 0 chunks voxel by voxel; 0 conflicts$' "which is said"
 terrain o o.before "the terrain is ours"
 grep -q '<!-- theirs -->' o
 ok "the script is theirs"
@@ -384,7 +389,56 @@ says err 'both sides together have 257 materials, 255 are possible' "is refused"
 same o o.before "ours is as it was"
 ground b ,a '{}' '{}' 65534 && ground o ,b '{0:200}' '{}' 65534 && ground t c '{5:300}' '{}' 65535
 (ulimit -t 5 && "$TFS" merge b o t >out 2>err)
-[ $? = 1 ] && says err 'are possible' "tables of the greatest size take no time"
+says out '^conflict in palette.txt: both sides renamed one material; ours stays$' "tables of the greatest size take no time"
+
+# ---- a material that is renamed
+# palette_is NAMES WHAT
+palette_is() {
+    [ "$("$TFS" cat o palette.txt | cut -d' ' -f2- | paste -sd,)" = "$1" ]
+    ok "$2"
+}
+renamed=Grass,Sand,Stone,Mud
+ground b Grass,Sand,Rock,Mud '{}' '{}' 1 && ground o $renamed '{}' '{9:2}' 1 && ground t Grass,Sand,Rock,Mud '{}' '{5:2}' 1 && cp o x
+merge 0 "ours renames a material, theirs paints with it" b o t
+palette_is $renamed "it has the new name alone"
+[ "$(python3 "$ter" at o 5 0) $(python3 "$ter" at o 9 0)" = '100 2 100 2' ]
+ok "and so have the samples of both"
+cp t o && merge 0 "and the other way round" b o x
+says out '^merged: 0 chunks and palette.txt from theirs, 1 chunk voxel by voxel; 0 conflicts$' "it is said where the name is from"
+palette_is $renamed "it has the new name alone"
+ground t Grass,Sand,Boulder,Mud '{}' '{}' 1 && cp x o
+merge 1 "both sides rename one material" b o t
+says out '^conflict in palette.txt: both sides renamed one material; ours stays$' "that is a conflict"
+palette_is $renamed "the name of ours stays"
+cp x o && merge 1 "and --conflicts=theirs" --conflicts=theirs b o t
+palette_is Grass,Sand,Boulder,Mud "takes that of theirs"
+ground t Grass,Sand,Rock,Mud,Stone '{}' '{5:2}' 1 && cp x o
+merge 1 "theirs adds the new name for another material" b o t
+says out '^conflict in palette.txt: one side renamed a material, the other added that name' "is a conflict, too"
+ground t Sand,Rock,Mud '{}' '{i: 2 - i % 2 for i in range(4096)}' 1 && cp x o
+merge 1 "theirs takes a material out, and those behind it move up" b o t
+says out '^conflict in palette.txt: one side renamed a material, the other gave it another number' "is told"
+ground b "$(seq -s, 0 259)" '{}' '{}' 1 && ground o "$(seq -s, 0 259 | sed s/,3,/,new,/)" '{}' '{}' 1 && cp o x
+merge 0 "more names than samples can have, one of them renamed" b o b
+same o x "ours is as it was"
+ground t "$(seq -s, 0 259)" '{5:300}' '{}' 1 && merge 0 "and heights of theirs" b o t
+[ "$("$TFS" cat o palette.txt | sed -n 4p) $(python3 "$ter" at o 5 0)" = '3 new 300 3' ]
+ok "both are in the result"
+
+# ---- more conflicts than anybody reads
+"$TOOLS/make_ter" --size 320 --version 9 all.ter
+take all.ter
+for side in b o t; do
+    python3 - $side <<'EOF'
+import sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+data[5:5 + 2 * 320 * 320] = bytes([7, ord(sys.argv[1])]) * 320 ** 2
+open(sys.argv[1], 'wb').write(data)
+EOF
+done
+merge 1 "every sample is in conflict" b o t
+[ "$(wc -l <o.conflicts.csv) $(tail -1 o.conflicts.csv)" = '100002 2400 more,,,,,' ]
+ok "the table has the first 100,000, and says how many more there are"
 
 # ---- several terrains in one place: a table for each
 "$TOOLS/make_place" --kind binary --regions 2 --chunks 6 place.rbxl

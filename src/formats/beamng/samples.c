@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "formats/beamng/lenses.h"
+#include "formats/beamng/materials.h"
 #include "formats/diff/sum.h"
 #include "formats/picture/picture.h"
 #include "text/name.h"
@@ -27,47 +28,9 @@ struct samples {
     struct tfs_beamng_layout layout;
     struct tfs_beamng_tile tile;
     struct tfs_blob *heights, *others, *table;
-    struct tfs_buf own; /* both values, changed; empty: nothing did */
-    struct names {
-        struct tfs_span at[TFS_BEAMNG_HOLE]; /* in the table */
-        uint8_t same[TFS_BEAMNG_HOLE];       /* how many before it have this name */
-        uint32_t count;
-    } names;
+    struct tfs_buf own;                /* both values, changed; empty: nothing did */
+    struct tfs_beamng_materials names; /* in the table */
 };
-
-/* ---- names that samples can have ------------------------------------------------------------- */
-
-/* How many have this name? */
-static uint8_t count_name(const struct names *names, struct tfs_span name)
-{
-    for (uint32_t i = names->count; i-- > 0;)
-        if (tfs_span_equal(names->at[i], name))
-            return (uint8_t)(names->same[i] + 1);
-    return 0;
-}
-
-/* Those behind the last number of a layer are no sample's. */
-static void find_names(const struct tfs_doc *doc, struct names *names)
-{
-    struct tfs_beamng_names table = tfs_beamng_names_of(doc);
-    struct tfs_span name;
-
-    names->count = 0;
-    while (names->count < TFS_BEAMNG_HOLE && tfs_beamng_names_next(&table, &name)) {
-        names->same[names->count] = count_name(names, name);
-        names->at[names->count++] = name;
-    }
-}
-
-/* The layer of a name that so many of this name come before; `count`: there is none. */
-static uint32_t find_name(const struct names *names, struct tfs_span name, uint8_t same)
-{
-    uint32_t i = 0;
-
-    while (i < names->count && (names->same[i] != same || !tfs_span_equal(names->at[i], name)))
-        i++;
-    return i;
-}
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
@@ -96,7 +59,7 @@ static int samples_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     s->heights = tfs_blob_ref(found->blob);
     s->others = tfs_blob_ref(found->extra);
     s->table = tfs_blob_ref(tfs_beamng_table(doc));
-    find_names(doc, &s->names);
+    tfs_beamng_materials_find(tfs_blob_span(s->table), s->layout.nul, &s->names);
     return 0;
 }
 
@@ -364,9 +327,9 @@ static int find_layer(const struct samples *s, const struct material *m, uint8_t
     case KIND_NAME:
         break;
     }
-    /* Where there was no place for all that repeat (merge_names), it is another one. */
+    /* Where there was no place for all that repeat (materials.c), it is another one. */
     for (unsigned same = m->number + 1u; same > 0; same--) {
-        *layer = (uint8_t)find_name(&s->names, m->name, (uint8_t)(same - 1));
+        *layer = (uint8_t)tfs_beamng_materials_number(&s->names, m->name, (uint8_t)(same - 1));
         if (*layer < s->names.count)
             return 0;
     }
@@ -451,55 +414,6 @@ static int samples_store(struct tfs_save *save, struct tfs_edit *edit, void *chu
         tfs_beamng_terrain_check_layout(edit, err);
     tfs_blob_unref(next.blob);
     tfs_blob_unref(next.extra);
-    return err->code;
-}
-
-/* Appends the names of theirs that ours has less often, or (`repeats` false) not at all: how
- * many. */
-static uint32_t add_names(const struct names *ours, const struct names *theirs, bool repeats,
-                          bool nul, struct tfs_buf *added)
-{
-    uint32_t count = 0;
-
-    tfs_buf_clear(added);
-    for (uint32_t i = 0; i < theirs->count; i++)
-        if (theirs->at[i].size > 0 && (repeats || theirs->same[i] == 0) &&
-            find_name(ours, theirs->at[i], theirs->same[i]) == ours->count) {
-            tfs_beamng_name_add(added, theirs->at[i], nul);
-            count++;
-        }
-    return count;
-}
-
-/* They come behind those of ours. A sample does not say more than its name where repeats have no
- * place. */
-static int merge_names(struct tfs_edit *edit, const struct tfs_doc *ours,
-                       const struct tfs_doc *theirs, struct tfs_error *err)
-{
-    const struct tfs_span table = tfs_blob_span(tfs_beamng_table(ours));
-    const uint32_t there = tfs_beamng_name_count(ours);
-    const bool nul = tfs_beamng_layout_of(ours)->nul;
-    struct tfs_buf merged = {0}, added = {0};
-    struct tfs_blob *blob = NULL;
-    struct names names[2];
-
-    find_names(ours, &names[0]);
-    find_names(theirs, &names[1]);
-    uint32_t more = add_names(&names[0], &names[1], true, nul, &added);
-    if (there + more > TFS_BEAMNG_HOLE)
-        more = add_names(&names[0], &names[1], false, nul, &added);
-    if (more > 0 && there + more > TFS_BEAMNG_HOLE)
-        tfs_fail(err, -EBADMSG, "both sides together have %u materials, %u are possible",
-                 there + more, TFS_BEAMNG_HOLE);
-    tfs_buf_u32le(&merged, there + more);
-    tfs_buf_add(&merged, table.data + 4, table.size - 4);
-    tfs_buf_add_span(&merged, tfs_buf_span(&added));
-    if (err->code == 0 && more > 0 && tfs_buf_check(&added, err) == 0 &&
-        tfs_blob_take(&merged, &blob, err) == 0)
-        tfs_edit_common(edit, blob);
-    tfs_blob_unref(blob);
-    tfs_buf_release(&merged);
-    tfs_buf_release(&added);
     return err->code;
 }
 
@@ -588,6 +502,6 @@ const struct tfs_voxels tfs_beamng_compared = {
     .unit = "sample",
     .north_up = true,
     .same = samples_same,
-    .merge_names = merge_names,
+    .merge_names = tfs_beamng_merge_names,
     .sum = sum,
 };

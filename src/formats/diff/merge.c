@@ -20,7 +20,9 @@ struct merging {
     size_t count;
     struct tfs_trio trio;
     struct tfs_buf texts[TFS_MERGE_SIDES];
-    enum tfs_merge_side picks[TFS_FILES_MAX]; /* whose file of the chunk the result has */
+    const struct tfs_doc *given[TFS_MERGE_SIDES]; /* documents of the sides, before names were
+                                                   * settled */
+    enum tfs_merge_side picks[TFS_FILES_MAX];     /* whose file of the chunk the result has */
 };
 
 typedef struct tfs_fetched *triple[TFS_MERGE_SIDES];
@@ -412,6 +414,48 @@ static bool same_common(const struct tfs_doc *a, const struct tfs_doc *b)
     return a == b || (a != NULL && b != NULL && tfs_blob_equal(a->common, b->common));
 }
 
+/* The side compared as if it had these parts. */
+static int give_parts(struct tfs_side *side, struct tfs_blob *parts, struct tfs_error *err)
+{
+    struct tfs_edit edit;
+
+    if (side->doc == NULL || tfs_edit_open((struct tfs_doc *)side->doc, &edit, err) < 0)
+        return err->code;
+    tfs_edit_common(&edit, parts);
+    side->doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return 0;
+}
+
+static void give_back(struct merging *m)
+{
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        if (m->merge->sides[i].doc != m->given[i])
+            tfs_doc_unref((struct tfs_doc *)m->merge->sides[i].doc);
+        m->merge->sides[i].doc = m->given[i];
+    }
+}
+
+static int merge_names(struct merging *m, struct tfs_error *err)
+{
+    struct tfs_merge_conflict conflict = {.whole = true};
+    struct tfs_blob *parts[TFS_MERGE_SIDES + 1] = {NULL};
+    int result =
+        m->tree->voxels->merge_names(m->given, (int)m->merge->prefer, parts, &conflict.what, err);
+
+    for (int i = 0; i < TFS_MERGE_SIDES && result == 0; i++)
+        if (parts[i] != NULL && !tfs_blob_equal(parts[i], m->given[i]->common))
+            result = give_parts(&m->merge->sides[i], parts[i], err);
+    if (result == 0)
+        tfs_edit_common(m->edit, parts[TFS_MERGE_SIDES]);
+    for (int i = 0; i <= TFS_MERGE_SIDES; i++)
+        tfs_blob_unref(parts[i]);
+    if (result < 0 || conflict.what == NULL)
+        return result;
+    m->merge->conflicts++;
+    return m->merge->conflict(m->merge->arg, &conflict);
+}
+
 /* What belongs to the whole save. Without a way of the format's own, it is from the side that
  * changed it; of a folder or database, whose files are laid out as it says, it stays. */
 static int merge_common(struct merging *m, struct tfs_error *err)
@@ -420,14 +464,16 @@ static int merge_common(struct merging *m, struct tfs_error *err)
     const struct tfs_doc *base = merge->sides[TFS_MERGE_BASE].doc;
     const struct tfs_doc *ours = merge->sides[TFS_MERGE_OURS].doc;
     const struct tfs_doc *theirs = merge->sides[TFS_MERGE_THEIRS].doc;
-    const struct tfs_voxels *voxels = m->tree->voxels;
+    const bool named = m->tree->voxels->merge_names != NULL;
 
-    if (same_common(ours, theirs))
+    if (!same_common(ours, theirs)) {
+        merge->same[TFS_MERGE_OURS] = same_common(base, theirs);
+        merge->same[TFS_MERGE_THEIRS] = same_common(base, ours);
+    } else if (!named || same_common(base, ours)) {
         return 0;
-    merge->same[TFS_MERGE_OURS] = same_common(base, theirs);
-    merge->same[TFS_MERGE_THEIRS] = same_common(base, ours);
-    if (voxels->merge_names != NULL)
-        return voxels->merge_names(m->edit, ours, theirs, err);
+    }
+    if (named)
+        return merge_names(m, err);
     if (merge->same[TFS_MERGE_THEIRS] && merge->sides[TFS_MERGE_OURS].save->container->file != NULL)
         tfs_edit_common(m->edit, theirs->common);
     return 0;
@@ -531,24 +577,34 @@ static int check_shown(const struct tfs_merge *merge, struct tfs_error *err)
     return 0;
 }
 
+static int run(struct merging *m, struct tfs_error *err)
+{
+    const struct tfs_merge *merge = m->merge;
+    const bool named = m->tree->voxels->merge_names != NULL;
+
+    if (check_shown(merge, err) < 0 || check_sides(merge, err) < 0 || check_groups(merge, err) < 0)
+        return err->code;
+    int result = merge_common(m, err);
+    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
+        const struct tfs_doc *doc = merge->sides[i].doc;
+        m->fits[i] = !named || same_common(doc, tfs_edit_doc(m->edit));
+        for (int j = 0; j < TFS_MERGE_SIDES; j++)
+            m->plain[i][j] = !named || same_common(doc, merge->sides[j].doc);
+    }
+    return result != 0 ? result : walk(m, err);
+}
+
 int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_error *err)
 {
     struct merging m = {
         .merge = merge, .edit = edit, .tree = merge->sides[merge->carrier].save->tree};
-    const bool named = m.tree->voxels->merge_names != NULL;
 
     merge->taken = merge->merged = merge->conflicts = 0;
     merge->same[TFS_MERGE_OURS] = merge->same[TFS_MERGE_THEIRS] = true;
-    if (check_shown(merge, err) < 0 || check_sides(merge, err) < 0 ||
-        check_groups(merge, err) < 0 || merge_common(&m, err) < 0)
-        return err->code;
-    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
-        const struct tfs_doc *doc = merge->sides[i].doc;
-        m.fits[i] = !named || same_common(doc, tfs_edit_doc(edit));
-        for (int j = 0; j < TFS_MERGE_SIDES; j++)
-            m.plain[i][j] = !named || same_common(doc, merge->sides[j].doc);
-    }
-    int result = walk(&m, err);
+    for (int i = 0; i < TFS_MERGE_SIDES; i++)
+        m.given[i] = merge->sides[i].doc;
+    int result = run(&m, err);
+    give_back(&m);
     tfs_trio_release(&m.trio);
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         tfs_buf_release(&m.texts[i]);

@@ -22,6 +22,7 @@ struct tfs_merge_conflict {
     struct tfs_key key;
     const char *what; /* the file that both changed; or why voxels cannot be told apart; NULL: the
                        * voxels in `box` */
+    bool whole;       /* `what` is of the whole save, not of a chunk */
     uint64_t voxels;
     struct tfs_diff_box box;
 };

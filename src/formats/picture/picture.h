@@ -97,11 +97,14 @@ struct tfs_voxels {
     /* A chunk that a save lacks is all empty voxels. False: it was not stored yet, and what will be
      * there is the game's matter, or nobody knows. */
     bool absent_is_empty;
-    /* For `merge`, of a format whose voxels have names of the whole save (parts): makes the edit,
-     * which is one of `ours`, have the names of both. Numbers of ours keep their names. NULL: no
-     * chunk means something else with other parts. */
-    int (*merge_names)(struct tfs_edit *edit, const struct tfs_doc *ours,
-                       const struct tfs_doc *theirs, struct tfs_error *err);
+    /* For `merge`, of a format whose voxels have names of the whole save (parts): what base (NULL:
+     * there is none), ours and theirs call their numbers -> the parts that each of them is to have
+     * instead, and then those of the result, as references of the caller, also after a failure. A
+     * name that one side changed is that of all. *conflict: what both changed, of which `prefer`
+     * stays. Numbers of ours are those of the result. NULL: no chunk means something else with
+     * other parts. */
+    int (*merge_names)(const struct tfs_doc *const docs[3], int prefer, struct tfs_blob *parts[4],
+                       const char **conflict, struct tfs_error *err);
     /* For `text`: counts the chunk's voxels by tfs_voxel_sum_count, and appends to sum->same what
      * is equal for two chunks exactly when their voxels are. NULL: they are taken one by one. */
     int (*sum)(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,

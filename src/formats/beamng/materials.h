@@ -1,0 +1,28 @@
+/*
+ * What layers are called: the materials of a table of names that samples can have, and the tables
+ * that a merge gives to its sides and its result.
+ */
+#ifndef TFS_FORMATS_BEAMNG_MATERIALS_H
+#define TFS_FORMATS_BEAMNG_MATERIALS_H
+
+#include "formats/beamng/terrain.h"
+
+struct tfs_beamng_materials {
+    struct tfs_span at[TFS_BEAMNG_HOLE]; /* by layer, in the table */
+    uint8_t same[TFS_BEAMNG_HOLE];       /* how many before it have this name */
+    uint32_t count;
+};
+
+/* Those behind the last number of a layer are no sample's. */
+void tfs_beamng_materials_find(struct tfs_span table, bool nul,
+                               struct tfs_beamng_materials *materials);
+
+/* The layer of a name that so many of this name come before; `count`: there is none. */
+uint32_t tfs_beamng_materials_number(const struct tfs_beamng_materials *materials,
+                                     struct tfs_span name, uint8_t same);
+
+/* For struct tfs_voxels. */
+int tfs_beamng_merge_names(const struct tfs_doc *const docs[3], int prefer,
+                           struct tfs_blob *parts[4], const char **conflict, struct tfs_error *err);
+
+#endif
