@@ -20,12 +20,12 @@ JUNK = ('', 'zzz', '1.5', '-0', '+1', '0x10', '1e5', 'nan', '-inf', '007', '9999
 
 def other_word(draw, word, alike):
     """A word for the place of this one; alike: draws a word from such a place."""
-    kind = draw.random() * (0.72 if draw.calm else 1)
-    if kind < 0.6:
+    kind, number = draw.random() * (0.8 if draw.calm else 1), word.lstrip('-').isdigit()
+    if kind < 0.5:
         return alike()
-    if kind < 0.7 and word.lstrip('-').isdigit():
-        return str(int(word) + draw.choice((-1, 1, 5)))
-    return draw.choice(NUMBERS if kind < 0.86 else NAMES if kind < 0.96 else JUNK)
+    if kind < 0.8 and number:
+        return str(abs(int(word) + draw.choice((-1, 1, 1, 5))))
+    return draw.choice(NUMBERS if number and kind < 0.9 else NAMES if kind < 0.95 else JUNK)
 
 
 # ---- texts ------------------------------------------------------------------------------------------
@@ -131,11 +131,12 @@ def words_of_lines(draw, lines):
     for _ in range(draw.choice((1, 1, 1, 4))):
         at = draw.choice(plain)
         words = lines[at].split(' ')
-        i = draw.randrange(len(words)) if draw.random() < 0.3 else len(words) - 1
+        i = draw.randrange(len(words)) if not draw.calm and draw.random() < 0.5 else len(words) - 1
 
         def alike(i=i):
             return (lines[draw.choice(plain)].split(' ') * (i + 1))[i]
-        words[i] = other_word(draw, words[i], alike)
+        depth = words[0] == 'depth' and draw.random() < 0.9
+        words[i] = draw.choice(('8', '16', '32', '64')) if depth else other_word(draw, words[i], alike)
         lines[at] = ' '.join(words)
 
 
@@ -163,9 +164,9 @@ def text(draw, data, others):
     if lines[0].startswith('x,y,z') and len(lines) > 1:
         kinds = [cells_of_table] * 9 + [rows_of_table] * 4 + [order_of_lines] * 2 + [columns_of_table] * (not draw.calm)
     elif any(' | ' in line for line in lines):
-        kinds = [cells_of_grid] * 8 + [rows_of_grid] * 3 + [words_of_lines] * 2 + [order_of_lines]
+        kinds = [cells_of_grid] * 8 + [rows_of_grid] * 3 + [words_of_lines] * (2 if lines[0].startswith(('palette', 'depth')) else 1) + [order_of_lines] * (not draw.calm)
     else:
-        kinds = [words_of_lines] * 3 + [order_of_lines] * 2
+        kinds = [words_of_lines] * 3 + [order_of_lines] * (1 if draw.calm else 2)
     made = draw.choice(kinds)
     if made is order_of_lines and others and draw.random() < 0.3:
         lines += draw.choice(others).decode('utf-8', 'surrogateescape').split('\n')[:-1][:40]
