@@ -163,6 +163,7 @@ void place_grid(struct maker_bytes *b, const struct place_world *world)
 {
     size_t count = (size_t)1 << 3 * world->log2;
     struct place_cell *cells = must(malloc(count * sizeof(*cells)));
+    struct maker_random random = {world->seed};
     int32_t last[3] = {0, 0, 0};
     int32_t side = 1;
     while ((unsigned)(side * side * 2) < world->chunks)
@@ -172,7 +173,10 @@ void place_grid(struct maker_bytes *b, const struct place_world *world)
     for (unsigned i = 0; i < world->chunks; i++) {
         int32_t n = (int32_t)i;
         int32_t at[3] = {n / (2 * side) - side / 2, n / side % 2 - 1, n % side - side / 2};
-        landscape_chunk(world, at, cells);
+        if (world->random)
+            place_random_cells(&random, cells, count);
+        else
+            landscape_chunk(world, at, cells);
         place_offset(b, last, at);
         place_records(b, cells, count);
         memcpy(last, at, sizeof(last));

@@ -28,6 +28,7 @@ struct place_world {
     uint64_t seed;
     unsigned chunks; /* laid out in a square, two layers high */
     unsigned log2;   /* of the edge */
+    bool random;     /* instead: any legal cells */
 };
 
 /* A value: hills, lakes with shorelines, caves, empty chunks above. */

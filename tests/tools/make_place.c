@@ -1,6 +1,6 @@
 /*
  * make_place [--kind raw|binary|xml] [--coding stored|lz4|zstd] [--chunks N] [--log2 N]
- *            [--regions N] [--seed N] FILE
+ *            [--regions N] [--seed N] [--random] FILE
  *
  * Writes Roblox terrain: for demos, benchmarks and tests (lib/place_maker.h). The raw kind is one
  * SmoothGrid value; the others are places with a PhysicsGrid that lists nothing.
@@ -13,14 +13,16 @@
 enum kind { RAW, BINARY, XML };
 
 struct request {
-    long kind, coding, chunks, log2, regions, seed;
+    long kind, coding, chunks, log2, regions, seed, random;
 };
 
 static int usage(void)
 {
-    fputs("usage: make_place [--kind raw|binary|xml] [--coding stored|lz4|zstd] "
-          "[--chunks 0-20000]\n                  [--log2 0-6] [--regions 0-100] [--seed N] FILE\n",
-          stderr);
+    fputs(
+        "usage: make_place [--kind raw|binary|xml] [--coding stored|lz4|zstd] "
+        "[--chunks 0-20000]\n                  [--log2 0-6] [--regions 0-100] [--seed N] [--random] "
+        "FILE\n",
+        stderr);
     return 2;
 }
 
@@ -32,6 +34,7 @@ static const char *parse(int argc, char **argv, struct request *q)
         {"kind", kinds, 0, 0, &q->kind},        {"coding", codings, 0, 0, &q->coding},
         {"chunks", NULL, 0, 20000, &q->chunks}, {"log2", NULL, 0, 6, &q->log2},
         {"regions", NULL, 0, 100, &q->regions}, {"seed", NULL, 0, 2147483647, &q->seed},
+        {"random", NULL, 0, 0, &q->random},
     };
     return maker_options_parse(argc, argv, options, sizeof(options) / sizeof(options[0]));
 }
@@ -39,7 +42,7 @@ static const char *parse(int argc, char **argv, struct request *q)
 static void make(const struct request *q, struct maker_bytes *out)
 {
     const struct place_file file = {
-        .world = {(uint64_t)q->seed, (unsigned)q->chunks, (unsigned)q->log2},
+        .world = {(uint64_t)q->seed, (unsigned)q->chunks, (unsigned)q->log2, q->random != 0},
         .regions = (unsigned)q->regions,
         .coding = (enum place_coding)q->coding,
         .physics = true,

@@ -14,7 +14,7 @@ import png
 AMOUNTS = (1, 1, 1, 2, 5, 30, 400, 10**6)  # how many cells or pixels an edit changes, at most
 NUMBERS = '0 0 1 2 3 7 15 16 40 63 64 100 128 200 254 255 256 1000 4095 32767 32768 65535 65536 -1 -2 -300'.split()
 NAMES = ('base:air[default]', 'air', 'base:new_block[a=b]', 'default:new_node', 'Water', 'Air', 'Grass', 'Basalt',
-         '#hole', 'sämtlich', 'a "b"', 'a,b', '\\x01', 'ignore')
+         '#hole', 'sämtlich', 'a "b"', 'a,b', '\\x01', 'ignore', 'none', 'yes')
 JUNK = ('', 'zzz', '1.5', '-0', '+1', '0x10', '1e5', 'nan', '-inf', '007', '99999999999999999999', '#', '\\', 'fff', '0.25')
 
 
@@ -23,6 +23,8 @@ def other_word(draw, word, alike):
     kind, number = draw.random() * (0.8 if draw.calm else 1), word.lstrip('-').isdigit()
     if kind < 0.5:
         return alike()
+    if kind < 0.6 and number:
+        return draw.choice(('0', '255'))
     if kind < 0.8 and number:
         return str(abs(int(word) + draw.choice((-1, 1, 1, 5))))
     return draw.choice(NUMBERS if number and kind < 0.9 else NAMES if kind < 0.95 else JUNK)
