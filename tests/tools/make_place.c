@@ -18,11 +18,10 @@ struct request {
 
 static int usage(void)
 {
-    fputs(
-        "usage: make_place [--kind raw|binary|xml] [--coding stored|lz4|zstd] "
-        "[--chunks 0-20000]\n                  [--log2 0-6] [--regions 0-100] [--seed N] [--random] "
-        "FILE\n",
-        stderr);
+    fputs("usage: make_place [--kind raw|binary|xml] [--coding stored|lz4|zstd]\n"
+          "                  [--chunks 0-20000] [--log2 0-6] [--regions 0-100] [--seed N]\n"
+          "                  [--random] FILE\n",
+          stderr);
     return 2;
 }
 
