@@ -14,11 +14,12 @@ static enum tfs_status print_node(struct tfs_cli *cli, struct tfs_save *save,
     enum tfs_status status;
     struct tfs_error err = {0};
     struct tfs_buf out = {0};
+    char about[TFS_CLI_PATH];
 
     if (tfs_node_file(save, node)
             ->lens->get(save, save->doc, tfs_node_at(save, node), &out, &err) ||
         tfs_buf_check(&out, &err))
-        status = tfs_cli_report(cli, path, &err);
+        status = tfs_cli_report(cli, tfs_cli_path(cli, path, about), &err);
     else
         status = tfs_cli_print(cli, tfs_buf_span(&out));
     tfs_buf_release(&out);
@@ -68,7 +69,7 @@ static bool has_name_like(const struct match *m, const struct tfs_node *node, co
 /* What in the directory fits `pattern`: its first component, and below that the rest. */
 static void match_below(struct match *m, const struct tfs_node *dir, const char *pattern)
 {
-    char first[NAME_MAX + 1];
+    char first[NAME_MAX + 1], about[TFS_CLI_PATH];
     const size_t length = strcspn(pattern, "/");
     const char *rest = pattern + length + strspn(pattern + length, "/");
     struct tfs_node node;
@@ -89,7 +90,8 @@ static void match_below(struct match *m, const struct tfs_node *dir, const char 
             print_match(m, &node);
     }
     if (found < 0)
-        m->status = tfs_cli_say(m->cli, TFS_STATUS_SYSTEM, "%s: %s", pattern, strerror(-found));
+        m->status = tfs_cli_say(m->cli, TFS_STATUS_SYSTEM, "%s: %s",
+                                tfs_cli_path(m->cli, pattern, about), strerror(-found));
 }
 
 /* Names that the document lacks as yet may fit, too: those of one chunk where the pattern names
@@ -112,14 +114,16 @@ static enum tfs_status print_matches(struct tfs_cli *cli, struct tfs_save *save,
     const struct tfs_node root = TFS_NODE_ROOT;
     struct match match = {.cli = cli, .save = save};
     struct tfs_error err = {0};
+    char about[TFS_CLI_PATH];
 
     while (pattern[0] == '/' || (pattern[0] == '.' && pattern[1] == '/'))
         pattern++;
     if (read_chunks(save, pattern, &err) < 0)
-        return tfs_cli_report(cli, pattern, &err);
+        return tfs_cli_report(cli, tfs_cli_path(cli, pattern, about), &err);
     match_below(&match, &root, pattern);
     if (match.found == 0 && match.status == TFS_STATUS_DONE)
-        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: the save has no file like this", pattern);
+        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: the save has no file like this",
+                           tfs_cli_path(cli, pattern, about));
     return match.status;
 }
 

@@ -14,6 +14,7 @@ struct check {
     struct tfs_save *save;
     size_t damaged, warnings;
     bool json;
+    bool quiet;              /* only what is damaged is printed */
     struct tfs_buf findings; /* of JSON: the members of an array */
     enum tfs_status status;
     bool mute;   /* without memory, or with nowhere to print: nothing more is said */
@@ -61,7 +62,8 @@ static void check_notes(struct check *check)
     for (size_t i = 0; i < facts->note_count && !check->mute; i++) {
         enum tfs_note_kind kind = facts->notes[i].kind;
 
-        print_finding(check, kinds[kind], facts->notes[i].text);
+        if (kind == TFS_NOTE_DAMAGED || !check->quiet)
+            print_finding(check, kinds[kind], facts->notes[i].text);
         check->damaged += kind == TFS_NOTE_DAMAGED;
         check->warnings += kind == TFS_NOTE_WARNING;
     }
@@ -92,10 +94,9 @@ static void check_chunk(struct check *check, const struct tfs_chunk *chunk)
     if (chunk->flags & TFS_CHUNK_DAMAGED)
         return;
     tree->chunk_check(check->save, check->save->doc, chunk->key, &warning, &err);
-    if (warning.code) {
-        check->warnings++;
+    check->warnings += warning.code != 0;
+    if (warning.code && !check->quiet)
         print_chunk(check, "warning", chunk, &warning);
-    }
     if (!err.code)
         return;
     if (err.code == -ENOMEM) {
@@ -122,15 +123,18 @@ static void check_chunks(struct check *check)
 
 static void print_object(struct check *check)
 {
+    const struct tfs_save *save = check->save;
     struct tfs_buf out = {0};
 
-    tfs_buf_add_text(&out, "{\"save\":");
-    tfs_json_string(&out, tfs_span_of(check->path));
-    tfs_buf_printf(&out,
-                   ",\"format\":\"%s\",\"chunks\":%zu,\"damaged\":%zu,\"warnings\":%zu,"
-                   "\"findings\":[",
-                   check->save->container->format, check->save->doc->count, check->damaged,
-                   check->warnings);
+    tfs_json_text(&out, "save", check->path);
+    if (save == NULL)
+        tfs_buf_add_text(&out, ",\"format\":null");
+    else
+        tfs_json_text(&out, "format", save->container->format);
+    tfs_json_number(&out, "chunks", save == NULL ? 0 : save->doc->count);
+    tfs_json_number(&out, "damaged", check->damaged);
+    tfs_json_number(&out, "warnings", check->warnings);
+    tfs_buf_add_text(&out, ",\"findings\":[");
     tfs_buf_add_span(&out, tfs_buf_span(&check->findings));
     tfs_buf_add_text(&out, "]}\n");
     if (out.failed || check->findings.failed)
@@ -154,7 +158,7 @@ static void check_summary(struct check *check)
 {
     if (check->json)
         print_object(check);
-    else if ((check->cli->flags & TFS_CLI_QUIET) == 0 && !check->locked)
+    else if (!check->quiet && !check->locked)
         print_summary(check);
     if (check->damaged > 0 && !check->locked)
         tfs_cli_say(check->cli, TFS_STATUS_DONE,
@@ -162,20 +166,39 @@ static void check_summary(struct check *check)
                     check->path);
 }
 
+/* Nothing of the save can be read. */
+static void check_unreadable(struct check *check, const struct tfs_error *err)
+{
+    check->status = tfs_cli_report(check->cli, check->path, err);
+    if (!check->json)
+        return;
+    check->damaged = check->status == TFS_STATUS_BAD;
+    add_finding(check, check->damaged ? "damaged" : "unreadable", err->text);
+    print_object(check);
+}
+
+static void check_save(struct check *check)
+{
+    check_notes(check);
+    check_chunks(check);
+    if (check->damaged)
+        check->status = tfs_status_worst(check->status, TFS_STATUS_BAD);
+    if (!check->mute)
+        check_summary(check);
+}
+
 enum tfs_status tfs_cli_check(struct tfs_cli *cli)
 {
-    struct check check = {
-        .cli = cli, .path = cli->operands[0], .json = (cli->flags & TFS_CLI_JSON) != 0};
+    struct check check = {.cli = cli,
+                          .path = cli->operands[0],
+                          .json = (cli->flags & TFS_CLI_JSON) != 0,
+                          .quiet = (cli->flags & (TFS_CLI_QUIET | TFS_CLI_JSON)) == TFS_CLI_QUIET};
+    struct tfs_error err = {0};
 
-    check.status = tfs_cli_open(cli, check.path, TFS_LOCK_NONE, &check.save);
-    if (check.status)
-        return check.status;
-    check_notes(&check);
-    check_chunks(&check);
-    if (check.damaged)
-        check.status = tfs_status_worst(check.status, TFS_STATUS_BAD);
-    if (!check.mute)
-        check_summary(&check);
+    if (tfs_cli_try_open(cli, check.path, TFS_LOCK_NONE, &check.save, &err) < 0)
+        check_unreadable(&check, &err);
+    else
+        check_save(&check);
     tfs_buf_release(&check.findings);
     tfs_save_close(check.save);
     return check.status;

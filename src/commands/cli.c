@@ -26,10 +26,10 @@ enum request {
 };
 
 /* Values of options that have no letter: the row of the flag behind this. */
-enum { OPTION_FLAG = 256, LONG_MAX = 40 };
+enum { OPTION_FLAG = 256, LONG_OPTIONS = 40 };
 
 /* What getopt wants of the table. */
-static void fill_long_options(struct option options[LONG_MAX])
+static void fill_long_options(struct option options[LONG_OPTIONS])
 {
     size_t count = 0;
 
@@ -40,7 +40,7 @@ static void fill_long_options(struct option options[LONG_MAX])
             tfs_flags[i].name, tfs_flags[i].value != NULL ? required_argument : no_argument, NULL,
             OPTION_FLAG + (int)i};
     options[count] = (struct option){0};
-    assert(count < LONG_MAX);
+    assert(count < LONG_OPTIONS);
 }
 
 static enum tfs_status say_usage(struct tfs_cli *cli, const char *problem, const char *what)
@@ -170,7 +170,7 @@ static enum request parse_options(struct tfs_cli *cli, const struct tfs_command 
 {
     const bool walks = command != NULL && (command->flags & TFS_CLI_RECURSIVE) != 0;
     const char *letters = walks ? "+:o:hVr" : command != NULL ? "+:o:hV" : ":o:fdhV";
-    struct option long_options[LONG_MAX];
+    struct option long_options[LONG_OPTIONS];
     enum request request = REQUEST_RUN;
     int option;
 
@@ -199,7 +199,7 @@ static enum tfs_status run_command(struct tfs_cli *cli, const struct tfs_command
         return tfs_cli_run_parts(cli, command->run, kind);
     const bool walks = (cli->flags & TFS_CLI_RECURSIVE) != 0;
     cli->many = cli->operand_count > 1 || walks;
-    for (; cli->operand_count > 0; cli->operand_count--, cli->operands++)
+    for (; cli->operand_count > 0 && !cli->unread; cli->operand_count--, cli->operands++)
         status = tfs_status_worst(status, walks ? tfs_cli_walk(cli, command, *cli->operands)
                                                 : tfs_cli_run_parts(cli, command->run, kind));
     return status;

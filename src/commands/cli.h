@@ -2,10 +2,12 @@
  * The commands: everything that terrainfs does without a mount, and what they share.
  *
  * A command gets its operands and the parsed options, says on stderr what went wrong, and returns
- * the exit status. Sentences about content begin with the path, as compilers print them.
+ * the exit status. Sentences about content go on with the path and the line, as those of compilers.
  */
 #ifndef TFS_COMMANDS_CLI_H
 #define TFS_COMMANDS_CLI_H
+
+#include <limits.h>
 
 #include "formats/format.h"
 #include "fs/tree.h"
@@ -155,12 +157,16 @@ enum tfs_status tfs_cli_say(struct tfs_cli *cli, enum tfs_status status, const c
 void tfs_cli_tell(struct tfs_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The failure on stderr as "path:line:column: sentence"; its status. */
+/* The failure on stderr as "terrainfs: path:line:column: sentence"; its status. */
 enum tfs_status tfs_cli_report(struct tfs_cli *cli, const char *path, const struct tfs_error *err);
 
 /* Opens the save, or says why not. */
 enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
                              struct tfs_save **save);
+
+/* The same, for who says it in another way. */
+int tfs_cli_try_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
+                     struct tfs_save **save, struct tfs_error *err);
 
 /* Closes a save that was opened to be written; says on stderr when what it was before could not be
  * kept. */
@@ -170,10 +176,11 @@ void tfs_cli_close(struct tfs_cli *cli, const char *path, struct tfs_save *save)
 enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path,
                                  const struct tfs_save *save);
 
-/* Says which names of `doc`, which save->doc is to become, are new to the save; refused with -o
- * strict-names. */
-int tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_save *save,
-                       struct tfs_doc *doc, struct tfs_error *err);
+/* Appends which names of `doc`, which save->doc is to become, are new to the save; refused with -o
+ * strict-names. And says so, once they are in the save. */
+int tfs_cli_find_names(struct tfs_save *save, struct tfs_doc *doc, struct tfs_buf *names,
+                       struct tfs_error *err);
+void tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_buf *names);
 
 /* Writes the document into the save, unless the save holds it already. */
 int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
@@ -214,5 +221,9 @@ int tfs_cli_read_chunks(struct tfs_save *save, const char *path, struct tfs_erro
  * tree; `must_exist` as in fs/tree.h. Says why it cannot. */
 enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, const char *path,
                                   bool must_exist, struct tfs_node *node);
+
+/* "SAVE/PATH": what sentences call a file of the save that is the first operand. Returns `out`. */
+#define TFS_CLI_PATH (2 * PATH_MAX)
+const char *tfs_cli_path(const struct tfs_cli *cli, const char *path, char out[TFS_CLI_PATH]);
 
 #endif

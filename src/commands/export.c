@@ -132,6 +132,16 @@ static enum tfs_status list_notes(struct exporter *ex)
     return status;
 }
 
+/* Something of the save that cannot be read. */
+static enum tfs_status report(struct exporter *ex, const char *path, const struct tfs_error *err)
+{
+    char about[TFS_CLI_PATH];
+    const enum tfs_status status = tfs_cli_report(ex->cli, tfs_cli_path(ex->cli, path, about), err);
+
+    ex->status = tfs_status_worst(ex->status, status);
+    return status;
+}
+
 /* Of a chunk that is damaged, some files were not there. */
 static enum tfs_status check_chunk(struct exporter *ex, const struct tfs_node *node,
                                    const char *path)
@@ -145,8 +155,7 @@ static enum tfs_status check_chunk(struct exporter *ex, const struct tfs_node *n
     ex->save->tree->chunk_check(ex->save, doc, node->key, &warning, &err);
     if (!err.code)
         return TFS_STATUS_DONE;
-    const enum tfs_status status = tfs_cli_report(ex->cli, path, &err);
-    ex->status = tfs_status_worst(ex->status, status);
+    const enum tfs_status status = report(ex, path, &err);
     return status == TFS_STATUS_SYSTEM ? status : list_partial(ex, path);
 }
 
@@ -160,9 +169,7 @@ static enum tfs_status export_file(struct exporter *ex, int directory, const str
     tfs_buf_clear(&ex->data);
     if (lens->get(ex->save, ex->save->doc, tfs_node_at(ex->save, node), &ex->data, &err) ||
         tfs_buf_check(&ex->data, &err)) {
-        enum tfs_status status = tfs_cli_report(ex->cli, path, &err);
-
-        ex->status = tfs_status_worst(ex->status, status);
+        const enum tfs_status status = report(ex, path, &err);
         return status == TFS_STATUS_SYSTEM ? status : list_partial(ex, path);
     }
     fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,

@@ -75,7 +75,7 @@ static enum tfs_status run_each(const struct each *e)
 {
     enum tfs_status status = TFS_STATUS_DONE;
 
-    for (size_t i = 0; i < e->parts->count; i++) {
+    for (size_t i = 0; i < e->parts->count && !e->cli->unread; i++) {
         const struct tfs_part *part = &e->parts->items[i];
         if ((e->cli->flags & TFS_CLI_JSON) == 0)
             status = tfs_status_worst(status, tfs_cli_print_line(e->cli, "save: %s", part->path));

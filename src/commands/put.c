@@ -31,18 +31,36 @@ static int read_input(struct tfs_buf *input, struct tfs_error *err)
     }
 }
 
-/* Puts the text and commits. */
+static int apply(struct tfs_cli *cli, struct tfs_save *save, const struct tfs_node *node,
+                 struct tfs_span text, struct tfs_doc **doc, struct tfs_buf *names,
+                 struct tfs_error *err)
+{
+    struct tfs_put put = {.options = TFS_PUT_APART | (cli->options.upgrade ? TFS_PUT_UPGRADE : 0)};
+
+    return tfs_node_apply(save, save->doc, node, text, &put, doc, err) < 0
+               ? err->code
+               : tfs_cli_find_names(save, *doc, names, err);
+}
+
+/* Puts the text and commits. A name that seems to be new may be one of chunks that were not
+ * read. */
 static int put_text(struct tfs_cli *cli, struct tfs_save *save, const struct tfs_node *node,
                     const char *path, struct tfs_span text, struct tfs_error *err)
 {
-    struct tfs_put put = {.options = TFS_PUT_APART | (cli->options.upgrade ? TFS_PUT_UPGRADE : 0)};
-    struct tfs_doc *doc;
+    struct tfs_doc *doc = NULL;
+    struct tfs_buf names = {0};
 
-    if (tfs_node_apply(save, save->doc, node, text, &put, &doc, err) == 0) {
-        if (tfs_cli_tell_names(cli, path, save, doc, err) == 0)
-            tfs_cli_commit(save, doc, err);
+    if (apply(cli, save, node, text, &doc, &names, err) == 0 && names.size > 0 &&
+        tfs_save_lacks(save, save->doc, NULL) && tfs_save_complete(save, NULL, err) == 0) {
         tfs_doc_unref(doc);
+        doc = NULL;
+        tfs_buf_clear(&names);
+        apply(cli, save, node, text, &doc, &names, err);
     }
+    if (err->code == 0 && tfs_cli_commit(save, doc, err) == 0)
+        tfs_cli_tell_names(cli, path, &names);
+    tfs_doc_unref(doc);
+    tfs_buf_release(&names);
     return err->code;
 }
 
@@ -51,15 +69,17 @@ static enum tfs_status put_file(struct tfs_cli *cli, struct tfs_save *save, cons
     struct tfs_error err = {0};
     struct tfs_buf input = {0};
     struct tfs_node node;
+    char about[TFS_CLI_PATH];
     enum tfs_status status = tfs_cli_writable(cli, cli->operands[0], save);
 
     status = status ? status : tfs_cli_find_file(cli, save, path, false, &node);
     if (status)
         return status;
+    tfs_cli_path(cli, path, about);
     if (!tfs_node_writable(save, save->doc, &node))
-        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: this file is read-only", path);
-    if (read_input(&input, &err) || put_text(cli, save, &node, path, tfs_buf_span(&input), &err))
-        status = tfs_cli_report(cli, path, &err);
+        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: this file is read-only", about);
+    if (read_input(&input, &err) || put_text(cli, save, &node, about, tfs_buf_span(&input), &err))
+        status = tfs_cli_report(cli, about, &err);
     tfs_buf_release(&input);
     return status;
 }

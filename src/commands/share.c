@@ -3,7 +3,7 @@
  *
  * Must not know what a command does.
  */
-#include "commands/cli.h"
+#include "commands/table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -65,7 +65,7 @@ enum tfs_status tfs_cli_report(struct tfs_cli *cli, const char *path, const stru
 
     hide_progress(cli);
     tfs_error_format(err, path, text, sizeof(text));
-    fprintf(stderr, "%s\n", tfs_sentence_print(text, line, sizeof(line)));
+    fprintf(stderr, "terrainfs: %s\n", tfs_sentence_print(text, line, sizeof(line)));
     return tfs_status_of(err->code);
 }
 
@@ -73,13 +73,14 @@ enum tfs_status tfs_cli_print(struct tfs_cli *cli, struct tfs_span span)
 {
     size_t done = 0;
 
+    hide_progress(cli);
     while (done < span.size) {
         ssize_t n = write(STDOUT_FILENO, span.data + done, span.size - done);
 
         if (n < 0 && errno == EINTR)
             continue;
         cli->unread = n < 0 && errno == EPIPE;
-        if (cli->unread && cli->flags & TFS_CLI_GIT)
+        if (cli->unread)
             return TFS_STATUS_SYSTEM;
         if (n < 0)
             return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "standard output: %s", strerror(errno));
@@ -113,25 +114,33 @@ enum tfs_status tfs_cli_print_object(struct tfs_cli *cli, struct tfs_buf *object
 
 /* ---- saves ----------------------------------------------------------------------------------- */
 
-enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
-                             struct tfs_save **save)
+int tfs_cli_try_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
+                     struct tfs_save **save, struct tfs_error *err)
 {
     struct tfs_open_options options = tfs_options_open(&cli->options, lock);
-    struct tfs_error err = {0};
     char notice[TFS_ERROR_TEXT];
 
     options.step = tfs_progress_on_step;
     options.step_arg = cli;
-    if (tfs_save_open(path, cli->options.format, &options, save, &err) < 0)
-        return tfs_cli_report(cli, path, &err);
-    if (tfs_recover(*save, notice, &err) < 0) {
+    if (tfs_save_open(path, cli->options.format, &options, save, err) < 0)
+        return err->code;
+    if (tfs_recover(*save, notice, err) < 0) {
         tfs_save_close(*save);
         *save = NULL;
-        return tfs_cli_report(cli, path, &err);
+        return err->code;
     }
     if (notice[0] != '\0')
         tfs_cli_say(cli, TFS_STATUS_DONE, "%s: %s", path, notice);
-    return TFS_STATUS_DONE;
+    return 0;
+}
+
+enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
+                             struct tfs_save **save)
+{
+    struct tfs_error err = {0};
+
+    return tfs_cli_try_open(cli, path, lock, save, &err) < 0 ? tfs_cli_report(cli, path, &err)
+                                                             : TFS_STATUS_DONE;
 }
 
 void tfs_cli_close(struct tfs_cli *cli, const char *path, struct tfs_save *save)
@@ -155,24 +164,25 @@ enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path, const st
                        "%s: it cannot be written: %s", path, save->read_only);
 }
 
-int tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_save *save,
-                       struct tfs_doc *doc, struct tfs_error *err)
+int tfs_cli_find_names(struct tfs_save *save, struct tfs_doc *doc, struct tfs_buf *names,
+                       struct tfs_error *err)
 {
-    struct tfs_buf names = {0};
-
-    if (tfs_new_names_find(save, save->doc, doc, &names, err) == 0 && names.size > 0) {
-        tfs_buf_u8(&names, 0);
-        if (tfs_buf_check(&names, err) == 0)
-            tfs_cli_say(cli, TFS_STATUS_DONE, "%s: " TFS_NEW_NAMES_TEXT, path,
-                        (const char *)names.data);
-    }
-    tfs_buf_release(&names);
-    return err->code;
+    return tfs_new_names_find(save, save->doc, doc, SIZE_MAX, names, err);
 }
 
 int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
     return doc->version == save->doc->version ? 0 : tfs_journal_commit(save, doc, err);
+}
+
+void tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_buf *names)
+{
+    const bool some = names->size > 0;
+
+    tfs_buf_u8(names, 0);
+    if (some && !names->failed)
+        tfs_cli_say(cli, TFS_STATUS_DONE, "%s: " TFS_NEW_NAMES_TEXT, path,
+                    (const char *)names->data);
 }
 
 void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *save)
@@ -182,9 +192,10 @@ void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *
     for (size_t i = 0; i < facts->note_count; i++) {
         const struct tfs_note *note = &facts->notes[i];
 
-        if (note->kind != TFS_NOTE_READ_ONLY)
-            tfs_cli_say(cli, TFS_STATUS_DONE, "%s: %s: %s", path,
-                        note->kind == TFS_NOTE_DAMAGED ? "damaged" : "warning", note->text);
+        if (note->kind == TFS_NOTE_DAMAGED)
+            tfs_cli_say(cli, TFS_STATUS_DONE, "%s: damaged: %s", path, note->text);
+        else if (note->kind == TFS_NOTE_WARNING)
+            tfs_cli_tell(cli, "%s: warning: %s", path, note->text);
     }
 }
 
@@ -246,11 +257,51 @@ int tfs_cli_read_chunks(struct tfs_save *save, const char *path, struct tfs_erro
     return tfs_chunk_name_parse(name, &key) ? tfs_save_complete(save, &key, err) : 0;
 }
 
+const char *tfs_cli_path(const struct tfs_cli *cli, const char *path, char out[TFS_CLI_PATH])
+{
+    snprintf(out, TFS_CLI_PATH, "%s/%s", cli->operands[0], path);
+    return out;
+}
+
+/* The name in the directory of `path`, which is cut, that is most like the one in `path`. */
+static void find_like(struct tfs_save *save, char *path, char like[NAME_MAX + 1])
+{
+    char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    struct tfs_node directory = TFS_NODE_ROOT, node;
+    size_t index = 0, best = 0;
+
+    if (slash != NULL)
+        *slash = '\0';
+    if (slash != NULL && tfs_tree_resolve(save, save->doc, path, true, &directory) < 0)
+        return;
+    while (tfs_tree_entry(save, save->doc, &directory, index, &index, &node) == 1) {
+        struct tfs_buf is = {0};
+        tfs_tree_name(save, save->doc, &node, &is);
+        tfs_buf_u8(&is, 0);
+        if (!is.failed && tfs_word_is_like(name, (const char *)is.data, &best))
+            snprintf(like, NAME_MAX + 1, "%s", (const char *)is.data);
+        tfs_buf_release(&is);
+    }
+}
+
+static enum tfs_status say_missing(struct tfs_cli *cli, struct tfs_save *save, char *plain)
+{
+    const bool chunk = cut_to_missing_chunk(save, plain);
+    char about[TFS_CLI_PATH], like[NAME_MAX + 1] = "";
+
+    tfs_cli_path(cli, plain, about);
+    if (!chunk)
+        find_like(save, plain, like);
+    return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: the save has no such %s%s%s%s", about,
+                       chunk ? "chunk" : "file", like[0] == '\0' ? "" : "; did you mean ", like,
+                       like[0] == '\0' ? "" : "?");
+}
+
 enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, const char *path,
                                   bool must_exist, struct tfs_node *node)
 {
     struct tfs_node found;
-    char plain[PATH_MAX];
+    char plain[PATH_MAX], about[TFS_CLI_PATH];
     struct tfs_error err = {0};
     int result = plain_path(path, plain, sizeof(plain)) ? 0 : -ENOENT;
 
@@ -259,16 +310,16 @@ enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, co
     if (result == 0)
         result = tfs_tree_resolve(save, save->doc, plain, must_exist, &found);
     if (result == -ENOMEM)
-        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: out of memory", plain);
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: out of memory",
+                           tfs_cli_path(cli, plain, about));
     if (result < 0 && result != -ENOENT && result != -ENOTDIR)
-        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: %s", plain, strerror(-result));
-    if (result < 0) {
-        const char *what = cut_to_missing_chunk(save, plain) ? "chunk" : "file";
-
-        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: the save has no such %s", plain, what);
-    }
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "%s: %s", tfs_cli_path(cli, plain, about),
+                           strerror(-result));
+    if (result < 0)
+        return say_missing(cli, save, plain);
     if (tfs_node_is_directory(&found))
-        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: it is a directory", path);
+        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: it is a directory",
+                           tfs_cli_path(cli, plain, about));
     *node = found;
     return TFS_STATUS_DONE;
 }

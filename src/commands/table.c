@@ -133,29 +133,35 @@ static size_t allowed(const char *name)
     return strlen(name) <= 3 ? 1 : LIKE;
 }
 
+bool tfs_word_is_like(const char *word, const char *name, size_t *best)
+{
+    const size_t differs = distance(word, name) + 1;
+
+    if (differs > allowed(word) + 1 || (*best != 0 && differs >= *best))
+        return false;
+    *best = differs;
+    return true;
+}
+
 const struct tfs_command *tfs_command_like(const char *name)
 {
     const struct tfs_command *found = NULL;
-    size_t best = allowed(name) + 1;
+    size_t best = 0;
 
     for (const struct tfs_command *command = tfs_commands; command->name != NULL; command++)
-        if (distance(name, command->name) < best) {
-            best = distance(name, command->name);
+        if (tfs_word_is_like(name, command->name, &best))
             found = command;
-        }
     return found;
 }
 
 const struct tfs_flag *tfs_flag_like(const char *name, const struct tfs_command *command)
 {
     const struct tfs_flag *found = NULL;
-    size_t best = allowed(name) + 1;
+    size_t best = 0;
 
     for (const struct tfs_flag *flag = tfs_flags; flag->name != NULL; flag++)
         if (command != NULL && (command->flags & flag->flag) != 0 &&
-            distance(name, flag->name) < best) {
-            best = distance(name, flag->name);
+            tfs_word_is_like(name, flag->name, &best))
             found = flag;
-        }
     return found;
 }

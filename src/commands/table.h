@@ -28,6 +28,9 @@ struct tfs_flag {
 extern const struct tfs_command tfs_commands[];
 extern const struct tfs_flag tfs_flags[];
 
+/* Is `word` meant as `name`, rather than as what was `best` before (0 at first)? */
+bool tfs_word_is_like(const char *word, const char *name, size_t *best);
+
 /* NULL: there is none of that name. */
 const struct tfs_command *tfs_command_find(const char *name);
 /* The command whose name is most like this one, if any is; NULL. */

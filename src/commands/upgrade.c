@@ -18,12 +18,13 @@ static void say_refused(void *arg, const struct tfs_chunk *chunk, const char *wh
     struct tfs_node node = {
         .scope = TFS_SCOPE_CHUNK, .key = chunk->key, .slot = chunk->slot, .file = -1};
     struct tfs_buf path = {0};
+    char about[TFS_CLI_PATH];
 
     tfs_tree_path(up->save, up->save->doc, &node, &path);
     tfs_buf_u8(&path, 0);
     if (!path.failed)
-        tfs_cli_say(up->cli, TFS_STATUS_BAD, "%s: stays as it is: %s", (const char *)path.data,
-                    why);
+        tfs_cli_say(up->cli, TFS_STATUS_BAD, "%s: stays as it is: %s",
+                    tfs_cli_path(up->cli, (const char *)path.data, about), why);
     tfs_buf_release(&path);
     up->refused++;
 }

@@ -32,8 +32,7 @@ struct walk {
 
 /* 1: it is a save, or holds several; 0: it is none; or negative. `folder`: the format of a save
  * that is the directory itself. */
-static int look_at(const struct walk *w, const char *path, bool directory, const char **folder,
-                   struct tfs_error *err)
+static int look_at(const struct walk *w, const char *path, bool directory, const char **folder)
 {
     const struct tfs_container *container = NULL;
     struct tfs_error none = {0};
@@ -56,7 +55,6 @@ static int look_at(const struct walk *w, const char *path, bool directory, const
     if (result == 0 || none.code == -EBADMSG || none.code == -ENOTSUP ||
         (directory && tfs_status_of(none.code) != TFS_STATUS_SYSTEM))
         return result == 0;
-    *err = none;
     return none.code;
 }
 
@@ -74,17 +72,12 @@ static void run(struct walk *w, char *path)
     w->cli->operand_count = count;
 }
 
-static void fail(struct walk *w, const char *path, const struct tfs_error *err)
-{
-    w->status = tfs_status_worst(w->status, tfs_cli_report(w->cli, path, err));
-}
-
 static void fail_errno(struct walk *w, const char *path)
 {
     struct tfs_error err = {0};
 
     tfs_fail(&err, -errno, "%s", strerror(errno));
-    fail(w, path, &err);
+    w->status = tfs_status_worst(w->status, tfs_cli_report(w->cli, path, &err));
 }
 
 /* ---- directories ----------------------------------------------------------------------------- */
@@ -190,14 +183,13 @@ static void enter(struct walk *w, const char *path, const char *folder, unsigned
             w->status, tfs_cli_say(w->cli, TFS_STATUS_BAD, "%s: more than %d directories deep",
                                    path, DEPTH_MAX));
     else if (read_names(w, path, &names) && (folder == NULL || leave_out(&names, folder)))
-        for (size_t i = 0; i < names.count; i++)
+        for (size_t i = 0; i < names.count && !w->cli->unread; i++)
             visit(w, names.items[i], depth + 1);
     names_release(&names);
 }
 
 static void visit(struct walk *w, char *path, unsigned depth)
 {
-    struct tfs_error err = {0};
     const char *folder = NULL;
     struct stat st;
 
@@ -207,13 +199,11 @@ static void visit(struct walk *w, char *path, unsigned depth)
     }
     if ((!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) || (S_ISDIR(st.st_mode) && is_chunk(path)))
         return;
-    const int is = look_at(w, path, S_ISDIR(st.st_mode), &folder, &err);
-    /* What is named as a save, or was named by the user, says itself why it is none. */
-    if (is > 0 ||
-        (is == 0 && S_ISREG(st.st_mode) && (depth == 0 || tfs_stranger_named(path, NULL))))
+    const int is = look_at(w, path, S_ISDIR(st.st_mode), &folder);
+    /* What cannot be read, is named as a save, or was named by the user, says itself why it is
+     * none. */
+    if (is != 0 || (S_ISREG(st.st_mode) && (depth == 0 || tfs_stranger_named(path, NULL))))
         run(w, path);
-    else if (is < 0)
-        fail(w, path, &err);
     if ((is == 0 || folder != NULL) && S_ISDIR(st.st_mode) && !shows_save(path))
         enter(w, path, folder, depth);
 }

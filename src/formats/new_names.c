@@ -36,6 +36,7 @@ struct step {
     const struct tfs_doc *before;
     struct tfs_doc *after;
     struct tfs_known_names *known;
+    size_t look; /* chunks that may still be looked through */
     struct tfs_words names;
     struct met *met; /* by number */
     size_t met_count;
@@ -162,14 +163,12 @@ static bool look_further(struct step *s)
 /* Does the save have it? */
 static bool is_known(struct step *s, struct tfs_span name)
 {
-    uint32_t number, looked = 0;
+    uint32_t number;
+    bool known = tfs_words_find(&s->known->names, name, &number);
 
-    if (tfs_words_find(&s->known->names, name, &number))
-        return true;
-    while ((s->save->options.strict_names || looked++ < TFS_NEW_NAMES_LOOK) && look_further(s))
-        if (tfs_words_find(&s->known->names, name, &number))
-            return true;
-    return false;
+    for (; !known && s->look > 0 && look_further(s); s->look--)
+        known = tfs_words_find(&s->known->names, name, &number);
+    return known;
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */
@@ -268,16 +267,22 @@ static int check_all(struct step *s)
 }
 
 int tfs_new_names_find(struct tfs_save *save, const struct tfs_doc *before, struct tfs_doc *after,
-                       struct tfs_buf *brought, struct tfs_error *err)
+                       size_t look, struct tfs_buf *brought, struct tfs_error *err)
 {
-    struct step s = {
-        .save = save, .before = before, .after = after, .brought = brought, .err = err};
+    struct step s = {.save = save,
+                     .before = before,
+                     .after = after,
+                     .look = save->options.strict_names ? SIZE_MAX : look,
+                     .brought = brought,
+                     .err = err};
 
     /* A save without chunks has no names to be new beside. */
     if (save->tree->chunk_names == NULL || before->count == 0 || before == after)
         return 0;
     if (open_known(&s) == 0 && tfs_doc_diff(before, after, on_changed, &s) == 0)
         check_all(&s);
+    if (brought->size > 0 && (!s.known->all || s.known->lacks))
+        tfs_buf_add_text(brought, " (not all of it was looked through)");
     if (err->code == 0 && brought->size > 0 && save->options.strict_names)
         tfs_fail(err, -EBADMSG, "%.*s: the save has no such name, and strict-names is set",
                  (int)(brought->size < 200 ? brought->size : 200), (const char *)brought->data);

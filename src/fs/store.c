@@ -206,7 +206,8 @@ int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, uint64_t se
     struct tfs_doc *doc = tfs_edit_finish(edit);
 
     if (doc->version == store->shown->version ||
-        tfs_new_names_find(store->save, store->shown, doc, &job->new_names, err) < 0 ||
+        tfs_new_names_find(store->save, store->shown, doc, TFS_NEW_NAMES_LOOK, &job->new_names,
+                           err) < 0 ||
         tfs_store_reserve(store, doc, err) < 0) {
         tfs_doc_unref(doc);
         return err->code;
@@ -299,7 +300,7 @@ static struct tfs_doc *recount(struct tfs_store *store, struct tfs_edit *edit)
     struct tfs_buf names = {0};
 
     if (doc != store->shown)
-        tfs_new_names_find(store->save, store->shown, doc, &names, &ignored);
+        tfs_new_names_find(store->save, store->shown, doc, TFS_NEW_NAMES_LOOK, &names, &ignored);
     tfs_buf_release(&names);
     return doc;
 }

@@ -132,19 +132,19 @@ ok "what is left is the level that was"
 for name in block world.vxr; do
     cp $name before
     run 1 "levels of detail are refused by $name" import tree.lods $name
-    says err '^tree.lods/lods/[12]/chunks: this save cannot hold lods$' "with a sentence"
+    says err '^terrainfs: tree.lods/lods/[12]/chunks: this save cannot hold lods$' "with a sentence"
     same $name before "nothing was written"
 done
 mkdir -p deep/lods/40/chunks
 cp -r tree.lods/lods/1/chunks/0_0_0 deep/lods/40/chunks/
 run 1 "a level beyond the last is refused" import deep levels
-says err '^deep/lods/40/chunks: this save holds lods/1 to lods/23 only$' "with a sentence"
+says err '^terrainfs: deep/lods/40/chunks: this save holds lods/1 to lods/23 only$' "with a sentence"
 "$TOOLS/make_place" --kind binary --regions 2 place.rbxl
 cp place.rbxl before
 run 0 "a place is exported" export place.rbxl tree.place
 cp -r tree.place/regions/1 tree.place/regions/2
 run 1 "a region that the place lacks is refused" import tree.place place.rbxl
-says err '^tree.place/regions/2/chunks: this save holds regions/0 to regions/1 only$' "with a sentence"
+says err '^terrainfs: tree.place/regions/2/chunks: this save holds regions/0 to regions/1 only$' "with a sentence"
 same place.rbxl before "nothing was written"
 
 # ---- what does not fit

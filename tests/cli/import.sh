@@ -72,8 +72,8 @@ echo "$x,$y,$z,base:gold_block" >>dir/chunks/1_1_1/voxels.csv
 printf 'palette 0 base:air\n\nfill 9\n' >dir/chunks/0_0_0/blocks.txt
 printf 'x,y,z,block\n1,1,1\n' >dir/chunks/0_1_0/voxels.csv
 run 1 "import with refused files has status 1" import dir save
-says err '^dir/chunks/0_0_0/blocks\.txt:3:[0-9]+: ' "the first refusal has path, line and column"
-says err '^dir/chunks/0_1_0/voxels\.csv:2:[0-9]+: ' "the second refusal is printed too"
+says err '^terrainfs: dir/chunks/0_0_0/blocks\.txt:3:[0-9]+: ' "the first refusal has path, line and column"
+says err '^terrainfs: dir/chunks/0_1_0/voxels\.csv:2:[0-9]+: ' "the second refusal is printed too"
 says err 'nothing was written' "it says that nothing was written"
 same save start "nothing was written"
 
@@ -115,7 +115,7 @@ rm -rf elsewhere
 fresh
 rm dir/chunks/1_1_1/blocks.txt && mkfifo dir/chunks/1_1_1/blocks.txt
 run 1 "a pipe in place of a file is refused" import dir save
-says err '^dir/chunks/1_1_1/blocks\.txt: ' "it is named"
+says err '^terrainfs: dir/chunks/1_1_1/blocks\.txt: ' "it is named"
 same save start "a pipe changed nothing"
 
 # New chunks.
@@ -146,7 +146,7 @@ ok "has the edit, whatever the other views say"
 fresh
 cp -r dir/chunks/1_1_1 dir/chunks/99_0_0
 run 1 "a chunk outside the region is refused" import dir save
-says err '^dir/chunks/99_0_0: ' "its directory is named"
+says err '^terrainfs: dir/chunks/99_0_0: ' "its directory is named"
 same save start "a chunk outside the region changed nothing"
 
 # What is lacking.
@@ -205,7 +205,7 @@ put() {
     ok "$what"
 }
 put 1 "put of a refused text has status 1" 'palette 0 base:air\nfill 9\n' chunks/1_1_1/blocks.txt
-says err '^chunks/1_1_1/blocks\.txt:2:[0-9]+: ' "it says where"
+says err '^terrainfs: save/chunks/1_1_1/blocks\.txt:2:[0-9]+: ' "it says where"
 put 1 "put to a read-only file has status 1" 'x' info.txt
 says err 'info.txt: .*read-only' "it says so"
 put 1 "put to an absent chunk has status 1" 'fill 0\n' chunks/9_9_9/lights/sky.txt

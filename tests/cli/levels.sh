@@ -324,7 +324,7 @@ says out '^level: demo$' "by its own name"
 fresh
 level mod/levels/another
 run 1 "a mod with several levels" info mod
-says err '^mod: holds levels: give one of them, such as its levels/another' "names one"
+says err '^terrainfs: mod: holds levels: give one of them, such as its levels/another' "names one"
 run 1 "levels/" info mod/levels
 says err 'holds levels: give one of them, such as its another' "names one, too"
 rm -r mod/levels/another
@@ -338,7 +338,7 @@ run 1 "a folder of terrains" info bare
 says err 'holds terrains: give one of them, such as its theTerrain.ter' "names one"
 echo 'new SimGroup(MissionGroup) {};' >bare/old.mis
 run 1 "an older level" info bare
-says err '^bare: is a level that has its objects in old.mis, as older ones have; they are not read: give its terrain itself, such as its theTerrain.ter' \
+says err '^terrainfs: bare: is a level that has its objects in old.mis, as older ones have; they are not read: give its terrain itself, such as its theTerrain.ter' \
     "is told what is missing"
 run 1 "a file of its objects" info bare/old.mis
 says err 'lists objects of a level; the terrain itself is the .ter' "is told what to give"

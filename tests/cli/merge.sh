@@ -86,7 +86,7 @@ commit ours gold && commit theirs magma
 ! merge
 ok "git cannot merge two edits of one line"
 run 1 "its marks are refused" import ours save
-says err '^ours/chunks/0_1_0/voxels\.csv:[0-9]+:' "with the line"
+says err '^terrainfs: ours/chunks/0_1_0/voxels\.csv:[0-9]+:' "with the line"
 same save base "nothing was written"
 
 # Both import their edits and export everything anew: all views of their chunks differ.

@@ -38,6 +38,9 @@ run 0 "import takes a new name" import dir save
 says err 'warning: names new to the save: base:gold_blokc$' "and tells it"
 
 cp before save
+(ulimit -f 1 && put save palette.txt)
+[ $? = 3 ] && ! grep -q 'names new' err && cmp -s save before
+ok "put that could not be written tells no names"
 chunk=$(judge chunks save | awk 'NR == 1 { print $1 }')
 "$TFS" cat save "chunks/$chunk/voxels.csv" | sed '2s/,[^,]*$/,base:a\\x0ab/' >voxels
 run_put() {
@@ -59,13 +62,19 @@ keeps() {
     put "$1" palette.txt
     [ $? = 1 ] && diff -r before "$1" >out
     ok "$3: nothing is renamed"
-    says err "^palette.txt: $2: nothing is renamed, for names would stay as they are there\$" "$3: names what cannot be read"
+    says err "^terrainfs: $1/palette.txt: $2: nothing is renamed, for names would stay as they are there\$" "$3: names what cannot be read"
     "$TFS" cat "$1" palette.txt | "$TFS" put "$1" palette.txt >out 2>err
     ok "$3: the list as it is can be written"
 }
 
 "$TOOLS/make_world" --regions 3 --chunks 6 world || exit 3
 zone=world/zones/base/earth file=region_-1_0_-1.cosmicreach
+mapfile -t chunks < <("$TFS" text $zone | sed -n 's/^chunk \([^ ]*\) .*/\1/p')
+for chunk in "${chunks[0]}" "${chunks[-1]}"; do
+    "$TFS" cat $zone "chunks/$chunk/voxels.csv" | sed '2s/,[^,]*$/,base:rare/' | "$TFS" put $zone "chunks/$chunk/voxels.csv" 2>>err
+done
+[ "$(grep -c 'names new to the save: base:rare$' err)" = 1 ]
+ok "a name is new once, also where the region that has it was not read yet"
 cp $zone/regions/$file whole
 printf '\0\0\0\177' | dd of=$zone/regions/$file bs=1 seek=4 conv=notrunc status=none
 keeps $zone "not all of the save can be read: $file: is left out: offset 4: FileVersion 127 .*" "a region that is left out"

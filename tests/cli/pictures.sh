@@ -70,7 +70,7 @@ cp save after
 "$TFS" put save heightmap.png <old.png >out 2>err
 [ $? = 1 ]
 ok "put of a picture made for another bottom has status 1"
-says err '^heightmap\.png: .*bottom 16\).*bottom 0\)' "it names both"
+says err 'save/heightmap\.png: .*bottom 16\).*bottom 0\)' "it names both"
 same save after "nothing was written"
 "$TFS" cat save heightmap.png >now.png && png edit now.png --strip
 "$TFS" put save heightmap.png <now.png >out 2>err

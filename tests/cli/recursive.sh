@@ -151,6 +151,8 @@ shows export chunks export large large.dir
 shows check chunks check large
 [ ! -s screen ] || grep -q ' of 400 chunks, [0-9]* a second, ' screen
 ok "with a rate"
+[ ! -s screen ] || { grep -q ' warning: ' out && ! grep -q ' of .* warning: ' out; }
+ok "a warning stands in a line of its own"
 sed -i 's/,base:[a-z_]*\(,.*\)*$/,base:other/' large.dir/chunks/*/voxels.csv
 shows import chunks import large.dir large
 "$TOOLS/make_voxel" folder godot3 2 2

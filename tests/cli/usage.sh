@@ -96,7 +96,7 @@ run 0 "several options, several -o" info -o inflate=2G,upgrade -o format=cosmic_
 run 0 "a small letter as suffix" info -o inflate=64m save
 run 0 "empty words between commas" info -o ,inflate=1G,, save
 run 1 "the inflate limit holds" info -o inflate=1K save
-says err '^save: ' "the sentence about the limit names the save"
+says err '^terrainfs: save: ' "the sentence about the limit names the save"
 cp save info
 run 0 "a save with a command's name" info ./info
 
@@ -106,12 +106,12 @@ mkdir empty
 run 1 "a directory that is no save has status 1" info empty
 echo hello >text
 run 1 "a file of no format has status 1" info text
-says err '^text: ' "a file of no format is named"
+says err '^terrainfs: text: ' "a file of no format is named"
 
 # What people give instead of a save: each is told what it is and what to do.
 stranger() {
     run 1 "$1 has status 1" info "$1"
-    says err "^$1: $2" "$1 is told what it is"
+    says err "^terrainfs: $1: $2" "$1 is told what it is"
 }
 gzip -c save >save.ter.gz
 stranger save.ter.gz 'is packed with gzip: gunzip it'

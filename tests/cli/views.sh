@@ -322,7 +322,7 @@ cp save after
 png edit dir/heightmap.png 3 3 0
 "$TFS" cat base heightmap.png >dir/heightmap.png && raise
 run 1 "without a manifest one that was made for other bounds is refused" import dir save
-says err '^dir/heightmap\.png: .*bottom 0\).*bottom 16\)' "with both"
+says err '^terrainfs: dir/heightmap\.png: .*bottom 0\).*bottom 16\)' "with both"
 same save after "nothing was written"
 export_of base
 raise
@@ -332,7 +332,7 @@ run 0 "part of an older tree is left" import dir save
 printf 'x' | dd of=dir/.terrainfs/original/heightmap.png.gz bs=1 seek=40 conv=notrunc 2>dd.out
 png edit dir/heightmap.png 3 3 1
 run 1 "a damaged original is refused" import dir save
-says err '^dir/\.terrainfs/original/heightmap\.png\.gz: it is (damaged|not what was exported)' "and named"
+says err '^terrainfs: dir/\.terrainfs/original/heightmap\.png\.gz: it is (damaged|not what was exported)' "and named"
 gzip -c <part/palette.txt >dir/.terrainfs/original/heightmap.png.gz
 run 1 "one of something else" import dir save
 says err 'it is not what was exported' "is, too"
@@ -393,7 +393,7 @@ bad() {
     shift
     "$@" dir/.terrainfs/manifest
     run 1 "a manifest that $what is refused" import dir save
-    says err '^dir/\.terrainfs/manifest:' "it is named"
+    says err '^terrainfs: dir/\.terrainfs/manifest:' "it is named"
     says err 'without this file, every file that differs from the save counts as edited' "with the way out"
     same save base "nothing was written"
 }

@@ -176,7 +176,7 @@ is_as() {
 }
 together 4 300
 limited
-says err "^world/$last: .*: File too large$" "names the zone that could not be written"
+says err "^terrainfs: world/$last: .*: File too large$" "names the zone that could not be written"
 says err "^terrainfs: world/$zone: is again as it was before this undo: it goes together with " "and the one that went back"
 is_as after "which comes again"
 run 0 "undo without the limit" undo world
