@@ -121,7 +121,7 @@ static int read_lines(struct tfs_renaming *r, struct tfs_span text, struct tfs_e
     r->names = calloc(r->old.words.count + (size_t)1, sizeof(*r->names));
     if (r->names == NULL)
         return tfs_fail_memory(err);
-    if (tfs_lines_init(&lines, text, err) < 0)
+    if (tfs_lines_init(&lines, text, err) < 0 || tfs_lines_check_end(text, err) < 0)
         return err->code;
     while (tfs_lines_next(&lines, &line))
         if (add_line(r, &line, err) < 0)

@@ -85,6 +85,18 @@ static void strip_back(struct tfs_line *line)
     }
 }
 
+int tfs_lines_check_end(struct tfs_span text, struct tfs_error *err)
+{
+    uint32_t number = 1;
+
+    if (text.size == 0 || text.data[text.size - 1] == '\n')
+        return 0;
+    for (size_t i = 0; i < text.size; i++)
+        number += text.data[i] == '\n';
+    return tfs_fail_at(err, -EBADMSG, number, 0,
+                       "the last line has no newline: its name may have been cut");
+}
+
 bool tfs_lines_next(struct tfs_lines *lines, struct tfs_line *line)
 {
     while (lines->rest.size > 0) {

@@ -24,6 +24,10 @@ struct tfs_line {
 
 int tfs_lines_init(struct tfs_lines *lines, struct tfs_span text, struct tfs_error *err);
 
+/* EBADMSG where the last line has no newline: of a list of names that was cut, the last one is
+ * another name. */
+int tfs_lines_check_end(struct tfs_span text, struct tfs_error *err);
+
 /* The next line that says something; false at the end. */
 bool tfs_lines_next(struct tfs_lines *lines, struct tfs_line *line);
 

@@ -314,9 +314,11 @@ START_TEST(palette_takes_names_of_65535_bytes_and_no_longer_ones)
     tfs_buf_add_text(&text, "0 ");
     tfs_buf_resize(&text, 2 + 65535);
     memset(text.data + 2, 'n', 65535);
+    tfs_buf_u8(&text, '\n');
     ck_assert_int_eq(tree_files_put(&t, "palette.txt", tfs_buf_span(&text)), 0);
     ck_assert_uint_eq(t.doc->common->size, 4 + 3 + 65535);
-    tfs_buf_u8(&text, 'n');
+    text.data[text.size - 1] = 'n';
+    tfs_buf_u8(&text, '\n');
     ter_check_refused(&t, "palette.txt", tfs_buf_span(&text), "at most 65535");
     tfs_buf_release(&text);
 }

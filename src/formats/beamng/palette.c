@@ -103,7 +103,7 @@ static int parse(struct parser *p, struct tfs_span text, struct tfs_error *err)
     struct tfs_lines lines;
     struct tfs_line line;
 
-    if (tfs_lines_init(&lines, text, err) < 0)
+    if (tfs_lines_init(&lines, text, err) < 0 || tfs_lines_check_end(text, err) < 0)
         return err->code;
     while (tfs_lines_next(&lines, &line))
         if (parse_line(p, line, err) < 0)
