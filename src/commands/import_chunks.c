@@ -422,6 +422,30 @@ static bool is_untouched(const struct arrival *a)
     return a->count > 0 || a->files.count > 0; /* arrays make no chunk */
 }
 
+/* Has DIR only optional files of it, where a chunk may be without raw.bin, as rows of Voxel Tools
+ * are that have nothing but instances? */
+static bool is_bare(const struct arrival *a)
+{
+    const struct tfs_save *save = a->im->save;
+    bool bare = a->count > 0 && save->tree->chunk_files[0].lens->exists != NULL;
+
+    for (size_t i = 0; i < a->count && bare; i++)
+        bare = (tfs_node_file(save, &a->views[i].found->node)->flags & TFS_FILE_OPTIONAL) != 0;
+    return bare;
+}
+
+/* Adds the chunk; a bare one without what a new one has. */
+static int add_chunk(struct arrival *a, struct tfs_edit *edit, struct tfs_error *err)
+{
+    const struct tfs_key key = a->top.key;
+
+    if (a->im->save->tree->chunk_create(a->im->save, edit, key, err) < 0 || !is_bare(a))
+        return err->code;
+    struct tfs_chunk chunk = *tfs_doc_find(tfs_edit_doc(edit), key);
+    chunk.blob = NULL;
+    return tfs_edit_put(edit, &chunk, err);
+}
+
 static bool create_chunk(struct arrival *a)
 {
     struct tfs_import *im = a->im;
@@ -432,7 +456,7 @@ static bool create_chunk(struct arrival *a)
     if (tree->fixed_chunks || !tree->chunk_create)
         tfs_fail(&err, -EINVAL, "the save has no such chunk, and none can be added to it");
     else if (tfs_edit_open(im->doc, &edit, &err) == 0) {
-        if (tree->chunk_create(im->save, &edit, a->top.key, &err) == 0)
+        if (add_chunk(a, &edit, &err) == 0)
             tfs_import_advance(im, tfs_edit_finish(&edit));
         tfs_edit_release(&edit);
     }

@@ -23,8 +23,8 @@
 
 #define HEAD          "terrainfs manifest 1"
 #define TEMPORARY     "manifest.new"
-#define ORIGINAL      "original/%s.gz"
-#define HASH_SIZE     32 /* hexadecimal digits */
+#define ORIGINAL      "original/%s%s" /* the path, and what `packed_ending` says */
+#define HASH_SIZE     32              /* hexadecimal digits */
 #define SIZE_MAX_READ (UINT64_C(1) << 30)
 #define ORIGINAL_MAX  (UINT64_C(300) << 20) /* a picture of 8192 x 8192 pixels of 4 bytes */
 #define READ_STEP     65536
@@ -147,6 +147,15 @@ static int write_packed(int fd, struct tfs_span text)
     return gzclose(out) == Z_OK && whole ? 0 : -1;
 }
 
+/* A name that has no room for it goes without. */
+static const char *packed_ending(const char *path)
+{
+    static const char ending[] = ".gz";
+    const char *slash = strrchr(path, '/');
+
+    return strlen(slash == NULL ? path : slash + 1) + strlen(ending) > NAME_MAX ? "" : ending;
+}
+
 int tfs_manifest_add_original(struct tfs_manifest_writer *writer, const char *path,
                               struct tfs_span text, mode_t directory_mode, mode_t file_mode,
                               struct tfs_error *err)
@@ -156,7 +165,7 @@ int tfs_manifest_add_original(struct tfs_manifest_writer *writer, const char *pa
 
     if (tfs_manifest_add(writer, path, text, err) < 0)
         return err->code;
-    if (snprintf(name, sizeof(name), ORIGINAL, path) >= (int)sizeof(name))
+    if (snprintf(name, sizeof(name), ORIGINAL, path, packed_ending(path)) >= (int)sizeof(name))
         return tfs_fail(err, -ENAMETOOLONG, "%s", strerror(ENAMETOOLONG));
     fd = create_below(writer->directory, name, directory_mode, file_mode);
     if (fd >= 0 && write_packed(fd, text) == 0)
@@ -480,7 +489,8 @@ static int open_original(const char *dir, const char *path, int *fd, struct tfs_
     struct stat st;
 
     *fd = -1;
-    if (snprintf(name, sizeof(name), "%s/" TFS_MANIFEST_DIR "/" ORIGINAL, dir, path) >= PATH_MAX)
+    if (snprintf(name, sizeof(name), "%s/" TFS_MANIFEST_DIR "/" ORIGINAL, dir, path,
+                 packed_ending(path)) >= PATH_MAX)
         return tfs_fail(err, -ENAMETOOLONG, "%s", strerror(ENAMETOOLONG));
     *fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (*fd < 0)

@@ -27,6 +27,11 @@ same save before "the save is as it was"
 
 run 2 "export into a directory that is not empty is refused" export save dir
 says err 'dir: the directory is not empty' "it is said which"
+"$TOOLS/make_ter" --size 64 --materials 1 t.ter && printf '0 %0250d\n' 1 | "$TFS" put t.ter palette.txt &&
+    "$TFS" export t.ter long >out 2>err && "$TFS" diff t.ter t.ter && cp long/layers/*.png mask.png &&
+    python3 "$ROOT/tests/tools/png.py" edit mask.png --strip && cp mask.png long/layers/00_*.png &&
+    "$TFS" import long t.ter >out 2>err
+ok "a material name of 250 bytes is exported, and its mask imported"
 mkdir empty
 run 0 "export into an empty directory" export save empty
 diff -r dir empty >/dev/null

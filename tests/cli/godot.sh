@@ -201,4 +201,21 @@ assert found["damaged"] == len(found["findings"]) > 1 and found["chunks"] == 64'
 else
     skip "check names each chunk that cannot be read" 'nothing is preloaded under sanitizers'
 fi
+
+# ---- a row of a stream that has instances and no voxels
+"$TOOLS/make_voxel" stream rows.sqlite 4 && cp rows.sqlite empty.sqlite && python3 - <<'END' || exit 3
+import sqlite3
+with sqlite3.connect('rows.sqlite') as db:
+    db.execute("UPDATE blocks SET vb = NULL, instances = x'0001000000803f0df00d90' WHERE loc = '-50,-1,-50,0'")
+with sqlite3.connect('empty.sqlite') as db:
+    db.execute('DELETE FROM blocks')
+END
+"$TFS" export rows.sqlite rows >out 2>err && rm -r rows/.terrainfs && "$TFS" import rows empty.sqlite >out 2>err &&
+    "$TFS" diff --json rows.sqlite empty.sqlite >out 2>err && python3 - <<'END'
+import sqlite3
+rows = [sorted(sqlite3.connect(name).execute('SELECT loc, vb IS NULL, instances FROM blocks'))
+        for name in ('rows.sqlite', 'empty.sqlite')]
+assert rows[0] == rows[1] and len(rows[0]) == 4
+END
+ok "gets no block of voxels when its export is imported whole"
 done_testing

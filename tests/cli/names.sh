@@ -26,7 +26,7 @@ cp palette edited && "$TFS" cat save palette.txt >palette
 put save palette.txt && [ ! -s err ]
 ok "a name that is there is not told again"
 cp save uncut
-printf %s "$(<palette)" >cut && "$TFS" put save palette.txt <cut 2>err
+printf %s "$(<palette)" >unended && "$TFS" put save palette.txt <unended 2>err
 [ $? = 1 ] && cmp -s save uncut
 ok "a list whose last line has no newline is refused"
 says err '^terrainfs: save/palette.txt:[0-9]+: the last line has no newline' "with its line"
