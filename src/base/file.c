@@ -349,7 +349,7 @@ static int check_owner(const struct stat *file, const struct stat *directory, st
     if (!inherited && file->st_gid != getegid() && !group_member(file->st_gid))
         return tfs_fail(err, -EPERM,
                         "it belongs to a group (%u) to which a new file could not be "
-                        "given",
+                        "given: chgrp gives it to one of yours",
                         file->st_gid);
     return 0;
 }

@@ -286,6 +286,9 @@ static enum tfs_status explain(struct tfs_cli *cli)
 
 static enum tfs_status say_like(struct tfs_cli *cli)
 {
+    if (strcmp(cli->operands[0], "mount") == 0)
+        return tfs_cli_say(cli, TFS_STATUS_USAGE,
+                           "mounting needs no command: terrainfs SAVE MOUNTPOINT");
     return tfs_cli_say(cli, TFS_STATUS_USAGE,
                        "there is neither a command nor a save %s; did you mean %s?",
                        cli->operands[0], tfs_command_like(cli->operands[0])->name);

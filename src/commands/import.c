@@ -85,8 +85,9 @@ static enum tfs_status check_root(struct tfs_import *im)
     if (im->cli->removals != NULL && access(im->cli->removals, F_OK) == 0)
         return TFS_STATUS_DONE;
     if (im->root.count == 0)
-        return tfs_cli_say(im->cli, TFS_STATUS_BAD, "%s: nothing here has a name of the tree",
-                           im->dir);
+        return tfs_cli_say(
+            im->cli, TFS_STATUS_BAD,
+            "%s: nothing here has a name of the tree: give what terrainfs export wrote", im->dir);
     if (im->cli->remove && !chunks)
         return tfs_cli_say(im->cli, TFS_STATUS_BAD,
                            "%s: it has no directory \"chunks\"; --delete would remove every chunk",

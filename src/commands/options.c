@@ -255,6 +255,16 @@ static char *absolute(const char *value)
     return path;
 }
 
+static int check_directory(const char *name, const char *value, const char *path,
+                           struct tfs_error *err)
+{
+    struct stat st;
+
+    return value[0] != '\0' && stat(path, &st) == 0 && S_ISDIR(st.st_mode)
+               ? 0
+               : tfs_fail(err, -EINVAL, "%s=%s: there is no such directory", name, value);
+}
+
 /* no: nothing is kept. Else databases too, and with a value all of it in that directory. */
 static int set_backup(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
 {
@@ -267,21 +277,18 @@ static int set_backup(struct tfs_mount_options *o, const char *value, struct tfs
     o->backup = path;
     o->undo = (struct tfs_undo_options){
         .when = no ? TFS_UNDO_NEVER : TFS_UNDO_MOUNT, .directory = path, .databases = !no};
-    return 0;
+    return named ? check_directory("backup", value, path, err) : 0;
 }
 
 static int set_unsaved(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
 {
     char *path = absolute(value);
-    struct stat st;
 
     if (path == NULL)
         return tfs_fail_memory(err);
     free(o->unsaved);
     o->unsaved = path;
-    if (value[0] == '\0' || stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-        return tfs_fail(err, -EINVAL, "unsaved=%s: there is no such directory", value);
-    return 0;
+    return check_directory("unsaved", value, path, err);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -442,6 +449,8 @@ static int parse_word(struct tfs_mount_options *options, const char *word, bool 
         return 0;
     if (!option && mounting && is_for_others(word))
         return 0;
+    if (!option && (strcmp(word, "readonly") == 0 || strcmp(word, "read-only") == 0))
+        return tfs_fail(err, -EINVAL, "%s: there is no such option; did you mean ro?", word);
     if (!option && mounting)
         return keep_foreign(options, word, err);
     if (!option)

@@ -75,6 +75,11 @@ static enum tfs_status run_each(const struct each *e)
 {
     enum tfs_status status = TFS_STATUS_DONE;
 
+    if ((e->cli->flags & TFS_CLI_GDAL) != 0 && e->parts->count > 1)
+        return tfs_cli_say(e->cli, TFS_STATUS_USAGE,
+                           "%s: --gdal is of one terrain, and this holds several: give one, such "
+                           "as %s",
+                           e->folder, e->parts->items[0].save);
     for (size_t i = 0; i < e->parts->count && !e->cli->unread; i++) {
         const struct tfs_part *part = &e->parts->items[i];
         if ((e->cli->flags & TFS_CLI_JSON) == 0)
@@ -148,8 +153,13 @@ static enum tfs_status run_on_path(const struct each *e, const char *path, bool 
     if (found > 0)
         return status;
     if (e->parts->file == NULL || strcmp(path, e->parts->file) != 0)
-        return tfs_cli_say(e->cli, TFS_STATUS_BAD, "%s: the save has no such file", path);
-    return write ? tfs_cli_say(e->cli, TFS_STATUS_BAD, "%s: it is read-only", path) : print_file(e);
+        return tfs_cli_say(
+            e->cli, TFS_STATUS_BAD,
+            "%s/%s: there is no such file: this holds saves, and paths begin with one "
+            "of them, such as %s/",
+            e->folder, path, e->parts->items[0].path);
+    return write ? tfs_cli_say(e->cli, TFS_STATUS_BAD, "%s/%s: it is read-only", e->folder, path)
+                 : print_file(e);
 }
 
 static enum tfs_status run_on_paths(const struct each *e)
@@ -625,6 +635,12 @@ static enum tfs_status run_two(struct each *e, const struct tfs_parts *first,
                            "--png is one picture, and these are several saves: compare one, such "
                            "as %s",
                            first->count > 0 ? first->items[0].path : second->items[0].path);
+    for (int i = 0; i < 2; i++)
+        if ((i == 0 ? first : second)->count == 0 &&
+            tfs_save_is(e->operands[i], e->cli->options.format))
+            return tfs_cli_say(e->cli, TFS_STATUS_USAGE, /* trouble */
+                               "%s is one save, and %s holds several: name one of those",
+                               e->operands[i], e->operands[1 - i]);
     if (first->count > 0) {
         e->folder = e->operands[0];
         e->parts = first;

@@ -2,7 +2,7 @@
  * umount: takes a mount away and returns when its save is on disk, with the status of the daemon.
  *
  * umount(8) returns before the daemon has ended. The daemon tells in .terrainfs/status its process
- * (`pid: N`) and the read end of a pipe (`exit: FD`) into which it writes one byte, its exit
+ * (`pid: N`) and the read end of a pipe (`umount-pipe: FD`) into which it writes one byte, its exit
  * status, as the last thing it does. We open that pipe through /proc before we unmount.
  */
 #include "commands/cli.h"
@@ -102,7 +102,7 @@ static enum tfs_status open_pipe(struct tfs_cli *cli, const char *mountpoint, in
     }
     if (n < 0)
         return say_errno(cli, mountpoint, -n);
-    long pid = status_number(text, "pid"), number = status_number(text, "exit");
+    long pid = status_number(text, "pid"), number = status_number(text, "umount-pipe");
     int pipe = pid <= 0 || number < 0 ? -EINVAL : open_pipe_of(pid, number);
     if (pipe == -EINVAL)
         return tfs_cli_say_no_mount(cli, mountpoint);

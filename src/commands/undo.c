@@ -80,7 +80,16 @@ static const char *whence(const struct undo *u)
 
 static enum tfs_status say_none(struct undo *u)
 {
-    return tfs_cli_say(u->cli, TFS_STATUS_BAD, "%s: no earlier version of it is kept", u->name);
+    const struct tfs_container *container = NULL;
+    struct tfs_error ignored = {0};
+    char *found = NULL;
+
+    tfs_save_find(u->name, u->cli->options.format, &container, &found, &ignored);
+    free(found);
+    return tfs_cli_say(u->cli, TFS_STATUS_BAD, "%s: no earlier version of it is kept%s", u->name,
+                       container != NULL && container->restore != NULL
+                           ? ": of databases one is kept only with -o backup"
+                           : "");
 }
 
 /* For those who only look: the process whose edits the journal alone holds, where no version from

@@ -58,8 +58,10 @@ static enum tfs_status upgrade_save(struct tfs_cli *cli, struct tfs_save *save, 
     size_t count = 0;
 
     if (!save->tree->upgrade)
-        return tfs_cli_say(cli, TFS_STATUS_USAGE, "%s: saves of %s are not upgraded", path,
-                           save->container->format);
+        return tfs_cli_say(
+            cli, TFS_STATUS_USAGE,
+            "%s: only saves of Godot Voxel Tools are upgraded, and this one is of %s", path,
+            save->container->format);
     status = tfs_cli_writable(cli, path, save);
     if (status)
         return status;

@@ -35,9 +35,11 @@ int tfs_chosen_parse(struct tfs_span text, unsigned *views, struct tfs_error *er
         const struct tfs_span name = {text.data + from, to - from};
         unsigned bit = bit_of(name);
         if (bit == 0)
-            return tfs_fail(err, -EINVAL,
-                            "views=%.*s: names of voxels, grids, raw, arrays and all, joined by +",
-                            (int)(text.size < 100 ? text.size : 100), (const char *)text.data);
+            return tfs_fail(
+                err, -EINVAL,
+                "views=%.*s: there is no such view; there are voxels, grids, raw, arrays "
+                "and all, joined by +",
+                (int)(text.size < 100 ? text.size : 100), (const char *)text.data);
         found |= bit;
     }
     *views = found;

@@ -72,11 +72,13 @@ struct mounting {
 static void on_message(void *arg, const char *line)
 {
     const struct mounting *m = arg;
+    char name[2 * PATH_MAX];
 
+    tfs_sentence_print(m->save_name, name, sizeof(name));
     if (m->detached)
-        syslog(LOG_WARNING, "%s", line);
+        syslog(LOG_WARNING, "%s: %s", name, line);
     else
-        fprintf(stderr, "terrainfs: %s\n", line);
+        fprintf(stderr, "terrainfs: %s: %s\n", name, line);
     if (m->options->notify)
         tfs_desktop_tell(line);
 }
@@ -154,6 +156,9 @@ static int open_part(struct mounting *m, const char *path, const char *part, str
     m->part_count++;
     if ((*save)->read_only != NULL && !m->options->read_only)
         say_of(m, part, "mounted read-only: ", (*save)->read_only);
+    else if ((*save)->container->restore != NULL && !m->options->read_only &&
+             !m->options->undo.databases && m->options->undo.when != TFS_UNDO_NEVER)
+        say_of(m, part, "", "edits of a database can be undone only with -o backup");
     if (tfs_recover(*save, notice, err) < 0)
         return err->code;
     if (notice[0] != '\0')

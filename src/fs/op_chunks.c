@@ -31,7 +31,7 @@ static int apply_read(struct tfs_job *job, bool last)
     if (result == TFS_JOB_WAITS)
         job->until = tfs_now_ms() + AGAIN_MS;
     else if (result < 0)
-        tfs_ops_log(w->work.branch->session, &err, w->work.branch->save->name);
+        tfs_ops_log_branch(w->work.branch, &err);
     return result;
 }
 

@@ -173,7 +173,7 @@ static void update_status(struct tfs_session *s)
     tfs_buf_clear(b);
     tfs_buf_printf(b, "pid: %ld\n", (long)getpid());
     if (s->options.exit_fd >= 0)
-        tfs_buf_printf(b, "exit: %d\n", s->options.exit_fd);
+        tfs_buf_printf(b, "umount-pipe: %d\n", s->options.exit_fd);
     tfs_buf_printf(b, "save: %s\n",
                    tfs_sentence_print(s->branches[0].save->path, path, sizeof(path)));
     tfs_buf_printf(b, "commits: %llu\n", (unsigned long long)commits);

@@ -335,7 +335,7 @@ static int store_aside(struct aside *a)
     int result = tfs_unsaved_store(&whose, fill_unsaved, a, &directory);
     if (result == 0) {
         a->branch->aside = a->ours->version;
-        tfs_ops_message(s, "%s: edits that were accepted are in %s, too", save->name, directory);
+        tfs_ops_message(s, "edits that were accepted are in %s, too", directory);
     }
     pthread_mutex_lock(&s->lock);
     free(s->aside);
@@ -371,9 +371,9 @@ static int on_set_aside(void *arg, struct tfs_store *store, const struct tfs_doc
     branch->not_aside = set_all_aside(&aside, store, &prefix);
     tfs_buf_release(&prefix);
     if (branch->not_aside == 0)
-        tfs_ops_message(branch->session,
-                        "%s: changed by another program; our unsaved edits are in %s/rejected/",
-                        branch->save->name, TFS_CONTROL_NAME);
+        tfs_ops_message_of(branch,
+                           "changed by another program; our unsaved edits are in " TFS_CONTROL_NAME
+                           "/rejected/");
     return branch->not_aside;
 }
 
@@ -506,7 +506,7 @@ static void on_log(void *arg, struct tfs_store *store, const struct tfs_error *e
     const struct tfs_branch *branch = arg;
 
     (void)store;
-    tfs_ops_log(branch->session, err, branch->save->name);
+    tfs_ops_log_branch(branch, err);
 }
 
 static void on_message(void *arg, struct tfs_store *store, const char *text)
@@ -514,7 +514,7 @@ static void on_message(void *arg, struct tfs_store *store, const char *text)
     const struct tfs_branch *branch = arg;
 
     (void)store;
-    tfs_ops_message(branch->session, "%s: %s", branch->save->name, text);
+    tfs_ops_message_of(branch, text);
 }
 
 const struct tfs_store_client tfs_ops_client = {

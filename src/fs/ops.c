@@ -428,6 +428,23 @@ void tfs_ops_message(struct tfs_session *s, const char *format, ...)
         s->events.message(s->events.message_arg, tfs_sentence_print(text, line, sizeof(line)));
 }
 
+void tfs_ops_message_of(const struct tfs_branch *branch, const char *text)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_node root = TFS_NODE_ROOT;
+    struct tfs_buf path = {0};
+
+    root.store = branch->number;
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_node_path(s, &root, &path);
+    pthread_mutex_unlock(&s->lock);
+    if (path.size > 0)
+        tfs_buf_add_text(&path, ": ");
+    tfs_buf_u8(&path, 0);
+    tfs_ops_message(s, "%s%s", path.failed ? "" : (const char *)path.data, text);
+    tfs_buf_release(&path);
+}
+
 /* A line for errors.log, and a message if people are to hear at once. */
 static void log_line(struct tfs_session *s, const struct tfs_error *err, const char *path,
                      bool message)
@@ -451,8 +468,10 @@ void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char 
 /* Releases the path. */
 static void log_path(struct tfs_session *s, const struct tfs_error *err, struct tfs_buf *path)
 {
+    const bool named = path->size > 0; /* the root of all has no name */
+
     tfs_buf_u8(path, 0);
-    tfs_ops_log(s, err, path->failed ? NULL : (const char *)path->data);
+    tfs_ops_log(s, err, named && !path->failed ? (const char *)path->data : NULL);
     tfs_buf_release(path);
 }
 
@@ -465,6 +484,14 @@ void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
     tfs_ops_node_path(s, node, &path);
     pthread_mutex_unlock(&s->lock);
     log_path(s, err, &path);
+}
+
+void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error *err)
+{
+    struct tfs_node root = TFS_NODE_ROOT;
+
+    root.store = branch->number;
+    tfs_ops_log_node(branch->session, err, &root);
 }
 
 void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,

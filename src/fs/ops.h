@@ -213,11 +213,14 @@ void tfs_ops_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_s
 /* One line, whatever foreign names are in it. Without the lock. */
 void tfs_ops_message(struct tfs_session *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same about one save of several: its path stands in front. Takes the lock. */
+void tfs_ops_message_of(const struct tfs_branch *branch, const char *text);
 /* A sentence for errors.log and a message; path may be NULL. Takes the lock. */
 void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path);
-/* The same about a node, or an open file. Take the lock. */
+/* The same about a node, a save of several, or an open file. Take the lock. */
 void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
                       const struct tfs_node *node);
+void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error *err);
 void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
                        const struct tfs_inode *inode);
 

@@ -463,13 +463,13 @@ static void store_unsaved(struct tfs_session *s, bool saved)
 
     s->aside = NULL;
     if (s->quarantine.dropped > 0)
-        tfs_ops_message(s, "%s: %zu older refused text%s let go to keep newer ones", save->name,
+        tfs_ops_message(s, "%zu older refused text%s let go to keep newer ones",
                         s->quarantine.dropped, s->quarantine.dropped == 1 ? " was" : "s were");
     int result = tfs_unsaved_store(&whose, fill, s, &dir);
     free(s->left);
     s->left = say_left(s, saved, dir, result);
     if (s->left != NULL)
-        tfs_ops_message(s, "%s: %s", save->name, s->left);
+        tfs_ops_message(s, "%s", s->left);
     free(dir);
 }
 
@@ -485,13 +485,11 @@ static bool is_durable(const struct tfs_session *s)
 
 static void tell_not_durable(struct tfs_session *s)
 {
-    const char *name = s->branches[0].save->name;
-
     free(s->left);
     s->left = strdup("everything is written, but the disk did not confirm it: "
                      "a power cut may take the last edits back");
     if (s->left != NULL)
-        tfs_ops_message(s, "%s: %s", name, s->left);
+        tfs_ops_message(s, "%s", s->left);
 }
 
 /* For the next mount: when the chunks that somebody looked at changed last. */

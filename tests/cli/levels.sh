@@ -122,6 +122,9 @@ fresh --terrains 3
 run 0 "info of a level with several terrains" info mod
 says out '^save: terrains/theTerrain$' "names the first"
 says out '^save: terrains/theTerrain3$' "and the last"
+run 2 "--gdal of such a level" info --gdal mod
+says err '^terrainfs: mod: --gdal is of one terrain, and this holds several: give one, such as .*/theTerrain.ter$' "names one"
+run 0 "info of it" info mod
 [ "$(grep -c '^position: ' out)" = 3 ]
 ok "each has its position"
 run 0 "cat takes the path of the tree" cat mod terrains/theTerrain2/info.txt

@@ -33,7 +33,9 @@ same out body "such a path means the same file"
 run 1 "cat of a directory fails" cat save "chunks/$chunk"
 says err 'it is a directory' "cat of a directory says so"
 run 1 "cat of an unknown name fails" cat save nosuch.txt
-says err 'nosuch.txt: the save has no such file' "cat of an unknown name says so"
+says err '^terrainfs: save/nosuch.txt: the save has no such file$' "cat of an unknown name says so"
+run 1 "cat of a name that is nearly one" cat save palete.txt
+says err 'save/palete.txt: the save has no such file; did you mean palette.txt\?$' "asks for that"
 run 1 "cat of an absent chunk fails" cat save chunks/15_15_15/raw.bin
 says err 'chunks/15_15_15: the save has no such chunk' "cat of an absent chunk names the chunk"
 run 1 "cat of nothing below a file" cat save info.txt/x

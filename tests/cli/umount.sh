@@ -8,7 +8,7 @@ says err 'plain: this is not a mount of terrainfs' "it says why"
 run 3 "umount of nothing has status 3" umount nosuch
 says err 'nosuch: No such file' "it names it"
 mkdir plain/.terrainfs
-printf 'pid: %s\nexit: 0\n' $$ >plain/.terrainfs/status
+printf 'pid: %s\numount-pipe: 0\n' $$ >plain/.terrainfs/status
 run 3 "a directory that looks like a mount is none" umount plain
 run 3 "the root directory is not unmounted" umount /
 run 3 "sync of a plain directory has status 3" sync plain

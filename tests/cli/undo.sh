@@ -345,6 +345,7 @@ rm -rf "$undo"
 edit two -o backup=no
 [ ! -e "$undo" ]
 ok "-o backup=no keeps nothing"
+mkdir kept
 edit three -o backup=kept
 [ -d kept/terrainfs/undo ] && [ ! -e "$undo" ]
 ok "-o backup=DIR keeps it there"
@@ -416,6 +417,7 @@ dump world.sqlite >old.sql
 "$TFS" cat world.sqlite chunks/$place/voxels.csv | sed '$d' >text
 run 0 "a database without -o backup" put world.sqlite chunks/$place/voxels.csv <text
 run 1 "is not kept" undo world.sqlite
+says err '^terrainfs: world.sqlite: no earlier version .*: of databases one is kept only with -o backup$' "says what would"
 dump world.sqlite >one.sql
 sed -i '$d' text
 run 0 "a database with -o backup" put -o backup world.sqlite chunks/$place/voxels.csv <text

@@ -88,6 +88,13 @@ usage "a value too few" 'format: this option needs a value' info -o format save
 usage "a command behind options" 'written \./check' -o format=cosmic_reach check save
 usage "commit of nothing" 'commit=0: neither "auto"' -o commit=0 save mnt
 usage "commit of a word" 'commit=soon: neither "auto"' -o commit=soon save mnt
+usage "another word for ro" 'readonly: there is no such option; did you mean ro\?$' -o readonly save mnt
+usage "a view that there is not" 'views=voxel: there is no such view; there are voxels, ' -o views=voxel save mnt
+usage "a directory for undo that there is not" 'backup=typo: there is no such directory' -o backup=typo save mnt
+[ ! -e typo ]
+ok "none is made"
+usage "mount as a command" 'mounting needs no command: terrainfs SAVE MOUNTPOINT' mount save mnt
+usage "upgrade of another game" 'save: only saves of Godot Voxel Tools are upgraded, and this one is of cosmic_reach' upgrade save
 usage "an unknown conflict" 'conflict=both: neither ask, theirs nor mine' -o conflict=both save mnt
 usage "threads beyond the limit" 'threads=1000: not a number from 0 to 256' -o threads=1000 save mnt
 usage "a mount's option behind its operands" 'scratch=no: not a size' save mnt -o scratch=no
@@ -114,6 +121,8 @@ stranger() {
     says err "^terrainfs: $1: $2" "$1 is told what it is"
 }
 gzip -c save >save.ter.gz
+python3 -c 'import sqlite3; sqlite3.connect("history.db").execute("CREATE TABLE pages(a)").connection.commit()'
+stranger history.db 'is an SQLite database of no game that is known here'
 stranger save.ter.gz 'is packed with gzip: gunzip it'
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' | tee pointer.ter >pointer.cosmicreach
 stranger pointer.ter 'is a Git LFS pointer, .*git lfs pull'

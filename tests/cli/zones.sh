@@ -20,6 +20,16 @@ unchanged() {
     ok "$1"
 }
 
+fresh
+run 1 "cat of a world with a path of a zone" cat world palette.txt
+says err '^terrainfs: world/palette.txt: there is no such file: .* begin with one of them, such as zones/base/earth/$' "says how paths begin"
+run 1 "cat of a name that a zone lacks" cat world $zone/palete.txt
+says err "^terrainfs: world/$zone/palete.txt: .*did you mean palette.txt" "names the zone"
+run 2 "diff of a world and its zone" diff world world/$zone
+says err "^terrainfs: world/$zone is one save, and world holds several" "says what they are"
+run 1 "import of what is no tree" import start world/$zone
+says err '^terrainfs: start: nothing here has a name of the tree: give what terrainfs export wrote$' "says what is wanted"
+
 for restore in "" --restore; do
     fresh -o views=raw
     run 0 "import $restore --delete of raw.bin of every zone" import $restore --delete dir world

@@ -21,6 +21,7 @@ shows() {
 changes_of_others() {
     local second
     up
+    want grep -qx "terrainfs: $S: edits of a database can be undone only with -o backup" "$D/mount.err"
     find "$M" -type f -exec cat {} + >/dev/null
     second=$(sed 's/[^,]*,[^,]*,[^,]*,//' "$M/chunks/0_-1_-1/voxels.csv" | md5sum)
     want grep -qx default:chest "$M/palette.txt"

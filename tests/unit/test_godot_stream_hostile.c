@@ -15,12 +15,16 @@ static const struct {
     const char *sentence;
 } refused[] = {
     {"CREATE TABLE a (b)", -EBADMSG,
-     "is a database, but not a stream of Voxel Tools: it has no table meta"},
+     "is an SQLite database of no game that is known here: "
+     "a stream of Voxel Tools has a table meta"},
     {"CREATE TABLE meta (version, block_size_po2)", -EBADMSG,
-     "is a database, but not a stream of Voxel Tools: it has no table blocks"},
+     "is an SQLite database of no game that is known here: "
+     "a stream of Voxel Tools has a table blocks"},
     {"CREATE TABLE meta (version, block_size_po2);"
      "CREATE VIEW blocks AS SELECT 1 AS loc, 2 AS vb, 3 AS instances; CREATE TABLE channels (idx)",
-     -EBADMSG, "is a database, but not a stream of Voxel Tools: it has no table blocks"},
+     -EBADMSG,
+     "is an SQLite database of no game that is known here: "
+     "a stream of Voxel Tools has a table blocks"},
     {"CREATE TABLE meta (version, block_size_po2); CREATE TABLE blocks (loc PRIMARY KEY, vb);"
      "CREATE TABLE channels (idx)",
      -EBADMSG,

@@ -454,7 +454,8 @@ START_TEST(database_that_lost_its_table_keeps_what_was_read)
     must_open();
     run("ALTER TABLE tiles RENAME TO away");
     ck_assert_int_eq(tfs_rows_reload(save, &err), -EBADMSG);
-    ck_assert_str_eq(err.text, "is a database, but not a toy: it has no table tiles");
+    ck_assert_str_eq(
+        err.text, "is an SQLite database of no game that is known here: a toy has a table tiles");
     ck_assert_uint_eq(save->doc->count, 3);
     run("ALTER TABLE away RENAME TO tiles");
     reload();

@@ -148,7 +148,8 @@ START_TEST(view_is_no_table)
 {
     run_and_close("CREATE TABLE a (b); CREATE VIEW tiles AS SELECT 1 AS pos, 2 AS data");
     ck_assert_int_eq(try_open(TFS_LOCK_NONE), -EBADMSG);
-    ck_assert_str_eq(err.text, "is a database, but not a toy: it has no table tiles");
+    ck_assert_str_eq(
+        err.text, "is an SQLite database of no game that is known here: a toy has a table tiles");
 }
 END_TEST
 

@@ -217,8 +217,9 @@ int tfs_database_need_table(struct tfs_database *db, const char *what, const cha
     int result = tfs_database_has_table(db, table, err);
 
     if (result == 0)
-        return tfs_fail(err, -EBADMSG, "is a database, but not %s: it has no table %s", what,
-                        table);
+        return tfs_fail(err, -EBADMSG,
+                        "is an SQLite database of no game that is known here: %s has a table %s",
+                        what, table);
     return result < 0 ? result : 0;
 }
 
