@@ -31,23 +31,31 @@ static uint32_t noise(uint64_t seed, uint32_t x, uint32_t z)
     return (uint32_t)v;
 }
 
+/* How far on the way from one point of a lattice to the next, of 2^(3 shift): level at both. */
+static uint64_t way(uint32_t at, unsigned shift)
+{
+    const uint64_t size = UINT64_C(1) << shift, f = at % size;
+
+    return f * f * (3 * size - 2 * f);
+}
+
 /* Noise on a lattice of 2^shift, smooth in between; 0 to 65535. */
 static uint32_t smooth(uint64_t seed, uint32_t x, uint32_t z, unsigned shift)
 {
-    uint32_t size = UINT32_C(1) << shift, fx = x % size, fz = z % size;
+    const uint64_t size = UINT64_C(1) << 3 * shift, fx = way(x, shift), fz = way(z, shift);
     uint32_t lx = x >> shift, lz = z >> shift;
     uint64_t south = (uint64_t)(noise(seed, lx, lz) & 0xffff) * (size - fx) +
                      (uint64_t)(noise(seed, lx + 1, lz) & 0xffff) * fx;
     uint64_t north = (uint64_t)(noise(seed, lx, lz + 1) & 0xffff) * (size - fx) +
                      (uint64_t)(noise(seed, lx + 1, lz + 1) & 0xffff) * fx;
 
-    return (uint32_t)((south * (size - fz) + north * fz) >> (2 * shift));
+    return (uint32_t)((south * (size - fz) + north * fz) >> 6 * shift);
 }
 
 static uint16_t height_at(const struct ter_world *w, uint32_t x, uint32_t z)
 {
     return (uint16_t)((smooth(w->seed, x, z, 7) * 12 + smooth(w->seed + 1, x, z, 4) * 3 +
-                       (noise(w->seed + 2, x, z) & 0xffff)) >>
+                       (noise(w->seed + 2, x, z) & 0xfff)) >>
                       4);
 }
 

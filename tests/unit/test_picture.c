@@ -230,6 +230,8 @@ static const struct {
     {"base:zyx", "base:zyy", false},
     {"base:zyx", "base:zyx[a=b]", true},
     {"", "[", true},
+    {"RockyDirt2", "base:dirt", true},
+    {"ASPHALT_wet", "asphalt", true},
 };
 
 START_TEST(names_with_the_same_word_have_one_colour)
@@ -256,6 +258,16 @@ START_TEST(words_of_the_table_are_found_with_and_without_a_tail)
     ck_assert_uint_eq(tfs_colour_of_name(tfs_span_of(with), &water), plain);
     ck_assert_uint_ne(tfs_colour_of_hash(tfs_span_of(words[_i])), plain);
     ck_assert(!water);
+}
+END_TEST
+
+START_TEST(names_without_a_known_word_are_muted)
+{
+    bool water;
+
+    const uint32_t colour = tfs_colour_of_name(tfs_span_of("warning_material"), &water);
+    for (unsigned shift = 0; shift < 24; shift += 8)
+        ck_assert(abs((int)(colour >> shift & 0xff) - 0x80) < 0x20);
 }
 END_TEST
 
@@ -395,12 +407,32 @@ START_TEST(the_view_of_heights_goes_from_black_to_white)
 }
 END_TEST
 
-START_TEST(the_view_of_one_height_is_white)
+START_TEST(the_view_of_one_height_is_grey)
 {
-    static const uint8_t shades[] = {0, 255, 0};
+    static const uint8_t shades[] = {0, 128, 0};
 
     open_chunk(BLOCKS("1,5,0 a:b"));
     check_view("00006", "00006", shades, 3);
+}
+END_TEST
+
+/* Two of 256 columns stand out. */
+START_TEST(the_view_of_heights_shows_the_ground_beside_a_tower_and_a_hole)
+{
+    static const uint8_t shades[] = {1, 128, 255, 255, 1};
+    struct tfs_buf rows = {0};
+
+    open_chunk(BLOCKS("0,0,0 a:b"));
+    tfs_buf_add_text(&rows, "x,y,z,block\n");
+    for (unsigned i = 0; i < 256; i++)
+        tfs_buf_printf(&rows, "%u,%u,%u,a:b\n", i % 16,
+                       i == 3   ? 15
+                       : i == 4 ? 0
+                                : 4 + i % 3,
+                       i / 16);
+    ck_assert_int_eq(tree_files_put(&t, "chunks/0_0_0/voxels.csv", tfs_buf_span(&rows)), 0);
+    tfs_buf_release(&rows);
+    check_view("00005", "00007", shades, 5);
 }
 END_TEST
 
@@ -438,10 +470,12 @@ static Suite *picture_suite(void)
     tcase_add_test(map, deep_water_is_darker_than_shallow_across_chunks);
     tcase_add_test(map, the_map_cannot_be_written);
     tcase_add_test(map, the_view_of_heights_goes_from_black_to_white);
-    tcase_add_test(map, the_view_of_one_height_is_white);
+    tcase_add_test(map, the_view_of_one_height_is_grey);
+    tcase_add_test(map, the_view_of_heights_shows_the_ground_beside_a_tower_and_a_hole);
     tcase_add_test(map, the_view_of_empty_columns_is_black);
     LOOP(colours, alike, names_with_the_same_word_have_one_colour);
     LOOP(colours, words, words_of_the_table_are_found_with_and_without_a_tail);
+    tcase_add_test(colours, names_without_a_known_word_are_muted);
     return suite;
 }
 

@@ -168,8 +168,8 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     static const uint32_t layers = UINT32_C(1) << LAYERS | UINT32_C(1) << HOLES |
                                    UINT32_C(1) << MASKS | UINT32_C(1) << MAP |
                                    UINT32_C(1) << LAYERS_ARRAY;
-    static const uint32_t names =
-        UINT32_C(1) << PALETTE | UINT32_C(1) << MASKS | UINT32_C(1) << ARRAY_NAMES;
+    static const uint32_t names = UINT32_C(1) << PALETTE | UINT32_C(1) << MASKS |
+                                  UINT32_C(1) << MAP | UINT32_C(1) << ARRAY_NAMES;
     uint32_t files = UINT32_C(1) << INFO;
     unsigned differs = 0;
 

@@ -18,6 +18,7 @@
 #include "formats/picture/plot.h"
 
 #define PIXELS_A_THREAD 32768
+#define FEW             100 /* one column of so many */
 #define PICTURES        4
 #define MEMORY_USUAL    ((size_t)8 << 20)
 #define COLUMN_BYTES    4 /* about what a column takes, packed */
@@ -27,6 +28,12 @@ struct sums {
     struct tfs_key low;
     uint32_t count;
     struct tfs_block_sum *sums;
+};
+
+/* Heights that few columns are below or above. */
+struct stretch {
+    uint64_t version; /* of the document */
+    uint32_t low, high;
 };
 
 struct tfs_columns {
@@ -45,6 +52,7 @@ struct tfs_columns {
     size_t bytes, limit;
     uint64_t clock;
     struct sums sums[PICTURES];
+    struct stretch stretch;
     struct tfs_kept_rows kept;
 };
 
@@ -373,6 +381,57 @@ int tfs_columns_range(struct tfs_columns *c, uint32_t *low, uint32_t *high, stru
     *low = range.low;
     *high = range.high;
     return 0;
+}
+
+/* Counts the columns of each height. */
+static int count_heights(struct tfs_columns *c, uint32_t *counts, struct tfs_error *err)
+{
+    const uint32_t rows = tfs_picture_rows(&c->window), step = tfs_columns_step(c);
+    const size_t size = (size_t)c->window.sx * c->window.chunk.z;
+    struct tfs_pixel *pixels = calloc(size, sizeof(*pixels));
+
+    if (pixels == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t row = 0; row < rows && err->code == 0; row++) {
+        if (row % step == 0 &&
+            tfs_columns_rows(c, row, rows - row < step ? rows : row + step, err) < 0)
+            break;
+        tfs_columns_strip(c, row, pixels);
+        for (size_t i = 0; i < size; i++)
+            counts[pixels[i].height]++;
+    }
+    free(pixels);
+    return err->code;
+}
+
+/* The heights that at most `few` columns are below, and above. */
+static struct stretch stretch_of(const uint32_t *counts, uint64_t few)
+{
+    struct stretch s = {.low = 1, .high = TFS_PICTURE_HEIGHT_MAX};
+    uint64_t below = counts[s.low], above = counts[s.high];
+
+    while (s.low < TFS_PICTURE_HEIGHT_MAX && below <= few)
+        below += counts[++s.low];
+    while (s.high > 1 && above <= few)
+        above += counts[--s.high];
+    return s;
+}
+
+int tfs_columns_stretch(struct tfs_columns *c, uint32_t *low, uint32_t *high, struct tfs_error *err)
+{
+    if (c->stretch.version != c->version) {
+        uint32_t *counts = calloc(TFS_PICTURE_HEIGHT_MAX + 1, sizeof(*counts));
+        if (counts == NULL)
+            return tfs_fail_memory(err);
+        if (count_heights(c, counts, err) == 0) {
+            c->stretch = stretch_of(counts, (c->window.sx * c->window.sz - counts[0]) / FEW);
+            c->stretch.version = c->version;
+        }
+        free(counts);
+    }
+    *low = c->stretch.low;
+    *high = c->stretch.high;
+    return err->code;
 }
 
 /* ---- from document to document --------------------------------------------------------------- */

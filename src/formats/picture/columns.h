@@ -99,6 +99,11 @@ void tfs_columns_strip(const struct tfs_columns *columns, uint32_t row, struct t
 int tfs_columns_range(struct tfs_columns *columns, uint32_t *low, uint32_t *high,
                       struct tfs_error *err);
 
+/* The heights that at most one column in a hundred is below, and above, of those that are not
+ * empty; low is above high where all are. The box is that of the document. */
+int tfs_columns_stretch(struct tfs_columns *columns, uint32_t *low, uint32_t *high,
+                        struct tfs_error *err);
+
 /* Checksums of the blocks of the document's pictures, as far as they are known: numbers 0 to 3 for
  * pictures of the box, of `count` blocks each. NULL: no memory. */
 struct tfs_block_sum {

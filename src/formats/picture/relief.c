@@ -1,9 +1,10 @@
 /*
  * Columns -> heightmap-view.png: the heights of heightmap.png from black to white, for looking.
  *
- * 8-bit grey, because the numbers are not to be edited: 0 where a column is empty, else 1 for the
- * lowest height to 255 for the highest. The texts `low` and `high` say which heights these are,
- * padded, so that the size does not depend on them.
+ * 8-bit grey, because the numbers are not to be edited: 0 where a column is empty, else 1 for `low`
+ * and below to 255 for `high` and above. Few columns are beyond them: one tower does not make all
+ * else black. Texts of these names say the two heights, padded, so that the size does not depend on
+ * them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #define TEXT_COUNT 2
 #define DIGITS     6
-#define SHADES     254 /* between the lowest and the highest */
+#define SHADES     254 /* between `low` and `high` */
 
 /* What one thread draws with; all but the strip is the same for all. */
 struct relief {
@@ -46,11 +47,15 @@ static struct tfs_png_shape shape_of(const struct tfs_picture_box *box, uint32_t
 
 static uint8_t shade_of(const struct relief *relief, uint32_t height)
 {
-    const uint32_t range = relief->high - relief->low;
-
     if (height == 0)
         return 0;
-    return (uint8_t)(range == 0 ? UINT8_MAX : 1 + (height - relief->low) * SHADES / range);
+    if (height == relief->low && height == relief->high)
+        return 1 + SHADES / 2;
+    if (height <= relief->low)
+        return 1;
+    if (height >= relief->high)
+        return 1 + SHADES;
+    return (uint8_t)(1 + (height - relief->low) * SHADES / (relief->high - relief->low));
 }
 
 static void relief_row(void *arg, uint32_t row, uint8_t *samples)
@@ -104,7 +109,7 @@ static int view_range(struct tfs_save *save, const struct tfs_doc *doc, struct t
         return err->code;
     if (tfs_columns_lock(save, doc, &box, &columns, err) == 0) {
         struct relief relief = {.box = &box, .columns = columns, .drawn = UINT32_MAX};
-        if (tfs_columns_range(columns, &relief.low, &relief.high, err) == 0)
+        if (tfs_columns_stretch(columns, &relief.low, &relief.high, err) == 0)
             draw(&relief, columns, offset, size, out, err);
         tfs_columns_unlock(columns);
     }
