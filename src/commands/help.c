@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "commands/options.h"
+#include "formats/chosen.h"
+
 #define COLUMN 18 /* where summaries begin */
 
 static const char mount_usage[] = "usage: terrainfs [-f] [-d] [-o OPTIONS] SAVE MOUNTPOINT\n";
@@ -158,14 +161,31 @@ enum tfs_status tfs_cli_help(struct tfs_cli *cli)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* What to put behind -o, as one list: names that take a value end in `=`. */
-static void add_values(struct tfs_buf *out, bool of_mounts)
+/* A name that takes a value ends in `=`, or stands there with each value that it can have. */
+static void add_option(struct tfs_buf *out, const struct tfs_option_help *help)
+{
+    const char *last = "";
+
+    if (strcmp(help->name, "views") == 0)
+        for (unsigned bit = 1; bit < TFS_VIEWS_EVERY; bit <<= 1) {
+            tfs_buf_add_text(out, " views=");
+            tfs_chosen_print(bit, out);
+        }
+    else if (strcmp(help->name, "format") == 0)
+        for (size_t i = 0; tfs_containers[i] != NULL; last = tfs_containers[i++]->format)
+            tfs_buf_printf(out, strcmp(last, tfs_containers[i]->format) != 0 ? " format=%s" : "",
+                           tfs_containers[i]->format);
+    else
+        tfs_buf_printf(out, " %s%s", help->name, help->needs_value ? "=" : "");
+}
+
+/* What to put behind -o, as one list. */
+static void add_values(struct tfs_buf *out)
 {
     struct tfs_option_help help;
 
     for (size_t i = 0; tfs_option_help(i, &help); i++)
-        if (of_mounts || !help.mount_only)
-            tfs_buf_printf(out, " %s%s", help.name, help.needs_value ? "=" : "");
+        add_option(out, &help);
 }
 
 static void add_flags(struct tfs_buf *out, const struct tfs_command *command)
@@ -181,51 +201,90 @@ static void add_names(struct tfs_buf *out)
         tfs_buf_printf(out, " %s", command->name);
 }
 
-/* bash and zsh (by its bashcompinit) share a function. */
-static void print_bash(struct tfs_buf *out)
+#define MOUNTS                                                                                     \
+    "awk '$3 == \"fuse.terrainfs\" { gsub(/\\\\040/, \" \", $2); print $2 }' /proc/self/mounts"
+
+/* The function that bash and zsh share: what the last of some words can be, one a line. */
+static void print_words(struct tfs_buf *out)
 {
-    tfs_buf_add_text(out, "_terrainfs() {\n"
-                          "    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}\n"
-                          "    local before=${COMP_WORDS[COMP_CWORD - 1]} words=\n"
-                          "    COMPREPLY=()\n"
-                          "    if [ \"$before\" = -o ]; then\n"
-                          "        words='");
-    add_values(out, true);
-    tfs_buf_add_text(out,
-                     "'\n"
-                     "    elif [ \"$COMP_CWORD\" = 1 ] && [ \"${word#-}\" = \"$word\" ]; then\n"
-                     "        words='");
+    tfs_buf_add_text(out, "_terrainfs_words() {\n"
+                          "    local command=$2 count=$# start=\n"
+                          "    while [ $# -gt 2 ]; do shift; done\n"
+                          "    if [ \"$1\" = -o ]; then\n"
+                          "        case $2 in *,*) start=${2%,*}, ;; esac\n"
+                          "        set --");
+    add_values(out);
+    tfs_buf_add_text(out, "\n"
+                          "    elif [ \"$command\" = help ] && [ $count -gt 2 ] ||\n"
+                          "        { [ $count = 2 ] && [ \"${2#-}\" = \"$2\" ]; }; then\n"
+                          "        set --");
     add_names(out);
-    tfs_buf_add_text(out, "'\n"
-                          "    elif [ \"$command\" = help ]; then\n"
-                          "        words='");
-    add_names(out);
-    tfs_buf_add_text(out, "'\n"
-                          "    elif [ \"${word#-}\" != \"$word\" ]; then\n"
+    tfs_buf_add_text(out, "\n"
+                          "    elif [ \"${2#-}\" != \"$2\" ]; then\n"
                           "        case $command in\n");
     for (const struct tfs_command *command = tfs_commands; command->name != NULL; command++) {
-        tfs_buf_printf(out, "        %s) words='-o --help", command->name);
+        tfs_buf_printf(out, "        %s) set -- -o --help", command->name);
         add_flags(out, command);
-        tfs_buf_add_text(out, "' ;;\n");
+        tfs_buf_add_text(out, " ;;\n");
     }
-    tfs_buf_add_text(out, "        *) words='-f -d -o --help --version' ;;\n"
-                          "        esac\n"
-                          "    elif [ \"$command\" = completion ]; then\n"
-                          "        words='bash zsh fish'\n"
-                          "    fi\n"
-                          "    [ -z \"$words\" ] || COMPREPLY=($(compgen -W \"$words\" -- "
-                          "\"$word\"))\n"
-                          "    case ${COMPREPLY[0]} in\n"
-                          "    *=) compopt -o nospace 2>/dev/null ;;\n"
-                          "    esac\n"
-                          "}\n"
-                          "complete -o default -F _terrainfs terrainfs\n");
+    tfs_buf_add_text(out,
+                     "        *) set -- -f -d -o --help --version ;;\n"
+                     "        esac\n"
+                     "    else\n"
+                     "        case $command in\n"
+                     "        completion) set -- bash zsh fish ;;\n"
+                     "        sync | umount) " MOUNTS "; return ;;\n"
+                     "        *) return ;;\n"
+                     "        esac\n"
+                     "    fi\n"
+                     "    while [ $# -gt 0 ]; do printf '%s%s\\n' \"$start\" \"$1\"; shift; done\n"
+                     "}\n");
 }
 
+/* bash takes a word with `=` apart, and wants what comes behind it. */
+static void print_bash(struct tfs_buf *out)
+{
+    print_words(out);
+    tfs_buf_add_text(
+        out,
+        "_terrainfs() {\n"
+        "    local IFS=$'\\n' i word= words=() last=${COMP_WORDS[COMP_CWORD]}\n"
+        "    for ((i = 0; i <= COMP_CWORD; i++)); do\n"
+        "        if [ $i -gt 1 ] && [[ ${COMP_WORDS[i]} = = || ${COMP_WORDS[i - 1]} = = ]]; then\n"
+        "            word=$word${COMP_WORDS[i]} words[${#words[@]} - 1]=$word\n"
+        "        else\n"
+        "            word=${COMP_WORDS[i]} words+=(\"$word\")\n"
+        "        fi\n"
+        "    done\n"
+        "    COMPREPLY=($(compgen -W \"$(_terrainfs_words \"${words[@]}\")\" -- \"$word\"))\n"
+        "    COMPREPLY=(\"${COMPREPLY[@]#\"${word%\"${last#=}\"}\"}\")\n"
+        "    case ${COMPREPLY[0]} in\n"
+        "    *=) compopt -o nospace 2>/dev/null ;;\n"
+        "    /*) compopt -o filenames 2>/dev/null ;;\n"
+        "    esac\n"
+        "}\n"
+        "complete -o default -F _terrainfs terrainfs\n");
+}
+
+/* The file is the function itself where zsh loads it when it is called first. */
 static void print_zsh(struct tfs_buf *out)
 {
-    tfs_buf_add_text(out, "#compdef terrainfs\nautoload -U +X bashcompinit && bashcompinit\n");
-    print_bash(out);
+    tfs_buf_add_text(out, "#compdef terrainfs\n");
+    print_words(out);
+    tfs_buf_add_text(out, "_terrainfs() {\n"
+                          "    local -a found whole open\n"
+                          "    local none=1\n"
+                          "    found=(${(f)\"$(_terrainfs_words \"${(@)words[1,CURRENT]}\")\"})\n"
+                          "    whole=(${found:#*=}) open=(${(M)found:#*=})\n"
+                          "    compadd -a whole && none=0\n"
+                          "    compadd -S '' -a open && none=0\n"
+                          "    (( none )) && _files\n"
+                          "}\n"
+                          "if [ \"${funcstack[1]}\" = _terrainfs ]; then\n"
+                          "    _terrainfs\n"
+                          "else\n"
+                          "    compdef _terrainfs terrainfs\n"
+                          "fi\n");
 }
 
 /* A word in single quotes, as fish reads it. */
@@ -260,9 +319,15 @@ static void print_fish(struct tfs_buf *out)
     }
     tfs_buf_add_text(out, "complete -c terrainfs -s h -l help -d 'what there is'\n"
                           "complete -c terrainfs -s V -l version -d 'name and version'\n"
-                          "complete -c terrainfs -s o -x -d options -a '");
-    add_values(out, true);
-    tfs_buf_add_text(out, "'\n");
+                          "complete -c terrainfs -n '__fish_seen_subcommand_from sync umount'"
+                          " -f -a ");
+    add_quoted(out, "(" MOUNTS ")");
+    tfs_buf_add_text(out, "\ncomplete -c terrainfs -s o -x -d options"
+                          " -a '(__fish_complete_list , __terrainfs_options)'\n"
+                          "function __terrainfs_options\n"
+                          "    printf '%s\\n'");
+    add_values(out);
+    tfs_buf_add_text(out, "\nend\n");
 }
 
 enum tfs_status tfs_cli_completion(struct tfs_cli *cli)

@@ -36,6 +36,9 @@ in_bash terrainfs info - | grep -qx -e --dry-run
 ok "and not that of another one"
 offers "bash completes an option with a value" --prefer= terrainfs import --pr
 offers "bash completes a value of -o" conflict= terrainfs -o con
+offers "bash completes what stands behind a comma" ro,conflict= terrainfs -o ro,con
+offers "bash completes the value of an option, which it takes apart" voxels terrainfs -o ro,views = vo
+offers "bash completes the name of a format" format=luanti terrainfs -o format=lu
 offers "bash completes the operand of help" check terrainfs help ch
 [ "$(in_bash terrainfs info sa)" = "" ]
 ok "an operand is left to the names of files"
@@ -47,6 +50,14 @@ if command -v zsh >/dev/null; then
     zsh -f -c 'autoload -U compinit && compinit -u -D && . ./terrainfs.zsh &&
         [ -n "${_comps[terrainfs]}" ] && whence _terrainfs >/dev/null' >out 2>err
     ok "zsh takes it"
+    zsh -f -c '
+        compdef() { :; }
+        compadd() { [ "$1" = -S ] && print -l blank:none $open || print -l blank:yes $whole; }
+        . ./terrainfs.zsh
+        words=(terrainfs import --) CURRENT=3
+        _terrainfs' >out 2>err
+    [ "$(sed -n '/blank:none/,$p' out)" = $'blank:none\n--prefer=' ]
+    ok "zsh appends no blank to an option with a value"
 else
     skip "zsh takes it" "there is no zsh"
 fi
@@ -55,10 +66,34 @@ if command -v fish >/dev/null; then
     says out '^undo' "fish completes a command"
     fish --no-config -c 'source terrainfs.fish; complete -C "terrainfs undo --dr"' >out 2>err
     says out '^--dry-run' "fish completes an option of a command"
+    fish --no-config -c 'source terrainfs.fish; complete -C "terrainfs -o ro,view"' >out 2>err
+    says out '^ro,views=voxels' "fish completes what stands behind a comma, with its value"
     fish --no-config -c 'source terrainfs.fish; complete -C "terrainfs info --dr"' >out 2>err
     ! grep -q -e --dry-run out
     ok "and not that of another one"
 else
     skip "fish completes commands and options" "there is no fish"
 fi
+
+if ! [ -w /dev/fuse ] || ! command -v fusermount3 >/dev/null; then
+    skip "mounts are completed for umount; terrainfs-open" "no access to /dev/fuse"
+    done_testing
+fi
+region save --chunks 1
+mkdir "a mount" && run 0 "a save is mounted" save "a mount"
+offers "bash completes a mount for umount" "$PWD/a mount" terrainfs umount "$PWD"
+run 0 "it is unmounted" umount "a mount"
+
+# ---- terrainfs-open ------------------------------------------------------------------------------------
+
+# opens STATUS WHAT SAVE [NAME=VALUE...]
+opens() {
+    local wanted=$1 what=$2 save=$3
+    shift 3
+    env XDG_RUNTIME_DIR="$PWD" PATH="$(dirname "$TFS"):$PATH" "$@" "$ROOT/share/terrainfs-open" "$save" >out 2>err
+    [ $? = "$wanted" ] && [ -z "$(ls terrainfs 2>/dev/null)" ]
+    ok "$what"
+}
+opens 3 "terrainfs-open without a program that opens directories mounts nothing" save TERRAINFS_OPENER=nosuch
+opens 1 "of a save that cannot be mounted it leaves no directory" terrainfs.bash TERRAINFS_OPENER=ls
 done_testing
