@@ -466,8 +466,17 @@ static int run(struct mounting *m)
 
 /* ---- parent and child ------------------------------------------------------------------------ */
 
+/* What the caller has open, such as a lock, is not the daemon's to hold until the mount ends. */
+static void close_inherited(int kept)
+{
+    if (kept > STDERR_FILENO + 1)
+        (void)close_range(STDERR_FILENO + 1, (unsigned)kept - 1, 0);
+    (void)close_range((unsigned)kept + 1, UINT_MAX, 0);
+}
+
 static void serve_in_child(struct mounting *m, pid_t parent)
 {
+    close_inherited(m->ready);
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)

@@ -31,6 +31,16 @@ refused() {
     same 'mounts' "$(mounts_at "$M")" 0
 }
 
+# A lock that the caller has is free when the mount command has ended.
+lock_of_the_caller() {
+    exec {lock}>"$D/lock"
+    flock "$lock"
+    up
+    exec {lock}>&-
+    want flock -n "$D/lock" true
+    down
+}
+
 # ---- descriptors, memory, options ----------------------------------------------------------------------
 
 # Edits the mount and unmounts it: whatever the edit was told, it is in the save or beside it. Between its
@@ -571,6 +581,7 @@ try 'the mount command is interrupted when all is done' interrupted_at_the_end
 try 'its child is killed' child_killed
 try 'closed standard streams' closed_streams
 try 'a signal that is ignored' ignored_signal
+try 'descriptors of the caller' lock_of_the_caller
 try 'SIGTERM' signalled TERM
 try 'SIGINT' signalled INT
 try 'SIGHUP' signalled HUP
