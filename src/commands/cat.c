@@ -7,58 +7,74 @@
 #include <limits.h>
 #include <string.h>
 
-/* Prints one file of the tree. */
-static enum tfs_status print_node(struct tfs_cli *cli, struct tfs_save *save,
-                                  const struct tfs_node *node, const char *path)
-{
+struct printing {
+    struct tfs_cli *cli;
+    struct tfs_save *save;
+    struct tfs_buf header; /* of the table that was printed last */
+    size_t found;          /* by a pattern */
     enum tfs_status status;
+};
+
+/* The table without its header, where the one before has the same. */
+static struct tfs_span drop_header(struct printing *p, struct tfs_span table)
+{
+    const uint8_t *end = memchr(table.data, '\n', table.size);
+    const struct tfs_span header = {table.data, end == NULL ? 0 : (size_t)(end + 1 - table.data)};
+    const bool same = tfs_span_equal(header, tfs_buf_span(&p->header));
+
+    tfs_buf_clear(&p->header);
+    tfs_buf_add_span(&p->header, header);
+    return same ? (struct tfs_span){table.data + header.size, table.size - header.size} : table;
+}
+
+/* Prints one file of the tree. */
+static void print_node(struct printing *p, const struct tfs_node *node, const char *path)
+{
+    const struct tfs_file *file = tfs_node_file(p->save, node);
     struct tfs_error err = {0};
     struct tfs_buf out = {0};
+    enum tfs_status status;
     char about[TFS_CLI_PATH];
 
-    if (tfs_node_file(save, node)
-            ->lens->get(save, save->doc, tfs_node_at(save, node), &out, &err) ||
-        tfs_buf_check(&out, &err))
-        status = tfs_cli_report(cli, tfs_cli_path(cli, path, about), &err);
-    else
-        status = tfs_cli_print(cli, tfs_buf_span(&out));
+    if (file->lens->get(p->save, p->save->doc, tfs_node_at(p->save, node), &out, &err) ||
+        tfs_buf_check(&out, &err)) {
+        status = tfs_cli_report(p->cli, tfs_cli_path(p->cli, path, about), &err);
+    } else {
+        const bool table = strcmp(file->path, "voxels.csv") == 0;
+        const struct tfs_span bytes = tfs_buf_span(&out);
+        status = tfs_cli_print(p->cli, table ? drop_header(p, bytes) : bytes);
+    }
+    p->status = tfs_status_worst(p->status, status);
     tfs_buf_release(&out);
-    return status;
 }
 
 /* ---- patterns -------------------------------------------------------------------------------- */
-
-/* The files that a pattern names, as a shell would find them in a mount. */
-struct match {
-    struct tfs_cli *cli;
-    struct tfs_save *save;
-    size_t found;
-    enum tfs_status status;
-};
 
 static bool is_pattern(const char *path)
 {
     return strpbrk(path, "*?[") != NULL;
 }
 
-static void print_match(struct match *m, const struct tfs_node *node)
+static void print_match(struct printing *p, const struct tfs_node *node)
 {
     struct tfs_buf path = {0};
 
-    tfs_tree_path(m->save, m->save->doc, node, &path);
+    tfs_tree_path(p->save, p->save->doc, node, &path);
     tfs_buf_u8(&path, 0);
-    m->found++;
-    m->status = tfs_status_worst(
-        m->status, path.failed ? tfs_cli_say(m->cli, TFS_STATUS_SYSTEM, "out of memory")
-                               : print_node(m->cli, m->save, node, (const char *)path.data));
+    p->found++;
+    if (path.failed)
+        p->status = tfs_cli_say(p->cli, TFS_STATUS_SYSTEM, "out of memory");
+    else
+        print_node(p, node, (const char *)path.data);
     tfs_buf_release(&path);
 }
 
-static bool has_name_like(const struct match *m, const struct tfs_node *node, const char *pattern)
+static bool has_name_like(const struct printing *p, const struct tfs_node *node,
+                          const char *pattern)
 {
     struct tfs_buf name = {0};
 
-    tfs_tree_name(m->save, m->save->doc, node, &name);
+    tfs_tree_name(p->save, p->save->doc, node, &name);
     tfs_buf_u8(&name, 0);
     const bool like =
         !name.failed && fnmatch(pattern, (const char *)name.data, FNM_PERIOD | FNM_NOESCAPE) == 0;
@@ -67,7 +83,7 @@ static bool has_name_like(const struct match *m, const struct tfs_node *node, co
 }
 
 /* What in the directory fits `pattern`: its first component, and below that the rest. */
-static void match_below(struct match *m, const struct tfs_node *dir, const char *pattern)
+static void match_below(struct printing *p, const struct tfs_node *dir, const char *pattern)
 {
     char first[NAME_MAX + 1], about[TFS_CLI_PATH];
     const size_t length = strcspn(pattern, "/");
@@ -80,18 +96,17 @@ static void match_below(struct match *m, const struct tfs_node *dir, const char 
         return;
     memcpy(first, pattern, length);
     first[length] = '\0';
-    while (m->status != TFS_STATUS_SYSTEM &&
-           (found = tfs_tree_entry(m->save, m->save->doc, dir, index, &index, &node)) == 1) {
-        if (!has_name_like(m, &node, first))
+    while (p->status != TFS_STATUS_SYSTEM &&
+           (found = tfs_tree_entry(p->save, p->save->doc, dir, index, &index, &node)) == 1) {
+        if (!has_name_like(p, &node, first))
             continue;
         if (tfs_node_is_directory(&node) && *rest != '\0')
-            match_below(m, &node, rest);
+            match_below(p, &node, rest);
         else if (!tfs_node_is_directory(&node) && *rest == '\0')
-            print_match(m, &node);
+            print_match(p, &node);
     }
     if (found < 0)
-        m->status = tfs_cli_say(m->cli, TFS_STATUS_SYSTEM, "%s: %s",
-                                tfs_cli_path(m->cli, pattern, about), strerror(-found));
+        p->status = tfs_cli_say(p->cli, TFS_STATUS_SYSTEM, "%s: %s", pattern, strerror(-found));
 }
 
 /* Names that the document lacks as yet may fit, too: those of one chunk where the pattern names
@@ -108,50 +123,55 @@ static int read_chunks(struct tfs_save *save, const char *pattern, struct tfs_er
                : tfs_save_complete(save, NULL, err);
 }
 
-static enum tfs_status print_matches(struct tfs_cli *cli, struct tfs_save *save,
-                                     const char *pattern)
+static void print_matches(struct printing *p, const char *pattern)
 {
     const struct tfs_node root = TFS_NODE_ROOT;
-    struct match match = {.cli = cli, .save = save};
     struct tfs_error err = {0};
     char about[TFS_CLI_PATH];
 
     while (pattern[0] == '/' || (pattern[0] == '.' && pattern[1] == '/'))
         pattern++;
-    if (read_chunks(save, pattern, &err) < 0)
-        return tfs_cli_report(cli, tfs_cli_path(cli, pattern, about), &err);
-    match_below(&match, &root, pattern);
-    if (match.found == 0 && match.status == TFS_STATUS_DONE)
-        return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: the save has no file like this",
-                           tfs_cli_path(cli, pattern, about));
-    return match.status;
+    p->found = 0;
+    if (read_chunks(p->save, pattern, &err) < 0) {
+        p->status = tfs_status_worst(p->status, tfs_cli_report(p->cli, pattern, &err));
+        return;
+    }
+    match_below(p, &root, pattern);
+    if (p->found == 0 && p->status != TFS_STATUS_SYSTEM)
+        p->status =
+            tfs_cli_say(p->cli, TFS_STATUS_BAD, "%s: the save has no file like this", pattern);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* A name that is there is meant as it stands, whatever characters are in it. */
-static enum tfs_status print_path(struct tfs_cli *cli, struct tfs_save *save, const char *path)
+static void print_path(struct printing *p, const char *path)
 {
     struct tfs_node node;
 
-    if (is_pattern(path) && tfs_tree_resolve(save, save->doc, path, true, &node) < 0)
-        return print_matches(cli, save, path);
-    enum tfs_status status = tfs_cli_find_file(cli, save, path, true, &node);
-    return status != TFS_STATUS_DONE ? status : print_node(cli, save, &node, path);
+    if (is_pattern(path) && tfs_tree_resolve(p->save, p->save->doc, path, true, &node) < 0) {
+        print_matches(p, path);
+        return;
+    }
+    const enum tfs_status status = tfs_cli_find_file(p->cli, p->save, path, true, &node);
+    if (status == TFS_STATUS_DONE)
+        print_node(p, &node, path);
+    p->status = tfs_status_worst(p->status, status);
 }
 
 enum tfs_status tfs_cli_cat(struct tfs_cli *cli)
 {
-    struct tfs_save *save;
+    struct printing p = {.cli = cli};
 
     cli->options.views = TFS_VIEWS_EVERY;
     cli->options.later = true;
-    enum tfs_status status = tfs_cli_open(cli, cli->operands[0], TFS_LOCK_NONE, &save);
+    p.status = tfs_cli_open(cli, cli->operands[0], TFS_LOCK_NONE, &p.save);
 
-    if (status)
-        return status;
-    for (int i = 1; i < cli->operand_count && status != TFS_STATUS_SYSTEM; i++)
-        status = tfs_status_worst(status, print_path(cli, save, cli->operands[i]));
-    tfs_save_close(save);
-    return status;
+    if (p.status)
+        return p.status;
+    for (int i = 1; i < cli->operand_count && p.status != TFS_STATUS_SYSTEM; i++)
+        print_path(&p, cli->operands[i]);
+    tfs_save_close(p.save);
+    tfs_buf_release(&p.header);
+    return p.status;
 }
