@@ -119,8 +119,9 @@ class _Folder:
 class Terrain:
     """Arrays are attributes: t.blocks, t.materials, t.lights.sky, t.channels.sdf, t.heights, ..."""
 
-    def __init__(self, read, writable):
+    def __init__(self, read, path, writable):
         self._read = read
+        self._path = path
         self._writable = writable
         self._loaded = {}
         about = self._about()
@@ -135,8 +136,8 @@ class Terrain:
         except (Error, FileNotFoundError) as e:
             if isinstance(e, Error) and 'the save has no such file' not in str(e):
                 raise
-            raise Error("there are no arrays here: name the zone of a world (path='zones/base/earth'), the terrain of "
-                        "a level (path='terrains/NAME')") from None
+            raise Error(f"there are no arrays {f'in {self._path}' if self._path else 'here'}: name a zone that the world "
+                        "has (path='zones/base/earth'), a terrain of the level (path='terrains/NAME')") from None
 
     @staticmethod
     def _bounds_of(about):
@@ -217,9 +218,8 @@ class Terrain:
 class _InMemory(Terrain):
     def __init__(self, save, path, writable):
         self._save = save
-        self._path = path
         self._before = {}
-        super().__init__(lambda *files: _run('cat', save, *[path + file for file in files]), writable)
+        super().__init__(lambda *files: _run('cat', save, *[path + file for file in files]), path, writable)
 
     def _load(self, name):
         array = self._read_array(name)
@@ -261,9 +261,9 @@ class _InMemory(Terrain):
 
 
 class _Mounted(Terrain):
-    def __init__(self, root, writable, loaded):
-        self._root = root
-        super().__init__(self._read_file, writable)
+    def __init__(self, point, path, writable, loaded):
+        self._root = os.path.join(point, path)
+        super().__init__(self._read_file, path, writable)
         self._loaded = loaded
 
     @property
@@ -277,7 +277,7 @@ class _Mounted(Terrain):
         try:
             return self.number(name)
         except Error as e:
-            raise Error(f'{e}; in a mount put one there by voxels.csv first') from None
+            raise Error(f'{e}; terrainfs.open() adds new names, a mount has those of the save') from None
 
     def _read_file(self, file):
         with io.open(os.path.join(self._root, file), 'rb') as f:
@@ -359,7 +359,7 @@ def mount(save, mode='r+', path=''):
         except Error:
             mounted = False  # after an interrupt that is not known
             raise
-        terrain = _Mounted(os.path.join(point, _folder(path).rstrip('/')), writable, loaded)
+        terrain = _Mounted(point, _folder(path), writable, loaded)
         yield terrain
         why = terrain._flush() if writable else None
     finally:
