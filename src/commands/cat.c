@@ -106,7 +106,8 @@ static void match_below(struct printing *p, const struct tfs_node *dir, const ch
             print_match(p, &node);
     }
     if (found < 0)
-        p->status = tfs_cli_say(p->cli, TFS_STATUS_SYSTEM, "%s: %s", pattern, strerror(-found));
+        p->status = tfs_cli_say(p->cli, TFS_STATUS_SYSTEM, "%s: %s",
+                                tfs_cli_path(p->cli, pattern, about), strerror(-found));
 }
 
 /* Names that the document lacks as yet may fit, too: those of one chunk where the pattern names
@@ -133,13 +134,14 @@ static void print_matches(struct printing *p, const char *pattern)
         pattern++;
     p->found = 0;
     if (read_chunks(p->save, pattern, &err) < 0) {
-        p->status = tfs_status_worst(p->status, tfs_cli_report(p->cli, pattern, &err));
+        p->status = tfs_status_worst(
+            p->status, tfs_cli_report(p->cli, tfs_cli_path(p->cli, pattern, about), &err));
         return;
     }
     match_below(p, &root, pattern);
     if (p->found == 0 && p->status != TFS_STATUS_SYSTEM)
-        p->status =
-            tfs_cli_say(p->cli, TFS_STATUS_BAD, "%s: the save has no file like this", pattern);
+        p->status = tfs_cli_say(p->cli, TFS_STATUS_BAD, "%s: the save has no file like this",
+                                tfs_cli_path(p->cli, pattern, about));
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -121,19 +121,30 @@ static const char *behind(const char *path, const char *part, bool pattern)
     }
 }
 
-static enum tfs_status print_file(const struct each *e)
+static enum tfs_status print_file(const struct each *e, const char *file)
 {
     struct tfs_blob *bytes = NULL;
     struct tfs_error err = {0};
     enum tfs_status status;
 
-    if (tfs_parts_read_file(e->folder, e->parts, &bytes, &err) < 0)
+    if (tfs_parts_read_file(e->folder, e->parts, file, &bytes, &err) < 0)
         return no_memory(e->cli);
     status = bytes == NULL ? tfs_cli_say(e->cli, TFS_STATUS_SYSTEM, "%s/%s: it cannot be read",
-                                         e->folder, e->parts->file)
+                                         e->folder, file)
                            : tfs_cli_print(e->cli, tfs_blob_span(bytes));
     tfs_blob_unref(bytes);
     return status;
+}
+
+/* Is it one of the files that the folder shows beside its saves? */
+static bool is_beside(const struct each *e, const char *path)
+{
+    const char *file;
+
+    for (size_t i = 0; (file = tfs_parts_file(e->parts, i)) != NULL; i++)
+        if (strcmp(file, path) == 0)
+            return true;
+    return false;
 }
 
 /* What is to be done with one path, which may be a pattern; one that is written needs one save. */
@@ -152,14 +163,14 @@ static enum tfs_status run_on_path(const struct each *e, const char *path, bool 
     }
     if (found > 0)
         return status;
-    if (e->parts->file == NULL || strcmp(path, e->parts->file) != 0)
+    if (!is_beside(e, path))
         return tfs_cli_say(
             e->cli, TFS_STATUS_BAD,
             "%s/%s: there is no such file: this holds saves, and paths begin with one "
             "of them, such as %s/",
             e->folder, path, e->parts->items[0].path);
     return write ? tfs_cli_say(e->cli, TFS_STATUS_BAD, "%s/%s: it is read-only", e->folder, path)
-                 : print_file(e);
+                 : print_file(e, path);
 }
 
 static enum tfs_status run_on_paths(const struct each *e)
@@ -192,15 +203,15 @@ static enum tfs_status make_above(const struct each *e, const char *target, cons
     return status;
 }
 
-static enum tfs_status copy_file(const struct each *e, const char *target)
+static enum tfs_status copy_file(const struct each *e, const char *target, const char *file)
 {
     struct tfs_blob *bytes = NULL;
     struct tfs_error err = {0};
-    char *path = join(target, e->parts->file);
+    char *path = join(target, file);
     enum tfs_status status = TFS_STATUS_DONE;
     int fd = -1;
 
-    if (path == NULL || tfs_parts_read_file(e->folder, e->parts, &bytes, &err) < 0) {
+    if (path == NULL || tfs_parts_read_file(e->folder, e->parts, file, &bytes, &err) < 0) {
         free(path);
         return no_memory(e->cli);
     }
@@ -233,9 +244,10 @@ static enum tfs_status run_export(const struct each *e)
             made = run_with(e, strdup(part->save), join(target, part->path));
         status = tfs_status_worst(status, made);
     }
-    if (status != TFS_STATUS_SYSTEM && e->parts->file != NULL &&
-        tfs_chosen_all(e->cli->options.views))
-        status = tfs_status_worst(status, copy_file(e, target));
+    if (!tfs_chosen_all(e->cli->options.views))
+        return status;
+    for (size_t i = 0; status != TFS_STATUS_SYSTEM && tfs_parts_file(e->parts, i) != NULL; i++)
+        status = tfs_status_worst(status, copy_file(e, target, tfs_parts_file(e->parts, i)));
     return status;
 }
 
@@ -403,7 +415,7 @@ static enum tfs_status tell_import(const struct each *e, const char *tree, const
                              "%s: %s has no such save: nothing was taken. Give it the name of one, "
                              "such as %s, or take it away",
                              found, e->folder, e->parts->items[0].path);
-    else if (among || e->parts->file == NULL || strcmp(path, e->parts->file) != 0)
+    else if (among || !is_beside(e, path))
         tfs_cli_say(e->cli, status, "%s: ignored: the tree has no such name", found);
     free(found);
     return status;

@@ -15,6 +15,7 @@ struct tfs_part {
 struct tfs_parts {
     struct tfs_part *items; /* sorted by path, which is none the beginning of another */
     size_t count;
+    const char *format;
     const char *file; /* a file of the folder that is shown beside them, as it is; NULL: none */
     char *left_out;   /* a sentence about the first that is not listed, and why; NULL: none is */
 };
@@ -25,9 +26,12 @@ int tfs_parts_find(const char *path, const char *format, struct tfs_parts *parts
                    struct tfs_error *err);
 void tfs_parts_release(struct tfs_parts *parts);
 
-/* The bytes of parts->file; NULL when it cannot be read. */
-int tfs_parts_read_file(const char *folder, const struct tfs_parts *parts, struct tfs_blob **bytes,
-                        struct tfs_error *err);
+/* What is shown beside them, to be read: info.txt, which names them, and parts->file. NULL behind
+ * the last. */
+const char *tfs_parts_file(const struct tfs_parts *parts, size_t i);
+/* The bytes of one of these; NULL when it cannot be read. */
+int tfs_parts_read_file(const char *folder, const struct tfs_parts *parts, const char *file,
+                        struct tfs_blob **bytes, struct tfs_error *err);
 
 /* For containers: adds a save. Takes `path` and `save` over, also on failure; NULL: no memory. */
 int tfs_parts_add(struct tfs_parts *parts, char *path, char *save, struct tfs_error *err);

@@ -61,10 +61,9 @@ struct mounting {
     bool bad_option;                /* libfuse does not know it: wrong usage, not a bad save */
     atomic_bool detached;           /* stderr is gone: messages go to syslog */
     char *source;                   /* the save, or the folder that holds the saves */
+    struct tfs_parts folder;        /* what it holds, where it is one */
     struct tfs_session_part *parts; /* the session's from then on; each path is allocated */
     size_t part_count;
-    struct tfs_blob *file; /* shown beside several saves, as file_name; NULL: there is none */
-    const char *file_name;
     struct tfs_fuse *fuse;
     struct tfs_session *session;
 };
@@ -181,27 +180,21 @@ static int open_parts(struct mounting *m, const struct tfs_parts *parts, struct 
     }
     if (parts->left_out != NULL)
         say_of(m, "", "warning: ", parts->left_out);
-    m->file_name = parts->file;
-    return err->code < 0 || parts->file == NULL || !tfs_chosen_all(m->options->views)
-               ? err->code
-               : tfs_parts_read_file(m->source, parts, &m->file, err);
+    return err->code;
 }
 
 static int open_saves(struct mounting *m, struct tfs_error *err)
 {
-    struct tfs_parts parts;
-
     m->about = m->save_name;
-    if (tfs_parts_find(m->save_name, m->options->format, &parts, err) < 0)
+    if (tfs_parts_find(m->save_name, m->options->format, &m->folder, err) < 0)
         return err->code;
-    m->parts = calloc(parts.count + 1, sizeof(*m->parts));
+    m->parts = calloc(m->folder.count + 1, sizeof(*m->parts));
     if (m->parts == NULL)
         tfs_fail_memory(err);
-    else if (parts.count > 0)
-        open_parts(m, &parts, err);
+    else if (m->folder.count > 0)
+        open_parts(m, &m->folder, err);
     else if (open_part(m, m->save_name, "", err) == 0)
         m->source = strdup(m->parts[0].save->path);
-    tfs_parts_release(&parts);
     if (err->code == 0 && m->source == NULL)
         tfs_fail_memory(err);
     return err->code < 0 ? err->code : refuse_inside(m, err);
@@ -238,6 +231,22 @@ static int open_fuse(struct mounting *m, struct tfs_error *err)
     return result;
 }
 
+/* What the folder of several saves shows beside them. */
+static int show_beside(struct mounting *m, struct tfs_error *err)
+{
+    const char *name;
+
+    for (size_t i = 0; (name = tfs_parts_file(&m->folder, i)) != NULL; i++) {
+        struct tfs_blob *bytes;
+        if (tfs_parts_read_file(m->source, &m->folder, name, &bytes, err) < 0)
+            return err->code;
+        if (bytes != NULL && tfs_session_add_file(m->session, name, tfs_blob_span(bytes)) < 0)
+            tfs_fail_memory(err);
+        tfs_blob_unref(bytes);
+    }
+    return err->code;
+}
+
 static int open_session(struct mounting *m, struct tfs_error *err)
 {
     struct tfs_session_options options = {
@@ -264,9 +273,8 @@ static int open_session(struct mounting *m, struct tfs_error *err)
         return result;
     for (size_t i = 0; i < m->part_count; i++)
         m->parts[i].save = NULL; /* the session's now */
-    if (m->file != NULL &&
-        tfs_session_add_file(m->session, m->file_name, tfs_blob_span(m->file)) < 0)
-        return tfs_fail_memory(err);
+    if (m->folder.count > 0 && tfs_chosen_all(m->options->views) && show_beside(m, err) < 0)
+        return err->code;
     tfs_fuse_attach(m->fuse, m->session);
     return 0;
 }
@@ -418,7 +426,7 @@ static void release(struct mounting *m)
     }
     free(m->parts);
     free(m->source);
-    tfs_blob_unref(m->file);
+    tfs_parts_release(&m->folder);
     if (m->fuse != NULL)
         unmount(m);
     tfs_mountpoint_release(&m->point);

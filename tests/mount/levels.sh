@@ -70,7 +70,7 @@ two_terrains() {
     local before
     before=$(cd "$S" && find . -type f ! -name theTerrain2.ter -printf '%p %i %T@ %s\n' | sort)
     up
-    same 'entries' "$(cd "$M" && echo *)" terrains
+    same 'entries' "$(cd "$M" && echo *)" 'info.txt terrains'
     same 'terrains' "$(cd "$M/terrains" && echo *)" 'theTerrain theTerrain2'
     row "$M/terrains/theTerrain2/chunks/0_0_1/heights.txt"
     same 'rename from one to the other' \

@@ -47,7 +47,10 @@ voxel_of() {
 shows_all() {
     local total=0 n
     up
-    same 'entries of the world' "$(cd "$M" && echo *)" 'worldInfo.json zones'
+    same 'entries of the world' "$(cd "$M" && echo *)" 'info.txt worldInfo.json zones'
+    want grep -qx 'save: zones/base/earth' "$M/info.txt"
+    want cmp "$M/info.txt" <("$TFS_BIN" cat "$S" info.txt)
+    wants_not sh -c "echo x >'$M/info.txt'"
     want cmp "$M/worldInfo.json" "$S/worldInfo.json"
     want cmp "$(zone)/zoneInfo.json" "$S/zones/base/earth/zoneInfo.json"
     wants_not sh -c "echo x >'$M/worldInfo.json'"
