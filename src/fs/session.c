@@ -16,6 +16,8 @@
 #include "fs/schema.h"
 #include "formats/unsaved.h"
 
+#define NAMED_MAX 20 /* scratch files that are named when they go with the mount */
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static void set_options(struct tfs_session *s, const struct tfs_session_options *options)
@@ -260,26 +262,54 @@ static size_t count_copies(struct tfs_session *s)
     return count;
 }
 
-/* Scratch files that go with the mount, in one line, also for `terrainfs umount`. */
+/* The highest scratch directory that it lies in, or itself. */
+static const struct tfs_inode *topmost(const struct tfs_session *s, const struct tfs_inode *inode)
+{
+    const struct tfs_inode *above = inode;
+
+    for (; above != NULL && above->scratch != NULL && above->scratch->link != NULL;
+         above = tfs_inode_find(&s->inodes, inode->scratch->parent))
+        inode = above;
+    return inode;
+}
+
+/* How many files go with it. */
+static size_t count_lost(struct tfs_session *s, const struct tfs_inode *top)
+{
+    const struct tfs_inode *inode;
+    size_t count = 0;
+
+    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;)
+        count += inode->scratch->kind != TFS_SCRATCH_DIRECTORY && topmost(s, inode) == top &&
+                 !is_copy(s, inode);
+    return count;
+}
+
+/* Scratch files that go with the mount, in one line, also for `terrainfs umount`: of a directory
+ * its name and their number. */
 static void tell_scratch(struct tfs_session *s)
 {
     const struct tfs_inode *inode;
     struct tfs_buf names = {0};
-    size_t named = 0, more = 0;
+    size_t named = 0, more = 0, lost;
 
-    tfs_buf_printf(&names, "scratch files not saved: ");
     for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;) {
-        if (inode->scratch->kind == TFS_SCRATCH_DIRECTORY || is_copy(s, inode))
+        if (topmost(s, inode) != inode)
             continue;
-        if (named == 20 || names.size > PATH_MAX) {
+        if (named == NAMED_MAX || names.size > PATH_MAX) {
             more++;
             continue;
         }
+        if ((lost = count_lost(s, inode)) == 0)
+            continue;
         tfs_buf_add_text(&names, named++ > 0 ? ", " : "");
         add_path(s, inode, &names);
+        if (inode->scratch->kind == TFS_SCRATCH_DIRECTORY)
+            tfs_buf_printf(&names, " (%zu file%s)", lost, lost == 1 ? "" : "s");
     }
     if (more > 0)
         tfs_buf_printf(&names, " and %zu more", more);
+    tfs_buf_add_text(&names, named + more == 1 ? " is not kept" : " are not kept");
     tfs_buf_u8(&names, 0);
     if (named > 0 && !names.failed) {
         tfs_ops_message(s, "%s", (const char *)names.data);

@@ -292,7 +292,7 @@ foreign_names() {
             note "a line of its own: $line" ;;
         esac
     done <"$D/said"
-    want grep -q 'scratch files not saved: scratch\\nterrainfs' "$D/said"
+    want grep -q 'scratch\\nterrainfs.* not kept' "$D/said"
     wants_not grep -qP '[\x00-\x1f\x7f\x{80}-\x{9f}\x{202e}]' "$D/said"
 }
 

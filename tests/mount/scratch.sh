@@ -191,7 +191,12 @@ moved_out_of_the_save() {
     echo note >"$M/note"
     "$TFS_BIN" umount "$M" 2>"$D/said"
     same 'status of the second umount' $? 0
-    same 'what it said' "$(cat "$D/said")" "terrainfs: $M: scratch files not saved: note"
+    same 'what it said' "$(cat "$D/said")" "terrainfs: $M: note is not kept"
+    up
+    mkdir -p "$M/.git/hooks/none"
+    touch "$M"/.git/{HEAD,hooks/a,hooks/b}
+    "$TFS_BIN" umount "$M" 2>"$D/said"
+    same 'what it said of a directory' "$(cat "$D/said")" "terrainfs: $M: .git (3 files) is not kept"
 }
 
 long_names() {
