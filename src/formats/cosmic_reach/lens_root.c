@@ -52,8 +52,8 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     tfs_info_line(out, "chunk size", "16 16 16");
     tfs_picture_info(out, save->tree, doc);
     tfs_info_line(out, "light",
-                  "is kept as stored and not recomputed when blocks change; whether the game "
-                  "repairs it is not known");
+                  "is kept as stored and not computed when blocks change; whether the game "
+                  "computes it again is not known");
     tfs_info_end(out, save, doc);
     add_odd(out, doc, err);
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
