@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/diff/cells.h"
+#include "formats/diff/compared.h"
 
 struct tfs_diff {
     struct tfs_side sides[TFS_SIDES];
     bool same_common; /* equal bytes of chunks say the same */
-    struct tfs_cells cells;
+    struct tfs_compared cells;
     struct tfs_fetched halves[TFS_SIDES][TFS_FETCH_WINDOW];
     size_t pairs;
     bool hides[TFS_SIDES]; /* a chunk that the side lacks may be there all the same */
@@ -80,7 +80,7 @@ void tfs_diff_close(struct tfs_diff *diff)
     if (diff == NULL)
         return;
     window_clear(diff);
-    tfs_cells_release(&diff->cells);
+    tfs_compared_release(&diff->cells);
     tfs_buf_release(&diff->texts[TFS_BEFORE]);
     tfs_buf_release(&diff->texts[TFS_AFTER]);
     free(diff);
@@ -136,13 +136,13 @@ static bool same_bytes(const struct tfs_chunk *a, const struct tfs_chunk *b)
 static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_tree *tree = diff->sides[TFS_BEFORE].save->tree;
-    const struct tfs_cells *cells = &diff->cells;
+    const struct tfs_compared *cells = &diff->cells;
     struct tfs_error why = {0};
 
-    if (tfs_cells_open(&diff->cells, diff->sides, chunk, &why) == 0 &&
+    if (tfs_compared_open(&diff->cells, diff->sides, chunk, &why) == 0 &&
         (diff->same_common ||
          !tree->voxels->same(cells->open[TFS_BEFORE], cells->open[TFS_AFTER])) &&
-        tfs_cells_count(&diff->cells, chunk, &why) == 0)
+        tfs_compared_count(&diff->cells, chunk, &why) == 0)
         compare_files(diff, tree->chunk_files, tree->chunk_count, chunk->key, &chunk->files, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
         *err = why;
@@ -190,8 +190,8 @@ int tfs_diff_count_voxels(struct tfs_diff *diff, struct tfs_diff_chunk *chunk,
 
     if (chunk->kind == TFS_DIFF_CHANGED || chunk->why[0] != '\0')
         return 0;
-    if (tfs_cells_open(&diff->cells, diff->sides, chunk, &why) == 0)
-        tfs_cells_count_alone(&diff->cells,
+    if (tfs_compared_open(&diff->cells, diff->sides, chunk, &why) == 0)
+        tfs_compared_count_alone(&diff->cells,
                               &diff->sides[chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE],
                               chunk, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
@@ -209,7 +209,7 @@ const struct tfs_diff_count *tfs_diff_counts(const struct tfs_diff *diff, size_t
 
 int tfs_diff_rows(struct tfs_diff *diff, tfs_diff_row_fn row, void *arg, struct tfs_error *err)
 {
-    return tfs_cells_rows(&diff->cells, row, arg, err);
+    return tfs_compared_rows(&diff->cells, row, arg, err);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -270,6 +270,6 @@ int tfs_diff_walk(struct tfs_diff *diff, tfs_diff_chunk_fn differs, void *arg,
         }
     } while (result == 0 && diff->pairs == TFS_FETCH_WINDOW);
     window_clear(diff);
-    tfs_cells_close(&diff->cells);
+    tfs_compared_close(&diff->cells);
     return result;
 }

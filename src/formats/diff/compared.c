@@ -4,7 +4,7 @@
  * Voxels are numbers here: equal bytes have equal numbers, and what has the same name is the same
  * (a voxel of an older version of the format may be other bytes). Must not know any format.
  */
-#include "formats/diff/cells.h"
+#include "formats/diff/compared.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #define ABSENT      0
 #define ABSENT_NAME "#none"
 
-void tfs_cells_release(struct tfs_cells *cells)
+void tfs_compared_release(struct tfs_compared *cells)
 {
-    tfs_cells_close(cells);
+    tfs_compared_close(cells);
     tfs_words_release(&cells->stored);
     tfs_words_release(&cells->full);
     tfs_words_release(&cells->kinds);
@@ -31,13 +31,13 @@ void tfs_cells_release(struct tfs_cells *cells)
         free(cells->rows[i]);
         free(cells->runs[i]);
     }
-    *cells = (struct tfs_cells){0};
+    *cells = (struct tfs_compared){0};
 }
 
 /* ---- voxels and their names ------------------------------------------------------------------ */
 
 /* The number of the voxel's name in `words`. */
-static int add_name(struct tfs_cells *c, struct tfs_span voxel, bool brief, struct tfs_words *words,
+static int add_name(struct tfs_compared *c, struct tfs_span voxel, bool brief, struct tfs_words *words,
                     uint32_t *number, struct tfs_error *err)
 {
     tfs_buf_clear(&c->name);
@@ -51,12 +51,12 @@ static int add_name(struct tfs_cells *c, struct tfs_span voxel, bool brief, stru
 }
 
 /* Numbers come one after another, from 0 on. */
-static int look_at(struct tfs_cells *c, uint32_t number, struct tfs_error *err)
+static int look_at(struct tfs_compared *c, uint32_t number, struct tfs_error *err)
 {
     const struct tfs_span voxel = tfs_buf_span(&c->voxel);
-    struct tfs_cell_look look = {.empty = voxel.size == 0 || c->voxels->empty(voxel)};
+    struct tfs_compared_look look = {.empty = voxel.size == 0 || c->voxels->empty(voxel)};
 
-    struct tfs_cell_look *looks = tfs_array_grow(c->looks, number, sizeof(*looks));
+    struct tfs_compared_look *looks = tfs_array_grow(c->looks, number, sizeof(*looks));
     if (looks == NULL)
         return tfs_fail_memory(err);
     c->looks = looks;
@@ -71,7 +71,7 @@ static int look_at(struct tfs_cells *c, uint32_t number, struct tfs_error *err)
 }
 
 /* The number of the voxel in c->voxel. */
-static int add_voxel(struct tfs_cells *c, uint32_t *number, struct tfs_error *err)
+static int add_voxel(struct tfs_compared *c, uint32_t *number, struct tfs_error *err)
 {
     uint32_t before = c->stored.count;
 
@@ -81,7 +81,7 @@ static int add_voxel(struct tfs_cells *c, uint32_t *number, struct tfs_error *er
 }
 
 /* *number: that of a voxel before, which may have the same. */
-static int take(struct tfs_cells *c, int side, struct tfs_stretch at, uint32_t *number,
+static int take(struct tfs_compared *c, int side, struct tfs_stretch at, uint32_t *number,
                 struct tfs_error *err)
 {
     tfs_buf_clear(&c->voxel);
@@ -92,7 +92,7 @@ static int take(struct tfs_cells *c, int side, struct tfs_stretch at, uint32_t *
     return add_voxel(c, number, err);
 }
 
-static int read_row(struct tfs_cells *c, int side, uint32_t y, uint32_t z, struct tfs_error *err)
+static int read_row(struct tfs_compared *c, int side, uint32_t y, uint32_t z, struct tfs_error *err)
 {
     struct tfs_stretch at = {.z = z, .from = y, .to = y + 1};
     uint32_t last = ABSENT;
@@ -105,7 +105,7 @@ static int read_row(struct tfs_cells *c, int side, uint32_t y, uint32_t z, struc
     return 0;
 }
 
-static int read_rows(struct tfs_cells *c, uint32_t y, uint32_t z, struct tfs_error *err)
+static int read_rows(struct tfs_compared *c, uint32_t y, uint32_t z, struct tfs_error *err)
 {
     if (read_row(c, TFS_BEFORE, y, z, err) == 0)
         read_row(c, TFS_AFTER, y, z, err);
@@ -113,7 +113,7 @@ static int read_rows(struct tfs_cells *c, uint32_t y, uint32_t z, struct tfs_err
 }
 
 /* Empty space is no voxel that came or went. */
-static bool differs(const struct tfs_cells *c, uint32_t x)
+static bool differs(const struct tfs_compared *c, uint32_t x)
 {
     uint32_t before = c->rows[TFS_BEFORE][x], after = c->rows[TFS_AFTER][x];
 
@@ -122,14 +122,14 @@ static bool differs(const struct tfs_cells *c, uint32_t x)
     return c->looks[before].full != c->looks[after].full;
 }
 
-static bool rows_equal(const struct tfs_cells *c)
+static bool rows_equal(const struct tfs_compared *c)
 {
     return memcmp(c->rows[TFS_BEFORE], c->rows[TFS_AFTER], c->size.x * sizeof(**c->rows)) == 0;
 }
 
 /* ---- one chunk ------------------------------------------------------------------------------- */
 
-void tfs_cells_close(struct tfs_cells *cells)
+void tfs_compared_close(struct tfs_compared *cells)
 {
     for (int i = 0; i < TFS_SIDES; i++)
         if (cells->open[i] != NULL)
@@ -139,7 +139,7 @@ void tfs_cells_close(struct tfs_cells *cells)
 }
 
 /* Room for the rows, and the voxel that is not there. */
-static int begin(struct tfs_cells *c, struct tfs_error *err)
+static int begin(struct tfs_compared *c, struct tfs_error *err)
 {
     uint32_t none;
 
@@ -161,7 +161,7 @@ static int begin(struct tfs_cells *c, struct tfs_error *err)
 }
 
 /* Takes the size of one side; the other one's must be the same. */
-static int join_size(struct tfs_cells *c, int side, struct tfs_error *err)
+static int join_size(struct tfs_compared *c, int side, struct tfs_error *err)
 {
     struct tfs_voxel_size size = tfs_voxels_sides(c->voxels, c->open[side]);
 
@@ -176,10 +176,10 @@ static int join_size(struct tfs_cells *c, int side, struct tfs_error *err)
     return 0;
 }
 
-int tfs_cells_open(struct tfs_cells *cells, const struct tfs_side sides[TFS_SIDES],
+int tfs_compared_open(struct tfs_compared *cells, const struct tfs_side sides[TFS_SIDES],
                    struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
-    tfs_cells_close(cells);
+    tfs_compared_close(cells);
     cells->key = chunk->key;
     cells->size = (struct tfs_voxel_size){0};
     for (int i = 0; i < TFS_SIDES; i++) {
@@ -197,7 +197,7 @@ int tfs_cells_open(struct tfs_cells *cells, const struct tfs_side sides[TFS_SIDE
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static int make_room(struct tfs_cells *c, uint32_t capacity, struct tfs_error *err)
+static int make_room(struct tfs_compared *c, uint32_t capacity, struct tfs_error *err)
 {
     const uint32_t old = c->count_capacity;
 
@@ -212,7 +212,7 @@ static int make_room(struct tfs_cells *c, uint32_t capacity, struct tfs_error *e
     return 0;
 }
 
-static int count_name(struct tfs_cells *c, int side, const struct tfs_cell_look *look,
+static int count_name(struct tfs_compared *c, int side, const struct tfs_compared_look *look,
                       struct tfs_error *err)
 {
     if (make_room(c, c->kinds.capacity, err) == 0)
@@ -228,8 +228,8 @@ static void widen(struct tfs_diff_box *box, unsigned axis, int64_t at, bool firs
         box->high[axis] = at;
 }
 
-static void count_height(struct tfs_diff_heights *heights, const struct tfs_cell_look *before,
-                         const struct tfs_cell_look *after)
+static void count_height(struct tfs_diff_heights *heights, const struct tfs_compared_look *before,
+                         const struct tfs_compared_look *after)
 {
     const uint32_t now[TFS_SIDES] = {before->height, after->height};
     const int64_t change = (int64_t)after->height - before->height;
@@ -250,11 +250,11 @@ static void count_height(struct tfs_diff_heights *heights, const struct tfs_cell
 }
 
 /* A voxel that differs. */
-static int count_voxel(struct tfs_cells *c, uint32_t x, uint32_t y, uint32_t z,
+static int count_voxel(struct tfs_compared *c, uint32_t x, uint32_t y, uint32_t z,
                        struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
-    const struct tfs_cell_look *before = &c->looks[c->rows[TFS_BEFORE][x]];
-    const struct tfs_cell_look *after = &c->looks[c->rows[TFS_AFTER][x]];
+    const struct tfs_compared_look *before = &c->looks[c->rows[TFS_BEFORE][x]];
+    const struct tfs_compared_look *after = &c->looks[c->rows[TFS_AFTER][x]];
     const bool first = chunk->voxels++ == 0;
 
     widen(&chunk->box, 0, (int64_t)c->key.x * c->size.x + x, first);
@@ -273,7 +273,7 @@ static int compare_counts(const void *a, const void *b)
 }
 
 /* Leaves the names that were met, in order. */
-static void finish_counts(struct tfs_cells *c)
+static void finish_counts(struct tfs_compared *c)
 {
     c->counted = 0;
     for (uint32_t i = 0; i < c->kinds.count && i < c->count_capacity; i++) {
@@ -286,7 +286,7 @@ static void finish_counts(struct tfs_cells *c)
         qsort(c->counts, c->counted, sizeof(*c->counts), compare_counts);
 }
 
-int tfs_cells_count(struct tfs_cells *cells, struct tfs_diff_chunk *chunk, struct tfs_error *err)
+int tfs_compared_count(struct tfs_compared *cells, struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     if (cells->counts != NULL)
         memset(cells->counts, 0, cells->count_capacity * sizeof(*cells->counts));
@@ -305,7 +305,7 @@ int tfs_cells_count(struct tfs_cells *cells, struct tfs_diff_chunk *chunk, struc
 /* ---- a chunk that the other side lacks ------------------------------------------------------- */
 
 /* Is there a voxel between these corners that is not empty? */
-static int meets(struct tfs_cells *c, int side, const uint32_t low[3], const uint32_t high[3],
+static int meets(struct tfs_compared *c, int side, const uint32_t low[3], const uint32_t high[3],
                  bool *met, struct tfs_error *err)
 {
     uint32_t last = ABSENT;
@@ -325,7 +325,7 @@ static int meets(struct tfs_cells *c, int side, const uint32_t low[3], const uin
 }
 
 /* Moves planes from the sides of the chunk inwards, until each meets a voxel. */
-static int find_box(struct tfs_cells *c, int side, struct tfs_diff_box *box, struct tfs_error *err)
+static int find_box(struct tfs_compared *c, int side, struct tfs_diff_box *box, struct tfs_error *err)
 {
     const uint32_t size[3] = {c->size.x, c->size.y, c->size.z};
     const int32_t key[3] = {c->key.x, c->key.y, c->key.z};
@@ -351,7 +351,7 @@ static int find_box(struct tfs_cells *c, int side, struct tfs_diff_box *box, str
     return 0;
 }
 
-int tfs_cells_count_alone(struct tfs_cells *cells, const struct tfs_side *side,
+int tfs_compared_count_alone(struct tfs_compared *cells, const struct tfs_side *side,
                           struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     const int there = chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE;
@@ -372,7 +372,7 @@ int tfs_cells_count_alone(struct tfs_cells *cells, const struct tfs_side *side,
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The runs of a side; voxels that are not there have none. */
-static size_t find_runs(struct tfs_cells *c, int side)
+static size_t find_runs(struct tfs_compared *c, int side)
 {
     struct tfs_diff_run *runs = c->runs[side];
     const int64_t first = (int64_t)c->key.x * c->size.x;
@@ -394,7 +394,7 @@ static size_t find_runs(struct tfs_cells *c, int side)
     return count;
 }
 
-int tfs_cells_rows(struct tfs_cells *cells, tfs_diff_row_fn row, void *arg, struct tfs_error *err)
+int tfs_compared_rows(struct tfs_compared *cells, tfs_diff_row_fn row, void *arg, struct tfs_error *err)
 {
     struct tfs_diff_row found = {.runs = {cells->runs[TFS_BEFORE], cells->runs[TFS_AFTER]}};
     int result = 0;
